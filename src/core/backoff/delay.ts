@@ -1,0 +1,55 @@
+import { InvalidOptionError } from '../errors/errors.ts'
+import { isAmount, MILLISECONDS } from '../options/rules.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import { systemRuntime } from '../runtime/system.ts'
+import { stepMs } from './growth.ts'
+import { JITTERS } from './jitter.ts'
+import { type BackoffOptions, readBackoff } from './options.ts'
+import type { BackoffSettings } from './settings.ts'
+
+/** The formula over settings that have been checked: what a policy calls before each retry. */
+export function delayMs(
+	settings: BackoffSettings,
+	attempt: number,
+	previous: number,
+	random: () => number,
+): number {
+	return JITTERS[settings.jitterStrategy](settings, stepMs(settings, attempt), previous, random)
+}
+
+/** Backoff options, and the runtime whose chance is drawn from. */
+export interface DelayOptions extends BackoffOptions {
+	readonly runtime?: Runtime | undefined
+}
+
+/**
+ * How long to wait after the failure of `attempt` (from 0), in milliseconds.
+ *
+ * `previousDelayMs` matters to the decorrelated strategies only; it starts at the base.
+ *
+ * @example
+ * calculateDelay(2, { baseDelayMs: 1000, jitterStrategy: 'none' }) // 4000
+ */
+export function calculateDelay(
+	attempt: number,
+	options: DelayOptions = {},
+	previousDelayMs?: number,
+): number {
+	const settings = readBackoff(options)
+	const previous = previousDelayMs ?? settings.baseDelayMs
+	if (!isAmount(attempt) || attempt % 1 !== 0)
+		throw new InvalidOptionError('attempt', attempt, 'a whole number, 0 or more')
+	if (!isAmount(previous)) throw new InvalidOptionError('previousDelayMs', previous, MILLISECONDS)
+	const runtime = options.runtime ?? systemRuntime
+	return delayMs(settings, attempt, previous, () => runtime.random())
+}
+
+/**
+ * The same as a Date, for a row in a database.
+ *
+ * @example
+ * await db.query('UPDATE jobs SET next_retry_at = $1', [nextRetryAt(new Date(), 2, presets.messageQueue)])
+ */
+export function nextRetryAt(now: Date | number, attempt: number, options: DelayOptions = {}): Date {
+	return new Date(Number(now) + calculateDelay(attempt, options))
+}

@@ -1,0 +1,97 @@
+/**
+ * A whole policy's waits, computed and never sampled: the bounds are the formula's own, the means are closed forms or,
+ * for the decorrelated strategies, an integral. The figures in the documentation come from here.
+ */
+import { InvalidOptionError } from '../errors/errors.ts'
+import { readOptions } from '../options/rules.ts'
+import { decorrelatedMeans } from './decorrelated-means.ts'
+import { stepMs } from './growth.ts'
+import { type BackoffOptions, MAX_RETRIES, readBackoff } from './options.ts'
+import type { BackoffSettings } from './settings.ts'
+
+/** Backoff options and how many retries there are. */
+export interface ScheduleOptions extends BackoffOptions {
+	/** Default 3. */
+	readonly maxRetries?: number | undefined
+}
+
+/** The least, mean and greatest wait, in milliseconds. All three are undefined where a function decides. */
+export interface DelayRange {
+	readonly leastMs: number | undefined
+	readonly meanMs: number | undefined
+	readonly greatestMs: number | undefined
+}
+
+/** The wait after the failure of `attempt` (from 0). */
+export interface ScheduledDelay extends DelayRange {
+	readonly attempt: number
+}
+
+/** Every wait of a policy, and their sum. */
+export interface Schedule {
+	readonly delays: readonly ScheduledDelay[]
+	readonly total: DelayRange
+}
+
+/**
+ * Tells each wait's least, mean and greatest length, and the totals.
+ *
+ * @example
+ * schedule(presets.background).total.greatestMs // 40300
+ */
+export function schedule(options: ScheduleOptions = {}): Schedule {
+	const settings = readBackoff(options)
+	const { maxRetries } = readOptions<{ maxRetries: number }>(options, { maxRetries: MAX_RETRIES })
+	if (maxRetries === Infinity) {
+		throw new InvalidOptionError(
+			'maxRetries',
+			maxRetries,
+			'a finite number here: a schedule lists every retry',
+		)
+	}
+	const ranges = settings.jitterStrategy.startsWith('decorrelated')
+		? decorrelatedRanges(settings, maxRetries)
+		: Array.from({ length: maxRetries }, (_, attempt) => range(settings, attempt))
+	return {
+		delays: ranges.map((delay, attempt) => ({ attempt, ...delay })),
+		total: ranges.reduce(add, rangeOf(0, 0, 0)),
+	}
+}
+
+const rangeOf = (leastMs?: number, meanMs?: number, greatestMs?: number): DelayRange => ({
+	leastMs,
+	meanMs,
+	greatestMs,
+})
+
+function add(a: DelayRange, b: DelayRange): DelayRange {
+	const sum = (x?: number, y?: number) => (x === undefined || y === undefined ? undefined : x + y)
+	return rangeOf(sum(a.leastMs, b.leastMs), sum(a.meanMs, b.meanMs), sum(a.greatestMs, b.greatestMs))
+}
+
+function range(settings: BackoffSettings, attempt: number): DelayRange {
+	if (typeof settings.growth === 'function') return rangeOf()
+	const step = stepMs(settings, attempt)
+	const [least, greatest] = bounds(settings, step)
+	return rangeOf(least, (least + greatest) / 2, greatest)
+}
+
+function bounds(
+	{ jitterStrategy, jitterFactor, jitterRangeMs }: BackoffSettings,
+	step: number,
+): [number, number] {
+	if (jitterStrategy === 'full') return [0, step]
+	if (jitterStrategy === 'equal') return [step / 2, step]
+	if (jitterStrategy === 'proportional') return [step, step + step * jitterFactor]
+	if (jitterStrategy === 'additive') return [step, step + jitterRangeMs]
+	return [step, step]
+}
+
+function decorrelatedRanges(settings: BackoffSettings, maxRetries: number): DelayRange[] {
+	const { baseDelayMs, maxDelayMs } = settings
+	let greatest = baseDelayMs
+	return decorrelatedMeans(settings, maxRetries).map((mean) => {
+		greatest = Math.min(maxDelayMs, 3 * greatest)
+		return rangeOf(baseDelayMs, mean, greatest)
+	})
+}

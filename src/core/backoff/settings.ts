@@ -1,0 +1,25 @@
+export type NamedGrowth = 'exponential' | 'linear' | 'constant' | 'fibonacci'
+
+/** A named curve, a list in milliseconds whose last value repeats, or a function of the attempt (from 0). */
+export type Growth = NamedGrowth | readonly number[] | ((attempt: number) => number)
+
+/** How chance changes a step; each is one line in jitter.ts. */
+export type JitterStrategy =
+	| 'none'
+	| 'full'
+	| 'equal'
+	| 'decorrelated'
+	| 'decorrelated-aws'
+	| 'proportional'
+	| 'additive'
+
+/** Backoff options after the check, with every default filled in. */
+export interface BackoffSettings {
+	readonly baseDelayMs: number
+	readonly maxDelayMs: number
+	readonly growth: Growth
+	readonly factor: number
+	readonly jitterStrategy: JitterStrategy
+	readonly jitterFactor: number
+	readonly jitterRangeMs: number
+}

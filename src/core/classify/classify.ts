@@ -1,0 +1,56 @@
+/**
+ * One answer for every part: what does this failure mean? Judged by names, codes and statuses, not by `instanceof`, for
+ * errors cross realms, bundles and copies of packages.
+ */
+import { isAmount } from '../options/rules.ts'
+import type { Classification, Classify } from './classification.ts'
+import { clues } from './clues.ts'
+import { KINDS, NETWORK_FAILURE } from './codes.ts'
+
+export const CANCELLED: Classification = { kind: 'cancelled', known: true }
+
+/**
+ * What a failure means: `{ kind, known, retryAfterMs? }`.
+ *
+ * An AbortError counts as transient, unless `signal`, the caller's own, is aborted: then everything is `cancelled`.
+ *
+ * @example
+ * classify(new HttpError(503)).kind // 'throttled'
+ */
+export function classify(
+	error: unknown,
+	options?: { readonly signal?: AbortSignal | undefined },
+): Classification {
+	if (options?.signal?.aborted) return CANCELLED
+	try {
+		const text = clues(error)
+		const kind = KINDS.find(([, pattern]) => pattern.test(text))?.[0]
+		const { retryAfterMs } = Object(error)
+		if (kind) return isAmount(retryAfterMs) ? { kind, known: true, retryAfterMs } : { kind, known: true }
+	} catch {
+		// A getter or a proxy of the error's own threw: nothing is known about it.
+	}
+	return { kind: 'transient', known: false }
+}
+
+/** Puts a user's own classifier in front of the next one. */
+export const extendClassifier = (
+	own: Classify | undefined,
+	next: (error: unknown) => Classification,
+): ((error: unknown) => Classification) => (own ? (error) => own(error, next) : next)
+
+/** True only for what is known to be throttled or transient. An unknown error is not. */
+export function isRetryable(error: unknown): boolean {
+	const { kind, known } = classify(error)
+	return known && (kind === 'throttled' || kind === 'transient')
+}
+
+/** Would a call that was answered with this HTTP status be worth repeating? */
+export function isRetryableStatus(status: number): boolean {
+	return isRetryable({ status })
+}
+
+/** Did the network fail (and not the server, the caller or the program)? */
+export function isRetryableNetworkError(error: unknown): boolean {
+	return isRetryable(error) && NETWORK_FAILURE.test(clues(error))
+}

@@ -1,0 +1,14 @@
+const marked = new WeakSet<object>()
+
+/**
+ * Marks an error of your own as one that no retry will mend, and returns it. The error itself stays untouched.
+ *
+ * @example
+ * if (stock === 0) throw permanent(new Error('sold out'))
+ */
+export function permanent<E extends object>(error: E): E {
+	marked.add(error)
+	return error
+}
+
+export const isMarkedPermanent = (error: object): boolean => marked.has(error)

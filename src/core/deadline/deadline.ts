@@ -1,0 +1,83 @@
+/**
+ * A point in time by which an answer is worth having. It is handed down, so that every layer knows what is left, and
+ * nobody starts work that nobody will wait for. It runs on the clock that does not jump.
+ */
+import { DeadlineExceededError, InvalidOptionError } from '../errors/errors.ts'
+import { isAmount, MILLISECONDS } from '../options/rules.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import { systemRuntime } from '../runtime/system.ts'
+
+/**
+ * What is left of a caller's patience.
+ *
+ * @example
+ * const deadline = Deadline.after(2_000)
+ * await policy.execute(({ signal }) => loadUser(id, signal), { deadline })
+ */
+export class Deadline {
+	readonly #runtime: Runtime
+	readonly #at: number
+	#controller: AbortController | undefined
+
+	private constructor(runtime: Runtime, at: number) {
+		this.#runtime = runtime
+		this.#at = at
+	}
+
+	/** A deadline `ms` from now. */
+	static after(ms: number, options: { readonly runtime?: Runtime | undefined } = {}): Deadline {
+		if (!isAmount(ms)) throw new InvalidOptionError('Deadline.after(ms)', ms, MILLISECONDS)
+		const runtime = options.runtime ?? systemRuntime
+		return new Deadline(runtime, runtime.now() + ms)
+	}
+
+	/** What is left, in milliseconds; 0 when it has passed. */
+	get remainingMs(): number {
+		return Math.max(0, this.#at - this.#runtime.now())
+	}
+
+	get isExpired(): boolean {
+		return this.remainingMs === 0
+	}
+
+	/** A deadline that ends `marginMs` earlier, for a call further down, so that there is time left to answer. */
+	child(marginMs = 100): Deadline {
+		if (!isAmount(marginMs)) throw new InvalidOptionError('child(marginMs)', marginMs, MILLISECONDS)
+		if (this.remainingMs <= marginMs) {
+			throw new DeadlineExceededError(
+				`nothing is left of the deadline: ${this.remainingMs} ms less a margin of ${marginMs} ms`,
+			)
+		}
+		return new Deadline(this.#runtime, this.#at - marginMs)
+	}
+
+	/** Would another attempt that takes about `estimatedMs` still finish in time? */
+	shouldRetry(estimatedMs: number): boolean {
+		return !this.isExpired && this.remainingMs >= estimatedMs
+	}
+
+	/** Like `AbortSignal.throwIfAborted`: throws a DeadlineExceededError when the time has passed. */
+	throwIfExpired(): void {
+		if (this.isExpired) throw new DeadlineExceededError()
+	}
+
+	/** Calls `listener` when the time has come, unless what it returns is called before. */
+	onExpiry(listener: (error: DeadlineExceededError) => void): () => void {
+		return this.#runtime.setTimer(
+			this.remainingMs,
+			() => listener(new DeadlineExceededError()),
+			'housekeeping',
+		)
+	}
+
+	/** Aborts with a DeadlineExceededError when the time has come. Made, with its timer, when it is first read. */
+	get signal(): AbortSignal {
+		if (!this.#controller) {
+			const controller = new AbortController()
+			this.#controller = controller
+			if (this.isExpired) controller.abort(new DeadlineExceededError())
+			else this.onExpiry((error) => controller.abort(error))
+		}
+		return this.#controller.signal
+	}
+}

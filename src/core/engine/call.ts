@@ -1,0 +1,277 @@
+/**
+ * One call on its way through the layers of a policy: a state machine without promises and without timers. A runner
+ * carries it: it does the work when told `GO`, waits when told how long, and reports back. Production has an async
+ * runner (runner.ts), virtual time one of callbacks (`yaoki/testing`); both drive this same machine, so what is
+ * simulated is what runs.
+ *
+ * The layers form a flat list, outermost first. A call enters them in turn, leaving a `Visit` behind in each; on
+ * the way out every visit is told the outcome, innermost first, and may ask for the part inside of it to run again.
+ * The rejected design was a chain of functions around functions, which costs an async function for each layer.
+ */
+import type { Classification } from '../classify/classification.ts'
+import { CANCELLED } from '../classify/classify.ts'
+import {
+	type AttemptNote,
+	type AttemptOutcome,
+	type CallRecord,
+	describeError,
+	remember,
+	type StopReason,
+	type Wait,
+} from '../explain/record.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import type { CallOptions } from './call-options.ts'
+import { type CallContext, Context } from './context.ts'
+import { decided } from './hooks.ts'
+import { type LinkedSignal, linkSignal } from './linked-signal.ts'
+
+/** What comes next: one of the three below or, from 0 up, a wait in milliseconds. A number, for it costs nothing. */
+export type Step = number
+/** Go on: further in, to the work; or further out, to the answer. */
+export const GO = -1
+/** The call is settled. */
+export const DONE = -2
+/** A layer has refused; the call has its outcome and turns back. */
+export const REFUSED = -3
+
+/** What surrounds a layer: handed to it by its pipeline, unless it was given its own. */
+export interface Surroundings {
+	readonly runtime: Runtime
+	readonly classify: (error: unknown) => Classification
+}
+
+/** A layer in its place. */
+export interface Seat extends Surroundings {
+	readonly layer: Layer
+}
+
+/** The first half of a policy. It admits (`GO`), refuses (`call.refuse`) or says how long to wait. */
+export interface Layer {
+	enter(call: Call, seat: Seat): Step
+}
+
+/** The second half: one call inside one layer. */
+export abstract class Visit {
+	outer: Visit | undefined
+	/** Where the part inside this layer begins. */
+	depth = 0
+	readonly seat: Seat
+
+	constructor(seat: Seat) {
+		this.seat = seat
+	}
+
+	/** The wait that this visit asked for is over. */
+	abstract resume(call: Call): Step
+	/** Told the outcome: `GO` lets it pass, a number runs the inner part again after that wait. */
+	abstract leave(call: Call): Step
+}
+
+/** A policy made ready to run: its layers, and what belongs to the whole. */
+export interface Plan extends Surroundings {
+	readonly name: string
+	readonly seats: readonly Seat[]
+	/** How many calls have succeeded since the latest failure. */
+	streak: number
+}
+
+/**
+ * After this many successes in a row a plain call starts without a look at the clock, which would cost as much as the rest
+ * of the policy. A failure, call options, a listener or a limit on time bring it back. What is lost is the start and the
+ * duration of the first attempt in the record of the first failure after a quiet time; nothing else depends on it.
+ */
+const QUIET_AFTER = 100
+
+export class Call implements CallRecord {
+	readonly plan: Plan
+	readonly options: CallOptions | undefined
+	/** From 0. */
+	attempt = 0
+	startedAt: number = Number.NaN
+	endedAt: number = Number.NaN
+	/** The outcome so far: `value` is the result, or the error when not `ok`. */
+	ok = false
+	value: unknown
+	/** Why no more is tried, once that has been decided. */
+	stop: StopReason | undefined
+	attempts: AttemptNote[] | undefined
+	#attemptStartedAt: number = Number.NaN
+	#verdict: Classification | undefined
+	#top: Visit | undefined
+	#depth = 0
+	#link: LinkedSignal | undefined
+
+	constructor(plan: Plan, options: CallOptions | undefined) {
+		this.plan = plan
+		this.options = options
+	}
+
+	begin(): Step {
+		const { plan, options } = this
+		if (options || plan.streak < QUIET_AFTER) this.startedAt = this.#attemptStartedAt = plan.runtime.now()
+		return options ? this.#beginWith(options) : this.#descend()
+	}
+
+	/** Who is too late already is not let in. */
+	#beginWith({ signal, deadline }: CallOptions): Step {
+		try {
+			signal?.throwIfAborted()
+			deadline?.throwIfExpired()
+		} catch (error) {
+			return this.#end(signal?.aborted ? 'abort' : 'deadline', error)
+		}
+		return this.#descend()
+	}
+
+	/** The context of the attempt that starts now. */
+	context(): CallContext {
+		return new Context(this, this.attempt)
+	}
+
+	signal(): AbortSignal {
+		this.#link ??= linkSignal(this.options ?? {})
+		return this.#link[0]
+	}
+
+	get isAborted(): boolean {
+		return this.options?.signal?.aborted === true
+	}
+
+	/** The runtime of the layer that asked for the present wait. */
+	get waitRuntime(): Runtime {
+		return (this.#top?.seat ?? this.plan).runtime
+	}
+
+	/** A layer lets itself be told the outcome of what is inside it. */
+	visit(visit: Visit): void {
+		visit.outer = this.#top
+		visit.depth = this.#depth
+		this.#top = visit
+	}
+
+	/** A wait is over, or the caller's abort has cut it short. */
+	resume(): Step {
+		if (this.isAborted) return this.#end('abort', this.options?.signal?.reason)
+		const step = this.#top?.resume(this) ?? GO
+		if (step === REFUSED) return this.#ascend()
+		if (step !== GO) return step
+		this.#depth = this.#top?.depth ?? 0
+		return this.#descend()
+	}
+
+	/** A repeater runs the part inside of it again. */
+	nextAttempt(attempt: number): Step {
+		this.attempt = attempt
+		this.#attemptStartedAt = this.plan.runtime.now()
+		return GO
+	}
+
+	/** The work has answered. */
+	settle(ok: boolean, value: unknown): Step {
+		this.#outcome(ok, value)
+		if (ok && this.attempts) this.note('success')
+		return this.#ascend()
+	}
+
+	/** A layer does not let the call in. */
+	refuse(error: unknown): Step {
+		this.#outcome(false, error)
+		return REFUSED
+	}
+
+	/** What the present failure means. The innermost layer that asks decides it for all; a user's hook may throw here. */
+	judge({ classify }: Surroundings): Classification {
+		if (this.#verdict === undefined) {
+			this.#verdict = this.isAborted ? CANCELLED : decided('classify', classify(this.value))
+			this.note(this.#verdict.kind)
+		}
+		return this.#verdict
+	}
+
+	/** Writes the present attempt down, or corrects what was written of it. */
+	note(outcome: AttemptOutcome): void {
+		this.attempts ??= []
+		const latest = this.attempts.at(-1)
+		if (latest && latest.attempt === this.attempt && latest.wait === undefined) {
+			latest.outcome = outcome
+			return
+		}
+		this.endedAt = this.plan.runtime.now()
+		this.attempts.push({
+			attempt: this.attempt,
+			startedAt: this.#attemptStartedAt,
+			endedAt: this.endedAt,
+			outcome,
+			error: this.ok ? undefined : describeError(this.value),
+			wait: undefined,
+		})
+	}
+
+	/** After the attempt that was written down last the call waits. */
+	noteWait(wait: Wait): void {
+		const latest = this.attempts?.at(-1)
+		if (latest) latest.wait = wait
+	}
+
+	#outcome(ok: boolean, value: unknown): void {
+		this.ok = ok
+		this.value = value
+		this.#verdict = undefined
+	}
+
+	/** Nobody may try again. The layers outside are still told. */
+	#end(stop: StopReason, error: unknown): Step {
+		this.#outcome(false, error)
+		this.#verdict = CANCELLED
+		this.stop = stop
+		return this.#ascend()
+	}
+
+	#descend(): Step {
+		const { seats } = this.plan
+		try {
+			for (let seat = seats[this.#depth]; seat !== undefined; seat = seats[this.#depth]) {
+				this.#depth++
+				const step = seat.layer.enter(this, seat)
+				if (step === REFUSED) return this.#ascend()
+				if (step !== GO) return step
+			}
+		} catch (error) {
+			return this.#end('hook-threw', error)
+		}
+		return GO
+	}
+
+	#ascend(): Step {
+		for (let visit = this.#top; visit !== undefined; visit = this.#top) {
+			try {
+				const step = visit.leave(this)
+				if (step !== GO) return step
+				this.#top = visit.outer
+			} catch (error) {
+				this.#top = visit.outer
+				return this.#end('hook-threw', error)
+			}
+		}
+		this.#link?.[1]?.()
+		if (this.ok && this.attempts === undefined) this.plan.streak++
+		else this.#close()
+		return DONE
+	}
+
+	/** Something went wrong on the way, so there is a record to end. */
+	#close(): void {
+		this.plan.streak = 0
+		this.endedAt = this.plan.runtime.now()
+		if (!this.ok && this.stop === undefined) {
+			this.stop = 'not-retried'
+			try {
+				this.judge(this.plan)
+			} catch (error) {
+				this.value = error
+			}
+		}
+		this.stop ??= 'success'
+		if (!this.ok) remember(this.value, this)
+	}
+}

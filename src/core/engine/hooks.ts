@@ -1,0 +1,26 @@
+/**
+ * Users' functions, called with care. A decision hook may throw, and that ends the call; it must answer at once. An
+ * observing hook can do no harm: what goes wrong in it is a warning on the console.
+ */
+import { YaokiError } from '../errors/errors.ts'
+
+const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+	typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
+
+/** Passes a decision hook's answer on. A promise would always be truthy, and is refused with a word about it. */
+export function decided<T>(hook: string, answer: T): T {
+	if (!isThenable(answer)) return answer
+	observe(hook, () => answer)
+	throw new YaokiError('YAOKI_ASYNC_HOOK', `${hook} returned a promise, but it must answer at once`)
+}
+
+/** Runs an observing hook; its errors, thrown or rejected, go to the console and nowhere else. */
+export function observe(hook: string, run: () => unknown): void {
+	const warn = (error: unknown) => console.warn(`yaoki: ${hook} failed:`, error)
+	try {
+		const answer = run()
+		if (isThenable(answer)) answer.then(undefined, warn)
+	} catch (error) {
+		warn(error)
+	}
+}

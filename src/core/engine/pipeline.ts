@@ -1,0 +1,56 @@
+import { InvalidOptionError } from '../errors/errors.ts'
+import type { Listener } from '../events/events.ts'
+import { anything, hook, type Rules, readOptions } from '../options/rules.ts'
+import type { Seat, Surroundings } from './call.ts'
+import { Policy, type PolicyOptions } from './policy.ts'
+
+/** What holds for all policies of a pipeline that were given none of their own. */
+export type PipelineOptions = PolicyOptions
+
+const RULES: Rules<PipelineOptions> = {
+	name: anything('string', undefined),
+	runtime: anything('object', undefined),
+	classify: hook,
+}
+
+class Pipeline extends Policy {
+	readonly #policies: readonly Policy[]
+
+	constructor(options: PipelineOptions, policies: readonly Policy[]) {
+		super('pipeline', readOptions(options, RULES))
+		this.#policies = policies
+	}
+
+	override seats(around: Surroundings): readonly Seat[] {
+		const inside = this.surroundings(around)
+		return this.#policies.flatMap((policy) => policy.seats(inside))
+	}
+
+	override subscribe(listener: Listener): () => void {
+		const ends = [...new Set(this.#policies)].map((policy) => policy.subscribe(listener))
+		return () => {
+			for (const end of ends) end()
+		}
+	}
+}
+
+const isPolicy = (value: unknown): value is Policy =>
+	typeof (value as { seats?: unknown } | null | undefined)?.seats === 'function'
+
+/**
+ * Puts policies around each other, outermost first: any number, pipelines among them. Options for all of them may come
+ * before the first.
+ *
+ * @example
+ * const payments = pipeline({ name: 'payments' }, retry(presets.externalApi))
+ * const receipt = await payments.execute(({ signal }) => charge(order, { signal }))
+ */
+export function pipeline(...policies: readonly Policy[]): Policy
+export function pipeline(options: PipelineOptions, ...policies: readonly Policy[]): Policy
+export function pipeline(first?: Policy | PipelineOptions, ...rest: readonly Policy[]): Policy {
+	const [options, policies] = isPolicy(first) ? [{}, [first, ...rest]] : [first ?? {}, rest]
+	const stranger = policies.findIndex((policy) => !isPolicy(policy))
+	if (stranger >= 0)
+		throw new InvalidOptionError(`pipeline, place ${stranger + 1}`, policies[stranger], 'a policy')
+	return new Pipeline(options, policies)
+}

@@ -1,0 +1,118 @@
+import type { Classify } from '../classify/classification.ts'
+import { InvalidOptionError } from '../errors/errors.ts'
+import type { Listener } from '../events/events.ts'
+import { remember } from '../explain/record.ts'
+import { isFunction } from '../options/rules.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import { Call, type Plan, type Seat, type Surroundings } from './call.ts'
+import type { CallOptions } from './call-options.ts'
+import type { CallContext } from './context.ts'
+import { run } from './runner.ts'
+import { inside, OUTSIDE } from './surroundings.ts'
+
+/** The answer of `settle`: what came of a call, never thrown. */
+export type Settled<T> =
+	| { readonly ok: true; readonly value: T }
+	| { readonly ok: false; readonly error: unknown }
+
+// biome-ignore lint/suspicious/noExplicitAny: the one place where "any function at all" is meant; it infers, it is never called.
+type AnyFunction = (...args: any[]) => unknown
+
+/** A function with the same signature; one that was not async returns a promise now. */
+export type Wrapped<F extends AnyFunction> =
+	ReturnType<F> extends Promise<unknown> ? F : (...args: Parameters<F>) => Promise<Awaited<ReturnType<F>>>
+
+/** What every policy takes, whatever else it takes. */
+export interface PolicyOptions {
+	/** What it is called in events and in `explain`. */
+	readonly name?: string | undefined
+	/** Time and chance. Default: the pipeline's, and in the end the system's. */
+	readonly runtime?: Runtime | undefined
+	/** Your own knowledge about errors, in front of the toolkit's. */
+	readonly classify?: Classify | undefined
+}
+
+/** Anything that stands between a caller and its work: one policy, or a pipeline of them. */
+export abstract class Policy {
+	/** What it is called in events and in `explain`. */
+	readonly name: string
+	readonly #own: PolicyOptions
+	#plan: Plan | undefined
+
+	constructor(name: string, own: PolicyOptions) {
+		this.name = own.name ?? name
+		this.#own = own
+	}
+
+	/**
+	 * Runs `fn` under this policy. When nothing must be waited for, `fn` is called before `execute` returns.
+	 *
+	 * @example
+	 * const user = await policy.execute(({ signal }) => loadUser(id, signal), { deadline: Deadline.after(2_000) })
+	 */
+	execute<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Awaited<T>> {
+		if (!isFunction(fn)) return Promise.reject(notAFunction(fn))
+		return run(new Call(this.ready(), options), fn) as Promise<Awaited<T>>
+	}
+
+	/** The same, but answers `{ ok, value | error }` and never rejects. `explain` of the answer is exact. */
+	async settle<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Settled<Awaited<T>>> {
+		let call: Call | undefined
+		let settled: Settled<Awaited<T>>
+		try {
+			if (!isFunction(fn)) throw notAFunction(fn)
+			call = new Call(this.ready(), options)
+			settled = { ok: true, value: (await run(call, fn)) as Awaited<T> }
+		} catch (error) {
+			settled = { ok: false, error }
+		}
+		if (call?.attempts || (call && !settled.ok)) remember(settled, call)
+		return settled
+	}
+
+	/**
+	 * Gives a function its policy for good; the signature stays.
+	 *
+	 * @example
+	 * const chargeSafely = payments.wrap(charge)
+	 */
+	wrap<F extends AnyFunction>(fn: F): Wrapped<F> {
+		const policy = this
+		const wrapped = function (this: unknown, ...args: Parameters<F>) {
+			return policy.execute(() => fn.apply(this, args))
+		}
+		return wrapped as unknown as Wrapped<F>
+	}
+
+	/**
+	 * The same for work that wants its context.
+	 *
+	 * @example
+	 * const load = policy.bind(({ signal }, id: string) => fetch(`/users/${id}`, { signal }))
+	 * await load('7')
+	 */
+	bind<Args extends readonly unknown[], T>(
+		fn: (context: CallContext, ...args: Args) => T,
+	): (...args: Args) => Promise<Awaited<T>> {
+		return (...args) => this.execute((context) => fn(context, ...args))
+	}
+
+	/** Listens to every event of this policy, or of all policies of a pipeline. Returns what ends it. */
+	abstract subscribe(listener: Listener): () => void
+
+	/** @internal This policy's layers, outermost first, as they stand in these surroundings. */
+	abstract seats(around: Surroundings): readonly Seat[]
+
+	/** @internal What holds inside this policy. */
+	surroundings(around: Surroundings): Surroundings {
+		return inside(this.#own, around)
+	}
+
+	/** @internal The plan, made once. */
+	ready(): Plan {
+		this.#plan ??= { name: this.name, seats: this.seats(OUTSIDE), ...this.surroundings(OUTSIDE), streak: 0 }
+		return this.#plan
+	}
+}
+
+const notAFunction = (fn: unknown) => new InvalidOptionError('fn', fn, 'a function')

@@ -1,0 +1,58 @@
+/**
+ * Everything that a policy tells, as one union of plain objects: `JSON.stringify` writes one as a line and `JSON.parse`
+ * reads the same object back. Logs, metrics and traces are listeners of it.
+ */
+import type { FailureKind } from '../classify/classification.ts'
+import type { DelaySource, StopReason } from '../explain/record.ts'
+
+interface EventBase {
+	/** The policy's name. */
+	readonly policy: string
+	/** Wall time, milliseconds since 1970. */
+	readonly timestamp: number
+	/** The call's `name`, if it was given one. */
+	readonly call?: string
+	/** The call's `key`, if it was given one. */
+	readonly key?: string
+}
+
+/** A retry is about to be waited for. */
+export interface RetryAttemptEvent extends EventBase {
+	readonly type: 'retry_attempt'
+	/** Which retry this is, from 1. */
+	readonly attempt: number
+	/** Null when there is no limit but time. */
+	readonly maxRetries: number | null
+	readonly delayMs: number
+	readonly delaySource: DelaySource
+	readonly kind: FailureKind | 'unwanted-result'
+	readonly errorType?: string
+	readonly errorMessage?: string
+}
+
+/** A call came through its retry policy with a result. */
+export interface RetrySuccessEvent extends EventBase {
+	readonly type: 'retry_success'
+	/** How many attempts it took, at least 1. */
+	readonly attempts: number
+	readonly durationMs: number
+}
+
+/** A retry policy gave a call up. */
+export interface RetryFailureEvent extends EventBase {
+	readonly type: 'retry_failure'
+	readonly attempts: number
+	readonly durationMs: number
+	readonly stop: StopReason
+	readonly errorType?: string
+	readonly errorMessage?: string
+}
+
+export type YaokiEvent = RetryAttemptEvent | RetrySuccessEvent | RetryFailureEvent
+
+type Details<Event> = Event extends YaokiEvent ? Omit<Event, keyof EventBase> : never
+
+/** What a policy adds to the part that all events share. */
+export type EventDetails = Details<YaokiEvent>
+
+export type Listener = (event: YaokiEvent) => void

@@ -1,0 +1,98 @@
+import type { Settled } from '../engine/policy.ts'
+import { type Attempt, type AttemptNote, type CallRecord, recall, type StopReason } from './record.ts'
+
+/** What happened to one call. As a string it is readable in a log. */
+export interface Explanation {
+	/** The call's name, or its policy's. */
+	readonly name?: string
+	/** Wall time, milliseconds since 1970. Not measured in a call that never failed. */
+	readonly startedAt?: number
+	/** From the call to its answer. Not measured in a call that never failed. */
+	readonly durationMs?: number
+	readonly attempts: readonly Attempt[]
+	/** Why nothing more was tried. */
+	readonly stop: StopReason
+	toString(): string
+}
+
+/**
+ * Tells what happened to the call that ended in this error or gave this settled result: attempt by attempt, with the
+ * reason of every wait and of the stop. Undefined for primitives and for errors that ended no call.
+ *
+ * An error object that ended several calls tells of the latest. A result of `settle` is exact.
+ *
+ * @example
+ * const result = await payments.settle(() => charge(order))
+ * console.log(String(explain(result)))
+ */
+export function explain(held: unknown): Explanation | undefined {
+	const record = recall(held)
+	if (record) return new Told(record)
+	// No record was written for it: then it is a stranger, or the result of a call that never failed.
+	return isSuccess(held) ? new Told() : undefined
+}
+
+const isSuccess = (held: unknown): held is Settled<unknown> =>
+	typeof held === 'object' && held !== null && 'ok' in held && held.ok === true && 'value' in held
+
+class Told implements Explanation {
+	declare readonly name?: string
+	declare readonly startedAt?: number
+	declare readonly durationMs?: number
+	readonly attempts: readonly Attempt[] = [{ attempt: 0, outcome: 'success' }]
+	readonly stop: StopReason = 'success'
+
+	constructor(record?: CallRecord) {
+		if (!record) return
+		const { options, plan, startedAt, endedAt, attempts = [], stop } = record
+		const { runtime } = plan
+		this.name = options?.name ?? plan.name
+		if (!Number.isNaN(startedAt)) {
+			this.startedAt = runtime.wallNow() - (runtime.now() - startedAt)
+			this.durationMs = endedAt - startedAt
+		}
+		this.attempts = attempts.map((note) => tell(note, startedAt))
+		this.stop = stop ?? 'success'
+	}
+
+	toString(): string {
+		const { name, durationMs, attempts, stop } = this
+		const count = `${attempts.length} attempt${attempts.length === 1 ? '' : 's'}`
+		const took = durationMs === undefined ? '' : ` in ${ms(durationMs)}`
+		return [`${name ?? 'call'}: ${count}${took}, ended by ${stop}`, ...attempts.map(line)].join('\n')
+	}
+}
+
+/** Leaves out what was not there or not measured. */
+function tell(
+	{ attempt, outcome, startedAt, endedAt, error, wait }: AttemptNote,
+	callStartedAt: number,
+): Attempt {
+	return {
+		attempt,
+		...(Number.isNaN(startedAt - callStartedAt) ? {} : { startMs: startedAt - callStartedAt }),
+		...(Number.isNaN(startedAt) ? {} : { durationMs: endedAt - startedAt }),
+		outcome,
+		...error,
+		...(wait && { delayMs: wait.delayMs, delaySource: wait.source }),
+	}
+}
+
+const ms = (value: number): string => `${Math.round(value)} ms`
+
+function line({
+	attempt,
+	startMs,
+	durationMs,
+	outcome,
+	errorType,
+	errorMessage,
+	delayMs,
+	delaySource,
+}: Attempt): string {
+	const when =
+		startMs === undefined || durationMs === undefined ? '' : ` at ${ms(startMs)}, took ${ms(durationMs)}`
+	const what = errorType === undefined ? '' : ` (${errorType}: ${errorMessage})`
+	const wait = delayMs === undefined ? '' : `, then a wait of ${ms(delayMs)} (${delaySource})`
+	return `  #${attempt + 1}${when}: ${outcome}${what}${wait}`
+}

@@ -1,0 +1,98 @@
+/**
+ * What happened to one call, written down from its first failure on. A call that never fails has no record, so the
+ * success path pays for none. Records hang on errors and on settled results by weak references: nothing is put on the
+ * user's objects, and nothing outlives them. Texts are kept instead of the errors of earlier attempts, for a record must not
+ * keep their stacks and responses alive.
+ */
+import type { FailureKind } from '../classify/classification.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+
+/**
+ * Why nothing more was tried.
+ *
+ * `should-retry`: the user's own shouldRetry said no. `hook-threw`: a decision hook threw. `not-retried`: no
+ * retry policy was there.
+ */
+export type StopReason =
+	| 'success'
+	| 'retries-used-up'
+	| 'permanent'
+	| 'cancelled'
+	| 'should-retry'
+	| 'deadline'
+	| 'elapsed-limit'
+	| 'abort'
+	| 'hook-threw'
+	| 'not-retried'
+
+/** Where a wait's length came from. */
+export type DelaySource = 'backoff' | 'retry-after' | 'delay-for'
+
+/** `unwanted-result`: the work returned, and `retryResult` would not have it. */
+export type AttemptOutcome = 'success' | 'unwanted-result' | FailureKind
+
+/** One attempt of a call. */
+export interface Attempt {
+	/** From 0. */
+	readonly attempt: number
+	/** When it began, in milliseconds after the call did. */
+	readonly startMs?: number
+	/** How long it took. */
+	readonly durationMs?: number
+	readonly outcome: AttemptOutcome
+	readonly errorType?: string
+	readonly errorMessage?: string
+	/** How long the call then waited, or meant to wait when an abort came. */
+	readonly delayMs?: number
+	readonly delaySource?: DelaySource
+}
+
+/** A wait, and where its length came from. */
+export interface Wait {
+	readonly delayMs: number
+	readonly source: DelaySource
+}
+
+/** An attempt while it is written. Every field is there from the start, for one shape is faster than many. */
+export interface AttemptNote {
+	readonly attempt: number
+	/** On the plan's clock; NaN when it was not read. */
+	readonly startedAt: number
+	readonly endedAt: number
+	outcome: AttemptOutcome
+	readonly error: ErrorTexts | undefined
+	wait: Wait | undefined
+}
+
+/** What `explain` reads: the call itself is its record. */
+export interface CallRecord {
+	readonly options: { readonly name?: string | undefined } | undefined
+	readonly plan: { readonly name: string; readonly runtime: Runtime }
+	readonly startedAt: number
+	readonly endedAt: number
+	readonly attempts: readonly AttemptNote[] | undefined
+	readonly stop: StopReason | undefined
+}
+
+export interface ErrorTexts {
+	readonly errorType: string
+	readonly errorMessage: string
+}
+
+/** The name and the message of anything that was thrown, be it a symbol or an object without a prototype. */
+export function describeError(error: unknown): ErrorTexts {
+	const { name, message } = Object(error)
+	return {
+		errorType: String(name ?? typeof error),
+		errorMessage: String(message ?? (typeof error === 'object' ? '' : error)),
+	}
+}
+
+const records = new WeakMap<object, CallRecord>()
+
+/** Lets `explain` find the record again by what the user holds. A primitive can not be found again. */
+export function remember(held: unknown, record: CallRecord): void {
+	if (Object(held) === held) records.set(held as object, record)
+}
+
+export const recall = (held: unknown): CallRecord | undefined => records.get(held as object)

@@ -1,0 +1,110 @@
+import { type Call, GO, type Layer, type Seat, type Step, Visit } from '../core/engine/call.ts'
+import { LeafPolicy } from '../core/engine/leaf-policy.ts'
+import type { PolicyOptions } from '../core/engine/policy.ts'
+import {
+	anything,
+	hook,
+	isAmount,
+	isBetween,
+	isFunction,
+	type Rules,
+	readOptions,
+} from '../core/options/rules.ts'
+import { seededRandom } from './seeded-random.ts'
+
+export interface FaultOptions extends PolicyOptions {
+	/** The share of calls that fail before they reach the work, 0 to 1. Default 0. */
+	readonly errorRate?: number | undefined
+	/** What they fail with: an error, or a function that makes one. Default: an Error whose code is ECONNRESET. */
+	readonly error?: unknown
+	/** How long every call is held up first: milliseconds, or a range to draw from. Default 0. */
+	readonly latencyMs?: number | readonly [least: number, greatest: number] | undefined
+	/** Makes the faults the same in every run. Default: the runtime's chance. */
+	readonly seed?: number | string | undefined
+}
+
+type Settings = Pick<FaultOptions, 'seed' | 'error' | 'name' | 'runtime' | 'classify'> & {
+	readonly errorRate: number
+	readonly latencyMs: number | readonly [least: number, greatest: number]
+}
+
+const isLatency = (value: unknown): boolean =>
+	isAmount(value) ||
+	(Array.isArray(value) &&
+		value.length === 2 &&
+		value.every(isAmount) &&
+		Number(value.at(0)) <= Number(value.at(1)))
+
+const RULES: Rules<Settings> = {
+	errorRate: [(value) => isBetween(0, 1, value), 'a number from 0 to 1', 0],
+	error: [() => true, 'anything', undefined],
+	latencyMs: [isLatency, 'milliseconds, or [least, greatest]', 0],
+	seed: [(value) => typeof value === 'string' || Number.isFinite(value), 'a number or a string', undefined],
+	name: anything('string', undefined),
+	runtime: anything('object', undefined),
+	classify: hook,
+}
+
+/**
+ * Trouble on purpose, as a policy: put it innermost, where the network would be.
+ *
+ * @example
+ * const flaky = pipeline(retry(), faults({ errorRate: 0.3, latencyMs: [10, 200], seed: 7 }))
+ */
+export function faults(options: FaultOptions = {}): Faults {
+	return new Faults(options)
+}
+
+export class Faults extends LeafPolicy {
+	constructor(options: FaultOptions = {}) {
+		const settings = readOptions<Settings>(options, RULES)
+		super('faults', settings, new FaultLayer(settings))
+	}
+
+	/** @internal Faults tell nothing of themselves: the policies around them do. */
+	protected override heard(): void {}
+}
+
+class FaultLayer implements Layer {
+	readonly #settings: Settings
+	readonly #random: (() => number) | undefined
+
+	constructor(settings: Settings) {
+		this.#settings = settings
+		this.#random = settings.seed === undefined ? undefined : seededRandom(settings.seed)
+	}
+
+	enter(call: Call, seat: Seat): Step {
+		const random = this.#random ?? (() => seat.runtime.random())
+		const { latencyMs, errorRate } = this.#settings
+		const [least, greatest] = typeof latencyMs === 'number' ? [latencyMs, latencyMs] : latencyMs
+		const delayMs = least + random() * (greatest - least)
+		const visit = new FaultVisit(seat, random() < errorRate ? () => this.#makeError() : undefined)
+		call.visit(visit)
+		return delayMs > 0 ? delayMs : visit.resume(call)
+	}
+
+	#makeError(): unknown {
+		const { error } = this.#settings
+		if (error === undefined)
+			return Object.assign(new Error('injected fault: read ECONNRESET'), { code: 'ECONNRESET' })
+		return isFunction(error) ? (error as () => unknown)() : error
+	}
+}
+
+class FaultVisit extends Visit {
+	readonly #makeError: (() => unknown) | undefined
+
+	constructor(seat: Seat, makeError: (() => unknown) | undefined) {
+		super(seat)
+		this.#makeError = makeError
+	}
+
+	override resume(call: Call): Step {
+		return this.#makeError ? call.refuse(this.#makeError()) : GO
+	}
+
+	override leave(): Step {
+		return GO
+	}
+}

@@ -1,0 +1,73 @@
+import type { Seat, Surroundings } from '../core/engine/call.ts'
+import { Policy } from '../core/engine/policy.ts'
+import type { Listener } from '../core/events/events.ts'
+import type { Runtime } from '../core/runtime/runtime.ts'
+import { EventHeap } from './event-heap.ts'
+
+/**
+ * The same policy with waits that take no time, for suites of users: as many attempts, the same decisions, no sleeping.
+ * The policy's own clock moves on by what was skipped, so that `maxElapsedMs` ends a call just as it would have.
+ *
+ * @example
+ * const payments = withoutWaiting(productionPolicy)
+ * await expect(payments.execute(alwaysFails)).rejects.toThrow('down')
+ */
+export function withoutWaiting(policy: Policy): Policy {
+	return new WithoutWaiting(policy)
+}
+
+class WithoutWaiting extends Policy {
+	readonly #policy: Policy
+	readonly #hasty = new Map<Runtime, Runtime>()
+
+	constructor(policy: Policy) {
+		super(policy.name, {})
+		this.#policy = policy
+	}
+
+	override subscribe(listener: Listener): () => void {
+		return this.#policy.subscribe(listener)
+	}
+
+	override seats(around: Surroundings): readonly Seat[] {
+		return this.#policy.seats(around).map((seat) => ({ ...seat, runtime: this.#hurry(seat.runtime) }))
+	}
+
+	override surroundings(around: Surroundings): Surroundings {
+		const inside = this.#policy.surroundings(around)
+		return { ...inside, runtime: this.#hurry(inside.runtime) }
+	}
+
+	/** One for each runtime, so that layers which shared a clock still do. */
+	#hurry(runtime: Runtime): Runtime {
+		const hasty = this.#hasty.get(runtime) ?? hurry(runtime)
+		this.#hasty.set(runtime, hasty)
+		return hasty
+	}
+}
+
+/** Waits end in the order of their times, each a promise job after the one before; the clock leaps along. */
+function hurry(runtime: Runtime): Runtime {
+	const waits = new EventHeap()
+	let ahead = 0
+	const now = () => runtime.now() + ahead
+	const endNext = () => {
+		const wait = waits.take()
+		if (wait === undefined) return
+		ahead += Math.max(0, wait.at - now())
+		wait.fire?.()
+	}
+	return {
+		now,
+		wallNow: () => runtime.wallNow() + ahead,
+		random: () => runtime.random(),
+		setTimer(ms, fn, kind) {
+			if (kind === 'housekeeping') return runtime.setTimer(ms, fn, kind)
+			const wait = waits.add(now() + ms, fn)
+			queueMicrotask(endNext)
+			return () => {
+				wait.fire = undefined
+			}
+		},
+	}
+}

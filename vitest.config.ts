@@ -1,0 +1,23 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+	resolve: {
+		alias: [
+			{ find: /^yaoki$/, replacement: fileURLToPath(new URL('./src/core/index.ts', import.meta.url)) },
+			{ find: /^yaoki\/(.+)$/, replacement: fileURLToPath(new URL('./src/$1/index.ts', import.meta.url)) },
+		],
+	},
+	test: {
+		include: ['test/**/*.test.ts'],
+		exclude: ['test/runtimes/**', '**/node_modules/**'],
+		restoreMocks: true,
+		unstubGlobals: true,
+		coverage: {
+			provider: 'v8',
+			include: ['src/**'],
+			reporter: ['text-summary', 'json-summary'],
+			thresholds: { lines: 98, functions: 98, branches: 94, statements: 98 },
+		},
+	},
+})
