@@ -12,6 +12,7 @@ export default defineConfig({
 		include: ['test/**/*.test.ts'],
 		exclude: ['test/runtimes/**', '**/node_modules/**'],
 		restoreMocks: true,
+		execArgv: ['--expose-gc'],
 		unstubGlobals: true,
 		coverage: {
 			provider: 'v8',

@@ -2,13 +2,7 @@
 export { calculateDelay, type DelayOptions, nextRetryAt } from './backoff/delay.ts'
 export type { BackoffOptions } from './backoff/options.ts'
 export { type Preset, presets } from './backoff/presets.ts'
-export {
-	type DelayRange,
-	type Schedule,
-	type ScheduledDelay,
-	type ScheduleOptions,
-	schedule,
-} from './backoff/schedule.ts'
+export { type DelayRange, type Schedule, type ScheduledDelay, schedule } from './backoff/schedule.ts'
 export type { Growth, JitterStrategy } from './backoff/settings.ts'
 export type { Classification, Classify, FailureKind } from './classify/classification.ts'
 export { classify, isRetryable, isRetryableNetworkError, isRetryableStatus } from './classify/classify.ts'

@@ -1,15 +1,7 @@
 import { type Call, GO, type Layer, type Seat, type Step, Visit } from '../core/engine/call.ts'
 import { LeafPolicy } from '../core/engine/leaf-policy.ts'
 import type { PolicyOptions } from '../core/engine/policy.ts'
-import {
-	anything,
-	hook,
-	isAmount,
-	isBetween,
-	isFunction,
-	type Rules,
-	readOptions,
-} from '../core/options/rules.ts'
+import { isAmount, type Ranges, readNumbers, refuse } from '../core/options/ranges.ts'
 import { seededRandom } from './seeded-random.ts'
 
 export interface FaultOptions extends PolicyOptions {
@@ -23,27 +15,21 @@ export interface FaultOptions extends PolicyOptions {
 	readonly seed?: number | string | undefined
 }
 
-type Settings = Pick<FaultOptions, 'seed' | 'error' | 'name' | 'runtime' | 'classify'> & {
-	readonly errorRate: number
-	readonly latencyMs: number | readonly [least: number, greatest: number]
+type Settings = Omit<FaultOptions, 'errorRate'> & { readonly errorRate: number }
+
+const RANGES: Ranges<{ errorRate: number }> = { errorRate: [0, 1, 0] }
+
+function readFaultOptions(options: FaultOptions): Settings {
+	const { latencyMs = 0 } = options
+	const [least, greatest] = bounds(latencyMs)
+	if (!isAmount(least) || !isAmount(greatest) || least > greatest) {
+		refuse('latencyMs', latencyMs, 'milliseconds, or [least, greatest]')
+	}
+	return readNumbers<{ errorRate: number }, FaultOptions>(options, RANGES)
 }
 
-const isLatency = (value: unknown): boolean =>
-	isAmount(value) ||
-	(Array.isArray(value) &&
-		value.length === 2 &&
-		value.every(isAmount) &&
-		Number(value.at(0)) <= Number(value.at(1)))
-
-const RULES: Rules<Settings> = {
-	errorRate: [(value) => isBetween(0, 1, value), 'a number from 0 to 1', 0],
-	error: [() => true, 'anything', undefined],
-	latencyMs: [isLatency, 'milliseconds, or [least, greatest]', 0],
-	seed: [(value) => typeof value === 'string' || Number.isFinite(value), 'a number or a string', undefined],
-	name: anything('string', undefined),
-	runtime: anything('object', undefined),
-	classify: hook,
-}
+const bounds = (latencyMs: number | readonly [number, number]): readonly [number, number] =>
+	typeof latencyMs === 'number' ? [latencyMs, latencyMs] : latencyMs
 
 /**
  * Trouble on purpose, as a policy: put it innermost, where the network would be.
@@ -57,8 +43,7 @@ export function faults(options: FaultOptions = {}): Faults {
 
 export class Faults extends LeafPolicy {
 	constructor(options: FaultOptions = {}) {
-		const settings = readOptions<Settings>(options, RULES)
-		super('faults', settings, new FaultLayer(settings))
+		super('faults', options, new FaultLayer(readFaultOptions(options)))
 	}
 
 	/** @internal Faults tell nothing of themselves: the policies around them do. */
@@ -76,8 +61,8 @@ class FaultLayer implements Layer {
 
 	enter(call: Call, seat: Seat): Step {
 		const random = this.#random ?? (() => seat.runtime.random())
-		const { latencyMs, errorRate } = this.#settings
-		const [least, greatest] = typeof latencyMs === 'number' ? [latencyMs, latencyMs] : latencyMs
+		const { latencyMs = 0, errorRate } = this.#settings
+		const [least, greatest] = bounds(latencyMs)
 		const delayMs = least + random() * (greatest - least)
 		const visit = new FaultVisit(seat, random() < errorRate ? () => this.#makeError() : undefined)
 		call.visit(visit)
@@ -88,7 +73,7 @@ class FaultLayer implements Layer {
 		const { error } = this.#settings
 		if (error === undefined)
 			return Object.assign(new Error('injected fault: read ECONNRESET'), { code: 'ECONNRESET' })
-		return isFunction(error) ? (error as () => unknown)() : error
+		return typeof error === 'function' ? (error as () => unknown)() : error
 	}
 }
 
@@ -101,7 +86,7 @@ class FaultVisit extends Visit {
 	}
 
 	override resume(call: Call): Step {
-		return this.#makeError ? call.refuse(this.#makeError()) : GO
+		return this.#makeError ? call.settle(false, this.#makeError()) : GO
 	}
 
 	override leave(): Step {

@@ -1,7 +1,6 @@
 import type { CallOptions } from '../core/engine/call-options.ts'
 import type { Policy } from '../core/engine/policy.ts'
-import { InvalidOptionError } from '../core/errors/errors.ts'
-import { isAmount, MILLISECONDS, milliseconds, type Rules, readOptions } from '../core/options/rules.ts'
+import { checkRange } from '../core/options/ranges.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
 import { EventHeap } from './event-heap.ts'
 import { promiseJobs } from './promise-jobs.ts'
@@ -13,13 +12,6 @@ export interface VirtualRuntimeOptions {
 	readonly seed?: number | string | undefined
 	/** The wall time at the start, milliseconds since 1970. Default: 2026-01-01 in UTC. */
 	readonly startAt?: number | undefined
-}
-
-type Settings = Required<{ [Name in keyof VirtualRuntimeOptions]: NonNullable<VirtualRuntimeOptions[Name]> }>
-
-const RULES: Rules<Settings> = {
-	seed: [(value) => typeof value === 'string' || Number.isFinite(value), 'a number or a string', 1],
-	startAt: milliseconds(Date.UTC(2026, 0, 1)),
 }
 
 /** A runtime whose time passes only when it is told to. */
@@ -48,7 +40,9 @@ export interface VirtualRuntime extends Runtime {
  * await answer
  */
 export function virtualRuntime(options: VirtualRuntimeOptions = {}): VirtualRuntime {
-	return new Virtual(readOptions<Settings>(options, RULES))
+	const { seed = 1, startAt = Date.UTC(2026, 0, 1) } = options
+	checkRange('startAt', startAt)
+	return new Virtual(seed, startAt)
 }
 
 class Virtual implements VirtualRuntime {
@@ -57,7 +51,7 @@ class Virtual implements VirtualRuntime {
 	#now = 0
 	#wallOffset: number
 
-	constructor({ seed, startAt }: Settings) {
+	constructor(seed: number | string, startAt: number) {
 		this.random = seededRandom(seed)
 		this.#wallOffset = startAt
 	}
@@ -71,7 +65,7 @@ class Virtual implements VirtualRuntime {
 	}
 
 	setTimer(ms: number, fn: () => void): () => void {
-		if (!isAmount(ms)) throw new InvalidOptionError('setTimer(ms)', ms, MILLISECONDS)
+		checkRange('setTimer(ms)', ms)
 		const event = this.#events.add(this.#now + ms, fn)
 		return () => {
 			event.fire = undefined
@@ -91,7 +85,7 @@ class Virtual implements VirtualRuntime {
 	}
 
 	async advance(ms: number): Promise<void> {
-		if (!isAmount(ms)) throw new InvalidOptionError('advance(ms)', ms, MILLISECONDS)
+		checkRange('advance(ms)', ms)
 		const until = this.#now + ms
 		await promiseJobs()
 		while (this.#fireNext(until)) await promiseJobs()

@@ -25,6 +25,10 @@ class WithoutWaiting extends Policy {
 		this.#policy = policy
 	}
 
+	override leaves(): readonly Policy[] {
+		return this.#policy.leaves()
+	}
+
 	override subscribe(listener: Listener): () => void {
 		return this.#policy.subscribe(listener)
 	}

@@ -1,5 +1,4 @@
-import { InvalidOptionError } from '../errors/errors.ts'
-import { isAmount, MILLISECONDS } from '../options/rules.ts'
+import { checkRange, refuse } from '../options/ranges.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { systemRuntime } from '../runtime/system.ts'
 import { stepMs } from './growth.ts'
@@ -37,9 +36,9 @@ export function calculateDelay(
 ): number {
 	const settings = readBackoff(options)
 	const previous = previousDelayMs ?? settings.baseDelayMs
-	if (!isAmount(attempt) || attempt % 1 !== 0)
-		throw new InvalidOptionError('attempt', attempt, 'a whole number, 0 or more')
-	if (!isAmount(previous)) throw new InvalidOptionError('previousDelayMs', previous, MILLISECONDS)
+	checkRange('attempt', attempt)
+	if (attempt % 1) refuse('attempt', attempt, 'a whole number')
+	checkRange('previousDelayMs', previous)
 	const runtime = options.runtime ?? systemRuntime
 	return delayMs(settings, attempt, previous, () => runtime.random())
 }

@@ -1,16 +1,7 @@
-import { InvalidOptionError } from '../errors/errors.ts'
-import {
-	isAmount,
-	isBetween,
-	isFunction,
-	milliseconds,
-	type Rule,
-	type Rules,
-	readOptions,
-} from '../options/rules.ts'
+import { isAmount, MOST, type Ranges, readNumbers, refuse } from '../options/ranges.ts'
 import { GROWTHS } from './growth.ts'
 import { JITTERS } from './jitter.ts'
-import type { BackoffSettings, Growth, JitterStrategy } from './settings.ts'
+import type { BackoffNumbers, BackoffSettings, Growth, JitterStrategy } from './settings.ts'
 
 /** How long to wait before each retry. Every part of the toolkit that waits takes these. */
 export interface BackoffOptions {
@@ -28,44 +19,47 @@ export interface BackoffOptions {
 	readonly jitterFactor?: number | undefined
 	/** What `'additive'` jitter adds at most. Default 1,000. */
 	readonly jitterRangeMs?: number | undefined
+	/** How many retries may follow the first call: 3 makes at most 4 calls. Default 3. */
+	readonly maxRetries?: number | undefined
+	/** No attempt starts later than this after the first one did. Default: no limit. */
+	readonly maxElapsedMs?: number | undefined
 }
 
-const isGrowth = (value: unknown): boolean =>
-	isFunction(value) ||
-	(Array.isArray(value) ? value.length > 0 && value.every(isAmount) : Object.hasOwn(GROWTHS, value as string))
-
-const oneOf = (table: object): string => `one of ${Object.keys(table).join(', ')}`
-
-export const BACKOFF_RULES: Rules<BackoffSettings> = {
-	baseDelayMs: milliseconds(1_000),
-	maxDelayMs: milliseconds(30_000),
-	growth: [
-		isGrowth,
-		`${oneOf(GROWTHS)}, a list of milliseconds, or a function of the attempt`,
-		'exponential',
-	],
-	factor: [(value) => isBetween(1, Number.MAX_VALUE, value), 'a finite number, 1 or more', 2],
-	jitterStrategy: [(value) => Object.hasOwn(JITTERS, value as string), oneOf(JITTERS), 'full'],
-	jitterFactor: [(value) => isBetween(0, 1, value), 'a number from 0 to 1', 0.3],
-	jitterRangeMs: milliseconds(1_000),
+const RANGES: Ranges<BackoffNumbers> = {
+	baseDelayMs: [0, MOST, 1_000],
+	maxDelayMs: [0, MOST, 30_000],
+	factor: [1, MOST, 2],
+	jitterFactor: [0, 1, 0.3],
+	jitterRangeMs: [0, MOST, 1_000],
+	maxRetries: [0, Infinity, 3],
+	maxElapsedMs: [0, MOST, undefined],
 }
 
-export const MAX_RETRIES: Rule<number> = [
-	(value) => value === Infinity || (isAmount(value) && value % 1 === 0),
-	'a whole number, 0 or more; Infinity only beside maxElapsedMs',
-	3,
-]
-
-export function readBackoff(options: BackoffOptions): BackoffSettings {
-	const settings = readOptions<BackoffSettings>(options, BACKOFF_RULES)
-	checkCap(settings)
+/** The options with every default filled in; throws for what can not work. */
+export function readBackoff<Options extends BackoffOptions>(
+	options: Options,
+): Omit<Options, keyof BackoffNumbers> & BackoffSettings {
+	const { growth = 'exponential', jitterStrategy = 'full' } = options
+	const settings = { ...readNumbers<BackoffNumbers, Options>(options, RANGES), growth, jitterStrategy }
+	const { baseDelayMs, maxDelayMs, maxRetries, maxElapsedMs } = settings
+	checkName('jitterStrategy', jitterStrategy, JITTERS, '')
+	if (Array.isArray(growth)) {
+		if (!growth.length || !growth.every(isAmount))
+			refuse('growth', growth, 'a list of milliseconds with at least one')
+	} else if (typeof growth !== 'function') {
+		checkName('growth', growth, GROWTHS, ', a list of milliseconds, a function')
+	}
+	if (maxRetries === Infinity ? maxElapsedMs === undefined : maxRetries % 1) {
+		refuse('maxRetries', maxRetries, 'a whole number, or Infinity beside maxElapsedMs')
+	}
+	// A list or a function of one's own does not grow from the base, so there the cap may lie below its default.
+	if (maxDelayMs < baseDelayMs && (typeof growth === 'string' || jitterStrategy.startsWith('decorrelated'))) {
+		refuse('maxDelayMs', maxDelayMs, `at least baseDelayMs (${baseDelayMs})`)
+	}
 	return settings
 }
 
-/** A list or a function of one's own does not grow from the base, so there the cap may lie below its default. */
-export function checkCap({ baseDelayMs, maxDelayMs, growth, jitterStrategy }: BackoffSettings): void {
-	const baseCounts = typeof growth === 'string' || jitterStrategy.startsWith('decorrelated')
-	if (baseCounts && maxDelayMs < baseDelayMs) {
-		throw new InvalidOptionError('maxDelayMs', maxDelayMs, `at least baseDelayMs (${baseDelayMs})`)
-	}
+function checkName(option: string, value: unknown, table: object, more: string): void {
+	if (!Object.hasOwn(table, String(value)))
+		refuse(option, value, `one of ${Object.keys(table).join(', ')}${more}`)
 }

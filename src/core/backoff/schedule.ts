@@ -2,18 +2,11 @@
  * A whole policy's waits, computed and never sampled: the bounds are the formula's own, the means are closed forms or,
  * for the decorrelated strategies, an integral. The figures in the documentation come from here.
  */
-import { InvalidOptionError } from '../errors/errors.ts'
-import { readOptions } from '../options/rules.ts'
+import { refuse } from '../options/ranges.ts'
 import { decorrelatedMeans } from './decorrelated-means.ts'
 import { stepMs } from './growth.ts'
-import { type BackoffOptions, MAX_RETRIES, readBackoff } from './options.ts'
+import { type BackoffOptions, readBackoff } from './options.ts'
 import type { BackoffSettings } from './settings.ts'
-
-/** Backoff options and how many retries there are. */
-export interface ScheduleOptions extends BackoffOptions {
-	/** Default 3. */
-	readonly maxRetries?: number | undefined
-}
 
 /** The least, mean and greatest wait, in milliseconds. All three are undefined where a function decides. */
 export interface DelayRange {
@@ -39,16 +32,11 @@ export interface Schedule {
  * @example
  * schedule(presets.background).total.greatestMs // 40300
  */
-export function schedule(options: ScheduleOptions = {}): Schedule {
+export function schedule(options: BackoffOptions = {}): Schedule {
 	const settings = readBackoff(options)
-	const { maxRetries } = readOptions<{ maxRetries: number }>(options, { maxRetries: MAX_RETRIES })
-	if (maxRetries === Infinity) {
-		throw new InvalidOptionError(
-			'maxRetries',
-			maxRetries,
-			'a finite number here: a schedule lists every retry',
-		)
-	}
+	const { maxRetries } = settings
+	if (maxRetries === Infinity)
+		refuse('maxRetries', maxRetries, 'a finite number here: a schedule lists every retry')
 	const ranges = settings.jitterStrategy.startsWith('decorrelated')
 		? decorrelatedRanges(settings, maxRetries)
 		: Array.from({ length: maxRetries }, (_, attempt) => range(settings, attempt))

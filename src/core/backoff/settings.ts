@@ -13,13 +13,18 @@ export type JitterStrategy =
 	| 'proportional'
 	| 'additive'
 
-/** Backoff options after the check, with every default filled in. */
-export interface BackoffSettings {
+export interface BackoffNumbers {
 	readonly baseDelayMs: number
 	readonly maxDelayMs: number
-	readonly growth: Growth
 	readonly factor: number
-	readonly jitterStrategy: JitterStrategy
 	readonly jitterFactor: number
 	readonly jitterRangeMs: number
+	readonly maxRetries: number
+	readonly maxElapsedMs: number | undefined
+}
+
+/** Backoff options after the check, with every default filled in. */
+export interface BackoffSettings extends BackoffNumbers {
+	readonly growth: Growth
+	readonly jitterStrategy: JitterStrategy
 }

@@ -2,7 +2,7 @@
  * One answer for every part: what does this failure mean? Judged by names, codes and statuses, not by `instanceof`, for
  * errors cross realms, bundles and copies of packages.
  */
-import { isAmount } from '../options/rules.ts'
+import { isAmount } from '../options/ranges.ts'
 import type { Classification, Classify } from './classification.ts'
 import { clues } from './clues.ts'
 import { KINDS, NETWORK_FAILURE } from './codes.ts'

@@ -2,8 +2,8 @@
  * A point in time by which an answer is worth having. It is handed down, so that every layer knows what is left, and
  * nobody starts work that nobody will wait for. It runs on the clock that does not jump.
  */
-import { DeadlineExceededError, InvalidOptionError } from '../errors/errors.ts'
-import { isAmount, MILLISECONDS } from '../options/rules.ts'
+import { DeadlineExceededError } from '../errors/errors.ts'
+import { checkRange } from '../options/ranges.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { systemRuntime } from '../runtime/system.ts'
 
@@ -26,7 +26,7 @@ export class Deadline {
 
 	/** A deadline `ms` from now. */
 	static after(ms: number, options: { readonly runtime?: Runtime | undefined } = {}): Deadline {
-		if (!isAmount(ms)) throw new InvalidOptionError('Deadline.after(ms)', ms, MILLISECONDS)
+		checkRange('Deadline.after(ms)', ms)
 		const runtime = options.runtime ?? systemRuntime
 		return new Deadline(runtime, runtime.now() + ms)
 	}
@@ -42,7 +42,7 @@ export class Deadline {
 
 	/** A deadline that ends `marginMs` earlier, for a call further down, so that there is time left to answer. */
 	child(marginMs = 100): Deadline {
-		if (!isAmount(marginMs)) throw new InvalidOptionError('child(marginMs)', marginMs, MILLISECONDS)
+		checkRange('child(marginMs)', marginMs)
 		if (this.remainingMs <= marginMs) {
 			throw new DeadlineExceededError(
 				`nothing is left of the deadline: ${this.remainingMs} ms less a margin of ${marginMs} ms`,

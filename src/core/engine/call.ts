@@ -25,14 +25,12 @@ import { type CallContext, Context } from './context.ts'
 import { decided } from './hooks.ts'
 import { type LinkedSignal, linkSignal } from './linked-signal.ts'
 
-/** What comes next: one of the three below or, from 0 up, a wait in milliseconds. A number, for it costs nothing. */
+/** What comes next: one of the two below or, from 0 up, a wait in milliseconds. A number, for it costs nothing. */
 export type Step = number
 /** Go on: further in, to the work; or further out, to the answer. */
 export const GO = -1
 /** The call is settled. */
 export const DONE = -2
-/** A layer has refused; the call has its outcome and turns back. */
-export const REFUSED = -3
 
 /** What surrounds a layer: handed to it by its pipeline, unless it was given its own. */
 export interface Surroundings {
@@ -45,7 +43,7 @@ export interface Seat extends Surroundings {
 	readonly layer: Layer
 }
 
-/** The first half of a policy. It admits (`GO`), refuses (`call.refuse`) or says how long to wait. */
+/** The first half of a policy. It admits (`GO`), refuses (`call.settle`) or says how long to wait. */
 export interface Layer {
 	enter(call: Call, seat: Seat): Step
 }
@@ -152,11 +150,7 @@ export class Call implements CallRecord {
 	/** A wait is over, or the caller's abort has cut it short. */
 	resume(): Step {
 		if (this.isAborted) return this.#end('abort', this.options?.signal?.reason)
-		const step = this.#top?.resume(this) ?? GO
-		if (step === REFUSED) return this.#ascend()
-		if (step !== GO) return step
-		this.#depth = this.#top?.depth ?? 0
-		return this.#descend()
+		return this.#descend(this.#top)
 	}
 
 	/** A repeater runs the part inside of it again. */
@@ -166,17 +160,13 @@ export class Call implements CallRecord {
 		return GO
 	}
 
-	/** The work has answered. */
+	/** The work has answered, or a layer does not let the call in. */
 	settle(ok: boolean, value: unknown): Step {
-		this.#outcome(ok, value)
+		this.ok = ok
+		this.value = value
+		this.#verdict = undefined
 		if (ok && this.attempts) this.note('success')
-		return this.#ascend()
-	}
-
-	/** A layer does not let the call in. */
-	refuse(error: unknown): Step {
-		this.#outcome(false, error)
-		return REFUSED
+		return this.turnBack()
 	}
 
 	/** What the present failure means. The innermost layer that asks decides it for all; a user's hook may throw here. */
@@ -213,65 +203,63 @@ export class Call implements CallRecord {
 		if (latest) latest.wait = wait
 	}
 
-	#outcome(ok: boolean, value: unknown): void {
-		this.ok = ok
-		this.value = value
-		this.#verdict = undefined
-	}
-
 	/** Nobody may try again. The layers outside are still told. */
 	#end(stop: StopReason, error: unknown): Step {
-		this.#outcome(false, error)
-		this.#verdict = CANCELLED
+		this.ok = false
+		this.value = error
 		this.stop = stop
-		return this.#ascend()
+		return this.turnBack()
 	}
 
-	#descend(): Step {
+	/** Inwards to the work: from where a wait has ended, or from the start. */
+	#descend(waiting?: Visit): Step {
 		const { seats } = this.plan
 		try {
-			for (let seat = seats[this.#depth]; seat !== undefined; seat = seats[this.#depth]) {
+			let step = waiting?.resume(this) ?? GO
+			if (waiting) this.#depth = waiting.depth
+			for (let seat = seats[this.#depth]; step === GO && seat; seat = seats[this.#depth]) {
 				this.#depth++
-				const step = seat.layer.enter(this, seat)
-				if (step === REFUSED) return this.#ascend()
-				if (step !== GO) return step
+				step = seat.layer.enter(this, seat)
 			}
+			return step
 		} catch (error) {
 			return this.#end('hook-threw', error)
 		}
-		return GO
 	}
 
-	#ascend(): Step {
-		for (let visit = this.#top; visit !== undefined; visit = this.#top) {
+	/** Tells the outcome to the layers, from here outwards, until one wants to try again or all have been told. */
+	turnBack(): Step {
+		for (let visit = this.#top; visit; visit = this.#top) {
+			let step: Step = GO
 			try {
-				const step = visit.leave(this)
-				if (step !== GO) return step
-				this.#top = visit.outer
+				step = visit.leave(this)
 			} catch (error) {
-				this.#top = visit.outer
-				return this.#end('hook-threw', error)
+				this.ok = false
+				this.value = error
+				this.stop = 'hook-threw'
 			}
+			if (step !== GO) return step
+			this.#top = visit.outer
 		}
 		this.#link?.[1]?.()
-		if (this.ok && this.attempts === undefined) this.plan.streak++
+		if (this.ok && !this.attempts) this.plan.streak++
 		else this.#close()
 		return DONE
 	}
 
 	/** Something went wrong on the way, so there is a record to end. */
 	#close(): void {
-		this.plan.streak = 0
-		this.endedAt = this.plan.runtime.now()
-		if (!this.ok && this.stop === undefined) {
-			this.stop = 'not-retried'
-			try {
-				this.judge(this.plan)
-			} catch (error) {
-				this.value = error
-			}
+		const { plan } = this
+		plan.streak = 0
+		this.endedAt = plan.runtime.now()
+		if (this.ok) {
+			this.stop ??= 'success'
+			return
 		}
-		this.stop ??= 'success'
-		if (!this.ok) remember(this.value, this)
+		if (!this.stop) {
+			this.stop = 'not-retried'
+			this.judge(plan)
+		}
+		remember(this.value, this)
 	}
 }

@@ -1,23 +1,18 @@
 import { InvalidOptionError } from '../errors/errors.ts'
 import type { Listener } from '../events/events.ts'
-import { anything, hook, type Rules, readOptions } from '../options/rules.ts'
+import { checkFunctions } from '../options/ranges.ts'
 import type { Seat, Surroundings } from './call.ts'
 import { Policy, type PolicyOptions } from './policy.ts'
 
 /** What holds for all policies of a pipeline that were given none of their own. */
 export type PipelineOptions = PolicyOptions
 
-const RULES: Rules<PipelineOptions> = {
-	name: anything('string', undefined),
-	runtime: anything('object', undefined),
-	classify: hook,
-}
-
 class Pipeline extends Policy {
 	readonly #policies: readonly Policy[]
 
 	constructor(options: PipelineOptions, policies: readonly Policy[]) {
-		super('pipeline', readOptions(options, RULES))
+		super('pipeline', options)
+		checkFunctions(options, 'classify')
 		this.#policies = policies
 	}
 
@@ -26,8 +21,13 @@ class Pipeline extends Policy {
 		return this.#policies.flatMap((policy) => policy.seats(inside))
 	}
 
+	override leaves(): readonly Policy[] {
+		return this.#policies.flatMap((policy) => policy.leaves())
+	}
+
 	override subscribe(listener: Listener): () => void {
-		const ends = [...new Set(this.#policies)].map((policy) => policy.subscribe(listener))
+		// A policy may stand in several places, also of pipelines inside this one, and is still heard once.
+		const ends = [...new Set(this.leaves())].map((policy) => policy.subscribe(listener))
 		return () => {
 			for (const end of ends) end()
 		}

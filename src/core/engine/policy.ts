@@ -2,7 +2,6 @@ import type { Classify } from '../classify/classification.ts'
 import { InvalidOptionError } from '../errors/errors.ts'
 import type { Listener } from '../events/events.ts'
 import { remember } from '../explain/record.ts'
-import { isFunction } from '../options/rules.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { Call, type Plan, type Seat, type Surroundings } from './call.ts'
 import type { CallOptions } from './call-options.ts'
@@ -51,7 +50,7 @@ export abstract class Policy {
 	 * const user = await policy.execute(({ signal }) => loadUser(id, signal), { deadline: Deadline.after(2_000) })
 	 */
 	execute<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Awaited<T>> {
-		if (!isFunction(fn)) return Promise.reject(notAFunction(fn))
+		if (typeof fn !== 'function') return Promise.reject(notAFunction(fn))
 		return run(new Call(this.ready(), options), fn) as Promise<Awaited<T>>
 	}
 
@@ -60,7 +59,7 @@ export abstract class Policy {
 		let call: Call | undefined
 		let settled: Settled<Awaited<T>>
 		try {
-			if (!isFunction(fn)) throw notAFunction(fn)
+			if (typeof fn !== 'function') throw notAFunction(fn)
 			call = new Call(this.ready(), options)
 			settled = { ok: true, value: (await run(call, fn)) as Awaited<T> }
 		} catch (error) {
@@ -99,6 +98,11 @@ export abstract class Policy {
 
 	/** Listens to every event of this policy, or of all policies of a pipeline. Returns what ends it. */
 	abstract subscribe(listener: Listener): () => void
+
+	/** @internal The single policies that this one is made of. */
+	leaves(): readonly Policy[] {
+		return [this]
+	}
 
 	/** @internal This policy's layers, outermost first, as they stand in these surroundings. */
 	abstract seats(around: Surroundings): readonly Seat[]

@@ -5,16 +5,9 @@
 import { delayMs } from '../backoff/delay.ts'
 import type { Classification } from '../classify/classification.ts'
 import { decided } from '../engine/hooks.ts'
-import { InvalidOptionError } from '../errors/errors.ts'
 import type { StopReason, Wait } from '../explain/record.ts'
-import { isAmount, MILLISECONDS } from '../options/rules.ts'
+import { checkRange } from '../options/ranges.ts'
 import type { RetrySettings } from './options.ts'
-
-/** How much time is left until the limits. Infinity where there is none. */
-export interface TimeLeft {
-	readonly elapsedLimit: number
-	readonly deadline: number
-}
 
 /** What one call's retries have come to. */
 export interface RetryState {
@@ -22,47 +15,47 @@ export interface RetryState {
 	readonly attempt: number
 	/** The latest backoff delay. A Retry-After wait is not one. */
 	readonly previousDelayMs: number
+	readonly settings: RetrySettings
 }
 
-/** The wait before the next attempt, or why there is none. `verdict` is what an error means; an unwanted result has none. */
-export function decideRetry(
-	settings: RetrySettings,
-	state: RetryState,
-	value: unknown,
+/** Why there is no next attempt, as far as its error tells. An unwanted result has no verdict. */
+export function refusal(
+	{ settings, attempt }: RetryState,
+	error: unknown,
 	verdict: Classification | undefined,
-	left: TimeLeft,
-	random: () => number,
-): Wait | StopReason {
+): StopReason | undefined {
 	const { maxRetries, shouldRetry } = settings
-	const { attempt } = state
 	const kind = verdict?.kind
 	if (!shouldRetry && (kind === 'permanent' || kind === 'cancelled')) return kind
 	if (attempt >= maxRetries) return 'retries-used-up'
-	if (shouldRetry && verdict && !decided('shouldRetry', shouldRetry(value, attempt))) return 'should-retry'
-	const wait = nextWait(settings, state, value, verdict, random)
-	return limitPassed(wait.delayMs, left) ?? wait
+	return kind && shouldRetry && !decided('shouldRetry', shouldRetry(error, attempt))
+		? 'should-retry'
+		: undefined
 }
 
-/** No attempt starts that can not finish: a wait counts before it is slept and, as timers may be late, after it. */
-export function limitPassed(waitMs: number, left: TimeLeft): StopReason | undefined {
-	if (waitMs >= left.deadline) return 'deadline'
-	return waitMs > left.elapsedLimit ? 'elapsed-limit' : undefined
-}
-
-function nextWait(
-	settings: RetrySettings,
-	{ attempt, previousDelayMs }: RetryState,
-	value: unknown,
+/** The wait before the next attempt. */
+export function nextWait(
+	{ settings, attempt, previousDelayMs }: RetryState,
+	error: unknown,
 	verdict: Classification | undefined,
 	random: () => number,
 ): Wait {
 	const { delayFor } = settings
-	const asked = verdict && (delayFor ? decided('delayFor', delayFor(value, attempt)) : verdict.retryAfterMs)
+	const asked = verdict && (delayFor ? decided('delayFor', delayFor(error, attempt)) : verdict.retryAfterMs)
 	const wait: Wait = {
 		delayMs: asked ?? delayMs(settings, attempt, previousDelayMs, random),
 		source: asked === undefined ? 'backoff' : delayFor ? 'delay-for' : 'retry-after',
 	}
-	if (!isAmount(wait.delayMs))
-		throw new InvalidOptionError(`the delay (${wait.source})`, wait.delayMs, MILLISECONDS)
+	checkRange(`delay (${wait.source})`, wait.delayMs)
 	return wait
+}
+
+/** No attempt starts that can not finish: a wait counts before it is slept and, as timers may be late, after it. */
+export function limitPassed(
+	waitMs: number,
+	untilElapsedLimit: number,
+	untilDeadline: number,
+): StopReason | undefined {
+	if (waitMs >= untilDeadline) return 'deadline'
+	return waitMs > untilElapsedLimit ? 'elapsed-limit' : undefined
 }

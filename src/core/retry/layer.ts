@@ -1,15 +1,12 @@
 /** The two halves of a retry policy, without its face: all that `retryWithBackoff` needs. */
-import { type Call, GO, type Layer, REFUSED, type Seat, type Step, Visit } from '../engine/call.ts'
+import { type Call, GO, type Layer, type Seat, type Step, Visit } from '../engine/call.ts'
 import { decided, observe } from '../engine/hooks.ts'
 import type { StopReason, Wait } from '../explain/record.ts'
-import { decideRetry, limitPassed, type RetryState, type TimeLeft } from './decision.ts'
+import { limitPassed, nextWait, type RetryState, refusal } from './decision.ts'
 import type { RetrySettings } from './options.ts'
 
-/** Told what happens to calls, while somebody listens. */
-export interface RetryObserver {
-	retrying(call: Call, visit: RetryVisit, wait: Wait): void
-	ended(call: Call, visit: RetryVisit): void
-}
+/** Told of every wait and, without one, of the end of a call. */
+export type RetryObserver = (call: Call, visit: RetryVisit, wait?: Wait) => void
 
 export class RetryLayer implements Layer {
 	readonly settings: RetrySettings
@@ -21,8 +18,7 @@ export class RetryLayer implements Layer {
 	}
 
 	enter(call: Call, seat: Seat): Step {
-		const isTimed = this.observer || this.settings.maxElapsedMs !== undefined
-		call.visit(new RetryVisit(this, seat, isTimed ? seat.runtime.now() : 0))
+		call.visit(new RetryVisit(this, seat))
 		return GO
 	}
 }
@@ -32,62 +28,59 @@ export class RetryVisit extends Visit implements RetryState {
 	attempt = 0
 	previousDelayMs: number
 	readonly startedAt: number
+	readonly settings: RetrySettings
 	readonly #layer: RetryLayer
 
-	constructor(layer: RetryLayer, seat: Seat, startedAt: number) {
+	constructor(layer: RetryLayer, seat: Seat) {
 		super(seat)
+		const { settings, observer } = layer
 		this.#layer = layer
-		this.startedAt = startedAt
-		this.previousDelayMs = layer.settings.baseDelayMs
+		this.settings = settings
+		this.previousDelayMs = settings.baseDelayMs
+		this.startedAt = observer || settings.maxElapsedMs !== undefined ? seat.runtime.now() : 0
 	}
 
 	override leave(call: Call): Step {
-		if (call.stop === undefined) {
-			const wait = this.#decide(call)
-			if (typeof wait === 'object') return this.#repeat(call, wait)
-			call.stop = wait
+		const { observer } = this.#layer
+		const wait = call.stop ? undefined : this.#decide(call)
+		if (typeof wait !== 'object') {
+			call.stop ??= wait
+			observer?.(call, this)
+			return GO
 		}
-		this.#layer.observer?.ended(call, this)
-		return GO
-	}
-
-	override resume(call: Call): Step {
-		call.stop = limitPassed(0, this.#timeLeft(call))
-		return call.stop ? REFUSED : call.nextAttempt(this.attempt)
-	}
-
-	#decide(call: Call): Wait | StopReason | undefined {
-		const { settings } = this.#layer
-		const { retryResult } = settings
-		if (call.ok) {
-			if (!retryResult || !decided('retryResult', retryResult(call.value, this.attempt))) return undefined
-			call.note('unwanted-result')
-		}
-		const verdict = call.ok ? undefined : call.judge(this.seat)
-		if (call.isAborted) return 'abort'
-		return decideRetry(settings, this, call.value, verdict, this.#timeLeft(call), () =>
-			this.seat.runtime.random(),
-		)
-	}
-
-	#repeat(call: Call, wait: Wait): Step {
-		const { observer, settings } = this.#layer
-		const { onRetry } = settings
+		const { onRetry } = this.settings
 		const { delayMs } = wait
 		this.attempt++
-		if (wait.source === 'backoff') this.previousDelayMs = delayMs
 		call.noteWait(wait)
+		if (wait.source === 'backoff') this.previousDelayMs = delayMs
 		if (onRetry) observe('onRetry', () => onRetry(call.ok ? undefined : call.value, this.attempt, delayMs))
-		observer?.retrying(call, this, wait)
+		observer?.(call, this, wait)
 		return delayMs
 	}
 
-	#timeLeft({ options }: Call): TimeLeft {
-		const { maxElapsedMs } = this.#layer.settings
-		return {
-			elapsedLimit:
-				maxElapsedMs === undefined ? Infinity : this.startedAt + maxElapsedMs - this.seat.runtime.now(),
-			deadline: options?.deadline?.remainingMs ?? Infinity,
+	override resume(call: Call): Step {
+		call.stop = this.#limitPassed(call, 0)
+		return call.stop ? call.turnBack() : call.nextAttempt(this.attempt)
+	}
+
+	#decide(call: Call): Wait | StopReason | undefined {
+		const { ok, value } = call
+		const { retryResult } = this.settings
+		if (ok) {
+			if (!retryResult || !decided('retryResult', retryResult(value, this.attempt))) return undefined
+			call.note('unwanted-result')
 		}
+		const verdict = ok ? undefined : call.judge(this.seat)
+		const stop = call.isAborted ? 'abort' : refusal(this, value, verdict)
+		if (stop) return stop
+		const wait = nextWait(this, value, verdict, () => this.seat.runtime.random())
+		return this.#limitPassed(call, wait.delayMs) ?? wait
+	}
+
+	#limitPassed({ options }: Call, waitMs: number): StopReason | undefined {
+		const { maxElapsedMs } = this.settings
+		const untilElapsedLimit =
+			maxElapsedMs === undefined ? Infinity : this.startedAt + maxElapsedMs - this.seat.runtime.now()
+		return limitPassed(waitMs, untilElapsedLimit, options?.deadline?.remainingMs ?? Infinity)
 	}
 }

@@ -1,16 +1,11 @@
-import { BACKOFF_RULES, type BackoffOptions, checkCap, MAX_RETRIES } from '../backoff/options.ts'
+import { type BackoffOptions, readBackoff } from '../backoff/options.ts'
 import type { BackoffSettings } from '../backoff/settings.ts'
 import type { Deadline } from '../deadline/deadline.ts'
 import type { PolicyOptions } from '../engine/policy.ts'
-import { InvalidOptionError } from '../errors/errors.ts'
-import { anything, hook, milliseconds, type Rules, readOptions } from '../options/rules.ts'
+import { checkFunctions } from '../options/ranges.ts'
 
 /** Whether, how often and after how long a call is made again. */
 export interface RetryOptions extends BackoffOptions, PolicyOptions {
-	/** How many retries may follow the first call: 3 makes at most 4 calls. Default 3. */
-	readonly maxRetries?: number | undefined
-	/** No attempt starts later than this after the first one did. Default: no limit. */
-	readonly maxElapsedMs?: number | undefined
 	/** Is this error worth another try? `attempt` from 0. Default: all but `permanent` and `cancelled`. */
 	readonly shouldRetry?: ((error: unknown, attempt: number) => boolean) | undefined
 	/** Is this result no good? `attempt` from 0. The last result is returned when the retries are used up. */
@@ -27,33 +22,9 @@ export interface RetryWithBackoffOptions extends RetryOptions {
 	readonly deadline?: Deadline | undefined
 }
 
-export type RetrySettings = BackoffSettings &
-	Pick<
-		RetryOptions,
-		'maxElapsedMs' | 'shouldRetry' | 'retryResult' | 'delayFor' | 'onRetry' | 'name' | 'runtime' | 'classify'
-	> & {
-		readonly maxRetries: number
-	}
-
-const RETRY_RULES: Rules<RetrySettings> = {
-	...BACKOFF_RULES,
-	maxRetries: MAX_RETRIES,
-	maxElapsedMs: milliseconds(undefined),
-	shouldRetry: hook,
-	retryResult: hook,
-	delayFor: hook,
-	onRetry: hook,
-	name: anything('string', undefined),
-	runtime: anything('object', undefined),
-	classify: hook,
-}
+export type RetrySettings = Omit<RetryOptions, keyof BackoffSettings> & BackoffSettings
 
 export function readRetryOptions(options: RetryOptions): RetrySettings {
-	const settings = readOptions<RetrySettings>(options, RETRY_RULES)
-	checkCap(settings)
-	// Nothing retries forever.
-	if (settings.maxRetries === Infinity && settings.maxElapsedMs === undefined) {
-		throw new InvalidOptionError('maxRetries', Infinity, MAX_RETRIES[1])
-	}
-	return settings
+	checkFunctions(options, 'shouldRetry', 'retryResult', 'delayFor', 'onRetry', 'classify')
+	return readBackoff(options)
 }

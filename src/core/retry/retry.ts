@@ -1,7 +1,7 @@
 import type { Call } from '../engine/call.ts'
 import { LeafPolicy } from '../engine/leaf-policy.ts'
 import { describeError, type Wait } from '../explain/record.ts'
-import { RetryLayer, type RetryObserver, type RetryVisit } from './layer.ts'
+import { RetryLayer, type RetryVisit } from './layer.ts'
 import { type RetryOptions, readRetryOptions } from './options.ts'
 
 /**
@@ -11,46 +11,38 @@ import { type RetryOptions, readRetryOptions } from './options.ts'
  * const policy = new Retry({ maxRetries: 3 })
  * const user = await policy.execute(({ signal }) => loadUser(id, signal))
  */
-export class Retry extends LeafPolicy implements RetryObserver {
+export class Retry extends LeafPolicy {
 	readonly #layer: RetryLayer
 
 	constructor(options: RetryOptions = {}) {
-		const settings = readRetryOptions(options)
-		const layer = new RetryLayer(settings)
-		super('retry', settings, layer)
+		const layer = new RetryLayer(readRetryOptions(options))
+		super('retry', options, layer)
 		this.#layer = layer
 	}
 
 	/** @internal */
 	protected override heard(isHeard: boolean): void {
-		this.#layer.observer = isHeard ? this : undefined
+		this.#layer.observer = isHeard ? (...facts) => this.#tell(...facts) : undefined
 	}
 
-	/** @internal */
-	retrying(call: Call, { seat, attempt }: RetryVisit, { delayMs, source }: Wait): void {
-		const { maxRetries } = this.#layer.settings
-		this.emit(call, seat, {
-			type: 'retry_attempt',
-			attempt,
-			maxRetries: maxRetries === Infinity ? null : maxRetries,
-			delayMs,
-			delaySource: source,
-			kind: call.ok ? 'unwanted-result' : call.judge(seat).kind,
-			...(call.ok ? {} : describeError(call.value)),
-		})
-	}
-
-	/** @internal */
-	ended(call: Call, { seat, attempt, startedAt }: RetryVisit): void {
-		const attempts = attempt + 1
-		const durationMs = seat.runtime.now() - startedAt
-		if (call.ok && call.stop === undefined) {
-			this.emit(call, seat, { type: 'retry_success', attempts, durationMs })
-		} else {
-			const stop = call.stop ?? 'not-retried'
-			const texts = call.ok ? {} : describeError(call.value)
-			this.emit(call, seat, { type: 'retry_failure', attempts, durationMs, stop, ...texts })
+	#tell(call: Call, { seat, attempt, startedAt, settings }: RetryVisit, wait?: Wait): void {
+		const { ok, stop = 'not-retried', value } = call
+		const texts = ok ? {} : describeError(value)
+		if (wait) {
+			this.emit(call, seat, {
+				type: 'retry_attempt',
+				attempt,
+				maxRetries: settings.maxRetries === Infinity ? null : settings.maxRetries,
+				delayMs: wait.delayMs,
+				delaySource: wait.source,
+				kind: ok ? 'unwanted-result' : call.judge(seat).kind,
+				...texts,
+			})
+			return
 		}
+		const end = { attempts: attempt + 1, durationMs: seat.runtime.now() - startedAt }
+		if (ok && call.stop === undefined) this.emit(call, seat, { type: 'retry_success', ...end })
+		else this.emit(call, seat, { type: 'retry_failure', ...end, stop, ...texts })
 	}
 }
 

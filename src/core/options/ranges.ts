@@ -1,0 +1,53 @@
+/**
+ * Options that are numbers, as one table per options object: least, greatest, default. So the check, the message and
+ * the default can not drift apart, and the linter reads the same table. A schema library would be a dependency of core and
+ * several times its size.
+ */
+import { InvalidOptionError } from '../errors/errors.ts'
+
+/** `fallback` holds when the option is left out. */
+export type Range<T> = readonly [least: number, greatest: number, fallback: T]
+
+export type Ranges<Settings> = { readonly [Name in keyof Settings]-?: Range<Settings[Name]> }
+
+/** What a user may hand in for these settings. */
+export type Given<Settings> = { readonly [Name in keyof Settings]?: Settings[Name] | undefined }
+
+/** The greatest amount of anything; Infinity and NaN are refused by it. */
+export const MOST: number = Number.MAX_SAFE_INTEGER
+
+export const isWithin = (least: number, greatest: number, value: unknown): value is number =>
+	typeof value === 'number' && value >= least && value <= greatest
+
+/** A duration or another amount: finite, 0 or more. */
+export const isAmount = (value: unknown): value is number => isWithin(0, MOST, value)
+
+export function refuse(option: string, value: unknown, takes: string): never {
+	throw new InvalidOptionError(option, value, takes)
+}
+
+/** Refuses a value that is not a number from `least` to `greatest`. */
+export function checkRange(option: string, value: unknown, least = 0, greatest: number = MOST): void {
+	if (!isWithin(least, greatest, value)) refuse(option, value, `a number from ${least} to ${greatest}`)
+}
+
+/** Everything given, with the numbers checked and filled in. */
+export function readNumbers<Numbers extends object, Options extends Given<Numbers>>(
+	given: Options,
+	ranges: Ranges<Numbers>,
+): Omit<Options, keyof Numbers> & Numbers {
+	const settings: Record<string, unknown> = { ...given }
+	for (const [name, [least, greatest, fallback]] of Object.entries<Range<unknown>>(ranges)) {
+		settings[name] ??= fallback
+		if (settings[name] !== undefined) checkRange(name, settings[name], least, greatest)
+	}
+	return settings as Omit<Options, keyof Numbers> & Numbers
+}
+
+/** Refuses hooks that are not functions. */
+export function checkFunctions(given: object, ...names: readonly string[]): void {
+	for (const [name, value] of Object.entries(given)) {
+		if (names.includes(name) && value !== undefined && typeof value !== 'function')
+			refuse(name, value, 'a function')
+	}
+}

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest'
+import { calculateDelay, InvalidOptionError, type RetryOptions, retry, schedule } from 'yaoki'
+
+const refused = (options: object): InvalidOptionError => {
+	try {
+		retry(options as RetryOptions)
+	} catch (error) {
+		if (error instanceof InvalidOptionError) return error
+		throw error
+	}
+	throw new Error(`accepted ${JSON.stringify(options)}`)
+}
+
+describe('a bad option is refused when the policy is made', () => {
+	const numbers = [
+		'baseDelayMs',
+		'maxDelayMs',
+		'factor',
+		'jitterFactor',
+		'jitterRangeMs',
+		'maxElapsedMs',
+		'maxRetries',
+	]
+	const bad = [-1, Number.NaN, '5', {}, true, -Infinity]
+
+	it.each(numbers.flatMap((option) => bad.map((value) => [option, value] as const)))(
+		'%s: %s',
+		(option, value) => {
+			const error = refused({ [option]: value })
+			expect(error.option).toBe(option)
+			expect(error.received).toBe(value)
+			expect(error.code).toBe('YAOKI_INVALID_OPTION')
+			expect(error.message).toContain(option)
+			expect(error.message).toMatch(/: got .+; takes /)
+		},
+	)
+
+	it.each(numbers.filter((option) => option !== 'maxRetries'))('%s: Infinity', (option) => {
+		expect(refused({ [option]: Infinity }).option).toBe(option)
+	})
+
+	it.each([
+		[{ maxRetries: 1.5 }, 'maxRetries: got 1.5; takes a whole number, or Infinity beside maxElapsedMs'],
+		[
+			{ maxRetries: Infinity },
+			'maxRetries: got Infinity; takes a whole number, or Infinity beside maxElapsedMs',
+		],
+		[{ baseDelayMs: 500, maxDelayMs: 100 }, 'maxDelayMs: got 100; takes at least baseDelayMs (500)'],
+		[{ factor: 0.5 }, 'factor: got 0.5; takes a number from 1 to 9007199254740991'],
+		[{ jitterFactor: 1.1 }, 'jitterFactor: got 1.1; takes a number from 0 to 1'],
+		[{ growth: [] }, 'growth: got ; takes a list of milliseconds with at least one'],
+		[{ growth: [1, -1] }, 'growth: got 1,-1; takes a list of milliseconds with at least one'],
+		[{ shouldRetry: true }, 'shouldRetry: got true; takes a function'],
+		[{ onRetry: 'log' }, "onRetry: got 'log'; takes a function"],
+	])('%o says what it got and what it takes', (options, message) => {
+		expect(refused(options).message).toBe(message)
+	})
+
+	it('an unknown strategy or growth is answered with the known ones', () => {
+		expect(refused({ jitterStrategy: 'ful' }).message).toBe(
+			"jitterStrategy: got 'ful'; takes one of none, full, equal, decorrelated, decorrelated-aws, proportional, additive",
+		)
+		expect(refused({ growth: 'cubic' }).message).toBe(
+			"growth: got 'cubic'; takes one of exponential, linear, constant, fibonacci, a list of milliseconds, a function",
+		)
+		expect(refused({ jitterStrategy: 'toString' }).option).toBe('jitterStrategy')
+	})
+
+	it('jitterFactor and jitterRangeMs are checked beside another strategy too, and otherwise ignored', () => {
+		expect(refused({ jitterStrategy: 'none', jitterFactor: 2 }).option).toBe('jitterFactor')
+		expect(refused({ jitterStrategy: 'none', jitterRangeMs: -1 }).option).toBe('jitterRangeMs')
+		expect(calculateDelay(0, { jitterStrategy: 'none', jitterFactor: 1, jitterRangeMs: 9 })).toBe(1000)
+	})
+
+	it('the pure formulas refuse the same', () => {
+		expect(() => calculateDelay(0, { baseDelayMs: Number.NaN })).toThrow('baseDelayMs: got NaN')
+		expect(() => calculateDelay(-1)).toThrow('attempt: got -1')
+		expect(() => calculateDelay(0.5)).toThrow('attempt: got 0.5')
+		expect(() => calculateDelay(0, {}, Number.NaN)).toThrow('previousDelayMs: got NaN')
+		expect(() => schedule({ maxRetries: -1 })).toThrow('maxRetries: got -1')
+		expect(() => schedule({ maxRetries: Infinity, maxElapsedMs: 5 })).toThrow('maxRetries: got Infinity')
+	})
+})
+
+describe('an option that may seem strange is allowed', () => {
+	it.each([
+		[{ maxRetries: 0 }],
+		[{ baseDelayMs: 0 }],
+		[{ maxRetries: Infinity, maxElapsedMs: 1000 }],
+		[{ growth: [10, 20], maxDelayMs: 500 }],
+		[{ growth: () => 5, maxDelayMs: 500 }],
+		[{ maxRetries: undefined, baseDelayMs: undefined, shouldRetry: undefined }],
+	])('%o', (options) => {
+		expect(() => retry(options)).not.toThrow()
+	})
+})

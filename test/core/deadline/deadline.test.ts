@@ -1,0 +1,83 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { Deadline, DeadlineExceededError } from 'yaoki'
+import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
+
+let clock: VirtualRuntime
+const within = (ms: number) => Deadline.after(ms, { runtime: clock })
+beforeEach(() => {
+	clock = virtualRuntime()
+})
+
+describe('a deadline', () => {
+	it('tells what is left, never less than nothing', async () => {
+		const deadline = within(100)
+		expect([deadline.remainingMs, deadline.isExpired]).toEqual([100, false])
+		await clock.advance(60)
+		expect(deadline.remainingMs).toBe(40)
+		await clock.advance(100)
+		expect([deadline.remainingMs, deadline.isExpired]).toEqual([0, true])
+	})
+
+	it('is not moved by a jump of the wall clock', () => {
+		const deadline = within(100)
+		clock.jumpWallClock(3_600_000)
+		expect(deadline.remainingMs).toBe(100)
+	})
+
+	it('gives a child that ends earlier, by 100 ms unless told otherwise', () => {
+		expect(within(500).child().remainingMs).toBe(400)
+		expect(within(500).child(50).remainingMs).toBe(450)
+		expect(within(500).child().child().remainingMs).toBe(300)
+	})
+
+	it('throws instead of giving a child that has nothing left', () => {
+		expect(() => within(100).child()).toThrow(DeadlineExceededError)
+		expect(() => within(100).child()).toThrow(
+			'nothing is left of the deadline: 100 ms less a margin of 100 ms',
+		)
+		expect(within(101).child().remainingMs).toBe(1)
+	})
+
+	it('says whether another attempt would still finish', async () => {
+		const deadline = within(100)
+		expect([deadline.shouldRetry(100), deadline.shouldRetry(101)]).toEqual([true, false])
+		await clock.advance(100)
+		expect(deadline.shouldRetry(0)).toBe(false)
+	})
+
+	it('aborts its signal when the time has come, with a DeadlineExceededError', async () => {
+		const { signal } = within(100)
+		await clock.advance(99)
+		expect(signal.aborted).toBe(false)
+		await clock.advance(1)
+		expect(signal.aborted).toBe(true)
+		expect(signal.reason).toMatchObject({ name: 'DeadlineExceededError', code: 'YAOKI_DEADLINE_EXCEEDED' })
+	})
+
+	it('makes the signal and its timer only when it is read, and once', () => {
+		const deadline = within(100)
+		expect(clock.pendingTimers).toBe(0)
+		expect(deadline.signal).toBe(deadline.signal)
+		expect(clock.pendingTimers).toBe(1)
+	})
+
+	it('gives an aborted signal when it has passed already', async () => {
+		const deadline = within(0)
+		expect(deadline.signal.aborted).toBe(true)
+		expect(() => deadline.throwIfExpired()).toThrow(DeadlineExceededError)
+	})
+
+	it('tells a listener at its end, unless that was called off', async () => {
+		const [told, calledOff] = [vi.fn(), vi.fn()]
+		within(50).onExpiry(told)
+		within(50).onExpiry(calledOff)()
+		await clock.advance(50)
+		expect(told).toHaveBeenCalledExactlyOnceWith(expect.any(DeadlineExceededError))
+		expect(calledOff).not.toHaveBeenCalled()
+	})
+
+	it.each([-1, Number.NaN, Infinity, '5'])('refuses %s', (ms) => {
+		expect(() => Deadline.after(ms as number)).toThrow(/Deadline.after\(ms\): got .* takes a number/)
+		expect(() => within(5).child(ms as number)).toThrow(/child\(marginMs\): got/)
+	})
+})

@@ -1,0 +1,35 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { describe, expect, it } from 'vitest'
+import { retry } from 'yaoki'
+
+describe('AsyncLocalStorage', () => {
+	it("after a wait the context is the caller's own, with many callers at once", async () => {
+		const storage = new AsyncLocalStorage<string>()
+		const policy = retry({ baseDelayMs: 1, maxDelayMs: 3, maxRetries: 3 })
+		const callers = Array.from({ length: 50 }, (_, i) => `caller ${i}`)
+		const seen = await Promise.all(
+			callers.map((caller) =>
+				storage.run(caller, async () => {
+					const contexts: (string | undefined)[] = []
+					await policy.settle(
+						() => {
+							contexts.push(storage.getStore())
+							throw new Error('x')
+						},
+						{ signal: new AbortController().signal },
+					)
+					return [...contexts, storage.getStore()]
+				}),
+			),
+		)
+		expect(seen).toEqual(callers.map((caller) => new Array(5).fill(caller)))
+	})
+
+	it("hooks run in the caller's context too", async () => {
+		const storage = new AsyncLocalStorage<string>()
+		const seen: (string | undefined)[] = []
+		const policy = retry({ baseDelayMs: 1, maxRetries: 2, onRetry: () => seen.push(storage.getStore()) })
+		await storage.run('mine', () => policy.settle(() => Promise.reject(new Error('x'))))
+		expect(seen).toEqual(['mine', 'mine'])
+	})
+})

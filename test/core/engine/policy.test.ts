@@ -1,0 +1,239 @@
+import { beforeEach, describe, expect, expectTypeOf, it, vi } from 'vitest'
+import {
+	type CallContext,
+	Deadline,
+	InvalidOptionError,
+	type Policy,
+	pipeline,
+	retry,
+	type Settled,
+} from 'yaoki'
+import { faults, type VirtualRuntime, virtualRuntime, withoutWaiting } from 'yaoki/testing'
+import { dead, failing, settled, steady } from '../../scenario.ts'
+
+let clock: VirtualRuntime
+let policy: Policy
+beforeEach(() => {
+	clock = virtualRuntime()
+	policy = retry({ ...steady, runtime: clock })
+})
+
+describe('execute', () => {
+	it('hands the work its context: attempt from 0, signal, deadline', async () => {
+		const deadline = Deadline.after(10_000, { runtime: clock })
+		const seen: unknown[] = []
+		const answer = policy.execute(
+			(context) => {
+				seen.push([context.attempt, context.signal.aborted, context.deadline === deadline])
+				if (context.attempt === 0) throw new Error('x')
+				return 'ok'
+			},
+			{ deadline },
+		)
+		await settled(clock, answer)
+		expect(seen).toEqual([
+			[0, false, true],
+			[1, false, true],
+		])
+	})
+
+	it('a context keeps the number of its own attempt when the work outlives it', async () => {
+		const contexts: CallContext[] = []
+		await settled(
+			clock,
+			policy.execute((context) => {
+				contexts.push(context)
+				throw new Error('x')
+			}),
+		)
+		expect(contexts.map((context) => context.attempt)).toEqual([0, 1, 2, 3])
+	})
+
+	it('a context can be handed on as call options', async () => {
+		const deadline = Deadline.after(1000, { runtime: clock })
+		const inner = retry({ runtime: clock })
+		await policy.execute((ctx) => inner.execute((deeper) => expect(deeper.deadline).toBe(deadline), ctx), {
+			deadline,
+		})
+	})
+
+	it('rejects, and does not throw, for what is not a function', async () => {
+		const answer = policy.execute('work' as never)
+		await expect(answer).rejects.toBeInstanceOf(InvalidOptionError)
+		expect((await policy.settle(undefined as never)).ok).toBe(false)
+	})
+
+	it('rejects for a deadline that is none', async () => {
+		await expect(policy.execute(() => 1, { deadline: 5000 as never })).rejects.toThrow('deadline')
+	})
+
+	it('infers what the work gives', () => {
+		expectTypeOf(policy.execute(() => 5)).toEqualTypeOf<Promise<number>>()
+		expectTypeOf(policy.execute(async () => 'x')).toEqualTypeOf<Promise<string>>()
+		expectTypeOf(policy.settle(async () => 'x')).toEqualTypeOf<Promise<Settled<string>>>()
+	})
+})
+
+describe('settle', () => {
+	it('answers with the value', async () => {
+		expect(await policy.settle(() => 5)).toStrictEqual({ ok: true, value: 5 })
+	})
+	it('never rejects: failures, sync throws, aborts, throwing hooks, expired deadlines', async () => {
+		const error = new Error('x')
+		const aborted = AbortSignal.abort(error)
+		const none = retry({ maxRetries: 0, runtime: clock })
+		const hooked = retry({
+			runtime: clock,
+			shouldRetry: () => {
+				throw error
+			},
+		})
+		expect(await none.settle(() => Promise.reject(error))).toStrictEqual({ ok: false, error })
+		expect(
+			await none.settle(() => {
+				throw error
+			}),
+		).toStrictEqual({ ok: false, error })
+		expect(await none.settle(() => 1, { signal: aborted })).toStrictEqual({ ok: false, error })
+		expect(await hooked.settle(() => Promise.reject(new Error('y')))).toStrictEqual({ ok: false, error })
+		expect((await none.settle(() => 1, { deadline: Deadline.after(0, { runtime: clock }) })).ok).toBe(false)
+	})
+})
+
+describe('wrap', () => {
+	it('keeps the signature, the arguments and `this`', async () => {
+		const shop = {
+			discount: 5,
+			async price(amount: number, currency = 'EUR') {
+				return `${amount - this.discount} ${currency}`
+			},
+		}
+		const price = policy.wrap(shop.price)
+		expectTypeOf(price).toEqualTypeOf(shop.price)
+		expect(await price.call(shop, 20)).toBe('15 EUR')
+	})
+	it('makes a function that was not async return a promise', async () => {
+		const double = policy.wrap((n: number) => n * 2)
+		expectTypeOf(double).toEqualTypeOf<(n: number) => Promise<number>>()
+		expect(await double(4)).toBe(8)
+	})
+	it('retries every call on its own', async () => {
+		const work = failing(clock, new Error('a'), new Error('b'))
+		const wrapped = policy.wrap((context: CallContext) => work(context))
+		expect((await settled(clock, wrapped({ attempt: 0 } as CallContext))).ok).toBe(true)
+		expect(work.attempts).toHaveLength(3)
+	})
+})
+
+describe('bind', () => {
+	it('gives a function of the arguments whose work sees the context', async () => {
+		const load = policy.bind(async ({ attempt }, id: string, times: number) => {
+			if (attempt < times) throw new Error('x')
+			return `${id} after ${attempt}`
+		})
+		expectTypeOf(load).toEqualTypeOf<(id: string, times: number) => Promise<string>>()
+		expect(await settled(clock, load('7', 2))).toEqual({ ok: true, value: '7 after 2' })
+	})
+})
+
+describe('a pipeline', () => {
+	it('of none is the bare call, of any number one policy', async () => {
+		expect(await pipeline().execute(() => 5)).toBe(5)
+		const many = pipeline(...Array.from({ length: 50 }, () => faults()), policy)
+		expect(await many.execute(() => 5)).toBe(5)
+	})
+
+	it('runs outermost first: a retry around faults retries them', async () => {
+		let left = 2
+		const error = () => (left-- > 0 ? new Error('injected') : undefined)
+		const flaky = pipeline(policy, faults({ errorRate: 1, error }))
+		const work = vi.fn(() => 'ok')
+		const answer = await settled(clock, flaky.execute(work))
+		expect(answer.ok).toBe(false)
+		expect(work).not.toHaveBeenCalled()
+		expect(clock.now()).toBe(700)
+	})
+
+	it('nests: a pipeline is a policy', async () => {
+		const nested = pipeline(pipeline(pipeline(policy)), faults())
+		expect((await settled(clock, nested.execute(failing(clock, new Error('x'))))).ok).toBe(true)
+	})
+
+	it('hands its runtime to the policies that were given none, through nested pipelines', async () => {
+		const work = dead(clock)
+		const outer = pipeline({ runtime: clock }, pipeline(retry(steady)))
+		await settled(clock, outer.execute(work))
+		expect(work.startedAt).toEqual([0, 100, 300, 700])
+	})
+
+	it('leaves a policy its own runtime', async () => {
+		const other = virtualRuntime()
+		const work = dead(other)
+		const answer = pipeline({ runtime: clock }, retry({ ...steady, runtime: other })).execute(work)
+		await settled(other, answer)
+		expect([work.startedAt.length, clock.now()]).toEqual([4, 0])
+	})
+
+	it('extends classification once for all of its policies', async () => {
+		const work = failing(clock, new Error('no such tenant'))
+		const strict = pipeline(
+			{
+				classify: (e, next) => (String(e).includes('tenant') ? { kind: 'permanent', known: true } : next(e)),
+			},
+			policy,
+		)
+		expect((await settled(clock, strict.execute(work))).ok).toBe(false)
+		expect(work.attempts).toHaveLength(1)
+	})
+
+	it('refuses what is not a policy and says where it stood', () => {
+		expect(() => pipeline(policy, {} as never)).toThrow('pipeline, place 2')
+		expect(() => pipeline({ classify: 5 as never }, policy)).toThrow('classify: got 5; takes a function')
+	})
+
+	it('two retries in one pipeline do not multiply: the innermost retries', async () => {
+		const work = dead(clock)
+		await settled(clock, pipeline(policy, policy).execute(work))
+		expect(work.attempts).toHaveLength(4)
+	})
+})
+
+describe('a policy without waiting', () => {
+	it("does the same in no time, on the system's clock", async () => {
+		const seen: number[] = []
+		const slow = retry({
+			maxRetries: 3,
+			baseDelayMs: 60_000,
+			maxDelayMs: 600_000,
+			jitterStrategy: 'none',
+			onRetry: (_, __, ms) => seen.push(ms),
+		})
+		const before = performance.now()
+		expect((await withoutWaiting(slow).settle(() => Promise.reject(new Error('x')))).ok).toBe(false)
+		expect(seen).toEqual([60_000, 120_000, 240_000])
+		expect(performance.now() - before).toBeLessThan(60_000)
+	})
+
+	it('ends at maxElapsedMs just as it would have', async () => {
+		const work = vi.fn(() => Promise.reject(new Error('x')))
+		await withoutWaiting(retry({ ...steady, maxElapsedMs: 650 })).settle(work)
+		expect(work).toHaveBeenCalledTimes(3)
+	})
+
+	it("waits of many calls overlap, as they would have: nobody's limit is used up by others", async () => {
+		const hurried = withoutWaiting(retry({ ...steady, maxElapsedMs: 750 }))
+		const works = Array.from({ length: 100 }, () => vi.fn(() => Promise.reject(new Error('x'))))
+		await Promise.all(works.map((work) => hurried.settle(work)))
+		expect(works.every((work) => work.mock.calls.length === 4)).toBe(true)
+	})
+
+	it('works on a whole pipeline and passes its events on', async () => {
+		const events: string[] = []
+		const hurried = withoutWaiting(
+			pipeline(retry({ baseDelayMs: 60_000, maxDelayMs: 600_000 }), faults({ latencyMs: 5_000 })),
+		)
+		hurried.subscribe((event) => events.push(event.type))
+		expect((await hurried.settle(() => Promise.reject(new Error('x')))).ok).toBe(false)
+		expect(events).toEqual(['retry_attempt', 'retry_attempt', 'retry_attempt', 'retry_failure'])
+	})
+})

@@ -1,0 +1,121 @@
+import { execFileSync } from 'node:child_process'
+import { mock } from 'node:test'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { Deadline, retry, retryWithBackoff } from 'yaoki'
+import { systemRuntime } from '../../../src/core/runtime/system.ts'
+
+afterEach(() => {
+	vi.useRealTimers()
+	mock.timers.reset()
+})
+
+const flaky = () => {
+	let calls = 0
+	return { work: async () => (++calls < 3 ? Promise.reject(new Error('x')) : 'ok'), calls: () => calls }
+}
+
+describe('the system runtime looks its globals up when it is called', () => {
+	it("so the fake timers of vitest work on users' code", async () => {
+		vi.useFakeTimers()
+		const { work, calls } = flaky()
+		const answer = retryWithBackoff(work, {
+			baseDelayMs: 60_000,
+			maxDelayMs: 120_000,
+			jitterStrategy: 'none',
+		})
+		await vi.advanceTimersByTimeAsync(60_000)
+		expect(calls()).toBe(2)
+		await vi.advanceTimersByTimeAsync(120_000)
+		await expect(answer).resolves.toBe('ok')
+	})
+
+	it('so do those of node:test', async () => {
+		mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+		const { work, calls } = flaky()
+		const answer = retryWithBackoff(work, { baseDelayMs: 60_000, jitterStrategy: 'none', maxDelayMs: 60_000 })
+		for (let turn = 0; turn < 2; turn++) {
+			await new Promise((resolve) => setImmediate(resolve))
+			mock.timers.tick(60_000)
+		}
+		await expect(answer).resolves.toBe('ok')
+		expect(calls()).toBe(3)
+	})
+
+	it("so do those of jest, which stand on the same library as vitest's: legacy replacement of setTimeout itself", async () => {
+		vi.stubGlobal('setTimeout', (fn: () => void) => queueMicrotask(fn))
+		const { work } = flaky()
+		await expect(retryWithBackoff(work, { baseDelayMs: 60_000, maxDelayMs: 60_000 })).resolves.toBe('ok')
+	})
+
+	it('and a wait armed under fake timers does not break later real ones', async () => {
+		vi.useFakeTimers()
+		const policy = retry({ baseDelayMs: 1, maxDelayMs: 2 })
+		const stuck = policy.settle(flaky().work)
+		vi.useRealTimers()
+		expect((await policy.settle(flaky().work)).ok).toBe(true)
+		void stuck
+	})
+})
+
+describe('a long wait', () => {
+	it('of more than 2^31 - 1 ms is chained, fires once and in time', () => {
+		vi.useFakeTimers()
+		const fired = vi.fn()
+		const days = 60 * 24 * 3600 * 1000
+		systemRuntime.setTimer(days, fired)
+		vi.advanceTimersByTime(days - 1)
+		expect(fired).not.toHaveBeenCalled()
+		vi.advanceTimersByTime(1)
+		expect(fired).toHaveBeenCalledOnce()
+		expect(vi.getTimerCount()).toBe(0)
+	})
+
+	it('can be cancelled in any of its links', () => {
+		vi.useFakeTimers()
+		const cancel = systemRuntime.setTimer(2 ** 33, () => expect.unreachable())
+		vi.advanceTimersByTime(2 ** 32)
+		cancel()
+		expect(vi.getTimerCount()).toBe(0)
+	})
+
+	it('of exactly the limit needs no chain', () => {
+		vi.useFakeTimers()
+		const fired = vi.fn()
+		systemRuntime.setTimer(2 ** 31 - 1, fired)
+		vi.advanceTimersByTime(2 ** 31 - 1)
+		expect(fired).toHaveBeenCalledOnce()
+	})
+})
+
+describe('the process', () => {
+	const index = new URL('../../../src/core/index.ts', import.meta.url).href
+	const runScript = (code: string) =>
+		execFileSync(
+			process.execPath,
+			['--input-type=module', '-e', `import * as y from ${JSON.stringify(index)}; ${code}`],
+			{ encoding: 'utf8', timeout: 30_000 },
+		)
+
+	it('stays alive for a wait that a user awaits', () => {
+		expect(
+			runScript(
+				"let n = 0; y.retryWithBackoff(() => { if (n++ < 1) throw new Error('x'); return 'ok' }, { baseDelayMs: 30 }).then(console.log)",
+			),
+		).toBe('ok\n')
+	})
+
+	it("ends although a deadline's signal still waits: that is housekeeping", () => {
+		expect(runScript("y.Deadline.after(3_600_000).signal; console.log('done')")).toBe('done\n')
+	})
+})
+
+describe('time', () => {
+	it('goes forward on one clock and is told by the other', () => {
+		const [before, wall] = [systemRuntime.now(), systemRuntime.wallNow()]
+		expect(systemRuntime.now()).toBeGreaterThanOrEqual(before)
+		expect(Math.abs(wall - Date.now())).toBeLessThan(60_000)
+		const draw = systemRuntime.random()
+		expect(draw >= 0 && draw < 1).toBe(true)
+		expect(Deadline.after(1000).remainingMs).toBeLessThanOrEqual(1000)
+	})
+})

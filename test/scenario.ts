@@ -1,0 +1,52 @@
+/** What most tests need: work that fails as told, and a call that runs to its end in virtual time. */
+import type { CallContext, Settled } from 'yaoki'
+import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
+
+export interface Script {
+	(context: CallContext): Promise<string>
+	/** When each call began, in virtual time. */
+	readonly startedAt: number[]
+	readonly attempts: number[]
+}
+
+/** Work that throws these in turn (or waits `{ takes }` first) and then answers 'ok' for good. */
+export function failing(clock: VirtualRuntime, ...errors: readonly unknown[]): Script {
+	const startedAt: number[] = []
+	const attempts: number[] = []
+	const script = async ({ attempt }: CallContext): Promise<string> => {
+		startedAt.push(clock.now())
+		attempts.push(attempt)
+		const index = startedAt.length - 1
+		if (index < errors.length) throw errors[index]
+		return 'ok'
+	}
+	return Object.assign(script, { startedAt, attempts })
+}
+
+/** Work that never succeeds. */
+export function dead(clock: VirtualRuntime, error: unknown = new Error('down')): Script {
+	return failing(clock, ...new Array<unknown>(10_000).fill(error))
+}
+
+/** Runs until nothing waits any more and tells how the promise ended. */
+export async function settled<T>(clock: VirtualRuntime, promise: Promise<T>): Promise<Settled<T>> {
+	const outcome = promise.then(
+		(value): Settled<T> => ({ ok: true, value }),
+		(error: unknown): Settled<T> => ({ ok: false, error }),
+	)
+	await clock.runUntilIdle()
+	return outcome
+}
+
+/** Steady waits that a test can count: 100, 200, 400 ... */
+export const steady = { baseDelayMs: 100, jitterStrategy: 'none' } as const
+
+/** Work on the virtual clock that takes `ms` and then fails or answers. */
+export function taking(clock: VirtualRuntime, ms: number, error?: unknown): () => Promise<string> {
+	return () =>
+		new Promise((resolve, reject) => {
+			clock.setTimer(ms, () => (error === undefined ? resolve('ok') : reject(error)))
+		})
+}
+
+export { virtualRuntime }
