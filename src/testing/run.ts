@@ -38,7 +38,7 @@ class CallbackRun<T> {
 			if (step === GO) step = this.#attempt()
 			else if (step === 0) step = this.#call.resume()
 			else {
-				this.#pause(step)
+				this.#call.pause(step, () => this.proceed(this.#call.resume()))
 				return
 			}
 		}
@@ -70,19 +70,6 @@ class CallbackRun<T> {
 	#answer(step: Step): void {
 		if (this.#isInWork) this.#answered = step
 		else this.proceed(step)
-	}
-
-	#pause(ms: number): void {
-		const call = this.#call
-		const signal = call.options?.signal
-		const wake = () => {
-			cancel()
-			signal?.removeEventListener('abort', wake)
-			this.proceed(call.resume())
-		}
-		const cancel = call.waitRuntime.setTimer(ms, wake)
-		if (signal?.aborted) wake()
-		else signal?.addEventListener('abort', wake)
 	}
 
 	#finish(): void {

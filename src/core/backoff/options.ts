@@ -32,7 +32,7 @@ const RANGES: Ranges<BackoffNumbers> = {
 	jitterFactor: [0, 1, 0.3],
 	jitterRangeMs: [0, MOST, 1_000],
 	maxRetries: [0, Infinity, 3],
-	maxElapsedMs: [0, MOST, undefined],
+	maxElapsedMs: [0, MOST, Infinity],
 }
 
 /** The options with every default filled in; throws for what can not work. */
@@ -49,7 +49,8 @@ export function readBackoff<Options extends BackoffOptions>(
 	} else if (typeof growth !== 'function') {
 		checkName('growth', growth, GROWTHS, ', a list of milliseconds, a function')
 	}
-	if (maxRetries === Infinity ? maxElapsedMs === undefined : maxRetries % 1) {
+	// Nothing retries forever.
+	if (maxRetries === Infinity ? maxElapsedMs === Infinity : maxRetries % 1) {
 		refuse('maxRetries', maxRetries, 'a whole number, or Infinity beside maxElapsedMs')
 	}
 	// A list or a function of one's own does not grow from the base, so there the cap may lie below its default.

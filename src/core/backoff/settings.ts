@@ -20,7 +20,8 @@ export interface BackoffNumbers {
 	readonly jitterFactor: number
 	readonly jitterRangeMs: number
 	readonly maxRetries: number
-	readonly maxElapsedMs: number | undefined
+	/** Infinity when there is no limit. */
+	readonly maxElapsedMs: number
 }
 
 /** Backoff options after the check, with every default filled in. */

@@ -6,9 +6,6 @@
  */
 import { isMarkedPermanent } from './permanent.ts'
 
-/** Errors nest; a chain of causes that is longer than this, or a ring, is not worth more steps. */
-const DEEPEST = 8
-
 /** Messages can hold whole documents. What a client says of a failure stands at their beginning. */
 const LONGEST_MESSAGE = 256
 
@@ -35,12 +32,14 @@ interface ErrorLike {
 const isErrorLike = (value: unknown): value is ErrorLike => typeof value === 'object' && value !== null
 const isErrorStatus = (value: unknown): boolean => Number(value) >= 400 && Number(value) < 600
 
-export function clues(error: unknown, depth = 0): string {
+export function clues(error: unknown, seen: Set<unknown> = new Set()): string {
 	if (!isErrorLike(error)) return typeof error === 'string' ? error.slice(0, LONGEST_MESSAGE) : ''
-	if (depth > DEEPEST) return ''
+	// Causes may form a ring.
+	if (seen.has(error)) return ''
+	seen.add(error)
 	const { message, code, name, errno, reason, response, $metadata, $retryable, errors } = error
-	const inner = (part: unknown): string => clues(part, depth + 1)
-	const lines = [inner(message), inner(code), name, errno, reason]
+	const inner = (part: unknown): string => clues(part, seen)
+	const lines = [inner(code), name, errno, reason]
 	// A DOMException has small numeric codes of its own, so a gRPC code needs gRPC's other marks beside it.
 	if (error.details ?? error.metadata) lines.push(`grpc ${code}`)
 	if ($retryable) lines.push($retryable.throttling ? 'throttling' : 'retryable')
@@ -55,9 +54,9 @@ export function clues(error: unknown, depth = 0): string {
 		code,
 	]
 	const http = statuses.find(isErrorStatus)
-	// Who has an answer from a server needs no cause to explain it. A 413 that says when to come back is a 429.
-	lines.push(
-		http ? `http ${http === 413 && error.retryAfterMs !== undefined ? 429 : http}` : inner(error.cause),
-	)
+	// Who has an answer from a server needs no cause to explain it, and what the message quotes (a URL, a body) could only
+	// mislead. A 413 that says when to come back is a 429.
+	if (http) lines.push(`http ${http === 413 && error.retryAfterMs !== undefined ? 429 : http}`)
+	else lines.push(inner(message), inner(error.cause))
 	return lines.filter((line) => typeof line === 'string' && line !== 'Error').join('\n')
 }

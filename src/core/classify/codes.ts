@@ -8,38 +8,38 @@ import type { FailureKind } from './classification.ts'
 const NETWORK =
 	'\\bE(CONN(RESET|REFUSED|ABORTED)|NOTFOUND|PIPE|TIMEDOUT|AI_AGAIN|(HOST|NET)(UNREACH|DOWN))\\b|UND_ERR_SOCKET|' +
 	'ERR_(NETWORK|STREAM_PREM)|socket hang up|fetch failed|failed to fetch|load failed|network ?(error|request|conn)|' +
-	'^terminated$|error sending request|connection (is |was )?(closed|terminated|appears)|unable to connect|secure tls'
+	'^terminated$|error (sending request|reading a|in \\w+ stream)|connection (is |was )?(closed|terminated|appears|error)|' +
+	"(unable to|could not) connect|fied hostname|secure (tls|conn)|been aborted|isn't writeable"
 
-/** Names of timeouts and aborts; locks; pools with nothing to give; a Redis that is coming up; SQLSTATEs that pass. */
+/** Names of timeouts and aborts; locks; pools with nothing to give; a Redis that can not now; SQLSTATEs that pass. */
 const PASSING =
-	'^\\w*(time_?d?_?out|abort|cancell?e|retriesper|_busy)\\w*$|is locked|pool.+(exhaust|full|time)|trying to connect|' +
-	'too many (clients|conn)|^(LOADING|TRYAGAIN|\\w+DOWN|READONLY) |^(08|53)...$|^57P0.$|^40(001|P01)$'
+	'^\\w*(time_?d?_?out|abort|cancell?e|retriesper|_busy)\\w*$|timed out|timeout ex(pir|ceeded)|read timeout|base.+ locked|' +
+	'pool.+(exhaust|full|time)|(too many|number of) (clients|conn)|^(LOADING|TRYAGAIN|BUSY|OOM|MISCONF|NOREPLICAS|\\w+DOWN|READONLY) |' +
+	'^(08|5[3578])...$|^40(001|P01)$'
 
 export const KINDS: readonly (readonly [FailureKind, RegExp])[] = [
 	// The toolkit's own refusals (circuit, bulkhead, rate) and the end of a deadline.
 	['cancelled', /^YAOKI_[CBRD]|^grpc 1$/m],
+	// What can only fail again, whatever else is said: fetch says "fetch failed" around it, a broken constraint may be called
+	// "throttled_key", a missing function networkError. SQLSTATEs are of bad data, constraints, rights, names and syntax.
+	[
+		'permanent',
+		/^permanent$|scheme$|^Unsupported protocol|bad port|^(unexpected )?redirect|^`url|(ERR|YAOKI)_(HTTP_)?(INVALID|UNSUPP|BAD_OPT|(FR_)?TOO_MANY)|^Can\S+ \w+ prop|is not (a func|itera|defined)|\(eval|^grpc ([35-79]|1[1256])$|^(2[1238]|3[DF]|42)...$/m,
+	],
 	// AWS, GCP, Azure.
 	[
 		'throttled',
-		/throttl|too ?many ?requests|(Request|Bandwidth|Rate|^)LimitExceeded|ThroughputExc|SlowDown|ServerBusy|PriorRequest|TransactionInP|^grpc 8$|^http (429|503)|status code (429|503)/im,
-	],
-	// What can only fail again, though a fetch says "fetch failed" around it.
-	[
-		'permanent',
-		/^permanent$|unknown scheme|bad port|redirect count|ERR_(HTTP_)?(INVALID|UNSUPP|BAD_OPT|(FR_)?TOO_MANY)/m,
+		/throttl(ed|ing)|too ?many ?requests|(Request|Bandwidth|Rate|^)LimitExceeded|ThroughputExc|SlowDown|ServerBusy|PriorRequest|TransactionInP|^grpc 8$|(^http|status code) (429|503)/im,
 	],
 	[
 		'transient',
 		new RegExp(
-			`${NETWORK}|${PASSING}|^retryable$|^grpc (2|4|1[034])$|^http (408|425|5(?!01|05))|status code 5(?!01|05)`,
+			`${NETWORK}|${PASSING}|^retryable$|^grpc (2|4|1[034])$|(^http|status code) (408|425|5(?!01|05))`,
 			'im',
 		),
 	],
-	// Every other status; SQLSTATEs of bad data, broken constraints, missing rights and syntax; programming errors.
-	[
-		'permanent',
-		/^grpc \d|^http|status code 4|^(22|23|28|42)...$|^(Type|Reference|Syntax|Range|URI|Zod|Validation)Error$|^YAOKI_INV/m,
-	],
+	// Every other status; Redis's other refusals; programming errors.
+	['permanent', /(^http|status code) \d|^(Type|Reference|Syntax|Range|URI|Zod|Validation|Reply)Error$/m],
 ]
 
 export const NETWORK_FAILURE: RegExp = /* @__PURE__ */ new RegExp(NETWORK, 'im')

@@ -14,10 +14,8 @@ import {
 	type AttemptNote,
 	type AttemptOutcome,
 	type CallRecord,
-	describeError,
 	remember,
 	type StopReason,
-	type Wait,
 } from '../explain/record.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { CallOptions } from './call-options.ts'
@@ -107,17 +105,6 @@ export class Call implements CallRecord {
 	begin(): Step {
 		const { plan, options } = this
 		if (options || plan.streak < QUIET_AFTER) this.startedAt = this.#attemptStartedAt = plan.runtime.now()
-		return options ? this.#beginWith(options) : this.#descend()
-	}
-
-	/** Who is too late already is not let in. */
-	#beginWith({ signal, deadline }: CallOptions): Step {
-		try {
-			signal?.throwIfAborted()
-			deadline?.throwIfExpired()
-		} catch (error) {
-			return this.#end(signal?.aborted ? 'abort' : 'deadline', error)
-		}
 		return this.#descend()
 	}
 
@@ -135,21 +122,30 @@ export class Call implements CallRecord {
 		return this.options?.signal?.aborted === true
 	}
 
-	/** The runtime of the layer that asked for the present wait. */
-	get waitRuntime(): Runtime {
-		return (this.#top?.seat ?? this.plan).runtime
-	}
-
 	/** A layer lets itself be told the outcome of what is inside it. */
-	visit(visit: Visit): void {
+	visit(visit: Visit): Step {
 		visit.outer = this.#top
 		visit.depth = this.#depth
 		this.#top = visit
+		return GO
+	}
+
+	/** Calls `wake` when the time has come, or at once when the caller aborts. Neither leaves a timer or a listener. */
+	pause(ms: number, wake: () => void): void {
+		const signal = this.options?.signal
+		const end = () => {
+			cancel()
+			signal?.removeEventListener('abort', end)
+			wake()
+		}
+		const cancel = (this.#top?.seat ?? this.plan).runtime.setTimer(ms, end)
+		// A hook may have aborted just now, and a signal does not tell that twice.
+		if (this.isAborted) end()
+		else signal?.addEventListener('abort', end)
 	}
 
 	/** A wait is over, or the caller's abort has cut it short. */
 	resume(): Step {
-		if (this.isAborted) return this.#end('abort', this.options?.signal?.reason)
 		return this.#descend(this.#top)
 	}
 
@@ -171,75 +167,65 @@ export class Call implements CallRecord {
 
 	/** What the present failure means. The innermost layer that asks decides it for all; a user's hook may throw here. */
 	judge({ classify }: Surroundings): Classification {
-		if (this.#verdict === undefined) {
-			this.#verdict = this.isAborted ? CANCELLED : decided('classify', classify(this.value))
-			this.note(this.#verdict.kind)
-		}
+		this.#verdict ??= this.isAborted ? CANCELLED : decided('classify', classify(this.value))
+		this.note(this.#verdict.kind)
 		return this.#verdict
 	}
 
 	/** Writes the present attempt down, or corrects what was written of it. */
 	note(outcome: AttemptOutcome): void {
 		this.attempts ??= []
-		const latest = this.attempts.at(-1)
-		if (latest && latest.attempt === this.attempt && latest.wait === undefined) {
+		const { attempts, attempt, ok, value } = this
+		const latest = attempts.at(-1)
+		if (latest?.attempt === attempt) {
 			latest.outcome = outcome
-			return
+		} else {
+			const times = { startedAt: this.#attemptStartedAt, endedAt: this.plan.runtime.now() }
+			attempts.push({
+				attempt,
+				...times,
+				outcome,
+				error: ok ? undefined : { thrown: value },
+				wait: undefined,
+			})
 		}
-		this.endedAt = this.plan.runtime.now()
-		this.attempts.push({
-			attempt: this.attempt,
-			startedAt: this.#attemptStartedAt,
-			endedAt: this.endedAt,
-			outcome,
-			error: this.ok ? undefined : describeError(this.value),
-			wait: undefined,
-		})
-	}
-
-	/** After the attempt that was written down last the call waits. */
-	noteWait(wait: Wait): void {
-		const latest = this.attempts?.at(-1)
-		if (latest) latest.wait = wait
-	}
-
-	/** Nobody may try again. The layers outside are still told. */
-	#end(stop: StopReason, error: unknown): Step {
-		this.ok = false
-		this.value = error
-		this.stop = stop
-		return this.turnBack()
 	}
 
 	/** Inwards to the work: from where a wait has ended, or from the start. */
 	#descend(waiting?: Visit): Step {
-		const { seats } = this.plan
+		const { plan, options } = this
 		try {
-			let step = waiting?.resume(this) ?? GO
-			if (waiting) this.#depth = waiting.depth
-			for (let seat = seats[this.#depth]; step === GO && seat; seat = seats[this.#depth]) {
+			options?.signal?.throwIfAborted()
+			let step: Step = GO
+			if (waiting) {
+				step = waiting.resume(this)
+				this.#depth = waiting.depth
+			} else {
+				options?.deadline?.throwIfExpired()
+			}
+			for (let seat = plan.seats[this.#depth]; step === GO && seat; seat = plan.seats[this.#depth]) {
 				this.#depth++
 				step = seat.layer.enter(this, seat)
 			}
 			return step
 		} catch (error) {
-			return this.#end('hook-threw', error)
+			this.stop = this.isAborted ? 'abort' : options?.deadline?.isExpired ? 'deadline' : 'hook-threw'
+			return this.settle(false, error)
 		}
 	}
 
 	/** Tells the outcome to the layers, from here outwards, until one wants to try again or all have been told. */
 	turnBack(): Step {
 		for (let visit = this.#top; visit; visit = this.#top) {
-			let step: Step = GO
 			try {
-				step = visit.leave(this)
+				const step = visit.leave(this)
+				if (step !== GO) return step
+				this.#top = visit.outer
 			} catch (error) {
-				this.ok = false
-				this.value = error
+				this.#top = visit.outer
 				this.stop = 'hook-threw'
+				return this.settle(false, error)
 			}
-			if (step !== GO) return step
-			this.#top = visit.outer
 		}
 		this.#link?.[1]?.()
 		if (this.ok && !this.attempts) this.plan.streak++
@@ -249,17 +235,11 @@ export class Call implements CallRecord {
 
 	/** Something went wrong on the way, so there is a record to end. */
 	#close(): void {
-		const { plan } = this
+		const { plan, ok } = this
 		plan.streak = 0
+		if (!ok && !this.stop) this.judge(plan)
+		this.stop ??= ok ? 'success' : 'not-retried'
 		this.endedAt = plan.runtime.now()
-		if (this.ok) {
-			this.stop ??= 'success'
-			return
-		}
-		if (!this.stop) {
-			this.stop = 'not-retried'
-			this.judge(plan)
-		}
-		remember(this.value, this)
+		if (!ok) remember(this.value, this)
 	}
 }

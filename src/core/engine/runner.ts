@@ -43,26 +43,11 @@ async function carryOn(call: Call, work: Work, from: Step): Promise<unknown> {
 			}
 			step = call.settle(ok, value)
 		} else {
-			if (step > 0) await pause(call, step)
+			const ms = step
+			if (ms > 0) await new Promise<void>((wake) => call.pause(ms, wake))
 			step = call.resume()
 		}
 	}
 	if (call.ok) return call.value
 	throw call.value
-}
-
-/** Ends when the time has come, or at once when the caller aborts. Neither leaves a timer or a listener behind. */
-function pause(call: Call, ms: number): Promise<void> {
-	const signal = call.options?.signal
-	return new Promise((resolve) => {
-		const wake = () => {
-			cancel()
-			signal?.removeEventListener('abort', wake)
-			resolve()
-		}
-		const cancel = call.waitRuntime.setTimer(ms, signal ? wake : resolve)
-		// A hook may have aborted just now, and a signal does not tell that twice.
-		if (signal?.aborted) wake()
-		else signal?.addEventListener('abort', wake)
-	})
 }

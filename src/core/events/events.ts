@@ -2,8 +2,7 @@
  * Everything that a policy tells, as one union of plain objects: `JSON.stringify` writes one as a line and `JSON.parse`
  * reads the same object back. Logs, metrics and traces are listeners of it.
  */
-import type { FailureKind } from '../classify/classification.ts'
-import type { DelaySource, StopReason } from '../explain/record.ts'
+import type { AttemptOutcome, DelaySource, StopReason } from '../explain/record.ts'
 
 interface EventBase {
 	/** The policy's name. */
@@ -25,7 +24,8 @@ export interface RetryAttemptEvent extends EventBase {
 	readonly maxRetries: number | null
 	readonly delayMs: number
 	readonly delaySource: DelaySource
-	readonly kind: FailureKind | 'unwanted-result'
+	/** What the attempt before it came to. */
+	readonly outcome: AttemptOutcome
 	readonly errorType?: string
 	readonly errorMessage?: string
 }

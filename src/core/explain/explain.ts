@@ -1,5 +1,12 @@
 import type { Settled } from '../engine/policy.ts'
-import { type Attempt, type AttemptNote, type CallRecord, recall, type StopReason } from './record.ts'
+import {
+	type Attempt,
+	type AttemptNote,
+	type CallRecord,
+	describeError,
+	recall,
+	type StopReason,
+} from './record.ts'
 
 /** What happened to one call. As a string it is readable in a log. */
 export interface Explanation {
@@ -73,7 +80,7 @@ function tell(
 		...(Number.isNaN(startedAt - callStartedAt) ? {} : { startMs: startedAt - callStartedAt }),
 		...(Number.isNaN(startedAt) ? {} : { durationMs: endedAt - startedAt }),
 		outcome,
-		...error,
+		...(error && describeError(error.thrown)),
 		...(wait && { delayMs: wait.delayMs, delaySource: wait.source }),
 	}
 }

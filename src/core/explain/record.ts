@@ -1,8 +1,7 @@
 /**
  * What happened to one call, written down from its first failure on. A call that never fails has no record, so the
  * success path pays for none. Records hang on errors and on settled results by weak references: nothing is put on the
- * user's objects, and nothing outlives them. Texts are kept instead of the errors of earlier attempts, for a record must not
- * keep their stacks and responses alive.
+ * user's objects, and nothing outlives them.
  */
 import type { FailureKind } from '../classify/classification.ts'
 import type { Runtime } from '../runtime/runtime.ts'
@@ -60,7 +59,8 @@ export interface AttemptNote {
 	readonly startedAt: number
 	readonly endedAt: number
 	outcome: AttemptOutcome
-	readonly error: ErrorTexts | undefined
+	/** In a box, for undefined may have been thrown. */
+	readonly error: { readonly thrown: unknown } | undefined
 	wait: Wait | undefined
 }
 

@@ -38,16 +38,19 @@ export function readNumbers<Numbers extends object, Options extends Given<Number
 ): Omit<Options, keyof Numbers> & Numbers {
 	const settings: Record<string, unknown> = { ...given }
 	for (const [name, [least, greatest, fallback]] of Object.entries<Range<unknown>>(ranges)) {
-		settings[name] ??= fallback
-		if (settings[name] !== undefined) checkRange(name, settings[name], least, greatest)
+		if (settings[name] === undefined) settings[name] = fallback
+		else checkRange(name, settings[name], least, greatest)
 	}
 	return settings as Omit<Options, keyof Numbers> & Numbers
 }
 
 /** Refuses hooks that are not functions. */
-export function checkFunctions(given: object, ...names: readonly string[]): void {
-	for (const [name, value] of Object.entries(given)) {
-		if (names.includes(name) && value !== undefined && typeof value !== 'function')
-			refuse(name, value, 'a function')
+export function checkFunctions<Options extends object>(
+	given: Options,
+	...names: readonly (keyof Options & string)[]
+): void {
+	for (const name of names) {
+		const hook = given[name] ?? refuse
+		if (typeof hook !== 'function') refuse(name, hook, 'a function')
 	}
 }

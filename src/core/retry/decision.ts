@@ -9,22 +9,13 @@ import type { StopReason, Wait } from '../explain/record.ts'
 import { checkRange } from '../options/ranges.ts'
 import type { RetrySettings } from './options.ts'
 
-/** What one call's retries have come to. */
-export interface RetryState {
-	/** From 0: the attempt whose outcome is decided upon. */
-	readonly attempt: number
-	/** The latest backoff delay. A Retry-After wait is not one. */
-	readonly previousDelayMs: number
-	readonly settings: RetrySettings
-}
-
-/** Why there is no next attempt, as far as its error tells. An unwanted result has no verdict. */
+/** Why there is no next attempt, as far as the outcome tells. `verdict` is what its error means; a result has none. */
 export function refusal(
-	{ settings, attempt }: RetryState,
+	{ maxRetries, shouldRetry }: RetrySettings,
+	attempt: number,
 	error: unknown,
 	verdict: Classification | undefined,
 ): StopReason | undefined {
-	const { maxRetries, shouldRetry } = settings
 	const kind = verdict?.kind
 	if (!shouldRetry && (kind === 'permanent' || kind === 'cancelled')) return kind
 	if (attempt >= maxRetries) return 'retries-used-up'
@@ -33,21 +24,21 @@ export function refusal(
 		: undefined
 }
 
-/** The wait before the next attempt. */
+/** The wait before the next attempt. `previousDelayMs` is the latest backoff delay; a Retry-After wait is not one. */
 export function nextWait(
-	{ settings, attempt, previousDelayMs }: RetryState,
+	settings: RetrySettings,
+	attempt: number,
+	previousDelayMs: number,
 	error: unknown,
 	verdict: Classification | undefined,
 	random: () => number,
 ): Wait {
 	const { delayFor } = settings
 	const asked = verdict && (delayFor ? decided('delayFor', delayFor(error, attempt)) : verdict.retryAfterMs)
-	const wait: Wait = {
-		delayMs: asked ?? delayMs(settings, attempt, previousDelayMs, random),
-		source: asked === undefined ? 'backoff' : delayFor ? 'delay-for' : 'retry-after',
-	}
-	checkRange(`delay (${wait.source})`, wait.delayMs)
-	return wait
+	const source = asked === undefined ? 'backoff' : delayFor ? 'delay-for' : 'retry-after'
+	const wait = asked ?? delayMs(settings, attempt, previousDelayMs, random)
+	checkRange(`delay (${source})`, wait)
+	return { delayMs: wait, source }
 }
 
 /** No attempt starts that can not finish: a wait counts before it is slept and, as timers may be late, after it. */

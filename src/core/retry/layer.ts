@@ -2,7 +2,7 @@
 import { type Call, GO, type Layer, type Seat, type Step, Visit } from '../engine/call.ts'
 import { decided, observe } from '../engine/hooks.ts'
 import type { StopReason, Wait } from '../explain/record.ts'
-import { limitPassed, nextWait, type RetryState, refusal } from './decision.ts'
+import { limitPassed, nextWait, refusal } from './decision.ts'
 import type { RetrySettings } from './options.ts'
 
 /** Told of every wait and, without one, of the end of a call. */
@@ -18,41 +18,39 @@ export class RetryLayer implements Layer {
 	}
 
 	enter(call: Call, seat: Seat): Step {
-		call.visit(new RetryVisit(this, seat))
-		return GO
+		return call.visit(new RetryVisit(this, seat))
 	}
 }
 
 /** One call under a retry policy. */
-export class RetryVisit extends Visit implements RetryState {
+export class RetryVisit extends Visit {
 	attempt = 0
-	previousDelayMs: number
 	readonly startedAt: number
-	readonly settings: RetrySettings
 	readonly #layer: RetryLayer
+	#previousDelayMs: number
 
 	constructor(layer: RetryLayer, seat: Seat) {
 		super(seat)
 		const { settings, observer } = layer
 		this.#layer = layer
-		this.settings = settings
-		this.previousDelayMs = settings.baseDelayMs
-		this.startedAt = observer || settings.maxElapsedMs !== undefined ? seat.runtime.now() : 0
+		this.#previousDelayMs = settings.baseDelayMs
+		this.startedAt = observer || settings.maxElapsedMs < Infinity ? seat.runtime.now() : 0
 	}
 
 	override leave(call: Call): Step {
-		const { observer } = this.#layer
-		const wait = call.stop ? undefined : this.#decide(call)
+		const { observer, settings } = this.#layer
+		const wait = call.stop ?? this.#decide(call)
 		if (typeof wait !== 'object') {
-			call.stop ??= wait
+			call.stop = wait
 			observer?.(call, this)
 			return GO
 		}
-		const { onRetry } = this.settings
-		const { delayMs } = wait
+		const { onRetry } = settings
+		const { delayMs, source } = wait
 		this.attempt++
-		call.noteWait(wait)
-		if (wait.source === 'backoff') this.previousDelayMs = delayMs
+		if (source === 'backoff') this.#previousDelayMs = delayMs
+		const latest = call.attempts?.at(-1)
+		if (latest) latest.wait = wait
 		if (onRetry) observe('onRetry', () => onRetry(call.ok ? undefined : call.value, this.attempt, delayMs))
 		observer?.(call, this, wait)
 		return delayMs
@@ -65,22 +63,25 @@ export class RetryVisit extends Visit implements RetryState {
 
 	#decide(call: Call): Wait | StopReason | undefined {
 		const { ok, value } = call
-		const { retryResult } = this.settings
+		const { attempt, seat } = this
+		const { settings } = this.#layer
+		const { retryResult } = settings
 		if (ok) {
-			if (!retryResult || !decided('retryResult', retryResult(value, this.attempt))) return undefined
+			if (!retryResult || !decided('retryResult', retryResult(value, attempt))) return undefined
 			call.note('unwanted-result')
 		}
-		const verdict = ok ? undefined : call.judge(this.seat)
-		const stop = call.isAborted ? 'abort' : refusal(this, value, verdict)
+		const verdict = ok ? undefined : call.judge(seat)
+		const stop = call.isAborted ? 'abort' : refusal(settings, attempt, value, verdict)
 		if (stop) return stop
-		const wait = nextWait(this, value, verdict, () => this.seat.runtime.random())
+		const wait = nextWait(settings, attempt, this.#previousDelayMs, value, verdict, () =>
+			seat.runtime.random(),
+		)
 		return this.#limitPassed(call, wait.delayMs) ?? wait
 	}
 
 	#limitPassed({ options }: Call, waitMs: number): StopReason | undefined {
-		const { maxElapsedMs } = this.settings
-		const untilElapsedLimit =
-			maxElapsedMs === undefined ? Infinity : this.startedAt + maxElapsedMs - this.seat.runtime.now()
-		return limitPassed(waitMs, untilElapsedLimit, options?.deadline?.remainingMs ?? Infinity)
+		const { maxElapsedMs } = this.#layer.settings
+		const elapsed = maxElapsedMs < Infinity ? this.seat.runtime.now() - this.startedAt : 0
+		return limitPassed(waitMs, maxElapsedMs - elapsed, options?.deadline?.remainingMs ?? Infinity)
 	}
 }

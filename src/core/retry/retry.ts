@@ -25,17 +25,18 @@ export class Retry extends LeafPolicy {
 		this.#layer.observer = isHeard ? (...facts) => this.#tell(...facts) : undefined
 	}
 
-	#tell(call: Call, { seat, attempt, startedAt, settings }: RetryVisit, wait?: Wait): void {
+	#tell(call: Call, { seat, attempt, startedAt }: RetryVisit, wait?: Wait): void {
 		const { ok, stop = 'not-retried', value } = call
+		const { maxRetries } = this.#layer.settings
 		const texts = ok ? {} : describeError(value)
 		if (wait) {
 			this.emit(call, seat, {
 				type: 'retry_attempt',
 				attempt,
-				maxRetries: settings.maxRetries === Infinity ? null : settings.maxRetries,
+				maxRetries: maxRetries === Infinity ? null : maxRetries,
 				delayMs: wait.delayMs,
 				delaySource: wait.source,
-				kind: ok ? 'unwanted-result' : call.judge(seat).kind,
+				outcome: call.attempts?.at(-1)?.outcome ?? 'transient',
 				...texts,
 			})
 			return

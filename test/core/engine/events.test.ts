@@ -29,7 +29,7 @@ describe('events', () => {
 				maxRetries: 3,
 				delayMs: 100,
 				delaySource: 'backoff',
-				kind: 'transient',
+				outcome: 'transient',
 				errorType: 'HttpError',
 				errorMessage: 'HTTP 500',
 			},
@@ -69,7 +69,7 @@ describe('events', () => {
 			policy.execute(() => 1),
 		)
 		expect(events).toMatchObject([
-			{ type: 'retry_attempt', kind: 'unwanted-result' },
+			{ type: 'retry_attempt', outcome: 'unwanted-result' },
 			{ type: 'retry_failure', stop: 'retries-used-up' },
 		])
 		expect(events.some((event) => 'errorType' in event)).toBe(false)
