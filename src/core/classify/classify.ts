@@ -3,11 +3,24 @@
  * errors cross realms, bundles and copies of packages.
  */
 import { isAmount } from '../options/ranges.ts'
-import type { Classification, Classify } from './classification.ts'
+import type { Classification, Classify, FailureKind } from './classification.ts'
 import { clues } from './clues.ts'
 import { KINDS, NETWORK_FAILURE } from './codes.ts'
 
-export const CANCELLED: Classification = { kind: 'cancelled', known: true }
+const answer = (kind: FailureKind, known: boolean): Classification => Object.freeze({ kind, known })
+
+/** Made once: a failing call should not allocate for being told what it was. */
+const UNKNOWN = answer('transient', false)
+const KNOWN: Readonly<Record<FailureKind, Classification>> = {
+	throttled: answer('throttled', true),
+	transient: answer('transient', true),
+	permanent: answer('permanent', true),
+	cancelled: answer('cancelled', true),
+}
+export const CANCELLED: Classification = KNOWN.cancelled
+
+/** Most errors say nothing that is known; one pattern of all finds that out at once. */
+const ANYTHING_KNOWN = new RegExp(KINDS.map(([, pattern]) => pattern.source).join('|'), 'im')
 
 /**
  * What a failure means: `{ kind, known, retryAfterMs? }`.
@@ -24,13 +37,14 @@ export function classify(
 	if (options?.signal?.aborted) return CANCELLED
 	try {
 		const text = clues(error)
+		if (!ANYTHING_KNOWN.test(text)) return UNKNOWN
 		const kind = KINDS.find(([, pattern]) => pattern.test(text))?.[0]
 		const { retryAfterMs } = Object(error)
-		if (kind) return isAmount(retryAfterMs) ? { kind, known: true, retryAfterMs } : { kind, known: true }
+		if (kind) return isAmount(retryAfterMs) ? { kind, known: true, retryAfterMs } : KNOWN[kind]
 	} catch {
 		// A getter or a proxy of the error's own threw: nothing is known about it.
 	}
-	return { kind: 'transient', known: false }
+	return UNKNOWN
 }
 
 /** Puts a user's own classifier in front of the next one. */

@@ -6,6 +6,9 @@
  */
 import { isMarkedPermanent } from './permanent.ts'
 
+/** Errors nest, even in rings, and an aggregate may hold thousands. More than this are not worth more steps. */
+const MOST_ERRORS = 99
+
 /** Messages can hold whole documents. What a client says of a failure stands at their beginning. */
 const LONGEST_MESSAGE = 256
 
@@ -32,16 +35,13 @@ interface ErrorLike {
 const isErrorLike = (value: unknown): value is ErrorLike => typeof value === 'object' && value !== null
 const isErrorStatus = (value: unknown): boolean => Number(value) >= 400 && Number(value) < 600
 
-export function clues(error: unknown, seen: Set<unknown> = new Set()): string {
+export function clues(error: unknown, seen: unknown[] = []): string {
 	if (!isErrorLike(error)) return typeof error === 'string' ? error.slice(0, LONGEST_MESSAGE) : ''
-	// Causes may form a ring.
-	if (seen.has(error)) return ''
-	seen.add(error)
+	if (seen.length > MOST_ERRORS || seen.includes(error)) return ''
+	seen.push(error)
 	const { message, code, name, errno, reason, response, $metadata, $retryable, errors } = error
 	const inner = (part: unknown): string => clues(part, seen)
 	const lines = [inner(code), name, errno, reason]
-	// A DOMException has small numeric codes of its own, so a gRPC code needs gRPC's other marks beside it.
-	if (error.details ?? error.metadata) lines.push(`grpc ${code}`)
 	if ($retryable) lines.push($retryable.throttling ? 'throttling' : 'retryable')
 	if (Array.isArray(error.issues) || isMarkedPermanent(error)) lines.push('permanent')
 	if (Array.isArray(errors)) lines.push(...errors.map(inner))
@@ -54,9 +54,12 @@ export function clues(error: unknown, seen: Set<unknown> = new Set()): string {
 		code,
 	]
 	const http = statuses.find(isErrorStatus)
-	// Who has an answer from a server needs no cause to explain it, and what the message quotes (a URL, a body) could only
+	// A DOMException has small numeric codes of its own, so a gRPC code needs gRPC's other marks beside it.
+	const isGrpc = Number(code) < 17 && (error.details || error.metadata)
+	// Who has an answer from a server needs no cause to explain it, and what a message quotes (a URL, a body) could only
 	// mislead. A 413 that says when to come back is a 429.
-	if (http) lines.push(`http ${http === 413 && error.retryAfterMs !== undefined ? 429 : http}`)
+	if (isGrpc) lines.push(`grpc ${code}`)
+	else if (http) lines.push(`http ${http === 413 && error.retryAfterMs !== undefined ? 429 : http}`)
 	else lines.push(inner(message), inner(error.cause))
-	return lines.filter((line) => typeof line === 'string' && line !== 'Error').join('\n')
+	return lines.filter((line) => typeof line === 'string').join('\n')
 }

@@ -7,9 +7,9 @@ import type { FailureKind } from './classification.ts'
 /** A connection that did not come about, or broke: Node, undici, axios, browsers, Deno, Bun, node:tls, pg, ioredis. */
 const NETWORK =
 	'\\bE(CONN(RESET|REFUSED|ABORTED)|NOTFOUND|PIPE|TIMEDOUT|AI_AGAIN|(HOST|NET)(UNREACH|DOWN))\\b|UND_ERR_SOCKET|' +
-	'ERR_(NETWORK|STREAM_PREM)|socket hang up|fetch failed|failed to fetch|load failed|network ?(error|request|conn)|' +
+	'ERR_(NETWORK|STREAM_PREM)|socket hang up|(fetch|load) failed|failed to fetch|network ?(error|request|conn)|' +
 	'^terminated$|error (sending request|reading a|in \\w+ stream)|connection (is |was )?(closed|terminated|appears|error)|' +
-	"(unable to|could not) connect|fied hostname|secure (tls|conn)|been aborted|isn't writeable"
+	"(unable to|could not) connect|fied hostname|secure (tls|conn)|been aborted|isn't writeable|^grpc 14$"
 
 /** Names of timeouts and aborts; locks; pools with nothing to give; a Redis that can not now; SQLSTATEs that pass. */
 const PASSING =
@@ -19,12 +19,12 @@ const PASSING =
 
 export const KINDS: readonly (readonly [FailureKind, RegExp])[] = [
 	// The toolkit's own refusals (circuit, bulkhead, rate) and the end of a deadline.
-	['cancelled', /^YAOKI_[CBRD]|^grpc 1$/m],
+	['cancelled', /^YAOKI_[CBRD]|^grpc 1$/im],
 	// What can only fail again, whatever else is said: fetch says "fetch failed" around it, a broken constraint may be called
 	// "throttled_key", a missing function networkError. SQLSTATEs are of bad data, constraints, rights, names and syntax.
 	[
 		'permanent',
-		/^permanent$|scheme$|^Unsupported protocol|bad port|^(unexpected )?redirect|^`url|(ERR|YAOKI)_(HTTP_)?(INVALID|UNSUPP|BAD_OPT|(FR_)?TOO_MANY)|^Can\S+ \w+ prop|is not (a func|itera|defined)|\(eval|^grpc ([35-79]|1[1256])$|^(2[1238]|3[DF]|42)...$/m,
+		/^permanent$|scheme$|unsupported.protocol|bad port|unexpected redirect|redirect count|^`url|(ERR|YAOKI)_(HTTP_|FR_)?(INVALID|BAD_OPT|TOO_MANY)|^can\S+ \w+ prop|is not (a (func|cons)|itera|defined)|\(eval|^(2[1238]|3[DF]|42)...$(?![\s\S]*^http)/im,
 	],
 	// AWS, GCP, Azure.
 	[
@@ -34,12 +34,15 @@ export const KINDS: readonly (readonly [FailureKind, RegExp])[] = [
 	[
 		'transient',
 		new RegExp(
-			`${NETWORK}|${PASSING}|^retryable$|^grpc (2|4|1[034])$|(^http|status code) (408|425|5(?!01|05))`,
+			`${NETWORK}|${PASSING}|^retryable$|^grpc (2|4|1[03])$|(^http|status code) (408|425|5(?!01|05))`,
 			'im',
 		),
 	],
 	// Every other status; Redis's other refusals; programming errors.
-	['permanent', /(^http|status code) \d|^(Type|Reference|Syntax|Range|URI|Zod|Validation|Reply)Error$/m],
+	[
+		'permanent',
+		/^(grpc|http) \d|status code \d|^(Type|Reference|Syntax|Range|URI|Zod|Validation|Reply)Error$/im,
+	],
 ]
 
 export const NETWORK_FAILURE: RegExp = /* @__PURE__ */ new RegExp(NETWORK, 'im')

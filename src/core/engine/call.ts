@@ -39,6 +39,8 @@ export interface Surroundings {
 /** A layer in its place. */
 export interface Seat extends Surroundings {
 	readonly layer: Layer
+	/** Where the part inside this layer begins. */
+	readonly depth: number
 }
 
 /** The first half of a policy. It admits (`GO`), refuses (`call.settle`) or says how long to wait. */
@@ -49,8 +51,6 @@ export interface Layer {
 /** The second half: one call inside one layer. */
 export abstract class Visit {
 	outer: Visit | undefined
-	/** Where the part inside this layer begins. */
-	depth = 0
 	readonly seat: Seat
 
 	constructor(seat: Seat) {
@@ -83,15 +83,16 @@ export class Call implements CallRecord {
 	readonly options: CallOptions | undefined
 	/** From 0. */
 	attempt = 0
+	/** When the present attempt began, on the plan's clock; NaN when nobody looked. */
 	startedAt: number = Number.NaN
-	endedAt: number = Number.NaN
+	endedAt: number | undefined
 	/** The outcome so far: `value` is the result, or the error when not `ok`. */
 	ok = false
 	value: unknown
 	/** Why no more is tried, once that has been decided. */
 	stop: StopReason | undefined
-	attempts: AttemptNote[] | undefined
-	#attemptStartedAt: number = Number.NaN
+	/** The attempt that was written down last; it knows the one before. Undefined while nothing has gone wrong. */
+	latest: AttemptNote | undefined
 	#verdict: Classification | undefined
 	#top: Visit | undefined
 	#depth = 0
@@ -104,7 +105,7 @@ export class Call implements CallRecord {
 
 	begin(): Step {
 		const { plan, options } = this
-		if (options || plan.streak < QUIET_AFTER) this.startedAt = this.#attemptStartedAt = plan.runtime.now()
+		if (options || plan.streak < QUIET_AFTER) this.startedAt = plan.runtime.now()
 		return this.#descend()
 	}
 
@@ -125,7 +126,6 @@ export class Call implements CallRecord {
 	/** A layer lets itself be told the outcome of what is inside it. */
 	visit(visit: Visit): Step {
 		visit.outer = this.#top
-		visit.depth = this.#depth
 		this.#top = visit
 		return GO
 	}
@@ -133,15 +133,20 @@ export class Call implements CallRecord {
 	/** Calls `wake` when the time has come, or at once when the caller aborts. Neither leaves a timer or a listener. */
 	pause(ms: number, wake: () => void): void {
 		const signal = this.options?.signal
+		const { runtime } = this.#top?.seat ?? this.plan
+		if (!signal) {
+			runtime.setTimer(ms, wake)
+			return
+		}
 		const end = () => {
 			cancel()
-			signal?.removeEventListener('abort', end)
+			signal.removeEventListener('abort', end)
 			wake()
 		}
-		const cancel = (this.#top?.seat ?? this.plan).runtime.setTimer(ms, end)
+		const cancel = runtime.setTimer(ms, end)
 		// A hook may have aborted just now, and a signal does not tell that twice.
-		if (this.isAborted) end()
-		else signal?.addEventListener('abort', end)
+		if (signal.aborted) end()
+		else signal.addEventListener('abort', end)
 	}
 
 	/** A wait is over, or the caller's abort has cut it short. */
@@ -152,7 +157,7 @@ export class Call implements CallRecord {
 	/** A repeater runs the part inside of it again. */
 	nextAttempt(attempt: number): Step {
 		this.attempt = attempt
-		this.#attemptStartedAt = this.plan.runtime.now()
+		this.startedAt = this.plan.runtime.now()
 		return GO
 	}
 
@@ -161,7 +166,7 @@ export class Call implements CallRecord {
 		this.ok = ok
 		this.value = value
 		this.#verdict = undefined
-		if (ok && this.attempts) this.note('success')
+		if (ok && this.latest) this.note('success')
 		return this.turnBack()
 	}
 
@@ -174,20 +179,21 @@ export class Call implements CallRecord {
 
 	/** Writes the present attempt down, or corrects what was written of it. */
 	note(outcome: AttemptOutcome): void {
-		this.attempts ??= []
-		const { attempts, attempt, ok, value } = this
-		const latest = attempts.at(-1)
+		const { latest, attempt, value, startedAt } = this
 		if (latest?.attempt === attempt) {
 			latest.outcome = outcome
 		} else {
-			const times = { startedAt: this.#attemptStartedAt, endedAt: this.plan.runtime.now() }
-			attempts.push({
+			const endedAt = this.plan.runtime.now()
+			this.latest = {
+				before: latest,
 				attempt,
-				...times,
+				startedAt,
+				endedAt,
 				outcome,
-				error: ok ? undefined : { thrown: value },
-				wait: undefined,
-			})
+				value,
+				delayMs: undefined,
+				delaySource: undefined,
+			}
 		}
 	}
 
@@ -199,7 +205,7 @@ export class Call implements CallRecord {
 			let step: Step = GO
 			if (waiting) {
 				step = waiting.resume(this)
-				this.#depth = waiting.depth
+				this.#depth = waiting.seat.depth
 			} else {
 				options?.deadline?.throwIfExpired()
 			}
@@ -228,7 +234,7 @@ export class Call implements CallRecord {
 			}
 		}
 		this.#link?.[1]?.()
-		if (this.ok && !this.attempts) this.plan.streak++
+		if (this.ok && !this.latest) this.plan.streak++
 		else this.#close()
 		return DONE
 	}

@@ -26,7 +26,7 @@ export abstract class LeafPolicy extends Policy {
 
 	/** @internal */
 	override seats(around: Surroundings): readonly Seat[] {
-		return [{ layer: this.#layer, ...this.surroundings(around) }]
+		return [{ layer: this.#layer, depth: 1, ...this.surroundings(around) }]
 	}
 
 	/** @internal Somebody listens now, or nobody does any more: then events are not even made. */

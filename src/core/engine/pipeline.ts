@@ -18,7 +18,8 @@ class Pipeline extends Policy {
 
 	override seats(around: Surroundings): readonly Seat[] {
 		const inside = this.surroundings(around)
-		return this.#policies.flatMap((policy) => policy.seats(inside))
+		const seats = this.#policies.flatMap((policy) => policy.seats(inside))
+		return seats.map((seat, i) => ({ ...seat, depth: i + 1 }))
 	}
 
 	override leaves(): readonly Policy[] {

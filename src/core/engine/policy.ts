@@ -65,7 +65,7 @@ export abstract class Policy {
 		} catch (error) {
 			settled = { ok: false, error }
 		}
-		if (call?.attempts || (call && !settled.ok)) remember(settled, call)
+		if (call?.stop) remember(settled, call)
 		return settled
 	}
 

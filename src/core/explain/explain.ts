@@ -51,14 +51,16 @@ class Told implements Explanation {
 
 	constructor(record?: CallRecord) {
 		if (!record) return
-		const { options, plan, startedAt, endedAt, attempts = [], stop } = record
+		const { options, plan, endedAt, stop } = record
 		const { runtime } = plan
+		const notes = notesOf(record)
+		const { startedAt } = notes[0] ?? record
 		this.name = options?.name ?? plan.name
 		if (!Number.isNaN(startedAt)) {
 			this.startedAt = runtime.wallNow() - (runtime.now() - startedAt)
-			this.durationMs = endedAt - startedAt
+			this.durationMs = (endedAt ?? startedAt) - startedAt
 		}
-		this.attempts = attempts.map((note) => tell(note, startedAt))
+		this.attempts = notes.map((note) => tell(note, startedAt))
 		this.stop = stop ?? 'success'
 	}
 
@@ -70,18 +72,25 @@ class Told implements Explanation {
 	}
 }
 
+function notesOf({ latest }: CallRecord): AttemptNote[] {
+	const notes: AttemptNote[] = []
+	for (let note = latest; note; note = note.before) notes.unshift(note)
+	return notes
+}
+
 /** Leaves out what was not there or not measured. */
 function tell(
-	{ attempt, outcome, startedAt, endedAt, error, wait }: AttemptNote,
-	callStartedAt: number,
+	{ attempt, outcome, startedAt, endedAt, value, delayMs, delaySource }: AttemptNote,
+	from: number,
 ): Attempt {
 	return {
 		attempt,
-		...(Number.isNaN(startedAt - callStartedAt) ? {} : { startMs: startedAt - callStartedAt }),
+		...(Number.isNaN(startedAt - from) ? {} : { startMs: startedAt - from }),
 		...(Number.isNaN(startedAt) ? {} : { durationMs: endedAt - startedAt }),
 		outcome,
-		...(error && describeError(error.thrown)),
-		...(wait && { delayMs: wait.delayMs, delaySource: wait.source }),
+		...(outcome !== 'success' && outcome !== 'unwanted-result' && describeError(value)),
+		...(delayMs !== undefined && { delayMs }),
+		...(delaySource && { delaySource }),
 	}
 }
 

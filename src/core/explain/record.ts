@@ -54,23 +54,27 @@ export interface Wait {
 
 /** An attempt while it is written. Every field is there from the start, for one shape is faster than many. */
 export interface AttemptNote {
+	/** A chain and not a list: half the bytes for the usual one or two. */
+	readonly before: AttemptNote | undefined
 	readonly attempt: number
 	/** On the plan's clock; NaN when it was not read. */
 	readonly startedAt: number
 	readonly endedAt: number
 	outcome: AttemptOutcome
-	/** In a box, for undefined may have been thrown. */
-	readonly error: { readonly thrown: unknown } | undefined
-	wait: Wait | undefined
+	/** The error, or the result. */
+	readonly value: unknown
+	delayMs: number | undefined
+	delaySource: DelaySource | undefined
 }
 
 /** What `explain` reads: the call itself is its record. */
 export interface CallRecord {
 	readonly options: { readonly name?: string | undefined } | undefined
 	readonly plan: { readonly name: string; readonly runtime: Runtime }
+	/** When the last attempt began, or the call itself if there was none. */
 	readonly startedAt: number
-	readonly endedAt: number
-	readonly attempts: readonly AttemptNote[] | undefined
+	readonly endedAt: number | undefined
+	readonly latest: AttemptNote | undefined
 	readonly stop: StopReason | undefined
 }
 

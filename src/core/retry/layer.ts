@@ -27,13 +27,11 @@ export class RetryVisit extends Visit {
 	attempt = 0
 	readonly startedAt: number
 	readonly #layer: RetryLayer
-	#previousDelayMs: number
 
 	constructor(layer: RetryLayer, seat: Seat) {
 		super(seat)
 		const { settings, observer } = layer
 		this.#layer = layer
-		this.#previousDelayMs = settings.baseDelayMs
 		this.startedAt = observer || settings.maxElapsedMs < Infinity ? seat.runtime.now() : 0
 	}
 
@@ -48,9 +46,11 @@ export class RetryVisit extends Visit {
 		const { onRetry } = settings
 		const { delayMs, source } = wait
 		this.attempt++
-		if (source === 'backoff') this.#previousDelayMs = delayMs
-		const latest = call.attempts?.at(-1)
-		if (latest) latest.wait = wait
+		const { latest } = call
+		if (latest) {
+			latest.delayMs = delayMs
+			latest.delaySource = source
+		}
 		if (onRetry) observe('onRetry', () => onRetry(call.ok ? undefined : call.value, this.attempt, delayMs))
 		observer?.(call, this, wait)
 		return delayMs
@@ -73,9 +73,8 @@ export class RetryVisit extends Visit {
 		const verdict = ok ? undefined : call.judge(seat)
 		const stop = call.isAborted ? 'abort' : refusal(settings, attempt, value, verdict)
 		if (stop) return stop
-		const wait = nextWait(settings, attempt, this.#previousDelayMs, value, verdict, () =>
-			seat.runtime.random(),
-		)
+		const previous = previousDelayMs(call) ?? settings.baseDelayMs
+		const wait = nextWait(settings, attempt, previous, value, verdict, () => seat.runtime.random())
 		return this.#limitPassed(call, wait.delayMs) ?? wait
 	}
 
@@ -84,4 +83,11 @@ export class RetryVisit extends Visit {
 		const elapsed = maxElapsedMs < Infinity ? this.seat.runtime.now() - this.startedAt : 0
 		return limitPassed(waitMs, maxElapsedMs - elapsed, options?.deadline?.remainingMs ?? Infinity)
 	}
+}
+
+/** The latest backoff delay of a call. A Retry-After wait is not one. */
+function previousDelayMs(call: Call): number | undefined {
+	let note = call.latest
+	while (note && note.delaySource !== 'backoff') note = note.before
+	return note?.delayMs
 }

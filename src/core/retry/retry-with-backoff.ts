@@ -20,7 +20,7 @@ export async function retryWithBackoff<T>(
 	const { signal, deadline, ...rest } = options
 	const settings = readRetryOptions(rest)
 	const around = inside(settings)
-	const seats = [{ layer: new RetryLayer(settings), ...around }]
+	const seats = [{ layer: new RetryLayer(settings), depth: 1, ...around }]
 	const plan = { name: settings.name ?? 'retryWithBackoff', seats, ...around, streak: 0 }
 	return run(new Call(plan, { signal, deadline }), fn) as Promise<Awaited<T>>
 }

@@ -36,7 +36,7 @@ export class Retry extends LeafPolicy {
 				maxRetries: maxRetries === Infinity ? null : maxRetries,
 				delayMs: wait.delayMs,
 				delaySource: wait.source,
-				outcome: call.attempts?.at(-1)?.outcome ?? 'transient',
+				outcome: call.latest?.outcome ?? 'transient',
 				...texts,
 			})
 			return

@@ -1,0 +1,58 @@
+/**
+ * Machines are noisy, so times mean nothing and ratios little unless the contenders run in turns: every round runs each
+ * contender once, in an order that moves on by one each round, and what is told is the median over the rounds of each
+ * round's ratio to the first contender.
+ */
+export interface Contender {
+	readonly name: string
+	/** Runs the workload `count` times. */
+	run(count: number): Promise<void>
+}
+
+export interface Row {
+	readonly name: string
+	readonly nanoseconds: number
+	/** Times the first contender. */
+	readonly ratio: number
+}
+
+export interface Rounds {
+	readonly rounds: number
+	readonly count: number
+}
+
+export async function race(contenders: readonly Contender[], { rounds, count }: Rounds): Promise<Row[]> {
+	const times = contenders.map(() => new Array<number>(rounds).fill(0))
+	for (const contender of contenders) await contender.run(count)
+	for (let round = 0; round < rounds; round++) {
+		for (let turn = 0; turn < contenders.length; turn++) {
+			const index = (round + turn) % contenders.length
+			const startedAt = process.hrtime.bigint()
+			await contenders[index]?.run(count)
+			const row = times[index]
+			if (row) row[round] = Number(process.hrtime.bigint() - startedAt) / count
+		}
+	}
+	const [reference = []] = times
+	return contenders.map(({ name }, i) => {
+		const own = times[i] ?? []
+		return {
+			name,
+			nanoseconds: median(own),
+			ratio: median(own.map((time, round) => time / (reference[round] ?? 1))),
+		}
+	})
+}
+
+export function median(values: readonly number[]): number {
+	const sorted = [...values].sort((a, b) => a - b)
+	return sorted[sorted.length >> 1] ?? Number.NaN
+}
+
+/** A contender that awaits one call after the other. */
+export const calling = (name: string, call: () => Promise<unknown>): Contender => ({
+	name,
+	async run(count) {
+		for (let i = 0; i < count; i++) await call()
+	},
+})

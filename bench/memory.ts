@@ -1,0 +1,70 @@
+/**
+ * What a waiting retry holds: ten thousand calls that have failed once and sleep. All sleep equally long, for Node keeps a
+ * list for every length of timer and ten thousand lengths would weigh Node's lists.
+ */
+import { retry as cockatielRetry, ExponentialBackoff, handleAll } from 'cockatiel'
+import pRetry from 'p-retry'
+import { retry } from 'yaoki'
+import { byHand } from './by-hand.ts'
+import type { Report } from './figure.ts'
+import { median } from './harness.ts'
+
+const CALLS = 10_000
+const HOUR = 3_600_000
+
+const down = new Error('down')
+const work = () => Promise.reject(down)
+const yaoki = retry({ baseDelayMs: HOUR, maxDelayMs: HOUR, jitterStrategy: 'none' })
+const cockatiel = cockatielRetry(handleAll, {
+	maxAttempts: 3,
+	backoff: new ExponentialBackoff({ initialDelay: HOUR, maxDelay: HOUR, generator: () => [HOUR, undefined] }),
+})
+
+const CONTENDERS: Record<string, () => Promise<unknown>> = {
+	'by hand': () => byHand(work, () => HOUR),
+	yaoki: () => yaoki.execute(work),
+	'yaoki, settle': () => yaoki.settle(work),
+	'cockatiel 4': () => cockatiel.execute(work),
+	'p-retry 9': () => pRetry(work, { retries: 3, minTimeout: HOUR }),
+}
+
+/** Keeps the promises from being collected while they are weighed. */
+const held: unknown[] = []
+
+async function heap(): Promise<number> {
+	if (!globalThis.gc) throw new Error('run with --expose-gc')
+	for (let i = 0; i < 4; i++) {
+		globalThis.gc()
+		await new Promise((resolve) => setImmediate(resolve))
+	}
+	return process.memoryUsage().heapUsed
+}
+
+async function bytesEach(call: () => Promise<unknown>): Promise<number> {
+	const before = await heap()
+	held.push(Array.from({ length: CALLS }, call))
+	return ((await heap()) - before) / CALLS
+}
+
+export async function memory(): Promise<Report> {
+	const rows: { name: string; bytes: number }[] = []
+	for (const [name, call] of Object.entries(CONTENDERS)) {
+		const runs: number[] = []
+		for (let run = 0; run < 3; run++) runs.push(await bytesEach(call))
+		rows.push({ name, bytes: Math.round(median(runs)) })
+	}
+	const ours = rows.find((row) => row.name === 'yaoki')?.bytes ?? Number.NaN
+	return {
+		title: `${CALLS.toLocaleString('en-US')} concurrent waiting retries`,
+		lines: rows.map(({ name, bytes }) => `${name.padEnd(28)} ${String(bytes).padStart(8)} bytes each`),
+		figures: [
+			{
+				figure: 'a waiting retry',
+				asked: 'under 1,000 bytes of heap',
+				measured: `${ours} bytes`,
+				reached: ours < 1000,
+			},
+		],
+		data: rows,
+	}
+}

@@ -1,0 +1,121 @@
+/** A retry around work that succeeds, and around work that fails twice, beside the peers and a loop written by hand. */
+import { retry as cockatielRetry, ExponentialBackoff, handleAll } from 'cockatiel'
+import pRetry from 'p-retry'
+import { retry } from 'yaoki'
+import { byHand } from './by-hand.ts'
+import { type Figure, type Report, times } from './figure.ts'
+import { type Contender, calling, type Row, race } from './harness.ts'
+
+const yaoki = retry({ maxRetries: 3 })
+const cockatiel = cockatielRetry(handleAll, { maxAttempts: 3, backoff: new ExponentialBackoff() })
+
+const around = (work: () => () => Promise<number>): Contender[] => [
+	calling('by hand', () => byHand(work())),
+	calling('yaoki', () => yaoki.execute(work())),
+	calling('cockatiel 4', () => cockatiel.execute(work())),
+	calling('p-retry 9', () => pRetry(work(), { retries: 3 })),
+]
+
+const ratioOf = (rows: readonly Row[], name: string): number =>
+	rows.find((row) => row.name === name)?.ratio ?? Number.NaN
+
+const line = ({ name, nanoseconds, ratio }: Row): string =>
+	`${name.padEnd(28)} ${nanoseconds.toFixed(0).padStart(8)} ns ${times(ratio).padStart(9)}`
+
+export async function success(): Promise<Report> {
+	const work = async () => 1
+	const rows = await race(
+		[
+			calling('bare await', work),
+			...around(() => work),
+			calling('yaoki, with call options', () => yaoki.execute(work, { name: 'load' })),
+		],
+		{ rounds: 25, count: 100_000 },
+	)
+	const ours = ratioOf(rows, 'yaoki')
+	const peers = Math.min(ratioOf(rows, 'cockatiel 4'), ratioOf(rows, 'p-retry 9'))
+	const figures: Figure[] = [
+		{
+			figure: 'retry around a success',
+			asked: 'at most 3.00 x a bare await',
+			measured: times(ours),
+			reached: ours <= 3,
+		},
+		{
+			figure: 'retry around a success',
+			asked: `below both peers (${times(peers)})`,
+			measured: times(ours),
+			reached: ours < peers,
+		},
+	]
+	return {
+		title: 'A retry around an async function that succeeds',
+		lines: rows.map(line),
+		figures,
+		data: rows,
+	}
+}
+
+/** Timers become microtasks for everyone alike, so that what is measured is the work of retrying and not the waiting. */
+async function withMicrotaskTimers<T>(run: () => Promise<T>): Promise<T> {
+	const { setTimeout: real } = globalThis
+	const soon = (fn: (...args: unknown[]) => void, _ms?: number, ...args: unknown[]) => {
+		queueMicrotask(() => fn(...args))
+		return 0
+	}
+	Object.assign(globalThis, { setTimeout: soon })
+	try {
+		return await run()
+	} finally {
+		Object.assign(globalThis, { setTimeout: real })
+	}
+}
+
+export async function failsTwice(): Promise<Report> {
+	const flaky = (makeError: () => Error) => () => {
+		let calls = 0
+		return async () => {
+			if (calls++ < 2) throw makeError()
+			return 1
+		}
+	}
+	const fresh = await withMicrotaskTimers(() =>
+		race(around(flaky(() => new Error('boom'))), { rounds: 25, count: 5_000 }),
+	)
+	const reused = new Error('boom')
+	const cheap = await withMicrotaskTimers(() =>
+		race(around(flaky(() => reused)), { rounds: 25, count: 20_000 }),
+	)
+	const ours = ratioOf(fresh, 'yaoki')
+	const peers = Math.min(ratioOf(fresh, 'cockatiel 4'), ratioOf(fresh, 'p-retry 9'))
+	return {
+		title: 'Fails twice, then succeeds; timers are microtasks',
+		lines: [
+			'each failure a new Error, as real work throws:',
+			...fresh.map(line),
+			'one Error thrown again and again (nothing but the retrying):',
+			...cheap.map(line),
+		],
+		figures: [
+			{
+				figure: 'two failures, new errors',
+				asked: 'at most 1.50 x by hand',
+				measured: times(ours),
+				reached: ours <= 1.5,
+			},
+			{
+				figure: 'two failures, new errors',
+				asked: `below both peers (${times(peers)})`,
+				measured: times(ours),
+				reached: ours < peers,
+			},
+			{
+				figure: 'two failures, one error reused',
+				asked: 'at most 1.50 x by hand',
+				measured: times(ratioOf(cheap, 'yaoki')),
+				reached: ratioOf(cheap, 'yaoki') <= 1.5,
+			},
+		],
+		data: { fresh, reused: cheap },
+	}
+}

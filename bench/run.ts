@@ -1,0 +1,47 @@
+/**
+ * `npm run bench`: every figure that the project must reach, measured in one run beside the peers.
+ * `npm run bench -- --json` prints the data instead; `npm run bench -- retry` runs the parts whose name starts so.
+ */
+import type { Report } from './figure.ts'
+import { memory } from './memory.ts'
+import { failsTwice, success } from './retry.ts'
+import { virtual } from './virtual.ts'
+
+const PARTS: Record<string, () => Promise<Report>> = {
+	'retry-success': success,
+	'retry-failures': failsTwice,
+	virtual,
+	memory,
+}
+
+const asJson = process.argv.includes('--json')
+const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
+const chosen = Object.entries(PARTS).filter(
+	([name]) => !wanted.length || wanted.some((start) => name.startsWith(start)),
+)
+if (!chosen.length) {
+	console.error(
+		`no part of the bench is called ${wanted.join(', ')}; the parts are ${Object.keys(PARTS).join(', ')}`,
+	)
+	process.exit(2)
+}
+
+const reports: Report[] = []
+for (const [name, measure] of chosen) {
+	if (!asJson) console.error(`measuring ${name} ...`)
+	reports.push(await measure())
+}
+const figures = reports.flatMap((report) => report.figures)
+
+if (asJson) {
+	console.log(JSON.stringify({ node: process.version, reports }, undefined, '\t'))
+} else {
+	for (const { title, lines } of reports)
+		console.log(`\n${title}\n${lines.map((line) => `  ${line}`).join('\n')}`)
+	console.log('\nMust reach')
+	for (const { figure, asked, measured, reached } of figures) {
+		console.log(`  ${reached ? 'reached' : 'MISSED '} ${figure}: ${asked}; measured ${measured}`)
+	}
+}
+// Calls that the memory part left asleep would keep the process alive for an hour.
+process.exit(0)

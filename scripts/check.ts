@@ -1,0 +1,77 @@
+/** `npm run check`: everything about the package that is not a test. One line a step, and the first failure ends it. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Packed, pack } from './pack.ts'
+import { inTurn, type Ran, run, tool, tsc } from './tools.ts'
+
+interface Step extends Ran {
+	/** What is worth saying of a success. */
+	readonly note?: string
+}
+
+const STEPS: Readonly<Record<string, () => Step>> = {
+	types: () =>
+		inTurn(
+			() => tsc('-p', 'tsconfig.json'),
+			() => tsc('-p', 'tsconfig.anywhere.json'),
+			() => tsc('-p', 'tsconfig.build.json', '--noEmit'),
+		),
+	lint: () => tool('@biomejs/biome', 'biome', ['ci', '--error-on-warnings', '--colors=off']),
+	build: () => run(process.execPath, ['scripts/build.ts']),
+	exports: () => {
+		const packed = pack()
+		try {
+			return inTurn(
+				() => tool('publint', 'publint', ['--strict', packed.tarball]),
+				() =>
+					tool('@arethetypeswrong/cli', 'attw', [
+						'--no-definitely-typed',
+						'--profile',
+						'esm-only',
+						packed.tarball,
+					]),
+				() => userTypes(packed),
+			)
+		} finally {
+			packed.remove()
+		}
+	},
+	'dead code': () => tool('knip', 'knip', ['--treat-config-hints-as-errors', '--no-progress']),
+	size: () => {
+		const ran = tool('size-limit', 'size-limit', ['--json'])
+		return ran.ok ? { ...ran, note: sizes(ran.stdout) } : ran
+	},
+}
+
+/** The declarations must be sound for a user who has the compiler look into libraries: `stripInternal` can break them. */
+function userTypes({ home, entries }: Packed): Ran {
+	const lines = [...entries.keys()].map((entry, index) => `export * as entry${index} from '${entry}'\n`)
+	const compilerOptions = {
+		...{ module: 'nodenext', target: 'es2023', lib: ['es2023', 'dom'], types: [] },
+		...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true },
+	}
+	writeFileSync(join(home, 'user.ts'), lines.join(''))
+	writeFileSync(join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['user.ts'] }))
+	return tsc('-p', home)
+}
+
+function sizes(json: string): string {
+	const kilobytes = (bytes: number) => (bytes / 1000).toFixed(2)
+	const measured: { name: string; size: number; sizeLimit: number }[] = JSON.parse(json)
+	return measured
+		.map((one) => `${one.name} ${kilobytes(one.size)} of ${kilobytes(one.sizeLimit)} kB`)
+		.join(', ')
+}
+
+for (const [name, step] of Object.entries(STEPS)) {
+	const from = performance.now()
+	const { ok, output, note } = step()
+	const seconds = ((performance.now() - from) / 1000).toFixed(1).padStart(5)
+	if (!ok) process.stdout.write(`${output}\n`)
+	console.log(`${name.padEnd(10)} ${ok ? 'ok    ' : 'FAILED'} ${seconds} s  ${note ?? ''}`.trimEnd())
+	if (!ok) {
+		console.log(`check failed at: ${name}`)
+		process.exitCode = 1
+		break
+	}
+}

@@ -1,0 +1,44 @@
+/** The package as a user gets it: packed by npm, and installed from the tarball into a folder of its own. */
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { npm, type Ran, ROOT, readJson } from './tools.ts'
+
+export interface Packed {
+	/** A project outside of this one, whose only dependency is the package. */
+	readonly home: string
+	readonly tarball: string
+	/** What a user can import: `yaoki`, `yaoki/testing`, each with its file of JavaScript in the package. */
+	readonly entries: ReadonlyMap<string, string>
+	remove(): void
+}
+
+/** Packs dist/ as it is. Build it first. */
+export function pack(): Packed {
+	const home = realpathSync(mkdtempSync(join(tmpdir(), 'yaoki-')))
+	const { name, version, exports } = readJson(join(ROOT, 'package.json'))
+	const tarball = join(home, `${name}-${version}.tgz`)
+	writeFileSync(join(home, 'package.json'), '{ "private": true, "type": "module" }\n')
+	must('npm pack', npm(['pack', '--ignore-scripts', '--pack-destination', home]))
+	must('npm install', npm(['install', '--no-audit', '--no-fund', '--no-package-lock', tarball], home))
+	return {
+		home,
+		tarball,
+		entries: entriesOf(String(name), exports as Exports),
+		remove: () => rmSync(home, { recursive: true, force: true }),
+	}
+}
+
+type Exports = Readonly<Record<string, string | { readonly default: string }>>
+
+function entriesOf(name: string, exports: Exports): Map<string, string> {
+	const entries = new Map<string, string>()
+	for (const [subpath, target] of Object.entries(exports)) {
+		if (typeof target === 'object') entries.set(name + subpath.slice(1), target.default)
+	}
+	return entries
+}
+
+function must(what: string, { ok, output }: Ran): void {
+	if (!ok) throw new Error(`${what} failed:\n${output}`)
+}

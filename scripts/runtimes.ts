@@ -1,0 +1,60 @@
+/**
+ * `npm run runtimes`: builds and packs the package, installs it as a user would, and runs one and the same suite
+ * (test/runtimes/suite.js) wherever the package says that it runs. A row for each; any failure fails it all.
+ */
+import { copyFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { pack } from './pack.ts'
+import { inChromium } from './runtimes/chromium.ts'
+import { installRuntimes, processes } from './runtimes/processes.ts'
+import type { Runtime, Site } from './runtimes/runtime.ts'
+import { startServers } from './runtimes/servers.ts'
+import { ROOT, run } from './tools.ts'
+
+const SUITE = join(ROOT, 'test', 'runtimes')
+
+const row = (...cells: readonly unknown[]): string =>
+	[
+		String(cells[0]).padEnd(10),
+		String(cells[1]).padEnd(16),
+		...cells.slice(2).map((cell) => String(cell).padStart(6)),
+	]
+		.join(' ')
+		.trimEnd()
+
+/** Prints a runtime's row and answers how many tests passed and failed. */
+async function tryOn(runtime: Runtime, site: Site): Promise<readonly [passed: number, failed: number]> {
+	const from = performance.now()
+	const outcome = await runtime.run(site)
+	if (outcome === undefined) {
+		console.log(row(runtime.name, 'skipped: chromium is not installed (apt-get install chromium)'))
+		// On a user's machine that is fair; where everything is meant to be tried, it is a hole.
+		return [0, process.env['CI'] ? 1 : 0]
+	}
+	const { version, passed, failed } = outcome
+	console.log(row(runtime.name, version, passed, failed.length, Math.round(performance.now() - from)))
+	for (const { name, error } of failed)
+		console.log(`  FAILED: ${name}\n    ${error.trim().replaceAll('\n', '\n    ')}`)
+	return [passed, failed.length]
+}
+
+const built = run(process.execPath, ['scripts/build.ts'])
+if (!built.ok) throw new Error(`the build failed:\n${built.output}`)
+installRuntimes()
+const packed = pack()
+for (const file of readdirSync(SUITE))
+	if (file.endsWith('.js')) copyFileSync(join(SUITE, file), join(packed.home, file))
+const servers = await startServers(packed.home)
+try {
+	let total: readonly [number, number] = [0, 0]
+	console.log(row('runtime', 'version', 'passed', 'failed', 'ms'))
+	for (const runtime of [...processes, inChromium]) {
+		const [passed, failed] = await tryOn(runtime, { ...packed, ...servers })
+		total = [total[0] + passed, total[1] + failed]
+	}
+	console.log(`${total[0]} passed, ${total[1]} failed`)
+	process.exitCode = total[1] > 0 ? 1 : 0
+} finally {
+	servers.close()
+	packed.remove()
+}

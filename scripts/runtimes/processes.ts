@@ -1,0 +1,83 @@
+/** The suite in a process of Node, Bun or Deno, and two small programs that must end when they should. */
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { npm, ROOT, readJson } from '../tools.ts'
+import type { Outcome, Runtime, Site } from './runtime.ts'
+
+/** The one folder where the runtimes are installed that the root does not bring itself. */
+const HOME = join(ROOT, 'test', 'runtimes')
+const bin = (home: string, command: string): string => join(home, 'node_modules', '.bin', command)
+
+/** Deno is given no more than the network and the folder: the package itself must need no permission at all. */
+const DENO = ['run', '--no-lock', '--node-modules-dir=manual', '--allow-net=127.0.0.1', '--allow-read=.']
+
+export const processes: readonly Runtime[] = [
+	inProcess('Node 22', bin(HOME, 'node')),
+	inProcess('Node 24', bin(ROOT, 'node')),
+	inProcess('Bun', bin(HOME, 'bun')),
+	inProcess('Deno', bin(HOME, 'deno'), DENO),
+]
+
+/** Installs what is missing or of another version than the pinned one. */
+export function installRuntimes(): void {
+	const wanted = readJson(join(HOME, 'package.json'))['devDependencies'] as Record<string, string>
+	const isThere = ([name, version]: [string, string]) => {
+		try {
+			return readJson(join(HOME, 'node_modules', name, 'package.json'))['version'] === version
+		} catch {
+			return false
+		}
+	}
+	if (Object.entries(wanted).every(isThere)) return
+	console.log('installing the runtimes ...')
+	const { ok, output } = npm(['ci', '--no-audit', '--no-fund'], HOME)
+	if (!ok) throw new Error(`npm ci in test/runtimes failed:\n${output}`)
+}
+
+function inProcess(name: string, command: string, args: readonly string[] = []): Runtime {
+	return {
+		name,
+		async run({ home, deadUrl, faultyUrl }: Site) {
+			const { stdout } = await start(command, ['--version'], home)
+			const suite = await start(command, [...args, 'main.js', deadUrl, faultyUrl], home)
+			const outcomes = [
+				resultOf(suite) ?? failure('the suite', suite),
+				await prints('ended', 'a deadline that nobody waits for lets the process end', 'ends.js', home),
+				await prints('waited', 'a wait keeps the process alive until it ends', 'waits.js', home),
+			]
+			return {
+				version: stdout.match(/\d+\.\d+\.\d+/)?.[0] ?? 'unknown',
+				passed: outcomes.reduce((sum, { passed }) => sum + passed, 0),
+				failed: outcomes.flatMap(({ failed }) => failed),
+			}
+		},
+	}
+
+	/** A process that is kept too long is killed, and that is a failure like any other. */
+	async function prints(word: string, promise: string, file: string, home: string): Promise<Outcome> {
+		const ended = await start(command, [...args, file], home, 15_000)
+		if (ended.ok && ended.stdout.trim() === word) return { passed: 1, failed: [] }
+		return failure(promise, { ...ended, told: `${ended.told}It should have printed "${word}" and ended.` })
+	}
+}
+
+interface Ended {
+	readonly ok: boolean
+	readonly stdout: string
+	readonly told: string
+}
+
+function start(command: string, args: readonly string[], cwd: string, timeout = 120_000): Promise<Ended> {
+	return new Promise((resolve) => {
+		execFile(command, args, { cwd, timeout, killSignal: 'SIGKILL' }, (error, stdout, stderr) => {
+			const how = error ? `${error.killed ? `killed after ${timeout} ms` : error.message}\n` : ''
+			resolve({ ok: error === null, stdout, told: how + stdout + stderr })
+		})
+	})
+}
+
+const failure = (name: string, { told }: Ended): Outcome => ({ passed: 0, failed: [{ name, error: told }] })
+
+function resultOf({ ok, stdout }: Ended): Outcome | undefined {
+	return ok ? JSON.parse(stdout.trim().split('\n').at(-1) ?? '') : undefined
+}

@@ -1,0 +1,60 @@
+/** What the suite of test/runtimes calls: a server with every fault that a fetch must survive, and an address with none. */
+import { readFile } from 'node:fs/promises'
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { extname, join } from 'node:path'
+
+export interface Servers {
+	readonly deadUrl: string
+	/** Serves the suite's folder as well, so that for a browser all of it is one origin. */
+	readonly faultyUrl: string
+	close(): void
+}
+
+const TYPES: Readonly<Record<string, string>> = { '.js': 'text/javascript', '.html': 'text/html' }
+
+const FAULTS: Readonly<Record<string, (response: ServerResponse) => void>> = {
+	'/ok': (response) => response.end('ok'),
+	'/hang': () => {},
+	'/reset': (response) => response.destroy(),
+	'/cut': (response) => {
+		response.writeHead(200, { 'content-length': 1000 })
+		response.write('the beginning', () => response.destroy())
+	},
+}
+
+export async function startServers(folder: string): Promise<Servers> {
+	const faulty = await listen((request, response) => {
+		const path = request.url ?? '/'
+		const answer = FAULTS[path] ?? (() => serveFile(folder, path, response))
+		answer(response)
+	})
+	// A port that was free a moment ago. (Low ports that are surely closed are refused by fetch itself.)
+	const dead = await listen(() => {})
+	const deadUrl = urlOf(dead)
+	await new Promise((resolve) => dead.close(resolve))
+	return {
+		deadUrl,
+		faultyUrl: urlOf(faulty),
+		close: () => {
+			faulty.closeAllConnections()
+			faulty.close()
+		},
+	}
+}
+
+async function serveFile(folder: string, path: string, response: ServerResponse): Promise<void> {
+	try {
+		const body = await readFile(join(folder, path))
+		response.writeHead(200, { 'content-type': TYPES[extname(path)] ?? 'application/octet-stream' }).end(body)
+	} catch {
+		response.writeHead(404).end(`there is no ${path}`)
+	}
+}
+
+function listen(handle: RequestListener): Promise<Server> {
+	const server = createServer(handle)
+	return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)))
+}
+
+const urlOf = (server: Server): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`

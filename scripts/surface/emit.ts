@@ -1,0 +1,32 @@
+/** The declarations of src as it is now, in a folder that is gone afterwards: dist/ may be old, or in use. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ROOT, readJson, tsc } from '../tools.ts'
+import { type Listing, listSurface } from './listing.ts'
+
+export const LISTINGS: string = join(ROOT, 'test', 'surface')
+
+/** The listing's file in LISTINGS: `yaoki/testing` is in yaoki-testing.txt. */
+export const fileName = (entry: string): string => `${entry.replaceAll('/', '-')}.txt`
+
+export function currentSurface(): Map<string, Listing> {
+	const out = mkdtempSync(join(tmpdir(), 'yaoki-surface-'))
+	try {
+		const { ok, output } = tsc('-p', 'tsconfig.build.json', '--outDir', out, '--emitDeclarationOnly')
+		if (!ok) throw new Error(`src does not compile, so it has no surface:\n${output}`)
+		return listSurface(entriesIn(out))
+	} finally {
+		rmSync(out, { recursive: true, force: true })
+	}
+}
+
+function entriesIn(out: string): Map<string, string> {
+	const { name, exports } = readJson(join(ROOT, 'package.json'))
+	const entries = new Map<string, string>()
+	for (const [subpath, target] of Object.entries(exports as Record<string, { types?: string }>)) {
+		if (target.types !== undefined)
+			entries.set(`${name}${subpath.slice(1)}`, join(out, target.types.replace(/^\.\/dist\//, '')))
+	}
+	return entries
+}

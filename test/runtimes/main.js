@@ -1,0 +1,7 @@
+/** The suite on Node, Bun and Deno. Its last line is the result, for scripts/runtimes.ts. */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import process from 'node:process'
+import { runSuite } from './suite.js'
+
+const [deadUrl, faultyUrl] = process.argv.slice(2)
+console.log(JSON.stringify(await runSuite({ deadUrl, faultyUrl, AsyncLocalStorage })))

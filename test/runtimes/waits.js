@@ -1,0 +1,8 @@
+/** A wait is awaited by somebody: this must not end before it does, though nothing else keeps the process alive. */
+import { retryWithBackoff } from 'yaoki'
+
+const failOnce = ({ attempt }) => {
+	if (attempt === 0) throw new Error('once')
+	return 'waited'
+}
+retryWithBackoff(failOnce, { baseDelayMs: 50, jitterStrategy: 'none' }).then(console.log)

@@ -1,0 +1,127 @@
+/**
+ * The public surface is a list in this folder, so that whoever changes it sees it and says so. The list is made from the
+ * declarations that users get, and not from the sources.
+ */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { currentSurface, fileName, LISTINGS } from '../../scripts/surface/emit.ts'
+import { type Listing, listSurface } from '../../scripts/surface/listing.ts'
+
+describe('the public surface', () => {
+	let surface: Map<string, Listing>
+	beforeAll(() => {
+		surface = currentSurface()
+	}, 60_000)
+
+	test('is the one that is written down', () => {
+		const isListing = (file: string) => file.endsWith('.txt')
+		const written = readdirSync(LISTINGS).filter(isListing).sort()
+		expect(written, UPDATE).toEqual([...surface.keys()].map(fileName).sort())
+		for (const [entry, { text }] of surface) {
+			expect(text, `${entry}: ${UPDATE}`).toBe(readFileSync(join(LISTINGS, fileName(entry)), 'utf8'))
+		}
+	})
+
+	test('has at most 60 names in its root entry', () => {
+		const names = surface.get('yaoki')?.names ?? []
+		expect(names).toContain('retryWithBackoff')
+		expect(names.length).toBeLessThanOrEqual(60)
+	})
+})
+
+const UPDATE =
+	'the public surface has changed. If that was meant, run `npm run surface` and commit what it writes'
+
+/** The listing of a package whose entry is index.d.ts. */
+function listingOf(files: Record<string, string>): Listing {
+	const folder = mkdtempSync(join(tmpdir(), 'yaoki-planted-'))
+	onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+	for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text)
+	const listing = listSurface(new Map([['planted', join(folder, 'index.d.ts')]])).get('planted')
+	if (!listing) throw new Error('nothing was listed')
+	return listing
+}
+
+const HEADER = (names: number) => `// planted: ${names} names. Written by \`npm run surface\`.`
+
+describe('a listing', { timeout: 30_000 }, () => {
+	test('follows names to where they are declared, and leaves comments and private members out', () => {
+		const { names, text } = listingOf({
+			'index.d.ts': "export { b as c, A } from './a.js';\nexport type { T } from './a.ts';",
+			'a.d.ts': [
+				'/** Doc. */',
+				'export declare class A {',
+				'    #private;',
+				'    /** Doc. */',
+				'    private secret;',
+				'    private constructor();',
+				'    protected open(): void; // why',
+				'}',
+				'export declare function b(): 1;',
+				'export declare function b(x: string): 2;',
+				'export type T = {    a: 1 };',
+			].join('\n'),
+		})
+		expect(names).toEqual(['A', 'T', 'c'])
+		expect(text).toBe(
+			`${[
+				HEADER(3),
+				'',
+				'class A {',
+				'	private constructor()',
+				'	protected open(): void',
+				'}',
+				'',
+				'type T = { a: 1 }',
+				'',
+				'function b(): 1',
+				'function b(x: string): 2',
+				'export { b as c }',
+			].join('\n')}\n`,
+		)
+	})
+
+	test('shows what has no public name but can be seen: bases, options, what a typeof reads', () => {
+		const { text } = listingOf({
+			'index.d.ts': "import { Base } from './base.ts';\nexport declare class A extends Base {\n}",
+			'base.d.ts': [
+				'declare const limits: { most: 1 };',
+				'interface Options { limits: typeof limits }',
+				'export declare class Base { constructor(options: Options); }',
+				'export interface Unseen {}',
+			].join('\n'),
+		})
+		expect(text).toContain('seen through the above')
+		expect(text).toContain('class Base {')
+		expect(text).toContain('interface Options {')
+		expect(text).toContain('const limits: { most: 1 }')
+		expect(text).not.toContain('Unseen')
+	})
+
+	test.each([
+		['a member', 'export interface A { a: string }', 'export interface A { a: number }'],
+		['a default', 'export declare function a(b: 1): 1', 'export declare function a(b?: 1): 1'],
+		['a modifier', 'export interface A { readonly a: 1 }', 'export interface A { a: 1 }'],
+	])('is another one after a change of %s', (_, before, after) => {
+		expect(listingOf({ 'index.d.ts': before }).text).not.toBe(listingOf({ 'index.d.ts': after }).text)
+	})
+
+	test('is the same one after a change of layout or of a comment', () => {
+		const before = 'export interface A { a: 1 | 2; b: 2 }'
+		const after = '/** New. */\nexport interface A {\n    a:\n        | 1\n        | 2;\n\n\n    b: 2;\n}'
+		expect(listingOf({ 'index.d.ts': after }).text.replace(/\s+/g, ' ')).toBe(
+			listingOf({ 'index.d.ts': before }).text.replace(/\s+/g, ' '),
+		)
+	})
+
+	test('refuses what makes names public by accident, and what has no name', () => {
+		const a = 'export declare const a: 1'
+		expect(() => listingOf({ 'index.d.ts': "export * from './a.ts'", 'a.d.ts': a })).toThrow('export *')
+		expect(() => listingOf({ 'index.d.ts': 'export default 1' })).toThrow('default export')
+		expect(() => listingOf({ 'index.d.ts': "export { b } from './a.ts'", 'a.d.ts': a })).toThrow(
+			'nowhere declared',
+		)
+	})
+})
