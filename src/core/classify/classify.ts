@@ -19,8 +19,17 @@ const KNOWN: Readonly<Record<FailureKind, Classification>> = {
 }
 export const CANCELLED: Classification = KNOWN.cancelled
 
-/** Most errors say nothing that is known; one pattern of all finds that out at once. */
-const ANYTHING_KNOWN = new RegExp(KINDS.map(([, pattern]) => pattern.source).join('|'), 'im')
+/** An outage says the same thing thousands of times. What a text means never changes, so the latest are kept. */
+const meanings = new Map<string, FailureKind | undefined>()
+const MOST_MEANINGS = 100
+
+function meaningOf(text: string): FailureKind | undefined {
+	if (!meanings.has(text)) {
+		if (meanings.size >= MOST_MEANINGS) meanings.clear()
+		meanings.set(text, KINDS.find(([, pattern]) => pattern.test(text))?.[0])
+	}
+	return meanings.get(text)
+}
 
 /**
  * What a failure means: `{ kind, known, retryAfterMs? }`.
@@ -36,9 +45,7 @@ export function classify(
 ): Classification {
 	if (options?.signal?.aborted) return CANCELLED
 	try {
-		const text = clues(error)
-		if (!ANYTHING_KNOWN.test(text)) return UNKNOWN
-		const kind = KINDS.find(([, pattern]) => pattern.test(text))?.[0]
+		const kind = meaningOf(clues(error))
 		const { retryAfterMs } = Object(error)
 		if (kind) return isAmount(retryAfterMs) ? { kind, known: true, retryAfterMs } : KNOWN[kind]
 	} catch {

@@ -33,33 +33,37 @@ interface ErrorLike {
 }
 
 const isErrorLike = (value: unknown): value is ErrorLike => typeof value === 'object' && value !== null
-const isErrorStatus = (value: unknown): boolean => Number(value) >= 400 && Number(value) < 600
+
+/** An HTTP status that tells of an error, or 0. */
+function errorStatus(value: unknown): number {
+	const status = value === undefined ? 0 : Number(value)
+	return status >= 400 && status < 600 ? status : 0
+}
+
+/** Most errors are called just that, which says nothing. */
+const line = (text: unknown): string =>
+	typeof text === 'string' && text !== 'Error' ? `${text.slice(0, LONGEST_MESSAGE)}\n` : ''
 
 export function clues(error: unknown, seen: unknown[] = []): string {
-	if (!isErrorLike(error)) return typeof error === 'string' ? error.slice(0, LONGEST_MESSAGE) : ''
+	if (!isErrorLike(error)) return line(error)
 	if (seen.length > MOST_ERRORS || seen.includes(error)) return ''
 	seen.push(error)
-	const { message, code, name, errno, reason, response, $metadata, $retryable, errors } = error
-	const inner = (part: unknown): string => clues(part, seen)
-	const lines = [inner(code), name, errno, reason]
-	if ($retryable) lines.push($retryable.throttling ? 'throttling' : 'retryable')
-	if (Array.isArray(error.issues) || isMarkedPermanent(error)) lines.push('permanent')
-	if (Array.isArray(errors)) lines.push(...errors.map(inner))
-	const statuses = [
-		error.status,
-		error.statusCode,
-		response?.status,
-		response?.statusCode,
-		$metadata?.httpStatusCode,
-		code,
-	]
-	const http = statuses.find(isErrorStatus)
+	const { code, response, $metadata, $retryable, errors } = error
+	let text = line(code) + line(error.name) + line(error.errno) + line(error.reason)
+	if ($retryable) text += $retryable.throttling ? 'throttling\n' : 'retryable\n'
+	if (Array.isArray(error.issues) || isMarkedPermanent(error)) text += 'permanent\n'
+	if (Array.isArray(errors)) for (const part of errors) text += clues(part, seen)
+	const http =
+		errorStatus(error.status) ||
+		errorStatus(error.statusCode) ||
+		errorStatus(response?.status) ||
+		errorStatus(response?.statusCode) ||
+		errorStatus($metadata?.httpStatusCode) ||
+		errorStatus(code)
 	// A DOMException has small numeric codes of its own, so a gRPC code needs gRPC's other marks beside it.
-	const isGrpc = Number(code) < 17 && (error.details || error.metadata)
+	if ((error.details || error.metadata) && Number(code) < 17) return `${text}grpc ${code}\n`
 	// Who has an answer from a server needs no cause to explain it, and what a message quotes (a URL, a body) could only
 	// mislead. A 413 that says when to come back is a 429.
-	if (isGrpc) lines.push(`grpc ${code}`)
-	else if (http) lines.push(`http ${http === 413 && error.retryAfterMs !== undefined ? 429 : http}`)
-	else lines.push(inner(message), inner(error.cause))
-	return lines.filter((line) => typeof line === 'string').join('\n')
+	if (http) return `${text}http ${http === 413 && error.retryAfterMs !== undefined ? 429 : http}\n`
+	return text + line(error.message) + clues(error.cause, seen)
 }

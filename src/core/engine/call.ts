@@ -106,7 +106,7 @@ export class Call implements CallRecord {
 	begin(): Step {
 		const { plan, options } = this
 		if (options || plan.streak < QUIET_AFTER) this.startedAt = plan.runtime.now()
-		return this.#descend()
+		return this.descend()
 	}
 
 	/** The context of the attempt that starts now. */
@@ -151,7 +151,7 @@ export class Call implements CallRecord {
 
 	/** A wait is over, or the caller's abort has cut it short. */
 	resume(): Step {
-		return this.#descend(this.#top)
+		return this.descend(this.#top)
 	}
 
 	/** A repeater runs the part inside of it again. */
@@ -198,7 +198,7 @@ export class Call implements CallRecord {
 	}
 
 	/** Inwards to the work: from where a wait has ended, or from the start. */
-	#descend(waiting?: Visit): Step {
+	descend(waiting?: Visit): Step {
 		const { plan, options } = this
 		try {
 			options?.signal?.throwIfAborted()
@@ -235,12 +235,12 @@ export class Call implements CallRecord {
 		}
 		this.#link?.[1]?.()
 		if (this.ok && !this.latest) this.plan.streak++
-		else this.#close()
+		else this.close()
 		return DONE
 	}
 
 	/** Something went wrong on the way, so there is a record to end. */
-	#close(): void {
+	close(): void {
 		const { plan, ok } = this
 		plan.streak = 0
 		if (!ok && !this.stop) this.judge(plan)

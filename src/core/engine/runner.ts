@@ -20,16 +20,17 @@ function carryOn(call: Call, work: Work, step: Step): Promise<unknown> {
 		const pause = step > 0 ? new Promise<void>((wake) => call.pause(step, wake)) : Promise.resolve()
 		return pause.then(() => carryOn(call, work, call.resume()))
 	}
-	const go = (ok: boolean, value: unknown) => {
-		const next = call.settle(ok, value)
-		return next === DONE && call.ok ? call.value : carryOn(call, work, next)
-	}
 	try {
 		return Promise.resolve(work(call.context())).then(
-			(value) => go(true, value),
-			(error) => go(false, error),
+			(value) => settle(call, work, true, value),
+			(error) => settle(call, work, false, error),
 		)
 	} catch (error) {
 		return carryOn(call, work, call.settle(false, error))
 	}
+}
+
+function settle(call: Call, work: Work, ok: boolean, value: unknown): unknown {
+	const step = call.settle(ok, value)
+	return step === DONE && call.ok ? call.value : carryOn(call, work, step)
 }

@@ -22,67 +22,75 @@ export class RetryLayer implements Layer {
 	}
 }
 
-/** One call under a retry policy. */
+/**
+ * One call under a retry policy. Its parts are functions beside it and not private methods, which would cost every call a
+ * mark on this object.
+ */
 export class RetryVisit extends Visit {
 	attempt = 0
 	readonly startedAt: number
-	readonly #layer: RetryLayer
+	readonly layer: RetryLayer
 
 	constructor(layer: RetryLayer, seat: Seat) {
 		super(seat)
-		const { settings, observer } = layer
-		this.#layer = layer
-		this.startedAt = observer || settings.maxElapsedMs < Infinity ? seat.runtime.now() : 0
+		this.layer = layer
+		this.startedAt = layer.observer || layer.settings.maxElapsedMs < Infinity ? seat.runtime.now() : 0
 	}
 
 	override leave(call: Call): Step {
-		const { observer, settings } = this.#layer
-		const wait = call.stop ?? this.#decide(call)
-		if (typeof wait !== 'object') {
-			call.stop = wait
-			observer?.(call, this)
-			return GO
-		}
-		const { onRetry } = settings
-		const { delayMs, source } = wait
-		this.attempt++
-		const { latest } = call
-		if (latest) {
-			latest.delayMs = delayMs
-			latest.delaySource = source
-		}
-		if (onRetry) observe('onRetry', () => onRetry(call.ok ? undefined : call.value, this.attempt, delayMs))
-		observer?.(call, this, wait)
-		return delayMs
+		const wait = call.stop ?? decide(this, call)
+		if (typeof wait === 'object') return repeat(this, call, wait)
+		call.stop = wait
+		this.layer.observer?.(call, this)
+		return GO
 	}
 
 	override resume(call: Call): Step {
-		call.stop = this.#limitPassed(call, 0)
+		call.stop = limit(this, call, 0)
 		return call.stop ? call.turnBack() : call.nextAttempt(this.attempt)
 	}
+}
 
-	#decide(call: Call): Wait | StopReason | undefined {
-		const { ok, value } = call
-		const { attempt, seat } = this
-		const { settings } = this.#layer
-		const { retryResult } = settings
-		if (ok) {
-			if (!retryResult || !decided('retryResult', retryResult(value, attempt))) return undefined
-			call.note('unwanted-result')
-		}
-		const verdict = ok ? undefined : call.judge(seat)
-		const stop = call.isAborted ? 'abort' : refusal(settings, attempt, value, verdict)
-		if (stop) return stop
-		const previous = previousDelayMs(call) ?? settings.baseDelayMs
-		const wait = nextWait(settings, attempt, previous, value, verdict, () => seat.runtime.random())
-		return this.#limitPassed(call, wait.delayMs) ?? wait
+function decide(visit: RetryVisit, call: Call): Wait | StopReason | undefined {
+	const { ok, value } = call
+	const { attempt, seat, layer } = visit
+	const { settings } = layer
+	const { retryResult } = settings
+	if (ok) {
+		if (!retryResult || !decided('retryResult', retryResult(value, attempt))) return undefined
+		call.note('unwanted-result')
 	}
+	const verdict = ok ? undefined : call.judge(seat)
+	const stop = call.isAborted ? 'abort' : refusal(settings, attempt, value, verdict)
+	if (stop) return stop
+	const previous = previousDelayMs(call) ?? settings.baseDelayMs
+	const wait = nextWait(settings, attempt, previous, value, verdict, () => seat.runtime.random())
+	return limit(visit, call, wait.delayMs) ?? wait
+}
 
-	#limitPassed({ options }: Call, waitMs: number): StopReason | undefined {
-		const { maxElapsedMs } = this.#layer.settings
-		const elapsed = maxElapsedMs < Infinity ? this.seat.runtime.now() - this.startedAt : 0
-		return limitPassed(waitMs, maxElapsedMs - elapsed, options?.deadline?.remainingMs ?? Infinity)
+function repeat(visit: RetryVisit, call: Call, wait: Wait): Step {
+	const { observer, settings } = visit.layer
+	const { onRetry } = settings
+	const { latest } = call
+	const { delayMs } = wait
+	visit.attempt++
+	if (latest) {
+		latest.delayMs = delayMs
+		latest.delaySource = wait.source
 	}
+	if (onRetry) observe('onRetry', () => onRetry(call.ok ? undefined : call.value, visit.attempt, delayMs))
+	observer?.(call, visit, wait)
+	return delayMs
+}
+
+function limit(
+	{ seat, layer, startedAt }: RetryVisit,
+	{ options }: Call,
+	waitMs: number,
+): StopReason | undefined {
+	const { maxElapsedMs } = layer.settings
+	const elapsedMs = maxElapsedMs < Infinity ? seat.runtime.now() - startedAt : 0
+	return limitPassed(waitMs, maxElapsedMs - elapsedMs, options?.deadline?.remainingMs ?? Infinity)
 }
 
 /** The latest backoff delay of a call. A Retry-After wait is not one. */
