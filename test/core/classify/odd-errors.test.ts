@@ -1,0 +1,90 @@
+/** Whatever else may be thrown: `classify` always answers, and never claims to know what it does not. */
+import { expect, test } from 'vitest'
+import { classify, HttpError, isRetryable, isRetryableNetworkError } from 'yaoki'
+import { CANCELLED, THROTTLED, TRANSIENT, UNKNOWN } from './verdicts.ts'
+
+const error = (message: string, more: object = {}) => Object.assign(new Error(message), more)
+
+test('a DOMException’s small numbers are not taken for gRPC codes', () => {
+	for (const name of [
+		'IndexSizeError',
+		'NotFoundError',
+		'InvalidStateError',
+		'DataCloneError',
+		'QuotaExceededError',
+	])
+		expect(classify(new DOMException('Said', name))).toEqual(UNKNOWN)
+	expect(classify(new DOMException('Said', 'NetworkError'))).toEqual(TRANSIENT)
+	expect(classify(new DOMException('Said', 'TimeoutError'))).toEqual(TRANSIENT)
+	expect(classify(new DOMException('Said', 'AbortError'))).toEqual(TRANSIENT)
+})
+
+test('an aborted signal of the caller makes everything cancelled, one that is not changes nothing', () => {
+	expect(classify(new HttpError(503), { signal: AbortSignal.abort() })).toEqual(CANCELLED)
+	expect(classify(undefined, { signal: AbortSignal.abort() })).toEqual(CANCELLED)
+	expect(classify(new HttpError(503), { signal: new AbortController().signal })).toEqual(THROTTLED)
+	expect(classify(new HttpError(503), { signal: undefined })).toEqual(THROTTLED)
+})
+
+test('what the server asked for is passed on, and makes a 413 throttled', () => {
+	expect(classify(new HttpError(429, '', { retryAfterMs: 1500 }))).toEqual({
+		...THROTTLED,
+		retryAfterMs: 1500,
+	})
+	expect(classify(new HttpError(500, '', { retryAfterMs: 0 }))).toEqual({ ...TRANSIENT, retryAfterMs: 0 })
+	expect(classify(new HttpError(413, '', { retryAfterMs: 10 }))).toEqual({ ...THROTTLED, retryAfterMs: 10 })
+	for (const retryAfterMs of [-1, Number.NaN, Number.POSITIVE_INFINITY, '10', null])
+		expect(classify({ status: 429, retryAfterMs })).toEqual(THROTTLED)
+})
+
+test.each([undefined, null, '', 'nope', 0, 42, 503, true, 7n, Symbol('nope'), () => {}, [], {}])(
+	'a thrown %s is unknown, and no reason to fail',
+	(thrown) => {
+		expect(classify(thrown)).toEqual(UNKNOWN)
+		expect(isRetryable(thrown)).toBe(false)
+		expect(isRetryableNetworkError(thrown)).toBe(false)
+	},
+)
+
+test('a thrown string is read like a message', () => {
+	expect(classify('connect ECONNREFUSED 127.0.0.1:80')).toEqual(TRANSIENT)
+	expect(classify('too many requests')).toEqual(THROTTLED)
+})
+
+test('a ring of causes, however wide, and a long chain come to an end', () => {
+	const ring = error('first', { cause: undefined })
+	ring.cause = error('second', { cause: ring, errors: Array.from({ length: 1000 }, () => ring) })
+	expect(classify(ring)).toEqual(UNKNOWN)
+	let chain: Error = error('root', { code: 'ECONNRESET' })
+	for (let depth = 0; depth < 90; depth++) chain = new Error('wrapped', { cause: chain })
+	expect(classify(chain)).toEqual(TRANSIENT)
+})
+
+test('an error whose own getters throw is unknown', () => {
+	const hostile = (property: string) =>
+		Object.defineProperty(new Error('Said'), property, {
+			get: () => {
+				throw new Error('hostile')
+			},
+		})
+	for (const property of ['message', 'code', 'name', 'status', 'response', 'cause', 'errors', 'retryAfterMs'])
+		expect(classify(hostile(property))).toEqual(UNKNOWN)
+	const { proxy, revoke } = Proxy.revocable({}, {})
+	revoke()
+	expect(classify(proxy)).toEqual(UNKNOWN)
+	expect(isRetryableNetworkError(proxy)).toBe(false)
+})
+
+test('ordinary words do not make an unknown error a known one', () => {
+	for (const message of [
+		'Said',
+		'https://example.com is slow',
+		'http request was odd',
+		'grpc is not for everyone',
+		'your account is locked',
+		'throttle must be a number',
+		'timeout must be positive',
+		'Error',
+	])
+		expect(classify(new Error(message)), message).toEqual(UNKNOWN)
+})

@@ -1,0 +1,50 @@
+/** What the tests ask of a client's call: which error did it throw, and what does `classify` make of it? */
+import { type Classification, classify } from 'yaoki'
+
+export const TRANSIENT: Classification = { kind: 'transient', known: true }
+export const THROTTLED: Classification = { kind: 'throttled', known: true }
+export const PERMANENT: Classification = { kind: 'permanent', known: true }
+export const CANCELLED: Classification = { kind: 'cancelled', known: true }
+export const UNKNOWN: Classification = { kind: 'transient', known: false }
+
+/** What a call threw. A call that succeeds fails the test. */
+export async function failureOf(call: () => unknown): Promise<unknown> {
+	try {
+		await call()
+	} catch (error) {
+		return error
+	}
+	throw new Error('this call was expected to fail')
+}
+
+export const verdict = async (call: () => unknown): Promise<Classification> => classify(await failureOf(call))
+
+const meaning = (kind: Classification, ...statuses: readonly number[]) =>
+	statuses.map((status) => [status, kind.kind, kind] as const)
+
+/** Each HTTP status, the word for what it means, and the classification. */
+export const STATUSES: readonly (readonly [status: number, kind: string, meaning: Classification])[] = [
+	...meaning(PERMANENT, 400, 401, 403, 404, 405, 409, 410, 412, 413, 415, 418, 422, 501, 505),
+	...meaning(TRANSIENT, 408, 425, 500, 502, 504, 507, 511, 599),
+	...meaning(THROTTLED, 429, 503),
+]
+
+/** gRPC's codes in their own order, and what each means. */
+export const GRPC_CODES: readonly (readonly [code: number, name: string, meaning: Classification])[] = [
+	[1, 'CANCELLED', CANCELLED],
+	[2, 'UNKNOWN', TRANSIENT],
+	[3, 'INVALID_ARGUMENT', PERMANENT],
+	[4, 'DEADLINE_EXCEEDED', TRANSIENT],
+	[5, 'NOT_FOUND', PERMANENT],
+	[6, 'ALREADY_EXISTS', PERMANENT],
+	[7, 'PERMISSION_DENIED', PERMANENT],
+	[8, 'RESOURCE_EXHAUSTED', THROTTLED],
+	[9, 'FAILED_PRECONDITION', PERMANENT],
+	[10, 'ABORTED', TRANSIENT],
+	[11, 'OUT_OF_RANGE', PERMANENT],
+	[12, 'UNIMPLEMENTED', PERMANENT],
+	[13, 'INTERNAL', TRANSIENT],
+	[14, 'UNAVAILABLE', TRANSIENT],
+	[15, 'DATA_LOSS', PERMANENT],
+	[16, 'UNAUTHENTICATED', PERMANENT],
+]
