@@ -1,6 +1,6 @@
 /** What most tests need: work that fails as told, and a call that runs to its end in virtual time. */
 import type { CallContext, Settled } from 'yaoki'
-import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
+import type { VirtualRuntime } from 'yaoki/testing'
 
 export interface Script {
 	(context: CallContext): Promise<string>
@@ -48,5 +48,3 @@ export function taking(clock: VirtualRuntime, ms: number, error?: unknown): () =
 			clock.setTimer(ms, () => (error === undefined ? resolve('ok') : reject(error)))
 		})
 }
-
-export { virtualRuntime }

@@ -20,10 +20,11 @@ describe('virtual time', () => {
 	it('drains promise jobs between timers, however deep they are', async () => {
 		const clock = virtualRuntime()
 		const seen: string[] = []
-		clock.setTimer(10, async () => {
+		const deepJobs = async () => {
 			for (let depth = 0; depth < 50; depth++) await Promise.resolve()
 			seen.push('jobs of the first')
-		})
+		}
+		clock.setTimer(10, () => void deepJobs())
 		clock.setTimer(10, () => seen.push('second'))
 		await clock.advance(10)
 		expect(seen).toEqual(['jobs of the first', 'second'])

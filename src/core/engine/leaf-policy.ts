@@ -8,6 +8,7 @@ export abstract class LeafPolicy extends Policy {
 	readonly #layer: Layer
 	#listeners: readonly Listener[] = []
 
+	/** @internal */
 	constructor(name: string, own: PolicyOptions, layer: Layer) {
 		super(name, own)
 		this.#layer = layer

@@ -1,4 +1,3 @@
-import type { Settled } from '../engine/policy.ts'
 import {
 	type Attempt,
 	type AttemptNote,
@@ -39,7 +38,7 @@ export function explain(held: unknown): Explanation | undefined {
 	return isSuccess(held) ? new Told() : undefined
 }
 
-const isSuccess = (held: unknown): held is Settled<unknown> =>
+const isSuccess = (held: unknown): boolean =>
 	typeof held === 'object' && held !== null && 'ok' in held && held.ok === true && 'value' in held
 
 class Told implements Explanation {

@@ -6,7 +6,7 @@
 import { InvalidOptionError } from '../errors/errors.ts'
 
 /** `fallback` holds when the option is left out. */
-export type Range<T> = readonly [least: number, greatest: number, fallback: T]
+type Range<T> = readonly [least: number, greatest: number, fallback: T]
 
 export type Ranges<Settings> = { readonly [Name in keyof Settings]-?: Range<Settings[Name]> }
 
@@ -16,7 +16,7 @@ export type Given<Settings> = { readonly [Name in keyof Settings]?: Settings[Nam
 /** The greatest amount of anything; Infinity and NaN are refused by it. */
 export const MOST: number = Number.MAX_SAFE_INTEGER
 
-export const isWithin = (least: number, greatest: number, value: unknown): value is number =>
+const isWithin = (least: number, greatest: number, value: unknown): value is number =>
 	typeof value === 'number' && value >= least && value <= greatest
 
 /** A duration or another amount: finite, 0 or more. */

@@ -74,7 +74,7 @@ export const closeMidBody = onRequest((socket) => socket.end(`${PROMISED}half of
 export const stallMidBody = onRequest((socket) => socket.write(`${PROMISED}half of it`))
 export const neverAnswers: Fault = (socket) => socket.resume()
 /** Beside a client that speaks TLS: its hello is answered by a close. */
-export const cutHandshake = closeOnRequest
+export const cutHandshake: Fault = (socket) => closeOnRequest(socket)
 
 /** Answers every request of the connection. */
 export const answers =

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { mock } from 'node:test'
+import { ModernFakeTimers } from '@jest/fake-timers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Deadline, retry, retryWithBackoff } from 'yaoki'
 import { systemRuntime } from '../../../src/core/runtime/system.ts'
@@ -8,6 +9,9 @@ afterEach(() => {
 	vi.useRealTimers()
 	mock.timers.reset()
 })
+
+/** The part of jest's own configuration that its timers read. */
+const jestConfig = { fakeTimers: { enableGlobally: false }, rootDir: '', testMatch: [] }
 
 const flaky = () => {
 	let calls = 0
@@ -41,7 +45,26 @@ describe('the system runtime looks its globals up when it is called', () => {
 		expect(calls()).toBe(3)
 	})
 
-	it("so do those of jest, which stand on the same library as vitest's: legacy replacement of setTimeout itself", async () => {
+	it('so do those of jest', async () => {
+		const jest = new ModernFakeTimers({ global: globalThis, config: jestConfig as never })
+		jest.useFakeTimers()
+		try {
+			const { work, calls } = flaky()
+			const answer = retryWithBackoff(work, {
+				baseDelayMs: 60_000,
+				maxDelayMs: 60_000,
+				jitterStrategy: 'none',
+			})
+			await jest.advanceTimersByTimeAsync(60_000)
+			expect(calls()).toBe(2)
+			await jest.advanceTimersByTimeAsync(60_000)
+			await expect(answer).resolves.toBe('ok')
+		} finally {
+			jest.useRealTimers()
+		}
+	})
+
+	it('so does a setTimeout that somebody put in its place', async () => {
 		vi.stubGlobal('setTimeout', (fn: () => void) => queueMicrotask(fn))
 		const { work } = flaky()
 		await expect(retryWithBackoff(work, { baseDelayMs: 60_000, maxDelayMs: 60_000 })).resolves.toBe('ok')
