@@ -7,17 +7,7 @@ import type { Classification, Classify, FailureKind } from './classification.ts'
 import { clues } from './clues.ts'
 import { KINDS, NETWORK_FAILURE } from './codes.ts'
 
-const answer = (kind: FailureKind, known: boolean): Classification => Object.freeze({ kind, known })
-
-/** Made once: a failing call should not allocate for being told what it was. */
-const UNKNOWN = answer('transient', false)
-const KNOWN: Readonly<Record<FailureKind, Classification>> = {
-	throttled: answer('throttled', true),
-	transient: answer('transient', true),
-	permanent: answer('permanent', true),
-	cancelled: answer('cancelled', true),
-}
-export const CANCELLED: Classification = KNOWN.cancelled
+export const CANCELLED: Classification = Object.freeze({ kind: 'cancelled', known: true })
 
 /** An outage says the same thing thousands of times. What a text means never changes, so the latest are kept. */
 const meanings = new Map<string, FailureKind | undefined>()
@@ -44,14 +34,15 @@ export function classify(
 	options?: { readonly signal?: AbortSignal | undefined },
 ): Classification {
 	if (options?.signal?.aborted) return CANCELLED
+	let kind: FailureKind | undefined
 	try {
-		const kind = meaningOf(clues(error))
+		kind = meaningOf(clues(error))
 		const { retryAfterMs } = Object(error)
-		if (kind) return isAmount(retryAfterMs) ? { kind, known: true, retryAfterMs } : KNOWN[kind]
+		if (kind && isAmount(retryAfterMs)) return { kind, known: true, retryAfterMs }
 	} catch {
 		// A getter or a proxy of the error's own threw: nothing is known about it.
 	}
-	return UNKNOWN
+	return { kind: kind ?? 'transient', known: kind !== undefined }
 }
 
 /** Puts a user's own classifier in front of the next one. */

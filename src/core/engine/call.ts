@@ -93,7 +93,6 @@ export class Call implements CallRecord {
 	stop: StopReason | undefined
 	/** The attempt that was written down last; it knows the one before. Undefined while nothing has gone wrong. */
 	latest: AttemptNote | undefined
-	#verdict: Classification | undefined
 	#top: Visit | undefined
 	#depth = 0
 	#link: LinkedSignal | undefined
@@ -165,16 +164,15 @@ export class Call implements CallRecord {
 	settle(ok: boolean, value: unknown): Step {
 		this.ok = ok
 		this.value = value
-		this.#verdict = undefined
 		if (ok && this.latest) this.note('success')
 		return this.turnBack()
 	}
 
-	/** What the present failure means. The innermost layer that asks decides it for all; a user's hook may throw here. */
+	/** What the present failure means to a layer. A user's hook may throw here. */
 	judge({ classify }: Surroundings): Classification {
-		this.#verdict ??= this.isAborted ? CANCELLED : decided('classify', classify(this.value))
-		this.note(this.#verdict.kind)
-		return this.#verdict
+		const verdict = this.isAborted ? CANCELLED : decided('classify', classify(this.value))
+		this.note(verdict.kind)
+		return verdict
 	}
 
 	/** Writes the present attempt down, or corrects what was written of it. */
