@@ -1,5 +1,5 @@
 /**
- * What will happen, in order of (time, sequence): a binary heap. Events of the same time come out in the order in which they
+ * What will happen, in order of (time, sequence): a heap. Events of the same time come out in the order in which they
  * were put in, so that a run is the same every time. A cancelled event stays until its time comes and is then passed
  * over: most timers are cancelled never or late, and taking one out of the middle would cost more.
  */
@@ -8,6 +8,9 @@ export interface ScheduledEvent {
 	readonly sequence: number
 	fire: (() => void) | undefined
 }
+
+/** Four children a parent: half the levels of two, and the children lie side by side in memory. */
+const CHILDREN = 4
 
 export class EventHeap {
 	readonly #heap: ScheduledEvent[] = []
@@ -19,9 +22,10 @@ export class EventHeap {
 		let place = heap.length
 		heap.push(event)
 		while (place > 0) {
-			const parent = (place - 1) >> 1
+			const parent = ((place - 1) / CHILDREN) | 0
 			const above = heap[parent]
-			if (above === undefined || comesFirst(above, event)) break
+			// Equal times keep their order, for the newcomer has the greater sequence.
+			if (above === undefined || above.at <= at) break
 			heap[place] = above
 			place = parent
 		}
@@ -29,16 +33,13 @@ export class EventHeap {
 		return event
 	}
 
-	/** The next event that has not been cancelled. */
-	peek(): ScheduledEvent | undefined {
-		while (this.#heap[0] !== undefined && this.#heap[0].fire === undefined) this.#removeFirst()
-		return this.#heap[0]
-	}
-
-	take(): ScheduledEvent | undefined {
-		const event = this.peek()
-		if (event !== undefined) this.#removeFirst()
-		return event
+	/** Takes the next event out that has not been cancelled, unless it comes after `until`. */
+	take(until: number = Infinity): ScheduledEvent | undefined {
+		for (let first = this.#heap[0]; first && first.at <= until; first = this.#heap[0]) {
+			this.#removeFirst()
+			if (first.fire) return first
+		}
+		return undefined
 	}
 
 	/** How many events are still to come. */
@@ -49,19 +50,23 @@ export class EventHeap {
 	#removeFirst(): void {
 		const heap = this.#heap
 		const last = heap.pop()
-		if (last === undefined || heap.length === 0) return
+		const size = heap.length
+		if (last === undefined || size === 0) return
 		let place = 0
-		for (;;) {
-			let child = 2 * place + 1
-			let below = heap[child]
-			const sibling = heap[child + 1]
-			if (below !== undefined && sibling !== undefined && comesFirst(sibling, below)) {
-				below = sibling
-				child++
+		for (let child = 1; child < size; child = place * CHILDREN + 1) {
+			const end = Math.min(child + CHILDREN, size)
+			let first = heap[child]
+			let firstAt = child
+			for (let other = child + 1; other < end; other++) {
+				const sibling = heap[other]
+				if (first && sibling && comesFirst(sibling, first)) {
+					first = sibling
+					firstAt = other
+				}
 			}
-			if (below === undefined || comesFirst(last, below)) break
-			heap[place] = below
-			place = child
+			if (first === undefined || comesFirst(last, first)) break
+			heap[place] = first
+			place = firstAt
 		}
 		heap[place] = last
 	}

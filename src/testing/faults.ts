@@ -1,4 +1,4 @@
-import { type Call, GO, type Layer, type Seat, type Step, Visit } from '../core/engine/call.ts'
+import { type Call, GO, type Layer, type Seat, type Step, type Visit } from '../core/engine/call.ts'
 import { LeafPolicy } from '../core/engine/leaf-policy.ts'
 import type { PolicyOptions } from '../core/engine/policy.ts'
 import { isAmount, type Ranges, readNumbers, refuse } from '../core/options/ranges.ts'
@@ -77,19 +77,21 @@ class FaultLayer implements Layer {
 	}
 }
 
-class FaultVisit extends Visit {
+class FaultVisit implements Visit {
+	outer: Visit | undefined
+	readonly seat: Seat
 	readonly #makeError: (() => unknown) | undefined
 
 	constructor(seat: Seat, makeError: (() => unknown) | undefined) {
-		super(seat)
+		this.seat = seat
 		this.#makeError = makeError
 	}
 
-	override resume(call: Call): Step {
+	resume(call: Call): Step {
 		return this.#makeError ? call.settle(false, this.#makeError()) : GO
 	}
 
-	override leave(): Step {
+	leave(): Step {
 		return GO
 	}
 }

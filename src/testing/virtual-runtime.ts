@@ -108,9 +108,8 @@ class Virtual implements VirtualRuntime {
 	}
 
 	#fireNext(until: number): boolean {
-		const event = this.#events.peek()
-		if (event === undefined || event.at > until) return false
-		this.#events.take()
+		const event = this.#events.take(until)
+		if (event === undefined) return false
 		this.#now = event.at
 		event.fire?.()
 		return true

@@ -1,5 +1,5 @@
 /** The two halves of a retry policy, without its face: all that `retryWithBackoff` needs. */
-import { type Call, GO, type Layer, type Seat, type Step, Visit } from '../engine/call.ts'
+import { type Call, GO, type Layer, type Seat, type Step, type Visit } from '../engine/call.ts'
 import { decided, observe } from '../engine/hooks.ts'
 import type { StopReason, Wait } from '../explain/record.ts'
 import { limitPassed, nextWait, refusal } from './decision.ts'
@@ -26,18 +26,20 @@ export class RetryLayer implements Layer {
  * One call under a retry policy. Its parts are functions beside it and not private methods, which would cost every call a
  * mark on this object.
  */
-export class RetryVisit extends Visit {
+export class RetryVisit implements Visit {
+	outer: Visit | undefined
 	attempt = 0
+	readonly seat: Seat
 	readonly startedAt: number
 	readonly layer: RetryLayer
 
 	constructor(layer: RetryLayer, seat: Seat) {
-		super(seat)
+		this.seat = seat
 		this.layer = layer
 		this.startedAt = layer.observer || layer.settings.maxElapsedMs < Infinity ? seat.runtime.now() : 0
 	}
 
-	override leave(call: Call): Step {
+	leave(call: Call): Step {
 		const wait = call.stop ?? decide(this, call)
 		if (typeof wait === 'object') return repeat(this, call, wait)
 		call.stop = wait
@@ -45,7 +47,7 @@ export class RetryVisit extends Visit {
 		return GO
 	}
 
-	override resume(call: Call): Step {
+	resume(call: Call): Step {
 		call.stop = limit(this, call, 0)
 		return call.stop ? call.turnBack() : call.nextAttempt(this.attempt)
 	}
