@@ -1,0 +1,53 @@
+/** Every `ts` block of the README and of docs/ is compiled and run; the `text` block below one is what it prints. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { seededRandom } from 'yaoki/testing'
+import { tsc } from '../../scripts/tools.ts'
+import { type Block, blocks, pages, ROOT } from './markdown.ts'
+import { fileName, moduleOf } from './snippets.ts'
+
+const snippets = pages()
+	.flatMap(blocks)
+	.filter(({ language }) => language === 'ts')
+
+describe('the examples in the documentation', () => {
+	// Inside the repository, where the packages that an example imports can be found; git does not see it.
+	const cache = join(ROOT, '.cache')
+	mkdirSync(cache, { recursive: true })
+	const folder = mkdtempSync(join(cache, 'docs-'))
+	const fileOf = (block: Block): string => join(folder, fileName(block))
+
+	beforeAll(() => {
+		for (const block of snippets) writeFileSync(fileOf(block), moduleOf(block))
+		const compilerOptions = { noUnusedLocals: false, noUnusedParameters: false }
+		const config = { extends: '../../tsconfig.json', compilerOptions, include: ['*.ts'] }
+		writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
+	})
+	afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+	test('there are some', () => {
+		expect(snippets.length).toBeGreaterThan(20)
+	})
+
+	test('compile', { timeout: 60_000 }, () => {
+		expect(tsc('-p', folder).output).toBe('')
+	})
+
+	test.each(snippets.map((block) => [block.place, block] as const))('%s runs', async (_, block) => {
+		const { default: run } = (await import(fileOf(block))) as { default: () => Promise<void> }
+		const printed: string[] = []
+		vi.spyOn(console, 'log').mockImplementation((...parts: unknown[]) => {
+			printed.push(parts.map(String).join(' '))
+		})
+		// The waits of the examples pass at once, and their chances are always the same.
+		vi.useFakeTimers().setTimerTickMode('nextTimerAsync')
+		vi.spyOn(Math, 'random').mockImplementation(seededRandom(1))
+		try {
+			await run()
+		} finally {
+			vi.useRealTimers()
+		}
+		if (block.prints !== undefined) expect(`${printed.join('\n')}\n`).toBe(block.prints)
+	})
+})

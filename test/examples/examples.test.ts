@@ -1,0 +1,173 @@
+import { readdirSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { retry } from 'yaoki'
+import { type Paint, painter } from '../../examples/outage/chart.ts'
+import { meetOutage } from '../../examples/outage/model.ts'
+import { report } from '../../examples/outage/report.ts'
+import { blocks, page } from './markdown.ts'
+
+const folder = new URL('../../examples/', import.meta.url)
+
+/** Runs an example as `node examples/<name>.ts <args>` would, and gives back what it prints. */
+async function output(name: string, ...args: readonly string[]): Promise<string> {
+	const printed: string[] = []
+	vi.spyOn(console, 'log').mockImplementation((...parts: unknown[]) => {
+		printed.push(parts.map((part) => (typeof part === 'string' ? part : JSON.stringify(part))).join(' '))
+	})
+	vi.resetModules()
+	process.argv = ['node', `${name}.ts`, ...args]
+	await import(new URL(`${name}.ts`, folder).href)
+	return printed.join('\n')
+}
+
+const { argv, stdout } = process
+const isTerminal = stdout.isTTY
+
+beforeEach(() => {
+	stdout.isTTY = false
+})
+
+afterEach(() => {
+	process.argv = argv
+	stdout.isTTY = isTerminal
+})
+
+test('no example goes without a test', () => {
+	const names = readdirSync(folder).filter((file) => file.endsWith('.ts'))
+	expect(names.sort()).toEqual([
+		'deadline.ts',
+		'explain.ts',
+		'outage.ts',
+		'pipeline.ts',
+		'retry.ts',
+		'testing-your-code.ts',
+	])
+})
+
+test('retry: two failures, and the user comes with the third call', async () => {
+	expect(await output('retry')).toBe(
+		['retry 1 after HttpError: HTTP 503', 'retry 2 after HttpError: HTTP 503', 'Ada came with call 3'].join(
+			'\n',
+		),
+	)
+})
+
+test('pipeline: a busy shop is asked again, an empty one is not', async () => {
+	expect(await output('pipeline')).toBe(
+		[
+			'event: retry_attempt',
+			'event: retry_success',
+			'bought 2 tea',
+			'event: retry_failure permanent',
+			'refused: Error: not enough tea',
+		].join('\n'),
+	)
+})
+
+test('deadline: the retry stops where the next wait would end too late', async () => {
+	// One call only where the machine was so slow that the first wait used the deadline up.
+	expect(await output('deadline')).toMatch(
+		/^call 1: in time, deadline known: true\n(.*\n)?[12] calls, ended by deadline$/,
+	)
+})
+
+test('explain: every attempt with its outcome and the reason of its wait', async () => {
+	const printed = await output('explain')
+	expect(printed).toMatch(
+		/^thrown: HttpError: HTTP 404\nload invoice: 3 attempts in \d+ ms, ended by permanent\n/,
+	)
+	expect(printed).toMatch(
+		/#2 at \d+ ms, took \d+ ms: throttled \(HttpError: HTTP 429\), then a wait of 2 ms \(retry-after\)/,
+	)
+	expect(printed).toContain('[["throttled","backoff"],["throttled","retry-after"],["permanent",null]]')
+})
+
+test('testing your code: nothing waits', async () => {
+	const from = performance.now()
+	expect(await output('testing-your-code')).toBe(
+		[
+			'half an hour of retries, at once',
+			'calls at 0, 1000, 3000, 7000 ms',
+			'100 of 100 calls came through a network that loses half',
+		].join('\n'),
+	)
+	expect(performance.now() - from).toBeLessThan(5_000)
+})
+
+describe('outage', () => {
+	/** The figures of a row of the table: naive ones first. */
+	const row = (printed: string, label: string): number[] => {
+		const line = printed.split('\n').find((candidate) => candidate.startsWith(label)) ?? ''
+		const figures = line
+			.slice(label.length)
+			.replaceAll(',', '')
+			.match(/\d+(\.\d+)?/g)
+		return (figures ?? []).map(Number)
+	}
+	const percentages = (printed: string): number[] => {
+		const [, naive = Number.NaN, , ours = Number.NaN] = row(printed, 'calls of users answered by the end')
+		return [naive, ours]
+	}
+
+	test('naive retries keep the service down after the outage; ours let it recover', async () => {
+		const printed = await output('outage')
+		const [naive = 0, ours = 0] = row(printed, 'amplification')
+		expect(naive).toBeGreaterThan(5 * ours)
+		expect(printed).toMatch(/healthy again after the outage +not in 30 s +in 1\d\.\d s/)
+		const [naivePercent, ourPercent] = percentages(printed)
+		expect(ourPercent).toBeGreaterThan(90)
+		expect(naivePercent).toBeLessThan(50)
+		expect(Math.max(...printed.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
+		expect(printed).not.toContain('\x1b')
+		const shown = blocks(page('README.md')).find(({ language }) => language === 'text')?.code
+		expect(printed, 'what the README shows').toContain(shown)
+	})
+
+	test('where refusals are free both recover and answer as many users, as the README admits', async () => {
+		const printed = await output('outage', '--refusal-cost', '0')
+		const [naive = 0, ours = 0] = row(printed, 'calls that the service was sent')
+		expect(naive / ours).toBeGreaterThan(3.5)
+		expect(naive / ours).toBeLessThan(4)
+		expect(Math.max(...row(printed, 'healthy again after the outage'))).toBeLessThan(17)
+		const [naivePercent = 0, ourPercent = 0] = percentages(printed)
+		expect(Math.abs(ourPercent - naivePercent)).toBeLessThanOrEqual(2)
+	})
+
+	test('another seed draws other chances and tells the same story', async () => {
+		const printed = await output('outage', '--seed', '2')
+		expect(printed).toContain('seed 2')
+		expect(printed).toMatch(/healthy again after the outage +not in 30 s +in 1\d\.\d s/)
+	})
+
+	test('what it can not read it refuses by name', async () => {
+		await expect(output('outage', '--seed', 'x')).rejects.toThrow("--seed: got 'x'")
+		await expect(output('outage', '--refusal-cost', '2')).rejects.toThrow("--refusal-cost: got '2'")
+	})
+
+	const small = {
+		...{ clients: 5, callEveryMs: 1_000, capacity: 10, longestQueueMs: 500, refusalCost: 0.1 },
+		...{ downFromMs: 2_000, upAgainMs: 6_000, endMs: 20_000 },
+	}
+	const meet = (seed: number) => meetOutage(small, (runtime) => retry({ maxRetries: 5, runtime }), seed)
+
+	test('the same seed gives the same run, another one does not', () => {
+		expect(meet(4)).toEqual(meet(4))
+		expect(meet(5)).not.toEqual(meet(4))
+	})
+
+	test('no call is made up: without an outage the service is sent what users ask for, and answers it', () => {
+		const calm = { ...small, downFromMs: 0, upAgainMs: 0 }
+		const { seconds, wanted, answered } = meetOutage(calm, (runtime) => retry({ runtime }), 1)
+		expect(seconds.map(({ calls, refused }) => [calls, refused])).toEqual(new Array(20).fill([5, 0]))
+		// The last ones may still be in the queue when time is up.
+		expect([wanted, answered >= 98]).toEqual([100, true])
+	})
+
+	test('a terminal gets colours, unless NO_COLOR is set', () => {
+		const runs = [{ name: 'one', says: 'a run', outcome: meet(1) }]
+		const text = (paint: Paint) => report(small, runs, paint).join('\n')
+		expect(text(painter(true, undefined))).toContain('\x1b[33m')
+		expect(text(painter(true, '1'))).not.toContain('\x1b')
+		expect(text(painter(false, undefined))).not.toContain('\x1b')
+	})
+})

@@ -1,0 +1,221 @@
+/** What the documentation states as a fact is compared with the code, so that it can not grow old unnoticed. */
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { calculateDelay, classify, type DelayOptions, type FailureKind, presets, schedule } from 'yaoki'
+import { readRetryOptions } from '../../src/core/retry/options.ts'
+import { GRPC_CODES } from '../core/classify/verdicts.ts'
+import { blocks, named, page, pages, ROOT, table } from './markdown.ts'
+
+const source = (path: string): string => readFileSync(join(ROOT, 'src', path), 'utf8')
+
+/** The names of an interface's members, in the order of the source. */
+function membersOf(path: string, name: string): readonly string[] {
+	const body = new RegExp(`^export interface ${name}\\b.*?\\{$(.*?)^\\}$`, 'ms').exec(source(path))?.[1]
+	if (body === undefined) throw new Error(`${path} has no interface ${name}`)
+	return [...body.matchAll(/^\treadonly (\w+)\??:/gm)].map(([, member = '']) => member)
+}
+
+const thousands = (value: number): string => value.toLocaleString('en-US')
+
+describe('presets', () => {
+	const readme = table(page('README.md'), 'preset', '`baseDelayMs`')
+	const guide = table(page('docs/guide/backoff.md'), 'preset', '`baseDelayMs`')
+
+	const duration = (ms = Number.NaN): string =>
+		ms < 120_000 ? `${Number((ms / 1_000).toFixed(2))} s` : `${(ms / 60_000).toFixed(1)} min`
+
+	const rows = Object.entries(presets).map(([name, preset]) => {
+		const { baseDelayMs, maxDelayMs, maxRetries, jitterStrategy, jitterFactor = '' } = preset
+		const { leastMs, meanMs, greatestMs } = schedule(preset).total
+		const settings = [baseDelayMs, maxDelayMs, maxRetries].map(thousands)
+		return {
+			settings: [`\`${name}\``, ...settings, `${jitterStrategy} ${jitterFactor}`.trim()],
+			totals: [leastMs, meanMs, greatestMs].map(duration),
+		}
+	})
+
+	test('are what the README and the guide say, with totals from schedule()', () => {
+		expect(readme.map((row) => row.slice(0, 6))).toEqual(
+			rows.map(({ settings, totals }) => [...settings, totals[2]]),
+		)
+		expect(guide.map((row) => row.slice(0, 8))).toEqual(
+			rows.map(({ settings, totals }) => [...settings, ...totals]),
+		)
+	})
+
+	test('are for the same thing on both pages', () => {
+		expect(readme.map((row) => row.at(-1))).toEqual(guide.map((row) => row.at(-1)))
+	})
+})
+
+describe('backoff', () => {
+	const guide = page('docs/guide/backoff.md')
+
+	test('the steps of every curve are the documented ones', () => {
+		for (const [growth = '', , steps] of table(guide, '`growth`')) {
+			const options = { growth: unquoted(growth), jitterStrategy: 'none' } as DelayOptions
+			const computed = [0, 1, 2, 3, 4].map((attempt) => thousands(calculateDelay(attempt, options)))
+			expect(computed.join(' '), growth).toBe(steps)
+		}
+	})
+
+	test('every curve and every kind of jitter is in its table, with the default', () => {
+		const settings = source('core/backoff/settings.ts')
+		const union = (type: string) =>
+			strings(new RegExp(`type ${type} =(.*?)(\\n\\n|$)`, 's').exec(settings)?.[1] ?? '')
+		const documented = (header: string) => table(guide, header).map(([name = '']) => unquoted(name))
+		expect(documented('`growth`')).toEqual(union('NamedGrowth'))
+		expect(documented('`jitterStrategy`')).toEqual(union('JitterStrategy'))
+		const defaults = guide.text.match(/`'[\w-]+'` \(default\)/g)?.map(unquoted)
+		const { growth, jitterStrategy } = readRetryOptions({})
+		expect(defaults).toEqual([growth, jitterStrategy])
+	})
+})
+
+const unquoted = (cell: string): string => /'([^']+)'/.exec(cell)?.[1] ?? cell
+const strings = (text: string): string[] => [...text.matchAll(/'([^']+)'/g)].map(([, name = '']) => name)
+
+describe('options', () => {
+	const guide = page('docs/guide/retry.md')
+	const nameOf = ([cell = '']: readonly string[]): string => named(cell)[0]?.replace(/\(.*/, '') ?? ''
+
+	test('every option of a retry is in the table, and nothing else', () => {
+		const members = [
+			...membersOf('core/backoff/options.ts', 'BackoffOptions'),
+			...membersOf('core/retry/options.ts', 'RetryOptions'),
+			...membersOf('core/engine/policy.ts', 'PolicyOptions'),
+		]
+		expect(table(guide, 'option', 'default').map(nameOf).sort()).toEqual([...members].sort())
+	})
+
+	test('their defaults are those of the code', () => {
+		const defaults = Object.entries(readRetryOptions({}))
+		expect(defaults.length).toBeGreaterThan(8)
+		const documented = new Map(table(guide, 'option', 'default').map((row) => [nameOf(row), row[1]]))
+		for (const [name, value] of defaults) {
+			const told =
+				value === Infinity ? 'no limit' : typeof value === 'number' ? thousands(value) : `\`'${value}'\``
+			expect(documented.get(name), name).toBe(told)
+		}
+	})
+
+	test('every option of a call is in its table', () => {
+		expect(table(guide, 'call option').map(nameOf)).toEqual(
+			membersOf('core/engine/call-options.ts', 'CallOptions'),
+		)
+	})
+
+	test('every option of faults is in its table', () => {
+		const documented = table(page('docs/guide/testing.md'), 'option', 'default').map(nameOf)
+		expect(documented.sort()).toEqual([...membersOf('testing/faults.ts', 'FaultOptions')].sort())
+	})
+})
+
+describe('classification', () => {
+	/** What an entry of the table would look like as an error; undefined for prose. */
+	function errorsOf(text: string): readonly (readonly [string, unknown])[] {
+		const plain = text.replace(/\(and 413[^)]*\)/, '').replace(/and other [^;]*/g, '')
+		const grpc = GRPC_CODES.filter(([, name]) => new RegExp(`gRPC [A-Z_, ]*\\b${name}\\b`).test(plain))
+		const sql = /SQLSTATE classes ([^;]*)/.exec(plain)?.[1] ?? ''
+		const beforeSql = plain.replace(/SQLSTATE[^;]*/, '')
+		return [
+			...[...beforeSql.matchAll(/\b[45]\d\d\b/g)].map(
+				([status]) => [status, { status: Number(status) }] as const,
+			),
+			...[...beforeSql.matchAll(/\b(E[A-Z_]{4,}|UND_ERR_\w+)\b/g)].map(([code]) => [code, { code }] as const),
+			...[...beforeSql.matchAll(/\b(?!Type|Abort)[A-Z]\w+Error\b/g)].map(
+				([name]) => [name, { name }] as const,
+			),
+			...grpc.map(([code, name]) => [name, { code, metadata: {} }] as const),
+			...[...sql.matchAll(/\b(?:\d\w\d{3}|\d{2}\w{3})\b/g)].map(([code]) => [code, { code }] as const),
+			...[...sql.matchAll(/\b\d\w\b/g)].map(([cls]) => [cls, { code: `${cls}001` }] as const),
+		]
+	}
+
+	test.each(['README.md', 'docs/guide/classification.md'])(
+		'every entry of the table in %s is classified so',
+		(path) => {
+			const rows = table(page(path), 'kind')
+			expect(rows.map(([kind]) => kind)).toEqual(['`throttled`', '`transient`', '`permanent`', '`cancelled`'])
+			for (const [kind = '', what = ''] of rows) {
+				for (const [entry, error] of errorsOf(what)) {
+					expect([entry, classify(error)]).toEqual([
+						entry,
+						{ kind: named(kind)[0] as FailureKind, known: true },
+					])
+				}
+			}
+		},
+	)
+
+	test('the guide names every status and gRPC code that the tests know', () => {
+		const entries = table(page('docs/guide/classification.md'), 'kind').flatMap(([, what = '']) =>
+			errorsOf(what),
+		)
+		const names = entries.map(([entry]) => entry)
+		expect(names).toEqual(expect.arrayContaining(GRPC_CODES.map(([, name]) => name)))
+		expect(names).toEqual(
+			expect.arrayContaining(['429', '503', '404', 'ECONNRESET', 'ZodError', '40001', '23', '3D']),
+		)
+	})
+})
+
+describe('explain and events', () => {
+	const guide = page('docs/guide/explain-and-events.md')
+
+	test('every reason to stop is in the table', () => {
+		const union = /type StopReason =(.*?)\n\n/s.exec(source('core/explain/record.ts'))?.[1] ?? ''
+		expect(table(guide, '`stop`').map(([cell = '']) => named(cell)[0])).toEqual(strings(union))
+	})
+
+	test('every event is in the table, with its own fields', () => {
+		const events = ['RetryAttemptEvent', 'RetrySuccessEvent', 'RetryFailureEvent'].map((name) =>
+			membersOf('core/events/events.ts', name).slice(1),
+		)
+		expect(table(guide, '`type`').map(([, , fields = '']) => named(fields))).toEqual(events)
+	})
+})
+
+describe('the pages', () => {
+	test('lead nowhere that does not exist', () => {
+		for (const { path, text } of pages()) {
+			for (const [, target = ''] of text.matchAll(/\]\(([^)#]+)[^)]*\)/g)) {
+				if (target.startsWith('https://')) continue
+				expect(existsSync(join(ROOT, dirname(path), target)), `${path}: ${target}`).toBe(true)
+			}
+		}
+	})
+
+	test('name only commands that exist', () => {
+		const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+		for (const { path, text } of pages()) {
+			for (const [, script = ''] of text.matchAll(/\bnpm run ([\w-]+)/g)) {
+				expect(Object.keys(scripts), `${path}: npm run ${script}`).toContain(script)
+			}
+		}
+	})
+
+	test('list every decision', () => {
+		const decisions = pages().filter(({ path }) => /^docs\/decisions\/\d/.test(path))
+		const listed = table(page('docs/decisions/README.md'), 'page').map(
+			([link = '']) => /\((.*)\)/.exec(link)?.[1],
+		)
+		expect(listed).toEqual(decisions.map(({ path }) => path.replace('docs/decisions/', '')))
+	})
+})
+
+test('every dependency has its line in the decisions, and every line its dependency', () => {
+	const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+	const { text } = page('docs/decisions/0006-dependencies.md')
+	const listed = [...text.matchAll(/^- `([^`]+)`: \S/gm)].map(([, name]) => name)
+	const installed = { ...manifest.dependencies, ...manifest.devDependencies }
+	expect(listed.sort()).toEqual(Object.keys(installed).sort())
+	expect(manifest.dependencies).toBeUndefined()
+	for (const name of Object.keys(manifest.overrides ?? {})) expect(text).toContain(`\`${name}\``)
+})
+
+test('the first screen of the README has the two commands', () => {
+	const first = blocks(page('README.md')).find(({ language }) => language === 'sh')?.code
+	expect(first).toMatch(/^npm ci && npm start .*\nnpm ci && npm test /)
+})

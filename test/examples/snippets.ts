@@ -1,0 +1,40 @@
+/**
+ * Makes a module of an example in the documentation: its imports, what it takes for granted (stand-ins.ts), and the rest as
+ * the body of a function, to be called when its time has come. Two kinds of comment are promises, and become checks:
+ *
+ *     calculateDelay(2, options) // => 4000
+ *     retry({ maxRetries: 1.5 }) // => throws maxRetries: got 1.5
+ */
+import type { Block } from './markdown.ts'
+import * as standIns from './stand-ins.ts'
+
+/** Seen from a folder in .cache/. */
+const STAND_INS = '../../test/examples/stand-ins.ts'
+const IMPORT = /^import [^']*'[^']+'$/gm
+
+/** A name for the file that tells the page and the line. */
+export const fileName = ({ place }: Block): string => `${place.replaceAll(/[^\w.]/g, '-')}.ts`
+
+export function moduleOf({ code }: Block): string {
+	const imports = code.match(IMPORT) ?? []
+	const body = code.replace(IMPORT, '').split('\n').map(withCheck).join('\n')
+	return [
+		...imports,
+		// All of them: what the example declares itself, inside the function, hides the stand-in of that name.
+		`import { ${Object.keys(standIns).join(', ')} } from '${STAND_INS}'`,
+		'export default async (): Promise<void> => {',
+		body,
+		'}',
+		'',
+	].join('\n')
+}
+
+function withCheck(line: string): string {
+	const throws = /^(\s*)(?!\s|\/\/)(.+?)\s+\/\/ => throws (.+)$/.exec(line)
+	if (throws) return `${throws[1]}checkThrows(() => ${throws[2]}, ${JSON.stringify(throws[3])})`
+	const promise = /^(\s*)(?!\s|\/\/)(?:const (\w+) = )?(.+?)\s+\/\/ => (.+)$/.exec(line)
+	if (!promise) return line
+	const [, indent = '', name, expression = '', expected = ''] = promise
+	if (name) return `${indent}const ${name} = ${expression}; check(${name}, ${expected})`
+	return `${indent}check(${expression}, ${expected})`
+}
