@@ -25,7 +25,7 @@ export interface BackoffOptions {
 	readonly maxElapsedMs?: number | undefined
 }
 
-const RANGES: Ranges<BackoffNumbers> = {
+export const RANGES: Ranges<BackoffNumbers> = {
 	baseDelayMs: [0, MOST, 1_000],
 	maxDelayMs: [0, MOST, 30_000],
 	factor: [1, MOST, 2],

@@ -38,7 +38,7 @@ export function classify(
 	try {
 		kind = meaningOf(clues(error))
 		const { retryAfterMs } = Object(error)
-		if (kind && isAmount(retryAfterMs)) return { kind, known: true, retryAfterMs }
+		if (isAmount(retryAfterMs)) return { kind: kind ?? 'transient', known: kind !== undefined, retryAfterMs }
 	} catch {
 		// A getter or a proxy of the error's own threw: nothing is known about it.
 	}

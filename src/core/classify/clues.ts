@@ -61,7 +61,7 @@ export function clues(error: unknown, seen: unknown[] = []): string {
 		errorStatus($metadata?.httpStatusCode) ||
 		errorStatus(code)
 	// A DOMException has small numeric codes of its own, so a gRPC code needs gRPC's other marks beside it.
-	if ((error.details || error.metadata) && Number(code) < 17) return `${text}grpc ${code}\n`
+	if ((error.details ?? error.metadata) !== undefined && Number(code) < 17) return `${text}grpc ${code}\n`
 	// Who has an answer from a server needs no cause to explain it, and what a message quotes (a URL, a body) could only
 	// mislead. A 413 that says when to come back is a 429.
 	if (http) return `${text}http ${http === 413 && error.retryAfterMs !== undefined ? 429 : http}\n`

@@ -72,7 +72,7 @@ export interface Plan extends Surroundings {
 
 /**
  * After this many successes in a row a plain call starts without a look at the clock, which would cost as much as the rest
- * of the policy. A failure, call options, a listener or a limit on time bring it back. What is lost is the start and the
+ * of the policy. A failure or call options bring it back. What is lost is the start and the
  * duration of the first attempt in the record of the first failure after a quiet time; nothing else depends on it.
  */
 const QUIET_AFTER = 100

@@ -1,6 +1,6 @@
 import { InvalidOptionError } from '../errors/errors.ts'
 import type { Listener } from '../events/events.ts'
-import { checkFunctions } from '../options/ranges.ts'
+import { checkFunctions, checkNames } from '../options/ranges.ts'
 import type { Seat, Surroundings } from './call.ts'
 import { Policy, type PolicyOptions } from './policy.ts'
 
@@ -12,6 +12,7 @@ class Pipeline extends Policy {
 
 	constructor(options: PipelineOptions, policies: readonly Policy[]) {
 		super('pipeline', options)
+		checkNames(options, 'name', 'runtime', 'classify')
 		checkFunctions(options, 'classify')
 		this.#policies = policies
 	}

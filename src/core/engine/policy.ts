@@ -1,5 +1,4 @@
 import type { Classify } from '../classify/classification.ts'
-import { InvalidOptionError } from '../errors/errors.ts'
 import type { Listener } from '../events/events.ts'
 import { remember } from '../explain/record.ts'
 import type { Runtime } from '../runtime/runtime.ts'
@@ -50,22 +49,19 @@ export abstract class Policy {
 	 * const user = await policy.execute(({ signal }) => loadUser(id, signal), { deadline: Deadline.after(2_000) })
 	 */
 	execute<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Awaited<T>> {
-		if (typeof fn !== 'function') return Promise.reject(notAFunction(fn))
 		return run(new Call(this.ready(), options), fn) as Promise<Awaited<T>>
 	}
 
 	/** The same, but answers `{ ok, value | error }` and never rejects. `explain` of the answer is exact. */
 	async settle<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Settled<Awaited<T>>> {
-		let call: Call | undefined
+		const call = new Call(this.ready(), options)
 		let settled: Settled<Awaited<T>>
 		try {
-			if (typeof fn !== 'function') throw notAFunction(fn)
-			call = new Call(this.ready(), options)
 			settled = { ok: true, value: (await run(call, fn)) as Awaited<T> }
 		} catch (error) {
 			settled = { ok: false, error }
 		}
-		if (call?.stop) remember(settled, call)
+		if (call.stop) remember(settled, call)
 		return settled
 	}
 
@@ -118,5 +114,3 @@ export abstract class Policy {
 		return this.#plan
 	}
 }
-
-const notAFunction = (fn: unknown) => new InvalidOptionError('fn', fn, 'a function')

@@ -5,12 +5,14 @@
  * the success path, and 150 bytes more for every call that waits. Waiting resolves a promise and never calls the user's
  * function from a timer, so that the async context after a wait is the caller's own.
  */
+import { InvalidOptionError } from '../errors/errors.ts'
 import { type Call, DONE, GO, type Step } from './call.ts'
 import type { CallContext } from './context.ts'
 
 export type Work = (context: CallContext) => unknown
 
 export function run(call: Call, work: Work): Promise<unknown> {
+	if (typeof work !== 'function') return Promise.reject(new InvalidOptionError('fn', work, 'a function'))
 	return carryOn(call, work, call.begin())
 }
 

@@ -28,7 +28,21 @@ export function refuse(option: string, value: unknown, takes: string): never {
 
 /** Refuses a value that is not a number from `least` to `greatest`. */
 export function checkRange(option: string, value: unknown, least = 0, greatest: number = MOST): void {
-	if (!isWithin(least, greatest, value)) refuse(option, value, `a number from ${least} to ${greatest}`)
+	if (isWithin(least, greatest, value)) return
+	refuse(
+		option,
+		value,
+		greatest < MOST ? `a number from ${least} to ${greatest}` : `a finite number, ${least} or more`,
+	)
+}
+
+/** Refuses names that are no options: a misspelt one would otherwise be a default that nobody chose. */
+export function checkNames(given: object, ...names: readonly string[]): void {
+	if (Object(given) !== given) refuse('options', given, 'an object')
+	for (const [name, value] of Object.entries(given)) {
+		if (!names.includes(name))
+			refuse(name, value, `nothing, for there is no such option here, only ${names.join(', ')}`)
+	}
 }
 
 /** Everything given, with the numbers checked and filled in. */

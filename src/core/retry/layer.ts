@@ -64,7 +64,8 @@ function decide(visit: RetryVisit, call: Call): Wait | StopReason | undefined {
 	}
 	const verdict = ok ? undefined : call.judge(seat)
 	const stop = call.isAborted ? 'abort' : refusal(settings, attempt, value, verdict)
-	if (stop) return stop
+	// Work that heard of the deadline's end by its signal says no more than that it was cancelled.
+	if (stop) return stop === 'cancelled' && call.options?.deadline?.isExpired ? 'deadline' : stop
 	const previous = previousDelayMs(call) ?? settings.baseDelayMs
 	const wait = nextWait(settings, attempt, previous, value, verdict, () => seat.runtime.random())
 	return limit(visit, call, wait.delayMs) ?? wait

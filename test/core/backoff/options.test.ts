@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { calculateDelay, InvalidOptionError, type RetryOptions, retry, schedule } from 'yaoki'
+import { calculateDelay, InvalidOptionError, pipeline, type RetryOptions, retry, schedule } from 'yaoki'
 
 const refused = (options: object): InvalidOptionError => {
 	try {
@@ -46,7 +46,7 @@ describe('a bad option is refused when the policy is made', () => {
 			'maxRetries: got Infinity; takes a whole number, or Infinity beside maxElapsedMs',
 		],
 		[{ baseDelayMs: 500, maxDelayMs: 100 }, 'maxDelayMs: got 100; takes at least baseDelayMs (500)'],
-		[{ factor: 0.5 }, 'factor: got 0.5; takes a number from 1 to 9007199254740991'],
+		[{ factor: 0.5 }, 'factor: got 0.5; takes a finite number, 1 or more'],
 		[{ jitterFactor: 1.1 }, 'jitterFactor: got 1.1; takes a number from 0 to 1'],
 		[{ growth: [] }, 'growth: got ; takes a list of milliseconds with at least one'],
 		[{ growth: [1, -1] }, 'growth: got 1,-1; takes a list of milliseconds with at least one'],
@@ -79,6 +79,22 @@ describe('a bad option is refused when the policy is made', () => {
 		expect(() => calculateDelay(0, {}, Number.NaN)).toThrow('previousDelayMs: got NaN')
 		expect(() => schedule({ maxRetries: -1 })).toThrow('maxRetries: got -1')
 		expect(() => schedule({ maxRetries: Infinity, maxElapsedMs: 5 })).toThrow('maxRetries: got Infinity')
+	})
+})
+
+describe('an option that is none', () => {
+	it('is refused with the names of those that are', () => {
+		expect(refused({ maxRetrys: 5 }).message).toMatch(
+			/^maxRetrys: got 5; takes nothing, for there is no such option here, only baseDelayMs, .*maxRetries, .*runtime$/,
+		)
+	})
+	it('a signal belongs to a call and not to a policy', () => {
+		expect(refused({ signal: AbortSignal.abort() }).option).toBe('signal')
+	})
+	it('what is no object of options at all is told so', () => {
+		expect(() => retry(5 as never)).toThrow('options: got 5; takes an object')
+		expect(() => retry(null as never)).toThrow('options: got null; takes an object')
+		expect(() => pipeline({ nam: 'x' } as never)).toThrow('nam: got')
 	})
 })
 

@@ -77,7 +77,7 @@ describe('a deadline', () => {
 	})
 
 	it.each([-1, Number.NaN, Infinity, '5'])('refuses %s', (ms) => {
-		expect(() => Deadline.after(ms as number)).toThrow(/Deadline.after\(ms\): got .* takes a number/)
+		expect(() => Deadline.after(ms as number)).toThrow(/Deadline.after\(ms\): got .* takes a finite number/)
 		expect(() => within(5).child(ms as number)).toThrow(/child\(marginMs\): got/)
 	})
 })

@@ -98,5 +98,6 @@ describe('no attempt starts that can not finish', () => {
 		expect(clock.now()).toBe(250)
 		expect(reasons).toEqual([expect.any(DeadlineExceededError)])
 		expect(outcome.ok === false && outcome.error).toBe(reasons[0])
+		expect(explain(reasons[0])).toMatchObject({ stop: 'deadline', attempts: [{ outcome: 'cancelled' }] })
 	})
 })

@@ -124,6 +124,10 @@ describe('what is returned', () => {
 		expect(calls).toBe(2)
 	})
 
+	it('what is not a function is refused by name', async () => {
+		await expect(retryWithBackoff(undefined as never)).rejects.toThrow('fn: got undefined; takes a function')
+	})
+
 	it('fn is called before execute returns', () => {
 		const fn = vi.fn(() => 'now')
 		const promise = retry({ runtime: clock }).execute(fn)
@@ -220,6 +224,12 @@ describe('the wait', () => {
 		const work = failing(clock, asked(4000), asked(0))
 		await run(work)
 		expect(work.startedAt).toEqual([0, 4000, 4000])
+	})
+
+	it('is what an error asks for that nothing else is known about', async () => {
+		const work = failing(clock, Object.assign(new Error('busy'), { retryAfterMs: 1234 }))
+		await run(work)
+		expect(work.startedAt).toEqual([0, 1234])
 	})
 
 	it('a Retry-After wait is not the previous delay of decorrelated jitter', async () => {
