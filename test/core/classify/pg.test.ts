@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { classify } from 'yaoki'
+import { type RealPostgres, startPostgres } from '../../real-postgres.ts'
 import {
 	closeAtOnce,
 	deadPort,
@@ -9,7 +10,6 @@ import {
 	neverAnswers,
 	resetOnRequest,
 } from './fault-server.ts'
-import { type RealPostgres, startPostgres } from './real-postgres.ts'
 import { failureOf, PERMANENT, TRANSIENT, verdict } from './verdicts.ts'
 
 let postgres: RealPostgres
