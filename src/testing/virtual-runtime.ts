@@ -90,7 +90,7 @@ class Virtual implements VirtualRuntime {
 		const until = this.#now + ms
 		await promiseJobs()
 		while (this.#fireNext(until)) await promiseJobs()
-		this.#now = until
+		this.#now = Math.max(this.#now, until)
 	}
 
 	async runUntilIdle(): Promise<number> {
@@ -101,6 +101,7 @@ class Virtual implements VirtualRuntime {
 	}
 
 	runTimers(ms = Infinity): number {
+		checkRange('runTimers(ms)', ms, 0, Infinity)
 		const until = this.#now + ms
 		let fired = 0
 		while (this.#fireNext(until)) fired++

@@ -5,8 +5,9 @@ import type { Runtime } from '../core/runtime/runtime.ts'
 import { EventHeap } from './event-heap.ts'
 
 /**
- * The same policy with waits that take no time, for suites of users: as many attempts, the same decisions, no sleeping.
- * The policy's own clock moves on by what was skipped, so that `maxElapsedMs` ends a call just as it would have.
+ * The same policy with waits that take no time, for suites of users: as many attempts, no sleeping. The policy's own clock
+ * moves on by what was skipped, so that `maxElapsedMs` ends a call just as it would have. Calls side by side share that
+ * clock, and a Deadline runs on its own: where such moments matter, take a virtual runtime.
  *
  * @example
  * const payments = withoutWaiting(productionPolicy)

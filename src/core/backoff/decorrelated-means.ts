@@ -25,7 +25,7 @@ export function decorrelatedMeans(settings: BackoffSettings, count: number): num
 	const edges = panelEdges(base, cap)
 	const xs: Table = edges.slice(1).map((right, i) => nodesBetween(edges[i] ?? base, right))
 	// How many panels up a multiplication by 3 leads; none are left where 3x passes the cap at once.
-	const tripled = 3 * base > cap ? xs.length : edges.findIndex((edge) => edge > base * 2.99)
+	const tripled = 3 * base > cap ? xs.length : edges.findIndex((edge) => edge > 3 * base * (1 - NEARLY))
 	const weights = integrationWeights()
 
 	let g = xs
@@ -47,13 +47,18 @@ export function decorrelatedMeans(settings: BackoffSettings, count: number): num
 	})
 }
 
-/** base * 3^j and cap / 3^j, in order. Two edges that are the same but for rounding count once. */
+/** So close are two edges that only rounding tells them apart. */
+const NEARLY = 1e-9
+
+/** base * 3^j and cap / 3^j, in order. Where cap is base * 3^k but for rounding, the two are one family. */
 function panelEdges(base: number, cap: number): number[] {
-	const edges = [cap]
-	for (let edge = base; edge < cap; edge *= 3) edges.push(edge)
-	for (let edge = cap / 3; edge > base; edge /= 3) edges.push(edge)
-	edges.sort((a, b) => a - b)
-	return edges.filter((edge, i) => i === 0 || edge - (edges[i - 1] ?? 0) > edge * 1e-12)
+	const rising: number[] = []
+	for (let edge = base; edge < cap * (1 - NEARLY); edge *= 3) rising.push(edge)
+	const falling: number[] = []
+	let edge = cap
+	for (; edge > base * (1 + NEARLY); edge /= 3) falling.push(edge)
+	if (edge > base * (1 - NEARLY)) return [...rising, cap]
+	return [...rising, ...falling].sort((a, b) => a - b)
 }
 
 const nodesBetween = (left: number, right: number): number[] =>

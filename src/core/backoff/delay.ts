@@ -44,11 +44,18 @@ export function calculateDelay(
 }
 
 /**
- * The same as a Date, for a row in a database.
+ * The same as a Date, for a row in a database. A decorrelated strategy needs the row's previous delay too, or every delay
+ * is like the first.
  *
  * @example
- * await db.query('UPDATE jobs SET next_retry_at = $1', [nextRetryAt(new Date(), 2, presets.messageQueue)])
+ * await db.query('UPDATE jobs SET next_retry_at = $1', [nextRetryAt(new Date(), 2, presets.background)])
  */
-export function nextRetryAt(now: Date | number, attempt: number, options: DelayOptions = {}): Date {
-	return new Date(Number(now) + calculateDelay(attempt, options))
+export function nextRetryAt(
+	now: Date | number,
+	attempt: number,
+	options: DelayOptions = {},
+	previousDelayMs?: number,
+): Date {
+	checkRange('now', Number(now), -8.64e15, 8.64e15)
+	return new Date(Number(now) + calculateDelay(attempt, options, previousDelayMs))
 }

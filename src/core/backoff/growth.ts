@@ -1,4 +1,5 @@
 /** How long a step is before the cap and the jitter. `attempt` counts from 0. */
+import { checkRange } from '../options/ranges.ts'
 import type { BackoffSettings, NamedGrowth } from './settings.ts'
 
 export const GROWTHS: Record<NamedGrowth, (base: number, attempt: number, factor: number) => number> = {
@@ -19,6 +20,7 @@ export function stepMs(settings: BackoffSettings, attempt: number): number {
 	let step: number
 	if (typeof growth === 'function') {
 		step = growth(attempt)
+		checkRange('growth(attempt)', step, 0, Infinity)
 	} else if (typeof growth === 'string') {
 		// 0 * Infinity is not a number, and a base of 0 means no wait at any attempt.
 		step = baseDelayMs && GROWTHS[growth](baseDelayMs, attempt, factor)

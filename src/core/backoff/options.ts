@@ -50,8 +50,12 @@ export function readBackoff<Options extends BackoffOptions>(
 		checkName('growth', growth, GROWTHS, ', a list of milliseconds, a function')
 	}
 	// Nothing retries forever.
-	if (maxRetries === Infinity ? maxElapsedMs === Infinity : maxRetries % 1) {
-		refuse('maxRetries', maxRetries, 'a whole number, or Infinity beside maxElapsedMs')
+	if (maxRetries === Infinity ? maxElapsedMs === Infinity || !baseDelayMs : maxRetries % 1) {
+		refuse(
+			'maxRetries',
+			maxRetries,
+			'a whole number, or Infinity beside maxElapsedMs and a baseDelayMs above 0',
+		)
 	}
 	// A list or a function of one's own does not grow from the base, so there the cap may lie below its default.
 	if (maxDelayMs < baseDelayMs && (typeof growth === 'string' || jitterStrategy.startsWith('decorrelated'))) {

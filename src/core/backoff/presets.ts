@@ -17,7 +17,7 @@ export interface Preset {
  */
 export const presets: Readonly<
 	Record<'interactive' | 'background' | 'batch' | 'externalApi' | 'database' | 'messageQueue', Preset>
-> = {
+> = Object.freeze({
 	/** Someone is waiting. */
 	interactive: preset(100, 3_000, 3, 'proportional', 0.2),
 	/** Jobs. */
@@ -30,7 +30,7 @@ export const presets: Readonly<
 	database: preset(500, 10_000, 5, 'equal'),
 	/** Publishers and outboxes. */
 	messageQueue: preset(1_000, 60_000, 10, 'decorrelated'),
-}
+})
 
 function preset(
 	baseDelayMs: number,

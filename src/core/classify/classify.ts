@@ -2,9 +2,8 @@
  * One answer for every part: what does this failure mean? Judged by names, codes and statuses, not by `instanceof`, for
  * errors cross realms, bundles and copies of packages.
  */
-import { isAmount } from '../options/ranges.ts'
 import type { Classification, Classify, FailureKind } from './classification.ts'
-import { clues } from './clues.ts'
+import { Clues } from './clues.ts'
 import { KINDS, NETWORK_FAILURE } from './codes.ts'
 
 export const CANCELLED: Classification = Object.freeze({ kind: 'cancelled', known: true })
@@ -12,13 +11,14 @@ export const CANCELLED: Classification = Object.freeze({ kind: 'cancelled', know
 /** An outage says the same thing thousands of times. What a text means never changes, so the latest are kept. */
 const meanings = new Map<string, FailureKind | undefined>()
 const MOST_MEANINGS = 100
+const LONGEST_MEANING = 1_000
 
 function meaningOf(text: string): FailureKind | undefined {
-	if (!meanings.has(text)) {
-		if (meanings.size >= MOST_MEANINGS) meanings.clear()
-		meanings.set(text, KINDS.find(([, pattern]) => pattern.test(text))?.[0])
-	}
-	return meanings.get(text)
+	if (meanings.has(text)) return meanings.get(text)
+	const kind = KINDS.find(([, pattern]) => pattern.test(text))?.[0]
+	if (meanings.size >= MOST_MEANINGS) meanings.clear()
+	if (text.length < LONGEST_MEANING) meanings.set(text, kind)
+	return kind
 }
 
 /**
@@ -34,15 +34,15 @@ export function classify(
 	options?: { readonly signal?: AbortSignal | undefined },
 ): Classification {
 	if (options?.signal?.aborted) return CANCELLED
-	let kind: FailureKind | undefined
 	try {
-		kind = meaningOf(clues(error))
-		const { retryAfterMs } = Object(error)
-		if (isAmount(retryAfterMs)) return { kind: kind ?? 'transient', known: kind !== undefined, retryAfterMs }
+		const { text, retryAfterMs } = new Clues().add(error)
+		const kind = meaningOf(text)
+		const answer = { kind: kind ?? 'transient', known: kind !== undefined } as const
+		return retryAfterMs === undefined ? answer : { ...answer, retryAfterMs }
 	} catch {
 		// A getter or a proxy of the error's own threw: nothing is known about it.
+		return { kind: 'transient', known: false }
 	}
-	return { kind: kind ?? 'transient', known: kind !== undefined }
 }
 
 /** Puts a user's own classifier in front of the next one. */
@@ -64,5 +64,5 @@ export function isRetryableStatus(status: number): boolean {
 
 /** Did the network fail (and not the server, the caller or the program)? */
 export function isRetryableNetworkError(error: unknown): boolean {
-	return isRetryable(error) && NETWORK_FAILURE.test(clues(error))
+	return isRetryable(error) && NETWORK_FAILURE.test(new Clues().add(error).text)
 }

@@ -4,6 +4,7 @@
  * one ordered list of patterns answers for all of them. (The rejected design, a check for each place, was twice the size
  * and had to repeat its order of precedence at every level of nesting.)
  */
+import { isAmount } from '../options/ranges.ts'
 import { isMarkedPermanent } from './permanent.ts'
 
 /** Errors nest, even in rings, and an aggregate may hold thousands. More than this are not worth more steps. */
@@ -44,26 +45,47 @@ function errorStatus(value: unknown): number {
 const line = (text: unknown): string =>
 	typeof text === 'string' && text !== 'Error' ? `${text.slice(0, LONGEST_MESSAGE)}\n` : ''
 
-export function clues(error: unknown, seen: unknown[] = []): string {
-	if (!isErrorLike(error)) return line(error)
-	if (seen.length > MOST_ERRORS || seen.includes(error)) return ''
-	seen.push(error)
-	const { code, response, $metadata, $retryable, errors } = error
-	let text = line(code) + line(error.name) + line(error.errno) + line(error.reason)
-	if ($retryable) text += $retryable.throttling ? 'throttling\n' : 'retryable\n'
-	if (Array.isArray(error.issues) || isMarkedPermanent(error)) text += 'permanent\n'
-	if (Array.isArray(errors)) for (const part of errors) text += clues(part, seen)
-	const http =
-		errorStatus(error.status) ||
-		errorStatus(error.statusCode) ||
-		errorStatus(response?.status) ||
-		errorStatus(response?.statusCode) ||
-		errorStatus($metadata?.httpStatusCode) ||
-		errorStatus(code)
-	// A DOMException has small numeric codes of its own, so a gRPC code needs gRPC's other marks beside it.
-	if ((error.details ?? error.metadata) !== undefined && Number(code) < 17) return `${text}grpc ${code}\n`
-	// Who has an answer from a server needs no cause to explain it, and what a message quotes (a URL, a body) could only
-	// mislead. A 413 that says when to come back is a 429.
-	if (http) return `${text}http ${http === 413 && error.retryAfterMs !== undefined ? 429 : http}\n`
-	return text + line(error.message) + clues(error.cause, seen)
+/** What has been gathered from one error and all that is inside it. */
+export class Clues {
+	text = ''
+	/** The longest wait that any of them asks for. */
+	retryAfterMs: number | undefined
+	readonly #seen: unknown[] = []
+
+	add(error: unknown): this {
+		if (!isErrorLike(error)) {
+			this.text += line(error)
+			return this
+		}
+		if (this.#seen.length > MOST_ERRORS || this.#seen.includes(error)) return this
+		this.#seen.push(error)
+		const { code, retryAfterMs, $retryable, errors } = error
+		if (isAmount(retryAfterMs)) this.retryAfterMs = Math.max(retryAfterMs, this.retryAfterMs ?? 0)
+		this.text += line(code) + line(error.name) + line(error.errno) + line(error.reason)
+		if ($retryable) this.text += $retryable.throttling ? 'throttling\n' : 'retryable\n'
+		if (Array.isArray(error.issues) || isMarkedPermanent(error)) this.text += 'permanent\n'
+		const http = statusOf(error)
+		const parts: readonly unknown[] = Array.isArray(errors) ? errors.slice(0, MOST_ERRORS) : []
+		// Who has an answer from a server needs no cause to explain it, and what messages quote (a URL, a body) could only
+		// mislead; a reason among the parts is GCP's word for it. A 413 that says when to come back is a 429.
+		if (http) for (const part of parts) this.text += line(isErrorLike(part) ? part.reason : undefined)
+		else for (const part of parts) this.add(part)
+		// A DOMException has small numeric codes of its own, so a gRPC code needs gRPC's other marks beside it.
+		const isGrpc = typeof code === 'number' && code > 0 && code < 17
+		if (isGrpc && (error.details ?? error.metadata) !== undefined) this.text += `grpc ${code}\n`
+		else if (http) this.text += `http ${http === 413 && retryAfterMs !== undefined ? 429 : http}\n`
+		else {
+			this.text += line(error.message)
+			this.add(error.cause)
+		}
+		return this
+	}
 }
+
+const statusOf = ({ status, statusCode, response, $metadata, code }: ErrorLike): number =>
+	errorStatus(status) ||
+	errorStatus(statusCode) ||
+	errorStatus(response?.status) ||
+	errorStatus(response?.statusCode) ||
+	errorStatus($metadata?.httpStatusCode) ||
+	errorStatus(code)

@@ -13,7 +13,7 @@ const NETWORK =
 
 /** Names of timeouts and aborts; locks; pools with nothing to give; a Redis that can not now; SQLSTATEs that pass. */
 const PASSING =
-	'^\\w*(time_?d?_?out|abort|cancell?e|retriesper|_busy)\\w*$|timed out|timeout ex(pir|ceeded)|read timeout|base.+ locked|' +
+	'^\\w*(time_?d?_?out|abort|cancell?e|retriesper|_busy)\\w*$(?![\\s\\S]*^http 4(?!08|25))|RequestTimeout|timed out|timeout ex(pir|ceeded)|read timeout|base.+ locked|' +
 	'pool.+(exhaust|full|time)|(too many|number of) (clients|conn)|^(LOADING|TRYAGAIN|BUSY|OOM|MISCONF|NOREPLICAS|\\w+DOWN|READONLY) |' +
 	'^(08|5[3578])...$|^40(001|P01)$'
 
@@ -24,7 +24,7 @@ export const KINDS: readonly (readonly [FailureKind, RegExp])[] = [
 	// "throttled_key", a missing function networkError. SQLSTATEs are of bad data, constraints, rights, names and syntax.
 	[
 		'permanent',
-		/^permanent$|scheme$|unsupported.protocol|bad port|unexpected redirect|redirect count|^`url|(ERR|YAOKI)_(HTTP_|FR_)?(INVALID|BAD_OPT|TOO_MANY)|^can\S+ \w+ prop|is not (a (func|cons)|itera|defined)|\(eval|^(2[1238]|3[DF]|42)...$(?![\s\S]*^http)/im,
+		/^permanent$|scheme$|unsupported.protocol|bad port|unexpected redirect|redirect count|^`url|(ERR|YAOKI)_(HTTP_|FR_)?(ASYNC|INVALID|BAD_OPT|TOO_MANY)|^can\S+ \w+ prop|is not (a (func|cons)|itera|defined)|\(eval|^(2[1238]|3[DF]|42)...$(?![\s\S]*^http)/im,
 	],
 	// AWS, GCP, Azure.
 	[

@@ -61,13 +61,16 @@ export class Deadline {
 		if (this.isExpired) throw new DeadlineExceededError()
 	}
 
-	/** Calls `listener` when the time has come, unless what it returns is called before. */
+	/** Calls `listener` when the time has come, at once if it has, unless what it returns is called before. */
 	onExpiry(listener: (error: DeadlineExceededError) => void): () => void {
-		return this.#runtime.setTimer(
-			this.remainingMs,
-			() => listener(new DeadlineExceededError()),
-			'housekeeping',
-		)
+		let cancel: (() => void) | undefined
+		const check = () => {
+			// Timers may fire a little early, and nobody should hear of an end that has not come.
+			if (this.isExpired) listener(new DeadlineExceededError())
+			else cancel = this.#runtime.setTimer(this.remainingMs, check, 'housekeeping')
+		}
+		check()
+		return () => cancel?.()
 	}
 
 	/** Aborts with a DeadlineExceededError when the time has come. Made, with its timer, when it is first read. */
@@ -75,8 +78,7 @@ export class Deadline {
 		if (!this.#controller) {
 			const controller = new AbortController()
 			this.#controller = controller
-			if (this.isExpired) controller.abort(new DeadlineExceededError())
-			else this.onExpiry((error) => controller.abort(error))
+			this.onExpiry((error) => controller.abort(error))
 		}
 		return this.#controller.signal
 	}

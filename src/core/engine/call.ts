@@ -17,6 +17,7 @@ import {
 	remember,
 	type StopReason,
 } from '../explain/record.ts'
+import { refuse } from '../options/ranges.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { CallOptions } from './call-options.ts'
 import { type CallContext, Context } from './context.ts'
@@ -72,10 +73,13 @@ export interface Plan extends Surroundings {
 
 /**
  * After this many successes in a row a plain call starts without a look at the clock, which would cost as much as the rest
- * of the policy. A failure or call options bring it back. What is lost is the start and the
- * duration of the first attempt in the record of the first failure after a quiet time; nothing else depends on it.
+ * of the policy. A failure or call options bring it back. What is lost, in the record of the first failure after a quiet
+ * time, is the start of the call and with it the times since that start; nothing else depends on it.
  */
 const QUIET_AFTER = 100
+
+/** In the place of a depth: the call has been answered. */
+const ENDED = -1
 
 export class Call implements CallRecord {
 	readonly plan: Plan
@@ -113,12 +117,19 @@ export class Call implements CallRecord {
 	}
 
 	signal(): AbortSignal {
-		this.#link ??= linkSignal(this.options ?? {})
+		// After the end nothing is tied any more, for nobody would untie it.
+		this.#link ??= linkSignal(this.#depth === ENDED ? { signal: this.options?.signal } : (this.options ?? {}))
 		return this.#link[0]
 	}
 
 	get isAborted(): boolean {
 		return this.options?.signal?.aborted === true
+	}
+
+	/** Who has ended the call from outside, if anyone has. */
+	get cutOffBy(): 'deadline' | 'abort' | undefined {
+		if (this.options?.deadline?.isExpired) return 'deadline'
+		return this.isAborted ? 'abort' : undefined
 	}
 
 	/** A layer lets itself be told the outcome of what is inside it. */
@@ -136,12 +147,13 @@ export class Call implements CallRecord {
 			runtime.setTimer(ms, wake)
 			return
 		}
+		let cancel: (() => void) | undefined
 		const end = () => {
-			cancel()
+			cancel?.()
 			signal.removeEventListener('abort', end)
 			wake()
 		}
-		const cancel = runtime.setTimer(ms, end)
+		cancel = runtime.setTimer(ms, end)
 		// A hook may have aborted just now, and a signal does not tell that twice.
 		if (signal.aborted) end()
 		else signal.addEventListener('abort', end)
@@ -153,8 +165,8 @@ export class Call implements CallRecord {
 	}
 
 	/** A repeater runs the part inside of it again. */
-	nextAttempt(attempt: number): Step {
-		this.attempt = attempt
+	nextAttempt(): Step {
+		this.attempt++
 		this.startedAt = this.plan.runtime.now()
 		return GO
 	}
@@ -170,13 +182,14 @@ export class Call implements CallRecord {
 	/** What the present failure means to a layer. A user's hook may throw here. */
 	judge({ classify }: Surroundings): Classification {
 		const verdict = this.isAborted ? CANCELLED : decided('classify', classify(this.value))
+		if (!verdict?.kind) refuse('classify(error)', verdict, 'a function that returns { kind, known }')
 		this.note(verdict.kind)
 		return verdict
 	}
 
 	/** Writes the present attempt down, or corrects what was written of it. */
 	note(outcome: AttemptOutcome): void {
-		const { latest, attempt, value, startedAt } = this
+		const { latest, attempt, startedAt } = this
 		if (latest?.attempt === attempt) {
 			latest.outcome = outcome
 		} else {
@@ -187,7 +200,7 @@ export class Call implements CallRecord {
 				startedAt,
 				endedAt,
 				outcome,
-				value,
+				error: this.ok ? undefined : this.value,
 				delayMs: undefined,
 				delaySource: undefined,
 			}
@@ -198,21 +211,20 @@ export class Call implements CallRecord {
 	descend(waiting?: Visit): Step {
 		const { plan, options } = this
 		try {
-			options?.signal?.throwIfAborted()
+			if (this.isAborted) throw options?.signal?.reason
 			let step: Step = GO
 			if (waiting) {
 				step = waiting.resume(this)
 				this.#depth = waiting.seat.depth
-			} else {
-				options?.deadline?.throwIfExpired()
 			}
+			if (step === GO) options?.deadline?.throwIfExpired()
 			for (let seat = plan.seats[this.#depth]; step === GO && seat; seat = plan.seats[this.#depth]) {
 				this.#depth++
 				step = seat.layer.enter(this, seat)
 			}
 			return step
 		} catch (error) {
-			this.stop = this.isAborted ? 'abort' : options?.deadline?.isExpired ? 'deadline' : 'hook-threw'
+			this.stop = this.cutOffBy ?? 'hook-threw'
 			return this.settle(false, error)
 		}
 	}
@@ -225,22 +237,34 @@ export class Call implements CallRecord {
 				if (step !== GO) return step
 				this.#top = visit.outer
 			} catch (error) {
-				this.#top = visit.outer
-				this.stop = 'hook-threw'
-				return this.settle(false, error)
+				this.hookThrew(error, visit)
 			}
 		}
 		this.#link?.[1]?.()
 		if (this.ok && !this.latest) this.plan.streak++
 		else this.close()
+		this.#depth = ENDED
 		return DONE
+	}
+
+	/** The visit is told once more, of this error now; should it throw again, the call goes on without it. */
+	hookThrew(error: unknown, visit?: Visit): void {
+		if (this.latest?.attempt !== this.attempt) this.note(this.ok ? 'success' : 'transient')
+		if (this.stop === 'hook-threw') this.#top = visit?.outer
+		this.ok = false
+		this.value = error
+		this.stop = 'hook-threw'
 	}
 
 	/** Something went wrong on the way, so there is a record to end. */
 	close(): void {
 		const { plan, ok } = this
 		plan.streak = 0
-		if (!ok && !this.stop) this.judge(plan)
+		try {
+			if (!ok && !this.stop) this.judge(plan)
+		} catch (error) {
+			this.hookThrew(error)
+		}
 		this.stop ??= ok ? 'success' : 'not-retried'
 		this.endedAt = plan.runtime.now()
 		if (!ok) remember(this.value, this)

@@ -2,7 +2,9 @@ import type { Deadline } from '../deadline/deadline.ts'
 import type { CallOptions } from './call-options.ts'
 
 /**
- * What the work is told about the attempt that it is. It may be handed on as call options: `inner.execute(fn, ctx)`.
+ * What the work is told about the attempt that it is. It may be handed on as call options, as it is:
+ * `inner.execute(fn, ctx)`. A copy by `{ ...ctx }` loses the signal and the deadline, which are read when asked for; to add
+ * to them, name them: `{ signal: ctx.signal, deadline: ctx.deadline, name: 'inner' }`.
  *
  * @example
  * await policy.execute(({ signal, attempt }) => fetch(url, { signal, headers: { 'x-attempt': String(attempt) } }))

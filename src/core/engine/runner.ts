@@ -9,6 +9,9 @@ import { InvalidOptionError } from '../errors/errors.ts'
 import { type Call, DONE, GO, type Step } from './call.ts'
 import type { CallContext } from './context.ts'
 
+/** Every attempt adds a link to a chain of promises, and each new Error walks it for its stack; so it is kept short. */
+const LONGEST_CHAIN = 8
+
 export type Work = (context: CallContext) => unknown
 
 export function run(call: Call, work: Work): Promise<unknown> {
@@ -18,10 +21,8 @@ export function run(call: Call, work: Work): Promise<unknown> {
 
 function carryOn(call: Call, work: Work, step: Step): Promise<unknown> {
 	if (step === DONE) return call.ok ? Promise.resolve(call.value) : Promise.reject(call.value)
-	if (step !== GO) {
-		const pause = step > 0 ? new Promise<void>((wake) => call.pause(step, wake)) : Promise.resolve()
-		return pause.then(() => carryOn(call, work, call.resume()))
-	}
+	if (call.attempt >= LONGEST_CHAIN) return loop(call, work, step)
+	if (step !== GO) return pause(call, step).then(() => carryOn(call, work, call.resume()))
 	try {
 		return Promise.resolve(work(call.context())).then(
 			(value) => settle(call, work, true, value),
@@ -35,4 +36,30 @@ function carryOn(call: Call, work: Work, step: Step): Promise<unknown> {
 function settle(call: Call, work: Work, ok: boolean, value: unknown): unknown {
 	const step = call.settle(ok, value)
 	return step === DONE && call.ok ? call.value : carryOn(call, work, step)
+}
+
+/** A wait of nothing still lets the event loop turn: aborts and timers must be heard between two attempts. */
+const pause = (call: Call, ms: number): Promise<void> => new Promise((wake) => call.pause(ms, wake))
+
+/** The same without a chain, for the few calls that are made many times. */
+async function loop(call: Call, work: Work, from: Step): Promise<unknown> {
+	let step = from
+	while (step !== DONE) {
+		if (step !== GO) {
+			await pause(call, step)
+			step = call.resume()
+			continue
+		}
+		let ok = true
+		let value: unknown
+		try {
+			value = await work(call.context())
+		} catch (error) {
+			ok = false
+			value = error
+		}
+		step = call.settle(ok, value)
+	}
+	if (call.ok) return call.value
+	throw call.value
 }

@@ -19,7 +19,7 @@ export class YaokiError extends Error {
  * An option that can not work, refused when the policy is made.
  *
  * @example
- * retry({ maxRetries: 1.5 }) // maxRetries: got 1.5; takes a whole number, 0 or more, or Infinity beside maxElapsedMs
+ * retry({ baseDelayMs: -1 }) // baseDelayMs: got -1; takes a finite number, 0 or more
  */
 export class InvalidOptionError extends YaokiError {
 	override readonly name = 'InvalidOptionError'

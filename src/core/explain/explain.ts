@@ -73,13 +73,13 @@ class Told implements Explanation {
 
 function notesOf({ latest }: CallRecord): AttemptNote[] {
 	const notes: AttemptNote[] = []
-	for (let note = latest; note; note = note.before) notes.unshift(note)
-	return notes
+	for (let note = latest; note; note = note.before) notes.push(note)
+	return notes.reverse()
 }
 
 /** Leaves out what was not there or not measured. */
 function tell(
-	{ attempt, outcome, startedAt, endedAt, value, delayMs, delaySource }: AttemptNote,
+	{ attempt, outcome, startedAt, endedAt, error, delayMs, delaySource }: AttemptNote,
 	from: number,
 ): Attempt {
 	return {
@@ -87,7 +87,7 @@ function tell(
 		...(Number.isNaN(startedAt - from) ? {} : { startMs: startedAt - from }),
 		...(Number.isNaN(startedAt) ? {} : { durationMs: endedAt - startedAt }),
 		outcome,
-		...(outcome !== 'success' && outcome !== 'unwanted-result' && describeError(value)),
+		...(outcome !== 'success' && outcome !== 'unwanted-result' && describeError(error)),
 		...(delayMs !== undefined && { delayMs }),
 		...(delaySource && { delaySource }),
 	}

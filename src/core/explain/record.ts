@@ -61,8 +61,8 @@ export interface AttemptNote {
 	readonly startedAt: number
 	readonly endedAt: number
 	outcome: AttemptOutcome
-	/** The error, or the result. */
-	readonly value: unknown
+	/** What was thrown. Results are not kept: a poll for a large one would hold them all. */
+	readonly error: unknown
 	delayMs: number | undefined
 	delaySource: DelaySource | undefined
 }
@@ -83,12 +83,16 @@ export interface ErrorTexts {
 	readonly errorMessage: string
 }
 
-/** The name and the message of anything that was thrown, be it a symbol or an object without a prototype. */
+/** The name and the message of anything that was thrown. A hostile error must not break the telling. */
 export function describeError(error: unknown): ErrorTexts {
-	const { name, message } = Object(error)
-	return {
-		errorType: String(name ?? typeof error),
-		errorMessage: String(message ?? (typeof error === 'object' ? '' : error)),
+	try {
+		const { name, message } = Object(error)
+		return {
+			errorType: String(name ?? typeof error),
+			errorMessage: String(message ?? (typeof error === 'object' ? '' : error)),
+		}
+	} catch {
+		return { errorType: typeof error, errorMessage: '' }
 	}
 }
 

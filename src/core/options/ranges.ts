@@ -14,7 +14,7 @@ export type Ranges<Settings> = { readonly [Name in keyof Settings]-?: Range<Sett
 export type Given<Settings> = { readonly [Name in keyof Settings]?: Settings[Name] | undefined }
 
 /** The greatest amount of anything; Infinity and NaN are refused by it. */
-export const MOST: number = Number.MAX_SAFE_INTEGER
+export const MOST: number = Number.MAX_VALUE
 
 const isWithin = (least: number, greatest: number, value: unknown): value is number =>
 	typeof value === 'number' && value >= least && value <= greatest

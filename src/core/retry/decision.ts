@@ -6,7 +6,7 @@ import { delayMs } from '../backoff/delay.ts'
 import type { Classification } from '../classify/classification.ts'
 import { decided } from '../engine/hooks.ts'
 import type { StopReason, Wait } from '../explain/record.ts'
-import { checkRange } from '../options/ranges.ts'
+import { checkRange, isAmount } from '../options/ranges.ts'
 import type { RetrySettings } from './options.ts'
 
 /** Why there is no next attempt, as far as the outcome tells. `verdict` is what its error means; a result has none. */
@@ -34,11 +34,18 @@ export function nextWait(
 	random: () => number,
 ): Wait {
 	const { delayFor } = settings
-	const asked = verdict && (delayFor ? decided('delayFor', delayFor(error, attempt)) : verdict.retryAfterMs)
-	const source = asked === undefined ? 'backoff' : delayFor ? 'delay-for' : 'retry-after'
+	const asked =
+		verdict && (delayFor ? decided('delayFor', delayFor(error, attempt)) : retryAfter(error, verdict))
+	const source = asked === undefined || asked === null ? 'backoff' : delayFor ? 'delay-for' : 'retry-after'
 	const wait = asked ?? delayMs(settings, attempt, previousDelayMs, random)
 	checkRange(`delay (${source})`, wait)
 	return { delayMs: wait, source }
+}
+
+/** A user's own classifier need not know of Retry-After: what the error itself says still counts. */
+function retryAfter(error: unknown, verdict: Classification): number | undefined {
+	const { retryAfterMs } = Object(error)
+	return verdict.retryAfterMs ?? (isAmount(retryAfterMs) ? retryAfterMs : undefined)
 }
 
 /** No attempt starts that can not finish: a wait counts before it is slept and, as timers may be late, after it. */

@@ -28,28 +28,32 @@ export class RetryLayer implements Layer {
  */
 export class RetryVisit implements Visit {
 	outer: Visit | undefined
+	/** From 0: the attempt whose outcome is decided upon. */
 	attempt = 0
+	/** The latest backoff delay. A Retry-After wait is not one. */
+	previousDelayMs: number | undefined
 	readonly seat: Seat
-	readonly startedAt: number
+	/** Undefined when nobody asks for it. */
+	readonly startedAt: number | undefined
 	readonly layer: RetryLayer
 
 	constructor(layer: RetryLayer, seat: Seat) {
 		this.seat = seat
 		this.layer = layer
-		this.startedAt = layer.observer || layer.settings.maxElapsedMs < Infinity ? seat.runtime.now() : 0
+		this.startedAt = layer.observer || layer.settings.maxElapsedMs < Infinity ? seat.runtime.now() : undefined
 	}
 
 	leave(call: Call): Step {
 		const wait = call.stop ?? decide(this, call)
 		if (typeof wait === 'object') return repeat(this, call, wait)
 		call.stop = wait
-		this.layer.observer?.(call, this)
+		tell(this, call)
 		return GO
 	}
 
 	resume(call: Call): Step {
 		call.stop = limit(this, call, 0)
-		return call.stop ? call.turnBack() : call.nextAttempt(this.attempt)
+		return call.stop ? call.turnBack() : call.nextAttempt()
 	}
 }
 
@@ -63,27 +67,32 @@ function decide(visit: RetryVisit, call: Call): Wait | StopReason | undefined {
 		call.note('unwanted-result')
 	}
 	const verdict = ok ? undefined : call.judge(seat)
-	const stop = call.isAborted ? 'abort' : refusal(settings, attempt, value, verdict)
+	const stop = call.isAborted ? call.cutOffBy : refusal(settings, attempt, value, verdict)
 	// Work that heard of the deadline's end by its signal says no more than that it was cancelled.
-	if (stop) return stop === 'cancelled' && call.options?.deadline?.isExpired ? 'deadline' : stop
-	const previous = previousDelayMs(call) ?? settings.baseDelayMs
+	if (stop) return stop === 'cancelled' ? (call.cutOffBy ?? stop) : stop
+	const previous = visit.previousDelayMs ?? settings.baseDelayMs
 	const wait = nextWait(settings, attempt, previous, value, verdict, () => seat.runtime.random())
 	return limit(visit, call, wait.delayMs) ?? wait
 }
 
 function repeat(visit: RetryVisit, call: Call, wait: Wait): Step {
-	const { observer, settings } = visit.layer
-	const { onRetry } = settings
+	const { onRetry } = visit.layer.settings
 	const { latest } = call
-	const { delayMs } = wait
+	const { delayMs, source } = wait
 	visit.attempt++
+	if (source === 'backoff') visit.previousDelayMs = delayMs
 	if (latest) {
 		latest.delayMs = delayMs
-		latest.delaySource = wait.source
+		latest.delaySource = source
 	}
 	if (onRetry) observe('onRetry', () => onRetry(call.ok ? undefined : call.value, visit.attempt, delayMs))
-	observer?.(call, visit, wait)
+	tell(visit, call, wait)
 	return delayMs
+}
+
+function tell(visit: RetryVisit, call: Call, wait?: Wait): void {
+	const { observer } = visit.layer
+	if (observer) observe('telling an event', () => observer(call, visit, wait))
 }
 
 function limit(
@@ -92,13 +101,6 @@ function limit(
 	waitMs: number,
 ): StopReason | undefined {
 	const { maxElapsedMs } = layer.settings
-	const elapsedMs = maxElapsedMs < Infinity ? seat.runtime.now() - startedAt : 0
+	const elapsedMs = maxElapsedMs < Infinity ? seat.runtime.now() - (startedAt ?? 0) : 0
 	return limitPassed(waitMs, maxElapsedMs - elapsedMs, options?.deadline?.remainingMs ?? Infinity)
-}
-
-/** The latest backoff delay of a call. A Retry-After wait is not one. */
-function previousDelayMs(call: Call): number | undefined {
-	let note = call.latest
-	while (note && note.delaySource !== 'backoff') note = note.before
-	return note?.delayMs
 }

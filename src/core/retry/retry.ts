@@ -41,7 +41,9 @@ export class Retry extends LeafPolicy {
 			})
 			return
 		}
-		const end = { attempts: attempt + 1, durationMs: seat.runtime.now() - startedAt }
+		const now = seat.runtime.now()
+		// The start of a call was not taken down for who began to listen in the middle of it.
+		const end = { attempts: attempt + 1, durationMs: now - (startedAt ?? now) }
 		if (ok && call.stop === undefined) this.emit(call, seat, { type: 'retry_success', ...end })
 		else this.emit(call, seat, { type: 'retry_failure', ...end, stop, ...texts })
 	}

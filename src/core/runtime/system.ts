@@ -22,8 +22,9 @@ export const systemRuntime: Runtime = {
 	setTimer(ms, fn, kind) {
 		let timer: unknown
 		const arm = (left: number): void => {
+			// Rounded up, for a timer drops the fraction and would end before its time.
 			const rest = left - LONGEST_TIMER_MS
-			timer = rest > 0 ? setTimeout(() => arm(rest), LONGEST_TIMER_MS) : setTimeout(fn, left)
+			timer = rest > 0 ? setTimeout(() => arm(rest), LONGEST_TIMER_MS) : setTimeout(fn, Math.ceil(left))
 			if (kind === 'housekeeping') {
 				if (typeof timer === 'object') (timer as TimerHandle).unref?.()
 				else (globalThis as DenoGlobals).Deno?.unrefTimer(timer)

@@ -40,10 +40,13 @@ describe('a bad option is refused when the policy is made', () => {
 	})
 
 	it.each([
-		[{ maxRetries: 1.5 }, 'maxRetries: got 1.5; takes a whole number, or Infinity beside maxElapsedMs'],
+		[
+			{ maxRetries: 1.5 },
+			'maxRetries: got 1.5; takes a whole number, or Infinity beside maxElapsedMs and a baseDelayMs above 0',
+		],
 		[
 			{ maxRetries: Infinity },
-			'maxRetries: got Infinity; takes a whole number, or Infinity beside maxElapsedMs',
+			'maxRetries: got Infinity; takes a whole number, or Infinity beside maxElapsedMs and a baseDelayMs above 0',
 		],
 		[{ baseDelayMs: 500, maxDelayMs: 100 }, 'maxDelayMs: got 100; takes at least baseDelayMs (500)'],
 		[{ factor: 0.5 }, 'factor: got 0.5; takes a finite number, 1 or more'],

@@ -263,7 +263,7 @@ describe('the wait', () => {
 
 	it('a growth function that returns nonsense ends the call with an error that says so', async () => {
 		const answer = await run(dead(clock), { growth: () => Number.NaN })
-		expect(answer.ok === false && String(answer.error)).toContain('delay (backoff): got NaN')
+		expect(answer.ok === false && String(answer.error)).toContain('growth(attempt): got NaN')
 	})
 
 	it('onRetry is told before it: the error, the attempt from 1, the delay', async () => {
