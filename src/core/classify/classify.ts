@@ -9,13 +9,14 @@ import { KINDS, NETWORK_FAILURE } from './codes.ts'
 export const CANCELLED: Classification = Object.freeze({ kind: 'cancelled', known: true })
 
 /** An outage says the same thing thousands of times. What a text means never changes, so the latest are kept. */
-const meanings = new Map<string, FailureKind | undefined>()
+const meanings = new Map<string, FailureKind | 'unknown'>()
 const MOST_MEANINGS = 100
 const LONGEST_MEANING = 1_000
 
-function meaningOf(text: string): FailureKind | undefined {
-	if (meanings.has(text)) return meanings.get(text)
-	const kind = KINDS.find(([, pattern]) => pattern.test(text))?.[0]
+function meaningOf(text: string): FailureKind | 'unknown' {
+	const kept = meanings.get(text)
+	if (kept) return kept
+	const kind = KINDS.find(([, pattern]) => pattern.test(text))?.[0] ?? 'unknown'
 	if (meanings.size >= MOST_MEANINGS) meanings.clear()
 	if (text.length < LONGEST_MEANING) meanings.set(text, kind)
 	return kind
@@ -36,8 +37,9 @@ export function classify(
 	if (options?.signal?.aborted) return CANCELLED
 	try {
 		const { text, retryAfterMs } = new Clues().add(error)
-		const kind = meaningOf(text)
-		const answer = { kind: kind ?? 'transient', known: kind !== undefined } as const
+		const meaning = meaningOf(text)
+		const known = meaning !== 'unknown'
+		const answer: Classification = { kind: known ? meaning : 'transient', known }
 		return retryAfterMs === undefined ? answer : { ...answer, retryAfterMs }
 	} catch {
 		// A getter or a proxy of the error's own threw: nothing is known about it.

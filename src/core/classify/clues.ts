@@ -50,16 +50,20 @@ export class Clues {
 	text = ''
 	/** The longest wait that any of them asks for. */
 	retryAfterMs: number | undefined
-	readonly #seen: unknown[] = []
+	/** Made when there is something inside the first. */
+	#seen: unknown[] | undefined
 
 	add(error: unknown): this {
 		if (!isErrorLike(error)) {
 			this.text += line(error)
 			return this
 		}
-		if (this.#seen.length > MOST_ERRORS || this.#seen.includes(error)) return this
-		this.#seen.push(error)
-		const { code, retryAfterMs, $retryable, errors } = error
+		const { code, retryAfterMs, $retryable, errors, cause } = error
+		if (cause !== undefined || errors !== undefined) {
+			this.#seen ??= []
+			if (this.#seen.length > MOST_ERRORS || this.#seen.includes(error)) return this
+			this.#seen.push(error)
+		}
 		if (isAmount(retryAfterMs)) this.retryAfterMs = Math.max(retryAfterMs, this.retryAfterMs ?? 0)
 		this.text += line(code) + line(error.name) + line(error.errno) + line(error.reason)
 		if ($retryable) this.text += $retryable.throttling ? 'throttling\n' : 'retryable\n'
@@ -76,7 +80,7 @@ export class Clues {
 		else if (http) this.text += `http ${http === 413 && retryAfterMs !== undefined ? 429 : http}\n`
 		else {
 			this.text += line(error.message)
-			this.add(error.cause)
+			if (cause !== undefined) this.add(cause)
 		}
 		return this
 	}

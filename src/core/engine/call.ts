@@ -266,7 +266,9 @@ export class Call implements CallRecord {
 			this.hookThrew(error)
 		}
 		this.stop ??= ok ? 'success' : 'not-retried'
-		this.endedAt = plan.runtime.now()
+		// An attempt that was not waited after has just been written down, and the clock been read for it.
+		const { latest } = this
+		this.endedAt = latest && latest.delayMs === undefined ? latest.endedAt : plan.runtime.now()
 		if (!ok) remember(this.value, this)
 	}
 }

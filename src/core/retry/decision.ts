@@ -38,7 +38,7 @@ export function nextWait(
 		verdict && (delayFor ? decided('delayFor', delayFor(error, attempt)) : retryAfter(error, verdict))
 	const source = asked === undefined || asked === null ? 'backoff' : delayFor ? 'delay-for' : 'retry-after'
 	const wait = asked ?? delayMs(settings, attempt, previousDelayMs, random)
-	checkRange(`delay (${source})`, wait)
+	if (!isAmount(wait)) checkRange(`delay (${source})`, wait)
 	return { delayMs: wait, source }
 }
 
