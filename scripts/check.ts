@@ -17,6 +17,7 @@ const STEPS: Readonly<Record<string, () => Step>> = {
 			() => tsc('-p', 'tsconfig.build.json', '--noEmit'),
 		),
 	lint: () => tool('@biomejs/biome', 'biome', ['ci', '--error-on-warnings', '--colors=off']),
+	floors: () => tool('vitest', 'vitest', ['run', 'test/architecture', '--reporter=dot']),
 	build: () => run(process.execPath, ['scripts/build.ts']),
 	exports: () => {
 		const packed = pack()

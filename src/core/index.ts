@@ -11,7 +11,8 @@ export { Deadline } from './deadline/deadline.ts'
 export type { CallOptions } from './engine/call-options.ts'
 export type { CallContext } from './engine/context.ts'
 export { type PipelineOptions, pipeline } from './engine/pipeline.ts'
-export { Policy, type PolicyOptions, type Settled, type Wrapped } from './engine/policy.ts'
+export { Policy, type Settled, type Wrapped } from './engine/policy.ts'
+export type { PolicyOptions } from './engine/policy-options.ts'
 export {
 	BulkheadRejectedError,
 	CircuitOpenError,

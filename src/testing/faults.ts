@@ -1,7 +1,7 @@
 import { type Call, GO, type Layer, type Seat, type Step, type Visit } from '../core/engine/call.ts'
 import { LeafPolicy } from '../core/engine/leaf-policy.ts'
-import type { PolicyOptions } from '../core/engine/policy.ts'
-import { checkNames, isAmount, type Ranges, readNumbers, refuse } from '../core/options/ranges.ts'
+import { checkPolicyOptions, type PolicyOptions } from '../core/engine/policy-options.ts'
+import { isAmount, type Ranges, readNumbers, refuse } from '../core/options/ranges.ts'
 import { seededRandom } from './seeded-random.ts'
 
 export interface FaultOptions extends PolicyOptions {
@@ -20,7 +20,7 @@ type Settings = Omit<FaultOptions, 'errorRate'> & { readonly errorRate: number }
 const RANGES: Ranges<{ errorRate: number }> = { errorRate: [0, 1, 0] }
 
 function readFaultOptions(options: FaultOptions): Settings {
-	checkNames(options, 'errorRate', 'error', 'latencyMs', 'seed', 'name', 'runtime', 'classify')
+	checkPolicyOptions(options, 'errorRate', 'error', 'latencyMs', 'seed')
 	const { latencyMs = 0 } = options
 	const [least, greatest] = bounds(latencyMs)
 	if (!isAmount(least) || !isAmount(greatest) || least > greatest) {

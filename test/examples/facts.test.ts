@@ -84,7 +84,7 @@ describe('options', () => {
 		const members = [
 			...membersOf('core/backoff/options.ts', 'BackoffOptions'),
 			...membersOf('core/retry/options.ts', 'RetryOptions'),
-			...membersOf('core/engine/policy.ts', 'PolicyOptions'),
+			...membersOf('core/engine/policy-options.ts', 'PolicyOptions'),
 		]
 		expect(table(guide, 'option', 'default').map(nameOf).sort()).toEqual([...members].sort())
 	})

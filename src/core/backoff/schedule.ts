@@ -26,6 +26,9 @@ export interface Schedule {
 	readonly total: DelayRange
 }
 
+/** Who plans for more retries than this has another problem. */
+const LONGEST = 100_000
+
 /**
  * Tells each wait's least, mean and greatest length, and the totals.
  *
@@ -35,8 +38,7 @@ export interface Schedule {
 export function schedule(options: BackoffOptions = {}): Schedule {
 	const settings = readBackoff(options)
 	const { maxRetries } = settings
-	if (maxRetries === Infinity)
-		refuse('maxRetries', maxRetries, 'a finite number here: a schedule lists every retry')
+	if (maxRetries > LONGEST) refuse('maxRetries', maxRetries, `at most ${LONGEST}, as each is listed`)
 	const ranges = settings.jitterStrategy.startsWith('decorrelated')
 		? decorrelatedRanges(settings, maxRetries)
 		: Array.from({ length: maxRetries }, (_, attempt) => range(settings, attempt))

@@ -1,7 +1,8 @@
 import type { EventDetails, Listener, YaokiEvent } from '../events/events.ts'
 import type { Call, Layer, Seat, Surroundings } from './call.ts'
 import { observe } from './hooks.ts'
-import { Policy, type PolicyOptions } from './policy.ts'
+import { Policy } from './policy.ts'
+import type { PolicyOptions } from './policy-options.ts'
 
 /** A policy that is one layer and not a pipeline of several: it has listeners of its own. */
 export abstract class LeafPolicy extends Policy {

@@ -1,8 +1,8 @@
 import { InvalidOptionError } from '../errors/errors.ts'
 import type { Listener } from '../events/events.ts'
-import { checkFunctions, checkNames } from '../options/ranges.ts'
 import type { Seat, Surroundings } from './call.ts'
-import { Policy, type PolicyOptions } from './policy.ts'
+import { Policy } from './policy.ts'
+import { checkPolicyOptions, type PolicyOptions } from './policy-options.ts'
 
 /** What holds for all policies of a pipeline that were given none of their own. */
 export type PipelineOptions = PolicyOptions
@@ -12,8 +12,7 @@ class Pipeline extends Policy {
 
 	constructor(options: PipelineOptions, policies: readonly Policy[]) {
 		super('pipeline', options)
-		checkNames(options, 'name', 'runtime', 'classify')
-		checkFunctions(options, 'classify')
+		checkPolicyOptions(options)
 		this.#policies = policies
 	}
 

@@ -1,10 +1,9 @@
-import type { Classify } from '../classify/classification.ts'
 import type { Listener } from '../events/events.ts'
 import { remember } from '../explain/record.ts'
-import type { Runtime } from '../runtime/runtime.ts'
 import { Call, type Plan, type Seat, type Surroundings } from './call.ts'
 import type { CallOptions } from './call-options.ts'
 import type { CallContext } from './context.ts'
+import type { PolicyOptions } from './policy-options.ts'
 import { run } from './runner.ts'
 import { inside, OUTSIDE } from './surroundings.ts'
 
@@ -19,16 +18,6 @@ type AnyFunction = (...args: any[]) => unknown
 /** A function with the same signature; one that was not async returns a promise now. */
 export type Wrapped<F extends AnyFunction> =
 	ReturnType<F> extends Promise<unknown> ? F : (...args: Parameters<F>) => Promise<Awaited<ReturnType<F>>>
-
-/** What every policy takes, whatever else it takes. */
-export interface PolicyOptions {
-	/** What it is called in events and in `explain`. */
-	readonly name?: string | undefined
-	/** Time and chance. Default: the pipeline's, and in the end the system's. */
-	readonly runtime?: Runtime | undefined
-	/** Your own knowledge about errors, in front of the toolkit's. */
-	readonly classify?: Classify | undefined
-}
 
 /** Anything that stands between a caller and its work: one policy, or a pipeline of them. */
 export abstract class Policy {

@@ -1,16 +1,12 @@
-import type { Classify } from '../classify/classification.ts'
 import { classify, extendClassifier } from '../classify/classify.ts'
-import type { Runtime } from '../runtime/runtime.ts'
 import { systemRuntime } from '../runtime/system.ts'
 import type { Surroundings } from './call.ts'
+import type { PolicyOptions } from './policy-options.ts'
 
 /** What holds where no pipeline says otherwise. */
 export const OUTSIDE: Surroundings = { runtime: systemRuntime, classify: (error) => classify(error) }
 
 /** What holds inside a policy that was given these. */
-export function inside(
-	own: { readonly runtime?: Runtime | undefined; readonly classify?: Classify | undefined },
-	around: Surroundings = OUTSIDE,
-): Surroundings {
+export function inside(own: PolicyOptions, around: Surroundings = OUTSIDE): Surroundings {
 	return { runtime: own.runtime ?? around.runtime, classify: extendClassifier(own.classify, around.classify) }
 }

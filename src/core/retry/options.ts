@@ -1,8 +1,8 @@
 import { type BackoffOptions, RANGES, readBackoff } from '../backoff/options.ts'
 import type { BackoffSettings } from '../backoff/settings.ts'
 import type { Deadline } from '../deadline/deadline.ts'
-import type { PolicyOptions } from '../engine/policy.ts'
-import { checkFunctions, checkNames } from '../options/ranges.ts'
+import { checkPolicyOptions, type PolicyOptions } from '../engine/policy-options.ts'
+import { checkFunctions } from '../options/ranges.ts'
 
 /** Whether, how often and after how long a call is made again. */
 export interface RetryOptions extends BackoffOptions, PolicyOptions {
@@ -24,10 +24,10 @@ export interface RetryWithBackoffOptions extends RetryOptions {
 
 export type RetrySettings = Omit<RetryOptions, keyof BackoffSettings> & BackoffSettings
 
-const HOOKS = ['shouldRetry', 'retryResult', 'delayFor', 'onRetry', 'classify'] as const
+const HOOKS = ['shouldRetry', 'retryResult', 'delayFor', 'onRetry'] as const
 
 export function readRetryOptions(options: RetryOptions): RetrySettings {
-	checkNames(options, ...Object.keys(RANGES), 'growth', 'jitterStrategy', ...HOOKS, 'name', 'runtime')
+	checkPolicyOptions(options, ...Object.keys(RANGES), 'growth', 'jitterStrategy', ...HOOKS)
 	checkFunctions(options, ...HOOKS)
 	return readBackoff(options)
 }

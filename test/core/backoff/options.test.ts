@@ -81,15 +81,22 @@ describe('a bad option is refused when the policy is made', () => {
 		expect(() => calculateDelay(0.5)).toThrow('attempt: got 0.5')
 		expect(() => calculateDelay(0, {}, Number.NaN)).toThrow('previousDelayMs: got NaN')
 		expect(() => schedule({ maxRetries: -1 })).toThrow('maxRetries: got -1')
-		expect(() => schedule({ maxRetries: Infinity, maxElapsedMs: 5 })).toThrow('maxRetries: got Infinity')
+		expect(() => schedule({ maxRetries: Infinity, maxElapsedMs: 5 })).toThrow(
+			'maxRetries: got Infinity; takes at most 100000',
+		)
 	})
 })
 
 describe('an option that is none', () => {
 	it('is refused with the names of those that are', () => {
 		expect(refused({ maxRetrys: 5 }).message).toMatch(
-			/^maxRetrys: got 5; takes nothing, for there is no such option here, only baseDelayMs, .*maxRetries, .*runtime$/,
+			/^maxRetrys: got 5; takes nothing, for there is no such option here, only baseDelayMs, .*maxRetries, .*runtime, classify$/,
 		)
+	})
+	it('what every policy takes is checked too', () => {
+		expect(refused({ runtime: {} }).message).toBe('runtime: got [object Object]; takes a Runtime')
+		expect(refused({ name: 5 }).message).toBe('name: got 5; takes a string')
+		expect(refused({ classify: 'all' }).message).toBe("classify: got 'all'; takes a function")
 	})
 	it('a signal belongs to a call and not to a policy', () => {
 		expect(refused({ signal: AbortSignal.abort() }).option).toBe('signal')
