@@ -4,6 +4,7 @@ import { checkPolicyOptions, type PolicyOptions } from '../core/engine/policy-op
 import { isAmount, type Ranges, readNumbers, refuse } from '../core/options/ranges.ts'
 import { seededRandom } from './seeded-random.ts'
 
+/** How often, how and how slowly calls are to fail. */
 export interface FaultOptions extends PolicyOptions {
 	/** The share of calls that fail before they reach the work, 0 to 1. Default 0. */
 	readonly errorRate?: number | undefined
@@ -42,6 +43,7 @@ export function faults(options: FaultOptions = {}): Faults {
 	return new Faults(options)
 }
 
+/** What `faults()` makes: a policy that troubles the calls inside it. */
 export class Faults extends LeafPolicy {
 	constructor(options: FaultOptions = {}) {
 		super('faults', options, new FaultLayer(readFaultOptions(options)))

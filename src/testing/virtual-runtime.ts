@@ -7,6 +7,7 @@ import { promiseJobs } from './promise-jobs.ts'
 import { type CallbackWork, type Done, run } from './run.ts'
 import { seededRandom } from './seeded-random.ts'
 
+/** Where a virtual runtime's chance and its wall clock begin. */
 export interface VirtualRuntimeOptions {
 	/** The same seed gives the same run. Default 1. */
 	readonly seed?: number | string | undefined

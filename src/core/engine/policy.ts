@@ -26,6 +26,7 @@ export abstract class Policy {
 	readonly #own: PolicyOptions
 	#plan: Plan | undefined
 
+	/** @internal */
 	constructor(name: string, own: PolicyOptions) {
 		this.name = own.name ?? name
 		this.#own = own

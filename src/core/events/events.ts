@@ -48,6 +48,7 @@ export interface RetryFailureEvent extends EventBase {
 	readonly errorMessage?: string
 }
 
+/** Everything that a policy may tell. `type` says which it is. */
 export type YaokiEvent = RetryAttemptEvent | RetrySuccessEvent | RetryFailureEvent
 
 type Details<Event> = Event extends YaokiEvent ? Omit<Event, keyof EventBase> : never
@@ -55,4 +56,10 @@ type Details<Event> = Event extends YaokiEvent ? Omit<Event, keyof EventBase> : 
 /** What a policy adds to the part that all events share. */
 export type EventDetails = Details<YaokiEvent>
 
+/**
+ * Told every event, synchronously. What it throws is a warning on the console and changes nothing for the call.
+ *
+ * @example
+ * const stop = policy.subscribe((event) => console.log(JSON.stringify(event)))
+ */
 export type Listener = (event: YaokiEvent) => void
