@@ -214,8 +214,8 @@ export class Call implements CallRecord {
 			if (this.isAborted) throw options?.signal?.reason
 			let step: Step = GO
 			if (waiting) {
-				step = waiting.resume(this)
 				this.#depth = waiting.seat.depth
+				step = waiting.resume(this)
 			}
 			if (step === GO) options?.deadline?.throwIfExpired()
 			for (let seat = plan.seats[this.#depth]; step === GO && seat; seat = plan.seats[this.#depth]) {

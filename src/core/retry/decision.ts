@@ -44,8 +44,12 @@ export function nextWait(
 
 /** A user's own classifier need not know of Retry-After: what the error itself says still counts. */
 function retryAfter(error: unknown, verdict: Classification): number | undefined {
-	const { retryAfterMs } = Object(error)
-	return verdict.retryAfterMs ?? (isAmount(retryAfterMs) ? retryAfterMs : undefined)
+	try {
+		const { retryAfterMs } = Object(error)
+		return verdict.retryAfterMs ?? (isAmount(retryAfterMs) ? retryAfterMs : undefined)
+	} catch {
+		return undefined
+	}
 }
 
 /** No attempt starts that can not finish: a wait counts before it is slept and, as timers may be late, after it. */

@@ -88,6 +88,14 @@ describe('found by review: hooks', () => {
 		expect(explain(error)?.attempts[0]).toMatchObject({ delayMs: 100, delaySource: 'backoff' })
 	})
 
+	it('an error none of whose properties can be read is retried and thrown as it is', async () => {
+		const hostile = new Proxy(new Error('x'), { get: throwing })
+		const work = dead(clock, hostile)
+		const answer = await settled(clock, retryWithBackoff(work, { ...steady, runtime: clock }))
+		expect(answer.ok === false && answer.error === hostile).toBe(true)
+		expect(work.attempts).toHaveLength(4)
+	})
+
 	it('an error whose message can not be read broke the call as soon as somebody listened', async () => {
 		const hostile = Object.defineProperty(new Error(), 'message', { get: throwing })
 		const policy = retry({ ...steady, runtime: clock })
