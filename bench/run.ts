@@ -15,13 +15,13 @@ const PARTS: Record<string, () => Promise<Report>> = {
 }
 
 const asJson = process.argv.includes('--json')
-const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
+const wanted = process.argv.slice(2).filter((argument) => argument !== '--json')
 const chosen = Object.entries(PARTS).filter(
 	([name]) => !wanted.length || wanted.some((start) => name.startsWith(start)),
 )
 if (!chosen.length) {
 	console.error(
-		`no part of the bench is called ${wanted.join(', ')}; the parts are ${Object.keys(PARTS).join(', ')}`,
+		`npm run bench -- [--json] [part ...]\nThere is no part ${wanted.join(', ')}; the parts are ${Object.keys(PARTS).join(', ')}`,
 	)
 	process.exit(2)
 }

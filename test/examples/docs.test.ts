@@ -19,7 +19,10 @@ describe('the examples in the documentation', () => {
 	const fileOf = (block: Block): string => join(folder, fileName(block))
 
 	beforeAll(() => {
-		for (const block of snippets) writeFileSync(fileOf(block), moduleOf(block))
+		for (const block of snippets) {
+			writeFileSync(fileOf(block), moduleOf(block, 'checked'))
+			writeFileSync(join(folder, `verbatim-${fileName(block)}`), moduleOf(block, 'verbatim'))
+		}
 		const compilerOptions = { noUnusedLocals: false, noUnusedParameters: false }
 		const config = { extends: '../../tsconfig.json', compilerOptions, include: ['*.ts'] }
 		writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))

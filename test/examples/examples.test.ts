@@ -4,7 +4,7 @@ import { retry } from 'yaoki'
 import { type Paint, painter } from '../../examples/outage/chart.ts'
 import { meetOutage } from '../../examples/outage/model.ts'
 import { report } from '../../examples/outage/report.ts'
-import { blocks, page } from './markdown.ts'
+import { blocks, page, table } from './markdown.ts'
 
 const folder = new URL('../../examples/', import.meta.url)
 
@@ -121,6 +121,10 @@ describe('outage', () => {
 		expect(printed).not.toContain('\x1b')
 		const shown = blocks(page('README.md')).find(({ language }) => language === 'text')?.code
 		expect(printed, 'what the README shows').toContain(shown)
+		for (const cells of table(page('README.md'), 'at the end', 'naive', 'yaoki')) {
+			for (const figure of cells.slice(1))
+				expect(printed, `what the README's table says: ${cells[0]}`).toContain(figure)
+		}
 	})
 
 	test('where refusals are free both recover and answer as many users, as the README admits', async () => {

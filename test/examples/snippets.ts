@@ -15,9 +15,11 @@ const IMPORT = /^import [^']*'[^']+'$/gm
 /** A name for the file that tells the page and the line. */
 export const fileName = ({ place }: Block): string => `${place.replaceAll(/[^\w.]/g, '-')}.ts`
 
-export function moduleOf({ code }: Block): string {
+/** With its promises as checks or, for a reader who copies it, as it stands. */
+export function moduleOf({ code }: Block, form: 'checked' | 'verbatim'): string {
 	const imports = code.match(IMPORT) ?? []
-	const body = code.replace(IMPORT, '').split('\n').map(withCheck).join('\n')
+	const lines = code.replace(IMPORT, '').split('\n')
+	const body = (form === 'checked' ? lines.map(withCheck) : lines).join('\n')
 	return [
 		...imports,
 		// All of them: what the example declares itself, inside the function, hides the stand-in of that name.

@@ -128,7 +128,7 @@ describe('faults on purpose', () => {
 	it.each([
 		[{ errorRate: 2 }, 'errorRate: got 2; takes a number from 0 to 1'],
 		[{ latencyMs: -1 }, 'latencyMs: got -1; takes milliseconds, or [least, greatest]'],
-		[{ latencyMs: [20, 10] as const }, 'latencyMs: got 20,10; takes milliseconds, or [least, greatest]'],
+		[{ latencyMs: [20, 10] as const }, 'latencyMs: got [20,10]; takes milliseconds, or [least, greatest]'],
 	])('%o is refused', (options, message) => {
 		expect(() => faults(options)).toThrow(message)
 	})

@@ -56,6 +56,6 @@ export function nextRetryAt(
 	options: DelayOptions = {},
 	previousDelayMs?: number,
 ): Date {
-	checkRange('now', Number(now), -8.64e15, 8.64e15)
+	if (!(Math.abs(Number(now)) <= 8.64e15)) refuse('now', now, 'a Date or milliseconds since 1970')
 	return new Date(Number(now) + calculateDelay(attempt, options, previousDelayMs))
 }

@@ -59,7 +59,11 @@ export function readBackoff<Options extends BackoffOptions>(
 	}
 	// A list or a function of one's own does not grow from the base, so there the cap may lie below its default.
 	if (maxDelayMs < baseDelayMs && (typeof growth === 'string' || jitterStrategy.startsWith('decorrelated'))) {
-		refuse('maxDelayMs', maxDelayMs, `at least baseDelayMs (${baseDelayMs})`)
+		refuse(
+			'maxDelayMs',
+			maxDelayMs,
+			`at least baseDelayMs (${baseDelayMs})${options.maxDelayMs === undefined ? '; that is the default' : ''}`,
+		)
 	}
 	return settings
 }

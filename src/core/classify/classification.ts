@@ -14,7 +14,7 @@ export interface Classification {
 	/** False when nothing about the error was recognised; it then counts as transient. */
 	readonly known: boolean
 	/** How long the other side asked to be left alone, if it did. */
-	readonly retryAfterMs?: number
+	readonly retryAfterMs?: number | undefined
 }
 
 /**

@@ -20,6 +20,7 @@ interface ErrorLike {
 	readonly name?: unknown
 	readonly errno?: unknown
 	readonly reason?: unknown
+	readonly sqlState?: unknown
 	readonly status?: unknown
 	readonly statusCode?: unknown
 	readonly response?: ErrorLike
@@ -65,7 +66,7 @@ export class Clues {
 			this.#seen.push(error)
 		}
 		if (isAmount(retryAfterMs)) this.retryAfterMs = Math.max(retryAfterMs, this.retryAfterMs ?? 0)
-		this.text += line(code) + line(error.name) + line(error.errno) + line(error.reason)
+		this.text += line(code) + line(error.name) + line(error.errno) + line(error.reason) + line(error.sqlState)
 		if ($retryable) this.text += $retryable.throttling ? 'throttling\n' : 'retryable\n'
 		if (Array.isArray(error.issues) || isMarkedPermanent(error)) this.text += 'permanent\n'
 		const http = statusOf(error)

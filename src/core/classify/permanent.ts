@@ -1,3 +1,5 @@
+import { refuse } from '../options/ranges.ts'
+
 const marked = new WeakSet<object>()
 
 /**
@@ -7,6 +9,7 @@ const marked = new WeakSet<object>()
  * if (stock === 0) throw permanent(new Error('sold out'))
  */
 export function permanent<E extends object>(error: E): E {
+	if (Object(error) !== error) refuse('permanent(error)', error, 'an object, such as an Error')
 	marked.add(error)
 	return error
 }

@@ -36,6 +36,7 @@ export class Deadline {
 		return Math.max(0, this.#at - this.#runtime.now())
 	}
 
+	/** Has the time passed? */
 	get isExpired(): boolean {
 		return this.remainingMs === 0
 	}

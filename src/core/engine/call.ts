@@ -212,6 +212,9 @@ export class Call implements CallRecord {
 		const { plan, options } = this
 		try {
 			if (this.isAborted) throw options?.signal?.reason
+			if (options?.deadline && !options.deadline.onExpiry) {
+				refuse('deadline', options.deadline, 'a Deadline, such as Deadline.after(5000)')
+			}
 			let step: Step = GO
 			if (waiting) {
 				this.#depth = waiting.seat.depth

@@ -14,6 +14,7 @@ export interface CallContext {
 	readonly signal: AbortSignal
 	/** From 0. */
 	readonly attempt: number
+	/** What is left of the caller's patience, if it said so. */
 	readonly deadline: Deadline | undefined
 }
 

@@ -1,7 +1,7 @@
 import type { EventDetails, Listener, YaokiEvent } from '../events/events.ts'
 import type { Call, Layer, Seat, Surroundings } from './call.ts'
 import { observe } from './hooks.ts'
-import { Policy } from './policy.ts'
+import { Policy, UNNAMED } from './policy.ts'
 import type { PolicyOptions } from './policy-options.ts'
 
 /** A policy that is one layer and not a pipeline of several: it has listeners of its own. */
@@ -35,12 +35,13 @@ export abstract class LeafPolicy extends Policy {
 	protected abstract heard(isHeard: boolean): void
 
 	/** @internal */
-	protected emit({ options }: Call, { runtime }: Seat, details: EventDetails): void {
+	protected emit({ options, plan }: Call, { runtime }: Seat, details: EventDetails): void {
 		const { name, key } = options ?? {}
 		const event: YaokiEvent = {
 			...details,
 			policy: this.name,
 			timestamp: runtime.wallNow(),
+			...(plan.name === this.name || plan.name === UNNAMED ? {} : { pipeline: plan.name }),
 			...(name === undefined ? {} : { call: name }),
 			...(key === undefined ? {} : { key }),
 		}

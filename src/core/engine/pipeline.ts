@@ -1,7 +1,7 @@
 import { InvalidOptionError } from '../errors/errors.ts'
 import type { Listener } from '../events/events.ts'
 import type { Seat, Surroundings } from './call.ts'
-import { Policy } from './policy.ts'
+import { Policy, UNNAMED } from './policy.ts'
 import { checkPolicyOptions, type PolicyOptions } from './policy-options.ts'
 
 /** What holds for all policies of a pipeline that were given none of their own. */
@@ -11,7 +11,7 @@ class Pipeline extends Policy {
 	readonly #policies: readonly Policy[]
 
 	constructor(options: PipelineOptions, policies: readonly Policy[]) {
-		super('pipeline', options)
+		super(UNNAMED, options)
 		checkPolicyOptions(options)
 		this.#policies = policies
 	}

@@ -19,6 +19,9 @@ type AnyFunction = (...args: any[]) => unknown
 export type Wrapped<F extends AnyFunction> =
 	ReturnType<F> extends Promise<unknown> ? F : (...args: Parameters<F>) => Promise<Awaited<ReturnType<F>>>
 
+/** What a pipeline is called that was given no name. */
+export const UNNAMED = 'pipeline'
+
 /** Anything that stands between a caller and its work: one policy, or a pipeline of them. */
 export abstract class Policy {
 	/** What it is called in events and in `explain`. */

@@ -15,6 +15,9 @@ export class YaokiError extends Error {
 	}
 }
 
+const show = (value: unknown): string =>
+	typeof value === 'string' ? `'${value}'` : Array.isArray(value) ? `[${value}]` : String(value)
+
 /**
  * An option that can not work, refused when the policy is made.
  *
@@ -23,14 +26,13 @@ export class YaokiError extends Error {
  */
 export class InvalidOptionError extends YaokiError {
 	override readonly name = 'InvalidOptionError'
+	/** The option's name. */
 	readonly option: string
+	/** What it was given. */
 	readonly received: unknown
 
 	constructor(option: string, received: unknown, takes: string) {
-		super(
-			'YAOKI_INVALID_OPTION',
-			`${option}: got ${typeof received === 'string' ? `'${received}'` : String(received)}; takes ${takes}`,
-		)
+		super('YAOKI_INVALID_OPTION', `${option}: got ${show(received)}; takes ${takes}`)
 		this.option = option
 		this.received = received
 	}

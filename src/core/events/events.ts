@@ -9,6 +9,8 @@ interface EventBase {
 	readonly policy: string
 	/** Wall time, milliseconds since 1970. */
 	readonly timestamp: number
+	/** The name of the pipeline that the call went through, if it has one. */
+	readonly pipeline?: string
 	/** The call's `name`, if it was given one. */
 	readonly call?: string
 	/** The call's `key`, if it was given one. */

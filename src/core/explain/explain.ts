@@ -33,15 +33,15 @@ export interface Explanation {
  */
 export function explain(held: unknown): Explanation | undefined {
 	const record = recall(held)
-	if (record) return new Told(record)
+	if (record) return new CallExplanation(record)
 	// No record was written for it: then it is a stranger, or the result of a call that never failed.
-	return isSuccess(held) ? new Told() : undefined
+	return isSuccess(held) ? new CallExplanation() : undefined
 }
 
 const isSuccess = (held: unknown): boolean =>
 	typeof held === 'object' && held !== null && 'ok' in held && held.ok === true && 'value' in held
 
-class Told implements Explanation {
+class CallExplanation implements Explanation {
 	declare readonly name?: string
 	declare readonly startedAt?: number
 	declare readonly durationMs?: number
@@ -56,7 +56,7 @@ class Told implements Explanation {
 		const { startedAt } = notes[0] ?? record
 		this.name = options?.name ?? plan.name
 		if (!Number.isNaN(startedAt)) {
-			this.startedAt = runtime.wallNow() - (runtime.now() - startedAt)
+			this.startedAt = Math.round(runtime.wallNow() - (runtime.now() - startedAt))
 			this.durationMs = (endedAt ?? startedAt) - startedAt
 		}
 		this.attempts = notes.map((note) => tell(note, startedAt))
@@ -105,9 +105,9 @@ function line({
 	delayMs,
 	delaySource,
 }: Attempt): string {
-	const when =
-		startMs === undefined || durationMs === undefined ? '' : ` at ${ms(startMs)}, took ${ms(durationMs)}`
+	const at = startMs === undefined ? '' : ` at ${ms(startMs)}`
+	const took = durationMs === undefined ? '' : `${at && ','} took ${ms(durationMs)}`
 	const what = errorType === undefined ? '' : ` (${errorType}: ${errorMessage})`
 	const wait = delayMs === undefined ? '' : `, then a wait of ${ms(delayMs)} (${delaySource})`
-	return `  #${attempt + 1}${when}: ${outcome}${what}${wait}`
+	return `  #${attempt + 1}${at}${took}: ${outcome}${what}${wait}`
 }

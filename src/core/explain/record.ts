@@ -86,10 +86,16 @@ export interface ErrorTexts {
 /** The name and the message of anything that was thrown. A hostile error must not break the telling. */
 export function describeError(error: unknown): ErrorTexts {
 	try {
-		const { name, message } = Object(error)
+		const { name, message, cause, errors } = Object(error)
+		// "fetch failed" says nothing: what failed is in the cause, and an AggregateError may have no message at all.
+		const inner = Object(cause ?? errors?.[0])
+		const texts = [message ?? (typeof error === 'object' ? '' : error), inner.code ?? inner.message]
 		return {
 			errorType: String(name ?? typeof error),
-			errorMessage: String(message ?? (typeof error === 'object' ? '' : error)),
+			errorMessage: texts
+				.filter((text) => text !== undefined && text !== '')
+				.map(String)
+				.join(': '),
 		}
 	} catch {
 		return { errorType: typeof error, errorMessage: '' }

@@ -4,12 +4,15 @@ import type { Deadline } from '../deadline/deadline.ts'
 import { checkPolicyOptions, type PolicyOptions } from '../engine/policy-options.ts'
 import { checkFunctions } from '../options/ranges.ts'
 
+/** A method in disguise, whose parameter a user may declare to be what the work gives: `(job: Job) => job.isPending`. */
+type ResultTest<T> = { test(value: T, attempt: number): boolean }['test']
+
 /** Whether, how often and after how long a call is made again. */
 export interface RetryOptions extends BackoffOptions, PolicyOptions {
 	/** Is this error worth another try? `attempt` from 0. Default: all but `permanent` and `cancelled`. */
 	readonly shouldRetry?: ((error: unknown, attempt: number) => boolean) | undefined
 	/** Is this result no good? `attempt` from 0. The last result is returned when the retries are used up. */
-	readonly retryResult?: ((value: unknown, attempt: number) => boolean) | undefined
+	readonly retryResult?: ResultTest<unknown> | undefined
 	/** A wait that beats the backoff; undefined leaves it to the backoff. Default: the error's `retryAfterMs`. */
 	readonly delayFor?: ((error: unknown, attempt: number) => number | undefined) | undefined
 	/** Told before each wait; `attempt` from 1. The error is undefined when `retryResult` asked for the retry. */
@@ -17,8 +20,12 @@ export interface RetryOptions extends BackoffOptions, PolicyOptions {
 }
 
 /** A retry's options and what belongs to the one call that it makes. */
-export interface RetryWithBackoffOptions extends RetryOptions {
+export interface RetryWithBackoffOptions<T = unknown> extends RetryOptions {
+	/** Is this result no good? `attempt` from 0. The last result is returned when the retries are used up. */
+	readonly retryResult?: ResultTest<T> | undefined
+	/** The caller's own abort. It ends a wait at once and reaches the work through its context. */
 	readonly signal?: AbortSignal | undefined
+	/** By when an answer is worth having. */
 	readonly deadline?: Deadline | undefined
 }
 

@@ -15,7 +15,7 @@ import { type RetryWithBackoffOptions, readRetryOptions } from './options.ts'
  */
 export async function retryWithBackoff<T>(
 	fn: (context: CallContext) => T,
-	options: RetryWithBackoffOptions = {},
+	options: RetryWithBackoffOptions<Awaited<T>> = {},
 ): Promise<Awaited<T>> {
 	const { signal, deadline, ...rest } = options
 	const settings = readRetryOptions(rest)

@@ -49,10 +49,14 @@ describe('a bad option is refused when the policy is made', () => {
 			'maxRetries: got Infinity; takes a whole number, or Infinity beside maxElapsedMs and a baseDelayMs above 0',
 		],
 		[{ baseDelayMs: 500, maxDelayMs: 100 }, 'maxDelayMs: got 100; takes at least baseDelayMs (500)'],
+		[
+			{ baseDelayMs: 60_000 },
+			'maxDelayMs: got 30000; takes at least baseDelayMs (60000); that is the default',
+		],
 		[{ factor: 0.5 }, 'factor: got 0.5; takes a finite number, 1 or more'],
 		[{ jitterFactor: 1.1 }, 'jitterFactor: got 1.1; takes a number from 0 to 1'],
-		[{ growth: [] }, 'growth: got ; takes a list of milliseconds with at least one'],
-		[{ growth: [1, -1] }, 'growth: got 1,-1; takes a list of milliseconds with at least one'],
+		[{ growth: [] }, 'growth: got []; takes a list of milliseconds with at least one'],
+		[{ growth: [1, -1] }, 'growth: got [1,-1]; takes a list of milliseconds with at least one'],
 		[{ shouldRetry: true }, 'shouldRetry: got true; takes a function'],
 		[{ onRetry: 'log' }, "onRetry: got 'log'; takes a function"],
 	])('%o says what it got and what it takes', (options, message) => {

@@ -1,25 +1,16 @@
+import { Agent } from 'node:http'
 import { SendMessageCommand, SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs'
 import { expect, test } from 'vitest'
-import { type Classification, classify, isRetryableNetworkError } from 'yaoki'
-import {
-	answers,
-	closeAtOnce,
-	closeMidBody,
-	cutHandshake,
-	deadPort,
-	type Fault,
-	faultServer,
-	neverAnswers,
-	resetOnRequest,
-} from './fault-server.ts'
-import { CANCELLED, failureOf, PERMANENT, THROTTLED, TRANSIENT } from './verdicts.ts'
+import { type Classification, classify } from 'yaoki'
+import { answers, bothLoopbacks, type Fault, faultServer, neverAnswers } from './fault-server.ts'
+import { describeHttpClient } from './http-client.ts'
+import { failureOf, PERMANENT, THROTTLED, TRANSIENT, verdict } from './verdicts.ts'
 
-/** What sending a message through the SDK threw. */
-async function failureAt(
+/** Sends a message through the SDK. */
+async function send(
 	endpoint: string,
-	settings: SQSClientConfig = {},
-	abortSignal?: AbortSignal,
-): Promise<unknown> {
+	{ signal, ...settings }: SQSClientConfig & { signal?: AbortSignal } = {},
+) {
 	const client = new SQSClient({
 		endpoint,
 		region: 'us-east-1',
@@ -29,11 +20,23 @@ async function failureAt(
 	})
 	try {
 		const message = new SendMessageCommand({ QueueUrl: `${endpoint}/queue`, MessageBody: 'hello' })
-		return await failureOf(() => client.send(message, abortSignal && { abortSignal }))
+		return await client.send(message, signal && { abortSignal: signal })
 	} finally {
 		client.destroy()
 	}
 }
+
+describeHttpClient('the AWS SDK', {
+	get: send,
+	getByBothLoopbacks: (url) =>
+		send(url, { requestHandler: { httpAgent: new Agent({ lookup: bothLoopbacks }) } }),
+	getOrThrow: send,
+	getJson: send,
+	followsRedirects: false,
+	mindsSchemes: false,
+	aggregateIs: 'the error',
+	abortThrows: 'an error of its own',
+})
 
 /** An error as AWS's JSON protocol tells it. */
 const refuses = (status: number, type: string, query?: string): Fault =>
@@ -61,7 +64,7 @@ test.each<[number, string, string | undefined, string, Classification]>([
 	],
 ])('status %i with %s means what the name says', async (status, type, query, name, meaning) => {
 	await using server = await faultServer(refuses(status, type, query))
-	const error = await failureAt(server.url)
+	const error = await failureOf(() => send(server.url))
 	expect(error).toMatchObject({ name, $metadata: { httpStatusCode: status } })
 	expect(classify(error)).toEqual(meaning)
 })
@@ -70,27 +73,9 @@ test('a gateway that answers HTML is judged by its status, though the SDK could 
 	await using bad = await faultServer(answers(502, '<html>'))
 	await using full = await faultServer(answers(503, '<html>'))
 	await using missing = await faultServer(answers(404, '<html>'))
-	await using nonsense = await faultServer(answers(200, '<html>'))
-	expect(classify(await failureAt(bad.url))).toEqual(TRANSIENT)
-	expect(classify(await failureAt(full.url))).toEqual(THROTTLED)
-	expect(classify(await failureAt(missing.url))).toEqual(PERMANENT)
-	expect(classify(await failureAt(nonsense.url))).toEqual(PERMANENT)
-})
-
-test('a refused connection is a transient failure of the network', async () => {
-	const error = await failureAt(`http://127.0.0.1:${await deadPort()}`)
-	expect(classify(error)).toEqual(TRANSIENT)
-	expect(isRetryableNetworkError(error)).toBe(true)
-})
-
-test.each<[string, Fault, 'url' | 'tlsUrl']>([
-	['closes the connection', closeAtOnce, 'url'],
-	['resets the connection', resetOnRequest, 'url'],
-	['closes amid the body', closeMidBody, 'url'],
-	['cuts the TLS handshake off', cutHandshake, 'tlsUrl'],
-])('a server that %s is transient', async (_, fault, url) => {
-	await using server = await faultServer(fault)
-	expect(classify(await failureAt(server[url]))).toEqual(TRANSIENT)
+	expect(await verdict(() => send(bad.url))).toEqual(TRANSIENT)
+	expect(await verdict(() => send(full.url))).toEqual(THROTTLED)
+	expect(await verdict(() => send(missing.url))).toEqual(PERMANENT)
 })
 
 test.each([
@@ -98,16 +83,7 @@ test.each([
 	['socket', { socketTimeout: 20 }],
 ])('a %s timeout is transient', async (_, requestHandler) => {
 	await using server = await faultServer(neverAnswers)
-	const error = await failureAt(server.url, { requestHandler })
+	const error = await failureOf(() => send(server.url, { requestHandler }))
 	expect(error).toHaveProperty('name', 'TimeoutError')
 	expect(classify(error)).toEqual(TRANSIENT)
-})
-
-test('an abort is transient, and cancelled when it is the caller’s own', async () => {
-	await using server = await faultServer(neverAnswers)
-	for (const signal of [AbortSignal.abort(), AbortSignal.timeout(20)]) {
-		const error = await failureAt(server.url, {}, signal)
-		expect(classify(error)).toEqual(TRANSIENT)
-		expect(classify(error, { signal })).toEqual(CANCELLED)
-	}
 })

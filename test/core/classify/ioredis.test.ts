@@ -1,6 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis'
 import { expect, test } from 'vitest'
-import { classify } from 'yaoki'
+import { type Classification, classify } from 'yaoki'
 import {
 	closeAtOnce,
 	closeOnRequest,
@@ -41,36 +41,37 @@ async function failureWith(settings: Settings, call = (redis: Redis): unknown =>
 	}
 }
 
-test.each([
-	'LOADING Redis is loading the dataset in memory',
-	"READONLY You can't write against a read only replica.",
-	'CLUSTERDOWN The cluster is down',
-	"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
-	'TRYAGAIN Multiple keys request during rehashing of slot',
-	'BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.',
-	"OOM command not allowed when used memory > 'maxmemory'.",
-	'NOREPLICAS Not enough good replicas to write.',
-	'MISCONF Redis is configured to save RDB snapshots, but it is currently unable to persist to disk.',
-	'ERR max number of clients reached',
-])('the reply "%s" is transient', async (reply) => {
-	await using server = await faultServer(replies(`-${reply}`))
-	const error = await failureWith({ port: server.port })
-	expect(error).toHaveProperty('message', reply)
-	expect(classify(error)).toEqual(TRANSIENT)
-})
+const meaning = (kind: Classification, ...said: readonly string[]) =>
+	said.map((reply) => [reply, kind.kind, kind] as const)
 
 test.each([
-	'WRONGTYPE Operation against a key holding the wrong kind of value',
-	"ERR unknown command 'GETT', with args beginning with: ",
-	'ERR value is not an integer or out of range',
-	'NOAUTH Authentication required.',
-	'WRONGPASS invalid username-password pair or user is disabled.',
-	"NOPERM User default has no permissions to run the 'get' command",
-])('the reply "%s" is permanent', async (reply) => {
+	...meaning(
+		TRANSIENT,
+		'LOADING Redis is loading the dataset in memory',
+		"READONLY You can't write against a read only replica.",
+		'CLUSTERDOWN The cluster is down',
+		"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+		'TRYAGAIN Multiple keys request during rehashing of slot',
+		'BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.',
+		"OOM command not allowed when used memory > 'maxmemory'.",
+		'NOREPLICAS Not enough good replicas to write.',
+		'MISCONF Redis is configured to save RDB snapshots, but it is currently unable to persist to disk.',
+		'ERR max number of clients reached',
+	),
+	...meaning(
+		PERMANENT,
+		'WRONGTYPE Operation against a key holding the wrong kind of value',
+		"ERR unknown command 'GETT', with args beginning with: ",
+		'ERR value is not an integer or out of range',
+		'NOAUTH Authentication required.',
+		'WRONGPASS invalid username-password pair or user is disabled.',
+		"NOPERM User default has no permissions to run the 'get' command",
+	),
+])('the reply "%s" is %s', async (reply, _, kind) => {
 	await using server = await faultServer(replies(`-${reply}`))
 	const error = await failureWith({ port: server.port })
 	expect(error).toHaveProperty('message', reply)
-	expect(classify(error)).toEqual(PERMANENT)
+	expect(classify(error)).toEqual(kind)
 })
 
 test('a refused connection is transient, at once and after the last reconnection', async () => {

@@ -5,23 +5,19 @@ import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { connect as connectTls } from 'node:tls'
 import { expect, test } from 'vitest'
-import { classify, isRetryableNetworkError } from 'yaoki'
+import { classify } from 'yaoki'
 import {
 	bothLoopbacks,
-	closeAfterHeaders,
 	closeAtOnce,
-	closeMidBody,
-	closeMidHeaders,
-	closeOnRequest,
 	cutHandshake,
 	deadPort,
 	type Fault,
 	faultServer,
 	neverAnswers,
 	resetOnRequest,
-	stallMidBody,
 } from './fault-server.ts'
-import { CANCELLED, failureOf, PERMANENT, TRANSIENT, verdict } from './verdicts.ts'
+import { describeHttpClient } from './http-client.ts'
+import { failureOf, PERMANENT, TRANSIENT, verdict } from './verdicts.ts'
 
 const get = (url: string, options: RequestOptions & { onTimeout?: Error } = {}) =>
 	new Promise<string>((resolve, reject) => {
@@ -41,31 +37,20 @@ const socketTo = (options: TcpNetConnectOpts) =>
 			.on('close', () => resolve())
 	})
 
-test.each<[string, Fault]>([
-	['closes the connection at once', closeAtOnce],
-	['closes instead of answering', closeOnRequest],
-	['resets the connection', resetOnRequest],
-	['closes amid the headers', closeMidHeaders],
-	['closes after the headers', closeAfterHeaders],
-	['closes amid the body', closeMidBody],
-])('a server that %s is a transient failure of the network', async (_, fault) => {
-	await using server = await faultServer(fault)
-	const error = await failureOf(() => get(server.url))
-	expect(classify(error)).toEqual(TRANSIENT)
-	expect(isRetryableNetworkError(error)).toBe(true)
+describeHttpClient('node:http', {
+	get,
+	getByBothLoopbacks: (url) => get(url, { lookup: bothLoopbacks }),
+	getOrThrow: false,
+	getJson: false,
+	followsRedirects: false,
+	mindsSchemes: true,
+	aggregateIs: 'the error',
+	abortThrows: 'an error of its own',
 })
 
-test('a refused connection is transient, also when a host has several addresses', async () => {
+test('a socket that is refused, or whose host DNS does not know, is transient', async () => {
 	const port = await deadPort()
-	expect(await verdict(() => get(`http://127.0.0.1:${port}`))).toEqual(TRANSIENT)
-	const error = await failureOf(() => get(`http://localhost:${port}`, { lookup: bothLoopbacks }))
-	expect(error).toBeInstanceOf(AggregateError)
-	expect(classify(error)).toEqual(TRANSIENT)
 	expect(await verdict(() => socketTo({ host: '127.0.0.1', port }))).toEqual(TRANSIENT)
-})
-
-test('a host that DNS does not know is transient', async () => {
-	expect(await verdict(() => get('http://nowhere.invalid'))).toEqual(TRANSIENT)
 	expect(await verdict(() => socketTo({ host: 'nowhere.invalid', port: 80 }))).toEqual(TRANSIENT)
 })
 
@@ -73,9 +58,8 @@ test.each<[string, Fault]>([
 	['closed at once', closeAtOnce],
 	['cut off', cutHandshake],
 	['reset', resetOnRequest],
-])('a TLS handshake that is %s is transient', async (_, fault) => {
+])('a TLS socket whose handshake is %s is transient', async (_, fault) => {
 	await using server = await faultServer(fault)
-	expect(await verdict(() => get(server.tlsUrl))).toEqual(TRANSIENT)
 	const { port } = server
 	const socket = () =>
 		new Promise((resolve, reject) => {
@@ -92,17 +76,6 @@ test('a request that its own timeout destroyed is transient', async () => {
 	expect(classify(onTimeout)).toEqual(TRANSIENT)
 })
 
-test('an abort is transient, and cancelled when it is the caller’s own', async () => {
-	await using silent = await faultServer(neverAnswers)
-	await using stalled = await faultServer(stallMidBody)
-	for (const { url } of [silent, stalled])
-		for (const signal of [AbortSignal.abort(new Error('enough')), AbortSignal.timeout(20)]) {
-			const error = await failureOf(() => get(url, { signal }))
-			expect(classify(error)).toEqual(TRANSIENT)
-			expect(classify(error, { signal })).toEqual(CANCELLED)
-		}
-})
-
 test('a stream that ends too early is transient', async () => {
 	await using server = await faultServer(neverAnswers)
 	const socket = connect(server.port, '127.0.0.1', () => socket.destroy())
@@ -112,8 +85,6 @@ test('a stream that ends too early is transient', async () => {
 })
 
 test.each([
-	['no host', () => get('http://')],
-	['a scheme that is not HTTP', () => get('ftp://127.0.0.1')],
 	['a port out of range', () => socketTo({ host: '127.0.0.1', port: 99_999 })],
 	['a header that is none', () => get('http://127.0.0.1', { headers: { 'no name': '' } })],
 	['a timeout that is none', () => get('http://127.0.0.1', { timeout: Number('soon') })],

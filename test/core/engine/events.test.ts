@@ -37,6 +37,17 @@ describe('events', () => {
 		])
 	})
 
+	it('tell the pipeline that a call went through, when it has a name', async () => {
+		const policy = retry({ runtime: clock })
+		policy.subscribe(listen)
+		await pipeline({ runtime: clock, name: 'payments' }, policy).execute(() => 1)
+		await pipeline({ runtime: clock }, policy).execute(() => 1)
+		expect(events.map(({ policy: name, pipeline: around }) => [name, around])).toEqual([
+			['retry', 'payments'],
+			['retry', undefined],
+		])
+	})
+
 	it('tell of a success without any retry, for rates need a denominator', async () => {
 		const policy = retry({ runtime: clock })
 		policy.subscribe(listen)

@@ -135,6 +135,19 @@ describe('explain', () => {
 		expect(explain(second)?.name).toBe('second')
 	})
 
+	it('tells the cause beside a message that says nothing, as fetch throws it', async () => {
+		const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+		const errors = [
+			[new TypeError('fetch failed', { cause: refused }), 'fetch failed: ECONNREFUSED'],
+			[new Error('outer', { cause: new Error('inner') }), 'outer: inner'],
+			[new AggregateError([refused, new Error('y')], ''), 'ECONNREFUSED'],
+		] as const
+		for (const [error, text] of errors) {
+			await retry({ maxRetries: 0, runtime: clock }).settle(() => Promise.reject(error))
+			expect(explain(error)?.attempts[0]?.errorMessage).toBe(text)
+		}
+	})
+
 	it('is undefined for primitives and for strangers', async () => {
 		await settled(clock, retryWithBackoff(dead(clock, 'text'), { ...steady, runtime: clock }))
 		for (const stranger of ['text', undefined, null, 5, new Error('never thrown'), {}, { ok: false }]) {
@@ -168,6 +181,9 @@ describe('explain', () => {
 		expect(explain(first)?.attempts).toEqual([
 			{ attempt: 0, outcome: 'transient', errorType: 'Error', errorMessage: 'first' },
 		])
+		expect(String(explain(first))).toBe(
+			'retry: 1 attempt, ended by retries-used-up\n  #1: transient (Error: first)',
+		)
 		const second = await policy.settle(() => Promise.reject(new Error('second')))
 		expect(explain(second)?.attempts[0]).toMatchObject({ startMs: 0, durationMs: 0 })
 		const named = await policy.settle(() => Promise.reject(new Error('third')), { name: 'a named call' })

@@ -200,6 +200,12 @@ describe('results that are no good', () => {
 		expect(attempts).toEqual([0, 1, 2])
 	})
 
+	it('may be declared as what they are', async () => {
+		const poll = async () => ({ status: 'done' as 'done' | 'pending' })
+		await retryWithBackoff(poll, { retryResult: (job) => job.status === 'pending' })
+		await retry({ retryResult: (job: { status: string }) => job.status === 'pending' }).execute(poll)
+	})
+
 	it('are returned, the last of them, when the retries are used up', async () => {
 		let calls = 0
 		expect(await run(() => ++calls, { retryResult: () => true, maxRetries: 2 })).toEqual({

@@ -12,6 +12,43 @@ afterEach(() => {
 
 /** The part of jest's own configuration that its timers read. */
 const jestConfig = { fakeTimers: { enableGlobally: false }, rootDir: '', testMatch: [] }
+const jest = new ModernFakeTimers({ global: globalThis, config: jestConfig as never })
+
+/** The turns of promises, which node:test does not wait for. */
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+interface FakeTimers {
+	readonly library: string
+	readonly start: () => unknown
+	/** Lets time pass, and what waited for it happen. */
+	readonly tick: (ms: number) => Promise<unknown>
+	readonly end: () => unknown
+}
+
+const FAKE_TIMERS: readonly FakeTimers[] = [
+	{
+		library: 'vitest',
+		start: () => vi.useFakeTimers(),
+		tick: (ms) => vi.advanceTimersByTimeAsync(ms),
+		end: () => vi.useRealTimers(),
+	},
+	{
+		library: 'node:test',
+		start: () => mock.timers.enable({ apis: ['setTimeout', 'Date'] }),
+		tick: async (ms) => {
+			await turn()
+			mock.timers.tick(ms)
+			await turn()
+		},
+		end: () => mock.timers.reset(),
+	},
+	{
+		library: 'jest',
+		start: () => jest.useFakeTimers(),
+		tick: (ms) => jest.advanceTimersByTimeAsync(ms),
+		end: () => jest.useRealTimers(),
+	},
+]
 
 const flaky = () => {
 	let calls = 0
@@ -19,48 +56,22 @@ const flaky = () => {
 }
 
 describe('the system runtime looks its globals up when it is called', () => {
-	it("so the fake timers of vitest work on users' code", async () => {
-		vi.useFakeTimers()
-		const { work, calls } = flaky()
-		const answer = retryWithBackoff(work, {
-			baseDelayMs: 60_000,
-			maxDelayMs: 120_000,
-			jitterStrategy: 'none',
-		})
-		await vi.advanceTimersByTimeAsync(60_000)
-		expect(calls()).toBe(2)
-		await vi.advanceTimersByTimeAsync(120_000)
-		await expect(answer).resolves.toBe('ok')
-	})
-
-	it('so do those of node:test', async () => {
-		mock.timers.enable({ apis: ['setTimeout', 'Date'] })
-		const { work, calls } = flaky()
-		const answer = retryWithBackoff(work, { baseDelayMs: 60_000, jitterStrategy: 'none', maxDelayMs: 60_000 })
-		for (let turn = 0; turn < 2; turn++) {
-			await new Promise((resolve) => setImmediate(resolve))
-			mock.timers.tick(60_000)
-		}
-		await expect(answer).resolves.toBe('ok')
-		expect(calls()).toBe(3)
-	})
-
-	it('so do those of jest', async () => {
-		const jest = new ModernFakeTimers({ global: globalThis, config: jestConfig as never })
-		jest.useFakeTimers()
+	it.each(FAKE_TIMERS)("so the fake timers of $library work on users' code", async ({ start, tick, end }) => {
+		start()
 		try {
 			const { work, calls } = flaky()
 			const answer = retryWithBackoff(work, {
 				baseDelayMs: 60_000,
-				maxDelayMs: 60_000,
+				maxDelayMs: 120_000,
 				jitterStrategy: 'none',
 			})
-			await jest.advanceTimersByTimeAsync(60_000)
+			await tick(60_000)
 			expect(calls()).toBe(2)
-			await jest.advanceTimersByTimeAsync(60_000)
+			await tick(120_000)
 			await expect(answer).resolves.toBe('ok')
+			expect(calls()).toBe(3)
 		} finally {
-			jest.useRealTimers()
+			end()
 		}
 	})
 

@@ -23,7 +23,7 @@ const throwing = (): never => {
 	throw thrown
 }
 
-describe('found by review: hooks', () => {
+describe('once broken: hooks', () => {
 	it('a classify that threw where nothing retries was thrown out of execute, and hung the other runner', async () => {
 		const policy = pipeline({ runtime: clock, classify: throwing })
 		expect(await policy.settle(() => Promise.reject(new Error('x')))).toEqual({ ok: false, error: thrown })
@@ -108,7 +108,7 @@ describe('found by review: hooks', () => {
 	})
 })
 
-describe('found by review: attempts', () => {
+describe('once broken: attempts', () => {
 	it('two retries in one pipeline numbered their attempts alike, and explain lost some', async () => {
 		const results = ['bad', new Error('2'), new Error('3'), 'ok']
 		const attempts: number[] = []
@@ -214,7 +214,7 @@ describe('found by review: attempts', () => {
 	})
 })
 
-describe('found by review: deadlines and signals', () => {
+describe('once broken: deadlines and signals', () => {
 	it("on the system's clock a deadline's signal fired before its time, and the stop was told as cancelled", async () => {
 		const stops = await Promise.all(
 			Array.from({ length: 40 }, async (_, i) => {
@@ -281,7 +281,7 @@ describe('found by review: deadlines and signals', () => {
 	})
 })
 
-describe('found by review: virtual time', () => {
+describe('once broken: virtual time', () => {
 	it('ran backwards when told a negative time, or told twice at once', async () => {
 		await clock.advance(100)
 		expect(() => clock.runTimers(-50)).toThrow('runTimers(ms): got -50')

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { classify, HttpError, isRetryableNetworkError } from 'yaoki'
+import { classify, HttpError, isRetryableNetworkError, permanent } from 'yaoki'
 
 const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
 
-describe('found by review', () => {
+describe('once broken', () => {
 	it.each([
 		{ status: 422, code: 'order_cancelled' },
 		{ status: 400, code: 'invalid_timeout' },
@@ -43,6 +43,15 @@ describe('found by review', () => {
 		for (const error of errors) Object.defineProperty(error, 'code', { get: () => void read++ })
 		classify({ errors: [...errors, ...new Array<string>(10_000).fill('ECONNRESET')] })
 		expect(read).toBeLessThan(200)
+	})
+
+	it('MySQL keeps its SQLSTATE elsewhere, and a broken constraint there was retried', () => {
+		expect(classify({ code: 'ER_DUP_ENTRY', errno: 1062, sqlState: '23000' }).kind).toBe('permanent')
+		expect(classify({ code: 'ER_LOCK_DEADLOCK', errno: 1213, sqlState: '40001' }).kind).toBe('transient')
+	})
+
+	it('a primitive can not be marked, and the error said something about weak sets', () => {
+		expect(() => permanent('x' as never)).toThrow("permanent(error): got 'x'; takes an object")
 	})
 
 	it('a hook that returned a promise counted as something that passes', () => {
