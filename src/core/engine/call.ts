@@ -96,6 +96,8 @@ export class Call implements CallRecord {
 	stop: StopReason | undefined
 	/** The attempt that was written down last; it knows the one before. Undefined while nothing has gone wrong. */
 	latest: AttemptNote | undefined
+	/** Will somebody hold the result in a form by which `explain` can find the call again? An error always is one. */
+	isSettled = false
 	#top: Visit | undefined
 	#depth = 0
 	#link: LinkedSignal | undefined
@@ -175,7 +177,7 @@ export class Call implements CallRecord {
 	settle(ok: boolean, value: unknown): Step {
 		this.ok = ok
 		this.value = value
-		if (ok && this.latest) this.note('success')
+		if (ok && this.latest && this.isSettled) this.note('success')
 		return this.turnBack()
 	}
 
@@ -263,6 +265,7 @@ export class Call implements CallRecord {
 	close(): void {
 		const { plan, ok } = this
 		plan.streak = 0
+		if (ok && !this.isSettled) return
 		try {
 			if (!ok && !this.stop) this.judge(plan)
 		} catch (error) {

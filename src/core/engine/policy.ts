@@ -48,6 +48,7 @@ export abstract class Policy {
 	/** The same, but answers `{ ok, value | error }` and never rejects. `explain` of the answer is exact. */
 	async settle<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Settled<Awaited<T>>> {
 		const call = new Call(this.ready(), options)
+		call.isSettled = true
 		let settled: Settled<Awaited<T>>
 		try {
 			settled = { ok: true, value: (await run(call, fn)) as Awaited<T> }
