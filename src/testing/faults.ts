@@ -1,7 +1,7 @@
 import { type Call, GO, type Layer, type Seat, type Step, type Visit } from '../core/engine/call.ts'
 import { LeafPolicy } from '../core/engine/leaf-policy.ts'
-import { checkPolicyOptions, type PolicyOptions } from '../core/engine/policy-options.ts'
-import { isAmount, type Ranges, readNumbers, refuse } from '../core/options/ranges.ts'
+import { checkPolicyOptions, POLICY_RULES, type PolicyOptions } from '../core/engine/policy-options.ts'
+import { isAmount, type Rules, readOptions, refuse } from '../core/options/rules.ts'
 import { seededRandom } from './seeded-random.ts'
 
 /** How often, how and how slowly calls are to fail. */
@@ -18,16 +18,16 @@ export interface FaultOptions extends PolicyOptions {
 
 type Settings = Omit<FaultOptions, 'errorRate'> & { readonly errorRate: number }
 
-const RANGES: Ranges<{ errorRate: number }> = { errorRate: [0, 1, 0] }
+const RULES: Rules = { errorRate: [0, 1, 0], error: 'any', latencyMs: 'any', seed: 'any', ...POLICY_RULES }
 
 function readFaultOptions(options: FaultOptions): Settings {
-	checkPolicyOptions(options, 'errorRate', 'error', 'latencyMs', 'seed')
+	checkPolicyOptions(options, RULES)
 	const { latencyMs = 0 } = options
 	const [least, greatest] = bounds(latencyMs)
 	if (!isAmount(least) || !isAmount(greatest) || least > greatest) {
 		refuse('latencyMs', latencyMs, 'milliseconds, or [least, greatest]')
 	}
-	return readNumbers<{ errorRate: number }, FaultOptions>(options, RANGES)
+	return readOptions<Settings>(options, RULES)
 }
 
 const bounds = (latencyMs: number | readonly [number, number]): readonly [number, number] =>

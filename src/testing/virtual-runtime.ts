@@ -1,6 +1,6 @@
 import type { CallOptions } from '../core/engine/call-options.ts'
 import type { Policy } from '../core/engine/policy.ts'
-import { checkNames, checkRange } from '../core/options/ranges.ts'
+import { checkNames, checkRange } from '../core/options/rules.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
 import { EventHeap } from './event-heap.ts'
 import { promiseJobs } from './promise-jobs.ts'
@@ -41,7 +41,7 @@ export interface VirtualRuntime extends Runtime {
  * await answer
  */
 export function virtualRuntime(options: VirtualRuntimeOptions = {}): VirtualRuntime {
-	checkNames(options, 'seed', 'startAt')
+	checkNames(options, { seed: 'any', startAt: 'any' })
 	const { seed = 1, startAt = Date.UTC(2026, 0, 1) } = options
 	checkRange('startAt', startAt)
 	return new Virtual(seed, startAt)

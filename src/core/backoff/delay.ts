@@ -1,4 +1,4 @@
-import { checkRange, refuse } from '../options/ranges.ts'
+import { checkRange, refuse } from '../options/rules.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { systemRuntime } from '../runtime/system.ts'
 import { stepMs } from './growth.ts'

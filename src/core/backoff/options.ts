@@ -1,7 +1,7 @@
-import { isAmount, MOST, type Ranges, readNumbers, refuse } from '../options/ranges.ts'
+import { isAmount, MOST, type Rules, readOptions, refuse } from '../options/rules.ts'
 import { GROWTHS } from './growth.ts'
 import { JITTERS } from './jitter.ts'
-import type { BackoffNumbers, BackoffSettings, Growth, JitterStrategy } from './settings.ts'
+import type { BackoffSettings, Growth, JitterStrategy } from './settings.ts'
 
 /** How long to wait before each retry. Every part of the toolkit that waits takes these. */
 export interface BackoffOptions {
@@ -25,22 +25,25 @@ export interface BackoffOptions {
 	readonly maxElapsedMs?: number | undefined
 }
 
-export const RANGES: Ranges<BackoffNumbers> = {
+export const BACKOFF_RULES: Rules = {
 	baseDelayMs: [0, MOST, 1_000],
 	maxDelayMs: [0, MOST, 30_000],
+	growth: 'any',
 	factor: [1, MOST, 2],
+	jitterStrategy: 'any',
 	jitterFactor: [0, 1, 0.3],
 	jitterRangeMs: [0, MOST, 1_000],
 	maxRetries: [0, Infinity, 3],
 	maxElapsedMs: [0, MOST, Infinity],
 }
 
-/** The options with every default filled in; throws for what can not work. */
-export function readBackoff<Options extends BackoffOptions>(
-	options: Options,
-): Omit<Options, keyof BackoffNumbers> & BackoffSettings {
+/** The options with every default filled in, and those that `rules` add to them; throws for what can not work. */
+export function readBackoff<Settings extends BackoffSettings = BackoffSettings>(
+	options: BackoffOptions,
+	rules: Rules = BACKOFF_RULES,
+): Settings {
 	const { growth = 'exponential', jitterStrategy = 'full' } = options
-	const settings = { ...readNumbers<BackoffNumbers, Options>(options, RANGES), growth, jitterStrategy }
+	const settings = { ...readOptions<Settings>(options, rules), growth, jitterStrategy }
 	const { baseDelayMs, maxDelayMs, maxRetries, maxElapsedMs } = settings
 	checkName('jitterStrategy', jitterStrategy, JITTERS, '')
 	if (Array.isArray(growth)) {

@@ -2,7 +2,7 @@
  * A whole policy's waits, computed and never sampled: the bounds are the formula's own, the means are closed forms or,
  * for the decorrelated strategies, an integral. The figures in the documentation come from here.
  */
-import { refuse } from '../options/ranges.ts'
+import { refuse } from '../options/rules.ts'
 import { decorrelatedMeans } from './decorrelated-means.ts'
 import { stepMs } from './growth.ts'
 import { type BackoffOptions, readBackoff } from './options.ts'

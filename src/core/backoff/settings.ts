@@ -13,7 +13,8 @@ export type JitterStrategy =
 	| 'proportional'
 	| 'additive'
 
-export interface BackoffNumbers {
+/** Backoff options after the check, with every default filled in. */
+export interface BackoffSettings {
 	readonly baseDelayMs: number
 	readonly maxDelayMs: number
 	readonly factor: number
@@ -22,10 +23,6 @@ export interface BackoffNumbers {
 	readonly maxRetries: number
 	/** Infinity when there is no limit. */
 	readonly maxElapsedMs: number
-}
-
-/** Backoff options after the check, with every default filled in. */
-export interface BackoffSettings extends BackoffNumbers {
 	readonly growth: Growth
 	readonly jitterStrategy: JitterStrategy
 }

@@ -1,4 +1,4 @@
-import { refuse } from '../options/ranges.ts'
+import { refuse } from '../options/rules.ts'
 
 const marked = new WeakSet<object>()
 

@@ -17,7 +17,7 @@ import {
 	remember,
 	type StopReason,
 } from '../explain/record.ts'
-import { refuse } from '../options/ranges.ts'
+import { refuse } from '../options/rules.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { CallOptions } from './call-options.ts'
 import { type CallContext, Context } from './context.ts'

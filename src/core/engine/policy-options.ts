@@ -1,5 +1,5 @@
 import type { Classify } from '../classify/classification.ts'
-import { checkFunctions, checkNames, refuse } from '../options/ranges.ts'
+import { checkNames, type Rules, readOptions, refuse } from '../options/rules.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 
 /** What every policy takes, whatever else it takes. */
@@ -12,11 +12,12 @@ export interface PolicyOptions {
 	readonly classify?: Classify | undefined
 }
 
-/** Refuses what can not work in these, and every name that is neither one of them nor one of `others`. */
-export function checkPolicyOptions(options: PolicyOptions, ...others: readonly string[]): void {
-	checkNames(options, ...others, 'name', 'runtime', 'classify')
-	checkFunctions(options, 'classify')
-	const { name = '', runtime } = options
-	if (typeof name !== 'string') refuse('name', name, 'a string')
-	if (runtime && typeof runtime.setTimer !== 'function') refuse('runtime', runtime, 'a Runtime')
+export const POLICY_RULES: Rules = { name: 'string', runtime: 'any', classify: 'function' }
+
+/** Refuses what can not work in these, and every name that `rules` do not have. */
+export function checkPolicyOptions(options: PolicyOptions, rules: Rules = POLICY_RULES): void {
+	checkNames(options, rules)
+	readOptions(options, POLICY_RULES)
+	const { runtime } = options
+	if (runtime && !runtime.setTimer) refuse('runtime', runtime, 'a Runtime')
 }

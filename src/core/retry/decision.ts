@@ -6,7 +6,7 @@ import { delayMs } from '../backoff/delay.ts'
 import type { Classification } from '../classify/classification.ts'
 import { decided } from '../engine/hooks.ts'
 import type { StopReason, Wait } from '../explain/record.ts'
-import { checkRange, isAmount } from '../options/ranges.ts'
+import { checkRange, isAmount } from '../options/rules.ts'
 import type { RetrySettings } from './options.ts'
 
 /** Why there is no next attempt, as far as the outcome tells. `verdict` is what its error means; a result has none. */

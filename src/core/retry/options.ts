@@ -1,8 +1,8 @@
-import { type BackoffOptions, RANGES, readBackoff } from '../backoff/options.ts'
+import { BACKOFF_RULES, type BackoffOptions, readBackoff } from '../backoff/options.ts'
 import type { BackoffSettings } from '../backoff/settings.ts'
 import type { Deadline } from '../deadline/deadline.ts'
-import { checkPolicyOptions, type PolicyOptions } from '../engine/policy-options.ts'
-import { checkFunctions } from '../options/ranges.ts'
+import { checkPolicyOptions, POLICY_RULES, type PolicyOptions } from '../engine/policy-options.ts'
+import type { Rules } from '../options/rules.ts'
 
 /** A method in disguise, whose parameter a user may declare to be what the work gives: `(job: Job) => job.isPending`. */
 type ResultTest<T> = { test(value: T, attempt: number): boolean }['test']
@@ -31,10 +31,16 @@ export interface RetryWithBackoffOptions<T = unknown> extends RetryOptions {
 
 export type RetrySettings = Omit<RetryOptions, keyof BackoffSettings> & BackoffSettings
 
-const HOOKS = ['shouldRetry', 'retryResult', 'delayFor', 'onRetry'] as const
+const RETRY_RULES: Rules = {
+	...BACKOFF_RULES,
+	shouldRetry: 'function',
+	retryResult: 'function',
+	delayFor: 'function',
+	onRetry: 'function',
+	...POLICY_RULES,
+}
 
 export function readRetryOptions(options: RetryOptions): RetrySettings {
-	checkPolicyOptions(options, ...Object.keys(RANGES), 'growth', 'jitterStrategy', ...HOOKS)
-	checkFunctions(options, ...HOOKS)
-	return readBackoff(options)
+	checkPolicyOptions(options, RETRY_RULES)
+	return readBackoff<RetrySettings>(options, RETRY_RULES)
 }

@@ -1,0 +1,61 @@
+/**
+ * What options take, as one table per options object. A number's line is least, greatest and default; of anything else
+ * the type is named. So the check, the message, the default and the list of names can not drift apart, and the linter
+ * reads the same table. A schema library would be a dependency of core and several times its size.
+ */
+import { InvalidOptionError } from '../errors/errors.ts'
+
+/** `'any'` is checked elsewhere, or not at all. */
+export type Rule =
+	| readonly [least: number, greatest: number, fallback: number]
+	| 'function'
+	| 'string'
+	| 'any'
+
+export type Rules = Readonly<Record<string, Rule>>
+
+/** The greatest amount of anything; Infinity and NaN are refused by it. */
+export const MOST: number = Number.MAX_VALUE
+
+const isWithin = (least: number, greatest: number, value: unknown): value is number =>
+	typeof value === 'number' && value >= least && value <= greatest
+
+/** A duration or another amount: finite, 0 or more. */
+export const isAmount = (value: unknown): value is number => isWithin(0, MOST, value)
+
+export function refuse(option: string, value: unknown, takes: string): never {
+	throw new InvalidOptionError(option, value, takes)
+}
+
+/** Refuses a value that is not a number from `least` to `greatest`. */
+export function checkRange(option: string, value: unknown, least = 0, greatest: number = MOST): void {
+	if (isWithin(least, greatest, value)) return
+	const takes =
+		greatest < MOST ? `a number from ${least} to ${greatest}` : `a finite number, ${least} or more`
+	refuse(option, value, takes)
+}
+
+/** Refuses names that are no options: a misspelt one would otherwise be a default that nobody chose. */
+export function checkNames(given: object, rules: Rules): void {
+	if (Object(given) !== given) refuse('options', given, 'an object')
+	for (const [name, value] of Object.entries(given)) {
+		if (!Object.hasOwn(rules, name)) {
+			const names = Object.keys(rules).join(', ')
+			refuse(name, value, `nothing, for there is no such option here, only ${names}`)
+		}
+	}
+}
+
+/** All that was given, checked, with the defaults of numbers filled in. `Settings` is what the rules make of `given`. */
+export function readOptions<Settings>(given: object, rules: Rules): Settings {
+	const settings: Record<string, unknown> = { ...given }
+	for (const [name, rule] of Object.entries(rules)) {
+		const value = settings[name]
+		if (typeof rule === 'object') {
+			if (value === undefined) settings[name] = rule[2]
+			else checkRange(name, value, rule[0], rule[1])
+		} else if (value !== undefined && rule !== 'any' && typeof value !== rule)
+			refuse(name, value, `a ${rule}`)
+	}
+	return settings as Settings
+}
