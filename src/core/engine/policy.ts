@@ -12,8 +12,8 @@ export type Settled<T> =
 	| { readonly ok: true; readonly value: T }
 	| { readonly ok: false; readonly error: unknown }
 
-// biome-ignore lint/suspicious/noExplicitAny: the one place where "any function at all" is meant; it infers, it is never called.
-type AnyFunction = (...args: any[]) => unknown
+/** Any function at all: whatever its parameters are, `never` fits them. */
+type AnyFunction = (...args: never[]) => unknown
 
 /** A function with the same signature; one that was not async returns a promise now. */
 export type Wrapped<F extends AnyFunction> =
@@ -68,7 +68,7 @@ export abstract class Policy {
 	wrap<F extends AnyFunction>(fn: F): Wrapped<F> {
 		const policy = this
 		const wrapped = function (this: unknown, ...args: Parameters<F>) {
-			return policy.execute(() => fn.apply(this, args))
+			return policy.execute(() => Reflect.apply(fn, this, args))
 		}
 		return wrapped as unknown as Wrapped<F>
 	}

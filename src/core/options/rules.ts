@@ -6,11 +6,7 @@
 import { InvalidOptionError } from '../errors/errors.ts'
 
 /** `'any'` is checked elsewhere, or not at all. */
-export type Rule =
-	| readonly [least: number, greatest: number, fallback: number]
-	| 'function'
-	| 'string'
-	| 'any'
+type Rule = readonly [least: number, greatest: number, fallback: number] | 'function' | 'string' | 'any'
 
 export type Rules = Readonly<Record<string, Rule>>
 
