@@ -11,6 +11,8 @@ export default defineConfig({
 	test: {
 		include: ['test/**/*.test.ts'],
 		exclude: ['test/runtimes/**', '**/node_modules/**'],
+		// No test waits for time to pass; this only keeps a busy machine from failing one.
+		testTimeout: 20_000,
 		restoreMocks: true,
 		execArgv: ['--expose-gc'],
 		unstubGlobals: true,
