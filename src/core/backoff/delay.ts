@@ -2,7 +2,7 @@ import { checkRange, refuse } from '../options/rules.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { systemRuntime } from '../runtime/system.ts'
 import { stepMs } from './growth.ts'
-import { JITTERS } from './jitter.ts'
+import { type Chance, JITTERS } from './jitter.ts'
 import { type BackoffOptions, readBackoff } from './options.ts'
 import type { BackoffSettings } from './settings.ts'
 
@@ -11,9 +11,9 @@ export function delayMs(
 	settings: BackoffSettings,
 	attempt: number,
 	previous: number,
-	random: () => number,
+	chance: Chance,
 ): number {
-	return JITTERS[settings.jitterStrategy](settings, stepMs(settings, attempt), previous, random)
+	return JITTERS[settings.jitterStrategy](settings, stepMs(settings, attempt), previous, chance)
 }
 
 /** Backoff options, and the runtime whose chance is drawn from. */
@@ -39,8 +39,7 @@ export function calculateDelay(
 	checkRange('attempt', attempt)
 	if (attempt % 1) refuse('attempt', attempt, 'a whole number')
 	checkRange('previousDelayMs', previous)
-	const runtime = options.runtime ?? systemRuntime
-	return delayMs(settings, attempt, previous, () => runtime.random())
+	return delayMs(settings, attempt, previous, options.runtime ?? systemRuntime)
 }
 
 /**

@@ -15,10 +15,14 @@ export function decided<T>(hook: string, answer: T): T {
 }
 
 /** Runs an observing hook; its errors, thrown or rejected, go to the console and nowhere else. */
-export function observe(hook: string, run: () => unknown): void {
-	const warn = (error: unknown) => console.warn(`yaoki: ${hook} failed:`, error)
+export function observe<Args extends readonly unknown[]>(
+	name: string,
+	hook: (...args: Args) => unknown,
+	...args: Args
+): void {
+	const warn = (error: unknown) => console.warn(`yaoki: ${name} failed:`, error)
 	try {
-		const answer = run()
+		const answer = hook(...args)
 		if (isThenable(answer)) answer.then(undefined, warn)
 	} catch (error) {
 		warn(error)

@@ -45,6 +45,6 @@ export abstract class LeafPolicy extends Policy {
 			...(name === undefined ? {} : { call: name }),
 			...(key === undefined ? {} : { key }),
 		}
-		for (const listener of this.#listeners) observe('a listener', () => listener(event))
+		for (const listener of this.#listeners) observe('a listener', listener, event)
 	}
 }

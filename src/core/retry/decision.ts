@@ -3,6 +3,7 @@
  * time is left, and answers at once.
  */
 import { delayMs } from '../backoff/delay.ts'
+import type { Chance } from '../backoff/jitter.ts'
 import type { Classification } from '../classify/classification.ts'
 import { decided } from '../engine/hooks.ts'
 import type { StopReason, Wait } from '../explain/record.ts'
@@ -31,13 +32,13 @@ export function nextWait(
 	previousDelayMs: number,
 	error: unknown,
 	verdict: Classification | undefined,
-	random: () => number,
+	chance: Chance,
 ): Wait {
 	const { delayFor } = settings
 	const asked =
 		verdict && (delayFor ? decided('delayFor', delayFor(error, attempt)) : retryAfter(error, verdict))
 	const source = asked === undefined || asked === null ? 'backoff' : delayFor ? 'delay-for' : 'retry-after'
-	const wait = asked ?? delayMs(settings, attempt, previousDelayMs, random)
+	const wait = asked ?? delayMs(settings, attempt, previousDelayMs, chance)
 	if (!isAmount(wait)) checkRange(`delay (${source})`, wait)
 	return { delayMs: wait, source }
 }

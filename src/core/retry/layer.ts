@@ -6,7 +6,7 @@ import { limitPassed, nextWait, refusal } from './decision.ts'
 import type { RetrySettings } from './options.ts'
 
 /** Told of every wait and, without one, of the end of a call. */
-export type RetryObserver = (call: Call, visit: RetryVisit, wait?: Wait) => void
+export type RetryObserver = (call: Call, visit: RetryVisit, wait: Wait | undefined) => void
 
 export class RetryLayer implements Layer {
 	readonly settings: RetrySettings
@@ -71,7 +71,7 @@ function decide(visit: RetryVisit, call: Call): Wait | StopReason | undefined {
 	// Work that heard of the deadline's end by its signal says no more than that it was cancelled.
 	if (stop) return stop === 'cancelled' ? (call.cutOffBy ?? stop) : stop
 	const previous = visit.previousDelayMs ?? settings.baseDelayMs
-	const wait = nextWait(settings, attempt, previous, value, verdict, () => seat.runtime.random())
+	const wait = nextWait(settings, attempt, previous, value, verdict, seat.runtime)
 	return limit(visit, call, wait.delayMs) ?? wait
 }
 
@@ -85,14 +85,14 @@ function repeat(visit: RetryVisit, call: Call, wait: Wait): Step {
 		latest.delayMs = delayMs
 		latest.delaySource = source
 	}
-	if (onRetry) observe('onRetry', () => onRetry(call.ok ? undefined : call.value, visit.attempt, delayMs))
+	if (onRetry) observe('onRetry', onRetry, call.ok ? undefined : call.value, visit.attempt, delayMs)
 	tell(visit, call, wait)
 	return delayMs
 }
 
 function tell(visit: RetryVisit, call: Call, wait?: Wait): void {
 	const { observer } = visit.layer
-	if (observer) observe('telling an event', () => observer(call, visit, wait))
+	if (observer) observe('telling an event', observer, call, visit, wait)
 }
 
 function limit(
