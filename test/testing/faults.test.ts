@@ -92,38 +92,23 @@ describe('faults on purpose', () => {
 		).toEqual({ ok: true, value: 'through' })
 	})
 
-	it('a maker of errors that throws ends the call with what it threw', async () => {
-		const broken = pipeline(
-			{ runtime: clock },
-			retry(),
-			faults({
-				errorRate: 1,
-				error: () => {
-					throw new Error('bad maker')
-				},
-			}),
-		)
-		expect(
-			await settled(
-				clock,
-				broken.execute(() => 1),
-			),
-		).toMatchObject({ ok: false, error: { message: 'bad maker' } })
-		const later = faults({
-			errorRate: 1,
-			latencyMs: 5,
-			runtime: clock,
-			error: () => {
-				throw new Error('bad maker')
-			},
-		})
-		expect(
-			await settled(
-				clock,
-				later.execute(() => 1),
-			),
-		).toMatchObject({ ok: false, error: { message: 'bad maker' } })
-	})
+	it.each([0, 5])(
+		'a maker of errors that throws, after %d ms, ends the call with what it threw',
+		async (latencyMs) => {
+			const made = new Error('bad maker')
+			const error = () => {
+				throw made
+			}
+			const broken = pipeline({ runtime: clock }, retry(), faults({ errorRate: 1, latencyMs, error }))
+			expect(
+				await settled(
+					clock,
+					broken.execute(() => 1),
+				),
+			).toEqual({ ok: false, error: made })
+			expect(clock.now()).toBe(latencyMs)
+		},
+	)
 
 	it.each([
 		[{ errorRate: 2 }, 'errorRate: got 2; takes a number from 0 to 1'],
