@@ -14,3 +14,40 @@ export async function byHand<T>(
 }
 
 const fullJitter = (attempt: number): number => Math.random() * Math.min(30_000, 1000 * 2 ** attempt)
+
+/**
+ * The four policies the same way: a count and a queue, a count and a time, the loop above, a race with a timer. Here
+ * because the peers do more than asked, and somebody may well think that less would do.
+ */
+export function byHandStack(): <T>(fn: () => Promise<T>) => Promise<T> {
+	const queue: (() => void)[] = []
+	let [active, failures, openUntil] = [0, 0, 0]
+	return async (fn) => {
+		if (active >= 10) {
+			if (queue.length >= 50) throw new Error('full')
+			await new Promise<void>((resolve) => queue.push(resolve))
+		} else active++
+		try {
+			if (Date.now() < openUntil) throw new Error('open')
+			const value = await byHand(() => withTimeout(fn))
+			failures = 0
+			return value
+		} catch (error) {
+			if (++failures >= 5) openUntil = Date.now() + 30_000
+			throw error
+		} finally {
+			// The slot goes to the next in line, or is free.
+			const next = queue.shift()
+			if (next) next()
+			else active--
+		}
+	}
+}
+
+function withTimeout<T>(fn: () => Promise<T>): Promise<T> {
+	let timer: NodeJS.Timeout | undefined
+	const tooLate = new Promise<never>((_, reject) => {
+		timer = setTimeout(() => reject(new Error('timeout')), 5_000)
+	})
+	return Promise.race([fn(), tooLate]).finally(() => clearTimeout(timer))
+}

@@ -14,3 +14,9 @@ export interface Report {
 }
 
 export const times = (ratio: number): string => `${ratio.toFixed(2)} x`
+
+export const bytes = (amount: number): string => `${Math.round(amount).toLocaleString('en-US')} bytes`
+
+/** A name and what was measured for it, in columns. */
+export const column = (name: string, ...measured: readonly string[]): string =>
+	[name.padEnd(38), ...measured.map((value) => value.padStart(14))].join(' ')

@@ -3,6 +3,8 @@
  * contender once, in an order that moves on by one each round, and what is told is the median over the rounds of each
  * round's ratio to the first contender.
  */
+import { column, times } from './figure.ts'
+
 export interface Contender {
 	readonly name: string
 	/** Runs the workload `count` times. */
@@ -22,20 +24,21 @@ export interface Rounds {
 }
 
 export async function race(contenders: readonly Contender[], { rounds, count }: Rounds): Promise<Row[]> {
-	const times = contenders.map(() => new Array<number>(rounds).fill(0))
+	const taken = contenders.map(() => new Array<number>(rounds).fill(0))
 	for (const contender of contenders) await contender.run(count)
 	for (let round = 0; round < rounds; round++) {
 		for (let turn = 0; turn < contenders.length; turn++) {
 			const index = (round + turn) % contenders.length
+			await rest()
 			const startedAt = process.hrtime.bigint()
 			await contenders[index]?.run(count)
-			const row = times[index]
+			const row = taken[index]
 			if (row) row[round] = Number(process.hrtime.bigint() - startedAt) / count
 		}
 	}
-	const [reference = []] = times
+	const [reference = []] = taken
 	return contenders.map(({ name }, i) => {
-		const own = times[i] ?? []
+		const own = taken[i] ?? []
 		return {
 			name,
 			nanoseconds: median(own),
@@ -43,6 +46,24 @@ export async function race(contenders: readonly Contender[], { rounds, count }: 
 		}
 	})
 }
+
+/**
+ * Between two runs, off the clock: a turn of the event loop, for promises alone never let a timer fire and a contender
+ * that tidies up by timer would only pile up; and the young garbage goes, for the order moves on but the neighbour stays
+ * the same, and would always leave its garbage to the same next one.
+ */
+async function rest(): Promise<void> {
+	await nextLoop()
+	globalThis.gc?.({ type: 'minor' })
+}
+
+export const nextLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+export const ratioOf = (rows: readonly Row[], name: string): number =>
+	rows.find((row) => row.name === name)?.ratio ?? Number.NaN
+
+export const line = ({ name, nanoseconds, ratio }: Row): string =>
+	column(name, `${nanoseconds.toFixed(0)} ns`, times(ratio))
 
 export function median(values: readonly number[]): number {
 	const sorted = [...values].sort((a, b) => a - b)

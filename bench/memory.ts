@@ -6,8 +6,8 @@ import { retry as cockatielRetry, ExponentialBackoff, handleAll } from 'cockatie
 import pRetry from 'p-retry'
 import { retry } from 'yaoki'
 import { byHand } from './by-hand.ts'
-import type { Report } from './figure.ts'
-import { median } from './harness.ts'
+import { bytes, column, type Report } from './figure.ts'
+import { bytesHeld } from './weigh.ts'
 
 const CALLS = 10_000
 const HOUR = 3_600_000
@@ -28,40 +28,20 @@ const CONTENDERS: Record<string, () => Promise<unknown>> = {
 	'p-retry 9': () => pRetry(work, { retries: 3, minTimeout: HOUR }),
 }
 
-/** Keeps the promises from being collected while they are weighed. */
-const held: unknown[] = []
-
-async function heap(): Promise<number> {
-	if (!globalThis.gc) throw new Error('run with --expose-gc')
-	for (let i = 0; i < 4; i++) {
-		globalThis.gc()
-		await new Promise((resolve) => setImmediate(resolve))
-	}
-	return process.memoryUsage().heapUsed
-}
-
-async function bytesEach(call: () => Promise<unknown>): Promise<number> {
-	const before = await heap()
-	held.push(Array.from({ length: CALLS }, call))
-	return ((await heap()) - before) / CALLS
-}
-
 export async function memory(): Promise<Report> {
 	const rows: { name: string; bytes: number }[] = []
 	for (const [name, call] of Object.entries(CONTENDERS)) {
-		const runs: number[] = []
-		for (let run = 0; run < 3; run++) runs.push(await bytesEach(call))
-		rows.push({ name, bytes: Math.round(median(runs)) })
+		rows.push({ name, bytes: await bytesHeld(CALLS, call) })
 	}
 	const ours = rows.find((row) => row.name === 'yaoki')?.bytes ?? Number.NaN
 	return {
 		title: `${CALLS.toLocaleString('en-US')} concurrent waiting retries`,
-		lines: rows.map(({ name, bytes }) => `${name.padEnd(28)} ${String(bytes).padStart(8)} bytes each`),
+		lines: rows.map((row) => column(row.name, bytes(row.bytes))),
 		figures: [
 			{
 				figure: 'a waiting retry',
 				asked: 'under 1,000 bytes of heap',
-				measured: `${ours} bytes`,
+				measured: bytes(ours),
 				reached: ours < 1000,
 			},
 		],

@@ -4,7 +4,7 @@ import pRetry from 'p-retry'
 import { retry } from 'yaoki'
 import { byHand } from './by-hand.ts'
 import { type Figure, type Report, times } from './figure.ts'
-import { type Contender, calling, type Row, race } from './harness.ts'
+import { type Contender, calling, line, type Row, race, ratioOf } from './harness.ts'
 
 const yaoki = retry({ maxRetries: 3 })
 const cockatiel = cockatielRetry(handleAll, { maxAttempts: 3, backoff: new ExponentialBackoff() })
@@ -16,14 +16,8 @@ const around = (work: () => () => Promise<number>): Contender[] => [
 	calling('p-retry 9', () => pRetry(work(), { retries: 3 })),
 ]
 
-const ratioOf = (rows: readonly Row[], name: string): number =>
-	rows.find((row) => row.name === name)?.ratio ?? Number.NaN
-
 const peersOf = (rows: readonly Row[]): number =>
 	Math.min(ratioOf(rows, 'cockatiel 4'), ratioOf(rows, 'p-retry 9'))
-
-const line = ({ name, nanoseconds, ratio }: Row): string =>
-	`${name.padEnd(28)} ${nanoseconds.toFixed(0).padStart(8)} ns ${times(ratio).padStart(9)}`
 
 export async function success(): Promise<Report> {
 	const work = async () => 1

@@ -2,15 +2,25 @@
  * `npm run bench`: every figure that the project must reach, measured in one run beside the peers.
  * `npm run bench -- --json` prints the data instead; `npm run bench -- retry` runs the parts whose name starts so.
  */
+import { bulkhead } from './bulkhead.ts'
 import type { Report } from './figure.ts'
+import { idleBreakers } from './idle-breakers.ts'
 import { memory } from './memory.ts'
+import { openCircuit } from './open-circuit.ts'
 import { failsTwice, success } from './retry.ts'
+import { stack } from './stack.ts'
 import { virtual } from './virtual.ts'
+import { timeWindow } from './window.ts'
 
 const PARTS: Record<string, () => Promise<Report>> = {
 	'retry-success': success,
 	'retry-failures': failsTwice,
+	stack,
+	'open-circuit': openCircuit,
+	window: timeWindow,
+	bulkhead,
 	virtual,
+	'idle-breakers': idleBreakers,
 	memory,
 }
 

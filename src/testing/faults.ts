@@ -1,4 +1,5 @@
-import { type Call, GO, type Layer, type Seat, type Step, type Visit } from '../core/engine/call.ts'
+import type { Call, Layer, Seat } from '../core/engine/call.ts'
+import { GO, type Step } from '../core/engine/layer.ts'
 import { LeafPolicy } from '../core/engine/leaf-policy.ts'
 import { checkPolicyOptions, POLICY_RULES, type PolicyOptions } from '../core/engine/policy-options.ts'
 import { isAmount, type Rules, readOptions, refuse } from '../core/options/rules.ts'
@@ -67,9 +68,17 @@ class FaultLayer implements Layer {
 		const { latencyMs = 0, errorRate } = this.#settings
 		const [least, greatest] = bounds(latencyMs)
 		const delayMs = least + random() * (greatest - least)
-		const visit = new FaultVisit(seat, random() < errorRate ? () => this.#makeError() : undefined)
-		call.visit(visit)
-		return delayMs > 0 ? delayMs : visit.resume(call)
+		const fails = random() < errorRate
+		call.visit(seat, fails)
+		return delayMs > 0 ? delayMs : this.resume(call, seat)
+	}
+
+	resume(call: Call, seat: Seat): Step {
+		return call.kept(seat) ? call.settle(false, this.#makeError()) : GO
+	}
+
+	leave(): Step {
+		return GO
 	}
 
 	#makeError(): unknown {
@@ -77,24 +86,5 @@ class FaultLayer implements Layer {
 		if (error === undefined)
 			return Object.assign(new Error('injected fault: read ECONNRESET'), { code: 'ECONNRESET' })
 		return typeof error === 'function' ? (error as () => unknown)() : error
-	}
-}
-
-class FaultVisit implements Visit {
-	outer: Visit | undefined
-	readonly seat: Seat
-	readonly #makeError: (() => unknown) | undefined
-
-	constructor(seat: Seat, makeError: (() => unknown) | undefined) {
-		this.seat = seat
-		this.#makeError = makeError
-	}
-
-	resume(call: Call): Step {
-		return this.#makeError ? call.settle(false, this.#makeError()) : GO
-	}
-
-	leave(): Step {
-		return GO
 	}
 }

@@ -2,9 +2,9 @@
  * The runner without promises: it drives the same call through the same policies as production does, with callbacks. In
  * virtual time a million calls run in a second or so, and one after the other in an order that never changes.
  */
-import { Call, DONE, GO, type Step } from '../core/engine/call.ts'
-import type { CallOptions } from '../core/engine/call-options.ts'
-import type { CallContext } from '../core/engine/context.ts'
+import { Call, type Work } from '../core/engine/call.ts'
+import type { CallContext, CallOptions } from '../core/engine/call-options.ts'
+import { DONE, GO, type Step, SUBSTITUTE } from '../core/engine/layer.ts'
 import type { Policy } from '../core/engine/policy.ts'
 
 /** Told once how it ended: `done()` or `done(null, value)` for a success, `done(error)` for a failure. */
@@ -14,9 +14,19 @@ export type Done<T> = (error?: unknown, value?: T) => void
 export type CallbackWork<T> = (context: CallContext, done: Done<T>) => void
 
 export function run<T>(policy: Policy, work: CallbackWork<T>, done: Done<T>, options?: CallOptions): void {
-	const call = new Call(policy.ready(), options)
+	const call = new Call(policy.ready(), options, work as Work)
+	if (call.plan.interrupts) call.extra.branch = branch
 	new CallbackRun(call, work, done).proceed(call.begin())
 }
+
+function branch(call: Call, step: Step, ended: () => void): void {
+	call.extra.branch = branch
+	new CallbackRun(call, call.work as CallbackWork<unknown>, ended).proceed(step)
+}
+
+/** Woken calls whose turn comes when the present one is done: nobody is called from within another call's end. */
+const woken: { proceed(): void }[] = []
+let isBusy = false
 
 class CallbackRun<T> {
 	readonly #call: Call
@@ -25,6 +35,7 @@ class CallbackRun<T> {
 	/** What an attempt that answered before it returned wants next; the loop goes on with it instead of recursing. */
 	#answered: Step | undefined
 	#isInWork = false
+	#isAsleep = false
 
 	constructor(call: Call, work: CallbackWork<T>, done: Done<T>) {
 		this.#call = call
@@ -32,39 +43,87 @@ class CallbackRun<T> {
 		this.#done = done
 	}
 
-	proceed(from: Step): void {
+	/** Without a step, a wait is over or an interruption has come. */
+	proceed(from?: Step): void {
+		const isOutermost = !isBusy
+		isBusy = true
+		try {
+			this.#proceed(from ?? this.#call.resume())
+			if (isOutermost) for (let next = woken.shift(); next; next = woken.shift()) next.proceed()
+		} finally {
+			if (isOutermost) isBusy = false
+		}
+	}
+
+	#proceed(from: Step): void {
+		const call = this.#call
 		let step: Step | undefined = from
 		while (step !== undefined && step !== DONE) {
-			if (step === GO) step = this.#attempt()
-			else if (step === 0) step = this.#call.resume()
+			if (step === GO || step === SUBSTITUTE) step = this.#attempt()
+			else if (step === 0) step = call.resume()
 			else {
-				this.#call.pause(step, () => this.proceed(this.#call.resume()))
+				call.linger()
+				this.#sleep()
+				call.pause(step)
 				return
 			}
 		}
 		if (step === DONE) this.#finish()
 	}
 
+	#sleep(): void {
+		this.#isAsleep = true
+		this.#call.wake = this.#wake
+	}
+
+	readonly #wake = (): void => {
+		if (!this.#isAsleep) return
+		this.#isAsleep = false
+		if (isBusy) woken.push(this)
+		else this.proceed()
+	}
+
 	#attempt(): Step | undefined {
 		const call = this.#call
+		const turn = call.beginTurn()
 		let isOpen = true
 		this.#answered = undefined
 		this.#isInWork = true
+		if (call.plan.interrupts) this.#sleep()
+		const settle = (ok: boolean, value: unknown) => {
+			if (!isOpen) return
+			isOpen = false
+			if (!call.endTurn(turn)) return
+			this.#isAsleep = false
+			this.#answer(call.settle(ok, value))
+		}
 		try {
-			this.#work(call.context(), (error, value) => {
-				if (!isOpen) return
-				isOpen = false
-				const ok = error === undefined || error === null
-				this.#answer(call.settle(ok, ok ? value : error))
-			})
+			this.#begin(settle)
 		} catch (error) {
-			if (isOpen) {
-				isOpen = false
-				this.#answered = call.settle(false, error)
-			}
+			settle(false, error)
 		}
 		this.#isInWork = false
+		if (isOpen) call.linger()
 		return this.#answered
+	}
+
+	#begin(settle: (ok: boolean, value: unknown) => void): void {
+		const call = this.#call
+		const instead = call.aside?.instead
+		if (!instead) {
+			this.#work(call.context(), (error, value) => {
+				const ok = error === undefined || error === null
+				settle(ok, ok ? value : error)
+			})
+			return
+		}
+		const answer = instead(call.context())
+		if (answer instanceof Promise)
+			answer.then(
+				(value) => settle(true, value),
+				(error) => settle(false, error),
+			)
+		else settle(true, answer)
 	}
 
 	#answer(step: Step): void {

@@ -1,4 +1,5 @@
-import type { Seat, Surroundings } from '../core/engine/call.ts'
+import type { Surroundings } from '../core/engine/layer.ts'
+import type { Unseated } from '../core/engine/plan.ts'
 import { Policy } from '../core/engine/policy.ts'
 import type { Listener } from '../core/events/events.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
@@ -34,7 +35,7 @@ class WithoutWaiting extends Policy {
 		return this.#policy.subscribe(listener)
 	}
 
-	override seats(around: Surroundings): readonly Seat[] {
+	override seats(around: Surroundings): readonly Unseated[] {
 		return this.#policy.seats(around).map((seat) => ({ ...seat, runtime: this.#hurry(seat.runtime) }))
 	}
 
@@ -67,7 +68,7 @@ function hurry(runtime: Runtime): Runtime {
 		wallNow: () => runtime.wallNow() + ahead,
 		random: () => runtime.random(),
 		setTimer(ms, fn, kind) {
-			if (kind === 'housekeeping') return runtime.setTimer(ms, fn, kind)
+			if (kind && kind !== 'wait') return runtime.setTimer(ms, fn, kind)
 			const wait = waits.add(now() + ms, fn)
 			queueMicrotask(endNext)
 			return () => {

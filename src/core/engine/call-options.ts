@@ -12,4 +12,40 @@ export interface CallOptions {
 	readonly key?: string | undefined
 	/** May the work be done twice? Told to the policies that might. */
 	readonly idempotent?: boolean | undefined
+	/** The context of the work that makes this call: what is not said here is taken from it, but for its name. */
+	readonly within?: CallContext | undefined
+}
+
+/**
+ * What the work is told about the attempt that it is. It may be handed on as call options, as it is:
+ * `inner.execute(fn, ctx)`; retries then know of each other and do not multiply. A copy by `{ ...ctx }` loses what is read when
+ * asked for; to add to it, say what it is part of: `{ within: ctx, name: 'inner' }`.
+ *
+ * @example
+ * await policy.execute(({ signal, attempt }) => fetch(url, { signal, headers: { 'x-attempt': String(attempt) } }))
+ */
+export interface CallContext {
+	/** Aborted when the caller aborts, or a timeout or the deadline passes; never after the call has been answered. */
+	readonly signal: AbortSignal
+	/** From 0. */
+	readonly attempt: number
+	/** What is left of the caller's patience, if it said so. */
+	readonly deadline: Deadline | undefined
+	/** The call's `key`, if it was given one. */
+	readonly key: string | undefined
+	/** The call's `idempotent`, if it was told. */
+	readonly idempotent: boolean | undefined
+}
+
+/** What holds for a call inside the work of another: either may abort it, and the earlier deadline counts. */
+export function completed(own: CallOptions, within: CallContext): CallOptions {
+	const { signal, deadline } = own
+	const around = within.deadline
+	return {
+		...own,
+		signal: signal ? AbortSignal.any([signal, within.signal]) : within.signal,
+		deadline: deadline && around && around.remainingMs < deadline.remainingMs ? around : (deadline ?? around),
+		key: own.key ?? within.key,
+		idempotent: own.idempotent ?? within.idempotent,
+	}
 }

@@ -4,8 +4,8 @@
  * runner (runner.ts), virtual time one of callbacks (`yaoki/testing`); both drive this same machine, so what is
  * simulated is what runs.
  *
- * The layers form a flat list, outermost first. A call enters them in turn, leaving a `Visit` behind in each; on
- * the way out every visit is told the outcome, innermost first, and may ask for the part inside of it to run again.
+ * The layers form a chain, outermost first. A call enters them in turn; on the way out each that it visits is told the
+ * outcome, innermost first, and may ask for the part inside of it to run again.
  * The rejected design was a chain of functions around functions, which costs an async function for each layer.
  */
 import type { Classification } from '../classify/classification.ts'
@@ -19,57 +19,15 @@ import {
 } from '../explain/record.ts'
 import { refuse } from '../options/rules.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import type { CallOptions } from './call-options.ts'
-import { type CallContext, Context } from './context.ts'
+import { type CallContext, type CallOptions, completed } from './call-options.ts'
+import { Context } from './context.ts'
 import { decided } from './hooks.ts'
-import { type LinkedSignal, linkSignal } from './linked-signal.ts'
+import { DONE, GO, type LayerOf, type PlanOf, type SeatOf, type Step, type Surroundings } from './layer.ts'
+import { type Scope, signalOf, type Tie } from './scope.ts'
 
-/** What comes next: one of the two below or, from 0 up, a wait in milliseconds. A number, for it costs nothing. */
-export type Step = number
-/** Go on: further in, to the work; or further out, to the answer. */
-export const GO = -1
-/** The call is settled. */
-export const DONE = -2
-
-/** What surrounds a layer: handed to it by its pipeline, unless it was given its own. */
-export interface Surroundings {
-	readonly runtime: Runtime
-	readonly classify: (error: unknown) => Classification
-}
-
-/** A layer in its place. */
-export interface Seat extends Surroundings {
-	readonly layer: Layer
-	/** Where the part inside this layer begins. */
-	readonly depth: number
-}
-
-/** The first half of a policy. It admits (`GO`), refuses (`call.settle`) or says how long to wait. */
-export interface Layer {
-	enter(call: Call, seat: Seat): Step
-}
-
-/**
- * The second half: one call inside one layer. An interface and not a base class: measured, a derived class costs a call half
- * a bare await more.
- */
-export interface Visit {
-	/** The visit of the next layer outwards; set by the call. */
-	outer: Visit | undefined
-	readonly seat: Seat
-	/** The wait that this visit asked for is over. */
-	resume(call: Call): Step
-	/** Told the outcome: `GO` lets it pass, a number runs the inner part again after that wait. */
-	leave(call: Call): Step
-}
-
-/** A policy made ready to run: its layers, and what belongs to the whole. */
-export interface Plan extends Surroundings {
-	readonly name: string
-	readonly seats: readonly Seat[]
-	/** How many calls have succeeded since the latest failure. */
-	streak: number
-}
+export type Layer = LayerOf<Call>
+export type Seat<L = Layer> = SeatOf<Call, L>
+export type Plan = PlanOf<Call>
 
 /**
  * After this many successes in a row a plain call starts without a look at the clock, which would cost as much as the rest
@@ -78,17 +36,57 @@ export interface Plan extends Surroundings {
  */
 const QUIET_AFTER = 100
 
-/** In the place of a depth: the call has been answered. */
-const ENDED = -1
+/** In the place of a turn: the call has been answered, and every result is late. */
+const OVER = -(2 ** 30)
 
-export class Call implements CallRecord {
+/** Work that goes on although its call was told to do without it. */
+interface Late {
+	/** The turn in which it was begun. */
+	readonly turn: number
+	readonly onEnd: (() => void)[]
+}
+
+/** Work of either runner; the second parameter is the callback of the one without promises. */
+export type Work = (context: CallContext, done: never) => unknown
+
+/** What few calls have. */
+export interface Aside {
+	/** The part inside `seat` (the whole call, if undefined) is to end with this error, whatever the work does. */
+	cut?: { readonly seat: Seat | undefined; readonly error: unknown } | undefined
+	/** Work that goes on unheard. */
+	late?: Late[]
+	/** What the layers further in than the fourth remember. */
+	states?: unknown[]
+	/** What is done in place of the work. */
+	instead?: ((context: CallContext) => unknown) | undefined
+	/** Has something answered in the place of the work? */
+	isSubstituted?: boolean
+	/** The latest attempt in which a retry further in gave up. */
+	givenUpIn?: number
+	/** Which budgets know of this call. */
+	deposits?: unknown[]
+	/** The signal of the whole call. */
+	tie?: Tie
+	/** How long the coming attempt has waited in queues. */
+	queuedMs?: number
+	endedAt?: number
+	/** The call that this one is a branch of, and the scope around it there. */
+	branchOf?: Call
+	/** In which turn of that call. */
+	branchTurn?: number
+	/** How its runner starts a branch; undefined for the runner of production. */
+	branch?: (branch: Call, step: Step, ended: () => void) => void
+	within?: Scope
+}
+
+export class Call implements CallRecord, Scope {
 	readonly plan: Plan
 	readonly options: CallOptions | undefined
+	readonly work: Work
 	/** From 0. */
 	attempt = 0
-	/** When the present attempt began, on the plan's clock; NaN when nobody looked. */
-	startedAt: number = Number.NaN
-	endedAt: number | undefined
+	/** When the present attempt began, on the plan's clock; undefined when nobody looked. */
+	startedAt: number | undefined
 	/** The outcome so far: `value` is the result, or the error when not `ok`. */
 	ok = false
 	value: unknown
@@ -98,30 +96,65 @@ export class Call implements CallRecord {
 	latest: AttemptNote | undefined
 	/** Will somebody hold the result in a form by which `explain` can find the call again? An error always is one. */
 	isSettled = false
-	#top: Visit | undefined
-	#depth = 0
-	#link: LinkedSignal | undefined
+	/** The innermost layer that it visits. */
+	at: Seat | undefined
+	/** The layer to enter next; undefined at the work. */
+	next: Seat | undefined
+	/** The innermost part that can be aborted on its own. */
+	scope: Scope = this
+	/** What the layers remember of this call, by their places. Fields, for a list is dear and few pipelines are deeper. */
+	state0: unknown
+	state1: unknown
+	state2: unknown
+	state3: unknown
+	/** Ends the present wait or, after an interruption, the wait for the work. Set by the runner. */
+	wake: (() => void) | undefined
+	/** Takes the result, where it is not chained to the work; a failure is a rejected promise. Set by the runner. */
+	answer: ((value: unknown) => void) | undefined
+	/** Odd while the work is being done. A result of another turn comes too late. */
+	turn = 0
+	aside: Aside | undefined
 
-	constructor(plan: Plan, options: CallOptions | undefined) {
+	constructor(plan: Plan, options: CallOptions | undefined, work: Work) {
 		this.plan = plan
-		this.options = options
+		this.options = options?.within ? completed(options, options.within) : options
+		this.work = work
 	}
 
 	begin(): Step {
 		const { plan, options } = this
+		this.next = plan.first
 		if (options || plan.streak < QUIET_AFTER) this.startedAt = plan.runtime.now()
 		return this.descend()
 	}
 
 	/** The context of the attempt that starts now. */
 	context(): CallContext {
-		return new Context(this, this.attempt)
+		return new Context(this, this.scope, this.attempt)
 	}
 
-	signal(): AbortSignal {
-		// After the end nothing is tied any more, for nobody would untie it.
-		this.#link ??= linkSignal(this.#depth === ENDED ? { signal: this.options?.signal } : (this.options ?? {}))
-		return this.#link[0]
+	get tie(): Tie | undefined {
+		return this.aside?.tie
+	}
+
+	set tie(tie: Tie) {
+		this.extra.tie = tie
+	}
+
+	get abortsItself(): boolean {
+		return this.aside?.within !== undefined
+	}
+
+	/** After the end nothing is tied any more, for nobody would untie it. */
+	abortedBy(): CallOptions | undefined {
+		const { options, aside } = this
+		if (aside?.within) return { signal: signalOf(aside.within) }
+		return this.isOver ? { signal: options?.signal } : options
+	}
+
+	/** Has it been answered? */
+	get isOver(): boolean {
+		return this.turn < 0
 	}
 
 	get isAborted(): boolean {
@@ -134,36 +167,76 @@ export class Call implements CallRecord {
 		return this.isAborted ? 'abort' : undefined
 	}
 
-	/** A layer lets itself be told the outcome of what is inside it. */
-	visit(visit: Visit): Step {
-		visit.outer = this.#top
-		this.#top = visit
+	/** The time, read once for all layers that are entered in one go. */
+	now(runtime: Runtime): number {
+		if (runtime !== this.plan.runtime) return runtime.now()
+		this.startedAt ??= runtime.now()
+		return this.startedAt
+	}
+
+	/** What few calls have, made when it is needed. */
+	get extra(): Aside {
+		this.aside ??= {}
+		return this.aside
+	}
+
+	/** A layer lets itself be told the outcome of what is inside it, and may have something kept until then. */
+	visit(seat: Seat, state?: unknown): Step {
+		this.at = seat
+		const { place } = seat
+		if (place === 0) this.state0 = state
+		else if (place === 1) this.state1 = state
+		else if (place === 2) this.state2 = state
+		else if (place === 3) this.state3 = state
+		else {
+			const { extra } = this
+			extra.states ??= []
+			extra.states[place] = state
+		}
 		return GO
 	}
 
-	/** Calls `wake` when the time has come, or at once when the caller aborts. Neither leaves a timer or a listener. */
-	pause(ms: number, wake: () => void): void {
-		const signal = this.options?.signal
-		const { runtime } = this.#top?.seat ?? this.plan
-		if (!signal) {
+	/** What a layer keeps here. */
+	kept({ place }: Seat): unknown {
+		if (place === 0) return this.state0
+		if (place === 1) return this.state1
+		if (place === 2) return this.state2
+		return place === 3 ? this.state3 : this.aside?.states?.[place]
+	}
+
+	/** This takes a while: what is dear to have for every call is made now. */
+	linger(): void {
+		for (let seat = this.at; seat; seat = seat.outer) seat.layer.linger?.(this, seat)
+	}
+
+	/** Ends the wait when the time has come, the caller aborts or the deadline passes. None leaves a timer or a listener. */
+	pause(ms: number): void {
+		const { options, plan, wake } = this
+		const signal = options?.signal
+		const { runtime } = this.at ?? plan
+		if (!wake) return
+		if (!signal && ms >= 0 && !plan.interrupts) {
 			runtime.setTimer(ms, wake)
 			return
 		}
-		let cancel: (() => void) | undefined
+		const ends: (() => void)[] = []
 		const end = () => {
-			cancel?.()
-			signal.removeEventListener('abort', end)
+			for (const cancel of ends.splice(0)) cancel()
 			wake()
 		}
-		cancel = runtime.setTimer(ms, end)
+		this.wake = end
+		if (ms >= 0) ends.push(runtime.setTimer(ms, end))
+		else if (options?.deadline) ends.push(options.deadline.onExpiry(end))
+		if (!signal) return
+		ends.push(() => signal.removeEventListener('abort', end))
+		signal.addEventListener('abort', end)
 		// A hook may have aborted just now, and a signal does not tell that twice.
 		if (signal.aborted) end()
-		else signal.addEventListener('abort', end)
 	}
 
-	/** A wait is over, or the caller's abort has cut it short. */
+	/** A wait is over, or was cut short by the caller's abort or an interruption. */
 	resume(): Step {
-		return this.descend(this.#top)
+		return this.aside?.cut ? this.unwind() : this.descend(this.at)
 	}
 
 	/** A repeater runs the part inside of it again. */
@@ -173,11 +246,21 @@ export class Call implements CallRecord {
 		return GO
 	}
 
-	/** The work has answered, or a layer does not let the call in. */
+	/** The work has answered. */
 	settle(ok: boolean, value: unknown): Step {
 		this.ok = ok
 		this.value = value
-		if (ok && this.latest && this.isSettled) this.note('success')
+		if (ok) {
+			if (this.latest && this.isSettled && !this.aside?.instead) this.note('success')
+		} else if (this.aside?.givenUpIn === this.attempt) this.stop ??= 'inner-retry'
+		return this.turnBack()
+	}
+
+	/** A layer does not let the call in. */
+	refuse(error: unknown, stop: StopReason = 'refused'): Step {
+		this.ok = false
+		this.value = error
+		this.stop = stop
 		return this.turnBack()
 	}
 
@@ -210,8 +293,8 @@ export class Call implements CallRecord {
 	}
 
 	/** Inwards to the work: from where a wait has ended, or from the start. */
-	descend(waiting?: Visit): Step {
-		const { plan, options } = this
+	descend(waiting?: Seat): Step {
+		const { options } = this
 		try {
 			if (this.isAborted) throw options?.signal?.reason
 			if (options?.deadline && !options.deadline.onExpiry) {
@@ -219,43 +302,101 @@ export class Call implements CallRecord {
 			}
 			let step: Step = GO
 			if (waiting) {
-				this.#depth = waiting.seat.depth
-				step = waiting.resume(this)
+				this.next = waiting.next
+				step = waiting.layer.resume?.(this, waiting) ?? GO
 			}
 			if (step === GO) options?.deadline?.throwIfExpired()
-			for (let seat = plan.seats[this.#depth]; step === GO && seat; seat = plan.seats[this.#depth]) {
-				this.#depth++
+			for (let seat = this.next; step === GO && seat; seat = this.next) {
+				this.next = seat.next
 				step = seat.layer.enter(this, seat)
 			}
 			return step
 		} catch (error) {
-			this.stop = this.cutOffBy ?? 'hook-threw'
-			return this.settle(false, error)
+			return this.refuse(error, this.cutOffBy ?? 'hook-threw')
 		}
 	}
 
-	/** Tells the outcome to the layers, from here outwards, until one wants to try again or all have been told. */
-	turnBack(): Step {
-		for (let visit = this.#top; visit; visit = this.#top) {
+	/** Tells the outcome to the layers, from here out to `until`, unless one wants to try again. */
+	turnBack(until?: Seat): Step {
+		for (let seat = this.at; seat && seat !== until; seat = this.at) {
 			try {
-				const step = visit.leave(this)
-				if (step !== GO) return step
-				this.#top = visit.outer
+				const step = seat.layer.leave(this, seat)
+				if (step !== GO && !this.aside?.cut) return step
+				this.at = seat.outer
 			} catch (error) {
-				this.hookThrew(error, visit)
+				this.hookThrew(error, seat)
 			}
 		}
-		this.#link?.[1]?.()
+		if (until) return GO
+		this.aside?.tie?.untie?.()
 		if (this.ok && !this.latest) this.plan.streak++
 		else this.close()
-		this.#depth = ENDED
+		this.turn = OVER
 		return DONE
 	}
 
-	/** The visit is told once more, of this error now; should it throw again, the call goes on without it. */
-	hookThrew(error: unknown, visit?: Visit): void {
+	/**
+	 * Ends what is inside `seat`, whatever the work is doing, with this error; the layer itself then lets it pass as the outcome.
+	 * The layers in between are told by the runner in the caller's own async context, not here, where a timer's holds.
+	 */
+	interrupt(seat: Seat | undefined, error: unknown): void {
+		const { extra } = this
+		// Of two at once, the outer one counts.
+		if (this.isOver || (extra.cut && placeOf(extra.cut.seat) <= placeOf(seat))) return
+		extra.cut = { seat, error }
+		if (this.turn % 2) this.leaveBehind()
+		this.wake?.()
+	}
+
+	/** The work begins. */
+	beginTurn(): number {
+		return ++this.turn
+	}
+
+	/** The work of a turn has ended. Answers whether that is still waited for. */
+	endTurn(turn: number): boolean {
+		const isInTime = turn === this.turn
+		if (isInTime) this.turn++
+		else
+			for (const late of this.aside?.late ?? [])
+				if (late.turn === turn) for (const end of late.onEnd.splice(0)) end()
+		return isInTime
+	}
+
+	/** The work is still being done, but nobody waits for it any more; some layers need to know when it ends, though. */
+	leaveBehind(): void {
+		const onEnd: Late['onEnd'] = []
+		let turn = this.turn++
+		for (let call: Call | undefined = this; call; ) {
+			const extra: Aside = call.extra
+			const late: Late = { turn, onEnd }
+			extra.late ??= []
+			extra.late.push(late)
+			onEnd.push(() => extra.late?.splice(extra.late.indexOf(late), 1))
+			turn = extra.branchTurn ?? 0
+			call = extra.branchOf
+		}
+	}
+
+	/** Carries an interruption out. */
+	unwind(): Step {
+		const { extra } = this
+		const { seat, error } = extra.cut ?? {}
+		this.ok = false
+		this.value = error
+		this.stop = 'interrupted'
+		this.turnBack(seat)
+		extra.cut = undefined
+		extra.instead = undefined
+		if (!seat) return DONE
+		if (this.stop === 'interrupted') this.stop = undefined
+		return this.turnBack()
+	}
+
+	/** The layer is told once more, of this error now; should it throw again, the call goes on without it. */
+	hookThrew(error: unknown, seat?: Seat): void {
 		if (this.latest?.attempt !== this.attempt) this.note(this.ok ? 'success' : 'transient')
-		if (this.stop === 'hook-threw') this.#top = visit?.outer
+		if (this.stop === 'hook-threw') this.at = seat?.outer
 		this.ok = false
 		this.value = error
 		this.stop = 'hook-threw'
@@ -271,10 +412,24 @@ export class Call implements CallRecord {
 		} catch (error) {
 			this.hookThrew(error)
 		}
-		this.stop ??= ok ? 'success' : 'not-retried'
+		this.stop ??= ok ? (this.aside?.isSubstituted ? 'fallback' : 'success') : 'not-retried'
 		// An attempt that was not waited after has just been written down, and the clock been read for it.
 		const { latest } = this
-		this.endedAt = latest && latest.delayMs === undefined ? latest.endedAt : plan.runtime.now()
-		if (!ok) remember(this.value, this)
+		this.extra.endedAt = latest && latest.delayMs === undefined ? latest.endedAt : plan.runtime.now()
+		if (!ok) {
+			remember(this.value, this)
+			// When a retry has decided upon this failure, the call that this one is part of leaves it at that.
+			const { around } = this
+			if (around && this.stop !== 'not-retried' && this.stop !== 'refused' && this.stop !== 'interrupted')
+				around.extra.givenUpIn = around.attempt
+		}
+	}
+
+	/** The call that this one is part of, if it is known. */
+	get around(): Call | undefined {
+		const around = this.aside?.branchOf ?? Context.callOf(this.options)
+		return around instanceof Call ? around : undefined
 	}
 }
+
+const placeOf = (seat: Seat | undefined): number => seat?.place ?? -1

@@ -1,44 +1,43 @@
 import type { Deadline } from '../deadline/deadline.ts'
-import type { CallOptions } from './call-options.ts'
-
-/**
- * What the work is told about the attempt that it is. It may be handed on as call options, as it is:
- * `inner.execute(fn, ctx)`. A copy by `{ ...ctx }` loses the signal and the deadline, which are read when asked for; to add
- * to them, name them: `{ signal: ctx.signal, deadline: ctx.deadline, name: 'inner' }`.
- *
- * @example
- * await policy.execute(({ signal, attempt }) => fetch(url, { signal, headers: { 'x-attempt': String(attempt) } }))
- */
-export interface CallContext {
-	/** Aborted when the caller aborts or the deadline passes; never after the call has been answered. */
-	readonly signal: AbortSignal
-	/** From 0. */
-	readonly attempt: number
-	/** What is left of the caller's patience, if it said so. */
-	readonly deadline: Deadline | undefined
-}
+import type { CallContext, CallOptions } from './call-options.ts'
+import { type Scope, signalOf } from './scope.ts'
 
 /** What a context asks of its call. */
-interface Scope {
+interface Asked {
 	readonly options: CallOptions | undefined
-	signal(): AbortSignal
 }
 
 /** One per attempt, so that work which outlives its attempt still reads its own number. The signal is made when read. */
 export class Context implements CallContext {
+	readonly #call: Asked
 	readonly #scope: Scope
 	readonly attempt: number
 
-	constructor(scope: Scope, attempt: number) {
+	constructor(call: Asked, scope: Scope, attempt: number) {
+		this.#call = call
 		this.#scope = scope
 		this.attempt = attempt
 	}
 
 	get signal(): AbortSignal {
-		return this.#scope.signal()
+		return signalOf(this.#scope)
 	}
 
 	get deadline(): Deadline | undefined {
-		return this.#scope.options?.deadline
+		return this.#call.options?.deadline
+	}
+
+	get key(): string | undefined {
+		return this.#call.options?.key
+	}
+
+	get idempotent(): boolean | undefined {
+		return this.#call.options?.idempotent
+	}
+
+	/** The call whose work was given this as its context, if it was; `undefined` for plain call options. */
+	static callOf(options: CallOptions | undefined): object | undefined {
+		const context = options?.within ?? options
+		return context instanceof Context ? context.#call : undefined
 	}
 }

@@ -1,18 +1,35 @@
 import type { EventDetails, Listener, YaokiEvent } from '../events/events.ts'
-import type { Call, Layer, Seat, Surroundings } from './call.ts'
+import type { Call, Layer } from './call.ts'
 import { observe } from './hooks.ts'
+import type { Surroundings } from './layer.ts'
+import type { Unseated } from './plan.ts'
 import { Policy, UNNAMED } from './policy.ts'
 import type { PolicyOptions } from './policy-options.ts'
+import { OUTSIDE } from './surroundings.ts'
+
+/** Tells an event of a call; or of no call at all, as when an operator resets a breaker. */
+export type Tell = (call: Call | undefined, around: Surroundings, details: EventDetails) => void
+
+/** A layer that tells events itself. */
+export interface TellingLayer extends Layer {
+	/** Undefined while nobody listens, so that events then cost one comparison. */
+	tell: Tell | undefined
+}
+
+const NOBODY: readonly Listener[] = []
 
 /** A policy that is one layer and not a pipeline of several: it has listeners of its own. */
 export abstract class LeafPolicy extends Policy {
-	readonly #layer: Layer
-	#listeners: readonly Listener[] = []
+	readonly #layer: Layer & Partial<TellingLayer>
+	/** @internal Where it stands, as far as it knows: a pipeline may have handed it a runtime. */
+	protected around: Surroundings
+	#listeners: readonly Listener[] = NOBODY
 
 	/** @internal */
 	constructor(name: string, own: PolicyOptions, layer: Layer) {
 		super(name, own)
 		this.#layer = layer
+		this.around = this.surroundings(OUTSIDE)
 	}
 
 	override subscribe(listener: Listener): () => void {
@@ -27,21 +44,25 @@ export abstract class LeafPolicy extends Policy {
 	}
 
 	/** @internal */
-	override seats(around: Surroundings): readonly Seat[] {
-		return [{ layer: this.#layer, depth: 1, ...this.surroundings(around) }]
+	override seats(around: Surroundings): readonly Unseated[] {
+		this.around = this.surroundings(around)
+		return [{ layer: this.#layer, ...this.around }]
 	}
 
 	/** @internal Somebody listens now, or nobody does any more: then events are not even made. */
-	protected abstract heard(isHeard: boolean): void
+	protected heard(isHeard: boolean): void {
+		this.#layer.tell = isHeard ? (...facts) => this.emit(...facts) : undefined
+	}
 
 	/** @internal */
-	protected emit({ options, plan }: Call, { runtime }: Seat, details: EventDetails): void {
-		const { name, key } = options ?? {}
+	protected emit(call: Call | undefined, { runtime }: Surroundings, details: EventDetails): void {
+		const { name, key } = call?.options ?? {}
+		const pipeline = call?.plan.name ?? UNNAMED
 		const event: YaokiEvent = {
 			...details,
 			policy: this.name,
 			timestamp: runtime.wallNow(),
-			...(plan.name === this.name || plan.name === UNNAMED ? {} : { pipeline: plan.name }),
+			...(pipeline === this.name || pipeline === UNNAMED ? {} : { pipeline }),
 			...(name === undefined ? {} : { call: name }),
 			...(key === undefined ? {} : { key }),
 		}

@@ -1,6 +1,7 @@
 import { InvalidOptionError } from '../errors/errors.ts'
 import type { Listener } from '../events/events.ts'
-import type { Seat, Surroundings } from './call.ts'
+import type { Surroundings } from './layer.ts'
+import type { Unseated } from './plan.ts'
 import { Policy, UNNAMED } from './policy.ts'
 import { checkPolicyOptions, type PolicyOptions } from './policy-options.ts'
 
@@ -16,10 +17,9 @@ class Pipeline extends Policy {
 		this.#policies = policies
 	}
 
-	override seats(around: Surroundings): readonly Seat[] {
+	override seats(around: Surroundings): readonly Unseated[] {
 		const inside = this.surroundings(around)
-		const seats = this.#policies.flatMap((policy) => policy.seats(inside))
-		return seats.map((seat, i) => ({ ...seat, depth: i + 1 }))
+		return this.#policies.flatMap((policy) => policy.seats(inside))
 	}
 
 	override leaves(): readonly Policy[] {

@@ -1,8 +1,10 @@
 import type { Listener } from '../events/events.ts'
 import { remember } from '../explain/record.ts'
-import { Call, type Plan, type Seat, type Surroundings } from './call.ts'
-import type { CallOptions } from './call-options.ts'
-import type { CallContext } from './context.ts'
+import type { Plan } from './call.ts'
+import { Call } from './call.ts'
+import type { CallContext, CallOptions } from './call-options.ts'
+import type { Surroundings } from './layer.ts'
+import { planOf, type Unseated } from './plan.ts'
 import type { PolicyOptions } from './policy-options.ts'
 import { run } from './runner.ts'
 import { inside, OUTSIDE } from './surroundings.ts'
@@ -42,16 +44,16 @@ export abstract class Policy {
 	 * const user = await policy.execute(({ signal }) => loadUser(id, signal), { deadline: Deadline.after(2_000) })
 	 */
 	execute<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Awaited<T>> {
-		return run(new Call(this.ready(), options), fn) as Promise<Awaited<T>>
+		return run(new Call(this.ready(), options, fn)) as Promise<Awaited<T>>
 	}
 
 	/** The same, but answers `{ ok, value | error }` and never rejects. `explain` of the answer is exact. */
 	async settle<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Settled<Awaited<T>>> {
-		const call = new Call(this.ready(), options)
+		const call = new Call(this.ready(), options, fn)
 		call.isSettled = true
 		let settled: Settled<Awaited<T>>
 		try {
-			settled = { ok: true, value: (await run(call, fn)) as Awaited<T> }
+			settled = { ok: true, value: (await run(call)) as Awaited<T> }
 		} catch (error) {
 			settled = { ok: false, error }
 		}
@@ -95,7 +97,7 @@ export abstract class Policy {
 	}
 
 	/** @internal This policy's layers, outermost first, as they stand in these surroundings. */
-	abstract seats(around: Surroundings): readonly Seat[]
+	abstract seats(around: Surroundings): readonly Unseated[]
 
 	/** @internal What holds inside this policy. */
 	surroundings(around: Surroundings): Surroundings {
@@ -104,7 +106,7 @@ export abstract class Policy {
 
 	/** @internal The plan, made once. */
 	ready(): Plan {
-		this.#plan ??= { name: this.name, seats: this.seats(OUTSIDE), ...this.surroundings(OUTSIDE), streak: 0 }
+		this.#plan ??= planOf(this.name, this.seats(OUTSIDE), this.surroundings(OUTSIDE))
 		return this.#plan
 	}
 }

@@ -1,6 +1,6 @@
 import { classify, extendClassifier } from '../classify/classify.ts'
 import { systemRuntime } from '../runtime/system.ts'
-import type { Surroundings } from './call.ts'
+import type { Surroundings } from './layer.ts'
 import type { PolicyOptions } from './policy-options.ts'
 
 /** What holds where no pipeline says otherwise. */
@@ -8,5 +8,6 @@ export const OUTSIDE: Surroundings = { runtime: systemRuntime, classify: (error)
 
 /** What holds inside a policy that was given these. */
 export function inside(own: PolicyOptions, around: Surroundings = OUTSIDE): Surroundings {
+	if (!own.runtime && !own.classify) return around
 	return { runtime: own.runtime ?? around.runtime, classify: extendClassifier(own.classify, around.classify) }
 }

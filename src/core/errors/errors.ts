@@ -81,10 +81,15 @@ export class DeadlineExceededError extends YaokiError {
 /** The rate limit is used up: nothing was called. `retryAfterMs` says when there is room again. */
 export class RateLimitedError extends YaokiError {
 	override readonly name = 'RateLimitedError'
-	readonly retryAfterMs: number
+	/** Undefined when a throttle refused, which does so by chance and not for a time. */
+	readonly retryAfterMs: number | undefined
 
-	constructor(policy: string, retryAfterMs: number) {
-		super('YAOKI_RATE_LIMITED', `${policy}: the rate limit is used up; try again in ${retryAfterMs} ms`)
+	constructor(policy: string, retryAfterMs?: number) {
+		const why =
+			retryAfterMs === undefined
+				? 'the other side accepts too few calls'
+				: `the rate limit is used up; try again in ${retryAfterMs} ms`
+		super('YAOKI_RATE_LIMITED', `${policy}: ${why}`)
 		this.retryAfterMs = retryAfterMs
 	}
 }

@@ -4,6 +4,9 @@
  */
 import type { AttemptOutcome, DelaySource, StopReason } from '../explain/record.ts'
 
+/** What a circuit breaker is: it lets calls through, refuses them, or lets a few through to see. */
+export type CircuitState = 'closed' | 'open' | 'half-open'
+
 interface EventBase {
 	/** The policy's name. */
 	readonly policy: string
@@ -50,8 +53,84 @@ export interface RetryFailureEvent extends EventBase {
 	readonly errorMessage?: string
 }
 
+/** Work took longer than its timeout. */
+interface TimeoutEvent extends EventBase {
+	readonly type: 'timeout'
+	readonly timeoutMs: number
+}
+
+/** A policy did not let a call in. */
+export interface RejectedEvent extends EventBase {
+	readonly type: 'rejected'
+	readonly reason:
+		| 'circuit-open'
+		| 'bulkhead-full'
+		| 'queue-timeout'
+		| 'deadline'
+		| 'rate-limited'
+		| 'throttled'
+	/** When it may be tried again, where that is known. */
+	readonly retryAfterMs?: number
+	/** True when a breaker in shadow mode only would have rejected it. */
+	readonly shadow?: boolean
+}
+
+/** A circuit breaker opened, closed or began to probe. */
+interface StateChangeEvent extends EventBase {
+	readonly type: 'state_change'
+	readonly from: CircuitState
+	readonly to: CircuitState
+}
+
+/** A circuit breaker counted a success. */
+interface SuccessEvent extends EventBase {
+	readonly type: 'success'
+	readonly durationMs: number
+}
+
+/** A circuit breaker counted a failure. */
+interface FailureEvent extends EventBase {
+	readonly type: 'failure'
+	readonly durationMs: number
+	readonly errorType?: string
+	readonly errorMessage?: string
+}
+
+/** A fallback answers in the place of a call that failed. */
+interface FallbackEvent extends EventBase {
+	readonly type: 'fallback'
+	readonly errorType: string
+	readonly errorMessage: string
+}
+
+/** A second request was sent, or was held back by its budget; or it answered first. */
+interface HedgeEvent extends EventBase {
+	readonly type: 'hedge'
+	readonly outcome: 'sent' | 'no-budget' | 'won'
+	/** Which of the hedges it is, from 1. */
+	readonly hedge: number
+}
+
+/** An adaptive bulkhead changed its limit. */
+interface LimitChangeEvent extends EventBase {
+	readonly type: 'limit_change'
+	readonly from: number
+	readonly to: number
+}
+
 /** Everything that a policy may tell. `type` says which it is. */
-export type YaokiEvent = RetryAttemptEvent | RetrySuccessEvent | RetryFailureEvent
+export type YaokiEvent =
+	| RetryAttemptEvent
+	| RetrySuccessEvent
+	| RetryFailureEvent
+	| TimeoutEvent
+	| RejectedEvent
+	| StateChangeEvent
+	| SuccessEvent
+	| FailureEvent
+	| FallbackEvent
+	| HedgeEvent
+	| LimitChangeEvent
 
 type Details<Event> = Event extends YaokiEvent ? Omit<Event, keyof EventBase> : never
 

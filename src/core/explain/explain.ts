@@ -50,14 +50,14 @@ class CallExplanation implements Explanation {
 
 	constructor(record?: CallRecord) {
 		if (!record) return
-		const { options, plan, endedAt, stop } = record
+		const { options, plan, aside, stop } = record
 		const { runtime } = plan
 		const notes = notesOf(record)
 		const { startedAt } = notes[0] ?? record
 		this.name = options?.name ?? plan.name
-		if (!Number.isNaN(startedAt)) {
+		if (startedAt !== undefined) {
 			this.startedAt = Math.round(runtime.wallNow() - (runtime.now() - startedAt))
-			this.durationMs = (endedAt ?? startedAt) - startedAt
+			this.durationMs = (aside?.endedAt ?? startedAt) - startedAt
 		}
 		this.attempts = notes.map((note) => tell(note, startedAt))
 		this.stop = stop ?? 'success'
@@ -80,12 +80,12 @@ function notesOf({ latest }: CallRecord): AttemptNote[] {
 /** Leaves out what was not there or not measured. */
 function tell(
 	{ attempt, outcome, startedAt, endedAt, error, delayMs, delaySource }: AttemptNote,
-	from: number,
+	from: number | undefined,
 ): Attempt {
 	return {
 		attempt,
-		...(Number.isNaN(startedAt - from) ? {} : { startMs: startedAt - from }),
-		...(Number.isNaN(startedAt) ? {} : { durationMs: endedAt - startedAt }),
+		...(startedAt === undefined || from === undefined ? {} : { startMs: startedAt - from }),
+		...(startedAt === undefined ? {} : { durationMs: endedAt - startedAt }),
 		outcome,
 		...(outcome !== 'success' && outcome !== 'unwanted-result' && describeError(error)),
 		...(delayMs !== undefined && { delayMs }),

@@ -10,7 +10,9 @@ import type { Runtime } from '../runtime/runtime.ts'
  * Why nothing more was tried.
  *
  * `should-retry`: the user's own shouldRetry said no. `hook-threw`: a decision hook threw. `not-retried`: no
- * retry policy was there.
+ * retry policy was there. `budget`: the retry budget had nothing left. `inner-retry`: a retry further in had given up.
+ * `refused`: a policy did not let the call in. `fallback`: a fallback
+ * answered. `interrupted`: a branch of a hedge lost.
  */
 export type StopReason =
 	| 'success'
@@ -23,6 +25,11 @@ export type StopReason =
 	| 'abort'
 	| 'hook-threw'
 	| 'not-retried'
+	| 'budget'
+	| 'inner-retry'
+	| 'refused'
+	| 'fallback'
+	| 'interrupted'
 
 /** Where a wait's length came from. */
 export type DelaySource = 'backoff' | 'retry-after' | 'delay-for'
@@ -57,8 +64,8 @@ export interface AttemptNote {
 	/** A chain and not a list: half the bytes for the usual one or two. */
 	readonly before: AttemptNote | undefined
 	readonly attempt: number
-	/** On the plan's clock; NaN when it was not read. */
-	readonly startedAt: number
+	/** On the plan's clock; undefined when it was not read. */
+	readonly startedAt: number | undefined
 	readonly endedAt: number
 	outcome: AttemptOutcome
 	/** What was thrown. Results are not kept: a poll for a large one would hold them all. */
@@ -72,8 +79,8 @@ export interface CallRecord {
 	readonly options: { readonly name?: string | undefined } | undefined
 	readonly plan: { readonly name: string; readonly runtime: Runtime }
 	/** When the last attempt began, or the call itself if there was none. */
-	readonly startedAt: number
-	readonly endedAt: number | undefined
+	readonly startedAt: number | undefined
+	readonly aside: { readonly endedAt?: number; readonly queuedMs?: number } | undefined
 	readonly latest: AttemptNote | undefined
 	readonly stop: StopReason | undefined
 }

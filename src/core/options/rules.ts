@@ -55,3 +55,9 @@ export function readOptions<Settings>(given: object, rules: Rules): Settings {
 	}
 	return settings as Settings
 }
+
+/** Options with others in their place; what is undefined there stays as it is. For policies that are given other settings. */
+export const changed = <Options extends object>(options: Options, given: object): Options => ({
+	...options,
+	...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+})

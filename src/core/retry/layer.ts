@@ -1,15 +1,17 @@
 /** The two halves of a retry policy, without its face: all that `retryWithBackoff` needs. */
-import { type Call, GO, type Layer, type Seat, type Step, type Visit } from '../engine/call.ts'
+import { depositOnce, isTimeout } from '../budget/deposit.ts'
+import type { Call, Layer, Seat } from '../engine/call.ts'
 import { decided, observe } from '../engine/hooks.ts'
+import { GO, type Step } from '../engine/layer.ts'
 import type { StopReason, Wait } from '../explain/record.ts'
 import { limitPassed, nextWait, refusal } from './decision.ts'
 import type { RetrySettings } from './options.ts'
 
 /** Told of every wait and, without one, of the end of a call. */
-export type RetryObserver = (call: Call, visit: RetryVisit, wait: Wait | undefined) => void
+export type RetryObserver = (call: Call, seat: Seat, visit: RetryVisit, wait: Wait | undefined) => void
 
 export class RetryLayer implements Layer {
-	readonly settings: RetrySettings
+	settings: RetrySettings
 	/** Undefined while nobody listens, so that events then cost one comparison. */
 	observer: RetryObserver | undefined
 
@@ -17,68 +19,101 @@ export class RetryLayer implements Layer {
 		this.settings = settings
 	}
 
-	enter(call: Call, seat: Seat): Step {
-		return call.visit(new RetryVisit(this, seat))
-	}
-}
-
-/**
- * One call under a retry policy. Its parts are functions beside it and not private methods, which would cost every call a
- * mark on this object.
- */
-export class RetryVisit implements Visit {
-	outer: Visit | undefined
-	/** From 0: the attempt whose outcome is decided upon. */
-	attempt = 0
-	/** The latest backoff delay. A Retry-After wait is not one. */
-	previousDelayMs: number | undefined
-	readonly seat: Seat
-	/** Undefined when nobody asks for it. */
-	readonly startedAt: number | undefined
-	readonly layer: RetryLayer
-
-	constructor(layer: RetryLayer, seat: Seat) {
-		this.seat = seat
-		this.layer = layer
-		this.startedAt = layer.observer || layer.settings.maxElapsedMs < Infinity ? seat.runtime.now() : undefined
+	enter(call: Call, seat: Seat<RetryLayer>): Step {
+		const { budget, maxElapsedMs } = this.settings
+		if (budget) depositOnce(call, budget, seat.runtime)
+		const needsStart = this.observer || maxElapsedMs < Infinity
+		return call.visit(seat, needsStart ? new RetryVisit(seat.runtime.now()) : undefined)
 	}
 
-	leave(call: Call): Step {
-		const wait = call.stop ?? decide(this, call)
-		if (typeof wait === 'object') return repeat(this, call, wait)
-		call.stop = wait
-		tell(this, call)
+	leave(call: Call, seat: Seat<RetryLayer>): Step {
+		const { stop } = call
+		const wait = stop && stop !== 'refused' ? stop : decide(call, seat)
+		if (typeof wait === 'object') return repeat(call, seat, wait)
+		call.stop = wait ?? stop
+		tell(call, seat)
 		return GO
 	}
 
-	resume(call: Call): Step {
-		call.stop = limit(this, call, 0)
+	resume(call: Call, seat: Seat<RetryLayer>): Step {
+		call.stop = limit(call, seat, 0)
 		return call.stop ? call.turnBack() : call.nextAttempt()
 	}
 }
 
-function decide(visit: RetryVisit, call: Call): Wait | StopReason | undefined {
+/** What a retry remembers of a call; of most it remembers nothing, for they succeed. */
+export class RetryVisit {
+	/** From 0: the attempt whose outcome is decided upon. */
+	attempt = 0
+	/** The latest backoff delay. A Retry-After wait is not one. */
+	previousDelayMs: number | undefined
+	/** Undefined when nobody asks for it. */
+	readonly startedAt: number | undefined
+
+	constructor(startedAt?: number) {
+		this.startedAt = startedAt
+	}
+}
+
+/** What is remembered so far; before the first failure, as good as nothing. */
+const visitOf = (call: Call, seat: Seat): RetryVisit => (call.kept(seat) as RetryVisit | undefined) ?? FIRST
+
+const FIRST: RetryVisit = /* @__PURE__ */ Object.freeze(/* @__PURE__ */ new RetryVisit())
+
+function decide(call: Call, seat: Seat<RetryLayer>): Wait | StopReason | undefined {
 	const { ok, value } = call
-	const { attempt, seat, layer } = visit
-	const { settings } = layer
-	const { retryResult } = settings
+	const { settings } = seat.layer
+	const { retryResult, budget } = settings
+	if (ok && !retryResult && !budget) return undefined
+	const { attempt, previousDelayMs = settings.baseDelayMs } = visitOf(call, seat)
 	if (ok) {
-		if (!retryResult || !decided('retryResult', retryResult(value, attempt))) return undefined
+		if (!retryResult || !decided('retryResult', retryResult(value, attempt))) {
+			budget?.recordOutcome(true, attempt ? paidFor(call.latest?.error) : undefined)
+			return undefined
+		}
 		call.note('unwanted-result')
 	}
+	if (isLeftToOuter(call, seat)) return undefined
 	const verdict = ok ? undefined : call.judge(seat)
 	const stop = call.isAborted ? call.cutOffBy : refusal(settings, attempt, value, verdict)
 	// Work that heard of the deadline's end by its signal says no more than that it was cancelled.
-	if (stop) return stop === 'cancelled' ? (call.cutOffBy ?? stop) : stop
-	const previous = visit.previousDelayMs ?? settings.baseDelayMs
-	const wait = nextWait(settings, attempt, previous, value, verdict, seat.runtime)
-	return limit(visit, call, wait.delayMs) ?? wait
+	if (stop === 'cancelled') return call.cutOffBy ?? stop
+	if (stop !== 'permanent') budget?.recordOutcome(false)
+	if (stop) return stop
+	const wait = nextWait(settings, attempt, previousDelayMs, value, verdict, seat.runtime)
+	const passed = limit(call, seat, wait.delayMs)
+	if (passed || !budget) return passed ?? wait
+	const now = seat.runtime.now()
+	if (!budget.canRetry(now, isTimeout(value))) return 'budget'
+	budget.recordRetry(now, isTimeout(value))
+	return wait
 }
 
-function repeat(visit: RetryVisit, call: Call, wait: Wait): Step {
-	const { onRetry } = visit.layer.settings
+const paidFor = (error: unknown): 'timeout' | 'failure' => (isTimeout(error) ? 'timeout' : 'failure')
+
+/** The innermost retries, being nearest the failure, unless it or one around it would rather have the outermost do so. */
+function isLeftToOuter(call: Call, seat: Seat<RetryLayer>): boolean {
+	let { nested } = seat.layer.settings
+	let { outer } = seat
+	for (let around: Call | undefined = call; around; outer = around?.at) {
+		for (; outer; outer = outer.outer) {
+			const { layer } = outer
+			if (!(layer instanceof RetryLayer)) continue
+			if (nested === 'outermost') return true
+			nested = layer.settings.nested
+			if (nested === 'outermost') return true
+		}
+		around = around.around
+	}
+	return false
+}
+
+function repeat(call: Call, seat: Seat<RetryLayer>, wait: Wait): Step {
+	const { onRetry } = seat.layer.settings
 	const { latest } = call
 	const { delayMs, source } = wait
+	const visit = visitOf(call, seat) === FIRST ? new RetryVisit() : visitOf(call, seat)
+	call.visit(seat, visit)
 	visit.attempt++
 	if (source === 'backoff') visit.previousDelayMs = delayMs
 	if (latest) {
@@ -86,21 +121,17 @@ function repeat(visit: RetryVisit, call: Call, wait: Wait): Step {
 		latest.delaySource = source
 	}
 	if (onRetry) observe('onRetry', onRetry, call.ok ? undefined : call.value, visit.attempt, delayMs)
-	tell(visit, call, wait)
+	tell(call, seat, wait)
 	return delayMs
 }
 
-function tell(visit: RetryVisit, call: Call, wait?: Wait): void {
-	const { observer } = visit.layer
-	if (observer) observe('telling an event', observer, call, visit, wait)
+function tell(call: Call, seat: Seat<RetryLayer>, wait?: Wait): void {
+	const { observer } = seat.layer
+	if (observer) observe('telling an event', observer, call, seat, visitOf(call, seat), wait)
 }
 
-function limit(
-	{ seat, layer, startedAt }: RetryVisit,
-	{ options }: Call,
-	waitMs: number,
-): StopReason | undefined {
-	const { maxElapsedMs } = layer.settings
-	const elapsedMs = maxElapsedMs < Infinity ? seat.runtime.now() - (startedAt ?? 0) : 0
-	return limitPassed(waitMs, maxElapsedMs - elapsedMs, options?.deadline?.remainingMs ?? Infinity)
+function limit(call: Call, seat: Seat<RetryLayer>, waitMs: number): StopReason | undefined {
+	const { maxElapsedMs } = seat.layer.settings
+	const elapsedMs = maxElapsedMs < Infinity ? seat.runtime.now() - (visitOf(call, seat).startedAt ?? 0) : 0
+	return limitPassed(waitMs, maxElapsedMs - elapsedMs, call.options?.deadline?.remainingMs ?? Infinity)
 }

@@ -1,8 +1,9 @@
 import { BACKOFF_RULES, type BackoffOptions, readBackoff } from '../backoff/options.ts'
 import type { BackoffSettings } from '../backoff/settings.ts'
+import type { Budget } from '../budget/budget.ts'
 import type { Deadline } from '../deadline/deadline.ts'
 import { checkPolicyOptions, POLICY_RULES, type PolicyOptions } from '../engine/policy-options.ts'
-import type { Rules } from '../options/rules.ts'
+import { type Rules, refuse } from '../options/rules.ts'
 
 /** A method in disguise, whose parameter a user may declare to be what the work gives: `(job: Job) => job.isPending`. */
 type ResultTest<T> = { test(value: T, attempt: number): boolean }['test']
@@ -15,6 +16,13 @@ export interface RetryOptions extends BackoffOptions, PolicyOptions {
 	readonly retryResult?: ResultTest<unknown> | undefined
 	/** A wait that beats the backoff; undefined leaves it to the backoff. Default: the error's `retryAfterMs`. */
 	readonly delayFor?: ((error: unknown, attempt: number) => number | undefined) | undefined
+	/** What retries may cost in all, shared with other policies. Default: no budget. */
+	readonly budget?: Budget | undefined
+	/**
+	 * Which of several retries around each other retries: the `'innermost'`, being nearest the failure, or the `'outermost'`, so
+	 * that only the edge does. It is enough that one of them says so. Default `'innermost'`.
+	 */
+	readonly nested?: 'innermost' | 'outermost' | undefined
 	/** Told before each wait; `attempt` from 1. The error is undefined when `retryResult` asked for the retry. */
 	readonly onRetry?: ((error: unknown, attempt: number, delayMs: number) => void) | undefined
 }
@@ -37,10 +45,16 @@ const RETRY_RULES: Rules = {
 	retryResult: 'function',
 	delayFor: 'function',
 	onRetry: 'function',
+	budget: 'any',
+	nested: 'any',
 	...POLICY_RULES,
 }
 
 export function readRetryOptions(options: RetryOptions): RetrySettings {
 	checkPolicyOptions(options, RETRY_RULES)
+	const { budget, nested = 'innermost' } = options
+	if (budget !== undefined && typeof budget?.canRetry !== 'function')
+		refuse('budget', budget, 'a budget, such as retryBudget()')
+	if (nested !== 'innermost' && nested !== 'outermost') refuse('nested', nested, "'innermost' or 'outermost'")
 	return readBackoff<RetrySettings>(options, RETRY_RULES)
 }

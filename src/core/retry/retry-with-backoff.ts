@@ -1,5 +1,6 @@
 import { Call } from '../engine/call.ts'
-import type { CallContext } from '../engine/context.ts'
+import type { CallContext } from '../engine/call-options.ts'
+import { planOf } from '../engine/plan.ts'
 import { run } from '../engine/runner.ts'
 import { inside } from '../engine/surroundings.ts'
 import { RetryLayer } from './layer.ts'
@@ -20,7 +21,7 @@ export async function retryWithBackoff<T>(
 	const { signal, deadline, ...rest } = options
 	const settings = readRetryOptions(rest)
 	const around = inside(settings)
-	const seats = [{ layer: new RetryLayer(settings), depth: 1, ...around }]
-	const plan = { name: settings.name ?? 'retryWithBackoff', seats, ...around, streak: 0 }
-	return run(new Call(plan, { signal, deadline }), fn) as Promise<Awaited<T>>
+	const layers = [{ layer: new RetryLayer(settings), ...around }]
+	const plan = planOf(settings.name ?? 'retryWithBackoff', layers, around)
+	return run(new Call(plan, { signal, deadline }, fn)) as Promise<Awaited<T>>
 }

@@ -1,6 +1,7 @@
-import type { Call } from '../engine/call.ts'
+import type { Call, Seat } from '../engine/call.ts'
 import { LeafPolicy } from '../engine/leaf-policy.ts'
 import { describeError, type Wait } from '../explain/record.ts'
+import { changed } from '../options/rules.ts'
 import { RetryLayer, type RetryVisit } from './layer.ts'
 import { type RetryOptions, readRetryOptions } from './options.ts'
 
@@ -13,11 +14,20 @@ import { type RetryOptions, readRetryOptions } from './options.ts'
  */
 export class Retry extends LeafPolicy {
 	readonly #layer: RetryLayer
+	#options: RetryOptions
 
 	constructor(options: RetryOptions = {}) {
 		const layer = new RetryLayer(readRetryOptions(options))
 		super('retry', options, layer)
 		this.#layer = layer
+		this.#options = options
+	}
+
+	/** Other settings for the decisions to come, also about calls that are under way. */
+	update(options: RetryOptions): void {
+		const next = changed(this.#options, options)
+		this.#layer.settings = readRetryOptions(next)
+		this.#options = next
 	}
 
 	/** @internal */
@@ -25,7 +35,7 @@ export class Retry extends LeafPolicy {
 		this.#layer.observer = isHeard ? (...facts) => this.#tell(...facts) : undefined
 	}
 
-	#tell(call: Call, { seat, attempt, startedAt }: RetryVisit, wait?: Wait): void {
+	#tell(call: Call, seat: Seat, { attempt, startedAt }: RetryVisit, wait?: Wait): void {
 		const { ok, stop = 'not-retried', value } = call
 		const { maxRetries } = this.#layer.settings
 		const texts = ok ? {} : describeError(value)

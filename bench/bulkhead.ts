@@ -1,0 +1,69 @@
+/**
+ * A hundred callers at once through ten slots, again and again: what a place in the queue costs. There is no figure to
+ * reach; the peers are limiters of concurrency and nothing else, and it is good to know how far off we are.
+ */
+import { bulkhead as cockatielBulkhead } from 'cockatiel'
+import pLimit from 'p-limit'
+import PQueue from 'p-queue'
+import { bulkhead as yaokiBulkhead } from 'yaoki'
+import { column, type Report } from './figure.ts'
+import { type Contender, line, race } from './harness.ts'
+
+const CALLERS = 100
+const SLOTS = 10
+
+type Work = () => Promise<number>
+type Limit = (work: Work) => Promise<unknown>
+
+const work: Work = async () => 1
+
+const together = (limit: Limit, fn: Work): Promise<unknown[]> =>
+	Promise.all(Array.from({ length: CALLERS }, () => limit(fn)))
+
+/** `count` is of calls, so that what is told is the cost of one. */
+const crowd = (name: string, limit: Limit): Contender => ({
+	name,
+	async run(count) {
+		for (let i = 0; i < count; i += CALLERS) await together(limit, work)
+	},
+})
+
+/** How many were at work at once: who lets more through than there are slots has less to do. */
+async function mostAtOnce(limit: Limit): Promise<number> {
+	let [active, most] = [0, 0]
+	await together(limit, async () => {
+		most = Math.max(most, ++active)
+		for (let turn = 0; turn < 5; turn++) await null
+		return active--
+	})
+	return most
+}
+
+export async function bulkhead(): Promise<Report> {
+	const yaoki = yaokiBulkhead({ maxConcurrent: SLOTS, maxQueue: CALLERS })
+	const cockatiel = cockatielBulkhead(SLOTS, CALLERS)
+	const queue = new PQueue({ concurrency: SLOTS })
+	const limits: Record<string, Limit> = {
+		'without a limit': (fn) => fn(),
+		yaoki: (fn) => yaoki.execute(fn),
+		'cockatiel 4': (fn) => cockatiel.execute(fn),
+		'p-limit 7': pLimit(SLOTS),
+		'p-queue 10': (fn) => queue.add(fn),
+	}
+	const rows = await race(
+		Object.entries(limits).map(([name, limit]) => crowd(name, limit)),
+		{ rounds: 25, count: 20_000 },
+	)
+	const most: Record<string, number> = {}
+	for (const [name, limit] of Object.entries(limits)) most[name] = await mostAtOnce(limit)
+	return {
+		title: `${CALLERS} callers at once through ${SLOTS} slots, cost of a call`,
+		lines: [
+			...rows.map(line),
+			'most at work at once:',
+			...Object.entries(most).map(([name, count]) => column(name, String(count))),
+		],
+		figures: [],
+		data: { rows, most },
+	}
+}

@@ -1,0 +1,93 @@
+/**
+ * What it costs to be turned away by an open circuit. Everybody's caller awaits, catches, and reads the message and when
+ * to come back, for a message made on reading must not look free. Nobody reads the stack: V8 writes down the frames when
+ * an error is made, which is measured, and makes the text of them when it is first read, which is the same for all.
+ */
+import { ConsecutiveBreaker, circuitBreaker as cockatielCircuitBreaker, handleAll } from 'cockatiel'
+import Opossum from 'opossum'
+import { circuitBreaker } from 'yaoki'
+import { type Report, times } from './figure.ts'
+import { type Contender, line, race, ratioOf } from './harness.ts'
+
+const HOUR = 3_600_000
+const reused = new Error('down')
+const down = () => Promise.reject(reused)
+
+/** What the callers have read, so that no compiler finds out that nobody wants it. */
+let read = 0
+
+const turnedAway = (name: string, call: () => Promise<unknown>): Contender => ({
+	name,
+	async run(count) {
+		for (let i = 0; i < count; i++) {
+			try {
+				await call()
+			} catch (error) {
+				if (error instanceof Error) read += error.message.length
+				if (error instanceof Object && 'retryAfterMs' in error) read += Number(error.retryAfterMs)
+			}
+		}
+	},
+})
+
+/** The breakers open by themselves, through failures: one that is held open by hand does not know when to come back. */
+async function opened(call: () => Promise<unknown>): Promise<() => Promise<unknown>> {
+	for (let i = 0; i < 5; i++) await call().catch(() => {})
+	if ((await call().catch((error: unknown) => error)) === reused)
+		throw new Error('a breaker that should be open let a call through')
+	return call
+}
+
+export async function openCircuit(): Promise<Report> {
+	const breaker = circuitBreaker({ failureThreshold: 5, resetTimeoutMs: HOUR })
+	const cockatiel = cockatielCircuitBreaker(handleAll, {
+		breaker: new ConsecutiveBreaker(5),
+		halfOpenAfter: HOUR,
+	})
+	const opossum = new Opossum(down, { resetTimeout: HOUR })
+	const yaoki = await opened(() => breaker.execute(down))
+	const rows = await race(
+		[
+			turnedAway('one reused error', down),
+			turnedAway('a new Error each', () => Promise.reject(new Error('the circuit is open'))),
+			turnedAway('yaoki', yaoki),
+			turnedAway('cockatiel 4', await opened(() => cockatiel.execute(down))),
+			turnedAway('opossum 10', await opened(() => opossum.fire())),
+		],
+		{ rounds: 25, count: 20_000 },
+	)
+	opossum.shutdown()
+	if (read === 0) throw new Error('nobody was turned away')
+
+	const ours = ratioOf(rows, 'yaoki')
+	const stack = await stackOf(yaoki)
+	const figure = 'a rejection by an open circuit'
+	return {
+		title: 'A rejection by an open circuit, its message and retryAfterMs read',
+		lines: rows.map(line),
+		figures: [
+			...['cockatiel 4', 'opossum 10'].map((name) => ({
+				figure,
+				asked: `not more than ${name} (${times(ratioOf(rows, name))})`,
+				measured: times(ours),
+				reached: ours <= ratioOf(rows, name),
+			})),
+			{
+				figure,
+				asked: 'a stack that leads to the caller',
+				measured: stack.includes(stackOf.name) ? 'it does' : stack,
+				reached: stack.includes(stackOf.name),
+			},
+		],
+		data: rows,
+	}
+}
+
+async function stackOf(call: () => Promise<unknown>): Promise<string> {
+	try {
+		await call()
+	} catch (error) {
+		if (error instanceof Error) return error.stack ?? ''
+	}
+	return ''
+}

@@ -1,0 +1,24 @@
+import type { Call } from '../engine/call.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import type { Budget } from './budget.ts'
+
+/** Tells a budget of a logical call once, however many layers share the budget and however deep calls are nested. */
+export function depositOnce(call: Call, budget: Budget, runtime: Runtime): void {
+	let whole = call
+	for (let { around } = call; around; around = around.around) whole = around
+	const { extra } = whole
+	extra.deposits ??= []
+	if (extra.deposits.includes(budget)) return
+	extra.deposits.push(budget)
+	budget.recordRequest(call.now(runtime))
+}
+
+/** Some budgets charge more for a retry after a timeout, since the first call may still be at work. */
+export function isTimeout(error: unknown): boolean {
+	try {
+		const { name, code } = Object(error)
+		return name === 'TimeoutError' || code === 'ETIMEDOUT'
+	} catch {
+		return false
+	}
+}

@@ -1,0 +1,131 @@
+import { Call } from '../engine/call.ts'
+import type { CallContext, CallOptions } from '../engine/call-options.ts'
+import { LeafPolicy } from '../engine/leaf-policy.ts'
+import { run } from '../engine/runner.ts'
+import { CircuitOpenError } from '../errors/errors.ts'
+import type { CircuitState } from '../events/events.ts'
+import { changed } from '../options/rules.ts'
+import { CircuitBreakerLayer, watchState } from './layer.ts'
+import { type CircuitBreakerOptions, readCircuitBreakerOptions } from './options.ts'
+import type { CircuitSnapshot } from './snapshot.ts'
+import type { CircuitStats } from './stats.ts'
+
+/** What is answered when the circuit does not let a call in. */
+type OpenFallback<T> = (error: CircuitOpenError) => T
+
+/**
+ * Stops calling what fails: after too many failures the circuit opens and calls are refused at once with a CircuitOpenError, until a
+ * few probes find that it works again.
+ *
+ * @example
+ * const policy = new CircuitBreaker({ failureThreshold: 5, resetTimeoutMs: 30_000 })
+ * const user = await policy.execute(() => loadUser(id), () => cachedUser(id))
+ */
+export class CircuitBreaker extends LeafPolicy {
+	readonly #layer: CircuitBreakerLayer
+	#options: CircuitBreakerOptions
+
+	constructor(options: CircuitBreakerOptions = {}) {
+		const layer = new CircuitBreakerLayer(readCircuitBreakerOptions(options))
+		super('circuitBreaker', options, layer)
+		layer.name = this.name
+		this.#layer = layer
+		this.#options = options
+		if (options.onEvent) this.subscribe(options.onEvent)
+		else if (options.onStateChange) this.heard(false)
+	}
+
+	/** The same as of every policy; a function in second place answers when the circuit does not let the call in. */
+	override execute<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Awaited<T>>
+	override execute<T, F = T>(
+		fn: (context: CallContext) => T,
+		fallback: OpenFallback<F> | undefined,
+		options?: CallOptions,
+	): Promise<Awaited<T> | Awaited<F>>
+	override execute<T, F>(
+		fn: (context: CallContext) => T,
+		second?: OpenFallback<F> | CallOptions,
+		third?: CallOptions,
+	): Promise<Awaited<T> | Awaited<F>> {
+		if (typeof second !== 'function') return super.execute(fn, third ?? second)
+		const call = new Call(this.ready(), third, fn)
+		return run(call).catch((error: unknown) => {
+			if (call.stop === 'refused' && error instanceof CircuitOpenError) return second(error)
+			throw error
+		}) as Promise<Awaited<T> | Awaited<F>>
+	}
+
+	/** Half-open begins with the first call at or after the reset time; until then it is open. */
+	get currentState(): CircuitState {
+		return this.stats.state
+	}
+
+	/** The counts of its window, or of the probes while half-open. */
+	get stats(): CircuitStats {
+		const { runtime } = this.around
+		return this.#layer.circuit.stats(runtime.now(), runtime)
+	}
+
+	/** Closes the circuit, as though nothing had happened. One that is isolated stays open. */
+	reset(): void {
+		this.#layer.circuit.reset()
+	}
+
+	/**
+	 * Holds the circuit open until what it returns is called: for an operator who takes a dependency away on purpose. Held by
+	 * several, it opens again when all have let go.
+	 *
+	 * @example
+	 * const release = payments.isolate()
+	 * await maintenance()
+	 * release()
+	 */
+	isolate(): () => void {
+		return this.#layer.circuit.isolate()
+	}
+
+	/** All that it knows, as plain data, for a process that is about to end. */
+	snapshot(): CircuitSnapshot {
+		const { runtime } = this.around
+		return this.#layer.circuit.snapshot(runtime.now(), runtime.wallNow(), runtime)
+	}
+
+	/** Takes over what another breaker knew, aged by the wall clock. Refuses what is no snapshot. */
+	restore(snapshot: CircuitSnapshot): void {
+		const { runtime } = this.around
+		this.#layer.circuit.restore(snapshot, runtime.now(), runtime.wallNow())
+	}
+
+	/** Other settings from now on. The state, the windows and the streak stay; an open time that is running does, too. */
+	update(options: Omit<CircuitBreakerOptions, 'onEvent'>): void {
+		const { runtime } = this.around
+		const next = changed(this.#options, options)
+		const settings = readCircuitBreakerOptions(next)
+		this.#options = next
+		this.#layer.settings = settings
+		this.#layer.circuit.update(settings, runtime.now(), runtime)
+		this.heard(this.#layer.tell !== undefined)
+	}
+
+	/** @internal */
+	protected override heard(isHeard: boolean): void {
+		super.heard(isHeard)
+		const layer = this.#layer
+		watchState(
+			layer,
+			isHeard
+				? (from, to) => this.emit(undefined, this.around, { type: 'state_change', from, to })
+				: undefined,
+		)
+	}
+}
+
+/**
+ * A circuit breaker: `new CircuitBreaker(options)`.
+ *
+ * @example
+ * const payments = pipeline(circuitBreaker({ failureThreshold: 5 }), retry(presets.externalApi), timeout(5_000))
+ */
+export function circuitBreaker(options?: CircuitBreakerOptions): CircuitBreaker {
+	return new CircuitBreaker(options)
+}

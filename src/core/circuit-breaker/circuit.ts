@@ -1,0 +1,268 @@
+/**
+ * Whether a call is let through. A synchronous state machine that is told the time and the outcome: the end of the open
+ * time and a hung probe are noticed by whoever comes next, so that ten thousand breakers own no timer. A timer for each
+ * would wake the process for circuits that nobody asks about, and decide nothing earlier than the next call can.
+ *
+ * Every call gets a ticket. While closed it is the generation, one number for all of them, which costs nothing; a
+ * half-open circuit numbers each probe, so that it knows whose place is free again. Tickets of another state are unknown.
+ */
+import type { Chance } from '../backoff/jitter.ts'
+import { TimeWindow } from '../window/time-window.ts'
+import type { CircuitSettings } from './options.ts'
+import { newOutage, nextOutage, type Outage } from './outage.ts'
+import { type Outcomes, openWindow, rateTrips, reopenWindow, saveOutcomes, tally } from './outcomes.ts'
+import { type CircuitSnapshot, checkSnapshot, failureTimes, longestOpenMs } from './snapshot.ts'
+import type { CircuitState, CircuitStats } from './stats.ts'
+
+export class Circuit {
+	settings: CircuitSettings
+	state: CircuitState = 'closed'
+	/** The ticket of every call that is let in while closed; otherwise the latest that was given. */
+	generation = 0
+	/** Told of every change, after it. */
+	changed: ((from: CircuitState, to: CircuitState) => void) | undefined = undefined
+	#outcomes: Outcomes | undefined
+	/** Successes at a time that nobody looked at. They are dated when somebody does. */
+	#undated = 0
+	/** When each failure since the latest success was, as far as they lie in the window. */
+	#failures: number[] | undefined
+	#outage: Outage | undefined
+
+	constructor(settings: CircuitSettings) {
+		this.settings = settings
+	}
+
+	/**
+	 * Lets a call in and answers its ticket, or refuses it with -1, a ticket that counts for nothing. A caller that finds
+	 * `state` closed may take `generation` as the ticket and spare itself the clock.
+	 */
+	admit(now: number, chance: Chance): number {
+		this.watch(now, chance)
+		const outage = this.#outage
+		if (!outage) return this.generation
+		const { probes, until } = outage
+		const from = this.state
+		if (from === 'open' ? now < until : probes.size >= this.settings.halfOpenMaxConcurrent) {
+			outage.rejected++
+			return -1
+		}
+		this.state = 'half-open'
+		const ticket = ++this.generation
+		// Before anybody is told, for who hears of it may call at once.
+		probes.set(ticket, now)
+		this.#tell(from)
+		return ticket
+	}
+
+	/** An admitted call went well, at a time that nobody knows: for circuits that have no rate rule and are closed. */
+	pass(ticket: number): void {
+		if (ticket !== this.generation) return
+		this.#undated++
+		if (this.#failures) this.#failures = undefined
+	}
+
+	/**
+	 * An admitted call went well. While closed and without a rate rule `now` may be a little old and `durationMs` be 0: they
+	 * place the call in the stats only, and a clock for every call would double its price.
+	 */
+	succeed(ticket: number, now: number, durationMs: number, chance: Chance): void {
+		this.#settle(ticket, now, durationMs, 0, undefined, chance)
+	}
+
+	/** An admitted call failed. `retryAfterMs` is when the other side wants to be asked again, if it said so. */
+	fail(
+		ticket: number,
+		now: number,
+		durationMs: number,
+		retryAfterMs: number | undefined,
+		chance: Chance,
+	): void {
+		this.#settle(ticket, now, durationMs, 1, retryAfterMs, chance)
+	}
+
+	/** An admitted call says nothing about the other side: cancelled, or refused further in. It only gives its place back. */
+	ignore(ticket: number, now: number, chance: Chance): void {
+		this.watch(now, chance)
+		this.#outage?.probes.delete(ticket)
+	}
+
+	/**
+	 * Gives up on a probe that hangs, as of the moment when its time was up: who comes long after is the next probe at once.
+	 * Whatever is told the time and depends on it does this first, so nobody can see that there is no timer.
+	 */
+	watch(now: number, chance: Chance): void {
+		if (this.state !== 'half-open') return
+		const [startedAt = Infinity] = this.#outage?.probes.values() ?? []
+		const dueAt = startedAt + this.settings.probeTimeoutMs
+		if (now >= dueAt) this.#open(dueAt, undefined, chance)
+	}
+
+	/** Until a call may be let through: what is left of the open time, or of the oldest probe's when all places are taken. */
+	retryAfterMs(now: number): number {
+		const outage = this.#outage
+		if (!outage) return 0
+		const { probes, until } = outage
+		const { halfOpenMaxConcurrent, probeTimeoutMs } = this.settings
+		// An open circuit has no probes, and a half-open one is past its open time.
+		const [startedAt = 0] = probes.values()
+		return Math.max(0, (probes.size < halfOpenMaxConcurrent ? until : startedAt + probeTimeoutMs) - now)
+	}
+
+	/** Closed, as though nothing had happened. An isolated circuit stays open. */
+	reset(): void {
+		if (!this.#outage?.holders) this.#begin(undefined)
+	}
+
+	/** Holds the circuit open until each who did has released it; then it is closed, as though nothing had happened. */
+	isolate(): () => void {
+		const before = this.#outage
+		const outage = before?.holders ? before : newOutage(Infinity, 0, 0, before?.rejected)
+		outage.holders++
+		if (outage !== before) this.#begin(outage)
+		let isHeld = true
+		return () => {
+			if (!isHeld) return
+			isHeld = false
+			if (!--outage.holders) this.#begin(undefined)
+		}
+	}
+
+	/** Other settings from now on. An open time that is running stays as it is. */
+	update(settings: CircuitSettings, now: number, chance: Chance): void {
+		this.watch(now, chance)
+		this.#date(now)
+		if (this.#outcomes) this.#outcomes = reopenWindow(this.#outcomes, this.settings, settings, now)
+		if (settings.failureThreshold === Infinity) this.#failures = undefined
+		this.settings = settings
+	}
+
+	/** An isolated circuit is written down as a fresh one: its handles do not live on, and nobody else could release it. */
+	snapshot(now: number, wallNow: number, chance: Chance): CircuitSnapshot {
+		this.watch(now, chance)
+		this.#date(now)
+		const outage = this.#outage
+		const isIsolated = outage?.holders
+		return {
+			version: 1,
+			at: wallNow,
+			state: isIsolated ? 'closed' : this.state,
+			openForMs: outage && !isIsolated ? Math.max(0, outage.until - now) : 0,
+			reopenings: outage?.reopenings ?? 0,
+			delayMs: outage?.delayMs ?? 0,
+			failureAgesMs: this.#failures?.map((at) => now - at) ?? [],
+			outcomes: saveOutcomes(this.#outcomes, now),
+		}
+	}
+
+	/**
+	 * What another circuit was, so much later by the wall clock. One that jumped back lets nothing age, one that jumped
+	 * ahead lets all of it. Half-open comes back as open with nothing left to wait: its probes are gone. Isolation stays.
+	 */
+	restore(snapshot: CircuitSnapshot, now: number, wallNow: number): void {
+		checkSnapshot(snapshot)
+		if (this.#outage?.holders) return
+		const { settings } = this
+		const passedMs = Math.max(0, wallNow - snapshot.at)
+		const { state, openForMs, delayMs, reopenings, outcomes } = snapshot
+		const until = now + Math.max(0, Math.min(openForMs, longestOpenMs(settings)) - passedMs)
+		this.#begin(
+			state === 'closed' ? undefined : newOutage(until, delayMs, reopenings),
+			openWindow(settings, outcomes, now - passedMs),
+			failureTimes(snapshot, settings, now - passedMs),
+		)
+	}
+
+	stats(now: number, chance: Chance): CircuitStats {
+		this.watch(now, chance)
+		this.#date(now)
+		const { state } = this
+		const { successes = 0, rejected = 0 } = this.#outage ?? {}
+		const { good, failed, slow, calls } =
+			state === 'half-open'
+				? { good: successes, failed: 0, slow: 0, calls: successes }
+				: tally(this.#outcomes, now)
+		return {
+			state,
+			failureCount: failed,
+			successCount: good,
+			errorRate: failed / (calls || 1),
+			slowCallCount: slow,
+			slowCallRate: slow / (calls || 1),
+			consecutiveFailures:
+				this.#failures?.filter((at) => now - at <= this.settings.monitorWindowMs).length ?? 0,
+			rejectedCount: rejected,
+			retryAfterMs: this.retryAfterMs(now),
+		}
+	}
+
+	#settle(
+		ticket: number,
+		now: number,
+		durationMs: number,
+		failed: 0 | 1,
+		retryAfterMs: number | undefined,
+		chance: Chance,
+	): void {
+		const { slowCallMs, successThreshold } = this.settings
+		const outcome = durationMs >= slowCallMs ? failed + 2 : failed
+		if (this.state === 'closed') {
+			if (ticket === this.generation && this.#trips(now, outcome, failed))
+				this.#open(now, retryAfterMs, chance)
+			return
+		}
+		this.watch(now, chance)
+		const outage = this.#outage
+		if (!outage?.probes.delete(ticket)) return
+		if (outcome) this.#open(now, retryAfterMs, chance)
+		else if (++outage.successes >= successThreshold) this.#begin(undefined)
+	}
+
+	/** Writes an outcome down, and answers whether any rule has had enough. */
+	#trips(now: number, outcome: number, failed: 0 | 1): boolean {
+		const { settings } = this
+		const { failureThreshold, monitorWindowMs } = settings
+		this.#date(now)
+		this.#outcomes ??= openWindow(settings)
+		this.#outcomes.add(now, outcome)
+		if (!failed) this.#failures = undefined
+		else if (failureThreshold < Infinity) {
+			// Not an empty list to push to, for which V8 sets room for 17 aside at once.
+			if (this.#failures) this.#failures.push(now)
+			else this.#failures = [now]
+			const failures = this.#failures
+			// Each failure comes and goes once, and at the threshold the circuit opens: this is cheap and never grows beyond.
+			while (now - (failures[0] ?? now) > monitorWindowMs) failures.shift()
+			if (failures.length >= failureThreshold) return true
+		}
+		return rateTrips(settings, this.#outcomes, now)
+	}
+
+	#date(now: number): void {
+		if (!this.#undated) return
+		this.#outcomes ??= openWindow(this.settings)
+		// A count window is told of every call as it ends, so this is one of time.
+		if (this.#outcomes instanceof TimeWindow) this.#outcomes.add(now, 0, this.#undated)
+		this.#undated = 0
+	}
+
+	#open(at: number, retryAfterMs: number | undefined, chance: Chance): void {
+		const outage = nextOutage(this.settings, this.#outage, at, retryAfterMs, chance)
+		this.#begin(outage, this.#outcomes, this.#failures)
+	}
+
+	/** Another generation: closed, or open when there is an outage. What is not handed over is forgotten. */
+	#begin(outage: Outage | undefined, outcomes?: Outcomes, failures?: number[]): void {
+		const from = this.state
+		this.#outage = outage
+		this.#outcomes = outcomes
+		this.#undated = 0
+		this.#failures = failures
+		this.state = outage ? 'open' : 'closed'
+		this.generation++
+		this.#tell(from)
+	}
+
+	#tell(from: CircuitState): void {
+		if (from !== this.state) this.changed?.(from, this.state)
+	}
+}

@@ -1,0 +1,123 @@
+import type { Call, Seat } from '../engine/call.ts'
+import { decided, observe } from '../engine/hooks.ts'
+import { GO, type Step } from '../engine/layer.ts'
+import type { Tell, TellingLayer } from '../engine/leaf-policy.ts'
+import { CircuitOpenError } from '../errors/errors.ts'
+import { describeError } from '../explain/record.ts'
+import { Circuit } from './circuit.ts'
+import type { CircuitBreakerSettings } from './options.ts'
+
+export class CircuitBreakerLayer implements TellingLayer {
+	settings: CircuitBreakerSettings
+	readonly circuit: Circuit
+	name = ''
+	tell: Tell | undefined
+
+	constructor(settings: CircuitBreakerSettings) {
+		this.settings = settings
+		this.circuit = new Circuit(settings)
+	}
+
+	/** Most breakers count failures in a row, and most calls go well: those need no second look at the clock. */
+	get isTimed(): boolean {
+		const { errorRateThreshold, slowCallMs, windowSize, isFailureResult } = this.settings
+		return (
+			this.tell !== undefined ||
+			this.circuit.state !== 'closed' ||
+			errorRateThreshold < Infinity ||
+			slowCallMs < Infinity ||
+			windowSize < Infinity ||
+			isFailureResult !== undefined
+		)
+	}
+
+	enter(call: Call, seat: Seat): Step {
+		const { circuit, settings, tell } = this
+		const { runtime } = seat
+		if (circuit.state === 'closed' && !this.isTimed) return call.visit(seat, circuit.generation)
+		const now = call.now(runtime)
+		const ticket = circuit.admit(now, runtime)
+		if (ticket >= 0) return call.visit(seat, { ticket, since: now })
+		const retryAfterMs = Math.ceil(circuit.retryAfterMs(now))
+		const { shadow } = settings
+		tell?.(call, seat, {
+			type: 'rejected',
+			reason: 'circuit-open',
+			...(retryAfterMs < Infinity ? { retryAfterMs } : {}),
+			...(shadow ? { shadow } : {}),
+		})
+		return shadow ? GO : call.refuse(new CircuitOpenError(this.name, retryAfterMs))
+	}
+
+	leave(call: Call, seat: Seat): Step {
+		const { circuit } = this
+		const { runtime } = seat
+		const state = call.kept(seat) as number | Timed
+		const { ticket, since } = typeof state === 'number' ? { ticket: state, since: call.startedAt } : state
+		if (call.ok && typeof state === 'number') {
+			if (since === undefined) circuit.pass(ticket)
+			else circuit.succeed(ticket, since, 0, runtime)
+			return GO
+		}
+		try {
+			this.#judge(call, seat, { ticket, since: since ?? runtime.now() })
+		} catch (error) {
+			// A hook threw: the call says nothing, but a probe's place must be free again.
+			circuit.ignore(ticket, runtime.now(), runtime)
+			throw error
+		}
+		return GO
+	}
+
+	#judge(call: Call, seat: Seat, visit: Timed): void {
+		const { isFailure, isFailureResult } = this.settings
+		const { ok, value } = call
+		if (ok) {
+			this.#count(call, seat, visit, isFailureResult && decided('isFailureResult', isFailureResult(value)))
+			return
+		}
+		const { runtime } = seat
+		const { kind, retryAfterMs } = call.judge(seat)
+		if (kind === 'cancelled') this.circuit.ignore(visit.ticket, runtime.now(), runtime)
+		else {
+			const counts = isFailure ? decided('isFailure', isFailure(value)) : kind !== 'permanent'
+			this.#count(call, seat, visit, counts, retryAfterMs)
+		}
+	}
+
+	#count(call: Call, seat: Seat, visit: Timed, isFailure: boolean | undefined, retryAfterMs?: number): void {
+		const { circuit, tell } = this
+		const { runtime } = seat
+		const { ticket, since } = visit
+		const now = runtime.now()
+		const durationMs = now - since
+		if (isFailure) {
+			tell?.(call, seat, { type: 'failure', durationMs, ...(call.ok ? {} : describeError(call.value)) })
+			circuit.fail(ticket, now, durationMs, retryAfterMs, runtime)
+		} else {
+			tell?.(call, seat, { type: 'success', durationMs })
+			circuit.succeed(ticket, now, durationMs, runtime)
+		}
+	}
+}
+
+/** A call whose time matters. Of the others only the ticket is kept. */
+interface Timed {
+	readonly ticket: number
+	readonly since: number
+}
+
+/** Has changes of the state told to whoever wants to hear of them; to nobody costs nothing. */
+export function watchState(
+	{ circuit, settings }: CircuitBreakerLayer,
+	emit: ((from: Circuit['state'], to: Circuit['state']) => void) | undefined,
+): void {
+	const { onStateChange } = settings
+	circuit.changed =
+		onStateChange || emit
+			? (from, to) => {
+					if (onStateChange) observe('onStateChange', onStateChange, from, to)
+					emit?.(from, to)
+				}
+			: undefined
+}

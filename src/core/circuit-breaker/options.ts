@@ -1,0 +1,167 @@
+import { BACKOFF_RULES, type BackoffOptions, readBackoff } from '../backoff/options.ts'
+import type { BackoffSettings } from '../backoff/settings.ts'
+import { checkPolicyOptions, POLICY_RULES, type PolicyOptions } from '../engine/policy-options.ts'
+import type { YaokiEvent } from '../events/events.ts'
+import { checkNames, MOST, type Rules, readOptions, refuse } from '../options/rules.ts'
+import type { CircuitState } from './stats.ts'
+
+/** How the open time grows from `resetTimeoutMs` with every reopening, and is spread by chance. */
+interface ResetBackoffOptions
+	extends Pick<BackoffOptions, 'growth' | 'factor' | 'jitterFactor' | 'jitterRangeMs'> {
+	/** The cap of every step, applied before the jitter. Default 10 times `resetTimeoutMs`. */
+	readonly maxDelayMs?: BackoffOptions['maxDelayMs']
+	/** How chance spreads the probes of a fleet. Default `'equal'`, which never waits less than half a step. */
+	readonly jitterStrategy?: BackoffOptions['jitterStrategy']
+}
+
+/** A method in disguise, whose parameter a user may declare to be what the work gives: `(r: Response) => !r.ok`. */
+type ResultTest = { test(value: unknown): boolean }['test']
+
+/** When calls are no longer let through, and when they are again. */
+export interface CircuitBreakerOptions extends PolicyOptions {
+	/**
+	 * So many failures without a success between them, all within `monitorWindowMs`, open the circuit. Default 5. Infinity
+	 * switches the rule off, so that only rates count.
+	 */
+	readonly failureThreshold?: number | undefined
+	/** So many successful probes close a half-open circuit. Default 2. */
+	readonly successThreshold?: number | undefined
+	/** How long the circuit stays open before a call may probe. Default 30,000. */
+	readonly resetTimeoutMs?: number | undefined
+	/** How many probes may be under way at a time; further calls are refused. Default 1. */
+	readonly halfOpenMaxConcurrent?: number | undefined
+	/** How far back failures and rates are looked at. Default 60,000. */
+	readonly monitorWindowMs?: number | undefined
+	/** This share of failed calls in the window opens the circuit; above 0, up to 1. Default: off. */
+	readonly errorRateThreshold?: number | undefined
+	/** With fewer calls than this in the window no rate is looked at. Default 10. */
+	readonly minimumRequests?: number | undefined
+	/** A call that takes this long is slow, whether it fails or not; a slow probe reopens. Default: off. */
+	readonly slowCallMs?: number | undefined
+	/**
+	 * This share of slow calls in the window opens the circuit; above 0, up to 1. Default 0.5 beside `slowCallMs`: at 1 a
+	 * single quick answer, from some cache, would keep the circuit closed.
+	 */
+	readonly slowCallRateThreshold?: number | undefined
+	/** Rates are over this many latest calls, up to 1,000,000, rather than over time. Default: over `monitorWindowMs`. */
+	readonly windowSize?: number | undefined
+	/** A probe that takes this long has failed: one that hangs must not hold the circuit. Default: `resetTimeoutMs`. */
+	readonly probeTimeoutMs?: number | undefined
+	/**
+	 * A Retry-After of the failure that opens the circuit makes the open time longer, up to this; never shorter. 0 ignores it.
+	 * Default 60,000.
+	 */
+	readonly maxRetryAfterMs?: number | undefined
+	/** Growth and spread of the open time. Default: off, the open time is exactly `resetTimeoutMs`. */
+	readonly resetBackoff?: ResetBackoffOptions | undefined
+	/** Counts, changes state and tells, but never refuses a call. Default false. */
+	readonly shadow?: boolean | undefined
+	/** Does this error speak against the other side? Default: all but `permanent` and `cancelled`. */
+	readonly isFailure?: ((error: unknown) => boolean) | undefined
+	/** Does this result count as a failure? Default: none does. */
+	readonly isFailureResult?: ResultTest | undefined
+	/** Told of every change of the state. */
+	readonly onStateChange?: ((from: CircuitState, to: CircuitState) => void) | undefined
+	/** Told every event of this breaker. */
+	readonly onEvent?: ((event: YaokiEvent) => void) | undefined
+}
+
+/** What the decision reads of the options, after the check. Infinity in a rule that is off. */
+export interface CircuitSettings {
+	readonly failureThreshold: number
+	readonly successThreshold: number
+	readonly resetTimeoutMs: number
+	readonly halfOpenMaxConcurrent: number
+	readonly monitorWindowMs: number
+	readonly errorRateThreshold: number
+	readonly minimumRequests: number
+	readonly slowCallMs: number
+	readonly slowCallRateThreshold: number
+	/** Infinity means a window of time. */
+	readonly windowSize: number
+	readonly probeTimeoutMs: number
+	readonly maxRetryAfterMs: number
+	readonly resetBackoff?: BackoffSettings | undefined
+}
+
+export type CircuitBreakerSettings = Omit<CircuitBreakerOptions, keyof CircuitSettings> & CircuitSettings
+
+// The base is resetTimeoutMs, and a circuit is tried again for as long as anybody calls.
+const {
+	baseDelayMs: _base,
+	maxRetries: _retries,
+	maxElapsedMs: _elapsed,
+	...RESET_BACKOFF_RULES
+} = BACKOFF_RULES
+
+const CIRCUIT_BREAKER_RULES: Rules = {
+	failureThreshold: [1, Infinity, 5],
+	successThreshold: [1, MOST, 2],
+	resetTimeoutMs: [1, MOST, 30_000],
+	halfOpenMaxConcurrent: [1, MOST, 1],
+	monitorWindowMs: [1, MOST, 60_000],
+	errorRateThreshold: [0, 1, Infinity],
+	minimumRequests: [1, MOST, 10],
+	slowCallMs: [1, MOST, Infinity],
+	slowCallRateThreshold: [0, 1, 0.5],
+	windowSize: [1, 1e6, Infinity],
+	probeTimeoutMs: [1, MOST, 0],
+	maxRetryAfterMs: [0, MOST, 60_000],
+	resetBackoff: 'any',
+	shadow: 'any',
+	isFailure: 'function',
+	isFailureResult: 'function',
+	onStateChange: 'function',
+	onEvent: 'function',
+	...POLICY_RULES,
+}
+
+const WHOLE = [
+	'failureThreshold',
+	'successThreshold',
+	'halfOpenMaxConcurrent',
+	'minimumRequests',
+	'windowSize',
+] as const
+
+/** The options with every default filled in; throws for what can not work. */
+export function readCircuitBreakerOptions(options: CircuitBreakerOptions): CircuitBreakerSettings {
+	checkPolicyOptions(options, CIRCUIT_BREAKER_RULES)
+	const settings = readOptions<CircuitBreakerSettings>(options, CIRCUIT_BREAKER_RULES)
+	const { failureThreshold, errorRateThreshold, minimumRequests, slowCallMs, windowSize, resetTimeoutMs } =
+		settings
+	// Infinity has no remainder, so it passes here where the rule lets it.
+	for (const name of WHOLE) if (settings[name] % 1) refuse(name, settings[name], 'a whole number')
+	for (const name of ['errorRateThreshold', 'slowCallRateThreshold'] as const)
+		if (!settings[name]) refuse(name, 0, 'a number above 0, up to 1')
+	if (options.slowCallRateThreshold !== undefined && slowCallMs === Infinity)
+		refuse(
+			'slowCallRateThreshold',
+			options.slowCallRateThreshold,
+			'a number beside slowCallMs, nothing without',
+		)
+	if (failureThreshold === Infinity && errorRateThreshold === Infinity && slowCallMs === Infinity)
+		refuse(
+			'failureThreshold',
+			Infinity,
+			'a whole number, or Infinity beside errorRateThreshold or slowCallMs',
+		)
+	if (minimumRequests > windowSize) {
+		const why = options.minimumRequests === undefined ? '; that is the default' : ''
+		refuse('minimumRequests', minimumRequests, `at most windowSize (${windowSize})${why}`)
+	}
+	const { shadow = false, resetBackoff } = options
+	if (typeof shadow !== 'boolean') refuse('shadow', shadow, 'true or false')
+	return {
+		...settings,
+		probeTimeoutMs: settings.probeTimeoutMs || resetTimeoutMs,
+		resetBackoff: resetBackoff === undefined ? undefined : readResetBackoff(resetBackoff, resetTimeoutMs),
+	}
+}
+
+function readResetBackoff(options: ResetBackoffOptions, baseDelayMs: number): BackoffSettings {
+	if (Object(options) !== options) refuse('resetBackoff', options, 'an object')
+	checkNames(options, RESET_BACKOFF_RULES)
+	const { maxDelayMs = 10 * baseDelayMs, jitterStrategy = 'equal' } = options
+	return readBackoff({ ...options, baseDelayMs, maxDelayMs, jitterStrategy })
+}

@@ -1,0 +1,50 @@
+import { LeafPolicy } from '../engine/leaf-policy.ts'
+import { changed } from '../options/rules.ts'
+import { HedgeLayer } from './layer.ts'
+import { type HedgeOptions, readHedgeOptions } from './options.ts'
+
+/** What a hedge has learned. */
+export interface HedgeStats {
+	/** How long a call may take before it is hedged; undefined while too few latencies are known. */
+	readonly delayMs: number | undefined
+}
+
+/**
+ * Sends a second request when the first takes longer than usual, takes the first answer and aborts the others. Only for work that may be
+ * done twice: calls marked `idempotent: false` are never hedged.
+ *
+ * @example
+ * const policy = new Hedge({ percentile: 95, budget: retryBudget() })
+ */
+export class Hedge extends LeafPolicy {
+	readonly #layer: HedgeLayer
+	#options: HedgeOptions
+
+	constructor(options: HedgeOptions = {}) {
+		const layer = new HedgeLayer(readHedgeOptions(options))
+		super('hedge', options, layer)
+		this.#layer = layer
+		this.#options = options
+	}
+
+	get stats(): HedgeStats {
+		return { delayMs: this.#layer.delayMs }
+	}
+
+	/** Other settings for the calls to come. What was measured stays. */
+	update(options: HedgeOptions): void {
+		const next = changed(this.#options, options)
+		this.#layer.settings = readHedgeOptions(next)
+		this.#options = next
+	}
+}
+
+/**
+ * A hedge: `new Hedge(options)`.
+ *
+ * @example
+ * const reads = pipeline(hedge({ delayMs: 50, budget }), timeout(1_000))
+ */
+export function hedge(options?: HedgeOptions): Hedge {
+	return new Hedge(options)
+}

@@ -1,0 +1,214 @@
+/**
+ * A hedge is a branch of the call that begins by waiting: it is made with the call itself, in the caller's own async
+ * context, and parked until its time has come. The first branch is the call itself, so a call that answers in time pays for
+ * nothing else.
+ */
+import { depositOnce } from '../budget/deposit.ts'
+import type { Seat } from '../engine/call.ts'
+import { Call } from '../engine/call.ts'
+import type { CallOptions } from '../engine/call-options.ts'
+import { GO, PARK, type Step } from '../engine/layer.ts'
+import type { Tell, TellingLayer } from '../engine/leaf-policy.ts'
+import { branch } from '../engine/runner.ts'
+import { abortScope, type Scope, signalOf, type Tie } from '../engine/scope.ts'
+import { YaokiError } from '../errors/errors.ts'
+import { type Limit, type LimitList, limitList } from '../runtime/limit-list.ts'
+import { LatencyHistogram } from './latency.ts'
+import type { HedgeSettings } from './options.ts'
+
+/** With fewer latencies than this a percentile says nothing. */
+const FEWEST = 20
+
+/** What the others are told when one has answered. */
+const lost = (): YaokiError => new YaokiError('YAOKI_CANCELLED', 'another request of this call has answered')
+
+export class HedgeLayer implements TellingLayer {
+	readonly interrupts = true
+	readonly latencies: LatencyHistogram = new LatencyHistogram()
+	settings: HedgeSettings
+	tell: Tell | undefined
+
+	constructor(settings: HedgeSettings) {
+		this.settings = settings
+	}
+
+	/** How long is waited before a hedge; undefined when that is not known yet. */
+	get delayMs(): number | undefined {
+		const { delayMs, percentile } = this.settings
+		if (delayMs >= 0) return delayMs
+		return this.latencies.count < FEWEST ? undefined : Math.ceil(this.latencies.percentile(percentile) ?? 0)
+	}
+
+	enter(call: Call, seat: Seat<HedgeLayer>): Step {
+		if (call.options?.idempotent === false) return GO
+		const { budget } = this.settings
+		const { runtime } = seat
+		if (budget) depositOnce(call, budget, runtime)
+		const visit = new HedgeVisit(call, seat)
+		call.scope = visit
+		return call.visit(seat, visit)
+	}
+
+	/** Only what does not answer at once is hedged. */
+	linger(call: Call, seat: Seat): void {
+		const visit = call.kept(seat)
+		if (!(visit instanceof HedgeVisit) || visit.since !== undefined) return
+		visit.since = call.now(seat.runtime)
+		const { delayMs } = this
+		if (delayMs !== undefined) prepare(visit, 1, delayMs)
+	}
+
+	/** Of a hedge: its time has come. Of the call itself: all others have ended, or one has won. */
+	resume(call: Call, seat: Seat): Step {
+		const visit = call.kept(seat)
+		return visit instanceof Branch ? send(visit) : call.turnBack()
+	}
+
+	leave(call: Call, seat: Seat): Step {
+		const visit = call.kept(seat)
+		if (!(visit instanceof HedgeVisit)) return GO
+		const { winner, hedges } = visit
+		const isUnderWay = hedges.some(({ state }) => state === 'sent')
+		if (!call.ok && !winner && isUnderWay && !visit.hasFailed && !call.aside?.cut) {
+			if (call.judge(seat).kind !== 'permanent') {
+				visit.hasFailed = true
+				return PARK
+			}
+		} else if (winner) {
+			call.ok = true
+			call.value = winner.value
+			call.stop = undefined
+		} else if (call.ok)
+			this.latencies.record(visit.since === undefined ? 0 : seat.runtime.now() - visit.since)
+		visit.end()
+		return GO
+	}
+}
+
+/** The call itself, which is the first of the requests. */
+class HedgeVisit implements Scope {
+	readonly seat: Seat<HedgeLayer>
+	readonly call: Call
+	/** Undefined as long as the work may still answer at once. */
+	since: number | undefined
+	/** The scope around it; undefined when this one is over. */
+	within: Scope | undefined
+	tie: Tie | undefined
+	/** Those that wait for their time, are under way or have ended. */
+	readonly hedges: Branch[] = []
+	winner: Call | undefined
+	/** Has the call itself failed, so that only the others are waited for? */
+	hasFailed = false
+
+	constructor(call: Call, seat: Seat<HedgeLayer>) {
+		this.call = call
+		this.seat = seat
+		this.within = call.scope
+	}
+
+	get abortsItself(): boolean {
+		return true
+	}
+
+	abortedBy(): CallOptions | undefined {
+		return this.within && { signal: signalOf(this.within) }
+	}
+
+	end(): void {
+		for (const hedge of this.hedges) hedge.cancel()
+		this.tie?.untie?.()
+		if (this.within) this.call.scope = this.within
+		this.within = undefined
+	}
+
+	/** A hedge has ended. */
+	ended(hedge: Branch): void {
+		const { call, seat, winner, hedges, within } = this
+		if (winner || !within) return
+		if (hedge.call.ok) {
+			this.winner = hedge.call
+			seat.layer.latencies.record(seat.runtime.now() - hedge.sentAt)
+			seat.layer.tell?.(call, seat, { type: 'hedge', outcome: 'won', hedge: hedge.number })
+			const error = lost()
+			abortScope(this, error)
+			if (this.hasFailed) call.wake?.()
+			else call.interrupt(seat, error)
+		} else if (this.hasFailed && !hedges.some(({ state }) => state === 'sent')) call.wake?.()
+	}
+}
+
+/** Parks the hedge with this number until `delayMs` from now. */
+function prepare(visit: HedgeVisit, number: number, delayMs: number): void {
+	const { call, seat } = visit
+	const { runtime } = seat
+	const child = new Call(call.plan, call.options, call.work)
+	child.aside = { branchOf: call, branchTurn: call.turn + 1, within: visit }
+	child.attempt = call.attempt
+	const hedge = new Branch(visit, child, number)
+	visit.hedges.push(hedge)
+	child.visit(seat, hedge)
+	limitList(runtime, delayMs, undefined).add(hedge, runtime.now())
+	const start = call.aside?.branch ?? branch
+	start(child, PARK, () => hedge.ended())
+}
+
+/** Begins a hedge, if there is still a point in it and the budget and the deadline allow it. */
+function send(hedge: Branch): Step {
+	const { visit, call, number } = hedge
+	const { layer, runtime } = visit.seat
+	const { budget, maxHedges } = layer.settings
+	const now = runtime.now()
+	const usualMs = layer.latencies.count < FEWEST ? 0 : (layer.latencies.percentile(50) ?? 0)
+	if (!visit.within || visit.hasFailed || call.options?.deadline?.shouldRetry(usualMs) === false)
+		return call.refuse(lost())
+	const isAllowed = !budget || budget.canRetry(now)
+	const outcome = isAllowed ? 'sent' : 'no-budget'
+	layer.tell?.(visit.call, visit.seat, { type: 'hedge', outcome, hedge: number })
+	if (!isAllowed) return call.refuse(lost())
+	budget?.recordRetry(now)
+	hedge.state = 'sent'
+	hedge.sentAt = call.startedAt = now
+	const { delayMs } = layer
+	if (number < maxHedges && delayMs !== undefined) prepare(visit, number + 1, delayMs)
+	return GO
+}
+
+/** One of the requests that may follow the first. */
+class Branch implements Limit {
+	readonly visit: HedgeVisit
+	readonly call: Call
+	readonly number: number
+	state: 'waiting' | 'sent' | 'ended' = 'waiting'
+	sentAt = 0
+	before: Limit | undefined
+	after: Limit | undefined
+	startedAt: number | undefined
+	list: LimitList | undefined
+
+	constructor(visit: HedgeVisit, call: Call, number: number) {
+		this.visit = visit
+		this.call = call
+		this.number = number
+	}
+
+	expire(): void {
+		this.call.wake?.()
+	}
+
+	ended(): void {
+		const wasSent = this.state === 'sent'
+		this.state = 'ended'
+		if (wasSent) this.visit.ended(this)
+	}
+
+	/** One has answered, or nobody waits for an answer any more. */
+	cancel(): void {
+		const { state, call } = this
+		this.list?.remove(this)
+		this.state = 'ended'
+		if (state === 'ended') return
+		const error = lost()
+		abortScope(call, error)
+		call.interrupt(undefined, error)
+	}
+}

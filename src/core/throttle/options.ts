@@ -1,0 +1,28 @@
+import { checkPolicyOptions, POLICY_RULES, type PolicyOptions } from '../engine/policy-options.ts'
+import { type Rules, readOptions } from '../options/rules.ts'
+
+/** How soon calls are refused on this side when the other side accepts too few. */
+export interface ThrottleOptions extends PolicyOptions {
+	/** So many calls are sent for each that is accepted; 1 refuses soonest. 1 or more. Default 2. */
+	readonly k?: number | undefined
+	/** Calls are counted over so long; they leave in tenths of it. At most a day. Default 120,000. */
+	readonly windowMs?: number | undefined
+}
+
+/** Throttle options after the check, with every default filled in. */
+export interface ThrottleSettings extends PolicyOptions {
+	readonly k: number
+	readonly windowMs: number
+}
+
+const THROTTLE_RULES: Rules = {
+	// Below 1, calls would be refused though every one is accepted.
+	k: [1, 1e6, 2],
+	windowMs: [1, 86_400_000, 120_000],
+	...POLICY_RULES,
+}
+
+export function readThrottleOptions(options: ThrottleOptions): ThrottleSettings {
+	checkPolicyOptions(options, THROTTLE_RULES)
+	return readOptions(options, THROTTLE_RULES)
+}

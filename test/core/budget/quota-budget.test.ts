@@ -1,0 +1,157 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { QuotaBudget, type QuotaBudgetOptions, quotaBudget } from '../../../src/core/budget/quota-budget.ts'
+import { command, HISTORIES, LENGTH } from '../window/command.ts'
+
+describe('a quota', () => {
+	it('of 500 pays for 100 retries when nothing is said', () => {
+		expect(new QuotaBudget().stats).toEqual({ left: 500, available: 100 })
+	})
+	it('takes 5 for a retry and 10 for one after a timeout', () => {
+		const budget = quotaBudget()
+		budget.recordRetry()
+		expect(budget.stats.left).toBe(495)
+		budget.recordRetry(0, true)
+		expect(budget.stats.left).toBe(485)
+	})
+	it('refuses a retry that it can not pay for, and may still pay for a cheaper one', () => {
+		const budget = new QuotaBudget({ capacity: 9 })
+		expect([budget.canRetry(0, true), budget.canRetry(0, false), budget.canRetry()]).toEqual([
+			false,
+			true,
+			true,
+		])
+		budget.recordRetry()
+		expect(budget.canRetry()).toBe(false)
+	})
+	it('gets back what the latest retry took when that succeeds', () => {
+		const budget = new QuotaBudget()
+		budget.recordRetry()
+		budget.recordRetry(0, true)
+		budget.recordOutcome(true, 'timeout')
+		expect(budget.stats.left).toBe(495)
+		budget.recordOutcome(true, 'failure')
+		expect(budget.stats.left).toBe(500)
+	})
+	it('gets 1 for a success without a retry, and nothing for a failure', () => {
+		const budget = new QuotaBudget()
+		budget.recordRetry()
+		budget.recordOutcome(false)
+		budget.recordOutcome(false, 'failure')
+		expect(budget.stats.left).toBe(495)
+		budget.recordOutcome(true)
+		expect(budget.stats.left).toBe(496)
+	})
+	it('takes no notice of calls', () => {
+		const budget = new QuotaBudget()
+		budget.recordRequest()
+		expect(budget.stats.left).toBe(500)
+	})
+	it('keeps spent what is spent when its settings change', () => {
+		const budget = new QuotaBudget()
+		for (let i = 0; i < 20; i++) budget.recordRetry()
+		budget.update({ capacity: 600, retryCost: undefined })
+		expect(budget.stats).toEqual({ left: 500, available: 100 })
+		budget.update({ capacity: 50, retryCost: 7 })
+		expect(budget.stats).toEqual({ left: 0, available: 0 })
+	})
+
+	it.each([
+		[{ capacity: -1 }, 'capacity: got -1; takes a number from 0 to 1000000000'],
+		[{ capacity: 1.5 }, 'capacity: got 1.5; takes a whole number'],
+		[{ retryCost: 0 }, 'retryCost: got 0; takes a number from 1 to 1000000000'],
+		[{ retryCost: 2.5 }, 'retryCost: got 2.5; takes a whole number'],
+		[{ timeoutCost: Number.NaN }, 'timeoutCost: got NaN; takes a number from 1 to 1000000000'],
+		[{ timeoutCost: 1.1 }, 'timeoutCost: got 1.1; takes a whole number'],
+		[{ successRefund: -1 }, 'successRefund: got -1; takes a number from 0 to 1000000000'],
+		[{ successRefund: 0.5 }, 'successRefund: got 0.5; takes a whole number'],
+		[{ cost: 1 }, 'cost: got 1; takes nothing'],
+	])('refuses %j', (options, message) => {
+		expect(() => new QuotaBudget(options as QuotaBudgetOptions)).toThrow(message)
+	})
+})
+
+interface Model {
+	settings: Record<'capacity' | 'retryCost' | 'timeoutCost' | 'successRefund', number>
+	left: number
+	/** What the retries that are on their way were for. */
+	running: ('timeout' | 'failure')[]
+}
+
+describe('against a purse', () => {
+	it('a retry is paid for in full or refused, and nothing is paid back that was not there', () => {
+		const price = (model: Model, isTimeout: boolean) =>
+			isTimeout ? model.settings.timeoutCost : model.settings.retryCost
+		const put = (model: Model, amount: number) => {
+			model.left = Math.min(model.settings.capacity, model.left + amount)
+		}
+		const agree = (model: Model, real: QuotaBudget) => {
+			expect(real.stats.left).toBe(model.left)
+			for (const isTimeout of [true, false])
+				expect(real.canRetry(0, isTimeout)).toBe(model.left - price(model, isTimeout) >= 0)
+			let retries = 0
+			for (let left = model.left; left >= model.settings.retryCost; retries++)
+				left -= model.settings.retryCost
+			expect(real.available()).toBe(retries)
+		}
+		const settings = fc.record({
+			capacity: fc.nat(60),
+			retryCost: fc.integer({ min: 1, max: 12 }),
+			timeoutCost: fc.integer({ min: 1, max: 20 }),
+			successRefund: fc.nat(3),
+		})
+		const commands = fc.commands<Model, QuotaBudget>(
+			[
+				fc.boolean().map((isTimeout) =>
+					command(`retry after ${isTimeout ? 'a timeout' : 'a failure'}`, (model, real) => {
+						if (real.canRetry(0, isTimeout)) {
+							real.recordRetry(0, isTimeout)
+							model.left -= price(model, isTimeout)
+							model.running.push(isTimeout ? 'timeout' : 'failure')
+						}
+						expect(model.left).toBeGreaterThanOrEqual(0)
+						agree(model, real)
+					}),
+				),
+				fc.boolean().map((ok) =>
+					command(`a retry ends ${ok ? 'well' : 'badly'}`, (model, real) => {
+						const paid = model.running.shift()
+						real.recordOutcome(ok, paid)
+						if (ok) put(model, paid ? price(model, paid === 'timeout') : model.settings.successRefund)
+						agree(model, real)
+					}),
+				),
+				fc.boolean().map((ok) =>
+					command(`a first call ends ${ok ? 'well' : 'badly'}`, (model, real) => {
+						real.recordRequest()
+						real.recordOutcome(ok)
+						if (ok) put(model, model.settings.successRefund)
+						agree(model, real)
+					}),
+				),
+				settings.map((changed) =>
+					command(`update(${JSON.stringify(changed)})`, (model, real) => {
+						const spent = model.settings.capacity - model.left
+						model.left = Math.max(0, changed.capacity - spent)
+						model.settings = changed
+						real.update(changed)
+						agree(model, real)
+					}),
+				),
+			],
+			LENGTH,
+		)
+		fc.assert(
+			fc.property(settings, commands, (options, history) => {
+				fc.modelRun(
+					() => ({
+						model: { settings: options, left: options.capacity, running: [] },
+						real: new QuotaBudget(options),
+					}),
+					history,
+				)
+			}),
+			HISTORIES,
+		)
+	})
+})

@@ -1,0 +1,224 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { RetryBudget, type RetryBudgetOptions, retryBudget } from '../../../src/core/budget/retry-budget.ts'
+import { virtualRuntime } from '../../../src/testing/virtual-runtime.ts'
+import { command, HISTORIES, LENGTH } from '../window/command.ts'
+
+const HOUR = 3_600_000
+
+/** How many retries a budget gives after so many calls, when each is taken as soon as it is allowed. */
+function retriesAfter(requests: number, options: RetryBudgetOptions): number {
+	const budget = new RetryBudget({ minRetriesPerSecond: 0, ...options })
+	let retries = 0
+	for (let i = 0; i < requests; i++) budget.recordRequest(0)
+	for (; budget.canRetry(0); retries++) budget.recordRetry(0)
+	return retries
+}
+
+describe('a retry budget gives', () => {
+	it.each([
+		[0.6, 10, 6],
+		[0.1, 10, 1],
+		[0.1, 9, 0],
+		[0.3, 10, 3],
+		[0.7, 10, 7],
+		[0.29, 100, 29],
+		[0.57, 100, 57],
+		[1.1, 10, 11],
+		[8.2, 10, 82],
+		[1.001, 1_000, 1_001],
+		[0.000001, 1_000_000, 1],
+		[0, 1_000, 0],
+	])('a ratio of %s: of %s calls, %s retries', (maxRetryRatio, requests, retries) => {
+		expect(retriesAfter(requests, { maxRetryRatio })).toBe(retries)
+	})
+	it('exactly n of 1,000 for every ratio of n thousandths', () => {
+		for (let n = 0; n <= 1_000; n += 7)
+			expect(retriesAfter(1_000, { maxRetryRatio: n / 1_000 }), String(n)).toBe(n)
+	})
+	it('ten a second however few calls there are, when nothing is said', () => {
+		expect(new RetryBudget().available(0)).toBe(100)
+	})
+	it('the floor or the share, whichever is greater, and not their sum', () => {
+		const options = { maxRetryRatio: 0.1, windowMs: 10_000, minRetriesPerSecond: 2 }
+		expect(retriesAfter(100, options)).toBe(20)
+		expect(retriesAfter(200, options)).toBe(20)
+		expect(retriesAfter(1_000, options)).toBe(100)
+	})
+	it.each([
+		[0.29, 100_000, 29],
+		[1_000, 10_001, 10_001],
+		[0.5, 1_000, 0],
+		[0.7, 10_000, 7],
+	])('a floor of %s a second over %s ms: %s retries', (minRetriesPerSecond, windowMs, retries) => {
+		expect(retriesAfter(0, { minRetriesPerSecond, windowMs })).toBe(retries)
+	})
+	it('nothing for calls that left the window: deposits expire', () => {
+		const budget = new RetryBudget({ maxRetryRatio: 0.5, windowMs: 10_000, minRetriesPerSecond: 0 })
+		for (let i = 0; i < 10; i++) budget.recordRequest(0)
+		expect(budget.available(9_999)).toBe(5)
+		expect(budget.available(10_000)).toBe(0)
+	})
+	it('all again after an idle hour', () => {
+		const budget = new RetryBudget({ minRetriesPerSecond: 1 })
+		for (let i = 0; i < 10; i++) budget.recordRetry(0)
+		expect(budget.canRetry(0)).toBe(false)
+		expect(budget.available(HOUR)).toBe(10)
+	})
+})
+
+describe('a retry budget', () => {
+	it('is not changed by a question', () => {
+		const budget = new RetryBudget({ minRetriesPerSecond: 0.1 })
+		expect([budget.canRetry(0), budget.canRetry(0), budget.canRetry(0)]).toEqual([true, true, true])
+	})
+	it('takes no notice of outcomes', () => {
+		const budget = new RetryBudget()
+		for (let i = 0; i < 1_000; i++) budget.recordOutcome()
+		expect(budget.available(0)).toBe(100)
+	})
+	it('reads its own runtime where no time is given', async () => {
+		const runtime = virtualRuntime()
+		const budget = retryBudget({ maxRetryRatio: 0.5, minRetriesPerSecond: 0, runtime })
+		for (let i = 0; i < 4; i++) budget.recordRequest()
+		budget.recordRetry()
+		expect(budget.stats).toEqual({ requests: 4, retries: 1, available: 1 })
+		expect(budget.canRetry()).toBe(true)
+		await runtime.advance(10_000)
+		expect(budget.stats).toEqual({ requests: 0, retries: 0, available: 0 })
+		expect(budget.canRetry()).toBe(false)
+	})
+	it('keeps its counts when its settings change, and the settings that are left out', () => {
+		const budget = new RetryBudget({ maxRetryRatio: 0.1, minRetriesPerSecond: 0 })
+		for (let i = 0; i < 100; i++) budget.recordRequest(0)
+		for (let i = 0; i < 10; i++) budget.recordRetry(0)
+		budget.update({ maxRetryRatio: 0.2, windowMs: undefined }, 0)
+		expect(budget.available(0)).toBe(10)
+		budget.update({ windowMs: 60_000 }, 5_000)
+		expect(budget.available(64_999)).toBe(10)
+		expect(budget.available(65_000)).toBe(0)
+	})
+	it('has the settings that it had after an update that was refused', () => {
+		const budget = new RetryBudget()
+		expect(() => budget.update({ maxRetryRatio: 1, minRetriesPerSecond: -1 })).toThrow('minRetriesPerSecond')
+		expect(budget.available(0)).toBe(100)
+	})
+	it('can not be given another clock', () => {
+		const options = { runtime: virtualRuntime() }
+		expect(() => new RetryBudget().update(options as object)).toThrow('runtime: got')
+	})
+})
+
+describe('a bad option is refused', () => {
+	it.each([
+		[{ maxRetryRatio: -0.1 }, 'maxRetryRatio: got -0.1; takes a number from 0 to 10'],
+		[{ maxRetryRatio: 11 }, 'maxRetryRatio: got 11; takes a number from 0 to 10'],
+		[{ maxRetryRatio: Number.NaN }, 'maxRetryRatio: got NaN; takes a number from 0 to 10'],
+		[{ maxRetryRatio: '0.1' }, "maxRetryRatio: got '0.1'; takes a number from 0 to 10"],
+		[{ windowMs: 0 }, 'windowMs: got 0; takes a number from 1 to 86400000'],
+		[{ windowMs: Infinity }, 'windowMs: got Infinity; takes a number from 1 to 86400000'],
+		[{ minRetriesPerSecond: -1 }, 'minRetriesPerSecond: got -1; takes a number from 0 to 1000000'],
+		[{ runtime: {} }, 'runtime: got [object Object]; takes a Runtime'],
+		[
+			{ ratio: 1 },
+			'ratio: got 1; takes nothing, for there is no such option here, only maxRetryRatio, windowMs, minRetriesPerSecond, runtime',
+		],
+	])('%j', (options, message) => {
+		expect(() => new RetryBudget(options as RetryBudgetOptions)).toThrow(message)
+	})
+})
+
+interface Model {
+	now: number
+	/** In millionths. */
+	ratio: number
+	windowMs: number
+	/** In thousandths a second. */
+	rate: number
+	requests: number[]
+	retries: number[]
+}
+
+const counted = ({ now, windowMs }: Model, times: readonly number[]) =>
+	times.filter((at) => now - at < windowMs).length
+
+/** The promise in whole numbers, which do not round. */
+function isAllowed(model: Model): boolean {
+	const next = BigInt(counted(model, model.retries)) + 1n
+	const earned = BigInt(model.ratio) * BigInt(counted(model, model.requests))
+	const floor = BigInt(model.rate) * BigInt(model.windowMs)
+	return next * 1_000_000n <= earned || next * 1_000_000n <= floor
+}
+
+describe('against lists of all calls and retries', () => {
+	it('a retry is allowed exactly while there is room below the floor or the share', () => {
+		const agree = (model: Model, real: RetryBudget) => {
+			const { now } = model
+			expect(real.canRetry(now)).toBe(isAllowed(model))
+			// As many as it says, and not one more.
+			const retries = Array.from({ length: real.available(now) }, () => now)
+			if (retries.length > 0)
+				expect(isAllowed({ ...model, retries: [...model.retries, ...retries.slice(1)] })).toBe(true)
+			expect(isAllowed({ ...model, retries: [...model.retries, ...retries] })).toBe(false)
+		}
+		const ratio = fc.integer({ min: 0, max: 2_000_000 })
+		const rate = fc.integer({ min: 0, max: 1_500 })
+		const commands = fc.commands<Model, RetryBudget>(
+			[
+				fc.integer({ min: 1, max: 30 }).map((count) =>
+					command(`${count} calls`, (model, real) => {
+						for (let i = 0; i < count; i++) {
+							model.requests.push(model.now)
+							real.recordRequest(model.now)
+						}
+						agree(model, real)
+					}),
+				),
+				fc.integer({ min: 1, max: 5 }).map((count) =>
+					command(`${count} retries`, (model, real) => {
+						for (let i = 0; i < count && real.canRetry(model.now); i++) {
+							model.retries.push(model.now)
+							real.recordRetry(model.now)
+						}
+						agree(model, real)
+					}),
+				),
+				// Whole tenths of both lengths, so that the window's grain does not blur what is compared.
+				fc.oneof(fc.nat(12), fc.constantFrom(1_800, 180_000)).map((steps) =>
+					command(`wait ${2 * steps} s`, (model, real) => {
+						model.now += steps * 2_000
+						agree(model, real)
+					}),
+				),
+				fc.tuple(ratio, rate, fc.constantFrom(10_000, 20_000)).map(([millionths, thousandths, windowMs]) =>
+					command(`update(${millionths}, ${thousandths}, ${windowMs})`, (model, real) => {
+						if (windowMs !== model.windowMs) {
+							model.requests = new Array(counted(model, model.requests)).fill(model.now)
+							model.retries = new Array(counted(model, model.retries)).fill(model.now)
+						}
+						Object.assign(model, { ratio: millionths, rate: thousandths, windowMs })
+						const options = {
+							maxRetryRatio: millionths / 1e6,
+							minRetriesPerSecond: thousandths / 1e3,
+							windowMs,
+						}
+						real.update(options, model.now)
+						agree(model, real)
+					}),
+				),
+			],
+			LENGTH,
+		)
+		fc.assert(
+			fc.property(ratio, rate, commands, (millionths, thousandths, history) => {
+				const options = { maxRetryRatio: millionths / 1e6, minRetriesPerSecond: thousandths / 1e3 }
+				const settings = { now: 0, ratio: millionths, windowMs: 10_000, rate: thousandths }
+				fc.modelRun(
+					() => ({ model: { ...settings, requests: [], retries: [] }, real: new RetryBudget(options) }),
+					history,
+				)
+			}),
+			HISTORIES,
+		)
+	})
+})

@@ -1,0 +1,126 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { TokenBudget, type TokenBudgetOptions, tokenBudget } from '../../../src/core/budget/token-budget.ts'
+import { command, HISTORIES, LENGTH } from '../window/command.ts'
+
+const having = (options: TokenBudgetOptions, ...outcomes: readonly boolean[]) => {
+	const budget = tokenBudget(options)
+	for (const ok of outcomes) budget.recordOutcome(ok)
+	return budget
+}
+const times = (count: number, ok: boolean) => new Array<boolean>(count).fill(ok)
+
+describe('a token budget', () => {
+	it('begins full: ten tokens when nothing is said', () => {
+		expect(new TokenBudget().stats).toEqual({ tokens: 10, available: 5 })
+	})
+	it('stops retries when failures have left half of the tokens', () => {
+		expect(having({}, ...times(4, false)).canRetry()).toBe(true)
+		expect(having({}, ...times(5, false)).canRetry()).toBe(false)
+	})
+	it('allows them again with the first success above the half', () => {
+		expect(having({}, ...times(5, false), true).canRetry()).toBe(true)
+		expect(having({}, ...times(6, false), ...times(10, true)).canRetry()).toBe(false)
+		expect(having({}, ...times(6, false), ...times(11, true)).canRetry()).toBe(true)
+	})
+	it('is never emptier than empty nor fuller than full', () => {
+		expect(having({}, ...times(100, false)).stats.tokens).toBe(0)
+		expect(having({}, ...times(100, true)).stats.tokens).toBe(10)
+	})
+	it('adds a tenth ten times and has one, which fractions would not', () => {
+		expect(having({}, ...times(10, false), ...times(10, true)).stats.tokens).toBe(1)
+	})
+	it('drops the decimals after the third, as gRPC does', () => {
+		const one = (tokenRatio: number) => having({ tokenRatio }, ...times(10, false), true).stats.tokens
+		expect([one(0.5466), one(0.5469), one(1.005), one(0.001)]).toEqual([0.546, 0.546, 1.005, 0.001])
+	})
+	it('takes no notice of calls and retries, only of how they end', () => {
+		const budget = new TokenBudget()
+		for (let i = 0; i < 100; i++) {
+			budget.recordRequest()
+			budget.recordRetry()
+		}
+		expect(budget.stats.tokens).toBe(10)
+	})
+	it('stays as full as it was when its size changes', () => {
+		const budget = having({}, ...times(4, false))
+		budget.update({ maxTokens: 100 })
+		expect(budget.stats).toEqual({ tokens: 60, available: 10 })
+		budget.recordOutcome(true)
+		expect(budget.stats.tokens).toBe(60.1)
+		budget.update({ tokenRatio: 2, maxTokens: undefined })
+		budget.recordOutcome(true)
+		expect(budget.stats.tokens).toBe(62.1)
+	})
+
+	it.each([
+		[{ maxTokens: 0 }, 'maxTokens: got 0; takes a number from 0.001 to 1000'],
+		[{ maxTokens: 1_001 }, 'maxTokens: got 1001; takes a number from 0.001 to 1000'],
+		[{ maxTokens: Number.NaN }, 'maxTokens: got NaN; takes a number from 0.001 to 1000'],
+		[{ tokenRatio: 0 }, 'tokenRatio: got 0; takes a number from 0.001 to 1000'],
+		[{ tokenRatio: -1 }, 'tokenRatio: got -1; takes a number from 0.001 to 1000'],
+		[{ tokens: 1 }, 'tokens: got 1; takes nothing'],
+	])('refuses %j', (options, message) => {
+		expect(() => new TokenBudget(options as TokenBudgetOptions)).toThrow(message)
+	})
+})
+
+interface Model {
+	max: bigint
+	ratio: bigint
+	tokens: bigint
+}
+
+describe('against whole thousandths', () => {
+	it('retries are allowed exactly while more than half of the tokens are there', () => {
+		const agree = (model: Model, real: TokenBudget) => {
+			expect(real.stats.tokens).toBe(Number(model.tokens) / 1_000)
+			expect(real.canRetry()).toBe(2n * model.tokens > model.max)
+			// Were every retry to fail, there would be as many as it says.
+			let { tokens } = model
+			let retries = 0
+			for (; 2n * tokens > model.max; retries++) tokens -= 1_000n
+			expect(real.available()).toBe(retries)
+		}
+		const amount = fc.integer({ min: 1, max: 30_000 })
+		const ratio = fc.integer({ min: 1, max: 2_500 })
+		const commands = fc.commands<Model, TokenBudget>(
+			[
+				fc.constant(
+					command('success', (model: Model, real: TokenBudget) => {
+						const tokens = model.tokens + model.ratio
+						model.tokens = tokens > model.max ? model.max : tokens
+						real.recordOutcome(true)
+						agree(model, real)
+					}),
+				),
+				fc.constant(
+					command('failure', (model: Model, real: TokenBudget) => {
+						model.tokens = model.tokens > 1_000n ? model.tokens - 1_000n : 0n
+						real.recordOutcome(false)
+						agree(model, real)
+					}),
+				),
+				fc.tuple(amount, ratio).map(([max, perSuccess]) =>
+					command(`update(${max}, ${perSuccess})`, (model, real) => {
+						// The share of the old bucket, rounded to the nearest thousandth.
+						model.tokens = (2n * model.tokens * BigInt(max) + model.max) / (2n * model.max)
+						model.max = BigInt(max)
+						model.ratio = BigInt(perSuccess)
+						real.update({ maxTokens: max / 1_000, tokenRatio: perSuccess / 1_000 })
+						agree(model, real)
+					}),
+				),
+			],
+			LENGTH,
+		)
+		fc.assert(
+			fc.property(amount, ratio, commands, (max, perSuccess, history) => {
+				const options = { maxTokens: max / 1_000, tokenRatio: perSuccess / 1_000 }
+				const model = { max: BigInt(max), ratio: BigInt(perSuccess), tokens: BigInt(max) }
+				fc.modelRun(() => ({ model: { ...model }, real: new TokenBudget(options) }), history)
+			}),
+			HISTORIES,
+		)
+	})
+})

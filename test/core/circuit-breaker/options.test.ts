@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest'
+import {
+	type CircuitBreakerOptions,
+	readCircuitBreakerOptions,
+} from '../../../src/core/circuit-breaker/options.ts'
+import { InvalidOptionError } from '../../../src/core/errors/errors.ts'
+
+const refused = (options: object): InvalidOptionError => {
+	try {
+		readCircuitBreakerOptions(options as CircuitBreakerOptions)
+	} catch (error) {
+		if (error instanceof InvalidOptionError) return error
+		throw error
+	}
+	throw new Error(`accepted ${JSON.stringify(options)}`)
+}
+
+describe('a breaker that is told nothing', () => {
+	it('has the defaults that the options state', () => {
+		expect(readCircuitBreakerOptions({})).toEqual({
+			failureThreshold: 5,
+			successThreshold: 2,
+			resetTimeoutMs: 30_000,
+			halfOpenMaxConcurrent: 1,
+			monitorWindowMs: 60_000,
+			errorRateThreshold: Infinity,
+			minimumRequests: 10,
+			slowCallMs: Infinity,
+			slowCallRateThreshold: 0.5,
+			windowSize: Infinity,
+			probeTimeoutMs: 30_000,
+			maxRetryAfterMs: 60_000,
+			resetBackoff: undefined,
+		})
+	})
+	it('gives a probe as long as the circuit stays open', () => {
+		expect(readCircuitBreakerOptions({ resetTimeoutMs: 700 }).probeTimeoutMs).toBe(700)
+		expect(readCircuitBreakerOptions({ resetTimeoutMs: 700, probeTimeoutMs: 20 }).probeTimeoutMs).toBe(20)
+	})
+	it('takes undefined for every option', () => {
+		const names = Object.keys(readCircuitBreakerOptions({}))
+		const given = Object.fromEntries(names.map((name) => [name, undefined]))
+		expect(readCircuitBreakerOptions(given)).toEqual(readCircuitBreakerOptions({}))
+	})
+	it('lets its open time grow from resetTimeoutMs to ten times that, when it is to grow', () => {
+		expect(readCircuitBreakerOptions({ resetTimeoutMs: 100, resetBackoff: {} }).resetBackoff).toMatchObject({
+			baseDelayMs: 100,
+			maxDelayMs: 1_000,
+			growth: 'exponential',
+			factor: 2,
+			jitterStrategy: 'equal',
+		})
+	})
+	it('keeps the hooks it was given', () => {
+		const hooks = {
+			isFailure: () => true,
+			isFailureResult: (answer: { ok: boolean }) => !answer.ok,
+			onStateChange: () => {},
+			onEvent: () => {},
+			shadow: true,
+			name: 'payments',
+		}
+		expect(readCircuitBreakerOptions(hooks)).toMatchObject(hooks)
+	})
+})
+
+describe('a bad option is refused when the policy is made', () => {
+	const numbers = [
+		'failureThreshold',
+		'successThreshold',
+		'resetTimeoutMs',
+		'halfOpenMaxConcurrent',
+		'monitorWindowMs',
+		'errorRateThreshold',
+		'minimumRequests',
+		'slowCallMs',
+		'slowCallRateThreshold',
+		'windowSize',
+		'probeTimeoutMs',
+		'maxRetryAfterMs',
+	]
+	const bad = [-1, Number.NaN, '5', {}, true, null, -Infinity]
+	it.each(numbers.flatMap((option) => bad.map((value) => [option, value] as const)))(
+		'%s: %s',
+		(option, value) => {
+			const error = refused({ [option]: value })
+			expect(error.option).toBe(option)
+			expect(error.received).toBe(value)
+			expect(error.message).toMatch(/: got .+; takes /)
+		},
+	)
+
+	it.each(numbers.filter((option) => option !== 'maxRetryAfterMs'))('%s: 0', (option) => {
+		expect(refused({ [option]: 0 }).option).toBe(option)
+	})
+	it.each(numbers)('%s: Infinity', (option) => {
+		expect(refused({ [option]: Infinity }).option).toBe(option)
+	})
+	it.each(['failureThreshold', 'successThreshold', 'halfOpenMaxConcurrent', 'minimumRequests', 'windowSize'])(
+		'%s: 2.5, for there are no half calls',
+		(option) => {
+			expect(refused({ [option]: 2.5 }).message).toBe(`${option}: got 2.5; takes a whole number`)
+		},
+	)
+
+	it.each([
+		[{ errorRateThreshold: 0 }, 'errorRateThreshold: got 0; takes a number above 0, up to 1'],
+		[{ errorRateThreshold: 1.1 }, 'errorRateThreshold: got 1.1; takes a number from 0 to 1'],
+		[
+			{ slowCallMs: 5, slowCallRateThreshold: 0 },
+			'slowCallRateThreshold: got 0; takes a number above 0, up to 1',
+		],
+		[
+			{ slowCallRateThreshold: 0.5 },
+			'slowCallRateThreshold: got 0.5; takes a number beside slowCallMs, nothing without',
+		],
+		[
+			{ failureThreshold: Infinity },
+			'failureThreshold: got Infinity; takes a whole number, or Infinity beside errorRateThreshold or slowCallMs',
+		],
+		[{ windowSize: 20, minimumRequests: 21 }, 'minimumRequests: got 21; takes at most windowSize (20)'],
+		[{ windowSize: 5 }, 'minimumRequests: got 10; takes at most windowSize (5); that is the default'],
+		[{ windowSize: 1e7 }, 'windowSize: got 10000000; takes a number from 1 to 1000000'],
+		[{ shadow: 'yes' }, "shadow: got 'yes'; takes true or false"],
+		[{ isFailure: true }, 'isFailure: got true; takes a function'],
+		[{ isFailureResult: 1 }, 'isFailureResult: got 1; takes a function'],
+		[{ onStateChange: {} }, 'onStateChange: got [object Object]; takes a function'],
+		[{ onEvent: 'log' }, "onEvent: got 'log'; takes a function"],
+		[{ resetBackoff: false }, 'resetBackoff: got false; takes an object'],
+		[{ resetBackoff: null }, 'resetBackoff: got null; takes an object'],
+		[{ resetBackoff: { maxDelayMs: 10 } }, 'maxDelayMs: got 10; takes at least baseDelayMs (30000)'],
+		[{ resetBackoff: { jitterFactor: 2 } }, 'jitterFactor: got 2; takes a number from 0 to 1'],
+	])('%o', (options, message) => {
+		expect(refused(options).message).toBe(message)
+	})
+
+	it.each([
+		['treshold', { treshold: 5 }],
+		['baseDelayMs', { resetBackoff: { baseDelayMs: 5 } }],
+		['maxRetries', { resetBackoff: { maxRetries: 5 } }],
+	])('%s, which is no option there', (option, options) => {
+		expect(refused(options).option).toBe(option)
+	})
+
+	it('failureThreshold Infinity is fine beside a rate', () => {
+		expect(
+			readCircuitBreakerOptions({ failureThreshold: Infinity, errorRateThreshold: 0.5 }).failureThreshold,
+		).toBe(Infinity)
+		expect(readCircuitBreakerOptions({ failureThreshold: Infinity, slowCallMs: 5 }).slowCallMs).toBe(5)
+	})
+})

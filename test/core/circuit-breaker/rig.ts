@@ -1,0 +1,84 @@
+import { Circuit } from '../../../src/core/circuit-breaker/circuit.ts'
+import {
+	type CircuitBreakerOptions,
+	readCircuitBreakerOptions,
+} from '../../../src/core/circuit-breaker/options.ts'
+import type { CircuitSnapshot } from '../../../src/core/circuit-breaker/snapshot.ts'
+import type { CircuitStats } from '../../../src/core/circuit-breaker/stats.ts'
+
+const WALL = 1_750_000_000_000
+
+/** A circuit, a clock that stands still until it is moved, and a list of what the circuit told. */
+export class Rig {
+	now = 5_000
+	/** What chance draws next. */
+	draw = 0.5
+	readonly circuit: Circuit
+	readonly told: string[] = []
+	readonly #chance = { random: (): number => this.draw }
+
+	constructor(options: CircuitBreakerOptions = {}) {
+		this.circuit = new Circuit(readCircuitBreakerOptions(options))
+		this.circuit.changed = (from, to) => {
+			this.told.push(`${from} -> ${to}`)
+		}
+	}
+
+	get stats(): CircuitStats {
+		return this.circuit.stats(this.now, this.#chance)
+	}
+
+	/** Moves the clock. */
+	pass(ms: number): this {
+		this.now += ms
+		return this
+	}
+
+	/** A ticket, or -1. */
+	admit(): number {
+		return this.circuit.admit(this.now, this.#chance)
+	}
+
+	succeed(ticket: number = this.admit(), durationMs = 0): this {
+		this.circuit.succeed(ticket, this.now, durationMs, this.#chance)
+		return this
+	}
+
+	fail(ticket: number = this.admit(), retryAfterMs?: number, durationMs = 0): this {
+		this.circuit.fail(ticket, this.now, durationMs, retryAfterMs, this.#chance)
+		return this
+	}
+
+	ignore(ticket: number): this {
+		this.circuit.ignore(ticket, this.now, this.#chance)
+		return this
+	}
+
+	/** A call for each letter: s(uccess), f(ailure), S and F the same but taking a second. */
+	calls(letters: string): this {
+		for (const letter of letters) {
+			const durationMs = letter === letter.toUpperCase() ? 1_000 : 0
+			if (letter.toLowerCase() === 's') this.succeed(this.admit(), durationMs)
+			else this.fail(this.admit(), undefined, durationMs)
+		}
+		return this
+	}
+
+	update(options: CircuitBreakerOptions): this {
+		this.circuit.update(readCircuitBreakerOptions(options), this.now, this.#chance)
+		return this
+	}
+
+	/** As it comes back from a file. */
+	snapshot(): CircuitSnapshot {
+		return JSON.parse(JSON.stringify(this.circuit.snapshot(this.now, WALL, this.#chance)))
+	}
+
+	/** Takes over what was written `wallMs` ago by the wall clock. */
+	restore(snapshot: CircuitSnapshot, wallMs = 0): this {
+		this.circuit.restore(snapshot, this.now, WALL + wallMs)
+		return this
+	}
+}
+
+export const rig = (options?: CircuitBreakerOptions): Rig => new Rig(options)

@@ -1,0 +1,191 @@
+import { describe, expect, it } from 'vitest'
+import type { CircuitSnapshot } from '../../../src/core/circuit-breaker/snapshot.ts'
+import { InvalidOptionError } from '../../../src/core/errors/errors.ts'
+import { rig } from './rig.ts'
+
+const one = { failureThreshold: 1, resetTimeoutMs: 1_000 }
+const DAY = 86_400_000
+
+describe('a snapshot', () => {
+	it('is plain JSON', () => {
+		const breaker = rig({ failureThreshold: 3 }).calls('sf').pass(70).calls('f').pass(30)
+		expect(breaker.snapshot()).toEqual({
+			version: 1,
+			at: 1_750_000_000_000,
+			state: 'closed',
+			openForMs: 0,
+			reopenings: 0,
+			delayMs: 0,
+			failureAgesMs: [100, 30],
+			outcomes: [1, 2, 0, 0],
+		})
+		expect(rig({ windowSize: 10, slowCallMs: 1_000 }).calls('sfSF').snapshot().outcomes).toBe('0123')
+	})
+	it('of an open circuit says how long it stays so', () => {
+		expect(rig(one).fail().pass(300).snapshot()).toMatchObject({
+			state: 'open',
+			openForMs: 700,
+			reopenings: 0,
+			delayMs: 1_000,
+		})
+	})
+	it('of an isolated circuit is that of a new one: nobody could release it elsewhere', () => {
+		const breaker = rig(one).calls('sf')
+		breaker.circuit.isolate()
+		expect(breaker.snapshot()).toEqual(rig(one).snapshot())
+	})
+	it('sees that a probe hangs', () => {
+		const breaker = rig(one).fail().pass(1_000)
+		breaker.admit()
+		expect(breaker.pass(1_400).snapshot()).toMatchObject({ state: 'open', openForMs: 600, reopenings: 1 })
+	})
+})
+
+describe('a restored circuit', () => {
+	it('goes on with the streak, aged by the wall clock', () => {
+		const options = { failureThreshold: 3, monitorWindowMs: 1_000 }
+		const snapshot = rig(options).calls('f').pass(400).calls('f').snapshot()
+		expect(rig(options).restore(snapshot, 600).calls('f').circuit.state).toBe('open')
+		expect(rig(options).restore(snapshot, 601).calls('f').circuit.state).toBe('closed')
+	})
+	it('goes on with the counts, aged by the wall clock', () => {
+		const snapshot = rig({ monitorWindowMs: 1_000 }).calls('sf').snapshot()
+		const restored = rig({ monitorWindowMs: 1_000 }).restore(snapshot, 900)
+		expect(restored.stats).toMatchObject({ failureCount: 1, successCount: 1 })
+		expect(restored.pass(100).stats).toMatchObject({ failureCount: 0, successCount: 0 })
+	})
+	it('goes on with the order of the calls in a count window', () => {
+		const options = { windowSize: 4, minimumRequests: 4, failureThreshold: 99 }
+		const snapshot = rig(options).calls('ssssfsff').snapshot()
+		expect(snapshot.outcomes).toBe('1011')
+		expect(rig(options).restore(snapshot, DAY).calls('s').stats).toMatchObject({ failureCount: 2 })
+		expect(rig(options).restore(snapshot, DAY).calls('ss').stats).toMatchObject({ failureCount: 2 })
+	})
+	it('is open for the rest of the time', () => {
+		const snapshot = rig(one).fail().pass(300).snapshot()
+		const restored = rig(one).restore(snapshot, 500)
+		expect(restored.stats).toMatchObject({ state: 'open', retryAfterMs: 200 })
+		expect(restored.told).toEqual(['closed -> open'])
+		expect(restored.pass(200).admit()).toBeGreaterThan(0)
+	})
+	it('that was half-open is open with nothing left to wait', () => {
+		const half = rig(one).fail().pass(1_000)
+		half.admit()
+		const restored = rig(one).restore(half.snapshot())
+		expect(restored.stats).toMatchObject({ state: 'open', retryAfterMs: 0 })
+		expect(restored.admit()).toBeGreaterThan(0)
+	})
+	it('goes on with the growth of the open time', () => {
+		const options = { ...one, resetBackoff: { jitterStrategy: 'none' } } as const
+		const snapshot = rig(options).fail().pass(1_000).fail().snapshot()
+		expect(rig(options).restore(snapshot, 2_000).fail().stats.retryAfterMs).toBe(4_000)
+	})
+	it('is not harmed by a wall clock that jumped back', () => {
+		const snapshot = rig(one).fail().pass(300).snapshot()
+		expect(rig(one).restore(snapshot, -DAY).stats.retryAfterMs).toBe(700)
+		const closed = rig({ failureThreshold: 2 }).calls('f').snapshot()
+		expect(rig({ failureThreshold: 2 }).restore(closed, -DAY).calls('f').circuit.state).toBe('open')
+	})
+	it('has nothing left of a wall clock that jumped far ahead', () => {
+		const snapshot = rig({ failureThreshold: 2 }).calls('ff').snapshot()
+		expect(rig().restore(snapshot, 1e6 * DAY).stats).toMatchObject({
+			state: 'open',
+			retryAfterMs: 0,
+			failureCount: 0,
+			consecutiveFailures: 0,
+		})
+	})
+	it('is never open for longer than its own settings allow', () => {
+		const snapshot = { ...rig(one).fail().snapshot(), openForMs: 1e15 }
+		const left = (options: object) => rig({ ...one, ...options }).restore(snapshot).stats.retryAfterMs
+		expect(left({})).toBe(60_000)
+		expect(left({ maxRetryAfterMs: 0 })).toBe(1_000)
+		const backoff = { maxDelayMs: 70_000, jitterFactor: 0.5, jitterRangeMs: 500 }
+		const most = (jitterStrategy: string) => left({ resetBackoff: { ...backoff, jitterStrategy } })
+		expect(
+			['none', 'full', 'equal', 'decorrelated', 'decorrelated-aws', 'additive', 'proportional'].map(most),
+		).toEqual([70_000, 70_000, 70_000, 70_000, 70_000, 70_500, 105_000])
+	})
+	it('forgets what it was before, and calls under way count for nothing', () => {
+		const breaker = rig({ failureThreshold: 2 }).calls('f')
+		const call = breaker.admit()
+		breaker.restore(rig().snapshot()).fail(call)
+		expect(breaker.stats).toMatchObject({ failureCount: 0, consecutiveFailures: 0 })
+	})
+	it('that is isolated stays isolated, and is as new when it is released', () => {
+		const breaker = rig({ failureThreshold: 2 })
+		const release = breaker.circuit.isolate()
+		breaker.restore(rig({ failureThreshold: 2 }).calls('f').snapshot())
+		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: Infinity })
+		release()
+		expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 0 })
+	})
+	it('takes what fits of a snapshot of other settings', () => {
+		const many = rig({ failureThreshold: 9 }).calls('fffff').snapshot()
+		expect(rig({ failureThreshold: 2 }).restore(many).stats.consecutiveFailures).toBe(2)
+		const off = { failureThreshold: Infinity, errorRateThreshold: 1 }
+		expect(rig(off).restore(many).stats).toMatchObject({ consecutiveFailures: 0, failureCount: 5 })
+		expect(rig({ windowSize: 10 }).restore(many).stats.failureCount).toBe(0)
+		const counted = rig({ windowSize: 10, slowCallMs: 1_000 }).calls('SFsf').snapshot()
+		expect(rig().restore(counted).stats.failureCount).toBe(0)
+		expect(rig({ windowSize: 10 }).restore(counted).stats).toMatchObject({
+			failureCount: 2,
+			slowCallCount: 0,
+		})
+	})
+	it('sorts the failures of whoever wrote them down in another order', () => {
+		const options = { failureThreshold: 3, monitorWindowMs: 1_000 }
+		const snapshot = { ...rig(options).snapshot(), failureAgesMs: [10, 900] }
+		const breaker = rig(options).restore(snapshot).pass(200).calls('f')
+		expect(breaker.stats).toMatchObject({ state: 'closed', consecutiveFailures: 2 })
+	})
+})
+
+describe('what is no snapshot is refused, and changes nothing', () => {
+	const bad: [string, object][] = [
+		['version', { version: 2 }],
+		['version', { version: undefined }],
+		['at', { at: Number.NaN }],
+		['at', { at: '2026-01-01' }],
+		['at', { at: undefined }],
+		['state', { state: 'ajar' }],
+		['state', { state: undefined }],
+		['state', { state: ['open'] }],
+		['openForMs', { openForMs: Number.NaN }],
+		['openForMs', { openForMs: -1 }],
+		['openForMs', { openForMs: null }],
+		['openForMs', { openForMs: Infinity }],
+		['reopenings', { reopenings: 1.5 }],
+		['reopenings', { reopenings: '1' }],
+		['delayMs', { delayMs: -1 }],
+		['delayMs', { delayMs: undefined }],
+		['failureAgesMs', { failureAgesMs: undefined }],
+		['failureAgesMs', { failureAgesMs: 'none' }],
+		['failureAgesMs', { failureAgesMs: [1, null] }],
+		['failureAgesMs', { failureAgesMs: [1, -1] }],
+		['outcomes', { outcomes: undefined }],
+		['outcomes', { outcomes: '0124' }],
+		['outcomes', { outcomes: [1, 2, 3] }],
+		['outcomes', { outcomes: [1, 2, 3, Number.NaN] }],
+		['outcomes', { outcomes: [1, 2, 3, 0.5] }],
+		['outcomes', { outcomes: { length: 4 } }],
+	]
+	it.each(bad)('%s: %o', (field, change) => {
+		const breaker = rig({ failureThreshold: 2 }).calls('f')
+		const before = breaker.stats
+		const snapshot = { ...rig().snapshot(), ...change } as CircuitSnapshot
+		try {
+			breaker.restore(snapshot)
+			expect.unreachable()
+		} catch (error) {
+			if (!(error instanceof InvalidOptionError)) throw error
+			expect(error.option).toBe(`snapshot.${field}`)
+			expect(error.message).toMatch(/: got .*; takes /)
+		}
+		expect(breaker.stats).toEqual(before)
+	})
+	it.each([undefined, null, 'closed', 7])('%s', (snapshot) => {
+		const restore = () => rig().restore(snapshot as unknown as CircuitSnapshot)
+		expect(restore).toThrow(/^snapshot: got .+; takes an object$/)
+	})
+})
