@@ -15,7 +15,7 @@ export type CallbackWork<T> = (context: CallContext, done: Done<T>) => void
 
 export function run<T>(policy: Policy, work: CallbackWork<T>, done: Done<T>, options?: CallOptions): void {
 	const call = new Call(policy.ready(), options, work as Work)
-	if (call.plan.interrupts) call.extra.branch = branch
+	if (call.plan.drive) call.extra.branch = branch
 	new CallbackRun(call, work, done).proceed(call.begin())
 }
 
@@ -89,7 +89,7 @@ class CallbackRun<T> {
 		let isOpen = true
 		this.#answered = undefined
 		this.#isInWork = true
-		if (call.plan.interrupts) this.#sleep()
+		if (call.plan.drive) this.#sleep()
 		const settle = (ok: boolean, value: unknown) => {
 			if (!isOpen) return
 			isOpen = false

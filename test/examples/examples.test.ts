@@ -38,6 +38,8 @@ test('no example goes without a test', () => {
 		'deadline.ts',
 		'explain.ts',
 		'outage.ts',
+		'payments.ts',
+		'per-host.ts',
 		'pipeline.ts',
 		'retry.ts',
 		'testing-your-code.ts',
@@ -80,6 +82,37 @@ test('explain: every attempt with its outcome and the reason of its wait', async
 		/#2 at \d+ ms, took \d+ ms: throttled \(HttpError: HTTP 429\), then a wait of 2 ms \(retry-after\)/,
 	)
 	expect(printed).toContain('[["throttled","backoff"],["throttled","retry-after"],["permanent",null]]')
+})
+
+test('payments: an outage is left alone, and over as soon as a probe comes through', async () => {
+	const printed = (await output('payments')).split('\n')
+	expect(printed.filter((line) => line.includes('circuit')).map((line) => line.trim())).toEqual([
+		'17 s  the circuit is open',
+		'32 s  the circuit is half-open',
+		'33 s  the circuit is open',
+		'48 s  the circuit is half-open',
+		'49 s  the circuit is closed',
+	])
+	// Four requests a call while it is down and the circuit still closed; none while it is open; one a call otherwise.
+	const requests = printed.flatMap((line) => /(\d+) requests/.exec(line)?.[1] ?? []).map(Number)
+	expect(requests.at(0)).toBe(20)
+	expect(requests.at(1)).toBeGreaterThan(40)
+	expect(Math.max(...requests.slice(2, 5))).toBeLessThan(5)
+	expect(printed.at(-1)).toBe(
+		' 60 s  20 calls: 20 answered, 0 failed, 0 of them refused at once; 20 requests',
+	)
+})
+
+test('per host: one that is down is left alone, and the others do not notice', async () => {
+	expect(await output('per-host')).toBe(
+		[
+			'b.example.com: closed -> open',
+			'a.example.com: 10 requests, the circuit is closed',
+			'b.example.com: 6 requests, the circuit is open',
+			'c.example.com: 10 requests, the circuit is closed',
+			'7 calls were refused before they were sent',
+		].join('\n'),
+	)
 })
 
 test('testing your code: nothing waits', async () => {

@@ -2,21 +2,28 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { calculateDelay, classify, type DelayOptions, type FailureKind, presets, schedule } from 'yaoki'
+import {
+	adaptiveBulkhead,
+	adaptiveThrottle,
+	bulkhead,
+	calculateDelay,
+	circuitBreaker,
+	classify,
+	type DelayOptions,
+	type FailureKind,
+	fallback,
+	hedge,
+	keyed,
+	presets,
+	rateLimiter,
+	retry,
+	schedule,
+	timeout,
+} from 'yaoki'
 import { readRetryOptions } from '../../src/core/retry/options.ts'
 import { GRPC_CODES } from '../core/classify/verdicts.ts'
 import { blocks, named, page, pages, ROOT, table } from './markdown.ts'
-
-const source = (path: string): string => readFileSync(join(ROOT, 'src', path), 'utf8')
-
-/** The names of an interface's members, in the order of the source. */
-function membersOf(path: string, name: string): readonly string[] {
-	const body = new RegExp(`^export interface ${name}\\b.*?\\{$(.*?)^\\}$`, 'ms').exec(source(path))?.[1]
-	if (body === undefined) throw new Error(`${path} has no interface ${name}`)
-	return [...body.matchAll(/^\treadonly (\w+)\??:/gm)].map(([, member = '']) => member)
-}
-
-const thousands = (value: number): string => value.toLocaleString('en-US')
+import { membersOf, source, strings, thousands, unquoted } from './sources.ts'
 
 describe('presets', () => {
 	const readme = table(page('README.md'), 'preset', '`baseDelayMs`')
@@ -70,45 +77,6 @@ describe('backoff', () => {
 		const defaults = guide.text.match(/`'[\w-]+'` \(default\)/g)?.map(unquoted)
 		const { growth, jitterStrategy } = readRetryOptions({})
 		expect(defaults).toEqual([growth, jitterStrategy])
-	})
-})
-
-const unquoted = (cell: string): string => /'([^']+)'/.exec(cell)?.[1] ?? cell
-const strings = (text: string): string[] => [...text.matchAll(/'([^']+)'/g)].map(([, name = '']) => name)
-
-describe('options', () => {
-	const guide = page('docs/guide/retry.md')
-	const nameOf = ([cell = '']: readonly string[]): string => named(cell)[0]?.replace(/\(.*/, '') ?? ''
-
-	test('every option of a retry is in the table, and nothing else', () => {
-		const members = [
-			...membersOf('core/backoff/options.ts', 'BackoffOptions'),
-			...membersOf('core/retry/options.ts', 'RetryOptions'),
-			...membersOf('core/engine/policy-options.ts', 'PolicyOptions'),
-		]
-		expect(table(guide, 'option', 'default').map(nameOf).sort()).toEqual([...members].sort())
-	})
-
-	test('their defaults are those of the code', () => {
-		const defaults = Object.entries(readRetryOptions({}))
-		expect(defaults.length).toBeGreaterThan(8)
-		const documented = new Map(table(guide, 'option', 'default').map((row) => [nameOf(row), row[1]]))
-		for (const [name, value] of defaults) {
-			const told =
-				value === Infinity ? 'no limit' : typeof value === 'number' ? thousands(value) : `\`'${value}'\``
-			expect(documented.get(name), name).toBe(told)
-		}
-	})
-
-	test('every option of a call is in its table', () => {
-		expect(table(guide, 'call option').map(nameOf)).toEqual(
-			membersOf('core/engine/call-options.ts', 'CallOptions'),
-		)
-	})
-
-	test('every option of faults is in its table', () => {
-		const documented = table(page('docs/guide/testing.md'), 'option', 'default').map(nameOf)
-		expect(documented.sort()).toEqual([...membersOf('testing/faults.ts', 'FaultOptions')].sort())
 	})
 })
 
@@ -170,10 +138,44 @@ describe('explain and events', () => {
 	})
 
 	test('every event is in the table, with its own fields', () => {
-		const events = ['RetryAttemptEvent', 'RetrySuccessEvent', 'RetryFailureEvent'].map((name) =>
-			membersOf('core/events/events.ts', name).slice(1),
+		const events = source('core/events/events.ts')
+		const union = /type YaokiEvent =(.*?)\n\n/s.exec(events)?.[1] ?? ''
+		const members = [...union.matchAll(/\w+/g)].map(([name]) => {
+			const body = events.slice(events.indexOf(`interface ${name} `))
+			const [type = ''] = strings(/type: .*/.exec(body)?.[0] ?? '')
+			return [type, ...membersOf('core/events/events.ts', name).slice(1)]
+		})
+		expect(members.length).toBeGreaterThan(10)
+		const told = table(guide, '`type`').map(([type = '', , fields = '']) => [
+			...named(type),
+			...named(fields),
+		])
+		expect(told).toEqual(members)
+	})
+
+	test('every reason of a refusal is in its table', () => {
+		const reasons = /readonly reason:(.*?)\n\t\//s.exec(source('core/events/events.ts'))?.[1] ?? ''
+		expect(table(guide, '`reason` of `rejected`').map(([cell = '']) => named(cell)[0])).toEqual(
+			strings(reasons),
 		)
-		expect(table(guide, '`type`').map(([, , fields = '']) => named(fields))).toEqual(events)
+	})
+
+	test('what an explanation and its attempts have is told by name', () => {
+		const told = named(/^As an object it has.*?\n\n/ms.exec(guide.text)?.[0] ?? '')
+		const fields = [
+			...membersOf('core/explain/explain.ts', 'Explanation'),
+			...membersOf('core/explain/record.ts', 'Attempt'),
+		]
+		expect(fields.filter((field) => !told.includes(field))).toEqual([])
+	})
+})
+
+describe('the README', () => {
+	test('has a line for each policy, and leads to its page', () => {
+		const listed = table(page('README.md'), 'policy', 'use it when').map(([cell = '']) => named(cell)[0])
+		const factories = { adaptiveBulkhead, adaptiveThrottle, bulkhead, circuitBreaker, fallback, hedge, keyed }
+		const others = { rateLimiter, retry, timeout }
+		expect(listed.sort()).toEqual(Object.keys({ ...factories, ...others }).sort())
 	})
 })
 
@@ -183,6 +185,21 @@ describe('the pages', () => {
 			for (const [, target = ''] of text.matchAll(/\]\(([^)#]+)[^)]*\)/g)) {
 				if (target.startsWith('https://')) continue
 				expect(existsSync(join(ROOT, dirname(path), target)), `${path}: ${target}`).toBe(true)
+			}
+		}
+	})
+
+	test('lead to headings that exist', () => {
+		const slugOf = (heading: string) =>
+			heading
+				.toLowerCase()
+				.replaceAll(/[^\w\- ]/g, '')
+				.replaceAll(' ', '-')
+		for (const { path, text } of pages()) {
+			for (const [, target = '', anchor = ''] of text.matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)) {
+				const there = page(target ? join(dirname(path), target) : path).text
+				const slugs = [...there.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => slugOf(heading))
+				expect(slugs, `${path}: ${target}#${anchor}`).toContain(anchor)
 			}
 		}
 	})

@@ -5,7 +5,7 @@ import type { Budget } from './budget.ts'
 /** Tells a budget of a logical call once, however many layers share the budget and however deep calls are nested. */
 export function depositOnce(call: Call, budget: Budget, runtime: Runtime): void {
 	let whole = call
-	for (let { around } = call; around; around = around.around) whole = around
+	for (let outer: Call | undefined = call; outer; outer = outer.aside?.branchOf ?? outer.around) whole = outer
 	const { extra } = whole
 	extra.deposits ??= []
 	if (extra.deposits.includes(budget)) return

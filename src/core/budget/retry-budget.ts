@@ -50,12 +50,13 @@ const share = (ratio: number, count: number): number => Math.floor((Math.round(r
 export class RetryBudget implements Budget {
 	readonly #runtime: Runtime
 	readonly #window: TimeWindow
-	#settings: BudgetSettings<RetryBudgetOptions>
+	/** @internal */
+	settings: BudgetSettings<RetryBudgetOptions>
 
 	constructor(options: RetryBudgetOptions = {}) {
-		this.#settings = readBudget(options, RULES)
+		this.settings = readBudget(options, RULES)
 		this.#runtime = options.runtime ?? systemRuntime
-		this.#window = new TimeWindow(this.#settings.windowMs, 2)
+		this.#window = new TimeWindow(this.settings.windowMs, 2)
 	}
 
 	recordRequest(now: number = this.#runtime.now()): void {
@@ -75,7 +76,7 @@ export class RetryBudget implements Budget {
 	}
 
 	available(now: number = this.#runtime.now()): number {
-		const { maxRetryRatio, windowMs, minRetriesPerSecond } = this.#settings
+		const { maxRetryRatio, windowMs, minRetriesPerSecond } = this.settings
 		const earned = share(maxRetryRatio, this.#window.sum(now, REQUESTS))
 		const floor = Math.floor(share(minRetriesPerSecond, windowMs) / 1_000)
 		return Math.max(0, Math.max(earned, floor) - this.#window.sum(now, RETRIES))
@@ -92,8 +93,8 @@ export class RetryBudget implements Budget {
 
 	/** Other settings from now on; what is left out stays as it is, and so does what has been counted. */
 	update(options: Omit<RetryBudgetOptions, 'runtime'>, now: number = this.#runtime.now()): void {
-		this.#settings = readBudget(options, RULES, this.#settings)
-		this.#window.resize(now, this.#settings.windowMs)
+		this.settings = readBudget(options, RULES, this.settings)
+		this.#window.resize(now, this.settings.windowMs)
 	}
 }
 

@@ -6,6 +6,9 @@ import type { BulkheadStats } from './bulkhead.ts'
 import { BulkheadLayer } from './layer.ts'
 import { AdaptiveLimit } from './limits.ts'
 
+/** A look at the latency without a queue at the other end lasts for so many times a call at most; it mostly takes two or three. */
+const LOOK = 5
+
 /**
  * A bulkhead that finds out by itself how many calls the other side can bear at once: it raises its limit while answers stay
  * quick and lowers it when they slow down or fail.
@@ -18,6 +21,7 @@ export class AdaptiveBulkhead extends LeafPolicy {
 	readonly #layer: BulkheadLayer
 	readonly #limit: AdaptiveLimit
 	#options: AdaptiveBulkheadOptions
+	#cancel: (() => void) | undefined
 
 	constructor(options: AdaptiveBulkheadOptions = {}) {
 		const settings = readAdaptiveBulkheadOptions(options)
@@ -27,14 +31,15 @@ export class AdaptiveBulkhead extends LeafPolicy {
 		this.#layer = layer
 		layer.learn = (...facts) => this.#learn(...facts)
 		this.#limit = new AdaptiveLimit(settings)
-		this.#options = options
+		// Once it runs, where it started is past: bounds that leave that outside are no mistake.
+		this.#options = { ...options, initialConcurrent: undefined }
 	}
 
 	/** `maxConcurrent` is the limit as measured so far. */
 	get stats(): BulkheadStats {
-		const { slots, settings, limit } = this.#layer
+		const { slots, settings } = this.#layer
 		const { concurrent, queued } = slots
-		return { concurrent, queued, maxConcurrent: limit, maxQueue: settings.maxQueue }
+		return { concurrent, queued, maxConcurrent: this.#limit.found, maxQueue: settings.maxQueue }
 	}
 
 	/** Other bounds from now on. What was measured stays. */
@@ -51,11 +56,21 @@ export class AdaptiveBulkhead extends LeafPolicy {
 		const kind = call.ok ? undefined : call.judge(seat).kind
 		if (kind === 'cancelled') return
 		const isDropped = kind !== undefined && kind !== 'permanent'
-		const from = this.#layer.limit
-		const to = this.#limit.sample(latencyMs, isDropped, this.#layer.slots.concurrent)
-		if (from === to) return
-		this.#layer.resize(to)
-		this.#layer.tell?.(call, seat, { type: 'limit_change', from, to })
+		const layer = this.#layer
+		const limit = this.#limit
+		const from = limit.found
+		const allowed = limit.sample(latencyMs, isDropped, layer.slots.concurrent)
+		const to = limit.found
+		if (allowed !== layer.limit) {
+			layer.resize(allowed)
+			this.#cancel?.()
+			// Calls that hang may be more than are allowed while it looks at the latency, and then nobody would end the look.
+			this.#cancel =
+				allowed < to
+					? seat.runtime.setTimer(LOOK * layer.holdMs, () => this.update({}), 'housekeeping')
+					: undefined
+		}
+		if (from !== to) layer.tell?.(call, seat, { type: 'limit_change', from, to })
 	}
 }
 

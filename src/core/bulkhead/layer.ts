@@ -22,7 +22,7 @@ export class BulkheadLayer implements TellingLayer {
 	/** Told of every call that had a slot, and since when: the self-tuning form learns from it. */
 	learn: ((call: Call, seat: Seat, since: number) => void) | undefined
 	/** How long a call keeps its slot, as far as it was measured. */
-	#holdMs = 0
+	holdMs = 0
 	#list: LimitList | undefined
 
 	constructor(settings: QueueSettings, limit: number) {
@@ -44,14 +44,14 @@ export class BulkheadLayer implements TellingLayer {
 		const { runtime } = seat
 		if (waiting.place !== 'inside') {
 			call.options?.deadline?.throwIfExpired()
-			if (waiting.limit?.list) return PARK
-			const why = `no slot became free within ${this.settings.queueTimeoutMs} ms`
+			const why = `no slot became free within ${waiting.limit?.ms} ms`
 			return this.#reject(call, seat, 'queue-timeout', why)
 		}
 		const now = runtime.now()
 		call.extra.queuedMs = now - waiting.since
 		call.startedAt = call.plan.runtime.now()
 		waiting.since = now
+		waiting.isRunning = true
 		waiting.limit?.list?.remove(waiting.limit)
 		return GO
 	}
@@ -64,11 +64,14 @@ export class BulkheadLayer implements TellingLayer {
 			else slots.exit()?.call.wake?.()
 			return GO
 		}
-		const { place, limit, since, turn } = state
+		const { limit, since, turn, isRunning } = state
 		limit?.list?.remove(limit)
-		if (place === 'inside') {
+		// Who was given a slot and left before its turn came has shown nothing of how long work takes. And it is measured once: a
+		// classifier that throws has the call leave a second time, and then the slot is given back.
+		state.isRunning = false
+		if (isRunning) {
 			const heldMs = seat.runtime.now() - since
-			this.#holdMs += (heldMs - this.#holdMs) * WEIGHT
+			this.holdMs += (heldMs - this.holdMs) * WEIGHT
 			learn?.(call, seat, heldMs)
 		}
 		this.#release(call, seat, turn, () => slots.leave(state))
@@ -86,8 +89,8 @@ export class BulkheadLayer implements TellingLayer {
 		const { maxQueue, queueTimeoutMs, priority } = settings
 		const { runtime } = seat
 		// Nobody is let queue for what will come too late.
-		const waitMs = (this.#holdMs * (slots.queued + 1)) / limit
-		if (call.options?.deadline?.shouldRetry(waitMs) === false) {
+		const waitMs = (this.holdMs * (slots.queued + 1)) / limit
+		if (slots.queued < maxQueue && call.options?.deadline?.shouldRetry(waitMs) === false) {
 			this.tell?.(call, seat, { type: 'rejected', reason: 'deadline' })
 			const why = `the queue takes about ${Math.round(waitMs)} ms, longer than the deadline`
 			return call.refuse(new DeadlineExceededError(`${this.name}: ${why}`))
@@ -100,7 +103,7 @@ export class BulkheadLayer implements TellingLayer {
 		}
 		call.visit(seat, waiting)
 		if (queueTimeoutMs < Infinity) {
-			waiting.limit = new Patience(call)
+			waiting.limit = new Patience(call, queueTimeoutMs)
 			this.#list = limitList(runtime, queueTimeoutMs, this.#list)
 			this.#list.add(waiting.limit, now)
 		}
@@ -157,6 +160,8 @@ export class Waiting implements Waiter<Waiting> {
 	/** When it came into the queue, and then when it got its slot. */
 	since: number
 	place: Place
+	/** Has its turn come? Between that and the slot there is a moment in which it may still be aborted. */
+	isRunning: boolean
 	limit: Patience | undefined
 
 	constructor(call: Call, priority: number, since: number, place: Place = 'outside') {
@@ -165,6 +170,7 @@ export class Waiting implements Waiter<Waiting> {
 		this.turn = call.turn
 		this.since = since
 		this.place = place
+		this.isRunning = place === 'inside'
 	}
 }
 
@@ -175,9 +181,11 @@ class Patience implements Limit {
 	startedAt: number | undefined
 	list: LimitList | undefined
 	readonly call: Call
+	readonly ms: number
 
-	constructor(call: Call) {
+	constructor(call: Call, ms: number) {
 		this.call = call
+		this.ms = ms
 	}
 
 	expire(): void {

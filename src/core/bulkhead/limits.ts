@@ -72,14 +72,24 @@ export class AdaptiveLimit implements LimitAlgorithm {
 	}
 
 	get limit(): number {
-		return this.#isProbing ? this.#probeLimit : Math.floor(this.#exact)
+		return this.#isProbing ? this.#probeLimit : this.found
 	}
 
-	/** Other settings from now on. The limit stays, as far as the new bounds allow, and so does what was measured. */
+	/** The limit without what is taken off it for a look at the latency: that is no finding. */
+	get found(): number {
+		return Math.floor(this.#exact)
+	}
+
+	/**
+	 * Other settings from now on. The limit stays, as far as the new bounds allow, and so does what was measured; a look at the
+	 * latency is given up until the next is due.
+	 */
 	update(settings: LimitSettings): void {
 		this.#settings = settings
 		this.#exact = within(settings, this.#exact)
 		this.#isProbing = false
+		this.#roundsToProbe = ROUNDS_BETWEEN_PROBES
+		this.#isStale = true
 	}
 
 	sample(latencyMs: number, isDropped: boolean, concurrent: number): number {

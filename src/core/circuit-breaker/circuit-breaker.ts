@@ -1,6 +1,7 @@
 import { Call } from '../engine/call.ts'
 import type { CallContext, CallOptions } from '../engine/call-options.ts'
 import { LeafPolicy } from '../engine/leaf-policy.ts'
+import { NONE } from '../engine/policy-options.ts'
 import { run } from '../engine/runner.ts'
 import { CircuitOpenError } from '../errors/errors.ts'
 import type { CircuitState } from '../events/events.ts'
@@ -25,7 +26,7 @@ export class CircuitBreaker extends LeafPolicy {
 	readonly #layer: CircuitBreakerLayer
 	#options: CircuitBreakerOptions
 
-	constructor(options: CircuitBreakerOptions = {}) {
+	constructor(options: CircuitBreakerOptions = NONE) {
 		const layer = new CircuitBreakerLayer(readCircuitBreakerOptions(options))
 		super('circuitBreaker', options, layer)
 		layer.name = this.name

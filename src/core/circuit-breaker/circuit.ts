@@ -22,8 +22,9 @@ export class Circuit {
 	/** Told of every change, after it. */
 	changed: ((from: CircuitState, to: CircuitState) => void) | undefined = undefined
 	#outcomes: Outcomes | undefined
-	/** Successes at a time that nobody looked at. They are dated when somebody does. */
-	#undated = 0
+	/** The latest successes, and when the latest of them was; undefined when nobody looked. They are not in the window yet. */
+	#recent = 0
+	#recentAt: number | undefined
 	/** When each failure since the latest success was, as far as they lie in the window. */
 	#failures: number[] | undefined
 	#outage: Outage | undefined
@@ -54,17 +55,22 @@ export class Circuit {
 		return ticket
 	}
 
-	/** An admitted call went well, at a time that nobody knows: for circuits that have no rate rule and are closed. */
-	pass(ticket: number): void {
+	/**
+	 * An admitted call went well, at a time that need not be known: for circuits that have no rate rule and are closed. Most
+	 * have nothing else to tell, and are spared a window.
+	 */
+	pass(ticket: number, now: number | undefined): void {
 		if (ticket !== this.generation) return
-		this.#undated++
+		// Within a bucket's length it makes no difference to the window which of them was when.
+		if (now !== undefined && now - (this.#recentAt ?? now) > this.settings.monitorWindowMs / 10)
+			this.#date(now)
+		// One that nobody dated may be much later than those before it.
+		this.#recentAt = now === undefined ? now : Math.max(now, this.#recentAt ?? now)
+		this.#recent++
 		if (this.#failures) this.#failures = undefined
 	}
 
-	/**
-	 * An admitted call went well. While closed and without a rate rule `now` may be a little old and `durationMs` be 0: they
-	 * place the call in the stats only, and a clock for every call would double its price.
-	 */
+	/** An admitted call went well. */
 	succeed(ticket: number, now: number, durationMs: number, chance: Chance): void {
 		this.#settle(ticket, now, durationMs, 0, undefined, chance)
 	}
@@ -238,11 +244,12 @@ export class Circuit {
 	}
 
 	#date(now: number): void {
-		if (!this.#undated) return
+		if (!this.#recent) return
 		this.#outcomes ??= openWindow(this.settings)
 		// A count window is told of every call as it ends, so this is one of time.
-		if (this.#outcomes instanceof TimeWindow) this.#outcomes.add(now, 0, this.#undated)
-		this.#undated = 0
+		if (this.#outcomes instanceof TimeWindow) this.#outcomes.add(this.#recentAt ?? now, 0, this.#recent)
+		this.#recent = 0
+		this.#recentAt = undefined
 	}
 
 	#open(at: number, retryAfterMs: number | undefined, chance: Chance): void {
@@ -255,7 +262,8 @@ export class Circuit {
 		const from = this.state
 		this.#outage = outage
 		this.#outcomes = outcomes
-		this.#undated = 0
+		this.#recent = 0
+		this.#recentAt = undefined
 		this.#failures = failures
 		this.state = outage ? 'open' : 'closed'
 		this.generation++

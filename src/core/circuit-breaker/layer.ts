@@ -1,3 +1,4 @@
+import { CANCELLED } from '../classify/classify.ts'
 import type { Call, Seat } from '../engine/call.ts'
 import { decided, observe } from '../engine/hooks.ts'
 import { GO, type Step } from '../engine/layer.ts'
@@ -53,19 +54,11 @@ export class CircuitBreakerLayer implements TellingLayer {
 		const { circuit } = this
 		const { runtime } = seat
 		const state = call.kept(seat) as number | Timed
-		const { ticket, since } = typeof state === 'number' ? { ticket: state, since: call.startedAt } : state
-		if (call.ok && typeof state === 'number') {
-			if (since === undefined) circuit.pass(ticket)
-			else circuit.succeed(ticket, since, 0, runtime)
-			return GO
-		}
-		try {
-			this.#judge(call, seat, { ticket, since: since ?? runtime.now() })
-		} catch (error) {
-			// A hook threw: the call says nothing, but a probe's place must be free again.
-			circuit.ignore(ticket, runtime.now(), runtime)
-			throw error
-		}
+		// A call's time is its pipeline's, and means nothing to a breaker that has a clock of its own.
+		const since = runtime === call.plan.runtime ? call.startedAt : undefined
+		const isTimed = typeof state !== 'number'
+		if (call.ok && !isTimed) circuit.pass(state, since)
+		else this.#judge(call, seat, isTimed ? state : { ticket: state, since: since ?? runtime.now() })
 		return GO
 	}
 
@@ -77,7 +70,8 @@ export class CircuitBreakerLayer implements TellingLayer {
 			return
 		}
 		const { runtime } = seat
-		const { kind, retryAfterMs } = call.judge(seat)
+		// A hook threw, here (then this is told once more) or further in: that says nothing about the other side.
+		const { kind, retryAfterMs } = call.stop === 'hook-threw' ? CANCELLED : call.judge(seat)
 		if (kind === 'cancelled') this.circuit.ignore(visit.ticket, runtime.now(), runtime)
 		else {
 			const counts = isFailure ? decided('isFailure', isFailure(value)) : kind !== 'permanent'

@@ -31,6 +31,26 @@ export class Deadline {
 		return new Deadline(runtime, runtime.now() + ms)
 	}
 
+	/**
+	 * The deadline that another machine sent in a header, as `toHeader` writes it. Undefined for anything but whole milliseconds;
+	 * at most `maxMs` from now, if that is given.
+	 *
+	 * @example
+	 * const deadline = Deadline.fromHeader(request.headers.get('x-request-timeout-ms'), { maxMs: 30_000 })
+	 */
+	static fromHeader(
+		value: string | null | undefined,
+		options: { readonly runtime?: Runtime | undefined; readonly maxMs?: number | undefined } = {},
+	): Deadline | undefined {
+		if (!/^ *\d{1,15} *$/.test(value ?? '')) return undefined
+		return Deadline.after(Math.min(Number(value), options.maxMs ?? Infinity), options)
+	}
+
+	/** What is left, for a header: relative, since no two machines have the same clock, and rounded down. */
+	toHeader(): string {
+		return String(Math.floor(this.remainingMs))
+	}
+
 	/** What is left, in milliseconds; 0 when it has passed. */
 	get remainingMs(): number {
 		return Math.max(0, this.#at - this.#runtime.now())

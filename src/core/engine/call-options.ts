@@ -13,7 +13,7 @@ export interface CallOptions {
 	/** May the work be done twice? Told to the policies that might. */
 	readonly idempotent?: boolean | undefined
 	/** The context of the work that makes this call: what is not said here is taken from it, but for its name. */
-	readonly within?: CallContext | undefined
+	readonly within?: CallOptions | undefined
 }
 
 /**
@@ -38,14 +38,15 @@ export interface CallContext {
 }
 
 /** What holds for a call inside the work of another: either may abort it, and the earlier deadline counts. */
-export function completed(own: CallOptions, within: CallContext): CallOptions {
+export function completed(own: CallOptions, within: CallOptions): CallOptions {
 	const { signal, deadline } = own
-	const around = within.deadline
+	const around = within.within ? completed(within, within.within) : within
+	const outer = around.deadline
 	return {
 		...own,
-		signal: signal ? AbortSignal.any([signal, within.signal]) : within.signal,
-		deadline: deadline && around && around.remainingMs < deadline.remainingMs ? around : (deadline ?? around),
-		key: own.key ?? within.key,
-		idempotent: own.idempotent ?? within.idempotent,
+		signal: signal && around.signal ? AbortSignal.any([signal, around.signal]) : (signal ?? around.signal),
+		deadline: deadline && outer && outer.remainingMs < deadline.remainingMs ? outer : (deadline ?? outer),
+		key: own.key ?? around.key,
+		idempotent: own.idempotent ?? around.idempotent,
 	}
 }

@@ -22,7 +22,16 @@ import type { Runtime } from '../runtime/runtime.ts'
 import { type CallContext, type CallOptions, completed } from './call-options.ts'
 import { Context } from './context.ts'
 import { decided } from './hooks.ts'
-import { DONE, GO, type LayerOf, type PlanOf, type SeatOf, type Step, type Surroundings } from './layer.ts'
+import {
+	DONE,
+	GO,
+	type LayerOf,
+	PARK,
+	type PlanOf,
+	type SeatOf,
+	type Step,
+	type Surroundings,
+} from './layer.ts'
 import { type Scope, signalOf, type Tie } from './scope.ts'
 
 export type Layer = LayerOf<Call>
@@ -40,7 +49,7 @@ const QUIET_AFTER = 100
 const OVER = -(2 ** 30)
 
 /** Work that goes on although its call was told to do without it. */
-interface Late {
+export interface Late {
 	/** The turn in which it was begun. */
 	readonly turn: number
 	readonly onEnd: (() => void)[]
@@ -51,8 +60,8 @@ export type Work = (context: CallContext, done: never) => unknown
 
 /** What few calls have. */
 export interface Aside {
-	/** The part inside `seat` (the whole call, if undefined) is to end with this error, whatever the work does. */
-	cut?: { readonly seat: Seat | undefined; readonly error: unknown } | undefined
+	/** The part inside `seat`, or the whole call, is to end, whatever the work does. */
+	cut?: { readonly seat: Seat | undefined; carryOut(): Step } | undefined
 	/** Work that goes on unheard. */
 	late?: Late[]
 	/** What the layers further in than the fourth remember. */
@@ -62,7 +71,9 @@ export interface Aside {
 	/** Has something answered in the place of the work? */
 	isSubstituted?: boolean
 	/** The latest attempt in which a retry further in gave up. */
-	givenUpIn?: number
+	givenUpIn?: number | undefined
+	/** Has a retry further in left it to the outermost one? */
+	isLeftToOuter?: boolean
 	/** Which budgets know of this call. */
 	deposits?: unknown[]
 	/** The signal of the whole call. */
@@ -215,7 +226,8 @@ export class Call implements CallRecord, Scope {
 		const signal = options?.signal
 		const { runtime } = this.at ?? plan
 		if (!wake) return
-		if (!signal && ms >= 0 && !plan.interrupts) {
+		if (ms === PARK) this.extra.queuedMs = 0
+		if (!signal && ms >= 0 && !plan.drive) {
 			runtime.setTimer(ms, wake)
 			return
 		}
@@ -236,7 +248,7 @@ export class Call implements CallRecord, Scope {
 
 	/** A wait is over, or was cut short by the caller's abort or an interruption. */
 	resume(): Step {
-		return this.aside?.cut ? this.unwind() : this.descend(this.at)
+		return this.aside?.cut?.carryOut() ?? this.descend(this.at)
 	}
 
 	/** A repeater runs the part inside of it again. */
@@ -257,11 +269,11 @@ export class Call implements CallRecord, Scope {
 	}
 
 	/** A layer does not let the call in. */
-	refuse(error: unknown, stop: StopReason = 'refused'): Step {
+	refuse(error: unknown, stop: StopReason = 'refused', until?: Seat): Step {
 		this.ok = false
 		this.value = error
 		this.stop = stop
-		return this.turnBack()
+		return this.turnBack(until)
 	}
 
 	/** What the present failure means to a layer. A user's hook may throw here. */
@@ -274,11 +286,13 @@ export class Call implements CallRecord, Scope {
 
 	/** Writes the present attempt down, or corrects what was written of it. */
 	note(outcome: AttemptOutcome): void {
-		const { latest, attempt, startedAt } = this
+		const { latest, attempt, startedAt, aside } = this
 		if (latest?.attempt === attempt) {
 			latest.outcome = outcome
 		} else {
 			const endedAt = this.plan.runtime.now()
+			const queuedMs = aside?.queuedMs
+			if (aside) aside.queuedMs = 0
 			this.latest = {
 				before: latest,
 				attempt,
@@ -288,6 +302,7 @@ export class Call implements CallRecord, Scope {
 				error: this.ok ? undefined : this.value,
 				delayMs: undefined,
 				delaySource: undefined,
+				queuedMs,
 			}
 		}
 	}
@@ -335,19 +350,6 @@ export class Call implements CallRecord, Scope {
 		return DONE
 	}
 
-	/**
-	 * Ends what is inside `seat`, whatever the work is doing, with this error; the layer itself then lets it pass as the outcome.
-	 * The layers in between are told by the runner in the caller's own async context, not here, where a timer's holds.
-	 */
-	interrupt(seat: Seat | undefined, error: unknown): void {
-		const { extra } = this
-		// Of two at once, the outer one counts.
-		if (this.isOver || (extra.cut && placeOf(extra.cut.seat) <= placeOf(seat))) return
-		extra.cut = { seat, error }
-		if (this.turn % 2) this.leaveBehind()
-		this.wake?.()
-	}
-
 	/** The work begins. */
 	beginTurn(): number {
 		return ++this.turn
@@ -361,36 +363,6 @@ export class Call implements CallRecord, Scope {
 			for (const late of this.aside?.late ?? [])
 				if (late.turn === turn) for (const end of late.onEnd.splice(0)) end()
 		return isInTime
-	}
-
-	/** The work is still being done, but nobody waits for it any more; some layers need to know when it ends, though. */
-	leaveBehind(): void {
-		const onEnd: Late['onEnd'] = []
-		let turn = this.turn++
-		for (let call: Call | undefined = this; call; ) {
-			const extra: Aside = call.extra
-			const late: Late = { turn, onEnd }
-			extra.late ??= []
-			extra.late.push(late)
-			onEnd.push(() => extra.late?.splice(extra.late.indexOf(late), 1))
-			turn = extra.branchTurn ?? 0
-			call = extra.branchOf
-		}
-	}
-
-	/** Carries an interruption out. */
-	unwind(): Step {
-		const { extra } = this
-		const { seat, error } = extra.cut ?? {}
-		this.ok = false
-		this.value = error
-		this.stop = 'interrupted'
-		this.turnBack(seat)
-		extra.cut = undefined
-		extra.instead = undefined
-		if (!seat) return DONE
-		if (this.stop === 'interrupted') this.stop = undefined
-		return this.turnBack()
 	}
 
 	/** The layer is told once more, of this error now; should it throw again, the call goes on without it. */
@@ -408,28 +380,30 @@ export class Call implements CallRecord, Scope {
 		plan.streak = 0
 		if (ok && !this.isSettled) return
 		try {
-			if (!ok && !this.stop) this.judge(plan)
+			if (!ok && (!this.stop || this.stop === 'inner-retry')) this.judge(plan)
 		} catch (error) {
 			this.hookThrew(error)
 		}
 		this.stop ??= ok ? (this.aside?.isSubstituted ? 'fallback' : 'success') : 'not-retried'
-		// An attempt that was not waited after has just been written down, and the clock been read for it.
-		const { latest } = this
-		this.extra.endedAt = latest && latest.delayMs === undefined ? latest.endedAt : plan.runtime.now()
+		// An attempt that was not waited after has just been written down, and the clock been read for it; who was refused at
+		// once has lost no time.
+		const { latest, aside } = this
+		if (latest || aside)
+			this.extra.endedAt = latest && latest.delayMs === undefined ? latest.endedAt : plan.runtime.now()
 		if (!ok) {
 			remember(this.value, this)
+			const { around, stop } = this
+			const attempt = Context.of(this.options)?.attempt
 			// When a retry has decided upon this failure, the call that this one is part of leaves it at that.
-			const { around } = this
-			if (around && this.stop !== 'not-retried' && this.stop !== 'refused' && this.stop !== 'interrupted')
-				around.extra.givenUpIn = around.attempt
+			if (around && stop !== 'not-retried' && stop !== 'refused' && stop !== 'interrupted')
+				around.extra.givenUpIn = attempt
+			if (around && this.aside?.isLeftToOuter) around.extra.isLeftToOuter = true
 		}
 	}
 
 	/** The call that this one is part of, if it is known. */
 	get around(): Call | undefined {
-		const around = this.aside?.branchOf ?? Context.callOf(this.options)
+		const around = Context.callOf(Context.of(this.options))
 		return around instanceof Call ? around : undefined
 	}
 }
-
-const placeOf = (seat: Seat | undefined): number => seat?.place ?? -1

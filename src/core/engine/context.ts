@@ -35,9 +35,14 @@ export class Context implements CallContext {
 		return this.#call.options?.idempotent
 	}
 
-	/** The call whose work was given this as its context, if it was; `undefined` for plain call options. */
-	static callOf(options: CallOptions | undefined): object | undefined {
-		const context = options?.within ?? options
-		return context instanceof Context ? context.#call : undefined
+	/** The context that these options are, or are within; none for options of somebody's own. */
+	static of(options: CallOptions | undefined): Context | undefined {
+		for (let given = options; given; given = given.within) if (given instanceof Context) return given
+		return undefined
+	}
+
+	/** The call whose work was given this context. */
+	static callOf(context: Context | undefined): object | undefined {
+		return context ? context.#call : undefined
 	}
 }

@@ -39,8 +39,8 @@ export interface SeatOf<Call, L = LayerOf<Call>> extends Surroundings {
  * to remember makes no object. (An object for each visit was measured, too: four of them are a bare await and a half.)
  */
 export interface LayerOf<Call> {
-	/** May it answer for the work while the work is still going on? Then the runner must be ready for it. */
-	readonly interrupts?: boolean
+	/** For one that may answer while the work is still going on: how such calls are run in production. */
+	readonly drive?: Drive<Call>
 	/** Admits (`call.visit`), refuses (`call.refuse`) or says how long to wait. */
 	enter(call: Call, seat: SeatOf<Call>): Step
 	/** The work inside has not answered at once, or a wait begins. Told as often as that happens. */
@@ -51,14 +51,14 @@ export interface LayerOf<Call> {
 	leave(call: Call, seat: SeatOf<Call>): Step
 }
 
+type Drive<Call> = (call: Call, step: Step) => Promise<unknown>
+
 /** A policy made ready to run: its layers, and what belongs to the whole. */
 export interface PlanOf<Call> extends Surroundings {
 	readonly name: string
 	readonly first: SeatOf<Call> | undefined
-	/** How many layers there are. */
-	readonly depth: number
-	/** Does any layer interrupt? */
-	readonly interrupts: boolean
+	/** How its calls are run, if any layer may answer while the work is still going on. */
+	readonly drive: Drive<Call> | undefined
 	/** How many calls have succeeded since the latest failure. */
 	streak: number
 }

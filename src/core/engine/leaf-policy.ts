@@ -46,7 +46,8 @@ export abstract class LeafPolicy extends Policy {
 	/** @internal */
 	override seats(around: Surroundings): readonly Unseated[] {
 		this.around = this.surroundings(around)
-		return [{ layer: this.#layer, ...this.around }]
+		const { runtime, classify } = this.around
+		return [{ layer: this.#layer, runtime, classify }]
 	}
 
 	/** @internal Somebody listens now, or nobody does any more: then events are not even made. */

@@ -53,5 +53,8 @@ export function pipeline(first?: Policy | PipelineOptions, ...rest: readonly Pol
 	const stranger = policies.findIndex((policy) => !isPolicy(policy))
 	if (stranger >= 0)
 		throw new InvalidOptionError(`pipeline, place ${stranger + 1}`, policies[stranger], 'a policy')
-	return new Pipeline(options, policies)
+	const made = new Pipeline(options, policies)
+	// Now, so that its policies know their clock before the first call.
+	made.ready()
+	return made
 }

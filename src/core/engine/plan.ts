@@ -26,8 +26,7 @@ export function seated(layers: readonly Unseated[], outer?: Seat): Seat | undefi
 export const planOf = (name: string, layers: readonly Unseated[], around: Surroundings): Plan => ({
 	name,
 	first: seated(layers),
-	depth: layers.length,
-	interrupts: layers.some(({ layer }) => layer.interrupts),
+	drive: layers.find(({ layer }) => layer.drive)?.layer.drive,
 	runtime: around.runtime,
 	classify: around.classify,
 	streak: 0,

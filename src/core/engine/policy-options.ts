@@ -12,6 +12,9 @@ export interface PolicyOptions {
 	readonly classify?: Classify | undefined
 }
 
+/** One for all that were given none: thousands of policies are made without. */
+export const NONE: PolicyOptions = /* @__PURE__ */ Object.freeze({})
+
 export const POLICY_RULES: Rules = { name: 'string', runtime: 'any', classify: 'function' }
 
 /** Refuses what can not work in these, and every name that `rules` do not have. */

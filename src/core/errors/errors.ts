@@ -8,10 +8,18 @@ export class YaokiError extends Error {
 	override readonly name: string = 'YaokiError'
 	/** Stable across versions, realms and copies of the package: `YAOKI_TIMEOUT`, `YAOKI_CIRCUIT_OPEN`, ... */
 	readonly code: string
+	/** What `explain` knows of the call that it ended. Refusals come by the thousand, and this is quicker than a WeakMap. */
+	#record: unknown
 
 	constructor(code: string, message: string, options?: ErrorOptions) {
 		super(message, options)
 		this.code = code
+	}
+
+	/** @internal */
+	static record(error: YaokiError, record?: unknown): unknown {
+		if (record) error.#record = record
+		return error.#record
 	}
 }
 

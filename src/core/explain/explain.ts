@@ -18,6 +18,9 @@ export interface Explanation {
 	readonly attempts: readonly Attempt[]
 	/** Why nothing more was tried. */
 	readonly stop: StopReason
+	/** What the call was refused with, if a policy did not let it in. */
+	readonly errorType?: string
+	readonly errorMessage?: string
 	toString(): string
 }
 
@@ -47,13 +50,17 @@ class CallExplanation implements Explanation {
 	declare readonly durationMs?: number
 	readonly attempts: readonly Attempt[] = [{ attempt: 0, outcome: 'success' }]
 	readonly stop: StopReason = 'success'
+	declare readonly errorType?: string
+	declare readonly errorMessage?: string
 
 	constructor(record?: CallRecord) {
 		if (!record) return
-		const { options, plan, aside, stop } = record
+		const { options, plan, aside, stop, value } = record
 		const { runtime } = plan
 		const notes = notesOf(record)
-		const { startedAt } = notes[0] ?? record
+		const [first] = notes
+		const started = (first ?? record).startedAt
+		const startedAt = started === undefined ? undefined : started - (first?.queuedMs ?? aside?.queuedMs ?? 0)
 		this.name = options?.name ?? plan.name
 		if (startedAt !== undefined) {
 			this.startedAt = Math.round(runtime.wallNow() - (runtime.now() - startedAt))
@@ -61,13 +68,15 @@ class CallExplanation implements Explanation {
 		}
 		this.attempts = notes.map((note) => tell(note, startedAt))
 		this.stop = stop ?? 'success'
+		if (stop === 'refused') Object.assign(this, describeError(value))
 	}
 
 	toString(): string {
-		const { name, durationMs, attempts, stop } = this
+		const { name, durationMs, attempts, stop, errorType, errorMessage } = this
 		const count = `${attempts.length} attempt${attempts.length === 1 ? '' : 's'}`
 		const took = durationMs === undefined ? '' : ` in ${ms(durationMs)}`
-		return [`${name ?? 'call'}: ${count}${took}, ended by ${stop}`, ...attempts.map(line)].join('\n')
+		const why = errorType === undefined ? '' : ` (${errorType}: ${errorMessage})`
+		return [`${name ?? 'call'}: ${count}${took}, ended by ${stop}${why}`, ...attempts.map(line)].join('\n')
 	}
 }
 
@@ -79,7 +88,7 @@ function notesOf({ latest }: CallRecord): AttemptNote[] {
 
 /** Leaves out what was not there or not measured. */
 function tell(
-	{ attempt, outcome, startedAt, endedAt, error, delayMs, delaySource }: AttemptNote,
+	{ attempt, outcome, startedAt, endedAt, error, delayMs, delaySource, queuedMs }: AttemptNote,
 	from: number | undefined,
 ): Attempt {
 	return {
@@ -87,6 +96,7 @@ function tell(
 		...(startedAt === undefined || from === undefined ? {} : { startMs: startedAt - from }),
 		...(startedAt === undefined ? {} : { durationMs: endedAt - startedAt }),
 		outcome,
+		...(queuedMs && { queuedMs }),
 		...(outcome !== 'success' && outcome !== 'unwanted-result' && describeError(error)),
 		...(delayMs !== undefined && { delayMs }),
 		...(delaySource && { delaySource }),
@@ -100,6 +110,7 @@ function line({
 	startMs,
 	durationMs,
 	outcome,
+	queuedMs,
 	errorType,
 	errorMessage,
 	delayMs,
@@ -107,7 +118,8 @@ function line({
 }: Attempt): string {
 	const at = startMs === undefined ? '' : ` at ${ms(startMs)}`
 	const took = durationMs === undefined ? '' : `${at && ','} took ${ms(durationMs)}`
+	const queued = queuedMs ? ` after ${ms(queuedMs)} in a queue` : ''
 	const what = errorType === undefined ? '' : ` (${errorType}: ${errorMessage})`
 	const wait = delayMs === undefined ? '' : `, then a wait of ${ms(delayMs)} (${delaySource})`
-	return `  #${attempt + 1}${at}${took}: ${outcome}${what}${wait}`
+	return `  #${attempt + 1}${at}${queued}${took}: ${outcome}${what}${wait}`
 }

@@ -4,6 +4,7 @@
  * user's objects, and nothing outlives them.
  */
 import type { FailureKind } from '../classify/classification.ts'
+import { YaokiError } from '../errors/errors.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 
 /**
@@ -46,6 +47,8 @@ export interface Attempt {
 	/** How long it took. */
 	readonly durationMs?: number
 	readonly outcome: AttemptOutcome
+	/** How long it had waited in queues before it began, if it had. */
+	readonly queuedMs?: number
 	readonly errorType?: string
 	readonly errorMessage?: string
 	/** How long the call then waited, or meant to wait when an abort came. */
@@ -72,6 +75,8 @@ export interface AttemptNote {
 	readonly error: unknown
 	delayMs: number | undefined
 	delaySource: DelaySource | undefined
+	/** How long it had waited in queues before it began; 0 or undefined when it had not. */
+	readonly queuedMs: number | undefined
 }
 
 /** What `explain` reads: the call itself is its record. */
@@ -83,6 +88,8 @@ export interface CallRecord {
 	readonly aside: { readonly endedAt?: number; readonly queuedMs?: number } | undefined
 	readonly latest: AttemptNote | undefined
 	readonly stop: StopReason | undefined
+	/** What it ended with. */
+	readonly value: unknown
 }
 
 export interface ErrorTexts {
@@ -113,7 +120,9 @@ const records = new WeakMap<object, CallRecord>()
 
 /** Lets `explain` find the record again by what the user holds. A primitive can not be found again. */
 export function remember(held: unknown, record: CallRecord): void {
-	if (Object(held) === held) records.set(held as object, record)
+	if (held instanceof YaokiError) YaokiError.record(held, record)
+	else if (Object(held) === held) records.set(held as object, record)
 }
 
-export const recall = (held: unknown): CallRecord | undefined => records.get(held as object)
+export const recall = (held: unknown): CallRecord | undefined =>
+	held instanceof YaokiError ? (YaokiError.record(held) as CallRecord) : records.get(held as object)

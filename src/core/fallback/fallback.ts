@@ -53,7 +53,7 @@ function read(options: FallbackOptions): FallbackOptions {
 	return readOptions(options, RULES)
 }
 
-class FallbackLayer implements TellingLayer {
+export class FallbackLayer implements TellingLayer {
 	readonly first: Alternative
 	settings: FallbackOptions
 	tell: Tell | undefined
@@ -64,50 +64,46 @@ class FallbackLayer implements TellingLayer {
 	}
 
 	enter(call: Call, seat: Seat): Step {
+		// After an alternative that failed, a retry further out may have the work itself answer in the end.
+		if (call.aside) call.aside.isSubstituted = false
 		return call.visit(seat, 0)
 	}
 
 	leave(call: Call, seat: Seat): Step {
 		const { first, settings, tell } = this
+		const { value: error, aside } = call
 		const tried = call.kept(seat) as number
 		const alternatives = [first, ...(settings.orElse ?? [])]
-		if (call.aside) call.aside.instead = undefined
+		if (aside) aside.instead = undefined
 		if (call.ok) {
-			if (!tried) for (const kept of alternatives) if (kept instanceof LastGood) kept.keep(call, seat)
+			// Only now: when an alternative fails too, a retry further in has still given up, and those around must know.
+			if (tried) call.stop = undefined
+			else for (const kept of alternatives) if (kept instanceof LastGood) kept.keep(call, seat)
 			return GO
 		}
-		const { value: error, aside } = call
-		if (aside?.cut || call.isAborted || tried >= alternatives.length) return GO
+		if (aside?.cut || call.isAborted) return GO
 		if (!tried) {
 			call.judge(seat)
 			if (settings.when && !decided('when', settings.when(error))) return GO
-			tell?.(call, seat, { type: 'fallback', ...describeError(error) })
 		}
-		return answerWith(call, seat, alternatives, tried)
-	}
-}
-
-/** Answers at once with a value, or has a function run in the place of the work. */
-function answerWith(call: Call, seat: Seat, alternatives: readonly Alternative[], tried: number): Step {
-	const { value: error } = call
-	for (let i = tried; i < alternatives.length; i++) {
-		const alternative = alternatives[i]
-		call.visit(seat, i + 1)
-		if (typeof alternative === 'function') {
-			call.stop = undefined
+		for (let i = tried; i < alternatives.length; i++) {
+			const alternative = alternatives[i]
+			const found = alternative instanceof LastGood ? alternative.find(call, seat) : { value: alternative }
+			if (!found) continue
+			if (!tried) tell?.(call, seat, { type: 'fallback', ...describeError(error) })
+			call.visit(seat, i + 1)
 			call.extra.isSubstituted = true
-			call.extra.instead = (context: CallContext) => alternative(error, context)
-			return SUBSTITUTE
+			if (typeof alternative === 'function') {
+				call.extra.instead = (context: CallContext) => alternative(error, context)
+				return SUBSTITUTE
+			}
+			call.ok = true
+			call.value = found.value
+			call.stop = undefined
+			return GO
 		}
-		const value = alternative instanceof LastGood ? alternative.find(call, seat) : { value: alternative }
-		if (!value) continue
-		call.stop = undefined
-		call.extra.isSubstituted = true
-		call.ok = true
-		call.value = value.value
 		return GO
 	}
-	return GO
 }
 
 /**

@@ -7,9 +7,10 @@ import { depositOnce } from '../budget/deposit.ts'
 import type { Seat } from '../engine/call.ts'
 import { Call } from '../engine/call.ts'
 import type { CallOptions } from '../engine/call-options.ts'
+import { drive, driveBranch } from '../engine/drive.ts'
+import { interrupt } from '../engine/interrupt.ts'
 import { GO, PARK, type Step } from '../engine/layer.ts'
 import type { Tell, TellingLayer } from '../engine/leaf-policy.ts'
-import { branch } from '../engine/runner.ts'
 import { abortScope, type Scope, signalOf, type Tie } from '../engine/scope.ts'
 import { YaokiError } from '../errors/errors.ts'
 import { type Limit, type LimitList, limitList } from '../runtime/limit-list.ts'
@@ -23,7 +24,7 @@ const FEWEST = 20
 const lost = (): YaokiError => new YaokiError('YAOKI_CANCELLED', 'another request of this call has answered')
 
 export class HedgeLayer implements TellingLayer {
-	readonly interrupts = true
+	readonly drive: typeof drive = drive
 	readonly latencies: LatencyHistogram = new LatencyHistogram()
 	settings: HedgeSettings
 	tell: Tell | undefined
@@ -66,15 +67,18 @@ export class HedgeLayer implements TellingLayer {
 
 	leave(call: Call, seat: Seat): Step {
 		const visit = call.kept(seat)
+		if (visit instanceof Branch) return visit.leave()
 		if (!(visit instanceof HedgeVisit)) return GO
 		const { winner, hedges } = visit
 		const isUnderWay = hedges.some(({ state }) => state === 'sent')
-		if (!call.ok && !winner && isUnderWay && !visit.hasFailed && !call.aside?.cut) {
+		// Somebody further out has ended it already, and that is told: no answer comes in time any more.
+		const isCut = call.aside?.cut
+		if (!call.ok && !winner && isUnderWay && !visit.hasFailed && !isCut) {
 			if (call.judge(seat).kind !== 'permanent') {
 				visit.hasFailed = true
 				return PARK
 			}
-		} else if (winner) {
+		} else if (winner && !isCut) {
 			call.ok = true
 			call.value = winner.value
 			call.stop = undefined
@@ -125,14 +129,19 @@ class HedgeVisit implements Scope {
 	ended(hedge: Branch): void {
 		const { call, seat, winner, hedges, within } = this
 		if (winner || !within) return
-		if (hedge.call.ok) {
+		if (hedge.hasAnswered) {
 			this.winner = hedge.call
-			seat.layer.latencies.record(seat.runtime.now() - hedge.sentAt)
+			// This scope is aborted below, and the winner's signal must not be, should somebody ask for it only later.
+			hedge.call.extra.within = within
+			const now = seat.runtime.now()
+			seat.layer.latencies.record(now - hedge.sentAt)
+			// The first has taken at least this long: without it, the percentile would learn only from the quick ones.
+			seat.layer.latencies.record(now - (this.since ?? now))
 			seat.layer.tell?.(call, seat, { type: 'hedge', outcome: 'won', hedge: hedge.number })
 			const error = lost()
 			abortScope(this, error)
 			if (this.hasFailed) call.wake?.()
-			else call.interrupt(seat, error)
+			else interrupt(call, seat, error)
 		} else if (this.hasFailed && !hedges.some(({ state }) => state === 'sent')) call.wake?.()
 	}
 }
@@ -146,9 +155,11 @@ function prepare(visit: HedgeVisit, number: number, delayMs: number): void {
 	child.attempt = call.attempt
 	const hedge = new Branch(visit, child, number)
 	visit.hedges.push(hedge)
+	// The layers around are the call's affair; a branch that lingers shows them what they know already.
+	for (let { outer } = seat; outer; { outer } = outer) child.visit(outer, call.kept(outer))
 	child.visit(seat, hedge)
 	limitList(runtime, delayMs, undefined).add(hedge, runtime.now())
-	const start = call.aside?.branch ?? branch
+	const start = call.aside?.branch ?? driveBranch
 	start(child, PARK, () => hedge.ended())
 }
 
@@ -180,6 +191,7 @@ class Branch implements Limit {
 	readonly number: number
 	state: 'waiting' | 'sent' | 'ended' = 'waiting'
 	sentAt = 0
+	hasAnswered = false
 	before: Limit | undefined
 	after: Limit | undefined
 	startedAt: number | undefined
@@ -195,6 +207,20 @@ class Branch implements Limit {
 		this.call.wake?.()
 	}
 
+	/** It ends here: what is further out is told the outcome by the call itself, once. */
+	leave(): Step {
+		const { call } = this
+		this.hasAnswered = call.ok
+		// Whatever ended it, a retry inside it has not given up for the call itself.
+		call.stop = 'interrupted'
+		call.at = undefined
+		call.extra.cut = undefined
+		const step = call.turnBack()
+		// Its runner would throw a failure, and nobody is there to catch it.
+		call.ok = true
+		return step
+	}
+
 	ended(): void {
 		const wasSent = this.state === 'sent'
 		this.state = 'ended'
@@ -206,9 +232,10 @@ class Branch implements Limit {
 		const { state, call } = this
 		this.list?.remove(this)
 		this.state = 'ended'
-		if (state === 'ended') return
+		// One that waits only for its time is simply forgotten.
+		if (state === 'ended' || (state === 'waiting' && !call.options)) return
 		const error = lost()
 		abortScope(call, error)
-		call.interrupt(undefined, error)
+		interrupt(call, undefined, error)
 	}
 }

@@ -1,10 +1,10 @@
 import type { Layer, Seat } from '../engine/call.ts'
 import type { CallOptions } from '../engine/call-options.ts'
+import { drive } from '../engine/drive.ts'
 import { decided } from '../engine/hooks.ts'
 import { GO, type Surroundings } from '../engine/layer.ts'
 import { seated, type Unseated } from '../engine/plan.ts'
 import { Policy } from '../engine/policy.ts'
-import { OUTSIDE } from '../engine/surroundings.ts'
 import type { Listener } from '../events/events.ts'
 import { changed, refuse } from '../options/rules.ts'
 import { type KeyedOptions, readKeyedOptions } from './options.ts'
@@ -42,7 +42,7 @@ export class Keyed<P extends Policy = Policy> extends Policy {
 		this.#make = make
 		this.#options = options
 		this.#layer = {
-			interrupts: true,
+			drive,
 			enter: (call, seat) => {
 				const key = decided('the key function', keyOf(call.options ?? {}))
 				if (typeof key !== 'string') refuse('the key of a call', key, 'a string')
@@ -50,9 +50,16 @@ export class Keyed<P extends Policy = Policy> extends Policy {
 				call.next = chainOf(entry.value, seat)
 				return call.visit(seat, entry)
 			},
-			// Until then the key's policy is not forgotten.
+			// Until then the key's policy is not forgotten; nor while work goes on that its call did not wait for, as that
+			// may still have a slot in a bulkhead.
 			leave: (call, seat) => {
-				registry.release(call.kept(seat) as Entry<Kept<P>>, seat.runtime.now())
+				const entry = call.kept(seat) as Entry<Kept<P>>
+				const release = () => registry.release(entry, seat.runtime.now())
+				for (const { onEnd } of call.aside?.late ?? []) {
+					entry.uses++
+					onEnd.push(release)
+				}
+				release()
 				return GO
 			},
 		}
@@ -87,24 +94,37 @@ export class Keyed<P extends Policy = Policy> extends Policy {
 		const next = changed(this.#options, options)
 		const { maxKeys, idleMs } = readKeyedOptions(next)
 		this.#options = next
-		this.#registry.resize(maxKeys, idleMs, this.surroundings(OUTSIDE).runtime.now())
+		this.#registry.resize(maxKeys, idleMs)
 	}
 
 	/** Listens to the policies of all keys, those to come among them. */
 	override subscribe(listener: Listener): () => void {
-		const ends: (() => void)[] = []
-		const listen = (policy: P) => void ends.push(policy.subscribe(listener))
+		// By policy, for `make` may give several keys the same one; weakly, for keys come and go.
+		const ends = new WeakMap<Policy, () => void>()
+		let isHeard = true
+		const listen = (policy: P) => {
+			for (const leaf of policy.leaves())
+				if (!ends.has(leaf))
+					ends.set(
+						leaf,
+						leaf.subscribe((event) => {
+							if (isHeard) listener(event)
+						}),
+					)
+		}
 		for (const [, policy] of this.entries()) listen(policy)
 		this.#listeners.add(listen)
 		return () => {
+			isHeard = false
 			this.#listeners.delete(listen)
-			for (const end of ends) end()
+			for (const [, policy] of this.entries()) for (const leaf of policy.leaves()) ends.get(leaf)?.()
 		}
 	}
 
 	/** @internal */
 	override seats(around: Surroundings): readonly Unseated[] {
-		return [{ layer: this.#layer, ...this.surroundings(around) }]
+		const { runtime, classify } = this.surroundings(around)
+		return [{ layer: this.#layer, runtime, classify }]
 	}
 
 	/** @internal What a key's policy would be, for who wants to look at one. */

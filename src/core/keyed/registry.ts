@@ -73,11 +73,11 @@ export class Registry<V> {
 		return this.#entries.delete(key)
 	}
 
-	/** Other bounds from now on. */
-	resize(maxKeys: number, idleMs: number, now: number): void {
+	/** Other bounds from now on. Who is too old by them goes with the next access, which knows the time. */
+	resize(maxKeys: number, idleMs: number): void {
 		this.#maxKeys = maxKeys
 		this.#idleMs = idleMs
-		this.#evict(now)
+		this.#evict(-Infinity)
 	}
 
 	keys(): MapIterator<string> {

@@ -48,7 +48,9 @@ export function readOptions<Settings>(given: object, rules: Rules): Settings {
 	for (const [name, rule] of Object.entries(rules)) {
 		const value = settings[name]
 		if (typeof rule === 'object') {
-			if (value === undefined) settings[name] = rule[2]
+			// By way of a text, or each default would be a box of its own in every policy: a list that has a fraction in it makes
+			// V8 take all its numbers for fractions.
+			if (value === undefined) settings[name] = Number(`${rule[2]}`)
 			else checkRange(name, value, rule[0], rule[1])
 		} else if (value !== undefined && rule !== 'any' && typeof value !== rule)
 			refuse(name, value, `a ${rule}`)

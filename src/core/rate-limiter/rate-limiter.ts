@@ -84,7 +84,7 @@ export class RateLimiter extends LeafPolicy {
 	}
 }
 
-class RateLimiterLayer implements TellingLayer {
+export class RateLimiterLayer implements TellingLayer {
 	settings: RateLimiterSettings
 	readonly pacer: Pacer
 	name = ''

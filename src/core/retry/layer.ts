@@ -1,4 +1,5 @@
 /** The two halves of a retry policy, without its face: all that `retryWithBackoff` needs. */
+import type { Budget } from '../budget/budget.ts'
 import { depositOnce, isTimeout } from '../budget/deposit.ts'
 import type { Call, Layer, Seat } from '../engine/call.ts'
 import { decided, observe } from '../engine/hooks.ts'
@@ -47,6 +48,8 @@ export class RetryVisit {
 	attempt = 0
 	/** The latest backoff delay. A Retry-After wait is not one. */
 	previousDelayMs: number | undefined
+	/** What the latest retry was for. */
+	paidFor: 'timeout' | 'failure' | undefined
 	/** Undefined when nobody asks for it. */
 	readonly startedAt: number | undefined
 
@@ -65,10 +68,10 @@ function decide(call: Call, seat: Seat<RetryLayer>): Wait | StopReason | undefin
 	const { settings } = seat.layer
 	const { retryResult, budget } = settings
 	if (ok && !retryResult && !budget) return undefined
-	const { attempt, previousDelayMs = settings.baseDelayMs } = visitOf(call, seat)
+	const { attempt, paidFor, previousDelayMs = settings.baseDelayMs } = visitOf(call, seat)
 	if (ok) {
 		if (!retryResult || !decided('retryResult', retryResult(value, attempt))) {
-			budget?.recordOutcome(true, attempt ? paidFor(call.latest?.error) : undefined)
+			if (budget && !isShared(budget, seat.next)) budget.recordOutcome(true, paidFor)
 			return undefined
 		}
 		call.note('unwanted-result')
@@ -89,23 +92,29 @@ function decide(call: Call, seat: Seat<RetryLayer>): Wait | StopReason | undefin
 	return wait
 }
 
-const paidFor = (error: unknown): 'timeout' | 'failure' => (isTimeout(error) ? 'timeout' : 'failure')
+/** Is there a retry further in that tells this budget of what it sees? */
+function isShared(budget: Budget, inner: Seat | undefined): boolean {
+	for (let seat = inner; seat; seat = seat.next)
+		if (seat.layer instanceof RetryLayer && seat.layer.settings.budget === budget) return true
+	return false
+}
 
-/** The innermost retries, being nearest the failure, unless it or one around it would rather have the outermost do so. */
+/** The innermost retries, being nearest the failure, unless one of them would rather have the outermost do so. */
 function isLeftToOuter(call: Call, seat: Seat<RetryLayer>): boolean {
-	let { nested } = seat.layer.settings
+	let isAsked = call.aside?.isLeftToOuter || seat.layer.settings.nested === 'outermost'
+	let hasOuter = false
 	let { outer } = seat
 	for (let around: Call | undefined = call; around; outer = around?.at) {
 		for (; outer; outer = outer.outer) {
-			const { layer } = outer
-			if (!(layer instanceof RetryLayer)) continue
-			if (nested === 'outermost') return true
-			nested = layer.settings.nested
-			if (nested === 'outermost') return true
+			if (!(outer.layer instanceof RetryLayer)) continue
+			hasOuter = true
+			isAsked ||= outer.layer.settings.nested === 'outermost'
 		}
 		around = around.around
 	}
-	return false
+	if (!hasOuter || !isAsked) return false
+	call.extra.isLeftToOuter = true
+	return true
 }
 
 function repeat(call: Call, seat: Seat<RetryLayer>, wait: Wait): Step {
@@ -115,6 +124,7 @@ function repeat(call: Call, seat: Seat<RetryLayer>, wait: Wait): Step {
 	const visit = visitOf(call, seat) === FIRST ? new RetryVisit() : visitOf(call, seat)
 	call.visit(seat, visit)
 	visit.attempt++
+	visit.paidFor = isTimeout(call.value) ? 'timeout' : 'failure'
 	if (source === 'backoff') visit.previousDelayMs = delayMs
 	if (latest) {
 		latest.delayMs = delayMs

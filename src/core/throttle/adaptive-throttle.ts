@@ -64,9 +64,10 @@ class ThrottleLayer implements TellingLayer {
 		return call.refuse(new RateLimitedError(this.name))
 	}
 
-	/** Whoever answers, even that the call was wrong, has accepted it. */
+	/** Whoever answers, even that the call was wrong, has accepted it; and who gave up waiting was not turned down. */
 	leave(call: Call, seat: Seat): Step {
-		if (call.ok || call.judge(seat).kind === 'permanent') this.decision.accept(seat.runtime.now())
+		const kind = call.ok ? 'permanent' : call.judge(seat).kind
+		if (kind === 'permanent' || kind === 'cancelled') this.decision.accept(seat.runtime.now())
 		return GO
 	}
 }

@@ -1,5 +1,7 @@
 import type { Call, Seat } from '../engine/call.ts'
 import type { CallOptions } from '../engine/call-options.ts'
+import { drive } from '../engine/drive.ts'
+import { interrupt } from '../engine/interrupt.ts'
 import { GO, type Step } from '../engine/layer.ts'
 import type { Tell, TellingLayer } from '../engine/leaf-policy.ts'
 import { abortScope, type Scope, signalOf, type Tie } from '../engine/scope.ts'
@@ -7,7 +9,7 @@ import { TimeoutError } from '../errors/errors.ts'
 import { type Limit, type LimitList, limitList } from '../runtime/limit-list.ts'
 
 export class TimeoutLayer implements TellingLayer {
-	readonly interrupts = true
+	readonly drive: typeof drive = drive
 	ms: number
 	name = ''
 	tell: Tell | undefined
@@ -75,7 +77,7 @@ class TimeoutVisit implements Scope, Limit {
 		const { name, tell } = seat.layer
 		const error = new TimeoutError(name, ms)
 		abortScope(this, error)
-		call.interrupt(seat, error)
+		interrupt(call, seat, error)
 		tell?.(call, seat, { type: 'timeout', timeoutMs: ms })
 	}
 }

@@ -81,3 +81,37 @@ describe('a deadline', () => {
 		expect(() => within(5).child(ms as number)).toThrow(/child\(marginMs\): got/)
 	})
 })
+
+describe('in a header', () => {
+	it('a deadline travels as the whole milliseconds that are left', async () => {
+		const clock = virtualRuntime()
+		const deadline = Deadline.after(1_500.7, { runtime: clock })
+		expect(deadline.toHeader()).toBe('1500')
+		await clock.advance(600)
+		expect(deadline.toHeader()).toBe('900')
+		await clock.advance(9_000)
+		expect(deadline.toHeader()).toBe('0')
+	})
+
+	it('and is a deadline again on the other side, whatever its clock says', () => {
+		const here = virtualRuntime()
+		const there = virtualRuntime({ startAt: 0 })
+		const received = Deadline.fromHeader(Deadline.after(1_500, { runtime: here }).toHeader(), {
+			runtime: there,
+		})
+		expect(received?.remainingMs).toBe(1_500)
+	})
+
+	it('no longer than the receiver allows', () => {
+		const runtime = virtualRuntime()
+		expect(Deadline.fromHeader('999999999', { runtime, maxMs: 30_000 })?.remainingMs).toBe(30_000)
+		expect(Deadline.fromHeader('20', { runtime, maxMs: 30_000 })?.remainingMs).toBe(20)
+	})
+
+	it.each([null, undefined, '', 'soon', '-1', '1.5', '1e3', '0x10', '12 34', 'NaN', '9'.repeat(16)])(
+		'%s is no deadline',
+		(value) => {
+			expect(Deadline.fromHeader(value)).toBeUndefined()
+		},
+	)
+})

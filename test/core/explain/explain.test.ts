@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { explain, HttpError, pipeline, retry, retryWithBackoff } from 'yaoki'
+import { bulkhead, explain, HttpError, pipeline, retry, retryWithBackoff } from 'yaoki'
 import { faults, type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 import { dead, failing, settled, steady, taking } from '../../scenario.ts'
 
@@ -203,5 +203,52 @@ describe('explain', () => {
 		await new Promise((resolve) => setImmediate(resolve))
 		gc?.()
 		expect(refs.filter((ref) => ref.deref() !== undefined).length).toBeLessThan(10)
+	})
+})
+
+describe('what happened before the work', () => {
+	it('a refusal is told with what refused, and no attempt', async () => {
+		const policy = pipeline({ name: 'payments', runtime: clock }, bulkhead({ maxConcurrent: 1, maxQueue: 0 }))
+		void policy.execute(() => new Promise(() => {}))
+		const result = await settled(
+			clock,
+			policy.execute(() => 1),
+		)
+		const explanation = explain(result.ok ? undefined : result.error)
+		expect(explanation).toMatchObject({
+			attempts: [],
+			stop: 'refused',
+			errorType: 'BulkheadRejectedError',
+			durationMs: 0,
+		})
+		expect(String(explanation)).toBe(
+			'payments: 0 attempts in 0 ms, ended by refused (BulkheadRejectedError: bulkhead: all 1 slots and all 0 places in the queue are taken)',
+		)
+	})
+
+	it('a refusal after a wait in the queue tells how long that took', async () => {
+		const policy = bulkhead({ maxConcurrent: 1, queueTimeoutMs: 300, runtime: clock })
+		void policy.execute(() => new Promise(() => {}))
+		const result = await settled(
+			clock,
+			policy.execute(() => 1),
+		)
+		expect(explain(result.ok ? undefined : result.error)).toMatchObject({ stop: 'refused', durationMs: 300 })
+	})
+
+	it('time in a queue belongs to the call, and to the attempt that came after it', async () => {
+		const policy = pipeline(
+			{ name: 'payments', runtime: clock },
+			bulkhead({ maxConcurrent: 1 }),
+			retry({ maxRetries: 0 }),
+		)
+		void policy.execute(taking(clock, 200))
+		const result = await settled(clock, policy.execute(taking(clock, 50, new Error('down'))))
+		const explanation = explain(result.ok ? undefined : result.error)
+		expect(explanation).toMatchObject({
+			durationMs: 250,
+			attempts: [{ startMs: 200, durationMs: 50, queuedMs: 200, outcome: 'transient' }],
+		})
+		expect(String(explanation)).toContain('#1 at 200 ms after 200 ms in a queue, took 50 ms: transient')
 	})
 })

@@ -93,7 +93,7 @@ describe('past the greatest number of keys', () => {
 	it('fewer keys from now on: those unused for longest go at once', () => {
 		const registry = new Registry<string>(5, Infinity)
 		for (const key of ['a', 'b', 'c']) registry.get(key, 0, numbered())
-		registry.resize(1, Infinity, 0)
+		registry.resize(1, Infinity)
 		expect([...registry.keys()]).toEqual(['c'])
 	})
 })

@@ -1,0 +1,281 @@
+import { describe, expect, test, vi } from 'vitest'
+import { type CircuitState, HttpError, pipeline, retry, timeout, type YaokiEvent } from 'yaoki'
+import { virtualRuntime } from 'yaoki/testing'
+import { steady } from '../../scenario.ts'
+import { calls, fresh, Held, never, opened, touchy } from './scenes.ts'
+
+const START = Date.UTC(2026, 0, 1)
+
+describe('events', () => {
+	test('of a whole life, exactly, and the same after JSON', async () => {
+		const events: YaokiEvent[] = []
+		const { breaker, clock } = fresh({ ...touchy, name: 'payments', onEvent: (event) => events.push(event) })
+		const held = new Held()
+		const good = breaker.execute(held.work)
+		await clock.advance(20)
+		held.succeed()
+		await good
+		const bad = breaker.settle(held.work)
+		await clock.advance(30)
+		held.fail(1, new HttpError(503))
+		await bad
+		await clock.advance(400)
+		await breaker.settle(() => 1)
+		await clock.advance(600)
+		await breaker.execute(() => 1)
+		const payments = { policy: 'payments' }
+		expect(events).toEqual([
+			{ type: 'success', durationMs: 20, ...payments, timestamp: START + 20 },
+			{
+				type: 'failure',
+				durationMs: 30,
+				errorType: 'HttpError',
+				errorMessage: 'HTTP 503',
+				...payments,
+				timestamp: START + 50,
+			},
+			{ type: 'state_change', from: 'closed', to: 'open', ...payments, timestamp: START + 50 },
+			{ type: 'rejected', reason: 'circuit-open', retryAfterMs: 600, ...payments, timestamp: START + 450 },
+			{ type: 'state_change', from: 'open', to: 'half-open', ...payments, timestamp: START + 1_050 },
+			{ type: 'success', durationMs: 0, ...payments, timestamp: START + 1_050 },
+			{ type: 'state_change', from: 'half-open', to: 'closed', ...payments, timestamp: START + 1_050 },
+		])
+		expect(JSON.parse(JSON.stringify(events))).toEqual(events)
+	})
+
+	test('name the pipeline, the call and its key', async () => {
+		const { breaker, clock } = fresh()
+		const events: YaokiEvent[] = []
+		const policy = pipeline({ runtime: clock, name: 'checkout' }, breaker)
+		policy.subscribe((event) => events.push(event))
+		await policy.execute(() => 1, { name: 'charge', key: 'tenant-7' })
+		expect(events).toEqual([
+			{
+				type: 'success',
+				durationMs: 0,
+				policy: 'circuitBreaker',
+				pipeline: 'checkout',
+				call: 'charge',
+				key: 'tenant-7',
+				timestamp: START,
+			},
+		])
+	})
+
+	test('of a result that counts as a failure have no error', async () => {
+		const events: YaokiEvent[] = []
+		const { breaker } = fresh({ isFailureResult: () => true, onEvent: (event) => events.push(event) })
+		await breaker.execute(() => 'bad')
+		expect(events).toEqual([{ type: 'failure', durationMs: 0, policy: 'circuitBreaker', timestamp: START }])
+	})
+
+	test('of an isolated circuit leave out a time that nobody knows, so that they survive JSON', async () => {
+		const events: YaokiEvent[] = []
+		const { breaker } = fresh()
+		breaker.isolate()
+		breaker.subscribe((event) => events.push(event))
+		await breaker.settle(() => 1)
+		expect(events).toEqual([
+			{ type: 'rejected', reason: 'circuit-open', policy: 'circuitBreaker', timestamp: START },
+		])
+		expect(JSON.parse(JSON.stringify(events))).toEqual(events)
+	})
+
+	test('of a shadow say so, and the call is neither refused nor counted', async () => {
+		const events: YaokiEvent[] = []
+		const { breaker } = await opened({ shadow: true })
+		breaker.subscribe((event) => events.push(event))
+		expect(await breaker.execute(() => 1)).toBe(1)
+		expect(events).toEqual([
+			{
+				type: 'rejected',
+				reason: 'circuit-open',
+				retryAfterMs: 1_000,
+				shadow: true,
+				policy: 'circuitBreaker',
+				timestamp: START,
+			},
+		])
+	})
+
+	test('tell nothing of calls that count for nothing', async () => {
+		const events: YaokiEvent[] = []
+		const { breaker } = fresh({ onEvent: (event) => events.push(event) })
+		const controller = new AbortController()
+		await breaker.settle(
+			() => {
+				controller.abort()
+				throw new Error('socket closed')
+			},
+			{ signal: controller.signal },
+		)
+		expect(events).toEqual([])
+	})
+
+	test('time a call from its start, also when a retry inside repeats it', async () => {
+		const events: YaokiEvent[] = []
+		const { breaker, clock } = fresh({ onEvent: (event) => events.push(event) })
+		const policy = pipeline({ runtime: clock }, breaker, retry({ ...steady, maxRetries: 2 }))
+		const answer = policy.execute(({ attempt }) => {
+			if (attempt < 2) throw new Error('down')
+		})
+		await clock.runUntilIdle()
+		await answer
+		expect(events).toMatchObject([{ type: 'success', durationMs: 300 }])
+	})
+
+	test('time each attempt, when the retry is outside', async () => {
+		const events: YaokiEvent[] = []
+		const { breaker, clock } = fresh({ onEvent: (event) => events.push(event) })
+		const policy = pipeline({ runtime: clock }, retry({ ...steady, maxRetries: 1 }), breaker, timeout(50))
+		const answer = policy.execute(({ attempt }) => (attempt ? 'ok' : never()))
+		await clock.runUntilIdle()
+		await answer
+		expect(events).toMatchObject([
+			{ type: 'failure', durationMs: 50, errorType: 'TimeoutError', timestamp: START + 50 },
+			{ type: 'success', durationMs: 0, timestamp: START + 150 },
+		])
+	})
+
+	test('can be heard after a long row of calls that nobody listened to', async () => {
+		const { breaker, clock } = fresh()
+		await calls(breaker, 's'.repeat(500))
+		await clock.advance(5_000)
+		const events: YaokiEvent[] = []
+		breaker.subscribe((event) => events.push(event))
+		await calls(breaker, 's')
+		expect(events).toMatchObject([{ type: 'success', durationMs: 0, timestamp: START + 5_000 }])
+	})
+
+	test('are heard by each listener until it ends', async () => {
+		const { breaker } = fresh({ failureThreshold: 99 })
+		const heard: string[] = []
+		const one = breaker.subscribe(() => heard.push('one'))
+		const two = breaker.subscribe(() => heard.push('two'))
+		await calls(breaker, 's')
+		one()
+		one()
+		await calls(breaker, 'f')
+		two()
+		await calls(breaker, 'sf')
+		expect(heard).toEqual(['one', 'two', 'two'])
+	})
+
+	test('a listener that throws changes nothing for the call and is a warning', async () => {
+		const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+		const { breaker } = fresh({
+			...touchy,
+			onEvent: () => {
+				throw new Error('listener')
+			},
+			onStateChange: () => {
+				throw new Error('hook')
+			},
+		})
+		await expect(breaker.execute(() => Promise.reject(new Error('down')))).rejects.toThrow('down')
+		expect(breaker.currentState).toBe('open')
+		expect(warn.mock.calls.map(([text, error]) => [text, String(error)])).toEqual([
+			['yaoki: a listener failed:', 'Error: listener'],
+			['yaoki: onStateChange failed:', 'Error: hook'],
+			['yaoki: a listener failed:', 'Error: listener'],
+		])
+	})
+})
+
+describe('onStateChange', () => {
+	const watched = (options: object = {}) => {
+		const changes: string[] = []
+		const onStateChange = (from: CircuitState, to: CircuitState) => changes.push(`${from} -> ${to}`)
+		return { changes, ...fresh({ ...touchy, onStateChange, ...options }) }
+	}
+
+	test('is told every change, alone', async () => {
+		const { changes, breaker, clock } = watched()
+		await calls(breaker, 'sf')
+		await calls(breaker, 'ss')
+		await clock.advance(1_000)
+		await calls(breaker, 'f')
+		await clock.advance(1_000)
+		await calls(breaker, 's')
+		expect(changes).toEqual([
+			'closed -> open',
+			'open -> half-open',
+			'half-open -> open',
+			'open -> half-open',
+			'half-open -> closed',
+		])
+	})
+
+	test('is told once a change, however many listen beside it and come and go', async () => {
+		const { changes, breaker } = watched({ onEvent: () => {} })
+		const ends = [breaker.subscribe(() => {}), breaker.subscribe(() => {})]
+		await calls(breaker, 'f')
+		for (const end of ends) end()
+		breaker.reset()
+		expect(changes).toEqual(['closed -> open', 'open -> closed'])
+	})
+
+	test('hears what an operator does', () => {
+		const { changes, breaker } = watched()
+		const release = breaker.isolate()
+		release()
+		expect(changes).toEqual(['closed -> open', 'open -> closed'])
+	})
+
+	test('may call the breaker, which is in its new state by then', async () => {
+		const seen: unknown[] = []
+		const { breaker } = fresh({
+			...touchy,
+			onStateChange: (_, to) => {
+				seen.push([to, breaker.currentState])
+				if (to === 'open') breaker.reset()
+			},
+		})
+		await calls(breaker, 'f')
+		expect(seen).toEqual([
+			['open', 'open'],
+			['closed', 'closed'],
+		])
+		expect(breaker.currentState).toBe('closed')
+	})
+
+	test('given later by update is told from then on, in the place of the one before', async () => {
+		const { changes, breaker } = watched()
+		const later = vi.fn()
+		breaker.update({ onStateChange: later })
+		await calls(breaker, 'f')
+		expect(changes).toEqual([])
+		expect(later.mock.calls).toEqual([['closed', 'open']])
+	})
+
+	test('given later by update leaves listeners what they hear', async () => {
+		const { breaker } = fresh(touchy)
+		const types: string[] = []
+		breaker.subscribe(({ type }) => types.push(type))
+		breaker.update({ onStateChange: () => types.push('hook') })
+		await calls(breaker, 'f')
+		expect(types).toEqual(['failure', 'hook', 'state_change'])
+	})
+
+	test('tells of a hung probe when anybody looks', async () => {
+		const { changes, breaker, clock } = watched({ probeTimeoutMs: 500 })
+		await calls(breaker, 'f')
+		await clock.advance(1_000)
+		void breaker.execute(never)
+		await clock.advance(500)
+		expect(changes).toHaveLength(2)
+		expect(breaker.currentState).toBe('open')
+		expect(changes.at(-1)).toBe('half-open -> open')
+	})
+})
+
+test('a pipeline hears a breaker that stands in it twice once', async () => {
+	const clock = virtualRuntime()
+	const { breaker } = fresh()
+	const events: YaokiEvent[] = []
+	const policy = pipeline({ runtime: clock }, breaker, pipeline(breaker))
+	policy.subscribe((event) => events.push(event))
+	await policy.execute(() => 1)
+	// The call came through it twice, and each time is told once.
+	expect(events.map(({ type }) => type)).toEqual(['success', 'success'])
+})

@@ -1,0 +1,171 @@
+import { describe, expect, expectTypeOf, test, vi } from 'vitest'
+import { CircuitOpenError, circuitBreaker, explain, pipeline, retry, YaokiError } from 'yaoki'
+import { calls, errorOf, fresh, Held, never, opened, touchy } from './scenes.ts'
+
+describe('execute', () => {
+	test('(fn, options) hands the options to the call', async () => {
+		const { breaker } = fresh()
+		expect(await breaker.execute(({ key }) => key, { key: 'a' })).toBe('a')
+	})
+
+	test('(fn, fallback) answers with the fallback while the circuit is open, told the refusal', async () => {
+		const { breaker, clock } = await opened()
+		await clock.advance(400)
+		const work = vi.fn(() => 'fresh')
+		const answer = await breaker.execute(work, (error) => `${error.name}, back in ${error.retryAfterMs}`)
+		expect(answer).toBe('CircuitOpenError, back in 600')
+		expect(work).not.toHaveBeenCalled()
+	})
+
+	test('(fn, fallback) waits for a fallback that takes time, and throws what it throws', async () => {
+		const { breaker } = await opened()
+		expect(
+			await breaker.execute(
+				() => 1,
+				async () => 2,
+			),
+		).toBe(2)
+		const nothingCached = () => Promise.reject(new Error('nothing in the cache'))
+		await expect(breaker.execute(() => 1, nothingCached)).rejects.toThrow('nothing in the cache')
+	})
+
+	test('(fn, fallback) answers for excess callers of a half-open circuit, too', async () => {
+		const { breaker, clock } = await opened()
+		await clock.advance(1_000)
+		const probe = new Held()
+		const first = breaker.execute(probe.work, () => 'from the cache')
+		expect(
+			await breaker.execute(
+				() => 'fresh',
+				() => 'from the cache',
+			),
+		).toBe('from the cache')
+		probe.succeed()
+		expect(await first).toBe('ok')
+	})
+
+	test('(fn, fallback) does not answer for an error of the work, not even the one that opens the circuit', async () => {
+		const { breaker } = fresh(touchy)
+		const fallback = vi.fn()
+		await expect(breaker.execute(() => Promise.reject(new Error('down')), fallback)).rejects.toThrow('down')
+		expect(breaker.currentState).toBe('open')
+		expect(fallback).not.toHaveBeenCalled()
+	})
+
+	test('(fn, fallback) does not answer for a breaker that refuses inside the work', async () => {
+		const inner = await opened({ name: 'inner' })
+		const { breaker } = fresh({ ...touchy, name: 'outer' })
+		const fallback = vi.fn()
+		const nested = breaker.execute(() => inner.breaker.execute(() => 1), fallback)
+		await expect(nested).rejects.toThrow('inner: the circuit is open')
+		expect(fallback).not.toHaveBeenCalled()
+		expect(breaker.currentState).toBe('closed')
+	})
+
+	test('(fn, fallback) does not mask the caller’s own abort', async () => {
+		const { breaker } = await opened()
+		const fallback = vi.fn()
+		const signal = AbortSignal.abort(new Error('I changed my mind'))
+		await expect(breaker.execute(() => 1, fallback, { signal })).rejects.toThrow('I changed my mind')
+		expect(fallback).not.toHaveBeenCalled()
+	})
+
+	test('(fn, fallback) in shadow mode calls the work', async () => {
+		const { breaker } = await opened({ shadow: true })
+		const fallback = vi.fn()
+		expect(await breaker.execute(() => 'fresh', fallback)).toBe('fresh')
+		expect(fallback).not.toHaveBeenCalled()
+	})
+
+	test('(fn, fallback, options) takes both, and (fn, undefined, options) the options alone', async () => {
+		const { breaker } = fresh(touchy)
+		const keyOf = ({ key }: { key: string | undefined }) => key
+		expect(await breaker.execute(keyOf, () => 'fallback', { key: 'a' })).toBe('a')
+		expect(await breaker.execute(keyOf, undefined, { key: 'b' })).toBe('b')
+		await calls(breaker, 'f')
+		expect(await breaker.execute(keyOf, () => 'fallback', { key: 'a' })).toBe('fallback')
+	})
+
+	test('has the types of what it can answer', () => {
+		const breaker = circuitBreaker()
+		const number = async () => 1
+		const nothing = async () => null
+		expectTypeOf(() => breaker.execute(number)).returns.toEqualTypeOf<Promise<number>>()
+		expectTypeOf(() => breaker.execute(number, { name: 'n' })).returns.toEqualTypeOf<Promise<number>>()
+		expectTypeOf(() => breaker.execute(number, nothing)).returns.toEqualTypeOf<Promise<number | null>>()
+		expectTypeOf(() => breaker.execute(number, (error) => error.retryAfterMs)).returns.toEqualTypeOf<
+			Promise<number>
+		>()
+		expectTypeOf(() => breaker.execute(number, nothing, { name: 'n' })).returns.toEqualTypeOf<
+			Promise<number | null>
+		>()
+		expectTypeOf(breaker.wrap((id: string) => id.length))
+			.parameter(0)
+			.toBeString()
+	})
+
+	test('settle, wrap and bind are refused alike', async () => {
+		const { breaker } = await opened()
+		const refusal = { code: 'YAOKI_CIRCUIT_OPEN' }
+		expect(await breaker.settle(() => 1)).toMatchObject({ ok: false, error: refusal })
+		await expect(breaker.wrap(() => 1)()).rejects.toMatchObject(refusal)
+		await expect(breaker.bind(() => 1)()).rejects.toMatchObject(refusal)
+	})
+})
+
+describe('a CircuitOpenError', () => {
+	test('says which breaker refused and when to come back, in whole milliseconds', async () => {
+		const { breaker, clock } = await opened({ name: 'payments' })
+		await clock.advance(250.25)
+		const error = errorOf(await breaker.settle(() => 1))
+		expect(error).toBeInstanceOf(CircuitOpenError)
+		expect(error).toBeInstanceOf(YaokiError)
+		expect(error).toMatchObject({
+			name: 'CircuitOpenError',
+			code: 'YAOKI_CIRCUIT_OPEN',
+			retryAfterMs: 750,
+			message: 'payments: the circuit is open; try again in 750 ms',
+		})
+	})
+
+	test('never says to come back a moment too early', async () => {
+		const { breaker, clock } = await opened({ resetTimeoutMs: 1_000.5 })
+		const error = errorOf(await breaker.settle(() => 1))
+		expect(error).toMatchObject({ retryAfterMs: 1_001 })
+		await clock.advance(1_001)
+		expect(await breaker.execute(() => 1)).toBe(1)
+	})
+
+	test('of a half-open circuit tells when its probe is given up at the latest', async () => {
+		const { breaker, clock } = await opened({ probeTimeoutMs: 400 })
+		await clock.advance(1_000)
+		void breaker.execute(never)
+		await clock.advance(100)
+		expect(errorOf(await breaker.settle(() => 1))).toMatchObject({ retryAfterMs: 300 })
+	})
+
+	test('has a stack that leads to the caller, alone and in a pipeline', async () => {
+		const { breaker, clock } = await opened()
+		const policy = pipeline({ runtime: clock }, breaker, retry())
+		for (const each of [breaker, policy]) {
+			const loadTheUser = () => each.settle(() => 1)
+			expect(errorOf(await loadTheUser())).toMatchObject({
+				stack: expect.stringMatching(/loadTheUser .*execute\.test\.ts/),
+			})
+		}
+	})
+
+	test('is a new one for every caller', async () => {
+		const { breaker } = await opened()
+		expect(errorOf(await breaker.settle(() => 1))).not.toBe(errorOf(await breaker.settle(() => 1)))
+	})
+
+	test('is explained: nothing was attempted, and why', async () => {
+		const { breaker } = await opened({ name: 'payments' })
+		const result = await breaker.settle(() => 1, { name: 'charge' })
+		for (const held of [result, errorOf(result)]) {
+			expect(explain(held)).toMatchObject({ name: 'charge', attempts: [], stop: 'refused' })
+			expect(String(explain(held))).toContain('payments: the circuit is open; try again in 1000 ms')
+		}
+	})
+})

@@ -1,0 +1,303 @@
+import { describe, expect, test, vi } from 'vitest'
+import { circuitBreaker, HttpError, pipeline } from 'yaoki'
+import { virtualRuntime } from 'yaoki/testing'
+import { calls, errorOf, fresh, Held, opened, touchy } from './scenes.ts'
+
+describe('isolate', () => {
+	test('refuses every call until it is released, whatever time passes', async () => {
+		const { breaker, clock } = fresh()
+		const release = breaker.isolate()
+		await clock.advance(1e9)
+		const work = vi.fn()
+		expect(errorOf(await breaker.settle(work))).toMatchObject({
+			code: 'YAOKI_CIRCUIT_OPEN',
+			retryAfterMs: Infinity,
+		})
+		expect(work).not.toHaveBeenCalled()
+		release()
+		expect(breaker.currentState).toBe('closed')
+		expect(await breaker.execute(() => 1)).toBe(1)
+	})
+
+	test('by several holds until all have let go, each once', async () => {
+		const { breaker } = fresh()
+		const [one, two] = [breaker.isolate(), breaker.isolate()]
+		one()
+		one()
+		expect(breaker.currentState).toBe('open')
+		two()
+		expect(breaker.currentState).toBe('closed')
+		const three = breaker.isolate()
+		two()
+		expect(breaker.currentState).toBe('open')
+		three()
+		expect(breaker.currentState).toBe('closed')
+	})
+
+	test('runs the fallback of each call meanwhile', async () => {
+		const { breaker } = fresh()
+		breaker.isolate()
+		expect(
+			await breaker.execute(
+				() => 'fresh',
+				() => 'from the cache',
+			),
+		).toBe('from the cache')
+	})
+
+	test('makes calls under way count for nothing', async () => {
+		const { breaker } = fresh(touchy)
+		const held = new Held()
+		const answer = breaker.settle(held.work)
+		breaker.isolate()()
+		held.fail()
+		await answer
+		expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 0 })
+	})
+})
+
+describe('reset', () => {
+	test('lets calls through at once and forgets all failures', async () => {
+		const { breaker } = await opened({ failureThreshold: 2 })
+		await calls(breaker, 'f')
+		expect(breaker.currentState).toBe('open')
+		breaker.reset()
+		expect(breaker.stats).toMatchObject({
+			state: 'closed',
+			failureCount: 0,
+			rejectedCount: 0,
+			retryAfterMs: 0,
+		})
+		await calls(breaker, 'f')
+		expect(breaker.currentState).toBe('closed')
+	})
+
+	test('leaves an isolated circuit open', () => {
+		const { breaker } = fresh()
+		breaker.isolate()
+		breaker.reset()
+		expect(breaker.currentState).toBe('open')
+	})
+})
+
+describe('a shadow', () => {
+	test('goes through all states and never refuses', async () => {
+		const changes: string[] = []
+		const onStateChange = (_: string, to: string) => changes.push(to)
+		const { breaker, clock } = await opened({ shadow: true, onStateChange })
+		const work = vi.fn(() => 'fresh')
+		for (let i = 0; i < 3; i++) expect(await breaker.execute(work)).toBe('fresh')
+		expect(breaker.stats).toMatchObject({ state: 'open', rejectedCount: 3 })
+		await clock.advance(1_000)
+		expect(await breaker.execute(work)).toBe('fresh')
+		expect(changes).toEqual(['open', 'half-open', 'closed'])
+		expect(work).toHaveBeenCalledTimes(4)
+	})
+
+	test('does not refuse while it is isolated either, for it never does', async () => {
+		const { breaker } = fresh({ shadow: true })
+		breaker.isolate()
+		expect(await breaker.execute(() => 1)).toBe(1)
+	})
+
+	test('is switched on and off by update', async () => {
+		const { breaker } = await opened({ shadow: true })
+		breaker.update({ shadow: false })
+		expect((await breaker.settle(() => 1)).ok).toBe(false)
+		breaker.update({ shadow: true })
+		expect((await breaker.settle(() => 1)).ok).toBe(true)
+	})
+})
+
+describe('update', () => {
+	test('keeps the state, the windows and the streak', async () => {
+		const { breaker } = fresh({ failureThreshold: 3 })
+		await calls(breaker, 'sff')
+		breaker.update({ failureThreshold: 4 })
+		expect(breaker.stats).toMatchObject({ successCount: 1, failureCount: 2, consecutiveFailures: 2 })
+		await calls(breaker, 'f')
+		expect(breaker.currentState).toBe('closed')
+		await calls(breaker, 'f')
+		expect(breaker.currentState).toBe('open')
+		breaker.update({ failureThreshold: 99 })
+		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 30_000 })
+	})
+
+	test('leaves what is not named, or is undefined, as it was', async () => {
+		const { breaker } = fresh(touchy)
+		breaker.update({ resetTimeoutMs: 5_000, failureThreshold: undefined })
+		await calls(breaker, 'f')
+		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 5_000 })
+	})
+
+	test('that can not work throws, and nothing has changed', async () => {
+		const { breaker } = fresh(touchy)
+		expect(() => breaker.update({ resetTimeoutMs: 5_000, failureThreshold: 0 })).toThrow('failureThreshold')
+		await calls(breaker, 'f')
+		expect(breaker.stats.retryAfterMs).toBe(1_000)
+	})
+
+	test('counts calls that are under way', async () => {
+		const { breaker } = fresh({ failureThreshold: 9 })
+		const held = new Held()
+		const answer = breaker.settle(held.work)
+		breaker.update({ failureThreshold: 1 })
+		held.fail()
+		await answer
+		expect(breaker.currentState).toBe('open')
+	})
+
+	test('to a rate rule counts from the next call on', async () => {
+		const { breaker } = fresh()
+		await calls(breaker, 's'.repeat(200))
+		breaker.update({ errorRateThreshold: 0.5, windowSize: 10, failureThreshold: Infinity })
+		await calls(breaker, 'sssssfffff')
+		expect(breaker.currentState).toBe('open')
+	})
+})
+
+describe('a snapshot', () => {
+	/** Another process: another monotonic clock, and so much later by the wall clock. */
+	const later = (ms: number) => virtualRuntime({ startAt: Date.UTC(2026, 0, 1) + ms, seed: 2 })
+
+	test('takes an open circuit to another process, which waits for the rest', async () => {
+		const { breaker, clock } = await opened()
+		await clock.advance(300)
+		const json = JSON.stringify(breaker.snapshot())
+		const runtime = later(700)
+		const next = circuitBreaker({ ...touchy, runtime })
+		next.restore(JSON.parse(json))
+		expect(next.stats).toMatchObject({ state: 'open', retryAfterMs: 300 })
+		await runtime.advance(299)
+		expect((await next.settle(() => 1)).ok).toBe(false)
+		await runtime.advance(1)
+		expect((await next.settle(() => 1)).ok).toBe(true)
+		expect(next.currentState).toBe('closed')
+	})
+
+	test('takes a streak along: the fifth failure may be in the next process', async () => {
+		const { breaker } = fresh()
+		await calls(breaker, 'sffff')
+		const runtime = later(1_000)
+		const next = circuitBreaker({ runtime })
+		next.restore(JSON.parse(JSON.stringify(breaker.snapshot())))
+		expect(next.stats).toMatchObject({ failureCount: 4, successCount: 1, consecutiveFailures: 4 })
+		await calls(next, 'f')
+		expect(next.currentState).toBe('open')
+	})
+
+	test('of a day ago says nothing any more', async () => {
+		const { breaker } = fresh()
+		await calls(breaker, 'ffff')
+		const next = circuitBreaker({ runtime: later(86_400_000) })
+		next.restore(JSON.parse(JSON.stringify(breaker.snapshot())))
+		expect(next.stats).toMatchObject({ state: 'closed', failureCount: 0, consecutiveFailures: 0 })
+	})
+
+	test('with successes that nobody looked at has them, too', async () => {
+		const { breaker } = fresh()
+		await calls(breaker, 's'.repeat(300))
+		expect(breaker.snapshot()).toMatchObject({ state: 'closed', outcomes: [300, 0, 0, 0] })
+	})
+
+	test('of anything else is refused by name, and changes nothing', async () => {
+		const { breaker } = await opened()
+		expect(() => breaker.restore({ version: 2 } as never)).toThrow('snapshot.version: got 2')
+		expect(() => breaker.restore('open' as never)).toThrow('snapshot')
+		expect(breaker.currentState).toBe('open')
+	})
+
+	test('makes calls that were under way count for nothing', async () => {
+		const { breaker } = fresh(touchy)
+		const snapshot = breaker.snapshot()
+		const held = new Held()
+		const answer = breaker.settle(held.work)
+		breaker.restore(snapshot)
+		held.fail()
+		await answer
+		expect(breaker.currentState).toBe('closed')
+	})
+})
+
+describe('the open time', () => {
+	test('is exactly resetTimeoutMs, time after time, where no backoff is asked for', async () => {
+		const { breaker, clock } = await opened()
+		for (let i = 0; i < 5; i++) {
+			expect(breaker.stats.retryAfterMs).toBe(1_000)
+			await clock.advance(1_000)
+			await calls(breaker, 'f')
+		}
+	})
+
+	test('with a resetBackoff spreads a fleet, and grows with every failed probe', async () => {
+		const fleet = await Promise.all(
+			Array.from({ length: 200 }, async (_, seed) => {
+				const clock = virtualRuntime({ seed })
+				const breaker = circuitBreaker({ ...touchy, resetBackoff: {}, runtime: clock })
+				await calls(breaker, 'f')
+				const first = breaker.stats.retryAfterMs
+				await clock.advance(first)
+				await calls(breaker, 'f')
+				return { first, second: breaker.stats.retryAfterMs }
+			}),
+		)
+		const spread = (times: number[]) => ({
+			least: Math.min(...times),
+			greatest: Math.max(...times),
+			different: new Set(times).size,
+		})
+		const first = spread(fleet.map((each) => each.first))
+		const second = spread(fleet.map((each) => each.second))
+		expect(first.least).toBeGreaterThanOrEqual(500)
+		expect(first.greatest).toBeLessThan(1_000)
+		expect(second.least).toBeGreaterThanOrEqual(1_000)
+		expect(second.greatest).toBeLessThan(2_000)
+		expect(first.greatest - first.least).toBeGreaterThan(400)
+		expect(first.different).toBeGreaterThan(190)
+	})
+
+	test('begins anew with the backoff once the circuit was closed', async () => {
+		const resetBackoff = { jitterStrategy: 'none' } as const
+		const { breaker, clock } = await opened({ resetBackoff })
+		await clock.advance(1_000)
+		await calls(breaker, 'f')
+		expect(breaker.stats.retryAfterMs).toBe(2_000)
+		await clock.advance(2_000)
+		await calls(breaker, 'sf')
+		expect(breaker.stats.retryAfterMs).toBe(1_000)
+	})
+
+	const asking = (retryAfterMs: number) => () => Promise.reject(new HttpError(503, '', { retryAfterMs }))
+
+	test('is as long as a Retry-After asks for, never shorter than it would be, up to a limit', async () => {
+		for (const [asked, openFor] of [
+			[10_000, 10_000],
+			[10, 1_000],
+			[3_600_000, 60_000],
+		] as const) {
+			const { breaker } = fresh(touchy)
+			await breaker.settle(asking(asked))
+			expect(breaker.stats.retryAfterMs).toBe(openFor)
+		}
+	})
+
+	test('of a failed probe follows its Retry-After, and 0 as the limit ignores it', async () => {
+		const { breaker, clock } = await opened()
+		await clock.advance(1_000)
+		await breaker.settle(asking(5_000))
+		expect(breaker.stats.retryAfterMs).toBe(5_000)
+		const deaf = fresh({ ...touchy, maxRetryAfterMs: 0 })
+		await deaf.breaker.settle(asking(5_000))
+		expect(deaf.breaker.stats.retryAfterMs).toBe(1_000)
+	})
+
+	test('takes its chance from the pipeline’s runtime', async () => {
+		const open = async (seed: number) => {
+			const breaker = circuitBreaker({ ...touchy, resetBackoff: {} })
+			await calls(pipeline({ runtime: virtualRuntime({ seed }) }, breaker), 'f')
+			return breaker.stats.retryAfterMs
+		}
+		expect(await open(1)).toBe(await open(1))
+		expect(await open(1)).not.toBe(await open(2))
+	})
+})

@@ -1,0 +1,68 @@
+/** Breakers as policies, in virtual time: one that has opened, and calls that fail or answer at once. */
+import {
+	type CallContext,
+	CircuitBreaker,
+	type CircuitBreakerOptions,
+	type Policy,
+	type Settled,
+} from 'yaoki'
+import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
+
+/** Opens with the first failure, for one second. */
+export const touchy = { failureThreshold: 1, resetTimeoutMs: 1_000, successThreshold: 1 } as const
+
+export const never = (): Promise<never> => new Promise(() => {})
+
+/** A call for each letter, one after the other: s(uccess) or f(ailure). */
+export async function calls(policy: Policy, letters: string): Promise<void> {
+	for (const letter of letters)
+		await policy.settle(() => {
+			if (letter === 'f') throw new Error('down')
+		})
+}
+
+export function fresh(options: CircuitBreakerOptions = {}): {
+	clock: VirtualRuntime
+	breaker: CircuitBreaker
+} {
+	const clock = virtualRuntime()
+	return { clock, breaker: new CircuitBreaker({ runtime: clock, ...options }) }
+}
+
+/** A breaker whose first call has just failed. */
+export async function opened(
+	options: CircuitBreakerOptions = {},
+): Promise<{ clock: VirtualRuntime; breaker: CircuitBreaker }> {
+	const scene = fresh({ ...touchy, ...options })
+	await calls(scene.breaker, 'f')
+	return scene
+}
+
+/** Work that ends when it is told to. */
+export class Held {
+	readonly contexts: CallContext[] = []
+	readonly #ends: { resolve: (value: string) => void; reject: (error: unknown) => void }[] = []
+
+	readonly work = (context: CallContext): Promise<string> => {
+		this.contexts.push(context)
+		return new Promise((resolve, reject) => this.#ends.push({ resolve, reject }))
+	}
+
+	get started(): number {
+		return this.contexts.length
+	}
+
+	succeed(index = 0): void {
+		this.#ends[index]?.resolve('ok')
+	}
+
+	fail(index = 0, error: unknown = new Error('down')): void {
+		this.#ends[index]?.reject(error)
+	}
+}
+
+/** The error of a call that failed. */
+export function errorOf(settled: Settled<unknown>): unknown {
+	if (settled.ok) throw new Error('the call went well')
+	return settled.error
+}

@@ -1,0 +1,303 @@
+import { describe, expect, test, vi } from 'vitest'
+import { bulkhead, circuitBreaker, pipeline, retry, timeout } from 'yaoki'
+import { virtualRuntime } from 'yaoki/testing'
+import { settled, taking } from '../../scenario.ts'
+import { calls, errorOf, fresh, Held, never, opened, touchy } from './scenes.ts'
+
+describe('a late result of an older generation changes nothing', () => {
+	test('a success from before does not close an open circuit, nor a half-open one', async () => {
+		const { breaker, clock } = fresh(touchy)
+		const held = new Held()
+		const [before, during] = [breaker.execute(held.work), breaker.execute(held.work)]
+		await calls(breaker, 'f')
+		held.succeed(0)
+		await before
+		expect(breaker.currentState).toBe('open')
+		await clock.advance(1_000)
+		const probe = breaker.execute(held.work)
+		held.succeed(1)
+		await during
+		expect(breaker.stats).toMatchObject({ state: 'half-open', successCount: 0 })
+		held.succeed(2)
+		await probe
+		expect(breaker.currentState).toBe('closed')
+	})
+
+	test('a failure from before does not open a circuit that has closed again', async () => {
+		const { breaker, clock } = fresh(touchy)
+		const held = new Held()
+		const old = breaker.settle(held.work)
+		await calls(breaker, 'f')
+		await clock.advance(1_000)
+		await calls(breaker, 's')
+		held.fail()
+		await old
+		expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 0 })
+	})
+
+	test('a failure from before does not lengthen the open time', async () => {
+		const { breaker, clock } = fresh(touchy)
+		const held = new Held()
+		const old = breaker.settle(held.work)
+		await calls(breaker, 'f')
+		await clock.advance(900)
+		held.fail()
+		await old
+		expect(breaker.stats.retryAfterMs).toBe(100)
+	})
+
+	test('a hundred callers who fail together open it once', async () => {
+		const changes = vi.fn()
+		const { breaker } = fresh({ onStateChange: changes })
+		const held = new Held()
+		const crowd = Array.from({ length: 100 }, () => breaker.settle(held.work))
+		for (let i = 0; i < 100; i++) held.fail(i)
+		await Promise.all(crowd)
+		expect(changes.mock.calls).toEqual([['closed', 'open']])
+		expect(breaker.stats.failureCount).toBe(5)
+	})
+
+	test('a probe that was given up neither closes the circuit later nor takes the next one’s place', async () => {
+		const { breaker, clock } = await opened({ probeTimeoutMs: 500 })
+		await clock.advance(1_000)
+		const held = new Held()
+		const hung = breaker.execute(held.work)
+		await clock.advance(1_500)
+		const next = breaker.execute(held.work)
+		held.succeed(0)
+		expect(await hung).toBe('ok')
+		expect(breaker.currentState).toBe('half-open')
+		held.succeed(1)
+		await next
+		expect(breaker.currentState).toBe('closed')
+	})
+})
+
+describe('a timeout counts once, when it fires', () => {
+	const orders = {
+		'inside the breaker': (breaker: ReturnType<typeof circuitBreaker>) => [breaker, timeout(50)],
+		'outside of it': (breaker: ReturnType<typeof circuitBreaker>) => [timeout(50), breaker],
+	}
+
+	describe.each(Object.entries(orders))('%s', (_, inOrder) => {
+		const scene = (options = {}) => {
+			const { breaker, clock } = fresh({ ...touchy, failureThreshold: 2, ...options })
+			return { breaker, clock, policy: pipeline({ runtime: clock }, ...inOrder(breaker)) }
+		}
+
+		test('although the work fails later as well', async () => {
+			const { breaker, clock, policy } = scene()
+			const answer = policy.settle(taking(clock, 80, new Error('down')))
+			await clock.advance(49)
+			expect(breaker.stats.failureCount).toBe(0)
+			await clock.advance(1)
+			expect(errorOf(await answer)).toMatchObject({ name: 'TimeoutError' })
+			expect(breaker.stats.failureCount).toBe(1)
+			await clock.advance(1_000)
+			expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 1, successCount: 0 })
+		})
+
+		test('although the work succeeds later', async () => {
+			const { breaker, clock, policy } = scene()
+			const answer = settled(clock, policy.execute(taking(clock, 80)))
+			expect(errorOf(await answer)).toMatchObject({ name: 'TimeoutError' })
+			expect(clock.now()).toBe(80)
+			expect(breaker.stats).toMatchObject({ failureCount: 1, successCount: 0, consecutiveFailures: 1 })
+		})
+
+		test('and opens the circuit then, not when the work gives up', async () => {
+			const { breaker, clock, policy } = scene({ failureThreshold: 1 })
+			void policy.settle(never)
+			await clock.advance(50)
+			expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 1_000 })
+		})
+
+		test('of a probe opens the circuit again, and what it says later is nothing to the next probe', async () => {
+			const { breaker, clock, policy } = scene({ failureThreshold: 1 })
+			await calls(breaker, 'f')
+			await clock.advance(1_000)
+			const held = new Held()
+			const hung = policy.settle(held.work)
+			await clock.advance(50)
+			expect((await hung).ok).toBe(false)
+			expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 1_000 })
+			await clock.advance(1_000)
+			const next = policy.settle(held.work)
+			held.succeed(0)
+			await clock.advance(10)
+			expect(breaker.currentState).toBe('half-open')
+			held.succeed(1)
+			expect(await next).toEqual({ ok: true, value: 'ok' })
+			expect(breaker.currentState).toBe('closed')
+		})
+
+		test('after a long row of quick answers as well', async () => {
+			const { breaker, clock, policy } = scene({ failureThreshold: 1 })
+			await calls(policy, 's'.repeat(300))
+			void policy.settle(never)
+			await clock.advance(50)
+			expect(breaker.stats).toMatchObject({ state: 'open', failureCount: 1, successCount: 300 })
+		})
+	})
+
+	test('of the whole call counts once for a retry that was waiting inside', async () => {
+		const { breaker, clock } = fresh()
+		const policy = pipeline({ runtime: clock }, timeout(500), breaker, retry({ jitterStrategy: 'none' }))
+		await settled(
+			clock,
+			policy.execute(() => Promise.reject(new Error('down'))),
+		)
+		expect(clock.now()).toBe(500)
+		expect(breaker.stats).toMatchObject({ failureCount: 1, successCount: 0 })
+	})
+})
+
+describe('a hung probe does not lock the breaker', () => {
+	test('it is given up after resetTimeoutMs, unless told otherwise', async () => {
+		const { breaker, clock } = await opened()
+		await clock.advance(1_000)
+		void breaker.execute(never)
+		await clock.advance(999)
+		expect(breaker.currentState).toBe('half-open')
+		await clock.advance(1)
+		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 1_000 })
+	})
+
+	test('who comes long after is the next probe at once', async () => {
+		const { breaker, clock } = await opened()
+		await clock.advance(1_000)
+		void breaker.execute(never)
+		await clock.advance(3_600_000)
+		expect(await breaker.execute(() => 'alive')).toBe('alive')
+		expect(breaker.currentState).toBe('closed')
+	})
+
+	test('with a timeout inside it has failed when that fires', async () => {
+		const { breaker, clock } = await opened()
+		const policy = pipeline({ runtime: clock }, breaker, timeout(50))
+		await clock.advance(1_000)
+		void policy.settle(never)
+		await clock.advance(50)
+		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 1_000 })
+	})
+
+	test('a hundred probes that hang one after the other leave nothing behind', async () => {
+		const { breaker, clock } = await opened()
+		for (let i = 0; i < 100; i++) {
+			await clock.advance(2_000)
+			void breaker.execute(never)
+			expect(breaker.currentState).toBe('half-open')
+		}
+		await clock.advance(2_000)
+		await calls(breaker, 's')
+		expect(breaker.currentState).toBe('closed')
+		expect(clock.pendingTimers).toBe(0)
+	})
+})
+
+describe('time', () => {
+	test('after an idle hour a 10 s window is empty', async () => {
+		const rules = [{}, { errorRateThreshold: 0.5 }, { slowCallMs: 50 }]
+		for (const rule of rules) {
+			const { breaker, clock } = fresh({ monitorWindowMs: 10_000, failureThreshold: 99, ...rule })
+			await calls(breaker, 'ssfff')
+			await clock.advance(3_600_000)
+			expect(breaker.stats).toMatchObject({
+				failureCount: 0,
+				successCount: 0,
+				errorRate: 0,
+				slowCallCount: 0,
+				consecutiveFailures: 0,
+			})
+		}
+	})
+
+	test('after an idle hour old failures do not open it with the first new one', async () => {
+		const { breaker, clock } = fresh({ monitorWindowMs: 10_000, errorRateThreshold: 0.5, minimumRequests: 5 })
+		await calls(breaker, 'ffff')
+		await clock.advance(3_600_000)
+		await calls(breaker, 'f')
+		expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 1 })
+	})
+
+	test('a jump of the wall clock by an hour does no harm, in either direction', async () => {
+		for (const jump of [3_600_000, -3_600_000]) {
+			const { breaker, clock } = fresh({ ...touchy, failureThreshold: 2 })
+			await calls(breaker, 'f')
+			clock.jumpWallClock(jump)
+			await calls(breaker, 'f')
+			expect(breaker.stats).toMatchObject({ state: 'open', failureCount: 2, retryAfterMs: 1_000 })
+			clock.jumpWallClock(jump)
+			await clock.advance(999)
+			expect((await breaker.settle(() => 1)).ok).toBe(false)
+			await clock.advance(1)
+			expect((await breaker.settle(() => 1)).ok).toBe(true)
+		}
+	})
+
+	test('busy for an hour without a look at the clock: the stats then had no success at all', async () => {
+		const { breaker, clock } = fresh({ monitorWindowMs: 10_000 })
+		for (let second = 0; second < 3_600; second++) {
+			await calls(breaker, 's')
+			clock.runTimers(1_000)
+		}
+		await calls(breaker, 'f')
+		const { successCount, failureCount } = breaker.stats
+		expect(failureCount).toBe(1)
+		expect(successCount).toBeGreaterThanOrEqual(10)
+	})
+
+	test('a call that took an hour belongs to no window but ends a row of failures all the same', async () => {
+		const { breaker, clock } = fresh({ failureThreshold: 2 })
+		const held = new Held()
+		const long = breaker.execute(held.work)
+		await clock.advance(3_600_000)
+		await calls(breaker, 'f')
+		held.succeed()
+		await long
+		await calls(breaker, 'f')
+		expect(breaker.stats).toMatchObject({ state: 'closed', consecutiveFailures: 1, failureCount: 2 })
+	})
+
+	test('an open time longer than a JavaScript timer', async () => {
+		const { breaker, clock } = await opened({ resetTimeoutMs: 2 ** 31 + 5 })
+		await clock.advance(2 ** 31 + 4)
+		expect((await breaker.settle(() => 1)).ok).toBe(false)
+		await clock.advance(1)
+		expect((await breaker.settle(() => 1)).ok).toBe(true)
+	})
+
+	test('waited for in the queue of a bulkhead counts: the circuit may be probed by then', async () => {
+		const { breaker, clock } = await opened()
+		const policy = pipeline({ runtime: clock }, bulkhead({ maxConcurrent: 1 }), breaker)
+		breaker.update({ shadow: true })
+		const first = policy.execute(taking(clock, 2_000))
+		breaker.update({ shadow: false })
+		const queued = policy.execute(() => 'probe')
+		await clock.advance(2_000)
+		await first
+		expect(await queued).toBe('probe')
+		expect(breaker.currentState).toBe('closed')
+	})
+})
+
+test('hundreds of thousands of calls leave nothing on the heap', () => {
+	const clock = virtualRuntime()
+	const breaker = circuitBreaker({ runtime: clock, errorRateThreshold: 0.9 })
+	const heap = () => {
+		globalThis.gc?.()
+		return process.memoryUsage().heapUsed
+	}
+	const work = (_: unknown, done: (error?: unknown) => void) => done()
+	const round = (count: number) => {
+		for (let i = 0; i < count; i++) {
+			clock.run(breaker, work, () => {})
+			if (i % 100 === 0) clock.runTimers(1)
+		}
+	}
+	round(10_000)
+	const before = heap()
+	round(200_000)
+	expect(heap() - before).toBeLessThan(1_000_000)
+	expect(breaker.stats.failureCount).toBe(0)
+})

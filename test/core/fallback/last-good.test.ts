@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest'
+import { fallback, lastGood, pipeline, retry } from 'yaoki'
+import { virtualRuntime } from 'yaoki/testing'
+import { dead, settled, steady } from '../../scenario.ts'
+
+const down = new Error('down')
+
+/** A fallback of the last good result, and calls through it that succeed with a value or fail. */
+function kept(maxAgeMs: number) {
+	const clock = virtualRuntime()
+	const policy = fallback(lastGood(maxAgeMs), { runtime: clock })
+	return {
+		clock,
+		good: (value: unknown, key?: string) =>
+			settled(
+				clock,
+				policy.execute(() => value, { key }),
+			),
+		bad: (key?: string) =>
+			settled(
+				clock,
+				policy.execute(() => Promise.reject(down), { key }),
+			),
+	}
+}
+
+describe('the last good result', () => {
+	test('answers for a failure, with the latest of them', async () => {
+		const { good, bad } = kept(1_000)
+		await good('old')
+		await good('new')
+		expect(await bad()).toEqual({ ok: true, value: 'new' })
+		expect(await bad()).toEqual({ ok: true, value: 'new' })
+	})
+
+	test.each([undefined, null, false, 0])('may be %s', async (value) => {
+		const { good, bad } = kept(1_000)
+		await good(value)
+		expect(await bad()).toEqual({ ok: true, value })
+	})
+
+	test('is not there before the first success: then the error passes', async () => {
+		const { bad } = kept(1_000)
+		expect(await bad()).toEqual({ ok: false, error: down })
+	})
+
+	test('is not used when it is older than allowed', async () => {
+		const { clock, good, bad } = kept(1_000)
+		await good('fresh')
+		await clock.advance(1_000)
+		expect(await bad()).toEqual({ ok: true, value: 'fresh' })
+		await clock.advance(1)
+		expect(await bad()).toEqual({ ok: false, error: down })
+	})
+
+	test('is as old as the call’s end, whatever the wall clock does and however often it was used', async () => {
+		const { clock, good, bad } = kept(1_000)
+		await good('first')
+		await clock.advance(600)
+		await good('second')
+		clock.jumpWallClock(3_600_000)
+		await clock.advance(600)
+		expect(await bad()).toEqual({ ok: true, value: 'second' })
+		await clock.advance(401)
+		expect(await bad()).toEqual({ ok: false, error: down })
+	})
+
+	test('of one key never answers for another, nor for a call without one', async () => {
+		const { good, bad } = kept(1_000)
+		await good('ann’s', 'ann')
+		expect(await bad('bob')).toEqual({ ok: false, error: down })
+		expect(await bad()).toEqual({ ok: false, error: down })
+		await good('bob’s', 'bob')
+		await good('everyone’s')
+		expect(await bad('ann')).toEqual({ ok: true, value: 'ann’s' })
+		expect(await bad('bob')).toEqual({ ok: true, value: 'bob’s' })
+		expect(await bad()).toEqual({ ok: true, value: 'everyone’s' })
+		expect(await bad('__proto__')).toEqual({ ok: false, error: down })
+	})
+
+	test('can be kept for as long as the process lives', async () => {
+		const { clock, good, bad } = kept(Infinity)
+		await good('for ever')
+		await clock.advance(1e12)
+		expect(await bad()).toEqual({ ok: true, value: 'for ever' })
+	})
+
+	test('is kept for the thousand keys that were used last', async () => {
+		const { good, bad } = kept(Infinity)
+		for (let i = 0; i <= 1_000; i++) await good(i, String(i))
+		expect(await bad('0')).toEqual({ ok: false, error: down })
+		expect(await bad('1')).toEqual({ ok: true, value: 1 })
+		expect(await bad('1000')).toEqual({ ok: true, value: 1_000 })
+	})
+
+	test('is what the work gave, never what another alternative answered', async () => {
+		const clock = virtualRuntime()
+		const results = [async () => 'good', () => Promise.reject(down), () => Promise.reject(down)]
+		const policy = fallback(() => Promise.reject(new Error('replica')), {
+			orElse: [lastGood(1_000), 'constant'],
+			runtime: clock,
+		})
+		const answers = []
+		for (const work of results) answers.push(await settled(clock, policy.execute(work)))
+		expect(answers).toMatchObject([{ value: 'good' }, { value: 'good' }, { value: 'good' }])
+		await clock.advance(1_001)
+		expect(await settled(clock, policy.execute(dead(clock)))).toEqual({ ok: true, value: 'constant' })
+		expect(await settled(clock, policy.execute(dead(clock)))).toEqual({ ok: true, value: 'constant' })
+	})
+
+	test('outside a retry answers after the retries', async () => {
+		const clock = virtualRuntime()
+		const policy = pipeline(
+			{ runtime: clock },
+			fallback(lastGood(1_000)),
+			retry({ ...steady, maxRetries: 1 }),
+		)
+		await settled(
+			clock,
+			policy.execute(() => 'good'),
+		)
+		expect(await settled(clock, policy.execute(dead(clock)))).toEqual({ ok: true, value: 'good' })
+		expect(clock.now()).toBe(100)
+	})
+
+	test.each([Number.NaN, -1, '5'])('refuses an age of %s', (age) => {
+		expect(() => lastGood(age as number)).toThrow('lastGood(maxAgeMs): got')
+	})
+})

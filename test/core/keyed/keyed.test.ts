@@ -1,0 +1,335 @@
+import { describe, expect, expectTypeOf, test, vi } from 'vitest'
+import {
+	type Bulkhead,
+	bulkhead,
+	type CallOptions,
+	type CircuitBreaker,
+	circuitBreaker,
+	explain,
+	Keyed,
+	keyed,
+	pipeline,
+	retry,
+	timeout,
+} from 'yaoki'
+import { virtualRuntime } from 'yaoki/testing'
+import { failing, settled, steady } from '../../scenario.ts'
+
+const keyOf = ({ key }: CallOptions) => key ?? 'default'
+const down = () => Promise.reject(new Error('down'))
+const never = () => new Promise<never>(() => {})
+const touchy = { failureThreshold: 1, resetTimeoutMs: 1_000, successThreshold: 1 } as const
+
+describe('a keyed policy', () => {
+	test('keeps one policy per key: one host’s outage is not another’s', async () => {
+		const clock = virtualRuntime()
+		const perHost = keyed(keyOf, () => circuitBreaker(touchy))
+		const policy = pipeline({ runtime: clock }, perHost, retry({ maxRetries: 0 }))
+		await policy.settle(down, { key: 'a.example' })
+		expect(await policy.settle(() => 1, { key: 'a.example' })).toMatchObject({
+			error: { code: 'YAOKI_CIRCUIT_OPEN' },
+		})
+		expect(await policy.execute(() => 1, { key: 'b.example' })).toBe(1)
+		expect(perHost.get('a.example')?.currentState).toBe('open')
+		expect(perHost.get('b.example')?.currentState).toBe('closed')
+	})
+
+	test('makes the policy of a key once, when the key is first seen, and tells make the key', async () => {
+		const make = vi.fn((key: string) => circuitBreaker({ name: `breaker of ${key}` }))
+		const policy = keyed(keyOf, make)
+		expect(make).not.toHaveBeenCalled()
+		for (const key of ['a', 'b', 'a', 'a']) await policy.execute(() => 1, { key })
+		expect(make.mock.calls).toEqual([['a'], ['b']])
+		expect(policy.get('a')?.name).toBe('breaker of a')
+	})
+
+	test('is given the whole of the call’s options, and an empty object when there are none', async () => {
+		const seen = vi.fn((call: CallOptions) => call.name ?? 'none')
+		const policy = keyed(seen, () => timeout(50))
+		await policy.execute(() => 1)
+		await policy.execute(() => 1, { name: 'load', key: 'k', idempotent: true })
+		expect(seen.mock.calls).toEqual([[{}], [{ name: 'load', key: 'k', idempotent: true }]])
+		expect([...policy.keys()]).toEqual(['none', 'load'])
+	})
+
+	test('from the factory is the class, and knows the type of its policies', () => {
+		const policy = keyed(keyOf, () => bulkhead())
+		expect(policy).toBeInstanceOf(Keyed)
+		expectTypeOf(policy.get('a')).toEqualTypeOf<Bulkhead | undefined>()
+		expectTypeOf(new Keyed(keyOf, () => circuitBreaker()).get('a')).toEqualTypeOf<
+			CircuitBreaker | undefined
+		>()
+	})
+
+	test('calls the work before execute returns', async () => {
+		const policy = keyed(keyOf, () => circuitBreaker())
+		const work = vi.fn()
+		const answer = policy.execute(work)
+		expect(work).toHaveBeenCalledOnce()
+		await answer
+	})
+
+	test('hands its pipeline’s runtime on', async () => {
+		const clock = virtualRuntime()
+		const perHost = keyed(keyOf, () => circuitBreaker(touchy))
+		await pipeline({ runtime: clock }, perHost).settle(down)
+		await clock.advance(400)
+		expect(perHost.get('default')?.stats.retryAfterMs).toBe(600)
+	})
+
+	test('hands its own runtime and classifier on before the pipeline’s', async () => {
+		const clock = virtualRuntime()
+		const classify = () => ({ kind: 'permanent', known: true }) as const
+		const perHost = keyed(keyOf, () => circuitBreaker(touchy), { runtime: clock, classify })
+		await pipeline({ runtime: virtualRuntime() }, perHost).settle(down)
+		expect(perHost.get('default')?.currentState).toBe('closed')
+	})
+
+	test('is left with the key’s policy alone where there is no pipeline', async () => {
+		const policy = keyed(keyOf, () => circuitBreaker(touchy))
+		await policy.settle(down)
+		expect(await policy.settle(() => 1)).toMatchObject({ error: { code: 'YAOKI_CIRCUIT_OPEN' } })
+	})
+})
+
+describe('the registry', () => {
+	test('lists keys and policies in the order in which they were made', async () => {
+		const policy = keyed(keyOf, (name) => circuitBreaker({ name }))
+		for (const key of ['b', 'a', 'c', 'b']) await policy.execute(() => 1, { key })
+		expect(policy.size).toBe(3)
+		expect([...policy.keys()]).toEqual(['b', 'a', 'c'])
+		expect([...policy.entries()].map(([key, { name, stats }]) => [key, name, stats.successCount])).toEqual([
+			['b', 'b', 2],
+			['a', 'a', 1],
+			['c', 'c', 1],
+		])
+		expect(policy.get('nobody')).toBeUndefined()
+	})
+
+	test('forgets a deleted key: calls under way go on, and the next gets a new policy', async () => {
+		const clock = virtualRuntime()
+		const policy = keyed(keyOf, () => bulkhead({ maxConcurrent: 1, maxQueue: 1 }), { runtime: clock })
+		let end = (_: string) => {}
+		const first = policy.execute(() => new Promise<string>((resolve) => (end = resolve)))
+		const queued = policy.execute(() => 'queued')
+		const before = policy.get('default')
+		expect([policy.delete('default'), policy.delete('default'), policy.size]).toEqual([true, false, 0])
+		expect(await policy.execute(() => 'new policy')).toBe('new policy')
+		expect(policy.get('default')).not.toBe(before)
+		end('first')
+		expect(await Promise.all([first, queued])).toEqual(['first', 'queued'])
+		expect(before?.stats).toMatchObject({ concurrent: 0, queued: 0 })
+		expect(policy.size).toBe(1)
+	})
+
+	test('holds any key that is a string', async () => {
+		const policy = keyed(keyOf, () => circuitBreaker())
+		for (const key of ['', '__proto__', 'constructor', 'toString']) await policy.execute(() => 1, { key })
+		expect([...policy.keys()]).toEqual(['', '__proto__', 'constructor', 'toString'])
+	})
+})
+
+describe('a key function that does not do its part ends the call, and nothing is called', () => {
+	test('when it throws', async () => {
+		const policy = keyed(
+			() => {
+				throw new Error('no tenant')
+			},
+			() => circuitBreaker(),
+		)
+		const work = vi.fn()
+		const result = await policy.settle(work)
+		expect(result).toMatchObject({ ok: false, error: { message: 'no tenant' } })
+		expect(explain(result)).toMatchObject({ stop: 'hook-threw' })
+		expect(work).not.toHaveBeenCalled()
+	})
+
+	test.each([[undefined], [7], [null], [{}]])('when it gives %s', async (key) => {
+		const policy = keyed((() => key) as never, () => circuitBreaker())
+		const work = vi.fn()
+		await expect(policy.execute(work)).rejects.toMatchObject({
+			name: 'InvalidOptionError',
+			option: 'the key of a call',
+			received: key,
+		})
+		expect([work.mock.calls.length, policy.size]).toEqual([0, 0])
+	})
+
+	test('when it gives a promise', async () => {
+		const policy = keyed((async () => 'a') as never, () => circuitBreaker())
+		await expect(policy.execute(() => 1)).rejects.toMatchObject({ code: 'YAOKI_ASYNC_HOOK' })
+	})
+
+	test('and is not retried, nor counted by a breaker around it', async () => {
+		const clock = virtualRuntime()
+		const breaker = circuitBreaker(touchy)
+		const key = vi.fn(() => {
+			throw new Error('no tenant')
+		})
+		const policy = pipeline(
+			{ runtime: clock },
+			breaker,
+			retry(),
+			keyed(key, () => bulkhead()),
+		)
+		expect(
+			await settled(
+				clock,
+				policy.execute(() => 1),
+			),
+		).toMatchObject({ error: { message: 'no tenant' } })
+		expect(key).toHaveBeenCalledOnce()
+		expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 0, successCount: 0 })
+	})
+})
+
+describe('make', () => {
+	test('that throws ends the call and leaves no key behind', async () => {
+		let isReady = false
+		const policy = keyed(keyOf, () => {
+			if (!isReady) throw new Error('no such host')
+			return circuitBreaker()
+		})
+		await expect(policy.execute(() => 1)).rejects.toThrow('no such host')
+		expect(policy.size).toBe(0)
+		isReady = true
+		expect(await policy.execute(() => 1)).toBe(1)
+	})
+
+	test('that gives no policy is told so by the key', async () => {
+		const policy = keyed(keyOf, (() => ({})) as never)
+		await expect(policy.execute(() => 1, { key: 'a' })).rejects.toThrow(
+			"the policy of key 'a': got [object Object]; takes a policy",
+		)
+		expect(policy.size).toBe(0)
+	})
+
+	test('and the key function must be functions', () => {
+		expect(() => keyed('key' as never, () => circuitBreaker())).toThrow('keyed, first')
+		expect(() => keyed(keyOf, circuitBreaker() as never)).toThrow('keyed, second')
+	})
+})
+
+describe('in a pipeline, a keyed policy', () => {
+	test('stands for what make gives, be it a pipeline', async () => {
+		const clock = virtualRuntime()
+		const perHost = keyed(keyOf, () =>
+			pipeline(circuitBreaker({ failureThreshold: 2 }), retry({ ...steady, maxRetries: 1 }), timeout(50)),
+		)
+		const policy = pipeline({ runtime: clock }, timeout(10_000), perHost)
+		expect(await settled(clock, policy.execute(never))).toMatchObject({ error: { name: 'TimeoutError' } })
+		expect(clock.now()).toBe(200)
+		const work = failing(clock, new Error('down'))
+		expect(await settled(clock, policy.execute(work))).toEqual({ ok: true, value: 'ok' })
+		expect(work.startedAt).toEqual([200, 300])
+	})
+
+	test('may have policies of different depth for different keys', async () => {
+		const clock = virtualRuntime()
+		const perHost = keyed(keyOf, (key) =>
+			key === 'deep'
+				? pipeline(bulkhead(), circuitBreaker(), retry({ ...steady, maxRetries: 1 }), timeout(50))
+				: timeout(20),
+		)
+		const policy = pipeline({ runtime: clock }, perHost, retry({ ...steady, maxRetries: 1 }), timeout(30))
+		const times: number[] = []
+		const work = () => {
+			times.push(clock.now())
+			return never()
+		}
+		const both = ['deep', 'flat'].map((key) => policy.settle(work, { key }))
+		await clock.runUntilIdle()
+		expect((await Promise.all(both)).map(({ ok }) => ok)).toEqual([false, false])
+		// The flat one is over after 20 ms; of the deep one each attempt ends by the inner timeout or the outer one.
+		expect(times).toEqual([0, 0, 150])
+	})
+
+	test('is entered anew by every attempt of a retry around it', async () => {
+		const clock = virtualRuntime()
+		const perHost = keyed(keyOf, () => circuitBreaker())
+		const policy = pipeline({ runtime: clock }, retry({ ...steady, maxRetries: 2 }), perHost)
+		const work = failing(clock, new Error('down'), new Error('down'))
+		expect(await settled(clock, policy.execute(work, { key: 'a' }))).toEqual({ ok: true, value: 'ok' })
+		expect(perHost.get('a')?.stats).toMatchObject({ failureCount: 2, successCount: 1 })
+	})
+
+	test('has what comes after it inside of each key’s policy', async () => {
+		const clock = virtualRuntime()
+		const perHost = keyed(keyOf, () => circuitBreaker())
+		const policy = pipeline({ runtime: clock }, perHost, retry({ ...steady, maxRetries: 2 }))
+		await settled(clock, policy.execute(failing(clock, new Error('down')), { key: 'a' }))
+		await settled(clock, policy.execute(failing(clock, new Error('down')), { key: 'b' }))
+		for (const key of ['a', 'b'])
+			expect(perHost.get(key)?.stats).toMatchObject({ failureCount: 0, successCount: 1 })
+	})
+
+	test('twice, by different keys: each combination goes through both', async () => {
+		const clock = virtualRuntime()
+		const perTenant = keyed(
+			({ name = '' }) => name,
+			() => circuitBreaker(),
+		)
+		const perHost = keyed(keyOf, () => circuitBreaker())
+		const policy = pipeline({ runtime: clock }, perTenant, retry({ maxRetries: 0 }), perHost, timeout(50))
+		for (const name of ['ann', 'bob'])
+			for (const key of ['x', 'y', 'z']) await policy.execute(() => 1, { name, key })
+		const counts = (registry: Keyed<CircuitBreaker>) =>
+			[...registry.entries()].map(([key, { stats }]) => [key, stats.successCount])
+		expect(counts(perTenant)).toEqual([
+			['ann', 3],
+			['bob', 3],
+		])
+		expect(counts(perHost)).toEqual([
+			['x', 2],
+			['y', 2],
+			['z', 2],
+		])
+	})
+
+	test('nested: a registry of registries', async () => {
+		const clock = virtualRuntime()
+		const perTenant = keyed(
+			({ name = '' }) => name,
+			() => keyed(keyOf, () => circuitBreaker(touchy)),
+		)
+		const policy = pipeline({ runtime: clock }, perTenant, timeout(50))
+		const answer = policy.settle(never, { name: 'ann', key: 'x' })
+		await clock.advance(50)
+		expect(await answer).toMatchObject({ error: { name: 'TimeoutError' } })
+		const stateOf = (name: string, key: string) => perTenant.get(name)?.get(key)?.currentState
+		await policy.execute(() => 1, { name: 'ann', key: 'y' })
+		await policy.execute(() => 1, { name: 'bob', key: 'x' })
+		expect([stateOf('ann', 'x'), stateOf('ann', 'y'), stateOf('bob', 'x')]).toEqual([
+			'open',
+			'closed',
+			'closed',
+		])
+	})
+
+	test('in two pipelines shares its policies and nothing else', async () => {
+		const clock = virtualRuntime()
+		const perHost = keyed(keyOf, () => circuitBreaker(touchy))
+		const quick = pipeline({ runtime: clock }, perHost, timeout(10))
+		const slow = pipeline({ runtime: clock }, perHost)
+		await slow.execute(() => 1)
+		const answer = quick.settle(never)
+		await clock.advance(10)
+		expect(await answer).toMatchObject({ error: { timeoutMs: 10 } })
+		expect(await slow.settle(() => 1)).toMatchObject({ error: { code: 'YAOKI_CIRCUIT_OPEN' } })
+	})
+
+	test('works without promises, too', () => {
+		const clock = virtualRuntime()
+		const perHost = keyed(keyOf, () => timeout(50))
+		const answers: unknown[] = []
+		for (const key of ['a', 'b'])
+			clock.run(
+				pipeline({ runtime: clock }, perHost),
+				(_, done) => (key === 'a' ? done(null, 'ok') : undefined),
+				(error, value) => answers.push(error instanceof Error ? error.name : value),
+				{ key },
+			)
+		clock.runTimers()
+		expect(answers).toEqual(['ok', 'TimeoutError'])
+	})
+})

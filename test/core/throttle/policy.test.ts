@@ -1,0 +1,192 @@
+import { describe, expect, test } from 'vitest'
+import { adaptiveThrottle, explain, permanent, pipeline, retry, timeout, type YaokiEvent } from 'yaoki'
+import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
+import { settled, steady } from '../../scenario.ts'
+
+const overloaded = () => Promise.reject(new Error('overloaded'))
+
+/** A clock whose chance is always this. */
+function chance(value: number): VirtualRuntime {
+	const clock = virtualRuntime()
+	return Object.assign(clock, { random: () => value })
+}
+
+describe('an adaptive throttle', () => {
+	test('refuses nothing while the other side accepts at least one call in K', async () => {
+		const clock = chance(0)
+		const policy = adaptiveThrottle({ runtime: clock })
+		for (let i = 0; i < 100; i++) {
+			const result = await settled(
+				clock,
+				policy.execute(() => (i % 2 ? overloaded() : 'ok')),
+			)
+			expect(result).not.toMatchObject({ error: { name: 'RateLimitedError' } })
+		}
+		expect(policy.stats).toEqual({ rejectProbability: 0 })
+	})
+
+	test('refuses with the probability (requests - K accepts) / (requests + 1)', async () => {
+		const clock = chance(0.999)
+		const policy = adaptiveThrottle({ runtime: clock })
+		for (let i = 0; i < 10; i++)
+			await settled(
+				clock,
+				policy.execute(() => 'ok'),
+			)
+		for (let i = 0; i < 29; i++) await settled(clock, policy.execute(overloaded))
+		expect(policy.stats.rejectProbability).toBe((39 - 2 * 10) / 40)
+	})
+
+	test.each([
+		[0.4749, true],
+		[0.475, false],
+	])('has chance decide: %s of 0.475 is refused: %s', async (drawn, isRefused) => {
+		const clock = chance(0.999)
+		const policy = adaptiveThrottle({ runtime: clock })
+		for (let i = 0; i < 10; i++)
+			await settled(
+				clock,
+				policy.execute(() => 'ok'),
+			)
+		for (let i = 0; i < 29; i++) await settled(clock, policy.execute(overloaded))
+		Object.assign(clock, { random: () => drawn })
+		const result = await settled(
+			clock,
+			policy.execute(() => 'ok'),
+		)
+		expect(result.ok).toBe(!isRefused)
+	})
+
+	test('counts what it refuses itself as a request, so that it sends ever fewer', async () => {
+		const clock = chance(0)
+		const policy = adaptiveThrottle({ runtime: clock })
+		await settled(clock, policy.execute(overloaded))
+		expect(policy.stats.rejectProbability).toBe(1 / 2)
+		await settled(
+			clock,
+			policy.execute(() => 'never called'),
+		)
+		expect(policy.stats.rejectProbability).toBe(2 / 3)
+	})
+
+	test('takes a permanent error for accepted: the other side has answered', async () => {
+		const clock = chance(0)
+		const policy = adaptiveThrottle({ runtime: clock })
+		for (let i = 0; i < 20; i++)
+			await settled(
+				clock,
+				policy.execute(() => Promise.reject(permanent(new Error('no such user')))),
+			)
+		expect(policy.stats).toEqual({ rejectProbability: 0 })
+	})
+
+	test('takes a timeout for not accepted', async () => {
+		const clock = chance(0.999)
+		const throttle = adaptiveThrottle()
+		const policy = pipeline({ runtime: clock }, throttle, timeout(10))
+		await settled(
+			clock,
+			policy.execute(() => new Promise(() => {})),
+		)
+		expect(throttle.stats).toEqual({ rejectProbability: 1 / 2 })
+	})
+
+	test('sends, of many calls to a side that is down, about one in each (requests + 1)', async () => {
+		const clock = virtualRuntime({ seed: 7 })
+		const policy = adaptiveThrottle({ runtime: clock })
+		let sent = 0
+		for (let i = 0; i < 2_000; i++)
+			await policy
+				.execute(() => {
+					sent++
+					return overloaded()
+				})
+				.catch(() => {})
+		// The n-th call is sent with the chance 1 / n: the harmonic number of 2,000 is 8.2, its deviation 2.5.
+		expect(sent).toBeGreaterThan(2)
+		expect(sent).toBeLessThan(16)
+	})
+
+	test('sends everything again when the window has passed', async () => {
+		const clock = chance(0)
+		const policy = adaptiveThrottle({ runtime: clock })
+		await settled(clock, policy.execute(overloaded))
+		await clock.advance(120_000)
+		expect(policy.stats).toEqual({ rejectProbability: 0 })
+		expect(
+			await settled(
+				clock,
+				policy.execute(() => 'ok'),
+			),
+		).toEqual({ ok: true, value: 'ok' })
+	})
+
+	test('recovers as soon as the other side accepts again', async () => {
+		const clock = chance(0.999)
+		const policy = adaptiveThrottle({ runtime: clock })
+		for (let i = 0; i < 10; i++) await settled(clock, policy.execute(overloaded))
+		for (let i = 0; i < 10; i++)
+			await settled(
+				clock,
+				policy.execute(() => 'ok'),
+			)
+		expect(policy.stats).toEqual({ rejectProbability: 0 })
+	})
+
+	test('says that it refused, without a time to come back', async () => {
+		const clock = chance(0)
+		const policy = adaptiveThrottle({ name: 'search', runtime: clock })
+		const events: YaokiEvent[] = []
+		policy.subscribe((event) => events.push(event))
+		await settled(clock, policy.execute(overloaded))
+		const result = await settled(
+			clock,
+			policy.execute(() => 'never called'),
+		)
+		expect(result).toMatchObject({
+			error: { code: 'YAOKI_RATE_LIMITED', message: 'search: the other side accepts too few calls' },
+		})
+		const error = result.ok ? undefined : result.error
+		expect(error).toMatchObject({ retryAfterMs: undefined })
+		expect(events).toEqual([
+			{ type: 'rejected', reason: 'throttled', policy: 'search', timestamp: expect.any(Number) },
+		])
+		expect(explain(error)).toMatchObject({ stop: 'refused' })
+	})
+
+	test('inside a retry counts every attempt, and its refusals are not retried by default', async () => {
+		const clock = chance(0)
+		const throttle = adaptiveThrottle()
+		const policy = pipeline({ runtime: clock }, retry(steady), throttle)
+		let sent = 0
+		const answer = policy.execute(() => {
+			sent++
+			return overloaded()
+		})
+		expect(await settled(clock, answer)).toMatchObject({ error: { name: 'RateLimitedError' } })
+		expect(sent).toBe(1)
+		expect(clock.now()).toBe(100)
+	})
+
+	test('takes other settings and keeps what it has counted', async () => {
+		const clock = chance(0.999)
+		const policy = adaptiveThrottle({ runtime: clock })
+		await settled(
+			clock,
+			policy.execute(() => 'ok'),
+		)
+		for (let i = 0; i < 3; i++) await settled(clock, policy.execute(overloaded))
+		expect(policy.stats.rejectProbability).toBe(2 / 5)
+		policy.update({ k: 1 })
+		expect(policy.stats.rejectProbability).toBe(3 / 5)
+		policy.update({ windowMs: 1_000 })
+		expect(policy.stats.rejectProbability).toBe(3 / 5)
+		await clock.advance(1_000)
+		expect(policy.stats.rejectProbability).toBe(0)
+		expect(() => policy.update({ k: 0.5 })).toThrow('k: got 0.5')
+	})
+
+	test.each([{ k: 0 }, { windowMs: 0 }, { kk: 2 }])('refuses %o', (options) => {
+		expect(() => adaptiveThrottle(options as object)).toThrow(`${Object.keys(options)[0]}: got`)
+	})
+})

@@ -1,0 +1,145 @@
+/** Every table of options in the guide has the names and the defaults of the code, so that it can not grow old unnoticed. */
+import { expect, test } from 'vitest'
+import {
+	adaptiveBulkhead,
+	adaptiveThrottle,
+	bulkhead,
+	circuitBreaker,
+	fallback,
+	hedge,
+	InvalidOptionError,
+	keyed,
+	pipeline,
+	quotaBudget,
+	rateLimiter,
+	retry,
+	retryBudget,
+	timeout,
+	tokenBudget,
+} from 'yaoki'
+import { readAdaptiveBulkheadOptions } from '../../src/core/bulkhead/adaptive-options.ts'
+import { readBulkheadOptions } from '../../src/core/bulkhead/options.ts'
+import { readCircuitBreakerOptions } from '../../src/core/circuit-breaker/options.ts'
+import { readHedgeOptions } from '../../src/core/hedge/options.ts'
+import { readKeyedOptions } from '../../src/core/keyed/options.ts'
+import { readRateLimiterOptions } from '../../src/core/rate-limiter/options.ts'
+import { readRetryOptions } from '../../src/core/retry/options.ts'
+import { readThrottleOptions } from '../../src/core/throttle/options.ts'
+import { named, page, table } from './markdown.ts'
+import { membersOf, source, thousands } from './sources.ts'
+
+const guide = page('docs/guide/retry.md')
+const POLICIES: Readonly<Record<string, { readonly name: string }>> = {
+	'retry option': retry(),
+	'circuit-breaker option': circuitBreaker(),
+	'bulkhead option': bulkhead(),
+	'bulkhead adaptive option': adaptiveBulkhead(),
+	'timeout option': timeout(1),
+	'fallback option': fallback(1),
+	'hedge option': hedge(),
+	'rate-limit option': rateLimiter(),
+	'rate-limit throttle option': adaptiveThrottle(),
+	'pipelines pipeline option': pipeline(),
+	'pipelines keyed option': keyed(
+		() => '',
+		() => retry(),
+	),
+}
+const nameOf = ([cell = '']: readonly string[]): string => named(cell)[0]?.replace(/\(.*/, '') ?? ''
+
+/** What each table is about: a page, the head of its first column, and what reads such options. */
+const tables: readonly (readonly [path: string, head: string, read: (options: object) => object])[] = [
+	['retry', 'option', readRetryOptions],
+	['circuit-breaker', 'option', readCircuitBreakerOptions],
+	['circuit-breaker', 'resetBackoff option', (resetBackoff) => resetOf({ resetBackoff })],
+	['bulkhead', 'option', readBulkheadOptions],
+	['bulkhead', 'adaptive option', readAdaptiveBulkheadOptions],
+	['timeout', 'option', (options) => onlyChecked(timeout(1, options))],
+	['fallback', 'option', (options) => onlyChecked(fallback(1, options))],
+	['hedge', 'option', readHedgeOptions],
+	['rate-limit', 'option', readRateLimiterOptions],
+	['rate-limit', 'throttle option', readThrottleOptions],
+	['budgets', 'retry budget option', (options) => budgetDefaults(retryBudget(options), 'retry-budget')],
+	['budgets', 'token budget option', (options) => budgetDefaults(tokenBudget(options), 'token-budget')],
+	['budgets', 'quota budget option', (options) => budgetDefaults(quotaBudget(options), 'quota-budget')],
+	['pipelines', 'pipeline option', (options) => onlyChecked(pipeline(options))],
+	['pipelines', 'keyed option', readKeyedOptions],
+]
+const onlyChecked = (_made: object): object => ({})
+const resetOf = (options: object): object => {
+	// It begins at resetTimeoutMs, and has no end; neither is an option of it.
+	const { baseDelayMs, maxRetries, maxElapsedMs, ...rest } =
+		readCircuitBreakerOptions(options).resetBackoff ?? {}
+	return rest
+}
+/** A budget keeps its settings to itself, so they are read from the table in its source. */
+const budgetDefaults = (_made: object, file: string): object => {
+	const rules = /RULES: Rules = \{(.*?)\n\}/s.exec(source(`core/budget/${file}.ts`))?.[1] ?? ''
+	const found = [...rules.matchAll(/(\w+): \[[^\]]*, ([\d._]+)\]/g)]
+	expect(found.length).toBeGreaterThan(1)
+	return Object.fromEntries(found.map(([, name, value = '']) => [name, Number(value.replaceAll('_', ''))]))
+}
+const rowsOf = (path: string, head: string) => table(page(`docs/guide/${path}.md`), head, 'default')
+
+test.each(tables)('every option in %s, table "%s", is there, and nothing else', (path, head, read) => {
+	let names = ''
+	try {
+		read({ stranger: 1 })
+	} catch (error) {
+		if (!(error instanceof InvalidOptionError) || error.option !== 'stranger') throw error
+		names = /, only (.*)$/.exec(error.message)?.[1] ?? ''
+	}
+	expect(rowsOf(path, head).map(nameOf).sort()).toEqual(names.split(', ').sort())
+})
+
+test.each(tables)('the defaults in %s, table "%s", are those of the code', (path, head, read) => {
+	const documented = new Map(rowsOf(path, head).map((row) => [nameOf(row), row[1] ?? '']))
+	for (const [name, value] of Object.entries(read({}))) {
+		const told = documented.get(name)
+		const [other = ''] = named(told ?? '')
+		// `10 times` another one has a test of its own, below.
+		if (told?.includes(' times ')) continue
+		if (documented.has(other)) {
+			// It is that of another option: then it follows it.
+			expect(new Map(Object.entries(read({ [other]: 7 }))).get(name), name).toBe(7)
+		} else if (value === undefined || value === Infinity || Number(value) < 0)
+			// Off, or decided in some other way: then no number may stand there.
+			expect(told, name).toMatch(/^[^\d]+$/)
+		else expect(told, name).toBe(typeof value === 'number' ? thousands(value) : `\`'${value}'\``)
+	}
+})
+
+test("the cap of a breaker's open time is so many times resetTimeoutMs as is told", () => {
+	const [, told] = rowsOf('circuit-breaker', 'resetBackoff option').find(
+		(row) => nameOf(row) === 'maxDelayMs',
+	) ?? ['', '']
+	const { resetBackoff } = readCircuitBreakerOptions({ resetTimeoutMs: 7, resetBackoff: {} })
+	expect(told).toBe(`${(resetBackoff?.maxDelayMs ?? 0) / 7} times \`resetTimeoutMs\``)
+})
+
+test('a number in a table of defaults is a number in the code, too', () => {
+	for (const [path, head, read] of tables) {
+		const known = read({})
+		for (const row of rowsOf(path, head))
+			if (/^\d/.test(row[1] ?? '')) expect(known, `${path}, ${head}`).toHaveProperty(nameOf(row))
+	}
+})
+
+test('the names that policies have by themselves are those of the code', () => {
+	for (const [path, head] of tables) {
+		const told = rowsOf(path, head).find((row) => nameOf(row) === 'name')?.[1]
+		if (told === undefined) continue
+		expect(told, `${path}, ${head}`).toBe(`\`'${POLICIES[`${path} ${head}`]?.name}'\``)
+	}
+})
+
+test('every option of a call is in its table', () => {
+	expect(table(guide, 'call option').map(nameOf)).toEqual(
+		membersOf('core/engine/call-options.ts', 'CallOptions'),
+	)
+})
+
+test('every option of faults is in its table', () => {
+	const documented = table(page('docs/guide/testing.md'), 'option', 'default').map(nameOf)
+	expect(documented.sort()).toEqual([...membersOf('testing/faults.ts', 'FaultOptions')].sort())
+})

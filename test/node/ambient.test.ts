@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'vitest'
+import { type CallOptions, Deadline, explain, pipeline, retry, timeout } from 'yaoki'
+import { ambient, currentContext, withContext } from 'yaoki/node'
+import { virtualRuntime } from 'yaoki/testing'
+import { dead, settled, steady } from '../scenario.ts'
+
+const twice = { ...steady, maxRetries: 2 }
+
+describe('retries in an async context', () => {
+	test('three attempts around three attempts on a dead dependency make three calls, not nine', async () => {
+		const clock = virtualRuntime()
+		const inner = ambient(retry({ ...twice, runtime: clock }))
+		const outer = ambient(retry({ ...twice, runtime: clock }))
+		const script = dead(clock)
+		const result = await settled(
+			clock,
+			outer.execute(async () => inner.execute(script)),
+		)
+		expect(script.startedAt).toHaveLength(3)
+		expect(explain(result.ok ? undefined : result.error)?.stop).toBe('inner-retry')
+	})
+
+	test('nor does a third layer, or a wait between them, multiply', async () => {
+		const clock = virtualRuntime()
+		const policy = ambient(pipeline({ runtime: clock }, retry(twice), timeout(10_000)))
+		const script = dead(clock)
+		const between = () => new Promise<void>((resolve) => void clock.setTimer(5, resolve))
+		await settled(
+			clock,
+			policy.execute(async () => {
+				await between()
+				return policy.execute(async () => {
+					await between()
+					return policy.execute(script)
+				})
+			}),
+		)
+		expect(script.startedAt).toHaveLength(3)
+	})
+
+	test("nested: 'outermost' leaves them to the edge", async () => {
+		const clock = virtualRuntime()
+		const inner = ambient(retry({ ...twice, runtime: clock, nested: 'outermost' }))
+		const outer = ambient(retry({ ...twice, runtime: clock }))
+		const script = dead(clock)
+		const started: number[] = []
+		await settled(
+			clock,
+			outer.execute(() => {
+				started.push(clock.now())
+				return inner.execute(script)
+			}),
+		)
+		expect(script.startedAt).toHaveLength(3)
+		expect(started).toHaveLength(3)
+	})
+
+	test('policies that were not asked to know nothing of each other', async () => {
+		const clock = virtualRuntime()
+		const policy = retry({ ...twice, runtime: clock })
+		const script = dead(clock)
+		await settled(
+			clock,
+			policy.execute(() => policy.execute(script)),
+		)
+		expect(script.startedAt).toHaveLength(9)
+	})
+})
+
+describe('what travels', () => {
+	test('the deadline: the earlier of the two counts', async () => {
+		const clock = virtualRuntime()
+		const policy = ambient(retry({ ...steady, maxRetries: 9, runtime: clock }))
+		const script = dead(clock)
+		const deadline = Deadline.after(250, { runtime: clock })
+		await settled(
+			clock,
+			policy.execute(() => policy.execute(script, { deadline: Deadline.after(9_000, { runtime: clock }) }), {
+				deadline,
+			}),
+		)
+		expect(script.startedAt).toEqual([0, 100])
+	})
+
+	test('the signal: aborting the outer call ends a wait of the inner one', async () => {
+		const clock = virtualRuntime()
+		const policy = ambient(retry({ ...steady, maxRetries: 9, runtime: clock }))
+		const controller = new AbortController()
+		const script = dead(clock)
+		const answer = settled(
+			clock,
+			policy.execute(() => policy.execute(script, { name: 'inner' }), { signal: controller.signal }),
+		)
+		clock.setTimer(50, () => controller.abort(new Error('enough')))
+		expect(await answer).toMatchObject({ error: { message: 'enough' } })
+		expect(script.startedAt).toEqual([0])
+	})
+
+	test('the key and whether the work may be done twice, but not the name', async () => {
+		const policy = ambient(retry())
+		let seen: CallOptions | undefined
+		await policy.execute(
+			() =>
+				policy.execute(
+					(context) => {
+						seen = context
+					},
+					{ name: 'inner' },
+				),
+			{ key: 'tenant-7', idempotent: false, name: 'outer' },
+		)
+		expect(seen?.key).toBe('tenant-7')
+		expect(seen?.idempotent).toBe(false)
+	})
+
+	test('a context that is handed on by hand wins over the ambient one', async () => {
+		const policy = ambient(retry())
+		let seen: CallOptions | undefined
+		await policy.execute(
+			(outer) =>
+				withContext({ key: 'other' }, () =>
+					policy.execute((context) => {
+						seen = context
+					}, outer),
+				),
+			{ key: 'mine' },
+		)
+		expect(seen?.key).toBe('mine')
+	})
+
+	test('nothing, outside of any call', () => {
+		expect(currentContext()).toBeUndefined()
+	})
+})
+
+describe('withContext', () => {
+	test('gives a request a deadline that every ambient call in it keeps', async () => {
+		const clock = virtualRuntime()
+		const policy = ambient(retry({ ...steady, maxRetries: 9, runtime: clock }))
+		const script = dead(clock)
+		const deadline = Deadline.after(250, { runtime: clock })
+		await settled(
+			clock,
+			withContext({ deadline }, async () => policy.execute(script)),
+		)
+		expect(script.startedAt).toEqual([0, 100])
+	})
+
+	test('inside another adds to it', async () => {
+		const policy = ambient(retry())
+		const deadline = Deadline.after(60_000)
+		await withContext({ deadline }, () =>
+			withContext({ key: 'k' }, () =>
+				policy.execute((context) => {
+					expect(context.deadline).toBe(deadline)
+					expect(context.key).toBe('k')
+				}),
+			),
+		)
+	})
+})
+
+describe('an ambient policy', () => {
+	test('settles, wraps, binds and is heard like the policy itself', async () => {
+		const clock = virtualRuntime()
+		const policy = ambient(retry({ ...twice, runtime: clock, name: 'db' }))
+		const types: string[] = []
+		policy.subscribe((event) => types.push(event.type))
+		const outcome = policy.settle(dead(clock))
+		await clock.runUntilIdle()
+		expect(await outcome).toMatchObject({ ok: false })
+		expect(await policy.wrap((n: number) => n + 1)(1)).toBe(2)
+		expect(await policy.bind((_, n: number) => n + 1)(1)).toBe(2)
+		expect(types).toEqual([
+			'retry_attempt',
+			'retry_attempt',
+			'retry_failure',
+			'retry_success',
+			'retry_success',
+		])
+		expect(policy.name).toBe('db')
+	})
+
+	test('may stand in a pipeline', async () => {
+		const clock = virtualRuntime()
+		const script = dead(clock)
+		await settled(clock, pipeline({ runtime: clock }, ambient(retry(twice))).execute(script))
+		expect(script.startedAt).toHaveLength(3)
+	})
+})
