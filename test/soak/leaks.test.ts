@@ -152,6 +152,8 @@ async function trouble(
 			await turnOfEvents()
 		}
 		await over
+		// The engine's table of weak references grows with what nobody has collected yet, and is slow to shrink.
+		globalThis.gc?.()
 	}
 }
 

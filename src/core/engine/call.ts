@@ -81,6 +81,8 @@ export interface Aside {
 	/** How long the coming attempt has waited in queues. */
 	queuedMs?: number
 	endedAt?: number
+	/** What last cut the work off, if anything did. */
+	ending?: StopReason
 	/** The call that this one is a branch of, and the scope around it there. */
 	branchOf?: Call
 	/** In which turn of that call. */
@@ -384,7 +386,11 @@ export class Call implements CallRecord, Scope {
 		} catch (error) {
 			this.hookThrew(error)
 		}
-		this.stop ??= ok ? (this.aside?.isSubstituted ? 'fallback' : 'success') : 'not-retried'
+		this.stop ??= ok
+			? this.aside?.isSubstituted
+				? 'fallback'
+				: 'success'
+			: (this.aside?.ending ?? 'not-retried')
 		// An attempt that was not waited after has just been written down, and the clock been read for it; who was refused at
 		// once has lost no time.
 		const { latest, aside } = this

@@ -2,6 +2,8 @@
  * What a timeout and a hedge do to a call: they end a part of it, whatever its work is doing. Apart from the call, for who
  * has neither needs none of it.
  */
+
+import type { StopReason } from '../explain/record.ts'
 import type { Aside, Call, Late, Seat } from './call.ts'
 import { DONE, type Step } from './layer.ts'
 
@@ -9,23 +11,24 @@ import { DONE, type Step } from './layer.ts'
  * Ends what is inside `seat`, or all of it, with this error; the layer itself then lets it pass as the outcome. The layers in between
  * are told by the runner in the caller's own async context, not here, where a timer's holds.
  */
-export function interrupt(call: Call, seat: Seat | undefined, error: unknown): void {
+export function interrupt(call: Call, seat: Seat | undefined, error: unknown, stop: StopReason): void {
 	const { extra } = call
 	// Of two at once, the outer one counts.
 	if (call.isOver || (extra.cut && placeOf(extra.cut.seat) <= placeOf(seat))) return
-	extra.cut = { seat, carryOut: () => unwind(call, extra, seat, error) }
+	extra.cut = { seat, carryOut: () => unwind(call, extra, seat, error, stop) }
 	if (call.turn % 2) leaveBehind(call)
 	call.wake?.()
 }
 
 const placeOf = (seat: Seat | undefined): number => seat?.place ?? -1
 
-function unwind(call: Call, extra: Aside, seat: Seat | undefined, error: unknown): Step {
-	call.refuse(error, 'interrupted', seat)
+function unwind(call: Call, extra: Aside, seat: Seat | undefined, error: unknown, stop: StopReason): Step {
+	call.refuse(error, stop, seat)
+	extra.ending = stop
 	extra.cut = undefined
 	extra.instead = undefined
 	if (!seat) return DONE
-	if (call.stop === 'interrupted') call.stop = undefined
+	if (call.stop === stop) call.stop = undefined
 	return call.turnBack()
 }
 

@@ -13,7 +13,7 @@ import type { Runtime } from '../runtime/runtime.ts'
  * `should-retry`: the user's own shouldRetry said no. `hook-threw`: a decision hook threw. `not-retried`: no
  * retry policy was there. `budget`: the retry budget had nothing left. `inner-retry`: a retry further in had given up.
  * `refused`: a policy did not let the call in. `fallback`: a fallback
- * answered. `interrupted`: a branch of a hedge lost.
+ * answered. `timeout`: a timeout ended it. `interrupted`: a branch of a hedge lost.
  */
 export type StopReason =
 	| 'success'
@@ -30,6 +30,7 @@ export type StopReason =
 	| 'inner-retry'
 	| 'refused'
 	| 'fallback'
+	| 'timeout'
 	| 'interrupted'
 
 /** Where a wait's length came from. */

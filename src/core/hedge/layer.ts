@@ -141,7 +141,7 @@ class HedgeVisit implements Scope {
 			const error = lost()
 			abortScope(this, error)
 			if (this.hasFailed) call.wake?.()
-			else interrupt(call, seat, error)
+			else interrupt(call, seat, error, 'interrupted')
 		} else if (this.hasFailed && !hedges.some(({ state }) => state === 'sent')) call.wake?.()
 	}
 }
@@ -236,6 +236,6 @@ class Branch implements Limit {
 		if (state === 'ended' || (state === 'waiting' && !call.options)) return
 		const error = lost()
 		abortScope(call, error)
-		interrupt(call, undefined, error)
+		interrupt(call, undefined, error, 'interrupted')
 	}
 }

@@ -77,7 +77,7 @@ class TimeoutVisit implements Scope, Limit {
 		const { name, tell } = seat.layer
 		const error = new TimeoutError(name, ms)
 		abortScope(this, error)
-		interrupt(call, seat, error)
+		interrupt(call, seat, error, 'timeout')
 		tell?.(call, seat, { type: 'timeout', timeoutMs: ms })
 	}
 }
