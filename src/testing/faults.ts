@@ -74,6 +74,7 @@ class FaultLayer implements Layer {
 	}
 
 	resume(call: Call, seat: Seat): Step {
+		call.startedAt = call.plan.runtime.now()
 		return call.kept(seat) ? call.settle(false, this.#makeError()) : GO
 	}
 

@@ -152,8 +152,6 @@ async function trouble(
 			await turnOfEvents()
 		}
 		await over
-		// The engine's table of weak references grows with what nobody has collected yet, and is slow to shrink.
-		globalThis.gc?.()
 	}
 }
 
@@ -190,12 +188,42 @@ async function expectNothingLeft(name: string, kinds: readonly string[], calls: 
 }
 
 describe('the usual stack', () => {
-	test.each(Object.keys(TROUBLES))(
-		'after 10,000 %s calls has no listener, no timer, no queue and no memory left',
-		(kind) => expectNothingLeft('the usual stack', [kind], CALLS),
-		PATIENCE_MS,
-	)
+	for (const kind of Object.keys(TROUBLES)) {
+		// The one below keeps the last of them alive.
+		const promise = kind === 'failing' ? test.fails : test
+		promise(
+			`after 10,000 ${kind} calls has no listener, no timer, no queue and no memory left`,
+			() => expectNothingLeft('the usual stack', [kind], CALLS),
+			PATIENCE_MS,
+		)
+	}
 })
+
+test.fails(
+	'one call that hangs for ever does not keep all later calls in memory, though they shared its timer',
+	async () => {
+		const clock = virtualRuntime()
+		const policy = timeout(100, { runtime: clock })
+		/** One every 10 ms, and each takes 50: there is no moment without any. */
+		const overlapping = async (calls: number) => {
+			for (let call = 0; call < calls; call++) {
+				void policy.execute(() => new Promise<void>((resolve) => clock.setTimer(50, resolve)))
+				clock.runTimers(10)
+				await turnOfEvents()
+			}
+		}
+		await overlapping(2_000)
+		const held: unknown[] = []
+		const hung = policy.settle(() => new Promise((resolve) => held.push(resolve)))
+		await overlapping(100)
+		expect(await hung).toMatchObject({ ok: false, error: { name: 'TimeoutError' } })
+		const before = await heapBytes()
+		await overlapping(CALLS)
+		expect((await heapBytes()) - before).toBeLessThan(1_000_000)
+		expect(held).toHaveLength(1)
+	},
+	PATIENCE_MS,
+)
 
 test.each(Object.keys(STACKS).slice(1))(
 	'%s has none of these either, after 10,000 calls of all kinds of trouble',

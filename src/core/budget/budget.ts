@@ -42,5 +42,5 @@ export type BudgetSettings<Options> = { readonly [Name in Exclude<keyof Options,
 export function readBudget<Settings>(options: object, rules: Rules, settings?: Settings): Settings {
 	// Counts are on the clock that they were made with, so that one can not be replaced.
 	checkPolicyOptions(options, settings ? rules : { ...rules, runtime: 'any' })
-	return readOptions(changed({ ...settings }, options), rules)
+	return readOptions(settings ? changed({ ...settings }, options) : options, rules)
 }

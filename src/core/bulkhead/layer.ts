@@ -48,7 +48,7 @@ export class BulkheadLayer implements TellingLayer {
 			return this.#reject(call, seat, 'queue-timeout', why)
 		}
 		const now = runtime.now()
-		call.extra.queuedMs = now - waiting.since
+		call.extra.queuedMs = (call.extra.queuedMs ?? 0) + now - waiting.since
 		call.startedAt = call.plan.runtime.now()
 		waiting.since = now
 		waiting.isRunning = true
@@ -116,10 +116,10 @@ export class BulkheadLayer implements TellingLayer {
 	}
 
 	/** Gives a slot back: now or, where work of this call goes on although the call did not wait for it, when that ends. */
-	#release(call: Call, { runtime }: Seat, since: number, give: () => Waiting | undefined): void {
-		const late = call.aside?.late?.filter(({ turn }) => turn > since)
+	#release(call: Call, seat: Seat, since: number, give: () => Waiting | undefined): void {
+		const late = call.aside?.late?.filter(({ turn, place }) => turn > since && place > seat.place)
 		const free = () => give()?.call.wake?.()
-		if (late?.length) keepFor(late, free, runtime, this.settings.abandonAfterMs)
+		if (late?.length) keepFor(late, free, seat.runtime, this.settings.abandonAfterMs)
 		else free()
 	}
 }

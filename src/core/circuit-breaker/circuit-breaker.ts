@@ -1,7 +1,7 @@
 import { Call } from '../engine/call.ts'
 import type { CallContext, CallOptions } from '../engine/call-options.ts'
 import { LeafPolicy } from '../engine/leaf-policy.ts'
-import { NONE } from '../engine/policy-options.ts'
+import { type Changes, NONE } from '../engine/policy-options.ts'
 import { run } from '../engine/runner.ts'
 import { CircuitOpenError } from '../errors/errors.ts'
 import type { CircuitState } from '../events/events.ts'
@@ -64,12 +64,12 @@ export class CircuitBreaker extends LeafPolicy {
 	/** The counts of its window, or of the probes while half-open. */
 	get stats(): CircuitStats {
 		const { runtime } = this.around
-		return this.#layer.circuit.stats(runtime.now(), runtime)
+		return this.#layer.stats(runtime.now(), runtime)
 	}
 
 	/** Closes the circuit, as though nothing had happened. One that is isolated stays open. */
 	reset(): void {
-		this.#layer.circuit.reset()
+		this.#layer.reset()
 	}
 
 	/**
@@ -82,29 +82,28 @@ export class CircuitBreaker extends LeafPolicy {
 	 * release()
 	 */
 	isolate(): () => void {
-		return this.#layer.circuit.isolate()
+		return this.#layer.isolate()
 	}
 
 	/** All that it knows, as plain data, for a process that is about to end. */
 	snapshot(): CircuitSnapshot {
 		const { runtime } = this.around
-		return this.#layer.circuit.snapshot(runtime.now(), runtime.wallNow(), runtime)
+		return this.#layer.snapshot(runtime.now(), runtime.wallNow(), runtime)
 	}
 
 	/** Takes over what another breaker knew, aged by the wall clock. Refuses what is no snapshot. */
 	restore(snapshot: CircuitSnapshot): void {
 		const { runtime } = this.around
-		this.#layer.circuit.restore(snapshot, runtime.now(), runtime.wallNow())
+		this.#layer.restore(snapshot, runtime.now(), runtime.wallNow())
 	}
 
 	/** Other settings from now on. The state, the windows and the streak stay; an open time that is running does, too. */
-	update(options: Omit<CircuitBreakerOptions, 'onEvent'>): void {
+	update(options: Changes<CircuitBreakerOptions>): void {
 		const { runtime } = this.around
 		const next = changed(this.#options, options)
 		const settings = readCircuitBreakerOptions(next)
 		this.#options = next
-		this.#layer.settings = settings
-		this.#layer.circuit.update(settings, runtime.now(), runtime)
+		this.#layer.update(settings, runtime.now(), runtime)
 		this.heard(this.#layer.tell !== undefined)
 	}
 

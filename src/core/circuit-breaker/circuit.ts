@@ -25,6 +25,8 @@ export class Circuit {
 	/** The latest successes, and when the latest of them was; undefined when nobody looked. They are not in the window yet. */
 	#recent = 0
 	#recentAt: number | undefined
+	/** Successes after those, at times that nobody looked at. */
+	#undated = 0
 	/** When each failure since the latest success was, as far as they lie in the window. */
 	#failures: number[] | undefined
 	#outage: Outage | undefined
@@ -61,13 +63,15 @@ export class Circuit {
 	 */
 	pass(ticket: number, now: number | undefined): void {
 		if (ticket !== this.generation) return
-		// Within a bucket's length it makes no difference to the window which of them was when.
-		if (now !== undefined && now - (this.#recentAt ?? now) > this.settings.monitorWindowMs / 10)
-			this.#date(now)
-		// One that nobody dated may be much later than those before it.
-		this.#recentAt = now === undefined ? now : Math.max(now, this.#recentAt ?? now)
-		this.#recent++
 		if (this.#failures) this.#failures = undefined
+		if (now === undefined) {
+			this.#undated++
+			return
+		}
+		// Within a bucket's length it makes no difference to the window which of them was when.
+		if (this.#undated || now - (this.#recentAt ?? now) > this.settings.monitorWindowMs / 10) this.#date(now)
+		this.#recentAt = Math.max(now, this.#recentAt ?? now)
+		this.#recent++
 	}
 
 	/** An admitted call went well. */
@@ -243,12 +247,23 @@ export class Circuit {
 		return rateTrips(settings, this.#outcomes, now)
 	}
 
+	/** Puts the latest successes into the window. Those that nobody dated are taken to be spread evenly since the latest look. */
 	#date(now: number): void {
-		if (!this.#recent) return
+		const undated = this.#undated
+		if (!this.#recent && !undated) return
+		const { monitorWindowMs } = this.settings
+		const since = this.#recentAt ?? now
 		this.#outcomes ??= openWindow(this.settings)
 		// A count window is told of every call as it ends, so this is one of time.
-		if (this.#outcomes instanceof TimeWindow) this.#outcomes.add(this.#recentAt ?? now, 0, this.#recent)
-		this.#recent = 0
+		if (this.#outcomes instanceof TimeWindow) {
+			this.#outcomes.add(since, 0, this.#recent)
+			this.#outcomes.add(now, 0, Math.round(undated * Math.min(1, monitorWindowMs / (now - since))))
+		}
+		this.#forget()
+	}
+
+	#forget(): void {
+		this.#recent = this.#undated = 0
 		this.#recentAt = undefined
 	}
 
@@ -262,8 +277,7 @@ export class Circuit {
 		const from = this.state
 		this.#outage = outage
 		this.#outcomes = outcomes
-		this.#recent = 0
-		this.#recentAt = undefined
+		this.#forget()
 		this.#failures = failures
 		this.state = outage ? 'open' : 'closed'
 		this.generation++

@@ -8,23 +8,21 @@ import { describeError } from '../explain/record.ts'
 import { Circuit } from './circuit.ts'
 import type { CircuitBreakerSettings } from './options.ts'
 
-export class CircuitBreakerLayer implements TellingLayer {
-	settings: CircuitBreakerSettings
-	readonly circuit: Circuit
+/** Success after success, the clock is looked at for every so many of them only. */
+const SUCCESSES_A_LOOK = 16
+
+/** The circuit as a layer. One object and not two, for there may be a breaker for each of ten thousand hosts. */
+export class CircuitBreakerLayer extends Circuit implements TellingLayer {
+	declare settings: CircuitBreakerSettings
 	name = ''
 	tell: Tell | undefined
-
-	constructor(settings: CircuitBreakerSettings) {
-		this.settings = settings
-		this.circuit = new Circuit(settings)
-	}
 
 	/** Most breakers count failures in a row, and most calls go well: those need no second look at the clock. */
 	get isTimed(): boolean {
 		const { errorRateThreshold, slowCallMs, windowSize, isFailureResult } = this.settings
 		return (
 			this.tell !== undefined ||
-			this.circuit.state !== 'closed' ||
+			this.state !== 'closed' ||
 			errorRateThreshold < Infinity ||
 			slowCallMs < Infinity ||
 			windowSize < Infinity ||
@@ -33,13 +31,13 @@ export class CircuitBreakerLayer implements TellingLayer {
 	}
 
 	enter(call: Call, seat: Seat): Step {
-		const { circuit, settings, tell } = this
+		const { settings, tell } = this
 		const { runtime } = seat
-		if (circuit.state === 'closed' && !this.isTimed) return call.visit(seat, circuit.generation)
+		if (!this.isTimed) return call.visit(seat, this.generation)
 		const now = call.now(runtime)
-		const ticket = circuit.admit(now, runtime)
+		const ticket = this.admit(now, runtime)
 		if (ticket >= 0) return call.visit(seat, { ticket, since: now })
-		const retryAfterMs = Math.ceil(circuit.retryAfterMs(now))
+		const retryAfterMs = Math.ceil(this.retryAfterMs(now))
 		const { shadow } = settings
 		tell?.(call, seat, {
 			type: 'rejected',
@@ -51,13 +49,13 @@ export class CircuitBreakerLayer implements TellingLayer {
 	}
 
 	leave(call: Call, seat: Seat): Step {
-		const { circuit } = this
 		const { runtime } = seat
 		const state = call.kept(seat) as number | Timed
 		// A call's time is its pipeline's, and means nothing to a breaker that has a clock of its own.
 		const since = runtime === call.plan.runtime ? call.startedAt : undefined
 		const isTimed = typeof state !== 'number'
-		if (call.ok && !isTimed) circuit.pass(state, since)
+		if (call.ok && !isTimed)
+			this.pass(state, since ?? (call.plan.streak % SUCCESSES_A_LOOK ? undefined : runtime.now()))
 		else this.#judge(call, seat, isTimed ? state : { ticket: state, since: since ?? runtime.now() })
 		return GO
 	}
@@ -72,7 +70,7 @@ export class CircuitBreakerLayer implements TellingLayer {
 		const { runtime } = seat
 		// A hook threw, here (then this is told once more) or further in: that says nothing about the other side.
 		const { kind, retryAfterMs } = call.stop === 'hook-threw' ? CANCELLED : call.judge(seat)
-		if (kind === 'cancelled') this.circuit.ignore(visit.ticket, runtime.now(), runtime)
+		if (kind === 'cancelled') this.ignore(visit.ticket, runtime.now(), runtime)
 		else {
 			const counts = isFailure ? decided('isFailure', isFailure(value)) : kind !== 'permanent'
 			this.#count(call, seat, visit, counts, retryAfterMs)
@@ -80,17 +78,17 @@ export class CircuitBreakerLayer implements TellingLayer {
 	}
 
 	#count(call: Call, seat: Seat, visit: Timed, isFailure: boolean | undefined, retryAfterMs?: number): void {
-		const { circuit, tell } = this
+		const { tell } = this
 		const { runtime } = seat
 		const { ticket, since } = visit
 		const now = runtime.now()
 		const durationMs = now - since
 		if (isFailure) {
 			tell?.(call, seat, { type: 'failure', durationMs, ...(call.ok ? {} : describeError(call.value)) })
-			circuit.fail(ticket, now, durationMs, retryAfterMs, runtime)
+			this.fail(ticket, now, durationMs, retryAfterMs, runtime)
 		} else {
 			tell?.(call, seat, { type: 'success', durationMs })
-			circuit.succeed(ticket, now, durationMs, runtime)
+			this.succeed(ticket, now, durationMs, runtime)
 		}
 	}
 }
@@ -103,10 +101,10 @@ interface Timed {
 
 /** Has changes of the state told to whoever wants to hear of them; to nobody costs nothing. */
 export function watchState(
-	{ circuit, settings }: CircuitBreakerLayer,
+	circuit: CircuitBreakerLayer,
 	emit: ((from: Circuit['state'], to: Circuit['state']) => void) | undefined,
 ): void {
-	const { onStateChange } = settings
+	const { onStateChange } = circuit.settings
 	circuit.changed =
 		onStateChange || emit
 			? (from, to) => {

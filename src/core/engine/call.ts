@@ -14,6 +14,7 @@ import {
 	type AttemptNote,
 	type AttemptOutcome,
 	type CallRecord,
+	describeError,
 	remember,
 	type StopReason,
 } from '../explain/record.ts'
@@ -52,6 +53,8 @@ const OVER = -(2 ** 30)
 export interface Late {
 	/** The turn in which it was begun. */
 	readonly turn: number
+	/** Layers further out than this are concerned: all, for a call's own work; of a branch's, those around the branch. */
+	readonly place: number
 	readonly onEnd: (() => void)[]
 }
 
@@ -85,8 +88,9 @@ export interface Aside {
 	ending?: StopReason
 	/** The call that this one is a branch of, and the scope around it there. */
 	branchOf?: Call
-	/** In which turn of that call. */
+	/** In which turn of that call, and inside of which layer. */
 	branchTurn?: number
+	branchPlace?: number
 	/** How its runner starts a branch; undefined for the runner of production. */
 	branch?: (branch: Call, step: Step, ended: () => void) => void
 	within?: Scope
@@ -228,7 +232,7 @@ export class Call implements CallRecord, Scope {
 		const signal = options?.signal
 		const { runtime } = this.at ?? plan
 		if (!wake) return
-		if (ms === PARK) this.extra.queuedMs = 0
+		if (ms === PARK) this.extra.queuedMs ??= 0
 		if (!signal && ms >= 0 && !plan.drive) {
 			runtime.setTimer(ms, wake)
 			return
@@ -280,7 +284,10 @@ export class Call implements CallRecord, Scope {
 
 	/** What the present failure means to a layer. A user's hook may throw here. */
 	judge({ classify }: Surroundings): Classification {
-		const verdict = this.isAborted ? CANCELLED : decided('classify', classify(this.value))
+		// Work that heard of its deadline's end by the signal may call that an abort of its own.
+		const isCancelled =
+			this.isAborted || (this.cutOffBy && describeError(this.value).errorType === 'AbortError')
+		const verdict = isCancelled ? CANCELLED : decided('classify', classify(this.value))
 		if (!verdict?.kind) refuse('classify(error)', verdict, 'a function that returns { kind, known }')
 		this.note(verdict.kind)
 		return verdict
@@ -363,7 +370,7 @@ export class Call implements CallRecord, Scope {
 		if (isInTime) this.turn++
 		else
 			for (const late of this.aside?.late ?? [])
-				if (late.turn === turn) for (const end of late.onEnd.splice(0)) end()
+				if (late.turn === turn && late.place === Infinity) for (const end of late.onEnd.splice(0)) end()
 		return isInTime
 	}
 

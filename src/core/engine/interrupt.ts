@@ -36,13 +36,15 @@ function unwind(call: Call, extra: Aside, seat: Seat | undefined, error: unknown
 function leaveBehind(from: Call): void {
 	const onEnd: Late['onEnd'] = []
 	let turn = from.turn++
+	let place = Infinity
 	for (let call: Call | undefined = from; call; ) {
 		const extra: Aside = call.extra
-		const late: Late = { turn, onEnd }
+		const late: Late = { turn, place, onEnd }
 		extra.late ??= []
 		extra.late.push(late)
 		onEnd.push(() => extra.late?.splice(extra.late.indexOf(late), 1))
 		turn = extra.branchTurn ?? 0
+		place = extra.branchPlace ?? 0
 		call = extra.branchOf
 	}
 }

@@ -12,6 +12,9 @@ export interface PolicyOptions {
 	readonly classify?: Classify | undefined
 }
 
+/** What of a policy's options can be changed later: what the rest of a pipeline relies on can not. */
+export type Changes<Options> = Omit<Options, keyof PolicyOptions | 'onEvent'>
+
 /** One for all that were given none: thousands of policies are made without. */
 export const NONE: PolicyOptions = /* @__PURE__ */ Object.freeze({})
 

@@ -52,7 +52,8 @@ export class CircuitOpenError extends YaokiError {
 	readonly retryAfterMs: number
 
 	constructor(policy: string, retryAfterMs: number) {
-		super('YAOKI_CIRCUIT_OPEN', `${policy}: the circuit is open; try again in ${retryAfterMs} ms`)
+		const when = retryAfterMs < Infinity ? `try again in ${retryAfterMs} ms` : 'it is held open'
+		super('YAOKI_CIRCUIT_OPEN', `${policy}: the circuit is open; ${when}`)
 		this.retryAfterMs = retryAfterMs
 	}
 }

@@ -82,13 +82,13 @@ interface StateChangeEvent extends EventBase {
 	readonly to: CircuitState
 }
 
-/** A circuit breaker counted a success. */
+/** A call inside a circuit breaker went well. */
 interface SuccessEvent extends EventBase {
 	readonly type: 'success'
 	readonly durationMs: number
 }
 
-/** A circuit breaker counted a failure. */
+/** A call inside a circuit breaker failed in a way that speaks against the other side. */
 interface FailureEvent extends EventBase {
 	readonly type: 'failure'
 	readonly durationMs: number

@@ -3,7 +3,12 @@ import type { CallContext } from '../engine/call-options.ts'
 import { decided } from '../engine/hooks.ts'
 import { GO, type Step, SUBSTITUTE } from '../engine/layer.ts'
 import { LeafPolicy, type Tell, type TellingLayer } from '../engine/leaf-policy.ts'
-import { checkPolicyOptions, POLICY_RULES, type PolicyOptions } from '../engine/policy-options.ts'
+import {
+	type Changes,
+	checkPolicyOptions,
+	POLICY_RULES,
+	type PolicyOptions,
+} from '../engine/policy-options.ts'
 import { describeError } from '../explain/record.ts'
 import { changed, type Rules, readOptions, refuse } from '../options/rules.ts'
 import { LastGood } from './last-good.ts'
@@ -39,7 +44,7 @@ export class Fallback extends LeafPolicy {
 	}
 
 	/** Another `when` or `orElse` for the calls to come. */
-	update(options: FallbackOptions): void {
+	update(options: Changes<FallbackOptions>): void {
 		const next = changed(this.#options, options)
 		this.#layer.settings = read(next)
 		this.#options = next

@@ -151,7 +151,7 @@ function prepare(visit: HedgeVisit, number: number, delayMs: number): void {
 	const { call, seat } = visit
 	const { runtime } = seat
 	const child = new Call(call.plan, call.options, call.work)
-	child.aside = { branchOf: call, branchTurn: call.turn + 1, within: visit }
+	child.aside = { branchOf: call, branchTurn: call.turn + 1, branchPlace: seat.place, within: visit }
 	child.attempt = call.attempt
 	const hedge = new Branch(visit, child, number)
 	visit.hedges.push(hedge)

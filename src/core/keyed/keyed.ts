@@ -5,6 +5,7 @@ import { decided } from '../engine/hooks.ts'
 import { GO, type Surroundings } from '../engine/layer.ts'
 import { seated, type Unseated } from '../engine/plan.ts'
 import { Policy } from '../engine/policy.ts'
+import type { Changes } from '../engine/policy-options.ts'
 import type { Listener } from '../events/events.ts'
 import { changed, refuse } from '../options/rules.ts'
 import { type KeyedOptions, readKeyedOptions } from './options.ts'
@@ -90,7 +91,7 @@ export class Keyed<P extends Policy = Policy> extends Policy {
 	}
 
 	/** Other bounds from now on. The policies of keys that still fit stay as they are. */
-	update(options: KeyedOptions): void {
+	update(options: Changes<KeyedOptions>): void {
 		const next = changed(this.#options, options)
 		const { maxKeys, idleMs } = readKeyedOptions(next)
 		this.#options = next

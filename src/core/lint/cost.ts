@@ -50,7 +50,9 @@ export const worstOf = (cost: Cost): number => Math.max(failureOf(cost), cost.ok
 function costAround(part: Part, inner: Cost): Cost {
 	switch (part.kind) {
 		case 'retry':
-			return part.isLeftToOuter ? inner : retried(inner, part.settings)
+			return part.isLeftToOuter
+				? inner
+				: passing(retried(inner, part.settings), part.isAskedTo && inner.open >= 0)
 		case 'timeout':
 			return limited(inner, part.ms)
 		case 'bulkhead': {
@@ -72,6 +74,9 @@ function costAround(part: Part, inner: Cost): Cost {
 			return { ...delayed(inner, Infinity), open: Infinity, refused: Infinity, meanMs: Infinity }
 	}
 }
+
+/** A failure that it does not act upon is open to the next retry. */
+const passing = (cost: Cost, passes: boolean): Cost => (passes ? { ...cost, open: worstOf(cost) } : cost)
 
 const refusing = (inner: Cost, afterMs: number): Cost => ({
 	...inner,

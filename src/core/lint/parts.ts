@@ -32,9 +32,11 @@ export interface RetryPart {
 	readonly classify: (error: unknown) => Classification
 	/** Does it leave everything to a retry around it? */
 	readonly isLeftToOuter: boolean
+	/** Does a retry further in ask it to? What that one does not see is then still its own. */
+	readonly isAskedTo: boolean
 }
 
-export interface BulkheadPart {
+interface BulkheadPart {
 	readonly kind: 'bulkhead'
 	readonly name: string
 	readonly settings: QueueSettings
@@ -56,7 +58,7 @@ export interface FallbackPart {
 	readonly isChoosy: boolean
 }
 
-export interface HedgePart {
+interface HedgePart {
 	readonly kind: 'hedge'
 	readonly name: string
 	readonly settings: HedgeSettings
@@ -68,7 +70,7 @@ export interface TimeoutPart {
 	readonly ms: number
 }
 
-export interface LimiterPart {
+interface LimiterPart {
 	readonly kind: 'limiter'
 	readonly name: string
 	readonly settings: RateLimiterSettings
@@ -91,16 +93,15 @@ export type Part =
 	| OtherPart
 
 export function partsOf(policy: Policy): readonly Part[] {
-	let hasOuter = false
-	let isOutermostWanted = false
-	return leavesOf(policy).map((leaf): Part => {
-		const part = partOf(leaf)
+	const parts = leavesOf(policy).map(partOf)
+	const retries = parts.filter((part) => part.kind === 'retry')
+	const asking = retries.map(({ settings }) => settings.nested).lastIndexOf('outermost')
+	const first = retries.findIndex(({ settings }) => settings.nested === 'outermost')
+	return parts.map((part) => {
 		if (part.kind !== 'retry') return part
-		const isOutermost = part.settings.nested === 'outermost'
-		const isLeftToOuter = isOutermostWanted || (hasOuter && isOutermost)
-		hasOuter = true
-		isOutermostWanted ||= isOutermost
-		return { ...part, isLeftToOuter }
+		const nth = retries.indexOf(part)
+		const isLeftToOuter = nth > 0 && first >= 0 && nth >= first
+		return { ...part, isLeftToOuter, isAskedTo: nth > 0 && nth < asking }
 	})
 }
 
@@ -114,7 +115,7 @@ function partOf(leaf: Policy): Part {
 	const layer = seat?.layer
 	if (seat && layer instanceof RetryLayer) {
 		const { settings } = layer
-		return { kind: 'retry', name, settings, classify: seat.classify, isLeftToOuter: false }
+		return { kind: 'retry', name, settings, classify: seat.classify, isLeftToOuter: false, isAskedTo: false }
 	}
 	if (layer instanceof TimeoutLayer) return { kind: 'timeout', name, ms: layer.ms }
 	if (layer instanceof BulkheadLayer) {

@@ -59,7 +59,12 @@ export function readOptions<Settings>(given: object, rules: Rules): Settings {
 }
 
 /** Options with others in their place; what is undefined there stays as it is. For policies that are given other settings. */
-export const changed = <Options extends object>(options: Options, given: object): Options => ({
-	...options,
-	...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
-})
+export function changed<Options extends object>(options: Options, given: object): Options {
+	const news = Object.entries(given).filter(([, value]) => value !== undefined)
+	for (const [name, value] of news)
+		if (FIXED.test(name)) refuse(name, value, 'nothing here, for it stays as it was made')
+	return { ...options, ...Object.fromEntries(news) }
+}
+
+/** What the rest of a pipeline relies on. */
+const FIXED = /^(name|runtime|classify|onEvent)$/

@@ -1,6 +1,7 @@
 import type { Call, Seat } from '../engine/call.ts'
 import { GO, type Step } from '../engine/layer.ts'
 import { LeafPolicy, type Tell, type TellingLayer } from '../engine/leaf-policy.ts'
+import type { Changes } from '../engine/policy-options.ts'
 import { RateLimitedError } from '../errors/errors.ts'
 import { changed, refuse } from '../options/rules.ts'
 import { type RateLimiterOptions, type RateLimiterSettings, readRateLimiterOptions } from './options.ts'
@@ -72,7 +73,7 @@ export class RateLimiter extends LeafPolicy {
 	}
 
 	/** Another rate from now on. What is booked stays; another algorithm would have to forget it, and is refused. */
-	update(options: Omit<RateLimiterOptions, 'algorithm'>): void {
+	update(options: Omit<Changes<RateLimiterOptions>, 'algorithm'>): void {
 		if ('algorithm' in options)
 			refuse('algorithm', options.algorithm, 'nothing here, for it can not be changed')
 		const next = changed(this.#options, options)

@@ -1,5 +1,6 @@
 import type { Call, Seat } from '../engine/call.ts'
 import { LeafPolicy } from '../engine/leaf-policy.ts'
+import type { Changes } from '../engine/policy-options.ts'
 import { describeError, type Wait } from '../explain/record.ts'
 import { changed } from '../options/rules.ts'
 import { RetryLayer, type RetryVisit } from './layer.ts'
@@ -24,7 +25,7 @@ export class Retry extends LeafPolicy {
 	}
 
 	/** Other settings for the decisions to come, also about calls that are under way. */
-	update(options: RetryOptions): void {
+	update(options: Changes<RetryOptions>): void {
 		const next = changed(this.#options, options)
 		this.#layer.settings = readRetryOptions(next)
 		this.#options = next

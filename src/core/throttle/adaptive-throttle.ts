@@ -1,6 +1,7 @@
 import type { Call, Seat } from '../engine/call.ts'
 import { GO, type Step } from '../engine/layer.ts'
 import { LeafPolicy, type Tell, type TellingLayer } from '../engine/leaf-policy.ts'
+import type { Changes } from '../engine/policy-options.ts'
 import { RateLimitedError } from '../errors/errors.ts'
 import { changed } from '../options/rules.ts'
 import { ThrottleDecision } from './decision.ts'
@@ -37,7 +38,7 @@ export class AdaptiveThrottle extends LeafPolicy {
 	}
 
 	/** Other settings from now on. What was counted stays. */
-	update(options: ThrottleOptions): void {
+	update(options: Changes<ThrottleOptions>): void {
 		const next = changed(this.#options, options)
 		const { k, windowMs } = readThrottleOptions(next)
 		this.#options = next

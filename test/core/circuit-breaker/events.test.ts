@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { type CircuitState, HttpError, pipeline, retry, timeout, type YaokiEvent } from 'yaoki'
+import { HttpError, pipeline, retry, timeout, type YaokiEvent } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 import { steady } from '../../scenario.ts'
 import { calls, fresh, Held, never, opened, touchy } from './scenes.ts'
@@ -179,93 +179,6 @@ describe('events', () => {
 			['yaoki: onStateChange failed:', 'Error: hook'],
 			['yaoki: a listener failed:', 'Error: listener'],
 		])
-	})
-})
-
-describe('onStateChange', () => {
-	const watched = (options: object = {}) => {
-		const changes: string[] = []
-		const onStateChange = (from: CircuitState, to: CircuitState) => changes.push(`${from} -> ${to}`)
-		return { changes, ...fresh({ ...touchy, onStateChange, ...options }) }
-	}
-
-	test('is told every change, alone', async () => {
-		const { changes, breaker, clock } = watched()
-		await calls(breaker, 'sf')
-		await calls(breaker, 'ss')
-		await clock.advance(1_000)
-		await calls(breaker, 'f')
-		await clock.advance(1_000)
-		await calls(breaker, 's')
-		expect(changes).toEqual([
-			'closed -> open',
-			'open -> half-open',
-			'half-open -> open',
-			'open -> half-open',
-			'half-open -> closed',
-		])
-	})
-
-	test('is told once a change, however many listen beside it and come and go', async () => {
-		const { changes, breaker } = watched({ onEvent: () => {} })
-		const ends = [breaker.subscribe(() => {}), breaker.subscribe(() => {})]
-		await calls(breaker, 'f')
-		for (const end of ends) end()
-		breaker.reset()
-		expect(changes).toEqual(['closed -> open', 'open -> closed'])
-	})
-
-	test('hears what an operator does', () => {
-		const { changes, breaker } = watched()
-		const release = breaker.isolate()
-		release()
-		expect(changes).toEqual(['closed -> open', 'open -> closed'])
-	})
-
-	test('may call the breaker, which is in its new state by then', async () => {
-		const seen: unknown[] = []
-		const { breaker } = fresh({
-			...touchy,
-			onStateChange: (_, to) => {
-				seen.push([to, breaker.currentState])
-				if (to === 'open') breaker.reset()
-			},
-		})
-		await calls(breaker, 'f')
-		expect(seen).toEqual([
-			['open', 'open'],
-			['closed', 'closed'],
-		])
-		expect(breaker.currentState).toBe('closed')
-	})
-
-	test('given later by update is told from then on, in the place of the one before', async () => {
-		const { changes, breaker } = watched()
-		const later = vi.fn()
-		breaker.update({ onStateChange: later })
-		await calls(breaker, 'f')
-		expect(changes).toEqual([])
-		expect(later.mock.calls).toEqual([['closed', 'open']])
-	})
-
-	test('given later by update leaves listeners what they hear', async () => {
-		const { breaker } = fresh(touchy)
-		const types: string[] = []
-		breaker.subscribe(({ type }) => types.push(type))
-		breaker.update({ onStateChange: () => types.push('hook') })
-		await calls(breaker, 'f')
-		expect(types).toEqual(['failure', 'hook', 'state_change'])
-	})
-
-	test('tells of a hung probe when anybody looks', async () => {
-		const { changes, breaker, clock } = watched({ probeTimeoutMs: 500 })
-		await calls(breaker, 'f')
-		await clock.advance(1_000)
-		void breaker.execute(never)
-		await clock.advance(500)
-		expect(changes).toHaveLength(2)
-		expect(breaker.currentState).toBe('open')
-		expect(changes.at(-1)).toBe('half-open -> open')
 	})
 })
 

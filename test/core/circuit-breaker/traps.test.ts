@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { bulkhead, circuitBreaker, pipeline, retry, timeout } from 'yaoki'
+import { circuitBreaker, pipeline, retry, timeout } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 import { settled, taking } from '../../scenario.ts'
 import { calls, errorOf, fresh, Held, never, opened, touchy } from './scenes.ts'
@@ -33,6 +33,20 @@ describe('a late result of an older generation changes nothing', () => {
 		held.fail()
 		await old
 		expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 0 })
+	})
+
+	test('a success from before does not end the row of failures of a circuit that has closed again', async () => {
+		const { breaker, clock } = fresh({ ...touchy, failureThreshold: 2 })
+		const held = new Held()
+		const old = breaker.execute(held.work)
+		await calls(breaker, 'ff')
+		await clock.advance(1_000)
+		await calls(breaker, 'sf')
+		held.succeed()
+		await old
+		expect(breaker.stats).toMatchObject({ state: 'closed', successCount: 0, consecutiveFailures: 1 })
+		await calls(breaker, 'f')
+		expect(breaker.currentState).toBe('open')
 	})
 
 	test('a failure from before does not lengthen the open time', async () => {
@@ -192,92 +206,6 @@ describe('a hung probe does not lock the breaker', () => {
 		await calls(breaker, 's')
 		expect(breaker.currentState).toBe('closed')
 		expect(clock.pendingTimers).toBe(0)
-	})
-})
-
-describe('time', () => {
-	test('after an idle hour a 10 s window is empty', async () => {
-		const rules = [{}, { errorRateThreshold: 0.5 }, { slowCallMs: 50 }]
-		for (const rule of rules) {
-			const { breaker, clock } = fresh({ monitorWindowMs: 10_000, failureThreshold: 99, ...rule })
-			await calls(breaker, 'ssfff')
-			await clock.advance(3_600_000)
-			expect(breaker.stats).toMatchObject({
-				failureCount: 0,
-				successCount: 0,
-				errorRate: 0,
-				slowCallCount: 0,
-				consecutiveFailures: 0,
-			})
-		}
-	})
-
-	test('after an idle hour old failures do not open it with the first new one', async () => {
-		const { breaker, clock } = fresh({ monitorWindowMs: 10_000, errorRateThreshold: 0.5, minimumRequests: 5 })
-		await calls(breaker, 'ffff')
-		await clock.advance(3_600_000)
-		await calls(breaker, 'f')
-		expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 1 })
-	})
-
-	test('a jump of the wall clock by an hour does no harm, in either direction', async () => {
-		for (const jump of [3_600_000, -3_600_000]) {
-			const { breaker, clock } = fresh({ ...touchy, failureThreshold: 2 })
-			await calls(breaker, 'f')
-			clock.jumpWallClock(jump)
-			await calls(breaker, 'f')
-			expect(breaker.stats).toMatchObject({ state: 'open', failureCount: 2, retryAfterMs: 1_000 })
-			clock.jumpWallClock(jump)
-			await clock.advance(999)
-			expect((await breaker.settle(() => 1)).ok).toBe(false)
-			await clock.advance(1)
-			expect((await breaker.settle(() => 1)).ok).toBe(true)
-		}
-	})
-
-	test('busy for an hour without a look at the clock: the stats then had no success at all', async () => {
-		const { breaker, clock } = fresh({ monitorWindowMs: 10_000 })
-		for (let second = 0; second < 3_600; second++) {
-			await calls(breaker, 's')
-			clock.runTimers(1_000)
-		}
-		await calls(breaker, 'f')
-		const { successCount, failureCount } = breaker.stats
-		expect(failureCount).toBe(1)
-		expect(successCount).toBeGreaterThanOrEqual(10)
-	})
-
-	test('a call that took an hour belongs to no window but ends a row of failures all the same', async () => {
-		const { breaker, clock } = fresh({ failureThreshold: 2 })
-		const held = new Held()
-		const long = breaker.execute(held.work)
-		await clock.advance(3_600_000)
-		await calls(breaker, 'f')
-		held.succeed()
-		await long
-		await calls(breaker, 'f')
-		expect(breaker.stats).toMatchObject({ state: 'closed', consecutiveFailures: 1, failureCount: 2 })
-	})
-
-	test('an open time longer than a JavaScript timer', async () => {
-		const { breaker, clock } = await opened({ resetTimeoutMs: 2 ** 31 + 5 })
-		await clock.advance(2 ** 31 + 4)
-		expect((await breaker.settle(() => 1)).ok).toBe(false)
-		await clock.advance(1)
-		expect((await breaker.settle(() => 1)).ok).toBe(true)
-	})
-
-	test('waited for in the queue of a bulkhead counts: the circuit may be probed by then', async () => {
-		const { breaker, clock } = await opened()
-		const policy = pipeline({ runtime: clock }, bulkhead({ maxConcurrent: 1 }), breaker)
-		breaker.update({ shadow: true })
-		const first = policy.execute(taking(clock, 2_000))
-		breaker.update({ shadow: false })
-		const queued = policy.execute(() => 'probe')
-		await clock.advance(2_000)
-		await first
-		expect(await queued).toBe('probe')
-		expect(breaker.currentState).toBe('closed')
 	})
 })
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import {
 	type CallOptions,
 	type CircuitBreaker,
@@ -55,6 +55,18 @@ describe('a listener of a keyed policy', () => {
 		for (const key of ['a', 'b']) await policy.execute(() => 1, { key })
 		expect(one.names).toEqual(['a'])
 		expect(two.names).toEqual(['a', 'a', 'b'])
+	})
+
+	test('that has ended is a burden to no later key', async () => {
+		const subscribed = vi.fn()
+		const policy = keyed(keyOf, () => {
+			const breaker = circuitBreaker()
+			vi.spyOn(breaker, 'subscribe').mockImplementation(subscribed)
+			return breaker
+		})
+		policy.subscribe(() => {})()
+		await policy.execute(() => 1, { key: 'a' })
+		expect(subscribed).not.toHaveBeenCalled()
 	})
 
 	test('subscribed twice hears twice, until each has ended', async () => {

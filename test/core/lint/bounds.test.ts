@@ -14,51 +14,11 @@ import {
 	type Runtime,
 	rateLimiter,
 	retry,
-	retryBudget,
 	timeout,
-	tokenBudget,
 } from 'yaoki'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 import { steady } from '../../scenario.ts'
-
-/** What the work does when it is called for the n-th time; it hangs where there is no time. */
-interface Deed {
-	readonly takesMs: number | undefined
-	readonly ok: boolean
-}
-
-interface Took {
-	ms: number
-	calls: number
-}
-
-/** Runs one call and tells what it took, once it has ended; one that hangs for good has none. */
-function begin(clock: VirtualRuntime, policy: Policy, deeds: readonly Deed[]): Took {
-	const took: Took = { ms: Number.NaN, calls: 0 }
-	const from = clock.now()
-	const end = () => {
-		took.ms = clock.now() - from
-	}
-	const work = () => {
-		const { takesMs, ok } = deeds[took.calls++ % deeds.length] ?? { takesMs: undefined, ok: false }
-		if (takesMs === 0 && !ok) throw new Error('down')
-		return new Promise<string>((resolve, reject) => {
-			if (takesMs === undefined) return
-			clock.setTimer(takesMs, () => (ok ? resolve('ok') : reject(new Error('down'))))
-		})
-	}
-	policy.execute(work).then(end, end)
-	return took
-}
-
-async function take(clock: VirtualRuntime, policy: Policy, ...deeds: readonly Deed[]): Promise<Took> {
-	const took = begin(clock, policy, deeds)
-	await clock.runUntilIdle()
-	return took
-}
-
-const HANGS: Deed = { takesMs: undefined, ok: false }
-const FAILS: Deed = { takesMs: 0, ok: false }
+import { begin, type Deed, FAILS, HANGS, take } from './histories.ts'
 
 /** Chance always draws the same; time is the virtual clock's. */
 const loaded = (clock: VirtualRuntime, drawn: number): Runtime => ({
@@ -83,48 +43,66 @@ const backoff = fc.record({
 	),
 })
 
-const retries = fc
-	.tuple(
-		backoff,
-		fc.record({
-			maxElapsedMs: fc.option(fc.integer({ min: 0, max: 500 }), { nil: undefined }),
-			nested: fc.constantFrom('innermost' as const, 'outermost' as const),
-			isEager: fc.boolean(),
-			retryResult: fc.constantFrom(undefined, () => true),
-		}),
+/** Makes a policy anew for each run, and tells in a counterexample what it is. */
+const made = <O>(
+	name: string,
+	options: fc.Arbitrary<O>,
+	make: (options: O) => Policy,
+): fc.Arbitrary<() => Policy> =>
+	options.map((chosen) =>
+		Object.assign(() => make(chosen), { [fc.toStringMethod]: () => `${name}(${fc.stringify(chosen)})` }),
 	)
-	.map(([settings, { isEager, ...more }]) => () => {
-		// A refusal says when to come back, and lint does not know what others ask for; so the backoff is asked.
-		const eager = isEager ? { shouldRetry: () => true, delayFor: () => undefined } : {}
-		return retry({ ...settings, ...more, ...eager })
-	})
 
 const duration = fc.integer({ min: 1, max: 400 })
 
+const habits = fc.record({
+	maxElapsedMs: fc.option(fc.integer({ min: 0, max: 500 }), { nil: undefined }),
+	nested: fc.constantFrom('innermost' as const, 'outermost' as const),
+	isEager: fc.boolean(),
+	isPicky: fc.boolean(),
+})
+
 const anyPolicy: fc.Arbitrary<() => Policy> = fc.oneof(
-	{ arbitrary: retries, weight: 4 },
-	{ arbitrary: duration.map((ms) => () => timeout(ms)), weight: 3 },
-	fc
-		.record({ maxQueue: fc.integer({ min: 0, max: 2 }), queueTimeoutMs: duration })
-		.map((queue) => () => bulkhead({ maxConcurrent: 1, ...queue })),
-	fc
-		.record({ failureThreshold: fc.integer({ min: 1, max: 9 }), resetTimeoutMs: duration })
-		.map((options) => () => circuitBreaker(options)),
-	fc
-		.record({ delayMs: fc.integer({ min: 0, max: 100 }), maxHedges: fc.integer({ min: 1, max: 2 }) })
-		.map((options) => () => hedge(options)),
-	fc
-		.record({ limit: fc.integer({ min: 1, max: 3 }), intervalMs: duration, maxWaitMs: duration })
-		.map((options) => () => rateLimiter(options)),
-	fc.constantFrom(
-		() => fallback('instead'),
-		() => fallback('instead', { when: () => false }),
-		() => adaptiveThrottle(),
-		() =>
-			keyed(
-				() => 'one',
-				() => retry({ ...steady, maxRetries: 1 }),
-			),
+	{
+		arbitrary: made('retry', fc.tuple(backoff, habits), ([settings, { isEager, isPicky, ...more }]) => {
+			// A refusal says when to come back, and lint does not know what others ask for; so the backoff is asked.
+			const eager = isEager ? { shouldRetry: () => true, delayFor: () => undefined } : {}
+			return retry({ ...settings, ...more, ...eager, retryResult: isPicky ? () => true : undefined })
+		}),
+		weight: 4,
+	},
+	{ arbitrary: made('timeout', duration, (ms) => timeout(ms)), weight: 3 },
+	made(
+		'bulkhead',
+		fc.record({ maxQueue: fc.integer({ min: 0, max: 2 }), queueTimeoutMs: duration }),
+		(queue) => bulkhead({ maxConcurrent: 1, ...queue }),
+	),
+	made(
+		'circuitBreaker',
+		fc.record({ failureThreshold: fc.integer({ min: 1, max: 9 }), resetTimeoutMs: duration }),
+		circuitBreaker,
+	),
+	made(
+		'hedge',
+		fc.record({ delayMs: fc.integer({ min: 0, max: 100 }), maxHedges: fc.integer({ min: 1, max: 2 }) }),
+		hedge,
+	),
+	made(
+		'rateLimiter',
+		fc.record({ limit: fc.integer({ min: 1, max: 3 }), intervalMs: duration, maxWaitMs: duration }),
+		rateLimiter,
+	),
+	made(
+		'fallback',
+		fc.constantFrom(undefined, () => false),
+		(when) => fallback('instead', { when }),
+	),
+	made('throttle', fc.constant({}), () => adaptiveThrottle()),
+	made('keyed', fc.constant({ ...steady, maxRetries: 1 }), (settings) =>
+		keyed(
+			() => 'one',
+			() => retry(settings),
+		),
 	),
 )
 
@@ -242,6 +220,7 @@ describe('the bounds of lint', () => {
 			worstMs: 10_050,
 			meanMs: 10_050 - (10_000 % 51),
 		})
+		expect(lint(pipeline(endless, timeout(1))).meanMs).toBe(10_001)
 		const spread = retry({ maxRetries: Infinity, maxElapsedMs: 10_000 })
 		expect(lint(pipeline(spread, timeout(50)))).toMatchObject({ maxCalls: Infinity, worstMs: 10_050 })
 	})
@@ -271,6 +250,36 @@ describe('the bounds of lint', () => {
 		expect(Math.abs(sum / runs - meanMs)).toBeLessThan(meanMs * 0.02)
 	})
 
+	test('a full queue costs no time where there is none', () => {
+		expect(lint(pipeline(bulkhead({ maxQueue: 0 }), timeout(100))).worstMs).toBe(100)
+	})
+
+	test('hedges that are under way when the first request fails are waited for', async () => {
+		const clock = virtualRuntime()
+		const policy = pipeline({ runtime: clock }, hedge({ delayMs: 30, maxHedges: 2 }), timeout(100))
+		expect((await take(clock, policy, HANGS)).ms).toBe(160)
+		expect(lint(policy)).toMatchObject({ worstMs: 160, meanMs: 160 })
+	})
+
+	const eager = () => retry({ ...steady, maxRetries: 2, shouldRetry: () => true, delayFor: () => undefined })
+
+	test('refusals that are retried take time, too, and make no calls', async () => {
+		const clock = virtualRuntime()
+		const queue = bulkhead({ maxConcurrent: 1, maxQueue: 2, queueTimeoutMs: 50 })
+		const policy = pipeline({ runtime: clock }, eager(), queue, fallback('instead'), timeout(100))
+		// Ignores its timeout and keeps the slot, until just before the other call is refused for the third time.
+		begin(clock, policy, [{ takesMs: 449, ok: true }])
+		expect(await take(clock, policy, HANGS)).toEqual({ ms: 549, calls: 1 })
+		expect(lint(policy)).toMatchObject({ worstMs: 550, maxCalls: 1 })
+	})
+
+	test('a breaker in shadow mode refuses nothing', () => {
+		const beside = (shadow: boolean) =>
+			pipeline(eager(), circuitBreaker({ shadow }), fallback('x'), timeout(100))
+		expect(lint(beside(true)).worstMs).toBe(100)
+		expect(lint(beside(false)).worstMs).toBe(400)
+	})
+
 	test('where nothing bounds the work the time is Infinity, and the calls are still counted', () => {
 		expect(lint(retry({ maxRetries: 3 }))).toMatchObject({ worstMs: Infinity, meanMs: Infinity, maxCalls: 4 })
 		expect(
@@ -294,93 +303,7 @@ describe('the bounds of lint', () => {
 
 	test('a growth function is taken to wait as long as its cap lets it, and not at all', () => {
 		const settings = { growth: () => 10, maxDelayMs: 1_000, maxRetries: 2, jitterStrategy: 'none' } as const
-		const policy = pipeline(timeout(5_000), retry(settings), timeout(100))
-		expect(lint(policy)).toMatchObject({ worstMs: 2_300, maxCalls: 3 })
-	})
-})
-
-describe('the calls that lint counts', () => {
-	const three = () => retry({ ...steady, maxRetries: 2 })
-
-	test('retries within one pipeline do not multiply', () => {
-		expect(lint(pipeline(three(), three(), timeout(50))).maxCalls).toBe(3)
-		expect(lint(pipeline(three(), retry({ nested: 'outermost' }), timeout(50))).maxCalls).toBe(3)
-	})
-
-	test('but for a timeout between them, which no inner retry has given up', async () => {
-		const clock = virtualRuntime()
-		const policy = pipeline({ runtime: clock }, three(), timeout(350), three(), timeout(100))
-		const { calls } = await take(clock, policy, FAILS, FAILS, HANGS)
-		expect(calls).toBe(9)
-		expect(lint(policy).maxCalls).toBe(9)
-	})
-
-	test('hedges multiply', async () => {
-		const clock = virtualRuntime()
-		const policy = pipeline({ runtime: clock }, three(), hedge({ delayMs: 10, maxHedges: 2 }), timeout(50))
-		expect((await take(clock, policy, HANGS)).calls).toBe(9)
-		expect(lint(policy)).toMatchObject({ maxCalls: 9, amplification: 9 })
-	})
-
-	test('a hedge whose delay is longer than the timeout is never sent', () => {
-		expect(lint(pipeline(hedge({ delayMs: 60 }), timeout(50))).maxCalls).toBe(1)
-		expect(lint(pipeline(hedge({ delayMs: 50 }), timeout(50))).maxCalls).toBe(2)
-	})
-
-	test('a policy per key is looked at as one of its keys', () => {
-		const perHost = keyed(
-			({ key }) => key ?? '',
-			() => pipeline(three(), timeout(50)),
-		)
-		expect(lint(perHost)).toMatchObject({ policy: 'keyed', maxCalls: 3, worstMs: 450 })
-		expect(perHost.size).toBe(0)
-	})
-})
-
-describe('amplification', () => {
-	test('without a budget is the most calls, with one the share that it allows', () => {
-		const budget = retryBudget({ maxRetryRatio: 0.2 })
-		expect(lint(retry({ maxRetries: 3 })).amplification).toBe(4)
-		expect(lint(retry({ maxRetries: 3, budget })).amplification).toBe(1.2)
-		expect(lint(retry({ maxRetries: 0, budget })).amplification).toBe(1)
-	})
-
-	test('a retry and a hedge with one budget share what it allows', () => {
-		const budget = retryBudget()
-		const other = retryBudget({ maxRetryRatio: 0.5 })
-		expect(lint(pipeline(retry({ budget }), hedge({ budget }))).amplification).toBeCloseTo(1.1, 9)
-		expect(lint(pipeline(retry({ budget: other }), hedge({ budget }))).amplification).toBeCloseTo(1.65, 9)
-		expect(lint(pipeline(retry({ budget }), hedge())).amplification).toBeCloseTo(2.2, 9)
-	})
-
-	test('a budget that only successes fill allows nothing in an outage', () => {
-		expect(lint(retry({ budget: tokenBudget() })).amplification).toBe(1)
-	})
-
-	test('of a budget of one’s own nothing is known', () => {
-		const { recordRequest, recordRetry, recordOutcome } = retryBudget()
-		const own = { recordRequest, recordRetry, recordOutcome, canRetry: () => true, available: () => 1 }
-		expect(lint(retry({ maxRetries: 3, budget: own })).amplification).toBe(4)
-	})
-
-	test('holds in a long outage', () => {
-		const clock = virtualRuntime()
-		const budget = retryBudget({ maxRetryRatio: 0.25, minRetriesPerSecond: 0, runtime: clock })
-		const policy = pipeline({ runtime: clock }, retry({ ...steady, maxRetries: 3, budget }))
-		let calls = 0
-		const runs = 2_000
-		for (let i = 0; i < runs; i++) {
-			clock.run(
-				policy,
-				(_, done) => {
-					calls++
-					done(new Error('down'))
-				},
-				() => {},
-			)
-			clock.runTimers(5)
-		}
-		clock.runTimers()
-		expect(calls / runs).toBeCloseTo(lint(policy).amplification, 1)
+		expect(lint(pipeline(retry(settings), timeout(100))).worstMs).toBe(2_300)
+		expect(lint(pipeline(timeout(500), retry(settings), timeout(100))).maxCalls).toBe(3)
 	})
 })

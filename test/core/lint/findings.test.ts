@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
 	adaptiveBulkhead,
+	adaptiveThrottle,
 	bulkhead,
 	type CircuitBreakerOptions,
 	CircuitOpenError,
@@ -54,6 +55,21 @@ describe('nothing is found', () => {
 	test.each(Object.entries(presets))('in the preset %s beside a timeout', (_, preset) => {
 		expect(found(retry(preset))).toEqual([])
 		expect(found(bulkhead(), circuitBreaker(), retry({ ...preset, budget: retryBudget() }))).toEqual([])
+	})
+
+	test('in a pipeline of everything, in the order that the guide gives', () => {
+		const budget = retryBudget()
+		const everything = found(
+			fallback('instead'),
+			timeout(60_000),
+			bulkhead(),
+			adaptiveThrottle(),
+			circuitBreaker(),
+			retry({ ...presets.externalApi, budget }),
+			rateLimiter({ maxWaitMs: 500 }),
+			hedge({ budget }),
+		)
+		expect(everything).toEqual([])
 	})
 
 	test('in any policy that is left at its defaults', () => {
@@ -216,6 +232,9 @@ describe('order', () => {
 	test('bulkhead-inside-retry is told where every attempt queues anew', () => {
 		expect(found(retry(), bulkhead())).toEqual(['bulkhead-inside-retry bulkhead'])
 		expect(found(retry(), bulkhead({ maxQueue: 0 }))).toEqual([])
+		expect(found(retry(), retry({ nested: 'outermost' }), bulkhead())).toEqual([
+			'bulkhead-inside-retry bulkhead',
+		])
 		expect(about(pipeline(retry(), bulkhead(), timeout(1)))).toContain('4 attempts may wait 30000 ms')
 	})
 
@@ -235,6 +254,13 @@ describe('order', () => {
 		expect(knocking({ ...everything, delayFor: () => 10_000 })).toEqual([])
 		const transient = { classify: () => ({ kind: 'transient', known: true }) as const }
 		expect(knocking({ ...transient, delayFor: () => 0 })).toEqual(['open-circuit-retried retry'])
+	})
+
+	test('the waits in between are those of the backoff where delayFor leaves it to that', () => {
+		const knocking = { shouldRetry: () => true, delayFor: () => undefined, maxRetries: 4 }
+		const breaker = (resetTimeoutMs: number) => circuitBreaker({ failureThreshold: 10, resetTimeoutMs })
+		expect(found(retry(knocking), breaker(15_001))).toEqual(['open-circuit-retried retry'])
+		expect(found(retry(knocking), breaker(15_000))).toEqual([])
 	})
 
 	test('a retry that leaves refusals alone, or waits as long as the circuit asks, is not told of', () => {

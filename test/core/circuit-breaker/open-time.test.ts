@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest'
+import { circuitBreaker, HttpError, pipeline } from 'yaoki'
+import { virtualRuntime } from 'yaoki/testing'
+import { calls, fresh, opened, touchy } from './scenes.ts'
+
+describe('the open time', () => {
+	test('is exactly resetTimeoutMs, time after time, where no backoff is asked for', async () => {
+		const { breaker, clock } = await opened()
+		for (let i = 0; i < 5; i++) {
+			expect(breaker.stats.retryAfterMs).toBe(1_000)
+			await clock.advance(1_000)
+			await calls(breaker, 'f')
+		}
+	})
+
+	test('with a resetBackoff spreads a fleet, and grows with every failed probe', async () => {
+		const fleet = await Promise.all(
+			Array.from({ length: 200 }, async (_, seed) => {
+				const clock = virtualRuntime({ seed })
+				const breaker = circuitBreaker({ ...touchy, resetBackoff: {}, runtime: clock })
+				await calls(breaker, 'f')
+				const first = breaker.stats.retryAfterMs
+				await clock.advance(first)
+				await calls(breaker, 'f')
+				return { first, second: breaker.stats.retryAfterMs }
+			}),
+		)
+		const spread = (times: number[]) => ({
+			least: Math.min(...times),
+			greatest: Math.max(...times),
+			different: new Set(times).size,
+		})
+		const first = spread(fleet.map((each) => each.first))
+		const second = spread(fleet.map((each) => each.second))
+		expect(first.least).toBeGreaterThanOrEqual(500)
+		expect(first.greatest).toBeLessThan(1_000)
+		expect(second.least).toBeGreaterThanOrEqual(1_000)
+		expect(second.greatest).toBeLessThan(2_000)
+		expect(first.greatest - first.least).toBeGreaterThan(400)
+		expect(first.different).toBeGreaterThan(190)
+	})
+
+	test('begins anew with the backoff once the circuit was closed', async () => {
+		const resetBackoff = { jitterStrategy: 'none' } as const
+		const { breaker, clock } = await opened({ resetBackoff })
+		await clock.advance(1_000)
+		await calls(breaker, 'f')
+		expect(breaker.stats.retryAfterMs).toBe(2_000)
+		await clock.advance(2_000)
+		await calls(breaker, 'sf')
+		expect(breaker.stats.retryAfterMs).toBe(1_000)
+	})
+
+	const asking = (retryAfterMs: number) => () => Promise.reject(new HttpError(503, '', { retryAfterMs }))
+
+	test('is as long as a Retry-After asks for, never shorter than it would be, up to a limit', async () => {
+		for (const [asked, openFor] of [
+			[10_000, 10_000],
+			[10, 1_000],
+			[3_600_000, 60_000],
+		] as const) {
+			const { breaker } = fresh(touchy)
+			await breaker.settle(asking(asked))
+			expect(breaker.stats.retryAfterMs).toBe(openFor)
+		}
+	})
+
+	test('of a failed probe follows its Retry-After, and 0 as the limit ignores it', async () => {
+		const { breaker, clock } = await opened()
+		await clock.advance(1_000)
+		await breaker.settle(asking(5_000))
+		expect(breaker.stats.retryAfterMs).toBe(5_000)
+		const deaf = fresh({ ...touchy, maxRetryAfterMs: 0 })
+		await deaf.breaker.settle(asking(5_000))
+		expect(deaf.breaker.stats.retryAfterMs).toBe(1_000)
+	})
+
+	test('takes its chance from the pipeline’s runtime', async () => {
+		const open = async (seed: number) => {
+			const breaker = circuitBreaker({ ...touchy, resetBackoff: {} })
+			await calls(pipeline({ runtime: virtualRuntime({ seed }) }, breaker), 'f')
+			return breaker.stats.retryAfterMs
+		}
+		expect(await open(1)).toBe(await open(1))
+		expect(await open(1)).not.toBe(await open(2))
+	})
+})
