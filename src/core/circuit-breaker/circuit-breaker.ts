@@ -6,7 +6,7 @@ import { run } from '../engine/runner.ts'
 import { CircuitOpenError } from '../errors/errors.ts'
 import type { CircuitState } from '../events/events.ts'
 import { changed } from '../options/rules.ts'
-import { CircuitBreakerLayer, watchState } from './layer.ts'
+import { BREAKER, CircuitBreakerLayer, watchState } from './layer.ts'
 import { type CircuitBreakerOptions, readCircuitBreakerOptions } from './options.ts'
 import type { CircuitSnapshot } from './snapshot.ts'
 import type { CircuitStats } from './stats.ts'
@@ -28,8 +28,7 @@ export class CircuitBreaker extends LeafPolicy {
 
 	constructor(options: CircuitBreakerOptions = NONE) {
 		const layer = new CircuitBreakerLayer(readCircuitBreakerOptions(options))
-		super('circuitBreaker', options, layer)
-		layer.name = this.name
+		super(BREAKER, options, layer)
 		this.#layer = layer
 		this.#options = options
 		if (options.onEvent) this.subscribe(options.onEvent)

@@ -114,8 +114,9 @@ export class Circuit {
 		const { probes, until } = outage
 		const { halfOpenMaxConcurrent, probeTimeoutMs } = this.settings
 		// An open circuit has no probes, and a half-open one is past its open time.
+		if (probes.size < halfOpenMaxConcurrent) return Math.max(0, until - now)
 		const [startedAt = 0] = probes.values()
-		return Math.max(0, (probes.size < halfOpenMaxConcurrent ? until : startedAt + probeTimeoutMs) - now)
+		return Math.max(0, startedAt + probeTimeoutMs - now)
 	}
 
 	/** Closed, as though nothing had happened. An isolated circuit stays open. */

@@ -8,13 +8,15 @@ import { describeError } from '../explain/record.ts'
 import { Circuit } from './circuit.ts'
 import type { CircuitBreakerSettings } from './options.ts'
 
+/** What a breaker is called that was given no name. */
+export const BREAKER = 'circuitBreaker'
+
 /** Success after success, the clock is looked at for every so many of them only. */
 const SUCCESSES_A_LOOK = 16
 
 /** The circuit as a layer. One object and not two, for there may be a breaker for each of ten thousand hosts. */
 export class CircuitBreakerLayer extends Circuit implements TellingLayer {
 	declare settings: CircuitBreakerSettings
-	name = ''
 	tell: Tell | undefined
 
 	/** Most breakers count failures in a row, and most calls go well: those need no second look at the clock. */
@@ -45,7 +47,7 @@ export class CircuitBreakerLayer extends Circuit implements TellingLayer {
 			...(retryAfterMs < Infinity ? { retryAfterMs } : {}),
 			...(shadow ? { shadow } : {}),
 		})
-		return shadow ? GO : call.refuse(new CircuitOpenError(this.name, retryAfterMs))
+		return shadow ? GO : call.refuse(new CircuitOpenError(settings.name ?? BREAKER, retryAfterMs))
 	}
 
 	leave(call: Call, seat: Seat): Step {
