@@ -49,13 +49,10 @@ export async function race(contenders: readonly Contender[], { rounds, count }: 
 
 /**
  * Between two runs, off the clock: a turn of the event loop, for promises alone never let a timer fire and a contender
- * that tidies up by timer would only pile up; and the young garbage goes, for the order moves on but the neighbour stays
- * the same, and would always leave its garbage to the same next one.
+ * that tidies up by timer would only pile up. No collection is forced: that shrinks the young generation to its least, and then
+ * everybody is measured under a heap that no busy process has.
  */
-async function rest(): Promise<void> {
-	await nextLoop()
-	globalThis.gc?.({ type: 'minor' })
-}
+const rest = (): Promise<void> => nextLoop()
 
 export const nextLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 

@@ -28,6 +28,20 @@ function branch(call: Call, step: Step, ended: () => void): void {
 const woken: { proceed(): void }[] = []
 let isBusy = false
 
+function inTurn(run: () => void): void {
+	if (isBusy) {
+		run()
+		return
+	}
+	isBusy = true
+	try {
+		run()
+		for (let next = woken.shift(); next; next = woken.shift()) next.proceed()
+	} finally {
+		isBusy = false
+	}
+}
+
 class CallbackRun<T> {
 	readonly #call: Call
 	readonly #work: CallbackWork<T>
@@ -45,14 +59,7 @@ class CallbackRun<T> {
 
 	/** Without a step, a wait is over or an interruption has come. */
 	proceed(from?: Step): void {
-		const isOutermost = !isBusy
-		isBusy = true
-		try {
-			this.#proceed(from ?? this.#call.resume())
-			if (isOutermost) for (let next = woken.shift(); next; next = woken.shift()) next.proceed()
-		} finally {
-			if (isOutermost) isBusy = false
-		}
+		inTurn(() => this.#proceed(from ?? this.#call.resume()))
 	}
 
 	#proceed(from: Step): void {
@@ -93,9 +100,11 @@ class CallbackRun<T> {
 		const settle = (ok: boolean, value: unknown) => {
 			if (!isOpen) return
 			isOpen = false
-			if (!call.endTurn(turn)) return
-			this.#isAsleep = false
-			this.#answer(call.settle(ok, value))
+			inTurn(() => {
+				if (!call.endTurn(turn)) return
+				this.#isAsleep = false
+				this.#answer(call.settle(ok, value))
+			})
 		}
 		try {
 			this.#begin(settle)

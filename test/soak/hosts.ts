@@ -28,8 +28,6 @@ interface Visit {
 	readonly deadlineAt: number
 	starts: number
 	running: number
-	/** Whose slot it has, once its work was called. */
-	slots: SlotBook | undefined
 	isAborted: boolean
 	answer: { readonly error: unknown; readonly at: number } | undefined
 }
@@ -118,7 +116,6 @@ export function soakHosts({ seed, calls }: { readonly seed: string; readonly cal
 				maxQueue: MAX_QUEUE,
 				queueTimeoutMs: 1_000,
 				abandonAfterMs: ABANDON_AFTER_MS,
-				runtime: clock,
 			})
 			slotBooks.set(made, new SlotBook())
 			return made
@@ -132,7 +129,6 @@ export function soakHosts({ seed, calls }: { readonly seed: string; readonly cal
 			const book = new CircuitBook(RULES, breaches, false)
 			const made = circuitBreaker({
 				...RULES,
-				runtime: clock,
 				onStateChange(from, to) {
 					if (to === 'open') count('opened')
 					book.changed(from, to, clock.now())
@@ -152,7 +148,7 @@ export function soakHosts({ seed, calls }: { readonly seed: string; readonly cal
 		() => pipeline(),
 	)
 	const budget = retryBudget({ maxRetryRatio: 0.2, minRetriesPerSecond: 1, runtime: clock })
-	const hedges = hedge({ delayMs: 120, budget })
+	const hedges = hedge({ delayMs: 120, maxHedges: 2, budget })
 	hedges.subscribe((event) => {
 		if (event.type !== 'hedge') return
 		if (event.outcome === 'sent') spend('hedges')
@@ -195,7 +191,6 @@ export function soakHosts({ seed, calls }: { readonly seed: string; readonly cal
 		const made = bulkheads.get(visit.key)
 		const book = made && slotBooks.get(made)
 		book?.add(visit)
-		visit.slots = book
 		const most = ending && !ending.answer ? MAX_CONCURRENT + 1 : MAX_CONCURRENT
 		const held = book?.heldAt(clock.now()) ?? Infinity
 		if (held > most) breach(`${held} calls hold a slot of ${visit.key}`)
@@ -259,7 +254,6 @@ export function soakHosts({ seed, calls }: { readonly seed: string; readonly cal
 			deadlineAt: now + deadlineMs,
 			starts: 0,
 			running: 0,
-			slots: undefined,
 			isAborted: false,
 			answer: undefined,
 		}

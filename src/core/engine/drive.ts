@@ -1,17 +1,27 @@
 /**
- * The runner of production for calls that may be answered before their work does, by a timeout or a hedge. The answer is a promise
- * of its own, and whatever is needed for an interruption is made only if the work has not answered by the next microtask. An
- * interruption goes on in a continuation that was made then, in the caller's own async context.
+ * The runner of production for calls that may be answered before their work does, by a timeout or a hedge.
+ *
+ * Most work answers at once or takes a while, so a call looks again in the next microtask, after that of work which has
+ * answered by then. Only if it has not, an answer of the call's own is made, and whatever is needed for an interruption, with a
+ * continuation in the caller's own async context. So work that answers at once pays for none of it.
  */
 import type { Call } from './call.ts'
 import { DONE, type Step } from './layer.ts'
 import { begun, isWait, latestResolve, takeResolve, waited } from './runner.ts'
 
 export function drive(call: Call, step: Step): Promise<unknown> {
-	const answer = new Promise(takeResolve)
-	call.answer = latestResolve
-	goOn(call, step)
-	return answer
+	if (isWait(step)) {
+		const answer = later(call)
+		goOn(call, step)
+		return answer
+	}
+	const turn = work(call)
+	return soon.then(() => {
+		if (call.isOver) return outcome(call)
+		const answer = later(call)
+		listen(call, turn)
+		return answer
+	})
 }
 
 /** Carries a branch of a call from this step on and tells when it has ended; how is written in the branch itself. */
@@ -20,15 +30,27 @@ export function driveBranch(call: Call, step: Step, ended: () => void): void {
 	goOn(call, step)
 }
 
+function later(call: Call): Promise<unknown> {
+	const answer = new Promise(takeResolve)
+	call.answer = latestResolve
+	return answer
+}
+
+const outcome = ({ ok, value }: Call): unknown => (ok ? value : Promise.reject(value))
+
 function goOn(call: Call, step: Step): void {
-	if (step === DONE) call.answer?.(call.ok ? call.value : Promise.reject(call.value))
+	if (step === DONE) call.answer?.(outcome(call))
 	else if (isWait(step)) {
 		call.linger()
 		void waited(call, step).then(() => goOn(call, call.resume()))
-	} else work(call)
+	} else {
+		const turn = work(call)
+		void soon.then(() => listen(call, turn))
+	}
 }
 
-function work(call: Call): void {
+/** Begins the work and answers its turn. */
+function work(call: Call): number {
 	const turn = call.beginTurn()
 	try {
 		begun(call).then(
@@ -37,19 +59,17 @@ function work(call: Call): void {
 		)
 	} catch (error) {
 		answered(call, turn, false, error)
-		return
 	}
-	void soon.then(() => {
-		if (turn === call.turn || call.aside?.cut) listen(call)
-	})
+	return turn
 }
 
 function answered(call: Call, turn: number, ok: boolean, value: unknown): void {
 	if (call.endTurn(turn)) goOn(call, call.settle(ok, value))
 }
 
-/** The work takes a while: an interruption may come from now on. */
-function listen(call: Call): void {
+/** If the work of this turn takes a while, an interruption may come from now on. */
+function listen(call: Call, turn: number): void {
+	if (turn !== call.turn && !call.aside?.cut) return
 	const interrupted = new Promise<void>(takeResolve)
 	call.wake = latestResolve as () => void
 	void interrupted.then(() => {

@@ -6,18 +6,29 @@
 import type { StopReason } from '../explain/record.ts'
 import type { Aside, Call, Late, Seat } from './call.ts'
 import { DONE, type Step } from './layer.ts'
+import { abortScope, type Scope } from './scope.ts'
 
 /**
- * Ends what is inside `seat`, or all of it, with this error; the layer itself then lets it pass as the outcome. The layers in between
+ * Ends what is inside `seat`, or all of it, with this error, and aborts the signal of the scope; the layer itself then lets it pass as the outcome. The layers in between
  * are told by the runner in the caller's own async context, not here, where a timer's holds.
  */
-export function interrupt(call: Call, seat: Seat | undefined, error: unknown, stop: StopReason): void {
+export function interrupt(
+	call: Call,
+	seat: Seat | undefined,
+	scope: Scope,
+	error: unknown,
+	stop: StopReason,
+): void {
 	const { extra } = call
 	// Of two at once, the outer one counts.
-	if (call.isOver || (extra.cut && placeOf(extra.cut.seat) <= placeOf(seat))) return
-	extra.cut = { seat, carryOut: () => unwind(call, extra, seat, error, stop) }
-	if (call.turn % 2) leaveBehind(call)
-	call.wake?.()
+	const isFirst = !call.isOver && (!extra.cut || placeOf(extra.cut.seat) > placeOf(seat))
+	if (isFirst) {
+		extra.cut = { seat, carryOut: () => unwind(call, extra, seat, error, stop) }
+		if (call.turn % 2) leaveBehind(call)
+	}
+	// Not before: work may answer while it hears of this, and that comes too late.
+	abortScope(scope, error)
+	if (isFirst) call.wake?.()
 }
 
 const placeOf = (seat: Seat | undefined): number => seat?.place ?? -1

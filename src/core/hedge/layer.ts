@@ -139,9 +139,10 @@ class HedgeVisit implements Scope {
 			seat.layer.latencies.record(now - (this.since ?? now))
 			seat.layer.tell?.(call, seat, { type: 'hedge', outcome: 'won', hedge: hedge.number })
 			const error = lost()
-			abortScope(this, error)
-			if (this.hasFailed) call.wake?.()
-			else interrupt(call, seat, error, 'interrupted')
+			if (this.hasFailed) {
+				abortScope(this, error)
+				call.wake?.()
+			} else interrupt(call, seat, this, error, 'interrupted')
 		} else if (this.hasFailed && !hedges.some(({ state }) => state === 'sent')) call.wake?.()
 	}
 }
@@ -235,7 +236,6 @@ class Branch implements Limit {
 		// One that waits only for its time is simply forgotten.
 		if (state === 'ended' || (state === 'waiting' && !call.options)) return
 		const error = lost()
-		abortScope(call, error)
-		interrupt(call, undefined, error, 'interrupted')
+		interrupt(call, undefined, call, error, 'interrupted')
 	}
 }

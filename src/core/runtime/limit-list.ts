@@ -51,7 +51,8 @@ export class LimitList {
 		if (after) after.before = before
 		else this.last = before
 		if (this.first === limit) this.first = after
-		limit.list = undefined
+		// Who has left and is kept alive by hung work must not keep alive all that once stood beside it.
+		limit.list = limit.before = limit.after = undefined
 		const { timer } = this
 		if (this.last || !timer) return
 		if (timer.keepAlive) timer.keepAlive(false)

@@ -4,7 +4,7 @@ import { drive } from '../engine/drive.ts'
 import { interrupt } from '../engine/interrupt.ts'
 import { GO, type Step } from '../engine/layer.ts'
 import type { Tell, TellingLayer } from '../engine/leaf-policy.ts'
-import { abortScope, type Scope, signalOf, type Tie } from '../engine/scope.ts'
+import { type Scope, signalOf, type Tie } from '../engine/scope.ts'
 import { TimeoutError } from '../errors/errors.ts'
 import { type Limit, type LimitList, limitList } from '../runtime/limit-list.ts'
 
@@ -76,8 +76,7 @@ class TimeoutVisit implements Scope, Limit {
 		const { call, seat, ms } = this
 		const { name, tell } = seat.layer
 		const error = new TimeoutError(name, ms)
-		abortScope(this, error)
-		interrupt(call, seat, error, 'timeout')
+		interrupt(call, seat, this, error, 'timeout')
 		tell?.(call, seat, { type: 'timeout', timeoutMs: ms })
 	}
 }
