@@ -4,7 +4,7 @@
  */
 import { Call, type Work } from '../core/engine/call.ts'
 import type { CallContext, CallOptions } from '../core/engine/call-options.ts'
-import { DONE, GO, type Step, SUBSTITUTE } from '../core/engine/layer.ts'
+import { DONE, GO, REFUSED, type Step, SUBSTITUTE } from '../core/engine/layer.ts'
 import type { Policy } from '../core/engine/policy.ts'
 
 /** Told once how it ended: `done()` or `done(null, value)` for a success, `done(error)` for a failure. */
@@ -64,7 +64,8 @@ class CallbackRun<T> {
 
 	#proceed(from: Step): void {
 		const call = this.#call
-		let step: Step | undefined = from
+		let step: Step | undefined = from === REFUSED ? DONE : from
+		if (from === REFUSED) call.refusedWith((call.value as () => unknown)())
 		while (step !== undefined && step !== DONE) {
 			if (step === GO || step === SUBSTITUTE) step = this.#attempt()
 			else if (step === 0) step = call.resume()

@@ -1,8 +1,9 @@
 import { Call } from '../engine/call.ts'
 import type { CallContext, CallOptions } from '../engine/call-options.ts'
+import { REFUSED } from '../engine/layer.ts'
 import { LeafPolicy } from '../engine/leaf-policy.ts'
 import { type Changes, NONE } from '../engine/policy-options.ts'
-import { run } from '../engine/runner.ts'
+import { runFrom } from '../engine/runner.ts'
 import { CircuitOpenError } from '../errors/errors.ts'
 import type { CircuitState } from '../events/events.ts'
 import { changed } from '../options/rules.ts'
@@ -47,12 +48,22 @@ export class CircuitBreaker extends LeafPolicy {
 		second?: OpenFallback<F> | CallOptions,
 		third?: CallOptions,
 	): Promise<Awaited<T> | Awaited<F>> {
-		if (typeof second !== 'function') return super.execute(fn, third ?? second)
-		const call = new Call(this.ready(), third, fn)
-		return run(call).catch((error: unknown) => {
-			if (call.stop === 'refused' && error instanceof CircuitOpenError) return second(error)
-			throw error
-		}) as Promise<Awaited<T> | Awaited<F>>
+		const isFallback = typeof second === 'function'
+		const call = new Call(this.ready(), isFallback ? third : (third ?? second), fn)
+		let answer: Promise<unknown>
+		const step = call.begin()
+		if (step === REFUSED) {
+			const { runtime } = call.plan
+			const retryAfterMs = this.#layer.retryAfterMs(call.now(runtime))
+			// What a refusal costs is the depth of its stack, so it is made here and not further in.
+			answer = Promise.reject(call.refusedWith(new CircuitOpenError(this.name, Math.ceil(retryAfterMs))))
+		} else answer = runFrom(call, step)
+		if (isFallback)
+			answer = answer.catch((error: unknown) => {
+				if (call.stop === 'refused' && error instanceof CircuitOpenError) return second(error)
+				throw error
+			})
+		return answer as Promise<Awaited<T> | Awaited<F>>
 	}
 
 	/** Half-open begins with the first call at or after the reset time; until then it is open. */

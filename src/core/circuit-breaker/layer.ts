@@ -47,7 +47,10 @@ export class CircuitBreakerLayer extends Circuit implements TellingLayer {
 			...(retryAfterMs < Infinity ? { retryAfterMs } : {}),
 			...(shadow ? { shadow } : {}),
 		})
-		return shadow ? GO : call.refuse(new CircuitOpenError(settings.name ?? BREAKER, retryAfterMs))
+		if (shadow) return GO
+		const make = () => new CircuitOpenError(settings.name ?? BREAKER, retryAfterMs)
+		// With nobody around to be told, the error is made further out: most of its price is the depth of the stack.
+		return call.at ? call.refuse(make()) : call.refuseBy(make)
 	}
 
 	leave(call: Call, seat: Seat): Step {

@@ -10,6 +10,7 @@
  */
 import type { Classification } from '../classify/classification.ts'
 import { CANCELLED } from '../classify/classify.ts'
+import { InvalidOptionError } from '../errors/errors.ts'
 import {
 	type AttemptNote,
 	type AttemptOutcome,
@@ -29,6 +30,7 @@ import {
 	type LayerOf,
 	PARK,
 	type PlanOf,
+	REFUSED,
 	type SeatOf,
 	type Step,
 	type Surroundings,
@@ -142,6 +144,9 @@ export class Call implements CallRecord, Scope {
 		const { plan, options } = this
 		this.next = plan.first
 		if (options || plan.streak < QUIET_AFTER) this.startedAt = plan.runtime.now()
+		// Refused before any layer is entered: there is nothing to count, to repeat or to stand in for.
+		if (typeof this.work !== 'function')
+			return this.refuse(new InvalidOptionError('fn', this.work, 'a function'), 'hook-threw')
 		return this.descend()
 	}
 
@@ -280,6 +285,22 @@ export class Call implements CallRecord, Scope {
 		this.value = error
 		this.stop = stop
 		return this.turnBack(until)
+	}
+
+	/** The outermost layer does not let the call in: the runner makes the error. */
+	refuseBy(make: () => unknown): Step {
+		this.stop = 'refused'
+		this.value = make
+		this.plan.streak = 0
+		this.turn = OVER
+		return REFUSED
+	}
+
+	/** The error is made now. */
+	refusedWith(error: unknown): unknown {
+		this.value = error
+		remember(error, this)
+		return error
 	}
 
 	/** What the present failure means to a layer. A user's hook may throw here. */

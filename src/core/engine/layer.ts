@@ -17,6 +17,9 @@ export const PARK = -3
 /** On the way out: do `call.aside.instead`, and tell its outcome to the same layer. */
 export const SUBSTITUTE = -4
 
+/** The call was refused by its outermost layer, and `call.value` makes the error. */
+export const REFUSED = -5
+
 /** What surrounds a layer: handed to it by its pipeline, unless it was given its own. */
 export interface Surroundings {
 	readonly runtime: Runtime

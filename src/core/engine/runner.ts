@@ -9,19 +9,19 @@
  * Here nothing can answer before the work does, and the answer is chained to it. Policies that may, bring their own way
  * (drive.ts).
  */
-import { InvalidOptionError } from '../errors/errors.ts'
 import type { Call } from './call.ts'
 import type { CallContext } from './call-options.ts'
-import { DONE, PARK, type Step } from './layer.ts'
+import { DONE, PARK, REFUSED, type Step } from './layer.ts'
 
 /** Every attempt adds a link to a chain of promises, and each new Error walks it for its stack; so it is kept short. */
 const LONGEST_CHAIN = 8
 
-export function run(call: Call): Promise<unknown> {
-	if (typeof call.work !== 'function')
-		return Promise.reject(new InvalidOptionError('fn', call.work, 'a function'))
-	const step = call.begin()
+export const run = (call: Call): Promise<unknown> => runFrom(call, call.begin())
+
+/** The same, begun already. */
+export function runFrom(call: Call, step: Step): Promise<unknown> {
 	const { drive } = call.plan
+	if (step === REFUSED) return Promise.reject(call.refusedWith((call.value as () => unknown)()))
 	return drive && step !== DONE ? drive(call, step) : onward(call, step)
 }
 
