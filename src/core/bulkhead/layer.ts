@@ -57,13 +57,14 @@ export class BulkheadLayer implements TellingLayer {
 	}
 
 	leave(call: Call, seat: Seat): Step {
-		const { slots, learn } = this
-		const state = call.kept(seat) as number | Waiting
-		if (typeof state !== 'object') {
-			if (call.aside?.late?.length) this.#release(call, seat, state, () => slots.exit())
-			else slots.exit()?.call.wake?.()
-			return GO
-		}
+		const state = call.kept(seat)
+		if (state instanceof Waiting) this.#leave(call, seat, state)
+		else if (call.aside?.late?.length) this.#release(call, seat, state as number)
+		else this.slots.exit()?.call.wake?.()
+		return GO
+	}
+
+	#leave(call: Call, seat: Seat, state: Waiting): void {
 		const { limit, since, turn, isRunning } = state
 		limit?.list?.remove(limit)
 		// Who was given a slot and left before its turn came has shown nothing of how long work takes. And it is measured once: a
@@ -72,10 +73,9 @@ export class BulkheadLayer implements TellingLayer {
 		if (isRunning) {
 			const heldMs = seat.runtime.now() - since
 			this.holdMs += (heldMs - this.holdMs) * WEIGHT
-			learn?.(call, seat, heldMs)
+			this.learn?.(call, seat, heldMs)
 		}
-		this.#release(call, seat, turn, () => slots.leave(state))
-		return GO
+		this.#release(call, seat, turn, state)
 	}
 
 	/** Lets those in who hold a slot now and do not know it yet. */
@@ -116,9 +116,10 @@ export class BulkheadLayer implements TellingLayer {
 	}
 
 	/** Gives a slot back: now or, where work of this call goes on although the call did not wait for it, when that ends. */
-	#release(call: Call, seat: Seat, since: number, give: () => Waiting | undefined): void {
+	#release(call: Call, seat: Seat, since: number, waiting?: Waiting): void {
+		const { slots } = this
 		const late = call.aside?.late?.filter(({ turn, place }) => turn > since && place > seat.place)
-		const free = () => give()?.call.wake?.()
+		const free = () => (waiting ? slots.leave(waiting) : slots.exit())?.call.wake?.()
 		if (late?.length) keepFor(late, free, seat.runtime, this.settings.abandonAfterMs)
 		else free()
 	}

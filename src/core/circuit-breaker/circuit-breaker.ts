@@ -7,7 +7,7 @@ import { runFrom } from '../engine/runner.ts'
 import { CircuitOpenError } from '../errors/errors.ts'
 import type { CircuitState } from '../events/events.ts'
 import { changed } from '../options/rules.ts'
-import { BREAKER, CircuitBreakerLayer, watchState } from './layer.ts'
+import { BREAKER, CircuitBreakerLayer } from './layer.ts'
 import { type CircuitBreakerOptions, readCircuitBreakerOptions } from './options.ts'
 import type { CircuitSnapshot } from './snapshot.ts'
 import type { CircuitStats } from './stats.ts'
@@ -33,7 +33,6 @@ export class CircuitBreaker extends LeafPolicy {
 		this.#layer = layer
 		this.#options = options
 		if (options.onEvent) this.subscribe(options.onEvent)
-		else if (options.onStateChange) this.heard(false)
 	}
 
 	/** The same as of every policy; a function in second place answers when the circuit does not let the call in. */
@@ -114,19 +113,6 @@ export class CircuitBreaker extends LeafPolicy {
 		const settings = readCircuitBreakerOptions(next)
 		this.#options = next
 		this.#layer.update(settings, runtime.now(), runtime)
-		this.heard(this.#layer.tell !== undefined)
-	}
-
-	/** @internal */
-	protected override heard(isHeard: boolean): void {
-		super.heard(isHeard)
-		const layer = this.#layer
-		watchState(
-			layer,
-			isHeard
-				? (from, to) => this.emit(undefined, this.around, { type: 'state_change', from, to })
-				: undefined,
-		)
 	}
 }
 

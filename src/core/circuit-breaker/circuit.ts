@@ -19,8 +19,6 @@ export class Circuit {
 	state: CircuitState = 'closed'
 	/** The ticket of every call that is let in while closed; otherwise the latest that was given. */
 	generation = 0
-	/** Told of every change, after it. */
-	changed: ((from: CircuitState, to: CircuitState) => void) | undefined = undefined
 	#outcomes: Outcomes | undefined
 	/** The latest successes, and when the latest of them was; undefined when nobody looked. They are not in the window yet. */
 	#recent = 0
@@ -34,6 +32,9 @@ export class Circuit {
 	constructor(settings: CircuitSettings) {
 		this.settings = settings
 	}
+
+	/** Told of every change, after it: for who owns the circuit to say what is to be done. */
+	changed(_from: CircuitState, _to: CircuitState): void {}
 
 	/**
 	 * Lets a call in and answers its ticket, or refuses it with -1, a ticket that counts for nothing. A caller that finds
@@ -286,6 +287,6 @@ export class Circuit {
 	}
 
 	#tell(from: CircuitState): void {
-		if (from !== this.state) this.changed?.(from, this.state)
+		if (from !== this.state) this.changed(from, this.state)
 	}
 }

@@ -1,9 +1,11 @@
+import type { Chance } from '../backoff/jitter.ts'
 import { CANCELLED } from '../classify/classify.ts'
 import type { Call, Seat } from '../engine/call.ts'
 import { decided, observe } from '../engine/hooks.ts'
 import { GO, type Step } from '../engine/layer.ts'
 import type { Tell, TellingLayer } from '../engine/leaf-policy.ts'
 import { CircuitOpenError } from '../errors/errors.ts'
+import type { CircuitState } from '../events/events.ts'
 import { describeError } from '../explain/record.ts'
 import { Circuit } from './circuit.ts'
 import type { CircuitBreakerSettings } from './options.ts'
@@ -12,7 +14,7 @@ import type { CircuitBreakerSettings } from './options.ts'
 export const BREAKER = 'circuitBreaker'
 
 /** Success after success, the clock is looked at for every so many of them only. */
-const SUCCESSES_A_LOOK = 16
+const SUCCESSES_A_LOOK = 64
 
 /** The circuit as a layer. One object and not two, for there may be a breaker for each of ten thousand hosts. */
 export class CircuitBreakerLayer extends Circuit implements TellingLayer {
@@ -20,22 +22,34 @@ export class CircuitBreakerLayer extends Circuit implements TellingLayer {
 	tell: Tell | undefined
 
 	/** Most breakers count failures in a row, and most calls go well: those need no second look at the clock. */
-	get isTimed(): boolean {
-		const { errorRateThreshold, slowCallMs, windowSize, isFailureResult } = this.settings
-		return (
-			this.tell !== undefined ||
-			this.state !== 'closed' ||
-			errorRateThreshold < Infinity ||
-			slowCallMs < Infinity ||
-			windowSize < Infinity ||
-			isFailureResult !== undefined
-		)
+	isPlain: boolean
+
+	constructor(settings: CircuitBreakerSettings) {
+		super(settings)
+		this.isPlain = isPlain(settings)
+	}
+
+	override update(settings: CircuitBreakerSettings, now: number, chance: Chance): void {
+		super.update(settings, now, chance)
+		this.isPlain = isPlain(settings)
+	}
+
+	override changed(from: CircuitState, to: CircuitState): void {
+		const { onStateChange } = this.settings
+		if (onStateChange) observe('onStateChange', onStateChange, from, to)
+		this.tell?.(undefined, undefined, { type: 'state_change', from, to })
 	}
 
 	enter(call: Call, seat: Seat): Step {
+		return this.isPlain && !this.tell && this.state === 'closed'
+			? call.visit(seat, this.generation)
+			: this.#enter(call, seat)
+	}
+
+	/** Apart, for what is seen by a function in here would be made for every call. */
+	#enter(call: Call, seat: Seat): Step {
 		const { settings, tell } = this
 		const { runtime } = seat
-		if (!this.isTimed) return call.visit(seat, this.generation)
 		const now = call.now(runtime)
 		const ticket = this.admit(now, runtime)
 		if (ticket >= 0) return call.visit(seat, { ticket, since: now })
@@ -104,17 +118,5 @@ interface Timed {
 	readonly since: number
 }
 
-/** Has changes of the state told to whoever wants to hear of them; to nobody costs nothing. */
-export function watchState(
-	circuit: CircuitBreakerLayer,
-	emit: ((from: Circuit['state'], to: Circuit['state']) => void) | undefined,
-): void {
-	const { onStateChange } = circuit.settings
-	circuit.changed =
-		onStateChange || emit
-			? (from, to) => {
-					if (onStateChange) observe('onStateChange', onStateChange, from, to)
-					emit?.(from, to)
-				}
-			: undefined
-}
+const isPlain = ({ errorRateThreshold, slowCallMs, windowSize, isFailureResult }: CircuitBreakerSettings) =>
+	errorRateThreshold === Infinity && slowCallMs === Infinity && windowSize === Infinity && !isFailureResult

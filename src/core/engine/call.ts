@@ -65,6 +65,10 @@ export type Work = (context: CallContext, done: never) => unknown
 
 /** What few calls have. */
 export interface Aside {
+	/** Will somebody hold the result in a form by which `explain` can find the call again? An error always is one. */
+	isSettled?: boolean
+	/** Takes the result, where it is not chained to the work; a failure is a rejected promise. Set by the runner. */
+	answer?: (value: unknown) => void
 	/** The part inside `seat`, or the whole call, is to end, whatever the work does. */
 	cut?: { readonly seat: Seat | undefined; carryOut(): Step } | undefined
 	/** Work that goes on unheard. */
@@ -113,8 +117,6 @@ export class Call implements CallRecord, Scope {
 	stop: StopReason | undefined
 	/** The attempt that was written down last; it knows the one before. Undefined while nothing has gone wrong. */
 	latest: AttemptNote | undefined
-	/** Will somebody hold the result in a form by which `explain` can find the call again? An error always is one. */
-	isSettled = false
 	/** The innermost layer that it visits. */
 	at: Seat | undefined
 	/** The layer to enter next; undefined at the work. */
@@ -128,8 +130,6 @@ export class Call implements CallRecord, Scope {
 	state3: unknown
 	/** Ends the present wait or, after an interruption, the wait for the work. Set by the runner. */
 	wake: (() => void) | undefined
-	/** Takes the result, where it is not chained to the work; a failure is a rejected promise. Set by the runner. */
-	answer: ((value: unknown) => void) | undefined
 	/** Odd while the work is being done. A result of another turn comes too late. */
 	turn = 0
 	aside: Aside | undefined
@@ -274,7 +274,7 @@ export class Call implements CallRecord, Scope {
 		this.ok = ok
 		this.value = value
 		if (ok) {
-			if (this.latest && this.isSettled && !this.aside?.instead) this.note('success')
+			if (this.latest && this.aside?.isSettled && !this.aside.instead) this.note('success')
 		} else if (this.aside?.givenUpIn === this.attempt) this.stop ??= 'inner-retry'
 		return this.turnBack()
 	}
@@ -408,7 +408,7 @@ export class Call implements CallRecord, Scope {
 	close(): void {
 		const { plan, ok } = this
 		plan.streak = 0
-		if (ok && !this.isSettled) return
+		if (ok && !this.aside?.isSettled) return
 		try {
 			if (!ok && (!this.stop || this.stop === 'inner-retry')) this.judge(plan)
 		} catch (error) {

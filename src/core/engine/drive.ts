@@ -26,20 +26,20 @@ export function drive(call: Call, step: Step): Promise<unknown> {
 
 /** Carries a branch of a call from this step on and tells when it has ended; how is written in the branch itself. */
 export function driveBranch(call: Call, step: Step, ended: () => void): void {
-	call.answer = ended
+	call.extra.answer = ended
 	goOn(call, step)
 }
 
 function later(call: Call): Promise<unknown> {
 	const answer = new Promise(takeResolve)
-	call.answer = latestResolve
+	call.extra.answer = latestResolve
 	return answer
 }
 
 const outcome = ({ ok, value }: Call): unknown => (ok ? value : Promise.reject(value))
 
 function goOn(call: Call, step: Step): void {
-	if (step === DONE) call.answer?.(outcome(call))
+	if (step === DONE) call.aside?.answer?.(outcome(call))
 	else if (isWait(step)) {
 		call.linger()
 		void waited(call, step).then(() => goOn(call, call.resume()))

@@ -8,7 +8,7 @@ import type { PolicyOptions } from './policy-options.ts'
 import { OUTSIDE } from './surroundings.ts'
 
 /** Tells an event of a call; or of no call at all, as when an operator resets a breaker. */
-export type Tell = (call: Call | undefined, around: Surroundings, details: EventDetails) => void
+export type Tell = (call: Call | undefined, around: Surroundings | undefined, details: EventDetails) => void
 
 /** A layer that tells events itself. */
 export interface TellingLayer extends Layer {
@@ -56,7 +56,8 @@ export abstract class LeafPolicy extends Policy {
 	}
 
 	/** @internal */
-	protected emit(call: Call | undefined, { runtime }: Surroundings, details: EventDetails): void {
+	protected emit(call: Call | undefined, around: Surroundings | undefined, details: EventDetails): void {
+		const { runtime } = around ?? this.around
 		const { name, key } = call?.options ?? {}
 		const pipeline = call?.plan.name ?? UNNAMED
 		const event: YaokiEvent = {

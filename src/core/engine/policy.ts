@@ -50,7 +50,7 @@ export abstract class Policy {
 	/** The same, but answers `{ ok, value | error }` and never rejects. `explain` of the answer is exact. */
 	async settle<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Settled<Awaited<T>>> {
 		const call = new Call(this.ready(), options, fn)
-		call.isSettled = true
+		call.extra.isSettled = true
 		let settled: Settled<Awaited<T>>
 		try {
 			settled = { ok: true, value: (await run(call)) as Awaited<T> }

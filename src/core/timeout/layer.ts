@@ -20,48 +20,44 @@ export class TimeoutLayer implements TellingLayer {
 	}
 
 	enter(call: Call, seat: Seat<TimeoutLayer>): Step {
-		const visit = new TimeoutVisit(call, seat)
-		call.scope = visit
-		return call.visit(seat, visit)
+		const scope = new TimeoutScope(call.scope, this.ms)
+		call.scope = scope
+		return call.visit(seat, scope)
 	}
 
 	/** Work that answers at once needs no limit, and is spared the clock. */
-	linger(call: Call, seat: Seat): void {
-		const visit = call.kept(seat) as TimeoutVisit
-		if (visit.startedAt !== undefined) return
+	linger(call: Call, seat: Seat<TimeoutLayer>): void {
+		const scope = call.kept(seat) as TimeoutScope
+		if (scope.limit) return
 		const { runtime } = seat
-		this.list = limitList(runtime, visit.ms, this.list)
-		this.list.add(visit, call.now(runtime))
+		scope.limit = new TimeoutLimit(call, seat, scope)
+		this.list = limitList(runtime, scope.ms, this.list)
+		this.list.add(scope.limit, call.now(runtime))
 	}
 
 	leave(call: Call, seat: Seat): Step {
-		const visit = call.kept(seat) as TimeoutVisit
-		visit.list?.remove(visit)
-		visit.tie?.untie?.()
-		if (visit.within) call.scope = visit.within
-		visit.within = undefined
+		const scope = call.kept(seat) as TimeoutScope
+		const { limit, tie, within } = scope
+		limit?.list?.remove(limit)
+		tie?.untie?.()
+		if (within) call.scope = within
+		scope.within = undefined
 		return GO
 	}
 }
 
-/** One call inside a timeout: a scope of its own with a limit. */
-class TimeoutVisit implements Scope, Limit {
-	readonly seat: Seat<TimeoutLayer>
-	readonly call: Call
-	readonly ms: number
+/** What is inside a timeout, and can be aborted on its own. */
+class TimeoutScope implements Scope {
 	/** The scope around it; undefined when this one is over. */
 	within: Scope | undefined
 	tie: Tie | undefined
-	before: Limit | undefined
-	after: Limit | undefined
-	startedAt: number | undefined
-	list: LimitList | undefined
+	readonly ms: number
+	/** Made when it takes a while. */
+	limit: TimeoutLimit | undefined
 
-	constructor(call: Call, seat: Seat<TimeoutLayer>) {
-		this.call = call
-		this.seat = seat
-		this.ms = seat.layer.ms
-		this.within = call.scope
+	constructor(within: Scope, ms: number) {
+		this.within = within
+		this.ms = ms
 	}
 
 	get abortsItself(): boolean {
@@ -71,12 +67,28 @@ class TimeoutVisit implements Scope, Limit {
 	abortedBy(): CallOptions | undefined {
 		return this.within && { signal: signalOf(this.within) }
 	}
+}
+
+class TimeoutLimit implements Limit {
+	before: Limit | undefined
+	after: Limit | undefined
+	startedAt: number | undefined
+	list: LimitList | undefined
+	readonly call: Call
+	readonly seat: Seat<TimeoutLayer>
+	readonly scope: TimeoutScope
+
+	constructor(call: Call, seat: Seat<TimeoutLayer>, scope: TimeoutScope) {
+		this.call = call
+		this.seat = seat
+		this.scope = scope
+	}
 
 	expire(): void {
-		const { call, seat, ms } = this
+		const { call, seat, scope } = this
 		const { name, tell } = seat.layer
-		const error = new TimeoutError(name, ms)
-		interrupt(call, seat, this, error, 'timeout')
-		tell?.(call, seat, { type: 'timeout', timeoutMs: ms })
+		const timeoutMs = scope.ms
+		interrupt(call, seat, scope, new TimeoutError(name, timeoutMs), 'timeout')
+		tell?.(call, seat, { type: 'timeout', timeoutMs })
 	}
 }
