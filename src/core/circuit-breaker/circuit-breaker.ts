@@ -12,6 +12,9 @@ import { type CircuitBreakerOptions, readCircuitBreakerOptions } from './options
 import type { CircuitSnapshot } from './snapshot.ts'
 import type { CircuitStats } from './stats.ts'
 
+/** What some engines have beside the standard. */
+const engine: { readonly stackTraceLimit?: number; captureStackTrace?(error: Error): void } = Error
+
 /** What is answered when the circuit does not let a call in. */
 type OpenFallback<T> = (error: CircuitOpenError) => T
 
@@ -54,8 +57,14 @@ export class CircuitBreaker extends LeafPolicy {
 		if (step === REFUSED) {
 			const { runtime } = call.plan
 			const retryAfterMs = this.#layer.retryAfterMs(call.now(runtime))
-			// What a refusal costs is the depth of its stack, so it is made here and not further in.
-			answer = Promise.reject(call.refusedWith(new CircuitOpenError(this.name, Math.ceil(retryAfterMs))))
+			// What a refusal costs is the depth of its stack: so it is made here and not further in, and its stack is taken down
+			// afterwards, or the constructors would be walked through as well.
+			const { stackTraceLimit } = engine
+			if (engine.captureStackTrace) Reflect.set(engine, 'stackTraceLimit', 0)
+			const error = new CircuitOpenError(this.name, Math.ceil(retryAfterMs))
+			Reflect.set(engine, 'stackTraceLimit', stackTraceLimit)
+			engine.captureStackTrace?.(error)
+			answer = Promise.reject(call.refusedWith(error))
 		} else answer = runFrom(call, step)
 		if (isFallback)
 			answer = answer.catch((error: unknown) => {

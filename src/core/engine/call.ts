@@ -228,7 +228,9 @@ export class Call implements CallRecord, Scope {
 
 	/** This takes a while: what is dear to have for every call is made now. */
 	linger(): void {
-		for (let seat = this.at; seat; seat = seat.outer) seat.layer.linger?.(this, seat)
+		// What is around a branch is the affair of the call that it is a branch of.
+		const around = this.aside?.branchPlace ?? -1
+		for (let seat = this.at; seat && seat.place > around; seat = seat.outer) seat.layer.linger?.(this, seat)
 	}
 
 	/** Ends the wait when the time has come, the caller aborts or the deadline passes. None leaves a timer or a listener. */

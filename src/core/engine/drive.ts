@@ -10,18 +10,10 @@ import { DONE, type Step } from './layer.ts'
 import { begun, isWait, latestResolve, takeResolve, waited } from './runner.ts'
 
 export function drive(call: Call, step: Step): Promise<unknown> {
-	if (isWait(step)) {
-		const answer = later(call)
-		goOn(call, step)
-		return answer
-	}
-	const turn = work(call)
-	return soon.then(() => {
-		if (call.isOver) return outcome(call)
-		const answer = later(call)
-		listen(call, turn)
-		return answer
-	})
+	if (!isWait(step)) return work(call, true)
+	const answer = later(call)
+	goOn(call, step)
+	return answer
 }
 
 /** Carries a branch of a call from this step on and tells when it has ended; how is written in the branch itself. */
@@ -43,14 +35,11 @@ function goOn(call: Call, step: Step): void {
 	else if (isWait(step)) {
 		call.linger()
 		void waited(call, step).then(() => goOn(call, call.resume()))
-	} else {
-		const turn = work(call)
-		void soon.then(() => listen(call, turn))
-	}
+	} else void work(call, false)
 }
 
-/** Begins the work and answers its turn. */
-function work(call: Call): number {
+/** Begins the work, and looks in the next microtask whether it has answered. The promise of the first time is the call's. */
+function work(call: Call, isFirst: boolean): Promise<unknown> {
 	const turn = call.beginTurn()
 	try {
 		begun(call).then(
@@ -60,7 +49,12 @@ function work(call: Call): number {
 	} catch (error) {
 		answered(call, turn, false, error)
 	}
-	return turn
+	return soon.then(() => {
+		if (isFirst && call.isOver) return outcome(call)
+		const answer = isFirst ? later(call) : undefined
+		listen(call, turn)
+		return answer
+	})
 }
 
 function answered(call: Call, turn: number, ok: boolean, value: unknown): void {
