@@ -13,7 +13,11 @@ import type { CircuitSnapshot } from './snapshot.ts'
 import type { CircuitStats } from './stats.ts'
 
 /** What some engines have beside the standard. */
-const engine: { readonly stackTraceLimit?: number; captureStackTrace?(error: Error): void } = Error
+interface StackTraces {
+	readonly stackTraceLimit?: number
+	captureStackTrace?(error: Error): void
+}
+const engine: StackTraces = Object(Error)
 
 /** What is answered when the circuit does not let a call in. */
 type OpenFallback<T> = (error: CircuitOpenError) => T
