@@ -5,6 +5,7 @@
 import { Call, type Work } from '../core/engine/call.ts'
 import type { CallContext, CallOptions } from '../core/engine/call-options.ts'
 import { DONE, GO, REFUSED, type Step, SUBSTITUTE } from '../core/engine/layer.ts'
+import { pause } from '../core/engine/pause.ts'
 import type { Policy } from '../core/engine/policy.ts'
 
 /** Told once how it ended: `done()` or `done(null, value)` for a success, `done(error)` for a failure. */
@@ -72,7 +73,7 @@ class CallbackRun<T> {
 			else {
 				call.linger()
 				this.#sleep()
-				call.pause(step)
+				pause(call, step)
 				return
 			}
 		}

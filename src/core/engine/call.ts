@@ -21,6 +21,7 @@ import {
 } from '../explain/record.ts'
 import { refuse } from '../options/rules.ts'
 import type { Runtime } from '../runtime/runtime.ts'
+import type { AsideOf } from './aside.ts'
 import { type CallContext, type CallOptions, completed } from './call-options.ts'
 import { Context } from './context.ts'
 import { decided } from './hooks.ts'
@@ -28,7 +29,6 @@ import {
 	DONE,
 	GO,
 	type LayerOf,
-	PARK,
 	type PlanOf,
 	REFUSED,
 	type SeatOf,
@@ -37,6 +37,7 @@ import {
 } from './layer.ts'
 import { type Scope, signalOf, type Tie } from './scope.ts'
 
+export type Aside = AsideOf<Call>
 export type Layer = LayerOf<Call>
 export type Seat<L = Layer> = SeatOf<Call, L>
 export type Plan = PlanOf<Call>
@@ -51,56 +52,8 @@ const QUIET_AFTER = 100
 /** In the place of a turn: the call has been answered, and every result is late. */
 const OVER = -(2 ** 30)
 
-/** Work that goes on although its call was told to do without it. */
-export interface Late {
-	/** The turn in which it was begun. */
-	readonly turn: number
-	/** Layers further out than this are concerned: all, for a call's own work; of a branch's, those around the branch. */
-	readonly place: number
-	readonly onEnd: (() => void)[]
-}
-
 /** Work of either runner; the second parameter is the callback of the one without promises. */
 export type Work = (context: CallContext, done: never) => unknown
-
-/** What few calls have. */
-export interface Aside {
-	/** Will somebody hold the result in a form by which `explain` can find the call again? An error always is one. */
-	isSettled?: boolean
-	/** Takes the result, where it is not chained to the work; a failure is a rejected promise. Set by the runner. */
-	answer?: (value: unknown) => void
-	/** The part inside `seat`, or the whole call, is to end, whatever the work does. */
-	cut?: { readonly seat: Seat | undefined; carryOut(): Step } | undefined
-	/** Work that goes on unheard. */
-	late?: Late[]
-	/** What the layers further in than the fourth remember. */
-	states?: unknown[]
-	/** What is done in place of the work. */
-	instead?: ((context: CallContext) => unknown) | undefined
-	/** Has something answered in the place of the work? */
-	isSubstituted?: boolean
-	/** The latest attempt in which a retry further in gave up. */
-	givenUpIn?: number | undefined
-	/** Has a retry further in left it to the outermost one? */
-	isLeftToOuter?: boolean
-	/** Which budgets know of this call. */
-	deposits?: unknown[]
-	/** The signal of the whole call. */
-	tie?: Tie
-	/** How long the coming attempt has waited in queues. */
-	queuedMs?: number
-	endedAt?: number
-	/** What last cut the work off, if anything did. */
-	ending?: StopReason
-	/** The call that this one is a branch of, and the scope around it there. */
-	branchOf?: Call
-	/** In which turn of that call, and inside of which layer. */
-	branchTurn?: number
-	branchPlace?: number
-	/** How its runner starts a branch; undefined for the runner of production. */
-	branch?: (branch: Call, step: Step, ended: () => void) => void
-	within?: Scope
-}
 
 export class Call implements CallRecord, Scope {
 	readonly plan: Plan
@@ -231,32 +184,6 @@ export class Call implements CallRecord, Scope {
 		// What is around a branch is the affair of the call that it is a branch of.
 		const around = this.aside?.branchPlace ?? -1
 		for (let seat = this.at; seat && seat.place > around; seat = seat.outer) seat.layer.linger?.(this, seat)
-	}
-
-	/** Ends the wait when the time has come, the caller aborts or the deadline passes. None leaves a timer or a listener. */
-	pause(ms: number): void {
-		const { options, plan, wake } = this
-		const signal = options?.signal
-		const { runtime } = this.at ?? plan
-		if (!wake) return
-		if (ms === PARK) this.extra.queuedMs ??= 0
-		if (!signal && ms >= 0 && !plan.drive) {
-			runtime.setTimer(ms, wake)
-			return
-		}
-		const ends: (() => void)[] = []
-		const end = () => {
-			for (const cancel of ends.splice(0)) cancel()
-			wake()
-		}
-		this.wake = end
-		if (ms >= 0) ends.push(runtime.setTimer(ms, end))
-		else if (options?.deadline) ends.push(options.deadline.onExpiry(end))
-		if (!signal) return
-		ends.push(() => signal.removeEventListener('abort', end))
-		signal.addEventListener('abort', end)
-		// A hook may have aborted just now, and a signal does not tell that twice.
-		if (signal.aborted) end()
 	}
 
 	/** A wait is over, or was cut short by the caller's abort or an interruption. */

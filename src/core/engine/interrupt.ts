@@ -4,7 +4,8 @@
  */
 
 import type { StopReason } from '../explain/record.ts'
-import type { Aside, Call, Late, Seat } from './call.ts'
+import type { Late } from './aside.ts'
+import type { Aside, Call, Seat } from './call.ts'
 import { DONE, type Step } from './layer.ts'
 import { abortScope, type Scope } from './scope.ts'
 

@@ -12,6 +12,7 @@
 import type { Call } from './call.ts'
 import type { CallContext } from './call-options.ts'
 import { DONE, PARK, REFUSED, type Step } from './layer.ts'
+import { pause } from './pause.ts'
 
 /** Every attempt adds a link to a chain of promises, and each new Error walks it for its stack; so it is kept short. */
 const LONGEST_CHAIN = 8
@@ -66,7 +67,7 @@ export const isWait = (step: Step): boolean => step >= 0 || step === PARK
 export function waited(call: Call, step: Step): Promise<void> {
 	const over = new Promise<void>(takeResolve)
 	call.wake = latestResolve as () => void
-	call.pause(step)
+	pause(call, step)
 	return over
 }
 

@@ -1,0 +1,53 @@
+/** What few calls have, in an object beside the call that is made when the first of it is needed. */
+import type { StopReason } from '../explain/record.ts'
+import type { CallContext } from './call-options.ts'
+import type { SeatOf, Step } from './layer.ts'
+import type { Scope, Tie } from './scope.ts'
+
+/** Work that goes on although its call was told to do without it. */
+export interface Late {
+	/** The turn in which it was begun. */
+	readonly turn: number
+	/** Layers further out than this are concerned: all, for a call's own work; of a branch's, those around the branch. */
+	readonly place: number
+	readonly onEnd: (() => void)[]
+}
+
+/** What few calls have. */
+export interface AsideOf<Call> {
+	/** Will somebody hold the result in a form by which `explain` can find the call again? An error always is one. */
+	isSettled?: boolean
+	/** Takes the result, where it is not chained to the work; a failure is a rejected promise. Set by the runner. */
+	answer?: (value: unknown) => void
+	/** The part inside `seat`, or the whole call, is to end, whatever the work does. */
+	cut?: { readonly seat: SeatOf<Call> | undefined; carryOut(): Step } | undefined
+	/** Work that goes on unheard. */
+	late?: Late[]
+	/** What the layers further in than the fourth remember. */
+	states?: unknown[]
+	/** What is done in place of the work. */
+	instead?: ((context: CallContext) => unknown) | undefined
+	/** Has something answered in the place of the work? */
+	isSubstituted?: boolean
+	/** The latest attempt in which a retry further in gave up. */
+	givenUpIn?: number | undefined
+	/** Has a retry further in left it to the outermost one? */
+	isLeftToOuter?: boolean
+	/** Which budgets know of this call. */
+	deposits?: unknown[]
+	/** The signal of the whole call. */
+	tie?: Tie
+	/** How long the coming attempt has waited in queues. */
+	queuedMs?: number
+	endedAt?: number
+	/** What last cut the work off, if anything did. */
+	ending?: StopReason
+	/** The call that this one is a branch of, and the scope around it there. */
+	branchOf?: Call
+	/** In which turn of that call, and inside of which layer. */
+	branchTurn?: number
+	branchPlace?: number
+	/** How its runner starts a branch; undefined for the runner of production. */
+	branch?: (branch: Call, step: Step, ended: () => void) => void
+	within?: Scope
+}
