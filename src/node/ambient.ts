@@ -5,9 +5,9 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { CallContext, CallOptions } from '../core/engine/call-options.ts'
-import type { Surroundings } from '../core/engine/layer.ts'
 import type { Unseated } from '../core/engine/plan.ts'
 import { Policy, type Settled } from '../core/engine/policy.ts'
+import { InvalidOptionError } from '../core/errors/errors.ts'
 import type { Listener } from '../core/events/events.ts'
 
 const storage = new AsyncLocalStorage<CallOptions>()
@@ -24,8 +24,7 @@ export function currentContext(): CallOptions | undefined {
  * await withContext({ deadline: Deadline.after(2_000) }, () => handle(request))
  */
 export function withContext<T>(options: CallOptions, fn: () => T): T {
-	const around = storage.getStore()
-	return storage.run(around ? { ...options, within: options.within ?? around } : options, fn)
+	return storage.run(inherited(options) ?? options, fn)
 }
 
 /**
@@ -65,8 +64,9 @@ class Ambient extends Policy {
 		return this.#policy.leaves()
 	}
 
-	override seats(around: Surroundings): readonly Unseated[] {
-		return this.#policy.seats(around)
+	/** Inside of another policy it would be just the policy that it was made of, and nobody would notice. */
+	override seats(): readonly Unseated[] {
+		throw new InvalidOptionError('ambient(policy)', this.name, 'the outermost place: ambient(pipeline(...))')
 	}
 }
 

@@ -181,10 +181,7 @@ describe('an ambient policy', () => {
 		expect(policy.name).toBe('db')
 	})
 
-	test('may stand in a pipeline', async () => {
-		const clock = virtualRuntime()
-		const script = dead(clock)
-		await settled(clock, pipeline({ runtime: clock }, ambient(retry(twice))).execute(script))
-		expect(script.startedAt).toHaveLength(3)
+	test('refuses a place inside a pipeline, where it would silently not be ambient', () => {
+		expect(() => pipeline(ambient(retry(twice)))).toThrow('ambient(pipeline(...))')
 	})
 })

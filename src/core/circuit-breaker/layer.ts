@@ -36,8 +36,9 @@ export class CircuitBreakerLayer extends Circuit implements TellingLayer {
 
 	override changed(from: CircuitState, to: CircuitState): void {
 		const { onStateChange } = this.settings
-		if (onStateChange) observe('onStateChange', onStateChange, from, to)
+		// In this order, for the hook may change the state again.
 		this.tell?.(undefined, undefined, { type: 'state_change', from, to })
+		if (onStateChange) observe('onStateChange', onStateChange, from, to)
 	}
 
 	enter(call: Call, seat: Seat): Step {

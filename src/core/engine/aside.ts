@@ -29,8 +29,10 @@ export interface AsideOf<Call> {
 	instead?: ((context: CallContext) => unknown) | undefined
 	/** Has something answered in the place of the work? */
 	isSubstituted?: boolean
-	/** The latest attempt in which a retry further in gave up. */
-	givenUpIn?: number | undefined
+	/** Has a retry decided that this failure is final? */
+	isGivenUp?: boolean
+	/** The latest failure that a retry further in gave up, and in which attempt that was. */
+	innerFailure?: { readonly attempt: number | undefined; readonly error: unknown }
 	/** Has a retry further in left it to the outermost one? */
 	isLeftToOuter?: boolean
 	/** Which budgets know of this call. */

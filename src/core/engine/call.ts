@@ -204,7 +204,7 @@ export class Call implements CallRecord, Scope {
 		this.value = value
 		if (ok) {
 			if (this.latest && this.aside?.isSettled && !this.aside.instead) this.note('success')
-		} else if (this.aside?.givenUpIn === this.attempt) this.stop ??= 'inner-retry'
+		} else if (this.aside?.innerFailure && isOf(this.aside.innerFailure, this)) this.stop ??= 'inner-retry'
 		return this.turnBack()
 	}
 
@@ -271,9 +271,10 @@ export class Call implements CallRecord, Scope {
 		const { options } = this
 		try {
 			if (this.isAborted) throw options?.signal?.reason
-			if (options?.deadline && !options.deadline.onExpiry) {
+			if (options?.deadline && !options.deadline.onExpiry)
 				refuse('deadline', options.deadline, 'a Deadline, such as Deadline.after(5000)')
-			}
+			if (options?.signal && !options.signal.addEventListener)
+				refuse('signal', options.signal, 'an AbortSignal, such as controller.signal')
 			let step: Step = GO
 			if (waiting) {
 				this.next = waiting.next
@@ -358,8 +359,8 @@ export class Call implements CallRecord, Scope {
 			const { around, stop } = this
 			const attempt = Context.of(this.options)?.attempt
 			// When a retry has decided upon this failure, the call that this one is part of leaves it at that.
-			if (around && stop !== 'not-retried' && stop !== 'refused' && stop !== 'interrupted')
-				around.extra.givenUpIn = attempt
+			if (around && (this.aside?.isGivenUp || stop === 'inner-retry'))
+				around.extra.innerFailure = { attempt, error: this.value }
 			if (around && this.aside?.isLeftToOuter) around.extra.isLeftToOuter = true
 		}
 	}
@@ -368,5 +369,24 @@ export class Call implements CallRecord, Scope {
 	get around(): Call | undefined {
 		const around = Context.callOf(Context.of(this.options))
 		return around instanceof Call ? around : undefined
+	}
+}
+
+/** Is this what the call has failed with, as it is or as a cause further down? Work may have handled it and failed anew. */
+function isOf({ attempt, error }: NonNullable<Aside['innerFailure']>, call: Call): boolean {
+	let failure = call.value
+	for (let depth = 0; depth < 9 && attempt === call.attempt; depth++) {
+		if (failure === error) return true
+		failure = causeOf(failure)
+		if (failure === undefined) break
+	}
+	return false
+}
+
+function causeOf(error: unknown): unknown {
+	try {
+		return Object(error).cause
+	} catch {
+		return undefined
 	}
 }

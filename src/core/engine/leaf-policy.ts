@@ -45,8 +45,10 @@ export abstract class LeafPolicy extends Policy {
 
 	/** @internal */
 	override seats(around: Surroundings): readonly Unseated[] {
-		this.around = this.surroundings(around)
-		const { runtime, classify } = this.around
+		const inside = this.surroundings(around)
+		// A call of its own, outside of its pipeline, does not take the pipeline's clock away.
+		if (around !== OUTSIDE) this.around = inside
+		const { runtime, classify } = inside
 		return [{ layer: this.#layer, runtime, classify }]
 	}
 

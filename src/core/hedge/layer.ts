@@ -74,7 +74,8 @@ export class HedgeLayer implements TellingLayer {
 		// Somebody further out has ended it already, and that is told: no answer comes in time any more.
 		const isCut = call.aside?.cut
 		if (!call.ok && !winner && isUnderWay && !visit.hasFailed && !isCut) {
-			if (call.judge(seat).kind !== 'permanent') {
+			// Where a hook has thrown there is nothing left to wait for.
+			if (call.stop !== 'hook-threw' && call.judge(seat).kind !== 'permanent') {
 				visit.hasFailed = true
 				return PARK
 			}

@@ -34,12 +34,16 @@ export class Registry<V> {
 	/** The key's entry, made if there is none, kept until its `release`. Every hold needs exactly one. */
 	hold(key: string, now: number, make: (key: string) => V): Entry<V> {
 		this.#evict(now)
+		const value = this.#entries.has(key) ? undefined : make(key)
+		// Looked up after it was made, for making it may have asked for the same key.
 		let entry = this.#entries.get(key)
-		if (!entry) {
-			entry = { key, value: make(key), uses: 1, usedAt: now, before: undefined, after: undefined }
+		if (entry) {
+			if (!entry.uses++) this.#idle.remove(entry)
+		} else {
+			entry = { key, value: value as V, uses: 1, usedAt: now, before: undefined, after: undefined }
 			this.#entries.set(key, entry)
 			this.#evict(now)
-		} else if (!entry.uses++) this.#idle.remove(entry)
+		}
 		return entry
 	}
 

@@ -32,6 +32,7 @@ export class RetryLayer implements Layer {
 		const wait = stop && stop !== 'refused' ? stop : decide(call, seat)
 		if (typeof wait === 'object') return repeat(call, seat, wait)
 		call.stop = wait ?? stop
+		if (!call.ok && wait && !call.aside?.cut) call.extra.isGivenUp = true
 		tell(call, seat)
 		return GO
 	}
@@ -142,6 +143,8 @@ function tell(call: Call, seat: Seat<RetryLayer>, wait?: Wait): void {
 
 function limit(call: Call, seat: Seat<RetryLayer>, waitMs: number): StopReason | undefined {
 	const { maxElapsedMs } = seat.layer.settings
-	const elapsedMs = maxElapsedMs < Infinity ? seat.runtime.now() - (visitOf(call, seat).startedAt ?? 0) : 0
+	const { startedAt } = visitOf(call, seat)
+	// A call that began before there was a limit has none.
+	const elapsedMs = maxElapsedMs < Infinity && startedAt !== undefined ? seat.runtime.now() - startedAt : 0
 	return limitPassed(waitMs, maxElapsedMs - elapsedMs, call.options?.deadline?.remainingMs ?? Infinity)
 }

@@ -176,8 +176,8 @@ describe('events', () => {
 		expect(breaker.currentState).toBe('open')
 		expect(warn.mock.calls.map(([text, error]) => [text, String(error)])).toEqual([
 			['yaoki: a listener failed:', 'Error: listener'],
-			['yaoki: onStateChange failed:', 'Error: hook'],
 			['yaoki: a listener failed:', 'Error: listener'],
+			['yaoki: onStateChange failed:', 'Error: hook'],
 		])
 	})
 })

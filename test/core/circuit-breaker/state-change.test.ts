@@ -74,7 +74,7 @@ describe('onStateChange', () => {
 		breaker.subscribe(({ type }) => types.push(type))
 		breaker.update({ onStateChange: () => types.push('hook') })
 		await calls(breaker, 'f')
-		expect(types).toEqual(['failure', 'hook', 'state_change'])
+		expect(types).toEqual(['failure', 'state_change', 'hook'])
 	})
 
 	test('tells of a hung probe when anybody looks', async () => {

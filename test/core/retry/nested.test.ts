@@ -155,13 +155,12 @@ describe('nested retries', () => {
 		})
 	})
 
-	// Does not hold yet: nobody judges an attempt that is left at that, so nobody writes it down.
 	test('show the attempt of the call around, too', async () => {
 		const clock = virtualRuntime()
 		const { outer, inner } = pair(clock)
 		const wrapped = new Error('wrapped')
 		const answer = outer.execute((ctx) =>
-			inner.execute(dead(clock), ctx).catch(() => Promise.reject(wrapped)),
+			inner.execute(dead(clock), ctx).catch((cause) => Promise.reject(Object.assign(wrapped, { cause }))),
 		)
 		await settled(clock, answer)
 		expect(explain(wrapped)).toMatchObject({ attempts: [{ attempt: 0, errorMessage: 'wrapped' }] })

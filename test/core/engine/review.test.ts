@@ -1,0 +1,160 @@
+/** What an adversarial review of the policies found, kept as promises. */
+import { describe, expect, test } from 'vitest'
+import {
+	bulkhead,
+	circuitBreaker,
+	explain,
+	hedge,
+	keyed,
+	pipeline,
+	retry,
+	timeout,
+	type YaokiEvent,
+} from 'yaoki'
+import { ambient, withContext } from 'yaoki/node'
+import { virtualRuntime } from 'yaoki/testing'
+import { dead, settled, steady } from '../../scenario.ts'
+
+const never = () => new Promise<never>(() => {})
+const twice = { ...steady, maxRetries: 2 }
+
+describe('once broken: an outer retry gave up for the wrong reason', () => {
+	test('because of a timeout further in, though nothing had retried there', async () => {
+		const clock = virtualRuntime()
+		const inner = timeout(10, { runtime: clock })
+		let calls = 0
+		const result = await settled(
+			clock,
+			retry({ ...twice, runtime: clock }).execute((context) =>
+				inner.execute(() => {
+					calls++
+					return never()
+				}, context),
+			),
+		)
+		expect(calls).toBe(3)
+		expect(explain(result.ok ? undefined : result.error)?.stop).toBe('retries-used-up')
+	})
+
+	test('because of a failure that the work had handled before it failed anew', async () => {
+		const clock = virtualRuntime()
+		const inner = retry({ ...twice, runtime: clock })
+		const outer = retry({ ...twice, runtime: clock })
+		let attempts = 0
+		await settled(
+			clock,
+			outer.execute(async (context) => {
+				attempts++
+				await inner.execute(dead(clock), context).catch(() => 'never mind the cache')
+				throw new Error('the database is down')
+			}),
+		)
+		expect(attempts).toBe(3)
+	})
+
+	test('because maxElapsedMs was set in the middle of a call that had noted no start', async () => {
+		const clock = virtualRuntime()
+		await clock.advance(90_000)
+		const policy = retry({ ...steady, maxRetries: 4, runtime: clock })
+		const script = dead(clock)
+		await settled(
+			clock,
+			policy.execute((context) => {
+				if (context.attempt === 1) policy.update({ maxElapsedMs: 40 })
+				return script(context)
+			}),
+		)
+		expect(script.startedAt.length).toBeGreaterThan(1)
+	})
+})
+
+describe('once broken: what callers hand in', () => {
+	test('a controller in the place of its signal leaked a slot and threw out of a timer', async () => {
+		const slots = bulkhead({ maxConcurrent: 1, maxQueue: 0 })
+		const policy = pipeline(slots, retry({ maxRetries: 1, baseDelayMs: 1 }))
+		const signal = new AbortController() as unknown as AbortSignal
+		await expect(
+			policy.execute(
+				() => {
+					throw new Error('down')
+				},
+				{ signal },
+			),
+		).rejects.toThrow('signal: got [object AbortController]; takes an AbortSignal, such as controller.signal')
+		expect(slots.stats.concurrent).toBe(0)
+	})
+
+	test('withContext of a context inside another context lost all but the deadline', async () => {
+		const clock = virtualRuntime()
+		const script = dead(clock)
+		await settled(
+			clock,
+			withContext({ key: 'outer' }, () =>
+				retry({ ...twice, runtime: clock }).execute((context) =>
+					withContext(context, () => ambient(retry({ ...twice, runtime: clock })).execute(script)),
+				),
+			),
+		)
+		expect(script.startedAt).toHaveLength(3)
+	})
+})
+
+describe('once broken: hooks that do too much', () => {
+	test('a classify that throws left hedges behind that went on sending after the answer', async () => {
+		const clock = virtualRuntime()
+		const classify = () => {
+			throw new Error('no status')
+		}
+		const policy = pipeline({ runtime: clock, classify }, hedge({ delayMs: 20, maxHedges: 3 }))
+		let sent = 0
+		const answer = policy.execute(
+			() =>
+				new Promise((_, reject) => {
+					const ms = sent++ ? 100 : 30
+					clock.setTimer(ms, () => reject(new Error('down')))
+				}),
+		)
+		expect(await settled(clock, answer)).toMatchObject({ error: { message: 'no status' } })
+		expect(sent).toBe(2)
+	})
+
+	test('a key whose policy, while it was made, called the same key hung the next eviction', async () => {
+		let isFirst = true
+		const perKey = keyed(
+			({ key = '' }) => key,
+			(key) => {
+				if (isFirst) {
+					isFirst = false
+					void perKey.execute(() => 1, { key })
+				}
+				return circuitBreaker()
+			},
+			{ maxKeys: 1 },
+		)
+		await perKey.execute(() => 1, { key: 'a' })
+		expect(await perKey.execute(() => 1, { key: 'b' })).toBe(1)
+		expect([...perKey.keys()]).toEqual(['b'])
+	})
+
+	test('a change of the state made by onStateChange was told before the change that it answered', async () => {
+		const told: string[] = []
+		const breaker = circuitBreaker({
+			failureThreshold: 1,
+			onStateChange: (_, to) => to === 'open' && breaker.reset(),
+		})
+		breaker.subscribe((event: YaokiEvent) => {
+			if (event.type === 'state_change') told.push(`${event.from} to ${event.to}`)
+		})
+		await breaker.settle(() => Promise.reject(new Error('down')))
+		expect(told).toEqual(['closed to open', 'open to closed'])
+	})
+})
+
+test('once broken: a direct call of a policy took the clock of its pipeline away', async () => {
+	const clock = virtualRuntime()
+	const breaker = circuitBreaker({ failureThreshold: 1, resetTimeoutMs: 1_000 })
+	const policy = pipeline({ runtime: clock }, breaker)
+	await policy.settle(() => Promise.reject(new Error('down')))
+	await breaker.settle(() => 1)
+	expect(breaker.stats.retryAfterMs).toBe(1_000)
+})
