@@ -163,7 +163,7 @@ describe('nested retries', () => {
 			inner.execute(dead(clock), ctx).catch((cause) => Promise.reject(Object.assign(wrapped, { cause }))),
 		)
 		await settled(clock, answer)
-		expect(explain(wrapped)).toMatchObject({ attempts: [{ attempt: 0, errorMessage: 'wrapped' }] })
+		expect(explain(wrapped)).toMatchObject({ attempts: [{ attempt: 0, errorMessage: 'wrapped: down' }] })
 	})
 
 	test('tell the reason of the stop in the outer’s event', async () => {
