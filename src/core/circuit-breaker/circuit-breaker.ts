@@ -4,20 +4,13 @@ import { REFUSED } from '../engine/layer.ts'
 import { LeafPolicy } from '../engine/leaf-policy.ts'
 import { type Changes, NONE } from '../engine/policy-options.ts'
 import { runFrom } from '../engine/runner.ts'
-import { CircuitOpenError } from '../errors/errors.ts'
+import { CIRCUIT_OPEN, CircuitOpenError, circuitIsOpen } from '../errors/errors.ts'
 import type { CircuitState } from '../events/events.ts'
 import { changed } from '../options/rules.ts'
 import { BREAKER, CircuitBreakerLayer } from './layer.ts'
 import { type CircuitBreakerOptions, readCircuitBreakerOptions } from './options.ts'
 import type { CircuitSnapshot } from './snapshot.ts'
 import type { CircuitStats } from './stats.ts'
-
-/** What some engines have beside the standard. */
-interface StackTraces {
-	readonly stackTraceLimit?: number
-	captureStackTrace?(error: Error): void
-}
-const engine: StackTraces = Object(Error)
 
 /** What is answered when the circuit does not let a call in. */
 type OpenFallback<T> = (error: CircuitOpenError) => T
@@ -61,13 +54,12 @@ export class CircuitBreaker extends LeafPolicy {
 		if (step === REFUSED) {
 			const { runtime } = call.plan
 			const retryAfterMs = this.#layer.retryAfterMs(call.now(runtime))
-			// What a refusal costs is the depth of its stack: so it is made here and not further in, and its stack is taken down
-			// afterwards, or the constructors would be walked through as well.
-			const { stackTraceLimit } = engine
-			if (engine.captureStackTrace) Reflect.set(engine, 'stackTraceLimit', 0)
-			const error = new CircuitOpenError(this.name, Math.ceil(retryAfterMs))
-			Reflect.set(engine, 'stackTraceLimit', stackTraceLimit)
-			engine.captureStackTrace?.(error)
+			// What a refusal costs is the depth of its stack: so it is made here and not further in, and without its constructors,
+			// which would be walked through as well. It is the same error all the same.
+			const whenMs = Math.ceil(retryAfterMs)
+			const error = new Error(circuitIsOpen(this.name, whenMs))
+			Object.setPrototypeOf(error, CircuitOpenError.prototype)
+			Object.assign(error, { name: 'CircuitOpenError', code: CIRCUIT_OPEN, retryAfterMs: whenMs })
 			answer = Promise.reject(call.refusedWith(error))
 		} else answer = runFrom(call, step)
 		if (isFallback)

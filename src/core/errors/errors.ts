@@ -8,18 +8,9 @@ export class YaokiError extends Error {
 	override readonly name: string = 'YaokiError'
 	/** Stable across versions, realms and copies of the package: `YAOKI_TIMEOUT`, `YAOKI_CIRCUIT_OPEN`, ... */
 	readonly code: string
-	/** What `explain` knows of the call that it ended. Refusals come by the thousand, and this is quicker than a WeakMap. */
-	#record: unknown
-
 	constructor(code: string, message: string, options?: ErrorOptions) {
 		super(message, options)
 		this.code = code
-	}
-
-	/** @internal */
-	static record(error: YaokiError, record?: unknown): unknown {
-		if (record) error.#record = record
-		return error.#record
 	}
 }
 
@@ -52,10 +43,16 @@ export class CircuitOpenError extends YaokiError {
 	readonly retryAfterMs: number
 
 	constructor(policy: string, retryAfterMs: number) {
-		const when = retryAfterMs < Infinity ? `try again in ${retryAfterMs} ms` : 'it is held open'
-		super('YAOKI_CIRCUIT_OPEN', `${policy}: the circuit is open; ${when}`)
+		super(CIRCUIT_OPEN, circuitIsOpen(policy, retryAfterMs))
 		this.retryAfterMs = retryAfterMs
 	}
+}
+
+export const CIRCUIT_OPEN = 'YAOKI_CIRCUIT_OPEN'
+
+export function circuitIsOpen(policy: string, retryAfterMs: number): string {
+	const when = retryAfterMs < Infinity ? `try again in ${retryAfterMs} ms` : 'it is held open'
+	return `${policy}: the circuit is open; ${when}`
 }
 
 /** The bulkhead is full, or the wait in its queue took too long: nothing was called. */

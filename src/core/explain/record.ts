@@ -4,7 +4,6 @@
  * user's objects, and nothing outlives them.
  */
 import type { FailureKind } from '../classify/classification.ts'
-import { YaokiError } from '../errors/errors.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 
 /**
@@ -121,9 +120,7 @@ const records = new WeakMap<object, CallRecord>()
 
 /** Lets `explain` find the record again by what the user holds. A primitive can not be found again. */
 export function remember(held: unknown, record: CallRecord): void {
-	if (held instanceof YaokiError) YaokiError.record(held, record)
-	else if (Object(held) === held) records.set(held as object, record)
+	if (Object(held) === held) records.set(held as object, record)
 }
 
-export const recall = (held: unknown): CallRecord | undefined =>
-	held instanceof YaokiError ? (YaokiError.record(held) as CallRecord) : records.get(held as object)
+export const recall = (held: unknown): CallRecord | undefined => records.get(held as object)
