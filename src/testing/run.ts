@@ -7,6 +7,7 @@ import type { CallContext, CallOptions } from '../core/engine/call-options.ts'
 import { DONE, GO, REFUSED, type Step, SUBSTITUTE } from '../core/engine/layer.ts'
 import { pause } from '../core/engine/pause.ts'
 import type { Policy } from '../core/engine/policy.ts'
+import { refusal } from '../core/engine/refusal.ts'
 
 /** Told once how it ended: `done()` or `done(null, value)` for a success, `done(error)` for a failure. */
 export type Done<T> = (error?: unknown, value?: T) => void
@@ -66,7 +67,7 @@ class CallbackRun<T> {
 	#proceed(from: Step): void {
 		const call = this.#call
 		let step: Step | undefined = from === REFUSED ? DONE : from
-		if (from === REFUSED) call.refusedWith((call.value as () => unknown)())
+		if (from === REFUSED) refusal(call)
 		while (step !== undefined && step !== DONE) {
 			if (step === GO || step === SUBSTITUTE) step = this.#attempt()
 			else if (step === 0) step = call.resume()

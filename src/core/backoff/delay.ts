@@ -47,7 +47,7 @@ export function calculateDelay(
  * is like the first.
  *
  * @example
- * await db.query('UPDATE jobs SET next_retry_at = $1', [nextRetryAt(new Date(), 2, presets.background)])
+ * await db.query('UPDATE jobs SET next_retry_at = $1', [nextRetryAt(failedAt, 2, presets.background)])
  */
 export function nextRetryAt(
 	now: Date | number,

@@ -4,7 +4,7 @@ import { MOST, type Rules, readOptions, refuse } from '../options/rules.ts'
 
 /** Who may wait for a slot and for how long, and when a hung one is given back. */
 export interface QueueOptions extends PolicyOptions {
-	/** How many calls may wait for a slot; one more is rejected. Infinity: any number. Default 50. */
+	/** How many calls may wait for a slot; one more is rejected. Infinity: no bound. Default 50. */
 	readonly maxQueue?: number | undefined
 	/** A call that has waited this long for a slot is rejected. Infinity: never. Default 30,000. */
 	readonly queueTimeoutMs?: number | undefined

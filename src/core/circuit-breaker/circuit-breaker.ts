@@ -3,6 +3,7 @@ import type { CallContext, CallOptions } from '../engine/call-options.ts'
 import { REFUSED } from '../engine/layer.ts'
 import { LeafPolicy } from '../engine/leaf-policy.ts'
 import { type Changes, NONE } from '../engine/policy-options.ts'
+import { refusedWith } from '../engine/refusal.ts'
 import { runFrom } from '../engine/runner.ts'
 import { CIRCUIT_OPEN, CircuitOpenError, circuitIsOpen } from '../errors/errors.ts'
 import type { CircuitState } from '../events/events.ts'
@@ -60,7 +61,7 @@ export class CircuitBreaker extends LeafPolicy {
 			const error = new Error(circuitIsOpen(this.name, whenMs))
 			Object.setPrototypeOf(error, CircuitOpenError.prototype)
 			Object.assign(error, { name: 'CircuitOpenError', code: CIRCUIT_OPEN, retryAfterMs: whenMs })
-			answer = Promise.reject(call.refusedWith(error))
+			answer = Promise.reject(refusedWith(call, error))
 		} else answer = runFrom(call, step)
 		if (isFallback)
 			answer = answer.catch((error: unknown) => {

@@ -4,6 +4,7 @@ import type { Call, Seat } from '../engine/call.ts'
 import { decided, observe } from '../engine/hooks.ts'
 import { GO, type Step } from '../engine/layer.ts'
 import type { Tell, TellingLayer } from '../engine/leaf-policy.ts'
+import { refuseBy } from '../engine/refusal.ts'
 import { CircuitOpenError } from '../errors/errors.ts'
 import type { CircuitState } from '../events/events.ts'
 import { describeError } from '../explain/record.ts'
@@ -65,7 +66,7 @@ export class CircuitBreakerLayer extends Circuit implements TellingLayer {
 		if (shadow) return GO
 		const make = () => new CircuitOpenError(settings.name ?? BREAKER, retryAfterMs)
 		// With nobody around to be told, the error is made further out: most of its price is the depth of the stack.
-		return call.at ? call.refuse(make()) : call.refuseBy(make)
+		return call.at ? call.refuse(make()) : refuseBy(call, make)
 	}
 
 	leave(call: Call, seat: Seat): Step {

@@ -13,10 +13,27 @@ export interface Late {
 	readonly onEnd: (() => void)[]
 }
 
-/** What few calls have. */
-export interface AsideOf<Call> {
+/** What is known of a call beyond its attempts. */
+export interface Remarks {
 	/** Will somebody hold the result in a form by which `explain` can find the call again? An error always is one. */
 	isSettled?: boolean
+	/** Has something answered in the place of the work? */
+	isSubstituted?: boolean
+	/** Has a retry decided that this failure is final? */
+	isGivenUp?: boolean
+	/** The latest failure that a retry further in gave up, and in which attempt that was. */
+	innerFailure?: { readonly attempt: number | undefined; readonly error: unknown }
+	/** Has a retry further in left it to the outermost one? */
+	isLeftToOuter?: boolean
+	/** How long the coming attempt has waited in queues. */
+	queuedMs?: number
+	endedAt?: number
+	/** What last cut the work off, if anything did. */
+	ending?: StopReason
+}
+
+/** What few calls have. */
+export interface AsideOf<Call> extends Remarks {
 	/** Takes the result, where it is not chained to the work; a failure is a rejected promise. Set by the runner. */
 	answer?: (value: unknown) => void
 	/** The part inside `seat`, or the whole call, is to end, whatever the work does. */
@@ -27,23 +44,10 @@ export interface AsideOf<Call> {
 	states?: unknown[]
 	/** What is done in place of the work. */
 	instead?: ((context: CallContext) => unknown) | undefined
-	/** Has something answered in the place of the work? */
-	isSubstituted?: boolean
-	/** Has a retry decided that this failure is final? */
-	isGivenUp?: boolean
-	/** The latest failure that a retry further in gave up, and in which attempt that was. */
-	innerFailure?: { readonly attempt: number | undefined; readonly error: unknown }
-	/** Has a retry further in left it to the outermost one? */
-	isLeftToOuter?: boolean
 	/** Which budgets know of this call. */
 	deposits?: unknown[]
 	/** The signal of the whole call. */
 	tie?: Tie
-	/** How long the coming attempt has waited in queues. */
-	queuedMs?: number
-	endedAt?: number
-	/** What last cut the work off, if anything did. */
-	ending?: StopReason
 	/** The call that this one is a branch of, and the scope around it there. */
 	branchOf?: Call
 	/** In which turn of that call, and inside of which layer. */

@@ -9,32 +9,15 @@
  * The rejected design was a chain of functions around functions, which costs an async function for each layer.
  */
 import type { Classification } from '../classify/classification.ts'
-import { CANCELLED } from '../classify/classify.ts'
 import { InvalidOptionError } from '../errors/errors.ts'
-import {
-	type AttemptNote,
-	type AttemptOutcome,
-	type CallRecord,
-	describeError,
-	remember,
-	type StopReason,
-} from '../explain/record.ts'
+import type { AttemptNote, CallRecord, StopReason } from '../explain/record.ts'
 import { refuse } from '../options/rules.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { AsideOf } from './aside.ts'
 import { type CallContext, type CallOptions, completed } from './call-options.ts'
 import { Context } from './context.ts'
-import { decided } from './hooks.ts'
-import {
-	DONE,
-	GO,
-	type LayerOf,
-	type PlanOf,
-	REFUSED,
-	type SeatOf,
-	type Step,
-	type Surroundings,
-} from './layer.ts'
+import { DONE, GO, type LayerOf, type PlanOf, type SeatOf, type Step, type Surroundings } from './layer.ts'
+import { endRecord, isInnerFailure, judge, note } from './record-keeping.ts'
 import { type Scope, signalOf, type Tie } from './scope.ts'
 
 export type Aside = AsideOf<Call>
@@ -50,7 +33,7 @@ export type Plan = PlanOf<Call>
 const QUIET_AFTER = 100
 
 /** In the place of a turn: the call has been answered, and every result is late. */
-const OVER = -(2 ** 30)
+export const OVER: number = -(2 ** 30)
 
 /** Work of either runner; the second parameter is the callback of the one without promises. */
 export type Work = (context: CallContext, done: never) => unknown
@@ -203,8 +186,8 @@ export class Call implements CallRecord, Scope {
 		this.ok = ok
 		this.value = value
 		if (ok) {
-			if (this.latest && this.aside?.isSettled && !this.aside.instead) this.note('success')
-		} else if (this.aside?.innerFailure && isOf(this.aside.innerFailure, this)) this.stop ??= 'inner-retry'
+			if (this.latest && this.aside?.isSettled && !this.aside.instead) note(this, 'success')
+		} else if (isInnerFailure(this)) this.stop ??= 'inner-retry'
 		return this.turnBack()
 	}
 
@@ -216,54 +199,9 @@ export class Call implements CallRecord, Scope {
 		return this.turnBack(until)
 	}
 
-	/** The outermost layer does not let the call in: the runner makes the error. */
-	refuseBy(make: () => unknown): Step {
-		this.stop = 'refused'
-		this.value = make
-		this.plan.streak = 0
-		this.turn = OVER
-		return REFUSED
-	}
-
-	/** The error is made now. */
-	refusedWith(error: unknown): unknown {
-		this.value = error
-		remember(error, this)
-		return error
-	}
-
 	/** What the present failure means to a layer. A user's hook may throw here. */
 	judge({ classify }: Surroundings): Classification {
-		// Work that heard of its deadline's end by the signal may call that an abort of its own.
-		const isCancelled =
-			this.isAborted || (this.cutOffBy && describeError(this.value).errorType === 'AbortError')
-		const verdict = isCancelled ? CANCELLED : decided('classify', classify(this.value))
-		if (!verdict?.kind) refuse('classify(error)', verdict, 'a function that returns { kind, known }')
-		this.note(verdict.kind)
-		return verdict
-	}
-
-	/** Writes the present attempt down, or corrects what was written of it. */
-	note(outcome: AttemptOutcome): void {
-		const { latest, attempt, startedAt, aside } = this
-		if (latest?.attempt === attempt) {
-			latest.outcome = outcome
-		} else {
-			const endedAt = this.plan.runtime.now()
-			const queuedMs = aside?.queuedMs
-			if (aside) aside.queuedMs = 0
-			this.latest = {
-				before: latest,
-				attempt,
-				startedAt,
-				endedAt,
-				outcome,
-				error: this.ok ? undefined : this.value,
-				delayMs: undefined,
-				delaySource: undefined,
-				queuedMs,
-			}
-		}
+		return judge(this, classify)
 	}
 
 	/** Inwards to the work: from where a wait has ended, or from the start. */
@@ -327,7 +265,7 @@ export class Call implements CallRecord, Scope {
 
 	/** The layer is told once more, of this error now; should it throw again, the call goes on without it. */
 	hookThrew(error: unknown, seat?: Seat): void {
-		if (this.latest?.attempt !== this.attempt) this.note(this.ok ? 'success' : 'transient')
+		if (this.latest?.attempt !== this.attempt) note(this, this.ok ? 'success' : 'transient')
 		if (this.stop === 'hook-threw') this.at = seat?.outer
 		this.ok = false
 		this.value = error
@@ -344,49 +282,12 @@ export class Call implements CallRecord, Scope {
 		} catch (error) {
 			this.hookThrew(error)
 		}
-		this.stop ??= ok
-			? this.aside?.isSubstituted
-				? 'fallback'
-				: 'success'
-			: (this.aside?.ending ?? 'not-retried')
-		// An attempt that was not waited after has just been written down, and the clock been read for it; who was refused at
-		// once has lost no time.
-		const { latest, aside } = this
-		if (latest || aside)
-			this.extra.endedAt = latest && latest.delayMs === undefined ? latest.endedAt : plan.runtime.now()
-		if (!ok) {
-			remember(this.value, this)
-			const { around, stop } = this
-			const attempt = Context.of(this.options)?.attempt
-			// When a retry has decided upon this failure, the call that this one is part of leaves it at that.
-			if (around && (this.aside?.isGivenUp || stop === 'inner-retry'))
-				around.extra.innerFailure = { attempt, error: this.value }
-			if (around && this.aside?.isLeftToOuter) around.extra.isLeftToOuter = true
-		}
+		endRecord(this)
 	}
 
 	/** The call that this one is part of, if it is known. */
 	get around(): Call | undefined {
 		const around = Context.callOf(Context.of(this.options))
 		return around instanceof Call ? around : undefined
-	}
-}
-
-/** Is this what the call has failed with, as it is or as a cause further down? Work may have handled it and failed anew. */
-function isOf({ attempt, error }: NonNullable<Aside['innerFailure']>, call: Call): boolean {
-	let failure = call.value
-	for (let depth = 0; depth < 9 && attempt === call.attempt; depth++) {
-		if (failure === error) return true
-		failure = causeOf(failure)
-		if (failure === undefined) break
-	}
-	return false
-}
-
-function causeOf(error: unknown): unknown {
-	try {
-		return Object(error).cause
-	} catch {
-		return undefined
 	}
 }

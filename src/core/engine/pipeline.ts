@@ -39,7 +39,7 @@ const isPolicy = (value: unknown): value is Policy =>
 	typeof (value as { seats?: unknown } | null | undefined)?.seats === 'function'
 
 /**
- * Puts policies around each other, outermost first: any number, pipelines among them. Options for all of them may come
+ * Puts policies around each other, outermost first, as many as you like and pipelines among them. Options for all of them may come
  * before the first.
  *
  * @example

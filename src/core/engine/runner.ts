@@ -13,6 +13,7 @@ import type { Call } from './call.ts'
 import type { CallContext } from './call-options.ts'
 import { DONE, PARK, REFUSED, type Step } from './layer.ts'
 import { pause } from './pause.ts'
+import { refusal } from './refusal.ts'
 
 /** Every attempt adds a link to a chain of promises, and each new Error walks it for its stack; so it is kept short. */
 const LONGEST_CHAIN = 8
@@ -22,7 +23,7 @@ export const run = (call: Call): Promise<unknown> => runFrom(call, call.begin())
 /** The same, begun already. */
 export function runFrom(call: Call, step: Step): Promise<unknown> {
 	const { drive } = call.plan
-	if (step === REFUSED) return Promise.reject(call.refusedWith((call.value as () => unknown)()))
+	if (step === REFUSED) return Promise.reject(refusal(call))
 	return drive && step !== DONE ? drive(call, step) : onward(call, step)
 }
 

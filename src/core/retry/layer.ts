@@ -4,6 +4,7 @@ import { depositOnce, isTimeout } from '../budget/deposit.ts'
 import type { Call, Layer, Seat } from '../engine/call.ts'
 import { decided, observe } from '../engine/hooks.ts'
 import { GO, type Step } from '../engine/layer.ts'
+import { note } from '../engine/record-keeping.ts'
 import type { StopReason, Wait } from '../explain/record.ts'
 import { limitPassed, nextWait, refusal } from './decision.ts'
 import type { RetrySettings } from './options.ts'
@@ -75,7 +76,7 @@ function decide(call: Call, seat: Seat<RetryLayer>): Wait | StopReason | undefin
 			if (budget && !isShared(budget, seat.next)) budget.recordOutcome(true, paidFor)
 			return undefined
 		}
-		call.note('unwanted-result')
+		note(call, 'unwanted-result')
 	}
 	if (isLeftToOuter(call, seat)) return undefined
 	const verdict = ok ? undefined : call.judge(seat)
