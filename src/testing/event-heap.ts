@@ -42,6 +42,15 @@ export class EventHeap {
 		return undefined
 	}
 
+	/** Is one still to come? Takes out those that were cancelled, as far as they are in front. */
+	get hasNext(): boolean {
+		for (let first = this.#heap[0]; first; first = this.#heap[0]) {
+			if (first.fire) return true
+			this.#removeFirst()
+		}
+		return false
+	}
+
 	/** How many events are still to come. */
 	get size(): number {
 		return this.#heap.reduce((count, event) => (event.fire === undefined ? count : count + 1), 0)

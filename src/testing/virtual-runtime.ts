@@ -2,10 +2,10 @@ import type { CallOptions } from '../core/engine/call-options.ts'
 import type { Policy } from '../core/engine/policy.ts'
 import { checkNames, checkRange } from '../core/options/rules.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
-import { EventHeap } from './event-heap.ts'
 import { promiseJobs } from './promise-jobs.ts'
 import { type CallbackWork, type Done, run } from './run.ts'
 import { seededRandom } from './seeded-random.ts'
+import { VirtualClock } from './virtual-clock.ts'
 
 /** Where a virtual runtime's chance and its wall clock begin. */
 export interface VirtualRuntimeOptions {
@@ -47,74 +47,43 @@ export function virtualRuntime(options: VirtualRuntimeOptions = {}): VirtualRunt
 	return new Virtual(seed, startAt)
 }
 
-class Virtual implements VirtualRuntime {
+class Virtual extends VirtualClock implements VirtualRuntime {
 	readonly random: () => number
-	readonly #events = new EventHeap()
-	#now = 0
-	#wallOffset: number
 
 	constructor(seed: number | string, startAt: number) {
+		super(startAt)
 		this.random = seededRandom(seed)
-		this.#wallOffset = startAt
-	}
-
-	now(): number {
-		return this.#now
-	}
-
-	wallNow(): number {
-		return this.#wallOffset + this.#now
-	}
-
-	setTimer(ms: number, fn: () => void): () => void {
-		checkRange('setTimer(ms)', ms)
-		const event = this.#events.add(this.#now + ms, fn)
-		return () => {
-			event.fire = undefined
-		}
 	}
 
 	run<T>(policy: Policy, work: CallbackWork<T>, done: Done<T>, options?: CallOptions): void {
 		run(policy, work, done, options)
 	}
 
-	jumpWallClock(ms: number): void {
-		this.#wallOffset += ms
-	}
-
 	get pendingTimers(): number {
-		return this.#events.size
+		return this.pending
 	}
 
 	async advance(ms: number): Promise<void> {
 		checkRange('advance(ms)', ms)
-		const until = this.#now + ms
+		const until = this.now() + ms
 		await promiseJobs()
-		while (this.#fireNext(until)) await promiseJobs()
-		this.#now = Math.max(this.#now, until)
+		while (this.step(until)) await promiseJobs()
+		this.skipTo(until)
 	}
 
 	async runUntilIdle(): Promise<number> {
-		const from = this.#now
+		const from = this.now()
 		await promiseJobs()
-		while (this.#fireNext(Infinity)) await promiseJobs()
-		return this.#now - from
+		while (this.step(Infinity)) await promiseJobs()
+		return this.now() - from
 	}
 
 	runTimers(ms = Infinity): number {
 		checkRange('runTimers(ms)', ms, 0, Infinity)
-		const until = this.#now + ms
+		const until = this.now() + ms
 		let fired = 0
-		while (this.#fireNext(until)) fired++
-		if (until < Infinity) this.#now = until
+		while (this.step(until)) fired++
+		if (until < Infinity) this.skipTo(until)
 		return fired
-	}
-
-	#fireNext(until: number): boolean {
-		const event = this.#events.take(until)
-		if (event === undefined) return false
-		this.#now = event.at
-		event.fire?.()
-		return true
 	}
 }

@@ -1,0 +1,43 @@
+/** `yaoki/sim`: the same policies in virtual time, against modelled services. Runs anywhere. */
+export type { Distribution } from './kernel/distribution.ts'
+export type { Estimate } from './measure/estimate.ts'
+export type { MeasureName } from './measure/measures.ts'
+export type {
+	ClientResult,
+	ClientTimeline,
+	Latency,
+	Recovery,
+	Result,
+	ServiceResult,
+	ServiceTimeline,
+	Timeline,
+	Totals,
+} from './measure/result.ts'
+export { type Compared, compare } from './run/compare.ts'
+export {
+	type Comparison,
+	expectResilience,
+	type ResilienceError,
+	type ResilienceExpectation,
+} from './run/expect.ts'
+export { type ReplicateOptions, type Replications, replicate } from './run/replicate.ts'
+export { simulate } from './run/simulate.ts'
+export { Simulation } from './run/simulation.ts'
+export type { GridStudy, Study, VariantStudy } from './run/study.ts'
+export type { BudgetModel } from './scenario/budgets.ts'
+export type { PolicyLayer } from './scenario/layers.ts'
+export type {
+	Arrivals,
+	ClientModel,
+	DependencyModel,
+	Fault,
+	PolicyModel,
+	PolicyWorld,
+	Progress,
+	QueueModel,
+	RateLimitModel,
+	RowModel,
+	Scenario,
+	ServerModel,
+	ServiceModel,
+} from './scenario/scenario.ts'

@@ -1,0 +1,106 @@
+import { Histogram } from './histogram.ts'
+import type { ClientResult, ClientTimeline } from './result.ts'
+import type { Channel, Steps } from './steps.ts'
+
+/** What is counted of one client's calls. */
+export class ClientMeter {
+	calls = 0
+	good = 0
+	late = 0
+	failed = 0
+	refused = 0
+	requests = 0
+	/** Requests that were the first of their call. */
+	firsts = 0
+	lastAnswerAt = 0
+	readonly latency: Histogram = new Histogram()
+	/** Calls that began by `caughtUntilMs`, when the last fault ends, and that have not ended; and when the latest of them did. */
+	caught = 0
+	caughtEndedAt = 0
+	readonly #caughtUntilMs: number
+	readonly #goodWithinMs: number
+	readonly #begun: Channel
+	readonly #begunGood: Channel
+	readonly #begunBad: Channel
+	readonly #good: Channel
+	readonly #bad: Channel
+
+	constructor(steps: Steps, goodWithinMs: number, caughtUntilMs: number) {
+		this.#caughtUntilMs = caughtUntilMs
+		this.#goodWithinMs = goodWithinMs
+		this.#begun = steps.channel()
+		this.#begunGood = steps.channel()
+		this.#begunBad = steps.channel()
+		this.#good = steps.channel()
+		this.#bad = steps.channel()
+	}
+
+	begin(now: number): void {
+		this.calls++
+		if (now <= this.#caughtUntilMs) this.caught++
+		this.#begun.count(now)
+	}
+
+	/** A request is sent, `isFirst` for its call. */
+	send(isFirst: boolean): void {
+		this.requests++
+		if (isFirst) this.firsts++
+	}
+
+	end(begunAt: number, now: number, ok: boolean, requests: number): void {
+		const took = now - begunAt
+		if (begunAt <= this.#caughtUntilMs) {
+			this.caught--
+			this.caughtEndedAt = now
+		}
+		const isGood = ok && took <= this.#goodWithinMs
+		if (ok) this.latency.record(took)
+		if (isGood) this.good++
+		else if (ok) this.late++
+		else {
+			this.failed++
+			if (requests === 0) this.refused++
+		}
+		;(isGood ? this.#good : this.#bad).count(now)
+		;(isGood ? this.#begunGood : this.#begunBad).count(begunAt)
+		this.lastAnswerAt = now
+	}
+
+	get ended(): number {
+		return this.good + this.late + this.failed
+	}
+
+	/** Of one step: begun, and of those, ended well and ended badly. */
+	step(index: number): { begun: number; good: number; bad: number } {
+		return {
+			begun: this.#begun.valueAt(index),
+			good: this.#begunGood.valueAt(index),
+			bad: this.#begunBad.valueAt(index),
+		}
+	}
+
+	result(): ClientResult {
+		const { calls, good, late, failed, refused, requests } = this
+		return {
+			calls,
+			good,
+			late,
+			failed,
+			refused,
+			unfinished: calls - this.ended,
+			requests,
+			retries: requests - this.firsts,
+			latency: this.latency.summary,
+		}
+	}
+
+	timeline(end: number): ClientTimeline {
+		return {
+			begun: this.#begun.until(end),
+			begunGood: this.#begunGood.until(end),
+			begunBad: this.#begunBad.until(end),
+			good: this.#good.until(end),
+			bad: this.#bad.until(end),
+		}
+	}
+}

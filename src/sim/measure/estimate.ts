@@ -1,0 +1,41 @@
+/** What several runs say together: a mean, and how far off it may be. */
+
+/** A mean over runs with its 95 % confidence interval. A single run has none: its bounds are the mean itself. */
+export interface Estimate {
+	readonly mean: number
+	readonly low: number
+	readonly high: number
+	/** The standard deviation between runs, and how many there were. */
+	readonly sd: number
+	readonly count: number
+	readonly least: number
+	readonly greatest: number
+}
+
+export function estimate(values: readonly number[]): Estimate {
+	const count = values.length
+	const mean = count === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / count
+	const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0)
+	const sd = count < 2 ? 0 : Math.sqrt(squares / (count - 1))
+	const half = count < 2 ? 0 : (student(count - 1) * sd) / Math.sqrt(count)
+	return {
+		mean,
+		low: mean - half,
+		high: mean + half,
+		sd,
+		count,
+		least: count === 0 ? 0 : Math.min(...values),
+		greatest: count === 0 ? 0 : Math.max(...values),
+	}
+}
+
+/** The 97.5th percentile of Student's law: from a table where the expansion is too coarse. */
+const FEW = [12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.306, 2.2622, 2.2281]
+const Z = 1.959963984540054
+
+export function student(freedom: number): number {
+	const known = FEW[freedom - 1]
+	if (known !== undefined) return known
+	const [third, fifth] = [Z ** 3, Z ** 5]
+	return Z + (third + Z) / (4 * freedom) + (5 * fifth + 16 * third + 3 * Z) / (96 * freedom ** 2)
+}

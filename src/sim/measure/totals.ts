@@ -1,0 +1,31 @@
+import type { ClientMeter } from './client-meter.ts'
+import { Histogram } from './histogram.ts'
+import type { ServiceResult, Totals } from './result.ts'
+
+export function totalsOf(
+	end: number,
+	meters: readonly ClientMeter[],
+	services: readonly ServiceResult[],
+): Totals {
+	const sum = (of: (meter: ClientMeter) => number) => meters.reduce((total, meter) => total + of(meter), 0)
+	const [calls, good, ended] = [
+		sum((meter) => meter.calls),
+		sum((meter) => meter.good),
+		sum((meter) => meter.ended),
+	]
+	const perSecond = (count: number) => (end > 0 ? (count / end) * 1_000 : 0)
+	const usefulMs = services.reduce((total, service) => total + service.usefulMs, 0)
+	const wastedMs = services.reduce((total, service) => total + service.wastedMs, 0)
+	const latency = new Histogram()
+	for (const meter of meters) latency.merge(meter.latency)
+	return {
+		offeredPerSecond: perSecond(calls),
+		goodputPerSecond: perSecond(good),
+		goodShare: ended === 0 ? 0 : good / ended,
+		amplification: Math.max(0, ...services.map((service) => service.amplification)),
+		retries: sum((meter) => meter.requests - meter.firsts),
+		wastedShare: usefulMs + wastedMs === 0 ? 0 : wastedMs / (usefulMs + wastedMs),
+		lastAnswerAtMs: Math.max(0, ...meters.map((meter) => meter.lastAnswerAt)),
+		latency: latency.summary,
+	}
+}

@@ -1,0 +1,65 @@
+/** Who calls: makes calls when they are due, through the policy of its instance, and counts what becomes of them. */
+import { Deadline } from '../../core/deadline/deadline.ts'
+import type { CallContext } from '../../core/engine/call-options.ts'
+import type { Policy } from '../../core/engine/policy.ts'
+import type { Runtime } from '../../core/runtime/runtime.ts'
+import { type Done, run } from '../../testing/run.ts'
+import type { World } from '../kernel/world.ts'
+import type { ClientMeter } from '../measure/client-meter.ts'
+import type { ClientModel } from '../scenario/scenario.ts'
+import { schedule } from './arrivals.ts'
+import { type Receiver, Request } from './request.ts'
+
+export class Client {
+	readonly #world: World
+	readonly #service: Receiver
+	readonly #meter: ClientMeter
+	/** One for each instance; empty when the calls go through none. */
+	readonly #policies: readonly Policy[]
+	readonly #deadlineMs: number | undefined
+	readonly #runtime: Runtime
+
+	constructor(
+		world: World,
+		name: string,
+		model: ClientModel,
+		service: Receiver,
+		meter: ClientMeter,
+		policies: readonly Policy[],
+	) {
+		this.#world = world
+		this.#service = service
+		this.#meter = meter
+		this.#policies = policies
+		this.#deadlineMs = model.deadlineMs
+		this.#runtime = world.runtime(`clients.${name}`)
+		schedule(model.arrivals, `clients.${name}`, world, (user, onEnd) => this.#call(user, onEnd))
+	}
+
+	#call(user: number, onEnd?: () => void): void {
+		const world = this.#world
+		const meter = this.#meter
+		const begunAt = world.now()
+		let requests = 0
+		meter.begin(begunAt)
+		const work = (context: CallContext | undefined, done: Done<unknown>) => {
+			if (!world.countRequest()) return
+			meter.send(requests++ === 0)
+			this.#service.send(new Request(done, context))
+		}
+		const ended = (error: unknown) => {
+			const ok = error === undefined || error === null
+			meter.end(begunAt, world.now(), ok, requests)
+			world.trace.add(ok ? requests : -requests)
+			onEnd?.()
+		}
+		const policy = this.#policies[user % this.#policies.length]
+		if (policy) run(policy, work, ended, this.#callOptions())
+		else work(undefined, ended)
+	}
+
+	#callOptions(): { deadline: Deadline } | undefined {
+		if (this.#deadlineMs === undefined) return undefined
+		return { deadline: Deadline.after(this.#deadlineMs, { runtime: this.#runtime }) }
+	}
+}

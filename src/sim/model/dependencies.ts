@@ -1,0 +1,57 @@
+/** What a service asks of others before it does its own work: one after the other, each through the policy of that hop. */
+import type { CallContext } from '../../core/engine/call-options.ts'
+import type { Policy } from '../../core/engine/policy.ts'
+import { type Done, run } from '../../testing/run.ts'
+import type { World } from '../kernel/world.ts'
+import type { DependencyModel } from '../scenario/scenario.ts'
+import { status } from './failures.ts'
+import { type Receiver, Request } from './request.ts'
+import type { Ask } from './server.ts'
+
+export interface Hop {
+	readonly model: DependencyModel
+	readonly service: Receiver
+	readonly policy: Policy | undefined
+}
+
+export function asking(world: World, path: string, hops: readonly Hop[]): Ask {
+	const chances = hops.map(({ model }) => world.stream(`${path} needs ${model.to}`))
+	return (request, done) => {
+		const askFrom = (first: number): void => {
+			let index = first
+			while (isSpared(hops[index], chances[index])) index++
+			const hop = hops[index]
+			if (!hop) {
+				done(undefined)
+				return
+			}
+			const { passContext } = hop.model
+			call(world, hop, passContext ? request.context : undefined, (error) => {
+				if (error === undefined || error === null) askFrom(index + 1)
+				// What failed further down is a bad gateway here; who passes contexts on also passes on why.
+				else done(status(502, undefined, passContext ? error : undefined))
+			})
+		}
+		askFrom(0)
+	}
+}
+
+/** Does a request not need this one? */
+const isSpared = (hop: Hop | undefined, chance: (() => number) | undefined): boolean =>
+	hop !== undefined &&
+	chance !== undefined &&
+	(hop.model.share ?? 1) < 1 &&
+	chance() >= (hop.model.share ?? 1)
+
+function call(
+	world: World,
+	{ service, policy }: Hop,
+	context: CallContext | undefined,
+	ended: Done<unknown>,
+): void {
+	const work = (own: CallContext | undefined, done: Done<unknown>) => {
+		if (world.countRequest()) service.send(new Request(done, own))
+	}
+	if (policy) run(policy, work, ended, context)
+	else work(context, ended)
+}

@@ -1,0 +1,39 @@
+/** Requests that wait, in a ring that grows: taking the first of a long list would move all the others. */
+export class WaitingLine<T> {
+	#ring: (T | undefined)[] = new Array<T | undefined>(16).fill(undefined)
+	#first = 0
+	length = 0
+
+	push(item: T): void {
+		if (this.length === this.#ring.length) this.#grow()
+		this.#ring[(this.#first + this.length++) & (this.#ring.length - 1)] = item
+	}
+
+	/** The oldest. */
+	shift(): T | undefined {
+		if (this.length === 0) return undefined
+		const item = this.#ring[this.#first]
+		this.#ring[this.#first] = undefined
+		this.#first = (this.#first + 1) & (this.#ring.length - 1)
+		this.length--
+		return item
+	}
+
+	/** The newest. */
+	pop(): T | undefined {
+		if (this.length === 0) return undefined
+		const place = (this.#first + --this.length) & (this.#ring.length - 1)
+		const item = this.#ring[place]
+		this.#ring[place] = undefined
+		return item
+	}
+
+	#grow(): void {
+		const { length } = this.#ring
+		const ring = new Array<T | undefined>(length * 2).fill(undefined)
+		for (let index = 0; index < length; index++)
+			ring[index] = this.#ring[(this.#first + index) & (length - 1)]
+		this.#ring = ring
+		this.#first = 0
+	}
+}

@@ -1,0 +1,45 @@
+/** What is wrong with a service at present, by its schedule. Kept up to date by events, so that asking costs nothing. */
+import type { World } from '../kernel/world.ts'
+import type { Fault } from '../scenario/scenario.ts'
+
+export class Weather {
+	/** How it is down, if it is. */
+	outage: 'refuse' | 'hang' | undefined
+	/** Requests take so many times as long. */
+	slowdown = 1
+	/** The share of answers that are failures, and their status. */
+	errorRate = 0
+	errorStatus = 500
+	readonly #present = new Set<Fault>()
+
+	/** `onOutage` is told when it goes down. */
+	constructor(world: World, faults: readonly Fault[], onOutage: () => void) {
+		for (const fault of faults) {
+			world.after(fault.fromMs, () => {
+				const wasUp = this.outage === undefined
+				this.#present.add(fault)
+				this.#look()
+				if (wasUp && this.outage) onOutage()
+			})
+			world.after(fault.toMs, () => {
+				this.#present.delete(fault)
+				this.#look()
+			})
+		}
+	}
+
+	#look(): void {
+		this.outage = undefined
+		this.slowdown = 1
+		this.errorRate = 0
+		for (const fault of this.#present) {
+			if (fault.kind === 'outage') this.outage = fault.how ?? 'refuse'
+			else if (fault.kind === 'slowdown') this.slowdown *= fault.factor
+			else {
+				// Two causes of failure are independent of each other.
+				this.errorRate = 1 - (1 - this.errorRate) * (1 - fault.rate)
+				this.errorStatus = fault.status ?? 500
+			}
+		}
+	}
+}

@@ -1,0 +1,57 @@
+/**
+ * Scenarios side by side, run with the same seeds: each meets the same arrivals and the same service times, so what differs is
+ * their own doing, and the differences are taken seed by seed.
+ */
+import { refuse } from '../../core/options/rules.ts'
+import { type Estimate, estimate } from '../measure/estimate.ts'
+import { MEASURE_NAMES, type MeasureName, measureOf } from '../measure/measures.ts'
+import type { Result } from '../measure/result.ts'
+import type { Scenario } from '../scenario/scenario.ts'
+import { type ReplicateOptions, type Replications, replicate } from './replicate.ts'
+
+/** One scenario of a comparison. */
+export interface Compared extends Replications {
+	readonly name: string
+	/** By figure, how much more it is than in the first scenario, seed by seed. Zero outside of the interval is a difference. */
+	readonly difference: Readonly<Record<MeasureName, Estimate>>
+}
+
+/**
+ * Runs several scenarios with the same seeds. Differences are to the first of them.
+ *
+ * @example
+ * const [none, full] = compare([
+ *   { name: 'no jitter', ...herd, policies: { client: [{ retry: { jitterStrategy: 'none' } }] } },
+ *   { name: 'full jitter', ...herd, policies: { client: [{ retry: { jitterStrategy: 'full' } }] } },
+ * ])
+ */
+export function compare(scenarios: readonly Scenario[], options: ReplicateOptions = {}): readonly Compared[] {
+	if (!Array.isArray(scenarios) || scenarios.length === 0)
+		refuse('scenarios', scenarios, 'a list of scenarios')
+	const names = scenarios.map(({ name }, index) => name ?? `scenario ${index + 1}`)
+	return sideBySide(scenarios.map((scenario, index) => [names[index] ?? '', replicate(scenario, options)]))
+}
+
+/** Of runs that were made already. */
+export function sideBySide(
+	all: readonly (readonly [name: string, replications: Replications])[],
+): readonly Compared[] {
+	const first = all[0]?.[1].runs ?? []
+	return all.map(([name, one]) => ({ name, ...one, difference: differences(one.runs, first) }))
+}
+
+function differences(runs: readonly Result[], first: readonly Result[]): Record<MeasureName, Estimate> {
+	const pairs = runs.flatMap((run, index) => {
+		const other = first[index]
+		return other ? [[run, other] as const] : []
+	})
+	return Object.fromEntries(
+		MEASURE_NAMES.map((name) => {
+			const values = pairs.flatMap(([run, other]) => {
+				const [here, there] = [measureOf(name, run), measureOf(name, other)]
+				return here === null || there === null ? [] : [here - there]
+			})
+			return [name, estimate(values)]
+		}),
+	) as Record<MeasureName, Estimate>
+}

@@ -1,0 +1,69 @@
+/**
+ * The same scenario with several seeds. One run is an anecdote: near the edge of stability one seed recovers and the next
+ * does not. Runs are merged in the order of their seeds, so that it does not matter where and in which order they ran.
+ */
+import { checkRange, refuse } from '../../core/options/rules.ts'
+import { type Estimate, estimate } from '../measure/estimate.ts'
+import { MEASURE_NAMES, type MeasureName, measureOf } from '../measure/measures.ts'
+import type { Result } from '../measure/result.ts'
+import type { Scenario } from '../scenario/scenario.ts'
+import { simulate } from './simulate.ts'
+
+export interface ReplicateOptions {
+	/** How many runs, each with the next seed. Default 10. */
+	readonly replications?: number | undefined
+	/** Told after each run. */
+	readonly onRun?: ((result: Result, done: number, of: number) => void) | undefined
+}
+
+/** What several runs of one scenario say. */
+export interface Replications {
+	readonly runs: readonly Result[]
+	/** Of each figure, over the runs that have it: a time to recovery is over the runs that did recover. */
+	readonly measures: Readonly<Record<MeasureName, Estimate>>
+	/** The share of runs that had a fault and never recovered from it, 0 to 1. */
+	readonly neverRecovered: number
+}
+
+export const REPLICATIONS = 10
+
+/** The seeds of so many runs: a number is counted up, a text gets a number. */
+export function seedsOf({ seed = 1 }: Scenario, replications: number): (number | string)[] {
+	if (!Number.isInteger(replications)) refuse('replications', replications, 'a whole number, 1 or more')
+	checkRange('replications', replications, 1, 1e6)
+	return Array.from({ length: replications }, (_, index) =>
+		typeof seed === 'number' ? seed + index : `${seed} ${index}`,
+	)
+}
+
+/**
+ * Runs a scenario several times, with one seed after the other.
+ *
+ * @example
+ * const { measures, neverRecovered } = replicate(scenario, { replications: 20 })
+ * console.log(measures.amplification.mean, neverRecovered)
+ */
+export function replicate(scenario: Scenario, options: ReplicateOptions = {}): Replications {
+	const { replications = REPLICATIONS, onRun } = options
+	const seeds = seedsOf(scenario, replications)
+	return merged(
+		seeds.map((seed, index) => {
+			const result = simulate({ ...scenario, seed })
+			onRun?.(result, index + 1, seeds.length)
+			return result
+		}),
+	)
+}
+
+/** What runs say together. They must be in the order of their seeds. */
+export function merged(runs: readonly Result[]): Replications {
+	const measures = Object.fromEntries(
+		MEASURE_NAMES.map((name) => [
+			name,
+			estimate(runs.map((run) => measureOf(name, run)).filter((value) => value !== null)),
+		]),
+	) as Record<MeasureName, Estimate>
+	const faulty = runs.filter(({ recovery }) => recovery !== null)
+	const stuck = faulty.filter(({ recovery }) => recovery?.recoveredAfterMs === null)
+	return { runs, measures, neverRecovered: faulty.length === 0 ? 0 : stuck.length / faulty.length }
+}

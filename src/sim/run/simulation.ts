@@ -1,0 +1,211 @@
+/**
+ * One run: builds a world from a scenario, lets it happen, and tells how it went. It can be stopped and looked at on the way,
+ * which is how progress is shown and how an interrupted run still has an answer.
+ */
+import { World } from '../kernel/world.ts'
+import { ClientMeter } from '../measure/client-meter.ts'
+import { recoveryOf, type Step } from '../measure/recovery.ts'
+import type { Recovery, Result } from '../measure/result.ts'
+import { ServiceMeter } from '../measure/service-meter.ts'
+import { Steps } from '../measure/steps.ts'
+import { totalsOf } from '../measure/totals.ts'
+import { Client } from '../model/client.ts'
+import { asking } from '../model/dependencies.ts'
+import type { Receiver } from '../model/request.ts'
+import { Row } from '../model/row.ts'
+import { Server } from '../model/server.ts'
+import { checkScenario } from '../scenario/check.ts'
+import type { Fault, Progress, Scenario, ServiceModel } from '../scenario/scenario.ts'
+import { type MakePolicy, policyMaker } from './policies.ts'
+
+const MOST_EVENTS = 50_000_000
+const MOST_STEPS = 240
+const LEAST_STEP_MS = 100
+
+interface Service extends Receiver {
+	readonly workers: number
+	readonly capacityPerSecond: number | null
+}
+
+export class Simulation {
+	readonly #scenario: Scenario
+	readonly #world: World
+	readonly #steps: Steps
+	readonly #end: number
+	readonly #faults: readonly Fault[]
+	readonly #services = new Map<string, { service: Service; meter: ServiceMeter }>()
+	readonly #clients = new Map<string, ClientMeter>()
+	#endedBy: Result['endedBy'] | undefined
+
+	constructor(scenario: Scenario) {
+		checkScenario(scenario)
+		this.#scenario = scenario
+		const { duration = Infinity, maxEvents = MOST_EVENTS, seed = 1 } = scenario
+		this.#end = duration
+		this.#world = new World(seed, maxEvents)
+		this.#steps = new Steps(scenario.stepMs ?? stepOf(duration))
+		this.#faults = Object.values(scenario.services).flatMap((model) =>
+			model.kind === 'row' ? [] : (model.faults ?? []),
+		)
+		const policies = policyMaker(this.#world, scenario.policies ?? {})
+		for (const name of Object.keys(scenario.services)) this.#service(name, policies)
+		for (const name of Object.keys(scenario.clients)) this.#client(name, policies)
+	}
+
+	/** Services further down first. The check has made sure that there is no ring. */
+	#service(name: string, policies: MakePolicy): Service {
+		const known = this.#services.get(name)
+		if (known) return known.service
+		const model = this.#scenario.services[name] as ServiceModel
+		const world = this.#world
+		const meter = new ServiceMeter(this.#steps)
+		const path = `services.${name}`
+		let service: Service
+		if (model.kind === 'row') service = new Row(world, name, model, meter)
+		else {
+			const hops = (model.dependsOn ?? []).map((one) => ({
+				model: one,
+				service: this.#service(one.to, policies),
+				policy: policies(one.policy, `${path} to ${one.to}`),
+			}))
+			service = new Server(world, name, model, meter, hops.length > 0 ? asking(world, path, hops) : undefined)
+		}
+		this.#services.set(name, { service, meter })
+		return service
+	}
+
+	#client(name: string, policies: MakePolicy): void {
+		const model = this.#scenario.clients[name]
+		if (!model) return
+		const { arrivals, goodWithinMs = Infinity } = model
+		const instances = model.instances ?? (arrivals.kind === 'closed' ? arrivals.users : 1)
+		const made = Array.from({ length: model.policy === undefined ? 0 : instances }, (_, index) =>
+			policies(model.policy, `clients.${name}[${index}]`),
+		).filter((policy) => policy !== undefined)
+		const meter = new ClientMeter(this.#steps, goodWithinMs, this.#lastFaultEnd)
+		this.#clients.set(name, meter)
+		new Client(this.#world, name, model, this.#service(model.to, policies), meter, made)
+	}
+
+	get #lastFaultEnd(): number {
+		return this.#faults.reduce((latest, { toMs }) => Math.max(latest, toMs), -1)
+	}
+
+	/** Lets time pass, to `toMs` at most. Answers whether the run is over. */
+	advance(toMs: number = Infinity): boolean {
+		const world = this.#world
+		while (this.#endedBy === undefined && world.now() < toMs) {
+			// Stops at each step of the timeline, to ask whether this is enough.
+			const next = Math.min(toMs, this.#end, this.#nextLook())
+			while (world.step(next));
+			this.#endedBy = this.#judge(next)
+		}
+		return this.#endedBy !== undefined
+	}
+
+	#judge(reached: number): Result['endedBy'] | undefined {
+		const world = this.#world
+		const { until } = this.#scenario
+		if (world.isExhausted) return 'event-limit'
+		if (!world.hasEvents && (until === 'idle' || this.#end === Infinity)) return 'idle'
+		world.skipTo(reached)
+		if (this.#isEnough()) return until === 'recovered' ? 'recovered' : 'until'
+		return reached >= this.#end ? 'duration' : undefined
+	}
+
+	#nextLook(): number {
+		const { until } = this.#scenario
+		if (until === undefined || until === 'idle') return Infinity
+		return (this.#steps.at(this.#world.now()) + 1) * this.#steps.stepMs
+	}
+
+	#isEnough(): boolean {
+		const { until } = this.#scenario
+		if (typeof until === 'function') return until(this.progress)
+		if (until !== 'recovered' || this.#world.now() <= this.#lastFaultEnd) return false
+		return this.#recovery()?.recoveredAfterMs != null
+	}
+
+	get progress(): Progress {
+		const clients = [...this.#clients.values()]
+		const sum = (of: (meter: ClientMeter) => number) => clients.reduce((total, meter) => total + of(meter), 0)
+		return {
+			nowMs: this.#world.now(),
+			events: this.#world.events,
+			calls: sum((meter) => meter.calls),
+			good: sum((meter) => meter.good),
+			failed: sum((meter) => meter.failed),
+			requests: [...this.#services.values()].reduce((total, { meter }) => total + meter.requests, 0),
+		}
+	}
+
+	/** How it went, or has gone so far. */
+	result(): Result {
+		const end = this.#world.now()
+		const { calls } = this.progress
+		const meters = [...this.#clients]
+		const services = [...this.#services]
+		const serviceResults = services.map(
+			([name, { service, meter }]) =>
+				[name, meter.result(end, calls, service.workers, service.capacityPerSecond)] as const,
+		)
+		return {
+			seed: this.#world.seed,
+			endedAtMs: end,
+			endedBy: this.#endedBy ?? 'interrupted',
+			events: this.#world.events,
+			traceHash: this.#world.trace.hash,
+			totals: totalsOf(
+				end,
+				[...this.#clients.values()],
+				serviceResults.map(([, result]) => result),
+			),
+			clients: Object.fromEntries(meters.map(([name, meter]) => [name, meter.result()])),
+			services: Object.fromEntries(serviceResults),
+			recovery: this.#recovery(),
+			timeline: {
+				stepMs: this.#steps.stepMs,
+				clients: Object.fromEntries(meters.map(([name, meter]) => [name, meter.timeline(end)])),
+				services: Object.fromEntries(services.map(([name, { meter }]) => [name, meter.timeline(end)])),
+			},
+		}
+	}
+
+	#recovery(): Recovery | null {
+		if (this.#faults.length === 0) return null
+		const meters = [...this.#clients.values()]
+		const { stepMs } = this.#steps
+		const endedAtMs = this.#world.now()
+		const length = this.#steps.at(endedAtMs) + (endedAtMs % stepMs > 0 ? 1 : 0)
+		const steps = Array.from({ length }, (_, index) => stepOver(meters, index))
+		const isCleared = meters.every(({ caught }) => caught === 0)
+		return recoveryOf({
+			stepMs,
+			steps,
+			endedAtMs,
+			isIdle: this.#endedBy === 'idle',
+			faultFromMs: this.#faults.reduce((first, { fromMs }) => Math.min(first, fromMs), Infinity),
+			faultToMs: this.#lastFaultEnd,
+			clearedAtMs: isCleared ? Math.max(...meters.map((meter) => meter.caughtEndedAt)) : undefined,
+		})
+	}
+}
+
+function stepOver(meters: readonly ClientMeter[], index: number): Step {
+	const step = { begun: 0, good: 0, bad: 0 }
+	for (const meter of meters) {
+		const one = meter.step(index)
+		step.begun += one.begun
+		step.good += one.good
+		step.bad += one.bad
+	}
+	return step
+}
+
+/** The shortest of 1, 2, 5 x 10^n that does with so many steps. */
+function stepOf(duration: number): number {
+	if (duration === Infinity) return LEAST_STEP_MS
+	const least = Math.max(LEAST_STEP_MS, duration / MOST_STEPS)
+	const ten = 10 ** Math.floor(Math.log10(least))
+	return [1, 2, 5, 10].map((factor) => factor * ten).find((step) => step >= least * (1 - 1e-12)) ?? least
+}

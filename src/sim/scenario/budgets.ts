@@ -1,0 +1,29 @@
+/** Budgets as data, beside the policies that use them. */
+import type { Budget } from '../../core/budget/budget.ts'
+import { QuotaBudget, type QuotaBudgetOptions } from '../../core/budget/quota-budget.ts'
+import { RetryBudget, type RetryBudgetOptions } from '../../core/budget/retry-budget.ts'
+import { TokenBudget, type TokenBudgetOptions } from '../../core/budget/token-budget.ts'
+import { refuse } from '../../core/options/rules.ts'
+import type { Runtime } from '../../core/runtime/runtime.ts'
+import { located } from './located.ts'
+
+/** A budget as data. `shared`: one for all instances of the client, where each would otherwise have its own. */
+export type BudgetModel = { readonly shared?: boolean | undefined } & (
+	| ({ readonly kind?: 'ratio' | undefined } & Omit<RetryBudgetOptions, 'runtime'>)
+	| ({ readonly kind: 'tokens' } & Omit<TokenBudgetOptions, 'runtime'>)
+	| ({ readonly kind: 'quota' } & Omit<QuotaBudgetOptions, 'runtime'>)
+)
+
+/** The factory of each kind, for who prints the model as a program. */
+export const BUDGET_FACTORIES = { ratio: 'retryBudget', tokens: 'tokenBudget', quota: 'quotaBudget' } as const
+
+export function newBudget(model: BudgetModel, path: string, runtime: Runtime): Budget {
+	if (Object(model) !== model) refuse(path, model, "a budget's options, such as { maxRetryRatio: 0.1 }")
+	const { shared: _, kind = 'ratio', ...options } = model
+	if (!Object.hasOwn(BUDGET_FACTORIES, kind)) refuse(`${path}.kind`, kind, "'ratio', 'tokens' or 'quota'")
+	return located(path, () => {
+		if (kind === 'tokens') return new TokenBudget(options as TokenBudgetOptions)
+		if (kind === 'quota') return new QuotaBudget(options as QuotaBudgetOptions)
+		return new RetryBudget({ ...(options as RetryBudgetOptions), runtime })
+	})
+}

@@ -1,0 +1,14 @@
+import { InvalidOptionError } from '../../core/errors/errors.ts'
+
+/** Makes something of core's; what core refuses about its options is told with the option's place in the scenario. */
+export function located<T>(path: string, make: () => T): T {
+	try {
+		return make()
+	} catch (error) {
+		if (!(error instanceof InvalidOptionError) || error.option.startsWith(path)) throw error
+		const [, takes = ''] = error.message.split('; takes ')
+		// What is refused as a whole, such as a timeout's length, is named like a call.
+		const option = error.option.includes('(') ? path : `${path}.${error.option}`
+		throw new InvalidOptionError(option, error.received, takes)
+	}
+}

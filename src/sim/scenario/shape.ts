@@ -1,0 +1,102 @@
+/**
+ * What a value must look like, said once and checked with the place where it stands: `services.api.workers: got -1; takes
+ * ...`. A few combinators instead of a schema library, which would be a dependency and could not say it in our words.
+ */
+import { checkRange, MOST, refuse } from '../../core/options/rules.ts'
+
+/** Refuses what can not be there. */
+export type Shape = (value: unknown, path: string) => void
+
+/** A finite number in a range. */
+export const amount =
+	(least = 0, greatest: number = MOST): Shape =>
+	(value, path) =>
+		checkRange(path, value, least, greatest)
+
+/** A number of things, of which there may be no limit. */
+export const count =
+	(least: number, greatest: number = Infinity): Shape =>
+	(value, path) => {
+		if (value === Infinity && greatest === Infinity) return
+		if (!Number.isInteger(value) || (value as number) < least || (value as number) > greatest)
+			refuse(
+				path,
+				value,
+				greatest < Infinity
+					? `a whole number from ${least} to ${greatest}`
+					: `a whole number, ${least} or more`,
+			)
+	}
+
+export const flag: Shape = (value, path) => {
+	if (typeof value !== 'boolean') refuse(path, value, 'true or false')
+}
+
+export const text: Shape = (value, path) => {
+	if (typeof value !== 'string' || value === '') refuse(path, value, 'a text')
+}
+
+export const oneOf =
+	(...values: readonly string[]): Shape =>
+	(value, path) => {
+		if (!values.some((known) => known === value)) refuse(path, value, listed(values))
+	}
+
+export const listed = (values: readonly string[]): string => values.map((value) => `'${value}'`).join(' or ')
+
+export const list =
+	(shape: Shape, least = 0): Shape =>
+	(value, path) => {
+		if (!Array.isArray(value) || value.length < least)
+			refuse(path, value, least > 0 ? `a list of ${least} or more` : 'a list')
+		for (const [index, item] of value.entries()) shape(item, `${path}[${index}]`)
+	}
+
+/** By name. */
+export const named =
+	(shape: Shape): Shape =>
+	(value, path) => {
+		for (const [name, one] of Object.entries(object(value, path))) shape(one, `${path}.${name}`)
+	}
+
+/** An object with these fields and no others. A field whose name ends in `?` may be left out. */
+export function fields(shapes: Readonly<Record<string, Shape>>): Shape {
+	const known = Object.entries(shapes).map(([key, shape]) => ({
+		name: key.replace('?', ''),
+		isNeeded: !key.endsWith('?'),
+		shape,
+	}))
+	const names = known.map(({ name }) => name)
+	return (value, path) => {
+		const given = object(value, path)
+		for (const name of Object.keys(given))
+			if (!names.includes(name))
+				refuse(
+					at(path, name),
+					given[name],
+					`nothing, for there is no such field here, only ${names.join(', ')}`,
+				)
+		for (const { name, isNeeded, shape } of known)
+			if (given[name] !== undefined) shape(given[name], at(path, name))
+			else if (isNeeded) refuse(at(path, name), undefined, 'a value; it can not be left out')
+	}
+}
+
+/** One of several shapes, told apart by the field `kind`; `otherwise` is meant when there is none. */
+export function byKind(shapes: Readonly<Record<string, Shape>>, otherwise?: string): Shape {
+	const kinds = Object.keys(shapes)
+	return (value, path) => {
+		const kind = object(value, path)['kind'] ?? otherwise
+		const shape = typeof kind === 'string' && Object.hasOwn(shapes, kind) ? shapes[kind] : undefined
+		if (!shape) refuse(at(path, 'kind'), kind, listed(kinds))
+		shape(value, path)
+	}
+}
+
+const at = (path: string, name: string): string => (path ? `${path}.${name}` : name)
+
+function object(value: unknown, path: string): Readonly<Record<string, unknown>> {
+	if (Object(value) !== value || Array.isArray(value) || typeof value === 'function')
+		refuse(path || 'scenario', value, 'an object')
+	return value as Readonly<Record<string, unknown>>
+}
