@@ -18,6 +18,8 @@ export class World {
 	events = 0
 	/** Requests count towards the limit as well, for a loop of them need not take any time. */
 	#requests = 0
+	/** What ended the run before its time: a user's function threw. */
+	broken: { readonly error: unknown } | undefined
 	readonly #maxEvents: number
 	readonly #clock = new VirtualClock(START)
 	readonly #once = new Map<string, unknown>()
@@ -29,6 +31,11 @@ export class World {
 
 	now(): number {
 		return this.#clock.now()
+	}
+
+	/** A user's function threw: that is the answer, and not one failed call among thousands. */
+	break(error: unknown): void {
+		this.broken ??= { error }
 	}
 
 	/** Has the limit been reached? Then nobody is answered any more, so that what loops without waiting comes to rest. */
@@ -48,7 +55,7 @@ export class World {
 
 	/** Lets the next event happen, if it comes by `until`. Answers whether one has. */
 	step(until: number): boolean {
-		if (this.isExhausted || !this.#clock.step(until)) return false
+		if (this.isExhausted || this.broken || !this.#clock.step(until)) return false
 		this.events++
 		this.trace.add(this.#clock.now())
 		return true

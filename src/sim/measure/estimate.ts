@@ -29,6 +29,18 @@ export function estimate(values: readonly number[]): Estimate {
 	}
 }
 
+/** How far two means lie apart, in standard errors of their difference. */
+export function standardErrors(ours: Spread, theirs: Spread): number {
+	const error = Math.sqrt(ours.sd ** 2 / ours.count + theirs.sd ** 2 / theirs.count)
+	return error === 0 ? 0 : (ours.mean - theirs.mean) / error
+}
+
+interface Spread {
+	readonly mean: number
+	readonly sd: number
+	readonly count: number
+}
+
 /** The 97.5th percentile of Student's law: from a table where the expansion is too coarse. */
 const FEW = [12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.306, 2.2622, 2.2281]
 const Z = 1.959963984540054

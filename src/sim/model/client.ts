@@ -8,6 +8,7 @@ import type { World } from '../kernel/world.ts'
 import type { ClientMeter } from '../measure/client-meter.ts'
 import type { ClientModel } from '../scenario/scenario.ts'
 import { schedule } from './arrivals.ts'
+import { isExpected } from './failures.ts'
 import { type Receiver, Request } from './request.ts'
 
 export class Client {
@@ -49,6 +50,7 @@ export class Client {
 		}
 		const ended = (error: unknown) => {
 			const ok = error === undefined || error === null
+			if (!ok && !isExpected(error)) world.break(error)
 			meter.end(begunAt, world.now(), ok, requests)
 			world.trace.add(ok ? requests : -requests)
 			onEnd?.()

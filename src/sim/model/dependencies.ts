@@ -4,7 +4,7 @@ import type { Policy } from '../../core/engine/policy.ts'
 import { type Done, run } from '../../testing/run.ts'
 import type { World } from '../kernel/world.ts'
 import type { DependencyModel } from '../scenario/scenario.ts'
-import { status } from './failures.ts'
+import { isExpected, status } from './failures.ts'
 import { type Receiver, Request } from './request.ts'
 import type { Ask } from './server.ts'
 
@@ -27,7 +27,9 @@ export function asking(world: World, path: string, hops: readonly Hop[]): Ask {
 			}
 			const { passContext } = hop.model
 			call(world, hop, passContext ? request.context : undefined, (error) => {
-				if (error === undefined || error === null) askFrom(index + 1)
+				const ok = error === undefined || error === null
+				if (!ok && !isExpected(error)) world.break(error)
+				if (ok) askFrom(index + 1)
 				// What failed further down is a bad gateway here; who passes contexts on also passes on why.
 				else done(status(502, undefined, passContext ? error : undefined))
 			})

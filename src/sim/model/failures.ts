@@ -2,7 +2,7 @@
  * What modelled services fail with: errors that look to every policy like the real ones, but for their stack. Taking a stack
  * costs more than the rest of a simulated call, and here it would only show the simulator.
  */
-import { HttpError } from '../../core/errors/errors.ts'
+import { HttpError, InvalidOptionError, YaokiError } from '../../core/errors/errors.ts'
 
 /** An HttpError to whoever asks. */
 class Answered {
@@ -50,3 +50,7 @@ export const resetConnection = (): Failure => new Coded('ECONNRESET', 'read ECON
 
 /** Somebody else has written in between. */
 export const conflict = (): Failure => new Coded('40001', 'the row has been changed since it was read')
+
+/** Is it what services and policies fail with? Anything else was thrown by a function of the user's, or because of one. */
+export const isExpected = (error: unknown): boolean =>
+	error instanceof Coded || (error instanceof YaokiError && !(error instanceof InvalidOptionError))

@@ -30,6 +30,7 @@ export class Server implements Receiver {
 	readonly #limit: number
 	readonly #isLifo: boolean
 	readonly #dropsExpired: boolean
+	readonly #maxAgeMs: number
 	/** At a worker; kept only where an outage may lose them. */
 	readonly #begun: Set<Request> | undefined
 	readonly #ask: Ask | undefined
@@ -51,6 +52,7 @@ export class Server implements Receiver {
 		this.#limit = queue.limit ?? Infinity
 		this.#isLifo = queue.order === 'lifo'
 		this.#dropsExpired = queue.dropExpired === true
+		this.#maxAgeMs = queue.maxAgeMs ?? Infinity
 		this.#begun = faults.some(({ kind }) => kind === 'outage') ? new Set() : undefined
 		this.#weather = new Weather(world, faults, () => this.#goDown())
 	}
@@ -142,13 +144,19 @@ export class Server implements Receiver {
 
 	#takeNext(): void {
 		for (let next = this.#waiting(); next; next = this.#waiting()) {
-			if (!this.#dropsExpired || next.isAwaited) {
+			if (!this.#isStale(next)) {
 				this.#begin(next)
 				return
 			}
 			this.#meter.release(this.#world.now(), next.arrivedAt)
-			this.#meter.turnAway(this.#world.now(), 'dropped')
+			// Who still waits, though for too long already, is told.
+			this.#turnAway(next, 'dropped', next.isAwaited ? status(503) : undefined)
 		}
+	}
+
+	#isStale(request: Request): boolean {
+		if (this.#world.now() - request.arrivedAt > this.#maxAgeMs) return true
+		return this.#dropsExpired && !request.isAwaited
 	}
 
 	#waiting(): Request | undefined {

@@ -2,6 +2,7 @@
  * One run: builds a world from a scenario, lets it happen, and tells how it went. It can be stopped and looked at on the way,
  * which is how progress is shown and how an interrupted run still has an answer.
  */
+import { hasFunction, withoutStacks } from '../kernel/without-stacks.ts'
 import { World } from '../kernel/world.ts'
 import { ClientMeter } from '../measure/client-meter.ts'
 import { recoveryOf, type Step } from '../measure/recovery.ts'
@@ -35,6 +36,7 @@ export class Simulation {
 	readonly #faults: readonly Fault[]
 	readonly #services = new Map<string, { service: Service; meter: ServiceMeter }>()
 	readonly #clients = new Map<string, ClientMeter>()
+	readonly #hasFunctions: boolean
 	#endedBy: Result['endedBy'] | undefined
 
 	constructor(scenario: Scenario) {
@@ -42,6 +44,7 @@ export class Simulation {
 		this.#scenario = scenario
 		const { duration = Infinity, maxEvents = MOST_EVENTS, seed = 1 } = scenario
 		this.#end = duration
+		this.#hasFunctions = hasFunction(scenario)
 		this.#world = new World(seed, maxEvents)
 		this.#steps = new Steps(scenario.stepMs ?? stepOf(duration))
 		this.#faults = Object.values(scenario.services).flatMap((model) =>
@@ -93,6 +96,10 @@ export class Simulation {
 
 	/** Lets time pass, to `toMs` at most. Answers whether the run is over. */
 	advance(toMs: number = Infinity): boolean {
+		return this.#hasFunctions ? this.#advance(toMs) : withoutStacks(() => this.#advance(toMs))
+	}
+
+	#advance(toMs: number): boolean {
 		const world = this.#world
 		while (this.#endedBy === undefined && world.now() < toMs) {
 			// Stops at each step of the timeline, to ask whether this is enough.

@@ -29,8 +29,20 @@ interface StudyBase {
  */
 export interface VariantStudy extends StudyBase {
 	readonly variants: Readonly<Record<string, Scenario>>
+	/** Figures that others have published, by variant: shown beside ours, with the difference in standard errors. */
+	readonly reference?: Readonly<Record<string, Reference>> | undefined
 	/** What is drawn: requests over time, or useful against wasted work. Default `'requests'`. */
 	readonly picture?: 'requests' | 'work' | undefined
+}
+
+/** Published figures of one variant. */
+export type Reference = Partial<Readonly<Record<MeasureName, PublishedFigure>>>
+
+/** A mean over so many runs, and the standard deviation between them. */
+export interface PublishedFigure {
+	readonly mean: number
+	readonly sd: number
+	readonly count: number
 }
 
 /** A map: a scenario for each pair of values, in one panel for each name. */

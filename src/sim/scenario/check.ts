@@ -34,7 +34,7 @@ const service = byKind(
 			'kind?': kind,
 			'workers?': count(1),
 			serviceTime: duration,
-			'queue?': fields({ 'limit?': count(0), 'order?': oneOf('fifo', 'lifo'), 'dropExpired?': flag }),
+			'queue?': fields({ 'limit?': count(0), 'order?': oneOf('fifo', 'lifo'), 'dropExpired?': flag, 'maxAgeMs?': amount() }),
 			'latency?': duration,
 			'faults?': list(fault),
 			'rateLimit?': fields({ perSecond: rate, 'burst?': amount(1), 'retryAfter?': flag }),

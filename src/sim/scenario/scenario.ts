@@ -96,6 +96,8 @@ export interface QueueModel {
 	readonly order?: 'fifo' | 'lifo' | undefined
 	/** Throws away, when their turn comes, requests that nobody waits for any more. Default false. */
 	readonly dropExpired?: boolean | undefined
+	/** Throws away, when their turn comes, requests that have waited longer. Default: none for that. */
+	readonly maxAgeMs?: number | undefined
 }
 
 /** A service that is asked by another. */

@@ -1,0 +1,168 @@
+/**
+ * A policy as data, printed as the program that makes it: what a search has found or a page's sliders say is of use only once it
+ * stands in somebody's code. It is printed the way a person would write it, with budgets as constants and nothing that was
+ * left at its default, because it will be read and changed by one. A function is not data and can not be printed; its name is, with
+ * a line that says so, so that the compiler asks for it instead of calls going without it.
+ */
+import { refuse } from '../../core/options/rules.ts'
+import { BUDGET_FACTORIES, type BudgetModel } from './budgets.ts'
+import { LAYER_KINDS, type LayerKind, type PolicyLayer } from './layers.ts'
+
+/** A line that would be longer is broken up. */
+const WIDEST = 80
+const INDENT = '  '
+const SHARED = '// One for all who call this service: import it, do not make another.'
+
+/**
+ * The program that makes this policy with `yaoki`, outermost layer first. It exports `policy`, and what is `shared`.
+ *
+ * @example
+ * toTypeScript([{ retry: { maxRetries: 3, budget: { maxRetryRatio: 0.1 } } }, { timeout: 1_000 }])
+ * // import { pipeline, retry, retryBudget, timeout } from 'yaoki'
+ * //
+ * // const budget = retryBudget({ maxRetryRatio: 0.1 })
+ * //
+ * // export const policy = pipeline(
+ * //   retry({ maxRetries: 3, budget }),
+ * //   timeout(1_000),
+ * // )
+ */
+export function toTypeScript(layers: readonly PolicyLayer[]): string {
+	const program = new Program(layers)
+	const calls = layers.map((layer, index) => program.layer(layer, index))
+	const policy = calls.length === 0 ? 'pipeline()' : `pipeline(\n${listed(calls)})`
+	const parts = [program.imports, ...program.notes, ...program.constants, `export const policy = ${policy}`]
+	return `${parts.join('\n\n')}\n`
+}
+
+class Program {
+	/** Statements that stand before the policy. */
+	readonly constants: string[] = []
+	readonly #factories = new Set(['pipeline'])
+	readonly #functions = new Set<string>()
+	readonly #nameOf: (wanted: string) => string
+
+	constructor(layers: readonly PolicyLayer[]) {
+		const names = layers.flatMap((layer, index) => {
+			const { kind, options } = partsOf(layer, index)
+			return [...(layer.shared ? [sharedName(kind)] : []), ...(hasBudget(options) ? ['budget'] : [])]
+		})
+		this.#nameOf = numbered(names)
+	}
+
+	/** Of all that has been used so far. */
+	get imports(): string {
+		const from = " from 'yaoki'"
+		return `import ${braces([...this.#factories].sort(), 'import '.length + from.length)}${from}`
+	}
+
+	get notes(): readonly string[] {
+		const names = [...this.#functions]
+		if (names.length === 0) return []
+		const are = names.length === 1 ? 'is a function' : 'are functions'
+		return [`// ${names.join(', ')} ${are} of your own, and must be in scope here.`]
+	}
+
+	/** The call that makes a layer, or the name of the constant that holds it. */
+	layer(layer: PolicyLayer, index: number): string {
+		const { kind, options } = partsOf(layer, index)
+		if (!layer.shared) return this.#call(kind, options, INDENT.length)
+		return this.#constant(sharedName(kind), true, (column) => this.#call(kind, options, column))
+	}
+
+	/** `column` is where it begins on its line. */
+	#call(factory: string, options: unknown, column: number): string {
+		this.#factories.add(factory)
+		if (Object(options) !== options) return `${factory}(${this.#value(options, factory, 0)})`
+		const entries = given(options)
+		const place = column + factory.length + '('.length
+		return entries.length === 0 ? `${factory}()` : `${factory}(${this.#object(entries, place)})`
+	}
+
+	#object(entries: readonly (readonly [string, unknown])[], column: number): string {
+		return braces(
+			entries.map(([name, value]) => this.#option(name, value)),
+			column,
+		)
+	}
+
+	#option(name: string, value: unknown): string {
+		const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : quoted(name)
+		const written = isBudget(name, value) ? this.#budget(value) : this.#value(value, key, key.length)
+		return written === key ? key : `${key}: ${written}`
+	}
+
+	#budget(model: BudgetModel): string {
+		const { kind = 'ratio', shared = false, ...options } = model
+		if (!Object.hasOwn(BUDGET_FACTORIES, kind)) refuse('budget.kind', kind, "'ratio', 'tokens' or 'quota'")
+		return this.#constant('budget', shared, (column) => this.#call(BUDGET_FACTORIES[kind], options, column))
+	}
+
+	/** Declares a constant, and answers its name. */
+	#constant(wanted: string, isShared: boolean, valueAt: (column: number) => string): string {
+		const name = this.#nameOf(wanted)
+		const start = `${isShared ? 'export ' : ''}const ${name} = `
+		this.constants.push(`${isShared ? `${SHARED}\n` : ''}${start}${valueAt(start.length)}`)
+		return name
+	}
+
+	#value(value: unknown, name: string, column: number): string {
+		if (typeof value === 'number') return number(value)
+		if (typeof value === 'string') return quoted(value)
+		if (Array.isArray(value)) return `[${value.map((item) => this.#value(item, name, 0)).join(', ')}]`
+		if (typeof value === 'function') {
+			this.#functions.add(name)
+			return name
+		}
+		return Object(value) === value ? this.#object(given(value), column) : String(value)
+	}
+}
+
+function partsOf(layer: PolicyLayer, index: number): { kind: LayerKind; options: unknown } {
+	const kind = LAYER_KINDS.find((name) => Object(layer) === layer && Object.hasOwn(layer, name))
+	if (kind === undefined)
+		refuse(`layers[${index}]`, layer, `one of ${LAYER_KINDS.join(', ')} with its options`)
+	return { kind, options: (layer as Readonly<Record<string, unknown>>)[kind] }
+}
+
+const given = (options: unknown): readonly (readonly [string, unknown])[] =>
+	Object.entries(options as object).filter(([, value]) => value !== undefined)
+
+const isBudget = (name: string, value: unknown): value is BudgetModel =>
+	name === 'budget' && Object(value) === value
+
+const hasBudget = (options: unknown): boolean =>
+	Object(options) === options && given(options).some(([name, value]) => isBudget(name, value))
+
+const sharedName = (kind: LayerKind): string => `shared${kind.charAt(0).toUpperCase()}${kind.slice(1)}`
+
+/** A name that is wanted once stays as it is; where it is wanted more often, each gets a number. */
+function numbered(wanted: readonly string[]): (name: string) => string {
+	const used = new Map<string, number>()
+	return (name) => {
+		const count = (used.get(name) ?? 0) + 1
+		used.set(name, count)
+		return wanted.filter((other) => other === name).length > 1 ? `${name}${count}` : name
+	}
+}
+
+/** On one line, or each item on its own where that would be too long. */
+function braces(items: readonly string[], column: number): string {
+	const line = `{ ${items.join(', ')} }`
+	const isShort = column + line.length + '),'.length <= WIDEST && !line.includes('\n')
+	return isShort ? line : `{\n${listed(items)}}`
+}
+
+/** Each on a line of its own, further in. */
+const listed = (items: readonly string[]): string =>
+	items.map((item) => `${item.replaceAll(/^(?=.)/gm, INDENT)},\n`).join('')
+
+/** With thousands apart, where there are any. */
+function number(value: number): string {
+	const text = String(value)
+	return /^-?\d{4,}(\.|$)/.test(text) ? text.replaceAll(/\B(?<!\.\d*)(?=(\d{3})+(?!\d))/g, '_') : text
+}
+
+/** In single quotes, and as JSON escapes it otherwise. */
+const quoted = (text: string): string =>
+	`'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
