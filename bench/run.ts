@@ -8,6 +8,7 @@ import { idleBreakers } from './idle-breakers.ts'
 import { memory } from './memory.ts'
 import { openCircuit } from './open-circuit.ts'
 import { failsTwice, success } from './retry.ts'
+import { simulator } from './simulator.ts'
 import { stack } from './stack.ts'
 import { virtual } from './virtual.ts'
 import { timeWindow } from './window.ts'
@@ -20,6 +21,7 @@ const PARTS: Record<string, () => Promise<Report>> = {
 	window: timeWindow,
 	bulkhead,
 	virtual,
+	simulator,
 	'idle-breakers': idleBreakers,
 	memory,
 }

@@ -13,6 +13,8 @@ export type {
 	Timeline,
 	Totals,
 } from './measure/result.ts'
+export { type CaseOutcome, type Outcome, runStudy } from './report/outcome.ts'
+export { dataOf, htmlOf, svgOf, type TextOptions, textOf } from './report/report.ts'
 export { type Compared, compare } from './run/compare.ts'
 export {
 	type Comparison,
@@ -23,7 +25,7 @@ export {
 export { type ReplicateOptions, type Replications, replicate } from './run/replicate.ts'
 export { simulate } from './run/simulate.ts'
 export { Simulation } from './run/simulation.ts'
-export type { GridStudy, Study, VariantStudy } from './run/study.ts'
+export type { Case, Curves, GridStudy, PublishedFigure, Reference, Study, VariantStudy } from './run/study.ts'
 export type { BudgetModel } from './scenario/budgets.ts'
 export type { PolicyLayer } from './scenario/layers.ts'
 export type {
@@ -41,3 +43,6 @@ export type {
 	ServerModel,
 	ServiceModel,
 } from './scenario/scenario.ts'
+export { scenarios } from './scenarios/catalog.ts'
+export type { Bound, Constraints, Violation } from './tune/constraints.ts'
+export { type Tried, type Tuned, type TunedChange, type TuneOptions, tune } from './tune/tune.ts'

@@ -1,8 +1,9 @@
 /** What came of a study: its cases with the runs that were made, all of them or as many as there was time for. */
 import type { Result } from '../measure/result.ts'
 import { type Compared, sideBySide } from '../run/compare.ts'
-import { merged, REPLICATIONS } from '../run/replicate.ts'
-import { type Case, casesOf, type Study } from '../run/study.ts'
+import { merged, REPLICATIONS, type ReplicateOptions, replicate } from '../run/replicate.ts'
+import { type Case, casesOf, type Study, studyOf } from '../run/study.ts'
+import type { Scenario } from '../scenario/scenario.ts'
 
 export interface CaseOutcome {
 	readonly case: Case
@@ -15,6 +16,20 @@ export interface Outcome {
 	readonly cases: readonly CaseOutcome[]
 	/** Runs that were asked for, in all. */
 	readonly planned: number
+}
+
+/**
+ * Runs a study, or a scenario as a study of one, in this thread. The command line does the same on all cores.
+ *
+ * @example
+ * const outcome = runStudy(await scenarios.herd(), { replications: 3 })
+ * const picture = svgOf(outcome)
+ */
+export function runStudy(given: Study | Scenario, options: ReplicateOptions = {}): Outcome {
+	const study = studyOf(given, 'scenario')
+	const { replications = study.replications ?? REPLICATIONS, onRun } = options
+	const runs = casesOf(study).map(({ scenario }) => replicate(scenario, { replications, onRun }).runs)
+	return outcomeOf(study, replications, runs)
 }
 
 /** `runs` are by the number of the case, each list in the order of its seeds; what is missing was not run. */

@@ -6,8 +6,9 @@ import { refuse } from '../../core/options/rules.ts'
 import { type Estimate, estimate } from '../measure/estimate.ts'
 import { MEASURE_NAMES, type MeasureName, measureOf } from '../measure/measures.ts'
 import type { Result } from '../measure/result.ts'
+import { located } from '../scenario/located.ts'
 import type { Scenario } from '../scenario/scenario.ts'
-import { type ReplicateOptions, type Replications, replicate } from './replicate.ts'
+import { checkReplicateOptions, type ReplicateOptions, type Replications, replicate } from './replicate.ts'
 
 /** One scenario of a comparison. */
 export interface Compared extends Replications {
@@ -17,7 +18,7 @@ export interface Compared extends Replications {
 }
 
 /**
- * Runs several scenarios with the same seeds. Differences are to the first of them.
+ * Runs several scenarios with the same seeds: the seed of whichever of them names one. Differences are to the first of them.
  *
  * @example
  * const [none, full] = compare([
@@ -28,8 +29,17 @@ export interface Compared extends Replications {
 export function compare(scenarios: readonly Scenario[], options: ReplicateOptions = {}): readonly Compared[] {
 	if (!Array.isArray(scenarios) || scenarios.length === 0)
 		refuse('scenarios', scenarios, 'a list of scenarios')
-	const names = scenarios.map(({ name }, index) => name ?? `scenario ${index + 1}`)
-	return sideBySide(scenarios.map((scenario, index) => [names[index] ?? '', replicate(scenario, options)]))
+	checkReplicateOptions(options)
+	const seed = scenarios.find((scenario) => scenario?.seed !== undefined)?.seed
+	return sideBySide(
+		scenarios.map((scenario, index) => {
+			const path = `scenarios[${index}]`
+			if (scenario?.seed !== undefined && scenario.seed !== seed)
+				refuse(`${path}.seed`, scenario.seed, `${seed} as in the others, for they are compared seed by seed`)
+			const runs = located(path, () => replicate({ ...scenario, seed }, options))
+			return [scenario.name ?? `scenario ${index + 1}`, runs]
+		}),
+	)
 }
 
 /** Of runs that were made already. */

@@ -1,7 +1,9 @@
 /** What a user's test says of a simulation. Every run must hold it: a policy that survives nine seeds of ten does not survive. */
 import { YaokiError } from '../../core/errors/errors.ts'
-import { type MeasureName, measureOf } from '../measure/measures.ts'
+import { refuse } from '../../core/options/rules.ts'
+import { MEASURE_NAMES, type MeasureName, measureOf } from '../measure/measures.ts'
 import type { Result } from '../measure/result.ts'
+import { oneOf } from '../scenario/shape.ts'
 import type { Replications } from './replicate.ts'
 
 /** An expectation did not hold. Says which figure, what it was, and in the run of which seed. */
@@ -12,13 +14,20 @@ export class ResilienceError extends YaokiError {
 	readonly actual: number | null
 	readonly seed: number | string
 
-	constructor(measure: MeasureName, actual: number | null, expected: string, seed: number | string) {
-		const got = actual === null ? 'never' : String(Number(actual.toPrecision(6)))
-		super('YAOKI_RESILIENCE', `${measure}: expected ${expected}, got ${got} (seed ${seed})`)
+	constructor(measure: MeasureName, expected: string, run: Result) {
+		const actual = measureOf(measure, run)
+		super('YAOKI_RESILIENCE', `${measure}: expected ${expected}, got ${told(measure, actual, run)} (seed ${run.seed})`)
 		this.measure = measure
 		this.actual = actual
-		this.seed = seed
+		this.seed = run.seed
 	}
+}
+
+function told(measure: MeasureName, actual: number | null, { endedBy, recovery }: Result): string {
+	const value = actual === null ? 'never' : String(Number(actual.toPrecision(6)))
+	if (endedBy === 'event-limit') return `${value} before it was cut short by its limit of events`
+	if (measure === 'recoveredAfterMs' && recovery === null) return 'no fault that came to its end'
+	return value
 }
 
 /** Expectations, each of which throws a ResilienceError or lets the next follow. */
@@ -33,7 +42,7 @@ export interface ResilienceExpectation {
 	wastedShareBelow(share: number): ResilienceExpectation
 	/** 99 % of the calls that ended well took less. */
 	p99Below(ms: number): ResilienceExpectation
-	/** Fewer requests in the busiest second of the busiest service. */
+	/** Fewer requests a second in the busiest step of the busiest service. */
 	peakBelow(perSecond: number): ResilienceExpectation
 	/** The general form of the above. */
 	measure(name: MeasureName, holds: Comparison, bound: number): ResilienceExpectation
@@ -41,6 +50,12 @@ export interface ResilienceExpectation {
 
 /** How a figure is held against a bound. */
 export type Comparison = '<' | '<=' | '>' | '>='
+
+/** A run that was cut short shows nothing: what it would have come to is not known. */
+function holdsIn(run: Result, name: MeasureName, holds: Comparison, bound: number): boolean {
+	const value = measureOf(name, run)
+	return value !== null && run.endedBy !== 'event-limit' && HOLDS[holds](value, bound)
+}
 
 const HOLDS: Readonly<Record<Comparison, (value: number, bound: number) => boolean>> = {
 	'<': (value, bound) => value < bound,
@@ -56,7 +71,8 @@ const HOLDS: Readonly<Record<Comparison, (value: number, bound: number) => boole
  * expectResilience(simulate(scenario)).toRecoverWithin(5_000).amplificationBelow(1.2)
  */
 export function expectResilience(result: Result | Replications): ResilienceExpectation {
-	const runs = 'runs' in result ? result.runs : [result]
+	const runs = Object(result) !== result ? [] : 'runs' in result ? result.runs : [result]
+	if (runs.length === 0) refuse('result', result, 'what simulate or replicate gave')
 	const expectation: ResilienceExpectation = {
 		toRecoverWithin: (ms) => expectation.measure('recoveredAfterMs', '<=', ms),
 		amplificationBelow: (factor) => expectation.measure('amplification', '<', factor),
@@ -65,11 +81,12 @@ export function expectResilience(result: Result | Replications): ResilienceExpec
 		p99Below: (ms) => expectation.measure('p99Ms', '<', ms),
 		peakBelow: (perSecond) => expectation.measure('peakPerSecond', '<', perSecond),
 		measure(name, holds, bound) {
-			for (const run of runs) {
-				const value = measureOf(name, run)
-				if (value === null || !HOLDS[holds](value, bound))
-					throw new ResilienceError(name, value, `${holds} ${bound}`, run.seed)
-			}
+			oneOf(...MEASURE_NAMES)(name, 'measure')
+			oneOf(...Object.keys(HOLDS))(holds, 'comparison')
+			// No bound at all is one as well: that it recovers, however late.
+			if (!(bound >= 0)) refuse(`bound of ${name}`, bound, 'a number, 0 or more')
+			const failed = runs.find((run) => !holdsIn(run, name, holds, bound))
+			if (failed) throw new ResilienceError(name, `${holds} ${bound}`, failed)
 			return expectation
 		},
 	}

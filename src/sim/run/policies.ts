@@ -6,6 +6,22 @@ import type { World } from '../kernel/world.ts'
 import { policyOf } from '../scenario/layers.ts'
 import type { PolicyModel } from '../scenario/scenario.ts'
 
+/** In which run a policy was made. By the policy, so that nothing is kept of those that are gone. */
+const madeIn = new WeakMap<Policy, World>()
+
+/** A breaker that remembers an earlier run, and that run's clock, would make the same seed give another result. */
+function checkFresh(policy: Policy, world: World, path: string): void {
+	for (const leaf of policy.leaves()) {
+		if ((madeIn.get(leaf) ?? world) !== world)
+			refuse(
+				`${path}()`,
+				leaf.name,
+				'a function that makes its policies afresh; this one is of an earlier run, which it remembers',
+			)
+		madeIn.set(leaf, world)
+	}
+}
+
 export type MakePolicy = (name: string | undefined, owner: string) => Policy | undefined
 
 /** `owner` is whose chance it has. */
@@ -19,10 +35,11 @@ export function policyMaker(world: World, models: Readonly<Record<string, Policy
 			return policyOf(model, path, {
 				runtime,
 				once: (key, make) => world.once(key, make),
-				sharedRuntime: () => world.runtime(`${path} shared`),
+				sharedRuntime: (place) => world.runtime(`${place} shared`),
 			})
 		const made: unknown = model({ runtime, once: (key, make) => world.once(`${path}: ${key}`, make) })
 		if (!(made instanceof Policy)) refuse(`${path}()`, made, 'a function that returns a policy')
+		checkFresh(made, world, path)
 		return pipeline({ runtime }, made)
 	}
 }

@@ -2,11 +2,13 @@
  * The same scenario with several seeds. One run is an anecdote: near the edge of stability one seed recovers and the next
  * does not. Runs are merged in the order of their seeds, so that it does not matter where and in which order they ran.
  */
-import { checkRange, refuse } from '../../core/options/rules.ts'
+import { refuse } from '../../core/options/rules.ts'
 import { type Estimate, estimate } from '../measure/estimate.ts'
 import { MEASURE_NAMES, type MeasureName, measureOf } from '../measure/measures.ts'
 import type { Result } from '../measure/result.ts'
+import { checkScenario } from '../scenario/check.ts'
 import type { Scenario } from '../scenario/scenario.ts'
+import { count, fields } from '../scenario/shape.ts'
 import { simulate } from './simulate.ts'
 
 export interface ReplicateOptions {
@@ -27,10 +29,19 @@ export interface Replications {
 
 export const REPLICATIONS = 10
 
+const runCount = count(1, 1e6)
+const optionsShape = fields({
+	'replications?': runCount,
+	'onRun?': (value, path) => {
+		if (typeof value !== 'function') refuse(path, value, 'a function')
+	},
+})
+
+export const checkReplicateOptions = (options: ReplicateOptions): void => optionsShape(options, '')
+
 /** The seeds of so many runs: a number is counted up, a text gets a number. */
 export function seedsOf({ seed = 1 }: Scenario, replications: number): (number | string)[] {
-	if (!Number.isInteger(replications)) refuse('replications', replications, 'a whole number, 1 or more')
-	checkRange('replications', replications, 1, 1e6)
+	runCount(replications, 'replications')
 	return Array.from({ length: replications }, (_, index) =>
 		typeof seed === 'number' ? seed + index : `${seed} ${index}`,
 	)
@@ -44,6 +55,8 @@ export function seedsOf({ seed = 1 }: Scenario, replications: number): (number |
  * console.log(measures.amplification.mean, neverRecovered)
  */
 export function replicate(scenario: Scenario, options: ReplicateOptions = {}): Replications {
+	checkScenario(scenario)
+	checkReplicateOptions(options)
 	const { replications = REPLICATIONS, onRun } = options
 	const seeds = seedsOf(scenario, replications)
 	return merged(

@@ -11,7 +11,7 @@ import { ServiceMeter } from '../measure/service-meter.ts'
 import { Steps } from '../measure/steps.ts'
 import { totalsOf } from '../measure/totals.ts'
 import { Client } from '../model/client.ts'
-import { asking } from '../model/dependencies.ts'
+import { asking, namesOf } from '../model/dependencies.ts'
 import type { Receiver } from '../model/request.ts'
 import { Row } from '../model/row.ts'
 import { Server } from '../model/server.ts'
@@ -28,13 +28,22 @@ interface Service extends Receiver {
 	readonly capacityPerSecond: number | null
 }
 
+interface Served {
+	readonly service: Service
+	readonly meter: ServiceMeter
+	/** The clients whose calls may come here, directly or by way of other services. */
+	readonly callers: Set<ClientMeter>
+	/** Services that it asks. */
+	readonly asks: readonly string[]
+}
+
 export class Simulation {
 	readonly #scenario: Scenario
 	readonly #world: World
 	readonly #steps: Steps
 	readonly #end: number
 	readonly #faults: readonly Fault[]
-	readonly #services = new Map<string, { service: Service; meter: ServiceMeter }>()
+	readonly #services = new Map<string, Served>()
 	readonly #clients = new Map<string, ClientMeter>()
 	readonly #hasFunctions: boolean
 	#endedBy: Result['endedBy'] | undefined
@@ -63,17 +72,20 @@ export class Simulation {
 		const world = this.#world
 		const meter = new ServiceMeter(this.#steps)
 		const path = `services.${name}`
+		const asks = model.kind === 'row' ? [] : (model.dependsOn ?? []).map(({ to }) => to)
 		let service: Service
 		if (model.kind === 'row') service = new Row(world, name, model, meter)
 		else {
-			const hops = (model.dependsOn ?? []).map((one) => ({
+			const names = namesOf(model.dependsOn ?? [])
+			const hops = (model.dependsOn ?? []).map((one, index) => ({
+				name: names[index] ?? one.to,
 				model: one,
 				service: this.#service(one.to, policies),
-				policy: policies(one.policy, `${path} to ${one.to}`),
+				policy: policies(one.policy, `${path} to ${names[index]}`),
 			}))
 			service = new Server(world, name, model, meter, hops.length > 0 ? asking(world, path, hops) : undefined)
 		}
-		this.#services.set(name, { service, meter })
+		this.#services.set(name, { service, meter, asks, callers: new Set() })
 		return service
 	}
 
@@ -87,14 +99,23 @@ export class Simulation {
 		).filter((policy) => policy !== undefined)
 		const meter = new ClientMeter(this.#steps, goodWithinMs, this.#lastFaultEnd)
 		this.#clients.set(name, meter)
+		this.#calls(meter, model.to)
 		new Client(this.#world, name, model, this.#service(model.to, policies), meter, made)
+	}
+
+	/** A client may call a service, and so whatever that asks. */
+	#calls(client: ClientMeter, name: string): void {
+		const served = this.#services.get(name)
+		if (!served || served.callers.has(client)) return
+		served.callers.add(client)
+		for (const next of served.asks) this.#calls(client, next)
 	}
 
 	get #lastFaultEnd(): number {
 		return this.#faults.reduce((latest, { toMs }) => Math.max(latest, toMs), -1)
 	}
 
-	/** Lets time pass, to `toMs` at most. Answers whether the run is over. */
+	/** Lets all happen that comes before `toMs`. Answers whether the run is over. */
 	advance(toMs: number = Infinity): boolean {
 		return this.#hasFunctions ? this.#advance(toMs) : withoutStacks(() => this.#advance(toMs))
 	}
@@ -103,27 +124,30 @@ export class Simulation {
 		const world = this.#world
 		while (this.#endedBy === undefined && world.now() < toMs) {
 			// Stops at each step of the timeline, to ask whether this is enough.
-			const next = Math.min(toMs, this.#end, this.#nextLook())
-			while (world.step(next));
-			this.#endedBy = this.#judge(next)
+			const look = this.#nextLook()
+			const next = Math.min(toMs, this.#end, look)
+			world.run(next)
+			if (world.broken) throw world.broken.error
+			this.#endedBy = this.#judge(next, next === look)
 		}
 		return this.#endedBy !== undefined
 	}
 
-	#judge(reached: number): Result['endedBy'] | undefined {
+	/** `looks`: a step of the timeline is over. Only then, so that it does not matter in which slices a run is made. */
+	#judge(reached: number, looks: boolean): Result['endedBy'] | undefined {
 		const world = this.#world
 		const { until } = this.#scenario
 		if (world.isExhausted) return 'event-limit'
 		if (!world.hasEvents && (until === 'idle' || this.#end === Infinity)) return 'idle'
 		world.skipTo(reached)
-		if (this.#isEnough()) return until === 'recovered' ? 'recovered' : 'until'
+		if (looks && this.#isEnough()) return until === 'recovered' ? 'recovered' : 'until'
 		return reached >= this.#end ? 'duration' : undefined
 	}
 
 	#nextLook(): number {
 		const { until } = this.#scenario
 		if (until === undefined || until === 'idle') return Infinity
-		return (this.#steps.at(this.#world.now()) + 1) * this.#steps.stepMs
+		return this.#steps.after(this.#world.now())
 	}
 
 	#isEnough(): boolean {
@@ -149,12 +173,12 @@ export class Simulation {
 	/** How it went, or has gone so far. */
 	result(): Result {
 		const end = this.#world.now()
-		const { calls } = this.progress
+		const steps = this.#steps.until(end)
 		const meters = [...this.#clients]
 		const services = [...this.#services]
 		const serviceResults = services.map(
-			([name, { service, meter }]) =>
-				[name, meter.result(end, calls, service.workers, service.capacityPerSecond)] as const,
+			([name, { service, meter, callers }]) =>
+				[name, meter.result(end, callsOf(callers), service.workers, service.capacityPerSecond)] as const,
 		)
 		return {
 			seed: this.#world.seed,
@@ -172,8 +196,8 @@ export class Simulation {
 			recovery: this.#recovery(),
 			timeline: {
 				stepMs: this.#steps.stepMs,
-				clients: Object.fromEntries(meters.map(([name, meter]) => [name, meter.timeline(end)])),
-				services: Object.fromEntries(services.map(([name, { meter }]) => [name, meter.timeline(end)])),
+				clients: Object.fromEntries(meters.map(([name, meter]) => [name, meter.timeline(steps)])),
+				services: Object.fromEntries(services.map(([name, { meter }]) => [name, meter.timeline(steps)])),
 			},
 		}
 	}
@@ -181,9 +205,9 @@ export class Simulation {
 	#recovery(): Recovery | null {
 		if (this.#faults.length === 0) return null
 		const meters = [...this.#clients.values()]
-		const { stepMs } = this.#steps
 		const endedAtMs = this.#world.now()
-		const length = this.#steps.at(endedAtMs) + (endedAtMs % stepMs > 0 ? 1 : 0)
+		const length = this.#steps.until(endedAtMs)
+		const { stepMs } = this.#steps
 		const steps = Array.from({ length }, (_, index) => stepOver(meters, index))
 		const isCleared = meters.every(({ caught }) => caught === 0)
 		return recoveryOf({
@@ -196,6 +220,12 @@ export class Simulation {
 			clearedAtMs: isCleared ? Math.max(...meters.map((meter) => meter.caughtEndedAt)) : undefined,
 		})
 	}
+}
+
+const callsOf = (clients: Iterable<ClientMeter>): number => {
+	let calls = 0
+	for (const client of clients) calls += client.calls
+	return calls
 }
 
 function stepOver(meters: readonly ClientMeter[], index: number): Step {

@@ -31,8 +31,21 @@ export interface VariantStudy extends StudyBase {
 	readonly variants: Readonly<Record<string, Scenario>>
 	/** Figures that others have published, by variant: shown beside ours, with the difference in standard errors. */
 	readonly reference?: Readonly<Record<string, Reference>> | undefined
-	/** What is drawn: requests over time, or useful against wasted work. Default `'requests'`. */
-	readonly picture?: 'requests' | 'work' | undefined
+	/**
+	 * What is drawn over time: requests with the capacity, useful against wasted work of the services, or good against bad
+	 * answers to the clients. Default `'requests'`.
+	 */
+	readonly picture?: 'requests' | 'work' | 'answers' | undefined
+	/** Draws curves instead: each variant is a point of one of them. */
+	readonly curves?: Curves | undefined
+}
+
+/** Curves over a number in which variants differ, one plot for each figure. */
+export interface Curves {
+	readonly xLabel: string
+	readonly measures: readonly MeasureName[]
+	/** By variant: on which curve, and where. */
+	readonly points: Readonly<Record<string, { readonly curve: string; readonly x: number }>>
 }
 
 /** Published figures of one variant. */
@@ -51,8 +64,8 @@ export interface GridStudy extends StudyBase {
 	readonly y: Axis
 	readonly panels: readonly string[]
 	at(x: number, y: number, panel: string): Scenario
-	/** What a cell shows: the share of runs that recovered, or a figure. Default `'recovered'`. */
-	readonly cell?: 'recovered' | MeasureName | undefined
+	/** What a cell shows: the share of runs that recovered, or the mean of a share. Default `'recovered'`. */
+	readonly cell?: 'recovered' | 'goodShare' | 'wastedShare' | undefined
 }
 
 interface Axis {

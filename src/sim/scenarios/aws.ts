@@ -81,6 +81,7 @@ const PUBLISHED: Readonly<Record<number, { readonly runs: number; readonly figur
 const cases = Object.entries(PUBLISHED).flatMap(([clients, { runs, figures }]) =>
 	Object.entries(STRATEGIES).map(([name, retry], index) => ({
 		name: `${clients} clients, ${name}`,
+		point: { curve: name, x: Number(clients) },
 		scenario: scenarioOf(Number(clients), retry),
 		reference: referenceOf(figures[index], runs),
 	})),
@@ -100,5 +101,10 @@ export const aws: VariantStudy = {
 	replications: 500,
 	measures: ['requests', 'lastAnswerAtMs'],
 	variants: Object.fromEntries(cases.map(({ name, scenario }) => [name, scenario])),
+	curves: {
+		xLabel: 'clients',
+		measures: ['requests', 'lastAnswerAtMs'],
+		points: Object.fromEntries(cases.map(({ name, point }) => [name, point])),
+	},
 	reference: Object.fromEntries(cases.map(({ name, reference }) => [name, reference])),
 }

@@ -45,6 +45,7 @@ const CURES: Readonly<Record<string, Cure>> = {
 		],
 	},
 	'jitter, queue of 25': { policy: jittered, queue: { limit: 25 } },
+	'jitter, newest first': { policy: jittered, queue: { order: 'lifo' } },
 	'jitter, drops expired': { policy: jittered, queue: { dropExpired: true } },
 	'jitter, drops after 500 ms': { policy: jittered, queue: { maxAgeMs: 500 } },
 }

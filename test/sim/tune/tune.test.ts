@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest'
+import { InvalidOptionError, retry } from 'yaoki'
+import { expectResilience, replicate, type Scenario, tune } from 'yaoki/sim'
+
+/** A service that a slow moment brings down for good, because those who give up come again. */
+const metastable: Scenario = {
+	duration: 30_000,
+	until: 'recovered',
+	services: {
+		api: {
+			workers: 5,
+			serviceTime: { kind: 'exponential', meanMs: 100 },
+			faults: [{ kind: 'slowdown', factor: 10, fromMs: 3_000, toMs: 6_000 }],
+		},
+	},
+	clients: { web: { to: 'api', arrivals: { kind: 'poisson', perSecond: 30 }, policy: 'client' } },
+	policies: {
+		client: [
+			{ retry: { maxRetries: 3, baseDelayMs: 100, maxDelayMs: 2_000, jitterStrategy: 'none' } },
+			{ timeout: 1_000 },
+		],
+	},
+}
+const constraints = { recoveredAfterMs: { atMost: 15_000 }, amplification: { atMost: 1.6 } }
+
+describe('the smallest change that survives', () => {
+	const tuned = tune('client', metastable, { constraints, replications: 3 })
+
+	it('is found for a policy that does not', () => {
+		expect(tuned.before.neverRecovered).toBe(1)
+		expect(tuned.survives).toBe(true)
+		expect(tuned.after?.neverRecovered).toBe(0)
+	})
+
+	it('says what was changed, from what and to what', () => {
+		expect(tuned.changes.length).toBeGreaterThan(0)
+		for (const change of tuned.changes)
+			expect(change).toEqual({ path: expect.any(String), from: change.from, to: expect.anything() })
+	})
+
+	it('survives when its policy is put into the scenario, seed by seed', () => {
+		const again = replicate({ ...metastable, policies: { client: tuned.policy } }, { replications: 3 })
+		expectResilience(again).toRecoverWithin(15_000).measure('amplification', '<=', 1.6)
+		expect(again.runs.map((run) => run.traceHash)).toEqual(tuned.after?.runs.map((run) => run.traceHash))
+	})
+
+	it('comes with evidence: every smaller change was tried and broke a constraint in a run that is named', () => {
+		const size = tuned.tried.at(-1)?.size ?? 0
+		const failed = tuned.tried.filter(({ violation }) => violation)
+		expect(failed.length).toBeGreaterThan(5)
+		for (const one of failed)
+			expect(one.violation).toMatchObject({ measure: expect.any(String), seed: expect.any(Number) })
+		for (const one of tuned.tried.filter(({ violation }) => !violation))
+			expect(one.size).toBeLessThanOrEqual(size)
+		expect(failed.filter((one) => one.changes.length === 1).every((one) => one.runs >= 1)).toBe(true)
+	})
+
+	it('is no change when the policy survives as it is', () => {
+		const calm = tune(
+			'client',
+			{ ...metastable, services: { api: { workers: 5, serviceTime: 100 } } },
+			{
+				constraints: { goodShare: { atLeast: 0.5 } },
+				replications: 2,
+			},
+		)
+		expect(calm).toMatchObject({ survives: true, changes: [], tried: [] })
+	})
+
+	it('is none when nothing can survive, and then the policy is what it was', () => {
+		const hopeless = tune('client', metastable, {
+			constraints: { goodShare: { atLeast: 1 } },
+			replications: 1,
+			maxTries: 5,
+		})
+		expect(hopeless).toMatchObject({
+			survives: false,
+			changes: [],
+			policy: metastable.policies?.['client'],
+			after: undefined,
+		})
+		expect(hopeless.tried).toHaveLength(5)
+	})
+
+	it('is the one that is best by the objective among those of the same size', () => {
+		const sizes = (objective: 'goodShare' | 'amplification') =>
+			tune('client', metastable, {
+				constraints: { recoveredAfterMs: { atMost: 25_000 } },
+				objective,
+				replications: 2,
+			})
+		const [good, cheap] = [sizes('goodShare'), sizes('amplification')]
+		expect(cheap.after?.measures.amplification.mean ?? 9).toBeLessThanOrEqual(
+			good.after?.measures.amplification.mean ?? 0,
+		)
+		expect(good.after?.measures.goodShare.mean ?? 0).toBeGreaterThanOrEqual(
+			cheap.after?.measures.goodShare.mean ?? 9,
+		)
+	})
+
+	it('tells of every policy that it tries', () => {
+		const counts: number[] = []
+		tune('client', metastable, {
+			constraints: { goodShare: { atLeast: 1 } },
+			replications: 1,
+			maxTries: 3,
+			onTry: (_, count) => counts.push(count),
+		})
+		expect(counts).toEqual([1, 2, 3])
+	})
+})
+
+describe('a search that can not be made', () => {
+	const bad: readonly (readonly [string, () => unknown])[] = [
+		[
+			"policy: got 'other'; takes the name of one of the scenario's policies: client",
+			() => tune('other', metastable, { constraints }),
+		],
+		[
+			'constraints: got [object Object]; takes bounds by figure',
+			() => tune('client', metastable, { constraints: {} }),
+		],
+		[
+			"constraints.speed: got 'speed'; takes 'goodShare' or",
+			() => tune('client', metastable, { constraints: { speed: { atMost: 1 } } as never }),
+		],
+		[
+			'constraints.goodShare: got below; takes',
+			() => tune('client', metastable, { constraints: { goodShare: { below: 1 } as never } }),
+		],
+		[
+			"objective: got 'speed'; takes",
+			() => tune('client', metastable, { constraints, objective: 'speed' as never }),
+		],
+		[
+			'maxChanges: got 3; takes a number from 1 to 2',
+			() => tune('client', metastable, { constraints, maxChanges: 3 }),
+		],
+		['goal: got 1; takes nothing', () => tune('client', metastable, { constraints, goal: 1 } as never)],
+		[
+			"policies.client: got 'a function'; takes layers as data",
+			() => tune('client', { ...metastable, policies: { client: () => retry() } }, { constraints }),
+		],
+	]
+	it.each(bad)('is refused with what is allowed: %s', (message, search) => {
+		expect(search).toThrow(InvalidOptionError)
+		expect(search).toThrow(message.replace('got below', "got 'below'"))
+	})
+})
