@@ -6,6 +6,7 @@ import { TokenBudget, type TokenBudgetOptions } from '../../core/budget/token-bu
 import { refuse } from '../../core/options/rules.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { located } from './located.ts'
+import { flag, oneOf } from './shape.ts'
 
 /** A budget as data. `shared`: one for all instances of the client, where each would otherwise have its own. */
 export type BudgetModel = { readonly shared?: boolean | undefined } & (
@@ -18,9 +19,11 @@ export type BudgetModel = { readonly shared?: boolean | undefined } & (
 export const BUDGET_FACTORIES = { ratio: 'retryBudget', tokens: 'tokenBudget', quota: 'quotaBudget' } as const
 
 export function newBudget(model: BudgetModel, path: string, runtime: Runtime): Budget {
-	if (Object(model) !== model) refuse(path, model, "a budget's options, such as { maxRetryRatio: 0.1 }")
-	const { shared: _, kind = 'ratio', ...options } = model
-	if (!Object.hasOwn(BUDGET_FACTORIES, kind)) refuse(`${path}.kind`, kind, "'ratio', 'tokens' or 'quota'")
+	if (Object(model) !== model || Array.isArray(model))
+		refuse(path, model, "a budget's options, such as { maxRetryRatio: 0.1 }")
+	const { shared = false, kind = 'ratio', ...options } = model
+	flag(shared, `${path}.shared`)
+	oneOf(...Object.keys(BUDGET_FACTORIES))(kind, `${path}.kind`)
 	return located(path, () => {
 		if (kind === 'tokens') return new TokenBudget(options as TokenBudgetOptions)
 		if (kind === 'quota') return new QuotaBudget(options as QuotaBudgetOptions)

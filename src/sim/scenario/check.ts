@@ -1,31 +1,54 @@
 /** Refuses a scenario that can not work, before anything of it runs: every field by its place, and what fits together. */
 import { refuse } from '../../core/options/rules.ts'
 import type { ClientModel, PolicyModel, Scenario, ServerModel } from './scenario.ts'
-import { amount, byKind, count, fields, flag, list, named, oneOf, type Shape, text } from './shape.ts'
+import {
+	amount,
+	byKind,
+	count,
+	fields,
+	flag,
+	inOrder,
+	list,
+	named,
+	oneOf,
+	type Shape,
+	text,
+} from './shape.ts'
+
+/** Thirty thousand years. With numbers much beyond that a sum of times may be none any more. */
+const MOST_MS = 1e15
+/** As many as there is memory for. */
+const MOST_USERS = 1e6
+const MOST_INSTANCES = 1e5
+/** Services that ask each other one after the other: a request may go through all of them at once. */
+const DEEPEST = 100
 
 const kind: Shape = () => {}
-const span = { fromMs: amount(), toMs: amount() }
+const time = amount(0, MOST_MS)
+const someTime = amount(1e-9, MOST_MS)
 const rate = amount(1e-9, 1e9)
+const span = { fromMs: time, toMs: time }
+const spanning = (shape: Shape): Shape => inOrder(shape, 'fromMs', 'toMs', 'more')
 
 const laws = byKind({
-	exponential: fields({ kind, meanMs: amount() }),
-	lognormal: fields({ kind, medianMs: amount(Number.MIN_VALUE), p99Ms: amount(Number.MIN_VALUE) }),
-	normal: fields({ kind, meanMs: amount(), sdMs: amount() }),
-	uniform: fields({ kind, leastMs: amount(), greatestMs: amount() }),
-	empirical: fields({ kind, valuesMs: list(amount(), 1) }),
+	exponential: fields({ kind, meanMs: time }),
+	lognormal: inOrder(fields({ kind, medianMs: someTime, p99Ms: someTime }), 'medianMs', 'p99Ms'),
+	normal: fields({ kind, meanMs: time, sdMs: time }),
+	uniform: inOrder(fields({ kind, leastMs: time, greatestMs: time }), 'leastMs', 'greatestMs'),
+	empirical: fields({ kind, valuesMs: list(time, 1) }),
 })
 
 const duration: Shape = (value, path) => {
-	if (typeof value === 'number') amount()(value, path)
+	if (typeof value === 'number') time(value, path)
 	else if (Object(value) !== value)
 		refuse(path, value, 'a number of milliseconds, or a distribution with a kind')
 	else laws(value, path)
 }
 
 const fault = byKind({
-	outage: fields({ kind, ...span, 'how?': oneOf('refuse', 'hang') }),
-	slowdown: fields({ kind, ...span, factor: amount() }),
-	errors: fields({ kind, ...span, rate: amount(0, 1), 'status?': count(400, 599) }),
+	outage: spanning(fields({ kind, ...span, 'how?': oneOf('refuse', 'hang') })),
+	slowdown: spanning(fields({ kind, ...span, factor: amount(0, 1e6) })),
+	errors: spanning(fields({ kind, ...span, rate: amount(0, 1), 'status?': count(400, 599) })),
 })
 
 const service = byKind(
@@ -34,10 +57,15 @@ const service = byKind(
 			'kind?': kind,
 			'workers?': count(1),
 			serviceTime: duration,
-			'queue?': fields({ 'limit?': count(0), 'order?': oneOf('fifo', 'lifo'), 'dropExpired?': flag, 'maxAgeMs?': amount() }),
+			'queue?': fields({
+				'limit?': count(0),
+				'order?': oneOf('fifo', 'lifo'),
+				'dropExpired?': flag,
+				'maxAgeMs?': time,
+			}),
 			'latency?': duration,
 			'faults?': list(fault),
-			'rateLimit?': fields({ perSecond: rate, 'burst?': amount(1), 'retryAfter?': flag }),
+			'rateLimit?': fields({ perSecond: rate, 'burst?': amount(1, 1e9), 'retryAfter?': flag }),
 			'dependsOn?': list(fields({ to: text, 'policy?': text, 'share?': amount(0, 1), 'passContext?': flag })),
 		}),
 		row: fields({ kind, 'latency?': duration }),
@@ -45,26 +73,26 @@ const service = byKind(
 	'server',
 )
 
-const atRate = fields({ kind, perSecond: rate, 'fromMs?': amount(), 'toMs?': amount() })
+const atRate = spanning(fields({ kind, perSecond: rate, 'fromMs?': time, 'toMs?': time }))
 
 const client = fields({
 	to: text,
 	arrivals: byKind({
 		poisson: atRate,
 		constant: atRate,
-		trace: fields({ kind, atMs: list(amount()) }),
+		trace: fields({ kind, atMs: list(time) }),
 		closed: fields({
 			kind,
-			users: count(1, 1e7),
+			users: count(1, MOST_USERS),
 			'think?': duration,
-			'startWithinMs?': amount(),
+			'startWithinMs?': time,
 			'callsEach?': count(1),
 		}),
 	}),
 	'policy?': text,
-	'instances?': count(1, 1e7),
-	'goodWithinMs?': amount(),
-	'deadlineMs?': amount(),
+	'instances?': count(1, MOST_INSTANCES),
+	'goodWithinMs?': time,
+	'deadlineMs?': time,
 })
 
 const policy: Shape = (value, path) => {
@@ -79,25 +107,27 @@ const policy: Shape = (value, path) => {
 const scenarioShape = fields({
 	'name?': text,
 	'seed?': (value, path) => {
-		if (typeof value !== 'string' && !Number.isFinite(value)) refuse(path, value, 'a number or a text')
+		// Of greater numbers the next one is the same, and seeds are counted up.
+		if (typeof value !== 'string' && !(Math.abs(Number(value)) <= 2 ** 52 && typeof value === 'number'))
+			refuse(path, value, 'a number up to 2 ** 52, or a text')
 	},
-	'duration?': amount(Number.MIN_VALUE),
+	'duration?': someTime,
 	'until?': (value, path) => {
 		if (typeof value !== 'function' && value !== 'idle' && value !== 'recovered')
 			refuse(path, value, "'idle', 'recovered' or a function")
 	},
-	services: named(service),
-	clients: named(client),
+	services: named(service, 'service'),
+	clients: named(client, 'client'),
 	'policies?': named(policy),
-	'maxEvents?': count(1),
-	'stepMs?': amount(1),
+	// Not Infinity: what loops without taking time would have no end.
+	'maxEvents?': count(1, 1e12),
+	'stepMs?': amount(1, MOST_MS),
 })
 
 export function checkScenario(scenario: Scenario): void {
 	scenarioShape(scenario, '')
 	const { services, clients, policies = {}, until, duration: end } = scenario
 	const known: Known = { services: Object.keys(services), policies }
-	if (Object.keys(clients).length === 0) refuse('clients', '{}', 'at least one client')
 	for (const [name, model] of Object.entries(clients)) checkClient(`clients.${name}`, model, known)
 	for (const [name, model] of Object.entries(services))
 		if (model.kind !== 'row') checkServer(`services.${name}`, model, known)
@@ -131,34 +161,37 @@ function checkClient(path: string, model: ClientModel, known: Known): void {
 			if (index > 0 && at < (arrivals.atMs[index - 1] ?? 0))
 				refuse(`${path}.arrivals.atMs[${index}]`, at, 'times in order')
 		})
-	if (instances !== undefined && arrivals.kind === 'closed' && instances > arrivals.users)
-		refuse(`${path}.instances`, instances, `no more than there are users, ${arrivals.users}`)
+	if (arrivals.kind !== 'closed') return
+	const { users } = arrivals
+	if (instances !== undefined && instances > users)
+		refuse(`${path}.instances`, instances, `no more than there are users, ${users}`)
+	if (instances === undefined && model.policy !== undefined && users > MOST_INSTANCES)
+		refuse(
+			`${path}.instances`,
+			undefined,
+			`a number up to ${MOST_INSTANCES}, for ${users} users would have a policy each`,
+		)
 }
 
 function checkServer(path: string, model: ServerModel, known: Known): void {
 	for (const [index, one] of (model.dependsOn ?? []).entries())
 		checkLink(one, `${path}.dependsOn[${index}]`, known)
-	model.faults?.forEach(({ fromMs, toMs }, index) => {
-		if (toMs <= fromMs) refuse(`${path}.faults[${index}].toMs`, toMs, `more than fromMs, which is ${fromMs}`)
-	})
-	const { serviceTime: law } = model
-	if (typeof law === 'number') return
-	if (law.kind === 'uniform' && law.greatestMs < law.leastMs)
-		refuse(`${path}.serviceTime.greatestMs`, law.greatestMs, `leastMs or more, which is ${law.leastMs}`)
-	if (law.kind === 'lognormal' && law.p99Ms < law.medianMs)
-		refuse(`${path}.serviceTime.p99Ms`, law.p99Ms, `medianMs or more, which is ${law.medianMs}`)
 }
 
-/** Services that ask each other in a ring would never answer. */
+/** Services that ask each other in a ring would never answer. Each is followed once, however many ways lead to it. */
 function checkRing(services: Readonly<Record<string, ServerModel>>): void {
-	const follow = (name: string, trail: readonly string[]): void => {
+	const depths = new Map<string, number>()
+	const follow = (name: string, trail: readonly string[]): number => {
+		const path = `services.${name}.dependsOn`
 		if (trail.includes(name))
-			refuse(
-				`services.${name}.dependsOn`,
-				[...trail, name].join(' -> '),
-				'services that do not ask each other in a ring',
-			)
-		for (const { to } of services[name]?.dependsOn ?? []) follow(to, [...trail, name])
+			refuse(path, [...trail, name].join(' -> '), 'services that do not ask each other in a ring')
+		const known = depths.get(name)
+		if (known !== undefined) return known
+		const below = (services[name]?.dependsOn ?? []).map(({ to }) => follow(to, [...trail, name]))
+		const depth = below.reduce((deepest, one) => Math.max(deepest, one), 0) + 1
+		if (depth > DEEPEST) refuse(path, `${depth} services in a row`, `at most ${DEEPEST}`)
+		depths.set(name, depth)
+		return depth
 	}
 	for (const name of Object.keys(services)) follow(name, [])
 }

@@ -62,8 +62,8 @@ export type PolicyLayer = { [Kind in LayerKind]: Layer<Kind> }[LayerKind]
 export interface LayerWorld {
 	readonly runtime: Runtime
 	once<T>(name: string, make: () => T): T
-	/** What time and chance are for what is shared. */
-	sharedRuntime(): Runtime
+	/** What time and chance are for what is shared and stands at this place. */
+	sharedRuntime(place: string): Runtime
 }
 
 type Makers = { readonly [Kind in LayerKind]: (options: LayerOptions[Kind], around: Place) => Policy }
@@ -97,7 +97,7 @@ function made(layer: PolicyLayer, path: string, world: LayerWorld): Policy {
 	const kind = kindOf(layer, path)
 	if (!layer.shared) return make(kind, layer, { ...world, path: `${path}.${kind}` })
 	return world.once(path, () => {
-		const runtime = world.sharedRuntime()
+		const runtime = world.sharedRuntime(path)
 		return pipeline({ runtime }, make(kind, layer, { ...world, runtime, path: `${path}.${kind}` }))
 	})
 }
@@ -117,14 +117,20 @@ function kindOf(layer: PolicyLayer, path: string): LayerKind {
 	if (layer.shared !== undefined && typeof layer.shared !== 'boolean')
 		refuse(`${path}.shared`, layer.shared, 'true or false')
 	const options: unknown = (layer as Readonly<Record<string, unknown>>)[kind]
-	if (kind !== 'timeout' && Object(options) !== options)
-		refuse(`${path}.${kind}`, options, 'its options as an object, {} for the defaults')
+	if (kind !== 'timeout') checkOptions(options, `${path}.${kind}`)
 	return kind
+}
+
+function checkOptions(options: unknown, path: string): void {
+	if (Object(options) !== options || Array.isArray(options))
+		refuse(path, options, 'its options as an object, {} for the defaults')
+	const { runtime } = options as { runtime?: unknown }
+	if (runtime !== undefined) refuse(`${path}.runtime`, runtime, 'nothing here: time is that of the run')
 }
 
 function budgetOf(model: BudgetModel | undefined, place: Place): { budget?: Budget } {
 	if (model === undefined) return {}
 	const path = `${place.path}.budget`
 	if (!model?.shared) return { budget: newBudget(model, path, place.runtime) }
-	return { budget: place.once(path, () => newBudget(model, path, place.sharedRuntime())) }
+	return { budget: place.once(path, () => newBudget(model, path, place.sharedRuntime(path))) }
 }

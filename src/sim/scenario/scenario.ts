@@ -20,7 +20,7 @@ export interface Scenario {
 	readonly name?: string | undefined
 	/** The same seed gives the same run, to the last bit. Default 1. */
 	readonly seed?: number | string | undefined
-	/** Ends the run at this virtual time, in milliseconds. Without it `until` must say when it ends. */
+	/** Ends the run at this virtual time, in milliseconds; what would come just then does not happen any more. Without it `until` must say when it ends. */
 	readonly duration?: number | undefined
 	/**
 	 * Ends the run earlier: when nothing is left to do (`'idle'`), when all is well again after the last fault (`'recovered'`),
@@ -33,7 +33,10 @@ export interface Scenario {
 	readonly clients: Readonly<Record<string, ClientModel>>
 	/** By name: layers as data, outermost first, or a function that makes the policy that production makes. */
 	readonly policies?: Readonly<Record<string, PolicyModel>> | undefined
-	/** Ends a run that has come to so many events, and says so in its result. Default 50 million. */
+	/**
+	 * Ends a run that has come to so many events and requests, and says so in its result: `endedBy: 'event-limit'`. Default 50
+	 * million.
+	 */
 	readonly maxEvents?: number | undefined
 	/** How long a step of the timeline is. Default: so that a run has at most 240, and at least 100 ms. */
 	readonly stepMs?: number | undefined
@@ -117,7 +120,7 @@ export interface DependencyModel {
 /** At most so many requests are let in; the others get a 429 at once, which costs no worker. */
 export interface RateLimitModel {
 	readonly perSecond: number
-	/** How many may come at once after a pause. Default: `perSecond`. */
+	/** How many may come at once after a pause. Default: `perSecond`, and at least 1. */
 	readonly burst?: number | undefined
 	/** Does the 429 say when there is room again? Default true. */
 	readonly retryAfter?: boolean | undefined

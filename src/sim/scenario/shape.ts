@@ -52,11 +52,13 @@ export const list =
 		for (const [index, item] of value.entries()) shape(item, `${path}[${index}]`)
 	}
 
-/** By name. */
+/** By name; `what` is what there must be one of. */
 export const named =
-	(shape: Shape): Shape =>
+	(shape: Shape, what?: string): Shape =>
 	(value, path) => {
-		for (const [name, one] of Object.entries(object(value, path))) shape(one, `${path}.${name}`)
+		const all = Object.entries(object(value, path))
+		if (what !== undefined && all.length === 0) refuse(path, '{}', `at least one ${what}`)
+		for (const [name, one] of all) shape(one, `${path}.${name}`)
 	}
 
 /** An object with these fields and no others. A field whose name ends in `?` may be left out. */
@@ -82,11 +84,22 @@ export function fields(shapes: Readonly<Record<string, Shape>>): Shape {
 	}
 }
 
+/** Of two fields of it the second is not less than the first, or is `'more'`; one that is left out is not looked at. */
+export const inOrder =
+	(shape: Shape, first: string, second: string, which: 'more' | 'no less' = 'no less'): Shape =>
+	(value, path) => {
+		shape(value, path)
+		const { [first]: low, [second]: high } = object(value, path)
+		if (typeof low !== 'number' || typeof high !== 'number' || high > low) return
+		if (which === 'more') refuse(at(path, second), high, `more than ${first}, which is ${low}`)
+		if (high < low) refuse(at(path, second), high, `${first} or more, which is ${low}`)
+	}
+
 /** One of several shapes, told apart by the field `kind`; `otherwise` is meant when there is none. */
 export function byKind(shapes: Readonly<Record<string, Shape>>, otherwise?: string): Shape {
 	const kinds = Object.keys(shapes)
 	return (value, path) => {
-		const kind = object(value, path)['kind'] ?? otherwise
+		const { kind = otherwise } = object(value, path)
 		const shape = typeof kind === 'string' && Object.hasOwn(shapes, kind) ? shapes[kind] : undefined
 		if (!shape) refuse(at(path, 'kind'), kind, listed(kinds))
 		shape(value, path)

@@ -7,10 +7,8 @@
 import { refuse } from '../../core/options/rules.ts'
 import { BUDGET_FACTORIES, type BudgetModel } from './budgets.ts'
 import { LAYER_KINDS, type LayerKind, type PolicyLayer } from './layers.ts'
+import { braces, entriesOf, listed, literal } from './literal.ts'
 
-/** A line that would be longer is broken up. */
-const WIDEST = 80
-const INDENT = '  '
 const SHARED = '// One for all who call this service: import it, do not make another.'
 
 /**
@@ -66,30 +64,27 @@ class Program {
 	/** The call that makes a layer, or the name of the constant that holds it. */
 	layer(layer: PolicyLayer, index: number): string {
 		const { kind, options } = partsOf(layer, index)
-		if (!layer.shared) return this.#call(kind, options, INDENT.length)
+		if (!layer.shared) return this.#call(kind, options, 2)
 		return this.#constant(sharedName(kind), true, (column) => this.#call(kind, options, column))
 	}
 
 	/** `column` is where it begins on its line. */
 	#call(factory: string, options: unknown, column: number): string {
 		this.#factories.add(factory)
-		if (Object(options) !== options) return `${factory}(${this.#value(options, factory, 0)})`
-		const entries = given(options)
-		const place = column + factory.length + '('.length
-		return entries.length === 0 ? `${factory}()` : `${factory}(${this.#object(entries, place)})`
-	}
-
-	#object(entries: readonly (readonly [string, unknown])[], column: number): string {
-		return braces(
-			entries.map(([name, value]) => this.#option(name, value)),
-			column,
-		)
+		if (Object(options) !== options) return `${factory}(${literal(options)})`
+		const written = entriesOf(options).map(([name, value]) => this.#option(name, value))
+		return `${factory}(${written.length === 0 ? '' : braces(written, column + factory.length)})`
 	}
 
 	#option(name: string, value: unknown): string {
-		const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : quoted(name)
-		const written = isBudget(name, value) ? this.#budget(value) : this.#value(value, key, key.length)
-		return written === key ? key : `${key}: ${written}`
+		const written = isBudget(name, value) ? this.#budget(value) : this.#value(name, value)
+		return written === name ? name : `${name}: ${written}`
+	}
+
+	#value(name: string, value: unknown): string {
+		if (typeof value !== 'function') return literal(value, name.length)
+		this.#functions.add(name)
+		return name
 	}
 
 	#budget(model: BudgetModel): string {
@@ -105,17 +100,6 @@ class Program {
 		this.constants.push(`${isShared ? `${SHARED}\n` : ''}${start}${valueAt(start.length)}`)
 		return name
 	}
-
-	#value(value: unknown, name: string, column: number): string {
-		if (typeof value === 'number') return number(value)
-		if (typeof value === 'string') return quoted(value)
-		if (Array.isArray(value)) return `[${value.map((item) => this.#value(item, name, 0)).join(', ')}]`
-		if (typeof value === 'function') {
-			this.#functions.add(name)
-			return name
-		}
-		return Object(value) === value ? this.#object(given(value), column) : String(value)
-	}
 }
 
 function partsOf(layer: PolicyLayer, index: number): { kind: LayerKind; options: unknown } {
@@ -125,14 +109,11 @@ function partsOf(layer: PolicyLayer, index: number): { kind: LayerKind; options:
 	return { kind, options: (layer as Readonly<Record<string, unknown>>)[kind] }
 }
 
-const given = (options: unknown): readonly (readonly [string, unknown])[] =>
-	Object.entries(options as object).filter(([, value]) => value !== undefined)
-
 const isBudget = (name: string, value: unknown): value is BudgetModel =>
 	name === 'budget' && Object(value) === value
 
 const hasBudget = (options: unknown): boolean =>
-	Object(options) === options && given(options).some(([name, value]) => isBudget(name, value))
+	Object(options) === options && entriesOf(options).some(([name, value]) => isBudget(name, value))
 
 const sharedName = (kind: LayerKind): string => `shared${kind.charAt(0).toUpperCase()}${kind.slice(1)}`
 
@@ -145,24 +126,3 @@ function numbered(wanted: readonly string[]): (name: string) => string {
 		return wanted.filter((other) => other === name).length > 1 ? `${name}${count}` : name
 	}
 }
-
-/** On one line, or each item on its own where that would be too long. */
-function braces(items: readonly string[], column: number): string {
-	const line = `{ ${items.join(', ')} }`
-	const isShort = column + line.length + '),'.length <= WIDEST && !line.includes('\n')
-	return isShort ? line : `{\n${listed(items)}}`
-}
-
-/** Each on a line of its own, further in. */
-const listed = (items: readonly string[]): string =>
-	items.map((item) => `${item.replaceAll(/^(?=.)/gm, INDENT)},\n`).join('')
-
-/** With thousands apart, where there are any. */
-function number(value: number): string {
-	const text = String(value)
-	return /^-?\d{4,}(\.|$)/.test(text) ? text.replaceAll(/\B(?<!\.\d*)(?=(\d{3})+(?!\d))/g, '_') : text
-}
-
-/** In single quotes, and as JSON escapes it otherwise. */
-const quoted = (text: string): string =>
-	`'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`

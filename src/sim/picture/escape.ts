@@ -1,0 +1,37 @@
+/**
+ * Names come from users' files and may hold anything. XML has characters that no escape can express, so those are replaced
+ * rather than escaped; and a terminal obeys control characters, so text for it is cleaned in the same place.
+ */
+
+const REPLACEMENT = '\uFFFD'
+
+/** Half a surrogate pair, a control character other than tab and line ends, and the two that are no characters. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
+const NOT_IN_XML = /[\0-\x08\x0B\x0C\x0E-\x1F\uD800-\uDFFF\uFFFE\uFFFF]/gu
+
+const ENTITIES: Readonly<Record<string, string>> = {
+	'&': '&amp;',
+	'<': '&lt;',
+	'>': '&gt;',
+	'"': '&quot;',
+	"'": '&#39;',
+}
+
+/**
+ * Text that can stand in XML and HTML, between tags and in attributes.
+ *
+ * @example
+ * escapeXml('a < b & "c"') // 'a &lt; b &amp; &quot;c&quot;'
+ */
+export function escapeXml(text: string): string {
+	return text
+		.replace(NOT_IN_XML, REPLACEMENT)
+		.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character)
+}
+
+/** Text on one line that can not move a cursor or change a colour. */
+export function plainLine(text: string): string {
+	return text
+		.replace(/\s+/gu, ' ')
+		.replace(/[\p{Cc}\p{Cs}\u2028\u2029\u202A-\u202E\u2066-\u2069]/gu, REPLACEMENT)
+}

@@ -1,0 +1,95 @@
+/**
+ * A strict reader for the XML that pictures are made of. It knows no more than they use, and throws at whatever a parser of
+ * XML would refuse: tags that do not match, attributes twice or without quotes, bare `&` and `<`, forbidden characters.
+ */
+
+export interface XmlElement {
+	readonly name: string
+	readonly attributes: Readonly<Record<string, string>>
+	readonly children: readonly XmlElement[]
+	/** Its own and that of its children. */
+	readonly text: string
+}
+
+interface Open {
+	name: string
+	attributes: Record<string, string>
+	children: XmlElement[]
+	text: string
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they must not be there
+const FORBIDDEN = /[\0-\x08\x0B\x0C\x0E-\x1F\uD800-\uDFFF\uFFFE\uFFFF]/u
+const TAG = /^<(\/?)([A-Za-z][\w:-]*)((?:\s+[A-Za-z][\w:-]*="[^"<]*")*)\s*(\/?)>/
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
+
+/** The root element of a document. */
+export function readXml(document: string): XmlElement {
+	if (FORBIDDEN.test(document)) throw new Error('a character that XML does not have')
+	const top: Open = { name: '', attributes: {}, children: [], text: '' }
+	const open: Open[] = [top]
+	let rest = document.trim()
+	while (rest !== '') {
+		const parent = open.at(-1) ?? top
+		if (!rest.startsWith('<')) {
+			const end = rest.includes('<') ? rest.indexOf('<') : rest.length
+			const text = unescaped(rest.slice(0, end))
+			if (parent === top && text.trim() !== '') throw new Error('not one element')
+			parent.text += text
+			rest = rest.slice(end)
+			continue
+		}
+		const [whole = '', slash, name = '', attributes = '', empty] = TAG.exec(rest) ?? []
+		if (whole === '') throw new Error(`no tag: ${rest.slice(0, 60)}`)
+		rest = rest.slice(whole.length)
+		if (slash) {
+			if (parent.name !== name) throw new Error(`</${name}> closes <${parent.name}>`)
+			open.pop()
+			close(open.at(-1) ?? top, parent)
+			continue
+		}
+		const element = { name, attributes: readAttributes(attributes), children: [], text: '' }
+		if (empty) close(parent, element)
+		else open.push(element)
+	}
+	const [root, ...others] = top.children
+	if (!root || others.length > 0 || open.length > 1) throw new Error('not one element')
+	return root
+}
+
+function close(parent: Open, child: Open): void {
+	parent.children.push(child)
+	parent.text += child.text
+}
+
+function readAttributes(source: string): Record<string, string> {
+	const found: Record<string, string> = {}
+	for (const [, name = '', value = ''] of source.matchAll(/([A-Za-z][\w:-]*)="([^"]*)"/g)) {
+		if (name in found) throw new Error(`${name} twice`)
+		found[name] = unescaped(value)
+	}
+	return found
+}
+
+function unescaped(text: string): string {
+	return text.replace(/&([^;&]*;?)/g, (whole, name: string) => {
+		const character = ENTITIES[name.replace(/;$/, '')]
+		if (character === undefined || !name.endsWith(';')) throw new Error(`no entity: ${whole}`)
+		return character
+	})
+}
+
+/** All elements below one, itself included. */
+export function allOf(element: XmlElement): readonly XmlElement[] {
+	return [element, ...element.children.flatMap(allOf)]
+}
+
+/** Elements that have a class. */
+export const ofClass = (root: XmlElement, name: string): readonly XmlElement[] =>
+	allOf(root).filter(({ attributes }) => attributes['class']?.split(' ').includes(name))
+
+/** All texts that a picture shows. */
+export const textsOf = (root: XmlElement): readonly string[] =>
+	allOf(root)
+		.filter(({ name }) => name === 'text')
+		.map(({ text }) => text)

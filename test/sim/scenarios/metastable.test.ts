@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { replicate } from '../../../src/sim/run/replicate.ts'
+import { metastable } from '../../../src/sim/scenarios/metastable.ts'
+
+/** In the middle of the map: a load of 70 %, four slow seconds. */
+const recovered = (remedy: string, load = 0.7, slowMs = 4_000): number =>
+	1 - replicate(metastable.at(load, slowMs, remedy), { replications: 3 }).neverRecovered
+
+test('a service that retries keep down does not come back, with jitter no more than without', () => {
+	expect(recovered('no jitter')).toBe(0)
+	expect(recovered('full jitter')).toBe(0)
+})
+
+test.each([
+	'jitter and a budget',
+	'jitter and a breaker',
+	'jitter, queue of 25',
+	'jitter, newest first',
+	'jitter, drops after 500 ms',
+])('%s saves it', (remedy) => {
+	expect(recovered(remedy)).toBe(1)
+})
+
+test('throwing away only what has expired saves it at half load and no longer at 70 %', () => {
+	expect(recovered('jitter, drops expired', 0.5)).toBeGreaterThan(0)
+	expect(recovered('jitter, drops expired')).toBe(0)
+})
+
+test('without retries it would have recovered: the load alone is bearable', () => {
+	const scenario = metastable.at(0.7, 4_000, 'full jitter')
+	expect(
+		replicate({ ...scenario, policies: { client: [{ timeout: 1_000 }] } }, { replications: 3 })
+			.neverRecovered,
+	).toBe(0)
+})
+
+test('the map has nine loads, ten triggers and a panel for each remedy', () => {
+	expect([metastable.x.values.length, metastable.y.values.length, metastable.panels.length]).toEqual([
+		9, 10, 8,
+	])
+	expect(metastable.replications).toBe(20)
+})

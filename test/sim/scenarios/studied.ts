@@ -1,0 +1,86 @@
+/** Runs a study as the command line does, and writes its figures as the pages do, so that a table can be held against them. */
+import { expect } from 'vitest'
+import { type MeasureName, measureOf } from '../../../src/sim/measure/measures.ts'
+import type { Result } from '../../../src/sim/measure/result.ts'
+import { replicate } from '../../../src/sim/run/replicate.ts'
+import { casesOf, type Study } from '../../../src/sim/run/study.ts'
+import { page, table } from '../../examples/markdown.ts'
+
+/** What is read off a run. */
+export type Figure = MeasureName | ((result: Result) => number)
+
+/** Of a table: its head, the figure, and how the mean of it is written. */
+export type Column = readonly [head: string, figure: Figure, write: (mean: number) => string]
+
+export class Studied {
+	readonly names: readonly string[]
+	readonly #runs: ReadonlyMap<string, readonly Result[]>
+
+	constructor(study: Study) {
+		const { replications } = study
+		const cases = casesOf(study)
+		this.names = cases.map(({ name }) => name)
+		this.#runs = new Map(
+			cases.map(({ name, scenario }) => [name, replicate(scenario, { replications }).runs]),
+		)
+	}
+
+	/** One for each seed. */
+	values(name: string, figure: Figure): readonly number[] {
+		return (this.#runs.get(name) ?? []).map((run) => {
+			const value = typeof figure === 'string' ? measureOf(figure, run) : figure(run)
+			if (value === null) throw new Error(`${name}: the run with seed ${run.seed} has no such figure`)
+			return value
+		})
+	}
+
+	mean(name: string, figure: Figure): number {
+		const values = this.values(name, figure)
+		if (values.length === 0) throw new Error(`there is no variant '${name}'`)
+		return values.reduce((sum, value) => sum + value, 0) / values.length
+	}
+
+	/** A row for each variant, as its table has it. */
+	rows(columns: readonly Column[]): string[][] {
+		return this.names.map((name) => [
+			name,
+			...columns.map(([, figure, write]) => write(this.mean(name, figure))),
+		])
+	}
+
+	/** The page has this table, with these figures. */
+	expectTable(path: string, head: string, columns: readonly Column[]): void {
+		const shown = table(page(path), head, ...columns.map(([title]) => title))
+		expect(shown).toEqual(this.rows(columns))
+	}
+}
+
+/** The sum of a line of the timeline from one time to another. */
+export function between(
+	{ timeline: { stepMs } }: Result,
+	steps: readonly number[] | undefined,
+	fromMs: number,
+	toMs: number,
+): number {
+	return (steps ?? []).slice(fromMs / stepMs, toMs / stepMs).reduce((sum, value) => sum + value, 0)
+}
+
+/** Of the calls that a client began in a stretch of time, the share that ended well. */
+export const goodBetween =
+	(client: string, fromMs: number, toMs: number): Figure =>
+	(result) => {
+		const line = result.timeline.clients[client]
+		const [good, bad] = [line?.begunGood, line?.begunBad].map((steps) => between(result, steps, fromMs, toMs))
+		return (good ?? 0) / ((good ?? 0) + (bad ?? 0))
+	}
+
+const number = (value: number, digits: number): string =>
+	value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+
+export const whole = (value: number): string => number(value, 0)
+export const perSecond = (value: number): string => `${number(value, 0)} /s`
+export const times = (value: number): string => number(value, 2)
+export const tenths = (value: number): string => number(value, 1)
+export const percent = (share: number): string => `${number(share * 100, 1)} %`
+export const seconds = (ms: number): string => `${number(ms / 1_000, 1)} s`
+export const milliseconds = (ms: number): string => `${number(ms, 0)} ms`
