@@ -14,6 +14,7 @@ const STEPS: Readonly<Record<string, () => Step>> = {
 		inTurn(
 			() => tsc('-p', 'tsconfig.json'),
 			() => tsc('-p', 'tsconfig.anywhere.json'),
+			() => tsc('-p', 'playground'),
 			() => tsc('-p', 'tsconfig.build.json', '--noEmit'),
 		),
 	lint: () => tool('@biomejs/biome', 'biome', ['ci', '--error-on-warnings', '--colors=off']),

@@ -5,14 +5,14 @@ import { type Browser, chromium } from 'playwright-core'
 import type { Outcome, Runtime, Site } from './runtime.ts'
 
 /** Debian's. A browser that playwright brings along would be a download of its own. */
-const CHROMIUM = '/usr/bin/chromium'
-const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-background-networking']
+export const CHROMIUM = '/usr/bin/chromium'
+export const FLAGS: readonly string[] = ['--no-sandbox', '--disable-gpu', '--disable-background-networking']
 
 export const inChromium: Runtime = {
 	name: 'Chromium',
 	async run(site) {
 		if (!existsSync(CHROMIUM)) return undefined
-		const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
+		const browser = await chromium.launch({ executablePath: CHROMIUM, args: [...FLAGS] })
 		try {
 			return { version: browser.version(), ...(await runInPage(browser, site)) }
 		} finally {

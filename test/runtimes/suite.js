@@ -25,12 +25,54 @@ import {
 	retryWithBackoff,
 	timeout,
 } from 'yaoki'
+import { runStudy, scenarios, simulate, svgOf } from 'yaoki/sim'
 import { faults, virtualRuntime, withoutWaiting } from 'yaoki/testing'
 
 const SHORT = { baseDelayMs: 3, jitterStrategy: 'none', growth: 'constant' }
 const A_MINUTE = { ...SHORT, baseDelayMs: 60_000, maxDelayMs: 60_000 }
 
+/** Something of everything that draws: all laws, jitter, a breaker by rate, an outage, errors. */
+const SIMULATED = {
+	seed: 'everywhere',
+	duration: 60_000,
+	services: {
+		api: {
+			workers: 4,
+			serviceTime: { kind: 'lognormal', medianMs: 20, p99Ms: 200 },
+			latency: { kind: 'normal', meanMs: 5, sdMs: 1 },
+			faults: [
+				{ kind: 'outage', fromMs: 10_000, toMs: 20_000 },
+				{ kind: 'errors', rate: 0.2, fromMs: 30_000, toMs: 40_000 },
+			],
+		},
+	},
+	clients: { web: { to: 'api', arrivals: { kind: 'poisson', perSecond: 80 }, policy: 'four' } },
+	policies: {
+		four: [
+			{ bulkhead: { maxConcurrent: 50 } },
+			{ circuitBreaker: { errorRateThreshold: 0.5, resetTimeoutMs: 1_000 } },
+			{ retry: { maxRetries: 3, baseDelayMs: 50 } },
+			{ timeout: 500 },
+		],
+	},
+}
+
+/** What it comes to, of every event and every bit, wherever V8 runs. */
+const TRACE = 'to be measured'
+
 const tests = {
+	'a simulation is the same everywhere: to the bit on V8, within rounding elsewhere'() {
+		const { traceHash, totals, recovery } = simulate(SIMULATED)
+		if (!('Bun' in globalThis)) same(traceHash, TRACE)
+		same([totals.goodShare, totals.amplification].map((value) => value.toFixed(3)).join(' '), 'figures')
+		same(Math.round(recovery.recoveredAfterMs), 0)
+	},
+
+	async 'a study is drawn'() {
+		const study = await scenarios.layered()
+		isTrue(svgOf(runStudy(study, { replications: 1 })).startsWith('<svg'), 'no picture')
+	},
+
 	async 'a call that fails twice is made a third time, after real waits'() {
 		const from = performance.now()
 		const answer = await retryWithBackoff(

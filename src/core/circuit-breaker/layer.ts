@@ -63,7 +63,8 @@ export class CircuitBreakerLayer extends Circuit implements TellingLayer {
 			...(retryAfterMs < Infinity ? { retryAfterMs } : {}),
 			...(shadow ? { shadow } : {}),
 		})
-		if (shadow) return GO
+		// Visited all the same, with nothing to remember: the layers inside will lead back here.
+		if (shadow) return call.visit(seat)
 		const make = () => new CircuitOpenError(settings.name ?? BREAKER, retryAfterMs)
 		// With nobody around to be told, the error is made further out: most of its price is the depth of the stack.
 		return call.at ? call.refuse(make()) : refuseBy(call, make)
@@ -71,7 +72,8 @@ export class CircuitBreakerLayer extends Circuit implements TellingLayer {
 
 	leave(call: Call, seat: Seat): Step {
 		const { runtime } = seat
-		const state = call.kept(seat) as number | Timed
+		const state = call.kept(seat) as number | Timed | undefined
+		if (state === undefined) return GO
 		// A call's time is its pipeline's, and means nothing to a breaker that has a clock of its own.
 		const since = runtime === call.plan.runtime ? call.startedAt : undefined
 		const isTimed = typeof state !== 'number'

@@ -3,6 +3,7 @@
  * strategy that draws more often does not shift the draws of anybody else, so strategies meet the same arrivals and the
  * same service times, and their differences are their own. One stream for all was rejected for that reason: there two strategies differ mostly by luck.
  */
+import { YaokiError } from '../../core/errors/errors.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
@@ -10,6 +11,18 @@ import { Trace } from './trace.ts'
 
 /** The wall clock at the start of every run. */
 const START = Date.UTC(2026, 0, 1)
+
+/**
+ * What may happen within one event, beside so much for each call that is under way. More is a loop that takes no time: of policies
+ * that look at the clock and send nothing, or of requests, each of which its call remembers, so that there is no room for as many
+ * as there may be in a run.
+ */
+const LOOKS = 50_000
+const SENT = 1_000_000
+const A_CALL = 100
+
+/** Times the number, this is the next number below it. */
+const JUST_BELOW = 1 - Number.EPSILON / 2
 
 export class World {
 	readonly seed: number | string
@@ -21,6 +34,12 @@ export class World {
 	/** What ended the run before its time: a user's function threw. */
 	broken: { readonly error: unknown } | undefined
 	readonly #maxEvents: number
+	/** How often policies have looked at the clock since the latest event or request. */
+	#looks = 0
+	/** How many requests were sent since the latest event. */
+	#sent = 0
+	/** Calls that have begun and not ended. */
+	openCalls = 0
 	readonly #clock = new VirtualClock(START)
 	readonly #once = new Map<string, unknown>()
 
@@ -46,6 +65,8 @@ export class World {
 	/** A request is about to be sent. Answers whether it may be. */
 	countRequest(): boolean {
 		this.#requests++
+		this.#looks = 0
+		if (++this.#sent > SENT + A_CALL * this.openCalls) this.#requests = this.#maxEvents
 		return !this.isExhausted
 	}
 
@@ -53,12 +74,31 @@ export class World {
 		this.#clock.after(ms, happen)
 	}
 
-	/** Lets the next event happen, if it comes by `until`. Answers whether one has. */
-	step(until: number): boolean {
-		if (this.isExhausted || this.broken || !this.#clock.step(until)) return false
-		this.events++
-		this.trace.add(this.#clock.now())
-		return true
+	/** Lets all happen that comes before a time, and nothing of what comes just then: a second has one beginning and not two. */
+	run(before: number): void {
+		// A time without end is none that comes.
+		const last = before === Infinity ? Number.MAX_VALUE : before * JUST_BELOW
+		while (!this.isExhausted && !this.broken && this.#clock.step(last)) {
+			this.events++
+			this.#looks = 0
+			this.#sent = 0
+			this.trace.add(this.#clock.now())
+		}
+	}
+
+	/** A policy looks at the clock. One that does so for ever is in a loop that takes no time and sends nothing. */
+	look(): number {
+		if (++this.#looks > LOOKS) this.#endLoop()
+		return this.#clock.now()
+	}
+
+	#endLoop(): void {
+		// All of them may have been timed out at once, which is one event.
+		if (this.#looks < LOOKS + A_CALL * this.openCalls && !this.isExhausted) return
+		// Whoever else is in such a loop need not go as far.
+		this.#looks = LOOKS - A_CALL
+		this.#requests = this.#maxEvents
+		throw new YaokiError('YAOKI_EVENT_LIMIT', 'a policy goes round and round without a wait or a request')
 	}
 
 	/** Is anything still to come? */
@@ -77,7 +117,7 @@ export class World {
 
 	/** What a policy of this name runs on. */
 	runtime(name: string): Runtime {
-		return new EntityRuntime(this.#clock, () => this.stream(name))
+		return new EntityRuntime(this, this.#clock, () => this.stream(name))
 	}
 
 	/** The same thing for all who ask for it under this name. */
@@ -89,17 +129,19 @@ export class World {
 
 /** Everybody's clock, with a chance of one's own. */
 class EntityRuntime implements Runtime {
+	readonly #world: World
 	readonly #clock: VirtualClock
 	readonly #stream: () => () => number
 	#draw: (() => number) | undefined
 
-	constructor(clock: VirtualClock, stream: () => () => number) {
+	constructor(world: World, clock: VirtualClock, stream: () => () => number) {
+		this.#world = world
 		this.#clock = clock
 		this.#stream = stream
 	}
 
 	now(): number {
-		return this.#clock.now()
+		return this.#world.look()
 	}
 
 	wallNow(): number {

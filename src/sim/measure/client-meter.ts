@@ -94,13 +94,13 @@ export class ClientMeter {
 		}
 	}
 
-	timeline(end: number): ClientTimeline {
+	timeline(steps: number): ClientTimeline {
 		return {
-			begun: this.#begun.until(end),
-			begunGood: this.#begunGood.until(end),
-			begunBad: this.#begunBad.until(end),
-			good: this.#good.until(end),
-			bad: this.#bad.until(end),
+			begun: this.#begun.first(steps),
+			begunGood: this.#begunGood.first(steps),
+			begunBad: this.#begunBad.first(steps),
+			good: this.#good.first(steps),
+			bad: this.#bad.first(steps),
 		}
 	}
 }

@@ -1,6 +1,9 @@
 /** What several runs say together: a mean, and how far off it may be. */
 
-/** A mean over runs with its 95 % confidence interval. A single run has none: its bounds are the mean itself. */
+/**
+ * A mean over runs with its 95 % confidence interval. A single run has none: its bounds are the mean itself. Of no runs at all
+ * every figure but the count is NaN: a mean of 0 would make those the best that never recover.
+ */
 export interface Estimate {
 	readonly mean: number
 	readonly low: number
@@ -14,7 +17,8 @@ export interface Estimate {
 
 export function estimate(values: readonly number[]): Estimate {
 	const count = values.length
-	const mean = count === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / count
+	if (count === 0) return NOTHING
+	const mean = values.reduce((sum, value) => sum + value, 0) / count
 	const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0)
 	const sd = count < 2 ? 0 : Math.sqrt(squares / (count - 1))
 	const half = count < 2 ? 0 : (student(count - 1) * sd) / Math.sqrt(count)
@@ -24,15 +28,25 @@ export function estimate(values: readonly number[]): Estimate {
 		high: mean + half,
 		sd,
 		count,
-		least: count === 0 ? 0 : Math.min(...values),
-		greatest: count === 0 ? 0 : Math.max(...values),
+		least: values.reduce((least, value) => Math.min(least, value), Infinity),
+		greatest: values.reduce((greatest, value) => Math.max(greatest, value), -Infinity),
 	}
+}
+
+const NOTHING: Estimate = {
+	mean: NaN,
+	low: NaN,
+	high: NaN,
+	sd: NaN,
+	count: 0,
+	least: NaN,
+	greatest: NaN,
 }
 
 /** How far two means lie apart, in standard errors of their difference. */
 export function standardErrors(ours: Spread, theirs: Spread): number {
 	const error = Math.sqrt(ours.sd ** 2 / ours.count + theirs.sd ** 2 / theirs.count)
-	return error === 0 ? 0 : (ours.mean - theirs.mean) / error
+	return ours.mean === theirs.mean ? 0 : (ours.mean - theirs.mean) / error
 }
 
 interface Spread {

@@ -1,5 +1,5 @@
 /** The figures that runs are compared by, each said once: for tables, for assertions and for searches. */
-import type { Result, ServiceResult } from './result.ts'
+import type { ClientResult, Result, ServiceResult } from './result.ts'
 
 export interface Measure {
 	/** For the head of a column. */
@@ -8,21 +8,42 @@ export interface Measure {
 	readonly about: string
 	readonly unit: '' | '%' | 'ms' | '/s'
 	readonly better: 'more' | 'less'
-	/** Null where the run has no such figure: null for a time to recovery is never. */
+	/** Null where the run has no such figure: a time to recovery where it never did, a latency where nothing went well. */
 	of(result: Result): number | null
 }
 
 const services = (result: Result): readonly ServiceResult[] => Object.values(result.services)
+const clients = (result: Result): readonly ClientResult[] => Object.values(result.clients)
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
-/** Of each service, its greatest step, as a rate. */
-function peak(result: Result): number {
-	const { stepMs, services: byName } = result.timeline
-	const steps = Object.values(byName).map(({ requests }) => Math.max(0, ...requests))
-	return (Math.max(0, ...steps) / stepMs) * 1_000
+/** A latency is one of calls that ended well; where none did there is none. */
+const ofSuccesses = (result: Result, value: number): number | null =>
+	clients(result).some(({ good, late }) => good + late > 0) ? value : null
+
+/** Of each service, its greatest step as a rate; after the last fault if there was one, for that is when a herd comes back. */
+function peak({ recovery, timeline: { stepMs, services: byName } }: Result): number {
+	const first = Math.ceil((recovery?.faultEndedAtMs ?? 0) / stepMs)
+	const most = Object.values(byName).flatMap(({ requests }) => requests.slice(first))
+	return (most.reduce((greatest, value) => Math.max(greatest, value), 0) / stepMs) * 1_000
 }
 
-export const MEASURES = {
+/** The name of a figure. */
+export type MeasureName =
+	| 'goodShare'
+	| 'goodputPerSecond'
+	| 'offeredPerSecond'
+	| 'requests'
+	| 'retries'
+	| 'amplification'
+	| 'peakPerSecond'
+	| 'wastedShare'
+	| 'p50Ms'
+	| 'p99Ms'
+	| 'queueAgeP99Ms'
+	| 'recoveredAfterMs'
+	| 'lastAnswerAtMs'
+
+export const MEASURES: Readonly<Record<MeasureName, Measure>> = {
 	goodShare: {
 		label: 'good',
 		about: 'the share of calls that ended well and in time',
@@ -53,7 +74,7 @@ export const MEASURES = {
 	},
 	retries: {
 		label: 'retries',
-		about: 'requests beyond the first of each call',
+		about: 'requests of clients beyond the first of each call',
 		unit: '',
 		better: 'less',
 		of: ({ totals }) => totals.retries,
@@ -67,7 +88,7 @@ export const MEASURES = {
 	},
 	peakPerSecond: {
 		label: 'peak',
-		about: 'requests a second in the busiest step of the busiest service',
+		about: 'requests a second in the busiest step of the busiest service, after the last fault if there was one',
 		unit: '/s',
 		better: 'less',
 		of: peak,
@@ -84,18 +105,19 @@ export const MEASURES = {
 		about: 'half of the calls that ended well took at most this',
 		unit: 'ms',
 		better: 'less',
-		of: ({ totals }) => totals.latency.p50Ms,
+		of: (result) => ofSuccesses(result, result.totals.latency.p50Ms),
 	},
 	p99Ms: {
 		label: 'p99',
 		about: '99 % of the calls that ended well took at most this',
 		unit: 'ms',
 		better: 'less',
-		of: ({ totals }) => totals.latency.p99Ms,
+		of: (result) => ofSuccesses(result, result.totals.latency.p99Ms),
 	},
 	queueAgeP99Ms: {
 		label: 'queue age p99',
-		about: '99 % of the requests that a worker took had waited at most this, at the worst service',
+		about:
+			'99 % of the requests that waited for a worker and got one waited at most this, at the worst service',
 		unit: 'ms',
 		better: 'less',
 		of: (result) => Math.max(0, ...services(result).map(({ queue }) => queue.age.p99Ms)),
@@ -112,12 +134,12 @@ export const MEASURES = {
 		about: 'when the last call ended',
 		unit: 'ms',
 		better: 'less',
-		of: ({ totals }) => totals.lastAnswerAtMs,
+		of: (result) =>
+			clients(result).some(({ calls, unfinished }) => calls > unfinished)
+				? result.totals.lastAnswerAtMs
+				: null,
 	},
-} as const satisfies Readonly<Record<string, Measure>>
-
-/** The name of a figure. */
-export type MeasureName = keyof typeof MEASURES
+}
 
 export const MEASURE_NAMES: readonly MeasureName[] = Object.keys(MEASURES) as MeasureName[]
 

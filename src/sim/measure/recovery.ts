@@ -8,7 +8,7 @@ import type { Recovery } from './result.ts'
 /** Calls that begin well are at least this share of what they were before the fault. */
 const WELL = 0.95
 
-/** They must be so for so long, or until the end of the run. */
+/** They must be so for so long, or until nothing was left to do. A run that ends before that has not shown it. */
 const HELD_MS = 5_000
 
 /** One step of the timeline, over all clients. */

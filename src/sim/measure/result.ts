@@ -12,7 +12,7 @@ export interface Result {
 	readonly totals: Totals
 	readonly clients: Readonly<Record<string, ClientResult>>
 	readonly services: Readonly<Record<string, ServiceResult>>
-	/** Null when nothing was scheduled to go wrong, or it has not ended. */
+	/** Null when nothing was scheduled to go wrong, or its end had not come. */
 	readonly recovery: Recovery | null
 	readonly timeline: Timeline
 }
@@ -23,11 +23,11 @@ export interface Totals {
 	readonly offeredPerSecond: number
 	/** Good answers in time, a second. */
 	readonly goodputPerSecond: number
-	/** Of the calls that ended, the share that ended well, 0 to 1. */
+	/** The share of calls that ended well and in time, 0 to 1. Those that had not ended when the run did are not among them. */
 	readonly goodShare: number
 	/** Requests for each call of a client, at the service that got most. */
 	readonly amplification: number
-	/** Requests beyond the first of each call. */
+	/** Requests of clients beyond the first of each call. */
 	readonly retries: number
 	/** Of the time that workers worked, the share for nobody: the answer was not awaited any more, or was a failure. */
 	readonly wastedShare: number
@@ -65,7 +65,7 @@ export interface ClientResult {
 export interface ServiceResult {
 	/** Requests that it was sent. */
 	readonly requests: number
-	/** For each call of a client, wherever that call was made. */
+	/** For each call of the clients whose calls come here, directly or by way of other services. */
 	readonly amplification: number
 	/** Answered by a worker: awaited and well, or not. */
 	readonly useful: number
@@ -73,17 +73,17 @@ export interface ServiceResult {
 	/** Worker time that either took, in milliseconds. */
 	readonly usefulMs: number
 	readonly wastedMs: number
-	/** Turned away: the queue was full, the rate limit used up, or the service was down. */
+	/** Turned away: the queue was full, the rate limit used up, or the service was down or went down while they waited. */
 	readonly rejected: number
 	readonly rateLimited: number
 	readonly unreachable: number
 	/** Thrown away in the queue because nobody waited any more. */
 	readonly dropped: number
-	/** Answered with a failure by a worker. */
+	/** Of the wasted, those that a worker answered with a failure, or that were lost with it when the service went down. */
 	readonly failed: number
 	/** Busy workers, as a share of all of them, over the whole run. */
 	readonly utilization: number
-	/** Requests in the queue: the mean over time and the most. How long they had waited when a worker took them. */
+	/** Requests in the queue: the mean over time and the most. Of those that had to wait, how long, when a worker took them. */
 	readonly queue: { readonly mean: number; readonly most: number; readonly age: Latency }
 	/** Requests in the queue or at a worker, the mean over time; and the time that each spent there. Little: the first is rate x the second. */
 	readonly present: { readonly mean: number; readonly meanMs: number; readonly count: number }
@@ -95,7 +95,7 @@ export interface ServiceResult {
 export interface Recovery {
 	/** When the last fault ended. */
 	readonly faultEndedAtMs: number
-	/** From then until the calls that begin end well again, and keep doing so; null when they never did. */
+	/** From then until the calls that begin end well again, and keep doing so; null when they did not in this run. */
 	readonly wellAfterMs: number | null
 	/** From then until every call that had begun before was over; null when some never were. */
 	readonly clearedAfterMs: number | null

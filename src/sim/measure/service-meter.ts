@@ -24,6 +24,7 @@ export class ServiceMeter {
 	/** In the queue or at a worker. */
 	readonly present: Presence = new Presence()
 	readonly busy: Presence = new Presence()
+	/** How long they had waited whom a worker took out of the queue. */
 	readonly age: Histogram = new Histogram()
 	/** The time that those who have left had spent, and the sum of the arrivals of those who have not. */
 	#spentMs = 0
@@ -71,10 +72,9 @@ export class ServiceMeter {
 		this.#queue.raise(now, this.queue.number)
 	}
 
-	/** A worker takes it, or throws it away. */
-	dequeue(now: number, waitedMs: number): void {
+	/** A worker takes it or throws it away, or it is lost. */
+	dequeue(now: number): void {
 		this.queue.leave(now)
-		this.age.record(waitedMs)
 	}
 
 	/** A worker is done with it. `isAwaited`: by somebody. */
@@ -116,13 +116,13 @@ export class ServiceMeter {
 		}
 	}
 
-	timeline(end: number): ServiceTimeline {
+	timeline(steps: number): ServiceTimeline {
 		return {
-			requests: this.#requests.until(end),
-			useful: this.#useful.until(end),
-			wasted: this.#wasted.until(end),
-			rejected: this.#rejected.until(end),
-			queue: this.#queue.until(end),
+			requests: this.#requests.first(steps),
+			useful: this.#useful.first(steps),
+			wasted: this.#wasted.first(steps),
+			rejected: this.#rejected.first(steps),
+			queue: this.#queue.first(steps),
 		}
 	}
 }

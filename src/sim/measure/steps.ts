@@ -24,11 +24,31 @@ export class Steps {
 	at(time: number): number {
 		let step = Math.floor(time / this.stepMs)
 		while (step >= STEPS) {
-			this.stepMs *= 2
-			for (const channel of this.#channels) channel.fold()
+			this.#fold()
 			step = Math.floor(time / this.stepMs)
 		}
 		return step
+	}
+
+	/** When the step after this time's begins. Always later, however a division is rounded. */
+	after(time: number): number {
+		const next = (this.at(time) + 1) * this.stepMs
+		return next > time ? next : next + this.stepMs
+	}
+
+	/**
+	 * How many steps there are up to a time, the last of them perhaps not over. One that begins just then counts if something
+	 * has happened in it, as in a run that ends with its last event.
+	 */
+	until(time: number): number {
+		while (time > STEPS * this.stepMs) this.#fold()
+		const steps = Math.max(1, Math.ceil(time / this.stepMs))
+		return this.#channels.some((channel) => channel.valueAt(steps) > 0) ? steps + 1 : steps
+	}
+
+	#fold(): void {
+		this.stepMs *= 2
+		for (const channel of this.#channels) channel.fold()
 	}
 }
 
@@ -61,13 +81,12 @@ export class Channel {
 		}
 	}
 
-	/** The steps up to a time, the last of them perhaps not over. */
-	until(time: number): number[] {
-		const last = this.#steps.at(Math.max(0, time - Number.EPSILON * time))
-		return Array.from(this.#values.subarray(0, last + 1))
+	/** So many, from the first. */
+	first(steps: number): number[] {
+		return Array.from(this.#values.subarray(0, steps))
 	}
 
-	/** The sum of the steps that have begun by a time. */
+	/** Of one step; 0 beyond the last. */
 	valueAt(step: number): number {
 		return this.#values[step] ?? 0
 	}

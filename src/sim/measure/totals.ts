@@ -8,11 +8,7 @@ export function totalsOf(
 	services: readonly ServiceResult[],
 ): Totals {
 	const sum = (of: (meter: ClientMeter) => number) => meters.reduce((total, meter) => total + of(meter), 0)
-	const [calls, good, ended] = [
-		sum((meter) => meter.calls),
-		sum((meter) => meter.good),
-		sum((meter) => meter.ended),
-	]
+	const [calls, good] = [sum((meter) => meter.calls), sum((meter) => meter.good)]
 	const perSecond = (count: number) => (end > 0 ? (count / end) * 1_000 : 0)
 	const usefulMs = services.reduce((total, service) => total + service.usefulMs, 0)
 	const wastedMs = services.reduce((total, service) => total + service.wastedMs, 0)
@@ -21,7 +17,8 @@ export function totalsOf(
 	return {
 		offeredPerSecond: perSecond(calls),
 		goodputPerSecond: perSecond(good),
-		goodShare: ended === 0 ? 0 : good / ended,
+		// Of all, for a call that hangs has not ended, and is none of the good ones.
+		goodShare: calls === 0 ? 0 : good / calls,
 		amplification: Math.max(0, ...services.map((service) => service.amplification)),
 		retries: sum((meter) => meter.requests - meter.firsts),
 		wastedShare: usefulMs + wastedMs === 0 ? 0 : wastedMs / (usefulMs + wastedMs),

@@ -1,6 +1,7 @@
 /** Who calls: makes calls when they are due, through the policy of its instance, and counts what becomes of them. */
 import { Deadline } from '../../core/deadline/deadline.ts'
 import type { CallContext } from '../../core/engine/call-options.ts'
+import { pipeline } from '../../core/engine/pipeline.ts'
 import type { Policy } from '../../core/engine/policy.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { type Done, run } from '../../testing/run.ts'
@@ -31,9 +32,11 @@ export class Client {
 		this.#world = world
 		this.#service = service
 		this.#meter = meter
-		this.#policies = policies
 		this.#deadlineMs = model.deadlineMs
 		this.#runtime = world.runtime(`clients.${name}`)
+		// A deadline is the affair of a call, and without a policy there would be none.
+		const needsOne = policies.length === 0 && model.deadlineMs !== undefined
+		this.#policies = needsOne ? [pipeline({ runtime: this.#runtime })] : policies
 		schedule(model.arrivals, `clients.${name}`, world, (user, onEnd) => this.#call(user, onEnd))
 	}
 
@@ -43,15 +46,19 @@ export class Client {
 		const begunAt = world.now()
 		let requests = 0
 		meter.begin(begunAt)
+		world.openCalls++
 		const work = (context: CallContext | undefined, done: Done<unknown>) => {
 			if (!world.countRequest()) return
 			meter.send(requests++ === 0)
-			this.#service.send(new Request(done, context))
+			const { deadline } = context ?? {}
+			this.#service.send(new Request(deadline ? untilExpired(deadline, done) : done, context))
 		}
 		const ended = (error: unknown) => {
 			const ok = error === undefined || error === null
 			if (!ok && !isExpected(error)) world.break(error)
+			world.openCalls--
 			meter.end(begunAt, world.now(), ok, requests)
+			world.trace.add(begunAt)
 			world.trace.add(ok ? requests : -requests)
 			onEnd?.()
 		}
@@ -63,5 +70,14 @@ export class Client {
 	#callOptions(): { deadline: Deadline } | undefined {
 		if (this.#deadlineMs === undefined) return undefined
 		return { deadline: Deadline.after(this.#deadlineMs, { runtime: this.#runtime }) }
+	}
+}
+
+/** Its signal says the same, but a signal costs more than the request. */
+function untilExpired(deadline: Deadline, done: Done<unknown>): Done<unknown> {
+	const cancel = deadline.onExpiry(done)
+	return (error) => {
+		cancel()
+		done(error)
 	}
 }

@@ -5,17 +5,19 @@ import { type Done, run } from '../../testing/run.ts'
 import type { World } from '../kernel/world.ts'
 import type { DependencyModel } from '../scenario/scenario.ts'
 import { isExpected, status } from './failures.ts'
-import { type Receiver, Request } from './request.ts'
+import { heeding, type Receiver, Request } from './request.ts'
 import type { Ask } from './server.ts'
 
 export interface Hop {
+	/** What it is called where it draws. */
+	readonly name: string
 	readonly model: DependencyModel
 	readonly service: Receiver
 	readonly policy: Policy | undefined
 }
 
 export function asking(world: World, path: string, hops: readonly Hop[]): Ask {
-	const chances = hops.map(({ model }) => world.stream(`${path} needs ${model.to}`))
+	const chances = hops.map(({ name }) => world.stream(`${path} needs ${name}`))
 	return (request, done) => {
 		const askFrom = (first: number): void => {
 			let index = first
@@ -38,6 +40,13 @@ export function asking(world: World, path: string, hops: readonly Hop[]): Ask {
 	}
 }
 
+/** By the service, and by a number too from the second hop to the same one on, or the two would draw the same. */
+export const namesOf = (models: readonly DependencyModel[]): readonly string[] =>
+	models.map(({ to }, index) => {
+		const before = models.slice(0, index).filter((other) => other.to === to).length
+		return before === 0 ? to : `${to} ${before + 1}`
+	})
+
 /** Does a request not need this one? */
 const isSpared = (hop: Hop | undefined, chance: (() => number) | undefined): boolean =>
 	hop !== undefined &&
@@ -52,8 +61,10 @@ function call(
 	ended: Done<unknown>,
 ): void {
 	const work = (own: CallContext | undefined, done: Done<unknown>) => {
-		if (world.countRequest()) service.send(new Request(done, own))
+		if (!world.countRequest()) return
+		service.send(new Request(context && own ? heeding(own.signal, done) : done, own))
 	}
 	if (policy) run(policy, work, ended, context)
+	else if (context?.signal.aborted) ended(context.signal.reason)
 	else work(context, ended)
 }

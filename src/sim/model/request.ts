@@ -10,6 +10,23 @@ export interface Receiver {
 }
 
 /**
+ * The end of a request, and before it that of whoever waits for it. Modelled callers hand their signal on, as all should: when it
+ * aborts they have their answer at once, whatever the service does.
+ */
+export function heeding(signal: AbortSignal, done: Done<unknown>): Done<unknown> {
+	let isOpen = true
+	const end: Done<unknown> = (error) => {
+		if (!isOpen) return
+		isOpen = false
+		signal.removeEventListener('abort', aborted)
+		done(error)
+	}
+	const aborted = () => end(signal.reason)
+	signal.addEventListener('abort', aborted)
+	return end
+}
+
+/**
  * One request on its way. Whether anybody still waits for it is read off the policy's own call, as the client's process
  * would know it; nobody has to listen to an abort signal for that, which would cost more than the request.
  */

@@ -43,8 +43,8 @@ export class Server implements Receiver {
 		this.#meter = meter
 		this.#ask = ask
 		this.workers = workers
-		this.capacityPerSecond = ask ? null : (workers / meanOf(serviceTime)) * 1_000
-		if (!Number.isFinite(this.capacityPerSecond)) this.capacityPerSecond = null
+		const capacity = Math.min((workers / meanOf(serviceTime)) * 1_000, rateLimit?.perSecond ?? Infinity)
+		this.capacityPerSecond = ask || capacity === Infinity ? null : capacity
 		this.#serviceTime = sampler(serviceTime, world.stream(`${path} service`))
 		this.#latency = latencyOf(model.latency, world, path)
 		this.#chance = world.stream(`${path} errors`)
@@ -143,15 +143,20 @@ export class Server implements Receiver {
 	}
 
 	#takeNext(): void {
+		const tooOld: Request[] = []
 		for (let next = this.#waiting(); next; next = this.#waiting()) {
+			const now = this.#world.now()
 			if (!this.#isStale(next)) {
+				this.#meter.age.record(now - next.arrivedAt)
 				this.#begin(next)
-				return
+				break
 			}
-			this.#meter.release(this.#world.now(), next.arrivedAt)
-			// Who still waits, though for too long already, is told.
-			this.#turnAway(next, 'dropped', next.isAwaited ? status(503) : undefined)
+			this.#meter.release(now, next.arrivedAt)
+			this.#meter.turnAway(now, 'dropped')
+			if (next.isAwaited) tooOld.push(next)
 		}
+		// Told when the worker has been given away: who comes again at once would find it free, and it would have two.
+		for (const request of tooOld) this.#reply(request, status(503))
 	}
 
 	#isStale(request: Request): boolean {
@@ -161,8 +166,7 @@ export class Server implements Receiver {
 
 	#waiting(): Request | undefined {
 		const next = this.#isLifo ? this.#line.pop() : this.#line.shift()
-		const now = this.#world.now()
-		if (next) this.#meter.dequeue(now, now - next.arrivedAt)
+		if (next) this.#meter.dequeue(this.#world.now())
 		return next
 	}
 
@@ -178,6 +182,7 @@ export class Server implements Receiver {
 		}
 		for (let next = this.#waiting(); next; next = this.#waiting()) {
 			this.#meter.release(now, next.arrivedAt)
+			this.#meter.turnAway(now, 'unreachable')
 			lost.push(next)
 		}
 		for (const request of lost) {

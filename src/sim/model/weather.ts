@@ -10,19 +10,20 @@ export class Weather {
 	/** The share of answers that are failures, and their status. */
 	errorRate = 0
 	errorStatus = 500
-	readonly #present = new Set<Fault>()
+	/** By their numbers, for the same fault may be listed twice. */
+	readonly #present = new Map<number, Fault>()
 
 	/** `onOutage` is told when it goes down. */
 	constructor(world: World, faults: readonly Fault[], onOutage: () => void) {
-		for (const fault of faults) {
+		for (const [number, fault] of faults.entries()) {
 			world.after(fault.fromMs, () => {
 				const wasUp = this.outage === undefined
-				this.#present.add(fault)
+				this.#present.set(number, fault)
 				this.#look()
 				if (wasUp && this.outage) onOutage()
 			})
 			world.after(fault.toMs, () => {
-				this.#present.delete(fault)
+				this.#present.delete(number)
 				this.#look()
 			})
 		}
@@ -32,7 +33,7 @@ export class Weather {
 		this.outage = undefined
 		this.slowdown = 1
 		this.errorRate = 0
-		for (const fault of this.#present) {
+		for (const fault of this.#present.values()) {
 			if (fault.kind === 'outage') this.outage = fault.how ?? 'refuse'
 			else if (fault.kind === 'slowdown') this.slowdown *= fault.factor
 			else {

@@ -16,7 +16,10 @@ export class ResilienceError extends YaokiError {
 
 	constructor(measure: MeasureName, expected: string, run: Result) {
 		const actual = measureOf(measure, run)
-		super('YAOKI_RESILIENCE', `${measure}: expected ${expected}, got ${told(measure, actual, run)} (seed ${run.seed})`)
+		super(
+			'YAOKI_RESILIENCE',
+			`${measure}: expected ${expected}, got ${told(measure, actual, run)} (seed ${run.seed})`,
+		)
 		this.measure = measure
 		this.actual = actual
 		this.seed = run.seed
@@ -84,7 +87,7 @@ export function expectResilience(result: Result | Replications): ResilienceExpec
 			oneOf(...MEASURE_NAMES)(name, 'measure')
 			oneOf(...Object.keys(HOLDS))(holds, 'comparison')
 			// No bound at all is one as well: that it recovers, however late.
-			if (!(bound >= 0)) refuse(`bound of ${name}`, bound, 'a number, 0 or more')
+			if (typeof bound !== 'number' || !(bound >= 0)) refuse(`bound of ${name}`, bound, 'a number, 0 or more')
 			const failed = runs.find((run) => !holdsIn(run, name, holds, bound))
 			if (failed) throw new ResilienceError(name, `${holds} ${bound}`, failed)
 			return expectation

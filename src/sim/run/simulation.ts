@@ -60,6 +60,9 @@ export class Simulation {
 			model.kind === 'row' ? [] : (model.faults ?? []),
 		)
 		const policies = policyMaker(this.#world, scenario.policies ?? {})
+		// All of them, for one that nobody uses yet is no less wrong; functions are made only for who uses them.
+		for (const [name, model] of Object.entries(scenario.policies ?? {}))
+			if (typeof model !== 'function') policies(name, 'nobody')
 		for (const name of Object.keys(scenario.services)) this.#service(name, policies)
 		for (const name of Object.keys(scenario.clients)) this.#client(name, policies)
 	}
@@ -138,7 +141,8 @@ export class Simulation {
 		const world = this.#world
 		const { until } = this.#scenario
 		if (world.isExhausted) return 'event-limit'
-		if (!world.hasEvents && (until === 'idle' || this.#end === Infinity)) return 'idle'
+		const isIdle = !world.hasEvents || reached === Infinity
+		if (isIdle && (until === 'idle' || this.#end === Infinity)) return 'idle'
 		world.skipTo(reached)
 		if (looks && this.#isEnough()) return until === 'recovered' ? 'recovered' : 'until'
 		return reached >= this.#end ? 'duration' : undefined

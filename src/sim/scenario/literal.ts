@@ -18,7 +18,13 @@ export function literal(value: unknown, column = 0): string {
 export function entriesOf(object: unknown): readonly (readonly [name: string, value: unknown])[] {
 	return Object.entries(object as object)
 		.filter(([, value]) => value !== undefined)
-		.map(([name, value]) => [/^[A-Za-z_$][\w$]*$/.test(name) ? name : quoted(name), value])
+		.map(([name, value]) => [keyOf(name), value])
+}
+
+/** As a plain name where it can be one. The one in brackets would be no field otherwise. */
+const keyOf = (name: string): string => {
+	if (name === '__proto__') return "['__proto__']"
+	return /^[A-Za-z_$][\w$]*$/.test(name) ? name : quoted(name)
 }
 
 /** On one line, or each item on its own where that would be too long. */

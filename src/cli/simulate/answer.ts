@@ -1,0 +1,85 @@
+/**
+ * What is told of a study, once it is over or was interrupted. The answer comes first, then files, then what was noticed, and last what
+ * did not hold: so the reason for a bad exit code is the last line on the screen.
+ */
+import type { Outcome } from '../../sim/report/outcome.ts'
+import { dataOf, htmlOf, svgOf, textOf } from '../../sim/report/report.ts'
+import type { CommandIo } from '../io.ts'
+import type { Verdict } from './assertions.ts'
+import { type Forms, writeOut } from './out-files.ts'
+import type { Harvest } from './pool.ts'
+
+export interface Found extends Pick<Harvest, 'ended' | 'partial'> {
+	readonly outcome: Outcome
+	/** Of an incident, what was read: as data and as a text. */
+	readonly read: { readonly data: object; readonly text: string } | undefined
+	readonly verdicts: readonly Verdict[]
+}
+
+const isCut = ({ ended, outcome }: Found): boolean => ended < outcome.planned
+
+export function tell(found: Found, io: CommandIo): void {
+	io.answer(documentOf(found), () => {
+		const { outcome, ended, partial, read } = found
+		// A palette that is off leaves a text as it is.
+		const colour = io.paint.bold('x') !== 'x'
+		const isKnown = ended + partial > 0
+		const parts = [
+			...(read ? [read.text] : []),
+			...(isKnown ? [textOf(outcome, { columns: io.columns, colour })] : []),
+			...(isCut(found) ? [io.paint.yellow(cutShort(found))] : []),
+		]
+		return parts.join('\n\n')
+	})
+}
+
+function cutShort({ ended, partial, outcome }: Found): string {
+	const begun = partial === 0 ? '' : `, and ${partial} as far as ${partial === 1 ? 'it' : 'they'} came`
+	return `interrupted: ${ended} of ${outcome.planned} runs${begun}`
+}
+
+/** The answer as data, the same for `--json` and for a file. */
+function documentOf(found: Found): object {
+	const { outcome, ended, partial, read, verdicts } = found
+	return {
+		...dataOf(outcome),
+		...(read && { incident: read.data }),
+		...(verdicts.length > 0 && { assertions: verdicts.map(withoutWords) }),
+		...(isCut(found) && { interrupted: { ended, partial, planned: outcome.planned } }),
+	}
+}
+
+const withoutWords = ({ failures, ...verdict }: Verdict): object => ({
+	...verdict,
+	failures: failures.map(({ told: _, ...failure }) => failure),
+})
+
+/** What was interrupted is not written: it would take the place of something whole. */
+export async function write(files: readonly string[], found: Found, io: CommandIo): Promise<void> {
+	const { outcome } = found
+	const forms: Forms = {
+		'.svg': () => svgOf(outcome),
+		'.html': () => htmlOf(outcome),
+		'.json': () => `${JSON.stringify(documentOf(found), undefined, '\t')}\n`,
+	}
+	for (const file of files) {
+		if (isCut(found)) io.warn(`${file} is not written, for the study was interrupted`)
+		else {
+			await writeOut(file, forms)
+			io.note(`wrote ${file}`)
+		}
+	}
+}
+
+/** Runs that came to the limit of events have half an answer, which looks like a whole one. */
+export function warnOfLimits({ outcome }: Found, io: CommandIo): void {
+	for (const { case: one, runs } of outcome.cases) {
+		const seeds = runs.filter(({ endedBy }) => endedBy === 'event-limit').map(({ seed }) => seed)
+		if (seeds.length === 0) continue
+		const { events = 0 } = runs.find(({ endedBy }) => endedBy === 'event-limit') ?? {}
+		io.warn(
+			`${one.name}: ${seeds.length} of ${runs.length} runs ended early, at the limit of events (seed ${seeds[0]}, ` +
+				`${events} events); --max-events raises it, if so many are meant`,
+		)
+	}
+}

@@ -1,0 +1,27 @@
+/** The scenarios that come with the package, a line each. */
+import { scenarios } from '../../sim/scenarios/catalog.ts'
+import type { CommandIo } from '../io.ts'
+import { twoColumns } from '../layout.ts'
+import { namesOf } from './variant-names.ts'
+
+export async function listScenarios(io: CommandIo): Promise<void> {
+	const all = await Promise.all(
+		Object.entries(scenarios).map(async ([name, load]) => ({ name, study: await load() })),
+	)
+	const data = all.map(({ name, study }) => ({
+		name,
+		title: study.title,
+		about: study.about,
+		variants: namesOf(study),
+	}))
+	io.answer(data, () =>
+		[
+			...twoColumns(
+				all.map(({ name, study }) => [name, study.title]),
+				io.columns,
+			),
+			'',
+			`${io.paint.dim('yaoki simulate herd')} runs one of them; ${io.paint.dim('--help')} says what else there is.`,
+		].join('\n'),
+	)
+}

@@ -1,0 +1,174 @@
+/**
+ * Threads that work off a plan. Each gets its next job when it has done the last, and what they find is put in its place by
+ * case and seed, so that the result does not depend on how many there are or who was faster. However it ends (all done,
+ * interrupted, one of them broken), every thread is ended before the answer is given.
+ */
+import { Worker } from 'node:worker_threads'
+import type { Result } from '../../sim/measure/result.ts'
+import type { Report, RunFailure } from './job.ts'
+import { type Brief, type Job, jobsOf, type Plan, runsIn, type Seed } from './plan.ts'
+
+export interface PoolOptions {
+	readonly threads: number
+	/** Ends it early: what is known by then is the result. */
+	readonly signal: AbortSignal
+	/** Told how many runs are done; those that go on count in part. */
+	progress(done: number): void
+	/** Told what code of the user prints, for it must not get among the data. */
+	printed(text: string): void
+}
+
+/** What the threads have found. */
+export interface Harvest {
+	/** By case, in the order of its seeds; what is missing was not run. */
+	readonly runs: readonly (readonly Result[])[]
+	/** How many runs have ended. */
+	readonly ended: number
+	/**
+	 * How many of `runs` have not ended and are told as far as they came. Only where a case has no others: beside runs that
+	 * did end they would falsify every mean.
+	 */
+	readonly partial: number
+}
+
+/** A run, or a thread with all it had to do, came to grief. */
+export class BrokenRun extends Error {
+	readonly index: number
+	readonly seeds: readonly Seed[]
+	readonly code: string | undefined
+
+	constructor(index: number, seeds: readonly Seed[], { message, code, stack }: Omit<RunFailure, 'seed'>) {
+		super(message)
+		this.index = index
+		this.seeds = seeds
+		this.code = code
+		if (stack !== undefined) this.stack = stack
+	}
+}
+
+/** Which of the two files there is: the sources run as they are, and the package is built. */
+const WORKER = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
+
+export async function harvest(plan: Plan, options: PoolOptions): Promise<Harvest> {
+	const { signal, threads } = options
+	const pool = new Pool(plan, options)
+	const stop = () => pool.end()
+	signal.addEventListener('abort', stop)
+	try {
+		if (!signal.aborted) await pool.run(Math.min(threads, runsIn(plan)))
+	} finally {
+		signal.removeEventListener('abort', stop)
+		await pool.close()
+	}
+	return pool.harvest()
+}
+
+/** A thread, and what it is at. */
+interface Hand {
+	readonly worker: Worker
+	job: Job | undefined
+	current: Report['current']
+}
+
+class Pool {
+	readonly #plan: Plan
+	readonly #options: PoolOptions
+	readonly #jobs: Generator<Job, undefined>
+	readonly #results: Map<number, Result>[]
+	readonly #hands: Hand[] = []
+	#ended = 0
+	#isOver = false
+	/** Settle `run`. */
+	#done: () => void = () => {}
+	#break: (error: unknown) => void = () => {}
+
+	constructor(plan: Plan, options: PoolOptions) {
+		this.#plan = plan
+		this.#options = options
+		this.#jobs = jobsOf(plan, options.threads)
+		this.#results = plan.seeds.map(() => new Map())
+	}
+
+	run(threads: number): Promise<void> {
+		return new Promise((resolve, reject) => {
+			this.#done = resolve
+			this.#break = reject
+			for (let thread = 0; thread < threads; thread++) this.#hire()
+			if (threads === 0) this.end()
+		})
+	}
+
+	/** Nothing that comes now counts as a failure. */
+	end(): void {
+		this.#isOver = true
+		this.#done()
+	}
+
+	async close(): Promise<void> {
+		this.#isOver = true
+		await Promise.all(this.#hands.map(({ worker }) => worker.terminate()))
+	}
+
+	harvest(): Harvest {
+		const currents = this.#hands.flatMap(({ job, current }) => (job && current ? [{ job, current }] : []))
+		let partial = 0
+		const runs = this.#results.map((results, index) => {
+			if (results.size > 0) return inOrder(results)
+			const begun = currents.filter(({ job }) => job.index === index)
+			partial += begun.length
+			return inOrder(new Map(begun.map(({ current }) => [current.place, current.result])))
+		})
+		return { runs, ended: this.#ended, partial }
+	}
+
+	#hire(): void {
+		const { question, maxEvents } = this.#plan
+		const workerData: Brief = { question, maxEvents }
+		const worker = new Worker(WORKER, { workerData, stdout: true, stderr: true })
+		const hand: Hand = { worker, job: undefined, current: undefined }
+		this.#hands.push(hand)
+		worker.on('message', (report: Report) => this.#heard(hand, report))
+		worker.on('error', (error) => this.#lost(hand, error))
+		worker.on('exit', (code) => this.#lost(hand, new Error(`its thread ended with exit code ${code}`)))
+		for (const stream of [worker.stdout, worker.stderr])
+			stream.setEncoding('utf8').on('data', (text: string) => this.#options.printed(text))
+		this.#next(hand)
+	}
+
+	#next(hand: Hand): void {
+		const { value } = this.#jobs.next()
+		hand.job = value
+		if (value) hand.worker.postMessage(value)
+		else if (this.#hands.every(({ job }) => job === undefined)) this.end()
+	}
+
+	#heard(hand: Hand, { ended, current, failed, isOver }: Report): void {
+		const { job } = hand
+		if (!job) return
+		for (const { place, result } of ended) this.#results[job.index]?.set(place, result)
+		this.#ended += ended.length
+		hand.current = current
+		const shares = this.#hands.map((one) => one.current?.share ?? 0)
+		this.#options.progress(shares.reduce((sum, share) => sum + share, this.#ended))
+		if (failed) this.#break(new BrokenRun(job.index, [failed.seed], failed))
+		else if (isOver) this.#next(hand)
+	}
+
+	/** A thread has ended by itself, which it never does unless something is wrong. */
+	#lost(hand: Hand, error: unknown): void {
+		if (this.#isOver) return
+		const { job, current } = hand
+		const { message = String(error), stack, code }: Partial<Error & { code: string }> = Object(error)
+		const seeds = job?.seeds.filter((_, offset) => this.#mayBe(job, offset, current)) ?? []
+		this.#break(new BrokenRun(job?.index ?? 0, seeds, { message, code, stack }))
+	}
+
+	/** May this be the run that was going on when its thread ended? */
+	#mayBe({ index, from }: Job, offset: number, current: Report['current']): boolean {
+		const hasEnded = this.#results[index]?.has(from + offset)
+		return !hasEnded && from + offset >= (current?.place ?? 0)
+	}
+}
+
+const inOrder = (results: ReadonlyMap<number, Result>): readonly Result[] =>
+	[...results].sort(([a], [b]) => a - b).map(([, result]) => result)

@@ -1,0 +1,16 @@
+/** The names that cases of a study have: those of its variants, or of a map's panels. */
+import { isGrid, type Study } from '../../sim/run/study.ts'
+import { CliError } from '../errors.ts'
+import { didYouMean, nearest } from '../nearest.ts'
+
+export const namesOf = (study: Study): readonly string[] =>
+	isGrid(study) ? study.panels : Object.keys(study.variants)
+
+/** Refuses a name that is not there, and tells those that are. */
+export function checkName(option: string, name: string, study: Study): void {
+	const names = namesOf(study)
+	if (names.includes(name)) return
+	const meant = nearest(name, names)
+	const takes = `one of '${names.join("', '")}'${didYouMean(meant && `'${meant}'`)}`
+	throw new CliError('usage', `${option}: got '${name}'; takes ${takes}`)
+}

@@ -1,0 +1,20 @@
+/**
+ * One thread of a study. Runs are made here even when there is only one thread: the main one must stay free to hear Ctrl-C, and
+ * a user's function that never comes back can be ended only from outside.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+import { systemRuntime } from '../../core/runtime/system.ts'
+import { casesOf } from '../../sim/run/study.ts'
+import { needsTimelines, reportsOf } from './job.ts'
+import type { Brief, Job } from './plan.ts'
+import { studyFrom } from './source.ts'
+
+const { question, maxEvents }: Brief = workerData
+const study = await studyFrom(question)
+const world = {
+	...{ cases: casesOf(study), hasTimelines: needsTimelines(study), maxEvents },
+	now: () => systemRuntime.now(),
+}
+parentPort?.on('message', (job: Job) => {
+	for (const report of reportsOf(job, world)) parentPort?.postMessage(report)
+})

@@ -1,0 +1,122 @@
+/** What a span with a symptom means, as a fault of a scenario. */
+import type { Fault } from '../scenario/scenario.ts'
+import type { Bins } from './bins.ts'
+import { at, Numbers, quantile } from './numbers.ts'
+import { type Pace, rounded } from './service-time.ts'
+import { type Edge, indicesIn, type Span } from './spans.ts'
+import { VERDICT } from './verdict.ts'
+
+/** Nearly none got through. */
+const DOWN = 0.98
+
+/** A failure that takes less of the usual time is a refusal, for no worker had it. */
+const QUICK = 0.25
+
+/** A service that takes less than so many times as long is as it was. */
+const LEAST_FACTOR = 1.5
+
+/** What an answer that never came is, where most others come as usual. */
+const GATEWAY_TIMEOUT = 504
+
+/** A fault, and what it was seen by. */
+export interface FoundFault {
+	readonly fault: Fault
+	/** Attempts in its span, and those of them that show it. */
+	readonly attempts: number
+	readonly symptoms: number
+	/** The ranges that its begin and its end lie in, in milliseconds of the scenario. */
+	readonly beginsBetween: readonly [number, number]
+	readonly endsBetween: readonly [number, number]
+	/** The events ended before it did. */
+	readonly isOpen: boolean
+}
+
+/** Did nobody get through? */
+export const isDown = ({ share }: Span): boolean => share >= DOWN
+
+/** Attempts fail: an outage when all do, and at once. */
+export function failureOf(span: Span, bins: Bins, pace: Pace | undefined): FoundFault {
+	const { attempts } = bins
+	const took = new Numbers()
+	const statuses = new Map<number, number>()
+	for (const index of indicesIn(span, bins).filter((one) => attempts.verdict[one] === VERDICT.failed)) {
+		took.add(attempts.durationMs(index))
+		const status = at(attempts.status, index)
+		statuses.set(status, (statuses.get(status) ?? 0) + 1)
+	}
+	const isQuick = !(quantile(took.sorted(), 0.5) > QUICK * (pace?.medianMs ?? Infinity))
+	if (isDown(span) && isQuick) return found(span, (times) => ({ kind: 'outage', how: 'refuse', ...times }))
+	return found(span, (times) => errors(span.share, mostOf(statuses), times))
+}
+
+/** Answers do not come, and those that do come as usual: an outage when none does. */
+export const silenceOf = (span: Span): FoundFault =>
+	found(span, (times) =>
+		isDown(span) ? { kind: 'outage', how: 'hang', ...times } : errors(span.share, GATEWAY_TIMEOUT, times),
+	)
+
+/** Answers are slow or do not come: an outage when none does, and a slowdown when those that come are slow. */
+export function slownessOf(span: Span, bins: Bins, serviceTimes: Float64Array): FoundFault | undefined {
+	const { attempts } = bins
+	const took = new Numbers()
+	let hung = 0
+	const isOwn = (index: number) =>
+		!attempts.isExplained[index] && (attempts.verdict[index] === VERDICT.hung || attempts.isTimed(index))
+	for (const index of indicesIn(span, bins).filter(isOwn))
+		if (attempts.verdict[index] === VERDICT.hung) hung++
+		else took.add(attempts.durationMs(index))
+	const answered = took.length / (took.length + hung)
+	if (answered <= 1 - DOWN) return found(span, (times) => ({ kind: 'outage', how: 'hang', ...times }))
+	// Of those that hang it is only known that they are the slowest: the others are compared rank by rank.
+	const rank = Math.min(0.5, answered / 2)
+	const factor = quantile(took.sorted(), rank / answered) / quantile(serviceTimes, rank)
+	if (!(factor >= LEAST_FACTOR)) return undefined
+	return found(span, (times) => ({ kind: 'slowdown', factor: rounded(factor), ...times }))
+}
+
+/** The known durations of answers in these bins, smallest first. Those that the load made slow are not the service's own. */
+export function durationsIn(bins: Bins, isIn: (bin: number) => boolean): Float64Array {
+	const { attempts } = bins
+	const durations = new Numbers()
+	for (let bin = 0; bin < bins.length; bin++)
+		if (isIn(bin))
+			for (const index of bins.in(bin, bin + 1))
+				if (attempts.isTimed(index) && !attempts.isExplained[index]) durations.add(attempts.durationMs(index))
+	return durations.sorted()
+}
+
+interface Times {
+	readonly fromMs: number
+	readonly toMs: number
+}
+
+const errors = (rate: number, status: number, times: Times): Fault => ({
+	kind: 'errors',
+	rate: rounded(Math.min(1, rate)),
+	...(status > 0 ? { status } : {}),
+	...times,
+})
+
+function found(
+	{ begins, ends, attempts, symptoms, isOpen }: Span,
+	fault: (times: Times) => Fault,
+): FoundFault {
+	const fromMs = Math.round(begins.atMs)
+	return {
+		fault: fault({ fromMs, toMs: Math.max(fromMs + 1, Math.round(ends.atMs)) }),
+		attempts,
+		symptoms,
+		beginsBetween: rangeOf(begins),
+		endsBetween: rangeOf(ends),
+		isOpen,
+	}
+}
+
+const rangeOf = ({ leastMs, greatestMs }: Edge): readonly [number, number] => [
+	rounded(leastMs),
+	rounded(greatestMs),
+]
+
+/** The most frequent, and of several the smallest. */
+const mostOf = (counts: ReadonlyMap<number, number>): number =>
+	[...counts].sort(([a, many], [b, most]) => most - many || a - b)[0]?.[0] ?? 0

@@ -1,0 +1,22 @@
+import { refuse } from '../../core/options/rules.ts'
+import type { Incident } from './incident.ts'
+import { linesOf } from './lines.ts'
+import type { IncidentOptions } from './options.ts'
+import { IncidentReader } from './reader.ts'
+
+/**
+ * Turns events that production wrote, one JSON object a line, into a scenario: when calls came, what the service did, and when it
+ * failed. For what comes from a stream there is `IncidentReader`.
+ *
+ * @example
+ * const { scenario, summary } = incidentScenario(text, { pipeline: 'users' })
+ * console.log(incidentText(summary))
+ * const result = simulate({ ...scenario, policies: { replay: [{ retry: { maxRetries: 3 } }, { timeout: 1_000 }] } })
+ */
+export function incidentScenario(lines: string | Iterable<string>, options: IncidentOptions = {}): Incident {
+	const reader = new IncidentReader(options)
+	if (typeof lines !== 'string' && typeof Object(lines)[Symbol.iterator] !== 'function')
+		refuse('lines', lines, 'a text, or lines to go through')
+	for (const line of typeof lines === 'string' ? linesOf(lines) : lines) reader.add(line)
+	return reader.finish()
+}

@@ -1,0 +1,113 @@
+/**
+ * The world in which an incident happened, from what a production policy told of it. The scenario has no policy, and nothing of what
+ * the production policy did: attempts of one call are one call, refused calls are calls, and a timeout says how long the service took at
+ * least. So it can be asked what the same outage would have been with another policy.
+ */
+import { refuse } from '../../core/options/rules.ts'
+import type { Scenario } from '../scenario/scenario.ts'
+import { type Attempts, attemptsOf } from './attempts.ts'
+import { Bins } from './bins.ts'
+import { callsOf } from './calls.ts'
+import { allRows, type PipelineLedger } from './ledger.ts'
+import { notesOn } from './notes.ts'
+import { at, quantile } from './numbers.ts'
+import { observersOf } from './observers.ts'
+import type { IncidentSettings } from './options.ts'
+import { scheduleOf } from './schedule.ts'
+import { lawOf, rounded } from './service-time.ts'
+import { longestStretch } from './stretch.ts'
+import type { AttemptCounts, IncidentSummary, SkippedLines } from './summary.ts'
+import { VERDICT } from './verdict.ts'
+
+/** An incident as a scenario, and what was read. */
+export interface Incident {
+	/**
+	 * One service, `service`, and one client, `calls`, whose policy is called `replay` and is empty. Try another by putting it there. It
+	 * ends where the events do.
+	 *
+	 * @example
+	 * simulate({ ...scenario, policies: { replay: [{ retry: { maxRetries: 3 } }, { timeout: 1_000 }] } })
+	 */
+	readonly scenario: Scenario
+	readonly summary: IncidentSummary
+}
+
+/** What was counted while lines were read. */
+export interface ReadCounts extends Omit<SkippedLines, 'apart'> {
+	readonly lines: number
+	readonly events: number
+}
+
+export function incidentOf(
+	pipeline: string,
+	ledger: PipelineLedger,
+	{ policies, workers, resolutionMs }: IncidentSettings,
+	{ lines, events, ...skipped }: ReadCounts,
+): Incident {
+	const stretch = longestStretch(allRows(ledger))
+	const observers = observersOf(ledger, stretch, policies !== undefined)
+	const { begunAt, ...ends } = callsOf(observers, stretch)
+	const attempts = attemptsOf(observers, stretch)
+	const first = attempts.begin.subarray(0, attempts.length).reduce((a, b) => Math.min(a, b), at(begunAt, 0))
+	const bins = new Bins(attempts, first, stretch.to, resolutionMs)
+	const schedule = scheduleOf(bins, workers)
+	const { found: faults, serviceTimes, background, explained } = schedule
+	if (serviceTimes.length === 0) refuseUnanswered()
+	const { origin: startedAt } = bins
+	const { apart } = stretch
+	return {
+		scenario: {
+			name: pipeline || 'incident',
+			// Not until all is done: when calls stop coming everybody recovers.
+			duration: bins.length * resolutionMs,
+			services: {
+				service: {
+					workers,
+					serviceTime: { kind: 'empirical', valuesMs: lawOf(serviceTimes) },
+					faults: faults.map(({ fault }) => fault),
+				},
+			},
+			clients: {
+				calls: {
+					to: 'service',
+					arrivals: { kind: 'trace', atMs: Array.from(begunAt, (at) => rounded(at - startedAt)) },
+					policy: 'replay',
+				},
+			},
+			policies: { replay: [] },
+		},
+		summary: {
+			startedAt,
+			endedAt: stretch.to,
+			pipeline: pipeline || undefined,
+			toldBy: observers.toldBy,
+			lines,
+			events: events - apart,
+			skipped: { ...skipped, apart },
+			calls: { all: begunAt.length, ...ends },
+			attempts: countsOf(attempts, explained),
+			serviceTime: {
+				p50Ms: rounded(quantile(serviceTimes, 0.5)),
+				p99Ms: rounded(quantile(serviceTimes, 0.99)),
+			},
+			background,
+			faults,
+			notes: notesOn({ faults, startedAt, resolutionMs, workers, background, apart }),
+		},
+	}
+}
+
+function countsOf({ length, verdict }: Attempts, explained: number): AttemptCounts {
+	const of = (what: number) =>
+		verdict.subarray(0, length).reduce((sum, one) => sum + (one === what ? 1 : 0), 0)
+	const [answered, failed, hung] = [of(VERDICT.answered), of(VERDICT.failed), of(VERDICT.hung)]
+	return { all: length, answered, failed, hung, explained }
+}
+
+function refuseUnanswered(): never {
+	refuse(
+		'lines',
+		'events in which no answer has a duration',
+		'events with some time before or after the incident, for how long the service takes is known from calls that were answered at the first attempt, or inside a circuit breaker',
+	)
+}

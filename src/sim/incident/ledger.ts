@@ -1,0 +1,70 @@
+/** What the events of one policy come to: rows of numbers, by what tells them. */
+import type { YaokiEvent } from '../../core/events/events.ts'
+import { Rows } from './rows.ts'
+import {
+	coded,
+	codeOfAttempt,
+	codeOfError,
+	codeOfFailure,
+	refusalKind,
+	VERDICT,
+	waitedMs,
+} from './verdict.ts'
+
+export class PolicyLedger {
+	/** The ends of calls, as a retry tells them. */
+	readonly endings: Rows = new Rows()
+	/** Attempts that a retry makes again, each with the wait that follows it. */
+	readonly repeats: Rows = new Rows()
+	/** What a breaker counted. */
+	readonly counted: Rows = new Rows()
+	/** Calls that were not let in. */
+	readonly rejected: Rows = new Rows()
+	/** The same, by a breaker that only watches: they went on. */
+	readonly shadowed: Rows = new Rows()
+	/** The shortest timeout that was passed. */
+	shortestTimeoutMs: number = Infinity
+
+	add(event: YaokiEvent): void {
+		const { timestamp: end } = event
+		switch (event.type) {
+			case 'retry_success':
+			case 'retry_failure': {
+				const { durationMs, attempts } = event
+				const isLost = event.type === 'retry_failure'
+				const code = isLost ? codeOfFailure(event) : coded(VERDICT.answered, false)
+				// Of a call that was made again, the last attempt's begin is not told.
+				const attemptMs = attempts === 1 ? durationMs : isLost ? waitedMs(event) : Number.NaN
+				this.endings.add(end, durationMs, attemptMs, code)
+				break
+			}
+			case 'retry_attempt':
+				this.repeats.add(end, event.delayMs, waitedMs(event), codeOfAttempt(event))
+				break
+			case 'success':
+				this.counted.add(end, event.durationMs, event.durationMs, coded(VERDICT.answered, false))
+				break
+			case 'failure':
+				this.counted.add(end, event.durationMs, event.durationMs, codeOfError(event, true))
+				break
+			case 'rejected': {
+				const code = coded(VERDICT.refused, true, refusalKind(event))
+				;(event.shadow ? this.shadowed : this.rejected).add(end, 0, 0, code)
+				break
+			}
+			case 'timeout':
+				this.shortestTimeoutMs = Math.min(this.shortestTimeoutMs, event.timeoutMs)
+				break
+		}
+	}
+
+	get rows(): readonly Rows[] {
+		return [this.endings, this.repeats, this.counted, this.rejected, this.shadowed]
+	}
+}
+
+/** The policies of one pipeline, by name. */
+export type PipelineLedger = Map<string, PolicyLedger>
+
+export const allRows = (ledger: PipelineLedger): readonly Rows[] =>
+	[...ledger.values()].flatMap(({ rows }) => rows)

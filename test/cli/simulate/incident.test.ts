@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest'
+import { pipeline, retry, timeout } from 'yaoki'
+import { simulate } from 'yaoki/sim'
+import { yaoki } from '../../../src/cli/registry.ts'
+import { runCli } from '../../../src/cli/run.ts'
+import { readIncident, timeoutFor } from '../../../src/cli/simulate/incident.ts'
+import { replayStudy } from '../../../src/cli/simulate/replay.ts'
+import { FakeTerminal } from '../fake-terminal.ts'
+import { CORE, Folder } from './files.ts'
+
+/** What production would have written of an outage from second 5 to second 8, by a pipeline of this name. */
+function eventsOf(name: string): string {
+	const lines: string[] = []
+	const production = () => {
+		const policy = pipeline({ name }, retry({ maxRetries: 2, name: `${name} retry` }), timeout(1_000))
+		policy.subscribe((event) => lines.push(JSON.stringify({ ...event, pipeline: name })))
+		return policy
+	}
+	simulate({
+		duration: 20_000,
+		services: {
+			api: { workers: 20, serviceTime: 20, faults: [{ kind: 'outage', fromMs: 5_000, toMs: 8_000 }] },
+		},
+		clients: { web: { to: 'api', arrivals: { kind: 'constant', perSecond: 20 }, policy: 'production' } },
+		policies: { production },
+	})
+	return `${lines.join('\n')}\n`
+}
+
+async function replay(words: readonly string[]) {
+	const terminal = new FakeTerminal({ columns: 120 })
+	const code = await runCli(['simulate', '-q', '-w', '1', '-n', '1', ...words], terminal, yaoki)
+	return { code, stdout: terminal.stdout.text, stderr: terminal.stderr.text }
+}
+
+const users = eventsOf('users')
+const signal = new AbortController().signal
+
+describe('the events of an incident', () => {
+	test('are read from a file of any size, piece by piece, the last line with or without its end', async () => {
+		const folder = new Folder()
+		const long = users.repeat(3)
+		expect(long.length).toBeGreaterThan(2 * 64 * 1024)
+		const whole = await readIncident(folder.write('a.jsonl', users), {}, signal)
+		const cut = await readIncident(folder.write('b.jsonl', users.trimEnd()), {}, signal)
+		const many = await readIncident(folder.write('c.jsonl', long), {}, signal)
+		expect(whole.summary.calls.all).toBeGreaterThan(390)
+		expect(cut).toEqual(whole)
+		expect(many.summary.lines).toBe(3 * whole.summary.lines)
+		expect(many.summary.skipped.unreadable).toBe(0)
+	})
+
+	test('give a timeout that is far above what answers took, and round', async () => {
+		const found = await readIncident(new Folder().write('a.jsonl', users), {}, signal)
+		const of = (p99Ms: number) =>
+			timeoutFor({ ...found, summary: { ...found.summary, serviceTime: { p50Ms: 1, p99Ms } } })
+		expect([5, 40, 300, 600, 3_333].map(of)).toEqual([100, 200, 1_000, 2_000, 10_000])
+	})
+
+	test.each([
+		['nothing in it', '', 'lines: got ', undefined],
+		['no event in it', 'hello\n', 'lines: got ', undefined],
+		[
+			'several pipelines',
+			users + eventsOf('orders'),
+			"pipeline: got undefined; takes 'orders'",
+			'--pipeline NAME',
+		],
+	])('of a file with %s do not suffice, and it says why', async (_, content, told, hint) => {
+		const file = new Folder().write('a.jsonl', content)
+		const thrown = await readIncident(file, {}, signal).catch((error: unknown) => error)
+		expect(thrown).toMatchObject({ kind: 'usage', message: expect.stringContaining(`${file}: ${told}`) })
+		if (hint !== undefined) expect(thrown).toMatchObject({ hint: expect.stringContaining(hint) })
+	})
+
+	test('may be those of one pipeline, or of one policy, which the command line names', async () => {
+		const file = new Folder().write('a.jsonl', users + eventsOf('orders'))
+		const { code, stdout } = await replay(['--incident', file, '--pipeline', 'orders', '--json'])
+		expect(code).toBe(0)
+		expect(JSON.parse(stdout).incident).toMatchObject({ pipeline: 'orders' })
+		const odd = await replay(['--incident', file, '--told-by', 'nobody'])
+		expect(odd.code).toBe(2)
+		expect(odd.stderr).toContain("policy: got 'nobody'; takes policies of which there are events")
+		expect(odd.stderr).toContain('--told-by NAME says which.')
+	})
+
+	test('are no longer read once somebody has pressed Ctrl-C', async () => {
+		const file = new Folder().write('a.jsonl', users)
+		const reason = new Error('interrupted')
+		await expect(readIncident(file, {}, AbortSignal.abort(reason))).rejects.toBe(reason)
+	})
+})
+
+describe('a replay', () => {
+	test('shows what was read, and a few policies side by side', async () => {
+		const file = new Folder().write('events.jsonl', `${users}not an event\n`)
+		const { code, stdout, stderr } = await replay(['--incident', file])
+		expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+		expect(stdout).toMatch(/^incident of users: /)
+		expect(stdout).toContain('1 unreadable')
+		expect(stdout).toContain('outage with refusals')
+		for (const name of ['no policy', 'retry', 'retry and budget', 'retry and breaker'])
+			expect(stdout).toContain(`\n${name}`)
+	})
+
+	test('can be held to something', async () => {
+		const file = new Folder().write('events.jsonl', users)
+		const { code, stderr } = await replay(['--incident', file, '--assert', 'no policy: goodShare>0.99'])
+		expect(code).toBe(4)
+		expect(stderr).toMatch(/no policy: goodShare>0\.99 does not hold in 1 of 1 runs:\n {4}got 0\.8\d+ /)
+	})
+
+	test.each([
+		['mine.json', JSON.stringify([{ retry: { maxRetries: 5 } }, { timeout: 500 }])],
+		['mine.ts', `import { retry } from '${CORE}'\nexport default () => retry({ maxRetries: 5 as number })`],
+		['mine.mjs', 'export default [{ retry: { maxRetries: 5 } }]'],
+	])('with a policy of the user, in %s, is beside one without', async (name, content) => {
+		const folder = new Folder()
+		const file = folder.write('events.jsonl', users)
+		const words = ['--incident', file, '--policy', folder.write(name, content), '--json']
+		const { code, stdout, stderr } = await replay(words)
+		expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+		const { cases }: { cases: { name: string; measures: { goodShare: { mean: number } } }[] } =
+			JSON.parse(stdout)
+		expect(cases.map((one) => one.name)).toEqual(['no policy', name])
+		const [without = 0, withIt = 0] = cases.map((one) => one.measures.goodShare.mean)
+		expect(withIt).toBeGreaterThan(without)
+	})
+
+	test.each([
+		['a.json', '{"retry": {}}', 2, 'policy: got [object Object]; takes a list of layers, or a function'],
+		['a.json', '[{"retry": {"maxRetries": -1}}]', 2, '[0].retry.maxRetries: got -1; takes '],
+		[
+			'a.json',
+			'[{"retry": {"budget": {"kind": "gold"}, "x": 1}, "shared": true}]',
+			2,
+			'[0].retry.budget.kind',
+		],
+		['a.json', '[{"tiemout": 5}]', 2, "[0]: got 'tiemout'; takes one of retry, timeout,"],
+		[
+			'a.mjs',
+			'export default () => 5',
+			2,
+			'policies.replay(): got 5; takes a function that returns a policy',
+		],
+		['none.ts', undefined, 3, 'there is no file'],
+	])('with a policy that can not work says why: %s %s', async (name, content, exit, told) => {
+		const folder = new Folder()
+		const file = folder.write('events.jsonl', users)
+		const policy = content === undefined ? folder.at(name) : folder.write(name, content)
+		const { code, stderr } = await replay(['--incident', file, '--policy', policy])
+		expect(code).toBe(exit)
+		expect(stderr).toContain(told)
+	})
+
+	test('is data that another thread can be handed, with a policy of the user as the name of its file', async () => {
+		const { scenario } = await readIncident(new Folder().write('a.jsonl', users), {}, signal)
+		const replayed = { scenario, timeoutMs: 200, policy: undefined }
+		expect(await replayStudy(structuredClone(replayed))).toEqual(await replayStudy(replayed))
+		expect((await replayStudy(replayed)).about).toContain('a timeout of 200 ms')
+	})
+})

@@ -1,0 +1,102 @@
+/** Closing the loop: what is read from the events of a known world is that world, whatever policy told them. */
+
+import { describe, expect, test } from 'vitest'
+import { bulkhead, circuitBreaker, fallback, type Policy, pipeline, retry, timeout } from 'yaoki'
+import type { Fault } from 'yaoki/sim'
+import { incidentScenario } from '../../../src/sim/incident/incident-scenario.ts'
+import { arrivalsOf, produce, readArrivals, readService } from './production.ts'
+
+const breaker = () => circuitBreaker({ failureThreshold: 5, resetTimeoutMs: 2_000 })
+const attempts = () => retry({ maxRetries: 3, baseDelayMs: 200 })
+
+/** Each with how far off the edges of a fault may be: a breaker that is open does not see them. */
+const POLICIES: Readonly<Record<string, readonly [make: () => Policy, offMs: number]>> = {
+	'a retry': [() => pipeline(attempts(), timeout(1_000)), 200],
+	'a breaker': [() => pipeline(breaker(), timeout(1_000)), 2_200],
+	'a breaker around a retry': [() => pipeline(breaker(), attempts(), timeout(1_000)), 2_200],
+	'a retry around a breaker': [() => pipeline(attempts(), breaker(), timeout(1_000)), 2_200],
+	'a bulkhead around a retry': [
+		() => pipeline(bulkhead({ maxConcurrent: 30, maxQueue: 30 }), attempts(), timeout(1_000)),
+		400,
+	],
+	'a retry around a bulkhead': [
+		() => pipeline(attempts(), bulkhead({ maxConcurrent: 30, maxQueue: 30 }), timeout(1_000)),
+		400,
+	],
+	'a fallback around all': [() => pipeline(fallback('stale'), attempts(), timeout(1_000)), 200],
+	'a timeout around all': [() => pipeline(timeout(5_000), attempts(), timeout(1_000)), 200],
+}
+
+const times = { fromMs: 40_300, toMs: 60_700 }
+const FAULTS: Readonly<Record<string, Fault>> = {
+	'an outage that refuses': { kind: 'outage', how: 'refuse', ...times },
+	'an outage that hangs': { kind: 'outage', how: 'hang', ...times },
+	'errors at a rate': { kind: 'errors', rate: 0.3, status: 503, ...times },
+	'nothing but errors': { kind: 'errors', rate: 1, status: 503, ...times },
+	'a slowdown': { kind: 'slowdown', factor: 8, ...times },
+}
+
+const cases = Object.entries(POLICIES).flatMap(([policy, [make, offMs]]) =>
+	Object.entries(FAULTS).map(([name, fault]) => ({ policy, make, offMs, name, fault })),
+)
+
+describe.each(cases)('$name, as $policy tells it', ({ make, offMs, fault, policy }) => {
+	// In a bulkhead of 30, whose slots what hangs never gives back, nobody can see the end of an outage.
+	const isStuck = policy.includes('bulkhead') && fault.kind === 'outage' && fault.how === 'hang'
+	const world = { faults: [fault] }
+	const { lines, truth } = produce(world, make)
+	const { scenario, summary } = incidentScenario(lines)
+
+	test('has every call that ended, once', () => {
+		const unfinished = truth.clients['web']?.unfinished ?? 0
+		expect(readArrivals(scenario)).toHaveLength(arrivalsOf(world).length - unfinished)
+	})
+
+	// A call that waits in a queue before its retry is told later than it came.
+	if (policy !== 'a bulkhead around a retry' && !isStuck)
+		test('has every call when it began', () => {
+			const real = arrivalsOf(world)
+			for (const [index, at] of readArrivals(scenario).entries())
+				expect(Math.abs(at - (real[index] ?? 0))).toBeLessThan(0.01)
+		})
+
+	test('counts what became of the calls', () => {
+		const { good, failed, refused } = truth.clients['web'] ?? { good: 0, failed: 0, refused: 0 }
+		if (policy === 'a fallback around all') expect(summary.calls.all).toBe(good)
+		else expect(summary.calls).toMatchObject({ good, failed: failed - refused, refused })
+	})
+
+	test('has the fault, and no other', () => {
+		const { kind } = fault
+		expect(readService(scenario).faults).toHaveLength(1)
+		const [found] = readService(scenario).faults ?? []
+		if (fault.kind === 'outage') expect(found).toMatchObject({ kind, how: fault.how })
+		// Few probes of an open breaker can not tell an outage from errors that take no time.
+		else if (fault.kind === 'errors' && fault.rate === 1) expect(['errors', 'outage']).toContain(found?.kind)
+		else expect(found).toMatchObject({ kind })
+		if (found?.kind === 'errors' && fault.kind === 'errors') {
+			expect(Math.abs(found.rate - fault.rate)).toBeLessThan(0.1)
+			expect(found.status).toBe(503)
+		}
+		if (found?.kind === 'slowdown' && fault.kind === 'slowdown')
+			expect(Math.abs(found.factor / fault.factor - 1)).toBeLessThan(0.25)
+	})
+
+	if (!isStuck)
+		test('has the fault when it was', () => {
+			const [found] = readService(scenario).faults ?? []
+			expect(Math.abs((found?.fromMs ?? 0) - times.fromMs)).toBeLessThan(offMs)
+			expect(Math.abs((found?.toMs ?? 0) - times.toMs)).toBeLessThan(offMs)
+			const [{ beginsBetween, endsBetween } = { beginsBetween: [], endsBetween: [] }] = summary.faults
+			expect(beginsBetween[0]).toBeLessThan(times.fromMs + 100)
+			expect(beginsBetween[1]).toBeGreaterThan(times.fromMs - 100)
+			expect(endsBetween[0]).toBeLessThan(times.toMs + 100)
+			expect(endsBetween[1]).toBeGreaterThan(times.toMs - 100)
+		})
+
+	test('has the service times of when all was well', () => {
+		const { p50Ms, p99Ms } = summary.serviceTime
+		expect(Math.abs(p50Ms / 20 - 1)).toBeLessThan(0.1)
+		expect(Math.abs(p99Ms / 120 - 1)).toBeLessThan(0.2)
+	})
+})

@@ -1,0 +1,60 @@
+/** Logs of several processes are merged by whoever finds them: the order of lines must not matter. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { circuitBreaker, type Policy, pipeline, retry, timeout } from 'yaoki'
+import { simulate } from 'yaoki/sim'
+import { incidentScenario } from '../../../src/sim/incident/incident-scenario.ts'
+import { produce } from './production.ts'
+
+const makers: Readonly<Record<string, () => Policy>> = {
+	retry: () => pipeline(retry({ maxRetries: 2, baseDelayMs: 50 }), timeout(300)),
+	breaker: () => pipeline(circuitBreaker({ failureThreshold: 3, resetTimeoutMs: 300 }), timeout(300)),
+	both: () => pipeline(retry({ maxRetries: 2 }), circuitBreaker({ failureThreshold: 3 }), timeout(300)),
+}
+
+describe.each(Object.entries(makers))('what a %s told', (_, make) => {
+	const { lines } = produce(
+		{
+			seconds: 20,
+			perSecond: 15,
+			service: { workers: 2 },
+			faults: [
+				{ kind: 'outage', how: 'hang', fromMs: 5_000, toMs: 8_000 },
+				{ kind: 'errors', rate: 0.5, fromMs: 12_000, toMs: 16_000 },
+			],
+		},
+		make,
+	)
+
+	test.each([{}, { workers: 2 }])('is the same in any order, read with %j', (options) => {
+		const inOrder = incidentScenario(lines, options)
+		fc.assert(
+			fc.property(fc.shuffledSubarray([...lines], { minLength: lines.length }), (shuffled) => {
+				expect(incidentScenario(shuffled, options)).toEqual(inOrder)
+			}),
+			{ numRuns: 15 },
+		)
+	})
+
+	test('keeps its calls when it is read a second time from the same text', () => {
+		expect(incidentScenario(lines.join('\n'))).toEqual(incidentScenario(lines))
+	})
+})
+
+test('any subset of an incident either is an incident or is refused in so many words', () => {
+	const { lines } = produce(
+		{ seconds: 10, perSecond: 10, faults: [{ kind: 'outage', fromMs: 3_000, toMs: 6_000 }] },
+		() => pipeline(retry({ maxRetries: 2 }), circuitBreaker({ failureThreshold: 2 }), timeout(300)),
+	)
+	fc.assert(
+		fc.property(fc.subarray([...lines]), (some) => {
+			try {
+				const { scenario, summary } = incidentScenario(some)
+				const { calls } = simulate(scenario).clients
+				expect(calls?.calls).toBe(summary.calls.all)
+			} catch (error) {
+				expect(error).toMatchObject({ name: 'InvalidOptionError' })
+			}
+		}),
+	)
+})

@@ -1,0 +1,86 @@
+/**
+ * A production of our own: a world whose truth is known, with a real policy in it whose listener writes JSON lines. What is
+ * read from the lines can then be held against the truth.
+ */
+import type { Policy } from 'yaoki'
+import { type Fault, type Result, type Scenario, type ServerModel, simulate } from 'yaoki/sim'
+import { seededRandom } from 'yaoki/testing'
+
+export interface World {
+	readonly faults?: readonly Fault[]
+	readonly perSecond?: number
+	readonly seconds?: number
+	readonly service?: Partial<ServerModel>
+}
+
+/** How long the service takes when it is well. */
+export const SERVICE = { kind: 'lognormal', medianMs: 20, p99Ms: 120 } as const
+
+/** When calls come: by chance, and always the same. */
+export function arrivalsOf({ perSecond = 50, seconds = 120 }: World = {}): number[] {
+	const random = seededRandom('arrivals')
+	const atMs: number[] = []
+	for (let at = 0; ; ) {
+		at -= Math.log(1 - random()) * (1_000 / perSecond)
+		if (at > seconds * 1_000) return atMs
+		atMs.push(at)
+	}
+}
+
+export const scenarioOf = (world: World, policies: Scenario['policies']): Scenario => ({
+	seed: 7,
+	until: 'idle',
+	services: {
+		api: { workers: Infinity, serviceTime: SERVICE, ...world.service, faults: world.faults ?? [] },
+	},
+	clients: { web: { to: 'api', arrivals: { kind: 'trace', atMs: arrivalsOf(world) }, policy: 'web' } },
+	policies: { web: [], ...policies },
+})
+
+/**
+ * A retry storm that outlives its outage: the service can do 500 requests a second, and 350 calls come; but each makes four requests
+ * when it gets no answer in time.
+ */
+export const STORM: World = {
+	perSecond: 350,
+	seconds: 60,
+	faults: [{ kind: 'outage', how: 'hang', fromMs: 15_000, toMs: 25_000 }],
+	service: { workers: 10, serviceTime: { kind: 'exponential', meanMs: 20 } },
+}
+
+export interface Production {
+	readonly lines: readonly string[]
+	readonly truth: Result
+}
+
+/** Runs the world with this policy, and writes down what it tells. `rewritten` may change each event before it is. */
+export function produce(
+	world: World,
+	make: () => Policy,
+	rewritten: (event: object) => object = (event) => event,
+): Production {
+	const lines: string[] = []
+	const web = () => {
+		const policy = make()
+		policy.subscribe((event) => lines.push(JSON.stringify(rewritten(event))))
+		return policy
+	}
+	return { truth: simulate(scenarioOf(world, { web })), lines }
+}
+
+/** The truth of the same world under another policy. */
+export const truthOf = (world: World, web: NonNullable<Scenario['policies']>[string]): Result =>
+	simulate(scenarioOf(world, { web }))
+
+/** When calls came, as the scenario that was read has it. */
+export function readArrivals({ clients }: Scenario): readonly number[] {
+	const arrivals = clients['calls']?.arrivals
+	if (arrivals?.kind !== 'trace') throw new Error('arrivals are a trace')
+	return arrivals.atMs
+}
+
+export function readService({ services }: Scenario): ServerModel {
+	const service = services['service']
+	if (!service || service.kind === 'row') throw new Error('there is one service')
+	return service
+}

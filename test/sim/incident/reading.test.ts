@@ -1,0 +1,257 @@
+/** Logs as they are: cut off, shared with others, merged from several processes, of the wrong pipeline, or empty. */
+
+import { describe, expect, test } from 'vitest'
+import {
+	bulkhead,
+	circuitBreaker,
+	hedge,
+	InvalidOptionError,
+	type Policy,
+	pipeline,
+	retry,
+	timeout,
+} from 'yaoki'
+import { incidentScenario } from '../../../src/sim/incident/incident-scenario.ts'
+import { IncidentReader } from '../../../src/sim/incident/reader.ts'
+import { produce, readArrivals, readService, type World } from './production.ts'
+
+const WORLD: World = {
+	seconds: 40,
+	perSecond: 20,
+	faults: [{ kind: 'outage', fromMs: 15_000, toMs: 25_000 }],
+}
+const make = () => pipeline(retry({ maxRetries: 2 }), timeout(500))
+const { lines } = produce(WORLD, make)
+const calls = readArrivals(incidentScenario(lines).scenario).length
+
+const named = (pipelineName: string, maker: () => Policy = make) =>
+	produce(WORLD, maker, (event) => ({ ...event, pipeline: pipelineName })).lines
+
+describe('lines', () => {
+	test('may come as a text, as a list, one at a time, and with the line breaks of any system', () => {
+		const read = incidentScenario(lines)
+		expect(incidentScenario(lines.join('\n'))).toEqual(read)
+		expect(incidentScenario(`\uFEFF${lines.join('\r\n')}\r\n`)).toEqual(read)
+		const reader = new IncidentReader()
+		for (const line of lines) reader.add(`${line}\n`)
+		expect(reader.finish()).toEqual(read)
+	})
+
+	test('that can not be read are counted, and the first of them is named', () => {
+		const mixed = [
+			'',
+			lines[0] ?? '',
+			'server listens on 8080',
+			'{"type":"retry_success"',
+			'{"type":"new_event","policy":"retry","timestamp":1}',
+			'{"type":"retry_success","policy":"retry","timestamp":1767225600000,"attempts":1}',
+			'{"type":"retry_success","policy":"retry","timestamp":"now","attempts":1,"durationMs":1}',
+			'null',
+			'[{}]',
+			...lines.slice(1),
+		]
+		const { summary, scenario } = incidentScenario(mixed)
+		expect(summary.skipped).toEqual({
+			unreadable: 7,
+			first: { line: 3, why: 'not JSON' },
+			others: 0,
+			apart: 0,
+		})
+		expect(summary).toMatchObject({ lines: lines.length + 7, events: lines.length })
+		expect(scenario).toEqual(incidentScenario(lines).scenario)
+	})
+
+	test.each([
+		['', "lines: got 'no line'; takes events as policy.subscribe gives them, one JSON object a line"],
+		['\n \n', "lines: got 'no line'"],
+		['a\nb', "lines: got '2 lines and no event among them: line 1 is not JSON'"],
+		['\n{}', "lines: got '1 lines and no event among them: line 2 is not an event'"],
+	])('are refused when no event is among them: %j', (text, message) => {
+		expect(() => incidentScenario(text)).toThrow(InvalidOptionError)
+		expect(() => incidentScenario(text)).toThrow(message)
+	})
+
+	test('are refused when they are no lines', () => {
+		// @ts-expect-error that is not a text
+		expect(() => incidentScenario(7)).toThrow('lines: got 7; takes a text, or lines to go through')
+	})
+})
+
+describe('events that do not suffice', () => {
+	test('are refused when they tell only of calls that end badly', () => {
+		const few = produce(WORLD, () => bulkhead({ maxConcurrent: 1, maxQueue: 0 })).lines
+		expect(() => incidentScenario(few)).toThrow(
+			"lines: got 'events of no policy that tells of calls which end well (only such as refuse or time out: bulkhead)'; takes events of a retry or a circuit breaker, for those tell of every call",
+		)
+	})
+
+	test('are refused when they tell of no call at all', () => {
+		const hedges = produce(WORLD, () => hedge({ delayMs: 1 })).lines
+		expect(hedges.length).toBeGreaterThan(10)
+		expect(() => incidentScenario(hedges)).toThrow("lines: got 'events that tell of no calls'")
+	})
+
+	test('are refused when nothing was ever answered', () => {
+		const dead: World = { ...WORLD, faults: [{ kind: 'outage', fromMs: 0, toMs: 1e6 }] }
+		expect(() => incidentScenario(produce(dead, make).lines)).toThrow(
+			"lines: got 'events in which no answer has a duration'",
+		)
+	})
+})
+
+describe('events of several pipelines', () => {
+	const users = named('users')
+	const orders = named('orders', () => pipeline(circuitBreaker({ failureThreshold: 3 }), timeout(500)))
+	const both = [...orders, ...users]
+
+	test('are refused, with the names that there are', () => {
+		expect(() => incidentScenario(both)).toThrow(
+			"pipeline: got undefined; takes 'orders' or 'users', for the events are of several",
+		)
+	})
+
+	test('are told apart by the name', () => {
+		const { summary, scenario } = incidentScenario(both, { pipeline: 'users' })
+		expect(summary).toMatchObject({ pipeline: 'users', events: users.length })
+		// A change of state belongs to no pipeline.
+		const told = orders.filter((line) => !line.includes('state_change'))
+		expect(summary.skipped.others).toBe(told.length)
+		expect(scenario.name).toBe('users')
+		expect(readArrivals(scenario)).toHaveLength(calls)
+	})
+
+	test('may be of none, which has an empty name', () => {
+		const mixed = [...lines, ...orders]
+		expect(() => incidentScenario(mixed)).toThrow("pipeline: got undefined; takes '' or 'orders'")
+		expect(incidentScenario(mixed, { pipeline: '' }).summary.pipeline).toBeUndefined()
+	})
+
+	test('are refused when the name is none of them', () => {
+		expect(() => incidentScenario(both, { pipeline: 'user' })).toThrow(
+			"pipeline: got 'user'; takes a pipeline of which there are events: 'orders' or 'users'",
+		)
+	})
+})
+
+describe('events of several policies that tell of calls', () => {
+	const layers = () =>
+		pipeline(retry({ name: 'outer' }), retry({ name: 'inner', maxRetries: 1 }), timeout(500))
+	const nested = produce(WORLD, layers)
+
+	test('are refused, with their names', () => {
+		expect(() => incidentScenario(nested.lines)).toThrow(
+			'policy: got undefined; takes a name or several, for the events of several policies tell of calls: inner, outer.',
+		)
+	})
+
+	test('are read by the name of the outermost', () => {
+		const { summary } = incidentScenario(nested.lines, { policy: ['outer', 'timeout'] })
+		expect(summary.calls.all).toBe(nested.truth.clients['web']?.calls)
+		expect(summary.toldBy.calls).toBe('outer')
+	})
+
+	test('are read together when they stand side by side', () => {
+		const [left, right] = ['left', 'right'].map(
+			(name) => produce(WORLD, () => circuitBreaker({ name, failureThreshold: 3 })).lines,
+		)
+		const { summary } = incidentScenario([...(left ?? []), ...(right ?? [])], { policy: ['left', 'right'] })
+		expect(summary.calls.all).toBe(2 * calls)
+	})
+
+	test('are refused when the name is none of them', () => {
+		expect(() => incidentScenario(lines, { policy: 'retries' })).toThrow(
+			"policy: got 'retries'; takes policies of which there are events: 'retry'",
+		)
+	})
+})
+
+describe('clocks', () => {
+	const shifted = (ms: number) => (line: string) => {
+		const event: { timestamp: number } = JSON.parse(line)
+		return JSON.stringify({ ...event, timestamp: event.timestamp + ms })
+	}
+
+	test('that are hours off leave their events out, and that is said', () => {
+		const stray = lines.slice(0, 100).map(shifted(-7_200_000))
+		const { summary, scenario } = incidentScenario([...stray, ...lines])
+		expect(summary.skipped.apart).toBe(100)
+		expect(summary.notes.join()).toContain('an hour or more apart')
+		expect(scenario).toEqual(incidentScenario(lines).scenario)
+	})
+
+	test('that begin in 1970 do not make an incident of half a century', () => {
+		const epoch = shifted(-Date.UTC(2026, 0, 1))(lines[0] ?? '')
+		expect(incidentScenario([epoch, ...lines]).summary.skipped.apart).toBe(1)
+	})
+
+	test('of several processes are put in order', () => {
+		const later = produce(WORLD, make).lines.map(shifted(10_000))
+		const at = readArrivals(incidentScenario([...later, ...lines]).scenario)
+		expect(at).toHaveLength(2 * calls)
+		expect(at.every((one, index) => one >= (at[index - 1] ?? 0))).toBe(true)
+	})
+
+	test('that tell whole milliseconds, as real ones do, are good enough', () => {
+		const whole = produce(WORLD, make, (event) => {
+			const given: Record<string, unknown> = { ...event }
+			return { ...given, timestamp: Math.floor(Number(given['timestamp'])) }
+		})
+		const [fault] = readService(incidentScenario(whole.lines).scenario).faults ?? []
+		expect(fault).toMatchObject({ kind: 'outage', how: 'refuse' })
+		expect(Math.abs((fault?.fromMs ?? 0) - 15_000)).toBeLessThan(200)
+	})
+})
+
+describe('options', () => {
+	test.each([
+		[{ workers: 0 }, 'workers: got 0; takes a whole number, 1 or more'],
+		[{ workers: 1.5 }, 'workers: got 1.5; takes a whole number, 1 or more'],
+		[{ resolutionMs: 0 }, 'resolutionMs: got 0; takes a finite number, 1 or more'],
+		[{ pipeline: 7 }, 'pipeline: got 7; takes a text'],
+		[{ policy: [] }, 'policy: got []; takes a name or a list of names'],
+		[{ policies: 'a' }, "policies: got 'a'; takes nothing, for there is no such field here"],
+		[7, 'options: got 7; takes an object'],
+	])('%j are refused', (options, message) => {
+		// @ts-expect-error some of them are of the wrong type
+		expect(() => incidentScenario(lines, options)).toThrow(message)
+	})
+
+	test('a resolution that is too fine for so long a time is refused', () => {
+		const slow = Array.from({ length: 2_000 }, (_, index) =>
+			JSON.stringify({
+				type: 'success',
+				policy: 'breaker',
+				timestamp: 1e12 + index * 3_000_000,
+				durationMs: 5,
+			}),
+		)
+		expect(() => incidentScenario(slow)).toThrow(
+			'resolutionMs: got 1000; takes 1200 or more, for the events are of 1666 hours',
+		)
+		expect(readArrivals(incidentScenario(slow, { resolutionMs: 60_000 }).scenario)).toHaveLength(2_000)
+	})
+
+	test('the resolution is how finely faults are looked for', () => {
+		const [fault] = readService(incidentScenario(lines, { resolutionMs: 100 }).scenario).faults ?? []
+		expect(Math.abs((fault?.toMs ?? 0) - 25_000)).toBeLessThan(200)
+	})
+})
+
+test('a million lines would take a few numbers each, and not the lines', () => {
+	const reader = new IncidentReader()
+	const event = { type: 'retry_success', policy: 'retry', call: 'load user', attempts: 1, durationMs: 20 }
+	const add = (count: number) => {
+		for (let index = 0; index < count; index++)
+			reader.add(JSON.stringify({ ...event, timestamp: 1e12 + index }))
+	}
+	add(1_000)
+	globalThis.gc?.()
+	const { heapUsed, arrayBuffers } = process.memoryUsage()
+	add(100_000)
+	globalThis.gc?.()
+	const after = process.memoryUsage()
+	const grown = after.heapUsed + after.arrayBuffers - heapUsed - arrayBuffers
+	// Four numbers, and room for as many again.
+	expect(grown).toBeLessThan(100_000 * 80)
+	expect(reader.finish().summary.calls.all).toBe(101_000)
+})

@@ -1,0 +1,118 @@
+/** What the page promises: the incident under another policy is what that policy would have made of the same world. */
+
+import { describe, expect, test } from 'vitest'
+import { circuitBreaker, type Policy, pipeline, retry, timeout } from 'yaoki'
+import { type Fault, type PolicyLayer, type Result, simulate } from 'yaoki/sim'
+import type { Incident } from '../../../src/sim/incident/incident.ts'
+import { incidentScenario } from '../../../src/sim/incident/incident-scenario.ts'
+import { produce, readService, STORM, truthOf, type World } from './production.ts'
+
+const naive = () => pipeline(retry({ maxRetries: 3, baseDelayMs: 100 }), timeout(500))
+
+const CAREFUL: Readonly<Record<string, readonly PolicyLayer[]>> = {
+	nothing: [],
+	'a timeout': [{ timeout: 500 }],
+	'patient retries': [{ retry: { maxRetries: 6, baseDelayMs: 500 } }, { timeout: 500 }],
+	'a budget': [{ retry: { maxRetries: 3, budget: { maxRetryRatio: 0.1 } } }, { timeout: 500 }],
+	'a breaker': [{ circuitBreaker: { failureThreshold: 10, resetTimeoutMs: 2_000 } }, { timeout: 500 }],
+}
+
+interface Figures {
+	readonly good: number
+	readonly requests: number
+}
+
+function figures({ clients, services }: Result): Figures {
+	const [[client], [service]] = [Object.values(clients), Object.values(services)]
+	return { good: client?.good ?? Number.NaN, requests: service?.requests ?? Number.NaN }
+}
+
+/** Both figures: of the incident as it was read, and of the world itself. */
+function replayed(
+	{ scenario }: Incident,
+	world: World,
+	replay: readonly PolicyLayer[],
+): { read: Figures; truth: Figures } {
+	return {
+		read: figures(simulate({ ...scenario, policies: { replay } })),
+		truth: figures(truthOf(world, replay)),
+	}
+}
+
+/** Is one within a share of the other? */
+const expectNear = (read: number, truth: number, share: number) =>
+	expect(Math.abs(read - truth), `${read} is about ${truth}`).toBeLessThanOrEqual(share * truth)
+
+describe('an incident that retries lived through, replayed with another policy', () => {
+	const times = { fromMs: 30_500, toMs: 50_250 }
+	const faults: readonly (readonly [string, Fault])[] = [
+		['refused', { kind: 'outage', how: 'refuse', ...times }],
+		['hung', { kind: 'outage', how: 'hang', ...times }],
+		['failed in part', { kind: 'errors', rate: 0.4, status: 503, ...times }],
+		['was slow', { kind: 'slowdown', factor: 12, ...times }],
+	]
+	describe.each(faults)('when the service %s', (_, fault) => {
+		const world: World = { faults: [fault], seconds: 80 }
+		const incident = incidentScenario(produce(world, naive).lines)
+
+		test.each(Object.entries(CAREFUL))('%s', (_name, layers) => {
+			const { read, truth } = replayed(incident, world, layers)
+			expectNear(read.good, truth.good, 0.02)
+			expectNear(read.requests, truth.requests, 0.03)
+		})
+	})
+
+	test('does not depend on the policy that lived through it', () => {
+		const world: World = { faults: [{ kind: 'outage', how: 'refuse', ...times }], seconds: 80 }
+		const makers: readonly (() => Policy)[] = [
+			naive,
+			() => pipeline(retry({ maxRetries: 10, baseDelayMs: 20 }), timeout(500)),
+			() => pipeline(circuitBreaker({ failureThreshold: 20, resetTimeoutMs: 500 }), timeout(500)),
+		]
+		const patient = CAREFUL['patient retries'] ?? []
+		const { good } = figures(truthOf(world, patient))
+		for (const make of makers) {
+			const incident = incidentScenario(produce(world, make).lines)
+			expectNear(replayed(incident, world, patient).read.good, good, 0.02)
+		}
+	})
+})
+
+describe('a retry storm that outlived its outage', () => {
+	const { lines, truth } = produce(STORM, naive)
+	const incident = incidentScenario(lines, { workers: 10 })
+
+	test('lasts to the end', () => {
+		expect(truth.totals.goodShare).toBeLessThan(0.4)
+	})
+
+	test('is blamed on the service as long as nobody says what that can do', () => {
+		const [found] = readService(incidentScenario(lines).scenario).faults ?? []
+		expect(found?.toMs).toBeGreaterThan(60_000)
+	})
+
+	test('is told from the outage by who knows the workers', () => {
+		const { scenario, summary } = incident
+		const faults = readService(scenario).faults ?? []
+		expect(faults).toHaveLength(1)
+		expect(faults[0]).toMatchObject({ kind: 'outage', how: 'hang' })
+		expect(Math.abs((faults[0]?.fromMs ?? 0) - 15_000)).toBeLessThan(200)
+		expect(Math.abs((faults[0]?.toMs ?? 0) - 25_000)).toBeLessThan(200)
+		expect(summary.attempts.explained).toBeGreaterThan(30_000)
+	})
+
+	test.each(['a timeout', 'a budget', 'a breaker'])('would not have come with %s', (name) => {
+		const layers = CAREFUL[name] ?? []
+		const { read, truth: other } = replayed(incident, STORM, layers)
+		expect(other.good).toBeGreaterThan(2 * figures(truth).good)
+		expectNear(read.good, other.good, 0.03)
+		expectNear(read.requests, other.requests, 0.05)
+	})
+
+	test('would have come with the same policy', () => {
+		const same: readonly PolicyLayer[] = [{ retry: { maxRetries: 3, baseDelayMs: 100 } }, { timeout: 500 }]
+		const { read, truth: other } = replayed(incident, STORM, same)
+		expectNear(read.good, other.good, 0.03)
+		expectNear(read.requests, other.requests, 0.03)
+	})
+})

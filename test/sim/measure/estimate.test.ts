@@ -1,0 +1,103 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { estimate, standardErrors, student } from '../../../src/sim/measure/estimate.ts'
+import { seededRandom } from '../../../src/testing/seeded-random.ts'
+
+describe("Student's law", () => {
+	// The usual table of the 97.5th percentile.
+	it.each([
+		[1, 12.706],
+		[2, 4.303],
+		[3, 3.182],
+		[4, 2.776],
+		[5, 2.571],
+		[9, 2.262],
+		[10, 2.228],
+		[11, 2.201],
+		[15, 2.131],
+		[19, 2.093],
+		[20, 2.086],
+		[30, 2.042],
+		[60, 2.0],
+		[120, 1.98],
+		[1_000, 1.962],
+	])('of %i degrees of freedom is %f', (freedom, expected) => {
+		expect(Math.abs(student(freedom) - expected)).toBeLessThan(0.0025)
+	})
+
+	it('falls towards the normal law', () => {
+		const all = Array.from({ length: 300 }, (_, index) => student(index + 1))
+		expect(all).toEqual(all.toSorted((a, b) => b - a))
+		expect(student(1e9)).toBeCloseTo(1.959964, 5)
+	})
+})
+
+describe('an estimate', () => {
+	it('has the mean, the deviation between runs, and the bounds that follow from them', () => {
+		const { mean, sd, low, high, count, least, greatest } = estimate([2, 4, 4, 4, 5, 5, 7, 9])
+		expect([mean, count, least, greatest]).toEqual([5, 8, 2, 9])
+		expect(sd).toBeCloseTo(Math.sqrt(32 / 7), 12)
+		expect(high - mean).toBeCloseTo((2.3646 * sd) / Math.sqrt(8), 12)
+		expect(mean - low).toBeCloseTo(high - mean, 12)
+	})
+
+	it('of a single run has no spread', () => {
+		expect(estimate([3])).toEqual({ mean: 3, low: 3, high: 3, sd: 0, count: 1, least: 3, greatest: 3 })
+	})
+
+	it('of no run at all is no number, so that nobody takes never for at once', () => {
+		expect(estimate([])).toEqual({
+			mean: NaN,
+			low: NaN,
+			high: NaN,
+			sd: NaN,
+			count: 0,
+			least: NaN,
+			greatest: NaN,
+		})
+	})
+
+	it('of as many runs as there may be is made', () => {
+		expect(estimate(Array.from({ length: 1e6 }, (_, index) => index)).greatest).toBe(999_999)
+	})
+
+	it('moves and stretches with its values', () => {
+		const values = fc.array(fc.integer({ min: -1_000, max: 1_000 }), { minLength: 2, maxLength: 50 })
+		fc.assert(
+			fc.property(
+				values,
+				fc.integer({ min: -100, max: 100 }),
+				fc.integer({ min: 1, max: 9 }),
+				(some, by, times) => {
+					const [one, other] = [estimate(some), estimate(some.map((value) => value * times + by))]
+					expect(other.mean).toBeCloseTo(one.mean * times + by, 6)
+					expect(other.high - other.low).toBeCloseTo((one.high - one.low) * times, 6)
+				},
+			),
+		)
+	})
+
+	it('contains the truth in 95 of 100 cases', () => {
+		const random = seededRandom('coverage')
+		const draw = () => Array.from({ length: 12 }, random).reduce((sum, one) => sum + one, -6)
+		const hits = Array.from({ length: 4_000 }, () => {
+			const { low, high } = estimate(Array.from({ length: 5 }, draw))
+			return low <= 0 && 0 <= high
+		}).filter(Boolean).length
+		expect(Math.abs(hits / 4_000 - 0.95)).toBeLessThan(5 * Math.sqrt((0.95 * 0.05) / 4_000))
+	})
+})
+
+describe('two means', () => {
+	it('lie so many standard errors apart', () => {
+		const ours = { mean: 10, sd: 3, count: 9 }
+		expect(standardErrors(ours, { mean: 7, sd: 4, count: 16 })).toBeCloseTo(3 / Math.SQRT2, 12)
+		expect(standardErrors(ours, ours)).toBe(0)
+	})
+
+	it('without any spread are the same or not, and nothing in between', () => {
+		const exact = (mean: number) => ({ mean, sd: 0, count: 10 })
+		expect(standardErrors(exact(5), exact(5))).toBe(0)
+		expect(standardErrors(exact(5), exact(6))).toBe(-Infinity)
+	})
+})

@@ -1,0 +1,72 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { Histogram } from '../../../src/sim/measure/histogram.ts'
+
+const histogramOf = (values: readonly number[]): Histogram => {
+	const histogram = new Histogram()
+	for (const value of values) histogram.record(value)
+	return histogram
+}
+
+/** The value that so large a share lies within, of a sorted list. */
+const exact = (sorted: readonly number[], share: number): number =>
+	sorted[Math.max(1, Math.ceil(sorted.length * share)) - 1] ?? 0
+
+/** From a nanosecond to thirty thousand years. */
+const time = fc.double({ min: 1e-6, max: 1e13, noNaN: true })
+const times = fc.array(time, { minLength: 1, maxLength: 200 })
+
+describe('a quantile', () => {
+	it('is at most 1.6 % off, of whatever values', () => {
+		fc.assert(
+			fc.property(times, fc.double({ min: 0, max: 1, noNaN: true }), (values, share) => {
+				const truth = exact(
+					values.toSorted((a, b) => a - b),
+					share,
+				)
+				expect(Math.abs(histogramOf(values).quantile(share) - truth) / truth).toBeLessThanOrEqual(0.016)
+			}),
+			{ numRuns: 1_000 },
+		)
+	})
+
+	it('never grows when the share falls, and is never more than the most', () => {
+		fc.assert(
+			fc.property(times, (values) => {
+				const histogram = histogramOf(values)
+				const quantiles = [0, 0.1, 0.5, 0.9, 0.99, 1].map((share) => histogram.quantile(share))
+				expect(quantiles).toEqual(quantiles.toSorted((a, b) => a - b))
+				expect(quantiles.at(-1)).toBeLessThanOrEqual(Math.max(...values))
+			}),
+		)
+	})
+
+	it('of nothing is 0, and of no time at all as well', () => {
+		expect(new Histogram().quantile(0.99)).toBe(0)
+		expect(histogramOf([0, 0, 0]).summary).toEqual({ meanMs: 0, p50Ms: 0, p90Ms: 0, p99Ms: 0, maxMs: 0 })
+	})
+
+	it('counts what lies beyond all as the outermost', () => {
+		const histogram = histogramOf([1e-300, 1e300])
+		expect([histogram.quantile(0.5), histogram.count, histogram.most]).toEqual([0, 2, 1e300])
+		expect(histogram.quantile(1)).toBeGreaterThan(1e13)
+	})
+})
+
+it('the mean, the count and the most are exact', () => {
+	const { count, sum, most, summary } = histogramOf([1, 2, 4, 9])
+	expect({ count, sum, most }).toEqual({ count: 4, sum: 16, most: 9 })
+	expect([summary.meanMs, summary.maxMs]).toEqual([4, 9])
+})
+
+it('what two have recorded, one has recorded that took both', () => {
+	fc.assert(
+		fc.property(times, times, (some, others) => {
+			const both = histogramOf(some)
+			both.merge(histogramOf(others))
+			const one = histogramOf([...some, ...others])
+			expect(both.summary).toEqual({ ...one.summary, meanMs: expect.closeTo(one.summary.meanMs, 3) })
+			expect(both.count).toBe(one.count)
+		}),
+	)
+})

@@ -1,0 +1,31 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { Presence } from '../../../src/sim/measure/presence.ts'
+
+it('the area under the number is the sum of the times that each was there', () => {
+	const stay = fc.tuple(fc.nat(1_000), fc.nat(100)).map(([from, long]) => [from, from + long] as const)
+	fc.assert(
+		fc.property(fc.array(stay, { maxLength: 40 }), (stays) => {
+			const presence = new Presence()
+			const moves = stays.flatMap(([from, to]) => [
+				{ at: from, enter: true },
+				{ at: to, enter: false },
+			])
+			// Who comes and goes in the same moment comes first.
+			for (const { at, enter } of moves.sort((a, b) => a.at - b.at || Number(b.enter) - Number(a.enter)))
+				if (enter) presence.enter(at)
+				else presence.leave(at)
+			expect(presence.area(2_000)).toBe(stays.reduce((sum, [from, to]) => sum + to - from, 0))
+			expect([presence.number, presence.entered]).toEqual([0, stays.length])
+		}),
+	)
+})
+
+it('those who are still there count up to now, and asking changes nothing', () => {
+	const presence = new Presence()
+	presence.enter(10)
+	presence.enter(20)
+	expect([presence.area(25), presence.area(25), presence.area(30)]).toEqual([20, 20, 30])
+	presence.leave(30)
+	expect([presence.area(40), presence.number, presence.most]).toEqual([40, 1, 2])
+})

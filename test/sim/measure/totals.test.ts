@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest'
+import { type Fault, type Result, type Scenario, simulate } from 'yaoki/sim'
+import { MEASURE_NAMES, MEASURES, measureOf } from '../../../src/sim/measure/measures.ts'
+import { clientOf, every, scene, sum } from '../scene.ts'
+
+const dead: Fault = { kind: 'outage', fromMs: 0, toMs: 1e6 }
+const hung: Fault = { ...dead, how: 'hang' }
+
+/** Two clients: `web` calls a service of 10 ms every 20 ms, `jobs` one that fails half of the time. */
+const mixed: Scenario = {
+	duration: 10_000,
+	services: {
+		api: { serviceTime: 10 },
+		shaky: { serviceTime: 5, workers: 4, faults: [{ kind: 'errors', rate: 0.5, fromMs: 0, toMs: 1e5 }] },
+	},
+	clients: {
+		web: { to: 'api', arrivals: { kind: 'constant', perSecond: 50 }, goodWithinMs: 100 },
+		jobs: { to: 'shaky', arrivals: { kind: 'constant', perSecond: 20 }, policy: 'job' },
+	},
+	policies: { job: [{ retry: { maxRetries: 1, baseDelayMs: 5, jitterStrategy: 'none' } }] },
+}
+
+describe('totals', () => {
+	const result = simulate(mixed)
+	const { totals, clients, services } = result
+	const all = Object.values(clients)
+
+	it('are the sums of all clients', () => {
+		const good = sum(all.map((client) => client.good))
+		expect(totals.offeredPerSecond).toBe(70)
+		expect(totals.goodputPerSecond).toBeCloseTo(good / 10, 12)
+		expect(totals.goodShare).toBeCloseTo(good / 700, 12)
+		expect(totals.retries).toBe(clientOf(result, 'jobs').retries)
+	})
+
+	it('have the latency of all calls that ended well, and of no others', () => {
+		const ok = sum(all.map(({ good, late }) => good + late))
+		const whole = sum(all.map(({ latency, good, late }) => latency.meanMs * (good + late)))
+		expect(totals.latency.meanMs).toBeCloseTo(whole / ok, 9)
+		expect(totals.latency.maxMs).toBe(15)
+	})
+
+	it('have the amplification of the service that got most for each call', () => {
+		const [api, shaky] = [services['api'], services['shaky']]
+		expect(api?.amplification).toBe(1)
+		expect(totals.amplification).toBe(shaky?.amplification)
+		expect(totals.amplification).toBeGreaterThan(1.4)
+	})
+
+	it('have the share of all work that was for nobody', () => {
+		const [used, lost] = [
+			sum(Object.values(services).map(({ usefulMs }) => usefulMs)),
+			sum(Object.values(services).map(({ wastedMs }) => wastedMs)),
+		]
+		expect(totals.wastedShare).toBeCloseTo(lost / (used + lost), 12)
+	})
+
+	it('say when the last call ended', () => {
+		expect(totals.lastAnswerAtMs).toBe(9_990)
+	})
+
+	it('do not count late answers as good ones', () => {
+		const late = simulate(scene({ web: { arrivals: every(0, 4), goodWithinMs: 25 } }))
+		expect(clientOf(late, 'web')).toMatchObject({ good: 2, late: 2, failed: 0 })
+		expect(late.totals.goodShare).toBe(0.5)
+	})
+
+	it('do not let calls that hang pass for good ones', () => {
+		const hanging = simulate(scene({ api: { faults: [hung] }, web: { arrivals: every(1, 10) } }))
+		expect(hanging.totals.goodShare).toBe(0)
+	})
+
+	it('of a run in which nothing happens are zeros', () => {
+		const empty = simulate(scene({ web: { arrivals: { kind: 'trace', atMs: [] } } }))
+		expect(empty.totals).toMatchObject({
+			offeredPerSecond: 0,
+			goodShare: 0,
+			amplification: 0,
+			wastedShare: 0,
+		})
+		expect(JSON.stringify(empty)).not.toMatch(/NaN|Infinity/)
+	})
+})
+
+describe('measures', () => {
+	const figures = (result: Result) =>
+		Object.fromEntries(MEASURE_NAMES.map((name) => [name, measureOf(name, result)]))
+
+	it('are read off a result by their names', () => {
+		const result = simulate(mixed)
+		expect(figures(result)).toMatchObject({
+			goodShare: result.totals.goodShare,
+			offeredPerSecond: 70,
+			requests: sum(Object.values(result.services).map(({ requests }) => requests)),
+			p99Ms: result.totals.latency.p99Ms,
+			recoveredAfterMs: null,
+		})
+	})
+
+	it('have a label, a sentence, a unit and a direction each', () => {
+		for (const { label, about, unit, better } of Object.values(MEASURES)) {
+			expect(label).not.toBe('')
+			expect(about.length).toBeGreaterThan(10)
+			expect(['', '%', 'ms', '/s']).toContain(unit)
+			expect(['more', 'less']).toContain(better)
+		}
+	})
+
+	it('find the peak in the busiest step of the busiest service, as a rate', () => {
+		const burst = scene({
+			web: { arrivals: { kind: 'trace', atMs: [0, 500, 510, 520, 900] } },
+			rest: { duration: 1_000, stepMs: 100 },
+		})
+		expect(figures(simulate(burst))['peakPerSecond']).toBe(30)
+	})
+
+	it('have no latency for a run in which nothing went well: it was not a quick one', () => {
+		const failed = simulate(scene({ api: { faults: [dead] } }))
+		expect(figures(failed)).toMatchObject({ p50Ms: null, p99Ms: null, lastAnswerAtMs: 0 })
+	})
+
+	it('have no last answer for a run without one', () => {
+		expect(figures(simulate(scene({ api: { faults: [hung] } })))).toMatchObject({ lastAnswerAtMs: null })
+	})
+
+	it('have the age of the oldest queue', () => {
+		const waiting = simulate(scene({ web: { arrivals: every(0, 3) } }))
+		expect(figures(waiting)['queueAgeP99Ms']).toBeCloseTo(20, 0)
+	})
+})

@@ -1,0 +1,233 @@
+import { describe, expect, it } from 'vitest'
+import {
+	type DependencyModel,
+	type PolicyLayer,
+	type Result,
+	type Scenario,
+	type ServerModel,
+	simulate,
+} from 'yaoki/sim'
+import { api, atOnce, every, type Parts, scene, serviceOf, web } from '../scene.ts'
+
+/** `api` asks `db` before it does its own work of 10 ms. */
+function chain(hop: Partial<DependencyModel>, db: Partial<ServerModel>, parts: Parts = {}): Scenario {
+	return scene({
+		...parts,
+		api: { workers: 100, dependsOn: [{ to: 'db', ...hop }], ...parts.api },
+		rest: { ...parts.rest, services: { db: { workers: 100, serviceTime: 5, ...db } } },
+	})
+}
+
+const db = (result: Result) => serviceOf(result, 'db')
+const dead = { faults: [{ kind: 'outage', fromMs: 0, toMs: 1e6 }] } as const
+const hung = { faults: [{ kind: 'outage', how: 'hang', fromMs: 0, toMs: 1e6 }] } as const
+const thrice: readonly PolicyLayer[] = [{ retry: { maxRetries: 2, baseDelayMs: 1 } }]
+
+describe('a service that asks another', () => {
+	it('does so before it does its own work, and its worker waits meanwhile', () => {
+		const result = simulate(
+			chain({}, { serviceTime: 50 }, { api: { workers: 1 }, web: { arrivals: atOnce(2) } }),
+		)
+		expect(result.totals.lastAnswerAtMs).toBe(2 * (50 + 10))
+		expect(api(result)).toMatchObject({ usefulMs: 120, utilization: 1, capacityPerSecond: null })
+		expect(db(result)).toMatchObject({ requests: 2, usefulMs: 100 })
+	})
+
+	it('is as full as the other is slow', () => {
+		const slow = simulate(
+			chain(
+				{},
+				{ serviceTime: 1_000 },
+				{ api: { workers: 3, queue: { limit: 0 } }, web: { arrivals: every(1, 20) } },
+			),
+		)
+		expect(web(slow)).toMatchObject({ good: 3, failed: 17 })
+	})
+
+	it('answers 502 when the other fails, and that is worth a retry', () => {
+		const result = simulate(chain({}, dead, { policy: thrice }))
+		expect(web(result)).toMatchObject({ failed: 1, requests: 3 })
+		expect(api(result)).toMatchObject({ requests: 3, failed: 3, wasted: 3 })
+	})
+
+	it('never answers when the other hangs and nobody has a timeout', () => {
+		const result = simulate(chain({}, hung, { api: { workers: 2 }, web: { arrivals: atOnce(5) } }))
+		expect(web(result)).toMatchObject({ good: 0, failed: 0, unfinished: 5 })
+		expect(result.endedBy).toBe('idle')
+	})
+
+	it('asks several, one after the other, and none after one that failed', () => {
+		const two = (first: Partial<ServerModel>) =>
+			simulate(
+				scene({
+					api: { dependsOn: [{ to: 'a' }, { to: 'b' }] },
+					rest: { services: { a: { serviceTime: 7, ...first }, b: { serviceTime: 3 } } },
+				}),
+			)
+		expect(two({}).totals.lastAnswerAtMs).toBe(7 + 3 + 10)
+		expect(serviceOf(two(dead), 'b').requests).toBe(0)
+	})
+
+	it('asks only for the share of requests that need it', () => {
+		const asked = (share: number) =>
+			db(simulate(chain({ share }, {}, { web: { arrivals: every(1, 4_000) } }))).requests
+		expect([asked(0), asked(1)]).toEqual([0, 4_000])
+		expect(Math.abs(asked(0.3) - 1_200)).toBeLessThan(5 * Math.sqrt(4_000 * 0.3 * 0.7))
+	})
+
+	it('asks the same one twice by two chances: a quarter needs both halves', () => {
+		const twice = { workers: 100, dependsOn: [1, 2].map(() => ({ to: 'db', share: 0.5 })) }
+		const result = simulate(
+			chain({}, { serviceTime: 1 }, { api: twice, web: { arrivals: every(20, 2_000) } }),
+		)
+		const took = result.clients['web']?.latency
+		expect(Math.abs(db(result).requests - 2_000)).toBeLessThan(5 * Math.sqrt(4_000 * 0.25))
+		// With one and the same chance nobody would have asked just once, and the median would be 10 or 12.
+		expect(took?.p50Ms).toBeGreaterThan(10.8)
+		expect(took?.p50Ms).toBeLessThan(11.2)
+	})
+
+	it('may stand in a chain of many', () => {
+		const names = Array.from({ length: 50 }, (_, index) => `s${index}`)
+		const services = Object.fromEntries(
+			names.map((name, index) => [
+				name,
+				{ serviceTime: 1, dependsOn: index < 49 ? [{ to: `s${index + 1}` }] : [] },
+			]),
+		)
+		const result = simulate({
+			until: 'idle',
+			services,
+			clients: { web: { to: 's0', arrivals: { kind: 'trace', atMs: [0] } } },
+		})
+		expect(result.totals.lastAnswerAtMs).toBe(50)
+		expect(result.totals.amplification).toBe(1)
+	})
+})
+
+describe('retries on two floors', () => {
+	const both = (passContext: boolean) =>
+		simulate(
+			chain({ policy: 'inner', passContext }, dead, {
+				policy: thrice,
+				rest: { policies: { inner: thrice } },
+			}),
+		)
+
+	it('multiply when the floors do not know of each other: A(3) x B(3) are 9', () => {
+		expect([api(both(false)).requests, db(both(false)).requests]).toEqual([3, 9])
+		expect(both(false).totals.amplification).toBe(9)
+	})
+
+	it('do not when the context is passed on: 3', () => {
+		expect([api(both(true)).requests, db(both(true)).requests]).toEqual([1, 3])
+	})
+
+	it('are left to the outermost one that says so', () => {
+		const nested = (inner: readonly PolicyLayer[]) =>
+			simulate(
+				chain({ policy: 'inner', passContext: true }, dead, {
+					policy: thrice,
+					rest: { policies: { inner } },
+				}),
+			)
+		const outermost = nested([{ retry: { maxRetries: 2, baseDelayMs: 1, nested: 'outermost' } }])
+		expect([api(outermost).requests, db(outermost).requests]).toEqual([3, 3])
+	})
+
+	it('are paid by the budget of their hop, which all requests of the service share', () => {
+		const budgeted: readonly PolicyLayer[] = [
+			{ retry: { maxRetries: 2, baseDelayMs: 1, budget: { maxRetryRatio: 0.1, minRetriesPerSecond: 0 } } },
+		]
+		const result = simulate(
+			chain({ policy: 'inner' }, dead, {
+				web: { arrivals: every(1, 1_000) },
+				rest: { policies: { inner: budgeted } },
+			}),
+		)
+		expect(db(result).requests).toBe(1_100)
+	})
+})
+
+describe('a caller who gives up', () => {
+	const impatient: readonly PolicyLayer[] = [{ timeout: 20 }]
+	const busyDb = { workers: 1, serviceTime: 100, queue: { dropExpired: true } } as const
+	const met = (hop: Partial<DependencyModel>, inner: readonly PolicyLayer[] = thrice) =>
+		simulate(
+			chain(hop, busyDb, {
+				web: { arrivals: every(1, 6) },
+				policy: impatient,
+				rest: { policies: { inner } },
+			}),
+		)
+
+	it('is not known further down when nobody says so: all the work is done, for nobody', () => {
+		const result = met({ policy: 'inner' })
+		expect(web(result)).toMatchObject({ good: 0, failed: 6 })
+		expect(db(result)).toMatchObject({ useful: 6, dropped: 0 })
+		expect(api(result)).toMatchObject({ useful: 0, wasted: 6 })
+	})
+
+	it.each(['inner', undefined])(
+		'is known further down by its context, with a policy of %s on the hop',
+		(policy) => {
+			const result = met({ policy, passContext: true })
+			expect(db(result)).toMatchObject({ useful: 0, wasted: 1, dropped: 5 })
+			expect(web(result)).toEqual(web(met({ policy: 'inner' })))
+		},
+	)
+
+	it('frees the worker that waited for it, when its context is passed on', () => {
+		const worked = (passContext: boolean) => api(met({ policy: 'inner', passContext })).wastedMs
+		expect(worked(true)).toBe(6 * 20)
+		expect(worked(false)).toBeGreaterThan(100 + 200 + 300 + 400 + 500 + 600)
+	})
+
+	it('is not asked for by a worker that begins only then', () => {
+		const late = (passContext: boolean) =>
+			simulate(
+				chain(
+					{ passContext },
+					{},
+					{ api: { workers: 1, serviceTime: 30 }, web: { arrivals: atOnce(3) }, policy: impatient },
+				),
+			)
+		expect(db(late(false)).requests).toBe(3)
+		expect(db(late(true)).requests).toBe(1)
+	})
+
+	it('passes its deadline on', () => {
+		const deadline = (passContext: boolean) =>
+			simulate(
+				chain({ passContext, policy: 'inner' }, hung, {
+					web: { deadlineMs: 40 },
+					rest: { policies: { inner: thrice } },
+				}),
+			)
+		expect(web(deadline(false))).toMatchObject({ failed: 1 })
+		// The worker heard of it, too.
+		expect(api(deadline(true))).toMatchObject({ wasted: 1, wastedMs: 40 })
+		expect(api(deadline(false))).toMatchObject({ wasted: 0 })
+	})
+})
+
+it('requests are counted for each call of those clients whose calls come to the service, and of no others', () => {
+	const result = simulate({
+		until: 'idle',
+		services: {
+			api: { serviceTime: 1, dependsOn: [{ to: 'db' }] },
+			db: { serviceTime: 1, ...dead },
+			elsewhere: { serviceTime: 0 },
+		},
+		clients: {
+			web: { to: 'api', arrivals: { kind: 'trace', atMs: [0] }, policy: 'web' },
+			reports: { to: 'db', arrivals: every(1, 10) },
+			crowd: { to: 'elsewhere', arrivals: every(1, 1_000) },
+		},
+		policies: { web: thrice },
+	})
+	expect(api(result).amplification).toBe(3)
+	expect(db(result).amplification).toBe((3 + 10) / (1 + 10))
+	// A crowd that calls another service does not hide what happens here.
+	expect(result.totals.amplification).toBe(3)
+})

@@ -1,0 +1,191 @@
+import { describe, expect, it } from 'vitest'
+import { type Fault, simulate } from 'yaoki/sim'
+import { api, atOnce, every, scene, web } from '../scene.ts'
+import { serve } from './rig.ts'
+
+const outage = (fromMs: number, toMs: number, how?: 'refuse' | 'hang'): Fault => ({
+	kind: 'outage',
+	fromMs,
+	toMs,
+	how,
+})
+
+describe('an outage', () => {
+	it('that refuses says so at once, from its first moment to its last', () => {
+		expect(serve({ faults: [outage(20, 40)] }, { a: 0, b: 20, c: 39, d: 40 })).toEqual([
+			'a ok at 10',
+			'b ECONNREFUSED at 20',
+			'c ECONNREFUSED at 39',
+			'd ok at 50',
+		])
+	})
+
+	it('that hangs never answers', () => {
+		expect(serve({ faults: [outage(20, 40, 'hang')] }, { a: 0, b: 20, c: 39, d: 40 })).toEqual([
+			'a ok at 10',
+			'd ok at 50',
+		])
+	})
+
+	it('loses what is inside, and tells those who wait', () => {
+		expect(serve({ faults: [outage(15, 16)] }, { a: 0, b: 0, c: 0, d: 16 })).toEqual([
+			'a ok at 10',
+			'b ECONNRESET at 15',
+			'c ECONNRESET at 15',
+			'd ok at 26',
+		])
+	})
+
+	it('loses what is inside, and when it hangs, tells nobody', () => {
+		expect(serve({ faults: [outage(15, 16, 'hang')] }, { a: 0, b: 0, c: 0, d: 16 })).toEqual([
+			'a ok at 10',
+			'd ok at 26',
+		])
+	})
+
+	it('takes the work with it: what was begun counts as wasted, and its worker is free afterwards', () => {
+		const result = simulate(
+			scene({ api: { serviceTime: 10, faults: [outage(4, 5)] }, web: { arrivals: every(6, 2) } }),
+		)
+		expect(api(result)).toMatchObject({ useful: 1, usefulMs: 10, wasted: 1, wastedMs: 4, failed: 1 })
+		expect(result.endedAtMs).toBe(16)
+	})
+
+	it('does not reach an answer that is on its way back', () => {
+		expect(serve({ latency: 5, faults: [outage(16, 30)] }, { a: 0 })).toEqual(['a ok at 20'])
+	})
+
+	it('hits who is on the way there', () => {
+		expect(serve({ latency: 5, faults: [outage(3, 30)] }, { a: 0 })).toEqual(['a ECONNREFUSED at 10'])
+	})
+
+	it('leaves those unfinished who have no timeout and were not told', () => {
+		const hanging = scene({ api: { faults: [outage(0, 50, 'hang')] }, web: { arrivals: every(25, 4) } })
+		const { totals } = simulate(hanging)
+		expect(web(simulate(hanging))).toMatchObject({ calls: 4, good: 2, failed: 0, unfinished: 2 })
+		// A call that hangs is none of the good ones.
+		expect(totals.goodShare).toBe(0.5)
+	})
+})
+
+describe('faults that overlap', () => {
+	it('of the same service keep it down until the last of them is over', () => {
+		const faults = [outage(10, 30), outage(20, 50)]
+		expect(serve({ faults, serviceTime: 1 }, { a: 0, b: 15, c: 25, d: 35, e: 50 })).toEqual([
+			'a ok at 1',
+			'b ECONNREFUSED at 15',
+			'c ECONNREFUSED at 25',
+			'd ECONNREFUSED at 35',
+			'e ok at 51',
+		])
+	})
+
+	it('that follow each other without a gap are as one', () => {
+		const faults = [outage(10, 20), outage(20, 30)]
+		expect(serve({ faults, serviceTime: 1 }, { a: 20, b: 30 })).toEqual([
+			'a ECONNREFUSED at 20',
+			'b ok at 31',
+		])
+		expect(serve({ faults: faults.toReversed(), serviceTime: 1 }, { a: 20, b: 30 })).toEqual([
+			'a ECONNREFUSED at 20',
+			'b ok at 31',
+		])
+	})
+
+	it('behave as the latest of them does', () => {
+		const faults = [outage(0, 100, 'hang'), outage(20, 40, 'refuse')]
+		expect(serve({ faults }, { a: 10, b: 30, c: 50 })).toEqual(['b ECONNREFUSED at 30'])
+	})
+
+	it('multiply their slowness, also when the same one is listed twice', () => {
+		const slow: Fault = { kind: 'slowdown', factor: 3, fromMs: 0, toMs: 50 }
+		const slower: Fault = { kind: 'slowdown', factor: 2, fromMs: 40, toMs: 200 }
+		expect(serve({ faults: [slow, slower], workers: 9 }, { a: 0, b: 45, c: 60, d: 200 })).toEqual([
+			'a ok at 30',
+			'c ok at 80',
+			'b ok at 105',
+			'd ok at 210',
+		])
+		expect(serve({ faults: [slow, slow] }, { a: 0 })).toEqual(['a ok at 90'])
+	})
+
+	it('fail as independent causes do', () => {
+		const half: Fault = { kind: 'errors', rate: 0.5, fromMs: 0, toMs: 1e6 }
+		const result = simulate(
+			scene({
+				api: { serviceTime: 0, faults: [half, { ...half, rate: 0.2 }] },
+				web: { arrivals: every(1, 10_000) },
+			}),
+		)
+		expect(Math.abs(web(result).failed - 6_000)).toBeLessThan(5 * Math.sqrt(10_000 * 0.6 * 0.4))
+	})
+
+	it('an outage goes before all else', () => {
+		const faults: Fault[] = [{ kind: 'errors', rate: 1, fromMs: 0, toMs: 50 }, outage(20, 40)]
+		expect(serve({ faults, serviceTime: 1 }, { a: 10, b: 30, c: 45 })).toEqual([
+			'a 500 at 11',
+			'b ECONNREFUSED at 30',
+			'c 500 at 46',
+		])
+	})
+})
+
+describe('a slowdown', () => {
+	const faults: Fault[] = [{ kind: 'slowdown', factor: 5, fromMs: 20, toMs: 40 }]
+
+	it('is for requests that a worker begins in it, to their end', () => {
+		expect(serve({ faults, workers: 9 }, { a: 15, b: 20, c: 39, d: 40 })).toEqual([
+			'a ok at 25',
+			'd ok at 50',
+			'b ok at 70',
+			'c ok at 89',
+		])
+	})
+
+	it('is for those who came before it and are begun in it', () => {
+		expect(serve({ faults }, { a: 12, b: 13 })).toEqual(['a ok at 22', 'b ok at 72'])
+	})
+})
+
+describe('an error rate', () => {
+	const errors = (rate: number, status?: number): Fault => ({
+		kind: 'errors',
+		rate,
+		status,
+		fromMs: 0,
+		toMs: 1e6,
+	})
+
+	it('is the share of answers that fail, with its status, after the whole work', () => {
+		expect(serve({ faults: [errors(1, 503)] }, { a: 0 })).toEqual(['a 503 at 10'])
+		expect(serve({ faults: [errors(1)] }, { a: 0 })).toEqual(['a 500 at 10'])
+		expect(serve({ faults: [errors(0)] }, { a: 0 })).toEqual(['a ok at 10'])
+		const result = simulate(
+			scene({ api: { serviceTime: 0, faults: [errors(0.3)] }, web: { arrivals: every(1, 10_000) } }),
+		)
+		expect(Math.abs(web(result).failed - 3_000)).toBeLessThan(5 * Math.sqrt(10_000 * 0.3 * 0.7))
+		expect(api(result).failed).toBe(web(result).failed)
+	})
+
+	it('is work for nothing', () => {
+		const { totals } = simulate(scene({ api: { faults: [errors(1)] }, web: { arrivals: atOnce(3) } }))
+		expect(totals).toMatchObject({ wastedShare: 1, goodShare: 0 })
+	})
+
+	it('holds for answers that are given in it, whenever their work was begun', () => {
+		const faults: Fault[] = [{ kind: 'errors', rate: 1, fromMs: 20, toMs: 30 }]
+		expect(serve({ faults, workers: 9 }, { a: 9, b: 15, c: 25 })).toEqual([
+			'a ok at 19',
+			'b 500 at 25',
+			'c ok at 35',
+		])
+	})
+
+	it('tells a policy what it would tell it in production', () => {
+		const met = (status: number) =>
+			web(simulate(scene({ api: { faults: [errors(1, status)] }, policy: [{ retry: { maxRetries: 3 } }] })))
+				.requests
+		// A server that is overloaded is asked again; a request that is wrong is not.
+		expect([met(503), met(500), met(429), met(400), met(404)]).toEqual([4, 4, 4, 1, 1])
+	})
+})

@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest'
+import { type ClientModel, type Fault, type PolicyLayer, simulate } from 'yaoki/sim'
+import { api, atOnce, every, scene, web } from '../scene.ts'
+
+describe('a hedge', () => {
+	// The first request meets a slow service, the second one does not.
+	const slow: Fault = { kind: 'slowdown', factor: 10, fromMs: 0, toMs: 20 }
+	const hedged = (api_: object, layers: readonly PolicyLayer[] = []) =>
+		simulate(
+			scene({
+				api: { workers: 5, faults: [slow], ...api_ },
+				policy: [...layers, { hedge: { delayMs: 30 } }],
+			}),
+		)
+
+	it('answers with the request that comes first, and leaves the other behind as wasted work', () => {
+		const result = hedged({})
+		expect(web(result)).toMatchObject({ good: 1, requests: 2, retries: 1 })
+		expect(result.totals.lastAnswerAtMs).toBe(30 + 10)
+		expect(api(result)).toMatchObject({ useful: 1, usefulMs: 10, wasted: 1, wastedMs: 100 })
+	})
+
+	it('that is too late is itself the wasted one', () => {
+		const result = simulate(
+			scene({ api: { workers: 5, serviceTime: 35 }, policy: [{ hedge: { delayMs: 30 } }] }),
+		)
+		expect(result.totals.lastAnswerAtMs).toBe(35)
+		expect(api(result)).toMatchObject({ useful: 1, wasted: 1, wastedMs: 35 })
+	})
+
+	it('that still waits when the first has answered is thrown away where expired work is', () => {
+		const met = (dropExpired: boolean) =>
+			api(
+				simulate(
+					scene({
+						api: { serviceTime: 35, queue: { dropExpired } },
+						web: { arrivals: atOnce(2) },
+						policy: [{ hedge: { delayMs: 5 } }],
+					}),
+				),
+			)
+		expect(met(false)).toMatchObject({ useful: 2, wasted: 2, dropped: 0 })
+		// The last one is taken in the very moment in which its call is answered: word of that comes too late.
+		expect(met(true)).toMatchObject({ useful: 2, wasted: 1, dropped: 1 })
+	})
+
+	it('is not sent when the first answers in time', () => {
+		expect(web(simulate(scene({ policy: [{ hedge: { delayMs: 30 } }] }))).requests).toBe(1)
+	})
+
+	it('inside a timeout ends with it, and both are wasted', () => {
+		const result = hedged({ serviceTime: 500 }, [{ timeout: 60 }])
+		expect(web(result)).toMatchObject({ failed: 1, requests: 2 })
+		expect(api(result)).toMatchObject({ useful: 0, wasted: 2 })
+	})
+
+	it('costs what its budget allows', () => {
+		const layers: readonly PolicyLayer[] = [
+			{ hedge: { delayMs: 5, budget: { maxRetryRatio: 0.1, minRetriesPerSecond: 0 } } },
+		]
+		const result = simulate(
+			scene({ api: { workers: 50 }, web: { arrivals: every(1, 1_000) }, policy: layers }),
+		)
+		expect(web(result).retries).toBe(100)
+	})
+})
+
+describe('a deadline', () => {
+	const hung: Fault = { kind: 'outage', how: 'hang', fromMs: 0, toMs: 1e6 }
+	const policies: Readonly<Record<string, readonly PolicyLayer[] | undefined>> = {
+		'no policy': undefined,
+		'an empty one': [],
+		'a retry': [{ retry: {} }],
+		'a retry and a longer timeout': [{ retry: {} }, { timeout: 5_000 }],
+		'a bulkhead and a hedge': [{ bulkhead: {} }, { hedge: { delayMs: 10 } }],
+	}
+
+	it.each(Object.keys(policies))('ends calls that hang, with %s', (name) => {
+		const policy = policies[name]
+		const result = simulate(
+			scene({
+				api: { faults: [hung] },
+				web: { deadlineMs: 100, arrivals: every(1, 5) },
+				...(policy ? { policy } : {}),
+			}),
+		)
+		expect(web(result)).toMatchObject({ failed: 5, unfinished: 0 })
+		expect(result.totals.lastAnswerAtMs).toBe(104)
+	})
+
+	it('leaves the request behind, which is then worked on for nobody', () => {
+		const met = (dropExpired: boolean) =>
+			api(simulate(scene({ api: { queue: { dropExpired } }, web: { deadlineMs: 15, arrivals: atOnce(4) } })))
+		expect(met(false)).toMatchObject({ useful: 1, wasted: 3 })
+		expect(met(true)).toMatchObject({ useful: 1, wasted: 1, dropped: 2 })
+	})
+
+	it('ends the retries: none is made that could not finish', () => {
+		const dead: Fault = { kind: 'outage', fromMs: 0, toMs: 1e6 }
+		const client: Partial<ClientModel> = { deadlineMs: 350 }
+		const policy: readonly PolicyLayer[] = [
+			{ retry: { maxRetries: 9, baseDelayMs: 100, growth: 'constant', jitterStrategy: 'none' } },
+		]
+		const result = simulate(scene({ api: { faults: [dead] }, web: client, policy }))
+		expect(web(result).requests).toBe(4)
+		expect(result.totals.lastAnswerAtMs).toBeLessThanOrEqual(350)
+	})
+
+	it('of nothing lets nothing through', () => {
+		expect(web(simulate(scene({ web: { deadlineMs: 0 } })))).toMatchObject({
+			failed: 1,
+			refused: 1,
+			requests: 0,
+		})
+	})
+
+	it('that is kept changes nothing', () => {
+		expect(web(simulate(scene({ web: { deadlineMs: 11 } })))).toEqual(web(simulate(scene())))
+	})
+
+	it('holds no memory once its call is over', () => {
+		// A day of deadlines for calls that end at once: nothing of them is left to wait for.
+		const result = simulate(scene({ web: { deadlineMs: 86_400_000, arrivals: every(20, 100) } }))
+		expect(result).toMatchObject({ endedBy: 'idle', endedAtMs: 1_990 })
+	})
+})

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest'
+import { simulate } from 'yaoki/sim'
+import { RateLimit } from '../../../src/sim/model/rate-limit.ts'
+import { api, atOnce, every, scene, web } from '../scene.ts'
+import { serve } from './rig.ts'
+
+describe('a rate limit', () => {
+	it('lets so many in a second, and as many at once after a pause', () => {
+		const limit = new RateLimit({ perSecond: 10, burst: 3 })
+		const admitted = (now: number) => [1, 2, 3, 4].filter(() => limit.take(now)).length
+		expect([admitted(0), admitted(100), admitted(300), admitted(5_000)]).toEqual([3, 1, 2, 3])
+	})
+
+	it('by default lets a second of requests come at once, and at least one', () => {
+		const admitted = (limit: RateLimit) =>
+			Array.from({ length: 50 }, () => limit.take(0)).filter(Boolean).length
+		expect(admitted(new RateLimit({ perSecond: 20 }))).toBe(20)
+		expect(admitted(new RateLimit({ perSecond: 0.1 }))).toBe(1)
+	})
+
+	it('lets everyone in who keeps exactly to it, however long', () => {
+		for (const perSecond of [3, 7, 10, 1_000 / 3]) {
+			const limit = new RateLimit({ perSecond, burst: 1 })
+			const all = Array.from({ length: 10_000 }, (_, index) => limit.take((index * 1_000) / perSecond))
+			expect(all.every(Boolean)).toBe(true)
+		}
+	})
+
+	it('tells when there is room again, and then there is', () => {
+		const limit = new RateLimit({ perSecond: 3, burst: 1 })
+		expect([limit.take(0), limit.take(0), limit.retryAfterMs]).toEqual([true, false, 334])
+		expect([limit.take(333), limit.take(334)]).toEqual([false, true])
+	})
+
+	it('answers 429 at once, and that costs no worker', () => {
+		expect(serve({ rateLimit: { perSecond: 1, burst: 1 } }, { a: 0, b: 1, c: 1_000 })).toEqual([
+			'b 429 at 1',
+			'a ok at 10',
+			'c ok at 1010',
+		])
+		const result = simulate(
+			scene({
+				api: { rateLimit: { perSecond: 1, burst: 2 }, serviceTime: 10 },
+				web: { arrivals: atOnce(9) },
+			}),
+		)
+		expect(api(result)).toMatchObject({ rateLimited: 7, rejected: 0, useful: 2, wasted: 0, usefulMs: 20 })
+		expect(api(result).present.count).toBe(2)
+	})
+})
+
+describe('Retry-After', () => {
+	const met = (retryAfter: boolean | undefined) =>
+		simulate(
+			scene({
+				api: { rateLimit: { perSecond: 2, burst: 1, retryAfter } },
+				web: { arrivals: every(1, 2) },
+				policy: [{ retry: { maxRetries: 9, baseDelayMs: 10, jitterStrategy: 'none' } }],
+			}),
+		)
+
+	it('is honoured by a retry, which comes when there is room and not before', () => {
+		expect(web(met(undefined))).toMatchObject({ good: 2, requests: 3 })
+		// Told at 1 ms to come back in 499.
+		expect(met(true).totals.lastAnswerAtMs).toBe(510)
+	})
+
+	it('that is not sent leaves a retry to its backoff', () => {
+		expect(web(met(false))).toMatchObject({ good: 2, requests: 8 })
+	})
+
+	it('is honoured beyond a hop that passes contexts on', () => {
+		const beyond = (passContext: boolean) =>
+			simulate({
+				...scene({
+					api: { dependsOn: [{ to: 'quota', passContext }] },
+					web: { arrivals: every(20, 2) },
+					policy: [{ retry: { maxRetries: 9, baseDelayMs: 10, jitterStrategy: 'none' } }],
+				}),
+				services: {
+					api: { serviceTime: 1, dependsOn: [{ to: 'quota', passContext }] },
+					quota: { serviceTime: 1, rateLimit: { perSecond: 2, burst: 1 } },
+				},
+			})
+		expect(web(beyond(false)).requests).toBeGreaterThan(4)
+		expect(web(beyond(true)).good).toBe(2)
+	})
+})

@@ -1,0 +1,33 @@
+/** A service by itself, without clients: what it answered to whom, and when. */
+import type { ServerModel } from 'yaoki/sim'
+import { World } from '../../../src/sim/kernel/world.ts'
+import { ServiceMeter } from '../../../src/sim/measure/service-meter.ts'
+import { Steps } from '../../../src/sim/measure/steps.ts'
+import { Request } from '../../../src/sim/model/request.ts'
+import { Server } from '../../../src/sim/model/server.ts'
+
+/** How a request ended, as a word: `ok`, a status or a code. */
+function wordFor(error: unknown): string {
+	if (error === undefined || error === null) return 'ok'
+	const { statusCode, code } = Object(error)
+	return String(statusCode ?? code)
+}
+
+/**
+ * Sends requests by their names at their times, and answers a line for each reply, in the order of the replies: `'a ok at 10'`.
+ *
+ * @example
+ * serve({ serviceTime: 10 }, { a: 0, b: 5 }) // => ['a ok at 10', 'b ok at 20']
+ */
+export function serve(model: Partial<ServerModel>, arrivals: Readonly<Record<string, number>>): string[] {
+	const world = new World(1, 1e6)
+	const meter = new ServiceMeter(new Steps(100))
+	const server = new Server(world, 'api', { serviceTime: 10, ...model }, meter, undefined)
+	const replies: string[] = []
+	for (const [name, at] of Object.entries(arrivals))
+		world.after(at, () =>
+			server.send(new Request((error) => replies.push(`${name} ${wordFor(error)} at ${world.now()}`))),
+		)
+	world.run(Infinity)
+	return replies
+}

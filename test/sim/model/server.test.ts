@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest'
+import { type PolicyLayer, type QueueModel, type ServerModel, simulate } from 'yaoki/sim'
+import { api, atOnce, every, scene, sum, web } from '../scene.ts'
+import { serve } from './rig.ts'
+
+describe('workers', () => {
+	it('take one request at a time each', () => {
+		expect(serve({ workers: 2, serviceTime: 10 }, { a: 0, b: 1, c: 2, d: 3 })).toEqual([
+			'a ok at 10',
+			'b ok at 11',
+			'c ok at 20',
+			'd ok at 21',
+		])
+	})
+
+	it('without a limit never let anybody wait', () => {
+		const { queue, utilization, capacityPerSecond } = api(
+			simulate(scene({ api: { workers: Infinity }, web: { arrivals: atOnce(500) } })),
+		)
+		expect([queue.most, utilization, capacityPerSecond]).toEqual([0, 0, null])
+	})
+
+	it('that need no time answer at once, and still one after the other', () => {
+		expect(serve({ serviceTime: 0 }, { a: 5, b: 5 })).toEqual(['a ok at 5', 'b ok at 5'])
+	})
+
+	it('are busy as long as they work, and not while they wait for it', () => {
+		const result = simulate(
+			scene({ api: { workers: 2, serviceTime: 100 }, web: { arrivals: atOnce(3) }, rest: { duration: 400 } }),
+		)
+		expect(api(result).utilization).toBeCloseTo(300 / 2 / 400, 12)
+		expect(api(result).usefulMs).toBe(300)
+	})
+
+	it('a request that takes a while has its way there and its way back before and after', () => {
+		expect(serve({ serviceTime: 10, latency: 3 }, { a: 0, b: 0 })).toEqual(['a ok at 16', 'b ok at 26'])
+		expect(serve({ latency: 3, queue: { limit: 0 } }, { a: 0, b: 1 })).toEqual(['b 503 at 7', 'a ok at 16'])
+	})
+})
+
+describe('the capacity of a service', () => {
+	const capacity = (model: Partial<ServerModel>) => api(simulate(scene({ api: model }))).capacityPerSecond
+
+	it.each([
+		['its workers by the mean of their time', { workers: 5, serviceTime: 100 }, 50],
+		[
+			'of a law, by its mean',
+			{ workers: 2, serviceTime: { kind: 'uniform', leastMs: 10, greatestMs: 30 } },
+			100,
+		],
+		['no more than it lets in', { workers: 5, serviceTime: 10, rateLimit: { perSecond: 40 } }, 40],
+		[
+			'that of its rate limit, when nothing else limits it',
+			{ workers: Infinity, rateLimit: { perSecond: 9 } },
+			9,
+		],
+		['unknown where nothing limits it', { serviceTime: 0 }, null],
+	] as const)('is %s', (_what, model, expected) => {
+		expect(capacity(model)).toBe(expected)
+	})
+})
+
+describe('a queue', () => {
+	const four = { a: 0, b: 1, c: 2, d: 3 }
+
+	it('is first in, first out', () => {
+		expect(serve({}, four)).toEqual(['a ok at 10', 'b ok at 20', 'c ok at 30', 'd ok at 40'])
+	})
+
+	it('is last in, first out when told so', () => {
+		expect(serve({ queue: { order: 'lifo' } }, { ...four, e: 12 })).toEqual([
+			'a ok at 10',
+			'd ok at 20',
+			'e ok at 30',
+			'c ok at 40',
+			'b ok at 50',
+		])
+	})
+
+	it('with a limit refuses whoever comes when it is full, with a 503 and at once', () => {
+		expect(serve({ queue: { limit: 2 } }, { ...four, e: 11 })).toEqual([
+			'd 503 at 3',
+			'a ok at 10',
+			'b ok at 20',
+			'c ok at 30',
+			'e ok at 40',
+		])
+	})
+
+	it('of none lets in only who finds a free worker', () => {
+		expect(serve({ workers: 2, queue: { limit: 0 } }, four)).toEqual([
+			'c 503 at 2',
+			'd 503 at 3',
+			'a ok at 10',
+			'b ok at 11',
+		])
+	})
+
+	it('is measured: how long it was, and how long those waited whom a worker took out of it', () => {
+		const { queue, present, rejected } = api(
+			simulate(
+				scene({ api: { queue: { limit: 2 } }, web: { arrivals: atOnce(5) }, rest: { duration: 100 } }),
+			),
+		)
+		expect([queue.most, queue.mean, rejected]).toEqual([2, (2 * 10 + 10) / 100, 2])
+		expect([queue.age.meanMs, queue.age.maxMs]).toEqual([15, 20])
+		expect([present.count, present.meanMs, present.mean]).toEqual([3, 20, 0.6])
+	})
+
+	it('is forgotten together with the service that goes down', () => {
+		const faults = [{ kind: 'outage', fromMs: 15, toMs: 20 }] as const
+		const result = simulate(scene({ api: { faults }, web: { arrivals: atOnce(5) } }))
+		const { useful, wasted, unreachable, queue, present } = api(result)
+		// One was served, one was at a worker, three were waiting, and nobody was taken out of the queue later.
+		expect({ useful, wasted, unreachable, waited: queue.age.maxMs, present: present.count }).toEqual({
+			useful: 1,
+			wasted: 1,
+			unreachable: 3,
+			waited: 10,
+			present: 5,
+		})
+		expect(web(result)).toMatchObject({ good: 1, failed: 4, unfinished: 0 })
+	})
+})
+
+describe('requests that nobody waits for any more', () => {
+	const impatient: readonly PolicyLayer[] = [{ timeout: 25 }]
+	const met = (queue: QueueModel) =>
+		simulate(scene({ api: { queue }, web: { arrivals: atOnce(10) }, policy: impatient }))
+
+	it('are worked on all the same, and that is wasted', () => {
+		const { useful, wasted, wastedMs, dropped } = api(met({}))
+		expect({ useful, wasted, wastedMs, dropped }).toEqual({ useful: 2, wasted: 8, wastedMs: 80, dropped: 0 })
+		expect(met({}).totals.wastedShare).toBe(0.8)
+	})
+
+	it('are thrown away by a queue that drops what has expired, and that saves exactly those', () => {
+		const { useful, wasted, dropped, queue } = api(met({ dropExpired: true }))
+		// The third was begun at 20 and given up at 25; the other seven were still in the queue.
+		expect({ useful, wasted, dropped }).toEqual({ useful: 2, wasted: 1, dropped: 7 })
+		expect(queue.age.maxMs).toBe(20)
+		expect(web(met({ dropExpired: true }))).toEqual(web(met({})))
+	})
+
+	it('are thrown away by age when there is one, and those who still wait are told', () => {
+		const patient = simulate(scene({ api: { queue: { maxAgeMs: 15 } }, web: { arrivals: atOnce(5) } }))
+		expect(api(patient)).toMatchObject({ useful: 2, wasted: 0, dropped: 3 })
+		expect(web(patient)).toMatchObject({ good: 2, failed: 3 })
+		expect(serve({ queue: { maxAgeMs: 10 } }, { a: 0, b: 0, c: 9, d: 15 })).toEqual([
+			'a ok at 10',
+			'c 503 at 20',
+			'b ok at 20',
+			'd ok at 30',
+		])
+	})
+
+	it('come again at once when they are told, and find no worker free that has been given away', () => {
+		const { utilization, useful, dropped } = api(
+			simulate(
+				scene({
+					api: { queue: { maxAgeMs: 15 } },
+					web: { arrivals: { kind: 'trace', atMs: [0, 0, 0, 0, 9, 9, 9, 18] } },
+					policy: [{ retry: { baseDelayMs: 0, maxRetries: 50 } }],
+				}),
+			),
+		)
+		expect(utilization).toBeLessThanOrEqual(1)
+		expect([useful, dropped > 0]).toEqual([8, true])
+	})
+
+	it('are none of a client without a policy, which waits for ever', () => {
+		const result = simulate(scene({ api: { queue: { dropExpired: true } }, web: { arrivals: atOnce(10) } }))
+		expect(api(result)).toMatchObject({ useful: 10, wasted: 0, dropped: 0 })
+	})
+
+	it('keep coming when they are retried, until the service does nothing else', () => {
+		const storm = simulate(
+			scene({
+				web: { arrivals: every(12, 400) },
+				api: { faults: [{ kind: 'slowdown', factor: 20, fromMs: 500, toMs: 900 }] },
+				policy: [{ retry: { maxRetries: 4, baseDelayMs: 1 } }, { timeout: 25 }],
+				rest: { duration: 4_800 },
+			}),
+		)
+		const { useful = [], wasted = [] } = storm.timeline.services['api'] ?? {}
+		expect(sum(useful.slice(0, 5))).toBeGreaterThan(35)
+		expect(sum(useful.slice(20))).toBe(0)
+		expect(sum(wasted.slice(20))).toBeGreaterThan(250)
+	})
+})

@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest'
+import { InvalidOptionError } from 'yaoki'
+import { compare, type PolicyLayer, type Result, replicate, type Scenario, simulate } from 'yaoki/sim'
+import { MEASURE_NAMES, measureOf } from '../../../src/sim/measure/measures.ts'
+import { merged, seedsOf } from '../../../src/sim/run/replicate.ts'
+import { scene } from '../scene.ts'
+
+const busy = (policy: readonly PolicyLayer[], rest: Partial<Scenario> = {}): Scenario =>
+	scene({
+		api: {
+			workers: 4,
+			serviceTime: { kind: 'exponential', meanMs: 30 },
+			faults: [{ kind: 'outage', fromMs: 500, toMs: 1_500 }],
+		},
+		web: { arrivals: { kind: 'poisson', perSecond: 60 } },
+		policy,
+		rest: { duration: 9_000, ...rest },
+	})
+const retrying: readonly PolicyLayer[] = [{ retry: { baseDelayMs: 100 } }]
+
+describe('replications', () => {
+	it('are the runs of one seed after the other, in their order', () => {
+		const { runs } = replicate(busy([], { seed: 7 }), { replications: 3 })
+		expect(runs.map(({ seed }) => seed)).toEqual([7, 8, 9])
+		expect(runs.map(({ traceHash }) => traceHash)).toEqual(
+			[7, 8, 9].map((seed) => simulate(busy([], { seed })).traceHash),
+		)
+	})
+
+	it('of a seed that is a text are numbered, and of none begin with 1', () => {
+		expect(seedsOf(busy([], { seed: 'night' }), 3)).toEqual(['night 0', 'night 1', 'night 2'])
+		expect(seedsOf(busy([]), 2)).toEqual([1, 2])
+	})
+
+	it('are ten by default, and each is told of', () => {
+		const told: [number, number][] = []
+		const { runs } = replicate(scene(), { onRun: (_result, done, of) => told.push([done, of]) })
+		expect(runs).toHaveLength(10)
+		expect(told).toEqual(Array.from({ length: 10 }, (_, index) => [index + 1, 10]))
+	})
+
+	it('give each figure its mean over the runs that have it', () => {
+		const { runs, measures } = replicate(busy(retrying), { replications: 4 })
+		for (const name of MEASURE_NAMES) {
+			const values = runs.flatMap((run) => measureOf(name, run) ?? [])
+			expect(measures[name].count).toBe(values.length)
+			if (values.length > 0)
+				expect(measures[name].mean).toBeCloseTo(values.reduce((sum, one) => sum + one, 0) / values.length, 9)
+		}
+	})
+
+	it('count the share of those that never recovered among those that had something to recover from', () => {
+		const run = (recovery: Partial<Result['recovery']> | null): Result => ({
+			...simulate(scene()),
+			recovery: recovery && {
+				faultEndedAtMs: 1,
+				wellAfterMs: 1,
+				clearedAfterMs: 1,
+				recoveredAfterMs: 1,
+				...recovery,
+			},
+		})
+		const never = run({ recoveredAfterMs: null })
+		expect(merged([run({}), never, run(null), never]).neverRecovered).toBeCloseTo(2 / 3, 12)
+		expect(merged([run(null)]).neverRecovered).toBe(0)
+		expect(merged([never, run({ recoveredAfterMs: 500 })]).measures.recoveredAfterMs).toMatchObject({
+			count: 1,
+			mean: 500,
+		})
+	})
+
+	it.each([0, -1, 1.5, NaN, 1e7, '3'])('of %s runs are refused', (replications) => {
+		expect(() => replicate(scene(), { replications: replications as number })).toThrow(InvalidOptionError)
+		expect(() => replicate(scene(), { replications: replications as number })).toThrow(/^replications: got/)
+	})
+
+	it('with an option that does not exist are refused', () => {
+		expect(() => replicate(scene(), { replication: 3 } as object)).toThrow(
+			'replication: got 3; takes nothing, for there is no such field here, only replications, onRun',
+		)
+	})
+})
+
+describe('a comparison', () => {
+	it('takes the differences seed by seed, to the first', () => {
+		const [none, retried] = compare([busy([]), busy(retrying)], { replications: 5 })
+		if (!none || !retried) expect.unreachable()
+		const pairs = retried.runs.map(
+			(run, index) => run.totals.retries - (none.runs[index]?.totals.retries ?? NaN),
+		)
+		expect(retried.difference.retries.mean).toBeCloseTo(pairs.reduce((sum, one) => sum + one, 0) / 5, 9)
+		expect(none.difference.retries).toMatchObject({ mean: 0, sd: 0, count: 5 })
+		expect(retried.runs.map(({ seed }) => seed)).toEqual(none.runs.map(({ seed }) => seed))
+	})
+
+	it('shows differences that are smaller than the noise between seeds', () => {
+		const [quick, slow] = compare(
+			[10, 10.1].map((latency) => {
+				const scenario = busy([])
+				return {
+					...scenario,
+					services: { api: { serviceTime: { kind: 'exponential', meanMs: 30 }, latency } },
+				}
+			}),
+			{ replications: 10 },
+		)
+		if (!quick || !slow) expect.unreachable()
+		const { difference, measures } = slow
+		// 0.2 ms, on the way there and back, of a p50 that differs by more than that from seed to seed.
+		expect(difference.p50Ms.high - difference.p50Ms.low).toBeLessThan(
+			measures.p50Ms.high - measures.p50Ms.low,
+		)
+		expect(difference.goodShare.mean).toBeCloseTo(0, 3)
+	})
+
+	it('names each, by its own name or by its number', () => {
+		const compared = compare([scene(), { ...scene(), name: 'second' }], { replications: 1 })
+		expect(compared.map(({ name }) => name)).toEqual(['scenario 1', 'second'])
+	})
+
+	it('runs all with the seed that one of them names', () => {
+		const compared = compare([scene(), { ...scene(), seed: 40 }], { replications: 2 })
+		expect(compared.map(({ runs }) => runs.map(({ seed }) => seed))).toEqual([
+			[40, 41],
+			[40, 41],
+		])
+	})
+
+	it('refuses two seeds, for then nothing could be compared', () => {
+		const two = [
+			{ ...scene(), seed: 1 },
+			{ ...scene(), seed: 2 },
+		]
+		expect(() => compare(two)).toThrow('scenarios[1].seed: got 2; takes 1 as in the others')
+	})
+
+	it('leaves out of a difference the pairs of which one has no such figure', () => {
+		const [first, second] = compare([busy([]), scene({ rest: { duration: 9_000 } })], { replications: 2 })
+		expect([first, second].map((one) => one?.difference.recoveredAfterMs.count)).toEqual([2, 0])
+		expect(second?.difference.recoveredAfterMs.mean).toBeNaN()
+	})
+
+	it('tells which of the scenarios is wrong, and where', () => {
+		const wrong = { ...scene(), services: { api: { serviceTime: -1 } } }
+		expect(() => compare([scene(), wrong], { replications: 1 })).toThrow(
+			'scenarios[1].services.api.serviceTime: got -1; takes a number from 0 to',
+		)
+		const policies = { web: () => undefined } as never
+		expect(() => compare([scene(), { ...scene({ policy: [] }), policies }])).toThrow(
+			'scenarios[1].policies.web(): got',
+		)
+		expect(() => compare([null as never])).toThrow('scenarios[0].services: got undefined')
+	})
+
+	it.each([[[]], [undefined], [{}], ['two']])('of %j is refused', (scenarios) => {
+		expect(() => compare(scenarios as never)).toThrow(/^scenarios: got .*; takes a list of scenarios$/)
+	})
+
+	it('refuses wrong options by their own names', () => {
+		expect(() => compare([scene()], { replications: 0 })).toThrow(/^replications: got 0/)
+	})
+})

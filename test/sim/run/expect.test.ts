@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest'
+import { InvalidOptionError } from 'yaoki'
+import { expectResilience, replicate, simulate } from 'yaoki/sim'
+import { every, scene } from '../scene.ts'
+
+const outage = { kind: 'outage', fromMs: 1_000, toMs: 2_000 } as const
+const steady = { arrivals: { kind: 'constant', perSecond: 50 } } as const
+const recovering = scene({ api: { faults: [outage] }, web: steady, rest: { duration: 10_000, seed: 3 } })
+const hung = scene({ api: { faults: [{ ...outage, how: 'hang' }] }, web: steady, rest: { duration: 10_000 } })
+
+const messageOf = (act: () => unknown): string => {
+	try {
+		act()
+	} catch (error) {
+		return error instanceof Error ? error.message : String(error)
+	}
+	return 'it holds'
+}
+
+describe('what is expected of a run', () => {
+	const result = simulate(recovering)
+
+	it('holds and lets the next expectation follow, or throws', () => {
+		expectResilience(result)
+			.toRecoverWithin(10)
+			.amplificationBelow(1.1)
+			.goodShareAbove(0.89)
+			.wastedShareBelow(0.1)
+			.p99Below(11)
+			.peakBelow(61)
+			.measure('retries', '<=', 0)
+			.measure('requests', '>=', 500)
+	})
+
+	it.each([
+		['recoveredAfterMs: expected <= 9, got 10 (seed 3)', () => expectResilience(result).toRecoverWithin(9)],
+		['amplification: expected < 1, got 1 (seed 3)', () => expectResilience(result).amplificationBelow(1)],
+		['goodShare: expected > 0.9, got 0.9 (seed 3)', () => expectResilience(result).goodShareAbove(0.9)],
+		['wastedShare: expected < 0, got 0 (seed 3)', () => expectResilience(result).wastedShareBelow(0)],
+		['p99Ms: expected < 10, got 10 (seed 3)', () => expectResilience(result).p99Below(10)],
+		['peakPerSecond: expected < 50, got 50 (seed 3)', () => expectResilience(result).peakBelow(50)],
+		[
+			'requests: expected > 500, got 500 (seed 3)',
+			() => expectResilience(result).measure('requests', '>', 500),
+		],
+	])('%s', (message, act) => {
+		expect(messageOf(act)).toBe(message)
+	})
+
+	it('that never recovers says so', () => {
+		expect(messageOf(() => expectResilience(simulate(hung)).toRecoverWithin(1e6))).toBe(
+			'recoveredAfterMs: expected <= 1000000, got never (seed 1)',
+		)
+		expectResilience(result).toRecoverWithin(Infinity)
+	})
+
+	it('that had nothing to recover from says that, and not never', () => {
+		expect(messageOf(() => expectResilience(simulate(scene())).toRecoverWithin(5))).toBe(
+			'recoveredAfterMs: expected <= 5, got no fault that came to its end (seed 1)',
+		)
+	})
+
+	it('in which nothing went well was not quick', () => {
+		const dead = scene({ api: { faults: [{ ...outage, fromMs: 0 }] } })
+		expect(messageOf(() => expectResilience(simulate(dead)).p99Below(1_000))).toBe(
+			'p99Ms: expected < 1000, got never (seed 1)',
+		)
+	})
+
+	it('that was cut short by its limit of events shows nothing', () => {
+		const cut = simulate({ ...recovering, maxEvents: 100 })
+		expect(messageOf(() => expectResilience(cut).amplificationBelow(9))).toBe(
+			'amplification: expected < 9, got 0.970588 before it was cut short by its limit of events (seed 3)',
+		)
+	})
+
+	it('throws an error that carries the figure and the seed', () => {
+		const expectation = expectResilience(simulate(hung))
+		expect(() => expectation.toRecoverWithin(5)).toThrow(
+			expect.objectContaining({
+				name: 'ResilienceError',
+				code: 'YAOKI_RESILIENCE',
+				measure: 'recoveredAfterMs',
+				actual: null,
+				seed: 1,
+			}),
+		)
+	})
+})
+
+describe('what is expected of several', () => {
+	const shaky = scene({
+		api: { faults: [{ kind: 'errors', rate: 0.5, fromMs: 0, toMs: 1e6 }] },
+		web: { arrivals: every(20, 100) },
+		rest: { seed: 10 },
+	})
+
+	it('must hold in every run, and the first that breaks it is told', () => {
+		const runs = replicate(shaky, { replications: 8 })
+		const shares = runs.runs.map(({ totals }) => totals.goodShare)
+		const least = Math.min(...shares)
+		const seed = 10 + shares.indexOf(least)
+		expect(messageOf(() => expectResilience(runs).goodShareAbove(least))).toBe(
+			`goodShare: expected > ${least}, got ${least} (seed ${seed})`,
+		)
+		expectResilience(runs).measure('goodShare', '>=', least)
+	})
+})
+
+describe('what can not be meant', () => {
+	const expectation = expectResilience(simulate(scene()))
+
+	it.each([
+		['bound of recoveredAfterMs: got NaN; takes a number, 0 or more', () => expectation.toRecoverWithin(NaN)],
+		['bound of amplification: got -1', () => expectation.amplificationBelow(-1)],
+		["bound of goodShare: got '0.9'", () => expectation.goodShareAbove('0.9' as never)],
+		["measure: got 'speed'; takes 'goodShare' or", () => expectation.measure('speed' as never, '<', 1)],
+		["comparison: got '=='; takes '<' or '<=' or", () => expectation.measure('p99Ms', '==' as never, 1)],
+		[
+			'result: got undefined; takes what simulate or replicate gave',
+			() => expectResilience(undefined as never),
+		],
+		['result: got [object Object]', () => expectResilience({ runs: [] } as never)],
+	])('is refused: %s', (message, act) => {
+		expect(act).toThrow(InvalidOptionError)
+		expect(messageOf(act)).toContain(message)
+	})
+})

@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest'
+import { circuitBreaker, pipeline, retry } from 'yaoki'
+import { type PolicyLayer, type PolicyModel, type Scenario, simulate } from 'yaoki/sim'
+import { api, atOnce, every, type Parts, scene, web } from '../scene.ts'
+
+const dead = { faults: [{ kind: 'outage', fromMs: 0, toMs: 1e6 }] } as const
+const forEver: PolicyLayer = { retry: { maxRetries: 1e12, baseDelayMs: 0, jitterStrategy: 'none' } }
+const users = { arrivals: { kind: 'closed', users: 3 } } as const
+
+/** All of these would go on for ever without time passing, or for longer than anybody waits. */
+const endless: Readonly<Record<string, Parts>> = {
+	'users who neither wait nor think, and a service that takes no time': {
+		api: { serviceTime: 0 },
+		web: users,
+	},
+	'users who are refused at once and call again': { api: dead, web: users },
+	'users who are refused by a full queue': { api: { queue: { limit: 0 }, serviceTime: 1e9 }, web: users },
+	'users whose own breaker refuses them': { api: dead, web: users, policy: [{ circuitBreaker: {} }] },
+	'a retry without a wait or an end against a service that is down': { api: dead, policy: [forEver] },
+	'the same inside a timeout, for which no time passes': { api: dead, policy: [{ timeout: 100 }, forEver] },
+	'the same on two floors': { api: dead, policy: [forEver, forEver] },
+	'retries on a hop': {
+		api: { dependsOn: [{ to: 'db', policy: 'hop' }] },
+		rest: { services: { db: { serviceTime: 1, ...dead } }, policies: { hop: [forEver] } },
+	},
+	'a row that a thousand write at once, without a wait': {
+		web: { to: 'row', arrivals: atOnce(1_000) },
+		policy: [forEver],
+		rest: { services: { row: { kind: 'row' } } },
+	},
+	'a million calls a second': {
+		web: { arrivals: { kind: 'constant', perSecond: 1e6 } },
+		rest: { duration: 1e9 },
+	},
+	'a service that takes less time than a clock can tell at a late hour': {
+		api: { serviceTime: 1e-9 },
+		web: { arrivals: { kind: 'closed', users: 1, startWithinMs: 1e15 } },
+	},
+}
+
+const limited = (parts: Parts, maxEvents: number): Scenario =>
+	scene({ ...parts, rest: { duration: 1e12, ...parts.rest, maxEvents } })
+
+describe.each(Object.entries(endless))('%s', (_what, parts) => {
+	it('come to an end, and the result says why', () => {
+		const result = simulate(limited(parts, 20_000))
+		expect(result.endedBy).toBe('event-limit')
+		expect(result.events).toBeLessThanOrEqual(20_000)
+	})
+
+	it('are the same bytes again, cut short', () => {
+		const [one, other] = [1, 2].map(() => JSON.stringify(simulate(limited(parts, 3_000))))
+		expect(one).toBe(other)
+	})
+})
+
+describe('a policy of functions', () => {
+	const never = { api: dead, web: { arrivals: every(1, 3) } }
+	const withPolicy = (policy: PolicyModel) =>
+		simulate(scene({ ...never, policy, rest: { maxEvents: 10_000 } }))
+
+	it('that comes again at once, whatever happens, ends with the limit', () => {
+		const result = withPolicy(() =>
+			retry({ maxRetries: 1e12, baseDelayMs: 0, shouldRetry: () => true, delayFor: () => 0 }),
+		)
+		expect(result.endedBy).toBe('event-limit')
+	})
+
+	it('that asks a breaker over and over, and never sends a request, ends with the limit', () => {
+		const result = withPolicy(() =>
+			pipeline(
+				retry({ maxRetries: 1e12, shouldRetry: () => true, delayFor: () => 0 }),
+				circuitBreaker({ failureThreshold: 1 }),
+			),
+		)
+		expect(result.endedBy).toBe('event-limit')
+		expect(api(result).requests).toBe(1)
+	})
+
+	it('that calls itself again ends with the limit, too', () => {
+		const result = withPolicy(() => {
+			const inner = retry({ maxRetries: 1e6, baseDelayMs: 0 })
+			return pipeline(inner, inner, inner)
+		})
+		expect(result.endedBy).toBe('event-limit')
+	})
+})
+
+describe('what is not endless', () => {
+	it('may be as many retries at once as there are', () => {
+		const often: PolicyLayer = { retry: { maxRetries: 100_000, baseDelayMs: 0, jitterStrategy: 'none' } }
+		const result = simulate(scene({ api: dead, policy: [often] }))
+		expect(result.endedBy).toBe('idle')
+		expect(web(result).requests).toBe(100_001)
+	})
+
+	it('may be as many calls as there are that are timed out in the same moment', () => {
+		const hung = { faults: [{ kind: 'outage', how: 'hang', fromMs: 0, toMs: 50 }] } as const
+		const result = simulate(
+			scene({
+				api: { ...hung, workers: Infinity },
+				web: { arrivals: atOnce(30_000) },
+				policy: [
+					{ retry: { baseDelayMs: 10 } },
+					{ circuitBreaker: { failureThreshold: 1e6 } },
+					{ timeout: 100 },
+				],
+			}),
+		)
+		expect(result).toMatchObject({ endedBy: 'idle', totals: { goodShare: 1 } })
+	})
+})
+
+describe('the limit', () => {
+	it('is told also when a run would have been finished soon after', () => {
+		const calls = scene({ web: { arrivals: every(1, 100) } })
+		// Of each call the arrival, the request and the end of the work.
+		expect(simulate({ ...calls, maxEvents: 299 })).toMatchObject({ endedBy: 'event-limit' })
+		expect(simulate({ ...calls, maxEvents: 301 })).toMatchObject({ endedBy: 'idle', events: 200 })
+	})
+
+	it('is not what a loop without time has to come to, for that would be more than there is memory for', () => {
+		const result = simulate(scene({ api: dead, policy: [forEver], rest: { duration: 1_000 } }))
+		expect(result.endedBy).toBe('event-limit')
+		expect(web(result).requests).toBeLessThan(2e6)
+	})
+
+	it('leaves what was cut off unfinished, and the books in order', () => {
+		const { calls, good, late, failed, unfinished } = web(
+			simulate(limited(endless['a million calls a second'] ?? {}, 5_000)),
+		)
+		expect(good + late + failed + unfinished).toBe(calls)
+		expect(unfinished).toBeGreaterThan(0)
+	})
+
+	it('holds for the next one too that is advanced after it', () => {
+		simulate(limited(endless['users who are refused at once and call again'] ?? {}, 1_000))
+		expect(simulate(scene())).toMatchObject({ endedBy: 'idle', endedAtMs: 10 })
+	})
+})

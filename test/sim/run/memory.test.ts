@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest'
+import { type PolicyLayer, type Scenario, Simulation } from 'yaoki/sim'
+import { atOnce, scene } from '../scene.ts'
+
+/** Bytes on the heap that a run holds when it is over. */
+function heldAfter(scenario: Scenario): number {
+	const before = heapUsed()
+	const simulation = new Simulation(scenario)
+	simulation.advance()
+	const held = heapUsed() - before
+	// It is looked at after it was measured, so that it is still there when it is.
+	expect(simulation.result().endedBy).toBe('duration')
+	return held
+}
+
+function heapUsed(): number {
+	globalThis.gc?.()
+	globalThis.gc?.()
+	return process.memoryUsage().heapUsed
+}
+
+const everything: readonly PolicyLayer[] = [
+	{ bulkhead: { maxConcurrent: 50, maxQueue: 20 } },
+	{ circuitBreaker: { errorRateThreshold: 0.5, resetTimeoutMs: 500 } },
+	{ retry: { baseDelayMs: 20, budget: { maxRetryRatio: 0.2 } } },
+	{ hedge: { delayMs: 40 } },
+	{ timeout: 100 },
+]
+
+const faulty = (duration: number): Scenario =>
+	scene({
+		api: {
+			workers: 20,
+			serviceTime: { kind: 'exponential', meanMs: 20 },
+			queue: { limit: 100 },
+			latency: 1,
+			faults: [
+				{ kind: 'outage', how: 'hang', fromMs: 500, toMs: 1_000 },
+				{ kind: 'errors', rate: 0.2, fromMs: 1_500, toMs: 2_000 },
+			],
+			dependsOn: [{ to: 'db', policy: 'web', share: 0.5, passContext: true }],
+		},
+		web: { arrivals: { kind: 'poisson', perSecond: 300 }, deadlineMs: 300 },
+		policy: everything,
+		rest: { duration, services: { db: { serviceTime: 5, workers: 10 } } },
+	})
+
+describe('memory', () => {
+	it.skipIf(!globalThis.gc)('does not grow with the time that is simulated', () => {
+		// The first ones also warm the engine up, which takes memory of its own.
+		for (let times = 0; times < 3; times++) heldAfter(faulty(5_000))
+		heldAfter(faulty(50_000))
+		const [short, long] = [heldAfter(faulty(5_000)), heldAfter(faulty(50_000))]
+		// 13,500 calls more. A hundred bytes of each would be more than this.
+		expect(long - short).toBeLessThan(1_000_000)
+	})
+
+	it.skipIf(!globalThis.gc)('is not held by calls that hang and that nobody waits for', () => {
+		const hanging = (duration: number) =>
+			scene({
+				api: { faults: [{ kind: 'outage', how: 'hang', fromMs: 0, toMs: 1e9 }] },
+				web: { arrivals: { kind: 'constant', perSecond: 500 } },
+				policy: [{ timeout: 50 }],
+				rest: { duration },
+			})
+		heldAfter(hanging(50_000))
+		expect(heldAfter(hanging(50_000)) - heldAfter(hanging(5_000))).toBeLessThan(1_000_000)
+	})
+
+	it('of a timeline is the same for a second and for a thousand years', () => {
+		const { timeline } = longRun()
+		expect(timeline.clients['web']?.begun.length).toBeLessThanOrEqual(240)
+		expect(timeline.stepMs * 240).toBeGreaterThanOrEqual(3.2e13)
+	})
+})
+
+/** A thousand years in which little happens. */
+function longRun() {
+	const simulation = new Simulation(
+		scene({
+			web: { arrivals: { kind: 'closed', users: 1, think: 1e10 } },
+			rest: { duration: 3.2e13, clients: { once: { to: 'api', arrivals: atOnce(3) } } },
+		}),
+	)
+	simulation.advance()
+	return simulation.result()
+}

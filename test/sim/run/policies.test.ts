@@ -1,0 +1,125 @@
+import { describe, expect, it, vi } from 'vitest'
+import { bulkhead, circuitBreaker, InvalidOptionError, pipeline, retry, timeout } from 'yaoki'
+import { type PolicyLayer, type PolicyModel, type PolicyWorld, simulate } from 'yaoki/sim'
+import { every, scene, web } from '../scene.ts'
+
+const outage = { kind: 'outage', fromMs: 100, toMs: 600 } as const
+const met = (policy: PolicyModel, seed = 1) =>
+	simulate(
+		scene({
+			api: { workers: 3, serviceTime: { kind: 'exponential', meanMs: 20 }, faults: [outage] },
+			web: { arrivals: { kind: 'poisson', perSecond: 100 } },
+			policy,
+			rest: { duration: 3_000, seed },
+		}),
+	)
+
+describe('a policy as a function', () => {
+	const layers: readonly PolicyLayer[] = [
+		{ bulkhead: { maxConcurrent: 5, maxQueue: 10 } },
+		{ circuitBreaker: { failureThreshold: 4, resetTimeoutMs: 200 } },
+		{ retry: { maxRetries: 2, baseDelayMs: 30 } },
+		{ timeout: 80 },
+	]
+	const production = () =>
+		pipeline(
+			bulkhead({ maxConcurrent: 5, maxQueue: 10 }),
+			circuitBreaker({ failureThreshold: 4, resetTimeoutMs: 200 }),
+			retry({ maxRetries: 2, baseDelayMs: 30 }),
+			timeout(80),
+		)
+
+	it('is what the same layers are as data, to the last event', () => {
+		expect(met(production)).toEqual(met(layers))
+	})
+
+	it('runs in virtual time and by the chance of the run, though nobody has told it', () => {
+		expect(met(production).traceHash).toBe(met(production).traceHash)
+		expect(met(production, 2).traceHash).not.toBe(met(production).traceHash)
+	})
+
+	it('is called for each run and for each instance', () => {
+		const make = vi.fn(({ runtime }: PolicyWorld) => {
+			expect(runtime.now()).toBe(0)
+			return retry()
+		})
+		simulate(scene({ web: { arrivals: every(1, 9), instances: 3 }, policy: make }))
+		expect(make).toHaveBeenCalledTimes(3)
+		simulate(scene({ policy: make }))
+		expect(make).toHaveBeenCalledTimes(4)
+	})
+
+	it('is not called when nobody uses it', () => {
+		const make = vi.fn(() => retry())
+		simulate(scene({ rest: { policies: { spare: make } } }))
+		expect(make).not.toHaveBeenCalled()
+	})
+
+	it.each([undefined, null, {}, 'retry', [], Promise.resolve(retry())])(
+		'that returns %s is refused',
+		(made) => {
+			const act = () => met((() => made) as never)
+			expect(act).toThrow(InvalidOptionError)
+			expect(act).toThrow(/^policies\.web\(\): got .*; takes a function that returns a policy$/)
+		},
+	)
+
+	it('that throws lets the user see what it threw', () => {
+		const thrown = new RangeError('my own')
+		expect(() =>
+			met(() => {
+				throw thrown
+			}),
+		).toThrow(thrown)
+	})
+
+	it('whose hook throws ends the run with that', () => {
+		const thrown = new RangeError('my own')
+		const shouldRetry = () => {
+			throw thrown
+		}
+		expect(() => met(() => retry({ shouldRetry }))).toThrow(thrown)
+	})
+
+	it('that gives the policy of an earlier run again is refused, for that remembers', () => {
+		const breaker = circuitBreaker()
+		const again = () => pipeline(retry(), breaker)
+		met(again)
+		expect(() => met(again)).toThrow(
+			"policies.web(): got 'circuitBreaker'; takes a function that makes its policies afresh",
+		)
+	})
+
+	it('may give one and the same to all instances of a run', () => {
+		const policy: PolicyModel = ({ once }) => once('all', () => circuitBreaker())
+		const run = () => simulate(scene({ web: { arrivals: every(1, 9), instances: 3 }, policy }))
+		expect(run().traceHash).toBe(run().traceHash)
+	})
+})
+
+it('a policy itself is refused, for it remembers and every run begins afresh', () => {
+	for (const policy of [retry(), pipeline(circuitBreaker(), retry())])
+		expect(() => met(policy as never)).toThrow(
+			/^policies\.web: got .*; takes a list of layers, or a function that makes a policy; a policy itself remembers/,
+		)
+})
+
+it('no layers are a policy that does nothing', () => {
+	expect(web(met([]))).toEqual(web(met(() => pipeline())))
+	expect(web(met([])).requests).toBe(web(met([])).calls)
+})
+
+it('each layer of a list does what its factory does', () => {
+	const one = (layer: PolicyLayer) => web(met([layer]))
+	const plain = web(met([]))
+	expect(one({ retry: { baseDelayMs: 10 } }).retries).toBeGreaterThan(0)
+	expect(one({ timeout: 5 }).failed).toBeGreaterThan(plain.failed)
+	expect(one({ circuitBreaker: {} }).refused).toBeGreaterThan(0)
+	expect(one({ bulkhead: { maxConcurrent: 1, maxQueue: 0 } }).refused).toBeGreaterThan(0)
+	expect(
+		one({ adaptiveBulkhead: { maxConcurrent: 1, initialConcurrent: 1, maxQueue: 0 } }).refused,
+	).toBeGreaterThan(0)
+	expect(one({ hedge: { delayMs: 5 } }).retries).toBeGreaterThan(0)
+	expect(one({ rateLimiter: { limit: 10, intervalMs: 1_000, maxWaitMs: 0 } }).refused).toBeGreaterThan(0)
+	expect(one({ adaptiveThrottle: { k: 1.1 } }).refused).toBeGreaterThan(0)
+})

@@ -1,0 +1,224 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type Progress, type Scenario, Simulation, simulate } from 'yaoki/sim'
+import { api, every, scene, sum, web } from '../scene.ts'
+
+const steady = { arrivals: { kind: 'constant', perSecond: 100 } } as const
+const outage = { kind: 'outage', fromMs: 1_000, toMs: 2_000 } as const
+
+describe('a run', () => {
+	it('lasts as long as it is told to, and what would come just then does not', () => {
+		const result = simulate(scene({ web: steady, rest: { duration: 1_000 } }))
+		expect(result).toMatchObject({ endedAtMs: 1_000, endedBy: 'duration' })
+		expect(web(result)).toMatchObject({ calls: 100, good: 99, unfinished: 1 })
+	})
+
+	it('lasts that long although nothing is left to do', () => {
+		expect(simulate(scene({ rest: { duration: 1_000 } }))).toMatchObject({
+			endedAtMs: 1_000,
+			endedBy: 'duration',
+		})
+	})
+
+	it('until nothing is left to do ends with its last event', () => {
+		const result = simulate(scene({ web: { arrivals: every(10, 5) }, api: { serviceTime: 7 } }))
+		expect(result).toMatchObject({ endedAtMs: 47, endedBy: 'idle' })
+		expect(simulate(scene({ rest: { duration: 30, until: 'idle' } }))).toMatchObject({
+			endedAtMs: 10,
+			endedBy: 'idle',
+		})
+		expect(simulate(scene({ rest: { duration: 5, until: 'idle' } }))).toMatchObject({
+			endedAtMs: 5,
+			endedBy: 'duration',
+		})
+	})
+
+	it('is not kept going by timeouts that are no longer needed', () => {
+		const layers = [
+			{ timeout: 60_000 },
+			{ circuitBreaker: {} },
+			{ hedge: { delayMs: 5_000 } },
+			{ bulkhead: {} },
+		]
+		expect(simulate(scene({ policy: layers })).endedAtMs).toBe(10)
+	})
+
+	it('until all is well again ends at the step that shows it', () => {
+		const result = simulate(
+			scene({
+				api: { faults: [outage] },
+				web: steady,
+				rest: { duration: 60_000, until: 'recovered', stepMs: 1_000 },
+			}),
+		)
+		expect(result).toMatchObject({
+			endedAtMs: 7_000,
+			endedBy: 'recovered',
+			recovery: { recoveredAfterMs: 10 },
+		})
+	})
+
+	it('that never recovers ends at its end', () => {
+		const rest = { duration: 20_000, until: 'recovered' } as const
+		const hung = simulate(scene({ api: { faults: [{ ...outage, how: 'hang' }] }, web: steady, rest }))
+		expect(hung).toMatchObject({
+			endedAtMs: 20_000,
+			endedBy: 'duration',
+			recovery: { recoveredAfterMs: null },
+		})
+		expect(simulate(scene({ web: steady, rest }))).toMatchObject({ endedBy: 'duration', recovery: null })
+	})
+
+	it('until a function says so asks it once a step, of what has happened by then', () => {
+		const seen: Progress[] = []
+		const result = simulate(
+			scene({
+				web: steady,
+				rest: {
+					stepMs: 100,
+					until: (progress) => {
+						seen.push(progress)
+						return progress.good >= 45
+					},
+				},
+			}),
+		)
+		expect(result).toMatchObject({ endedAtMs: 500, endedBy: 'until' })
+		expect(seen.map(({ nowMs, calls, requests }) => [nowMs, calls, requests])).toEqual(
+			[1, 2, 3, 4, 5].map((step) => [step * 100, step * 10, step * 10]),
+		)
+		expect(seen.at(-1)).toMatchObject({ good: 49, failed: 0 })
+	})
+
+	it('until a function that never says so ends when nothing is left to do', () => {
+		expect(simulate(scene({ rest: { until: () => false } }))).toMatchObject({
+			endedAtMs: 10,
+			endedBy: 'idle',
+		})
+	})
+
+	it('is asked whether it is enough, however odd its steps are, and comes to its end', () => {
+		// With these, a time divided by the step and multiplied again lies before itself.
+		for (const stepMs of [9.449636692036046, 7.570293637727071, 9.052771977855222, 1.1]) {
+			let asked = 0
+			const until = () => {
+				asked++
+				return false
+			}
+			expect(simulate(scene({ web: steady, rest: { duration: 2_000, stepMs, until } })).endedBy).toBe(
+				'duration',
+			)
+			expect(asked).toBeGreaterThan(100)
+			expect(asked).toBeLessThan(2_000)
+		}
+	})
+
+	it('throws what a function of the user throws', () => {
+		const until = () => {
+			throw new RangeError('my own')
+		}
+		expect(() => simulate(scene({ web: steady, rest: { until } }))).toThrow(new RangeError('my own'))
+	})
+
+	it('does not touch its scenario', () => {
+		const freeze = (value: object): object => {
+			for (const one of Object.values(value)) if (typeof one === 'object' && one !== null) freeze(one)
+			return Object.freeze(value)
+		}
+		const scenario = scene({
+			api: { faults: [outage] },
+			web: steady,
+			policy: [{ retry: {} }],
+			rest: { duration: 3_000 },
+		})
+		const copy = structuredClone(scenario)
+		freeze(scenario)
+		expect(simulate(scenario)).toEqual(simulate(copy))
+		expect(scenario).toEqual(copy)
+	})
+
+	it('gives plain data: it survives JSON as it is', () => {
+		const result = simulate(scene({ api: { faults: [outage] }, web: steady, rest: { duration: 10_000 } }))
+		expect(JSON.parse(JSON.stringify(result))).toEqual(result)
+	})
+
+	it('has lists of the same length in its timeline, that add up to what it counted', () => {
+		const result = simulate(
+			scene({
+				api: { faults: [outage], queue: { limit: 3 } },
+				web: steady,
+				policy: [{ retry: { baseDelayMs: 100 } }],
+				rest: { duration: 12_345 },
+			}),
+		)
+		const { stepMs, clients, services } = result.timeline
+		const lists = [...Object.values(clients), ...Object.values(services)].flatMap((one): number[][] =>
+			Object.values(one),
+		)
+		expect(new Set(lists.map(({ length }) => length))).toEqual(new Set([Math.ceil(12_345 / stepMs)]))
+		expect(sum(clients['web']?.begun ?? [])).toBe(web(result).calls)
+		expect(sum(services['api']?.requests ?? [])).toBe(api(result).requests)
+	})
+})
+
+describe('a simulation that is advanced in slices', () => {
+	const faulty: Scenario = scene({
+		api: { workers: 4, serviceTime: { kind: 'exponential', meanMs: 30 }, faults: [outage] },
+		web: { arrivals: { kind: 'poisson', perSecond: 80 } },
+		policy: [{ retry: { baseDelayMs: 50, maxRetries: 5 } }, { timeout: 200 }],
+		rest: { duration: 6_000 },
+	})
+	const variants: readonly Scenario[] = [
+		faulty,
+		{ ...faulty, duration: 30_000, until: 'recovered', stepMs: 250 },
+		{ ...faulty, until: ({ good }) => good >= 100, stepMs: 77 },
+		{ ...faulty, maxEvents: 500 },
+		scene({ web: { arrivals: every(13, 50) }, policy: [{ retry: {} }], api: { faults: [outage] } }),
+	]
+
+	it('gives the same bytes as in one go, looked at on the way or not', () => {
+		const slices = fc.array(fc.double({ min: 0, max: 900, noNaN: true }), { minLength: 1, maxLength: 12 })
+		fc.assert(
+			fc.property(fc.constantFrom(...variants), slices, fc.boolean(), (scenario, widths, looks) => {
+				const simulation = new Simulation(scenario)
+				let time = 0
+				for (const width of widths) {
+					time += width
+					simulation.advance(time)
+					if (looks) JSON.stringify(simulation.result())
+				}
+				simulation.advance()
+				expect(JSON.stringify(simulation.result())).toBe(JSON.stringify(simulate(scenario)))
+			}),
+			{ numRuns: 60 },
+		)
+	})
+
+	it('gives the same bytes in slices that end just when its steps do', () => {
+		for (const scenario of variants) {
+			const simulation = new Simulation(scenario)
+			for (let time = 0; !simulation.advance(time) && time < 40_000; time += scenario.stepMs ?? 100)
+				simulation.result()
+			expect(JSON.stringify(simulation.result())).toBe(JSON.stringify(simulate(scenario)))
+		}
+	})
+
+	it('says whether it is over, and what is known so far', () => {
+		const simulation = new Simulation(scene({ web: steady, rest: { duration: 1_000 } }))
+		expect([simulation.advance(0), simulation.progress.calls]).toEqual([false, 0])
+		expect(simulation.advance(500)).toBe(false)
+		expect(simulation.progress).toMatchObject({ nowMs: 500, calls: 50, good: 49, requests: 50 })
+		expect(simulation.result()).toMatchObject({ endedBy: 'interrupted', endedAtMs: 500 })
+		expect(simulation.advance(2_000)).toBe(true)
+		expect(simulation.result()).toMatchObject({ endedBy: 'duration', endedAtMs: 1_000 })
+		expect(simulation.advance(3_000)).toBe(true)
+		expect(simulation.progress.nowMs).toBe(1_000)
+	})
+
+	it('is not disturbed by another that is advanced in turn with it', () => {
+		const [one, other] = [new Simulation(faulty), new Simulation({ ...faulty, seed: 2 })]
+		for (let time = 100; !(one.advance(time) && other.advance(time)); time += 100);
+		expect(JSON.stringify(one.result())).toBe(JSON.stringify(simulate(faulty)))
+		expect(JSON.stringify(other.result())).toBe(JSON.stringify(simulate({ ...faulty, seed: 2 })))
+	})
+})

@@ -1,0 +1,218 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { InvalidOptionError, Policy } from 'yaoki'
+import { type PolicyLayer, type PolicyModel, type Result, simulate } from 'yaoki/sim'
+import { ROOT, tsc } from '../../../scripts/tools.ts'
+import { toTypeScript } from '../../../src/sim/scenario/source.ts'
+
+describe('a policy as data is printed as a person would write it', () => {
+	test('layers in their order, the budget as a constant, thousands apart', () => {
+		expect(
+			toTypeScript([
+				{ circuitBreaker: { failureThreshold: 5, resetTimeoutMs: 30_000 } },
+				{ retry: { maxRetries: 3, budget: { maxRetryRatio: 0.1 } } },
+				{ timeout: 1_000 },
+			]),
+		).toBe(
+			`import { circuitBreaker, pipeline, retry, retryBudget, timeout } from 'yaoki'
+
+const budget = retryBudget({ maxRetryRatio: 0.1 })
+
+export const policy = pipeline(
+  circuitBreaker({ failureThreshold: 5, resetTimeoutMs: 30_000 }),
+  retry({ maxRetries: 3, budget }),
+  timeout(1_000),
+)
+`,
+		)
+	})
+
+	test('no layers are still a policy', () => {
+		expect(toTypeScript([])).toBe("import { pipeline } from 'yaoki'\n\nexport const policy = pipeline()\n")
+	})
+
+	test('several budgets have a number each, and what is shared can be imported', () => {
+		const printed = toTypeScript([
+			{ bulkhead: { maxConcurrent: 20 }, shared: true },
+			{ hedge: { budget: { kind: 'quota' } } },
+			{ retry: { budget: { kind: 'tokens', tokenRatio: 0.1, shared: true } } },
+		])
+		expect(printed.split("from 'yaoki'\n\n")[1]?.split('\n')).toEqual([
+			'// One for all who call this service: import it, do not make another.',
+			'export const sharedBulkhead = bulkhead({ maxConcurrent: 20 })',
+			'',
+			'const budget1 = quotaBudget()',
+			'',
+			'// One for all who call this service: import it, do not make another.',
+			'export const budget2 = tokenBudget({ tokenRatio: 0.1 })',
+			'',
+			'export const policy = pipeline(',
+			'  sharedBulkhead,',
+			'  hedge({ budget: budget1 }),',
+			'  retry({ budget: budget2 }),',
+			')',
+			'',
+		])
+	})
+
+	test('what would be a long line is several', () => {
+		const printed = toTypeScript([
+			{
+				retry: {
+					...{ maxRetries: 3, baseDelayMs: 1_500, maxDelayMs: 1e6, jitterStrategy: 'decorrelated' },
+					maxElapsedMs: 1234567.125,
+				},
+			},
+			{ circuitBreaker: { resetBackoff: { maxDelayMs: 60_000, growth: [1_000, 2_000] } } },
+		])
+		expect(printed.split('\n').slice(2)).toEqual([
+			'export const policy = pipeline(',
+			'  retry({',
+			'    maxRetries: 3,',
+			'    baseDelayMs: 1_500,',
+			'    maxDelayMs: 1_000_000,',
+			"    jitterStrategy: 'decorrelated',",
+			'    maxElapsedMs: 1_234_567.125,',
+			'  }),',
+			'  circuitBreaker({',
+			'    resetBackoff: { maxDelayMs: 60_000, growth: [1_000, 2_000] },',
+			'  }),',
+			')',
+			'',
+		])
+	})
+
+	test('what was left at its default is not written', () => {
+		expect(toTypeScript([{ retry: { maxRetries: undefined } }, { bulkhead: {} }])).toContain(
+			'\n  retry(),\n  bulkhead(),\n',
+		)
+	})
+
+	test('a function is not lost: its name is written, and that it must be there', () => {
+		const printed = toTypeScript([{ retry: { maxRetries: 2, shouldRetry: () => true } }])
+		expect(printed).toContain('// shouldRetry is a function of your own, and must be in scope here.')
+		expect(printed).toContain('retry({ maxRetries: 2, shouldRetry })')
+	})
+
+	test('what is no layer is refused by its place', () => {
+		const odd = [{ timeout: 1_000 }, { wait: 5 }] as unknown as PolicyLayer[]
+		expect(() => toTypeScript(odd)).toThrow(InvalidOptionError)
+		expect(() => toTypeScript(odd)).toThrow('layers[1]: got')
+		expect(() => toTypeScript([{ retry: { budget: { kind: 'gold' } as never } }])).toThrow('budget.kind')
+	})
+})
+
+describe('the printed program', () => {
+	const programs = fc.sample(policies(), { seed: 20_260_401, numRuns: 60 })
+	// Inside the repository, where `yaoki` can be found; git does not see it.
+	mkdirSync(join(ROOT, '.cache'), { recursive: true })
+	const folder = mkdtempSync(join(ROOT, '.cache', 'source-'))
+	const fileOf = (index: number): string => join(folder, `policy-${index}.ts`)
+
+	beforeAll(() => {
+		for (const [index, layers] of programs.entries()) writeFileSync(fileOf(index), toTypeScript(layers))
+		writeFileSync(
+			join(folder, 'tsconfig.json'),
+			JSON.stringify({ extends: '../../tsconfig.json', include: ['*.ts'] }),
+		)
+	})
+	afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+	test('compiles', { timeout: 60_000 }, () => {
+		expect(tsc('-p', folder).output).toBe('')
+	})
+
+	test('makes the same policy, to the last event of a run', async () => {
+		for (const [index, layers] of programs.entries()) {
+			const { policy }: { policy: unknown } = await import(fileOf(index))
+			if (!(policy instanceof Policy)) expect.unreachable('it exports a policy')
+			const [printed, data] = [meet(() => policy), meet(layers)]
+			expect(printed, toTypeScript(layers)).toEqual(data)
+			expect(data.totals.offeredPerSecond).toBeGreaterThan(0)
+		}
+	})
+
+	test('is another one for other settings', () => {
+		const runs = programs.map((layers) => meet(layers).traceHash)
+		expect(new Set(runs).size).toBeGreaterThan(programs.length / 2)
+	})
+})
+
+/** A service that is too slow at first, then down, then fails now and then: every policy has something to do. */
+function meet(policy: PolicyModel): Result {
+	return simulate({
+		duration: 12_000,
+		services: {
+			api: {
+				workers: 2,
+				serviceTime: { kind: 'exponential', meanMs: 40 },
+				queue: { limit: 50 },
+				faults: [
+					{ kind: 'slowdown', fromMs: 1_000, toMs: 3_000, factor: 10 },
+					{ kind: 'outage', fromMs: 4_000, toMs: 7_000 },
+					{ kind: 'errors', fromMs: 7_000, toMs: 12_000, rate: 0.2, status: 503 },
+				],
+			},
+		},
+		clients: { web: { to: 'api', arrivals: { kind: 'poisson', perSecond: 30 }, policy: 'tried' } },
+		policies: { tried: policy },
+	})
+}
+
+/** Up to four layers, each with some of its options. Nothing is shared: that would have a chance of its own. */
+function policies(): fc.Arbitrary<readonly PolicyLayer[]> {
+	const ms = fc.oneof(fc.integer({ min: 1, max: 20_000 }), fc.constantFrom(1_000, 2_500.5, 1e6))
+	const some = { requiredKeys: [] as [] }
+	const name = fc.constantFrom('api', "it's", 'a "b"\n')
+	const budget = fc.oneof(
+		fc.record({ maxRetryRatio: fc.constantFrom(0, 0.1, 0.5), minRetriesPerSecond: fc.nat(5) }, some),
+		fc.record({ kind: fc.constant('tokens' as const), maxTokens: fc.constantFrom(4, 10, 1_000) }),
+		fc.record({ kind: fc.constant('quota' as const), capacity: fc.integer({ min: 10, max: 5_000 }) }),
+	)
+	const jitterStrategy = fc.constantFrom('none', 'full', 'equal', 'decorrelated', 'proportional')
+	const growth = fc.oneof(
+		fc.constantFrom('linear', 'fibonacci'),
+		fc.array(fc.nat(3_000), { minLength: 1, maxLength: 4 }),
+	)
+	const queue = { maxQueue: fc.constantFrom(0, 10, Infinity), queueTimeoutMs: ms, name }
+	const layer: fc.Arbitrary<PolicyLayer> = fc.oneof(
+		fc.record({
+			retry: fc.record(
+				{
+					maxRetries: fc.nat(5),
+					baseDelayMs: fc.nat(1_000),
+					jitterStrategy,
+					growth,
+					budget,
+					maxElapsedMs: ms,
+				},
+				some,
+			),
+		}),
+		fc.record({ timeout: ms }),
+		fc.record({
+			circuitBreaker: fc.record(
+				{
+					failureThreshold: fc.integer({ min: 1, max: 10 }),
+					resetTimeoutMs: ms,
+					errorRateThreshold: fc.constantFrom(0.1, 0.5),
+					resetBackoff: fc.record({ factor: fc.constantFrom(1, 2), jitterStrategy }, some),
+					shadow: fc.boolean(),
+				},
+				some,
+			),
+		}),
+		fc.record({ bulkhead: fc.record({ maxConcurrent: fc.integer({ min: 1, max: 20 }), ...queue }, some) }),
+		fc.record({
+			adaptiveBulkhead: fc.record({ algorithm: fc.constantFrom('gradient', 'aimd'), ...queue }, some),
+		}),
+		fc.record({ hedge: fc.record({ delayMs: ms, maxHedges: fc.constantFrom(1, 2), budget }, some) }),
+		fc.record({
+			rateLimiter: fc.record({ limit: fc.integer({ min: 1, max: 40 }), maxWaitMs: ms, name }, some),
+		}),
+		fc.record({ adaptiveThrottle: fc.record({ k: fc.constantFrom(1.1, 2), windowMs: ms }, some) }),
+	)
+	return fc.array(layer, { maxLength: 4 })
+}

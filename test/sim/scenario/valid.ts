@@ -1,0 +1,65 @@
+/** A scenario that uses every field there is, as a file would hold it: the tests of this folder break it in all ways. */
+import type { Scenario } from 'yaoki/sim'
+
+export const valid = {
+	name: 'everything',
+	seed: 3,
+	duration: 2_000,
+	until: 'recovered',
+	maxEvents: 100_000,
+	stepMs: 50,
+	services: {
+		api: {
+			kind: 'server',
+			workers: 4,
+			serviceTime: { kind: 'exponential', meanMs: 20 },
+			queue: { limit: 50, order: 'lifo', dropExpired: true, maxAgeMs: 500 },
+			latency: { kind: 'uniform', leastMs: 1, greatestMs: 3 },
+			faults: [
+				{ kind: 'outage', fromMs: 200, toMs: 400, how: 'hang' },
+				{ kind: 'slowdown', fromMs: 300, toMs: 600, factor: 3 },
+				{ kind: 'errors', fromMs: 500, toMs: 700, rate: 0.2, status: 503 },
+			],
+			rateLimit: { perSecond: 500, burst: 20, retryAfter: false },
+			dependsOn: [{ to: 'db', policy: 'hop', share: 0.5, passContext: true }],
+		},
+		db: { workers: 2, serviceTime: { kind: 'lognormal', medianMs: 5, p99Ms: 50 }, latency: 1 },
+		cache: { serviceTime: { kind: 'empirical', valuesMs: [1, 2, 30] } },
+		row: { kind: 'row', latency: { kind: 'normal', meanMs: 10, sdMs: 2 } },
+	},
+	clients: {
+		web: {
+			to: 'api',
+			arrivals: { kind: 'poisson', perSecond: 80, fromMs: 10, toMs: 1_500 },
+			policy: 'careful',
+			instances: 2,
+			goodWithinMs: 300,
+			deadlineMs: 600,
+		},
+		beat: { to: 'cache', arrivals: { kind: 'constant', perSecond: 10 } },
+		replay: { to: 'cache', arrivals: { kind: 'trace', atMs: [0, 5, 5, 100] }, policy: 'shared' },
+		staff: {
+			to: 'row',
+			arrivals: { kind: 'closed', users: 5, think: 40, startWithinMs: 100, callsEach: 3 },
+			policy: 'shared',
+			instances: 2,
+		},
+	},
+	policies: {
+		careful: [
+			{ retry: { maxRetries: 3, baseDelayMs: 10, budget: { maxRetryRatio: 0.2, shared: true } } },
+			{ circuitBreaker: { failureThreshold: 5, resetTimeoutMs: 100 } },
+			{ timeout: 200 },
+		],
+		hop: [
+			{ bulkhead: { maxConcurrent: 10, maxQueue: 5 } },
+			{ hedge: { delayMs: 30, budget: { kind: 'quota' } } },
+		],
+		shared: [
+			{ rateLimiter: { limit: 100, intervalMs: 1_000 }, shared: true },
+			{ adaptiveThrottle: {} },
+			{ adaptiveBulkhead: {} },
+			{ retry: { baseDelayMs: 5, budget: { kind: 'tokens', maxTokens: 10 } } },
+		],
+	},
+} satisfies Scenario

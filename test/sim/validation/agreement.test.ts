@@ -1,0 +1,49 @@
+/** That the tests beside this one are able to fail. */
+import { describe, expect, it } from 'vitest'
+import type { Scenario } from 'yaoki/sim'
+import { expectAgreement, known, meanLatency, meanPresent, runs, samples } from './agreement.ts'
+import { meanWaitMs, momentsOf } from './closed-form.ts'
+
+const around = (mean: number, spread: number) =>
+	Array.from({ length: 24 }, (_, index) => mean + (index % 2 === 0 ? spread : -spread))
+
+const queue: Scenario = {
+	duration: 400_000,
+	services: { api: { serviceTime: { kind: 'exponential', meanMs: 10 } } },
+	clients: { web: { to: 'api', arrivals: { kind: 'poisson', perSecond: 50 } } },
+}
+
+describe('an agreement', () => {
+	it('is found where the interval holds the formula', () => {
+		expectAgreement(around(100, 2), 101)
+	})
+	it('is denied when the formula lies outside of the interval', () => {
+		expect(() => expectAgreement(around(100, 2), 102)).toThrow('off')
+	})
+	it('is denied when the interval is too wide to say anything', () => {
+		expect(() => expectAgreement(around(100, 20), 100)).toThrow('too wide')
+	})
+	it('is denied to a formula that is five per cent off, or for another law', () => {
+		const latencies = samples(runs(queue), meanLatency)
+		expectAgreement(latencies, 20)
+		expect(() => expectAgreement(latencies, 20 * 1.05)).toThrow('off')
+		expect(() => expectAgreement(latencies, 10 + meanWaitMs(0.05, momentsOf(10)))).toThrow('off')
+	})
+})
+
+describe('what is counted', () => {
+	it('leaves the beginning out: calls that all come then are not seen', () => {
+		const early: Scenario = {
+			...queue,
+			clients: { web: { to: 'api', arrivals: { kind: 'poisson', perSecond: 50, toMs: 30_000 } } },
+		}
+		expect(Math.max(...samples(runs(early), meanPresent))).toBeLessThan(1e-12)
+		expect(Math.min(...samples(runs(early, 0), meanPresent))).toBeGreaterThan(0)
+	})
+	it('is of a part that exists', () => {
+		expect(() => known(undefined)).toThrow('no such part')
+	})
+	it('is a run that came to its end', () => {
+		expect(() => runs({ ...queue, maxEvents: 100 })).toThrow('cut short')
+	})
+})

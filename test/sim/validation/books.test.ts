@@ -1,0 +1,170 @@
+/**
+ * The books, which have to be right to the last request in every run and not only in the mean: Little's law, and that
+ * nothing is lost or counted twice. Held for random small worlds with all that can go wrong in them, in the middle of a run and
+ * when nothing is left to do.
+ */
+import fc from 'fast-check'
+import { describe, expect, it, test } from 'vitest'
+import { type Result, type Scenario, type ServiceModel, type ServiceResult, Simulation } from 'yaoki/sim'
+import { api, known, web } from './agreement.ts'
+import { aQueue, aWorld } from './worlds.ts'
+
+const WORLDS = { numRuns: 150 }
+
+const aMoment = fc.double({ min: 1, max: 3_000, noNaN: true })
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
+
+/** A run, looked at in the middle and at its end. */
+function looks(scenario: Scenario, middleMs: number): { middle: Result; end: Result } {
+	const simulation = new Simulation(scenario)
+	simulation.advance(middleMs)
+	const middle = simulation.result()
+	simulation.advance()
+	return { middle, end: simulation.result() }
+}
+
+/** Every request that was answered by a worker or turned away, for whatever reason. */
+const doneWith = ({ useful, wasted, rejected, rateLimited, unreachable, dropped }: ServiceResult): number =>
+	useful + wasted + rejected + rateLimited + unreachable + dropped
+
+/** Is there a time when it takes requests and never answers them? */
+const hangs = (service: ServiceModel | undefined): boolean =>
+	service !== undefined &&
+	service.kind !== 'row' &&
+	(service.faults ?? []).some((fault) => fault.kind === 'outage' && fault.how === 'hang')
+
+/** Holds something of every world, looked at in the middle of its run and at its end. */
+const always = (holds: (middle: Result, end: Result, scenario: Scenario) => void): void =>
+	fc.assert(
+		fc.property(aWorld, aMoment, (scenario, middleMs) => {
+			const { middle, end } = looks(scenario, middleMs)
+			holds(middle, end, scenario)
+		}),
+		WORLDS,
+	)
+
+describe('in every world', () => {
+	it("Little's law holds exactly: the area under the number is the sum of the times", () => {
+		always((middle, end) => {
+			for (const { services, endedAtMs } of [middle, end])
+				for (const { present } of Object.values(services)) {
+					const [area, times] = [present.mean * endedAtMs, present.count * present.meanMs]
+					// Of somebody who has only just come, the clock itself is rounded by more than a share of the time.
+					const rounding = 1e-12 * endedAtMs
+					expect(Math.abs(area - times)).toBeLessThanOrEqual(1e-9 * Math.max(area, times) + rounding)
+				}
+		})
+	})
+
+	it('a request is answered, turned away or still there, and in the end nobody is there who could go on', () => {
+		always((middle, end, scenario) => {
+			for (const service of Object.values(middle.services))
+				expect(service.requests - doneWith(service)).toBeGreaterThanOrEqual(0)
+			expect(end.endedBy).toBe('idle')
+			for (const [name, service] of Object.entries(end.services)) {
+				// A worker that asks somebody who never answers stays where it is, and the queue with it.
+				if (name === 'api' && hangs(scenario.services['db'])) continue
+				expect(doneWith(service)).toBe(service.requests)
+				// Who was let in was dealt with there, or lost in the queue when the service went down.
+				const lost = service.present.count - service.useful - service.wasted - service.dropped
+				expect(lost).toBeGreaterThanOrEqual(0)
+				expect(lost).toBeLessThanOrEqual(service.unreachable)
+			}
+			for (const result of [middle, end]) expect(api(result).requests).toBe(web(result).requests)
+		})
+	})
+
+	it('a call ends well, late or badly, or has not ended, which in the end only those have that hang', () => {
+		always((middle, end, scenario) => {
+			for (const result of [middle, end]) {
+				const { calls, good, late, failed, refused, unfinished, requests, retries } = web(result)
+				expect(good + late + failed + unfinished).toBe(calls)
+				expect(Math.min(unfinished, failed - refused, requests - retries)).toBeGreaterThanOrEqual(0)
+				expect(calls - refused - (requests - retries)).toBeGreaterThanOrEqual(0)
+			}
+			const { unfinished, calls, refused, requests, retries } = web(end)
+			if (!Object.values(scenario.services).some(hangs))
+				expect([unfinished, calls - refused]).toEqual([0, requests - retries])
+		})
+	})
+
+	it('what happened step by step adds up to what happened in all', () => {
+		always((middle, end) => {
+			for (const { timeline, clients, services } of [middle, end]) {
+				for (const [name, steps] of Object.entries(timeline.clients)) {
+					const { calls, good, late, failed } = known(clients[name])
+					expect([steps.begun, steps.good, steps.begunGood, steps.bad, steps.begunBad].map(sum)).toEqual([
+						calls,
+						good,
+						good,
+						late + failed,
+						late + failed,
+					])
+				}
+				for (const [name, steps] of Object.entries(timeline.services)) {
+					const service = known(services[name])
+					const { requests, useful, wasted } = service
+					expect([steps.requests, steps.useful, steps.wasted, steps.rejected].map(sum)).toEqual([
+						requests,
+						useful,
+						wasted,
+						doneWith(service) - useful - wasted,
+					])
+				}
+			}
+		})
+	})
+})
+
+test("Little's law holds across the wire: the area at the service is the sum of what its callers measured", () => {
+	fc.assert(
+		fc.property(aQueue, (scenario) => {
+			const { end } = looks(scenario, 1)
+			const { latency, good, calls } = web(end)
+			const [area, times] = [api(end).present.mean * end.endedAtMs, latency.meanMs * good]
+			expect(good).toBe(calls)
+			expect(Math.abs(area - times)).toBeLessThanOrEqual(1e-9 * area)
+		}),
+		WORLDS,
+	)
+})
+
+test('whoever waits without a policy is there: calls that have not ended are the requests that are present', () => {
+	fc.assert(
+		fc.property(fc.nat(), aMoment, (seed, middleMs) => {
+			const { middle } = looks(
+				{
+					seed,
+					until: 'idle',
+					services: {
+						api: {
+							workers: 2,
+							serviceTime: { kind: 'exponential', meanMs: 30 },
+							queue: { limit: 20 },
+							faults: [{ kind: 'outage', fromMs: 500, toMs: 700 }],
+						},
+					},
+					clients: { web: { to: 'api', arrivals: { kind: 'poisson', perSecond: 80, toMs: 2_500 } } },
+				},
+				middleMs,
+			)
+			expect(api(middle).requests - doneWith(api(middle))).toBe(web(middle).unfinished)
+		}),
+		WORLDS,
+	)
+})
+
+test('a world of these has outages, full queues, drops, retries and late answers, or the above would say little', () => {
+	const results = fc.sample(aWorld, { numRuns: 200, seed: 1 }).map((scenario) => looks(scenario, 1).end)
+	const seen = (of: (result: Result) => number) => results.filter((result) => of(result) > 0).length
+	const services = (name: 'rejected' | 'rateLimited' | 'unreachable' | 'dropped' | 'wasted') =>
+		seen((result) => sum(Object.values(result.services).map((service) => service[name])))
+	const counts = [
+		...(['rejected', 'rateLimited', 'unreachable', 'dropped', 'wasted'] as const).map(services),
+		...(['late', 'failed', 'refused', 'retries', 'unfinished'] as const).map((name) =>
+			seen((result) => web(result)[name]),
+		),
+	]
+	expect(Math.min(...counts)).toBeGreaterThan(5)
+})

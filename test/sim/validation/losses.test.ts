@@ -1,0 +1,80 @@
+/**
+ * Systems without a queue: calls that find no room are lost, or come again later. 12 intervals: with fresh seeds about one run
+ * in eighty would raise a false alarm.
+ */
+import { describe, expect, test } from 'vitest'
+import { retry } from 'yaoki'
+import type { Distribution, PolicyModel, Result } from 'yaoki/sim'
+import {
+	api,
+	expectAgreement,
+	type Growing,
+	meanPresent,
+	refusedShare,
+	requestsPerCall,
+	runs,
+	samples,
+	web,
+} from './agreement.ts'
+import { erlangB, meanInOrbit, momentsOf } from './closed-form.ts'
+
+describe('a bulkhead without a queue refuses by Erlang B, whatever the law of the work', () => {
+	test.each<[string, Distribution]>([
+		['exponential', { kind: 'exponential', meanMs: 10 }],
+		['constant', 10],
+		['lognormal', { kind: 'lognormal', medianMs: 5, p99Ms: 60 }],
+	])('%s', (_, law) => {
+		const [maxConcurrent, load] = [5, 4]
+		const perMs = load / momentsOf(law).meanMs
+		const stretches = runs({
+			duration: 12_000 / perMs,
+			services: { api: { workers: Infinity, serviceTime: law } },
+			clients: {
+				web: { to: 'api', arrivals: { kind: 'poisson', perSecond: perMs * 1_000 }, policy: 'limited' },
+			},
+			policies: { limited: [{ bulkhead: { maxConcurrent, maxQueue: 0 } }] },
+		})
+		const blocked = erlangB(maxConcurrent, load)
+		expectAgreement(samples(stretches, refusedShare), blocked)
+		expectAgreement(samples(stretches, meanPresent), load * (1 - blocked))
+		expect(Math.max(...stretches.map(({ after }) => web(after).retries))).toBe(0)
+	})
+})
+
+/** The time that calls spent, but for that at the worker: nobody waits there, so the rest was spent away. */
+const meanAway: Growing = (result) => {
+	const { latency, good } = web(result)
+	return [latency.meanMs * good - api(result).present.mean * result.endedAtMs, result.endedAtMs]
+}
+
+const comingAgain =
+	(everyMs: number): PolicyModel =>
+	({ runtime }) =>
+		// The longest of all waits for a free server is finite, but nobody knows it.
+		retry({ maxRetries: 1e6, delayFor: () => -everyMs * Math.log(1 - runtime.random()) })
+
+const isNeverGivenUp = (result: Result) => web(result).failed === 0
+
+describe('an M/M/1 queue whose customers come again by chance holds as many away as Falin and Templeton say', () => {
+	test.each([
+		[0.4, 20, 13_000],
+		[0.5, 60, 13_000],
+	])('at a load of %f and retries every %f ms', (load, everyMs, calls) => {
+		const meanMs = 10
+		const perMs = load / meanMs
+		const stretches = runs({
+			duration: calls / perMs,
+			services: { api: { serviceTime: { kind: 'exponential', meanMs }, queue: { limit: 0 } } },
+			clients: {
+				web: { to: 'api', arrivals: { kind: 'poisson', perSecond: perMs * 1_000 }, policy: 'again' },
+			},
+			policies: { again: comingAgain(everyMs) },
+		})
+		const away = meanInOrbit(perMs, meanMs, 1 / everyMs)
+		expectAgreement(samples(stretches, meanAway), away, 0.04)
+		expectAgreement(samples(stretches, meanPresent), load)
+		// Each who is away comes again once in that time, so these are the requests beyond the first.
+		expectAgreement(samples(stretches, requestsPerCall()), 1 + away / everyMs / perMs)
+		expect(stretches.every(({ after }) => isNeverGivenUp(after))).toBe(true)
+	})
+})

@@ -1,0 +1,50 @@
+/**
+ * The program that made jitter known: clients that all want to write one row, and begin again after each conflict. Its
+ * published figures are means of 500 repetitions. Both programs draw from the same law if ours is right, so ours also tells how much theirs may be
+ * off by chance. Ten figures at four standard errors: with fresh seeds about one run in 1,600 would raise a false alarm.
+ */
+import { describe, expect, test } from 'vitest'
+import type { PolicyLayer } from 'yaoki/sim'
+import { replicate } from 'yaoki/sim'
+
+const REPETITIONS = 500
+
+type RetryModel = Extract<PolicyLayer, { retry: unknown }>['retry']
+
+const STRATEGIES: readonly [name: string, retry: RetryModel, calls: number, ms: number][] = [
+	['none', { baseDelayMs: 0, growth: 'constant', jitterStrategy: 'none' }, 151.6, 597],
+	// The published first sleep is numbered 1, so its base of 5 has doubled once.
+	['exponential', { baseDelayMs: 10, jitterStrategy: 'none' }, 150.1, 14_499],
+	['equal', { baseDelayMs: 10, jitterStrategy: 'equal' }, 108.1, 1_630],
+	['full', { baseDelayMs: 10, jitterStrategy: 'full' }, 100.3, 999],
+	['decorrelated', { baseDelayMs: 5, jitterStrategy: 'decorrelated-aws' }, 101.1, 821],
+]
+
+describe('twenty clients that write one row', () => {
+	test.each(STRATEGIES)(
+		'with the backoff %s need the published number of calls and time',
+		(_, retry, calls, ms) => {
+			const { measures } = replicate(
+				{
+					until: 'idle',
+					services: { row: { kind: 'row', latency: { kind: 'normal', meanMs: 10, sdMs: 2 } } },
+					clients: {
+						web: { to: 'row', arrivals: { kind: 'closed', users: 20, callsEach: 1 }, policy: 'again' },
+					},
+					policies: { again: [{ retry: { ...retry, maxDelayMs: 2_000, maxRetries: 100_000 } }] },
+				},
+				{ replications: REPETITIONS },
+			)
+			for (const [{ mean, sd }, published] of [
+				[measures.requests, calls],
+				[measures.lastAnswerAtMs, ms],
+			] as const) {
+				const error = sd * Math.sqrt(1 / REPETITIONS + 1 / REPETITIONS)
+				// Narrow enough to tell: neither figure of a strategy could pass for another program's.
+				expect(error).toBeLessThan(0.02 * published)
+				expect(Math.abs(mean - published), `${mean} against ${published}`).toBeLessThan(4 * error)
+			}
+			expect(measures.goodShare.least).toBe(1)
+		},
+	)
+})

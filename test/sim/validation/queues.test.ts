@@ -1,0 +1,99 @@
+/**
+ * Queues that theory has solved: Poisson arrivals before one worker or several. 38 intervals, so with fresh seeds about one
+ * run in 26 would raise a false alarm.
+ */
+import { describe, test } from 'vitest'
+import type { Distribution, Scenario, ServerModel } from 'yaoki/sim'
+import {
+	expectAgreement,
+	lateShare,
+	meanLatency,
+	meanPresent,
+	meanQueue,
+	rejectedShare,
+	runs,
+	samples,
+	waitedShare,
+} from './agreement.ts'
+import { erlangC, finiteQueue, meanWaiting, meanWaitMs, momentsOf } from './closed-form.ts'
+
+const MEAN_MS = 10
+const exponential: Distribution = { kind: 'exponential', meanMs: MEAN_MS }
+
+/** `calls` are how many come in all to each of the runs, so that busier ones can be longer. */
+function queue(server: ServerModel, perMs: number, calls: number, goodWithinMs?: number): Scenario {
+	return {
+		duration: calls / perMs,
+		services: { api: server },
+		clients: { web: { to: 'api', arrivals: { kind: 'poisson', perSecond: perMs * 1_000 }, goodWithinMs } },
+	}
+}
+
+describe('M/M/1', () => {
+	test.each([
+		[0.3, 10_000],
+		[0.5, 15_000],
+		[0.6, 20_000],
+	])('at a load of %f: time, number, who waits and who takes longer than the mean', (load, calls) => {
+		const perMs = load / MEAN_MS
+		const meanMs = MEAN_MS / (1 - load)
+		const stretches = runs(queue({ serviceTime: exponential }, perMs, calls, meanMs))
+		expectAgreement(samples(stretches, meanLatency), meanMs)
+		expectAgreement(samples(stretches, meanPresent), load / (1 - load))
+		expectAgreement(samples(stretches, waitedShare), load)
+		// The time has an exponential law, which has 1 / e beyond its mean.
+		expectAgreement(samples(stretches, lateShare), Math.exp(-1))
+	})
+	test('whose newest goes first keeps its means, for the order changes only who waits', () => {
+		const stretches = runs(queue({ serviceTime: exponential, queue: { order: 'lifo' } }, 0.05, 15_000))
+		expectAgreement(samples(stretches, meanPresent), 1)
+		expectAgreement(samples(stretches, meanLatency), 20)
+	})
+})
+
+describe('M/G/1, by Pollaczek and Khinchine', () => {
+	test.each<[string, Distribution, number]>([
+		['constant', 10, 15_000],
+		['uniform', { kind: 'uniform', leastMs: 0, greatestMs: 20 }, 25_000],
+		['lognormal', { kind: 'lognormal', medianMs: 8, p99Ms: 32 }, 22_000],
+	])('with %s work: the wait, the number and the time', (_, law, calls) => {
+		const moments = momentsOf(law)
+		const perMs = 0.6 / moments.meanMs
+		const waitMs = meanWaitMs(perMs, moments)
+		const stretches = runs(queue({ serviceTime: law }, perMs, calls))
+		expectAgreement(samples(stretches, meanQueue), perMs * waitMs)
+		expectAgreement(samples(stretches, meanPresent), perMs * (waitMs + moments.meanMs))
+		expectAgreement(samples(stretches, meanLatency), waitMs + moments.meanMs)
+	})
+})
+
+describe('M/M/c, by Erlang C', () => {
+	test.each([
+		[2, 1.2, 13_000],
+		[5, 3.5, 20_000],
+		[20, 16, 45_000],
+	])('with %i workers and a load of %f: who waits, how many and how long', (workers, load, calls) => {
+		const perMs = load / MEAN_MS
+		const stretches = runs(queue({ workers, serviceTime: exponential }, perMs, calls))
+		expectAgreement(samples(stretches, waitedShare), erlangC(workers, load), 0.05)
+		expectAgreement(samples(stretches, meanQueue), meanWaiting(workers, load), 0.1)
+		expectAgreement(samples(stretches, meanLatency), MEAN_MS + meanWaiting(workers, load) / perMs)
+	})
+})
+
+describe('M/M/1/K, by a limit on the queue', () => {
+	test.each([
+		[3, 0.7],
+		[5, 1],
+		[5, 1.6],
+	])(
+		'with room for %i, one of them in work, and a load of %f: who is turned away, and how many are there',
+		(places, load) => {
+			const model: ServerModel = { serviceTime: exponential, queue: { limit: places - 1 } }
+			const stretches = runs(queue(model, load / MEAN_MS, 15_000))
+			const { blocked, mean } = finiteQueue(places, load)
+			expectAgreement(samples(stretches, rejectedShare), blocked)
+			expectAgreement(samples(stretches, meanPresent), mean)
+		},
+	)
+})
