@@ -14,8 +14,14 @@ export class YaokiError extends Error {
 	}
 }
 
-const show = (value: unknown): string =>
-	typeof value === 'string' ? `'${value}'` : Array.isArray(value) ? `[${value}]` : String(value)
+const show = (value: unknown): string => {
+	try {
+		return typeof value === 'string' ? `'${value}'` : Array.isArray(value) ? `[${value}]` : String(value)
+	} catch {
+		// Not everything has a text: a file may hold `{ "toString": 1 }`.
+		return 'something without a text'
+	}
+}
 
 /**
  * An option that can not work, refused when the policy is made.

@@ -116,11 +116,43 @@ export function describeError(error: unknown): ErrorTexts {
 	}
 }
 
-const records = new WeakMap<object, CallRecord>()
+/**
+ * Where a record is kept: in a private field of what the user holds, which nobody else can see and which goes when that goes. A
+ * weak map says the same, but collectors of young objects take all that is in it for alive: every failed call was copied
+ * twice, and that was half of the time of a service that was down. What can not be extended is in the map all the same.
+ */
+class Holder extends (ItselfOf as unknown as new (held: object) => object) {
+	#record: CallRecord
+
+	constructor(held: object, record: CallRecord) {
+		super(held)
+		this.#record = record
+	}
+
+	static put(held: object, record: CallRecord): void {
+		if (#record in held) held.#record = record
+		else if (Object.isExtensible(held)) new Holder(held, record)
+		else sealed.set(held, record)
+	}
+
+	static get(held: object): CallRecord | undefined {
+		return #record in held ? held.#record : sealed.get(held)
+	}
+}
+
+const sealed = new WeakMap<object, CallRecord>()
+
+/** A constructor that makes nothing new: what extends it puts its fields on whatever it is given. */
+function ItselfOf(held: object): object {
+	return held
+}
 
 /** Lets `explain` find the record again by what the user holds. A primitive can not be found again. */
 export function remember(held: unknown, record: CallRecord): void {
-	if (Object(held) === held) records.set(held as object, record)
+	if (isObject(held)) Holder.put(held, record)
 }
 
-export const recall = (held: unknown): CallRecord | undefined => records.get(held as object)
+export const recall = (held: unknown): CallRecord | undefined =>
+	isObject(held) ? Holder.get(held) : undefined
+
+const isObject = (held: unknown): held is object => Object(held) === held

@@ -45,13 +45,15 @@ export class Client {
 		const meter = this.#meter
 		const begunAt = world.now()
 		let requests = 0
+		let latest: Request | undefined
 		meter.begin(begunAt)
 		world.openCalls++
 		const work = (context: CallContext | undefined, done: Done<unknown>) => {
 			if (!world.countRequest()) return
 			meter.send(requests++ === 0)
 			const { deadline } = context ?? {}
-			this.#service.send(new Request(deadline ? untilExpired(deadline, done) : done, context))
+			latest = new Request(deadline ? untilExpired(deadline, done) : done, context, latest)
+			this.#service.send(latest)
 		}
 		const ended = (error: unknown) => {
 			const ok = error === undefined || error === null
@@ -60,6 +62,7 @@ export class Client {
 			meter.end(begunAt, world.now(), ok, requests)
 			world.trace.add(begunAt)
 			world.trace.add(ok ? requests : -requests)
+			if (!this.#service.passesContext) Request.forget(latest)
 			onEnd?.()
 		}
 		const policy = this.#policies[user % this.#policies.length]

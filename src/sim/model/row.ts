@@ -13,6 +13,7 @@ import { latencyOf } from './server.ts'
 const NO_TIME: Sampler = () => 0
 
 export class Row implements Receiver {
+	readonly passesContext: boolean = false
 	readonly workers: number = Infinity
 	readonly capacityPerSecond: number | null = null
 	readonly #world: World

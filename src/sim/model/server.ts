@@ -17,6 +17,7 @@ import { Weather } from './weather.ts'
 export type Ask = (request: Request, done: (failure: Failure | undefined) => void) => void
 
 export class Server implements Receiver {
+	readonly passesContext: boolean
 	readonly workers: number
 	readonly capacityPerSecond: number | null
 	readonly #world: World
@@ -42,6 +43,7 @@ export class Server implements Receiver {
 		this.#world = world
 		this.#meter = meter
 		this.#ask = ask
+		this.passesContext = model.dependsOn?.some((one) => one.passContext) ?? false
 		this.workers = workers
 		const capacity = Math.min((workers / meanOf(serviceTime)) * 1_000, rateLimit?.perSecond ?? Infinity)
 		this.capacityPerSecond = ask || capacity === Infinity ? null : capacity
