@@ -1,4 +1,9 @@
 /** `yaoki/sim`: the same policies in virtual time, against modelled services. Runs anywhere. */
+export type { Incident } from './incident/incident.ts'
+export { incidentScenario } from './incident/incident-scenario.ts'
+export type { IncidentOptions } from './incident/options.ts'
+export { IncidentReader } from './incident/reader.ts'
+export { type IncidentSummary, incidentText } from './incident/summary.ts'
 export type { Distribution } from './kernel/distribution.ts'
 export type { Estimate } from './measure/estimate.ts'
 export type { MeasureName } from './measure/measures.ts'
@@ -27,7 +32,7 @@ export { simulate } from './run/simulate.ts'
 export { Simulation } from './run/simulation.ts'
 export type { Case, Curves, GridStudy, PublishedFigure, Reference, Study, VariantStudy } from './run/study.ts'
 export type { BudgetModel } from './scenario/budgets.ts'
-export type { PolicyLayer } from './scenario/layers.ts'
+export type { LayerOptions, PolicyLayer } from './scenario/layers.ts'
 export type {
 	Arrivals,
 	ClientModel,
@@ -43,6 +48,7 @@ export type {
 	ServerModel,
 	ServiceModel,
 } from './scenario/scenario.ts'
+export { toTypeScript } from './scenario/source.ts'
 export { scenarios } from './scenarios/catalog.ts'
 export type { Bound, Constraints, Violation } from './tune/constraints.ts'
 export { type Tried, type Tuned, type TunedChange, type TuneOptions, tune } from './tune/tune.ts'

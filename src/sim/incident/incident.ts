@@ -47,6 +47,7 @@ export function incidentOf(
 	const stretch = longestStretch(allRows(ledger))
 	const observers = observersOf(ledger, stretch, policies !== undefined)
 	const { begunAt, ...ends } = callsOf(observers, stretch)
+	if (begunAt.length === 0) refuseUnanswered()
 	const attempts = attemptsOf(observers, stretch)
 	const first = attempts.begin.subarray(0, attempts.length).reduce((a, b) => Math.min(a, b), at(begunAt, 0))
 	const bins = new Bins(attempts, first, stretch.to, resolutionMs)

@@ -38,7 +38,7 @@ export interface SkippedLines {
 	readonly apart: number
 }
 
-export interface CallCounts {
+interface CallCounts {
 	readonly all: number
 	readonly good: number
 	readonly failed: number

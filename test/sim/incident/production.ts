@@ -14,7 +14,7 @@ export interface World {
 }
 
 /** How long the service takes when it is well. */
-export const SERVICE = { kind: 'lognormal', medianMs: 20, p99Ms: 120 } as const
+const SERVICE = { kind: 'lognormal', medianMs: 20, p99Ms: 120 } as const
 
 /** When calls come: by chance, and always the same. */
 export function arrivalsOf({ perSecond = 50, seconds = 120 }: World = {}): number[] {
@@ -27,7 +27,7 @@ export function arrivalsOf({ perSecond = 50, seconds = 120 }: World = {}): numbe
 	}
 }
 
-export const scenarioOf = (world: World, policies: Scenario['policies']): Scenario => ({
+const scenarioOf = (world: World, policies: Scenario['policies']): Scenario => ({
 	seed: 7,
 	until: 'idle',
 	services: {

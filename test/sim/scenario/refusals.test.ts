@@ -281,6 +281,13 @@ describe('a scenario is refused by the place that is wrong', () => {
 	})
 })
 
+it('what can not even be shown is refused all the same', () => {
+	for (const odd of [JSON.parse('{ "toString": 1 }'), Object.create(null), [Symbol('odd')]])
+		expect(refusal(changed('duration', odd)).message).toBe(
+			`duration: got something without a text; ${someTime}`,
+		)
+})
+
 describe('services that ask each other in a ring', () => {
 	const ring = (asks: Readonly<Record<string, readonly string[]>>): Scenario => ({
 		until: 'idle',

@@ -9,7 +9,7 @@ import { type Result, type Scenario, type ServiceModel, type ServiceResult, Simu
 import { api, known, web } from './agreement.ts'
 import { aQueue, aWorld } from './worlds.ts'
 
-const WORLDS = { numRuns: 150 }
+const WORLDS = { numRuns: 100 }
 
 const aMoment = fc.double({ min: 1, max: 3_000, noNaN: true })
 

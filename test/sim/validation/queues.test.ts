@@ -1,6 +1,6 @@
 /**
- * Queues that theory has solved: Poisson arrivals before one worker or several. 38 intervals, so with fresh seeds about one
- * run in 26 would raise a false alarm.
+ * Queues that theory has solved: Poisson arrivals before one worker or several. 34 intervals, so with fresh seeds about one
+ * run in 29 would raise a false alarm.
  */
 import { describe, test } from 'vitest'
 import type { Distribution, Scenario, ServerModel } from 'yaoki/sim'
@@ -32,7 +32,6 @@ function queue(server: ServerModel, perMs: number, calls: number, goodWithinMs?:
 describe('M/M/1', () => {
 	test.each([
 		[0.3, 10_000],
-		[0.5, 15_000],
 		[0.6, 20_000],
 	])('at a load of %f: time, number, who waits and who takes longer than the mean', (load, calls) => {
 		const perMs = load / MEAN_MS
@@ -54,7 +53,7 @@ describe('M/M/1', () => {
 describe('M/G/1, by Pollaczek and Khinchine', () => {
 	test.each<[string, Distribution, number]>([
 		['constant', 10, 15_000],
-		['uniform', { kind: 'uniform', leastMs: 0, greatestMs: 20 }, 25_000],
+		['uniform', { kind: 'uniform', leastMs: 0, greatestMs: 20 }, 20_000],
 		['lognormal', { kind: 'lognormal', medianMs: 8, p99Ms: 32 }, 22_000],
 	])('with %s work: the wait, the number and the time', (_, law, calls) => {
 		const moments = momentsOf(law)
@@ -71,12 +70,12 @@ describe('M/M/c, by Erlang C', () => {
 	test.each([
 		[2, 1.2, 13_000],
 		[5, 3.5, 20_000],
-		[20, 16, 45_000],
+		[20, 16, 30_000],
 	])('with %i workers and a load of %f: who waits, how many and how long', (workers, load, calls) => {
 		const perMs = load / MEAN_MS
 		const stretches = runs(queue({ workers, serviceTime: exponential }, perMs, calls))
-		expectAgreement(samples(stretches, waitedShare), erlangC(workers, load), 0.05)
-		expectAgreement(samples(stretches, meanQueue), meanWaiting(workers, load), 0.1)
+		expectAgreement(samples(stretches, waitedShare), erlangC(workers, load), 0.06)
+		expectAgreement(samples(stretches, meanQueue), meanWaiting(workers, load), 0.15)
 		expectAgreement(samples(stretches, meanLatency), MEAN_MS + meanWaiting(workers, load) / perMs)
 	})
 })

@@ -1,0 +1,144 @@
+/** What is a fault, what is only usual, and what each observer can and can not see. */
+
+import { describe, expect, test } from 'vitest'
+import { circuitBreaker, keyed, pipeline, rateLimiter, retry, timeout } from 'yaoki'
+import { incidentScenario } from '../../../src/sim/incident/incident-scenario.ts'
+import { produce, readArrivals, readService, type World } from './production.ts'
+
+const attempts = () => pipeline(retry({ maxRetries: 2, baseDelayMs: 100 }), timeout(500))
+const faultsOf = (lines: readonly string[], options = {}) =>
+	readService(incidentScenario(lines, options).scenario).faults ?? []
+
+/** Lines of a breaker, one call each 20 ms, by what became of the call at that time. */
+const written = (seconds: number, callAt: (ms: number) => object): string[] =>
+	Array.from({ length: seconds * 50 }, (_, index) => {
+		const ms = index * 20
+		const call = { durationMs: 15 + (index % 10), ...callAt(ms) }
+		return JSON.stringify({ type: 'success', policy: 'b', timestamp: 1e12 + ms + call.durationMs, ...call })
+	})
+const every = (ms: number, each: number) => ms % each === 0
+const within = (ms: number, from: number, to: number) => ms >= from * 1_000 && ms < to * 1_000
+
+describe('what fails all the time', () => {
+	test('is no incident, and its share is told', () => {
+		const { scenario, summary } = incidentScenario(
+			written(120, (ms) => (every(ms, 500) ? { type: 'failure' } : {})),
+		)
+		expect(readService(scenario).faults).toEqual([])
+		expect(summary.background).toBeCloseTo(0.04, 3)
+		expect(summary.notes).toEqual([
+			'Outside of faults 4 % of the attempts failed; the replay leaves them out.',
+		])
+	})
+
+	test('does not hide one', () => {
+		const faults = faultsOf(
+			written(120, (ms) => (every(ms, within(ms, 50, 70) ? 40 : 500) ? { type: 'failure' } : {})),
+		)
+		expect(faults).toHaveLength(1)
+		expect(faults[0]).toMatchObject({ kind: 'errors' })
+		expect(faults[0]).toMatchObject({ rate: expect.closeTo(0.5, 1) })
+	})
+
+	test('is one when it is a tenth or more', () => {
+		const [fault] = faultsOf(written(60, (ms) => (every(ms, 100) ? { type: 'failure' } : {})))
+		expect(fault).toEqual({ kind: 'errors', rate: 0.2, fromMs: 0, toMs: 61_000 })
+	})
+})
+
+test('a share of attempts that hang, while the others come as usual, is a rate of errors', () => {
+	const hung = { type: 'failure', errorType: 'TimeoutError', durationMs: 500 }
+	const faults = faultsOf(written(120, (ms) => (within(ms, 50, 70) && every(ms, 200) ? hung : {})))
+	expect(faults).toHaveLength(1)
+	expect(faults[0]).toMatchObject({ kind: 'errors', status: 504, rate: expect.closeTo(0.1, 1) })
+	expect(Math.abs((faults[0]?.fromMs ?? 0) - 50_000)).toBeLessThan(1_000)
+})
+
+test('two incidents are two faults', () => {
+	const world: World = {
+		seconds: 120,
+		faults: [
+			{ kind: 'outage', how: 'hang', fromMs: 20_000, toMs: 30_000 },
+			{ kind: 'slowdown', factor: 6, fromMs: 60_000, toMs: 80_000 },
+			{ kind: 'outage', how: 'refuse', fromMs: 90_000, toMs: 95_000 },
+		],
+	}
+	const faults = faultsOf(produce(world, attempts).lines)
+	expect(faults.map(({ kind }) => kind)).toEqual(['outage', 'slowdown', 'outage'])
+	for (const [index, { fromMs, toMs }] of faults.entries()) {
+		expect(Math.abs(fromMs - (world.faults?.[index]?.fromMs ?? 0))).toBeLessThan(300)
+		expect(Math.abs(toMs - (world.faults?.[index]?.toMs ?? 0))).toBeLessThan(300)
+	}
+})
+
+test('an outage is found where there is one call a second', () => {
+	const world: World = {
+		seconds: 300,
+		perSecond: 1,
+		faults: [{ kind: 'outage', fromMs: 120_000, toMs: 150_000 }],
+	}
+	const faults = faultsOf(produce(world, attempts).lines)
+	expect(faults).toHaveLength(1)
+	expect(faults[0]).toMatchObject({ kind: 'outage', how: 'refuse' })
+	expect(Math.abs((faults[0]?.fromMs ?? 0) - 120_000)).toBeLessThan(3_000)
+	expect(Math.abs((faults[0]?.toMs ?? 0) - 150_000)).toBeLessThan(3_000)
+})
+
+describe('a capacity that is known', () => {
+	test('leaves a slowdown that the load does not explain a slowdown', () => {
+		const world: World = {
+			service: { workers: 10 },
+			faults: [{ kind: 'slowdown', factor: 4, fromMs: 40_000, toMs: 60_000 }],
+		}
+		const faults = faultsOf(produce(world, attempts).lines, { workers: 10 })
+		expect(faults).toHaveLength(1)
+		expect(faults[0]).toMatchObject({ kind: 'slowdown' })
+		expect(Math.abs((faults[0]?.toMs ?? 0) - 60_000)).toBeLessThan(500)
+	})
+
+	test('is in the scenario, and without one there is no limit', () => {
+		const { lines } = produce({ seconds: 10 }, attempts)
+		expect(readService(incidentScenario(lines, { workers: 3 }).scenario).workers).toBe(3)
+		expect(readService(incidentScenario(lines).scenario).workers).toBe(Infinity)
+	})
+})
+
+describe('calls are counted once', () => {
+	const world: World = { seconds: 40, faults: [{ kind: 'outage', fromMs: 15_000, toMs: 25_000 }] }
+	const limiter = () => rateLimiter({ limit: 30, intervalMs: 1_000 })
+
+	test.each([
+		['a rate limiter around the retry', () => pipeline(limiter(), retry({ maxRetries: 2 }))],
+		['a rate limiter inside the retry', () => pipeline(retry({ maxRetries: 2 }), limiter())],
+		['a breaker that only watches', () => circuitBreaker({ failureThreshold: 5, shadow: true })],
+		[
+			'a breaker that only watches, inside a retry',
+			() => pipeline(retry({ maxRetries: 2 }), circuitBreaker({ failureThreshold: 5, shadow: true })),
+		],
+		[
+			'a breaker for each of three keys',
+			() => {
+				let calls = 0
+				return keyed(
+					() => String(calls++ % 3),
+					() => circuitBreaker({ failureThreshold: 5, resetTimeoutMs: 1_000 }),
+				)
+			},
+		],
+	])('with %s', (_, make) => {
+		const { lines, truth } = produce(world, make)
+		const { scenario, summary } = incidentScenario(lines)
+		const all = truth.clients['web']?.calls ?? 0
+		expect(readArrivals(scenario)).toHaveLength(all)
+		const { good, failed, refused, unknown } = summary.calls
+		expect(good + failed + refused + unknown).toBe(all)
+		expect(refused).toBe(truth.clients['web']?.refused)
+	})
+})
+
+test('a great many durations are kept as quantiles', () => {
+	const { serviceTime } = readService(incidentScenario(written(120, () => ({}))).scenario)
+	if (typeof serviceTime === 'number' || serviceTime.kind !== 'empirical') throw new Error('it is empirical')
+	expect(serviceTime.valuesMs).toHaveLength(2_000)
+	expect([serviceTime.valuesMs[0], serviceTime.valuesMs.at(-1)]).toEqual([15, 24])
+})
