@@ -20,11 +20,16 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 const ofSuccesses = (result: Result, value: number): number | null =>
 	clients(result).some(({ good, late }) => good + late > 0) ? value : null
 
-/** Of each service, its greatest step as a rate; after the last fault if there was one, for that is when a herd comes back. */
+/**
+ * Of each service, its greatest step as a rate: after the last fault, for that is when a herd comes back. Without a fault, or when
+ * nothing follows it, of the whole run.
+ */
 function peak({ recovery, timeline: { stepMs, services: byName } }: Result): number {
-	const first = Math.ceil((recovery?.faultEndedAtMs ?? 0) / stepMs)
-	const most = Object.values(byName).flatMap(({ requests }) => requests.slice(first))
-	return (most.reduce((greatest, value) => Math.max(greatest, value), 0) / stepMs) * 1_000
+	const lists = Object.values(byName).map(({ requests }) => requests)
+	const after = Math.ceil((recovery?.faultEndedAtMs ?? 0) / stepMs)
+	const first = lists.some((list) => list.length > after) ? after : 0
+	const most = lists.flatMap((list) => list.slice(first)).reduce((a, b) => Math.max(a, b), 0)
+	return (most / stepMs) * 1_000
 }
 
 /** The name of a figure. */
@@ -88,7 +93,7 @@ export const MEASURES: Readonly<Record<MeasureName, Measure>> = {
 	},
 	peakPerSecond: {
 		label: 'peak',
-		about: 'requests a second in the busiest step of the busiest service, after the last fault if there was one',
+		about: 'requests a second in the busiest step of the busiest service, after the last fault',
 		unit: '/s',
 		better: 'less',
 		of: peak,

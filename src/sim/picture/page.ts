@@ -16,7 +16,7 @@ export interface Page {
 }
 
 /** A heading, and what stands below it. */
-export interface Section {
+interface Section {
 	readonly title?: string | undefined
 	readonly content: readonly Block[]
 }

@@ -4,7 +4,7 @@ import { MEASURES, type MeasureName } from '../measure/measures.ts'
 import { figure, roughly } from '../picture/figure.ts'
 
 /** A value with its unit: shares in percent, times from a second up in seconds. */
-export function written(measure: MeasureName, value: number): string {
+function written(measure: MeasureName, value: number): string {
 	const { unit } = MEASURES[measure]
 	if (unit === '%') return `${figure(value * 100, 1)} %`
 	if (unit === 'ms') return value >= 1_000 ? `${figure(value / 1_000, 2)} s` : `${roughly(value)} ms`

@@ -16,7 +16,7 @@ const COLUMNS: readonly MeasureName[] = [
 ]
 
 /** The figures that a study is about; without a choice of its own, the usual ones that its runs have. */
-export function measuresOf(outcome: Outcome): readonly MeasureName[] {
+function measuresOf(outcome: Outcome): readonly MeasureName[] {
 	const chosen = outcome.study.measures
 	if (chosen) return chosen
 	const hasFaults = outcome.cases.some(({ runs }) => runs.some(({ recovery }) => recovery !== null))

@@ -37,6 +37,15 @@ interface Served {
 	readonly asks: readonly string[]
 }
 
+/**
+ * A run that can be stopped on the way, looked at, and gone on with. In which slices it is made does not matter: the same seed
+ * gives the same result, to the last bit.
+ *
+ * @example
+ * const simulation = new Simulation(scenario)
+ * for (let time = 1_000; !simulation.advance(time); time += 1_000) show(simulation.progress)
+ * const result = simulation.result()
+ */
 export class Simulation {
 	readonly #scenario: Scenario
 	readonly #world: World
@@ -53,7 +62,6 @@ export class Simulation {
 		this.#scenario = scenario
 		const { duration = Infinity, maxEvents = MOST_EVENTS, seed = 1 } = scenario
 		this.#end = duration
-		this.#hasFunctions = hasFunction(scenario)
 		this.#world = new World(seed, maxEvents)
 		this.#steps = new Steps(scenario.stepMs ?? stepOf(duration))
 		this.#faults = Object.values(scenario.services).flatMap((model) =>
@@ -65,6 +73,8 @@ export class Simulation {
 			if (typeof model !== 'function') policies(name, 'nobody')
 		for (const name of Object.keys(scenario.services)) this.#service(name, policies)
 		for (const name of Object.keys(scenario.clients)) this.#client(name, policies)
+		// Nowhere else may one be, and by now there is nothing in a policy that does not belong there.
+		this.#hasFunctions = hasFunction([scenario.until, scenario.policies])
 	}
 
 	/** Services further down first. The check has made sure that there is no ring. */
@@ -161,6 +171,7 @@ export class Simulation {
 		return this.#recovery()?.recoveredAfterMs != null
 	}
 
+	/** What is known so far, in a few figures. */
 	get progress(): Progress {
 		const clients = [...this.#clients.values()]
 		const sum = (of: (meter: ClientMeter) => number) => clients.reduce((total, meter) => total + of(meter), 0)

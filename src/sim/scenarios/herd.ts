@@ -44,7 +44,7 @@ export const herd: VariantStudy = {
 		'A thousand clients are caught by an outage of a minute. Look at the first seconds after it: whether they come as one or as ' +
 		'a stream, and how long it takes until the last of them is served.',
 	replications: 10,
-	measures: ['requests', 'amplification', 'recoveredAfterMs', 'p50Ms'],
+	measures: ['peakPerSecond', 'requests', 'amplification', 'recoveredAfterMs'],
 	variants: Object.fromEntries(
 		Object.entries(STRATEGIES).map(([name, strategy]) => [name, scenarioOf(strategy)]),
 	),

@@ -2,18 +2,19 @@
  * A service is slow for a moment, and never comes back: its queue is full of requests that nobody waits for any more, it works on
  * them all the same, and those who gave up come again. The load alone would be bearable; the retries keep it up. Jitter spreads
  * them and takes none of them away. What ends it takes load away: a budget, a breaker, a queue with an end, or a server that
- * throws away what has expired.
+ * throws away what can not be answered in time any more. To throw away only what has expired is too late.
  */
 import type { GridStudy } from '../run/study.ts'
 import type { PolicyLayer } from '../scenario/layers.ts'
 import type { QueueModel, Scenario } from '../scenario/scenario.ts'
 
 const WORKERS = 5
-const SERVICE_MS = 100
-const CAPACITY_PER_SECOND = (WORKERS / SERVICE_MS) * 1_000
-const TRIGGER_AT_MS = 5_000
+/** With a mean of 200 ms. */
+const SERVICE_TIME = { kind: 'lognormal', medianMs: 190, p99Ms: 402 } as const
+const CAPACITY_PER_SECOND = 25
+const TRIGGER_AT_MS = 4_000
 /** So long it may take to recover. */
-const PATIENCE_MS = 30_000
+const PATIENCE_MS = 20_000
 
 interface Cure {
 	readonly policy: readonly PolicyLayer[]
@@ -25,7 +26,6 @@ const timeout: PolicyLayer = { timeout: 1_000 }
 const jittered: readonly PolicyLayer[] = [{ retry }, timeout]
 
 const CURES: Readonly<Record<string, Cure>> = {
-	'no jitter': { policy: [{ retry: { ...retry, jitterStrategy: 'none' } }, timeout] },
 	'full jitter': { policy: jittered },
 	'jitter and a budget': {
 		policy: [{ retry: { ...retry, budget: { maxRetryRatio: 0.1, minRetriesPerSecond: 1 } } }, timeout],
@@ -44,8 +44,7 @@ const CURES: Readonly<Record<string, Cure>> = {
 			timeout,
 		],
 	},
-	'jitter, queue of 25': { policy: jittered, queue: { limit: 25 } },
-	'jitter, newest first': { policy: jittered, queue: { order: 'lifo' } },
+	'jitter, queue of 12': { policy: jittered, queue: { limit: 12 } },
 	'jitter, drops expired': { policy: jittered, queue: { dropExpired: true } },
 	'jitter, drops after 500 ms': { policy: jittered, queue: { maxAgeMs: 500 } },
 }
@@ -60,9 +59,9 @@ const at = (load: number, triggerMs: number, cure: string): Scenario => {
 		services: {
 			api: {
 				workers: WORKERS,
-				serviceTime: { kind: 'exponential', meanMs: SERVICE_MS },
+				serviceTime: SERVICE_TIME,
 				queue,
-				faults: [{ kind: 'slowdown', factor: 10, fromMs: TRIGGER_AT_MS, toMs: triggerEnds }],
+				faults: [{ kind: 'slowdown', factor: 3, fromMs: TRIGGER_AT_MS, toMs: triggerEnds }],
 			},
 		},
 		clients: {
@@ -79,8 +78,8 @@ const at = (load: number, triggerMs: number, cure: string): Scenario => {
 export const metastable: GridStudy = {
 	title: 'Metastable failure',
 	about:
-		'A service at a load it can bear is ten times slower for a moment. Each cell is the share of runs in which it recovered ' +
-		'within 30 seconds of the moment’s end.',
+		'A service at a load it can bear is three times slower for a moment. Each cell is the share of runs in which it recovered ' +
+		'within 20 seconds of the moment’s end.',
 	replications: 20,
 	x: { label: 'load, as a share of capacity', values: [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9] },
 	y: {

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest'
+import { retry } from 'yaoki'
+import { simulate } from 'yaoki/sim'
+import { hasFunction, withoutStacks } from '../../../src/sim/kernel/without-stacks.ts'
+import { every, scene } from '../scene.ts'
+
+const limit = () => Reflect.get(Error, 'stackTraceLimit')
+
+describe('errors without stacks', () => {
+	it('are made only while it runs', () => {
+		const before = limit()
+		expect(withoutStacks(() => limit())).toBe(0)
+		expect(limit()).toBe(before)
+	})
+
+	it('are made no longer when it throws', () => {
+		const before = limit()
+		expect(() =>
+			withoutStacks(() => {
+				throw new RangeError('thrown')
+			}),
+		).toThrow('thrown')
+		expect(limit()).toBe(before)
+	})
+
+	it('are not forced upon a program that has frozen the setting', () => {
+		const before = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')
+		Object.defineProperty(Error, 'stackTraceLimit', { value: 7, writable: false, configurable: true })
+		try {
+			expect(withoutStacks(() => limit())).toBe(7)
+		} finally {
+			if (before) Object.defineProperty(Error, 'stackTraceLimit', before)
+		}
+	})
+})
+
+describe('a user', () => {
+	it('whose own functions run gets their errors with stacks', () => {
+		const seen: unknown[] = []
+		const shouldRetry = () => {
+			seen.push(limit())
+			return false
+		}
+		const dead = { faults: [{ kind: 'outage', fromMs: 0, toMs: 50 }] } as const
+		simulate(scene({ api: dead, policy: () => retry({ shouldRetry }) }))
+		simulate(scene({ api: dead, policy: [{ retry: { shouldRetry } }] }))
+		simulate(
+			scene({
+				web: { arrivals: every(100, 5) },
+				rest: {
+					until: () => {
+						seen.push(limit())
+						return true
+					},
+				},
+			}),
+		)
+		expect(seen).toEqual([limit(), limit(), limit()])
+		expect(limit()).toBeGreaterThan(0)
+	})
+
+	it('who writes only data has none to find', () => {
+		expect(hasFunction(scene({ policy: [{ retry: {} }] }))).toBe(false)
+		expect(hasFunction([undefined, { a: [{ b: () => 1 }] }])).toBe(true)
+	})
+})

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest'
+import { InvalidOptionError } from 'yaoki'
+import type { GridStudy, VariantStudy } from 'yaoki/sim'
+import { casesOf, isGrid, studyOf } from '../../../src/sim/run/study.ts'
+import { scene } from '../scene.ts'
+
+const variants: VariantStudy = {
+	title: 'Which?',
+	about: 'Two of them.',
+	variants: { second: scene(), first: { ...scene(), name: 'its own' } },
+}
+const grid: GridStudy = {
+	title: 'Where?',
+	about: 'A map.',
+	panels: ['none', 'full'],
+	x: { label: 'across', values: [1, 2, 3] },
+	y: { label: 'down', values: [10, 20] },
+	at: (x, y, panel) => ({ ...scene(), name: `${panel} ${x} ${y}` }),
+}
+
+describe('a study', () => {
+	it('of variants has a case for each, named as the study names it, in its order', () => {
+		expect(isGrid(variants)).toBe(false)
+		expect(casesOf(variants).map(({ name, scenario }) => [name, scenario.name])).toEqual([
+			['second', 'second'],
+			['first', 'first'],
+		])
+	})
+
+	it('on a grid has a case for each pair of values and each panel, row by row', () => {
+		expect(isGrid(grid)).toBe(true)
+		const cases = casesOf(grid)
+		expect(cases).toHaveLength(12)
+		expect(cases.slice(0, 4).map(({ x, y }) => [x, y])).toEqual([
+			[1, 10],
+			[2, 10],
+			[3, 10],
+			[1, 20],
+		])
+		for (const { name, x, y, scenario } of cases) expect(scenario.name).toBe(`${name} ${x} ${y}`)
+	})
+
+	it('is made of a single scenario, under its name or that of its file', () => {
+		expect(studyOf(variants, 'file')).toBe(variants)
+		expect(studyOf(grid, 'file')).toBe(grid)
+		expect(studyOf(scene(), 'file')).toMatchObject({ title: 'file', variants: { file: scene() } })
+		expect(studyOf({ ...scene(), name: 'mine' }, 'file')).toMatchObject({ title: 'mine' })
+	})
+
+	it.each([undefined, null, 5, 'scenario'])('is not made of %s', (given) => {
+		expect(() => studyOf(given as never, 'file.json')).toThrow(InvalidOptionError)
+		expect(() => studyOf(given as never, 'file.json')).toThrow(
+			/^file\.json: got .*; takes a scenario or a study/,
+		)
+	})
+})
