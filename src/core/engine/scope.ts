@@ -29,21 +29,17 @@ export function signalOf(scope: Scope): AbortSignal {
 /** Aborts what is inside a scope, also for who asks for the signal only later. */
 export function abortScope(scope: Scope, reason: unknown): void {
 	if (scope.tie) scope.tie.abort?.(reason)
-	else scope.tie = new Aborted(reason)
+	else scope.tie = aborted(reason)
 }
 
-/** Work that is over mostly never asks, and a signal costs more than the rest of a timeout. */
-class Aborted implements Tie {
-	readonly #reason: unknown
-	#signal: AbortSignal | undefined
-
-	constructor(reason: unknown) {
-		this.#reason = reason
-	}
-
-	get signal(): AbortSignal {
-		this.#signal ??= AbortSignal.abort(this.#reason)
-		return this.#signal
+/** Made when asked for: work that is over mostly never does, and a signal costs more than the rest of a timeout. */
+function aborted(reason: unknown): Tie {
+	let made: AbortSignal | undefined
+	return {
+		get signal() {
+			made ??= AbortSignal.abort(reason)
+			return made
+		},
 	}
 }
 

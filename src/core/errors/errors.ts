@@ -19,7 +19,7 @@ const show = (value: unknown): string => {
 		return typeof value === 'string' ? `'${value}'` : Array.isArray(value) ? `[${value}]` : String(value)
 	} catch {
 		// Not everything has a text: a file may hold `{ "toString": 1 }`.
-		return 'something without a text'
+		return typeof value
 	}
 }
 

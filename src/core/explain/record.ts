@@ -107,7 +107,7 @@ export function describeError(error: unknown): ErrorTexts {
 		return {
 			errorType: String(name ?? typeof error),
 			errorMessage: texts
-				.filter((text) => text !== undefined && text !== '')
+				.filter((text) => (text ?? '') !== '')
 				.map(String)
 				.join(': '),
 		}
@@ -119,7 +119,7 @@ export function describeError(error: unknown): ErrorTexts {
 /**
  * Where a record is kept: in a private field of what the user holds, which nobody else can see and which goes when that goes. A
  * weak map says the same, but collectors of young objects take all that is in it for alive: every failed call was copied
- * twice, and that was half of the time of a service that was down. What can not be extended is in the map all the same.
+ * twice, and that was half of the time of a service that was down. What can not be extended is in a map all the same, where an engine minds.
  */
 class Holder extends (ItselfOf as unknown as new (held: object) => object) {
 	#record: CallRecord
@@ -130,9 +130,12 @@ class Holder extends (ItselfOf as unknown as new (held: object) => object) {
 	}
 
 	static put(held: object, record: CallRecord): void {
-		if (#record in held) held.#record = record
-		else if (Object.isExtensible(held)) new Holder(held, record)
-		else sealed.set(held, record)
+		try {
+			if (#record in held) held.#record = record
+			else new Holder(held, record)
+		} catch {
+			sealed.set(held, record)
+		}
 	}
 
 	static get(held: object): CallRecord | undefined {
@@ -147,12 +150,7 @@ function ItselfOf(held: object): object {
 	return held
 }
 
-/** Lets `explain` find the record again by what the user holds. A primitive can not be found again. */
-export function remember(held: unknown, record: CallRecord): void {
-	if (isObject(held)) Holder.put(held, record)
-}
+/** Lets `explain` find the record again by what the user holds. A primitive can not be found again: its box is not what they hold. */
+export const remember = (held: unknown, record: CallRecord): void => Holder.put(Object(held), record)
 
-export const recall = (held: unknown): CallRecord | undefined =>
-	isObject(held) ? Holder.get(held) : undefined
-
-const isObject = (held: unknown): held is object => Object(held) === held
+export const recall = (held: unknown): CallRecord | undefined => Holder.get(Object(held))
