@@ -48,7 +48,7 @@ export function readBackoff<Settings extends BackoffSettings = BackoffSettings>(
 	checkName('jitterStrategy', jitterStrategy, JITTERS, '')
 	if (Array.isArray(growth)) {
 		if (!growth.length || !growth.every(isAmount))
-			refuse('growth', growth, 'a list of milliseconds with at least one')
+			refuse('growth', growth, 'a list of milliseconds, one or more')
 	} else if (typeof growth !== 'function') {
 		checkName('growth', growth, GROWTHS, ', a list of milliseconds, a function')
 	}
@@ -57,7 +57,7 @@ export function readBackoff<Settings extends BackoffSettings = BackoffSettings>(
 		refuse(
 			'maxRetries',
 			maxRetries,
-			'a whole number, or Infinity beside maxElapsedMs and a baseDelayMs above 0',
+			'a whole number, or Infinity beside maxElapsedMs and baseDelayMs above 0',
 		)
 	}
 	// A list or a function of one's own does not grow from the base, so there the cap may lie below its default.

@@ -1,3 +1,4 @@
+import { peek } from '../classify/peek.ts'
 import type { Call } from '../engine/call.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { Budget } from './budget.ts'
@@ -14,11 +15,5 @@ export function depositOnce(call: Call, budget: Budget, runtime: Runtime): void 
 }
 
 /** Some budgets charge more for a retry after a timeout, since the first call may still be at work. */
-export function isTimeout(error: unknown): boolean {
-	try {
-		const { name, code } = Object(error)
-		return name === 'TimeoutError' || code === 'ETIMEDOUT'
-	} catch {
-		return false
-	}
-}
+export const isTimeout = (error: unknown): boolean =>
+	peek(error, 'name') === 'TimeoutError' || peek(error, 'code') === 'ETIMEDOUT'

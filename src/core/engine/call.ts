@@ -210,9 +210,9 @@ export class Call implements CallRecord, Scope {
 		try {
 			if (this.isAborted) throw options?.signal?.reason
 			if (options?.deadline && !options.deadline.onExpiry)
-				refuse('deadline', options.deadline, 'a Deadline, such as Deadline.after(5000)')
+				refuse('deadline', options.deadline, 'a Deadline, such as Deadline.after(500)')
 			if (options?.signal && !options.signal.addEventListener)
-				refuse('signal', options.signal, 'an AbortSignal, such as controller.signal')
+				refuse('signal', options.signal, 'an AbortSignal')
 			let step: Step = GO
 			if (waiting) {
 				this.next = waiting.next

@@ -11,7 +11,7 @@ const isThenable = (value: unknown): value is PromiseLike<unknown> =>
 export function decided<T>(hook: string, answer: T): T {
 	if (!isThenable(answer)) return answer
 	observe(hook, () => answer)
-	throw new YaokiError('YAOKI_ASYNC_HOOK', `${hook} returned a promise, but it must answer at once`)
+	throw new YaokiError('YAOKI_ASYNC_HOOK', `${hook} returned a promise; it must answer at once`)
 }
 
 /** Runs an observing hook; its errors, thrown or rejected, go to the console and nowhere else. */

@@ -1,6 +1,8 @@
 /** How a call's record is written: what its failures mean, its attempts, its end. Apart from the call, which only goes its way. */
+
 import type { Classification } from '../classify/classification.ts'
 import { CANCELLED } from '../classify/classify.ts'
+import { peek } from '../classify/peek.ts'
 import {
 	type AttemptNote,
 	type AttemptOutcome,
@@ -89,15 +91,7 @@ export function isInnerFailure({ aside, attempt, value }: Recorded): boolean {
 	let failure = value
 	for (let depth = 0; depth < 9 && failure !== undefined; depth++) {
 		if (failure === inner.error) return true
-		failure = causeOf(failure)
+		failure = peek(failure, 'cause')
 	}
 	return false
-}
-
-function causeOf(error: unknown): unknown {
-	try {
-		return Object(error).cause
-	} catch {
-		return undefined
-	}
 }

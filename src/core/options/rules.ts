@@ -37,7 +37,7 @@ export function checkNames(given: object, rules: Rules): void {
 	for (const [name, value] of Object.entries(given)) {
 		if (!Object.hasOwn(rules, name)) {
 			const names = Object.keys(rules).join(', ')
-			refuse(name, value, `nothing, for there is no such option here, only ${names}`)
+			refuse(name, value, `nothing, for there is no such option, only ${names}`)
 		}
 	}
 }

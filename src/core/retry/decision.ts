@@ -2,9 +2,11 @@
  * Whether a call is made again, and after how long. Synchronous and without a clock: it is told the outcome and what
  * time is left, and answers at once.
  */
+
 import { delayMs } from '../backoff/delay.ts'
 import type { Chance } from '../backoff/jitter.ts'
 import type { Classification } from '../classify/classification.ts'
+import { peek } from '../classify/peek.ts'
 import { decided } from '../engine/hooks.ts'
 import type { StopReason, Wait } from '../explain/record.ts'
 import { checkRange, isAmount } from '../options/rules.ts'
@@ -45,12 +47,8 @@ export function nextWait(
 
 /** A user's own classifier need not know of Retry-After: what the error itself says still counts. */
 function retryAfter(error: unknown, verdict: Classification): number | undefined {
-	try {
-		const { retryAfterMs } = Object(error)
-		return verdict.retryAfterMs ?? (isAmount(retryAfterMs) ? retryAfterMs : undefined)
-	} catch {
-		return undefined
-	}
+	const own = peek(error, 'retryAfterMs')
+	return verdict.retryAfterMs ?? (isAmount(own) ? own : undefined)
 }
 
 /** No attempt starts that can not finish: a wait counts before it is slept and, as timers may be late, after it. */

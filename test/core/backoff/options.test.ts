@@ -42,11 +42,11 @@ describe('a bad option is refused when the policy is made', () => {
 	it.each([
 		[
 			{ maxRetries: 1.5 },
-			'maxRetries: got 1.5; takes a whole number, or Infinity beside maxElapsedMs and a baseDelayMs above 0',
+			'maxRetries: got 1.5; takes a whole number, or Infinity beside maxElapsedMs and baseDelayMs above 0',
 		],
 		[
 			{ maxRetries: Infinity },
-			'maxRetries: got Infinity; takes a whole number, or Infinity beside maxElapsedMs and a baseDelayMs above 0',
+			'maxRetries: got Infinity; takes a whole number, or Infinity beside maxElapsedMs and baseDelayMs above 0',
 		],
 		[{ baseDelayMs: 500, maxDelayMs: 100 }, 'maxDelayMs: got 100; takes at least baseDelayMs (500)'],
 		[
@@ -55,8 +55,8 @@ describe('a bad option is refused when the policy is made', () => {
 		],
 		[{ factor: 0.5 }, 'factor: got 0.5; takes a finite number, 1 or more'],
 		[{ jitterFactor: 1.1 }, 'jitterFactor: got 1.1; takes a number from 0 to 1'],
-		[{ growth: [] }, 'growth: got []; takes a list of milliseconds with at least one'],
-		[{ growth: [1, -1] }, 'growth: got [1,-1]; takes a list of milliseconds with at least one'],
+		[{ growth: [] }, 'growth: got []; takes a list of milliseconds, one or more'],
+		[{ growth: [1, -1] }, 'growth: got [1,-1]; takes a list of milliseconds, one or more'],
 		[{ shouldRetry: true }, 'shouldRetry: got true; takes a function'],
 		[{ onRetry: 'log' }, "onRetry: got 'log'; takes a function"],
 	])('%o says what it got and what it takes', (options, message) => {
@@ -94,7 +94,7 @@ describe('a bad option is refused when the policy is made', () => {
 describe('an option that is none', () => {
 	it('is refused with the names of those that are', () => {
 		expect(refused({ maxRetrys: 5 }).message).toMatch(
-			/^maxRetrys: got 5; takes nothing, for there is no such option here, only baseDelayMs, .*maxRetries, .*runtime, classify$/,
+			/^maxRetrys: got 5; takes nothing, for there is no such option, only baseDelayMs, .*maxRetries, .*runtime, classify$/,
 		)
 	})
 	it('what every policy takes is checked too', () => {

@@ -46,7 +46,7 @@ describe('once broken', () => {
 
 	it('Infinity retries without any wait would never let virtual time pass', () => {
 		expect(() => retry({ maxRetries: Infinity, maxElapsedMs: 1000, baseDelayMs: 0 })).toThrow(
-			'a baseDelayMs above 0',
+			'baseDelayMs above 0',
 		)
 	})
 

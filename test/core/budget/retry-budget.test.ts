@@ -121,7 +121,7 @@ describe('a bad option is refused', () => {
 		[{ runtime: {} }, 'runtime: got [object Object]; takes a Runtime'],
 		[
 			{ ratio: 1 },
-			'ratio: got 1; takes nothing, for there is no such option here, only maxRetryRatio, windowMs, minRetriesPerSecond, runtime',
+			'ratio: got 1; takes nothing, for there is no such option, only maxRetryRatio, windowMs, minRetriesPerSecond, runtime',
 		],
 	])('%j', (options, message) => {
 		expect(() => new RetryBudget(options as RetryBudgetOptions)).toThrow(message)

@@ -166,7 +166,7 @@ describe('a bulkhead', () => {
 		['gives NaN', () => Number.NaN, 'priority(call): got NaN; takes a finite number'],
 		['gives Infinity', () => Infinity, 'priority(call): got Infinity; takes a finite number'],
 		['gives a string', () => 'high', "priority(call): got 'high'; takes a finite number"],
-		['gives a promise', () => Promise.resolve(1), 'priority returned a promise, but it must answer at once'],
+		['gives a promise', () => Promise.resolve(1), 'priority returned a promise; it must answer at once'],
 	])('a priority that %s ends the call and leaves nobody in the queue', async (_, priority, message) => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, priority: priority as () => number, runtime: clock })

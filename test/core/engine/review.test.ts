@@ -80,7 +80,7 @@ describe('once broken: what callers hand in', () => {
 				},
 				{ signal },
 			),
-		).rejects.toThrow('signal: got [object AbortController]; takes an AbortSignal, such as controller.signal')
+		).rejects.toThrow('signal: got [object AbortController]; takes an AbortSignal')
 		expect(slots.stats.concurrent).toBe(0)
 	})
 

@@ -16,7 +16,7 @@ it.each([
 	[{ maxKeys: Infinity }, 'maxKeys: got Infinity; takes a finite number, 1 or more'],
 	[{ idleMs: -1 }, /^idleMs: got -1; takes /],
 	[{ idleMs: Number.NaN }, /^idleMs: got NaN; takes /],
-	[{ idle: 5 }, 'idle: got 5; takes nothing, for there is no such option here, only maxKeys, idleMs'],
+	[{ idle: 5 }, 'idle: got 5; takes nothing, for there is no such option, only maxKeys, idleMs'],
 ])('%o is refused', (options, message) => {
 	expect(() => readKeyedOptions(options as KeyedOptions)).toThrow(message)
 })

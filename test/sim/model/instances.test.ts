@@ -115,15 +115,6 @@ describe('instances', () => {
 		simulate(scene({ web: { arrivals: every(20, 7), instances: 3 }, policy }))
 		expect(seen).toEqual([0, 1, 2, 0, 1, 2, 0])
 	})
-
-	it('with what is shared draw by chances that have nothing to do with each other', () => {
-		// Two throttles and a retry that are shared: each has a chance of its own.
-		const throttle: PolicyLayer = { adaptiveThrottle: { k: 1.1 }, shared: true }
-		const passed = (layers: readonly PolicyLayer[]) =>
-			web(simulate(scene({ api: dead, web: { arrivals: every(1, 2_000) }, policy: layers }))).requests
-		// The second sees only what the first lets through; by the same chance it would let just those through again.
-		expect(passed([throttle, throttle])).not.toBe(passed([throttle]))
-	})
 })
 
 it('a breaker in shadow mode only says what it would do, whatever stands inside of it', () => {

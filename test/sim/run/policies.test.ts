@@ -1,6 +1,8 @@
 import { describe, expect, it, vi } from 'vitest'
 import { bulkhead, circuitBreaker, InvalidOptionError, pipeline, retry, timeout } from 'yaoki'
 import { type PolicyLayer, type PolicyModel, type PolicyWorld, simulate } from 'yaoki/sim'
+import { World } from '../../../src/sim/kernel/world.ts'
+import { policyMaker } from '../../../src/sim/run/policies.ts'
 import { every, scene, web } from '../scene.ts'
 
 const outage = { kind: 'outage', fromMs: 100, toMs: 600 } as const
@@ -102,6 +104,26 @@ it('a policy itself is refused, for it remembers and every run begins afresh', (
 		expect(() => met(policy as never)).toThrow(
 			/^policies\.web: got .*; takes a list of layers, or a function that makes a policy; a policy itself remembers/,
 		)
+})
+
+it('what is shared has a chance of its own, each by its place, and not that of whoever made it first', () => {
+	const world = new World(1, 1e6)
+	const runtime = vi.spyOn(world, 'runtime')
+	const make = policyMaker(world, {
+		p: [
+			{ retry: { budget: { shared: true } }, shared: true },
+			{ adaptiveThrottle: {}, shared: true },
+		],
+	})
+	make('p', 'clients.web[0]')
+	make('p', 'clients.web[1]')
+	expect(runtime.mock.calls.flat()).toEqual([
+		'clients.web[0] policy',
+		'policies.p[0] shared',
+		'policies.p[0].retry.budget shared',
+		'policies.p[1] shared',
+		'clients.web[1] policy',
+	])
 })
 
 it('no layers are a policy that does nothing', () => {

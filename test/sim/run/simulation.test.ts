@@ -203,6 +203,17 @@ describe('a simulation that is advanced in slices', () => {
 		}
 	})
 
+	it('asks its function once a step all the same', () => {
+		const asked: number[] = []
+		const until = ({ nowMs }: Progress) => {
+			asked.push(nowMs)
+			return nowMs >= 300
+		}
+		const simulation = new Simulation(scene({ web: steady, rest: { stepMs: 100, until } }))
+		for (let time = 7; !simulation.advance(time); time += 7);
+		expect(asked).toEqual([100, 200, 300])
+	})
+
 	it('says whether it is over, and what is known so far', () => {
 		const simulation = new Simulation(scene({ web: steady, rest: { duration: 1_000 } }))
 		expect([simulation.advance(0), simulation.progress.calls]).toEqual([false, 0])

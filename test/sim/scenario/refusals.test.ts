@@ -182,7 +182,7 @@ const wrong: readonly (readonly [path: string, value: unknown, message: string])
 	[
 		'policies.careful[0].retry.maxRetry',
 		3,
-		'got 3; takes nothing, for there is no such option here, only baseDelayMs,',
+		'got 3; takes nothing, for there is no such option, only baseDelayMs,',
 	],
 	['policies.careful[0].retry.jitterStrategy', 'some', "got 'some'; takes one of none,"],
 	[
@@ -215,7 +215,7 @@ const wrong: readonly (readonly [path: string, value: unknown, message: string])
 	[
 		'policies.careful[0].retry.budget.maxRatio',
 		1,
-		'got 1; takes nothing, for there is no such option here, only maxRetryRatio,',
+		'got 1; takes nothing, for there is no such option, only maxRetryRatio,',
 	],
 	['policies.shared[3].retry.budget.maxTokens', -1, 'got -1; takes'],
 	['policies.hop[1].hedge.budget.capacity', 'much', "got 'much'; takes"],
