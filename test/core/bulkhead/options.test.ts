@@ -43,7 +43,7 @@ describe('a bulkhead', () => {
 		[{ queueTimeoutMs: Number.NaN }, /^queueTimeoutMs: got NaN; takes /],
 		[{ abandonAfterMs: -5 }, /^abandonAfterMs: got -5; takes /],
 		[{ priority: 3 }, 'priority: got 3; takes a function'],
-		[{ maxConcurent: 3 }, /^maxConcurent: got 3; takes nothing, for there is no such option here/],
+		[{ maxConcurent: 3 }, /^maxConcurent: got 3; takes nothing, for there is no such option/],
 		[{ initialConcurrent: 3 }, /^initialConcurrent: got 3; takes nothing/],
 	])('refuses %o', (options, message) => {
 		expect(() => readBulkheadOptions(options as BulkheadOptions)).toThrow(message)

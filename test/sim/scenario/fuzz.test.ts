@@ -136,9 +136,7 @@ describe('any scenario that was changed at random', () => {
 				const met = meet(scenario)
 				if (met instanceof InvalidOptionError) {
 					ends.refused++
-					expect(met.message).toMatch(
-						/^(name|seed|duration|until|services|clients|policies|maxEvents|stepMs|[\w]+)\b.*: got [\s\S]*; takes .+/,
-					)
+					expect(met.message).toMatch(/^\w[^:]*: got [\s\S]*; takes ./)
 					return
 				}
 				ends.ran++
