@@ -45,6 +45,7 @@ export class Client {
 		const meter = this.#meter
 		const begunAt = world.now()
 		let requests = 0
+		const policy = this.#policies[user % this.#policies.length]
 		let latest: Request | undefined
 		meter.begin(begunAt)
 		world.openCalls++
@@ -62,10 +63,9 @@ export class Client {
 			meter.end(begunAt, world.now(), ok, requests)
 			world.trace.add(begunAt)
 			world.trace.add(ok ? requests : -requests)
-			if (!this.#service.passesContext) Request.forget(latest)
+			if (policy && !this.#service.passesContext) Request.forget(latest)
 			onEnd?.()
 		}
-		const policy = this.#policies[user % this.#policies.length]
 		if (policy) run(policy, work, ended, this.#callOptions())
 		else work(undefined, ended)
 	}

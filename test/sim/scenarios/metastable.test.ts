@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { Scenario, ServerModel } from 'yaoki/sim'
 import { replicate } from '../../../src/sim/run/replicate.ts'
 import { metastable } from '../../../src/sim/scenarios/metastable.ts'
+import { page, table } from '../../examples/markdown.ts'
 
 /** In the middle of the map: a load of 70 %, four slow seconds. */
 const recovered = (remedy: string, load = 0.7, slowMs = 4_000): number =>
@@ -51,4 +52,12 @@ test('the map has nine loads, ten triggers and a panel for each remedy', () => {
 		9, 10, 6,
 	])
 	expect(metastable.replications).toBe(20)
+})
+
+test('the page counts the cells of its own picture', () => {
+	const drawn = page('docs/scenarios/metastable.svg').text
+	for (const [remedy = '', cells = ''] of table(page('docs/scenarios/metastable.md'), 'remedy', 'cells')) {
+		const [recovered, all] = cells.split(' of ')
+		expect(drawn).toMatch(new RegExp(`${remedy}: of ${all} cells \\d+ are 0 %, ${recovered} are 100 %`))
+	}
 })
