@@ -30,14 +30,15 @@ function branch(call: Call, step: Step, ended: () => void): void {
 const woken: { proceed(): void }[] = []
 let isBusy = false
 
-function inTurn(run: () => void): void {
-	if (isBusy) {
-		run()
-		return
-	}
+/** Answers whether nobody else is at it. Whoever gets that answer must end the turn as well. */
+function beginsTurn(): boolean {
+	if (isBusy) return false
 	isBusy = true
+	return true
+}
+
+function endTurn(): void {
 	try {
-		run()
 		for (let next = woken.shift(); next; next = woken.shift()) next.proceed()
 	} finally {
 		isBusy = false
@@ -61,7 +62,12 @@ class CallbackRun<T> {
 
 	/** Without a step, a wait is over or an interruption has come. */
 	proceed(from?: Step): void {
-		inTurn(() => this.#proceed(from ?? this.#call.resume()))
+		const isFirst = beginsTurn()
+		try {
+			this.#proceed(from ?? this.#call.resume())
+		} finally {
+			if (isFirst) endTurn()
+		}
 	}
 
 	#proceed(from: Step): void {
@@ -103,11 +109,7 @@ class CallbackRun<T> {
 		const settle = (ok: boolean, value: unknown) => {
 			if (!isOpen) return
 			isOpen = false
-			inTurn(() => {
-				if (!call.endTurn(turn)) return
-				this.#isAsleep = false
-				this.#answer(call.settle(ok, value))
-			})
+			this.#settled(turn, ok, value)
 		}
 		try {
 			this.#begin(settle)
@@ -117,6 +119,17 @@ class CallbackRun<T> {
 		this.#isInWork = false
 		if (isOpen) call.linger()
 		return this.#answered
+	}
+
+	#settled(turn: number, ok: boolean, value: unknown): void {
+		const isFirst = beginsTurn()
+		try {
+			if (!this.#call.endTurn(turn)) return
+			this.#isAsleep = false
+			this.#answer(this.#call.settle(ok, value))
+		} finally {
+			if (isFirst) endTurn()
+		}
 	}
 
 	#begin(settle: (ok: boolean, value: unknown) => void): void {
