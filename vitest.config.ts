@@ -14,6 +14,8 @@ export default defineConfig({
 		// No test waits for time to pass; this only keeps a busy machine from failing one.
 		testTimeout: 20_000,
 		restoreMocks: true,
+		// Of two cores vitest would leave one idle.
+		maxWorkers: '100%',
 		execArgv: ['--expose-gc'],
 		unstubGlobals: true,
 		coverage: {

@@ -7,7 +7,7 @@ export interface Result {
 	/** `'event-limit'` is an answer cut short: raise `maxEvents`, or find out what makes so many. */
 	readonly endedBy: 'duration' | 'idle' | 'recovered' | 'until' | 'event-limit' | 'interrupted'
 	readonly events: number
-	/** Of all that happened, in order. The same for the same seed on every V8. */
+	/** Of all that happened, in order. The same for the same seed, on every engine. */
 	readonly traceHash: string
 	readonly totals: Totals
 	readonly clients: Readonly<Record<string, ClientResult>>
