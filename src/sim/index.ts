@@ -24,7 +24,7 @@ export { type Compared, compare } from './run/compare.ts'
 export {
 	type Comparison,
 	expectResilience,
-	type ResilienceError,
+	ResilienceError,
 	type ResilienceExpectation,
 } from './run/expect.ts'
 export { type ReplicateOptions, type Replications, replicate } from './run/replicate.ts'

@@ -1,4 +1,5 @@
 /** What was read, for people: plain data, and a text of it. */
+import { plainLine } from '../picture/escape.ts'
 import type { Unreadable } from './event-line.ts'
 import type { FoundFault } from './faults.ts'
 import { clock, lasting, milliseconds, moment, number, percent } from './wording.ts'
@@ -68,19 +69,19 @@ export interface AttemptCounts {
 export function incidentText(summary: IncidentSummary): string {
 	const { calls, attempts, serviceTime, pipeline, toldBy, faults, notes, startedAt, endedAt } = summary
 	const { p50Ms, p99Ms } = serviceTime
-	const of = pipeline === undefined ? '' : ` of ${pipeline}`
+	const of = pipeline === undefined ? '' : ` of ${plainLine(pipeline)}`
 	const untold = calls.unknown > 0 ? `, ${number(calls.unknown)} unknown` : ''
 	const load = attempts.explained > 0 ? `; the load explains ${number(attempts.explained)}` : ''
 	return [
 		`incident${of}: ${moment(startedAt)} to ${clock(endedAt)} UTC, ${lasting(endedAt - startedAt)}`,
 		`  lines     ${readLines(summary)}`,
-		`  calls     ${number(calls.all)}: ${number(calls.good)} good, ${number(calls.failed)} failed, ${number(calls.refused)} refused${untold} (told by ${toldBy.calls})`,
-		`  attempts  ${number(attempts.all)}: ${number(attempts.answered)} answered, ${number(attempts.failed)} failed, ${number(attempts.hung)} hung${load} (told by ${toldBy.attempts})`,
+		`  calls     ${number(calls.all)}: ${number(calls.good)} good, ${number(calls.failed)} failed, ${number(calls.refused)} refused${untold} (told by ${plainLine(toldBy.calls)})`,
+		`  attempts  ${number(attempts.all)}: ${number(attempts.answered)} answered, ${number(attempts.failed)} failed, ${number(attempts.hung)} hung${load} (told by ${plainLine(toldBy.attempts)})`,
 		`  service   half of the answers within ${milliseconds(p50Ms)}, 99 % within ${milliseconds(p99Ms)}`,
 		faults.length === 0 ? '  faults    none' : '  faults',
 		...faults.map((found) => `    ${faultText(found, startedAt)}`),
 		...(notes.length === 0 ? [] : ['  notes']),
-		...notes.map((note) => `    ${note}`),
+		...notes.map((note) => `    ${plainLine(note)}`),
 	].join('\n')
 }
 

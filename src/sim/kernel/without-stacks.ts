@@ -14,6 +14,9 @@ export function withoutStacks<T>(run: () => T): T {
 	}
 }
 
-/** Is there a function in it, however deep? */
-export const hasFunction = (value: unknown): boolean =>
-	typeof value === 'function' || (Object(value) === value && Object.values(value as object).some(hasFunction))
+/** Is there a function in it? Not for ever: what contains itself is no policy, and core will say so. */
+export const hasFunction = (value: unknown, deepest = 9): boolean =>
+	typeof value === 'function' ||
+	(deepest > 0 &&
+		Object(value) === value &&
+		Object.values(value as object).some((one) => hasFunction(one, deepest - 1)))

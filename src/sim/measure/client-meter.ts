@@ -1,3 +1,4 @@
+import type { Aftermath } from './aftermath.ts'
 import { Histogram } from './histogram.ts'
 import type { ClientResult, ClientTimeline } from './result.ts'
 import type { Channel, Steps } from './steps.ts'
@@ -14,10 +15,7 @@ export class ClientMeter {
 	firsts = 0
 	lastAnswerAt = 0
 	readonly latency: Histogram = new Histogram()
-	/** Calls that began by `caughtUntilMs`, when the last fault ends, and that have not ended; and when the latest of them did. */
-	caught = 0
-	caughtEndedAt = 0
-	readonly #caughtUntilMs: number
+	readonly #aftermath: Aftermath | undefined
 	readonly #goodWithinMs: number
 	readonly #begun: Channel
 	readonly #begunGood: Channel
@@ -25,8 +23,9 @@ export class ClientMeter {
 	readonly #good: Channel
 	readonly #bad: Channel
 
-	constructor(steps: Steps, goodWithinMs: number, caughtUntilMs: number) {
-		this.#caughtUntilMs = caughtUntilMs
+	/** `aftermath`: where a fault is scheduled. */
+	constructor(steps: Steps, goodWithinMs: number, aftermath: Aftermath | undefined) {
+		this.#aftermath = aftermath
 		this.#goodWithinMs = goodWithinMs
 		this.#begun = steps.channel()
 		this.#begunGood = steps.channel()
@@ -37,7 +36,7 @@ export class ClientMeter {
 
 	begin(now: number): void {
 		this.calls++
-		if (now <= this.#caughtUntilMs) this.caught++
+		this.#aftermath?.begin(now)
 		this.#begun.count(now)
 	}
 
@@ -49,11 +48,8 @@ export class ClientMeter {
 
 	end(begunAt: number, now: number, ok: boolean, requests: number): void {
 		const took = now - begunAt
-		if (begunAt <= this.#caughtUntilMs) {
-			this.caught--
-			this.caughtEndedAt = now
-		}
 		const isGood = ok && took <= this.#goodWithinMs
+		this.#aftermath?.end(begunAt, now, isGood)
 		if (ok) this.latency.record(took)
 		if (isGood) this.good++
 		else if (ok) this.late++
@@ -68,15 +64,6 @@ export class ClientMeter {
 
 	get ended(): number {
 		return this.good + this.late + this.failed
-	}
-
-	/** Of one step: begun, and of those, ended well and ended badly. */
-	step(index: number): { begun: number; good: number; bad: number } {
-		return {
-			begun: this.#begun.valueAt(index),
-			good: this.#begunGood.valueAt(index),
-			bad: this.#begunBad.valueAt(index),
-		}
 	}
 
 	result(): ClientResult {

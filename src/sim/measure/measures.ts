@@ -24,12 +24,13 @@ const ofSuccesses = (result: Result, value: number): number | null =>
  * Of each service, its greatest step as a rate: after the last fault, for that is when a herd comes back. Without a fault, or when
  * nothing follows it, of the whole run.
  */
-function peak({ recovery, timeline: { stepMs, services: byName } }: Result): number {
+function peak({ recovery, endedAtMs, timeline: { stepMs, services: byName } }: Result): number {
 	const lists = Object.values(byName).map(({ requests }) => requests)
 	const after = Math.ceil((recovery?.faultEndedAtMs ?? 0) / stepMs)
 	const first = lists.some((list) => list.length > after) ? after : 0
 	const most = lists.flatMap((list) => list.slice(first)).reduce((a, b) => Math.max(a, b), 0)
-	return (most / stepMs) * 1_000
+	// A run may be shorter than a step.
+	return (most / Math.min(stepMs, endedAtMs || stepMs)) * 1_000
 }
 
 /** The name of a figure. */

@@ -8,23 +8,24 @@ import type { Recovery } from './result.ts'
 /** Calls that begin well are at least this share of what they were before the fault. */
 const WELL = 0.95
 
-/** They must be so for so long, or until nothing was left to do. A run that ends before that has not shown it. */
+/** They must be so over so long, or until nothing was left to do. A run that ends before that has not shown it. */
 const HELD_MS = 5_000
 
-/** One step of the timeline, over all clients. */
-export interface Step {
+/** Calls that began in a stretch of time, and those of them that have ended well. */
+export interface Begun {
 	readonly begun: number
 	readonly good: number
-	readonly bad: number
 }
 
 export interface Course {
-	readonly stepMs: number
-	readonly steps: readonly Step[]
-	readonly endedAtMs: number
-	/** When the first fault began and the last ended. */
-	readonly faultFromMs: number
+	/** When the last fault ended. */
 	readonly faultToMs: number
+	/** Of the calls that began before the first fault and have ended. */
+	readonly before: Begun
+	/** From the end of the last fault on. */
+	readonly steps: readonly Begun[]
+	readonly stepMs: number
+	readonly endedAtMs: number
 	/** Nothing was left to do at the end, so that the last steps need not hold for long. */
 	readonly isIdle: boolean
 	/** When the last call that had begun by `faultToMs` ended; undefined while one has not. */
@@ -34,8 +35,7 @@ export interface Course {
 export function recoveryOf(course: Course): Recovery | null {
 	const { faultToMs, clearedAtMs, endedAtMs } = course
 	if (endedAtMs < faultToMs) return null
-	const wellAt = wellFrom(course)
-	const wellAfterMs = wellAt === undefined ? null : Math.max(0, wellAt - faultToMs)
+	const wellAfterMs = wellAfter(course) ?? null
 	const clearedAfterMs = clearedAtMs === undefined ? null : Math.max(0, clearedAtMs - faultToMs)
 	return {
 		faultEndedAtMs: faultToMs,
@@ -46,31 +46,38 @@ export function recoveryOf(course: Course): Recovery | null {
 	}
 }
 
-function wellFrom(course: Course): number | undefined {
-	const { stepMs, steps, faultFromMs, faultToMs, isIdle } = course
-	const before = sum(steps.slice(0, Math.floor(faultFromMs / stepMs)))
-	const least = WELL * (before.good + before.bad === 0 ? 1 : before.good / (before.good + before.bad))
-	const first = Math.ceil(faultToMs / stepMs)
-	let from = first
-	for (let index = first; index < steps.length; index++) {
-		const step = steps[index]
-		if (step && isWell(step, least)) {
-			if ((index + 1 - from) * stepMs >= HELD_MS) return startOf(from, course)
-		} else from = index + 1
+/** The first step that is well itself and begins a stretch that is. */
+export function wellAfter({
+	steps,
+	stepMs,
+	before,
+	isIdle,
+}: Omit<Course, 'clearedAtMs'>): number | undefined {
+	// What never went well can not be so again.
+	if (before.begun > 0 && before.good === 0) return undefined
+	const least = WELL * (before.begun === 0 ? 1 : before.good / before.begun)
+	const isWell = (begun: number, good: number) => good >= least * begun
+	const held = Math.ceil(HELD_MS / stepMs)
+	const total = runningSums(steps)
+	for (const [from, { begun, good }] of steps.entries()) {
+		const to = Math.min(from + held, steps.length)
+		if (to - from < held && !isIdle) return undefined
+		const [first, last] = [total[from], total[to]]
+		if (first && last && isWell(begun, good) && isWell(last.begun - first.begun, last.good - first.good))
+			return from * stepMs
 	}
-	return isIdle && from <= steps.length ? startOf(from, course) : undefined
+	return isIdle ? steps.length * stepMs : undefined
 }
 
-/** A step in which calls began and none of them has ended says nothing good. */
-const isWell = ({ begun, good, bad }: Step, least: number): boolean =>
-	good + bad === 0 ? begun === 0 : good >= least * (good + bad)
-
-const startOf = (step: number, { stepMs, faultToMs, endedAtMs }: Course): number =>
-	Math.min(Math.max(faultToMs, step * stepMs), Math.max(faultToMs, endedAtMs))
-
-const sum = (steps: readonly Step[]): Step =>
-	steps.reduce((a, b) => ({ begun: a.begun + b.begun, good: a.good + b.good, bad: a.bad + b.bad }), {
-		begun: 0,
-		good: 0,
-		bad: 0,
-	})
+/** Of none, of the first, of the first two, ... */
+function runningSums(steps: readonly Begun[]): readonly Begun[] {
+	let [begun, good] = [0, 0]
+	return [
+		{ begun, good },
+		...steps.map((step) => {
+			begun += step.begun
+			good += step.good
+			return { begun, good }
+		}),
+	]
+}

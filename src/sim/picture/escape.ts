@@ -9,6 +9,9 @@ const REPLACEMENT = '\uFFFD'
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
 const NOT_IN_XML = /[\0-\x08\x0B\x0C\x0E-\x1F\uD800-\uDFFF\uFFFE\uFFFF]/gu
 
+/** What a terminal would obey, and what turns the direction of writing. */
+const OBEYED = /[\p{Cc}\p{Cs}\u2028\u2029\u202A-\u202E\u2066-\u2069]/gu
+
 const ENTITIES: Readonly<Record<string, string>> = {
 	'&': '&amp;',
 	'<': '&lt;',
@@ -31,7 +34,12 @@ export function escapeXml(text: string): string {
 
 /** Text on one line that can not move a cursor or change a colour. */
 export function plainLine(text: string): string {
+	return text.replace(/\s+/gu, ' ').replace(OBEYED, REPLACEMENT)
+}
+
+/** The same for text of several lines, which keeps its line ends and its indents. */
+export function plainText(text: string): string {
 	return text
-		.replace(/\s+/gu, ' ')
-		.replace(/[\p{Cc}\p{Cs}\u2028\u2029\u202A-\u202E\u2066-\u2069]/gu, REPLACEMENT)
+		.replace(/\r\n/g, '\n')
+		.replace(OBEYED, (character) => (/[\n\t]/.test(character) ? character : REPLACEMENT))
 }

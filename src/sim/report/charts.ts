@@ -50,7 +50,7 @@ export function overTime({ cases }: Outcome, study: VariantStudy, picture: Pictu
 		subtitle: subtitleOf(run),
 		x: Array.from({ length }, (_, step) => (step * stepMs) / 1_000),
 		yLabel,
-		...(isStack || !hasSeveral(run) ? {} : { bandLabel: '8 of 10 runs' }),
+		...(isStack || !hasSeveral(run) ? {} : { bandLabel: 'all but the outermost tenths of the runs' }),
 		shades: shadesOf(run[0]?.case.scenario),
 		panels: run.map(({ case: { name }, runs }) => ({
 			title: name,

@@ -1,5 +1,6 @@
 /** An outcome in the forms that people and programs want. */
 import type { Result } from '../measure/result.ts'
+import { plainLine } from '../picture/escape.ts'
 import { heatMap } from '../picture/heat-map.ts'
 import { lineChart } from '../picture/line-chart.ts'
 import { type Block, page } from '../picture/page.ts'
@@ -35,7 +36,7 @@ const timeSvg = (outcome: Outcome, study: VariantStudy, picture: Picture): strin
 /** A page that needs nothing else: pictures, tables and what they mean. */
 export function htmlOf(outcome: Outcome): string {
 	const { study } = outcome
-	const content: Block[] = [study.about, { svg: svgOf(outcome) }].filter((block) => block !== '')
+	const content: Block[] = [study.about ?? '', { svg: svgOf(outcome) }].filter((block) => block !== '')
 	if (!isGrid(study)) {
 		const { reference, curves, picture = 'requests' } = study
 		content.push({
@@ -57,7 +58,7 @@ export function textOf(outcome: Outcome, { columns, colour }: TextOptions): stri
 	const parts = isGrid(study)
 		? [heatMapText(map(outcome, study), options)]
 		: variantsText(outcome, study, options)
-	return [...parts, study.about].filter((part) => part !== '').join('\n\n')
+	return [...parts, plainLine(study.about ?? '')].filter((part) => part !== '').join('\n\n')
 }
 
 function variantsText(

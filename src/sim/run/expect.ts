@@ -75,7 +75,8 @@ const HOLDS: Readonly<Record<Comparison, (value: number, bound: number) => boole
  */
 export function expectResilience(result: Result | Replications): ResilienceExpectation {
 	const runs = Object(result) !== result ? [] : 'runs' in result ? result.runs : [result]
-	if (runs.length === 0) refuse('result', result, 'what simulate or replicate gave')
+	if (runs.length === 0 || runs.some((run) => !run?.totals))
+		refuse('result', result, 'what simulate or replicate gave')
 	const expectation: ResilienceExpectation = {
 		toRecoverWithin: (ms) => expectation.measure('recoveredAfterMs', '<=', ms),
 		amplificationBelow: (factor) => expectation.measure('amplification', '<', factor),

@@ -4,8 +4,8 @@
  */
 import { hasFunction, withoutStacks } from '../kernel/without-stacks.ts'
 import { World } from '../kernel/world.ts'
+import { Aftermath } from '../measure/aftermath.ts'
 import { ClientMeter } from '../measure/client-meter.ts'
-import { recoveryOf, type Step } from '../measure/recovery.ts'
 import type { Recovery, Result } from '../measure/result.ts'
 import { ServiceMeter } from '../measure/service-meter.ts'
 import { Steps } from '../measure/steps.ts'
@@ -16,7 +16,7 @@ import type { Receiver } from '../model/request.ts'
 import { Row } from '../model/row.ts'
 import { Server } from '../model/server.ts'
 import { checkScenario } from '../scenario/check.ts'
-import type { Fault, Progress, Scenario, ServiceModel } from '../scenario/scenario.ts'
+import type { Progress, Scenario, ServiceModel } from '../scenario/scenario.ts'
 import { type MakePolicy, policyMaker } from './policies.ts'
 
 const MOST_EVENTS = 50_000_000
@@ -51,7 +51,7 @@ export class Simulation {
 	readonly #world: World
 	readonly #steps: Steps
 	readonly #end: number
-	readonly #faults: readonly Fault[]
+	readonly #aftermath: Aftermath | undefined
 	readonly #services = new Map<string, Served>()
 	readonly #clients = new Map<string, ClientMeter>()
 	readonly #hasFunctions: boolean
@@ -64,9 +64,7 @@ export class Simulation {
 		this.#end = duration
 		this.#world = new World(seed, maxEvents)
 		this.#steps = new Steps(scenario.stepMs ?? stepOf(duration))
-		this.#faults = Object.values(scenario.services).flatMap((model) =>
-			model.kind === 'row' ? [] : (model.faults ?? []),
-		)
+		this.#aftermath = aftermathOf(scenario)
 		const policies = policyMaker(this.#world, scenario.policies ?? {})
 		// All of them, for one that nobody uses yet is no less wrong; functions are made only for who uses them.
 		for (const [name, model] of Object.entries(scenario.policies ?? {}))
@@ -110,7 +108,7 @@ export class Simulation {
 		const made = Array.from({ length: model.policy === undefined ? 0 : instances }, (_, index) =>
 			policies(model.policy, `clients.${name}[${index}]`),
 		).filter((policy) => policy !== undefined)
-		const meter = new ClientMeter(this.#steps, goodWithinMs, this.#lastFaultEnd)
+		const meter = new ClientMeter(this.#steps, goodWithinMs, this.#aftermath)
 		this.#clients.set(name, meter)
 		this.#calls(meter, model.to)
 		new Client(this.#world, name, model, this.#service(model.to, policies), meter, made)
@@ -122,10 +120,6 @@ export class Simulation {
 		if (!served || served.callers.has(client)) return
 		served.callers.add(client)
 		for (const next of served.asks) this.#calls(client, next)
-	}
-
-	get #lastFaultEnd(): number {
-		return this.#faults.reduce((latest, { toMs }) => Math.max(latest, toMs), -1)
 	}
 
 	/** Lets all happen that comes before `toMs`. Answers whether the run is over. */
@@ -167,8 +161,12 @@ export class Simulation {
 	#isEnough(): boolean {
 		const { until } = this.#scenario
 		if (typeof until === 'function') return until(this.progress)
-		if (until !== 'recovered' || this.#world.now() <= this.#lastFaultEnd) return false
-		return this.#recovery()?.recoveredAfterMs != null
+		if (until !== 'recovered') return false
+		return this.#recovery?.recoveredAfterMs != null
+	}
+
+	get #recovery(): Recovery | null {
+		return this.#aftermath?.recovery(this.#world.now(), this.#endedBy === 'idle') ?? null
 	}
 
 	/** What is known so far, in a few figures. */
@@ -208,7 +206,7 @@ export class Simulation {
 			),
 			clients: Object.fromEntries(meters.map(([name, meter]) => [name, meter.result()])),
 			services: Object.fromEntries(serviceResults),
-			recovery: this.#recovery(),
+			recovery: this.#recovery,
 			timeline: {
 				stepMs: this.#steps.stepMs,
 				clients: Object.fromEntries(meters.map(([name, meter]) => [name, meter.timeline(steps)])),
@@ -216,42 +214,24 @@ export class Simulation {
 			},
 		}
 	}
+}
 
-	#recovery(): Recovery | null {
-		if (this.#faults.length === 0) return null
-		const meters = [...this.#clients.values()]
-		const endedAtMs = this.#world.now()
-		const length = this.#steps.until(endedAtMs)
-		const { stepMs } = this.#steps
-		const steps = Array.from({ length }, (_, index) => stepOver(meters, index))
-		const isCleared = meters.every(({ caught }) => caught === 0)
-		return recoveryOf({
-			stepMs,
-			steps,
-			endedAtMs,
-			isIdle: this.#endedBy === 'idle',
-			faultFromMs: this.#faults.reduce((first, { fromMs }) => Math.min(first, fromMs), Infinity),
-			faultToMs: this.#lastFaultEnd,
-			clearedAtMs: isCleared ? Math.max(...meters.map((meter) => meter.caughtEndedAt)) : undefined,
-		})
-	}
+/** None where nothing is scheduled to go wrong. */
+function aftermathOf({ services }: Scenario): Aftermath | undefined {
+	const faults = Object.values(services).flatMap((model) =>
+		model.kind === 'row' ? [] : (model.faults ?? []),
+	)
+	if (faults.length === 0) return undefined
+	return new Aftermath(
+		faults.reduce((first, { fromMs }) => Math.min(first, fromMs), Infinity),
+		faults.reduce((latest, { toMs }) => Math.max(latest, toMs), 0),
+	)
 }
 
 const callsOf = (clients: Iterable<ClientMeter>): number => {
 	let calls = 0
 	for (const client of clients) calls += client.calls
 	return calls
-}
-
-function stepOver(meters: readonly ClientMeter[], index: number): Step {
-	const step = { begun: 0, good: 0, bad: 0 }
-	for (const meter of meters) {
-		const one = meter.step(index)
-		step.begun += one.begun
-		step.good += one.good
-		step.bad += one.bad
-	}
-	return step
 }
 
 /** The shortest of 1, 2, 5 x 10^n that does with so many steps. */

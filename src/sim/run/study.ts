@@ -10,7 +10,7 @@ import type { Scenario } from '../scenario/scenario.ts'
 interface StudyBase {
 	readonly title: string
 	/** What is asked, and what to look for in the answer. */
-	readonly about: string
+	readonly about?: string | undefined
 	/** Runs of each case. Default 10. */
 	readonly replications?: number | undefined
 	/** The columns of the table. */
@@ -106,5 +106,5 @@ export function studyOf(given: Scenario | Study, name: string): Study {
 	if (Object(given) !== given)
 		throw new InvalidOptionError(name, given, 'a scenario or a study, as an object')
 	if ('variants' in given || 'panels' in given) return given
-	return { title: given.name ?? name, about: '', variants: { [given.name ?? name]: given } }
+	return { title: given.name ?? name, variants: { [given.name ?? name]: given } }
 }

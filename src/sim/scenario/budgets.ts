@@ -8,7 +8,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import { located } from './located.ts'
 import { flag, oneOf } from './shape.ts'
 
-/** A budget as data. `shared`: one for all instances of the client, where each would otherwise have its own. */
+/** A budget as data. `shared`: one for all who use the policy, where each instance of a client would otherwise have its own. */
 export type BudgetModel = { readonly shared?: boolean | undefined } & (
 	| ({ readonly kind?: 'ratio' | undefined } & Omit<RetryBudgetOptions, 'runtime'>)
 	| ({ readonly kind: 'tokens' } & Omit<TokenBudgetOptions, 'runtime'>)

@@ -45,7 +45,7 @@ export interface LayerOptions {
 /** The name of a layer's factory. */
 export type LayerKind = keyof LayerOptions
 
-/** `shared`: one for all instances of the client, where each would otherwise have its own. */
+/** `shared`: one for all who use the policy, where each instance of a client would otherwise have its own. */
 type Layer<Kind extends LayerKind> = { readonly [Name in Kind]: LayerOptions[Name] } & {
 	readonly shared?: boolean | undefined
 }

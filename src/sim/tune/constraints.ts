@@ -31,7 +31,7 @@ export function checkConstraints(constraints: Constraints): void {
 		const strange = names.find((one) => one !== 'atMost' && one !== 'atLeast')
 		if (names.length === 0 || strange !== undefined)
 			refuse(path, strange ?? bound, '{ atMost } or { atLeast }')
-		for (const one of [bound?.atMost, bound?.atLeast]) if (one !== undefined) checkRange(path, one)
+		for (const [side, one] of Object.entries(bound ?? {})) checkRange(`${path}.${side}`, one)
 	}
 }
 
@@ -41,6 +41,8 @@ export function checkMeasure(path: string, name: string): void {
 
 /** The first that does not hold in a run. */
 export function violated(constraints: Constraints, result: Result): Violation | undefined {
+	// What was cut short by the event limit has shown nothing.
+	if (result.endedBy === 'event-limit') return { measure: 'goodShare', actual: null, seed: result.seed }
 	for (const [name, bound] of Object.entries(constraints)) {
 		const measure = name as MeasureName
 		const actual = measureOf(measure, result)

@@ -11,6 +11,7 @@ import { merged, type Replications, seedsOf } from '../run/replicate.ts'
 import { simulate } from '../run/simulate.ts'
 import type { PolicyLayer } from '../scenario/layers.ts'
 import type { Scenario } from '../scenario/scenario.ts'
+import { count } from '../scenario/shape.ts'
 import { type Constraints, checkConstraints, checkMeasure, type Violation, violated } from './constraints.ts'
 import { type Move, movesFor } from './moves.ts'
 
@@ -110,7 +111,7 @@ class Search {
 			onTry: 'any',
 		})
 		checkConstraints(options.constraints)
-		checkRange('maxChanges', options.maxChanges ?? 2, 1, 2)
+		count(1, 2)(options.maxChanges ?? 2, 'maxChanges')
 		checkRange('maxTries', options.maxTries ?? 500, 1, 1e6)
 		this.#objective = options.objective ?? 'goodShare'
 		checkMeasure('objective', this.#objective)

@@ -1,29 +1,26 @@
 import { describe, expect, it } from 'vitest'
 import { type Fault, type Result, simulate } from 'yaoki/sim'
-import { type Course, recoveryOf, type Step } from '../../../src/sim/measure/recovery.ts'
+import { type Begun, type Course, recoveryOf } from '../../../src/sim/measure/recovery.ts'
 import { atOnce, scene } from '../scene.ts'
 
-const good: Step = { begun: 100, good: 100, bad: 0 }
-const bad: Step = { begun: 100, good: 0, bad: 100 }
-const quiet: Step = { begun: 0, good: 0, bad: 0 }
-/** Nobody has an answer yet. */
-const open: Step = { begun: 100, good: 0, bad: 0 }
-const times = (count: number, step: Step): Step[] => Array.from({ length: count }, () => step)
+const good: Begun = { begun: 100, good: 100 }
+const bad: Begun = { begun: 100, good: 0 }
+const quiet: Begun = { begun: 0, good: 0 }
+const times = (count: number, step: Begun): Begun[] => Array.from({ length: count }, () => step)
 
-/** Steps of a second; a fault from 5 to 10 s; everybody who was caught was answered at 11 s. */
-function recovery(steps: readonly Step[], course: Partial<Course> = {}) {
+/** Steps of a second from the end of a fault at 10 s; everybody who was caught was answered at 11 s. */
+function recovery(steps: readonly Begun[], course: Partial<Course> = {}) {
 	return recoveryOf({
 		stepMs: 1_000,
 		steps,
-		endedAtMs: steps.length * 1_000,
-		faultFromMs: 5_000,
+		before: good,
+		endedAtMs: 10_000 + steps.length * 1_000,
 		faultToMs: 10_000,
 		isIdle: false,
 		clearedAtMs: 11_000,
 		...course,
 	})
 }
-const before = [...times(5, good), ...times(5, bad)]
 
 describe('calls that begin are well again', () => {
 	it.each([
@@ -37,75 +34,60 @@ describe('calls that begin are well again', () => {
 			[...times(6, bad), ...times(4, good)],
 			null,
 		],
-		['when they are as good as 95 % of what they were', times(6, { begun: 100, good: 95, bad: 5 }), 0],
-		['not below that', times(6, { begun: 100, good: 94, bad: 6 }), null],
+		['when they are as good as 95 % of what they were', times(6, { begun: 100, good: 95 }), 0],
+		['not below that', times(6, { begun: 100, good: 94 }), null],
 		['when nobody calls any more', times(6, quiet), 0],
-		['not while nobody has an answer', times(6, open), null],
 	] as const)('%s', (_promise, after, expected) => {
-		expect(recovery([...before, ...after])?.wellAfterMs).toBe(expected)
+		expect(recovery(after)?.wellAfterMs).toBe(expected)
 	})
 
 	it('is held against what it was before, which need not have been perfect', () => {
-		const shaky = { begun: 100, good: 60, bad: 40 }
-		const steps = [...times(5, shaky), ...times(5, bad), ...times(6, { begun: 100, good: 58, bad: 42 })]
-		expect(recovery(steps)?.wellAfterMs).toBe(0)
+		const shaky = { begun: 100, good: 60 }
+		expect(recovery(times(6, { begun: 100, good: 58 }), { before: shaky })?.wellAfterMs).toBe(0)
 	})
 
 	it('is held against all being well when nothing was before', () => {
-		expect(recovery(times(16, { begun: 10, good: 9, bad: 1 }), { faultFromMs: 0 })?.wellAfterMs).toBe(null)
-		expect(recovery(times(16, good), { faultFromMs: 0 })?.wellAfterMs).toBe(0)
+		const before = { begun: 0, good: 0 }
+		expect(recovery(times(6, { begun: 10, good: 9 }), { before })?.wellAfterMs).toBe(null)
+		expect(recovery(times(6, good), { before })?.wellAfterMs).toBe(0)
+	})
+
+	it('is never for a service that was dead before: 95 % of nothing is no recovery', () => {
+		expect(recovery(times(6, bad), { before: { begun: 10, good: 0 } })?.wellAfterMs).toBe(null)
 	})
 
 	it('need not hold for long when nothing is left to do', () => {
-		const steps = [...before, bad, good]
-		expect(recovery(steps)?.wellAfterMs).toBe(null)
-		expect(recovery(steps, { isIdle: true })?.wellAfterMs).toBe(1_000)
-		expect(recovery([...before, bad, bad], { isIdle: true })?.wellAfterMs).toBe(2_000)
-	})
-
-	it('is counted from the end of the fault, also when that lies within a step', () => {
-		const course = { faultToMs: 9_400, clearedAtMs: 9_500 }
-		expect(recovery([...before, ...times(6, good)], course)).toMatchObject({ wellAfterMs: 600 })
-	})
-
-	it('takes one step when steps are longer than that', () => {
-		const course = {
-			stepMs: 10_000,
-			faultFromMs: 10_000,
-			faultToMs: 20_000,
-			clearedAtMs: 20_500,
-			endedAtMs: 40_000,
-		}
-		expect(recovery([good, bad, bad, good], course)).toMatchObject({ wellAfterMs: 10_000 })
+		expect(recovery([bad, good])?.wellAfterMs).toBe(null)
+		expect(recovery([bad, good], { isIdle: true })?.wellAfterMs).toBe(1_000)
+		expect(recovery([bad, bad], { isIdle: true })?.wellAfterMs).toBe(2_000)
 	})
 })
 
 describe('recovered', () => {
 	it('is when both are true: the new are well, and those who were caught have their answer', () => {
-		const steps = [...before, ...times(10, good)]
-		expect(recovery(steps)).toEqual({
+		expect(recovery(times(10, good))).toEqual({
 			faultEndedAtMs: 10_000,
 			wellAfterMs: 0,
 			clearedAfterMs: 1_000,
 			recoveredAfterMs: 1_000,
 		})
-		expect(recovery([...before, bad, bad, ...times(6, good)])?.recoveredAfterMs).toBe(2_000)
+		expect(recovery([bad, bad, ...times(6, good)])?.recoveredAfterMs).toBe(2_000)
 	})
 
 	it('is never while one straggler has no answer', () => {
-		const waiting = recovery([...before, ...times(10, good)], { clearedAtMs: undefined })
+		const waiting = recovery(times(10, good), { clearedAtMs: undefined })
 		expect(waiting).toMatchObject({ wellAfterMs: 0, clearedAfterMs: null, recoveredAfterMs: null })
 	})
 
 	it('is at once for who was answered before the fault was over', () => {
-		expect(recovery([...before, ...times(10, good)], { clearedAtMs: 7_000 })).toMatchObject({
+		expect(recovery(times(10, good), { clearedAtMs: 7_000 })).toMatchObject({
 			clearedAfterMs: 0,
 			recoveredAfterMs: 0,
 		})
 	})
 
 	it('is no question before the fault is over', () => {
-		expect(recovery(before.slice(0, 8))).toBe(null)
+		expect(recovery([], { endedAtMs: 9_000 })).toBe(null)
 	})
 })
 
@@ -175,4 +157,39 @@ describe('in a run', () => {
 			expect(clients['web']?.calls).toBe(duration / 10)
 		},
 	)
+
+	it('depends neither on the steps of the timeline nor on how long it is looked at', () => {
+		const slow: Fault = { kind: 'slowdown', factor: 30, fromMs: 5_000, toMs: 8_000 }
+		const of = (rest: object) => met({ workers: 2, faults: [slow] }, { goodWithinMs: 500 }, rest).recovery
+		const expected = of({ duration: 60_000 })
+		expect(expected?.recoveredAfterMs).toBeGreaterThan(500)
+		expect(of({ duration: 60_000, stepMs: 15_000 })).toEqual(expected)
+		expect(of({ duration: 2_000_000 })).toEqual(expected)
+	})
+
+	it('that is late is still found, when the first steps were full before it came', () => {
+		const outageThenBusy = simulate({
+			duration: 1_000_000,
+			services: {
+				api: {
+					workers: 1,
+					serviceTime: 100,
+					queue: { limit: 5 },
+					faults: [{ kind: 'outage', fromMs: 1_000, toMs: 2_000 }],
+				},
+			},
+			clients: {
+				calm: { to: 'api', arrivals: { kind: 'constant', perSecond: 5 }, goodWithinMs: 1_000 },
+				// Beside it, for ten minutes, twice what it can do.
+				rush: {
+					to: 'api',
+					arrivals: { kind: 'constant', perSecond: 20, fromMs: 2_000, toMs: 600_000 },
+					goodWithinMs: 1_000,
+				},
+			},
+		})
+		// From 598 s on, to within one of the steps that have been joined since.
+		expect(outageThenBusy.recovery?.wellAfterMs).toBeGreaterThan(597_000)
+		expect(outageThenBusy.recovery?.wellAfterMs).toBeLessThan(599_000)
+	})
 })

@@ -133,7 +133,7 @@ describe('a search that can not be made', () => {
 			() => tune('client', metastable, { constraints, objective: 'speed' as never }),
 		],
 		[
-			'maxChanges: got 3; takes a number from 1 to 2',
+			'maxChanges: got 3; takes a whole number from 1 to 2',
 			() => tune('client', metastable, { constraints, maxChanges: 3 }),
 		],
 		['goal: got 1; takes nothing', () => tune('client', metastable, { constraints, goal: 1 } as never)],

@@ -1,55 +1,105 @@
-/** Tables in a terminal, by what is seen and not by the length of strings. */
+/**
+ * Tables in a terminal, by what is seen and not by the length of strings. A figure without its last digits or its unit is a
+ * wrong one, so figures are never shortened: where a table is too wide, the names in its first column go on in the next line,
+ * and where that is not enough it becomes several tables with the same names.
+ */
 
 import { plainLine } from '../escape.ts'
-import { alignOf, cellText, type Table } from '../table.ts'
-import { shortened } from '../text-width.ts'
+import { type Align, alignOf, cellText, type Table } from '../table.ts'
 import { displayWidth, padded } from './display-width.ts'
-import { type TextOptions, terminalOf } from './terminal.ts'
+import { type Terminal, type TextOptions, terminalOf } from './terminal.ts'
 
 const BETWEEN = '   '
+/** Names are not wrapped to less than this while the figures can stand in several tables. */
+const READABLE = 24
 const NARROWEST = 8
+const INDENT = '  '
 
 /**
- * A table in aligned columns. Where it is wider than the terminal, its widest columns are shortened.
+ * A table in aligned columns. Where it is wider than the terminal, names are wrapped and columns go into further tables; a single
+ * figure that is wider than the terminal stays as wide as it is.
  *
  * @example
  * console.log(tableText({ head: ['strategy', 'calls'], rows: [['naive', 105_149], ['full jitter', 11_371]] }))
  */
 export function tableText(table: Table, options?: TextOptions): string {
-	const { width, paint } = terminalOf(options)
+	const terminal = terminalOf(options)
 	const rows = [...(table.head ? [table.head] : []), ...table.rows].map((row) =>
 		row.map((cell) => plainLine(cellText(cell))),
 	)
-	const widths = fitted(naturalWidths(rows), width)
-	const lines = rows.map((row) => {
-		const cells = row.map((text, column) => {
-			const room = widths[column] ?? 0
-			return padded(shortened(text, room, displayWidth), room, alignOf(table, column))
-		})
-		return cells.join(BETWEEN).trimEnd()
+	const count = Math.max(0, ...rows.map((row) => row.length))
+	const columns = Array.from({ length: count }, (_, column): Column => {
+		const texts = rows.map((row) => row[column] ?? '')
+		return { texts, width: Math.max(...texts.map(displayWidth)), align: alignOf(table, column) }
 	})
-	if (!table.head) return lines.join('\n')
-	const [head = '', ...body] = lines
-	const rule = widths.map((size) => '─'.repeat(size)).join(BETWEEN)
-	return [paint(head, 'bold'), paint(rule, 'dim'), ...body].join('\n')
+	const [names, ...figures] = columns
+	if (!names) return rows.map(() => '').join('\n')
+	return partsOf(names.width, figures, terminal.width)
+		.map((part) => {
+			const room = Math.max(NARROWEST, terminal.width - widthOf(part))
+			return tableLines({ ...names, width: Math.min(names.width, room) }, part, !!table.head, terminal)
+		})
+		.map((lines) => lines.join('\n'))
+		.join('\n\n')
 }
 
-function naturalWidths(rows: readonly (readonly string[])[]): readonly number[] {
-	const columns = Math.max(0, ...rows.map((row) => row.length))
-	return Array.from({ length: columns }, (_, column) =>
-		Math.max(0, ...rows.map((row) => displayWidth(row[column] ?? ''))),
-	)
+interface Column {
+	/** By row, the head's first. */
+	readonly texts: readonly string[]
+	readonly width: number
+	readonly align: Align
 }
 
-/** The widest gives way first, down to what still says something. */
-function fitted(natural: readonly number[], room: number): readonly number[] {
-	const widths = [...natural]
-	const total = () => widths.reduce((sum, width) => sum + width, (widths.length - 1) * BETWEEN.length)
-	while (total() > room) {
-		const widest = widths.indexOf(Math.max(...widths))
-		const size = widths[widest] ?? 0
-		if (size <= NARROWEST) break
-		widths[widest] = size - 1
+/** Of figures, with the gaps before them. */
+const widthOf = (figures: readonly Column[]): number =>
+	figures.reduce((sum, { width }) => sum + BETWEEN.length + width, 0)
+
+/** Figures that stand beside the names in one table each: as few tables as can be, and about as many figures in each. */
+function partsOf(names: number, figures: readonly Column[], room: number): readonly (readonly Column[])[] {
+	const fits = (part: readonly Column[]) => Math.min(names, READABLE) + widthOf(part) <= room
+	const parts: Column[][] = [[]]
+	for (const figure of figures) {
+		const last = parts.at(-1)
+		if (last && (last.length === 0 || fits([...last, figure]))) last.push(figure)
+		else parts.push([figure])
 	}
-	return widths
+	const each = Math.ceil(figures.length / parts.length)
+	const even = parts.map((_, index) => figures.slice(index * each, (index + 1) * each))
+	return even.every((part) => part.length > 0 && fits(part)) ? even : parts
+}
+
+function tableLines(
+	names: Column,
+	figures: readonly Column[],
+	hasHead: boolean,
+	{ paint }: Terminal,
+): readonly string[] {
+	const rows = names.texts.map((name, row) => {
+		const [first = '', ...more] = nameLines(name, names.width)
+		const cells = figures.map(({ texts, width, align }) => padded(texts[row] ?? '', width, align))
+		const line = [padded(first, names.width, names.align), ...cells].join(BETWEEN).trimEnd()
+		return [line, ...more.map((rest) => padded(rest, names.width, names.align).trimEnd())]
+	})
+	if (!hasHead) return rows.flat()
+	const [head = [], ...body] = rows
+	const rule = [names, ...figures].map(({ width }) => '─'.repeat(width)).join(BETWEEN)
+	return [...head.map((line) => paint(line, 'bold')), paint(rule, 'dim'), ...body.flat()]
+}
+
+/** A name in lines that lack nothing of it; a word breaks only where it is wider than a line. */
+function nameLines(name: string, room: number): readonly string[] {
+	const lines: string[] = []
+	let line = ''
+	const next = () => {
+		lines.push(line.trimEnd())
+		line = INDENT
+	}
+	for (const word of name.split(/(?<= )/)) {
+		if (line.trim() !== '' && displayWidth((line + word).trimEnd()) > room) next()
+		for (const character of word) {
+			if (line.trim() !== '' && character !== ' ' && displayWidth(line + character) > room) next()
+			line += character
+		}
+	}
+	return [...lines, line.trimEnd()]
 }
