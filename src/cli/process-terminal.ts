@@ -44,7 +44,11 @@ export function processTerminal(process: ProcessLike, runtime: Runtime = systemR
 			listeners.delete(events)
 		}
 	}
-	return { stdout, stderr, env, runtime, listen, written: () => stdout.written() }
+	const written = async (): Promise<Error | undefined> => {
+		await stderr.written()
+		return stdout.written()
+	}
+	return { stdout, stderr, env, runtime, listen, written }
 }
 
 /** What a terminal has that does not say how wide it is. */
@@ -52,10 +56,13 @@ const USUAL_COLUMNS = 80
 
 class StreamOutlet implements Outlet {
 	readonly #stream: Stream
+	/** As it is at first, whatever is put in its place. */
+	readonly #write: Stream['write']
 	#error: Error | undefined
 
 	constructor(stream: Stream, closed: () => void) {
 		this.#stream = stream
+		this.#write = stream.write.bind(stream)
 		stream.on('error', (error) => {
 			if (this.#error) return
 			this.#error = error
@@ -73,12 +80,12 @@ class StreamOutlet implements Outlet {
 	}
 
 	write(text: string): void {
-		if (!this.#error) this.#stream.write(text)
+		if (!this.#error) this.#write(text)
 	}
 
 	async written(): Promise<Error | undefined> {
 		// An empty text comes last in the queue, and is called back however that ends; the event may come only later.
-		const last = this.#error ?? (await new Promise<unknown>((resolve) => this.#stream.write('', resolve)))
+		const last = this.#error ?? (await new Promise<unknown>((resolve) => this.#write('', resolve)))
 		return last instanceof Error && !isClosedPipe(last) ? last : undefined
 	}
 }

@@ -1,6 +1,6 @@
 /**
- * One run of the command line, from words to an exit code. It never ends the process: who calls it sets the code, and the
- * process ends when all is written. A command only works, answers and throws; that the answer is one document, that talk goes
+ * One run of the command line, from words to an exit code. It never ends the process: that is left to who
+ * calls it, when all is written. A command only works, answers and throws; that the answer is one document, that talk goes
  * elsewhere, that Ctrl-C is heard and what the code is, is settled here for all of them.
  */
 import { type Cut, cut, isGiven, readArguments } from './arguments.ts'

@@ -1,8 +1,10 @@
 /**
  * All that a run says to the person who started it. It goes to standard error, so that data can be piped on; a progress
- * bar that stands there is taken away before a line is written and comes back by itself.
+ * bar that stands there is taken away before a line is written and comes back by itself. Errors and warnings quote files, so
+ * they are cleaned of what a terminal would obey.
  */
 import { inspect } from 'node:util'
+import { plainText } from '../sim/picture/escape.ts'
 import { failureOf } from './errors.ts'
 import type { ExitKind } from './exit-codes.ts'
 import { isColored, type Palette, palette } from './palette.ts'
@@ -38,7 +40,7 @@ export class Talk {
 	}
 
 	warn(text: string): void {
-		this.#line(`${this.#palette.yellow('warning:')} ${text}`)
+		this.#line(`${this.#palette.yellow('warning:')} ${plainText(text)}`)
 	}
 
 	progress(label: string, total: number): Progress {
@@ -64,11 +66,11 @@ export class Talk {
 	fail(where: string, thrown: unknown): ExitKind {
 		const { kind, message, hint, isUnexpected } = failureOf(thrown)
 		const isDebugging = this.#settings.debug || asksForDebug(this.#terminal.env['DEBUG'])
-		this.#line(`${this.#palette.red(`${where}:`)} ${message}`)
-		if (isDebugging) this.#line(inspect(thrown))
+		this.#line(`${this.#palette.red(`${where}:`)} ${plainText(message)}`)
+		if (isDebugging) this.#line(plainText(inspect(thrown)))
 		const usual = isUnexpected && !isDebugging ? 'Add --debug to see where it happened.' : undefined
 		const next = hint ?? (kind === 'usage' ? `Run '${where} --help' to see what it takes.` : usual)
-		if (next !== undefined) this.#line(this.#palette.dim(next))
+		if (next !== undefined) this.#line(this.#palette.dim(plainText(next)))
 		return kind
 	}
 

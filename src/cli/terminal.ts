@@ -30,6 +30,6 @@ export interface Terminal {
 	readonly runtime: Runtime
 	/** Listens until the function that it returns is called. */
 	listen(events: TerminalEvents): () => void
-	/** Waits until all data has left. Answers the error if it could not, unless that was only a reader who had enough. */
+	/** Waits until all data and all talk has left. Answers the error if data could not, unless that was only a reader who had enough. */
 	written(): Promise<Error | undefined>
 }

@@ -66,6 +66,16 @@ describe('the terminal of a process', () => {
 		expect(process.listenerCount('SIGINT')).toBe(0)
 	})
 
+	test('keeps its way to standard output when something else is put in its place', async () => {
+		const { process, terminal } = started()
+		process.stdout.write = process.stderr.write.bind(process.stderr)
+		terminal.stdout.write('answer')
+		process.stdout.write('talk')
+		await terminal.written()
+		expect(process.stdout.written).toEqual(['answer', ''])
+		expect(process.stderr.written).toEqual(['talk', ''])
+	})
+
 	test('leaves no handler behind', () => {
 		const { process, terminal } = started()
 		const { count, events } = counted()

@@ -14,6 +14,8 @@ export interface Found extends Pick<Harvest, 'ended' | 'partial'> {
 	/** Of an incident, what was read: as data and as a text. */
 	readonly read: { readonly data: object; readonly text: string } | undefined
 	readonly verdicts: readonly Verdict[]
+	/** The limit of events that was asked for. */
+	readonly maxEvents: number | undefined
 }
 
 const isCut = ({ ended, outcome }: Found): boolean => ended < outcome.planned
@@ -72,14 +74,15 @@ export async function write(files: readonly string[], found: Found, io: CommandI
 }
 
 /** Runs that came to the limit of events have half an answer, which looks like a whole one. */
-export function warnOfLimits({ outcome }: Found, io: CommandIo): void {
+export function warnOfLimits({ outcome, maxEvents }: Found, io: CommandIo): void {
 	for (const { case: one, runs } of outcome.cases) {
 		const seeds = runs.filter(({ endedBy }) => endedBy === 'event-limit').map(({ seed }) => seed)
 		if (seeds.length === 0) continue
-		const { events = 0 } = runs.find(({ endedBy }) => endedBy === 'event-limit') ?? {}
+		const limit = maxEvents ?? one.scenario.maxEvents
+		const where = limit === undefined ? 'the usual limit of' : `the limit of ${limit}`
 		io.warn(
-			`${one.name}: ${seeds.length} of ${runs.length} runs ended early, at the limit of events (seed ${seeds[0]}, ` +
-				`${events} events); --max-events raises it, if so many are meant`,
+			`${one.name}: ${seeds.length} of ${runs.length} runs ended early, at ${where} events and requests (seed ${seeds[0]}); ` +
+				`--max-events raises it, if so many are meant`,
 		)
 	}
 }

@@ -5,6 +5,7 @@
  * survive.
  */
 import { MEASURE_NAMES, MEASURES, type Measure, type MeasureName } from '../../sim/measure/measures.ts'
+import type { Result } from '../../sim/measure/result.ts'
 import type { Outcome } from '../../sim/report/outcome.ts'
 import { type Comparison, expectResilience, ResilienceError } from '../../sim/run/expect.ts'
 import type { Study } from '../../sim/run/study.ts'
@@ -35,7 +36,7 @@ export interface Verdict {
 interface AssertionFailure {
 	readonly variant: string
 	readonly seed: number | string
-	/** Null is never, or that there was nothing to recover from. */
+	/** Null is never, or that no fault came to its end. */
 	readonly actual: number | null
 	readonly told: string
 }
@@ -79,16 +80,21 @@ export function judge({ text, variant, measure, holds, bound }: Assertion, { cas
 			} catch (error) {
 				if (!(error instanceof ResilienceError)) throw error
 				const { actual, seed } = error
-				const isVain = actual === null && run.recovery === null
-				const got = isVain ? 'no fault to recover from' : (actual ?? 'never')
 				const where = x === undefined ? name : `${name} at ${x}, ${y}`
-				const told = `got ${typeof got === 'number' ? Number(got.toPrecision(6)) : got} (${where}, seed ${seed})`
+				const told = `got ${got(measure, actual, run)} (${where}, seed ${seed})`
 				return [{ variant: name, seed, actual, told }]
 			}
 		}),
 	)
 	const runs = asked.reduce((sum, one) => sum + one.runs.length, 0)
 	return { assertion: text, holds: failures.length === 0, runs, failures }
+}
+
+/** A figure in the words of a ResilienceError, which can not name the variant. */
+function got(measure: MeasureName, actual: number | null, { endedBy, recovery }: Result): string {
+	const value = actual === null ? 'never' : String(Number(actual.toPrecision(6)))
+	if (endedBy === 'event-limit') return `${value} before it was cut short by its limit of events`
+	return measure === 'recoveredAfterMs' && recovery === null ? 'no fault that came to its end' : value
 }
 
 /** So many failures of one assertion are told; more do not help. */

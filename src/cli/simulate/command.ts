@@ -92,13 +92,14 @@ export const command: Command = defineCommand({
 	positionals: POSITIONALS,
 	async run(asked, io) {
 		refuseWhatDoesNotFit(asked)
+		const seed = seedOf(asked.seed)
 		if (asked.list || (asked.scenario === undefined && asked.incident === undefined)) {
 			const { listScenarios } = await import('./list.ts')
 			await listScenarios(io)
 			return 'ok'
 		}
 		const { runStudy } = await import('./study-run.ts')
-		return runStudy({ ...asked, seed: seedOf(asked.seed) }, io)
+		return runStudy({ ...asked, seed }, io)
 	},
 })
 
@@ -115,5 +116,8 @@ function refuseWhatDoesNotFit(asked: Asked): void {
 	if (incident === undefined && lonely !== undefined) throw usage(`--${lonely} goes with --incident`)
 }
 
-const seedOf = (text: string | undefined): number | string | undefined =>
-	text !== undefined && Number.isFinite(Number(text)) && text.trim() !== '' ? Number(text) : text
+/** A text is a seed like any other, `NaN` as well; but an empty one is a variable of a script that was not set. */
+function seedOf(text: string | undefined): number | string | undefined {
+	if (text === '') throw new CliError('usage', "--seed: got ''; takes a number or a text")
+	return text !== undefined && Number.isFinite(Number(text)) && text.trim() !== '' ? Number(text) : text
+}

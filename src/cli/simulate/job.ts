@@ -4,9 +4,11 @@
  * minutes must tell how far it has come, and what it has found so far, in case somebody presses Ctrl-C.
  */
 import { inspect } from 'node:util'
+import { hasFunction } from '../../sim/kernel/without-stacks.ts'
 import type { Result, Timeline } from '../../sim/measure/result.ts'
 import { Simulation } from '../../sim/run/simulation.ts'
 import { type Case, isGrid, type Study } from '../../sim/run/study.ts'
+import type { Scenario } from '../../sim/scenario/scenario.ts'
 import type { Job, Seed } from './plan.ts'
 
 /** One run, by its place among the seeds of the case. */
@@ -40,6 +42,8 @@ export interface JobWorld {
 	readonly maxEvents: number | undefined
 	/** Are timelines wanted? They are most of what would have to be posted. */
 	readonly hasTimelines: boolean
+	/** The numbers of the cases that were tried in this thread. */
+	readonly tried: Set<number>
 	/** Milliseconds of real time. */
 	now(): number
 }
@@ -54,7 +58,7 @@ const SLICE_MS = 20
 const FIRST_SLICE = 100
 
 export function* reportsOf(job: Job, world: JobWorld): Generator<Report, void> {
-	const { cases, maxEvents, hasTimelines, now } = world
+	const { cases, maxEvents, hasTimelines, now, tried } = world
 	const scenario = cases[job.index]?.scenario
 	let ended: Run[] = []
 	let toldAt = now()
@@ -72,6 +76,8 @@ export function* reportsOf(job: Job, world: JobWorld): Generator<Report, void> {
 		try {
 			if (!scenario) throw new Error(`there is no case ${job.index} in the study any more`)
 			const limit = maxEvents === undefined ? {} : { maxEvents }
+			if (!tried.has(job.index)) tryOut({ ...scenario, ...limit, seed })
+			tried.add(job.index)
 			const simulation = new Simulation({ ...scenario, ...limit, seed })
 			const { duration = Infinity } = scenario
 			for (const reachedMs of slices(simulation, duration, now)) {
@@ -86,6 +92,14 @@ export function* reportsOf(job: Job, world: JobWorld): Generator<Report, void> {
 		}
 	}
 	yield { ended: told(), isOver: true }
+}
+
+/**
+ * Builds a case with functions once more than it is run. A policy that is the same in two runs is refused in the second one, and
+ * whether a thread comes to a second one depends on how many threads there are.
+ */
+function tryOut(scenario: Scenario): void {
+	if (hasFunction(scenario)) new Simulation(scenario)
 }
 
 /** Lets a run go on to its end, and says how far it is after each slice. */

@@ -4,7 +4,7 @@
  * may be two of them on the command line.
  */
 import { readFile, stat } from 'node:fs/promises'
-import { extname, resolve } from 'node:path'
+import { basename, extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { CliError, failureOf } from '../errors.ts'
 import { jsonFault } from './json-fault.ts'
@@ -52,15 +52,30 @@ async function loadJson(file: string, path: string): Promise<unknown> {
 }
 
 async function loadModule(file: string, path: string): Promise<unknown> {
-	const module: Readonly<Record<string, unknown>> = await import(pathToFileURL(path).href).catch(
-		(error: unknown) => {
-			throw importFailure(file, error)
-		},
-	)
+	const module = await beforeIdle(file, imported(file, path))
 	if ('default' in module) return module['default']
 	const others = Object.keys(module).join(', ')
 	const got = others === '' ? 'exports nothing' : `exports ${others}, but nothing as default`
 	throw new CliError('usage', `${file}: ${got}; takes export default`)
+}
+
+const imported = (file: string, path: string): Promise<Readonly<Record<string, unknown>>> =>
+	import(pathToFileURL(path).href).catch((error: unknown) => {
+		throw importFailure(file, error)
+	})
+
+/** A module that awaits what nothing can bring any more would end the process without a word of ours. */
+function beforeIdle<T>(file: string, work: Promise<T>): Promise<T> {
+	return new Promise((resolve, reject) => {
+		const idle = () =>
+			reject(
+				new CliError('failure', `${file}: awaits something that never comes`, {
+					hint: 'Nothing is left that could settle an await at its top level, or in a module that it imports.',
+				}),
+			)
+		process.once('beforeExit', idle)
+		work.then(resolve, reject).finally(() => process.off('beforeExit', idle))
+	})
 }
 
 /** Why a module could not be loaded, as far as Node tells. */
@@ -76,10 +91,19 @@ export function importFailure(file: string, cause: unknown): CliError {
 		const line = /^.*:(\d+)\n/.exec(cause.stack ?? '')?.[1]
 		return new CliError('usage', `${file}${line === undefined ? '' : `:${line}`}: ${message}`, {
 			cause,
-			hint: line === undefined ? `'node --check ${file}' shows where.` : undefined,
+			hint: asModule(file, cause) ?? (line === undefined ? `'node --check ${file}' shows where.` : undefined),
 		})
 	}
 	return new CliError(kind, `${file}: ${message}`, { cause, hint: 'Add --debug to see where it happened.' })
+}
+
+/** What to do if a file was read as CommonJS, as without a word in package.json it may be, and is none. */
+function asModule(file: string, { message, stack = '' }: Error): string | undefined {
+	const isTold = /outside a module|token 'export'|top level bodies of modules/.test(message)
+	if (!isTold || !stack.includes('/cjs/')) return undefined
+	const name = basename(file).replace(/[cm]?([jt]s)$/i, 'm$1')
+	const isFixed = /\.c[jt]s$/i.test(file)
+	return `It was read as CommonJS: ${isFixed ? '' : 'add "type": "module" to package.json, or '}name it ${name}.`
 }
 
 const codeOf = (error: unknown): unknown =>

@@ -19,14 +19,18 @@ export async function checkOutFiles(files: readonly string[]): Promise<void> {
 	for (const file of files) {
 		if (endingOf(file) === undefined)
 			throw new CliError('usage', `--out: got '${file}'; takes a file that ends in ${ENDINGS.join(', ')}`)
-		const folder = dirname(resolve(file))
-		const isThere = await stat(folder).then(
-			(stats) => stats.isDirectory(),
-			() => false,
-		)
-		if (!isThere) throw new CliError('notFound', `--out: there is no folder '${dirname(file)}' for '${file}'`)
+		if (await isFolder(resolve(file)))
+			throw new CliError('usage', `--out: '${file}' is a folder; takes a file`)
+		if (!(await isFolder(dirname(resolve(file)))))
+			throw new CliError('notFound', `--out: there is no folder '${dirname(file)}' for '${file}'`)
 	}
 }
+
+const isFolder = (path: string): Promise<boolean> =>
+	stat(path).then(
+		(stats) => stats.isDirectory(),
+		() => false,
+	)
 
 /** Writes a file in the form that its ending says. */
 export async function writeOut(file: string, forms: Forms): Promise<void> {

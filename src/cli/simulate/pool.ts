@@ -1,6 +1,7 @@
 /**
  * Threads that work off a plan. Each gets its next job when it has done the last, and what they find is put in its place by
- * case and seed, so that the result does not depend on how many there are or who was faster. However it ends (all done,
+ * case and seed, so that the result does not depend on how many there are or who was faster. Nor does the error: of several runs
+ * that break, the first in that order is told, so what comes before a broken one is waited for. However it ends (all done,
  * interrupted, one of them broken), every thread is ended before the answer is given.
  */
 import { Worker } from 'node:worker_threads'
@@ -47,6 +48,9 @@ export class BrokenRun extends Error {
 }
 
 /** Which of the two files there is: the sources run as they are, and the package is built. */
+/** A run's garbage dies with the run, and collecting it earlier only copies what is still in use. */
+const LIMITS = { maxYoungGenerationSizeMb: 128 }
+
 const WORKER = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
 
 export async function harvest(plan: Plan, options: PoolOptions): Promise<Harvest> {
@@ -70,6 +74,14 @@ interface Hand {
 	current: Report['current']
 }
 
+interface Broken {
+	readonly job: Job
+	readonly error: BrokenRun
+}
+
+const isBefore = (one: Job, other: Job): boolean =>
+	one.index < other.index || (one.index === other.index && one.from < other.from)
+
 class Pool {
 	readonly #plan: Plan
 	readonly #options: PoolOptions
@@ -77,6 +89,8 @@ class Pool {
 	readonly #results: Map<number, Result>[]
 	readonly #hands: Hand[] = []
 	#ended = 0
+	/** The first in order of what broke, as far as is known. */
+	#broken: Broken | undefined
 	#isOver = false
 	/** Settle `run`. */
 	#done: () => void = () => {}
@@ -98,10 +112,11 @@ class Pool {
 		})
 	}
 
-	/** Nothing that comes now counts as a failure. */
+	/** Nothing that comes now counts as a failure; what is known already does. */
 	end(): void {
 		this.#isOver = true
-		this.#done()
+		if (this.#broken) this.#break(this.#broken.error)
+		else this.#done()
 	}
 
 	async close(): Promise<void> {
@@ -124,7 +139,7 @@ class Pool {
 	#hire(): void {
 		const { question, maxEvents } = this.#plan
 		const workerData: Brief = { question, maxEvents }
-		const worker = new Worker(WORKER, { workerData, stdout: true, stderr: true })
+		const worker = new Worker(WORKER, { workerData, stdout: true, stderr: true, resourceLimits: LIMITS })
 		const hand: Hand = { worker, job: undefined, current: undefined }
 		this.#hands.push(hand)
 		worker.on('message', (report: Report) => this.#heard(hand, report))
@@ -136,10 +151,21 @@ class Pool {
 	}
 
 	#next(hand: Hand): void {
-		const { value } = this.#jobs.next()
+		const value = this.#broken ? undefined : this.#jobs.next().value
 		hand.job = value
+		hand.current = undefined
 		if (value) hand.worker.postMessage(value)
-		else if (this.#hands.every(({ job }) => job === undefined)) this.end()
+		else if (this.#hands.every(({ job }) => job === undefined || !this.#mayComeFirst(job))) this.end()
+	}
+
+	/** Jobs are given out in order, so what comes before a broken one has been begun. */
+	#mayComeFirst(job: Job): boolean {
+		return !this.#broken || isBefore(job, this.#broken.job)
+	}
+
+	#breaks(hand: Hand, job: Job, error: BrokenRun): void {
+		if (this.#mayComeFirst(job)) this.#broken = { job, error }
+		this.#next(hand)
 	}
 
 	#heard(hand: Hand, { ended, current, failed, isOver }: Report): void {
@@ -150,17 +176,20 @@ class Pool {
 		hand.current = current
 		const shares = this.#hands.map((one) => one.current?.share ?? 0)
 		this.#options.progress(shares.reduce((sum, share) => sum + share, this.#ended))
-		if (failed) this.#break(new BrokenRun(job.index, [failed.seed], failed))
+		if (failed) this.#breaks(hand, job, new BrokenRun(job.index, [failed.seed], failed))
 		else if (isOver) this.#next(hand)
 	}
 
 	/** A thread has ended by itself, which it never does unless something is wrong. */
 	#lost(hand: Hand, error: unknown): void {
-		if (this.#isOver) return
 		const { job, current } = hand
+		// An error is followed by the exit.
+		if (this.#isOver || (this.#broken && !job)) return
 		const { message = String(error), stack, code }: Partial<Error & { code: string }> = Object(error)
 		const seeds = job?.seeds.filter((_, offset) => this.#mayBe(job, offset, current)) ?? []
-		this.#break(new BrokenRun(job?.index ?? 0, seeds, { message, code, stack }))
+		const broken = new BrokenRun(job?.index ?? 0, seeds, { message, code, stack })
+		if (job) this.#breaks(hand, job, broken)
+		else this.#break(broken)
 	}
 
 	/** May this be the run that was going on when its thread ended? */

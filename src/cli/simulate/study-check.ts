@@ -25,7 +25,7 @@ const ofType =
 
 const base = {
 	title: text,
-	about: ofType('string', 'a text'),
+	'about?': ofType('string', 'a text'),
 	'replications?': count(1, 1e6),
 	'measures?': list(measure, 1),
 }

@@ -45,7 +45,7 @@ export async function runStudy(request: Request, io: CommandIo): Promise<ExitKin
 	const outcome = outcomeOf(study, request.replications, runs)
 	const isWhole = counts.ended === outcome.planned
 	const verdicts = isWhole ? assertions.map((one) => judge(one, outcome)) : []
-	const found: Found = { ...counts, outcome, read, verdicts }
+	const found: Found = { ...counts, outcome, read, verdicts, maxEvents: request.maxEvents }
 	tell(found, io)
 	await write(request.out, found, io)
 	warnOfLimits(found, io)

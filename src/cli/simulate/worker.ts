@@ -12,7 +12,7 @@ import { studyFrom } from './source.ts'
 const { question, maxEvents }: Brief = workerData
 const study = await studyFrom(question)
 const world = {
-	...{ cases: casesOf(study), hasTimelines: needsTimelines(study), maxEvents },
+	...{ cases: casesOf(study), hasTimelines: needsTimelines(study), maxEvents, tried: new Set<number>() },
 	now: () => systemRuntime.now(),
 }
 parentPort?.on('message', (job: Job) => {

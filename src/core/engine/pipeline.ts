@@ -35,7 +35,8 @@ class Pipeline extends Policy {
 	}
 }
 
-const isPolicy = (value: unknown): value is Policy =>
+/** By what it can do, for a policy may be of another copy of the package. */
+export const isPolicy = (value: unknown): value is Policy =>
 	typeof (value as { seats?: unknown } | null | undefined)?.seats === 'function'
 
 /**

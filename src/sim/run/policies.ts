@@ -1,6 +1,6 @@
 /** Makes a run's policies: one for each instance of a client, and one for each hop between services. */
-import { pipeline } from '../../core/engine/pipeline.ts'
-import { Policy } from '../../core/engine/policy.ts'
+import { isPolicy, pipeline } from '../../core/engine/pipeline.ts'
+import type { Policy } from '../../core/engine/policy.ts'
 import { refuse } from '../../core/options/rules.ts'
 import type { World } from '../kernel/world.ts'
 import { policyOf } from '../scenario/layers.ts'
@@ -38,7 +38,7 @@ export function policyMaker(world: World, models: Readonly<Record<string, Policy
 				sharedRuntime: (place) => world.runtime(`${place} shared`),
 			})
 		const made: unknown = model({ runtime, once: (key, make) => world.once(`${path}: ${key}`, make) })
-		if (!(made instanceof Policy)) refuse(`${path}()`, made, 'a function that returns a policy')
+		if (!isPolicy(made)) refuse(`${path}()`, made, 'a function that returns a policy')
 		checkFresh(made, world, path)
 		return pipeline({ runtime }, made)
 	}

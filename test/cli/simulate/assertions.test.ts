@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { runStudy, type Study } from 'yaoki/sim'
+import { expectResilience, runStudy, type Study } from 'yaoki/sim'
 import { CliError } from '../../../src/cli/errors.ts'
 import { checkFailure, judge, readAssertion } from '../../../src/cli/simulate/assertions.ts'
 import { pair, small } from './files.ts'
@@ -75,9 +75,34 @@ describe('an assertion', () => {
 		}
 		const stuck = { ...small, duration: 900 }
 		expect(judged(stuck)).toBe('got never (only, seed 1)')
-		expect(judged({ ...small, services: { api: { serviceTime: 20 } } })).toBe(
-			'got no fault to recover from (only, seed 1)',
-		)
+		const vain = 'got no fault that came to its end (only, seed 1)'
+		expect(judged({ ...small, services: { api: { serviceTime: 20 } } })).toBe(vain)
+		expect(judged({ ...small, duration: 700 })).toBe(vain)
+	})
+
+	test.each([small, { ...small, duration: 700 }, { ...small, duration: 900 }, { ...small, maxEvents: 50 }])(
+		'tells a figure in the words of expectResilience (%#)',
+		(scenario) => {
+			const one = { ...pair, variants: { only: scenario } }
+			const found = runStudy(one, { replications: 1 })
+			const run = found.cases[0]?.runs[0]
+			if (!run) expect.unreachable('there is one')
+			for (const [text, check] of [
+				['recoveredAfterMs<=0', () => expectResilience(run).measure('recoveredAfterMs', '<=', 0)],
+				['p99Ms<0', () => expectResilience(run).measure('p99Ms', '<', 0)],
+			] as const) {
+				const told = judge(readAssertion(text, one), found).failures[0]?.told.replace('only, ', '')
+				expect(told).toMatch(/^got /)
+				expect(check).toThrow(`, ${told}`)
+			}
+		},
+	)
+
+	test('of a run without faults is about the figure that was asked for', () => {
+		const calm = { ...small, services: { api: { serviceTime: 1000 } } }
+		const one = { ...pair, variants: { only: calm } }
+		const verdict = judge(readAssertion('p99Ms<=5', one), runStudy(one, { replications: 1 }))
+		expect(verdict.failures[0]?.told).not.toContain('fault')
 	})
 
 	test('on a map says which cell did not hold', () => {

@@ -41,6 +41,8 @@ describe('a call that can not be meant is exit code 2, and a word about it', () 
 		[['herd', '--policy', 'a.ts'], '--policy goes with --incident'],
 		[['herd', '--capacity', '5'], '--capacity goes with --incident'],
 		[['herd', '--told-by', 'x'], '--told-by goes with --incident'],
+		[['herd', '--seed', ''], "--seed: got ''; takes a number or a text"],
+		[['herd', '--seed='], "--seed: got ''; takes a number or a text"],
 		[['herd', '--workers', '0'], "--workers: got '0'; takes a whole number from 1 to 512"],
 		[['herd', '--replications', '1.5'], "--replications: got '1.5'; takes a whole number from 1"],
 		[['herd', '--out', 'a.png'], "--out: got 'a.png'; takes a file that ends in .svg, .html, .json"],
@@ -136,8 +138,29 @@ describe('a study', () => {
 		const { code, stderr } = await simulate([file, '-q', '-n', '2', '--max-events', '20'])
 		expect(code).toBe(0)
 		expect(stderr).toMatch(
-			/^warning: mine: 2 of 2 runs ended early, at the limit of events \(seed 1, \d+ events\); --max-events raises it, if so many are meant\n$/,
+			/^warning: mine: 2 of 2 runs ended early, at the limit of 20 events and requests \(seed 1\); --max-events raises it, if so many are meant\n$/,
 		)
+	})
+
+	test('tells the limit in the file where the command line has none', async () => {
+		const file = new Folder().write('mine.json', { ...small, maxEvents: 30 })
+		expect((await simulate([file, '-q', '-n', '1'])).stderr).toContain(
+			'at the limit of 30 events and requests',
+		)
+	})
+
+	test.each(['NaN', 'Infinity', 'monday'])('takes %s as a text for a seed', async (seed) => {
+		const file = new Folder().write('mine.json', small)
+		const { stdout } = await simulate([file, '-q', '--json', '-n', '1', '--seed', seed])
+		expect(JSON.parse(stdout).cases[0].runs[0].seed).toBe(seed)
+	})
+
+	test('can not make an error move the cursor or change a colour', async () => {
+		const policy = "() => { throw new Error('a\\x1b[31mred\\x07\\nb') }"
+		const file = new Folder().write('mine.mjs', withPolicy(policy))
+		const { stderr } = await simulate([file, '-q', '-n', '1', '--debug'])
+		expect(stderr).toContain('a\uFFFD[31mred\uFFFD\nb\n')
+		for (const obeyed of ['\x07', '\x1b']) expect(stderr).not.toContain(obeyed)
 	})
 })
 

@@ -50,6 +50,16 @@ describe('the events of an incident', () => {
 		expect(many.summary.skipped.unreadable).toBe(0)
 	})
 
+	test('can not move the cursor or change a colour by the names in them', async () => {
+		const file = new Folder().write('a.jsonl', eventsOf('us\x1b[31mers'))
+		const { code, stdout } = await replay(['--incident', file])
+		expect(code).toBe(0)
+		const [summary = ''] = stdout.split('\n\n')
+		expect(summary).toContain('incident of us\uFFFD[31mers: ')
+		expect(summary).toContain('(told by us\uFFFD[31mers retry)')
+		expect(summary).not.toContain('\x1b')
+	})
+
 	test('give a timeout that is far above what answers took, and round', async () => {
 		const found = await readIncident(new Folder().write('a.jsonl', users), {}, signal)
 		const of = (p99Ms: number) =>

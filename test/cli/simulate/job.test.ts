@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { retry } from 'yaoki'
 import { type Scenario, simulate } from 'yaoki/sim'
 import { type JobWorld, needsTimelines, type Report, reportsOf } from '../../../src/cli/simulate/job.ts'
 import { MEASURE_NAMES, measureOf } from '../../../src/sim/measure/measures.ts'
@@ -16,7 +17,16 @@ function ticking(ms: number): () => number {
 function reports(scenario: Scenario, world: Partial<JobWorld> = {}, seeds: readonly number[] = [1, 2, 3]) {
 	const job = { index: 0, from: 5, seeds }
 	const cases = [{ name: 'only', scenario }]
-	return [...reportsOf(job, { cases, maxEvents: undefined, hasTimelines: true, now: ticking(0), ...world })]
+	return [
+		...reportsOf(job, {
+			cases,
+			maxEvents: undefined,
+			hasTimelines: true,
+			tried: new Set(),
+			now: ticking(0),
+			...world,
+		}),
+	]
 }
 
 const runsOf = (all: readonly Report[]) => all.flatMap(({ ended }) => ended)
@@ -102,6 +112,33 @@ describe('a function that throws', () => {
 		['an error without words', new TypeError(), 'TypeError'],
 	])('may throw %s', (_, thrown, message) => {
 		expect(reports(throwing(thrown)).at(-1)?.failed?.message).toBe(message)
+	})
+
+	test.each([[[1]], [[1, 2, 3]], [[3]]])(
+		'is refused with the first seed of %j for a policy that is the same in every run',
+		(seeds) => {
+			const shared = retry({})
+			const all = reports({ ...small, policies: { careful: () => shared } }, {}, seeds)
+			expect(all).toMatchObject([
+				{
+					ended: [],
+					isOver: true,
+					failed: { seed: seeds[0], message: expect.stringContaining('makes its policies afresh') },
+				},
+			])
+		},
+	)
+
+	test('is tried before the first run of a case in a thread, and not before each', () => {
+		const made: number[] = []
+		const tried = new Set<number>()
+		const counting: Scenario = {
+			...small,
+			policies: { careful: () => retry({ name: `r${made.push(1)}` }) },
+		}
+		reports(counting, { tried }, [1, 2])
+		reports(counting, { tried }, [3])
+		expect(made).toHaveLength(1 + 3)
 	})
 
 	test('does not take with it what had ended', () => {

@@ -108,6 +108,20 @@ describe('a module that can not be loaded', () => {
 		})
 	})
 
+	test.each([
+		['a.ts', 'add "type": "module" to package.json, or name it a.mts.'],
+		['b/a.js', 'add "type": "module" to package.json, or name it a.mjs.'],
+		['a.cts', 'name it a.mts.'],
+	])('because %s was read as CommonJS says what makes it a module', (file, told) => {
+		const cause = new SyntaxError('Cannot use import statement outside a module')
+		cause.stack = `/home/${file}:1\nimport x\n\nSyntaxError: no\n    at wrapSafe (node:internal/modules/cjs/loader:1:1)`
+		expect(importFailure(file, cause)).toMatchObject({
+			kind: 'usage',
+			message: `${file}:1: Cannot use import statement outside a module`,
+			hint: `It was read as CommonJS: ${told}`,
+		})
+	})
+
 	test('because a policy in it refuses its options is called wrongly, as a scenario would be', () => {
 		const cause = Object.assign(new Error('maxRetries: got -1; takes a finite number, 0 or more'), {
 			code: 'YAOKI_INVALID_OPTION',

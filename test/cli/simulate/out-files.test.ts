@@ -26,6 +26,15 @@ describe('a file that is asked for', () => {
 		await expect(checkOutFiles([folder.at('a.SVG'), 'here.json'])).resolves.toBeUndefined()
 	})
 
+	test('is refused before anything runs when it is a folder', async () => {
+		const folder = new Folder()
+		mkdirSync(folder.at('d.svg'))
+		await expect(checkOutFiles([folder.at('d.svg')])).rejects.toMatchObject({
+			kind: 'usage',
+			message: `--out: '${folder.at('d.svg')}' is a folder; takes a file`,
+		})
+	})
+
 	test('holds what its ending says, and nothing else is left beside it', async () => {
 		const folder = new Folder()
 		folder.write('b.html', 'old')

@@ -81,6 +81,20 @@ describe('a run that breaks', () => {
 		expect(error.seeds).toHaveLength(1)
 	})
 
+	test('after another has broken is told in its place if it comes first by case and seed', async () => {
+		const folder = new Folder()
+		const mark = JSON.stringify(folder.at('second-broke'))
+		// The first variant waits until the second one is about to break, which takes two threads.
+		const code = `import { existsSync, writeFileSync } from 'node:fs'
+			const small = ${JSON.stringify(small)}
+			const first = () => { while (!existsSync(${mark})); throw new Error('first') }
+			const second = () => { writeFileSync(${mark}, ''); throw new Error('second') }
+			const variants = { first: { ...small, policies: { careful: first } }, second: { ...small, policies: { careful: second } } }
+			export default { title: 'a', about: 'b', variants }`
+		const what = await plan(folder.write('mine.mjs', code), 1)
+		await expect(run(what, 2)).rejects.toMatchObject({ message: 'first', index: 0, seeds: [1] })
+	})
+
 	test('because its function makes no policy is a mistake in the file', async () => {
 		const error = await breaking(withPolicy('() => 5'))
 		expect(error).toMatchObject({ code: 'YAOKI_INVALID_OPTION', seeds: [1] })

@@ -54,6 +54,59 @@ describe('the process', () => {
 		expect(stderr).toMatch(told)
 	})
 
+	test('refuses a policy that is the same in every run with one thread as with four, with the same words', async () => {
+		const code = `import { retry } from '${CORE}'\nconst shared = retry({})\n${withPolicy('() => shared')}`
+		const file = new Folder().write('mine.mjs', code)
+		const told = await Promise.all(
+			[
+				['-w', '1', '-n', '1'],
+				['-w', '1', '-n', '8'],
+				['-w', '4', '-n', '8'],
+			].map((words) => yaoki(['simulate', file, '-q', ...words])),
+		)
+		expect(told[0]).toMatchObject({ code: 2, stdout: '' })
+		expect(told[0]?.stderr).toMatch(
+			/mine, seed 1: policies\.careful\(\): got '?retry'?; takes a function that makes/,
+		)
+		for (const one of told) expect(one).toEqual(told[0])
+	})
+
+	test('says what makes a TypeScript file of a new project a module', async () => {
+		const folder = new Folder()
+		folder.write('package.json', { name: 'new', type: 'commonjs' })
+		const file = folder.write('mine.ts', `import { retry } from '${CORE}'\nexport default { retry }`)
+		const { code, stderr } = await yaoki(['simulate', file])
+		expect(code).toBe(2)
+		expect(stderr).toContain('add "type": "module" to package.json, or name it mine.mts.\n')
+	})
+
+	test('keeps what a file prints when it is loaded out of its answer', async () => {
+		const loud = "console.log('LOADED')\nprocess.stdout.write('AND READY\\n')\n"
+		const file = new Folder().write('mine.mjs', loud + withPolicy('[{ timeout: 500 }]'))
+		const { code, stdout, stderr } = await yaoki(['simulate', file, '--json', '-q', '-n', '1'])
+		expect({ code, title: JSON.parse(stdout).title }).toEqual({ code: 0, title: 'mine' })
+		expect(stderr).toBe('LOADED\nAND READY\n')
+	})
+
+	test('ends although a file has left a timer running', async () => {
+		const file = new Folder().write(
+			'mine.mjs',
+			`setInterval(() => {}, 1e6)\n${withPolicy('[{ timeout: 500 }]')}`,
+		)
+		const { code, stdout } = await yaoki(['simulate', file, '-q', '-n', '1', '-a', 'requests<1'])
+		expect(code).toBe(4)
+		expect(stdout).toContain('mine')
+	})
+
+	test('ends with 1 and a word when a file awaits what never comes', async () => {
+		const file = new Folder().write('mine.mjs', 'await new Promise(() => {})\nexport default {}')
+		const { code, stdout, stderr } = await yaoki(['simulate', file])
+		expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+		expect(stderr).toMatch(
+			/^yaoki simulate: .*mine\.mjs: awaits something that never comes\nNothing is left .*\n$/,
+		)
+	})
+
 	test('ends with 3 for a file that is not there', async () => {
 		const file = new Folder().at('none.ts')
 		expect(await yaoki(['simulate', file])).toMatchObject({

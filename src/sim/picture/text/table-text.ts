@@ -78,7 +78,8 @@ function tableLines(
 		const [first = '', ...more] = nameLines(name, names.width)
 		const cells = figures.map(({ texts, width, align }) => padded(texts[row] ?? '', width, align))
 		const line = [padded(first, names.width, names.align), ...cells].join(BETWEEN).trimEnd()
-		return [line, ...more.map((rest) => padded(rest, names.width, names.align).trimEnd())]
+		const inner = names.width - INDENT.length
+		return [line, ...more.map((rest) => (INDENT + padded(rest, inner, names.align)).trimEnd())]
 	})
 	if (!hasHead) return rows.flat()
 	const [head = [], ...body] = rows
@@ -86,18 +87,20 @@ function tableLines(
 	return [...head.map((line) => paint(line, 'bold')), paint(rule, 'dim'), ...body.flat()]
 }
 
-/** A name in lines that lack nothing of it; a word breaks only where it is wider than a line. */
-function nameLines(name: string, room: number): readonly string[] {
+/** A name in lines that lack nothing of it, all but the first to be indented; a word breaks only if it is wider than a line. */
+function nameLines(name: string, width: number): readonly string[] {
 	const lines: string[] = []
 	let line = ''
+	const isOver = (text: string) =>
+		line !== '' && displayWidth(text.trimEnd()) > width - (lines.length === 0 ? 0 : INDENT.length)
 	const next = () => {
 		lines.push(line.trimEnd())
-		line = INDENT
+		line = ''
 	}
 	for (const word of name.split(/(?<= )/)) {
-		if (line.trim() !== '' && displayWidth((line + word).trimEnd()) > room) next()
+		if (isOver(line + word)) next()
 		for (const character of word) {
-			if (line.trim() !== '' && character !== ' ' && displayWidth(line + character) > room) next()
+			if (isOver(line + character)) next()
 			line += character
 		}
 	}
