@@ -95,12 +95,18 @@ export function policyOf(layers: readonly PolicyLayer[], path: string, world: La
 
 function made(layer: PolicyLayer, path: string, world: LayerWorld): Policy {
 	const kind = kindOf(layer, path)
-	if (!layer.shared) return make(kind, layer, { ...world, path: `${path}.${kind}` })
+	const place = { ...world, path: `${path}.${kind}` }
+	if (isStateless(layer)) return world.once(path, () => make(kind, layer, place))
+	if (!layer.shared) return make(kind, layer, place)
 	return world.once(path, () => {
 		const runtime = world.sharedRuntime(path)
 		return pipeline({ runtime }, make(kind, layer, { ...world, runtime, path: `${path}.${kind}` }))
 	})
 }
+
+/** One that keeps everything in the call can stand in all pipelines: a thousand of them would be a fifth of a short run. */
+const isStateless = (layer: PolicyLayer): boolean =>
+	'timeout' in layer || ('retry' in layer && layer.retry.budget === undefined)
 
 function make<Kind extends LayerKind>(kind: Kind, layer: PolicyLayer, place: Place): Policy {
 	const options: LayerOptions[Kind] | undefined = (layer as Partial<LayerOptions>)[kind]
