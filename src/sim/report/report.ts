@@ -5,10 +5,12 @@ import { heatMap } from '../picture/heat-map.ts'
 import { lineChart } from '../picture/line-chart.ts'
 import { type Block, page } from '../picture/page.ts'
 import { stackedChart } from '../picture/stacked-chart.ts'
+import { displayWidth } from '../picture/text/display-width.ts'
 import { heatMapText } from '../picture/text/heat-map-text.ts'
 import { lineChartText } from '../picture/text/line-chart-text.ts'
 import { stackedText } from '../picture/text/stacked-text.ts'
 import { tableText } from '../picture/text/table-text.ts'
+import { wrapped } from '../picture/text-width.ts'
 import { isGrid, type VariantStudy } from '../run/study.ts'
 import { map, overNumber, overTime } from './charts.ts'
 import { comparedOf, type Outcome, runsOf } from './outcome.ts'
@@ -58,7 +60,8 @@ export function textOf(outcome: Outcome, { columns, colour }: TextOptions): stri
 	const parts = isGrid(study)
 		? [heatMapText(map(outcome, study), options)]
 		: variantsText(outcome, study, options)
-	return [...parts, plainLine(study.about ?? '')].filter((part) => part !== '').join('\n\n')
+	const about = wrapped(plainLine(study.about ?? ''), options.width, displayWidth).join('\n')
+	return [...parts, about].filter((part) => part !== '').join('\n\n')
 }
 
 function variantsText(
