@@ -5,9 +5,8 @@
 
 const REPLACEMENT = '\uFFFD'
 
-/** Half a surrogate pair, a control character other than tab and line ends, and the two that are no characters. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
-const NOT_IN_XML = /[\0-\x08\x0B\x0C\x0E-\x1F\uD800-\uDFFF\uFFFE\uFFFF]/gu
+/** Half a surrogate pair, a control character below the space other than tab and line ends, and the two that are no characters. */
+const NOT_IN_XML = /(?![\t\n\r\x7F-\x9F])[\p{Cc}\p{Cs}\uFFFE\uFFFF]/gu
 
 /** What a terminal would obey, and what turns the direction of writing. */
 const OBEYED = /[\p{Cc}\p{Cs}\u2028\u2029\u202A-\u202E\u2066-\u2069]/gu

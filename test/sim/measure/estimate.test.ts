@@ -46,15 +46,10 @@ describe('an estimate', () => {
 	})
 
 	it('of no run at all is no number, so that nobody takes never for at once', () => {
-		expect(estimate([])).toEqual({
-			mean: NaN,
-			low: NaN,
-			high: NaN,
-			sd: NaN,
-			count: 0,
-			least: NaN,
-			greatest: NaN,
-		})
+		const { count, ...figures } = estimate([])
+		expect(count).toBe(0)
+		expect(Object.keys(figures)).toHaveLength(6)
+		for (const figure of Object.values(figures)) expect(figure).toBeNaN()
 	})
 
 	it('of as many runs as there may be is made', () => {

@@ -1,6 +1,7 @@
 /** Charts of any kind, for properties. */
 import fc from 'fast-check'
 import type { Panel, TimeChart } from '../../../src/sim/picture/chart.ts'
+import { isXmlCharacter } from './xml.ts'
 
 /** Names as people give them, and as nobody should. */
 export const anyName: fc.Arbitrary<string> = fc.oneof(
@@ -75,5 +76,4 @@ export const anyStack: fc.Arbitrary<TimeChart> = chartOf({ values: amount, hasBa
 
 /** A name as XML can hold it. */
 export const inXml = (name: string): string =>
-	// biome-ignore lint/suspicious/noControlCharactersInRegex: those that XML does not have
-	name.replace(/[\0-\x08\x0B\x0C\x0E-\x1F\uD800-\uDFFF\uFFFE\uFFFF]/gu, '\uFFFD')
+	Array.from(name, (character) => (isXmlCharacter(character) ? character : '\uFFFD')).join('')

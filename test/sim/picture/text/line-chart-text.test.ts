@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { TimeChart } from '../../../../src/sim/picture/chart.ts'
@@ -8,9 +9,6 @@ import { jittered, naive, outage } from '../charts.ts'
 
 /** A drawing without the line ends around it, which are only there to make it readable here. */
 const drawing = (text: string): string => text.slice(1, -1)
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours are made of them
-const withoutColours = (text: string): string => text.replace(/\x1b\[\d+m/g, '')
 
 describe('a line chart in a terminal', () => {
 	it('has a plot for each series on one scale, with the outage marked below', () => {
@@ -126,7 +124,7 @@ a
 		const painted = lineChartText(chart, { colour: true })
 		expect(painted).toContain('\x1b[36mnaive\x1b[0m')
 		expect(painted).toContain('\x1b[33mfull jitter\x1b[0m')
-		expect(withoutColours(painted)).toBe(lineChartText(chart))
+		expect(stripVTControlCharacters(painted)).toBe(lineChartText(chart))
 	})
 
 	it.each<[string, TimeChart]>([
