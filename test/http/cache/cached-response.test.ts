@@ -1,0 +1,128 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { cachedResponse, isCached } from '../../../src/http/cache/cached-response.ts'
+import type { Kept } from '../../../src/http/cache/response-cache.ts'
+
+const keptWith = (headers: Record<string, string> = {}, text = 'hello', status = 200): Kept => ({
+	status,
+	statusText: 'Fine',
+	url: 'https://api.example.com/after/redirect',
+	headers: Object.entries(headers),
+	bytes: new TextEncoder().encode(text),
+	at: 0,
+})
+
+describe('an answer from memory', () => {
+	it('is a real Response, with the status, the address, the headers and the body that it had', async () => {
+		const response = cachedResponse(keptWith({ 'content-type': 'application/json' }, '{"a":1}', 203), 0)
+		expect(response).toBeInstanceOf(Response)
+		const { status, statusText, url, ok } = response
+		expect({ status, statusText, url, ok }).toEqual({
+			status: 203,
+			statusText: 'Fine',
+			url: 'https://api.example.com/after/redirect',
+			ok: true,
+		})
+		expect(response.headers.get('content-type')).toBe('application/json')
+		expect(await response.json()).toEqual({ a: 1 })
+	})
+
+	it('can be given out again, whatever was done to it before', async () => {
+		const kept = keptWith()
+		const first = new Uint8Array(await cachedResponse(kept, 0).arrayBuffer())
+		first.fill(0)
+		const second = cachedResponse(kept, 0)
+		second.headers.set('age', '77')
+		expect(await second.text()).toBe('hello')
+		const third = cachedResponse(kept, 0)
+		expect(third.headers.get('age')).toBe('0')
+		expect(await third.text()).toBe('hello')
+	})
+
+	it.each([204, 205])('may be one without a body: %i', async (status) => {
+		const response = cachedResponse(keptWith({}, '', status), 0)
+		expect([response.status, response.body, await response.text()]).toEqual([status, null, ''])
+	})
+
+	it('may be an empty one', async () => {
+		expect(await cachedResponse(keptWith({}, ''), 0).text()).toBe('')
+	})
+})
+
+describe('it is marked', () => {
+	it('for code: a response from elsewhere is not cached, even one that says so', () => {
+		const response = cachedResponse(keptWith(), 0)
+		expect(isCached(response)).toBe(true)
+		expect(isCached(new Response(null, { headers: response.headers }))).toBe(false)
+	})
+
+	it.each([
+		[0, undefined, '0'],
+		[999, undefined, '0'],
+		[1_000, undefined, '1'],
+		[61_500, undefined, '61'],
+		[1_999, '100', '101'],
+		[5_000, 'garbage', '5'],
+		[5_000, '-3', '5'],
+		[5_000, '9'.repeat(40), '5'],
+		[-5, undefined, '0'],
+	])('with an age in whole seconds: %i ms, after %s on the way, is %s', (ageMs, before, age) => {
+		const kept = keptWith(before === undefined ? {} : { age: before })
+		expect(cachedResponse(kept, ageMs).headers.get('age')).toBe(age)
+	})
+
+	it('by Cache-Status, behind what other caches said', () => {
+		expect(cachedResponse(keptWith(), 0).headers.get('cache-status')).toBe('yaoki; hit; detail=circuit-open')
+		const kept = keptWith({ 'cache-status': '"Some CDN"; hit; ttl=3' })
+		expect(cachedResponse(kept, 0, 'failure').headers.get('cache-status')).toBe(
+			'"Some CDN"; hit; ttl=3, yaoki; hit; detail=failure',
+		)
+	})
+
+	it.each([
+		['HTTP/503', 'HTTP/503'],
+		['circuit open', '"circuit open"'],
+		['503', '"503"'],
+		['', '""'],
+		['say "no" \\', '"say \\"no\\" \\\\"'],
+		['a\r\nx-evil: 1', '"a??x-evil: 1"'],
+		['遮断中', '"???"'],
+	])('with any detail, as a token or a string: %j is %s', (detail, written) => {
+		expect(cachedResponse(keptWith(), 0, detail).headers.get('cache-status')).toBe(
+			`yaoki; hit; detail=${written}`,
+		)
+	})
+
+	it('and no detail makes another header, or one that can not be read', () => {
+		const member = /^yaoki; hit; detail=([A-Za-z*][\w!#$%&'*+.^`|~:/-]*|"([ !#-[\]-~]|\\["\\])*")$/
+		fc.assert(
+			fc.property(
+				fc.string({ unit: fc.nat({ max: 0xffff }).map((code) => String.fromCharCode(code)) }),
+				(detail) => {
+					expect(cachedResponse(keptWith(), 0, detail).headers.get('cache-status')).toMatch(member)
+				},
+			),
+		)
+	})
+})
+
+describe('headers that no longer fit are gone', () => {
+	const names = (headers: Record<string, string>) => [
+		...cachedResponse(keptWith({ ...headers, 'x-mine': '1' }), 0).headers.keys(),
+	]
+
+	it('those of a body that was decoded', () => {
+		const encoded = { 'content-encoding': 'gzip', 'content-length': '25' }
+		expect(names(encoded)).toEqual(['age', 'cache-status', 'x-mine'])
+		expect(names({ 'content-encoding': 'br' })).toEqual(['age', 'cache-status', 'x-mine'])
+	})
+
+	it('those of the connection', () => {
+		const connection = { connection: 'keep-alive', 'keep-alive': 'timeout=5', 'transfer-encoding': 'chunked' }
+		expect(names(connection)).toEqual(['age', 'cache-status', 'x-mine'])
+	})
+
+	it('but not a length that is right', () => {
+		expect(names({ 'content-length': '5' })).toContain('content-length')
+	})
+})

@@ -1,0 +1,201 @@
+import fc from 'fast-check'
+import { describe, expect, it, vi } from 'vitest'
+import { readWhole } from '../../../src/http/cache/read-body.ts'
+
+type Bytes = Uint8Array<ArrayBuffer>
+
+/** A response whose body gives these chunks one by one, and then ends or fails. Says how many were taken, and whether it was left. */
+function chunked(chunks: readonly Bytes[], init: ResponseInit = {}, failure?: Error) {
+	const cancel = vi.fn()
+	const seen = { taken: 0, cancel }
+	const body = new ReadableStream<Bytes>(
+		{
+			pull(controller) {
+				const chunk = chunks[seen.taken]
+				if (chunk) {
+					seen.taken++
+					controller.enqueue(chunk)
+				} else if (failure) controller.error(failure)
+				else controller.close()
+			},
+			cancel,
+		},
+		{ highWaterMark: 0 },
+	)
+	return { response: new Response(body, init), seen }
+}
+
+const bytesOf = (text: string): Bytes => new TextEncoder().encode(text)
+const numbers = (length: number): Bytes => Uint8Array.from({ length }, (_, i) => i)
+
+/** The same bytes in one piece, in a buffer of their own. */
+const joined = (chunks: readonly Uint8Array[]): Bytes => new Uint8Array(Buffer.concat(chunks))
+
+const bodies = fc.array(
+	fc.uint8Array({ maxLength: 20 }).map((bytes) => new Uint8Array(bytes)),
+	{
+		maxLength: 20,
+	},
+)
+
+describe('a body within the limit', () => {
+	it('is read, and the caller reads it again from a response that is otherwise the same', async () => {
+		const init = { status: 203, statusText: 'Fine', headers: { 'x-a': '1', 'content-length': '5' } }
+		const { response } = chunked([bytesOf('he'), bytesOf('llo')], init)
+		Object.defineProperty(response, 'url', { value: 'https://api.example.com/there' })
+		Object.defineProperty(response, 'redirected', { value: true })
+		const { bytes, response: mine } = await readWhole(response, 5)
+		expect(bytes).toEqual(bytesOf('hello'))
+		expect(mine).toBeInstanceOf(Response)
+		expect([mine.status, mine.statusText, mine.url, mine.redirected]).toEqual([
+			203,
+			'Fine',
+			'https://api.example.com/there',
+			true,
+		])
+		expect([...mine.headers]).toEqual([...response.headers])
+		expect(mine.bodyUsed).toBe(false)
+		expect(await mine.text()).toBe('hello')
+	})
+
+	it('is for the caller to change: the bytes that are kept stay as they were', async () => {
+		const { bytes, response } = await readWhole(chunked([bytesOf('hello')]).response, 10)
+		new Uint8Array(await response.arrayBuffer()).fill(0)
+		expect(bytes).toEqual(bytesOf('hello'))
+	})
+
+	it('may be empty, or none at all', async () => {
+		const empty = await readWhole(chunked([new Uint8Array(0)]).response, 0)
+		expect([empty.bytes?.byteLength, await empty.response.text()]).toEqual([0, ''])
+		const none = new Response(null, { status: 204 })
+		expect(await readWhole(none, 0)).toEqual({ response: none, bytes: new Uint8Array(0) })
+	})
+
+	it('may be an empty stream where the status allows none', async () => {
+		const { response } = chunked([])
+		Object.defineProperty(response, 'status', { value: 204 })
+		const read = await readWhole(response, 10)
+		expect([read.response.status, read.response.body]).toEqual([204, null])
+	})
+})
+
+describe('a body above the limit', () => {
+	it('reaches the caller whole, and nothing is read ahead of the caller', async () => {
+		const chunks = [bytesOf('one '), bytesOf('two '), bytesOf('three '), bytesOf('four')]
+		const { response, seen } = chunked(chunks)
+		const { bytes, response: mine } = await readWhole(response, 6)
+		expect(bytes).toBeUndefined()
+		const reader = mine.body?.getReader()
+		for (const [index, chunk] of chunks.entries()) {
+			expect((await reader?.read())?.value).toEqual(chunk)
+			expect(seen.taken).toBe(Math.max(2, index + 1))
+		}
+		expect((await reader?.read())?.done).toBe(true)
+	})
+
+	it('is not touched when its length is known', async () => {
+		const { response, seen } = chunked([bytesOf('hello')], { headers: { 'content-length': '5' } })
+		expect(await readWhole(response, 4)).toEqual({ response, bytes: undefined })
+		expect([seen.taken, response.bodyUsed]).toEqual([0, false])
+		expect(await response.text()).toBe('hello')
+	})
+
+	it('is found out though its length says less, as that of a compressed one does', async () => {
+		const { response } = chunked([numbers(50), numbers(50)], { headers: { 'content-length': '10' } })
+		const { bytes, response: mine } = await readWhole(response, 60)
+		expect(bytes).toBeUndefined()
+		expect((await mine.arrayBuffer()).byteLength).toBe(100)
+	})
+
+	it('is left when the caller leaves, which frees the connection', async () => {
+		const { response, seen } = chunked([numbers(50), numbers(50)])
+		const { response: mine } = await readWhole(response, 10)
+		const reason = new Error('enough')
+		await mine.body?.cancel(reason)
+		expect(seen.cancel).toHaveBeenCalledExactlyOnceWith(reason)
+	})
+
+	it('that breaks off later gives what came, and then its own error', async () => {
+		const failure = new Error('cut off')
+		const { response } = chunked([bytesOf('12345'), bytesOf('678')], {}, failure)
+		const reader = (await readWhole(response, 4)).response.body?.getReader()
+		expect((await reader?.read())?.value).toEqual(bytesOf('12345'))
+		expect((await reader?.read())?.value).toEqual(bytesOf('678'))
+		await expect(reader?.read()).rejects.toBe(failure)
+	})
+
+	it('has a status, headers and an address as any other', async () => {
+		const { response } = chunked([numbers(50)], { status: 201, headers: { 'x-a': '1' } })
+		Object.defineProperty(response, 'url', { value: 'https://api.example.com/there' })
+		const { response: mine } = await readWhole(response, 10)
+		expect([mine.status, mine.url, mine.headers.get('x-a')]).toEqual([
+			201,
+			'https://api.example.com/there',
+			'1',
+		])
+	})
+})
+
+describe('any body in any chunks', () => {
+	it('is the same to the caller, and is kept exactly when it fits', async () => {
+		await fc.assert(
+			fc.asyncProperty(bodies, fc.nat({ max: 250 }), async (chunks, maxBytes) => {
+				const whole = joined(chunks)
+				const { bytes, response } = await readWhole(chunked(chunks).response, maxBytes)
+				expect(bytes).toEqual(whole.byteLength <= maxBytes ? whole : undefined)
+				expect(new Uint8Array(await response.arrayBuffer())).toEqual(whole)
+			}),
+			{ numRuns: 500 },
+		)
+	})
+
+	it('is the same as well where the chunks are parts of one buffer', async () => {
+		const slab = numbers(100)
+		const chunks = [slab.subarray(0, 30), slab.subarray(30, 60), slab.subarray(60)]
+		for (const maxBytes of [0, 30, 45, 99, 100]) {
+			const { response } = await readWhole(chunked(chunks).response, maxBytes)
+			expect(new Uint8Array(await response.arrayBuffer())).toEqual(numbers(100))
+		}
+		expect(slab).toEqual(numbers(100))
+	})
+
+	it('that breaks off before the limit fails with its own error', async () => {
+		const failure = new Error('cut off')
+		await expect(readWhole(chunked([bytesOf('half')], {}, failure).response, 100)).rejects.toBe(failure)
+	})
+})
+
+describe('a body that is read piece by piece', () => {
+	it.each([
+		'text/event-stream',
+		'Text/Event-Stream; charset=utf-8',
+		'multipart/x-mixed-replace; boundary=a',
+		'application/x-ndjson',
+		'application/jsonl',
+		'application/json-seq',
+	])('is not waited for: %s', async (type) => {
+		const { response, seen } = chunked([bytesOf('data: 1\n\n')], { headers: { 'content-type': type } })
+		expect(await readWhole(response, 1_000)).toEqual({ response, bytes: undefined })
+		expect(seen.taken).toBe(0)
+	})
+
+	it('is not one of plain JSON', async () => {
+		const { response } = chunked([bytesOf('{}')], { headers: { 'content-type': 'application/json' } })
+		expect((await readWhole(response, 1_000)).bytes).toEqual(bytesOf('{}'))
+	})
+})
+
+describe('what can not be read', () => {
+	it('is a body that was read before: it would look empty', async () => {
+		const response = new Response('hello')
+		await response.text()
+		await expect(readWhole(response, 10)).rejects.toThrow('the body of the response has been read already')
+	})
+
+	it('is a body of something else than bytes, which is left', async () => {
+		const cancel = vi.fn()
+		const body = new ReadableStream({ start: (controller) => controller.enqueue('text'), cancel })
+		await expect(readWhole(new Response(body), 10)).rejects.toThrow(TypeError)
+		expect(cancel).toHaveBeenCalledOnce()
+	})
+})

@@ -1,0 +1,192 @@
+import { describe, expect, it, test } from 'vitest'
+import { ResponseCache } from '../../../src/http/cache/response-cache.ts'
+import type { CachedRequest } from '../../../src/http/cache/storable.ts'
+import { answer, found, get, textOf, URL_A } from './answers.ts'
+
+describe('the last good answer', () => {
+	it('is found as it was: status, text, address, headers and bytes', () => {
+		const cache = new ResponseCache()
+		const headers = { 'Content-Type': 'text/plain', ETag: '"1"', 'Cache-Control': 'private, max-age=0' }
+		expect(cache.keep(get(), answer('one', headers, 203), 5)).toBe(true)
+		expect(cache.find(get(), 6)).toEqual({
+			status: 203,
+			statusText: 'OK',
+			url: URL_A,
+			headers: [
+				['cache-control', 'private, max-age=0'],
+				['content-type', 'text/plain'],
+				['etag', '"1"'],
+			],
+			bytes: new TextEncoder().encode('one'),
+			at: 5,
+		})
+	})
+
+	it('takes the place of the one before', () => {
+		const cache = new ResponseCache()
+		for (const text of ['one', 'two', 'three']) cache.keep(get(), answer(text), 0)
+		expect(found(cache, get())).toBe('three')
+		expect(cache.stats.entries).toBe(1)
+	})
+
+	it('is found whatever the fragment, for the server never saw that', () => {
+		const cache = new ResponseCache()
+		cache.keep(get({}, `${URL_A}?q=1#top`), answer('one'), 0)
+		expect(found(cache, get({}, `${URL_A}?q=1`))).toBe('one')
+		expect(found(cache, get({}, `${URL_A}?q=1#end`))).toBe('one')
+		expect(found(cache, get({}, `${URL_A}?q=2#top`))).toBeUndefined()
+	})
+
+	it('is found for so long and no longer, and then forgotten with its key by any access', () => {
+		const cache = new ResponseCache({ maxAgeMs: 100 })
+		cache.keep(get({ authorization: 'secret' }), answer('one'), 1_000)
+		expect(found(cache, get({ authorization: 'secret' }), 1_100)).toBe('one')
+		cache.find(get({}, 'https://other.example.com/'), 1_101)
+		expect(cache.stats).toMatchObject({ entries: 0, bytes: 0 })
+	})
+
+	it('grows old from when it was kept, not from when it was last found', () => {
+		const cache = new ResponseCache({ maxAgeMs: 100 })
+		cache.keep(get(), answer('one'), 0)
+		for (let now = 0; now <= 100; now += 10) expect(found(cache, get(), now)).toBe('one')
+		expect(found(cache, get(), 101)).toBeUndefined()
+	})
+
+	it('is kept of any length up to the limit, and the one before stays when the next is longer', () => {
+		const cache = new ResponseCache({ maxBodyBytes: 3 })
+		expect(cache.maxBodyBytes).toBe(3)
+		expect(cache.keep(get(), answer('123'), 0)).toBe(true)
+		expect(cache.keep(get(), answer('1234'), 0)).toBe(false)
+		expect(found(cache, get())).toBe('123')
+	})
+
+	it('holds no more memory than is counted: a slice of a large buffer does not keep the buffer', () => {
+		const cache = new ResponseCache()
+		const slice = new Uint8Array(1_000_000).subarray(10, 13)
+		cache.keep(get(), { ...answer(''), bytes: slice }, 0)
+		expect(cache.find(get(), 0)?.bytes.buffer.byteLength).toBe(3)
+	})
+
+	it('is not changed by who changes the headers that it was kept with', () => {
+		const cache = new ResponseCache()
+		const response = answer('one', { 'x-a': '1' })
+		cache.keep(get(), response, 0)
+		response.headers.set('x-a', '2')
+		expect(cache.find(get(), 0)?.headers).toEqual([['x-a', '1']])
+	})
+})
+
+describe('never kept', () => {
+	const refused: [string, CachedRequest, ReturnType<typeof answer>][] = [
+		...['POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'PROPFIND'].map(
+			(method): [string, CachedRequest, ReturnType<typeof answer>] => [
+				`an answer to ${method}`,
+				get({}, URL_A, method),
+				answer('x'),
+			],
+		),
+		...[206, 301, 304, 404, 429, 500, 503].map(
+			(status): [string, CachedRequest, ReturnType<typeof answer>] => [
+				`an answer with ${status}`,
+				get(),
+				answer('x', {}, status),
+			],
+		),
+		['no-store in the request', get({ 'cache-control': 'No-Store' }), answer('x')],
+		['no-store in the answer', get(), answer('x', { 'cache-control': 'private, NO-STORE' })],
+		['no-store without a space', get(), answer('x', { 'cache-control': 'max-age=0,no-store' })],
+		['an answer that sets a cookie', get(), answer('x', { 'set-cookie': 'session=1' })],
+		['Vary: *', get(), answer('x', { vary: '*' })],
+		['Vary with * among names', get(), answer('x', { vary: 'accept , *' })],
+		['Vary with what is no name', get(), answer('x', { vary: 'accept encoding' })],
+		[
+			'Vary with more names than anybody means',
+			get(),
+			answer('x', { vary: Array.from({ length: 40 }, (_, i) => `x-${i}`).join() }),
+		],
+	]
+	test.each(refused)('%s', (_, request, response) => {
+		const cache = new ResponseCache()
+		expect(cache.wants(request, response, 0)).toBe(false)
+		expect(cache.keep(request, response, 0)).toBe(false)
+		expect(cache.stats.entries).toBe(0)
+	})
+
+	test('and all of this is known before the body is read', () => {
+		const cache = new ResponseCache()
+		expect(cache.wants(get(), { status: 200, headers: new Headers() }, 0)).toBe(true)
+		expect(cache.stats).toEqual({ entries: 0, bytes: 0, hits: 0, misses: 0 })
+	})
+
+	test('a method in lower case is the method that fetch makes of it', () => {
+		const cache = new ResponseCache()
+		expect(cache.keep(get({}, URL_A, 'get'), answer('one'), 0)).toBe(true)
+		expect(found(cache, get())).toBe('one')
+	})
+})
+
+describe('what was kept is not shown', () => {
+	const kept = () => {
+		const cache = new ResponseCache()
+		cache.keep(get(), answer('one'), 0)
+		return cache
+	}
+
+	test.each(['no-cache', 'no-store', 'max-age=0, No-Cache'])('to who says %s', (directive) => {
+		expect(found(kept(), get({ 'cache-control': directive }))).toBeUndefined()
+	})
+
+	test.each(['POST', 'HEAD'])('to %s', (method) => {
+		expect(found(kept(), get({}, URL_A, method))).toBeUndefined()
+	})
+
+	test('to who asks for a part of it', () => {
+		expect(found(kept(), get({ range: 'bytes=0-1' }))).toBeUndefined()
+	})
+
+	test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'delete'])('after a %s that went well', (method) => {
+		const cache = kept()
+		expect(cache.wants(get({ authorization: 'other' }, URL_A, method), answer('', {}, 204), 1)).toBe(false)
+		expect(found(cache, get(), 1)).toBeUndefined()
+	})
+
+	test('after a write that failed it still is', () => {
+		const cache = kept()
+		for (const status of [400, 403, 404, 500]) cache.wants(get({}, URL_A, 'PUT'), answer('', {}, status), 1)
+		expect(found(cache, get(), 1)).toBe('one')
+	})
+
+	test.each([401, 403, 404, 410, 451])('after the server answered %i instead', (status) => {
+		const cache = kept()
+		cache.keep(get({ cookie: 'b' }), answer('two'), 0)
+		cache.wants(get(), answer('', {}, status), 1)
+		expect(found(cache, get(), 1)).toBeUndefined()
+		expect(found(cache, get({ cookie: 'b' }), 1)).toBe('two')
+	})
+
+	test.each([304, 429, 500, 503])('but still after %i, which says nothing about it', (status) => {
+		const cache = kept()
+		cache.wants(get(), answer('', {}, status), 1)
+		expect(found(cache, get(), 1)).toBe('one')
+	})
+})
+
+describe('the figures', () => {
+	it('count hits and misses, also after all was cleared', () => {
+		const cache = new ResponseCache()
+		cache.find(get(), 0)
+		cache.keep(get(), answer('one'), 0)
+		cache.find(get(), 0)
+		cache.find(get(), 0)
+		cache.clear()
+		expect(textOf(cache.find(get(), 0))).toBeUndefined()
+		expect(cache.stats).toEqual({ entries: 0, bytes: 0, hits: 2, misses: 2 })
+	})
+
+	it('count headers and keys as memory, and not only bodies', () => {
+		const cache = new ResponseCache()
+		const before = cache.stats.bytes
+		cache.keep(get({ cookie: 'c'.repeat(1_000) }), answer('', { 'x-large': 'h'.repeat(2_000) }), 0)
+		expect(cache.stats.bytes - before).toBeGreaterThan(3_000)
+	})
+})
