@@ -1,0 +1,60 @@
+/**
+ * How a request gets onto the wire. A transport is a function like `fetch`, so that `fetch` itself is one, and what comes
+ * back is the part of a `Response` that people read. It is an interface and not the class, for making a real `Response`
+ * costs more than the rest of a request over undici's `request`.
+ */
+
+/** The part of a `Response` that every transport gives. A real `Response` is one. */
+export interface HttpResponse {
+	readonly status: number
+	readonly statusText: string
+	/** Is the status from 200 to 299? */
+	readonly ok: boolean
+	/** Where it came from, after redirects. */
+	readonly url: string
+	readonly redirected: boolean
+	readonly headers: Headers
+	readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | null
+	readonly bodyUsed: boolean
+	text(): Promise<string>
+	// What is in a body nobody knows; `fetch` says so with the same type.
+	json(): ReturnType<Response['json']>
+	arrayBuffer(): Promise<ArrayBuffer>
+	blob(): Promise<Blob>
+}
+
+/** Told what becomes of a body, so that the time for it ends with it. */
+export interface BodyFollower {
+	/** It has been read to its end, or reading it failed with this. Answers what to throw in its place. */
+	ended(error?: unknown): unknown
+	/** The stream itself was taken: it is the caller's from now on. */
+	handedOver(): void
+}
+
+/** A response that tells about its body itself. A real `Response` can not, and is watched (watch.ts). */
+export interface FollowedResponse extends HttpResponse {
+	/** Called at most once, before anybody reads the body. */
+	follow(follower: BodyFollower): void
+	/** Throws the rest of the body away and frees the connection. Never rejects. */
+	discard(): Promise<void>
+}
+
+/** What a transport is asked to send. The body is new for each attempt. */
+export interface TransportInit extends RequestInit {
+	readonly method: string
+	readonly signal: AbortSignal
+	/** Set beside a stream, as `fetch` wants it. */
+	readonly duplex?: 'half'
+}
+
+/**
+ * Sends a request and answers when the head of the response is there. Rejects as `fetch` does: with the signal's reason when
+ * that is aborted, and with whatever the network said otherwise.
+ *
+ * @example
+ * const client = new ResilientHttpClient({ transport: undiciTransport(undici) })
+ */
+export type Transport<R extends HttpResponse = HttpResponse> = (
+	url: string,
+	init: TransportInit,
+) => Promise<R>

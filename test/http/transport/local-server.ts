@@ -1,0 +1,80 @@
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import * as undici from 'undici'
+import { onTestFinished } from 'vitest'
+import type { Transport, TransportInit } from '../../../src/http/transport/transport.ts'
+import { undiciTransport } from '../../../src/http/transport/undici-transport.ts'
+
+/** One request as the server saw it. */
+export interface Seen {
+	readonly method: string
+	readonly path: string
+	readonly headers: IncomingHttpHeaders
+	readonly body: Buffer
+}
+
+export interface LocalServer {
+	/** Without a slash at the end. */
+	readonly url: string
+	readonly seen: Seen[]
+	readonly sockets: Socket[]
+}
+
+export type Handler = (seen: Seen, response: ServerResponse) => void
+
+async function read(request: IncomingMessage): Promise<Seen> {
+	const chunks: Buffer[] = []
+	for await (const chunk of request) chunks.push(chunk)
+	const { method = '', url: path = '', headers } = request
+	return { method, path, headers, body: Buffer.concat(chunks) }
+}
+
+/** A server on a port of its own, closed after the test. The handler runs once the whole request is there. */
+export async function serve(handler: Handler = (_, response) => response.end('ok')): Promise<LocalServer> {
+	const seen: Seen[] = []
+	const sockets: Socket[] = []
+	const server = createServer((request, response) => {
+		read(request).then(
+			(one) => {
+				seen.push(one)
+				handler(one, response)
+			},
+			// The client went away while it was sending.
+			() => {},
+		)
+	})
+	server.on('connection', (socket) => sockets.push(socket))
+	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+	onTestFinished(() => {
+		server.closeAllConnections()
+		server.close()
+	})
+	return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen, sockets }
+}
+
+/** Both take the same requests and are meant to answer alike. */
+export const transports: readonly { readonly name: string; readonly send: Transport }[] = [
+	{ name: 'fetch', send: (url, init) => fetch(url, init) },
+	{ name: 'undici', send: undiciTransport(undici) },
+]
+
+/** A request without an interest in its signal. */
+export const init = (given: Partial<TransportInit> = {}): TransportInit => ({
+	method: 'GET',
+	signal: new AbortController().signal,
+	...given,
+})
+
+/** Resolves when all that is ready to run has run, and the errors of streams have been emitted. */
+export async function settled(): Promise<void> {
+	for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
+}
+
+/** A promise and what resolves it. */
+export function pending<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {
+	let resolve: (value: T) => void = () => {}
+	const promise = new Promise<T>((settle) => {
+		resolve = settle
+	})
+	return { promise, resolve }
+}

@@ -1,0 +1,283 @@
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import * as undici from 'undici'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { virtualRuntime } from 'yaoki/testing'
+import type { BodyFollower } from '../../../src/http/transport/transport.ts'
+import { undiciTransport } from '../../../src/http/transport/undici-transport.ts'
+import { type Handler, init, pending, serve, settled } from './local-server.ts'
+
+const send = undiciTransport(undici)
+
+const cutOff: Handler = (_, response) => {
+	response.writeHead(200, { 'content-length': 100 }).write('half', () => response.destroy())
+}
+
+/** Every error that would have ended the process, from now on. */
+function uncaught(): unknown[] {
+	const errors: unknown[] = []
+	const note = (error: unknown) => errors.push(error)
+	process.on('uncaughtExceptionMonitor', note)
+	onTestFinished(() => {
+		process.off('uncaughtExceptionMonitor', note)
+	})
+	return errors
+}
+
+describe('a header of an undici response', () => {
+	it('is there without Headers, several lines as one, and null when it is not', async () => {
+		const { url } = await serve((_, response) =>
+			response.writeHead(200, { 'x-two': ['a', 'b'], x: '1' }).end(),
+		)
+		const response = await send(url, init())
+		expect([response.header('x'), response.header('x-two')]).toEqual(['1', 'a, b'])
+		expect([response.header('x-none'), response.header('constructor')]).toEqual([null, null])
+		expect(response.headers).toBe(response.headers)
+		await response.discard()
+	})
+
+	it('that undici read as UTF-8 is bytes again, as in fetch', async () => {
+		const { url } = await serve()
+		const old: typeof undici.request = async (...request) => {
+			const answer = await undici.request(...request)
+			return { ...answer, headers: { ...answer.headers, 'x-name': '日' } }
+		}
+		const response = await undiciTransport({ request: old })(url, init())
+		expect(response.headers.get('x-name')).toBe('\u00e6\u0097\u00a5')
+		await response.discard()
+	})
+})
+
+describe('a follower', () => {
+	const follower = () => ({
+		ended: vi.fn<BodyFollower['ended']>((error) => error && new Error('instead', { cause: error })),
+		handedOver: vi.fn<BodyFollower['handedOver']>(),
+	})
+
+	const followed = async (handler?: Handler, signal = new AbortController().signal) => {
+		const { url } = await serve(handler)
+		const response = await send(url, init({ signal }))
+		const told = follower()
+		response.follow(told)
+		return { response, ...told }
+	}
+
+	it.each(['text', 'arrayBuffer', 'blob'] as const)('hears once that %s has come to the end', async (how) => {
+		const { response, ended, handedOver } = await followed()
+		expect(ended).not.toHaveBeenCalled()
+		await response[how]()
+		await expect(response[how]()).rejects.toThrow(TypeError)
+		await response.discard()
+		expect(ended.mock.calls).toEqual([[]])
+		expect(handedOver).not.toHaveBeenCalled()
+	})
+
+	it('hears that bad JSON has come to its end, for it was read', async () => {
+		const { response, ended } = await followed()
+		await expect(response.json()).rejects.toThrow(SyntaxError)
+		expect(ended.mock.calls).toEqual([[]])
+	})
+
+	it('hears of a failure once, and says what is thrown in its place', async () => {
+		const { response, ended } = await followed(cutOff)
+		await expect(response.text()).rejects.toThrow('instead')
+		expect(ended.mock.calls).toEqual([[expect.objectContaining({ name: 'SocketError' })]])
+	})
+
+	it('hears of the reason of an abort, and says what is thrown in its place', async () => {
+		const controller = new AbortController()
+		const half: Handler = (_, answer) => void answer.write('half')
+		const { response, ended } = await followed(half, controller.signal)
+		const reading = response.text()
+		controller.abort('too late')
+		await expect(reading).rejects.toThrow('instead')
+		expect(ended.mock.calls).toEqual([['too late']])
+	})
+
+	it('hears nothing of a second reading while the first goes on', async () => {
+		const { response, ended } = await followed()
+		const reading = response.text()
+		await expect(response.text()).rejects.toThrow(TypeError)
+		expect(response.body?.locked).toBe(true)
+		expect(ended).not.toHaveBeenCalled()
+		await reading
+		expect(ended).toHaveBeenCalledTimes(1)
+	})
+
+	it('hears that the stream was taken, and then nothing more', async () => {
+		const { response, ended, handedOver } = await followed()
+		expect(response.body).toBe(response.body)
+		expect(handedOver).toHaveBeenCalledTimes(1)
+		expect(await response.text()).toBe('ok')
+		await response.discard()
+		expect(handedOver).toHaveBeenCalledTimes(1)
+		expect(ended).not.toHaveBeenCalled()
+	})
+
+	it('hears at once that there is no body', async () => {
+		const { response, ended } = await followed((_, answer) => answer.writeHead(204).end())
+		expect(ended.mock.calls).toEqual([[]])
+		await response.text()
+		await response.discard()
+		expect(ended).toHaveBeenCalledTimes(1)
+	})
+
+	it('hears of a body that was thrown away', async () => {
+		const { response, ended } = await followed()
+		await response.discard()
+		expect(ended.mock.calls).toEqual([[]])
+	})
+})
+
+describe('discard', () => {
+	const sized =
+		(bytes: number): Handler =>
+		(_, response) =>
+			response.writeHead(503, { 'content-length': bytes }).end('x'.repeat(bytes))
+
+	const connections = async (handler: Handler, method = 'GET') => {
+		const { url, sockets } = await serve(handler)
+		for (let i = 0; i < 10; i++) {
+			const response = await send(url, init({ method }))
+			await response.discard()
+			await response.discard()
+			if (response.body) await expect(response.text()).rejects.toThrow(TypeError)
+		}
+		return sockets.length
+	}
+
+	it('frees the connection for the next request', async () => {
+		expect(await connections(sized(50_000))).toBeLessThan(3)
+		expect(await connections((_, response) => response.end())).toBeLessThan(3)
+		expect(await connections((_, response) => response.writeHead(204).end())).toBeLessThan(3)
+	})
+
+	it('does not read more than 64 kB for it', async () => {
+		expect(await connections(sized(65_537))).toBeGreaterThanOrEqual(10)
+		const response = pending<ServerResponse>()
+		const { url } = await serve((_, answer) => {
+			const more = () => {
+				while (!answer.destroyed && answer.write('x'.repeat(10_000)));
+			}
+			answer.on('drain', more)
+			more()
+			response.resolve(answer)
+		})
+		const endless = await send(url, init())
+		await endless.discard()
+		const answer = await response.promise
+		if (!answer.destroyed) await once(answer, 'close')
+	})
+
+	it('does not wait more than a second for it', async () => {
+		const runtime = virtualRuntime()
+		const { url } = await serve((_, response) => void response.write('slow'))
+		const response = await undiciTransport(undici, { runtime })(url, init())
+		const done = vi.fn()
+		const discarding = response.discard().then(done)
+		await settled()
+		await runtime.advance(999)
+		await settled()
+		expect(done).not.toHaveBeenCalled()
+		await runtime.advance(1)
+		await discarding
+	})
+
+	it('leaves no timer behind', async () => {
+		const runtime = virtualRuntime()
+		const { url } = await serve()
+		await (await undiciTransport(undici, { runtime })(url, init())).discard()
+		expect(runtime.pendingTimers).toBe(0)
+	})
+
+	it('ends a reading that is going on, and a stream that was taken', async () => {
+		const errors = uncaught()
+		const { url } = await serve((_, response) => void response.write('half'))
+		const first = await send(url, init())
+		const reading = expect(first.text()).rejects.toThrow(Error)
+		await settled()
+		await first.discard()
+		await reading
+		const second = await send(url, init())
+		const reader = second.body?.getReader()
+		await reader?.read()
+		const next = expect(reader?.read()).rejects.toThrow(Error)
+		await second.discard()
+		await next
+		await settled()
+		expect(errors).toEqual([])
+	})
+
+	it('does not mind that the body fails, before or meanwhile', async () => {
+		const errors = uncaught()
+		const { url, sockets } = await serve(cutOff)
+		await (await send(url, init())).discard()
+		const late = await send(url, init())
+		const [, socket] = sockets
+		if (socket && !socket.destroyed) await once(socket, 'close')
+		await settled()
+		await late.discard()
+		const controller = new AbortController()
+		const aborted = await send(url, init({ signal: controller.signal }))
+		const discarding = aborted.discard()
+		controller.abort()
+		await discarding
+		await settled()
+		expect(errors).toEqual([])
+	})
+})
+
+describe('a body that nobody reads', () => {
+	it('does not end the process when it breaks off or is aborted', async () => {
+		const errors = uncaught()
+		const { url, sockets } = await serve(cutOff)
+		await send(url, init())
+		const [socket] = sockets
+		if (socket && !socket.destroyed) await once(socket, 'close')
+		const controller = new AbortController()
+		await send(url, init({ signal: controller.signal }))
+		controller.abort()
+		await settled()
+		expect(errors).toEqual([])
+	})
+
+	it('nor when it is all there, and its stream is given up or thrown away', async () => {
+		const errors = uncaught()
+		const { url } = await serve()
+		const first = await send(url, init())
+		const second = await send(url, init())
+		expect([first.body, second.body]).not.toContain(null)
+		await settled()
+		await first.body?.cancel()
+		await second.discard()
+		await settled()
+		expect([first.bodyUsed, errors]).toEqual([true, []])
+	})
+
+	it.each([undefined, 'gzip'])('nor when its stream is given up (%s)', async (encoding) => {
+		const errors = uncaught()
+		const response = pending<ServerResponse>()
+		const { url } = await serve((_, answer) => {
+			answer.writeHead(200, encoding ? { 'content-encoding': encoding } : {}).write('half')
+			response.resolve(answer)
+		})
+		await (await send(url, init())).body?.cancel()
+		const answer = await response.promise
+		if (!answer.destroyed) await once(answer, 'close')
+		await settled()
+		expect(errors).toEqual([])
+	})
+
+	it('nor when the compressed bytes are none, and the connection is closed', async () => {
+		const errors = uncaught()
+		const response = pending<ServerResponse>()
+		const { url } = await serve((_, answer) => {
+			answer.writeHead(200, { 'content-encoding': 'gzip' }).write('none')
+			response.resolve(answer)
+		})
+		await expect((await send(url, init())).text()).rejects.toThrow(Error)
+		const answer = await response.promise
+		if (!answer.destroyed) await once(answer, 'close')
+		expect(errors).toEqual([])
+	})
+})

@@ -1,0 +1,77 @@
+import * as undici from 'undici'
+import { describe, expect, it } from 'vitest'
+import { undiciTransport } from '../../../src/http/transport/undici-transport.ts'
+import { init, serve } from './local-server.ts'
+
+describe('undiciTransport', () => {
+	it.each<[object, string]>([
+		[{ maxRedirects: -1 }, 'maxRedirects: got -1; takes a number from 0 to 1000'],
+		[{ maxRedirects: 1.5 }, 'maxRedirects: got 1.5; takes a whole number'],
+		[
+			{ dispatcher: {} },
+			'dispatcher: got [object Object]; takes a dispatcher of undici, such as new Agent()',
+		],
+		[{ dispatcher: 'agent' }, 'dispatcher: got'],
+		[{ maxRedirect: 3 }, 'maxRedirect: got 3; takes nothing, for there is no such option'],
+	])('refuses %o', (options, message) => {
+		expect(() => undiciTransport(undici, options)).toThrow(message)
+	})
+
+	it('says when it was not given undici', () => {
+		const nothing = undefined as unknown as typeof undici
+		expect(() => undiciTransport(nothing)).toThrow(
+			'undiciTransport(undici): got undefined; takes the undici module',
+		)
+	})
+
+	it('sends over the dispatcher it was given', async () => {
+		const { url } = await serve()
+		const paths: string[] = []
+		const dispatcher = new undici.Agent().compose((dispatch) => (options, handler) => {
+			paths.push(options.path)
+			return dispatch(options, handler)
+		})
+		const response = await undiciTransport(undici, { dispatcher })(`${url}/there`, init())
+		expect([await response.text(), paths]).toEqual(['ok', ['/there']])
+		await dispatcher.close()
+	})
+
+	it('lets an interceptor listen to the signal as well', async () => {
+		const { url } = await serve((_, response) => void response.write('half'))
+		const dispatcher = new undici.Agent().compose(undici.interceptors.dump())
+		const controller = new AbortController()
+		const heard: string[] = []
+		const listening = dispatcher.compose((dispatch) => (options, handler) => {
+			const { signal } = options as unknown as { signal: EventTarget }
+			const note = () => heard.push('abort')
+			const noteNothing = () => heard.push('nothing')
+			signal.addEventListener('abort', note)
+			signal.addEventListener('abort', noteNothing)
+			signal.removeEventListener('abort', noteNothing)
+			return dispatch(options, handler)
+		})
+		const asked = undiciTransport(undici, { dispatcher: listening })(url, init({ signal: controller.signal }))
+		setImmediate(() => controller.abort('too late'))
+		await expect(asked).rejects.toBe('too late')
+		expect(heard).toEqual(['abort'])
+		await dispatcher.destroy()
+	})
+
+	it('hands on the errors of undici as they are', async () => {
+		await expect(undiciTransport(undici)('http://127.0.0.1:1', init())).rejects.toMatchObject({
+			code: 'ECONNREFUSED',
+		})
+		const { url } = await serve((_, response) => response.destroy())
+		await expect(undiciTransport(undici)(url, init())).rejects.toMatchObject({ code: 'UND_ERR_SOCKET' })
+	})
+
+	it('takes a form that is undici’s own', async () => {
+		const { url, seen } = await serve()
+		const form = new undici.FormData()
+		form.append('name', 'Ada')
+		const body = form as unknown as FormData
+		await (await undiciTransport(undici)(url, init({ method: 'POST', body }))).text()
+		expect(seen[0]?.body.toString()).toContain('Ada')
+		expect(seen[0]?.headers['content-type']).toMatch(/^multipart/)
+	})
+})
