@@ -1,0 +1,48 @@
+/** The two answers that a server gives on its own: that nothing was left of the deadline, and that a retry inside has given up. */
+import type { NodeResponse } from './client-gone.ts'
+import type { ServerContext } from './request-context.ts'
+import { RETRIES_EXHAUSTED } from './service-headers.ts'
+
+export const DEADLINE_STATUS = 504
+export const DEADLINE_BODY = '{"error":"deadline exceeded"}'
+export const BODY_TYPE = 'application/json'
+
+/**
+ * Must this answer say that a retry inside has given up? Not when the handler has coped, nor when it blames the request: nobody
+ * repeats those.
+ */
+export const tellsExhausted = ({ retriesExhausted }: ServerContext, status: number): boolean =>
+	retriesExhausted && (status === 429 || status >= 500)
+
+/**
+ * The answer to a request that came too late: 504 with a short JSON body.
+ *
+ * @example
+ * if (serverContext(request).isExpired) return deadlineExceeded()
+ */
+export const deadlineExceeded = (): Response =>
+	new Response(DEADLINE_BODY, { status: DEADLINE_STATUS, headers: { 'content-type': BODY_TYPE } })
+
+/** The response, with what it must say. A copy then, for the headers of one that came from `fetch` can not be changed. */
+export function told(response: Response, context: ServerContext): Response {
+	if (!tellsExhausted(context, response.status)) return response
+	const copy = new Response(response.body, response)
+	copy.headers.set(RETRIES_EXHAUSTED, 'true')
+	return copy
+}
+
+/** The same as `deadlineExceeded`, on Node's response. */
+export function answerDeadlineExceeded(response: NodeResponse): void {
+	response.statusCode = DEADLINE_STATUS
+	response.setHeader('content-type', BODY_TYPE)
+	response.end(DEADLINE_BODY)
+}
+
+/** Has Node's response say what it must when its head is written: neither the status nor the outcome is known before. */
+export function tellWithHead(response: NodeResponse, context: ServerContext): void {
+	const { writeHead } = response
+	response.writeHead = (status, ...rest) => {
+		if (tellsExhausted(context, status)) response.setHeader(RETRIES_EXHAUSTED, 'true')
+		return Reflect.apply(writeHead, response, [status, ...rest])
+	}
+}
