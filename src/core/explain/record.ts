@@ -13,6 +13,9 @@ import type { Runtime } from '../runtime/runtime.ts'
  * retry policy was there. `budget`: the retry budget had nothing left. `inner-retry`: a retry further in had given up.
  * `refused`: a policy did not let the call in. `fallback`: a fallback
  * answered. `timeout`: a timeout ended it. `interrupted`: a branch of a hedge lost.
+ *
+ * Of HTTP: `not-idempotent`: the request must not be sent twice. `body-used`: its body could be sent only once. `server-veto`: the
+ * server forbade a retry. `retry-after`: it asked for a longer wait than is allowed.
  */
 export type StopReason =
 	| 'success'
@@ -31,6 +34,10 @@ export type StopReason =
 	| 'fallback'
 	| 'timeout'
 	| 'interrupted'
+	| 'not-idempotent'
+	| 'body-used'
+	| 'server-veto'
+	| 'retry-after'
 
 /** Where a wait's length came from. */
 export type DelaySource = 'backoff' | 'retry-after' | 'delay-for'

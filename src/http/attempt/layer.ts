@@ -1,0 +1,129 @@
+/**
+ * The innermost layer of every request: waits while the origin asked to be left alone, gives the attempt its time, and says
+ * after a failure whether the request may be sent again. One layer for the three, since every layer costs every request.
+ */
+import type { Call, Seat } from '../../core/engine/call.ts'
+import { drive } from '../../core/engine/drive.ts'
+import { GO, type Step } from '../../core/engine/layer.ts'
+import type { Tell, TellingLayer } from '../../core/engine/leaf-policy.ts'
+import { DeadlineExceededError, RateLimitedError, TimeoutError } from '../../core/errors/errors.ts'
+import { recall, remember } from '../../core/explain/record.ts'
+import { type LimitList, limitList } from '../../core/runtime/limit-list.ts'
+import { exchangeOf } from '../exchange/exchange.ts'
+import { HttpStatusError } from '../exchange/status-error.ts'
+import type { Origin } from '../origin/origin.ts'
+import type { BodyFollower, FollowedResponse, HttpResponse } from '../transport/transport.ts'
+import { AttemptScope } from './scope.ts'
+import { watch } from './watch.ts'
+
+export class AttemptLayer implements TellingLayer {
+	readonly drive: typeof drive = drive
+	readonly origin: Origin
+	tell: Tell | undefined
+	#list: LimitList | undefined
+
+	constructor(origin: Origin) {
+		this.origin = origin
+	}
+
+	enter(call: Call, seat: Seat): Step {
+		const waitMs = this.origin.isHeld ? this.origin.waitMs(call.now(seat.runtime), seat.runtime) : 0
+		return waitMs > 0 ? this.#hold(call, seat, waitMs) : this.#begin(call, seat)
+	}
+
+	/** Others may have been let in before it, or the origin asked for more time meanwhile. */
+	resume(call: Call, seat: Seat): Step {
+		call.startedAt = call.plan.runtime.now()
+		return this.origin.settings.longRetryAfter === 'clamp' ? this.#begin(call, seat) : this.enter(call, seat)
+	}
+
+	linger(call: Call, seat: Seat): void {
+		const scope = call.kept(seat)
+		if (!(scope instanceof AttemptScope) || scope.list || scope.timer) return
+		const { timeoutMs } = exchangeOf(call)
+		const { runtime } = seat
+		const leftMs = call.options?.deadline?.remainingMs ?? Infinity
+		if (leftMs < timeoutMs) scope.timer = runtime.setTimer(leftMs, () => scope.expire(), 'limit')
+		else if (timeoutMs < Infinity) {
+			this.#list = limitList(runtime, timeoutMs, this.#list)
+			this.#list.add(scope, call.now(runtime))
+		}
+	}
+
+	leave(call: Call, seat: Seat): Step {
+		const scope = call.kept(seat)
+		if (!(scope instanceof AttemptScope)) return GO
+		if (scope.within) call.scope = scope.within
+		scope.within = undefined
+		// What is further out is no longer its affair: of a hedge, the loser is aborted and not this one.
+		scope.tie?.untie?.()
+		const { ok, value } = call
+		const response = ok ? value : value instanceof HttpStatusError ? value.response : undefined
+		if (response) follow(response as HttpResponse, scope)
+		else scope.release()
+		if (!ok) this.#failed(call, seat)
+		return GO
+	}
+
+	#begin(call: Call, seat: Seat): Step {
+		const scope = new AttemptScope(call, seat, this.#timedOut)
+		call.scope = scope
+		return call.visit(seat, scope)
+	}
+
+	#hold(call: Call, seat: Seat, waitMs: number): Step {
+		const { name, settings } = this.origin
+		if (waitMs > settings.maxWaitMs || waitMs >= (call.options?.deadline?.remainingMs ?? Infinity)) {
+			const retryAfterMs = Math.ceil(waitMs)
+			this.tell?.(call, seat, { type: 'rejected', reason: 'rate-limited', retryAfterMs })
+			return call.refuse(new RateLimitedError(name, retryAfterMs))
+		}
+		call.visit(seat)
+		return waitMs
+	}
+
+	#failed(call: Call, seat: Seat): void {
+		call.extra.isSettled = true
+		if (call.stop || call.isAborted) return
+		const { kind } = call.judge(seat)
+		const { hasOwnRule } = this.origin.settings
+		// Who has a rule of their own may want to repeat what is permanent otherwise; never what must not be done twice.
+		if (kind === 'cancelled' || (kind === 'permanent' && !hasOwnRule)) return
+		call.stop = exchangeOf(call).whyNotRepeated(call.value, call.attempt)
+	}
+
+	readonly #timedOut = (scope: AttemptScope): unknown => {
+		const { call, seat } = scope
+		const { timeoutMs, totalMs, deadline } = exchangeOf(call)
+		const { name } = this.origin
+		// Only who has less time left than an attempt may take has a timer of its own.
+		const isWhole = scope.timer !== undefined
+		// The caller's own deadline, or that of what the call is part of, was the earlier one.
+		if (isWhole && (totalMs === undefined || deadline !== call.options?.deadline))
+			return new DeadlineExceededError()
+		const ms = isWhole ? (totalMs ?? timeoutMs) : timeoutMs
+		this.tell?.(call, seat, { type: 'timeout', timeoutMs: ms })
+		return new TimeoutError(name, ms)
+	}
+}
+
+const isFollowed = (response: HttpResponse): response is FollowedResponse => 'follow' in response
+
+/** From here on the scope lasts until the body has been read. */
+function follow(response: HttpResponse, scope: AttemptScope): void {
+	remember(response, scope)
+	if (isFollowed(response)) response.follow(scope)
+	else if (response.body) watch(response, followerOf)
+	else scope.release()
+}
+
+const followerOf = (response: object): BodyFollower | undefined => {
+	const record = recall(response)
+	return record instanceof AttemptScope ? record : undefined
+}
+
+/** The whole call is what `explain` tells of, and not the branch of a hedge that won. */
+export function attribute(response: HttpResponse, call: Call): void {
+	const record = recall(response)
+	if (record instanceof AttemptScope) record.call = call
+}

@@ -1,0 +1,112 @@
+/**
+ * One attempt, from the request until its body has been read. In core, an attempt is over when its work answers; a response is
+ * an answer whose second half is still to come, and its timeout must not end with the first. So this is what is inside a timeout (a scope), what
+ * the timeout ends (a limit), what is told of the body (a follower) and what `explain` finds by the response (a record): one
+ * object for each attempt instead of four.
+ */
+import type { Call, Seat } from '../../core/engine/call.ts'
+import type { CallOptions } from '../../core/engine/call-options.ts'
+import { interrupt } from '../../core/engine/interrupt.ts'
+import { type Scope, signalOf, type Tie } from '../../core/engine/scope.ts'
+import type { AttemptNote, CallRecord } from '../../core/explain/record.ts'
+import type { Limit, LimitList } from '../../core/runtime/limit-list.ts'
+import type { CancelTimer } from '../../core/runtime/runtime.ts'
+import type { BodyFollower } from '../transport/transport.ts'
+
+/** A call that never failed: no clock was read for it, so there are no times to tell. */
+const SUCCESS: AttemptNote = {
+	before: undefined,
+	attempt: 0,
+	startedAt: undefined,
+	endedAt: 0,
+	outcome: 'success',
+	error: undefined,
+	delayMs: undefined,
+	delaySource: undefined,
+	queuedMs: undefined,
+}
+
+export class AttemptScope implements Scope, Limit, BodyFollower, CallRecord {
+	before: Limit | undefined
+	after: Limit | undefined
+	list: LimitList | undefined
+	startedAt: number | undefined
+	tie: Tie | undefined
+	/** The scope around it; undefined when the head of the response is there, or nothing will come. */
+	within: Scope | undefined
+	call: Call
+	readonly seat: Seat
+	/** The timer of an attempt that has less time than others. */
+	timer: CancelTimer | undefined
+	/** Makes the error that the limit ends it with. */
+	readonly timedOut: (scope: AttemptScope) => unknown
+	/** What it was ended with in the middle of the body. */
+	#failure: { readonly error: unknown } | undefined
+
+	constructor(call: Call, seat: Seat, timedOut: (scope: AttemptScope) => unknown) {
+		this.call = call
+		this.seat = seat
+		this.within = call.scope
+		this.timedOut = timedOut
+	}
+
+	get abortsItself(): boolean {
+		return true
+	}
+
+	/** The caller's own signal is given to the transport beside this one: it holds for the body, too. */
+	abortedBy(): CallOptions | undefined {
+		const { within } = this
+		return within?.abortsItself ? { signal: signalOf(within) } : undefined
+	}
+
+	expire(): void {
+		const error = this.timedOut(this)
+		if (this.within) interrupt(this.call, this.seat, this, error, 'timeout')
+		else {
+			this.#failure = { error }
+			this.tie?.abort?.(error)
+			this.release()
+		}
+	}
+
+	/** Nothing more is waited for: neither timer nor listener stays. */
+	release(): void {
+		this.list?.remove(this)
+		this.timer?.()
+		this.timer = undefined
+	}
+
+	ended(error?: unknown): unknown {
+		this.release()
+		return this.#failure ? this.#failure.error : error
+	}
+
+	handedOver(): void {
+		this.release()
+	}
+
+	get options(): CallOptions | undefined {
+		return this.call.options
+	}
+
+	get plan(): CallRecord['plan'] {
+		return this.call.plan
+	}
+
+	get aside(): CallRecord['aside'] {
+		return this.call.aside
+	}
+
+	get latest(): AttemptNote {
+		return this.call.latest ?? SUCCESS
+	}
+
+	get stop(): CallRecord['stop'] {
+		return this.call.stop
+	}
+
+	get value(): unknown {
+		return this.call.value
+	}
+}

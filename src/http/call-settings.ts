@@ -1,0 +1,65 @@
+import type { Deadline } from '../core/deadline/deadline.ts'
+import type { CallOptions } from '../core/engine/call-options.ts'
+import { checkNames, checkRange, isAmount, type Rules, readOptions, refuse } from '../core/options/rules.ts'
+import type { RequestBody } from './exchange/body.ts'
+
+/** What belongs to one request, under `yaoki` in its init. */
+export interface RequestSettings {
+	/** By when an answer is worth having. */
+	readonly deadline?: Deadline | undefined
+	/** The context of the work or of the request that this call is part of. */
+	readonly within?: CallOptions | undefined
+	/** What the call is called in events and in `explain`. */
+	readonly name?: string | undefined
+	/** May the request be sent twice? Default: by its method and its key. */
+	readonly idempotent?: boolean | undefined
+	/** The key of this logical call, sent with every attempt. */
+	readonly idempotencyKey?: string | undefined
+	/** How long each attempt may take. Default: as for all. */
+	readonly timeout?: number | undefined
+	/** How long the whole may take. Default: as for all. */
+	readonly totalTimeoutMs?: number | undefined
+	/** How many retries this one may have, at most as many as all. */
+	readonly maxRetries?: number | undefined
+}
+
+/** What `fetch` takes, a body that can be made anew for each attempt, and what belongs to this request. */
+export interface ResilientInit extends Omit<RequestInit, 'body'> {
+	/** As for `fetch`; or a function that makes one, called for each attempt: `body: () => createReadStream(path)`. */
+	readonly body?: RequestBody
+	readonly yaoki?: RequestSettings | undefined
+}
+
+const RULES: Rules = {
+	deadline: 'any',
+	within: 'any',
+	name: 'string',
+	idempotent: 'any',
+	idempotencyKey: 'string',
+	timeout: 'any',
+	totalTimeoutMs: 'any',
+	maxRetries: 'any',
+}
+
+const NONE: RequestSettings = Object.freeze({})
+
+/** Refuses what can not work, with the name of the option. `mostRetries` is what the client allows. */
+export function readRequestSettings(
+	given: RequestSettings | undefined,
+	mostRetries: number,
+): RequestSettings {
+	if (given === undefined) return NONE
+	checkNames(given, RULES)
+	const settings = readOptions<RequestSettings>(given, RULES)
+	const { idempotent, idempotencyKey, maxRetries } = settings
+	for (const name of ['timeout', 'totalTimeoutMs'] as const) {
+		const value = settings[name]
+		if (value !== undefined && value !== Infinity && !(isAmount(value) && value > 0))
+			refuse(`yaoki.${name}`, value, 'a number above 0, in milliseconds')
+	}
+	if (idempotent !== undefined && typeof idempotent !== 'boolean')
+		refuse('yaoki.idempotent', idempotent, 'true or false')
+	if (idempotencyKey === '') refuse('yaoki.idempotencyKey', idempotencyKey, 'a key that is not empty')
+	if (maxRetries !== undefined) checkRange('yaoki.maxRetries', maxRetries, 0, mostRetries)
+	return settings
+}

@@ -1,0 +1,154 @@
+import type { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
+import { recall, remember } from '../../core/explain/record.ts'
+import { refuse } from '../../core/options/rules.ts'
+import { LONGEST_DRAIN_MS, readText } from '../attempt/discard.ts'
+import { cachedRequest, keepAnswer } from '../cache/cached-request.ts'
+import { CachePolicy } from '../cache/layer.ts'
+import type { CacheOptions } from '../cache/options.ts'
+import { ResponseCache } from '../cache/response-cache.ts'
+import { type ResilientInit, readRequestSettings } from '../call-settings.ts'
+import { HttpEngine } from '../engine.ts'
+import { isUsed, USED_BODY } from '../exchange/body.ts'
+import type { Outgoing } from '../exchange/exchange.ts'
+import { withHeaders } from '../exchange/request-headers.ts'
+import { HttpStatusError } from '../exchange/status-error.ts'
+import { CLIENT_BULKHEAD, HTTP_RULES, type HttpOptions, readHttpOptions } from '../options.ts'
+import type { HttpResponse, Transport } from '../transport/transport.ts'
+import { type HttpClientStats, type OriginStats, statsOf } from './stats.ts'
+
+/** What a client takes. */
+export interface HttpClientOptions<R extends HttpResponse = Response> extends HttpOptions {
+	/** What sends the requests: default `fetch`; `undiciTransport(undici)` is several times as fast. */
+	readonly transport?: Transport<R> | undefined
+	/** Remembers the last good answer to each GET, and gives it while the circuit is open. Default: off. */
+	readonly cache?: CacheOptions | boolean | undefined
+}
+
+/** What a request takes: all that `fetch` does, and a value to be sent as JSON. */
+export interface HttpClientInit extends ResilientInit {
+	/** Sent as the body, with its content-type. */
+	readonly json?: unknown
+}
+
+const RULES = { ...HTTP_RULES, transport: 'function', cache: 'any' } as const
+
+/**
+ * An HTTP client with a breaker, a bulkhead and a retry budget for each origin. Gives 2xx answers, and throws an HttpError for all
+ * others when there is nothing more to try.
+ *
+ * @example
+ * const client = new ResilientHttpClient({ timeout: 5_000, maxRetries: 3, cache: true })
+ * const user = await (await client.get('https://api.example.com/users/7')).json()
+ */
+export class ResilientHttpClient<R extends HttpResponse = Response> {
+	readonly #engine: HttpEngine
+	readonly #transport: Transport<R>
+	readonly #cache: ResponseCache | undefined
+
+	constructor(options: HttpClientOptions<R> = {}) {
+		const { cache } = options
+		if (cache !== undefined && typeof cache !== 'boolean' && typeof cache !== 'object')
+			refuse('cache', cache, 'options, true or false')
+		const kept = cache ? new ResponseCache(cache === true ? {} : cache) : undefined
+		this.#cache = kept
+		// Without a transport R is Response, which is what `fetch` gives.
+		this.#transport = options.transport ?? (byFetch as Transport<HttpResponse> as Transport<R>)
+		const settings = readHttpOptions(options, RULES, CLIENT_BULKHEAD)
+		this.#engine = new HttpEngine(settings, kept && (() => [new CachePolicy(kept)]))
+	}
+
+	/** Sends a request, again where that may help, and answers with a 2xx response; throws an HttpError for any other. */
+	async request(url: string | URL, init: HttpClientInit = {}): Promise<R> {
+		const { settings, runtime } = this.#engine
+		const own = readRequestSettings(init.yaoki, settings.maxRetries)
+		try {
+			const response = await this.#engine.send(
+				this.#outgoing(String(url), init),
+				own,
+				init.signal ?? undefined,
+			)
+			if (!response.ok) {
+				// To the engine it was an answer; to the caller it is none.
+				this.#engine.counts.failures++
+				throw refused(response)
+			}
+			// Of the transport, or a real Response from the cache.
+			return response as R
+		} catch (error) {
+			// Read now, for who catches the error seldom reads a stream; and no more of it than an error needs.
+			if (error instanceof HttpStatusError)
+				error.body = await readText(error.response, runtime, LONGEST_DRAIN_MS)
+			throw error
+		}
+	}
+
+	get(url: string | URL, init?: HttpClientInit): Promise<R> {
+		return this.request(url, { ...init, method: 'GET' })
+	}
+
+	post(url: string | URL, init?: HttpClientInit): Promise<R> {
+		return this.request(url, { ...init, method: 'POST' })
+	}
+
+	put(url: string | URL, init?: HttpClientInit): Promise<R> {
+		return this.request(url, { ...init, method: 'PUT' })
+	}
+
+	patch(url: string | URL, init?: HttpClientInit): Promise<R> {
+		return this.request(url, { ...init, method: 'PATCH' })
+	}
+
+	delete(url: string | URL, init?: HttpClientInit): Promise<R> {
+		return this.request(url, { ...init, method: 'DELETE' })
+	}
+
+	/** What it has done so far, and how each origin is. */
+	get stats(): HttpClientStats {
+		const { counts, lanes } = this.#engine
+		const origins: Record<string, OriginStats> = {}
+		for (const { key, value } of lanes.entries()) origins[key] = statsOf(value)
+		return { ...counts, cache: this.#cache?.stats, origins }
+	}
+
+	/** Forgets every answer that was kept, as when somebody logs out. */
+	clearCache(): void {
+		this.#cache?.clear()
+	}
+
+	/** The breaker of an origin that is remembered, to be isolated or reset by an operator. */
+	circuitBreaker(origin: string): CircuitBreaker | undefined {
+		return this.#engine.lanes.peek(origin)?.breaker
+	}
+
+	#outgoing(url: string, init: HttpClientInit): Outgoing {
+		const { method = 'GET', yaoki: _, json, ...rest } = init
+		const { headers, body } = rest
+		if (isUsed(body)) throw new TypeError(USED_BODY)
+		if (json !== undefined && body !== undefined) refuse('json', json, 'no body beside it')
+		const cache = this.#cache
+		const whole = json === undefined ? headers : withHeaders(headers, { 'content-type': 'application/json' })
+		// What is kept is filed under these, and sent with these: a caller who changes them meanwhile must not mix up two principals.
+		const request = { url, method: method.toUpperCase(), headers: cache ? new Headers(whole) : whole }
+		const transport = this.#transport
+		return {
+			...request,
+			body: json === undefined ? body : JSON.stringify(json),
+			init: rest as RequestInit,
+			isOnce: false,
+			send: (sent) => transport(url, sent),
+			finish:
+				cache &&
+				((response) => keepAnswer(cache, cachedRequest(request), response, () => this.#engine.runtime.now())),
+		}
+	}
+}
+
+const byFetch: Transport<Response> = (url, init) => fetch(url, init)
+
+/** A redirect that was not followed, say: nothing has failed, and yet it is no answer. */
+function refused(response: HttpResponse): HttpStatusError {
+	const error = new HttpStatusError(response)
+	const record = recall(response)
+	if (record) remember(error, record)
+	return error
+}

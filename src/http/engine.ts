@@ -1,0 +1,131 @@
+/**
+ * What `resilientFetch`, the client and the adapters share: finds the lane of a request's origin and sends the request through its policies.
+ */
+import { Deadline } from '../core/deadline/deadline.ts'
+import { Call } from '../core/engine/call.ts'
+import type { CallOptions } from '../core/engine/call-options.ts'
+import type { Policy } from '../core/engine/policy.ts'
+import { run } from '../core/engine/runner.ts'
+import { remember } from '../core/explain/record.ts'
+import { Registry } from '../core/keyed/registry.ts'
+import type { Runtime } from '../core/runtime/runtime.ts'
+import { systemRuntime } from '../core/runtime/system.ts'
+import { attribute } from './attempt/layer.ts'
+import type { RequestSettings } from './call-settings.ts'
+import { SENT_ONCE } from './exchange/body.ts'
+import { Exchange, type ExchangeFacts, type Outgoing } from './exchange/exchange.ts'
+import { isSafeMethod } from './exchange/repeat.ts'
+import { requestHeader } from './exchange/request-headers.ts'
+import { HttpStatusError } from './exchange/status-error.ts'
+import type { HttpSettings } from './options.ts'
+import { Lane } from './origin/lane.ts'
+import { Origins } from './origin/origins.ts'
+import type { HttpResponse } from './transport/transport.ts'
+
+/** An origin that was not asked for this long is forgotten. */
+const IDLE_MS = 600_000
+
+/** What the engine has counted since it was made. */
+export interface Counts {
+	/** Logical requests. */
+	requests: number
+	/** Of these, those that ended in an error or in a status of 400 and more. */
+	failures: number
+	/** What was sent: first attempts, retries and hedges. */
+	attempts: number
+}
+
+export class HttpEngine {
+	readonly settings: HttpSettings
+	readonly runtime: Runtime
+	readonly counts: Counts = { requests: 0, failures: 0, attempts: 0 }
+	readonly lanes: Registry<Lane>
+	readonly #origins = new Origins()
+	readonly #make: (origin: string) => Lane
+
+	/** `around` are policies around all others, for each origin. */
+	constructor(settings: HttpSettings, around: () => readonly Policy[] = () => []) {
+		this.settings = settings
+		this.runtime = settings.runtime ?? systemRuntime
+		this.lanes = new Registry(settings.maxOrigins, IDLE_MS)
+		this.#make = (origin) => new Lane(origin, settings, this.runtime, around())
+		// Made for nobody, so that options that can not work are refused now and not with the first request.
+		this.#make('sample')
+	}
+
+	/** Sends a request. Throws an HttpStatusError for a status of 400 and more. */
+	async send(
+		outgoing: Outgoing,
+		given: RequestSettings,
+		signal: AbortSignal | undefined,
+	): Promise<HttpResponse> {
+		const { runtime, counts, lanes } = this
+		const now = runtime.now()
+		const entry = lanes.hold(this.#origins.of(outgoing.url), now, this.#make)
+		const { origin, plan } = entry.value
+		const exchange = new Exchange(outgoing, origin, runtime, this.#facts(outgoing, given, signal))
+		const call = new Call(plan, exchange, (context) => {
+			counts.attempts++
+			return exchange.attempt(context)
+		})
+		exchange.call = call
+		counts.requests++
+		try {
+			const response = (await run(call)) as HttpResponse
+			if (call.aside) attribute(response, call)
+			return response
+		} catch (error) {
+			counts.failures++
+			if (error instanceof HttpStatusError) attribute(error.response, call)
+			throw call.stop === 'body-used' ? told(error, call) : error
+		} finally {
+			lanes.release(entry, now)
+		}
+	}
+
+	#facts(outgoing: Outgoing, given: RequestSettings, signal: AbortSignal | undefined): ExchangeFacts {
+		const { settings } = this
+		const { method } = outgoing
+		const totalMs = given.totalTimeoutMs ?? settings.totalTimeoutMs
+		const own = totalMs < Infinity ? Deadline.after(totalMs, this) : undefined
+		const isEarlier = given.deadline && !(own && own.remainingMs < given.deadline.remainingMs)
+		const isSafe = isSafeMethod(method)
+		const key = isSafe ? undefined : keyOf(outgoing, given, settings)
+		return {
+			settings: given,
+			signal,
+			within: given.within ?? this.#context(),
+			deadline: isEarlier ? given.deadline : own,
+			totalMs: isEarlier ? undefined : totalMs,
+			isSafe: isSafe && given.idempotent !== false,
+			idempotencyKey: key?.value,
+			isKeyAdded: key?.isAdded === true,
+		}
+	}
+
+	#context(): CallOptions | undefined {
+		return this.settings.context?.()
+	}
+}
+
+/** The key of a request that changes something: the caller's own, if there is one, or a new one where that was asked for. */
+function keyOf(
+	{ method, headers }: Outgoing,
+	{ idempotencyKey }: RequestSettings,
+	{ idempotency, idempotencyHeader }: HttpSettings,
+): { readonly value: string; readonly isAdded: boolean } | undefined {
+	const written = requestHeader(headers, idempotencyHeader)
+	if (written) return { value: written, isAdded: false }
+	if (idempotencyKey !== undefined) return { value: idempotencyKey, isAdded: true }
+	if (idempotency === 'manual' || (method !== 'POST' && method !== 'PATCH')) return undefined
+	return { value: crypto.randomUUID(), isAdded: true }
+}
+
+/** A failure that would have been repeated, had it not been for the body: says so itself, for that can be mended. */
+function told(error: unknown, call: Call): unknown {
+	if (error instanceof HttpStatusError) return error
+	const message = error instanceof Error ? error.message : String(error)
+	const clearer = new TypeError(`${message} (${SENT_ONCE})`, { cause: error })
+	remember(clearer, call)
+	return clearer
+}

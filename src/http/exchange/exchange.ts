@@ -1,0 +1,191 @@
+/**
+ * One logical request: what is sent, how often it may be, and what each attempt of it is. It is also the options of its call,
+ * so that the layers find it by the call, and nothing is made twice.
+ */
+import type { Deadline } from '../../core/deadline/deadline.ts'
+import type { Call } from '../../core/engine/call.ts'
+import type { CallContext, CallOptions } from '../../core/engine/call-options.ts'
+import type { StopReason } from '../../core/explain/record.ts'
+import type { Runtime } from '../../core/runtime/runtime.ts'
+import { discard } from '../attempt/discard.ts'
+import type { RequestSettings } from '../call-settings.ts'
+import { spread } from '../origin/hold.ts'
+import type { Origin } from '../origin/origin.ts'
+import { askedWaitMs } from '../retry-after/asked-wait.ts'
+import { writeDeadline } from '../service/deadline-headers.ts'
+import { isLeftToOutermost } from '../service/outermost.ts'
+import { OUTERMOST, RETRIES_EXHAUSTED, RETRY_ATTEMPT, RETRY_LAYER } from '../service/service-headers.ts'
+import type { HttpResponse, TransportInit } from '../transport/transport.ts'
+import { isReplayable, isStream, type RequestBody } from './body.ts'
+import { isIdempotentMethod, isUnprocessed } from './repeat.ts'
+import { type HeaderSource, withHeaders } from './request-headers.ts'
+import { type Asked, HttpStatusError, headerOf } from './status-error.ts'
+
+/** What is to be sent, before anything was decided about it. */
+export interface Outgoing {
+	readonly url: string
+	readonly method: string
+	readonly headers: HeaderSource
+	readonly body: RequestBody
+	/** Everything else that the caller said. */
+	readonly init: RequestInit | undefined
+	/** Is the body part of something that can be sent once only? */
+	readonly isOnce: boolean
+	/** Puts it on the wire. */
+	send(init: TransportInit): Promise<HttpResponse>
+	/** Work that belongs to the attempt once its head is there, such as keeping a copy. */
+	readonly finish?: ((response: HttpResponse) => HttpResponse | Promise<HttpResponse>) | undefined
+}
+
+export class Exchange implements CallOptions {
+	/** Found again in a copy of these options, too. */
+	readonly self: this = this
+	readonly outgoing: Outgoing
+	readonly origin: Origin
+	readonly runtime: Runtime
+	readonly settings: RequestSettings
+	readonly signal: AbortSignal | undefined
+	readonly deadline: Deadline | undefined
+	readonly name: string | undefined
+	readonly key: string
+	/** To core this is about sending two at once, which only safe methods bear. */
+	readonly idempotent: boolean
+	readonly within: CallOptions | undefined
+	/** Sent with every attempt, and makes any request repeatable. */
+	readonly idempotencyKey: string | undefined
+	/** Does the key have to be added to the caller's headers? */
+	readonly isKeyAdded: boolean
+	readonly timeoutMs: number
+	/** The time for the whole, where that is the toolkit's own limit and not the caller's deadline. */
+	readonly totalMs: number | undefined
+	call: Call | undefined
+
+	constructor(outgoing: Outgoing, origin: Origin, runtime: Runtime, facts: ExchangeFacts) {
+		this.outgoing = outgoing
+		this.origin = origin
+		this.runtime = runtime
+		this.settings = facts.settings
+		this.signal = facts.signal
+		this.deadline = facts.deadline
+		this.name = facts.settings.name
+		this.key = origin.name
+		this.idempotent = facts.isSafe
+		this.within = facts.within
+		this.idempotencyKey = facts.idempotencyKey
+		this.isKeyAdded = facts.isKeyAdded
+		this.timeoutMs = facts.settings.timeout ?? origin.settings.timeout
+		this.totalMs = facts.totalMs
+	}
+
+	/** One attempt: answers with a response below 400, and throws everything else. */
+	async attempt(context: CallContext): Promise<HttpResponse> {
+		const { origin, outgoing } = this
+		const { signal } = context
+		const { body } = outgoing
+		const sent = this.#init(context, signal, typeof body === 'function' ? await body() : body)
+		origin.sent()
+		let response: HttpResponse
+		try {
+			response = await outgoing.send(sent)
+		} catch (error) {
+			origin.inFlight--
+			throw error
+		}
+		origin.answered(response)
+		// Nobody waits for it any more, and a transport that did not hear of that may still answer.
+		if (signal.aborted) {
+			void discard(response, this.runtime)
+			throw signal.reason
+		}
+		if (outgoing.finish) response = await outgoing.finish(response)
+		if (response.status >= 400) throw this.#refused(response)
+		return response
+	}
+
+	/** Why a failure of this attempt must not be repeated; undefined when it may be, as far as HTTP goes. */
+	whyNotRepeated(error: unknown, attempt: number): StopReason | undefined {
+		const { settings, origin, outgoing, idempotencyKey } = this
+		const { maxRetries, idempotent } = settings
+		if (attempt >= origin.settings.maxRetries) return undefined
+		if (maxRetries !== undefined && attempt >= maxRetries) return 'retries-used-up'
+		if (error instanceof HttpStatusError) {
+			const { response } = error
+			if (headerOf(response, RETRIES_EXHAUSTED) === 'true') return 'inner-retry'
+			for (const [name, value] of origin.settings.vetoes)
+				if (headerOf(response, name)?.trim().toLowerCase() === value) return 'server-veto'
+			if (error.isTooLong) return 'retry-after'
+		}
+		const mayRepeat = idempotent ?? (idempotencyKey !== undefined || isIdempotentMethod(outgoing.method))
+		if (!mayRepeat && !isUnprocessed(error)) return 'not-idempotent'
+		return outgoing.isOnce || !isReplayable(outgoing.body) ? 'body-used' : undefined
+	}
+
+	#init(context: CallContext, own: AbortSignal, body: RequestBody): TransportInit {
+		const { outgoing, call } = this
+		const { method, headers, init } = outgoing
+		const caller = call?.options?.signal
+		const extra = this.#extraHeaders(context)
+		const sent = {
+			...init,
+			method,
+			headers: extra ? withHeaders(headers, extra) : headers,
+			body,
+			// The runtime ties the two together for as long as the body lasts, and lets go of them by itself.
+			signal: caller ? AbortSignal.any([caller, own]) : own,
+		}
+		return (isStream(body) ? { ...sent, duplex: 'half' } : sent) as TransportInit
+	}
+
+	#extraHeaders({ attempt, deadline }: CallContext): Record<string, string> | undefined {
+		const { origin, idempotencyKey, isKeyAdded } = this
+		const { deadlineHeader, nested, idempotencyHeader } = origin.settings
+		let extra: Record<string, string> | undefined
+		const add = (name: string, value: string) => {
+			extra ??= {}
+			extra[name] = value
+		}
+		if (isKeyAdded && idempotencyKey !== undefined) add(idempotencyHeader, idempotencyKey)
+		if (!origin.mayAddHeaders) return extra
+		if (deadlineHeader && deadline) add(deadlineHeader, writeDeadline(deadlineHeader, deadline.remainingMs))
+		if (attempt > 0) add(RETRY_ATTEMPT, String(attempt))
+		if (nested === OUTERMOST || isLeftToOutermost(this.within)) add(RETRY_LAYER, OUTERMOST)
+		return extra
+	}
+
+	/** What an answer of 400 or more asks for, of this call and of everybody. */
+	#refused(response: HttpResponse): HttpStatusError {
+		const { origin, runtime, idempotencyKey } = this
+		const { maxRetryAfterMs, longRetryAfter } = origin.settings
+		const { status } = response
+		const asked = askedWaitMs({ get: (name) => headerOf(response, name) }, runtime.wallNow())
+		const isLong = asked !== undefined && asked > maxRetryAfterMs
+		if (asked === undefined || (isLong && longRetryAfter === 'ignore')) return new HttpStatusError(response)
+		if (status === 429 || status >= 500) origin.askedFor(Math.min(asked, maxRetryAfterMs))
+		const facts: Asked = {
+			retryAfterMs: asked,
+			waitMs: isLong && longRetryAfter === 'fail' ? asked : spread(Math.min(asked, maxRetryAfterMs), runtime),
+			isTooLong: isLong && longRetryAfter === 'fail',
+			isInProgress: status === 409 && idempotencyKey !== undefined,
+		}
+		return new HttpStatusError(response, facts)
+	}
+}
+
+/** What is known of a call when its exchange is made. */
+export interface ExchangeFacts {
+	readonly settings: RequestSettings
+	readonly signal: AbortSignal | undefined
+	readonly within: CallOptions | undefined
+	readonly deadline: Deadline | undefined
+	readonly totalMs: number | undefined
+	readonly isSafe: boolean
+	readonly idempotencyKey: string | undefined
+	readonly isKeyAdded: boolean
+}
+
+/** The exchange that a call carries out. Every call of these layers has one. */
+export function exchangeOf(call: Call): Exchange {
+	const { self } = call.options as Partial<Exchange>
+	if (!(self instanceof Exchange)) throw new TypeError('this call is none of HTTP')
+	return self
+}

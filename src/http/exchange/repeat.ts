@@ -1,0 +1,49 @@
+/**
+ * Whether a request may be sent again. A failure mostly does not tell whether the server has done the work, so a request is
+ * repeated only if doing it twice is the same as doing it once: by its method, by a key that lets the server recognise it, or
+ * because it certainly never got there.
+ */
+import { peek } from '../../core/classify/peek.ts'
+import { HttpStatusError } from './status-error.ts'
+
+/** These change nothing on the server, so that two at once do no harm either. */
+const SAFE = /^(GET|HEAD|OPTIONS|TRACE|QUERY)$/
+/** Of these a second one changes nothing any more. */
+const IDEMPOTENT = /^(GET|HEAD|OPTIONS|TRACE|QUERY|PUT|DELETE)$/
+
+export const isSafeMethod = (method: string): boolean => SAFE.test(method)
+export const isIdempotentMethod = (method: string): boolean => IDEMPOTENT.test(method)
+
+/** No connection came about, so no byte of the request was sent: Node and undici, Bun, Deno. */
+const NOT_CONNECTED =
+	/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$|client error \(Connect\)/
+/** HTTP/2: the server says itself that it has not looked at this stream. */
+const NOT_PROCESSED = /REFUSED_STREAM/
+/** What a program was doing when a system call failed. Of a connection that is not there yet nothing was sent. */
+const CONNECTING = /^(connect|getaddrinfo)$/
+
+/** Errors nest; deeper than this nobody has seen one. */
+const DEEPEST = 9
+
+/** Is it certain that the server has not processed the request that failed like this? */
+export function isUnprocessed(error: unknown): boolean {
+	// Misdirected: whoever answered is not responsible for it.
+	if (error instanceof HttpStatusError) return error.statusCode === 421
+	let failure = error
+	for (let depth = 0; depth < DEEPEST && failure; depth++) {
+		const errors = peek(failure, 'errors')
+		// Several addresses were tried, and each of them has to be certain.
+		if (Array.isArray(errors) && errors.length > 0) return errors.every(isUnprocessed)
+		if (CONNECTING.test(text(failure, 'syscall'))) return true
+		const clues = `${text(failure, 'code')}\n${text(failure, 'message')}`
+		if (NOT_CONNECTED.test(text(failure, 'code')) || NOT_CONNECTED.test(text(failure, 'message'))) return true
+		if (NOT_PROCESSED.test(clues)) return true
+		failure = peek(failure, 'cause')
+	}
+	return false
+}
+
+function text(error: unknown, name: string): string {
+	const value = peek(error, name)
+	return typeof value === 'string' ? value : ''
+}

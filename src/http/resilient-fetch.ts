@@ -1,0 +1,96 @@
+import { type RequestSettings, type ResilientInit, readRequestSettings } from './call-settings.ts'
+import { HttpEngine } from './engine.ts'
+import { isUsed, USED_BODY } from './exchange/body.ts'
+import type { Outgoing } from './exchange/exchange.ts'
+import { HttpStatusError } from './exchange/status-error.ts'
+import { HTTP_RULES, type HttpOptions, readHttpOptions } from './options.ts'
+import type { TransportInit } from './transport/transport.ts'
+
+/** What `resilientFetch` takes. */
+export interface ResilientFetchOptions extends HttpOptions {
+	/** What sends the requests. Default: the `fetch` of the runtime, looked up for each request. */
+	readonly fetch?: typeof fetch | undefined
+}
+
+/** `fetch`, with more to say in its init. Fits wherever a `fetch` is asked for. */
+export type ResilientFetch = (input: string | URL | Request, init?: ResilientInit) => Promise<Response>
+
+const RULES = { ...HTTP_RULES, fetch: 'function' } as const
+
+/**
+ * A `fetch` that survives: the same signature, and it resolves with whatever status comes in the end. Requests that may be repeated are
+ * repeated; origins that fail are left alone for a while; every wait and every body has its time. `explain(response)` tells what
+ * happened on the way.
+ *
+ * @example
+ * const fetch = resilientFetch({ timeout: 2_000, maxRetries: 2 })
+ * const response = await fetch('https://api.example.com/users/7')
+ * console.log(response.status, String(explain(response)))
+ */
+export function resilientFetch(options: ResilientFetchOptions = {}): ResilientFetch {
+	const engine = new HttpEngine(readHttpOptions(options, RULES))
+	const { maxRetries } = engine.settings
+	return async (input, init) => {
+		const settings = readRequestSettings(init?.yaoki, maxRetries)
+		const outgoing =
+			typeof input === 'object' && 'headers' in input ? ofRequest(input, init) : ofUrl(input, init)
+		try {
+			// Whatever sends them here gives real responses.
+			return (await engine.send(outgoing(options), settings, signalOf(input, init))) as Response
+		} catch (error) {
+			if (error instanceof HttpStatusError) return error.response as Response
+			throw error
+		}
+	}
+}
+
+/** Named when it is used: tests and tools put their own in its place. */
+const sender = ({ fetch }: ResilientFetchOptions): typeof globalThis.fetch => fetch ?? globalThis.fetch
+
+const signalOf = (input: string | URL | Request, init: ResilientInit | undefined): AbortSignal | undefined =>
+	init?.signal ?? (typeof input === 'object' && 'signal' in input ? input.signal : undefined)
+
+type MakeOutgoing = (options: ResilientFetchOptions) => Outgoing
+
+function ofUrl(input: string | URL, init: ResilientInit | undefined): MakeOutgoing {
+	const url = String(input)
+	const { method = 'GET', headers, body } = init ?? NO_INIT
+	if (isUsed(body)) throw new TypeError(USED_BODY)
+	return (options) => ({
+		url,
+		method: method.toUpperCase(),
+		headers,
+		body,
+		init: rest(init),
+		isOnce: false,
+		send: (sent) => sender(options)(url, sent),
+	})
+}
+
+/** A Request brings its own body, which is a stream by now and can be sent once. */
+function ofRequest(request: Request, init: ResilientInit | undefined): MakeOutgoing {
+	const { method = request.method, headers = request.headers, body } = init ?? NO_INIT
+	if (body === undefined && request.bodyUsed) throw new TypeError(USED_BODY)
+	const hasBody = body === undefined && request.body !== null
+	return (options) => ({
+		url: request.url,
+		method: method.toUpperCase(),
+		headers,
+		body,
+		init: rest(init),
+		isOnce: hasBody,
+		send: ({ body: sent, ...others }: TransportInit) =>
+			sender(options)(request, sent === undefined ? others : { ...others, body: sent }),
+	})
+}
+
+const NO_INIT: ResilientInit = {}
+
+/** What is left to `fetch` itself. */
+function rest(init: ResilientInit | undefined): RequestInit | undefined {
+	if (!init) return undefined
+	const { yaoki: _, ...others } = init
+	return others as RequestInit
+}
+
+export type { RequestSettings }

@@ -1,0 +1,69 @@
+import type { CallContext } from '../../core/engine/call-options.ts'
+import { HttpError } from '../../core/errors/errors.ts'
+import { checkNames, checkRange, refuse } from '../../core/options/rules.ts'
+import type { RetryWithBackoffOptions } from '../../core/retry/options.ts'
+import { retryWithBackoff } from '../../core/retry/retry-with-backoff.ts'
+import type { Runtime } from '../../core/runtime/runtime.ts'
+import { systemRuntime } from '../../core/runtime/system.ts'
+import { LONGEST_DRAIN_MS, readText } from '../attempt/discard.ts'
+import { spread } from '../origin/hold.ts'
+import type { HttpResponse } from '../transport/transport.ts'
+import { askedWaitMs } from './asked-wait.ts'
+
+/** What belongs to one call of `retryWithRetryAfter`. */
+export interface RetryAfterOptions
+	extends Pick<
+		RetryWithBackoffOptions,
+		'signal' | 'deadline' | 'baseDelayMs' | 'maxDelayMs' | 'jitterStrategy' | 'onRetry'
+	> {
+	/** The longest Retry-After that is waited for; a longer one is thrown as an HttpError at once. Default 60,000. */
+	readonly maxRetryAfterMs?: number | undefined
+	/** Time and chance. Default: the system's. */
+	readonly runtime?: Runtime | undefined
+}
+
+const NAMES = {
+	signal: 'any',
+	deadline: 'any',
+	baseDelayMs: 'any',
+	maxDelayMs: 'any',
+	jitterStrategy: 'any',
+	onRetry: 'function',
+	maxRetryAfterMs: 'any',
+	runtime: 'any',
+} as const
+
+/**
+ * Calls any function that gives a Response, and again when that is a 429 or a 503: after as long as the server says, and a little
+ * more by chance. Throws an HttpError when the retries are used up or the server asks for too much; every other response is returned.
+ *
+ * @example
+ * const response = await retryWithRetryAfter(({ signal }) => fetch(url, { signal }), 3)
+ */
+export async function retryWithRetryAfter<R extends HttpResponse>(
+	fn: (context: CallContext) => R | Promise<R>,
+	maxRetries = 3,
+	options: RetryAfterOptions = {},
+): Promise<R> {
+	checkNames(options, NAMES)
+	if (typeof fn !== 'function') refuse('fn', fn, 'a function that returns a Response')
+	const { maxRetryAfterMs = 60_000, runtime = systemRuntime, ...backoff } = options
+	checkRange('maxRetryAfterMs', maxRetryAfterMs)
+	// The latest that was made here. What the function throws itself is thrown as it is, even if it is an HttpError, too.
+	let refused: HttpError | undefined
+	const attempt = async (context: CallContext): Promise<R> => {
+		const response = await fn(context)
+		const { status, headers } = response
+		if (status !== 429 && status !== 503) return response
+		const retryAfterMs = askedWaitMs(headers, runtime.wallNow())
+		refused = new HttpError(status, await readText(response, runtime, LONGEST_DRAIN_MS), { retryAfterMs })
+		throw refused
+	}
+	return retryWithBackoff<Promise<R>>(attempt, {
+		...backoff,
+		runtime,
+		maxRetries,
+		shouldRetry: (error) => error === refused && (refused?.retryAfterMs ?? 0) <= maxRetryAfterMs,
+		delayFor: () => (refused?.retryAfterMs === undefined ? undefined : spread(refused.retryAfterMs, runtime)),
+	})
+}
