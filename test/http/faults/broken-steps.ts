@@ -1,0 +1,69 @@
+/**
+ * Answers that break the rules of HTTP, or go far beyond what anyone reads. They are written past node:http, which would not send them, so
+ * the connection is of no use afterwards: each says so by closing it, or leaves that to the client.
+ */
+import { type Drip, dripping, type Head, type Step } from './steps.ts'
+
+/** A chunked body whose second chunk has no size. The connection stays open: the client has to see it. */
+export function chunkedGarbage({ status = 200 }: Head = {}): Step {
+	return raw(
+		`HTTP/1.1 ${status} Said\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\nno-size\r\nworld\r\n`,
+	)
+}
+
+/** Something that is no HTTP at all. */
+export function malformedHead(text = 'HTTP/banana two hundred\r\n\r\n'): Step {
+	return raw(text)
+}
+
+/** A content-length that lies: more (the body is cut off by a FIN) or less than what comes. */
+export function wrongLength({ declared = 100, body = 'half of it', status = 200 } = {}): Step {
+	const text = `HTTP/1.1 ${status} Said\r\ncontent-length: ${declared}\r\n\r\n${body}`
+	return {
+		async play(exchange) {
+			await raw(text).play(exchange)
+			exchange.socket.end()
+		},
+	}
+}
+
+/** Header line by header line, without end or until it is stopped; then the answer is 'late'. */
+export function trickleHead(options: Drip = {}): Step {
+	const { status = 200 } = options
+	return {
+		async play(exchange) {
+			await exchange.bodyArrived
+			await exchange.sendRaw(`HTTP/1.1 ${status} Said\r\n`)
+			if (!(await dripping(options, (nth) => exchange.sendRaw(`x-${nth}: 1\r\n`)))) return
+			await exchange.sendRaw('connection: close\r\ncontent-length: 4\r\n\r\nlate')
+			exchange.finish()
+			exchange.socket.end()
+		},
+	}
+}
+
+const CHUNK = Buffer.alloc(64 * 1024, 'x')
+
+/** A body as large as asked (default 100 MB with status 500), as fast as the client reads it. See `bytesWritten` of the request. */
+export function hugeBody({ status = 500, bytes = 100_000_000 } = {}): Step {
+	return {
+		async play(exchange) {
+			await exchange.bodyArrived
+			await exchange.sendHead(status, { 'content-length': `${bytes}` })
+			for (let rest = bytes; rest > 0; rest -= CHUNK.length) {
+				if (!(await exchange.send(CHUNK.subarray(0, rest)))) return
+			}
+			exchange.response.end()
+		},
+	}
+}
+
+function raw(text: string): Step {
+	return {
+		async play(exchange) {
+			await exchange.bodyArrived
+			await exchange.sendRaw(text)
+			exchange.finish()
+		},
+	}
+}

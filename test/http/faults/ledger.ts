@@ -1,0 +1,110 @@
+/**
+ * What a server saw, and promises to wait for it. A test asks for a state ("the second request was aborted") and is woken
+ * by the event that brings it about; polling or sleeping would make a slow machine fail. Whoever still waits when the server closes
+ * is told what never came, instead of hanging until the test times out.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+
+export interface SeenRequest {
+	/** Counted from 1, over all connections. */
+	readonly n: number
+	/** The connection it came on, counted from 1. */
+	readonly connection: number
+	readonly method: string
+	readonly path: string
+	readonly headers: IncomingHttpHeaders
+	/** As much of the request's body as has arrived. */
+	body: string
+	/** What the server's system took for this request: head and body in HTTP/1, body alone in HTTP/2. */
+	bytesWritten: number
+	/** `aborted`: the client left before the server had done what it meant to do. */
+	outcome: 'open' | 'done' | 'aborted'
+}
+
+interface Waiter {
+	readonly what: string
+	readonly isReached: () => boolean
+	readonly resolve: () => void
+	readonly reject: (error: Error) => void
+}
+
+export class Ledger {
+	readonly requests: SeenRequest[] = []
+	readonly connections: { opened: number; open: number; mostOpen: number } = {
+		opened: 0,
+		open: 0,
+		mostOpen: 0,
+	}
+	readonly #waiters = new Set<Waiter>()
+
+	/** The n-th request (from 1), as soon as its head has been read. */
+	async requested(n: number): Promise<SeenRequest> {
+		await this.until(`request ${n}`, () => this.requests.length >= n)
+		return this.#request(n)
+	}
+
+	/** Waits until the server has done what it meant to do for the n-th request. */
+	async done(n: number): Promise<SeenRequest> {
+		await this.until(`the end of request ${n}`, () => this.requests[n - 1]?.outcome === 'done')
+		return this.#request(n)
+	}
+
+	/** Waits until the client has left the n-th request before its end. */
+	async aborted(n: number): Promise<SeenRequest> {
+		await this.until(`the client's abort of request ${n}`, () => this.requests[n - 1]?.outcome === 'aborted')
+		return this.#request(n)
+	}
+
+	/** How many requests the client left before their end. */
+	get abortedCount(): number {
+		return this.requests.filter(({ outcome }) => outcome === 'aborted').length
+	}
+
+	/** Waits until `n` connections have been accepted in all. */
+	connected(n: number): Promise<void> {
+		return this.until(`connection ${n}`, () => this.connections.opened >= n)
+	}
+
+	/**
+	 * Waits until no connection is open. Resolves at once when none is. A client's pool keeps idle ones (4 s in undici): answer with
+	 * `connection: close`, or close the pool first.
+	 */
+	allClosed(): Promise<void> {
+		return this.until('the end of all connections', () => this.connections.open === 0)
+	}
+
+	/** Waits for any state of this ledger; `what` names it to whoever waits in vain. */
+	until(what: string, isReached: () => boolean): Promise<void> {
+		if (isReached()) return Promise.resolve()
+		return new Promise((resolve, reject) => {
+			this.#waiters.add({ what, isReached, resolve, reject })
+		})
+	}
+
+	/** To be called after every change, by the server. */
+	changed(): void {
+		for (const waiter of this.#waiters) {
+			if (!waiter.isReached()) continue
+			this.#waiters.delete(waiter)
+			waiter.resolve()
+		}
+	}
+
+	protected giveUpWaiting(): void {
+		for (const { what, reject } of this.#waiters) {
+			reject(new Error(`the server was closed while a test waited for ${what}; seen: ${this.#summary()}`))
+		}
+		this.#waiters.clear()
+	}
+
+	#request(n: number): SeenRequest {
+		const request = this.requests[n - 1]
+		if (request === undefined) throw new RangeError(`no request ${n}: they are counted from 1`)
+		return request
+	}
+
+	#summary(): string {
+		const requests = this.requests.map(({ method, path, outcome }) => `${method} ${path} (${outcome})`)
+		return `${this.connections.opened} connections, requests: ${requests.join(', ') || 'none'}`
+	}
+}
