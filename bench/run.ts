@@ -4,6 +4,7 @@
  */
 import { bulkhead } from './bulkhead.ts'
 import type { Report } from './figure.ts'
+import { http, httpBurst } from './http.ts'
 import { idleBreakers } from './idle-breakers.ts'
 import { memory } from './memory.ts'
 import { openCircuit } from './open-circuit.ts'
@@ -20,6 +21,8 @@ const PARTS: Record<string, () => Promise<Report>> = {
 	'open-circuit': openCircuit,
 	window: timeWindow,
 	bulkhead,
+	http,
+	'http-burst': httpBurst,
 	virtual,
 	simulator,
 	'idle-breakers': idleBreakers,

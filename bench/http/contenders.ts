@@ -1,0 +1,76 @@
+/**
+ * The clients that are measured, each doing the same: a GET, and the body read as text. Each is imported only where it runs: undici,
+ * once loaded, puts itself beneath Node's own fetch.
+ */
+
+/** Everything that is on by the issue: breaker, bulkhead, retry, both timeouts and a budget. */
+const ALL = {
+	timeout: 10_000,
+	totalTimeoutMs: 30_000,
+	maxRetries: 3,
+	circuitBreaker: { failureThreshold: 5 },
+	bulkhead: { maxConcurrent: 100, maxQueue: 500 },
+	budget: { maxRetryRatio: 0.1 },
+} as const
+
+type Get = (url: string) => Promise<unknown>
+
+export const CONTENDERS: Readonly<Record<string, () => Promise<Get>>> = {
+	fetch: async () => async (url) => (await fetch(url)).text(),
+	'undici request': async () => {
+		const { request } = await import('undici')
+		return async (url) => (await request(url)).body.text()
+	},
+	'yaoki resilientFetch': async () => {
+		const { resilientFetch } = await import('yaoki/http')
+		const call = resilientFetch(ALL)
+		return async (url) => (await call(url)).text()
+	},
+	'yaoki client over fetch': async () => {
+		const { ResilientHttpClient } = await import('yaoki/http')
+		const client = new ResilientHttpClient(ALL)
+		return async (url) => (await client.request(url)).text()
+	},
+	'yaoki client over undici request': async () => {
+		const { ResilientHttpClient, undiciTransport } = await import('yaoki/http')
+		const client = new ResilientHttpClient({ ...ALL, transport: undiciTransport(await import('undici')) })
+		return async (url) => (await client.request(url)).text()
+	},
+	'ky 2': async () => {
+		const { default: ky } = await import('ky')
+		return (url) => ky(url).text()
+	},
+	'got 16': async () => {
+		const { default: got } = await import('got')
+		return (url) => got(url).text()
+	},
+	'axios + axios-retry': async () => {
+		const [{ default: axios }, { default: axiosRetry }] = await Promise.all([
+			import('axios'),
+			import('axios-retry'),
+		])
+		const client = axios.create({ timeout: 10_000 })
+		axiosRetry(client, { retries: 3 })
+		return async (url) => (await client.get(url, { responseType: 'text' })).data
+	},
+	'fetch in cockatiel 4': async () => {
+		const {
+			bulkhead,
+			circuitBreaker,
+			ConsecutiveBreaker,
+			ExponentialBackoff,
+			handleAll,
+			retry,
+			timeout,
+			TimeoutStrategy,
+			wrap,
+		} = await import('cockatiel')
+		const policy = wrap(
+			bulkhead(100, 500),
+			circuitBreaker(handleAll, { breaker: new ConsecutiveBreaker(5), halfOpenAfter: 30_000 }),
+			retry(handleAll, { maxAttempts: 3, backoff: new ExponentialBackoff() }),
+			timeout(10_000, TimeoutStrategy.Cooperative),
+		)
+		return async (url) => (await policy.execute(({ signal }) => fetch(url, { signal }))).text()
+	},
+}
