@@ -46,7 +46,8 @@ export function judge(call: Recorded, classify: (error: unknown) => Classificati
 export function note(call: Recorded, outcome: AttemptOutcome): void {
 	const { latest, attempt, startedAt, aside } = call
 	if (latest?.attempt === attempt) {
-		latest.outcome = outcome
+		// What was waited after is decided: an abort in the wait does not change how the attempt before it ended.
+		if (latest.delayMs === undefined) latest.outcome = outcome
 		return
 	}
 	const queuedMs = aside?.queuedMs
