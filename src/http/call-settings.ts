@@ -17,7 +17,7 @@ export interface RequestSettings {
 	readonly idempotencyKey?: string | undefined
 	/** How long each attempt may take. Default: as for all. */
 	readonly timeout?: number | undefined
-	/** How long the whole may take. Default: as for all. */
+	/** How long the whole may take. Default: as for all; beside a `timeout` of its own, three times that. */
 	readonly totalTimeoutMs?: number | undefined
 	/** How many retries this one may have, at most as many as all. */
 	readonly maxRetries?: number | undefined
@@ -27,6 +27,8 @@ export interface RequestSettings {
 export interface ResilientInit extends Omit<RequestInit, 'body'> {
 	/** As for `fetch`; or a function that makes one, called for each attempt: `body: () => createReadStream(path)`. */
 	readonly body?: RequestBody
+	/** Said beside a stream where nothing else does; here it need not be. */
+	readonly duplex?: 'half' | undefined
 	readonly yaoki?: RequestSettings | undefined
 }
 

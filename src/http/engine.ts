@@ -17,7 +17,7 @@ import { Exchange, type ExchangeFacts, type Outgoing } from './exchange/exchange
 import { isSafeMethod } from './exchange/repeat.ts'
 import { requestHeader } from './exchange/request-headers.ts'
 import { HttpStatusError } from './exchange/status-error.ts'
-import type { HttpSettings } from './options.ts'
+import { type HttpSettings, TOTAL_TIMES } from './options.ts'
 import { Lane } from './origin/lane.ts'
 import { Origins } from './origin/origins.ts'
 import type { HttpResponse } from './transport/transport.ts'
@@ -86,7 +86,7 @@ export class HttpEngine {
 	#facts(outgoing: Outgoing, given: RequestSettings, signal: AbortSignal | undefined): ExchangeFacts {
 		const { settings } = this
 		const { method } = outgoing
-		const totalMs = given.totalTimeoutMs ?? settings.totalTimeoutMs
+		const totalMs = given.totalTimeoutMs ?? wholeTime(given.timeout, settings)
 		const own = totalMs < Infinity ? Deadline.after(totalMs, this) : undefined
 		const isEarlier = given.deadline && !(own && own.remainingMs < given.deadline.remainingMs)
 		const isSafe = isSafeMethod(method)
@@ -108,6 +108,10 @@ export class HttpEngine {
 	}
 }
 
+/** Who gives one request more time for an attempt means the whole to be longer, too, unless it was said how long that is. */
+const wholeTime = (timeout: number | undefined, { totalTimeoutMs, isTotalGiven }: HttpSettings): number =>
+	timeout === undefined || isTotalGiven ? totalTimeoutMs : TOTAL_TIMES * timeout
+
 /** The key of a request that changes something: the caller's own, if there is one, or a new one where that was asked for. */
 function keyOf(
 	{ method, headers }: Outgoing,
@@ -115,7 +119,8 @@ function keyOf(
 	{ idempotency, idempotencyHeader }: HttpSettings,
 ): { readonly value: string; readonly isAdded: boolean } | undefined {
 	const written = requestHeader(headers, idempotencyHeader)
-	if (written) return { value: written, isAdded: false }
+	// An empty one is in the way of a new one and tells the server nothing.
+	if (written !== null) return written === '' ? undefined : { value: written, isAdded: false }
 	if (idempotencyKey !== undefined) return { value: idempotencyKey, isAdded: true }
 	if (idempotency === 'manual' || (method !== 'POST' && method !== 'PATCH')) return undefined
 	return { value: crypto.randomUUID(), isAdded: true }

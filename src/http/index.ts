@@ -1,5 +1,6 @@
 /** `yaoki/http`: a `fetch` that survives, a client with breakers and bulkheads, Retry-After, deadlines across services. Runs anywhere. */
 export { HttpError } from '../core/errors/errors.ts'
+export { type AxiosAdapterOptions, axiosAdapter } from './adapters/axios/axios-adapter.ts'
 export { isCached } from './cache/cached-response.ts'
 export type { CacheOptions } from './cache/options.ts'
 export type { CacheStats } from './cache/response-cache.ts'

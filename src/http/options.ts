@@ -64,6 +64,8 @@ export interface HttpSettings
 	extends Omit<HttpOptions, 'timeout' | 'circuitBreaker' | 'bulkhead' | 'budget' | 'hedge'> {
 	readonly timeout: number
 	readonly totalTimeoutMs: number
+	/** Was it said, and not taken from `timeout`? */
+	readonly isTotalGiven: boolean
 	readonly maxRetries: number
 	readonly circuitBreaker: CircuitBreakerOptions | undefined
 	readonly bulkhead: BulkheadOptions | undefined
@@ -84,6 +86,9 @@ export interface HttpSettings
 	/** Does the user decide what is worth another try? */
 	readonly hasOwnRule: boolean
 }
+
+/** How many times an attempt's time the whole has, when nothing is said about it. */
+export const TOTAL_TIMES = 3
 
 /** A client's bulkhead when nothing is said about it. */
 export const CLIENT_BULKHEAD: BulkheadOptions = { maxConcurrent: 100, maxQueue: 500 }
@@ -172,7 +177,8 @@ export function readHttpOptions(
 		choice('longRetryAfter', options.longRetryAfter, ['fail', 'clamp', 'ignore']) ?? 'fail'
 	return {
 		...settings,
-		totalTimeoutMs: totalTimeoutMs ?? 3 * settings.timeout,
+		totalTimeoutMs: totalTimeoutMs ?? TOTAL_TIMES * settings.timeout,
+		isTotalGiven: totalTimeoutMs !== undefined,
 		circuitBreaker: part('circuitBreaker', options.circuitBreaker, {}),
 		bulkhead: part('bulkhead', options.bulkhead, bulkhead),
 		budget: part<Budget | RetryBudgetOptions>('budget', options.budget, {}),

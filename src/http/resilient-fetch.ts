@@ -47,8 +47,14 @@ export function resilientFetch(options: ResilientFetchOptions = {}): ResilientFe
 /** Named when it is used: tests and tools put their own in its place. */
 const sender = ({ fetch }: ResilientFetchOptions): typeof globalThis.fetch => fetch ?? globalThis.fetch
 
-const signalOf = (input: string | URL | Request, init: ResilientInit | undefined): AbortSignal | undefined =>
-	init?.signal ?? (typeof input === 'object' && 'signal' in input ? input.signal : undefined)
+function signalOf(
+	input: string | URL | Request,
+	init: ResilientInit | undefined,
+): AbortSignal | undefined {
+	// Null is an answer as well: not even that of the Request.
+	if (init?.signal !== undefined) return init.signal ?? undefined
+	return typeof input === 'object' && 'signal' in input ? input.signal : undefined
+}
 
 type MakeOutgoing = (options: ResilientFetchOptions) => Outgoing
 
@@ -70,8 +76,9 @@ function ofUrl(input: string | URL, init: ResilientInit | undefined): MakeOutgoi
 /** A Request brings its own body, which is a stream by now and can be sent once. */
 function ofRequest(request: Request, init: ResilientInit | undefined): MakeOutgoing {
 	const { method = request.method, headers = request.headers, body } = init ?? NO_INIT
-	if (body === undefined && request.bodyUsed) throw new TypeError(USED_BODY)
-	const hasBody = body === undefined && request.body !== null
+	// To `fetch`, null beside a Request takes nothing away from it.
+	const hasBody = (body ?? null) === null && request.body !== null
+	if (hasBody && (request.bodyUsed || isUsed(request.body))) throw new TypeError(USED_BODY)
 	return (options) => ({
 		url: request.url,
 		method: method.toUpperCase(),

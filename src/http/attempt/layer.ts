@@ -8,11 +8,11 @@ import { GO, type Step } from '../../core/engine/layer.ts'
 import type { Tell, TellingLayer } from '../../core/engine/leaf-policy.ts'
 import { DeadlineExceededError, RateLimitedError, TimeoutError } from '../../core/errors/errors.ts'
 import { recall, remember } from '../../core/explain/record.ts'
-import { type LimitList, limitList } from '../../core/runtime/limit-list.ts'
 import { exchangeOf } from '../exchange/exchange.ts'
 import { HttpStatusError } from '../exchange/status-error.ts'
 import type { Origin } from '../origin/origin.ts'
 import type { BodyFollower, FollowedResponse, HttpResponse } from '../transport/transport.ts'
+import { LimitsByLength } from './limits.ts'
 import { AttemptScope } from './scope.ts'
 import { watch } from './watch.ts'
 
@@ -20,7 +20,7 @@ export class AttemptLayer implements TellingLayer {
 	readonly drive: typeof drive = drive
 	readonly origin: Origin
 	tell: Tell | undefined
-	#list: LimitList | undefined
+	readonly #limits = new LimitsByLength()
 
 	constructor(origin: Origin) {
 		this.origin = origin
@@ -45,8 +45,8 @@ export class AttemptLayer implements TellingLayer {
 		const leftMs = call.options?.deadline?.remainingMs ?? Infinity
 		if (leftMs < timeoutMs) scope.timer = runtime.setTimer(leftMs, () => scope.expire(), 'limit')
 		else if (timeoutMs < Infinity) {
-			this.#list = limitList(runtime, timeoutMs, this.#list)
-			this.#list.add(scope, call.now(runtime))
+			scope.limits = this.#limits.of(timeoutMs, runtime)
+			scope.limits.begin(scope, call.now(runtime))
 		}
 	}
 
@@ -54,9 +54,7 @@ export class AttemptLayer implements TellingLayer {
 		const scope = call.kept(seat)
 		if (!(scope instanceof AttemptScope)) return GO
 		if (scope.within) call.scope = scope.within
-		scope.within = undefined
-		// What is further out is no longer its affair: of a hedge, the loser is aborted and not this one.
-		scope.tie?.untie?.()
+		scope.headEnded()
 		const { ok, value } = call
 		const response = ok ? value : value instanceof HttpStatusError ? value.response : undefined
 		if (response) follow(response as HttpResponse, scope)

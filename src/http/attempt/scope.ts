@@ -12,6 +12,7 @@ import type { AttemptNote, CallRecord } from '../../core/explain/record.ts'
 import type { Limit, LimitList } from '../../core/runtime/limit-list.ts'
 import type { CancelTimer } from '../../core/runtime/runtime.ts'
 import type { BodyFollower } from '../transport/transport.ts'
+import type { AttemptLimits } from './limits.ts'
 
 /** A call that never failed: no clock was read for it, so there are no times to tell. */
 const SUCCESS: AttemptNote = {
@@ -36,6 +37,8 @@ export class AttemptScope implements Scope, Limit, BodyFollower, CallRecord {
 	within: Scope | undefined
 	call: Call
 	readonly seat: Seat
+	/** The list that it waits in for its head. */
+	limits: AttemptLimits | undefined
 	/** The timer of an attempt that has less time than others. */
 	timer: CancelTimer | undefined
 	/** Makes the error that the limit ends it with. */
@@ -68,6 +71,16 @@ export class AttemptScope implements Scope, Limit, BodyFollower, CallRecord {
 			this.tie?.abort?.(error)
 			this.release()
 		}
+	}
+
+	/** The head is there, or will not come. */
+	headEnded(): void {
+		this.within = undefined
+		this.limits?.headEnded()
+		this.limits = undefined
+		this.timer?.keepAlive?.(false)
+		// What is further out is no longer its affair: of a hedge, the loser is aborted and not this one.
+		this.tie?.untie?.()
 	}
 
 	/** Nothing more is waited for: neither timer nor listener stays. */

@@ -19,6 +19,12 @@ const NOT_CONNECTED =
 	/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$|client error \(Connect\)/
 /** HTTP/2: the server says itself that it has not looked at this stream. */
 const NOT_PROCESSED = /REFUSED_STREAM/
+/**
+ * HTTP/2: the server goes, and its last stream is a lower one than this. Of undici's versions, 8 says so in these words of such streams
+ * only. Versions before 7 used them, with the same code, of streams that may have been processed: but those had no marks on their errors.
+ */
+const GONE_BEFORE = /^HTTP\/2: "GOAWAY" frame/
+const MARK_OF_INFO = Symbol.for('undici.error.UND_ERR_INFO')
 /** What a program was doing when a system call failed. Of a connection that is not there yet nothing was sent. */
 const CONNECTING = /^(connect|getaddrinfo)$/
 
@@ -38,6 +44,7 @@ export function isUnprocessed(error: unknown): boolean {
 		const clues = `${text(failure, 'code')}\n${text(failure, 'message')}`
 		if (NOT_CONNECTED.test(text(failure, 'code')) || NOT_CONNECTED.test(text(failure, 'message'))) return true
 		if (NOT_PROCESSED.test(clues)) return true
+		if (GONE_BEFORE.test(text(failure, 'message')) && MARK_OF_INFO in Object(failure)) return true
 		failure = peek(failure, 'cause')
 	}
 	return false
