@@ -1,7 +1,8 @@
 import type { Deadline } from '../core/deadline/deadline.ts'
 import type { CallOptions } from '../core/engine/call-options.ts'
-import { checkNames, checkRange, isAmount, type Rules, readOptions, refuse } from '../core/options/rules.ts'
+import { checkNames, checkRange, type Rules, readOptions, refuse } from '../core/options/rules.ts'
 import type { RequestBody } from './exchange/body.ts'
+import { isTime } from './options.ts'
 
 /** What belongs to one request, under `yaoki` in its init. */
 export interface RequestSettings {
@@ -33,14 +34,14 @@ export interface ResilientInit extends Omit<RequestInit, 'body'> {
 }
 
 const RULES: Rules = {
-	deadline: 'any',
-	within: 'any',
-	name: 'string',
-	idempotent: 'any',
-	idempotencyKey: 'string',
-	timeout: 'any',
-	totalTimeoutMs: 'any',
-	maxRetries: 'any',
+	'yaoki.deadline': 'any',
+	'yaoki.within': 'any',
+	'yaoki.name': 'string',
+	'yaoki.idempotent': 'any',
+	'yaoki.idempotencyKey': 'string',
+	'yaoki.timeout': 'any',
+	'yaoki.totalTimeoutMs': 'any',
+	'yaoki.maxRetries': 'any',
 }
 
 const NONE: RequestSettings = Object.freeze({})
@@ -51,17 +52,30 @@ export function readRequestSettings(
 	mostRetries: number,
 ): RequestSettings {
 	if (given === undefined) return NONE
-	checkNames(given, RULES)
-	const settings = readOptions<RequestSettings>(given, RULES)
-	const { idempotent, idempotencyKey, maxRetries } = settings
+	checkTable(given)
+	const { deadline, within, idempotent, idempotencyKey, maxRetries } = given
 	for (const name of ['timeout', 'totalTimeoutMs'] as const) {
-		const value = settings[name]
-		if (value !== undefined && value !== Infinity && !(isAmount(value) && value > 0))
+		const value = given[name]
+		if (value !== undefined && !isTime(value))
 			refuse(`yaoki.${name}`, value, 'a number above 0, in milliseconds')
 	}
+	if (deadline !== undefined && typeof Object(deadline).remainingMs !== 'number')
+		refuse('yaoki.deadline', deadline, 'a Deadline')
+	if (within !== undefined && Object(within) !== within) refuse('yaoki.within', within, 'a context')
 	if (idempotent !== undefined && typeof idempotent !== 'boolean')
 		refuse('yaoki.idempotent', idempotent, 'true or false')
 	if (idempotencyKey === '') refuse('yaoki.idempotencyKey', idempotencyKey, 'a key that is not empty')
-	if (maxRetries !== undefined) checkRange('yaoki.maxRetries', maxRetries, 0, mostRetries)
-	return settings
+	if (maxRetries !== undefined) {
+		checkRange('yaoki.maxRetries', maxRetries, 0, mostRetries)
+		if (maxRetries % 1) refuse('yaoki.maxRetries', maxRetries, 'a whole number')
+	}
+	return given
+}
+
+/** By the names that the caller wrote them under: a request has other options beside these. */
+function checkTable(given: RequestSettings): void {
+	if (Object(given) !== given) refuse('yaoki', given, 'an object')
+	const named = Object.fromEntries(Object.entries(given).map(([name, value]) => [`yaoki.${name}`, value]))
+	checkNames(named, RULES)
+	readOptions(named, RULES)
 }

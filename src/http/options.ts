@@ -141,6 +141,9 @@ function choice<const Choice extends string>(
 	return given
 }
 
+/** A time to be done in, which may be without end. */
+export const isTime = (given: unknown): given is number => typeof given === 'number' && given > 0
+
 function flag(name: string, given: unknown): void {
 	if (given !== undefined && typeof given !== 'boolean') refuse(name, given, 'true or false')
 }
@@ -166,7 +169,7 @@ export function readHttpOptions(
 	const settings = readOptions<HttpSettings>(options, rules)
 	const { timeout, totalTimeoutMs, deadlineHeader, idempotencyHeader = 'idempotency-key' } = options
 	if (timeout === 0) refuse('timeout', timeout, 'a number above 0, in milliseconds')
-	if (totalTimeoutMs !== undefined && !(totalTimeoutMs > 0))
+	if (totalTimeoutMs !== undefined && !isTime(totalTimeoutMs))
 		refuse('totalTimeoutMs', totalTimeoutMs, 'a number above 0, in milliseconds')
 	if (!NAME.test(idempotencyHeader)) refuse('idempotencyHeader', idempotencyHeader, 'the name of a header')
 	if (deadlineHeader !== undefined && deadlineHeader !== false && !isDeadlineHeader(deadlineHeader))

@@ -32,8 +32,7 @@ export function resilientFetch(options: ResilientFetchOptions = {}): ResilientFe
 	const { maxRetries } = engine.settings
 	return async (input, init) => {
 		const settings = readRequestSettings(init?.yaoki, maxRetries)
-		const outgoing =
-			typeof input === 'object' && 'headers' in input ? ofRequest(input, init) : ofUrl(input, init)
+		const outgoing = isRequest(input) ? ofRequest(input, init) : ofUrl(input, init)
 		try {
 			// Whatever sends them here gives real responses.
 			return (await engine.send(outgoing(options), settings, signalOf(input, init))) as Response
@@ -47,13 +46,14 @@ export function resilientFetch(options: ResilientFetchOptions = {}): ResilientFe
 /** Named when it is used: tests and tools put their own in its place. */
 const sender = ({ fetch }: ResilientFetchOptions): typeof globalThis.fetch => fetch ?? globalThis.fetch
 
-function signalOf(
-	input: string | URL | Request,
-	init: ResilientInit | undefined,
-): AbortSignal | undefined {
+/** By what it has: a Request may be of another class than that of the runtime. */
+const isRequest = (input: string | URL | Request): input is Request =>
+	typeof input === 'object' && input !== null && 'headers' in input
+
+function signalOf(input: string | URL | Request, init: ResilientInit | undefined): AbortSignal | undefined {
 	// Null is an answer as well: not even that of the Request.
 	if (init?.signal !== undefined) return init.signal ?? undefined
-	return typeof input === 'object' && 'signal' in input ? input.signal : undefined
+	return isRequest(input) ? input.signal : undefined
 }
 
 type MakeOutgoing = (options: ResilientFetchOptions) => Outgoing

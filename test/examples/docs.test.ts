@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { seededRandom } from 'yaoki/testing'
 import { tsc } from '../../scripts/tools.ts'
 import { type Block, blocks, pages, ROOT } from './markdown.ts'
+import { network } from './network.ts'
 import { fileName, moduleOf } from './snippets.ts'
 
 const snippets = pages()
@@ -46,10 +47,12 @@ describe('the examples in the documentation', () => {
 		// The waits of the examples pass at once, and their chances are always the same.
 		vi.useFakeTimers().setTimerTickMode('nextTimerAsync')
 		vi.spyOn(Math, 'random').mockImplementation(seededRandom(1))
+		vi.stubGlobal('fetch', network())
 		try {
 			await run()
 		} finally {
 			vi.useRealTimers()
+			vi.unstubAllGlobals()
 		}
 		if (block.prints !== undefined) expect(`${printed.join('\n')}\n`).toBe(block.prints)
 	})

@@ -37,12 +37,14 @@ test('no example goes without a test', () => {
 	expect(names.sort()).toEqual([
 		'deadline.ts',
 		'explain.ts',
+		'http.ts',
 		'outage.ts',
 		'payments.ts',
 		'per-host.ts',
 		'pipeline.ts',
 		'retry.ts',
 		'testing-your-code.ts',
+		'three-services.ts',
 	])
 })
 
@@ -125,6 +127,28 @@ test('testing your code: nothing waits', async () => {
 		].join('\n'),
 	)
 	expect(performance.now() - from).toBeLessThan(5_000)
+})
+
+test('http: a GET is repeated, a POST only with a key, and the cache answers while the circuit is open', async () => {
+	expect(await output('http')).toBe(
+		[
+			'GET: 200 "green tea: 4.20", after 3 attempts',
+			'POST: 503, ended by not-idempotent',
+			'POST with a key: 200, the same key twice: true',
+			'client: first HttpError: HTTP 500, then "green tea: 4.20" from the cache: true',
+		].join('\n'),
+	)
+})
+
+test('three services: a dead one is called 3 times for one user, not 9, as the guide shows', async () => {
+	const printed = await output('three-services')
+	expect(printed.split('\n').map((line) => line.match(/\d+(?= x)/g))).toEqual([
+		['3', '9'],
+		['1', '3'],
+		['3', '3'],
+	])
+	const [shown] = blocks(page('docs/guide/across-services.md'))
+	expect(`${printed}\n`).toBe(shown?.code)
 })
 
 describe('outage', () => {

@@ -25,6 +25,9 @@ import { readKeyedOptions } from '../../src/core/keyed/options.ts'
 import { readRateLimiterOptions } from '../../src/core/rate-limiter/options.ts'
 import { readRetryOptions } from '../../src/core/retry/options.ts'
 import { readThrottleOptions } from '../../src/core/throttle/options.ts'
+import { readCacheOptions } from '../../src/http/cache/options.ts'
+import { HTTP_RULES, readHttpOptions } from '../../src/http/options.ts'
+import { readServerOptions, SERVE_RULES } from '../../src/http/service/options.ts'
 import { named, page, table } from './markdown.ts'
 import { membersOf, source, thousands } from './sources.ts'
 
@@ -44,6 +47,7 @@ const POLICIES: Readonly<Record<string, { readonly name: string }>> = {
 		() => '',
 		() => retry(),
 	),
+	'http option': { name: /settings\.name \?\? '(\w+)'/.exec(source('http/origin/lane.ts'))?.[1] ?? '' },
 }
 const nameOf = ([cell = '']: readonly string[]): string => named(cell)[0]?.replace(/\(.*/, '') ?? ''
 
@@ -64,7 +68,21 @@ const tables: readonly (readonly [path: string, head: string, read: (options: ob
 	['budgets', 'quota budget option', (options) => budgetDefaults(quotaBudget(options), 'quota-budget')],
 	['pipelines', 'pipeline option', (options) => onlyChecked(pipeline(options))],
 	['pipelines', 'keyed option', readKeyedOptions],
+	['http', 'option', httpDefaults],
+	['http', 'cache option', readCacheOptions],
+	['across-services', 'server option', serverDefaults],
 ]
+/** Those of options that have a value: what is worked out from others is no option, and switches are words in the table. */
+function httpDefaults(options: object): object {
+	const settings = Object.entries(readHttpOptions(options, HTTP_RULES))
+	return Object.fromEntries(
+		settings.filter(([name, value]) => name in HTTP_RULES && !/object|boolean/.test(typeof value)),
+	)
+}
+function serverDefaults(options: object): object {
+	const { deadlineHeaders, ...plain } = readServerOptions(options, SERVE_RULES)
+	return plain
+}
 const onlyChecked = (_made: object): object => ({})
 const resetOf = (options: object): object => {
 	// It begins at resetTimeoutMs, and has no end; neither is an option of it.

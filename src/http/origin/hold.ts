@@ -15,6 +15,9 @@ const SPREAD = 0.25
 export const spread = (waitMs: number, chance: { random(): number }): number =>
 	waitMs + chance.random() * Math.max(LEAST_SPREAD_MS, waitMs * SPREAD)
 
+/** The most that may become of a wait. */
+export const spreadAtMost = (waitMs: number): number => spread(waitMs, { random: () => 1 })
+
 export class Hold {
 	#until = -Infinity
 

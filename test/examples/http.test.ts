@@ -1,0 +1,128 @@
+/** What the pages about HTTP state is compared with the code. */
+import { expect, test } from 'vitest'
+import { retryWithRetryAfter, undiciTransport } from 'yaoki/http'
+import { isIdempotentMethod, isSafeMethod } from '../../src/http/exchange/repeat.ts'
+import { CLIENT_BULKHEAD, HTTP_RULES, readHttpOptions } from '../../src/http/options.ts'
+import { spread } from '../../src/http/origin/hold.ts'
+import {
+	deadlineHeaderNames,
+	isDeadlineHeader,
+	RECEIVED_DEADLINES,
+	writeDeadline,
+} from '../../src/http/service/deadline-headers.ts'
+import { RETRIES_EXHAUSTED, RETRY_ATTEMPT, RETRY_LAYER } from '../../src/http/service/service-headers.ts'
+import { named, page, table } from './markdown.ts'
+import { membersOf, source, strings } from './sources.ts'
+
+const http = page('docs/guide/http.md')
+const services = page('docs/guide/across-services.md')
+const retryAfter = page('docs/guide/retry-after.md')
+
+/** The names in the first cells, without the arguments of functions. */
+const firsts = (rows: readonly (readonly string[])[]): readonly string[] =>
+	rows.flatMap(([cell = '']) => named(cell)).map((name) => name.replace(/\(.*/, ''))
+const defaultOf = (option: string): string | undefined =>
+	table(http, 'option', 'default').find(([cell = '']) => named(cell)[0] === option)?.[1]
+
+test('every option of one request is in its table', () => {
+	expect(firsts(table(http, 'request option'))).toEqual(membersOf('http/call-settings.ts', 'RequestSettings'))
+})
+
+test('what fetch and the client take beyond the common options is told', () => {
+	const beyond = /^`resilientFetch` also takes.*?\n\n/ms.exec(http.text)?.[0] ?? ''
+	expect(named(beyond)).toEqual(
+		expect.arrayContaining([
+			...membersOf('http/resilient-fetch.ts', 'ResilientFetchOptions'),
+			...membersOf('http/client/resilient-http-client.ts', 'HttpClientOptions'),
+		]),
+	)
+})
+
+test('the defaults that depend on others, or are objects, are those of the code', () => {
+	const settings = readHttpOptions({ timeout: 7 }, HTTP_RULES)
+	expect(defaultOf('totalTimeoutMs')).toBe(`${settings.totalTimeoutMs / 7} times \`timeout\``)
+	const vetoes = settings.vetoes.map(([name, value]) => `'${name}': '${value}'`)
+	expect(defaultOf('retryVetoHeaders')).toBe(`\`{ ${vetoes.join(', ')} }\``)
+	const { maxConcurrent, maxQueue } = CLIENT_BULKHEAD
+	expect(http.text).toContain(`A client's lets ${maxConcurrent} run and ${maxQueue} wait.`)
+})
+
+test('what is on and what is off by default is so', () => {
+	const { circuitBreaker, bulkhead, budget, hedge, pacing } = readHttpOptions({}, HTTP_RULES)
+	for (const [name, value] of Object.entries({ circuitBreaker, budget, hedge, pacing }))
+		expect(defaultOf(name), name).toBe(value ? 'on' : 'off')
+	expect(bulkhead).toBeUndefined()
+	expect(readHttpOptions({}, HTTP_RULES, CLIENT_BULKHEAD).bulkhead).toBe(CLIENT_BULKHEAD)
+	expect(defaultOf('bulkhead')).toBe('for a client on, for `resilientFetch` off')
+})
+
+test('methods are repeated and hedged as the table says', () => {
+	const rows = table(http, 'method').map(([methods = '', repeated = '', hedged]) =>
+		named(methods).map((method) => [method, repeated === 'repeated', hedged === 'yes']),
+	)
+	for (const [method, isRepeated, isHedged] of rows.flat())
+		expect([method, isIdempotentMethod(String(method)), isSafeMethod(String(method))]).toEqual([
+			method,
+			isRepeated,
+			isHedged,
+		])
+	const known = strings(source('http/exchange/repeat.ts').replaceAll(/\/\^\(([A-Z|]+)\)\$\//g, "'$1'"))
+		.flatMap((list) => list.split('|'))
+		.filter((method) => isIdempotentMethod(method))
+	expect(known.length).toBeGreaterThan(5)
+	expect(rows.flat().map(([method]) => method)).toEqual(expect.arrayContaining(known))
+})
+
+test('what a client has to tell is in the table of its members', () => {
+	const told = table(http, '', '').flatMap((cells) => named(cells.join(' ')))
+	expect(told).toEqual(
+		expect.arrayContaining([
+			...membersOf('http/client/stats.ts', 'HttpClientStats'),
+			...membersOf('http/client/stats.ts', 'OriginStats'),
+		]),
+	)
+})
+
+test('the options of the undici transport and of retryWithRetryAfter are in their tables', async () => {
+	const rows = table(http, 'undici option', 'default')
+	expect(firsts(rows)).toEqual(membersOf('http/transport/undici-transport.ts', 'UndiciTransportOptions'))
+	const stranger: object = { stranger: 1 }
+	expect(() => undiciTransport({ request: async () => Promise.reject() }, stranger)).toThrow(
+		`only ${firsts(rows).join(', ')}`,
+	)
+	const options = firsts(table(retryAfter, 'retry-after option'))
+	const refusal = retryWithRetryAfter(() => new Response(), 1, stranger)
+	await expect(refusal).rejects.toThrow(`only ${options.join(', ')}`)
+})
+
+test('the headers of quotas are those that are read', () => {
+	const told = firsts(table(retryAfter, 'headers'))
+	const read = source('http/quota/rate-limit-headers.ts').match(/(?<=')(x-)?rate-?limit[\w-]*(?=')/g) ?? []
+	expect(read.length).toBeGreaterThan(10)
+	expect([...told].sort()).toEqual([...new Set(read)].sort())
+})
+
+test('the headers of deadlines are those of the code, and who understands them', () => {
+	const rows = table(services, '`deadlineHeader`')
+	expect(firsts(rows).join(', ')).toBe(deadlineHeaderNames())
+	const understood = rows.filter(([, , cell]) => cell === 'yes')
+	expect(firsts(understood)).toEqual(RECEIVED_DEADLINES)
+	for (const [name = '', form = ''] of rows) {
+		const [header = ''] = named(name)
+		const [example] = named(form)
+		if (isDeadlineHeader(header) && example) expect(writeDeadline(header, 1_500)).toBe(example)
+	}
+})
+
+test('the headers between services are those of the code', () => {
+	const [deadline, ...others] = firsts(table(services, 'header', 'on a'))
+	expect(deadline).toBe(readHttpOptions({}, HTTP_RULES).deadlineHeader)
+	expect(others).toEqual([RETRY_ATTEMPT, RETRY_LAYER, RETRIES_EXHAUSTED])
+})
+
+test('the spread on top of a wait is the documented one', () => {
+	const told = retryAfter.text.replaceAll(/\s+/g, ' ')
+	expect(told).toContain('up to a quarter of the wait, or up to 100 ms if that is more')
+	const most = { random: () => 1 }
+	expect([0, 400, 4_000].map((waitMs) => spread(waitMs, most) - waitMs)).toEqual([100, 100, 1_000])
+})

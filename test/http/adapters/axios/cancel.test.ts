@@ -1,0 +1,100 @@
+import { getEventListeners, once } from 'node:events'
+import type { Readable } from 'node:stream'
+import axios, { type AxiosRequestConfig, type CancelToken } from 'axios'
+import { describe, expect, test } from 'vitest'
+import { explain } from 'yaoki'
+import { answer, drip, hang } from '../../faults/fault-server.ts'
+import { axiosFailure, failure, setting } from './setting.ts'
+
+const busy = answer({ status: 503, body: 'busy' })
+
+/** The ways to cancel, each with what does it. */
+const ways: readonly [string, () => { config: AxiosRequestConfig; cancel: () => void }][] = [
+	[
+		'a signal',
+		() => {
+			const controller = new AbortController()
+			return { config: { signal: controller.signal }, cancel: () => controller.abort() }
+		},
+	],
+	[
+		'a CancelToken',
+		() => {
+			const { token, cancel } = axios.CancelToken.source()
+			return { config: { cancelToken: token }, cancel: () => cancel('enough') }
+		},
+	],
+	[
+		'the CancelToken of a request that has a signal as well',
+		() => {
+			const { token, cancel } = axios.CancelToken.source()
+			const { signal } = new AbortController()
+			return { config: { cancelToken: token, signal }, cancel: () => cancel('enough') }
+		},
+	],
+	[
+		'the signal of a polyfill',
+		() => {
+			const signal = Object.assign(new EventTarget(), { aborted: false })
+			const cancel = () => {
+				signal.aborted = true
+				signal.dispatchEvent(new Event('abort'))
+			}
+			return { config: { signal }, cancel }
+		},
+	],
+]
+
+describe.each(ways)('to cancel by %s', (_, make) => {
+	test('ends a wait at once, and nothing more is sent', async () => {
+		const { api, server, waiting, clock } = await setting(busy, { areWaitsHeld: true })
+		const { config, cancel } = make()
+		const request = axiosFailure(api.get('/', config))
+		await waiting
+		cancel()
+		const error = await request
+		expect(axios.isCancel(error)).toBe(true)
+		expect(error.code).toBe('ERR_CANCELED')
+		expect(explain(error)).toMatchObject({
+			stop: 'abort',
+			attempts: [{ errorMessage: 'HTTP 503', delayMs: 100 }],
+		})
+		await clock.runUntilIdle()
+		expect(server.requests).toHaveLength(1)
+	})
+
+	test('ends a request on the wire, and hangs up', async () => {
+		const { api, server, waits } = await setting(hang())
+		const { config, cancel } = make()
+		const request = failure(api.get('/', config))
+		await server.requested(1)
+		cancel()
+		expect(axios.isCancel(await request)).toBe(true)
+		await server.aborted(1)
+		expect(waits).toEqual([])
+	})
+})
+
+describe('to cancel', () => {
+	test.each(ways.slice(0, 3))('by %s ends a stream that was handed out', async (_, make) => {
+		const { api, server } = await setting(drip())
+		const { config, cancel } = make()
+		const { data } = await api.get<Readable>('/', { ...config, responseType: 'stream' })
+		await once(data, 'data')
+		const failed = once(data, 'error')
+		cancel()
+		const [error] = await failed
+		expect(axios.isCancel(error)).toBe(true)
+		await server.aborted(1)
+	})
+
+	test('leaves no listener behind on what lives longer than the request', async () => {
+		const { api } = await setting([busy, answer()])
+		const { signal } = new AbortController()
+		const token: CancelToken & { _listeners?: unknown[] } = axios.CancelToken.source().token
+		await api.get('/', { signal })
+		await api.get('/', { cancelToken: token })
+		expect(getEventListeners(signal, 'abort')).toEqual([])
+		expect(token._listeners).toEqual([])
+	})
+})

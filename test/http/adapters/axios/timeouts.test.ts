@@ -1,0 +1,81 @@
+import { Readable } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import { Deadline, explain, TimeoutError } from 'yaoki'
+import { answer, hang } from '../../faults/fault-server.ts'
+import { axiosFailure, failure, setting } from './setting.ts'
+
+describe('a timeout', () => {
+	test('of axios is that of each attempt, and the error is the one that axios has for it', async () => {
+		const { api, server, clock } = await setting(hang(), {
+			maxRetries: 1,
+			axiosDefaults: { timeout: 20_000 },
+		})
+		const request = axiosFailure(api.get('/'))
+		await server.requested(1)
+		await clock.advance(20_000)
+		await server.requested(2)
+		await clock.advance(20_000)
+		const error = await request
+		expect(error).toMatchObject({ code: 'ECONNABORTED', message: 'timeout of 20000ms exceeded' })
+		expect(error.config?.timeout).toBe(20_000)
+		expect(error.cause).toBeInstanceOf(TimeoutError)
+		expect(Object.keys(error)).not.toContain('cause')
+		expect(explain(error)?.attempts).toMatchObject([{ durationMs: 20_000 }, { durationMs: 20_000 }])
+		await server.aborted(2)
+	})
+
+	test('in the middle of a body is followed by another attempt', async () => {
+		const { api, server, clock } = await setting([hang('body'), answer({ body: '{"id":7}' })], {
+			timeout: 1_000,
+		})
+		const request = api.get('/')
+		await server.requested(1)
+		await clock.advance(1_000)
+		expect((await request).data).toEqual({ id: 7 })
+	})
+
+	test('has the code and the message that the config asks for', async () => {
+		const { api, server, clock } = await setting(hang(), { maxRetries: 0, timeout: 1_000 })
+		const transitional = { clarifyTimeoutError: true }
+		const request = axiosFailure(api.get('/', { transitional, timeoutErrorMessage: 'too slow' }))
+		await server.requested(1)
+		await clock.advance(1_000)
+		expect(await request).toMatchObject({ code: 'ETIMEDOUT', message: 'too slow' })
+	})
+
+	test('of a stream that was sent says why it was the only attempt', async () => {
+		const { api, server, clock } = await setting(hang(), { timeout: 1_000 })
+		const request = axiosFailure(api.put('/', Readable.from(['a stream'])))
+		await server.requested(1)
+		await clock.advance(1_000)
+		const error = await request
+		expect(error.message).toBe(
+			'timeout of 1000ms exceeded (not retried, for data is a stream and was sent already; give data: () => a new stream)',
+		)
+		expect(error.code).toBe('ECONNABORTED')
+	})
+
+	test('under yaoki counts more than that of axios', async () => {
+		const { api, server, clock } = await setting(hang(), { maxRetries: 0 })
+		const request = axiosFailure(api.get('/', { timeout: 5_000, yaoki: { timeout: 300 } }))
+		await server.requested(1)
+		await clock.advance(300)
+		expect((await request).message).toBe('timeout of 300ms exceeded')
+	})
+
+	test('is not what the end of a deadline is', async () => {
+		const { api, server, clock } = await setting(hang())
+		const deadline = Deadline.after(500, { runtime: clock })
+		const request = failure(api.get('/', { yaoki: { deadline } }))
+		await server.requested(1)
+		await clock.advance(500)
+		expect(await request).toMatchObject({ name: 'DeadlineExceededError' })
+	})
+
+	test('that is none is refused', async () => {
+		const { api } = await setting(answer())
+		await expect(api.get('/', { timeout: -5 })).rejects.toThrow(
+			'timeout: got -5; takes a number of milliseconds',
+		)
+	})
+})

@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest'
+import { CircuitOpenError, TimeoutError } from '../../../../src/core/errors/errors.ts'
+import { answer, gate, hang, refusedUrl, reset } from '../../faults/fault-server.ts'
+import { composed, failureOf, inVirtualTime, serving, ways } from './composed.ts'
+
+describe.each(ways)('through $name', ({ send, open, causeOf }) => {
+	it('a request is sent again until it succeeds', async () => {
+		const server = await serving([answer({ status: 503 }), reset('request-head'), answer({ body: 'fine' })])
+		expect(await send(server.url('/a?b'), composed())).toEqual({ status: 200, text: 'fine' })
+		expect(server.requests.map(({ path }) => path)).toEqual(['/a?b', '/a?b', '/a?b'])
+	})
+
+	it('the last answer is the caller’s own when all retries are used up, head and body', async () => {
+		const body = 'x'.repeat(300_000)
+		const server = await serving([answer({ status: 500 }), answer({ status: 503, body })])
+		expect(await send(server.url(), composed({ maxRetries: 2 }))).toEqual({ status: 503, text: body })
+		expect(server.requests).toHaveLength(3)
+	})
+
+	it('an answer that another attempt would not change is given at once', async () => {
+		const server = await serving(answer({ status: 404, body: 'no such thing' }))
+		expect(await send(server.url(), composed())).toEqual({ status: 404, text: 'no such thing' })
+		expect(server.requests).toHaveLength(1)
+	})
+
+	it('a POST is not sent twice', async () => {
+		const server = await serving(answer({ status: 503, body: 'busy' }))
+		const sent = { method: 'POST', body: 'pay' } as const
+		expect(await send(server.url(), composed(), sent)).toEqual({ status: 503, text: 'busy' })
+		expect(server.requests.map(({ body }) => body)).toEqual(['pay'])
+	})
+
+	it('a failure of the network is told with its own error', async () => {
+		const error = await failureOf(send(await refusedUrl(), composed()))
+		expect(causeOf(error)).toMatchObject({ code: 'ECONNREFUSED' })
+	})
+
+	it('an open circuit fails fast with a CircuitOpenError, and nothing is sent', async () => {
+		const server = await serving(answer({ status: 500 }))
+		const dispatcher = composed({ maxRetries: 0, circuitBreaker: { failureThreshold: 2 } })
+		await send(server.url(), dispatcher)
+		await send(server.url(), dispatcher)
+		expect(causeOf(await failureOf(send(server.url(), dispatcher)))).toBeInstanceOf(CircuitOpenError)
+		expect(server.requests).toHaveLength(2)
+	})
+
+	it('Retry-After is waited for, and not much longer', async () => {
+		const server = await serving([answer({ status: 429, headers: { 'retry-after': '30' } }), answer()])
+		const waits = gate()
+		const { dispatcher, clock } = inVirtualTime({ timeout: 60_000, onRetry: () => waits.open() })
+		const asked = send(server.url(), dispatcher)
+		await waits.opened
+		await clock.advance(29_999)
+		expect(server.requests).toHaveLength(1)
+		await clock.advance(7_600)
+		expect((await asked).status).toBe(200)
+	})
+
+	it('an abort in the wait between two attempts ends it at once, with its reason', async () => {
+		const server = await serving(answer({ status: 503 }))
+		const controller = new AbortController()
+		const reason = new Error('the page was left')
+		const dispatcher = composed({
+			baseDelayMs: 1e8,
+			maxDelayMs: 1e8,
+			totalTimeoutMs: 1e9,
+			onRetry: () => controller.abort(reason),
+		})
+		expect(await failureOf(send(server.url(), dispatcher, { signal: controller.signal }))).toBe(reason)
+		expect(server.requests).toHaveLength(1)
+	})
+
+	it('an abort before the head ends it at once, and hangs up', async () => {
+		const server = await serving(hang())
+		const controller = new AbortController()
+		const reason = new Error('the page was left')
+		const failure = failureOf(send(server.url(), composed(), { signal: controller.signal }))
+		await server.requested(1)
+		controller.abort(reason)
+		expect(await failure).toBe(reason)
+		await server.aborted(1)
+		expect(server.requests).toHaveLength(1)
+	})
+
+	it('an abort in the middle of the body ends it with its reason', async () => {
+		const server = await serving(hang('body'))
+		const controller = new AbortController()
+		const reason = new Error('the page was left')
+		const { signal } = controller
+		const response = await open(server.url(), { dispatcher: composed(), signal })
+		const failure = failureOf(response.text())
+		controller.abort(reason)
+		expect(await failure).toBe(reason)
+		await server.aborted(1)
+	})
+
+	it('a signal that is aborted already sends nothing', async () => {
+		const server = await serving(answer())
+		const reason = new Error('never mind')
+		const signal = AbortSignal.abort(reason)
+		expect(await failureOf(send(server.url(), composed(), { signal }))).toBe(reason)
+		expect(server.connections.opened).toBe(0)
+	})
+
+	it('a body that breaks off after a good head is an error, and not another attempt', async () => {
+		const server = await serving(reset('body'))
+		const error = await failureOf(send(server.url(), composed()))
+		expect(causeOf(error)).toMatchObject({ code: expect.stringMatching(/UND_ERR_SOCKET|ECONNRESET/) })
+		expect(server.requests).toHaveLength(1)
+	})
+
+	it('an attempt that takes too long is a TimeoutError in the end', async () => {
+		const server = await serving(hang())
+		const { dispatcher, clock } = inVirtualTime({ timeout: 1_000, maxRetries: 1 })
+		const failure = failureOf(send(server.url(), dispatcher))
+		await server.requested(1)
+		await clock.advance(1_001)
+		await server.requested(2)
+		await clock.advance(1_000)
+		expect(causeOf(await failure)).toBeInstanceOf(TimeoutError)
+		expect(clock.pendingTimers).toBe(0)
+		await server.allClosed()
+	})
+
+	it('a body that takes too long is a TimeoutError as well', async () => {
+		const server = await serving(hang('body'))
+		const { dispatcher, clock } = inVirtualTime({ timeout: 1_000 })
+		const response = await open(server.url(), { dispatcher })
+		const failure = failureOf(response.text())
+		await clock.advance(1_001)
+		expect(causeOf(await failure)).toBeInstanceOf(TimeoutError)
+		await server.aborted(1)
+		expect(clock.pendingTimers).toBe(0)
+	})
+
+	it('nothing is left behind when all is well: no timer, and one connection for all', async () => {
+		const server = await serving(answer({ body: 'fine' }))
+		const { dispatcher, clock } = inVirtualTime()
+		for (let n = 0; n < 5; n++) await send(server.url(), dispatcher)
+		expect(clock.pendingTimers).toBe(0)
+		expect(server.connections.opened).toBe(1)
+	})
+})
