@@ -18,8 +18,22 @@ async function start(
 	...args: readonly string[]
 ): Promise<{ process: ChildProcess; said: unknown }> {
 	const process = fork(here(path), args, { execArgv: [] })
-	const [said] = await once(process, 'message')
-	return { process, said }
+	return { process, said: await messageOf(process) }
+}
+
+/** What a process says next. One that ends instead would otherwise be waited for without an end. */
+async function messageOf(process: ChildProcess): Promise<unknown> {
+	const left = new AbortController()
+	const { signal } = left
+	try {
+		const ended = once(process, 'exit', { signal }).then(() => {
+			throw new Error(`${process.spawnargs.slice(1).join(' ')} has ended`)
+		})
+		const [said] = await Promise.race([once(process, 'message', { signal }), ended])
+		return said
+	} finally {
+		left.abort()
+	}
 }
 
 const rate = (ratio: number): string => `${(1 / ratio).toFixed(2)}`
@@ -35,7 +49,7 @@ export async function http(): Promise<Report> {
 			name,
 			async run(count: number) {
 				process.send(count)
-				await once(process, 'message')
+				await messageOf(process)
 			},
 		}))
 		// Two rounds more than are counted, for code is slow until it has run a while.

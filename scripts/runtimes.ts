@@ -17,7 +17,7 @@ const row = (...cells: readonly unknown[]): string =>
 	[
 		String(cells[0]).padEnd(10),
 		String(cells[1]).padEnd(16),
-		...cells.slice(2).map((cell) => String(cell).padStart(6)),
+		...cells.slice(2).map((cell) => String(cell).padStart(7)),
 	]
 		.join(' ')
 		.trimEnd()
@@ -31,10 +31,13 @@ async function tryOn(runtime: Runtime, site: Site): Promise<readonly [passed: nu
 		// On a user's machine that is fair; where everything is meant to be tried, it is a hole.
 		return [0, process.env['CI'] ? 1 : 0]
 	}
-	const { version, passed, failed } = outcome
-	console.log(row(runtime.name, version, passed, failed.length, Math.round(performance.now() - from)))
+	const { version, passed, failed, skipped } = outcome
+	console.log(
+		row(runtime.name, version, passed, failed.length, skipped.length, Math.round(performance.now() - from)),
+	)
 	for (const { name, error } of failed)
 		console.log(`  FAILED: ${name}\n    ${error.trim().replaceAll('\n', '\n    ')}`)
+	for (const name of skipped) console.log(`  skipped: ${name}`)
 	return [passed, failed.length]
 }
 
@@ -47,9 +50,9 @@ for (const file of readdirSync(SUITE))
 const servers = await startServers(packed.home)
 try {
 	let total: readonly [number, number] = [0, 0]
-	console.log(row('runtime', 'version', 'passed', 'failed', 'ms'))
+	console.log(row('runtime', 'version', 'passed', 'failed', 'skipped', 'ms'))
 	for (const runtime of [...processes, inChromium]) {
-		const [passed, failed] = await tryOn(runtime, { ...packed, ...servers })
+		const [passed, failed] = await tryOn(runtime, { ...packed, urls: servers.urls })
 		total = [total[0] + passed, total[1] + failed]
 	}
 	console.log(`${total[0]} passed, ${total[1]} failed`)

@@ -71,6 +71,7 @@ export const CONTENDERS: Readonly<Record<string, () => Promise<Get>>> = {
 			retry(handleAll, { maxAttempts: 3, backoff: new ExponentialBackoff() }),
 			timeout(10_000, TimeoutStrategy.Cooperative),
 		)
-		return async (url) => (await policy.execute(({ signal }) => fetch(url, { signal }))).text()
+		// Inside, for it aborts its signal when the work has answered.
+		return (url) => policy.execute(async ({ signal }) => (await fetch(url, { signal })).text())
 	},
 }

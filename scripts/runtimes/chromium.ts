@@ -21,16 +21,14 @@ export const inChromium: Runtime = {
 	},
 }
 
-async function runInPage(browser: Browser, { home, entries, deadUrl, faultyUrl }: Site): Promise<Outcome> {
+async function runInPage(browser: Browser, { home, entries, urls }: Site): Promise<Outcome> {
 	const imports = Object.fromEntries(
 		[...entries].map(([name, file]) => [name, join('/node_modules/yaoki', file)]),
 	)
 	const map = `<script type="importmap">${JSON.stringify({ imports })}</script>`
 	writeFileSync(join(home, 'page.html'), `<!doctype html><title>yaoki</title>${map}`)
 	const page = await browser.newPage()
-	await page.goto(`${faultyUrl}/page.html`)
+	await page.goto(`${urls.faultyUrl}/page.html`)
 	// As text, for the file is one of the page's and not of this project's.
-	return page.evaluate(
-		`import('/suite.js').then(({ runSuite }) => runSuite(${JSON.stringify({ deadUrl, faultyUrl })}))`,
-	)
+	return page.evaluate(`import('/suite.js').then(({ runSuite }) => runSuite(${JSON.stringify(urls)}))`)
 }

@@ -7,13 +7,16 @@ import type { Outcome, Runtime, Site } from './runtime.ts'
 /** The one folder where the runtimes are installed that the root does not bring itself. */
 const HOME = join(ROOT, 'test', 'runtimes')
 const bin = (home: string, command: string): string => join(home, 'node_modules', '.bin', command)
+/** By its own path: two packages of Node in one folder both want to be .bin/node. */
+const node = (home: string, name = 'node'): string => join(home, 'node_modules', name, 'bin', 'node')
 
 /** Deno is given no more than the network and the folder: the package itself must need no permission at all. */
 const DENO = ['run', '--no-lock', '--node-modules-dir=manual', '--allow-net=127.0.0.1', '--allow-read=.']
 
 export const processes: readonly Runtime[] = [
-	inProcess('Node 22', bin(HOME, 'node')),
-	inProcess('Node 24', bin(ROOT, 'node')),
+	inProcess('Node 22', node(HOME)),
+	inProcess('Node 24', node(ROOT)),
+	inProcess('Node 26', node(HOME, 'node-26')),
 	inProcess('Bun', bin(HOME, 'bun')),
 	inProcess('Deno', bin(HOME, 'deno'), DENO),
 ]
@@ -23,7 +26,9 @@ export function installRuntimes(): void {
 	const wanted = readJson(join(HOME, 'package.json'))['devDependencies'] as Record<string, string>
 	const isThere = ([name, version]: [string, string]) => {
 		try {
-			return readJson(join(HOME, 'node_modules', name, 'package.json'))['version'] === version
+			const installed = readJson(join(HOME, 'node_modules', name, 'package.json'))['version']
+			// Of an alias (npm:node@26.0.0) the version is the end.
+			return installed === version.split('@').at(-1)
 		} catch {
 			return false
 		}
@@ -37,26 +42,40 @@ export function installRuntimes(): void {
 function inProcess(name: string, command: string, args: readonly string[] = []): Runtime {
 	return {
 		name,
-		async run({ home, deadUrl, faultyUrl }: Site) {
+		async run({ home, urls }: Site) {
 			const { stdout } = await start(command, ['--version'], home)
-			const suite = await start(command, [...args, 'main.js', deadUrl, faultyUrl], home)
+			const suite = await start(command, [...args, 'main.js', JSON.stringify(urls)], home)
 			const outcomes = [
 				resultOf(suite) ?? failure('the suite', suite),
 				await prints('ended', 'a deadline that nobody waits for lets the process end', 'ends.js', home),
 				await prints('waited', 'a wait keeps the process alive until it ends', 'waits.js', home),
+				await prints(
+					'ended',
+					'a body that nobody reads lets the process end',
+					'unread.js',
+					home,
+					urls.faultyUrl,
+				),
 			]
 			return {
 				version: stdout.match(/\d+\.\d+\.\d+/)?.[0] ?? 'unknown',
 				passed: outcomes.reduce((sum, { passed }) => sum + passed, 0),
 				failed: outcomes.flatMap(({ failed }) => failed),
+				skipped: outcomes.flatMap(({ skipped }) => skipped),
 			}
 		},
 	}
 
 	/** A process that is kept too long is killed, and that is a failure like any other. */
-	async function prints(word: string, promise: string, file: string, home: string): Promise<Outcome> {
-		const ended = await start(command, [...args, file], home, 15_000)
-		if (ended.ok && ended.stdout.trim() === word) return { passed: 1, failed: [] }
+	async function prints(
+		word: string,
+		promise: string,
+		file: string,
+		home: string,
+		...given: readonly string[]
+	): Promise<Outcome> {
+		const ended = await start(command, [...args, file, ...given], home, 15_000)
+		if (ended.ok && ended.stdout.trim() === word) return { passed: 1, failed: [], skipped: [] }
 		return failure(promise, { ...ended, told: `${ended.told}It should have printed "${word}" and ended.` })
 	}
 }
@@ -76,7 +95,11 @@ function start(command: string, args: readonly string[], cwd: string, timeout = 
 	})
 }
 
-const failure = (name: string, { told }: Ended): Outcome => ({ passed: 0, failed: [{ name, error: told }] })
+const failure = (name: string, { told }: Ended): Outcome => ({
+	passed: 0,
+	failed: [{ name, error: told }],
+	skipped: [],
+})
 
 function resultOf({ ok, stdout }: Ended): Outcome | undefined {
 	return ok ? JSON.parse(stdout.trim().split('\n').at(-1) ?? '') : undefined

@@ -1,13 +1,13 @@
-/** What the suite of test/runtimes calls: a server with every fault that a fetch must survive, and an address with none. */
+/** What the suite of test/runtimes calls: a server with every fault that a fetch must survive, one of another origin, and an address with none. */
 import { readFile } from 'node:fs/promises'
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
+import type { Urls } from './runtime.ts'
+import { storyTeller } from './stories.ts'
 
 export interface Servers {
-	readonly deadUrl: string
-	/** Serves the suite's folder as well, so that for a browser all of it is one origin. */
-	readonly faultyUrl: string
+	readonly urls: Urls
 	close(): void
 }
 
@@ -24,21 +24,33 @@ const FAULTS: Readonly<Record<string, (response: ServerResponse) => void>> = {
 }
 
 export async function startServers(folder: string): Promise<Servers> {
-	const faulty = await listen((request, response) => {
-		const path = request.url ?? '/'
-		const answer = FAULTS[path] ?? (() => serveFile(folder, path, response))
-		answer(response)
-	})
+	const stories = storyTeller()
+	const serve =
+		(otherwise: (path: string, response: ServerResponse) => void): RequestListener =>
+		(request, response) => {
+			const path = request.url ?? '/'
+			const tell = stories(path)
+			if (tell) tell(request, response)
+			else otherwise(path, response)
+		}
+	const faulty = await listen(
+		serve((path, response) => {
+			const answer = FAULTS[path] ?? (() => serveFile(folder, path, response))
+			answer(response)
+		}),
+	)
+	const api = await listen(serve((_, response) => response.writeHead(404).end()))
 	// A port that was free a moment ago. (Low ports that are surely closed are refused by fetch itself.)
 	const dead = await listen(() => {})
 	const deadUrl = urlOf(dead)
 	await new Promise((resolve) => dead.close(resolve))
 	return {
-		deadUrl,
-		faultyUrl: urlOf(faulty),
+		urls: { deadUrl, faultyUrl: urlOf(faulty), apiUrl: urlOf(api) },
 		close: () => {
-			faulty.closeAllConnections()
-			faulty.close()
+			for (const server of [faulty, api]) {
+				server.closeAllConnections()
+				server.close()
+			}
 		},
 	}
 }
@@ -53,7 +65,8 @@ async function serveFile(folder: string, path: string, response: ServerResponse)
 }
 
 function listen(handle: RequestListener): Promise<Server> {
-	const server = createServer(handle)
+	// A connection that is closed for its idleness while a request is on its way would be a fault that no test asked for.
+	const server = createServer({ keepAliveTimeout: 60_000 }, handle)
 	return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)))
 }
 

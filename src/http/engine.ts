@@ -6,6 +6,7 @@ import { Call } from '../core/engine/call.ts'
 import type { CallOptions } from '../core/engine/call-options.ts'
 import type { Policy } from '../core/engine/policy.ts'
 import { run } from '../core/engine/runner.ts'
+import { YaokiError } from '../core/errors/errors.ts'
 import { remember } from '../core/explain/record.ts'
 import { Registry } from '../core/keyed/registry.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
@@ -14,6 +15,7 @@ import { attribute } from './attempt/layer.ts'
 import type { RequestSettings } from './call-settings.ts'
 import { SENT_ONCE } from './exchange/body.ts'
 import { Exchange, type ExchangeFacts, type Outgoing } from './exchange/exchange.ts'
+import { newKey } from './exchange/new-key.ts'
 import { isSafeMethod } from './exchange/repeat.ts'
 import { requestHeader } from './exchange/request-headers.ts'
 import { HttpStatusError } from './exchange/status-error.ts'
@@ -123,12 +125,17 @@ function keyOf(
 	if (written !== null) return written === '' ? undefined : { value: written, isAdded: false }
 	if (idempotencyKey !== undefined) return { value: idempotencyKey, isAdded: true }
 	if (idempotency === 'manual' || (method !== 'POST' && method !== 'PATCH')) return undefined
-	return { value: crypto.randomUUID(), isAdded: true }
+	return { value: newKey(), isAdded: true }
 }
 
 /** A failure that would have been repeated, had it not been for the body: says so itself, for that can be mended. */
 function told(error: unknown, call: Call): unknown {
 	if (error instanceof HttpStatusError) return error
+	// What is the toolkit's own stays what it is: a timeout is looked for by its name.
+	if (error instanceof YaokiError) {
+		error.message += ` (${SENT_ONCE})`
+		return error
+	}
 	const message = error instanceof Error ? error.message : String(error)
 	const clearer = new TypeError(`${message} (${SENT_ONCE})`, { cause: error })
 	remember(clearer, call)

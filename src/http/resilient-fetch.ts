@@ -30,21 +30,36 @@ const RULES = { ...HTTP_RULES, fetch: 'function' } as const
 export function resilientFetch(options: ResilientFetchOptions = {}): ResilientFetch {
 	const engine = new HttpEngine(readHttpOptions(options, RULES))
 	const { maxRetries } = engine.settings
-	return async (input, init) => {
+	const sender = senderOf(options)
+	const fetch: ResilientFetch = async (input, init) => {
 		const settings = readRequestSettings(init?.yaoki, maxRetries)
 		const outgoing = isRequest(input) ? ofRequest(input, init) : ofUrl(input, init)
 		try {
 			// Whatever sends them here gives real responses.
-			return (await engine.send(outgoing(options), settings, signalOf(input, init))) as Response
+			return (await engine.send(outgoing(sender), settings, signalOf(input, init))) as Response
 		} catch (error) {
 			if (error instanceof HttpStatusError) return error.response as Response
 			throw error
 		}
 	}
+	return Object.defineProperty(fetch, MADE_HERE, { value: true })
 }
 
-/** Named when it is used: tests and tools put their own in its place. */
-const sender = ({ fetch }: ResilientFetchOptions): typeof globalThis.fetch => fetch ?? globalThis.fetch
+/** A mark that other copies of the package know, too. */
+const MADE_HERE = Symbol.for('yaoki.resilientFetch')
+
+/** What sends a request at present. */
+type Sender = () => typeof globalThis.fetch
+
+/**
+ * Looked up when it is used, for tests and tools put their own in place of the runtime's. When that is one that was made here, it
+ * would come back to us: then what was there before sends the request.
+ */
+function senderOf({ fetch }: ResilientFetchOptions): Sender {
+	if (fetch) return () => fetch
+	const before = globalThis.fetch
+	return () => (MADE_HERE in Object(globalThis.fetch) ? before : globalThis.fetch)
+}
 
 /** By what it has: a Request may be of another class than that of the runtime. */
 const isRequest = (input: string | URL | Request): input is Request =>
@@ -56,20 +71,20 @@ function signalOf(input: string | URL | Request, init: ResilientInit | undefined
 	return isRequest(input) ? input.signal : undefined
 }
 
-type MakeOutgoing = (options: ResilientFetchOptions) => Outgoing
+type MakeOutgoing = (sender: Sender) => Outgoing
 
 function ofUrl(input: string | URL, init: ResilientInit | undefined): MakeOutgoing {
 	const url = String(input)
 	const { method = 'GET', headers, body } = init ?? NO_INIT
 	if (isUsed(body)) throw new TypeError(USED_BODY)
-	return (options) => ({
+	return (sender) => ({
 		url,
 		method: method.toUpperCase(),
 		headers,
 		body,
 		init: rest(init),
 		isOnce: false,
-		send: (sent) => sender(options)(url, sent),
+		send: (sent) => sender()(url, sent),
 	})
 }
 
@@ -79,7 +94,7 @@ function ofRequest(request: Request, init: ResilientInit | undefined): MakeOutgo
 	// To `fetch`, null beside a Request takes nothing away from it.
 	const hasBody = (body ?? null) === null && request.body !== null
 	if (hasBody && (request.bodyUsed || isUsed(request.body))) throw new TypeError(USED_BODY)
-	return (options) => ({
+	return (sender) => ({
 		url: request.url,
 		method: method.toUpperCase(),
 		headers,
@@ -87,7 +102,7 @@ function ofRequest(request: Request, init: ResilientInit | undefined): MakeOutgo
 		init: rest(init),
 		isOnce: hasBody,
 		send: ({ body: sent, ...others }: TransportInit) =>
-			sender(options)(request, sent === undefined ? others : { ...others, body: sent }),
+			sender()(request, sent === undefined ? others : { ...others, body: sent }),
 	})
 }
 

@@ -4,5 +4,21 @@ import process from 'node:process'
 import { ambient } from 'yaoki/node'
 import { runSuite } from './suite.js'
 
-const [deadUrl, faultyUrl] = process.argv.slice(2)
-console.log(JSON.stringify(await runSuite({ deadUrl, faultyUrl, AsyncLocalStorage, ambient })))
+const { Bun, Deno } = globalThis
+
+/** A server of the runtime's own that answers with web Responses. Node has none. */
+const serve = (Bun && serveWithBun) ?? (Deno && serveWithDeno)
+
+function serveWithBun(fetch) {
+	const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch })
+	return { url: `http://127.0.0.1:${server.port}/`, stop: () => server.stop(true) }
+}
+
+function serveWithDeno(handle) {
+	const server = Deno.serve({ port: 0, hostname: '127.0.0.1', onListen() {} }, handle)
+	return { url: `http://127.0.0.1:${server.addr.port}/`, stop: () => server.shutdown() }
+}
+
+const urls = JSON.parse(process.argv[2])
+const result = JSON.stringify(await runSuite({ ...urls, AsyncLocalStorage, ambient, serve }))
+process.stdout.write(`${result}\n`)

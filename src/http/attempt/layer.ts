@@ -109,10 +109,12 @@ const isFollowed = (response: HttpResponse): response is FollowedResponse => 'fo
 
 /** From here on the scope lasts until the body has been read. */
 function follow(response: HttpResponse, scope: AttemptScope): void {
+	// Asked first: of a response that came through another engine, this takes the body over from there.
+	const hasBody = isFollowed(response) || Boolean(response.body)
 	remember(response, scope)
-	if (isFollowed(response)) response.follow(scope)
-	else if (response.body) watch(response, followerOf)
-	else scope.release()
+	if (!hasBody) scope.release()
+	else if (isFollowed(response)) response.follow(scope)
+	else watch(response, followerOf)
 }
 
 const followerOf = (response: object): BodyFollower | undefined => {

@@ -47,7 +47,7 @@ export class ResilientHttpClient<R extends HttpResponse = Response> {
 
 	constructor(options: HttpClientOptions<R> = {}) {
 		const { cache } = options
-		if (cache !== undefined && typeof cache !== 'boolean' && typeof cache !== 'object')
+		if (cache === null || !['undefined', 'boolean', 'object'].includes(typeof cache))
 			refuse('cache', cache, 'options, true or false')
 		const kept = cache ? new ResponseCache(cache === true ? {} : cache) : undefined
 		this.#cache = kept

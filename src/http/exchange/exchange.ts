@@ -37,6 +37,9 @@ export interface Outgoing {
 	readonly finish?: ((response: HttpResponse) => HttpResponse | Promise<HttpResponse>) | undefined
 }
 
+/** A server that asks for more than this is asked again all the same: one answer must not close an origin for good. */
+const LONGEST_HOLD_MS = 3_600_000
+
 export class Exchange implements CallOptions {
 	/** Found again in a copy of these options, too. */
 	readonly self: this = this
@@ -160,11 +163,13 @@ export class Exchange implements CallOptions {
 		const asked = askedWaitMs({ get: (name) => headerOf(response, name) }, runtime.wallNow())
 		const isLong = asked !== undefined && asked > maxRetryAfterMs
 		if (asked === undefined || (isLong && longRetryAfter === 'ignore')) return new HttpStatusError(response)
-		if (status === 429 || status >= 500) origin.askedFor(Math.min(asked, maxRetryAfterMs))
+		const isFinal = isLong && longRetryAfter === 'fail'
+		if (status === 429 || status >= 500)
+			origin.askedFor(Math.min(asked, isFinal ? LONGEST_HOLD_MS : maxRetryAfterMs))
 		const facts: Asked = {
 			retryAfterMs: asked,
-			waitMs: isLong && longRetryAfter === 'fail' ? asked : spread(Math.min(asked, maxRetryAfterMs), runtime),
-			isTooLong: isLong && longRetryAfter === 'fail',
+			waitMs: isFinal ? asked : spread(Math.min(asked, maxRetryAfterMs), runtime),
+			isTooLong: isFinal,
 			isInProgress: status === 409 && idempotencyKey !== undefined,
 		}
 		return new HttpStatusError(response, facts)

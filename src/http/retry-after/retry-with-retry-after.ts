@@ -63,7 +63,8 @@ export async function retryWithRetryAfter<R extends HttpResponse>(
 		...backoff,
 		runtime,
 		maxRetries,
-		shouldRetry: (error) => error === refused && (refused?.retryAfterMs ?? 0) <= maxRetryAfterMs,
+		shouldRetry: (error) =>
+			refused !== undefined && error === refused && (refused.retryAfterMs ?? 0) <= maxRetryAfterMs,
 		delayFor: () => (refused?.retryAfterMs === undefined ? undefined : spread(refused.retryAfterMs, runtime)),
 	})
 }

@@ -1,0 +1,133 @@
+/**
+ * A server that is told by each URL what to do: `/story/<id>/503,hang,200` refuses the first request, never answers the second
+ * and answers all that follow. The script stands in the test that needs it, and not in two places; what was seen of a story
+ * is asked for by its id, since a browser's suite can not look into this process.
+ */
+import { createHash } from 'node:crypto'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+
+/** One request, as it arrived. */
+interface Seen {
+	readonly method: string
+	/** By this server's clock, in milliseconds. */
+	readonly at: number
+	readonly type: string | undefined
+	readonly bytes: number
+	readonly sha256: string
+	readonly headers: IncomingMessage['headers']
+}
+
+interface Story {
+	readonly seen: Seen[]
+	/** Settles when somebody has gone away before an answer was complete. */
+	readonly gone: Promise<void>
+	readonly leave: () => void
+}
+
+/** A page of another origin may send any header and read any. The star does not stand for credentials. */
+const CORS: Readonly<Record<string, string>> = {
+	'access-control-allow-origin': '*',
+	'access-control-allow-methods': '*',
+	'access-control-allow-headers': '*, authorization',
+	'access-control-expose-headers': '*',
+	'access-control-max-age': '600',
+}
+
+const json = (response: ServerResponse, status: number, value: unknown) =>
+	response
+		.writeHead(status, { 'content-type': 'application/json' })
+		.end(status === 204 ? undefined : JSON.stringify(value))
+
+const begin = (response: ServerResponse, then: () => void) => {
+	response.writeHead(200, { 'content-type': 'text/plain', 'content-length': 1_000 })
+	response.write('the beginning', then)
+}
+
+/** What a step may be, apart from a status: `404`; or `503@1`, which asks to come back after a second. */
+const STEPS: Readonly<Record<string, (response: ServerResponse) => void>> = {
+	hang: () => {},
+	reset: (response) => response.destroy(),
+	cut: (response) => begin(response, () => response.destroy()),
+	stall: (response) => begin(response, () => {}),
+	veto: (response) => response.setHeader('x-should-retry', 'false').writeHead(503).end(),
+	page: (response) => response.writeHead(200, { 'content-type': 'text/plain' }).end('a page'),
+	form: (response) =>
+		response.writeHead(200, { 'content-type': 'application/x-www-form-urlencoded' }).end('a=1'),
+	moved: (response) => response.writeHead(302, { location: 'page' }).end(),
+}
+
+function play(step: string, seen: Seen, response: ServerResponse): void {
+	const act = STEPS[step]
+	if (act) {
+		act(response)
+		return
+	}
+	const [status, retryAfter] = step.split('@')
+	if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter)
+	json(response, Number(status), seen)
+}
+
+/** The answers of a server with stories; undefined for a path that is none of them. */
+export function storyTeller(): (path: string) => RequestListener | undefined {
+	const stories = new Map<string, Story>()
+	const storyOf = (id: string): Story => {
+		const known = stories.get(id)
+		if (known) return known
+		let leave = () => {}
+		const gone = new Promise<void>((resolve) => {
+			leave = resolve
+		})
+		const story: Story = { seen: [], gone, leave }
+		stories.set(id, story)
+		return story
+	}
+
+	async function tell(id: string, steps: string, request: IncomingMessage, response: ServerResponse) {
+		for (const [name, value] of Object.entries(CORS)) response.setHeader(name, value)
+		// A browser's question whether it may ask is no part of the story.
+		if (request.method === 'OPTIONS') return response.writeHead(204).end()
+		const { seen, leave } = storyOf(id)
+		response.on('close', () => response.writableFinished || leave())
+		const arrived = await arrival(request)
+		if (!arrived) return undefined
+		const script = steps.split(',')
+		const step = script[seen.length] ?? script.at(-1) ?? ''
+		seen.push(arrived)
+		return play(step, arrived, response)
+	}
+
+	return (path) => {
+		const [, kind, id = '', steps = ''] = path.split('/')
+		if (kind === 'story') return (request, response) => void tell(id, steps, request, response)
+		if (kind !== 'seen' && kind !== 'gone') return undefined
+		return async (_, response) => {
+			response.setHeader('access-control-allow-origin', '*')
+			const { seen, gone } = storyOf(id)
+			if (kind === 'gone') await gone
+			json(response, 200, seen)
+		}
+	}
+}
+
+/** Undefined for a request that broke off. */
+async function arrival(request: IncomingMessage): Promise<Seen | undefined> {
+	const at = performance.now()
+	const { method = '', headers } = request
+	const type = headers['content-type']
+	try {
+		const chunks: Buffer[] = []
+		for await (const chunk of request) chunks.push(chunk)
+		const body = withoutBoundary(Buffer.concat(chunks), type)
+		const sha256 = createHash('sha256').update(body).digest('hex')
+		return { method, at, type, bytes: body.length, sha256, headers }
+	} catch {
+		return undefined
+	}
+}
+
+/** A form is given another boundary each time that it is sent. All else of it must be the same. */
+function withoutBoundary(body: Buffer, type = ''): Buffer {
+	const boundary = type.match(/^multipart\/.*boundary="?([^";]+)/)?.[1]
+	if (!boundary) return body
+	return Buffer.from(body.toString('latin1').replaceAll(boundary, 'boundary'), 'latin1')
+}

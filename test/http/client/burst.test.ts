@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+import { explain } from 'yaoki'
+import { type HttpClientOptions, ResilientHttpClient } from 'yaoki/http'
+import { seededRandom, virtualRuntime } from 'yaoki/testing'
+import { answer } from '../faults/fault-server.ts'
+import { setting, TRANSPORTS } from './setting.ts'
+
+const FAILING = 0.3
+const budget = { maxRetryRatio: 0.1 }
+// A breaker would keep most of them from the server, and prove nothing about the budget.
+const common = { maxRetries: 3, budget, circuitBreaker: false } as const
+
+const countOf = (results: readonly PromiseSettledResult<unknown>[], status: 'fulfilled' | 'rejected') =>
+	results.filter((result) => result.status === status).length
+
+describe('a burst of 10,000 requests to a server that fails three in ten', () => {
+	const bulkheads: readonly (readonly [string, HttpClientOptions['bulkhead']])[] = [
+		['all at once', false],
+		['a hundred at a time', { maxConcurrent: 100, maxQueue: 10_000 }],
+	]
+
+	it.each(bulkheads)('costs it at most 1.12 calls a request, %s', async (_, bulkhead) => {
+		const clock = virtualRuntime({ seed: 7 })
+		const chance = seededRandom(11)
+		let calls = 0
+		const transport = async () => {
+			calls++
+			return new Response('', { status: chance() < FAILING ? 503 : 200 })
+		}
+		const client = new ResilientHttpClient({ ...common, transport, bulkhead, runtime: clock })
+		const all = Promise.allSettled(
+			Array.from({ length: 10_000 }, () => client.get('http://a.example.com/').then((r) => r.text())),
+		)
+		await clock.runUntilIdle()
+		const results = await all
+		expect(calls).toBeLessThanOrEqual(11_200)
+		// The budget is there to be used: a tenth of the calls was tried again, and most of these came through.
+		expect(calls).toBeGreaterThanOrEqual(10_900)
+		expect(countOf(results, 'fulfilled')).toBeGreaterThan(7_500)
+		expect(client.stats).toMatchObject({
+			requests: 10_000,
+			attempts: calls,
+			failures: countOf(results, 'rejected'),
+		})
+	})
+})
+
+describe.each(TRANSPORTS)('a burst over %s', (_, transport) => {
+	it('costs a server on a real socket no more, and a failure says that the budget was used up', async () => {
+		const chance = seededRandom(11)
+		const script = () => answer({ status: chance() < FAILING ? 503 : 200 })
+		const options = { ...common, bulkhead: { maxConcurrent: 50, maxQueue: 1_000 } }
+		const { client, server } = await setting(transport, script, options)
+		const results = await Promise.allSettled(
+			Array.from({ length: 1_000 }, () => client.get(server.url()).then((r) => r.text())),
+		)
+		expect(server.requests.length).toBeLessThanOrEqual(1_120)
+		expect(server.requests.length).toBe(client.stats.attempts)
+		const failed = results.filter((result) => result.status === 'rejected')
+		const stops = failed.map(({ reason }) => explain(reason)?.stop)
+		expect(stops.filter((stop) => stop === 'budget').length).toBeGreaterThan(failed.length / 2)
+		expect(stops.filter((stop) => stop !== 'budget' && stop !== 'retries-used-up')).toEqual([])
+		expect(server.connections.mostOpen).toBeLessThanOrEqual(100)
+	})
+})

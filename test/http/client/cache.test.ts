@@ -1,0 +1,214 @@
+import { describe, expect, it } from 'vitest'
+import { CircuitOpenError, explain } from 'yaoki'
+import { type HttpResponse, isCached, type Transport } from 'yaoki/http'
+import { answer, fin, type Step } from '../faults/fault-server.ts'
+import { failure, type Setting, type SettingOptions, setting, TRANSPORTS, textOf } from './setting.ts'
+
+const rates = answer({ headers: { 'content-type': 'text/plain', 'x-version': '7' }, body: 'rates of today' })
+const broken = answer({ status: 500, body: 'broken' })
+
+const caching: SettingOptions = { maxRetries: 0, circuitBreaker: { failureThreshold: 2 }, cache: true }
+
+/** A client that has asked for `/rates` once, with whatever else was asked by `ask`, and whose circuit is open since. */
+async function opened(
+	transport: Transport | undefined,
+	ask: (setting: Setting) => Promise<unknown> = async ({ client, server }) =>
+		textOf(client.get(server.url('/rates'))),
+	{ step = rates, ...options }: SettingOptions & { step?: Step } = {},
+): Promise<Setting> {
+	const all = await setting(transport, step, { ...caching, ...options })
+	await ask(all)
+	all.server.play(broken)
+	for (let n = 0; n < 2; n++) await failure(all.client.get(all.server.url('/broken')))
+	return all
+}
+
+const isOpen = async (request: Promise<HttpResponse>) => (await failure(request)) instanceof CircuitOpenError
+
+describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
+	it('answers while the circuit is open, and marks what it gives', async () => {
+		const { client, server, clock } = await opened(transport)
+		await clock.advance(4_200)
+		const response = await client.get(server.url('/rates'))
+		expect(isCached(response)).toBe(true)
+		expect(response).toMatchObject({ status: 200, ok: true, url: server.url('/rates'), redirected: false })
+		expect(Object.fromEntries(response.headers)).toMatchObject({
+			'content-type': 'text/plain',
+			'x-version': '7',
+			age: '4',
+			'cache-status': 'yaoki; hit; detail=circuit-open',
+		})
+		expect(await response.text()).toBe('rates of today')
+		expect(server.requests).toHaveLength(3)
+	})
+
+	it('gives the whole body every time, also the first, fresh one', async () => {
+		const { client, server } = await opened(transport, async ({ client, server }) => {
+			const fresh = await client.get(server.url('/rates'))
+			expect(isCached(fresh)).toBe(false)
+			expect(fresh.headers.get('cache-status')).toBeNull()
+			expect(await fresh.text()).toBe('rates of today')
+		})
+		const one = await client.get(server.url('/rates'))
+		const bytes = new Uint8Array(await one.arrayBuffer())
+		expect(new TextDecoder().decode(bytes)).toBe('rates of today')
+		// What one caller does with the bytes is not seen by the next.
+		bytes.fill(0)
+		expect(await textOf(client.get(server.url('/rates#fragment')))).toBe('rates of today')
+		const both = [1, 2].map(() => textOf(client.get(server.url('/rates'))))
+		expect(await Promise.all(both)).toEqual(['rates of today', 'rates of today'])
+	})
+
+	it('is told in stats, in explain and in an event', async () => {
+		const { client, server, events } = await opened(transport)
+		const before = client.stats
+		const response = await client.get(server.url('/rates'), { yaoki: { name: 'rates' } })
+		await failure(client.get(server.url('/unknown')))
+		expect(client.stats.cache).toMatchObject({ entries: 1, hits: 1, misses: 1 })
+		expect(client.stats).toMatchObject({
+			requests: before.requests + 2,
+			failures: before.failures + 1,
+			attempts: before.attempts,
+		})
+		expect(explain(response)).toMatchObject({
+			name: 'rates',
+			stop: 'fallback',
+			attempts: [{ outcome: 'cancelled', errorType: 'CircuitOpenError' }],
+		})
+		const told = events.filter(({ type }) => type === 'fallback')
+		expect(told).toMatchObject([
+			{ policy: 'cache', call: 'rates', key: server.origin, errorType: 'CircuitOpenError' },
+		])
+	})
+
+	it('changes nothing about what a fresh answer tells, and leaves no timer', async () => {
+		const { client, server, clock } = await setting(transport, [broken, rates], { ...caching, maxRetries: 1 })
+		const response = await client.get(server.url('/rates'))
+		expect(explain(response)).toMatchObject({ stop: 'success', attempts: [{ outcome: 'transient' }, {}] })
+		expect(response.url).toBe(server.url('/rates'))
+		await response.text()
+		expect(clock.pendingTimers).toBe(0)
+	})
+
+	it('is silent as long as the circuit is closed: a failure is news', async () => {
+		const { client, server } = await setting(transport, rates, caching)
+		await textOf(client.get(server.url('/rates')))
+		server.play([broken, fin('request-head'), rates])
+		expect(await failure(client.get(server.url('/rates')))).toMatchObject({ statusCode: 500 })
+		const cut = await failure(client.get(server.url('/rates')))
+		expect(cut).not.toBeInstanceOf(CircuitOpenError)
+		expect(client.stats.cache).toMatchObject({ hits: 0, misses: 0 })
+	})
+
+	it('gives way to the server as soon as that is back', async () => {
+		const { client, server, clock } = await opened(transport)
+		server.play(answer({ body: 'rates of tomorrow' }))
+		expect(await textOf(client.get(server.url('/rates')))).toBe('rates of today')
+		await clock.advance(30_000)
+		const response = await client.get(server.url('/rates'))
+		expect(isCached(response)).toBe(false)
+		expect(await response.text()).toBe('rates of tomorrow')
+		// And that is the last good answer from now on.
+		client.circuitBreaker(server.origin)?.isolate()
+		expect(await textOf(client.get(server.url('/rates')))).toBe('rates of tomorrow')
+	})
+
+	it.each(['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
+		'neither keeps nor gives an answer to %s',
+		async (method) => {
+			const { client, server } = await opened(transport, ({ client, server }) =>
+				client.request(server.url('/rates'), { method }),
+			)
+			expect(client.stats.cache?.entries).toBe(0)
+			expect(await isOpen(client.request(server.url('/rates'), { method }))).toBe(true)
+			expect(await isOpen(client.get(server.url('/rates')))).toBe(true)
+		},
+	)
+
+	it('never answers a HEAD or a POST with what a GET was answered', async () => {
+		const { client, server } = await opened(transport)
+		for (const method of ['HEAD', 'POST'])
+			expect(await isOpen(client.request(server.url('/rates'), { method }))).toBe(true)
+		expect(await textOf(client.get(server.url('/rates')))).toBe('rates of today')
+	})
+
+	it('forgets a page that somebody has written to since', async () => {
+		const { client, server } = await opened(transport, async ({ client, server }) => {
+			await client.get(server.url('/rates'))
+			await client.put(server.url('/rates'), { body: 'new' })
+		})
+		expect(await isOpen(client.get(server.url('/rates')))).toBe(true)
+	})
+
+	it.each([
+		['an error', answer({ status: 404, body: 'none' })],
+		['what must not be stored', answer({ headers: { 'cache-control': 'private, no-store' }, body: 'x' })],
+		['what sets a cookie', answer({ headers: { 'set-cookie': 'session=1' }, body: 'x' })],
+		['what varies by all', answer({ headers: { vary: '*' }, body: 'x' })],
+	])('does not keep %s', async (_what, step) => {
+		const ask = async ({ client, server }: Setting) =>
+			textOf(client.get(server.url('/rates'))).catch(() => {})
+		const { client, server } = await opened(transport, ask, { step })
+		expect(await isOpen(client.get(server.url('/rates')))).toBe(true)
+		expect(client.stats.cache).toMatchObject({ entries: 0, bytes: 0 })
+	})
+
+	it('keeps no body that broke off, and repeats the request instead', async () => {
+		const { client, server } = await setting(transport, [fin('body'), rates], { ...caching, maxRetries: 1 })
+		expect(await textOf(client.get(server.url('/rates')))).toBe('rates of today')
+		expect(server.requests).toHaveLength(2)
+		expect(client.stats.cache?.entries).toBe(1)
+	})
+
+	it('gives a body beyond its limit on as it comes, and does not keep it', async () => {
+		const large = answer({ headers: { 'transfer-encoding': 'chunked' }, body: 'x'.repeat(200_000) })
+		const { client, server } = await setting(transport, large, { ...caching, cache: { maxBodyBytes: 1_000 } })
+		expect(await textOf(client.get(server.url('/large')))).toHaveLength(200_000)
+		expect(client.stats.cache).toMatchObject({ entries: 0, bytes: 0 })
+	})
+
+	it('does not answer for a caller who has left', async () => {
+		const { client, server } = await opened(transport)
+		const reason = new Error('the user went home')
+		const error = await failure(client.get(server.url('/rates'), { signal: AbortSignal.abort(reason) }))
+		expect(error).toBe(reason)
+		expect(client.stats.cache?.hits).toBe(0)
+	})
+
+	it('does not answer for one who wants it fresh or not at all', async () => {
+		const { client, server } = await opened(transport)
+		for (const control of ['no-cache', 'no-store'])
+			expect(await isOpen(client.get(server.url('/rates'), { headers: { 'cache-control': control } }))).toBe(
+				true,
+			)
+	})
+
+	it('forgets what is too old, and everything when it is told to', async () => {
+		const options = { cache: { maxAgeMs: 20_000 } }
+		const { client, server, clock } = await opened(transport, undefined, options)
+		await clock.advance(20_000)
+		expect(await textOf(client.get(server.url('/rates')))).toBe('rates of today')
+		client.clearCache()
+		expect(await isOpen(client.get(server.url('/rates')))).toBe(true)
+		const again = await opened(transport, undefined, options)
+		await again.clock.advance(20_001)
+		expect(await isOpen(again.client.get(again.server.url('/rates')))).toBe(true)
+		expect(again.client.stats.cache?.entries).toBe(0)
+	})
+
+	it('holds an answer back for an operator who isolates the origin, too', async () => {
+		const { client, server } = await setting(transport, rates, caching)
+		await textOf(client.get(server.url('/rates')))
+		const release = client.circuitBreaker(server.origin)?.isolate()
+		expect(isCached(await client.get(server.url('/rates')))).toBe(true)
+		release?.()
+		expect(isCached(await client.get(server.url('/rates')))).toBe(false)
+	})
+
+	it('is not there unless it was asked for', async () => {
+		const { client, server } = await opened(transport, undefined, { cache: false })
+		expect(await isOpen(client.get(server.url('/rates')))).toBe(true)
+		expect(client.stats.cache).toBeUndefined()
+		client.clearCache()
+	})
+})

@@ -1,0 +1,251 @@
+import { describe, expect, it } from 'vitest'
+import { explain, type YaokiEvent } from 'yaoki'
+import { ResilientHttpClient, type Transport } from 'yaoki/http'
+import { answer, drip, gate, hang, reset, type Step } from '../faults/fault-server.ts'
+import type { Script } from '../faults/script.ts'
+import { failure, type SettingOptions, setting, TRANSPORTS, textOf, virtualTime } from './setting.ts'
+
+const fine = answer({ body: 'fine' })
+const broken = answer({ status: 500, body: 'broken' })
+
+const hedged = (transport: Transport | undefined, script: Script<Step>, options: SettingOptions = {}) =>
+	setting(transport, script, { hedge: { delayMs: 50 }, ...options })
+
+const hedgesIn = (events: readonly YaokiEvent[]) =>
+	events.filter((event) => event.type === 'hedge').map(({ outcome, hedge }) => `${outcome} ${hedge}`)
+
+describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
+	it('overtakes a slow request, which is left', async () => {
+		const { client, server, clock, events } = await hedged(transport, [hang(), fine])
+		const answered = client.get(server.url())
+		await server.requested(1)
+		await clock.advance(49)
+		expect(client.stats.attempts).toBe(1)
+		await clock.advance(1)
+		const response = await answered
+		expect(await response.text()).toBe('fine')
+		await server.aborted(1)
+		expect(hedgesIn(events)).toEqual(['sent 1', 'won 1'])
+		expect(client.stats).toMatchObject({ requests: 1, failures: 0, attempts: 2 })
+		expect(explain(response)).toMatchObject({ name: 'http', stop: 'success' })
+		expect(clock.pendingTimers).toBe(0)
+	})
+
+	it('is not sent when the first answers in time', async () => {
+		const { client, server, clock, events } = await hedged(transport, fine)
+		expect(await textOf(client.get(server.url()))).toBe('fine')
+		await clock.advance(1_000)
+		expect(server.requests).toHaveLength(1)
+		expect(hedgesIn(events)).toEqual([])
+	})
+
+	it('loses when the first answers after all, and is left itself', async () => {
+		const slow = gate()
+		const first = answer({ body: 'first', after: slow.opened })
+		const { client, server, clock, events } = await hedged(transport, [first, hang()])
+		const answered = client.get(server.url())
+		await server.requested(1)
+		await clock.advance(50)
+		await server.requested(2)
+		slow.open()
+		expect(await textOf(answered)).toBe('first')
+		await server.aborted(2)
+		expect(hedgesIn(events)).toEqual(['sent 1'])
+		expect(client.stats.origins[server.origin]?.inFlight).toBe(0)
+	})
+
+	it('that won has its whole body, though the other was aborted before that came', async () => {
+		const done = gate()
+		const { client, server, clock } = await hedged(transport, [hang(), drip({ stop: done.opened })])
+		const answered = client.get(server.url())
+		await server.requested(1)
+		await clock.advance(50)
+		const response = await answered
+		await server.aborted(1)
+		const text = response.text()
+		const before = server.requests[1]?.bytesWritten ?? 0
+		await server.until('more of the body', () => (server.requests[1]?.bytesWritten ?? 0) > before + 20)
+		done.open()
+		expect(await text).toMatch(/^x{4,}$/)
+	})
+
+	it('leaves no connection behind when it has overtaken many', async () => {
+		const { client, server, clock } = await hedged(transport, ({ headers }) =>
+			headers['x-request-timeout-ms'] === '30000' ? hang() : answer({ headers: { connection: 'close' } }),
+		)
+		for (let n = 1; n <= 10; n++) {
+			const answered = client.get(server.url())
+			await server.requested(2 * n - 1)
+			await clock.advance(50)
+			await textOf(answered)
+		}
+		await server.allClosed()
+		expect(server.abortedCount).toBe(10)
+		expect(client.stats.origins[server.origin]).toMatchObject({ inFlight: 0, bulkhead: { concurrent: 0 } })
+	})
+
+	it.each(['GET', 'HEAD', 'OPTIONS'])('is sent for %s', async (method) => {
+		const { client, server, clock } = await hedged(transport, [hang(), fine])
+		const answered = client.request(server.url(), { method })
+		await server.requested(1)
+		await clock.advance(50)
+		expect((await answered).status).toBe(200)
+		expect(server.requests.map((request) => request.method)).toEqual([method, method])
+	})
+
+	it.each(['POST', 'PATCH', 'PUT', 'DELETE'])('is never sent for %s, not even with a key', async (method) => {
+		const slow = gate()
+		const script = answer({ body: 'slow', after: slow.opened })
+		const { client, server, clock } = await hedged(transport, script, { idempotency: 'auto' })
+		const answered = textOf(client.request(server.url(), { method, yaoki: { idempotencyKey: 'k7' } }))
+		await server.requested(1)
+		await clock.advance(5_000)
+		expect(client.stats.attempts).toBe(1)
+		slow.open()
+		expect(await answered).toBe('slow')
+	})
+
+	it('is not sent for a GET that its caller does not want twice', async () => {
+		const slow = gate()
+		const { client, server, clock } = await hedged(transport, answer({ after: slow.opened }))
+		const answered = client.get(server.url(), { yaoki: { idempotent: false } })
+		await server.requested(1)
+		await clock.advance(5_000)
+		expect(client.stats.attempts).toBe(1)
+		slow.open()
+		await answered
+	})
+
+	it('is paid for by the budget that retries are paid for by', async () => {
+		const budget = { maxRetryRatio: 0, minRetriesPerSecond: 0.1, windowMs: 10_000 }
+		const held = gate()
+		const slow = answer({ body: 'slow', after: held.opened })
+		const { client, server, clock, events } = await hedged(transport, [hang(), fine, slow], { budget })
+		const first = textOf(client.get(server.url()))
+		await server.requested(1)
+		await clock.advance(50)
+		expect(await first).toBe('fine')
+		expect(client.stats.origins[server.origin]?.retriesAvailable).toBe(0)
+		const second = textOf(client.get(server.url()))
+		await server.requested(3)
+		await clock.advance(50)
+		held.open()
+		expect(await second).toBe('slow')
+		expect(hedgesIn(events)).toEqual(['sent 1', 'won 1', 'no-budget 1'])
+		expect(server.requests).toHaveLength(3)
+	})
+
+	it('answers for a first request that fails while it is under way', async () => {
+		const cut = gate()
+		const held = gate()
+		const script = [
+			reset('request-head', { after: cut.opened }),
+			answer({ body: 'fine', after: held.opened }),
+		] as const
+		const { client, server, clock, waits } = await hedged(transport, script)
+		const answered = client.get(server.url())
+		await server.requested(1)
+		await clock.advance(50)
+		await server.requested(2)
+		cut.open()
+		await server.done(1)
+		held.open()
+		expect(await textOf(answered)).toBe('fine')
+		expect(waits).toEqual([])
+		expect(client.stats.origins[server.origin]?.circuit).toMatchObject({ failureCount: 0, successCount: 1 })
+	})
+
+	it('that fails as well is one failed attempt, which is repeated; and one call to the breaker', async () => {
+		const held = gate()
+		const first = answer({ status: 500, body: 'x'.repeat(1_000), after: held.opened })
+		const { client, server, clock, waits, events } = await hedged(transport, [first, broken, fine])
+		const answered = client.get(server.url())
+		await server.requested(1)
+		await clock.advance(50)
+		await server.done(2)
+		held.open()
+		const response = await answered
+		expect(await response.text()).toBe('fine')
+		expect(waits).toEqual([100])
+		expect(hedgesIn(events)).toEqual(['sent 1'])
+		expect(explain(response)?.attempts.map(({ errorMessage }) => errorMessage)).toEqual([
+			'HTTP 500',
+			undefined,
+		])
+		expect(client.stats.origins[server.origin]?.circuit).toMatchObject({ failureCount: 0, successCount: 1 })
+		expect(client.stats).toMatchObject({ requests: 1, attempts: 3 })
+	})
+
+	it('is sent for each attempt anew, and failures of all of them open the circuit by one', async () => {
+		const options = { maxRetries: 1, circuitBreaker: { failureThreshold: 2 } }
+		const { client, server, clock } = await hedged(transport, hang(), { ...options, timeout: 1_000 })
+		const failed = failure(client.get(server.url()))
+		await server.requested(1)
+		await clock.advance(50)
+		await server.requested(2)
+		// Each has its own time: the second, sent later, is waited for.
+		await clock.advance(950)
+		await server.aborted(1)
+		await clock.advance(50)
+		await server.requested(3)
+		await clock.advance(50)
+		await server.requested(4)
+		await clock.advance(1_000)
+		expect(await failed).toMatchObject({ code: 'YAOKI_TIMEOUT', timeoutMs: 1_000 })
+		await server.until('the end of all', () => server.abortedCount === 4)
+		expect(client.stats.origins[server.origin]?.circuit).toMatchObject({ state: 'closed', failureCount: 1 })
+		expect(client.stats.origins[server.origin]?.inFlight).toBe(0)
+	})
+
+	it("ends with the caller's abort, and so does the first", async () => {
+		const { client, server, clock } = await hedged(transport, hang())
+		const abort = new AbortController()
+		const failed = failure(client.get(server.url(), { signal: abort.signal }))
+		await server.requested(1)
+		await clock.advance(50)
+		await server.requested(2)
+		abort.abort('home')
+		expect(await failed).toBe('home')
+		await server.until('the end of both', () => server.abortedCount === 2)
+		expect(clock.pendingTimers).toBe(0)
+	})
+
+	it('is sent after the live p95 where no delay is given, and not before that is known', async () => {
+		const { client, server, clock } = await hedged(transport, fine, { hedge: true })
+		for (let n = 1; n <= 20; n++) {
+			const held = gate()
+			server.play(answer({ after: held.opened }))
+			const answered = client.get(server.url())
+			await server.requested(n)
+			await clock.advance(100)
+			held.open()
+			await textOf(answered)
+		}
+		expect(server.requests).toHaveLength(20)
+		server.play([hang(), fine])
+		const answered = textOf(client.get(server.url()))
+		await server.requested(21)
+		await clock.advance(90)
+		expect(client.stats.attempts).toBe(21)
+		await clock.advance(20)
+		expect(await answered).toBe('fine')
+	})
+})
+
+describe('a hedge over a transport that does not hear of aborts', () => {
+	it('throws away what the loser still answers', async () => {
+		const { clock, runtime } = virtualTime()
+		const late = gate()
+		const loser = new Response('late')
+		const answers = [late.opened.then(() => loser), Promise.resolve(new Response('fine'))]
+		const transport = () => answers.shift() ?? Promise.reject(new Error('a third request'))
+		const client = new ResilientHttpClient({ transport, runtime, hedge: { delayMs: 50 } })
+		const answered = client.get('http://a.example.com/')
+		await clock.advance(50)
+		expect(await textOf(answered)).toBe('fine')
+		late.open()
+		await clock.advance(0)
+		expect(loser.bodyUsed).toBe(true)
+		expect(client.stats.origins['http://a.example.com']?.inFlight).toBe(0)
+	})
+})

@@ -1,0 +1,179 @@
+import { describe, expect, it } from 'vitest'
+import { BulkheadRejectedError, CircuitOpenError, explain } from 'yaoki'
+import { type HttpResponse, ResilientHttpClient, type Transport } from 'yaoki/http'
+import { answer, gate, refusedUrl, reset } from '../faults/fault-server.ts'
+import { type Client, failure, serve, setting, TRANSPORTS, textOf, virtualTime } from './setting.ts'
+
+const fine = answer({ body: 'fine' })
+const broken = answer({ status: 500, body: 'broken' })
+const eager = { maxRetries: 0, circuitBreaker: { failureThreshold: 2 } } as const
+
+/** Fails so often that the circuit of a client made `eager` opens. */
+async function open(client: Client, url: string): Promise<void> {
+	for (let n = 0; n < 2; n++) await failure(client.get(url))
+}
+
+describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
+	it('have circuits of their own: one that is down does not touch another', async () => {
+		const { client, server: down } = await setting(transport, broken, eager)
+		const up = await serve(fine)
+		await open(client, down.url())
+		const error = await failure(client.get(down.url('/other/path')))
+		expect(error).toBeInstanceOf(CircuitOpenError)
+		expect(error).toMatchObject({ message: expect.stringContaining(down.origin), retryAfterMs: 30_000 })
+		expect(explain(error)).toMatchObject({ stop: 'refused', attempts: [], errorType: 'CircuitOpenError' })
+		expect(await textOf(client.get(up.url()))).toBe('fine')
+		expect(down.requests).toHaveLength(2)
+		expect(client.stats.origins[down.origin]?.circuit).toMatchObject({ state: 'open', rejectedCount: 1 })
+		expect(client.stats.origins[up.origin]?.circuit).toMatchObject({ state: 'closed', successCount: 1 })
+	})
+
+	it('are told apart by host and port, and not by how the URL is written', async () => {
+		const { client, server } = await setting(transport, broken, eager)
+		const { origin } = server
+		await open(client, `${origin}/a`)
+		for (const url of [origin, `${origin}?q=//x/y`, `${origin}/b#c`, origin.replace('http', 'HTTP')])
+			expect(await failure(client.get(url))).toBeInstanceOf(CircuitOpenError)
+		expect(Object.keys(client.stats.origins)).toEqual([origin])
+		expect(await failure(client.get(origin.replace('127.0.0.1', '127.1')))).toBeInstanceOf(CircuitOpenError)
+	})
+
+	it('that come back are probed after the reset time, and then closed again', async () => {
+		const { client, server, clock, events } = await setting(transport, [broken, broken, fine], eager)
+		await open(client, server.url())
+		await clock.advance(30_000)
+		expect(await textOf(client.get(server.url()))).toBe('fine')
+		expect(client.circuitBreaker(server.origin)?.currentState).toBe('half-open')
+		expect(await textOf(client.get(server.url()))).toBe('fine')
+		expect(client.circuitBreaker(server.origin)?.currentState).toBe('closed')
+		const changes = events.filter((event) => event.type === 'state_change')
+		expect(changes.map(({ to }) => to)).toEqual(['open', 'half-open', 'closed'])
+		expect(new Set(changes.map(({ policy }) => policy))).toEqual(new Set([server.origin]))
+	})
+
+	it('are not blamed for a 4xx, nor for a caller who leaves; but for every failure of the network', async () => {
+		const { client, server } = await setting(transport, answer({ status: 404 }), eager)
+		for (let n = 0; n < 5; n++) await failure(client.get(server.url()))
+		for (let n = 0; n < 5; n++) await failure(client.get(server.url(), { signal: AbortSignal.abort() }))
+		expect(client.circuitBreaker(server.origin)?.currentState).toBe('closed')
+		server.play(reset('request-head'))
+		await open(client, server.url())
+		expect(client.circuitBreaker(server.origin)?.currentState).toBe('open')
+		const refused = await refusedUrl()
+		await open(client, refused)
+		expect(await failure(client.get(refused))).toBeInstanceOf(CircuitOpenError)
+	})
+
+	it('count a call once, however often it was tried', async () => {
+		const { client, server } = await setting(transport, broken, { ...eager, maxRetries: 3 })
+		await failure(client.get(server.url()))
+		expect(server.requests).toHaveLength(4)
+		expect(client.stats.origins[server.origin]?.circuit).toMatchObject({ state: 'closed', failureCount: 1 })
+	})
+
+	it('can be isolated and reset by an operator', async () => {
+		const { client, server } = await setting(transport, fine, eager)
+		expect(client.circuitBreaker(server.origin)).toBeUndefined()
+		await client.get(server.url())
+		const release = client.circuitBreaker(server.origin)?.isolate()
+		const error = await failure(client.get(server.url()))
+		expect(error).toMatchObject({ code: 'YAOKI_CIRCUIT_OPEN', retryAfterMs: Infinity })
+		expect(error).toMatchObject({ message: `${server.origin}: the circuit is open; it is held open` })
+		release?.()
+		expect(await textOf(client.get(server.url()))).toBe('fine')
+		server.play([broken, broken, fine])
+		await open(client, server.url())
+		client.circuitBreaker(server.origin)?.reset()
+		expect(await textOf(client.get(server.url()))).toBe('fine')
+	})
+
+	it('have bulkheads of their own, which tell how full they are', async () => {
+		const held = gate()
+		const slow = answer({ body: 'slow', after: held.opened })
+		const { client, server } = await setting(transport, slow, { bulkhead: { maxConcurrent: 2, maxQueue: 1 } })
+		const other = await serve(fine)
+		const answers = [1, 2, 3].map(() => textOf(client.get(server.url())))
+		await server.requested(2)
+		const error = await failure(client.get(server.url()))
+		expect(error).toBeInstanceOf(BulkheadRejectedError)
+		expect(error).toMatchObject({ message: expect.stringContaining(server.origin) })
+		expect(client.stats.origins[server.origin]).toMatchObject({
+			bulkhead: { concurrent: 2, queued: 1, maxConcurrent: 2, maxQueue: 1 },
+			inFlight: 2,
+		})
+		expect(await textOf(client.get(other.url()))).toBe('fine')
+		held.open()
+		expect(await Promise.all(answers)).toEqual(['slow', 'slow', 'slow'])
+		expect(client.stats.origins[server.origin]).toMatchObject({ bulkhead: { concurrent: 0 }, inFlight: 0 })
+		// What the bulkhead refused was nobody's fault.
+		expect(client.stats.origins[server.origin]?.circuit?.failureCount).toBe(0)
+	})
+
+	it('have no breaker and no bulkhead where these are switched off', async () => {
+		const options = { maxRetries: 0, circuitBreaker: false, bulkhead: false, budget: false } as const
+		const { client, server } = await setting(transport, broken, options)
+		for (let n = 0; n < 10; n++)
+			expect(await failure(client.get(server.url()))).toMatchObject({ statusCode: 500 })
+		expect(client.stats.origins[server.origin]).toEqual({
+			circuit: undefined,
+			bulkhead: undefined,
+			retriesAvailable: undefined,
+			heldForMs: 0,
+			inFlight: 0,
+		})
+		expect(client.circuitBreaker(server.origin)).toBeUndefined()
+	})
+
+	it('tell what their budgets would still allow', async () => {
+		const budget = { minRetriesPerSecond: 0.2, windowMs: 10_000 }
+		const { client, server } = await setting(transport, broken, { budget, maxRetries: 1 })
+		const left = async () => {
+			const error = await failure(client.get(server.url()))
+			return [client.stats.origins[server.origin]?.retriesAvailable, explain(error)?.stop]
+		}
+		expect(await left()).toEqual([1, 'retries-used-up'])
+		expect(await left()).toEqual([0, 'retries-used-up'])
+		expect(await left()).toEqual([0, 'budget'])
+		expect(client.stats).toMatchObject({ requests: 3, failures: 3, attempts: 5 })
+	})
+})
+
+describe('ten thousand origins', () => {
+	const answerAtOnce: Transport<Response> = async () => new Response('fine')
+
+	it('are remembered up to maxOrigins, and those that were used last', async () => {
+		const { runtime } = virtualTime()
+		const client = new ResilientHttpClient({ transport: answerAtOnce, maxOrigins: 100, runtime })
+		for (let n = 0; n < 10_000; n++) await client.get(`https://tenant-${n}.example.com/`)
+		const names = Object.keys(client.stats.origins)
+		expect(names).toHaveLength(100)
+		expect(names.at(-1)).toBe('https://tenant-9999.example.com')
+		expect(client.circuitBreaker('https://tenant-9899.example.com')).toBeUndefined()
+		expect(client.circuitBreaker('https://tenant-9900.example.com')).toBeDefined()
+		expect(client.stats).toMatchObject({ requests: 10_000, attempts: 10_000, failures: 0 })
+	})
+
+	it('are all kept while each has a request under way, and let go after', async () => {
+		const held = gate()
+		const transport: Transport<HttpResponse> = async () => {
+			await held.opened
+			return new Response('fine')
+		}
+		const { runtime } = virtualTime()
+		const client = new ResilientHttpClient({ transport, maxOrigins: 10, runtime })
+		const answers = Array.from({ length: 1_000 }, (_, n) => client.get(`https://tenant-${n}.example.com/`))
+		expect(Object.keys(client.stats.origins)).toHaveLength(1_000)
+		held.open()
+		await Promise.all(answers)
+		expect(Object.keys(client.stats.origins)).toHaveLength(10)
+	})
+
+	it('that nobody asked for ten minutes are forgotten, but not one that is in use', async () => {
+		const { runtime, clock } = virtualTime()
+		const client = new ResilientHttpClient({ transport: answerAtOnce, runtime })
+		await client.get('https://a.example.com/')
+		await clock.advance(600_000)
+		await client.get('https://b.example.com/')
+		expect(Object.keys(client.stats.origins)).toEqual(['https://b.example.com'])
+	})
+})

@@ -1,0 +1,205 @@
+import { describe, expect, it } from 'vitest'
+import { RateLimitedError } from 'yaoki'
+import { answer, type Step } from '../faults/fault-server.ts'
+import type { SeenRequest } from '../faults/ledger.ts'
+import {
+	type Client,
+	failure,
+	type Setting,
+	type SettingOptions,
+	serve,
+	setting,
+	TRANSPORTS,
+	textOf,
+} from './setting.ts'
+
+const LIMIT = 10
+const WINDOW_MS = 10_000
+
+interface Quota {
+	readonly remaining: number
+	readonly resetMs: number
+}
+
+type Wording = (quota: Quota, wallNow: number) => Record<string, string>
+
+const seconds = (ms: number): string => `${Math.ceil(ms / 1_000)}`
+
+/** The ways in which servers tell what is left. */
+const WORDINGS: readonly (readonly [name: string, wording: Wording])[] = [
+	[
+		'RateLimit of the current draft',
+		({ remaining, resetMs }) => ({
+			'ratelimit-policy': `"default";q=${LIMIT};w=${WINDOW_MS / 1_000}`,
+			ratelimit: `"default";r=${remaining};t=${seconds(resetMs)}`,
+		}),
+	],
+	[
+		'RateLimit-Remaining of older drafts',
+		({ remaining, resetMs }) => ({
+			'ratelimit-limit': `${LIMIT}`,
+			'ratelimit-remaining': `${remaining}`,
+			'ratelimit-reset': seconds(resetMs),
+		}),
+	],
+	[
+		'X-RateLimit-Remaining with the seconds that are left',
+		({ remaining, resetMs }) => ({
+			'x-ratelimit-limit': `${LIMIT}`,
+			'x-ratelimit-remaining': `${remaining}`,
+			'x-ratelimit-reset': seconds(resetMs),
+		}),
+	],
+	[
+		'X-RateLimit-Remaining with the time of the reset',
+		({ remaining, resetMs }, wallNow) => ({
+			date: new Date(wallNow).toUTCString(),
+			'x-ratelimit-limit': `${LIMIT}`,
+			'x-ratelimit-remaining': `${remaining}`,
+			'x-ratelimit-reset': seconds(wallNow + resetMs),
+		}),
+	],
+]
+
+/** A server that answers so many requests in a window, which begins with the first of them, and 429 to all beyond. */
+function counting(
+	time: { now(): number; wallNow(): number },
+	wording: Wording,
+): (request: SeenRequest) => Step {
+	let endsAt = -Infinity
+	let count = 0
+	return () => {
+		if (time.now() >= endsAt) {
+			endsAt = time.now() + WINDOW_MS
+			count = 0
+		}
+		count++
+		const quota = { remaining: Math.max(0, LIMIT - count), resetMs: endsAt - time.now() }
+		const headers = wording(quota, time.wallNow())
+		return count > LIMIT ? answer({ status: 429, headers }) : answer({ headers, body: 'fine' })
+	}
+}
+
+const patient: SettingOptions = {
+	timeout: Infinity,
+	totalTimeoutMs: Infinity,
+	maxRetries: 0,
+	circuitBreaker: false,
+}
+
+/** Lets time pass until this has come about, and none while a request is under way. */
+async function unhurried<T>({ client, server, clock }: Setting, promise: Promise<T>): Promise<T> {
+	let isOver = false
+	const over = promise.finally(() => {
+		isOver = true
+	})
+	while (!isOver) {
+		while (client.stats.origins[server.origin]?.inFlight) await new Promise(setImmediate)
+		await clock.advance(100)
+	}
+	return over
+}
+
+/** One request, for before its answer nobody knows of a quota, and then the others at once. Answers with the statuses. */
+async function askOften(client: Client, url: string, times: number): Promise<readonly number[]> {
+	const ask = () =>
+		client.get(url).then(
+			async (response) => {
+				await response.text()
+				return response.status
+			},
+			({ statusCode }) => statusCode,
+		)
+	const first = await ask()
+	return [first, ...(await Promise.all(Array.from({ length: times - 1 }, ask)))]
+}
+
+describe.each(TRANSPORTS)('a server with a quota over %s', (_, transport) => {
+	describe.each(WORDINGS)('that tells it by %s', (_name, wording) => {
+		it('never has to refuse one of a hundred requests', async () => {
+			const all = await setting(transport, answer(), { ...patient, areWaitsHeld: true })
+			const { client, server, clock } = all
+			server.play(counting(clock, wording))
+			const statuses = await unhurried(all, askOften(client, server.url(), 100))
+			expect(statuses).toEqual(Array(100).fill(200))
+			expect(server.requests).toHaveLength(100)
+			// Ten windows, and not many more: what there is, is used.
+			expect(clock.now()).toBeGreaterThanOrEqual(9 * WINDOW_MS)
+			expect(clock.now()).toBeLessThan(15 * WINDOW_MS)
+		})
+
+		it('refuses what is too much when nobody listens to it', async () => {
+			const { client, server, clock, waits } = await setting(transport, answer(), {
+				...patient,
+				pacing: false,
+			})
+			server.play(counting(clock, wording))
+			const statuses = await askOften(client, server.url(), 30)
+			expect(statuses.filter((status) => status === 429)).toHaveLength(20)
+			expect(waits).toEqual([])
+		})
+	})
+
+	it('is not asked one by one: what the quota allows goes out at once', async () => {
+		const { client, server, clock } = await setting(transport, answer(), { ...patient, areWaitsHeld: true })
+		const [, wording] = WORDINGS[0] ?? []
+		if (wording) server.play(counting(clock, wording))
+		await textOf(client.get(server.url()))
+		for (let n = 0; n < 20; n++) void client.get(server.url())
+		expect(client.stats.origins[server.origin]?.inFlight).toBe(9)
+		await server.done(10)
+		expect(client.stats.attempts).toBe(10)
+		expect(client.stats.origins[server.origin]?.heldForMs).toBeGreaterThan(0)
+	})
+
+	it('holds nobody of another origin, and those without time for it are told at once', async () => {
+		const used = answer({ headers: { ratelimit: '"default";r=0;t=20' } })
+		const { client, server, waits } = await setting(transport, used, patient)
+		const other = await serve(answer({ body: 'fine' }))
+		await textOf(client.get(server.url()))
+		expect(await textOf(client.get(other.url()))).toBe('fine')
+		const error = await failure(client.get(server.url(), { yaoki: { totalTimeoutMs: 19_000 } }))
+		expect(error).toBeInstanceOf(RateLimitedError)
+		expect(error).toMatchObject({ message: expect.stringContaining(server.origin) })
+		expect(waits).toEqual([])
+		await client.get(server.url())
+		expect(waits[0]).toBeGreaterThan(20_000)
+	})
+
+	it('that resets in an hour is not waited for, and the refusal says when to come back', async () => {
+		const used = answer({ headers: { ratelimit: '"default";r=0;t=3600' } })
+		const { client, server, clock, waits } = await setting(transport, used, patient)
+		await textOf(client.get(server.url()))
+		const error = await failure(client.get(server.url()))
+		expect(error).toMatchObject({ code: 'YAOKI_RATE_LIMITED', retryAfterMs: 3_600_000 })
+		expect(waits).toEqual([])
+		await clock.advance(3_600_000)
+		await textOf(client.get(server.url()))
+		expect(server.requests).toHaveLength(2)
+	})
+
+	it.each([
+		['clamp', 60_000],
+		['ignore', 0],
+	] as const)(
+		'that resets in an hour is waited for by %s as a Retry-After is',
+		async (longRetryAfter, least) => {
+			const used = answer({ headers: { ratelimit: '"default";r=0;t=3600' } })
+			const { client, server, clock } = await setting(transport, used, { ...patient, longRetryAfter })
+			await textOf(client.get(server.url()))
+			await textOf(client.get(server.url()))
+			expect(clock.now()).toBeGreaterThanOrEqual(least)
+			expect(clock.now()).toBeLessThanOrEqual(least * 1.25)
+		},
+	)
+
+	it.each([
+		['that is malformed', { ratelimit: 'r=0, t=?' }],
+		['of which nobody knows when it is full again', { ratelimit: '"default";r=0' }],
+		['that is reset in the past', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1000000000' }],
+	])('%s holds nobody back', async (_what, headers) => {
+		const { client, server, waits } = await setting(transport, answer({ headers }), patient)
+		for (let n = 0; n < 5; n++) await textOf(client.get(server.url()))
+		expect(waits).toEqual([])
+	})
+})

@@ -1,0 +1,127 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type HttpResponse, isCached, ResilientHttpClient, type Transport } from 'yaoki/http'
+import { answer, type FaultServer, type Step } from '../faults/fault-server.ts'
+import type { SeenRequest } from '../faults/ledger.ts'
+import { failure, serve, setting, TRANSPORTS, textOf } from './setting.ts'
+
+/** The headers by which the server of these tests knows whom it answers; it names the last one in Vary. */
+const OF_THE_PRINCIPAL = ['authorization', 'cookie', 'x-api-key', 'accept-language'] as const
+
+type Principal = Readonly<Partial<Record<(typeof OF_THE_PRINCIPAL)[number], string>>>
+
+/** Answers everybody with who they are. */
+const mirror = ({ headers }: SeenRequest): Step =>
+	answer({
+		headers: { vary: 'Accept-Language, Accept-Encoding' },
+		body: JSON.stringify(OF_THE_PRINCIPAL.map((name) => headers[name] ?? null)),
+	})
+
+const answerFor = (principal: Principal): string =>
+	JSON.stringify(OF_THE_PRINCIPAL.map((name) => principal[name] ?? null))
+
+// Few values, so that many principals differ in one header only; and some that a careless key would mix up.
+const value = fc.constantFrom('a', 'b', 'a,b', 'a|b', '","', 'null', 'A', 'a b')
+
+const language = fc.constantFrom('en', 'ja', 'en, ja', 'EN')
+
+const principal: fc.Arbitrary<Principal> = fc.record(
+	{ authorization: value, cookie: value, 'x-api-key': value, 'accept-language': language },
+	{ requiredKeys: ['accept-language'] },
+)
+
+const headersOf = (one: Principal): Record<string, string> => ({ ...one })
+
+const clientOf = (transport: Transport | undefined) =>
+	new ResilientHttpClient<HttpResponse>({ transport, cache: true, maxRetries: 0 })
+
+/** What each of them is given: the text if it came from the cache, undefined when the request was refused. */
+async function given(
+	client: ResilientHttpClient<HttpResponse>,
+	server: FaultServer,
+	who: readonly Principal[],
+) {
+	const texts: (string | undefined)[] = []
+	for (const one of who) {
+		const response = await client.get(server.url('/me'), { headers: headersOf(one) }).catch(() => undefined)
+		expect(response === undefined || isCached(response)).toBe(true)
+		texts.push(await response?.text())
+	}
+	return texts
+}
+
+describe.each(TRANSPORTS)('principals over %s', (_, transport) => {
+	it('are given what they were answered themselves, and nobody else was', async () => {
+		const server = await serve(mirror)
+		const principals = fc.array(principal, { minLength: 1, maxLength: 5 })
+		await fc.assert(
+			fc.asyncProperty(principals, principals, async (known, strangers) => {
+				const client = clientOf(transport)
+				await Promise.all(known.map((one) => client.get(server.url('/me'), { headers: headersOf(one) })))
+				client.circuitBreaker(server.origin)?.isolate()
+				expect(await given(client, server, known)).toEqual(known.map(answerFor))
+				const answers = known.map(answerFor)
+				const expected = strangers.map(answerFor).map((text) => (answers.includes(text) ? text : undefined))
+				expect(await given(client, server, strangers)).toEqual(expected)
+			}),
+			{ numRuns: 60 },
+		)
+	})
+
+	it.each(['authorization', 'cookie', 'x-api-key', 'api-key', 'x-auth-token'])(
+		'are told apart by %s, though the server says nothing of it',
+		async (name) => {
+			const server = await serve(({ headers }) => answer({ body: `for ${headers[name]}` }))
+			const client = clientOf(transport)
+			await client.get(server.url('/me'), { headers: { [name]: 'Ada' } })
+			client.circuitBreaker(server.origin)?.isolate()
+			const get = (headers: Record<string, string>) => client.get(server.url('/me'), { headers })
+			expect(await textOf(get({ [name.toUpperCase()]: 'Ada' }))).toBe('for Ada')
+			expect(await failure(get({ [name]: 'Bob' }))).toMatchObject({ code: 'YAOKI_CIRCUIT_OPEN' })
+			expect(await failure(get({}))).toMatchObject({ code: 'YAOKI_CIRCUIT_OPEN' })
+		},
+	)
+
+	it('are told apart in whatever form their headers are given', async () => {
+		const server = await serve(mirror)
+		const client = clientOf(transport)
+		await client.get(server.url('/me'), { headers: new Headers({ authorization: 'Ada' }) })
+		client.circuitBreaker(server.origin)?.isolate()
+		const forms = [{ Authorization: ' Ada ' }, [['AUTHORIZATION', 'Ada']] satisfies [string, string][]]
+		for (const headers of forms) expect(isCached(await client.get(server.url('/me'), { headers }))).toBe(true)
+	})
+
+	it('are not mixed up when a caller changes the headers while the request is under way', async () => {
+		const { client, server } = await setting(transport, mirror, { cache: true })
+		const headers = new Headers({ authorization: 'Ada' })
+		const answered = client.get(server.url('/me'), { headers })
+		headers.set('authorization', 'Bob')
+		await answered
+		client.circuitBreaker(server.origin)?.isolate()
+		const get = (authorization: string) => client.get(server.url('/me'), { headers: { authorization } })
+		expect(await textOf(get('Ada'))).toContain('"Ada"')
+		expect(await failure(get('Bob'))).toMatchObject({ code: 'YAOKI_CIRCUIT_OPEN' })
+	})
+
+	it('who were shut out since are not given what they once were', async () => {
+		const { client, server } = await setting(transport, mirror, { cache: true })
+		const get = (authorization: string) => client.get(server.url('/me'), { headers: { authorization } })
+		await get('Ada')
+		await get('Bob')
+		server.play(answer({ status: 403, body: 'not any more' }))
+		await failure(get('Bob'))
+		client.circuitBreaker(server.origin)?.isolate()
+		expect(await failure(get('Bob'))).toMatchObject({ code: 'YAOKI_CIRCUIT_OPEN' })
+		expect(await textOf(get('Ada'))).toContain('"Ada"')
+	})
+
+	it('of a URL with another query are others', async () => {
+		const { client, server } = await setting(transport, ({ path }) => answer({ body: path }), { cache: true })
+		await client.get(server.url('/me?user=ada'))
+		client.circuitBreaker(server.origin)?.isolate()
+		expect(await textOf(client.get(server.url('/me?user=ada')))).toBe('/me?user=ada')
+		expect(await failure(client.get(server.url('/me?user=bob')))).toMatchObject({
+			code: 'YAOKI_CIRCUIT_OPEN',
+		})
+	})
+})

@@ -1,0 +1,252 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { Deadline, explain, RateLimitedError } from 'yaoki'
+import { ResilientHttpClient } from 'yaoki/http'
+import { answer } from '../faults/fault-server.ts'
+import { failure, serve, setting, TRANSPORTS, textOf, virtualTime } from './setting.ts'
+
+const fine = answer({ body: 'fine' })
+const comeBack = (after: string, status = 429, headers = {}) =>
+	answer({ status, headers: { 'retry-after': after, ...headers }, body: 'later' })
+
+describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
+	it('is waited for, with a little more by chance and never less', async () => {
+		const { client, server, waits } = await setting(transport, [comeBack('7'), fine])
+		const response = await client.get(server.url())
+		expect(await response.text()).toBe('fine')
+		expect(waits).toHaveLength(1)
+		expect(waits[0]).toBeGreaterThan(7_000)
+		expect(waits[0]).toBeLessThanOrEqual(8_750)
+		expect(explain(response)?.attempts[0]).toMatchObject({ outcome: 'throttled', delaySource: 'retry-after' })
+	})
+
+	it.each([429, 503, 500])('of a %i holds every caller of that origin back until then', async (status) => {
+		const { client, server, clock, waiting } = await setting(transport, [comeBack('1', status), fine], {
+			areWaitsHeld: true,
+		})
+		const first = textOf(client.get(server.url()))
+		await waiting(1)
+		const others = Array.from({ length: 20 }, () => textOf(client.put(server.url('/other'), { body: 'x' })))
+		await waiting(21)
+		await clock.advance(999)
+		expect(client.stats).toMatchObject({ requests: 21, attempts: 1 })
+		expect(client.stats.origins[server.origin]).toMatchObject({ heldForMs: 1, inFlight: 0 })
+		await clock.advance(251)
+		expect(client.stats.attempts).toBe(22)
+		expect(await Promise.all([first, ...others])).toEqual(Array(21).fill('fine'))
+		expect(client.stats.origins[server.origin]?.heldForMs).toBe(0)
+	})
+
+	it.each(['10', '60'])('of %s s sends those who were held back at different moments', async (asked) => {
+		const { client, server, waiting, waits } = await setting(transport, [comeBack(asked), fine], {
+			totalTimeoutMs: Infinity,
+			areWaitsHeld: true,
+			maxRetries: 0,
+		})
+		await failure(client.get(server.url()))
+		for (let n = 0; n < 20; n++) void client.get(server.url()).catch(() => {})
+		await waiting(20)
+		expect(new Set(waits.map((ms) => Math.floor(ms / 100))).size).toBeGreaterThan(8)
+	})
+
+	it.each([
+		['3000', 3_000_000],
+		['99999999999', 3_600_000],
+	])(
+		'of %s s, longer than is waited for, has others refused at once and for an hour at most',
+		async (asked, heldForMs) => {
+			const { client, server, clock } = await setting(transport, [comeBack(asked), fine], {
+				areWaitsHeld: true,
+			})
+			expect(await failure(client.get(server.url()))).toMatchObject({ retryAfterMs: Number(asked) * 1_000 })
+			expect(client.stats.origins[server.origin]?.heldForMs).toBe(heldForMs)
+			expect(await failure(client.get(server.url()))).toMatchObject({ name: 'RateLimitedError' })
+			await clock.advance(heldForMs)
+			expect(await textOf(client.get(server.url()))).toBe('fine')
+			expect(client.stats.attempts).toBe(2)
+		},
+	)
+
+	it('is not heard of by callers of another origin', async () => {
+		const { client, server, waits } = await setting(transport, comeBack('30'), { maxRetries: 0 })
+		const other = await serve(fine)
+		await failure(client.get(server.url()))
+		expect(await textOf(client.get(other.url()))).toBe('fine')
+		expect(waits).toEqual([])
+		expect(client.stats.origins[other.origin]?.heldForMs).toBe(0)
+		expect(client.stats.origins[server.origin]?.heldForMs).toBe(30_000)
+	})
+
+	it('of a request that is not repeated holds the others all the same', async () => {
+		const { client, server, waits } = await setting(transport, [comeBack('7'), fine])
+		const error = await failure(client.post(server.url(), { body: 'order' }))
+		expect(error).toMatchObject({ statusCode: 429, retryAfterMs: 7_000 })
+		await client.get(server.url())
+		expect(waits[0]).toBeGreaterThan(7_000)
+	})
+
+	it('of a 404 is about what was asked for, and holds nobody', async () => {
+		const { client, server, waits } = await setting(transport, [comeBack('7', 404), fine])
+		expect(await failure(client.get(server.url()))).toMatchObject({ statusCode: 404, retryAfterMs: 7_000 })
+		await client.get(server.url())
+		expect(waits).toEqual([])
+	})
+
+	it('that comes while others wait makes them wait for longer', async () => {
+		const script = [comeBack('1'), comeBack('5'), fine] as const
+		const { client, server, clock, waiting } = await setting(transport, script, { areWaitsHeld: true })
+		const all = [textOf(client.get(server.url()))]
+		await waiting(1)
+		all.push(textOf(client.get(server.url())), textOf(client.get(server.url())))
+		await waiting(3)
+		// The one whose time comes first is told to wait for five more seconds, and so are those behind it.
+		while (client.stats.attempts === 1) await clock.advance(1)
+		await server.requested(2)
+		const asked = clock.now()
+		await server.done(2)
+		await waiting(4)
+		await clock.advance(4_999 - (clock.now() - asked))
+		expect(client.stats.attempts).toBe(2)
+		while (client.stats.attempts < 5) await clock.advance(100)
+		expect(await Promise.all(all)).toEqual(['fine', 'fine', 'fine'])
+	})
+
+	it('lets a caller go at once who has no time for it', async () => {
+		const { client, server, runtime, waits } = await setting(transport, [comeBack('10'), fine], {
+			maxRetries: 0,
+		})
+		await failure(client.get(server.url()))
+		const hurried = [
+			{ deadline: Deadline.after(10_000, { runtime }) },
+			{ totalTimeoutMs: 9_000 },
+			{ within: { deadline: Deadline.after(500, { runtime }) } },
+		]
+		for (const yaoki of hurried) {
+			const error = await failure(client.get(server.url(), { yaoki }))
+			expect(error).toBeInstanceOf(RateLimitedError)
+			expect(error).toMatchObject({ message: expect.stringContaining(server.origin) })
+			const { retryAfterMs = 0 } = error instanceof RateLimitedError ? error : {}
+			expect(retryAfterMs).toBeGreaterThanOrEqual(10_000)
+			expect(retryAfterMs).toBeLessThanOrEqual(12_500)
+			expect(explain(error)?.attempts).toMatchObject([{ errorType: 'RateLimitedError', durationMs: 0 }])
+		}
+		expect(waits).toEqual([])
+		expect(server.requests).toHaveLength(1)
+		// Nobody has been asked, so nothing speaks against the origin.
+		expect(client.stats.origins[server.origin]?.circuit?.failureCount).toBe(1)
+	})
+
+	it('lets the caller go at once who was told of it and has no time for it', async () => {
+		const { client, server, waits } = await setting(transport, comeBack('10'), { totalTimeoutMs: 9_000 })
+		const error = await failure(client.get(server.url()))
+		expect(error).toMatchObject({ statusCode: 429, retryAfterMs: 10_000, body: 'later' })
+		expect(explain(error)?.stop).toBe('deadline')
+		expect(waits).toEqual([])
+	})
+
+	it('lets a caller go at once who leaves while it is held back', async () => {
+		const { client, server, waiting, clock } = await setting(transport, [comeBack('10'), fine], {
+			areWaitsHeld: true,
+			maxRetries: 0,
+		})
+		await failure(client.get(server.url()))
+		const abort = new AbortController()
+		const failed = failure(client.get(server.url(), { signal: abort.signal }))
+		await waiting(1)
+		abort.abort('home')
+		expect(await failed).toBe('home')
+		expect(clock.pendingTimers).toBe(0)
+		expect(client.stats).toMatchObject({
+			attempts: 1,
+			origins: { [server.origin]: { bulkhead: { concurrent: 0 } } },
+		})
+	})
+
+	it('above maxRetryAfterMs is a failure that says when to come back', async () => {
+		const { client, server, waits } = await setting(transport, comeBack('3600'))
+		const error = await failure(client.get(server.url()))
+		expect(error).toMatchObject({
+			name: 'HttpError',
+			statusCode: 429,
+			retryAfterMs: 3_600_000,
+			body: 'later',
+		})
+		expect(explain(error)?.stop).toBe('retry-after')
+		expect(waits).toEqual([])
+		expect(server.requests).toHaveLength(1)
+	})
+
+	it('is waited for up to maxRetryAfterMs where it is to be clamped', async () => {
+		const options = { maxRetryAfterMs: 2_000, longRetryAfter: 'clamp' } as const
+		const { client, server, waits } = await setting(transport, [comeBack('99999999999'), fine], options)
+		expect(await textOf(client.get(server.url()))).toBe('fine')
+		expect(waits[0]).toBeGreaterThan(2_000)
+		expect(waits[0]).toBeLessThanOrEqual(2_500)
+	})
+
+	it('above maxRetryAfterMs is as though it had not been said where it is to be ignored', async () => {
+		const options = { maxRetryAfterMs: 2_000, longRetryAfter: 'ignore' } as const
+		const { client, server, waits } = await setting(
+			transport,
+			[comeBack('3'), fine, comeBack('1'), fine],
+			options,
+		)
+		await client.get(server.url())
+		expect(waits).toEqual([100])
+		expect(client.stats.origins[server.origin]?.heldForMs).toBe(0)
+		await client.get(server.url())
+		expect(waits[1]).toBeGreaterThan(1_000)
+	})
+
+	it.each(['-1', '1e3', '0x10', '', 'soon', '1, soon'])(
+		'of %j is no wait that anybody asked for',
+		async (text) => {
+			const { client, server, waits } = await setting(transport, [comeBack(text), fine])
+			await client.get(server.url())
+			expect(waits).toEqual([100])
+		},
+	)
+
+	it('as a date is measured against the clock that wrote it', async () => {
+		const aheadByHours = {
+			date: 'Thu, 01 Jan 2026 05:00:00 GMT',
+			'retry-after': 'Thu, 01 Jan 2026 05:00:07 GMT',
+		}
+		const { client, server, waits } = await setting(transport, [comeBack('', 503, aheadByHours), fine])
+		await client.get(server.url())
+		expect(waits[0]).toBeGreaterThan(7_000)
+		expect(waits[0]).toBeLessThanOrEqual(8_750)
+	})
+})
+
+describe('whatever chance says', () => {
+	it('nobody comes back before the time that the server named', async () => {
+		const asked = fc.integer({ min: 1, max: 60 })
+		await fc.assert(
+			fc.asyncProperty(
+				fc.integer(),
+				asked,
+				fc.integer({ min: 0, max: 100 }),
+				async (seed, seconds, share) => {
+					const { clock, runtime } = virtualTime({ seed, areWaitsHeld: true })
+					const sentAt: number[] = []
+					const headers = { 'retry-after': `${seconds}` }
+					const transport = async () => {
+						const isFirst = sentAt.push(clock.now()) === 1
+						return new Response('', isFirst ? { status: 429, headers } : {})
+					}
+					const client = new ResilientHttpClient({ transport, runtime, totalTimeoutMs: Infinity })
+					const calls = [client.get('http://a.example.com/')]
+					// The others come somewhere in the time in which nobody should.
+					await clock.advance((seconds * 1_000 * share) / 100)
+					for (let n = 0; n < 5; n++) calls.push(client.get('http://a.example.com/'))
+					await clock.advance(200_000)
+					await Promise.all(calls)
+					expect(sentAt).toHaveLength(7)
+					for (const at of sentAt.slice(1)) expect(at).toBeGreaterThanOrEqual(seconds * 1_000)
+				},
+			),
+			{ numRuns: 200 },
+		)
+	})
+})

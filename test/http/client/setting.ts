@@ -1,0 +1,114 @@
+/**
+ * What the tests of the client share: one suite for both transports, servers that fail as told on real sockets, and a clock that
+ * is the test's own. Only time is virtual: what goes over the network does so at its own pace, and tests wait for events of it.
+ */
+import * as undici from 'undici'
+import { onTestFinished } from 'vitest'
+import type { Runtime, YaokiEvent } from 'yaoki'
+import {
+	type HttpClientOptions,
+	type HttpResponse,
+	ResilientHttpClient,
+	type Transport,
+	undiciTransport,
+} from 'yaoki/http'
+import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
+import { type FaultServer, type Step, startFaultServer } from '../faults/fault-server.ts'
+import type { Script } from '../faults/script.ts'
+
+/** The client promises the same behaviour over each of them; undefined is `fetch`, the default. */
+export const TRANSPORTS: readonly (readonly [name: string, transport: Transport | undefined])[] = [
+	['fetch', undefined],
+	['undici request', undiciTransport(undici)],
+]
+
+export type Client = ResilientHttpClient<HttpResponse>
+
+export interface SettingOptions extends Omit<HttpClientOptions<HttpResponse>, 'runtime' | 'onEvent'> {
+	/** Do waits last until the test moves the clock? Default: time leaps to the end of each. */
+	readonly areWaitsHeld?: boolean
+	readonly seed?: number
+}
+
+export interface VirtualTime {
+	readonly clock: VirtualRuntime
+	readonly runtime: Runtime
+	/** The waits so far, in milliseconds. */
+	readonly waits: readonly number[]
+	/** Resolves when so many waits have begun. */
+	waiting(n: number): Promise<void>
+}
+
+export interface Setting extends VirtualTime {
+	readonly server: FaultServer
+	readonly client: Client
+	readonly events: readonly YaokiEvent[]
+}
+
+/** A clock whose waits either take no time or last until the test moves it. Timeouts never come by themselves. */
+export function virtualTime({ areWaitsHeld = false, seed = 1 }: SettingOptions = {}): VirtualTime {
+	const clock = virtualRuntime({ seed })
+	const waits: number[] = []
+	const waiters: { n: number; resolve: () => void }[] = []
+	const runtime: Runtime = {
+		now: () => clock.now(),
+		wallNow: () => clock.wallNow(),
+		random: () => clock.random(),
+		setTimer(ms, fn, kind = 'wait') {
+			const cancel = clock.setTimer(ms, fn, kind)
+			if (kind !== 'wait') return cancel
+			waits.push(ms)
+			const end = clock.now() + ms
+			if (!areWaitsHeld) setImmediate(() => clock.advance(Math.max(0, end - clock.now())))
+			for (const { n, resolve } of waiters) if (waits.length >= n) resolve()
+			return cancel
+		},
+	}
+	const waiting = (n: number) =>
+		new Promise<void>((resolve) => {
+			waiters.push({ n, resolve })
+			if (waits.length >= n) resolve()
+		})
+	return { clock, runtime, waits, waiting }
+}
+
+/** A server with this script, closed after the test. */
+export async function serve(script?: Script<Step>): Promise<FaultServer> {
+	const server = await startFaultServer(script)
+	onTestFinished(() => server.close())
+	return server
+}
+
+/** A server with this script and a client for it. Waits between attempts are 100 ms to the millisecond, if nothing else is said. */
+export async function setting(
+	transport: Transport | undefined,
+	script: Script<Step>,
+	{ areWaitsHeld, seed, ...options }: SettingOptions = {},
+): Promise<Setting> {
+	const server = await serve(script)
+	const time = virtualTime({ ...(areWaitsHeld && { areWaitsHeld }), ...(seed && { seed }) })
+	const events: YaokiEvent[] = []
+	const client = new ResilientHttpClient<HttpResponse>({
+		transport,
+		runtime: time.runtime,
+		onEvent: (event) => events.push(event),
+		baseDelayMs: 100,
+		growth: 'constant',
+		jitterStrategy: 'none',
+		...options,
+	})
+	return { server, client, events, ...time }
+}
+
+/** The text of an answer. */
+export const textOf = async (answer: Promise<HttpResponse>): Promise<string> => (await answer).text()
+
+/** What a promise was rejected with. */
+export function failure(promise: Promise<unknown>): Promise<unknown> {
+	return promise.then(
+		() => {
+			throw new Error('it did not fail')
+		},
+		(error: unknown) => error,
+	)
+}

@@ -1,0 +1,129 @@
+/** Bodies of requests that have to be sent more than once. The server says what arrived, byte by byte, in a hash. */
+import { explain } from 'yaoki'
+import { resilientFetch } from 'yaoki/http'
+import { errorOf, isTrue, SHORT, SKIPPED, same } from './checks.js'
+import { story } from './stories.js'
+
+const BYTES = Uint8Array.from({ length: 100_000 }, (_, i) => (i * 31) % 251)
+
+const form = () => {
+	const data = new FormData()
+	data.append('name', 'Ana')
+	data.append('file', new Blob([BYTES]), 'data.bin')
+	return data
+}
+
+/** Each with the bytes that it is on the wire; those of a form are the runtime's affair, but always the same. */
+const KINDS = {
+	string: ['grüße', 'grüße'],
+	URLSearchParams: [new URLSearchParams({ a: '1', b: 'ü' }), 'a=1&b=%C3%BC'],
+	ArrayBuffer: [BYTES.buffer, BYTES],
+	Uint8Array: [BYTES.subarray(7, 50_000), BYTES.subarray(7, 50_000)],
+	DataView: [new DataView(BYTES.buffer, 3, 5), BYTES.subarray(3, 8)],
+	Blob: [new Blob([BYTES, 'and text']), new Blob([BYTES, 'and text'])],
+	FormData: [form(), undefined],
+}
+
+const streamOf = (text) => new Blob([text]).stream()
+
+async function sha256(content) {
+	const digest = await crypto.subtle.digest('SHA-256', await new Response(content).arrayBuffer())
+	return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+/** By trying: a browser makes the request, and refuses to send it by HTTP/1.1. */
+async function canStreamUploads(apiUrl) {
+	const init = { method: 'PUT', body: streamOf('a stream'), duplex: 'half' }
+	try {
+		return (await (await fetch(story(apiUrl, '200').url, init)).json()).bytes === 8
+	} catch {
+		return false
+	}
+}
+
+export const tests = {
+	async 'bodies of every kind arrive whole at every attempt'({ apiUrl }) {
+		for (const [kind, [body, content]] of Object.entries(KINDS)) {
+			const { url, seen } = story(apiUrl, '503,503,200')
+			same((await resilientFetch(SHORT)(url, { method: 'PUT', body })).status, 200, kind)
+			const arrived = await seen()
+			const expected = content === undefined ? arrived[0].sha256 : await sha256(content)
+			for (const { sha256: hash } of arrived) same(hash, expected, kind)
+			same(arrived.length, 3)
+			isTrue(arrived[2].bytes > 0, `nothing arrived of ${kind}`)
+			same(arrived[2].type?.split(';')[0], arrived[0].type?.split(';')[0], kind)
+		}
+	},
+
+	async 'a form is sent as one'({ apiUrl }) {
+		const { url, seen } = story(apiUrl, '503,200')
+		await resilientFetch(SHORT)(url, { method: 'PUT', body: form() })
+		for (const { type, bytes } of await seen()) {
+			isTrue(type.startsWith('multipart/form-data; boundary='), type)
+			isTrue(bytes > BYTES.length, `${bytes} bytes`)
+		}
+	},
+
+	async 'a function makes a body for each attempt'({ apiUrl }) {
+		const { url, seen } = story(apiUrl, '503,200')
+		let made = 0
+		const body = async () => `body ${++made}`
+		same((await resilientFetch(SHORT)(url, { method: 'PUT', body })).status, 200)
+		same(
+			(await seen()).map((request) => request.sha256).join(),
+			`${await sha256('body 1')},${await sha256('body 2')}`,
+		)
+	},
+
+	async 'also a stream (where fetch can stream uploads)'({ apiUrl }) {
+		if (!(await canStreamUploads(apiUrl))) return SKIPPED
+		const { url, seen } = story(apiUrl, '503,200')
+		const body = () => streamOf('flowing')
+		same((await resilientFetch(SHORT)(url, { method: 'PUT', body })).status, 200)
+		const expected = await sha256('flowing')
+		same((await seen()).map((request) => request.sha256).join(), `${expected},${expected}`)
+		return undefined
+	},
+
+	async 'a stream itself is sent once, and explain says why (where fetch can stream uploads)'({ apiUrl }) {
+		if (!(await canStreamUploads(apiUrl))) return SKIPPED
+		const { url, seen } = story(apiUrl, '503,200')
+		const response = await resilientFetch(SHORT)(url, { method: 'PUT', body: streamOf('gone') })
+		same(response.status, 503)
+		same(explain(response).stop, 'body-used')
+		same((await seen()).map((request) => request.bytes).join(), '4')
+		return undefined
+	},
+
+	async 'a stream that fails says what would help'({ apiUrl }) {
+		const { url } = story(apiUrl, 'reset')
+		const error = await errorOf(resilientFetch(SHORT)(url, { method: 'PUT', body: streamOf('gone') }))
+		same(explain(error).stop, 'body-used')
+		isTrue(error.message.includes('body: () => a new stream'), error.message)
+	},
+
+	async 'a body that somebody reads already is refused before anything is sent'({ apiUrl }) {
+		const { url, seen } = story(apiUrl, '200')
+		const body = streamOf('taken')
+		body.getReader()
+		const error = await errorOf(resilientFetch(SHORT)(url, { method: 'PUT', body }))
+		same(error.name, 'TypeError')
+		isTrue(error.message.includes('has been read already'), error.message)
+		same((await seen()).length, 0)
+	},
+
+	async 'a Request is repeated if it has no body'({ apiUrl }) {
+		const { url, seen } = story(apiUrl, '503,200')
+		const request = new Request(url, { headers: { 'x-caller': 'Ana' } })
+		same((await resilientFetch(SHORT)(request)).status, 200)
+		same((await seen()).map(({ headers }) => headers['x-caller']).join(), 'Ana,Ana')
+	},
+
+	async 'a Request that has one is sent once'({ apiUrl }) {
+		const { url, seen } = story(apiUrl, '503,200')
+		const request = new Request(url, { method: 'PUT', body: 'once' })
+		const response = await resilientFetch(SHORT)(request)
+		same(`${response.status} ${explain(response).stop}`, '503 body-used')
+		same((await seen())[0].sha256, await sha256('once'))
+	},
+}

@@ -1,0 +1,76 @@
+/** `ResilientHttpClient` over the runtime's own fetch: errors with bodies, what it remembers for an outage, what it counts. */
+import { explain } from 'yaoki'
+import { HttpError, isCached, ResilientHttpClient } from 'yaoki/http'
+import { errorOf, isTrue, SHORT, same } from './checks.js'
+import { story } from './stories.js'
+
+/** The first failure opens its circuit for a long time. */
+const fragile = () =>
+	new ResilientHttpClient({ cache: true, maxRetries: 0, circuitBreaker: { failureThreshold: 1 } })
+
+export const tests = {
+	async 'the client gives a 2xx, after retries'({ apiUrl }) {
+		const client = new ResilientHttpClient(SHORT)
+		const response = await client.get(story(apiUrl, '503,200').url)
+		isTrue(response instanceof Response, 'no Response')
+		same((await response.json()).method, 'GET')
+		same(explain(response).attempts.length, 2)
+	},
+
+	async 'the client throws an HttpError for the rest, with what the server said'({ apiUrl }) {
+		const client = new ResilientHttpClient(SHORT)
+		const error = await errorOf(client.get(story(apiUrl, '404@7').url))
+		isTrue(error instanceof HttpError, `${error}`)
+		same(`${error.statusCode} ${JSON.parse(error.body).method} ${error.retryAfterMs}`, '404 GET 7000')
+		same(error.response.headers.get('content-type'), 'application/json')
+	},
+
+	async 'the client sends JSON'({ apiUrl }) {
+		const { url, seen } = story(apiUrl, '503,200')
+		await new ResilientHttpClient(SHORT).put(url, { json: { a: 'ü' } })
+		same(
+			(await seen()).map(({ type, bytes }) => `${type} ${bytes}`).join(),
+			'application/json 10,application/json 10',
+		)
+	},
+
+	async 'while the circuit is open the last good answer is given, marked as such'({ apiUrl }) {
+		const { url, seen } = story(apiUrl, '200,503')
+		const client = fragile()
+		const fresh = await client.get(url)
+		same(isCached(fresh), false)
+		const first = await fresh.text()
+		same((await errorOf(client.get(url))).statusCode, 503)
+		const kept = await client.get(url)
+		isTrue(kept instanceof Response, 'no Response')
+		same(isCached(kept), true)
+		same(kept.url, url)
+		same(await kept.text(), first)
+		isTrue(/^\d+$/.test(kept.headers.get('age')), 'no age')
+		isTrue(kept.headers.get('cache-status').startsWith('yaoki; hit'), kept.headers.get('cache-status'))
+		same(explain(kept).stop, 'fallback')
+		same((await seen()).length, 2)
+	},
+
+	async 'but never to somebody else'({ apiUrl }) {
+		const { url } = story(apiUrl, '200,503')
+		const client = fragile()
+		const as = (who) => ({ headers: { authorization: who } })
+		await client.get(url, as('Ana'))
+		await errorOf(client.get(url, as('Ana')))
+		same((await client.get(url, as('Ana'))).status, 200)
+		same((await errorOf(client.get(url, as('Ben')))).name, 'CircuitOpenError')
+		same((await errorOf(client.get(url))).name, 'CircuitOpenError')
+	},
+
+	async 'the client counts what it did, for each origin'({ apiUrl, faultyUrl }) {
+		const client = new ResilientHttpClient(SHORT)
+		await client.get(story(apiUrl, '503,200').url)
+		await errorOf(client.get(story(faultyUrl, '404').url))
+		const { requests, failures, attempts, origins } = client.stats
+		same(`${requests} ${failures} ${attempts}`, '2 1 3')
+		same(Object.keys(origins).sort().join(), [apiUrl, faultyUrl].sort().join())
+		same(origins[apiUrl].circuit.state, 'closed')
+		same(origins[apiUrl].inFlight, 0)
+	},
+}

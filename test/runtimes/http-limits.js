@@ -1,0 +1,133 @@
+/** What ends a request: the time of an attempt, of the whole, of the caller, and the caller. With the runtime's own signals. */
+import { Deadline, explain } from 'yaoki'
+import { resilientFetch } from 'yaoki/http'
+import { virtualRuntime } from 'yaoki/testing'
+import { A_MINUTE, describe, errorOf, SHORT, same } from './checks.js'
+import { story } from './stories.js'
+
+/** So long that a head arrives in it on a busy machine. */
+const LONG_ENOUGH = 400
+
+/** An abort whose reason can be told from every other. */
+function abortable() {
+	const controller = new AbortController()
+	const reason = new Error('never mind')
+	return { signal: controller.signal, reason, abort: () => controller.abort(reason) }
+}
+
+function isTimeout(error, timeoutMs) {
+	same(
+		`${error.name} ${error.code} ${error.timeoutMs}`,
+		`TimeoutError YAOKI_TIMEOUT ${timeoutMs}`,
+		describe(error),
+	)
+}
+
+export const tests = {
+	async 'a server that does not answer in time is a TimeoutError, and is hung up on'({ apiUrl }) {
+		const { url, gone } = story(apiUrl, 'hang')
+		isTimeout(await errorOf(resilientFetch({ timeout: LONG_ENOUGH, maxRetries: 0 })(url)), LONG_ENOUGH)
+		await gone()
+	},
+
+	async 'and is asked again'({ apiUrl }) {
+		const { url } = story(apiUrl, 'hang,200')
+		const response = await resilientFetch({ ...SHORT, timeout: LONG_ENOUGH })(url)
+		same(response.status, 200)
+		same(explain(response).attempts[0].errorType, 'TimeoutError')
+	},
+
+	async 'a body that stops in the middle is a TimeoutError, too'({ apiUrl }) {
+		const { url, gone } = story(apiUrl, 'stall')
+		const response = await resilientFetch({ timeout: LONG_ENOUGH })(url)
+		isTimeout(await errorOf(response.text()), LONG_ENOUGH)
+		await gone()
+	},
+
+	async 'so is one of which nobody has begun to read when the time is up'({ apiUrl }) {
+		const clock = virtualRuntime()
+		const response = await resilientFetch({ timeout: 1_000, runtime: clock })(story(apiUrl, 'stall').url)
+		await clock.advance(1_000)
+		isTimeout(await errorOf(response.json()), 1_000)
+	},
+
+	async 'a body that was handed over as a stream is the caller’s, and has all the time'({ apiUrl }) {
+		const clock = virtualRuntime()
+		const { url } = story(apiUrl, 'stall')
+		const response = await resilientFetch({ timeout: 1_000, runtime: clock })(url)
+		const reader = response.body.getReader()
+		await clock.advance(60_000)
+		const { value } = await reader.read()
+		same(new TextDecoder().decode(value), 'the beginning')
+		await reader.cancel()
+	},
+
+	async 'a body that was read in time has no timeout afterwards'({ apiUrl }) {
+		const clock = virtualRuntime()
+		const events = []
+		const get = resilientFetch({ timeout: 1_000, runtime: clock, onEvent: ({ type }) => events.push(type) })
+		const response = await get(story(apiUrl, 'page').url)
+		same(await response.text(), 'a page')
+		await clock.advance(60_000)
+		same(events.includes('timeout'), false)
+	},
+
+	async 'the whole has its time as well'({ apiUrl }) {
+		const { url } = story(apiUrl, 'hang')
+		const get = resilientFetch({ ...SHORT, timeout: 60_000, totalTimeoutMs: 30 })
+		isTimeout(await errorOf(get(url)), 30)
+	},
+
+	async 'the caller’s deadline ends a request with a DeadlineExceededError'({ apiUrl }) {
+		const { url } = story(apiUrl, 'hang')
+		const deadline = Deadline.after(30)
+		const error = await errorOf(resilientFetch(SHORT)(url, { yaoki: { deadline } }))
+		same(error.name, 'DeadlineExceededError', describe(error))
+	},
+
+	async 'an abort before the answer throws its own reason, and the server is hung up on'({ apiUrl }) {
+		const { url, gone } = story(apiUrl, 'hang')
+		const { signal, reason, abort } = abortable()
+		setTimeout(abort, 30)
+		const error = await errorOf(resilientFetch(SHORT)(url, { signal }))
+		same(error, reason, describe(error))
+		same(explain(error).stop, 'abort')
+		await gone()
+	},
+
+	async 'an abort in a wait throws its own reason, at once'({ apiUrl }) {
+		const { signal, reason, abort } = abortable()
+		const get = resilientFetch({ ...A_MINUTE, totalTimeoutMs: Infinity, onRetry: () => setTimeout(abort, 1) })
+		same(await errorOf(get(story(apiUrl, '503').url, { signal })), reason)
+	},
+
+	async 'an abort in the middle of the body throws its own reason'({ apiUrl }) {
+		const { url, gone } = story(apiUrl, 'stall')
+		const { signal, reason, abort } = abortable()
+		const response = await resilientFetch(SHORT)(url, { signal })
+		setTimeout(abort, 5)
+		const error = await errorOf(response.text())
+		same(error, reason, describe(error))
+		await gone()
+	},
+
+	async 'an abort without a reason is the AbortError of the runtime'({ apiUrl }) {
+		const controller = new AbortController()
+		setTimeout(() => controller.abort(), 5)
+		const error = await errorOf(resilientFetch(SHORT)(story(apiUrl, 'hang').url, controller))
+		same(error.name, 'AbortError')
+	},
+
+	async 'a request that was aborted before it began is not sent'({ apiUrl }) {
+		const { url, seen } = story(apiUrl, '200')
+		same(await errorOf(resilientFetch(SHORT)(url, { signal: AbortSignal.abort('too late') })), 'too late')
+		same((await seen()).length, 0)
+	},
+
+	async 'the signal of a Request counts like one of the init'({ apiUrl }) {
+		const { signal, reason, abort } = abortable()
+		const request = new Request(story(apiUrl, 'hang').url, { signal })
+		setTimeout(abort, 5)
+		same(await errorOf(resilientFetch(SHORT)(request)), reason)
+	},
+}

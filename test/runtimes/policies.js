@@ -1,0 +1,99 @@
+/** The other policies, alone and around each other. */
+import {
+	bulkhead,
+	circuitBreaker,
+	fallback,
+	hedge,
+	keyed,
+	pipeline,
+	rateLimiter,
+	retry,
+	retryBudget,
+	timeout,
+} from 'yaoki'
+import { errorOf, fail, once, SHORT, SKIPPED, same } from './checks.js'
+
+export const tests = {
+	async 'a timeout answers by itself, and aborts the work'() {
+		let heard
+		const error = await errorOf(
+			timeout(5).execute(({ signal }) => {
+				heard = once(signal, 'abort')
+				return new Promise(() => {})
+			}),
+		)
+		same(error.name, 'TimeoutError')
+		await heard
+	},
+
+	async 'four policies around each other survive an outage and recover'() {
+		const breaker = circuitBreaker({ failureThreshold: 2, successThreshold: 1, resetTimeoutMs: 20 })
+		const stack = pipeline(
+			bulkhead({ maxConcurrent: 2 }),
+			breaker,
+			retry({ ...SHORT, maxRetries: 1 }),
+			timeout(50),
+		)
+		for (let i = 0; i < 2; i++) await errorOf(stack.execute(() => fail('ECONNREFUSED')))
+		same(breaker.currentState, 'open')
+		same((await errorOf(stack.execute(() => 1))).name, 'CircuitOpenError')
+		await new Promise((resolve) => setTimeout(resolve, 30))
+		same(await stack.execute(() => 'back'), 'back')
+		same(breaker.currentState, 'closed')
+	},
+
+	async 'a bulkhead lets so many in, and the others in their turn'() {
+		const policy = bulkhead({ maxConcurrent: 2 })
+		let [running, most] = [0, 0]
+		const work = async () => {
+			most = Math.max(most, ++running)
+			await new Promise((resolve) => setTimeout(resolve, 2))
+			running--
+		}
+		await Promise.all(Array.from({ length: 10 }, () => policy.execute(work)))
+		same(most, 2)
+		same(policy.stats.queued, 0)
+	},
+
+	async 'a hedge answers for a request that hangs'() {
+		const policy = hedge({ delayMs: 3, budget: retryBudget() })
+		let calls = 0
+		same(await policy.execute(() => (++calls === 1 ? new Promise(() => {}) : 'second')), 'second')
+	},
+
+	async 'a fallback, a rate limit and one policy for each key'() {
+		same(await fallback(() => 'instead').execute(() => fail('EPIPE')), 'instead')
+		const limited = keyed(
+			({ key }) => key ?? '',
+			() => rateLimiter({ limit: 1, intervalMs: 60_000 }),
+		)
+		same(await limited.execute(() => 1, { key: 'a' }), 1)
+		same((await errorOf(limited.execute(() => 1, { key: 'a' }))).name, 'RateLimitedError')
+		same(await limited.execute(() => 1, { key: 'b' }), 1)
+	},
+
+	async 'retries that are ambient do not multiply'({ ambient }) {
+		if (!ambient) return SKIPPED
+		const policy = ambient(retry({ ...SHORT, maxRetries: 2 }))
+		let calls = 0
+		const down = () => {
+			calls++
+			fail('ECONNREFUSED')
+		}
+		await errorOf(policy.execute(() => policy.execute(down)))
+		same(calls, 3)
+	},
+
+	async 'the async context after a timeout and after a queue is the caller’s own'({ AsyncLocalStorage }) {
+		if (!AsyncLocalStorage) return SKIPPED
+		const storage = new AsyncLocalStorage()
+		const policy = pipeline(bulkhead({ maxConcurrent: 1 }), retry({ ...SHORT, maxRetries: 1 }), timeout(5))
+		const seen = []
+		const work = ({ attempt, signal }) => {
+			seen.push(`${storage.getStore()}${attempt}`)
+			return attempt === 0 ? once(signal, 'abort') : undefined
+		}
+		await Promise.all(['a', 'b'].map((who) => storage.run(who, () => policy.execute(work))))
+		same(seen.join(), 'a0,a1,b0,b1')
+	},
+}
