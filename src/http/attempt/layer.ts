@@ -13,7 +13,7 @@ import { HttpStatusError } from '../exchange/status-error.ts'
 import type { Origin } from '../origin/origin.ts'
 import type { BodyFollower, FollowedResponse, HttpResponse } from '../transport/transport.ts'
 import { LimitsByLength } from './limits.ts'
-import { AttemptScope } from './scope.ts'
+import { AttemptScope, type TimedOut } from './scope.ts'
 import { watch } from './watch.ts'
 
 export class AttemptLayer implements TellingLayer {
@@ -90,12 +90,9 @@ export class AttemptLayer implements TellingLayer {
 		call.stop = exchangeOf(call).whyNotRepeated(call.value, call.attempt)
 	}
 
-	readonly #timedOut = (scope: AttemptScope): unknown => {
-		const { call, seat } = scope
+	readonly #timedOut: TimedOut = (call, seat, isWhole) => {
 		const { timeoutMs, totalMs, deadline } = exchangeOf(call)
 		const { name } = this.origin
-		// Only who has less time left than an attempt may take has a timer of its own.
-		const isWhole = scope.timer !== undefined
 		// The caller's own deadline, or that of what the call is part of, was the earlier one.
 		if (isWhole && (totalMs === undefined || deadline !== call.options?.deadline))
 			return new DeadlineExceededError()

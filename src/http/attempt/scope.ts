@@ -27,6 +27,9 @@ const SUCCESS: AttemptNote = {
 	queuedMs: undefined,
 }
 
+/** Makes the error of an attempt whose time is over; `isWhole` when it was the time of the whole call. */
+export type TimedOut = (call: Call, seat: Seat, isWhole: boolean) => unknown
+
 export class AttemptScope implements Scope, Limit, BodyFollower, CallRecord {
 	before: Limit | undefined
 	after: Limit | undefined
@@ -35,19 +38,22 @@ export class AttemptScope implements Scope, Limit, BodyFollower, CallRecord {
 	tie: Tie | undefined
 	/** The scope around it; undefined when the head of the response is there, or nothing will come. */
 	within: Scope | undefined
-	call: Call
+	/** Let go when a call without a failure has ended: a response may live long, and collectors of young objects take it to. */
+	call: Call | undefined
+	readonly plan: CallRecord['plan']
 	readonly seat: Seat
 	/** The list that it waits in for its head. */
 	limits: AttemptLimits | undefined
 	/** The timer of an attempt that has less time than others. */
 	timer: CancelTimer | undefined
 	/** Makes the error that the limit ends it with. */
-	readonly timedOut: (scope: AttemptScope) => unknown
+	readonly timedOut: TimedOut
 	/** What it was ended with in the middle of the body. */
 	#failure: { readonly error: unknown } | undefined
 
-	constructor(call: Call, seat: Seat, timedOut: (scope: AttemptScope) => unknown) {
+	constructor(call: Call, seat: Seat, timedOut: TimedOut) {
 		this.call = call
+		this.plan = call.plan
 		this.seat = seat
 		this.within = call.scope
 		this.timedOut = timedOut
@@ -64,12 +70,14 @@ export class AttemptScope implements Scope, Limit, BodyFollower, CallRecord {
 	}
 
 	expire(): void {
-		const error = this.timedOut(this)
-		if (this.within) interrupt(this.call, this.seat, this, error, 'timeout')
+		const { call, seat, within, tie } = this
+		if (!call) return
+		const error = this.timedOut(call, seat, this.timer !== undefined)
+		if (within) interrupt(call, seat, this, error, 'timeout')
 		else {
 			this.#failure = { error }
-			this.tie?.abort?.(error)
 			this.release()
+			tie?.abort?.(error)
 		}
 	}
 
@@ -88,6 +96,9 @@ export class AttemptScope implements Scope, Limit, BodyFollower, CallRecord {
 		this.list?.remove(this)
 		this.timer?.()
 		this.timer = undefined
+		this.tie = undefined
+		const { call } = this
+		if (call && !call.latest && call.options?.name === undefined) this.call = undefined
 	}
 
 	ended(error?: unknown): unknown {
@@ -100,26 +111,22 @@ export class AttemptScope implements Scope, Limit, BodyFollower, CallRecord {
 	}
 
 	get options(): CallOptions | undefined {
-		return this.call.options
-	}
-
-	get plan(): CallRecord['plan'] {
-		return this.call.plan
+		return this.call?.options
 	}
 
 	get aside(): CallRecord['aside'] {
-		return this.call.aside
+		return this.call?.aside
 	}
 
 	get latest(): AttemptNote {
-		return this.call.latest ?? SUCCESS
+		return this.call?.latest ?? SUCCESS
 	}
 
 	get stop(): CallRecord['stop'] {
-		return this.call.stop
+		return this.call?.stop
 	}
 
 	get value(): unknown {
-		return this.call.value
+		return this.call?.value
 	}
 }

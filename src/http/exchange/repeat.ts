@@ -21,7 +21,7 @@ const NOT_CONNECTED =
 const NOT_PROCESSED = /REFUSED_STREAM/
 /**
  * HTTP/2: the server goes, and its last stream is a lower one than this. Of undici's versions, 8 says so in these words of such streams
- * only. Versions before 7 used them, with the same code, of streams that may have been processed: but those had no marks on their errors.
+ * only. Early versions used them, with the same code, of streams that may have been processed; their errors bear no mark.
  */
 const GONE_BEFORE = /^HTTP\/2: "GOAWAY" frame/
 const MARK_OF_INFO = Symbol.for('undici.error.UND_ERR_INFO')

@@ -1,6 +1,6 @@
+import { expect, it } from 'vitest'
 import { explain, HttpError, retry } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { expect, it } from 'vitest'
 
 // An adapter's test saw a 503 told as "cancelled": on its way out the abort was judged again and written over the attempt before the wait.
 it('still tells how an attempt ended when the caller aborts in the wait after it', async () => {

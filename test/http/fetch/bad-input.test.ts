@@ -1,0 +1,187 @@
+import { describe, expect, test } from 'vitest'
+import { explain } from 'yaoki'
+import { type ResilientFetchOptions, resilientFetch } from 'yaoki/http'
+import { FINE, failure, fetching, setting } from './setting.ts'
+
+/** What users without types may write. */
+const untyped = (value: unknown): never => value as never
+
+describe('a URL', () => {
+	test.each([
+		'',
+		'orders',
+		'/orders',
+		'//host/orders',
+		'http://',
+		'http://a b/',
+		'http://host:99999/',
+		':',
+		'http//host',
+	])("'%s' is refused by a TypeError that shows it", async (url) => {
+		const { fetch } = fetching()
+		const error = await failure(fetch(url))
+		expect(error).toBeInstanceOf(TypeError)
+		expect(error.message).toBe(
+			`'${url}' is no URL that can be requested; it takes one such as 'https://example.com/path'`,
+		)
+	})
+
+	test.each([undefined, null, 7, {}, []])(
+		'%s, by users without types, is refused by a TypeError',
+		async (url) => {
+			const { fetch } = fetching()
+			const error = await failure(fetch(untyped(url)))
+			expect(error).toBeInstanceOf(TypeError)
+			expect(error.message).toContain('is no URL that can be requested')
+		},
+	)
+
+	test.each(['ftp://example.com/', 'mailto:someone@example.com', 'http://user:secret@127.0.0.1:1/'])(
+		'%s is refused by fetch itself, and not repeated',
+		async (url) => {
+			const { fetch, waits } = fetching()
+			const error = await failure(fetch(url))
+			expect(error).toBeInstanceOf(TypeError)
+			expect(waits).toEqual([])
+		},
+	)
+
+	test('of data: works as with fetch', async () => {
+		const { fetch } = fetching()
+		expect(await (await fetch('data:text/plain,hello')).text()).toBe('hello')
+	})
+})
+
+describe('a request that fetch does not take', () => {
+	test.each([
+		['a method with a space', { method: 'GE T' }],
+		['TRACE', { method: 'TRACE' }],
+		['CONNECT', { method: 'CONNECT' }],
+		['a body with GET', { body: 'an order' }],
+		['a header with a line break', { headers: { 'x-own': 'a\nb' } }],
+		['a header with a bad name', { headers: { 'x own': 'a' } }],
+		['a bad mode', { mode: untyped('sideways') }],
+		['a method that is no text', { method: untyped(7) }],
+	])('for %s is refused at once by a TypeError, and nothing is sent', async (_, init) => {
+		const { fetch, url, server, waits } = await setting(FINE)
+		expect(await failure(fetch(url, init))).toBeInstanceOf(TypeError)
+		expect([server.connections.opened, waits]).toEqual([0, []])
+	})
+})
+
+test('a signal that is none is refused by its name, and nothing is sent', async () => {
+	const { fetch, url, server } = await setting(FINE)
+	const error = await failure(fetch(url, { signal: untyped({}) }))
+	expect(error).toMatchObject({ name: 'InvalidOptionError', option: 'signal' })
+	expect(server.connections.opened).toBe(0)
+})
+
+const refused = (options: object): Error => {
+	try {
+		resilientFetch(options)
+	} catch (error) {
+		if (error instanceof Error) return error
+	}
+	throw new Error('it was not refused')
+}
+
+describe('an option', () => {
+	test.each([
+		['retries', { retries: 3 }],
+		['timeoutMs', { timeoutMs: 3 }],
+		['maxRetry', { maxRetry: 3 }],
+		['transport', { transport: () => {} }],
+		['yaoki', { yaoki: {} }],
+	])('that is not known (%s) is refused by its name', (name, options) => {
+		expect(refused(options)).toMatchObject({ name: 'InvalidOptionError', option: name })
+	})
+
+	test.each<[string, unknown]>([
+		...[0, -1, Number.NaN, '5'].map((value): [string, unknown] => ['timeout', value]),
+		...[0, -1, Number.NaN, '5'].map((value): [string, unknown] => ['totalTimeoutMs', value]),
+		...[-1, 1.5, Number.NaN, '3'].map((value): [string, unknown] => ['maxRetries', value]),
+		...[-1, Infinity, '60'].map((value): [string, unknown] => ['maxRetryAfterMs', value]),
+		...[0, 1.5, '9'].map((value): [string, unknown] => ['maxOrigins', value]),
+		['baseDelayMs', -1],
+		['jitterStrategy', 'some'],
+		['longRetryAfter', 'wait'],
+		['idempotency', true],
+		['idempotencyHeader', 'two words'],
+		['idempotencyHeader', ''],
+		['retryVetoHeaders', 'x-should-retry'],
+		['retryVetoHeaders', { 'a b': 'false' }],
+		["retryVetoHeaders['x-no']", { 'x-no': true }],
+		['deadlineHeader', 'x-deadline'],
+		['nested', 'both'],
+		['pacing', 'yes'],
+		['circuitBreaker', 5],
+		['bulkhead', 'on'],
+		['budget', 0.1],
+		['hedge', null],
+		['fetch', 'node-fetch'],
+		['context', {}],
+		['onEvent', true],
+		['shouldRetry', true],
+	])('%s does not take %j, and the message says so', (name, value) => {
+		const error = refused({ [name.replace(/\[.*/, '')]: value })
+		expect(error).toMatchObject({ name: 'InvalidOptionError', option: name })
+		expect(error.message).toMatch(/^[\w[\]'-]+: got .*; takes ./)
+	})
+
+	test.each([
+		['failureThreshold', { circuitBreaker: { failureThreshold: 0 } }],
+		['maxConcurrent', { bulkhead: { maxConcurrent: 0 } }],
+		['maxRetryRatio', { budget: { maxRetryRatio: -1 } }],
+	])('of a part (%s) is refused when the fetch is made, and not with the first request', (name, options) => {
+		expect(refused(options).message).toContain(name)
+	})
+
+	test.each([null, 7, 'fast'])('%j in place of the options is refused', (options) => {
+		expect(() => resilientFetch(untyped(options))).toThrow()
+	})
+
+	test('of undefined is as though it was not there', async () => {
+		const none: ResilientFetchOptions = { timeout: undefined, maxRetries: undefined, fetch: undefined }
+		const { url } = await setting(FINE)
+		expect((await resilientFetch(none)(url)).status).toBe(200)
+	})
+})
+
+describe('an option of one request', () => {
+	test.each<[string, unknown]>([
+		['yaoki.retries', 3],
+		['yaoki.signal', null],
+		['yaoki.timeout', 0],
+		['yaoki.timeout', '5'],
+		['yaoki.totalTimeoutMs', -1],
+		['yaoki.maxRetries', -1],
+		['yaoki.maxRetries', 3],
+		['yaoki.maxRetries', 1.5],
+		['yaoki.idempotent', 'yes'],
+		['yaoki.idempotencyKey', ''],
+		['yaoki.idempotencyKey', 7],
+		['yaoki.name', 7],
+		['yaoki.deadline', 500],
+		['yaoki.within', 'all'],
+	])('%s does not take %j: refused by its name, and nothing is sent', async (name, value) => {
+		const { fetch, url, server } = await setting(FINE)
+		const error = await failure(fetch(url, { yaoki: untyped({ [name.replace('yaoki.', '')]: value }) }))
+		expect(error).toMatchObject({ name: 'InvalidOptionError' })
+		expect(error).toHaveProperty('option', name)
+		expect(server.connections.opened).toBe(0)
+	})
+
+	test.each([null, 7, 'fast'])('%j in place of them is refused, too', async (yaoki) => {
+		const { fetch, url, server } = await setting(FINE)
+		expect(await failure(fetch(url, { yaoki: untyped(yaoki) }))).toHaveProperty('option', 'yaoki')
+		expect(server.connections.opened).toBe(0)
+	})
+
+	test('a key that can not be a header is refused by a TypeError, and not repeated', async () => {
+		const { fetch, url, server } = await setting(FINE)
+		const error = await failure(fetch(url, { method: 'POST', yaoki: { idempotencyKey: 'a\nb' } }))
+		expect(error).toBeInstanceOf(TypeError)
+		expect(explain(error)?.attempts ?? [{}]).toHaveLength(1)
+		expect(server.connections.opened).toBe(0)
+	})
+})

@@ -1,0 +1,78 @@
+import { describe, expect, test, vi } from 'vitest'
+import { explain } from 'yaoki'
+import { resilientFetch } from 'yaoki/http'
+
+import { gate, hang } from '../faults/fault-server.ts'
+import { BUSY, FINE, failure, fetching, interrupted, setting } from './setting.ts'
+
+describe('the fetch of the runtime', () => {
+	test('is looked up for each request: tools put their own in its place', async () => {
+		const { fetch, url, server } = await setting(FINE)
+		vi.stubGlobal('fetch', async () => new Response('from a tool'))
+		expect(await (await fetch(url)).text()).toBe('from a tool')
+		vi.unstubAllGlobals()
+		expect(await (await fetch(url)).text()).toBe('fine')
+		expect(server.requests).toHaveLength(1)
+	})
+
+	test('may be replaced by one that survives, which called itself without end', async () => {
+		const { fetch, url, server } = await setting([BUSY, FINE])
+		vi.stubGlobal('fetch', fetch)
+		const response = await globalThis.fetch(url)
+		expect([response.status, await response.text()]).toEqual([200, 'fine'])
+		expect(explain(response)?.attempts).toHaveLength(2)
+		expect(server.requests).toHaveLength(2)
+	})
+
+	test('may be replaced again by another of these, or be used by one', async () => {
+		const { url, server } = await setting(FINE)
+		const before = resilientFetch()
+		vi.stubGlobal('fetch', resilientFetch())
+		vi.stubGlobal('fetch', resilientFetch())
+		for (const fetch of [globalThis.fetch, before, resilientFetch()])
+			expect(await (await fetch(url)).text()).toBe('fine')
+		expect(server.requests).toHaveLength(3)
+	})
+})
+
+describe('one of these through another', () => {
+	const nested = async (script: Parameters<typeof setting>[0]) => {
+		const inner = fetching({ timeout: 1_000, maxRetries: 0 })
+		const outer = await setting(script, { fetch: inner.fetch, timeout: 2_000, maxRetries: 1 })
+		return { ...outer, inner }
+	}
+
+	test('gives a stream away for both: the timeout of the inner one cut it', async () => {
+		const { opened, open } = gate()
+		const { fetch, url, time, inner } = await nested(interrupted(opened))
+		const { body } = await fetch(url)
+		await inner.time.advance(3_600_000)
+		await time.advance(3_600_000)
+		open()
+		expect(await new Response(body).text()).toBe('one, two')
+	})
+
+	test('is done with a body for both', async () => {
+		const { fetch, url, time, inner } = await nested([BUSY, FINE])
+		expect(await (await fetch(url)).text()).toBe('fine')
+		expect([time.pendingTimers, inner.time.pendingTimers]).toEqual([0, 0])
+	})
+
+	test('ends a body by the time of the outer one, which was forgotten', async () => {
+		const { fetch, url, time, inner, server } = await nested(hang('body'))
+		const reading = failure((await fetch(url)).text())
+		await time.advance(2_000)
+		expect(await reading).toMatchObject({ name: 'TimeoutError', timeoutMs: 2_000 })
+		await server.aborted(1)
+		expect([time.pendingTimers, inner.time.pendingTimers]).toEqual([0, 0])
+	})
+
+	test('ends the wait for a head by the time of the inner one', async () => {
+		const { fetch, url, time, inner, server } = await nested([hang(), FINE])
+		const asked = fetch(url)
+		await server.requested(1)
+		await inner.time.advance(1_000)
+		expect(await (await asked).text()).toBe('fine')
+		expect([time.pendingTimers, inner.time.pendingTimers]).toEqual([0, 0])
+	})
+})

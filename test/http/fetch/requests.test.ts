@@ -1,0 +1,132 @@
+import { Readable } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import { explain } from 'yaoki'
+import type { RequestBody } from 'yaoki/http'
+import { reset } from '../faults/fault-server.ts'
+import { BUSY, FINE, failure, setting } from './setting.ts'
+
+describe('a Request', () => {
+	test('without a body is repeated as it is', async () => {
+		const { fetch, url, server } = await setting([BUSY, reset('request-head'), FINE])
+		const request = new Request(`${url}orders?id=7`, { method: 'DELETE', headers: { 'x-own': 'yes' } })
+		expect((await fetch(request)).status).toBe(200)
+		expect(server.requests).toHaveLength(3)
+		for (const seen of server.requests)
+			expect(seen).toMatchObject({ method: 'DELETE', path: '/orders?id=7', headers: { 'x-own': 'yes' } })
+	})
+
+	test('with a body is sent, and once only', async () => {
+		const { fetch, url, server } = await setting([BUSY, FINE])
+		const response = await fetch(new Request(url, { method: 'PUT', body: 'an order' }))
+		expect([response.status, explain(response)?.stop]).toEqual([503, 'body-used'])
+		expect(server.requests.map(({ method, body }) => [method, body])).toEqual([['PUT', 'an order']])
+	})
+
+	test('with a body says why it was not repeated', async () => {
+		const { fetch, url } = await setting(reset('request-head'))
+		const error = await failure(fetch(new Request(url, { method: 'PUT', body: 'an order' })))
+		expect(error.message).toContain('give body: () => a new stream')
+	})
+
+	test.each(['text', () => 'text'])(
+		'is repeated with the body of the init in place of its own',
+		async (body) => {
+			const { fetch, url, server } = await setting([BUSY, FINE])
+			const request = new Request(url, { method: 'PUT', body: 'an order' })
+			expect((await fetch(request, { body })).status).toBe(200)
+			expect(server.requests.map((seen) => seen.body)).toEqual(['text', 'text'])
+		},
+	)
+
+	test('keeps its body beside an init with body: null, as with fetch, and was repeated without it', async () => {
+		const { fetch, url, server } = await setting([BUSY, FINE])
+		const response = await fetch(new Request(url, { method: 'PUT', body: 'an order' }), { body: null })
+		expect([response.status, explain(response)?.stop]).toEqual([503, 'body-used'])
+		expect(server.requests.map((seen) => seen.body)).toEqual(['an order'])
+	})
+
+	test('takes method and headers of the init in place of its own', async () => {
+		const { fetch, url, server } = await setting([BUSY, FINE])
+		const request = new Request(url, { method: 'POST', headers: { 'x-own': 'yes' } })
+		await fetch(request, { method: 'PUT', headers: { 'x-other': 'yes' } })
+		for (const { method, headers } of server.requests) {
+			expect([method, headers['x-own'], headers['x-other']]).toEqual(['PUT', undefined, 'yes'])
+		}
+		expect(server.requests).toHaveLength(2)
+	})
+
+	test('is ended by its own signal', async () => {
+		const { fetch, url, waiting } = await setting(BUSY, { areWaitsHeld: true })
+		const controller = new AbortController()
+		const asked = failure(fetch(new Request(url, { signal: controller.signal })))
+		await waiting
+		const reason = new Error('changed my mind')
+		controller.abort(reason)
+		expect(await asked).toBe(reason)
+	})
+
+	test('is not ended by its own signal beside an init with signal: null, as with fetch', async () => {
+		const { fetch, url } = await setting(FINE)
+		const request = new Request(url, { signal: AbortSignal.abort() })
+		expect((await fetch(request, { signal: null })).status).toBe(200)
+	})
+})
+
+describe('a body that somebody has begun to read', () => {
+	async function refused(body: RequestBody) {
+		const { fetch, url, server } = await setting(FINE)
+		const error = await failure(fetch(url, { method: 'PUT', body, duplex: 'half' }))
+		expect(error).toBeInstanceOf(TypeError)
+		expect(server.connections.opened).toBe(0)
+		return error.message
+	}
+
+	test('is refused with a clear word when it is locked, and nothing is sent', async () => {
+		const body = new Blob(['once']).stream()
+		body.getReader()
+		expect(await refused(body)).toContain('give a new one, or body: () => a new one')
+	})
+
+	test('is refused when it was read and let go, and nothing is sent', async () => {
+		const body = new Blob(['once']).stream()
+		const reader = body.getReader()
+		await reader.read()
+		reader.releaseLock()
+		expect(await refused(body)).toMatch(/body/)
+	})
+
+	test('is refused when it is a stream of Node that was read, and nothing is sent', async () => {
+		const body = Readable.from([Buffer.from('once')])
+		for await (const _ of body);
+		expect(await refused(body)).toMatch(/body/)
+	})
+
+	test.each([
+		['read', (request: Request) => request.text()],
+		['locked', (request: Request) => request.body?.getReader()],
+	])('is refused with a clear word in a Request that was %s, and nothing is sent', async (_, use) => {
+		const { fetch, url, server } = await setting(FINE)
+		const request = new Request(url, { method: 'PUT', body: 'an order' })
+		await use(request)
+		const error = await failure(fetch(request))
+		expect(error).toBeInstanceOf(TypeError)
+		expect(error.message).toContain('give a new one, or body: () => a new one')
+		expect(server.connections.opened).toBe(0)
+	})
+
+	test('does not matter when the init brings another', async () => {
+		const { fetch, url, server } = await setting(FINE)
+		const request = new Request(url, { method: 'PUT', body: 'an order' })
+		await request.text()
+		await fetch(request, { body: 'another' })
+		expect(server.requests[0]?.body).toBe('another')
+	})
+
+	test('is refused on the second attempt when a function gives the same one twice', async () => {
+		const { fetch, url, server } = await setting(BUSY)
+		const body = new Blob(['once']).stream()
+		const error = await failure(fetch(url, { method: 'PUT', body: () => body }))
+		expect(error).toBeInstanceOf(TypeError)
+		expect(server.requests).toHaveLength(1)
+	})
+})

@@ -1,0 +1,134 @@
+import ky, { HTTPError } from 'ky'
+import OpenAI from 'openai'
+import { describe, expect, expectTypeOf, test } from 'vitest'
+import { type ResilientFetch, resilientFetch } from 'yaoki/http'
+import { answer, gate, reset, type Step } from '../faults/fault-server.ts'
+import { BUSY, failure, type SettingOptions, setting, status } from './setting.ts'
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+const json = (body: unknown): Step => answer({ headers: JSON_TYPE, body: JSON.stringify(body) })
+
+describe('the type', () => {
+	test('of what resilientFetch makes is that of fetch', () => {
+		expectTypeOf(resilientFetch()).toExtend<typeof fetch>()
+		const fetcher: typeof globalThis.fetch = resilientFetch()
+		expectTypeOf(fetcher).returns.resolves.toEqualTypeOf<Response>()
+		expectTypeOf<ResilientFetch>().parameter(0).toEqualTypeOf<string | URL | Request>()
+	})
+})
+
+describe('as the fetch of ky', () => {
+	const user = json({ id: 7 })
+	const client = async (script: Parameters<typeof setting>[0], options: SettingOptions = {}) => {
+		const { fetch, server, waits } = await setting(script, options)
+		return { api: ky.create({ fetch, prefix: server.origin, retry: 0 }), server, waits }
+	}
+
+	test('it repeats what ky then need not', async () => {
+		const { api, server, waits } = await client([BUSY, reset('request-head'), user])
+		expect(await api.get('users/7').json()).toEqual({ id: 7 })
+		expect(server.requests.map(({ path }) => path)).toEqual(['/users/7', '/users/7', '/users/7'])
+		expect(waits).toEqual([100, 200])
+	})
+
+	test('it gives ky the status that it makes its error of', async () => {
+		const { api } = await client(status(404))
+		const error = await failure(api.get('users/8').json())
+		expect(error).toBeInstanceOf(HTTPError)
+		expect(error).toHaveProperty('response.status', 404)
+	})
+
+	test('it sends the JSON of ky', async () => {
+		const { api, server } = await client(json({ ok: true }))
+		expect(await api.post('orders', { json: { id: 7 } }).json()).toEqual({ ok: true })
+		expect(server.requests[0]).toMatchObject({ method: 'POST', body: '{"id":7}', headers: JSON_TYPE })
+	})
+
+	test('it sends a body of ky once, which comes in a Request, and leaves the rest to the retries of ky', async () => {
+		const { fetch, server } = await setting([BUSY, user])
+		const retry = { limit: 1, methods: ['put'], backoffLimit: 1 }
+		const api = ky.create({ fetch, prefix: server.origin, retry })
+		expect(await api.put('users/7', { json: { id: 7 } }).json()).toEqual({ id: 7 })
+		expect(server.requests.map(({ body }) => body)).toEqual(['{"id":7}', '{"id":7}'])
+	})
+
+	test('it heeds the signal of ky', async () => {
+		const { fetch, server, waiting } = await setting(BUSY, { areWaitsHeld: true })
+		const controller = new AbortController()
+		const asked = failure(ky.get(server.url('/'), { fetch, signal: controller.signal, retry: 0 }).text())
+		await waiting
+		controller.abort(new Error('changed my mind'))
+		expect((await asked).message).toBe('changed my mind')
+		expect(server.requests).toHaveLength(1)
+	})
+})
+
+const QUESTION = { model: 'any', messages: [{ role: 'user' as const, content: 'hi' }] }
+const event = (content: string) =>
+	`data: ${JSON.stringify({ object: 'chat.completion.chunk', choices: [{ index: 0, delta: { content } }] })}\n\n`
+
+/** A completion in two pieces, the second of which comes when the gate is open. */
+function streamed(opened: Promise<unknown>): Step {
+	return {
+		async play(exchange) {
+			await exchange.bodyArrived
+			await exchange.sendHead(200, { 'content-type': 'text/event-stream' })
+			await exchange.send(event('Seven'))
+			await opened
+			await exchange.send(`${event(' times')}data: [DONE]\n\n`)
+			exchange.response.end()
+		},
+	}
+}
+
+describe('as the fetch of the openai SDK', () => {
+	const client = async (script: Parameters<typeof setting>[0], options: SettingOptions = {}) => {
+		const { fetch, server, time } = await setting(script, options)
+		const ai = new OpenAI({ fetch, apiKey: 'none', baseURL: server.url('/v1'), maxRetries: 0 })
+		return { ai, server, time }
+	}
+	const completion = json({ choices: [{ index: 0, message: { role: 'assistant', content: 'Seven times' } }] })
+
+	test('it repeats a completion under one key', async () => {
+		const { ai, server } = await client([BUSY, status(429, { 'retry-after': '1' }), completion], {
+			idempotency: 'auto',
+		})
+		const { choices } = await ai.chat.completions.create(QUESTION)
+		expect(choices[0]?.message.content).toBe('Seven times')
+		const keys = new Set(server.requests.map(({ headers }) => headers['idempotency-key']))
+		expect([server.requests.length, keys.size, keys.has(undefined)]).toEqual([3, 1, false])
+		expect(new Set(server.requests.map(({ body }) => body)).size).toBe(1)
+	})
+
+	test('it sends a completion once without a key, and the SDK makes its own error of the answer', async () => {
+		const { ai, server } = await client([BUSY, completion])
+		const error = await failure(Promise.resolve(ai.chat.completions.create(QUESTION)))
+		expect(error).toBeInstanceOf(OpenAI.InternalServerError)
+		expect(server.requests).toHaveLength(1)
+	})
+
+	test('it obeys the veto that this server knows', async () => {
+		const { ai, server } = await client(status(500, { 'x-should-retry': 'false' }))
+		expect(await failure(Promise.resolve(ai.models.list()))).toBeInstanceOf(OpenAI.InternalServerError)
+		expect(server.requests).toHaveLength(1)
+	})
+
+	test('it does not cut a streamed completion that outlives the timeouts', async () => {
+		const { opened, open } = gate()
+		const { ai, time } = await client([BUSY, streamed(opened)], { timeout: 1_000, idempotency: 'auto' })
+		let text = ''
+		for await (const { choices } of await ai.chat.completions.create({ ...QUESTION, stream: true })) {
+			text += choices[0]?.delta.content ?? ''
+			await time.advance(3_600_000)
+			open()
+		}
+		expect(text).toBe('Seven times')
+		expect(time.pendingTimers).toBe(0)
+	})
+
+	test('it frees the connection when a streamed completion is left early', async () => {
+		const { ai, server } = await client(streamed(new Promise(() => {})))
+		for await (const _ of await ai.chat.completions.create({ ...QUESTION, stream: true })) break
+		await server.aborted(1)
+	})
+})
