@@ -7,7 +7,7 @@ import type { CallOptions } from '../core/engine/call-options.ts'
 import type { Policy } from '../core/engine/policy.ts'
 import { run } from '../core/engine/runner.ts'
 import { YaokiError } from '../core/errors/errors.ts'
-import { remember } from '../core/explain/record.ts'
+import { recall, remember } from '../core/explain/record.ts'
 import { Registry } from '../core/keyed/registry.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
 import { systemRuntime } from '../core/runtime/system.ts'
@@ -37,6 +37,14 @@ export interface Counts {
 	attempts: number
 }
 
+/** What becomes of statuses that are no success. */
+export interface Ending {
+	/** Is everything but a 2xx a failure, a redirect that was not followed among them? Default: from 400 up. */
+	readonly needsOk?: boolean
+	/** Answers for a request that ended with such a status, or throws. Default: it is thrown. */
+	refused?(error: HttpStatusError): HttpResponse | Promise<HttpResponse>
+}
+
 export class HttpEngine {
 	readonly settings: HttpSettings
 	readonly runtime: Runtime
@@ -44,10 +52,11 @@ export class HttpEngine {
 	readonly lanes: Registry<Lane>
 	readonly #origins = new Origins()
 	readonly #make: (origin: string) => Lane
+	readonly #ending: Ending
 
-	/** `around` are policies around all others, for each origin. */
-	constructor(settings: HttpSettings, around: () => readonly Policy[] = () => []) {
+	constructor(settings: HttpSettings, ending: Ending = {}, around: () => readonly Policy[] = () => []) {
 		this.settings = settings
+		this.#ending = ending
 		this.runtime = settings.runtime ?? systemRuntime
 		this.lanes = new Registry(settings.maxOrigins, IDLE_MS)
 		this.#make = (origin) => new Lane(origin, settings, this.runtime, around())
@@ -55,12 +64,8 @@ export class HttpEngine {
 		this.#make('sample')
 	}
 
-	/** Sends a request. Throws an HttpStatusError for a status of 400 and more. */
-	async send(
-		outgoing: Outgoing,
-		given: RequestSettings,
-		signal: AbortSignal | undefined,
-	): Promise<HttpResponse> {
+	/** Sends a request. Throws at once for what is no URL. */
+	send(outgoing: Outgoing, given: RequestSettings, signal: AbortSignal | undefined): Promise<HttpResponse> {
 		const { runtime, counts, lanes } = this
 		const now = runtime.now()
 		const entry = lanes.hold(this.#origins.of(outgoing.url), now, this.#make)
@@ -72,17 +77,29 @@ export class HttpEngine {
 		})
 		exchange.call = call
 		counts.requests++
-		try {
-			const response = (await run(call)) as HttpResponse
-			if (call.aside) attribute(response, call)
-			return response
-		} catch (error) {
-			counts.failures++
-			if (error instanceof HttpStatusError) attribute(error.response, call)
-			throw call.stop === 'body-used' ? told(error, call) : error
-		} finally {
-			lanes.release(entry, now)
-		}
+		return run(call).then(
+			(response) => {
+				lanes.release(entry, now)
+				return this.#answered(call, response as HttpResponse)
+			},
+			(error) => {
+				lanes.release(entry, now)
+				return this.#failed(call, error)
+			},
+		)
+	}
+
+	#answered(call: Call, response: HttpResponse): HttpResponse | Promise<HttpResponse> {
+		if (call.latest) attribute(response, call)
+		return this.#ending.needsOk && !response.ok ? this.#failed(call, statusError(response)) : response
+	}
+
+	#failed(call: Call, error: unknown): HttpResponse | Promise<HttpResponse> {
+		this.counts.failures++
+		if (!(error instanceof HttpStatusError)) throw call.stop === 'body-used' ? told(error, call) : error
+		attribute(error.response, call)
+		if (!this.#ending.refused) throw error
+		return this.#ending.refused(error)
 	}
 
 	#facts(outgoing: Outgoing, given: RequestSettings, signal: AbortSignal | undefined): ExchangeFacts {
@@ -128,9 +145,16 @@ function keyOf(
 	return { value: newKey(), isAdded: true }
 }
 
+/** Nothing has failed, and yet it is no answer. */
+function statusError(response: HttpResponse): HttpStatusError {
+	const error = new HttpStatusError(response)
+	const record = recall(response)
+	if (record) remember(error, record)
+	return error
+}
+
 /** A failure that would have been repeated, had it not been for the body: says so itself, for that can be mended. */
 function told(error: unknown, call: Call): unknown {
-	if (error instanceof HttpStatusError) return error
 	// What is the toolkit's own stays what it is: a timeout is looked for by its name.
 	if (error instanceof YaokiError) {
 		error.message += ` (${SENT_ONCE})`

@@ -2,7 +2,6 @@ import { type RequestSettings, type ResilientInit, readRequestSettings } from '.
 import { HttpEngine } from './engine.ts'
 import { isUsed, USED_BODY } from './exchange/body.ts'
 import type { Outgoing } from './exchange/exchange.ts'
-import { HttpStatusError } from './exchange/status-error.ts'
 import { HTTP_RULES, type HttpOptions, readHttpOptions } from './options.ts'
 import type { TransportInit } from './transport/transport.ts'
 
@@ -28,18 +27,17 @@ const RULES = { ...HTTP_RULES, fetch: 'function' } as const
  * console.log(response.status, String(explain(response)))
  */
 export function resilientFetch(options: ResilientFetchOptions = {}): ResilientFetch {
-	const engine = new HttpEngine(readHttpOptions(options, RULES))
+	const engine = new HttpEngine(readHttpOptions(options, RULES), { refused: ({ response }) => response })
 	const { maxRetries } = engine.settings
 	const sender = senderOf(options)
-	const fetch: ResilientFetch = async (input, init) => {
-		const settings = readRequestSettings(init?.yaoki, maxRetries)
-		const outgoing = isRequest(input) ? ofRequest(input, init) : ofUrl(input, init)
+	const fetch: ResilientFetch = (input, init) => {
 		try {
+			const settings = readRequestSettings(init?.yaoki, maxRetries)
+			const outgoing = isRequest(input) ? ofRequest(input, init, sender) : ofUrl(input, init, sender)
 			// Whatever sends them here gives real responses.
-			return (await engine.send(outgoing(sender), settings, signalOf(input, init))) as Response
+			return engine.send(outgoing, settings, signalOf(input, init)) as Promise<Response>
 		} catch (error) {
-			if (error instanceof HttpStatusError) return error.response as Response
-			throw error
+			return Promise.reject(error)
 		}
 	}
 	return Object.defineProperty(fetch, MADE_HERE, { value: true })
@@ -71,13 +69,11 @@ function signalOf(input: string | URL | Request, init: ResilientInit | undefined
 	return isRequest(input) ? input.signal : undefined
 }
 
-type MakeOutgoing = (sender: Sender) => Outgoing
-
-function ofUrl(input: string | URL, init: ResilientInit | undefined): MakeOutgoing {
+function ofUrl(input: string | URL, init: ResilientInit | undefined, sender: Sender): Outgoing {
 	const url = String(input)
 	const { method = 'GET', headers, body } = init ?? NO_INIT
 	if (isUsed(body)) throw new TypeError(USED_BODY)
-	return (sender) => ({
+	return {
 		url,
 		method: method.toUpperCase(),
 		headers,
@@ -85,16 +81,16 @@ function ofUrl(input: string | URL, init: ResilientInit | undefined): MakeOutgoi
 		init: rest(init),
 		isOnce: false,
 		send: (sent) => sender()(url, sent),
-	})
+	}
 }
 
 /** A Request brings its own body, which is a stream by now and can be sent once. */
-function ofRequest(request: Request, init: ResilientInit | undefined): MakeOutgoing {
+function ofRequest(request: Request, init: ResilientInit | undefined, sender: Sender): Outgoing {
 	const { method = request.method, headers = request.headers, body } = init ?? NO_INIT
 	// To `fetch`, null beside a Request takes nothing away from it.
 	const hasBody = (body ?? null) === null && request.body !== null
 	if (hasBody && (request.bodyUsed || isUsed(request.body))) throw new TypeError(USED_BODY)
-	return (sender) => ({
+	return {
 		url: request.url,
 		method: method.toUpperCase(),
 		headers,
@@ -103,7 +99,7 @@ function ofRequest(request: Request, init: ResilientInit | undefined): MakeOutgo
 		isOnce: hasBody,
 		send: ({ body: sent, ...others }: TransportInit) =>
 			sender()(request, sent === undefined ? others : { ...others, body: sent }),
-	})
+	}
 }
 
 const NO_INIT: ResilientInit = {}

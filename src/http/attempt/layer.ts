@@ -13,6 +13,7 @@ import { HttpStatusError } from '../exchange/status-error.ts'
 import type { Origin } from '../origin/origin.ts'
 import type { BodyFollower, FollowedResponse, HttpResponse } from '../transport/transport.ts'
 import { LimitsByLength } from './limits.ts'
+import { QuietSignal } from './quiet-signal.ts'
 import { AttemptScope, type TimedOut } from './scope.ts'
 import { watch } from './watch.ts'
 
@@ -64,7 +65,10 @@ export class AttemptLayer implements TellingLayer {
 	}
 
 	#begin(call: Call, seat: Seat): Step {
+		const { scope: around } = call
 		const scope = new AttemptScope(call, seat, this.#timedOut)
+		// What can be aborted from around, as a branch of a hedge can, is tied to that as everywhere else.
+		if (!around.abortsItself) scope.tie = new QuietSignal()
 		call.scope = scope
 		return call.visit(seat, scope)
 	}

@@ -1,17 +1,16 @@
 import type { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
-import { recall, remember } from '../../core/explain/record.ts'
 import { refuse } from '../../core/options/rules.ts'
+import { systemRuntime } from '../../core/runtime/system.ts'
 import { LONGEST_DRAIN_MS, readText } from '../attempt/discard.ts'
 import { cachedRequest, keepAnswer } from '../cache/cached-request.ts'
 import { CachePolicy } from '../cache/layer.ts'
 import type { CacheOptions } from '../cache/options.ts'
 import { ResponseCache } from '../cache/response-cache.ts'
 import { type ResilientInit, readRequestSettings } from '../call-settings.ts'
-import { HttpEngine } from '../engine.ts'
+import { type Ending, HttpEngine } from '../engine.ts'
 import { isUsed, USED_BODY } from '../exchange/body.ts'
 import type { Outgoing } from '../exchange/exchange.ts'
 import { withHeaders } from '../exchange/request-headers.ts'
-import { HttpStatusError } from '../exchange/status-error.ts'
 import { CLIENT_BULKHEAD, HTTP_RULES, type HttpOptions, readHttpOptions } from '../options.ts'
 import type { HttpResponse, Transport } from '../transport/transport.ts'
 import { type HttpClientStats, type OriginStats, statsOf } from './stats.ts'
@@ -54,31 +53,27 @@ export class ResilientHttpClient<R extends HttpResponse = Response> {
 		// Without a transport R is Response, which is what `fetch` gives.
 		this.#transport = options.transport ?? (byFetch as Transport<HttpResponse> as Transport<R>)
 		const settings = readHttpOptions(options, RULES, CLIENT_BULKHEAD)
-		this.#engine = new HttpEngine(settings, kept && (() => [new CachePolicy(kept)]))
+		const runtime = settings.runtime ?? systemRuntime
+		const ending: Ending = {
+			needsOk: true,
+			async refused(error) {
+				// Read now, for who catches the error seldom reads a stream; and no more of it than an error needs.
+				error.body = await readText(error.response, runtime, LONGEST_DRAIN_MS)
+				throw error
+			},
+		}
+		this.#engine = new HttpEngine(settings, ending, kept && (() => [new CachePolicy(kept)]))
 	}
 
 	/** Sends a request, again where that may help, and answers with a 2xx response; throws an HttpError for any other. */
-	async request(url: string | URL, init: HttpClientInit = {}): Promise<R> {
-		const { settings, runtime } = this.#engine
-		const own = readRequestSettings(init.yaoki, settings.maxRetries)
+	request(url: string | URL, init: HttpClientInit = {}): Promise<R> {
 		try {
-			const response = await this.#engine.send(
-				this.#outgoing(String(url), init),
-				own,
-				init.signal ?? undefined,
-			)
-			if (!response.ok) {
-				// To the engine it was an answer; to the caller it is none.
-				this.#engine.counts.failures++
-				throw refused(response)
-			}
+			const own = readRequestSettings(init.yaoki, this.#engine.settings.maxRetries)
+			const sent = this.#engine.send(this.#outgoing(String(url), init), own, init.signal ?? undefined)
 			// Of the transport, or a real Response from the cache.
-			return response as R
+			return sent as Promise<R>
 		} catch (error) {
-			// Read now, for who catches the error seldom reads a stream; and no more of it than an error needs.
-			if (error instanceof HttpStatusError)
-				error.body = await readText(error.response, runtime, LONGEST_DRAIN_MS)
-			throw error
+			return Promise.reject(error)
 		}
 	}
 
@@ -130,12 +125,14 @@ export class ResilientHttpClient<R extends HttpResponse = Response> {
 		// What is kept is filed under these, and sent with these: a caller who changes them meanwhile must not mix up two principals.
 		const request = { url, method: method.toUpperCase(), headers: cache ? new Headers(whole) : whole }
 		const transport = this.#transport
+		const { withNotice } = transport
 		return {
 			...request,
 			body: json === undefined ? body : JSON.stringify(json),
 			init: rest as RequestInit,
 			isOnce: false,
 			send: (sent) => transport(url, sent),
+			sendWithNotice: withNotice && ((sent) => withNotice(url, sent)),
 			finish:
 				cache &&
 				((response) => keepAnswer(cache, cachedRequest(request), response, () => this.#engine.runtime.now())),
@@ -144,11 +141,3 @@ export class ResilientHttpClient<R extends HttpResponse = Response> {
 }
 
 const byFetch: Transport<Response> = (url, init) => fetch(url, init)
-
-/** A redirect that was not followed, say: nothing has failed, and yet it is no answer. */
-function refused(response: HttpResponse): HttpStatusError {
-	const error = new HttpStatusError(response)
-	const record = recall(response)
-	if (record) remember(error, record)
-	return error
-}

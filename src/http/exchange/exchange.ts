@@ -3,11 +3,14 @@
  * so that the layers find it by the call, and nothing is made twice.
  */
 import type { Deadline } from '../../core/deadline/deadline.ts'
-import type { Call } from '../../core/engine/call.ts'
+import { Call } from '../../core/engine/call.ts'
 import type { CallContext, CallOptions } from '../../core/engine/call-options.ts'
+import { Context } from '../../core/engine/context.ts'
+import type { Tie } from '../../core/engine/scope.ts'
 import type { StopReason } from '../../core/explain/record.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { discard } from '../attempt/discard.ts'
+import { QuietSignal } from '../attempt/quiet-signal.ts'
 import type { RequestSettings } from '../call-settings.ts'
 import { spread } from '../origin/hold.ts'
 import type { Origin } from '../origin/origin.ts'
@@ -15,7 +18,7 @@ import { askedWaitMs } from '../retry-after/asked-wait.ts'
 import { writeDeadline } from '../service/deadline-headers.ts'
 import { isLeftToOutermost } from '../service/outermost.ts'
 import { OUTERMOST, RETRIES_EXHAUSTED, RETRY_ATTEMPT, RETRY_LAYER } from '../service/service-headers.ts'
-import type { HttpResponse, TransportInit } from '../transport/transport.ts'
+import type { HttpResponse, NoticedInit, TransportInit } from '../transport/transport.ts'
 import { isReplayable, isStream, type RequestBody } from './body.ts'
 import { isIdempotentMethod, isUnprocessed } from './repeat.ts'
 import { type HeaderSource, withHeaders } from './request-headers.ts'
@@ -33,6 +36,8 @@ export interface Outgoing {
 	readonly isOnce: boolean
 	/** Puts it on the wire. */
 	send(init: TransportInit): Promise<HttpResponse>
+	/** The same for a transport that needs no signal. */
+	readonly sendWithNotice?: ((init: NoticedInit) => Promise<HttpResponse>) | undefined
 	/** Work that belongs to the attempt once its head is there, such as keeping a copy. */
 	readonly finish?: ((response: HttpResponse) => HttpResponse | Promise<HttpResponse>) | undefined
 }
@@ -83,22 +88,23 @@ export class Exchange implements CallOptions {
 	/** One attempt: answers with a response below 400, and throws everything else. */
 	async attempt(context: CallContext): Promise<HttpResponse> {
 		const { origin, outgoing } = this
-		const { signal } = context
 		const { body } = outgoing
-		const sent = this.#init(context, signal, typeof body === 'function' ? await body() : body)
+		const aborts = tieOf(context)
+		const given = typeof body === 'function' ? await body() : body
 		origin.sent()
 		let response: HttpResponse
 		try {
-			response = await outgoing.send(sent)
+			response = await this.#send(context, aborts, given)
 		} catch (error) {
 			origin.inFlight--
 			throw error
 		}
 		origin.answered(response)
 		// Nobody waits for it any more, and a transport that did not hear of that may still answer.
-		if (signal.aborted) {
+		const { aborted, reason } = aborts instanceof QuietSignal ? aborts : aborts.signal
+		if (aborted) {
 			void discard(response, this.runtime)
-			throw signal.reason
+			throw reason
 		}
 		if (outgoing.finish) response = await outgoing.finish(response)
 		if (response.status >= 400) throw this.#refused(response)
@@ -123,36 +129,42 @@ export class Exchange implements CallOptions {
 		return outgoing.isOnce || !isReplayable(outgoing.body) ? 'body-used' : undefined
 	}
 
-	#init(context: CallContext, own: AbortSignal, body: RequestBody): TransportInit {
+	#send(context: CallContext, aborts: Tie, body: RequestBody): Promise<HttpResponse> {
 		const { outgoing, call } = this
 		const { method, headers, init } = outgoing
 		const caller = call?.options?.signal
 		const extra = this.#extraHeaders(context)
+		const { sendWithNotice } = outgoing
+		const notice = !caller && sendWithNotice && aborts instanceof QuietSignal ? aborts : undefined
 		const sent = {
 			...init,
 			method,
 			headers: extra ? withHeaders(headers, extra) : headers,
 			body,
+			notice,
 			// The runtime ties the two together for as long as the body lasts, and lets go of them by itself.
-			signal: caller ? AbortSignal.any([caller, own]) : own,
+			signal: notice ? undefined : caller ? AbortSignal.any([caller, aborts.signal]) : aborts.signal,
 		}
-		return (isStream(body) ? { ...sent, duplex: 'half' } : sent) as TransportInit
+		// What is no body to the types of the platform is one to some runtimes, such as an async iterable.
+		const whole: unknown = isStream(body) ? { ...sent, duplex: 'half' } : sent
+		return notice && sendWithNotice
+			? sendWithNotice(whole as NoticedInit)
+			: outgoing.send(whole as TransportInit)
 	}
 
 	#extraHeaders({ attempt, deadline }: CallContext): Record<string, string> | undefined {
 		const { origin, idempotencyKey, isKeyAdded } = this
 		const { deadlineHeader, nested, idempotencyHeader } = origin.settings
-		let extra: Record<string, string> | undefined
-		const add = (name: string, value: string) => {
-			extra ??= {}
-			extra[name] = value
+		const extra: Record<string, string> = {}
+		if (isKeyAdded && idempotencyKey !== undefined) extra[idempotencyHeader] = idempotencyKey
+		if (origin.mayAddHeaders) {
+			if (deadlineHeader && deadline)
+				extra[deadlineHeader] = writeDeadline(deadlineHeader, deadline.remainingMs)
+			if (attempt > 0) extra[RETRY_ATTEMPT] = String(attempt)
+			if (nested === OUTERMOST || isLeftToOutermost(this.within)) extra[RETRY_LAYER] = OUTERMOST
 		}
-		if (isKeyAdded && idempotencyKey !== undefined) add(idempotencyHeader, idempotencyKey)
-		if (!origin.mayAddHeaders) return extra
-		if (deadlineHeader && deadline) add(deadlineHeader, writeDeadline(deadlineHeader, deadline.remainingMs))
-		if (attempt > 0) add(RETRY_ATTEMPT, String(attempt))
-		if (nested === OUTERMOST || isLeftToOutermost(this.within)) add(RETRY_LAYER, OUTERMOST)
-		return extra
+		for (const _ in extra) return extra
+		return undefined
 	}
 
 	/** What an answer of 400 or more asks for, of this call and of everybody. */
@@ -186,6 +198,13 @@ export interface ExchangeFacts {
 	readonly isSafe: boolean
 	readonly idempotencyKey: string | undefined
 	readonly isKeyAdded: boolean
+}
+
+/** What aborts this attempt, as it is; a context makes a real signal of it. Of a hedge, each request is a call of its own. */
+function tieOf(context: CallContext): Tie {
+	const call = context instanceof Context ? Context.callOf(context) : undefined
+	// Read now: after the end nothing is tied any more.
+	return (call instanceof Call ? call.scope.tie : undefined) ?? { signal: context.signal }
 }
 
 /** The exchange that a call carries out. Every call of these layers has one. */

@@ -11,7 +11,7 @@ const SAFE = /^(GET|HEAD|OPTIONS|TRACE|QUERY)$/
 /** Of these a second one changes nothing any more. */
 const IDEMPOTENT = /^(GET|HEAD|OPTIONS|TRACE|QUERY|PUT|DELETE)$/
 
-export const isSafeMethod = (method: string): boolean => SAFE.test(method)
+export const isSafeMethod = (method: string): boolean => method === 'GET' || SAFE.test(method)
 export const isIdempotentMethod = (method: string): boolean => IDEMPOTENT.test(method)
 
 /** No connection came about, so no byte of the request was sent: Node and undici, Bun, Deno. */

@@ -10,13 +10,25 @@ const PLAIN = /^https?:\/\/[^\s/?#\\@]+$/
  */
 export class Origins {
 	readonly #known = new Map<string, string>()
+	/** Up to the path, and its slash: most clients ask one origin most of the time. */
+	#latestStart = '/'
+	#latest = ''
 
 	/** Throws a TypeError for what is no URL. */
 	of(url: string): string {
+		return url.startsWith(this.#latestStart) && this.#latest ? this.#latest : this.#find(url)
+	}
+
+	#find(url: string): string {
 		const start = url.indexOf('//')
 		const end = start < 0 ? -1 : url.indexOf('/', start + 2)
 		const prefix = end < 0 ? url : url.slice(0, end)
-		return this.#known.get(prefix) ?? this.#parse(url, prefix)
+		const origin = this.#known.get(prefix) ?? this.#parse(url, prefix)
+		if (end >= 0 && PLAIN.test(prefix)) {
+			this.#latestStart = `${prefix}/`
+			this.#latest = origin
+		}
+		return origin
 	}
 
 	#parse(url: string, prefix: string): string {

@@ -15,7 +15,7 @@ export interface Outgoing {
 	readonly isOnce: boolean
 }
 
-export function outgoing(init: TransportInit): Outgoing {
+export function outgoing(init: Omit<TransportInit, 'signal'>): Outgoing {
 	const method = init.method === 'GET' ? 'GET' : methodFor(init.method)
 	const { body } = init
 	if (body === undefined || body === null)

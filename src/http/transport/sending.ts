@@ -3,14 +3,15 @@
  * request up, so a call to a host that does not answer would be deaf to it for ten seconds; `fetch` is not. This stands
  * between the two: it looks enough like a signal for undici, holds the only listener on the real one, and rejects at once.
  */
+import type { AbortNotice } from './transport.ts'
 import type { UndiciAnswer } from './undici-module.ts'
 
 export class Sending {
-	readonly #signal: AbortSignal
+	readonly #signal: AbortNotice
 	#reject: ((reason: unknown) => void) | undefined
 	#listener: (() => void) | undefined
 
-	constructor(signal: AbortSignal) {
+	constructor(signal: AbortNotice) {
 		this.#signal = signal
 	}
 
@@ -30,7 +31,7 @@ export class Sending {
 
 	addEventListener(_: 'abort', listener: () => void): void {
 		// An interceptor may listen as well; there is room for the one of the request.
-		if (this.#listener) this.#signal.addEventListener('abort', listener, { once: true })
+		if (this.#listener) this.#signal.addEventListener('abort', listener)
 		else {
 			this.#listener = listener
 			this.#signal.addEventListener('abort', this)

@@ -39,12 +39,27 @@ export interface FollowedResponse extends HttpResponse {
 	discard(): Promise<void>
 }
 
+/** As much of a signal as a transport needs to hear of an abort. */
+export interface AbortNotice {
+	readonly aborted: boolean
+	readonly reason: unknown
+	throwIfAborted(): void
+	addEventListener(type: 'abort', listener: (() => void) | { handleEvent(): void }): void
+	removeEventListener(type: 'abort', listener: (() => void) | { handleEvent(): void }): void
+}
+
 /** What a transport is asked to send. The body is new for each attempt. */
 export interface TransportInit extends RequestInit {
 	readonly method: string
 	readonly signal: AbortSignal
 	/** Set beside a stream, as `fetch` wants it. */
 	readonly duplex?: 'half'
+}
+
+/** The same for a transport that only listens for an abort. */
+export interface NoticedInit extends Omit<TransportInit, 'signal'> {
+	readonly signal?: AbortSignal | undefined
+	readonly notice: AbortNotice
 }
 
 /**
@@ -54,7 +69,10 @@ export interface TransportInit extends RequestInit {
  * @example
  * const client = new ResilientHttpClient({ transport: undiciTransport(undici) })
  */
-export type Transport<R extends HttpResponse = HttpResponse> = (
+export type Transport<R extends HttpResponse = HttpResponse> = ((
 	url: string,
 	init: TransportInit,
-) => Promise<R>
+) => Promise<R>) & {
+	/** The same without a signal: one that mostly never comes costs a tenth of a request. Used where there is one. */
+	readonly withNotice?: (url: string, init: NoticedInit) => Promise<R>
+}

@@ -6,7 +6,7 @@
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { chunkStream } from './chunk-stream.ts'
 import { decoded } from './decode.ts'
-import type { BodyFollower, FollowedResponse } from './transport.ts'
+import type { AbortNotice, BodyFollower, FollowedResponse } from './transport.ts'
 import type { UndiciAnswer, UndiciBody } from './undici-module.ts'
 
 /** Up to this much is read to keep the connection; a new one is cheaper than more. */
@@ -24,7 +24,7 @@ export class UndiciResponse implements FollowedResponse {
 	readonly redirected: boolean
 	readonly #address: string
 	readonly #answer: UndiciAnswer
-	readonly #signal: AbortSignal
+	readonly #signal: AbortNotice
 	readonly #runtime: Runtime
 	readonly #hasBody: boolean
 	#isUsed = false
@@ -39,7 +39,7 @@ export class UndiciResponse implements FollowedResponse {
 		redirected: boolean,
 		method: string,
 		answer: UndiciAnswer,
-		signal: AbortSignal,
+		signal: AbortNotice,
 		runtime: Runtime,
 	) {
 		const status = answer.statusCode
@@ -204,7 +204,7 @@ function spentStream(): ReadableStream<Uint8Array<ArrayBuffer>> {
 	return stream
 }
 
-async function* untilAborted(body: UndiciBody, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+async function* untilAborted(body: UndiciBody, signal: AbortNotice): AsyncGenerator<Uint8Array> {
 	try {
 		yield* body
 	} catch (error) {

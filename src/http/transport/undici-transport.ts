@@ -8,7 +8,7 @@ import { systemRuntime } from '../../core/runtime/system.ts'
 import { outgoing } from './outgoing.ts'
 import { isRedirect, nextHop } from './redirect.ts'
 import { Sending } from './sending.ts'
-import type { Transport, TransportInit } from './transport.ts'
+import type { AbortNotice, NoticedInit, Transport, TransportInit } from './transport.ts'
 import type { UndiciModule } from './undici-module.ts'
 import { UndiciResponse } from './undici-response.ts'
 
@@ -44,8 +44,12 @@ export function undiciTransport(
 ): Transport<UndiciResponse> {
 	const { dispatcher, maxRedirects, runtime = systemRuntime } = read(undici, options)
 
-	return async (address: string, init: TransportInit): Promise<UndiciResponse> => {
-		const { signal, redirect } = init
+	const send = async (
+		address: string,
+		init: Omit<TransportInit, 'signal'>,
+		signal: AbortNotice,
+	): Promise<UndiciResponse> => {
+		const { redirect } = init
 		signal.throwIfAborted()
 		refuseCredentials(address)
 		let url = address
@@ -67,6 +71,10 @@ export function undiciTransport(
 			;({ url, request } = nextHop(url, request, response.status, location ?? ''))
 		}
 	}
+	const transport: Transport<UndiciResponse> = (url, init) => send(url, init, init.signal)
+	return Object.assign(transport, {
+		withNotice: (url: string, init: NoticedInit) => send(url, init, init.notice),
+	})
 }
 
 function read(undici: UndiciModule, options: UndiciTransportOptions): Settings {

@@ -42,8 +42,10 @@ export class Outcome<Config extends AxiosConfig, Answer extends AxiosAnswer> {
 
 	/** What to throw for what the engine threw. */
 	failure(error: unknown): unknown {
-		const inner = isSentOnce(error) ? error.cause : error
-		const why = inner === error ? '' : ` (${DATA_SENT_ONCE})`
+		const isOnce = isSentOnce(error)
+		// The toolkit's own errors say it themselves; one of the network is the cause of one that does.
+		const inner = isOnce && error instanceof TypeError ? error.cause : error
+		const why = isOnce ? ` (${DATA_SENT_ONCE})` : ''
 		if (inner instanceof TimeoutError) {
 			const { timeoutErrorMessage, transitional } = this.#config
 			const message = timeoutErrorMessage || `timeout of ${inner.timeoutMs}ms exceeded`
@@ -88,5 +90,5 @@ function passOn(from: unknown, to: unknown): void {
 	if (record) remember(to, record)
 }
 
-const isSentOnce = (error: unknown): error is TypeError =>
-	error instanceof TypeError && error.message.endsWith(`(${SENT_ONCE})`)
+const isSentOnce = (error: unknown): boolean =>
+	error instanceof Error && error.message.endsWith(`(${SENT_ONCE})`)
