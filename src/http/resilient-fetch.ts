@@ -1,4 +1,4 @@
-import { type RequestSettings, type ResilientInit, readRequestSettings } from './call-settings.ts'
+import { type ResilientInit, readRequestSettings } from './call-settings.ts'
 import { HttpEngine } from './engine.ts'
 import { isUsed, USED_BODY } from './exchange/body.ts'
 import type { Outgoing } from './exchange/exchange.ts'
@@ -110,5 +110,3 @@ function rest(init: ResilientInit | undefined): RequestInit | undefined {
 	const { yaoki: _, ...others } = init
 	return others as RequestInit
 }
-
-export type { RequestSettings }

@@ -210,7 +210,7 @@ export class Call implements CallRecord, Scope {
 		try {
 			if (this.isAborted) throw options?.signal?.reason
 			if (options?.deadline && !options.deadline.onExpiry)
-				refuse('deadline', options.deadline, 'a Deadline: Deadline.after(500)')
+				refuse('deadline', options.deadline, 'a Deadline: Deadline.after(ms)')
 			if (options?.signal && !options.signal.addEventListener)
 				refuse('signal', options.signal, 'an AbortSignal')
 			let step: Step = GO

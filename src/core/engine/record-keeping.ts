@@ -38,7 +38,7 @@ export function judge(call: Recorded, classify: (error: unknown) => Classificati
 	const isCancelled =
 		call.isAborted || (call.cutOffBy && describeError(call.value).errorType === 'AbortError')
 	const verdict = isCancelled ? CANCELLED : decided('classify', classify(call.value))
-	if (!verdict?.kind) refuse('classify(error)', verdict, 'a function that returns { kind, known }')
+	if (!verdict?.kind) refuse('classify(error)', verdict, 'a function giving { kind, known }')
 	note(call, verdict.kind)
 	return verdict
 }

@@ -36,7 +36,7 @@ export function withoutFragment(url: string): string {
 	return end < 0 ? url : url.slice(0, end)
 }
 
-export const isGet = ({ method }: CachedRequest): boolean => method.toUpperCase() === 'GET'
+const isGet = ({ method }: CachedRequest): boolean => method.toUpperCase() === 'GET'
 
 /** May this request have changed what a later GET of the same URL would answer? */
 export const isUnsafe = ({ method }: CachedRequest): boolean => !/^(GET|HEAD|OPTIONS|TRACE)$/i.test(method)

@@ -2,9 +2,6 @@
 
 export type HeaderSource = RequestInit['headers']
 
-/** What the toolkit adds to a request; what is undefined is not added. */
-export type ExtraHeaders = Readonly<Record<string, string | undefined>>
-
 const isPlain = (headers: HeaderSource): headers is Record<string, string> =>
 	typeof headers === 'object' && headers !== null && !(Symbol.iterator in headers)
 

@@ -8,7 +8,7 @@ import { clientGone, type NodeResponse } from './client-gone.ts'
 import type { HeaderLookup } from './deadline-headers.ts'
 
 /** What is read of a web `Request`. */
-export interface WebRequest {
+interface WebRequest {
 	readonly headers: HeaderLookup
 	readonly signal?: AbortSignal | undefined
 }

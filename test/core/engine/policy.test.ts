@@ -65,7 +65,7 @@ describe('execute', () => {
 
 	it('rejects for a deadline that is none', async () => {
 		await expect(policy.execute(() => 1, { deadline: 5000 as never })).rejects.toThrow(
-			'deadline: got 5000; takes a Deadline: Deadline.after(500)',
+			'deadline: got 5000; takes a Deadline: Deadline.after(ms)',
 		)
 	})
 

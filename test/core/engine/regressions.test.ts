@@ -57,7 +57,7 @@ describe('once broken: hooks', () => {
 	it('a classify that forgot to return hid the error behind a TypeError', async () => {
 		const policy = retry({ runtime: clock, classify: () => undefined as never })
 		await expect(policy.execute(dead(clock))).rejects.toThrow(
-			'classify(error): got undefined; takes a function that returns { kind, known }',
+			'classify(error): got undefined; takes a function giving { kind, known }',
 		)
 	})
 

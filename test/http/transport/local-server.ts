@@ -6,7 +6,7 @@ import type { Transport, TransportInit } from '../../../src/http/transport/trans
 import { undiciTransport } from '../../../src/http/transport/undici-transport.ts'
 
 /** One request as the server saw it. */
-export interface Seen {
+interface Seen {
 	readonly method: string
 	readonly path: string
 	readonly headers: IncomingHttpHeaders

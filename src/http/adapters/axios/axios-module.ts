@@ -6,7 +6,7 @@
 import type { RequestSettings } from '../../call-settings.ts'
 
 /** The headers of a request: axios' own class. */
-export interface AxiosHeaderList {
+interface AxiosHeaderList {
 	concat(): AxiosHeaderList
 	set(name: string, value: string, rewrite: boolean): unknown
 	toJSON(asStrings: true): Record<string, string>
@@ -32,14 +32,14 @@ export interface AxiosConfig {
 }
 
 /** An `AbortSignal`, or what a polyfill has in its place. */
-export interface AxiosSignal {
+interface AxiosSignal {
 	readonly aborted: boolean
 	addEventListener?(type: 'abort', listener: () => void): void
 	removeEventListener?(type: 'abort', listener: () => void): void
 }
 
 /** axios' own way to cancel, from before there were signals. */
-export interface AxiosCancelToken {
+interface AxiosCancelToken {
 	readonly reason?: unknown
 	subscribe(listener: (reason: unknown) => void): void
 	unsubscribe(listener: (reason: unknown) => void): void

@@ -35,14 +35,14 @@ export function inVirtualTime(
 	return { dispatcher: composed({ runtime: clock, ...options }, agentOptions), clock }
 }
 
-export interface Sent {
+interface Sent {
 	readonly method?: 'GET' | 'POST' | 'PUT'
 	readonly body?: string
 	readonly headers?: Record<string, string>
 	readonly signal?: AbortSignal
 }
 
-export interface Answer {
+interface Answer {
 	readonly status: number
 	readonly text: string
 }
