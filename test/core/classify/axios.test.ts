@@ -1,6 +1,6 @@
 import { Agent as HttpAgent } from 'node:http'
 import axios, { type AxiosRequestConfig } from 'axios'
-import { Agent as UndiciAgent } from 'undici'
+import { Agent as UndiciAgent } from 'undici-7'
 import { afterAll, expect, test } from 'vitest'
 import { bothLoopbacks, faultServer, neverAnswers } from './fault-server.ts'
 import { describeHttpClient } from './http-client.ts'

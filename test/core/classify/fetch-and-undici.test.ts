@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher, interceptors, request } from 'undici'
+import { Agent, type Dispatcher, interceptors, request } from 'undici-7'
 import { afterAll, expect, test } from 'vitest'
 import { classify } from 'yaoki'
 import {
@@ -17,7 +17,7 @@ const throwing = plain.compose(interceptors.responseError())
 const patient = new Agent({ connect: { lookup: bothLoopbacks, autoSelectFamily: true } })
 afterAll(() => Promise.all([plain.close(), patient.close()]))
 
-// Node's own fetch takes undici's dispatchers; its types do not know that these are of the same make.
+// Node 24's own fetch takes dispatchers of undici 7, which is inside it, and not of 8; its types do not know that these are of the same make.
 const viaFetch = async (url: string, init: RequestInit & { dispatcher?: Dispatcher } = {}) =>
 	(await fetch(url, init as RequestInit)).text()
 const viaUndici = async (url: string, options: { signal?: AbortSignal; dispatcher?: Dispatcher } = {}) =>
