@@ -9,7 +9,6 @@ import type { BodyFollower, HttpResponse } from '../transport/transport.ts'
 type FollowerOf = (response: object) => BodyFollower | undefined
 
 const READERS = ['text', 'json', 'arrayBuffer', 'blob', 'bytes', 'formData'] as const
-const STREAMS = ['clone'] as const
 
 /** By the prototype of the responses: those of undici are another class than those of the runtime. */
 const prototypes = new WeakMap<object, object>()
@@ -31,27 +30,21 @@ function watched(prototype: object, followerOf: FollowerOf): object {
 	const made: object = Object.create(prototype)
 	const define = (name: string, descriptor: PropertyDescriptor) =>
 		Object.defineProperty(made, name, { configurable: true, enumerable: false, ...descriptor })
-	for (const name of READERS) {
-		const read: unknown = Reflect.get(prototype, name)
-		if (typeof read !== 'function') continue
+	const wrap = (name: string, call: (follower: BodyFollower | undefined, own: () => unknown) => unknown) => {
+		const own: unknown = Reflect.get(prototype, name)
+		if (typeof own !== 'function') return
 		define(name, {
 			writable: true,
 			value(this: object) {
-				return followed(followerOf(this), Reflect.apply(read, this, []))
+				return call(followerOf(this), () => Reflect.apply(own, this, []))
 			},
 		})
 	}
-	for (const name of STREAMS) {
-		const take: unknown = Reflect.get(prototype, name)
-		if (typeof take !== 'function') continue
-		define(name, {
-			writable: true,
-			value(this: object) {
-				followerOf(this)?.handedOver()
-				return Reflect.apply(take, this, [])
-			},
-		})
-	}
+	for (const name of READERS) wrap(name, followed)
+	wrap('clone', (follower, clone) => {
+		follower?.handedOver()
+		return clone()
+	})
 	define('body', {
 		get(this: object) {
 			followerOf(this)?.handedOver()
@@ -61,11 +54,11 @@ function watched(prototype: object, followerOf: FollowerOf): object {
 	return made
 }
 
-async function followed(follower: BodyFollower | undefined, reading: Promise<unknown>): Promise<unknown> {
+async function followed(follower: BodyFollower | undefined, read: () => unknown): Promise<unknown> {
 	try {
-		const read = await reading
+		const value = await read()
 		follower?.ended()
-		return read
+		return value
 	} catch (error) {
 		throw follower ? follower.ended(error) : error
 	}
