@@ -81,8 +81,6 @@ export interface HttpSettings
 	/** Was the header asked for by name? */
 	readonly isDeadlineHeaderNamed: boolean
 	readonly maxOrigins: number
-	/** The longest wait for an origin that is held. */
-	readonly maxWaitMs: number
 	/** Does the user decide what is worth another try? */
 	readonly hasOwnRule: boolean
 }
@@ -187,7 +185,6 @@ export function readHttpOptions(
 		budget: part<Budget | RetryBudgetOptions>('budget', options.budget, {}),
 		hedge: part('hedge', options.hedge, undefined),
 		longRetryAfter,
-		maxWaitMs: settings.maxRetryAfterMs,
 		nested: choice('nested', options.nested, ['innermost', 'outermost']),
 		pacing: options.pacing ?? true,
 		idempotency: choice('idempotency', options.idempotency, ['manual', 'auto']) ?? 'manual',

@@ -10,6 +10,7 @@ import { DeadlineExceededError, RateLimitedError, TimeoutError } from '../../cor
 import { recall, remember } from '../../core/explain/record.ts'
 import { exchangeOf } from '../exchange/exchange.ts'
 import { HttpStatusError } from '../exchange/status-error.ts'
+import { spread } from '../origin/hold.ts'
 import type { Origin } from '../origin/origin.ts'
 import type { BodyFollower, FollowedResponse, HttpResponse } from '../transport/transport.ts'
 import { LimitsByLength } from './limits.ts'
@@ -28,7 +29,7 @@ export class AttemptLayer implements TellingLayer {
 	}
 
 	enter(call: Call, seat: Seat): Step {
-		const waitMs = this.origin.isHeld ? this.origin.waitMs(call.now(seat.runtime), seat.runtime) : 0
+		const waitMs = this.origin.isHeld ? this.origin.waitMs(call.now(seat.runtime)) : 0
 		return waitMs > 0 ? this.#hold(call, seat, waitMs) : this.#begin(call, seat)
 	}
 
@@ -73,10 +74,16 @@ export class AttemptLayer implements TellingLayer {
 		return call.visit(seat, scope)
 	}
 
-	#hold(call: Call, seat: Seat, waitMs: number): Step {
+	#hold(call: Call, seat: Seat, askedMs: number): Step {
 		const { name, settings } = this.origin
-		if (waitMs > settings.maxWaitMs || waitMs >= (call.options?.deadline?.remainingMs ?? Infinity)) {
-			const retryAfterMs = Math.ceil(waitMs)
+		const { longRetryAfter, maxRetryAfterMs } = settings
+		const isLong = askedMs > maxRetryAfterMs
+		if (isLong && longRetryAfter === 'ignore') return this.#begin(call, seat)
+		// The longest wait has its share of chance as well, or all who were told to wait for that long would come at once.
+		const waitMs = spread(Math.min(askedMs, maxRetryAfterMs), seat.runtime)
+		const leftMs = call.options?.deadline?.remainingMs ?? Infinity
+		if ((isLong && longRetryAfter === 'fail') || waitMs >= leftMs) {
+			const retryAfterMs = Math.ceil(askedMs)
 			this.tell?.(call, seat, { type: 'rejected', reason: 'rate-limited', retryAfterMs })
 			return call.refuse(new RateLimitedError(name, retryAfterMs))
 		}

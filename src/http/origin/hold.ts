@@ -15,9 +15,6 @@ const SPREAD = 0.25
 export const spread = (waitMs: number, chance: { random(): number }): number =>
 	waitMs + chance.random() * Math.max(LEAST_SPREAD_MS, waitMs * SPREAD)
 
-/** The most that may become of a wait. */
-export const spreadAtMost = (waitMs: number): number => spread(waitMs, { random: () => 1 })
-
 export class Hold {
 	#until = -Infinity
 
@@ -29,10 +26,5 @@ export class Hold {
 	/** How long nobody should ask, by a server's word or by its quota; 0 when one may. */
 	waitMs(now: number, quota: Quota | undefined): number {
 		return Math.max(0, this.#until - now, quota?.waitMs(now) ?? 0)
-	}
-
-	/** Is there a reason to look? */
-	isOver(now: number): boolean {
-		return this.#until <= now
 	}
 }

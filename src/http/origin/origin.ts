@@ -8,7 +8,7 @@ import type { HttpSettings } from '../options.ts'
 import { Quota } from '../quota/quota.ts'
 import { readQuota } from '../quota/rate-limit-headers.ts'
 import type { HttpResponse } from '../transport/transport.ts'
-import { Hold, spread, spreadAtMost } from './hold.ts'
+import { Hold } from './hold.ts'
 import { pageOrigin } from './origins.ts'
 
 /** Of an origin whose first answers say nothing of a quota, every so many are looked at only. */
@@ -31,25 +31,17 @@ export class Origin {
 
 	constructor(name: string, settings: HttpSettings, runtime: Runtime) {
 		this.name = name
-		// The longest wait has its share of chance as well, or all who were told to wait for that long would come at once.
-		this.settings = { ...settings, maxWaitMs: spreadAtMost(settings.maxRetryAfterMs) }
+		this.settings = settings
 		this.#runtime = runtime
 		const page = pageOrigin()
 		this.mayAddHeaders = settings.isDeadlineHeaderNamed || page === undefined || page === name
 	}
 
-	/** How long a request has to wait before it may go, with something on top by chance; 0 when it may go now. */
-	waitMs(now: number, chance: { random(): number }): number {
-		const { longRetryAfter, maxRetryAfterMs, maxWaitMs } = this.settings
+	/** How long nobody should ask; 0 when a request may go now. */
+	waitMs(now: number): number {
 		const waitMs = this.#hold.waitMs(now, this.#quota)
-		if (waitMs === 0) {
-			this.isHeld = this.#quota !== undefined
-			return 0
-		}
-		if (waitMs <= maxRetryAfterMs) return spread(waitMs, chance)
-		if (longRetryAfter === 'ignore') return 0
-		// One that is too long is told from one that became long by chance.
-		return longRetryAfter === 'clamp' ? spread(maxRetryAfterMs, chance) : Math.max(waitMs, maxWaitMs + 1)
+		if (waitMs === 0) this.isHeld = this.#quota !== undefined
+		return waitMs
 	}
 
 	/** A request goes out. */
