@@ -1,5 +1,5 @@
 /** `npm run build`: dist/ anew, by the compiler alone. What a bundler would add, a user's bundler does better; only the playground is a page. */
-import { rmSync } from 'node:fs'
+import { chmodSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildPlayground } from './playground.ts'
 import { ROOT, tsc } from './tools.ts'
@@ -8,5 +8,8 @@ import { ROOT, tsc } from './tools.ts'
 rmSync(join(ROOT, 'dist'), { recursive: true, force: true })
 const { ok, output } = tsc('-p', 'tsconfig.build.json')
 process.stdout.write(output)
-if (ok) await buildPlayground(join(ROOT, 'dist', 'playground'))
-else process.exitCode = 1
+if (ok) {
+	// npm makes it so where it installs it; in a clone nobody else does.
+	chmodSync(join(ROOT, 'dist', 'cli', 'main.js'), 0o755)
+	await buildPlayground(join(ROOT, 'dist', 'playground'))
+} else process.exitCode = 1

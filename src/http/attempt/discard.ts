@@ -4,14 +4,13 @@
  * no reason to download it.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import type { FollowedResponse, HttpResponse } from '../transport/transport.ts'
+import { type HttpResponse, isFollowed } from '../transport/transport.ts'
+import { letGo } from './scope.ts'
 
 /** So much of a body is read for the sake of its connection, in bytes. */
 export const MOST_DRAINED = 65_536
 /** And for so long. */
 export const LONGEST_DRAIN_MS = 1_000
-
-const isFollowed = (response: HttpResponse): response is FollowedResponse => 'discard' in response
 
 /** Throws a body away. Never rejects: whatever goes wrong here, nobody waits for it. */
 export async function discard(response: HttpResponse, runtime: Runtime): Promise<void> {
@@ -24,7 +23,7 @@ export async function discard(response: HttpResponse, runtime: Runtime): Promise
 	}
 }
 
-/** The beginning of a body as text, for an error to carry. What is longer than `most` bytes is cut off. */
+/** The beginning of a body as text, for an error to carry, as far as it comes within `forMs`. */
 export async function readText(response: HttpResponse, runtime: Runtime, forMs: number): Promise<string> {
 	const decoder = new TextDecoder()
 	let text = ''
@@ -45,6 +44,7 @@ async function read(
 	forMs: number,
 	take?: (bytes: Uint8Array) => void,
 ): Promise<void> {
+	letGo(response)
 	const reader = response.body?.getReader()
 	if (!reader) return
 	const length = Number(response.headers.get('content-length') ?? 0)

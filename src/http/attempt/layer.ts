@@ -12,10 +12,10 @@ import { exchangeOf } from '../exchange/exchange.ts'
 import { HttpStatusError } from '../exchange/status-error.ts'
 import { spread } from '../origin/hold.ts'
 import type { Origin } from '../origin/origin.ts'
-import type { BodyFollower, FollowedResponse, HttpResponse } from '../transport/transport.ts'
+import { type BodyFollower, type HttpResponse, isFollowed } from '../transport/transport.ts'
 import { LimitsByLength } from './limits.ts'
 import { QuietSignal } from './quiet-signal.ts'
-import { AttemptScope, type TimedOut } from './scope.ts'
+import { AttemptScope, letGo, type TimedOut } from './scope.ts'
 import { watch } from './watch.ts'
 
 export class AttemptLayer implements TellingLayer {
@@ -113,16 +113,15 @@ export class AttemptLayer implements TellingLayer {
 	}
 }
 
-const isFollowed = (response: HttpResponse): response is FollowedResponse => 'follow' in response
-
 /** From here on the scope lasts until the body has been read. */
 function follow(response: HttpResponse, scope: AttemptScope): void {
-	// Asked first: of a response that came through another engine, this takes the body over from there.
-	const hasBody = isFollowed(response) || Boolean(response.body)
+	// Of a response that came through another engine the body is this one's from now on.
+	letGo(response)
 	remember(response, scope)
-	if (!hasBody) scope.release()
-	else if (isFollowed(response)) response.follow(scope)
-	else watch(response, followerOf)
+	scope.response = response
+	if (isFollowed(response)) response.follow(scope)
+	else if (response.body) watch(response, followerOf)
+	else scope.release()
 }
 
 const followerOf = (response: object): BodyFollower | undefined => {

@@ -8,10 +8,10 @@ import type { Call, Seat } from '../../core/engine/call.ts'
 import type { CallOptions } from '../../core/engine/call-options.ts'
 import { interrupt } from '../../core/engine/interrupt.ts'
 import { type Scope, signalOf, type Tie } from '../../core/engine/scope.ts'
-import type { AttemptNote, CallRecord } from '../../core/explain/record.ts'
+import { type AttemptNote, type CallRecord, recall } from '../../core/explain/record.ts'
 import type { Limit, LimitList } from '../../core/runtime/limit-list.ts'
 import type { CancelTimer } from '../../core/runtime/runtime.ts'
-import type { BodyFollower } from '../transport/transport.ts'
+import { type BodyFollower, type HttpResponse, isFollowed } from '../transport/transport.ts'
 import type { AttemptLimits } from './limits.ts'
 
 /** A call that never failed: no clock was read for it, so there are no times to tell. */
@@ -48,6 +48,10 @@ export class AttemptScope implements Scope, Limit, BodyFollower, CallRecord {
 	timer: CancelTimer | undefined
 	/** Makes the error that the limit ends it with. */
 	readonly timedOut: TimedOut
+	/** The response, until its body has been read. */
+	response: HttpResponse | undefined
+	/** Is it being read by `text()` and the like? A stream that somebody reads otherwise is theirs. */
+	#isRead = false
 	/** What it was ended with in the middle of the body. */
 	#failure: { readonly error: unknown } | undefined
 
@@ -72,6 +76,10 @@ export class AttemptScope implements Scope, Limit, BodyFollower, CallRecord {
 	expire(): void {
 		const { call, seat, within, tie } = this
 		if (!call) return
+		if (!within && !this.#isRead && this.response && isTaken(this.response)) {
+			this.release()
+			return
+		}
 		const error = this.timedOut(call, seat, this.timer !== undefined)
 		if (within) interrupt(call, seat, this, error, 'timeout')
 		else {
@@ -97,8 +105,13 @@ export class AttemptScope implements Scope, Limit, BodyFollower, CallRecord {
 		this.timer?.()
 		this.timer = undefined
 		this.tie = undefined
+		this.response = undefined
 		const { call } = this
 		if (call && !call.latest && call.options?.name === undefined) this.call = undefined
+	}
+
+	began(): void {
+		this.#isRead = true
 	}
 
 	ended(error?: unknown): unknown {
@@ -129,4 +142,14 @@ export class AttemptScope implements Scope, Limit, BodyFollower, CallRecord {
 	get value(): unknown {
 		return this.call?.value
 	}
+}
+
+/** Does somebody read the stream itself, or has somebody? */
+const isTaken = (response: HttpResponse): boolean =>
+	isFollowed(response) ? response.isTaken === true : response.bodyUsed || response.body?.locked === true
+
+/** The toolkit itself is about to read a body, and has its own time for that. */
+export function letGo(response: object): void {
+	const record = recall(response)
+	if (record instanceof AttemptScope) record.handedOver()
 }

@@ -15,7 +15,7 @@ const prototypes = new WeakMap<object, object>()
 let latest: object | undefined
 let latestWatched: object | undefined
 
-/** Tells the follower of this response, found by `followerOf`, when its body was read or taken. */
+/** Tells the follower of this response, found by `followerOf`, when its body was read or cloned. */
 export function watch(response: HttpResponse, followerOf: FollowerOf): void {
 	const prototype: object = Object.getPrototypeOf(response)
 	if (prototype !== latest) {
@@ -28,12 +28,11 @@ export function watch(response: HttpResponse, followerOf: FollowerOf): void {
 
 function watched(prototype: object, followerOf: FollowerOf): object {
 	const made: object = Object.create(prototype)
-	const define = (name: string, descriptor: PropertyDescriptor) =>
-		Object.defineProperty(made, name, { configurable: true, enumerable: false, ...descriptor })
 	const wrap = (name: string, call: (follower: BodyFollower | undefined, own: () => unknown) => unknown) => {
 		const own: unknown = Reflect.get(prototype, name)
 		if (typeof own !== 'function') return
-		define(name, {
+		Object.defineProperty(made, name, {
+			configurable: true,
 			writable: true,
 			value(this: object) {
 				return call(followerOf(this), () => Reflect.apply(own, this, []))
@@ -45,16 +44,11 @@ function watched(prototype: object, followerOf: FollowerOf): object {
 		follower?.handedOver()
 		return clone()
 	})
-	define('body', {
-		get(this: object) {
-			followerOf(this)?.handedOver()
-			return Reflect.get(prototype, 'body', this)
-		},
-	})
 	return made
 }
 
 async function followed(follower: BodyFollower | undefined, read: () => unknown): Promise<unknown> {
+	follower?.began()
 	try {
 		const value = await read()
 		follower?.ended()

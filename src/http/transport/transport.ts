@@ -25,9 +25,11 @@ export interface HttpResponse {
 
 /** Told what becomes of a body, so that the time for it ends with it. */
 export interface BodyFollower {
+	/** Somebody has begun to read it, by `text()` and the like. */
+	began(): void
 	/** It has been read to its end, or reading it failed with this. Answers what to throw in its place. */
 	ended(error?: unknown): unknown
-	/** The stream itself was taken: it is the caller's from now on. */
+	/** It is the caller's from now on, however long that takes. */
 	handedOver(): void
 }
 
@@ -35,9 +37,14 @@ export interface BodyFollower {
 export interface FollowedResponse extends HttpResponse {
 	/** Called at most once, before anybody reads the body. */
 	follow(follower: BodyFollower): void
+	/** Does somebody read the stream itself, or has somebody? To look at it is not to take it. */
+	readonly isTaken?: boolean
 	/** Throws the rest of the body away and frees the connection. Never rejects. */
 	discard(): Promise<void>
 }
+
+/** By what it can do: transports are the user's own, too. */
+export const isFollowed = (response: HttpResponse): response is FollowedResponse => 'follow' in response
 
 /** As much of a signal as a transport needs to hear of an abort. */
 export interface AbortNotice {

@@ -4,14 +4,11 @@
  * around the same body costs more than the request itself.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
+import { LONGEST_DRAIN_MS, MOST_DRAINED } from '../attempt/discard.ts'
 import { chunkStream } from './chunk-stream.ts'
 import { decoded } from './decode.ts'
 import type { AbortNotice, BodyFollower, FollowedResponse } from './transport.ts'
 import type { UndiciAnswer, UndiciBody } from './undici-module.ts'
-
-/** Up to this much is read to keep the connection; a new one is cheaper than more. */
-const DISCARD_BYTES = 65_536
-const DISCARD_MS = 1_000
 
 const ignore = (): void => {}
 
@@ -28,6 +25,8 @@ export class UndiciResponse implements FollowedResponse {
 	readonly #runtime: Runtime
 	readonly #hasBody: boolean
 	#isUsed = false
+	/** Is or was it read by `text()` and the like? */
+	#isReadOut = false
 	#url: string | undefined
 	#headers: Headers | undefined
 	#stream: ReadableStream<Uint8Array<ArrayBuffer>> | undefined
@@ -91,17 +90,17 @@ export class UndiciResponse implements FollowedResponse {
 	get body(): ReadableStream<Uint8Array<ArrayBuffer>> | null {
 		if (!this.#hasBody) return null
 		if (!this.#stream) {
-			if (this.#isUsed) this.#stream = spentStream()
-			else {
-				this.#stream = this.#open()
-				this.#told()?.handedOver()
-			}
+			this.#stream = this.#isUsed ? spentStream() : this.#open()
 		}
 		return this.#stream
 	}
 
 	get bodyUsed(): boolean {
 		return this.#isUsed
+	}
+
+	get isTaken(): boolean {
+		return !this.#isReadOut && this.#stream !== undefined && (this.#isUsed || this.#stream.locked)
 	}
 
 	text(): Promise<string> {
@@ -137,9 +136,9 @@ export class UndiciResponse implements FollowedResponse {
 			return
 		}
 		this.#isUsed = true
-		const cancel = this.#runtime.setTimer(DISCARD_MS, () => body.destroy(), 'housekeeping')
+		const cancel = this.#runtime.setTimer(LONGEST_DRAIN_MS, () => body.destroy(), 'housekeeping')
 		try {
-			await body.dump({ limit: DISCARD_BYTES })
+			await body.dump({ limit: MOST_DRAINED })
 		} catch {
 			// What went wrong with bytes that nobody wants is nobody's concern.
 		}
@@ -154,6 +153,8 @@ export class UndiciResponse implements FollowedResponse {
 	#readout(): Readout {
 		if (!this.#hasBody) return new Response(null)
 		this.#isUsed = true
+		this.#isReadOut = true
+		this.#follower?.began()
 		const isPlain = !this.#stream && this.#answer.headers['content-encoding'] === undefined
 		return isPlain ? this.#answer.body : new Response(this.#stream ?? this.#open())
 	}

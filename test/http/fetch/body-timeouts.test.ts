@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { Deadline } from 'yaoki'
 import { answer, drip, gate, hang } from '../faults/fault-server.ts'
@@ -113,8 +114,9 @@ describe('a body that nobody reads', () => {
 describe('a body that is taken as a stream', () => {
 	const readAll = (body: ReadableStream | null) => new Response(body).text()
 	const TAKEN: Readonly<Record<string, (response: Response) => () => Promise<string>>> = {
-		body: ({ body }) => {
-			return () => readAll(body)
+		'a body that is being read': ({ body }) => {
+			const text = readAll(body)
+			return () => text
 		},
 		'a reader': (response) => {
 			const reader = response.body?.getReader()
@@ -137,10 +139,22 @@ describe('a body that is taken as a stream', () => {
 		const { opened, open } = gate()
 		const { fetch, url, time } = await setting(interrupted(opened), { timeout: 1_000 })
 		const rest = take(await fetch(url))
-		expect(time.pendingTimers).toBe(0)
 		await time.advance(3_600_000)
+		expect(time.pendingTimers).toBe(0)
 		open()
 		expect(await rest()).toBe('one, two')
+	})
+
+	// A newcomer logged a response, which looks at its body, and its timeouts were gone.
+	test('but was only looked at has its time as any other', async () => {
+		const { fetch, url, server, time } = await setting(HALF, { timeout: 1_000 })
+		const response = await fetch(url)
+		expect(inspect(response)).toContain('Response')
+		expect(response.body?.locked).toBe(false)
+		const reading = failure(response.text())
+		await time.advance(1_000)
+		expect((await reading).name).toBe('TimeoutError')
+		await server.aborted(1)
 	})
 
 	test('and breaks off fails as with fetch', async () => {

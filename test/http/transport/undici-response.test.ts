@@ -51,6 +51,7 @@ describe('a header of an undici response', () => {
 describe('a follower', () => {
 	const follower = () => ({
 		ended: vi.fn<BodyFollower['ended']>((error) => error && new Error('instead', { cause: error })),
+		began: vi.fn<BodyFollower['began']>(),
 		handedOver: vi.fn<BodyFollower['handedOver']>(),
 	})
 
@@ -104,14 +105,25 @@ describe('a follower', () => {
 		expect(ended).toHaveBeenCalledTimes(1)
 	})
 
-	it('hears that the stream was taken, and then nothing more', async () => {
+	it('can ask whether the stream was taken, which looking at it is not', async () => {
 		const { response, ended, handedOver } = await followed()
 		expect(response.body).toBe(response.body)
-		expect(handedOver).toHaveBeenCalledTimes(1)
-		expect(await response.text()).toBe('ok')
-		await response.discard()
-		expect(handedOver).toHaveBeenCalledTimes(1)
+		expect(response.isTaken).toBe(false)
+		const reader = response.body?.getReader()
+		expect(response.isTaken).toBe(true)
+		while (!(await reader?.read())?.done);
+		reader?.releaseLock()
+		expect(response.isTaken).toBe(true)
+		expect(handedOver).not.toHaveBeenCalled()
 		expect(ended).not.toHaveBeenCalled()
+	})
+
+	it('hears of a body that was looked at and then read as text', async () => {
+		const { response, began, ended } = await followed()
+		expect(response.body).not.toBeNull()
+		expect(await response.text()).toBe('ok')
+		expect(response.isTaken).toBe(false)
+		expect([began.mock.calls, ended.mock.calls]).toEqual([[[]], [[]]])
 	})
 
 	it('hears at once that there is no body', async () => {
