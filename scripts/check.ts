@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Packed, pack } from './pack.ts'
-import { inTurn, type Ran, run, tool, tsc } from './tools.ts'
+import { inTurn, type Ran, ROOT, run, tool, tsc } from './tools.ts'
 
 interface Step extends Ran {
 	/** What is worth saying of a success. */
@@ -48,13 +48,21 @@ const STEPS: Readonly<Record<string, () => Step>> = {
 /** The declarations must be sound for a user who has the compiler look into libraries: `stripInternal` can break them. */
 function userTypes({ home, entries }: Packed): Ran {
 	const lines = [...entries.keys()].map((entry, index) => `export * as entry${index} from '${entry}'\n`)
-	const compilerOptions = {
-		...{ module: 'nodenext', target: 'es2023', lib: ['es2023', 'dom'], types: [] },
-		...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true },
-	}
 	writeFileSync(join(home, 'user.ts'), lines.join(''))
-	writeFileSync(join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['user.ts'] }))
-	return tsc('-p', home)
+	// In a browser there are no types of Node, and in Node there may be none of the browser.
+	return inTurn(
+		() => compiled({ lib: ['es2023', 'dom'], types: [] }),
+		() => compiled({ lib: ['es2023'], types: ['node'], typeRoots: [join(ROOT, 'node_modules', '@types')] }),
+	)
+
+	function compiled(where: object): Ran {
+		const compilerOptions = {
+			...{ module: 'nodenext', target: 'es2023', ...where },
+			...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true },
+		}
+		writeFileSync(join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['user.ts'] }))
+		return tsc('-p', home)
+	}
 }
 
 function sizes(json: string): string {

@@ -1,8 +1,9 @@
 import type { Deadline } from '../core/deadline/deadline.ts'
 import type { CallOptions } from '../core/engine/call-options.ts'
-import { checkNames, checkRange, type Rules, readOptions, refuse } from '../core/options/rules.ts'
+import { checkNames, checkRange, type Rules, readOptions } from '../core/options/rules.ts'
 import type { RequestBody } from './exchange/body.ts'
-import { isTime } from './options.ts'
+import { checkTime } from './options.ts'
+import { placed, refuse } from './refusal.ts'
 
 /** What belongs to one request, under `yaoki` in its init. */
 export interface RequestSettings {
@@ -29,53 +30,50 @@ export interface ResilientInit extends Omit<RequestInit, 'body'> {
 	/** As for `fetch`; or a function that makes one, called for each attempt: `body: () => createReadStream(path)`. */
 	readonly body?: RequestBody
 	/** Said beside a stream where nothing else does; here it need not be. */
-	readonly duplex?: 'half' | undefined
+	readonly duplex?: 'half'
 	readonly yaoki?: RequestSettings | undefined
 }
 
 const RULES: Rules = {
-	'yaoki.deadline': 'any',
-	'yaoki.within': 'any',
-	'yaoki.name': 'string',
-	'yaoki.idempotent': 'any',
-	'yaoki.idempotencyKey': 'string',
-	'yaoki.timeout': 'any',
-	'yaoki.totalTimeoutMs': 'any',
-	'yaoki.maxRetries': 'any',
+	deadline: 'any',
+	within: 'any',
+	name: 'string',
+	idempotent: 'any',
+	idempotencyKey: 'string',
+	timeout: 'any',
+	totalTimeoutMs: 'any',
+	maxRetries: 'any',
 }
 
 const NONE: RequestSettings = Object.freeze({})
 
-/** Refuses what can not work, with the name of the option. `mostRetries` is what the client allows. */
+/** Refuses what can not work, by the name that the caller wrote it under. `mostRetries` is what the client allows. */
 export function readRequestSettings(
 	given: RequestSettings | undefined,
 	mostRetries: number,
 ): RequestSettings {
 	if (given === undefined) return NONE
-	checkTable(given)
-	const { deadline, within, idempotent, idempotencyKey, maxRetries } = given
-	for (const name of ['timeout', 'totalTimeoutMs'] as const) {
-		const value = given[name]
-		if (value !== undefined && !isTime(value))
-			refuse(`yaoki.${name}`, value, 'a number above 0, in milliseconds')
-	}
-	if (deadline !== undefined && typeof Object(deadline).remainingMs !== 'number')
-		refuse('yaoki.deadline', deadline, 'a Deadline')
-	if (within !== undefined && Object(within) !== within) refuse('yaoki.within', within, 'a context')
-	if (idempotent !== undefined && typeof idempotent !== 'boolean')
-		refuse('yaoki.idempotent', idempotent, 'true or false')
-	if (idempotencyKey === '') refuse('yaoki.idempotencyKey', idempotencyKey, 'a key that is not empty')
-	if (maxRetries !== undefined) {
-		checkRange('yaoki.maxRetries', maxRetries, 0, mostRetries)
-		if (maxRetries % 1) refuse('yaoki.maxRetries', maxRetries, 'a whole number')
-	}
+	if (Object(given) !== given) refuse('yaoki', given, 'an object')
+	placed('yaoki.', () => check(given, mostRetries))
 	return given
 }
 
-/** By the names that the caller wrote them under: a request has other options beside these. */
-function checkTable(given: RequestSettings): void {
-	if (Object(given) !== given) refuse('yaoki', given, 'an object')
-	const named = Object.fromEntries(Object.entries(given).map(([name, value]) => [`yaoki.${name}`, value]))
-	checkNames(named, RULES)
-	readOptions(named, RULES)
+function check(given: RequestSettings, mostRetries: number): void {
+	checkNames(given, RULES)
+	readOptions(given, RULES)
+	const { deadline, within, idempotent, idempotencyKey, maxRetries } = given
+	checkTime('timeout', given.timeout)
+	checkTime('totalTimeoutMs', given.totalTimeoutMs)
+	if (deadline !== undefined && typeof Object(deadline).remainingMs !== 'number')
+		refuse('deadline', deadline, 'a Deadline, such as Deadline.after(2_000)')
+	// A request has a signal, so it would look as though it worked, without what its headers say.
+	if (within !== undefined && (Object(within) !== within || 'headers' in within))
+		refuse('within', within, 'a context, such as serverContextOf(request)')
+	if (idempotent !== undefined && typeof idempotent !== 'boolean')
+		refuse('idempotent', idempotent, 'true or false')
+	if (idempotencyKey === '') refuse('idempotencyKey', idempotencyKey, 'a key that is not empty')
+	if (maxRetries !== undefined) {
+		checkRange('maxRetries', maxRetries, 0, mostRetries)
+		if (maxRetries % 1) refuse('maxRetries', maxRetries, 'a whole number')
+	}
 }

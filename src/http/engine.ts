@@ -12,8 +12,9 @@ import { Registry } from '../core/keyed/registry.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
 import { systemRuntime } from '../core/runtime/system.ts'
 import { attribute } from './attempt/layer.ts'
+import { LimitsByLength } from './attempt/limits.ts'
 import type { RequestSettings } from './call-settings.ts'
-import { SENT_ONCE } from './exchange/body.ts'
+import { isReplayable, SENT_ONCE } from './exchange/body.ts'
 import { Exchange, type ExchangeFacts, type Outgoing } from './exchange/exchange.ts'
 import { newKey } from './exchange/new-key.ts'
 import { isSafeMethod } from './exchange/repeat.ts'
@@ -22,6 +23,7 @@ import { HttpStatusError } from './exchange/status-error.ts'
 import { type HttpSettings, TOTAL_TIMES } from './options.ts'
 import { Lane } from './origin/lane.ts'
 import { Origins } from './origin/origins.ts'
+import { reword } from './refusal.ts'
 import type { HttpResponse } from './transport/transport.ts'
 
 /** An origin that was not asked for this long is forgotten. */
@@ -42,7 +44,7 @@ export interface Ending {
 	/** Is everything but a 2xx a failure, a redirect that was not followed among them? Default: from 400 up. */
 	readonly needsOk?: boolean
 	/** Answers for a request that ended with such a status, or throws. Default: it is thrown. */
-	refused?(error: HttpStatusError): HttpResponse | Promise<HttpResponse>
+	refused?(error: HttpStatusError, call: Call): HttpResponse | Promise<HttpResponse>
 }
 
 export class HttpEngine {
@@ -50,27 +52,41 @@ export class HttpEngine {
 	readonly runtime: Runtime
 	readonly counts: Counts = { requests: 0, failures: 0, attempts: 0 }
 	readonly lanes: Registry<Lane>
-	readonly #origins = new Origins()
+	readonly #origins: Origins
 	readonly #make: (origin: string) => Lane
 	readonly #ending: Ending
 
-	constructor(settings: HttpSettings, ending: Ending = {}, around: () => readonly Policy[] = () => []) {
+	/** `takes` says which schemes of URLs are sent, such as `'https:'`. Default: all. */
+	constructor(
+		settings: HttpSettings,
+		ending: Ending = {},
+		around: () => readonly Policy[] = () => [],
+		takes?: (scheme: string) => boolean,
+	) {
 		this.settings = settings
+		this.#origins = new Origins(takes)
 		this.#ending = ending
 		this.runtime = settings.runtime ?? systemRuntime
 		this.lanes = new Registry(settings.maxOrigins, IDLE_MS)
-		this.#make = (origin) => new Lane(origin, settings, this.runtime, around())
+		const limits = new LimitsByLength()
+		this.#make = (origin) => new Lane(origin, settings, this.runtime, limits, around())
 		// Made for nobody, so that options that can not work are refused now and not with the first request.
 		this.#make('sample')
 	}
 
-	/** Sends a request. Throws at once for what is no URL. */
+	/** The lane of a URL's origin, made if there is none. */
+	laneOf(url: string): Lane {
+		return this.lanes.get(this.#origins.of(url), this.runtime.now(), this.#make)
+	}
+
+	/** Sends a request. Throws at once for what is no URL, or one that is not sent. */
 	send(outgoing: Outgoing, given: RequestSettings, signal: AbortSignal | undefined): Promise<HttpResponse> {
 		const { runtime, counts, lanes } = this
-		const now = runtime.now()
-		const entry = lanes.hold(this.#origins.of(outgoing.url), now, this.#make)
+		// Whatever may throw comes first: what is held has to be released.
+		const facts = this.#facts(outgoing, given, signal)
+		const entry = lanes.hold(this.#origins.of(outgoing.url), runtime.now(), this.#make)
 		const { origin, plan } = entry.value
-		const exchange = new Exchange(outgoing, origin, runtime, this.#facts(outgoing, given, signal))
+		const exchange = new Exchange(outgoing, origin, runtime, facts)
 		const call = new Call(plan, exchange, (context) => {
 			counts.attempts++
 			return exchange.attempt(context)
@@ -79,11 +95,13 @@ export class HttpEngine {
 		counts.requests++
 		return run(call).then(
 			(response) => {
-				lanes.release(entry, now)
+				lanes.release(entry, runtime.now())
+				exchange.discardAllBut(response)
 				return this.#answered(call, response as HttpResponse)
 			},
 			(error) => {
-				lanes.release(entry, now)
+				lanes.release(entry, runtime.now())
+				exchange.discardAllBut(error instanceof HttpStatusError ? error.response : undefined)
 				return this.#failed(call, error)
 			},
 		)
@@ -99,7 +117,7 @@ export class HttpEngine {
 		if (!(error instanceof HttpStatusError)) throw call.stop === 'body-used' ? told(error, call) : error
 		attribute(error.response, call)
 		if (!this.#ending.refused) throw error
-		return this.#ending.refused(error)
+		return this.#ending.refused(error, call)
 	}
 
 	#facts(outgoing: Outgoing, given: RequestSettings, signal: AbortSignal | undefined): ExchangeFacts {
@@ -116,7 +134,8 @@ export class HttpEngine {
 			within: given.within ?? this.#context(),
 			deadline: isEarlier ? given.deadline : own,
 			totalMs: isEarlier ? undefined : totalMs,
-			isSafe: isSafe && given.idempotent !== false,
+			// What can be sent only once can not be sent twice at once either.
+			isSafe: isSafe && given.idempotent !== false && !outgoing.isOnce && isReplayable(outgoing.body),
 			idempotencyKey: key?.value,
 			isKeyAdded: key?.isAdded === true,
 		}
@@ -157,7 +176,7 @@ function statusError(response: HttpResponse): HttpStatusError {
 function told(error: unknown, call: Call): unknown {
 	// What is the toolkit's own stays what it is: a timeout is looked for by its name.
 	if (error instanceof YaokiError) {
-		error.message += ` (${SENT_ONCE})`
+		reword(error, `${error.message} (${SENT_ONCE})`)
 		return error
 	}
 	const message = error instanceof Error ? error.message : String(error)

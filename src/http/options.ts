@@ -8,7 +8,8 @@ import type { CallOptions } from '../core/engine/call-options.ts'
 import { checkPolicyOptions, POLICY_RULES, type PolicyOptions } from '../core/engine/policy-options.ts'
 import type { Listener } from '../core/events/events.ts'
 import type { HedgeOptions } from '../core/hedge/options.ts'
-import { MOST, type Rules, readOptions, refuse } from '../core/options/rules.ts'
+import { MOST, type Rules, readOptions } from '../core/options/rules.ts'
+import { placed, refuse } from './refusal.ts'
 import { type DeadlineHeader, deadlineHeaderNames, isDeadlineHeader } from './service/deadline-headers.ts'
 
 /** How requests are made, repeated and held back. */
@@ -126,6 +127,8 @@ function part<Options extends object>(
 	if (given === undefined) return byDefault
 	if (typeof given === 'boolean') return given ? (byDefault ?? ({} as Options)) : undefined
 	if (typeof given !== 'object' || given === null) refuse(name, given, 'options, true or false')
+	// One would be shared by all origins, and one origin's outage would be everybody's.
+	if ('execute' in given) refuse(name, given, 'options, and not a policy')
 	return given
 }
 
@@ -140,7 +143,10 @@ function choice<const Choice extends string>(
 }
 
 /** A time to be done in, which may be without end. */
-export const isTime = (given: unknown): given is number => typeof given === 'number' && given > 0
+export function checkTime(name: string, given: unknown): void {
+	if (given !== undefined && !(typeof given === 'number' && given > 0))
+		refuse(name, given, 'a number above 0, in milliseconds, or Infinity')
+}
 
 function flag(name: string, given: unknown): void {
 	if (given !== undefined && typeof given !== 'boolean') refuse(name, given, 'true or false')
@@ -148,7 +154,7 @@ function flag(name: string, given: unknown): void {
 
 function vetoesOf(given: HttpOptions['retryVetoHeaders']): readonly (readonly [string, string])[] {
 	if (given === undefined) return [['x-should-retry', 'false']]
-	if (typeof given !== 'object' || given === null)
+	if (typeof given !== 'object' || given === null || Array.isArray(given))
 		refuse('retryVetoHeaders', given, "an object, such as { 'x-should-retry': 'false' }")
 	return Object.entries(given).map(([name, value]) => {
 		if (!NAME.test(name)) refuse('retryVetoHeaders', name, 'names of headers')
@@ -163,12 +169,15 @@ export function readHttpOptions(
 	rules: Rules,
 	bulkhead?: BulkheadOptions,
 ): HttpSettings {
+	return placed('', () => settingsOf(options, rules, bulkhead))
+}
+
+function settingsOf(options: HttpOptions, rules: Rules, bulkhead?: BulkheadOptions): HttpSettings {
 	checkPolicyOptions(options, rules)
+	checkTime('timeout', options.timeout)
+	checkTime('totalTimeoutMs', options.totalTimeoutMs)
 	const settings = readOptions<HttpSettings>(options, rules)
-	const { timeout, totalTimeoutMs, deadlineHeader, idempotencyHeader = 'idempotency-key' } = options
-	if (timeout === 0) refuse('timeout', timeout, 'a number above 0, in milliseconds')
-	if (totalTimeoutMs !== undefined && !isTime(totalTimeoutMs))
-		refuse('totalTimeoutMs', totalTimeoutMs, 'a number above 0, in milliseconds')
+	const { totalTimeoutMs, deadlineHeader, idempotencyHeader = 'idempotency-key' } = options
 	if (!NAME.test(idempotencyHeader)) refuse('idempotencyHeader', idempotencyHeader, 'the name of a header')
 	if (deadlineHeader !== undefined && deadlineHeader !== false && !isDeadlineHeader(deadlineHeader))
 		refuse('deadlineHeader', deadlineHeader, `false or one of ${deadlineHeaderNames()}`)

@@ -3,6 +3,9 @@ import { HttpEngine } from './engine.ts'
 import { isUsed, USED_BODY } from './exchange/body.ts'
 import type { Outgoing } from './exchange/exchange.ts'
 import { HTTP_RULES, type HttpOptions, readHttpOptions } from './options.ts'
+import { isFetched } from './origin/origins.ts'
+import { currentFetch, marked } from './sender.ts'
+import { byFetch } from './transport/by-fetch.ts'
 import type { TransportInit } from './transport/transport.ts'
 
 /** What `resilientFetch` takes. */
@@ -27,36 +30,22 @@ const RULES = { ...HTTP_RULES, fetch: 'function' } as const
  * console.log(response.status, String(explain(response)))
  */
 export function resilientFetch(options: ResilientFetchOptions = {}): ResilientFetch {
-	const engine = new HttpEngine(readHttpOptions(options, RULES), { refused: ({ response }) => response })
-	const { maxRetries } = engine.settings
-	const sender = senderOf(options)
+	const settings = readHttpOptions(options, RULES)
+	const engine = new HttpEngine(settings, { refused: ({ response }) => response }, undefined, isFetched)
+	const { maxRetries } = settings
+	const { fetch: given } = options
+	const sender = (): typeof globalThis.fetch => given ?? currentFetch()
 	const fetch: ResilientFetch = (input, init) => {
 		try {
-			const settings = readRequestSettings(init?.yaoki, maxRetries)
+			const own = readRequestSettings(init?.yaoki, maxRetries)
 			const outgoing = isRequest(input) ? ofRequest(input, init, sender) : ofUrl(input, init, sender)
 			// Whatever sends them here gives real responses.
-			return engine.send(outgoing, settings, signalOf(input, init)) as Promise<Response>
+			return engine.send(outgoing, own, signalOf(input, init)) as Promise<Response>
 		} catch (error) {
 			return Promise.reject(error)
 		}
 	}
-	return Object.defineProperty(fetch, MADE_HERE, { value: true })
-}
-
-/** A mark that other copies of the package know, too. */
-const MADE_HERE = Symbol.for('yaoki.resilientFetch')
-
-/** What sends a request at present. */
-type Sender = () => typeof globalThis.fetch
-
-/**
- * Looked up when it is used, for tests and tools put their own in place of the runtime's. When that is one that was made here, it
- * would come back to us: then what was there before sends the request.
- */
-function senderOf({ fetch }: ResilientFetchOptions): Sender {
-	if (fetch) return () => fetch
-	const before = globalThis.fetch
-	return () => (MADE_HERE in Object(globalThis.fetch) ? before : globalThis.fetch)
+	return marked(fetch, given)
 }
 
 /** By what it has: a Request may be of another class than that of the runtime. */
@@ -69,7 +58,7 @@ function signalOf(input: string | URL | Request, init: ResilientInit | undefined
 	return isRequest(input) ? input.signal : undefined
 }
 
-function ofUrl(input: string | URL, init: ResilientInit | undefined, sender: Sender): Outgoing {
+function ofUrl(input: string | URL, init: ResilientInit | undefined, sender: () => typeof fetch): Outgoing {
 	const url = String(input)
 	const { method = 'GET', headers, body } = init ?? NO_INIT
 	if (isUsed(body)) throw new TypeError(USED_BODY)
@@ -80,12 +69,12 @@ function ofUrl(input: string | URL, init: ResilientInit | undefined, sender: Sen
 		body,
 		init: rest(init),
 		isOnce: false,
-		send: (sent) => sender()(url, sent),
+		send: (sent) => byFetch(url, sent, sender()),
 	}
 }
 
 /** A Request brings its own body, which is a stream by now and can be sent once. */
-function ofRequest(request: Request, init: ResilientInit | undefined, sender: Sender): Outgoing {
+function ofRequest(request: Request, init: ResilientInit | undefined, sender: () => typeof fetch): Outgoing {
 	const { method = request.method, headers = request.headers, body } = init ?? NO_INIT
 	// To `fetch`, null beside a Request takes nothing away from it.
 	const hasBody = (body ?? null) === null && request.body !== null
@@ -97,8 +86,12 @@ function ofRequest(request: Request, init: ResilientInit | undefined, sender: Se
 		body,
 		init: rest(init),
 		isOnce: hasBody,
-		send: ({ body: sent, ...others }: TransportInit) =>
-			sender()(request, sent === undefined ? others : { ...others, body: sent }),
+		send(init: TransportInit) {
+			const send = sender()
+			const first = (_: string, { body: sent, ...others }: RequestInit) =>
+				send(request, sent === undefined ? others : { ...others, body: sent })
+			return byFetch(request.url, init, first, send)
+		},
 	}
 }
 

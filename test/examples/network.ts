@@ -13,6 +13,7 @@ const HOSTS: Readonly<Record<string, readonly (() => Response)[]>> = {
 	'busy.example.com': [() => json(429, { 'retry-after': '2' }), () => json(200)],
 	'closed.example.com': [() => json(503, { 'retry-after': '3600' })],
 	'down.example.com': [() => json(503)],
+	'private.example.com': [() => json(401)],
 }
 
 /** A new network, in which nobody has been asked for anything yet. */

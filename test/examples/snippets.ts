@@ -10,18 +10,19 @@ import * as standIns from './stand-ins.ts'
 
 /** Seen from a folder in .cache/. */
 const STAND_INS = '../../test/examples/stand-ins.ts'
-const IMPORT = /^import [^']*'[^']+'$/gm
+/** What can stand only at the top of a module: imports, and additions to the types of others. */
+const TOP = /^import [^']*'[^']+'$|^declare module .*?^}$/gms
 
 /** A name for the file that tells the page and the line. */
 export const fileName = ({ place }: Block): string => `${place.replaceAll(/[^\w.]/g, '-')}.ts`
 
 /** With its promises as checks or, for a reader who copies it, as it stands. */
 export function moduleOf({ code }: Block, form: 'checked' | 'verbatim'): string {
-	const imports = code.match(IMPORT) ?? []
-	const lines = code.replace(IMPORT, '').split('\n')
+	const top = code.match(TOP) ?? []
+	const lines = code.replace(TOP, '').split('\n')
 	const body = (form === 'checked' ? lines.map(withCheck) : lines).join('\n')
 	return [
-		...imports,
+		...top,
 		// All of them: what the example declares itself, inside the function, hides the stand-in of that name.
 		`import { ${Object.keys(standIns).join(', ')} } from '${STAND_INS}'`,
 		'export default async (): Promise<void> => {',

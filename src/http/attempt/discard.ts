@@ -12,8 +12,13 @@ export const MOST_DRAINED = 65_536
 /** And for so long. */
 export const LONGEST_DRAIN_MS = 1_000
 
+/** Those that are thrown away already: to do it twice would cut off what is just being read for its connection. */
+const discarded = new WeakSet<HttpResponse>()
+
 /** Throws a body away. Never rejects: whatever goes wrong here, nobody waits for it. */
 export async function discard(response: HttpResponse, runtime: Runtime): Promise<void> {
+	if (discarded.has(response)) return
+	discarded.add(response)
 	if (isFollowed(response)) return response.discard()
 	if (response.bodyUsed) return
 	try {

@@ -13,7 +13,7 @@ import { HttpStatusError } from '../exchange/status-error.ts'
 import { spread } from '../origin/hold.ts'
 import type { Origin } from '../origin/origin.ts'
 import { type BodyFollower, type HttpResponse, isFollowed } from '../transport/transport.ts'
-import { LimitsByLength } from './limits.ts'
+import type { LimitsByLength } from './limits.ts'
 import { QuietSignal } from './quiet-signal.ts'
 import { AttemptScope, letGo, type TimedOut } from './scope.ts'
 import { watch } from './watch.ts'
@@ -22,10 +22,12 @@ export class AttemptLayer implements TellingLayer {
 	readonly drive: typeof drive = drive
 	readonly origin: Origin
 	tell: Tell | undefined
-	readonly #limits = new LimitsByLength()
+	/** Of all origins together: lists of an origin would outlive it. */
+	readonly #limits: LimitsByLength
 
-	constructor(origin: Origin) {
+	constructor(origin: Origin, limits: LimitsByLength) {
 		this.origin = origin
+		this.#limits = limits
 	}
 
 	enter(call: Call, seat: Seat): Step {

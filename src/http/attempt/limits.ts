@@ -25,7 +25,7 @@ export class AttemptLimits extends LimitList {
 	}
 }
 
-/** The lists of an origin: one for each length and, as fake timers come and go, for each make of timers. */
+/** The lists of an engine: one for each length and, as fake timers come and go, for each make of timers. */
 export class LimitsByLength {
 	#latest: AttemptLimits | undefined
 	readonly #lists = new Map<number, AttemptLimits>()

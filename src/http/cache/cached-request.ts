@@ -6,14 +6,14 @@ import type { ResponseCache } from './response-cache.ts'
 import type { CachedRequest } from './storable.ts'
 
 /** A request as the cache knows it: the caller's own headers tell whose it is. */
-export const cachedRequest = ({
-	method,
-	url,
-	headers,
-}: Pick<Outgoing, 'method' | 'url' | 'headers'>): CachedRequest => ({
+export const cachedRequest = (
+	{ method, url, headers }: Pick<Outgoing, 'method' | 'url' | 'headers'>,
+	generation?: number,
+): CachedRequest => ({
 	method,
 	url,
 	headers: { get: (name) => requestHeader(headers, name) },
+	generation,
 })
 
 /** Reads and keeps an answer that is worth keeping. Answers with what the caller is to read. */

@@ -91,6 +91,7 @@ export class ResponseCache {
 	readonly #byAge = new Chain<Place>()
 	readonly #byUse = new Chain<Place>()
 	#entries = 0
+	#generation = 0
 	#bytes = 0
 	#hits = 0
 	#misses = 0
@@ -101,6 +102,14 @@ export class ResponseCache {
 
 	get stats(): CacheStats {
 		return { entries: this.#entries, bytes: this.#bytes, hits: this.#hits, misses: this.#misses }
+	}
+
+	/**
+	 * Raised by all that makes answers on their way untrue: a `clear`, a write that went well. A request takes it down when it is sent, and
+	 * its answer is kept only if nothing has happened since.
+	 */
+	get generation(): number {
+		return this.#generation
 	}
 
 	/** A larger body need not be read for the cache. */
@@ -117,6 +126,7 @@ export class ResponseCache {
 		if (isWithdrawn(head) && !isUnsafe(request)) this.#forget(this.#entryOf(request))
 		const isGood = head.status >= 200 && head.status < 400
 		if (isGood && (isUnsafe(request) || !varyNames(head.headers))) {
+			this.#generation++
 			this.#forgetPage(withoutFragment(request.url))
 			return false
 		}
@@ -126,6 +136,8 @@ export class ResponseCache {
 	/** Remembers an answer in place of the one before, if it may be kept and is not too large. Says whether it did. */
 	keep(request: CachedRequest, response: WholeResponse, now: number): boolean {
 		const { status, statusText, url, bytes } = response
+		const { generation = this.#generation } = request
+		if (generation !== this.#generation) return false
 		if (!this.wants(request, response, now) || bytes.byteLength > this.#settings.maxBodyBytes) return false
 		const page = this.#learn(withoutFragment(request.url), varyNames(response.headers) ?? [])
 		if (!page) return false
@@ -153,6 +165,7 @@ export class ResponseCache {
 
 	/** Forgets all answers, as when a user logs out of a page whose cookies can not be seen from here. Hits and misses stay counted. */
 	clear(): void {
+		this.#generation++
 		while (this.#byUse.first) this.#forget(this.#byUse.first.entry)
 	}
 

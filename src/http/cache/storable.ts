@@ -8,6 +8,8 @@ export interface CachedRequest {
 	readonly method: string
 	readonly url: string
 	readonly headers: { get(name: string): string | null }
+	/** That of the cache when the request was sent; undefined counts as the present one. */
+	readonly generation?: number | undefined
 }
 
 /** What can be known of an answer before its body is read. */
@@ -46,7 +48,9 @@ export const isWithdrawn = ({ status }: ResponseHead): boolean => [401, 403, 404
 
 /** Does the caller take an answer that is not fresh? Who says `no-cache` or `no-store` does not. */
 export const takesKept = (request: CachedRequest): boolean =>
-	isGet(request) && !NOT_FROM_STORE.test(request.headers.get('cache-control') ?? '')
+	isGet(request) &&
+	!NOT_FROM_STORE.test(request.headers.get('cache-control') ?? '') &&
+	!NOT_FROM_STORE.test(request.headers.get('pragma') ?? '')
 
 /**
  * May the answer to this GET be kept, as far as its head tells? `Cache-Control: private` may, since nobody is given what is

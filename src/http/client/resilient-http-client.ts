@@ -1,5 +1,4 @@
 import type { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
-import { refuse } from '../../core/options/rules.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { LONGEST_DRAIN_MS, readText } from '../attempt/discard.ts'
 import { cachedRequest, keepAnswer } from '../cache/cached-request.ts'
@@ -12,7 +11,12 @@ import { isUsed, USED_BODY } from '../exchange/body.ts'
 import type { Outgoing } from '../exchange/exchange.ts'
 import { withHeaders } from '../exchange/request-headers.ts'
 import { CLIENT_BULKHEAD, HTTP_RULES, type HttpOptions, readHttpOptions } from '../options.ts'
+import { isHttp } from '../origin/origins.ts'
+import { placed, refuse } from '../refusal.ts'
+import { currentFetch } from '../sender.ts'
+import { byFetch } from '../transport/by-fetch.ts'
 import type { HttpResponse, Transport } from '../transport/transport.ts'
+import { nameRequest } from './name-request.ts'
 import { type HttpClientStats, type OriginStats, statsOf } from './stats.ts'
 
 /** What a client takes. */
@@ -45,31 +49,34 @@ export class ResilientHttpClient<R extends HttpResponse = Response> {
 	readonly #cache: ResponseCache | undefined
 
 	constructor(options: HttpClientOptions<R> = {}) {
+		const settings = readHttpOptions(options, RULES, CLIENT_BULKHEAD)
 		const { cache } = options
 		if (cache === null || !['undefined', 'boolean', 'object'].includes(typeof cache))
 			refuse('cache', cache, 'options, true or false')
-		const kept = cache ? new ResponseCache(cache === true ? {} : cache) : undefined
+		const kept = cache ? placed('cache.', () => new ResponseCache(cache === true ? {} : cache)) : undefined
 		this.#cache = kept
 		// Without a transport R is Response, which is what `fetch` gives.
-		this.#transport = options.transport ?? (byFetch as Transport<HttpResponse> as Transport<R>)
-		const settings = readHttpOptions(options, RULES, CLIENT_BULKHEAD)
+		this.#transport = options.transport ?? (overFetch as Transport<HttpResponse> as Transport<R>)
 		const runtime = settings.runtime ?? systemRuntime
 		const ending: Ending = {
 			needsOk: true,
-			async refused(error) {
+			async refused(error, call) {
+				nameRequest(error, call)
 				// Read now, for who catches the error seldom reads a stream; and no more of it than an error needs.
-				error.body = await readText(error.response, runtime, LONGEST_DRAIN_MS)
+				const leftMs = call.options?.deadline?.remainingMs ?? Infinity
+				error.body = await readText(error.response, runtime, Math.min(LONGEST_DRAIN_MS, leftMs))
+				call.options?.signal?.throwIfAborted()
 				throw error
 			},
 		}
-		this.#engine = new HttpEngine(settings, ending, kept && (() => [new CachePolicy(kept)]))
+		this.#engine = new HttpEngine(settings, ending, kept && (() => [new CachePolicy(kept)]), isHttp)
 	}
 
 	/** Sends a request, again where that may help, and answers with a 2xx response; throws an HttpError for any other. */
 	request(url: string | URL, init: HttpClientInit = {}): Promise<R> {
 		try {
 			const own = readRequestSettings(init.yaoki, this.#engine.settings.maxRetries)
-			const sent = this.#engine.send(this.#outgoing(String(url), init), own, init.signal ?? undefined)
+			const sent = this.#engine.send(this.#outgoing(addressed(url), init), own, init.signal ?? undefined)
 			// Of the transport, or a real Response from the cache.
 			return sent as Promise<R>
 		} catch (error) {
@@ -110,9 +117,15 @@ export class ResilientHttpClient<R extends HttpResponse = Response> {
 		this.#cache?.clear()
 	}
 
-	/** The breaker of an origin that is remembered, to be isolated or reset by an operator. */
-	circuitBreaker(origin: string): CircuitBreaker | undefined {
-		return this.#engine.lanes.peek(origin)?.breaker
+	/**
+	 * The breaker of an origin, by any URL of it, to be isolated or reset by an operator; also before the first request. Undefined
+	 * for a client that has none.
+	 *
+	 * @example
+	 * const release = client.circuitBreaker('https://api.example.com')?.isolate()
+	 */
+	circuitBreaker(origin: string | URL): CircuitBreaker | undefined {
+		return this.#engine.laneOf(addressed(origin)).breaker
 	}
 
 	#outgoing(url: string, init: HttpClientInit): Outgoing {
@@ -120,24 +133,34 @@ export class ResilientHttpClient<R extends HttpResponse = Response> {
 		const { headers, body } = rest
 		if (isUsed(body)) throw new TypeError(USED_BODY)
 		if (json !== undefined && body !== undefined) refuse('json', json, 'no body beside it')
+		const text = json === undefined ? undefined : JSON.stringify(json)
+		// It would be sent without a body, and with a content-type of one.
+		if (json !== undefined && text === undefined) refuse('json', json, 'a value that JSON can write')
 		const cache = this.#cache
 		const whole = json === undefined ? headers : withHeaders(headers, { 'content-type': 'application/json' })
 		// What is kept is filed under these, and sent with these: a caller who changes them meanwhile must not mix up two principals.
 		const request = { url, method: method.toUpperCase(), headers: cache ? new Headers(whole) : whole }
+		const cached = cachedRequest(request, cache?.generation)
 		const transport = this.#transport
 		const { withNotice } = transport
 		return {
 			...request,
-			body: json === undefined ? body : JSON.stringify(json),
+			body: text ?? body,
 			init: rest as RequestInit,
 			isOnce: false,
 			send: (sent) => transport(url, sent),
 			sendWithNotice: withNotice && ((sent) => withNotice(url, sent)),
-			finish:
-				cache &&
-				((response) => keepAnswer(cache, cachedRequest(request), response, () => this.#engine.runtime.now())),
+			finish: cache && ((response) => keepAnswer(cache, cached, response, () => this.#engine.runtime.now())),
 		}
 	}
 }
 
-const byFetch: Transport<Response> = (url, init) => fetch(url, init)
+/** A Request has a method and a body of its own, which would be lost. A URL may be of another class than that of the runtime. */
+function addressed(url: unknown): string {
+	if (typeof url === 'string') return url
+	if (typeof url !== 'object' || url === null || !('href' in url)) refuse('url', url, 'a string or URL')
+	return String(url)
+}
+
+/** Looked up for each request, for tests and tools put their own in its place. */
+const overFetch: Transport<Response> = (url, init) => byFetch(url, init, currentFetch())

@@ -5,7 +5,7 @@
  */
 
 /** Whatever `fetch` takes as a body, or a function that makes one for each attempt. */
-export type BodySource = BodyInit | AsyncIterable<Uint8Array> | null | undefined
+export type BodySource = RequestInit['body'] | AsyncIterable<Uint8Array> | undefined
 export type RequestBody = BodySource | (() => BodySource | Promise<BodySource>)
 
 /** Can it be sent again? */
@@ -16,13 +16,16 @@ export function isReplayable(body: RequestBody): boolean {
 /** Only what flows needs to be told so (`duplex`), and only that can be used up. */
 export function isStream(body: RequestBody): boolean {
 	if (typeof body !== 'object' || body === null) return false
-	// A Blob and a FormData have streams or iterators of their own, but not these; views and buffers have neither.
-	return 'getReader' in body || Symbol.asyncIterator in body
+	if ('getReader' in body || Symbol.asyncIterator in body) return true
+	// Views, forms and parameters can be gone through as often as one likes; a generator only once.
+	return Symbol.iterator in body && 'next' in body
 }
 
-/** Has somebody begun to read this stream already? */
+/** Has somebody begun to read this stream already, or closed it? Those of Node say so by other names than those of the web. */
 export function isUsed(body: RequestBody): boolean {
-	return typeof body === 'object' && body !== null && 'locked' in body && body.locked
+	if (typeof body !== 'object' || body === null) return false
+	if ('locked' in body) return body.locked
+	return 'readableDidRead' in body && (body.readableDidRead === true || Object(body).destroyed === true)
 }
 
 /** What is wrong about a body, said before anything is sent. */

@@ -2,6 +2,7 @@
  * One logical request: what is sent, how often it may be, and what each attempt of it is. It is also the options of its call,
  * so that the layers find it by the call, and nothing is made twice.
  */
+import { permanent } from '../../core/classify/permanent.ts'
 import type { Deadline } from '../../core/deadline/deadline.ts'
 import { Call } from '../../core/engine/call.ts'
 import type { CallContext, CallOptions } from '../../core/engine/call-options.ts'
@@ -12,16 +13,16 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import { discard } from '../attempt/discard.ts'
 import { QuietSignal } from '../attempt/quiet-signal.ts'
 import type { RequestSettings } from '../call-settings.ts'
-import { spread } from '../origin/hold.ts'
+import { LONGEST_HOLD_MS, spread } from '../origin/hold.ts'
 import type { Origin } from '../origin/origin.ts'
 import { askedWaitMs } from '../retry-after/asked-wait.ts'
 import { writeDeadline } from '../service/deadline-headers.ts'
 import { isLeftToOutermost } from '../service/outermost.ts'
-import { OUTERMOST, RETRIES_EXHAUSTED, RETRY_ATTEMPT, RETRY_LAYER } from '../service/service-headers.ts'
+import { OUTERMOST, RETRY_ATTEMPT, RETRY_LAYER, saysRetriesExhausted } from '../service/service-headers.ts'
 import type { HttpResponse, NoticedInit, TransportInit } from '../transport/transport.ts'
-import { isReplayable, isStream, type RequestBody } from './body.ts'
+import { type BodySource, isReplayable, isStream, type RequestBody } from './body.ts'
 import { isIdempotentMethod, isUnprocessed } from './repeat.ts'
-import { type HeaderSource, withHeaders } from './request-headers.ts'
+import { copied, type HeaderSource, withHeaders } from './request-headers.ts'
 import { type Asked, HttpStatusError, headerOf } from './status-error.ts'
 
 /** What is to be sent, before anything was decided about it. */
@@ -41,9 +42,6 @@ export interface Outgoing {
 	/** Work that belongs to the attempt once its head is there, such as keeping a copy. */
 	readonly finish?: ((response: HttpResponse) => HttpResponse | Promise<HttpResponse>) | undefined
 }
-
-/** A server that asks for more than this is asked again all the same: one answer must not close an origin for good. */
-const LONGEST_HOLD_MS = 3_600_000
 
 export class Exchange implements CallOptions {
 	/** Found again in a copy of these options, too. */
@@ -66,10 +64,15 @@ export class Exchange implements CallOptions {
 	readonly timeoutMs: number
 	/** The time for the whole, where that is the toolkit's own limit and not the caller's deadline. */
 	readonly totalMs: number | undefined
+	/** Of the caller's, as they were. */
+	readonly headers: HeaderSource
 	call: Call | undefined
+	/** Answers that were no success. All but the last are thrown away. */
+	#refusals: HttpResponse[] | undefined
 
 	constructor(outgoing: Outgoing, origin: Origin, runtime: Runtime, facts: ExchangeFacts) {
 		this.outgoing = outgoing
+		this.headers = copied(outgoing.headers)
 		this.origin = origin
 		this.runtime = runtime
 		this.settings = facts.settings
@@ -90,7 +93,7 @@ export class Exchange implements CallOptions {
 		const { origin, outgoing } = this
 		const { body } = outgoing
 		const aborts = tieOf(context)
-		const given = typeof body === 'function' ? await body() : body
+		const given = typeof body === 'function' ? await made(body, aborts) : body
 		origin.sent()
 		let response: HttpResponse
 		try {
@@ -107,8 +110,19 @@ export class Exchange implements CallOptions {
 			throw reason
 		}
 		if (outgoing.finish) response = await outgoing.finish(response)
-		if (response.status >= 400) throw this.#refused(response)
+		if (response.status >= 400) {
+			this.#refusals ??= []
+			this.#refusals.push(response)
+			throw this.#refused(response)
+		}
 		return response
+	}
+
+	/** Throws away every answer that nobody will see: those before a retry, and those of hedges that lost. */
+	discardAllBut(final: unknown): void {
+		for (const response of this.#refusals?.splice(0) ?? [])
+			if (response === final) this.#refusals?.push(response)
+			else void discard(response, this.runtime)
 	}
 
 	/** Why a failure of this attempt must not be repeated; undefined when it may be, as far as HTTP goes. */
@@ -119,7 +133,7 @@ export class Exchange implements CallOptions {
 		if (maxRetries !== undefined && attempt >= maxRetries) return 'retries-used-up'
 		if (error instanceof HttpStatusError) {
 			const { response } = error
-			if (headerOf(response, RETRIES_EXHAUSTED) === 'true') return 'inner-retry'
+			if (saysRetriesExhausted({ get: (name) => headerOf(response, name) })) return 'inner-retry'
 			for (const [name, value] of origin.settings.vetoes)
 				if (headerOf(response, name)?.trim().toLowerCase() === value) return 'server-veto'
 			if (error.isTooLong) return 'retry-after'
@@ -131,7 +145,8 @@ export class Exchange implements CallOptions {
 
 	#send(context: CallContext, aborts: Tie, body: RequestBody): Promise<HttpResponse> {
 		const { outgoing, call } = this
-		const { method, headers, init } = outgoing
+		const { method, init } = outgoing
+		const { headers } = this
 		const caller = call?.options?.signal
 		const extra = this.#extraHeaders(context)
 		const { sendWithNotice } = outgoing
@@ -159,7 +174,8 @@ export class Exchange implements CallOptions {
 		if (isKeyAdded && idempotencyKey !== undefined) extra[idempotencyHeader] = idempotencyKey
 		if (origin.mayAddHeaders) {
 			if (deadlineHeader && deadline)
-				extra[deadlineHeader] = writeDeadline(deadlineHeader, deadline.remainingMs)
+				// The other side need not work on for longer than this attempt waits.
+				extra[deadlineHeader] = writeDeadline(deadlineHeader, Math.min(deadline.remainingMs, this.timeoutMs))
 			if (attempt > 0) extra[RETRY_ATTEMPT] = String(attempt)
 			if (nested === OUTERMOST || isLeftToOutermost(this.within)) extra[RETRY_LAYER] = OUTERMOST
 		}
@@ -174,7 +190,9 @@ export class Exchange implements CallOptions {
 		const { status } = response
 		const asked = askedWaitMs({ get: (name) => headerOf(response, name) }, runtime.wallNow())
 		const isLong = asked !== undefined && asked > maxRetryAfterMs
-		if (asked === undefined || (isLong && longRetryAfter === 'ignore')) return new HttpStatusError(response)
+		const isInProgress = status === 409 && idempotencyKey !== undefined && asked !== undefined
+		if (asked === undefined || (isLong && longRetryAfter === 'ignore'))
+			return new HttpStatusError(response, { isInProgress })
 		const isFinal = isLong && longRetryAfter === 'fail'
 		if (status === 429 || status >= 500)
 			origin.askedFor(Math.min(asked, isFinal ? LONGEST_HOLD_MS : maxRetryAfterMs))
@@ -182,7 +200,7 @@ export class Exchange implements CallOptions {
 			retryAfterMs: asked,
 			waitMs: isFinal ? asked : spread(Math.min(asked, maxRetryAfterMs), runtime),
 			isTooLong: isFinal,
-			isInProgress: status === 409 && idempotencyKey !== undefined,
+			isInProgress,
 		}
 		return new HttpStatusError(response, facts)
 	}
@@ -198,6 +216,25 @@ export interface ExchangeFacts {
 	readonly isSafe: boolean
 	readonly idempotencyKey: string | undefined
 	readonly isKeyAdded: boolean
+}
+
+/**
+ * The body that a caller's function makes. What it throws says nothing about the other side, and would be thrown again; what it makes
+ * too late is closed again, for nobody will read it.
+ */
+async function made(body: () => BodySource | Promise<BodySource>, aborts: Tie): Promise<BodySource> {
+	let given: BodySource
+	try {
+		given = await body()
+	} catch (error) {
+		throw typeof error === 'object' && error !== null ? permanent(error) : error
+	}
+	const { aborted, reason } = aborts instanceof QuietSignal ? aborts : aborts.signal
+	if (!aborted) return given
+	const stream: { cancel?(): Promise<void>; destroy?(): void } = Object(given)
+	if (stream.destroy) stream.destroy()
+	else await stream.cancel?.().catch(() => {})
+	throw reason
 }
 
 /** What aborts this attempt, as it is; a context makes a real signal of it. Of a hedge, each request is a call of its own. */

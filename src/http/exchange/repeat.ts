@@ -16,7 +16,9 @@ export const isIdempotentMethod = (method: string): boolean => IDEMPOTENT.test(m
 
 /** No connection came about, so no byte of the request was sent: Node and undici, Bun, Deno. */
 const NOT_CONNECTED =
-	/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$|client error \(Connect\)/
+	/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$|client error \(Connect\)/
+/** The same if it was said while connecting, or of nothing in particular: a network may go away under a connection, too. */
+const UNREACHABLE = /^E(HOST|NET)(UNREACH|DOWN)$/
 /** HTTP/2: the server says itself that it has not looked at this stream. */
 const NOT_PROCESSED = /REFUSED_STREAM/
 /**
@@ -31,16 +33,28 @@ const CONNECTING = /^(connect|getaddrinfo)$/
 /** Errors nest; deeper than this nobody has seen one. */
 const DEEPEST = 9
 
+/** Failures behind a redirect: the server that sent the redirect has seen the request. */
+const processed = new WeakSet<object>()
+
+/** Says of a failure that the request may have been processed, whatever it looks like, and gives it back. */
+export function markProcessed(error: unknown): unknown {
+	if (typeof error === 'object' && error !== null) processed.add(error)
+	return error
+}
+
 /** Is it certain that the server has not processed the request that failed like this? */
 export function isUnprocessed(error: unknown): boolean {
 	// Misdirected: whoever answered is not responsible for it.
-	if (error instanceof HttpStatusError) return error.statusCode === 421
+	if (error instanceof HttpStatusError) return error.statusCode === 421 && !error.response.redirected
+	if (processed.has(Object(error)) || wasRedirected(error)) return false
 	let failure = error
 	for (let depth = 0; depth < DEEPEST && failure; depth++) {
 		const errors = peek(failure, 'errors')
 		// Several addresses were tried, and each of them has to be certain.
 		if (Array.isArray(errors) && errors.length > 0) return errors.every(isUnprocessed)
-		if (CONNECTING.test(text(failure, 'syscall'))) return true
+		const syscall = text(failure, 'syscall')
+		if (CONNECTING.test(syscall)) return true
+		if (UNREACHABLE.test(text(failure, 'code')) && !syscall) return true
 		const clues = `${text(failure, 'code')}\n${text(failure, 'message')}`
 		if (NOT_CONNECTED.test(text(failure, 'code')) || NOT_CONNECTED.test(text(failure, 'message'))) return true
 		if (NOT_PROCESSED.test(clues)) return true
@@ -48,6 +62,12 @@ export function isUnprocessed(error: unknown): boolean {
 		failure = peek(failure, 'cause')
 	}
 	return false
+}
+
+/** axios over `node:http` counts the redirects that it has followed. */
+const wasRedirected = (error: unknown): boolean => {
+	const count = peek(peek(error, 'request'), '_redirectCount')
+	return typeof count === 'number' && count > 0
 }
 
 function text(error: unknown, name: string): string {

@@ -5,11 +5,27 @@ export type HeaderSource = RequestInit['headers']
 const isPlain = (headers: HeaderSource): headers is Record<string, string> =>
 	typeof headers === 'object' && headers !== null && !(Symbol.iterator in headers)
 
+/** A header that was left undefined is none, though `fetch` would send it as that word. */
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null
+
+/** As they are now: a caller may use the same object for the next request while this one waits. */
+export function copied(headers: HeaderSource): HeaderSource {
+	if (!headers) return headers
+	if (!isPlain(headers)) return new Headers(headers)
+	const own: Record<string, string> = {}
+	for (const name of Object.keys(headers)) {
+		const value = headers[name]
+		if (value !== undefined && isGiven(value)) own[name] = value
+	}
+	return own
+}
+
 /** A header by its lower-case name. */
 export function requestHeader(headers: HeaderSource, name: string): string | null {
 	if (!headers) return null
 	if (!isPlain(headers)) return new Headers(headers).get(name)
-	for (const own of Object.keys(headers)) if (own.toLowerCase() === name) return String(headers[own]).trim()
+	for (const own of Object.keys(headers))
+		if (own.toLowerCase() === name && isGiven(headers[own])) return String(headers[own]).trim()
 	return null
 }
 

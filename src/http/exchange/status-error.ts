@@ -12,19 +12,28 @@ import type { HttpResponse } from '../transport/transport.ts'
 export class HttpStatusError extends HttpError {
 	override body: unknown = undefined
 	readonly response: HttpResponse
-	/** How long the next attempt waits because the server said so: with jitter, and at most what is allowed. */
-	readonly waitMs: number | undefined
-	/** Does the server ask for a longer wait than is allowed? */
-	readonly isTooLong: boolean
-	/** Is the request that this answers still being worked on, as its key shows? */
-	readonly isInProgress: boolean
+	/** Private, for in the logs of those who catch the error it would be of no use. */
+	readonly #asked: Asked
 
 	constructor(response: HttpResponse, asked: Asked = NOTHING) {
 		super(response.status, undefined, { retryAfterMs: asked.retryAfterMs })
 		this.response = response
-		this.waitMs = asked.waitMs
-		this.isTooLong = asked.isTooLong === true
-		this.isInProgress = asked.isInProgress === true
+		this.#asked = asked
+	}
+
+	/** How long the next attempt waits because the server said so: with jitter, and at most what is allowed. */
+	get waitMs(): number | undefined {
+		return this.#asked.waitMs
+	}
+
+	/** Does the server ask for a longer wait than is allowed? */
+	get isTooLong(): boolean {
+		return this.#asked.isTooLong === true
+	}
+
+	/** Is the request that this answers still being worked on, as its key shows? */
+	get isInProgress(): boolean {
+		return this.#asked.isInProgress === true
 	}
 }
 

@@ -4,6 +4,9 @@
  */
 import type { Quota } from '../quota/quota.ts'
 
+/** A server that asks for more than this is asked again all the same: one answer must not close an origin for good. */
+export const LONGEST_HOLD_MS = 3_600_000
+
 /** The least spread of those who come back, in milliseconds, and their spread as a share of the wait. */
 const LEAST_SPREAD_MS = 100
 const SPREAD = 0.25

@@ -16,8 +16,10 @@ import { Retry } from '../../core/retry/retry.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { discard } from '../attempt/discard.ts'
 import { AttemptLayer } from '../attempt/layer.ts'
+import type { LimitsByLength } from '../attempt/limits.ts'
 import { HttpStatusError } from '../exchange/status-error.ts'
 import type { HttpSettings } from '../options.ts'
+import { placed } from '../refusal.ts'
 import { Origin } from './origin.ts'
 
 /** The innermost policy, as one that can be listened to. */
@@ -36,21 +38,28 @@ export class Lane {
 	readonly #settings: HttpSettings
 	readonly #runtime: Runtime
 
-	constructor(name: string, settings: HttpSettings, runtime: Runtime, around: readonly Policy[]) {
+	constructor(
+		name: string,
+		settings: HttpSettings,
+		runtime: Runtime,
+		limits: LimitsByLength,
+		around: readonly Policy[],
+	) {
 		this.origin = new Origin(name, settings, runtime)
 		this.#settings = settings
 		this.#runtime = runtime
 		const { circuitBreaker, bulkhead, hedge, onEvent } = settings
 		this.budget = budgetOf(settings.budget, runtime)
-		this.bulkhead = bulkhead && new Bulkhead({ name, ...bulkhead })
-		this.breaker = circuitBreaker && new CircuitBreaker({ name, ...circuitBreaker })
+		this.bulkhead = bulkhead && placed('bulkhead.', () => new Bulkhead({ name, ...bulkhead }))
+		this.breaker =
+			circuitBreaker && placed('circuitBreaker.', () => new CircuitBreaker({ name, ...circuitBreaker }))
 		const policies = [
 			...around,
 			this.bulkhead,
 			this.breaker,
 			this.#retry(),
-			hedge && new Hedge({ budget: this.budget, ...hedge }),
-			new Attempts(new AttemptLayer(this.origin)),
+			hedge && placed('hedge.', () => new Hedge({ budget: this.budget, ...hedge })),
+			new Attempts(new AttemptLayer(this.origin, limits)),
 		].filter((policy) => policy !== undefined)
 		const policy = pipeline({ name: settings.name ?? 'http', runtime, classify: this.#classify }, ...policies)
 		if (onEvent) policy.subscribe(onEvent)
@@ -92,19 +101,16 @@ export class Lane {
 }
 
 function forStatus(failure: HttpStatusError, verdict: ReturnType<Classify>): ReturnType<Classify> {
-	// It was sent to the wrong server, which says nothing about the right one.
+	// It was sent to the wrong server, and the right one may be reached by another connection.
 	if (failure.statusCode === 421) return { kind: 'transient', known: true }
-	if (failure.waitMs === undefined) return verdict
-	return {
-		kind: failure.isInProgress ? 'throttled' : verdict.kind,
-		known: true,
-		retryAfterMs: failure.waitMs,
-	}
+	const { waitMs: retryAfterMs, isInProgress } = failure
+	if (retryAfterMs === undefined && !isInProgress) return verdict
+	return { kind: isInProgress ? 'throttled' : verdict.kind, known: true, retryAfterMs }
 }
 
 function budgetOf(given: Budget | RetryBudgetOptions | undefined, runtime: Runtime): Budget | undefined {
 	if (!given) return undefined
-	return isBudget(given) ? given : new RetryBudget({ runtime, ...given })
+	return isBudget(given) ? given : placed('budget.', () => new RetryBudget({ runtime, ...given }))
 }
 
 const isBudget = (given: Budget | RetryBudgetOptions): given is Budget =>

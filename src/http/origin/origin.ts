@@ -8,7 +8,7 @@ import type { HttpSettings } from '../options.ts'
 import { Quota } from '../quota/quota.ts'
 import { readQuota } from '../quota/rate-limit-headers.ts'
 import type { HttpResponse } from '../transport/transport.ts'
-import { Hold } from './hold.ts'
+import { Hold, LONGEST_HOLD_MS } from './hold.ts'
 import { pageOrigin } from './origins.ts'
 
 /** Of an origin whose first answers say nothing of a quota, every so many are looked at only. */
@@ -63,7 +63,11 @@ export class Origin {
 		const report = readQuota({ get: (name) => headerOf(response, name) }, this.#runtime.wallNow())
 		if (!report) return
 		this.#quota ??= new Quota()
-		this.#quota.report(this.#runtime.now(), report, this.inFlight)
+		// As of a Retry-After, one answer must not close an origin for good.
+		const { remaining, limit } = report
+		const resetMs = Math.min(report.resetMs, LONGEST_HOLD_MS)
+		const windowMs = report.windowMs === undefined ? undefined : Math.min(report.windowMs, LONGEST_HOLD_MS)
+		this.#quota.report(this.#runtime.now(), { remaining, resetMs, limit, windowMs }, this.inFlight)
 		this.isHeld = true
 	}
 

@@ -13,6 +13,12 @@ export class Origins {
 	/** Up to the path, and its slash: most clients ask one origin most of the time. */
 	#latestStart = '/'
 	#latest = ''
+	readonly #takes: (scheme: string) => boolean
+
+	/** `takes` says which schemes are sent; of what others there are `of` throws. */
+	constructor(takes: (scheme: string) => boolean = () => true) {
+		this.#takes = takes
+	}
 
 	/** Throws a TypeError for what is no URL. */
 	of(url: string): string {
@@ -33,6 +39,7 @@ export class Origins {
 
 	#parse(url: string, prefix: string): string {
 		const { origin, protocol } = parsed(url)
+		if (!this.#takes(protocol)) throw new TypeError(notTaken(url, protocol))
 		// What has no origin of its own (data:, blob:) is told apart by its scheme.
 		const name = origin === 'null' ? protocol : origin
 		if (PLAIN.test(prefix)) {
@@ -43,9 +50,38 @@ export class Origins {
 	}
 }
 
+/** What every transport can send. */
+export const isHttp = (scheme: string): boolean => /^https?:$/.test(scheme)
+
+/** What `fetch` may be able to serve as well: Bun reads files and S3 with it, and an app its own pages, whatever their scheme. */
+export const isFetched = (scheme: string): boolean =>
+	/^(https?|data|blob|file):$/.test(scheme) ||
+	scheme === page()?.protocol ||
+	(scheme === 's3:' && 'Bun' in globalThis)
+
+/** As much of a URL as a message bears. */
+const shown = (url: string): string => (url.length > 200 ? `${url.slice(0, 200)}...` : url)
+
+function notTaken(url: string, scheme: string): string {
+	// Mostly somebody forgot it, and what is taken for a scheme is a host.
+	const meant = /^[\w.-]+:\d+(?![^/?#])/.test(url) ? `http://${url}` : 'https://example.com/path'
+	return `'${shown(url)}' has the scheme '${scheme}', which is not requested here; it takes 'http:' or 'https:', as in '${shown(meant)}'`
+}
+
+/** Where a request goes, for a message: without the query, in which there may be anything, and without credentials. */
+export function addressOf(url: string): string {
+	const { origin, pathname } = parsed(url)
+	return origin + pathname
+}
+
+interface Page {
+	readonly href?: string
+	readonly origin?: string
+	readonly protocol?: string
+}
+
 /** Where the page is, in a browser: relative URLs and the question what is another origin depend on it. */
-const page = (): { readonly href?: string; readonly origin?: string } | undefined =>
-	(globalThis as { location?: { href?: string; origin?: string } }).location
+const page = (): Page | undefined => (globalThis as { location?: Page }).location
 
 /** The origin of the page, in a browser. */
 export const pageOrigin = (): string | undefined => page()?.origin
@@ -55,7 +91,7 @@ function parsed(url: string): URL {
 		return new URL(url, page()?.href)
 	} catch (cause) {
 		throw new TypeError(
-			`'${url}' is no URL that can be requested; it takes one such as 'https://example.com/path'`,
+			`'${shown(url)}' is no URL that can be requested; it takes one such as 'https://example.com/path'`,
 			{
 				cause,
 			},

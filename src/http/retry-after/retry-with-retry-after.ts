@@ -1,12 +1,13 @@
 import type { CallContext } from '../../core/engine/call-options.ts'
-import { HttpError } from '../../core/errors/errors.ts'
-import { checkNames, checkRange, refuse } from '../../core/options/rules.ts'
+import { HttpError, InvalidOptionError } from '../../core/errors/errors.ts'
+import { checkNames, checkRange } from '../../core/options/rules.ts'
 import type { RetryWithBackoffOptions } from '../../core/retry/options.ts'
 import { retryWithBackoff } from '../../core/retry/retry-with-backoff.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { LONGEST_DRAIN_MS, readText } from '../attempt/discard.ts'
 import { spread } from '../origin/hold.ts'
+import { placed, refuse, reword } from '../refusal.ts'
 import type { HttpResponse } from '../transport/transport.ts'
 import { askedWaitMs } from './asked-wait.ts'
 
@@ -33,6 +34,22 @@ const NAMES = {
 	runtime: 'any',
 } as const
 
+const FN_TAKES = 'a function that returns a Response'
+
+/** By what it has: a Response may be of another class than that of the runtime. */
+const isResponse = (given: unknown): boolean => {
+	const { status, headers } = Object(given)
+	return typeof status === 'number' && typeof headers?.get === 'function'
+}
+
+/** Mostly somebody forgot the `return`. */
+function notOfResponses(fn: unknown, result: unknown): InvalidOptionError {
+	const error = new InvalidOptionError('fn', fn, FN_TAKES)
+	const what = result === null ? 'null' : typeof result
+	reword(error, `fn: got a function whose result is of type ${what}; takes ${FN_TAKES}`)
+	return error
+}
+
 /**
  * Calls any function that gives a Response, and again when that is a 429 or a 503: after as long as the server says, and a little
  * more by chance. Throws an HttpError when the retries are used up or the server asks for too much; every other response is returned.
@@ -45,14 +62,15 @@ export async function retryWithRetryAfter<R extends HttpResponse>(
 	maxRetries = 3,
 	options: RetryAfterOptions = {},
 ): Promise<R> {
-	checkNames(options, NAMES)
-	if (typeof fn !== 'function') refuse('fn', fn, 'a function that returns a Response')
+	placed('', () => checkNames(options, NAMES))
+	if (typeof fn !== 'function') refuse('fn', fn, FN_TAKES)
 	const { maxRetryAfterMs = 60_000, runtime = systemRuntime, ...backoff } = options
 	checkRange('maxRetryAfterMs', maxRetryAfterMs)
 	// The latest that was made here. What the function throws itself is thrown as it is, even if it is an HttpError, too.
 	let refused: HttpError | undefined
 	const attempt = async (context: CallContext): Promise<R> => {
 		const response = await fn(context)
+		if (!isResponse(response)) throw notOfResponses(fn, response)
 		const { status, headers } = response
 		if (status !== 429 && status !== 503) return response
 		const retryAfterMs = askedWaitMs(headers, runtime.wallNow())
@@ -61,6 +79,7 @@ export async function retryWithRetryAfter<R extends HttpResponse>(
 	}
 	return retryWithBackoff<Promise<R>>(attempt, {
 		...backoff,
+		name: 'retryWithRetryAfter',
 		runtime,
 		maxRetries,
 		shouldRetry: (error) =>

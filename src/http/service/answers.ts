@@ -1,4 +1,4 @@
-/** The two answers that a server gives on its own: that nothing was left of the deadline, and that a retry inside has given up. */
+/** What a server says on its own: that nothing was left of the deadline, and that a retry inside has given up. */
 import type { NodeResponse } from './client-gone.ts'
 import type { ServerContext } from './request-context.ts'
 import { RETRIES_EXHAUSTED } from './service-headers.ts'
@@ -31,12 +31,16 @@ export function told(response: Response, context: ServerContext): Response {
 	return copy
 }
 
-/** The same as `deadlineExceeded`, on Node's response. */
-export function answerDeadlineExceeded(response: NodeResponse): void {
-	response.statusCode = DEADLINE_STATUS
+/** Answers with a short JSON body on Node's response. */
+export function answer(response: NodeResponse, status: number, body: string): void {
+	response.statusCode = status
 	response.setHeader('content-type', BODY_TYPE)
-	response.end(DEADLINE_BODY)
+	response.end(body)
 }
+
+/** The same as `deadlineExceeded`, on Node's response. */
+export const answerDeadlineExceeded = (response: NodeResponse): void =>
+	answer(response, DEADLINE_STATUS, DEADLINE_BODY)
 
 /** Has Node's response say what it must when its head is written: neither the status nor the outcome is known before. */
 export function tellWithHead(response: NodeResponse, context: ServerContext): void {

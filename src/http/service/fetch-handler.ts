@@ -1,11 +1,12 @@
 import { deadlineExceeded, told } from './answers.ts'
+import { answerGivenUp } from './failing-handler.ts'
 import { readServerOptions, SERVE_RULES, type ServeOptions } from './options.ts'
 import type { ServerContext } from './request-context.ts'
 import { openContext } from './server-context.ts'
 
 /**
  * Gives a fetch handler (Deno, Bun, Workers, a route of a web framework) the context of its request. Nothing left of the deadline is
- * answered without it. What it throws is the platform's affair; an answer of its own can say that a retry inside gave up.
+ * answered without it, and so is, with 502, what it throws after a retry inside gave up. Other errors are the platform's affair.
  *
  * @example
  * export default {
@@ -26,6 +27,8 @@ export function withServerContext<Rest extends readonly unknown[]>(
 		const handle = () => handler(request, context, ...rest)
 		try {
 			return told(await (run ? run(context, handle) : handle()), context)
+		} catch (error) {
+			return answerGivenUp(error, context)
 		} finally {
 			context.end()
 		}

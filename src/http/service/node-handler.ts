@@ -1,49 +1,57 @@
 import { answerDeadlineExceeded, tellWithHead } from './answers.ts'
 import type { NodeResponse } from './client-gone.ts'
+import { type AnswerableResponse, answerFailed } from './failing-handler.ts'
 import type { NodeRequest } from './incoming.ts'
 import { readServerOptions, SERVE_RULES, type ServeOptions } from './options.ts'
 import type { ServerContext } from './request-context.ts'
 import { openContext } from './server-context.ts'
 
-/** Answers a request that came too late, or goes on with its context. */
-type Serve = <T>(
-	request: NodeRequest,
-	response: NodeResponse,
-	next: (context: ServerContext) => T,
-) => T | undefined
-
-function serving(options: ServeOptions): Serve {
+/** Makes the context of a request; answers one that came too late, and makes none. */
+function opening(
+	options: ServeOptions,
+): (request: NodeRequest, response: NodeResponse) => ServerContext | undefined {
 	const settings = readServerOptions(options, SERVE_RULES)
-	const { run } = options
-	return (request, response, next) => {
+	return (request, response) => {
 		const context = openContext(request, settings, response)
 		if (context.isExpired) {
 			answerDeadlineExceeded(response)
 			return undefined
 		}
 		tellWithHead(response, context)
-		return run ? run(context, () => next(context)) : next(context)
+		return context
 	}
 }
 
 /**
- * Gives a handler of `node:http` the context of its request. Nothing left of the deadline is answered without it.
+ * Gives a handler of `node:http` the context of its request. Nothing left of the deadline is answered without it. What it throws
+ * is told on the console and answered: with 502 when a retry inside gave up, otherwise with 500.
  *
  * @example
  * createServer(nodeServerContext(async (request, response, context) => {
  *   response.end(await policy.execute(({ signal }) => load(signal), context))
  * }))
  */
-export function nodeServerContext<Request extends NodeRequest, Response extends NodeResponse, T>(
-	handler: (request: Request, response: Response, context: ServerContext) => T,
+export function nodeServerContext<Request extends NodeRequest, Response extends AnswerableResponse>(
+	handler: (request: Request, response: Response, context: ServerContext) => unknown,
 	options: ServeOptions = {},
-): (request: Request, response: Response) => T | undefined {
-	const serve = serving(options)
-	return (request, response) => serve(request, response, (context) => handler(request, response, context))
+): (request: Request, response: Response) => Promise<void> {
+	const open = opening(options)
+	const { run } = options
+	return async (request, response) => {
+		const context = open(request, response)
+		if (!context) return
+		const handle = () => handler(request, response, context)
+		try {
+			await (run ? run(context, handle) : handle())
+		} catch (error) {
+			answerFailed(error, response, context)
+		}
+	}
 }
 
 /**
- * Middleware for Express, and for what takes the same, such as Connect. Handlers after it ask `serverContextOf(req)`.
+ * Middleware for Express, and for what takes the same, such as Connect. Handlers after it ask `serverContextOf(req)`. What they throw
+ * is Express's affair: its answer says so when a retry inside gave up.
  *
  * @example
  * app.use(expressServerContext({ maxDeadlineMs: 10_000, run: withContext }))
@@ -51,8 +59,12 @@ export function nodeServerContext<Request extends NodeRequest, Response extends 
 export function expressServerContext(
 	options: ServeOptions = {},
 ): (request: NodeRequest, response: NodeResponse, next: () => void) => void {
-	const serve = serving(options)
+	const open = opening(options)
+	const { run } = options
 	return (request, response, next) => {
-		serve(request, response, () => next())
+		const context = open(request, response)
+		if (!context) return
+		if (run) run(context, next)
+		else next()
 	}
 }

@@ -10,17 +10,17 @@ export function isForm(body: unknown): body is FormData {
 	return Object.prototype.toString.call(body) === '[object FormData]'
 }
 
-/** The blob's type is the content type, with the boundary. */
+/** The blob's type is the content type, with the boundary. Names are in the case of `fetch`: some servers know no other. */
 export function formBlob(form: FormData): Blob {
 	// Nobody may guess it, or the content of a file could pass for another field. A blob's type is in lower case.
 	const boundary = `yaoki-${newKey()}`
 	const parts: BlobPart[] = []
 	for (const [name, value] of form.entries()) {
-		const head = `--${boundary}\r\ncontent-disposition: form-data; name="${escaped(withLineEnds(name))}"`
+		const head = `--${boundary}\r\nContent-Disposition: form-data; name="${escaped(withLineEnds(name))}"`
 		if (typeof value === 'string') parts.push(`${head}\r\n\r\n${withLineEnds(value)}\r\n`)
 		else {
 			const type = value.type || 'application/octet-stream'
-			parts.push(`${head}; filename="${escaped(value.name)}"\r\ncontent-type: ${type}\r\n\r\n`, value, '\r\n')
+			parts.push(`${head}; filename="${escaped(value.name)}"\r\nContent-Type: ${type}\r\n\r\n`, value, '\r\n')
 		}
 	}
 	parts.push(`--${boundary}--\r\n`)

@@ -5,6 +5,7 @@
 import { checkNames, type Rules, readOptions, refuse } from '../../core/options/rules.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
+import { markProcessed } from '../exchange/repeat.ts'
 import { outgoing } from './outgoing.ts'
 import { isRedirect, nextHop } from './redirect.ts'
 import { Sending } from './sending.ts'
@@ -57,9 +58,8 @@ export function undiciTransport(
 		for (let redirects = 0; ; redirects++) {
 			const { method, headers, body } = request
 			const sending = new Sending(signal)
-			const answer = await sending.answer(
-				undici.request(url, { method, headers, body, signal: sending, dispatcher }),
-			)
+			const asked = undici.request(url, { method, headers, body, signal: sending, dispatcher })
+			const answer = await sending.answer(redirects ? asked.catch(failedBehind) : asked)
 			const response = new UndiciResponse(url, redirects > 0, method, answer, signal, runtime)
 			if (!isRedirect(response.status) || redirect === 'manual') return response
 			const location = response.header('location')
@@ -87,6 +87,11 @@ function read(undici: UndiciModule, options: UndiciTransportOptions): Settings {
 	if (dispatcher !== undefined && !(Object(dispatcher) === dispatcher && 'dispatch' in dispatcher))
 		refuse('dispatcher', dispatcher, 'a dispatcher of undici, such as new Agent()')
 	return settings
+}
+
+/** Who sent the redirect has seen the request, however the next one fails. */
+const failedBehind = (error: unknown): never => {
+	throw markProcessed(error)
 }
 
 /** undici would send the request without them, and the answer would be a 401 that nobody understands. */

@@ -73,7 +73,6 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 
 	it('can be isolated and reset by an operator', async () => {
 		const { client, server } = await setting(transport, fine, eager)
-		expect(client.circuitBreaker(server.origin)).toBeUndefined()
 		await client.get(server.url())
 		const release = client.circuitBreaker(server.origin)?.isolate()
 		const error = await failure(client.get(server.url()))
@@ -85,6 +84,26 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 		await open(client, server.url())
 		client.circuitBreaker(server.origin)?.reset()
 		expect(await textOf(client.get(server.url()))).toBe('fine')
+	})
+
+	it('can be isolated before the first request, by any URL of theirs', async () => {
+		const { client, server } = await setting(transport, fine, eager)
+		const { origin } = server
+		const breaker = client.circuitBreaker(origin)
+		for (const url of [`${origin}/`, `${origin}/some/path?q=1`, new URL(origin), new URL('/a#b', origin)])
+			expect(client.circuitBreaker(url)).toBe(breaker)
+		const release = client.circuitBreaker(`${origin}/`)?.isolate()
+		expect(await failure(client.get(server.url()))).toBeInstanceOf(CircuitOpenError)
+		expect(server.requests).toHaveLength(0)
+		release?.()
+		expect(await textOf(client.get(server.url()))).toBe('fine')
+		expect(Object.keys(client.stats.origins)).toEqual([origin])
+	})
+
+	it('have no breaker to isolate where breakers are off, and what is no URL has none either', () => {
+		const client = new ResilientHttpClient({ circuitBreaker: false })
+		expect(client.circuitBreaker('https://api.example.com')).toBeUndefined()
+		expect(() => client.circuitBreaker('api.example.com')).toThrow("'api.example.com' is no URL")
 	})
 
 	it('have bulkheads of their own, which tell how full they are', async () => {
@@ -148,8 +167,8 @@ describe('ten thousand origins', () => {
 		const names = Object.keys(client.stats.origins)
 		expect(names).toHaveLength(100)
 		expect(names.at(-1)).toBe('https://tenant-9999.example.com')
-		expect(client.circuitBreaker('https://tenant-9899.example.com')).toBeUndefined()
-		expect(client.circuitBreaker('https://tenant-9900.example.com')).toBeDefined()
+		expect(names).not.toContain('https://tenant-9899.example.com')
+		expect(names).toContain('https://tenant-9900.example.com')
 		expect(client.stats).toMatchObject({ requests: 10_000, attempts: 10_000, failures: 0 })
 	})
 

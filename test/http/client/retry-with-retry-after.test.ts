@@ -156,6 +156,27 @@ describe('retryWithRetryAfter', () => {
 	})
 
 	it.each([
+		[undefined, 'undefined'],
+		[null, 'null'],
+		['a text', 'string'],
+		[{ id: 7 }, 'object'],
+		[{ status: 200 }, 'object'],
+	])('says so when the function forgets to return a Response, and gives %j', async (result, type) => {
+		const fn = vi.fn(() => result as never)
+		expect(await failure(retryWithRetryAfter(fn, 3, { runtime }))).toMatchObject({
+			name: 'InvalidOptionError',
+			option: 'fn',
+			message: `fn: got a function whose result is of type ${type}; takes a function that returns a Response`,
+		})
+		expect(fn).toHaveBeenCalledTimes(1)
+	})
+
+	it('is called by its own name in what is told of it', async () => {
+		const error = await failure(retryWithRetryAfter(() => new Response('', { status: 503 }), 0, { runtime }))
+		expect(String(explain(error))).toMatch(/^retryWithRetryAfter: 1 attempt/)
+	})
+
+	it.each([
 		['fn', () => retryWithRetryAfter(JSON.parse('"no function"'))],
 		['maxRetries', () => retryWithRetryAfter(() => new Response(), -1)],
 		['maxRetryAfterMs', () => retryWithRetryAfter(() => new Response(), 1, { maxRetryAfterMs: Number.NaN })],

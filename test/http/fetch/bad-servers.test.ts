@@ -10,179 +10,184 @@ import {
 	type Step,
 	wrongLength,
 } from '../faults/fault-server.ts'
-import { FINE, failure, setting, status } from './setting.ts'
+import { FINE, failure, SENDERS, status } from './setting.ts'
 
 /** Asks for a wait in this way, and is fine the next time. */
 const asking = (retryAfter: string, code = 503) =>
 	[status(code, { 'retry-after': retryAfter }), FINE] as const
 
-describe('a Retry-After', () => {
-	test.each(['-1', '1e3', '0x10', '', ' ', '1.5', '+7', 'soon', '7 seconds', 'Infinity', 'NaN'])(
-		"of '%s' is none: the wait is that of the backoff",
-		async (text) => {
-			const { fetch, url, waits, server } = await setting(asking(text))
+describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
+	describe('a Retry-After', () => {
+		test.each(['-1', '1e3', '0x10', '', ' ', '1.5', '+7', 'soon', '7 seconds', 'Infinity', 'NaN'])(
+			"of '%s' is none: the wait is that of the backoff",
+			async (text) => {
+				const { fetch, url, waits, server } = await setting(asking(text))
+				const response = await fetch(url)
+				expect(response.status).toBe(200)
+				expect(explain(response)?.attempts[0]).toMatchObject({ delayMs: 100, delaySource: 'backoff' })
+				expect(waits).toEqual([100])
+				expect(server.requests).toHaveLength(2)
+			},
+		)
+
+		test.each([
+			['0', 0, 100],
+			['1', 1_000, 1_250],
+			[' 7\t', 7_000, 8_750],
+			['007', 7_000, 8_750],
+			['7, 9', 9_000, 11_250],
+			['0, 0', 0, 100],
+		])("of '%s' is a wait of at least as much, and a little more by chance", async (text, least, most) => {
+			const { fetch, url, waits } = await setting(asking(text))
 			const response = await fetch(url)
 			expect(response.status).toBe(200)
-			expect(explain(response)?.attempts[0]).toMatchObject({ delayMs: 100, delaySource: 'backoff' })
-			expect(waits).toEqual([100])
-			expect(server.requests).toHaveLength(2)
-		},
-	)
-
-	test.each([
-		['0', 0, 100],
-		['1', 1_000, 1_250],
-		[' 7\t', 7_000, 8_750],
-		['007', 7_000, 8_750],
-		['7, 9', 9_000, 11_250],
-		['0, 0', 0, 100],
-	])("of '%s' is a wait of at least as much, and a little more by chance", async (text, least, most) => {
-		const { fetch, url, waits } = await setting(asking(text))
-		const response = await fetch(url)
-		expect(response.status).toBe(200)
-		expect(waits).toHaveLength(1)
-		expect(waits[0]).toBeGreaterThanOrEqual(least)
-		expect(waits[0]).toBeLessThanOrEqual(most)
-		expect(explain(response)?.attempts[0]).toMatchObject({ delaySource: 'retry-after' })
-	})
-
-	test('in the past is a wait of next to nothing', async () => {
-		const { fetch, url, waits } = await setting(asking('Sun, 06 Nov 1994 08:49:37 GMT'))
-		expect((await fetch(url)).status).toBe(200)
-		expect(waits[0]).toBeLessThanOrEqual(100)
-	})
-
-	test('with a date is measured by the clock that wrote it', async () => {
-		const headers = { 'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT', date: 'Sun, 06 Nov 1994 08:49:30 GMT' }
-		const { fetch, url, waits } = await setting([status(429, headers), FINE])
-		expect((await fetch(url)).status).toBe(200)
-		expect(waits[0]).toBeGreaterThanOrEqual(7_000)
-		expect(waits[0]).toBeLessThanOrEqual(8_750)
-	})
-
-	test.each(['61', '99999999999', `${'9'.repeat(400)}`, 'Sun, 06 Nov 2094 08:49:37 GMT'])(
-		'of %s is longer than is waited for: the answer comes at once',
-		async (text) => {
-			const { fetch, url, waits, server } = await setting(asking(text))
-			const response = await fetch(url)
-			expect([response.status, await response.text()]).toEqual([503, 'said 503'])
-			expect(explain(response)?.stop).toBe('retry-after')
-			expect([waits, server.requests.length]).toEqual([[], 1])
-		},
-	)
-
-	test('of 99999999999 keeps the next callers away and says for how long, but not for more than an hour', async () => {
-		const { fetch, url, server, time } = await setting(asking('99999999999'))
-		await fetch(url)
-		const error = await failure(fetch(url))
-		expect(error.name).toBe('RateLimitedError')
-		expect(error).toHaveProperty('retryAfterMs', expect.any(Number))
-		expect(explain(error)?.stop).toBe('cancelled')
-		expect(server.requests).toHaveLength(1)
-		await time.advance(3_600_000)
-		expect((await fetch(url)).status).toBe(200)
-	})
-
-	test("of 99999999999 is a wait of the longest with longRetryAfter: 'clamp'", async () => {
-		const { fetch, url, waits } = await setting(asking('99999999999'), {
-			...{ longRetryAfter: 'clamp', maxRetryAfterMs: 5_000 },
+			expect(waits).toHaveLength(1)
+			expect(waits[0]).toBeGreaterThanOrEqual(least)
+			expect(waits[0]).toBeLessThanOrEqual(most)
+			expect(explain(response)?.attempts[0]).toMatchObject({ delaySource: 'retry-after' })
 		})
-		expect((await fetch(url)).status).toBe(200)
-		expect(waits[0]).toBeGreaterThanOrEqual(5_000)
-		expect(waits[0]).toBeLessThanOrEqual(6_250)
-	})
 
-	test("of 99999999999 is nothing with longRetryAfter: 'ignore'", async () => {
-		const { fetch, url, waits } = await setting(asking('99999999999'), { longRetryAfter: 'ignore' })
-		expect((await fetch(url)).status).toBe(200)
-		expect(waits).toEqual([100])
-	})
+		test('in the past is a wait of next to nothing', async () => {
+			const { fetch, url, waits } = await setting(asking('Sun, 06 Nov 1994 08:49:37 GMT'))
+			expect((await fetch(url)).status).toBe(200)
+			expect(waits[0]).toBeLessThanOrEqual(100)
+		})
 
-	test('of 0 for ever is no hot loop: the retries are as many as ever', async () => {
-		const { fetch, url, server, waits } = await setting(status(503, { 'retry-after': '0' }))
-		expect((await fetch(url)).status).toBe(503)
-		expect([server.requests.length, waits.length]).toEqual([3, 2])
-	})
-})
+		test('with a date is measured by the clock that wrote it', async () => {
+			const headers = {
+				'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT',
+				date: 'Sun, 06 Nov 1994 08:49:30 GMT',
+			}
+			const { fetch, url, waits } = await setting([status(429, headers), FINE])
+			expect((await fetch(url)).status).toBe(200)
+			expect(waits[0]).toBeGreaterThanOrEqual(7_000)
+			expect(waits[0]).toBeLessThanOrEqual(8_750)
+		})
 
-describe('a server that answers with what is no HTTP', () => {
-	const BAD: Readonly<Record<string, Step>> = {
-		'a malformed head': malformedHead(),
-		'another protocol': malformedHead('220 mail.example.com ESMTP\r\n'),
-		'an impossible status': malformedHead('HTTP/1.1 0 None\r\n\r\n'),
-	}
+		test.each(['61', '99999999999', `${'9'.repeat(400)}`, 'Sun, 06 Nov 2094 08:49:37 GMT'])(
+			'of %s is longer than is waited for: the answer comes at once',
+			async (text) => {
+				const { fetch, url, waits, server } = await setting(asking(text))
+				const response = await fetch(url)
+				expect([response.status, await response.text()]).toEqual([503, 'said 503'])
+				expect(explain(response)?.stop).toBe('retry-after')
+				expect([waits, server.requests.length]).toEqual([[], 1])
+			},
+		)
 
-	test.each(Object.entries(BAD))(
-		'%s: an error that says so, after as many attempts as there are',
-		async (_, step) => {
-			const { fetch, url, server } = await setting(step)
+		test('of 99999999999 keeps the next callers away and says for how long, but not for more than an hour', async () => {
+			const { fetch, url, server, time } = await setting(asking('99999999999'))
+			await fetch(url)
 			const error = await failure(fetch(url))
-			expect(error).toBeInstanceOf(TypeError)
-			expect(explain(error)?.attempts).toHaveLength(3)
-			expect(server.requests).toHaveLength(3)
-		},
-	)
+			expect(error.name).toBe('RateLimitedError')
+			expect(error).toHaveProperty('retryAfterMs', expect.any(Number))
+			expect(explain(error)?.stop).toBe('cancelled')
+			expect(server.requests).toHaveLength(1)
+			await time.advance(3_600_000)
+			expect((await fetch(url)).status).toBe(200)
+		})
 
-	test('once is forgiven', async () => {
-		const { fetch, url } = await setting([malformedHead(), FINE])
-		expect((await fetch(url)).status).toBe(200)
+		test("of 99999999999 is a wait of the longest with longRetryAfter: 'clamp'", async () => {
+			const { fetch, url, waits } = await setting(asking('99999999999'), {
+				...{ longRetryAfter: 'clamp', maxRetryAfterMs: 5_000 },
+			})
+			expect((await fetch(url)).status).toBe(200)
+			expect(waits[0]).toBeGreaterThanOrEqual(5_000)
+			expect(waits[0]).toBeLessThanOrEqual(6_250)
+		})
+
+		test("of 99999999999 is nothing with longRetryAfter: 'ignore'", async () => {
+			const { fetch, url, waits } = await setting(asking('99999999999'), { longRetryAfter: 'ignore' })
+			expect((await fetch(url)).status).toBe(200)
+			expect(waits).toEqual([100])
+		})
+
+		test('of 0 for ever is no hot loop: the retries are as many as ever', async () => {
+			const { fetch, url, server, waits } = await setting(status(503, { 'retry-after': '0' }))
+			expect((await fetch(url)).status).toBe(503)
+			expect([server.requests.length, waits.length]).toEqual([3, 2])
+		})
 	})
-})
 
-describe('a server that', () => {
-	test('accepts and closes is tried again, and then it is an error', async () => {
-		const { fetch, url, server } = await setting(fin('accept'))
-		const error = await failure(fetch(url))
-		expect(explain(error)).toMatchObject({ stop: 'retries-used-up', attempts: [{}, {}, {}] })
-		expect([server.requests.length, server.connections.opened]).toEqual([0, 3])
-	})
-
-	test('never answers costs no more than the timeouts', async () => {
-		const { fetch, url, server, time } = await setting(hang(), { timeout: 100, maxRetries: 1 })
-		const asked = failure(fetch(url))
-		for (const nth of [1, 2]) {
-			await server.requested(nth)
-			await time.advance(100)
+	describe('a server that answers with what is no HTTP', () => {
+		const BAD: Readonly<Record<string, Step>> = {
+			'a malformed head': malformedHead(),
+			'another protocol': malformedHead('220 mail.example.com ESMTP\r\n'),
+			'an impossible status': malformedHead('HTTP/1.1 0 None\r\n\r\n'),
 		}
-		expect((await asked).name).toBe('TimeoutError')
-		await server.aborted(2)
+
+		test.each(Object.entries(BAD))(
+			'%s: an error that says so, after as many attempts as there are',
+			async (_, step) => {
+				const { fetch, url, server } = await setting(step)
+				const error = await failure(fetch(url))
+				expect(networkError(error)).toHaveProperty('name', 'HTTPParserError')
+				expect(explain(error)?.attempts).toHaveLength(3)
+				expect(server.requests).toHaveLength(3)
+			},
+		)
+
+		test('once is forgiven', async () => {
+			const { fetch, url } = await setting([malformedHead(), FINE])
+			expect((await fetch(url)).status).toBe(200)
+		})
 	})
 
-	test.each([
-		['breaks a body off by a reset', reset('body')],
-		['breaks a body off by a close', fin('body')],
-		['breaks a chunked body off', fin('body', { headers: {} })],
-		['sends less than it said', wrongLength()],
-		['sends chunks that are none', chunkedGarbage()],
-	])('%s fails the reading, and leaves no timer', async (_, step) => {
-		const { fetch, url, server, time } = await setting(step)
-		const response = await fetch(url)
-		expect(response.status).toBe(200)
-		const error = await failure(response.text())
-		expect([error.name, error.message]).toEqual(['TypeError', 'terminated'])
-		// A body may have been acted upon already, so it is not fetched again.
-		expect(server.requests).toHaveLength(1)
-		expect(time.pendingTimers).toBe(0)
-	})
+	describe('a server that', () => {
+		test('accepts and closes is tried again, and then it is an error', async () => {
+			const { fetch, url, server } = await setting(fin('accept'))
+			const error = await failure(fetch(url))
+			expect(explain(error)).toMatchObject({ stop: 'retries-used-up', attempts: [{}, {}, {}] })
+			expect([server.requests.length, server.connections.opened]).toEqual([0, 3])
+		})
 
-	test.each([
-		['breaks the body of an error off', reset('body', { status: 503 })],
-		['sends chunks that are none with an error', chunkedGarbage({ status: 503 })],
-		['sends less than it said with an error', wrongLength({ status: 503 })],
-	])('%s is asked again all the same', async (_, step) => {
-		const { fetch, url } = await setting([step, FINE])
-		expect(await (await fetch(url)).text()).toBe('fine')
-	})
+		test('never answers costs no more than the timeouts', async () => {
+			const { fetch, url, server, time } = await setting(hang(), { timeout: 100, maxRetries: 1 })
+			const asked = failure(fetch(url))
+			for (const nth of [1, 2]) {
+				await server.requested(nth)
+				await time.advance(100)
+			}
+			expect((await asked).name).toBe('TimeoutError')
+			await server.aborted(2)
+		})
 
-	test('hints and only then answers is waited for', async () => {
-		const { fetch, url, server } = await setting(answer({ informational: [103, 102], body: 'late' }))
-		expect(await (await fetch(url)).text()).toBe('late')
-		expect(server.requests).toHaveLength(1)
-	})
+		test.each([
+			['breaks a body off by a reset', reset('body')],
+			['breaks a body off by a close', fin('body')],
+			['breaks a chunked body off', fin('body', { headers: {} })],
+			['sends less than it said', wrongLength()],
+			['sends chunks that are none', chunkedGarbage()],
+		])('%s fails the reading, and leaves no timer', async (_, step) => {
+			const { fetch, url, server, time } = await setting(step)
+			const response = await fetch(url)
+			expect(response.status).toBe(200)
+			const error = await failure(response.text())
+			expect(String(networkError(error))).toMatch(/ECONNRESET|SocketError|HTTPParserError/)
+			// A body may have been acted upon already, so it is not fetched again.
+			expect(server.requests).toHaveLength(1)
+			expect(time.pendingTimers).toBe(0)
+		})
 
-	test('redirects in a circle is an error, and not asked for ever', async () => {
-		const { fetch, url, server } = await setting(status(302, { location: '/' }), { maxRetries: 0 })
-		expect(await failure(fetch(url))).toBeInstanceOf(TypeError)
-		expect(server.requests.length).toBeLessThanOrEqual(21)
+		test.each([
+			['breaks the body of an error off', reset('body', { status: 503 })],
+			['sends chunks that are none with an error', chunkedGarbage({ status: 503 })],
+			['sends less than it said with an error', wrongLength({ status: 503 })],
+		])('%s is asked again all the same', async (_, step) => {
+			const { fetch, url } = await setting([step, FINE])
+			expect(await (await fetch(url)).text()).toBe('fine')
+		})
+
+		test('hints and only then answers is waited for', async () => {
+			const { fetch, url, server } = await setting(answer({ informational: [103, 102], body: 'late' }))
+			expect(await (await fetch(url)).text()).toBe('late')
+			expect(server.requests).toHaveLength(1)
+		})
+
+		test('redirects in a circle is an error, and not asked for ever', async () => {
+			const { fetch, url, server } = await setting(status(302, { location: '/' }), { maxRetries: 0 })
+			expect(await failure(fetch(url))).toBeInstanceOf(TypeError)
+			expect(server.requests.length).toBeLessThanOrEqual(21)
+		})
 	})
 })

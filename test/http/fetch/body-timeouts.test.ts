@@ -6,189 +6,185 @@ import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { Deadline } from 'yaoki'
 import { answer, drip, gate, hang } from '../faults/fault-server.ts'
-import { BUSY, FINE, failure, interrupted, setting } from './setting.ts'
+import { BUSY, FINE, failure, interrupted, SENDERS } from './setting.ts'
 
-const READERS = ['text', 'json', 'arrayBuffer', 'blob', 'bytes', 'formData'] as const
+const READERS = ['text', 'json', 'arrayBuffer', 'blob'] as const
 const FORM = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '100' }
 const HALF = hang('body', { headers: FORM })
 
-describe('a timeout in the middle of a body', () => {
-	test.each(READERS)('is a TimeoutError of %s(), and the connection is freed', async (how) => {
-		const { fetch, url, server, time } = await setting(HALF, { timeout: 1_000 })
-		const response = await fetch(url)
-		const reading = failure(response[how]())
-		await time.advance(1_000)
-		expect(await reading).toMatchObject({ name: 'TimeoutError', timeoutMs: 1_000 })
-		await server.aborted(1)
-		expect(server.requests).toHaveLength(1)
-		expect(time.pendingTimers).toBe(0)
-	})
+describe.each(SENDERS)('over $name', ({ isFetch, networkError, setting }) => {
+	describe('a timeout in the middle of a body', () => {
+		test.each(READERS)('is a TimeoutError of %s(), and the connection is freed', async (how) => {
+			const { fetch, url, server, time } = await setting(HALF, { timeout: 1_000 })
+			const response = await fetch(url)
+			const reading = failure(response[how]())
+			await time.advance(1_000)
+			expect(await reading).toMatchObject({ name: 'TimeoutError', timeoutMs: 1_000 })
+			await server.aborted(1)
+			expect(server.requests).toHaveLength(1)
+			expect(time.pendingTimers).toBe(0)
+		})
 
-	test('comes to a body that drips, however lively it is', async () => {
-		const { fetch, url, server, time } = await setting(drip(), { timeout: 1_000 })
-		const reading = failure((await fetch(url)).text())
-		await time.advance(1_000)
-		expect((await reading).name).toBe('TimeoutError')
-		await server.aborted(1)
-	})
+		test('comes to a body that drips, however lively it is', async () => {
+			const { fetch, url, server, time } = await setting(drip(), { timeout: 1_000 })
+			const reading = failure((await fetch(url)).text())
+			await time.advance(1_000)
+			expect((await reading).name).toBe('TimeoutError')
+			await server.aborted(1)
+		})
 
-	test('comes to the body of an error that is given back as well', async () => {
-		const { fetch, url, server, time } = await setting(hang('body', { status: 404 }), { timeout: 1_000 })
-		const response = await fetch(url)
-		expect(response.status).toBe(404)
-		const reading = failure(response.text())
-		await time.advance(1_000)
-		expect((await reading).name).toBe('TimeoutError')
-		await server.aborted(1)
-	})
+		test('counts from the start of its own attempt', async () => {
+			const { fetch, url, time } = await setting([BUSY, HALF], { timeout: 1_000 })
+			const reading = failure((await fetch(url)).text())
+			expect(time.now()).toBe(100)
+			await time.advance(1_000)
+			expect((await reading).name).toBe('TimeoutError')
+			expect(time.now()).toBe(1_100)
+		})
 
-	test('counts from the start of its own attempt', async () => {
-		const { fetch, url, time } = await setting([BUSY, HALF], { timeout: 1_000 })
-		const reading = failure((await fetch(url)).text())
-		expect(time.now()).toBe(100)
-		await time.advance(1_000)
-		expect((await reading).name).toBe('TimeoutError')
-		expect(time.now()).toBe(1_100)
-	})
+		test('of the whole tells how long that was', async () => {
+			const { fetch, url, time } = await setting([BUSY, HALF], { timeout: 1_000, totalTimeoutMs: 500 })
+			const reading = failure((await fetch(url)).text())
+			await time.advance(400)
+			expect(await reading).toMatchObject({ name: 'TimeoutError', timeoutMs: 500 })
+		})
 
-	test('of the whole tells how long that was', async () => {
-		const { fetch, url, time } = await setting([BUSY, HALF], { timeout: 1_000, totalTimeoutMs: 500 })
-		const reading = failure((await fetch(url)).text())
-		await time.advance(400)
-		expect(await reading).toMatchObject({ name: 'TimeoutError', timeoutMs: 500 })
-	})
+		test("by the caller's deadline is named for it", async () => {
+			const { fetch, url, time, runtime } = await setting(HALF)
+			const response = await fetch(url, { yaoki: { deadline: Deadline.after(500, { runtime }) } })
+			const reading = failure(response.text())
+			await time.advance(500)
+			expect((await reading).name).toBe('DeadlineExceededError')
+		})
 
-	test("by the caller's deadline is named for it", async () => {
-		const { fetch, url, time, runtime } = await setting(HALF)
-		const response = await fetch(url, { yaoki: { deadline: Deadline.after(500, { runtime }) } })
-		const reading = failure(response.text())
-		await time.advance(500)
-		expect((await reading).name).toBe('DeadlineExceededError')
-	})
-
-	test('comes, and so does an abort, although garbage was collected in between', async () => {
-		const { fetch, url, server, time } = await setting(HALF, { timeout: 1_000 })
-		const controller = new AbortController()
-		const [late, aborted] = [await fetch(url), await fetch(url, { signal: controller.signal })]
-		const readings = [failure(late.text()), failure(aborted.text())]
-		for (let round = 0; round < 5; round++) {
-			globalThis.gc?.()
-			await setImmediate()
-		}
-		controller.abort(new Error('changed my mind'))
-		await time.advance(1_000)
-		const names = (await Promise.all(readings)).map(({ message }) => message)
-		expect(names).toEqual([expect.stringContaining('no answer within 1000 ms'), 'changed my mind'])
-		await Promise.all([server.aborted(1), server.aborted(2)])
-	})
-
-	test('is not in the way of a body that was read in time', async () => {
-		const { fetch, url, time } = await setting(FINE, { timeout: 1_000 })
-		const response = await fetch(url)
-		expect(await response.text()).toBe('fine')
-		expect(time.pendingTimers).toBe(0)
-		await time.advance(5_000)
-		expect(response.bodyUsed).toBe(true)
-	})
-})
-
-describe('a body that nobody reads', () => {
-	test.each([200, 404])('of a %i is cut at the timeout, and the connection freed', async (code) => {
-		const { fetch, url, server, time } = await setting(hang('body', { status: code }), { timeout: 1_000 })
-		const response = await fetch(url)
-		expect(server.requests[0]?.outcome).toBe('open')
-		await time.advance(1_000)
-		await server.aborted(1)
-		expect((await failure(response.text())).name).toBe('TimeoutError')
-		expect(time.pendingTimers).toBe(0)
-	})
-
-	test('of an answer without one leaves no timer', async () => {
-		const { fetch, url, time } = await setting(answer({ status: 204 }))
-		await fetch(url)
-		await fetch(url, { method: 'HEAD' })
-		expect(time.pendingTimers).toBe(0)
-	})
-})
-
-describe('a body that is taken as a stream', () => {
-	const readAll = (body: ReadableStream | null) => new Response(body).text()
-	const TAKEN: Readonly<Record<string, (response: Response) => () => Promise<string>>> = {
-		'a body that is being read': ({ body }) => {
-			const text = readAll(body)
-			return () => text
-		},
-		'a reader': (response) => {
-			const reader = response.body?.getReader()
-			return async () => {
-				reader?.releaseLock()
-				return readAll(response.body)
+		test('comes, and so does an abort, although garbage was collected in between', async () => {
+			const { fetch, url, server, time } = await setting(HALF, { timeout: 1_000 })
+			const controller = new AbortController()
+			const [late, aborted] = [await fetch(url), await fetch(url, { signal: controller.signal })]
+			const readings = [failure(late.text()), failure(aborted.text())]
+			for (let round = 0; round < 5; round++) {
+				globalThis.gc?.()
+				await setImmediate()
 			}
-		},
-		'one of two halves': (response) => {
-			const [half] = response.body?.tee() ?? []
-			return () => readAll(half ?? null)
-		},
-		clone: (response) => {
-			const copy = response.clone()
-			return () => copy.text()
-		},
-	}
+			controller.abort(new Error('changed my mind'))
+			// undici ends a body a turn later than fetch does.
+			await setImmediate()
+			await time.advance(1_000)
+			const names = (await Promise.all(readings)).map(({ message }) => message)
+			expect(names).toEqual([expect.stringContaining('no answer within 1000 ms'), 'changed my mind'])
+			await Promise.all([server.aborted(1), server.aborted(2)])
+		})
 
-	test.each(Object.entries(TAKEN))('as %s is the caller’s: neither timeout cuts it', async (_, take) => {
-		const { opened, open } = gate()
-		const { fetch, url, time } = await setting(interrupted(opened), { timeout: 1_000 })
-		const rest = take(await fetch(url))
-		await time.advance(3_600_000)
-		expect(time.pendingTimers).toBe(0)
-		open()
-		expect(await rest()).toBe('one, two')
+		test('is not in the way of a body that was read in time', async () => {
+			const { fetch, url, time } = await setting(FINE, { timeout: 1_000 })
+			const response = await fetch(url)
+			expect(await response.text()).toBe('fine')
+			expect(time.pendingTimers).toBe(0)
+			await time.advance(5_000)
+			expect(response.bodyUsed).toBe(true)
+		})
 	})
 
-	// A newcomer logged a response, which looks at its body, and its timeouts were gone.
-	test('but was only looked at has its time as any other', async () => {
-		const { fetch, url, server, time } = await setting(HALF, { timeout: 1_000 })
-		const response = await fetch(url)
-		expect(inspect(response)).toContain('Response')
-		expect(response.body?.locked).toBe(false)
-		const reading = failure(response.text())
-		await time.advance(1_000)
-		expect((await reading).name).toBe('TimeoutError')
-		await server.aborted(1)
+	describe('a body that nobody reads', () => {
+		test('is cut at the timeout, and the connection freed', async () => {
+			const { fetch, url, server, time } = await setting(HALF, { timeout: 1_000 })
+			const response = await fetch(url)
+			expect(server.requests[0]?.outcome).toBe('open')
+			await time.advance(1_000)
+			await server.aborted(1)
+			expect((await failure(response.text())).name).toBe('TimeoutError')
+			expect(time.pendingTimers).toBe(0)
+		})
+
+		test('of an answer without one leaves no timer', async () => {
+			const { fetch, url, time } = await setting(answer({ status: 204 }))
+			await fetch(url)
+			await fetch(url, { method: 'HEAD' })
+			expect(time.pendingTimers).toBe(0)
+		})
 	})
 
-	test('and breaks off fails as with fetch', async () => {
-		const { fetch, url, server } = await setting(HALF)
-		const { body } = await fetch(url)
-		const reading = failure(readAll(body))
-		await server.close()
-		expect((await reading).message).toBe('terminated')
-	})
-})
+	describe('a body that is taken as a stream', () => {
+		const readAll = (body: ReadableStream | null) => new Response(body).text()
+		const TAKEN: Readonly<Record<string, (response: Response) => () => Promise<string>>> = {
+			'a body that is being read': ({ body }) => {
+				const text = readAll(body)
+				return () => text
+			},
+			'a reader': (response) => {
+				const reader = response.body?.getReader()
+				return async () => {
+					reader?.releaseLock()
+					return readAll(response.body)
+				}
+			},
+			'one of two halves': (response) => {
+				const [half] = response.body?.tee() ?? []
+				return () => readAll(half ?? null)
+			},
+		}
 
-describe('a process', () => {
-	const entry = fileURLToPath(new URL('../../../src/http/index.ts', import.meta.url))
-	// A timer that stayed behind would keep it alive for ten minutes.
-	const program = (how: string) => `
-		import { resilientFetch } from ${JSON.stringify(entry)}
-		const fetch = resilientFetch({ timeout: 600_000, baseDelayMs: 1 })
+		test.each(Object.entries(TAKEN))('as %s is the caller’s: neither timeout cuts it', async (_, take) => {
+			const { opened, open } = gate()
+			const { fetch, url, time } = await setting(interrupted(opened), { timeout: 1_000 })
+			const rest = take(await fetch(url))
+			await time.advance(3_600_000)
+			expect(time.pendingTimers).toBe(0)
+			open()
+			expect(await rest()).toBe('one, two')
+		})
+
+		// A newcomer logged a response, which looks at its body, and its timeouts were gone.
+		test('but was only looked at has its time as any other', async () => {
+			const { fetch, url, server, time } = await setting(HALF, { timeout: 1_000 })
+			const response = await fetch(url)
+			expect(inspect(response)).toContain('Response')
+			expect(response.body?.locked).toBe(false)
+			const reading = failure(response.text())
+			await time.advance(1_000)
+			expect((await reading).name).toBe('TimeoutError')
+			await server.aborted(1)
+		})
+
+		test('and breaks off fails with what the network said', async () => {
+			const { fetch, url, server } = await setting(HALF)
+			const { body } = await fetch(url)
+			const reading = failure(readAll(body))
+			await server.close()
+			expect(networkError(await reading)).toHaveProperty(
+				'code',
+				expect.stringMatching(/ECONNRESET|UND_ERR_SOCKET/),
+			)
+		})
+	})
+
+	describe('a process', () => {
+		const entry = fileURLToPath(new URL('../../../src/http/index.ts', import.meta.url))
+		// A timer that stayed behind would keep it alive for ten minutes.
+		const program = (how: string) => `
+		import * as undici from 'undici'
+		import { ResilientHttpClient, resilientFetch, undiciTransport } from ${JSON.stringify(entry)}
+		const options = { timeout: 600_000, baseDelayMs: 1 }
+		const client = new ResilientHttpClient({ ...options, transport: undiciTransport(undici) })
+		const fetch = ${isFetch ? 'resilientFetch(options)' : '(url) => client.get(url)'}
 		const response = await fetch(process.argv[1])
 		${how}
 	`
 
-	test.each([
-		['has looked at the status', 'response.status'],
-		['has read the body', 'await response.text()'],
-		['has taken the stream', 'for await (const chunk of response.body) chunk'],
-		['has cancelled the stream', 'await response.body.cancel()'],
-	])('can end once it %s', async (_, how) => {
-		const { url } = await setting([
-			BUSY,
-			answer({ body: 'x'.repeat(100_000), headers: { connection: 'close' } }),
-		])
-		const child = spawn(process.execPath, ['--input-type=module', '--eval', program(how), url], {
-			stdio: ['ignore', 'inherit', 'inherit'],
+		test.each([
+			['has looked at the status', 'response.status'],
+			['has read the body', 'await response.text()'],
+			['has taken the stream', 'for await (const chunk of response.body) chunk'],
+			['has cancelled the stream', 'await response.body.cancel()'],
+		])('can end once it %s', async (_, how) => {
+			const { url } = await setting([
+				BUSY,
+				answer({ body: 'x'.repeat(100_000), headers: { connection: 'close' } }),
+			])
+			const child = spawn(process.execPath, ['--input-type=module', '--eval', program(how), url], {
+				stdio: ['ignore', 'inherit', 'inherit'],
+			})
+			expect(await once(child, 'exit')).toEqual([0, null])
 		})
-		expect(await once(child, 'exit')).toEqual([0, null])
 	})
 })

@@ -3,108 +3,85 @@ import { Agent } from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { explain } from 'yaoki'
 import { answer, drip, hang, hugeBody, reset } from '../faults/fault-server.ts'
-import { BUSY, FINE, failingOnce, setting, through } from './setting.ts'
+import { FINE, failingOnce, SENDERS } from './setting.ts'
 
 const FIFTY_KB = answer({ status: 503, body: 'x'.repeat(50_000) })
 const CALLS = 1_000
 const WORKERS = 4
 
-describe(`${CALLS} requests with a retried 503 and its body of 50 kB`, () => {
-	test('use a handful of connections, and leave none of them open', async () => {
-		const agent = new Agent()
-		onTestFinished(() => agent.destroy())
-		const { fetch, server } = await setting(failingOnce(FIFTY_KB), { fetch: through(agent) })
-		let calls = 0
-		const work = async () => {
-			while (calls < CALLS) await (await fetch(server.url(`/${calls++}`))).text()
-		}
-		await Promise.all(Array.from({ length: WORKERS }, work))
-		expect(server.requests).toHaveLength(2 * CALLS)
-		// A retry may go out while the body before it is still being read.
-		expect(server.connections.opened).toBeLessThanOrEqual(2 * WORKERS)
-		// Resolves only when every body has come to its end.
-		await agent.close()
-		await server.allClosed()
-		expect(server.abortedCount).toBe(0)
-	})
-
-	test('one after the other use hardly more than one connection of the fetch of Node', async () => {
-		const { fetch, server } = await setting(failingOnce(FIFTY_KB))
-		for (let call = 0; call < 200; call++) await (await fetch(server.url(`/${call}`))).text()
-		expect(server.requests).toHaveLength(400)
-		expect(server.connections.opened).toBeLessThanOrEqual(3)
-	})
-})
-
-/** What the buffers of both systems may have taken before anybody read a byte. */
-const BUFFERED = 20_000_000
-
-describe('a retried error body', () => {
-	test('of 100 MB is cut off at once: what does not arrive can not fill the memory', async () => {
-		const { fetch, url, server } = await setting([hugeBody({ status: 503 }), hugeBody(), FINE])
-		const response = await fetch(url)
-		expect(await response.text()).toBe('fine')
-		for (const nth of [1, 2]) expect((await server.aborted(nth)).bytesWritten).toBeLessThan(BUFFERED)
-	})
-
-	test('without a length and without an end is cut off, too', async () => {
-		const endless = drip({ status: 503, piece: 'x'.repeat(65_536), pace: setImmediate })
-		const { fetch, url, server } = await setting([endless, FINE])
-		expect((await fetch(url)).status).toBe(200)
-		expect((await server.aborted(1)).bytesWritten).toBeLessThan(BUFFERED)
-	})
-
-	test('that does not end is cut off after a second, whatever the timeouts are', async () => {
-		const slow = hang('body', { status: 503, headers: {} })
-		const { fetch, url, server, time } = await setting([slow, FINE], {
-			timeout: Infinity,
-			totalTimeoutMs: Infinity,
+describe.each(SENDERS)('over $name', ({ setting }) => {
+	describe(`${CALLS} requests with a retried 503 and its body of 50 kB`, () => {
+		test('use a handful of connections, and leave none of them open', async () => {
+			const agent = new Agent()
+			onTestFinished(() => agent.destroy())
+			const { fetch, server } = await setting(failingOnce(FIFTY_KB), { dispatcher: agent })
+			let calls = 0
+			const work = async () => {
+				while (calls < CALLS) await (await fetch(server.url(`/${calls++}`))).text()
+			}
+			await Promise.all(Array.from({ length: WORKERS }, work))
+			expect(server.requests).toHaveLength(2 * CALLS)
+			// A retry may go out while the body before it is still being read.
+			expect(server.connections.opened).toBeLessThanOrEqual(2 * WORKERS)
+			// Resolves only when every body has come to its end.
+			await agent.close()
+			await server.allClosed()
+			expect(server.abortedCount).toBe(0)
 		})
-		expect((await fetch(url)).status).toBe(200)
-		expect(server.requests[0]?.outcome).toBe('open')
-		await time.advance(1_000)
-		await server.aborted(1)
-		expect(time.pendingTimers).toBe(0)
+
+		test('one after the other use hardly more than one connection', async () => {
+			const { fetch, server } = await setting(failingOnce(FIFTY_KB))
+			for (let call = 0; call < 200; call++) await (await fetch(server.url(`/${call}`))).text()
+			expect(server.requests).toHaveLength(400)
+			expect(server.connections.opened).toBeLessThanOrEqual(3)
+		})
 	})
 
-	test('that breaks off disturbs nobody', async () => {
-		const { fetch, url } = await setting([reset('body', { status: 503 }), FINE])
-		const response = await fetch(url)
-		expect([response.status, explain(response)?.attempts.length]).toEqual([200, 2])
-	})
+	/** What the buffers of both systems may have taken before anybody read a byte. */
+	const BUFFERED = 20_000_000
 
-	test('is thrown away as well when the abort comes in the wait after it', async () => {
-		const { fetch, url, server, waiting } = await setting(hugeBody({ status: 503 }), { areWaitsHeld: true })
-		const controller = new AbortController()
-		const asked = fetch(url, { signal: controller.signal })
-		await waiting
-		controller.abort(new Error('changed my mind'))
-		await expect(asked).rejects.toThrow('changed my mind')
-		expect((await server.aborted(1)).bytesWritten).toBeLessThan(BUFFERED)
-	})
-})
+	describe('a retried error body', () => {
+		test('of 100 MB is cut off at once: what does not arrive can not fill the memory', async () => {
+			const { fetch, url, server } = await setting([hugeBody({ status: 503 }), hugeBody(), FINE])
+			const response = await fetch(url)
+			expect(await response.text()).toBe('fine')
+			for (const nth of [1, 2]) expect((await server.aborted(nth)).bytesWritten).toBeLessThan(BUFFERED)
+		})
 
-describe('the last error body', () => {
-	test('is the caller’s, all 100 MB of it, and comes as fast as it is read', async () => {
-		const { fetch, url, server } = await setting([BUSY, hugeBody()], { maxRetries: 1 })
-		const response = await fetch(url)
-		expect([response.status, explain(response)?.stop]).toEqual([500, 'retries-used-up'])
-		expect(server.requests[1]?.bytesWritten).toBeLessThan(BUFFERED)
-		let bytes = 0
-		for await (const chunk of response.body ?? []) bytes += chunk.length
-		expect(bytes).toBe(100_000_000)
-	})
+		test('without a length and without an end is cut off, too', async () => {
+			const endless = drip({ status: 503, piece: 'x'.repeat(65_536), pace: setImmediate })
+			const { fetch, url, server } = await setting([endless, FINE])
+			expect((await fetch(url)).status).toBe(200)
+			expect((await server.aborted(1)).bytesWritten).toBeLessThan(BUFFERED)
+		})
 
-	test('of a status that is not retried is the caller’s, too', async () => {
-		const { fetch, url } = await setting(hugeBody({ status: 404, bytes: 1_000_000 }))
-		expect((await (await fetch(url)).arrayBuffer()).byteLength).toBe(1_000_000)
-	})
+		test('that does not end is cut off after a second, whatever the timeouts are', async () => {
+			const slow = hang('body', { status: 503, headers: {} })
+			const { fetch, url, server, time } = await setting([slow, FINE], {
+				timeout: Infinity,
+				totalTimeoutMs: Infinity,
+			})
+			expect((await fetch(url)).status).toBe(200)
+			expect(server.requests[0]?.outcome).toBe('open')
+			await time.advance(1_000)
+			await server.aborted(1)
+			expect(time.pendingTimers).toBe(0)
+		})
 
-	test('may be cancelled, which frees the connection', async () => {
-		const { fetch, url, server, time } = await setting(hugeBody(), { maxRetries: 0 })
-		const response = await fetch(url)
-		await response.body?.cancel()
-		expect((await server.aborted(1)).bytesWritten).toBeLessThan(BUFFERED)
-		expect(time.pendingTimers).toBe(0)
+		test('that breaks off disturbs nobody', async () => {
+			const { fetch, url } = await setting([reset('body', { status: 503 }), FINE])
+			const response = await fetch(url)
+			expect([response.status, explain(response)?.attempts.length]).toEqual([200, 2])
+		})
+
+		test('is thrown away as well when the abort comes in the wait after it', async () => {
+			const { fetch, url, server, waiting } = await setting(hugeBody({ status: 503 }), { areWaitsHeld: true })
+			const controller = new AbortController()
+			const asked = fetch(url, { signal: controller.signal })
+			await waiting
+			controller.abort(new Error('changed my mind'))
+			await expect(asked).rejects.toThrow('changed my mind')
+			expect((await server.aborted(1)).bytesWritten).toBeLessThan(BUFFERED)
+		})
 	})
 })

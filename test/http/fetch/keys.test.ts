@@ -3,156 +3,154 @@ import { explain } from 'yaoki'
 import type { ResilientInit } from 'yaoki/http'
 import { reset } from '../faults/fault-server.ts'
 import type { SeenRequest } from '../faults/ledger.ts'
-import { BUSY, FINE, setting, status } from './setting.ts'
+import { BUSY, FINE, SENDERS, status } from './setting.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
 const keysOf = (requests: readonly SeenRequest[], name = 'idempotency-key') =>
 	requests.map(({ headers }) => headers[name])
 
-describe("with idempotency: 'auto'", () => {
-	test.each(['POST', 'PATCH', 'post', 'patch'])(
-		'a %s has the same key in all its attempts',
-		async (method) => {
-			const { fetch, url, server } = await setting([BUSY, reset('request-head'), FINE], {
-				idempotency: 'auto',
-			})
-			expect((await fetch(url, { method, body: 'an order' })).status).toBe(200)
-			const [first, ...others] = keysOf(server.requests)
-			expect(first).toMatch(UUID)
-			expect(others).toEqual([first, first])
-		},
-	)
+describe.each(SENDERS)('over $name', ({ setting }) => {
+	describe("with idempotency: 'auto'", () => {
+		test.each(['POST', 'PATCH', 'post', 'patch'])(
+			'a %s has the same key in all its attempts',
+			async (method) => {
+				const { fetch, url, server } = await setting([BUSY, reset('request-head'), FINE], {
+					idempotency: 'auto',
+				})
+				expect((await fetch(url, { method, body: 'an order' })).status).toBe(200)
+				const [first, ...others] = keysOf(server.requests)
+				expect(first).toMatch(UUID)
+				expect(others).toEqual([first, first])
+			},
+		)
 
-	test('every logical call has a key of its own', async () => {
-		const { fetch, url, server } = await setting(FINE, { idempotency: 'auto' })
-		for (let call = 0; call < 5; call++) await fetch(url, { method: 'POST' })
-		expect(new Set(keysOf(server.requests)).size).toBe(5)
-	})
-
-	test.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'QUERY', 'PURGE'])(
-		'a %s gets none',
-		async (method) => {
+		test('every logical call has a key of its own', async () => {
 			const { fetch, url, server } = await setting(FINE, { idempotency: 'auto' })
-			await fetch(url, { method })
-			expect(keysOf(server.requests)).toEqual([undefined])
+			for (let call = 0; call < 5; call++) await fetch(url, { method: 'POST' })
+			expect(new Set(keysOf(server.requests)).size).toBe(5)
+		})
+
+		test.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'QUERY', 'PURGE'])(
+			'a %s gets none',
+			async (method) => {
+				const { fetch, url, server } = await setting(FINE, { idempotency: 'auto' })
+				await fetch(url, { method })
+				expect(keysOf(server.requests)).toEqual([undefined])
+			},
+		)
+
+		test('the key goes into the header that was named', async () => {
+			const options = { idempotency: 'auto', idempotencyHeader: 'X-Request-Key' } as const
+			const { fetch, url, server } = await setting([BUSY, FINE], options)
+			await fetch(url, { method: 'POST' })
+			const [first, second] = keysOf(server.requests, 'x-request-key')
+			expect(first).toMatch(UUID)
+			expect(second).toBe(first)
+			expect(keysOf(server.requests)).toEqual([undefined, undefined])
+		})
+	})
+
+	const OWN: Readonly<Record<string, () => ResilientInit>> = {
+		Headers: () => ({ headers: new Headers({ 'Idempotency-Key': 'mine' }) }),
+		'an object': () => ({ headers: { 'Idempotency-Key': 'mine' } }),
+		'an object in capitals': () => ({ headers: { 'IDEMPOTENCY-KEY': 'mine' } }),
+		'a list': () => ({ headers: [['idempotency-KEY', 'mine']] }),
+		'yaoki.idempotencyKey': () => ({ yaoki: { idempotencyKey: 'mine' } }),
+		'a header, which beats yaoki.idempotencyKey': () => ({
+			headers: { 'Idempotency-Key': 'mine' },
+			yaoki: { idempotencyKey: 'other' },
+		}),
+	}
+
+	describe.each(Object.entries(OWN))("the user's own key in %s", (_, init) => {
+		test.each(['manual', 'auto'] as const)(
+			'wins, and is sent with every attempt (%s)',
+			async (idempotency) => {
+				const { fetch, url, server } = await setting([BUSY, FINE], { idempotency })
+				await fetch(url, { method: 'POST', ...init() })
+				expect(keysOf(server.requests)).toEqual(['mine', 'mine'])
+			},
+		)
+	})
+
+	test.each([
+		['an object', { 'Idempotency-Key': ' ' }],
+		['Headers', new Headers({ 'Idempotency-Key': '' })],
+	])(
+		'an empty key in %s is no key: beside it a POST was repeated under a key that was never sent',
+		async (_, headers) => {
+			const { fetch, url, server } = await setting([BUSY, FINE], { idempotency: 'auto' })
+			const response = await fetch(url, { method: 'POST', headers })
+			expect(explain(response)?.stop).toBe('not-idempotent')
+			expect(keysOf(server.requests)).toEqual([''])
 		},
 	)
 
-	test('the key goes into the header that was named', async () => {
-		const options = { idempotency: 'auto', idempotencyHeader: 'X-Request-Key' } as const
-		const { fetch, url, server } = await setting([BUSY, FINE], options)
-		await fetch(url, { method: 'POST' })
-		const [first, second] = keysOf(server.requests, 'x-request-key')
-		expect(first).toMatch(UUID)
-		expect(second).toBe(first)
-		expect(keysOf(server.requests)).toEqual([undefined, undefined])
+	test('the headers that were given are not changed', async () => {
+		const { fetch, url } = await setting([BUSY, FINE], { idempotency: 'auto' })
+		const headers = new Headers({ 'x-own': 'yes' })
+		const init = { method: 'POST', headers }
+		await fetch(url, init)
+		expect([...headers]).toEqual([['x-own', 'yes']])
+		expect(init).toEqual({ method: 'POST', headers })
 	})
 
-	test('a Request gets one, and keeps its own headers', async () => {
-		const { fetch, url, server } = await setting([BUSY, FINE], { idempotency: 'auto' })
-		await fetch(new Request(url, { method: 'POST', headers: { 'x-own': 'yes' } }))
-		expect(server.requests.map(({ headers }) => headers['x-own'])).toEqual(['yes', 'yes'])
-		expect(new Set(keysOf(server.requests)).size).toBe(1)
-		expect(keysOf(server.requests)[0]).toMatch(UUID)
-	})
-})
+	describe('a 409', () => {
+		const inProgress = status(409, { 'retry-after': '2' })
 
-const OWN: Readonly<Record<string, () => ResilientInit>> = {
-	Headers: () => ({ headers: new Headers({ 'Idempotency-Key': 'mine' }) }),
-	'an object': () => ({ headers: { 'Idempotency-Key': 'mine' } }),
-	'an object in capitals': () => ({ headers: { 'IDEMPOTENCY-KEY': 'mine' } }),
-	'a list': () => ({ headers: [['idempotency-KEY', 'mine']] }),
-	'yaoki.idempotencyKey': () => ({ yaoki: { idempotencyKey: 'mine' } }),
-	'a header, which beats yaoki.idempotencyKey': () => ({
-		headers: { 'Idempotency-Key': 'mine' },
-		yaoki: { idempotencyKey: 'other' },
-	}),
-}
-
-describe.each(Object.entries(OWN))("the user's own key in %s", (_, init) => {
-	test.each(['manual', 'auto'] as const)('wins, and is sent with every attempt (%s)', async (idempotency) => {
-		const { fetch, url, server } = await setting([BUSY, FINE], { idempotency })
-		await fetch(url, { method: 'POST', ...init() })
-		expect(keysOf(server.requests)).toEqual(['mine', 'mine'])
-	})
-})
-
-test("the user's own key in a Request wins", async () => {
-	const { fetch, url, server } = await setting([BUSY, FINE], { idempotency: 'auto' })
-	await fetch(new Request(url, { method: 'POST', headers: { 'Idempotency-Key': 'mine' } }))
-	expect(keysOf(server.requests)).toEqual(['mine', 'mine'])
-})
-
-test.each([
-	['an object', { 'Idempotency-Key': ' ' }],
-	['Headers', new Headers({ 'Idempotency-Key': '' })],
-])(
-	'an empty key in %s is no key: beside it a POST was repeated under a key that was never sent',
-	async (_, headers) => {
-		const { fetch, url, server } = await setting([BUSY, FINE], { idempotency: 'auto' })
-		const response = await fetch(url, { method: 'POST', headers })
-		expect(explain(response)?.stop).toBe('not-idempotent')
-		expect(keysOf(server.requests)).toEqual([''])
-	},
-)
-
-test('the headers that were given are not changed', async () => {
-	const { fetch, url } = await setting([BUSY, FINE], { idempotency: 'auto' })
-	const headers = new Headers({ 'x-own': 'yes' })
-	const init = { method: 'POST', headers }
-	await fetch(url, init)
-	expect([...headers]).toEqual([['x-own', 'yes']])
-	expect(init).toEqual({ method: 'POST', headers })
-})
-
-describe('a 409', () => {
-	const inProgress = status(409, { 'retry-after': '2' })
-
-	test.each([
-		['a key of its own', { headers: { 'idempotency-key': 'mine' } }, {}],
-		['yaoki.idempotencyKey', { yaoki: { idempotencyKey: 'mine' } }, {}],
-		['a key by itself', {}, { idempotency: 'auto' }],
-	] as const)('with Retry-After to a request with %s is waited for', async (_, init, options) => {
-		const { fetch, url, waits } = await setting([inProgress, FINE], options)
-		const response = await fetch(url, { method: 'POST', ...init })
-		expect(response.status).toBe(200)
-		expect(explain(response)?.attempts[0]).toMatchObject({ outcome: 'throttled', delaySource: 'retry-after' })
-		expect(waits[0]).toBeGreaterThanOrEqual(2_000)
-	})
-
-	test('does not keep other callers away from the origin', async () => {
-		const { fetch, url, waits, waiting, server, time } = await setting([inProgress, FINE], {
-			areWaitsHeld: true,
+		test.each([
+			['a key of its own', { headers: { 'idempotency-key': 'mine' } }, {}],
+			['yaoki.idempotencyKey', { yaoki: { idempotencyKey: 'mine' } }, {}],
+			['a key by itself', {}, { idempotency: 'auto' }],
+		] as const)('with Retry-After to a request with %s is waited for', async (_, init, options) => {
+			const { fetch, url, waits } = await setting([inProgress, FINE], options)
+			const response = await fetch(url, { method: 'POST', ...init })
+			expect(response.status).toBe(200)
+			expect(explain(response)?.attempts[0]).toMatchObject({
+				outcome: 'throttled',
+				delaySource: 'retry-after',
+			})
+			expect(waits[0]).toBeGreaterThanOrEqual(2_000)
 		})
-		const first = fetch(url, { method: 'POST', headers: { 'idempotency-key': 'mine' } })
-		await waiting
-		expect((await fetch(url)).status).toBe(200)
-		expect(waits).toHaveLength(1)
-		await time.advance(3_000)
-		expect((await first).status).toBe(200)
-		expect(server.requests).toHaveLength(3)
+
+		test('does not keep other callers away from the origin', async () => {
+			const { fetch, url, waits, waiting, server, time } = await setting([inProgress, FINE], {
+				areWaitsHeld: true,
+			})
+			const first = fetch(url, { method: 'POST', headers: { 'idempotency-key': 'mine' } })
+			await waiting
+			expect((await fetch(url)).status).toBe(200)
+			expect(waits).toHaveLength(1)
+			await time.advance(3_000)
+			expect((await first).status).toBe(200)
+			expect(server.requests).toHaveLength(3)
+		})
+
+		test.each([
+			['without Retry-After', status(409), { 'idempotency-key': 'mine' }],
+			['with a malformed one', status(409, { 'retry-after': 'soon' }), { 'idempotency-key': 'mine' }],
+			['with one, but to a request without a key', inProgress, {}],
+		])('%s is final', async (_, step, headers) => {
+			const { fetch, url, server } = await setting([step, FINE])
+			const response = await fetch(url, { method: 'POST', headers })
+			expect([response.status, explain(response)?.stop, server.requests.length]).toEqual([
+				409,
+				'permanent',
+				1,
+			])
+		})
+
+		test('with Retry-After to a PUT without a key is final: there is nothing in progress to wait for', async () => {
+			const { fetch, url, server } = await setting([inProgress, FINE])
+			expect((await fetch(url, { method: 'PUT' })).status).toBe(409)
+			expect(server.requests).toHaveLength(1)
+		})
 	})
 
-	test.each([
-		['without Retry-After', status(409), { 'idempotency-key': 'mine' }],
-		['with a malformed one', status(409, { 'retry-after': 'soon' }), { 'idempotency-key': 'mine' }],
-		['with one, but to a request without a key', inProgress, {}],
-	])('%s is final', async (_, step, headers) => {
-		const { fetch, url, server } = await setting([step, FINE])
-		const response = await fetch(url, { method: 'POST', headers })
-		expect([response.status, explain(response)?.stop, server.requests.length]).toEqual([409, 'permanent', 1])
+	test.each([{}, { 'retry-after': '1' }])('a 422 is never repeated, key or not (%j)', async (headers) => {
+		const { fetch, url, server } = await setting([status(422, headers), FINE])
+		const response = await fetch(url, { method: 'POST', headers: { 'idempotency-key': 'mine' } })
+		expect([response.status, explain(response)?.stop, server.requests.length]).toEqual([422, 'permanent', 1])
 	})
-
-	test('with Retry-After to a PUT without a key is final: there is nothing in progress to wait for', async () => {
-		const { fetch, url, server } = await setting([inProgress, FINE])
-		expect((await fetch(url, { method: 'PUT' })).status).toBe(409)
-		expect(server.requests).toHaveLength(1)
-	})
-})
-
-test.each([{}, { 'retry-after': '1' }])('a 422 is never repeated, key or not (%j)', async (headers) => {
-	const { fetch, url, server } = await setting([status(422, headers), FINE])
-	const response = await fetch(url, { method: 'POST', headers: { 'idempotency-key': 'mine' } })
-	expect([response.status, explain(response)?.stop, server.requests.length]).toEqual([422, 'permanent', 1])
 })

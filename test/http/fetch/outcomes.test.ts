@@ -1,200 +1,200 @@
 import { describe, expect, test } from 'vitest'
 import { Deadline, explain, RetryBudget } from 'yaoki'
 import { answer, drip, fin, hang, reset } from '../faults/fault-server.ts'
-import { BUSY, FINE, failure, setting, status } from './setting.ts'
+import { BUSY, FINE, failure, SENDERS, status } from './setting.ts'
 
-describe('an answer of any status', () => {
-	test.each([200, 204, 206, 304, 400, 401, 403, 404, 409, 410, 412, 413, 415, 422, 429, 451, 499])(
-		'of %i comes back as a Response with its body, without a throw',
-		async (code) => {
-			const { fetch, url } = await setting(status(code))
+describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
+	describe('an answer of any status', () => {
+		test.each([200, 204, 206, 304, 400, 401, 403, 404, 409, 410, 412, 413, 415, 422, 429, 451, 499])(
+			'of %i comes back with its body, without a throw',
+			async (code) => {
+				const { fetch, url } = await setting(status(code))
+				const response = await fetch(url)
+				expect(response.status).toBe(code)
+				expect(await response.text()).toBe(code === 204 || code === 304 ? '' : `said ${code}`)
+			},
+		)
+
+		test.each([408, 425, 429, 500, 502, 503, 504, 507, 521, 599])(
+			'of %i comes back in the end, when all attempts gave it',
+			async (code) => {
+				const { fetch, url, server } = await setting(status(code))
+				const response = await fetch(url)
+				expect([response.status, response.ok, await response.text()]).toEqual([code, false, `said ${code}`])
+				expect(server.requests).toHaveLength(3)
+			},
+		)
+
+		test('has url, headers and redirected as with fetch itself', async () => {
+			const { fetch, server } = await setting({
+				'/old': answer({ status: 302, headers: { location: '/new' } }),
+				'/new': answer({ headers: { 'x-here': 'yes' }, body: '{"id":7}' }),
+			})
+			const response = await fetch(new URL('/old', server.origin))
+			expect(response).toMatchObject({ url: server.url('/new'), redirected: true, ok: true })
+			expect(response.headers.get('x-here')).toBe('yes')
+			expect(await response.json()).toEqual({ id: 7 })
+		})
+	})
+
+	describe('explain tells of a response', () => {
+		test('that came at once', async () => {
+			const { fetch, url } = await setting(FINE)
+			expect(explain(await fetch(url))).toMatchObject({
+				name: 'http',
+				stop: 'success',
+				attempts: [{ attempt: 0, outcome: 'success' }],
+			})
+		})
+
+		test('without a body, too', async () => {
+			const { fetch, url } = await setting(answer({ status: 204 }))
+			expect(explain(await fetch(url, { method: 'HEAD' }))?.stop).toBe('success')
+		})
+
+		test('that came after a 503 and a reset: each failure with its wait', async () => {
+			const { fetch, url } = await setting([BUSY, reset('request-head'), FINE])
+			const told = explain(await fetch(url, { yaoki: { name: 'orders' } }))
+			expect(told).toMatchObject({ name: 'orders', stop: 'success' })
+			expect(told?.attempts).toMatchObject([
+				{ attempt: 0, outcome: 'throttled', errorMessage: 'HTTP 503', delayMs: 100, delaySource: 'backoff' },
+				{ attempt: 1, outcome: 'transient', delayMs: 200 },
+				{ attempt: 2, outcome: 'success' },
+			])
+			expect(String(told)).toContain('orders: 3 attempts')
+		})
+
+		test('whose retries are used up', async () => {
+			const { fetch, url } = await setting(BUSY)
+			const told = explain(await fetch(url))
+			expect(told?.stop).toBe('retries-used-up')
+			expect(told?.attempts).toHaveLength(3)
+			expect(told?.attempts[2]).not.toHaveProperty('delayMs')
+		})
+
+		test('whose own, smaller number of retries is used up', async () => {
+			const { fetch, url, server } = await setting(BUSY)
+			const response = await fetch(url, { yaoki: { maxRetries: 1 } })
+			expect(explain(response)).toMatchObject({ stop: 'retries-used-up', attempts: [{}, {}] })
+			expect(server.requests).toHaveLength(2)
+		})
+
+		test('that no retry would mend', async () => {
+			const { fetch, url, server } = await setting(status(404))
+			expect(explain(await fetch(url))).toMatchObject({
+				stop: 'permanent',
+				attempts: [{ outcome: 'permanent' }],
+			})
+			expect(server.requests).toHaveLength(1)
+		})
+
+		test('to a POST, which must not be sent twice', async () => {
+			const { fetch, url } = await setting(BUSY)
+			expect(explain(await fetch(url, { method: 'POST' }))?.stop).toBe('not-idempotent')
+		})
+
+		test('to a stream, which could not be sent twice', async () => {
+			const { fetch, url } = await setting(BUSY)
+			const body = new Blob(['once']).stream()
+			const response = await fetch(url, { method: 'PUT', body, duplex: 'half' })
+			expect(response.status).toBe(503)
+			expect(explain(response)?.stop).toBe('body-used')
+		})
+
+		test('with which the server forbade a retry', async () => {
+			const { fetch, url } = await setting(status(503, { 'x-should-retry': 'false' }))
+			expect(explain(await fetch(url))?.stop).toBe('server-veto')
+		})
+
+		test('that asks for a longer wait than is allowed', async () => {
+			const { fetch, url, waits } = await setting(status(503, { 'retry-after': '61' }))
+			expect(explain(await fetch(url))?.stop).toBe('retry-after')
+			expect(waits).toEqual([])
+		})
+
+		test('for which there was no budget left', async () => {
+			const budget = new RetryBudget({ maxRetryRatio: 0, minRetriesPerSecond: 0 })
+			const { fetch, url, server } = await setting(BUSY, { budget })
 			const response = await fetch(url)
-			expect(response).toBeInstanceOf(Response)
-			expect(response.status).toBe(code)
-			expect(await response.text()).toBe(code === 204 || code === 304 ? '' : `said ${code}`)
-		},
-	)
+			expect([response.status, explain(response)?.stop, server.requests.length]).toEqual([503, 'budget', 1])
+		})
 
-	test.each([408, 425, 429, 500, 502, 503, 504, 507, 521, 599])(
-		'of %i comes back in the end, when all attempts gave it',
-		async (code) => {
-			const { fetch, url, server } = await setting(status(code))
+		test('that was final because no attempt would have been in time', async () => {
+			const { fetch, url, runtime, server } = await setting(BUSY)
+			const response = await fetch(url, { yaoki: { deadline: Deadline.after(50, { runtime }) } })
+			expect([response.status, explain(response)?.stop, server.requests.length]).toEqual([503, 'deadline', 1])
+		})
+
+		test('that the shouldRetry of the user found good enough', async () => {
+			const { fetch, url } = await setting(BUSY, { shouldRetry: () => false })
+			expect(explain(await fetch(url))?.stop).toBe('should-retry')
+		})
+
+		test('once its body has been read', async () => {
+			const { fetch, url } = await setting([BUSY, FINE])
 			const response = await fetch(url)
-			expect([response.status, response.ok, await response.text()]).toEqual([code, false, `said ${code}`])
-			expect(server.requests).toHaveLength(3)
-		},
-	)
-
-	test('has url, headers and redirected as with fetch itself', async () => {
-		const { fetch, server } = await setting({
-			'/old': answer({ status: 302, headers: { location: '/new' } }),
-			'/new': answer({ headers: { 'x-here': 'yes' }, body: '{"id":7}' }),
-		})
-		const response = await fetch(new URL('/old', server.origin))
-		expect(response).toMatchObject({ url: server.url('/new'), redirected: true, ok: true, type: 'basic' })
-		expect(response.headers.get('x-here')).toBe('yes')
-		expect(await response.json()).toEqual({ id: 7 })
-	})
-})
-
-describe('explain tells of a response', () => {
-	test('that came at once', async () => {
-		const { fetch, url } = await setting(FINE)
-		expect(explain(await fetch(url))).toMatchObject({
-			name: 'http',
-			stop: 'success',
-			attempts: [{ attempt: 0, outcome: 'success' }],
+			expect(await response.text()).toBe('fine')
+			expect(explain(response)?.attempts).toHaveLength(2)
 		})
 	})
 
-	test('without a body, too', async () => {
-		const { fetch, url } = await setting(answer({ status: 204 }))
-		expect(explain(await fetch(url, { method: 'HEAD' }))?.stop).toBe('success')
-	})
-
-	test('that came after a 503 and a reset: each failure with its wait', async () => {
-		const { fetch, url } = await setting([BUSY, reset('request-head'), FINE])
-		const told = explain(await fetch(url, { yaoki: { name: 'orders' } }))
-		expect(told).toMatchObject({ name: 'orders', stop: 'success' })
-		expect(told?.attempts).toMatchObject([
-			{ attempt: 0, outcome: 'throttled', errorMessage: 'HTTP 503', delayMs: 100, delaySource: 'backoff' },
-			{ attempt: 1, outcome: 'transient', delayMs: 200 },
-			{ attempt: 2, outcome: 'success' },
-		])
-		expect(String(told)).toContain('orders: 3 attempts')
-	})
-
-	test('whose retries are used up', async () => {
-		const { fetch, url } = await setting(BUSY)
-		const told = explain(await fetch(url))
-		expect(told?.stop).toBe('retries-used-up')
-		expect(told?.attempts).toHaveLength(3)
-		expect(told?.attempts[2]).not.toHaveProperty('delayMs')
-	})
-
-	test('whose own, smaller number of retries is used up', async () => {
-		const { fetch, url, server } = await setting(BUSY)
-		const response = await fetch(url, { yaoki: { maxRetries: 1 } })
-		expect(explain(response)).toMatchObject({ stop: 'retries-used-up', attempts: [{}, {}] })
-		expect(server.requests).toHaveLength(2)
-	})
-
-	test('that no retry would mend', async () => {
-		const { fetch, url, server } = await setting(status(404))
-		expect(explain(await fetch(url))).toMatchObject({
-			stop: 'permanent',
-			attempts: [{ outcome: 'permanent' }],
+	describe('explain tells of an error', () => {
+		test('after which nothing was left to try, with the code of the network', async () => {
+			const { fetch, url } = await setting(reset('request-head'))
+			const error = await failure(fetch(url))
+			expect(networkError(error)).toHaveProperty('code', 'ECONNRESET')
+			expect(explain(error)).toMatchObject({ stop: 'retries-used-up', attempts: [{}, {}, {}] })
+			expect(explain(error)?.attempts[0]?.errorMessage).toContain('ECONNRESET')
 		})
-		expect(server.requests).toHaveLength(1)
-	})
 
-	test('to a POST, which must not be sent twice', async () => {
-		const { fetch, url } = await setting(BUSY)
-		expect(explain(await fetch(url, { method: 'POST' }))?.stop).toBe('not-idempotent')
-	})
+		test('of a POST that may have been processed', async () => {
+			const { fetch, url, server } = await setting(fin('request-head'))
+			expect(explain(await failure(fetch(url, { method: 'POST' })))?.stop).toBe('not-idempotent')
+			expect(server.requests).toHaveLength(1)
+		})
 
-	test('to a stream, which could not be sent twice', async () => {
-		const { fetch, url } = await setting(BUSY)
-		const body = new Blob(['once']).stream()
-		const response = await fetch(url, { method: 'PUT', body, duplex: 'half' })
-		expect(response.status).toBe(503)
-		expect(explain(response)?.stop).toBe('body-used')
-	})
+		test('that was a timeout of every attempt', async () => {
+			const { fetch, url, server, time } = await setting(hang(), { timeout: 1_000, maxRetries: 1 })
+			const asked = failure(fetch(url))
+			for (const nth of [1, 2]) {
+				await server.requested(nth)
+				await time.advance(1_000)
+			}
+			const error = await asked
+			expect(error).toMatchObject({ name: 'TimeoutError', timeoutMs: 1_000 })
+			const attempt = { outcome: 'transient', errorType: 'TimeoutError' }
+			expect(explain(error)).toMatchObject({ stop: 'retries-used-up', attempts: [attempt, attempt] })
+		})
 
-	test('with which the server forbade a retry', async () => {
-		const { fetch, url } = await setting(status(503, { 'x-should-retry': 'false' }))
-		expect(explain(await fetch(url))?.stop).toBe('server-veto')
-	})
+		test('that was the end of the time for the whole', async () => {
+			const { fetch, url, server, time } = await setting(hang(), { timeout: 1_000, totalTimeoutMs: 500 })
+			const asked = failure(fetch(url))
+			await server.requested(1)
+			await time.advance(500)
+			const error = await asked
+			expect(error).toMatchObject({ name: 'TimeoutError', timeoutMs: 500 })
+			expect(explain(error)).toMatchObject({ stop: 'deadline', attempts: [{ errorType: 'TimeoutError' }] })
+		})
 
-	test('that asks for a longer wait than is allowed', async () => {
-		const { fetch, url, waits } = await setting(status(503, { 'retry-after': '61' }))
-		expect(explain(await fetch(url))?.stop).toBe('retry-after')
-		expect(waits).toEqual([])
-	})
+		test("that was the end of the caller's deadline", async () => {
+			const { fetch, url, server, time, runtime } = await setting(hang())
+			const asked = failure(fetch(url, { yaoki: { deadline: Deadline.after(500, { runtime }) } }))
+			await server.requested(1)
+			await time.advance(500)
+			const error = await asked
+			expect(error.name).toBe('DeadlineExceededError')
+			expect(explain(error)).toMatchObject({ stop: 'deadline', attempts: [{ outcome: 'cancelled' }] })
+		})
 
-	test('for which there was no budget left', async () => {
-		const budget = new RetryBudget({ maxRetryRatio: 0, minRetriesPerSecond: 0 })
-		const { fetch, url, server } = await setting(BUSY, { budget })
-		const response = await fetch(url)
-		expect([response.status, explain(response)?.stop, server.requests.length]).toEqual([503, 'budget', 1])
-	})
-
-	test('that was final because no attempt would have been in time', async () => {
-		const { fetch, url, runtime, server } = await setting(BUSY)
-		const response = await fetch(url, { yaoki: { deadline: Deadline.after(50, { runtime }) } })
-		expect([response.status, explain(response)?.stop, server.requests.length]).toEqual([503, 'deadline', 1])
-	})
-
-	test('that the shouldRetry of the user found good enough', async () => {
-		const { fetch, url } = await setting(BUSY, { shouldRetry: () => false })
-		expect(explain(await fetch(url))?.stop).toBe('should-retry')
-	})
-
-	test('once its body has been read and once it has been cloned', async () => {
-		const { fetch, url } = await setting([BUSY, FINE])
-		const response = await fetch(url)
-		expect(await response.clone().text()).toBe('fine')
-		await response.text()
-		expect(explain(response)?.attempts).toHaveLength(2)
-	})
-})
-
-describe('explain tells of an error', () => {
-	test('after which nothing was left to try, with the code of the network', async () => {
-		const { fetch, url } = await setting(reset('request-head'))
-		const error = await failure(fetch(url))
-		expect(error).toBeInstanceOf(TypeError)
-		expect(explain(error)).toMatchObject({ stop: 'retries-used-up', attempts: [{}, {}, {}] })
-		expect(explain(error)?.attempts[0]?.errorMessage).toContain('ECONNRESET')
-	})
-
-	test('of a POST that may have been processed', async () => {
-		const { fetch, url, server } = await setting(fin('request-head'))
-		expect(explain(await failure(fetch(url, { method: 'POST' })))?.stop).toBe('not-idempotent')
-		expect(server.requests).toHaveLength(1)
-	})
-
-	test('that was a timeout of every attempt', async () => {
-		const { fetch, url, server, time } = await setting(hang(), { timeout: 1_000, maxRetries: 1 })
-		const asked = failure(fetch(url))
-		for (const nth of [1, 2]) {
-			await server.requested(nth)
-			await time.advance(1_000)
-		}
-		const error = await asked
-		expect(error).toMatchObject({ name: 'TimeoutError', timeoutMs: 1_000 })
-		const attempt = { outcome: 'transient', errorType: 'TimeoutError' }
-		expect(explain(error)).toMatchObject({ stop: 'retries-used-up', attempts: [attempt, attempt] })
-	})
-
-	test('that was the end of the time for the whole', async () => {
-		const { fetch, url, server, time } = await setting(hang(), { timeout: 1_000, totalTimeoutMs: 500 })
-		const asked = failure(fetch(url))
-		await server.requested(1)
-		await time.advance(500)
-		const error = await asked
-		expect(error).toMatchObject({ name: 'TimeoutError', timeoutMs: 500 })
-		expect(explain(error)).toMatchObject({ stop: 'deadline', attempts: [{ errorType: 'TimeoutError' }] })
-	})
-
-	test("that was the end of the caller's deadline", async () => {
-		const { fetch, url, server, time, runtime } = await setting(hang())
-		const asked = failure(fetch(url, { yaoki: { deadline: Deadline.after(500, { runtime }) } }))
-		await server.requested(1)
-		await time.advance(500)
-		const error = await asked
-		expect(error.name).toBe('DeadlineExceededError')
-		expect(explain(error)).toMatchObject({ stop: 'deadline', attempts: [{ outcome: 'cancelled' }] })
-	})
-
-	test("that is the caller's own reason", async () => {
-		const { fetch, url, server } = await setting(drip({ status: 503 }), { areWaitsHeld: true })
-		const controller = new AbortController()
-		const reason = new Error('changed my mind')
-		const asked = failure(fetch(url, { signal: controller.signal }))
-		await server.requested(1)
-		controller.abort(reason)
-		expect(await asked).toBe(reason)
-		expect(explain(reason)?.stop).toBe('abort')
+		test("that is the caller's own reason", async () => {
+			const { fetch, url, server } = await setting(drip({ status: 503 }), { areWaitsHeld: true })
+			const controller = new AbortController()
+			const reason = new Error('changed my mind')
+			const asked = failure(fetch(url, { signal: controller.signal }))
+			await server.requested(1)
+			controller.abort(reason)
+			expect(await asked).toBe(reason)
+			expect(explain(reason)?.stop).toBe('abort')
+		})
 	})
 })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { explain } from 'yaoki'
 import type { RequestSettings, ResilientFetchOptions, ResilientInit } from 'yaoki/http'
 import { fin, refusedUrl, reset, type Step } from '../faults/fault-server.ts'
-import { FINE, failingOnce, failure, fetching, setting, status, through } from './setting.ts'
+import { FINE, failingOnce, failure, SENDERS, status } from './setting.ts'
 
 /** By name, what may be sent twice without being asked. */
 const METHODS: Readonly<Record<string, boolean>> = {
@@ -61,6 +61,8 @@ const FAULTS: Readonly<Record<string, readonly [Step, 'maybe' | 'never']>> = {
 	'a close once the head was read': [fin('request-head'), 'maybe'],
 }
 
+const WRONG = status(421)
+
 const isAllowed = (permission: Permission, method: string): boolean =>
 	permission.mayRepeat(METHODS[method] === true, method)
 
@@ -70,106 +72,113 @@ const initOf = ({ headers, yaoki }: Permission, method: string): ResilientInit =
 	...(yaoki && { yaoki }),
 })
 
-describe.each(Object.entries(FAULTS))('after %s', (_, [fault, answer]) => {
-	test.each(Object.entries(PERMISSIONS))(
-		'a request with %s is repeated as promised',
-		async (_name, permission) => {
-			const { fetch, server } = await setting(failingOnce(fault), permission.options)
-			const methods = Object.keys(METHODS)
-			const stops = await Promise.all(
-				methods.map(async (method) => {
-					const ended = await fetch(server.url(`/${method}`), initOf(permission, method)).catch(
-						(error) => error,
-					)
-					return [method, explain(ended)?.stop]
-				}),
-			)
-			const isRepeated = (method: string) => answer === 'maybe' && isAllowed(permission, method)
-			const refusal = answer === 'never' ? 'permanent' : 'not-idempotent'
-			expect(Object.fromEntries(stops)).toEqual(
-				Object.fromEntries(methods.map((method) => [method, isRepeated(method) ? 'success' : refusal])),
-			)
-			const calls = (method: string) => server.requests.filter(({ path }) => path === `/${method}`)
-			for (const method of methods) expect(calls(method)).toHaveLength(isRepeated(method) ? 2 : 1)
-			expect(calls('patch').map((seen) => seen.method)).toContain('PATCH')
-		},
-	)
-})
-
-describe('a request that certainly did not get there', () => {
-	test.each(Object.keys(METHODS))('is repeated: %s to a port where nobody listens', async (method) => {
-		const { fetch } = fetching()
-		const url = await refusedUrl()
-		const error = await failure(fetch(url, { method, yaoki: { idempotent: false } }))
-		expect(explain(error)).toMatchObject({ stop: 'retries-used-up', attempts: [{}, {}, {}] })
-	})
-
-	test.each(Object.keys(METHODS))(
-		'is repeated: %s to a server that says it is the wrong one (421)',
-		async (method) => {
-			// The fetch of Node sends a 421 once more by itself, on another connection: so an attempt is two requests.
-			const { fetch, url, server } = await setting([status(421), status(421), FINE])
-			const response = await fetch(url, { method, yaoki: { idempotent: false } })
-			expect(response.status).toBe(200)
-			expect(explain(response)?.attempts).toMatchObject([{ outcome: 'transient' }, { outcome: 'success' }])
-			expect(server.requests).toHaveLength(3)
-		},
-	)
-
-	test.each(['ENOTFOUND', 'EAI_AGAIN'])(
-		'is repeated: POST to a name that nobody knows (%s)',
-		async (code) => {
-			// The answer of a resolver, without one: a machine that is not online may take long for it.
-			const unknown = Object.assign(new Error(`getaddrinfo ${code}`), { code, syscall: 'getaddrinfo' })
-			const agent = new Agent({ connect: { lookup: (_name, _options, found) => found(unknown, '') } })
-			const { fetch } = fetching({ fetch: through(agent) })
-			const error = await failure(fetch('http://no-such-host.invalid/', { method: 'POST', body: 'an order' }))
-			expect(explain(error)).toMatchObject({ stop: 'retries-used-up', attempts: [{}, {}, {}] })
-			await agent.destroy()
-		},
-	)
-
-	test('is not repeated when its body is a stream that fetch has taken', async () => {
-		const { fetch } = fetching()
-		const body = new Blob(['once']).stream()
-		const error = await failure(fetch(await refusedUrl(), { method: 'POST', body, duplex: 'half' }))
-		expect(explain(error)).toMatchObject({ stop: 'body-used', attempts: [{}] })
-	})
-})
-
-describe('a connection that is reset before the request was read', () => {
-	test.each(['GET', 'PUT', 'DELETE'])('costs a %s nothing', async (method) => {
-		const { fetch, url } = await setting([reset('accept'), FINE])
-		expect((await fetch(url, { method })).status).toBe(200)
-	})
-
-	test('ends a POST, unless the reset came while it still connected', async () => {
-		const { fetch, url, server } = await setting([reset('accept'), FINE])
-		const ended = await fetch(url, { method: 'POST' }).catch((error) => error)
-		// Which of the two it is, is up to the system; what the client can not tell is never sent again.
-		const wasConnecting = ended instanceof Response
-		expect(explain(ended)?.stop).toBe(wasConnecting ? 'success' : 'not-idempotent')
-		if (!wasConnecting)
-			expect(ended.cause).toMatchObject({ code: 'ECONNRESET', syscall: expect.not.stringMatching('connect') })
-		expect(server.requests).toHaveLength(wasConnecting ? 1 : 0)
-	})
-})
-
-describe('a rule of the user', () => {
-	test('can have a 404 repeated, but never a POST without a key', async () => {
-		const { fetch, url, server } = await setting(status(404), { shouldRetry: () => true })
-		expect(explain(await fetch(url))?.stop).toBe('retries-used-up')
-		expect(explain(await fetch(url, { method: 'POST' }))?.stop).toBe('not-idempotent')
-		expect(server.requests.map(({ method }) => method)).toEqual(['GET', 'GET', 'GET', 'POST'])
-	})
-
-	test('that throws ends the call with what it threw', async () => {
-		const boom = new Error('boom')
-		const { fetch, url } = await setting(status(503), {
-			shouldRetry: () => {
-				throw boom
+describe.each(SENDERS)('over $name', ({ fetching, isFetch, networkError, setting }) => {
+	describe.each(Object.entries(FAULTS))('after %s', (_, [fault, answer]) => {
+		test.each(Object.entries(PERMISSIONS))(
+			'a request with %s is repeated as promised',
+			async (_name, permission) => {
+				const { fetch, server } = await setting(failingOnce(fault), permission.options)
+				const methods = Object.keys(METHODS)
+				const stops = await Promise.all(
+					methods.map(async (method) => {
+						const ended = await fetch(server.url(`/${method}`), initOf(permission, method)).catch(
+							(error) => error,
+						)
+						return [method, explain(ended)?.stop]
+					}),
+				)
+				const isRepeated = (method: string) => answer === 'maybe' && isAllowed(permission, method)
+				const refusal = answer === 'never' ? 'permanent' : 'not-idempotent'
+				expect(Object.fromEntries(stops)).toEqual(
+					Object.fromEntries(methods.map((method) => [method, isRepeated(method) ? 'success' : refusal])),
+				)
+				const calls = (method: string) => server.requests.filter(({ path }) => path === `/${method}`)
+				for (const method of methods) expect(calls(method)).toHaveLength(isRepeated(method) ? 2 : 1)
+				expect(calls('patch').map((seen) => seen.method)).toContain('PATCH')
 			},
+		)
+	})
+
+	describe('a request that certainly did not get there', () => {
+		test.each(Object.keys(METHODS))('is repeated: %s to a port where nobody listens', async (method) => {
+			const { fetch } = fetching()
+			const url = await refusedUrl()
+			const error = await failure(fetch(url, { method, yaoki: { idempotent: false } }))
+			expect(explain(error)).toMatchObject({ stop: 'retries-used-up', attempts: [{}, {}, {}] })
 		})
-		expect(await failure(fetch(url))).toBe(boom)
+
+		test.each(Object.keys(METHODS))(
+			'is repeated: %s to a server that says it is the wrong one (421)',
+			async (method) => {
+				// The fetch of Node sends a 421 once more by itself, on another connection: so an attempt is two requests.
+				const { fetch, url, server } = await setting(isFetch ? [WRONG, WRONG, FINE] : [WRONG, FINE])
+				const response = await fetch(url, { method, yaoki: { idempotent: false } })
+				expect(response.status).toBe(200)
+				expect(explain(response)?.attempts).toMatchObject([{ outcome: 'transient' }, { outcome: 'success' }])
+				expect(server.requests).toHaveLength(isFetch ? 3 : 2)
+			},
+		)
+
+		test.each(['ENOTFOUND', 'EAI_AGAIN'])(
+			'is repeated: POST to a name that nobody knows (%s)',
+			async (code) => {
+				// The answer of a resolver, without one: a machine that is not online may take long for it.
+				const unknown = Object.assign(new Error(`getaddrinfo ${code}`), { code, syscall: 'getaddrinfo' })
+				const agent = new Agent({ connect: { lookup: (_name, _options, found) => found(unknown, '') } })
+				const { fetch } = fetching({ dispatcher: agent })
+				const error = await failure(
+					fetch('http://no-such-host.invalid/', { method: 'POST', body: 'an order' }),
+				)
+				expect(explain(error)).toMatchObject({ stop: 'retries-used-up', attempts: [{}, {}, {}] })
+				await agent.destroy()
+			},
+		)
+
+		test('is not repeated when its body is a stream that was taken', async () => {
+			const { fetch } = fetching()
+			const body = new Blob(['once']).stream()
+			const error = await failure(fetch(await refusedUrl(), { method: 'POST', body, duplex: 'half' }))
+			expect(explain(error)).toMatchObject({ stop: 'body-used', attempts: [{}] })
+		})
+	})
+
+	describe('a connection that is reset before the request was read', () => {
+		test.each(['GET', 'PUT', 'DELETE'])('costs a %s nothing', async (method) => {
+			const { fetch, url } = await setting([reset('accept'), FINE])
+			expect((await fetch(url, { method })).status).toBe(200)
+		})
+
+		test('ends a POST, unless the reset came while it still connected', async () => {
+			const { fetch, url, server } = await setting([reset('accept'), FINE])
+			const ended = await fetch(url, { method: 'POST' }).catch((error) => error)
+			// Which of the two it is, is up to the system; what the client can not tell is never sent again.
+			const wasConnecting = !(ended instanceof Error)
+			expect(explain(ended)?.stop).toBe(wasConnecting ? 'success' : 'not-idempotent')
+			if (!wasConnecting)
+				expect(networkError(ended)).toMatchObject({
+					code: 'ECONNRESET',
+					syscall: expect.not.stringMatching('connect'),
+				})
+			expect(server.requests).toHaveLength(wasConnecting ? 1 : 0)
+		})
+	})
+
+	describe('a rule of the user', () => {
+		test('can have a 404 repeated, but never a POST without a key', async () => {
+			const { fetch, url, server } = await setting(status(404), { shouldRetry: () => true })
+			expect(explain(await fetch(url))?.stop).toBe('retries-used-up')
+			expect(explain(await fetch(url, { method: 'POST' }))?.stop).toBe('not-idempotent')
+			expect(server.requests.map(({ method }) => method)).toEqual(['GET', 'GET', 'GET', 'POST'])
+		})
+
+		test('that throws ends the call with what it threw', async () => {
+			const boom = new Error('boom')
+			const { fetch, url } = await setting(status(503), {
+				shouldRetry: () => {
+					throw boom
+				},
+			})
+			expect(await failure(fetch(url))).toBe(boom)
+		})
 	})
 })

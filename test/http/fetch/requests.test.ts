@@ -55,6 +55,20 @@ describe('a Request', () => {
 		expect(server.requests).toHaveLength(2)
 	})
 
+	test("gets a key with idempotency: 'auto', and keeps its own headers", async () => {
+		const { fetch, url, server } = await setting([BUSY, FINE], { idempotency: 'auto' })
+		await fetch(new Request(url, { method: 'POST', headers: { 'x-own': 'yes' } }))
+		expect(server.requests.map(({ headers }) => headers['x-own'])).toEqual(['yes', 'yes'])
+		const keys = new Set(server.requests.map(({ headers }) => headers['idempotency-key']))
+		expect([...keys]).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/)])
+	})
+
+	test('keeps a key of its own', async () => {
+		const { fetch, url, server } = await setting([BUSY, FINE], { idempotency: 'auto' })
+		await fetch(new Request(url, { method: 'POST', headers: { 'Idempotency-Key': 'mine' } }))
+		expect(server.requests.map(({ headers }) => headers['idempotency-key'])).toEqual(['mine', 'mine'])
+	})
+
 	test('is ended by its own signal', async () => {
 		const { fetch, url, waiting } = await setting(BUSY, { areWaitsHeld: true })
 		const controller = new AbortController()

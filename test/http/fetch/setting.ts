@@ -1,16 +1,16 @@
 /**
- * What the tests of `resilientFetch` share: a server that fails as it is told, real sockets, and a clock of the test's own. A wait
+ * What the tests of requests share: a server that fails as it is told, real sockets, and a clock of the test's own. A wait
  * between attempts ends at once unless it is held; a timeout comes only when the test moves the clock. So nothing sleeps, and a slow
- * machine changes nothing.
+ * machine changes nothing. Behaviour is promised over both senders, so the suites about it run over both.
  */
-import { type Dispatcher, fetch as undiciFetch } from 'undici'
 import { onTestFinished } from 'vitest'
 import type { Runtime } from 'yaoki'
-import { type ResilientFetch, type ResilientFetchOptions, resilientFetch } from 'yaoki/http'
+import type { ResilientFetch, ResilientFetchOptions } from 'yaoki/http'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 import { answer, type FaultServer, gate, type Step, startFaultServer } from '../faults/fault-server.ts'
 import type { SeenRequest } from '../faults/ledger.ts'
 import type { Script } from '../faults/script.ts'
+import { byClient, byFetch, type Make, type SenderOptions } from './senders.ts'
 
 export interface Clock {
 	readonly time: VirtualRuntime
@@ -43,14 +43,17 @@ function clockOf(areWaitsHeld = false): Clock {
 	return { time, runtime, waits, waiting: opened }
 }
 
-export interface SettingOptions extends ResilientFetchOptions {
+export interface SettingOptions extends SenderOptions {
 	/** Do waits last until the test moves the clock? Default: they end at once. */
 	readonly areWaitsHeld?: boolean
 }
 
-export interface Setting extends Clock {
-	readonly server: FaultServer
+export interface Fetching extends Clock {
 	readonly fetch: ResilientFetch
+}
+
+export interface Setting extends Fetching {
+	readonly server: FaultServer
 	/** The address of the server. */
 	readonly url: string
 }
@@ -64,20 +67,50 @@ const PLAIN: ResilientFetchOptions = {
 	budget: false,
 }
 
-export async function setting(script: Script<Step>, options: SettingOptions = {}): Promise<Setting> {
-	const { areWaitsHeld, ...own } = options
-	const server = await startFaultServer(script)
-	onTestFinished(() => server.close())
-	const clock = clockOf(areWaitsHeld)
-	const fetch = resilientFetch({ ...PLAIN, runtime: clock.runtime, ...own })
-	return { ...clock, server, fetch, url: server.url() }
+/** What sends the requests of a suite, and how it differs from the other on purpose. */
+export interface Sender {
+	readonly name: string
+	/** Is it `fetch`, with habits that are not ours? */
+	readonly isFetch: boolean
+	/** What the network said. `fetch` wraps that into a TypeError of its own, on purpose; undici's `request` throws it as it is. */
+	networkError(error: unknown): unknown
+	/** A server with this script, and what asks it. */
+	setting(script: Script<Step>, options?: SettingOptions): Promise<Setting>
+	/** The same without a server of its own. */
+	fetching(options?: SenderOptions): Fetching
 }
 
-/** The same without a server of its own. */
-export function fetching(options: ResilientFetchOptions = {}): Clock & { readonly fetch: ResilientFetch } {
-	const clock = clockOf()
-	return { ...clock, fetch: resilientFetch({ ...PLAIN, runtime: clock.runtime, ...options }) }
+function unwrapped(error: unknown): unknown {
+	const isWrapper = error instanceof TypeError && /^(fetch failed|terminated)$/.test(error.message)
+	if (!isWrapper) throw new Error('not what fetch throws for a failed connection', { cause: error })
+	return error.cause
 }
+
+function senderOf(name: string, isFetch: boolean, make: Make): Sender {
+	const fetchingOn = (clock: Clock, options: SenderOptions): Fetching => ({
+		...clock,
+		fetch: make({ ...PLAIN, runtime: clock.runtime, ...options }),
+	})
+	return {
+		name,
+		isFetch,
+		networkError: isFetch ? unwrapped : (error) => error,
+		async setting(script, { areWaitsHeld, ...options } = {}) {
+			const server = await startFaultServer(script)
+			onTestFinished(() => server.close())
+			return { ...fetchingOn(clockOf(areWaitsHeld), options), server, url: server.url() }
+		},
+		fetching: (options = {}) => fetchingOn(clockOf(), options),
+	}
+}
+
+const FETCH = senderOf('the fetch of the runtime', true, byFetch)
+
+/** The promises are the same over each of them. */
+export const SENDERS: readonly Sender[] = [FETCH, senderOf('a client with undici', false, byClient)]
+
+/** For what only `resilientFetch` promises. */
+export const { setting, fetching } = FETCH
 
 export const FINE: Step = answer({ body: 'fine' })
 export const BUSY: Step = answer({ status: 503, body: 'busy' })
@@ -116,9 +149,3 @@ export const interrupted = (resumed: Promise<unknown>): Step => ({
 		exchange.response.end()
 	},
 })
-
-/** The `fetch` of undici with a pool of its own. Two packages say `Response`, and mean the same. */
-export function through(dispatcher: Dispatcher): typeof fetch {
-	const send: unknown = (url: string, init: object) => undiciFetch(url, { ...init, dispatcher })
-	return send as typeof fetch
-}

@@ -1,180 +1,195 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { Deadline, explain } from 'yaoki'
+import { HTTP_RULES, readHttpOptions } from '../../../src/http/options.ts'
 import { fin, gate, hang, trickleHead } from '../faults/fault-server.ts'
-import { BUSY, FINE, failure, setting } from './setting.ts'
+import { BUSY, FINE, failure, SENDERS } from './setting.ts'
 
-describe('the time of an attempt', () => {
-	test.each([
-		['never answers', hang()],
-		['sends its head without end', trickleHead()],
-	])('ends one to a server that %s, and the next may succeed', async (_, step) => {
-		const { fetch, url, server, time } = await setting([step, FINE], { timeout: 1_000 })
-		const asked = fetch(url)
-		await server.requested(1)
-		await time.advance(1_000)
-		const response = await asked
-		expect(await response.text()).toBe('fine')
-		expect(explain(response)?.attempts[0]).toMatchObject({ outcome: 'transient', errorType: 'TimeoutError' })
-		await server.aborted(1)
-		expect(time.pendingTimers).toBe(0)
-	})
-
-	test('is not over a moment before', async () => {
-		const { fetch, url, server, time } = await setting(hang(), { timeout: 1_000, maxRetries: 0 })
-		let isOver = false
-		const asked = failure(fetch(url)).finally(() => {
-			isOver = true
+describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
+	describe('the time of an attempt', () => {
+		test.each([
+			['never answers', hang()],
+			['sends its head without end', trickleHead()],
+		])('ends one to a server that %s, and the next may succeed', async (_, step) => {
+			const { fetch, url, server, time } = await setting([step, FINE], { timeout: 1_000 })
+			const asked = fetch(url)
+			await server.requested(1)
+			await time.advance(1_000)
+			const response = await asked
+			expect(await response.text()).toBe('fine')
+			expect(explain(response)?.attempts[0]).toMatchObject({
+				outcome: 'transient',
+				errorType: 'TimeoutError',
+			})
+			await server.aborted(1)
+			expect(time.pendingTimers).toBe(0)
 		})
-		await server.requested(1)
-		await time.advance(999)
-		await setImmediate()
-		expect(isOver).toBe(false)
-		await time.advance(1)
-		expect(await asked).toMatchObject({ name: 'TimeoutError', code: 'YAOKI_TIMEOUT', timeoutMs: 1_000 })
-	})
 
-	test('ends a POST for good, which may have been processed', async () => {
-		const { fetch, url, server, time } = await setting(hang(), { timeout: 1_000 })
-		const asked = failure(fetch(url, { method: 'POST', body: 'an order' }))
-		await server.requested(1)
-		await time.advance(1_000)
-		const error = await asked
-		expect([error.name, explain(error)?.stop]).toEqual(['TimeoutError', 'not-idempotent'])
-		await server.aborted(1)
-	})
-
-	test('that ends a stream is still a TimeoutError, and was a TypeError for the sake of saying why it was final', async () => {
-		const { fetch, url, server, time } = await setting(hang(), { timeout: 1_000 })
-		const asked = failure(fetch(url, { method: 'PUT', body: new Blob(['once']).stream() }))
-		await server.requested(1)
-		await time.advance(1_000)
-		const error = await asked
-		expect(error).toMatchObject({ name: 'TimeoutError', code: 'YAOKI_TIMEOUT' })
-		expect(error.message).toMatch(
-			/no answer within 1000 ms \(not retried, .* give body: \(\) => a new stream\)$/,
-		)
-		expect(explain(error)?.stop).toBe('body-used')
-	})
-
-	test('can be set for one request, longer or shorter', async () => {
-		const { fetch, url, server, time } = await setting(hang(), { timeout: 1_000, maxRetries: 0 })
-		const short = failure(fetch(url, { yaoki: { timeout: 10 } }))
-		const long = failure(fetch(url, { yaoki: { timeout: 2_000 } }))
-		await server.requested(2)
-		await time.advance(2_000)
-		expect([await short, await long]).toMatchObject([{ timeoutMs: 10 }, { timeoutMs: 2_000 }])
-	})
-
-	test('counts while a function makes the body', async () => {
-		const { fetch, url, server, time } = await setting(FINE, { timeout: 1_000, maxRetries: 0 })
-		const called = gate()
-		const body = () => {
-			called.open()
-			return new Promise<string>(() => {})
-		}
-		const asked = failure(fetch(url, { method: 'PUT', body }))
-		await called.opened
-		await time.advance(1_000)
-		expect((await asked).name).toBe('TimeoutError')
-		expect(server.connections.opened).toBe(0)
-	})
-})
-
-describe('the time for the whole', () => {
-	test('ends the attempt that it comes to an end in', async () => {
-		const { fetch, url, server, time } = await setting([BUSY, hang()], {
-			timeout: 1_000,
-			totalTimeoutMs: 600,
+		test('is not over a moment before', async () => {
+			const { fetch, url, server, time } = await setting(hang(), { timeout: 1_000, maxRetries: 0 })
+			let isOver = false
+			const asked = failure(fetch(url)).finally(() => {
+				isOver = true
+			})
+			await server.requested(1)
+			await time.advance(999)
+			await setImmediate()
+			expect(isOver).toBe(false)
+			await time.advance(1)
+			expect(await asked).toMatchObject({ name: 'TimeoutError', code: 'YAOKI_TIMEOUT', timeoutMs: 1_000 })
 		})
-		const asked = failure(fetch(url))
-		await server.requested(2)
-		// The wait between the two took 100.
-		await time.advance(500)
-		const error = await asked
-		expect(error).toMatchObject({ name: 'TimeoutError', timeoutMs: 600 })
-		expect(explain(error)?.attempts).toHaveLength(2)
-		await server.aborted(2)
-	})
 
-	test('starts no wait that it would not survive: the last failure comes at once', async () => {
-		const { fetch, url, server, time, waits } = await setting(hang(), { timeout: 400, totalTimeoutMs: 1_000 })
-		const asked = failure(fetch(url))
-		await server.requested(1)
-		await time.advance(400)
-		await server.requested(2)
-		await time.advance(400)
-		const error = await asked
-		expect(error).toMatchObject({ name: 'TimeoutError', timeoutMs: 400 })
-		expect(explain(error)?.stop).toBe('deadline')
-		expect([time.now(), waits]).toEqual([900, [100]])
-		expect(server.requests).toHaveLength(2)
-	})
-
-	test('is three times that of an attempt when nothing is said', async () => {
-		const { fetch, url, server } = await setting(FINE, { timeout: 700 })
-		await fetch(url)
-		expect(server.requests[0]?.headers['x-request-timeout-ms']).toBe('2100')
-	})
-
-	test('can be set for one request', async () => {
-		const { fetch, url, server, time } = await setting(hang())
-		const asked = failure(fetch(url, { yaoki: { totalTimeoutMs: 300 } }))
-		await server.requested(1)
-		await time.advance(300)
-		expect(await asked).toMatchObject({ name: 'TimeoutError', timeoutMs: 300 })
-	})
-
-	test('may be without end, as may that of an attempt', async () => {
-		const { opened, open } = gate()
-		const { fetch, url, server, time } = await setting(fin('request-head', { after: opened }), {
-			...{ timeout: Infinity, totalTimeoutMs: Infinity, maxRetries: 0 },
+		test('ends a POST for good, which may have been processed', async () => {
+			const { fetch, url, server, time } = await setting(hang(), { timeout: 1_000 })
+			const asked = failure(fetch(url, { method: 'POST', body: 'an order' }))
+			await server.requested(1)
+			await time.advance(1_000)
+			const error = await asked
+			expect([error.name, explain(error)?.stop]).toEqual(['TimeoutError', 'not-idempotent'])
+			await server.aborted(1)
 		})
-		const asked = failure(fetch(url))
-		await server.requested(1)
-		await time.advance(1_000_000_000)
-		expect(time.pendingTimers).toBe(0)
-		open()
-		expect((await asked).message).toBe('fetch failed')
-	})
-})
 
-describe("a caller's deadline", () => {
-	test('that comes first ends the request, and is not called a timeout', async () => {
-		const { fetch, url, server, time, runtime } = await setting(hang(), { timeout: 1_000 })
-		const asked = failure(fetch(url, { yaoki: { deadline: Deadline.after(200, { runtime }) } }))
-		await server.requested(1)
-		expect(server.requests[0]?.headers['x-request-timeout-ms']).toBe('200')
-		await time.advance(200)
-		expect(await asked).toMatchObject({ name: 'DeadlineExceededError', code: 'YAOKI_DEADLINE_EXCEEDED' })
-		await server.aborted(1)
-	})
-
-	test('that has passed sends nothing', async () => {
-		const { fetch, url, server, time, runtime } = await setting(FINE)
-		const deadline = Deadline.after(200, { runtime })
-		await time.advance(200)
-		expect((await failure(fetch(url, { yaoki: { deadline } }))).name).toBe('DeadlineExceededError')
-		expect(server.connections.opened).toBe(0)
-	})
-
-	test('that is later than the time for the whole changes nothing', async () => {
-		const { fetch, url, server, time, runtime } = await setting(hang(), {
-			timeout: 1_000,
-			totalTimeoutMs: 300,
+		test('that ends a stream is still a TimeoutError, and was a TypeError for the sake of saying why it was final', async () => {
+			const { fetch, url, server, time } = await setting(hang(), { timeout: 1_000 })
+			const asked = failure(fetch(url, { method: 'PUT', body: new Blob(['once']).stream() }))
+			await server.requested(1)
+			await time.advance(1_000)
+			const error = await asked
+			expect(error).toMatchObject({ name: 'TimeoutError', code: 'YAOKI_TIMEOUT' })
+			expect(error.message).toMatch(
+				/no answer within 1000 ms \(not retried, .* give body: \(\) => a new stream\)$/,
+			)
+			expect(explain(error)?.stop).toBe('body-used')
 		})
-		const asked = failure(fetch(url, { yaoki: { deadline: Deadline.after(900, { runtime }) } }))
-		await server.requested(1)
-		await time.advance(300)
-		expect(await asked).toMatchObject({ name: 'TimeoutError', timeoutMs: 300 })
+
+		test('can be set for one request, longer or shorter', async () => {
+			const { fetch, url, server, time } = await setting(hang(), { timeout: 1_000, maxRetries: 0 })
+			const short = failure(fetch(url, { yaoki: { timeout: 10 } }))
+			const long = failure(fetch(url, { yaoki: { timeout: 2_000 } }))
+			await server.requested(2)
+			await time.advance(2_000)
+			expect([await short, await long]).toMatchObject([{ timeoutMs: 10 }, { timeoutMs: 2_000 }])
+		})
+
+		test('counts while a function makes the body', async () => {
+			const { fetch, url, server, time } = await setting(FINE, { timeout: 1_000, maxRetries: 0 })
+			const called = gate()
+			const body = () => {
+				called.open()
+				return new Promise<string>(() => {})
+			}
+			const asked = failure(fetch(url, { method: 'PUT', body }))
+			await called.opened
+			await time.advance(1_000)
+			expect((await asked).name).toBe('TimeoutError')
+			expect(server.connections.opened).toBe(0)
+		})
 	})
 
-	test('of the work around it counts as well', async () => {
-		const { fetch, url, server, time, runtime } = await setting(hang(), { timeout: 1_000 })
-		const within = { deadline: Deadline.after(200, { runtime }) }
-		const asked = failure(fetch(url, { yaoki: { within } }))
-		await server.requested(1)
-		await time.advance(200)
-		expect((await asked).name).toBe('DeadlineExceededError')
+	describe('the time for the whole', () => {
+		test('ends the attempt that it comes to an end in', async () => {
+			const { fetch, url, server, time } = await setting([BUSY, hang()], {
+				timeout: 1_000,
+				totalTimeoutMs: 600,
+			})
+			const asked = failure(fetch(url))
+			await server.requested(2)
+			// The wait between the two took 100.
+			await time.advance(500)
+			const error = await asked
+			expect(error).toMatchObject({ name: 'TimeoutError', timeoutMs: 600 })
+			expect(explain(error)?.attempts).toHaveLength(2)
+			await server.aborted(2)
+		})
+
+		test('starts no wait that it would not survive: the last failure comes at once', async () => {
+			const { fetch, url, server, time, waits } = await setting(hang(), {
+				timeout: 400,
+				totalTimeoutMs: 1_000,
+			})
+			const asked = failure(fetch(url))
+			await server.requested(1)
+			await time.advance(400)
+			await server.requested(2)
+			await time.advance(400)
+			const error = await asked
+			expect(error).toMatchObject({ name: 'TimeoutError', timeoutMs: 400 })
+			expect(explain(error)?.stop).toBe('deadline')
+			expect([time.now(), waits]).toEqual([900, [100]])
+			expect(server.requests).toHaveLength(2)
+		})
+
+		test('is three times that of an attempt when nothing is said', () => {
+			expect(readHttpOptions({ timeout: 700 }, HTTP_RULES).totalTimeoutMs).toBe(2_100)
+		})
+
+		// The server would work on for nobody, once the attempt is given up.
+		test('is told to the server as far as the attempt may last', async () => {
+			const { fetch, url, server } = await setting(FINE, { timeout: 700 })
+			await fetch(url)
+			await fetch(url, { yaoki: { totalTimeoutMs: 300 } })
+			expect(server.requests.map(({ headers }) => headers['x-request-timeout-ms'])).toEqual(['700', '300'])
+		})
+
+		test('can be set for one request', async () => {
+			const { fetch, url, server, time } = await setting(hang())
+			const asked = failure(fetch(url, { yaoki: { totalTimeoutMs: 300 } }))
+			await server.requested(1)
+			await time.advance(300)
+			expect(await asked).toMatchObject({ name: 'TimeoutError', timeoutMs: 300 })
+		})
+
+		test('may be without end, as may that of an attempt', async () => {
+			const { opened, open } = gate()
+			const { fetch, url, server, time } = await setting(fin('request-head', { after: opened }), {
+				...{ timeout: Infinity, totalTimeoutMs: Infinity, maxRetries: 0 },
+			})
+			const asked = failure(fetch(url))
+			await server.requested(1)
+			await time.advance(1_000_000_000)
+			expect(time.pendingTimers).toBe(0)
+			open()
+			expect(networkError(await asked)).toHaveProperty('code', 'UND_ERR_SOCKET')
+		})
+	})
+
+	describe("a caller's deadline", () => {
+		test('that comes first ends the request, and is not called a timeout', async () => {
+			const { fetch, url, server, time, runtime } = await setting(hang(), { timeout: 1_000 })
+			const asked = failure(fetch(url, { yaoki: { deadline: Deadline.after(200, { runtime }) } }))
+			await server.requested(1)
+			expect(server.requests[0]?.headers['x-request-timeout-ms']).toBe('200')
+			await time.advance(200)
+			expect(await asked).toMatchObject({ name: 'DeadlineExceededError', code: 'YAOKI_DEADLINE_EXCEEDED' })
+			await server.aborted(1)
+		})
+
+		test('that has passed sends nothing', async () => {
+			const { fetch, url, server, time, runtime } = await setting(FINE)
+			const deadline = Deadline.after(200, { runtime })
+			await time.advance(200)
+			expect((await failure(fetch(url, { yaoki: { deadline } }))).name).toBe('DeadlineExceededError')
+			expect(server.connections.opened).toBe(0)
+		})
+
+		test('that is later than the time for the whole changes nothing', async () => {
+			const { fetch, url, server, time, runtime } = await setting(hang(), {
+				timeout: 1_000,
+				totalTimeoutMs: 300,
+			})
+			const asked = failure(fetch(url, { yaoki: { deadline: Deadline.after(900, { runtime }) } }))
+			await server.requested(1)
+			await time.advance(300)
+			expect(await asked).toMatchObject({ name: 'TimeoutError', timeoutMs: 300 })
+		})
+
+		test('of the work around it counts as well', async () => {
+			const { fetch, url, server, time, runtime } = await setting(hang(), { timeout: 1_000 })
+			const within = { deadline: Deadline.after(200, { runtime }) }
+			const asked = failure(fetch(url, { yaoki: { within } }))
+			await server.requested(1)
+			await time.advance(200)
+			expect((await asked).name).toBe('DeadlineExceededError')
+		})
 	})
 })

@@ -1,58 +1,60 @@
 import { describe, expect, test } from 'vitest'
 import { explain } from 'yaoki'
 import type { ResilientFetchOptions } from 'yaoki/http'
-import { FINE, setting, status } from './setting.ts'
+import { FINE, SENDERS, status } from './setting.ts'
 
-/** How often the server was asked, when it fails once with these headers. */
-async function asked(headers: Readonly<Record<string, string>>, options: ResilientFetchOptions = {}) {
-	const { fetch, url, server } = await setting([status(503, headers), FINE], options)
-	const response = await fetch(url)
-	return { times: server.requests.length, status: response.status, stop: explain(response)?.stop }
-}
+describe.each(SENDERS)('over $name', ({ setting }) => {
+	/** How often the server was asked, when it fails once with these headers. */
+	async function asked(headers: Readonly<Record<string, string>>, options: ResilientFetchOptions = {}) {
+		const { fetch, url, server } = await setting([status(503, headers), FINE], options)
+		const response = await fetch(url)
+		return { times: server.requests.length, status: response.status, stop: explain(response)?.stop }
+	}
 
-const VETOED = { times: 1, status: 503, stop: 'server-veto' }
-const REPEATED = { times: 2, status: 200, stop: 'success' }
+	const VETOED = { times: 1, status: 503, stop: 'server-veto' }
+	const REPEATED = { times: 2, status: 200, stop: 'success' }
 
-describe('a server that forbids a retry', () => {
-	test.each(['false', 'FALSE', ' false '])("by x-should-retry: '%s' is obeyed", async (value) => {
-		expect(await asked({ 'X-Should-Retry': value })).toEqual(VETOED)
-	})
-
-	test.each(['true', '', 'no', 'falsehood', 'false, false'])(
-		"is not one that says x-should-retry: '%s'",
-		async (value) => {
-			expect(await asked({ 'x-should-retry': value })).toEqual(REPEATED)
-		},
-	)
-
-	test('is obeyed by the headers that were named, in any case, and by no others', async () => {
-		const options = { retryVetoHeaders: { 'X-Retry': 'Never', 'x-final': 'yes' } }
-		expect(await asked({ 'x-retry': 'never' }, options)).toEqual(VETOED)
-		expect(await asked({ 'x-final': 'YES' }, options)).toEqual(VETOED)
-		expect(await asked({ 'x-should-retry': 'false' }, options)).toEqual(REPEATED)
-	})
-
-	test('is not heard when no header is named', async () => {
-		expect(await asked({ 'x-should-retry': 'false' }, { retryVetoHeaders: {} })).toEqual(REPEATED)
-	})
-
-	test("is obeyed before its own Retry-After, the key of the request and the user's rule", async () => {
-		const script = [status(503, { 'x-should-retry': 'false', 'retry-after': '1' }), FINE] as const
-		const { fetch, url, server } = await setting(script, { shouldRetry: () => true })
-		const response = await fetch(url, { method: 'POST', headers: { 'idempotency-key': 'mine' } })
-		expect([response.status, explain(response)?.stop]).toEqual([503, 'server-veto'])
-		expect(server.requests).toHaveLength(1)
-	})
-
-	test('after the retries are used up is not what ended the call', async () => {
-		const { fetch, url } = await setting([status(503), status(503, { 'x-should-retry': 'false' })], {
-			maxRetries: 1,
+	describe('a server that forbids a retry', () => {
+		test.each(['false', 'FALSE', ' false '])("by x-should-retry: '%s' is obeyed", async (value) => {
+			expect(await asked({ 'X-Should-Retry': value })).toEqual(VETOED)
 		})
-		expect(explain(await fetch(url))?.stop).toBe('retries-used-up')
-	})
 
-	test('with an answer below 400 has nothing to forbid', async () => {
-		const { fetch, url } = await setting(status(200, { 'x-should-retry': 'false' }))
-		expect(explain(await fetch(url))?.stop).toBe('success')
+		test.each(['true', '', 'no', 'falsehood', 'false, false'])(
+			"is not one that says x-should-retry: '%s'",
+			async (value) => {
+				expect(await asked({ 'x-should-retry': value })).toEqual(REPEATED)
+			},
+		)
+
+		test('is obeyed by the headers that were named, in any case, and by no others', async () => {
+			const options = { retryVetoHeaders: { 'X-Retry': 'Never', 'x-final': 'yes' } }
+			expect(await asked({ 'x-retry': 'never' }, options)).toEqual(VETOED)
+			expect(await asked({ 'x-final': 'YES' }, options)).toEqual(VETOED)
+			expect(await asked({ 'x-should-retry': 'false' }, options)).toEqual(REPEATED)
+		})
+
+		test('is not heard when no header is named', async () => {
+			expect(await asked({ 'x-should-retry': 'false' }, { retryVetoHeaders: {} })).toEqual(REPEATED)
+		})
+
+		test("is obeyed before its own Retry-After, the key of the request and the user's rule", async () => {
+			const script = [status(503, { 'x-should-retry': 'false', 'retry-after': '1' }), FINE] as const
+			const { fetch, url, server } = await setting(script, { shouldRetry: () => true })
+			const response = await fetch(url, { method: 'POST', headers: { 'idempotency-key': 'mine' } })
+			expect([response.status, explain(response)?.stop]).toEqual([503, 'server-veto'])
+			expect(server.requests).toHaveLength(1)
+		})
+
+		test('after the retries are used up is not what ended the call', async () => {
+			const { fetch, url } = await setting([status(503), status(503, { 'x-should-retry': 'false' })], {
+				maxRetries: 1,
+			})
+			expect(explain(await fetch(url))?.stop).toBe('retries-used-up')
+		})
+
+		test('with an answer below 400 has nothing to forbid', async () => {
+			const { fetch, url } = await setting(status(200, { 'x-should-retry': 'false' }))
+			expect(explain(await fetch(url))?.stop).toBe('success')
+		})
 	})
 })

@@ -3,11 +3,11 @@
  * before those of the response. So attempts are made in here: an interceptor that sends the request again would run all of them
  * again, and transform data twice. Each attempt is one call of the adapter that axios would have taken itself.
  */
-import { refuse } from '../../../core/options/rules.ts'
 import { type RequestSettings, readRequestSettings } from '../../call-settings.ts'
 import { HttpEngine } from '../../engine.ts'
 import { HttpStatusError } from '../../exchange/status-error.ts'
-import { HTTP_RULES, type HttpOptions, readHttpOptions } from '../../options.ts'
+import { HTTP_RULES, type HttpOptions, readHttpOptions, TOTAL_TIMES } from '../../options.ts'
+import { refuse } from '../../refusal.ts'
 import type { Answered } from './answered.ts'
 import type { Adapter, AdapterChoice, AxiosAnswer, AxiosConfig, AxiosModule } from './axios-module.ts'
 import { cancellationOf } from './cancellation.ts'
@@ -89,6 +89,6 @@ function settingsOf(config: AxiosConfig, mostRetries: number, options: HttpOptio
 	// axios takes a text as well.
 	const timeout = Number(config.timeout)
 	if (!(timeout > 0)) refuse('timeout', config.timeout, 'a number of milliseconds, or 0 for as usual')
-	const totalTimeoutMs = given.totalTimeoutMs ?? options.totalTimeoutMs ?? 3 * timeout
+	const totalTimeoutMs = given.totalTimeoutMs ?? options.totalTimeoutMs ?? TOTAL_TIMES * timeout
 	return { ...given, timeout, totalTimeoutMs }
 }

@@ -9,7 +9,8 @@ import type { RequestSettings } from '../../call-settings.ts'
 interface AxiosHeaderList {
 	concat(): AxiosHeaderList
 	set(name: string, value: string, rewrite: boolean): unknown
-	toJSON(asStrings: true): Record<string, string>
+	// Early versions promise no more than an object.
+	toJSON(asStrings: true): object
 }
 
 /** What axios gives its adapters, once interceptors and `transformRequest` have run. */
@@ -41,8 +42,9 @@ interface AxiosSignal {
 /** axios' own way to cancel, from before there were signals. */
 interface AxiosCancelToken {
 	readonly reason?: unknown
-	subscribe(listener: (reason: unknown) => void): void
-	unsubscribe(listener: (reason: unknown) => void): void
+	// In the types of early versions they are missing.
+	subscribe?(listener: (reason: unknown) => void): void
+	unsubscribe?(listener: (reason: unknown) => void): void
 }
 
 /** What axios' adapters answer with. */
@@ -80,7 +82,10 @@ export interface AxiosModule<Config, Answer> {
 		request?: unknown,
 		response?: NoInfer<Answer>,
 	) => Error
-	readonly CanceledError: new (message?: string, config?: NoInfer<Config>) => Error
+	// What else it takes depends on the version, as far as the types go.
+	readonly CanceledError: new (
+		message?: string,
+	) => Error
 	getAdapter(choice: AdapterChoice | undefined, config?: NoInfer<Config>): Adapter<Config, Answer>
 }
 

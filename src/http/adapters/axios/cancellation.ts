@@ -17,13 +17,13 @@ export function cancellationOf({ signal, cancelToken }: AxiosConfig): Cancellati
 	const controller = new AbortController()
 	const cancel = (reason?: unknown) => controller.abort(reason)
 	const abort = () => cancel()
-	cancelToken?.subscribe(cancel)
+	cancelToken?.subscribe?.(cancel)
 	foreign?.addEventListener?.('abort', abort)
 	return {
 		// A real one stays tied to a stream that is handed out; axios' adapter keeps the token tied to it.
 		signal: real ? AbortSignal.any([real, controller.signal]) : controller.signal,
 		release() {
-			cancelToken?.unsubscribe(cancel)
+			cancelToken?.unsubscribe?.(cancel)
 			foreign?.removeEventListener?.('abort', abort)
 		},
 	}

@@ -63,7 +63,7 @@ export class Outcome<Config extends AxiosConfig, Answer extends AxiosAnswer> {
 	/** What to throw once the caller has cancelled. */
 	cancelled(error: unknown): unknown {
 		const config = this.#config
-		const cancelled = config.cancelToken?.reason ?? new this.#axios.CanceledError(undefined, config)
+		const cancelled = config.cancelToken?.reason ?? Object.assign(new this.#axios.CanceledError(), { config })
 		passOn(error, cancelled)
 		return cancelled
 	}

@@ -29,7 +29,7 @@ export function outgoingOf<Config extends AxiosConfig, Answer extends AxiosAnswe
 	url: string,
 	adapter: Adapter<Config, Answer>,
 ): Outgoing {
-	const headers = config.headers.toJSON(true)
+	const headers = textsOf(config.headers.toJSON(true))
 	const { data } = config
 	return {
 		url,
@@ -57,6 +57,13 @@ export function outgoingOf<Config extends AxiosConfig, Answer extends AxiosAnswe
 			}
 		},
 	}
+}
+
+/** Headers as a table of texts, which they are already; the types of axios do not say so. */
+function textsOf(headers: object): Record<string, string> {
+	const table: Record<string, string> = {}
+	for (const [name, value] of Object.entries(headers)) table[name] = String(value)
+	return table
 }
 
 /** The engine decides what a status means, and needs to see them all. */

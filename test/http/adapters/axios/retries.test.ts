@@ -78,7 +78,7 @@ describe('a request through axios', () => {
 	})
 
 	test('tells the other side how much time is left, and which attempt it is', async () => {
-		const { api, server } = await setting([busy, fine], { timeout: 1_000 })
+		const { api, server } = await setting([busy, fine], { timeout: 3_000, totalTimeoutMs: 3_000 })
 		const { config } = await api.get('/', { headers: { 'x-own': 'mine' } })
 		const [first, second] = server.requests.map(({ headers }) => headers)
 		expect(first).toMatchObject({ 'x-own': 'mine', 'x-request-timeout-ms': '3000' })

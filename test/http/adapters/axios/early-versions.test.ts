@@ -1,0 +1,95 @@
+/**
+ * axios 1.7 says less about itself than later versions do. This is what its types say, in short; that the adapter takes it is checked
+ * by the compiler, and the test itself sends a request through it.
+ */
+import { expect, test } from 'vitest'
+import { axiosAdapter } from '../../../../src/http/adapters/axios/axios-adapter.ts'
+
+declare class EarlyHeaders {
+	concat(...targets: string[]): EarlyHeaders
+	set(name?: string, value?: unknown, rewrite?: boolean): EarlyHeaders
+	toJSON(asStrings?: boolean): Record<string, string | string[] | number | boolean | null>
+}
+
+interface EarlyConfig {
+	url?: string
+	method?: string
+	headers: EarlyHeaders
+	timeout?: number
+	// Neither `subscribe` nor `unsubscribe`.
+	cancelToken?: { promise: Promise<{ message?: string }>; reason?: { message?: string } }
+}
+
+interface EarlyAnswer {
+	data: unknown
+	status: number
+	statusText: string
+	headers: object
+	config: EarlyConfig
+	request?: unknown
+}
+
+declare class EarlyError extends Error {
+	constructor(
+		message?: string,
+		code?: string,
+		config?: EarlyConfig,
+		request?: unknown,
+		response?: EarlyAnswer,
+	)
+}
+
+type EarlyAdapter = (config: EarlyConfig) => Promise<EarlyAnswer>
+
+/** An axios with the types of early versions; what it does is not their business. */
+interface EarlyAxios {
+	defaults: { adapter?: string | EarlyAdapter | (string | EarlyAdapter)[] }
+	Axios: new (config?: object) => { getUri(config?: object): string }
+	AxiosError: typeof EarlyError
+	// It takes a config in the second place, but says that it takes what an AxiosError does.
+	CanceledError: typeof EarlyError
+	getAdapter(choice: unknown, config?: EarlyConfig): EarlyAdapter
+}
+
+class Headers170 {
+	readonly #table: Record<string, string> = { accept: '*/*' }
+	concat(): Headers170 {
+		const copy = new Headers170()
+		Object.assign(copy.#table, this.#table)
+		return copy
+	}
+	set(name = '', value: unknown = ''): this {
+		this.#table[name] = String(value)
+		return this
+	}
+	toJSON(): Record<string, string> {
+		return { ...this.#table }
+	}
+}
+
+test('an axios that promises less of itself is taken as well, and its requests are repeated', async () => {
+	let sent = 0
+	const send: EarlyAdapter = async (config) => ({
+		data: Object.keys(config.headers.toJSON()),
+		status: ++sent === 1 ? 503 : 200,
+		statusText: '',
+		headers: {},
+		config,
+	})
+	const axios: EarlyAxios = {
+		defaults: { adapter: send },
+		Axios: class {
+			getUri(config?: EarlyConfig): string {
+				return String(config?.url)
+			}
+		},
+		AxiosError: Error,
+		CanceledError: Error,
+		getAdapter: () => send,
+	}
+	const adapter: EarlyAdapter = axiosAdapter(axios, { baseDelayMs: 0 })
+	const cancelToken = { promise: new Promise<never>(() => {}) }
+	const config = { url: 'https://api.example.com/x', headers: new Headers170(), cancelToken }
+	expect(await adapter(config)).toMatchObject({ status: 200, config })
+	expect(sent).toBe(2)
+})

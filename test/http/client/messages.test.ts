@@ -1,0 +1,146 @@
+import { createReadStream } from 'node:fs'
+import { Readable } from 'node:stream'
+import { inspect } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { explain } from 'yaoki'
+import { ResilientHttpClient } from 'yaoki/http'
+import { answer } from '../faults/fault-server.ts'
+import { failure, setting, TRANSPORTS, textOf } from './setting.ts'
+
+const ONCE =
+	'not retried, for the request body is a stream and was sent already; give body: () => a new stream'
+const USED =
+	'the request body has been read already, so it can not be sent; give a new one, or body: () => a new one'
+
+/** What users without types may write. */
+const untyped = (value: unknown): never => value as never
+
+describe.each(TRANSPORTS)('an HttpError over %s', (_, transport) => {
+	it('names the request, without the query, in which there may be secrets', async () => {
+		const { client, server } = await setting(transport, answer({ status: 404 }))
+		const error = await failure(client.get(server.url('/users/7?token=secret#part')))
+		const message = `HTTP 404 for GET ${server.origin}/users/7`
+		expect(error).toMatchObject({ name: 'HttpError', statusCode: 404, message })
+		expect(inspect(error)).toContain(message)
+		expect(inspect(error)).not.toContain('HTTP 404\n')
+	})
+
+	it('names the request that was made when retries do not help, while each attempt is told in short', async () => {
+		const { client, server } = await setting(transport, answer({ status: 503 }), { maxRetries: 1 })
+		const error = await failure(client.put(server.url('/a')))
+		expect(error).toMatchObject({ message: `HTTP 503 for PUT ${server.origin}/a` })
+		expect(explain(error)?.attempts[0]).toMatchObject({ errorMessage: 'HTTP 503' })
+	})
+
+	it('shows in logs what a reader can use, and not what the client thought about it', async () => {
+		const { client, server } = await setting(
+			transport,
+			answer({ status: 503, headers: { 'retry-after': '999' } }),
+		)
+		const error = await failure(client.get(server.url()))
+		const names = Object.keys(Object(error))
+		expect(names).toContain('retryAfterMs')
+		for (const own of ['waitMs', 'isTooLong', 'isInProgress']) expect(names).not.toContain(own)
+		expect(error).toMatchObject({ isTooLong: true })
+	})
+
+	it('says why a stream was not sent again', async () => {
+		const { client, server } = await setting(transport, answer({ status: 503 }), { maxRetries: 2 })
+		const error = await failure(client.put(server.url(), { body: Readable.from([Buffer.from('an order')]) }))
+		expect(error).toMatchObject({
+			name: 'HttpError',
+			statusCode: 503,
+			message: `HTTP 503 for PUT ${server.url()} (${ONCE})`,
+		})
+		expect(explain(error)?.stop).toBe('body-used')
+		expect(server.requests).toHaveLength(1)
+	})
+
+	it('does not speak of the stream when it would not have been sent again anyway', async () => {
+		const { client, server } = await setting(transport, answer({ status: 422 }))
+		const error = await failure(client.put(server.url(), { body: Readable.from([Buffer.from('an order')]) }))
+		expect(error).toMatchObject({ message: `HTTP 422 for PUT ${server.url()}` })
+	})
+})
+
+describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
+	it.each<[string, () => Promise<Readable>]>([
+		[
+			'has been read',
+			async () => {
+				const stream = Readable.from([Buffer.from('an order')])
+				for await (const _ of stream);
+				return stream
+			},
+		],
+		[
+			'was read in part',
+			async () => {
+				const stream = Readable.from([Buffer.from('an '), Buffer.from('order')], { objectMode: false })
+				await new Promise((resolve) => stream.once('readable', resolve))
+				stream.read(1)
+				return stream
+			},
+		],
+		['was destroyed', async () => createReadStream(import.meta.filename).destroy()],
+	])('that is a stream of Node and %s is refused before anything is sent', async (_, make) => {
+		const { client, server, waits } = await setting(transport, answer())
+		const error = await failure(client.put(server.url(), { body: await make() }))
+		expect(error).toBeInstanceOf(TypeError)
+		expect(error).toHaveProperty('message', USED)
+		expect([server.connections.opened, waits]).toEqual([0, []])
+	})
+
+	it('that is a stream of Node which nobody has read is sent', async () => {
+		const { client, server } = await setting(transport, answer({ body: 'fine' }))
+		const body = Readable.from([Buffer.from('an order')])
+		expect(await textOf(client.put(server.url(), { body }))).toBe('fine')
+		expect(server.requests[0]?.body).toBe('an order')
+	})
+
+	it.each([
+		['a function', () => 1, 'a function'],
+		['a symbol', Symbol('order'), 'Symbol(order)'],
+		['an object that writes itself as nothing', { toJSON: () => undefined }, '[object Object]'],
+	])('of json that is %s is refused, for nothing would be sent', async (_, json, shown) => {
+		const { client, server } = await setting(transport, answer())
+		const error = await failure(client.post(server.url(), { json }))
+		expect(error).toMatchObject({ option: 'json', received: json })
+		expect(error).toHaveProperty('message', `json: got ${shown}; takes a value that JSON can write`)
+		expect(server.connections.opened).toBe(0)
+	})
+
+	it.each([null, false, 0, ''])('of json that is %j is sent', async (json) => {
+		const { client, server } = await setting(transport, answer())
+		await client.post(server.url(), { json })
+		expect(String(server.requests[0]?.body)).toBe(JSON.stringify(json))
+	})
+
+	it('where a URL is meant: a Request is refused, for its method and body would be lost', async () => {
+		const { client, server } = await setting(transport, answer())
+		for (const given of [new Request(server.url()), undefined, null, 7, {}]) {
+			const error = await failure(client.get(untyped(given)))
+			expect(error).toMatchObject({ name: 'InvalidOptionError', option: 'url' })
+			expect(error).toHaveProperty('message', `url: got ${given}; takes a string or URL`)
+		}
+		expect((await client.get(new URL(server.url()))).status).toBe(200)
+	})
+})
+
+it.each(['localhost:3000/x', 'ftp://example.com/x', 'data:text/plain,hello', 'file:///etc/hosts'])(
+	'a client asks by http and https only, and says so of %s',
+	async (url) => {
+		const sent: string[] = []
+		const client = new ResilientHttpClient({
+			transport: async (to) => {
+				sent.push(to)
+				return new Response()
+			},
+		})
+		const error = await failure(client.get(url))
+		expect(error).toBeInstanceOf(TypeError)
+		const start = `'${url}' has the scheme '${url.slice(0, url.indexOf(':') + 1)}'`
+		expect(error).toHaveProperty('message', expect.stringContaining(start))
+		expect(sent).toEqual([])
+	},
+)

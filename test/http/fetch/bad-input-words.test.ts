@@ -1,0 +1,176 @@
+/** A newcomer's mistakes: each is answered by a message that names what was written, where it stood, and what would have been right. */
+import { describe, expect, test } from 'vitest'
+import { bulkhead, circuitBreaker, hedge, retry } from 'yaoki'
+import { resilientFetch } from 'yaoki/http'
+import { FINE, failure, fetching, setting } from './setting.ts'
+
+/** What users without types may write. */
+const untyped = (value: unknown): never => value as never
+
+const refused = (options: object): Error => {
+	try {
+		resilientFetch(options)
+	} catch (error) {
+		if (error instanceof Error) return error
+	}
+	throw new Error('it was not refused')
+}
+
+describe('a time', () => {
+	const TAKES = 'a number above 0, in milliseconds, or Infinity'
+
+	test.each([
+		['5000', "'5000'"],
+		[-1, '-1'],
+		[Number.NaN, 'NaN'],
+		[0, '0'],
+		[null, 'null'],
+	])('of %j is refused in words that are true of each place', async (value, shown) => {
+		const { fetch, url, server } = await setting(FINE)
+		for (const name of ['timeout', 'totalTimeoutMs']) {
+			expect(refused({ [name]: value }).message).toBe(`${name}: got ${shown}; takes ${TAKES}`)
+			const error = await failure(fetch(url, { yaoki: untyped({ [name]: value }) }))
+			expect(error.message).toBe(`yaoki.${name}: got ${shown}; takes ${TAKES}`)
+		}
+		expect(server.connections.opened).toBe(0)
+	})
+
+	test('may be Infinity in each of them', async () => {
+		const { fetch, url } = await setting(FINE, { timeout: Infinity, totalTimeoutMs: Infinity })
+		const yaoki = { timeout: Infinity, totalTimeoutMs: Infinity }
+		expect((await fetch(url, { yaoki })).status).toBe(200)
+	})
+})
+
+describe('a URL with another scheme', () => {
+	const HINT = "which is not requested here; it takes 'http:' or 'https:', as in"
+
+	test.each([
+		['localhost:3000/x', 'localhost:', 'http://localhost:3000/x'],
+		['api.example.com:8080', 'api.example.com:', 'http://api.example.com:8080'],
+		['ftp://example.com/', 'ftp:', 'https://example.com/path'],
+		['mailto:someone@example.com', 'mailto:', 'https://example.com/path'],
+		['htps://example.com/', 'htps:', 'https://example.com/path'],
+	])('%s is refused before fetch sees it, by its scheme', async (url, scheme, meant) => {
+		const sent: unknown[] = []
+		const { fetch } = fetching({
+			fetch: async (input) => {
+				sent.push(input)
+				return new Response()
+			},
+		})
+		for (const given of [url, new URL(url), new Request(url)]) {
+			const error = await failure(fetch(given))
+			expect(error).toBeInstanceOf(TypeError)
+			expect(error.message).toMatch(
+				new RegExp(`^'${url}/?' has the scheme '${scheme}', ${HINT} '${meant}/?'$`),
+			)
+		}
+		expect(sent).toEqual([])
+	})
+
+	test('is not printed in full when it is long', async () => {
+		const error = await failure(fetching().fetch(`ftp://example.com/${'x'.repeat(100_000)}`))
+		expect(error.message.length).toBeLessThan(500)
+	})
+
+	test('of data: and blob: works as with fetch', async () => {
+		const { fetch } = fetching()
+		expect(await (await fetch('data:text/plain,hello')).text()).toBe('hello')
+		const url = URL.createObjectURL(new Blob(['kept']))
+		expect(await (await fetch(url)).text()).toBe('kept')
+	})
+
+	test('of file: is left to fetch, which serves it in some runtimes', async () => {
+		const { fetch } = fetching({ fetch: async () => new Response('a file') })
+		expect(await (await fetch('file:///etc/hosts')).text()).toBe('a file')
+	})
+
+	test('of the page itself is left to fetch: apps and extensions have schemes of their own', async () => {
+		const { fetch } = fetching({ fetch: async () => new Response('a page') })
+		const page = new URL('app://localhost/index.html')
+		Object.defineProperty(globalThis, 'location', { value: page, configurable: true })
+		try {
+			expect(await (await fetch('/users')).text()).toBe('a page')
+			expect(await failure(fetch('other://localhost/'))).toBeInstanceOf(TypeError)
+		} finally {
+			Reflect.deleteProperty(globalThis, 'location')
+		}
+	})
+})
+
+describe('an option of a part', () => {
+	test.each([
+		['circuitBreaker.failureThreshold', { circuitBreaker: { failureThreshold: 0 } }],
+		['circuitBreaker.threshold', { circuitBreaker: { threshold: 5 } }],
+		['bulkhead.maxConcurrent', { bulkhead: { maxConcurrent: 0 } }],
+		['budget.maxRetryRatio', { budget: { maxRetryRatio: -1 } }],
+		['budget.ratio', { budget: { ratio: 0.1 } }],
+		['hedge.percentile', { hedge: { percentile: 101 } }],
+	])(
+		'is refused by its place (%s) when the fetch is made, and not with the first request',
+		(name, options) => {
+			const error = refused(options)
+			expect(error).toMatchObject({ name: 'InvalidOptionError', option: name })
+			expect(error.message).toMatch(new RegExp(`^${name}: got .*; takes `))
+			expect(error.stack).toContain(error.message)
+		},
+	)
+
+	test.each([
+		['circuitBreaker', circuitBreaker({})],
+		['bulkhead', bulkhead()],
+		['hedge', hedge()],
+		['budget', retry()],
+	])('%s is no policy: one of it would be shared by all origins', (name, policy) => {
+		expect(refused({ [name]: policy }).message).toBe(
+			`${name}: got [object Object]; takes options, and not a policy`,
+		)
+	})
+})
+
+describe('a function where none belongs', () => {
+	const secret = () => 'the source of this'
+
+	test.each([
+		['timeout', { timeout: secret }],
+		['maxRetries', { maxRetries: secret }],
+		['retries', { retries: secret }],
+		['nested', { nested: secret }],
+		['hedge', { hedge: secret }],
+		['retryVetoHeaders', { retryVetoHeaders: secret }],
+		['idempotencyHeader', { idempotencyHeader: secret }],
+		['circuitBreaker.failureThreshold', { circuitBreaker: { failureThreshold: secret } }],
+	])('as %s is called a function, and its source is not told', (name, options) => {
+		const error = refused(options)
+		expect(error).toMatchObject({ option: name, received: secret })
+		expect(error.message).toMatch(new RegExp(`^${name}: got a function; takes `))
+		expect(error.stack).not.toContain('the source of this')
+	})
+
+	test('of one request neither', async () => {
+		const error = await failure(fetching().fetch('http://127.0.0.1:1', { yaoki: untyped({ name: secret }) }))
+		expect(error.message).toBe('yaoki.name: got a function; takes a string')
+	})
+})
+
+describe('an option of one request', () => {
+	test.each<[string, unknown]>([
+		['a Request', new Request('http://127.0.0.1/')],
+		['a request of Node or a framework', { headers: {}, method: 'GET' }],
+		['a text', 'request'],
+	])('within: %s is no context, though it may have a signal', async (_, within) => {
+		const { fetch, url, server } = await setting(FINE)
+		const error = await failure(fetch(url, { yaoki: untyped({ within }) }))
+		expect(error).toHaveProperty('option', 'yaoki.within')
+		expect(error.message).toContain('; takes a context, such as serverContextOf(request)')
+		expect(server.connections.opened).toBe(0)
+	})
+
+	test('deadline: 2000 is answered by how to make one of it', async () => {
+		const error = await failure(
+			fetching().fetch('http://127.0.0.1:1', { yaoki: untyped({ deadline: 2_000 }) }),
+		)
+		expect(error.message).toBe('yaoki.deadline: got 2000; takes a Deadline, such as Deadline.after(2_000)')
+	})
+})

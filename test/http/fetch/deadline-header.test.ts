@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest'
+import { Deadline } from 'yaoki'
+import type { DeadlineHeader } from 'yaoki/http'
+import { readDeadline } from '../../../src/http/service/deadline-headers.ts'
+import { hang } from '../faults/fault-server.ts'
+import type { SeenRequest } from '../faults/ledger.ts'
+import { BUSY, FINE, failure, SENDERS } from './setting.ts'
+
+/** How each of them says that so many milliseconds are left. */
+const FORMS: Readonly<Record<DeadlineHeader, (ms: number) => string>> = {
+	'x-request-timeout-ms': String,
+	'grpc-timeout': (ms) => `${ms}m`,
+	'x-envoy-upstream-rq-timeout-ms': String,
+	'x-envoy-expected-rq-timeout-ms': String,
+	'connect-timeout-ms': String,
+}
+const NAMES = Object.keys(FORMS) as DeadlineHeader[]
+
+/** All headers of a request that tell of a deadline. */
+const deadlines = ({ headers }: SeenRequest): object =>
+	Object.fromEntries(NAMES.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])))
+
+describe.each(SENDERS)('over $name', ({ setting }) => {
+	describe.each(NAMES)("with deadlineHeader: '%s'", (deadlineHeader) => {
+		const saying = (ms: number) => ({ [deadlineHeader]: FORMS[deadlineHeader](ms) })
+
+		test('every attempt tells the server how long it may last, or what is left of the whole, and by no other header', async () => {
+			const { fetch, url, server } = await setting([BUSY, BUSY, FINE], {
+				...{ deadlineHeader, timeout: 2_450, totalTimeoutMs: 2_500 },
+			})
+			expect((await fetch(url)).status).toBe(200)
+			// The waits between them took 100 and 200.
+			expect(server.requests.map(deadlines)).toEqual([saying(2_450), saying(2_400), saying(2_200)])
+		})
+
+		test("the caller's deadline is told when it comes first, and a part of a millisecond is not", async () => {
+			const { fetch, url, server, runtime } = await setting(FINE, { deadlineHeader })
+			await fetch(url, { yaoki: { deadline: Deadline.after(750.9, { runtime }) } })
+			expect(server.requests.map(deadlines)).toEqual([saying(750)])
+		})
+
+		test('the other side reads what was written', async () => {
+			const { fetch, url, server } = await setting(FINE, { deadlineHeader, totalTimeoutMs: 5_000 })
+			await fetch(url, { method: 'POST', body: 'an order' })
+			const headers = new Headers(server.requests[0]?.headers as Record<string, string>)
+			expect(readDeadline(headers, [deadlineHeader])).toBe(5_000)
+		})
+
+		test('a request without an end says nothing', async () => {
+			const { fetch, url, server } = await setting(FINE, {
+				...{ deadlineHeader, timeout: Infinity, totalTimeoutMs: Infinity },
+			})
+			await fetch(url)
+			expect(server.requests.map(deadlines)).toEqual([{}])
+		})
+	})
+
+	test('less than a millisecond is 1 to Envoy, for whom 0 is no timeout at all, and 0 to others', async () => {
+		for (const [deadlineHeader, text] of [
+			['x-envoy-upstream-rq-timeout-ms', '1'],
+			['x-request-timeout-ms', '0'],
+			['grpc-timeout', '0m'],
+		] as const) {
+			const { fetch, url, server, time } = await setting(hang(), { deadlineHeader, totalTimeoutMs: 0.5 })
+			const asked = failure(fetch(url))
+			await server.requested(1)
+			await time.advance(1)
+			expect((await asked).name).toBe('TimeoutError')
+			expect(server.requests.map(deadlines)).toEqual([{ [deadlineHeader]: text }])
+		}
+	})
+
+	test("it is 'x-request-timeout-ms' when nothing is said", async () => {
+		const { fetch, url, server } = await setting(FINE)
+		await fetch(url)
+		expect(server.requests.map(deadlines)).toEqual([{ 'x-request-timeout-ms': '10000' }])
+	})
+
+	test('with deadlineHeader: false the server is told by no header, and the time is the same', async () => {
+		const { fetch, url, server, time } = await setting([BUSY, hang()], {
+			...{ deadlineHeader: false, totalTimeoutMs: 600 },
+		})
+		const asked = failure(fetch(url))
+		await server.requested(2)
+		await time.advance(500)
+		expect(await asked).toMatchObject({ name: 'TimeoutError', timeoutMs: 600 })
+		expect(server.requests.map(deadlines)).toEqual([{}, {}])
+	})
+})

@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest'
+import { explain } from 'yaoki'
+import { gate, hang, hugeBody } from '../faults/fault-server.ts'
+import { BUSY, FINE, failure, interrupted, setting, status } from './setting.ts'
+
+// What is true of resilientFetch alone: it gives real Responses, and those of any status with their bodies. A client throws what is
+// no 2xx, and has read the beginning of its body by then; over undici, what it gives has only the readers that most people use.
+
+describe('a Response', () => {
+	test.each([200, 204, 304, 404, 503])('is what comes for a %i', async (code) => {
+		const { fetch, url } = await setting(status(code))
+		const response = await fetch(url)
+		expect(response).toBeInstanceOf(Response)
+		expect(response).toMatchObject({ status: code, type: 'basic' })
+	})
+
+	test('is explained after it has been cloned', async () => {
+		const { fetch, url } = await setting([BUSY, FINE])
+		const response = await fetch(url)
+		expect(await response.clone().text()).toBe('fine')
+		await response.text()
+		expect(explain(response)?.attempts).toHaveLength(2)
+	})
+
+	test('that is cloned is the caller’s: neither timeout cuts it', async () => {
+		const { opened, open } = gate()
+		const { fetch, url, time } = await setting(interrupted(opened), { timeout: 1_000 })
+		const copy = (await fetch(url)).clone()
+		expect(time.pendingTimers).toBe(0)
+		await time.advance(3_600_000)
+		open()
+		expect(await copy.text()).toBe('one, two')
+	})
+})
+
+const FORM = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '100' }
+
+describe('a timeout in the middle of a body', () => {
+	test.each(['bytes', 'formData'] as const)(
+		'is a TimeoutError of %s(), and the connection is freed',
+		async (how) => {
+			const { fetch, url, server, time } = await setting(hang('body', { headers: FORM }), { timeout: 1_000 })
+			const reading = failure((await fetch(url))[how]())
+			await time.advance(1_000)
+			expect(await reading).toMatchObject({ name: 'TimeoutError', timeoutMs: 1_000 })
+			await server.aborted(1)
+			expect(time.pendingTimers).toBe(0)
+		},
+	)
+
+	test('comes to the body of an error that is given back as well', async () => {
+		const { fetch, url, server, time } = await setting(hang('body', { status: 404 }), { timeout: 1_000 })
+		const response = await fetch(url)
+		expect(response.status).toBe(404)
+		const reading = failure(response.text())
+		await time.advance(1_000)
+		expect((await reading).name).toBe('TimeoutError')
+		await server.aborted(1)
+	})
+
+	test('comes to the body of an error that nobody reads, and the connection is freed', async () => {
+		const { fetch, url, server, time } = await setting(hang('body', { status: 404 }), { timeout: 1_000 })
+		const response = await fetch(url)
+		await time.advance(1_000)
+		await server.aborted(1)
+		expect((await failure(response.text())).name).toBe('TimeoutError')
+		expect(time.pendingTimers).toBe(0)
+	})
+})
+
+/** What the buffers of both systems may have taken before anybody read a byte. */
+const BUFFERED = 20_000_000
+
+describe('the last error body', () => {
+	test('is the caller’s, all 100 MB of it, and comes as fast as it is read', async () => {
+		const { fetch, url, server } = await setting([BUSY, hugeBody()], { maxRetries: 1 })
+		const response = await fetch(url)
+		expect([response.status, explain(response)?.stop]).toEqual([500, 'retries-used-up'])
+		expect(server.requests[1]?.bytesWritten).toBeLessThan(BUFFERED)
+		let bytes = 0
+		for await (const chunk of response.body ?? []) bytes += chunk.length
+		expect(bytes).toBe(100_000_000)
+	})
+
+	test('of a status that is not retried is the caller’s, too', async () => {
+		const { fetch, url } = await setting(hugeBody({ status: 404, bytes: 1_000_000 }))
+		expect((await (await fetch(url)).arrayBuffer()).byteLength).toBe(1_000_000)
+	})
+
+	test('may be cancelled, which frees the connection', async () => {
+		const { fetch, url, server, time } = await setting(hugeBody(), { maxRetries: 0 })
+		const response = await fetch(url)
+		await response.body?.cancel()
+		expect((await server.aborted(1)).bytesWritten).toBeLessThan(BUFFERED)
+		await time.advance(10_000)
+		expect(time.pendingTimers).toBe(0)
+	})
+})

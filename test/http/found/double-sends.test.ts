@@ -1,0 +1,124 @@
+/** What a reviewer found by trying to break it: requests that were sent twice, or with what belonged to another. */
+import { describe, expect, it, vi } from 'vitest'
+import { ResilientHttpClient, resilientFetch } from 'yaoki/http'
+import { isUnprocessed } from '../../../src/http/exchange/repeat.ts'
+import { failure, serve, setting, TRANSPORTS, textOf } from '../client/setting.ts'
+import { answer, refusedUrl } from '../faults/fault-server.ts'
+
+const FINE = answer({ body: 'fine' })
+const BAD = answer({ status: 500 })
+
+describe.each(TRANSPORTS)('over %s', (_, transport) => {
+	it.each([301, 302, 303, 307, 308])(
+		'an order that was answered with a %i to a host that is down is not placed again',
+		async (status) => {
+			const location = await refusedUrl()
+			const { client, server } = await setting(transport, answer({ status, headers: { location } }))
+			await failure(client.post(server.url('/order'), { body: '1 tea' }))
+			expect(server.requests.map(({ method, path }) => `${method} ${path}`)).toEqual(['POST /order'])
+		},
+	)
+
+	it('an order that was redirected to a host that is not responsible is not placed again', async () => {
+		const other = await serve(answer({ status: 421 }))
+		const { client, server } = await setting(
+			transport,
+			answer({ status: 307, headers: { location: other.url() } }),
+		)
+		await failure(client.post(server.url('/order'), { body: '1 tea' }))
+		expect(server.requests.length).toBe(1)
+	})
+
+	it.each([
+		[301, 'GET'],
+		[302, 'GET'],
+		[303, 'GET'],
+		[307, 'POST'],
+		[308, 'POST'],
+	])(
+		'an order that is redirected by a %i is followed as %s, without the credentials of another host',
+		async (status, method) => {
+			const other = await serve(FINE)
+			const { client, server } = await setting(
+				transport,
+				answer({ status, headers: { location: other.url('/done') } }),
+			)
+			const headers = { authorization: 'alice', 'x-trace': '7' }
+			const response = await client.post(server.url(), { body: '1 tea', headers })
+			expect([await response.text(), response.redirected, response.url]).toEqual([
+				'fine',
+				true,
+				other.url('/done'),
+			])
+			const [seen] = other.requests
+			expect([seen?.method, seen?.body, seen?.headers['authorization'], seen?.headers['x-trace']]).toEqual([
+				method,
+				method === 'POST' ? '1 tea' : '',
+				undefined,
+				'7',
+			])
+		},
+	)
+
+	it('an order that never got a connection is still sent again', async () => {
+		const { client } = await setting(transport, FINE)
+		await failure(client.post(await refusedUrl(), { body: '1 tea' }))
+		expect(client.stats.attempts).toBe(4)
+	})
+
+	it('a retry carries its own headers, though the caller has used the object for the next call', async () => {
+		const { client, server, waiting, clock } = await setting(
+			transport,
+			{ '/1': [BAD, FINE], '/2': FINE },
+			{ areWaitsHeld: true },
+		)
+		const headers: Record<string, string> = { 'idempotency-key': 'order-1', authorization: 'alice' }
+		const first = client.post(server.url('/1'), { headers, body: 'tea' })
+		await waiting(1)
+		Object.assign(headers, { 'idempotency-key': 'order-2', authorization: 'bob' })
+		await textOf(client.post(server.url('/2'), { headers, body: 'coffee' }))
+		await clock.advance(100)
+		await textOf(first)
+		const seen = server.requests.map(
+			({ path, headers: sent }) => `${path} ${sent['idempotency-key']} ${sent['authorization']}`,
+		)
+		expect(seen).toEqual(['/1 order-1 alice', '/2 order-2 bob', '/1 order-1 alice'])
+	})
+
+	it.each([undefined, null])('a key that was left %s is none', async (key) => {
+		const { client, server } = await setting(transport, BAD)
+		await failure(client.post(server.url(), { headers: { 'idempotency-key': key } as never, body: 'tea' }))
+		expect(server.requests.map(({ headers }) => headers['idempotency-key'])).toEqual([undefined])
+	})
+
+	it('a body that can be gone through only once is sent once', async () => {
+		const { client, server } = await setting(transport, [BAD, FINE])
+		const pieces = (function* () {
+			yield new TextEncoder().encode('payload')
+		})()
+		await failure(client.put(server.url(), { body: pieces as never }))
+		expect(server.requests.length).toBe(1)
+	})
+})
+
+it.each(['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN'])(
+	'%s of a connection that was there does not tell that nothing was sent',
+	(code) => {
+		expect(isUnprocessed({ cause: { code, syscall: 'read' } })).toBe(false)
+		expect(isUnprocessed({ cause: { code, syscall: 'connect' } })).toBe(true)
+		expect(isUnprocessed({ cause: { code } })).toBe(true)
+	},
+)
+
+// A second fetch, made after the first was put in the place of the runtime's, sent sixteen requests for one that failed.
+it('retries do not multiply when one of ours is the global fetch of another', async () => {
+	const bare = globalThis.fetch
+	const server = await serve(BAD)
+	const options = { maxRetries: 3, baseDelayMs: 0, budget: false, circuitBreaker: false } as const
+	vi.stubGlobal('fetch', resilientFetch(options))
+	await resilientFetch(options)(server.url())
+	expect(server.requests.length).toBe(4)
+	await failure(new ResilientHttpClient(options).get(server.url()))
+	expect(server.requests.length).toBe(8)
+	vi.stubGlobal('fetch', bare)
+})

@@ -1,0 +1,134 @@
+/** What a reviewer found by trying to break it: connections, origins and answers that stayed, and origins that stayed closed. */
+import { describe, expect, it } from 'vitest'
+import { type HttpResponse, isCached, ResilientHttpClient } from 'yaoki/http'
+import { failure, setting, TRANSPORTS, textOf, virtualTime } from '../client/setting.ts'
+import { answer, gate, hang } from '../faults/fault-server.ts'
+
+const FINE = answer({ body: 'fine' })
+
+describe.each(TRANSPORTS)('over %s', (_, transport) => {
+	it('an answer on its way is not kept when the cache is cleared meanwhile', async () => {
+		const { opened, open } = gate()
+		const { client, server } = await setting(transport, answer({ body: 'of alice', after: opened }), {
+			cache: true,
+		})
+		const asked = client.get(server.url('/me'))
+		await server.requested(1)
+		client.clearCache()
+		open()
+		expect(await textOf(asked)).toBe('of alice')
+		client.circuitBreaker(server.origin)?.isolate()
+		expect(await failure(client.get(server.url('/me')))).toMatchObject({ name: 'CircuitOpenError' })
+	})
+
+	it('an answer that a write overtook is not kept', async () => {
+		const { opened, open } = gate()
+		const { client, server } = await setting(
+			transport,
+			({ method }) => (method === 'PUT' ? FINE : answer({ body: 'old', after: opened })),
+			{ cache: true },
+		)
+		const asked = client.get(server.url())
+		await server.requested(1)
+		await textOf(client.put(server.url(), { body: 'new' }))
+		open()
+		await textOf(asked)
+		client.circuitBreaker(server.origin)?.isolate()
+		const refused = await failure(client.get(server.url()))
+		expect(isCached(Object(refused))).toBe(false)
+	})
+
+	it.each([
+		{ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '999999999' },
+		{ ratelimit: '"d";r=0;t=999999999999' },
+	])('an answer with %o does not close its origin for more than an hour', async (headers) => {
+		const { client, server, clock } = await setting(transport, answer({ headers, body: 'fine' }))
+		await textOf(client.get(server.url()))
+		expect(await failure(client.get(server.url()))).toMatchObject({ name: 'RateLimitedError' })
+		await clock.advance(3_600_000)
+		expect(await textOf(client.get(server.url()))).toBe('fine')
+	})
+
+	it.each([
+		['first', 1],
+		['second', 0],
+	])('a hedge whose %s request is answered with an error leaves no connection', async (which, odd) => {
+		const headers = { connection: 'close' }
+		const { opened, open } = gate()
+		const { client, server, clock } = await setting(
+			transport,
+			({ n }) =>
+				n % 2 === odd
+					? answer({ status: 503, body: 'x'.repeat(500_000), headers })
+					: answer({ body: 'fine', headers, after: opened }),
+			{ hedge: { delayMs: 50 }, maxRetries: 0, timeout: Infinity, budget: false },
+		)
+		const asked = textOf(client.get(server.url())).catch(() => which)
+		await server.requested(1)
+		await clock.advance(50)
+		if (which === 'second') await server.requested(2)
+		open()
+		await asked
+		await server.allClosed()
+		expect(client.stats.origins[server.origin]?.inFlight).toBe(0)
+	})
+
+	it('a request that can not be sent holds no place among the origins', async () => {
+		const { client } = await setting(transport, FINE, { maxOrigins: 10 })
+		for (let n = 1; n <= 50; n++)
+			await failure(client.post(`http://host-${n}.example/`, { headers: [['bad']] as never }))
+		expect(Object.keys(client.stats.origins).length).toBeLessThanOrEqual(10)
+	})
+
+	it('a body that was made too late is closed', async () => {
+		const { opened, open } = gate()
+		const { client, server, clock } = await setting(transport, hang(), { timeout: 100, maxRetries: 0 })
+		let closed = false
+		const late = async () => {
+			await opened
+			return new ReadableStream<Uint8Array>({
+				cancel() {
+					closed = true
+				},
+			})
+		}
+		const asked = failure(client.put(server.url(), { body: late }))
+		for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
+		await clock.advance(100)
+		expect(await asked).toMatchObject({ name: 'TimeoutError' })
+		open()
+		for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
+		expect([closed, server.requests.length]).toEqual([true, 0])
+	})
+})
+
+it('an origin whose call took longer than it would have been remembered for is still known', async () => {
+	const { runtime, clock } = virtualTime({ areWaitsHeld: true })
+	const { opened, open } = gate()
+	let isSlow = false
+	const transport = async (): Promise<HttpResponse> => {
+		if (isSlow) await opened
+		return new Response('bad', { status: 500 })
+	}
+	const client = new ResilientHttpClient({
+		runtime,
+		transport,
+		maxRetries: 0,
+		timeout: Infinity,
+		totalTimeoutMs: Infinity,
+	})
+	for (let n = 0; n < 4; n++) await failure(client.get('http://slow.example/'))
+	isSlow = true
+	const slow = failure(client.get('http://slow.example/'))
+	await clock.advance(700_000)
+	open()
+	await slow
+	expect(client.stats.origins['http://slow.example']?.circuit?.failureCount).toBeGreaterThan(0)
+})
+
+it('a 409 of a key that is still in progress is repeated, also when its long Retry-After is ignored', async () => {
+	const busy = answer({ status: 409, headers: { 'retry-after': '3600' } })
+	const { client, server } = await setting(undefined, [busy, FINE], { longRetryAfter: 'ignore' })
+	expect(await textOf(client.post(server.url(), { yaoki: { idempotencyKey: 'k' } }))).toBe('fine')
+	expect(server.requests.length).toBe(2)
+})
