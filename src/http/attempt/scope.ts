@@ -76,7 +76,9 @@ export class AttemptScope implements Scope, Limit, BodyFollower, CallRecord {
 	expire(): void {
 		const { call, seat, within, tie } = this
 		if (!call) return
-		if (!within && !this.#isRead && this.response && isTaken(this.response)) {
+		// Who gave up first is already being told so: the body may only not have ended yet.
+		const isOver = call.options?.signal?.aborted || (!this.#isRead && this.response && isTaken(this.response))
+		if (!within && isOver) {
 			this.release()
 			return
 		}

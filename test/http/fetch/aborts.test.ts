@@ -1,4 +1,5 @@
 import { getEventListeners } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { explain } from 'yaoki'
 import { drip, hang, reset, trickleHead } from '../faults/fault-server.ts'
@@ -83,6 +84,16 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 				expect(time.pendingTimers).toBe(0)
 			},
 		)
+
+		// undici ends a body a turn after the abort; a timeout that came in that turn took the place of the reason.
+		test('in the middle of text() gives its reason, also when the timeout comes right after it', async () => {
+			const { ask, abort, time } = await abortable(hang('body'), { timeout: 1_000 })
+			const reading = failure((await ask()).text())
+			await setImmediate()
+			abort()
+			await time.advance(1_000)
+			expect(await reading).toBe(REASON)
+		})
 
 		test('in the middle of a stream that was taken gives its reason', async () => {
 			const { ask, abort, server } = await abortable(drip())

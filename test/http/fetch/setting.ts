@@ -12,7 +12,7 @@ import type { SeenRequest } from '../faults/ledger.ts'
 import type { Script } from '../faults/script.ts'
 import { byClient, byFetch, type Make, type SenderOptions } from './senders.ts'
 
-export interface Clock {
+interface Clock {
 	readonly time: VirtualRuntime
 	readonly runtime: Runtime
 	/** The waits that were begun, in milliseconds. */
@@ -48,11 +48,11 @@ export interface SettingOptions extends SenderOptions {
 	readonly areWaitsHeld?: boolean
 }
 
-export interface Fetching extends Clock {
+interface Fetching extends Clock {
 	readonly fetch: ResilientFetch
 }
 
-export interface Setting extends Fetching {
+interface Setting extends Fetching {
 	readonly server: FaultServer
 	/** The address of the server. */
 	readonly url: string
