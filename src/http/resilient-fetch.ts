@@ -6,7 +6,6 @@ import { HTTP_RULES, type HttpOptions, readHttpOptions } from './options.ts'
 import { isFetched } from './origin/origins.ts'
 import { currentFetch, marked } from './sender.ts'
 import { byFetch } from './transport/by-fetch.ts'
-import type { TransportInit } from './transport/transport.ts'
 
 /** What `resilientFetch` takes. */
 export interface ResilientFetchOptions extends HttpOptions {
@@ -35,10 +34,11 @@ export function resilientFetch(options: ResilientFetchOptions = {}): ResilientFe
 	const { maxRetries } = settings
 	const { fetch: given } = options
 	const sender = (): typeof globalThis.fetch => given ?? currentFetch()
+	const send: Outgoing['send'] = (url, init) => byFetch(url, init, sender())
 	const fetch: ResilientFetch = (input, init) => {
 		try {
 			const own = readRequestSettings(init?.yaoki, maxRetries)
-			const outgoing = isRequest(input) ? ofRequest(input, init, sender) : ofUrl(input, init, sender)
+			const outgoing = isRequest(input) ? ofRequest(input, init, sender) : ofUrl(input, init, send)
 			// Whatever sends them here gives real responses.
 			return engine.send(outgoing, own, signalOf(input, init)) as Promise<Response>
 		} catch (error) {
@@ -58,7 +58,7 @@ function signalOf(input: string | URL | Request, init: ResilientInit | undefined
 	return isRequest(input) ? input.signal : undefined
 }
 
-function ofUrl(input: string | URL, init: ResilientInit | undefined, sender: () => typeof fetch): Outgoing {
+function ofUrl(input: string | URL, init: ResilientInit | undefined, send: Outgoing['send']): Outgoing {
 	const url = String(input)
 	const { method = 'GET', headers, body } = init ?? NO_INIT
 	if (isUsed(body)) throw new TypeError(USED_BODY)
@@ -69,7 +69,7 @@ function ofUrl(input: string | URL, init: ResilientInit | undefined, sender: () 
 		body,
 		init: rest(init),
 		isOnce: false,
-		send: (sent) => byFetch(url, sent, sender()),
+		send,
 	}
 }
 
@@ -86,7 +86,7 @@ function ofRequest(request: Request, init: ResilientInit | undefined, sender: ()
 		body,
 		init: rest(init),
 		isOnce: hasBody,
-		send(init: TransportInit) {
+		send(_, init) {
 			const send = sender()
 			const first = (_: string, { body: sent, ...others }: RequestInit) =>
 				send(request, sent === undefined ? others : { ...others, body: sent })

@@ -5,36 +5,38 @@ type AbortListener = (() => void) | { handleEvent(): void }
 
 /**
  * The abort of one attempt, which mostly never comes. A real signal is made when somebody asks for it; who only wants to hear of the
- * abort, as the transport over undici does, listens here. A real one with its listener costs a tenth of such a request.
+ * abort, as undici does, listens here. A real one with its listener costs a tenth of such a request. (It has no `aborted`, or undici
+ * would hand it to Node as a real one.)
  */
 export class QuietSignal implements Tie {
-	aborted = false
+	isAborted = false
 	reason: unknown
 	#controller: AbortController | undefined
 	#listeners: AbortListener[] | undefined
 	#listener: AbortListener | undefined
 
+	/** The same, by the name that transports know. */
+	get cause(): unknown {
+		return this.reason
+	}
+
 	/** The same as a real signal. */
 	get signal(): AbortSignal {
 		if (!this.#controller) {
 			this.#controller = new AbortController()
-			if (this.aborted) this.#controller.abort(this.reason)
+			if (this.isAborted) this.#controller.abort(this.reason)
 		}
 		return this.#controller.signal
 	}
 
 	abort(reason: unknown): void {
-		if (this.aborted) return
-		this.aborted = true
+		if (this.isAborted) return
+		this.isAborted = true
 		this.reason = reason
 		this.#controller?.abort(reason)
 		for (const listener of [this.#listener, ...(this.#listeners ?? [])])
 			if (typeof listener === 'function') listener()
 			else listener?.handleEvent()
-	}
-
-	throwIfAborted(): void {
-		if (this.aborted) throw this.reason
 	}
 
 	addEventListener(_: 'abort', listener: AbortListener): void {

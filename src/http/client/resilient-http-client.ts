@@ -138,20 +138,24 @@ export class ResilientHttpClient<R extends HttpResponse = Response> {
 		if (json !== undefined && text === undefined) refuse('json', json, 'a value that JSON can write')
 		const cache = this.#cache
 		const whole = json === undefined ? headers : withHeaders(headers, { 'content-type': 'application/json' })
-		// What is kept is filed under these, and sent with these: a caller who changes them meanwhile must not mix up two principals.
-		const request = { url, method: method.toUpperCase(), headers: cache ? new Headers(whole) : whole }
-		const cached = cachedRequest(request, cache?.generation)
-		const transport = this.#transport
-		const { withNotice } = transport
-		return {
-			...request,
+		const outgoing: Outgoing = {
+			url,
+			method: method.toUpperCase(),
+			// What is kept is filed under these, and sent with these: a caller who changes them meanwhile must not mix up two principals.
+			headers: cache ? new Headers(whole) : whole,
 			body: text ?? body,
 			init: rest as RequestInit,
 			isOnce: false,
-			send: (sent) => transport(url, sent),
-			sendWithNotice: withNotice && ((sent) => withNotice(url, sent)),
-			finish: cache && ((response) => keepAnswer(cache, cached, response, () => this.#engine.runtime.now())),
+			send: this.#transport,
+			sendWithNotice: this.#transport.withNotice,
 		}
+		return cache ? { ...outgoing, finish: this.#keeping(cache, outgoing) } : outgoing
+	}
+
+	/** Keeps what is answered, if nothing has happened to the cache since the request was made. */
+	#keeping(cache: ResponseCache, outgoing: Outgoing): NonNullable<Outgoing['finish']> {
+		const request = cachedRequest(outgoing, cache.generation)
+		return (response) => keepAnswer(cache, request, response, () => this.#engine.runtime.now())
 	}
 }
 

@@ -36,9 +36,9 @@ export interface Outgoing {
 	/** Is the body part of something that can be sent once only? */
 	readonly isOnce: boolean
 	/** Puts it on the wire. */
-	send(init: TransportInit): Promise<HttpResponse>
+	readonly send: (url: string, init: TransportInit) => Promise<HttpResponse>
 	/** The same for a transport that needs no signal. */
-	readonly sendWithNotice?: ((init: NoticedInit) => Promise<HttpResponse>) | undefined
+	readonly sendWithNotice?: ((url: string, init: NoticedInit) => Promise<HttpResponse>) | undefined
 	/** Work that belongs to the attempt once its head is there, such as keeping a copy. */
 	readonly finish?: ((response: HttpResponse) => HttpResponse | Promise<HttpResponse>) | undefined
 }
@@ -104,10 +104,9 @@ export class Exchange implements CallOptions {
 		}
 		origin.answered(response)
 		// Nobody waits for it any more, and a transport that did not hear of that may still answer.
-		const { aborted, reason } = aborts instanceof QuietSignal ? aborts : aborts.signal
-		if (aborted) {
+		if (isAborted(aborts)) {
 			void discard(response, this.runtime)
-			throw reason
+			throw reasonOf(aborts)
 		}
 		if (outgoing.finish) response = await outgoing.finish(response)
 		if (response.status >= 400) {
@@ -149,7 +148,7 @@ export class Exchange implements CallOptions {
 		const { headers } = this
 		const caller = call?.options?.signal
 		const extra = this.#extraHeaders(context)
-		const { sendWithNotice } = outgoing
+		const { url, send, sendWithNotice } = outgoing
 		const notice = !caller && sendWithNotice && aborts instanceof QuietSignal ? aborts : undefined
 		const sent = {
 			...init,
@@ -163,24 +162,30 @@ export class Exchange implements CallOptions {
 		// What is no body to the types of the platform is one to some runtimes, such as an async iterable.
 		const whole: unknown = isStream(body) ? { ...sent, duplex: 'half' } : sent
 		return notice && sendWithNotice
-			? sendWithNotice(whole as NoticedInit)
-			: outgoing.send(whole as TransportInit)
+			? sendWithNotice(url, whole as NoticedInit)
+			: send.call(outgoing, url, whole as TransportInit)
 	}
 
+	/** What the toolkit adds: mostly one header or none, and then no more is made for it. */
 	#extraHeaders({ attempt, deadline }: CallContext): Record<string, string> | undefined {
-		const { origin, idempotencyKey, isKeyAdded } = this
+		const { origin, idempotencyKey, isKeyAdded, within } = this
 		const { deadlineHeader, nested, idempotencyHeader } = origin.settings
-		const extra: Record<string, string> = {}
-		if (isKeyAdded && idempotencyKey !== undefined) extra[idempotencyHeader] = idempotencyKey
-		if (origin.mayAddHeaders) {
-			if (deadlineHeader && deadline)
-				// The other side need not work on for longer than this attempt waits.
-				extra[deadlineHeader] = writeDeadline(deadlineHeader, Math.min(deadline.remainingMs, this.timeoutMs))
-			if (attempt > 0) extra[RETRY_ATTEMPT] = String(attempt)
-			if (nested === OUTERMOST || isLeftToOutermost(this.within)) extra[RETRY_LAYER] = OUTERMOST
+		const key =
+			isKeyAdded && idempotencyKey !== undefined ? { [idempotencyHeader]: idempotencyKey } : undefined
+		if (!origin.mayAddHeaders) return key
+		// The other side need not work on for longer than this attempt waits.
+		const left =
+			deadlineHeader && deadline
+				? { [deadlineHeader]: writeDeadline(deadlineHeader, Math.min(deadline.remainingMs, this.timeoutMs)) }
+				: undefined
+		const isOutermost = nested === OUTERMOST || (within !== undefined && isLeftToOutermost(within))
+		if (!key && !isOutermost && attempt === 0) return left
+		return {
+			...key,
+			...left,
+			...(attempt > 0 && { [RETRY_ATTEMPT]: String(attempt) }),
+			...(isOutermost && { [RETRY_LAYER]: OUTERMOST }),
 		}
-		for (const _ in extra) return extra
-		return undefined
 	}
 
 	/** What an answer of 400 or more asks for, of this call and of everybody. */
@@ -229,13 +234,16 @@ async function made(body: () => BodySource | Promise<BodySource>, aborts: Tie): 
 	} catch (error) {
 		throw typeof error === 'object' && error !== null ? permanent(error) : error
 	}
-	const { aborted, reason } = aborts instanceof QuietSignal ? aborts : aborts.signal
-	if (!aborted) return given
+	if (!isAborted(aborts)) return given
 	const stream: { cancel?(): Promise<void>; destroy?(): void } = Object(given)
 	if (stream.destroy) stream.destroy()
 	else await stream.cancel?.().catch(() => {})
-	throw reason
+	throw reasonOf(aborts)
 }
+
+const isAborted = (aborts: Tie): boolean =>
+	aborts instanceof QuietSignal ? aborts.isAborted : aborts.signal.aborted
+const reasonOf = (aborts: Tie): unknown => (aborts instanceof QuietSignal ? aborts : aborts.signal).reason
 
 /** What aborts this attempt, as it is; a context makes a real signal of it. Of a hedge, each request is a call of its own. */
 function tieOf(context: CallContext): Tie {

@@ -6,12 +6,12 @@
 import type { AbortNotice } from './transport.ts'
 import type { UndiciAnswer } from './undici-module.ts'
 
-export class Sending {
-	readonly #signal: AbortNotice
+export class Sending implements AbortNotice {
+	readonly #signal: AbortSignal
 	#reject: ((reason: unknown) => void) | undefined
 	#listener: (() => void) | undefined
 
-	constructor(signal: AbortNotice) {
+	constructor(signal: AbortSignal) {
 		this.#signal = signal
 	}
 
@@ -21,6 +21,14 @@ export class Sending {
 			this.#reject = reject
 			asked.then(resolve, reject)
 		})
+	}
+
+	get isAborted(): boolean {
+		return this.#signal.aborted
+	}
+
+	get cause(): unknown {
+		return this.#signal.reason
 	}
 
 	// What follows is for undici. It has no `aborted`, or undici would hand it to Node as a real signal.

@@ -48,9 +48,9 @@ export const isFollowed = (response: HttpResponse): response is FollowedResponse
 
 /** As much of a signal as a transport needs to hear of an abort. */
 export interface AbortNotice {
-	readonly aborted: boolean
-	readonly reason: unknown
-	throwIfAborted(): void
+	readonly isAborted: boolean
+	/** What it was aborted with. */
+	readonly cause: unknown
 	addEventListener(type: 'abort', listener: (() => void) | { handleEvent(): void }): void
 	removeEventListener(type: 'abort', listener: (() => void) | { handleEvent(): void }): void
 }

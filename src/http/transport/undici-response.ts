@@ -164,7 +164,7 @@ export class UndiciResponse implements FollowedResponse {
 		try {
 			value = await reading
 		} catch (error) {
-			const reason = this.#signal.aborted ? this.#signal.reason : error
+			const reason = this.#signal.isAborted ? this.#signal.cause : error
 			const follower = this.#told()
 			throw follower ? follower.ended(reason) : reason
 		}
@@ -209,7 +209,7 @@ async function* untilAborted(body: UndiciBody, signal: AbortNotice): AsyncGenera
 	try {
 		yield* body
 	} catch (error) {
-		throw signal.aborted ? signal.reason : error
+		throw signal.isAborted ? signal.cause : error
 	}
 }
 

@@ -48,19 +48,22 @@ export function undiciTransport(
 	const send = async (
 		address: string,
 		init: Omit<TransportInit, 'signal'>,
-		signal: AbortNotice,
+		signal: AbortNotice | AbortSignal,
 	): Promise<UndiciResponse> => {
 		const { redirect } = init
-		signal.throwIfAborted()
+		// Who gives a notice answers its caller itself, and need not be told of an abort before undici is.
+		const isReal = 'throwIfAborted' in signal
+		if (isReal) signal.throwIfAborted()
 		refuseCredentials(address)
 		let url = address
 		let request = outgoing(init)
 		for (let redirects = 0; ; redirects++) {
 			const { method, headers, body } = request
-			const sending = new Sending(signal)
-			const asked = undici.request(url, { method, headers, body, signal: sending, dispatcher })
-			const answer = await sending.answer(redirects ? asked.catch(failedBehind) : asked)
-			const response = new UndiciResponse(url, redirects > 0, method, answer, signal, runtime)
+			const notice = isReal ? new Sending(signal) : signal
+			const sent = undici.request(url, { method, headers, body, signal: notice, dispatcher })
+			const asked = redirects ? sent.catch(failedBehind) : sent
+			const answer = await (notice instanceof Sending ? notice.answer(asked) : asked)
+			const response = new UndiciResponse(url, redirects > 0, method, answer, notice, runtime)
 			if (!isRedirect(response.status) || redirect === 'manual') return response
 			const location = response.header('location')
 			if (location === null && redirect !== 'error') return response

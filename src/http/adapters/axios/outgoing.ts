@@ -39,7 +39,7 @@ export function outgoingOf<Config extends AxiosConfig, Answer extends AxiosAnswe
 		body: undefined,
 		init: undefined,
 		isOnce: isStream(data),
-		async send(sent) {
+		async send(_, sent) {
 			try {
 				const answer = await adapter(
 					copyOf(config, {

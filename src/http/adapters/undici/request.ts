@@ -36,7 +36,7 @@ export class DispatchRequest implements Outgoing {
 		return this.#source.isGone()
 	}
 
-	send({ headers, body, signal }: TransportInit): Promise<HttpResponse> {
+	send(_: string, { headers, body, signal }: TransportInit): Promise<HttpResponse> {
 		const added = Object.entries(headers ?? {}).filter(([name]) => !Object.hasOwn(this.headers, name))
 		const sent = {
 			...this.#options,
