@@ -21,7 +21,7 @@ import { type HttpClientStats, type OriginStats, statsOf } from './stats.ts'
 
 /** What a client takes. */
 export interface HttpClientOptions<R extends HttpResponse = Response> extends HttpOptions {
-	/** What sends the requests: default `fetch`; `undiciTransport(undici)` is several times as fast. */
+	/** What sends the requests: default `fetch`; `undiciTransport(undici)` is about twice as fast. */
 	readonly transport?: Transport<R> | undefined
 	/** Remembers the last good answer to each GET, and gives it while the circuit is open. Default: off. */
 	readonly cache?: CacheOptions | boolean | undefined

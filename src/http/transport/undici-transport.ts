@@ -1,5 +1,5 @@
 /**
- * Requests over undici's `request`, which costs about a third of `fetch`, with the manners of `fetch`: redirects,
+ * Requests over undici's `request`, which costs less than half of `fetch`, with the manners of `fetch`: redirects,
  * compressed bodies, aborts. What `fetch` does for a page in a browser (CORS, caches, referrers) it does not do.
  */
 import { checkNames, type Rules, readOptions, refuse } from '../../core/options/rules.ts'
