@@ -22,7 +22,7 @@ export function driveBranch(call: Call, step: Step, ended: () => void): void {
 	goOn(call, step)
 }
 
-function later(call: Call): Promise<unknown> {
+export function later(call: Call): Promise<unknown> {
 	const answer = new Promise(takeResolve)
 	call.extra.answer = latestResolve
 	return answer
@@ -30,7 +30,7 @@ function later(call: Call): Promise<unknown> {
 
 const outcome = ({ ok, value }: Call): unknown => (ok ? value : Promise.reject(value))
 
-function goOn(call: Call, step: Step): void {
+export function goOn(call: Call, step: Step): void {
 	if (step === DONE) call.aside?.answer?.(outcome(call))
 	else if (isWait(step)) {
 		call.linger()
@@ -57,12 +57,12 @@ function work(call: Call, isFirst: boolean): Promise<unknown> {
 	})
 }
 
-function answered(call: Call, turn: number, ok: boolean, value: unknown): void {
+export function answered(call: Call, turn: number, ok: boolean, value: unknown): void {
 	if (call.endTurn(turn)) goOn(call, call.settle(ok, value))
 }
 
 /** If the work of this turn takes a while, an interruption may come from now on. */
-function listen(call: Call, turn: number): void {
+export function listen(call: Call, turn: number): void {
 	if (turn !== call.turn && !call.aside?.cut) return
 	const interrupted = new Promise<void>(takeResolve)
 	call.wake = latestResolve as () => void

@@ -3,7 +3,6 @@
  * after a failure whether the request may be sent again. One layer for the three, since every layer costs every request.
  */
 import type { Call, Seat } from '../../core/engine/call.ts'
-import { drive } from '../../core/engine/drive.ts'
 import { GO, type Step } from '../../core/engine/layer.ts'
 import type { Tell, TellingLayer } from '../../core/engine/leaf-policy.ts'
 import { DeadlineExceededError, RateLimitedError, TimeoutError } from '../../core/errors/errors.ts'
@@ -13,13 +12,14 @@ import { HttpStatusError } from '../exchange/status-error.ts'
 import { spread } from '../origin/hold.ts'
 import type { Origin } from '../origin/origin.ts'
 import { type BodyFollower, type HttpResponse, isFollowed } from '../transport/transport.ts'
+import { driveSlow } from './drive-slow.ts'
 import type { LimitsByLength } from './limits.ts'
 import { QuietSignal } from './quiet-signal.ts'
 import { AttemptScope, letGo, type TimedOut } from './scope.ts'
 import { watch } from './watch.ts'
 
 export class AttemptLayer implements TellingLayer {
-	readonly drive: typeof drive = drive
+	readonly drive: typeof driveSlow = driveSlow
 	readonly origin: Origin
 	tell: Tell | undefined
 	/** Of all origins together: lists of an origin would outlive it. */
