@@ -57,12 +57,12 @@ function work(call: Call, isFirst: boolean): Promise<unknown> {
 	})
 }
 
-export function answered(call: Call, turn: number, ok: boolean, value: unknown): void {
+function answered(call: Call, turn: number, ok: boolean, value: unknown): void {
 	if (call.endTurn(turn)) goOn(call, call.settle(ok, value))
 }
 
 /** If the work of this turn takes a while, an interruption may come from now on. */
-export function listen(call: Call, turn: number): void {
+function listen(call: Call, turn: number): void {
 	if (turn !== call.turn && !call.aside?.cut) return
 	const interrupted = new Promise<void>(takeResolve)
 	call.wake = latestResolve as () => void

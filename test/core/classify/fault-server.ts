@@ -2,8 +2,10 @@
  * Servers on loopback that fail in one chosen way, so that real clients throw their real errors. Raw sockets and not
  * node:http, which is too well-behaved to cut an answer in two.
  */
+
 import { once } from 'node:events'
 import { createServer, type LookupFunction, type Server, type Socket } from 'node:net'
+import { listen } from '../../listen.ts'
 
 /** What the server does with a connection. */
 export type Fault = (socket: Socket) => void
@@ -34,14 +36,6 @@ export async function faultServer(fault: Fault): Promise<FaultServer> {
 			await close(server)
 		},
 	}
-}
-
-async function listen(server: Server): Promise<number> {
-	server.listen(0, '127.0.0.1')
-	await once(server, 'listening')
-	const address = server.address()
-	if (address === null || typeof address === 'string') throw new Error('not a TCP server')
-	return address.port
 }
 
 async function close(server: Server): Promise<void> {

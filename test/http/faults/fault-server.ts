@@ -42,7 +42,7 @@ export class FaultServer extends LoopbackServer {
 	#accept(socket: Socket): void {
 		const atAccept = this.#cast.peek()?.atAccept
 		if (atAccept === undefined) return
-		this.#cast.skip()
+		this.#cast.drop()
 		this.#struck.add(socket)
 		atAccept(socket)
 	}

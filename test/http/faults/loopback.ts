@@ -2,8 +2,10 @@
  * The part that all servers of this folder share: a port on 127.0.0.1, a count of its connections, and an end after which no
  * handle is open. It wraps any server of Node, since those of HTTP, HTTP/2 and TLS are all servers of node:net underneath.
  */
+
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
+import { listen } from '../../listen.ts'
 import { Ledger } from './ledger.ts'
 
 export class LoopbackServer extends Ledger implements AsyncDisposable {
@@ -86,14 +88,6 @@ export class LoopbackServer extends Ledger implements AsyncDisposable {
 		})
 		this.changed()
 	}
-}
-
-async function listen(server: Server): Promise<number> {
-	server.listen(0, '127.0.0.1')
-	await once(server, 'listening')
-	const address = server.address()
-	if (address === null || typeof address === 'string') throw new Error('not a TCP server')
-	return address.port
 }
 
 /** An address at which nobody listens: it was free a moment ago. */

@@ -20,7 +20,7 @@ export interface Cast<S> {
 	/** The step of the next request, if it is known before the request is. */
 	peek(): S | undefined
 	/** Passes over the step that was peeked at. */
-	skip(): void
+	drop(): void
 	take(request: SeenRequest): S
 }
 
@@ -42,7 +42,7 @@ function inTurn<S extends Playable>(steps: Steps<S>): Cast<S> {
 	const peek = () => list[Math.min(next, list.length - 1)]
 	return {
 		peek,
-		skip: () => {
+		drop: () => {
 			next++
 		},
 		take: () => {
@@ -55,7 +55,7 @@ function inTurn<S extends Playable>(steps: Steps<S>): Cast<S> {
 }
 
 function unforeseen<S>(take: (request: SeenRequest) => S): Cast<S> {
-	return { peek: () => undefined, skip: () => {}, take }
+	return { peek: () => undefined, drop: () => {}, take }
 }
 
 function isStep<S extends Playable>(script: S | ByPath<S>): script is S {

@@ -1,20 +1,10 @@
 /** A newcomer's mistakes: each is answered by a message that names what was written, where it stood, and what would have been right. */
 import { describe, expect, test } from 'vitest'
 import { bulkhead, circuitBreaker, hedge, retry } from 'yaoki'
-import { resilientFetch } from 'yaoki/http'
-import { FINE, failure, fetching, setting } from './setting.ts'
+import { FINE, failure, fetching, refused, setting } from './setting.ts'
 
 /** What users without types may write. */
 const untyped = (value: unknown): never => value as never
-
-const refused = (options: object): Error => {
-	try {
-		resilientFetch(options)
-	} catch (error) {
-		if (error instanceof Error) return error
-	}
-	throw new Error('it was not refused')
-}
 
 describe('a time', () => {
 	const TAKES = 'a number above 0, in milliseconds, or Infinity'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { explain } from 'yaoki'
 import { type ResilientFetchOptions, resilientFetch } from 'yaoki/http'
-import { FINE, failure, fetching, setting } from './setting.ts'
+import { FINE, failure, fetching, refused, setting } from './setting.ts'
 
 /** What users without types may write. */
 const untyped = (value: unknown): never => value as never
@@ -67,15 +67,6 @@ test('a signal that is none is refused by its name, and nothing is sent', async 
 	expect(error).toMatchObject({ name: 'InvalidOptionError', option: 'signal' })
 	expect(server.connections.opened).toBe(0)
 })
-
-const refused = (options: object): Error => {
-	try {
-		resilientFetch(options)
-	} catch (error) {
-		if (error instanceof Error) return error
-	}
-	throw new Error('it was not refused')
-}
 
 describe('an option', () => {
 	test.each([

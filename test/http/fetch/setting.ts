@@ -5,7 +5,7 @@
  */
 import { onTestFinished } from 'vitest'
 import type { Runtime } from 'yaoki'
-import type { ResilientFetch, ResilientFetchOptions } from 'yaoki/http'
+import { type ResilientFetch, type ResilientFetchOptions, resilientFetch } from 'yaoki/http'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 import { answer, type FaultServer, gate, type Step, startFaultServer } from '../faults/fault-server.ts'
 import type { SeenRequest } from '../faults/ledger.ts'
@@ -149,3 +149,13 @@ export const interrupted = (resumed: Promise<unknown>): Step => ({
 		exchange.response.end()
 	},
 })
+
+/** What `resilientFetch` says to options that can not work. */
+export function refused(options: object): Error {
+	try {
+		resilientFetch(options)
+	} catch (error) {
+		if (error instanceof Error) return error
+	}
+	throw new Error('it was not refused')
+}

@@ -1,10 +1,11 @@
 import { Agent, get, type IncomingMessage, type ServerResponse } from 'node:http'
-import { connect, createServer as createHttp2Server } from 'node:http2'
+import { createServer as createHttp2Server } from 'node:http2'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { nodeServerContext } from '../../../src/http/service/node-handler.ts'
 import type { ServerContext } from '../../../src/http/service/request-context.ts'
 import { serverContext } from '../../../src/http/service/server-context.ts'
 import { gate } from './gate.ts'
+import { connected } from './http2-client.ts'
 import { listening } from './servers.ts'
 
 /** One connection for all requests, as long as the test lasts. */
@@ -114,14 +115,7 @@ describe('a request over HTTP/2', () => {
 		const server = createHttp2Server(
 			nodeServerContext((_request, response, context) => handler(context, () => response.end('done'))),
 		)
-		await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-		const address = server.address()
-		const client = connect(`http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`)
-		onTestFinished(() => {
-			client.destroy()
-			server.close()
-		})
-		return client
+		return connected(server)
 	}
 
 	test('is aborted when its stream is, and not when it was answered', async () => {

@@ -1,11 +1,12 @@
 import { get } from 'node:http'
-import { connect, createServer as createHttp2Server } from 'node:http2'
+import { createServer as createHttp2Server } from 'node:http2'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { retry } from 'yaoki'
 import { type HttpOptions, ResilientHttpClient } from 'yaoki/http'
 import { nodeServerContext } from '../../../src/http/service/node-handler.ts'
 import type { ServerContext } from '../../../src/http/service/request-context.ts'
 import { gate } from './gate.ts'
+import { connected } from './http2-client.ts'
 import { listening, type Running, type Start, servers } from './servers.ts'
 
 /** What was told on the console, which stays quiet. */
@@ -203,13 +204,7 @@ describe('a handler of node:http that throws anything else', () => {
 		const server = createHttp2Server(
 			nodeServerContext(async (_request, _response, context) => giveUp(context, new Error('down'))),
 		)
-		await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-		const address = server.address()
-		const client = connect(`http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`)
-		onTestFinished(() => {
-			client.destroy()
-			server.close()
-		})
+		const client = await connected(server)
 		const sent = client.request({ ':path': '/' })
 		const head = await new Promise<object>((resolve) => sent.on('response', resolve))
 		sent.resume()
