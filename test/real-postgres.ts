@@ -20,6 +20,8 @@ export interface RealPostgres extends AsyncDisposable {
 		readonly password: string
 		readonly database: string
 	}
+	/** Ends it as a crash would, without a word to anybody, and starts it again on the same data. */
+	restart(): Promise<void>
 }
 
 const SETTINGS = {
@@ -33,8 +35,11 @@ const SETTINGS = {
 /** The user that owns nothing, on Linux and macOS alike in being there. */
 const NOBODY = { uid: 65_534, gid: 65_534 }
 
-/** Rejects with PostgreSQL's own words when it does not start: what can not be proven is not skipped. */
-export async function startPostgres(): Promise<RealPostgres> {
+/**
+ * Rejects with PostgreSQL's own words when it does not start: what can not be proven is not skipped. `settings` beat those for tests,
+ * which are fast and not durable.
+ */
+export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<RealPostgres> {
 	const home = await mkdtemp(join(tmpdir(), 'yaoki-postgres-'))
 	const isRoot = process.getuid?.() === 0
 	const as = isRoot ? NOBODY : {}
@@ -48,6 +53,16 @@ export async function startPostgres(): Promise<RealPostgres> {
 	const bin = await binaries(isRoot ? home : undefined)
 
 	let server: ChildProcess | undefined
+	const start = async () => {
+		const all = Object.entries({ ...SETTINGS, ...settings })
+		const flags = all.flatMap(([name, value]) => ['-c', `${name}=${value}`])
+		server = spawn(join(bin, 'postgres'), ['-D', data, '-p', String(login.port), ...flags], as)
+		await told(server, /ready to accept connections/)
+	}
+	const restart = async () => {
+		if (server?.kill('SIGQUIT')) await once(server, 'exit')
+		await start()
+	}
 	const stop = async () => {
 		if (server && server.exitCode === null && server.kill('SIGINT')) await once(server, 'exit')
 		await rm(home, { recursive: true, force: true })
@@ -68,15 +83,14 @@ export async function startPostgres(): Promise<RealPostgres> {
 			as,
 		)
 		await told(initdb, /Success\./)
-		const flags = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-		server = spawn(join(bin, 'postgres'), ['-D', data, '-p', String(login.port), ...flags], as)
-		await told(server, /ready to accept connections/)
+		await start()
 	} catch (error) {
 		await stop()
 		throw error
 	}
 	return {
 		connection: { ...login, host: '127.0.0.1', database: 'postgres' },
+		restart,
 		[Symbol.asyncDispose]: stop,
 	}
 }

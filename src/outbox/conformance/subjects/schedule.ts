@@ -1,0 +1,86 @@
+/** When there is something to do next, and where. */
+import assert from 'node:assert/strict'
+import { retry, sent } from '../outcomes.ts'
+import { HOUR, MANY, near, type Subject, sorted } from '../trial.ts'
+
+export const schedule: Subject = {
+	'with an empty queue nothing is due next': async ({ store }) => {
+		assert.equal(await store.nextDueInMs(['a', 'b']), undefined)
+		assert.equal(await store.nextDueInMs([]), undefined)
+	},
+
+	'the next one that is not due yet counts, and its time comes nearer': async (trial) => {
+		const now = await trial.now()
+		await trial.enqueue(
+			{ notBefore: now + 5 * HOUR },
+			{ notBefore: now + 3 * HOUR },
+			{ notBefore: now + 9 * HOUR },
+		)
+		near(await trial.store.nextDueInMs(['a']), 3 * HOUR, 'next')
+		await trial.advance(HOUR)
+		near(await trial.store.nextDueInMs(['a']), 2 * HOUR, 'next')
+		await trial.advance(3 * HOUR)
+		near(await trial.store.nextDueInMs(['a']), HOUR, 'next')
+	},
+
+	'what is due already does not count': async (trial) => {
+		await trial.enqueueOne()
+		assert.equal(await trial.store.nextDueInMs(['a']), undefined)
+		await trial.enqueueOne({ notBefore: (await trial.now()) + HOUR })
+		near(await trial.store.nextDueInMs(['a']), HOUR, 'next')
+	},
+
+	'what is in flight does not count, and a retry does': async (trial) => {
+		await trial.enqueueOne()
+		const row = await trial.claimOne()
+		assert.equal(await trial.store.nextDueInMs(['a']), undefined)
+		await trial.settle([retry(row, 2 * HOUR)])
+		near(await trial.store.nextDueInMs(['a']), 2 * HOUR, 'next')
+	},
+
+	'only the destinations that were asked for count': async (trial) => {
+		const now = await trial.now()
+		await trial.enqueue(
+			{ destination: 'a', notBefore: now + HOUR },
+			{ destination: 'b', notBefore: now + 2 * HOUR },
+			{ destination: 'c', notBefore: now + 3 * HOUR },
+		)
+		near(await trial.store.nextDueInMs(['c', 'b']), 2 * HOUR, 'next')
+		assert.equal(await trial.store.nextDueInMs(['x']), undefined)
+		assert.equal(await trial.store.nextDueInMs([]), undefined)
+	},
+
+	'dead letters are never due': async (trial) => {
+		await trial.bury()
+		assert.equal(await trial.store.nextDueInMs(['a']), undefined)
+	},
+
+	'every destination that has anything in the queue is told once': async (trial) => {
+		const of = ['b', 'a', 'c', 'a', 'b', 'ä', 'Z'].map((destination) => ({ destination }))
+		await trial.enqueue(...of)
+		await trial.enqueueOne({ destination: 'later', notBefore: (await trial.now()) + HOUR })
+		assert.deepEqual(sorted(await trial.store.destinations(MANY)), sorted(['a', 'b', 'c', 'ä', 'Z', 'later']))
+	},
+
+	'a destination whose messages are in flight is told, and one that is done is not': async (trial) => {
+		await trial.enqueueOne()
+		const row = await trial.claimOne()
+		assert.deepEqual(await trial.store.destinations(MANY), ['a'])
+		await trial.settle([sent(row)], true)
+		assert.deepEqual(await trial.store.destinations(MANY), [])
+	},
+
+	'not more destinations than asked for are told': async (trial) => {
+		await trial.enqueue(...['a', 'b', 'c', 'd'].map((destination) => ({ destination })))
+		assert.equal((await trial.store.destinations(3)).length, 3)
+		assert.deepEqual(await trial.store.destinations(0), [])
+	},
+
+	'a hundred destinations with messages of each are all told': async (trial) => {
+		const names = Array.from({ length: 100 }, (_, n) => `d${n}`)
+		await trial.enqueue(
+			...names.flatMap((destination) => [{ destination }, { destination }, { destination }]),
+		)
+		assert.deepEqual(sorted(await trial.store.destinations(MANY)), sorted(names))
+	},
+}

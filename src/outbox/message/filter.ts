@@ -1,0 +1,119 @@
+/**
+ * Which messages a person means. Every part is checked, and a misspelt name is refused: a filter that loses a part matches more than was meant, and
+ * what matches may be discarded.
+ */
+import { checkNames, type Rules, refuse } from '../../core/options/rules.ts'
+import type { Filter } from '../store/store.ts'
+import type { DeathCause, MessageStatus } from './message.ts'
+
+/**
+ * Which messages: all that is said must hold. What is left out does not matter.
+ *
+ * @example
+ * await outbox.dead.list({ destination: 'billing', cause: 'retries-used-up', since: new Date('2026-05-01') })
+ */
+export interface MessageFilter {
+	/** One of these. None of them is no message, not every message. */
+	readonly ids?: readonly string[] | undefined
+	readonly status?: MessageStatus | undefined
+	readonly topic?: string | undefined
+	readonly destination?: string | undefined
+	readonly key?: string | undefined
+	/** Why it became a dead letter. */
+	readonly cause?: DeathCause | undefined
+	/** Of the latest failure; the same for failures of the same kind, and empty for what died without one. */
+	readonly fingerprint?: string | undefined
+	/** At or after this: of dead letters when they died, of others when they were enqueued. */
+	readonly since?: Date | undefined
+	/** Before this. */
+	readonly until?: Date | undefined
+}
+
+const STATUSES: Readonly<Record<MessageStatus, true>> = {
+	pending: true,
+	processing: true,
+	sent: true,
+	dead: true,
+}
+
+const CAUSES: Readonly<Record<DeathCause, true>> = {
+	'retries-used-up': true,
+	permanent: true,
+	expired: true,
+	crashed: true,
+	parked: true,
+}
+
+const NAMES: Rules = {
+	ids: 'any',
+	status: 'any',
+	topic: 'any',
+	destination: 'any',
+	key: 'any',
+	cause: 'any',
+	fingerprint: 'any',
+	since: 'any',
+	until: 'any',
+}
+
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
+
+/** Is this shaped like the id of a message? Nothing else can be one, and a database may refuse to be asked for it. */
+export const isMessageId = (id: unknown): id is string => typeof id === 'string' && UUID.test(id)
+
+/** Checks what a person gave and puts it as a store takes it. What is undefined is left out. */
+export function toFilter(given: MessageFilter): Filter {
+	checkNames(given, NAMES)
+	const since = timeOf('since', given.since)
+	const until = timeOf('until', given.until)
+	if (since !== undefined && until !== undefined && since >= until)
+		refuse('filter.until', given.until, 'a time after since')
+	return withoutGaps({
+		ids: idsOf(given.ids),
+		status: wordOf('status', given.status, STATUSES),
+		topic: textOf('topic', given.topic),
+		destination: textOf('destination', given.destination),
+		key: textOf('key', given.key),
+		cause: wordOf('cause', given.cause, CAUSES),
+		// That of letters that died without an error is the empty text.
+		fingerprint: given.fingerprint === '' ? '' : textOf('fingerprint', given.fingerprint),
+		since,
+		until,
+	})
+}
+
+const withoutGaps = (filter: Filter): Filter =>
+	Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
+
+function idsOf(ids: unknown): readonly string[] | undefined {
+	if (ids === undefined) return undefined
+	if (!Array.isArray(ids)) refuse('filter.ids', ids, 'a list of ids')
+	return ids.map((id: unknown, index) => {
+		if (!isMessageId(id)) refuse(`filter.ids[${index}]`, id, 'the id of a message, which is a UUID')
+		return id.toLowerCase()
+	})
+}
+
+function textOf(name: string, text: unknown): string | undefined {
+	if (text === undefined) return undefined
+	if (typeof text !== 'string' || text === '' || text.includes('\0') || /\p{Surrogate}/u.test(text))
+		refuse(`filter.${name}`, text, 'a text that is not empty, well-formed and without NUL')
+	return text
+}
+
+function wordOf<Word extends string>(
+	name: string,
+	word: Word | undefined,
+	words: Readonly<Record<Word, true>>,
+): Word | undefined {
+	if (word !== undefined && !Object.hasOwn(words, word))
+		refuse(`filter.${name}`, word, `one of ${Object.keys(words).join(', ')}`)
+	return word
+}
+
+function timeOf(name: string, time: unknown): number | undefined {
+	if (time === undefined) return undefined
+	if (!(time instanceof Date) || Number.isNaN(time.getTime()))
+		refuse(`filter.${name}`, time, 'a Date that is valid')
+	return time.getTime()
+}

@@ -1,0 +1,127 @@
+/** Claiming, and what a relay that has nothing to claim asks for. */
+import type { ClaimedRow, ClaimLane, ClaimRequest, ClaimResult } from '../rows.ts'
+import { claimSql, type LaneKind } from './claim-sql.ts'
+import type { Database } from './connection.ts'
+import { readGates } from './gate-sql.ts'
+import { asJson, type Big, optional } from './rows.ts'
+
+interface Claimed {
+	readonly id: string | null
+	readonly destination: string
+	readonly topic: string
+	readonly key: string | null
+	readonly payload: string
+	readonly headers: string | null
+	readonly attempts: Big
+	readonly max_retries: Big | null
+	readonly delay_ms: Big | null
+	readonly crashes: Big
+	readonly created_at: Big
+	readonly due_at: Big
+	readonly expires_at: Big | null
+	readonly seq: Big
+}
+
+const kindOf = (lane: ClaimLane): LaneKind =>
+	lane.keys !== undefined ? 'keys' : lane.isOrdered ? 'ordered' : 'plain'
+
+/** Infinity means: whatever happened. */
+const MOST_INT = 2 ** 31 - 1
+
+const ALL_KINDS: readonly LaneKind[] = ['plain', 'ordered', 'keys']
+
+export async function claim(database: Database, request: ClaimRequest): Promise<ClaimResult> {
+	const { lanes, suspects, suspectAfter } = request
+	const asked = new Set(lanes.map(kindOf))
+	const sql = claimSql({
+		kinds: lanes.length === 0 ? ['plain'] : ALL_KINDS.filter((kind) => asked.has(kind)),
+		suspects,
+		hasCrashed: suspectAfter > 1,
+	})
+	const wanted = lanes.map((lane) => ({
+		destination: lane.destination,
+		places: lane.limit,
+		since: Math.floor(lane.since),
+		kind: kindOf(lane),
+		keys: lane.keys,
+		probe: lane.isProbe,
+	}))
+	const [head, ...rows] = await database.run<Claimed>(sql, [
+		asJson(wanted),
+		request.owner,
+		Math.ceil(request.leaseMs),
+		Math.min(suspectAfter, MOST_INT),
+	])
+	return {
+		now: Number(head?.due_at),
+		rows: inOrder(rows, lanes),
+		gates: readGates(head?.payload ?? null),
+	}
+}
+
+/** They come as they lie in the table, which is nearly the order in which they are due. */
+function inOrder(rows: readonly Claimed[], lanes: readonly ClaimLane[]): readonly ClaimedRow[] {
+	const places = new Map<string, number>()
+	if (lanes.length > 1)
+		lanes.forEach(({ destination }, at) => {
+			if (!places.has(destination)) places.set(destination, at)
+		})
+	return rows
+		.map((row) => ({
+			row: claimedRow(row),
+			place: places.get(row.destination) ?? 0,
+			seq: Number(row.seq),
+		}))
+		.sort((a, b) => a.place - b.place || a.row.dueAt - b.row.dueAt || a.seq - b.seq)
+		.map(({ row }) => row)
+}
+
+const claimedRow = (row: Claimed): ClaimedRow => ({
+	id: row.id ?? '',
+	destination: row.destination,
+	topic: row.topic,
+	key: row.key,
+	payload: row.payload,
+	headers: row.headers,
+	attempt: Number(row.attempts),
+	maxRetries: optional(row.max_retries),
+	delayMs: optional(row.delay_ms),
+	crashes: Number(row.crashes),
+	createdAt: Number(row.created_at),
+	dueAt: Number(row.due_at),
+	expiresAt: optional(row.expires_at),
+})
+
+const NEXT_DUE = `
+with n as materialized (select {now} as ms)
+select min(x.due_at) - (select ms from n) as wait
+from json_array_elements_text($1::text::json) as d(destination) cross join lateral (
+	select o.due_at from {s}.outbox o
+	where o.destination = d.destination and o.due_at > (select ms from n)
+		and (o.lease_until is null or o.lease_until <= (select ms from n))
+	order by o.due_at limit 1
+) x`
+
+export async function nextDueInMs(
+	database: Database,
+	destinations: readonly string[],
+): Promise<number | undefined> {
+	const [next] = await database.run<{ wait: Big | null }>(NEXT_DUE, [asJson(destinations)])
+	const wait = next?.wait ?? null
+	return wait === null ? undefined : Number(wait)
+}
+
+/** From one destination to the next by the index, however many messages each has. */
+const DESTINATIONS = `
+with recursive d as (
+	(select destination from {s}.outbox order by destination limit 1)
+	union all
+	select (select o.destination from {s}.outbox o where o.destination > d.destination order by o.destination limit 1)
+	from d where d.destination is not null
+)
+select destination from d where destination is not null limit $1::int`
+
+export async function destinations(database: Database, limit: number): Promise<readonly string[]> {
+	const rows = await database.run<{ destination: string }>(DESTINATIONS, [limit])
+	return rows.map(({ destination }) => destination)
+}

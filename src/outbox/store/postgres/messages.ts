@@ -1,0 +1,125 @@
+/** Reading messages: one, or a page of them in the order of enqueuing, wherever they are by now. */
+import type { DeathCause, MessageStatus } from '../../message/message.ts'
+import type { StoredMessage } from '../rows.ts'
+import type { Filter } from '../store.ts'
+import type { Database } from './connection.ts'
+import { filterSql, Parameters, type Table } from './filter.ts'
+import { type Big, isUuid, optional } from './rows.ts'
+
+const SHARED = `id::text as id, seq, topic, destination, key, payload, headers, dedupe_key, attempts, max_retries,
+	error_type, error_message, error_fingerprint, created_at, expires_at, crashes`
+
+const REST: Record<Table, string> = {
+	outbox: `case when lease_until > {now} then 'processing' else 'pending' end as status, due_at,
+		coalesce(locked_at, last_attempt_at) as last_attempt_at, locked_at, locked_by, lease_until,
+		null::bigint as ended_at, null::text as cause`,
+	outbox_dead: `'dead' as status, null::bigint as due_at, last_attempt_at, null::bigint as locked_at, null::text as locked_by,
+		null::bigint as lease_until, died_at as ended_at, cause`,
+	outbox_history: `case when cause is null then 'sent' else 'dead' end as status, null::bigint as due_at, last_attempt_at,
+		null::bigint as locked_at, null::text as locked_by, null::bigint as lease_until, ended_at, cause`,
+}
+
+interface Row {
+	readonly id: string
+	readonly topic: string
+	readonly destination: string
+	readonly key: string | null
+	readonly payload: string
+	readonly headers: string | null
+	readonly dedupe_key: string | null
+	readonly status: MessageStatus
+	readonly attempts: Big
+	readonly max_retries: Big | null
+	readonly due_at: Big | null
+	readonly last_attempt_at: Big | null
+	readonly error_type: string | null
+	readonly error_message: string | null
+	readonly error_fingerprint: string | null
+	readonly locked_at: Big | null
+	readonly locked_by: string | null
+	readonly lease_until: Big | null
+	readonly created_at: Big
+	readonly expires_at: Big | null
+	readonly crashes: Big
+	readonly ended_at: Big | null
+	readonly cause: DeathCause | null
+}
+
+const stored = (row: Row): StoredMessage => ({
+	id: row.id,
+	topic: row.topic,
+	destination: row.destination,
+	key: row.key,
+	payload: row.payload,
+	headers: row.headers,
+	dedupeKey: row.dedupe_key,
+	status: row.status,
+	attempts: Number(row.attempts),
+	maxRetries: optional(row.max_retries),
+	dueAt: optional(row.due_at),
+	lastAttemptAt: optional(row.last_attempt_at),
+	error:
+		row.error_type === null
+			? null
+			: {
+					type: row.error_type,
+					message: row.error_message ?? '',
+					fingerprint: row.error_fingerprint ?? '',
+				},
+	lockedAt: optional(row.locked_at),
+	lockedBy: row.locked_by,
+	leaseUntil: optional(row.lease_until),
+	createdAt: Number(row.created_at),
+	expiresAt: optional(row.expires_at),
+	crashes: Number(row.crashes),
+	endedAt: optional(row.ended_at),
+	cause: row.cause,
+})
+
+const FIND = (['outbox', 'outbox_dead', 'outbox_history'] as const)
+	.map((table) => `select ${SHARED}, ${REST[table]} from {s}.${table} where id = $1::uuid`)
+	.join('\nunion all\n')
+
+export async function find(database: Database, id: string): Promise<StoredMessage | undefined> {
+	if (!isUuid(id)) return undefined
+	const [row] = await database.run<Row>(FIND, [id])
+	return row && stored(row)
+}
+
+/** Where messages with this status are. Those that were discarded are not dead letters anymore; `find` still knows them. */
+function tablesOf(status: MessageStatus | undefined): readonly Table[] {
+	if (status === undefined) return ['outbox', 'outbox_dead']
+	if (status === 'dead') return ['outbox_dead']
+	return status === 'sent' ? ['outbox_history'] : ['outbox']
+}
+
+/** The place of the latest one seen; when it is gone in the meantime, its id tells about when it was made. */
+const AFTER = `
+select seq from {s}.outbox where id = $1::uuid union all select seq from {s}.outbox_dead where id = $1::uuid
+union all select seq from {s}.outbox_history where id = $1::uuid limit 1`
+
+export async function list(
+	database: Database,
+	filter: Filter,
+	limit: number,
+	after: string | undefined,
+): Promise<readonly StoredMessage[]> {
+	// Nothing comes after what can not be a message: from the start again, a caller would never come to the end.
+	if (after !== undefined && !isUuid(after)) return []
+	const parameters = new Parameters()
+	let page = 'true'
+	if (after !== undefined) {
+		const [place] = await database.run<{ seq: Big }>(AFTER, [after])
+		page =
+			place === undefined
+				? `id > ${parameters.add(after, 'uuid')}`
+				: `seq > ${parameters.add(Number(place.seq), 'bigint')}`
+	}
+	const most = parameters.add(limit, 'int')
+	const parts = tablesOf(filter.status).map(
+		(table) => `(select ${SHARED}, ${REST[table]} from {s}.${table}
+			where ${page} and ${filterSql(table, filter, parameters)} order by seq limit ${most})`,
+	)
+	const sql = `select * from (${parts.join(' union all ')}) m order by seq limit ${most}`
+	return (await database.ask<Row>(sql, parameters.values)).map(stored)
+}

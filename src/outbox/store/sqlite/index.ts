@@ -1,0 +1,3 @@
+/** The outbox in one file. */
+export type { SqliteStoreOptions } from './options.ts'
+export { SqliteStore, sqliteStore } from './sqlite-store.ts'

@@ -1,0 +1,104 @@
+/**
+ * Finding messages, wherever they are. The order is that of enqueuing in all tables: a message keeps its `seq` when it is moved, so
+ * that going on after one leaves no gap even if it was moved between two pages.
+ */
+import type { DeathCause, FailureNote, MessageStatus } from '../../message/message.ts'
+import type { StoredMessage } from '../rows.ts'
+import type { Filter } from '../store.ts'
+import type { Connection, SqlRow, SqlValue } from './connection.ts'
+import { conditionOf, type Table } from './filter.ts'
+
+const COMMON = `id, topic, destination, key, payload, headers, dedupe_key, attempts, max_retries, due_at, error_type, error_message,
+	error_fingerprint, created_at, expires_at, crashes, seq`
+
+const COLUMNS: Readonly<Record<Table, string>> = {
+	yaoki_outbox: `${COMMON}, CASE WHEN lease_until > ? THEN 'processing' ELSE 'pending' END AS status,
+		CASE WHEN locked_by IS NULL THEN last_attempt_at ELSE locked_at END AS last_attempt_at, locked_at, locked_by, lease_until,
+		NULL AS ended_at, NULL AS cause`,
+	yaoki_outbox_dead: `${COMMON}, 'dead' AS status, last_attempt_at, NULL AS locked_at, NULL AS locked_by, NULL AS lease_until,
+		died_at AS ended_at, cause`,
+	yaoki_outbox_history: `${COMMON}, CASE WHEN cause IS NULL THEN 'sent' ELSE 'dead' END AS status, last_attempt_at,
+		NULL AS locked_at, NULL AS locked_by, NULL AS lease_until, ended_at, cause`,
+}
+
+const ALL_TABLES: readonly Table[] = ['yaoki_outbox', 'yaoki_outbox_dead', 'yaoki_outbox_history']
+
+export function find(connection: Connection, id: string): StoredMessage | undefined {
+	const now = connection.now()
+	for (const table of ALL_TABLES) {
+		const params = table === 'yaoki_outbox' ? [now, id] : [id]
+		const row = connection.row(`SELECT ${COLUMNS[table]} FROM ${table} WHERE id = ?`, ...params)
+		if (row) return storedMessage(row)
+	}
+	return undefined
+}
+
+const TABLES: Readonly<Record<MessageStatus | 'unsaid', readonly Table[]>> = {
+	unsaid: ['yaoki_outbox', 'yaoki_outbox_dead'],
+	pending: ['yaoki_outbox'],
+	processing: ['yaoki_outbox'],
+	dead: ['yaoki_outbox_dead'],
+	sent: ['yaoki_outbox_history'],
+}
+
+export function list(
+	connection: Connection,
+	filter: Filter,
+	limit: number,
+	after: string | undefined,
+): readonly StoredMessage[] {
+	const now = connection.now()
+	const start = after === undefined ? undefined : placeOf(connection, after)
+	const params: SqlValue[] = []
+	const parts = TABLES[filter.status ?? 'unsaid'].map((table) => {
+		const condition = conditionOf(filter, table, now)
+		if (table === 'yaoki_outbox') params.push(now)
+		params.push(...condition.params)
+		if (start) params.push(start.value)
+		return `SELECT ${COLUMNS[table]} FROM ${table} WHERE ${condition.sql}${start ? ` AND ${start.sql}` : ''}`
+	})
+	const text = `${parts.join(' UNION ALL ')} ORDER BY seq LIMIT ?`
+	return connection.rows(text, ...params, limit).map(storedMessage)
+}
+
+/** Of a message that is gone only its id is left, which begins with the time. */
+function placeOf(connection: Connection, id: string): { sql: string; value: SqlValue } {
+	const text = ALL_TABLES.map((table) => `SELECT seq FROM ${table} WHERE id = ?1`).join(' UNION ALL ')
+	const seq = connection.row(text, id)?.[0]
+	return seq === undefined ? { sql: 'id > ?', value: id } : { sql: 'seq > ?', value: seq }
+}
+
+const noteOf = (type: SqlValue, message: SqlValue, fingerprint: SqlValue): FailureNote | null =>
+	type === null
+		? null
+		: { type: String(type), message: String(message ?? ''), fingerprint: String(fingerprint ?? '') }
+
+function storedMessage(row: SqlRow): StoredMessage {
+	const text = (at: number): string => row[at] as string
+	const textOrNull = (at: number): string | null => row[at] as string | null
+	const number = (at: number): number => row[at] as number
+	const numberOrNull = (at: number): number | null => row[at] as number | null
+	return {
+		id: text(0),
+		topic: text(1),
+		destination: text(2),
+		key: textOrNull(3),
+		payload: text(4),
+		headers: textOrNull(5),
+		dedupeKey: textOrNull(6),
+		attempts: number(7),
+		maxRetries: numberOrNull(8),
+		dueAt: numberOrNull(9),
+		error: noteOf(textOrNull(10), textOrNull(11), textOrNull(12)),
+		createdAt: number(13),
+		expiresAt: numberOrNull(14),
+		crashes: number(15),
+		status: row[17] as MessageStatus,
+		lastAttemptAt: numberOrNull(18),
+		lockedAt: numberOrNull(19),
+		lockedBy: textOrNull(20),
+		leaseUntil: numberOrNull(21),
+		endedAt: numberOrNull(22),
+		cause: row[23] as DeathCause | null,
+	}
+}

@@ -1,0 +1,125 @@
+/**
+ * The tables, step by step. Once released a step never changes; a new one is added.
+ *
+ * One small hot table, from which a message is deleted when it is sent; what is dead or kept lies elsewhere, so that neither makes
+ * claiming slower. Times are milliseconds since 1970. `seq` is the order of enqueuing and stays with a message wherever it is moved
+ * (AUTOINCREMENT: no number is given twice, or a replayed message could find its place taken). It is the row's own number, which
+ * SQLite has at the end of every index, so that the indexes need not name it to be in that order. None of them has a column that a
+ * claim changes, and so a claim touches the table alone.
+ *
+ * The version is in a table and not in `PRAGMA user_version`: the database is the user's, and so is that number.
+ */
+import type { Migration } from '../store.ts'
+
+const MESSAGE = `
+	destination TEXT NOT NULL,
+	topic TEXT NOT NULL,
+	key TEXT,
+	due_at INTEGER NOT NULL,
+	created_at INTEGER NOT NULL,
+	expires_at INTEGER,
+	attempts INTEGER NOT NULL DEFAULT 0,
+	max_retries INTEGER,
+	delay_ms REAL,
+	crashes INTEGER NOT NULL DEFAULT 0,`
+
+const LATEST_FAILURE = `
+	last_attempt_at INTEGER,
+	error_type TEXT,
+	error_message TEXT,
+	error_fingerprint TEXT,
+	dedupe_key TEXT,`
+
+const CONTENT = `
+	payload TEXT NOT NULL,
+	headers TEXT`
+
+const time = (column: string): string =>
+	`strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch') AS ${column}`
+
+const forPeople = (table: string, status: string, locked: string): string => `
+	SELECT id, topic, destination, key, payload, headers, ${status} AS status, attempts,
+		${time('due_at').replace(/due_at$/, 'next_retry_at')}, ${time('last_attempt_at')},
+		error_type || ': ' || error_message AS last_error,
+		${locked}, ${time('created_at')}
+	FROM ${table}`
+
+const NOW = "unixepoch('subsec') * 1000"
+
+const FIRST = `
+CREATE TABLE yaoki_outbox (
+	seq INTEGER PRIMARY KEY AUTOINCREMENT,
+	id TEXT NOT NULL UNIQUE,${MESSAGE}
+	locked_by TEXT,
+	locked_at INTEGER,
+	lease_until INTEGER,${LATEST_FAILURE}${CONTENT}
+) STRICT;
+CREATE INDEX yaoki_outbox_due ON yaoki_outbox (destination, due_at);
+CREATE INDEX yaoki_outbox_key ON yaoki_outbox (destination, key) WHERE key IS NOT NULL;
+CREATE UNIQUE INDEX yaoki_outbox_dedupe ON yaoki_outbox (dedupe_key) WHERE dedupe_key IS NOT NULL;
+CREATE INDEX yaoki_outbox_crashed ON yaoki_outbox (destination, due_at) WHERE crashes > 0;
+
+CREATE TABLE yaoki_outbox_dead (
+	seq INTEGER PRIMARY KEY,
+	id TEXT NOT NULL UNIQUE,${MESSAGE}${LATEST_FAILURE}
+	died_at INTEGER NOT NULL,
+	cause TEXT NOT NULL,
+	blocks INTEGER NOT NULL DEFAULT 0,${CONTENT}
+) STRICT;
+CREATE INDEX yaoki_outbox_dead_destination ON yaoki_outbox_dead (destination);
+CREATE INDEX yaoki_outbox_dead_blocking ON yaoki_outbox_dead (destination, key) WHERE blocks = 1;
+CREATE INDEX yaoki_outbox_dead_dedupe ON yaoki_outbox_dead (dedupe_key) WHERE dedupe_key IS NOT NULL;
+CREATE INDEX yaoki_outbox_dead_group ON yaoki_outbox_dead (error_fingerprint, cause);
+
+CREATE TABLE yaoki_outbox_history (
+	seq INTEGER PRIMARY KEY,
+	id TEXT NOT NULL UNIQUE,${MESSAGE}${LATEST_FAILURE}
+	ended_at INTEGER NOT NULL,
+	cause TEXT,${CONTENT}
+) STRICT;
+CREATE INDEX yaoki_outbox_history_ended ON yaoki_outbox_history (ended_at);
+CREATE INDEX yaoki_outbox_history_dedupe ON yaoki_outbox_history (dedupe_key) WHERE dedupe_key IS NOT NULL;
+
+CREATE TABLE yaoki_outbox_destinations (
+	destination TEXT PRIMARY KEY,
+	version INTEGER NOT NULL DEFAULT 0,
+	state TEXT NOT NULL DEFAULT 'closed',
+	held_until INTEGER,
+	reason TEXT,
+	reopenings INTEGER NOT NULL DEFAULT 0,
+	delay_ms REAL NOT NULL DEFAULT 0,
+	opened_at INTEGER,
+	bucket_filled INTEGER,
+	bucket_interval INTEGER,
+	bucket_at INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE yaoki_outbox_places (
+	destination TEXT NOT NULL,
+	owner TEXT NOT NULL,
+	wanted INTEGER NOT NULL,
+	places INTEGER NOT NULL,
+	until INTEGER NOT NULL,
+	PRIMARY KEY (destination, owner)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE yaoki_outbox_relays (
+	id TEXT PRIMARY KEY,
+	started_at INTEGER NOT NULL,
+	seen_at INTEGER NOT NULL,
+	report TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE VIEW yaoki_outbox_messages AS${forPeople(
+	'yaoki_outbox',
+	`CASE WHEN lease_until > ${NOW} THEN 'processing' ELSE 'pending' END`,
+	`${time('locked_at')}, locked_by`,
+)}
+UNION ALL${forPeople('yaoki_outbox_dead', "'dead'", 'NULL, NULL')}
+UNION ALL${forPeople('yaoki_outbox_history', "CASE WHEN cause IS NULL THEN 'sent' ELSE 'dead' END", 'NULL, NULL')};
+`
+
+export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'first tables', sql: FIRST.trim() }]
+
+/** The version that this release needs. */
+export const NEEDED_VERSION: number = MIGRATIONS.length

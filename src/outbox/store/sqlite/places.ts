@@ -1,0 +1,44 @@
+/**
+ * Who may use how many of the places that all relays share. Strict: what was given to somebody is not given to another before it is given
+ * back or its time is over. Fair: everybody who asked lately has a right to an equal part of what it wants, and whoever has more comes
+ * down when it asks again, which leaves the rest to those who have less.
+ */
+import type { PlacesRequest } from '../rows.ts'
+import { after, type Connection } from './connection.ts'
+
+const FORGET = 'DELETE FROM yaoki_outbox_places WHERE destination = ? AND until <= ?'
+const OTHERS = 'SELECT owner, wanted, places FROM yaoki_outbox_places WHERE destination = ? AND owner <> ?'
+const SAVE = `INSERT INTO yaoki_outbox_places (destination, owner, wanted, places, until) VALUES (?, ?, ?, ?, ?)
+	ON CONFLICT (destination, owner) DO UPDATE SET wanted = excluded.wanted, places = excluded.places, until = excluded.until`
+
+export function takePlaces(connection: Connection, request: PlacesRequest): number {
+	const { destination, owner, want, inUse, total, leaseMs } = request
+	const now = connection.now()
+	connection.run(FORGET, destination, now)
+	const others = connection.rows(OTHERS, destination, owner)
+	const wishes = others.map(([name, wanted]) => ({ name: String(name), wanted: Number(wanted) }))
+	const taken = others.reduce((sum, [, , places]) => sum + Number(places), 0)
+	const share = fairShare([...wishes, { name: owner, wanted: want }], owner, total)
+	const places = Math.max(0, Math.min(share, total - taken))
+	// What it sends already stays its own until it is done, or those who are given the rest would make it too many.
+	connection.run(SAVE, destination, owner, want, Math.max(places, inUse), after(now, leaseMs))
+	return places
+}
+
+interface Wish {
+	readonly name: string
+	readonly wanted: number
+}
+
+/** Those who want little get it, and the others an equal part of the rest; what can not be divided goes by name, so that all agree. */
+function fairShare(wishes: readonly Wish[], owner: string, total: number): number {
+	const byWish = [...wishes].sort((a, b) => a.wanted - b.wanted || (a.name < b.name ? -1 : 1))
+	let left = total
+	let part = 0
+	for (const [at, { name, wanted }] of byWish.entries()) {
+		part = Math.min(wanted, Math.floor(left / (byWish.length - at)))
+		if (name === owner) break
+		left -= part
+	}
+	return part
+}

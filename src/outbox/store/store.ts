@@ -1,0 +1,198 @@
+/**
+ * What the outbox and its relays ask of a database, in calls that each are one statement or one transaction. One interface for all
+ * stores and one conformance suite; a store of your own implements this. The database's clock alone decides times: durations go in,
+ * and what comes out says what time it was there.
+ */
+import type { DeathCause, MessageStatus } from '../message/message.ts'
+import type { Queryable } from './queryable.ts'
+import type {
+	ClaimRequest,
+	ClaimResult,
+	Gate,
+	GateChange,
+	GateReason,
+	Granted,
+	Held,
+	Inserted,
+	NewRow,
+	Outcome,
+	PlacesRequest,
+	Rate,
+	RelayReport,
+	RelayRow,
+	StoredMessage,
+} from './rows.ts'
+
+/** A numbered step of the schema. Once released it never changes. */
+export interface Migration {
+	readonly version: number
+	readonly name: string
+	readonly sql: string
+}
+
+export interface MigrationReport {
+	readonly from: number
+	readonly to: number
+	/** The steps that were taken, empty when there was nothing to do. */
+	readonly applied: readonly string[]
+}
+
+/** The tables. */
+interface SchemaStore {
+	readonly migrations: readonly Migration[]
+	/** Brings the schema up to date. Safe to call from several processes at once. Refuses a schema that is newer than this version. */
+	migrate(): Promise<MigrationReport>
+	/** 0 when there is none. */
+	schemaVersion(): Promise<number>
+}
+
+/** What a relay does all day. */
+interface QueueStore {
+	/** With `tx` inside of the user's transaction, without it in one of its own. */
+	insert(rows: readonly NewRow[], tx?: Queryable): Promise<Inserted>
+	claim(request: ClaimRequest): Promise<ClaimResult>
+	/**
+	 * Writes down what became of messages. Answers the ids of those that this owner no longer holds by that attempt, for which nothing was
+	 * changed. A batch that fails on one bad row is written without it, and that one with what can be written of it.
+	 */
+	settle(owner: string, outcomes: readonly Outcome[], keepHistory: boolean): Promise<readonly string[]>
+	/** Makes leases last `leaseMs` from now. Answers the ids that are no longer held. */
+	renew(owner: string, leaseMs: number, held: readonly Held[]): Promise<readonly string[]>
+	/** Until the next message that is not due yet; undefined when there is none. Those in flight do not count. */
+	nextDueInMs(destinations: readonly string[]): Promise<number | undefined>
+	/** The destinations that have anything in the queue, by a skip scan: its cost grows with their number only. At most `limit`. */
+	destinations(limit: number): Promise<readonly string[]>
+	/** Deletes the oldest of the history beyond its time, at most `limit`; answers how many. */
+	dropHistory(olderThanMs: number, limit: number): Promise<number>
+}
+
+/** What all relays share about a destination. */
+interface GateStore {
+	gates(destinations: readonly string[]): Promise<readonly Gate[]>
+	/** Makes the change unless somebody else made one before; answers the gate as it is now. */
+	turnGate(change: GateChange): Promise<{ readonly isDone: boolean; readonly gate: Gate }>
+	/** Nobody claims for so long; a longer hold stays. The state stays. */
+	hold(destination: string, forMs: number, reason: GateReason): Promise<void>
+	/** Takes up to `count` tokens of a bucket that all relays share. */
+	takeTokens(destination: string, count: number, rate: Rate): Promise<Granted>
+	/** Gives tokens back that were not used. */
+	returnTokens(destination: string, count: number, rate: Rate): Promise<void>
+	/**
+	 * Tells how many of `total` places this relay may fill, until `leaseMs` from now: at most `want`, never more than the others have left, and
+	 * towards an equal share for all that asked lately. It starts nothing while it uses as many. What is written down for it is the greater
+	 * of that and `inUse`, so that the sum of what all use never passes `total` while shares move.
+	 */
+	takePlaces(request: PlacesRequest): Promise<number>
+	/** Tells that a relay is alive; forgets those that have not been heard of for `forgetAfterMs`. */
+	beat(report: RelayReport, forgetAfterMs: number): Promise<void>
+	/** A relay is gone, with its places. */
+	leave(owner: string): Promise<void>
+	relays(): Promise<readonly RelayRow[]>
+}
+
+/** Which messages. What is left out does not matter. */
+export interface Filter {
+	readonly ids?: readonly string[] | undefined
+	readonly status?: MessageStatus | undefined
+	readonly topic?: string | undefined
+	readonly destination?: string | undefined
+	readonly key?: string | undefined
+	readonly cause?: DeathCause | undefined
+	readonly fingerprint?: string | undefined
+	/** Of dead letters when they died, of others when they were enqueued: at or after this, milliseconds since 1970. */
+	readonly since?: number | undefined
+	/** Before this. */
+	readonly until?: number | undefined
+}
+
+/** Dead letters of one cause. */
+export interface DeadGroup {
+	readonly fingerprint: string
+	readonly cause: DeathCause
+	readonly destination: string
+	readonly errorType: string | null
+	readonly errorMessage: string | null
+	readonly count: number
+	readonly firstAt: number
+	readonly lastAt: number
+	/** The oldest of them. */
+	readonly exampleId: string
+}
+
+/** What a replayed message is given in the place of what it had. Null removes it. */
+export interface Edit {
+	readonly payload?: string | undefined
+	readonly headers?: string | null | undefined
+	readonly destination?: string | undefined
+	readonly expiresAt?: number | null | undefined
+	readonly maxRetries?: number | null | undefined
+}
+
+/** Counts up to a limit. */
+export interface Counted {
+	readonly count: number
+	/** True when counting was ended at the limit: there may be more. */
+	readonly isCapped: boolean
+}
+
+export interface DestinationCounts {
+	readonly destination: string
+	readonly due: Counted
+	readonly waiting: Counted
+	readonly inFlight: Counted
+	readonly dead: Counted
+	/** How long the oldest message that is due has been so; null when none is. */
+	readonly oldestLagMs: number | null
+	/** When the next one is due, for those that wait. */
+	readonly nextDueInMs: number | null
+}
+
+export interface StoreStats {
+	/** The database's time. */
+	readonly now: number
+	readonly destinations: readonly DestinationCounts[]
+	/** How many messages in the queue (of those that were looked at) have had so many attempts: index 0 none. The last counts all from there on. */
+	readonly attempts: readonly number[]
+	/** How many fall due in each of the next twelve times five minutes. */
+	readonly forecast: readonly Counted[]
+}
+
+/** What people and tools ask. */
+interface ArchiveStore {
+	find(id: string): Promise<StoredMessage | undefined>
+	/** Oldest first; goes on after the message `after`. Without a status: those in the queue and the dead. */
+	list(filter: Filter, limit: number, after?: string): Promise<readonly StoredMessage[]>
+	/** The greatest groups first. */
+	deadGroups(filter: Filter, limit: number): Promise<readonly DeadGroup[]>
+	/** Dead letters that match, up to `limit`. */
+	countDead(filter: Filter, limit: number): Promise<Counted>
+	/**
+	 * Puts dead letters back into the queue, oldest first, at most `limit`: due now, no attempts, no crashes, in their old place in the order of
+	 * their key. In one transaction with taking them off the dead. Answers their ids.
+	 */
+	replay(filter: Filter, limit: number, edit?: Edit): Promise<readonly string[]>
+	/** Takes dead letters away for good, oldest first, at most `limit`; with `keepHistory` into the history. Answers their ids. */
+	discard(filter: Filter, limit: number, keepHistory: boolean): Promise<readonly string[]>
+	/** Makes messages that wait due now. Those in flight are left alone. Answers the ids. */
+	retryNow(filter: Filter, limit: number): Promise<readonly string[]>
+	/** Bounded: nothing is counted beyond `limit` rows for each figure. */
+	stats(limit: number): Promise<StoreStats>
+}
+
+/** How relays of other processes hear of new messages. */
+export interface WakeStore {
+	/** Tells relays of other processes that there may be something. Never in the user's transaction. */
+	ring(): Promise<void>
+	/** Calls `onRing` whenever somebody rang, and `onError` when it can hear no more and tries again. Answers how to stop. */
+	listen(onRing: () => void, onError: (error: unknown) => void): Promise<() => Promise<void>>
+}
+
+/** A database with an outbox in it. */
+export interface Store extends SchemaStore, QueueStore, GateStore, ArchiveStore, WakeStore {
+	/** What it is called in messages: `'sqlite'`, `'postgres'`. */
+	readonly kind: string
+	/** Does this `tx` belong to a database of this kind? */
+	takes(tx: Queryable): boolean
+	/** Ends what it opened itself; a pool that was handed in stays open. */
+	close(): Promise<void>
+}

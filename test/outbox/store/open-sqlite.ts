@@ -1,0 +1,64 @@
+/** SQLite stores for the suite and the model, on a clock that only a test moves. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { OpenedStore } from '../../../src/outbox/conformance/index.ts'
+import { sqliteStore } from '../../../src/outbox/store/sqlite/index.ts'
+
+const START = Date.UTC(2026, 0, 1)
+
+const transactionOn =
+	(database: () => DatabaseSync): OpenedStore['transaction'] =>
+	async (work, end) => {
+		const tx = database()
+		tx.exec('BEGIN IMMEDIATE')
+		try {
+			const answer = await work(tx)
+			tx.exec(end)
+			return answer
+		} catch (error) {
+			tx.exec('rollback')
+			throw error
+		}
+	}
+
+/** In memory: the store's own connection is the only one there is. */
+export async function openSqliteMemory(): Promise<OpenedStore> {
+	let now = START
+	const store = sqliteStore({ file: ':memory:', clock: () => now })
+	return {
+		store,
+		advance: (ms) => {
+			now += ms
+		},
+		transaction: transactionOn(() => store.database),
+		close: () => store.close(),
+	}
+}
+
+/** In a file of its own, which the user and other stores have connections to as well. */
+export async function openSqliteFile(): Promise<OpenedStore> {
+	let now = START
+	const folder = mkdtempSync(join(tmpdir(), 'yaoki-conformance-'))
+	const file = join(folder, 'outbox.db')
+	const clock = (): number => now
+	const store = sqliteStore({ file, clock })
+	let user: DatabaseSync | undefined
+	return {
+		store,
+		advance: (ms) => {
+			now += ms
+		},
+		transaction: transactionOn(() => {
+			user ??= new DatabaseSync(file)
+			return user
+		}),
+		another: async () => sqliteStore({ file, clock }),
+		close: async () => {
+			await store.close()
+			user?.close()
+			rmSync(folder, { recursive: true, force: true })
+		},
+	}
+}

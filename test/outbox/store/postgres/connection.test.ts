@@ -1,0 +1,98 @@
+import { expect, test, vi } from 'vitest'
+import { StoreError } from '../../../../src/outbox/store/errors.ts'
+import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { postgresRig } from './rig.ts'
+import { newRow, newRows, wanted } from './rows.ts'
+
+const rig = postgresRig()
+
+const prepared = async (prepare: boolean): Promise<number> => {
+	const pool = rig.anotherPool({ max: 1 })
+	const store = postgresStore({ client: pool, schema: rig.schema, prepare })
+	await store.insert(newRows(3))
+	await store.claim(wanted())
+	await store.claim(wanted())
+	return (await pool.query('select name from pg_prepared_statements')).rows.length
+}
+
+test('statements are prepared once for each connection, and not at all where a pooler can not have it', async () => {
+	expect(await prepared(true)).toBe(2)
+	expect(await prepared(false)).toBe(0)
+})
+
+test('two stores of different schemas share a pool', async () => {
+	const pool = rig.anotherPool({ max: 1 })
+	const one = postgresStore({ client: pool, schema: rig.schema })
+	const two = postgresStore({ client: pool, schema: `${rig.schema}_two` })
+	await two.migrate()
+	await one.insert(newRows(2))
+	await two.insert(newRows(3))
+	expect((await one.claim(wanted())).rows).toHaveLength(2)
+	expect((await two.claim(wanted())).rows).toHaveLength(3)
+	await pool.query(`drop schema ${rig.schema}_two cascade`)
+})
+
+test("whether a transaction is open is known of pg's clients and pools", async () => {
+	const client = await rig.pool.connect()
+	await client.query('begin')
+	expect((await rig.store.insert([newRow()], client)).isInTransaction).toBe(true)
+	expect((await rig.store.insert(newRows(2), client)).isInTransaction).toBe(true)
+	await client.query('rollback')
+	expect((await rig.store.insert([newRow()], client)).isInTransaction).toBe(false)
+	client.release()
+	expect((await rig.store.insert([newRow()], rig.pool)).isInTransaction).toBe(false)
+	expect((await rig.store.insert([newRow()])).isInTransaction).toBe(false)
+	const plain = { query: (text: string, values?: unknown[]) => rig.pool.query(text, values) }
+	expect((await rig.store.insert([newRow()], plain)).isInTransaction).toBeUndefined()
+})
+
+test('idle connections that the server ends do no harm', async () => {
+	const pool = rig.anotherPool()
+	const store = postgresStore({ client: pool, schema: rig.schema })
+	await store.insert([newRow()])
+	const { rows } = await pool.query('select pg_backend_pid() as pid')
+	await rig.pool.query('select pg_terminate_backend($1)', [rows[0].pid])
+	await vi.waitFor(() => expect(pool.totalCount).toBe(0), 10_000)
+	expect((await store.claim(wanted())).rows).toHaveLength(1)
+})
+
+test('a connection that is lost in the middle of a transaction is an error of that call, and the next call works', async () => {
+	const pool = rig.anotherPool()
+	const store = postgresStore({ client: pool, schema: rig.schema })
+	const request = { destination: 'shop', owner: 'r', want: 1, inUse: 0, total: 1, leaseMs: 60_000 }
+	await store.takePlaces(request)
+	const blocker = await rig.pool.connect()
+	await blocker.query('begin')
+	await blocker.query(`select from ${rig.schema}.outbox_destinations for update`)
+	const outcome = store.takePlaces(request).catch((error: unknown) => error)
+	const waiting = `select pid from pg_stat_activity where wait_event_type = 'Lock' and query like '%${rig.schema}%'`
+	const { pid } = await vi.waitFor(async () => {
+		const [row] = (await rig.pool.query(waiting)).rows
+		expect(row).toBeDefined()
+		return row
+	}, 10_000)
+	await rig.pool.query('select pg_terminate_backend($1)', [pid])
+	expect(await outcome).toBeInstanceOf(Error)
+	await blocker.query('rollback')
+	blocker.release()
+	expect(await store.takePlaces(request)).toBe(1)
+	expect(pool.idleCount).toBe(pool.totalCount)
+})
+
+test('a full disk is an error that says so, with the own error of the database as its cause', async () => {
+	const cause = Object.assign(new Error('could not extend file: No space left on device'), { code: '53100' })
+	const pool = rig.anotherPool()
+	const store = postgresStore({ client: pool, schema: rig.schema })
+	vi.spyOn(pool, 'query').mockImplementation(() => Promise.reject(cause))
+	const error = await store.insert([newRow()]).catch((error: unknown) => error)
+	expect(error).toBeInstanceOf(StoreError)
+	expect(error).toMatchObject({ cause, message: expect.stringMatching(/disk is full/) })
+})
+
+test('an error of the connection is passed on as it is', async () => {
+	const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+	const pool = rig.anotherPool()
+	const store = postgresStore({ client: pool, schema: rig.schema })
+	vi.spyOn(pool, 'query').mockImplementation(() => Promise.reject(cause))
+	await expect(store.claim(wanted())).rejects.toBe(cause)
+})

@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest'
+import { SchemaVersionError } from '../../../../src/outbox/store/errors.ts'
+import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { postgresRig } from './rig.ts'
+import { newRow, newRows, wanted } from './rows.ts'
+
+const rig = postgresRig()
+
+test('processes that migrate at the same time all succeed, and one of them does it', async () => {
+	await rig.pool.query(`drop schema ${rig.schema} cascade`)
+	const stores = Array.from({ length: 4 }, () =>
+		postgresStore({ client: rig.anotherPool(), schema: rig.schema }),
+	)
+	const reports = await Promise.all(stores.map((store) => store.migrate()))
+	expect(reports.filter(({ applied }) => applied.length > 0)).toHaveLength(1)
+	expect(await rig.store.schemaVersion()).toBe(1)
+})
+
+test('the printed SQL, run by hand, makes the same schema', async () => {
+	await rig.pool.query(`drop schema ${rig.schema} cascade`)
+	for (const { sql } of rig.store.migrations) await rig.pool.query(sql)
+	expect(await rig.store.migrate()).toEqual({ from: 1, to: 1, applied: [] })
+	await rig.store.insert([newRow()])
+})
+
+test('a user without the right to create anything migrates what is up to date, and a schema made for it is used', async () => {
+	const role = `${rig.schema}_user`
+	await rig.pool.query(`create role ${role}`)
+	await rig.pool.query(`drop schema ${rig.schema} cascade; create schema ${rig.schema} authorization ${role}`)
+	const asUser = rig.anotherPool({ max: 1 })
+	await asUser.query(`set role ${role}`)
+	const store = postgresStore({ client: asUser, schema: rig.schema })
+	expect((await store.migrate()).applied).toEqual(['tables'])
+	expect((await store.migrate()).applied).toEqual([])
+	await asUser.end()
+	await rig.pool.query(`drop schema ${rig.schema} cascade; drop role ${role}`)
+})
+
+test('a newer schema is refused', async () => {
+	await rig.pool.query(`insert into ${rig.schema}.outbox_schema (version, name) values (99, 'later')`)
+	await expect(rig.store.migrate()).rejects.toThrow(/version 99 and this release knows only 1/)
+})
+
+test('without tables every call says what to do, also in the transaction of a user', async () => {
+	await rig.pool.query(`drop schema ${rig.schema} cascade`)
+	await expect(rig.store.claim(wanted())).rejects.toThrow(SchemaVersionError)
+	await expect(rig.store.insert([newRow()])).rejects.toThrow(/run outbox\.migrate\(\)/)
+	const client = await rig.pool.connect()
+	await client.query('begin')
+	await expect(rig.store.insert([newRow()], client)).rejects.toThrow(SchemaVersionError)
+	await client.query('rollback')
+	client.release()
+})
+
+test("a user's transaction on the only connection there is does not hang when the tables are missing", async () => {
+	const pool = rig.anotherPool({ max: 1 })
+	const store = postgresStore({ client: pool, schema: 'nowhere' })
+	const client = await pool.connect()
+	await client.query('begin')
+	await expect(store.insert(newRows(2), client)).rejects.toThrow(SchemaVersionError)
+	await client.query('rollback')
+	client.release()
+})
+
+test('people see messages under the names they know', async () => {
+	await rig.store.insert([newRow({ key: 'k', headers: '{"a":"b"}' })])
+	await rig.store.claim(wanted())
+	const { rows } = await rig.pool.query(`select * from ${rig.schema}.outbox_messages`)
+	expect(rows).toEqual([
+		expect.objectContaining({
+			topic: 'order.created',
+			key: 'k',
+			status: 'processing',
+			attempts: 1,
+			next_retry_at: expect.any(Date),
+			last_attempt_at: expect.any(Date),
+			last_error: null,
+			locked_at: expect.any(Date),
+			locked_by: 'relay',
+			created_at: expect.any(Date),
+		}),
+	])
+})

@@ -1,0 +1,82 @@
+/** A store of a schema of its own in a database that several tests share, as the conformance suite wants it. */
+import type { PGlite } from '@electric-sql/pglite'
+import type pg from 'pg'
+import type { OpenedStore } from '../../../../src/outbox/conformance/conformance-case.ts'
+import { type PostgresStore, postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import type { Queryable } from '../../../../src/outbox/store/queryable.ts'
+
+/** Ends a transaction that is to leave nothing. */
+class Undone extends Error {}
+
+let schemas = 0
+
+const freshSchema = (): string => `outbox_${++schemas}`
+
+export interface OpenedPostgres extends OpenedStore {
+	readonly store: PostgresStore
+	readonly schema: string
+}
+
+/** On a pool of `pg`. */
+export async function openOnPool(pool: pg.Pool): Promise<OpenedPostgres> {
+	const schema = freshSchema()
+	let offsetMs = 0
+	const another = async () => postgresStore({ client: pool, schema, clockOffsetMs: () => offsetMs })
+	const store = await another()
+	return {
+		store,
+		schema,
+		another,
+		advance(ms) {
+			offsetMs += ms
+		},
+		async transaction(work, end) {
+			const client = await pool.connect()
+			try {
+				await client.query('begin')
+				const result = await work(client)
+				await client.query(end)
+				return result
+			} finally {
+				client.release()
+			}
+		},
+		async close() {
+			await store.close()
+			await pool.query(`drop schema if exists ${schema} cascade`)
+		},
+	}
+}
+
+/** On PGlite, which takes seconds to start: one database for all, a schema each. */
+export async function openOnPGlite(db: PGlite): Promise<OpenedPostgres> {
+	const schema = freshSchema()
+	let offsetMs = 0
+	const another = async () => postgresStore({ client: db, schema, clockOffsetMs: () => offsetMs })
+	const store = await another()
+	return {
+		store,
+		schema,
+		another,
+		advance(ms) {
+			offsetMs += ms
+		},
+		async transaction<T>(work: (tx: Queryable) => Promise<T>, end: 'commit' | 'rollback') {
+			let result: { readonly value: T } | undefined
+			try {
+				await db.transaction(async (tx) => {
+					result = { value: await work(tx) }
+					if (end === 'rollback') throw new Undone()
+				})
+			} catch (error) {
+				if (!(error instanceof Undone)) throw error
+			}
+			if (result === undefined) throw new Error('the work gave no result')
+			return result.value
+		},
+		async close() {
+			await store.close()
+			await db.exec(`drop schema if exists ${schema} cascade`)
+		},
+	}
+}

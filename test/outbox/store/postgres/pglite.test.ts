@@ -1,0 +1,47 @@
+import { PGlite } from '@electric-sql/pglite'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { storeConformance } from '../../../../src/outbox/conformance/index.ts'
+import { SchemaVersionError } from '../../../../src/outbox/store/errors.ts'
+import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { openOnPGlite } from './opened.ts'
+import { newRow, newRows, wanted } from './rows.ts'
+
+// It takes seconds to start, so there is one for all.
+let db: PGlite
+beforeAll(async () => {
+	db = await PGlite.create()
+}, 60_000)
+afterAll(() => db?.close())
+
+test('a message goes in with the transaction of PGlite that it was enqueued in, and out', async () => {
+	const store = postgresStore({ client: db, schema: 'smoke' })
+	await store.migrate()
+	const row = newRow()
+	const inserted = await db.transaction((tx) => store.insert([row], tx))
+	expect(inserted.isInTransaction).toBe(true)
+	expect((await store.insert([newRow({ destination: 'elsewhere' })], db)).isInTransaction).toBeUndefined()
+	const { rows } = await store.claim(wanted())
+	expect(rows.map(({ id }) => id)).toEqual([row.id])
+	expect(await store.settle('relay', [{ type: 'sent', id: row.id, attempt: 1 }], false)).toEqual([])
+	expect(await store.find(row.id)).toBeUndefined()
+})
+
+test('a ring is heard until listening is stopped', async () => {
+	const store = postgresStore({ client: db, schema: 'smoke' })
+	const onRing = vi.fn()
+	const stop = await store.listen(onRing, () => {})
+	await store.ring()
+	await vi.waitFor(() => expect(onRing).toHaveBeenCalledTimes(1))
+	await stop()
+	await store.ring()
+	await db.query('select 1')
+	expect(onRing).toHaveBeenCalledTimes(1)
+	await store.close()
+})
+
+test('a transaction on tables that are missing does not hang, though PGlite has one connection only', async () => {
+	const store = postgresStore({ client: db, schema: 'nowhere' })
+	await expect(db.transaction((tx) => store.insert(newRows(2), tx))).rejects.toThrow(SchemaVersionError)
+})
+
+for (const { name, run } of storeConformance(() => openOnPGlite(db))) test(name, run)

@@ -1,0 +1,74 @@
+import { expect, test, vi } from 'vitest'
+import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { postgresRig } from './rig.ts'
+import { newRows, retry, wanted } from './rows.ts'
+
+const rig = postgresRig()
+
+test('one row with a text that PostgreSQL can not hold does not keep a hundred others from being settled', async () => {
+	await rig.store.insert(newRows(100))
+	const { rows } = await rig.store.claim(wanted())
+	const outcomes = rows.map((row, at) => (at === 37 ? retry(row, 'a\0b\ud800c') : retry(row, 'down')))
+	expect(await rig.store.settle('relay', outcomes, false)).toEqual([])
+	const found = await rig.store.list({}, 1_000)
+	expect(found.filter(({ error }) => error?.message === 'down')).toHaveLength(99)
+	expect((await rig.store.find(rows[37]?.id ?? ''))?.error?.message).toBe('a\uFFFDb\uFFFDc')
+})
+
+test('a row whose error breaks a rule of the database is settled with other words', async () => {
+	await rig.pool.query(`alter table ${rig.schema}.outbox add check (error_message <> 'forbidden')`)
+	await rig.store.insert(newRows(10))
+	const { rows } = await rig.store.claim(wanted())
+	const outcomes = rows.map((row, at) =>
+		at === 3 ? retry(row, 'forbidden') : ({ type: 'sent', id: row.id, attempt: row.attempt } as const),
+	)
+	expect(await rig.store.settle('relay', outcomes, false)).toEqual([])
+	const left = await rig.store.list({}, 100)
+	expect(left.map(({ error, status }) => [error?.message, status])).toEqual([
+		['(the error could not be written)', 'pending'],
+	])
+})
+
+test('a batch that was sent is one statement, and a mixed one is one transaction', async () => {
+	const pool = rig.anotherPool()
+	const store = postgresStore({ client: pool, schema: rig.schema })
+	await store.insert(newRows(20))
+	const { rows } = await store.claim(wanted())
+	const query = vi.spyOn(pool, 'query')
+	const connect = vi.spyOn(pool, 'connect')
+	const sent = rows.slice(0, 10).map(({ id, attempt }) => ({ type: 'sent', id, attempt }) as const)
+	await store.settle('relay', sent, false)
+	expect(query).toHaveBeenCalledTimes(1)
+	connect.mockClear()
+	query.mockClear()
+	const [first, ...others] = rows.slice(10)
+	if (!first) throw new Error('there are ten more')
+	await store.settle(
+		'relay',
+		[retry(first, 'down'), ...others.map(({ id, attempt }) => ({ type: 'sent', id, attempt }) as const)],
+		false,
+	)
+	expect(query).not.toHaveBeenCalled()
+	expect(connect).toHaveBeenCalledTimes(1)
+	expect(await store.list({}, 100)).toHaveLength(1)
+})
+
+test('what fails in the middle of a mixed batch leaves nothing half done', async () => {
+	await rig.store.insert(newRows(2))
+	const { rows } = await rig.store.claim(wanted())
+	const [first, second] = rows
+	if (!first || !second) throw new Error('two rows')
+	await rig.pool.query(`alter table ${rig.schema}.outbox_dead rename to elsewhere`)
+	await expect(
+		rig.store.settle(
+			'relay',
+			[
+				{ type: 'sent', id: first.id, attempt: 1 },
+				{ type: 'dead', id: second.id, attempt: 1, cause: 'permanent', error: null, stuck: 'block' },
+			],
+			false,
+		),
+	).rejects.toThrow(/outbox_dead/)
+	await rig.pool.query(`alter table ${rig.schema}.elsewhere rename to outbox_dead`)
+	expect(await rig.store.list({ status: 'processing' }, 100)).toHaveLength(2)
+})

@@ -1,0 +1,175 @@
+/**
+ * A queue in an array, as simple as the contract can be told: what a store must do, without SQL, indexes or batches. Times are the
+ * store's own where they were read back, so that a database whose clock runs on can be compared as well.
+ */
+import type { Held, NewRow, Outcome, StuckPolicy } from '../../../src/outbox/store/rows.ts'
+
+export interface Entry {
+	readonly id: string
+	readonly seq: number
+	readonly destination: string
+	readonly key: string | null
+	readonly dedupeKey: string | null
+	place: 'queue' | 'dead' | 'history'
+	dueAt: number
+	attempts: number
+	crashes: number
+	lockedBy: string | null
+	leaseUntil: number
+	cause: string | null
+	isBlocking: boolean
+}
+
+interface ModelLane {
+	readonly destination: string
+	readonly limit: number
+	readonly isOrdered: boolean
+	readonly isProbe: boolean
+	readonly keys: readonly string[] | undefined
+}
+
+export interface ModelClaim {
+	readonly owner: string
+	readonly leaseMs: number
+	readonly suspects: boolean
+	readonly suspectAfter: number
+	readonly lane: ModelLane
+}
+
+export class QueueModel {
+	readonly entries: Entry[] = []
+	readonly heldUntil: Map<string, number> = new Map()
+	#seq = 0
+
+	at(place: Entry['place']): Entry[] {
+		return this.entries.filter((entry) => entry.place === place)
+	}
+
+	entry(id: string): Entry | undefined {
+		return this.entries.find((entry) => entry.id === id)
+	}
+
+	insert(rows: readonly NewRow[], now: number): Map<string, string> {
+		const duplicates = new Map<string, string>()
+		for (const { id, destination, key, dedupeKey, notBefore } of rows) {
+			const holder = this.entries.find((entry) => dedupeKey !== null && entry.dedupeKey === dedupeKey)
+			if (holder) duplicates.set(id, holder.id)
+			else
+				this.entries.push({
+					...{ id, destination, key, dedupeKey, seq: ++this.#seq, place: 'queue', dueAt: notBefore ?? now },
+					...{ attempts: 0, crashes: 0, lockedBy: null, leaseUntil: 0, cause: null, isBlocking: false },
+				})
+		}
+		return duplicates
+	}
+
+	/** Is nobody of its key in front of it? */
+	#isHead({ destination, key, seq }: Entry): boolean {
+		if (key === null) return true
+		return !this.entries.some(
+			(other) =>
+				other.destination === destination &&
+				other.key === key &&
+				other.seq < seq &&
+				(other.place === 'queue' || (other.place === 'dead' && other.isBlocking)),
+		)
+	}
+
+	claim({ owner, leaseMs, suspects, suspectAfter, lane }: ModelClaim, now: number): Held[] {
+		if ((this.heldUntil.get(lane.destination) ?? 0) > now && !lane.isProbe) return []
+		const given = this.at('queue')
+			.filter((entry) => entry.destination === lane.destination && entry.dueAt <= now)
+			.filter((entry) => entry.lockedBy === null || entry.leaseUntil <= now)
+			.filter((entry) => entry.crashes + (entry.lockedBy === null ? 0 : 1) >= suspectAfter === suspects)
+			.filter((entry) => !lane.isOrdered || this.#isHead(entry))
+			.filter((entry) => lane.keys === undefined || (entry.key !== null && lane.keys.includes(entry.key)))
+			.sort((a, b) => a.dueAt - b.dueAt || a.seq - b.seq)
+			.slice(0, lane.limit)
+		for (const entry of given) {
+			entry.crashes += entry.lockedBy === null ? 0 : 1
+			entry.attempts++
+			entry.lockedBy = owner
+			entry.leaseUntil = now + leaseMs
+		}
+		return given.map(({ id, attempts }) => ({ id, attempt: attempts }))
+	}
+
+	#held(owner: string, { id, attempt }: Held): Entry | undefined {
+		const entry = this.entry(id)
+		return entry?.place === 'queue' && entry.lockedBy === owner && entry.attempts === attempt
+			? entry
+			: undefined
+	}
+
+	renew(owner: string, leaseMs: number, held: readonly Held[], now: number): string[] {
+		return held.flatMap((each) => {
+			const entry = this.#held(owner, each)
+			if (entry) entry.leaseUntil = now + leaseMs
+			return entry ? [] : [each.id]
+		})
+	}
+
+	settle(owner: string, outcomes: readonly Outcome[], keepHistory: boolean, now: number): string[] {
+		return outcomes.flatMap((outcome) => {
+			const entry = this.#held(owner, outcome)
+			if (!entry) return [outcome.id]
+			entry.lockedBy = null
+			if (outcome.type === 'sent') this.#end(entry, keepHistory)
+			else if (outcome.type === 'dead') this.#bury(entry, outcome.cause, outcome.stuck)
+			else if (outcome.type === 'retry') {
+				entry.dueAt = now + outcome.inMs
+				entry.crashes = 0
+			} else {
+				entry.attempts--
+				if (outcome.inMs !== undefined) entry.dueAt = now + outcome.inMs
+			}
+			return []
+		})
+	}
+
+	#end(entry: Entry, keepHistory: boolean): void {
+		if (keepHistory) entry.place = 'history'
+		else this.entries.splice(this.entries.indexOf(entry), 1)
+	}
+
+	#bury(entry: Entry, cause: string, stuck: StuckPolicy): void {
+		entry.place = 'dead'
+		entry.cause = cause
+		entry.isBlocking = stuck === 'block'
+		if (stuck !== 'park' || entry.key === null) return
+		for (const other of this.at('queue'))
+			if (other.destination === entry.destination && other.key === entry.key && other.seq > entry.seq)
+				this.#bury(other, 'parked', 'dead-letter')
+	}
+
+	replay(isMeant: (entry: Entry) => boolean, now: number): string[] {
+		const letters = this.at('dead').filter(isMeant)
+		for (const entry of letters) {
+			entry.place = 'queue'
+			entry.dueAt = now
+			entry.attempts = 0
+			entry.crashes = 0
+			entry.cause = null
+			entry.isBlocking = false
+		}
+		return letters.map((entry) => entry.id)
+	}
+
+	discard(isMeant: (entry: Entry) => boolean, keepHistory: boolean): string[] {
+		const letters = this.at('dead').filter(isMeant)
+		for (const entry of letters) this.#end(entry, keepHistory)
+		return letters.map((entry) => entry.id)
+	}
+
+	retryNow(destination: string, now: number): string[] {
+		const waiting = this.at('queue').filter(
+			(entry) => entry.destination === destination && entry.lockedBy === null && entry.dueAt > now,
+		)
+		for (const entry of waiting) entry.dueAt = now
+		return waiting.map((entry) => entry.id)
+	}
+
+	hold(destination: string, forMs: number, now: number): void {
+		this.heldUntil.set(destination, Math.max(this.heldUntil.get(destination) ?? 0, now + forMs))
+	}
+}

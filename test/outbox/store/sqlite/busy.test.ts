@@ -1,0 +1,74 @@
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { virtualRuntime } from '../../../../src/testing/index.ts'
+import { claimRows, migratedStore, newRow } from './rows.ts'
+import { temporaryFile } from './temporary-file.ts'
+
+function connected(file: string): DatabaseSync {
+	const database = new DatabaseSync(file)
+	onTestFinished(() => database.close())
+	return database
+}
+
+describe('while somebody of the same thread writes', () => {
+	it('the store waits without blocking, and goes on when the transaction is over', async () => {
+		const file = temporaryFile()
+		const store = await migratedStore(file)
+		onTestFinished(() => store.close())
+		const user = connected(file)
+		user.exec('BEGIN IMMEDIATE')
+		await store.insert([newRow()], user)
+		const claimed = claimRows(store)
+		// A read does not wait for it, and does not see it.
+		expect(await store.list({}, 10)).toEqual([])
+		user.exec('COMMIT')
+		expect(await claimed).toHaveLength(1)
+	})
+
+	it('the wait ends after ten seconds with an error that says who is to blame', async () => {
+		const file = temporaryFile()
+		const clock = virtualRuntime({ seed: 1 })
+		const store = await migratedStore({ file, runtime: clock })
+		onTestFinished(() => store.close())
+		const user = connected(file)
+		user.exec('BEGIN IMMEDIATE')
+		const claimed = expect(claimRows(store)).rejects.toMatchObject({
+			code: 'YAOKI_OUTBOX_STORE',
+			message: expect.stringContaining('holds a write transaction open'),
+		})
+		await clock.runUntilIdle()
+		await claimed
+		expect(clock.now()).toBeGreaterThanOrEqual(10_000)
+		expect(clock.now()).toBeLessThan(10_200)
+		user.exec('ROLLBACK')
+		expect(await claimRows(store)).toEqual([])
+	})
+
+	it("a transaction on the store's own connection is the user's as well: it is waited for and never ended", async () => {
+		const store = await migratedStore()
+		onTestFinished(() => store.close())
+		const { database } = store
+		database.exec('BEGIN')
+		await store.insert([newRow({ destination: 'b' })], database)
+		const claimed = claimRows(store, { destination: 'b' })
+		await Promise.resolve()
+		expect(database.isTransaction).toBe(true)
+		expect(await store.list({}, 10)).toHaveLength(1)
+		database.exec('ROLLBACK')
+		expect(await claimed).toEqual([])
+	})
+
+	it('closing waits for what was asked for before', async () => {
+		const file = temporaryFile()
+		const store = await migratedStore(file)
+		const user = connected(file)
+		user.exec('BEGIN IMMEDIATE')
+		const inserted = store.insert([newRow()])
+		const closed = store.close()
+		user.exec('COMMIT')
+		await inserted
+		await closed
+		expect(user.prepare('SELECT count(*) AS n FROM yaoki_outbox').get()).toEqual({ n: 1 })
+		await expect(claimRows(store)).rejects.toThrow('the store was closed')
+	})
+})

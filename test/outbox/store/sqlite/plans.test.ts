@@ -1,0 +1,70 @@
+/** What a claim costs hangs on the plan, and a plan is chosen anew by every version of SQLite. */
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { CLAIM_TEXTS, MARK_MANY } from '../../../../src/outbox/store/sqlite/claim.ts'
+import type { SqliteStore } from '../../../../src/outbox/store/sqlite/index.ts'
+import { IN_QUEUE } from '../../../../src/outbox/store/sqlite/stats.ts'
+import { claimRows, migratedStore, newRows } from './rows.ts'
+
+async function emptyStore(): Promise<SqliteStore> {
+	const store = await migratedStore()
+	onTestFinished(() => store.close())
+	return store
+}
+
+const planOf = (store: SqliteStore, sql: string): string =>
+	store.database
+		.prepare(`EXPLAIN QUERY PLAN ${sql}`)
+		.all()
+		.map(({ detail }) => String(detail))
+		.join('\n')
+
+describe('a claim', () => {
+	it('reads what is due in the order of the index, sorting nothing', async () => {
+		const plan = planOf(await emptyStore(), CLAIM_TEXTS.trusted.plain)
+		expect(plan).toBe('SEARCH q USING INDEX yaoki_outbox_due (destination=? AND due_at>? AND due_at<?)')
+	})
+
+	it('looks for heads in the index of keys, and for what blocks them in the index of that', async () => {
+		const plan = planOf(await emptyStore(), CLAIM_TEXTS.trusted.ordered)
+		expect(plan).toContain('SEARCH q USING INDEX yaoki_outbox_due')
+		expect(plan).toContain(
+			'SEARCH e USING COVERING INDEX yaoki_outbox_key (destination=? AND key=? AND rowid<?)',
+		)
+		expect(plan).toContain('SEARCH d USING COVERING INDEX yaoki_outbox_dead_blocking')
+		expect(plan).not.toMatch(/SCAN q|SCAN e|SCAN d|TEMP B-TREE/)
+	})
+
+	it('finds the first of a key without looking at those behind it', async () => {
+		const plan = planOf(await emptyStore(), CLAIM_TEXTS.trusted.keys)
+		expect(plan).toContain('SEARCH q USING INTEGER PRIMARY KEY')
+		expect(plan).toContain('SEARCH f USING COVERING INDEX yaoki_outbox_key')
+	})
+
+	it('of suspects looks only at what has crashed before', async () => {
+		const plan = planOf(await emptyStore(), CLAIM_TEXTS['crashed before'].plain)
+		expect(plan).toContain('yaoki_outbox_crashed')
+		expect(plan).not.toContain('TEMP B-TREE')
+	})
+
+	it('changes no index', async () => {
+		const store = await emptyStore()
+		const opcodes = store.database.prepare(`EXPLAIN ${MARK_MANY}`).all()
+		const opened = opcodes.filter(({ opcode }) => opcode === 'OpenWrite')
+		expect(opened).toHaveLength(1)
+	})
+
+	it('is found by the same plan after ANALYZE of an overfull table', async () => {
+		const store = await emptyStore()
+		await store.insert(newRows(3_000, { key: 'same' }))
+		const before = planOf(store, CLAIM_TEXTS.trusted.ordered)
+		store.database.exec('ANALYZE')
+		expect(planOf(store, CLAIM_TEXTS.trusted.ordered)).toBe(before)
+		expect(await claimRows(store, { isOrdered: true })).toHaveLength(1)
+	})
+})
+
+it('destinations are found by jumping from one to the next', async () => {
+	const plan = planOf(await emptyStore(), IN_QUEUE)
+	expect(plan).toContain('SEARCH t USING COVERING INDEX yaoki_outbox_due (destination>?)')
+	expect(plan).not.toContain('TEMP B-TREE')
+})

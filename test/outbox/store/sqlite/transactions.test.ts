@@ -1,0 +1,120 @@
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { SqliteClient } from '../../../../src/outbox/store/queryable.ts'
+import type { SqliteStore } from '../../../../src/outbox/store/sqlite/index.ts'
+import { migratedStore, newRow, newRows } from './rows.ts'
+import { temporaryFile } from './temporary-file.ts'
+
+async function shop(): Promise<{ store: SqliteStore; user: DatabaseSync; file: string }> {
+	const file = temporaryFile()
+	const store = await migratedStore(file)
+	const user = new DatabaseSync(file)
+	onTestFinished(() => {
+		if (user.isOpen) user.close()
+		return store.close()
+	})
+	return { store, user, file }
+}
+
+const idsIn = async (store: SqliteStore): Promise<string[]> => (await store.list({}, 100)).map(({ id }) => id)
+
+describe("enqueuing in the user's transaction", () => {
+	it('is done when the call returns: a commit right after it has it in', async () => {
+		const { store, user } = await shop()
+		user.exec('BEGIN')
+		const row = newRow()
+		const inserted = store.insert([row], user)
+		user.exec('COMMIT')
+		expect(await inserted).toMatchObject({ isInTransaction: true })
+		expect(await idsIn(store)).toEqual([row.id])
+	})
+
+	it('is undone with the rest of it', async () => {
+		const { store, user } = await shop()
+		user.exec('BEGIN')
+		await store.insert(newRows(3), user)
+		user.exec('ROLLBACK')
+		expect(await idsIn(store)).toEqual([])
+	})
+
+	it('is all of a batch or nothing, even if the user commits after the error', async () => {
+		const { store, user } = await shop()
+		const kept = newRow()
+		const twice = newRow()
+		user.exec('BEGIN')
+		await store.insert([kept], user)
+		await expect(store.insert([twice, newRow(), twice], user)).rejects.toThrow('UNIQUE')
+		user.exec('COMMIT')
+		expect(await idsIn(store)).toEqual([kept.id])
+	})
+
+	it('knows when there is none, and can not tell where Node can not', async () => {
+		const { store, user } = await shop()
+		expect(await store.insert([newRow()], user)).toMatchObject({ isInTransaction: false })
+		expect(await store.insert(newRows(2), user)).toMatchObject({ isInTransaction: false })
+		const older: SqliteClient = { prepare: (sql) => user.prepare(sql) }
+		expect((await store.insert([newRow()], older)).isInTransaction).toBeUndefined()
+		expect(await idsIn(store)).toHaveLength(4)
+	})
+
+	it('goes on with a connection that was closed and opened again', async () => {
+		const { store, user } = await shop()
+		await store.insert([newRow()], user)
+		user.close()
+		user.open()
+		await store.insert([newRow()], user)
+		expect(await idsIn(store)).toHaveLength(2)
+	})
+
+	it('is refused for what is no connection of node:sqlite', async () => {
+		const { store } = await shop()
+		const pg = { query: async () => ({ rows: [] }) }
+		expect(store.takes(pg)).toBe(false)
+		await expect(store.insert([newRow()], pg)).rejects.toThrow('no connection of node:sqlite')
+	})
+})
+
+it('people see messages by the names of the documentation, wherever the messages are', async () => {
+	const { store, user } = await shop()
+	await store.insert([newRow({ key: 'k', headers: '{"a":"b"}' })])
+	const columns = 'topic, key, headers, status, attempts, last_error, locked_by'
+	expect(user.prepare(`SELECT ${columns} FROM yaoki_outbox_messages`).all()).toEqual([
+		{
+			topic: 'order.created',
+			key: 'k',
+			headers: '{"a":"b"}',
+			status: 'pending',
+			attempts: 0,
+			last_error: null,
+			locked_by: null,
+		},
+	])
+	const times = user
+		.prepare('SELECT created_at, next_retry_at, last_attempt_at FROM yaoki_outbox_messages')
+		.get()
+	expect(times).toEqual({
+		created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+		next_retry_at: times?.['created_at'],
+		last_attempt_at: null,
+	})
+})
+
+describe('a file of the outbox', () => {
+	it('is durable and written ahead, and is made when it is missing', async () => {
+		const { store } = await shop()
+		expect(store.database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
+		expect(store.database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 })
+	})
+})
+
+it('whoever asks about dead letters for those of another status gets none', async () => {
+	const { store } = await shop()
+	await store.insert([newRow()])
+	const filter = { status: 'pending' } as const
+	expect(await store.deadGroups(filter, 10)).toEqual([])
+	expect(await store.countDead(filter, 10)).toEqual({ count: 0, isCapped: false })
+	expect(await store.replay(filter, 10)).toEqual([])
+	expect(await store.discard(filter, 10, false)).toEqual([])
+	expect(await store.retryNow({ status: 'dead' }, 10)).toEqual([])
+	expect(await idsIn(store)).toHaveLength(1)
+})
