@@ -1,0 +1,34 @@
+/**
+ * What a dead letter is changed to, checked by the very functions that check at enqueue: a message that could not have been enqueued must not
+ * come in by the back door.
+ */
+import { checkNames, type Rules } from '../../core/options/rules.ts'
+import { checkText, NAME_BYTES, toHeadersText, toMaxRetries, toTime } from '../enqueue/fields.ts'
+import { toPayloadText } from '../enqueue/payload.ts'
+import type { Place } from '../message/errors.ts'
+import type { Edit } from '../store/store.ts'
+import type { DeadLetterChanges } from './options.ts'
+
+const NAMES: Rules = {
+	payload: 'any',
+	headers: 'any',
+	destination: 'any',
+	expiresAt: 'any',
+	maxRetries: 'any',
+}
+
+/** What a store takes. A payload that is given but undefined is refused as at enqueue, and not taken for an unchanged one. */
+export function toEdit(id: string, changes: DeadLetterChanges, maxPayloadBytes: number): Edit {
+	checkNames(changes, NAMES)
+	const place: Place = { id }
+	const { payload, headers, destination, expiresAt, maxRetries } = changes
+	return {
+		...('payload' in changes && { payload: toPayloadText(payload, maxPayloadBytes, place) }),
+		...(headers !== undefined && { headers: toHeadersText(headers ?? undefined, place) }),
+		...(destination !== undefined && {
+			destination: checkText(place, 'destination', destination, NAME_BYTES),
+		}),
+		...(expiresAt !== undefined && { expiresAt: toTime('expiresAt', expiresAt ?? undefined, place) }),
+		...(maxRetries !== undefined && { maxRetries: toMaxRetries(maxRetries ?? undefined, place) }),
+	}
+}

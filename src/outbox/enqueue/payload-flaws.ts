@@ -1,0 +1,106 @@
+/**
+ * Finds the value that JSON can not hold, and says where it is. A walk with a list of its own and not by recursion: a payload that is
+ * nested too deeply must not end this as well. It goes the way of `JSON.stringify`, `toJSON` included.
+ */
+
+/** What is wrong, and where: `.items[3].price`, or nothing for the payload itself. */
+export interface Flaw {
+	readonly path: string
+	readonly what: string
+}
+
+/** An object that is being looked through. */
+interface Level {
+	readonly value: object
+	/** The names of its values; undefined for a list, whose values have numbers. */
+	readonly names: readonly string[] | undefined
+	next: number
+	/** The name or number by which it was reached. */
+	readonly by: string
+}
+
+/**
+ * Is there surely nothing in it that JSON loses? False when in doubt. It finds no path and follows no `toJSON`, which makes it several times
+ * cheaper than the walk; and a null that was meant is common.
+ */
+export function isPlain(value: unknown, depth = 50): boolean {
+	if (typeof value === 'number') return Number.isFinite(value)
+	if (typeof value !== 'object') return typeof value !== 'function'
+	if (value === null) return true
+	if (depth === 0) return false
+	if (Array.isArray(value)) return value.every((item) => isPlain(item, depth - 1))
+	if (Object.getPrototypeOf(value) !== Object.prototype) return false
+	for (const name in value) if (!isPlain((value as Record<string, unknown>)[name], depth - 1)) return false
+	return true
+}
+
+/** The first value that would be lost, or that can not be written at all; undefined when there is none. */
+export function findFlaw(payload: unknown): Flaw | undefined {
+	const levels: Level[] = []
+	const open = new Set<object>()
+	let value = written({ '': payload }, '')
+	let by = ''
+	for (;;) {
+		const what = flawOf(value, open)
+		if (what !== undefined) return { path: cut(levels.map((level) => level.by).join('') + by), what }
+		if (typeof value === 'object' && value !== null) {
+			open.add(value)
+			levels.push({ value, names: Array.isArray(value) ? undefined : Object.keys(value), next: 0, by })
+		}
+		const name = nextName(levels, open)
+		if (name === undefined) return undefined
+		const level = levels[levels.length - 1]
+		by = level?.names === undefined ? `[${name}]` : pathStep(name)
+		value = written(level?.value, name)
+	}
+}
+
+/** The next name of the innermost object that has one; those that are done are closed. */
+function nextName(levels: Level[], open: Set<object>): string | undefined {
+	for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
+		const place = level.next++
+		const length = level.names?.length ?? (level.value as readonly unknown[]).length
+		if (place < length) return level.names?.[place] ?? String(place)
+		open.delete(level.value)
+		levels.pop()
+	}
+	return undefined
+}
+
+/** What JSON writes for a value of this name: the answer of its `toJSON`, where it has one. */
+function written(holder: object | undefined, name: string): unknown {
+	try {
+		const value = (holder as Record<string, unknown> | undefined)?.[name]
+		if ((typeof value !== 'object' || value === null) && typeof value !== 'bigint') return value
+		// An invalid Date answers null, which nobody meant.
+		if (value instanceof Date && Number.isNaN(value.getTime())) return value
+		const own = value as { toJSON?: unknown }
+		return typeof own.toJSON === 'function' ? own.toJSON(name) : value
+	} catch {
+		// What a getter or a `toJSON` throws is told by who tried to write it.
+		return null
+	}
+}
+
+/** A payload that is nested a thousand levels deep has a path that nobody reads to its end. */
+const cut = (path: string): string => (path.length > 300 ? `${path.slice(0, 300)}...` : path)
+
+function flawOf(value: unknown, open: ReadonlySet<object>): string | undefined {
+	if (typeof value === 'bigint') return `got the bigint ${value}n; JSON has none, send it as a text`
+	if (typeof value === 'number' && !Number.isFinite(value)) {
+		return `got ${value}; takes a finite number, for JSON has no other`
+	}
+	if (typeof value !== 'object' || value === null) return undefined
+	if (open.has(value)) return 'got an object that contains itself; JSON has no cycles'
+	if (value instanceof Date) return 'got an invalid Date'
+	if (value instanceof Map) return 'got a Map, of which JSON keeps nothing; send Object.fromEntries(map)'
+	if (value instanceof Set) return 'got a Set, of which JSON keeps nothing; send [...set]'
+	return undefined
+}
+
+/** One step of a path: `.name`, `[3]`, or `["a name"]`. */
+export function pathStep(key: PropertyKey): string {
+	if (typeof key === 'number') return `[${key}]`
+	if (typeof key === 'symbol') return `[${String(key)}]`
+	return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`
+}

@@ -1,0 +1,140 @@
+/**
+ * How the outbox is doing, at a cost that does not grow with it: every figure is counted up to a limit and says when it stopped there.
+ * An exact count of ten million rows is what brings a database down just when somebody looks.
+ */
+import type { CircuitState } from '../../core/events/events.ts'
+import type { Gate, GateReason, RelayRow } from '../store/rows.ts'
+import type { Counted, DestinationCounts, Store } from '../store/store.ts'
+import { isAlive } from './relays.ts'
+
+/** How messages stand, in all or at one destination. */
+export interface QueueFigures {
+	readonly due: Counted
+	/** Not due yet: retries and messages for later. */
+	readonly waiting: Counted
+	readonly inFlight: Counted
+	readonly dead: Counted
+	/** How long the oldest message that is due has been so; null when none is. */
+	readonly oldestLagMs: number | null
+	/** When the next one of those that wait is due; null when none waits. */
+	readonly nextDueInMs: number | null
+}
+
+interface DestinationFigures extends QueueFigures {
+	readonly destination: string
+}
+
+/** How many fall due in five minutes of the next hour. */
+interface ForecastSlot extends Counted {
+	readonly fromMs: number
+	readonly toMs: number
+}
+
+interface RelayFigures {
+	readonly id: string
+	readonly host: string
+	readonly pid: number
+	readonly destinations: readonly string[]
+	readonly inFlight: number
+	readonly sent: number
+	readonly failed: number
+	readonly dead: number
+	/** Messages sent a second, lately. */
+	readonly throughput: number
+	readonly startedAt: Date
+	readonly seenAt: Date
+}
+
+/** What all relays know of a destination that had trouble. */
+interface GateFigures {
+	readonly destination: string
+	readonly state: CircuitState
+	/** For how long nobody sends to it; 0 when somebody may. */
+	readonly heldForMs: number
+	readonly reason: GateReason | null
+}
+
+/** How the outbox is doing. */
+export interface OutboxStats {
+	/** The database's time. */
+	readonly now: Date
+	readonly totals: QueueFigures
+	readonly destinations: readonly DestinationFigures[]
+	/** How many messages in the queue, of those that were looked at, have had so many attempts: index 0 none. The last counts all from there on. */
+	readonly attempts: readonly number[]
+	/** The next hour, five minutes each. */
+	readonly forecast: readonly ForecastSlot[]
+	/** Messages sent a second, lately, by all relays that are alive. */
+	readonly throughput: number
+	/** Those that are alive. */
+	readonly relays: readonly RelayFigures[]
+	readonly gates: readonly GateFigures[]
+}
+
+const COUNT_LIMIT = 10_000
+const SLOT_MS = 300_000
+
+/** Asks a store how it is doing. No figure counts beyond 10,000 for a destination. */
+export async function readStats(store: Store): Promise<OutboxStats> {
+	const [stats, rows] = await Promise.all([store.stats(COUNT_LIMIT), store.relays()])
+	const relays = rows.filter((relay) => isAlive(relay, stats.now))
+	const gates = await store.gates(namesOf(stats.destinations, relays))
+	return {
+		now: new Date(stats.now),
+		totals: inAll(stats.destinations),
+		destinations: stats.destinations,
+		attempts: stats.attempts,
+		forecast: stats.forecast.map((slot, index) => ({
+			fromMs: index * SLOT_MS,
+			toMs: (index + 1) * SLOT_MS,
+			...slot,
+		})),
+		throughput: relays.reduce((sum, relay) => sum + relay.throughput, 0),
+		relays: relays.map((relay) => ({
+			...relay,
+			startedAt: new Date(relay.startedAt),
+			seenAt: new Date(relay.seenAt),
+		})),
+		gates: gates.map(gateFigures),
+	}
+}
+
+/** A destination may have a gate and nothing in the queue. */
+function namesOf(counted: readonly DestinationCounts[], relays: readonly RelayRow[]): readonly string[] {
+	const names = new Set(counted.map(({ destination }) => destination))
+	for (const relay of relays) for (const name of relay.destinations) names.add(name)
+	names.delete('*')
+	return [...names]
+}
+
+const gateFigures = ({ destination, state, heldForMs, reason }: Gate): GateFigures => ({
+	destination,
+	state,
+	heldForMs,
+	reason,
+})
+
+const inAll = (parts: readonly DestinationCounts[]): QueueFigures => ({
+	due: sum(parts.map(({ due }) => due)),
+	waiting: sum(parts.map(({ waiting }) => waiting)),
+	inFlight: sum(parts.map(({ inFlight }) => inFlight)),
+	dead: sum(parts.map(({ dead }) => dead)),
+	oldestLagMs: chosen(
+		Math.max,
+		parts.map(({ oldestLagMs }) => oldestLagMs),
+	),
+	nextDueInMs: chosen(
+		Math.min,
+		parts.map(({ nextDueInMs }) => nextDueInMs),
+	),
+})
+
+const sum = (counts: readonly Counted[]): Counted => ({
+	count: counts.reduce((total, { count }) => total + count, 0),
+	isCapped: counts.some(({ isCapped }) => isCapped),
+})
+
+function chosen(choose: (...all: number[]) => number, figures: readonly (number | null)[]): number | null {
+	const known = figures.filter((figure) => figure !== null)
+	return known.length === 0 ? null : choose(...known)
+}

@@ -1,0 +1,239 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { HttpError, TimeoutError } from '../../../src/core/errors/errors.ts'
+import { failureNote } from '../../../src/outbox/message/failure-note.ts'
+
+const print = (text: string): string => failureNote(new Error(text)).fingerprint
+const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text)
+
+const revoked = (): object => {
+	const { proxy, revoke } = Proxy.revocable({}, {})
+	revoke()
+	return proxy
+}
+const bad = (): never => {
+	throw new Error('hostile')
+}
+
+describe('a note of a failure', () => {
+	it('has the name and the first line of an error', () => {
+		expect(failureNote(new TypeError('x is no function\n  at once'))).toMatchObject({
+			type: 'TypeError',
+			message: 'x is no function',
+		})
+	})
+
+	it.each([
+		[undefined, 'undefined', 'undefined was thrown'],
+		[null, 'null', 'null was thrown'],
+		['no luck', 'string', 'no luck'],
+		[7, 'number', '7'],
+		[7n, 'bigint', '7'],
+		[Symbol('odd'), 'symbol', 'Symbol(odd)'],
+		[{}, 'object', ''],
+		[() => {}, 'function', ''],
+		[{ code: 'E_ODD' }, 'object', 'E_ODD'],
+		[{ name: 'Odd', message: 'thing' }, 'Odd', 'thing'],
+		[{ name: 5, message: 5 }, 'object', ''],
+		[Object.create(null), 'object', ''],
+	])('tells the kind of what is no error: %o', (thrown, type, text) => {
+		expect(failureNote(thrown)).toMatchObject({ type, message: text })
+	})
+
+	it.each([
+		['a getter that throws', Object.defineProperty(new Error('x'), 'message', { get: bad })],
+		['a name that throws', Object.defineProperty(new Error('x'), 'name', { get: bad })],
+		['a cause that throws', Object.defineProperty(new Error('x'), 'cause', { get: bad })],
+		['a message with a text that throws', { message: { toString: bad } }],
+		['a proxy that throws', new Proxy({}, { get: bad, getPrototypeOf: bad, has: bad, ownKeys: bad })],
+		['a revoked proxy', revoked()],
+		['a cause that is a revoked proxy', new Error('x', { cause: revoked() })],
+		['a response that throws', { response: Object.defineProperty({}, 'status', { get: bad }) }],
+		['a ring of causes', Object.assign(new Error('x'), { cause: undefined })],
+	])('is made of anything: %s', (_, thrown) => {
+		const note = failureNote(thrown)
+		expect(note.type).not.toBe('')
+		expect(note.fingerprint).toMatch(/^[\da-f]{12}$/)
+	})
+
+	it('says what is behind "fetch failed"', () => {
+		const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+		expect(failureNote(new TypeError('fetch failed', { cause: refused })).message).toBe(
+			'fetch failed: ECONNREFUSED',
+		)
+		expect(failureNote(new AggregateError([new Error('first')])).message).toBe('first')
+		expect(failureNote(new Error('outer', { cause: 'inner' })).message).toBe('outer: inner')
+		expect(failureNote(new Error('saving: disk full', { cause: new Error('disk full') })).message).toBe(
+			'saving: disk full',
+		)
+	})
+
+	it('skips lines with nothing in them', () => {
+		expect(failureNote(new Error('\n \0\n  Invalid call:\nmore')).message).toBe('Invalid call:')
+	})
+
+	it('has no NUL and nothing that a terminal would obey', () => {
+		expect(failureNote(new Error('a\0b\u001b[31mc\td')).message).toBe('a b [31mc d')
+	})
+
+	it('replaces halves of pairs and leaves pairs whole', () => {
+		expect(failureNote(new Error('a\uD800b 🙂 \uDC00')).message).toBe('a\uFFFDb 🙂 \uFFFD')
+	})
+
+	it('is cut to 500 characters, never in the middle of a pair', () => {
+		expect(failureNote(new Error('x'.repeat(10_000_000))).message).toBe('x'.repeat(500))
+		expect(failureNote(new Error(`${'x'.repeat(499)}🙂`)).message).toBe('x'.repeat(499))
+		expect(failureNote(new Error(`${'x'.repeat(498)}🙂🙂`)).message).toBe(`${'x'.repeat(498)}🙂`)
+	})
+
+	it('of any text can be written to any database', () => {
+		fc.assert(
+			fc.property(
+				fc.string({ unit: 'binary', maxLength: 2_500 }),
+				fc.string({ unit: 'binary' }),
+				(text, name) => {
+					for (const thrown of [text, Object.assign(new Error(text), { name })]) {
+						const note = failureNote(thrown)
+						expect(note.message.length).toBeLessThanOrEqual(500)
+						expect(note.type.length).toBeLessThanOrEqual(100)
+						for (const part of [note.message, note.type]) {
+							expect(isWellFormed(part)).toBe(true)
+							expect(part).not.toMatch(/[\0\r\n]/)
+						}
+					}
+				},
+			),
+		)
+	})
+
+	it('of any value is made without throwing, and the same every time', () => {
+		fc.assert(
+			fc.property(fc.anything({ withBigInt: true, withNullPrototype: true }), (thrown) => {
+				expect(failureNote(thrown)).toEqual(failureNote(thrown))
+			}),
+		)
+	})
+
+	it('of lone halves, in code units, is well-formed', () => {
+		const units = fc.array(fc.integer({ min: 0xd700, max: 0xe0ff }), { maxLength: 600 })
+		fc.assert(
+			fc.property(units, (codes) => {
+				expect(isWellFormed(failureNote(new Error(String.fromCharCode(...codes))).message)).toBe(true)
+			}),
+		)
+	})
+})
+
+describe('a note of an HTTP error', () => {
+	it('has its name and its status', () => {
+		expect(failureNote(new HttpError(503, 'secret'))).toMatchObject({
+			type: 'HttpError',
+			message: 'HTTP 503',
+		})
+		expect(failureNote({ name: 'AxiosError', message: 'nope', response: { status: 404 } }).message).toBe(
+			'HTTP 404: nope',
+		)
+		expect(failureNote({ status: 500 }).message).toBe('HTTP 500')
+		expect(failureNote({ status: 7, message: 'no status' }).message).toBe('no status')
+	})
+
+	it('is of another group for another status', () => {
+		const prints = [400, 404, 429, 500, 503].map((status) => failureNote(new HttpError(status)).fingerprint)
+		expect(new Set(prints).size).toBe(5)
+	})
+
+	it('is so even where the status is only in the text', () => {
+		expect(print('HTTP 503')).not.toBe(print('HTTP 404'))
+		expect(print('Request failed with status code 503')).not.toBe(
+			print('Request failed with status code 404'),
+		)
+		expect(print('HTTP 503 for order 17')).toBe(print('HTTP 503 for order 18'))
+	})
+})
+
+describe('a fingerprint', () => {
+	const digits = fc.nat().map(String)
+	const values: Record<string, fc.Arbitrary<string>> = {
+		numbers: fc.oneof(
+			digits,
+			fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e9, max: 1e9 }).map(String),
+		),
+		uuids: fc.uuid(),
+		'uuids in capitals': fc.uuid().map((id) => id.toUpperCase()),
+		hex: fc.stringMatching(/^[\da-f]{16,64}$/),
+		'hex with its sign': fc.stringMatching(/^0x[\da-f]{1,16}$/),
+		'ids with a prefix': fc.stringMatching(/^ord_[a-z]{0,3}\d[a-z\d]{3,12}$/),
+		'ids with hyphens': fc.stringMatching(/^[A-Za-z_]{7}\d[A-Za-z-]{6}[\w]{7}$/),
+		'quoted values': fc.stringMatching(/^'[\w ./:-]*'$/),
+		'values in double quotes': fc.json().map((json) => JSON.stringify(json)),
+		timestamps: fc
+			.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) })
+			.map((d) => d.toISOString()),
+		'HTTP dates': fc
+			.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) })
+			.map((d) => d.toUTCString()),
+		'addresses of version 4': fc.ipV4(),
+		'addresses with a port': fc
+			.tuple(fc.ipV4(), fc.integer({ min: 1, max: 65_535 }))
+			.map((parts) => parts.join(':')),
+		'addresses of version 6': fc.ipV6().filter((ip) => ip.length > 6),
+		'mail addresses': fc.stringMatching(/^[a-z.]{1,9}@[a-z]{1,9}\.(com|org)$/),
+	}
+
+	it.each(Object.entries(values))('is the same whatever the %s are', (_, value) => {
+		fc.assert(
+			fc.property(value, value, (one, other) => {
+				const text = (it: string) => `could not send ${it} to the bank`
+				expect(print(text(one))).toBe(print(text(other)))
+			}),
+		)
+	})
+
+	it.each([
+		['connect ECONNREFUSED 10.0.0.1:5432', 'connect ECONNREFUSED 127.0.0.1:65000'],
+		['connect ECONNREFUSED ::1:5432', 'connect ECONNREFUSED fe80::1%eth0:99'],
+		['Key (id)=(17) already exists.', 'Key (id)=(1899) already exists.'],
+		['no answer within 30000 ms', 'no answer within 1.5 ms'],
+		['GET https://a.example/orders/17?x=1 failed', 'GET https://a.example/orders/18?y=2&z failed'],
+		["can't find user 'bob' in bob's list 1", "can't find user 'al' in bob's list 2"],
+		["user 'O'Brien' is unknown", "user 'Bob' is unknown"],
+		['bad value "a \\"b\\" c" here', 'bad value "x" here'],
+		['ids 1, 2, 3 are gone', 'ids 4 are gone'],
+		['Unexpected token \'a\', "abc" is not valid JSON', 'Unexpected token \'b\', "bcd" is not valid JSON'],
+		['at 2026-05-15 12:00:00 it broke', 'at 2026-05-15T12:00:00.123+02:00 it broke'],
+	])('is the same for the same failure: %s', (one, other) => {
+		expect(print(one)).toBe(print(other))
+	})
+
+	it.each([
+		['connection refused by host', 'connection reset by host'],
+		['insufficient funds', 'account closed'],
+		["can't find the user's name", "can't hold the user's name"],
+		['', 'something'],
+	])('is another for another failure: %s', (one, other) => {
+		expect(print(one)).not.toBe(print(other))
+	})
+
+	it('is another for another kind or code of the same text', () => {
+		const coded = (code: string): Error => Object.assign(new Error('failed'), { code })
+		const prints = [new Error('failed'), new TypeError('failed'), coded('ECONNRESET'), coded('23505')].map(
+			(error) => failureNote(error).fingerprint,
+		)
+		expect(new Set(prints).size).toBe(4)
+	})
+
+	it('does not know the second line', () => {
+		expect(print('one\ntwo')).toBe(print('one\nthree'))
+	})
+
+	it('is the same where a long value pushes the end out of sight', () => {
+		const text = (body: string): string => `could not read "${body}" ${'for it is wrong '.repeat(40)}`
+		expect(print(text('x'.repeat(900)))).toBe(print(text('y')))
+	})
+
+	it('of our own errors does not know the figures in them', () => {
+		expect(failureNote(new TimeoutError('relay', 100)).fingerprint).toBe(
+			failureNote(new TimeoutError('relay', 30_000)).fingerprint,
+		)
+	})
+})

@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest'
+import { Outbox } from '../../../src/outbox/outbox.ts'
+import type { LocalRelay } from '../../../src/outbox/relay/waker.ts'
+import { virtualRuntime } from '../../../src/testing/index.ts'
+import { fakeStore } from '../fake-store.ts'
+
+function open() {
+	const store = fakeStore()
+	const runtime = virtualRuntime()
+	return { store, runtime, outbox: new Outbox({ store, runtime, outsideTransaction: 'allow' }) }
+}
+
+class Relay implements LocalRelay {
+	readonly #names: readonly string[]
+	woken = 0
+
+	constructor(...names: string[]) {
+		this.#names = names
+	}
+
+	serves(destination: string): boolean {
+		return this.#names.includes(destination)
+	}
+
+	wake(): void {
+		this.woken++
+	}
+}
+
+describe('after a message was committed', () => {
+	test('a relay of this process that serves its destination is woken, and the database is left alone', async () => {
+		const { outbox, store } = open()
+		const [billing, mail] = [new Relay('billing'), new Relay('mail')]
+		outbox.attach(billing)
+		outbox.attach(mail)
+		await outbox.enqueue({ topic: 'a', destination: 'billing', payload: 1 })
+		expect([billing.woken, mail.woken, store.rings]).toEqual([1, 0, 0])
+	})
+
+	test('the database is asked to tell others when no relay here serves it', async () => {
+		const { outbox, store } = open()
+		const relay = new Relay('mail')
+		outbox.attach(relay)
+		await outbox.enqueue({ topic: 'billing', payload: 1 })
+		expect([relay.woken, store.rings]).toEqual([0, 1])
+	})
+
+	test('a batch for both does both, each once', async () => {
+		const { outbox, store, runtime } = open()
+		const relay = new Relay('mail', 'sms')
+		outbox.attach(relay)
+		const topics = ['mail', 'billing', 'sms', 'billing', 'mail']
+		await outbox.enqueue(topics.map((topic) => ({ topic, payload: 1 })))
+		await runtime.runUntilIdle()
+		expect([relay.woken, store.rings]).toEqual([1, 1])
+	})
+
+	test('a relay that was taken off is not woken', async () => {
+		const { outbox, store } = open()
+		const relay = new Relay('mail')
+		const detach = outbox.attach(relay)
+		detach()
+		detach()
+		await outbox.enqueue({ topic: 'mail', payload: 1 })
+		expect([relay.woken, store.rings]).toEqual([0, 1])
+	})
+
+	test('a database that can not ring does not fail the message', async () => {
+		const { outbox, store, runtime } = open()
+		store.ringError = new Error('too many connections')
+		await outbox.enqueue({ topic: 'mail', payload: 1 })
+		await runtime.runUntilIdle()
+		expect(store.rings).toBe(1)
+		expect(store.rows).toHaveLength(1)
+	})
+})
+
+test('wake is for who knows when it was committed: relays here and elsewhere are woken', () => {
+	const { outbox, store } = open()
+	const relays = [new Relay('a'), new Relay('b')]
+	for (const relay of relays) outbox.attach(relay)
+	outbox.wake()
+	expect(relays.map(({ woken }) => woken)).toEqual([1, 1])
+	expect(store.rings).toBe(1)
+})
+
+test('a message that is not committed wakes nobody', async () => {
+	const { outbox, runtime } = open()
+	const relay = new Relay('a')
+	outbox.attach(relay)
+	const tx = { query: () => Promise.resolve({ rows: [] }), isTransaction: true }
+	await outbox.enqueue({ topic: 'a', payload: 1 }, { tx })
+	await runtime.advance(50)
+	expect(relay.woken).toBe(0)
+	tx.isTransaction = false
+	await runtime.advance(100)
+	expect(relay.woken).toBe(1)
+})
+
+test('timers of the doorbell do not keep the process alive', async () => {
+	const { store } = open()
+	const kinds: unknown[] = []
+	const clock = virtualRuntime()
+	const runtime = {
+		now: () => clock.now(),
+		wallNow: () => clock.wallNow(),
+		random: () => clock.random(),
+		setTimer(ms: number, fn: () => void, kind?: string) {
+			kinds.push(kind)
+			return clock.setTimer(ms, fn)
+		},
+	}
+	const outbox = new Outbox({ store, runtime, outsideTransaction: 'allow' })
+	const query = () => Promise.resolve({ rows: [] })
+	await outbox.enqueue({ topic: 'a', payload: 1 }, { tx: { query } })
+	await outbox.enqueue({ topic: 'a', payload: 1 }, { tx: Object.assign({ query }, { isTransaction: true }) })
+	await clock.runUntilIdle()
+	expect(new Set(kinds)).toEqual(new Set(['housekeeping']))
+})

@@ -1,0 +1,61 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { UuidSource, uuidsOf } from '../../../src/outbox/enqueue/uuid.ts'
+import { virtualRuntime } from '../../../src/testing/index.ts'
+
+const VERSION_7 = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
+
+test('an id is a UUID of version 7 that begins with the time', () => {
+	const clock = virtualRuntime({ startAt: Date.UTC(2026, 4, 1, 12, 30) })
+	const id = uuidsOf(clock)()
+	expect(id).toMatch(VERSION_7)
+	expect(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)).toBe(Date.UTC(2026, 4, 1, 12, 30))
+})
+
+test('ids of one millisecond are all different and in the order in which they were made', () => {
+	const newId = uuidsOf(virtualRuntime())
+	const ids = Array.from({ length: 20_000 }, newId)
+	expect(new Set(ids).size).toBe(ids.length)
+	expect(ids.toSorted()).toEqual(ids)
+	expect(ids.every((id) => VERSION_7.test(id))).toBe(true)
+})
+
+test('ids grow whatever the wall clock does', () => {
+	fc.assert(
+		fc.property(fc.array(fc.integer({ min: -3_600_000, max: 3_600_000 }), { maxLength: 50 }), (jumps) => {
+			const clock = virtualRuntime()
+			const newId = uuidsOf(clock)
+			let latest = newId()
+			for (const jump of jumps) {
+				clock.jumpWallClock(jump)
+				const id = newId()
+				expect(id > latest).toBe(true)
+				expect(id).toMatch(VERSION_7)
+				latest = id
+			}
+		}),
+	)
+})
+
+test('a millisecond whose counter is used up goes on in the next one', () => {
+	const source = new UuidSource(virtualRuntime({ startAt: 1_000 }), 64)
+	const ids = Array.from({ length: 1_000 }, () => source.next())
+	expect(ids.toSorted()).toEqual(ids)
+	const times = ids.map((id) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16))
+	expect(times[0]).toBe(1_000)
+	// From 32 to 64 in each.
+	expect(times.at(-1)).toBeGreaterThanOrEqual(1_000 + Math.floor(1_000 / 64))
+	expect(times.at(-1)).toBeLessThanOrEqual(1_000 + Math.ceil(1_000 / 32))
+})
+
+test('two outboxes of a process draw from the same ids, so that those of one never fall behind those of the other', () => {
+	const clock = virtualRuntime()
+	const [one, other] = [uuidsOf(clock), uuidsOf(clock)]
+	const ids = Array.from({ length: 100 }, (_, i) => (i % 2 === 0 ? one() : other()))
+	expect(ids.toSorted()).toEqual(ids)
+})
+
+test('two processes at the same time make different ids', () => {
+	const ids = Array.from({ length: 1_000 }, () => uuidsOf(virtualRuntime())())
+	expect(new Set(ids).size).toBe(1_000)
+})

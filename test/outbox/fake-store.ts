@@ -1,0 +1,115 @@
+/** A store that keeps what it is given in a list, for tests of what stands in front of stores. What they do not need it refuses. */
+import { isSqlClient, type Queryable } from '../../src/outbox/store/queryable.ts'
+import type { Inserted, NewRow, StoredMessage } from '../../src/outbox/store/rows.ts'
+import type { Filter, Store } from '../../src/outbox/store/store.ts'
+
+export interface FakeStore extends Store {
+	readonly rows: readonly NewRow[]
+	/** The `tx` of each insert. */
+	readonly inserts: readonly (Queryable | undefined)[]
+	rings: number
+	closes: number
+	/** What it answers about transactions. */
+	isInTransaction: boolean | undefined
+	/** Fails the next rings. */
+	ringError: unknown
+	/** What ids the next calls of `retryNow` answer. */
+	retryBatches: (readonly string[])[]
+	retryFilters: Filter[]
+}
+
+const refuse = (): Promise<never> => Promise.reject(new Error('the fake store can not do this'))
+
+export function fakeStore(settings: { readonly kind?: string } = {}): FakeStore {
+	const rows: NewRow[] = []
+	const inserts: (Queryable | undefined)[] = []
+	const store: FakeStore = {
+		rows,
+		inserts,
+		rings: 0,
+		closes: 0,
+		isInTransaction: true,
+		ringError: undefined,
+		retryBatches: [],
+		retryFilters: [],
+		kind: settings.kind ?? 'postgres',
+		takes: isSqlClient,
+		insert(news, tx) {
+			inserts.push(tx)
+			const duplicates = new Map<string, string>()
+			for (const row of news) {
+				const earlier = row.dedupeKey !== null && rows.find(({ dedupeKey }) => dedupeKey === row.dedupeKey)
+				if (earlier) duplicates.set(row.id, earlier.id)
+				else rows.push(row)
+			}
+			return Promise.resolve<Inserted>({ duplicates, isInTransaction: store.isInTransaction })
+		},
+		find: (id) => Promise.resolve(rows.filter((row) => row.id === id).map(stored)[0]),
+		list: (filter, limit, after) => {
+			const chosen = rows.filter(({ topic }) => filter.topic === undefined || topic === filter.topic)
+			const from = chosen.findIndex(({ id }) => id === after) + 1
+			return Promise.resolve(chosen.slice(from, from + limit).map(stored))
+		},
+		retryNow: (filter) => {
+			store.retryFilters.push(filter)
+			return Promise.resolve(store.retryBatches.shift() ?? [])
+		},
+		ring() {
+			store.rings++
+			return store.ringError === undefined ? Promise.resolve() : Promise.reject(store.ringError)
+		},
+		close() {
+			store.closes++
+			return Promise.resolve()
+		},
+		migrations: [],
+		migrate: () => Promise.resolve({ from: 0, to: 1, applied: ['first'] }),
+		schemaVersion: () => Promise.resolve(1),
+		claim: refuse,
+		settle: refuse,
+		renew: refuse,
+		nextDueInMs: refuse,
+		destinations: refuse,
+		dropHistory: refuse,
+		gates: () => Promise.resolve([]),
+		turnGate: refuse,
+		hold: refuse,
+		takeTokens: refuse,
+		returnTokens: refuse,
+		takePlaces: refuse,
+		beat: refuse,
+		leave: refuse,
+		relays: () => Promise.resolve([]),
+		deadGroups: refuse,
+		countDead: refuse,
+		replay: (filter) => Promise.resolve(filter.ids ?? []),
+		discard: refuse,
+		stats: () => Promise.resolve({ now: 0, destinations: [], attempts: [], forecast: [] }),
+		listen: refuse,
+	}
+	return store
+}
+
+const stored = (row: NewRow): StoredMessage => ({
+	id: row.id,
+	topic: row.topic,
+	destination: row.destination,
+	key: row.key,
+	payload: row.payload,
+	headers: row.headers,
+	dedupeKey: row.dedupeKey,
+	status: 'pending',
+	attempts: 0,
+	maxRetries: row.maxRetries,
+	dueAt: row.notBefore ?? 0,
+	lastAttemptAt: null,
+	error: null,
+	lockedAt: null,
+	lockedBy: null,
+	leaseUntil: null,
+	createdAt: 0,
+	expiresAt: row.expiresAt,
+	crashes: 0,
+	endedAt: null,
+	cause: null,
+})

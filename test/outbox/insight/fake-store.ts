@@ -1,0 +1,266 @@
+/** A store in memory with what dead letters and insight ask of one: rows are set by the test, and so is the time. */
+import type { Gate, RelayRow, StoredMessage } from '../../../src/outbox/store/rows.ts'
+import type {
+	Counted,
+	DeadGroup,
+	DestinationCounts,
+	Edit,
+	Filter,
+	Store,
+	StoreStats,
+} from '../../../src/outbox/store/store.ts'
+
+export const NOW: number = Date.UTC(2026, 4, 15, 12)
+
+/** The n-th id, in the order of enqueuing. */
+export const idOf = (n: number): string => `0196d4a0-0000-7000-8000-${n.toString(16).padStart(12, '0')}`
+
+const BLANK: StoredMessage = {
+	id: idOf(1),
+	topic: 'order.created',
+	destination: 'billing',
+	key: null,
+	payload: '{"total":1}',
+	headers: null,
+	dedupeKey: null,
+	status: 'pending',
+	attempts: 0,
+	maxRetries: null,
+	dueAt: NOW - 1_000,
+	lastAttemptAt: null,
+	error: null,
+	lockedAt: null,
+	lockedBy: null,
+	leaseUntil: null,
+	createdAt: NOW - 60_000,
+	expiresAt: null,
+	crashes: 0,
+	endedAt: null,
+	cause: null,
+}
+
+export const message = (given: Partial<StoredMessage> = {}): StoredMessage => ({ ...BLANK, ...given })
+
+export const letter = (n: number, given: Partial<StoredMessage> = {}): StoredMessage =>
+	message({
+		id: idOf(n),
+		status: 'dead',
+		cause: 'retries-used-up',
+		attempts: 6,
+		dueAt: null,
+		endedAt: NOW - 600_000 + n,
+		error: { type: 'HttpError', message: 'HTTP 503', fingerprint: 'aaaaaaaaaaaa' },
+		...given,
+	})
+
+export const relay = (given: Partial<RelayRow> = {}): RelayRow => ({
+	id: 'relay-1',
+	host: 'host',
+	pid: 1,
+	destinations: ['billing'],
+	inFlight: 0,
+	sent: 0,
+	failed: 0,
+	dead: 0,
+	throughput: 40,
+	startedAt: NOW - 3_600_000,
+	seenAt: NOW - 1_000,
+	...given,
+})
+
+export const gate = (given: Partial<Gate> = {}): Gate => ({
+	destination: 'billing',
+	state: 'open',
+	heldForMs: 12_000,
+	reason: 'circuit-open',
+	reopenings: 0,
+	delayMs: 10_000,
+	openedAgoMs: null,
+	version: 1,
+	...given,
+})
+
+const counted = (count: number, limit: number): Counted => ({
+	count: Math.min(count, limit),
+	isCapped: count > limit,
+})
+
+function groupBy(
+	rows: Iterable<StoredMessage>,
+	nameOf: (row: StoredMessage) => string,
+): Map<string, StoredMessage[]> {
+	const groups = new Map<string, StoredMessage[]>()
+	for (const row of rows) {
+		const group = groups.get(nameOf(row))
+		if (group) group.push(row)
+		else groups.set(nameOf(row), [row])
+	}
+	return groups
+}
+
+const notHere = (): Promise<never> => Promise.reject(new Error('the fake store has none of this'))
+
+export class FakeStore implements Store {
+	readonly kind = 'fake'
+	readonly migrations = []
+	now: number = NOW
+	rows = new Map<string, StoredMessage>()
+	relayRows: readonly RelayRow[] = [relay()]
+	gateRows: readonly Gate[] = []
+	discarded: { readonly ids: readonly string[]; readonly keepHistory: boolean }[] = []
+	edits: (Edit | undefined)[] = []
+	/** The limits and sizes of batches. */
+	batches: number[] = []
+	statsLimits: number[] = []
+	/** Called with the ids of each replay, once they are in the queue. */
+	onReplay: (ids: readonly string[]) => void = () => {}
+
+	constructor(rows: readonly StoredMessage[] = []) {
+		for (const row of rows) this.put(row)
+	}
+
+	put(row: StoredMessage): void {
+		this.rows.set(row.id, row)
+	}
+
+	change(id: string, given: Partial<StoredMessage>): void {
+		const row = this.rows.get(id)
+		if (row) this.put({ ...row, ...given })
+	}
+
+	#matching({ ids, since, until, ...rest }: Filter): StoredMessage[] {
+		const timeOf = (row: StoredMessage): number => row.endedAt ?? row.createdAt
+		return [...this.rows.values()]
+			.filter(
+				(row) =>
+					(!ids || ids.includes(row.id)) &&
+					timeOf(row) >= (since ?? -Infinity) &&
+					timeOf(row) < (until ?? Infinity) &&
+					(rest.status ? row.status === rest.status : row.status !== 'sent') &&
+					(rest.topic ?? row.topic) === row.topic &&
+					(rest.destination ?? row.destination) === row.destination &&
+					(rest.key ?? row.key) === row.key &&
+					(rest.cause ?? row.cause) === row.cause &&
+					(rest.fingerprint ?? row.error?.fingerprint) === row.error?.fingerprint,
+			)
+			.sort((a, b) => (a.id < b.id ? -1 : 1))
+	}
+
+	#dead(filter: Filter): StoredMessage[] {
+		return this.#matching({ ...filter, status: 'dead' })
+	}
+
+	async find(id: string): Promise<StoredMessage | undefined> {
+		return this.rows.get(id)
+	}
+
+	async list(filter: Filter, limit: number, after = ''): Promise<readonly StoredMessage[]> {
+		return this.#matching(filter)
+			.filter(({ id }) => id > after)
+			.slice(0, limit)
+	}
+
+	async deadGroups(filter: Filter, limit: number): Promise<readonly DeadGroup[]> {
+		const groups = groupBy(this.#dead(filter), ({ error }) => error?.fingerprint ?? '')
+		return [...groups]
+			.map(([fingerprint, [first = BLANK, ...others]]) => ({
+				fingerprint,
+				cause: first.cause ?? 'permanent',
+				destination: first.destination,
+				errorType: first.error?.type ?? null,
+				errorMessage: first.error?.message ?? null,
+				count: others.length + 1,
+				firstAt: first.endedAt ?? 0,
+				lastAt: (others.at(-1) ?? first).endedAt ?? 0,
+				exampleId: first.id,
+			}))
+			.sort((a, b) => b.count - a.count)
+			.slice(0, limit)
+	}
+
+	async countDead(filter: Filter, limit: number): Promise<Counted> {
+		return counted(this.#dead(filter).length, limit)
+	}
+
+	async replay(filter: Filter, limit: number, edit?: Edit): Promise<readonly string[]> {
+		const letters = this.#dead(filter).slice(0, limit)
+		const ids = letters.map(({ id }) => id)
+		this.batches.push(ids.length)
+		this.edits.push(edit)
+		// The note of the old failure stays: who watches must not take it for a new one.
+		const fresh = { status: 'pending', attempts: 0, crashes: 0, endedAt: null, cause: null } as const
+		for (const id of ids) this.change(id, { ...fresh, dueAt: this.now })
+		this.onReplay(ids)
+		return ids
+	}
+
+	async discard(filter: Filter, limit: number, keepHistory: boolean): Promise<readonly string[]> {
+		const ids = this.#dead(filter)
+			.slice(0, limit)
+			.map(({ id }) => id)
+		for (const id of ids) this.rows.delete(id)
+		this.discarded.push({ ids, keepHistory })
+		return ids
+	}
+
+	async stats(limit: number): Promise<StoreStats> {
+		this.statsLimits.push(limit)
+		const destinations = groupBy(this.rows.values(), ({ destination }) => destination)
+		return {
+			now: this.now,
+			destinations: [...destinations].map(([name, rows]) => this.#counts(name, rows, limit)),
+			attempts: [3, 2, 1],
+			forecast: Array.from({ length: 12 }, (_, index) => ({ count: index, isCapped: false })),
+		}
+	}
+
+	#counts(destination: string, rows: readonly StoredMessage[], limit: number): DestinationCounts {
+		const queue = rows.filter(({ status }) => status === 'pending')
+		const due = queue.map(({ dueAt }) => this.now - (dueAt ?? 0)).filter((lag) => lag >= 0)
+		const waits = queue.map(({ dueAt }) => (dueAt ?? 0) - this.now).filter((wait) => wait > 0)
+		const having = (status: string): number => rows.filter((row) => row.status === status).length
+		return {
+			destination,
+			due: counted(due.length, limit),
+			waiting: counted(waits.length, limit),
+			inFlight: counted(having('processing'), limit),
+			dead: counted(having('dead'), limit),
+			oldestLagMs: due.length ? Math.max(...due) : null,
+			nextDueInMs: waits.length ? Math.min(...waits) : null,
+		}
+	}
+
+	async gates(destinations: readonly string[]): Promise<readonly Gate[]> {
+		return this.gateRows.filter(({ destination }) => destinations.includes(destination))
+	}
+
+	async relays(): Promise<readonly RelayRow[]> {
+		return this.relayRows
+	}
+
+	takes(): boolean {
+		return false
+	}
+
+	async close(): Promise<void> {}
+
+	migrate = notHere
+	schemaVersion = notHere
+	insert = notHere
+	claim = notHere
+	settle = notHere
+	renew = notHere
+	nextDueInMs = notHere
+	destinations = notHere
+	dropHistory = notHere
+	turnGate = notHere
+	hold = notHere
+	takeTokens = notHere
+	returnTokens = notHere
+	takePlaces = notHere
+	beat = notHere
+	leave = notHere
+	retryNow = notHere
+	ring = notHere
+	listen = notHere
+}
