@@ -1,0 +1,83 @@
+/** `yaoki/outbox`: messages that are written in your own transaction, and relays that deliver them with retries that outlive the process. */
+export {
+	type ConformanceCase,
+	type OpenedStore,
+	storeConformance,
+} from './conformance/index.ts'
+export { DeadLetters } from './dead/dead-letters.ts'
+export type {
+	DeadLetterChanges,
+	DeadLetterGroup,
+	DiscardReport,
+	PageOptions,
+	ReplayOptions,
+	ReplayReport,
+} from './dead/options.ts'
+export type {
+	BreakerOptions,
+	DeliveryContext,
+	Destination,
+	DestinationOptions,
+	Handler,
+	OrderOptions,
+	RateOptions,
+	RelayRetryOptions,
+} from './destinations/destination.ts'
+export { type HttpDestinationOptions, httpDestination } from './destinations/http-destination.ts'
+export type { EnqueueOptions, OutsideTransaction } from './enqueue/transaction-rule.ts'
+export type { OutboxStats } from './insight/stats.ts'
+export { InvalidMessageError, type MessageIssue, TransactionError } from './message/errors.ts'
+export type { MessageFilter } from './message/filter.ts'
+export type {
+	DeathCause,
+	FailureNote,
+	Message,
+	MessageRecord,
+	MessageStatus,
+	NewMessage,
+	Receipt,
+	Topics,
+} from './message/message.ts'
+export type { StandardSchema } from './message/standard-schema.ts'
+export { Outbox } from './outbox.ts'
+export type { HistoryOptions, OutboxOptions } from './outbox-options.ts'
+export { LeaseLostError, RelayStoppedError } from './relay/delivery.ts'
+export type { RelayEvent, RelayListener } from './relay/events.ts'
+export type { RelayOptions } from './relay/options.ts'
+export { type DestinationsFor, Relay, type RelayStats } from './relay/relay.ts'
+export { SchemaVersionError, StoreError } from './store/errors.ts'
+export type { PostgresStoreOptions } from './store/postgres/options.ts'
+export { PostgresStore, postgresStore } from './store/postgres/postgres-store.ts'
+export type { Queryable, SqlClient, SqliteClient } from './store/queryable.ts'
+export type {
+	ClaimedRow,
+	ClaimLane,
+	ClaimRequest,
+	ClaimResult,
+	Gate,
+	GateChange,
+	Granted,
+	Held,
+	Inserted,
+	NewRow,
+	Outcome,
+	PlacesRequest,
+	Rate,
+	RelayReport,
+	RelayRow,
+	StoredMessage,
+	StuckPolicy,
+} from './store/rows.ts'
+export type { SqliteStoreOptions } from './store/sqlite/options.ts'
+export { SqliteStore, sqliteStore } from './store/sqlite/sqlite-store.ts'
+export type {
+	Counted,
+	DeadGroup,
+	DestinationCounts,
+	Edit,
+	Filter,
+	Migration,
+	MigrationReport,
+	Store,
+	StoreStats,
+} from './store/store.ts'

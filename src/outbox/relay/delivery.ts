@@ -1,0 +1,93 @@
+/**
+ * One message while this relay holds it: in the queue of its lane, then under way, then settled. Its time limit is a link in the list
+ * of all limits of that length, so that a message costs no timer; its signal is made when a handler asks for it.
+ */
+import { peek } from '../../core/classify/peek.ts'
+import { YaokiError } from '../../core/errors/errors.ts'
+import type { Limit, LimitList } from '../../core/runtime/limit-list.ts'
+import type { DeliveryContext } from '../destinations/destination.ts'
+import type { Message } from '../message/message.ts'
+import type { ClaimedRow } from '../store/rows.ts'
+
+/** Another relay may have the message, for this one could not renew its lease. */
+export class LeaseLostError extends YaokiError {
+	override readonly name = 'LeaseLostError'
+
+	constructor(id: string) {
+		super(
+			'YAOKI_OUTBOX_LEASE_LOST',
+			`message ${id}: the lease has ended, and another relay may have it by now`,
+		)
+	}
+}
+
+/** The relay was stopped before the message was sent. */
+export class RelayStoppedError extends YaokiError {
+	override readonly name = 'RelayStoppedError'
+
+	constructor() {
+		super('YAOKI_OUTBOX_STOPPED', 'the relay was stopped, and the message had no more time')
+	}
+}
+
+export class Delivery implements Limit, DeliveryContext {
+	before: Limit | undefined
+	after: Limit | undefined
+	startedAt: number | undefined
+	list: LimitList | undefined
+	readonly row: ClaimedRow
+	/** Until when it is ours for sure, by this process's own clock. */
+	leaseUntil: number
+	/** What the circuit of its destination gave it when it was started. */
+	ticket = 0
+	/** Has it been decided what becomes of it? Its handler may still be running. */
+	isSettled = false
+	#controller: AbortController | undefined
+	#reason: unknown
+	/** Told when the time is over. */
+	readonly #onExpire: (delivery: Delivery) => void
+
+	constructor(row: ClaimedRow, leaseUntil: number, onExpire: (delivery: Delivery) => void) {
+		this.row = row
+		this.leaseUntil = leaseUntil
+		this.#onExpire = onExpire
+	}
+
+	get attempt(): number {
+		return this.row.attempt - 1
+	}
+
+	get signal(): AbortSignal {
+		this.#controller ??= new AbortController()
+		if (this.#reason !== undefined) this.#controller.abort(this.#reason)
+		return this.#controller.signal
+	}
+
+	abort(reason: unknown): void {
+		this.#reason ??= reason
+		this.#controller?.abort(this.#reason)
+	}
+
+	expire(): void {
+		this.#onExpire(this)
+	}
+
+	/** Did its handler end with this error for the relay had told it to, being stopped? */
+	isStoppedBy(error: unknown): boolean {
+		if (!(this.#reason instanceof RelayStoppedError)) return false
+		return [error, peek(error, 'cause')].includes(this.#reason) || peek(error, 'name') === 'AbortError'
+	}
+}
+
+/** What the handler gets. Throws when the row does not hold JSON. */
+export function toMessage(row: ClaimedRow): Message {
+	const { id, topic, destination, key, headers, attempt, createdAt, expiresAt } = row
+	return {
+		...{ id, topic, destination, attempts: attempt },
+		key: key ?? undefined,
+		payload: JSON.parse(row.payload),
+		headers: headers === null ? {} : JSON.parse(headers),
+		createdAt: new Date(createdAt),
+		expiresAt: expiresAt === null ? undefined : new Date(expiresAt),
+	}
+}

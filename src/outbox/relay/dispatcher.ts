@@ -1,0 +1,255 @@
+/**
+ * Starts messages where there is room and hears how they end. Round robin over the lanes, one message at a time: when all places of the
+ * relay are taken, the next free one goes to the lane that has waited longest, however long the queue of another is.
+ */
+
+import type { Classification } from '../../core/classify/classification.ts'
+import { permanent } from '../../core/classify/permanent.ts'
+import { TimeoutError } from '../../core/errors/errors.ts'
+import type { DeathCause, Message } from '../message/message.ts'
+import type { Outcome } from '../store/rows.ts'
+import type { RelayContext } from './context.ts'
+import { type Delivery, LeaseLostError, toMessage } from './delivery.ts'
+import type { Gatekeeper } from './gatekeeper.ts'
+import type { Lane } from './lane.ts'
+import type { Settler } from './settler.ts'
+import { afterFailure } from './verdict.ts'
+
+/** A retry without budget is put off by this at least, or a backoff of nothing would ask for it again and again. */
+const LEAST_DEFERRAL_MS = 100
+
+export class Dispatcher {
+	readonly #context: RelayContext
+	readonly #lanes: ReadonlyMap<string, Lane>
+	readonly #settler: Settler
+	readonly #gatekeeper: Gatekeeper
+	/** Told whenever something has ended: there may be room for more. */
+	readonly #onRoom: () => void
+	inFlight = 0
+	/** Is nothing started, for something else is to run alone or the relay stops? */
+	isPaused = false
+	/** Where the round goes on. */
+	#turn = 0
+
+	constructor(
+		context: RelayContext,
+		lanes: ReadonlyMap<string, Lane>,
+		settler: Settler,
+		gatekeeper: Gatekeeper,
+		onRoom: () => void,
+	) {
+		this.#context = context
+		this.#lanes = lanes
+		this.#settler = settler
+		this.#gatekeeper = gatekeeper
+		this.#onRoom = onRoom
+	}
+
+	/** Starts whatever may be started. */
+	pump(): void {
+		if (this.isPaused) return
+		const lanes = [...this.#lanes.values()]
+		const { maxInFlight } = this.#context.settings
+		let passed = 0
+		while (passed < lanes.length && this.inFlight < maxInFlight) {
+			const lane = lanes[this.#turn++ % lanes.length]
+			passed = lane && this.#startNext(lane) ? 0 : passed + 1
+		}
+	}
+
+	/** Starts this one, whatever else holds. */
+	start(lane: Lane, delivery: Delivery): void {
+		const { row } = delivery
+		const unsendable = this.#causeNotToSend(delivery)
+		if (unsendable) {
+			const stuck = lane.settings.whenStuck ?? 'dead-letter'
+			const { id, attempt } = row
+			this.#settle(lane, delivery, { type: 'dead', id, attempt, cause: unsendable, error: null, stuck }, 0)
+			return
+		}
+		const { budget } = lane.settings.retry
+		if (budget && row.attempt > 1) {
+			const now = this.#context.runtime.now()
+			if (!budget.canRetry(now)) {
+				const { id, attempt } = row
+				const delayMs = row.delayMs ?? lane.settings.retry.baseDelayMs
+				const inMs = Math.ceil(Math.max(delayMs, LEAST_DEFERRAL_MS))
+				this.#settle(lane, delivery, { type: 'release', id, attempt, inMs }, 0)
+				return
+			}
+			budget.recordRetry(now)
+		} else budget?.recordRequest(this.#context.runtime.now())
+		this.#run(lane, delivery)
+	}
+
+	/** Gives back what was claimed and not started. No attempt is burned. */
+	release(lane: Lane): void {
+		const { waiting } = lane
+		lane.waiting = []
+		for (const delivery of waiting) {
+			const { id, attempt } = delivery.row
+			this.#settle(lane, delivery, { type: 'release', id, attempt }, 0)
+		}
+	}
+
+	/**
+	 * The relay stops, and a handler does not. It keeps what is left of its lease, for it may still send; but a process that was asked to
+	 * end has not died of its message.
+	 */
+	leave(lane: Lane, delivery: Delivery): void {
+		if (delivery.isSettled) return
+		const { id, attempt } = delivery.row
+		const inMs = Math.max(0, delivery.leaseUntil - this.#context.runtime.now())
+		this.#settle(lane, delivery, { type: 'release', id, attempt, inMs }, 0)
+	}
+
+	/** Another relay has it, or may have. */
+	lose(lane: Lane, delivery: Delivery): void {
+		const { id, topic, destination, attempt: attempts } = delivery.row
+		if (delivery.isSettled) return
+		delivery.isSettled = true
+		delivery.abort(new LeaseLostError(id))
+		lane.waiting = lane.waiting.filter((one) => one !== delivery)
+		this.#context.tell({ type: 'lease_lost', id, topic, destination, attempts })
+	}
+
+	/** A handler has taken longer than it may. Its place stays taken until it has ended, for until then it may still send. */
+	expired(delivery: Delivery): void {
+		const lane = this.#lanes.get(delivery.row.destination)
+		if (!lane) return
+		const error = new TimeoutError(lane.destination, lane.settings.timeoutMs)
+		delivery.abort(error)
+		this.#failed(lane, delivery, error)
+	}
+
+	#startNext(lane: Lane): boolean {
+		const now = this.#context.runtime.now()
+		while (lane.waiting.length > 0 && lane.room(now) > 0 && now >= lane.gate.heldUntil) {
+			const delivery = lane.waiting.pop()
+			if (!delivery || delivery.isSettled) continue
+			if (now >= delivery.leaseUntil) this.lose(lane, delivery)
+			else {
+				this.start(lane, delivery)
+				return true
+			}
+		}
+		return false
+	}
+
+	#causeNotToSend({ row }: Delivery): DeathCause | undefined {
+		if (row.crashes >= this.#context.settings.maxCrashes) return 'crashed'
+		return row.expiresAt !== null && row.expiresAt <= this.#context.databaseNow() ? 'expired' : undefined
+	}
+
+	#run(lane: Lane, delivery: Delivery): void {
+		const now = this.#context.runtime.now()
+		lane.underWay.add(delivery)
+		this.inFlight++
+		delivery.ticket = lane.gate.ticket
+		lane.limits().add(delivery, now)
+		// A thenable of any make, and a handler that is not async at all.
+		new Promise((resolve) => resolve(lane.settings.deliver(messageOf(delivery), delivery))).then(
+			() => {
+				this.#succeeded(lane, delivery, now)
+				this.#ended(lane, delivery)
+			},
+			(error: unknown) => {
+				this.#failed(lane, delivery, error)
+				this.#ended(lane, delivery)
+			},
+		)
+	}
+
+	#succeeded(lane: Lane, delivery: Delivery, startedAt: number): void {
+		if (delivery.isSettled) return
+		const { runtime } = this.#context
+		const now = runtime.now()
+		const { id, attempt } = delivery.row
+		lane.settings.retry.budget?.recordOutcome(true)
+		this.#settle(lane, delivery, { type: 'sent', id, attempt }, now - startedAt)
+		this.#gatekeeper.turn(lane, lane.gate.succeeded(delivery.ticket, now, now - startedAt, runtime))
+	}
+
+	#failed(lane: Lane, delivery: Delivery, error: unknown): void {
+		if (delivery.isSettled) return
+		const { runtime, settings } = this.#context
+		const { id, attempt } = delivery.row
+		// Nobody failed: neither the message nor its destination is to suffer for it.
+		if (delivery.isStoppedBy(error)) {
+			this.#settle(lane, delivery, { type: 'release', id, attempt }, 0)
+			return
+		}
+		const now = runtime.now()
+		const verdict = meaningOf(lane, error)
+		const durationMs = now - (delivery.startedAt ?? now)
+		const circumstances = {
+			now: this.#context.databaseNow(),
+			maxRetryAfterMs: settings.maxRetryAfterMs,
+			chance: runtime,
+		}
+		lane.settings.retry.budget?.recordOutcome(false)
+		this.#settle(
+			lane,
+			delivery,
+			afterFailure(delivery.row, error, verdict, lane.settings, circumstances),
+			durationMs,
+		)
+		const retryAfterMs = verdict.retryAfterMs ?? 0
+		const holdMs = verdict.kind === 'throttled' ? Math.min(retryAfterMs, settings.maxRetryAfterMs) : 0
+		const change = speaksAgainst(lane, error, verdict)
+			? lane.gate.failed(delivery.ticket, now, durationMs, verdict.retryAfterMs, runtime)
+			: lane.gate.succeeded(delivery.ticket, now, durationMs, runtime)
+		if (change) {
+			if (change.state === 'open') this.release(lane)
+			// That the circuit opens as well is no reason to come back sooner than was asked for.
+			const heldForMs = change.state === 'open' ? Math.max(change.heldForMs, Math.ceil(holdMs)) : 0
+			this.#gatekeeper.turn(lane, { ...change, heldForMs })
+		} else if (holdMs > 0) this.#gatekeeper.hold(lane, holdMs)
+	}
+
+	#settle(lane: Lane, delivery: Delivery, outcome: Outcome, durationMs: number): void {
+		delivery.isSettled = true
+		if ((outcome.type === 'retry' || outcome.type === 'release') && outcome.inMs !== undefined)
+			lane.lookout.expect(this.#context.runtime.now() + Math.max(outcome.inMs, 1))
+		this.#settler.add(delivery, outcome, durationMs)
+	}
+
+	#ended(lane: Lane, delivery: Delivery): void {
+		delivery.list?.remove(delivery)
+		lane.finished(delivery)
+		const wasFull = this.inFlight-- >= this.#context.settings.maxInFlight
+		// With places to spare nobody else waits for this one's.
+		if (wasFull) this.pump()
+		// More than one where the room has grown: a destination that comes back has more of it with time.
+		else if (!this.isPaused)
+			while (this.inFlight < this.#context.settings.maxInFlight && this.#startNext(lane));
+		this.#onRoom()
+	}
+}
+
+function messageOf(delivery: Delivery): Message {
+	try {
+		return toMessage(delivery.row)
+	} catch (error) {
+		throw permanent(new Error('the stored message is not JSON', { cause: error }))
+	}
+}
+
+function meaningOf(lane: Lane, error: unknown): Classification {
+	try {
+		return lane.settings.classify(error)
+	} catch {
+		// The user's own classifier threw: nothing is known, and the message is not given up for that.
+		return { kind: 'transient', known: false }
+	}
+}
+
+function speaksAgainst(lane: Lane, error: unknown, { kind }: Classification): boolean {
+	const isFailure = lane.settings.breaker?.isFailure
+	try {
+		if (isFailure) return isFailure(error)
+	} catch {
+		// As though there were no rule.
+	}
+	return kind === 'throttled' || kind === 'transient'
+}

@@ -1,0 +1,58 @@
+/**
+ * All lanes of a relay. Of the destination `'*'` every name that is in the queue and has no entry of its own gets a lane, when it is seen, and
+ * loses it when it is no longer there: so each has its own limits and its own gate.
+ */
+import { refuse } from '../../core/options/rules.ts'
+import type { Destination, Handler } from '../destinations/destination.ts'
+import { Lane } from './lane.ts'
+import { type BreakerSettings, type LaneSettings, type RelaySettings, readDestination } from './settings.ts'
+
+/** How many names are looked for at most. */
+export const MOST_NAMES = 1_000
+
+/** Handlers of messages of whatever topics. */
+export type Destinations = Readonly<Record<string, Handler<never> | Destination<never>>>
+
+export class Lanes {
+	readonly byName: Map<string, Lane> = new Map()
+	readonly #settings: RelaySettings
+	readonly #wildcard: LaneSettings | undefined
+	readonly #fixed: ReadonlySet<string>
+	readonly #fallback: BreakerSettings | undefined
+
+	constructor(destinations: Destinations, settings: RelaySettings) {
+		this.#settings = settings
+		this.#fallback = readDestination('*', () => {}, { ...settings, breaker: {} }).breaker
+		const entries = Object.entries(destinations)
+		if (entries.length === 0)
+			refuse('destinations', '{}', "at least one, such as { 'order.created': handler }")
+		const read = entries.map(([name, given]) => [name, readDestination(name, given, settings)] as const)
+		this.#wildcard = read.find(([name]) => name === '*')?.[1]
+		const named = read.filter(([name]) => name !== '*')
+		this.#fixed = new Set(named.map(([name]) => name))
+		for (const [name, own] of named) this.#add(name, own)
+	}
+
+	get hasWildcard(): boolean {
+		return this.#wildcard !== undefined
+	}
+
+	serves(destination: string): boolean {
+		return this.hasWildcard || this.byName.has(destination)
+	}
+
+	/** These names are in the queue. */
+	meet(names: readonly string[]): void {
+		const wildcard = this.#wildcard
+		if (!wildcard) return
+		for (const name of names) if (!this.byName.has(name)) this.#add(name, wildcard)
+		const known = new Set(names)
+		for (const [name, lane] of this.byName)
+			if (!known.has(name) && !this.#fixed.has(name) && lane.isIdle && lane.gate.state === 'closed')
+				this.byName.delete(name)
+	}
+
+	#add(name: string, own: LaneSettings): void {
+		this.byName.set(name, new Lane(name, own, this.#settings, this.#fallback))
+	}
+}

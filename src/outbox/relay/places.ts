@@ -1,0 +1,18 @@
+/**
+ * A relay's share of the places that all relays have together. While it asks it starts nothing beyond what it told: the answer is made of
+ * that number, and others are given the rest.
+ */
+import type { RelayContext } from './context.ts'
+import type { Lane } from './lane.ts'
+
+export async function takeShare(
+	{ store, owner, settings, runtime }: RelayContext,
+	lane: Lane,
+): Promise<void> {
+	const { destination } = lane
+	const { maxConcurrent: total, concurrency: want } = lane.settings
+	const { leaseMs } = settings
+	const until = runtime.now() + leaseMs
+	const inUse = lane.countPlaces()
+	lane.share(await store.takePlaces({ destination, owner, want, inUse, total, leaseMs }), until)
+}

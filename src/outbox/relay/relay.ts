@@ -1,0 +1,183 @@
+/**
+ * Sends what is in an outbox. Any number of relays work side by side, in one process or in many: what one has claimed is its own until its
+ * lease ends, so that the death of a relay costs time and nothing else.
+ */
+import { checkRange, refuse } from '../../core/options/rules.ts'
+import type { Destination, Handler } from '../destinations/destination.ts'
+import type { DeliveredFor, Topics } from '../message/message.ts'
+import type { Outbox } from '../outbox.ts'
+import { SchemaVersionError } from '../store/errors.ts'
+import { RelayContext } from './context.ts'
+import type { RelayListener } from './events.ts'
+import { HistoryKeeper } from './history-keeper.ts'
+import { type Destinations, Lanes } from './lanes.ts'
+import type { RelayOptions } from './options.ts'
+import { Session } from './session.ts'
+import { type RelaySettings, readRelayOptions } from './settings.ts'
+
+/** Where messages go, by name; `'*'` is for all that have no entry of their own. */
+export type DestinationsFor<T extends Topics, Name extends string> = {
+	readonly [N in Name]: Handler<DeliveredFor<T, N>> | Destination<DeliveredFor<T, N>>
+}
+
+/** What a relay is doing at present. */
+export interface RelayStats {
+	readonly inFlight: number
+	/** Claimed and not started. */
+	readonly waiting: number
+	/** Since it was started. */
+	readonly sent: number
+	readonly failed: number
+	readonly dead: number
+}
+
+/** What belongs to one run. */
+interface Run {
+	readonly context: RelayContext
+	readonly session: Session
+	/** Undoes what the start has done. */
+	readonly undo: (() => unknown)[]
+}
+
+/**
+ * Delivers the messages of an outbox, with retries that outlive the process.
+ *
+ * @example
+ * const relay = new Relay(outbox, {
+ * 	destinations: { 'order.created': async (message) => billing.charge(message.payload, message.id) },
+ * })
+ * await relay.start()
+ * process.once('SIGTERM', () => relay.stop())
+ */
+export class Relay<T extends Topics = Topics, Name extends string = string> {
+	readonly name: string
+	readonly #outbox: Outbox<T>
+	readonly #settings: RelaySettings
+	readonly #destinations: Destinations
+	readonly #listeners = new Set<RelayListener>()
+	#run: Run | undefined
+	#starting: Promise<void> | undefined
+	#stopping: Promise<void> | undefined
+
+	constructor(
+		outbox: Outbox<T>,
+		options: RelayOptions & { readonly destinations: DestinationsFor<T, Name> },
+	) {
+		if (typeof outbox?.attach !== 'function') refuse('outbox', outbox, 'an Outbox')
+		this.#outbox = outbox
+		this.#settings = readRelayOptions(options)
+		this.name = this.#settings.name
+		const { destinations, onEvent } = options
+		if (Object(destinations) !== destinations)
+			refuse('destinations', destinations, "an object, such as { 'order.created': handler }")
+		this.#destinations = destinations
+		// So that what can not work is refused here and not at the start.
+		new Lanes(this.#destinations, this.#settings)
+		if (onEvent) this.#listeners.add(onEvent)
+	}
+
+	get stats(): RelayStats {
+		const { context, session } = this.#run ?? {}
+		const { sent = 0, failed = 0, dead = 0 } = context ?? {}
+		const lanes = [...(session?.lanes.byName.values() ?? [])]
+		return {
+			...{ sent, failed, dead },
+			inFlight: session?.dispatcher.inFlight ?? 0,
+			waiting: lanes.reduce((sum, { waiting }) => sum + waiting.length, 0),
+		}
+	}
+
+	/** Tells every event to a listener, until the function that it answers is called. */
+	subscribe(listener: RelayListener): () => void {
+		this.#listeners.add(listener)
+		return () => this.#listeners.delete(listener)
+	}
+
+	/** Begins to send. Rejects when the database can not be reached or its tables are not there. */
+	async start(): Promise<void> {
+		if (this.#run) refuse('start()', 'a relay that runs already', 'one that does not')
+		this.#starting = this.#start()
+		try {
+			await this.#starting
+		} finally {
+			this.#starting = undefined
+		}
+	}
+
+	async #start(): Promise<void> {
+		const { store, keepsHistory, historyForMs } = this.#outbox
+		const owner = `${this.name}-${process.pid}-${crypto.randomUUID().slice(0, 8)}`
+		const context = new RelayContext(store, this.#settings, owner, keepsHistory, this.#listeners)
+		const session = new Session(context, new Lanes(this.#destinations, this.#settings))
+		const undo: (() => unknown)[] = []
+		this.#run = { context, session, undo }
+		try {
+			await checkSchema(this.#outbox)
+			const wake = () => session.wake()
+			const onDeaf = (error: unknown) =>
+				context.tell({
+					...{ type: 'store_failed', doing: 'listen', retryInMs: this.#settings.pollMs },
+					...{ errorType: 'Error', errorMessage: String(error) },
+				})
+			undo.push(await store.listen(wake, onDeaf))
+			await session.begin()
+			undo.push(this.#outbox.attach({ wake, serves: (name) => session.lanes.serves(name) }))
+			if (keepsHistory && historyForMs !== undefined) {
+				const keeper = new HistoryKeeper(context, historyForMs)
+				undo.push(() => keeper.stop())
+			}
+			context.tell({ type: 'relay_started' })
+			session.wake()
+		} catch (error) {
+			await this.#undo(this.#run)
+			this.#run = undefined
+			throw error
+		}
+	}
+
+	/**
+	 * Stops: claims nothing more, gives back what was not started without burning an attempt, waits for what is under way and writes all of
+	 * it down. Handlers that take longer than `timeoutMs` (default 30,000) are aborted.
+	 */
+	stop({ timeoutMs = 30_000 }: { readonly timeoutMs?: number | undefined } = {}): Promise<void> {
+		checkRange('timeoutMs', timeoutMs)
+		if (!this.#run) return this.#stopping ?? Promise.resolve()
+		this.#stopping ??= this.#stop(timeoutMs).finally(() => {
+			this.#run = undefined
+			this.#stopping = undefined
+		})
+		return this.#stopping
+	}
+
+	[Symbol.asyncDispose](): Promise<void> {
+		return this.stop()
+	}
+
+	async #stop(timeoutMs: number): Promise<void> {
+		// What is half begun could not be undone. A start that fails has told so to who began it, and undone it itself.
+		await this.#starting?.catch(() => {})
+		const run = this.#run
+		if (!run) return
+		run.context.tell({ type: 'relay_stopping' })
+		await run.session.end(timeoutMs)
+		await this.#undo(run)
+		run.context.tell({ type: 'relay_stopped' })
+	}
+
+	/** Best effort: what is left behind ends by itself, with its lease. */
+	async #undo({ context, undo }: Run): Promise<void> {
+		for (const step of [...undo.reverse(), () => context.store.leave(context.owner)]) {
+			try {
+				await step()
+			} catch {
+				// The database is away, and that is no reason not to stop.
+			}
+		}
+	}
+}
+
+async function checkSchema({ store }: Pick<Outbox, 'store'>): Promise<void> {
+	const needed = store.migrations.at(-1)?.version ?? 0
+	const found = await store.schemaVersion()
+	if (found !== needed) throw new SchemaVersionError(found, needed)
+}

@@ -1,0 +1,89 @@
+/**
+ * Writes down what became of messages, in batches. While one batch is on its way the next gathers, so that a quiet relay writes at once
+ * and a busy one by the thousand, without a setting for it.
+ */
+
+import type { Outcome } from '../store/rows.ts'
+import type { RelayContext } from './context.ts'
+import type { Delivery } from './delivery.ts'
+
+/** A message, and what became of it. */
+export interface Settlement {
+	readonly delivery: Delivery
+	readonly outcome: Outcome
+	readonly durationMs: number
+}
+
+/** Told what was written, and the ids of those that were no longer ours. */
+export type Written = (settlements: readonly Settlement[], lost: ReadonlySet<string>) => void
+
+const NOTHING_LOST: ReadonlySet<string> = new Set()
+
+export class Settler {
+	readonly #context: RelayContext
+	readonly #onWritten: Written
+	#waiting: Settlement[] = []
+	#onItsWay: readonly Settlement[] = []
+	#isArmed = false
+	#flushing: Promise<void> | undefined
+
+	constructor(context: RelayContext, onWritten: Written) {
+		this.#context = context
+		this.#onWritten = onWritten
+	}
+
+	add(delivery: Delivery, outcome: Outcome, durationMs: number): void {
+		this.#waiting.push({ delivery, outcome, durationMs })
+		if (this.#flushing === undefined) this.#arm()
+	}
+
+	/** Begins to write now. Whoever asks the store for something else at this moment shares the way with it. */
+	flush(): void {
+		this.#isArmed = false
+		if (this.#flushing !== undefined || this.#waiting.length === 0) return
+		this.#flushing = this.#write()
+			.catch(() => {
+				// The relay gave up on its database: leases end by themselves.
+			})
+			.then(() => {
+				this.#flushing = undefined
+				if (this.#waiting.length >= this.#context.settings.batchSize) this.flush()
+				else if (this.#waiting.length > 0) this.#arm()
+			})
+	}
+
+	/** Everything that was settled is written when it resolves, or given up. */
+	async written(): Promise<void> {
+		this.flush()
+		while (this.#flushing !== undefined) {
+			await this.#flushing
+			this.flush()
+		}
+	}
+
+	/** What is decided and not yet written: still ours. */
+	*held(): Generator<Delivery> {
+		for (const { delivery } of this.#onItsWay) yield delivery
+		for (const { delivery } of this.#waiting) yield delivery
+	}
+
+	/** Not at once: the others of the same turn are to go with it. SQLite answers within the turn, and would write them one by one. */
+	#arm(): void {
+		if (this.#isArmed) return
+		this.#isArmed = true
+		this.#context.runtime.setTimer(0, () => this.flush())
+	}
+
+	async #write(): Promise<void> {
+		const { store, owner, keepsHistory, settings } = this.#context
+		const batch = this.#waiting.splice(0, 2 * settings.batchSize)
+		this.#onItsWay = batch
+		const outcomes = batch.map(({ outcome }) => outcome)
+		try {
+			const lost = await this.#context.ask('settle', () => store.settle(owner, outcomes, keepsHistory))
+			this.#onWritten(batch, lost.length === 0 ? NOTHING_LOST : new Set(lost))
+		} finally {
+			this.#onItsWay = []
+		}
+	}
+}

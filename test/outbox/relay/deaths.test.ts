@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest'
+import type { RelayOptions } from 'yaoki/outbox'
+import { Process } from './process.ts'
+import { type World, world } from './world.ts'
+
+const OPTIONS = { leaseMs: 2_000, pollMs: 500 }
+
+/** Processes one after the other, a new one for each that died, with a message among others that kills. */
+async function generations(here: World, count: number, options: RelayOptions = {}) {
+	const alone: boolean[] = []
+	let died = 0
+	for (let n = 0; n < count; n++) {
+		const one = new Process(here)
+		const under = new Set<string>()
+		const deliver = here.sends(async ({ id, payload }) => {
+			under.add(id)
+			if (payload === 'killer') {
+				await one.pause(50)
+				alone.push(under.size === 1)
+				died++
+				one.kill()
+			}
+			await one.pause(200)
+			under.delete(id)
+		})
+		await one.relay({ jobs: { deliver, concurrency: 3 } }, { ...OPTIONS, ...options })
+		await here.clock.advance(15_000)
+		await one[Symbol.asyncDispose]()
+	}
+	return { alone, died }
+}
+
+test('the rows of a relay that died come back when its lease is over', async () => {
+	await using here = await world()
+	await here.enqueue(20)
+	const one = new Process(here)
+	await one.relay({ jobs: here.sends(() => one.pause(60_000)) }, OPTIONS)
+	await here.clock.advance(500)
+	one.kill()
+	await here.relay({ jobs: here.sends() }, OPTIONS)
+	await here.clock.advance(1_000)
+	expect(here.eventsOf('message_sent')).toHaveLength(0)
+	await here.clock.advance(2_000)
+	expect(here.eventsOf('message_sent')).toHaveLength(20)
+})
+
+test('a message that kills three times is alone the third time, then dead; its neighbours are delivered', async () => {
+	await using here = await world()
+	await here.enqueue(4)
+	const [killer = ''] = await here.enqueue(1, { payload: 'killer' })
+	await here.enqueue(4)
+	const { alone, died } = await generations(here, 5)
+	expect(died).toBe(3)
+	expect(alone).toEqual([false, false, true])
+	expect(await here.outbox.find(killer)).toMatchObject({ status: 'dead', cause: 'crashed', crashes: 3 })
+	expect((await here.outbox.list()).map(({ id }) => id)).toEqual([killer])
+})
+
+test('maxCrashes says after how many deaths', async () => {
+	await using here = await world()
+	const [killer = ''] = await here.enqueue(1, { payload: 'killer' })
+	await here.enqueue(4)
+	const { died } = await generations(here, 3, { maxCrashes: 1 })
+	expect(died).toBe(1)
+	expect(await here.outbox.find(killer)).toMatchObject({ status: 'dead', cause: 'crashed' })
+})
+
+test('a message that failed in the meantime has no crashes any more', async () => {
+	await using here = await world()
+	const [id = ''] = await here.enqueue(1)
+	const one = new Process(here)
+	await one.relay({ jobs: () => one.pause(60_000) }, OPTIONS)
+	await here.clock.advance(500)
+	one.kill()
+	const fails = () => {
+		throw new Error('no')
+	}
+	await here.relay({ jobs: fails }, { ...OPTIONS, breaker: false, retry: { baseDelayMs: 60_000 } })
+	await here.clock.advance(4_000)
+	expect(await here.outbox.find(id)).toMatchObject({ status: 'pending', attempts: 2, crashes: 0 })
+})
+
+test('a handler that hangs for good does not keep suspects from being tried, nor all others from going on', async () => {
+	// Whoever was to be tried alone waited until nothing was under way, and nothing else was started meanwhile: for ever.
+	await using here = await world()
+	await here.enqueue(1, { topic: 'hangs' })
+	await here.enqueue(1, { payload: 'suspect' })
+	here.tx.prepare(`UPDATE yaoki_outbox SET crashes = 2 WHERE destination = 'jobs'`).all()
+	await here.relay({ hangs: () => new Promise(() => {}), jobs: here.sends() }, { ...OPTIONS, timeoutMs: 1_000 })
+	await here.clock.advance(100)
+	await here.enqueue(5)
+	await here.clock.advance(5_000)
+	expect(here.payloads()).toContain('suspect')
+	expect(here.sendings).toHaveLength(6)
+})
+
+test('suspects heed the rate and the places of their destination', async () => {
+	await using here = await world()
+	await here.enqueue(6)
+	here.tx.prepare('UPDATE yaoki_outbox SET crashes = 2').all()
+	const rate = { limit: 1, intervalMs: 2_000, burst: 1 }
+	await here.relay({ jobs: { deliver: here.sends(), rate } }, OPTIONS)
+	await here.clock.advance(7_000)
+	expect(here.sendings.length).toBeLessThanOrEqual(5)
+	await here.clock.advance(20_000)
+	expect(here.sendings).toHaveLength(6)
+})

@@ -1,0 +1,115 @@
+import { expect, test } from 'vitest'
+import { HttpError } from 'yaoki'
+import { Process } from './process.ts'
+import { world } from './world.ts'
+
+const RETRY = { baseDelayMs: 1_000, jitterStrategy: 'none', maxRetries: 20 } as const
+const busy = (retryAfterMs: number) => {
+	throw Object.assign(new HttpError(429), { retryAfterMs })
+}
+
+test('a Retry-After defers the whole destination, for all relays, and burns no attempt of others', async () => {
+	await using here = await world()
+	await using elsewhere = new Process(here)
+	await here.enqueue(10)
+	let isBusy = true
+	const deliver = here.sends(() => (isBusy ? busy(20_000) : undefined))
+	const options = { retry: RETRY, pollMs: 60_000 }
+	await here.relay({ jobs: { deliver, concurrency: 1 } }, options)
+	await here.clock.advance(100)
+	await elsewhere.relay({ jobs: { deliver, concurrency: 1 } }, options)
+	isBusy = false
+	await here.clock.advance(19_800)
+	expect(here.sendings).toHaveLength(1)
+	expect((await here.outbox.list()).map(({ attempts }) => attempts).toSorted()).toEqual([...'0000000001'].map(Number))
+	expect(here.eventsOf('gate_change')).toMatchObject([{ to: 'closed', reason: 'retry-after', heldForMs: 20_000 }])
+})
+
+test('when a hold is over the destination goes on at once, and not one poll later', async () => {
+	// What was given back is due as before; but the next look was planned for the next poll.
+	await using here = await world()
+	await here.enqueue(5)
+	let isBusy = true
+	const deliver = here.sends(() => (isBusy ? busy(7_000) : undefined))
+	await here.relay({ jobs: { deliver, concurrency: 1 } }, { retry: RETRY, pollMs: 60_000, rampUpMs: 0 })
+	await here.clock.advance(100)
+	isBusy = false
+	await here.clock.advance(7_200)
+	expect(await here.outbox.list()).toEqual([])
+})
+
+test('that the breaker opens at the same failure is no reason to come back sooner than was asked for', async () => {
+	// The breaker cuts a Retry-After at a minute, and the failure that opened it was taken for the breaker’s alone.
+	await using here = await world()
+	await here.enqueue(10)
+	const deliver = here.sends(() => busy(600_000))
+	await here.relay({ jobs: { deliver, breaker: { failureThreshold: 1 } } }, { retry: RETRY })
+	await here.clock.advance(590_000)
+	expect(here.sendings.every(({ at }) => at < 1_000)).toBe(true)
+	await here.clock.advance(20_000)
+	expect(here.sendings.some(({ at }) => at > 590_000)).toBe(true)
+})
+
+test('no Retry-After is longer than maxRetryAfterMs', async () => {
+	await using here = await world()
+	await here.enqueue(1)
+	let isBusy = true
+	const deliver = here.sends(() => (isBusy ? busy(86_400_000) : undefined))
+	await here.relay({ jobs: deliver }, { retry: RETRY, maxRetryAfterMs: 5_000 })
+	await here.clock.advance(100)
+	isBusy = false
+	await here.clock.advance(5_200)
+	expect(here.sendings).toHaveLength(2)
+})
+
+test('one dead host never starves others, nor one that hangs with all its places taken', async () => {
+	await using here = await world()
+	await here.enqueue(100, { topic: 'dead' })
+	await here.enqueue(100, { topic: 'hanging' })
+	await here.enqueue(100, { topic: 'fine' })
+	const fine = here.sends(() => here.pause(100))
+	await here.relay(
+		{
+			dead: () => busy(60_000),
+			hanging: () => new Promise(() => {}),
+			fine,
+		},
+		{ concurrency: 4, maxInFlight: 12 },
+	)
+	await here.clock.advance(3_000)
+	expect(here.sendings).toHaveLength(100)
+})
+
+test('when an outage ends the backlog does not come all at once', async () => {
+	await using here = await world()
+	await here.enqueue(500)
+	let isDown = true
+	const deliver = here.sends(async () => {
+		if (isDown) throw new Error('down')
+		await here.pause(100)
+	})
+	await here.relay({ jobs: deliver }, { retry: RETRY, breaker: { resetBackoff: { jitterStrategy: 'none' } } })
+	await here.clock.advance(9_000)
+	isDown = false
+	await here.clock.advance(2_000)
+	const first = here.sendings.filter(({ at }) => at >= 9_000).length
+	expect(first).toBeLessThan(20)
+	await here.clock.advance(30_000)
+	expect(await here.outbox.list()).toEqual([])
+})
+
+test('a gate that is open with nothing to probe with asks the database now and then, and not all the time', async () => {
+	await using here = await world()
+	await using elsewhere = new Process(here)
+	const [id = ''] = await here.enqueue(1)
+	const down = () => {
+		throw new Error('down')
+	}
+	const breaker = { failureThreshold: 1, resetTimeoutMs: 1_000 }
+	await elsewhere.relay({ jobs: { deliver: down, breaker } }, { retry: { ...RETRY, baseDelayMs: 50_000 } })
+	await here.clock.advance(10_000)
+	elsewhere.calls.length = 0
+	await here.clock.advance(10_000)
+	expect(elsewhere.calls.length).toBeLessThan(100)
+	expect(await here.outbox.find(id)).toMatchObject({ attempts: 1 })
+})

@@ -1,0 +1,133 @@
+import { expect, test } from 'vitest'
+import { permanent } from 'yaoki'
+import { world } from './world.ts'
+
+const fail = (error: unknown) => () => {
+	throw error
+}
+/** By another name, for the linter takes an object with a `then` for a mistake. */
+const THEN = 'then'
+const PLAIN = { baseDelayMs: 1_000, jitterStrategy: 'none', maxRetries: 2 } as const
+
+test('shouldRetry decides, with attempts from 0: what it refuses is a dead letter', async () => {
+	await using here = await world()
+	const [id = ''] = await here.enqueue(1)
+	const asked: number[] = []
+	const shouldRetry = (_: unknown, attempt: number) => asked.push(attempt) < 2
+	await here.relay(
+		{ jobs: here.sends(fail(new Error('no'))) },
+		{ retry: { ...PLAIN, maxRetries: 9, shouldRetry }, breaker: false },
+	)
+	await here.clock.advance(60_000)
+	expect(asked).toEqual([0, 1])
+	expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'permanent', attempts: 2 })
+})
+
+test('shouldRetry may ask for another try of what is permanent', async () => {
+	await using here = await world()
+	await here.enqueue(1)
+	await here.relay(
+		{ jobs: here.sends(fail(permanent(new Error('no')))) },
+		{ retry: { ...PLAIN, shouldRetry: () => true }, breaker: false },
+	)
+	await here.clock.advance(60_000)
+	expect(here.sendings).toHaveLength(3)
+})
+
+test('delayFor beats the backoff, and leaves it to the backoff with undefined', async () => {
+	await using here = await world()
+	await here.enqueue(1)
+	const delayFor = (_: unknown, attempt: number) => (attempt === 0 ? 10_000 : undefined)
+	const retry = { ...PLAIN, delayFor }
+	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { retry, breaker: false })
+	await here.clock.advance(60_000)
+	expect(here.sendings.map(({ at }) => Math.round(at / 1_000))).toEqual([0, 10, 12])
+})
+
+test('classify knows errors of your own', async () => {
+	await using here = await world()
+	const [id = ''] = await here.enqueue(1)
+	await here.relay(
+		{ jobs: here.sends(fail(new Error('E-17'))) },
+		{ retry: { classify: (error, next) => (`${error}`.includes('E-17') ? { kind: 'permanent', known: true } : next(error)) } },
+	)
+	await here.clock.advance(1_000)
+	expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'permanent' })
+})
+
+const broken = fail(new Error('a bug in a rule'))
+
+test.each([
+	['shouldRetry', { shouldRetry: broken }],
+	['delayFor', { delayFor: broken }],
+	['delayFor with what is no delay', { delayFor: () => Number.NaN }],
+	['shouldRetry with a promise', { shouldRetry: () => Promise.resolve(false) as unknown as boolean }],
+	['classify', { classify: broken as () => never }],
+])('a message is not given up for a rule that throws: %s', async (_, hooks) => {
+	await using here = await world()
+	const [id = ''] = await here.enqueue(1)
+	const retry = { ...PLAIN, ...hooks }
+	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { retry, breaker: false })
+	await here.clock.advance(60_000)
+	expect(here.sendings.map(({ at }) => Math.round(at / 1_000))).toEqual([0, 1, 3])
+	expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'retries-used-up' })
+})
+
+test('isFailure of a breaker that throws is as though there were none', async () => {
+	await using here = await world()
+	await here.enqueue(3)
+	const breaker = { failureThreshold: 2, isFailure: broken as () => never }
+	await here.relay({ jobs: { deliver: here.sends(fail(new Error('no'))), concurrency: 1, breaker } })
+	await here.clock.advance(500)
+	expect(here.sendings).toHaveLength(2)
+})
+
+test.each<[string, unknown, string, string]>([
+	['undefined', undefined, 'undefined', 'undefined was thrown'],
+	['null', null, 'null', 'null was thrown'],
+	['a text', 'out of paper', 'string', 'out of paper'],
+	['a frozen object', Object.freeze({ message: 'icy' }), 'object', 'icy'],
+	['NUL bytes', new Error('a\u0000b'), 'Error', 'a b'],
+	['half of a pair', new Error('a\uD800b'), 'Error', 'a\uFFFDb'],
+])('a handler may throw %s: it is a failure like others, written down as text', async (_, thrown, type, message) => {
+	await using here = await world()
+	const [id = ''] = await here.enqueue(1)
+	await here.relay({ jobs: here.sends(fail(thrown)) }, { retry: PLAIN })
+	await here.clock.advance(100)
+	expect(await here.outbox.find(id)).toMatchObject({ status: 'pending', attempts: 1, lastError: { type, message } })
+})
+
+test('a handler need not be async: it may throw, return nothing, or return a thenable', async () => {
+	await using here = await world()
+	const [, , third = ''] = await here.enqueue(3)
+	const answers: Record<number, () => unknown> = {
+		1: () => undefined,
+		2: () => ({ [THEN]: (done: () => void) => done() }),
+		3: fail(new Error('at once')),
+	}
+	await here.relay({ jobs: ({ payload }) => answers[Number(payload)]?.() }, { retry: PLAIN })
+	await here.clock.advance(100)
+	const left = await here.outbox.list()
+	expect(left.map(({ id }) => id)).toEqual([third])
+	expect(left[0]?.lastError?.message).toBe('at once')
+})
+
+test('a thenable that rejects is a failure, and one that answers twice has answered once', async () => {
+	await using here = await world()
+	await here.enqueue(1)
+	const twice = { [THEN]: (done: () => void, not: (error: unknown) => void) => [not(new Error('no')), done()] }
+	await here.relay({ jobs: here.sends(() => twice) }, { retry: PLAIN })
+	await here.clock.advance(100)
+	expect(here.eventsOf('message_failed')).toHaveLength(1)
+	expect(here.eventsOf('message_sent')).toHaveLength(0)
+})
+
+test('a stored message that is no JSON is a dead letter, and its handler is not called', async () => {
+	await using here = await world()
+	const [id = ''] = await here.enqueue(1)
+	here.tx.prepare(`UPDATE yaoki_outbox SET payload = '{'`).all()
+	await here.relay({ jobs: here.sends() })
+	await here.clock.advance(100)
+	expect(here.sendings).toEqual([])
+	expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'permanent' })
+})

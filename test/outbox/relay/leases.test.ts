@@ -1,0 +1,121 @@
+import { expect, test } from 'vitest'
+import type { Handler } from 'yaoki/outbox'
+import { Process } from './process.ts'
+import { world } from './world.ts'
+
+const OPTIONS = { leaseMs: 3_000, timeoutMs: 600_000 }
+
+test('a handler that takes many leases long keeps its message', async () => {
+	await using here = await world()
+	await using there = new Process(here)
+	await here.enqueue(3)
+	const deliver = here.sends(() => here.pause(60_000))
+	await here.relay({ jobs: { deliver, concurrency: 1 } }, OPTIONS)
+	await here.clock.advance(100)
+	await there.relay({ jobs: { deliver, concurrency: 1 } }, OPTIONS)
+	await here.clock.advance(190_000)
+	expect(here.payloads().map(Number).toSorted()).toEqual([1, 2, 3])
+	expect(here.eventsOf('lease_lost')).toEqual([])
+	expect(await here.outbox.list()).toEqual([])
+})
+
+test('a relay that stands still loses its messages to another, and its late ack changes nothing', async () => {
+	await using here = await world()
+	await using sleeper = new Process(here)
+	await here.enqueue(4)
+	const reasons: unknown[] = []
+	const slow: Handler = async (message, { signal }) => {
+		await here.sends(() => sleeper.pause(5_000))(message)
+		reasons.push(signal.reason?.name)
+	}
+	await sleeper.relay({ jobs: { deliver: slow, concurrency: 2 } }, OPTIONS)
+	await here.clock.advance(100)
+	expect(here.sendings).toHaveLength(2)
+	sleeper.freeze()
+	await here.clock.advance(1_000)
+	await here.relay({ jobs: here.sends(() => here.pause(20_000)) }, OPTIONS)
+	await here.clock.advance(9_000)
+	expect(here.sendings).toHaveLength(6)
+	sleeper.thaw()
+	await here.clock.advance(5_000)
+	expect(sleeper.eventsOf('lease_lost')).toHaveLength(4)
+	expect(sleeper.eventsOf('message_sent')).toEqual([])
+	// The other one is at it still, and the message its own.
+	const states = (await here.outbox.list()).map(({ status, attempts }) => `${status} ${attempts}`)
+	expect(states).toEqual(Array.from({ length: 4 }, () => 'processing 2'))
+	await here.clock.advance(20_000)
+	expect(here.eventsOf('message_sent')).toHaveLength(4)
+	expect(await here.outbox.list()).toEqual([])
+})
+
+test('the signal of a message that was lost is aborted, with the reason', async () => {
+	await using here = await world()
+	await using cutOff = new Process(here)
+	await here.enqueue(1)
+	const reasons: unknown[] = []
+	const deliver: Handler = (_, { signal }) =>
+		new Promise((resolve) =>
+			signal.addEventListener('abort', () => {
+				reasons.push(signal.reason)
+				resolve(undefined)
+			}),
+		)
+	await cutOff.relay({ jobs: deliver }, OPTIONS)
+	await here.clock.advance(100)
+	cutOff.fault = () => new Error('the cable is cut')
+	await here.clock.advance(4_500)
+	expect(reasons).toMatchObject([{ name: 'LeaseLostError', code: 'YAOKI_OUTBOX_LEASE_LOST' }])
+	expect(cutOff.eventsOf('lease_lost')).toHaveLength(1)
+})
+
+test('a database that does not answer at all does not keep a relay from letting go in time', async () => {
+	// The heartbeat waited for its answer, and looked at the clock only after it.
+	await using here = await world()
+	const deaf = new Process(here)
+	await here.enqueue(1)
+	let isAborted = false
+	const deliver: Handler = (_, { signal }) => {
+		signal.addEventListener('abort', () => {
+			isAborted = true
+		})
+		return new Promise(() => {})
+	}
+	const relay = deaf.make({ jobs: deliver }, OPTIONS)
+	const { store } = deaf.outbox
+	const renew = store.renew.bind(store)
+	let isDeaf = false
+	Object.defineProperty(deaf.outbox, 'store', {
+		value: new Proxy(store, {
+			get: (target, name) =>
+				name === 'renew'
+					? (...given: Parameters<typeof renew>) => (isDeaf ? new Promise(() => {}) : renew(...given))
+					: Reflect.get(target, name),
+		}),
+	})
+	await relay.start()
+	await here.clock.advance(100)
+	isDeaf = true
+	await here.clock.advance(5_000)
+	expect(isAborted).toBe(true)
+	deaf.kill()
+})
+
+test('what waits in a relay whose lease has ended is not started', async () => {
+	await using here = await world()
+	await using sleeper = new Process(here)
+	await here.enqueue(6)
+	const deliver = here.sends(() => sleeper.pause(500))
+	await sleeper.relay({ jobs: { deliver, concurrency: 1 } }, { ...OPTIONS, leaseMs: 2_000 })
+	await here.clock.advance(100)
+	sleeper.freeze()
+	await here.clock.advance(60_000)
+	const rows = await here.outbox.list()
+	expect(rows.every(({ status }) => status === 'processing')).toBe(true)
+	// Another one takes them all and is slow about it.
+	await here.relay({ jobs: here.sends(() => here.pause(30_000)) }, { leaseMs: 60_000, timeoutMs: 600_000 })
+	await here.clock.advance(1_000)
+	const before = here.sendings.length
+	sleeper.thaw()
+	await here.clock.advance(5_000)
+	expect(here.sendings).toHaveLength(before)
+})

@@ -1,0 +1,218 @@
+import { expect, test } from 'vitest'
+import type { Budget } from 'yaoki'
+import type { Handler } from 'yaoki/outbox'
+import { Process } from './process.ts'
+import { type World, world } from './world.ts'
+
+/** How many were under way at most, in all and by destination. */
+function gauge(here: World, ms: number | (() => number)) {
+	const counts: Record<string, number> = {}
+	const most: Record<string, number> = {}
+	const count = (name: string, by: number) => {
+		counts[name] = (counts[name] ?? 0) + by
+		most[name] = Math.max(most[name] ?? 0, counts[name])
+	}
+	const deliver = here.sends(async ({ destination }) => {
+		for (const name of ['all', destination]) count(name, 1)
+		await here.pause(typeof ms === 'number' ? ms : ms())
+		for (const name of ['all', destination]) count(name, -1)
+	})
+	return { most, deliver }
+}
+
+test('each destination has at most its own concurrency under way, or the relay’s', async () => {
+	await using here = await world()
+	for (const topic of ['a', 'b']) await here.enqueue(50, { topic })
+	const { most, deliver } = gauge(here, 100)
+	await here.relay({ a: deliver, b: { deliver, concurrency: 3 } }, { concurrency: 7 })
+	await here.clock.advance(5_000)
+	expect(most).toMatchObject({ a: 7, b: 3 })
+	expect(here.sendings).toHaveLength(100)
+})
+
+test('of maxInFlight places every destination gets its turn, however long the queue of another is', async () => {
+	await using here = await world()
+	await here.enqueue(500, { topic: 'greedy' })
+	await here.enqueue(10, { topic: 'modest' })
+	const { most, deliver } = gauge(here, 100)
+	await here.relay({ greedy: deliver, modest: deliver }, { maxInFlight: 4, concurrency: 4 })
+	await here.clock.advance(1_000)
+	expect(most['all']).toBe(4)
+	const destinations = here.tx.prepare(`SELECT count(*) AS n FROM yaoki_outbox WHERE destination = 'modest'`).all()
+	expect(destinations).toEqual([{ n: 0 }])
+})
+
+test('batchSize is the most that one claim takes', async () => {
+	await using here = await world()
+	await using there = new Process(here)
+	await here.enqueue(100)
+	const relay = await there.relay({ jobs: () => here.pause(50) }, { batchSize: 5, concurrency: 2 })
+	let most = 0
+	for (let n = 0; n < 50; n++) {
+		await here.clock.advance(20)
+		most = Math.max(most, relay.stats.waiting)
+	}
+	expect(most).toBeGreaterThan(0)
+	expect(most).toBeLessThanOrEqual(5)
+})
+
+test('a rate holds for all relays together, in every interval', async () => {
+	await using here = await world()
+	await using there = new Process(here)
+	await here.enqueue(120)
+	const rate = { limit: 10, intervalMs: 1_000, burst: 5 }
+	await here.relay({ jobs: { deliver: here.sends(), rate } })
+	await there.relay({ jobs: { deliver: here.sends(), rate } })
+	await here.clock.advance(20_000)
+	expect(here.sendings).toHaveLength(120)
+	const times = here.sendings.map(({ at }) => at)
+	for (const from of times) {
+		const inInterval = times.filter((at) => at >= from && at < from + 1_000).length
+		expect(inInterval).toBeLessThanOrEqual(rate.limit + rate.burst)
+	}
+	expect(Math.max(...times)).toBeLessThan(13_000)
+})
+
+test('a rate holds where order is kept as well', async () => {
+	// The next of each key that was free again came on top of those that had been paid for.
+	await using here = await world()
+	for (let key = 0; key < 10; key++) await here.enqueue(6, { key: `k${key}` })
+	const rate = { limit: 10, intervalMs: 1_000, burst: 10 }
+	await here.relay({ jobs: { deliver: here.sends(), rate, order: true } })
+	await here.clock.advance(20_000)
+	expect(here.sendings).toHaveLength(60)
+	const times = here.sendings.map(({ at }) => at)
+	for (const from of times)
+		expect(times.filter((at) => at >= from && at < from + 1_000).length).toBeLessThanOrEqual(20)
+	expect(Math.max(...times)).toBeGreaterThan(4_500)
+})
+
+test('maxConcurrent is never passed by three relays, while shares move and when one is killed', async () => {
+	await using here = await world()
+	await here.enqueue(600)
+	const { most, deliver } = gauge(here, () => 50 + 400 * here.clock.random())
+	const options = { leaseMs: 3_000, concurrency: 10 }
+	const destinations = { jobs: { deliver, maxConcurrent: 6 } }
+	await using first = new Process(here)
+	await first.relay(destinations, options)
+	await here.clock.advance(2_000)
+	expect(most['all']).toBe(6)
+	const second = new Process(here)
+	await second.relay(destinations, options)
+	await here.clock.advance(3_000)
+	await using third = new Process(here)
+	await third.relay(destinations, options)
+	await here.clock.advance(3_000)
+	second.kill()
+	await here.clock.advance(60_000)
+	expect(most['all']).toBe(6)
+	expect(await here.outbox.list()).toEqual([])
+})
+
+test('shares are asked for again and again, and what starts meanwhile is reckoned with', async () => {
+	// A relay asked while it used no place, filled all of its old ones before the answer came, and the others were given them too.
+	await using here = await world()
+	const { most, deliver } = gauge(here, 5_000)
+	const options = { leaseMs: 3_000, concurrency: 10, pollMs: 100 }
+	const destinations = { jobs: { deliver, maxConcurrent: 10 } }
+	await using first = new Process(here)
+	await first.relay(destinations, options)
+	await using second = new Process(here)
+	await second.relay(destinations, options)
+	for (let round = 0; round < 20; round++) {
+		await here.clock.advance(490 + round)
+		await here.enqueue(7)
+		first.outbox.wake()
+		second.outbox.wake()
+	}
+	await here.clock.advance(120_000)
+	expect(most['all']).toBeLessThanOrEqual(10)
+	expect(await here.outbox.list()).toEqual([])
+})
+
+test('a destination that a wildcard meets has its places at once', async () => {
+	// It had to wait for the next heartbeat, five seconds away, and again whenever its queue had been empty.
+	await using here = await world()
+	await here.relay({ '*': { deliver: here.sends(), maxConcurrent: 2 } })
+	await here.clock.advance(500)
+	await here.enqueue(3, { topic: 'surprise' })
+	await here.clock.advance(100)
+	expect(here.sendings).toHaveLength(3)
+})
+
+test('without budget a retry is put off, and none is given up for it', async () => {
+	await using here = await world()
+	let allowed = 0
+	let retried = 0
+	const budget: Budget = {
+		recordRequest: () => {},
+		canRetry: () => retried < allowed,
+		recordRetry: () => void retried++,
+		recordOutcome: () => {},
+		available: () => allowed - retried,
+	}
+	await here.enqueue(5)
+	let isDown = true
+	const deliver = here.sends(() => {
+		if (isDown) throw new Error('down')
+	})
+	const retry = { budget, baseDelayMs: 1_000, jitterStrategy: 'none', maxRetries: 3 } as const
+	await here.relay({ jobs: deliver }, { retry, breaker: false })
+	await here.clock.advance(60_000)
+	expect(here.sendings).toHaveLength(5)
+	expect((await here.outbox.list()).map(({ attempts }) => attempts)).toEqual([1, 1, 1, 1, 1])
+	expect(here.eventsOf('message_released').every(({ reason }) => reason === 'budget')).toBe(true)
+	isDown = false
+	allowed = 5
+	await here.clock.advance(2_000)
+	expect(await here.outbox.list()).toEqual([])
+	expect(here.eventsOf('message_dead')).toEqual([])
+})
+
+test('a backoff of nothing and a budget that is used up are no reason to ask the database all the time', async () => {
+	// The message was due again at once, claimed, refused by the budget and given back, without an end.
+	await using here = await world()
+	await using there = new Process(here)
+	await here.enqueue(1)
+	const budget: Budget = {
+		recordRequest: () => {},
+		canRetry: () => false,
+		recordRetry: () => {},
+		recordOutcome: () => {},
+		available: () => 0,
+	}
+	const retry = { budget, baseDelayMs: 0, jitterStrategy: 'none' } as const
+	await there.relay(
+		{
+			jobs: () => {
+				throw new Error('down')
+			},
+		},
+		{ retry, breaker: false },
+	)
+	await here.clock.advance(1_000)
+	expect(there.calls.filter((name) => name === 'claim').length).toBeLessThan(60)
+})
+
+test('timeoutMs ends a message, its destination’s or the relay’s, and its place stays taken until the handler ends', async () => {
+	await using here = await world()
+	for (const topic of ['a', 'b']) await here.enqueue(1, { topic })
+	const aborted: unknown[] = []
+	const deliver: Handler = ({ topic }, { signal }) =>
+		new Promise((resolve) => {
+			signal.addEventListener('abort', () => {
+				aborted.push([topic, here.clock.now(), String(signal.reason?.name)])
+				here.clock.setTimer(500, () => resolve(undefined))
+			})
+		})
+	const relay = await here.relay({ a: deliver, b: { deliver, timeoutMs: 700 } }, { timeoutMs: 2_000 })
+	await here.clock.advance(800)
+	expect(aborted).toEqual([['b', 700, 'TimeoutError']])
+	expect(relay.stats.inFlight).toBe(2)
+	await here.clock.advance(500)
+	expect(relay.stats.inFlight).toBe(1)
+	await here.clock.advance(800)
+	expect(aborted).toHaveLength(2)
+	expect(here.eventsOf('message_failed').map(({ errorType }) => errorType)).toEqual(['TimeoutError', 'TimeoutError'])
+	expect(here.eventsOf('message_sent')).toEqual([])
+})

@@ -1,0 +1,117 @@
+import { expect, test } from 'vitest'
+import { permanent } from 'yaoki'
+import { Process } from './process.ts'
+import { type World, world } from './world.ts'
+
+const RETRY = { baseDelayMs: 1_000, jitterStrategy: 'none', maxRetries: 5 } as const
+
+/** Sends, and checks that each key has one message in flight. */
+function inOrder(here: World, work: (payload: number) => unknown) {
+	const under = new Map<string | undefined, number>()
+	const done: Record<string, number[]> = {}
+	const overlaps: unknown[] = []
+	const deliver = here.sends(async ({ key, payload }) => {
+		if (key !== undefined && under.has(key)) overlaps.push([key, under.get(key), payload])
+		under.set(key, Number(payload))
+		try {
+			await work(Number(payload))
+			done[`${key}`] = [...(done[`${key}`] ?? []), Number(payload)]
+		} finally {
+			under.delete(key)
+		}
+	})
+	return { deliver, done, overlaps }
+}
+
+const ascending = (list: readonly number[] = []) => list.toSorted((a, b) => a - b)
+
+test('for each key one message at a time, in order, by two relays, under failures and retries', async () => {
+	await using here = await world()
+	await using there = new Process(here)
+	for (let n = 0; n < 60; n++) await here.enqueue(1, { key: `k${n % 6}` })
+	const { deliver, done, overlaps } = inOrder(here, async () => {
+		await here.pause(20 + 200 * here.clock.random())
+		if (here.clock.random() < 0.3) throw new Error('flaky')
+	})
+	const options = { retry: { ...RETRY, maxRetries: 50, maxDelayMs: 2_000 }, breaker: false } as const
+	await here.relay({ jobs: { deliver, order: true } }, options)
+	await there.relay({ jobs: { deliver, order: true } }, options)
+	await here.clock.advance(120_000)
+	expect(overlaps).toEqual([])
+	expect(Object.keys(done)).toHaveLength(6)
+	for (const list of Object.values(done)) {
+		expect(list).toHaveLength(10)
+		expect(list).toEqual(ascending(list))
+	}
+})
+
+test('the next of a key follows without waiting for the poll', async () => {
+	await using here = await world()
+	await here.enqueue(50, { key: 'one' })
+	const { deliver, done } = inOrder(here, () => here.pause(10))
+	await here.relay({ jobs: { deliver, order: true } }, { pollMs: 3_600_000 })
+	await here.clock.advance(1_500)
+	expect(done['one']).toHaveLength(50)
+})
+
+test('many keys go side by side', async () => {
+	await using here = await world()
+	for (let n = 0; n < 200; n++) await here.enqueue(1, { key: `k${n % 50}` })
+	const { deliver } = inOrder(here, () => here.pause(100))
+	await here.relay({ jobs: { deliver, order: true, concurrency: 50 } }, { pollMs: 3_600_000 })
+	await here.clock.advance(1_000)
+	expect(here.sendings).toHaveLength(200)
+})
+
+test('messages without a key are free, and so are those of other keys', async () => {
+	await using here = await world()
+	await here.enqueue(2, { key: 'stuck' })
+	await here.enqueue(3)
+	await here.enqueue(3, { key: 'other' })
+	const { deliver } = inOrder(here, (payload) => (payload <= 2 ? Promise.reject(new Error('no')) : undefined))
+	await here.relay({ jobs: { deliver, order: true } }, { retry: RETRY, breaker: false })
+	await here.clock.advance(500)
+	expect(here.payloads().map(Number).toSorted()).toEqual([1, 3, 4, 5, 6, 7, 8])
+})
+
+async function withStuckHead(here: World, whenStuck: 'block' | 'dead-letter' | 'park') {
+	const ids = await here.enqueue(3, { key: 'k' })
+	let isCured = false
+	const { deliver, done } = inOrder(here, (payload) => {
+		if (payload === 1 && !isCured) throw permanent(new Error('no'))
+	})
+	await here.relay({ jobs: { deliver, order: { whenStuck } } })
+	await here.clock.advance(5_000)
+	return {
+		ids,
+		done,
+		cure: () => {
+			isCured = true
+		},
+	}
+}
+
+test('a stuck head blocks its key until it was replayed; then all go in order', async () => {
+	await using here = await world()
+	const { ids, done, cure } = await withStuckHead(here, 'block')
+	expect(done['k']).toBeUndefined()
+	expect(await here.outbox.find(ids[1] ?? '')).toMatchObject({ status: 'pending', attempts: 0 })
+	cure()
+	await here.outbox.dead.replay({ topic: 'jobs' })
+	await here.clock.advance(3_000)
+	expect(done['k']).toEqual([1, 2, 3])
+})
+
+test('with dead-letter a stuck head is put aside, and the others go on', async () => {
+	await using here = await world()
+	const { done } = await withStuckHead(here, 'dead-letter')
+	expect(done['k']).toEqual([2, 3])
+})
+
+test('with park those behind a stuck head become dead letters as well', async () => {
+	await using here = await world()
+	const { ids, done } = await withStuckHead(here, 'park')
+	expect(done['k']).toBeUndefined()
+	const causes = await Promise.all(ids.map(async (id) => (await here.outbox.find(id))?.cause))
+	expect(causes).toEqual(['permanent', 'parked', 'parked'])
+})

@@ -1,0 +1,139 @@
+import { expect, test } from 'vitest'
+import { HttpError, permanent } from 'yaoki'
+import { delayMs } from '../../../src/core/backoff/delay.ts'
+import { readBackoff } from '../../../src/core/backoff/options.ts'
+import type { JitterStrategy } from '../../../src/core/backoff/settings.ts'
+import { type World, world } from './world.ts'
+
+const fail = (error: unknown) => () => {
+	throw error
+}
+
+const gaps = (here: World): number[] =>
+	here.sendings.slice(1).map(({ at }, n) => Math.round(at - (here.sendings[n]?.at ?? 0)))
+
+const PLAIN = { baseDelayMs: 1_000, maxDelayMs: 60_000, jitterStrategy: 'none' } as const
+const STRATEGIES: JitterStrategy[] = ['none', 'full', 'equal', 'decorrelated', 'proportional', 'additive']
+
+test.each(STRATEGIES)('the n-th failure waits by the attempt n - 1 of the formula: %s', async (jitterStrategy) => {
+	await using here = await world()
+	await here.enqueue(1)
+	const retry = { baseDelayMs: 1_000, maxDelayMs: 60_000, maxRetries: 6, jitterStrategy }
+	const random = () => 0.7
+	const runtime = { ...here.clock, now: () => here.clock.now(), wallNow: () => here.clock.wallNow(), random }
+	const relay = { retry, breaker: false, runtime: { ...runtime, setTimer: here.timer } } as const
+	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, relay)
+	await here.clock.advance(600_000)
+	const settings = readBackoff(retry)
+	const expected: number[] = []
+	for (let attempt = 0, previous = retry.baseDelayMs; attempt < retry.maxRetries; attempt++) {
+		previous = delayMs(settings, attempt, previous, { random })
+		expected.push(previous)
+	}
+	expect(gaps(here)).toHaveLength(6)
+	for (const [n, gap] of gaps(here).entries()) expect(Math.abs(gap - (expected[n] ?? 0))).toBeLessThanOrEqual(2)
+})
+
+test('by default it is the preset of message queues: ten retries, decorrelated', async () => {
+	await using here = await world()
+	const [id = ''] = await here.enqueue(1)
+	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { breaker: false })
+	await here.clock.advance(3_600_000)
+	expect(here.sendings).toHaveLength(11)
+	for (const gap of gaps(here)) {
+		expect(gap).toBeGreaterThanOrEqual(1_000)
+		expect(gap).toBeLessThanOrEqual(60_050)
+	}
+	expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', attempts: 11 })
+})
+
+test('an option that is undefined is the preset, and not the default of another place', async () => {
+	await using here = await world()
+	await here.enqueue(1)
+	const retry = { maxRetries: undefined, jitterStrategy: undefined, baseDelayMs: undefined }
+	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { breaker: false, retry })
+	await here.clock.advance(3_600_000)
+	expect(here.sendings).toHaveLength(11)
+})
+
+test('Retry-After comes first, cut at the longest that is heeded', async () => {
+	await using here = await world()
+	await here.enqueue(1)
+	const asked = Object.assign(new Error('later'), { retryAfterMs: 7_000 })
+	const far = Object.assign(new Error('much later'), { retryAfterMs: 86_400_000 })
+	const errors = [asked, far]
+	const options = { breaker: false, retry: PLAIN, maxRetryAfterMs: 20_000 } as const
+	await here.relay({ jobs: here.sends(({ attempts }) => fail(errors[attempts - 1])()) }, options)
+	await here.clock.advance(27_100)
+	expect(gaps(here)).toEqual([7_000, 20_000])
+})
+
+test('a wait that the other side asked for is not what the backoff goes on from', async () => {
+	await using here = await world()
+	const [id = ''] = await here.enqueue(1)
+	const asked = Object.assign(new Error('later'), { retryAfterMs: 50_000 })
+	await here.relay({ jobs: here.sends(fail(asked)) }, { breaker: false })
+	await here.clock.advance(100)
+	const row = await here.store.find(id)
+	expect(row).toMatchObject({ attempts: 1, status: 'pending' })
+	expect(here.tx.prepare('SELECT delay_ms AS d FROM yaoki_outbox').all()).toEqual([{ d: null }])
+})
+
+test('a failure that no retry would mend makes a dead letter at once', async () => {
+	await using here = await world()
+	const [first = '', second = ''] = await here.enqueue(2)
+	const errors = [permanent(new Error('never')), new HttpError(422)]
+	await here.relay({ jobs: here.sends(({ payload }) => fail(errors[Number(payload) - 1])()) })
+	await here.clock.advance(60_000)
+	expect(here.sendings).toHaveLength(2)
+	for (const id of [first, second])
+		expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'permanent', attempts: 1 })
+})
+
+test('a message may say how often it is retried', async () => {
+	await using here = await world()
+	await here.outbox.enqueue({ topic: 'jobs', payload: 'none', maxRetries: 0 })
+	await here.outbox.enqueue({ topic: 'jobs', payload: 'two', maxRetries: 2 })
+	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { retry: PLAIN, breaker: false })
+	await here.clock.advance(60_000)
+	expect(here.payloads().toSorted()).toEqual(['none', 'two', 'two', 'two'])
+})
+
+test('no retry is planned for later than maxElapsedMs after the enqueuing', async () => {
+	await using here = await world()
+	const [id = ''] = await here.enqueue(1)
+	const retry = { ...PLAIN, maxElapsedMs: 6_500 }
+	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { retry, breaker: false })
+	await here.clock.advance(60_000)
+	expect(gaps(here)).toEqual([1_000, 2_000])
+	expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'retries-used-up' })
+})
+
+test('a message whose time is over before its first try is a dead letter, and nobody is called', async () => {
+	await using here = await world()
+	const [id = ''] = await here.enqueue(1, { expiresAt: new Date(here.clock.wallNow() + 500) })
+	await here.clock.advance(1_000)
+	await here.relay({ jobs: here.sends() })
+	await here.clock.advance(1_000)
+	expect(here.sendings).toEqual([])
+	expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'expired' })
+})
+
+test('a message that would be over before its next try is a dead letter now, with its error', async () => {
+	await using here = await world()
+	const [id = ''] = await here.enqueue(1, { expiresAt: new Date(here.clock.wallNow() + 2_500) })
+	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { retry: PLAIN, breaker: false })
+	await here.clock.advance(1_100)
+	expect(here.sendings).toHaveLength(2)
+	const dead = { status: 'dead', cause: 'expired', lastError: { message: 'no' } }
+	expect(await here.outbox.find(id)).toMatchObject(dead)
+})
+
+test('a message in the queue of a relay expires there as well', async () => {
+	await using here = await world()
+	const ids = await here.enqueue(2, { expiresAt: new Date(here.clock.wallNow() + 5_000) })
+	await here.relay({ jobs: { deliver: here.sends(() => here.pause(6_000)), concurrency: 1 } })
+	await here.clock.advance(10_000)
+	expect(here.payloads()).toEqual([1])
+	expect(await here.outbox.find(ids[1] ?? '')).toMatchObject({ cause: 'expired' })
+})

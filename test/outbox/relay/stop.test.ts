@@ -1,0 +1,165 @@
+import { expect, test } from 'vitest'
+import type { Handler } from 'yaoki/outbox'
+import { Process } from './process.ts'
+import { world } from './world.ts'
+
+test('stop waits for what is under way, writes it down, and gives the rest back unburned', async () => {
+	await using here = await world()
+	await here.enqueue(20)
+	const relay = await here.relay({ jobs: { deliver: here.sends(() => here.pause(1_000)), concurrency: 4 } })
+	await here.clock.advance(100)
+	const stopped = relay.stop()
+	await here.clock.advance(1_000)
+	await stopped
+	expect(here.sendings).toHaveLength(4)
+	const left = await here.outbox.list()
+	expect(left.map(({ status, attempts }) => `${status} ${attempts}`)).toEqual(
+		Array.from({ length: 16 }, () => 'pending 0'),
+	)
+	expect(here.eventsOf('message_released').map(({ reason }) => reason)).toContain('stopping')
+	expect(await here.store.relays()).toEqual([])
+	expect(here.clock.pendingTimers).toBe(0)
+})
+
+test('handlers that take longer than timeoutMs are aborted; neither message nor destination suffers for it', async () => {
+	// Sixteen aborted handlers were sixteen failures of the destination: a deployment opened its breaker for everybody.
+	await using here = await world()
+	await here.enqueue(16)
+	const deliver: Handler = (_, { signal }) =>
+		new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+	const relay = await here.relay({ jobs: { deliver, breaker: { failureThreshold: 2 } } })
+	await here.clock.advance(100)
+	const stopped = relay.stop({ timeoutMs: 500 })
+	await here.clock.advance(600)
+	await stopped
+	const left = await here.outbox.list()
+	expect(new Set(left.map(({ status, attempts }) => `${status} ${attempts}`))).toEqual(new Set(['pending 0']))
+	expect(here.eventsOf('gate_change')).toEqual([])
+	expect(here.eventsOf('message_failed')).toEqual([])
+})
+
+test('a handler that fails for a reason of its own after the abort has failed', async () => {
+	await using here = await world()
+	await here.enqueue(1)
+	const deliver: Handler = (_, { signal }) =>
+		new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('torn paper'))))
+	const relay = await here.relay({ jobs: deliver })
+	await here.clock.advance(100)
+	const stopped = relay.stop({ timeoutMs: 500 })
+	await here.clock.advance(600)
+	await stopped
+	expect(here.eventsOf('message_failed')).toMatchObject([{ errorMessage: 'torn paper' }])
+})
+
+test('a handler that does not heed its signal is left behind, and its message has not killed the process', async () => {
+	// It stayed claimed; the next relay found it locked by one that was gone and counted a crash. Three deployments made it a dead letter.
+	await using here = await world()
+	const [id = ''] = await here.enqueue(1)
+	const options = { leaseMs: 5_000 }
+	for (let deployment = 0; deployment < 4; deployment++) {
+		const relay = await here.relay({ jobs: here.sends(() => new Promise(() => {})) }, options)
+		await here.clock.advance(100)
+		const stopped = relay.stop({ timeoutMs: 100 })
+		await here.clock.advance(1_200)
+		await stopped
+		await here.clock.advance(5_000)
+	}
+	expect(here.sendings).toHaveLength(4)
+	expect(await here.outbox.find(id)).toMatchObject({ status: 'pending', crashes: 0, attempts: 0 })
+})
+
+test('what a stopped relay left running keeps the rest of its lease', async () => {
+	await using here = await world()
+	await here.enqueue(1)
+	const relay = await here.relay({ jobs: () => new Promise(() => {}) }, { leaseMs: 30_000 })
+	await here.clock.advance(100)
+	const stopped = relay.stop({ timeoutMs: 100 })
+	await here.clock.advance(1_200)
+	await stopped
+	await here.relay({ jobs: here.sends() })
+	await here.clock.advance(20_000)
+	expect(here.sendings).toEqual([])
+	await here.clock.advance(12_000)
+	expect(here.sendings).toHaveLength(1)
+})
+
+test('a second stop is the same promise; a relay that was not started has nothing to stop', async () => {
+	await using here = await world()
+	await using there = new Process(here)
+	const relay = there.make({ jobs: here.sends() })
+	await relay.stop()
+	await relay.start()
+	const stopped = relay.stop()
+	expect(relay.stop()).toBe(stopped)
+	await here.clock.advance(10)
+	await stopped
+	expect(there.events.map(({ type }) => type)).toEqual(['relay_started', 'relay_stopping', 'relay_stopped'])
+})
+
+test('a relay starts once, and again after its stop', async () => {
+	await using here = await world()
+	const relay = await here.relay({ jobs: here.sends() })
+	await expect(relay.start()).rejects.toThrow('a relay that runs already')
+	const stopped = relay.stop()
+	await here.clock.advance(10)
+	await stopped
+	await here.enqueue(1)
+	await here.clock.advance(2_000)
+	expect(here.sendings).toEqual([])
+	await relay.start()
+	await here.clock.advance(100)
+	expect(here.sendings).toHaveLength(1)
+})
+
+test('a stop in the middle of a start leaves nothing behind', async () => {
+	// The stop undid what was done so far, and the start went on: attached, listening, and telling that it had started.
+	await using here = await world()
+	await using there = new Process(here)
+	const relay = there.make({ jobs: here.sends() })
+	const started = relay.start()
+	const stopped = relay.stop()
+	await here.clock.advance(100)
+	await Promise.all([started, stopped])
+	expect(there.events.map(({ type }) => type)).toEqual(['relay_started', 'relay_stopping', 'relay_stopped'])
+	expect(here.clock.pendingTimers).toBe(0)
+	expect(await here.store.relays()).toEqual([])
+	await there.outbox.enqueue({ topic: 'jobs', payload: 1 })
+	await here.clock.advance(5_000)
+	expect(here.sendings).toEqual([])
+})
+
+test('stop ends in bounded time when the database is away', async () => {
+	await using here = await world()
+	const there = new Process(here)
+	await here.enqueue(5)
+	const relay = await there.relay({ jobs: { deliver: () => here.pause(1_000), concurrency: 2 } })
+	await here.clock.advance(100)
+	there.fault = () => new Error('away')
+	let isStopped = false
+	const stopped = relay.stop({ timeoutMs: 4_000 }).then(() => {
+		isStopped = true
+	})
+	await here.clock.advance(6_100)
+	expect(isStopped).toBe(true)
+	await stopped
+})
+
+test('a relay does not come back by a heartbeat that was under way when it stopped', async () => {
+	await using here = await world()
+	await using there = new Process(here)
+	const relay = await there.relay({ jobs: { deliver: here.sends(), maxConcurrent: 2 } }, { leaseMs: 300 })
+	for (let n = 0; n < 30; n++) {
+		await here.clock.advance(99 + (n % 3))
+		const stopped = relay.stop()
+		await here.clock.advance(50)
+		await stopped
+		expect(await here.store.relays()).toEqual([])
+		await relay.start()
+	}
+})
+
+test('a time limit that is none is refused', async () => {
+	await using here = await world()
+	const relay = await here.relay({ jobs: here.sends() })
+	expect(() => relay.stop({ timeoutMs: Number.NaN })).toThrow('timeoutMs: got NaN')
+})

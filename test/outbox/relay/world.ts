@@ -1,0 +1,97 @@
+/**
+ * A small world in virtual time: an outbox in memory, relays that can be killed, and a ledger of all that was sent. Nothing sleeps: time passes when
+ * the test says so, for the store and for every relay alike.
+ */
+import {
+	type Destination,
+	type Handler,
+	Outbox,
+	Relay,
+	type RelayEvent,
+	type RelayOptions,
+	sqliteStore,
+} from 'yaoki/outbox'
+import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
+import type { Message } from '../../../src/outbox/message/message.ts'
+import type { SqliteClient } from '../../../src/outbox/store/queryable.ts'
+import type { SqliteStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
+
+/** Where messages go in a test. */
+export type Destinations = Readonly<Record<string, Handler | Destination>>
+
+interface Sending {
+	readonly id: string
+	readonly payload: unknown
+	readonly attempts: number
+	readonly at: number
+}
+
+export interface World extends AsyncDisposable {
+	readonly clock: VirtualRuntime
+	readonly store: SqliteStore
+	readonly outbox: Outbox
+	readonly tx: SqliteClient
+	readonly events: RelayEvent[]
+	readonly sendings: Sending[]
+	/** A handler that writes into the ledger, then does as told. */
+	sends(work?: (message: Message) => unknown): (message: Message) => Promise<void>
+	relay(destinations: Destinations, options?: RelayOptions): Promise<Relay>
+	enqueue(count: number, message?: Partial<Message>): Promise<string[]>
+	payloads(): unknown[]
+	/** Resolves after so long. */
+	pause(ms: number): Promise<void>
+	/** Timers of the world's clock, for a runtime of one's own. */
+	readonly timer: VirtualRuntime['setTimer']
+	eventsOf<Type extends RelayEvent['type']>(type: Type): Extract<RelayEvent, { type: Type }>[]
+}
+
+export async function world(seed: number | string = 1): Promise<World> {
+	const clock = virtualRuntime({ seed })
+	const store = sqliteStore({ file: ':memory:', clock: () => clock.wallNow(), runtime: clock })
+	const outbox = new Outbox({ store, outsideTransaction: 'allow', runtime: clock })
+	await outbox.migrate()
+	const events: RelayEvent[] = []
+	const sendings: Sending[] = []
+	const relays: Relay[] = []
+	let enqueued = 0
+	return {
+		...{ clock, store, outbox, events, sendings, tx: store.database },
+		sends(work = () => {}) {
+			return async (message) => {
+				const { id, payload, attempts } = message
+				sendings.push({ id, payload, attempts, at: clock.now() })
+				await work(message)
+			}
+		},
+		async relay(destinations, options = {}) {
+			const relay = new Relay(outbox, {
+				...{ runtime: clock, onEvent: (event: RelayEvent) => events.push(event) },
+				...options,
+				destinations,
+			})
+			relays.push(relay)
+			await relay.start()
+			return relay
+		},
+		async enqueue(count, message = {}) {
+			const messages = Array.from({ length: count }, () => ({
+				topic: 'jobs',
+				payload: ++enqueued,
+				...message,
+			}))
+			const receipts = await outbox.enqueue(messages)
+			return receipts.map(({ id }) => id)
+		},
+		pause: (ms) => new Promise((resolve) => void clock.setTimer(ms, resolve)),
+		timer: (ms, fn) => clock.setTimer(ms, fn),
+		payloads: () => sendings.map(({ payload }) => payload),
+		eventsOf: (type) =>
+			events.filter((event): event is Extract<RelayEvent, { type: typeof type }> => event.type === type),
+		async [Symbol.asyncDispose]() {
+			const stopped = Promise.all(relays.map((relay) => relay.stop({ timeoutMs: 1 })))
+			await clock.advance(10_000)
+			await stopped
+			await outbox.close()
+		},
+	}
+}
