@@ -1,0 +1,57 @@
+/** The shop in a PostgreSQL that somebody else may use as well: in a schema of its own, which is dropped at the end. */
+import { randomBytes } from 'node:crypto'
+import { Outbox, postgresStore } from '../../outbox/index.ts'
+import { postgresPool } from '../outbox/postgres-driver.ts'
+import type { PostgresTarget } from '../outbox/target.ts'
+import { messageOf, type Shop } from './shop.ts'
+
+export async function postgresShop(target: PostgresTarget): Promise<Shop> {
+	const schema = `yaoki_demo_${randomBytes(6).toString('hex')}`
+	const pool = await postgresPool(target)
+	const outbox = new Outbox({ store: postgresStore({ client: pool, schema }) })
+	const remove = async () => {
+		await outbox.close()
+		try {
+			await pool.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)
+		} finally {
+			await pool.end()
+		}
+	}
+	try {
+		await outbox.migrate()
+		await pool.query(`CREATE TABLE ${schema}.shop_orders (id text PRIMARY KEY, amount integer NOT NULL)`)
+	} catch (error) {
+		// What could not be made can mostly not be removed either, and the first error is the one to tell.
+		await remove().catch(() => {})
+		throw error
+	}
+	return {
+		name: `${target.name}, schema ${schema}`,
+		database: { kind: 'postgres', url: target.url, schema },
+		outbox,
+		async write(order, end) {
+			const client = await pool.connect()
+			let broken: Error | undefined
+			try {
+				await client.query('BEGIN')
+				await client.query(`INSERT INTO ${schema}.shop_orders (id, amount) VALUES ($1, $2)`, [
+					order.orderId,
+					order.amount,
+				])
+				await outbox.enqueue(messageOf(order), { tx: client })
+				await client.query(end)
+			} catch (error) {
+				broken = error instanceof Error ? error : new Error(String(error))
+				throw error
+			} finally {
+				// A connection in the middle of a transaction must not go back to the others.
+				client.release(broken)
+			}
+		},
+		async orderIds() {
+			const { rows } = await pool.query<{ id: string }>(`SELECT id FROM ${schema}.shop_orders`)
+			return rows.map(({ id }) => id)
+		},
+		remove,
+	}
+}

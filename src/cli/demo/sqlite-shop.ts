@@ -1,0 +1,51 @@
+/** The shop in a file of a temporary folder. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { Outbox, sqliteStore } from '../../outbox/index.ts'
+import { messageOf, type Shop } from './shop.ts'
+
+/** The relays write into the same file; a commit of theirs takes a few milliseconds. */
+const BUSY_MS = 5000
+
+export async function sqliteShop(): Promise<Shop> {
+	const folder = await mkdtemp(join(tmpdir(), 'yaoki-demo-'))
+	const removeFolder = () => rm(folder, { recursive: true, force: true })
+	const file = join(folder, 'shop.db')
+	const outbox = new Outbox({ store: sqliteStore({ file }) })
+	try {
+		await outbox.migrate()
+		const database = new DatabaseSync(file)
+		database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`)
+		database.exec('CREATE TABLE shop_orders (id TEXT PRIMARY KEY, amount INTEGER NOT NULL) STRICT')
+		const insert = database.prepare('INSERT INTO shop_orders (id, amount) VALUES (?, ?)')
+		const select = database.prepare('SELECT id FROM shop_orders')
+		return {
+			name: `SQLite in ${file}`,
+			database: { kind: 'sqlite', file },
+			outbox,
+			async write(order, end) {
+				database.exec('BEGIN IMMEDIATE')
+				try {
+					insert.run(order.orderId, order.amount)
+					await outbox.enqueue(messageOf(order), { tx: database })
+				} catch (error) {
+					database.exec('ROLLBACK')
+					throw error
+				}
+				database.exec(end)
+			},
+			orderIds: async () => select.all().map((row) => String(row['id'])),
+			async remove() {
+				database.close()
+				await outbox.close()
+				await removeFolder()
+			},
+		}
+	} catch (error) {
+		await outbox.close()
+		await removeFolder()
+		throw error
+	}
+}

@@ -1,0 +1,40 @@
+/** `yaoki outbox sql`: the migrations as text, for those who let nothing but their own tool touch a schema. */
+import { type Command, defineCommand } from '../command.ts'
+import { CliError } from '../errors.ts'
+
+export const command: Command = defineCommand({
+	name: 'outbox sql',
+	summary: "prints the numbered migrations of the outbox's tables",
+	examples: [
+		{ run: 'yaoki outbox sql > outbox.sql', shows: 'for a migration tool of your own' },
+		{ run: 'yaoki outbox sql --dialect sqlite --from 2', shows: 'only what came after the first' },
+	],
+	options: {
+		dialect: {
+			type: 'string',
+			value: 'NAME',
+			does: 'for which database',
+			choices: ['postgres', 'sqlite'],
+			default: 'postgres',
+		},
+		from: { type: 'integer', value: 'N', does: 'the first one to print', least: 1, default: 1 },
+		schema: { type: 'string', value: 'NAME', does: 'the schema of the tables in PostgreSQL' },
+	},
+	positionals: {},
+	async run({ dialect, from, schema }, io) {
+		if (dialect === 'sqlite' && schema !== undefined)
+			throw new CliError('usage', '--schema goes with --dialect postgres')
+		const { migrationsOf } = await import('./migrations.ts')
+		const all = migrationsOf(dialect, schema)
+		const asked = all.filter(({ version }) => version >= from)
+		if (asked.length === 0)
+			throw new CliError(
+				'notFound',
+				`there is no migration ${from}; the latest is ${all.at(-1)?.version ?? 0}`,
+			)
+		io.answer({ dialect, migrations: asked }, () =>
+			asked.map(({ version, name, sql }) => `-- ${version}: ${name}\n${sql.trim()}\n`).join('\n'),
+		)
+		return 'ok'
+	},
+})

@@ -1,0 +1,86 @@
+/** How the outbox is doing, as tables. What there is none of is left out: a line that says nothing hides the one that does. */
+
+import { duration } from '../../outbox/insight/duration.ts'
+import type { OutboxStats, QueueFigures } from '../../outbox/insight/stats.ts'
+import type { Counted } from '../../outbox/store/store.ts'
+import { figure } from '../../sim/picture/figure.ts'
+import { tableText } from '../../sim/picture/text/table-text.ts'
+import type { CommandIo } from '../io.ts'
+
+type Page = Pick<CommandIo, 'paint' | 'columns'>
+
+export function statusText(name: string, stats: OutboxStats, page: Page): string {
+	const { paint } = page
+	const blocks = [
+		queue(stats, page),
+		attempts(stats, page),
+		forecast(stats, page),
+		relays(stats, page),
+		gates(stats, page),
+	]
+	return [paint.bold(name), ...blocks.filter((block) => block !== undefined)].join('\n\n')
+}
+
+/** `10,000+` where counting was ended. */
+export const counted = ({ count, isCapped }: Counted): string => `${figure(count)}${isCapped ? '+' : ''}`
+
+const forTime = (ms: number | null): string => (ms === null ? '-' : duration(ms))
+
+/** A window of a few letters is drawn as if it had twenty. */
+const table = (
+	head: readonly string[],
+	rows: readonly (readonly string[])[],
+	{ columns, paint }: Page,
+): string => tableText({ head, rows }, { width: Math.max(20, columns), colour: paint.bold('x') !== 'x' })
+
+function queue({ totals, destinations }: OutboxStats, page: Page): string {
+	const rowOf = (name: string, { due, waiting, inFlight, dead, oldestLagMs, nextDueInMs }: QueueFigures) => [
+		...[name, counted(due), counted(waiting), counted(inFlight), counted(dead)],
+		...[forTime(oldestLagMs), forTime(nextDueInMs)],
+	]
+	const rows = destinations.map((one) => rowOf(one.destination, one))
+	// One destination is the same as all of them.
+	const all = rows.length === 1 ? [] : [rowOf('all', totals)]
+	const head = ['destination', 'due', 'waiting', 'in flight', 'dead', 'oldest lag', 'next due in']
+	return table(head, [...rows, ...all], page)
+}
+
+function attempts({ attempts: counts }: OutboxStats, page: Page): string | undefined {
+	const last = counts.length - 1
+	const rows = counts.flatMap((count, tried) =>
+		count === 0 ? [] : [[`${tried}${tried === last ? ' and more' : ''}`, figure(count)]],
+	)
+	return rows.length === 0 ? undefined : table(['attempts so far', 'messages'], rows, page)
+}
+
+function forecast({ forecast: slots }: OutboxStats, page: Page): string | undefined {
+	const minutes = (ms: number) => Math.round(ms / 60_000)
+	const rows = slots.flatMap(({ fromMs, toMs, ...slot }) =>
+		slot.count === 0 ? [] : [[`in ${minutes(fromMs)} to ${minutes(toMs)} min`, counted(slot)]],
+	)
+	return rows.length === 0 ? undefined : table(['will be due', 'messages'], rows, page)
+}
+
+function relays(stats: OutboxStats, page: Page): string {
+	if (stats.relays.length === 0) return page.paint.yellow('No relay is running.')
+	const rows = stats.relays.map(
+		({ host, pid, destinations, inFlight, sent, failed, dead, throughput, seenAt }) => [
+			`${host}:${pid} (${destinations.join(', ')})`,
+			...[figure(inFlight), figure(sent), figure(failed), figure(dead), figure(throughput, 1)],
+			`${duration(stats.now.getTime() - seenAt.getTime())} ago`,
+		],
+	)
+	return table(['relay', 'in flight', 'sent', 'failed', 'dead', 'a second', 'seen'], rows, page)
+}
+
+function gates({ gates: all }: OutboxStats, page: Page): string | undefined {
+	const rows = all
+		.filter(({ state, heldForMs }) => state !== 'closed' || heldForMs > 0)
+		.map(({ destination, state, heldForMs, reason }) => [
+			destination,
+			state,
+			forTime(heldForMs),
+			reason ?? '-',
+		])
+	return rows.length === 0 ? undefined : table(['held back', 'breaker', 'for', 'why'], rows, page)
+}

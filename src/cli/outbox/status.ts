@@ -1,0 +1,23 @@
+/** `yaoki outbox status`: how the outbox is doing, at a glance. */
+import { type Command, defineCommand } from '../command.ts'
+import { DATABASE_OPTIONS } from './target.ts'
+
+export const command: Command = defineCommand({
+	name: 'outbox status',
+	summary: 'shows how the outbox is doing: what is due, waits, is in flight, is dead',
+	examples: [
+		{ run: 'yaoki outbox status', shows: 'in all, by destination, the next hour, relays' },
+		{ run: 'yaoki outbox status --json', shows: 'the same for a program' },
+	],
+	options: DATABASE_OPTIONS,
+	positionals: {},
+	async run(asked, io) {
+		const { withOutbox } = await import('./open.ts')
+		const { statusText } = await import('./status-text.ts')
+		return withOutbox(asked, io, async ({ outbox, target: { name } }) => {
+			const stats = await outbox.stats()
+			io.answer({ database: name, ...stats }, () => statusText(name, stats, io))
+			return 'ok' as const
+		})
+	},
+})

@@ -1,0 +1,52 @@
+/**
+ * Times as people type and read them: `2h` and `5m` go in, `3 min ago` comes out. Milliseconds are for programs, which get
+ * them with `--json`.
+ */
+import { InvalidOptionError } from '../../core/errors/errors.ts'
+import { duration } from '../../outbox/insight/duration.ts'
+
+const UNITS_MS: Readonly<Record<string, number>> = {
+	ms: 1,
+	s: 1000,
+	m: 60_000,
+	min: 60_000,
+	h: 3_600_000,
+	d: 86_400_000,
+}
+
+const DURATION = /^(\d+(?:\.\d+)?) ?(ms|s|min|m|h|d)$/
+const TAKES_DURATION = 'a time such as 500ms, 30s, 5m, 2h or 1d'
+
+/** The milliseconds of `5m`, or an error that names the option. */
+export function readDuration(flag: string, text: string): number {
+	const ms = durationOf(text)
+	if (ms === undefined) throw new InvalidOptionError(flag, text, TAKES_DURATION)
+	return ms
+}
+
+/** `2h` is two hours before now; anything else must be a date. */
+export function readMoment(flag: string, text: string, now: number): Date {
+	const ago = durationOf(text)
+	if (ago !== undefined) return new Date(now - ago)
+	// A bare number is a date to JavaScript, of some year that nobody meant.
+	const at = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN
+	if (Number.isFinite(at)) return new Date(at)
+	throw new InvalidOptionError(
+		flag,
+		text,
+		`${TAKES_DURATION}, counted back from now, or a date such as 2026-03-14T09:30Z`,
+	)
+}
+
+function durationOf(text: string): number | undefined {
+	const [, count = '', unit = ''] = DURATION.exec(text) ?? []
+	const ms = Number(count) * (UNITS_MS[unit] ?? Number.NaN)
+	return count !== '' && Number.isFinite(ms) ? ms : undefined
+}
+
+/** `3 min ago`, `in 12 s`; nothing where there is no time. */
+export function relativeText(at: Date | undefined, now: number): string {
+	if (at === undefined) return ''
+	const away = at.getTime() - now
+	return away > 0 ? `in ${duration(away)}` : `${duration(-away)} ago`
+}

@@ -1,0 +1,138 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type PostgresDatabase, postgresDatabase } from '../../outbox/postgres-database.ts'
+import { folder, run } from '../outbox/terminal.ts'
+import { Spawned } from '../spawned.ts'
+
+const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
+
+/** It ends by itself or by its own limit, and starts three processes on a machine that may be busy. */
+const LONG = 90_000
+
+const demo = (words: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+	new Spawned(MAIN, ['demo', ...words], { env })
+
+const isAlive = (pid: number): boolean => {
+	try {
+		return process.kill(pid, 0)
+	} catch {
+		return false
+	}
+}
+
+const pidsIn = (stderr: string): readonly number[] =>
+	[...stderr.matchAll(/is process (\d+)/g)].map(([, pid]) => Number(pid))
+
+test(
+	'the demo ends by itself with a ledger that balances, and leaves neither a file nor a process',
+	async () => {
+		const { code, stdout, stderr } = await run(['demo', '--seconds', '6', '--json'])
+		expect(code, stderr).toBe(0)
+		const ledger = JSON.parse(stdout)
+		expect(ledger).toMatchObject({ balances: true, lost: [], repeated: [], phantom: [], left: 0, dead: 0 })
+		expect(ledger.committed).toBeGreaterThan(0)
+		expect(ledger.receivedOnce).toBe(ledger.committed)
+		expect(ledger.rolledBack).toBeGreaterThan(0)
+		expect(ledger.kills).toHaveLength(1)
+		expect(ledger.relays).toHaveLength(3)
+		for (const count of Object.values(ledger.faults)) expect(count).toBeGreaterThan(0)
+		expect(ledger.relays.filter(({ pid }: { pid: number }) => isAlive(pid))).toEqual([])
+		expect(ledger.database).toMatch(/^SQLite in /)
+		expect(existsSync(ledger.database.replace('SQLite in ', ''))).toBe(false)
+		expect(stderr).toContain('the receiver goes down')
+		expect(stderr).toMatch(
+			/relay-\d \(process \d+\) was killed with SIGKILL while .*; relay-3 takes its place/,
+		)
+	},
+	LONG,
+)
+
+describe.skipIf(process.platform === 'win32')('a demo that does not come to its end', () => {
+	test(
+		'by Ctrl-C brings what is under way to its end, and tells the ledger; a relay that was killed by hand before is replaced',
+		async () => {
+			const temporary = folder()
+			const child = demo(['--seconds', '600'], { TMPDIR: temporary })
+			await child.says('received 1')
+			const [first = 0] = pidsIn(child.stderr)
+			process.kill(first, 'SIGKILL')
+			await child.says('relay-3 takes its place')
+			child.process.kill('SIGINT')
+			const { code, stdout, stderr } = await child.ended()
+			expect(code, stderr).toBe(130)
+			expect(stdout).toContain('The ledger balances: committed = received exactly once.')
+			expect(pidsIn(stderr).filter(isAlive)).toEqual([])
+			expect(readdirSync(temporary)).toEqual([])
+		},
+		LONG,
+	)
+
+	test(
+		'because it was killed leaves no relay behind',
+		async () => {
+			const child = demo(['--seconds', '600'], { TMPDIR: folder() })
+			await child.says('received 1')
+			child.process.kill('SIGKILL')
+			const { stderr } = await child.ended()
+			expect(pidsIn(stderr)).toHaveLength(2)
+			await expect.poll(() => pidsIn(stderr).filter(isAlive), { timeout: 10_000 }).toEqual([])
+		},
+		LONG,
+	)
+})
+
+test.skipIf(process.platform === 'win32')(
+	'a demo that a supervisor ends cleans up as well, and its exit code is that of the ledger',
+	async () => {
+		const temporary = folder()
+		const child = demo(['--seconds', '600'], { TMPDIR: temporary })
+		await child.says('received 1')
+		child.process.kill('SIGTERM')
+		const { code, stdout, stderr } = await child.ended()
+		expect(code, stderr).toBe(0)
+		expect(stdout).toContain('The ledger balances')
+		expect(readdirSync(temporary)).toEqual([])
+	},
+	LONG,
+)
+
+test('a file of your own is not what a demo is for', async () => {
+	const { code, stderr } = await run(['demo', '--database', 'mysql://ada:hunter2@db/shop'])
+	expect(code).toBe(2)
+	expect(stderr).toContain("--database: got 'mysql:...'; takes postgres://")
+	expect(stderr).not.toContain('hunter2')
+})
+
+test('a PostgreSQL that can not be reached is exit code 5', async () => {
+	const { code, stderr } = await run(['demo'], { DATABASE_URL: 'postgres://ada:hunter2@127.0.0.1:1/shop' })
+	expect(code).toBe(5)
+	expect(stderr).toContain('postgres://ada@127.0.0.1:1/shop could not be reached')
+	expect(stderr).not.toContain('hunter2')
+})
+
+describe('with DATABASE_URL', () => {
+	let database: PostgresDatabase
+	beforeAll(async () => {
+		database = await postgresDatabase()
+	}, LONG)
+	afterAll(() => database[Symbol.asyncDispose]())
+
+	test(
+		'it runs on that PostgreSQL, and leaves nothing in it',
+		async () => {
+			const ran = await run(['demo', '--seconds', '6', '--json'], { DATABASE_URL: database.url })
+			expect(ran.code, ran.stderr).toBe(0)
+			const ledger = JSON.parse(ran.stdout)
+			expect(ledger).toMatchObject({ balances: true, kills: [{}] })
+			expect(ledger.database).toMatch(/^postgres:\/\/.*schema yaoki_demo_/)
+			const client = new pg.Client(database.connection)
+			await client.connect()
+			const { rows } = await client.query("select nspname from pg_namespace where nspname like 'yaoki%'")
+			await client.end()
+			expect(rows).toEqual([])
+		},
+		LONG,
+	)
+})

@@ -1,0 +1,52 @@
+/** An outbox with something in it to look at: what waits, what is in flight, what is dead. */
+
+import { failureNote } from '../../../src/outbox/message/failure-note.ts'
+import type { DeathCause } from '../../../src/outbox/message/message.ts'
+import type { Outbox } from '../../../src/outbox/outbox.ts'
+import type { ClaimedRow } from '../../../src/outbox/store/rows.ts'
+import type { Store } from '../../../src/outbox/store/store.ts'
+
+const LEASE_MS = 600_000
+
+/** Claims what is due there, as a relay of this name would. */
+export async function claim(
+	store: Store,
+	destination: string,
+	owner = 'some-relay',
+): Promise<readonly ClaimedRow[]> {
+	const lane = { destination, limit: 100, since: 0, isOrdered: false, isProbe: false }
+	const request = { owner, leaseMs: LEASE_MS, lanes: [lane], suspects: false, suspectAfter: 2 }
+	return (await store.claim(request)).rows
+}
+
+/** Makes dead letters of all that is due there. */
+export async function bury(
+	store: Store,
+	destination: string,
+	error: Error,
+	cause: DeathCause = 'retries-used-up',
+): Promise<void> {
+	const rows = await claim(store, destination)
+	await store.settle(
+		'some-relay',
+		rows.map(({ id, attempt }) => ({
+			...{ type: 'dead', id, attempt, cause, stuck: 'dead-letter' },
+			error: failureNote(error),
+		})),
+		false,
+	)
+}
+
+/** Enqueues so many, and answers their ids. */
+export async function enqueue(
+	outbox: Outbox,
+	destination: string,
+	count = 1,
+	more: { readonly notBefore?: Date; readonly key?: string } = {},
+): Promise<readonly string[]> {
+	const messages = Array.from({ length: count }, (_, number) => ({
+		...{ topic: 'order.created', destination, payload: { number }, ...more },
+	}))
+	const receipts = await outbox.enqueue(messages, { withoutTransaction: true })
+	return receipts.map(({ id }) => id)
+}

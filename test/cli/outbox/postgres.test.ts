@@ -1,0 +1,113 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Outbox, postgresStore } from '../../../src/outbox/index.ts'
+import { type PostgresDatabase, postgresDatabase } from '../../outbox/postgres-database.ts'
+import { bury, enqueue } from './letters.ts'
+import { run, start } from './terminal.ts'
+
+let database: PostgresDatabase
+let pool: pg.Pool
+let outbox: Outbox
+
+beforeAll(async () => {
+	database = await postgresDatabase()
+	pool = new pg.Pool(database.connection)
+	// The server ends before the last connection has heard that it is to.
+	pool.on('connect', (client) => client.on('error', () => {}))
+	outbox = new Outbox({ store: postgresStore({ client: pool, schema: 'shop' }) })
+}, 60_000)
+
+afterAll(async () => {
+	await outbox.close()
+	await pool.end()
+	await database[Symbol.asyncDispose]()
+})
+
+const cli = (words: string) =>
+	run([...words.split(' '), '--schema', 'shop', '--json'], { DATABASE_URL: database.url })
+
+const answered = async (words: string) => {
+	const { code, stdout, stderr } = await cli(words)
+	expect(code, stderr).toBe(0)
+	return JSON.parse(stdout)
+}
+
+test('every command works on a PostgreSQL, in the schema that is asked for', async () => {
+	expect(await answered('outbox migrate')).toMatchObject({ from: 0 })
+	expect(await answered('outbox migrate')).toMatchObject({ applied: [] })
+	const [id = ''] = await enqueue(outbox, 'billing', 2)
+	await bury(outbox.store, 'billing', new TypeError('bad amount'))
+	await enqueue(outbox, 'mail', 1, { notBefore: new Date('2099-01-01') })
+
+	expect(await answered('outbox status')).toMatchObject({
+		totals: { dead: { count: 2 }, waiting: { count: 1 } },
+	})
+	expect(await answered('outbox list --status dead --destination billing --since 1h')).toHaveLength(2)
+	expect(await answered('outbox list --groups')).toMatchObject([{ count: 2, errorType: 'TypeError' }])
+	expect(await answered(`outbox show ${id}`)).toMatchObject({ id, status: 'dead' })
+	expect(await answered(`outbox why ${id}`)).toMatchObject({ why: expect.stringContaining('bad amount') })
+	expect(await answered('outbox check --max-dead 2')).toMatchObject({ ok: true })
+	expect(await cli('outbox check')).toMatchObject({ code: 4 })
+	expect(await cli('outbox show nonsense')).toMatchObject({ code: 3 })
+	expect(await answered('outbox retry --destination mail')).toEqual({ due: 1 })
+	expect(await answered(`outbox replay ${id}`)).toMatchObject({ replayed: 1 })
+	expect(await answered('outbox discard --all --yes')).toMatchObject({ discarded: 1 })
+
+	const server = createServer((request, response) => request.resume().on('end', () => response.end()))
+	server.listen(0, '127.0.0.1')
+	await once(server, 'listening')
+	const { port } = server.address() as AddressInfo
+	const to = `http://127.0.0.1:${port}`
+	const relay = start(['relay', '--database', database.url, '--schema', 'shop', '--to', to, '--json'])
+	const left = async () => {
+		const { due, inFlight } = (await outbox.stats()).totals
+		return due.count + inFlight.count
+	}
+	await expect.poll(left, { timeout: 15_000 }).toBe(0)
+	relay.interrupt()
+	const { stdout, stderr } = await relay.ended
+	server.close()
+	expect(JSON.parse(stdout)).toMatchObject({ sent: 2 })
+	expect(stderr).not.toContain(new URL(database.url).password || 'no password')
+}, 60_000)
+
+test('the migrations that are printed for PostgreSQL are those that it would make', async () => {
+	const { stdout } = await run(['outbox', 'sql', '--schema', 'by_hand'])
+	await pool.query(stdout)
+	const words = ['outbox', 'migrate', '--schema', 'by_hand', '--json']
+	const ran = await run(words, { DATABASE_URL: database.url })
+	expect(JSON.parse(ran.stdout)).toMatchObject({ applied: [] })
+})
+
+describe('a PostgreSQL', () => {
+	test('without the tables is told what to do', async () => {
+		const { code, stderr } = await run(['outbox', 'status', '--schema', 'nowhere'], {
+			DATABASE_URL: database.url,
+		})
+		expect(code).toBe(1)
+		expect(stderr).toContain('yaoki outbox migrate')
+	})
+
+	const asked = async (change: Partial<URL>) => {
+		const url = Object.assign(new URL(database.url), change)
+		const ran = await run(['outbox', 'status', '--debug'], { DATABASE_URL: url.href })
+		expect(ran.stderr).not.toContain(url.password || 'no password')
+		expect(ran.stdout).toBe('')
+		return ran.code
+	}
+
+	test.each([
+		['that nobody listens at', { port: '1' }],
+		['without that database', { pathname: '/no_such_database' }],
+	])('%s is exit code 5, and its password is not told, not even by --debug', async (_, change) => {
+		expect(await asked(change)).toBe(5)
+	})
+
+	test('with another password is exit code 5 as well, and that one is not told', async () => {
+		// Where the server trusts whoever comes from this machine, it is the tables that are missing.
+		expect([5, 1]).toContain(await asked({ password: 'hunter2' }))
+	})
+})
