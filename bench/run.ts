@@ -8,6 +8,7 @@ import { http, httpBurst } from './http.ts'
 import { idleBreakers } from './idle-breakers.ts'
 import { memory } from './memory.ts'
 import { openCircuit } from './open-circuit.ts'
+import { OUTBOX_PARTS } from './outbox.ts'
 import { failsTwice, success } from './retry.ts'
 import { simulator } from './simulator.ts'
 import { stack } from './stack.ts'
@@ -27,6 +28,7 @@ const PARTS: Record<string, () => Promise<Report>> = {
 	simulator,
 	'idle-breakers': idleBreakers,
 	memory,
+	...OUTBOX_PARTS,
 }
 
 const asJson = process.argv.includes('--json')

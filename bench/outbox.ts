@@ -1,0 +1,28 @@
+/** What the outbox must reach, on a real PostgreSQL with the durability that it comes with, and on SQLite; each part beside its peers. */
+import type { Report } from './figure.ts'
+import { outboxDrain } from './outbox/drain.ts'
+import { outboxEnqueue } from './outbox/enqueue.ts'
+import { outboxLatency } from './outbox/latency.ts'
+import { outboxOpenTransaction } from './outbox/open-transaction.ts'
+import { share } from './outbox/servers.ts'
+import { outboxWaiting } from './outbox/waiting.ts'
+
+/** A figure that was measured with fewer messages than were asked for is not reached, however good it is. */
+async function onlyInFull(measure: () => Promise<Report>): Promise<Report> {
+	const report = await measure()
+	if (share >= 1) return report
+	const figures = report.figures.map((figure) => ({
+		...figure,
+		measured: `${figure.measured}, with a share of ${share} of the messages`,
+		reached: false,
+	}))
+	return { ...report, figures }
+}
+
+export const OUTBOX_PARTS: Readonly<Record<string, () => Promise<Report>>> = {
+	'outbox-drain': () => onlyInFull(outboxDrain),
+	'outbox-enqueue': () => onlyInFull(outboxEnqueue),
+	'outbox-latency': () => onlyInFull(outboxLatency),
+	'outbox-open-transaction': () => onlyInFull(outboxOpenTransaction),
+	'outbox-waiting': () => onlyInFull(outboxWaiting),
+}

@@ -1,0 +1,16 @@
+/** The contender's end of the line: does one thing after the other, as it is told, and answers. */
+import type { Answer, Command } from './child.ts'
+
+export function answering(obey: (command: Command) => Promise<Answer>): void {
+	process.on('message', (command: Command) => {
+		void obey(command).then(
+			(answer) => process.send?.(answer),
+			(error: unknown) => process.send?.({ nanoseconds: 0, error: told(error) } satisfies Answer),
+		)
+	})
+	process.on('disconnect', () => process.exit())
+	process.send?.({ nanoseconds: 0 } satisfies Answer)
+}
+
+const told = (error: unknown): string =>
+	error instanceof Error ? (error.stack ?? error.message) : String(error)

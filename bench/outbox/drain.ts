@@ -1,0 +1,110 @@
+/**
+ * Messages a second that one process takes out of a full queue and does nothing with, until all are written down as done. Every contender
+ * is a process of its own with a database of its own, on one server, one at a time; a round runs each once, and ratios are taken
+ * within a round.
+ */
+import { column, type Figure, type Report } from '../figure.ts'
+import type { Child } from './child.ts'
+import {
+	BULLMQ_POSTGRES,
+	BULLMQ_REDIS,
+	GRAPHILE,
+	PG_BOSS,
+	QUEUES,
+	RAW,
+	RAW_AT_ONCE,
+	YAOKI,
+	YAOKI_SQLITE,
+} from './peers/index.ts'
+import { inTurns, middle, perSecond, type Turn, toGreatest } from './rounds.ts'
+import { Servers, scaled } from './servers.ts'
+
+const MESSAGES = 50_000
+const ROUNDS = 3
+
+/** Those that take so long that the whole run would wait for them: fewer messages give the same rate. */
+const FEWER: Readonly<Record<string, number>> = { [BULLMQ_REDIS]: 5_000, [BULLMQ_POSTGRES]: 1_000 }
+
+const CONTENDERS = [RAW, RAW_AT_ONCE, YAOKI, GRAPHILE, PG_BOSS, BULLMQ_REDIS, BULLMQ_POSTGRES, YAOKI_SQLITE]
+
+const messagesFor = (name: string): number => scaled(FEWER[name] ?? MESSAGES)
+
+function drained(child: Child, filled: Map<string, number[]>): Turn {
+	const count = messagesFor(child.name)
+	return {
+		name: child.name,
+		async run() {
+			await child.ask('tidy')
+			const fill = await child.ask('fill', count)
+			filled.get(child.name)?.push((count / fill.nanoseconds) * 1e9)
+			return (count / (await child.ask('drain', count)).nanoseconds) * 1e9
+		},
+	}
+}
+
+export function outboxDrain(): Promise<Report> {
+	return Servers.during(async (servers) => {
+		const children = await servers.contenders(CONTENDERS)
+		const filled = new Map(children.map(({ name }): [string, number[]] => [name, []]))
+		const turns = children.map((child) => drained(child, filled))
+		// Code is slow until it has run a while, and the server's files grow in the first round.
+		for (const { name, ask } of children) {
+			const few = Math.min(messagesFor(name), 10_000)
+			await ask('fill', few)
+			await ask('drain', few)
+		}
+		const taken = await inTurns(turns, ROUNDS)
+		const lines = children.map(({ name }) =>
+			column(
+				name,
+				perSecond(middle(taken, name)),
+				`${toGreatest(taken, name, [RAW]).toFixed(2)} of raw`,
+				`filled ${perSecond(middle(filled, name))}`,
+			),
+		)
+		const missing = CONTENDERS.filter((name) => !taken.has(name))
+		return {
+			title: `Outbox: ${messagesFor(YAOKI).toLocaleString('en-US')} messages drained by one process (${servers.about})`,
+			lines: [
+				...lines,
+				...missing.map((name) => column(name, 'not measured: its server is not installed')),
+				...Object.keys(FEWER).map(
+					(name) =>
+						`${name} with ${messagesFor(name).toLocaleString('en-US')} messages, for the time it takes`,
+				),
+			],
+			figures: figuresOf(taken),
+			data: { drained: Object.fromEntries(taken), filled: Object.fromEntries(filled) },
+		}
+	})
+}
+
+function figuresOf(taken: ReadonlyMap<string, readonly number[]>): Figure[] {
+	const toPeers = toGreatest(
+		taken,
+		YAOKI,
+		QUEUES.filter((name) => taken.has(name)),
+	)
+	const toRaw = toGreatest(taken, YAOKI, [RAW])
+	const onSqlite = middle(taken, YAOKI_SQLITE)
+	return [
+		{
+			figure: 'outbox, drain on PostgreSQL, to the best of the peers',
+			asked: 'at least 1.4',
+			measured: toPeers.toFixed(2),
+			reached: toPeers >= 1.4,
+		},
+		{
+			figure: 'outbox, drain on PostgreSQL, to raw claim + delete',
+			asked: 'at least 0.85',
+			measured: toRaw.toFixed(2),
+			reached: toRaw >= 0.85,
+		},
+		{
+			figure: 'outbox, drain on SQLite',
+			asked: 'at least 100,000 a second',
+			measured: perSecond(onSqlite),
+			reached: onSqlite >= 100_000,
+		},
+	]
+}

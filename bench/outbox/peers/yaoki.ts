@@ -1,0 +1,106 @@
+/** The outbox on PostgreSQL, and on SQLite. */
+import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
+import { Outbox, postgresStore, Relay, type RelayOptions, sqliteStore } from 'yaoki/outbox'
+import {
+	type Body,
+	bodies,
+	committed,
+	exists,
+	type Handle,
+	inBatches,
+	nanoseconds,
+	ORDER,
+	type Peer,
+	type Tuning,
+	vacuum,
+} from '../peer.ts'
+
+/** Where all messages go: the destination that is named like their topic. */
+const TOPIC = 'jobs'
+
+/** A batch being sent while the next is claimed. */
+const DRAIN: RelayOptions = { concurrency: 2_000, maxInFlight: 4_000, batchSize: 1_000 }
+
+export const message = (payload: Body): { topic: string; payload: Body } => ({ topic: TOPIC, payload })
+
+function worker(outbox: Outbox): Peer['work'] {
+	return async (handle: Handle, tuning: Tuning) => {
+		const relay = new Relay(outbox, {
+			...(tuning === 'drain' && DRAIN),
+			destinations: {
+				[TOPIC]: async ({ payload }: { readonly payload: unknown }) => handle((payload as Body).seq),
+			},
+		})
+		await relay.start()
+		return () => relay.stop()
+	}
+}
+
+export async function yaoki(url: string): Promise<Peer> {
+	const pool = new pg.Pool({ connectionString: url })
+	const outbox = new Outbox({ store: postgresStore({ client: pool }) })
+	await outbox.migrate()
+	const send = (seq: number) => committed(pool, (tx) => outbox.enqueue(message({ ...ORDER, seq }), { tx }))
+	return {
+		fill: (count) =>
+			inBatches(count, (from, to) =>
+				committed(pool, (tx) => outbox.enqueue(bodies(from, to).map(message), { tx })),
+			),
+		async enqueueEach(count) {
+			await committed(pool, async (tx) => {
+				for (let seq = 0; seq < count; seq++) await outbox.enqueue(message({ ...ORDER, seq }), { tx })
+			})
+		},
+		send,
+		work: worker(outbox),
+		isEmpty: async () => !(await exists(pool, 'yaoki.outbox')),
+		async tidy() {
+			await pool.query('truncate yaoki.outbox')
+		},
+		vacuum: () => vacuum(pool),
+		async close() {
+			await outbox.close()
+			await pool.end()
+		},
+	}
+}
+
+export async function yaokiOnSqlite(file: string): Promise<Peer> {
+	const outbox = new Outbox({ store: sqliteStore({ file }) })
+	await outbox.migrate()
+	const user = new DatabaseSync(file)
+	user.exec('pragma synchronous = full')
+	const left = user.prepare('select exists (select 1 from yaoki_outbox) as "is"')
+	async function inTransaction(work: () => Promise<unknown>): Promise<number> {
+		user.exec('begin immediate')
+		await work()
+		user.exec('commit')
+		return nanoseconds()
+	}
+	const enqueue = (seq: number) => outbox.enqueue(message({ ...ORDER, seq }), { tx: user })
+	return {
+		fill: (count) =>
+			inBatches(count, (from, to) =>
+				inTransaction(() => outbox.enqueue(bodies(from, to).map(message), { tx: user })),
+			),
+		async enqueueEach(count) {
+			await inTransaction(async () => {
+				for (let seq = 0; seq < count; seq++) await enqueue(seq)
+			})
+		},
+		send: (seq) => inTransaction(() => enqueue(seq)),
+		work: worker(outbox),
+		isEmpty: async () => left.get()?.['is'] === 0,
+		async tidy() {
+			user.exec('delete from yaoki_outbox')
+		},
+		async vacuum() {
+			user.exec('analyze')
+		},
+		async close() {
+			await outbox.close()
+			user.close()
+		},
+	}
+}

@@ -1,0 +1,50 @@
+/** A Redis of this run's own, with the settings that it comes with, when there is a `redis-server` on the PATH. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export interface Redis extends AsyncDisposable {
+	readonly url: string
+}
+
+/** Undefined when it is not installed. */
+export async function startRedis(): Promise<Redis | undefined> {
+	const home = await mkdtemp(join(tmpdir(), 'yaoki-redis-'))
+	const port = await freePort()
+	const server = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--dir', home])
+	const stop = async () => {
+		if (server.pid !== undefined && server.exitCode === null && server.kill('SIGKILL'))
+			await once(server, 'exit')
+		await rm(home, { recursive: true, force: true })
+	}
+	if (await isReady(server)) return { url: `redis://127.0.0.1:${port}`, [Symbol.asyncDispose]: stop }
+	await stop()
+	return undefined
+}
+
+/** False when there is no such program; rejects with what it said when it ends by itself. */
+function isReady(server: ChildProcess): Promise<boolean> {
+	let said = ''
+	return new Promise((resolve, reject) => {
+		server.stdout?.on('data', (chunk) => {
+			said += chunk
+			if (/Ready to accept connections/.test(said)) resolve(true)
+		})
+		server.once('error', () => resolve(false))
+		server.once('exit', () => reject(new Error(`redis-server did not start:\n${said}`)))
+	})
+}
+
+async function freePort(): Promise<number> {
+	const server = createServer()
+	server.listen(0, '127.0.0.1')
+	await once(server, 'listening')
+	const address = server.address()
+	server.close()
+	await once(server, 'close')
+	if (typeof address !== 'object' || !address) throw new Error('there is no free port')
+	return address.port
+}
