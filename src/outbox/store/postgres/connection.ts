@@ -4,11 +4,13 @@
  * another version) can not take each other's. A statement alone is one round trip, which is why the store is made of those.
  */
 import { createHash } from 'node:crypto'
+import { serverStatus } from '../../doorbell/transaction-state.ts'
 import { SchemaVersionError } from '../errors.ts'
 import type { SqlClient } from '../queryable.ts'
 import { isPGlite, type PGliteTransaction, type PgClient } from './client.ts'
 import { explained, isMissingObject } from './faults.ts'
 import type { PostgresSettings } from './options.ts'
+import { NOW_SQL } from './tables.ts'
 
 export type Value = string | number | boolean | null
 
@@ -59,8 +61,18 @@ export class Database implements Session {
 		return this.transaction((session) => session.script(sql))
 	}
 
-	/** On a connection of the user's, which gets nothing but a text and values: whatever it is, it can do that. */
+	/** Does the store go by a time of its own, as tests do? Then the defaults of columns, which go by the database's, are no use. */
+	get hasOwnTime(): boolean {
+		return this.#settings.offsetMs() !== 0
+	}
+
+	/**
+	 * On a connection of the user's, which gets nothing but a text and values: whatever it is, it can do that. Only what is known to be a
+	 * client of `pg` is asked to prepare, which makes an insert half as dear.
+	 */
 	async within<Row>(tx: SqlClient, sql: string, values: readonly Value[]): Promise<readonly Row[]> {
+		if (this.#settings.prepare && serverStatus(tx) !== undefined)
+			return this.#send(tx as Pick<PgClient, 'query'>, sql, values, true)
 		const { rows } = await tx.query(this.#fill(sql).text, [...values])
 		return rows as readonly Row[]
 	}
@@ -161,8 +173,5 @@ const unheardScript = async (): Promise<void> => {}
 /** SQL with the schema's name in it. */
 export const inSchema = (sql: string, schema: string): string => sql.replaceAll('{s}', `"${schema}"`)
 
-/** Rounded down: a message is never due a moment too early. */
-const nowSql = (offsetMs: number): string => {
-	const clock = 'floor(extract(epoch from clock_timestamp()) * 1000)::bigint'
-	return offsetMs === 0 ? clock : `(${clock} + (${offsetMs})::bigint)`
-}
+const nowSql = (offsetMs: number): string =>
+	offsetMs === 0 ? NOW_SQL : `(${NOW_SQL} + (${offsetMs})::bigint)`

@@ -18,6 +18,11 @@ import { NEEDED_VERSION } from './schema.ts'
 const COLUMNS =
 	'id, topic, destination, key, payload, headers, dedupe_key, due_at, created_at, expires_at, max_retries'
 
+/** The most common of all: due now, and no time is written down here, for the columns know it by themselves. */
+const ONE_NOW = `
+insert into {s}.outbox (id, topic, destination, key, payload, headers, expires_at, max_retries)
+values ($1, $2, $3, $4, $5, $6, $7, $8)`
+
 const ONE = `
 insert into {s}.outbox (${COLUMNS})
 select $1::uuid, $2::text, $3::text, $4::text, $5::text, $6::text, null, coalesce($7::bigint, n.ms), n.ms, $8::bigint, $9::int
@@ -69,7 +74,7 @@ export async function insert(
 	const run = runner(database, tx)
 	let left = rows
 	if (rows.length > 0 && rows.every((row) => row.dedupeKey === null)) {
-		await writeFresh(run, rows)
+		await writeFresh(run, rows, database.hasOwnTime)
 		left = []
 	}
 	for (let round = 1; left.length > 0; round++) {
@@ -92,14 +97,14 @@ export async function insert(
 
 type Run = <Row>(sql: string, values: readonly Value[]) => Promise<readonly Row[]>
 
-async function writeFresh(run: Run, rows: readonly NewRow[]): Promise<void> {
+async function writeFresh(run: Run, rows: readonly NewRow[], hasOwnTime: boolean): Promise<void> {
 	const [row] = rows
 	if (row === undefined) return
+	const { id, topic, destination, key, payload, headers, notBefore, expiresAt, maxRetries } = row
+	const start = [id, topic, destination, key, payload, headers]
 	if (rows.length > 1) await run(MANY, [asJson(rows)])
-	else {
-		const { id, topic, destination, key, payload, headers, notBefore, expiresAt, maxRetries } = row
-		await run(ONE, [id, topic, destination, key, payload, headers, notBefore, expiresAt, maxRetries])
-	}
+	else if (notBefore === null && !hasOwnTime) await run(ONE_NOW, [...start, expiresAt, maxRetries])
+	else await run(ONE, [...start, notBefore, expiresAt, maxRetries])
 }
 
 /** In a user's transaction the version is not looked up: it may hold the only connection, and after an error it answers nothing. */

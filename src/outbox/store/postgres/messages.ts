@@ -13,9 +13,9 @@ const REST: Record<Table, string> = {
 	outbox: `case when lease_until > {now} then 'processing' else 'pending' end as status, due_at,
 		coalesce(locked_at, last_attempt_at) as last_attempt_at, locked_at, locked_by, lease_until,
 		null::bigint as ended_at, null::text as cause`,
-	outbox_dead: `'dead' as status, null::bigint as due_at, last_attempt_at, null::bigint as locked_at, null::text as locked_by,
+	outbox_dead: `'dead' as status, due_at, last_attempt_at, null::bigint as locked_at, null::text as locked_by,
 		null::bigint as lease_until, died_at as ended_at, cause`,
-	outbox_history: `case when cause is null then 'sent' else 'dead' end as status, null::bigint as due_at, last_attempt_at,
+	outbox_history: `case when cause is null then 'sent' else 'dead' end as status, due_at, last_attempt_at,
 		null::bigint as locked_at, null::text as locked_by, null::bigint as lease_until, ended_at, cause`,
 }
 

@@ -134,7 +134,7 @@ export function retryNow(connection: Connection, filter: Filter, limit: number):
 }
 
 const DROP = `DELETE FROM yaoki_outbox_history WHERE seq IN
-	(SELECT seq FROM yaoki_outbox_history WHERE ended_at <= ? ORDER BY ended_at LIMIT ?)`
+	(SELECT seq FROM yaoki_outbox_history WHERE ended_at < ? ORDER BY ended_at LIMIT ?)`
 
 export const dropHistory = (connection: Connection, olderThanMs: number, limit: number): number =>
 	connection.run(DROP, connection.now() - olderThanMs, limit)
