@@ -48,14 +48,15 @@ export class Outbox<T extends Topics = Topics> {
 
 	constructor(options: OutboxOptions<T>) {
 		const settings = readOutboxOptions(options)
-		const { store, keepsHistory, runtime, maxPayloadBytes } = settings
+		const { store, keepsHistory, runtime, maxPayloadBytes, schemas } = settings
 		this.store = store
 		this.keepsHistory = keepsHistory
 		this.historyForMs = settings.historyForMs
 		this.#intake = new Intake(settings)
 		this.#rule = new TransactionRule(store, settings.outsideTransaction, settings.onWarning)
 		this.#doorbell = new Doorbell(store, runtime)
-		this.dead = new DeadLetters({ store, runtime, keepsHistory, maxPayloadBytes, wake: () => this.wake() })
+		const wake = () => this.wake()
+		this.dead = new DeadLetters({ store, runtime, keepsHistory, maxPayloadBytes, schemas, wake })
 	}
 
 	/** Brings the tables up to date. Safe from several processes at once. */

@@ -39,6 +39,7 @@ test('no example goes without a test', () => {
 		'explain.ts',
 		'http.ts',
 		'outage.ts',
+		'outbox.ts',
 		'payments.ts',
 		'per-host.ts',
 		'pipeline.ts',
@@ -149,6 +150,24 @@ test('three services: a dead one is called 3 times for one user, not 9, as the g
 	])
 	const [shown] = blocks(page('docs/guide/across-services.md'))
 	expect(`${printed}\n`).toBe(shown?.code)
+})
+
+test('outbox: an order and its message, a retry, a dead letter, and its replay', async () => {
+	expect(await output('outbox')).toBe(
+		[
+			'o-1: committed, with its message',
+			'o-2: committed, with its message',
+			'o-3: rolled back, with its message (Error: the card was declined)',
+			'  attempt 1 failed, to be tried again: the mail server hung up',
+			'  a dead letter, permanent: no address for o-2',
+			'o-1: mail to ada@example.com',
+			'  sent by attempt 2',
+			'1 dead letter at order.placed, permanent',
+			'o-2: mail to bob@example.com',
+			'  sent by attempt 1',
+			'left: 0 in the queue, 0 dead',
+		].join('\n'),
+	)
 })
 
 describe('outage', () => {

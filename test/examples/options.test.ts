@@ -1,4 +1,5 @@
 /** Every table of options in the guide has the names and the defaults of the code, so that it can not grow old unnoticed. */
+import { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import {
 	adaptiveBulkhead,
@@ -17,6 +18,7 @@ import {
 	timeout,
 	tokenBudget,
 } from 'yaoki'
+import { sqliteStore } from 'yaoki/outbox'
 import { readAdaptiveBulkheadOptions } from '../../src/core/bulkhead/adaptive-options.ts'
 import { readBulkheadOptions } from '../../src/core/bulkhead/options.ts'
 import { readCircuitBreakerOptions } from '../../src/core/circuit-breaker/options.ts'
@@ -28,6 +30,10 @@ import { readThrottleOptions } from '../../src/core/throttle/options.ts'
 import { readCacheOptions } from '../../src/http/cache/options.ts'
 import { HTTP_RULES, readHttpOptions } from '../../src/http/options.ts'
 import { readServerOptions, SERVE_RULES } from '../../src/http/service/options.ts'
+import { readOutboxOptions } from '../../src/outbox/outbox-options.ts'
+import { readDestination, readRelayOptions } from '../../src/outbox/relay/settings.ts'
+import { readPostgresOptions } from '../../src/outbox/store/postgres/options.ts'
+import { readSqliteOptions } from '../../src/outbox/store/sqlite/options.ts'
 import { named, page, table } from './markdown.ts'
 import { membersOf, source, thousands } from './sources.ts'
 
@@ -47,6 +53,7 @@ const POLICIES: Readonly<Record<string, { readonly name: string }>> = {
 		() => '',
 		() => retry(),
 	),
+	'relay relay option': readRelayOptions({}),
 	'http option': { name: /settings\.name \?\? '(\w+)'/.exec(source('http/origin/lane.ts'))?.[1] ?? '' },
 }
 const nameOf = ([cell = '']: readonly string[]): string => named(cell)[0]?.replace(/\(.*/, '') ?? ''
@@ -71,6 +78,11 @@ const tables: readonly (readonly [path: string, head: string, read: (options: ob
 	['http', 'option', httpDefaults],
 	['http', 'cache option', readCacheOptions],
 	['across-services', 'server option', serverDefaults],
+	['outbox', 'outbox option', outboxDefaults],
+	['relay', 'relay option', (options) => plain(readRelayOptions(options))],
+	['relay', 'destination option', destinationDefaults],
+	['outbox-stores', 'postgres option', postgresDefaults],
+	['outbox-stores', 'sqlite option', sqliteDefaults],
 ]
 /** Those of options that have a value: what is worked out from others is no option, and switches are words in the table. */
 function httpDefaults(options: object): object {
@@ -82,6 +94,42 @@ function httpDefaults(options: object): object {
 function serverDefaults(options: object): object {
 	const { deadlineHeaders, ...plain } = readServerOptions(options, SERVE_RULES)
 	return plain
+}
+/** Numbers and texts: what else there is has no value that a table could show. */
+function plain(settings: object): object {
+	return Object.fromEntries(
+		Object.entries(settings).filter(([, value]) => /number|string/.test(typeof value)),
+	)
+}
+function outboxDefaults(options: object): object {
+	const { keepsHistory, historyForMs, ...settings } = readOutboxOptions({
+		store: sqliteStore(':memory:'),
+		...options,
+	})
+	return plain(settings)
+}
+/** Those of a destination are the relay's: of each that has a number, that of a relay which differs is followed. */
+function destinationDefaults(options: object): object {
+	const relay = readRelayOptions({ concurrency: 3, timeoutMs: 4 })
+	try {
+		const { concurrency, timeoutMs, ...settings } = readDestination('a', { deliver() {}, ...options }, relay)
+		expect([concurrency, timeoutMs]).toEqual([3, 4])
+		return plain(settings)
+	} catch (error) {
+		if (!(error instanceof InvalidOptionError)) throw error
+		throw new InvalidOptionError(
+			error.option.replace("destinations['a'].", ''),
+			error.received,
+			error.message.replace(/^.*?; takes /, ''),
+		)
+	}
+}
+function postgresDefaults(options: object): object {
+	return plain(readPostgresOptions({ client: new Pool(), ...options }))
+}
+function sqliteDefaults(options: object): object {
+	const { file, ...settings } = readSqliteOptions({ file: ':memory:', ...options })
+	return plain(settings)
 }
 const onlyChecked = (_made: object): object => ({})
 const resetOf = (options: object): object => {

@@ -4,6 +4,8 @@
  *
  *     calculateDelay(2, options) // => 4000
  *     retry({ maxRetries: 1.5 }) // => throws maxRetries: got 1.5
+ *
+ * And a database that an example keeps in a file is made in a temporary folder.
  */
 import type { Block } from './markdown.ts'
 import * as standIns from './stand-ins.ts'
@@ -13,6 +15,9 @@ const STAND_INS = '../../test/examples/stand-ins.ts'
 /** What can stand only at the top of a module: imports, and additions to the types of others. */
 const TOP = /^import [^']*'[^']+'$|^declare module .*?^}$/gms
 
+/** The file of the examples' databases. */
+const FILE = "'shop.db'"
+
 /** A name for the file that tells the page and the line. */
 export const fileName = ({ place }: Block): string => `${place.replaceAll(/[^\w.]/g, '-')}.ts`
 
@@ -20,7 +25,7 @@ export const fileName = ({ place }: Block): string => `${place.replaceAll(/[^\w.
 export function moduleOf({ code }: Block, form: 'checked' | 'verbatim'): string {
 	const top = code.match(TOP) ?? []
 	const lines = code.replace(TOP, '').split('\n')
-	const body = (form === 'checked' ? lines.map(withCheck) : lines).join('\n')
+	const body = form === 'checked' ? inTemporaryFile(lines.map(withCheck).join('\n')) : lines.join('\n')
 	return [
 		...top,
 		// All of them: what the example declares itself, inside the function, hides the stand-in of that name.
@@ -30,6 +35,11 @@ export function moduleOf({ code }: Block, form: 'checked' | 'verbatim'): string 
 		'}',
 		'',
 	].join('\n')
+}
+
+function inTemporaryFile(body: string): string {
+	if (!body.includes(FILE)) return body
+	return `const shopFile = temporaryFile()\n${body.replaceAll(FILE, 'shopFile')}`
 }
 
 function withCheck(line: string): string {

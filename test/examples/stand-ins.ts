@@ -1,5 +1,8 @@
 /** What the documentation's examples take for granted: a user's own functions. They work at once unless they say otherwise. */
-import { expect } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished } from 'vitest'
 import { HttpError, type Policy, retry } from 'yaoki'
 
 export const id = '7'
@@ -50,4 +53,11 @@ export function check(actual: unknown, expected: unknown): void {
 /** `call() // => throws message` in an example. */
 export function checkThrows(run: () => unknown, message: string): void {
 	expect(run).toThrow(message)
+}
+
+/** `'shop.db'` in an example: a file that is gone after it. */
+export function temporaryFile(): string {
+	const folder = mkdtempSync(join(tmpdir(), 'yaoki-docs-'))
+	onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+	return join(folder, 'shop.db')
 }

@@ -5,6 +5,7 @@
 import { checkNames, type Rules } from '../../core/options/rules.ts'
 import { checkText, NAME_BYTES, toHeadersText, toMaxRetries, toTime } from '../enqueue/fields.ts'
 import { toPayloadText } from '../enqueue/payload.ts'
+import { accepted, type Schemas } from '../enqueue/schemas.ts'
 import type { Place } from '../message/errors.ts'
 import type { Edit } from '../store/store.ts'
 import type { DeadLetterChanges } from './options.ts'
@@ -17,11 +18,20 @@ const NAMES: Rules = {
 	maxRetries: 'any',
 }
 
-/** What a store takes. A payload that is given but undefined is refused as at enqueue, and not taken for an unchanged one. */
-export function toEdit(id: string, changes: DeadLetterChanges, maxPayloadBytes: number): Edit {
+/** What a store takes, of the message that it found. A payload that is given but undefined is refused as at enqueue. */
+export async function toEdit(
+	{ id, topic }: { readonly id: string; readonly topic?: string },
+	changes: DeadLetterChanges,
+	maxPayloadBytes: number,
+	schemas: Schemas | undefined,
+): Promise<Edit> {
 	checkNames(changes, NAMES)
-	const place: Place = { id }
-	const { payload, headers, destination, expiresAt, maxRetries } = changes
+	const place: Place = topic === undefined ? { id } : { id, topic }
+	const { headers, destination, expiresAt, maxRetries } = changes
+	const payload =
+		'payload' in changes && schemas && topic !== undefined
+			? accepted(await schemas.of(topic, place)(changes.payload), place)
+			: changes.payload
 	return {
 		...('payload' in changes && { payload: toPayloadText(payload, maxPayloadBytes, place) }),
 		...(headers !== undefined && { headers: toHeadersText(headers ?? undefined, place) }),

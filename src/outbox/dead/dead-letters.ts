@@ -4,6 +4,7 @@
  */
 import { checkNames, checkRange, type Rules, refuse } from '../../core/options/rules.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
+import type { Schemas } from '../enqueue/schemas.ts'
 import { isMessageId, type MessageFilter } from '../message/filter.ts'
 import type { MessageRecord } from '../message/message.ts'
 import { toRecord } from '../message/record.ts'
@@ -30,6 +31,8 @@ export interface DeadLettersParts {
 	/** Do discarded messages go into the history? */
 	readonly keepsHistory: boolean
 	readonly maxPayloadBytes: number
+	/** The schemas of topics, if there are any. */
+	readonly schemas?: Schemas | undefined
 	/** Tells relays that there may be something to do. */
 	readonly wake: () => void
 }
@@ -129,8 +132,10 @@ export class DeadLetters {
 	/** Changes a dead letter and puts it back into the queue, both or neither. False when there is no dead letter with this id. */
 	async edit(id: string, changes: DeadLetterChanges): Promise<boolean> {
 		if (!isMessageId(id)) refuse('id', id, 'the id of a message, which is a UUID')
-		const { store, maxPayloadBytes } = this.#parts
-		const edit = toEdit(id, changes, maxPayloadBytes)
+		const { store, maxPayloadBytes, schemas } = this.#parts
+		const found = await store.find(id.toLowerCase())
+		// What is not there, or is no dead letter, is not replayed; but what is wrong with the changes is told all the same.
+		const edit = await toEdit(found ?? { id }, changes, maxPayloadBytes, schemas)
 		const replay = this.#thenWake((chosen, limit) => store.replay(chosen, limit, edit))
 		return (await replay({ ids: [id.toLowerCase()] }, 1)).length > 0
 	}

@@ -2,8 +2,10 @@
  * A plain POST of a message's payload. One attempt by the HTTP engine, without its retries, breaker and bulkhead: those are the
  * relay's here, shared by all relays and alive when the process is not. Two layers of retries would multiply.
  */
+import { YaokiError } from '../../core/errors/errors.ts'
 import { refuse } from '../../core/options/rules.ts'
 import { ResilientHttpClient } from '../../http/client/resilient-http-client.ts'
+import { HttpStatusError } from '../../http/exchange/status-error.ts'
 import type { Transport } from '../../http/transport/transport.ts'
 import type { Message } from '../message/message.ts'
 import type { Destination, DestinationOptions } from './destination.ts'
@@ -45,7 +47,8 @@ export function httpDestination(options: HttpDestinationOptions): Destination {
 		bulkhead: false,
 		budget: false,
 		pacing: false,
-		longRetryAfter: 'ignore',
+		// What the receiver asks for is for the relay to heed: a wait in here would take place in the message's own time.
+		...{ maxRetryAfterMs: 0, longRetryAfter: 'clamp' },
 		timeout: WITHOUT_END,
 		...(transport === undefined ? {} : { transport }),
 	})
@@ -53,7 +56,7 @@ export function httpDestination(options: HttpDestinationOptions): Destination {
 		...settings,
 		async deliver(message, { signal }) {
 			const own = typeof headers === 'function' ? headers(message) : headers
-			const response = await client.request(typeof url === 'function' ? url(message) : url, {
+			const sending = client.request(typeof url === 'function' ? url(message) : url, {
 				method: 'POST',
 				body: JSON.stringify(message.payload),
 				headers: requestHeaders(message, own),
@@ -61,9 +64,29 @@ export function httpDestination(options: HttpDestinationOptions): Destination {
 				redirect: 'manual',
 				signal,
 			})
+			const response = await sending.catch((error: unknown) => {
+				throw error instanceof HttpStatusError && error.isInProgress ? new InProgressError(error) : error
+			})
 			// Nobody reads it, and what is left unread keeps its connection from the next message. The answer has come, whatever this does.
 			await response.body?.cancel().catch(() => {})
 		},
+	}
+}
+
+/**
+ * The receiver works on an earlier attempt of the same message, as it says by a 409 with Retry-After. Another 409 will not pass; this one
+ * does, and says nothing about other messages. It has no `cause`, for by its status that would be taken for final.
+ */
+class InProgressError extends YaokiError {
+	override readonly name = 'InProgressError'
+	readonly retryAfterMs: number | undefined
+
+	constructor({ statusCode, retryAfterMs }: HttpStatusError) {
+		super(
+			'YAOKI_OUTBOX_IN_PROGRESS',
+			`the receiver still works on an earlier attempt (it answered ${statusCode})`,
+		)
+		this.retryAfterMs = retryAfterMs
 	}
 }
 

@@ -35,9 +35,7 @@ export function chronicle(
 			context.tell({ type: 'message_dead', ...message, cause, ...why })
 			break
 		}
-		case 'release': {
-			const reason = context.isStopping ? 'stopping' : outcome.inMs === undefined ? 'gate' : 'budget'
-			context.tell({ type: 'message_released', ...message, reason })
-		}
+		case 'release':
+			context.tell({ type: 'message_released', ...message, reason: delivery.releasedFor })
 	}
 }

@@ -110,14 +110,16 @@ export class Claimer {
 		if (asks.length === 0 || dispatcher.isPaused) return false
 		// With the claim, and not after it: a database that can write both at once does.
 		settler.flush()
-		const beganAt = context.runtime.now()
+		let beganAt = 0
 		const { owner, settings } = context
-		const result = await context.ask('claim', () =>
-			context.store.claim({
+		const result = await context.ask('claim', () => {
+			// Of the try that is answered: leases of one that came after a minute of others would be over already.
+			beganAt = context.runtime.now()
+			return context.store.claim({
 				...{ owner, leaseMs: settings.leaseMs, lanes: asks, suspects: false },
 				suspectAfter: this.#parts.isolation.suspectAfter,
-			}),
-		)
+			})
+		})
 		this.#dueKnown.clear()
 		context.sawTime(result.now)
 		this.#take(asks, result, beganAt)
@@ -166,6 +168,11 @@ export class Claimer {
 		for (const gate of gates) {
 			const lane = lanes.byName.get(gate.destination)
 			if (lane) gatekeeper.see(lane, gate)
+		}
+		for (const name of byLane.keys()) {
+			const lane = lanes.byName.get(name)
+			// Shut while the claim was under way, which knew nothing of it: these would sit here until somebody looks again.
+			if (lane && lane.gate.heldUntil > now) dispatcher.release(lane, 'gate')
 		}
 		for (const { destination, keys, limit, since } of asks) {
 			const lane = lanes.byName.get(destination)

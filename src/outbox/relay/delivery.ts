@@ -8,6 +8,7 @@ import type { Limit, LimitList } from '../../core/runtime/limit-list.ts'
 import type { DeliveryContext } from '../destinations/destination.ts'
 import type { Message } from '../message/message.ts'
 import type { ClaimedRow } from '../store/rows.ts'
+import type { ReleaseReason } from './events.ts'
 
 /** Another relay may have the message, for this one could not renew its lease. */
 export class LeaseLostError extends YaokiError {
@@ -42,6 +43,8 @@ export class Delivery implements Limit, DeliveryContext {
 	ticket = 0
 	/** Has it been decided what becomes of it? Its handler may still be running. */
 	isSettled = false
+	/** Why it was given back, if it was. */
+	releasedFor: ReleaseReason = 'gate'
 	#controller: AbortController | undefined
 	#reason: unknown
 	/** Told when the time is over. */

@@ -3,15 +3,16 @@
  * relay are taken, the next free one goes to the lane that has waited longest, however long the queue of another is.
  */
 
-import type { Classification } from '../../core/classify/classification.ts'
 import { permanent } from '../../core/classify/permanent.ts'
 import { TimeoutError } from '../../core/errors/errors.ts'
 import type { DeathCause, Message } from '../message/message.ts'
 import type { Outcome } from '../store/rows.ts'
 import type { RelayContext } from './context.ts'
 import { type Delivery, LeaseLostError, toMessage } from './delivery.ts'
+import type { ReleaseReason } from './events.ts'
 import type { Gatekeeper } from './gatekeeper.ts'
 import type { Lane } from './lane.ts'
+import { meaningOf, speaksAgainst } from './meaning.ts'
 import type { Settler } from './settler.ts'
 import { afterFailure } from './verdict.ts'
 
@@ -71,10 +72,9 @@ export class Dispatcher {
 		if (budget && row.attempt > 1) {
 			const now = this.#context.runtime.now()
 			if (!budget.canRetry(now)) {
-				const { id, attempt } = row
 				const delayMs = row.delayMs ?? lane.settings.retry.baseDelayMs
 				const inMs = Math.ceil(Math.max(delayMs, LEAST_DEFERRAL_MS))
-				this.#settle(lane, delivery, { type: 'release', id, attempt, inMs }, 0)
+				this.#giveBack(lane, delivery, 'budget', inMs)
 				return
 			}
 			budget.recordRetry(now)
@@ -83,13 +83,10 @@ export class Dispatcher {
 	}
 
 	/** Gives back what was claimed and not started. No attempt is burned. */
-	release(lane: Lane): void {
+	release(lane: Lane, reason: ReleaseReason): void {
 		const { waiting } = lane
 		lane.waiting = []
-		for (const delivery of waiting) {
-			const { id, attempt } = delivery.row
-			this.#settle(lane, delivery, { type: 'release', id, attempt }, 0)
-		}
+		for (const delivery of waiting) this.#giveBack(lane, delivery, reason)
 	}
 
 	/**
@@ -97,10 +94,18 @@ export class Dispatcher {
 	 * end has not died of its message.
 	 */
 	leave(lane: Lane, delivery: Delivery): void {
-		if (delivery.isSettled) return
-		const { id, attempt } = delivery.row
 		const inMs = Math.max(0, delivery.leaseUntil - this.#context.runtime.now())
-		this.#settle(lane, delivery, { type: 'release', id, attempt, inMs }, 0)
+		if (!delivery.isSettled) this.#giveBack(lane, delivery, 'stopping', inMs)
+	}
+
+	/** Its lease is over by our own clock. What is under way is lost; what only waited is given back, for nobody died of it. */
+	letGo(lane: Lane, delivery: Delivery): void {
+		if (delivery.isSettled || lane.underWay.has(delivery)) {
+			this.lose(lane, delivery)
+			return
+		}
+		lane.waiting = lane.waiting.filter((one) => one !== delivery)
+		this.#giveBack(lane, delivery, 'lease')
 	}
 
 	/** Another relay has it, or may have. */
@@ -127,7 +132,7 @@ export class Dispatcher {
 		while (lane.waiting.length > 0 && lane.room(now) > 0 && now >= lane.gate.heldUntil) {
 			const delivery = lane.waiting.pop()
 			if (!delivery || delivery.isSettled) continue
-			if (now >= delivery.leaseUntil) this.lose(lane, delivery)
+			if (now >= delivery.leaseUntil) this.letGo(lane, delivery)
 			else {
 				this.start(lane, delivery)
 				return true
@@ -173,14 +178,13 @@ export class Dispatcher {
 	#failed(lane: Lane, delivery: Delivery, error: unknown): void {
 		if (delivery.isSettled) return
 		const { runtime, settings } = this.#context
-		const { id, attempt } = delivery.row
 		// Nobody failed: neither the message nor its destination is to suffer for it.
 		if (delivery.isStoppedBy(error)) {
-			this.#settle(lane, delivery, { type: 'release', id, attempt }, 0)
+			this.#giveBack(lane, delivery, 'stopping')
 			return
 		}
 		const now = runtime.now()
-		const verdict = meaningOf(lane, error)
+		const verdict = meaningOf(lane.settings, error)
 		const durationMs = now - (delivery.startedAt ?? now)
 		const circumstances = {
 			now: this.#context.databaseNow(),
@@ -196,15 +200,21 @@ export class Dispatcher {
 		)
 		const retryAfterMs = verdict.retryAfterMs ?? 0
 		const holdMs = verdict.kind === 'throttled' ? Math.min(retryAfterMs, settings.maxRetryAfterMs) : 0
-		const change = speaksAgainst(lane, error, verdict)
+		const change = speaksAgainst(lane.settings, error, verdict)
 			? lane.gate.failed(delivery.ticket, now, durationMs, verdict.retryAfterMs, runtime)
 			: lane.gate.succeeded(delivery.ticket, now, durationMs, runtime)
 		if (change) {
-			if (change.state === 'open') this.release(lane)
+			if (change.state === 'open') this.release(lane, 'gate')
 			// That the circuit opens as well is no reason to come back sooner than was asked for.
 			const heldForMs = change.state === 'open' ? Math.max(change.heldForMs, Math.ceil(holdMs)) : 0
 			this.#gatekeeper.turn(lane, { ...change, heldForMs })
 		} else if (holdMs > 0) this.#gatekeeper.hold(lane, holdMs)
+	}
+
+	#giveBack(lane: Lane, delivery: Delivery, reason: ReleaseReason, inMs?: number): void {
+		const { id, attempt } = delivery.row
+		delivery.releasedFor = reason
+		this.#settle(lane, delivery, { type: 'release', id, attempt, inMs }, 0)
 	}
 
 	#settle(lane: Lane, delivery: Delivery, outcome: Outcome, durationMs: number): void {
@@ -233,23 +243,4 @@ function messageOf(delivery: Delivery): Message {
 	} catch (error) {
 		throw permanent(new Error('the stored message is not JSON', { cause: error }))
 	}
-}
-
-function meaningOf(lane: Lane, error: unknown): Classification {
-	try {
-		return lane.settings.classify(error)
-	} catch {
-		// The user's own classifier threw: nothing is known, and the message is not given up for that.
-		return { kind: 'transient', known: false }
-	}
-}
-
-function speaksAgainst(lane: Lane, error: unknown, { kind }: Classification): boolean {
-	const isFailure = lane.settings.breaker?.isFailure
-	try {
-		if (isFailure) return isFailure(error)
-	} catch {
-		// As though there were no rule.
-	}
-	return kind === 'throttled' || kind === 'transient'
 }

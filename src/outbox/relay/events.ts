@@ -41,10 +41,16 @@ interface DeadEvent extends MessageEventBase {
 	readonly errorMessage?: string
 }
 
+/**
+ * Why a message was given back: the relay stops, its destination is left alone, there is no budget for its retry, another is to be tried
+ * alone, or it waited here until its lease was over.
+ */
+export type ReleaseReason = 'stopping' | 'gate' | 'budget' | 'isolation' | 'lease'
+
 /** It was given back unsent, without burning an attempt. */
 interface ReleasedEvent extends MessageEventBase {
 	readonly type: 'message_released'
-	readonly reason: 'stopping' | 'gate' | 'budget'
+	readonly reason: ReleaseReason
 }
 
 /** Another relay has it now, or may have: this one was believed dead. */

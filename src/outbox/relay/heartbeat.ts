@@ -80,7 +80,7 @@ export class Heartbeat {
 		const now = this.#context.runtime.now()
 		for (const lane of this.#lanes.byName.values())
 			for (const delivery of [...lane.waiting, ...lane.underWay])
-				if (now >= delivery.leaseUntil) this.#dispatcher.lose(lane, delivery)
+				if (now >= delivery.leaseUntil) this.#dispatcher.letGo(lane, delivery)
 	}
 
 	async #renew(): Promise<void> {

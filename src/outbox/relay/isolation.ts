@@ -20,6 +20,7 @@ export class Isolation {
 	readonly #dispatcher: Dispatcher
 	readonly #settler: Settler
 	readonly #bell: Bell
+	#claimedAt = 0
 
 	constructor(context: RelayContext, lanes: Lanes, dispatcher: Dispatcher, settler: Settler, bell: Bell) {
 		this.#context = context
@@ -42,7 +43,7 @@ export class Isolation {
 		)
 		this.#dispatcher.isPaused = true
 		try {
-			for (const lane of this.#lanes.byName.values()) this.#dispatcher.release(lane)
+			for (const lane of this.#lanes.byName.values()) this.#dispatcher.release(lane, 'isolation')
 			await this.#quiet()
 			for (let tried = 0; tried < AT_A_TIME && !isStopping(); tried++) {
 				const row = await this.#claim()
@@ -68,9 +69,10 @@ export class Isolation {
 			}))
 		if (lanes.length === 0) return undefined
 		const { leaseMs } = settings
-		const result = await this.#context.ask('claim', () =>
-			store.claim({ owner, leaseMs, lanes, suspects: true, suspectAfter: this.suspectAfter }),
-		)
+		const result = await this.#context.ask('claim', () => {
+			this.#claimedAt = runtime.now()
+			return store.claim({ owner, leaseMs, lanes, suspects: true, suspectAfter: this.suspectAfter })
+		})
 		this.#context.sawTime(result.now)
 		const [row, ...others] = result.rows
 		if (others.length > 0)
@@ -87,8 +89,8 @@ export class Isolation {
 	async #runAlone(row: ClaimedRow): Promise<void> {
 		const lane = this.#lanes.byName.get(row.destination)
 		if (!lane) return
-		const { runtime, settings, store, owner } = this.#context
-		const leaseUntil = runtime.now() + settings.leaseMs
+		const { settings, store, owner } = this.#context
+		const leaseUntil = this.#claimedAt + settings.leaseMs
 		const { rate } = lane.settings
 		const token = rate && (await this.#context.ask('rate', () => store.takeTokens(lane.destination, 1, rate)))
 		if (token?.granted === 0) {

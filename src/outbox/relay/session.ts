@@ -33,7 +33,7 @@ export class Session {
 		const onRoom = () => bell.ring()
 		this.#bell = bell
 		this.#settler = new Settler(context, (settlements, lost) => this.#written(settlements, lost))
-		this.#gatekeeper = new Gatekeeper(context, (lane) => this.dispatcher.release(lane))
+		this.#gatekeeper = new Gatekeeper(context, (lane) => this.dispatcher.release(lane, 'gate'))
 		const [settler, gatekeeper] = [this.#settler, this.#gatekeeper]
 		const dispatcher = new Dispatcher(context, lanes.byName, settler, gatekeeper, onRoom)
 		this.dispatcher = dispatcher
@@ -81,7 +81,7 @@ export class Session {
 	}
 
 	#releaseAll(): void {
-		for (const lane of this.lanes.byName.values()) this.dispatcher.release(lane)
+		for (const lane of this.lanes.byName.values()) this.dispatcher.release(lane, 'stopping')
 	}
 
 	async #drain(until: number): Promise<void> {

@@ -145,7 +145,7 @@ export function readDestination(
 	for (const option of ['concurrency', 'maxConcurrent'] as const)
 		if (own[option] !== undefined) checkWhole(`${where}.${option}`, own[option])
 	const breaker = own.breaker === undefined ? relay.breaker : own.breaker
-	const { retry = relay.retry ?? {} } = own
+	const { retry = relay.retry } = own
 	const retryPlace = own.retry === undefined ? 'retry' : `${where}.retry`
 	const breakerPlace = own.breaker === undefined ? 'breaker' : `${where}.breaker`
 	return {
@@ -156,13 +156,13 @@ export function readDestination(
 		rate: own.rate === undefined ? undefined : readRate(`${where}.rate`, own.rate),
 		timeoutMs: settings.timeoutMs || relay.timeoutMs,
 		retry: readRetry(retryPlace, retry),
-		classify: extendClassifier(retry.classify, classify),
+		classify: extendClassifier(retry?.classify, classify),
 		breaker: breaker === false ? undefined : readBreaker(breakerPlace, breaker),
 		whenStuck: readOrder(`${where}.order`, own.order),
 	}
 }
 
-function readRetry(where: string, options: RelayRetryOptions): RetrySettings {
+function readRetry(where: string, options: RelayRetryOptions = {}): RetrySettings {
 	if (Object(options) !== options) refuse(where, options, 'an object, such as { maxRetries: 5 }')
 	return placed(`${where}.`, () => {
 		checkNames(options, RETRY_NAMES)

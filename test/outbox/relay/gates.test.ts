@@ -113,3 +113,22 @@ test('a gate that is open with nothing to probe with asks the database now and t
 	expect(elsewhere.calls.length).toBeLessThan(100)
 	expect(await here.outbox.find(id)).toMatchObject({ attempts: 1 })
 })
+
+test('what a claim brings that was under way when the gate was shut is given back, and sent when it opens', async () => {
+	// It knew nothing of the gate; its messages sat in the relay beyond the hold, until the next poll looked at them.
+	await using here = await world()
+	await using there = new Process(here)
+	await here.enqueue(10)
+	there.delay = (method) => (method === 'claim' ? 50 : 0)
+	let isBusy = true
+	const deliver = here.sends(async () => {
+		await here.pause(20)
+		if (isBusy) busy(5_000)
+	})
+	await there.relay({ jobs: { deliver, concurrency: 1 } }, { retry: RETRY, pollMs: 3_600_000, rampUpMs: 0 })
+	await here.clock.advance(1_000)
+	isBusy = false
+	expect((await here.outbox.list()).map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 'pending'))
+	await here.clock.advance(7_000)
+	expect(await here.outbox.list()).toEqual([])
+})

@@ -109,8 +109,6 @@ test('what waits in a relay whose lease has ended is not started', async () => {
 	await here.clock.advance(100)
 	sleeper.freeze()
 	await here.clock.advance(60_000)
-	const rows = await here.outbox.list()
-	expect(rows.every(({ status }) => status === 'processing')).toBe(true)
 	// Another one takes them all and is slow about it.
 	await here.relay({ jobs: here.sends(() => here.pause(30_000)) }, { leaseMs: 60_000, timeoutMs: 600_000 })
 	await here.clock.advance(1_000)

@@ -16,6 +16,8 @@ export class Process implements AsyncDisposable {
 	/** Every call of the store, by its method. */
 	readonly calls: string[] = []
 	fault: Fault | undefined
+	/** For how long the answer of a call is on its way. */
+	delay: ((method: string) => number) | undefined
 	readonly #world: World
 	readonly #relays: Relay[] = []
 	#isDead = false
@@ -79,6 +81,7 @@ export class Process implements AsyncDisposable {
 	async [Symbol.asyncDispose](): Promise<void> {
 		if (this.#isDead) return
 		this.fault = undefined
+		this.thaw()
 		const stopped = Promise.all(this.#relays.map((relay) => relay.stop({ timeoutMs: 1 })))
 		await this.#world.clock.advance(10_000)
 		await stopped
@@ -104,15 +107,16 @@ export class Process implements AsyncDisposable {
 					const fault = this.fault?.(name, nth)
 					if (fault) return Promise.reject(fault)
 					const answer: unknown = own.apply(target, given)
-					return name === 'close' ? answer : this.#heard(answer)
+					return name === 'close' ? answer : this.#heard(answer, this.delay?.(name) ?? 0)
 				}
 			},
 		})
 	}
 
 	/** What the database answers to a process that has died meanwhile never arrives. */
-	async #heard(answer: unknown): Promise<unknown> {
+	async #heard(answer: unknown, delayMs: number): Promise<unknown> {
 		const value = await answer
+		if (delayMs > 0) await this.pause(delayMs)
 		return this.#isDead ? new Promise(() => {}) : value
 	}
 }

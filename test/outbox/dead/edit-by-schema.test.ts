@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { Outbox, sqliteStore } from 'yaoki/outbox'
+import { z } from 'zod'
+
+test('an edited payload is checked by the schema of its topic: what could not be enqueued does not come in by the back door', async () => {
+	const store = sqliteStore(':memory:')
+	const topics = { 'order.created': z.object({ total: z.coerce.number() }) }
+	const outbox = new Outbox({ store, topics, outsideTransaction: 'allow' })
+	await outbox.migrate()
+	const { id } = await outbox.enqueue({ topic: 'order.created', payload: { total: 1 } })
+	const lane = { destination: 'order.created', limit: 1, since: 0, isOrdered: false, isProbe: false }
+	await store.claim({ owner: 'r', leaseMs: 1_000, lanes: [lane], suspects: false, suspectAfter: 2 })
+	const death = {
+		type: 'dead',
+		id,
+		attempt: 1,
+		cause: 'permanent',
+		error: null,
+		stuck: 'dead-letter',
+	} as const
+	await store.settle('r', [death], false)
+
+	await expect(outbox.dead.edit(id, { payload: { total: 'much' } })).rejects.toMatchObject({
+		name: 'InvalidMessageError',
+		topic: 'order.created',
+		issues: [{ field: 'payload.total' }],
+	})
+	expect((await outbox.find(id))?.status).toBe('dead')
+	// What the schema makes of it is stored.
+	expect(await outbox.dead.edit(id, { payload: { total: '12' } })).toBe(true)
+	expect(await outbox.find(id)).toMatchObject({ status: 'pending', payload: { total: 12 } })
+	await outbox.close()
+})

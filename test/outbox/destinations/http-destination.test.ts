@@ -1,0 +1,228 @@
+import { expect, test, vi } from 'vitest'
+import { classify, HttpError } from 'yaoki'
+import {
+	type DeliveryContext,
+	type HttpDestinationOptions,
+	httpDestination,
+	type Message,
+} from 'yaoki/outbox'
+import { answer, hang, refusedUrl, reset, startFaultServer } from '../../http/faults/fault-server.ts'
+import { type World, world } from '../relay/world.ts'
+
+const MESSAGE: Message = {
+	...{ id: '019b76db-1d30-709f-b51c-77633ed7a20f', topic: 'order.created', destination: 'billing' },
+	...{
+		key: 'order 7/ü',
+		payload: { total: 12, name: '注文' },
+		headers: { Traceparent: '00-1', 'X-Own': 'message' },
+	},
+	...{ attempts: 1, createdAt: new Date(0), expiresAt: undefined },
+}
+const context = (signal = new AbortController().signal): DeliveryContext => ({ signal, attempt: 0 })
+
+const deliver = (options: HttpDestinationOptions, message: Message = MESSAGE, signal?: AbortSignal) =>
+	httpDestination(options).deliver(message, context(signal))
+
+/** Lets the world go on until this holds: sockets are real here, and their answers come when they come. */
+const until = (here: World, holds: () => void | Promise<void>) =>
+	vi.waitFor(
+		async () => {
+			await here.clock.advance(1)
+			await holds()
+		},
+		{ timeout: 10_000, interval: 2 },
+	)
+
+test('a message is a POST with its payload as JSON, its id as the key, its topic, key and headers beside it', async () => {
+	await using server = await startFaultServer()
+	await deliver({
+		url: server.url('/orders'),
+		headers: { 'x-own': 'destination', authorization: 'Bearer x' },
+	})
+	const [request] = server.requests
+	expect(request).toMatchObject({ method: 'POST', path: '/orders' })
+	expect(JSON.parse(request?.body ?? '')).toEqual(MESSAGE.payload)
+	expect(request?.headers).toMatchObject({
+		...{
+			'content-type': 'application/json',
+			'idempotency-key': MESSAGE.id,
+			'x-message-topic': 'order.created',
+		},
+		...{ 'x-message-key': 'order%207%2F%C3%BC', traceparent: '00-1', 'x-own': 'destination' },
+		authorization: 'Bearer x',
+	})
+})
+
+test('url and headers may be functions of the message; nobody can take the idempotency key away', async () => {
+	await using server = await startFaultServer()
+	await deliver({
+		url: ({ topic }) => new URL(`/${topic}`, server.origin),
+		headers: ({ id }) => ({ 'X-Id': id, 'Idempotency-Key': 'mine' }),
+	})
+	const [request] = server.requests
+	expect(request?.path).toBe('/order.created')
+	expect(request?.headers).toMatchObject({ 'x-id': MESSAGE.id, 'idempotency-key': MESSAGE.id })
+})
+
+test.each([200, 201, 202, 204])('%i means sent', async (status) => {
+	await using server = await startFaultServer(answer({ status }))
+	await expect(deliver({ url: server.url() })).resolves.toBeUndefined()
+})
+
+test.each([400, 404, 500, 503])(
+	'%i is an HttpError, and asked for once only: retries are the relay’s',
+	async (status) => {
+		await using server = await startFaultServer(answer({ status, body: 'why' }))
+		const error = await Promise.resolve(deliver({ url: server.url() })).catch((thrown: unknown) => thrown)
+		expect(error).toBeInstanceOf(HttpError)
+		expect(error).toMatchObject({ statusCode: status, body: 'why' })
+		expect(server.requests).toHaveLength(1)
+	},
+)
+
+test.each([301, 302, 303, 307, 308])(
+	'a redirect is not followed, for a GET in its place would lose the message: %i',
+	async (status) => {
+		// fetch turned the POST into a GET, the page there answered 200, and the message was called sent.
+		await using server = await startFaultServer({
+			'/': answer({ status, headers: { location: '/elsewhere' } }),
+			'/elsewhere': answer(),
+		})
+		await expect(deliver({ url: server.url() })).rejects.toMatchObject({ statusCode: status })
+		expect(server.requests).toHaveLength(1)
+	},
+)
+
+test('an aborted signal ends the request', async () => {
+	await using server = await startFaultServer(hang())
+	const controller = new AbortController()
+	const sent = Promise.resolve(deliver({ url: server.url() }, MESSAGE, controller.signal)).catch(
+		(error: unknown) => error,
+	)
+	await server.requested(1)
+	const reason = new Error('enough')
+	controller.abort(reason)
+	expect(await sent).toBe(reason)
+	await server.aborted(1)
+})
+
+test('an answer whose body breaks off is an answer all the same', async () => {
+	await using server = await startFaultServer(reset('body'))
+	await expect(deliver({ url: server.url() })).resolves.toBeUndefined()
+})
+
+test('a transport of one’s own sends the requests', async () => {
+	const urls: string[] = []
+	await deliver({
+		url: 'http://nowhere.test/x',
+		transport: async (url) => {
+			urls.push(String(url))
+			return new Response(null, { status: 204 })
+		},
+	})
+	expect(urls).toEqual(['http://nowhere.test/x'])
+})
+
+test.each<[string, unknown, string]>([
+	['nothing', undefined, 'options: got'],
+	['no url', {}, 'url: got'],
+	['another protocol', { url: 'ftp://a/b' }, 'url: got'],
+	['no URL', { url: '/orders' }, 'url: got'],
+	['headers that are none', { url: 'http://a/', headers: 'x' }, 'headers: got'],
+	['a transport that is none', { url: 'http://a/', transport: 5 }, 'transport: got'],
+])('%s is refused', (_, options, message) => {
+	expect(() => httpDestination(options as HttpDestinationOptions)).toThrow(message)
+})
+
+test('settings of a destination go with it, and a name that is none is refused by the relay', async () => {
+	expect(httpDestination({ url: 'http://a/', concurrency: 3, order: true })).toMatchObject({
+		concurrency: 3,
+		order: true,
+	})
+	await using here = await world()
+	const wrong = httpDestination({ url: 'http://a/', speed: 3 } as HttpDestinationOptions)
+	await expect(here.relay({ jobs: wrong })).rejects.toThrow("destinations['jobs'].speed: got 3")
+})
+
+test('by a relay: failures are retried with the same idempotency key, until it is sent', async () => {
+	await using server = await startFaultServer([answer({ status: 500 }), reset('request-head'), answer()])
+	await using here = await world()
+	const [id = ''] = await here.enqueue(1)
+	await here.relay(
+		{ jobs: httpDestination({ url: server.url() }) },
+		{ retry: { baseDelayMs: 5, jitterStrategy: 'none' }, timeoutMs: 3_600_000 },
+	)
+	await until(here, () => expect(here.eventsOf('message_sent')).toHaveLength(1))
+	expect(server.requests.map(({ headers }) => headers['idempotency-key'])).toEqual([id, id, id])
+	expect(here.eventsOf('message_sent')).toMatchObject([{ attempts: 3 }])
+})
+
+test('by a relay: a 4xx is a dead letter at once', async () => {
+	await using server = await startFaultServer(answer({ status: 422, body: 'no such order' }))
+	await using here = await world()
+	const [id = ''] = await here.enqueue(1)
+	await here.relay({ jobs: httpDestination({ url: server.url() }) }, { timeoutMs: 3_600_000 })
+	await until(here, () => expect(here.eventsOf('message_dead')).toHaveLength(1))
+	expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'permanent', attempts: 1 })
+	expect(server.requests).toHaveLength(1)
+})
+
+test.each([429, 503])('by a relay: %i with Retry-After holds the whole destination', async (status) => {
+	await using server = await startFaultServer([
+		answer({ status, headers: { 'retry-after': '60' } }),
+		answer(),
+	])
+	await using here = await world()
+	await here.enqueue(5)
+	const destination = httpDestination({ url: server.url(), concurrency: 1 })
+	await here.relay({ jobs: destination }, { timeoutMs: 3_600_000, rampUpMs: 0, pollMs: 3_600_000 })
+	await until(here, () => expect(here.eventsOf('gate_change')).toHaveLength(1))
+	expect(here.eventsOf('gate_change')).toMatchObject([{ reason: 'retry-after', heldForMs: 60_000 }])
+	await here.clock.advance(59_000)
+	expect(server.requests).toHaveLength(1)
+	await here.clock.advance(1_500)
+	await until(here, () => expect(here.eventsOf('message_sent')).toHaveLength(5))
+})
+
+test('by a relay: a receiver that hangs is left when the time is over', async () => {
+	await using server = await startFaultServer(hang())
+	await using here = await world()
+	await here.enqueue(1)
+	await here.relay({ jobs: httpDestination({ url: server.url(), timeoutMs: 5_000 }) })
+	await here.clock.advance(100)
+	await server.requested(1)
+	await here.clock.advance(5_000)
+	await server.aborted(1)
+	expect(here.eventsOf('message_failed')).toMatchObject([{ errorType: 'TimeoutError' }])
+})
+
+test('by a relay: a host that refuses connections opens the breaker', async () => {
+	const url = await refusedUrl()
+	await using here = await world()
+	await here.enqueue(20)
+	const destination = httpDestination({ url, concurrency: 1, breaker: { failureThreshold: 2 } })
+	await here.relay({ jobs: destination }, { timeoutMs: 3_600_000 })
+	await until(here, () => expect(here.eventsOf('gate_change')).toHaveLength(1))
+	const left = await here.outbox.list()
+	expect(left.filter(({ attempts }) => attempts > 0)).toHaveLength(2)
+	expect(left.find(({ attempts }) => attempts > 0)?.lastError?.message).toContain('ECONNREFUSED')
+})
+
+test('a receiver that still works on an earlier attempt (409 with Retry-After) is asked again; the message used to be a dead letter', async () => {
+	await using server = await startFaultServer(answer({ status: 409, headers: { 'retry-after': '7' } }))
+	const error = await Promise.resolve(deliver({ url: server.url() })).catch((thrown: unknown) => thrown)
+	expect(error).toMatchObject({ name: 'InProgressError', retryAfterMs: 7_000 })
+	expect(classify(error)).toMatchObject({ kind: 'transient', retryAfterMs: 7_000 })
+})
+
+test('a Retry-After of hours reaches the relay, and no later message waits for it inside the client', async () => {
+	await using server = await startFaultServer(answer({ status: 429, headers: { 'retry-after': '7200' } }))
+	const destination = httpDestination({ url: server.url() })
+	for (const _ of [1, 2]) {
+		const error = await Promise.resolve(destination.deliver(MESSAGE, context())).catch(
+			(thrown: unknown) => thrown,
+		)
+		expect(error).toMatchObject({ statusCode: 429, retryAfterMs: 7_200_000 })
+	}
+	expect(server.requests).toHaveLength(2)
+})

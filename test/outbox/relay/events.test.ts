@@ -1,0 +1,120 @@
+import { expect, test, vi } from 'vitest'
+import { permanent } from 'yaoki'
+import type { RelayEvent } from 'yaoki/outbox'
+import { Process } from './process.ts'
+import { world } from './world.ts'
+
+const RETRY = { baseDelayMs: 1_000, jitterStrategy: 'none', maxRetries: 1 } as const
+
+test('each event comes once for its reason, with all that it promises', async () => {
+	await using here = await world()
+	const plan: Record<string, () => unknown> = {
+		good: () => here.pause(40),
+		flaky: () => {
+			throw Object.assign(new Error('again'), { name: 'PaperJam' })
+		},
+		bad: () => {
+			throw permanent(new Error('never'))
+		},
+	}
+	for (const payload of Object.keys(plan)) await here.enqueue(1, { payload })
+	const relay = await here.relay(
+		{ jobs: ({ payload }) => plan[`${payload}`]?.() },
+		{ name: 'mail', retry: RETRY, breaker: false },
+	)
+	await here.clock.advance(5_000)
+	const stopped = relay.stop()
+	await here.clock.advance(10)
+	await stopped
+	expect(here.events.map(({ type }) => type)).toEqual([
+		...['relay_started', 'message_failed', 'message_dead', 'message_sent'],
+		...['message_dead', 'relay_stopping', 'relay_stopped'],
+	])
+	expect(here.events.every((event) => event.relay === 'mail' && event.timestamp > 0)).toBe(true)
+	const base = { topic: 'jobs', destination: 'jobs', attempts: 1 }
+	expect(here.eventsOf('message_sent')).toMatchObject([{ ...base, durationMs: 40, lagMs: 40 }])
+	expect(here.eventsOf('message_failed')).toMatchObject([
+		{ ...base, retryInMs: 1_000, errorType: 'PaperJam', errorMessage: 'again' },
+	])
+	expect(here.eventsOf('message_dead')).toMatchObject([
+		{ ...base, cause: 'permanent', errorMessage: 'never' },
+		{ cause: 'retries-used-up', attempts: 2, errorMessage: 'again' },
+	])
+	expect(JSON.parse(JSON.stringify(here.events))).toEqual(here.events)
+})
+
+test('a listener that throws is a warning on the console, and changes nothing', async () => {
+	await using here = await world()
+	const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+	await here.enqueue(3)
+	const onEvent = () => {
+		throw new Error('a bug in a listener')
+	}
+	await here.relay({ jobs: here.sends() }, { onEvent })
+	await here.clock.advance(100)
+	expect(await here.outbox.list()).toEqual([])
+	expect(warn).toHaveBeenCalled()
+	warn.mockRestore()
+})
+
+test('without a listener no event is made', async () => {
+	await using here = await world()
+	await using there = new Process(here)
+	let looks = 0
+	const runtime = {
+		...there.runtime,
+		wallNow: () => {
+			looks++
+			return here.clock.wallNow()
+		},
+	}
+	await here.enqueue(3)
+	const relay = there.make({ jobs: here.sends() }, { runtime, onEvent: undefined })
+	await relay.start()
+	await here.clock.advance(500)
+	expect(here.sendings).toHaveLength(3)
+	expect(looks).toBe(0)
+})
+
+test('listeners come and go while it runs', async () => {
+	await using here = await world()
+	const relay = await here.relay({ jobs: here.sends() })
+	const heard: RelayEvent[] = []
+	const leave = relay.subscribe((event) => heard.push(event))
+	await here.enqueue(1)
+	await here.clock.advance(100)
+	leave()
+	await here.enqueue(1)
+	await here.clock.advance(100)
+	expect(heard.map(({ type }) => type)).toEqual(['message_sent'])
+})
+
+test('stats count what is under way, what waits, and what became of the rest', async () => {
+	await using here = await world()
+	const bad = ({ payload }: { payload: unknown }) => {
+		if (payload === 1) throw permanent(new Error('never'))
+		if (payload === 2) throw new Error('later')
+		return Number(payload) < 5 ? undefined : here.pause(60_000)
+	}
+	const relay = await here.relay({ jobs: { deliver: bad, concurrency: 3 } })
+	expect(relay.stats).toEqual({ inFlight: 0, waiting: 0, sent: 0, failed: 0, dead: 0 })
+	await here.enqueue(10)
+	await here.clock.advance(500)
+	expect(relay.stats).toMatchObject({ inFlight: 3, sent: 2, failed: 1, dead: 1 })
+	expect(relay.stats.waiting).toBeGreaterThan(0)
+	await here.clock.advance(6_000)
+	const [row] = await here.store.relays()
+	expect(row).toMatchObject({ inFlight: 3, sent: 2, failed: 1, dead: 1, destinations: ['jobs'] })
+})
+
+test('a message that was given back says why', async () => {
+	await using here = await world()
+	await here.enqueue(1, { payload: 'suspect' })
+	here.tx.prepare('UPDATE yaoki_outbox SET crashes = 2').all()
+	await here.enqueue(30)
+	await here.relay({ jobs: { deliver: here.sends(() => here.pause(400)), concurrency: 1 } }, { pollMs: 1_000 })
+	await here.clock.advance(20_000)
+	const reasons = new Set(here.eventsOf('message_released').map(({ reason }) => reason))
+	expect([...reasons].filter((reason) => reason !== 'isolation')).toEqual([])
+	expect(here.eventsOf('message_sent')).toHaveLength(31)
+})

@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest'
+import { Process } from './process.ts'
+import { world } from './world.ts'
+
+const HOUR = 3_600_000
+
+test('a message that is to wait is sent at its time, and not up to a poll later', async () => {
+	await using here = await world()
+	await here.relay({ jobs: here.sends() }, { pollMs: HOUR })
+	await here.clock.advance(100)
+	await here.enqueue(1, { notBefore: new Date(here.clock.wallNow() + 7_777) } as object)
+	await here.clock.advance(7_700)
+	expect(here.sendings).toEqual([])
+	await here.clock.advance(100)
+	expect(here.sendings).toHaveLength(1)
+})
+
+test('one that is to wait is sent at its time by a relay whose places were all taken when it came', async () => {
+	// Its due time was not asked for while there was no room, and was taken for known when there was.
+	await using here = await world()
+	await here.enqueue(1)
+	await here.relay(
+		{ jobs: { deliver: here.sends(() => here.pause(3_000)), maxConcurrent: 1 }, other: here.sends() },
+		{ pollMs: HOUR, leaseMs: 2 * HOUR },
+	)
+	await here.clock.advance(100)
+	await here.enqueue(1, { notBefore: new Date(here.clock.wallNow() + 8_000) } as object)
+	await here.clock.advance(8_100)
+	expect(here.sendings).toHaveLength(2)
+})
+
+test('what was enqueued elsewhere is found by the poll', async () => {
+	await using here = await world()
+	await using there = new Process(here)
+	await there.relay({ jobs: here.sends() }, { pollMs: 5_000 })
+	await here.clock.advance(100)
+	await here.enqueue(1)
+	await here.clock.advance(4_000)
+	expect(here.sendings).toEqual([])
+	await here.clock.advance(1_500)
+	expect(here.sendings).toHaveLength(1)
+})
+
+test('a relay with nothing to do asks its database seldom', async () => {
+	await using here = await world()
+	await using there = new Process(here)
+	await there.relay({ jobs: here.sends(), other: here.sends() }, { pollMs: 1_000 })
+	await here.clock.advance(1_000)
+	there.calls.length = 0
+	await here.clock.advance(60_000)
+	expect(there.calls.length).toBeLessThan(60 * 5)
+})
+
+test('fractions of a millisecond do not make it turn in circles', async () => {
+	// Less than a poll had passed, as a difference; nothing was left to wait, as a sum. The loop went round without a pause.
+	await using here = await world()
+	await using there = new Process(here)
+	await there.relay({ jobs: here.sends() }, { pollMs: 0.1 * 30 })
+	for (let n = 0; n < 200; n++) await here.clock.advance(0.1 * (n % 7) + 0.7)
+	expect(there.calls.length).toBeLessThan(5_000)
+})
+
+test('the wildcard serves every destination that has no entry of its own, each with its own places', async () => {
+	await using here = await world()
+	const own: unknown[] = []
+	const seen: string[] = []
+	await here.relay({
+		own: ({ payload }) => own.push(payload),
+		'*': {
+			deliver: here.sends(({ destination }) => {
+				seen.push(destination)
+				return destination === 'hangs' ? new Promise(() => {}) : undefined
+			}),
+			concurrency: 2,
+		},
+	})
+	for (const topic of ['own', 'hangs', 'hangs', 'hangs', 'b', 'c']) await here.enqueue(1, { topic })
+	await here.clock.advance(200)
+	expect(own).toEqual([1])
+	expect(seen.toSorted()).toEqual(['b', 'c', 'hangs', 'hangs'])
+})
+
+test('a destination that nobody serves stays in the queue, untouched', async () => {
+	await using here = await world()
+	const [id = ''] = await here.enqueue(1, { topic: 'nobody' })
+	await here.relay({ jobs: here.sends() })
+	await here.clock.advance(10_000)
+	expect(await here.outbox.find(id)).toMatchObject({ status: 'pending', attempts: 0 })
+})
+
+test('a wall clock that jumps by an hour does no harm', async () => {
+	await using here = await world()
+	await here.enqueue(3)
+	const fails = here.sends(({ attempts }) => (attempts < 3 ? Promise.reject(new Error('no')) : undefined))
+	await here.relay({ jobs: fails }, { retry: { baseDelayMs: 1_000, jitterStrategy: 'none' }, breaker: false })
+	await here.clock.advance(500)
+	here.clock.jumpWallClock(HOUR)
+	await here.clock.advance(10_000)
+	expect(await here.outbox.list()).toEqual([])
+})
