@@ -3,26 +3,12 @@
  * An exact count of ten million rows is what brings a database down just when somebody looks.
  */
 import type { CircuitState } from '../../core/events/events.ts'
-import type { Gate, GateReason, RelayRow } from '../store/rows.ts'
+import type { Gate, GateReason, RelayReport, RelayRow } from '../store/rows.ts'
 import type { Counted, DestinationCounts, Store } from '../store/store.ts'
 import { isAlive } from './relays.ts'
 
 /** How messages stand, in all or at one destination. */
-export interface QueueFigures {
-	readonly due: Counted
-	/** Not due yet: retries and messages for later. */
-	readonly waiting: Counted
-	readonly inFlight: Counted
-	readonly dead: Counted
-	/** How long the oldest message that is due has been so; null when none is. */
-	readonly oldestLagMs: number | null
-	/** When the next one of those that wait is due; null when none waits. */
-	readonly nextDueInMs: number | null
-}
-
-interface DestinationFigures extends QueueFigures {
-	readonly destination: string
-}
+export type QueueFigures = Omit<DestinationCounts, 'destination'>
 
 /** How many fall due in five minutes of the next hour. */
 interface ForecastSlot extends Counted {
@@ -30,17 +16,7 @@ interface ForecastSlot extends Counted {
 	readonly toMs: number
 }
 
-interface RelayFigures {
-	readonly id: string
-	readonly host: string
-	readonly pid: number
-	readonly destinations: readonly string[]
-	readonly inFlight: number
-	readonly sent: number
-	readonly failed: number
-	readonly dead: number
-	/** Messages sent a second, lately. */
-	readonly throughput: number
+interface RelayFigures extends RelayReport {
 	readonly startedAt: Date
 	readonly seenAt: Date
 }
@@ -59,7 +35,7 @@ export interface OutboxStats {
 	/** The database's time. */
 	readonly now: Date
 	readonly totals: QueueFigures
-	readonly destinations: readonly DestinationFigures[]
+	readonly destinations: readonly DestinationCounts[]
 	/** How many messages in the queue, of those that were looked at, have had so many attempts: index 0 none. The last counts all from there on. */
 	readonly attempts: readonly number[]
 	/** The next hour, five minutes each. */

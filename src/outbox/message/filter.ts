@@ -12,17 +12,7 @@ import type { DeathCause, MessageStatus } from './message.ts'
  * @example
  * await outbox.dead.list({ destination: 'billing', cause: 'retries-used-up', since: new Date('2026-05-01') })
  */
-export interface MessageFilter {
-	/** One of these. None of them is no message, not every message. */
-	readonly ids?: readonly string[] | undefined
-	readonly status?: MessageStatus | undefined
-	readonly topic?: string | undefined
-	readonly destination?: string | undefined
-	readonly key?: string | undefined
-	/** Why it became a dead letter. */
-	readonly cause?: DeathCause | undefined
-	/** Of the latest failure; the same for failures of the same kind, and empty for what died without one. */
-	readonly fingerprint?: string | undefined
+export interface MessageFilter extends Omit<Filter, 'since' | 'until'> {
 	/** At or after this: of dead letters when they died, of others when they were enqueued. */
 	readonly since?: Date | undefined
 	/** Before this. */

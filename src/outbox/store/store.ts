@@ -92,12 +92,15 @@ interface GateStore {
 
 /** Which messages. What is left out does not matter. */
 export interface Filter {
+	/** One of these. None of them is no message, not every message. */
 	readonly ids?: readonly string[] | undefined
 	readonly status?: MessageStatus | undefined
 	readonly topic?: string | undefined
 	readonly destination?: string | undefined
 	readonly key?: string | undefined
+	/** Why it became a dead letter. */
 	readonly cause?: DeathCause | undefined
+	/** Of the latest failure; the same for failures of the same kind, and empty for what died without one. */
 	readonly fingerprint?: string | undefined
 	/** Of dead letters when they died, of others when they were enqueued: at or after this, milliseconds since 1970. */
 	readonly since?: number | undefined

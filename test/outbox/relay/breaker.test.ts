@@ -6,7 +6,11 @@ import { type World, world } from './world.ts'
 const no = () => {
 	throw new Error('down')
 }
-const BREAKER = { failureThreshold: 3, resetTimeoutMs: 10_000, resetBackoff: { jitterStrategy: 'none' } } as const
+const BREAKER = {
+	failureThreshold: 3,
+	resetTimeoutMs: 10_000,
+	resetBackoff: { jitterStrategy: 'none' },
+} as const
 const RETRY = { baseDelayMs: 1_000, jitterStrategy: 'none', maxRetries: 20 } as const
 
 const attempts = async (here: World) =>
@@ -88,7 +92,10 @@ test('a prober that dies does not lock the gate', async () => {
 	await here.clock.advance(11_000)
 	expect(here.sendings).toHaveLength(4)
 	isDown = false
-	await here.relay({ jobs: { deliver: here.sends(() => (isDown ? no() : undefined)), breaker: BREAKER } }, options)
+	await here.relay(
+		{ jobs: { deliver: here.sends(() => (isDown ? no() : undefined)), breaker: BREAKER } },
+		options,
+	)
 	await here.clock.advance(60_000)
 	expect(await here.outbox.list()).toEqual([])
 })
@@ -98,7 +105,9 @@ test('a relay whose handlers hang from before the outage still probes beside the
 	await using here = await world()
 	await here.enqueue(10)
 	let isDown = true
-	const deliver = here.sends(({ payload }) => (Number(payload) <= 3 && isDown ? new Promise(() => {}) : undefined))
+	const deliver = here.sends(({ payload }) =>
+		Number(payload) <= 3 && isDown ? new Promise(() => {}) : undefined,
+	)
 	await here.relay(
 		{ jobs: { deliver, concurrency: 5, breaker: { ...BREAKER, failureThreshold: 3 } } },
 		{ retry: { ...RETRY, baseDelayMs: 60_000 }, timeoutMs: 1_000, rampUpMs: 0 },
@@ -116,7 +125,9 @@ test('what was started before the outage says nothing about the probe', async ()
 	await using here = await world()
 	await here.enqueue(1, { payload: 'slow' })
 	await here.enqueue(8)
-	const deliver = here.sends(({ payload }) => (payload === 'slow' ? here.pause(11_000) : here.pause(2_000).then(no)))
+	const deliver = here.sends(({ payload }) =>
+		payload === 'slow' ? here.pause(13_000) : here.pause(2_000).then(no),
+	)
 	await here.relay({ jobs: { deliver, concurrency: 4, breaker: BREAKER } }, { retry: RETRY })
 	await here.clock.advance(13_900)
 	expect(here.eventsOf('gate_change').map(({ to }) => to)).toEqual(['open', 'half-open'])
@@ -137,7 +148,10 @@ test('after an outage concurrency grows from one, whether or not a message ends 
 		await here.pause(500)
 		inFlight--
 	})
-	await here.relay({ jobs: { deliver, concurrency: 16, breaker: BREAKER } }, { retry: RETRY, rampUpMs: 10_000 })
+	await here.relay(
+		{ jobs: { deliver, concurrency: 16, breaker: BREAKER } },
+		{ retry: RETRY, rampUpMs: 10_000 },
+	)
 	await here.clock.advance(5_000)
 	isDown = false
 	await here.clock.advance(6_000)
@@ -164,7 +178,10 @@ test('successThreshold probes close it, one after the other', async () => {
 		inFlight--
 	})
 	const breaker = { ...BREAKER, successThreshold: 3 }
-	await here.relay({ jobs: { deliver, concurrency: 4, breaker } }, { retry: RETRY, rampUpMs: 0, timeoutMs: 1_000 })
+	await here.relay(
+		{ jobs: { deliver, concurrency: 4, breaker } },
+		{ retry: RETRY, rampUpMs: 0, timeoutMs: 1_000 },
+	)
 	await here.clock.advance(5_000)
 	isDown = false
 	await here.clock.advance(7_000)
@@ -214,12 +231,17 @@ test('a relay that counts no failures heeds the gate that another shut', async (
 test('a relay that holds messages hears within a poll that another has shut the gate', async () => {
 	// It asked for the gates of those lanes only that it knew to be shut, and went on to send what it held.
 	await using here = await world()
-	const slow = here.sends(() => here.pause(1_500))
-	await here.enqueue(20)
-	await here.relay({ jobs: { deliver: slow, concurrency: 1, breaker: BREAKER } }, { retry: RETRY, batchSize: 12 })
+	const quickThenSlow = here.sends(({ payload }) => (Number(payload) > 100 ? here.pause(1_500) : undefined))
+	const options = { retry: RETRY, batchSize: 50 }
+	await here.enqueue(100)
+	await here.relay({ jobs: { deliver: quickThenSlow, concurrency: 1, breaker: BREAKER } }, options)
+	await here.clock.advance(500)
+	await here.enqueue(40)
 	await here.clock.advance(100)
-	await here.relay({ jobs: { deliver: here.sends(no), concurrency: 1, breaker: BREAKER } }, { retry: RETRY })
+	await here.enqueue(5)
+	await here.relay({ jobs: { deliver: here.sends(no), concurrency: 1, breaker: BREAKER } }, options)
 	await here.clock.advance(3_000)
+	expect(here.eventsOf('gate_change').some(({ to }) => to === 'open')).toBe(true)
 	const before = here.sendings.length
 	await here.clock.advance(5_000)
 	expect(here.sendings).toHaveLength(before)

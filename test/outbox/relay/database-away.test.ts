@@ -19,7 +19,12 @@ test('a database that is away for a minute costs time and nothing else', async (
 	there.fault = undefined
 	await here.clock.advance(15_000)
 	expect(await here.outbox.list()).toEqual([])
-	expect(here.payloads().map(Number).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n + 1))
+	expect(
+		here
+			.payloads()
+			.map(Number)
+			.toSorted((a, b) => a - b),
+	).toEqual(Array.from({ length: 20 }, (_, n) => n + 1))
 	const failed = there.eventsOf('store_failed')
 	expect(failed.length).toBeGreaterThan(5)
 	expect(failed[0]).toMatchObject({ errorMessage: 'the database is away' })
@@ -70,7 +75,11 @@ async function oneFault(method: string, nth: number): Promise<boolean> {
 	await using here = await world()
 	await using there = new Process(here)
 	let hasFailed = false
-	const plan = [Object.assign(new Error('busy'), { status: 429, retryAfterMs: 500 }), new Error('a'), new Error('b')]
+	const plan = [
+		Object.assign(new Error('busy'), { status: 429, retryAfterMs: 500 }),
+		new Error('a'),
+		new Error('b'),
+	]
 	const flaky = here.sends(async () => {
 		await here.pause(300)
 		const error = plan.shift()

@@ -84,10 +84,11 @@ test('a handler that hangs for good does not keep suspects from being tried, nor
 	// Whoever was to be tried alone waited until nothing was under way, and nothing else was started meanwhile: for ever.
 	await using here = await world()
 	await here.enqueue(1, { topic: 'hangs' })
-	await here.enqueue(1, { payload: 'suspect' })
+	const notBefore = new Date(here.clock.wallNow() + 2_000)
+	await here.enqueue(1, { payload: 'suspect', notBefore } as object)
 	here.tx.prepare(`UPDATE yaoki_outbox SET crashes = 2 WHERE destination = 'jobs'`).all()
 	await here.relay({ hangs: () => new Promise(() => {}), jobs: here.sends() }, { ...OPTIONS, timeoutMs: 1_000 })
-	await here.clock.advance(100)
+	await here.clock.advance(3_000)
 	await here.enqueue(5)
 	await here.clock.advance(5_000)
 	expect(here.payloads()).toContain('suspect')

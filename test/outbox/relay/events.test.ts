@@ -112,7 +112,10 @@ test('a message that was given back says why', async () => {
 	await here.enqueue(1, { payload: 'suspect' })
 	here.tx.prepare('UPDATE yaoki_outbox SET crashes = 2').all()
 	await here.enqueue(30)
-	await here.relay({ jobs: { deliver: here.sends(() => here.pause(400)), concurrency: 1 } }, { pollMs: 1_000 })
+	await here.relay(
+		{ jobs: { deliver: here.sends(() => here.pause(400)), concurrency: 1 } },
+		{ pollMs: 1_000 },
+	)
 	await here.clock.advance(20_000)
 	const reasons = new Set(here.eventsOf('message_released').map(({ reason }) => reason))
 	expect([...reasons].filter((reason) => reason !== 'isolation')).toEqual([])

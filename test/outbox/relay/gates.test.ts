@@ -21,8 +21,12 @@ test('a Retry-After defers the whole destination, for all relays, and burns no a
 	isBusy = false
 	await here.clock.advance(19_800)
 	expect(here.sendings).toHaveLength(1)
-	expect((await here.outbox.list()).map(({ attempts }) => attempts).toSorted()).toEqual([...'0000000001'].map(Number))
-	expect(here.eventsOf('gate_change')).toMatchObject([{ to: 'closed', reason: 'retry-after', heldForMs: 20_000 }])
+	expect((await here.outbox.list()).map(({ attempts }) => attempts).toSorted()).toEqual(
+		[...'0000000001'].map(Number),
+	)
+	expect(here.eventsOf('gate_change')).toMatchObject([
+		{ to: 'closed', reason: 'retry-after', heldForMs: 20_000 },
+	])
 })
 
 test('when a hold is over the destination goes on at once, and not one poll later', async () => {
@@ -43,7 +47,7 @@ test('that the breaker opens at the same failure is no reason to come back soone
 	await using here = await world()
 	await here.enqueue(10)
 	const deliver = here.sends(() => busy(600_000))
-	await here.relay({ jobs: { deliver, breaker: { failureThreshold: 1 } } }, { retry: RETRY })
+	await here.relay({ jobs: { deliver, concurrency: 1, breaker: { failureThreshold: 1 } } }, { retry: RETRY })
 	await here.clock.advance(590_000)
 	expect(here.sendings.every(({ at }) => at < 1_000)).toBe(true)
 	await here.clock.advance(20_000)
@@ -128,7 +132,9 @@ test('what a claim brings that was under way when the gate was shut is given bac
 	await there.relay({ jobs: { deliver, concurrency: 1 } }, { retry: RETRY, pollMs: 3_600_000, rampUpMs: 0 })
 	await here.clock.advance(1_000)
 	isBusy = false
-	expect((await here.outbox.list()).map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 'pending'))
+	expect((await here.outbox.list()).map(({ status }) => status)).toEqual(
+		Array.from({ length: 10 }, () => 'pending'),
+	)
 	await here.clock.advance(7_000)
 	expect(await here.outbox.list()).toEqual([])
 })

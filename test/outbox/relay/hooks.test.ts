@@ -49,7 +49,12 @@ test('classify knows errors of your own', async () => {
 	const [id = ''] = await here.enqueue(1)
 	await here.relay(
 		{ jobs: here.sends(fail(new Error('E-17'))) },
-		{ retry: { classify: (error, next) => (`${error}`.includes('E-17') ? { kind: 'permanent', known: true } : next(error)) } },
+		{
+			retry: {
+				classify: (error, next) =>
+					`${error}`.includes('E-17') ? { kind: 'permanent', known: true } : next(error),
+			},
+		},
 	)
 	await here.clock.advance(1_000)
 	expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'permanent' })
@@ -89,13 +94,20 @@ test.each<[string, unknown, string, string]>([
 	['a frozen object', Object.freeze({ message: 'icy' }), 'object', 'icy'],
 	['NUL bytes', new Error('a\u0000b'), 'Error', 'a b'],
 	['half of a pair', new Error('a\uD800b'), 'Error', 'a\uFFFDb'],
-])('a handler may throw %s: it is a failure like others, written down as text', async (_, thrown, type, message) => {
-	await using here = await world()
-	const [id = ''] = await here.enqueue(1)
-	await here.relay({ jobs: here.sends(fail(thrown)) }, { retry: PLAIN })
-	await here.clock.advance(100)
-	expect(await here.outbox.find(id)).toMatchObject({ status: 'pending', attempts: 1, lastError: { type, message } })
-})
+])(
+	'a handler may throw %s: it is a failure like others, written down as text',
+	async (_, thrown, type, message) => {
+		await using here = await world()
+		const [id = ''] = await here.enqueue(1)
+		await here.relay({ jobs: here.sends(fail(thrown)) }, { retry: PLAIN })
+		await here.clock.advance(100)
+		expect(await here.outbox.find(id)).toMatchObject({
+			status: 'pending',
+			attempts: 1,
+			lastError: { type, message },
+		})
+	},
+)
 
 test('a handler need not be async: it may throw, return nothing, or return a thenable', async () => {
 	await using here = await world()
@@ -115,7 +127,9 @@ test('a handler need not be async: it may throw, return nothing, or return a the
 test('a thenable that rejects is a failure, and one that answers twice has answered once', async () => {
 	await using here = await world()
 	await here.enqueue(1)
-	const twice = { [THEN]: (done: () => void, not: (error: unknown) => void) => [not(new Error('no')), done()] }
+	const twice = {
+		[THEN]: (done: () => void, not: (error: unknown) => void) => [not(new Error('no')), done()],
+	}
 	await here.relay({ jobs: here.sends(() => twice) }, { retry: PLAIN })
 	await here.clock.advance(100)
 	expect(here.eventsOf('message_failed')).toHaveLength(1)

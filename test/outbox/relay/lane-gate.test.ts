@@ -5,7 +5,12 @@ import { LaneGate } from '../../../src/outbox/relay/lane-gate.ts'
 import type { Gate, GateChange } from '../../../src/outbox/store/rows.ts'
 
 const chance = { random: () => 0.5 }
-const SETTINGS = readCircuitBreakerOptions({ failureThreshold: 2, resetTimeoutMs: 1_000, successThreshold: 1, resetBackoff: { jitterStrategy: 'none' } })
+const SETTINGS = readCircuitBreakerOptions({
+	failureThreshold: 2,
+	resetTimeoutMs: 1_000,
+	successThreshold: 1,
+	resetBackoff: { jitterStrategy: 'none' },
+})
 const gateFor = (isCounting = true) => new LaneGate('d', SETTINGS, isCounting, 10_000)
 
 /** What a store would answer. */
@@ -68,7 +73,11 @@ test('only tickets of the probe count while it probes', () => {
 	expect(gate.succeeded(old, 1_100, 1, chance)).toBeUndefined()
 	expect(gate.failed(old, 1_100, 1, undefined, chance)).toBeUndefined()
 	expect(gate.isProbing).toBe(true)
-	expect(gate.failed(gate.ticket, 1_200, 1, undefined, chance)).toMatchObject({ state: 'open', heldForMs: 2_000, reopenings: 1 })
+	expect(gate.failed(gate.ticket, 1_200, 1, undefined, chance)).toMatchObject({
+		state: 'open',
+		heldForMs: 2_000,
+		reopenings: 1,
+	})
 })
 
 test('whoever does not end its probe in time probes no longer, and may ask again', () => {
@@ -96,7 +105,11 @@ test('a probe that went well closes it, and room grows from one', () => {
 })
 
 test('of relays that share a store never two probe at a time, whatever they do and in whatever order', () => {
-	const step = fc.record({ who: fc.nat(2), what: fc.constantFrom('ask', 'good', 'bad', 'look', 'nothing'), ms: fc.nat(3_000) })
+	const step = fc.record({
+		who: fc.nat(2),
+		what: fc.constantFrom('ask', 'good', 'bad', 'look', 'nothing'),
+		ms: fc.nat(3_000),
+	})
 	fc.assert(
 		fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
 			const gates = [gateFor(), gateFor(), gateFor()]

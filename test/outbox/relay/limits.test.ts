@@ -38,7 +38,9 @@ test('of maxInFlight places every destination gets its turn, however long the qu
 	await here.relay({ greedy: deliver, modest: deliver }, { maxInFlight: 4, concurrency: 4 })
 	await here.clock.advance(1_000)
 	expect(most['all']).toBe(4)
-	const destinations = here.tx.prepare(`SELECT count(*) AS n FROM yaoki_outbox WHERE destination = 'modest'`).all()
+	const destinations = here.tx
+		.prepare(`SELECT count(*) AS n FROM yaoki_outbox WHERE destination = 'modest'`)
+		.all()
 	expect(destinations).toEqual([{ n: 0 }])
 })
 
@@ -119,6 +121,7 @@ test('shares are asked for again and again, and what starts meanwhile is reckone
 	await first.relay(destinations, options)
 	await using second = new Process(here)
 	await second.relay(destinations, options)
+	first.delay = second.delay = (method) => (method === 'takePlaces' ? 300 : 0)
 	for (let round = 0; round < 20; round++) {
 		await here.clock.advance(490 + round)
 		await here.enqueue(7)
@@ -213,6 +216,9 @@ test('timeoutMs ends a message, its destination’s or the relay’s, and its pl
 	expect(relay.stats.inFlight).toBe(1)
 	await here.clock.advance(800)
 	expect(aborted).toHaveLength(2)
-	expect(here.eventsOf('message_failed').map(({ errorType }) => errorType)).toEqual(['TimeoutError', 'TimeoutError'])
+	expect(here.eventsOf('message_failed').map(({ errorType }) => errorType)).toEqual([
+		'TimeoutError',
+		'TimeoutError',
+	])
 	expect(here.eventsOf('message_sent')).toEqual([])
 })

@@ -52,9 +52,7 @@ export class Process implements AsyncDisposable {
 	}
 
 	eventsOf<Type extends RelayEvent['type']>(type: Type): Extract<RelayEvent, { type: Type }>[] {
-		return this.events.filter(
-			(event): event is Extract<RelayEvent, { type: Type }> => event.type === type,
-		)
+		return this.events.filter((event): event is Extract<RelayEvent, { type: Type }> => event.type === type)
 	}
 
 	/** Resolves after so long, unless the process is dead by then. */

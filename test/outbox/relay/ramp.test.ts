@@ -17,7 +17,9 @@ test('it never shrinks with time, is whole, and lies between one and all', () =>
 	const numbers = [fc.integer({ min: 1, max: 1e6 }), fc.nat(20_000), fc.nat(20_000), fc.nat(20_000)] as const
 	fc.assert(
 		fc.property(...numbers, (concurrency, a, b, rampUpMs) => {
-			const [early, late] = [Math.min(a, b), Math.max(a, b)].map((ms) => rampedLimit(concurrency, ms, rampUpMs))
+			const [early, late] = [Math.min(a, b), Math.max(a, b)].map((ms) =>
+				rampedLimit(concurrency, ms, rampUpMs),
+			)
 			expect(early).toBeLessThanOrEqual(late ?? 0)
 			expect(Number.isInteger(early)).toBe(true)
 			expect(early).toBeGreaterThanOrEqual(1)

@@ -15,24 +15,33 @@ const gaps = (here: World): number[] =>
 const PLAIN = { baseDelayMs: 1_000, maxDelayMs: 60_000, jitterStrategy: 'none' } as const
 const STRATEGIES: JitterStrategy[] = ['none', 'full', 'equal', 'decorrelated', 'proportional', 'additive']
 
-test.each(STRATEGIES)('the n-th failure waits by the attempt n - 1 of the formula: %s', async (jitterStrategy) => {
-	await using here = await world()
-	await here.enqueue(1)
-	const retry = { baseDelayMs: 1_000, maxDelayMs: 60_000, maxRetries: 6, jitterStrategy }
-	const random = () => 0.7
-	const runtime = { ...here.clock, now: () => here.clock.now(), wallNow: () => here.clock.wallNow(), random }
-	const relay = { retry, breaker: false, runtime: { ...runtime, setTimer: here.timer } } as const
-	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, relay)
-	await here.clock.advance(600_000)
-	const settings = readBackoff(retry)
-	const expected: number[] = []
-	for (let attempt = 0, previous = retry.baseDelayMs; attempt < retry.maxRetries; attempt++) {
-		previous = delayMs(settings, attempt, previous, { random })
-		expected.push(previous)
-	}
-	expect(gaps(here)).toHaveLength(6)
-	for (const [n, gap] of gaps(here).entries()) expect(Math.abs(gap - (expected[n] ?? 0))).toBeLessThanOrEqual(2)
-})
+test.each(STRATEGIES)(
+	'the n-th failure waits by the attempt n - 1 of the formula: %s',
+	async (jitterStrategy) => {
+		await using here = await world()
+		await here.enqueue(1)
+		const retry = { baseDelayMs: 1_000, maxDelayMs: 60_000, maxRetries: 6, jitterStrategy }
+		const random = () => 0.7
+		const runtime = {
+			...here.clock,
+			now: () => here.clock.now(),
+			wallNow: () => here.clock.wallNow(),
+			random,
+		}
+		const relay = { retry, breaker: false, runtime: { ...runtime, setTimer: here.timer } } as const
+		await here.relay({ jobs: here.sends(fail(new Error('no'))) }, relay)
+		await here.clock.advance(600_000)
+		const settings = readBackoff(retry)
+		const expected: number[] = []
+		for (let attempt = 0, previous = retry.baseDelayMs; attempt < retry.maxRetries; attempt++) {
+			previous = delayMs(settings, attempt, previous, { random })
+			expected.push(previous)
+		}
+		expect(gaps(here)).toHaveLength(6)
+		for (const [n, gap] of gaps(here).entries())
+			expect(Math.abs(gap - (expected[n] ?? 0))).toBeLessThanOrEqual(2)
+	},
+)
 
 test('by default it is the preset of message queues: ten retries, decorrelated', async () => {
 	await using here = await world()

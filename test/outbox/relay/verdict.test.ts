@@ -11,7 +11,13 @@ const ROW: ClaimedRow = {
 	...{ maxRetries: null, delayMs: null, crashes: 0, createdAt: 0, dueAt: 0, expiresAt: null },
 }
 
-function verdict(row: Partial<ClaimedRow>, error: unknown, retry: RelayRetryOptions = {}, now = 0, random = 0.5) {
+function verdict(
+	row: Partial<ClaimedRow>,
+	error: unknown,
+	retry: RelayRetryOptions = {},
+	now = 0,
+	random = 0.5,
+) {
 	const relay = readRelayOptions({ retry })
 	const settings = readDestination('d', () => {}, relay)
 	const circumstances = { now, maxRetryAfterMs: relay.maxRetryAfterMs, chance: { random: () => random } }
@@ -49,19 +55,31 @@ test('every failure ends in a retry within its limits, or in a dead letter', () 
 		delayMs: fc.option(fc.double({ min: 0, max: 60_000, noNaN: true })),
 		expiresAt: fc.option(fc.nat(100_000)),
 	})
-	const errors = fc.constantFrom(new Error('x'), 'x', undefined, new HttpError(503), permanent(new Error('x')))
+	const errors = fc.constantFrom(
+		new Error('x'),
+		'x',
+		undefined,
+		new HttpError(503),
+		permanent(new Error('x')),
+	)
 	fc.assert(
-		fc.property(row, errors, fc.nat(100_000), fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (given, error, now, random) => {
-			const outcome = verdict(given, error, { maxElapsedMs: 80_000 }, now, random)
-			if (outcome.type === 'dead') return
-			expect(outcome.type).toBe('retry')
-			if (outcome.type !== 'retry') return
-			expect(Number.isInteger(outcome.inMs)).toBe(true)
-			expect(outcome.inMs).toBeGreaterThanOrEqual(1_000)
-			expect(outcome.inMs).toBeLessThanOrEqual(60_000)
-			expect(given.attempt - 1).toBeLessThan(given.maxRetries ?? 10)
-			expect(now + outcome.inMs).toBeLessThanOrEqual(80_000)
-			if (given.expiresAt !== null) expect(now + outcome.inMs).toBeLessThan(given.expiresAt)
-		}),
+		fc.property(
+			row,
+			errors,
+			fc.nat(100_000),
+			fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+			(given, error, now, random) => {
+				const outcome = verdict(given, error, { maxElapsedMs: 80_000 }, now, random)
+				if (outcome.type === 'dead') return
+				expect(outcome.type).toBe('retry')
+				if (outcome.type !== 'retry') return
+				expect(Number.isInteger(outcome.inMs)).toBe(true)
+				expect(outcome.inMs).toBeGreaterThanOrEqual(1_000)
+				expect(outcome.inMs).toBeLessThanOrEqual(60_000)
+				expect(given.attempt - 1).toBeLessThan(given.maxRetries ?? 10)
+				expect(now + outcome.inMs).toBeLessThanOrEqual(80_000)
+				if (given.expiresAt !== null) expect(now + outcome.inMs).toBeLessThan(given.expiresAt)
+			},
+		),
 	)
 })

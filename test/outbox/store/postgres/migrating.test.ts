@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { SchemaVersionError } from '../../../../src/outbox/store/errors.ts'
 import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { newRow, newRows } from '../rows.ts'
 import { postgresRig } from './rig.ts'
-import { newRow, newRows, wanted } from './rows.ts'
+import { wanted } from './rows.ts'
 
 const rig = postgresRig()
 

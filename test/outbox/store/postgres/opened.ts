@@ -17,19 +17,22 @@ export interface OpenedPostgres extends OpenedStore {
 	readonly schema: string
 }
 
-/** On a pool of `pg`. */
-export async function openOnPool(pool: pg.Pool): Promise<OpenedPostgres> {
+/** All but its transactions and its end. */
+async function onFreshSchema(client: pg.Pool | PGlite) {
 	const schema = freshSchema()
 	let offsetMs = 0
-	const another = async () => postgresStore({ client: pool, schema, clockOffsetMs: () => offsetMs })
-	const store = await another()
+	const another = async () => postgresStore({ client, schema, clockOffsetMs: () => offsetMs })
+	const advance = (ms: number) => {
+		offsetMs += ms
+	}
+	return { schema, another, advance, store: await another() }
+}
+
+/** On a pool of `pg`. */
+export async function openOnPool(pool: pg.Pool): Promise<OpenedPostgres> {
+	const base = await onFreshSchema(pool)
 	return {
-		store,
-		schema,
-		another,
-		advance(ms) {
-			offsetMs += ms
-		},
+		...base,
 		async transaction(work, end) {
 			const client = await pool.connect()
 			try {
@@ -42,25 +45,17 @@ export async function openOnPool(pool: pg.Pool): Promise<OpenedPostgres> {
 			}
 		},
 		async close() {
-			await store.close()
-			await pool.query(`drop schema if exists ${schema} cascade`)
+			await base.store.close()
+			await pool.query(`drop schema if exists ${base.schema} cascade`)
 		},
 	}
 }
 
 /** On PGlite, which takes seconds to start: one database for all, a schema each. */
 export async function openOnPGlite(db: PGlite): Promise<OpenedPostgres> {
-	const schema = freshSchema()
-	let offsetMs = 0
-	const another = async () => postgresStore({ client: db, schema, clockOffsetMs: () => offsetMs })
-	const store = await another()
+	const base = await onFreshSchema(db)
 	return {
-		store,
-		schema,
-		another,
-		advance(ms) {
-			offsetMs += ms
-		},
+		...base,
 		async transaction<T>(work: (tx: Queryable) => Promise<T>, end: 'commit' | 'rollback') {
 			let result: { readonly value: T } | undefined
 			try {
@@ -75,8 +70,8 @@ export async function openOnPGlite(db: PGlite): Promise<OpenedPostgres> {
 			return result.value
 		},
 		async close() {
-			await store.close()
-			await db.exec(`drop schema if exists ${schema} cascade`)
+			await base.store.close()
+			await db.exec(`drop schema if exists ${base.schema} cascade`)
 		},
 	}
 }

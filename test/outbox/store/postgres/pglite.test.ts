@@ -3,8 +3,9 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { storeConformance } from '../../../../src/outbox/conformance/index.ts'
 import { SchemaVersionError } from '../../../../src/outbox/store/errors.ts'
 import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { newRow, newRows } from '../rows.ts'
 import { openOnPGlite } from './opened.ts'
-import { newRow, newRows, wanted } from './rows.ts'
+import { wanted } from './rows.ts'
 
 // It takes seconds to start, so there is one for all.
 let db: PGlite

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { newRow, newRows } from '../rows.ts'
 import { postgresRig } from './rig.ts'
-import { newRow, newRows, wanted } from './rows.ts'
+import { wanted } from './rows.ts'
 
 const rig = postgresRig()
 

@@ -1,7 +1,8 @@
 import { expect, test, vi } from 'vitest'
 import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { newRows } from '../rows.ts'
 import { postgresRig } from './rig.ts'
-import { newRows, retry, wanted } from './rows.ts'
+import { retry, wanted } from './rows.ts'
 
 const rig = postgresRig()
 

@@ -1,7 +1,8 @@
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { virtualRuntime } from '../../../../src/testing/index.ts'
-import { claimRows, migratedStore, newRow } from './rows.ts'
+import { newRow } from '../rows.ts'
+import { claimRows, migratedStore } from './rows.ts'
 import { temporaryFile } from './temporary-file.ts'
 
 function connected(file: string): DatabaseSync {

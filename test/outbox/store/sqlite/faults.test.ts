@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { sqliteStore } from '../../../../src/outbox/store/sqlite/index.ts'
-import { claimRows, migratedStore, newRow, newRows, sent } from './rows.ts'
+import { newRow, newRows } from '../rows.ts'
+import { claimRows, migratedStore, sent } from './rows.ts'
 import { temporaryFile, temporaryFolder } from './temporary-file.ts'
 
 describe('a full disk', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { SqliteStore } from '../../../../src/outbox/store/sqlite/index.ts'
-import { claimRows, migratedStore, newRow, newRows, sent } from './rows.ts'
+import { newRow, newRows } from '../rows.ts'
+import { claimRows, migratedStore, sent } from './rows.ts'
 
 async function storeInMemory(): Promise<SqliteStore> {
 	const store = await migratedStore()

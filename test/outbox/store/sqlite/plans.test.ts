@@ -3,7 +3,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { CLAIM_TEXTS, MARK_MANY } from '../../../../src/outbox/store/sqlite/claim.ts'
 import type { SqliteStore } from '../../../../src/outbox/store/sqlite/index.ts'
 import { IN_QUEUE } from '../../../../src/outbox/store/sqlite/stats.ts'
-import { claimRows, migratedStore, newRows } from './rows.ts'
+import { newRows } from '../rows.ts'
+import { claimRows, migratedStore } from './rows.ts'
 
 async function emptyStore(): Promise<SqliteStore> {
 	const store = await migratedStore()

@@ -1,29 +1,10 @@
 /** The few moves that these tests are made of. */
-import type { ClaimedRow, ClaimLane, NewRow, Outcome } from '../../../../src/outbox/store/rows.ts'
+import type { ClaimedRow, ClaimLane, Outcome } from '../../../../src/outbox/store/rows.ts'
 import {
 	type SqliteStore,
 	type SqliteStoreOptions,
 	sqliteStore,
 } from '../../../../src/outbox/store/sqlite/index.ts'
-
-let made = 0
-
-export const newRow = (part: Partial<NewRow> = {}): NewRow => ({
-	id: `01890a5d-ac96-7000-8000-${(++made).toString(16).padStart(12, '0')}`,
-	topic: 'order.created',
-	destination: 'a',
-	key: null,
-	payload: '{"n":1}',
-	headers: null,
-	dedupeKey: null,
-	notBefore: null,
-	expiresAt: null,
-	maxRetries: null,
-	...part,
-})
-
-export const newRows = (count: number, part: Partial<NewRow> = {}): NewRow[] =>
-	Array.from({ length: count }, () => newRow(part))
 
 export async function claimRows(
 	store: SqliteStore,

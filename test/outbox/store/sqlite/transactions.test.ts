@@ -2,7 +2,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { SqliteClient } from '../../../../src/outbox/store/queryable.ts'
 import type { SqliteStore } from '../../../../src/outbox/store/sqlite/index.ts'
-import { migratedStore, newRow, newRows } from './rows.ts'
+import { newRow, newRows } from '../rows.ts'
+import { migratedStore } from './rows.ts'
 import { temporaryFile } from './temporary-file.ts'
 
 async function shop(): Promise<{ store: SqliteStore; user: DatabaseSync; file: string }> {

@@ -4,7 +4,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { sqliteStore } from '../../../../src/outbox/store/sqlite/index.ts'
 import { virtualRuntime } from '../../../../src/testing/index.ts'
-import { claimRows, migratedStore, newRow } from './rows.ts'
+import { newRow } from '../rows.ts'
+import { claimRows, migratedStore } from './rows.ts'
 import { temporaryFile, temporaryFolder } from './temporary-file.ts'
 
 async function heard() {

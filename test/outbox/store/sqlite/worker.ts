@@ -3,7 +3,8 @@
  * database has said so.
  */
 import { type SqliteStore, sqliteStore } from '../../../../src/outbox/store/sqlite/index.ts'
-import { claimRows, newRow, sent } from './rows.ts'
+import { newRow } from '../rows.ts'
+import { claimRows, sent } from './rows.ts'
 
 const [, , file = '', what = '', name = String(process.pid)] = process.argv
 const store = sqliteStore(file)

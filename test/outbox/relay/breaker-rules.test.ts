@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest'
+import { HttpError } from 'yaoki'
+import type { BreakerOptions } from 'yaoki/outbox'
+import { world } from './world.ts'
+
+const RETRY = { baseDelayMs: 600_000, maxDelayMs: 600_000, jitterStrategy: 'none' } as const
+
+/** Sends forty messages, a second apart, of which some fail. Answers after how many the gate was shut; 40 when it never was. */
+async function sentBefore(breaker: BreakerOptions, fails: (n: number) => boolean, takesMs = 0, error?: Error) {
+	await using here = await world()
+	const deliver = here.sends(async ({ payload }) => {
+		await here.pause(takesMs)
+		if (fails(Number(payload))) throw error ?? new Error('no')
+	})
+	await here.relay({ jobs: { deliver, concurrency: 1, breaker } }, { retry: RETRY })
+	for (let n = 0; n < 40 && here.eventsOf('gate_change').length === 0; n++) {
+		await here.enqueue(1)
+		await here.clock.advance(1_000)
+	}
+	return here.sendings.length
+}
+
+const always = () => true
+const everyOther = (n: number) => n % 2 === 0
+const never = () => false
+
+test('failureThreshold failures in a row open it, and a success between them does not count', async () => {
+	expect(await sentBefore({ failureThreshold: 7 }, always)).toBe(7)
+	expect(await sentBefore({}, always)).toBe(5)
+	expect(await sentBefore({ failureThreshold: 2 }, everyOther)).toBe(40)
+})
+
+test('failures further apart than monitorWindowMs do not add up', async () => {
+	expect(await sentBefore({ failureThreshold: 4, monitorWindowMs: 2_500 }, always)).toBe(40)
+	expect(await sentBefore({ failureThreshold: 4, monitorWindowMs: 5_000 }, always)).toBe(4)
+})
+
+test('errorRateThreshold opens it by the share of failures, once there are minimumRequests', async () => {
+	expect(await sentBefore({ errorRateThreshold: 0.5 }, everyOther)).toBe(10)
+	expect(await sentBefore({ errorRateThreshold: 0.5, minimumRequests: 20 }, everyOther)).toBe(20)
+	expect(await sentBefore({ errorRateThreshold: 0.6, minimumRequests: 4 }, everyOther)).toBe(40)
+})
+
+test('windowSize makes it the latest so many, whenever they were', async () => {
+	const breaker = { errorRateThreshold: 0.5, windowSize: 6, minimumRequests: 6, monitorWindowMs: 2_000 }
+	expect(await sentBefore(breaker, everyOther)).toBe(6)
+})
+
+test('slowCallMs opens it for messages that go well, but slowly', async () => {
+	expect(await sentBefore({ slowCallMs: 300, minimumRequests: 5 }, never, 400)).toBe(5)
+	expect(await sentBefore({ slowCallMs: 500, minimumRequests: 5 }, never, 400)).toBe(40)
+	expect(await sentBefore({ slowCallMs: 300, slowCallRateThreshold: 1, minimumRequests: 8 }, never, 400)).toBe(8)
+})
+
+test('isFailure says what speaks against the destination', async () => {
+	const isFailure = (error: unknown) => error instanceof HttpError && error.statusCode === 404
+	expect(await sentBefore({ failureThreshold: 3, isFailure }, always, 0, new HttpError(404))).toBe(3)
+	expect(await sentBefore({ failureThreshold: 3, isFailure }, always, 0, new HttpError(500))).toBe(40)
+})
+
+test('resetTimeoutMs is how long it is left alone, and a transient error’s wish makes it longer, up to maxRetryAfterMs', async () => {
+	for (const [maxRetryAfterMs, openMs] of [
+		[0, 3_000],
+		[60_000, 20_000],
+		[8_000, 8_000],
+	] as const) {
+		await using here = await world()
+		await here.enqueue(1)
+		const deliver = here.sends(() => {
+			throw Object.assign(new Error('down'), { retryAfterMs: 20_000 })
+		})
+		const resetBackoff = { jitterStrategy: 'none' } as const
+		const breaker = { failureThreshold: 1, resetTimeoutMs: 3_000, resetBackoff, maxRetryAfterMs }
+		await here.relay({ jobs: { deliver, breaker } }, { retry: RETRY })
+		await here.clock.advance(100)
+		expect(here.eventsOf('gate_change')).toMatchObject([{ to: 'open', heldForMs: openMs }])
+	}
+})

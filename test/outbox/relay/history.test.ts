@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { Outbox, Relay } from 'yaoki/outbox'
+import { world } from './world.ts'
+
+test('kept history is dropped when its time is over, by the relay, and not before', async () => {
+	await using here = await world()
+	const { store, clock } = here
+	const outbox = new Outbox({ store, outsideTransaction: 'allow', runtime: clock, history: { keepForMs: 300_000 } })
+	const relay = new Relay(outbox, { destinations: { jobs: here.sends() }, runtime: clock, pollMs: 60_000 })
+	await relay.start()
+	const { id } = await outbox.enqueue({ topic: 'jobs', payload: 1 })
+	await clock.advance(200_000)
+	expect(await outbox.find(id)).toMatchObject({ status: 'sent' })
+	await clock.advance(200_000)
+	expect(await outbox.find(id)).toBeUndefined()
+	const stopped = relay.stop()
+	await clock.advance(10)
+	await stopped
+	expect(clock.pendingTimers).toBe(0)
+})
+
+test('without history what was sent is gone', async () => {
+	await using here = await world()
+	const [id = ''] = await here.enqueue(1)
+	await here.relay({ jobs: here.sends() })
+	await here.clock.advance(100)
+	expect(await here.outbox.find(id)).toBeUndefined()
+})
