@@ -98,7 +98,7 @@ describe('dead letters', () => {
 	})
 
 	test('are chosen by the filter of the table', () => {
-		const fields = membersOf('outbox/message/filter.ts', 'MessageFilter')
+		const fields = membersOf('outbox/store/store.ts', 'Filter')
 		expect(firsts(table(dead, 'filter', 'chooses'))).toEqual(fields)
 	})
 

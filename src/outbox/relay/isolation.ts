@@ -62,7 +62,9 @@ export class Isolation {
 		const { store, owner, settings, runtime } = this.#context
 		const now = runtime.now()
 		const lanes = [...this.#lanes.byName.values()]
-			.filter((lane) => lane.gate.state === 'closed' && lane.gate.heldUntil <= now && lane.canProbe(now))
+			.filter(
+				(lane) => lane.gate.state === 'closed' && lane.gate.heldUntil <= now && lane.hasPlaceWhenQuiet(now),
+			)
 			.map(({ destination, settings: { whenStuck } }) => ({
 				...{ destination, limit: 1, since: 0, isProbe: false },
 				isOrdered: whenStuck !== undefined,

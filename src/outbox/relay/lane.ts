@@ -67,6 +67,13 @@ export class Lane {
 		return this.underWay.size < Math.min(this.settings.concurrency, this.#placesAt(now))
 	}
 
+	/** Will it have a place when all is quiet? Handlers that hang beyond their time keep theirs. */
+	hasPlaceWhenQuiet(now: number): boolean {
+		let hanging = 0
+		for (const { isSettled } of this.underWay) if (isSettled) hanging++
+		return hanging < Math.min(this.settings.concurrency, this.#placesAt(now))
+	}
+
 	/** The time limits of its messages. */
 	limits(): LimitList {
 		this.#limits = limitList(this.#runtime, this.settings.timeoutMs, this.#limits)

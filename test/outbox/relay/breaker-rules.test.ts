@@ -6,7 +6,12 @@ import { world } from './world.ts'
 const RETRY = { baseDelayMs: 600_000, maxDelayMs: 600_000, jitterStrategy: 'none' } as const
 
 /** Sends forty messages, a second apart, of which some fail. Answers after how many the gate was shut; 40 when it never was. */
-async function sentBefore(breaker: BreakerOptions, fails: (n: number) => boolean, takesMs = 0, error?: Error) {
+async function sentBefore(
+	breaker: BreakerOptions,
+	fails: (n: number) => boolean,
+	takesMs = 0,
+	error?: Error,
+) {
 	await using here = await world()
 	const deliver = here.sends(async ({ payload }) => {
 		await here.pause(takesMs)
@@ -49,7 +54,9 @@ test('windowSize makes it the latest so many, whenever they were', async () => {
 test('slowCallMs opens it for messages that go well, but slowly', async () => {
 	expect(await sentBefore({ slowCallMs: 300, minimumRequests: 5 }, never, 400)).toBe(5)
 	expect(await sentBefore({ slowCallMs: 500, minimumRequests: 5 }, never, 400)).toBe(40)
-	expect(await sentBefore({ slowCallMs: 300, slowCallRateThreshold: 1, minimumRequests: 8 }, never, 400)).toBe(8)
+	expect(
+		await sentBefore({ slowCallMs: 300, slowCallRateThreshold: 1, minimumRequests: 8 }, never, 400),
+	).toBe(8)
 })
 
 test('isFailure says what speaks against the destination', async () => {

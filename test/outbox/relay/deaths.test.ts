@@ -87,7 +87,10 @@ test('a handler that hangs for good does not keep suspects from being tried, nor
 	const notBefore = new Date(here.clock.wallNow() + 2_000)
 	await here.enqueue(1, { payload: 'suspect', notBefore } as object)
 	here.tx.prepare(`UPDATE yaoki_outbox SET crashes = 2 WHERE destination = 'jobs'`).all()
-	await here.relay({ hangs: () => new Promise(() => {}), jobs: here.sends() }, { ...OPTIONS, timeoutMs: 1_000 })
+	await here.relay(
+		{ hangs: () => new Promise(() => {}), jobs: here.sends() },
+		{ ...OPTIONS, timeoutMs: 1_000 },
+	)
 	await here.clock.advance(3_000)
 	await here.enqueue(5)
 	await here.clock.advance(5_000)
@@ -105,4 +108,15 @@ test('suspects heed the rate and the places of their destination', async () => {
 	expect(here.sendings.length).toBeLessThanOrEqual(5)
 	await here.clock.advance(20_000)
 	expect(here.sendings).toHaveLength(6)
+})
+
+test('suspects are found while their destination has all its places taken', async () => {
+	await using here = await world()
+	const notBefore = new Date(here.clock.wallNow() + 3_000)
+	await here.enqueue(1, { payload: 'suspect', notBefore } as object)
+	here.tx.prepare('UPDATE yaoki_outbox SET crashes = 2').all()
+	await here.enqueue(200)
+	await here.relay({ jobs: { deliver: here.sends(() => here.pause(400)), concurrency: 1 } }, OPTIONS)
+	await here.clock.advance(6_000)
+	expect(here.payloads()).toContain('suspect')
 })

@@ -5,7 +5,12 @@ import { world } from './world.ts'
 test('kept history is dropped when its time is over, by the relay, and not before', async () => {
 	await using here = await world()
 	const { store, clock } = here
-	const outbox = new Outbox({ store, outsideTransaction: 'allow', runtime: clock, history: { keepForMs: 300_000 } })
+	const outbox = new Outbox({
+		store,
+		outsideTransaction: 'allow',
+		runtime: clock,
+		history: { keepForMs: 300_000 },
+	})
 	const relay = new Relay(outbox, { destinations: { jobs: here.sends() }, runtime: clock, pollMs: 60_000 })
 	await relay.start()
 	const { id } = await outbox.enqueue({ topic: 'jobs', payload: 1 })

@@ -119,15 +119,16 @@ test('shares are asked for again and again, and what starts meanwhile is reckone
 	const destinations = { jobs: { deliver, maxConcurrent: 10 } }
 	await using first = new Process(here)
 	await first.relay(destinations, options)
+	await here.clock.advance(500)
 	await using second = new Process(here)
 	await second.relay(destinations, options)
-	first.delay = second.delay = (method) => (method === 'takePlaces' ? 300 : 0)
-	for (let round = 0; round < 20; round++) {
-		await here.clock.advance(490 + round)
-		await here.enqueue(7)
-		first.outbox.wake()
-		second.outbox.wake()
-	}
+	first.delay = (method) => (method === 'takePlaces' ? 300 : 0)
+	// The first one is asking just now, and is told its part of half the places in a moment.
+	await here.clock.advance(600)
+	expect(first.calls.at(-1)).toBe('takePlaces')
+	await here.enqueue(30)
+	first.outbox.wake()
+	second.outbox.wake()
 	await here.clock.advance(120_000)
 	expect(most['all']).toBeLessThanOrEqual(10)
 	expect(await here.outbox.list()).toEqual([])

@@ -16,7 +16,6 @@ test('a message that is to wait is sent at its time, and not up to a poll later'
 })
 
 test('one that is to wait is sent at its time by a relay whose places were all taken when it came', async () => {
-	// Its due time was not asked for while there was no room, and was taken for known when there was.
 	await using here = await world()
 	await here.enqueue(1)
 	await here.enqueue(1, { notBefore: new Date(here.clock.wallNow() + 8_000) } as object)
@@ -58,9 +57,6 @@ test('fractions of a millisecond do not make it turn in circles', async () => {
 	await there.relay({ jobs: here.sends() }, { pollMs: 1.1 })
 	await here.clock.advance(2_000)
 	expect(there.calls.length).toBeLessThan(20_000)
-})
-	for (let n = 0; n < 200; n++) await here.clock.advance(0.1 * (n % 7) + 0.7)
-	expect(there.calls.length).toBeLessThan(5_000)
 })
 
 test('the wildcard serves every destination that has no entry of its own, each with its own places', async () => {
