@@ -4,13 +4,15 @@
  */
 import type { ClaimedRow, ClaimLane, ClaimResult } from '../store/rows.ts'
 import type { Bell } from './bell.ts'
+import { Breath } from './breath.ts'
 import type { RelayContext } from './context.ts'
 import { Delivery } from './delivery.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type { Gatekeeper } from './gatekeeper.ts'
 import type { Isolation } from './isolation.ts'
 import type { Lane } from './lane.ts'
-import { type Lanes, MOST_NAMES } from './lanes.ts'
+import type { Lanes } from './lanes.ts'
+import { NameScout } from './name-scout.ts'
 import { takeShare } from './places.ts'
 import type { Settler } from './settler.ts'
 
@@ -37,9 +39,13 @@ export class Claimer {
 	#dueAskedAt = -Infinity
 	/** Of which lanes it is still true: nothing has been fetched or told of since. */
 	readonly #dueKnown = new Set<Lane>()
+	readonly #breath: Breath
+	readonly #names: NameScout
 
 	constructor(parts: ClaimerParts) {
 		this.#parts = parts
+		this.#breath = new Breath(parts.context.runtime)
+		this.#names = new NameScout(parts.context, parts.lanes)
 	}
 
 	/** There may be something new. */
@@ -60,6 +66,8 @@ export class Claimer {
 		while (!this.#isStopping) {
 			await this.#prepare()
 			if (this.#isStopping) return
+			await this.#breath.take()
+			if (this.#isStopping) return
 			if (await this.#fetch()) continue
 			const ms = await this.#untilNext()
 			if (!this.#isStopping) await bell.wait(ms)
@@ -71,11 +79,10 @@ export class Claimer {
 		const now = context.runtime.now()
 		// The same sum as in the wait for it: by a difference, rounded otherwise, it could be not yet due and no time left to wait.
 		const isPoll = now >= this.#polledAt + context.settings.pollMs
-		if (isPoll || this.#isNews) {
+		if (isPoll || this.#isNews || now >= this.#names.dueAt) {
 			this.#isNews = false
 			this.#dueKnown.clear()
-			if (lanes.hasWildcard)
-				lanes.meet(await context.ask('destinations', () => context.store.destinations(MOST_NAMES)))
+			await this.#names.look()
 			for (const lane of lanes.byName.values()) lane.lookout.expect(now)
 		}
 		if (isPoll) {
@@ -85,6 +92,7 @@ export class Claimer {
 			const concerned = new Map([...lanes.byName].filter(open))
 			if (concerned.size > 0) await gatekeeper.refresh(concerned)
 			await isolation.runSuspects(() => this.#isStopping)
+			for (const lane of lanes.byName.values()) this.#tellHanging(lane)
 			// A lane that comes back after an outage has more room by now, whether one of its messages has ended or not.
 			dispatcher.pump()
 		}
@@ -101,6 +109,13 @@ export class Claimer {
 		const now = context.runtime.now()
 		if (lane.gate.shouldProbe(now) && now >= lane.lookout.nextAt && lane.canProbe(now))
 			await gatekeeper.probe(lane)
+	}
+
+	/** Handlers that have had their time and do not end hold the destination up, without a word of their own. */
+	#tellHanging(lane: Lane): void {
+		const hanging = lane.newlyHanging()
+		if (hanging > 0)
+			this.#parts.context.tell({ type: 'handlers_hang', destination: lane.destination, hanging })
 	}
 
 	/** Answers whether anything was fetched, so that it is worth to try again at once. */
@@ -163,7 +178,8 @@ export class Claimer {
 		const freed = new Map(asks.flatMap(({ destination, keys }) => (keys ? [[destination, keys]] : [])))
 		for (const [name, own] of byLane) {
 			const lane = lanes.byName.get(name)
-			lane?.queue(own.map((row) => new Delivery(row, leaseUntil, (one) => dispatcher.expired(one))))
+			const fresh = lane?.unbegun(own, now, leaseUntil) ?? []
+			lane?.queue(fresh.map((row) => new Delivery(row, leaseUntil, (one) => dispatcher.expired(one))))
 		}
 		for (const gate of gates) {
 			const lane = lanes.byName.get(gate.destination)
@@ -205,7 +221,7 @@ export class Claimer {
 		const idle = [...lanes.byName.values()].filter(
 			(lane) => lane.gate.heldUntil <= now && lane.wanted(now) > 0,
 		)
-		let next = this.#polledAt + pollMs
+		let next = Math.min(this.#polledAt + pollMs, this.#names.dueAt)
 		const isAsked = idle.some((lane) => !this.#dueKnown.has(lane))
 		if (isAsked && now < this.#dueAskedAt + DUE_EVERY_MS)
 			next = Math.min(next, this.#dueAskedAt + DUE_EVERY_MS)

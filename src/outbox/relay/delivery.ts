@@ -31,12 +31,13 @@ export class RelayStoppedError extends YaokiError {
 	}
 }
 
-export class Delivery implements Limit, DeliveryContext {
+export class Delivery implements Limit {
 	before: Limit | undefined
 	after: Limit | undefined
 	startedAt: number | undefined
 	list: LimitList | undefined
-	readonly row: ClaimedRow
+	/** As it was claimed; another one when its lease had ended and it was claimed here again. */
+	row: ClaimedRow
 	/** Until when it is ours for sure, by this process's own clock. */
 	leaseUntil: number
 	/** What the circuit of its destination gave it when it was started. */
@@ -56,8 +57,15 @@ export class Delivery implements Limit, DeliveryContext {
 		this.#onExpire = onExpire
 	}
 
-	get attempt(): number {
-		return this.row.attempt - 1
+	/** What its handler is told: only that, and as properties of its own, so that a copy by `{ ...context }` has them as well. */
+	context(): DeliveryContext {
+		const signal = () => this.signal
+		return {
+			attempt: this.row.attempt - 1,
+			get signal() {
+				return signal()
+			},
+		}
 	}
 
 	get signal(): AbortSignal {

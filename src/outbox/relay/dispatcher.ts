@@ -5,10 +5,11 @@
 
 import { permanent } from '../../core/classify/permanent.ts'
 import { TimeoutError } from '../../core/errors/errors.ts'
+import { failureNote } from '../message/failure-note.ts'
 import type { DeathCause, Message } from '../message/message.ts'
 import type { Outcome } from '../store/rows.ts'
 import type { RelayContext } from './context.ts'
-import { type Delivery, LeaseLostError, toMessage } from './delivery.ts'
+import { type Delivery, LeaseLostError, RelayStoppedError, toMessage } from './delivery.ts'
 import type { ReleaseReason } from './events.ts'
 import type { Gatekeeper } from './gatekeeper.ts'
 import type { Lane } from './lane.ts'
@@ -95,7 +96,9 @@ export class Dispatcher {
 	 */
 	leave(lane: Lane, delivery: Delivery): void {
 		const inMs = Math.max(0, delivery.leaseUntil - this.#context.runtime.now())
-		if (!delivery.isSettled) this.#giveBack(lane, delivery, 'stopping', inMs)
+		if (!delivery.isSettled) this.#putOff(lane, delivery, inMs)
+		// Its time limit would keep the process alive.
+		delivery.list?.remove(delivery)
 	}
 
 	/** Its lease is over by our own clock. What is under way is lost; what only waited is given back, for nobody died of it. */
@@ -114,6 +117,7 @@ export class Dispatcher {
 		if (delivery.isSettled) return
 		delivery.isSettled = true
 		delivery.abort(new LeaseLostError(id))
+		delivery.list?.remove(delivery)
 		lane.waiting = lane.waiting.filter((one) => one !== delivery)
 		this.#context.tell({ type: 'lease_lost', id, topic, destination, attempts })
 	}
@@ -153,7 +157,7 @@ export class Dispatcher {
 		delivery.ticket = lane.gate.ticket
 		lane.limits().add(delivery, now)
 		// A thenable of any make, and a handler that is not async at all.
-		new Promise((resolve) => resolve(lane.settings.deliver(messageOf(delivery), delivery))).then(
+		new Promise((resolve) => resolve(lane.settings.deliver(messageOf(delivery), delivery.context()))).then(
 			() => {
 				this.#succeeded(lane, delivery, now)
 				this.#ended(lane, delivery)
@@ -180,7 +184,7 @@ export class Dispatcher {
 		const { runtime, settings } = this.#context
 		// Nobody failed: neither the message nor its destination is to suffer for it.
 		if (delivery.isStoppedBy(error)) {
-			this.#giveBack(lane, delivery, 'stopping')
+			this.#putOff(lane, delivery, 0)
 			return
 		}
 		const now = runtime.now()
@@ -209,6 +213,13 @@ export class Dispatcher {
 			const heldForMs = change.state === 'open' ? Math.max(change.heldForMs, Math.ceil(holdMs)) : 0
 			this.#gatekeeper.turn(lane, { ...change, heldForMs })
 		} else if (holdMs > 0) this.#gatekeeper.hold(lane, holdMs)
+	}
+
+	/** Begun and not ended, for the relay stops: it may have been sent, so the attempt counts, but it is tried again whatever the limit. */
+	#putOff(lane: Lane, delivery: Delivery, inMs: number): void {
+		const { id, attempt, delayMs } = delivery.row
+		const error = failureNote(new RelayStoppedError())
+		this.#settle(lane, delivery, { type: 'retry', id, attempt, inMs: Math.ceil(inMs), delayMs, error }, 0)
 	}
 
 	#giveBack(lane: Lane, delivery: Delivery, reason: ReleaseReason, inMs?: number): void {

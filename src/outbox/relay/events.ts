@@ -68,6 +68,13 @@ interface GateEvent extends RelayEventBase {
 	readonly reason?: GateReason
 }
 
+/** All that a destination may run at a time hang beyond their time and do not end: nothing more is sent to it by this relay. */
+interface HandlersHangEvent extends RelayEventBase {
+	readonly type: 'handlers_hang'
+	readonly destination: string
+	readonly hanging: number
+}
+
 /** The database could not be asked; it is tried again. */
 interface StoreFailedEvent extends RelayEventBase {
 	readonly type: 'store_failed'
@@ -94,6 +101,7 @@ export type RelayEvent =
 	| ReleasedEvent
 	| LostEvent
 	| GateEvent
+	| HandlersHangEvent
 	| StoreFailedEvent
 	| StoreRecoveredEvent
 	| RelayStateEvent

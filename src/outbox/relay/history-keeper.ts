@@ -3,6 +3,8 @@ import type { CancelTimer } from '../../core/runtime/runtime.ts'
 import type { RelayContext } from './context.ts'
 
 const EVERY_MS = 60_000
+/** After a start, for a process that never lives for long. */
+const FIRST_MS = 1_000
 const AT_A_TIME = 1_000
 
 export class HistoryKeeper {
@@ -14,7 +16,7 @@ export class HistoryKeeper {
 	constructor(context: RelayContext, keepForMs: number) {
 		this.#context = context
 		this.#keepForMs = keepForMs
-		this.#arm()
+		this.#arm(FIRST_MS)
 	}
 
 	stop(): void {
@@ -22,18 +24,19 @@ export class HistoryKeeper {
 		this.#cancel?.()
 	}
 
-	#arm(): void {
+	#arm(ms: number): void {
 		if (!this.#isOver)
-			this.#cancel = this.#context.runtime.setTimer(EVERY_MS, () => void this.#drop(), 'housekeeping')
+			this.#cancel = this.#context.runtime.setTimer(ms, () => void this.#drop(), 'housekeeping')
 	}
 
 	async #drop(): Promise<void> {
-		const { store } = this.#context
+		let dropped = 0
 		try {
-			while (!this.#isOver && (await store.dropHistory(this.#keepForMs, AT_A_TIME)) === AT_A_TIME);
+			dropped = await this.#context.store.dropHistory(this.#keepForMs, AT_A_TIME)
 		} catch {
 			// What is left over is dropped the next time.
 		}
-		this.#arm()
+		// The next batch in a turn of its own, for others have theirs as well.
+		this.#arm(dropped === AT_A_TIME ? 0 : EVERY_MS)
 	}
 }

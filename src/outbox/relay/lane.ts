@@ -35,6 +35,7 @@ export class Lane {
 	#finished = 0
 	#countedAt: number
 	#perMs = 0
+	#isHeldUp = false
 
 	constructor(
 		destination: string,
@@ -80,6 +81,33 @@ export class Lane {
 		return this.#limits
 	}
 
+	/**
+	 * Of what was claimed, that which it does not work on already. A message whose lease had ended, unnoticed by others, is ours again under
+	 * another number: sending it a second time beside the first would be a repeat that nobody asked for.
+	 */
+	unbegun(rows: readonly ClaimedRow[], now: number, leaseUntil: number): readonly ClaimedRow[] {
+		const overdue = new Map<string, Delivery>()
+		for (const delivery of this.underWay)
+			if (!delivery.isSettled && delivery.leaseUntil <= now) overdue.set(delivery.row.id, delivery)
+		if (overdue.size === 0) return rows
+		return rows.filter((row) => {
+			const delivery = overdue.get(row.id)
+			if (!delivery) return true
+			delivery.row = row
+			delivery.leaseUntil = leaseUntil
+			return false
+		})
+	}
+
+	/** How many handlers hang beyond their time, if those are all that it may run and it was not told before. */
+	newlyHanging(): number {
+		let hanging = 0
+		for (const { isSettled } of this.underWay) if (isSettled) hanging++
+		const wasHeldUp = this.#isHeldUp
+		this.#isHeldUp = hanging >= this.settings.concurrency
+		return this.#isHeldUp && !wasHeldUp ? hanging : 0
+	}
+
 	/** In the order in which they came, after those that wait already. */
 	queue(claimed: readonly Delivery[]): void {
 		this.waiting = [...claimed.toReversed(), ...this.waiting]
@@ -115,7 +143,9 @@ export class Lane {
 		const keys = [...this.freedKeys].slice(0, this.settings.rate ? limit : Infinity)
 		for (const key of keys) this.freedKeys.delete(key)
 		const freed: ClaimLane = { destination, limit: keys.length, since: 0, isOrdered, isProbe, keys }
-		const rest = this.settings.rate ? limit - keys.length : limit
+		// Only because of a freed key nobody looks through all that is due.
+		const wanted = now < this.lookout.nextAt ? 0 : limit
+		const rest = this.settings.rate ? limit - keys.length : wanted
 		return rest > 0 ? [freed, { ...all, limit: rest }] : [freed]
 	}
 

@@ -7,9 +7,6 @@ import type { Destination, Handler } from '../destinations/destination.ts'
 import { Lane } from './lane.ts'
 import { type BreakerSettings, type LaneSettings, type RelaySettings, readDestination } from './settings.ts'
 
-/** How many names are looked for at most. */
-export const MOST_NAMES = 1_000
-
 /** Handlers of messages of whatever topics. */
 export type Destinations = Readonly<Record<string, Handler<never> | Destination<never>>>
 

@@ -8,7 +8,7 @@ export interface RelayOptions {
 	readonly name?: string | undefined
 	/** How failed messages are retried. Default: the preset `messageQueue`. */
 	readonly retry?: RelayRetryOptions | undefined
-	/** When a destination is left alone; false for never. Default: 5 failures in a row, 10 s, growing to 5 minutes. */
+	/** When a destination is left alone; false for never. Default: 5 failures in a row, for 5 to 10 s by chance, growing to 5 minutes. */
 	readonly breaker?: BreakerOptions | false | undefined
 	/** How many messages are sent at a time to each destination. Default 16. */
 	readonly concurrency?: number | undefined

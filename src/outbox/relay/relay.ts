@@ -14,6 +14,7 @@ import { type Destinations, Lanes } from './lanes.ts'
 import type { RelayOptions } from './options.ts'
 import { Session } from './session.ts'
 import { type RelaySettings, readRelayOptions } from './settings.ts'
+import { within } from './within.ts'
 
 /** Where messages go, by name; `'*'` is for all that have no entry of their own. */
 export type DestinationsFor<T extends Topics, Name extends string> = {
@@ -30,6 +31,9 @@ export interface RelayStats {
 	readonly failed: number
 	readonly dead: number
 }
+
+/** So long a database is waited for that need not answer any more. */
+const LEAVE_MS = 1_000
 
 /** What belongs to one run. */
 interface Run {
@@ -168,7 +172,7 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 	async #undo({ context, undo }: Run): Promise<void> {
 		for (const step of [...undo.reverse(), () => context.store.leave(context.owner)]) {
 			try {
-				await step()
+				await within(context.runtime, LEAVE_MS, Promise.resolve(step()))
 			} catch {
 				// The database is away, and that is no reason not to stop.
 			}

@@ -1,5 +1,4 @@
 /** A relay from one start to its stop: all parts, made for each other, and how they end. */
-import type { Runtime } from '../../core/runtime/runtime.ts'
 import { Bell } from './bell.ts'
 import { chronicle } from './chronicle.ts'
 import { Claimer } from './claimer.ts'
@@ -11,6 +10,7 @@ import { Heartbeat } from './heartbeat.ts'
 import { Isolation } from './isolation.ts'
 import type { Lanes } from './lanes.ts'
 import { type Settlement, Settler } from './settler.ts'
+import { within } from './within.ts'
 
 /** What handlers that were aborted may still take. */
 const GRACE_MS = 1_000
@@ -102,14 +102,4 @@ export class Session {
 		}
 		if (isFreed) this.#bell.ring()
 	}
-}
-
-/** Resolves when the work does, or after so long. */
-async function within(runtime: Runtime, ms: number, work: Promise<void> | undefined): Promise<void> {
-	let cancel: (() => void) | undefined
-	const timeout = new Promise<void>((resolve) => {
-		cancel = runtime.setTimer(ms, resolve)
-	})
-	await Promise.race([work, timeout])
-	cancel?.()
 }

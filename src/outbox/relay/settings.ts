@@ -97,15 +97,7 @@ const LONGEST_OPEN_MS = 300_000
 /** Of what core's retry and breaker take, that which means something here: the rest would be an option without effect. */
 const RETRY_NAMES: Rules = named<keyof RelayRetryOptions>([
 	...(['baseDelayMs', 'maxDelayMs', 'growth', 'factor', 'jitterStrategy', 'jitterFactor'] as const),
-	...([
-		'jitterRangeMs',
-		'maxRetries',
-		'maxElapsedMs',
-		'shouldRetry',
-		'delayFor',
-		'budget',
-		'classify',
-	] as const),
+	...(['jitterRangeMs', 'maxRetries', 'shouldRetry', 'delayFor', 'budget', 'classify'] as const),
 ])
 const BREAKER_NAMES: Rules = named<keyof BreakerOptions>([
 	...(['failureThreshold', 'successThreshold', 'resetTimeoutMs', 'resetBackoff', 'monitorWindowMs'] as const),

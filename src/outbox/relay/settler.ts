@@ -3,6 +3,7 @@
  * and a busy one by the thousand, without a setting for it.
  */
 
+import type { CancelTimer } from '../../core/runtime/runtime.ts'
 import type { Outcome } from '../store/rows.ts'
 import type { RelayContext } from './context.ts'
 import type { Delivery } from './delivery.ts'
@@ -24,7 +25,7 @@ export class Settler {
 	readonly #onWritten: Written
 	#waiting: Settlement[] = []
 	#onItsWay: readonly Settlement[] = []
-	#isArmed = false
+	#disarm: CancelTimer | undefined
 	#flushing: Promise<void> | undefined
 
 	constructor(context: RelayContext, onWritten: Written) {
@@ -39,7 +40,9 @@ export class Settler {
 
 	/** Begins to write now. Whoever asks the store for something else at this moment shares the way with it. */
 	flush(): void {
-		this.#isArmed = false
+		// One that is left over would write the next ones alone, just before they go with a claim.
+		this.#disarm?.()
+		this.#disarm = undefined
 		if (this.#flushing !== undefined || this.#waiting.length === 0) return
 		this.#flushing = this.#write()
 			.catch(() => {
@@ -69,9 +72,7 @@ export class Settler {
 
 	/** Not at once: the others of the same turn are to go with it. SQLite answers within the turn, and would write them one by one. */
 	#arm(): void {
-		if (this.#isArmed) return
-		this.#isArmed = true
-		this.#context.runtime.setTimer(0, () => this.flush())
+		this.#disarm ??= this.#context.runtime.setTimer(0, () => this.flush())
 	}
 
 	async #write(): Promise<void> {

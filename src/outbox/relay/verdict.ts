@@ -40,7 +40,6 @@ export function afterFailure(
 	if (typeof decision === 'string') return dead(decision)
 	const isAsked = decision.source === 'retry-after'
 	const inMs = Math.round(isAsked ? Math.min(decision.delayMs, maxRetryAfterMs) : decision.delayMs)
-	if (now + inMs - row.createdAt > retry.maxElapsedMs) return dead('retries-used-up')
 	if (expiresAt !== null && now + inMs >= expiresAt) return dead('expired')
 	const backoffMs = decision.source === 'backoff' ? decision.delayMs : row.delayMs
 	return { type: 'retry', id, attempt, inMs, delayMs: backoffMs, error: failureNote(error) }

@@ -26,6 +26,8 @@ test.each<[string, unknown, string]>([
 	['retry', 3, 'retry: got 3; takes an object'],
 	['retry', null, 'retry: got null; takes an object'],
 	['retry', { maxRetries: -1 }, 'retry.maxRetries: got -1'],
+	// It would count from the enqueuing, and a replayed message would die at its first failure: expiresAt says it better.
+	['retry', { maxElapsedMs: 1_000 }, 'retry.maxElapsedMs: got 1000; takes nothing'],
 	['retry', { onRetry: () => {} }, 'retry.onRetry: got a function; takes nothing'],
 	['retry', { nested: 'outermost' }, "retry.nested: got 'outermost'; takes nothing"],
 	['retry', { budget: 5 }, 'retry.budget: got 5'],

@@ -108,16 +108,6 @@ test('a message may say how often it is retried', async () => {
 	expect(here.payloads().toSorted()).toEqual(['none', 'two', 'two', 'two'])
 })
 
-test('no retry is planned for later than maxElapsedMs after the enqueuing', async () => {
-	await using here = await world()
-	const [id = ''] = await here.enqueue(1)
-	const retry = { ...PLAIN, maxElapsedMs: 6_500 }
-	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { retry, breaker: false })
-	await here.clock.advance(60_000)
-	expect(gaps(here)).toEqual([1_000, 2_000])
-	expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'retries-used-up' })
-})
-
 test('a message whose time is over before its first try is a dead letter, and nobody is called', async () => {
 	await using here = await world()
 	const [id = ''] = await here.enqueue(1, { expiresAt: new Date(here.clock.wallNow() + 500) })

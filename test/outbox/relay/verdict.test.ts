@@ -69,7 +69,7 @@ test('every failure ends in a retry within its limits, or in a dead letter', () 
 			fc.nat(100_000),
 			fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
 			(given, error, now, random) => {
-				const outcome = verdict(given, error, { maxElapsedMs: 80_000 }, now, random)
+				const outcome = verdict(given, error, {}, now, random)
 				if (outcome.type === 'dead') return
 				expect(outcome.type).toBe('retry')
 				if (outcome.type !== 'retry') return
@@ -77,7 +77,6 @@ test('every failure ends in a retry within its limits, or in a dead letter', () 
 				expect(outcome.inMs).toBeGreaterThanOrEqual(1_000)
 				expect(outcome.inMs).toBeLessThanOrEqual(60_000)
 				expect(given.attempt - 1).toBeLessThan(given.maxRetries ?? 10)
-				expect(now + outcome.inMs).toBeLessThanOrEqual(80_000)
 				if (given.expiresAt !== null) expect(now + outcome.inMs).toBeLessThan(given.expiresAt)
 			},
 		),

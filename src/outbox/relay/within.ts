@@ -1,0 +1,15 @@
+import type { Runtime } from '../../core/runtime/runtime.ts'
+
+/** Resolves when the work does, or after so long. */
+export async function within(
+	runtime: Runtime,
+	ms: number,
+	work: Promise<unknown> | undefined,
+): Promise<void> {
+	let cancel: (() => void) | undefined
+	const timeout = new Promise<void>((resolve) => {
+		cancel = runtime.setTimer(ms, resolve)
+	})
+	await Promise.race([work, timeout])
+	cancel?.()
+}
