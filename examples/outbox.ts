@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), 'yaoki-outbox-'))
 const file = join(folder, 'shop.db')
 
 // The shop's own database, and the outbox in the same file.
-const shop = new DatabaseSync(file)
+const shop = new DatabaseSync(file, { timeout: 5_000 })
 shop.exec('CREATE TABLE orders (id TEXT PRIMARY KEY, email TEXT NOT NULL)')
 const topics = { 'order.placed': z.object({ id: z.string(), email: z.string() }) }
 const outbox = new Outbox({ store: sqliteStore(file), topics })

@@ -52,7 +52,7 @@ export const yaoki: Program = {
 		},
 		{
 			name: 'outbox retry',
-			summary: 'makes messages that wait due now',
+			summary: 'makes messages that wait for a retry due now',
 			load: () => import('./outbox/retry.ts'),
 		},
 		{

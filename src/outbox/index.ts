@@ -28,10 +28,13 @@ export type { EnqueueOptions, OutsideTransaction } from './enqueue/transaction-r
 export type { OutboxStats } from './insight/stats.ts'
 export { InvalidMessageError, type MessageIssue, TransactionError } from './message/errors.ts'
 export type { MessageFilter } from './message/filter.ts'
+export type { Jsonified } from './message/jsonified.ts'
 export type {
 	DeathCause,
+	DeliveredFor,
 	FailureNote,
 	Message,
+	MessageFor,
 	MessageRecord,
 	MessageStatus,
 	NewMessage,
@@ -74,6 +77,7 @@ export type {
 	Counted,
 	DeadGroup,
 	DestinationCounts,
+	DueDestinations,
 	Edit,
 	Filter,
 	Migration,

@@ -2,6 +2,7 @@
 import { checkNames, MOST, type Rules, readOptions, refuse } from '../core/options/rules.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
 import { systemRuntime } from '../core/runtime/system.ts'
+import { placed } from '../http/refusal.ts'
 import { readTopics, type Schemas } from './enqueue/schemas.ts'
 import type { OutsideTransaction } from './enqueue/transaction-rule.ts'
 import type { Topics } from './message/message.ts'
@@ -64,7 +65,8 @@ export function readOutboxOptions(options: OutboxOptions): OutboxSettings {
 		refuse('store', store, 'a store, such as sqliteStore(file) or postgresStore({ client })')
 	}
 	if (!MODES.includes(outsideTransaction)) refuse('outsideTransaction', outsideTransaction, MODES.join(', '))
-	if (typeof runtime.setTimer !== 'function') refuse('runtime', runtime, 'a Runtime')
+	if (typeof (runtime as Partial<Runtime> | null)?.setTimer !== 'function')
+		refuse('runtime', runtime, 'a Runtime')
 	return {
 		store,
 		schemas: readTopics(options.topics),
@@ -84,6 +86,6 @@ function readHistory(history: unknown): number | undefined {
 	if (typeof keepForMs !== 'number' || !(keepForMs > 0 && keepForMs <= MOST)) {
 		refuse('history', history, 'true, false or { keepForMs } with a number above 0')
 	}
-	checkNames(history as HistoryOptions, { keepForMs: 'any' })
+	placed('history.', () => checkNames(history as HistoryOptions, { keepForMs: 'any' }))
 	return keepForMs
 }

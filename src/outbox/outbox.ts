@@ -3,6 +3,7 @@
  * in this process or in another.
  */
 import { checkNames, refuse } from '../core/options/rules.ts'
+import type { Runtime } from '../core/runtime/runtime.ts'
 import { byBatches } from './dead/batches.ts'
 import { DeadLetters } from './dead/dead-letters.ts'
 import type { PageOptions } from './dead/options.ts'
@@ -44,6 +45,7 @@ export class Outbox<T extends Topics = Topics> {
 	readonly #intake: Intake
 	readonly #rule: TransactionRule
 	readonly #doorbell: Doorbell
+	readonly #runtime: Runtime
 	#closed: Promise<void> | undefined
 
 	constructor(options: OutboxOptions<T>) {
@@ -55,6 +57,7 @@ export class Outbox<T extends Topics = Topics> {
 		this.#intake = new Intake(settings)
 		this.#rule = new TransactionRule(store, settings.outsideTransaction, settings.onWarning)
 		this.#doorbell = new Doorbell(store, runtime)
+		this.#runtime = runtime
 		const wake = () => this.wake()
 		this.dead = new DeadLetters({ store, runtime, keepsHistory, maxPayloadBytes, schemas, wake })
 	}
@@ -70,6 +73,10 @@ export class Outbox<T extends Topics = Topics> {
 	 */
 	enqueue(message: MessageFor<T>, options?: EnqueueOptions): Promise<Receipt>
 	enqueue(messages: readonly MessageFor<T>[], options?: EnqueueOptions): Promise<Receipt[]>
+	enqueue(
+		given: MessageFor<T> | readonly MessageFor<T>[],
+		options?: EnqueueOptions,
+	): Promise<Receipt | Receipt[]>
 	enqueue(
 		given: MessageFor<T> | readonly MessageFor<T>[],
 		options: EnqueueOptions = NONE,
@@ -105,10 +112,14 @@ export class Outbox<T extends Topics = Topics> {
 		return (await this.store.list(chosen, limit, after?.toLowerCase())).map(toRecord)
 	}
 
-	/** Makes messages that wait, for a retry or for their time, due now. Answers how many. Dead letters are replayed instead. */
+	/**
+	 * Makes messages that wait for a retry due now, and those that are named by their ids, whatever they wait for. Answers how many. Dead letters
+	 * are replayed instead.
+	 */
 	async retry(filter: MessageFilter): Promise<number> {
 		let first: ReadonlySet<string> | undefined
 		const { done } = await byBatches(
+			this.#runtime,
 			toFilter(filter),
 			async (chosen, limit) => {
 				const ids = await this.store.retryNow(chosen, limit)

@@ -169,16 +169,17 @@ test("the README's ledger is one that the demo prints", () => {
 		).map(Number)
 	const [committed = 0] = figures('committed')
 	const orders = Array.from({ length: committed }, (_, index) => String(index))
-	const [serverErrors = 0, , tooMany = 0, , hung = 0, outage = 0] = figures('failed on purpose')
-	const [refused = 0, unanswered = 0] = figures('relay-2')
+	const [serverErrors = 0, , , hung = 0, outage = 0] = figures('failed on purpose')
+	const [refused = 0] = figures('relay-1')
+	const answered = figures('the receiver had answered')[0] ?? 0
 	const ledger = ledgerOf({
 		...{ database: '', relays: [], committed: orders, left: 0, dead: 0 },
 		received: new Map(orders.map((id) => [id, 1])),
 		rolledBack: figures('rolled back')[0] ?? 0,
 		refused: figures('duplicates refused')[0] ?? 0,
-		refusedByKill: new Map([['relay-2', refused]]),
-		kills: [{ relay: 'relay-2', unanswered }],
-		faults: { serverErrors, tooMany, hung, outage },
+		refusedByKill: new Map([['relay-1', { answered, unanswered: refused - answered }]]),
+		kills: [{ relay: 'relay-1', unanswered: refused - answered }],
+		faults: { serverErrors, tooMany: 1, hung, outage },
 	})
-	expect(ledgerText(ledger, { paint: palette(false), columns: 100 })).toContain(shown.trimEnd())
+	expect(ledgerText(ledger, { paint: palette(false), columns: 80 })).toContain(shown.trimEnd())
 })

@@ -84,7 +84,16 @@ export function fakeStore(settings: { readonly kind?: string } = {}): FakeStore 
 		countDead: refuse,
 		replay: (filter) => Promise.resolve(filter.ids ?? []),
 		discard: refuse,
-		stats: () => Promise.resolve({ now: 0, destinations: [], attempts: [], forecast: [] }),
+		ahead: refuse,
+		stats: () =>
+			Promise.resolve({
+				now: 0,
+				destinations: [],
+				hasMoreDestinations: false,
+				attempts: [],
+				forecast: [],
+			}),
+		now: () => Promise.resolve(0),
 		listen: refuse,
 	}
 	return store
@@ -112,4 +121,5 @@ const stored = (row: NewRow): StoredMessage => ({
 	crashes: 0,
 	endedAt: null,
 	cause: null,
+	blocks: false,
 })

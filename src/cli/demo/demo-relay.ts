@@ -59,8 +59,8 @@ async function send(
 }
 
 function targetOf({ database }: Brief): Target {
-	if (database.kind === 'sqlite') return { ...database, name: database.file }
-	return { ...database, name: 'PostgreSQL', secrets: [] }
+	if (database.kind === 'sqlite') return { ...database, name: database.file, flags: '' }
+	return { ...database, name: 'PostgreSQL', flags: '', secrets: [] }
 }
 
 function count(counts: Counts, event: RelayEvent): void {

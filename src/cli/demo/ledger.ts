@@ -5,7 +5,7 @@
 import { figure } from '../../sim/picture/figure.ts'
 import type { CommandIo } from '../io.ts'
 import { twoColumns } from '../layout.ts'
-import type { Faults } from './receiver.ts'
+import type { Faults, Repeats } from './receiver.ts'
 
 /** A relay that was killed. */
 export interface Kill {
@@ -31,12 +31,19 @@ export interface Books {
 	readonly received: ReadonlyMap<string, number>
 	/** How many repeats the receiver refused, and how many of them each relay made by being killed. */
 	readonly refused: number
-	readonly refusedByKill: ReadonlyMap<string, number>
+	readonly refusedByKill: ReadonlyMap<string, Repeats>
 	readonly kills: readonly Kill[]
 	readonly faults: Readonly<Faults>
 	/** Messages that are still in the queue, and dead letters. */
 	readonly left: number
 	readonly dead: number
+}
+
+interface KillEntry extends Kill {
+	/** Repeats of what it had sent and not yet written down. */
+	readonly duplicatesRefused: number
+	/** Those among them that the receiver had answered before. */
+	readonly ofThoseAnswered: number
 }
 
 export interface Ledger {
@@ -52,7 +59,7 @@ export interface Ledger {
 	readonly phantom: readonly string[]
 	readonly rolledBack: number
 	readonly duplicatesRefused: number
-	readonly kills: readonly (Kill & { readonly duplicatesRefused: number })[]
+	readonly kills: readonly KillEntry[]
 	readonly faults: Readonly<Faults>
 	readonly left: number
 	readonly dead: number
@@ -71,7 +78,10 @@ export function ledgerOf(books: Books): Ledger {
 		...{ database, relays, committed: committed.size, lost, repeated, phantom, rolledBack },
 		receivedOnce: committed.size - lost.length - repeated.length,
 		duplicatesRefused: refused,
-		kills: kills.map((kill) => ({ ...kill, duplicatesRefused: refusedByKill.get(kill.relay) ?? 0 })),
+		kills: kills.map((kill) => {
+			const { answered, unanswered } = refusedByKill.get(kill.relay) ?? { answered: 0, unanswered: 0 }
+			return { ...kill, duplicatesRefused: answered + unanswered, ofThoseAnswered: answered }
+		}),
 		...{ faults, left, dead },
 		// Of nothing, everything was received; but that would show nothing.
 		balances:
@@ -95,17 +105,11 @@ export function ledgerText(ledger: Ledger, { paint, columns }: Pick<CommandIo, '
 		ledger.duplicatesRefused,
 	)
 	const rows: (readonly [string, string])[] = [
-		['committed', `${figure(ledger.committed)} orders, each with its message in one transaction`],
+		['committed', `${ordersText(ledger.committed)}, each with its message in one transaction`],
 		['received exactly once', figure(ledger.receivedOnce)],
-		['rolled back', `${figure(ledger.rolledBack)} orders, of which none may arrive`],
+		['rolled back', `${ordersText(ledger.rolledBack)}, of which none may arrive`],
 		['duplicates refused', figure(ledger.duplicatesRefused)],
-		...ledger.kills.map(
-			({ relay, unanswered, duplicatesRefused }) =>
-				[
-					`  ${relay}, killed`,
-					`${figure(duplicatesRefused)}; it waited for ${figure(unanswered)} ${unanswered === 1 ? 'answer' : 'answers'} or more when it was killed`,
-				] as const,
-		),
+		...ledger.kills.map((kill) => [`  ${kill.relay}, killed`, killText(kill)] as const),
 		...(others > 0
 			? [
 					[
@@ -116,7 +120,7 @@ export function ledgerText(ledger: Ledger, { paint, columns }: Pick<CommandIo, '
 			: []),
 		[
 			'failed on purpose',
-			`${figure(faults.serverErrors)} times 500, ${figure(faults.tooMany)} times 429, ` +
+			`${timesText(faults.serverErrors)} 500, ${timesText(faults.tooMany)} 429, ` +
 				`${figure(faults.hung)} hung, ${figure(faults.outage)} in the outage`,
 		],
 		...wrong.filter(([, count]) => count > 0).map(([what, count]) => [what, figure(count)] as const),
@@ -126,3 +130,15 @@ export function ledgerText(ledger: Ledger, { paint, columns }: Pick<CommandIo, '
 		: paint.red('The ledger does not balance.')
 	return [paint.bold(`Ledger, ${ledger.database}`), ...twoColumns(rows, columns), verdict].join('\n')
 }
+
+/** What it had written down as sent is not sent again; what it had sent and not written down is, whether an answer had come or not. */
+function killText({ duplicatesRefused, ofThoseAnswered }: KillEntry): string {
+	const count = figure(duplicatesRefused)
+	if (duplicatesRefused === 0) return count
+	const answered = ofThoseAnswered === duplicatesRefused ? 'all' : figure(ofThoseAnswered)
+	return `${count} that it had sent and not yet written down as sent; the receiver had answered ${answered} of them`
+}
+
+const ordersText = (count: number): string => `${figure(count)} ${count === 1 ? 'order' : 'orders'}`
+
+const timesText = (count: number): string => (count === 1 ? 'once' : `${figure(count)} times`)

@@ -146,7 +146,7 @@ export class Play {
 		this.#kills.push({ relay: name, unanswered })
 		const heir = this.#hire()
 		screen.say(
-			`${name} (process ${pid}) was killed with SIGKILL while it waited for ${unanswered} answers; ${heir.name} takes its place`,
+			`${name} (process ${pid}) was killed with SIGKILL while it waited for ${unanswered} ${unanswered === 1 ? 'answer' : 'answers'}; ${heir.name} takes its place`,
 		)
 	}
 

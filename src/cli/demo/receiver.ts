@@ -19,6 +19,17 @@ export interface Faults {
 	outage: number
 }
 
+/** Repeats of what a relay brought before it was killed, by whether it had been answered. */
+export interface Repeats {
+	answered: number
+	unanswered: number
+}
+
+interface Bringing {
+	readonly relay: string
+	isAnswered: boolean
+}
+
 const SERVER_ERROR_SHARE = 0.04
 const HANG_SHARE = 0.01
 /** Taken, and not answered yet: who is killed in between makes a repeat. */
@@ -31,15 +42,15 @@ export class Receiver {
 	/** How many repeats were refused. */
 	refused = 0
 	/** Those among them that a kill made, by the relay that was killed. */
-	readonly refusedByKill: Map<string, number> = new Map()
+	readonly refusedByKill: Map<string, Repeats> = new Map()
 	/** Does it hang up on all? */
 	isDown = false
 	/** Does it fail on purpose at all? */
 	isMoody = true
 	readonly #runtime: Runtime
 	readonly #server: Server
-	/** By the key of what was taken: the relay that brought it, of several the latest. */
-	readonly #taken: Map<string, string> = new Map()
+	/** By the key of what was taken: who brought it, of several the latest. */
+	readonly #taken: Map<string, Bringing> = new Map()
 	readonly #unanswered: Map<string, number> = new Map()
 	readonly #timers: Set<() => void> = new Set()
 	readonly #next: (keyof Faults)[] = []
@@ -76,9 +87,12 @@ export class Receiver {
 		return this.#unanswered.get(relay) ?? 0
 	}
 
-	/** From now on a repeat of what this relay brought is the kill's doing: it could not write down that it had brought it. */
+	/**
+	 * From now on a repeat of what this relay brought is the kill's doing: it could not write down that it had brought it. Some of that
+	 * was answered already, for relays write down many at a time.
+	 */
 	killed(relay: string): void {
-		this.refusedByKill.set(relay, 0)
+		this.refusedByKill.set(relay, { answered: 0, unanswered: 0 })
 	}
 
 	async #hear(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -89,12 +103,15 @@ export class Receiver {
 		if (fault !== undefined) return FAILING[fault](response)
 		const id = String(request.headers['idempotency-key'])
 		const relay = String(request.headers[RELAY_HEADER])
-		const status = this.#take(id, relay, body)
+		const bringing = { relay, isAnswered: false }
+		const status = this.#take(id, bringing, body)
 		this.#unanswered.set(relay, this.unansweredOf(relay) + 1)
 		response.once('close', () => this.#unanswered.set(relay, this.unansweredOf(relay) - 1))
-		this.#after(ANSWER_MS.least + ANSWER_MS.spread * this.#runtime.random(), () =>
-			response.writeHead(status).end(),
-		)
+		this.#after(ANSWER_MS.least + ANSWER_MS.spread * this.#runtime.random(), () => {
+			// Whoever has hung up by now does not hear it.
+			bringing.isAnswered = !response.destroyed
+			response.writeHead(status).end()
+		})
 	}
 
 	#faultFor(): keyof Faults | undefined {
@@ -114,13 +131,13 @@ export class Receiver {
 	}
 
 	/** Answers 201 for what is new and 200 for a repeat. */
-	#take(id: string, relay: string, body: string): number {
+	#take(id: string, bringing: Bringing, body: string): number {
 		const before = this.#taken.get(id)
-		this.#taken.set(id, relay)
-		if (before !== undefined) {
+		this.#taken.set(id, bringing)
+		if (before) {
 			this.refused += 1
-			const byKill = this.refusedByKill.get(before)
-			if (byKill !== undefined) this.refusedByKill.set(before, byKill + 1)
+			const byKill = this.refusedByKill.get(before.relay)
+			if (byKill) byKill[before.isAnswered ? 'answered' : 'unanswered'] += 1
 			return 200
 		}
 		const { orderId }: { orderId?: unknown } = JSON.parse(body)

@@ -5,6 +5,7 @@
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { figure } from '../../sim/picture/figure.ts'
 import type { CommandIo } from '../io.ts'
+import { wrap } from '../layout.ts'
 import type { Receiver } from './receiver.ts'
 import type { RelayProcess } from './relay-process.ts'
 
@@ -25,7 +26,7 @@ export class Screen {
 	readonly #io: Pick<CommandIo, 'note' | 'paint' | 'columns'>
 	readonly #runtime: Runtime
 	readonly #isWatched: boolean
-	#startedAt: number
+	readonly #startedAt: number
 	#height = 0
 	#cancel = () => {}
 
@@ -38,7 +39,6 @@ export class Screen {
 
 	/** Shows what `look` sees, again and again, until `end`. */
 	follow(look: () => Scene): void {
-		this.#startedAt = this.#runtime.now()
 		const step = () => {
 			this.#show(look())
 			this.#cancel = this.#runtime.setTimer(this.#isWatched ? REDRAW_MS : LINE_EACH_MS, step)
@@ -68,7 +68,7 @@ export class Screen {
 			this.#io.note(`${this.#clock()}  ${lineOf(scene)}`)
 			return
 		}
-		const lines = this.#block(scene).map((line) => line.slice(0, this.#io.columns - 1))
+		const lines = this.#block(scene).map((line) => line.slice(0, this.#widest))
 		const [head = '', ...rest] = lines
 		this.#io.note([this.#erase() + this.#io.paint.bold(head), ...rest].join('\n'))
 		this.#height = lines.length
@@ -84,14 +84,23 @@ export class Screen {
 		return `${seconds.toFixed(1).padStart(5)} s`
 	}
 
+	/** A line as wide as the window would wrap, and what wraps can not be drawn over. */
+	get #widest(): number {
+		return this.#io.columns - 1
+	}
+
 	#block(scene: Scene): readonly string[] {
 		const { receiver, relays, doing } = scene
-		return [
-			`${this.#clock()}  ${countsOf(scene)}`,
-			`         receiver: ${faultsOf(receiver)}; duplicates refused ${figure(receiver.refused)}`,
-			...relays.map((relay) => `         ${relayText(relay)}`),
-			`         ${doing}`,
+		const texts = [
+			countsOf(scene),
+			`receiver: ${faultsOf(receiver)}; duplicates refused ${figure(receiver.refused)}`,
+			...relays.map(relayText),
+			doing,
 		]
+		const clock = `${this.#clock()}  `
+		return texts
+			.flatMap((text) => wrap(text, this.#widest - clock.length))
+			.map((line, index) => (index === 0 ? clock : ' '.repeat(clock.length)) + line)
 	}
 }
 

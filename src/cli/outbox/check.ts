@@ -36,10 +36,10 @@ export const command: Command = defineCommand({
 		}
 		const { withOutbox } = await import('./open.ts')
 		const { checked, checksText } = await import('./checks.ts')
-		return withOutbox(asked, io, async ({ outbox, store, target: { name } }) => {
-			const checks = await checked(outbox, store, limits, io.runtime)
+		return withOutbox(asked, io, async ({ outbox, store, target }) => {
+			const checks = await checked(outbox, store, target, limits, io.runtime)
 			const ok = checks.every((check) => check.ok)
-			io.answer({ database: name, ok, checks }, () => checksText(checks, io.paint))
+			io.answer({ database: target.name, ok, checks }, () => checksText(checks, io.paint))
 			return ok ? 'ok' : 'checkFailed'
 		})
 	},

@@ -8,6 +8,8 @@ import { plainLine } from '../../sim/picture/escape.ts'
 import { figure } from '../../sim/picture/figure.ts'
 import type { Palette } from '../palette.ts'
 import { counted } from './status-text.ts'
+import type { Target } from './target.ts'
+import { placeOf } from './trouble.ts'
 
 export interface Check {
 	readonly name: 'schema' | 'clock' | 'lag' | 'dead' | 'relays' | 'held' | 'suspects'
@@ -27,10 +29,11 @@ const LOOKED_AT = 1000
 export async function checked(
 	outbox: Outbox,
 	store: Store,
+	target: Target,
 	limits: Limits,
 	runtime: Runtime,
 ): Promise<readonly Check[]> {
-	const schema = await schemaCheck(store)
+	const schema = await schemaCheck(store, target)
 	// Without its tables nothing else can be asked.
 	if (!schema.ok) return [schema]
 	const askedAt = runtime.wallNow()
@@ -47,12 +50,13 @@ export async function checked(
 	]
 }
 
-async function schemaCheck(store: Store): Promise<Check> {
+async function schemaCheck(store: Store, target: Target): Promise<Check> {
 	const found = await store.schemaVersion()
 	const needed = store.migrations.at(-1)?.version ?? 0
 	if (found === needed) return { name: 'schema', ok: true, told: `the tables are of version ${found}` }
-	const what = found === 0 ? 'there are no tables' : `the tables are of version ${found}`
-	const next = found < needed ? 'run yaoki outbox migrate' : 'install the newer release that made them'
+	const what = found === 0 ? `${placeOf(target)} has no tables` : `the tables are of version ${found}`
+	const next =
+		found < needed ? `run yaoki outbox migrate${target.flags}` : 'install the newer release that made them'
 	return { name: 'schema', ok: false, told: `${what}, and this release needs ${needed}; ${next}` }
 }
 

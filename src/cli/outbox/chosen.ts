@@ -23,15 +23,19 @@ const CALLED: Readonly<Record<MessageStatus, string>> = {
 	dead: 'is a dead letter',
 }
 
-/** All of these are there, and in this state. */
+/** All of these, which are there and in this state. */
 export async function checkChosen(
 	outbox: Outbox,
 	ids: readonly string[],
 	needed: MessageStatus,
-): Promise<void> {
+): Promise<readonly MessageRecord[]> {
+	const chosen: MessageRecord[] = []
 	for (const id of ids) {
-		const { status } = await known(outbox, id)
+		const message = await known(outbox, id)
+		const { status } = message
 		if (status !== needed)
 			throw new CliError('notFound', `${id} ${CALLED[status]}; takes one that ${CALLED[needed]}`)
+		chosen.push(message)
 	}
+	return chosen
 }

@@ -64,8 +64,10 @@ export function groupsText(groups: readonly DeadLetterGroup[], { paint, runtime 
 		.map(
 			({ fingerprint, cause, destination, errorType, errorMessage, count, firstAt, lastAt, exampleId }) => {
 				const error = [errorType, errorMessage].filter(Boolean).join(': ')
+				// What died without an error has none; its cause chooses it.
+				const print = fingerprint === '' ? '' : `  [${plainLine(fingerprint)}]`
 				return [
-					`${paint.bold(figure(count))} at ${plainLine(destination)}, ${cause}  [${plainLine(fingerprint)}]`,
+					`${paint.bold(figure(count))} at ${plainLine(destination)}, ${cause}${print}`,
 					...(error === '' ? [] : [INDENT + plainLine(error)]),
 					paint.dim(
 						`${INDENT}first ${relativeText(firstAt, now)}, last ${relativeText(lastAt, now)}, such as ${exampleId}`,

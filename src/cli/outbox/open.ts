@@ -35,7 +35,7 @@ export async function withOutbox<T>(
 	const target = targetOf(asked, io.env)
 	if (target.kind === 'sqlite' && !mayCreate && !existsSync(target.file))
 		throw new CliError('unreachable', `there is no database '${target.name}'`, {
-			hint: `yaoki outbox migrate --database ${target.name} makes it; --database names another.`,
+			hint: `yaoki outbox migrate${target.flags} makes it; --database names another.`,
 		})
 	try {
 		const { store, end } = await storeOf(target)
@@ -52,7 +52,7 @@ export async function withOutbox<T>(
 			await end()
 		}
 	} catch (error) {
-		throw troubleWith(target, error)
+		throw troubleWith(target, error, asked)
 	}
 }
 

@@ -20,6 +20,11 @@ const OPTIONS = {
 		value: 'FILE|-',
 		does: 'of one id: the JSON to send in the place of what it had',
 	},
+	expires: {
+		type: 'string',
+		value: 'never|2h|DATE',
+		does: 'when they expire from now on; without it those whose time is over are left, with exit code 4',
+	},
 } as const
 
 const POSITIONALS = {
@@ -36,6 +41,10 @@ export const command: Command = defineCommand({
 			run: 'yaoki outbox replay 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77 --payload mended.json',
 			shows: 'one, with another payload',
 		},
+		{
+			run: 'yaoki outbox replay --cause expired --expires 2h',
+			shows: 'what was too late gets two more hours',
+		},
 	],
 	options: OPTIONS,
 	positionals: POSITIONALS,
@@ -48,9 +57,13 @@ export const command: Command = defineCommand({
 
 type Asked = Arguments<typeof OPTIONS, typeof POSITIONALS>
 
-function refuseWhatDoesNotFit({ all, canary, payload, ids }: Asked, isUnfiltered: boolean): void {
+function refuseWhatDoesNotFit({ all, canary, payload, expires, ids }: Asked, isUnfiltered: boolean): void {
 	const usage = (message: string) => new CliError('usage', message)
 	if (payload !== undefined && (ids.length !== 1 || canary || all))
 		throw usage('--payload goes with one ID, and neither with --all nor with --canary')
+	if (canary && expires !== undefined)
+		throw new CliError('usage', '--expires does not go with --canary', {
+			hint: 'Replay one by its ID first, and then the others.',
+		})
 	if (isUnfiltered !== all) throw usage(all ? '--all stands alone' : 'takes ids, a filter, or --all')
 }

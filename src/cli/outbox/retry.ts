@@ -1,4 +1,8 @@
-/** `yaoki outbox retry`: what waits for its time need not wait any longer. */
+/**
+ * `yaoki outbox retry`: what waits for a retry need not wait any longer. What was never tried waits because somebody wanted it to: a
+ * reminder for tomorrow must not go out because billing is back. Only who names it by its id can mean that.
+ */
+import { figure } from '../../sim/picture/figure.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { CliError } from '../errors.ts'
 import { filterOf, isEmpty, QUEUE_FILTER_OPTIONS } from './filter-options.ts'
@@ -6,20 +10,30 @@ import { DATABASE_OPTIONS } from './target.ts'
 
 export const command: Command = defineCommand({
 	name: 'outbox retry',
-	summary: 'makes messages that wait due now',
+	summary: 'makes messages that wait for a retry due now',
 	examples: [
 		{
 			run: 'yaoki outbox retry --destination billing',
 			shows: 'billing is back: do not wait for the backoff',
 		},
-		{ run: 'yaoki outbox retry 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77', shows: 'only this one' },
+		{
+			run: 'yaoki outbox retry 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77',
+			shows: 'this one, also if it was never tried',
+		},
 	],
 	options: {
 		...DATABASE_OPTIONS,
 		...QUEUE_FILTER_OPTIONS,
-		all: { type: 'boolean', does: 'all that wait' },
+		all: { type: 'boolean', does: 'all that wait for a retry' },
 	},
-	positionals: { ids: { value: 'ID', does: 'the ids of messages', optional: true, multiple: true } },
+	positionals: {
+		ids: {
+			value: 'ID',
+			does: 'the ids of messages; by its id also one that was never tried and waits for its notBefore',
+			optional: true,
+			multiple: true,
+		},
+	},
 	async run(asked, io) {
 		const filter = filterOf(asked, io.runtime.wallNow())
 		if (isEmpty(filter) !== asked.all)
@@ -29,8 +43,13 @@ export const command: Command = defineCommand({
 		return withOutbox(asked, io, async ({ outbox }) => {
 			await checkChosen(outbox, asked.ids, 'pending')
 			const due = await outbox.retry(filter)
-			io.answer({ due }, `${due} ${due === 1 ? 'message is' : 'messages are'} due now`)
+			io.answer({ due }, dueText(due, asked.ids.length > 0))
 			return 'ok' as const
 		})
 	},
 })
+
+function dueText(due: number, isById: boolean): string {
+	if (due > 0) return `${figure(due)} ${due === 1 ? 'message is' : 'messages are'} due now`
+	return isById ? 'none of these waits: they are due already' : 'no message that matches waits for a retry'
+}

@@ -1,15 +1,18 @@
 /** The work of `yaoki outbox replay`. */
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
+import type { DeadLetterChanges } from '../../outbox/dead/options.ts'
+import type { MessageFilter, Outbox } from '../../outbox/index.ts'
 import { figure } from '../../sim/picture/figure.ts'
 import { CliError, failureOf } from '../errors.ts'
 import type { ExitKind } from '../exit-codes.ts'
 import type { CommandIo } from '../io.ts'
 import { checkChosen } from './chosen.ts'
+import { byExpiry, leftText, refuseExpired, type Sorted, WAYS_OUT } from './expired.ts'
 import { type AskedFilter, filterOf } from './filter-options.ts'
 import { withOutbox } from './open.ts'
 import type { AskedDatabase } from './target.ts'
-import { readDuration } from './times.ts'
+import { readDuration, readExpiry } from './times.ts'
 
 export interface AskedReplay extends AskedDatabase, AskedFilter {
 	readonly ids: readonly string[]
@@ -17,32 +20,95 @@ export interface AskedReplay extends AskedDatabase, AskedFilter {
 	readonly canary: boolean
 	readonly timeout: string
 	readonly payload: string | undefined
+	readonly expires: string | undefined
 }
 
 export async function runReplay(asked: AskedReplay, io: CommandIo): Promise<ExitKind> {
-	const { ids, all, canary, payload: file } = asked
+	const { ids, payload: file, expires } = asked
 	const filter = filterOf(asked, io.runtime.wallNow())
 	const timeoutMs = readDuration('--timeout', asked.timeout)
-	// Read before anything is opened: a wrong file must not wait for a database.
+	const expiry = (now: number) => (expires === undefined ? undefined : readExpiry('--expires', expires, now))
+	// Both are read before anything is opened: what is typed wrong must not wait for a database.
+	expiry(io.runtime.wallNow())
 	const payload = file === undefined ? undefined : await jsonOf(file)
-	return withOutbox(asked, io, async ({ outbox }) => {
-		await checkChosen(outbox, ids, 'dead')
-		const [id] = ids
-		if (payload !== undefined && id !== undefined) {
-			const replayed = Number(await outbox.dead.edit(id, { payload: payload.value }))
-			io.answer(
-				{ replayed, stopped: false },
-				replayed === 1 ? `${id} was changed, and is due now` : `${id} is gone`,
-			)
-			return replayed === 1 ? 'ok' : 'notFound'
-		}
-		const report = await outbox.dead.replay(filter, { all, canary, timeoutMs, signal: io.signal })
-		const { replayed, stoppedBy, reason } = report
-		const count = `${figure(replayed)} dead ${replayed === 1 ? 'letter was' : 'letters were'} replayed`
-		io.answer(report, reason === undefined ? count : `${count}, then it stopped: ${reason}`)
-		return stoppedBy === undefined || stoppedBy === 'aborted' ? 'ok' : 'checkFailed'
+	return withOutbox(asked, io, async ({ outbox, store }) => {
+		const letters = await checkChosen(outbox, ids, 'dead')
+		// Relays go by the database's clock.
+		const now = await store.now()
+		const expiresAt = expiry(now)
+		if (expiresAt === undefined) refuseExpired(letters, now)
+		const [letter] = letters
+		if (payload && letter) return mended(outbox, letter.id, { payload: payload.value, expiresAt }, io)
+		const found = await byExpiry(outbox, filter, now, io.signal)
+		if (expiresAt !== undefined) return renewed(outbox, found.all, expiresAt, io)
+		return replayed(outbox, found.expired.length === 0 ? filter : { ids: found.alive }, found, {
+			...{ canary: asked.canary, all: asked.all, timeoutMs },
+			io,
+		})
 	})
 }
+
+/** One, with another payload. */
+async function mended(
+	outbox: Outbox,
+	id: string,
+	changes: DeadLetterChanges,
+	io: CommandIo,
+): Promise<ExitKind> {
+	const count = Number(await outbox.dead.edit(id, changes))
+	io.answer(
+		{ replayed: count, stopped: false, expired: 0 },
+		count === 1 ? `${id} was changed, and is due now` : `${id} is gone`,
+	)
+	return count === 1 ? 'ok' : 'notFound'
+}
+
+/** All of these, with another expiry. */
+async function renewed(
+	outbox: Outbox,
+	ids: readonly string[],
+	expiresAt: Date | null,
+	io: CommandIo,
+): Promise<ExitKind> {
+	let count = 0
+	const progress = io.progress('replaying', ids.length)
+	for (const [done, id] of ids.entries()) {
+		if (io.signal.aborted) break
+		progress.at(done)
+		if (await outbox.dead.edit(id, { expiresAt })) count += 1
+	}
+	progress.end()
+	const until = expiresAt === null ? 'without an expiry' : `to expire at ${expiresAt.toISOString()}`
+	io.answer({ replayed: count, stopped: io.signal.aborted, expired: 0 }, `${countText(count)}, ${until}`)
+	return 'ok'
+}
+
+interface How {
+	readonly canary: boolean
+	readonly all: boolean
+	readonly timeoutMs: number
+	readonly io: CommandIo
+}
+
+/** As they are, without those whose time is over. */
+async function replayed(
+	outbox: Outbox,
+	filter: MessageFilter,
+	{ expired }: Sorted,
+	{ io, ...options }: How,
+): Promise<ExitKind> {
+	const report = await outbox.dead.replay(filter, { ...options, signal: io.signal })
+	const { stoppedBy, reason } = report
+	const count = countText(report.replayed)
+	const told = reason === undefined ? count : `${count}, then it stopped: ${reason}`
+	io.answer({ ...report, expired: expired.length }, told + leftText(expired.length))
+	if (expired.length > 0) io.note(WAYS_OUT)
+	const isWhole = (stoppedBy === undefined || stoppedBy === 'aborted') && expired.length === 0
+	return isWhole ? 'ok' : 'checkFailed'
+}
+
+const countText = (count: number): string =>
+	`${figure(count)} dead ${count === 1 ? 'letter was' : 'letters were'} replayed`
 
 /** What is in a file, or comes in by standard input. */
 async function jsonOf(file: string): Promise<{ readonly value: unknown }> {

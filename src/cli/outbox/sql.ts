@@ -7,7 +7,10 @@ export const command: Command = defineCommand({
 	summary: "prints the numbered migrations of the outbox's tables",
 	examples: [
 		{ run: 'yaoki outbox sql > outbox.sql', shows: 'for a migration tool of your own' },
-		{ run: 'yaoki outbox sql --dialect sqlite --from 2', shows: 'only what came after the first' },
+		{
+			run: 'yaoki outbox sql --dialect sqlite --from 2',
+			shows: 'only what came after the first; exit code 3 if nothing did',
+		},
 	],
 	options: {
 		dialect: {
@@ -31,6 +34,7 @@ export const command: Command = defineCommand({
 			throw new CliError(
 				'notFound',
 				`there is no migration ${from}; the latest is ${all.at(-1)?.version ?? 0}`,
+				{ hint: 'Nothing was printed. A file that it was to go to is empty.' },
 			)
 		io.answer({ dialect, migrations: asked }, () =>
 			asked.map(({ version, name, sql }) => `-- ${version}: ${name}\n${sql.trim()}\n`).join('\n'),

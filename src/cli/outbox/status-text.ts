@@ -33,7 +33,7 @@ const table = (
 	{ columns, paint }: Page,
 ): string => tableText({ head, rows }, { width: Math.max(20, columns), colour: paint.bold('x') !== 'x' })
 
-function queue({ totals, destinations }: OutboxStats, page: Page): string {
+function queue({ totals, destinations, hasMoreDestinations }: OutboxStats, page: Page): string {
 	const rowOf = (name: string, { due, waiting, inFlight, dead, oldestLagMs, nextDueInMs }: QueueFigures) => [
 		...[name, counted(due), counted(waiting), counted(inFlight), counted(dead)],
 		...[forTime(oldestLagMs), forTime(nextDueInMs)],
@@ -41,8 +41,9 @@ function queue({ totals, destinations }: OutboxStats, page: Page): string {
 	const rows = destinations.map((one) => rowOf(one.destination, one))
 	// One destination is the same as all of them.
 	const all = rows.length === 1 ? [] : [rowOf('all', totals)]
+	const more = hasMoreDestinations ? '\nThere are more destinations, which are not counted here.' : ''
 	const head = ['destination', 'due', 'waiting', 'in flight', 'dead', 'oldest lag', 'next due in']
-	return table(head, [...rows, ...all], page)
+	return table(head, [...rows, ...all], page) + more
 }
 
 function attempts({ attempts: counts }: OutboxStats, page: Page): string | undefined {

@@ -19,17 +19,22 @@ export const DATABASE_OPTIONS = {
 
 export type AskedDatabase = Arguments<typeof DATABASE_OPTIONS, Record<never, never>>
 
-interface SqliteTarget {
-	readonly kind: 'sqlite'
-	readonly file: string
+interface Named {
+	/** What it is called for people. */
 	readonly name: string
+	/** What has to be typed to mean it again, with a space before each word and without its password; empty when nothing has to. */
+	readonly flags: string
 }
 
-export interface PostgresTarget {
+interface SqliteTarget extends Named {
+	readonly kind: 'sqlite'
+	readonly file: string
+}
+
+export interface PostgresTarget extends Named {
 	readonly kind: 'postgres'
 	readonly url: string
 	readonly schema: string | undefined
-	readonly name: string
 	/** What must never be told. */
 	readonly secrets: readonly string[]
 }
@@ -44,14 +49,22 @@ export function targetOf(
 	env: Readonly<Record<string, string | undefined>>,
 ): Target {
 	const isOption = database !== undefined
-	const target = read(
+	const found = read(
 		isOption ? '--database' : 'DATABASE_URL',
 		database ?? (env['DATABASE_URL'] || DEFAULT_FILE),
 	)
-	if (target.kind === 'postgres') return { ...target, schema }
+	const target = { ...found, flags: isOption ? ` --database ${quoted(found.name)}` : '' }
+	if (target.kind === 'postgres') {
+		const { flags } = target
+		return { ...target, schema, flags: schema === undefined ? flags : `${flags} --schema ${quoted(schema)}` }
+	}
 	if (schema !== undefined) throw new CliError('usage', '--schema goes with a database of postgres://')
 	return target
 }
+
+/** As a shell takes it, so that what is advised can be pasted. */
+const quoted = (text: string): string =>
+	/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 
 function read(flag: string, text: string): Target {
 	if (/^postgres(ql)?:/i.test(text)) return postgres(flag, text)
@@ -77,7 +90,7 @@ function fileOf(flag: string, text: string): string {
 function sqlite(flag: string, file: string): SqliteTarget {
 	// In memory there would be nothing to look at: it is gone with the process that made it.
 	if (file === '' || file === ':memory:') throw strange(flag, `sqlite:${file}`)
-	return { kind: 'sqlite', file, name: file }
+	return { kind: 'sqlite', file, name: file, flags: '' }
 }
 
 function postgres(flag: string, url: string): PostgresTarget {
@@ -89,6 +102,7 @@ function postgres(flag: string, url: string): PostgresTarget {
 	const hidden = [password, decoded(password), searchParams.get('password'), searchParams.get('sslpassword')]
 	return {
 		...{ kind: 'postgres', url, schema: undefined, name: `postgres://${who}${where}${pathname}` },
+		flags: '',
 		secrets: hidden.filter((text): text is string => text !== null && text !== ''),
 	}
 }

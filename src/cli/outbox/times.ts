@@ -18,24 +18,42 @@ const DURATION = /^(\d+(?:\.\d+)?) ?(ms|s|min|m|h|d)$/
 const TAKES_DURATION = 'a time such as 500ms, 30s, 5m, 2h or 1d'
 
 /** The milliseconds of `5m`, or an error that names the option. */
-export function readDuration(flag: string, text: string): number {
+export function readDuration(flag: string, text: string, leastMs = 0): number {
 	const ms = durationOf(text)
-	if (ms === undefined) throw new InvalidOptionError(flag, text, TAKES_DURATION)
-	return ms
+	if (ms !== undefined && ms >= leastMs) return ms
+	const least = leastMs === 0 ? '' : `, at least ${leastMs}ms`
+	throw new InvalidOptionError(flag, text, TAKES_DURATION + least)
 }
 
 /** `2h` is two hours before now; anything else must be a date. */
 export function readMoment(flag: string, text: string, now: number): Date {
-	const ago = durationOf(text)
-	if (ago !== undefined) return new Date(now - ago)
-	// A bare number is a date to JavaScript, of some year that nobody meant.
-	const at = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN
-	if (Number.isFinite(at)) return new Date(at)
+	const at = momentOf(text, -1, now)
+	if (at !== undefined) return at
 	throw new InvalidOptionError(
 		flag,
 		text,
 		`${TAKES_DURATION}, counted back from now, or a date such as 2026-03-14T09:30Z`,
 	)
+}
+
+/** `2h` is two hours after now; `never` is null. What is over already would be no expiry but a slow way to discard. */
+export function readExpiry(flag: string, text: string, now: number): Date | null {
+	if (text === 'never') return null
+	const at = momentOf(text, 1, now)
+	if (at !== undefined && at.getTime() > now) return at
+	throw new InvalidOptionError(
+		flag,
+		text,
+		`never, ${TAKES_DURATION}, counted from now, or a date to come such as 2030-03-14T09:30Z`,
+	)
+}
+
+function momentOf(text: string, direction: 1 | -1, now: number): Date | undefined {
+	const away = durationOf(text)
+	// A bare number is a date to JavaScript, of some year that nobody meant.
+	const date = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN
+	const at = new Date(away === undefined ? date : now + direction * away)
+	return Number.isNaN(at.getTime()) ? undefined : at
 }
 
 function durationOf(text: string): number | undefined {

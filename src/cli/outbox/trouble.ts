@@ -2,7 +2,9 @@
  * What went wrong with a database, as an exit code that a script can branch on. A database that does not answer is not the same as one
  * that answers with an error: the first is worth trying again later, the second wants a person.
  */
+import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { CliError } from '../errors.ts'
+import { flagOf } from '../options.ts'
 import type { Target } from './target.ts'
 
 /** Of the network; of PostgreSQL when it refuses to talk (SQLSTATE); of SQLite when there is nothing that it could open. */
@@ -15,8 +17,9 @@ const SQLITE_CANTOPEN = 14
 const SQLITE_NOTADB = 26
 
 /** The error to throw in place of one that came out of a database. */
-export function troubleWith(target: Target, error: unknown): unknown {
+export function troubleWith(target: Target, error: unknown, asked: object = {}): unknown {
 	if (error instanceof CliError) return error
+	if (error instanceof InvalidOptionError) return inFlags(error, asked)
 	const chain = causesOf(error)
 	const [first] = chain
 	const message = withoutSecrets(wordsOf(chain), target)
@@ -26,14 +29,39 @@ export function troubleWith(target: Target, error: unknown): unknown {
 		})
 	const code = String(first?.code ?? '')
 	if (code === 'YAOKI_OUTBOX_SCHEMA')
-		return new CliError('failure', `${target.name}: ${message}`, { cause: safeCause(error, target) })
+		return schemaTrouble(target, first?.found === 0, message, safeCause(error, target))
 	if (code.startsWith('YAOKI_OUTBOX'))
 		return new CliError('failure', message, { cause: safeCause(error, target) })
 	return hasSecrets(error, target) ? new CliError('failure', message) : error
 }
 
+/** The outbox calls it `filter.topic`, and who reads that has typed `--topic`. */
+function inFlags(error: InvalidOptionError, asked: object): Error {
+	const { option, message } = error
+	const name = option.replace(/^filter\./, '')
+	if (!Object.hasOwn(asked, name)) return error
+	return new CliError('usage', flagOf(name) + message.slice(option.length), { cause: error })
+}
+
+/** The store does not know how it was asked for; the command that helps has to say so again. */
+function schemaTrouble(target: Target, isEmpty: boolean, message: string, cause: unknown): CliError {
+	if (!isEmpty) return new CliError('failure', `${placeOf(target)}: ${message}`, { cause })
+	const another = target.kind === 'postgres' ? '--database and --schema name' : '--database names'
+	return new CliError('failure', `${placeOf(target)}: there are no tables of an outbox`, {
+		hint: `yaoki outbox migrate${target.flags} makes them; ${another} another place.`,
+		cause,
+	})
+}
+
+/** With the schema, if one was asked for. */
+export const placeOf = (target: Target): string =>
+	target.kind === 'postgres' && target.schema !== undefined
+		? `${target.name}, schema ${target.schema}`
+		: target.name
+
 interface Fault {
 	readonly code?: unknown
+	readonly found?: unknown
 	readonly errcode?: unknown
 	readonly message?: unknown
 }

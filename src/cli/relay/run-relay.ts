@@ -13,6 +13,9 @@ import { readHeaders, readReceiver } from './receiver-options.ts'
 import { Summary } from './summary.ts'
 
 const TELL_EVERY_MS = 5000
+/** The relay's own limits; here they are told by what was typed. */
+const LEAST_LEASE_MS = 50
+const LEAST_TIMEOUT_MS = 1
 
 export interface AskedRelay extends AskedDatabase {
 	readonly to: string | undefined
@@ -27,8 +30,8 @@ export interface AskedRelay extends AskedDatabase {
 export async function runRelay(asked: AskedRelay, io: CommandIo): Promise<ExitKind> {
 	const url = readReceiver(asked.to)
 	const headers = readHeaders(asked.header)
-	const timeoutMs = readDuration('--timeout', asked.timeout)
-	const leaseMs = readDuration('--lease', asked.lease)
+	const timeoutMs = readDuration('--timeout', asked.timeout, LEAST_TIMEOUT_MS)
+	const leaseMs = readDuration('--lease', asked.lease, LEAST_LEASE_MS)
 	const receiver = httpDestination({ url, headers })
 	const names = asked.destination.length === 0 ? ['*'] : asked.destination
 	const { concurrency, keepHistory } = asked

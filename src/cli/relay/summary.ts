@@ -70,12 +70,12 @@ const partsOf = (totals: Totals): string =>
 		.map(([name, word]) => `${word} ${figure(totals[name])}`)
 		.join(', ')
 
-const errorOf = ({
-	errorType = '',
-	errorMessage = '',
-	destination,
-}: RelayEvent & { type: 'message_failed' | 'message_dead' }): string =>
-	`${[errorType, errorMessage].filter(Boolean).join(': ') || 'no reason given'} (${destination})`
+/** What died without an error, as by its expiry, has its cause. */
+function errorOf(event: RelayEvent & { type: 'message_failed' | 'message_dead' }): string {
+	const { errorType = '', errorMessage = '', destination } = event
+	const cause = event.type === 'message_dead' ? event.cause : 'no reason given'
+	return `${[errorType, errorMessage].filter(Boolean).join(': ') || cause} (${destination})`
+}
 
 function newsOf(event: RelayEvent): string | undefined {
 	switch (event.type) {
@@ -83,6 +83,8 @@ function newsOf(event: RelayEvent): string | undefined {
 			const held = event.heldForMs > 0 ? `, held back for ${duration(event.heldForMs)}` : ''
 			return `${event.destination}: breaker ${event.to}${held}${event.reason ? ` (${event.reason})` : ''}`
 		}
+		case 'handlers_hang':
+			return `${event.destination}: sending hangs beyond its time limit, ${figure(event.hanging)} at a time; nothing more is sent there until one ends`
 		case 'store_failed':
 			return `the database can not be asked (${event.doing}: ${event.errorMessage}); again in ${duration(event.retryInMs)}`
 		case 'store_recovered':

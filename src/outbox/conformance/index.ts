@@ -3,6 +3,7 @@
  * does: types say what a call looks like, and only cases say what it means.
  */
 import type { ConformanceCase, OpenedStore } from './conformance-case.ts'
+import { ahead } from './subjects/ahead.ts'
 import { claiming } from './subjects/claiming.ts'
 import { deadLetters } from './subjects/dead-letters.ts'
 import { discarding } from './subjects/discarding.ts'
@@ -22,6 +23,7 @@ import { order } from './subjects/order.ts'
 import { places } from './subjects/places.ts'
 import { rates } from './subjects/rates.ts'
 import { relays } from './subjects/relays.ts'
+import { repeats } from './subjects/repeats.ts'
 import { replaying } from './subjects/replaying.ts'
 import { retryingNow } from './subjects/retrying-now.ts'
 import { schedule } from './subjects/schedule.ts'
@@ -41,9 +43,11 @@ const SUBJECTS: Readonly<Record<string, Subject>> = {
 	leases,
 	suspects,
 	settling,
+	repeats,
 	order,
 	keys,
 	'stuck keys': stuckKeys,
+	ahead,
 	gates,
 	'gate changes': gateChanges,
 	rates,

@@ -4,7 +4,7 @@ import type { Held, Outcome, StuckPolicy } from '../store/rows.ts'
 
 export const BOOM: FailureNote = { type: 'Error', message: 'boom', fingerprint: 'f-boom' }
 
-export const held = ({ id, attempt }: Held): Held => ({ id, attempt })
+export const held = ({ id, attempt, claimedAt }: Held): Held => ({ id, attempt, claimedAt })
 
 export const sent = (row: Held): Outcome => ({ type: 'sent', ...held(row) })
 
@@ -27,15 +27,17 @@ export interface Death {
 	readonly cause?: DeathCause
 	readonly error?: FailureNote | null
 	readonly stuck?: StuckPolicy
+	readonly isUntried?: boolean
 }
 
 export const dead = (
 	row: Held,
-	{ cause = 'permanent', error = BOOM, stuck = 'dead-letter' }: Death = {},
+	{ cause = 'permanent', error = BOOM, stuck = 'dead-letter', isUntried }: Death = {},
 ): Outcome => ({
 	type: 'dead',
 	...held(row),
 	cause,
 	error,
 	stuck,
+	isUntried,
 })

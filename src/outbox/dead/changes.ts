@@ -2,7 +2,8 @@
  * What a dead letter is changed to, checked by the very functions that check at enqueue: a message that could not have been enqueued must not
  * come in by the back door.
  */
-import { checkNames, type Rules } from '../../core/options/rules.ts'
+import { checkNames, type Rules, refuse } from '../../core/options/rules.ts'
+import { placed } from '../../http/refusal.ts'
 import { checkText, NAME_BYTES, toHeadersText, toMaxRetries, toTime } from '../enqueue/fields.ts'
 import { toPayloadText } from '../enqueue/payload.ts'
 import { accepted, type Schemas } from '../enqueue/schemas.ts'
@@ -25,7 +26,9 @@ export async function toEdit(
 	maxPayloadBytes: number,
 	schemas: Schemas | undefined,
 ): Promise<Edit> {
-	checkNames(changes, NAMES)
+	if (Object(changes) !== changes || Array.isArray(changes))
+		refuse('changes', changes, 'an object, such as { payload }')
+	placed('changes.', () => checkNames(changes, NAMES))
 	const place: Place = topic === undefined ? { id } : { id, topic }
 	const { headers, destination, expiresAt, maxRetries } = changes
 	const payload =

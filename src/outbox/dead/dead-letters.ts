@@ -5,6 +5,7 @@
 import { checkNames, checkRange, type Rules, refuse } from '../../core/options/rules.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { Schemas } from '../enqueue/schemas.ts'
+import { refuseField } from '../message/errors.ts'
 import { isMessageId, type MessageFilter } from '../message/filter.ts'
 import type { MessageRecord } from '../message/message.ts'
 import { toRecord } from '../message/record.ts'
@@ -115,8 +116,10 @@ export class DeadLetters {
 	 */
 	async replay(filter: MessageFilter, options: ReplayOptions = {}): Promise<ReplayReport> {
 		checkNames(options, REPLAY_RULES)
+		checkSignal(options.signal)
 		const { canary, timeoutMs = CANARY_TIMEOUT_MS, all } = options
 		checkRange('timeoutMs', timeoutMs)
+		if (canary !== undefined && typeof canary !== 'boolean') refuse('canary', canary, 'true or false')
 		const { store, runtime } = this.#parts
 		const selected = await deadByNow(store, selectOnPurpose('replay', filter, all))
 		const replay: BatchStep = this.#thenWake((chosen, limit) => store.replay(chosen, limit))
@@ -125,7 +128,7 @@ export class DeadLetters {
 				? await replayCanary({ store, runtime, timeoutMs, options, replay }, selected)
 				: undefined
 		if (first?.stoppedBy) return { ...first, stopped: true }
-		const { done, isAborted } = await byBatches(selected, replay, options, first?.replayed)
+		const { done, isAborted } = await byBatches(runtime, selected, replay, options, first?.replayed)
 		return { ...(isAborted ? ABORTED : WENT_WELL), replayed: done, stopped: isAborted }
 	}
 
@@ -136,6 +139,13 @@ export class DeadLetters {
 		const found = await store.find(id.toLowerCase())
 		// What is not there, or is no dead letter, is not replayed; but what is wrong with the changes is told all the same.
 		const edit = await toEdit(found ?? { id }, changes, maxPayloadBytes, schemas)
+		if (found?.cause === 'expired' && changes.expiresAt === undefined && found.expiresAt !== null)
+			refuseField(
+				found,
+				'expiresAt',
+				new Date(found.expiresAt),
+				'a later time, or null for none: as it is, it would expire again',
+			)
 		const replay = this.#thenWake((chosen, limit) => store.replay(chosen, limit, edit))
 		return (await replay({ ids: [id.toLowerCase()] }, 1)).length > 0
 	}
@@ -143,11 +153,12 @@ export class DeadLetters {
 	/** Takes those that match away for good; where history is kept they stay in it. Every dead letter only with `{ all: true }`. */
 	async discard(filter: MessageFilter, options: BatchOptions = {}): Promise<DiscardReport> {
 		checkNames(options, BATCH_RULES)
-		const { store, keepsHistory } = this.#parts
+		checkSignal(options.signal)
+		const { store, runtime, keepsHistory } = this.#parts
 		const selected = await deadByNow(store, selectOnPurpose('discard', filter, options.all))
 		// Those that waited behind one of them may go on.
 		const discard = this.#thenWake((chosen, limit) => store.discard(chosen, limit, keepsHistory))
-		const { done, isAborted } = await byBatches(selected, discard, options)
+		const { done, isAborted } = await byBatches(runtime, selected, discard, options)
 		return { discarded: done, stopped: isAborted }
 	}
 
@@ -158,6 +169,12 @@ export class DeadLetters {
 			return ids
 		}
 	}
+}
+
+/** One that can not be heard would let all of it happen after the caller had said no. */
+function checkSignal(signal: unknown): void {
+	const { aborted } = Object(signal) as Partial<AbortSignal>
+	if (signal !== undefined && typeof aborted !== 'boolean') refuse('signal', signal, 'an AbortSignal')
 }
 
 function checkLimit(limit: unknown): void {

@@ -23,10 +23,20 @@ export interface DeliveryContext {
  * 	await mailer.send(message.payload, { signal, idempotencyKey: message.id })
  * }
  */
-export type Handler<M extends Message = Message> = (message: M, context: DeliveryContext) => unknown
+export type Handler<M extends Message = Message> = unknown extends M['payload']
+	? Trusting<M>['deliver']
+	: (message: M, context: DeliveryContext) => unknown
+
+/**
+ * Where no schema says what a payload is, a handler may: as a method its parameter is compared in both directions, so that one of
+ * `Message<string, Order>` is taken as well. With a schema it must fit.
+ */
+interface Trusting<M extends Message> {
+	deliver(message: M, context: DeliveryContext): unknown
+}
 
 /** How failed messages are retried: the n-th failure waits by the formula's attempt n - 1. */
-export interface RelayRetryOptions extends BackoffOptions {
+export interface RelayRetryOptions extends Omit<BackoffOptions, 'maxElapsedMs'> {
 	/** Is this error worth another try? `attempt` from 0. Default: all but `permanent`. */
 	readonly shouldRetry?: ((error: unknown, attempt: number) => boolean) | undefined
 	/** A wait that beats the backoff; undefined leaves it to the backoff. Default: the error's `retryAfterMs`. */

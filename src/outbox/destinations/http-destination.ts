@@ -11,13 +11,13 @@ import type { Message } from '../message/message.ts'
 import type { Destination, DestinationOptions } from './destination.ts'
 
 /** Where to, and what goes with every message. */
-export interface HttpDestinationOptions extends DestinationOptions {
+export interface HttpDestinationOptions<M extends Message = Message> extends DestinationOptions {
 	/** Where to, or a function of the message that says so. */
-	readonly url: string | URL | ((message: Message) => string | URL)
+	readonly url: string | URL | ((message: M) => string | URL)
 	/** Headers of every request, or a function of the message. They beat those of the message. */
 	readonly headers?:
 		| Readonly<Record<string, string>>
-		| ((message: Message) => Readonly<Record<string, string>>)
+		| ((message: M) => Readonly<Record<string, string>>)
 		| undefined
 	/** What sends the requests. Default: the `fetch` of the runtime. */
 	readonly transport?: Transport | undefined
@@ -28,14 +28,17 @@ const WITHOUT_END = Infinity
 
 /**
  * Sends each message as a POST with its payload as JSON. An answer of 2xx means sent; Retry-After is heeded, a redirect is not followed.
- * The message's id is the `Idempotency-Key`, the same at every attempt, so that a receiver can tell a repeat.
+ * The message's id is the `Idempotency-Key`, the same at every attempt, so that a receiver can tell a repeat. Topic and key are percent-encoded,
+ * and so is the value of a header that has other characters than Latin-1.
  *
  * @example
  * const relay = new Relay(outbox, {
  * 	destinations: { 'order.created': httpDestination({ url: 'https://billing.internal/orders' }) },
  * })
  */
-export function httpDestination(options: HttpDestinationOptions): Destination {
+export function httpDestination<M extends Message = Message>(
+	options: HttpDestinationOptions<M>,
+): Destination<M> {
 	if (Object(options) !== options) refuse('options', options, 'an object with a url')
 	const { url, headers, transport, ...settings } = options
 	if (typeof url !== 'function') checkUrl(url)
@@ -96,7 +99,7 @@ function requestHeaders(
 ): Record<string, string> {
 	const headers: Record<string, string> = {
 		'content-type': 'application/json',
-		'x-message-topic': message.topic,
+		'x-message-topic': encodeURIComponent(message.topic),
 		...(message.key === undefined ? {} : { 'x-message-key': encodeURIComponent(message.key) }),
 		...lowerCased(message.headers),
 		...lowerCased(own ?? {}),
@@ -107,7 +110,12 @@ function requestHeaders(
 
 /** Of two that differ in case only `fetch` would send both. */
 const lowerCased = (headers: Readonly<Record<string, string>>): Record<string, string> =>
-	Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+	Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), carried(value)]))
+
+/** A header has room for Latin-1 only, and `fetch` would refuse the request, which no retry mends. */
+const carried = (value: string): string => (BEYOND_LATIN_1.test(value) ? encodeURIComponent(value) : value)
+
+const BEYOND_LATIN_1 = /[^\0-\xff]/
 
 function checkUrl(url: unknown): void {
 	const text = String(url)

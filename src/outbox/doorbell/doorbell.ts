@@ -43,10 +43,14 @@ export class Doorbell {
 		this.#remote.ring()
 	}
 
-	/** What is known to be committed is rung yet; transactions are no longer followed. */
-	close(): Promise<void> {
+	/**
+	 * Relays of this process are stopped first: without their database they could neither work nor end. What is known to be committed is rung
+	 * yet; transactions are no longer followed.
+	 */
+	async close(): Promise<void> {
+		await Promise.all([...this.#relays].map((relay) => relay.stop()))
 		this.#commits.close()
-		return this.#remote.close()
+		await this.#remote.close()
 	}
 
 	#ring(destinations: ReadonlySet<string>): void {

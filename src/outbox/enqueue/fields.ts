@@ -16,6 +16,11 @@ const MOST_RETRIES = 2 ** 31 - 1
 
 const LONE_SURROGATE = /\p{Surrogate}/u
 
+/** What HTTP calls a token: the only names of headers that it has. */
+const HEADER_NAME = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/
+/** What would end a header or be refused in one; a tab is neither. */
+const CONTROL = /[^\t\P{Cc}\x80-\x9f]/u
+
 const isPlainText = (text: string): boolean => !text.includes('\0') && !LONE_SURROGATE.test(text)
 
 /** Refuses anything but a text that is not empty, not too long, and can be stored. */
@@ -32,7 +37,10 @@ export function checkText(place: Place, field: string, value: unknown, maxBytes:
 	return value
 }
 
-/** The JSON of headers; null when there are none. */
+/**
+ * The JSON of headers; null when there are none. What no HTTP request can carry is refused for every destination: found out when it is sent, it
+ * would be a dead letter, and the destination of a message may be changed after it was enqueued.
+ */
 export function toHeadersText(headers: unknown, place: Place): string | null {
 	if (headers === undefined) return null
 	// A Map, a Headers or a list has no names of its own, and would be written as if it were empty.
@@ -42,16 +50,11 @@ export function toHeadersText(headers: unknown, place: Place): string | null {
 	const names = Object.keys(headers)
 	for (const name of names) {
 		const value = (headers as Record<string, unknown>)[name]
-		if (name === '' || !isPlainText(name)) {
-			refuseField(
-				place,
-				'headers',
-				name,
-				'names that are not empty, without NUL and halves of surrogate pairs',
-			)
+		if (!HEADER_NAME.test(name)) {
+			refuseField(place, 'headers', name, "names as HTTP has them: letters, digits and !#$%&'*+-.^_`|~")
 		}
-		if (typeof value !== 'string' || !isPlainText(value)) {
-			const takes = 'a text without NUL and without halves of surrogate pairs'
+		if (typeof value !== 'string' || CONTROL.test(value) || LONE_SURROGATE.test(value)) {
+			const takes = 'a text without line breaks, control characters and halves of surrogate pairs'
 			refuseField(place, `headers[${JSON.stringify(name)}]`, value, takes)
 		}
 	}
@@ -63,13 +66,16 @@ export function toHeadersText(headers: unknown, place: Place): string | null {
 	return text
 }
 
-/** Milliseconds since 1970; null when nothing was given. */
+/**
+ * Milliseconds since 1970; null when nothing was given. What is before that is put at its beginning: relays look for what is due from there
+ * on, and a `notBefore` of the year 1 was a message that none of them ever saw.
+ */
 export function toTime(field: string, value: unknown, place: Place): number | null {
 	if (value === undefined) return null
 	if (!types.isDate(value)) refuseField(place, field, value, 'a Date')
 	const time = value.getTime()
 	if (Number.isNaN(time)) throw new InvalidMessageError(place, [{ field, message: 'got an invalid Date' }])
-	return time
+	return Math.max(0, time)
 }
 
 /** How many retries may follow; null when nothing was given. */

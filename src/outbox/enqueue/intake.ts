@@ -92,7 +92,8 @@ export class Intake {
 		const { destination, key, dedupeKey } = fields
 		const notBefore = toTime('notBefore', fields['notBefore'], place)
 		const expiresAt = toTime('expiresAt', fields['expiresAt'], place)
-		if (notBefore !== null && expiresAt !== null && expiresAt <= notBefore) {
+		// With both before 1970 nothing is mistaken: it is over.
+		if (notBefore && expiresAt !== null && expiresAt <= notBefore) {
 			const got = new Date(expiresAt).toISOString()
 			refuseField(place, 'expiresAt', got, `a time after notBefore, ${new Date(notBefore).toISOString()}`)
 		}

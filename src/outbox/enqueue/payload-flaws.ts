@@ -2,6 +2,8 @@
  * Finds the value that JSON can not hold, and says where it is. A walk with a list of its own and not by recursion: a payload that is
  * nested too deeply must not end this as well. It goes the way of `JSON.stringify`, `toJSON` included.
  */
+import { types } from 'node:util'
+import { show } from '../message/errors.ts'
 
 /** What is wrong, and where: `.items[3].price`, or nothing for the payload itself. */
 export interface Flaw {
@@ -25,10 +27,15 @@ interface Level {
  */
 export function isPlain(value: unknown, depth = 50): boolean {
 	if (typeof value === 'number') return Number.isFinite(value)
-	if (typeof value !== 'object') return typeof value !== 'function'
+	if (typeof value !== 'object') return typeof value !== 'function' && typeof value !== 'symbol'
 	if (value === null) return true
 	if (depth === 0) return false
-	if (Array.isArray(value)) return value.every((item) => isPlain(item, depth - 1))
+	if (Array.isArray(value)) {
+		// Not by `every`, which passes over holes.
+		for (let at = 0; at < value.length; at++)
+			if (value[at] === undefined || !isPlain(value[at], depth - 1)) return false
+		return true
+	}
 	if (Object.getPrototypeOf(value) !== Object.prototype) return false
 	for (const name in value) if (!isPlain((value as Record<string, unknown>)[name], depth - 1)) return false
 	return true
@@ -41,7 +48,8 @@ export function findFlaw(payload: unknown): Flaw | undefined {
 	let value = written({ '': payload }, '')
 	let by = ''
 	for (;;) {
-		const what = flawOf(value, open)
+		const isItem = levels.at(-1)?.names === undefined && levels.length > 0
+		const what = isItem && isLostInList(value) ? lostInList(value) : flawOf(value, open)
 		if (what !== undefined) return { path: cut(levels.map((level) => level.by).join('') + by), what }
 		if (typeof value === 'object' && value !== null) {
 			open.add(value)
@@ -71,16 +79,26 @@ function nextName(levels: Level[], open: Set<object>): string | undefined {
 function written(holder: object | undefined, name: string): unknown {
 	try {
 		const value = (holder as Record<string, unknown> | undefined)?.[name]
-		if ((typeof value !== 'object' || value === null) && typeof value !== 'bigint') return value
+		if (Object(value) !== value && typeof value !== 'bigint') return value
 		// An invalid Date answers null, which nobody meant.
 		if (value instanceof Date && Number.isNaN(value.getTime())) return value
 		const own = value as { toJSON?: unknown }
-		return typeof own.toJSON === 'function' ? own.toJSON(name) : value
+		return unboxed(typeof own.toJSON === 'function' ? own.toJSON(name) : value)
 	} catch {
 		// What a getter or a `toJSON` throws is told by who tried to write it.
 		return null
 	}
 }
+
+/** JSON writes `new Number(1)` as 1. */
+const unboxed = (value: unknown): unknown => (types.isBoxedPrimitive(value) ? value.valueOf() : value)
+
+/** What has no place in a list: JSON writes null there. As the value of a name it is left out, which is JSON's way of saying nothing. */
+const isLostInList = (item: unknown): boolean =>
+	item === undefined || typeof item === 'function' || typeof item === 'symbol'
+
+const lostInList = (item: unknown): string =>
+	`got ${show(item)}, in whose place JSON writes null; send null if that is meant`
 
 /** A payload that is nested a thousand levels deep has a path that nobody reads to its end. */
 const cut = (path: string): string => (path.length > 300 ? `${path.slice(0, 300)}...` : path)
@@ -95,7 +113,28 @@ function flawOf(value: unknown, open: ReadonlySet<object>): string | undefined {
 	if (value instanceof Date) return 'got an invalid Date'
 	if (value instanceof Map) return 'got a Map, of which JSON keeps nothing; send Object.fromEntries(map)'
 	if (value instanceof Set) return 'got a Set, of which JSON keeps nothing; send [...set]'
+	if (Array.isArray(value)) return undefined
+	const names = Object.keys(value)
+	if (names.length === 0 && isHiding(value))
+		return `got ${show(value)}, of which JSON keeps nothing; send what is in it as a plain object`
+	if (hasOnlyLost(value, names))
+		return `got ${show(value)} with nothing but functions and symbols, of which JSON keeps nothing`
 	return undefined
+}
+
+/**
+ * Promises, errors, regular expressions, `Headers` and whatever else keeps what it has where JSON does not look. An empty object is one
+ * that descends from nothing but an `Object`, also from that of another realm.
+ */
+function isHiding(value: object): boolean {
+	const prototype: unknown = Object.getPrototypeOf(value)
+	return prototype !== null && Object.getPrototypeOf(prototype) !== null
+}
+
+/** What is undefined says nothing, and may be left out. */
+function hasOnlyLost(value: object, names: readonly string[]): boolean {
+	const isLost = names.every((name) => isLostInList(written(value, name)))
+	return isLost && names.some((name) => written(value, name) !== undefined)
 }
 
 /** One step of a path: `.name`, `[3]`, or `["a name"]`. */

@@ -1,6 +1,6 @@
 /**
  * A payload becomes JSON here, once: stores keep the text as it is. `JSON.stringify` loses some values without a word (NaN turns into
- * null, a Map into an empty object); a message that lost something must not be sent, so those are looked for, but only where the
+ * null, a Map or a promise into an empty object); a message that lost something must not be sent, so those are looked for, but only where the
  * text shows that there may be one. Checking every value first would cost more than writing it.
  */
 import { InvalidMessageError, type Place, refuseField, show } from '../message/errors.ts'

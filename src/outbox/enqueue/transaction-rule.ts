@@ -3,7 +3,7 @@
  * of are then two writes, of which a crash may leave one. So it is told by default, once; whoever means it says so.
  */
 import { observe } from '../../core/engine/hooks.ts'
-import { isPool, tellsState, transactionState } from '../doorbell/transaction-state.ts'
+import { isPGlite, isPool, tellsState, transactionState } from '../doorbell/transaction-state.ts'
 import { show, TransactionError } from '../message/errors.ts'
 import type { Queryable } from '../store/queryable.ts'
 import type { Store } from '../store/store.ts'
@@ -41,6 +41,8 @@ export class TransactionRule {
 		if (tx !== undefined) this.#checkKind(tx)
 		if (this.#mode === 'allow' || options.withoutTransaction === true) return
 		const why = tx === undefined ? NO_TX : knownOutside(tx)
+		// Somebody may have begun a transaction on PGlite by hand, and not every PGlite can tell: that is no reason to refuse.
+		if (why === undefined && tx !== undefined && isPGlite(tx) && !tellsState(tx)) this.#warn(LIKELY_OUTSIDE)
 		if (why === undefined) return
 		if (this.#mode === 'refuse') throw new TransactionError(`${why}: ${DANGER}; ${this.#advice()}`)
 		this.#warn(why)
@@ -78,6 +80,8 @@ export class TransactionRule {
 }
 
 const OUTSIDE = 'a message was enqueued with a tx that is in no transaction'
+const LIKELY_OUTSIDE =
+	'a message was enqueued with PGlite itself as tx, which most likely is in no transaction'
 const NO_TX = 'a message was enqueued outside of a transaction, without `tx`'
 
 /** What a store of the toolkit's own takes. */
@@ -86,16 +90,20 @@ const KINDS: Readonly<Record<string, string>> = {
 	sqlite: 'what has prepare(sql): a DatabaseSync of node:sqlite',
 }
 
+const PGLITE =
+	'a message was enqueued with PGlite itself as tx, and it is in no transaction (what db.transaction hands over is)'
+
 const EXAMPLES: Readonly<Record<string, string>> = {
 	postgres:
 		"client.query('BEGIN'), write your change, outbox.enqueue(message, { tx: client }), client.query('COMMIT'), all on one client of the pool",
 	sqlite:
-		"db.exec('BEGIN'), write your change, await outbox.enqueue(message, { tx: db }), db.exec('COMMIT'), all on one DatabaseSync",
+		"db = new DatabaseSync(file, { timeout: 5_000 }), db.exec('BEGIN IMMEDIATE'), write your change, await outbox.enqueue(message, { tx: db }), db.exec('COMMIT'), all on one DatabaseSync",
 }
 
 /** Why it can be known, before anything is written, that there is no transaction. */
 function knownOutside(tx: Queryable): string | undefined {
 	if (transactionState(tx) !== 'none') return undefined
+	if (isPGlite(tx)) return PGLITE
 	return isPool(tx)
 		? 'a message was enqueued with a pool as tx, which is in no transaction since each query may go to another connection'
 		: OUTSIDE

@@ -3,8 +3,10 @@
  * An exact count of ten million rows is what brings a database down just when somebody looks.
  */
 import type { CircuitState } from '../../core/events/events.ts'
+import { FORECAST_STEP_MS } from '../store/figures.ts'
 import type { Gate, GateReason, RelayReport, RelayRow } from '../store/rows.ts'
 import type { Counted, DestinationCounts, Store } from '../store/store.ts'
+import { atLeastReported, inFlightByReports } from './in-flight.ts'
 import { isAlive } from './relays.ts'
 
 /** How messages stand, in all or at one destination. */
@@ -36,6 +38,8 @@ export interface OutboxStats {
 	readonly now: Date
 	readonly totals: QueueFigures
 	readonly destinations: readonly DestinationCounts[]
+	/** Are there more destinations than the first thousand, which are told of? */
+	readonly hasMoreDestinations: boolean
 	/** How many messages in the queue, of those that were looked at, have had so many attempts: index 0 none. The last counts all from there on. */
 	readonly attempts: readonly number[]
 	/** The next hour, five minutes each. */
@@ -48,21 +52,23 @@ export interface OutboxStats {
 }
 
 const COUNT_LIMIT = 10_000
-const SLOT_MS = 300_000
 
-/** Asks a store how it is doing. No figure counts beyond 10,000 for a destination. */
+/** Asks a store how it is doing. No figure counts beyond 10,000 for a destination, and of many destinations each has a share of some of these. */
 export async function readStats(store: Store): Promise<OutboxStats> {
 	const [stats, rows] = await Promise.all([store.stats(COUNT_LIMIT), store.relays()])
 	const relays = rows.filter((relay) => isAlive(relay, stats.now))
 	const gates = await store.gates(namesOf(stats.destinations, relays))
+	const destinations = inFlightByReports(stats.destinations, relays)
+	const { hasMoreDestinations } = stats
 	return {
 		now: new Date(stats.now),
-		totals: inAll(stats.destinations),
-		destinations: stats.destinations,
+		totals: inAll(destinations, relays, hasMoreDestinations),
+		destinations,
+		hasMoreDestinations,
 		attempts: stats.attempts,
 		forecast: stats.forecast.map((slot, index) => ({
-			fromMs: index * SLOT_MS,
-			toMs: (index + 1) * SLOT_MS,
+			fromMs: index * FORECAST_STEP_MS,
+			toMs: (index + 1) * FORECAST_STEP_MS,
 			...slot,
 		})),
 		throughput: relays.reduce((sum, relay) => sum + relay.throughput, 0),
@@ -90,25 +96,30 @@ const gateFigures = ({ destination, state, heldForMs, reason }: Gate): GateFigur
 	reason,
 })
 
-const inAll = (parts: readonly DestinationCounts[]): QueueFigures => ({
-	due: sum(parts.map(({ due }) => due)),
-	waiting: sum(parts.map(({ waiting }) => waiting)),
-	inFlight: sum(parts.map(({ inFlight }) => inFlight)),
-	dead: sum(parts.map(({ dead }) => dead)),
-	oldestLagMs: chosen(
-		Math.max,
-		parts.map(({ oldestLagMs }) => oldestLagMs),
-	),
-	nextDueInMs: chosen(
-		Math.min,
-		parts.map(({ nextDueInMs }) => nextDueInMs),
-	),
-})
-
-const sum = (counts: readonly Counted[]): Counted => ({
-	count: counts.reduce((total, { count }) => total + count, 0),
-	isCapped: counts.some(({ isCapped }) => isCapped),
-})
+function inAll(
+	parts: readonly DestinationCounts[],
+	relays: readonly RelayRow[],
+	hasMore: boolean,
+): QueueFigures {
+	const total = (counts: readonly Counted[]): Counted => ({
+		count: counts.reduce((sum, { count }) => sum + count, 0),
+		isCapped: hasMore || counts.some(({ isCapped }) => isCapped),
+	})
+	return {
+		due: total(parts.map(({ due }) => due)),
+		waiting: total(parts.map(({ waiting }) => waiting)),
+		inFlight: atLeastReported(total(parts.map(({ inFlight }) => inFlight)), relays),
+		dead: total(parts.map(({ dead }) => dead)),
+		oldestLagMs: chosen(
+			Math.max,
+			parts.map(({ oldestLagMs }) => oldestLagMs),
+		),
+		nextDueInMs: chosen(
+			Math.min,
+			parts.map(({ nextDueInMs }) => nextDueInMs),
+		),
+	}
+}
 
 function chosen(choose: (...all: number[]) => number, figures: readonly (number | null)[]): number | null {
 	const known = figures.filter((figure) => figure !== null)

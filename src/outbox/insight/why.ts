@@ -12,8 +12,6 @@ import { isAlive, serves } from './relays.ts'
 import { whyDead } from './why-dead.ts'
 
 const COUNT_LIMIT = 1_000
-/** How many of the same key are looked at: the first is what matters, the rest only shows whether a dead one is among them. */
-const SAME_KEY = 10
 /** From so many deaths on a relay runs a message alone, unless its `maxCrashes` is not the default of 3. */
 const SUSPECT_AFTER = 2
 /** Due and first, and still there after this: somebody holds it back on purpose. */
@@ -37,7 +35,7 @@ export async function whyNotSent(store: Store, id: string): Promise<string> {
 	if (!message)
 		return `No message ${id} is known: it was sent and no history is kept of it, it was discarded, or its transaction was never committed.`
 	if (message.status === 'sent' || message.status === 'dead') {
-		const { now } = await store.stats(1)
+		const now = await store.now()
 		return message.status === 'sent' ? whySent(message, now) : whyDead(store, message, now)
 	}
 	const scene = await setScene(store, message.destination)
@@ -47,7 +45,7 @@ export async function whyNotSent(store: Store, id: string): Promise<string> {
 
 async function setScene(store: Store, destination: string): Promise<Scene> {
 	const [stats, rows, gates] = await Promise.all([
-		store.stats(COUNT_LIMIT),
+		store.stats(COUNT_LIMIT, destination),
 		store.relays(),
 		store.gates([destination]),
 	])
@@ -58,7 +56,7 @@ async function setScene(store: Store, destination: string): Promise<Scene> {
 		isRelayAlive: (id) => alive.some((relay) => relay.id === id),
 		areAllGone: alive.length === 0,
 		gate: gates[0],
-		due: stats.destinations.find((counts) => counts.destination === destination)?.due ?? NONE,
+		due: stats.destinations[0]?.due ?? NONE,
 	}
 }
 
@@ -125,19 +123,18 @@ function whyHeld({ state, heldForMs, reason }: Gate): string | undefined {
 	return `its circuit is ${state}, and the next relay that looks sends one message to see whether it is back`
 }
 
-/** Whether a destination keeps order is known to its relays alone, so this can only say what follows if it does. */
+/**
+ * Only where order is kept does a dead letter hold others up. Whether it is kept is otherwise known to the relays alone, so that of one that is merely
+ * before it in the queue this can only say what may be.
+ */
 async function whyBehind(store: Store, message: StoredMessage, scene: Scene): Promise<string | undefined> {
 	const { id, key, destination } = message
 	if (key === null) return undefined
-	const first = await store.list({ destination, key }, SAME_KEY)
-	const place = first.findIndex((other) => other.id === id)
-	const before = place < 0 ? first : first.slice(0, place)
-	const head = before.find((other) => other.status !== 'dead')
-	if (head)
-		return `It is due and, where '${destination}' keeps order, behind message ${head.id} of the same key '${key}', which ${standing(head, scene.now)}.`
-	const [dead] = before
-	if (!dead) return undefined
-	return `It is due and, where '${destination}' keeps order, held up by dead letter ${dead.id} of the same key '${key}'${failureOf(dead.error, ', which died of ')}: replay or discard that one.`
+	const head = await store.ahead(id)
+	if (!head) return undefined
+	if (head.status === 'dead')
+		return `It is due and held up by dead letter ${head.id} of the same key '${key}'${failureOf(head.error, ', which died of ')}: replay or discard that one.`
+	return `It is due and, if '${destination}' keeps order, waits behind message ${head.id} of the same key '${key}', which ${standing(head, scene.now)}.`
 }
 
 function standing({ lockedBy, status, dueAt, attempts, error }: StoredMessage, now: number): string {

@@ -71,7 +71,8 @@ export function show(value: unknown): string {
 	if (typeof value !== 'object' || value === null) return cut(String(value))
 	try {
 		const name: unknown = value.constructor?.name
-		return typeof name === 'string' && name !== '' && name !== 'Object' ? `a ${cut(name)}` : 'an object'
+		if (typeof name !== 'string' || name === '' || name === 'Object') return 'an object'
+		return `${/^[AEIO]/i.test(name) ? 'an' : 'a'} ${cut(name)}`
 	} catch {
 		return 'an object'
 	}

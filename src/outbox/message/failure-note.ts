@@ -2,6 +2,7 @@
  * What is written down about a failure: short, safe for any database, and with a fingerprint by which ten thousand dead letters become
  * three groups. The fingerprint is over what stays the same when the same thing fails for another message. Whatever looks like
  * a value is taken out first: a group too wide is split by reading two of its messages, while a thousand groups of one are no groups at all.
+ * What a receiver wrote in its answer is told to the reader, and left out of the fingerprint for the same reason.
  */
 import { createHash } from 'node:crypto'
 import { peek } from '../../core/classify/peek.ts'
@@ -9,6 +10,7 @@ import type { FailureNote } from './message.ts'
 
 const LONGEST_MESSAGE = 500
 const LONGEST_TYPE = 100
+const LONGEST_BODY = 200
 /** How much of a text is looked at: some errors quote the whole body that they did not like. */
 const LONGEST_LOOK = 2_000
 /** How much of what is left without values goes into the fingerprint: a tail that was cut at another place must not matter. */
@@ -25,7 +27,9 @@ export function failureNote(error: unknown): FailureNote {
 		.update([...kind, shape].join('\n'))
 		.digest('hex')
 		.slice(0, 12)
-	return { type, message: cut(text, LONGEST_MESSAGE), fingerprint }
+	const body = status === undefined ? '' : bodyOf(error)
+	const told = body === '' || text.includes(body) ? text : `${text}: ${body}`
+	return { type, message: cut(told, LONGEST_MESSAGE), fingerprint }
 }
 
 /** An error's name; of what has none, its kind. */
@@ -68,16 +72,60 @@ function codeOf(error: unknown): string {
 		: ''
 }
 
+/** The first words of an HTTP answer: "no such product" is what a person needs, and a status alone never says it. */
+function bodyOf(error: unknown): string {
+	const body = peek(error, 'body') ?? ''
+	try {
+		const text = typeof body === 'string' ? body : jsonText(body, LONGEST_BODY)
+		return cut(firstLine(text, /[\p{L}\p{N}]/u), LONGEST_BODY)
+	} catch {
+		return ''
+	}
+}
+
+const DEEPEST_JSON = 4
+
+/**
+ * The beginning of what JSON would write, at most a little more than `room`: a body may have megabytes, and of those nobody reads more. Only
+ * plain data is looked at. A stream, a getter or a `toJSON` is somebody's code, which may read the body away from who is to read it, or not end.
+ */
+function jsonText(value: unknown, room: number, depth = 0): string {
+	if (typeof value === 'string') return JSON.stringify(value.slice(0, room))
+	if (typeof value === 'number' || typeof value === 'boolean' || value === null) return `${value}`
+	// Never nothing: whatever is looked at takes some of the room, so that a million of these end as soon as words do.
+	if (!isPlain(value) || depth === DEEPEST_JSON) return '…'
+	let text = ''
+	for (const [label, held] of membersOf(value)) {
+		if (text.length >= room) break
+		const comma = text === '' ? '' : ','
+		text += comma + label.slice(0, room) + jsonText(held, room - text.length, depth + 1)
+	}
+	return Array.isArray(value) ? `[${text}]` : `{${text}}`
+}
+
+/** One after the other, for `for in` would first write down the name of every place in a list. */
+function* membersOf(value: object): Generator<readonly [label: string, held: unknown]> {
+	const held = (name: PropertyKey): unknown => Object.getOwnPropertyDescriptor(value, name)?.value
+	if (Array.isArray(value)) for (let at = 0; at < value.length; at += 1) yield ['', held(at)]
+	else for (const name in value) yield [`${JSON.stringify(name)}:`, held(name)]
+}
+
+function isPlain(value: unknown): value is object {
+	if (typeof value !== 'object' || value === null) return false
+	const kind: unknown = Object.getPrototypeOf(value)
+	return kind === null || kind === Object.prototype || Array.isArray(value)
+}
+
 const isObject = (value: unknown): boolean =>
 	(typeof value === 'object' && value !== null) || typeof value === 'function'
 
-/** The first line that has something in it, as every database takes it. */
-function firstLine(text: unknown): string {
+/** The first line that has something in it, as every database takes it. Of JSON over many lines the first is but a brace. */
+function firstLine(text: unknown, something = /[^\s\p{Cc}]/u): string {
 	if (typeof text !== 'string') return ''
 	const line = text
 		.slice(0, LONGEST_LOOK)
 		.split(/[\r\n\u2028\u2029]/)
-		.find((candidate) => /[^\s\p{Cc}]/u.test(candidate))
+		.find((candidate) => something.test(candidate))
 	// NUL is what PostgreSQL refuses; the other controls would dance in a terminal.
 	return (line ?? '')
 		.replace(/\p{Cc}+/gu, ' ')

@@ -3,6 +3,7 @@
  * what matches may be discarded.
  */
 import { checkNames, type Rules, refuse } from '../../core/options/rules.ts'
+import { placed } from '../../http/refusal.ts'
 import type { Filter } from '../store/store.ts'
 import type { DeathCause, MessageStatus } from './message.ts'
 
@@ -53,7 +54,9 @@ export const isMessageId = (id: unknown): id is string => typeof id === 'string'
 
 /** Checks what a person gave and puts it as a store takes it. What is undefined is left out. */
 export function toFilter(given: MessageFilter): Filter {
-	checkNames(given, NAMES)
+	if (Object(given) !== given || Array.isArray(given))
+		refuse('filter', given, "an object, such as { destination: 'billing' }")
+	placed('filter.', () => checkNames(given, NAMES))
 	const since = timeOf('since', given.since)
 	const until = timeOf('until', given.until)
 	if (since !== undefined && until !== undefined && since >= until)

@@ -1,4 +1,5 @@
 /** A message as the user sees it: what is handed over, what a handler gets, and what can be read about it. */
+import type { Jsonified } from './jsonified.ts'
 import type { StandardSchema } from './standard-schema.ts'
 
 /** A schema per topic. */
@@ -8,14 +9,23 @@ type InputOf<Schema> = Schema extends StandardSchema<infer Input, unknown> ? Inp
 type OutputOf<Schema> = Schema extends StandardSchema<infer _, infer Output> ? Output : unknown
 
 /** What `enqueue` takes: with topics one of them with its payload, without any topic and any payload that JSON can hold. */
-export type MessageFor<T extends Topics> = {
-	[Topic in keyof T & string]: NewMessage<Topic, InputOf<T[Topic]>>
-}[keyof T & string]
+export type MessageFor<T extends Topics> = AnyOf<{
+	// Renamed to what they are called already, for a mapped type with a renaming is compared by what is in it: so an outbox with topics may be
+	// handed to whoever takes an `Outbox`.
+	[Topic in keyof T & string as `${Topic}`]: NewMessage<Topic, InputOf<T[Topic]>>
+}>
 
-/** What a handler gets: the message of the topic that the destination is named like, or of any topic. */
-export type DeliveredFor<T extends Topics, Name> = Name extends keyof T & string
-	? Message<Name, OutputOf<T[Name]>>
-	: { [Topic in keyof T & string]: Message<Topic, OutputOf<T[Topic]>> }[keyof T & string]
+/**
+ * What a handler gets: the message of the topic that the destination is named like, or of any topic. Its payload is the schema's output as it
+ * comes back from JSON.
+ */
+export type DeliveredFor<T extends Topics, Name> = string extends keyof T
+	? Message
+	: Name extends keyof T & string
+		? Message<Name, Jsonified<OutputOf<T[Name]>>>
+		: { [Topic in keyof T & string]: Message<Topic, Jsonified<OutputOf<T[Topic]>>> }[keyof T & string]
+
+type AnyOf<Messages> = Messages[keyof Messages]
 
 /** A message to be sent. */
 export interface NewMessage<Topic extends string = string, Payload = unknown> {

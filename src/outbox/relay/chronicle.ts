@@ -30,9 +30,10 @@ export function chronicle(
 		}
 		case 'dead': {
 			context.dead++
-			const { cause, error } = outcome
+			const { cause, error, isUntried } = outcome
+			const tried = isUntried ? { ...message, attempts: attempts - 1 } : message
 			const why = error ? { errorType: error.type, errorMessage: error.message } : {}
-			context.tell({ type: 'message_dead', ...message, cause, ...why })
+			context.tell({ type: 'message_dead', ...tried, cause, ...why })
 			break
 		}
 		case 'release':

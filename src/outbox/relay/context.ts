@@ -6,12 +6,16 @@ import { delayMs } from '../../core/backoff/delay.ts'
 import { readBackoff } from '../../core/backoff/options.ts'
 import { presets } from '../../core/backoff/presets.ts'
 import { observe } from '../../core/engine/hooks.ts'
+import { TimeoutError } from '../../core/errors/errors.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { failureNote } from '../message/failure-note.ts'
 import type { Store } from '../store/store.ts'
 import { RelayStoppedError } from './delivery.ts'
 import type { RelayEventDetails, RelayListener } from './events.ts'
 import type { RelaySettings } from './settings.ts'
+
+/** Longer than a store itself waits for others, so that what it does is not asked for twice. */
+const LEAST_ANSWER_MS = 15_000
 
 const PATIENCE = readBackoff({ ...presets.database, baseDelayMs: 100, maxDelayMs: 5_000 })
 
@@ -26,11 +30,13 @@ export class RelayContext {
 	failed = 0
 	dead = 0
 	isStopping = false
+	/** Has the database failed to answer lately, and not answered since? */
+	isAway = false
 	readonly #listeners: ReadonlySet<RelayListener>
 	/** The database's time when this process's own clock was 0. */
 	#timeOffset: number | undefined
 	#isGivingUp = false
-	readonly #pauses = new Set<() => void>()
+	readonly #waits = new Set<() => void>()
 
 	constructor(
 		store: Store,
@@ -68,15 +74,20 @@ export class RelayContext {
 		return this.runtime.now() + (this.#timeOffset ?? 0)
 	}
 
-	/** Asks the store until it answers. Rejects only when the relay was stopped and has no more time. */
-	async ask<T>(doing: string, question: () => Promise<T>): Promise<T> {
+	/**
+	 * Asks the store until it answers; the question is told how often it has failed before. Rejects only when the relay was stopped and has no
+	 * more time.
+	 */
+	async ask<T>(doing: string, question: (failures: number) => Promise<T>): Promise<T> {
 		for (let failures = 0; ; failures++) {
 			try {
-				const answer = await question()
+				const answer = await this.once(() => question(failures))
+				this.isAway = false
 				if (failures > 0) this.tell({ type: 'store_recovered', doing })
 				return answer
 			} catch (error) {
 				if (this.#isGivingUp) throw error
+				this.isAway = true
 				const retryInMs = Math.round(delayMs(PATIENCE, failures, 0, this.runtime))
 				const { type: errorType, message: errorMessage } = failureNote(error)
 				this.tell({ type: 'store_failed', doing, errorType, errorMessage, retryInMs })
@@ -86,21 +97,51 @@ export class RelayContext {
 		}
 	}
 
+	/** Asks once, and does not wait for ever: what is sent into a connection that is only half there is never answered. */
+	once<T>(question: () => Promise<T>): Promise<T> {
+		const answerMs = Math.max(LEAST_ANSWER_MS, this.settings.leaseMs / 2)
+		return new Promise((resolve, reject) => {
+			const end = this.#endable(answerMs, (isTimeout) =>
+				reject(isTimeout ? new TimeoutError('store', answerMs) : new RelayStoppedError()),
+			)
+			new Promise<T>((answer) => answer(question())).then(
+				(answer) => {
+					end()
+					resolve(answer)
+				},
+				(error: unknown) => {
+					end()
+					reject(error)
+				},
+			)
+		})
+	}
+
 	/** What waits for the database waits no longer. */
 	giveUp(): void {
 		this.#isGivingUp = true
-		for (const end of this.#pauses) end()
+		for (const giveUp of [...this.#waits]) giveUp()
 	}
 
 	#pause(ms: number): Promise<void> {
 		return new Promise((resolve) => {
-			const end = () => {
-				cancel()
-				this.#pauses.delete(end)
-				resolve()
-			}
-			const cancel = this.runtime.setTimer(ms, end)
-			this.#pauses.add(end)
+			this.#endable(ms, () => resolve())
 		})
+	}
+
+	/** Calls after so long, or when the relay gives up; answers how to have neither. */
+	#endable(ms: number, onEnd: (isTimeout: boolean) => void): () => void {
+		const end = () => {
+			cancel()
+			this.#waits.delete(giveUp)
+		}
+		const fire = (isTimeout: boolean) => {
+			end()
+			onEnd(isTimeout)
+		}
+		const giveUp = () => fire(false)
+		const cancel = this.runtime.setTimer(ms, () => fire(true))
+		this.#waits.add(giveUp)
+		return end
 	}
 }

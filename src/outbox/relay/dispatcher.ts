@@ -9,7 +9,7 @@ import { failureNote } from '../message/failure-note.ts'
 import type { DeathCause, Message } from '../message/message.ts'
 import type { Outcome } from '../store/rows.ts'
 import type { RelayContext } from './context.ts'
-import { type Delivery, LeaseLostError, RelayStoppedError, toMessage } from './delivery.ts'
+import { type Delivery, heldBy, LeaseLostError, RelayStoppedError, toMessage } from './delivery.ts'
 import type { ReleaseReason } from './events.ts'
 import type { Gatekeeper } from './gatekeeper.ts'
 import type { Lane } from './lane.ts'
@@ -65,8 +65,15 @@ export class Dispatcher {
 		const unsendable = this.#causeNotToSend(delivery)
 		if (unsendable) {
 			const stuck = lane.settings.whenStuck ?? 'dead-letter'
-			const { id, attempt } = row
-			this.#settle(lane, delivery, { type: 'dead', id, attempt, cause: unsendable, error: null, stuck }, 0)
+			const dead = {
+				type: 'dead',
+				...heldBy(row),
+				cause: unsendable,
+				error: null,
+				stuck,
+				isUntried: true,
+			} as const
+			this.#settle(lane, delivery, dead, 0)
 			return
 		}
 		const { budget } = lane.settings.retry
@@ -173,9 +180,8 @@ export class Dispatcher {
 		if (delivery.isSettled) return
 		const { runtime } = this.#context
 		const now = runtime.now()
-		const { id, attempt } = delivery.row
 		lane.settings.retry.budget?.recordOutcome(true)
-		this.#settle(lane, delivery, { type: 'sent', id, attempt }, now - startedAt)
+		this.#settle(lane, delivery, { type: 'sent', ...heldBy(delivery.row) }, now - startedAt)
 		this.#gatekeeper.turn(lane, lane.gate.succeeded(delivery.ticket, now, now - startedAt, runtime))
 	}
 
@@ -204,6 +210,11 @@ export class Dispatcher {
 		)
 		const retryAfterMs = verdict.retryAfterMs ?? 0
 		const holdMs = verdict.kind === 'throttled' ? Math.min(retryAfterMs, settings.maxRetryAfterMs) : 0
+		// Who says when to come back is not down, and is to be asked then and not when a circuit has it.
+		if (holdMs > 0 && !lane.gate.isProbing) {
+			this.#gatekeeper.hold(lane, holdMs)
+			return
+		}
 		const change = speaksAgainst(lane.settings, error, verdict)
 			? lane.gate.failed(delivery.ticket, now, durationMs, verdict.retryAfterMs, runtime)
 			: lane.gate.succeeded(delivery.ticket, now, durationMs, runtime)
@@ -212,20 +223,26 @@ export class Dispatcher {
 			// That the circuit opens as well is no reason to come back sooner than was asked for.
 			const heldForMs = change.state === 'open' ? Math.max(change.heldForMs, Math.ceil(holdMs)) : 0
 			this.#gatekeeper.turn(lane, { ...change, heldForMs })
-		} else if (holdMs > 0) this.#gatekeeper.hold(lane, holdMs)
+		}
 	}
 
 	/** Begun and not ended, for the relay stops: it may have been sent, so the attempt counts, but it is tried again whatever the limit. */
 	#putOff(lane: Lane, delivery: Delivery, inMs: number): void {
-		const { id, attempt, delayMs } = delivery.row
+		const { row } = delivery
 		const error = failureNote(new RelayStoppedError())
-		this.#settle(lane, delivery, { type: 'retry', id, attempt, inMs: Math.ceil(inMs), delayMs, error }, 0)
+		const later = {
+			type: 'retry',
+			...heldBy(row),
+			inMs: Math.ceil(inMs),
+			delayMs: row.delayMs,
+			error,
+		} as const
+		this.#settle(lane, delivery, later, 0)
 	}
 
 	#giveBack(lane: Lane, delivery: Delivery, reason: ReleaseReason, inMs?: number): void {
-		const { id, attempt } = delivery.row
 		delivery.releasedFor = reason
-		this.#settle(lane, delivery, { type: 'release', id, attempt, inMs }, 0)
+		this.#settle(lane, delivery, { type: 'release', ...heldBy(delivery.row), inMs }, 0)
 	}
 
 	#settle(lane: Lane, delivery: Delivery, outcome: Outcome, durationMs: number): void {

@@ -5,7 +5,7 @@
 import { hostname } from 'node:os'
 import type { CancelTimer } from '../../core/runtime/runtime.ts'
 import type { RelayContext } from './context.ts'
-import type { Delivery } from './delivery.ts'
+import { type Delivery, heldBy } from './delivery.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type { Lane } from './lane.ts'
 import type { Lanes } from './lanes.ts'
@@ -94,8 +94,8 @@ export class Heartbeat {
 		for (const delivery of this.#settler.held())
 			if (delivery.leaseUntil <= soon) held.set(delivery.row.id, [delivery, undefined])
 		if (held.size === 0) return
-		const asked = [...held.values()].map(([{ row }]) => ({ id: row.id, attempt: row.attempt }))
-		const lost = new Set(await store.renew(owner, settings.leaseMs, asked))
+		const asked = [...held.values()].map(([{ row }]) => heldBy(row))
+		const lost = new Set(await this.#context.once(() => store.renew(owner, settings.leaseMs, asked)))
 		for (const [id, [delivery, lane]] of held) {
 			if (!lost.has(id)) delivery.leaseUntil = now + settings.leaseMs
 			// What was settled meanwhile is no longer held, and that is as it should be.
@@ -106,7 +106,10 @@ export class Heartbeat {
 	async #sharePlaces(): Promise<void> {
 		for (const lane of this.#lanes.byName.values()) {
 			if (lane.settings.maxConcurrent === Infinity) continue
-			await takeShare(this.#context, lane)
+			await this.#context.once(() => takeShare(this.#context, lane))
+			// Others are given what this one may no longer use; what only waits here would keep it from them.
+			if (lane.waiting.length > Math.max(0, lane.room(this.#context.runtime.now())))
+				this.#dispatcher.release(lane, 'gate')
 			this.#onRoom()
 		}
 	}
@@ -117,14 +120,12 @@ export class Heartbeat {
 		const { at, sent: before } = this.#counted
 		const seconds = (now - at) / 1_000
 		this.#counted = { at: now, sent }
-		await store.beat(
-			{
-				...{ id: owner, host: hostname(), pid: process.pid, sent, failed, dead },
-				destinations: [...this.#lanes.byName.keys(), ...(this.#lanes.hasWildcard ? ['*'] : [])],
-				inFlight: this.#dispatcher.inFlight,
-				throughput: seconds > 0 ? (sent - before) / seconds : 0,
-			},
-			6 * this.beatMs,
-		)
+		const report = {
+			...{ id: owner, host: hostname(), pid: process.pid, sent, failed, dead },
+			destinations: [...this.#lanes.byName.keys(), ...(this.#lanes.hasWildcard ? ['*'] : [])],
+			inFlight: this.#dispatcher.inFlight,
+			throughput: seconds > 0 ? (sent - before) / seconds : 0,
+		}
+		await this.#context.once(() => store.beat(report, 6 * this.beatMs))
 	}
 }

@@ -5,13 +5,15 @@
 import type { ClaimedRow, Outcome } from '../store/rows.ts'
 import type { Bell } from './bell.ts'
 import type { RelayContext } from './context.ts'
-import { Delivery } from './delivery.ts'
+import { Delivery, heldBy } from './delivery.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type { Lanes } from './lanes.ts'
 import type { Settler } from './settler.ts'
 
 /** So many are tried before the others may go on. */
 const AT_A_TIME = 20
+/** Or as many as begin in this time. */
+const LONGEST_MS = 250
 
 export class Isolation {
 	readonly suspectAfter: number
@@ -36,16 +38,17 @@ export class Isolation {
 		const first = await this.#claim()
 		if (!first) return
 		// Given back at once: should the process die while the others end, it must not be for this one's sake.
-		const { id, attempt } = first
 		const { store, owner, keepsHistory } = this.#context
 		await this.#context.ask('settle', () =>
-			store.settle(owner, [{ type: 'release', id, attempt }], keepsHistory),
+			store.settle(owner, [{ type: 'release', ...heldBy(first) }], keepsHistory),
 		)
 		this.#dispatcher.isPaused = true
 		try {
 			for (const lane of this.#lanes.byName.values()) this.#dispatcher.release(lane, 'isolation')
 			await this.#quiet()
+			const endsAt = this.#context.runtime.now() + LONGEST_MS
 			for (let tried = 0; tried < AT_A_TIME && !isStopping(); tried++) {
+				if (tried > 0 && this.#context.runtime.now() >= endsAt) return
 				const row = await this.#claim()
 				if (!row) return
 				await this.#runAlone(row)
@@ -81,7 +84,7 @@ export class Isolation {
 			await this.#context.ask('settle', () =>
 				store.settle(
 					owner,
-					others.map(({ id, attempt }) => ({ type: 'release', id, attempt })),
+					others.map((other) => ({ type: 'release', ...heldBy(other) })),
 					false,
 				),
 			)
@@ -96,8 +99,7 @@ export class Isolation {
 		const { rate } = lane.settings
 		const token = rate && (await this.#context.ask('rate', () => store.takeTokens(lane.destination, 1, rate)))
 		if (token?.granted === 0) {
-			const { id, attempt } = row
-			const later: Outcome = { type: 'release', id, attempt, inMs: Math.max(1, token.inMs) }
+			const later: Outcome = { type: 'release', ...heldBy(row), inMs: Math.max(1, token.inMs) }
 			await this.#context.ask('settle', () => store.settle(owner, [later], false))
 			return
 		}

@@ -139,13 +139,14 @@ export class Lane {
 		const since = this.lookout.since(now)
 		const all: ClaimLane = { destination, limit, since, isOrdered, isProbe }
 		if (this.freedKeys.size === 0 || isProbe) return [all]
-		// Where each message is paid for with a token, the freed keys are among those that were paid for.
-		const keys = [...this.freedKeys].slice(0, this.settings.rate ? limit : Infinity)
+		// Where each message is paid for with a token, or has a place that others lack, the freed keys are among those.
+		const isScarce = this.settings.rate !== undefined || this.settings.maxConcurrent < Infinity
+		const keys = [...this.freedKeys].slice(0, isScarce ? limit : Infinity)
 		for (const key of keys) this.freedKeys.delete(key)
 		const freed: ClaimLane = { destination, limit: keys.length, since: 0, isOrdered, isProbe, keys }
 		// Only because of a freed key nobody looks through all that is due.
 		const wanted = now < this.lookout.nextAt ? 0 : limit
-		const rest = this.settings.rate ? limit - keys.length : wanted
+		const rest = isScarce ? limit - keys.length : wanted
 		return rest > 0 ? [freed, { ...all, limit: rest }] : [freed]
 	}
 

@@ -11,7 +11,7 @@ export class NameScout {
 	readonly #lanes: Lanes
 	#after: string | undefined
 	/** When it is worth another look, if nobody says so before. */
-	dueAt = Infinity
+	dueAt: number = Infinity
 
 	constructor(context: RelayContext, lanes: Lanes) {
 		this.#context = context

@@ -26,7 +26,7 @@ export interface RelayStats {
 	readonly inFlight: number
 	/** Claimed and not started. */
 	readonly waiting: number
-	/** Since it was started. */
+	/** Since it was started, also when it was stopped. */
 	readonly sent: number
 	readonly failed: number
 	readonly dead: number
@@ -60,6 +60,8 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 	readonly #destinations: Destinations
 	readonly #listeners = new Set<RelayListener>()
 	#run: Run | undefined
+	/** Of the run that is, or was the last: what it has counted is still asked for when it is over. */
+	#latest: RelayContext | undefined
 	#starting: Promise<void> | undefined
 	#stopping: Promise<void> | undefined
 
@@ -81,8 +83,8 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 	}
 
 	get stats(): RelayStats {
-		const { context, session } = this.#run ?? {}
-		const { sent = 0, failed = 0, dead = 0 } = context ?? {}
+		const { session } = this.#run ?? {}
+		const { sent = 0, failed = 0, dead = 0 } = this.#latest ?? {}
 		const lanes = [...(session?.lanes.byName.values() ?? [])]
 		return {
 			...{ sent, failed, dead },
@@ -112,6 +114,7 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 		const { store, keepsHistory, historyForMs } = this.#outbox
 		const owner = `${this.name}-${process.pid}-${crypto.randomUUID().slice(0, 8)}`
 		const context = new RelayContext(store, this.#settings, owner, keepsHistory, this.#listeners)
+		this.#latest = context
 		const session = new Session(context, new Lanes(this.#destinations, this.#settings))
 		const undo: (() => unknown)[] = []
 		this.#run = { context, session, undo }
@@ -125,7 +128,9 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 				})
 			undo.push(await store.listen(wake, onDeaf))
 			await session.begin()
-			undo.push(this.#outbox.attach({ wake, serves: (name) => session.lanes.serves(name) }))
+			undo.push(
+				this.#outbox.attach({ wake, serves: (name) => session.lanes.serves(name), stop: () => this.stop() }),
+			)
 			if (keepsHistory && historyForMs !== undefined) {
 				const keeper = new HistoryKeeper(context, historyForMs)
 				undo.push(() => keeper.stop())

@@ -62,6 +62,8 @@ export class Session {
 		this.#claimer.stop()
 		const cancel = runtime.setTimer(timeoutMs + 2 * GRACE_MS, () => this.#context.giveUp())
 		this.#releaseAll()
+		// With nothing to wait for and nothing to write down, a database that is away is no reason to stay.
+		if (this.#context.isAway && this.dispatcher.inFlight === 0 && this.#settler.isIdle) this.#context.giveUp()
 		await within(runtime, timeoutMs, this.#running)
 		// What the latest claim brought.
 		this.#releaseAll()

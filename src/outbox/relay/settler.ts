@@ -64,6 +64,10 @@ export class Settler {
 		}
 	}
 
+	get isIdle(): boolean {
+		return this.#flushing === undefined && this.#waiting.length === 0
+	}
+
 	/** What is decided and not yet written: still ours. */
 	*held(): Generator<Delivery> {
 		for (const { delivery } of this.#onItsWay) yield delivery
@@ -81,8 +85,13 @@ export class Settler {
 		this.#onItsWay = batch
 		const outcomes = batch.map(({ outcome }) => outcome)
 		try {
-			const lost = await this.#context.ask('settle', () => store.settle(owner, outcomes, keepsHistory))
-			this.#onWritten(batch, lost.length === 0 ? NOTHING_LOST : new Set(lost))
+			let isRepeated = false
+			const lost = await this.#context.ask('settle', (failures) => {
+				isRepeated = failures > 0
+				return store.settle(owner, outcomes, keepsHistory)
+			})
+			// Written the first time, perhaps, and only the answer was lost: what is gone then is done.
+			this.#onWritten(batch, lost.length === 0 || isRepeated ? NOTHING_LOST : new Set(lost))
 		} finally {
 			this.#onItsWay = []
 		}

@@ -10,6 +10,7 @@ import type { RetrySettings } from '../../core/retry/options.ts'
 import { failureNote } from '../message/failure-note.ts'
 import type { DeathCause } from '../message/message.ts'
 import type { ClaimedRow, Outcome } from '../store/rows.ts'
+import { heldBy } from './delivery.ts'
 import type { LaneSettings } from './settings.ts'
 
 /** What the retry rules need to know besides the failure. */
@@ -28,11 +29,11 @@ export function afterFailure(
 	settings: LaneSettings,
 	{ now, maxRetryAfterMs, chance }: Circumstances,
 ): Outcome {
-	const { id, attempt, expiresAt } = row
+	const { expiresAt } = row
 	const { maxRetries = settings.retry.maxRetries } = { maxRetries: row.maxRetries ?? undefined }
 	const retry: RetrySettings = { ...settings.retry, maxRetries }
 	const dead = (cause: DeathCause): Outcome => ({
-		...{ type: 'dead', id, attempt, cause },
+		...{ type: 'dead', ...heldBy(row), cause },
 		error: failureNote(error),
 		stuck: settings.whenStuck ?? 'dead-letter',
 	})
@@ -42,7 +43,7 @@ export function afterFailure(
 	const inMs = Math.round(isAsked ? Math.min(decision.delayMs, maxRetryAfterMs) : decision.delayMs)
 	if (expiresAt !== null && now + inMs >= expiresAt) return dead('expired')
 	const backoffMs = decision.source === 'backoff' ? decision.delayMs : row.delayMs
-	return { type: 'retry', id, attempt, inMs, delayMs: backoffMs, error: failureNote(error) }
+	return { type: 'retry', ...heldBy(row), inMs, delayMs: backoffMs, error: failureNote(error) }
 }
 
 type Decision = DeathCause | ReturnType<typeof nextWait>

@@ -6,4 +6,6 @@ export interface LocalRelay {
 	serves(destination: string): boolean
 	/** There may be something new. */
 	wake(): void
+	/** The database is about to be closed. */
+	stop(): Promise<void>
 }

@@ -42,6 +42,8 @@ export interface ClaimedRow {
 	readonly headers: string | null
 	/** Which attempt this is, from 1; it was counted by the claim. */
 	readonly attempt: number
+	/** When it was claimed, by the database's clock. */
+	readonly claimedAt: number
 	readonly maxRetries: number | null
 	/** The latest delay that the backoff made, for strategies that go on from it; null before the first failure. */
 	readonly delayMs: number | null
@@ -56,6 +58,11 @@ export interface ClaimedRow {
 export interface Held {
 	readonly id: string
 	readonly attempt: number
+	/**
+	 * Of the claimed row. An attempt that was given back, or a dead letter that was replayed, is counted anew, so that owner and attempt may
+	 * name a later claim as well: with this, an outcome that is written twice, since the first answer was lost, does not end that one.
+	 */
+	readonly claimedAt?: number | undefined
 }
 
 /** What becomes of a message that was claimed. */
@@ -74,6 +81,8 @@ export type Outcome =
 			readonly type: 'dead'
 			readonly cause: DeathCause
 			readonly error: FailureNote | null
+			/** Was it not even tried? Then the attempt is refunded. */
+			readonly isUntried?: boolean | undefined
 			/** What it means for those behind it with the same key: nothing, they wait for it, or they become dead letters as well. */
 			readonly stuck: StuckPolicy
 	  })
@@ -217,4 +226,6 @@ export interface StoredMessage {
 	readonly crashes: number
 	readonly endedAt: number | null
 	readonly cause: DeathCause | null
+	/** Is it a dead letter that those behind it with its key wait for? */
+	readonly blocks: boolean
 }

@@ -46,6 +46,14 @@ interface SchemaStore {
 	schemaVersion(): Promise<number>
 }
 
+/** Where there is something to do. */
+export interface DueDestinations {
+	/** In the order of the store, so that the last one leads on to the next. */
+	readonly names: readonly string[]
+	/** Until the first message of the others falls due, as far as it was looked: with `limit` names up to the last of them, else to the end. */
+	readonly nextDueInMs: number | undefined
+}
+
 /** What a relay does all day. */
 interface QueueStore {
 	/** With `tx` inside of the user's transaction, without it in one of its own. */
@@ -60,8 +68,8 @@ interface QueueStore {
 	renew(owner: string, leaseMs: number, held: readonly Held[]): Promise<readonly string[]>
 	/** Until the next message that is not due yet; undefined when there is none. Those in flight do not count. */
 	nextDueInMs(destinations: readonly string[]): Promise<number | undefined>
-	/** The destinations that have anything in the queue, by a skip scan: its cost grows with their number only. At most `limit`. */
-	destinations(limit: number): Promise<readonly string[]>
+	/** The first `limit` destinations after the name `after` that have something due, in flight or not. Its cost grows with the names alone. */
+	destinations(limit: number, after?: string): Promise<DueDestinations>
 	/** Deletes the oldest of the history beyond its time, at most `limit`; answers how many. */
 	dropHistory(olderThanMs: number, limit: number): Promise<number>
 }
@@ -154,6 +162,8 @@ export interface StoreStats {
 	/** The database's time. */
 	readonly now: number
 	readonly destinations: readonly DestinationCounts[]
+	/** Are there more destinations than were looked at? */
+	readonly hasMoreDestinations: boolean
 	/** How many messages in the queue (of those that were looked at) have had so many attempts: index 0 none. The last counts all from there on. */
 	readonly attempts: readonly number[]
 	/** How many fall due in each of the next twelve times five minutes. */
@@ -176,10 +186,23 @@ interface ArchiveStore {
 	replay(filter: Filter, limit: number, edit?: Edit): Promise<readonly string[]>
 	/** Takes dead letters away for good, oldest first, at most `limit`; with `keepHistory` into the history. Answers their ids. */
 	discard(filter: Filter, limit: number, keepHistory: boolean): Promise<readonly string[]>
-	/** Makes messages that wait due now. Those in flight are left alone. Answers the ids. */
+	/**
+	 * Makes messages that wait for a retry due now. Those in flight are left alone, and those that were put off on purpose are so unless they
+	 * are named by their ids. Answers the ids.
+	 */
 	retryNow(filter: Filter, limit: number): Promise<readonly string[]>
-	/** Bounded: nothing is counted beyond `limit` rows for each figure. */
-	stats(limit: number): Promise<StoreStats>
+	/**
+	 * What this message comes after where the order of keys is kept: the dead letter that holds it up, or else the first one before it in the
+	 * queue. Undefined when nothing is before it.
+	 */
+	ahead(id: string): Promise<StoredMessage | undefined>
+	/**
+	 * Of one destination, or of the first thousand. Bounded as a whole: no figure is counted beyond `limit` for one destination, nor beyond a few
+	 * times that for all of them, which then have an equal share each.
+	 */
+	stats(limit: number, destination?: string): Promise<StoreStats>
+	/** The database's time. */
+	now(): Promise<number>
 }
 
 /** How relays of other processes hear of new messages. */

@@ -13,7 +13,7 @@ const books: Books = {
 		['c', 1],
 	]),
 	refused: 3,
-	refusedByKill: new Map([['relay-1', 2]]),
+	refusedByKill: new Map([['relay-1', { answered: 1, unanswered: 1 }]]),
 	kills: [{ relay: 'relay-1', unanswered: 4 }],
 	faults: { serverErrors: 5, tooMany: 1, hung: 2, outage: 30 },
 	left: 0,
@@ -31,9 +31,26 @@ test('the ledger balances when every order that was committed was received once,
 test('it tells how many duplicates were refused, and how many of them a kill made', () => {
 	expect(ledgerOf(books)).toMatchObject({
 		duplicatesRefused: 3,
-		kills: [{ relay: 'relay-1', unanswered: 4, duplicatesRefused: 2 }],
+		kills: [{ relay: 'relay-1', unanswered: 4, duplicatesRefused: 2, ofThoseAnswered: 1 }],
 	})
-	expect(text()).toMatch(/relay-1, killed +2; it waited for 4 answers or more when it was killed/)
+	expect(text()).toMatch(
+		/relay-1, killed +2 that it had sent and not yet written down as sent; the receiver had\s+answered 1 of them/,
+	)
+})
+
+test('a kill made 19 duplicates though the relay waited for 9 answers: what was answered and not written down counts too', () => {
+	const kills = [{ relay: 'relay-1', unanswered: 9 }]
+	const of = (answered: number, unanswered: number) =>
+		text({ kills, refused: 19, refusedByKill: new Map([['relay-1', { answered, unanswered }]]) })
+	expect(of(10, 9)).toMatch(/killed +19 that it had sent [\s\S]* answered 10 of them/)
+	expect(of(19, 0)).toMatch(/killed +19 that it had sent [\s\S]* answered all of them/)
+	expect(of(0, 0)).toMatch(/killed +0\n/)
+	expect(text({ kills, refusedByKill: new Map() })).toMatch(/killed +0\n/)
+})
+
+test('what happened once did not happen "1 times"', () => {
+	expect(text()).toContain('1 order, of which none may arrive')
+	expect(text()).toContain('5 times 500, once 429, 2 hung, 30 in the outage')
 })
 
 describe('it does not balance', () => {

@@ -1,15 +1,24 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { RELAY_HEADER, Receiver } from '../../../src/cli/demo/receiver.ts'
+import type { Runtime } from '../../../src/core/runtime/runtime.ts'
 import { systemRuntime } from '../../../src/core/runtime/system.ts'
 
 /** What chance says: 1 is no fault, 0 an error, and between them it hangs. */
 let chance = 0.99
 let receiver: Receiver
 let url: string
+/** Answers that are held back until a test gives them; undefined when they come by themselves. */
+let held: (() => void)[] | undefined
 
 beforeEach(async () => {
 	chance = 0.99
-	receiver = new Receiver({ ...systemRuntime, random: () => chance })
+	held = undefined
+	const setTimer: Runtime['setTimer'] = (ms, fire, kind) => {
+		if (!held) return systemRuntime.setTimer(ms, fire, kind)
+		held.push(fire)
+		return () => {}
+	}
+	receiver = new Receiver({ ...systemRuntime, random: () => chance, setTimer })
 	url = await receiver.start()
 })
 afterEach(() => receiver.close())
@@ -44,7 +53,25 @@ test('a repeat is put down to a kill only when the one who brought it before was
 	await post('2', 'b', 'relay-3')
 	await post('3', 'c', 'relay-3')
 	expect(receiver.refused).toBe(5)
-	expect([...receiver.refusedByKill]).toEqual([['relay-1', 1]])
+	expect([...receiver.refusedByKill]).toEqual([['relay-1', { answered: 1, unanswered: 0 }]])
+})
+
+test('a repeat of what was never answered is told apart from one whose answer was not written down', async () => {
+	await post('1', 'a', 'relay-1')
+	const answers: (() => void)[] = []
+	held = answers
+	const stop = new AbortController()
+	const hanging = post('2', 'b', 'relay-1', { signal: stop.signal })
+	await expect.poll(() => receiver.orders.size).toBe(2)
+	stop.abort()
+	await hanging.catch(() => {})
+	await expect.poll(() => receiver.unansweredOf('relay-1')).toBe(0)
+	held = undefined
+	for (const answer of answers) answer()
+	receiver.killed('relay-1')
+	await post('1', 'a', 'relay-2')
+	await post('2', 'b', 'relay-2')
+	expect(receiver.refusedByKill.get('relay-1')).toEqual({ answered: 1, unanswered: 1 })
 })
 
 test('the receiver would show an order that came under two keys', async () => {

@@ -5,7 +5,7 @@ import type { RelayProcess } from '../../../src/cli/demo/relay-process.ts'
 import { type Scene, Screen } from '../../../src/cli/demo/screen.ts'
 import { palette } from '../../../src/cli/palette.ts'
 
-function stage(isWatched: boolean, columns = 80) {
+function stage(isWatched: boolean, columns = 100) {
 	const runtime = virtualRuntime()
 	const told: string[] = []
 	const io = { note: (text: string) => void told.push(text), paint: palette(false), columns, runtime }
@@ -36,6 +36,15 @@ describe('where nobody watches', () => {
 	})
 })
 
+test('the clock does not go back when the first order comes: "0.3 s" stood above "0.0 s"', async () => {
+	const { runtime, told, screen, scene } = stage(false)
+	await runtime.advance(300)
+	screen.say('relay-1 is process 7')
+	screen.follow(() => scene)
+	screen.end()
+	expect(told.map((line) => line.slice(0, 7))).toEqual(['  0.3 s', '  0.3 s'])
+})
+
 describe('where somebody watches', () => {
 	test('it is drawn over itself, and gone at the end', async () => {
 		const { runtime, told, screen, scene } = stage(true)
@@ -60,6 +69,16 @@ describe('where somebody watches', () => {
 		screen.forget()
 		screen.say('interrupted')
 		expect(told.at(-1)).toBe('  0.0 s  interrupted')
+	})
+
+	test('a narrow window shows the same in more lines: at 50 columns the receiver was cut', async () => {
+		const { runtime, told, screen, scene } = stage(true, 50)
+		screen.follow(() => scene)
+		const lines = told[0]?.split('\n') ?? []
+		for (const line of lines) expect(line.length).toBeLessThan(50)
+		expect(told[0]?.replace(/\s+/g, ' ')).toContain('in the outage 0; duplicates refused 0 relay-1 running')
+		await runtime.advance(100)
+		expect(told[1]?.startsWith(`\x1b[${lines.length}A\x1b[J`)).toBe(true)
 	})
 
 	test('no line is as wide as the window, for one that wraps can not be drawn over', () => {

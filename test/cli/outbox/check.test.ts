@@ -66,6 +66,9 @@ describe('check', () => {
 		new DatabaseSync(empty).close()
 		const { code, stdout } = await run(['outbox', 'check', '--database', empty])
 		expect(code).toBe(4)
-		expect(stdout).toMatch(/^failed {2}schema +there are no tables, .* run yaoki outbox migrate\n$/)
+		expect(stdout).toMatch(
+			/^failed {2}schema +\S+ has no tables, .* run yaoki outbox migrate --database \S+\n$/,
+		)
+		expect(stdout).toContain(`migrate --database ${empty}\n`)
 	})
 })

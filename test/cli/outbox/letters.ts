@@ -37,12 +37,25 @@ export async function bury(
 	)
 }
 
+/** Fails all that is due there, so that it waits an hour for its retry. */
+export async function fail(store: Store, destination: string): Promise<void> {
+	const rows = await claim(store, destination)
+	const error = failureNote(new Error('not now'))
+	await store.settle(
+		'some-relay',
+		rows.map(({ id, attempt }) => ({
+			...{ type: 'retry', id, attempt, inMs: 3_600_000, delayMs: 3_600_000, error },
+		})),
+		false,
+	)
+}
+
 /** Enqueues so many, and answers their ids. */
 export async function enqueue(
 	outbox: Outbox,
 	destination: string,
 	count = 1,
-	more: { readonly notBefore?: Date; readonly key?: string } = {},
+	more: { readonly notBefore?: Date; readonly expiresAt?: Date; readonly key?: string } = {},
 ): Promise<readonly string[]> {
 	const messages = Array.from({ length: count }, (_, number) => ({
 		...{ topic: 'order.created', destination, payload: { number }, ...more },

@@ -1,22 +1,42 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { bury, enqueue } from './letters.ts'
+import { bury, enqueue, fail } from './letters.ts'
 import { LATER, only, shopForEach } from './shop.ts'
 import { folder } from './terminal.ts'
 
 const shop = shopForEach()
 
 describe('retry', () => {
-	test('makes what waits due now, by filter or by id', async () => {
-		const [id] = await enqueue(shop.outbox, 'billing', 3, { notBefore: LATER })
-		await enqueue(shop.outbox, 'mail', 1, { notBefore: LATER })
+	const totals = async () => (await shop.outbox.stats()).totals
+
+	test('makes what waits for a retry due now, by filter or by id', async () => {
+		const [id] = await enqueue(shop.outbox, 'billing', 3)
+		await fail(shop.outbox.store, 'billing')
+		await enqueue(shop.outbox, 'mail', 1)
+		await fail(shop.outbox.store, 'mail')
 		expect(await shop.cli(`retry ${id}`)).toMatchObject({ code: 0, stdout: '1 message is due now\n' })
+		expect(await shop.cli(`retry ${id}`)).toMatchObject({
+			...{ code: 0, stdout: 'none of these waits: they are due already\n' },
+		})
 		await shop.cli('retry --destination billing')
-		expect((await shop.outbox.stats()).totals).toMatchObject({ due: { count: 3 }, waiting: { count: 1 } })
+		expect(await totals()).toMatchObject({ due: { count: 3 }, waiting: { count: 1 } })
 		await shop.cli('retry --all')
-		expect((await shop.outbox.stats()).totals).toMatchObject({ due: { count: 4 }, waiting: { count: 0 } })
+		expect(await totals()).toMatchObject({ due: { count: 4 }, waiting: { count: 0 } })
 	})
+
+	test.each(['--all', '--destination mail'])(
+		'%s sent a reminder for tomorrow today: what was never tried becomes due by its id only',
+		async (words) => {
+			const [id] = await enqueue(shop.outbox, 'mail', 2, { notBefore: LATER })
+			expect(await shop.cli(`retry ${words}`)).toMatchObject({
+				...{ code: 0, stdout: 'no message that matches waits for a retry\n' },
+			})
+			expect(await totals()).toMatchObject({ due: { count: 0 }, waiting: { count: 2 } })
+			expect(await shop.cli(`retry ${id}`)).toMatchObject({ code: 0, stdout: '1 message is due now\n' })
+			expect(await totals()).toMatchObject({ due: { count: 1 }, waiting: { count: 1 } })
+		},
+	)
 
 	test('does nothing when it is not said to what, or when one of the ids is dead', async () => {
 		const [id] = await enqueue(shop.outbox, 'mail', 1, { notBefore: LATER })
@@ -81,6 +101,97 @@ describe('replay', () => {
 		expect(code).toBe(4)
 		expect(data).toMatchObject({ replayed: 1, stopped: true, stoppedBy: 'nothing-heard' })
 		expect(await dead()).toBe(4)
+	})
+})
+
+describe('replay of what has expired', () => {
+	const AN_HOUR_AGO = new Date(Date.now() - 3_600_000)
+	let stale: string
+	let fresh: string
+
+	/** Both are dead, and the time of one is over. */
+	beforeEach(async () => {
+		stale = only(await enqueue(shop.outbox, 'mail', 1, { expiresAt: AN_HOUR_AGO }))
+		fresh = only(await enqueue(shop.outbox, 'mail', 1, { expiresAt: LATER }))
+		await bury(shop.outbox.store, 'mail', new Error('mailbox full'))
+	})
+	const statusOf = async (id: string) => (await shop.outbox.find(id))?.status
+	const payloadFile = () => {
+		const path = join(folder(), 'mended.json')
+		writeFileSync(path, '{ "number": 42 }')
+		return path
+	}
+
+	test('was told to be "due now", and was dead again at once: by its id it is refused, and nothing is touched', async () => {
+		const { code, stdout, stderr } = await shop.cli(`replay ${fresh} ${stale}`)
+		expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
+		expect(stderr).toContain(`${stale} expired 60 min ago: it would be dead again at once`)
+		expect(stderr).toContain('--expires never')
+		expect(await statusOf(fresh)).toBe('dead')
+		expect(await shop.cli(`replay ${stale} --payload ${payloadFile()}`)).toMatchObject({ code: 4 })
+		expect(await shop.outbox.find(stale)).toMatchObject({ status: 'dead', payload: { number: 0 } })
+	})
+
+	test.each(['--all', '--destination mail'])(
+		'by %s leaves it, replays the others, and says so',
+		async (words) => {
+			const { code, stdout, stderr } = await shop.cli(`replay ${words}`)
+			expect(code).toBe(4)
+			expect(stdout).toBe('1 dead letter was replayed; 1 was left, for its time is over\n')
+			expect(stderr).toContain('--expires 2h')
+			expect([await statusOf(stale), await statusOf(fresh)]).toEqual(['dead', 'pending'])
+			const again = await shop.json(`replay ${words}`)
+			expect(again).toMatchObject({ code: 4, data: { replayed: 0, expired: 1 } })
+		},
+	)
+
+	test('--expires gives another time to all that are chosen', async () => {
+		const { code, stdout } = await shop.cli('replay --destination mail --expires 2098-01-01')
+		expect(code).toBe(0)
+		expect(stdout).toBe('2 dead letters were replayed, to expire at 2098-01-01T00:00:00.000Z\n')
+		for (const id of [stale, fresh])
+			expect(await shop.outbox.find(id)).toMatchObject({
+				...{ status: 'pending', expiresAt: new Date('2098-01-01') },
+			})
+	})
+
+	test('--expires never takes it away, also together with another payload', async () => {
+		expect(await shop.cli(`replay ${stale} --expires never`)).toMatchObject({ code: 0 })
+		expect(await shop.outbox.find(stale)).toMatchObject({ status: 'pending', expiresAt: undefined })
+		expect(await shop.cli(`replay ${fresh} --expires never --payload ${payloadFile()}`)).toMatchObject({
+			...{ code: 0, stdout: `${fresh} was changed, and is due now\n` },
+		})
+		expect(await shop.outbox.find(fresh)).toMatchObject({
+			...{ status: 'pending', expiresAt: undefined, payload: { number: 42 } },
+		})
+	})
+
+	test('--expires 2h counts from now', async () => {
+		const before = Date.now()
+		await shop.cli(`replay ${stale} --expires 2h`)
+		const { expiresAt } = (await shop.outbox.find(stale)) ?? {}
+		expect(expiresAt?.getTime()).toBeGreaterThanOrEqual(before + 7_200_000)
+		expect(expiresAt?.getTime()).toBeLessThanOrEqual(Date.now() + 7_200_000)
+	})
+
+	test.each([
+		['--all --expires soon', "--expires: got 'soon'"],
+		['--all --expires 2020-01-01', "--expires: got '2020-01-01'"],
+		['--all --expires never --canary', '--expires does not go with --canary'],
+	])('%s can not be meant, and touches nothing', async (words, told) => {
+		const { code, stderr } = await shop.cli(`replay ${words}`)
+		expect(code).toBe(2)
+		expect(stderr).toContain(told)
+		expect(await statusOf(fresh)).toBe('dead')
+	})
+
+	test('is found among more than one page of letters', async () => {
+		await enqueue(shop.outbox, 'bulk', 450)
+		const last = only(await enqueue(shop.outbox, 'bulk', 1, { expiresAt: AN_HOUR_AGO }))
+		for (let batch = 0; batch < 5; batch += 1) await bury(shop.outbox.store, 'bulk', new Error('full'))
+		const { data } = await shop.json('replay --destination bulk')
+		expect(data).toMatchObject({ replayed: 450, expired: 1 })
+		expect(await statusOf(last)).toBe('dead')
 	})
 })
 

@@ -40,7 +40,7 @@ test('every command works on a PostgreSQL, in the schema that is asked for', asy
 	expect(await answered('outbox migrate')).toMatchObject({ applied: [] })
 	const [id = ''] = await enqueue(outbox, 'billing', 2)
 	await bury(outbox.store, 'billing', new TypeError('bad amount'))
-	await enqueue(outbox, 'mail', 1, { notBefore: new Date('2099-01-01') })
+	const [later = ''] = await enqueue(outbox, 'mail', 1, { notBefore: new Date('2099-01-01') })
 
 	expect(await answered('outbox status')).toMatchObject({
 		totals: { dead: { count: 2 }, waiting: { count: 1 } },
@@ -52,8 +52,9 @@ test('every command works on a PostgreSQL, in the schema that is asked for', asy
 	expect(await answered('outbox check --max-dead 2')).toMatchObject({ ok: true })
 	expect(await cli('outbox check')).toMatchObject({ code: 4 })
 	expect(await cli('outbox show nonsense')).toMatchObject({ code: 3 })
-	expect(await answered('outbox retry --destination mail')).toEqual({ due: 1 })
-	expect(await answered(`outbox replay ${id}`)).toMatchObject({ replayed: 1 })
+	expect(await answered('outbox retry --destination mail')).toEqual({ due: 0 })
+	expect(await answered(`outbox retry ${later}`)).toEqual({ due: 1 })
+	expect(await answered(`outbox replay ${id} --expires 2h`)).toMatchObject({ replayed: 1 })
 	expect(await answered('outbox discard --all --yes')).toMatchObject({ discarded: 1 })
 
 	const server = createServer((request, response) => request.resume().on('end', () => response.end()))
@@ -88,7 +89,16 @@ describe('a PostgreSQL', () => {
 			DATABASE_URL: database.url,
 		})
 		expect(code).toBe(1)
-		expect(stderr).toContain('yaoki outbox migrate')
+		expect(stderr).toContain('schema nowhere: there are no tables of an outbox')
+		expect(stderr).toContain('yaoki outbox migrate --schema nowhere makes them')
+	})
+
+	test('has no schema of such a name, and it is told by what was typed', async () => {
+		const { code, stderr } = await run(['outbox', 'status', '--schema', 'a;b'], {
+			DATABASE_URL: database.url,
+		})
+		expect(code).toBe(2)
+		expect(stderr).toContain("--schema: got 'a;b'; takes a plain name")
 	})
 
 	const asked = async (change: Partial<URL>) => {

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { statusText } from '../../../src/cli/outbox/status-text.ts'
+import { palette } from '../../../src/cli/palette.ts'
 import { bury, claim, enqueue } from './letters.ts'
 import { LATER, NOBODY, only, shopForEach } from './shop.ts'
 
@@ -28,6 +30,15 @@ describe('status', () => {
 		expect(rows.find(([name]) => name === 'mail')?.slice(1, 5)).toEqual(['1', '4', '2', '0'])
 		expect(rows.find(([name]) => name === 'all')?.slice(1, 5)).toEqual(['1', '4', '2', '3'])
 		expect(stdout).toContain('No relay is running.')
+	})
+
+	test('says when there are more destinations than it counts', async () => {
+		await enqueue(shop.outbox, 'billing', 1)
+		const stats = await shop.outbox.stats()
+		const page = { paint: palette(false), columns: 100 }
+		const told = 'There are more destinations, which are not counted here.'
+		expect(statusText('shop.db', stats, page)).not.toContain(told)
+		expect(statusText('shop.db', { ...stats, hasMoreDestinations: true }, page)).toContain(`\n${told}\n`)
 	})
 
 	test('is an object for programs', async () => {
@@ -116,13 +127,30 @@ describe('list', () => {
 		expect(listed).toHaveLength(3)
 	})
 
+	test('--groups shows no empty brackets for what died without an error', async () => {
+		await enqueue(shop.outbox, 'mail', 1)
+		const [row] = await claim(shop.outbox.store, 'mail')
+		const { id = '', attempt = 0 } = row ?? {}
+		const outcome = {
+			type: 'dead',
+			id,
+			attempt,
+			cause: 'expired',
+			stuck: 'dead-letter',
+			error: null,
+		} as const
+		await shop.outbox.store.settle('some-relay', [outcome], false)
+		expect((await shop.cli('list --groups')).stdout).toMatch(/^1 at mail, expired\n/)
+	})
+
 	test.each([
 		['--groups --status pending', '--groups is for dead letters'],
 		['--status deed', 'did you mean dead?'],
 		['--since soon', "--since: got 'soon'"],
 		['--limit 0', '--limit'],
-		['--topic=', 'filter.topic'],
-		['--after me', 'after'],
+		['--topic=', "--topic: got ''"],
+		['--since 1h --until 2h', '--until: got '],
+		['--after me', "--after: got 'me'"],
 	])('%s can not be meant', async (words, told) => {
 		const { code, stderr } = await shop.cli(`list ${words}`)
 		expect(code).toBe(2)

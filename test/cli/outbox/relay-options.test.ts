@@ -54,6 +54,15 @@ describe('what a relay did', () => {
 		expect(summary.text()).toBe('In all: sent 3, failed 1.')
 	})
 
+	test.each<[Pick<RelayEvent & { type: 'message_dead' }, 'cause' | 'errorType' | 'errorMessage'>, string]>([
+		[{ cause: 'expired' }, 'expired'],
+		[{ cause: 'permanent', errorType: 'HttpError', errorMessage: 'HTTP 422: no' }, 'HttpError: HTTP 422: no'],
+	])('says of what died without an error why, and not "no reason given": %o', (death, told) => {
+		const summary = new Summary()
+		summary.add({ ...base, type: 'message_dead', ...death })
+		expect(summary.line()).toBe(`dead 1; latest failure: ${told} (billing)`)
+	})
+
 	test('of nothing is told as that', () => {
 		expect(new Summary().text()).toBe('In all: nothing was sent.')
 	})
@@ -72,6 +81,10 @@ describe('what a relay did', () => {
 				...{ errorMessage: 'gone', retryInMs: 500 },
 			},
 			'the database can not be asked (claim: gone); again in 500 ms',
+		],
+		[
+			{ relay: 'r', timestamp: 0, type: 'handlers_hang', destination: 'billing', hanging: 16 },
+			'billing: sending hangs beyond its time limit, 16 at a time; nothing more is sent there until one ends',
 		],
 		[{ relay: 'r', timestamp: 0, type: 'store_recovered', doing: 'claim' }, 'the database is back (claim)'],
 	])('is told at once when it changes the situation', (event, told) => {

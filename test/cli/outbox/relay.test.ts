@@ -72,17 +72,39 @@ describe('a relay', () => {
 		expect((await outbox.stats()).totals.due.count).toBe(1)
 	})
 
+	test('keeps what the receiver said: of a 422 "no such product" only the number was kept', async () => {
+		const url = await listening((request, response) => {
+			request.resume().on('end', () => response.writeHead(422).end('no such product\nplease see the manual'))
+		})
+		const [id = ''] = await enqueue(outbox, 'mail', 1)
+		const relay = start(['relay', '--database', file, '--to', url])
+		await expect.poll(async () => (await outbox.find(id))?.status, { timeout: 15_000 }).toBe('dead')
+		relay.interrupt()
+		await relay.ended
+		const { stdout } = await run(['outbox', 'list', '--database', file])
+		expect(stdout).toMatch(/HttpError: HTTP 422 for POST \S+: no such product\n/)
+	})
+
 	test.each([
 		[[], '--to is missing'],
 		[['--to', 'nowhere'], '--to takes an address'],
 		[['--to', 'http://a', '--header', 'nonsense'], "--header takes 'name: value'"],
 		[['--to', 'http://a', '--lease', 'long'], "--lease: got 'long'"],
-		[['--to', 'http://a', '--lease', '1ms'], 'leaseMs'],
+		[['--to', 'http://a', '--lease', '49ms'], "--lease: got '49ms'; takes a time"],
+		[['--to', 'http://a', '--timeout', '0s'], "--timeout: got '0s'; takes a time"],
 		[['--to', 'http://a', '--concurrency', '0'], '--concurrency'],
 	])('%j is refused before anything is sent', async (words, told) => {
 		const { code, stderr } = await run(['relay', '--database', file, ...words])
 		expect(code).toBe(2)
 		expect(stderr).toContain(told)
+	})
+
+	test('takes the shortest lease and time limit that it says it takes', async () => {
+		const { url } = await mailbox()
+		const relay = start(['relay', '--database', file, '--to', url, '--lease', '50ms', '--timeout', '1ms'])
+		await expect.poll(() => relay.stderr.text, { timeout: 15_000 }).toContain('Sending every message')
+		relay.interrupt()
+		expect(await relay.ended).toMatchObject({ code: 130 })
 	})
 
 	test('of a database that can not be reached is exit code 5', async () => {

@@ -40,6 +40,7 @@ describe('sql', () => {
 	})
 
 	test.each([
+		[['--from', '99'], 3, 'Nothing was printed'],
 		[['--from', '99'], 3, 'there is no migration 99; the latest is'],
 		[['--from', '0'], 2, '--from'],
 		[['--dialect', 'mysql'], 2, 'takes one of postgres, sqlite'],
@@ -81,6 +82,6 @@ describe('a database that is not there', () => {
 		new DatabaseSync(empty).close()
 		const { code, stderr } = await run(['outbox', 'status', '--database', empty])
 		expect(code).toBe(1)
-		expect(stderr).toContain('yaoki outbox migrate')
+		expect(stderr).toContain(`yaoki outbox migrate --database ${empty} makes them`)
 	})
 })

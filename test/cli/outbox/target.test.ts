@@ -15,7 +15,7 @@ describe('the database', () => {
 		['file:shop.db', 'shop.db'],
 		['file:///var/lib/my%20shop.db', '/var/lib/my shop.db'],
 	])('%s is a file of SQLite', (text, file) => {
-		expect(target(text)).toEqual({ kind: 'sqlite', file, name: file })
+		expect(target(text)).toMatchObject({ kind: 'sqlite', file, name: file })
 	})
 
 	test.each(['postgres://localhost/shop', 'postgresql://ada@db:5433/shop?sslmode=require'])(
@@ -47,6 +47,29 @@ describe('the database', () => {
 
 	test('of SQLite has no schema', () => {
 		expect(() => target('a.db', {}, 'mail')).toThrow('--schema goes with a database of postgres://')
+	})
+})
+
+describe('what has to be typed to mean the same database again', () => {
+	test.each<[string, string | undefined, string | undefined, string]>([
+		['a file', 'shop.db', undefined, ' --database shop.db'],
+		['a file with a space in its name', "my 'shop'.db", undefined, " --database 'my '\\''shop'\\''.db'"],
+		['a schema', 'postgres://db/shop', 'mail', ' --database postgres://db/shop --schema mail'],
+		['nothing for what is the default', undefined, undefined, ''],
+		[
+			'an address without its password',
+			'postgres://ada:hunter2@db/shop',
+			undefined,
+			' --database postgres://ada@db/shop',
+		],
+	])('is %s', (_, database, schema, flags) => {
+		expect(target(database, {}, schema)).toMatchObject({ flags })
+	})
+
+	test('does not repeat DATABASE_URL, which is still there', () => {
+		expect(target(undefined, { DATABASE_URL: 'postgres://db/shop' }, 'mail')).toMatchObject({
+			flags: ' --schema mail',
+		})
 	})
 })
 

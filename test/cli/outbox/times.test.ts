@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readDuration, readMoment, relativeText } from '../../../src/cli/outbox/times.ts'
+import { readDuration, readExpiry, readMoment, relativeText } from '../../../src/cli/outbox/times.ts'
 
 const NOW = Date.parse('2026-03-14T12:00:00Z')
 
@@ -25,6 +25,27 @@ describe('a length of time', () => {
 			)
 		},
 	)
+})
+
+test('a length of time below the least is refused in the words of who typed it', () => {
+	expect(readDuration('--lease', '50ms', 50)).toBe(50)
+	expect(() => readDuration('--lease', '10ms', 50)).toThrow(
+		"--lease: got '10ms'; takes a time such as 500ms, 30s, 5m, 2h or 1d, at least 50ms",
+	)
+})
+
+describe('an expiry', () => {
+	test('is so long from now, a date to come, or never', () => {
+		expect(readExpiry('--expires', '2h', NOW)).toEqual(new Date('2026-03-14T14:00:00Z'))
+		expect(readExpiry('--expires', '2026-03-15', NOW)).toEqual(new Date('2026-03-15T00:00:00Z'))
+		expect(readExpiry('--expires', 'never', NOW)).toBeNull()
+	})
+
+	test.each(['0s', '2026-03-14', '17', 'Never', '', '99999999999d'])('%j is none', (text) => {
+		expect(() => readExpiry('--expires', text, NOW)).toThrow(
+			`--expires: got '${text}'; takes never, a time such`,
+		)
+	})
 })
 
 describe('a moment', () => {

@@ -34,13 +34,29 @@ describe('a database that can not be reached is exit code 5', () => {
 })
 
 test('one that answers with an error is another matter', () => {
-	expect(troubleWith(sqlite, new SchemaVersionError(0, 1))).toMatchObject({
+	expect(troubleWith(sqlite, new SchemaVersionError(1, 2))).toMatchObject({
 		exitCode: 1,
-		message: expect.stringMatching(/^shop\.db: the outbox has no tables yet; run .*yaoki outbox migrate/),
+		message: expect.stringMatching(/^shop\.db: the outbox's tables are of version 1 /),
 	})
 	expect(troubleWith(sqlite, new StoreError('settle', new Error('disk I/O error')))).toMatchObject({
 		exitCode: 1,
 		message: 'settle: disk I/O error',
+	})
+})
+
+test('tables that are not there are told with their schema, and with the whole command that makes them', () => {
+	expect(troubleWith(sqlite, new SchemaVersionError(0, 1))).toMatchObject({
+		exitCode: 1,
+		message: 'shop.db: there are no tables of an outbox',
+		hint: 'yaoki outbox migrate --database shop.db makes them; --database names another place.',
+	})
+	const nope = targetOf({ database: 'postgres://ada:hunter2@db/shop', schema: 'nope' }, {})
+	expect(troubleWith(nope, new SchemaVersionError(0, 1))).toMatchObject({
+		message: 'postgres://ada@db/shop, schema nope: there are no tables of an outbox',
+		hint: 'yaoki outbox migrate --database postgres://ada@db/shop --schema nope makes them; --database and --schema name another place.',
+	})
+	expect(troubleWith(nope, new SchemaVersionError(1, 2))).toMatchObject({
+		message: expect.stringMatching(/^postgres:\/\/ada@db\/shop, schema nope: the outbox's tables are/),
 	})
 })
 

@@ -1,14 +1,16 @@
 import { describe, expect, it, vi } from 'vitest'
+import type { Runtime } from '../../../src/core/runtime/runtime.ts'
+import { systemRuntime } from '../../../src/core/runtime/system.ts'
 import { DeadLetters } from '../../../src/outbox/dead/dead-letters.ts'
 import type { MessageRecord } from '../../../src/outbox/message/message.ts'
 import type { StoredMessage } from '../../../src/outbox/store/rows.ts'
 import { virtualRuntime } from '../../../src/testing/virtual-runtime.ts'
 import { FakeStore, idOf, letter, message, NOW } from '../insight/fake-store.ts'
 
-const setUp = (rows: readonly StoredMessage[], keepsHistory = false) => {
+const setUp = (rows: readonly StoredMessage[], keepsHistory = false, runtime: Runtime = systemRuntime) => {
 	const store = new FakeStore(rows)
 	const wake = vi.fn()
-	const dead = new DeadLetters({ store, runtime: virtualRuntime(), keepsHistory, maxPayloadBytes: 100, wake })
+	const dead = new DeadLetters({ store, runtime, keepsHistory, maxPayloadBytes: 100, wake })
 	return { store, wake, dead }
 }
 
@@ -146,6 +148,22 @@ describe.each(['replay', 'discard'] as const)('%s', (doing) => {
 		expect(report.stopped).toBe(true)
 	})
 
+	it('hears a signal that comes from outside; 200,000 letters used to hold the event loop, and the signal, to their end', async () => {
+		const clock = virtualRuntime()
+		const { dead } = setUp(letters(3_500), false, clock)
+		const stop = new AbortController()
+		const done: number[] = []
+		const onProgress = (progress: { done: number }) => {
+			done.push(progress.done)
+			if (done.length === 2) clock.setTimer(0, () => stop.abort())
+		}
+		const report = dead[doing]({}, { all: true, signal: stop.signal, onProgress })
+		await clock.runUntilIdle()
+		expect(done).toEqual([1_000, 2_000])
+		expect(await report).toMatchObject({ stopped: true })
+		expect(clock.pendingTimers).toBe(0)
+	})
+
 	it('does nothing when it was aborted before', async () => {
 		const { dead, store } = setUp(letters(3))
 		const report = await dead[doing]({}, { all: true, signal: AbortSignal.abort() })
@@ -173,6 +191,11 @@ describe.each(['replay', 'discard'] as const)('%s', (doing) => {
 		const { dead } = setUp([])
 		await expect(dead[doing]({}, { everything: true } as object)).rejects.toThrow('everything')
 		await expect(dead[doing]({}, { all: 'yes' } as unknown as object)).rejects.toThrow('all')
+		await expect(dead[doing]({}, { signal: 1 } as unknown as object)).rejects.toThrow(
+			'signal: got 1; takes an AbortSignal',
+		)
+		await expect(dead[doing]({}, null as unknown as object)).rejects.toThrow('options: got null')
+		await expect(dead[doing](null as unknown as object)).rejects.toThrow('filter: got null')
 	})
 })
 
@@ -204,55 +227,4 @@ it('discarded letters go into the history where one is kept', async () => {
 		await dead.discard({ ids: [idOf(1)] })
 		expect(store.discarded).toEqual([{ ids: [idOf(1)], keepHistory: keepsHistory }])
 	}
-})
-
-describe('edit and replay', () => {
-	it('changes what is given and leaves the rest', async () => {
-		const { dead, store, wake } = setUp(letters(2))
-		const expiresAt = new Date(NOW + 1_000)
-		expect(await dead.edit(idOf(1).toUpperCase(), { payload: { a: '\0' }, expiresAt })).toBe(true)
-		expect(store.edits).toEqual([{ payload: '{"a":"\\u0000"}', expiresAt: expiresAt.getTime() }])
-		expect(inQueue(store)).toBe(1)
-		expect(wake).toHaveBeenCalledOnce()
-	})
-
-	it('changes destination, headers and retries, or takes them away by null', async () => {
-		const { dead, store } = setUp(letters(2))
-		await dead.edit(idOf(1), { destination: 'd', headers: { a: 'b' }, maxRetries: 0 })
-		await dead.edit(idOf(2), { headers: null, expiresAt: null, maxRetries: null })
-		expect(store.edits).toEqual([
-			{ destination: 'd', headers: '{"a":"b"}', maxRetries: 0 },
-			{ headers: null, expiresAt: null, maxRetries: null },
-		])
-	})
-
-	it('answers false when there is no such dead letter', async () => {
-		const { dead, wake } = setUp([message({ id: idOf(1) })])
-		expect(await dead.edit(idOf(1), { payload: 1 })).toBe(false)
-		expect(wake).not.toHaveBeenCalled()
-	})
-
-	it.each<[object, string]>([
-		[{ payload: undefined }, 'payload'],
-		[{ payload: { n: 1n } }, 'payload'],
-		[{ payload: 'x'.repeat(101) }, 'payload'],
-		[{ headers: { a: 7 } }, 'headers'],
-		[{ headers: ['a'] }, 'headers'],
-		[{ destination: '' }, 'destination'],
-		[{ destination: 'x'.repeat(256) }, 'destination'],
-		[{ destination: 'a\0' }, 'destination'],
-		[{ expiresAt: 5 }, 'expiresAt'],
-		[{ expiresAt: new Date(Number.NaN) }, 'expiresAt'],
-		[{ maxRetries: -1 }, 'maxRetries'],
-		[{ maxRetries: 1.5 }, 'maxRetries'],
-		[{ topic: 't' }, 'topic'],
-	])('checks as at enqueue, before anything is touched: %o', async (changes, field) => {
-		const { dead, store } = setUp(letters(1))
-		await expect(dead.edit(idOf(1), changes)).rejects.toThrow(field)
-		expect(store.edits).toEqual([])
-	})
-
-	it('takes only the id of a message', async () => {
-		await expect(setUp([]).dead.edit('x', {})).rejects.toThrow("id: got 'x'")
-	})
 })

@@ -126,10 +126,7 @@ describe('a note of a failure', () => {
 
 describe('a note of an HTTP error', () => {
 	it('has its name and its status', () => {
-		expect(failureNote(new HttpError(503, 'secret'))).toMatchObject({
-			type: 'HttpError',
-			message: 'HTTP 503',
-		})
+		expect(failureNote(new HttpError(503))).toMatchObject({ type: 'HttpError', message: 'HTTP 503' })
 		expect(failureNote({ name: 'AxiosError', message: 'nope', response: { status: 404 } }).message).toBe(
 			'HTTP 404: nope',
 		)
@@ -148,6 +145,109 @@ describe('a note of an HTTP error', () => {
 			print('Request failed with status code 404'),
 		)
 		expect(print('HTTP 503 for order 17')).toBe(print('HTTP 503 for order 18'))
+	})
+})
+
+describe('the answer of an HTTP error', () => {
+	const told = (body: unknown): string => failureNote(new HttpError(422, body)).message
+
+	it.each([
+		['no such product', 'HTTP 422: no such product'],
+		['\r\n  no such\0product\u001b[31m\nmore', 'HTTP 422: no such product [31m'],
+		['{\n  "error": "no such product",\n  "id": 7\n}', 'HTTP 422: "error": "no such product",'],
+		[{ error: 'no such product' }, 'HTTP 422: {"error":"no such product"}'],
+		[
+			{ errors: [{ field: 'sku', at: 3 }, null, true] },
+			'HTTP 422: {"errors":[{"field":"sku","at":3},null,true]}',
+		],
+		[Object.assign(Object.create(null), { a: 1 }), 'HTTP 422: {"a":1}'],
+		['', 'HTTP 422'],
+		[' \n{}', 'HTTP 422'],
+		[{}, 'HTTP 422'],
+		[undefined, 'HTTP 422'],
+		[null, 'HTTP 422'],
+		['HTTP 422', 'HTTP 422'],
+	])(
+		'is told: the 422 of a receiver said "no such product", and nobody could read it (%j)',
+		(body, message) => {
+			expect(told(body)).toBe(message)
+		},
+	)
+
+	it('is cut to its first 200 characters, never in the middle of a pair', () => {
+		expect(told('x'.repeat(201))).toBe(`HTTP 422: ${'x'.repeat(200)}`)
+		expect(told(`${'x'.repeat(199)}🙂`)).toBe(`HTTP 422: ${'x'.repeat(199)}`)
+	})
+
+	it('is told of errors of other libraries, but a body without a status is no answer', () => {
+		expect(failureNote({ name: 'E', message: 'refused', status: 400, body: 'bad sku' }).message).toBe(
+			'HTTP 400: refused: bad sku',
+		)
+		expect(failureNote(Object.assign(new Error('odd'), { body: 'mine' })).message).toBe('odd')
+	})
+
+	it('is not part of the fingerprint, so that groups stay groups', () => {
+		const prints = [undefined, 'no such product', 'no such customer', { error: 1 }].map(
+			(body) => failureNote(new HttpError(422, body)).fingerprint,
+		)
+		expect(new Set(prints).size).toBe(1)
+	})
+
+	it('of megabytes is not read to its end', () => {
+		let read = 0
+		const counting = new Proxy(
+			Array.from({ length: 1_000 }, () => 'no'),
+			{
+				getOwnPropertyDescriptor: (list, name) => {
+					read += 1
+					return Reflect.getOwnPropertyDescriptor(list, name)
+				},
+			},
+		)
+		expect(told(counting)).toMatch(/^HTTP 422: \["no","no",/)
+		expect(read).toBeLessThan(400)
+		expect(told({ text: 'x'.repeat(10_000_000) })).toHaveLength('HTTP 422: '.length + 200)
+	})
+
+	const ring: Record<string, unknown> = { error: 'round' }
+	ring['ring'] = ring
+
+	it.each<[string, unknown]>([
+		['a stream', new ReadableStream({ pull: bad })],
+		['bytes', new Uint8Array(1_000)],
+		['a proxy that throws', new Proxy({}, { getPrototypeOf: bad, ownKeys: bad, get: bad })],
+		['a revoked proxy', revoked()],
+		['a function', bad],
+		['a big integer', 7n],
+	])('that is hostile costs nothing and throws nothing: %s', (_, body) => {
+		expect(told(body)).toBe('HTTP 422')
+	})
+
+	it('is read without running anything that is in it', () => {
+		const body = Object.defineProperty({ toJSON: bad }, 'error', { get: bad, enumerable: true })
+		expect(told(body)).toBe('HTTP 422: {"toJSON":…,"error":…}')
+	})
+
+	it('that holds itself, or a million of nothing, ends', () => {
+		expect(told(ring)).toContain('{"error":"round"')
+		const nothing = Array.from({ length: 1_000_000 }, () => bad)
+		expect(told([nothing, nothing, 'no'])).toBe('HTTP 422')
+	})
+
+	it('that throws when it is looked for is none', () => {
+		const error = Object.defineProperty(new Error('no'), 'body', { get: bad })
+		expect(failureNote(Object.assign(error, { status: 500 })).message).toBe('HTTP 500: no')
+	})
+
+	it('of any kind can be written to any database', () => {
+		fc.assert(
+			fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.anything({ withBigInt: true })), (body) => {
+				const { message } = failureNote(new HttpError(500, body))
+				expect(message.length).toBeLessThanOrEqual(210)
+				expect(isWellFormed(message)).toBe(true)
+				expect(message).not.toMatch(/[\0\r\n]/)
+			}),
+		)
 	})
 })
 

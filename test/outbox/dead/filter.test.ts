@@ -32,7 +32,7 @@ describe('a filter', () => {
 	})
 
 	it.each<[object, string]>([
-		[{ topics: 'a' }, "topics: got 'a'; takes nothing, for there is no such option, only ids, status"],
+		[{ topics: 'a' }, "filter.topics: got 'a'; takes nothing, for there is no such option, only ids, status"],
 		[{ status: 'died' }, "filter.status: got 'died'; takes one of pending, processing, sent, dead"],
 		[{ status: 'toString' }, 'filter.status'],
 		[{ cause: 'bad' }, 'takes one of retries-used-up, permanent, expired, crashed, parked'],
@@ -50,8 +50,13 @@ describe('a filter', () => {
 		expect(() => toFilter(given as MessageFilter)).toThrow(text)
 	})
 
-	it('must be an object', () => {
-		expect(() => toFilter(null as unknown as MessageFilter)).toThrow('takes an object')
+	it.each([
+		[null, 'filter: got null; takes an object'],
+		[undefined, 'filter: got undefined; takes an object'],
+		[idOf(1), `filter: got '${idOf(1)}'; takes an object`],
+		[[], 'filter: got '],
+	])('must be an object, and is called by its name and not "options" when it is none: %o', (given, told) => {
+		expect(() => toFilter(given as unknown as MessageFilter)).toThrow(told)
 	})
 })
 

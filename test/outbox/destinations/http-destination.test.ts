@@ -53,6 +53,23 @@ test('a message is a POST with its payload as JSON, its id as the key, its topic
 	})
 })
 
+test('a topic and header values that HTTP has no letters for are percent-encoded; the message used to be a dead letter', async () => {
+	await using server = await startFaultServer()
+	const headers = { 'X-Name': '注文 50 %', 'x-city': 'Zürich 50 %' }
+	await deliver(
+		{ url: server.url(), headers: { 'x-own': 'はい' } },
+		{ ...MESSAGE, topic: '注文/作成.v1', headers },
+	)
+	const [request] = server.requests
+	expect(request?.headers).toMatchObject({
+		'x-message-topic': encodeURIComponent('注文/作成.v1'),
+		'x-name': encodeURIComponent('注文 50 %'),
+		'x-own': encodeURIComponent('はい'),
+		// What Latin-1 has goes as it is.
+		'x-city': 'Zürich 50 %',
+	})
+})
+
 test('url and headers may be functions of the message; nobody can take the idempotency key away', async () => {
 	await using server = await startFaultServer()
 	await deliver({

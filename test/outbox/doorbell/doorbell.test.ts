@@ -25,6 +25,8 @@ class Relay implements LocalRelay {
 	wake(): void {
 		this.woken++
 	}
+
+	async stop(): Promise<void> {}
 }
 
 describe('after a message was committed', () => {

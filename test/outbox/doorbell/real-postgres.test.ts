@@ -40,6 +40,7 @@ function open() {
 	let wake = () => {}
 	outbox.attach({
 		serves: () => true,
+		stop: async () => {},
 		wake: () => {
 			woken++
 			wake()

@@ -21,13 +21,15 @@ describe('options are checked when the outbox is made', () => {
 		[{ store, history: 7 }, 'history: got 7; takes true, false or { keepForMs }'],
 		[{ store, history: {} }, 'takes true, false or { keepForMs }'],
 		[{ store, history: { keepForMs: 0 } }, 'takes true, false or { keepForMs }'],
-		[{ store, history: { keepForMs: 1, keepFor: 2 } }, 'keepFor: got 2; takes nothing'],
+		[{ store, history: { keepForMs: 1, keepFor: 2 } }, 'history.keepFor: got 2; takes nothing'],
 		[{ store, topics: [] }, 'takes an object with a schema for each topic'],
 		[
 			{ store, topics: { a: { parse: () => 1 } } },
 			'topics["a"]: got [object Object]; takes a Standard Schema',
 		],
 		[{ store, topics: { a: null } }, 'topics["a"]: got null; takes a Standard Schema'],
+		// It was a TypeError about setTimer.
+		[{ store, runtime: null }, 'runtime: got null; takes a Runtime'],
 		[{ store, runtime: {} }, 'runtime: got [object Object]; takes a Runtime'],
 		[{ store, onWarning: 'log' }, "onWarning: got 'log'; takes a function"],
 	])('%#', (options, message) => {
@@ -102,6 +104,22 @@ describe('retry makes what waits due now', () => {
 		expect(await outbox.retry({ destination: 'billing' })).toBe(1_000)
 	})
 
+	test('timers have their turn between two batches; 200,000 messages used to hold the event loop to their end', async () => {
+		const runtime = virtualRuntime()
+		const { outbox, store } = open({ runtime })
+		store.retryBatches = [batch(0, 1_000), batch(1_000, 1_000), batch(2_000, 7)]
+		const asked: number[] = []
+		const turn = (): void => {
+			asked.push(store.retryFilters.length)
+			if (asked.length < 3) runtime.setTimer(0, turn)
+		}
+		runtime.setTimer(0, turn)
+		const retried = outbox.retry({ destination: 'billing' })
+		await runtime.runUntilIdle()
+		expect(asked).toEqual([1, 2, 3])
+		expect(await retried).toBe(2_007)
+	})
+
 	test('a filter that is misspelt is refused', async () => {
 		await expect(open().outbox.retry({ destnation: 'b' } as object)).rejects.toThrow('destnation')
 	})
@@ -110,7 +128,7 @@ describe('retry makes what waits due now', () => {
 test('a relay of this process is woken after a replay of dead letters', async () => {
 	const { outbox } = open()
 	let woken = 0
-	outbox.attach({ serves: () => true, wake: () => woken++ })
+	outbox.attach({ serves: () => true, wake: () => woken++, stop: async () => {} })
 	await outbox.dead.edit('0190a6e2-0000-7000-8000-000000000000', { payload: 1 })
 	expect(woken).toBe(1)
 })

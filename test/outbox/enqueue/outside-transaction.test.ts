@@ -10,6 +10,14 @@ const query = () => Promise.resolve({ rows: [] })
 const client = (status: string, more: object = {}) => ({ query, getTransactionStatus: () => status, ...more })
 const pool = { query, connect: () => Promise.resolve(client('I')), totalCount: 1 }
 
+const throwing = () => {
+	throw new TypeError("Cannot read properties of undefined (reading '_IsTransactionBlock')")
+}
+const pglite = (isInTransaction?: () => boolean) => ({
+	...{ query, transaction: () => {}, listen: () => {} },
+	...(isInTransaction && { isInTransaction }),
+})
+
 function open(outsideTransaction?: 'warn' | 'allow' | 'refuse') {
 	const store = fakeStore()
 	const warnings: string[] = []
@@ -27,6 +35,13 @@ describe('a message outside of a transaction', () => {
 				/outside of a transaction.*if the process dies in between.*client\.query\('BEGIN'\).*\{ tx: client \}.*\{ withoutTransaction: true \}/,
 			),
 		])
+	})
+
+	test('is told of with an example that waits for relays on SQLite; with a mere BEGIN the database was soon locked', async () => {
+		const warnings: string[] = []
+		const store = fakeStore({ kind: 'sqlite' })
+		await new Outbox({ store, onWarning: (text) => warnings.push(text) }).enqueue(message)
+		expect(warnings[0]).toMatch(/new DatabaseSync\(file, \{ timeout: 5_000 \}\).*'BEGIN IMMEDIATE'/)
 	})
 
 	test('is warned of once, however many follow', async () => {
@@ -101,6 +116,8 @@ describe('a tx that is in no transaction', () => {
 		['a pg client that is idle', client('I')],
 		['a pool, each query of which may go to another connection', pool],
 		['a database of node:sqlite without BEGIN', idle],
+		['PGlite itself, which was neither warned of nor refused', pglite(() => false)],
+		['PGlite itself, when it is not open yet', pglite(throwing)],
 	]
 
 	const takesAll = (mode: 'warn' | 'refuse') => {
@@ -120,6 +137,15 @@ describe('a tx that is in no transaction', () => {
 		const { outbox, store } = takesAll('refuse')
 		await expect(outbox.enqueue(message, { tx })).rejects.toThrow('in no transaction')
 		expect(store.inserts).toEqual([])
+	})
+
+	test('is likely with a PGlite that can not tell, which is warned of and not refused: there may be a BEGIN by hand', async () => {
+		for (const mode of ['warn', 'refuse'] as const) {
+			const { outbox, warnings, store } = open(mode)
+			await outbox.enqueue(message, { tx: pglite() })
+			expect(warnings).toEqual([expect.stringContaining('most likely is in no transaction')])
+			expect(store.rows).toHaveLength(1)
+		}
 	})
 
 	test('is warned of when only the database could tell', async () => {
@@ -144,6 +170,8 @@ describe('a tx that is in a transaction', () => {
 		['a pg client whose transaction has failed, which PostgreSQL itself will tell', client('E')],
 		['a pg client whose BEGIN is on its way', client('I', { readyForQuery: false })],
 		['a client that can not tell', { query }],
+		['PGlite itself after a BEGIN by hand', pglite(() => true)],
+		['a transaction of PGlite', { query, listen: () => {}, rollback: () => {} }],
 	])('is neither warned of nor refused: %s', async (_, tx) => {
 		for (const mode of ['warn', 'refuse'] as const) {
 			const { outbox, warnings, store } = open(mode)

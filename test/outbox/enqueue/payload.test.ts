@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { toPayloadText } from '../../../src/outbox/enqueue/payload.ts'
@@ -73,13 +74,81 @@ describe('what JSON can not hold is refused with its path', () => {
 		[{ tags: new Map([['a', 1]]) }, 'payload.tags: got a Map, of which JSON keeps nothing'],
 		[cycle, 'payload.items[0].order: got an object that contains itself'],
 		[{ money: { toJSON: () => ({ amount: Number.NaN }) } }, 'payload.money.amount: got NaN'],
+		[{ total: Object(Number.NaN) }, 'payload.total: got NaN'],
 	])('%#', (payload, message) => {
 		expect(refusal(payload)).toContain(message)
+	})
+
+	class Money {
+		readonly #cents = 12
+		get cents() {
+			return this.#cents
+		}
+	}
+	class Loader {
+		readonly load = () => 1
+	}
+
+	test.each([
+		[Promise.resolve(1), 'payload: got a Promise, of which JSON keeps nothing; send what is in it'],
+		[{ user: Promise.resolve(1) }, 'payload.user: got a Promise'],
+		[{ error: new Error('x') }, 'payload.error: got an Error'],
+		[{ pattern: /x/ }, 'payload.pattern: got a RegExp'],
+		[{ seen: new WeakMap() }, 'payload.seen: got a WeakMap'],
+		[{ headers: new Headers({ a: 'b' }) }, 'payload.headers: got a Headers'],
+		[{ query: new URLSearchParams('a=1') }, 'payload.query: got a URLSearchParams'],
+		[{ total: new Money() }, 'payload.total: got a Money'],
+		[{ loader: new Loader() }, 'payload.loader: got a Loader'],
+		[{ actions: { save() {} } }, 'payload.actions: got an object with nothing but functions and symbols'],
+	])(
+		'an object that was sent as an empty one, with nothing said about what was in it: %#',
+		(payload, told) => {
+			expect(refusal(payload)).toContain(told)
+		},
+	)
+
+	test.each([
+		[
+			[undefined, 1],
+			'payload[0]: got undefined, in whose place JSON writes null; send null if that is meant',
+		],
+		// A hole: `every` and `forEach` pass over it.
+		[Object.assign([1], { length: 3 }), 'payload[1]: got undefined'],
+		[{ steps: [() => 1] }, 'payload.steps[0]: got a function'],
+		[[[Symbol('x')]], 'payload[0][0]: got Symbol(x)'],
+		[[{ toJSON: () => undefined }], 'payload[0]: got undefined'],
+	])('an item that was sent as null, with nothing said: %#', (payload, told) => {
+		expect(refusal(payload)).toContain(told)
 	})
 
 	test('the same object twice is no cycle', () => {
 		expect(text({ one: shared, other: [shared, null] })).toBe('{"one":{"a":1},"other":[{"a":1},null]}')
 	})
+})
+
+test('empty objects and boxed values are what they are, wherever they come from', () => {
+	class Order {
+		readonly id = 'o-1'
+		readonly note = undefined
+		readonly meta = {}
+	}
+	class Options {
+		readonly note = undefined
+	}
+	expect(text({ a: {}, b: Object.create(null), c: [] })).toBe('{"a":{},"b":{},"c":[]}')
+	expect(text(new Order())).toBe('{"id":"o-1","meta":{}}')
+	expect(text({ a: new Options(), b: { c: undefined } })).toBe('{"a":{},"b":{}}')
+	expect(text([Object(1), Object('a'), Object(false), null, {}])).toBe('[1,"a",false,null,{}]')
+	expect(text({ a: { toJSON: () => ({}) } })).toBe('{"a":{}}')
+	// As in a test runner that gives every file a realm of its own.
+	expect(text({ a: runInNewContext('({})'), b: runInNewContext('[null, {}]') })).toBe(
+		'{"a":{},"b":[null,{}]}',
+	)
+})
+
+test('a function beside other values is left out, as JSON does: to look for it would make every message dearer', () => {
+	expect(text({ a: 1, save() {} })).toBe('{"a":1}')
+	expect(text({ a: null, save() {}, [Symbol('x')]: 1 })).toBe('{"a":null}')
 })
 
 test('a toJSON that throws is told with its words, and is the cause', () => {

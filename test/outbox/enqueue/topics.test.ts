@@ -9,6 +9,7 @@ import type {
 	Topics,
 } from '../../../src/outbox/message/message.ts'
 import { Outbox } from '../../../src/outbox/outbox.ts'
+import { Relay } from '../../../src/outbox/relay/relay.ts'
 import { fakeStore } from '../fake-store.ts'
 
 const topics = {
@@ -36,10 +37,10 @@ describe('what a schema says about a topic', () => {
 		expectTypeOf<Created['payload']>().toEqualTypeOf<{ id: string; items: { price: number }[] }>()
 		expectTypeOf<DeliveredFor<typeof topics, 'order.paid'>['payload']>().toEqualTypeOf<{
 			id: string
-			at: Date
+			at: string
 			by: string
 		}>()
-		expectTypeOf<Enqueued>().toEqualTypeOf<readonly MessageFor<typeof topics>[]>()
+		expectTypeOf<Enqueued>().toEqualTypeOf<MessageFor<typeof topics> | readonly MessageFor<typeof topics>[]>()
 		expectTypeOf({ topic: 'order.created' as const, payload: { id: 1 } }).not.toExtend<
 			MessageFor<typeof topics>
 		>()
@@ -52,6 +53,22 @@ describe('what a schema says about a topic', () => {
 		const many = () => outbox.enqueue([{ topic: 'order.paid', payload: { id: '7', at: '2026-01-01' } }])
 		expectTypeOf(one).returns.toEqualTypeOf<Promise<Receipt>>()
 		expectTypeOf(many).returns.toEqualTypeOf<Promise<Receipt[]>>()
+	})
+
+	test('and who does not know whether it is one or many gets one or the other', () => {
+		const outbox = new Outbox({ store: fakeStore() })
+		const enqueue = (given: NewMessage | readonly NewMessage[]) => outbox.enqueue(given)
+		expectTypeOf(enqueue).returns.toEqualTypeOf<Promise<Receipt | Receipt[]>>()
+	})
+
+	test('an outbox with topics is an Outbox, and its relay a Relay', () => {
+		const { outbox } = open()
+		const health = (_outbox: Outbox): void => {}
+		health(outbox)
+		const start = (given: Outbox): Relay => new Relay(given, { destinations: { '*': () => {} } })
+		const relay: Relay = new Relay(outbox, { destinations: { 'order.paid': () => {} } })
+		expectTypeOf(start).toBeCallableWith(outbox)
+		expectTypeOf(relay).toEqualTypeOf<Relay>()
 	})
 
 	test('without topics there is any topic and any payload', () => {
@@ -67,7 +84,7 @@ describe('what a schema says about a topic', () => {
 		const { outbox } = open()
 		const paid = <T extends Topics>(_outbox: Outbox<T>): DeliveredFor<T, 'order.paid'> | undefined =>
 			undefined
-		expectTypeOf(paid(outbox)?.payload.at).toEqualTypeOf<Date | undefined>()
+		expectTypeOf(paid(outbox)?.payload.at).toEqualTypeOf<string | undefined>()
 	})
 })
 

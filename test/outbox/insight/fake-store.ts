@@ -1,4 +1,5 @@
 /** A store in memory with what dead letters and insight ask of one: rows are set by the test, and so is the time. */
+import { counted } from '../../../src/outbox/store/figures.ts'
 import type { Gate, RelayRow, StoredMessage } from '../../../src/outbox/store/rows.ts'
 import type {
 	Counted,
@@ -37,6 +38,7 @@ const BLANK: StoredMessage = {
 	crashes: 0,
 	endedAt: null,
 	cause: null,
+	blocks: false,
 }
 
 export const message = (given: Partial<StoredMessage> = {}): StoredMessage => ({ ...BLANK, ...given })
@@ -80,11 +82,6 @@ export const gate = (given: Partial<Gate> = {}): Gate => ({
 	...given,
 })
 
-const counted = (count: number, limit: number): Counted => ({
-	count: Math.min(count, limit),
-	isCapped: count > limit,
-})
-
 function groupBy(
 	rows: Iterable<StoredMessage>,
 	nameOf: (row: StoredMessage) => string,
@@ -98,12 +95,14 @@ function groupBy(
 	return groups
 }
 
+const ENDED: readonly string[] = ['dead', 'sent']
+
 const notHere = (): Promise<never> => Promise.reject(new Error('the fake store has none of this'))
 
 export class FakeStore implements Store {
 	readonly kind = 'fake'
 	readonly migrations = []
-	now: number = NOW
+	time: number = NOW
 	rows = new Map<string, StoredMessage>()
 	relayRows: readonly RelayRow[] = [relay()]
 	gateRows: readonly Gate[] = []
@@ -112,6 +111,11 @@ export class FakeStore implements Store {
 	/** The limits and sizes of batches. */
 	batches: number[] = []
 	statsLimits: number[] = []
+	/** Of which destination figures were asked for; undefined means all. */
+	statsOf: (string | undefined)[] = []
+	/** Figures in the place of those that were counted. */
+	counts: Readonly<Record<string, Partial<DestinationCounts>>> = {}
+	hasMoreDestinations = false
 	/** Called with the ids of each replay, once they are in the queue. */
 	onReplay: (ids: readonly string[]) => void = () => {}
 
@@ -189,7 +193,7 @@ export class FakeStore implements Store {
 		this.edits.push(edit)
 		// The note of the old failure stays: who watches must not take it for a new one.
 		const fresh = { status: 'pending', attempts: 0, crashes: 0, endedAt: null, cause: null } as const
-		for (const id of ids) this.change(id, { ...fresh, dueAt: this.now })
+		for (const id of ids) this.change(id, { ...fresh, dueAt: this.time })
 		this.onReplay(ids)
 		return ids
 	}
@@ -203,12 +207,29 @@ export class FakeStore implements Store {
 		return ids
 	}
 
-	async stats(limit: number): Promise<StoreStats> {
+	/** The first blocking dead letter before it, or the first of its key in the queue. */
+	async ahead(id: string): Promise<StoredMessage | undefined> {
+		const own = this.rows.get(id)
+		const before = [...this.rows.values()]
+			.filter((row) => row.destination === own?.destination && row.key === own.key && row.id < id)
+			.sort((a, b) => (a.id < b.id ? -1 : 1))
+		return before.find(({ blocks }) => blocks) ?? before.find(({ status }) => !ENDED.includes(status))
+	}
+
+	async now(): Promise<number> {
+		return this.time
+	}
+
+	async stats(limit: number, only?: string): Promise<StoreStats> {
 		this.statsLimits.push(limit)
+		this.statsOf.push(only)
 		const destinations = groupBy(this.rows.values(), ({ destination }) => destination)
 		return {
-			now: this.now,
-			destinations: [...destinations].map(([name, rows]) => this.#counts(name, rows, limit)),
+			now: this.time,
+			destinations: [...destinations]
+				.filter(([name]) => only === undefined || name === only)
+				.map(([name, rows]) => ({ ...this.#counts(name, rows, limit), ...this.counts[name] })),
+			hasMoreDestinations: this.hasMoreDestinations,
 			attempts: [3, 2, 1],
 			forecast: Array.from({ length: 12 }, (_, index) => ({ count: index, isCapped: false })),
 		}
@@ -216,8 +237,8 @@ export class FakeStore implements Store {
 
 	#counts(destination: string, rows: readonly StoredMessage[], limit: number): DestinationCounts {
 		const queue = rows.filter(({ status }) => status === 'pending')
-		const due = queue.map(({ dueAt }) => this.now - (dueAt ?? 0)).filter((lag) => lag >= 0)
-		const waits = queue.map(({ dueAt }) => (dueAt ?? 0) - this.now).filter((wait) => wait > 0)
+		const due = queue.map(({ dueAt }) => this.time - (dueAt ?? 0)).filter((lag) => lag >= 0)
+		const waits = queue.map(({ dueAt }) => (dueAt ?? 0) - this.time).filter((wait) => wait > 0)
 		const having = (status: string): number => rows.filter((row) => row.status === status).length
 		return {
 			destination,

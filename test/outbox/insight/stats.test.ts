@@ -50,6 +50,16 @@ it('counts no more than 10,000 for each figure, and says so', async () => {
 	expect(stats.totals.due).toEqual({ count: 10_000, isCapped: true })
 })
 
+it('says when there are more destinations than it tells of, and that all its figures are of some', async () => {
+	const store = new FakeStore([at(1, {})])
+	expect(await readStats(store)).toMatchObject({ hasMoreDestinations: false })
+	store.hasMoreDestinations = true
+	expect(await readStats(store)).toMatchObject({
+		hasMoreDestinations: true,
+		totals: { due: { count: 1, isCapped: true }, dead: { count: 0, isCapped: true } },
+	})
+})
+
 it('foretells the next hour, five minutes each', async () => {
 	const { forecast } = await readStats(new FakeStore())
 	expect(forecast).toHaveLength(12)

@@ -105,6 +105,11 @@ test('stats count what is under way, what waits, and what became of the rest', a
 	await here.clock.advance(6_000)
 	const [row] = await here.store.relays()
 	expect(row).toMatchObject({ inFlight: 3, sent: 2, failed: 1, dead: 1, destinations: ['jobs'] })
+	// For the line that a process writes when it ends.
+	const stopped = relay.stop({ timeoutMs: 10 })
+	await here.clock.advance(2_000)
+	await stopped
+	expect(relay.stats).toMatchObject({ inFlight: 0, waiting: 0, sent: 2, dead: 1 })
 })
 
 test('a message that was given back says why', async () => {

@@ -164,3 +164,17 @@ test('a time limit that is none is refused', async () => {
 	const relay = await here.relay({ jobs: here.sends() })
 	expect(() => relay.stop({ timeoutMs: Number.NaN })).toThrow('timeoutMs: got NaN')
 })
+
+test('closing the outbox stops its relays first: they used to ask a closed database without end, and the process never ended', async () => {
+	const here = await world()
+	const ids = await here.enqueue(3)
+	await here.relay({ jobs: here.sends(() => here.pause(1_000)) })
+	await here.clock.advance(100)
+	const closed = here.outbox.close()
+	await here.clock.advance(2_000)
+	await closed
+	expect(here.eventsOf('message_sent').map(({ id }) => id)).toEqual(ids)
+	expect(here.eventsOf('store_failed')).toEqual([])
+	expect(here.eventsOf('relay_stopped')).toHaveLength(1)
+	expect(here.clock.pendingTimers).toBe(0)
+})

@@ -31,7 +31,7 @@ test('a drain of SQLite leaves timers their turn: no heartbeat and no stop came 
 
 const row = (id: string, attempt = 1): ClaimedRow => ({
 	...{ id, attempt, destination: 'jobs', topic: 'jobs', key: null, payload: '1', headers: null },
-	...{ maxRetries: null, delayMs: null, crashes: 0, createdAt: 0, dueAt: 0, expiresAt: null },
+	...{ maxRetries: null, delayMs: null, crashes: 0, createdAt: 0, claimedAt: 0, dueAt: 0, expiresAt: null },
 })
 
 test('a message that the relay works on is not begun again when its lease had ended and it was claimed here once more', () => {

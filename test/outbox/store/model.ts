@@ -221,8 +221,15 @@ class Run {
 				this.#model.at(place).filter((entry) => entry.destination === name).length
 			assert.deepEqual([inQueue, counts?.dead.count ?? 0], [mine('queue'), mine('dead')])
 		}
-		const queued = new Set(this.#model.at('queue').map((entry) => entry.destination))
-		assert.deepEqual([...(await this.#store.destinations(ALL))].sort(), [...queued].sort())
+		const now = await this.#now()
+		const isDue = (entry: Entry): boolean => entry.dueAt <= now
+		const due = new Set(
+			this.#model
+				.at('queue')
+				.filter(isDue)
+				.map((entry) => entry.destination),
+		)
+		assert.deepEqual([...(await this.#store.destinations(ALL)).names].sort(), [...due].sort())
 		for (const entry of this.#model.at('history')) assert.ok(await this.#store.find(entry.id))
 	}
 

@@ -163,7 +163,11 @@ export class QueueModel {
 
 	retryNow(destination: string, now: number): string[] {
 		const waiting = this.at('queue').filter(
-			(entry) => entry.destination === destination && entry.lockedBy === null && entry.dueAt > now,
+			(entry) =>
+				entry.destination === destination &&
+				entry.lockedBy === null &&
+				entry.dueAt > now &&
+				entry.attempts > 0,
 		)
 		for (const entry of waiting) entry.dueAt = now
 		return waiting.map((entry) => entry.id)

@@ -15,7 +15,9 @@ export const claiming: Subject = {
 			maxRetries: 4,
 		})
 		const found = await trial.find(id)
-		assert.deepEqual(await trial.claimOne(), {
+		const { claimedAt, ...row } = await trial.claimOne()
+		assert.equal(claimedAt, (await trial.find(id)).lockedAt)
+		assert.deepEqual(row, {
 			id,
 			destination: 'a',
 			topic: 't',

@@ -30,6 +30,7 @@ export const inserting: Subject = {
 			crashes: 0,
 			endedAt: null,
 			cause: null,
+			blocks: false,
 		})
 		near(createdAt, now, 'createdAt')
 		near(dueAt, now, 'dueAt')

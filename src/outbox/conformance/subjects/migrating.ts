@@ -94,7 +94,9 @@ export const withoutTables: Subject = {
 			replay: () => store.replay({}, 10),
 			discard: () => store.discard({}, 10, false),
 			retryNow: () => store.retryNow({}, 10),
+			ahead: () => store.ahead(held.id),
 			stats: () => store.stats(10),
+			'stats of one destination': () => store.stats(10, 'a'),
 		}
 		const needed = the(store.migrations.at(-1), 'a migration').version
 		for (const [name, call] of Object.entries(calls))

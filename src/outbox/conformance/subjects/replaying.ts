@@ -172,6 +172,6 @@ export const replaying: Subject = {
 			listed.map((message) => [message.id, message.status]),
 			[[id, 'pending']],
 		)
-		assert.deepEqual(await trial.store.destinations(MANY), ['a'])
+		assert.deepEqual((await trial.store.destinations(MANY)).names, ['a'])
 	},
 }

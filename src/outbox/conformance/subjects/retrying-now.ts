@@ -1,20 +1,27 @@
 /** Messages that wait are made due by hand. */
 import assert from 'node:assert/strict'
+import type { NewRow } from '../../store/rows.ts'
 import { retry } from '../outcomes.ts'
 import { HOUR, MANY, near, type Subject, type Trial } from '../trial.ts'
 
-const waiting = async (trial: Trial, count = 1): Promise<string[]> => {
-	const notBefore = (await trial.now()) + 50 * HOUR
-	return trial.enqueue(...Array.from({ length: count }, () => ({ notBefore })))
+/** Messages that have failed once. */
+const waiting = async (trial: Trial, ...parts: readonly Partial<NewRow>[]): Promise<string[]> => {
+	const ids = await trial.enqueue(...parts)
+	await trial.settle((await trial.claim()).map((row) => retry(row, 50 * HOUR)))
+	return ids
 }
 
 export const retryingNow: Subject = {
-	'a message that waits for its time is due now': async (trial) => {
-		const [id] = await waiting(trial)
-		assert.deepEqual(await trial.store.retryNow({}, MANY), [id])
-		near((await trial.find(id ?? '')).dueAt, await trial.now(), 'dueAt')
-		assert.deepEqual(await trial.claimIds(), [id])
-	},
+	'a message that was put off on purpose is due now only when it is named: a filter used to send it early':
+		async (trial) => {
+			const notBefore = (await trial.now()) + 50 * HOUR
+			const [id] = await trial.enqueue({ notBefore, topic: 't' })
+			assert.deepEqual(await trial.store.retryNow({}, MANY), [])
+			assert.deepEqual(await trial.store.retryNow({ topic: 't' }, MANY), [])
+			assert.deepEqual(await trial.store.retryNow({ ids: [id ?? ''] }, MANY), [id])
+			near((await trial.find(id ?? '')).dueAt, await trial.now(), 'dueAt')
+			assert.deepEqual(await trial.claimIds(), [id])
+		},
 
 	'a message that waits for a retry is due now, with the attempts that it had': async (trial) => {
 		const id = await trial.enqueueOne()
@@ -38,20 +45,19 @@ export const retryingNow: Subject = {
 	},
 
 	'not more than asked for become due': async (trial) => {
-		await waiting(trial, 5)
+		await waiting(trial, {}, {}, {}, {}, {})
 		assert.equal((await trial.store.retryNow({}, 2)).length, 2)
 		assert.equal((await trial.claim()).length, 2)
 	},
 
 	'only what matches becomes due': async (trial) => {
-		const notBefore = (await trial.now()) + HOUR
-		const [one] = await trial.enqueue({ notBefore, topic: 't' }, { notBefore, topic: 'u' })
+		const [one] = await waiting(trial, { topic: 't' }, { topic: 'u' })
 		assert.deepEqual(await trial.store.retryNow({ topic: 't' }, MANY), [one])
 		assert.deepEqual(await trial.claimIds(), [one])
 	},
 
 	'an empty list of ids means none, and not all': async (trial) => {
-		await waiting(trial)
+		await waiting(trial, {})
 		assert.deepEqual(await trial.store.retryNow({ ids: [] }, MANY), [])
 		assert.deepEqual(await trial.claimIds(), [])
 	},

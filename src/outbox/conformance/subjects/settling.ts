@@ -71,7 +71,7 @@ export const settling: Subject = {
 		near(lastAttemptAt, now, 'lastAttemptAt')
 		await trial.advance(9 * HOUR)
 		assert.deepEqual(await trial.claimIds({ owner: 'r2' }), [])
-		assert.deepEqual(await trial.store.destinations(MANY), [])
+		assert.deepEqual((await trial.store.destinations(MANY)).names, [])
 	},
 
 	'a dead letter needs no error': async (trial) => {
@@ -211,5 +211,12 @@ export const settling: Subject = {
 		assert.equal(seen.length, 20)
 		assert.equal(new Set(seen).size, 20)
 		assert.deepEqual(await trial.store.list({}, MANY), [])
+	},
+
+	'a dead letter that was not even tried has the attempts that it had': async (trial) => {
+		const id = await trial.enqueueOne()
+		await trial.settle([dead(await trial.claimOne(), { cause: 'expired', isUntried: true })])
+		const found = await trial.find(id)
+		assert.deepEqual([found.status, found.attempts, found.lastAttemptAt], ['dead', 0, null])
 	},
 }

@@ -142,4 +142,70 @@ export const stats: Subject = {
 		assert.deepEqual(forecast[1], { count: 4, isCapped: true })
 		assert.equal(forecast.length, 12)
 	},
+
+	'where counting the forecast ends, in that slot and in all later ones there may be more': async (trial) => {
+		const now = await trial.now()
+		const early = Array.from({ length: 60 }, () => ({ notBefore: now + 7 * MINUTE }))
+		await trial.enqueue(...early, { notBefore: now + 32 * MINUTE })
+		const { forecast } = await trial.store.stats(4)
+		assert.deepEqual(forecast[0], exactly(0))
+		assert.deepEqual(forecast[1], { count: 4, isCapped: true })
+		assert.ok(forecast.slice(2).every((slot) => slot.isCapped))
+	},
+
+	'one destination can be asked for alone': async (trial) => {
+		const notBefore = (await trial.now()) + 7 * MINUTE
+		await trial.enqueue({}, {}, { notBefore }, { destination: 'b' }, { destination: 'b', notBefore })
+		await trial.claim({ limit: 1 })
+		const told = await trial.store.stats(MANY, 'a')
+		assert.deepEqual(
+			told.destinations.map(({ destination, due, inFlight }) => [destination, due, inFlight]),
+			[['a', exactly(1), exactly(1)]],
+		)
+		assert.deepEqual([sum(told.attempts), told.attempts[1]], [3, 1])
+		assert.deepEqual(told.forecast[1], exactly(1))
+		assert.equal(told.hasMoreDestinations, false)
+		near(told.now, await trial.now(), 'now')
+	},
+
+	'a destination that is asked for and has nothing is told with zeros': async (trial) => {
+		await trial.enqueueOne()
+		const { destinations, attempts } = await trial.store.stats(MANY, 'nobody')
+		assert.equal(sum(attempts), 0)
+		assert.deepEqual(
+			destinations.map(({ due, waiting, inFlight, dead }) => [due, waiting, inFlight, dead]),
+			[[exactly(0), exactly(0), exactly(0), exactly(0)]],
+		)
+	},
+
+	'many destinations share what is counted, equally, and say where it ended': async (trial) => {
+		const names = Array.from({ length: 40 }, (_, n) => `d${n}`)
+		await trial.enqueue(
+			...names.flatMap((destination) => Array.from({ length: 30 }, () => ({ destination }))),
+		)
+		await trial.enqueueOne({ destination: 'small' })
+		const { destinations, hasMoreDestinations } = await trial.store.stats(100)
+		assert.deepEqual([destinations.length, hasMoreDestinations], [41, false])
+		for (const { destination, due } of destinations)
+			if (destination === 'small') assert.deepEqual(due, exactly(1))
+			else assert.deepEqual(due, { count: 10, isCapped: true })
+		assert.deepEqual((await trial.store.stats(100, 'd7')).destinations[0]?.due, exactly(30))
+	},
+
+	'more destinations than a thousand are not told, and that is': async (trial) => {
+		const of = (n: number) => ({ destination: `d${String(n).padStart(4, '0')}` })
+		await trial.enqueue(...Array.from({ length: 1_000 }, (_, n) => of(n)))
+		const all = await trial.store.stats(MANY)
+		assert.deepEqual([all.destinations.length, all.hasMoreDestinations], [1_000, false])
+		await trial.enqueueOne(of(1_000))
+		const most = await trial.store.stats(MANY)
+		assert.deepEqual([most.destinations.length, most.hasMoreDestinations], [1_000, true])
+	},
+
+	'the time can be asked for alone': async (trial) => {
+		const before = await trial.store.now()
+		near(before, await trial.now(), 'now')
+		await trial.advance(3 * HOUR)
+		near(await trial.store.now(), before + 3 * HOUR, 'now')
+	},
 }

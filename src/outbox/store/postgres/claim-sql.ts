@@ -28,9 +28,8 @@ const LOOK_AHEAD = 32
  * Is it the first of its key? Numbers are given when rows are written and not when they are committed, so that an earlier one may turn up
  * while a later one is in flight: it has to wait for that. The look ahead is bounded, for a key may have any number of followers.
  */
-const IS_HEAD = `
-	not exists (select from {s}.outbox e where e.destination = o.destination and e.key = o.key and e.seq < o.seq)
-	and not exists (
+const IS_UNHINDERED = `
+	not exists (
 		select from {s}.outbox_dead d
 		where d.destination = o.destination and d.key = o.key and d.blocks and d.seq < o.seq)
 	and not exists (
@@ -40,15 +39,31 @@ const IS_HEAD = `
 			order by f.seq limit ${LOOK_AHEAD}
 		) later where later.lease_until > ${NOW})`
 
+/** The number of the first of a key. By order and limit it can be had from the index alone; asked whether none is before it, a planner reads the table. */
+const firstOf = (key: string): string =>
+	`(select e.seq from {s}.outbox e where e.destination = l.destination and e.key = ${key} order by e.seq limit 1)`
+
 const WHICH: Record<LaneKind, string> = {
 	plain: 'o.due_at >= l.since',
-	ordered: `o.due_at >= l.since and (o.key is null or (${IS_HEAD}))`,
-	keys: `o.key in (select json_array_elements_text(l.keys)) and ${IS_HEAD}`,
+	ordered: `o.due_at >= l.since and (o.key is null or (o.seq = ${firstOf('o.key')} and ${IS_UNHINDERED}))`,
+	keys: IS_UNHINDERED,
+}
+
+/** Keys are few and their messages many: it goes by the keys. */
+const FROM: Record<LaneKind, string> = {
+	plain: '{s}.outbox o',
+	ordered: '{s}.outbox o',
+	keys: `json_array_elements_text(l.keys) k(value)
+		cross join lateral (
+			select e.ctid as at from {s}.outbox e
+			where e.destination = l.destination and e.key = k.value order by e.seq limit 1
+		) h
+		join {s}.outbox o on o.ctid = h.at`,
 }
 
 const part = (kind: LaneKind, suspects: string): string => `
 	select x.at from l cross join lateral (
-		select o.ctid as at from {s}.outbox o
+		select o.ctid as at from ${FROM[kind]}
 		where o.destination = l.destination and o.due_at <= ${NOW} and ${FREE} and ${suspects} and ${WHICH[kind]}
 		order by o.due_at, o.seq limit l.places
 		for no key update of o skip locked

@@ -1,5 +1,6 @@
 /** Claiming, and what a relay that has nothing to claim asks for. */
 import type { ClaimedRow, ClaimLane, ClaimRequest, ClaimResult } from '../rows.ts'
+import type { DueDestinations } from '../store.ts'
 import { claimSql, type LaneKind } from './claim-sql.ts'
 import type { Database } from './connection.ts'
 import { readGates } from './gate-sql.ts'
@@ -52,15 +53,16 @@ export async function claim(database: Database, request: ClaimRequest): Promise<
 		Math.ceil(request.leaseMs),
 		Math.min(suspectAfter, MOST_INT),
 	])
+	const now = Number(head?.due_at)
 	return {
-		now: Number(head?.due_at),
-		rows: inOrder(rows, lanes),
+		now,
+		rows: inOrder(rows, lanes, now),
 		gates: readGates(head?.payload ?? null),
 	}
 }
 
 /** They come as they lie in the table, which is nearly the order in which they are due. */
-function inOrder(rows: readonly Claimed[], lanes: readonly ClaimLane[]): readonly ClaimedRow[] {
+function inOrder(rows: readonly Claimed[], lanes: readonly ClaimLane[], now: number): readonly ClaimedRow[] {
 	const places = new Map<string, number>()
 	if (lanes.length > 1)
 		lanes.forEach(({ destination }, at) => {
@@ -68,7 +70,7 @@ function inOrder(rows: readonly Claimed[], lanes: readonly ClaimLane[]): readonl
 		})
 	return rows
 		.map((row) => ({
-			row: claimedRow(row),
+			row: claimedRow(row, now),
 			place: places.get(row.destination) ?? 0,
 			seq: Number(row.seq),
 		}))
@@ -76,7 +78,7 @@ function inOrder(rows: readonly Claimed[], lanes: readonly ClaimLane[]): readonl
 		.map(({ row }) => row)
 }
 
-const claimedRow = (row: Claimed): ClaimedRow => ({
+const claimedRow = (row: Claimed, claimedAt: number): ClaimedRow => ({
 	id: row.id ?? '',
 	destination: row.destination,
 	topic: row.topic,
@@ -84,6 +86,7 @@ const claimedRow = (row: Claimed): ClaimedRow => ({
 	payload: row.payload,
 	headers: row.headers,
 	attempt: Number(row.attempts),
+	claimedAt,
 	maxRetries: optional(row.max_retries),
 	delayMs: optional(row.delay_ms),
 	crashes: Number(row.crashes),
@@ -111,17 +114,36 @@ export async function nextDueInMs(
 	return wait === null ? undefined : Number(wait)
 }
 
-/** From one destination to the next by the index, however many messages each has. */
-const DESTINATIONS = `
-with recursive d as (
-	(select destination from {s}.outbox order by destination limit 1)
-	union all
-	select (select o.destination from {s}.outbox o where o.destination > d.destination order by o.destination limit 1)
-	from d where d.destination is not null
-)
-select destination from d where destination is not null limit $1::int`
+/** The first one after a name, with when its first message is due. */
+const next = (after: string): string => `
+	select o.destination, o.due_at from {s}.outbox o
+	where o.destination > ${after} order by o.destination, o.due_at limit 1`
 
-export async function destinations(database: Database, limit: number): Promise<readonly string[]> {
-	const rows = await database.run<{ destination: string }>(DESTINATIONS, [limit])
-	return rows.map(({ destination }) => destination)
+/** From one destination to the next by the index, however many messages each has, until $1 have something due. Nobody is called ''. */
+const DESTINATIONS = `
+with recursive n as materialized (select {now} as ms), d as (
+	select x.destination, x.due_at, (x.due_at <= n.ms)::int as found
+	from n cross join lateral (${next("coalesce($2::text, '')")}) x where $1::int > 0
+	union all
+	select x.destination, x.due_at, d.found + (x.due_at <= (select ms from n))::int
+	from d cross join lateral (${next('d.destination')}) x where d.found < $1::int
+)
+select json_agg(destination order by found) filter (where due_at <= (select ms from n))::text as names,
+	min(due_at) filter (where due_at > (select ms from n)) - (select ms from n) as wait
+from d`
+
+export async function destinations(
+	database: Database,
+	limit: number,
+	after: string | undefined,
+): Promise<DueDestinations> {
+	const [found] = await database.run<{ names: string | null; wait: Big | null }>(DESTINATIONS, [
+		limit,
+		after ?? null,
+	])
+	const wait = found?.wait ?? null
+	return {
+		names: JSON.parse(found?.names ?? '[]') as string[],
+		nextDueInMs: wait === null ? undefined : Number(wait),
+	}
 }

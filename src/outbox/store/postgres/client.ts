@@ -28,8 +28,8 @@ export interface PgClient {
 export interface PgPool {
 	query(query: string | NamedQuery, values?: unknown[]): Promise<QueryResult>
 	connect(): Promise<PgClient>
-	on(event: 'error', listener: Listener): unknown
-	removeListener(event: 'error', listener: Listener): unknown
+	on(event: 'error' | 'connect', listener: Listener): unknown
+	removeListener(event: 'error' | 'connect', listener: Listener): unknown
 }
 
 /** A transaction of PGlite. */
@@ -51,5 +51,7 @@ export const isPGlite = (client: PgPool | PGliteLike): client is PGliteLike =>
 export function isClient(client: unknown): client is PgPool | PGliteLike {
 	if (typeof client !== 'object' || client === null) return false
 	const has = (name: string) => typeof (client as Record<string, unknown>)[name] === 'function'
-	return has('query') && ((has('connect') && has('on')) || (has('transaction') && has('listen')))
+	// A single client of `pg` has nearly the same, but only one thing can be done with it at a time.
+	const isPool = has('connect') && has('on') && !has('getTransactionStatus')
+	return has('query') && (isPool || (has('transaction') && has('listen')))
 }

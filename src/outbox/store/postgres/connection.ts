@@ -41,6 +41,8 @@ export class Database implements Session {
 	readonly #findVersion: FindVersion
 	readonly #filled = new Map<string, { readonly name: string; readonly text: string }>()
 	#offsetMs: number
+	/** Is that the default of the database, or of its user? Looked up once. */
+	#isReadCommitted: boolean | undefined
 
 	constructor(settings: PostgresSettings, needed: number, findVersion: FindVersion) {
 		this.#settings = settings
@@ -50,11 +52,30 @@ export class Database implements Session {
 	}
 
 	run<Row>(sql: string, values: readonly Value[] = []): Promise<readonly Row[]> {
-		return this.#guarded(() => this.#send<Row>(this.#settings.client, sql, values, true))
+		return this.#guarded(() => this.#sendAlone<Row>(sql, values, true))
 	}
 
 	ask<Row>(sql: string, values: readonly Value[] = []): Promise<readonly Row[]> {
-		return this.#guarded(() => this.#send<Row>(this.#settings.client, sql, values, false))
+		return this.#guarded(() => this.#sendAlone<Row>(sql, values, false))
+	}
+
+	/**
+	 * Whoever made another isolation level the default has statements fail that meet others (40001), and ours could make the user's fail as well. Then
+	 * each has a transaction that says its level, for two round trips more.
+	 */
+	async #sendAlone<Row>(sql: string, values: readonly Value[], isConstant: boolean): Promise<readonly Row[]> {
+		this.#isReadCommitted ??= await this.#looksReadCommitted()
+		if (this.#isReadCommitted) return this.#send<Row>(this.#settings.client, sql, values, isConstant)
+		return this.#transact((session) =>
+			isConstant ? session.run<Row>(sql, values) : session.ask<Row>(sql, values),
+		)
+	}
+
+	async #looksReadCommitted(): Promise<boolean> {
+		const { rows } = await this.#settings.client.query(
+			"select current_setting('default_transaction_isolation') as level",
+		)
+		return (rows[0] as { readonly level?: unknown } | undefined)?.level === 'read committed'
 	}
 
 	script(sql: string): Promise<void> {
@@ -79,13 +100,15 @@ export class Database implements Session {
 
 	/** All of it or nothing. The store's statements rely on seeing what was committed before each of them. */
 	transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
+		return this.#guarded(() => this.#transact(work))
+	}
+
+	#transact<T>(work: (session: Session) => Promise<T>): Promise<T> {
 		const { client } = this.#settings
-		return this.#guarded(() => {
-			if (!isPGlite(client)) return this.#pgTransaction(client.connect(), work)
-			return client.transaction(async (tx) => {
-				await tx.exec('set transaction isolation level read committed')
-				return work(this.#session(tx, (sql) => tx.exec(sql)))
-			})
+		if (!isPGlite(client)) return this.#pgTransaction(client.connect(), work)
+		return client.transaction(async (tx) => {
+			await tx.exec('set transaction isolation level read committed')
+			return work(this.#session(tx, (sql) => tx.exec(sql)))
 		})
 	}
 

@@ -3,6 +3,7 @@
  * is no moment at which it is nowhere.
  */
 import type { DeathCause } from '../../message/message.ts'
+import { counted } from '../figures.ts'
 import type { Counted, DeadGroup, Edit, Filter } from '../store.ts'
 import type { Database } from './connection.ts'
 import { FINGERPRINT, filterSql, Parameters } from './filter.ts'
@@ -57,12 +58,6 @@ export async function countDead(database: Database, filter: Filter, limit: numbe
 	const [row] = await database.ask<{ count: Big }>(sql, parameters.values)
 	return counted(Number(row?.count), limit)
 }
-
-/** Of a count that went one further than it is told. */
-export const counted = (count: number, limit: number): Counted => ({
-	count: Math.min(count, limit),
-	isCapped: count > limit,
-})
 
 /**
  * Those that match, locked, oldest first; what somebody else is moving at this moment is left to him. As an array, since a subquery
@@ -136,6 +131,7 @@ export function retryNow(database: Database, filter: Filter, limit: number): Pro
 			update {s}.outbox set due_at = (select ms from n) where id = any(array(
 				select id from {s}.outbox
 				where due_at > (select ms from n) and (lease_until is null or lease_until <= (select ms from n))
+					${filter.ids === undefined ? 'and attempts > 0' : ''}
 					and ${filterSql('outbox', filter, parameters)}
 				order by seq limit ${parameters.add(limit, 'int')} for no key update skip locked
 			)) returning id, seq

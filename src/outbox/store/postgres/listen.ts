@@ -6,6 +6,7 @@
 import { delayMs } from '../../../core/backoff/delay.ts'
 import { readBackoff } from '../../../core/backoff/options.ts'
 import type { Runtime } from '../../../core/runtime/runtime.ts'
+import { StoreError } from '../errors.ts'
 import type { PgClient, PgPool } from './client.ts'
 
 /** A database that restarts is back in seconds; one that is gone for an hour is not to be asked all the time. */
@@ -48,6 +49,14 @@ export class PgListener {
 
 	/** Resolves when it listens, or has failed to and goes on trying. */
 	async start(): Promise<void> {
+		const { max } = (this.#pool as { readonly options?: { readonly max?: unknown } }).options ?? {}
+		// Everything else would wait for this one connection, without a word.
+		if (max === 1)
+			throw new StoreError(
+				'listening',
+				'the pool has one connection',
+				'a relay needs two, for one stays with LISTEN',
+			)
 		let client: PgClient | undefined
 		try {
 			client = await this.#pool.connect()

@@ -12,11 +12,11 @@ const SHARED = `id::text as id, seq, topic, destination, key, payload, headers, 
 const REST: Record<Table, string> = {
 	outbox: `case when lease_until > {now} then 'processing' else 'pending' end as status, due_at,
 		coalesce(locked_at, last_attempt_at) as last_attempt_at, locked_at, locked_by, lease_until,
-		null::bigint as ended_at, null::text as cause`,
+		null::bigint as ended_at, null::text as cause, false as blocks`,
 	outbox_dead: `'dead' as status, due_at, last_attempt_at, null::bigint as locked_at, null::text as locked_by,
-		null::bigint as lease_until, died_at as ended_at, cause`,
+		null::bigint as lease_until, died_at as ended_at, cause, blocks`,
 	outbox_history: `case when cause is null then 'sent' else 'dead' end as status, due_at, last_attempt_at,
-		null::bigint as locked_at, null::text as locked_by, null::bigint as lease_until, ended_at, cause`,
+		null::bigint as locked_at, null::text as locked_by, null::bigint as lease_until, ended_at, cause, false as blocks`,
 }
 
 interface Row {
@@ -43,6 +43,7 @@ interface Row {
 	readonly crashes: Big
 	readonly ended_at: Big | null
 	readonly cause: DeathCause | null
+	readonly blocks: boolean
 }
 
 const stored = (row: Row): StoredMessage => ({
@@ -74,6 +75,7 @@ const stored = (row: Row): StoredMessage => ({
 	crashes: Number(row.crashes),
 	endedAt: optional(row.ended_at),
 	cause: row.cause,
+	blocks: row.blocks,
 })
 
 const FIND = (['outbox', 'outbox_dead', 'outbox_history'] as const)
@@ -83,6 +85,26 @@ const FIND = (['outbox', 'outbox_dead', 'outbox_history'] as const)
 export async function find(database: Database, id: string): Promise<StoredMessage | undefined> {
 	if (!isUuid(id)) return undefined
 	const [row] = await database.run<Row>(FIND, [id])
+	return row && stored(row)
+}
+
+const before = (table: 'outbox' | 'outbox_dead', which: string): string => `
+select ${SHARED}, ${REST[table]} from q cross join lateral (
+	select o.* from {s}.${table} o
+	where o.destination = q.to_destination and o.key = q.of_key and o.seq < q.at_seq and ${which}
+	order by o.seq limit 1
+) x`
+
+const AHEAD = `
+with q as materialized (
+	select destination as to_destination, key as of_key, seq as at_seq from {s}.outbox where id = $1::uuid
+)${before('outbox_dead', 'o.blocks')}
+union all${before('outbox', 'true')}`
+
+export async function ahead(database: Database, id: string): Promise<StoredMessage | undefined> {
+	if (!isUuid(id)) return undefined
+	const rows = await database.run<Row>(AHEAD, [id])
+	const row = rows.find(({ blocks }) => blocks) ?? rows[0]
 	return row && stored(row)
 }
 

@@ -39,10 +39,11 @@ const DEFAULT_SCHEMA = 'yaoki'
 const PLAIN_NAME = /^[a-z_][a-z0-9_]{0,49}$/
 
 export function readPostgresOptions(given: PostgresStoreOptions): PostgresSettings {
+	if (isClient(given)) refuse('options', 'a pool', 'an object with it: postgresStore({ client: pool })')
 	checkNames(given, RULES)
 	const options = readOptions<PostgresStoreOptions>(given, RULES)
 	const { client, schema = DEFAULT_SCHEMA, prepare = true, clockOffsetMs = 0 } = options
-	if (!isClient(client)) refuse('client', client, 'a Pool of pg, or a database of PGlite')
+	if (!isClient(client)) refuse('client', client, 'a Pool of pg (not a Client), or a database of PGlite')
 	if (!PLAIN_NAME.test(schema)) {
 		refuse('schema', schema, 'a plain name: small letters, digits and _, no digit first, at most 50')
 	}

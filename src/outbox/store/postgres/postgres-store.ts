@@ -1,53 +1,30 @@
 /**
  * The store on PostgreSQL 13 and later, and on PGlite through the same SQL. Each call is one function of a file beside this one; here
- * they are only put together.
+ * they are only put together, under the types that the contract has for them.
  */
 import type { Queryable } from '../queryable.ts'
 import { isSqlClient } from '../queryable.ts'
-import type {
-	ClaimRequest,
-	ClaimResult,
-	Gate,
-	GateChange,
-	GateReason,
-	Granted,
-	Held,
-	Inserted,
-	NewRow,
-	Outcome,
-	PlacesRequest,
-	Rate,
-	RelayReport,
-	RelayRow,
-	StoredMessage,
-} from '../rows.ts'
-import type {
-	Counted,
-	DeadGroup,
-	Edit,
-	Filter,
-	Migration,
-	MigrationReport,
-	Store,
-	StoreStats,
-} from '../store.ts'
+import type { Migration, Store } from '../store.ts'
 import { claim, destinations, nextDueInMs } from './claim.ts'
-import { isPGlite } from './client.ts'
+import { isPGlite, type PgClient } from './client.ts'
 import { Database } from './connection.ts'
 import { countDead, deadGroups, discard, dropHistory, replay, retryNow } from './dead-letters.ts'
 import { gates, hold, turnGate } from './gates.ts'
 import { insert } from './insert.ts'
 import { channelOf, PgListener } from './listen.ts'
-import { find, list } from './messages.ts'
+import { ahead, find, list } from './messages.ts'
 import { type PostgresSettings, type PostgresStoreOptions, readPostgresOptions } from './options.ts'
 import { leave, takePlaces } from './places.ts'
 import { beat, relays } from './relays.ts'
 import { findVersion, migrate, migrationsIn, NEEDED_VERSION } from './schema.ts'
 import { renew, settle } from './settle.ts'
-import { stats } from './stats.ts'
+import { now, stats } from './stats.ts'
 import { returnTokens, takeTokens } from './tokens.ts'
 
 const unheard = (): void => {}
+const hear = (client?: unknown): void => {
+	;(client as PgClient).on('error', unheard)
+}
 
 /** An outbox in a PostgreSQL. */
 export class PostgresStore implements Store {
@@ -63,112 +40,47 @@ export class PostgresStore implements Store {
 		this.migrations = migrationsIn(this.#settings.schema)
 		// An idle connection of the pool that is lost is told by an event, and unheard it would end the process; the next query tells as well.
 		const { client } = this.#settings
-		if (!isPGlite(client)) client.on('error', unheard)
+		if (isPGlite(client)) return
+		client.on('error', unheard)
+		// One that is lost between being connected and being handed over has no listener for a moment.
+		client.on('connect', hear)
 	}
 
-	migrate(): Promise<MigrationReport> {
-		return migrate(this.#database)
-	}
+	migrate: Store['migrate'] = () => migrate(this.#database)
+	schemaVersion: Store['schemaVersion'] = () => findVersion(this.#database)
+	insert: Store['insert'] = (rows, tx) =>
+		insert(this.#database, rows, tx !== undefined && isSqlClient(tx) ? tx : undefined)
+	claim: Store['claim'] = (request) => claim(this.#database, request)
+	settle: Store['settle'] = (owner, outcomes, keepHistory) =>
+		settle(this.#database, owner, outcomes, keepHistory)
+	renew: Store['renew'] = (owner, leaseMs, held) => renew(this.#database, owner, leaseMs, held)
+	nextDueInMs: Store['nextDueInMs'] = (names) => nextDueInMs(this.#database, names)
+	destinations: Store['destinations'] = (limit, after) => destinations(this.#database, limit, after)
+	dropHistory: Store['dropHistory'] = (olderThanMs, limit) => dropHistory(this.#database, olderThanMs, limit)
 
-	schemaVersion(): Promise<number> {
-		return findVersion(this.#database)
-	}
+	gates: Store['gates'] = (names) => gates(this.#database, names)
+	turnGate: Store['turnGate'] = (change) => turnGate(this.#database, change)
+	hold: Store['hold'] = (destination, forMs, reason) => hold(this.#database, destination, forMs, reason)
+	takeTokens: Store['takeTokens'] = (destination, count, rate) =>
+		takeTokens(this.#database, destination, count, rate)
+	returnTokens: Store['returnTokens'] = (destination, count, rate) =>
+		returnTokens(this.#database, destination, count, rate)
+	takePlaces: Store['takePlaces'] = (request) => takePlaces(this.#database, request)
+	beat: Store['beat'] = (report, forgetAfterMs) => beat(this.#database, report, forgetAfterMs)
+	leave: Store['leave'] = (owner) => leave(this.#database, owner)
+	relays: Store['relays'] = () => relays(this.#database)
 
-	insert(rows: readonly NewRow[], tx?: Queryable): Promise<Inserted> {
-		return insert(this.#database, rows, tx !== undefined && isSqlClient(tx) ? tx : undefined)
-	}
-
-	claim(request: ClaimRequest): Promise<ClaimResult> {
-		return claim(this.#database, request)
-	}
-
-	settle(owner: string, outcomes: readonly Outcome[], keepHistory: boolean): Promise<readonly string[]> {
-		return settle(this.#database, owner, outcomes, keepHistory)
-	}
-
-	renew(owner: string, leaseMs: number, held: readonly Held[]): Promise<readonly string[]> {
-		return renew(this.#database, owner, leaseMs, held)
-	}
-
-	nextDueInMs(names: readonly string[]): Promise<number | undefined> {
-		return nextDueInMs(this.#database, names)
-	}
-
-	destinations(limit: number): Promise<readonly string[]> {
-		return destinations(this.#database, limit)
-	}
-
-	dropHistory(olderThanMs: number, limit: number): Promise<number> {
-		return dropHistory(this.#database, olderThanMs, limit)
-	}
-
-	gates(names: readonly string[]): Promise<readonly Gate[]> {
-		return gates(this.#database, names)
-	}
-
-	turnGate(change: GateChange): Promise<{ readonly isDone: boolean; readonly gate: Gate }> {
-		return turnGate(this.#database, change)
-	}
-
-	hold(destination: string, forMs: number, reason: GateReason): Promise<void> {
-		return hold(this.#database, destination, forMs, reason)
-	}
-
-	takeTokens(destination: string, count: number, rate: Rate): Promise<Granted> {
-		return takeTokens(this.#database, destination, count, rate)
-	}
-
-	returnTokens(destination: string, count: number, rate: Rate): Promise<void> {
-		return returnTokens(this.#database, destination, count, rate)
-	}
-
-	takePlaces(request: PlacesRequest): Promise<number> {
-		return takePlaces(this.#database, request)
-	}
-
-	beat(report: RelayReport, forgetAfterMs: number): Promise<void> {
-		return beat(this.#database, report, forgetAfterMs)
-	}
-
-	leave(owner: string): Promise<void> {
-		return leave(this.#database, owner)
-	}
-
-	relays(): Promise<readonly RelayRow[]> {
-		return relays(this.#database)
-	}
-
-	find(id: string): Promise<StoredMessage | undefined> {
-		return find(this.#database, id)
-	}
-
-	list(filter: Filter, limit: number, after?: string): Promise<readonly StoredMessage[]> {
-		return list(this.#database, filter, limit, after)
-	}
-
-	deadGroups(filter: Filter, limit: number): Promise<readonly DeadGroup[]> {
-		return deadGroups(this.#database, filter, limit)
-	}
-
-	countDead(filter: Filter, limit: number): Promise<Counted> {
-		return countDead(this.#database, filter, limit)
-	}
-
-	replay(filter: Filter, limit: number, edit?: Edit): Promise<readonly string[]> {
-		return replay(this.#database, filter, limit, edit)
-	}
-
-	discard(filter: Filter, limit: number, keepHistory: boolean): Promise<readonly string[]> {
-		return discard(this.#database, filter, limit, keepHistory)
-	}
-
-	retryNow(filter: Filter, limit: number): Promise<readonly string[]> {
-		return retryNow(this.#database, filter, limit)
-	}
-
-	stats(limit: number): Promise<StoreStats> {
-		return stats(this.#database, limit)
-	}
+	find: Store['find'] = (id) => find(this.#database, id)
+	list: Store['list'] = (filter, limit, after) => list(this.#database, filter, limit, after)
+	deadGroups: Store['deadGroups'] = (filter, limit) => deadGroups(this.#database, filter, limit)
+	countDead: Store['countDead'] = (filter, limit) => countDead(this.#database, filter, limit)
+	replay: Store['replay'] = (filter, limit, edit) => replay(this.#database, filter, limit, edit)
+	discard: Store['discard'] = (filter, limit, keepHistory) =>
+		discard(this.#database, filter, limit, keepHistory)
+	retryNow: Store['retryNow'] = (filter, limit) => retryNow(this.#database, filter, limit)
+	ahead: Store['ahead'] = (id) => ahead(this.#database, id)
+	stats: Store['stats'] = (limit, destination) => stats(this.#database, limit, destination)
+	now: Store['now'] = () => now(this.#database)
 
 	async ring(): Promise<void> {
 		await this.#database.run("select pg_notify($1::text, '')", [channelOf(this.#settings.schema)])
@@ -198,7 +110,9 @@ export class PostgresStore implements Store {
 	async close(): Promise<void> {
 		for (const stop of [...this.#listening]) await stop()
 		const { client } = this.#settings
-		if (!isPGlite(client)) client.removeListener('error', unheard)
+		if (isPGlite(client)) return
+		client.removeListener('error', unheard)
+		client.removeListener('connect', hear)
 	}
 }
 

@@ -25,8 +25,13 @@ const FOUNDATION = `create schema if not exists {s};
 create table {s}.outbox_schema (version int primary key, name text not null, applied_at timestamptz not null default now());
 `
 
-const IS_THERE =
-	"select to_regclass('{s}.outbox_schema') is not null as there, to_regnamespace('{s}') is not null as home"
+/**
+ * From the catalogue itself, and not by `to_regnamespace`: a connection remembers names that it has not found, and forgets that when it opens a
+ * table. Whoever had looked before and then waited for somebody else's migration would try to make the schema again.
+ */
+const IS_THERE = `
+select to_regclass('{s}.outbox_schema') is not null as there,
+	exists (select from pg_catalog.pg_namespace where nspname = btrim('{s}', '"')) as home`
 
 /** 0 when there are no tables. */
 export async function findVersion(session: Session): Promise<number> {

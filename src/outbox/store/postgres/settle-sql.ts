@@ -1,5 +1,5 @@
 /**
- * What becomes of messages, a statement a kind. Each is fenced by owner and attempt, and answers one row: the ids that it changed as one
+ * What becomes of messages, a statement a kind. Each is fenced by what names a claim, and answers one row: the ids that it changed as one
  * text, for a thousand rows would cost the client more than the database.
  */
 import { MESSAGE_COLUMNS } from './tables.ts'
@@ -40,11 +40,14 @@ select case when count(*) < $4::int then coalesce(string_agg(id::text, ','), '')
 const GIVEN = `
 r as materialized (
 	select * from json_to_recordset($1::text::json) as r(
-		id uuid, attempt int, "inMs" double precision, "delayMs" double precision,
-		cause text, stuck text, type text, message text, fingerprint text)
+		id uuid, attempt int, "claimedAt" bigint, "inMs" double precision, "delayMs" double precision,
+		cause text, stuck text, "isUntried" boolean, type text, message text, fingerprint text)
 ), n as materialized (select {now} as ms)`
 
 const HELD = 'o.id = r.id and o.locked_by = $2::text and o.attempts = r.attempt'
+
+/** By this very claim. Those that were sent are deleted and never come back: for them the attempt is enough. */
+const HELD_STILL = `${HELD} and o.locked_at = coalesce(r."claimedAt", o.locked_at)`
 
 /** Rounded up, and no further than a Date can tell. */
 const DUE = 'least((select ms from n) + ceil(coalesce(r."inMs", 0)), 8640000000000000)::bigint'
@@ -53,7 +56,7 @@ export const RETRY: string = `
 with ${GIVEN}, w as (
 	update {s}.outbox o set due_at = ${DUE}, delay_ms = r."delayMs", crashes = 0, last_attempt_at = ${LATEST},
 		error_type = r.type, error_message = r.message, error_fingerprint = r.fingerprint, ${UNLOCKED}
-	from r where ${HELD} returning o.id
+	from r where ${HELD_STILL} returning o.id
 )
 select ${CHANGED} from w`
 
@@ -61,17 +64,20 @@ export const RELEASE: string = `
 with ${GIVEN}, w as (
 	update {s}.outbox o set attempts = o.attempts - 1, ${UNLOCKED},
 		due_at = case when r."inMs" is null then o.due_at else ${DUE} end
-	from r where ${HELD} returning o.id
+	from r where ${HELD_STILL} returning o.id
 )
 select ${CHANGED} from w`
 
 const FREE = '(o.lease_until is null or o.lease_until <= (select ms from n))'
 
+/** What was not even tried has the attempts that it had before the claim. */
+const TRIED = 'attempts - (coalesce("isUntried", false))::int'
+
 /** Without an error of its own a dead letter keeps that of its latest failure. */
 export const DEAD: string = `
 with ${GIVEN}, w as (
-	delete from {s}.outbox o using r where ${HELD}
-	returning o.*, r.cause, r.stuck, r.type, r.message, r.fingerprint
+	delete from {s}.outbox o using r where ${HELD_STILL}
+	returning o.*, r.cause, r.stuck, r."isUntried", r.type, r.message, r.fingerprint
 ), parked as (
 	delete from {s}.outbox o using w
 	where w.stuck = 'park' and o.destination = w.destination and o.key = w.key and o.seq > w.seq and ${FREE}
@@ -79,7 +85,8 @@ with ${GIVEN}, w as (
 	returning o.*
 ), d as (
 	insert into {s}.outbox_dead (${list(COPIED)}, seq, last_attempt_at, ${list(ERRORS)}, died_at, cause, blocks)
-	select ${list(COPIED)}, seq, ${LATEST},
+	select ${list(COPIED.map((column) => (column === 'attempts' ? TRIED : column)))}, seq,
+		case when "isUntried" then last_attempt_at else ${LATEST} end,
 		case when type is null then error_type else type end,
 		case when type is null then error_message else message end,
 		case when type is null then error_fingerprint else fingerprint end,

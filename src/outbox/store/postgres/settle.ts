@@ -5,6 +5,7 @@
  */
 import type { FailureNote } from '../../message/message.ts'
 import type { Held, Outcome } from '../rows.ts'
+import { cleanNote, UNWRITABLE_NOTE } from '../unwritable.ts'
 import type { Database, Session, Value } from './connection.ts'
 import { isDataFault } from './faults.ts'
 import { asJson, uuidList } from './rows.ts'
@@ -84,14 +85,15 @@ function stepsOf(owner: string, outcomes: readonly Outcome[], keepHistory: boole
 
 /** Flat, under the names that the statements know. `type` is the error's there. */
 function asRecord(outcome: Outcome): object {
-	const { id, attempt } = outcome
+	const { id, attempt, claimedAt } = outcome
 	if (outcome.type === 'retry') {
-		return { id, attempt, inMs: outcome.inMs, delayMs: outcome.delayMs, ...outcome.error }
+		return { id, attempt, claimedAt, inMs: outcome.inMs, delayMs: outcome.delayMs, ...outcome.error }
 	}
 	if (outcome.type === 'dead') {
-		return { id, attempt, cause: outcome.cause, stuck: outcome.stuck, ...outcome.error }
+		const { cause, stuck, isUntried, error } = outcome
+		return { id, attempt, claimedAt, cause, stuck, isUntried, ...error }
 	}
-	return { id, attempt, inMs: outcome.type === 'release' ? outcome.inMs : undefined }
+	return { id, attempt, claimedAt, inMs: outcome.type === 'release' ? outcome.inMs : undefined }
 }
 
 /** First without the characters that no text of PostgreSQL holds, then without its words. */
@@ -103,30 +105,15 @@ async function writeMended(
 	const note = 'error' in outcome ? outcome.error : null
 	if (note === null) throw error
 	try {
-		return await write([withNote(outcome, mended(note))])
+		return await write([withNote(outcome, cleanNote(note))])
 	} catch (again) {
 		if (!isDataFault(again)) throw again
-		return write([withNote(outcome, UNWRITABLE)])
+		return write([withNote(outcome, UNWRITABLE_NOTE)])
 	}
 }
 
 const withNote = (outcome: Outcome, error: FailureNote): Outcome =>
 	outcome.type === 'retry' || outcome.type === 'dead' ? { ...outcome, error } : outcome
-
-/** In the place of an error that the database does not take. */
-const UNWRITABLE: FailureNote = {
-	type: 'Error',
-	message: '(the error could not be written)',
-	fingerprint: 'unwritable',
-}
-
-const clean = (text: string): string => text.replace(/[\0\p{Surrogate}]/gu, '\uFFFD')
-
-const mended = ({ type, message, fingerprint }: FailureNote): FailureNote => ({
-	type: clean(type),
-	message: clean(message),
-	fingerprint: clean(fingerprint),
-})
 
 /** Leases last longer; who is gone is answered. */
 export async function renew(

@@ -1,5 +1,6 @@
 /** What people do with dead letters and with those that wait. A copy is written before anything is taken away. */
 import type { DeathCause } from '../../message/message.ts'
+import { counted } from '../figures.ts'
 import type { Counted, DeadGroup, Edit, Filter } from '../store.ts'
 import type { Connection, SqlValue } from './connection.ts'
 import { conditionOf } from './filter.ts'
@@ -35,12 +36,6 @@ export function countDead(connection: Connection, filter: Filter, limit: number)
 	const text = `SELECT count(*) FROM (SELECT 1 FROM yaoki_outbox_dead WHERE ${sql} LIMIT ?)`
 	return counted(connection.number(text, ...params, limit + 1), limit)
 }
-
-/** Of a count that looked at one more than the limit. */
-export const counted = (found: number, limit: number): Counted => ({
-	count: Math.min(found, limit),
-	isCapped: found > limit,
-})
 
 interface Chosen {
 	readonly ids: readonly string[]
@@ -127,7 +122,8 @@ export function retryNow(connection: Connection, filter: Filter, limit: number):
 	if (status !== 'pending') return []
 	const now = connection.now()
 	const { sql, params } = conditionOf({ ...filter, status }, 'yaoki_outbox', now)
-	const text = `SELECT seq, id FROM yaoki_outbox WHERE ${sql} AND due_at > ? ORDER BY seq LIMIT ?`
+	const hasFailed = filter.ids === undefined ? 'AND attempts > 0' : ''
+	const text = `SELECT seq, id FROM yaoki_outbox WHERE ${sql} ${hasFailed} AND due_at > ? ORDER BY seq LIMIT ?`
 	const { ids, seqs } = chosen(connection.rows(text, ...params, now, limit))
 	if (ids.length > 0) connection.run(`UPDATE yaoki_outbox SET due_at = ? WHERE ${ARE_CHOSEN}`, now, seqs)
 	return ids

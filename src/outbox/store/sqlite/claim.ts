@@ -97,7 +97,7 @@ function claimLane(
 		const [seq = null, lockedBy] = row
 		seqs.push(seq)
 		if (lockedBy !== null) crashed.push(seq)
-		into.push(claimedRow(row, destination))
+		into.push(claimedRow(row, destination, now))
 	}
 	if (crashed.length > 0) connection.run(COUNT_CRASHES, `[${crashed.join()}]`)
 	const until = after(now, request.leaseMs)
@@ -106,7 +106,7 @@ function claimLane(
 	connection.run(isOne ? MARK_ONE : MARK_MANY, request.owner, now, until, which)
 }
 
-const claimedRow = (row: SqlRow, destination: string): ClaimedRow => ({
+const claimedRow = (row: SqlRow, destination: string, claimedAt: number): ClaimedRow => ({
 	id: row[2] as string,
 	destination,
 	topic: row[3] as string,
@@ -114,6 +114,7 @@ const claimedRow = (row: SqlRow, destination: string): ClaimedRow => ({
 	payload: row[5] as string,
 	headers: row[6] as string | null,
 	attempt: (row[7] as number) + 1,
+	claimedAt,
 	maxRetries: row[8] as number | null,
 	delayMs: row[9] as number | null,
 	crashes: (row[10] as number) + (row[1] === null ? 0 : 1),

@@ -1,29 +1,30 @@
 /** Moves messages out of the queue to the dead. Nothing is deleted before its copy is written, in the same transaction. */
 import type { FailureNote } from '../../message/message.ts'
 import type { Outcome } from '../rows.ts'
+import { cleanNote } from '../unwritable.ts'
 import type { Connection } from './connection.ts'
+import { IS_HELD_STILL } from './held.ts'
 import { isBadRow } from './sqlite-error.ts'
 import { HISTORY_COLUMNS, MOVED_COLUMNS } from './tables.ts'
 
 export type Verdict = Extract<Outcome, { readonly type: 'dead' }>
 
-/** In the place of an error that the database does not take. */
-export const REPLACEMENT: FailureNote = {
-	type: 'Error',
-	message: '(the error could not be written)',
-	fingerprint: 'unwritable',
+/** The three columns of an error. */
+export const textsOf = (error: FailureNote): readonly [string, string, string] => {
+	const { type, message, fingerprint } = cleanNote(error)
+	return [type, message, fingerprint]
 }
-
-/** NUL ends a text in SQLite, and half a surrogate pair is no text at all: an error's words may have both. */
-const UNWRITABLE = /[\0\p{Surrogate}]/gu
-export const clean = (text: string): string => text.replace(UNWRITABLE, '\ufffd')
 
 /** Without an error of its own it keeps the one of its latest failure. */
 const BURY = `INSERT INTO yaoki_outbox_dead (${MOVED_COLUMNS}, last_attempt_at, died_at, cause, blocks, error_type, error_message,
 		error_fingerprint)
-	SELECT ${MOVED_COLUMNS}, locked_at, ?4, ?5, key IS NOT NULL AND ?6, coalesce(?7, error_type),
-		CASE WHEN ?7 IS NULL THEN error_message ELSE ?8 END, CASE WHEN ?7 IS NULL THEN error_fingerprint ELSE ?9 END
-	FROM yaoki_outbox WHERE id = ?1 AND locked_by = ?2 AND attempts = ?3`
+	SELECT ${MOVED_COLUMNS}, locked_at, ?5, ?6, key IS NOT NULL AND ?7, coalesce(?8, error_type),
+		CASE WHEN ?8 IS NULL THEN error_message ELSE ?9 END, CASE WHEN ?8 IS NULL THEN error_fingerprint ELSE ?10 END
+	FROM yaoki_outbox WHERE ${IS_HELD_STILL}`
+
+/** What was not even tried has the attempts that it had before the claim. */
+const REFUND = `UPDATE yaoki_outbox_dead SET attempts = attempts - 1,
+	last_attempt_at = (SELECT q.last_attempt_at FROM yaoki_outbox q WHERE q.id = ?1) WHERE id = ?1`
 
 const TAKE_OUT = 'DELETE FROM yaoki_outbox WHERE id = ? RETURNING seq, destination, key'
 
@@ -35,12 +36,11 @@ const TAKE_OUT_FOLLOWERS = `DELETE FROM yaoki_outbox WHERE ${FOLLOWERS}`
 
 /** False when it is no longer held. */
 export function bury(connection: Connection, owner: string, verdict: Verdict, now: number): boolean {
-	const { id, attempt, cause, error, stuck } = verdict
-	const texts = error
-		? [clean(error.type), clean(error.message), clean(error.fingerprint)]
-		: [null, null, null]
+	const { id, attempt, claimedAt = null, cause, error, stuck } = verdict
+	const texts = error ? textsOf(error) : [null, null, null]
 	const blocks = stuck === 'dead-letter' ? 0 : 1
-	if (connection.run(BURY, id, owner, attempt, now, cause, blocks, ...texts) === 0) return false
+	if (connection.run(BURY, id, owner, attempt, claimedAt, now, cause, blocks, ...texts) === 0) return false
+	if (verdict.isUntried) connection.run(REFUND, id)
 	const [seq = null, destination = null, key = null] = connection.row(TAKE_OUT, id) ?? []
 	if (stuck === 'park' && key !== null) {
 		connection.run(PARK, destination, key, seq, now)

@@ -3,9 +3,11 @@
  * parameter for a thousand rows took about 1.4 times as long (a rough measurement, commits included). On the user's connection it all happens before the call returns, so that a
  * transaction that is committed right after has it in.
  */
+import { StoreError } from '../errors.ts'
 import type { SqliteClient, SqliteStatement } from '../queryable.ts'
 import type { Inserted, NewRow } from '../rows.ts'
 import { DATABASE_NOW, type SqlValue } from './connection.ts'
+import { isBusy } from './sqlite-error.ts'
 
 const COLUMNS =
 	'id, destination, topic, key, payload, headers, max_retries, expires_at, due_at, created_at, dedupe_key'
@@ -77,8 +79,25 @@ function allOf(tx: SqliteClient): All {
 	}
 }
 
+const IMMEDIATE =
+	"somebody else writes, such as a relay; open your connection by new DatabaseSync(file, { timeout: 5_000 }) and begin with 'BEGIN IMMEDIATE', so that it waits there"
+const TOO_LATE =
+	"your transaction has read before somebody else wrote, and can write no more; roll it back, and begin with 'BEGIN IMMEDIATE' (and { timeout: 5_000 } on your connection)"
+const BUSY_SNAPSHOT = 517
+
 /** On the user's connection, all or none of them: who catches the error may still commit the rest of the transaction. */
 export function insertInto(tx: SqliteClient, rows: readonly NewRow[], now: number | null): Inserted {
+	try {
+		return insertAll(tx, rows, now)
+	} catch (error) {
+		if (!isBusy(error)) throw error
+		// It is the user's connection that did not wait, and no store can wait in its place: within this tick it has to be written.
+		const hint = Object(error).errcode === BUSY_SNAPSHOT ? TOO_LATE : IMMEDIATE
+		throw new StoreError('enqueuing in your transaction', error, hint)
+	}
+}
+
+function insertAll(tx: SqliteClient, rows: readonly NewRow[], now: number | null): Inserted {
 	const all = allOf(tx)
 	const isInTransaction = tx.isTransaction
 	if (rows.length === 1) return { duplicates: insertRows(all, rows, now), isInTransaction }

@@ -14,11 +14,11 @@ const COMMON = `id, topic, destination, key, payload, headers, dedupe_key, attem
 const COLUMNS: Readonly<Record<Table, string>> = {
 	yaoki_outbox: `${COMMON}, CASE WHEN lease_until > ? THEN 'processing' ELSE 'pending' END AS status,
 		CASE WHEN locked_by IS NULL THEN last_attempt_at ELSE locked_at END AS last_attempt_at, locked_at, locked_by, lease_until,
-		NULL AS ended_at, NULL AS cause`,
+		NULL AS ended_at, NULL AS cause, 0 AS blocks`,
 	yaoki_outbox_dead: `${COMMON}, 'dead' AS status, last_attempt_at, NULL AS locked_at, NULL AS locked_by, NULL AS lease_until,
-		died_at AS ended_at, cause`,
+		died_at AS ended_at, cause, blocks`,
 	yaoki_outbox_history: `${COMMON}, CASE WHEN cause IS NULL THEN 'sent' ELSE 'dead' END AS status, last_attempt_at,
-		NULL AS locked_at, NULL AS locked_by, NULL AS lease_until, ended_at, cause`,
+		NULL AS locked_at, NULL AS locked_by, NULL AS lease_until, ended_at, cause, 0 AS blocks`,
 }
 
 const ALL_TABLES: readonly Table[] = ['yaoki_outbox', 'yaoki_outbox_dead', 'yaoki_outbox_history']
@@ -31,6 +31,22 @@ export function find(connection: Connection, id: string): StoredMessage | undefi
 		if (row) return storedMessage(row)
 	}
 	return undefined
+}
+
+const PLACE = 'SELECT destination, key, seq FROM yaoki_outbox WHERE id = ?'
+const BEFORE = 'destination = ? AND key = ? AND seq < ? ORDER BY seq LIMIT 1'
+export const BLOCKING: string = `SELECT ${COLUMNS.yaoki_outbox_dead} FROM yaoki_outbox_dead INDEXED BY yaoki_outbox_dead_blocking
+	WHERE blocks = 1 AND ${BEFORE}`
+export const QUEUED_BEFORE: string = `SELECT ${COLUMNS.yaoki_outbox} FROM yaoki_outbox INDEXED BY yaoki_outbox_key
+	WHERE ${BEFORE}`
+
+export function ahead(connection: Connection, id: string): StoredMessage | undefined {
+	const [destination = null, key = null, seq = null] = connection.row(PLACE, id) ?? []
+	if (key === null) return undefined
+	const row =
+		connection.row(BLOCKING, destination, key, seq) ??
+		connection.row(QUEUED_BEFORE, connection.now(), destination, key, seq)
+	return row && storedMessage(row)
 }
 
 const TABLES: Readonly<Record<MessageStatus | 'unsaid', readonly Table[]>> = {
@@ -100,5 +116,6 @@ function storedMessage(row: SqlRow): StoredMessage {
 		leaseUntil: numberOrNull(21),
 		endedAt: numberOrNull(22),
 		cause: row[23] as DeathCause | null,
+		blocks: row[24] === 1,
 	}
 }

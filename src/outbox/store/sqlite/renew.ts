@@ -1,9 +1,8 @@
 /** Heartbeats: a lease that is renewed in time is never taken over. */
 import type { Held } from '../rows.ts'
-import { byAttempt } from './by-attempt.ts'
 import { after, type Connection } from './connection.ts'
+import { ARE_HELD, byAttempt } from './held.ts'
 
-const ARE_HELD = 'id IN (SELECT value FROM json_each(?1)) AND locked_by = ?2 AND attempts = ?3'
 const RENEW = `UPDATE yaoki_outbox SET lease_until = ?4 WHERE ${ARE_HELD}`
 const STILL_HELD = `SELECT id FROM yaoki_outbox WHERE ${ARE_HELD}`
 

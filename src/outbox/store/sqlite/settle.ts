@@ -3,19 +3,17 @@
  * whether all were still held, and only if not (or if one can not be written) it is done again row by row, with care. What failed is written
  * row by row always: a statement each tells whether that one was held, and one that fails spoils no other.
  *
- * The fence is owner and attempt: whoever comes after its lease was taken over names a claim that is over.
+ * The fence is what names the claim: whoever comes after its lease was taken over names one that is over.
  */
 import type { Held, Outcome } from '../rows.ts'
-import { byAttempt } from './by-attempt.ts'
+import { UNWRITABLE_NOTE } from '../unwritable.ts'
 import { after, type Connection } from './connection.ts'
-import { bury, clean, REPLACEMENT, safely, written } from './dead.ts'
+import { bury, safely, textsOf, written } from './dead.ts'
 import { CAREFULLY } from './group-commit.ts'
+import { ARE_HELD, byAttempt, IS_HELD, IS_HELD_STILL } from './held.ts'
 import { HISTORY_COLUMNS } from './tables.ts'
 
 type Failed = Exclude<Outcome, { readonly type: 'sent' }>
-
-const IS_HELD = 'id = ?1 AND locked_by = ?2 AND attempts = ?3'
-const ARE_HELD = 'id IN (SELECT value FROM json_each(?1)) AND locked_by = ?2 AND attempts = ?3'
 
 const DELETE_ONE = `DELETE FROM yaoki_outbox WHERE ${IS_HELD}`
 const DELETE_MANY = `DELETE FROM yaoki_outbox WHERE ${ARE_HELD}`
@@ -28,10 +26,10 @@ const KEEP_ONE = keep(IS_HELD)
 const KEEP_MANY = keep(ARE_HELD)
 
 const UNLOCKED = 'locked_by = NULL, locked_at = NULL, lease_until = NULL'
-const RETRY = `UPDATE yaoki_outbox SET due_at = ?4, delay_ms = ?5, error_type = ?6, error_message = ?7, error_fingerprint = ?8,
-	last_attempt_at = locked_at, crashes = 0, ${UNLOCKED} WHERE ${IS_HELD}`
-const RELEASE = `UPDATE yaoki_outbox SET attempts = attempts - 1, ${UNLOCKED} WHERE ${IS_HELD}`
-const RELEASE_UNTIL = `UPDATE yaoki_outbox SET attempts = attempts - 1, due_at = ?4, ${UNLOCKED} WHERE ${IS_HELD}`
+const RETRY = `UPDATE yaoki_outbox SET due_at = ?5, delay_ms = ?6, error_type = ?7, error_message = ?8, error_fingerprint = ?9,
+	last_attempt_at = locked_at, crashes = 0, ${UNLOCKED} WHERE ${IS_HELD_STILL}`
+const RELEASE = `UPDATE yaoki_outbox SET attempts = attempts - 1, ${UNLOCKED} WHERE ${IS_HELD_STILL}`
+const RELEASE_UNTIL = `UPDATE yaoki_outbox SET attempts = attempts - 1, due_at = ?5, ${UNLOCKED} WHERE ${IS_HELD_STILL}`
 
 /** Answers the ids of those that are no longer held. */
 export function settle(
@@ -95,19 +93,18 @@ function deleteApart(
 function settleFailed(connection: Connection, owner: string, outcome: Failed, now: number): boolean {
 	const first = written(() => writeFailed(connection, owner, outcome, now))
 	if (first !== undefined) return first
-	const plain = outcome.type === 'release' ? outcome : { ...outcome, error: REPLACEMENT }
+	const plain = outcome.type === 'release' ? outcome : { ...outcome, error: UNWRITABLE_NOTE }
 	return written(() => writeFailed(connection, owner, plain, now)) ?? false
 }
 
 function writeFailed(connection: Connection, owner: string, outcome: Failed, now: number): boolean {
-	const { id, attempt } = outcome
+	const { id, attempt, claimedAt = null } = outcome
 	if (outcome.type === 'dead') return safely(connection, () => bury(connection, owner, outcome, now))
 	if (outcome.type === 'release') {
-		if (outcome.inMs === undefined) return connection.run(RELEASE, id, owner, attempt) > 0
-		return connection.run(RELEASE_UNTIL, id, owner, attempt, after(now, outcome.inMs)) > 0
+		if (outcome.inMs === undefined) return connection.run(RELEASE, id, owner, attempt, claimedAt) > 0
+		return connection.run(RELEASE_UNTIL, id, owner, attempt, claimedAt, after(now, outcome.inMs)) > 0
 	}
 	const { error, inMs, delayMs } = outcome
 	const dueAt = after(now, inMs)
-	const texts = [clean(error.type), clean(error.message), clean(error.fingerprint)] as const
-	return connection.run(RETRY, id, owner, attempt, dueAt, delayMs, ...texts) > 0
+	return connection.run(RETRY, id, owner, attempt, claimedAt, dueAt, delayMs, ...textsOf(error)) > 0
 }

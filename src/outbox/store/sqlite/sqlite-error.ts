@@ -42,7 +42,7 @@ export const isAboutSchema = (error: unknown): boolean =>
 
 const HINTS: Readonly<Record<number, string>> = {
 	[BUSY]:
-		'somebody holds a write transaction open on this database; keep transactions short, and await nothing slow inside of one',
+		'somebody holds a write transaction open on this database; keep transactions short, and await nothing slow inside of one; if the transaction is your own and you enqueue inside of it, pass it as { tx }',
 	[READ_ONLY]: 'the outbox must be able to write; look at the permissions of the file and of its folder',
 	[IO]: 'the disk or the file system failed; look at the log of the system',
 	[CORRUPT]: 'the file is damaged; run PRAGMA integrity_check, and take it from a backup',

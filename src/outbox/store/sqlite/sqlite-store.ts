@@ -7,49 +7,25 @@ import type { Runtime } from '../../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../../core/runtime/system.ts'
 import { StoreError } from '../errors.ts'
 import { isSqliteClient, type Queryable } from '../queryable.ts'
-import type {
-	ClaimRequest,
-	ClaimResult,
-	Gate,
-	GateChange,
-	GateReason,
-	Granted,
-	Held,
-	Inserted,
-	NewRow,
-	Outcome,
-	PlacesRequest,
-	Rate,
-	RelayReport,
-	RelayRow,
-	StoredMessage,
-} from '../rows.ts'
-import type {
-	Counted,
-	DeadGroup,
-	Edit,
-	Filter,
-	Migration,
-	MigrationReport,
-	Store,
-	StoreStats,
-} from '../store.ts'
+import type { Inserted, NewRow } from '../rows.ts'
+import type { Migration, Store } from '../store.ts'
 import { Access } from './access.ts'
 import { countDead, deadGroups, discard, dropHistory, replay, retryNow } from './archive.ts'
 import { claim } from './claim.ts'
 import { Connection } from './connection.ts'
 import { gatesOf, hold, returnTokens, takeTokens, turnGate } from './gates.ts'
 import { insertInto, insertRows } from './insert.ts'
-import { find, list } from './messages.ts'
+import { ahead, find, list } from './messages.ts'
 import { migrate, versionOf } from './migrate.ts'
 import { MIGRATIONS } from './migrations.ts'
+import { destinations } from './names.ts'
 import { readSqliteOptions, type SqliteStoreOptions } from './options.ts'
 import { takePlaces } from './places.ts'
 import { beat, leave, relays } from './relays.ts'
 import { renew } from './renew.ts'
 import { settle } from './settle.ts'
 import { storeError } from './sqlite-error.ts'
-import { destinations, nextDueInMs, stats } from './stats.ts'
+import { nextDueInMs, stats } from './stats.ts'
 import { listen } from './wake.ts'
 
 /** An outbox in an SQLite database, through `node:sqlite`. */
@@ -87,16 +63,11 @@ export class SqliteStore implements Store {
 		this.#connection.close()
 	}
 
-	migrate(): Promise<MigrationReport> {
-		return this.#access.write('migrating', (db) => migrate(db))
-	}
-
-	schemaVersion(): Promise<number> {
-		return this.#access.read('reading the schema version', versionOf)
-	}
+	migrate: Store['migrate'] = () => this.#access.write('migrating', (db) => migrate(db))
+	schemaVersion: Store['schemaVersion'] = () => this.#access.read('reading the schema version', versionOf)
 
 	/** With `tx` it is all done when the call returns, before anything is awaited. */
-	insert(rows: readonly NewRow[], tx?: Queryable): Promise<Inserted> {
+	insert: Store['insert'] = (rows, tx) => {
 		if (tx !== undefined) return settled(() => this.#insertInto(tx, rows))
 		return this.#access.write('enqueuing', (db) => ({
 			duplicates: insertRows((sql, ...params) => db.rows(sql, ...params), rows, this.#testNow()),
@@ -117,99 +88,50 @@ export class SqliteStore implements Store {
 		return this.#connection.clock ? this.#connection.now() : null
 	}
 
-	claim(request: ClaimRequest): Promise<ClaimResult> {
-		return this.#access.write('claiming', (db) => claim(db, request))
-	}
+	claim: Store['claim'] = (request) => this.#access.write('claiming', (db) => claim(db, request))
+	settle: Store['settle'] = (owner, outcomes, keepHistory) =>
+		this.#access.write('settling', (db, isCareful) => settle(db, owner, outcomes, keepHistory, isCareful))
+	renew: Store['renew'] = (owner, leaseMs, held) =>
+		this.#access.write('renewing leases', (db) => renew(db, owner, leaseMs, held))
+	nextDueInMs: Store['nextDueInMs'] = (among) =>
+		this.#access.read('looking for the next due time', (db) => nextDueInMs(db, among))
+	destinations: Store['destinations'] = (limit, after) =>
+		this.#access.read('looking for destinations', (db) => destinations(db, limit, after))
+	dropHistory: Store['dropHistory'] = (olderThanMs, limit) =>
+		this.#access.write('dropping history', (db) => dropHistory(db, olderThanMs, limit))
 
-	settle(owner: string, outcomes: readonly Outcome[], keepHistory: boolean): Promise<readonly string[]> {
-		return this.#access.write('settling', (db, isCareful) =>
-			settle(db, owner, outcomes, keepHistory, isCareful),
-		)
-	}
+	gates: Store['gates'] = (among) => this.#access.read('reading gates', (db) => gatesOf(db, among))
+	turnGate: Store['turnGate'] = (change) => this.#access.write('turning a gate', (db) => turnGate(db, change))
+	hold: Store['hold'] = (destination, forMs, reason) =>
+		this.#access.write('holding a destination', (db) => hold(db, destination, forMs, reason))
+	takeTokens: Store['takeTokens'] = (destination, count, rate) =>
+		this.#access.write('taking tokens', (db) => takeTokens(db, destination, count, rate))
+	returnTokens: Store['returnTokens'] = (destination, count, rate) =>
+		this.#access.write('returning tokens', (db) => returnTokens(db, destination, count, rate))
+	takePlaces: Store['takePlaces'] = (request) =>
+		this.#access.write('taking places', (db) => takePlaces(db, request))
+	beat: Store['beat'] = (report, forgetAfterMs) =>
+		this.#access.write('reporting a relay', (db) => beat(db, report, forgetAfterMs))
+	leave: Store['leave'] = (owner) => this.#access.write('leaving', (db) => leave(db, owner))
+	relays: Store['relays'] = () => this.#access.read('listing relays', relays)
 
-	renew(owner: string, leaseMs: number, held: readonly Held[]): Promise<readonly string[]> {
-		return this.#access.write('renewing leases', (db) => renew(db, owner, leaseMs, held))
-	}
-
-	nextDueInMs(among: readonly string[]): Promise<number | undefined> {
-		return this.#access.read('looking for the next due time', (db) => nextDueInMs(db, among))
-	}
-
-	destinations(limit: number): Promise<readonly string[]> {
-		return this.#access.read('looking for destinations', (db) => destinations(db, limit))
-	}
-
-	dropHistory(olderThanMs: number, limit: number): Promise<number> {
-		return this.#access.write('dropping history', (db) => dropHistory(db, olderThanMs, limit))
-	}
-
-	gates(among: readonly string[]): Promise<readonly Gate[]> {
-		return this.#access.read('reading gates', (db) => gatesOf(db, among))
-	}
-
-	turnGate(change: GateChange): Promise<{ readonly isDone: boolean; readonly gate: Gate }> {
-		return this.#access.write('turning a gate', (db) => turnGate(db, change))
-	}
-
-	hold(destination: string, forMs: number, reason: GateReason): Promise<void> {
-		return this.#access.write('holding a destination', (db) => hold(db, destination, forMs, reason))
-	}
-
-	takeTokens(destination: string, count: number, rate: Rate): Promise<Granted> {
-		return this.#access.write('taking tokens', (db) => takeTokens(db, destination, count, rate))
-	}
-
-	returnTokens(destination: string, count: number, rate: Rate): Promise<void> {
-		return this.#access.write('returning tokens', (db) => returnTokens(db, destination, count, rate))
-	}
-
-	takePlaces(request: PlacesRequest): Promise<number> {
-		return this.#access.write('taking places', (db) => takePlaces(db, request))
-	}
-
-	beat(report: RelayReport, forgetAfterMs: number): Promise<void> {
-		return this.#access.write('reporting a relay', (db) => beat(db, report, forgetAfterMs))
-	}
-
-	leave(owner: string): Promise<void> {
-		return this.#access.write('leaving', (db) => leave(db, owner))
-	}
-
-	relays(): Promise<readonly RelayRow[]> {
-		return this.#access.read('listing relays', relays)
-	}
-
-	find(id: string): Promise<StoredMessage | undefined> {
-		return this.#access.read('finding a message', (db) => find(db, id))
-	}
-
-	list(filter: Filter, limit: number, after?: string): Promise<readonly StoredMessage[]> {
-		return this.#access.read('listing messages', (db) => list(db, filter, limit, after))
-	}
-
-	deadGroups(filter: Filter, limit: number): Promise<readonly DeadGroup[]> {
-		return this.#access.read('grouping dead letters', (db) => deadGroups(db, filter, limit))
-	}
-
-	countDead(filter: Filter, limit: number): Promise<Counted> {
-		return this.#access.read('counting dead letters', (db) => countDead(db, filter, limit))
-	}
-
-	replay(filter: Filter, limit: number, edit?: Edit): Promise<readonly string[]> {
-		return this.#access.write('replaying', (db) => replay(db, filter, limit, edit))
-	}
-
-	discard(filter: Filter, limit: number, keepHistory: boolean): Promise<readonly string[]> {
-		return this.#access.write('discarding', (db) => discard(db, filter, limit, keepHistory))
-	}
-
-	retryNow(filter: Filter, limit: number): Promise<readonly string[]> {
-		return this.#access.write('retrying now', (db) => retryNow(db, filter, limit))
-	}
-
-	stats(limit: number): Promise<StoreStats> {
-		return this.#access.read('counting', (db) => stats(db, limit))
-	}
+	find: Store['find'] = (id) => this.#access.read('finding a message', (db) => find(db, id))
+	list: Store['list'] = (filter, limit, after) =>
+		this.#access.read('listing messages', (db) => list(db, filter, limit, after))
+	deadGroups: Store['deadGroups'] = (filter, limit) =>
+		this.#access.read('grouping dead letters', (db) => deadGroups(db, filter, limit))
+	countDead: Store['countDead'] = (filter, limit) =>
+		this.#access.read('counting dead letters', (db) => countDead(db, filter, limit))
+	replay: Store['replay'] = (filter, limit, edit) =>
+		this.#access.write('replaying', (db) => replay(db, filter, limit, edit))
+	discard: Store['discard'] = (filter, limit, keepHistory) =>
+		this.#access.write('discarding', (db) => discard(db, filter, limit, keepHistory))
+	retryNow: Store['retryNow'] = (filter, limit) =>
+		this.#access.write('retrying now', (db) => retryNow(db, filter, limit))
+	ahead: Store['ahead'] = (id) => this.#access.read('looking for what is ahead', (db) => ahead(db, id))
+	stats: Store['stats'] = (limit, destination) =>
+		this.#access.read('counting', (db) => stats(db, limit, destination))
+	now: Store['now'] = () => this.#access.read('reading the clock', (db) => db.now())
 
 	/** Nothing to do: every commit can be heard. */
 	async ring(): Promise<void> {}

@@ -1,63 +1,35 @@
-/**
- * Figures of the queue at a bounded cost: each count ends at a limit, and destinations are found by jumping from one to the next in
- * the index instead of reading through it.
- */
-import type { Counted, DestinationCounts, StoreStats } from '../store.ts'
-import { counted } from './archive.ts'
+/** Figures of the queue at a bounded cost (figures.ts): it is this thread that counts them, and nothing is sent meanwhile. */
+import {
+	counted,
+	FORECAST_STEP_MS,
+	FORECAST_STEPS,
+	forecastOf,
+	MOST_ATTEMPTS,
+	MOST_DESTINATIONS,
+	noAttempts,
+	type Slot,
+	shareOf,
+} from '../figures.ts'
+import type { DestinationCounts, StoreStats } from '../store.ts'
 import type { Connection } from './connection.ts'
-
-const skipScan = (table: string, index: string): string => `WITH RECURSIVE found(destination) AS (
-		SELECT * FROM (SELECT destination FROM ${table} INDEXED BY ${index} ORDER BY destination LIMIT 1)
-		UNION ALL
-		SELECT (SELECT t.destination FROM ${table} t INDEXED BY ${index} WHERE t.destination > found.destination
-			ORDER BY t.destination LIMIT 1)
-		FROM found WHERE found.destination IS NOT NULL
-	) SELECT destination FROM found WHERE destination IS NOT NULL LIMIT ?`
-
-export const IN_QUEUE: string = skipScan('yaoki_outbox', 'yaoki_outbox_due')
-const AMONG_DEAD = skipScan('yaoki_outbox_dead', 'yaoki_outbox_dead_destination')
-
-const names = (connection: Connection, sql: string, limit: number): readonly string[] =>
-	connection.rows(sql, limit).map(([name]) => String(name))
-
-export const destinations = (connection: Connection, limit: number): readonly string[] =>
-	names(connection, IN_QUEUE, limit)
+import { allDestinations } from './names.ts'
 
 const FREE = '(lease_until IS NULL OR lease_until <= ?2)'
 const AT = 'FROM yaoki_outbox INDEXED BY yaoki_outbox_due WHERE destination = ?1'
 
-const DUE = `SELECT count(*) FROM (SELECT 1 ${AT} AND due_at <= ?2 AND ${FREE} LIMIT ?3)`
-const WAITING = `SELECT count(*) FROM (SELECT 1 ${AT} AND due_at > ?2 AND ${FREE} LIMIT ?3)`
-/** Those in flight are the oldest that are due, so that it is enough to look at those: no index has the leases. */
-const IN_FLIGHT = `SELECT count(*), sum(lease_until > ?2) FROM (SELECT lease_until ${AT} AND due_at <= ?2 ORDER BY due_at LIMIT ?3)`
+const DUE = `SELECT count(*), min(due_at) FROM (SELECT due_at ${AT} AND due_at <= ?2 AND ${FREE} ORDER BY due_at LIMIT ?3)`
+/** Nothing is in flight before it is due, so that the index alone tells. */
+const WAITING = `SELECT count(*), min(due_at) FROM (SELECT due_at ${AT} AND due_at > ?2 ORDER BY due_at LIMIT ?3)`
+/** Those in flight are the oldest that are due, mostly, so that only those are looked at: no index has the leases. */
+const IN_FLIGHT = `SELECT count(*), total(lease_until > ?2) FROM (SELECT lease_until ${AT} AND due_at <= ?2 ORDER BY due_at LIMIT ?3)`
 const DEAD = 'SELECT count(*) FROM (SELECT 1 FROM yaoki_outbox_dead WHERE destination = ? LIMIT ?)'
-const OLDEST_DUE = `SELECT due_at ${AT} AND due_at <= ?2 AND ${FREE} ORDER BY due_at LIMIT 1`
 const NEXT_DUE = `SELECT due_at ${AT} AND due_at > ?2 AND ${FREE} ORDER BY due_at LIMIT 1`
-const BETWEEN = `SELECT count(*) FROM (SELECT 1 ${AT} AND due_at > ?2 AND due_at <= ?3 LIMIT ?4)`
-
-const numberOrNull = (
-	connection: Connection,
-	sql: string,
-	destination: string,
-	now: number,
-): number | null => {
-	const found = connection.row(sql, destination, now)?.[0] ?? null
-	return found === null ? null : Number(found)
-}
 
 /** Undefined when nothing waits in any of them. */
 export function nextDueInMs(connection: Connection, among: readonly string[]): number | undefined {
 	const now = connection.now()
-	const times = among.map((destination) => numberOrNull(connection, NEXT_DUE, destination, now))
-	const waiting = times.filter((time) => time !== null)
-	return waiting.length > 0 ? Math.min(...waiting) - now : undefined
-}
-
-function inFlight(connection: Connection, destination: string, now: number, limit: number): Counted {
-	const [seen = 0, held = 0] = connection.row(IN_FLIGHT, destination, now, limit + 1) ?? []
-	const { count } = counted(Number(held ?? 0), limit)
-	// Whoever looked at as many as may be looked at, and found some at the end of it, may have missed more.
-	return { count, isCapped: Number(seen) > limit }
+	const times = among.flatMap((destination) => connection.row(NEXT_DUE, destination, now)?.[0] ?? [])
+	return times.length > 0 ? Math.min(...times.map(Number)) - now : undefined
 }
 
 function countsOf(
@@ -66,57 +38,65 @@ function countsOf(
 	now: number,
 	limit: number,
 ): DestinationCounts {
-	const count = (sql: string): Counted => counted(connection.number(sql, destination, now, limit + 1), limit)
-	const oldest = numberOrNull(connection, OLDEST_DUE, destination, now)
-	const next = numberOrNull(connection, NEXT_DUE, destination, now)
+	const look = (sql: string): readonly (number | null)[] =>
+		(connection.row(sql, destination, now, limit + 1) ?? []).map((value) =>
+			value === null ? null : Number(value),
+		)
+	const [due, oldest = null] = look(DUE)
+	const [waiting, next = null] = look(WAITING)
+	const [seen, held] = look(IN_FLIGHT)
 	return {
 		destination,
-		due: count(DUE),
-		waiting: count(WAITING),
-		inFlight: inFlight(connection, destination, now, limit),
+		due: counted(due ?? 0, limit),
+		waiting: counted(waiting ?? 0, limit),
+		// Whoever looked at as many as may be looked at may have missed some.
+		inFlight: { count: Math.min(held ?? 0, limit), isCapped: (seen ?? 0) > limit },
 		dead: counted(connection.number(DEAD, destination, limit + 1), limit),
 		oldestLagMs: oldest === null ? null : now - oldest,
 		nextDueInMs: next === null ? null : next - now,
 	}
 }
 
-/** From 0 to 9 attempts each has its own figure; the last is for 10 and more. */
-const MOST_ATTEMPTS = 10
-const ATTEMPTS = `SELECT min(attempts, ${MOST_ATTEMPTS}), count(*)
-	FROM (SELECT attempts FROM yaoki_outbox ORDER BY seq LIMIT ?) GROUP BY 1`
+const attemptsBy = (which: string): string => `SELECT min(attempts, ${MOST_ATTEMPTS}), count(*)
+	FROM (SELECT attempts FROM yaoki_outbox ${which} LIMIT ?) GROUP BY 1`
+const ATTEMPTS = attemptsBy('ORDER BY seq')
+const ATTEMPTS_AT = attemptsBy('INDEXED BY yaoki_outbox_due WHERE destination = ? ORDER BY due_at')
 
-function attemptsOf(connection: Connection, limit: number): readonly number[] {
-	const figures = Array.from({ length: MOST_ATTEMPTS + 1 }, () => 0)
-	for (const [attempts, count] of connection.rows(ATTEMPTS, limit)) figures[Number(attempts)] = Number(count)
+function attemptsOf(connection: Connection, limit: number, destination?: string): readonly number[] {
+	const figures = noAttempts()
+	const rows =
+		destination === undefined
+			? connection.rows(ATTEMPTS, limit)
+			: connection.rows(ATTEMPTS_AT, destination, limit)
+	for (const [attempts, count] of rows) figures[Number(attempts)] = Number(count)
 	return figures
 }
 
-const FORECAST_STEPS = 12
-const FORECAST_STEP_MS = 300_000
+const SLOTS = `SELECT CAST((due_at - ?2 - 1) / ${FORECAST_STEP_MS} AS INTEGER), count(*) FROM (SELECT due_at ${AT}
+	AND due_at > ?2 AND due_at <= ?2 + ${FORECAST_STEPS * FORECAST_STEP_MS} ORDER BY due_at LIMIT ?3) GROUP BY 1 ORDER BY 1`
 
-function forecastOf(connection: Connection, among: readonly string[], now: number, limit: number): Counted[] {
-	return Array.from({ length: FORECAST_STEPS }, (_, step) => {
-		const from = now + step * FORECAST_STEP_MS
-		let found = 0
-		for (const destination of among) {
-			if (found > limit) break
-			found += connection.number(BETWEEN, destination, from, from + FORECAST_STEP_MS, limit + 1 - found)
-		}
-		return counted(found, limit)
-	})
+function slotsOf(connection: Connection, destination: string, now: number, limit: number): readonly Slot[] {
+	const most = FORECAST_STEPS * limit
+	const rows = connection.rows(SLOTS, destination, now, most + 1)
+	const isCut = rows.reduce((sum, [, count]) => sum + Number(count), 0) > most
+	return rows.map(([step, count], at) => ({
+		step: Number(step),
+		count: Number(count),
+		isCut: isCut && at === rows.length - 1,
+	}))
 }
 
-/** More destinations than this are not looked at: whoever has one for every customer does not read them all. */
-const MOST_DESTINATIONS = 1_000
-
-export function stats(connection: Connection, limit: number): StoreStats {
+export function stats(connection: Connection, limit: number, destination?: string): StoreStats {
 	const now = connection.now()
-	const queued = names(connection, IN_QUEUE, MOST_DESTINATIONS)
-	const all = [...new Set([...queued, ...names(connection, AMONG_DEAD, MOST_DESTINATIONS)])].sort()
+	const found = destination === undefined ? allDestinations(connection, MOST_DESTINATIONS + 1) : [destination]
+	const names = found.slice(0, MOST_DESTINATIONS)
+	const share = shareOf(limit, names.length)
+	const slots = names.flatMap((name) => slotsOf(connection, name, now, share))
 	return {
 		now,
-		destinations: all.map((destination) => countsOf(connection, destination, now, limit)),
-		attempts: attemptsOf(connection, limit),
-		forecast: forecastOf(connection, queued, now, limit),
+		destinations: names.map((name) => countsOf(connection, name, now, share)),
+		hasMoreDestinations: found.length > names.length,
+		attempts: attemptsOf(connection, limit, destination),
+		forecast: forecastOf(slots, limit),
 	}
 }

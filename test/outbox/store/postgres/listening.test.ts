@@ -72,3 +72,14 @@ test('after stop nothing is heard, nothing is tried again, and the connection is
 	expect(onRing).not.toHaveBeenCalled()
 	await ears.close()
 })
+
+test('a pool of one connection is refused by who listens: everything else waited for it, without a word', async () => {
+	const store = storeOn(rig.anotherPool({ max: 1 }))
+	await expect(
+		store.listen(
+			() => {},
+			() => {},
+		),
+	).rejects.toThrow('a relay needs two')
+	await store.close()
+})

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { SchemaVersionError } from '../../../../src/outbox/store/errors.ts'
 import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import { newRow, newRows } from '../rows.ts'
@@ -15,6 +15,25 @@ test('processes that migrate at the same time all succeed, and one of them does 
 	const reports = await Promise.all(stores.map((store) => store.migrate()))
 	expect(reports.filter(({ applied }) => applied.length > 0)).toHaveLength(1)
 	expect(await rig.store.schemaVersion()).toBe(1)
+})
+
+test('a connection that has seen no tables before does not make them again while it waits for who does', async () => {
+	await rig.pool.query(`drop schema ${rig.schema} cascade`)
+	const pool = rig.anotherPool({ max: 1 })
+	const store = postgresStore({ client: pool, schema: rig.schema })
+	// Now the connection has it in its memory that there is no such schema.
+	expect(await store.schemaVersion()).toBe(0)
+	const first = await rig.pool.connect()
+	await first.query('begin')
+	await first.query(`select pg_advisory_xact_lock(hashtext('yaoki outbox'), hashtext('"${rig.schema}"'))`)
+	const second = store.migrate()
+	const waiting =
+		"select from pg_stat_activity where wait_event = 'advisory' and datname = current_database()"
+	await vi.waitFor(async () => expect((await first.query(waiting)).rows).toHaveLength(1), 10_000)
+	for (const { sql } of store.migrations) await first.query(sql)
+	await first.query('commit')
+	first.release()
+	expect(await second).toEqual({ from: 1, to: 1, applied: [] })
 })
 
 test('the printed SQL, run by hand, makes the same schema', async () => {

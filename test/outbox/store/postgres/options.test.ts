@@ -9,7 +9,17 @@ const never = () => Promise.reject(new Error('not asked'))
 const client: PgPool = { query: never, connect: never, on: () => {}, removeListener: () => {} }
 
 const refused: readonly [what: string, options: object, message: RegExp][] = [
-	['no client', {}, /client: got undefined; takes a Pool of pg, or a database of PGlite/],
+	['no client', {}, /client: got undefined; takes a Pool of pg \(not a Client\), or a database of PGlite/],
+	[
+		'a single Client of pg, with which only one thing can be done at a time',
+		{ client: { ...client, getTransactionStatus() {} } },
+		/not a Client/,
+	],
+	[
+		'the pool itself',
+		client,
+		/options: got 'a pool'; takes an object with it: postgresStore\(\{ client: pool \}\)/,
+	],
 	['a client that can not transact', { client: { query() {} } }, /client: .* takes a Pool of pg/],
 	['a schema with quotes', { client, schema: 'a"; drop' }, /schema: .* takes a plain name/],
 	['a schema in capitals', { client, schema: 'Outbox' }, /schema: .* takes a plain name/],

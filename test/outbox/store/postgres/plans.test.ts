@@ -62,6 +62,7 @@ for (const isAnalyzed of [false, true]) {
 			).toEqual([])
 			await store.nextDueInMs(['a'])
 			await store.destinations(100)
+			await store.ahead(rows[0]?.id ?? '')
 		}
 		for (const prepare of [true, false]) {
 			const other = postgresStore({ client: pool, schema: rig.schema, prepare })

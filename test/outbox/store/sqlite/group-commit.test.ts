@@ -52,7 +52,7 @@ describe('what is asked for in one tick', () => {
 			store.insert([newRow({ destination: 'b' })]),
 		])
 		expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
-		expect(await store.destinations(10)).toEqual(['a', 'b'])
+		expect((await store.destinations(10)).names).toEqual(['a', 'b'])
 		expect(await store.list({}, 10)).toHaveLength(2)
 	})
 

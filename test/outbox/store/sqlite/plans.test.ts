@@ -2,7 +2,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { CLAIM_TEXTS, MARK_MANY } from '../../../../src/outbox/store/sqlite/claim.ts'
 import type { SqliteStore } from '../../../../src/outbox/store/sqlite/index.ts'
-import { IN_QUEUE } from '../../../../src/outbox/store/sqlite/stats.ts'
+import { BLOCKING, QUEUED_BEFORE } from '../../../../src/outbox/store/sqlite/messages.ts'
+import { NEXT_QUEUED } from '../../../../src/outbox/store/sqlite/names.ts'
 import { newRows } from '../rows.ts'
 import { claimRows, migratedStore } from './rows.ts'
 
@@ -65,7 +66,16 @@ describe('a claim', () => {
 })
 
 it('destinations are found by jumping from one to the next', async () => {
-	const plan = planOf(await emptyStore(), IN_QUEUE)
-	expect(plan).toContain('SEARCH t USING COVERING INDEX yaoki_outbox_due (destination>?)')
-	expect(plan).not.toContain('TEMP B-TREE')
+	const plan = planOf(await emptyStore(), NEXT_QUEUED)
+	expect(plan).toBe('SEARCH yaoki_outbox USING COVERING INDEX yaoki_outbox_due (destination>?)')
+})
+
+it('what a message waits for is found by its key, sorting nothing', async () => {
+	const store = await emptyStore()
+	expect(planOf(store, BLOCKING)).toBe(
+		'SEARCH yaoki_outbox_dead USING INDEX yaoki_outbox_dead_blocking (destination=? AND key=? AND rowid<?)',
+	)
+	expect(planOf(store, QUEUED_BEFORE)).toBe(
+		'SEARCH yaoki_outbox USING INDEX yaoki_outbox_key (destination=? AND key=? AND rowid<?)',
+	)
 })

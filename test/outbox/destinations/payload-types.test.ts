@@ -1,0 +1,93 @@
+import { expectTypeOf, test } from 'vitest'
+import * as z from 'zod'
+import type { Handler } from '../../../src/outbox/destinations/destination.ts'
+import type { Jsonified } from '../../../src/outbox/message/jsonified.ts'
+import type { Message, Topics } from '../../../src/outbox/message/message.ts'
+import { Outbox } from '../../../src/outbox/outbox.ts'
+import { type DestinationsFor, Relay } from '../../../src/outbox/relay/relay.ts'
+import { fakeStore } from '../fake-store.ts'
+
+interface Order {
+	readonly id: string
+	readonly lines: readonly { readonly price: number; note?: string | undefined }[]
+	readonly kind: 'new' | 'old' | null
+}
+
+interface Dated {
+	readonly at: Date
+	readonly children: readonly Dated[]
+}
+
+interface Tree {
+	readonly name: string
+	readonly children: readonly Tree[]
+}
+
+test('the payload of a handler is typed as it comes back from JSON; a Date of the schema used to be one in the type, and a text in truth', () => {
+	const topics = {
+		paid: z.object({ at: z.coerce.date(), by: z.string().default('card'), lines: z.array(z.date()) }),
+	}
+	const outbox = new Outbox({ store: fakeStore(), topics })
+	new Relay(outbox, {
+		destinations: {
+			paid: ({ payload }) => {
+				expectTypeOf(payload).toEqualTypeOf<{ at: string; by: string; lines: string[] }>()
+			},
+			'*': ({ payload }) => expectTypeOf(payload.at).toEqualTypeOf<string>(),
+		},
+	})
+	expectTypeOf<Jsonified<Date>>().toEqualTypeOf<string>()
+	expectTypeOf<Jsonified<[Date, 1]>>().toEqualTypeOf<[string, 1]>()
+	expectTypeOf<Jsonified<Date | null | undefined>>().toEqualTypeOf<string | null | undefined>()
+	expectTypeOf<Jsonified<{ at?: Date; url: URL }>>().toEqualTypeOf<{ at?: string; url: string }>()
+	expectTypeOf<Jsonified<{ money: { toJSON(): { cents: number; at: Date } } }>>().toEqualTypeOf<{
+		money: { cents: number; at: string }
+	}>()
+	expectTypeOf<Jsonified<{ a: 1; save(): void; tag: symbol }>>().toEqualTypeOf<{ a: 1 }>()
+})
+
+test('what is never delivered, since enqueue refuses it, has the type never', () => {
+	expectTypeOf<Jsonified<{ a: Map<string, 1>; b: Set<1>; c: bigint }>>().toEqualTypeOf<{
+		a: never
+		b: never
+		c: never
+	}>()
+})
+
+test('a type that JSON does not change stays as it is', () => {
+	expectTypeOf<Jsonified<unknown>>().toEqualTypeOf<unknown>()
+	expectTypeOf<Jsonified<Order>>().toEqualTypeOf<Order>()
+	expectTypeOf<Jsonified<Tree>>().toExtend<Tree>()
+	expectTypeOf<Tree>().toExtend<Jsonified<Tree>>()
+	expectTypeOf<Jsonified<{ tree: Dated }>['tree']['children'][number]['at']>().toEqualTypeOf<string>()
+	expectTypeOf<Jsonified<readonly Order[]>>().toEqualTypeOf<readonly Order[]>()
+	expectTypeOf<Jsonified<boolean>>().toEqualTypeOf<boolean>()
+	expectTypeOf<Jsonified<Record<string, number>>>().toEqualTypeOf<Record<string, number>>()
+	type Branded = string & { readonly brand: 'order' }
+	expectTypeOf<Jsonified<{ id: Branded }>>().toEqualTypeOf<{ id: Branded }>()
+})
+
+test('without topics a handler may say what its payload is; it was refused by the compiler', () => {
+	const outbox = new Outbox({ store: fakeStore() })
+	const bill: Handler<Message<string, Order>> = ({ payload }) => payload.lines.length
+	new Relay(outbox, {
+		destinations: {
+			bill,
+			slow: { deliver: bill, concurrency: 1 },
+			mail: (message: Message<string, { to: string }>) => message.payload.to,
+			other: ({ payload, topic }) => {
+				expectTypeOf(payload).toEqualTypeOf<unknown>()
+				expectTypeOf(topic).toEqualTypeOf<string>()
+			},
+		},
+	})
+})
+
+test('with topics it must be what the schema says', () => {
+	const topics = { paid: z.object({ id: z.string() }) }
+	type Paid = DestinationsFor<typeof topics, 'paid'>['paid']
+	expectTypeOf<Handler<Message<'paid', { id: string }>>>().toExtend<Paid>()
+	expectTypeOf<Handler<Message<'paid', { id: number }>>>().not.toExtend<Paid>()
+	expectTypeOf<Handler<Message<'paid', { id: string; more: number }>>>().not.toExtend<Paid>()
+	expectTypeOf(topics).toExtend<Topics>()
+})

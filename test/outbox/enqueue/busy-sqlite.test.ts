@@ -1,0 +1,64 @@
+/** SQLite has one writer at a time: what is said to who meets another, and that there is a way to wait. */
+import { DatabaseSync } from 'node:sqlite'
+import { expect, onTestFinished, test } from 'vitest'
+import { Outbox } from '../../../src/outbox/outbox.ts'
+import { sqliteStore } from '../../../src/outbox/store/sqlite/index.ts'
+import { virtualRuntime } from '../../../src/testing/index.ts'
+import { temporaryFile } from '../store/sqlite/temporary-file.ts'
+
+const message = { topic: 'mail', payload: 1 }
+
+async function setUp() {
+	const file = temporaryFile()
+	const runtime = virtualRuntime()
+	const outbox = new Outbox({ store: sqliteStore({ file, runtime }), outsideTransaction: 'allow' })
+	await outbox.migrate()
+	const [mine, other] = [new DatabaseSync(file), new DatabaseSync(file)]
+	onTestFinished(async () => {
+		mine.close()
+		other.close()
+		await outbox.close()
+	})
+	return { outbox, runtime, mine, other }
+}
+
+test('a BEGIN that meets a writer is told how to wait; it was told to keep its transactions short', async () => {
+	const { outbox, mine, other } = await setUp()
+	other.exec('BEGIN IMMEDIATE')
+	mine.exec('BEGIN')
+	await expect(outbox.enqueue(message, { tx: mine })).rejects.toMatchObject({
+		code: 'YAOKI_OUTBOX_STORE',
+		message: expect.stringMatching(/in your transaction.*\{ timeout: 5_000 \}.*'BEGIN IMMEDIATE'/),
+		cause: { errcode: 5 },
+	})
+	await expect(outbox.enqueue([message, message], { tx: mine })).rejects.toThrow('BEGIN IMMEDIATE')
+	other.exec('ROLLBACK')
+	mine.exec('ROLLBACK')
+})
+
+test('a transaction that has read before somebody else wrote is told to begin anew, for no waiting helps it', async () => {
+	const { outbox, mine, other } = await setUp()
+	mine.exec('BEGIN')
+	mine.prepare('SELECT count(*) FROM yaoki_outbox').all()
+	other.exec('CREATE TABLE orders (id TEXT)')
+	await expect(outbox.enqueue(message, { tx: mine })).rejects.toMatchObject({
+		message: expect.stringMatching(/roll it back, and begin with 'BEGIN IMMEDIATE'/),
+		cause: { errcode: 517 },
+	})
+	mine.exec('ROLLBACK')
+	mine.exec('BEGIN IMMEDIATE')
+	await outbox.enqueue(message, { tx: mine })
+	mine.exec('COMMIT')
+	expect(await outbox.list()).toHaveLength(1)
+})
+
+test('who forgets tx inside of a transaction of one’s own is told so; the blame went to somebody else', async () => {
+	const { outbox, runtime, mine } = await setUp()
+	mine.exec('BEGIN IMMEDIATE')
+	const enqueued = expect(outbox.enqueue(message)).rejects.toThrow(
+		'if the transaction is your own and you enqueue inside of it, pass it as { tx }',
+	)
+	await runtime.runUntilIdle()
+	await enqueued
+	mine.exec('ROLLBACK')
+})

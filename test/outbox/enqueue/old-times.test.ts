@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { Outbox } from '../../../src/outbox/outbox.ts'
+import { Relay } from '../../../src/outbox/relay/relay.ts'
+import { sqliteStore } from '../../../src/outbox/store/sqlite/index.ts'
+
+test('a message with a notBefore before 1970 is sent, and one with such an expiry is a dead letter', async () => {
+	const outbox = new Outbox({ store: sqliteStore(':memory:'), outsideTransaction: 'allow' })
+	await outbox.migrate()
+	const old = new Date('0001-01-01')
+	const relay = new Relay(outbox, { destinations: { mail: () => {} } })
+	const ended: unknown[] = []
+	const bothEnded = new Promise<void>((resolve) => {
+		relay.subscribe((event) => {
+			if (event.type === 'message_sent' || event.type === 'message_dead') ended.push(event.type)
+			if (ended.length === 2) resolve()
+		})
+	})
+	await outbox.enqueue([
+		{ topic: 'mail', payload: 1, notBefore: old },
+		{ topic: 'mail', payload: 2, expiresAt: old },
+	])
+	await relay.start()
+	await bothEnded
+	await relay.stop()
+	expect(ended.toSorted()).toEqual(['message_dead', 'message_sent'])
+	expect(await outbox.dead.list()).toMatchObject([{ payload: 2, cause: 'expired' }])
+	await outbox.close()
+})

@@ -1,0 +1,101 @@
+/** What a review of the relay over a real PostgreSQL broke, each as it was told. */
+import { expect, test } from 'vitest'
+import { HttpError } from 'yaoki'
+import type { Outcome } from '../../../src/outbox/store/rows.ts'
+import { Process } from './process.ts'
+import { world } from './world.ts'
+
+test('order and maxConcurrent together: what waited for a place kept it from all relays, and everybody was told to wait', async () => {
+	await using here = await world()
+	for (let n = 0; n < 10; n++)
+		await here.outbox.enqueue(
+			Array.from({ length: 30 }, (_, key) => ({ topic: 'jobs', key: `k${key}`, payload: `${key}/${n}` })),
+		)
+	const deliver = here.sends(() => here.pause(10))
+	for (let relays = 0; relays < 3; relays++)
+		await here.relay({ jobs: { deliver, order: true, maxConcurrent: 6 } }, { leaseMs: 1_500 })
+	await here.clock.advance(20_000)
+	expect(here.sendings).toHaveLength(300)
+	for (let key = 0; key < 30; key++) {
+		const own = here.payloads().filter((payload) => String(payload).startsWith(`${key}/`))
+		expect(own).toEqual(Array.from({ length: 10 }, (_, n) => `${key}/${n}`))
+	}
+})
+
+test('a Retry-After is heeded for as long as was asked: the breaker opened as well, for longer, and then came a probe and a ramp', async () => {
+	await using here = await world()
+	await here.enqueue(40)
+	let isBusy = true
+	const deliver = here.sends(() => {
+		if (isBusy) throw new HttpError(429, undefined, { retryAfterMs: 3_000 })
+	})
+	await here.relay({ jobs: deliver }, { retry: { jitterStrategy: 'none' } })
+	await here.clock.advance(1_000)
+	isBusy = false
+	expect(here.eventsOf('gate_change')).toMatchObject([
+		{ from: 'closed', to: 'closed', reason: 'retry-after' },
+	])
+	const before = here.sendings.length
+	await here.clock.advance(1_900)
+	expect(here.sendings).toHaveLength(before)
+	await here.clock.advance(200)
+	expect(here.sendings.length).toBeGreaterThan(before)
+})
+
+test('a call that is never answered is asked again: a connection that was only half there stopped the relay for good', async () => {
+	await using here = await world()
+	await using process = new Process(here)
+	await here.enqueue(3)
+	let isBlack = true
+	process.delay = (method) => (isBlack && method === 'claim' ? 1e9 : 0)
+	await process.relay({ jobs: here.sends() }, { leaseMs: 3_000 })
+	await here.clock.advance(5_000)
+	expect(here.sendings).toEqual([])
+	isBlack = false
+	await here.clock.advance(20_000)
+	expect(here.payloads()).toEqual([1, 2, 3])
+	expect(process.eventsOf('store_failed')).toMatchObject([{ doing: 'claim', errorType: 'TimeoutError' }])
+})
+
+test('stop() ends in its time although a call is never answered', async () => {
+	await using here = await world()
+	await using process = new Process(here)
+	await here.enqueue(1)
+	const relay = await process.relay({ jobs: here.sends() })
+	process.delay = (method) => (method === 'settle' ? 1e9 : 0)
+	await here.clock.advance(100)
+	const stopped = relay.stop({ timeoutMs: 1_000 })
+	await here.clock.advance(5_000)
+	await stopped
+	expect(process.eventsOf('relay_stopped')).toHaveLength(1)
+})
+
+test('a relay with nothing under way stops at once while its database is away: it waited out all of its time', async () => {
+	await using here = await world()
+	await using process = new Process(here)
+	const relay = await process.relay({ jobs: here.sends() })
+	process.fault = () => new Error('away')
+	await here.clock.advance(3_000)
+	const stopped = relay.stop({ timeoutMs: 30_000 })
+	await here.clock.advance(1_500)
+	await stopped
+	expect(process.eventsOf('relay_stopped')).toHaveLength(1)
+})
+
+test('a settling whose answer was lost is told as what it was: five messages were sent, and told as five lost leases', async () => {
+	await using here = await world()
+	await here.enqueue(5)
+	const { settle } = here.store
+	let lost = 1
+	here.store.settle = async (owner: string, outcomes: readonly Outcome[], keepHistory: boolean) => {
+		const answer = await settle.call(here.store, owner, outcomes, keepHistory)
+		if (lost-- > 0) throw new Error('connection reset')
+		return answer
+	}
+	const relay = await here.relay({ jobs: here.sends() })
+	await here.clock.advance(2_000)
+	expect(here.sendings).toHaveLength(5)
+	expect(relay.stats.sent).toBe(5)
+	expect(here.eventsOf('lease_lost')).toEqual([])
+	expect(here.eventsOf('message_sent')).toHaveLength(5)
+})

@@ -1,0 +1,86 @@
+/** The user of a database may have any isolation level as the default, for the sake of other programs. */
+import type pg from 'pg'
+import { describe, expect, test, vi } from 'vitest'
+import { type PostgresStore, postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { newRows } from '../rows.ts'
+import { postgresRig } from './rig.ts'
+import { wanted } from './rows.ts'
+
+const rig = postgresRig()
+
+/** Of the user in the database of this file alone, so that other tests on the same server have theirs. */
+async function withDefault<T>(
+	level: string,
+	work: (store: PostgresStore, pool: pg.Pool) => Promise<T>,
+): Promise<T> {
+	const { rows } = await rig.pool.query('select current_database() as name')
+	const role = `alter role current_user in database "${rows[0].name}"`
+	await rig.pool.query(`${role} set default_transaction_isolation = '${level}'`)
+	try {
+		const pool = rig.anotherPool({ max: 8 })
+		const found = (await pool.query('show default_transaction_isolation')).rows[0]
+		expect(found.default_transaction_isolation).toBe(level)
+		return await work(postgresStore({ client: pool, schema: rig.schema }), pool)
+	} finally {
+		await rig.pool.query(`${role} reset default_transaction_isolation`)
+	}
+}
+
+describe.each(['repeatable read', 'serializable'])('with %s as the default', (level) => {
+	test('relays that claim, renew and settle at the same time do not fail on each other', async () => {
+		await withDefault(level, async (store) => {
+			await store.insert(newRows(1_200, { key: null }))
+			const sent = new Set<string>()
+			const relay = async (owner: string) => {
+				for (;;) {
+					const { rows } = await store.claim(wanted({ limit: 15 }, { owner }))
+					if (rows.length === 0) return
+					await store.renew(owner, 60_000, rows)
+					const outcomes = rows.map(
+						({ id, attempt, claimedAt }) => ({ type: 'sent', id, attempt, claimedAt }) as const,
+					)
+					expect(await store.settle(owner, outcomes, true)).toEqual([])
+					for (const { id } of rows) sent.add(id)
+				}
+			}
+			await Promise.all(Array.from({ length: 8 }, (_, at) => relay(`relay ${at}`)))
+			await relay('the last')
+			expect(sent.size).toBe(1_200)
+		})
+	}, 30_000)
+
+	test('gates, tokens, places and heartbeats that many ask for at once do not fail either', async () => {
+		await withDefault(level, async (store) => {
+			const rate = { limit: 10, intervalMs: 60_000, burst: 10 }
+			const granted = await Promise.all(
+				Array.from({ length: 16 }, async (_, at) => {
+					const owner = `relay ${at}`
+					await store.hold('shop', 1_000 + at, 'retry-after')
+					await store.takePlaces({ destination: 'shop', owner, want: 3, inUse: 0, total: 9, leaseMs: 60_000 })
+					return (await store.takeTokens('shop', 1, rate)).granted
+				}),
+			)
+			expect(granted.reduce((sum, count) => sum + count, 0)).toBe(10)
+		})
+	})
+
+	test("nothing of ours runs at that level, so that it is in nobody else's way", async () => {
+		await withDefault(level, async (store, pool) => {
+			const query = vi.spyOn(pool, 'query')
+			await store.insert(newRows(2))
+			await store.claim(wanted())
+			// The look at the default is the only statement that has no transaction of its own.
+			expect(query).toHaveBeenCalledTimes(1)
+		})
+	})
+})
+
+test('with read committed as the default a statement is one round trip, after one look', async () => {
+	const pool = rig.anotherPool()
+	const query = vi.spyOn(pool, 'query')
+	const connect = vi.spyOn(pool, 'connect')
+	const store = postgresStore({ client: pool, schema: rig.schema })
+	for (let round = 0; round < 3; round++) await store.claim(wanted())
+	expect(query).toHaveBeenCalledTimes(4)
+	expect(connect.mock.calls.length).toBeLessThanOrEqual(4)
+})
