@@ -45,17 +45,23 @@ const STEPS: Readonly<Record<string, () => Step>> = {
 	},
 }
 
+/** Entries that have a database in them, of which `node:sqlite` is one. */
+const NODE_ONLY: readonly string[] = ['yaoki/outbox']
+
 /** The declarations must be sound for a user who has the compiler look into libraries: `stripInternal` can break them. */
 function userTypes({ home, entries }: Packed): Ran {
-	const lines = [...entries.keys()].map((entry, index) => `export * as entry${index} from '${entry}'\n`)
-	writeFileSync(join(home, 'user.ts'), lines.join(''))
+	const all = [...entries.keys()]
+	const anywhere = all.filter((entry) => !NODE_ONLY.includes(entry))
 	// In a browser there are no types of Node, and in Node there may be none of the browser.
 	return inTurn(
-		() => compiled({ lib: ['es2023', 'dom'], types: [] }),
-		() => compiled({ lib: ['es2023'], types: ['node'], typeRoots: [join(ROOT, 'node_modules', '@types')] }),
+		() => compiled(anywhere, { lib: ['es2023', 'dom'], types: [] }),
+		() =>
+			compiled(all, { lib: ['es2023'], types: ['node'], typeRoots: [join(ROOT, 'node_modules', '@types')] }),
 	)
 
-	function compiled(where: object): Ran {
+	function compiled(used: readonly string[], where: object): Ran {
+		const lines = used.map((entry, index) => `export * as entry${index} from '${entry}'\n`)
+		writeFileSync(join(home, 'user.ts'), lines.join(''))
 		const compilerOptions = {
 			...{ module: 'nodenext', target: 'es2023', ...where },
 			...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true },
