@@ -1,7 +1,7 @@
 /** The outbox on PostgreSQL, and on SQLite. */
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
-import { Outbox, postgresStore, Relay, type RelayOptions, sqliteStore } from 'yaoki/outbox'
+import { Outbox, postgresStore, Relay, sqliteStore } from 'yaoki/outbox'
 import {
 	type Body,
 	bodies,
@@ -12,22 +12,18 @@ import {
 	nanoseconds,
 	ORDER,
 	type Peer,
-	type Tuning,
 	vacuum,
 } from '../peer.ts'
 
 /** Where all messages go: the destination that is named like their topic. */
 const TOPIC = 'jobs'
 
-/** A batch being sent while the next is claimed. */
-const DRAIN: RelayOptions = { concurrency: 2_000, maxInFlight: 4_000, batchSize: 1_000 }
-
 export const message = (payload: Body): { topic: string; payload: Body } => ({ topic: TOPIC, payload })
 
 function worker(outbox: Outbox): Peer['work'] {
-	return async (handle: Handle, tuning: Tuning) => {
+	// As it comes: there is nothing to tune.
+	return async (handle: Handle) => {
 		const relay = new Relay(outbox, {
-			...(tuning === 'drain' && DRAIN),
 			destinations: {
 				[TOPIC]: async ({ payload }: { readonly payload: unknown }) => handle((payload as Body).seq),
 			},

@@ -4,6 +4,7 @@
  * others have their turn meanwhile; that is noticed, and nothing is waited for.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
+import { nextTurn } from './turn.ts'
 
 /** So long nobody else needs a turn. */
 const LONGEST_MS = 10
@@ -20,21 +21,23 @@ export class Breath {
 
 	/** Waits for a turn if there has been none for too long. */
 	async take(): Promise<void> {
+		const now = () => this.#runtime.now()
+		// Others had theirs since the latest look, so this is a turn of its own.
+		if (this.#next === undefined) this.#takenAt = now()
 		const next = this.#arm()
-		if (this.#runtime.now() - this.#takenAt < LONGEST_MS) return
+		if (now() - this.#takenAt < LONGEST_MS) return
 		await next
-		// Before anybody else arms a timer: who waits for this one goes on before what is only to be done some time in that turn.
+		this.#takenAt = now()
+		// Before anybody else asks for it: who waits for this turn goes on before what is only to be done some time in it.
 		void this.#arm()
 	}
 
 	#arm(): Promise<void> {
 		this.#next ??= new Promise((resolve) => {
-			const fire = () => {
-				this.#takenAt = this.#runtime.now()
+			nextTurn(this.#runtime, () => {
 				this.#next = undefined
 				resolve()
-			}
-			this.#runtime.setTimer(0, fire, 'housekeeping')
+			})
 		})
 		return this.#next
 	}

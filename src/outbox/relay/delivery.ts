@@ -59,11 +59,11 @@ export class Delivery implements Limit {
 
 	/** What its handler is told: only that, and as properties of its own, so that a copy by `{ ...context }` has them as well. */
 	context(): DeliveryContext {
-		const signal = () => this.signal
+		const delivery = this
 		return {
 			attempt: this.row.attempt - 1,
 			get signal() {
-				return signal()
+				return delivery.signal
 			},
 		}
 	}
@@ -95,13 +95,16 @@ export const heldBy = ({ id, attempt, claimedAt }: ClaimedRow): Held => ({ id, a
 
 /** What the handler gets. Throws when the row does not hold JSON. */
 export function toMessage(row: ClaimedRow): Message {
-	const { id, topic, destination, key, headers, attempt, createdAt, expiresAt } = row
+	const { headers, expiresAt } = row
 	return {
-		...{ id, topic, destination, attempts: attempt },
-		key: key ?? undefined,
+		id: row.id,
+		topic: row.topic,
+		destination: row.destination,
+		key: row.key ?? undefined,
 		payload: JSON.parse(row.payload),
 		headers: headers === null ? {} : JSON.parse(headers),
-		createdAt: new Date(createdAt),
+		attempts: row.attempt,
+		createdAt: new Date(row.createdAt),
 		expiresAt: expiresAt === null ? undefined : new Date(expiresAt),
 	}
 }

@@ -126,9 +126,10 @@ export class Lane {
 		if (limit <= 0) return 0
 		if (this.gate.isProbing || this.settings.rate || this.settings.maxConcurrent < Infinity)
 			return Math.max(0, limit - this.underWay.size - waiting)
-		if (waiting >= limit) return 0
-		const ahead = Math.min(this.#batchSize, Math.max(limit, Math.ceil(this.#pace(now) * AHEAD_MS)))
-		return Math.max(0, ahead - waiting)
+		// Two batches at most: one that is being sent, and one that is on its way meanwhile.
+		const ahead = Math.min(2 * this.#batchSize, Math.max(limit, Math.ceil(this.#pace(now) * AHEAD_MS)))
+		if (waiting >= Math.max(limit, ahead / 2)) return 0
+		return Math.max(0, Math.min(this.#batchSize, ahead - waiting))
 	}
 
 	/** What to ask the store for, `limit` of them; and the next of the keys that are free. */

@@ -14,7 +14,7 @@ export interface RelayOptions {
 	readonly concurrency?: number | undefined
 	/** How many messages are in flight in all. Default 1,000. */
 	readonly maxInFlight?: number | undefined
-	/** How many messages one claim takes at most for each destination. Default 1,000. */
+	/** How many messages one claim takes at most for each destination. Default 2,000. */
 	readonly batchSize?: number | undefined
 	/** How long a message stays claimed by a relay that is not heard of. Default 60,000. */
 	readonly leaseMs?: number | undefined

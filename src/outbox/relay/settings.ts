@@ -64,7 +64,7 @@ const RELAY_RULES: Rules = {
 	breaker: 'any',
 	concurrency: [1, 1e6, 16],
 	maxInFlight: [1, 1e6, 1_000],
-	batchSize: [1, 10_000, 1_000],
+	batchSize: [1, 10_000, 2_000],
 	leaseMs: [50, MOST, 60_000],
 	timeoutMs: [1, MOST, 30_000],
 	pollMs: [1, MOST, 1_000],

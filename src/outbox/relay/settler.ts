@@ -7,6 +7,7 @@ import type { CancelTimer } from '../../core/runtime/runtime.ts'
 import type { Outcome } from '../store/rows.ts'
 import type { RelayContext } from './context.ts'
 import type { Delivery } from './delivery.ts'
+import { nextTurn } from './turn.ts'
 
 /** A message, and what became of it. */
 export interface Settlement {
@@ -76,7 +77,7 @@ export class Settler {
 
 	/** Not at once: the others of the same turn are to go with it. SQLite answers within the turn, and would write them one by one. */
 	#arm(): void {
-		this.#disarm ??= this.#context.runtime.setTimer(0, () => this.flush())
+		this.#disarm ??= nextTurn(this.#context.runtime, () => this.flush())
 	}
 
 	async #write(): Promise<void> {
