@@ -72,9 +72,10 @@ async function postgresGround(name: string): Promise<Ground> {
 		async transaction(work) {
 			const client = await pool.connect()
 			let isBroken = false
-			client.on('error', () => {
+			const onError = () => {
 				isBroken = true
-			})
+			}
+			client.on('error', onError)
 			try {
 				await client.query('BEGIN')
 				const answer = await work(client)
@@ -85,6 +86,7 @@ async function postgresGround(name: string): Promise<Ground> {
 				throw error
 			} finally {
 				client.release(isBroken)
+				client.removeListener('error', onError)
 			}
 		},
 		restart: () => postgres.restart(),

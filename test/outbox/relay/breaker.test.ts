@@ -230,7 +230,7 @@ test('a relay that holds messages hears within a poll that another has shut the 
 	// It asked for the gates of those lanes only that it knew to be shut, and went on to send what it held.
 	await using here = await world()
 	const quickThenSlow = here.sends(({ payload }) => (Number(payload) > 100 ? here.pause(1_500) : undefined))
-	const options = { retry: RETRY, batchSize: 50 }
+	const options = { retry: RETRY, batchSize: 20 }
 	await here.enqueue(100)
 	await here.relay({ jobs: { deliver: quickThenSlow, concurrency: 1, breaker: BREAKER } }, options)
 	await here.clock.advance(500)
