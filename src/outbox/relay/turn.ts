@@ -1,14 +1,20 @@
 /**
- * The next turn of the event loop. That is no matter of time, but a timer waits for the next millisecond, and a relay that drains a database of
- * its own process would stand idle for a tenth of its time. So in production it is `setImmediate`, looked up when it is used like everything else
- * that tests may fake; a runtime that was handed in decides by itself what comes next.
+ * The next turn of the event loop. That is no matter of time: a timer would wait for the next millisecond, and a relay that drains a database of
+ * its own process would stand idle for a tenth of its time. So in production the event loop is asked itself; a runtime that was handed in
+ * decides what comes next.
  */
+import { scheduler } from 'node:timers/promises'
 import type { CancelTimer, Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 
 /** Calls `fn` when others have had their turn. Those that are asked for first come first. */
 export function nextTurn(runtime: Runtime, fn: () => void): CancelTimer {
 	if (runtime !== systemRuntime) return runtime.setTimer(0, fn)
-	const turn = setImmediate(fn)
-	return () => clearImmediate(turn)
+	let isWanted = true
+	void scheduler.yield().then(() => {
+		if (isWanted) fn()
+	})
+	return () => {
+		isWanted = false
+	}
 }

@@ -204,17 +204,9 @@ export interface RelayRow extends RelayReport {
 }
 
 /** All that is known about a message. Times are milliseconds. */
-export interface StoredMessage {
-	readonly id: string
-	readonly topic: string
-	readonly destination: string
-	readonly key: string | null
-	readonly payload: string
-	readonly headers: string | null
-	readonly dedupeKey: string | null
+export interface StoredMessage extends Omit<NewRow, 'notBefore'> {
 	readonly status: MessageStatus
 	readonly attempts: number
-	readonly maxRetries: number | null
 	readonly dueAt: number | null
 	readonly lastAttemptAt: number | null
 	readonly error: FailureNote | null
@@ -222,7 +214,6 @@ export interface StoredMessage {
 	readonly lockedBy: string | null
 	readonly leaseUntil: number | null
 	readonly createdAt: number
-	readonly expiresAt: number | null
 	readonly crashes: number
 	readonly endedAt: number | null
 	readonly cause: DeathCause | null
