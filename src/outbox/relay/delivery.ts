@@ -57,15 +57,9 @@ export class Delivery implements Limit {
 		this.#onExpire = onExpire
 	}
 
-	/** What its handler is told: only that, and as properties of its own, so that a copy by `{ ...context }` has them as well. */
+	/** What its handler is told: only that, and nothing of the relay's own. */
 	context(): DeliveryContext {
-		const delivery = this
-		return {
-			attempt: this.row.attempt - 1,
-			get signal() {
-				return delivery.signal
-			},
-		}
+		return new Context(this)
 	}
 
 	get signal(): AbortSignal {
@@ -87,6 +81,21 @@ export class Delivery implements Limit {
 	isStoppedBy(error: unknown): boolean {
 		if (!(this.#reason instanceof RelayStoppedError)) return false
 		return [error, peek(error, 'cause')].includes(this.#reason) || peek(error, 'name') === 'AbortError'
+	}
+}
+
+/** The signal is made when it is read, as in core, so that a copy by `{ ...context }` does not have it. */
+class Context implements DeliveryContext {
+	readonly attempt: number
+	readonly #delivery: Delivery
+
+	constructor(delivery: Delivery) {
+		this.attempt = delivery.row.attempt - 1
+		this.#delivery = delivery
+	}
+
+	get signal(): AbortSignal {
+		return this.#delivery.signal
 	}
 }
 

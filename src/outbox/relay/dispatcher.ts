@@ -3,13 +3,13 @@
  * relay are taken, the next free one goes to the lane that has waited longest, however long the queue of another is.
  */
 
-import { permanent } from '../../core/classify/permanent.ts'
 import { TimeoutError } from '../../core/errors/errors.ts'
 import { failureNote } from '../message/failure-note.ts'
-import type { DeathCause, Message } from '../message/message.ts'
+import type { DeathCause } from '../message/message.ts'
 import type { Outcome } from '../store/rows.ts'
+import { answerOf } from './answer.ts'
 import type { RelayContext } from './context.ts'
-import { type Delivery, heldBy, LeaseLostError, RelayStoppedError, toMessage } from './delivery.ts'
+import { type Delivery, heldBy, LeaseLostError, RelayStoppedError } from './delivery.ts'
 import type { ReleaseReason } from './events.ts'
 import type { Gatekeeper } from './gatekeeper.ts'
 import type { Lane } from './lane.ts'
@@ -163,8 +163,7 @@ export class Dispatcher {
 		this.inFlight++
 		delivery.ticket = lane.gate.ticket
 		lane.limits().add(delivery, now)
-		// A thenable of any make, and a handler that is not async at all.
-		new Promise((resolve) => resolve(lane.settings.deliver(messageOf(delivery), delivery.context()))).then(
+		answerOf(lane.settings.deliver, delivery).then(
 			() => {
 				this.#succeeded(lane, delivery, now)
 				this.#ended(lane, delivery)
@@ -181,7 +180,8 @@ export class Dispatcher {
 		const { runtime } = this.#context
 		const now = runtime.now()
 		lane.settings.retry.budget?.recordOutcome(true)
-		this.#settle(lane, delivery, { type: 'sent', ...heldBy(delivery.row) }, now - startedAt)
+		const { id, attempt, claimedAt } = delivery.row
+		this.#settle(lane, delivery, { type: 'sent', id, attempt, claimedAt }, now - startedAt)
 		this.#gatekeeper.turn(lane, lane.gate.succeeded(delivery.ticket, now, now - startedAt, runtime))
 	}
 
@@ -262,13 +262,5 @@ export class Dispatcher {
 		else if (!this.isPaused)
 			while (this.inFlight < this.#context.settings.maxInFlight && this.#startNext(lane));
 		this.#onRoom()
-	}
-}
-
-function messageOf(delivery: Delivery): Message {
-	try {
-		return toMessage(delivery.row)
-	} catch (error) {
-		throw permanent(new Error('the stored message is not JSON', { cause: error }))
 	}
 }

@@ -1,4 +1,5 @@
 /** What others in the process notice of a relay that has a lot to do. In real time: a virtual clock stands still while promises run. */
+import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { Outbox, Relay, sqliteStore } from 'yaoki/outbox'
 import { Delivery } from '../../../src/outbox/relay/delivery.ts'
@@ -89,15 +90,16 @@ test('handlers that have had their time and do not end are told of, once, for th
 	expect(here.eventsOf('handlers_hang')).toMatchObject([{ destination: 'jobs', hanging: 2 }])
 })
 
-test('a copy of the context has its signal and attempt, and nothing of the relay’s own', async () => {
+test('a context shows its attempt and nothing of the relay’s own: other messages stood in the logs of who printed it', async () => {
 	await using here = await world()
 	await here.enqueue(1)
-	let copy: object = {}
+	let seen: { copy: object; hasSignal: boolean; text: string } | undefined
 	await here.relay({
 		jobs: (_, context) => {
-			copy = { ...context }
+			const { signal } = context
+			seen = { copy: { ...context }, hasSignal: signal instanceof AbortSignal, text: inspect(context) }
 		},
 	})
 	await here.clock.advance(10)
-	expect(copy).toEqual({ attempt: 0, signal: expect.any(AbortSignal) })
+	expect(seen).toEqual({ copy: { attempt: 0 }, hasSignal: true, text: 'Context { attempt: 0 }' })
 })
