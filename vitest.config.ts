@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
@@ -14,8 +15,8 @@ export default defineConfig({
 		// No test waits for time to pass; this only keeps a busy machine from failing one.
 		testTimeout: 20_000,
 		restoreMocks: true,
-		// Of two cores vitest would leave one idle.
-		maxWorkers: '100%',
+		// Of two cores vitest would leave one idle; and what waits for a process, a server or a lease needs none.
+		maxWorkers: Math.ceil(1.5 * availableParallelism()),
 		execArgv: ['--expose-gc'],
 		unstubGlobals: true,
 		coverage: {

@@ -71,7 +71,7 @@ export async function makeRounds(
 		const from = other.receipts.length
 		const enqueued: Round['enqueued'][number][] = []
 		const enqueueing = enqueueAll(name, enqueued, isRestarted)
-		for (let kills = 1 + Math.floor(chance() * 2); kills > 0; kills--) {
+		for (let kills = chance() < 0.2 ? 2 : 1; kills > 0; kills--) {
 			await pause(chance() * 120)
 			await relays.kill(Math.floor(chance() * relays.count))
 		}
