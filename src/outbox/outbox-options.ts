@@ -18,7 +18,7 @@ export interface HistoryOptions {
 export interface OutboxOptions<T extends Topics = Topics> {
 	/** The database: `sqliteStore(...)` or `postgresStore(...)`. */
 	readonly store: Store
-	/** A schema for each topic: of zod, valibot or whatever else follows Standard Schema. Default: any topic, any payload. */
+	/** A schema for each topic: of zod, valibot or whatever else follows Standard Schema. Default: every topic is taken, with every payload that JSON can hold. */
 	readonly topics?: T | undefined
 	/** The greatest payload that is taken, in bytes of JSON. Default 1,048,576. */
 	readonly maxPayloadBytes?: number | undefined

@@ -1,9 +1,22 @@
 /** What a review of the relay over a real PostgreSQL broke, each as it was told. */
 import { expect, test } from 'vitest'
 import { HttpError } from 'yaoki'
+import type { Relay } from 'yaoki/outbox'
 import type { Outcome } from '../../../src/outbox/store/rows.ts'
 import { Process } from './process.ts'
-import { world } from './world.ts'
+import { type World, world } from './world.ts'
+
+/** Hangs when it does not: nobody lets more time pass. */
+async function stopsWithin(
+	ms: number,
+	relay: Relay,
+	options: { timeoutMs: number },
+	here: World,
+): Promise<void> {
+	const stopped = relay.stop(options)
+	await here.clock.advance(ms)
+	await stopped
+}
 
 test('order and maxConcurrent together: what waited for a place kept it from all relays, and everybody was told to wait', async () => {
 	await using here = await world()
@@ -64,9 +77,7 @@ test('stop() ends in its time although a call is never answered', async () => {
 	const relay = await process.relay({ jobs: here.sends() })
 	process.delay = (method) => (method === 'settle' ? 1e9 : 0)
 	await here.clock.advance(100)
-	const stopped = relay.stop({ timeoutMs: 1_000 })
-	await here.clock.advance(5_000)
-	await stopped
+	await stopsWithin(5_000, relay, { timeoutMs: 1_000 }, here)
 	expect(process.eventsOf('relay_stopped')).toHaveLength(1)
 })
 
@@ -76,9 +87,7 @@ test('a relay with nothing under way stops at once while its database is away: i
 	const relay = await process.relay({ jobs: here.sends() })
 	process.fault = () => new Error('away')
 	await here.clock.advance(3_000)
-	const stopped = relay.stop({ timeoutMs: 30_000 })
-	await here.clock.advance(1_500)
-	await stopped
+	await stopsWithin(1_500, relay, { timeoutMs: 30_000 }, here)
 	expect(process.eventsOf('relay_stopped')).toHaveLength(1)
 })
 

@@ -1,14 +1,18 @@
 /** A store and a queue in an array tell the same after every move. */
-import { describe, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { storeModel } from './model.ts'
 import { openSqliteFile, openSqliteMemory } from './open-sqlite.ts'
 
 const SEEDS = Array.from({ length: 40 }, (_, seed) => seed)
 
 describe('SQLite in memory does what a queue in an array does', () => {
-	test.each(SEEDS)('seed %i', (seed) => storeModel(openSqliteMemory, seed))
+	test.each(SEEDS)('seed %i', async (seed) => {
+		await expect(storeModel(openSqliteMemory, seed)).resolves.toBeUndefined()
+	})
 })
 
 describe('SQLite in a file does what a queue in an array does', () => {
-	test.each(SEEDS.slice(0, 8))('seed %i', (seed) => storeModel(openSqliteFile, seed))
+	test.each(SEEDS.slice(0, 8))('seed %i', async (seed) => {
+		await expect(storeModel(openSqliteFile, seed)).resolves.toBeUndefined()
+	})
 })
