@@ -4,7 +4,7 @@ export {
 	type OpenedStore,
 	storeConformance,
 } from './conformance/index.ts'
-export { DeadLetters } from './dead/dead-letters.ts'
+export { DeadLetters } from './dead-letters/dead-letters.ts'
 export type {
 	DeadLetterChanges,
 	DeadLetterGroup,
@@ -12,7 +12,7 @@ export type {
 	PageOptions,
 	ReplayOptions,
 	ReplayReport,
-} from './dead/options.ts'
+} from './dead-letters/options.ts'
 export type {
 	BreakerOptions,
 	DeliveryContext,
@@ -24,8 +24,8 @@ export type {
 	RelayRetryOptions,
 } from './destinations/destination.ts'
 export { type HttpDestinationOptions, httpDestination } from './destinations/http-destination.ts'
+export type { OutboxStats } from './diagnostics/stats.ts'
 export type { EnqueueOptions, OutsideTransaction } from './enqueue/transaction-rule.ts'
-export type { OutboxStats } from './insight/stats.ts'
 export { InvalidMessageError, type MessageIssue, TransactionError } from './message/errors.ts'
 export type { MessageFilter } from './message/filter.ts'
 export type { Jsonified } from './message/jsonified.ts'

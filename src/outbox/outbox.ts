@@ -4,17 +4,17 @@
  */
 import { checkNames, refuse } from '../core/options/rules.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
-import { byBatches } from './dead/batches.ts'
-import { DeadLetters } from './dead/dead-letters.ts'
-import type { PageOptions } from './dead/options.ts'
-import { Doorbell } from './doorbell/doorbell.ts'
-import { Intake } from './enqueue/intake.ts'
+import { byBatches } from './dead-letters/batches.ts'
+import { DeadLetters } from './dead-letters/dead-letters.ts'
+import type { PageOptions } from './dead-letters/options.ts'
+import { type OutboxStats, readStats } from './diagnostics/stats.ts'
+import { whyNotSent } from './diagnostics/why.ts'
+import { RowBuilder } from './enqueue/build-rows.ts'
 import { type EnqueueOptions, TransactionRule } from './enqueue/transaction-rule.ts'
-import { type OutboxStats, readStats } from './insight/stats.ts'
-import { whyNotSent } from './insight/why.ts'
 import { isMessageId, type MessageFilter, toFilter } from './message/filter.ts'
 import type { MessageFor, MessageRecord, Receipt, Topics } from './message/message.ts'
 import { toRecord } from './message/record.ts'
+import { RelayNotifier } from './notify/relay-notifier.ts'
 import { type OutboxOptions, readOutboxOptions } from './outbox-options.ts'
 import type { LocalRelay } from './relay/waker.ts'
 import type { Inserted, NewRow } from './store/rows.ts'
@@ -42,9 +42,9 @@ export class Outbox<T extends Topics = Topics> {
 	readonly historyForMs: number | undefined
 	/** Messages that could not be sent: list, replay, edit, discard. */
 	readonly dead: DeadLetters
-	readonly #intake: Intake
+	readonly #intake: RowBuilder
 	readonly #rule: TransactionRule
-	readonly #doorbell: Doorbell
+	readonly #doorbell: RelayNotifier
 	readonly #runtime: Runtime
 	#closed: Promise<void> | undefined
 
@@ -54,9 +54,9 @@ export class Outbox<T extends Topics = Topics> {
 		this.store = store
 		this.keepsHistory = keepsHistory
 		this.historyForMs = settings.historyForMs
-		this.#intake = new Intake(settings)
+		this.#intake = new RowBuilder(settings)
 		this.#rule = new TransactionRule(store, settings.outsideTransaction, settings.onWarning)
-		this.#doorbell = new Doorbell(store, runtime)
+		this.#doorbell = new RelayNotifier(store, runtime)
 		this.#runtime = runtime
 		const wake = () => this.wake()
 		this.dead = new DeadLetters({ store, runtime, keepsHistory, maxPayloadBytes, schemas, wake })

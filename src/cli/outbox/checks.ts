@@ -1,8 +1,8 @@
 /** What is looked at to say that an outbox is well. Each is one line, so that the one that failed can be read in a log. */
 import type { Runtime } from '../../core/runtime/runtime.ts'
+import { formatDuration } from '../../outbox/diagnostics/duration.ts'
+import type { OutboxStats } from '../../outbox/diagnostics/stats.ts'
 import type { Outbox } from '../../outbox/index.ts'
-import { duration } from '../../outbox/insight/duration.ts'
-import type { OutboxStats } from '../../outbox/insight/stats.ts'
 import type { Store } from '../../outbox/store/store.ts'
 import { plainLine } from '../../sim/picture/escape.ts'
 import { figure } from '../../sim/picture/figure.ts'
@@ -64,13 +64,15 @@ async function schemaCheck(store: Store, target: Target): Promise<Check> {
 function clockCheck(there: number, askedAt: number, heardAt: number, limit: number): Check {
 	const away = Math.max(0, askedAt - there, there - heardAt)
 	const told =
-		away === 0 ? "this machine's clock and the database's agree" : `the clocks are ${duration(away)} apart`
+		away === 0
+			? "this machine's clock and the database's agree"
+			: `the clocks are ${formatDuration(away)} apart`
 	return { name: 'clock', ok: away <= limit, told }
 }
 
 function lagCheck({ totals: { oldestLagMs } }: OutboxStats, limit: number): Check {
 	const told =
-		oldestLagMs === null ? 'nothing is due' : `the oldest message is due for ${duration(oldestLagMs)}`
+		oldestLagMs === null ? 'nothing is due' : `the oldest message is due for ${formatDuration(oldestLagMs)}`
 	return { name: 'lag', ok: (oldestLagMs ?? 0) <= limit, told }
 }
 
@@ -95,7 +97,7 @@ function heldCheck({ gates }: OutboxStats): Check {
 	const held = gates
 		.filter(({ state, heldForMs }) => state !== 'closed' || heldForMs > 0)
 		.map(({ destination, state, heldForMs, reason }) => {
-			const until = heldForMs > 0 ? ` for ${duration(heldForMs)}` : ''
+			const until = heldForMs > 0 ? ` for ${formatDuration(heldForMs)}` : ''
 			return `${destination} (${reason ?? `breaker ${state}`}${until})`
 		})
 	if (held.length === 0) return { name: 'held', ok: true, told: 'no destination is held back' }

@@ -2,8 +2,9 @@
  * Dead letters whose time is over. A relay buries such a letter again as soon as it comes to it, so a replay that says "is due now" would be
  * true for a moment and useless. All that match are looked at before anything is done, a page at a time.
  */
+
+import { formatDuration } from '../../outbox/diagnostics/duration.ts'
 import type { MessageFilter, Outbox } from '../../outbox/index.ts'
-import { duration } from '../../outbox/insight/duration.ts'
 import type { MessageRecord } from '../../outbox/message/message.ts'
 import { figure } from '../../sim/picture/figure.ts'
 import { CliError } from '../errors.ts'
@@ -52,7 +53,7 @@ export function refuseExpired(letters: readonly MessageRecord[], now: number): v
 	const [first, ...more] = letters.filter((letter) => isExpired(letter, now))
 	if (!first?.expiresAt) return
 	const others = more.length === 0 ? '' : `, and so did ${figure(more.length)} more`
-	const ago = duration(now - first.expiresAt.getTime())
+	const ago = formatDuration(now - first.expiresAt.getTime())
 	throw new CliError(
 		'checkFailed',
 		`${first.id} expired ${ago} ago${others}: it would be dead again at once`,

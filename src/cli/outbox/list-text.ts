@@ -2,7 +2,7 @@
  * Messages as lines. Not as a table: an error text is as long as it is, and beside an id there is no room for it, so it stands on a
  * line of its own.
  */
-import type { DeadLetterGroup } from '../../outbox/dead/options.ts'
+import type { DeadLetterGroup } from '../../outbox/dead-letters/options.ts'
 import type { MessageRecord } from '../../outbox/message/message.ts'
 import { plainLine } from '../../sim/picture/escape.ts'
 import { figure } from '../../sim/picture/figure.ts'

@@ -1,7 +1,7 @@
 /** The work of `yaoki outbox replay`. */
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
-import type { DeadLetterChanges } from '../../outbox/dead/options.ts'
+import type { DeadLetterChanges } from '../../outbox/dead-letters/options.ts'
 import type { MessageFilter, Outbox } from '../../outbox/index.ts'
 import { figure } from '../../sim/picture/figure.ts'
 import { CliError, failureOf } from '../errors.ts'

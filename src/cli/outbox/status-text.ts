@@ -1,7 +1,7 @@
 /** How the outbox is doing, as tables. What there is none of is left out: a line that says nothing hides the one that does. */
 
-import { duration } from '../../outbox/insight/duration.ts'
-import type { OutboxStats, QueueFigures } from '../../outbox/insight/stats.ts'
+import { formatDuration } from '../../outbox/diagnostics/duration.ts'
+import type { OutboxStats, QueueFigures } from '../../outbox/diagnostics/stats.ts'
 import type { Counted } from '../../outbox/store/store.ts'
 import { figure } from '../../sim/picture/figure.ts'
 import { tableText } from '../../sim/picture/text/table-text.ts'
@@ -24,7 +24,7 @@ export function statusText(name: string, stats: OutboxStats, page: Page): string
 /** `10,000+` where counting was ended. */
 export const counted = ({ count, isCapped }: Counted): string => `${figure(count)}${isCapped ? '+' : ''}`
 
-const forTime = (ms: number | null): string => (ms === null ? '-' : duration(ms))
+const forTime = (ms: number | null): string => (ms === null ? '-' : formatDuration(ms))
 
 /** A window of a few letters is drawn as if it had twenty. */
 const table = (
@@ -68,7 +68,7 @@ function relays(stats: OutboxStats, page: Page): string {
 		({ host, pid, destinations, inFlight, sent, failed, dead, throughput, seenAt }) => [
 			`${host}:${pid} (${destinations.join(', ')})`,
 			...[figure(inFlight), figure(sent), figure(failed), figure(dead), figure(throughput, 1)],
-			`${duration(stats.now.getTime() - seenAt.getTime())} ago`,
+			`${formatDuration(stats.now.getTime() - seenAt.getTime())} ago`,
 		],
 	)
 	return table(['relay', 'in flight', 'sent', 'failed', 'dead', 'a second', 'seen'], rows, page)

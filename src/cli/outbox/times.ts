@@ -3,7 +3,7 @@
  * them with `--json`.
  */
 import { InvalidOptionError } from '../../core/errors/errors.ts'
-import { duration } from '../../outbox/insight/duration.ts'
+import { formatDuration } from '../../outbox/diagnostics/duration.ts'
 
 const UNITS_MS: Readonly<Record<string, number>> = {
 	ms: 1,
@@ -66,5 +66,5 @@ function durationOf(text: string): number | undefined {
 export function relativeText(at: Date | undefined, now: number): string {
 	if (at === undefined) return ''
 	const away = at.getTime() - now
-	return away > 0 ? `in ${duration(away)}` : `${duration(-away)} ago`
+	return away > 0 ? `in ${formatDuration(away)}` : `${formatDuration(-away)} ago`
 }

@@ -2,7 +2,7 @@
  * What a relay did, told now and then in one line, for a line for every message would drown a log. What changes the situation (a
  * destination is held back, the database is away) is told at once.
  */
-import { duration } from '../../outbox/insight/duration.ts'
+import { formatDuration } from '../../outbox/diagnostics/duration.ts'
 import type { RelayEvent } from '../../outbox/relay/events.ts'
 import { plainLine } from '../../sim/picture/escape.ts'
 import { figure } from '../../sim/picture/figure.ts'
@@ -80,13 +80,13 @@ function errorOf(event: RelayEvent & { type: 'message_failed' | 'message_dead' }
 function newsOf(event: RelayEvent): string | undefined {
 	switch (event.type) {
 		case 'gate_change': {
-			const held = event.heldForMs > 0 ? `, held back for ${duration(event.heldForMs)}` : ''
+			const held = event.heldForMs > 0 ? `, held back for ${formatDuration(event.heldForMs)}` : ''
 			return `${event.destination}: breaker ${event.to}${held}${event.reason ? ` (${event.reason})` : ''}`
 		}
 		case 'handlers_hang':
 			return `${event.destination}: sending hangs beyond its time limit, ${figure(event.hanging)} at a time; nothing more is sent there until one ends`
 		case 'store_failed':
-			return `the database can not be asked (${event.doing}: ${event.errorMessage}); again in ${duration(event.retryInMs)}`
+			return `the database can not be asked (${event.doing}: ${event.errorMessage}); again in ${formatDuration(event.retryInMs)}`
 		case 'store_recovered':
 			return `the database is back (${event.doing})`
 		default:

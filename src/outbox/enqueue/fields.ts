@@ -4,7 +4,7 @@
  * in bytes, since those are what an index has room for.
  */
 import { types } from 'node:util'
-import { InvalidMessageError, type Place, refuseField } from '../message/errors.ts'
+import { InvalidMessageError, type MessageRef, refuseField } from '../message/errors.ts'
 
 /** The greatest length of a topic and of a destination, in bytes of UTF-8. */
 export const NAME_BYTES = 255
@@ -24,7 +24,7 @@ const CONTROL = /[^\t\P{Cc}\x80-\x9f]/u
 const isPlainText = (text: string): boolean => !text.includes('\0') && !LONE_SURROGATE.test(text)
 
 /** Refuses anything but a text that is not empty, not too long, and can be stored. */
-export function checkText(place: Place, field: string, value: unknown, maxBytes: number): string {
+export function checkText(place: MessageRef, field: string, value: unknown, maxBytes: number): string {
 	if (typeof value !== 'string' || value === '') refuseField(place, field, value, 'a text that is not empty')
 	if (!isPlainText(value)) {
 		refuseField(place, field, value, 'a text without NUL and without halves of surrogate pairs')
@@ -41,7 +41,7 @@ export function checkText(place: Place, field: string, value: unknown, maxBytes:
  * The JSON of headers; null when there are none. What no HTTP request can carry is refused for every destination: found out when it is sent, it
  * would be a dead letter, and the destination of a message may be changed after it was enqueued.
  */
-export function toHeadersText(headers: unknown, place: Place): string | null {
+export function toHeadersText(headers: unknown, place: MessageRef): string | null {
 	if (headers === undefined) return null
 	// A Map, a Headers or a list has no names of its own, and would be written as if it were empty.
 	if (typeof headers !== 'object' || headers === null || Symbol.iterator in headers) {
@@ -70,7 +70,7 @@ export function toHeadersText(headers: unknown, place: Place): string | null {
  * Milliseconds since 1970; null when nothing was given. What is before that is put at its beginning: relays look for what is due from there
  * on, and a `notBefore` of the year 1 was a message that none of them ever saw.
  */
-export function toTime(field: string, value: unknown, place: Place): number | null {
+export function toTime(field: string, value: unknown, place: MessageRef): number | null {
 	if (value === undefined) return null
 	if (!types.isDate(value)) refuseField(place, field, value, 'a Date')
 	const time = value.getTime()
@@ -79,7 +79,7 @@ export function toTime(field: string, value: unknown, place: Place): number | nu
 }
 
 /** How many retries may follow; null when nothing was given. */
-export function toMaxRetries(value: unknown, place: Place): number | null {
+export function toMaxRetries(value: unknown, place: MessageRef): number | null {
 	if (value === undefined) return null
 	if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > MOST_RETRIES) {
 		refuseField(place, 'maxRetries', value, 'a whole number, 0 or more')

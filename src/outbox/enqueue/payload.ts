@@ -3,16 +3,16 @@
  * null, a Map or a promise into an empty object); a message that lost something must not be sent, so those are looked for, but only where the
  * text shows that there may be one. Checking every value first would cost more than writing it.
  */
-import { InvalidMessageError, type Place, refuseField, show } from '../message/errors.ts'
-import { type Flaw, findFlaw, isPlain } from './payload-flaws.ts'
+import { InvalidMessageError, type MessageRef, refuseField, show } from '../message/errors.ts'
+import { findJsonIssue, isPlainJson, type JsonIssue } from './json-check.ts'
 
 /** The JSON of a payload. Throws an InvalidMessageError for what JSON can not hold, and for more bytes (UTF-8) than `maxBytes`. */
-export function toPayloadText(payload: unknown, maxBytes: number, where: Place): string {
+export function toPayloadText(payload: unknown, maxBytes: number, where: MessageRef): string {
 	let text: string | undefined
 	try {
 		text = JSON.stringify(payload)
 	} catch (error) {
-		const flaw = findFlaw(payload)
+		const flaw = findJsonIssue(payload)
 		if (flaw !== undefined) refuseFlaw(where, flaw)
 		const why = error instanceof Error ? error.message : show(error)
 		throw new InvalidMessageError(
@@ -25,15 +25,15 @@ export function toPayloadText(payload: unknown, maxBytes: number, where: Place):
 	}
 	if (text === undefined)
 		refuseField(where, 'payload', payload, 'anything that JSON can hold; null for nothing')
-	if ((text.includes('null') || text.includes('{}')) && !isPlain(payload)) {
-		const flaw = findFlaw(payload)
+	if ((text.includes('null') || text.includes('{}')) && !isPlainJson(payload)) {
+		const flaw = findJsonIssue(payload)
 		if (flaw !== undefined) refuseFlaw(where, flaw)
 	}
 	checkBytes(where, text, maxBytes)
 	return text
 }
 
-function checkBytes(where: Place, text: string, maxBytes: number): void {
+function checkBytes(where: MessageRef, text: string, maxBytes: number): void {
 	// No UTF-16 unit takes more than three bytes, so most texts need not be counted.
 	if (text.length * 3 <= maxBytes) return
 	const bytes = Buffer.byteLength(text)
@@ -44,6 +44,6 @@ function checkBytes(where: Place, text: string, maxBytes: number): void {
 
 const figure = (count: number): string => count.toLocaleString('en-US')
 
-function refuseFlaw(where: Place, flaw: Flaw): never {
+function refuseFlaw(where: MessageRef, flaw: JsonIssue): never {
 	throw new InvalidMessageError(where, [{ field: `payload${flaw.path}`, message: flaw.what }])
 }

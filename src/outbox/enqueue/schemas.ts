@@ -3,10 +3,10 @@
  * every delivery. A schema that answers at once is not waited for: with `node:sqlite` the user may commit in the same tick.
  */
 import { refuse } from '../../core/options/rules.ts'
-import { InvalidMessageError, type Place, refuseField } from '../message/errors.ts'
+import { InvalidMessageError, type MessageRef, refuseField } from '../message/errors.ts'
 import type { Topics } from '../message/message.ts'
 import type { SchemaIssue, SchemaResult } from '../message/standard-schema.ts'
-import { pathStep } from './payload-flaws.ts'
+import { pathStep } from './json-check.ts'
 
 type Validate = (payload: unknown) => SchemaResult<unknown> | Promise<SchemaResult<unknown>>
 
@@ -35,7 +35,7 @@ export class Schemas {
 	}
 
 	/** The schema of a topic; an unknown topic is refused. */
-	of(topic: string, place: Place): Validate {
+	of(topic: string, place: MessageRef): Validate {
 		const validate = this.#byTopic.get(topic)
 		if (validate === undefined) refuseField(place, 'topic', topic, this.#known())
 		return validate
@@ -50,7 +50,7 @@ export class Schemas {
 }
 
 /** The schema's own form of the payload; throws with all that it has found. */
-export function accepted(result: SchemaResult<unknown>, place: Place): unknown {
+export function accepted(result: SchemaResult<unknown>, place: MessageRef): unknown {
 	if (result.issues === undefined) return result.value
 	const issues = result.issues.map(({ message, path }) => ({ field: fieldOf(path), message }))
 	throw new InvalidMessageError(

@@ -3,8 +3,8 @@
  * of are then two writes, of which a crash may leave one. So it is told by default, once; whoever means it says so.
  */
 import { observe } from '../../core/engine/hooks.ts'
-import { isPGlite, isPool, tellsState, transactionState } from '../doorbell/transaction-state.ts'
 import { show, TransactionError } from '../message/errors.ts'
+import { isPGlite, isPool, tellsState, transactionState } from '../notify/transaction-state.ts'
 import type { Queryable } from '../store/queryable.ts'
 import type { Store } from '../store/store.ts'
 

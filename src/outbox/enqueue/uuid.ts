@@ -81,7 +81,7 @@ const hexAt = (bytes: Uint8Array, at: number): string | undefined => HEX[bytes[a
 const sources = new WeakMap<Runtime, UuidSource>()
 
 /** Answers the function that makes ids by this clock. */
-export function uuidsOf(runtime: Runtime): () => string {
+export function uuidGenerator(runtime: Runtime): () => string {
 	let source = sources.get(runtime)
 	if (source === undefined) {
 		source = new UuidSource(runtime)

@@ -2,7 +2,7 @@
 import { YaokiError } from '../../core/errors/errors.ts'
 
 /** Which message is spoken of: of a batch the one at `index`, or one that has an `id` already. */
-export interface Place {
+export interface MessageRef {
 	readonly topic?: unknown
 	readonly index?: number | undefined
 	readonly id?: string | undefined
@@ -34,7 +34,7 @@ export class InvalidMessageError extends YaokiError {
 	/** All that was found, field by field. */
 	readonly issues: readonly MessageIssue[]
 
-	constructor(place: Place, issues: readonly MessageIssue[], options?: ErrorOptions) {
+	constructor(place: MessageRef, issues: readonly MessageIssue[], options?: ErrorOptions) {
 		const told = issues.slice(0, MOST_ISSUES).map(({ field, message }) => `${field}: ${message}`)
 		if (issues.length > MOST_ISSUES) told.push(`and ${issues.length - MOST_ISSUES} more`)
 		super('YAOKI_OUTBOX_MESSAGE', `${named(place)}: ${told.join('; ')}`, options)
@@ -53,11 +53,11 @@ export class TransactionError extends YaokiError {
 	}
 }
 
-export function refuseField(place: Place, field: string, got: unknown, takes: string): never {
+export function refuseField(place: MessageRef, field: string, got: unknown, takes: string): never {
 	throw new InvalidMessageError(place, [{ field, message: `got ${show(got)}; takes ${takes}` }])
 }
 
-function named({ topic, index, id }: Place): string {
+function named({ topic, index, id }: MessageRef): string {
 	const which = index === undefined ? 'message' : `messages[${index}]`
 	const name = id ?? (typeof topic === 'string' ? cut(topic) : '')
 	return name === '' ? which : `${which} (${name})`

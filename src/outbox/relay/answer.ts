@@ -5,7 +5,7 @@ import type { Message } from '../message/message.ts'
 import { type Delivery, toMessage } from './delivery.ts'
 
 /** A promise as it is; a thenable of another make, what is not async at all, and what is thrown becomes one. */
-export function answerOf(deliver: Handler, delivery: Delivery): Promise<unknown> {
+export function invokeHandler(deliver: Handler, delivery: Delivery): Promise<unknown> {
 	try {
 		const answer = deliver(messageOf(delivery), delivery.context())
 		return answer instanceof Promise ? answer : Promise.resolve(answer)

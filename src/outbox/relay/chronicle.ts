@@ -1,8 +1,8 @@
 /** Counts and tells what became of messages, once it is written down: before that nothing is certain. */
-import type { RelayContext } from './context.ts'
+import type { RelayContext } from './relay-context.ts'
 import type { Settlement } from './settler.ts'
 
-export function chronicle(
+export function emitSettlement(
 	context: RelayContext,
 	{ delivery, outcome, durationMs }: Settlement,
 	isLost: boolean,

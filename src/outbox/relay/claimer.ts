@@ -2,19 +2,20 @@
  * Fetches messages for the lanes that want some. One claim at a time for all lanes, while the outcomes of the latest messages are written
  * beside it; then it waits until somebody rings, a lane has room, or the next message is due.
  */
+
+import type { WakeSignal } from '../notify/wake-signal.ts'
 import type { ClaimedRow, ClaimLane, ClaimResult } from '../store/rows.ts'
-import type { Bell } from './bell.ts'
-import { Breath } from './breath.ts'
-import type { RelayContext } from './context.ts'
+import { EventLoopYield } from '../timing/yield.ts'
 import { Delivery } from './delivery.ts'
+import type { DestinationStates } from './destination-discovery.ts'
+import type { DestinationState } from './destination-state.ts'
 import type { Dispatcher } from './dispatcher.ts'
-import type { Gatekeeper } from './gatekeeper.ts'
-import type { Isolation } from './isolation.ts'
-import type { Lane } from './lane.ts'
-import type { Lanes } from './lanes.ts'
-import { NameScout } from './name-scout.ts'
-import { takeShare } from './places.ts'
+import { DestinationDiscovery } from './name-scout.ts'
+import { acquirePermits } from './places.ts'
+import type { PoisonDetection } from './poison-detection.ts'
+import type { RelayContext } from './relay-context.ts'
 import type { Settler } from './settler.ts'
+import type { SharedBreaker } from './shared-breaker.ts'
 
 /** The next due time is asked for at most so often. */
 const DUE_EVERY_MS = 20
@@ -22,12 +23,12 @@ const DUE_EVERY_MS = 20
 /** The parts of a relay that fetching has to do with. */
 export interface ClaimerParts {
 	readonly context: RelayContext
-	readonly lanes: Lanes
+	readonly lanes: DestinationStates
 	readonly dispatcher: Dispatcher
-	readonly gatekeeper: Gatekeeper
+	readonly gatekeeper: SharedBreaker
 	readonly settler: Settler
-	readonly isolation: Isolation
-	readonly bell: Bell
+	readonly isolation: PoisonDetection
+	readonly bell: WakeSignal
 }
 
 export class Claimer {
@@ -38,14 +39,14 @@ export class Claimer {
 	#polledAt = -Infinity
 	#dueAskedAt = -Infinity
 	/** Of which lanes it is still true: nothing has been fetched or told of since. */
-	readonly #dueKnown = new Set<Lane>()
-	readonly #breath: Breath
-	readonly #names: NameScout
+	readonly #dueKnown = new Set<DestinationState>()
+	readonly #breath: EventLoopYield
+	readonly #names: DestinationDiscovery
 
 	constructor(parts: ClaimerParts) {
 		this.#parts = parts
-		this.#breath = new Breath(parts.context.runtime)
-		this.#names = new NameScout(parts.context, parts.lanes)
+		this.#breath = new EventLoopYield(parts.context.runtime)
+		this.#names = new DestinationDiscovery(parts.context, parts.lanes)
 	}
 
 	/** There may be something new. */
@@ -88,7 +89,8 @@ export class Claimer {
 		if (isPoll) {
 			this.#polledAt = now
 			// Another relay may have opened one before its time, or shut one that this relay has messages for.
-			const open = ([, { gate, waiting }]: [string, Lane]) => gate.heldUntil > now || waiting.length > 0
+			const open = ([, { gate, waiting }]: [string, DestinationState]) =>
+				gate.heldUntil > now || waiting.length > 0
 			const concerned = new Map([...lanes.byName].filter(open))
 			if (concerned.size > 0) await gatekeeper.refresh(concerned)
 			await isolation.runSuspects(() => this.#isStopping)
@@ -102,17 +104,17 @@ export class Claimer {
 		}
 	}
 
-	async #prepareLane(lane: Lane): Promise<void> {
+	async #prepareLane(lane: DestinationState): Promise<void> {
 		const { context, gatekeeper } = this.#parts
 		// One that has just been met; for the others the heartbeat asks.
-		if (lane.needsPlaces) await context.ask('places', () => takeShare(context, lane))
+		if (lane.needsPlaces) await context.ask('places', () => acquirePermits(context, lane))
 		const now = context.runtime.now()
 		if (lane.gate.shouldProbe(now) && now >= lane.lookout.nextAt && lane.canProbe(now))
 			await gatekeeper.probe(lane)
 	}
 
 	/** Handlers that have had their time and do not end hold the destination up, without a word of their own. */
-	#tellHanging(lane: Lane): void {
+	#tellHanging(lane: DestinationState): void {
 		const hanging = lane.newlyHanging()
 		if (hanging > 0)
 			this.#parts.context.tell({ type: 'handlers_hang', destination: lane.destination, hanging })
@@ -157,7 +159,7 @@ export class Claimer {
 	}
 
 	/** How many of them the rate that all relays share has room for. */
-	async #granted(lane: Lane, wanted: number): Promise<number> {
+	async #granted(lane: DestinationState, wanted: number): Promise<number> {
 		const { rate } = lane.settings
 		if (!rate) return wanted
 		const { context } = this.#parts
@@ -202,7 +204,7 @@ export class Claimer {
 		dispatcher.pump()
 	}
 
-	#giveTokensBack(lane: Lane, count: number): void {
+	#giveTokensBack(lane: DestinationState, count: number): void {
 		const { rate } = lane.settings
 		const { context } = this.#parts
 		if (!rate || count <= 0) return

@@ -7,24 +7,24 @@ import { TimeoutError } from '../../core/errors/errors.ts'
 import { failureNote } from '../message/failure-note.ts'
 import type { DeathCause } from '../message/message.ts'
 import type { Outcome } from '../store/rows.ts'
-import { answerOf } from './answer.ts'
-import type { RelayContext } from './context.ts'
+import { invokeHandler } from './answer.ts'
 import { type Delivery, heldBy, LeaseLostError, RelayStoppedError } from './delivery.ts'
+import type { DestinationState } from './destination-state.ts'
 import type { ReleaseReason } from './events.ts'
-import type { Gatekeeper } from './gatekeeper.ts'
-import type { Lane } from './lane.ts'
-import { meaningOf, speaksAgainst } from './meaning.ts'
+import { decideFailure } from './failure-decision.ts'
+import { classifyFailure, countsAsFailure } from './meaning.ts'
+import type { RelayContext } from './relay-context.ts'
 import type { Settler } from './settler.ts'
-import { afterFailure } from './verdict.ts'
+import type { SharedBreaker } from './shared-breaker.ts'
 
 /** A retry without budget is put off by this at least, or a backoff of nothing would ask for it again and again. */
 const LEAST_DEFERRAL_MS = 100
 
 export class Dispatcher {
 	readonly #context: RelayContext
-	readonly #lanes: ReadonlyMap<string, Lane>
+	readonly #lanes: ReadonlyMap<string, DestinationState>
 	readonly #settler: Settler
-	readonly #gatekeeper: Gatekeeper
+	readonly #gatekeeper: SharedBreaker
 	/** Told whenever something has ended: there may be room for more. */
 	readonly #onRoom: () => void
 	inFlight = 0
@@ -35,9 +35,9 @@ export class Dispatcher {
 
 	constructor(
 		context: RelayContext,
-		lanes: ReadonlyMap<string, Lane>,
+		lanes: ReadonlyMap<string, DestinationState>,
 		settler: Settler,
-		gatekeeper: Gatekeeper,
+		gatekeeper: SharedBreaker,
 		onRoom: () => void,
 	) {
 		this.#context = context
@@ -60,7 +60,7 @@ export class Dispatcher {
 	}
 
 	/** Starts this one, whatever else holds. */
-	start(lane: Lane, delivery: Delivery): void {
+	start(lane: DestinationState, delivery: Delivery): void {
 		const { row } = delivery
 		const unsendable = this.#causeNotToSend(delivery)
 		if (unsendable) {
@@ -91,7 +91,7 @@ export class Dispatcher {
 	}
 
 	/** Gives back what was claimed and not started. No attempt is burned. */
-	release(lane: Lane, reason: ReleaseReason): void {
+	release(lane: DestinationState, reason: ReleaseReason): void {
 		const { waiting } = lane
 		lane.waiting = []
 		for (const delivery of waiting) this.#giveBack(lane, delivery, reason)
@@ -101,7 +101,7 @@ export class Dispatcher {
 	 * The relay stops, and a handler does not. It keeps what is left of its lease, for it may still send; but a process that was asked to
 	 * end has not died of its message.
 	 */
-	leave(lane: Lane, delivery: Delivery): void {
+	leave(lane: DestinationState, delivery: Delivery): void {
 		const inMs = Math.max(0, delivery.leaseUntil - this.#context.runtime.now())
 		if (!delivery.isSettled) this.#putOff(lane, delivery, inMs)
 		// Its time limit would keep the process alive.
@@ -109,7 +109,7 @@ export class Dispatcher {
 	}
 
 	/** Its lease is over by our own clock. What is under way is lost; what only waited is given back, for nobody died of it. */
-	letGo(lane: Lane, delivery: Delivery): void {
+	letGo(lane: DestinationState, delivery: Delivery): void {
 		if (delivery.isSettled || lane.underWay.has(delivery)) {
 			this.lose(lane, delivery)
 			return
@@ -119,7 +119,7 @@ export class Dispatcher {
 	}
 
 	/** Another relay has it, or may have. */
-	lose(lane: Lane, delivery: Delivery): void {
+	lose(lane: DestinationState, delivery: Delivery): void {
 		const { id, topic, destination, attempt: attempts } = delivery.row
 		if (delivery.isSettled) return
 		delivery.isSettled = true
@@ -138,7 +138,7 @@ export class Dispatcher {
 		this.#failed(lane, delivery, error)
 	}
 
-	#startNext(lane: Lane): boolean {
+	#startNext(lane: DestinationState): boolean {
 		const now = this.#context.runtime.now()
 		while (lane.waiting.length > 0 && lane.room(now) > 0 && now >= lane.gate.heldUntil) {
 			const delivery = lane.waiting.pop()
@@ -157,13 +157,13 @@ export class Dispatcher {
 		return row.expiresAt !== null && row.expiresAt <= this.#context.databaseNow() ? 'expired' : undefined
 	}
 
-	#run(lane: Lane, delivery: Delivery): void {
+	#run(lane: DestinationState, delivery: Delivery): void {
 		const now = this.#context.runtime.now()
 		lane.underWay.add(delivery)
 		this.inFlight++
 		delivery.ticket = lane.gate.ticket
 		lane.limits().add(delivery, now)
-		answerOf(lane.settings.deliver, delivery).then(
+		invokeHandler(lane.settings.deliver, delivery).then(
 			() => {
 				this.#succeeded(lane, delivery, now)
 				this.#ended(lane, delivery)
@@ -175,7 +175,7 @@ export class Dispatcher {
 		)
 	}
 
-	#succeeded(lane: Lane, delivery: Delivery, startedAt: number): void {
+	#succeeded(lane: DestinationState, delivery: Delivery, startedAt: number): void {
 		if (delivery.isSettled) return
 		const { runtime } = this.#context
 		const now = runtime.now()
@@ -185,7 +185,7 @@ export class Dispatcher {
 		this.#gatekeeper.turn(lane, lane.gate.succeeded(delivery.ticket, now, now - startedAt, runtime))
 	}
 
-	#failed(lane: Lane, delivery: Delivery, error: unknown): void {
+	#failed(lane: DestinationState, delivery: Delivery, error: unknown): void {
 		if (delivery.isSettled) return
 		const { runtime, settings } = this.#context
 		// Nobody failed: neither the message nor its destination is to suffer for it.
@@ -194,7 +194,7 @@ export class Dispatcher {
 			return
 		}
 		const now = runtime.now()
-		const verdict = meaningOf(lane.settings, error)
+		const verdict = classifyFailure(lane.settings, error)
 		const durationMs = now - (delivery.startedAt ?? now)
 		const circumstances = {
 			now: this.#context.databaseNow(),
@@ -205,7 +205,7 @@ export class Dispatcher {
 		this.#settle(
 			lane,
 			delivery,
-			afterFailure(delivery.row, error, verdict, lane.settings, circumstances),
+			decideFailure(delivery.row, error, verdict, lane.settings, circumstances),
 			durationMs,
 		)
 		const retryAfterMs = verdict.retryAfterMs ?? 0
@@ -215,7 +215,7 @@ export class Dispatcher {
 			this.#gatekeeper.hold(lane, holdMs)
 			return
 		}
-		const change = speaksAgainst(lane.settings, error, verdict)
+		const change = countsAsFailure(lane.settings, error, verdict)
 			? lane.gate.failed(delivery.ticket, now, durationMs, verdict.retryAfterMs, runtime)
 			: lane.gate.succeeded(delivery.ticket, now, durationMs, runtime)
 		if (change) {
@@ -227,7 +227,7 @@ export class Dispatcher {
 	}
 
 	/** Begun and not ended, for the relay stops: it may have been sent, so the attempt counts, but it is tried again whatever the limit. */
-	#putOff(lane: Lane, delivery: Delivery, inMs: number): void {
+	#putOff(lane: DestinationState, delivery: Delivery, inMs: number): void {
 		const { row } = delivery
 		const error = failureNote(new RelayStoppedError())
 		const later = {
@@ -240,19 +240,19 @@ export class Dispatcher {
 		this.#settle(lane, delivery, later, 0)
 	}
 
-	#giveBack(lane: Lane, delivery: Delivery, reason: ReleaseReason, inMs?: number): void {
+	#giveBack(lane: DestinationState, delivery: Delivery, reason: ReleaseReason, inMs?: number): void {
 		delivery.releasedFor = reason
 		this.#settle(lane, delivery, { type: 'release', ...heldBy(delivery.row), inMs }, 0)
 	}
 
-	#settle(lane: Lane, delivery: Delivery, outcome: Outcome, durationMs: number): void {
+	#settle(lane: DestinationState, delivery: Delivery, outcome: Outcome, durationMs: number): void {
 		delivery.isSettled = true
 		if ((outcome.type === 'retry' || outcome.type === 'release') && outcome.inMs !== undefined)
 			lane.lookout.expect(this.#context.runtime.now() + Math.max(outcome.inMs, 1))
 		this.#settler.add(delivery, outcome, durationMs)
 	}
 
-	#ended(lane: Lane, delivery: Delivery): void {
+	#ended(lane: DestinationState, delivery: Delivery): void {
 		delivery.list?.remove(delivery)
 		lane.finished(delivery)
 		const wasFull = this.inFlight-- >= this.#context.settings.maxInFlight

@@ -4,12 +4,12 @@
  */
 import { hostname } from 'node:os'
 import type { CancelTimer } from '../../core/runtime/runtime.ts'
-import type { RelayContext } from './context.ts'
 import { type Delivery, heldBy } from './delivery.ts'
+import type { DestinationStates } from './destination-discovery.ts'
+import type { DestinationState } from './destination-state.ts'
 import type { Dispatcher } from './dispatcher.ts'
-import type { Lane } from './lane.ts'
-import type { Lanes } from './lanes.ts'
-import { takeShare } from './places.ts'
+import { acquirePermits } from './places.ts'
+import type { RelayContext } from './relay-context.ts'
 import type { Settler } from './settler.ts'
 
 /** Others hear at least so often that this relay is alive. */
@@ -17,7 +17,7 @@ const LONGEST_BEAT_MS = 5_000
 
 export class Heartbeat {
 	readonly #context: RelayContext
-	readonly #lanes: Lanes
+	readonly #lanes: DestinationStates
 	readonly #dispatcher: Dispatcher
 	readonly #settler: Settler
 	readonly #onRoom: () => void
@@ -29,7 +29,7 @@ export class Heartbeat {
 
 	constructor(
 		context: RelayContext,
-		lanes: Lanes,
+		lanes: DestinationStates,
 		dispatcher: Dispatcher,
 		settler: Settler,
 		onRoom: () => void,
@@ -87,7 +87,7 @@ export class Heartbeat {
 		const { store, owner, settings, runtime } = this.#context
 		const now = runtime.now()
 		const soon = now + (settings.leaseMs * 2) / 3
-		const held = new Map<string, readonly [Delivery, Lane | undefined]>()
+		const held = new Map<string, readonly [Delivery, DestinationState | undefined]>()
 		for (const lane of this.#lanes.byName.values())
 			for (const delivery of [...lane.waiting, ...lane.underWay])
 				if (!delivery.isSettled && delivery.leaseUntil <= soon) held.set(delivery.row.id, [delivery, lane])
@@ -106,7 +106,7 @@ export class Heartbeat {
 	async #sharePlaces(): Promise<void> {
 		for (const lane of this.#lanes.byName.values()) {
 			if (lane.settings.maxConcurrent === Infinity) continue
-			await this.#context.once(() => takeShare(this.#context, lane))
+			await this.#context.once(() => acquirePermits(this.#context, lane))
 			// Others are given what this one may no longer use; what only waits here would keep it from them.
 			if (lane.waiting.length > Math.max(0, lane.room(this.#context.runtime.now())))
 				this.#dispatcher.release(lane, 'gate')

@@ -1,6 +1,6 @@
 /** Drops history that was kept long enough, in batches, so that no single delete is a long one. */
 import type { CancelTimer } from '../../core/runtime/runtime.ts'
-import type { RelayContext } from './context.ts'
+import type { RelayContext } from './relay-context.ts'
 
 const EVERY_MS = 60_000
 /** After a start, for a process that never lives for long. */

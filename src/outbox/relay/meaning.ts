@@ -1,9 +1,9 @@
 /** What a failure says about its message and about its destination. The rules of users may throw: then it is as though there were none. */
 import type { Classification } from '../../core/classify/classification.ts'
-import type { LaneSettings } from './settings.ts'
+import type { DestinationSettings } from './settings.ts'
 
 /** What an error means, by the destination's own rules and then the toolkit's. */
-export function meaningOf(settings: LaneSettings, error: unknown): Classification {
+export function classifyFailure(settings: DestinationSettings, error: unknown): Classification {
 	try {
 		return settings.classify(error)
 	} catch {
@@ -13,7 +13,11 @@ export function meaningOf(settings: LaneSettings, error: unknown): Classificatio
 }
 
 /** Is the destination to blame, and not the message? */
-export function speaksAgainst(settings: LaneSettings, error: unknown, { kind }: Classification): boolean {
+export function countsAsFailure(
+	settings: DestinationSettings,
+	error: unknown,
+	{ kind }: Classification,
+): boolean {
 	const isFailure = settings.breaker?.isFailure
 	try {
 		if (isFailure) return isFailure(error)

@@ -1,19 +1,20 @@
 /** Finds the destinations that `'*'` is for. Of more names than can be looked at at once the others come with the next look. */
-import type { RelayContext } from './context.ts'
-import type { Lanes } from './lanes.ts'
+
+import type { DestinationStates } from './destination-discovery.ts'
+import type { RelayContext } from './relay-context.ts'
 
 const MOST_NAMES = 1_000
 /** When there are more, the next look comes so soon. */
 const NEXT_PAGE_MS = 20
 
-export class NameScout {
+export class DestinationDiscovery {
 	readonly #context: RelayContext
-	readonly #lanes: Lanes
+	readonly #lanes: DestinationStates
 	#after: string | undefined
 	/** When it is worth another look, if nobody says so before. */
 	dueAt: number = Infinity
 
-	constructor(context: RelayContext, lanes: Lanes) {
+	constructor(context: RelayContext, lanes: DestinationStates) {
 		this.#context = context
 		this.#lanes = lanes
 	}

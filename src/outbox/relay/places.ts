@@ -2,12 +2,13 @@
  * A relay's share of the places that all relays have together. While it asks it starts nothing beyond what it told: the answer is made of
  * that number, and others are given the rest.
  */
-import type { RelayContext } from './context.ts'
-import type { Lane } from './lane.ts'
 
-export async function takeShare(
+import type { DestinationState } from './destination-state.ts'
+import type { RelayContext } from './relay-context.ts'
+
+export async function acquirePermits(
 	{ store, owner, settings, runtime }: RelayContext,
-	lane: Lane,
+	lane: DestinationState,
 ): Promise<void> {
 	const { destination } = lane
 	const { maxConcurrent: total, concurrency: want } = lane.settings

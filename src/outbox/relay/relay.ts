@@ -7,14 +7,14 @@ import type { Destination, Handler } from '../destinations/destination.ts'
 import type { DeliveredFor, Topics } from '../message/message.ts'
 import type { Outbox } from '../outbox.ts'
 import { SchemaVersionError } from '../store/errors.ts'
-import { RelayContext } from './context.ts'
+import { DestinationStates, type Destinations } from './destination-discovery.ts'
 import type { RelayListener } from './events.ts'
 import { HistoryKeeper } from './history-keeper.ts'
-import { type Destinations, Lanes } from './lanes.ts'
 import type { RelayOptions } from './options.ts'
-import { Session } from './session.ts'
+import { RelayContext } from './relay-context.ts'
+import { RelayRun } from './relay-run.ts'
 import { type RelaySettings, readRelayOptions } from './settings.ts'
-import { within } from './within.ts'
+import { withTimeout } from './within.ts'
 
 /** Where messages go, by name; `'*'` is for all that have no entry of their own. */
 export type DestinationsFor<T extends Topics, Name extends string> = {
@@ -38,7 +38,7 @@ const LEAVE_MS = 1_000
 /** What belongs to one run. */
 interface Run {
 	readonly context: RelayContext
-	readonly session: Session
+	readonly session: RelayRun
 	/** Undoes what the start has done. */
 	readonly undo: (() => unknown)[]
 }
@@ -78,7 +78,7 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 			refuse('destinations', destinations, "an object, such as { 'order.created': handler }")
 		this.#destinations = destinations
 		// So that what can not work is refused here and not at the start.
-		new Lanes(this.#destinations, this.#settings)
+		new DestinationStates(this.#destinations, this.#settings)
 		if (onEvent) this.#listeners.add(onEvent)
 	}
 
@@ -115,7 +115,7 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 		const owner = `${this.name}-${process.pid}-${crypto.randomUUID().slice(0, 8)}`
 		const context = new RelayContext(store, this.#settings, owner, keepsHistory, this.#listeners)
 		this.#latest = context
-		const session = new Session(context, new Lanes(this.#destinations, this.#settings))
+		const session = new RelayRun(context, new DestinationStates(this.#destinations, this.#settings))
 		const undo: (() => unknown)[] = []
 		this.#run = { context, session, undo }
 		try {
@@ -177,7 +177,7 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 	async #undo({ context, undo }: Run): Promise<void> {
 		for (const step of [...undo.reverse(), () => context.store.leave(context.owner)]) {
 			try {
-				await within(context.runtime, LEAVE_MS, Promise.resolve(step()))
+				await withTimeout(context.runtime, LEAVE_MS, Promise.resolve(step()))
 			} catch {
 				// The database is away, and that is no reason not to stop.
 			}

@@ -39,7 +39,7 @@ export interface RelaySettings {
 }
 
 /** What holds for one destination. */
-export interface LaneSettings {
+export interface DestinationSettings {
 	readonly deliver: Handler
 	readonly concurrency: number
 	/** Infinity when there is no limit. */
@@ -125,7 +125,7 @@ export function readDestination(
 	name: string,
 	given: Handler<never> | Destination<never>,
 	relay: RelaySettings,
-): LaneSettings {
+): DestinationSettings {
 	const where = `destinations['${name}']`
 	if (typeof given !== 'function' && typeof (given as Destination<never> | undefined)?.deliver !== 'function')
 		refuse(where, given, 'a function (message, context) => Promise<void>, or an object with one as deliver')

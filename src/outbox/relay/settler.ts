@@ -5,9 +5,9 @@
 
 import type { CancelTimer } from '../../core/runtime/runtime.ts'
 import type { Outcome } from '../store/rows.ts'
-import type { RelayContext } from './context.ts'
 import type { Delivery } from './delivery.ts'
-import { nextTurn } from './turn.ts'
+import type { RelayContext } from './relay-context.ts'
+import { nextTick } from './turn.ts'
 
 /** A message, and what became of it. */
 export interface Settlement {
@@ -77,7 +77,7 @@ export class Settler {
 
 	/** Not at once: the others of the same turn are to go with it. SQLite answers within the turn, and would write them one by one. */
 	#arm(): void {
-		this.#disarm ??= nextTurn(this.#context.runtime, () => this.flush())
+		this.#disarm ??= nextTick(this.#context.runtime, () => this.flush())
 	}
 
 	async #write(): Promise<void> {

@@ -8,7 +8,7 @@ import type { CancelTimer, Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 
 /** Calls `fn` when others have had their turn. Those that are asked for first come first. */
-export function nextTurn(runtime: Runtime, fn: () => void): CancelTimer {
+export function nextTick(runtime: Runtime, fn: () => void): CancelTimer {
 	if (runtime !== systemRuntime) return runtime.setTimer(0, fn)
 	let isWanted = true
 	void scheduler.yield().then(() => {

@@ -1,7 +1,7 @@
 import type { Runtime } from '../../core/runtime/runtime.ts'
 
 /** Resolves when the work does, or after so long. */
-export async function within(
+export async function withTimeout(
 	runtime: Runtime,
 	ms: number,
 	work: Promise<unknown> | undefined,

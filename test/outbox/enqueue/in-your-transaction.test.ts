@@ -11,7 +11,7 @@ import { postgresStore } from '../../../src/outbox/store/postgres/postgres-store
 import type { Queryable } from '../../../src/outbox/store/queryable.ts'
 import { sqliteStore } from '../../../src/outbox/store/sqlite/index.ts'
 import type { Store } from '../../../src/outbox/store/store.ts'
-import { endsOf } from '../doorbell/pool-ends.ts'
+import { endsOf } from '../notify/pool-ends.ts'
 import { postgresDatabase } from '../postgres-database.ts'
 
 interface Opened {

@@ -1,19 +1,19 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { UuidSource, uuidsOf } from '../../../src/outbox/enqueue/uuid.ts'
+import { UuidSource, uuidGenerator } from '../../../src/outbox/enqueue/uuid.ts'
 import { virtualRuntime } from '../../../src/testing/index.ts'
 
 const VERSION_7 = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
 
 test('an id is a UUID of version 7 that begins with the time', () => {
 	const clock = virtualRuntime({ startAt: Date.UTC(2026, 4, 1, 12, 30) })
-	const id = uuidsOf(clock)()
+	const id = uuidGenerator(clock)()
 	expect(id).toMatch(VERSION_7)
 	expect(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)).toBe(Date.UTC(2026, 4, 1, 12, 30))
 })
 
 test('ids of one millisecond are all different and in the order in which they were made', () => {
-	const newId = uuidsOf(virtualRuntime())
+	const newId = uuidGenerator(virtualRuntime())
 	const ids = Array.from({ length: 20_000 }, newId)
 	expect(new Set(ids).size).toBe(ids.length)
 	expect(ids.toSorted()).toEqual(ids)
@@ -24,7 +24,7 @@ test('ids grow whatever the wall clock does', () => {
 	fc.assert(
 		fc.property(fc.array(fc.integer({ min: -3_600_000, max: 3_600_000 }), { maxLength: 50 }), (jumps) => {
 			const clock = virtualRuntime()
-			const newId = uuidsOf(clock)
+			const newId = uuidGenerator(clock)
 			let latest = newId()
 			for (const jump of jumps) {
 				clock.jumpWallClock(jump)
@@ -50,12 +50,12 @@ test('a millisecond whose counter is used up goes on in the next one', () => {
 
 test('two outboxes of a process draw from the same ids, so that those of one never fall behind those of the other', () => {
 	const clock = virtualRuntime()
-	const [one, other] = [uuidsOf(clock), uuidsOf(clock)]
+	const [one, other] = [uuidGenerator(clock), uuidGenerator(clock)]
 	const ids = Array.from({ length: 100 }, (_, i) => (i % 2 === 0 ? one() : other()))
 	expect(ids.toSorted()).toEqual(ids)
 })
 
 test('two processes at the same time make different ids', () => {
-	const ids = Array.from({ length: 1_000 }, () => uuidsOf(virtualRuntime())())
+	const ids = Array.from({ length: 1_000 }, () => uuidGenerator(virtualRuntime())())
 	expect(new Set(ids).size).toBe(1_000)
 })

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { HttpError, permanent } from 'yaoki'
 import { Outbox, Relay } from 'yaoki/outbox'
 import type { Message } from '../../../src/outbox/message/message.ts'
-import { Life, mortalHandler, mortalRuntime, mortalStore } from './mortal.ts'
+import { Life, mortalHandler, mortalRuntime, mortalStore } from './crashing-store.ts'
 import { type World, world } from './world.ts'
 
 const LEASE_MS = 300

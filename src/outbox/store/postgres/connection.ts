@@ -4,7 +4,7 @@
  * another version) can not take each other's. A statement alone is one round trip, which is why the store is made of those.
  */
 import { createHash } from 'node:crypto'
-import { serverStatus } from '../../doorbell/transaction-state.ts'
+import { serverStatus } from '../../notify/transaction-state.ts'
 import { SchemaVersionError } from '../errors.ts'
 import type { SqlClient } from '../queryable.ts'
 import { isPGlite, type PGliteTransaction, type PgClient } from './client.ts'

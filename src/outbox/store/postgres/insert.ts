@@ -6,7 +6,7 @@
  * Whether a transaction is open is read off the client. PostgreSQL itself does not tell: `now() <> statement_timestamp()` is true
  * outside of one as well, since a statement with parameters comes as several messages of which the first starts the clock.
  */
-import { transactionState } from '../../doorbell/transaction-state.ts'
+import { transactionState } from '../../notify/transaction-state.ts'
 import { SchemaVersionError, StoreError } from '../errors.ts'
 import type { SqlClient } from '../queryable.ts'
 import type { Inserted, NewRow } from '../rows.ts'

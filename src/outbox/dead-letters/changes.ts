@@ -1,0 +1,47 @@
+/**
+ * What a dead letter is changed to, checked by the very functions that check at enqueue: a message that could not have been enqueued must not
+ * come in by the back door.
+ */
+import { checkNames, type Rules, refuse } from '../../core/options/rules.ts'
+import { placed } from '../../http/refusal.ts'
+import { checkText, NAME_BYTES, toHeadersText, toMaxRetries, toTime } from '../enqueue/fields.ts'
+import { toPayloadText } from '../enqueue/payload.ts'
+import { accepted, type Schemas } from '../enqueue/schemas.ts'
+import type { MessageRef } from '../message/errors.ts'
+import type { Edit } from '../store/store.ts'
+import type { DeadLetterChanges } from './options.ts'
+
+const NAMES: Rules = {
+	payload: 'any',
+	headers: 'any',
+	destination: 'any',
+	expiresAt: 'any',
+	maxRetries: 'any',
+}
+
+/** What a store takes, of the message that it found. A payload that is given but undefined is refused as at enqueue. */
+export async function toEdit(
+	{ id, topic }: { readonly id: string; readonly topic?: string },
+	changes: DeadLetterChanges,
+	maxPayloadBytes: number,
+	schemas: Schemas | undefined,
+): Promise<Edit> {
+	if (Object(changes) !== changes || Array.isArray(changes))
+		refuse('changes', changes, 'an object, such as { payload }')
+	placed('changes.', () => checkNames(changes, NAMES))
+	const place: MessageRef = topic === undefined ? { id } : { id, topic }
+	const { headers, destination, expiresAt, maxRetries } = changes
+	const payload =
+		'payload' in changes && schemas && topic !== undefined
+			? accepted(await schemas.of(topic, place)(changes.payload), place)
+			: changes.payload
+	return {
+		...('payload' in changes && { payload: toPayloadText(payload, maxPayloadBytes, place) }),
+		...(headers !== undefined && { headers: toHeadersText(headers ?? undefined, place) }),
+		...(destination !== undefined && {
+			destination: checkText(place, 'destination', destination, NAME_BYTES),
+		}),
+		...(expiresAt !== undefined && { expiresAt: toTime('expiresAt', expiresAt ?? undefined, place) }),
+		...(maxRetries !== undefined && { maxRetries: toMaxRetries(maxRetries ?? undefined, place) }),
+	}
+}

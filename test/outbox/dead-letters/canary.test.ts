@@ -1,0 +1,184 @@
+import { describe, expect, it, vi } from 'vitest'
+import { DeadLetters } from '../../../src/outbox/dead-letters/dead-letters.ts'
+import type { ReplayOptions } from '../../../src/outbox/dead-letters/options.ts'
+import type { StoredMessage } from '../../../src/outbox/store/rows.ts'
+import { virtualRuntime } from '../../../src/testing/virtual-runtime.ts'
+import { FakeStore, idOf, letter, NOW } from '../diagnostics/fake-store.ts'
+
+const SAME = { type: 'HttpError', message: 'HTTP 503', fingerprint: 'aaaaaaaaaaaa' }
+const OTHER = { type: 'TypeError', message: 'x', fingerprint: 'bbbbbbbbbbbb' }
+
+const setUp = (count: number, given: Partial<StoredMessage> = {}) => {
+	const store = new FakeStore(Array.from({ length: count }, (_, index) => letter(index + 1, given)))
+	const clock = virtualRuntime()
+	const wake = vi.fn()
+	const dead = new DeadLetters({ store, runtime: clock, keepsHistory: false, maxPayloadBytes: 100, wake })
+	/** What a relay does to what was replayed, some time later. */
+	const relay = (work: (id: string) => void, afterMs = 100) => {
+		store.onReplay = (ids) => {
+			clock.setTimer(afterMs, () => ids.forEach(work))
+		}
+	}
+	const replay = async (options: ReplayOptions = {}) => {
+		const report = dead.replay({}, { all: true, canary: true, ...options })
+		const ms = await clock.runUntilIdle()
+		return { ...(await report), ms }
+	}
+	return { store, clock, wake, relay, replay, dead }
+}
+
+describe('a canary replay', () => {
+	it('replays 1, then 10, then the rest, each after the ones before were delivered', async () => {
+		const { store, relay, replay, wake } = setUp(50)
+		relay((id) => store.rows.delete(id))
+		expect(await replay()).toMatchObject({ replayed: 50, stopped: false, sameFailure: [] })
+		expect(store.batches).toEqual([1, 10, 39])
+		expect(wake).toHaveBeenCalledTimes(3)
+	})
+
+	it('knows a delivery by the history as well', async () => {
+		const { store, relay, replay } = setUp(50)
+		relay((id) => store.change(id, { status: 'sent' }))
+		expect(await replay()).toMatchObject({ replayed: 50, stopped: false })
+	})
+
+	it.each([0, 1, 2, 11, 12])('is at its end when there are only %d', async (count) => {
+		const { store, relay, replay } = setUp(count)
+		relay((id) => store.rows.delete(id))
+		expect(await replay()).toMatchObject({ replayed: count, stopped: false })
+	})
+
+	it('stops when the first one fails the same way, while that waits for its retry', async () => {
+		const { store, relay, replay } = setUp(50)
+		relay((id) => store.change(id, { attempts: 1, error: SAME, dueAt: NOW + 3_600_000 }))
+		const report = await replay()
+		expect(report).toMatchObject({
+			replayed: 1,
+			stopped: true,
+			stoppedBy: 'same-failure',
+			sameFailure: [idOf(1)],
+		})
+		expect(report.reason).toContain(`the first one failed the same way as before, such as ${idOf(1)}`)
+		expect(store.batches).toEqual([1])
+	})
+
+	it('stops when one of the ten is dead again', async () => {
+		const { store, relay, replay } = setUp(50)
+		relay((id) => {
+			if (id === idOf(5)) store.change(id, { status: 'dead', cause: 'permanent', attempts: 1, error: SAME })
+			else store.rows.delete(id)
+		})
+		const report = await replay()
+		expect(report).toMatchObject({ replayed: 11, stopped: true, sameFailure: [idOf(5)] })
+		expect(report.reason).toContain('1 of 10 failed the same way')
+	})
+
+	it('does not take the old failure of a message in flight for a new one', async () => {
+		const { store, clock, relay, replay } = setUp(3)
+		relay((id) => {
+			store.change(id, { status: 'processing', attempts: 1, lockedBy: 'relay-1' })
+			clock.setTimer(5_000, () => store.rows.delete(id))
+		})
+		expect(await replay()).toMatchObject({ replayed: 3, stopped: false })
+	})
+
+	it('nor that of a message whose relay died', async () => {
+		const { store, clock, relay, replay } = setUp(3)
+		relay((id) => {
+			store.change(id, { attempts: 1, crashes: 1 })
+			clock.setTimer(5_000, () => store.rows.delete(id))
+		})
+		expect(await replay()).toMatchObject({ replayed: 3, stopped: false })
+	})
+
+	it('notices a failure although the second attempt is in flight already', async () => {
+		const { store, relay, replay } = setUp(3)
+		relay((id) => store.change(id, { status: 'processing', attempts: 2, lockedBy: 'relay-1', error: SAME }))
+		expect(await replay()).toMatchObject({ replayed: 1, stoppedBy: 'same-failure' })
+	})
+
+	it('goes on when one fails in another way and is tried again', async () => {
+		const { store, relay, replay } = setUp(50)
+		relay((id) => store.change(id, { attempts: 1, error: OTHER }))
+		expect(await replay()).toMatchObject({ replayed: 50, stopped: false, sameFailure: [] })
+	})
+
+	it('stops when one is dead again in another way', async () => {
+		const { store, relay, replay } = setUp(50)
+		relay((id) => store.change(id, { status: 'dead', cause: 'permanent', attempts: 1, error: OTHER }))
+		const report = await replay()
+		expect(report).toMatchObject({ replayed: 1, stopped: true, stoppedBy: 'dead-again', sameFailure: [] })
+		expect(report.reason).toContain('in another way than before')
+	})
+
+	it('knows those without a failure by their cause: what expired expires again', async () => {
+		const { store, relay, replay } = setUp(50, { cause: 'expired', error: null })
+		relay((id) => store.change(id, { status: 'dead', cause: 'expired' }))
+		expect(await replay()).toMatchObject({ replayed: 1, stoppedBy: 'same-failure', sameFailure: [idOf(1)] })
+	})
+
+	it('does not blame the old failure for an expiry', async () => {
+		const { store, relay, replay } = setUp(50)
+		relay((id) => store.change(id, { status: 'dead', cause: 'expired' }))
+		expect(await replay()).toMatchObject({ stoppedBy: 'dead-again', sameFailure: [] })
+	})
+
+	it('says after a time that nothing was heard', async () => {
+		const { replay, store } = setUp(50)
+		const report = await replay()
+		expect(report).toMatchObject({ replayed: 1, stopped: true, stoppedBy: 'nothing-heard', ms: 60_000 })
+		expect(report.reason).toContain("is a relay running that serves 'billing'?")
+		expect(store.batches).toEqual([1])
+	})
+
+	it('waits as long as it is told', async () => {
+		const { replay } = setUp(50)
+		expect((await replay({ timeoutMs: 500 })).ms).toBe(500)
+		await expect(setUp(1).dead.replay({}, { all: true, timeoutMs: -1 })).rejects.toThrow('timeoutMs')
+	})
+
+	it('tells of how many nothing was heard', async () => {
+		const { store, relay, replay } = setUp(50)
+		relay((id) => {
+			if (id < idOf(9)) store.rows.delete(id)
+		})
+		expect((await replay()).reason).toContain('nothing was heard of 3 of 10')
+	})
+
+	it('ends its wait at once when it is aborted, and leaves no timer', async () => {
+		const { dead, clock } = setUp(50)
+		const stop = new AbortController()
+		const report = dead.replay({}, { all: true, canary: true, signal: stop.signal })
+		await clock.advance(3_000)
+		stop.abort()
+		await clock.advance(0)
+		expect(clock.pendingTimers).toBe(0)
+		expect(await report).toMatchObject({ replayed: 1, stopped: true, stoppedBy: 'aborted' })
+	})
+
+	it('does nothing when it was aborted before', async () => {
+		const { replay, store } = setUp(50)
+		expect(await replay({ signal: AbortSignal.abort() })).toMatchObject({ replayed: 0, stoppedBy: 'aborted' })
+		expect(store.batches).toEqual([])
+	})
+
+	it('does not wait for one that somebody else took in between', async () => {
+		const { store, relay, replay } = setUp(12)
+		relay((id) => store.rows.delete(id))
+		const list = store.list.bind(store)
+		vi.spyOn(store, 'list').mockImplementation(async (...args) => {
+			const letters = await list(...args)
+			store.rows.delete(letters[0]?.id ?? '')
+			return letters
+		})
+		expect(await replay()).toMatchObject({ replayed: 10, stopped: false })
+	})
+
+	it('tells its progress from the first one on', async () => {
+		const { store, relay, replay } = setUp(2_000)
+		relay((id) => store.rows.delete(id))
+		const told: number[] = []
+		await replay({ onProgress: ({ done }) => told.push(done) })
+		expect(told).toEqual([1, 11, 1_011, 2_000])
+	})
+})

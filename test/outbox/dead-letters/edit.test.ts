@@ -1,0 +1,86 @@
+import { describe, expect, it, vi } from 'vitest'
+import { DeadLetters } from '../../../src/outbox/dead-letters/dead-letters.ts'
+import type { StoredMessage } from '../../../src/outbox/store/rows.ts'
+import { virtualRuntime } from '../../../src/testing/virtual-runtime.ts'
+import { FakeStore, idOf, letter, message, NOW } from '../diagnostics/fake-store.ts'
+
+const setUp = (rows: readonly StoredMessage[]) => {
+	const store = new FakeStore(rows)
+	const wake = vi.fn()
+	const dead = new DeadLetters({
+		...{ store, wake, runtime: virtualRuntime(), keepsHistory: false, maxPayloadBytes: 100 },
+	})
+	return { store, wake, dead }
+}
+
+const letters = (count: number): StoredMessage[] =>
+	Array.from({ length: count }, (_, index) => letter(index + 1))
+
+const inQueue = (store: FakeStore): number =>
+	[...store.rows.values()].filter(({ status }) => status === 'pending').length
+
+describe('edit and replay', () => {
+	it('changes what is given and leaves the rest', async () => {
+		const { dead, store, wake } = setUp(letters(2))
+		const expiresAt = new Date(NOW + 1_000)
+		expect(await dead.edit(idOf(1).toUpperCase(), { payload: { a: '\0' }, expiresAt })).toBe(true)
+		expect(store.edits).toEqual([{ payload: '{"a":"\\u0000"}', expiresAt: expiresAt.getTime() }])
+		expect(inQueue(store)).toBe(1)
+		expect(wake).toHaveBeenCalledOnce()
+	})
+
+	it('changes destination, headers and retries, or takes them away by null', async () => {
+		const { dead, store } = setUp(letters(2))
+		await dead.edit(idOf(1), { destination: 'd', headers: { a: 'b' }, maxRetries: 0 })
+		await dead.edit(idOf(2), { headers: null, expiresAt: null, maxRetries: null })
+		expect(store.edits).toEqual([
+			{ destination: 'd', headers: '{"a":"b"}', maxRetries: 0 },
+			{ headers: null, expiresAt: null, maxRetries: null },
+		])
+	})
+
+	it('answers false when there is no such dead letter', async () => {
+		const { dead, wake } = setUp([message({ id: idOf(1) })])
+		expect(await dead.edit(idOf(1), { payload: 1 })).toBe(false)
+		expect(wake).not.toHaveBeenCalled()
+	})
+
+	it.each<[object, string]>([
+		[{ payload: undefined }, 'payload'],
+		[{ payload: { n: 1n } }, 'payload'],
+		[{ payload: 'x'.repeat(101) }, 'payload'],
+		[{ headers: { a: 7 } }, 'headers'],
+		[{ headers: ['a'] }, 'headers'],
+		[{ destination: '' }, 'destination'],
+		[{ destination: 'x'.repeat(256) }, 'destination'],
+		[{ destination: 'a\0' }, 'destination'],
+		[{ expiresAt: 5 }, 'expiresAt'],
+		[{ expiresAt: new Date(Number.NaN) }, 'expiresAt'],
+		[{ maxRetries: -1 }, 'maxRetries'],
+		[{ maxRetries: 1.5 }, 'maxRetries'],
+		[{ topic: 't' }, 'topic'],
+	])('checks as at enqueue, before anything is touched: %o', async (changes, field) => {
+		const { dead, store } = setUp(letters(1))
+		await expect(dead.edit(idOf(1), changes)).rejects.toThrow(field)
+		expect(store.edits).toEqual([])
+	})
+
+	it('names what is wrong with its arguments; it used to be "options"', async () => {
+		const { dead } = setUp(letters(1))
+		const edit = (changes: unknown) => dead.edit(idOf(1), changes as object)
+		await expect(edit(null)).rejects.toThrow('changes: got null; takes an object')
+		await expect(edit([])).rejects.toThrow('changes: got ')
+		await expect(edit({ topic: 't' })).rejects.toThrow("changes.topic: got 't'; takes nothing")
+		await expect(dead.replay({}, { canary: 'yes' } as unknown as object)).rejects.toThrow("canary: got 'yes'")
+	})
+
+	it('puts an expiry before 1970 at 1970, which is over', async () => {
+		const { dead, store } = setUp(letters(1))
+		await dead.edit(idOf(1), { expiresAt: new Date('0001-01-01') })
+		expect(store.edits).toEqual([{ expiresAt: 0 }])
+	})
+
+	it('takes only the id of a message', async () => {
+		await expect(setUp([]).dead.edit('x', {})).rejects.toThrow("id: got 'x'")
+	})
+})

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest'
+import { isMessageId, type MessageFilter, toFilter } from '../../../src/outbox/message/filter.ts'
+import { toRecord } from '../../../src/outbox/message/record.ts'
+import { idOf, letter, message, NOW } from '../diagnostics/fake-store.ts'
+
+describe('a filter', () => {
+	it('goes to the store with times in milliseconds', () => {
+		const given: MessageFilter = {
+			ids: [idOf(10).toUpperCase()],
+			status: 'dead',
+			topic: 't',
+			destination: 'd',
+			key: 'k',
+			cause: 'expired',
+			fingerprint: 'aaaaaaaaaaaa',
+			since: new Date(NOW),
+			until: new Date(NOW + 1),
+		}
+		expect(toFilter(given)).toEqual({ ...given, ids: [idOf(10)], since: NOW, until: NOW + 1 })
+	})
+
+	it('has no part that is undefined', () => {
+		expect(Object.keys(toFilter({ key: undefined, topic: 't' }))).toEqual(['topic'])
+	})
+
+	it('keeps a list without ids, which is no message and not every message', () => {
+		expect(toFilter({ ids: [] })).toEqual({ ids: [] })
+	})
+
+	it('may ask for those that died without an error', () => {
+		expect(toFilter({ fingerprint: '' })).toEqual({ fingerprint: '' })
+	})
+
+	it.each<[object, string]>([
+		[{ topics: 'a' }, "filter.topics: got 'a'; takes nothing, for there is no such option, only ids, status"],
+		[{ status: 'died' }, "filter.status: got 'died'; takes one of pending, processing, sent, dead"],
+		[{ status: 'toString' }, 'filter.status'],
+		[{ cause: 'bad' }, 'takes one of retries-used-up, permanent, expired, crashed, parked'],
+		[{ topic: '' }, 'filter.topic'],
+		[{ topic: 7 }, 'filter.topic: got 7'],
+		[{ key: 'a\0b' }, 'filter.key'],
+		[{ destination: '\uD800' }, 'filter.destination'],
+		[{ fingerprint: 5 }, 'filter.fingerprint'],
+		[{ ids: idOf(1) }, 'filter.ids'],
+		[{ ids: [idOf(1), 'x'] }, "filter.ids[1]: got 'x'; takes the id of a message, which is a UUID"],
+		[{ since: NOW }, 'filter.since'],
+		[{ until: new Date(Number.NaN) }, 'filter.until'],
+		[{ since: new Date(2), until: new Date(2) }, 'a time after since'],
+	])('that can not be meant is refused: %o', (given, text) => {
+		expect(() => toFilter(given as MessageFilter)).toThrow(text)
+	})
+
+	it.each([
+		[null, 'filter: got null; takes an object'],
+		[undefined, 'filter: got undefined; takes an object'],
+		[idOf(1), `filter: got '${idOf(1)}'; takes an object`],
+		[[], 'filter: got '],
+	])('must be an object, and is called by its name and not "options" when it is none: %o', (given, told) => {
+		expect(() => toFilter(given as unknown as MessageFilter)).toThrow(told)
+	})
+})
+
+it('only a UUID is the id of a message', () => {
+	expect([idOf(1), '', 'x', `${idOf(1)}0`, 7].map(isMessageId)).toEqual([true, false, false, false, false])
+})
+
+describe('a record', () => {
+	it('has values, dates, and undefined for what is not there', () => {
+		const record = toRecord(message({ headers: '{"a":"b"}', payload: '{"total":[1,"\\u0000"]}' }))
+		expect(record).toMatchObject({
+			payload: { total: [1, '\0'] },
+			headers: { a: 'b' },
+			nextRetryAt: new Date(NOW - 1_000),
+			createdAt: new Date(NOW - 60_000),
+		})
+		expect(record.key).toBeUndefined()
+		expect(record.endedAt).toBeUndefined()
+		expect(record.lastError).toBeUndefined()
+	})
+
+	it('of a dead letter says when and why it died', () => {
+		expect(toRecord(letter(1, { expiresAt: 0 }))).toMatchObject({
+			endedAt: new Date(NOW - 599_999),
+			cause: 'retries-used-up',
+			expiresAt: new Date(0),
+			lastError: { type: 'HttpError' },
+		})
+	})
+
+	it('shows a payload that somebody broke by hand as it is, for it must not hide the others', () => {
+		expect(toRecord(message({ payload: '{broken', headers: '[1]' }))).toMatchObject({
+			payload: '{broken',
+			headers: {},
+		})
+	})
+})

@@ -1,0 +1,94 @@
+import { expect, it } from 'vitest'
+import { readStats } from '../../../src/outbox/diagnostics/stats.ts'
+import { FakeStore, gate, idOf, letter, message, NOW, relay } from './fake-store.ts'
+
+const at = (n: number, given: Parameters<typeof message>[0]) => message({ id: idOf(n), ...given })
+
+it('tells how messages stand, by destination and in all', async () => {
+	const store = new FakeStore([
+		at(1, { dueAt: NOW - 5_000 }),
+		at(2, { dueAt: NOW + 60_000 }),
+		at(3, { status: 'processing' }),
+		letter(4),
+		at(5, { destination: 'mail', dueAt: NOW - 9_000 }),
+		at(6, { destination: 'mail', dueAt: NOW + 30_000 }),
+	])
+	const stats = await readStats(store)
+	const of = (count: number) => ({ count, isCapped: false })
+	expect(stats.totals).toEqual({
+		due: of(2),
+		waiting: of(2),
+		inFlight: of(1),
+		dead: of(1),
+		oldestLagMs: 9_000,
+		nextDueInMs: 30_000,
+	})
+	expect(stats.destinations.map(({ destination, due }) => [destination, due.count])).toEqual([
+		['billing', 1],
+		['mail', 1],
+	])
+	expect(stats.now).toEqual(new Date(NOW))
+	expect(stats.attempts).toEqual([3, 2, 1])
+})
+
+it('of an empty outbox is all zeros', async () => {
+	const store = new FakeStore()
+	store.relayRows = []
+	expect(await readStats(store)).toMatchObject({
+		totals: { due: { count: 0, isCapped: false }, oldestLagMs: null, nextDueInMs: null },
+		destinations: [],
+		throughput: 0,
+		relays: [],
+		gates: [],
+	})
+})
+
+it('counts no more than 10,000 for each figure, and says so', async () => {
+	const store = new FakeStore(Array.from({ length: 10_001 }, (_, index) => at(index, {})))
+	const stats = await readStats(store)
+	expect(store.statsLimits).toEqual([10_000])
+	expect(stats.totals.due).toEqual({ count: 10_000, isCapped: true })
+})
+
+it('says when there are more destinations than it tells of, and that all its figures are of some', async () => {
+	const store = new FakeStore([at(1, {})])
+	expect(await readStats(store)).toMatchObject({ hasMoreDestinations: false })
+	store.hasMoreDestinations = true
+	expect(await readStats(store)).toMatchObject({
+		hasMoreDestinations: true,
+		totals: { due: { count: 1, isCapped: true }, dead: { count: 0, isCapped: true } },
+	})
+})
+
+it('foretells the next hour, five minutes each', async () => {
+	const { forecast } = await readStats(new FakeStore())
+	expect(forecast).toHaveLength(12)
+	expect(forecast[11]).toEqual({ fromMs: 3_300_000, toMs: 3_600_000, count: 11, isCapped: false })
+})
+
+it('adds up what relays send that are alive, and forgets those that are not', async () => {
+	const store = new FakeStore()
+	store.relayRows = [
+		relay(),
+		relay({ id: 'relay-2', throughput: 2 }),
+		relay({ id: 'gone', seenAt: NOW - 60_000 }),
+	]
+	const { throughput, relays } = await readStats(store)
+	expect(throughput).toBe(42)
+	expect(relays.map(({ id }) => id)).toEqual(['relay-1', 'relay-2'])
+	expect(relays[0]?.seenAt).toEqual(new Date(NOW - 1_000))
+})
+
+it('shows gates, also of destinations that have nothing in the queue', async () => {
+	const store = new FakeStore([at(1, { destination: 'mail' })])
+	store.relayRows = [relay({ destinations: ['billing', '*'] })]
+	store.gateRows = [gate(), gate({ destination: 'mail', state: 'half-open', heldForMs: 0, reason: 'probe' })]
+	const { gates } = await readStats(store)
+	expect(gates).toContainEqual({
+		destination: 'billing',
+		state: 'open',
+		heldForMs: 12_000,
+		reason: 'circuit-open',
+	})
+	expect(gates).toHaveLength(2)
+})

@@ -1,0 +1,163 @@
+import { Client, Pool } from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { transactionState } from '../../../src/outbox/notify/transaction-state.ts'
+import { Outbox } from '../../../src/outbox/outbox.ts'
+import { isSqlClient } from '../../../src/outbox/store/queryable.ts'
+import { fakeStore } from '../fake-store.ts'
+import { type PostgresDatabase, postgresDatabase } from '../postgres-database.ts'
+import { endsOf } from './pool-ends.ts'
+
+let postgres: PostgresDatabase
+let pool: Pool
+let allEnded: () => Promise<void>
+
+beforeAll(async () => {
+	postgres = await postgresDatabase()
+	pool = new Pool(postgres.connection)
+	allEnded = endsOf(pool)
+	await pool.query('CREATE TABLE told (id text)')
+}, 120_000)
+
+afterAll(async () => {
+	await pool?.end()
+	await allEnded?.()
+	await postgres?.[Symbol.asyncDispose]()
+}, 120_000)
+
+/** An outbox that writes by the user's client, with a relay that notes when it was woken. */
+function open() {
+	const store = fakeStore()
+	const warnings: string[] = []
+	const { insert } = store
+	store.insert = async (rows, tx) => {
+		if (tx === undefined || !isSqlClient(tx)) throw new Error('tx is missing')
+		await tx.query('INSERT INTO told SELECT unnest($1::text[])', [rows.map(({ id }) => id)])
+		const inserted = await insert(rows, tx)
+		return { ...inserted, isInTransaction: transactionState(tx) === 'open' }
+	}
+	const outbox = new Outbox({ store, onWarning: (text) => warnings.push(text) })
+	let woken = 0
+	let wake = () => {}
+	outbox.attach({
+		serves: () => true,
+		stop: async () => {},
+		wake: () => {
+			woken++
+			wake()
+		},
+	})
+	return {
+		outbox,
+		warnings,
+		woken: () => woken,
+		/** Resolves at the next wake, or when there has been one. */
+		wakened: () =>
+			new Promise<void>((resolve) => {
+				wake = resolve
+				if (woken > 0) resolve()
+			}),
+	}
+}
+
+const message = { topic: 'a', payload: 1 }
+
+test('a relay is woken by the COMMIT of a pooled client, not before, and when it is committed for others to see', async () => {
+	const { outbox, woken, wakened, warnings } = open()
+	const client = await pool.connect()
+	try {
+		await client.query('BEGIN')
+		const { id } = await outbox.enqueue(message, { tx: client })
+		await outbox.enqueue([message, message], { tx: client })
+		await client.query('SELECT 1')
+		expect(woken()).toBe(0)
+		const seen = wakened().then(() => pool.query('SELECT 1 FROM told WHERE id = $1', [id]))
+		await client.query('COMMIT')
+		expect((await seen).rowCount).toBe(1)
+		expect(woken()).toBe(1)
+		expect(warnings).toEqual([])
+	} finally {
+		client.release()
+	}
+})
+
+test('the client is left as it was: no listener stays on its connection', async () => {
+	const { outbox } = open()
+	const client = await pool.connect()
+	const { connection } = client as unknown as { connection: NodeJS.EventEmitter }
+	const listeners = () => ['readyForQuery', 'end'].map((event) => connection.listenerCount(event))
+	try {
+		const before = listeners()
+		for (const end of ['COMMIT', 'ROLLBACK']) {
+			await client.query('BEGIN')
+			for (let i = 0; i < 20; i++) await outbox.enqueue(message, { tx: client })
+			expect(listeners()).toEqual(before.map((count) => count + 1))
+			await client.query(end)
+			expect(listeners()).toEqual(before)
+		}
+	} finally {
+		client.release()
+	}
+})
+
+test('savepoints and a failed statement do not end the wait; the rollback does', async () => {
+	const { outbox, woken } = open()
+	const client = await pool.connect()
+	try {
+		await client.query('BEGIN')
+		await client.query('SAVEPOINT one')
+		await outbox.enqueue(message, { tx: client })
+		await client.query('RELEASE one')
+		await expect(client.query('SELECT nothing')).rejects.toThrow('nothing')
+		expect(woken()).toBe(0)
+		await client.query('ROLLBACK')
+		expect(woken()).toBe(1)
+	} finally {
+		client.release()
+	}
+})
+
+test('BEGIN, message and COMMIT that are sent without waiting for each other wake the relay, and are nothing to warn of', async () => {
+	const { outbox, wakened, warnings } = open()
+	const client = new Client(postgres.connection)
+	await client.connect()
+	try {
+		for (let i = 0; i < 20; i++) {
+			const answers = [client.query('BEGIN'), outbox.enqueue(message, { tx: client }), client.query('COMMIT')]
+			await Promise.all<unknown>(answers)
+		}
+		await client.query('BEGIN')
+		await Promise.all<unknown>([outbox.enqueue(message, { tx: client }), client.query('COMMIT')])
+		await wakened()
+		expect(warnings).toEqual([])
+	} finally {
+		await client.end()
+	}
+})
+
+test('a client without BEGIN, and a pool, commit by themselves: the relay is woken at once, and it is warned of', async () => {
+	for (const which of ['client', 'pool'] as const) {
+		const { outbox, woken, warnings } = open()
+		const client = await pool.connect()
+		try {
+			await outbox.enqueue(message, { tx: which === 'client' ? client : pool })
+		} finally {
+			client.release()
+		}
+		expect(woken()).toBe(1)
+		expect(warnings).toHaveLength(1)
+	}
+})
+
+test('a connection that dies in the middle leaves nothing waiting', async () => {
+	const { outbox, woken, wakened } = open()
+	const client = new Client(postgres.connection)
+	client.on('error', () => {})
+	await client.connect()
+	await client.query('BEGIN')
+	await outbox.enqueue(message, { tx: client })
+	expect(woken()).toBe(0)
+	const { processID } = client as unknown as { processID: number }
+	await pool.query('SELECT pg_terminate_backend($1)', [processID])
+	await wakened()
+	await client.end()
+})
