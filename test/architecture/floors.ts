@@ -9,7 +9,7 @@ import { type Found, globalsOf, importsOf, type Source } from './syntax.ts'
 /** From the ground up. A floor imports only those below it: neither one above nor one beside it. */
 const FLOORS: readonly (readonly string[])[] = [
 	['core'],
-	['testing', 'node'],
+	['testing', 'node', 'text'],
 	['sim', 'http', 'idempotency', 'grpc', 'telemetry'],
 	['outbox'],
 	['dashboard'],
@@ -17,7 +17,7 @@ const FLOORS: readonly (readonly string[])[] = [
 ]
 
 /** These run in browsers and at the edge, where there is no `node:`. */
-const ANYWHERE = new Set(['core', 'testing', 'http', 'sim'])
+const ANYWHERE = new Set(['core', 'testing', 'text', 'http', 'sim'])
 
 /** The one file that touches time and chance for all the others; a command line may read the clock on its wall. */
 const SYSTEM_RUNTIME = 'src/core/runtime/system.ts'
