@@ -1,7 +1,7 @@
 /**
- * `npm run chaos -- --rounds 5000 --seed night`: relays in processes of their own, killed with SIGKILL at random moments, on PostgreSQL (which is
- * crashed and started again in the middle) and on SQLite. Ends with a ledger, and with 1 if anything was lost, repeated without a reason, out of order or
- * stuck. The same seed makes the same decisions; what the processes make of them is up to the machine.
+ * `npm run chaos -- --rounds 5000 --seed night`: kills relay processes with SIGKILL at random moments, on PostgreSQL (whose server crashes and
+ * restarts in the middle) and on SQLite. Exits with 1 if a message is lost, stuck, out of order, or sent again although its claim kept its lease.
+ * The same seed makes the same decisions; their timing depends on the machine.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,13 @@ import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
 import { Pool } from 'pg'
 import { postgresStore, sqliteStore } from 'yaoki/outbox'
-import { type Ground, makeRounds, type Totals } from '../test/outbox/chaos/rounds.ts'
+import { type ChaosDatabase, runRounds, type Totals } from '../test/outbox/chaos/rounds.ts'
+import {
+	RECORD_TAKEOVERS_IN_SQLITE,
+	recordTakeoversInPostgres,
+	TAKEOVER_COLUMNS,
+	toTakeover,
+} from '../test/outbox/chaos/takeovers.ts'
 import { startPostgres } from '../test/real-postgres.ts'
 
 const { values } = parseArgs({
@@ -19,30 +25,27 @@ const { values } = parseArgs({
 const rounds = Number(values.rounds)
 const { seed } = values
 if (!Number.isSafeInteger(rounds) || rounds < 4)
-	throw new Error(`--rounds: got '${values.rounds}'; takes a whole number, 4 or more`)
+	throw new Error(`Invalid --rounds: expected an integer of at least 4, got '${values.rounds}'`)
 
 const totals: Totals = {
 	rounds: 0,
 	messages: 0,
 	kills: 0,
 	restarts: 0,
-	repeats: 0,
-	leasesLost: 0,
+	duplicatesAfterKill: 0,
+	duplicatesAfterLostLease: 0,
+	deadLetters: 0,
 	faults: [],
 }
 const folder = await mkdtemp(join(tmpdir(), 'yaoki-chaos-'))
 await using postgres = await startPostgres({ fsync: 'on' })
 const pool = new Pool({ ...postgres.connection, max: 8 })
 pool.on('error', () => {
-	// The server is crashed on purpose.
+	// The server crashes on purpose.
 })
 try {
-	// The restart hits whoever is on that server, so only one of the grounds on it asks for it, and they run one after the other.
 	const half = Math.floor(rounds / 2)
-	await Promise.all([
-		run(await postgresGround('postgres'), 1, half),
-		run(sqliteGround('sqlite'), 1, rounds - half),
-	])
+	await Promise.all([run(postgresDatabase('postgres'), half), run(sqliteDatabase('sqlite'), rounds - half)])
 } finally {
 	await pool.end()
 	await rm(folder, { recursive: true, force: true })
@@ -50,25 +53,26 @@ try {
 
 console.log(
 	[
-		`seed ${seed}: ${totals.messages} messages in ${totals.rounds} rounds, ${totals.kills} relays killed, ${totals.restarts} crash of PostgreSQL`,
-		`${totals.repeats} sent once more after a kill, ${totals.leasesLost} leases that a living relay could not keep`,
+		`Seed ${seed}: ${totals.messages} messages in ${totals.rounds} rounds, ${totals.kills} relays killed, PostgreSQL crashes: ${totals.restarts}`,
+		`Duplicates after a kill: ${totals.duplicatesAfterKill}. Duplicates after a running relay lost its lease: ${totals.duplicatesAfterLostLease}.`,
+		`Dead letters whose lease expired too often: ${totals.deadLetters}. Faults: ${totals.faults.length}.`,
 		...totals.faults,
 	].join('\n'),
 )
 console.log(`${totals.rounds - totals.faults.length} passed, ${totals.faults.length} failed`)
 process.exitCode = totals.faults.length > 0 ? 1 : 0
 
-function run(ground: Ground, first: number, last: number): Promise<void> {
-	return makeRounds(ground, first, last, seed, totals, () => {
+function run(database: ChaosDatabase, count: number): Promise<void> {
+	return runRounds(database, 1, count, seed, totals, () => {
 		if (totals.rounds % 50 === 0) console.log(`${totals.rounds} rounds, ${totals.faults.length} faults`)
 	})
 }
 
-async function postgresGround(name: string): Promise<Ground> {
+function postgresDatabase(name: string): ChaosDatabase {
 	const schema = `chaos_${name}`
 	return {
 		...{ name, store: postgresStore({ client: pool, schema }) },
-		order: { connection: postgres.connection, schema },
+		relayStore: { connection: postgres.connection, schema },
 		async transaction(work) {
 			const client = await pool.connect()
 			let isBroken = false
@@ -78,9 +82,9 @@ async function postgresGround(name: string): Promise<Ground> {
 			client.on('error', onError)
 			try {
 				await client.query('BEGIN')
-				const answer = await work(client)
+				const result = await work(client)
 				await client.query('COMMIT')
-				return answer
+				return result
 			} catch (error) {
 				isBroken = true
 				throw error
@@ -89,27 +93,40 @@ async function postgresGround(name: string): Promise<Ground> {
 				client.removeListener('error', onError)
 			}
 		},
+		async recordTakeovers() {
+			await pool.query(recordTakeoversInPostgres(schema))
+		},
+		async takeovers(ids) {
+			const sql = `select ${TAKEOVER_COLUMNS} from ${schema}.takeovers where id = any($1)`
+			return (await pool.query(sql, [ids])).rows.map(toTakeover)
+		},
 		restart: () => postgres.restart(),
 	}
 }
 
-function sqliteGround(name: string): Ground {
+function sqliteDatabase(name: string): ChaosDatabase {
 	const file = join(folder, `${name}.db`)
-	const store = sqliteStore(file)
-	// The application's own connection, beside the store's.
+	// The application's own connection, separate from the store's.
 	const database = new DatabaseSync(file, { timeout: 10_000 })
 	return {
-		...{ name, store, order: { file } },
+		...{ name, store: sqliteStore(file), relayStore: { file } },
 		async transaction(work) {
 			database.exec('BEGIN IMMEDIATE')
 			try {
-				const answer = await work(database)
+				const result = await work(database)
 				database.exec('COMMIT')
-				return answer
+				return result
 			} catch (error) {
 				database.exec('ROLLBACK')
 				throw error
 			}
+		},
+		async recordTakeovers() {
+			database.exec(RECORD_TAKEOVERS_IN_SQLITE)
+		},
+		async takeovers(ids) {
+			const sql = `select ${TAKEOVER_COLUMNS} from takeovers where id in (select value from json_each(?))`
+			return database.prepare(sql).all(JSON.stringify(ids)).map(toTakeover)
 		},
 	}
 }

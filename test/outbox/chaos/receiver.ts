@@ -1,4 +1,4 @@
-/** The other side: keeps a ledger of all that it answered with success, and fails now and then, as the seed has it. */
+/** The HTTP server that messages are sent to. It records every request that it accepts, and fails one in ten, as the seed decides. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,33 +7,33 @@ export interface Receipt {
 	readonly id: string
 	readonly key: string
 	readonly number: number
-	/** Which process sent it. */
+	/** The attempt of the claim that sent it. */
+	readonly attempt: number
+	/** The process id of the relay that sent it. */
 	readonly relay: number
 }
 
 export interface Receiver extends AsyncDisposable {
 	readonly url: string
-	readonly receipts: Receipt[]
-	/** Resolves when the condition holds; looked at after every success. */
-	until(holds: () => boolean): Promise<void>
+	/** In the order of arrival. */
+	readonly receipts: readonly Receipt[]
 }
 
-export async function receiver(chance: () => number): Promise<Receiver> {
+export async function startReceiver(random: () => number): Promise<Receiver> {
 	const receipts: Receipt[] = []
-	const waiting = new Map<() => boolean, () => void>()
 	const server = createServer(async (request, response) => {
 		try {
 			const body = JSON.parse(Buffer.concat(await request.toArray()).toString())
-			const isBad = chance() < 0.1
-			if (!isBad) {
-				const { 'idempotency-key': id, 'x-relay': relay } = request.headers
-				receipts.push({ id: String(id), key: body.key, number: body.number, relay: Number(relay) })
+			const isRejected = random() < 0.1
+			if (!isRejected) {
+				const { 'idempotency-key': id, 'x-relay': relay, 'x-attempt': attempt } = request.headers
+				const { key, number } = body
+				receipts.push({ id: String(id), key, number, attempt: Number(attempt), relay: Number(relay) })
 			}
-			// So that some are killed between the success and its answer.
-			setTimeout(() => response.writeHead(isBad ? 500 : 204).end(), chance() * 10)
-			for (const [holds, resolve] of waiting) if (holds()) resolve()
+			// The delay lets some relays die after the receiver accepted the message and before they receive the response.
+			setTimeout(() => response.writeHead(isRejected ? 500 : 204).end(), random() * 10)
 		} catch {
-			// The relay was killed while it sent.
+			// The relay was killed while it sent the body.
 		}
 	})
 	server.listen(0, '127.0.0.1')
@@ -41,10 +41,6 @@ export async function receiver(chance: () => number): Promise<Receiver> {
 	return {
 		url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
 		receipts,
-		async until(holds) {
-			if (!holds()) await new Promise<void>((resolve) => waiting.set(holds, resolve))
-			waiting.delete(holds)
-		},
 		async [Symbol.asyncDispose]() {
 			server.closeAllConnections()
 			server.close()

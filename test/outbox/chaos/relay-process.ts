@@ -1,45 +1,44 @@
-/** A relay in a process of its own, to be killed. It waits until it is told to begin, so that a fresh one is at hand when another dies. */
+/** A relay in its own process, to be killed. It starts on a message from its parent, so that a loaded one can replace a killed one immediately. */
 import { Pool } from 'pg'
 import { retryWithBackoff } from 'yaoki'
 import { httpDestination, Outbox, postgresStore, Relay, sqliteStore } from 'yaoki/outbox'
 
-export interface RelayOrder {
+export interface RelayInput {
 	readonly url: string
 	readonly leaseMs: number
-	/** A file of SQLite, or a schema of PostgreSQL. */
+	readonly maxCrashes: number
+	/** A SQLite file, or a PostgreSQL schema. */
 	readonly store: { readonly file: string } | { readonly connection: object; readonly schema: string }
 }
 
-const order: RelayOrder = JSON.parse(process.argv[2] ?? '')
-const send = (message: object) => process.send?.(message)
+const input: RelayInput = JSON.parse(process.argv[2] ?? '')
 
 const destination = httpDestination({
-	url: order.url,
-	headers: () => ({ 'x-relay': String(process.pid) }),
+	url: input.url,
+	headers: ({ attempts }) => ({ 'x-relay': String(process.pid), 'x-attempt': String(attempts) }),
 	order: true,
 })
 const store =
-	'file' in order.store
-		? sqliteStore(order.store.file)
+	'file' in input.store
+		? sqliteStore(input.store.file)
 		: postgresStore({
-				client: new Pool({ ...order.store.connection, max: 4 }).on('error', () => {
-					// The server was restarted: the relay notices by itself.
+				client: new Pool({ ...input.store.connection, max: 4 }).on('error', () => {
+					// The harness restarts the server; the relay reconnects by itself.
 				}),
-				schema: order.store.schema,
+				schema: input.store.schema,
 			})
 const relay = new Relay(new Outbox({ store }), {
 	destinations: { '*': destination },
-	...{ leaseMs: order.leaseMs, pollMs: 50, concurrency: 8, batchSize: 20, timeoutMs: 5_000 },
+	...{ leaseMs: input.leaseMs, maxCrashes: input.maxCrashes, pollMs: 50, concurrency: 8, batchSize: 20 },
+	// Longer than a round may take: a handler that times out may have sent, and that duplicate would need an explanation of its own.
+	timeoutMs: 60_000,
 	retry: { maxRetries: 50, baseDelayMs: 5, maxDelayMs: 20 },
 	breaker: false,
-	onEvent: (event) => {
-		if (event.type === 'lease_lost') send({ type: 'lost', id: event.id })
-	},
 })
-// The database may be away just now.
+// The database may be restarting.
 process.once(
 	'message',
 	() => void retryWithBackoff(() => relay.start(), { maxRetries: 100, baseDelayMs: 20, maxDelayMs: 200 }),
 )
 process.once('disconnect', () => process.exit())
-send({ type: 'ready' })
+process.send?.('ready')

@@ -1,26 +1,32 @@
 /**
- * Rounds of chaos: messages are enqueued in transactions while relays work, and one or two of those are killed at a moment that the seed decides.
- * A round is over when everything has arrived, and then the ledger is checked.
+ * Rounds of chaos: each enqueues messages in transactions while relays run, kills one or two relays at a moment that the seed decides,
+ * waits until the outbox is empty, and checks what the receiver got.
  */
 import { Outbox, type Queryable, type Store } from 'yaoki/outbox'
 import { seededRandom } from 'yaoki/testing'
-import { faultsOf, type Round, repeatsOf } from './ledger.ts'
-import { receiver } from './receiver.ts'
-import type { RelayOrder } from './relay-process.ts'
-import { Relays } from './relays.ts'
+import { countDuplicates, findFaults, type Round } from './findings.ts'
+import { startReceiver } from './receiver.ts'
+import { RelayFleet } from './relay-fleet.ts'
+import type { RelayInput } from './relay-process.ts'
+import type { Takeover } from './takeovers.ts'
 
 const LEASE_MS = 300
+const MAX_CRASHES = 3
 const KEYS = 4
-/** No round takes that long unless something is stuck. */
+/** A round that takes this long is stuck. */
 const STUCK_MS = 30_000
 
-/** A database that chaos can be made in. */
-export interface Ground {
+/** A database to run rounds on. */
+export interface ChaosDatabase {
 	readonly name: string
 	readonly store: Store
-	readonly order: RelayOrder['store']
+	readonly relayStore: RelayInput['store']
 	transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>
-	/** Ends the database and starts it again, where there is something to end. */
+	/** Starts to record expired leases. Runs after the migration. */
+	recordTakeovers(): Promise<void>
+	/** Returns the recorded expired leases of these messages. */
+	takeovers(ids: readonly string[]): Promise<readonly Takeover[]>
+	/** Crashes the database server and starts it again, if there is a server. */
 	restart?(): Promise<void>
 }
 
@@ -29,115 +35,119 @@ export interface Totals {
 	messages: number
 	kills: number
 	restarts: number
-	repeats: number
-	leasesLost: number
+	duplicatesAfterKill: number
+	duplicatesAfterLostLease: number
+	deadLetters: number
 	readonly faults: string[]
 }
 
-/** Makes rounds from the first to the last, and adds them to the totals. */
-export async function makeRounds(
-	ground: Ground,
+type Enqueued = Round['enqueued'][number]
+
+/** Runs the rounds from `first` to `last` and adds them to the totals. */
+export async function runRounds(
+	database: ChaosDatabase,
 	first: number,
 	last: number,
 	seed: string,
 	totals: Totals,
 	onRound: () => void,
 ): Promise<void> {
-	const chance = seededRandom(`${seed} ${ground.name} ${first}`)
-	await using other = await receiver(chance)
-	const outbox = new Outbox({ store: ground.store })
+	const random = seededRandom(`${seed} ${database.name} ${first}`)
+	await using receiver = await startReceiver(random)
+	const outbox = new Outbox({ store: database.store })
 	await outbox.migrate()
-	const relays = new Relays({ url: other.url, leaseMs: LEASE_MS, store: ground.order })
+	await database.recordTakeovers()
+	const input = { url: receiver.url, leaseMs: LEASE_MS, maxCrashes: MAX_CRASHES, store: database.relayStore }
+	const relays = new RelayFleet(input)
 	try {
 		await relays.start()
 		await relays.start()
 		for (let number = first; number <= last; number++) {
-			const isRestarted = number === Math.floor((first + last) / 2) && ground.restart !== undefined
-			const round = await makeRound(`${seed}/${ground.name}/${number}`, isRestarted)
+			const restarts = number === Math.floor((first + last) / 2) && database.restart !== undefined
+			const round = await runRound(`${seed}/${database.name}/${number}`, restarts)
+			const { afterKill, afterLostLease } = countDuplicates(round)
 			totals.rounds++
 			totals.messages += round.enqueued.length
-			totals.repeats += repeatsOf(round)
-			totals.faults.push(...faultsOf(round))
+			totals.deadLetters += round.poison.length
+			totals.duplicatesAfterKill += afterKill
+			totals.duplicatesAfterLostLease += afterLostLease
+			totals.faults.push(...findFaults(round))
 			onRound()
 		}
 		totals.kills += relays.killed.size
-		totals.leasesLost += relays.lost.size
 	} finally {
-		await relays.end()
+		await relays.stop()
 		await outbox.close()
 	}
 
-	async function makeRound(name: string, isRestarted: boolean): Promise<Round> {
-		const from = other.receipts.length
-		const enqueued: Round['enqueued'][number][] = []
-		const enqueueing = enqueueAll(name, enqueued, isRestarted)
-		for (let kills = chance() < 0.2 ? 2 : 1; kills > 0; kills--) {
-			await pause(chance() * 120)
-			await relays.kill(Math.floor(chance() * relays.count))
+	async function runRound(name: string, restarts: boolean): Promise<Round> {
+		const from = receiver.receipts.length
+		const enqueued: Enqueued[] = []
+		const enqueueing = enqueueAll(name, enqueued, restarts)
+		for (let kills = random() < 0.2 ? 2 : 1; kills > 0; kills--) {
+			await sleep(random() * 120)
+			await relays.kill(Math.floor(random() * relays.size))
 		}
-		if (isRestarted) {
-			await ground.restart?.()
+		if (restarts) {
+			await database.restart?.()
 			totals.restarts++
 		}
 		await enqueueing
-		const ids = new Set(enqueued.map(({ id }) => id))
-		const arrived = () => new Set(other.receipts.slice(from).map(({ id }) => id))
-		const isComplete = () => {
-			const here = arrived()
-			return [...ids].every((id) => here.has(id))
-		}
-		await within(STUCK_MS, other.until(isComplete))
-		const left = await untilEmpty()
-		const { killed, lost } = relays
-		const receipts = other.receipts.slice(from)
-		return { seed: name, enqueued, receipts, killed, lost, isRestarted, left }
+		const poison: string[] = []
+		const left = await drain(poison)
+		const receipts = receiver.receipts.slice(from)
+		const ids = new Set([...receipts, ...enqueued].map(({ id }) => id))
+		const takeovers = await database.takeovers([...ids])
+		return { name, enqueued, receipts, takeovers, poison, killed: relays.killed, left }
 	}
 
-	/** Some messages, in a few transactions; those that a restart broke are tried again, and only what was committed counts. */
-	async function enqueueAll(
-		name: string,
-		enqueued: Round['enqueued'][number][],
-		isRestarted: boolean,
-	): Promise<void> {
+	/** Enqueues messages in a few transactions. A transaction that the restart breaks counts as not enqueued. */
+	async function enqueueAll(name: string, enqueued: Enqueued[], restarts: boolean): Promise<void> {
 		let number = 0
-		for (let left = 3 + Math.floor(chance() * 4); left > 0; left--) {
-			const batch = Array.from({ length: 1 + Math.floor(chance() * 8) }, () => {
+		for (let left = 3 + Math.floor(random() * 4); left > 0; left--) {
+			const batch = Array.from({ length: 1 + Math.floor(random() * 8) }, () => {
 				number++
 				return { key: `${name}/${number % KEYS}`, number }
 			})
 			const messages = batch.map((payload) => ({ topic: 'chaos', key: payload.key, payload }))
 			try {
-				const receipts = await ground.transaction((tx) => outbox.enqueue(messages, { tx }))
+				const receipts = await database.transaction((tx) => outbox.enqueue(messages, { tx }))
 				for (const [at, { id }] of receipts.entries())
 					enqueued.push({ id, key: batch[at]?.key ?? '', number: batch[at]?.number ?? 0 })
 			} catch (error) {
-				// Whether it was committed can not be known, so it must not have been: the restart comes before the commit's answer or not at all.
-				if (!isRestarted) throw error
-				await pause(100)
+				if (!restarts) throw error
+				await sleep(100)
 			}
-			await pause(chance() * 30)
+			await sleep(random() * 30)
 		}
 	}
 
-	/** The last acks are on their way when the last message has arrived; those of killed relays come back with their leases. */
-	async function untilEmpty(): Promise<number> {
-		const startedAt = performance.now()
+	/** Waits until the outbox is empty and returns what is left when it takes too long. The leases of killed relays have to expire first. */
+	async function drain(poison: string[]): Promise<readonly string[]> {
+		const giveUpAt = performance.now() + STUCK_MS
 		for (;;) {
-			const left = (await outbox.list({}, { limit: 1 }).catch(() => [undefined])).length
-			if (left === 0 || performance.now() - startedAt > STUCK_MS) return left
-			await pause(10)
+			// The database may still be starting.
+			const left = await outbox.list().catch(() => undefined)
+			if (left?.length === 0) return []
+			if (performance.now() > giveUpAt)
+				return left?.map(({ id, status, cause }) => `${id} (${cause ?? status})`) ?? ['the database']
+			const crashed = left?.filter(({ cause }) => cause === 'crashed').map(({ id }) => id) ?? []
+			if (crashed.length > 0) poison.push(...(await discardPoison(crashed)))
+			await sleep(10)
 		}
+	}
+
+	/**
+	 * Discards messages that became dead letters because their lease expired `maxCrashes` times, and returns them. A dead letter with fewer
+	 * expired leases stays and is reported as stuck. They are not replayed, because a replay starts to count attempts again.
+	 */
+	async function discardPoison(ids: readonly string[]): Promise<readonly string[]> {
+		const takeovers = await database.takeovers(ids)
+		const count = (id: string) => takeovers.filter((takeover) => takeover.id === id).length
+		const explained = ids.filter((id) => count(id) >= MAX_CRASHES)
+		if (explained.length > 0) await outbox.dead.discard({ ids: explained })
+		return explained
 	}
 }
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
-
-async function within(ms: number, work: Promise<void>): Promise<void> {
-	const timer = new AbortController()
-	const timeout = new Promise<void>((resolve) => {
-		const id = setTimeout(resolve, ms)
-		timer.signal.addEventListener('abort', () => clearTimeout(id))
-	})
-	await Promise.race([work, timeout])
-	timer.abort()
-}
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
