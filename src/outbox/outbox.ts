@@ -14,9 +14,9 @@ import { type EnqueueOptions, TransactionRule } from './enqueue/transaction-rule
 import { isMessageId, type MessageFilter, toFilter } from './message/filter.ts'
 import type { MessageFor, MessageRecord, Receipt, Topics } from './message/message.ts'
 import { toRecord } from './message/record.ts'
+import type { LocalRelay } from './notify/relay-notifier.ts'
 import { RelayNotifier } from './notify/relay-notifier.ts'
 import { type OutboxOptions, readOutboxOptions } from './outbox-options.ts'
-import type { LocalRelay } from './relay/waker.ts'
 import type { Inserted, NewRow } from './store/rows.ts'
 import type { MigrationReport, Store } from './store/store.ts'
 
@@ -44,7 +44,7 @@ export class Outbox<T extends Topics = Topics> {
 	readonly dead: DeadLetters
 	readonly #intake: RowBuilder
 	readonly #rule: TransactionRule
-	readonly #doorbell: RelayNotifier
+	readonly #notifier: RelayNotifier
 	readonly #runtime: Runtime
 	#closed: Promise<void> | undefined
 
@@ -56,7 +56,7 @@ export class Outbox<T extends Topics = Topics> {
 		this.historyForMs = settings.historyForMs
 		this.#intake = new RowBuilder(settings)
 		this.#rule = new TransactionRule(store, settings.outsideTransaction, settings.onWarning)
-		this.#doorbell = new RelayNotifier(store, runtime)
+		this.#notifier = new RelayNotifier(store, runtime)
 		this.#runtime = runtime
 		const wake = () => this.wake()
 		this.dead = new DeadLetters({ store, runtime, keepsHistory, maxPayloadBytes, schemas, wake })
@@ -146,24 +146,24 @@ export class Outbox<T extends Topics = Topics> {
 
 	/** Tells relays that there may be something to send: for who knows better than the outbox when a transaction was committed. */
 	wake(): void {
-		this.#doorbell.wake()
+		this.#notifier.wake()
 	}
 
 	/** Ends what was opened here. A pool that was handed in stays open, and so does a transaction. */
 	close(): Promise<void> {
-		this.#closed ??= this.#doorbell.close().then(() => this.store.close())
+		this.#closed ??= this.#notifier.close().then(() => this.store.close())
 		return this.#closed
 	}
 
 	/** @internal A relay of this process wants to be woken; answers how to end that. */
 	attach(relay: LocalRelay): () => void {
-		return this.#doorbell.attach(relay)
+		return this.#notifier.attach(relay)
 	}
 
 	#write(rows: readonly NewRow[], isBatch: boolean, options: EnqueueOptions): Promise<Receipt | Receipt[]> {
 		return this.store.insert(rows, options.tx).then((inserted) => {
 			this.#rule.after(options, inserted.isInTransaction)
-			this.#doorbell.expect(options.tx, destinationsOf(rows), inserted.isInTransaction)
+			this.#notifier.notifyAfterCommit(options.tx, destinationsOf(rows), inserted.isInTransaction)
 			const receipts = rows.map((row) => receiptOf(row, inserted))
 			return isBatch ? receipts : (receipts[0] as Receipt)
 		})

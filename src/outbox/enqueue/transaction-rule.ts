@@ -4,7 +4,7 @@
  */
 import { observe } from '../../core/engine/hooks.ts'
 import { show, TransactionError } from '../message/errors.ts'
-import { isPGlite, isPool, tellsState, transactionState } from '../notify/transaction-state.ts'
+import { exposesState, isPGlite, isPool, transactionState } from '../notify/transaction-state.ts'
 import type { Queryable } from '../store/queryable.ts'
 import type { Store } from '../store/store.ts'
 
@@ -42,7 +42,7 @@ export class TransactionRule {
 		if (this.#mode === 'allow' || options.withoutTransaction === true) return
 		const why = tx === undefined ? NO_TX : knownOutside(tx)
 		// Somebody may have begun a transaction on PGlite by hand, and not every PGlite can tell: that is no reason to refuse.
-		if (why === undefined && tx !== undefined && isPGlite(tx) && !tellsState(tx)) this.#warn(LIKELY_OUTSIDE)
+		if (why === undefined && tx !== undefined && isPGlite(tx) && !exposesState(tx)) this.#warn(LIKELY_OUTSIDE)
 		if (why === undefined) return
 		if (this.#mode === 'refuse') throw new TransactionError(`${why}: ${DANGER}; ${this.#advice()}`)
 		this.#warn(why)
@@ -54,7 +54,7 @@ export class TransactionRule {
 		if (tx === undefined || isInTransaction !== false || this.#hasWarned) return
 		if (this.#mode === 'allow' || options.withoutTransaction === true) return
 		// One that can was asked before. By now it may be in none, for its COMMIT was sent right behind the message.
-		if (!tellsState(tx)) this.#warn(OUTSIDE)
+		if (!exposesState(tx)) this.#warn(OUTSIDE)
 	}
 
 	#checkKind(tx: Queryable): void {

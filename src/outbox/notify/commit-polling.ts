@@ -1,30 +1,31 @@
 /**
- * Ways to learn of a commit that nobody tells: looking again and again, and ringing on the chance of it. Both soon at first, for most
- * transactions end right after the message was written, then ever more seldom, and not for ever: a relay's own poll is there.
+ * Two ways to notice a commit that the driver does not report: poll the transaction's state, or notify relays a few times without knowing. Both start
+ * with short intervals, because most transactions commit right after the message was written, and stop after a while: relays also poll.
  */
 import type { CancelTimer, Runtime } from '../../core/runtime/runtime.ts'
 
-/** Something that waits for the end of a transaction on behalf of messages. */
-export interface Watch {
-	/** More was written. */
+/** Called with the destinations of messages that have been committed, or may have been. */
+export type OnCommit = (destinations: ReadonlySet<string>) => void
+
+/** Waits for the end of one transaction. */
+export interface TransactionWatch {
+	/** Adds destinations to which the transaction has written messages. */
 	add(destinations: ReadonlySet<string>): void
 	stop(): void
 }
 
-type Tell = (destinations: ReadonlySet<string>) => void
+const MAX_POLL_MS = 100
+const STOP_POLLING_AFTER_MS = 10_000
+/** When relays are notified without knowledge of the commit, in milliseconds after the write. */
+const BLIND_NOTIFICATIONS_MS: readonly number[] = [5, 20, 50, 100, 250, 500, 1_000]
 
-const LONGEST_PAUSE_MS = 100
-const GIVE_UP_AFTER_MS = 10_000
-/** When it is rung on the chance of a commit, in milliseconds after the write. */
-const CHANCES_MS: readonly number[] = [5, 20, 50, 100, 250, 500, 1_000]
-
-/** Timers one after the other; a new message makes them begin anew. */
-abstract class BackoffTimer implements Watch {
+/** Runs a step after each of a sequence of delays; a new message restarts the sequence. */
+abstract class BackoffTimer implements TransactionWatch {
 	protected readonly destinations: Set<string> = new Set()
 	readonly #runtime: Runtime
 	#cancel: CancelTimer | undefined
 	#step = 0
-	#isAgain = false
+	#mustRestart = false
 
 	constructor(runtime: Runtime) {
 		this.#runtime = runtime
@@ -32,11 +33,11 @@ abstract class BackoffTimer implements Watch {
 
 	add(destinations: ReadonlySet<string>): void {
 		for (const destination of destinations) this.destinations.add(destination)
-		// The first pause is short: it is let pass and then taken once more, and no timer is made for each message.
-		if (this.#cancel !== undefined && this.#step === 0) this.#isAgain = true
+		// The first delay is short. Letting it run and repeating it saves a timer per message.
+		if (this.#cancel !== undefined && this.#step === 0) this.#mustRestart = true
 		else {
 			this.#cancel?.()
-			this.#wait(0)
+			this.#schedule(0)
 		}
 	}
 
@@ -45,86 +46,86 @@ abstract class BackoffTimer implements Watch {
 		this.#cancel = undefined
 	}
 
-	/** How long before the step of this number; undefined when there is none. */
-	protected abstract pauseMs(step: number): number | undefined
-	/** Answers whether that was the end of it. */
-	protected abstract take(): boolean
-	protected abstract givenUp(): void
+	/** Returns the delay before the given step; undefined after the last step. */
+	protected abstract delayMs(step: number): number | undefined
+	/** Returns true to end the sequence. */
+	protected abstract runStep(): boolean
+	protected abstract onLastStep(): void
 
-	#wait(step: number): void {
+	#schedule(step: number): void {
 		this.#step = step
-		const pauseMs = this.pauseMs(step)
-		if (pauseMs !== undefined) this.#cancel = this.#runtime.setTimer(pauseMs, this.#fire, 'housekeeping')
+		const delayMs = this.delayMs(step)
+		if (delayMs !== undefined) this.#cancel = this.#runtime.setTimer(delayMs, this.#fire, 'housekeeping')
 		else {
 			this.#cancel = undefined
-			this.givenUp()
+			this.onLastStep()
 		}
 	}
 
 	readonly #fire = (): void => {
 		this.#cancel = undefined
-		if (this.take()) return
-		const isAgain = this.#isAgain
-		this.#isAgain = false
-		this.#wait(isAgain ? 0 : this.#step + 1)
+		if (this.runStep()) return
+		const mustRestart = this.#mustRestart
+		this.#mustRestart = false
+		this.#schedule(mustRestart ? 0 : this.#step + 1)
 	}
 }
 
-/** Looks whether the transaction has ended. */
+/** Polls until the transaction has ended. */
 export class CommitPoller extends BackoffTimer {
 	readonly #hasEnded: () => boolean
-	readonly #ended: Tell
-	readonly #forget: () => void
+	readonly #onCommit: OnCommit
+	readonly #onTimeout: () => void
 
-	constructor(runtime: Runtime, hasEnded: () => boolean, ended: Tell, forget: () => void) {
+	constructor(runtime: Runtime, hasEnded: () => boolean, onCommit: OnCommit, onTimeout: () => void) {
 		super(runtime)
 		this.#hasEnded = hasEnded
-		this.#ended = ended
-		this.#forget = forget
+		this.#onCommit = onCommit
+		this.#onTimeout = onTimeout
 	}
 
-	protected override pauseMs(step: number): number | undefined {
-		// 0, 1, 2, 4 ... 64 come to 127 ms in eight steps.
-		if (step > 8 + GIVE_UP_AFTER_MS / LONGEST_PAUSE_MS) return undefined
-		return step === 0 ? 0 : Math.min(2 ** (step - 1), LONGEST_PAUSE_MS)
+	protected override delayMs(step: number): number | undefined {
+		// 0, 1, 2, 4 ... 64: the first eight steps take 127 ms.
+		if (step > 8 + STOP_POLLING_AFTER_MS / MAX_POLL_MS) return undefined
+		return step === 0 ? 0 : Math.min(2 ** (step - 1), MAX_POLL_MS)
 	}
 
-	protected override take(): boolean {
+	protected override runStep(): boolean {
 		if (!this.#hasEnded()) return false
-		this.#ended(this.destinations)
+		this.#onCommit(this.destinations)
 		return true
 	}
 
-	protected override givenUp(): void {
-		this.#forget()
+	protected override onLastStep(): void {
+		this.#onTimeout()
 	}
 }
 
-/** Rings at once, and some more times. One for all transactions of which nothing is known. */
+/** Notifies immediately and again within a second. One instance serves all transactions whose state is unknown. */
 export class BlindNotifier extends BackoffTimer {
-	readonly #tell: Tell
+	readonly #notify: OnCommit
 
-	constructor(runtime: Runtime, tell: Tell) {
+	constructor(runtime: Runtime, notify: OnCommit) {
 		super(runtime)
-		this.#tell = tell
+		this.#notify = notify
 	}
 
 	override add(destinations: ReadonlySet<string>): void {
 		super.add(destinations)
-		this.#tell(destinations)
+		this.#notify(destinations)
 	}
 
-	protected override pauseMs(step: number): number | undefined {
-		const at = CHANCES_MS[step]
-		return at === undefined ? undefined : at - (CHANCES_MS[step - 1] ?? 0)
+	protected override delayMs(step: number): number | undefined {
+		const at = BLIND_NOTIFICATIONS_MS[step]
+		return at === undefined ? undefined : at - (BLIND_NOTIFICATIONS_MS[step - 1] ?? 0)
 	}
 
-	protected override take(): boolean {
-		this.#tell(this.destinations)
+	protected override runStep(): boolean {
+		this.#notify(this.destinations)
 		return false
 	}
 
-	protected override givenUp(): void {
+	protected override onLastStep(): void {
 		this.destinations.clear()
 	}
 }

@@ -1,91 +1,86 @@
 /**
- * Learns of a commit without touching the user's transaction: nothing is wrapped, nothing is asked of the database. A `pg` client hears the
- * server's state with every answer; `node:sqlite` has a property to look at; of anything else nothing is known, and it is guessed. A
- * rollback can not be told from a commit, and need not be: a relay that is woken for nothing goes back to sleep.
+ * Notices a commit without touching the user's transaction: no wrapper around the client and no extra query. A `pg` client receives the transaction
+ * state with every response; `node:sqlite` has a property; of any other client the state is unknown, and relays are notified without it. A
+ * rollback looks like a commit, which does no harm: a relay that is woken and finds nothing goes back to sleep.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { isSqlClient, type Queryable } from '../store/queryable.ts'
-import { BlindNotifier, CommitPoller, type Watch } from './commit-polling.ts'
+import { BlindNotifier, CommitPoller, type OnCommit, type TransactionWatch } from './commit-polling.ts'
 import { serverStatus, transactionState } from './transaction-state.ts'
 
-/** Of a `pg` client: where its connection's messages can be heard. */
-interface PgConnection {
-	on(event: string, listener: (message: { readonly status?: unknown }) => void): unknown
-	removeListener(event: string, listener: (message: { readonly status?: unknown }) => void): unknown
-}
+type ServerListener = (message: { readonly status?: unknown }) => void
 
-/** Told the destinations of what has been committed, or may have been. */
-export type OnCommit = (destinations: ReadonlySet<string>) => void
+/** The part of a `pg` client that emits the server's messages. */
+interface PgConnection {
+	on(event: string, listener: ServerListener): unknown
+	removeListener(event: string, listener: ServerListener): unknown
+}
 
 export class CommitWatch {
 	readonly #runtime: Runtime
 	readonly #onCommit: OnCommit
-	/** One for each client, however many messages are enqueued by it. */
-	readonly #watches = new Map<Queryable, Watch>()
-	#guess: BlindNotifier | undefined
+	/** One per client, however many messages it writes. */
+	readonly #watches = new Map<Queryable, TransactionWatch>()
+	#blindNotifier: BlindNotifier | undefined
 
 	constructor(runtime: Runtime, onCommit: OnCommit) {
 		this.#runtime = runtime
 		this.#onCommit = onCommit
 	}
 
-	/** Messages were written by `tx`. `isInTransaction` is what the database knows about it. */
+	/** Reports `destinations` when `tx`, which wrote messages to them, is committed. `isInTransaction` is what the store found out. */
 	follow(
 		tx: Queryable | undefined,
 		destinations: ReadonlySet<string>,
 		isInTransaction: boolean | undefined,
 	): void {
-		if (tx === undefined || hasEnded(tx, isInTransaction)) this.#onCommit(destinations)
+		if (tx === undefined || isCommitted(tx, isInTransaction)) this.#onCommit(destinations)
 		else {
 			const watch = this.#watches.get(tx)
 			if (watch !== undefined) watch.add(destinations)
-			else this.#begin(tx, destinations)
+			else this.#start(tx, destinations)
 		}
 	}
 
 	close(): void {
 		for (const watch of this.#watches.values()) watch.stop()
 		this.#watches.clear()
-		this.#guess?.stop()
-		this.#guess = undefined
+		this.#blindNotifier?.stop()
+		this.#blindNotifier = undefined
 	}
 
-	#begin(tx: Queryable, destinations: ReadonlySet<string>): void {
-		const connection = connectionOf(tx)
+	#start(tx: Queryable, destinations: ReadonlySet<string>): void {
+		const connection = pgConnection(tx)
 		if (connection === undefined && transactionState(tx) === 'unknown') {
-			this.#guess ??= new BlindNotifier(this.#runtime, this.#onCommit)
-			this.#guess.add(destinations)
+			this.#blindNotifier ??= new BlindNotifier(this.#runtime, this.#onCommit)
+			this.#blindNotifier.add(destinations)
 			return
 		}
-		const ended = (pending: ReadonlySet<string>) => {
-			this.#watches.delete(tx)
+		const remove = () => this.#watches.delete(tx)
+		const onEnd = (pending: ReadonlySet<string>) => {
+			remove()
 			this.#onCommit(pending)
 		}
 		const watch =
 			connection === undefined
-				? new CommitPoller(
-						this.#runtime,
-						() => transactionState(tx) !== 'open',
-						ended,
-						() => this.#watches.delete(tx),
-					)
-				: new Listening(connection, ended)
+				? new CommitPoller(this.#runtime, () => transactionState(tx) !== 'open', onEnd, remove)
+				: new ConnectionListener(connection, onEnd)
 		this.#watches.set(tx, watch)
 		watch.add(destinations)
 	}
 }
 
-/** Listens until the server says that it is in no transaction, or the connection is gone. */
-class Listening implements Watch {
+/** Listens until the server reports that no transaction is open, or until the connection ends. */
+class ConnectionListener implements TransactionWatch {
 	readonly #connection: PgConnection
-	readonly #ended: OnCommit
+	readonly #onEnd: OnCommit
 	readonly #destinations = new Set<string>()
 
-	constructor(connection: PgConnection, ended: OnCommit) {
+	constructor(connection: PgConnection, onEnd: OnCommit) {
 		this.#connection = connection
-		this.#ended = ended
-		connection.on('readyForQuery', this.#hear)
-		connection.on('end', this.#end)
+		this.#onEnd = onEnd
+		connection.on('readyForQuery', this.#onReady)
+		connection.on('end', this.#finish)
 	}
 
 	add(destinations: ReadonlySet<string>): void {
@@ -93,29 +88,29 @@ class Listening implements Watch {
 	}
 
 	stop(): void {
-		this.#connection.removeListener('readyForQuery', this.#hear)
-		this.#connection.removeListener('end', this.#end)
+		this.#connection.removeListener('readyForQuery', this.#onReady)
+		this.#connection.removeListener('end', this.#finish)
 	}
 
-	readonly #hear = (message: { readonly status?: unknown }): void => {
-		if (message.status === 'I') this.#end()
+	readonly #onReady: ServerListener = ({ status }) => {
+		if (status === 'I') this.#finish()
 	}
 
-	readonly #end = (): void => {
+	readonly #finish = (): void => {
 		this.stop()
-		this.#ended(this.#destinations)
+		this.#onEnd(this.#destinations)
 	}
 }
 
-/** Is it known that what was just written has been committed already? */
-function hasEnded(tx: Queryable, isInTransaction: boolean | undefined): boolean {
+/** Returns true if the write is known to be committed already. */
+function isCommitted(tx: Queryable, isInTransaction: boolean | undefined): boolean {
 	const state = transactionState(tx)
 	if (state !== 'unknown') return state === 'none'
-	// The write was answered: were it in a transaction that is still open, the server would have said so.
+	// The response to the write has arrived; in an open transaction its status would be 'T'.
 	return isInTransaction === false || serverStatus(tx) === 'I'
 }
 
-function connectionOf(tx: Queryable): PgConnection | undefined {
+function pgConnection(tx: Queryable): PgConnection | undefined {
 	if (!isSqlClient(tx)) return undefined
 	const { connection } = tx as { readonly connection?: Partial<PgConnection> | null }
 	if (typeof connection?.on !== 'function' || typeof connection.removeListener !== 'function')

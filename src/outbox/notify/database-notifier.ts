@@ -1,58 +1,53 @@
 /**
- * Tells relays of other processes, by the database. A ring says only that there may be something, so many of them are as good as one: one
- * is under way at most, and one is to come. What a ring fails with does not matter, for every relay looks by itself from time to time.
+ * Wakes relays of other processes through the database. A notification only says that there may be new messages, so many are as good as one: at
+ * most one is in flight and one is pending. Errors are ignored because every relay also polls.
  */
 import type { CancelTimer, Runtime } from '../../core/runtime/runtime.ts'
 
-const LEAST_GAP_MS = 5
+const MIN_GAP_MS = 5
 
 export class DatabaseNotifier {
-	readonly #ring: () => Promise<void>
+	readonly #send: () => Promise<void>
 	readonly #runtime: Runtime
-	#underWay: Promise<void> | undefined
-	#isWanted = false
-	#latestAt = -Infinity
+	#inFlight: Promise<void> | undefined
+	#isPending = false
+	#sentAt = -Infinity
 	#cancel: CancelTimer | undefined
 	#isClosed = false
 
-	constructor(ring: () => Promise<void>, runtime: Runtime) {
-		this.#ring = ring
+	constructor(send: () => Promise<void>, runtime: Runtime) {
+		this.#send = send
 		this.#runtime = runtime
 	}
 
-	ring(): void {
+	notify(): void {
 		if (this.#isClosed) return
-		this.#isWanted = true
-		if (this.#underWay !== undefined || this.#cancel !== undefined) return
-		const waitMs = this.#latestAt + LEAST_GAP_MS - this.#runtime.now()
-		if (waitMs > 0) this.#cancel = this.#runtime.setTimer(waitMs, this.#go, 'housekeeping')
-		else this.#go()
+		this.#isPending = true
+		if (this.#inFlight !== undefined || this.#cancel !== undefined) return
+		const waitMs = this.#sentAt + MIN_GAP_MS - this.#runtime.now()
+		if (waitMs > 0) this.#cancel = this.#runtime.setTimer(waitMs, this.#start, 'housekeeping')
+		else this.#start()
 	}
 
-	/** Rings what is still to be rung, and no more after that. */
+	/** Sends the pending notification, if any, and ignores later ones. */
 	async close(): Promise<void> {
 		this.#isClosed = true
 		this.#cancel?.()
-		await this.#underWay
-		if (this.#isWanted) this.#go()
-		await this.#underWay
+		await this.#inFlight
+		if (this.#isPending) this.#start()
+		await this.#inFlight
 	}
 
-	readonly #go = (): void => {
+	readonly #start = (): void => {
 		this.#cancel = undefined
-		this.#isWanted = false
-		this.#latestAt = this.#runtime.now()
-		this.#underWay = this.#rung().then(this.#done, this.#done)
+		this.#isPending = false
+		this.#sentAt = this.#runtime.now()
+		// An async function, because a custom store may throw synchronously.
+		this.#inFlight = (async () => this.#send())().then(this.#finish, this.#finish)
 	}
 
-	/** Async, for a store of somebody's own may throw at once. */
-	async #rung(): Promise<void> {
-		await this.#ring()
-	}
-
-	/** What it failed with does not matter: the relays' own looks find it. */
-	readonly #done = (): void => {
-		this.#underWay = undefined
-		if (this.#isWanted && !this.#isClosed) this.ring()
+	readonly #finish = (): void => {
+		this.#inFlight = undefined
+		if (this.#isPending && !this.#isClosed) this.notify()
 	}
 }

@@ -1,26 +1,35 @@
 /**
- * Wakes relays when there is something to send. Not by a NOTIFY in the user's transaction, which would make all commits wait in line for one lock, but
- * after it: relays of this process are called, and only for a destination that none of them serves the database is asked to
- * tell others.
+ * Wakes relays when there are messages to send. A NOTIFY inside the user's transaction would serialize all commits on one lock, so relays are
+ * woken after the commit: those of this process by a function call, those of other processes through the database, and only if no
+ * relay of this process serves the destination.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import type { LocalRelay } from '../relay/waker.ts'
 import type { Queryable } from '../store/queryable.ts'
 import type { WakeStore } from '../store/store.ts'
 import { CommitWatch } from './commit-watch.ts'
 import { DatabaseNotifier } from './database-notifier.ts'
 
+/** A relay of this process, as its outbox sees it. */
+export interface LocalRelay {
+	/** Returns true if the relay sends messages to this destination. */
+	serves(destination: string): boolean
+	/** Called when there may be new messages. */
+	wake(): void
+	/** Called before the database is closed. */
+	stop(): Promise<void>
+}
+
 export class RelayNotifier {
 	readonly #relays = new Set<LocalRelay>()
-	readonly #remote: DatabaseNotifier
+	readonly #database: DatabaseNotifier
 	readonly #commits: CommitWatch
 
 	constructor(store: WakeStore, runtime: Runtime) {
-		this.#remote = new DatabaseNotifier(() => store.ring(), runtime)
-		this.#commits = new CommitWatch(runtime, (destinations) => this.#ring(destinations))
+		this.#database = new DatabaseNotifier(() => store.ring(), runtime)
+		this.#commits = new CommitWatch(runtime, (destinations) => this.#notify(destinations))
 	}
 
-	/** A relay of this process; answers how to take it off. */
+	/** Adds a relay of this process; returns a function that removes it. */
 	attach(relay: LocalRelay): () => void {
 		this.#relays.add(relay)
 		return () => {
@@ -28,8 +37,8 @@ export class RelayNotifier {
 		}
 	}
 
-	/** Messages were written, and will be there for relays when `tx` is committed. */
-	expect(
+	/** Notifies relays when `tx` is committed. */
+	notifyAfterCommit(
 		tx: Queryable | undefined,
 		destinations: ReadonlySet<string>,
 		isInTransaction: boolean | undefined,
@@ -37,35 +46,35 @@ export class RelayNotifier {
 		this.#commits.follow(tx, destinations, isInTransaction)
 	}
 
-	/** There may be something for anybody. */
+	/** Wakes all relays now, whatever they serve. */
 	wake(): void {
 		for (const relay of this.#relays) relay.wake()
-		this.#remote.ring()
+		this.#database.notify()
 	}
 
 	/**
-	 * Relays of this process are stopped first: without their database they could neither work nor end. What is known to be committed is rung
-	 * yet; transactions are no longer followed.
+	 * Stops the relays of this process first, because without their database they could neither work nor stop. Sends the pending notification;
+	 * open transactions are no longer watched.
 	 */
 	async close(): Promise<void> {
 		await Promise.all([...this.#relays].map((relay) => relay.stop()))
 		this.#commits.close()
-		await this.#remote.close()
+		await this.#database.close()
 	}
 
-	#ring(destinations: ReadonlySet<string>): void {
+	#notify(destinations: ReadonlySet<string>): void {
 		const woken = new Set<LocalRelay>()
-		let isRemote = false
+		let isServedElsewhere = false
 		for (const destination of destinations) {
-			let isServed = false
+			let isServedHere = false
 			for (const relay of this.#relays) {
 				if (!relay.serves(destination)) continue
-				isServed = true
+				isServedHere = true
 				woken.add(relay)
 			}
-			isRemote ||= !isServed
+			isServedElsewhere ||= !isServedHere
 		}
 		for (const relay of woken) relay.wake()
-		if (isRemote) this.#remote.ring()
+		if (isServedElsewhere) this.#database.notify()
 	}
 }

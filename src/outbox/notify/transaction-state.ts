@@ -1,11 +1,11 @@
 /**
- * What a user's `tx` tells of its transaction without being asked by a query: a question in somebody else's transaction costs a
- * round trip, and ends the transaction when it fails.
+ * Reads the state of a user's transaction from the client object, without a query: a query in a foreign transaction costs a round trip, and
+ * aborts the transaction when it fails.
  */
 import type { Queryable } from '../store/queryable.ts'
 
-/** What a `pg` client and pool, `node:sqlite` and PGlite have on them; each may be missing. */
-interface Clues {
+/** Properties of a `pg` client or pool, `node:sqlite` and PGlite; each may be missing. */
+interface ClientProperties {
 	readonly connect?: unknown
 	readonly totalCount?: unknown
 	readonly getTransactionStatus?: unknown
@@ -19,49 +19,49 @@ interface Clues {
 
 export type TransactionState = 'open' | 'none' | 'unknown'
 
-/** Every query of a `pg` pool may go to another connection: there is no transaction of a pool. */
+/** Returns true for a `pg` pool, which has no transaction: each of its queries may use another connection. */
 export const isPool = (tx: Queryable): boolean => {
-	const { connect, totalCount } = tx as Clues
+	const { connect, totalCount } = tx as ClientProperties
 	return typeof connect === 'function' && typeof totalCount === 'number'
 }
 
-/** PGlite itself, and not one of its transactions, which are objects of their own. */
+/** Returns true for PGlite itself, false for one of its transactions, which are separate objects. */
 export const isPGlite = (tx: Queryable): boolean => {
-	const { transaction, listen, rollback } = tx as Clues
+	const { transaction, listen, rollback } = tx as ClientProperties
 	return typeof transaction === 'function' && typeof listen === 'function' && rollback === undefined
 }
 
-/** Can it tell at all? Of others only the database may know. */
-export function tellsState(tx: Queryable): boolean {
-	const { isTransaction, isInTransaction, getTransactionStatus } = tx as Clues
-	const isAble = typeof isInTransaction === 'function' || typeof getTransactionStatus === 'function'
-	return isAble || typeof isTransaction === 'boolean' || isPool(tx)
+/** Returns true if the client exposes its transaction state. For other clients only the database may know. */
+export function exposesState(tx: Queryable): boolean {
+	const { isTransaction, isInTransaction, getTransactionStatus } = tx as ClientProperties
+	const hasMethod = typeof isInTransaction === 'function' || typeof getTransactionStatus === 'function'
+	return hasMethod || typeof isTransaction === 'boolean' || isPool(tx)
 }
 
-/** Is a transaction open on it at this moment? */
+/** Returns whether a transaction is open on the client now. */
 export function transactionState(tx: Queryable): TransactionState {
 	try {
-		return stateBy(tx)
+		return readState(tx)
 	} catch {
-		// A database that was closed, or is not open yet, has no transaction.
+		// A database that is closed, or not open yet, has no transaction.
 		return 'none'
 	}
 }
 
-function stateBy(tx: Queryable): TransactionState {
-	const { isTransaction, isInTransaction, readyForQuery } = tx as Clues
+function readState(tx: Queryable): TransactionState {
+	const { isTransaction, isInTransaction, readyForQuery } = tx as ClientProperties
 	if (typeof isTransaction === 'boolean') return isTransaction ? 'open' : 'none'
 	if (isPGlite(tx) && typeof isInTransaction === 'function')
 		return isInTransaction.call(tx) === true ? 'open' : 'none'
 	if (isPool(tx)) return 'none'
 	const status = serverStatus(tx)
 	if (status === 'T' || status === 'E') return 'open'
-	// A BEGIN that is on its way has not been answered yet.
+	// The response to a BEGIN may still be on its way.
 	return status === 'I' && readyForQuery !== false ? 'none' : 'unknown'
 }
 
-/** What the server said with its latest answer: idle, in a transaction, in a failed one. Only of a `pg` client. */
+/** Returns the status of the server's latest response, for a `pg` client: 'I' idle, 'T' in a transaction, 'E' in a failed one. */
 export function serverStatus(tx: Queryable): unknown {
-	const { getTransactionStatus } = tx as Clues
+	const { getTransactionStatus } = tx as ClientProperties
 	return typeof getTransactionStatus === 'function' ? getTransactionStatus.call(tx) : undefined
 }

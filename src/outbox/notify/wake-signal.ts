@@ -1,37 +1,37 @@
 /**
- * Where a loop waits: for a time, or until somebody rings. A ring while nobody waits is kept, so that none is lost between the decision
- * to wait and the waiting.
+ * Lets a loop sleep until a timeout or a wake-up. A wake-up that arrives while the loop is not waiting is remembered, so none is lost between
+ * the decision to wait and the wait itself.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
 
 export class WakeSignal {
 	readonly #runtime: Runtime
-	#isRung = false
-	#answer: (() => void) | undefined
+	#isSet = false
+	#endWait: (() => void) | undefined
 
 	constructor(runtime: Runtime) {
 		this.#runtime = runtime
 	}
 
-	ring(): void {
-		this.#isRung = true
-		this.#answer?.()
+	wake(): void {
+		this.#isSet = true
+		this.#endWait?.()
 	}
 
-	/** Answers whether it was rung, at once if it has been since the latest wait. */
+	/** Waits for `ms` or a wake-up; returns true after a wake-up. Returns immediately if there was one since the previous wait. */
 	async wait(ms: number): Promise<boolean> {
-		if (!this.#isRung && ms > 0) {
+		if (!this.#isSet && ms > 0) {
 			await new Promise<void>((resolve) => {
 				const cancel = this.#runtime.setTimer(ms, resolve)
-				this.#answer = () => {
+				this.#endWait = () => {
 					cancel()
 					resolve()
 				}
 			})
-			this.#answer = undefined
+			this.#endWait = undefined
 		}
-		const wasRung = this.#isRung
-		this.#isRung = false
-		return wasRung
+		const wasSet = this.#isSet
+		this.#isSet = false
+		return wasSet
 	}
 }

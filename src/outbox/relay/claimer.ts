@@ -40,25 +40,25 @@ export class Claimer {
 	#dueAskedAt = -Infinity
 	/** Of which lanes it is still true: nothing has been fetched or told of since. */
 	readonly #dueKnown = new Set<DestinationState>()
-	readonly #breath: EventLoopYield
+	readonly #yield: EventLoopYield
 	readonly #names: DestinationDiscovery
 
 	constructor(parts: ClaimerParts) {
 		this.#parts = parts
-		this.#breath = new EventLoopYield(parts.context.runtime)
+		this.#yield = new EventLoopYield(parts.context.runtime)
 		this.#names = new DestinationDiscovery(parts.context, parts.lanes)
 	}
 
 	/** There may be something new. */
 	wake(): void {
 		this.#isNews = true
-		this.#parts.bell.ring()
+		this.#parts.bell.wake()
 	}
 
 	/** Nothing more is fetched. */
 	stop(): void {
 		this.#isStopping = true
-		this.#parts.bell.ring()
+		this.#parts.bell.wake()
 	}
 
 	/** Goes on until it is stopped. */
@@ -67,7 +67,7 @@ export class Claimer {
 		while (!this.#isStopping) {
 			await this.#prepare()
 			if (this.#isStopping) return
-			await this.#breath.take()
+			await this.#yield.yieldIfDue()
 			if (this.#isStopping) return
 			if (await this.#fetch()) continue
 			const ms = await this.#untilNext()
@@ -198,7 +198,7 @@ export class Claimer {
 			const own = (byLane.get(destination) ?? []).filter(isOf(keys ?? freed.get(destination), !keys))
 			this.#giveTokensBack(lane, limit - own.length)
 			if (keys) continue
-			lane.lookout.looked(since, beganAt, now, own.length < limit, latestDue(own))
+			lane.lookout.recordScan(since, beganAt, now, own.length < limit, latestDue(own))
 			if (lane.gate.isProbing && isMissed(destination)) gatekeeper.turn(lane, lane.gate.endProbe())
 		}
 		dispatcher.pump()

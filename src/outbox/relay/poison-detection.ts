@@ -63,7 +63,7 @@ export class PoisonDetection {
 		} finally {
 			this.#dispatcher.isPaused = this.#context.isStopping
 			// What was given back is due as it was, before what is looked at.
-			for (const lane of this.#lanes.byName.values()) lane.lookout.startOver()
+			for (const lane of this.#lanes.byName.values()) lane.lookout.reset()
 			this.#dispatcher.pump()
 		}
 	}

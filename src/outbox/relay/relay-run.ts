@@ -1,5 +1,6 @@
 /** A relay from one start to its stop: all parts, made for each other, and how they end. */
 import { WakeSignal } from '../notify/wake-signal.ts'
+import { withTimeout } from '../timing/sleep.ts'
 import { emitSettlement } from './chronicle.ts'
 import { Claimer } from './claimer.ts'
 import { RelayStoppedError } from './delivery.ts'
@@ -10,7 +11,6 @@ import { PoisonDetection } from './poison-detection.ts'
 import type { RelayContext } from './relay-context.ts'
 import { type Settlement, Settler } from './settler.ts'
 import { SharedBreaker } from './shared-breaker.ts'
-import { withTimeout } from './within.ts'
 
 /** What handlers that were aborted may still take. */
 const GRACE_MS = 1_000
@@ -30,7 +30,7 @@ export class RelayRun {
 		this.#context = context
 		this.lanes = lanes
 		const bell = new WakeSignal(context.runtime)
-		const onRoom = () => bell.ring()
+		const onRoom = () => bell.wake()
 		this.#bell = bell
 		this.#settler = new Settler(context, (settlements, lost) => this.#written(settlements, lost))
 		this.#gatekeeper = new SharedBreaker(context, (lane) => this.dispatcher.release(lane, 'gate'))
@@ -100,8 +100,8 @@ export class RelayRun {
 			const lane = this.lanes.byName.get(delivery.row.destination)
 			if (outcome.type === 'sent' || outcome.type === 'dead') isFreed = lane?.freed(delivery.row) || isFreed
 			// It is due as it was, which lies before what is looked at.
-			if (outcome.type === 'release' && outcome.inMs === undefined) lane?.lookout.startOver()
+			if (outcome.type === 'release' && outcome.inMs === undefined) lane?.lookout.reset()
 		}
-		if (isFreed) this.#bell.ring()
+		if (isFreed) this.#bell.wake()
 	}
 }

@@ -7,6 +7,7 @@ import type { Destination, Handler } from '../destinations/destination.ts'
 import type { DeliveredFor, Topics } from '../message/message.ts'
 import type { Outbox } from '../outbox.ts'
 import { SchemaVersionError } from '../store/errors.ts'
+import { withTimeout } from '../timing/sleep.ts'
 import { DestinationStates, type Destinations } from './destination-discovery.ts'
 import type { RelayListener } from './events.ts'
 import { HistoryKeeper } from './history-keeper.ts'
@@ -14,7 +15,6 @@ import type { RelayOptions } from './options.ts'
 import { RelayContext } from './relay-context.ts'
 import { RelayRun } from './relay-run.ts'
 import { type RelaySettings, readRelayOptions } from './settings.ts'
-import { withTimeout } from './within.ts'
 
 /** Where messages go, by name; `'*'` is for all that have no entry of their own. */
 export type DestinationsFor<T extends Topics, Name extends string> = {

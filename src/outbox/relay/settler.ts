@@ -5,9 +5,9 @@
 
 import type { CancelTimer } from '../../core/runtime/runtime.ts'
 import type { Outcome } from '../store/rows.ts'
+import { nextTick } from '../timing/yield.ts'
 import type { Delivery } from './delivery.ts'
 import type { RelayContext } from './relay-context.ts'
-import { nextTick } from './turn.ts'
 
 /** A message, and what became of it. */
 export interface Settlement {

@@ -33,7 +33,7 @@ export class SharedBreaker {
 			this.#onShut(lane)
 			// What is given back is due as it was, and not one poll later.
 			lane.lookout.expect(heldUntil)
-		} else if (lane.gate.state === 'closed' && (wasHeld || from !== 'closed')) lane.lookout.startOver()
+		} else if (lane.gate.state === 'closed' && (wasHeld || from !== 'closed')) lane.lookout.reset()
 	}
 
 	/** Makes a change; nobody waits for it. */

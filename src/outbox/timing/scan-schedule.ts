@@ -1,56 +1,53 @@
 /**
- * When to look for messages, and from where on. A claim goes on from the due time of the latest: what lies before was claimed, and while
- * somebody holds an old snapshot open its dead rows can not be cleaned away, so that a look from the very beginning wades through all of
- * them. But a transaction may commit late, with a time that lies before; therefore everything is looked at regularly, as often as it may
- * cost a twentieth of the time and no more.
+ * Decides when to scan for due messages, and from which due time on. A scan starts at the due time of the latest claimed message: everything before it
+ * is claimed already, and while another session holds an old snapshot the dead rows there cannot be vacuumed, so a scan from the start would read all
+ * of them. A transaction may commit late, with an earlier due time; therefore a full scan runs regularly, at most 5 % of the time.
  */
 
-/** Of the time that a look at everything takes, so many times as much passes until the next. */
-const REST = 20
+/** A full scan runs at most every 20 times its own duration. */
+const FULL_SCAN_GAP = 20
 
 export class ScanSchedule {
 	readonly #pollMs: number
 	#since = 0
-	/** When everything is looked at again. */
-	#wholeAt = -Infinity
-	/** When it makes sense to look again; before that only when somebody says so. */
+	#nextFullScanAt = -Infinity
 	#nextAt = -Infinity
 
 	constructor(pollMs: number) {
 		this.#pollMs = pollMs
 	}
 
-	/** When to look again by itself. */
+	/** When to scan next, unless something is reported earlier. */
 	get nextAt(): number {
 		return this.#nextAt
 	}
 
-	/** The lower bound of the next look; 0 is everything. */
+	/** Returns the earliest due time of the next scan; 0 for a full scan. */
 	since(now: number): number {
-		return now >= this.#wholeAt ? 0 : this.#since
+		return now >= this.#nextFullScanAt ? 0 : this.#since
 	}
 
-	/** Something may be there at this time, or now. */
+	/** A message may be due at `at`. */
 	expect(at: number): void {
 		this.#nextAt = Math.min(this.#nextAt, at)
 	}
 
-	/** Nothing can be had before this time. */
+	/** No message can be claimed before `at`. */
 	waitUntil(at: number): void {
 		this.#nextAt = at
 	}
 
-	/** Whatever is known is out of date: look at everything. */
-	startOver(): void {
-		this.#nextAt = this.#wholeAt = -Infinity
+	/** Schedules a full scan now. */
+	reset(): void {
+		this.#nextAt = this.#nextFullScanAt = -Infinity
 	}
 
-	/** A look from `since` began then, took until now, and found all that it could (`isShort`) or as much as it wanted. */
-	looked(since: number, beganAt: number, now: number, isShort: boolean, latestDueAt: number): void {
+	/** Records a scan from `since`; `isComplete` if it found fewer messages than its limit. */
+	recordScan(since: number, startedAt: number, now: number, isComplete: boolean, latestDueAt: number): void {
 		this.#since = Math.max(this.#since, latestDueAt)
-		if (since === 0) this.#wholeAt = now + REST * (now - beganAt)
-		if (!isShort) this.#nextAt = -Infinity
-		// What a look from the bound did not find may lie before it.
-		else this.#nextAt = since === 0 ? now + this.#pollMs : Math.min(this.#wholeAt, now + this.#pollMs)
+		if (since === 0) this.#nextFullScanAt = now + FULL_SCAN_GAP * (now - startedAt)
+		if (!isComplete) this.#nextAt = -Infinity
+		// What a partial scan did not find may be due before `since`.
+		else this.#nextAt = since === 0 ? now + this.#pollMs : Math.min(this.#nextFullScanAt, now + this.#pollMs)
 	}
 }

@@ -1,6 +1,7 @@
+/** Waits that leave no timer and no listener behind. */
 import type { Runtime } from '../../core/runtime/runtime.ts'
 
-/** Waits, and not longer than until the signal. Leaves no timer and no listener behind. */
+/** Resolves after `ms`, or when the signal is aborted. */
 export function sleep(runtime: Runtime, ms: number, signal: AbortSignal | undefined): Promise<void> {
 	return new Promise((resolve) => {
 		if (signal?.aborted) {
@@ -15,4 +16,18 @@ export function sleep(runtime: Runtime, ms: number, signal: AbortSignal | undefi
 		const cancel = runtime.setTimer(ms, end)
 		signal?.addEventListener('abort', end)
 	})
+}
+
+/** Resolves when the promise resolves, or after `ms`. */
+export async function withTimeout(
+	runtime: Runtime,
+	ms: number,
+	promise: Promise<unknown> | undefined,
+): Promise<void> {
+	let cancel: (() => void) | undefined
+	const timeout = new Promise<void>((resolve) => {
+		cancel = runtime.setTimer(ms, resolve)
+	})
+	await Promise.race([promise, timeout])
+	cancel?.()
 }

@@ -11,7 +11,7 @@ import { postgresStore } from '../../../src/outbox/store/postgres/postgres-store
 import type { Queryable } from '../../../src/outbox/store/queryable.ts'
 import { sqliteStore } from '../../../src/outbox/store/sqlite/index.ts'
 import type { Store } from '../../../src/outbox/store/store.ts'
-import { endsOf } from '../notify/pool-ends.ts'
+import { trackConnections } from '../notify/track-connections.ts'
 import { postgresDatabase } from '../postgres-database.ts'
 
 interface Opened {
@@ -47,7 +47,7 @@ function openSqlite(): Promise<Opened> {
 async function openPostgres(): Promise<Opened> {
 	const database = await postgresDatabase()
 	const pool = new Pool(database.connection)
-	const allEnded = endsOf(pool)
+	const allEnded = trackConnections(pool)
 	const store = postgresStore({ client: pool })
 	return {
 		store,

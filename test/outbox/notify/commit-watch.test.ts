@@ -11,14 +11,14 @@ const query = () => Promise.resolve({ rows: [] })
 
 function open() {
 	const clock = virtualRuntime()
-	const told: { readonly at: number; readonly destinations: readonly string[] }[] = []
+	const commits: { readonly at: number; readonly destinations: readonly string[] }[] = []
 	const watch = new CommitWatch(clock, (destinations) => {
-		told.push({ at: clock.now(), destinations: [...destinations] })
+		commits.push({ at: clock.now(), destinations: [...destinations] })
 	})
-	return { clock, told, watch }
+	return { clock, commits, watch }
 }
 
-/** A `pg` client whose server says what a test wants it to. */
+/** A `pg` client whose transaction status is set by the test. */
 function pgClient() {
 	const connection = new EventEmitter()
 	let status = 'T'
@@ -26,188 +26,188 @@ function pgClient() {
 		query,
 		connection,
 		getTransactionStatus: () => status,
-		says(next: string) {
+		setStatus(next: string) {
 			status = next
 			connection.emit('readyForQuery', { status: next })
 		},
 	}
 }
 
-test('without a tx, it is told at once', () => {
-	const { watch, told, clock } = open()
+test('reports immediately without a tx', () => {
+	const { watch, commits, clock } = open()
 	watch.follow(undefined, A, undefined)
-	expect(told).toEqual([{ at: 0, destinations: ['a'] }])
+	expect(commits).toEqual([{ at: 0, destinations: ['a'] }])
 	expect(clock.pendingTimers).toBe(0)
 })
 
-test('a write that committed itself is told at once', () => {
-	const { watch, told, clock } = open()
+test('reports an autocommitted write immediately', () => {
+	const { watch, commits, clock } = open()
 	const pool = { query, connect: query, totalCount: 2 }
 	watch.follow(pool, A, undefined)
 	watch.follow({ query }, A, false)
 	const client = pgClient()
-	client.says('I')
+	client.setStatus('I')
 	watch.follow(client, A, false)
-	expect(told).toHaveLength(3)
+	expect(commits).toHaveLength(3)
 	expect(clock.pendingTimers).toBe(0)
 	expect(client.connection.listenerCount('readyForQuery')).toBe(0)
 })
 
-describe('of a pg client', () => {
-	test('the commit is heard in the moment of its answer, and not before', () => {
-		const { watch, told } = open()
+describe('pg client', () => {
+	test('reports the commit when its response arrives, and not before', () => {
+		const { watch, commits } = open()
 		const client = pgClient()
 		watch.follow(client, A, true)
-		client.says('T')
-		expect(told).toEqual([])
-		client.says('I')
-		expect(told).toEqual([{ at: 0, destinations: ['a'] }])
+		client.setStatus('T')
+		expect(commits).toEqual([])
+		client.setStatus('I')
+		expect(commits).toEqual([{ at: 0, destinations: ['a'] }])
 	})
 
-	test('there is one listener, however many messages, and none after the commit', () => {
-		const { watch, told } = open()
+	test('adds one listener for any number of messages and removes it after the commit', () => {
+		const { watch, commits } = open()
 		const client = pgClient()
 		for (let i = 0; i < 100; i++) watch.follow(client, i % 2 === 0 ? A : B, true)
 		expect(client.connection.listenerCount('readyForQuery')).toBe(1)
-		client.says('I')
-		client.says('I')
-		expect(told.map(({ destinations }) => destinations)).toEqual([['a', 'b']])
+		client.setStatus('I')
+		client.setStatus('I')
+		expect(commits.map(({ destinations }) => destinations)).toEqual([['a', 'b']])
 		expect(client.connection.eventNames()).toEqual([])
 	})
 
-	test('every transaction is heard anew', () => {
-		const { watch, told } = open()
+	test('watches each transaction of a client anew', () => {
+		const { watch, commits } = open()
 		const client = pgClient()
 		for (const destinations of [A, B]) {
-			client.says('T')
+			client.setStatus('T')
 			watch.follow(client, destinations, true)
-			client.says('I')
+			client.setStatus('I')
 		}
-		expect(told.map(({ destinations }) => destinations)).toEqual([['a'], ['b']])
+		expect(commits.map(({ destinations }) => destinations)).toEqual([['a'], ['b']])
 	})
 
-	test('a failed transaction is over when it is rolled back', () => {
-		const { watch, told } = open()
+	test('a failed transaction ends with its rollback', () => {
+		const { watch, commits } = open()
 		const client = pgClient()
 		watch.follow(client, A, true)
-		client.says('E')
-		expect(told).toEqual([])
-		client.says('I')
-		expect(told).toHaveLength(1)
+		client.setStatus('E')
+		expect(commits).toEqual([])
+		client.setStatus('I')
+		expect(commits).toHaveLength(1)
 	})
 
-	test('a commit that was answered together with the write is not waited for', () => {
-		const { watch, told } = open()
+	test('does not wait when the commit was confirmed together with the write', () => {
+		const { watch, commits } = open()
 		const client = { ...pgClient(), getTransactionStatus: () => 'I', readyForQuery: false }
 		watch.follow(client, A, true)
-		expect(told).toHaveLength(1)
+		expect(commits).toHaveLength(1)
 	})
 
-	test('a connection that is gone is let go', () => {
-		const { watch, told } = open()
+	test('removes its listeners when the connection ends', () => {
+		const { watch, commits } = open()
 		const client = pgClient()
 		watch.follow(client, A, true)
 		client.connection.emit('end')
 		expect(client.connection.eventNames()).toEqual([])
-		expect(told).toHaveLength(1)
+		expect(commits).toHaveLength(1)
 	})
 
-	test('without a connection to listen to, its state is looked at', async () => {
-		const { watch, told, clock } = open()
+	test('polls the transaction status of a client without a connection object', async () => {
+		const { watch, commits, clock } = open()
 		let status = 'T'
 		watch.follow({ query, getTransactionStatus: () => status } as Queryable, A, true)
 		await clock.advance(10)
 		status = 'I'
 		await clock.runUntilIdle()
-		expect(told).toHaveLength(1)
+		expect(commits).toHaveLength(1)
 	})
 })
 
-describe('of node:sqlite', () => {
-	test('a commit in the same tick is noticed in the next', async () => {
+describe('node:sqlite', () => {
+	test('notices a commit of the same tick in the next tick', async () => {
 		using db = new DatabaseSync(':memory:')
-		const { watch, told, clock } = open()
+		const { watch, commits, clock } = open()
 		db.exec('BEGIN')
 		watch.follow(db, A, true)
 		db.exec('COMMIT')
-		expect(told).toEqual([])
+		expect(commits).toEqual([])
 		await clock.advance(0)
-		expect(told).toEqual([{ at: 0, destinations: ['a'] }])
+		expect(commits).toEqual([{ at: 0, destinations: ['a'] }])
 		expect(clock.pendingTimers).toBe(0)
 	})
 
-	test('one that takes longer is looked for ever more seldom, and noticed within its own length or 100 ms', async () => {
+	test('polls a longer transaction with growing intervals and notices its end within its own duration or 100 ms', async () => {
 		for (const length of [1, 3, 10, 60, 250, 2_000]) {
 			using db = new DatabaseSync(':memory:')
-			const { watch, told, clock } = open()
+			const { watch, commits, clock } = open()
 			db.exec('BEGIN')
 			watch.follow(db, A, true)
 			await clock.advance(length - 0.5)
 			db.exec('COMMIT')
 			await clock.runUntilIdle()
-			expect(told).toHaveLength(1)
-			expect((told[0]?.at ?? 0) - length).toBeLessThanOrEqual(Math.min(length + 1, 100))
+			expect(commits).toHaveLength(1)
+			expect((commits[0]?.at ?? 0) - length).toBeLessThanOrEqual(Math.min(length + 1, 100))
 		}
 	})
 
-	test('a thousand messages in one transaction are one watch', async () => {
+	test('uses one watch for a thousand messages of a transaction', async () => {
 		using db = new DatabaseSync(':memory:')
-		const { watch, told, clock } = open()
+		const { watch, commits, clock } = open()
 		db.exec('BEGIN')
 		for (let i = 0; i < 1_000; i++) watch.follow(db, i % 2 === 0 ? A : B, true)
 		expect(clock.pendingTimers).toBe(1)
 		db.exec('COMMIT')
 		await clock.runUntilIdle()
-		expect(told).toEqual([{ at: 0, destinations: ['a', 'b'] }])
+		expect(commits).toEqual([{ at: 0, destinations: ['a', 'b'] }])
 	})
 
-	test('a message late in a long transaction is looked for soon again', async () => {
+	test('restarts with short intervals after a late message of a long transaction', async () => {
 		using db = new DatabaseSync(':memory:')
-		const { watch, told, clock } = open()
+		const { watch, commits, clock } = open()
 		db.exec('BEGIN')
 		watch.follow(db, A, true)
 		await clock.advance(1_000)
 		watch.follow(db, B, true)
 		db.exec('COMMIT')
 		await clock.runUntilIdle()
-		expect(told).toEqual([{ at: 1_000, destinations: ['a', 'b'] }])
+		expect(commits).toEqual([{ at: 1_000, destinations: ['a', 'b'] }])
 	})
 
-	test('a transaction that stays open for very long is given up', async () => {
+	test('stops polling a transaction that stays open for 10 s', async () => {
 		using db = new DatabaseSync(':memory:')
-		const { watch, told, clock } = open()
+		const { watch, commits, clock } = open()
 		db.exec('BEGIN')
 		watch.follow(db, A, true)
 		expect(await clock.runUntilIdle()).toBeGreaterThan(9_000)
-		expect(told).toEqual([])
+		expect(commits).toEqual([])
 		watch.follow(db, B, true)
 		db.exec('COMMIT')
 		await clock.runUntilIdle()
-		expect(told.map(({ destinations }) => destinations)).toEqual([['b']])
+		expect(commits.map(({ destinations }) => destinations)).toEqual([['b']])
 	})
 
-	test('a database that was closed is no reason to throw', async () => {
+	test('does not throw when the database was closed', async () => {
 		const db = new DatabaseSync(':memory:')
-		const { watch, told, clock } = open()
+		const { watch, commits, clock } = open()
 		db.exec('BEGIN')
 		watch.follow(db, A, true)
 		db.close()
 		await clock.runUntilIdle()
-		expect(told).toHaveLength(1)
+		expect(commits).toHaveLength(1)
 	})
 })
 
-describe('of what can not tell', () => {
-	test('it is told at once, and some more times within a second', async () => {
-		const { watch, told, clock } = open()
+describe('client without transaction state', () => {
+	test('notifies immediately and several times within a second', async () => {
+		const { watch, commits, clock } = open()
 		watch.follow({ query }, A, true)
 		expect(await clock.runUntilIdle()).toBe(1_000)
-		expect(told.map(({ at }) => at)).toEqual([0, 5, 20, 50, 100, 250, 500, 1_000])
-		expect(told.every(({ destinations }) => destinations.join() === 'a')).toBe(true)
+		expect(commits.map(({ at }) => at)).toEqual([0, 5, 20, 50, 100, 250, 500, 1_000])
+		expect(commits.every(({ destinations }) => destinations.join() === 'a')).toBe(true)
 	})
 
-	test('many transactions share one row of timers, and the last has its whole second', async () => {
-		const { watch, told, clock } = open()
+	test('many transactions share one timer, and the last one gets its full second', async () => {
+		const { watch, commits, clock } = open()
 		for (let i = 0; i < 100; i++) {
 			watch.follow({ query }, i % 2 === 0 ? A : B, undefined)
 			expect(clock.pendingTimers).toBe(1)
@@ -215,24 +215,24 @@ describe('of what can not tell', () => {
 		}
 		const from = clock.now() - 30
 		await clock.runUntilIdle()
-		expect(told.at(-1)).toMatchObject({ at: from + 1_000, destinations: ['a', 'b'] })
+		expect(commits.at(-1)).toMatchObject({ at: from + 1_000, destinations: ['a', 'b'] })
 		expect(clock.pendingTimers).toBe(0)
 	})
 })
 
-test('closing leaves no listener and no timer behind, and tells nothing more', async () => {
+test('close removes listeners and timers and reports nothing more', async () => {
 	using db = new DatabaseSync(':memory:')
-	const { watch, told, clock } = open()
+	const { watch, commits, clock } = open()
 	const client = pgClient()
 	db.exec('BEGIN')
 	watch.follow(client, A, true)
 	watch.follow(db, A, true)
 	watch.follow({ query }, B, true)
-	told.length = 0
+	commits.length = 0
 	watch.close()
-	client.says('I')
+	client.setStatus('I')
 	await clock.runUntilIdle()
-	expect(told).toEqual([])
+	expect(commits).toEqual([])
 	expect(client.connection.eventNames()).toEqual([])
 	expect(clock.now()).toBe(0)
 })

@@ -2,85 +2,85 @@ import { expect, test } from 'vitest'
 import { DatabaseNotifier } from '../../../src/outbox/notify/database-notifier.ts'
 import { virtualRuntime } from '../../../src/testing/index.ts'
 
-function open(answer: () => Promise<void> = () => Promise.resolve()) {
+function open(send: () => Promise<void> = () => Promise.resolve()) {
 	const clock = virtualRuntime()
-	const rungAt: number[] = []
-	const bell = new DatabaseNotifier(() => {
-		rungAt.push(clock.now())
-		return answer()
+	const sentAt: number[] = []
+	const notifier = new DatabaseNotifier(() => {
+		sentAt.push(clock.now())
+		return send()
 	}, clock)
-	return { clock, rungAt, bell }
+	return { clock, sentAt, notifier }
 }
 
-test('the first ring goes out at once', () => {
-	const { bell, rungAt } = open()
-	bell.ring()
-	expect(rungAt).toEqual([0])
+test('sends the first notification immediately', () => {
+	const { notifier, sentAt } = open()
+	notifier.notify()
+	expect(sentAt).toEqual([0])
 })
 
-test('a thousand rings at once are two: one now, and one for those that came after it', async () => {
-	const { bell, rungAt, clock } = open()
-	for (let i = 0; i < 1_000; i++) bell.ring()
+test('coalesces a thousand simultaneous notifications into two', async () => {
+	const { notifier, sentAt, clock } = open()
+	for (let i = 0; i < 1_000; i++) notifier.notify()
 	await clock.runUntilIdle()
-	expect(rungAt).toEqual([0, 5])
+	expect(sentAt).toEqual([0, 5])
 })
 
-test('a ring every millisecond is one every five', async () => {
-	const { bell, rungAt, clock } = open()
+test('sends at most one notification every 5 ms', async () => {
+	const { notifier, sentAt, clock } = open()
 	for (let i = 0; i < 20; i++) {
-		bell.ring()
+		notifier.notify()
 		await clock.advance(1)
 	}
 	await clock.runUntilIdle()
-	expect(rungAt).toEqual([0, 5, 10, 15, 20])
+	expect(sentAt).toEqual([0, 5, 10, 15, 20])
 })
 
-test('while one is under way, however long that takes, only one is to come', async () => {
+test('queues at most one notification while one is in flight', async () => {
 	const waiting: (() => void)[] = []
-	const { bell, rungAt, clock } = open(() => new Promise((resolve) => waiting.push(resolve)))
+	const { notifier, sentAt, clock } = open(() => new Promise((resolve) => waiting.push(resolve)))
 	for (let i = 0; i < 10; i++) {
-		bell.ring()
+		notifier.notify()
 		await clock.advance(100)
 	}
-	expect(rungAt).toEqual([0])
+	expect(sentAt).toEqual([0])
 	waiting.shift()?.()
 	await clock.advance(100)
-	expect(rungAt).toEqual([0, 1_000])
+	expect(sentAt).toEqual([0, 1_000])
 	waiting.shift()?.()
 	await clock.runUntilIdle()
-	expect(rungAt).toHaveLength(2)
+	expect(sentAt).toHaveLength(2)
 })
 
-test('a ring that fails, by a promise or at once, is nobody else’s trouble, and the next one goes out', async () => {
+test('ignores a failed notification, rejected or thrown, and sends the next', async () => {
 	let isThrown = false
 	const unhandled: unknown[] = []
-	const hear = (reason: unknown) => unhandled.push(reason)
-	process.on('unhandledRejection', hear)
-	const { bell, rungAt, clock } = open(() => {
+	const onUnhandled = (reason: unknown) => unhandled.push(reason)
+	process.on('unhandledRejection', onUnhandled)
+	const { notifier, sentAt, clock } = open(() => {
 		if (isThrown) throw new Error('no connection')
 		return Promise.reject(new Error('no connection'))
 	})
-	bell.ring()
+	notifier.notify()
 	await clock.advance(10)
 	isThrown = true
-	bell.ring()
+	notifier.notify()
 	await clock.advance(10)
-	bell.ring()
+	notifier.notify()
 	await clock.advance(10)
 	await new Promise((resolve) => setImmediate(resolve))
-	process.off('unhandledRejection', hear)
-	expect(rungAt).toEqual([0, 10, 20])
+	process.off('unhandledRejection', onUnhandled)
+	expect(sentAt).toEqual([0, 10, 20])
 	expect(unhandled).toEqual([])
 })
 
-test('what is to come when it is closed is rung before the end, and nothing after it', async () => {
-	const { bell, rungAt, clock } = open()
-	bell.ring()
-	bell.ring()
-	await bell.close()
-	expect(rungAt).toEqual([0, 0])
-	bell.ring()
+test('close sends the pending notification and ignores later ones', async () => {
+	const { notifier, sentAt, clock } = open()
+	notifier.notify()
+	notifier.notify()
+	await notifier.close()
+	expect(sentAt).toEqual([0, 0])
+	notifier.notify()
 	await clock.runUntilIdle()
-	expect(rungAt).toHaveLength(2)
+	expect(sentAt).toHaveLength(2)
 	expect(clock.pendingTimers).toBe(0)
 })

@@ -5,7 +5,7 @@ import { Outbox } from '../../../src/outbox/outbox.ts'
 import { isSqlClient } from '../../../src/outbox/store/queryable.ts'
 import { fakeStore } from '../fake-store.ts'
 import { type PostgresDatabase, postgresDatabase } from '../postgres-database.ts'
-import { endsOf } from './pool-ends.ts'
+import { trackConnections } from './track-connections.ts'
 
 let postgres: PostgresDatabase
 let pool: Pool
@@ -14,8 +14,8 @@ let allEnded: () => Promise<void>
 beforeAll(async () => {
 	postgres = await postgresDatabase()
 	pool = new Pool(postgres.connection)
-	allEnded = endsOf(pool)
-	await pool.query('CREATE TABLE told (id text)')
+	allEnded = trackConnections(pool)
+	await pool.query('CREATE TABLE written (id text)')
 }, 120_000)
 
 afterAll(async () => {
@@ -24,14 +24,14 @@ afterAll(async () => {
 	await postgres?.[Symbol.asyncDispose]()
 }, 120_000)
 
-/** An outbox that writes by the user's client, with a relay that notes when it was woken. */
+/** An outbox that writes through the user's client, with a relay that counts its wake-ups. */
 function open() {
 	const store = fakeStore()
 	const warnings: string[] = []
 	const { insert } = store
 	store.insert = async (rows, tx) => {
 		if (tx === undefined || !isSqlClient(tx)) throw new Error('tx is missing')
-		await tx.query('INSERT INTO told SELECT unnest($1::text[])', [rows.map(({ id }) => id)])
+		await tx.query('INSERT INTO written SELECT unnest($1::text[])', [rows.map(({ id }) => id)])
 		const inserted = await insert(rows, tx)
 		return { ...inserted, isInTransaction: transactionState(tx) === 'open' }
 	}
@@ -50,7 +50,7 @@ function open() {
 		outbox,
 		warnings,
 		woken: () => woken,
-		/** Resolves at the next wake, or when there has been one. */
+		/** Resolves after the first wake-up. */
 		wakened: () =>
 			new Promise<void>((resolve) => {
 				wake = resolve
@@ -61,7 +61,7 @@ function open() {
 
 const message = { topic: 'a', payload: 1 }
 
-test('a relay is woken by the COMMIT of a pooled client, not before, and when it is committed for others to see', async () => {
+test('COMMIT of a pooled client wakes the relay once the message is visible to others, and not before', async () => {
 	const { outbox, woken, wakened, warnings } = open()
 	const client = await pool.connect()
 	try {
@@ -70,7 +70,7 @@ test('a relay is woken by the COMMIT of a pooled client, not before, and when it
 		await outbox.enqueue([message, message], { tx: client })
 		await client.query('SELECT 1')
 		expect(woken()).toBe(0)
-		const seen = wakened().then(() => pool.query('SELECT 1 FROM told WHERE id = $1', [id]))
+		const seen = wakened().then(() => pool.query('SELECT 1 FROM written WHERE id = $1', [id]))
 		await client.query('COMMIT')
 		expect((await seen).rowCount).toBe(1)
 		expect(woken()).toBe(1)
@@ -80,7 +80,7 @@ test('a relay is woken by the COMMIT of a pooled client, not before, and when it
 	}
 })
 
-test('the client is left as it was: no listener stays on its connection', async () => {
+test('no listener stays on the connection after the transaction', async () => {
 	const { outbox } = open()
 	const client = await pool.connect()
 	const { connection } = client as unknown as { connection: NodeJS.EventEmitter }
@@ -99,7 +99,7 @@ test('the client is left as it was: no listener stays on its connection', async 
 	}
 })
 
-test('savepoints and a failed statement do not end the wait; the rollback does', async () => {
+test('savepoints and a failed statement do not end the watch; the rollback does', async () => {
 	const { outbox, woken } = open()
 	const client = await pool.connect()
 	try {
@@ -116,14 +116,18 @@ test('savepoints and a failed statement do not end the wait; the rollback does',
 	}
 })
 
-test('BEGIN, message and COMMIT that are sent without waiting for each other wake the relay, and are nothing to warn of', async () => {
+test('pipelined BEGIN, enqueue and COMMIT wake the relay without a warning', async () => {
 	const { outbox, wakened, warnings } = open()
 	const client = new Client(postgres.connection)
 	await client.connect()
 	try {
 		for (let i = 0; i < 20; i++) {
-			const answers = [client.query('BEGIN'), outbox.enqueue(message, { tx: client }), client.query('COMMIT')]
-			await Promise.all<unknown>(answers)
+			const responses = [
+				client.query('BEGIN'),
+				outbox.enqueue(message, { tx: client }),
+				client.query('COMMIT'),
+			]
+			await Promise.all<unknown>(responses)
 		}
 		await client.query('BEGIN')
 		await Promise.all<unknown>([outbox.enqueue(message, { tx: client }), client.query('COMMIT')])
@@ -134,7 +138,7 @@ test('BEGIN, message and COMMIT that are sent without waiting for each other wak
 	}
 })
 
-test('a client without BEGIN, and a pool, commit by themselves: the relay is woken at once, and it is warned of', async () => {
+test('a client without BEGIN and a pool autocommit: the relay is woken immediately, with a warning', async () => {
 	for (const which of ['client', 'pool'] as const) {
 		const { outbox, woken, warnings } = open()
 		const client = await pool.connect()
@@ -148,7 +152,7 @@ test('a client without BEGIN, and a pool, commit by themselves: the relay is wok
 	}
 })
 
-test('a connection that dies in the middle leaves nothing waiting', async () => {
+test('a connection that ends during a transaction wakes the relay', async () => {
 	const { outbox, woken, wakened } = open()
 	const client = new Client(postgres.connection)
 	client.on('error', () => {})

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import type { LocalRelay } from '../../../src/outbox/notify/relay-notifier.ts'
 import { Outbox } from '../../../src/outbox/outbox.ts'
-import type { LocalRelay } from '../../../src/outbox/relay/waker.ts'
 import { virtualRuntime } from '../../../src/testing/index.ts'
 import { fakeStore } from '../fake-store.ts'
 
@@ -29,8 +29,8 @@ class Relay implements LocalRelay {
 	async stop(): Promise<void> {}
 }
 
-describe('after a message was committed', () => {
-	test('a relay of this process that serves its destination is woken, and the database is left alone', async () => {
+describe('after a commit', () => {
+	test('wakes the local relay that serves the destination and does not use the database', async () => {
 		const { outbox, store } = open()
 		const [billing, mail] = [new Relay('billing'), new Relay('mail')]
 		outbox.attach(billing)
@@ -39,7 +39,7 @@ describe('after a message was committed', () => {
 		expect([billing.woken, mail.woken, store.rings]).toEqual([1, 0, 0])
 	})
 
-	test('the database is asked to tell others when no relay here serves it', async () => {
+	test('notifies through the database when no local relay serves the destination', async () => {
 		const { outbox, store } = open()
 		const relay = new Relay('mail')
 		outbox.attach(relay)
@@ -47,7 +47,7 @@ describe('after a message was committed', () => {
 		expect([relay.woken, store.rings]).toEqual([0, 1])
 	})
 
-	test('a batch for both does both, each once', async () => {
+	test('a batch for local and remote relays wakes each once', async () => {
 		const { outbox, store, runtime } = open()
 		const relay = new Relay('mail', 'sms')
 		outbox.attach(relay)
@@ -57,7 +57,7 @@ describe('after a message was committed', () => {
 		expect([relay.woken, store.rings]).toEqual([1, 1])
 	})
 
-	test('a relay that was taken off is not woken', async () => {
+	test('a detached relay is not woken', async () => {
 		const { outbox, store } = open()
 		const relay = new Relay('mail')
 		const detach = outbox.attach(relay)
@@ -67,7 +67,7 @@ describe('after a message was committed', () => {
 		expect([relay.woken, store.rings]).toEqual([0, 1])
 	})
 
-	test('a database that can not ring does not fail the message', async () => {
+	test('a failed notification does not fail the enqueue', async () => {
 		const { outbox, store, runtime } = open()
 		store.ringError = new Error('too many connections')
 		await outbox.enqueue({ topic: 'mail', payload: 1 })
@@ -77,7 +77,7 @@ describe('after a message was committed', () => {
 	})
 })
 
-test('wake is for who knows when it was committed: relays here and elsewhere are woken', () => {
+test('wake() wakes local relays and those of other processes', () => {
 	const { outbox, store } = open()
 	const relays = [new Relay('a'), new Relay('b')]
 	for (const relay of relays) outbox.attach(relay)
@@ -86,7 +86,7 @@ test('wake is for who knows when it was committed: relays here and elsewhere are
 	expect(store.rings).toBe(1)
 })
 
-test('a message that is not committed wakes nobody', async () => {
+test('an uncommitted message wakes no relay', async () => {
 	const { outbox, runtime } = open()
 	const relay = new Relay('a')
 	outbox.attach(relay)
@@ -99,7 +99,7 @@ test('a message that is not committed wakes nobody', async () => {
 	expect(relay.woken).toBe(1)
 })
 
-test('timers of the doorbell do not keep the process alive', async () => {
+test('notification timers do not keep the process alive', async () => {
 	const { store } = open()
 	const kinds: unknown[] = []
 	const clock = virtualRuntime()

@@ -2,68 +2,68 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ScanSchedule } from '../../../src/outbox/timing/scan-schedule.ts'
 
-test('the first look is at everything, and at once', () => {
-	const lookout = new ScanSchedule(1_000)
-	expect(lookout.since(0)).toBe(0)
-	expect(lookout.nextAt).toBe(-Infinity)
+test('the first scan is a full scan and runs immediately', () => {
+	const schedule = new ScanSchedule(1_000)
+	expect(schedule.since(0)).toBe(0)
+	expect(schedule.nextAt).toBe(-Infinity)
 })
 
-test('a look goes on from the latest due time, until everything is looked at again', () => {
-	const lookout = new ScanSchedule(1_000)
-	lookout.looked(0, 0, 10, false, 5_000)
-	expect(lookout.since(11)).toBe(5_000)
-	// Twenty times what the whole look took.
-	expect(lookout.since(209)).toBe(5_000)
-	expect(lookout.since(210)).toBe(0)
+test('a scan starts at the latest due time until the next full scan', () => {
+	const schedule = new ScanSchedule(1_000)
+	schedule.recordScan(0, 0, 10, false, 5_000)
+	expect(schedule.since(11)).toBe(5_000)
+	// Twenty times the duration of the full scan.
+	expect(schedule.since(209)).toBe(5_000)
+	expect(schedule.since(210)).toBe(0)
 })
 
-test('a look that found as much as it wanted is followed by another at once, a short one by the next poll', () => {
-	const lookout = new ScanSchedule(1_000)
-	lookout.looked(0, 0, 10, false, 5_000)
-	expect(lookout.nextAt).toBe(-Infinity)
-	lookout.looked(0, 10, 12, true, 5_000)
-	expect(lookout.nextAt).toBe(1_012)
+test('a scan that reached its limit is followed by another immediately, a complete one after pollMs', () => {
+	const schedule = new ScanSchedule(1_000)
+	schedule.recordScan(0, 0, 10, false, 5_000)
+	expect(schedule.nextAt).toBe(-Infinity)
+	schedule.recordScan(0, 10, 12, true, 5_000)
+	expect(schedule.nextAt).toBe(1_012)
 })
 
-test('what a look from the bound did not find may lie before it: the whole look comes sooner than the poll', () => {
-	const lookout = new ScanSchedule(1_000)
-	lookout.looked(0, 0, 10, false, 5_000)
-	lookout.looked(5_000, 20, 21, true, 5_000)
-	expect(lookout.nextAt).toBe(210)
+test('after a complete partial scan the full scan comes before the poll', () => {
+	const schedule = new ScanSchedule(1_000)
+	schedule.recordScan(0, 0, 10, false, 5_000)
+	schedule.recordScan(5_000, 20, 21, true, 5_000)
+	expect(schedule.nextAt).toBe(210)
 })
 
-test('an expected message makes the next look earlier, never later', () => {
-	const lookout = new ScanSchedule(1_000)
-	lookout.looked(0, 0, 0, true, 0)
-	lookout.expect(400)
-	lookout.expect(800)
-	lookout.expect(Infinity)
-	expect(lookout.nextAt).toBe(400)
-	lookout.waitUntil(600)
-	expect(lookout.nextAt).toBe(600)
-	lookout.startOver()
-	expect(lookout.nextAt).toBe(-Infinity)
-	expect(lookout.since(0)).toBe(0)
+test('an expected message moves the next scan forward, never back', () => {
+	const schedule = new ScanSchedule(1_000)
+	schedule.recordScan(0, 0, 0, true, 0)
+	schedule.expect(400)
+	schedule.expect(800)
+	schedule.expect(Infinity)
+	expect(schedule.nextAt).toBe(400)
+	schedule.waitUntil(600)
+	expect(schedule.nextAt).toBe(600)
+	schedule.reset()
+	expect(schedule.nextAt).toBe(-Infinity)
+	expect(schedule.since(0)).toBe(0)
 })
 
-test('whatever happens, everything is looked at within a twentieth of the time, and a look is never more than a poll away', () => {
-	const look = fc.record({ takes: fc.integer({ min: 0, max: 500 }), short: fc.boolean(), due: fc.nat(1e6) })
+test('full scans take at most 5 % of the time, and a scan is never more than pollMs away', () => {
+	const scan = fc.record({ takes: fc.integer({ min: 0, max: 500 }), short: fc.boolean(), due: fc.nat(1e6) })
 	fc.assert(
-		fc.property(fc.array(look, { maxLength: 50 }), fc.integer({ min: 1, max: 5_000 }), (looks, pollMs) => {
-			const lookout = new ScanSchedule(pollMs)
+		fc.property(fc.array(scan, { maxLength: 50 }), fc.integer({ min: 1, max: 5_000 }), (scans, pollMs) => {
+			const schedule = new ScanSchedule(pollMs)
 			let now = 0
-			let lastWhole = { endedAt: 0, took: 0 }
+			let lastFull = { endedAt: 0, took: 0 }
 			let bound = 0
-			for (const { takes, short, due } of looks) {
-				const since = lookout.since(now)
-				const beganAt = now
+			for (const { takes, short, due } of scans) {
+				const since = schedule.since(now)
+				const startedAt = now
 				if (since !== 0) expect(since).toBe(bound)
-				if (since !== 0) expect(now).toBeLessThan(lastWhole.endedAt + 20 * lastWhole.took)
+				if (since !== 0) expect(now).toBeLessThan(lastFull.endedAt + 20 * lastFull.took)
 				now += takes
-				if (since === 0) lastWhole = { endedAt: now, took: takes }
+				if (since === 0) lastFull = { endedAt: now, took: takes }
 				bound = Math.max(bound, due)
-				lookout.looked(since, beganAt, now, short, due)
-				expect(lookout.nextAt).toBeLessThanOrEqual(now + pollMs)
+				schedule.recordScan(since, startedAt, now, short, due)
+				expect(schedule.nextAt).toBeLessThanOrEqual(now + pollMs)
 			}
 		}),
 	)
