@@ -1,6 +1,6 @@
 /** `resilientFetch` and the client against a real server: what is repeated, what is not, and what is served while the circuit is open. */
 import { explain } from 'yaoki'
-import { isCached, ResilientHttpClient, resilientFetch } from 'yaoki/http'
+import { isCachedResponse, ResilientHttpClient, resilientFetch } from 'yaoki/http'
 import { openShop } from './http/shop.ts'
 
 const shop = await openShop()
@@ -35,6 +35,6 @@ await (await client.get(shop.url)).text()
 shop.willAnswer(500)
 const error = await client.get(shop.url).catch((thrown: unknown) => thrown)
 const kept = await client.get(shop.url)
-console.log(`client: first ${error}, then "${await kept.text()}" from the cache: ${isCached(kept)}`)
+console.log(`client: first ${error}, then "${await kept.text()}" from the cache: ${isCachedResponse(kept)}`)
 
 shop.close()

@@ -2,7 +2,7 @@
 import { checkNames, MOST, type Rules, readOptions, refuse } from '../core/options/rules.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
 import { systemRuntime } from '../core/runtime/system.ts'
-import { placed } from '../http/refusal.ts'
+import { placed } from '../http/options/option-path.ts'
 import { readTopics, type Schemas } from './enqueue/schemas.ts'
 import type { OutsideTransaction } from './enqueue/transaction-rule.ts'
 import type { Topics } from './message/message.ts'

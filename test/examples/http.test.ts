@@ -1,16 +1,16 @@
 /** What the pages about HTTP state is compared with the code. */
 import { expect, test } from 'vitest'
 import { retryWithRetryAfter, undiciTransport } from 'yaoki/http'
-import { isIdempotentMethod, isSafeMethod } from '../../src/http/exchange/repeat.ts'
-import { CLIENT_BULKHEAD, HTTP_RULES, readHttpOptions } from '../../src/http/options.ts'
-import { spread } from '../../src/http/origin/hold.ts'
 import {
 	deadlineHeaderNames,
 	isDeadlineHeader,
 	RECEIVED_DEADLINES,
 	writeDeadline,
-} from '../../src/http/service/deadline-headers.ts'
-import { RETRIES_EXHAUSTED, RETRY_ATTEMPT, RETRY_LAYER } from '../../src/http/service/service-headers.ts'
+} from '../../src/http/headers/deadline-headers.ts'
+import { RETRIES_EXHAUSTED, RETRY_ATTEMPT, RETRY_LAYER } from '../../src/http/headers/retry-headers.ts'
+import { CLIENT_BULKHEAD, HTTP_RULES, readHttpOptions } from '../../src/http/options/http-options.ts'
+import { addJitter } from '../../src/http/origin/origin-pause.ts'
+import { isIdempotentMethod, isSafeMethod } from '../../src/http/transport/methods.ts'
 import { named, page, table } from './markdown.ts'
 import { membersOf, source, strings } from './sources.ts'
 
@@ -25,14 +25,16 @@ const defaultOf = (option: string): string | undefined =>
 	table(http, 'option', 'default').find(([cell = '']) => named(cell)[0] === option)?.[1]
 
 test('every option of one request is in its table', () => {
-	expect(firsts(table(http, 'request option'))).toEqual(membersOf('http/call-settings.ts', 'RequestSettings'))
+	expect(firsts(table(http, 'request option'))).toEqual(
+		membersOf('http/options/request-options.ts', 'RequestOptions'),
+	)
 })
 
 test('what fetch and the client take beyond the common options is told', () => {
 	const beyond = /^`resilientFetch` also takes.*?\n\n/ms.exec(http.text)?.[0] ?? ''
 	expect(named(beyond)).toEqual(
 		expect.arrayContaining([
-			...membersOf('http/resilient-fetch.ts', 'ResilientFetchOptions'),
+			...membersOf('http/client/resilient-fetch.ts', 'ResilientFetchOptions'),
 			...membersOf('http/client/resilient-http-client.ts', 'HttpClientOptions'),
 		]),
 	)
@@ -66,7 +68,7 @@ test('methods are repeated and hedged as the table says', () => {
 			isRepeated,
 			isHedged,
 		])
-	const known = strings(source('http/exchange/repeat.ts').replaceAll(/\/\^\(([A-Z|]+)\)\$\//g, "'$1'"))
+	const known = strings(source('http/transport/methods.ts').replaceAll(/\/\^\(([A-Z|]+)\)\$\//g, "'$1'"))
 		.flatMap((list) => list.split('|'))
 		.filter((method) => isIdempotentMethod(method))
 	expect(known.length).toBeGreaterThan(5)
@@ -97,7 +99,7 @@ test('the options of the undici transport and of retryWithRetryAfter are in thei
 
 test('the headers of quotas are those that are read', () => {
 	const told = firsts(table(retryAfter, 'headers'))
-	const read = source('http/quota/rate-limit-headers.ts').match(/(?<=')(x-)?rate-?limit[\w-]*(?=')/g) ?? []
+	const read = source('http/headers/rate-limit-headers.ts').match(/(?<=')(x-)?rate-?limit[\w-]*(?=')/g) ?? []
 	expect(read.length).toBeGreaterThan(10)
 	expect([...told].sort()).toEqual([...new Set(read)].sort())
 })
@@ -124,5 +126,5 @@ test('the spread on top of a wait is the documented one', () => {
 	const told = retryAfter.text.replaceAll(/\s+/g, ' ')
 	expect(told).toContain('up to a quarter of the wait, or up to 100 ms if that is more')
 	const most = { random: () => 1 }
-	expect([0, 400, 4_000].map((waitMs) => spread(waitMs, most) - waitMs)).toEqual([100, 100, 1_000])
+	expect([0, 400, 4_000].map((waitMs) => addJitter(waitMs, most) - waitMs)).toEqual([100, 100, 1_000])
 })

@@ -28,8 +28,8 @@ import { readRateLimiterOptions } from '../../src/core/rate-limiter/options.ts'
 import { readRetryOptions } from '../../src/core/retry/options.ts'
 import { readThrottleOptions } from '../../src/core/throttle/options.ts'
 import { readCacheOptions } from '../../src/http/cache/options.ts'
-import { HTTP_RULES, readHttpOptions } from '../../src/http/options.ts'
-import { readServerOptions, SERVE_RULES } from '../../src/http/service/options.ts'
+import { HTTP_RULES, readHttpOptions } from '../../src/http/options/http-options.ts'
+import { MIDDLEWARE_RULES, readServerOptions } from '../../src/http/server/options.ts'
 import { readOutboxOptions } from '../../src/outbox/outbox-options.ts'
 import { readDestination, readRelayOptions } from '../../src/outbox/relay/settings.ts'
 import { readPostgresOptions } from '../../src/outbox/store/postgres/options.ts'
@@ -54,7 +54,9 @@ const POLICIES: Readonly<Record<string, { readonly name: string }>> = {
 		() => retry(),
 	),
 	'relay relay option': readRelayOptions({}),
-	'http option': { name: /settings\.name \?\? '(\w+)'/.exec(source('http/origin/lane.ts'))?.[1] ?? '' },
+	'http option': {
+		name: /settings\.name \?\? '(\w+)'/.exec(source('http/client/origin-pipeline.ts'))?.[1] ?? '',
+	},
 }
 const nameOf = ([cell = '']: readonly string[]): string => named(cell)[0]?.replace(/\(.*/, '') ?? ''
 
@@ -92,7 +94,7 @@ function httpDefaults(options: object): object {
 	)
 }
 function serverDefaults(options: object): object {
-	const { deadlineHeaders, ...plain } = readServerOptions(options, SERVE_RULES)
+	const { deadlineHeaders, ...plain } = readServerOptions(options, MIDDLEWARE_RULES)
 	return plain
 }
 /** Numbers and texts: what else there is has no value that a table could show. */

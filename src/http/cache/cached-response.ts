@@ -1,9 +1,9 @@
 /**
- * An answer from memory, given out as what it is. People read `Cache-Status` (RFC 9211) and `Age` in their logs; code asks `isCached`,
+ * An answer from memory, given out as what it is. People read `Cache-Status` (RFC 9211) and `Age` in their logs; code asks `isCachedResponse`,
  * since a header can come from anywhere, also from a server that was answered from such a memory itself.
  */
-import { rebuilt } from './rebuilt.ts'
-import type { Kept } from './response-cache.ts'
+import { rebuildResponse } from './rebuild-response.ts'
+import type { CachedEntry } from './response-cache.ts'
 
 /** About a connection that no longer is. */
 const OF_THE_CONNECTION = ['connection', 'keep-alive', 'transfer-encoding'] as const
@@ -19,14 +19,14 @@ const cached = new WeakSet<object>()
  *
  * @example
  * const response = await client.request('https://api.example.com/rates')
- * if (isCached(response)) console.log(`rates are ${response.headers.get('age')} s old`)
+ * if (isCachedResponse(response)) console.log(`rates are ${response.headers.get('age')} s old`)
  */
-export function isCached(response: object): boolean {
+export function isCachedResponse(response: object): boolean {
 	return cached.has(response)
 }
 
 /** A new response over kept bytes, marked with its age and with why it was not asked for anew. */
-export function cachedResponse(kept: Kept, ageMs: number, detail = 'circuit-open'): Response {
+export function cachedResponse(kept: CachedEntry, ageMs: number, detail = 'circuit-open'): Response {
 	const headers = new Headers()
 	for (const [name, value] of kept.headers) headers.append(name, value)
 	for (const name of OF_THE_CONNECTION) headers.delete(name)
@@ -37,7 +37,7 @@ export function cachedResponse(kept: Kept, ageMs: number, detail = 'circuit-open
 	// Behind those of other caches: the last is the one nearest to the caller.
 	headers.append('cache-status', `yaoki; hit; detail=${tokenOrString(detail)}`)
 	const { status, statusText, url, bytes } = kept
-	const response = rebuilt(bytes, { status, statusText, url, headers })
+	const response = rebuildResponse(bytes, { status, statusText, url, headers })
 	cached.add(response)
 	return response
 }

@@ -4,7 +4,7 @@
  * limit, and the caller's can not be slowed down by it.
  */
 import type { HttpResponse } from '../transport/transport.ts'
-import { rebuilt } from './rebuilt.ts'
+import { rebuildResponse } from './rebuild-response.ts'
 
 type Bytes = Uint8Array<ArrayBuffer>
 
@@ -47,13 +47,13 @@ export async function readWhole<R extends HttpResponse>(
 		if (!ArrayBuffer.isView(value)) throw refused(reader)
 		if (length + value.byteLength > maxBytes) {
 			const stream = continued([read.subarray(0, length), value], reader)
-			return { response: rebuilt(stream, response), bytes: undefined }
+			return { response: rebuildResponse(stream, response), bytes: undefined }
 		}
 		read = appended(read, length, value)
 		length += value.byteLength
 	}
 	const bytes = read.subarray(0, length)
-	return { response: rebuilt(bytes, response), bytes }
+	return { response: rebuildResponse(bytes, response), bytes }
 }
 
 type BodyReader = ReadableStreamDefaultReader<Bytes>

@@ -5,19 +5,19 @@
  * access searches for whom to evict.
  */
 import { Chain, type Link } from '../../core/chain/chain.ts'
-import { type CacheOptions, type CacheSettings, readCacheOptions } from './options.ts'
 import {
+	acceptsCached,
 	type CachedRequest,
 	isStorable,
 	isUnsafe,
 	isWithdrawn,
-	MOST_NAMES,
+	MAX_VARY_NAMES,
 	type ResponseHead,
 	selectorOf,
-	takesKept,
 	varyNames,
 	withoutFragment,
-} from './storable.ts'
+} from './cacheability.ts'
+import { type CacheOptions, type CacheSettings, readCacheOptions } from './options.ts'
 
 /** An answer with its whole body. The bytes are the cache's from here on. */
 export interface WholeResponse extends ResponseHead {
@@ -27,7 +27,7 @@ export interface WholeResponse extends ResponseHead {
 }
 
 /** An answer as it is remembered. */
-export interface Kept {
+export interface CachedEntry {
 	readonly status: number
 	readonly statusText: string
 	readonly url: string
@@ -62,10 +62,10 @@ class Entry {
 	readonly byUse: Place = { entry: this, before: undefined, after: undefined }
 	readonly page: Page
 	readonly selector: string
-	readonly kept: Kept
+	readonly kept: CachedEntry
 	readonly size: number
 
-	constructor(page: Page, selector: string, kept: Kept) {
+	constructor(page: Page, selector: string, kept: CachedEntry) {
 		this.page = page
 		this.selector = selector
 		this.kept = kept
@@ -142,7 +142,7 @@ export class ResponseCache {
 		const page = this.#learn(withoutFragment(request.url), varyNames(response.headers) ?? [])
 		if (!page) return false
 		const headers = [...response.headers]
-		const kept: Kept = { status, statusText, url, headers, bytes: ownBytes(bytes), at: now }
+		const kept: CachedEntry = { status, statusText, url, headers, bytes: ownBytes(bytes), at: now }
 		const entry = new Entry(page, selectorOf(request, page.names), kept)
 		if (entry.size > this.#settings.maxBytes) return false
 		this.#add(entry)
@@ -150,9 +150,9 @@ export class ResponseCache {
 	}
 
 	/** The last good answer to the same GET by the same principal. */
-	find(request: CachedRequest, now: number): Kept | undefined {
+	find(request: CachedRequest, now: number): CachedEntry | undefined {
 		this.#forgetOld(now)
-		const entry = takesKept(request) ? this.#entryOf(request) : undefined
+		const entry = acceptsCached(request) ? this.#entryOf(request) : undefined
 		if (!entry) {
 			this.#misses++
 			return undefined
@@ -183,7 +183,7 @@ export class ResponseCache {
 		if (page && names.every((name) => page.names.includes(name))) return page
 		this.#forgetPage(url)
 		const all = [...new Set([...(page?.names ?? []), ...names])]
-		return all.length > MOST_NAMES ? undefined : { url, names: all, entries: new Map() }
+		return all.length > MAX_VARY_NAMES ? undefined : { url, names: all, entries: new Map() }
 	}
 
 	#add(entry: Entry): void {

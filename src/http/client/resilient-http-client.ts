@@ -1,21 +1,20 @@
 import type { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
-import { LONGEST_DRAIN_MS, readText } from '../attempt/discard.ts'
-import { cachedRequest, keepAnswer } from '../cache/cached-request.ts'
-import { CachePolicy } from '../cache/layer.ts'
+import { CachePolicy } from '../cache/cache-policy.ts'
 import type { CacheOptions } from '../cache/options.ts'
 import { ResponseCache } from '../cache/response-cache.ts'
-import { type ResilientInit, readRequestSettings } from '../call-settings.ts'
-import { type Ending, HttpEngine } from '../engine.ts'
-import { isUsed, USED_BODY } from '../exchange/body.ts'
-import type { Outgoing } from '../exchange/exchange.ts'
-import { withHeaders } from '../exchange/request-headers.ts'
-import { CLIENT_BULKHEAD, HTTP_RULES, type HttpOptions, readHttpOptions } from '../options.ts'
-import { isHttp } from '../origin/origins.ts'
-import { placed, refuse } from '../refusal.ts'
-import { currentFetch } from '../sender.ts'
-import { byFetch } from '../transport/by-fetch.ts'
-import type { HttpResponse, Transport } from '../transport/transport.ts'
+import { cachedRequest, storeResponse } from '../cache/store-response.ts'
+import { addHeaders } from '../headers/request-headers.ts'
+import { CLIENT_BULKHEAD, HTTP_RULES, type HttpOptions, readHttpOptions } from '../options/http-options.ts'
+import { placed, refuse } from '../options/option-path.ts'
+import { type ResilientRequestInit, readRequestOptions } from '../options/request-options.ts'
+import { isHttp } from '../origin/origin-parser.ts'
+import { readText } from '../request/drain-body.ts'
+import type { PreparedRequest } from '../request/http-call.ts'
+import { currentFetch, sendByFetch } from '../transport/fetch-transport.ts'
+import { BODY_ALREADY_READ, isBodyUsed } from '../transport/request-body.ts'
+import { type HttpResponse, MAX_DRAIN_MS, type Transport } from '../transport/transport.ts'
+import { HttpEngine, type StatusHandling } from './http-engine.ts'
 import { nameRequest } from './name-request.ts'
 import { type HttpClientStats, type OriginStats, statsOf } from './stats.ts'
 
@@ -28,7 +27,7 @@ export interface HttpClientOptions<R extends HttpResponse = Response> extends Ht
 }
 
 /** What a request takes: all that `fetch` does, and a value to be sent as JSON. */
-export interface HttpClientInit extends ResilientInit {
+export interface HttpClientInit extends ResilientRequestInit {
 	/** Sent as the body, with its content-type. */
 	readonly json?: unknown
 }
@@ -58,13 +57,13 @@ export class ResilientHttpClient<R extends HttpResponse = Response> {
 		// Without a transport R is Response, which is what `fetch` gives.
 		this.#transport = options.transport ?? (overFetch as Transport<HttpResponse> as Transport<R>)
 		const runtime = settings.runtime ?? systemRuntime
-		const ending: Ending = {
+		const ending: StatusHandling = {
 			needsOk: true,
 			async refused(error, call) {
 				nameRequest(error, call)
 				// Read now, for who catches the error seldom reads a stream; and no more of it than an error needs.
 				const leftMs = call.options?.deadline?.remainingMs ?? Infinity
-				error.body = await readText(error.response, runtime, Math.min(LONGEST_DRAIN_MS, leftMs))
+				error.body = await readText(error.response, runtime, Math.min(MAX_DRAIN_MS, leftMs))
 				call.options?.signal?.throwIfAborted()
 				throw error
 			},
@@ -75,7 +74,7 @@ export class ResilientHttpClient<R extends HttpResponse = Response> {
 	/** Sends a request, again where that may help, and answers with a 2xx response; throws an HttpError for any other. */
 	request(url: string | URL, init: HttpClientInit = {}): Promise<R> {
 		try {
-			const own = readRequestSettings(init.yaoki, this.#engine.settings.maxRetries)
+			const own = readRequestOptions(init.yaoki, this.#engine.settings.maxRetries)
 			const sent = this.#engine.send(this.#outgoing(addressed(url), init), own, init.signal ?? undefined)
 			// Of the transport, or a real Response from the cache.
 			return sent as Promise<R>
@@ -128,24 +127,24 @@ export class ResilientHttpClient<R extends HttpResponse = Response> {
 		return this.#engine.laneOf(addressed(origin)).breaker
 	}
 
-	#outgoing(url: string, init: HttpClientInit): Outgoing {
+	#outgoing(url: string, init: HttpClientInit): PreparedRequest {
 		const { method = 'GET', yaoki: _, json, ...rest } = init
 		const { headers, body } = rest
-		if (isUsed(body)) throw new TypeError(USED_BODY)
+		if (isBodyUsed(body)) throw new TypeError(BODY_ALREADY_READ)
 		if (json !== undefined && body !== undefined) refuse('json', json, 'no body beside it')
 		const text = json === undefined ? undefined : JSON.stringify(json)
 		// It would be sent without a body, and with a content-type of one.
 		if (json !== undefined && text === undefined) refuse('json', json, 'a value that JSON can write')
 		const cache = this.#cache
-		const whole = json === undefined ? headers : withHeaders(headers, { 'content-type': 'application/json' })
-		const outgoing: Outgoing = {
+		const whole = json === undefined ? headers : addHeaders(headers, { 'content-type': 'application/json' })
+		const outgoing: PreparedRequest = {
 			url,
 			method: method.toUpperCase(),
 			// What is kept is filed under these, and sent with these: a caller who changes them meanwhile must not mix up two principals.
 			headers: cache ? new Headers(whole) : whole,
 			body: text ?? body,
 			init: rest as RequestInit,
-			isOnce: false,
+			isSingleUse: false,
 			send: this.#transport,
 			sendWithNotice: this.#transport.withNotice,
 		}
@@ -153,9 +152,9 @@ export class ResilientHttpClient<R extends HttpResponse = Response> {
 	}
 
 	/** Keeps what is answered, if nothing has happened to the cache since the request was made. */
-	#keeping(cache: ResponseCache, outgoing: Outgoing): NonNullable<Outgoing['finish']> {
+	#keeping(cache: ResponseCache, outgoing: PreparedRequest): NonNullable<PreparedRequest['finish']> {
 		const request = cachedRequest(outgoing, cache.generation)
-		return (response) => keepAnswer(cache, request, response, () => this.#engine.runtime.now())
+		return (response) => storeResponse(cache, request, response, () => this.#engine.runtime.now())
 	}
 }
 
@@ -167,4 +166,4 @@ function addressed(url: unknown): string {
 }
 
 /** Looked up for each request, for tests and tools put their own in its place. */
-const overFetch: Transport<Response> = (url, init) => byFetch(url, init, currentFetch())
+const overFetch: Transport<Response> = (url, init) => sendByFetch(url, init, currentFetch())

@@ -1,7 +1,7 @@
 import type { BulkheadStats } from '../../core/bulkhead/bulkhead.ts'
 import type { CircuitStats } from '../../core/circuit-breaker/stats.ts'
 import type { CacheStats } from '../cache/response-cache.ts'
-import type { Lane } from '../origin/lane.ts'
+import type { OriginPipeline } from './origin-pipeline.ts'
 
 /** What is known of one origin at present. */
 export interface OriginStats {
@@ -27,7 +27,7 @@ export interface HttpClientStats {
 	readonly origins: Readonly<Record<string, OriginStats>>
 }
 
-export const statsOf = ({ origin, breaker, bulkhead, budget }: Lane): OriginStats => ({
+export const statsOf = ({ origin, breaker, bulkhead, budget }: OriginPipeline): OriginStats => ({
 	circuit: breaker?.stats,
 	bulkhead: bulkhead?.stats,
 	retriesAvailable: budget?.available(),

@@ -3,13 +3,12 @@
  * requests are on the wire.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import { headerOf } from '../exchange/status-error.ts'
-import type { HttpSettings } from '../options.ts'
-import { Quota } from '../quota/quota.ts'
-import { readQuota } from '../quota/rate-limit-headers.ts'
-import type { HttpResponse } from '../transport/transport.ts'
-import { Hold, LONGEST_HOLD_MS } from './hold.ts'
-import { pageOrigin } from './origins.ts'
+import { readQuota } from '../headers/rate-limit-headers.ts'
+import type { HttpSettings } from '../options/http-options.ts'
+import { pageOrigin } from '../transport/page.ts'
+import { type HttpResponse, headerOf } from '../transport/transport.ts'
+import { MAX_PAUSE_MS, OriginPause } from './origin-pause.ts'
+import { Quota } from './quota.ts'
 
 /** Of an origin whose first answers say nothing of a quota, every so many are looked at only. */
 const LOOKED_AT_FIRST = 8
@@ -24,7 +23,7 @@ export class Origin {
 	isHeld = false
 	/** Requests that are on the wire. */
 	inFlight = 0
-	readonly #hold = new Hold()
+	readonly #hold = new OriginPause()
 	readonly #runtime: Runtime
 	#quota: Quota | undefined
 	#answers = 0
@@ -65,8 +64,8 @@ export class Origin {
 		this.#quota ??= new Quota()
 		// As of a Retry-After, one answer must not close an origin for good.
 		const { remaining, limit } = report
-		const resetMs = Math.min(report.resetMs, LONGEST_HOLD_MS)
-		const windowMs = report.windowMs === undefined ? undefined : Math.min(report.windowMs, LONGEST_HOLD_MS)
+		const resetMs = Math.min(report.resetMs, MAX_PAUSE_MS)
+		const windowMs = report.windowMs === undefined ? undefined : Math.min(report.windowMs, MAX_PAUSE_MS)
 		this.#quota.report(this.#runtime.now(), { remaining, resetMs, limit, windowMs }, this.inFlight)
 		this.isHeld = true
 	}

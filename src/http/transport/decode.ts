@@ -17,7 +17,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 }
 
 /** The bytes as they were before these encodings. With too many, or one that is not known here, they stay as they are. `giveUp` ends the source. */
-export function decoded(source: Bytes, encoding: string, giveUp: () => void): Bytes {
+export function decodeBody(source: Bytes, encoding: string, giveUp: () => void): Bytes {
 	const codings = encoding.split(',').map((coding) => coding.trim().toLowerCase())
 	if (codings.length > MOST_CODINGS) return source
 	const formats = codings.map((coding) => (Object.hasOwn(FORMATS, coding) ? FORMATS[coding] : undefined))

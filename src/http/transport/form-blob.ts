@@ -3,7 +3,7 @@
  * them are never sent. A blob of blobs has a length, can be sent again after a redirect, and leaves the files where they
  * are until they are read.
  */
-import { newKey } from '../exchange/new-key.ts'
+import { randomUuid } from './random-uuid.ts'
 
 export function isForm(body: unknown): body is FormData {
 	// By its tag, for there is one class in the platform and another in undici.
@@ -13,7 +13,7 @@ export function isForm(body: unknown): body is FormData {
 /** The blob's type is the content type, with the boundary. Names are in the case of `fetch`: some servers know no other. */
 export function formBlob(form: FormData): Blob {
 	// Nobody may guess it, or the content of a file could pass for another field. A blob's type is in lower case.
-	const boundary = `yaoki-${newKey()}`
+	const boundary = `yaoki-${randomUuid()}`
 	const parts: BlobPart[] = []
 	for (const [name, value] of form.entries()) {
 		const head = `--${boundary}\r\nContent-Disposition: form-data; name="${escaped(withLineEnds(name))}"`

@@ -24,7 +24,7 @@ export interface HttpResponse {
 }
 
 /** Told what becomes of a body, so that the time for it ends with it. */
-export interface BodyFollower {
+export interface BodyObserver {
 	/** Somebody has begun to read it, by `text()` and the like. */
 	began(): void
 	/** It has been read to its end, or reading it failed with this. Answers what to throw in its place. */
@@ -34,9 +34,9 @@ export interface BodyFollower {
 }
 
 /** A response that tells about its body itself. A real `Response` can not, and is watched (watch.ts). */
-export interface FollowedResponse extends HttpResponse {
+export interface ObservableResponse extends HttpResponse {
 	/** Called at most once, before anybody reads the body. */
-	follow(follower: BodyFollower): void
+	observe(follower: BodyObserver): void
 	/** Does somebody read the stream itself, or has somebody? To look at it is not to take it. */
 	readonly isTaken?: boolean
 	/** Throws the rest of the body away and frees the connection. Never rejects. */
@@ -44,10 +44,10 @@ export interface FollowedResponse extends HttpResponse {
 }
 
 /** By what it can do: transports are the user's own, too. */
-export const isFollowed = (response: HttpResponse): response is FollowedResponse => 'follow' in response
+export const isObservable = (response: HttpResponse): response is ObservableResponse => 'follow' in response
 
 /** As much of a signal as a transport needs to hear of an abort. */
-export interface AbortNotice {
+export interface AbortListenable {
 	readonly isAborted: boolean
 	/** What it was aborted with. */
 	readonly cause: unknown
@@ -64,9 +64,9 @@ export interface TransportInit extends RequestInit {
 }
 
 /** The same for a transport that only listens for an abort. */
-export interface NoticedInit extends Omit<TransportInit, 'signal'> {
+export interface ListenableInit extends Omit<TransportInit, 'signal'> {
 	readonly signal?: AbortSignal | undefined
-	readonly notice: AbortNotice
+	readonly notice: AbortListenable
 }
 
 /**
@@ -81,5 +81,19 @@ export type Transport<R extends HttpResponse = HttpResponse> = ((
 	init: TransportInit,
 ) => Promise<R>) & {
 	/** The same without a signal: one that mostly never comes costs a tenth of a request. Used where there is one. */
-	readonly withNotice?: (url: string, init: NoticedInit) => Promise<R>
+	readonly withNotice?: (url: string, init: ListenableInit) => Promise<R>
 }
+
+/** A header of a response. What undici's `request` gives answers without making a `Headers` of all of them. */
+export function headerOf(response: HttpResponse, name: string): string | null {
+	return hasHeader(response) ? response.header(name) : response.headers.get(name)
+}
+
+const hasHeader = (
+	response: HttpResponse,
+): response is HttpResponse & { header(name: string): string | null } => 'header' in response
+
+/** So much of a body is read for the sake of its connection, in bytes. */
+export const MAX_DRAINED_BYTES = 65_536
+/** And for so long. */
+export const MAX_DRAIN_MS = 1_000

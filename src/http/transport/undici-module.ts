@@ -5,11 +5,11 @@
 
 /** What `import * as undici from 'undici'` gives, as far as it is needed. */
 export interface UndiciModule {
-	request(url: string, options: object): Promise<UndiciAnswer>
+	request(url: string, options: object): Promise<UndiciResult>
 }
 
 /** What undici's `request` resolves with. */
-export interface UndiciAnswer {
+export interface UndiciResult {
 	readonly statusCode: number
 	/** The first 7.x do not tell it. */
 	readonly statusText?: string

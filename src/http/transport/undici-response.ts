@@ -4,11 +4,17 @@
  * around the same body costs more than the request itself.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import { LONGEST_DRAIN_MS, MOST_DRAINED } from '../attempt/discard.ts'
+
 import { chunkStream } from './chunk-stream.ts'
-import { decoded } from './decode.ts'
-import type { AbortNotice, BodyFollower, FollowedResponse } from './transport.ts'
-import type { UndiciAnswer, UndiciBody } from './undici-module.ts'
+import { decodeBody } from './decode.ts'
+import {
+	type AbortListenable,
+	type BodyObserver,
+	MAX_DRAIN_MS,
+	MAX_DRAINED_BYTES,
+	type ObservableResponse,
+} from './transport.ts'
+import type { UndiciBody, UndiciResult } from './undici-module.ts'
 
 const ignore = (): void => {}
 
@@ -16,12 +22,12 @@ const ignore = (): void => {}
 type Readout = Pick<UndiciBody, 'text' | 'arrayBuffer'>
 
 /** A response of {@link undiciTransport}. Made by it alone. */
-export class UndiciResponse implements FollowedResponse {
+export class UndiciResponse implements ObservableResponse {
 	readonly status: number
 	readonly redirected: boolean
 	readonly #address: string
-	readonly #answer: UndiciAnswer
-	readonly #signal: AbortNotice
+	readonly #answer: UndiciResult
+	readonly #signal: AbortListenable
 	readonly #runtime: Runtime
 	readonly #hasBody: boolean
 	#isUsed = false
@@ -30,15 +36,15 @@ export class UndiciResponse implements FollowedResponse {
 	#url: string | undefined
 	#headers: Headers | undefined
 	#stream: ReadableStream<Uint8Array<ArrayBuffer>> | undefined
-	#follower: BodyFollower | undefined
+	#follower: BodyObserver | undefined
 
 	/** @internal */
 	constructor(
 		address: string,
 		redirected: boolean,
 		method: string,
-		answer: UndiciAnswer,
-		signal: AbortNotice,
+		answer: UndiciResult,
+		signal: AbortListenable,
 		runtime: Runtime,
 	) {
 		const status = answer.statusCode
@@ -121,7 +127,7 @@ export class UndiciResponse implements FollowedResponse {
 	}
 
 	/** Tells the follower once what became of the body; for a response without one, that it has ended. */
-	follow(follower: BodyFollower): void {
+	observe(follower: BodyObserver): void {
 		if (this.#hasBody) this.#follower = follower
 		else follower.ended()
 	}
@@ -136,9 +142,9 @@ export class UndiciResponse implements FollowedResponse {
 			return
 		}
 		this.#isUsed = true
-		const cancel = this.#runtime.setTimer(LONGEST_DRAIN_MS, () => body.destroy(), 'housekeeping')
+		const cancel = this.#runtime.setTimer(MAX_DRAIN_MS, () => body.destroy(), 'housekeeping')
 		try {
-			await body.dump({ limit: MOST_DRAINED })
+			await body.dump({ limit: MAX_DRAINED_BYTES })
 		} catch {
 			// What went wrong with bytes that nobody wants is nobody's concern.
 		}
@@ -173,7 +179,7 @@ export class UndiciResponse implements FollowedResponse {
 	}
 
 	/** The follower, who hears of it now and of nothing else after. */
-	#told(): BodyFollower | undefined {
+	#told(): BodyObserver | undefined {
 		const follower = this.#follower
 		this.#follower = undefined
 		return follower
@@ -188,7 +194,7 @@ export class UndiciResponse implements FollowedResponse {
 			this.#isUsed = true
 			body.destroy()
 		}
-		const bytes = encoding === null ? chunks : decoded(chunks, encoding, giveUp)
+		const bytes = encoding === null ? chunks : decodeBody(chunks, encoding, giveUp)
 		return chunkStream(bytes, giveUp, () => {
 			this.#isUsed = true
 		})
@@ -205,7 +211,7 @@ function spentStream(): ReadableStream<Uint8Array<ArrayBuffer>> {
 	return stream
 }
 
-async function* untilAborted(body: UndiciBody, signal: AbortNotice): AsyncGenerator<Uint8Array> {
+async function* untilAborted(body: UndiciBody, signal: AbortListenable): AsyncGenerator<Uint8Array> {
 	try {
 		yield* body
 	} catch (error) {

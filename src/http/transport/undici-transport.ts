@@ -5,13 +5,12 @@
 import { checkNames, type Rules, readOptions, refuse } from '../../core/options/rules.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
-import { markProcessed } from '../exchange/repeat.ts'
-import { outgoing } from './outgoing.ts'
-import { isRedirect, nextHop } from './redirect.ts'
-import { Sending } from './sending.ts'
-import type { AbortNotice, NoticedInit, Transport, TransportInit } from './transport.ts'
+import { isRedirect, markProcessed, nextHop } from './redirect.ts'
+import type { AbortListenable, ListenableInit, Transport, TransportInit } from './transport.ts'
+import { UndiciAbort } from './undici-abort.ts'
 import type { UndiciModule } from './undici-module.ts'
 import { UndiciResponse } from './undici-response.ts'
+import { toWireRequest } from './wire-request.ts'
 
 /** How requests are sent over undici. */
 export interface UndiciTransportOptions {
@@ -48,7 +47,7 @@ export function undiciTransport(
 	const send = async (
 		address: string,
 		init: Omit<TransportInit, 'signal'>,
-		signal: AbortNotice | AbortSignal,
+		signal: AbortListenable | AbortSignal,
 	): Promise<UndiciResponse> => {
 		const { redirect } = init
 		// Who gives a notice answers its caller itself, and need not be told of an abort before undici is.
@@ -56,13 +55,13 @@ export function undiciTransport(
 		if (isReal) signal.throwIfAborted()
 		refuseCredentials(address)
 		let url = address
-		let request = outgoing(init)
+		let request = toWireRequest(init)
 		for (let redirects = 0; ; redirects++) {
 			const { method, headers, body } = request
-			const notice = isReal ? new Sending(signal) : signal
+			const notice = isReal ? new UndiciAbort(signal) : signal
 			const sent = undici.request(url, { method, headers, body, signal: notice, dispatcher })
 			const asked = redirects ? sent.catch(failedBehind) : sent
-			const answer = await (notice instanceof Sending ? notice.answer(asked) : asked)
+			const answer = await (notice instanceof UndiciAbort ? notice.answer(asked) : asked)
 			const response = new UndiciResponse(url, redirects > 0, method, answer, notice, runtime)
 			if (!isRedirect(response.status) || redirect === 'manual') return response
 			const location = response.header('location')
@@ -76,7 +75,7 @@ export function undiciTransport(
 	}
 	const transport: Transport<UndiciResponse> = (url, init) => send(url, init, init.signal)
 	return Object.assign(transport, {
-		withNotice: (url: string, init: NoticedInit) => send(url, init, init.notice),
+		withNotice: (url: string, init: ListenableInit) => send(url, init, init.notice),
 	})
 }
 

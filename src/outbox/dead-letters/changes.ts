@@ -3,7 +3,7 @@
  * come in by the back door.
  */
 import { checkNames, type Rules, refuse } from '../../core/options/rules.ts'
-import { placed } from '../../http/refusal.ts'
+import { placed } from '../../http/options/option-path.ts'
 import { checkText, NAME_BYTES, toHeadersText, toMaxRetries, toTime } from '../enqueue/fields.ts'
 import { toPayloadText } from '../enqueue/payload.ts'
 import { accepted, type Schemas } from '../enqueue/schemas.ts'

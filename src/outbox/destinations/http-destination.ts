@@ -5,7 +5,7 @@
 import { YaokiError } from '../../core/errors/errors.ts'
 import { refuse } from '../../core/options/rules.ts'
 import { ResilientHttpClient } from '../../http/client/resilient-http-client.ts'
-import { HttpStatusError } from '../../http/exchange/status-error.ts'
+import { HttpStatusError } from '../../http/request/status-error.ts'
 import type { Transport } from '../../http/transport/transport.ts'
 import type { Message } from '../message/message.ts'
 import type { Destination, DestinationOptions } from './destination.ts'

@@ -3,7 +3,7 @@
  * what matches may be discarded.
  */
 import { checkNames, type Rules, refuse } from '../../core/options/rules.ts'
-import { placed } from '../../http/refusal.ts'
+import { placed } from '../../http/options/option-path.ts'
 import type { Filter } from '../store/store.ts'
 import type { DeathCause, MessageStatus } from './message.ts'
 

@@ -7,7 +7,7 @@ import { checkNames, MOST, type Rules, readOptions, refuse } from '../../core/op
 import { type RetrySettings, readRetryOptions } from '../../core/retry/options.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
-import { placed } from '../../http/refusal.ts'
+import { placed } from '../../http/options/option-path.ts'
 import type {
 	BreakerOptions,
 	Destination,

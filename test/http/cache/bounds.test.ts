@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ResponseCache } from '../../../src/http/cache/response-cache.ts'
-import { answer, found, get } from './answers.ts'
+import { answer, found, get } from './cache-responses.ts'
 
 interface Known {
 	readonly text: string

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { cachedResponse, isCached } from '../../../src/http/cache/cached-response.ts'
-import type { Kept } from '../../../src/http/cache/response-cache.ts'
+import { cachedResponse, isCachedResponse } from '../../../src/http/cache/cached-response.ts'
+import type { CachedEntry } from '../../../src/http/cache/response-cache.ts'
 
-const keptWith = (headers: Record<string, string> = {}, text = 'hello', status = 200): Kept => ({
+const keptWith = (headers: Record<string, string> = {}, text = 'hello', status = 200): CachedEntry => ({
 	status,
 	statusText: 'Fine',
 	url: 'https://api.example.com/after/redirect',
@@ -52,8 +52,8 @@ describe('an answer from memory', () => {
 describe('it is marked', () => {
 	it('for code: a response from elsewhere is not cached, even one that says so', () => {
 		const response = cachedResponse(keptWith(), 0)
-		expect(isCached(response)).toBe(true)
-		expect(isCached(new Response(null, { headers: response.headers }))).toBe(false)
+		expect(isCachedResponse(response)).toBe(true)
+		expect(isCachedResponse(new Response(null, { headers: response.headers }))).toBe(false)
 	})
 
 	it.each([

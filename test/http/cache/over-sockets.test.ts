@@ -4,7 +4,7 @@ import { cachedResponse } from '../../../src/http/cache/cached-response.ts'
 import { readWhole } from '../../../src/http/cache/read-body.ts'
 import { ResponseCache } from '../../../src/http/cache/response-cache.ts'
 import { closeMidBody, faultServer } from '../../core/classify/fault-server.ts'
-import { get } from './answers.ts'
+import { get } from './cache-responses.ts'
 
 /** A server that answers every connection with these bytes and closes it. */
 const wire = (...parts: (string | Uint8Array)[]) =>

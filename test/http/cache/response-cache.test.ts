@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest'
+import type { CachedRequest } from '../../../src/http/cache/cacheability.ts'
 import { ResponseCache } from '../../../src/http/cache/response-cache.ts'
-import type { CachedRequest } from '../../../src/http/cache/storable.ts'
-import { answer, found, get, textOf, URL_A } from './answers.ts'
+import { answer, found, get, textOf, URL_A } from './cache-responses.ts'
 
 describe('the last good answer', () => {
 	it('is found as it was: status, text, address, headers and bytes', () => {

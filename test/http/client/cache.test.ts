@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { CircuitOpenError, explain } from 'yaoki'
-import { type HttpResponse, isCached, type Transport } from 'yaoki/http'
+import { type HttpResponse, isCachedResponse, type Transport } from 'yaoki/http'
 import { answer, fin, type Step } from '../faults/fault-server.ts'
 import { failure, type Setting, type SettingOptions, setting, TRANSPORTS, textOf } from './setting.ts'
 
@@ -30,7 +30,7 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 		const { client, server, clock } = await opened(transport)
 		await clock.advance(4_200)
 		const response = await client.get(server.url('/rates'))
-		expect(isCached(response)).toBe(true)
+		expect(isCachedResponse(response)).toBe(true)
 		expect(response).toMatchObject({ status: 200, ok: true, url: server.url('/rates'), redirected: false })
 		expect(Object.fromEntries(response.headers)).toMatchObject({
 			'content-type': 'text/plain',
@@ -45,7 +45,7 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 	it('gives the whole body every time, also the first, fresh one', async () => {
 		const { client, server } = await opened(transport, async ({ client, server }) => {
 			const fresh = await client.get(server.url('/rates'))
-			expect(isCached(fresh)).toBe(false)
+			expect(isCachedResponse(fresh)).toBe(false)
 			expect(fresh.headers.get('cache-status')).toBeNull()
 			expect(await fresh.text()).toBe('rates of today')
 		})
@@ -106,7 +106,7 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 		expect(await textOf(client.get(server.url('/rates')))).toBe('rates of today')
 		await clock.advance(30_000)
 		const response = await client.get(server.url('/rates'))
-		expect(isCached(response)).toBe(false)
+		expect(isCachedResponse(response)).toBe(false)
 		expect(await response.text()).toBe('rates of tomorrow')
 		// And that is the last good answer from now on.
 		client.circuitBreaker(server.origin)?.isolate()
@@ -200,9 +200,9 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 		const { client, server } = await setting(transport, rates, caching)
 		await textOf(client.get(server.url('/rates')))
 		const release = client.circuitBreaker(server.origin)?.isolate()
-		expect(isCached(await client.get(server.url('/rates')))).toBe(true)
+		expect(isCachedResponse(await client.get(server.url('/rates')))).toBe(true)
 		release?.()
-		expect(isCached(await client.get(server.url('/rates')))).toBe(false)
+		expect(isCachedResponse(await client.get(server.url('/rates')))).toBe(false)
 	})
 
 	it('is not there unless it was asked for', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type HttpResponse, isCached, ResilientHttpClient, type Transport } from 'yaoki/http'
+import { type HttpResponse, isCachedResponse, ResilientHttpClient, type Transport } from 'yaoki/http'
 import { answer, type FaultServer, type Step } from '../faults/fault-server.ts'
 import type { SeenRequest } from '../faults/ledger.ts'
 import { failure, serve, setting, TRANSPORTS, textOf } from './setting.ts'
@@ -44,7 +44,7 @@ async function given(
 	const texts: (string | undefined)[] = []
 	for (const one of who) {
 		const response = await client.get(server.url('/me'), { headers: headersOf(one) }).catch(() => undefined)
-		expect(response === undefined || isCached(response)).toBe(true)
+		expect(response === undefined || isCachedResponse(response)).toBe(true)
 		texts.push(await response?.text())
 	}
 	return texts
@@ -88,7 +88,8 @@ describe.each(TRANSPORTS)('principals over %s', (_, transport) => {
 		await client.get(server.url('/me'), { headers: new Headers({ authorization: 'Ada' }) })
 		client.circuitBreaker(server.origin)?.isolate()
 		const forms = [{ Authorization: ' Ada ' }, [['AUTHORIZATION', 'Ada']] satisfies [string, string][]]
-		for (const headers of forms) expect(isCached(await client.get(server.url('/me'), { headers }))).toBe(true)
+		for (const headers of forms)
+			expect(isCachedResponse(await client.get(server.url('/me'), { headers }))).toBe(true)
 	})
 
 	it('are not mixed up when a caller changes the headers while the request is under way', async () => {

@@ -153,7 +153,7 @@ describe('an option of one request', () => {
 		const { fetch, url, server } = await setting(FINE)
 		const error = await failure(fetch(url, { yaoki: untyped({ within }) }))
 		expect(error).toHaveProperty('option', 'yaoki.within')
-		expect(error.message).toContain('; takes a context, such as serverContextOf(request)')
+		expect(error.message).toContain('; takes a context, such as getServerContext(request)')
 		expect(server.connections.opened).toBe(0)
 	})
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Deadline } from 'yaoki'
 import type { DeadlineHeader } from 'yaoki/http'
-import { readDeadline } from '../../../src/http/service/deadline-headers.ts'
+import { readDeadline } from '../../../src/http/headers/deadline-headers.ts'
 import { hang } from '../faults/fault-server.ts'
 import type { SeenRequest } from '../faults/ledger.ts'
 import { BUSY, FINE, failure, SENDERS } from './setting.ts'

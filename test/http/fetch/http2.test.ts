@@ -2,7 +2,7 @@ import { constants } from 'node:http2'
 import { Agent } from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { explain } from 'yaoki'
-import { isUnprocessed } from '../../../src/http/exchange/repeat.ts'
+import { isUnprocessed } from '../../../src/http/request/retry-safety.ts'
 import {
 	answerStream,
 	cutSession,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { explain } from 'yaoki'
-import type { ResilientInit } from 'yaoki/http'
+import type { ResilientRequestInit } from 'yaoki/http'
 import { reset } from '../faults/fault-server.ts'
 import type { SeenRequest } from '../faults/ledger.ts'
 import { BUSY, FINE, SENDERS, status } from './setting.ts'
@@ -51,7 +51,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 		})
 	})
 
-	const OWN: Readonly<Record<string, () => ResilientInit>> = {
+	const OWN: Readonly<Record<string, () => ResilientRequestInit>> = {
 		Headers: () => ({ headers: new Headers({ 'Idempotency-Key': 'mine' }) }),
 		'an object': () => ({ headers: { 'Idempotency-Key': 'mine' } }),
 		'an object in capitals': () => ({ headers: { 'IDEMPOTENCY-KEY': 'mine' } }),

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { Deadline, explain } from 'yaoki'
-import { HTTP_RULES, readHttpOptions } from '../../../src/http/options.ts'
+import { HTTP_RULES, readHttpOptions } from '../../../src/http/options/http-options.ts'
 import { fin, gate, hang, trickleHead } from '../faults/fault-server.ts'
 import { BUSY, FINE, failure, SENDERS } from './setting.ts'
 

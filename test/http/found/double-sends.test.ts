@@ -1,7 +1,7 @@
 /** What a reviewer found by trying to break it: requests that were sent twice, or with what belonged to another. */
 import { describe, expect, it, vi } from 'vitest'
 import { ResilientHttpClient, resilientFetch } from 'yaoki/http'
-import { isUnprocessed } from '../../../src/http/exchange/repeat.ts'
+import { isUnprocessed } from '../../../src/http/request/retry-safety.ts'
 import { failure, serve, setting, TRANSPORTS, textOf } from '../client/setting.ts'
 import { answer, refusedUrl } from '../faults/fault-server.ts'
 

@@ -1,6 +1,6 @@
 /** What a reviewer found by trying to break it: connections, origins and answers that stayed, and origins that stayed closed. */
 import { describe, expect, it } from 'vitest'
-import { type HttpResponse, isCached, ResilientHttpClient } from 'yaoki/http'
+import { type HttpResponse, isCachedResponse, ResilientHttpClient } from 'yaoki/http'
 import { failure, setting, TRANSPORTS, textOf, virtualTime } from '../client/setting.ts'
 import { answer, gate, hang } from '../faults/fault-server.ts'
 
@@ -35,7 +35,7 @@ describe.each(TRANSPORTS)('over %s', (_, transport) => {
 		await textOf(asked)
 		client.circuitBreaker(server.origin)?.isolate()
 		const refused = await failure(client.get(server.url()))
-		expect(isCached(Object(refused))).toBe(false)
+		expect(isCachedResponse(Object(refused))).toBe(false)
 	})
 
 	it.each([

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import * as undici from 'undici'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { virtualRuntime } from 'yaoki/testing'
-import type { BodyFollower } from '../../../src/http/transport/transport.ts'
+import type { BodyObserver } from '../../../src/http/transport/transport.ts'
 import { undiciTransport } from '../../../src/http/transport/undici-transport.ts'
 import { type Handler, init, pending, serve, settled } from './local-server.ts'
 
@@ -50,16 +50,16 @@ describe('a header of an undici response', () => {
 
 describe('a follower', () => {
 	const follower = () => ({
-		ended: vi.fn<BodyFollower['ended']>((error) => error && new Error('instead', { cause: error })),
-		began: vi.fn<BodyFollower['began']>(),
-		handedOver: vi.fn<BodyFollower['handedOver']>(),
+		ended: vi.fn<BodyObserver['ended']>((error) => error && new Error('instead', { cause: error })),
+		began: vi.fn<BodyObserver['began']>(),
+		handedOver: vi.fn<BodyObserver['handedOver']>(),
 	})
 
 	const followed = async (handler?: Handler, signal = new AbortController().signal) => {
 		const { url } = await serve(handler)
 		const response = await send(url, init({ signal }))
 		const told = follower()
-		response.follow(told)
+		response.observe(told)
 		return { response, ...told }
 	}
 

@@ -3,16 +3,22 @@
  * before those of the response. So attempts are made in here: an interceptor that sends the request again would run all of them
  * again, and transform data twice. Each attempt is one call of the adapter that axios would have taken itself.
  */
-import { type RequestSettings, readRequestSettings } from '../../call-settings.ts'
-import { HttpEngine } from '../../engine.ts'
-import { HttpStatusError } from '../../exchange/status-error.ts'
-import { HTTP_RULES, type HttpOptions, readHttpOptions, TOTAL_TIMES } from '../../options.ts'
-import { refuse } from '../../refusal.ts'
-import type { Answered } from './answered.ts'
-import type { Adapter, AdapterChoice, AxiosAnswer, AxiosConfig, AxiosModule } from './axios-module.ts'
+
+import { HttpEngine } from '../../client/http-engine.ts'
+import {
+	DEFAULT_TOTAL_FACTOR,
+	HTTP_RULES,
+	type HttpOptions,
+	readHttpOptions,
+} from '../../options/http-options.ts'
+import { refuse } from '../../options/option-path.ts'
+import { type RequestOptions, readRequestOptions } from '../../options/request-options.ts'
+import { HttpStatusError } from '../../request/status-error.ts'
+import type { Adapter, AdapterChoice, AxiosConfig, AxiosModule, AxiosResponse } from './axios-module.ts'
+import { addressOf, prepareAxiosRequest } from './axios-request.ts'
+import type { AxiosResponseView } from './axios-response.ts'
+import { AxiosResult } from './axios-result.ts'
 import { cancellationOf } from './cancellation.ts'
-import { Outcome } from './outcome.ts'
-import { addressOf, outgoingOf } from './outgoing.ts'
 
 /** What `axiosAdapter` takes. */
 export interface AxiosAdapterOptions extends HttpOptions {
@@ -34,7 +40,7 @@ const RULES = { ...HTTP_RULES, adapter: 'any' } as const
  * const api = axios.create({ baseURL: 'https://api.example.com', adapter: axiosAdapter(axios, { maxRetries: 3 }) })
  * const { data } = await api.get('/users/7')
  */
-export function axiosAdapter<Config extends AxiosConfig, Answer extends AxiosAnswer>(
+export function axiosAdapter<Config extends AxiosConfig, Answer extends AxiosResponse>(
 	axios: AxiosModule<Config, Answer>,
 	options: AxiosAdapterOptions = {},
 ): Adapter<Config, Answer> {
@@ -47,17 +53,17 @@ export function axiosAdapter<Config extends AxiosConfig, Answer extends AxiosAns
 
 	return async (config) => {
 		const settings = settingsOf(config, engine.settings.maxRetries, options)
-		const outgoing = outgoingOf(config, addressOf(config, addresses), adapterFor(config))
-		const outcome = new Outcome(axios, config)
+		const outgoing = prepareAxiosRequest(config, addressOf(config, addresses), adapterFor(config))
+		const outcome = new AxiosResult(axios, config)
 		const { signal, release } = cancellationOf(config)
 		try {
 			// Every attempt answers with one of these.
-			const answered = (await engine.send(outgoing, settings, signal)) as Answered<Answer>
+			const answered = (await engine.send(outgoing, settings, signal)) as AxiosResponseView<Answer>
 			return outcome.answer(answered)
 		} catch (error) {
 			if (signal?.aborted) throw outcome.cancelled(error)
 			if (!(error instanceof HttpStatusError)) throw outcome.failure(error)
-			return outcome.answer(error.response as Answered<Answer>, error)
+			return outcome.answer(error.response as AxiosResponseView<Answer>, error)
 		} finally {
 			release()
 		}
@@ -83,12 +89,12 @@ function chosen<Config, Answer>(
 }
 
 /** A timeout of axios is that of an attempt. The whole would otherwise be over before an attempt that is given more than usual. */
-function settingsOf(config: AxiosConfig, mostRetries: number, options: HttpOptions): RequestSettings {
-	const given = readRequestSettings(config.yaoki, mostRetries)
+function settingsOf(config: AxiosConfig, mostRetries: number, options: HttpOptions): RequestOptions {
+	const given = readRequestOptions(config.yaoki, mostRetries)
 	if (!config.timeout || given.timeout !== undefined) return given
 	// axios takes a text as well.
 	const timeout = Number(config.timeout)
 	if (!(timeout > 0)) refuse('timeout', config.timeout, 'a number of milliseconds, or 0 for as usual')
-	const totalTimeoutMs = given.totalTimeoutMs ?? options.totalTimeoutMs ?? TOTAL_TIMES * timeout
+	const totalTimeoutMs = given.totalTimeoutMs ?? options.totalTimeoutMs ?? DEFAULT_TOTAL_FACTOR * timeout
 	return { ...given, timeout, totalTimeoutMs }
 }

@@ -3,7 +3,7 @@
  * it; and the types of the config and of the response are taken from the module that is given, so that what is made of it fits
  * wherever that axios wants an adapter.
  */
-import type { RequestSettings } from '../../call-settings.ts'
+import type { RequestOptions } from '../../options/request-options.ts'
 
 /** The headers of a request: axios' own class. */
 interface AxiosHeaderList {
@@ -29,7 +29,7 @@ export interface AxiosConfig {
 	readonly signal?: AxiosSignal | undefined
 	readonly cancelToken?: AxiosCancelToken | undefined
 	/** What belongs to this request alone. */
-	readonly yaoki?: RequestSettings | undefined
+	readonly yaoki?: RequestOptions | undefined
 }
 
 /** An `AbortSignal`, or what a polyfill has in its place. */
@@ -48,7 +48,7 @@ interface AxiosCancelToken {
 }
 
 /** What axios' adapters answer with. */
-export interface AxiosAnswer {
+export interface AxiosResponse {
 	data: unknown
 	status: number
 	statusText: string
@@ -61,20 +61,20 @@ export interface AxiosAnswer {
 export type Adapter<Config, Answer> = (config: Config) => Promise<Answer>
 
 /** Any adapter. That it is one of this axios is not checked: its options would need types that nobody wants to write. */
-type AnyAdapter = Adapter<never, AxiosAnswer>
+type AnyAdapter = Adapter<never, AxiosResponse>
 
 /** The name of an adapter, an adapter, or several of which the first that works here is taken. */
 export type AdapterChoice = string | AnyAdapter | (string | AnyAdapter)[]
 
 /** Puts addresses together as axios does. */
-export interface AddressBook {
+export interface UrlBuilder {
 	getUri(config: object): string
 }
 
 /** axios itself: `import axios from 'axios'`. An instance of it does not have all of this. */
 export interface AxiosModule<Config, Answer> {
 	readonly defaults: { readonly adapter?: AdapterChoice | undefined }
-	readonly Axios: new (defaults: object) => AddressBook
+	readonly Axios: new (defaults: object) => UrlBuilder
 	readonly AxiosError: new (
 		message?: string,
 		code?: string,

@@ -2,7 +2,7 @@
  * Handlers of the older kind. The `fetch` of Node 22 and 24 brings them along, and undici 8 refuses them; undici 7 turns them into the
  * newer kind before an interceptor sees them. With this, `fetch(url, { dispatcher })` works whatever the two versions are.
  */
-import type { DispatchController, DispatchHandler, HeaderTable } from './dispatch.ts'
+import type { DispatchController, DispatchHandler, HeaderTable } from './undici-types.ts'
 
 interface LegacyHandler {
 	onConnect?(abort: (reason?: unknown) => void, context: object | null): void
@@ -19,7 +19,7 @@ export const isLegacy = (handler: object): handler is LegacyHandler =>
 	!('onRequestStart' in handler) && 'onConnect' in handler
 
 /** A handler of the newer kind that tells one of the older kind. */
-export class Modernized implements DispatchHandler {
+export class LegacyHandlerAdapter implements DispatchHandler {
 	readonly #handler: LegacyHandler
 
 	constructor(handler: LegacyHandler) {

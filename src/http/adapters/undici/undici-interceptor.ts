@@ -1,12 +1,12 @@
-import type { RequestSettings } from '../../call-settings.ts'
-import { HttpEngine } from '../../engine.ts'
-import { HttpStatusError } from '../../exchange/status-error.ts'
-import { HTTP_RULES, type HttpOptions, readHttpOptions } from '../../options.ts'
-import { DispatchAttempt } from './attempt.ts'
-import { Caller } from './caller.ts'
-import type { Dispatch, DispatchHandler, DispatchOptions } from './dispatch.ts'
-import { isLegacy, Modernized } from './legacy-handler.ts'
-import { DispatchRequest } from './request.ts'
+import { HttpEngine } from '../../client/http-engine.ts'
+import { HTTP_RULES, type HttpOptions, readHttpOptions } from '../../options/http-options.ts'
+import type { RequestOptions } from '../../options/request-options.ts'
+import { HttpStatusError } from '../../request/status-error.ts'
+import { CallerHandler } from './caller-handler.ts'
+import { DispatchAttempt } from './dispatch-attempt.ts'
+import { DispatchRequest } from './dispatch-request.ts'
+import { isLegacy, LegacyHandlerAdapter } from './legacy-handler.ts'
+import type { Dispatch, DispatchHandler, DispatchOptions } from './undici-types.ts'
 
 /** What `dispatcher.compose` of undici takes, in the types of whichever version it is. */
 export type UndiciInterceptor = <D extends (options: never, handler: never) => boolean>(dispatch: D) => D
@@ -36,7 +36,7 @@ export function undiciInterceptor(options: HttpOptions = {}): UndiciInterceptor 
 			if (isLegacy(handler)) {
 				// Those who still bring one know nothing of HTTP/2.
 				const plain: DispatchOptions & { readonly allowH2: false } = { ...given, allowH2: false }
-				send(engine, dispatch, plain, new Modernized(handler), nameless)
+				send(engine, dispatch, plain, new LegacyHandlerAdapter(handler), nameless)
 			} else send(engine, dispatch, given, handler, nameless)
 			return true
 		}
@@ -55,7 +55,7 @@ function send(
 	handler: DispatchHandler,
 	nameless: string,
 ): void {
-	const caller = new Caller(handler)
+	const caller = new CallerHandler(handler)
 	if (!caller.begin()) return
 	const url = urlOf(options, nameless)
 	const attempts: DispatchAttempt[] = []
@@ -83,7 +83,7 @@ function urlOf({ origin, path }: DispatchOptions, nameless: string): string {
 	return String(path).startsWith('/') ? start + path : start
 }
 
-const NONE: RequestSettings = {}
+const NONE: RequestOptions = {}
 
-const settingsOf = ({ idempotent }: DispatchOptions): RequestSettings =>
+const settingsOf = ({ idempotent }: DispatchOptions): RequestOptions =>
 	typeof idempotent === 'boolean' ? { idempotent } : NONE

@@ -4,14 +4,14 @@ import { onTestFinished } from 'vitest'
 import type { Runtime } from 'yaoki'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 import { type AxiosAdapterOptions, axiosAdapter } from '../../../../src/http/adapters/axios/axios-adapter.ts'
-import type { RequestSettings } from '../../../../src/http/call-settings.ts'
+import type { RequestOptions } from '../../../../src/http/options/request-options.ts'
 import { type FaultServer, gate, type Step, startFaultServer } from '../../faults/fault-server.ts'
 import type { Script } from '../../faults/script.ts'
 
 // As users of TypeScript write it once.
 declare module 'axios' {
 	interface AxiosRequestConfig<D, P> {
-		yaoki?: RequestSettings
+		yaoki?: RequestOptions
 	}
 }
 

@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher, request, fetch as undiciFetch } from 'undici'
 import { onTestFinished } from 'vitest'
 import { undiciInterceptor } from '../../../../src/http/adapters/undici/undici-interceptor.ts'
-import type { HttpOptions } from '../../../../src/http/options.ts'
+import type { HttpOptions } from '../../../../src/http/options/http-options.ts'
 import { type VirtualRuntime, virtualRuntime } from '../../../../src/testing/virtual-runtime.ts'
 import { type FaultServer, type Step, startFaultServer } from '../../faults/fault-server.ts'
 import type { Script } from '../../faults/script.ts'

@@ -1,7 +1,7 @@
 import { MockAgent, request } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { DispatchHandler, DispatchOptions } from '../../../../src/http/adapters/undici/dispatch.ts'
 import { undiciInterceptor } from '../../../../src/http/adapters/undici/undici-interceptor.ts'
+import type { DispatchHandler, DispatchOptions } from '../../../../src/http/adapters/undici/undici-types.ts'
 import { answerStream, type Http2Step, refuseStream, startHttp2Server } from '../../faults/http2-server.ts'
 import { composed, ONE_CONNECTION } from './composed.ts'
 

@@ -1,0 +1,51 @@
+/**
+ * Answers from the cache while the circuit is open. A layer around the breaker and not a catch around the call, so that what answered
+ * is told in events and in `explain` as of any other fallback. Other failures are not answered for: they are news, and who
+ * wants to hide them has `fallback`.
+ */
+import type { Call, Seat } from '../../core/engine/call.ts'
+import { GO, type Step } from '../../core/engine/layer.ts'
+import { LeafPolicy, type Tell, type TellingLayer } from '../../core/engine/leaf-policy.ts'
+import { CircuitOpenError } from '../../core/errors/errors.ts'
+import { describeError, remember } from '../../core/explain/record.ts'
+import { httpCallOf } from '../request/http-call.ts'
+import { cachedResponse } from './cached-response.ts'
+import type { ResponseCache } from './response-cache.ts'
+import { cachedRequest } from './store-response.ts'
+
+class CacheLayer implements TellingLayer {
+	readonly cache: ResponseCache
+	tell: Tell | undefined
+
+	constructor(cache: ResponseCache) {
+		this.cache = cache
+	}
+
+	enter(call: Call, seat: Seat): Step {
+		return call.visit(seat)
+	}
+
+	leave(call: Call, seat: Seat): Step {
+		const { value: error } = call
+		if (call.ok || call.isAborted || !(error instanceof CircuitOpenError)) return GO
+		const now = seat.runtime.now()
+		const kept = this.cache.find(cachedRequest(httpCallOf(call).request), now)
+		if (!kept) return GO
+		this.tell?.(call, seat, { type: 'fallback', ...describeError(error) })
+		call.extra.isSettled = true
+		call.judge(seat)
+		call.extra.isSubstituted = true
+		call.ok = true
+		call.stop = undefined
+		call.value = cachedResponse(kept, now - kept.at)
+		remember(call.value, call)
+		return GO
+	}
+}
+
+/** The cache as the outermost policy of a lane. */
+export class CachePolicy extends LeafPolicy {
+	constructor(cache: ResponseCache) {
+		super('cache', {}, new CacheLayer(cache))
+	}
+}

@@ -1,0 +1,35 @@
+import { RETRIES_EXHAUSTED } from '../headers/retry-headers.ts'
+import { MIDDLEWARE_RULES, readServerOptions, type ServerMiddlewareOptions } from './options.ts'
+import { deadlineExceededResponse, mustReportExhausted } from './responses.ts'
+import { openContext } from './server-context.ts'
+
+/** What is used of Hono's context. */
+interface HonoContext {
+	readonly req: { readonly raw: Request }
+	readonly res: Response
+	header(name: string, value: string): void
+}
+
+/**
+ * Middleware for Hono. Handlers after it ask `getServerContext(c)`.
+ *
+ * @example
+ * app.use(honoServerContext({ maxDeadlineMs: 10_000 }))
+ */
+export function honoServerContext(
+	options: ServerMiddlewareOptions = {},
+): (c: HonoContext, next: () => Promise<void>) => Promise<Response | undefined> {
+	const settings = readServerOptions(options, MIDDLEWARE_RULES)
+	const { run } = options
+	return async (c, next) => {
+		const context = openContext(c, settings)
+		if (context.isExpired) return deadlineExceededResponse()
+		try {
+			await (run ? run(context, next) : next())
+			if (mustReportExhausted(context, c.res.status)) c.header(RETRIES_EXHAUSTED, 'true')
+		} finally {
+			context.end()
+		}
+		return undefined
+	}
+}

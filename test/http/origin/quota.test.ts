@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest'
+import type { QuotaReport } from '../../../src/http/headers/quota-report.ts'
+import { Quota } from '../../../src/http/origin/quota.ts'
+
+const WINDOW = { limit: 10, windowMs: 60_000 }
+
+/** A quota that was told something at the time 0, with nothing else under way. */
+function told(report: QuotaReport, inFlight = 0): Quota {
+	const quota = new Quota()
+	quota.report(0, report, inFlight)
+	return quota
+}
+
+/** How many requests may go now. */
+function goesNow(quota: Quota, now: number, most = 1_000): number {
+	let count = 0
+	for (; count < most && quota.waitMs(now) === 0; count++) quota.spend(now)
+	return count
+}
+
+describe('a quota of which nothing is known', () => {
+	it('holds nobody back', () => {
+		expect(goesNow(new Quota(), 0)).toBe(1_000)
+	})
+})
+
+describe('within a window', () => {
+	it('as many may go as the server said, and the others wait until the reset', () => {
+		const quota = told({ remaining: 3, resetMs: 30_000 })
+		expect(goesNow(quota, 1_000)).toBe(3)
+		expect([quota.waitMs(1_000), quota.waitMs(29_999.5)]).toEqual([29_000, 0.5])
+	})
+
+	it('those under way are taken off, for the server may not have counted them yet', () => {
+		expect(goesNow(told({ remaining: 5, resetMs: 30_000 }, 3), 0)).toBe(2)
+		expect(goesNow(told({ remaining: 5, resetMs: 30_000 }, 9), 0)).toBe(0)
+	})
+
+	it('what is sent after the answer is taken off, and the next answer counts it', () => {
+		const quota = told({ remaining: 5, resetMs: 30_000 })
+		for (let i = 0; i < 3; i++) quota.spend(10)
+		quota.report(100, { remaining: 4, resetMs: 29_900 }, 2)
+		expect(goesNow(quota, 100)).toBe(2)
+	})
+
+	it('an answer that was overtaken does not bring back what has been used', () => {
+		const quota = told({ remaining: 2, resetMs: 30_000 })
+		for (const remaining of [9, 5, 3]) quota.report(50, { remaining, resetMs: 29_950 }, 0)
+		expect(goesNow(quota, 50)).toBe(2)
+	})
+
+	it('but it shows that its own request was counted, which is then no longer taken off', () => {
+		// Six went at once and were all counted. The last of them is answered first.
+		const quota = told({ remaining: 4, resetMs: 30_000 }, 5)
+		expect(quota.waitMs(0)).toBe(30_000)
+		quota.report(1, { remaining: 8, resetMs: 29_999 }, 4)
+		quota.report(2, { remaining: 5, resetMs: 29_998 }, 3)
+		expect(goesNow(quota, 2)).toBe(1)
+	})
+
+	it('sixty at once of a hundred leave forty, in whatever order they are answered', () => {
+		const quota = told({ remaining: 100, resetMs: 60_000 })
+		for (let i = 0; i < 60; i++) quota.spend(0)
+		for (let i = 0; i < 60; i++) {
+			const place = (i * 37) % 60
+			quota.report(100 + i, { remaining: 99 - place, resetMs: 60_000 - 100 - i }, 59 - i)
+		}
+		expect(goesNow(quota, 200)).toBe(40)
+	})
+
+	it('less than was expected is believed: others use the quota as well', () => {
+		const quota = told({ remaining: 50, resetMs: 30_000 })
+		quota.report(1_000, { remaining: 1, resetMs: 29_000 }, 0)
+		expect(goesNow(quota, 1_000)).toBe(1)
+	})
+
+	it('resets told in whole seconds are one reset, and the later one is waited for', () => {
+		const quota = told({ remaining: 1, resetMs: 30_000, ...WINDOW })
+		quota.report(100, { remaining: 0, resetMs: 30_000, ...WINDOW }, 0)
+		quota.report(900, { remaining: 9, resetMs: 30_000, ...WINDOW }, 0)
+		expect(quota.waitMs(1_000)).toBe(29_100)
+		quota.report(1_500, { remaining: 0, resetMs: 28_000, ...WINDOW }, 0)
+		expect(quota.waitMs(1_500)).toBe(28_600)
+	})
+
+	it('a reset that is corrected to an earlier time is believed', () => {
+		const quota = told({ remaining: 0, resetMs: 50_000, ...WINDOW })
+		quota.report(10, { remaining: 0, resetMs: 20_000, ...WINDOW }, 0)
+		expect(quota.waitMs(10)).toBe(20_000)
+	})
+
+	it('a slow answer that seems to tell of a later reset is corrected by the next that does not', () => {
+		const quota = told({ remaining: 3, resetMs: 30_000, ...WINDOW })
+		// Its 30 seconds were true ten seconds ago.
+		quota.report(10_000, { remaining: 8, resetMs: 30_000, ...WINDOW }, 0)
+		quota.report(10_001, { remaining: 0, resetMs: 19_999, ...WINDOW }, 0)
+		expect(quota.waitMs(10_001)).toBe(19_999)
+	})
+
+	it('a later window replaces the one before, also before that was over by our clock', () => {
+		const quota = told({ remaining: 0, resetMs: 1_000, ...WINDOW })
+		quota.report(900, { remaining: 9, resetMs: 60_000, ...WINDOW }, 2)
+		expect(goesNow(quota, 900)).toBe(7)
+		expect(quota.waitMs(900)).toBe(60_000)
+	})
+
+	it('and an answer of the one before that comes after it changes nothing', () => {
+		const quota = told({ remaining: 0, resetMs: 1_000, ...WINDOW })
+		quota.report(900, { remaining: 9, resetMs: 60_000, ...WINDOW }, 0)
+		quota.report(950, { remaining: 0, resetMs: 60, ...WINDOW }, 0)
+		expect(goesNow(quota, 950)).toBe(9)
+	})
+})
+
+describe('at the reset', () => {
+	it('a quota whose limit is not known is free', () => {
+		const quota = told({ remaining: 0, resetMs: 1_000, windowMs: 1_000 })
+		expect([quota.waitMs(999), quota.waitMs(1_000)]).toEqual([1, 0])
+		expect(goesNow(quota, 1_000)).toBe(1_000)
+	})
+
+	it('it becomes the limit, and the next reset is a window later', () => {
+		const quota = told({ remaining: 0, resetMs: 1_000, ...WINDOW })
+		expect(goesNow(quota, 1_000)).toBe(10)
+		expect(quota.waitMs(1_000)).toBe(60_000)
+	})
+
+	it('after a long silence a window begins with the first who comes, not in the middle of one', () => {
+		const quota = told({ remaining: 0, resetMs: 1_000, ...WINDOW })
+		expect(goesNow(quota, 3_600_500)).toBe(10)
+		expect(quota.waitMs(3_600_500)).toBe(60_000)
+	})
+
+	it('a window whose length is not told is as long as the longest reset that was', () => {
+		const quota = told({ remaining: 5, resetMs: 40_000, limit: 10 })
+		quota.report(30_000, { remaining: 0, resetMs: 10_000, limit: 10 }, 0)
+		expect(goesNow(quota, 40_000)).toBe(10)
+		expect(quota.waitMs(40_000)).toBe(40_000)
+	})
+
+	it('what is under way is taken off the new window, where it may be counted', () => {
+		const quota = told({ remaining: 4, resetMs: 1_000, ...WINDOW })
+		for (let i = 0; i < 4; i++) quota.spend(990)
+		expect(goesNow(quota, 1_000)).toBe(6)
+	})
+
+	it('until a late answer shows that it was counted in the old one', () => {
+		const quota = told({ remaining: 4, resetMs: 1_000, ...WINDOW })
+		for (let i = 0; i < 4; i++) quota.spend(900)
+		expect(goesNow(quota, 1_000)).toBe(6)
+		quota.report(1_010, { remaining: 3, resetMs: 5, ...WINDOW }, 9)
+		quota.report(1_010, { remaining: 0, resetMs: 2, ...WINDOW }, 8)
+		expect(goesNow(quota, 1_010)).toBe(2)
+		for (let i = 0; i < 9; i++) quota.report(1_020, { remaining: 0, resetMs: 2, ...WINDOW }, 0)
+		expect(goesNow(quota, 1_020)).toBe(2)
+	})
+
+	it('answers that never come do not shut it for good', () => {
+		const quota = told({ remaining: 1, resetMs: 1_000, limit: 1, windowMs: 1_000 })
+		expect([0, 1_000, 2_000, 3_000, 4_000].map((now) => goesNow(quota, now))).toEqual([1, 0, 1, 0, 1])
+	})
+
+	it('a limit of 0 does not shut it for good', () => {
+		const quota = told({ remaining: 0, resetMs: 1_000, limit: 0, windowMs: 1_000 })
+		expect([quota.waitMs(0), quota.waitMs(1_000)]).toEqual([1_000, 0])
+	})
+
+	it('a reset that is now holds nobody back', () => {
+		expect(told({ remaining: 0, resetMs: 0 }).waitMs(0)).toBe(0)
+		expect(told({ remaining: 0, resetMs: 0, limit: 5 }).waitMs(0)).toBe(0)
+	})
+})
+
+it('a reset far away is told as it is: a cap is for the caller to choose', () => {
+	expect(told({ remaining: 0, resetMs: 1e15 }).waitMs(5)).toBe(1e15 - 5)
+})
+
+it('a question changes nothing', () => {
+	const quota = told({ remaining: 2, resetMs: 1_000, ...WINDOW })
+	for (let i = 0; i < 100; i++) expect(quota.waitMs(i)).toBe(0)
+	expect(goesNow(quota, 100)).toBe(2)
+})

@@ -1,0 +1,214 @@
+import { get } from 'node:http'
+import { createServer as createHttp2Server } from 'node:http2'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { retry } from 'yaoki'
+import { type HttpOptions, ResilientHttpClient } from 'yaoki/http'
+import { nodeServerContext } from '../../../src/http/server/node-handler.ts'
+import type { ServerContext } from '../../../src/http/server/request-context.ts'
+import { gate } from './gate.ts'
+import { connected } from './http2-client.ts'
+import { listening, type Running, type Start, servers } from './servers.ts'
+
+/** What was told on the console, which stays quiet. */
+function told(): unknown[][] {
+	const spy = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+	onTestFinished(() => spy.mockRestore())
+	return spy.mock.calls
+}
+
+async function url(starting: Promise<Running>): Promise<string> {
+	const running = await starting
+	onTestFinished(running.close)
+	return running.url
+}
+
+const atOnce = { maxRetries: 2, baseDelayMs: 0 }
+
+/** A -> B -> C, of which C answers this status. A and B let pass what their client throws. */
+async function chain(start: Start, status: number, edge: HttpOptions = {}) {
+	const calls = { b: 0, c: 0 }
+	const asking = (next: string, options: HttpOptions, count = () => {}) => {
+		const client = new ResilientHttpClient({ ...atOnce, ...options })
+		return start(async (context) => {
+			count()
+			return (await client.get(next, { yaoki: { within: context } })).status
+		})
+	}
+	const c = await url(
+		listening((_request, response) => {
+			calls.c++
+			response.writeHead(status).end()
+		}),
+	)
+	const b = await url(asking(c, {}, () => calls.b++))
+	return { a: await url(asking(b, edge)), calls }
+}
+
+/** Fails for good inside the request. */
+const giveUp = (context: ServerContext | undefined, error: Error): Promise<never> =>
+	retry({ maxRetries: 0 }).execute(() => Promise.reject(error), context)
+
+describe.each(servers)('%s', (_, start) => {
+	test('a handler that throws what a retry inside gave up does not make its caller repeat it', async () => {
+		told()
+		const { a, calls } = await chain(start, 503)
+		const response = await fetch(a)
+		expect(response.status).toBeGreaterThanOrEqual(500)
+		expect(response.headers.get('x-retries-exhausted')).toBe('true')
+		expect(calls).toEqual({ b: 1, c: 3 })
+	})
+
+	test('a caller that wants to be the only one to retry repeats what such a handler throws', async () => {
+		told()
+		const { a, calls } = await chain(start, 503, { nested: 'outermost' })
+		await fetch(a)
+		expect(calls).toEqual({ b: 3, c: 3 })
+	})
+})
+
+describe.each(servers.slice(0, 2))('%s, whose handler throws', (_, start) => {
+	test('answers 502 in JSON for a retry that gave up, and tells the error once', async () => {
+		const errors = told()
+		const failure = new Error('the database is down')
+		const service = await url(start((context) => giveUp(context, failure)))
+		const response = await fetch(service)
+		expect(response.status).toBe(502)
+		expect(response.headers.get('content-type')).toBe('application/json')
+		expect(response.headers.get('x-retries-exhausted')).toBe('true')
+		expect(await response.json()).toEqual({ error: 'retries exhausted' })
+		expect(errors).toEqual([['yaoki: a request handler failed:', failure]])
+	})
+
+	test('also when the error is one of its own, for it was made of the other', async () => {
+		told()
+		const service = await url(
+			start(async (context) => {
+				await giveUp(context, new Error('down')).catch(() => undefined)
+				throw new TypeError('no user')
+			}),
+		)
+		expect((await fetch(service)).headers.get('x-retries-exhausted')).toBe('true')
+	})
+
+	test("does not pass a status on that was meant for it: a 404 from behind is not the user's", async () => {
+		told()
+		const { a, calls } = await chain(start, 404)
+		expect((await fetch(a)).status).toBe(502)
+		expect(calls).toEqual({ b: 1, c: 1 })
+	})
+})
+
+describe('a fetch handler that throws anything else', () => {
+	test('is left to the platform, and nothing is told', async () => {
+		const errors = told()
+		const fetchHandler = servers[1]?.[1]
+		const service = await url(fetchHandler?.(() => Promise.reject(new Error('bug'))) ?? expect.unreachable())
+		// The platform of these tests cuts the connection.
+		await expect(fetch(service)).rejects.toThrow()
+		expect(errors).toEqual([])
+	})
+})
+
+describe('a handler of node:http that throws anything else', () => {
+	test.each([
+		[
+			'at once',
+			() => () => {
+				throw new Error('bug')
+			},
+		],
+		['later', () => () => Promise.reject(new Error('bug'))],
+	])('%s is answered 500 without the mark, and told once', async (_when, make) => {
+		const errors = told()
+		const service = await url(listening(nodeServerContext(make())))
+		const response = await fetch(service)
+		expect(response.status).toBe(500)
+		expect(response.headers.has('x-retries-exhausted')).toBe(false)
+		expect(await response.json()).toEqual({ error: 'internal server error' })
+		expect(errors).toEqual([['yaoki: a request handler failed:', new Error('bug')]])
+	})
+
+	test('is answered so for what is put around it, too', async () => {
+		const errors = told()
+		const run = () => {
+			throw new Error('not today')
+		}
+		const service = await url(listening(nodeServerContext(() => undefined, { run })))
+		expect((await fetch(service)).status).toBe(500)
+		expect(errors).toHaveLength(1)
+	})
+
+	test('has its headers forgotten, for they were meant for another answer', async () => {
+		told()
+		const service = await url(
+			listening(
+				nodeServerContext((_request, response) => {
+					response.setHeader('content-length', '5000')
+					response.setHeader('cache-control', 'public, max-age=3600')
+					throw new Error('bug')
+				}),
+			),
+		)
+		const response = await fetch(service)
+		expect(response.headers.has('cache-control')).toBe(false)
+		expect(await response.json()).toEqual({ error: 'internal server error' })
+	})
+
+	test('in the middle of its answer has the connection cut, so that half does not pass for the whole', async () => {
+		const errors = told()
+		const service = await url(
+			listening(
+				nodeServerContext((_request, response) => {
+					response.write('the first half')
+					throw new Error('bug')
+				}),
+			),
+		)
+		await expect(fetch(service).then((response) => response.text())).rejects.toThrow()
+		expect(errors).toHaveLength(1)
+	})
+
+	test('after its answer has still answered', async () => {
+		const errors = told()
+		const body = 'x'.repeat(5_000_000)
+		const service = await url(
+			listening(
+				nodeServerContext((_request, response) => {
+					response.end(body)
+					throw new Error('bug')
+				}),
+			),
+		)
+		expect(await (await fetch(service)).text()).toHaveLength(body.length)
+		expect(errors).toHaveLength(1)
+	})
+
+	test('since its client has gone away has nothing to tell', async () => {
+		const errors = told()
+		const started = gate()
+		const over = gate()
+		const serve = nodeServerContext(async (_request, _response, { signal }) => {
+			started.open()
+			await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+		})
+		const service = await url(listening((request, response) => serve(request, response).then(over.open)))
+		const client = get(service).on('error', () => undefined)
+		await started.passed
+		client.destroy()
+		await over.passed
+		expect(errors).toEqual([])
+	})
+
+	test('over HTTP/2 is answered as well', async () => {
+		const errors = told()
+		const server = createHttp2Server(
+			nodeServerContext(async (_request, _response, context) => giveUp(context, new Error('down'))),
+		)
+		const client = await connected(server)
+		const sent = client.request({ ':path': '/' })
+		const head = await new Promise<object>((resolve) => sent.on('response', resolve))
+		sent.resume()
+		expect(head).toMatchObject({ ':status': 502, 'x-retries-exhausted': 'true' })
+		expect(errors).toHaveLength(1)
+	})
+})

@@ -1,0 +1,228 @@
+import { request } from 'node:http'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { retry } from 'yaoki'
+import { ambient, currentContext, withContext } from 'yaoki/node'
+import { virtualRuntime } from 'yaoki/testing'
+import type { ServerMiddlewareOptions } from '../../../src/http/server/options.ts'
+import type { ServerContext } from '../../../src/http/server/request-context.ts'
+import { gate } from './gate.ts'
+import { catching, type Service, type Start, servers } from './servers.ts'
+
+async function serving(start: Start, service: Service, options?: ServerMiddlewareOptions): Promise<string> {
+	const { url, close } = await start(service, options)
+	onTestFinished(close)
+	return url
+}
+
+/** Sends the body only when the server has seen the head, so that it comes in an event of its own. Answers the status. */
+const postedLate = (
+	url: string,
+	headers: Record<string, string>,
+	body: string,
+): Promise<number | undefined> =>
+	new Promise((resolve, reject) => {
+		const sent = request(url, { method: 'POST', headers: { ...headers, expect: '100-continue' } })
+		sent.on('continue', () => sent.end(body))
+		sent.on('response', (response) => resolve(response.resume().statusCode))
+		sent.on('error', reject)
+		sent.flushHeaders()
+	})
+
+const atOnce = { maxRetries: 2, baseDelayMs: 0 }
+
+/** A dead dependency behind a retry, and how often it was called. */
+function deadDependency() {
+	const seen = { calls: 0 }
+	const policy = retry(atOnce)
+	const call = (context: ServerContext | undefined) =>
+		policy.execute(
+			() => {
+				seen.calls++
+				throw new Error('down')
+			},
+			{ within: context },
+		)
+	return { seen, call }
+}
+
+/** A service that answers this when its dependency is dead. */
+const answering =
+	(status: number, call: (context: ServerContext | undefined) => Promise<unknown>): Service =>
+	(context) =>
+		call(context).then(
+			() => 200,
+			() => status,
+		)
+
+describe.each(servers)('%s', (_, start) => {
+	test('a request whose deadline has passed is answered 504 before anything is done', async () => {
+		let isCalled = false
+		const url = await serving(start, () => {
+			isCalled = true
+			return 200
+		})
+		const response = await fetch(url, { headers: { 'x-request-timeout-ms': '0' } })
+		expect(response.status).toBe(504)
+		expect(response.headers.get('content-type')).toMatch(/^application\/json/)
+		expect(response.headers.has('x-retries-exhausted')).toBe(false)
+		expect(await response.json()).toEqual({ error: 'deadline exceeded' })
+		expect(isCalled).toBe(false)
+	})
+
+	test('so is one with a body that nobody read, and the connection still serves', async () => {
+		const url = await serving(start, () => 200)
+		const headers = { 'grpc-timeout': '0m', 'content-type': 'application/json' }
+		const late = await fetch(url, { method: 'POST', headers, body: JSON.stringify('x'.repeat(50_000)) })
+		expect(late.status).toBe(504)
+		await late.text()
+		expect((await fetch(url)).status).toBe(200)
+	})
+
+	test('the handler is told the deadline, capped, and what is left of it for policies', async () => {
+		const found: (number | undefined)[] = []
+		const service: Service = (context) => {
+			found.push(context?.deadline?.remainingMs)
+			return 200
+		}
+		const options = { maxDeadlineMs: 5_000, marginMs: 50, runtime: virtualRuntime() }
+		const url = await serving(start, service, options)
+		for (const left of ['1000', '99999999', 'soon', '-1', '1e3', ''])
+			await fetch(url, { headers: { 'x-request-timeout-ms': left } })
+		expect(found).toEqual([950, 4_950, undefined, undefined, undefined, undefined])
+	})
+
+	test('a client that goes away aborts the signal', async () => {
+		const started = gate()
+		const aborted = gate<unknown>()
+		const url = await serving(start, async (context) => {
+			const signal = context?.signal
+			signal?.addEventListener('abort', () => aborted.open(signal.reason))
+			started.open()
+			await aborted.passed
+			return 200
+		})
+		const client = new AbortController()
+		const body = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }
+		const answer = fetch(url, { ...body, signal: client.signal })
+		await started.passed
+		client.abort()
+		await expect(answer).rejects.toThrow()
+		expect(await aborted.passed).toMatchObject({ name: 'AbortError' })
+	})
+
+	test('one that was answered does not, nor does its deadline, and no timer stays', async () => {
+		const clock = virtualRuntime()
+		const signals: (AbortSignal | undefined)[] = []
+		const running = await start(
+			(context) => {
+				signals.push(context?.signal)
+				return 200
+			},
+			{ runtime: clock },
+		)
+		const headers = { 'x-request-timeout-ms': '1000' }
+		for (let i = 0; i < 3; i++) await (await fetch(running.url, { headers })).text()
+		await running.close()
+		expect(clock.pendingTimers).toBe(0)
+		await clock.advance(2_000)
+		expect(signals.map((signal) => signal?.aborted)).toEqual([false, false, false])
+	})
+
+	test.each([429, 500, 503])('a %d after a retry inside gave up says so', async (status) => {
+		const { seen, call } = deadDependency()
+		const url = await serving(start, answering(status, call))
+		const response = await fetch(url)
+		expect(response.status).toBe(status)
+		expect(response.headers.get('x-retries-exhausted')).toBe('true')
+		expect(await response.text()).toBe('done')
+		expect(seen.calls).toBe(3)
+	})
+
+	test('a handler that coped, or blames the request, says nothing', async () => {
+		const { seen, call } = deadDependency()
+		for (const status of [200, 404]) {
+			const url = await serving(start, answering(status, call))
+			const response = await fetch(url)
+			expect(response.status).toBe(status)
+			expect(response.headers.has('x-retries-exhausted')).toBe(false)
+		}
+		expect(seen.calls).toBe(6)
+	})
+
+	test('nor does a failure that no retry has decided upon', async () => {
+		const url = await serving(start, () => 503)
+		const response = await fetch(url)
+		expect(response.status).toBe(503)
+		expect(response.headers.has('x-retries-exhausted')).toBe(false)
+	})
+
+	test('a caller that is the outermost and wants to retry is left to it', async () => {
+		const { seen, call } = deadDependency()
+		const url = await serving(start, answering(503, call))
+		for (const attempt of ['0', '1', '2']) {
+			const headers = { 'x-retry-layer': 'outermost', 'x-retry-attempt': attempt }
+			const response = await fetch(url, { headers })
+			expect(response.status).toBe(503)
+			expect(response.headers.has('x-retries-exhausted')).toBe(false)
+		}
+		expect(seen.calls).toBe(3)
+	})
+
+	test('requests at the same time know only of their own retries', async () => {
+		const { call } = deadDependency()
+		const both = gate()
+		let waiting = 0
+		const url = await serving(start, async (context) => {
+			const isFirst = context?.attempt === 1
+			if (isFirst) await call(context).catch(() => undefined)
+			if (++waiting === 2) both.open()
+			await both.passed
+			return 503
+		})
+		const [first, second] = await Promise.all(
+			['1', '2'].map((attempt) => fetch(url, { headers: { 'x-retry-attempt': attempt } })),
+		)
+		expect(first?.headers.get('x-retries-exhausted')).toBe('true')
+		expect(second?.headers.has('x-retries-exhausted')).toBe(false)
+	})
+
+	test('withContext around it makes ambient policies part of the request, also after its body was read', async () => {
+		const policy = ambient(retry(atOnce))
+		let calls = 0
+		const service: Service = async (context, posted) => {
+			expect(posted).toEqual({ order: 7 })
+			expect(currentContext()).toBe(context)
+			const dead = () => {
+				calls++
+				throw new Error('down')
+			}
+			return policy.execute(dead).catch(() => 503)
+		}
+		const url = await serving(start, service, { run: withContext })
+		const headers = { 'content-type': 'application/json', 'x-retry-layer': 'outermost' }
+		expect(await postedLate(url, headers, '{"order":7}')).toBe(503)
+		expect(calls).toBe(1)
+		expect(currentContext()).toBeUndefined()
+	})
+
+	test('options that can not work are refused when it is made', async () => {
+		const made = async () => start(() => 200, { maxDeadlineMs: -1 })
+		await expect(made()).rejects.toThrow('maxDeadlineMs: got -1')
+		const other = async () => start(() => 200, { run: 5 } as never)
+		await expect(other()).rejects.toThrow('run: got 5; takes a function')
+	})
+})
+
+describe.each(catching)('%s', (_, start) => {
+	test('an error that a handler lets pass is an answer that says so as well', async () => {
+		const { seen, call } = deadDependency()
+		const url = await serving(start, async (context) => {
+			await call(context)
+			return 200
+		})
+		const response = await fetch(url)
+		expect(response.status).toBe(500)
+		expect(response.headers.get('x-retries-exhausted')).toBe('true')
+		expect(seen.calls).toBe(3)
+	})
+})

@@ -1,0 +1,282 @@
+import { describe, expect, test } from 'vitest'
+import { type CallOptions, DeadlineExceededError, explain, retry } from 'yaoki'
+import { ambient, withContext } from 'yaoki/node'
+import { virtualRuntime } from 'yaoki/testing'
+import { areRetriesExhausted } from '../../../src/http/headers/retry-headers.ts'
+import { isLeftToOutermost } from '../../../src/http/request/retry-layer.ts'
+import type { ServerContext } from '../../../src/http/server/request-context.ts'
+import { createServerContext, getServerContext } from '../../../src/http/server/server-context.ts'
+import { dead, failing, settled, steady } from '../../scenario.ts'
+
+const twice = { ...steady, maxRetries: 2 }
+
+const request = (headers: Record<string, string> = {}, signal?: AbortSignal) =>
+	new Request('http://service.test/', signal ? { headers, signal } : { headers })
+
+/** How often a dead dependency is called from a request with these headers, and what the request knows afterwards. */
+async function callsInside(
+	headers: Record<string, string>,
+	options: { nested?: 'innermost' | 'outermost' } = {},
+	as: (context: ServerContext) => CallOptions = (context) => ({ within: context }),
+) {
+	const clock = virtualRuntime()
+	const context = createServerContext(request(headers), { runtime: clock })
+	const script = dead(clock)
+	const result = await settled(
+		clock,
+		retry({ ...twice, ...options, runtime: clock }).execute(script, as(context)),
+	)
+	return {
+		calls: script.startedAt.length,
+		context,
+		stop: result.ok ? undefined : explain(result.error)?.stop,
+	}
+}
+
+describe('the deadline of the caller', () => {
+	const remaining = (headers: Record<string, string>, options = {}) =>
+		createServerContext(request(headers), { runtime: virtualRuntime(), ...options }).deadline?.remainingMs
+
+	test('is taken over, in any of the forms', () => {
+		expect(remaining({ 'x-request-timeout-ms': '1500' })).toBe(1_500)
+		expect(remaining({ 'grpc-timeout': '2S' })).toBe(2_000)
+		expect(remaining({ 'connect-timeout-ms': '300' })).toBe(300)
+		expect(remaining({ 'x-envoy-expected-rq-timeout-ms': '400', 'x-request-timeout-ms': '500' })).toBe(400)
+	})
+
+	test('is none where none was sent, or nothing that can be read', () => {
+		expect(remaining({})).toBeUndefined()
+		expect(remaining({ 'x-request-timeout-ms': 'soon' })).toBeUndefined()
+	})
+
+	test('is a minute at most, or what the service says', () => {
+		expect(remaining({ 'x-request-timeout-ms': '999999999' })).toBe(60_000)
+		expect(remaining({ 'x-request-timeout-ms': '999999999' }, { maxDeadlineMs: 5_000 })).toBe(5_000)
+	})
+
+	test('has a default where the service wants one', () => {
+		expect(remaining({}, { defaultDeadlineMs: 3_000 })).toBe(3_000)
+		expect(remaining({ 'x-request-timeout-ms': '9000' }, { defaultDeadlineMs: 3_000 })).toBe(9_000)
+		expect(remaining({}, { defaultDeadlineMs: 3_000, maxDeadlineMs: 1_000 })).toBe(1_000)
+	})
+
+	test('leaves a margin for the way back, and is over when there is no more than that', () => {
+		expect(remaining({ 'x-request-timeout-ms': '1000' }, { marginMs: 100 })).toBe(900)
+		expect(remaining({ 'x-request-timeout-ms': '50' }, { marginMs: 100 })).toBe(0)
+	})
+
+	test('is read only from the headers that were named', () => {
+		const headers = { 'grpc-timeout': '1S', 'x-request-timeout-ms': '5000' }
+		expect(remaining(headers, { deadlineHeaders: ['x-request-timeout-ms'] })).toBe(5_000)
+	})
+
+	test('ends retries inside, and then aborts the signal of the request', async () => {
+		const clock = virtualRuntime()
+		const context = createServerContext(request({ 'x-request-timeout-ms': '250' }), { runtime: clock })
+		const { signal } = context
+		const script = dead(clock)
+		const policy = retry({ ...steady, maxRetries: 9, runtime: clock })
+		await settled(clock, policy.execute(script, context))
+		expect(script.startedAt).toEqual([0, 100])
+		expect(context.isExpired).toBe(true)
+		expect(signal.reason).toBeInstanceOf(DeadlineExceededError)
+	})
+})
+
+describe('who retries', () => {
+	test('a policy inside, where the caller says nothing about retries', async () => {
+		const { calls, context } = await callsInside({})
+		expect(calls).toBe(3)
+		expect(context.retriesExhausted).toBe(true)
+	})
+
+	test('also one that would leave it to the outermost: here it is the outermost', async () => {
+		const { calls } = await callsInside({}, { nested: 'outermost' })
+		expect(calls).toBe(3)
+	})
+
+	test('the caller, when it says that it is the outermost and wants to', async () => {
+		const { calls, context, stop } = await callsInside({ 'x-retry-layer': 'outermost' })
+		expect(calls).toBe(1)
+		expect(stop).toBe('not-retried')
+		expect(context.retriesExhausted).toBe(false)
+	})
+
+	test('the policy inside, being nearer the failure, when the caller retries without saying more', async () => {
+		const { calls, context } = await callsInside({ 'x-retry-attempt': '1' })
+		expect(calls).toBe(3)
+		expect(context).toMatchObject({ attempt: 1, retriesExhausted: true })
+	})
+
+	test('the caller that retries, when the policy inside would leave it to the outermost', async () => {
+		const { calls, context } = await callsInside({ 'x-retry-attempt': '1' }, { nested: 'outermost' })
+		expect(calls).toBe(1)
+		expect(context.retriesExhausted).toBe(false)
+	})
+
+	test.each([
+		['x-retry-layer', 'innermost'],
+		['x-retry-layer', 'OUTERMOST'],
+		['x-retry-attempt', '-1'],
+		['x-retry-attempt', '1.5'],
+		['x-retry-attempt', '0'],
+		['x-retry-attempt', '12345678'],
+	])('%s: %s says nothing', async (name, value) => {
+		const { calls, context } = await callsInside({ [name]: value }, { nested: 'outermost' })
+		expect(calls).toBe(3)
+		expect(context.attempt).toBe(0)
+	})
+
+	test('however the context is handed on: as it is, with more around it, or by the async context', async () => {
+		const outermost = { 'x-retry-layer': 'outermost' }
+		expect((await callsInside(outermost, {}, (context) => context)).calls).toBe(1)
+		const deeper = await callsInside(outermost, {}, (context) => ({
+			within: { within: context },
+			name: 'load',
+		}))
+		expect(deeper.calls).toBe(1)
+		const clock = virtualRuntime()
+		const script = dead(clock)
+		const policy = ambient(retry({ ...twice, runtime: clock }))
+		const context = createServerContext(request(outermost), { runtime: clock })
+		await settled(
+			clock,
+			withContext(context, () => policy.execute(script)),
+		)
+		expect(script.startedAt).toHaveLength(1)
+	})
+
+	test('a retry two policies further in is known as well', async () => {
+		const clock = virtualRuntime()
+		const context = createServerContext(request(), { runtime: clock })
+		const policy = retry({ ...twice, runtime: clock })
+		const script = dead(clock)
+		await settled(
+			clock,
+			policy.execute((outer) => policy.execute(script, outer), context),
+		)
+		expect(script.startedAt).toHaveLength(3)
+		expect(context.retriesExhausted).toBe(true)
+	})
+
+	test('one that succeeded in the end has not given up', async () => {
+		const clock = virtualRuntime()
+		const context = createServerContext(request(), { runtime: clock })
+		const script = failing(clock, new Error('down'))
+		await settled(clock, retry({ ...twice, runtime: clock }).execute(script, context))
+		expect(script.startedAt).toHaveLength(2)
+		expect(context.retriesExhausted).toBe(false)
+	})
+
+	test('that the outermost shall is passed on to the next service, and only that', async () => {
+		expect(isLeftToOutermost(undefined)).toBe(false)
+		expect(isLeftToOutermost(createServerContext(request()))).toBe(false)
+		expect(isLeftToOutermost(createServerContext(request({ 'x-retry-attempt': '2' })))).toBe(false)
+		const context = createServerContext(request({ 'x-retry-layer': 'outermost' }))
+		expect(isLeftToOutermost(context)).toBe(true)
+		expect(await retry().execute(isLeftToOutermost, { within: context })).toBe(true)
+		expect(await retry({ nested: 'outermost' }).execute(isLeftToOutermost)).toBe(true)
+		expect(await retry().execute(isLeftToOutermost)).toBe(false)
+	})
+
+	test('an answer says that retries are exhausted by one word', () => {
+		expect(areRetriesExhausted(new Headers({ 'x-retries-exhausted': 'true' }))).toBe(true)
+		expect(areRetriesExhausted(new Headers({ 'x-retries-exhausted': '1' }))).toBe(false)
+		expect(areRetriesExhausted(new Headers())).toBe(false)
+	})
+})
+
+describe('the signal', () => {
+	test("is the request's own, where there is no deadline", () => {
+		const web = request()
+		expect(createServerContext(web).signal).toBe(web.signal)
+	})
+
+	test('is aborted by the client also where there is one', () => {
+		const client = new AbortController()
+		const headers = { 'x-request-timeout-ms': '500' }
+		const { signal } = createServerContext(request(headers, client.signal), { runtime: virtualRuntime() })
+		expect(signal.aborted).toBe(false)
+		client.abort(new Error('closed'))
+		expect(signal.aborted).toBe(true)
+	})
+
+	test('keeps no timer and is not aborted once the request has ended', async () => {
+		const clock = virtualRuntime()
+		const context = createServerContext(request({ 'x-request-timeout-ms': '500' }), { runtime: clock })
+		expect(clock.pendingTimers).toBe(0)
+		const { signal } = context
+		expect(clock.pendingTimers).toBe(1)
+		context.end()
+		context.end()
+		expect(clock.pendingTimers).toBe(0)
+		await clock.advance(1_000)
+		expect(signal.aborted).toBe(false)
+	})
+})
+
+describe('the request is found', () => {
+	const headers = { 'x-retry-attempt': '3' }
+	const message = { headers, socket: null }
+
+	test.each([
+		['a web request', request(headers)],
+		["Node's message", message],
+		["Fastify's request", { headers, raw: message }],
+		["Hono's request", { raw: request(headers) }],
+		["Hono's context", { req: { raw: request(headers) } }],
+	])('in %s', (_, given) => {
+		expect(createServerContext(given).attempt).toBe(3)
+	})
+
+	test.each([undefined, null, 'GET /', {}, { raw: {} }, { req: { raw: {} } }, { headers: null }])(
+		'and %j is none',
+		(given) => {
+			expect(() => createServerContext(given as never)).toThrow(/^request: got .*; takes a web Request/)
+		},
+	)
+
+	test('a header that came in several lines is not believed', () => {
+		const several = { headers: { 'x-request-timeout-ms': ['5', '6'] } }
+		expect(createServerContext(several).deadline).toBeUndefined()
+	})
+
+	test('its context is the same from then on, by any of its faces', () => {
+		const raw = request(headers)
+		const hono = { req: { raw } }
+		expect(getServerContext(hono)).toBeUndefined()
+		const context = createServerContext(hono)
+		expect(createServerContext(hono)).toBe(context)
+		expect(getServerContext(raw)).toBe(context)
+		hono.req.raw = request()
+		expect(getServerContext(hono)).toBe(context)
+	})
+
+	test('other options make another context, which counts from then on', () => {
+		const web = request({ 'x-request-timeout-ms': '5000' })
+		const first = createServerContext(web)
+		const second = createServerContext(web, { maxDeadlineMs: 10 })
+		expect(second).not.toBe(first)
+		expect(getServerContext(web)).toBe(second)
+	})
+})
+
+describe('options that can not work are refused by name', () => {
+	test.each([
+		[{ maxDeadlineMs: -1 }, 'maxDeadlineMs: got -1'],
+		[{ maxDeadlineMs: Infinity }, 'maxDeadlineMs: got Infinity'],
+		[{ defaultDeadlineMs: '5' }, "defaultDeadlineMs: got '5'"],
+		[{ marginMs: Number.NaN }, 'marginMs: got NaN'],
+		[{ deadlineHeaders: 'grpc-timeout' }, 'deadlineHeaders: got'],
+		[
+			{ deadlineHeaders: ['x-timeout'] },
+			"deadlineHeaders: got 'x-timeout'; takes any of x-request-timeout-ms",
+		],
+		[{ runtime: {} }, 'runtime: got'],
+		[{ response: {} }, 'response: got'],
+		[{ run: () => 0 }, 'run: got'],
+		[{ maxDeadline: 5 }, 'maxDeadline: got 5; takes nothing'],
+	])('%j', (options, message) => {
+		expect(() => createServerContext(request(), options as never)).toThrow(message)
+	})
+})

@@ -1,0 +1,19 @@
+import { expect, it, vi } from 'vitest'
+import { randomUuid } from '../../../src/http/transport/random-uuid.ts'
+
+const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
+
+it('is a random UUID', () => {
+	expect(randomUuid()).toMatch(UUID)
+	expect(randomUuid()).not.toBe(randomUuid())
+})
+
+it('is one on a page without TLS, too, where there is no randomUUID', () => {
+	const { crypto } = globalThis
+	vi.stubGlobal('crypto', {
+		getRandomValues: (bytes: Uint8Array<ArrayBuffer>) => crypto.getRandomValues(bytes),
+	})
+	const keys = Array.from({ length: 1_000 }, randomUuid)
+	for (const key of keys) expect(key).toMatch(UUID)
+	expect(new Set(keys).size).toBe(1_000)
+})
