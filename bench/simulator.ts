@@ -1,7 +1,7 @@
 /** The simulator on one core, the shipped studies as a user runs them, and its memory. */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { type Result, type Scenario, simulate } from 'yaoki/sim'
+import { type Scenario, type SimulationResult, simulate } from 'yaoki/sim'
 import { column, type Report } from './figure.ts'
 import { median } from './harness.ts'
 
@@ -28,7 +28,7 @@ const stack: Scenario = {
 const rate = (count: number): string => Math.round(count).toLocaleString('en-US')
 
 /** The median of five runs, each with its own seed. */
-function perSecond(scenario: Scenario, count: (result: Result) => number): number {
+function perSecond(scenario: Scenario, count: (result: SimulationResult) => number): number {
 	const runs = [1, 2, 3, 4, 5].map((seed) => {
 		const from = process.hrtime.bigint()
 		const result = simulate({ ...scenario, seed })

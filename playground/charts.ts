@@ -1,5 +1,5 @@
 /** What is drawn of a run, beside the run before it. */
-import type { Result } from '../src/sim/measure/result.ts'
+import type { SimulationResult } from '../src/sim/measure/result.ts'
 import type { Values } from '../src/sim/picture/chart.ts'
 import { roughly } from '../src/sim/picture/figure.ts'
 import type { Plot } from './plot.ts'
@@ -9,14 +9,14 @@ import type { ChartName, SeriesName, Words } from './words.ts'
 /** A run, over or not, and what it is a run of. */
 export interface Seen {
 	readonly scenario: TimedScenario
-	readonly result: Result
+	readonly result: SimulationResult
 	readonly isOver: boolean
 }
 
 interface Line {
 	readonly name: SeriesName
 	/** In each step; undefined where there is no such service. */
-	of(result: Result): readonly number[] | undefined
+	of(result: SimulationResult): readonly number[] | undefined
 }
 
 interface Sketch {
@@ -29,12 +29,12 @@ interface Sketch {
 	readonly capacity: boolean
 }
 
-const callers = ({ timeline }: Result) => timeline.clients[CALLERS]
-const service = ({ timeline }: Result) => timeline.services[SERVICE]
+const callers = ({ timeline }: SimulationResult) => timeline.clients[CALLERS]
+const service = ({ timeline }: SimulationResult) => timeline.services[SERVICE]
 
 const LINES: { readonly [Name in Exclude<SeriesName, 'capacity' | 'before'>]: Line['of'] } = {
 	// Those that a shop gets can not be compared with what the service behind it can do.
-	calls: (result) => (result.timeline.services[SHOP] ? undefined : callers(result)?.begun),
+	calls: (result) => (result.timeline.services[SHOP] ? undefined : callers(result)?.started),
 	requests: (result) => service(result)?.requests,
 	good: (result) => callers(result)?.good,
 	bad: (result) => callers(result)?.bad,
@@ -111,14 +111,14 @@ export function plotOf(chart: ChartName, seen: Seen, before: Seen | undefined, w
 	const count = Math.ceil(scenario.duration / stepMs)
 	const known = knownSteps(seen)
 	const factor = isRate ? 1_000 / stepMs : 1
-	const drawnOf = (run: Result, of: Line['of'], length: number): Values | undefined => {
+	const drawnOf = (run: SimulationResult, of: Line['of'], length: number): Values | undefined => {
 		const values = of(run)
 		return (
 			values &&
 			Array.from({ length: count }, (_, step) => (step < length ? (values[step] ?? 0) * factor : null))
 		)
 	}
-	const seriesOf = (run: Result, given: readonly Line[], length: number) =>
+	const seriesOf = (run: SimulationResult, given: readonly Line[], length: number) =>
 		given.flatMap(({ name, of }) => {
 			const values = drawnOf(run, of, length)
 			return values ? [{ name, values }] : []
@@ -153,15 +153,15 @@ export function plotOf(chart: ChartName, seen: Seen, before: Seen | undefined, w
 const knownSteps = ({ result: { endedAtMs, timeline }, isOver }: Seen): number =>
 	isOver ? Math.ceil(endedAtMs / timeline.stepMs) : Math.floor(endedAtMs / timeline.stepMs)
 
-const capacityIn = ({ services }: Result): number | undefined =>
+const capacityIn = ({ services }: SimulationResult): number | undefined =>
 	services[SERVICE]?.capacityPerSecond ?? undefined
 
 function shadesOf({ services }: TimedScenario, { options }: Words): Plot['shades'] {
 	const model = services[SERVICE]
-	const faults = model && model.kind !== 'row' ? (model.faults ?? []) : []
+	const faults = model && model.kind !== 'optimistic-lock' ? (model.faults ?? []) : []
 	return faults.map((fault) => ({
 		from: fault.fromMs / 1_000,
 		to: fault.toMs / 1_000,
-		label: options.fault[fault.kind === 'outage' ? (fault.how ?? 'refuse') : fault.kind],
+		label: options.fault[fault.kind === 'outage' ? (fault.mode ?? 'refuse') : fault.kind],
 	}))
 }

@@ -1,6 +1,6 @@
 /** The few numbers that a run is judged by, and how they are written. */
 import { MEASURES, type MeasureName } from '../src/sim/measure/measures.ts'
-import type { Result } from '../src/sim/measure/result.ts'
+import type { SimulationResult } from '../src/sim/measure/result.ts'
 import { figure, roughly } from '../src/sim/picture/figure.ts'
 import type { Unit } from './settings.ts'
 
@@ -54,7 +54,7 @@ function shareText(share: number): string {
 /** What a figure is: a value, never, or nothing that can be said (yet). */
 export type Reading = { readonly value: number } | 'never' | 'unknown'
 
-export function readingOf(name: FigureName, result: Result): Reading {
+export function readingOf(name: FigureName, result: SimulationResult): Reading {
 	const value = MEASURES[name].of(result)
 	if (value !== null) return { value }
 	const isStuck = name === 'recoveredAfterMs' && result.recovery !== null && result.endedBy === 'duration'

@@ -2,7 +2,7 @@
  * Joins the parts: what is set, what runs and what is shown. All of the state is here, in one object; the rest is functions from it.
  */
 import { STYLESHEET } from '../src/sim/picture/stylesheet.ts'
-import { toTypeScript } from '../src/sim/scenario/source.ts'
+import { policyToTypeScript } from '../src/sim/scenario/source.ts'
 import type { Seen } from './charts.ts'
 import { addGroup, type Update as UpdateControls } from './controls.ts'
 import { copy } from './copy.ts'
@@ -104,7 +104,7 @@ function showSettings(): void {
 	for (const update of controls) update(shown)
 	presetSelect.value = presetLike(state.settings) ?? ''
 	seedInput.value = String(state.settings.seed)
-	setText(code, toTypeScript(layersOf(state.settings)))
+	setText(code, policyToTypeScript(layersOf(state.settings)))
 	setText(scenarioText, scenarioFile(scenarioOf(state.settings)))
 }
 

@@ -2,7 +2,7 @@
  * One run that is watched while it happens. The simulator is let on a little further in every frame, as far as virtual time has come
  * at its pace and no longer than a frame can spare, so that the page stays quick however much there is to do.
  */
-import type { Result } from '../src/sim/measure/result.ts'
+import type { SimulationResult } from '../src/sim/measure/result.ts'
 import { Simulation } from '../src/sim/run/simulation.ts'
 import type { TimedScenario } from './scenario.ts'
 
@@ -15,7 +15,7 @@ const UNDRAWN_MS = 40
 const SLICE_MS = 100
 
 /** Told how far a run has come, and at last that it is over. */
-export type Watch = (result: Result, isOver: boolean) => void
+export type Watch = (result: SimulationResult, isOver: boolean) => void
 
 /** Begins a run, and gives back what ends it early. Without `animated`, only its end is told. */
 export function startRun(scenario: TimedScenario, animated: boolean, watch: Watch): () => void {

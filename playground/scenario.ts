@@ -124,7 +124,7 @@ function faultsOf({
 	if (fault === 'none') return []
 	if (fault === 'slowdown') return [{ kind: 'slowdown', ...span, factor: slowdown }]
 	if (fault === 'errors') return [{ kind: 'errors', ...span, rate: errorRate, status: 503 }]
-	return [{ kind: 'outage', ...span, how: fault }]
+	return [{ kind: 'outage', ...span, mode: fault }]
 }
 
 const SHOP_MODEL: ServerModel = {

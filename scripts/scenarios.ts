@@ -14,7 +14,7 @@ interface Estimated {
 
 interface Case {
 	readonly name: string
-	readonly neverRecovered: number
+	readonly neverRecoveredShare: number
 	readonly measures: Readonly<Record<string, Estimated>>
 }
 
@@ -61,7 +61,10 @@ const figure = (value: number): string =>
 function remedies(cases: readonly Case[]): readonly (readonly string[])[] {
 	return [...new Set(cases.map(({ name }) => name))].map((name) => {
 		const cells = cases.filter((one) => one.name === name)
-		return [name, `${cells.filter(({ neverRecovered }) => neverRecovered === 0).length} of ${cells.length}`]
+		return [
+			name,
+			`${cells.filter(({ neverRecoveredShare }) => neverRecoveredShare === 0).length} of ${cells.length}`,
+		]
 	})
 }
 
@@ -71,7 +74,7 @@ async function published(cases: readonly Case[]): Promise<readonly (readonly str
 	const { standardErrors } = await import('../src/sim/measure/estimate.ts')
 	return cases.map(({ name, measures }) => [
 		name,
-		...(['requests', 'lastAnswerAtMs'] as const).flatMap((measure) => {
+		...(['requests', 'lastResponseAtMs'] as const).flatMap((measure) => {
 			const [ours, theirs] = [measures[measure], aws.reference?.[name]?.[measure]]
 			if (!ours || !theirs) return ['', '', '']
 			const errors = standardErrors(ours, theirs)

@@ -14,7 +14,7 @@ import { ja } from '../../playground/words-ja.ts'
 import { buildPlayground } from '../../scripts/playground.ts'
 import { ROOT } from '../../scripts/tools.ts'
 import { contrast } from '../../src/sim/picture/palette.ts'
-import { toTypeScript } from '../../src/sim/scenario/source.ts'
+import { policyToTypeScript } from '../../src/sim/scenario/source.ts'
 import { done, hashOf, isSkipped, launch, type Opened, open, textOf, traceHash } from './browser.ts'
 
 describe.skipIf(isSkipped)('the playground in Chromium', { timeout: 60_000 }, () => {
@@ -150,7 +150,7 @@ describe.skipIf(isSkipped)('the playground in Chromium', { timeout: 60_000 }, ()
 	test('the TypeScript and the scenario that it prints are those of the settings', async () => {
 		const settings: Settings = { ...presetOf('slowBulkhead'), retries: 2, budget: 'quota', breaker: 'rate' }
 		await visit(async ({ page }) => {
-			expect(await textOf(page, '#code')).toBe(toTypeScript(layersOf(settings)))
+			expect(await textOf(page, '#code')).toBe(policyToTypeScript(layersOf(settings)))
 			expect(await textOf(page, '#scenario')).toBe(scenarioFile(scenarioOf(settings)))
 			const copy = join(folder, 'scenario.ts')
 			writeFileSync(copy, await textOf(page, '#scenario'))

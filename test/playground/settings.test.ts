@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Result, Simulation, simulate } from 'yaoki/sim'
+import { Simulation, type SimulationResult, simulate } from 'yaoki/sim'
 import { change, readingOf, written } from '../../playground/figures.ts'
 import { fromHash, toHash } from '../../playground/link.ts'
 import { PRESET_NAMES, presetLike, presetOf } from '../../playground/presets.ts'
@@ -93,8 +93,8 @@ describe('a link', () => {
 })
 
 describe('presets', () => {
-	const results = new Map<string, Result>()
-	const run = (name: (typeof PRESET_NAMES)[number]): Result => {
+	const results = new Map<string, SimulationResult>()
+	const run = (name: (typeof PRESET_NAMES)[number]): SimulationResult => {
 		const known = results.get(name) ?? simulate(scenarioOf(presetOf(name)))
 		results.set(name, known)
 		return known

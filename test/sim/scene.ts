@@ -3,10 +3,10 @@ import type {
 	ClientModel,
 	ClientResult,
 	PolicyModel,
-	Result,
 	Scenario,
 	ServerModel,
 	ServiceResult,
+	SimulationResult,
 } from 'yaoki/sim'
 
 export interface Parts {
@@ -46,16 +46,16 @@ export const every = (everyMs: number, count: number): ClientModel['arrivals'] =
 /** The first `count` at once. */
 export const atOnce = (count: number): ClientModel['arrivals'] => every(0, count)
 
-export const api = (result: Result): ServiceResult => serviceOf(result, 'api')
-export const web = (result: Result): ClientResult => clientOf(result, 'web')
+export const api = (result: SimulationResult): ServiceResult => serviceOf(result, 'api')
+export const web = (result: SimulationResult): ClientResult => clientOf(result, 'web')
 
-export function serviceOf({ services }: Result, name: string): ServiceResult {
+export function serviceOf({ services }: SimulationResult, name: string): ServiceResult {
 	const service = services[name]
 	if (!service) throw new Error(`there is no service ${name}`)
 	return service
 }
 
-export function clientOf({ clients }: Result, name: string): ClientResult {
+export function clientOf({ clients }: SimulationResult, name: string): ClientResult {
 	const client = clients[name]
 	if (!client) throw new Error(`there is no client ${name}`)
 	return client

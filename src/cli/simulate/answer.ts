@@ -2,7 +2,7 @@
  * What is told of a study, once it is over or was interrupted. The answer comes first, then files, then what was noticed, and last what
  * did not hold: so the reason for a bad exit code is the last line on the screen.
  */
-import type { Outcome } from '../../sim/report/outcome.ts'
+import type { StudyResult } from '../../sim/report/outcome.ts'
 import { dataOf, htmlOf, svgOf, textOf } from '../../sim/report/report.ts'
 import type { CommandIo } from '../io.ts'
 import type { Verdict } from './assertions.ts'
@@ -10,7 +10,7 @@ import { type Forms, writeOut } from './out-files.ts'
 import type { Harvest } from './pool.ts'
 
 export interface Found extends Pick<Harvest, 'ended' | 'partial'> {
-	readonly outcome: Outcome
+	readonly outcome: StudyResult
 	/** Of an incident, what was read: as data and as a text. */
 	readonly read: { readonly data: object; readonly text: string } | undefined
 	readonly verdicts: readonly Verdict[]

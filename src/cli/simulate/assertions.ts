@@ -5,8 +5,8 @@
  * survive.
  */
 import { MEASURE_NAMES, MEASURES, type Measure, type MeasureName } from '../../sim/measure/measures.ts'
-import type { Result } from '../../sim/measure/result.ts'
-import type { Outcome } from '../../sim/report/outcome.ts'
+import type { SimulationResult } from '../../sim/measure/result.ts'
+import type { StudyResult } from '../../sim/report/outcome.ts'
 import { type Comparison, expectResilience, ResilienceError } from '../../sim/run/expect.ts'
 import type { Study } from '../../sim/run/study.ts'
 import { CliError } from '../errors.ts'
@@ -70,7 +70,7 @@ const wrong = (text: string, takes: string): CliError =>
 	new CliError('usage', `--assert: got '${text}'; takes ${takes}`)
 
 /** Holds an assertion against every run that it is about. */
-export function judge({ text, variant, measure, holds, bound }: Assertion, { cases }: Outcome): Verdict {
+export function judge({ text, variant, measure, holds, bound }: Assertion, { cases }: StudyResult): Verdict {
 	const asked = cases.filter(({ case: { name } }) => variant === undefined || name === variant)
 	const failures = asked.flatMap(({ case: { name, x, y }, runs }) =>
 		runs.flatMap((run) => {
@@ -91,7 +91,7 @@ export function judge({ text, variant, measure, holds, bound }: Assertion, { cas
 }
 
 /** A figure in the words of a ResilienceError, which can not name the variant. */
-function got(measure: MeasureName, actual: number | null, { endedBy, recovery }: Result): string {
+function got(measure: MeasureName, actual: number | null, { endedBy, recovery }: SimulationResult): string {
 	const value = actual === null ? 'never' : String(Number(actual.toPrecision(6)))
 	if (endedBy === 'event-limit') return `${value} before it was cut short by its limit of events`
 	return measure === 'recoveredAfterMs' && recovery === null ? 'no fault that came to its end' : value

@@ -7,7 +7,7 @@ import { CliError } from '../errors.ts'
 import { unreadable } from './load-file.ts'
 import { toldOf } from './told.ts'
 
-export { incidentText } from '../../sim/incident/summary.ts'
+export { formatIncident } from '../../sim/incident/summary.ts'
 
 export async function readIncident(
 	file: string,

@@ -4,17 +4,17 @@
  * minutes must tell how far it has come, and what it has found so far, in case somebody presses Ctrl-C.
  */
 import { inspect } from 'node:util'
-import { hasFunction } from '../../sim/kernel/without-stacks.ts'
-import type { Result, Timeline } from '../../sim/measure/result.ts'
+import { hasFunction } from '../../sim/kernel/suppress-stacks.ts'
+import type { SimulationResult, Timeline } from '../../sim/measure/result.ts'
 import { Simulation } from '../../sim/run/simulation.ts'
-import { type Case, isGrid, type Study } from '../../sim/run/study.ts'
+import { isGrid, type Study, type StudyCase } from '../../sim/run/study.ts'
 import type { Scenario } from '../../sim/scenario/scenario.ts'
 import type { Job, Seed } from './plan.ts'
 
 /** One run, by its place among the seeds of the case. */
 interface Run {
 	readonly place: number
-	readonly result: Result
+	readonly result: SimulationResult
 }
 
 /** What a thread tells about its job. */
@@ -38,7 +38,7 @@ export interface RunFailure {
 }
 
 export interface JobWorld {
-	readonly cases: readonly Case[]
+	readonly cases: readonly StudyCase[]
 	readonly maxEvents: number | undefined
 	/** Are timelines wanted? They are most of what would have to be posted. */
 	readonly hasTimelines: boolean
@@ -68,7 +68,7 @@ export function* reportsOf(job: Job, world: JobWorld): Generator<Report, void> {
 		toldAt = now()
 		return runs
 	}
-	const resultOf = (simulation: Simulation): Result =>
+	const resultOf = (simulation: Simulation): SimulationResult =>
 		hasTimelines ? simulation.result() : withoutTimeline(simulation.result())
 
 	for (const [offset, seed] of job.seeds.entries()) {
@@ -120,11 +120,11 @@ const longest = (duration: number, reached: number): number =>
 	Math.max(FIRST_SLICE, (duration === Infinity ? reached : duration) / 100)
 
 /** The requests of services stay, for the peak is read off them. */
-function withoutTimeline(result: Result): Result {
+function withoutTimeline(result: SimulationResult): SimulationResult {
 	const { stepMs, clients, services } = result.timeline
 	const timeline: Timeline = {
 		stepMs,
-		clients: mapped(clients, () => ({ begun: [], begunGood: [], begunBad: [], good: [], bad: [] })),
+		clients: mapped(clients, () => ({ started: [], startedGood: [], startedBad: [], good: [], bad: [] })),
 		services: mapped(services, ({ requests }) => ({
 			requests,
 			...{ useful: [], wasted: [], rejected: [], queue: [] },

@@ -11,7 +11,7 @@ export async function listScenarios(io: CommandIo): Promise<void> {
 	const data = all.map(({ name, study }) => ({
 		name,
 		title: study.title,
-		about: study.about,
+		description: study.description,
 		variants: namesOf(study),
 	}))
 	io.answer(data, () =>

@@ -3,8 +3,8 @@
  * their next job; towards the end a job is a single run, so that no thread sits idle while another has a heap left. Nothing
  * about the cut can be seen in the result, which is put together by case and seed.
  */
-import { REPLICATIONS, seedsOf } from '../../sim/run/replicate.ts'
-import { casesOf, type Study } from '../../sim/run/study.ts'
+import { DEFAULT_REPLICATIONS, seedsFor } from '../../sim/run/replicate.ts'
+import { listCases, type Study } from '../../sim/run/study.ts'
 import type { Question } from './source.ts'
 
 export type Seed = number | string
@@ -37,11 +37,11 @@ export interface Wishes {
 }
 
 export function planOf(study: Study, question: Question, wishes: Wishes): Plan {
-	const { seed, maxEvents, replications = study.replications ?? REPLICATIONS } = wishes
-	const seeds = casesOf(study).map(({ scenario }) => {
+	const { seed, maxEvents, replications = study.replications ?? DEFAULT_REPLICATIONS } = wishes
+	const seeds = listCases(study).map(({ scenario }) => {
 		const first = seed ?? scenario.seed ?? 1
 		// A single run has the very seed that was asked for, so that a run of which only the seed was told can be repeated.
-		return replications === 1 ? [first] : seedsOf({ ...scenario, seed: first }, replications)
+		return replications === 1 ? [first] : seedsFor({ ...scenario, seed: first }, replications)
 	})
 	return { question, maxEvents, seeds }
 }

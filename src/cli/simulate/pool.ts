@@ -5,7 +5,7 @@
  * interrupted, one of them broken), every thread is ended before the answer is given.
  */
 import { Worker } from 'node:worker_threads'
-import type { Result } from '../../sim/measure/result.ts'
+import type { SimulationResult } from '../../sim/measure/result.ts'
 import type { Report, RunFailure } from './job.ts'
 import { type Brief, type Job, jobsOf, type Plan, runsIn, type Seed } from './plan.ts'
 
@@ -22,7 +22,7 @@ export interface PoolOptions {
 /** What the threads have found. */
 export interface Harvest {
 	/** By case, in the order of its seeds; what is missing was not run. */
-	readonly runs: readonly (readonly Result[])[]
+	readonly runs: readonly (readonly SimulationResult[])[]
 	/** How many runs have ended. */
 	readonly ended: number
 	/**
@@ -86,7 +86,7 @@ class Pool {
 	readonly #plan: Plan
 	readonly #options: PoolOptions
 	readonly #jobs: Generator<Job, undefined>
-	readonly #results: Map<number, Result>[]
+	readonly #results: Map<number, SimulationResult>[]
 	readonly #hands: Hand[] = []
 	#ended = 0
 	/** The first in order of what broke, as far as is known. */
@@ -199,5 +199,5 @@ class Pool {
 	}
 }
 
-const inOrder = (results: ReadonlyMap<number, Result>): readonly Result[] =>
+const inOrder = (results: ReadonlyMap<number, SimulationResult>): readonly SimulationResult[] =>
 	[...results].sort(([a], [b]) => a - b).map(([, result]) => result)

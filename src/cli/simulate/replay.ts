@@ -7,14 +7,14 @@ import { basename } from 'node:path'
 import { refuse } from '../../core/options/rules.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import type { VariantStudy } from '../../sim/run/study.ts'
-import { type PolicyLayer, policyOf } from '../../sim/scenario/layers.ts'
+import { buildPolicy, type PolicyLayer } from '../../sim/scenario/layers.ts'
 import type { PolicyModel, Scenario } from '../../sim/scenario/scenario.ts'
 import { loadFile } from './load-file.ts'
 import { toldOf } from './told.ts'
 
 /** An incident to be replayed, as data that can be posted to a thread. */
 export interface Replay {
-	/** As `incidentScenario` gives it: its policy is called `replay`, and empty. */
+	/** As `scenarioFromIncident` gives it: its policy is called `replay`, and empty. */
 	readonly scenario: Scenario
 	/** How long an attempt may take with the policies that are shown by default. */
 	readonly timeoutMs: number
@@ -32,12 +32,12 @@ export async function replayStudy({ scenario, timeoutMs, policy }: Replay): Prom
 	}
 	return {
 		title: `What if: ${scenario.name ?? 'incident'}`,
-		about:
+		description:
 			'The calls that came and the faults that there were, with other policies.' +
 			(policy === undefined ? ` They have default settings, and a timeout of ${timeoutMs} ms.` : ''),
 		replications: REPLICATIONS,
 		measures: ['goodShare', 'amplification', 'wastedShare', 'recoveredAfterMs', 'p99Ms'],
-		picture: 'answers',
+		chart: 'responses',
 		variants: Object.fromEntries(
 			Object.entries(policies).map(([name, replay]) => [name, { ...scenario, policies: { replay } }]),
 		),
@@ -59,7 +59,7 @@ async function loadPolicy(file: string): Promise<PolicyModel> {
 		if (!isPolicy(given)) refuse('policy', given, 'a list of layers, or a function that makes a policy')
 		// A function is tried where it can be interrupted.
 		if (typeof given !== 'function')
-			policyOf(given, '', {
+			buildPolicy(given, '', {
 				runtime: systemRuntime,
 				once: (_, make) => make(),
 				sharedRuntime: () => systemRuntime,

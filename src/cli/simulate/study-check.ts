@@ -6,10 +6,10 @@
  */
 import { basename, extname } from 'node:path'
 import { refuse } from '../../core/options/rules.ts'
-import { hasFunction } from '../../sim/kernel/without-stacks.ts'
+import { hasFunction } from '../../sim/kernel/suppress-stacks.ts'
 import { MEASURE_NAMES } from '../../sim/measure/measures.ts'
 import { Simulation } from '../../sim/run/simulation.ts'
-import { type Case, casesOf, isGrid, type Study, studyOf } from '../../sim/run/study.ts'
+import { isGrid, listCases, type Study, type StudyCase, toStudy } from '../../sim/run/study.ts'
 import { checkScenario } from '../../sim/scenario/check.ts'
 import type { Scenario } from '../../sim/scenario/scenario.ts'
 import { amount, count, fields, list, named, oneOf, type Shape, text } from '../../sim/scenario/shape.ts'
@@ -25,7 +25,7 @@ const ofType =
 
 const base = {
 	title: text,
-	'about?': ofType('string', 'a text'),
+	'description?': ofType('string', 'a text'),
 	'replications?': count(1, 1e6),
 	'measures?': list(measure, 1),
 }
@@ -48,7 +48,7 @@ const variantStudy = fields({
 		if (Object.keys(value as object).length === 0) refuse(path, '{}', 'at least one scenario, by its name')
 	},
 	'reference?': named(byMeasure),
-	'picture?': oneOf('requests', 'work', 'answers'),
+	'chart?': oneOf('requests', 'work', 'responses'),
 	'curves?': fields({
 		xLabel: text,
 		measures: list(measure, 1),
@@ -71,8 +71,8 @@ const gridStudy = fields({
 export function checkedStudy(given: unknown, file: string): Study {
 	return toldOf(file, '', () => {
 		checkShape(given)
-		const study = studyOf(given, basename(file, extname(file)))
-		for (const one of casesOf(study)) toldOf(file, placeOf(study, one, given), () => checkCase(one))
+		const study = toStudy(given, basename(file, extname(file)))
+		for (const one of listCases(study)) toldOf(file, placeOf(study, one, given), () => checkCase(one))
 		return study
 	})
 }
@@ -85,13 +85,13 @@ function checkShape(given: unknown): asserts given is Scenario | Study {
 	else checkScenario(given as Scenario)
 }
 
-function checkCase({ scenario }: Case): void {
+function checkCase({ scenario }: StudyCase): void {
 	if (hasFunction(scenario)) checkScenario(scenario)
 	else new Simulation(scenario)
 }
 
 /** Where a case stands in its file, as the beginning of a path. */
-function placeOf(study: Study, { name, x, y }: Case, given: Scenario | Study): string {
+function placeOf(study: Study, { name, x, y }: StudyCase, given: Scenario | Study): string {
 	if (isGrid(study)) return `at(${x}, ${y}, '${name}').`
 	return study === given ? `variants.${name}.` : ''
 }

@@ -1,7 +1,7 @@
 /** From what was asked on the command line to what is answered: opens a study, runs it on all cores, and tells what came of it. */
 import { availableParallelism } from 'node:os'
 import { outcomeOf } from '../../sim/report/outcome.ts'
-import { type Case, casesOf, type Study } from '../../sim/run/study.ts'
+import { listCases, type Study, type StudyCase } from '../../sim/run/study.ts'
 import { CliError, failureOf } from '../errors.ts'
 import type { ExitKind } from '../exit-codes.ts'
 import type { CommandIo } from '../io.ts'
@@ -61,13 +61,13 @@ async function open(request: Request, signal: AbortSignal): Promise<Opened> {
 		return { question, study: await studyFrom(question), name: scenario, read: undefined }
 	}
 	if (incident === undefined) throw new CliError('usage', 'NAME|FILE is missing')
-	const { incidentText, readIncident, timeoutFor } = await import('./incident.ts')
+	const { formatIncident, readIncident, timeoutFor } = await import('./incident.ts')
 	const { policy, pipeline, toldBy, capacity } = request
 	const told = { pipeline, workers: capacity, ...(toldBy.length > 0 && { policy: toldBy }) }
 	const found = await readIncident(incident, told, signal)
 	const replay = { scenario: found.scenario, timeoutMs: timeoutFor(found), policy }
 	const question: Question = { source: { kind: 'incident', ...replay }, variants }
-	const read = { data: found.summary, text: incidentText(found.summary) }
+	const read = { data: found.summary, text: formatIncident(found.summary) }
 	return { question, study: await studyFrom(question), name: policy ?? incident, read }
 }
 
@@ -87,14 +87,14 @@ async function harvested(
 			printed: (text) => io.note(text.trimEnd()),
 		})
 	} catch (error) {
-		throw error instanceof BrokenRun ? broken(error, casesOf(study), name) : error
+		throw error instanceof BrokenRun ? broken(error, listCases(study), name) : error
 	} finally {
 		progress.end()
 	}
 }
 
 /** What became of a run that broke, and how to see it again. */
-function broken(cause: BrokenRun, cases: readonly Case[], name: string): CliError {
+function broken(cause: BrokenRun, cases: readonly StudyCase[], name: string): CliError {
 	const { kind, message } = failureOf(cause)
 	const [first, ...others] = cause.seeds
 	const one = cases[cause.index]

@@ -4,7 +4,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemRuntime } from '../../core/runtime/system.ts'
-import { casesOf } from '../../sim/run/study.ts'
+import { listCases } from '../../sim/run/study.ts'
 import { needsTimelines, reportsOf } from './job.ts'
 import type { Brief, Job } from './plan.ts'
 import { studyFrom } from './source.ts'
@@ -12,7 +12,7 @@ import { studyFrom } from './source.ts'
 const { question, maxEvents }: Brief = workerData
 const study = await studyFrom(question)
 const world = {
-	...{ cases: casesOf(study), hasTimelines: needsTimelines(study), maxEvents, tried: new Set<number>() },
+	...{ cases: listCases(study), hasTimelines: needsTimelines(study), maxEvents, tried: new Set<number>() },
 	now: () => systemRuntime.now(),
 }
 parentPort?.on('message', (job: Job) => {

@@ -1,4 +1,4 @@
-/** When calls began and how they ended: those that a policy let in, and those that were refused. */
+/** When calls began and how they ended: those that a policy let in, and those that were rejected. */
 import { Numbers } from './numbers.ts'
 import { eachWithin, type Observers } from './observers.ts'
 import type { Stretch } from './stretch.ts'
@@ -8,29 +8,29 @@ export interface Calls {
 	/** Wall times, in order. */
 	readonly begunAt: Float64Array
 	readonly good: number
-	/** Failed after at least one attempt, and refused without one. */
+	/** Failed after at least one attempt, and rejected without one. */
 	readonly failed: number
-	readonly refused: number
+	readonly rejected: number
 	/** Nothing is told of them but that they came. */
 	readonly unknown: number
 }
 
 export function callsOf({ calls, refusals, isUnseen, untold }: Observers, stretch: Stretch): Calls {
 	const begins = new Numbers()
-	let [good, failed, refused] = [0, 0, 0]
+	let [good, failed, rejected] = [0, 0, 0]
 	eachWithin(calls, stretch, (end, callMs, attemptMs, code) => {
 		begins.add(end - callMs)
 		if (!isCallLost(code)) good++
 		// Of a call that was made again, no single attempt has a duration: then others came before the refusal.
-		else if (verdictOf(code) === VERDICT.refused && attemptMs >= 0) refused++
+		else if (verdictOf(code) === VERDICT.refused && attemptMs >= 0) rejected++
 		else failed++
 	})
 	eachWithin(refusals, stretch, (end, _, __, code) => {
 		if (!isUnseen[detailOf(code)]) return
 		begins.add(end)
-		refused++
+		rejected++
 	})
 	const told = begins.length
 	eachWithin(untold, stretch, (end) => begins.add(end))
-	return { begunAt: begins.sorted(), good, failed, refused, unknown: begins.length - told }
+	return { begunAt: begins.sorted(), good, failed, rejected, unknown: begins.length - told }
 }

@@ -25,10 +25,10 @@ export interface FoundFault {
 	readonly attempts: number
 	readonly symptoms: number
 	/** The ranges that its begin and its end lie in, in milliseconds of the scenario. */
-	readonly beginsBetween: readonly [number, number]
+	readonly startsBetween: readonly [number, number]
 	readonly endsBetween: readonly [number, number]
 	/** The events ended before it did. */
-	readonly isOpen: boolean
+	readonly isOngoing: boolean
 }
 
 /** Did nobody get through? */
@@ -45,14 +45,14 @@ export function failureOf(span: Span, bins: Bins, pace: Pace | undefined): Found
 		statuses.set(status, (statuses.get(status) ?? 0) + 1)
 	}
 	const isQuick = !(quantile(took.sorted(), 0.5) > QUICK * (pace?.medianMs ?? Infinity))
-	if (isDown(span) && isQuick) return found(span, (times) => ({ kind: 'outage', how: 'refuse', ...times }))
+	if (isDown(span) && isQuick) return found(span, (times) => ({ kind: 'outage', mode: 'refuse', ...times }))
 	return found(span, (times) => errors(span.share, mostOf(statuses), times))
 }
 
 /** Answers do not come, and those that do come as usual: an outage when none does. */
 export const silenceOf = (span: Span): FoundFault =>
 	found(span, (times) =>
-		isDown(span) ? { kind: 'outage', how: 'hang', ...times } : errors(span.share, GATEWAY_TIMEOUT, times),
+		isDown(span) ? { kind: 'outage', mode: 'hang', ...times } : errors(span.share, GATEWAY_TIMEOUT, times),
 	)
 
 /** Answers are slow or do not come: an outage when none does, and a slowdown when those that come are slow. */
@@ -66,7 +66,7 @@ export function slownessOf(span: Span, bins: Bins, serviceTimes: Float64Array): 
 		if (attempts.verdict[index] === VERDICT.hung) hung++
 		else took.add(attempts.durationMs(index))
 	const answered = took.length / (took.length + hung)
-	if (answered <= 1 - DOWN) return found(span, (times) => ({ kind: 'outage', how: 'hang', ...times }))
+	if (answered <= 1 - DOWN) return found(span, (times) => ({ kind: 'outage', mode: 'hang', ...times }))
 	// Of those that hang it is only known that they are the slowest: the others are compared rank by rank.
 	const rank = Math.min(0.5, answered / 2)
 	const factor = quantile(took.sorted(), rank / answered) / quantile(serviceTimes, rank)
@@ -98,7 +98,7 @@ const errors = (rate: number, status: number, times: Times): Fault => ({
 })
 
 function found(
-	{ begins, ends, attempts, symptoms, isOpen }: Span,
+	{ begins, ends, attempts, symptoms, isOpen: isOngoing }: Span,
 	fault: (times: Times) => Fault,
 ): FoundFault {
 	const fromMs = Math.round(begins.atMs)
@@ -106,16 +106,13 @@ function found(
 		fault: fault({ fromMs, toMs: Math.max(fromMs + 1, Math.round(ends.atMs)) }),
 		attempts,
 		symptoms,
-		beginsBetween: rangeOf(begins),
+		startsBetween: rangeOf(begins),
 		endsBetween: rangeOf(ends),
-		isOpen,
+		isOngoing,
 	}
 }
 
-const rangeOf = ({ leastMs, greatestMs }: Edge): readonly [number, number] => [
-	rounded(leastMs),
-	rounded(greatestMs),
-]
+const rangeOf = ({ minMs, maxMs }: Edge): readonly [number, number] => [rounded(minMs), rounded(maxMs)]
 
 /** The most frequent, and of several the smallest. */
 const mostOf = (counts: ReadonlyMap<number, number>): number =>

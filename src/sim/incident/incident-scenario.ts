@@ -9,11 +9,14 @@ import { IncidentReader } from './reader.ts'
  * failed. For what comes from a stream there is `IncidentReader`.
  *
  * @example
- * const { scenario, summary } = incidentScenario(text, { pipeline: 'users' })
- * console.log(incidentText(summary))
+ * const { scenario, summary } = scenarioFromIncident(text, { pipeline: 'users' })
+ * console.log(formatIncident(summary))
  * const result = simulate({ ...scenario, policies: { replay: [{ retry: { maxRetries: 3 } }, { timeout: 1_000 }] } })
  */
-export function incidentScenario(lines: string | Iterable<string>, options: IncidentOptions = {}): Incident {
+export function scenarioFromIncident(
+	lines: string | Iterable<string>,
+	options: IncidentOptions = {},
+): Incident {
 	const reader = new IncidentReader(options)
 	if (typeof lines !== 'string' && typeof Object(lines)[Symbol.iterator] !== 'function')
 		refuse('lines', lines, 'a text, or lines to go through')

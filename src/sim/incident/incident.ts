@@ -33,7 +33,7 @@ export interface Incident {
 }
 
 /** What was counted while lines were read. */
-export interface ReadCounts extends Omit<SkippedLines, 'apart'> {
+export interface ReadCounts extends Omit<SkippedLines, 'outliers'> {
 	readonly lines: number
 	readonly events: number
 }
@@ -55,7 +55,7 @@ export function incidentOf(
 	const { found: faults, serviceTimes, background, explained } = schedule
 	if (serviceTimes.length === 0) refuseUnanswered()
 	const { origin: startedAt } = bins
-	const { apart } = stretch
+	const { apart: outliers } = stretch
 	return {
 		scenario: {
 			name: pipeline || 'incident',
@@ -81,28 +81,28 @@ export function incidentOf(
 			startedAt,
 			endedAt: stretch.to,
 			pipeline: pipeline || undefined,
-			toldBy: observers.toldBy,
+			source: observers.toldBy,
 			lines,
-			events: events - apart,
-			skipped: { ...skipped, apart },
-			calls: { all: begunAt.length, ...ends },
+			events: events - outliers,
+			skipped: { ...skipped, outliers },
+			calls: { total: begunAt.length, ...ends },
 			attempts: countsOf(attempts, explained),
 			serviceTime: {
 				p50Ms: rounded(quantile(serviceTimes, 0.5)),
 				p99Ms: rounded(quantile(serviceTimes, 0.99)),
 			},
-			background,
+			backgroundErrorRate: background,
 			faults,
-			notes: notesOn({ faults, startedAt, resolutionMs, workers, background, apart }),
+			caveats: notesOn({ faults, startedAt, resolutionMs, workers, background, apart: outliers }),
 		},
 	}
 }
 
-function countsOf({ length, verdict }: Attempts, explained: number): AttemptCounts {
+function countsOf({ length, verdict }: Attempts, explainedByLoad: number): AttemptCounts {
 	const of = (what: number) =>
 		verdict.subarray(0, length).reduce((sum, one) => sum + (one === what ? 1 : 0), 0)
 	const [answered, failed, hung] = [of(VERDICT.answered), of(VERDICT.failed), of(VERDICT.hung)]
-	return { all: length, answered, failed, hung, explained }
+	return { total: length, answered, failed, hung, explainedByLoad }
 }
 
 function refuseUnanswered(): never {

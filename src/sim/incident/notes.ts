@@ -13,7 +13,7 @@ export interface Findings {
 
 export function notesOn(findings: Findings): readonly string[] {
 	const { faults, workers, background, apart } = findings
-	const hangs = faults.some(({ fault }) => fault.kind === 'outage' && fault.how === 'hang')
+	const hangs = faults.some(({ fault }) => fault.kind === 'outage' && fault.mode === 'hang')
 	const slows = faults.some(({ fault }) => fault.kind === 'slowdown')
 	const notes = faults.flatMap((found) => edgesOf(found, findings))
 	if (hangs)
@@ -34,7 +34,7 @@ export function notesOn(findings: Findings): readonly string[] {
 }
 
 function edgesOf(
-	{ fault, beginsBetween, endsBetween, isOpen }: FoundFault,
+	{ fault, startsBetween, endsBetween, isOngoing }: FoundFault,
 	{ startedAt, resolutionMs }: Findings,
 ): string[] {
 	const at = (ms: number) => clock(startedAt + ms)
@@ -46,9 +46,9 @@ function edgesOf(
 				]
 			: []
 	return [
-		...range('begun', beginsBetween),
+		...range('begun', startsBetween),
 		...range('ended', endsBetween),
-		...(isOpen && endsBetween[1] - endsBetween[0] <= 3 * resolutionMs
+		...(isOngoing && endsBetween[1] - endsBetween[0] <= 3 * resolutionMs
 			? [`${name} was not over when the events end; the replay ends it there.`]
 			: []),
 	]

@@ -87,8 +87,8 @@ export class IncidentReader {
 			lines: this.#lines,
 			events: this.#used,
 			unreadable: this.#unreadable,
-			first: this.#first,
-			others: this.#others,
+			firstUnreadable: this.#first,
+			filtered: this.#others,
 		})
 	}
 

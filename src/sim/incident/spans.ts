@@ -10,8 +10,8 @@ import { type Segment, type Shares, segmentsOf } from './segments.ts'
 /** A moment, and the range that it lies in, in milliseconds of the scenario. */
 export interface Edge {
 	readonly atMs: number
-	readonly leastMs: number
-	readonly greatestMs: number
+	readonly minMs: number
+	readonly maxMs: number
 }
 
 interface Bounds extends Segment {
@@ -47,7 +47,7 @@ export function spansOf(
 	const spans = segments.flatMap((segment, index) => {
 		if (segment.level === 0) return []
 		const [before, after] = [segments[index - 1], segments[index + 1]]
-		const begins = before ? edge(around, before, segment) : { atMs: 0, leastMs: 0, greatestMs: 0 }
+		const begins = before ? edge(around, before, segment) : { atMs: 0, minMs: 0, maxMs: 0 }
 		const ends = after ? edge(around, segment, after) : lastEdge(around, segment)
 		return { ...segment, begins, ends, isOpen: !after, ...countWithin(around, { ...segment, begins, ends }) }
 	})
@@ -138,8 +138,8 @@ function edge(around: Around, before: Segment, after: Segment): Edge {
 	const best = gains.indexOf(most)
 	return {
 		atMs: (momentBefore(best) + momentOf(best)) / 2,
-		leastMs: momentBefore(gains.findIndex((one) => one >= most - DOUBT)),
-		greatestMs: momentOf(gains.findLastIndex((one) => one >= most - DOUBT)),
+		minMs: momentBefore(gains.findIndex((one) => one >= most - DOUBT)),
+		maxMs: momentOf(gains.findLastIndex((one) => one >= most - DOUBT)),
 	}
 }
 
@@ -150,7 +150,7 @@ function lastEdge(around: Around, segment: Segment): Edge {
 	const { bins, shares } = around
 	const endMs = bins.length * bins.widthMs
 	const last = lastSeen(shares, segment)
-	return { atMs: endMs, leastMs: inOrder(around, last, last + 1).at(-1)?.atMs ?? endMs, greatestMs: endMs }
+	return { atMs: endMs, minMs: inOrder(around, last, last + 1).at(-1)?.atMs ?? endMs, maxMs: endMs }
 }
 
 interface Seen {

@@ -11,7 +11,7 @@ export interface IncidentSummary {
 	readonly endedAt: number
 	/** The pipeline that was read, if its events name one; and the policies that told of the calls and of the attempts. */
 	readonly pipeline: string | undefined
-	readonly toldBy: { readonly calls: string; readonly attempts: string }
+	readonly source: { readonly calls: string; readonly attempts: string }
 	/** Lines that are not empty, and the events among them that were used. */
 	readonly lines: number
 	readonly events: number
@@ -21,10 +21,10 @@ export interface IncidentSummary {
 	/** Of answers while all was well. */
 	readonly serviceTime: { readonly p50Ms: number; readonly p99Ms: number }
 	/** The share of attempts that failed outside of all faults. The scenario leaves them out. */
-	readonly background: number
+	readonly backgroundErrorRate: number
 	readonly faults: readonly FoundFault[]
 	/** What could not be known, in sentences. */
-	readonly notes: readonly string[]
+	readonly caveats: readonly string[]
 }
 
 /** Lines that were left out, and why. */
@@ -32,66 +32,68 @@ export interface SkippedLines {
 	/** Not JSON, not an event, or an event that lacks something. */
 	readonly unreadable: number
 	/** The first of those, counted from 1. */
-	readonly first: { readonly line: number; readonly why: Unreadable } | undefined
+	readonly firstUnreadable: { readonly line: number; readonly why: Unreadable } | undefined
 	/** Events of other pipelines or policies. */
-	readonly others: number
+	readonly filtered: number
 	/** Events that stand apart from most by an hour or more. */
-	readonly apart: number
+	readonly outliers: number
 }
 
 interface CallCounts {
-	readonly all: number
+	readonly total: number
 	readonly good: number
 	readonly failed: number
 	/** By a policy of the client, without an attempt. */
-	readonly refused: number
+	readonly rejected: number
 	/** Nothing is told of them but that they came. */
 	readonly unknown: number
 }
 
 /** Requests that reached the service, or should have. */
 export interface AttemptCounts {
-	readonly all: number
+	readonly total: number
 	readonly answered: number
 	readonly failed: number
 	/** No answer came for as long as anybody waited. */
 	readonly hung: number
 	/** Slow or hung, and no more so than the load on the workers explains. */
-	readonly explained: number
+	readonly explainedByLoad: number
 }
 
 /**
  * The summary as a text of several lines.
  *
  * @example
- * console.log(incidentText(summary))
+ * console.log(formatIncident(summary))
  */
-export function incidentText(summary: IncidentSummary): string {
-	const { calls, attempts, serviceTime, pipeline, toldBy, faults, notes, startedAt, endedAt } = summary
+export function formatIncident(summary: IncidentSummary): string {
+	const { calls, attempts, serviceTime, pipeline, source, faults, caveats, startedAt, endedAt } = summary
 	const { p50Ms, p99Ms } = serviceTime
 	const of = pipeline === undefined ? '' : ` of ${plainLine(pipeline)}`
 	const untold = calls.unknown > 0 ? `, ${number(calls.unknown)} unknown` : ''
-	const load = attempts.explained > 0 ? `; the load explains ${number(attempts.explained)}` : ''
+	const load = attempts.explainedByLoad > 0 ? `; the load explains ${number(attempts.explainedByLoad)}` : ''
 	return [
 		`incident${of}: ${moment(startedAt)} to ${clock(endedAt)} UTC, ${lasting(endedAt - startedAt)}`,
 		`  lines     ${readLines(summary)}`,
-		`  calls     ${number(calls.all)}: ${number(calls.good)} good, ${number(calls.failed)} failed, ${number(calls.refused)} refused${untold} (told by ${plainLine(toldBy.calls)})`,
-		`  attempts  ${number(attempts.all)}: ${number(attempts.answered)} answered, ${number(attempts.failed)} failed, ${number(attempts.hung)} hung${load} (told by ${plainLine(toldBy.attempts)})`,
+		`  calls     ${number(calls.total)}: ${number(calls.good)} good, ${number(calls.failed)} failed, ${number(calls.rejected)} refused${untold} (told by ${plainLine(source.calls)})`,
+		`  attempts  ${number(attempts.total)}: ${number(attempts.answered)} answered, ${number(attempts.failed)} failed, ${number(attempts.hung)} hung${load} (told by ${plainLine(source.attempts)})`,
 		`  service   half of the answers within ${milliseconds(p50Ms)}, 99 % within ${milliseconds(p99Ms)}`,
 		faults.length === 0 ? '  faults    none' : '  faults',
 		...faults.map((found) => `    ${faultText(found, startedAt)}`),
-		...(notes.length === 0 ? [] : ['  notes']),
-		...notes.map((note) => `    ${plainLine(note)}`),
+		...(caveats.length === 0 ? [] : ['  notes']),
+		...caveats.map((note) => `    ${plainLine(note)}`),
 	].join('\n')
 }
 
 function readLines({ lines, events, skipped }: IncidentSummary): string {
-	const { unreadable, first, others, apart } = skipped
+	const { unreadable, firstUnreadable, filtered, outliers } = skipped
 	const left = [`${number(lines)}, ${number(events)} of them used`]
-	if (first)
-		left.push(`${number(unreadable)} unreadable (the first is line ${number(first.line)}, ${first.why})`)
-	if (others > 0) left.push(`${number(others)} of other pipelines or policies`)
-	if (apart > 0) left.push(`${number(apart)} an hour or more apart`)
+	if (firstUnreadable)
+		left.push(
+			`${number(unreadable)} unreadable (the first is line ${number(firstUnreadable.line)}, ${firstUnreadable.why})`,
+		)
+	if (filtered > 0) left.push(`${number(filtered)} of other pipelines or policies`)
+	if (outliers > 0) left.push(`${number(outliers)} an hour or more apart`)
 	return left.join('; ')
 }
 
@@ -105,5 +107,5 @@ function meaningOf(fault: FoundFault['fault']): string {
 	if (fault.kind === 'slowdown') return `${Number(fault.factor.toPrecision(3))} times as slow`
 	if (fault.kind === 'errors')
 		return `errors, ${percent(fault.rate)}${fault.status ? ` with status ${fault.status}` : ''}`
-	return fault.how === 'hang' ? 'outage without an answer' : 'outage with refusals'
+	return fault.mode === 'hang' ? 'outage without an answer' : 'outage with refusals'
 }

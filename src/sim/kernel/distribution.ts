@@ -17,7 +17,7 @@ export type Distribution =
 	| { readonly kind: 'lognormal'; readonly medianMs: number; readonly p99Ms: number }
 	/** Its absolute value, so that nothing takes less than no time. */
 	| { readonly kind: 'normal'; readonly meanMs: number; readonly sdMs: number }
-	| { readonly kind: 'uniform'; readonly leastMs: number; readonly greatestMs: number }
+	| { readonly kind: 'uniform'; readonly minMs: number; readonly maxMs: number }
 	| { readonly kind: 'empirical'; readonly valuesMs: readonly number[] }
 
 /** Draws one duration. */
@@ -43,8 +43,8 @@ export function sampler(distribution: Distribution, random: () => number): Sampl
 			return () => Math.abs(meanMs + sdMs * normal())
 		}
 		case 'uniform': {
-			const { leastMs, greatestMs } = distribution
-			return () => leastMs + (greatestMs - leastMs) * random()
+			const { minMs, maxMs } = distribution
+			return () => minMs + (maxMs - minMs) * random()
 		}
 		case 'empirical': {
 			const { valuesMs } = distribution
@@ -97,7 +97,7 @@ export function meanOf(distribution: Distribution): number {
 			// Of the absolute value this is the mean only while next to nothing lies below zero.
 			return distribution.meanMs
 		case 'uniform':
-			return (distribution.leastMs + distribution.greatestMs) / 2
+			return (distribution.minMs + distribution.maxMs) / 2
 		case 'empirical':
 			return distribution.valuesMs.reduce((sum, value) => sum + value, 0) / distribution.valuesMs.length
 	}

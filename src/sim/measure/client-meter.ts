@@ -1,7 +1,7 @@
-import type { Aftermath } from './aftermath.ts'
 import { Histogram } from './histogram.ts'
+import type { RecoveryTracker } from './recovery-tracker.ts'
 import type { ClientResult, ClientTimeline } from './result.ts'
-import type { Channel, Steps } from './steps.ts'
+import type { Channel, TimelineBins } from './timeline-bins.ts'
 
 /** What is counted of one client's calls. */
 export class ClientMeter {
@@ -9,13 +9,13 @@ export class ClientMeter {
 	good = 0
 	late = 0
 	failed = 0
-	refused = 0
+	rejected = 0
 	requests = 0
 	/** Requests that were the first of their call. */
 	firsts = 0
 	lastAnswerAt = 0
 	readonly latency: Histogram = new Histogram()
-	readonly #aftermath: Aftermath | undefined
+	readonly #aftermath: RecoveryTracker | undefined
 	readonly #goodWithinMs: number
 	readonly #begun: Channel
 	readonly #begunGood: Channel
@@ -24,7 +24,7 @@ export class ClientMeter {
 	readonly #bad: Channel
 
 	/** `aftermath`: where a fault is scheduled. */
-	constructor(steps: Steps, goodWithinMs: number, aftermath: Aftermath | undefined) {
+	constructor(steps: TimelineBins, goodWithinMs: number, aftermath: RecoveryTracker | undefined) {
 		this.#aftermath = aftermath
 		this.#goodWithinMs = goodWithinMs
 		this.#begun = steps.channel()
@@ -55,7 +55,7 @@ export class ClientMeter {
 		else if (ok) this.late++
 		else {
 			this.failed++
-			if (requests === 0) this.refused++
+			if (requests === 0) this.rejected++
 		}
 		;(isGood ? this.#good : this.#bad).count(now)
 		;(isGood ? this.#begunGood : this.#begunBad).count(begunAt)
@@ -67,13 +67,13 @@ export class ClientMeter {
 	}
 
 	result(): ClientResult {
-		const { calls, good, late, failed, refused, requests } = this
+		const { calls, good, late, failed, rejected, requests } = this
 		return {
 			calls,
 			good,
 			late,
 			failed,
-			refused,
+			rejected,
 			unfinished: calls - this.ended,
 			requests,
 			retries: requests - this.firsts,
@@ -83,9 +83,9 @@ export class ClientMeter {
 
 	timeline(steps: number): ClientTimeline {
 		return {
-			begun: this.#begun.first(steps),
-			begunGood: this.#begunGood.first(steps),
-			begunBad: this.#begunBad.first(steps),
+			started: this.#begun.first(steps),
+			startedGood: this.#begunGood.first(steps),
+			startedBad: this.#begunBad.first(steps),
 			good: this.#good.first(steps),
 			bad: this.#bad.first(steps),
 		}

@@ -11,8 +11,8 @@ export interface Estimate {
 	/** The standard deviation between runs, and how many there were. */
 	readonly sd: number
 	readonly count: number
-	readonly least: number
-	readonly greatest: number
+	readonly min: number
+	readonly max: number
 }
 
 export function estimate(values: readonly number[]): Estimate {
@@ -28,8 +28,8 @@ export function estimate(values: readonly number[]): Estimate {
 		high: mean + half,
 		sd,
 		count,
-		least: values.reduce((least, value) => Math.min(least, value), Infinity),
-		greatest: values.reduce((greatest, value) => Math.max(greatest, value), -Infinity),
+		min: values.reduce((least, value) => Math.min(least, value), Infinity),
+		max: values.reduce((greatest, value) => Math.max(greatest, value), -Infinity),
 	}
 }
 
@@ -39,8 +39,8 @@ const NOTHING: Estimate = {
 	high: NaN,
 	sd: NaN,
 	count: 0,
-	least: NaN,
-	greatest: NaN,
+	min: NaN,
+	max: NaN,
 }
 
 /** How far two means lie apart, in standard errors of their difference. */

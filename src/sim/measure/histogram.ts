@@ -2,7 +2,7 @@
  * Durations by their size, in buckets that are read off the number itself: its exponent and the first five bits after it. An
  * answer is at most 1.6 % off, a record costs no logarithm, and ten thousand years of virtual time need no more room than a second.
  */
-import type { Latency } from './result.ts'
+import type { LatencySummary } from './result.ts'
 
 /** From 2^-20 ms, which is a nanosecond, to 2^44 ms. What lies beyond counts as the outermost. */
 const LEAST = (1023 - 20) << 5
@@ -49,7 +49,7 @@ export class Histogram {
 		return 0
 	}
 
-	get summary(): Latency {
+	get summary(): LatencySummary {
 		return {
 			meanMs: this.count === 0 ? 0 : this.sum / this.count,
 			p50Ms: this.quantile(0.5),

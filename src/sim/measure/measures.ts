@@ -1,30 +1,30 @@
 /** The figures that runs are compared by, each said once: for tables, for assertions and for searches. */
-import type { ClientResult, Result, ServiceResult } from './result.ts'
+import type { ClientResult, ServiceResult, SimulationResult } from './result.ts'
 
 export interface Measure {
 	/** For the head of a column. */
 	readonly label: string
 	/** What it means, in a sentence. */
-	readonly about: string
+	readonly description: string
 	readonly unit: '' | '%' | 'ms' | '/s'
 	readonly better: 'more' | 'less'
 	/** Null where the run has no such figure: a time to recovery where it never did, a latency where nothing went well. */
-	of(result: Result): number | null
+	of(result: SimulationResult): number | null
 }
 
-const services = (result: Result): readonly ServiceResult[] => Object.values(result.services)
-const clients = (result: Result): readonly ClientResult[] => Object.values(result.clients)
+const services = (result: SimulationResult): readonly ServiceResult[] => Object.values(result.services)
+const clients = (result: SimulationResult): readonly ClientResult[] => Object.values(result.clients)
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
 /** A latency is one of calls that ended well; where none did there is none. */
-const ofSuccesses = (result: Result, value: number): number | null =>
+const ofSuccesses = (result: SimulationResult, value: number): number | null =>
 	clients(result).some(({ good, late }) => good + late > 0) ? value : null
 
 /**
  * Of each service, its greatest step as a rate: after the last fault, for that is when a herd comes back. Without a fault, or when
  * nothing follows it, of the whole run.
  */
-function peak({ recovery, endedAtMs, timeline: { stepMs, services: byName } }: Result): number {
+function peak({ recovery, endedAtMs, timeline: { stepMs, services: byName } }: SimulationResult): number {
 	const lists = Object.values(byName).map(({ requests }) => requests)
 	const after = Math.ceil((recovery?.faultEndedAtMs ?? 0) / stepMs)
 	const first = lists.some((list) => list.length > after) ? after : 0
@@ -47,82 +47,82 @@ export type MeasureName =
 	| 'p99Ms'
 	| 'queueAgeP99Ms'
 	| 'recoveredAfterMs'
-	| 'lastAnswerAtMs'
+	| 'lastResponseAtMs'
 
 export const MEASURES: Readonly<Record<MeasureName, Measure>> = {
 	goodShare: {
 		label: 'good',
-		about: 'the share of calls that ended well and in time',
+		description: 'the share of calls that ended well and in time',
 		unit: '%',
 		better: 'more',
 		of: ({ totals }) => totals.goodShare,
 	},
 	goodputPerSecond: {
 		label: 'goodput',
-		about: 'good answers in time, a second',
+		description: 'good answers in time, a second',
 		unit: '/s',
 		better: 'more',
 		of: ({ totals }) => totals.goodputPerSecond,
 	},
 	offeredPerSecond: {
 		label: 'offered',
-		about: 'calls that clients began, a second',
+		description: 'calls that clients began, a second',
 		unit: '/s',
 		better: 'more',
 		of: ({ totals }) => totals.offeredPerSecond,
 	},
 	requests: {
 		label: 'requests',
-		about: 'requests that all services were sent',
+		description: 'requests that all services were sent',
 		unit: '',
 		better: 'less',
 		of: (result) => sum(services(result).map((service) => service.requests)),
 	},
 	retries: {
 		label: 'retries',
-		about: 'requests of clients beyond the first of each call',
+		description: 'requests of clients beyond the first of each call',
 		unit: '',
 		better: 'less',
 		of: ({ totals }) => totals.retries,
 	},
 	amplification: {
 		label: 'amplification',
-		about: 'requests for each call, at the service that got most',
+		description: 'requests for each call, at the service that got most',
 		unit: '',
 		better: 'less',
 		of: ({ totals }) => totals.amplification,
 	},
 	peakPerSecond: {
 		label: 'peak',
-		about: 'requests a second in the busiest step of the busiest service, after the last fault',
+		description: 'requests a second in the busiest step of the busiest service, after the last fault',
 		unit: '/s',
 		better: 'less',
 		of: peak,
 	},
 	wastedShare: {
 		label: 'wasted',
-		about: 'the share of the work of services that was for nobody',
+		description: 'the share of the work of services that was for nobody',
 		unit: '%',
 		better: 'less',
 		of: ({ totals }) => totals.wastedShare,
 	},
 	p50Ms: {
 		label: 'p50',
-		about: 'half of the calls that ended well took at most this',
+		description: 'half of the calls that ended well took at most this',
 		unit: 'ms',
 		better: 'less',
 		of: (result) => ofSuccesses(result, result.totals.latency.p50Ms),
 	},
 	p99Ms: {
 		label: 'p99',
-		about: '99 % of the calls that ended well took at most this',
+		description: '99 % of the calls that ended well took at most this',
 		unit: 'ms',
 		better: 'less',
 		of: (result) => ofSuccesses(result, result.totals.latency.p99Ms),
 	},
 	queueAgeP99Ms: {
 		label: 'queue age p99',
-		about:
+		description:
 			'99 % of the requests that waited for a worker and got one waited at most this, at the worst service',
 		unit: 'ms',
 		better: 'less',
@@ -130,23 +130,24 @@ export const MEASURES: Readonly<Record<MeasureName, Measure>> = {
 	},
 	recoveredAfterMs: {
 		label: 'recovery',
-		about: 'from the end of the last fault until all is well again',
+		description: 'from the end of the last fault until all is well again',
 		unit: 'ms',
 		better: 'less',
 		of: ({ recovery }) => recovery?.recoveredAfterMs ?? null,
 	},
-	lastAnswerAtMs: {
+	lastResponseAtMs: {
 		label: 'last answer',
-		about: 'when the last call ended',
+		description: 'when the last call ended',
 		unit: 'ms',
 		better: 'less',
 		of: (result) =>
 			clients(result).some(({ calls, unfinished }) => calls > unfinished)
-				? result.totals.lastAnswerAtMs
+				? result.totals.lastResponseAtMs
 				: null,
 	},
 }
 
 export const MEASURE_NAMES: readonly MeasureName[] = Object.keys(MEASURES) as MeasureName[]
 
-export const measureOf = (name: MeasureName, result: Result): number | null => MEASURES[name].of(result)
+export const readMeasure = (name: MeasureName, result: SimulationResult): number | null =>
+	MEASURES[name].of(result)

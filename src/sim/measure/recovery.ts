@@ -35,14 +35,14 @@ export interface Course {
 export function recoveryOf(course: Course): Recovery | null {
 	const { faultToMs, clearedAtMs, endedAtMs } = course
 	if (endedAtMs < faultToMs) return null
-	const wellAfterMs = wellAfter(course) ?? null
-	const clearedAfterMs = clearedAtMs === undefined ? null : Math.max(0, clearedAtMs - faultToMs)
+	const healthyAfterMs = wellAfter(course) ?? null
+	const drainedAfterMs = clearedAtMs === undefined ? null : Math.max(0, clearedAtMs - faultToMs)
 	return {
 		faultEndedAtMs: faultToMs,
-		wellAfterMs,
-		clearedAfterMs,
+		healthyAfterMs,
+		drainedAfterMs,
 		recoveredAfterMs:
-			wellAfterMs === null || clearedAfterMs === null ? null : Math.max(wellAfterMs, clearedAfterMs),
+			healthyAfterMs === null || drainedAfterMs === null ? null : Math.max(healthyAfterMs, drainedAfterMs),
 	}
 }
 

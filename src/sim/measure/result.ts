@@ -1,7 +1,7 @@
 /** What a run gives: plain data, the same bytes for the same seed. */
 
 /** How one run went. */
-export interface Result {
+export interface SimulationResult {
 	readonly seed: number | string
 	readonly endedAtMs: number
 	/** `'event-limit'` is an answer cut short: raise `maxEvents`, or find out what makes so many. */
@@ -32,12 +32,12 @@ export interface Totals {
 	/** Of the time that workers worked, the share for nobody: the answer was not awaited any more, or was a failure. */
 	readonly wastedShare: number
 	/** When the last call ended. */
-	readonly lastAnswerAtMs: number
-	readonly latency: Latency
+	readonly lastResponseAtMs: number
+	readonly latency: LatencySummary
 }
 
 /** Of all calls that ended well, from their begin to their end, retries and waits included. */
-export interface Latency {
+export interface LatencySummary {
 	readonly meanMs: number
 	readonly p50Ms: number
 	readonly p90Ms: number
@@ -53,13 +53,13 @@ export interface ClientResult {
 	readonly late: number
 	readonly failed: number
 	/** Of the failed, those that a policy of the client refused without a request ever having been sent. */
-	readonly refused: number
+	readonly rejected: number
 	/** Not ended when the run did. */
 	readonly unfinished: number
 	/** Requests sent, and those of them beyond the first of their call. */
 	readonly requests: number
 	readonly retries: number
-	readonly latency: Latency
+	readonly latency: LatencySummary
 }
 
 export interface ServiceResult {
@@ -84,7 +84,7 @@ export interface ServiceResult {
 	/** Busy workers, as a share of all of them, over the whole run. */
 	readonly utilization: number
 	/** Requests in the queue: the mean over time and the most. Of those that had to wait, how long, when a worker took them. */
-	readonly queue: { readonly mean: number; readonly most: number; readonly age: Latency }
+	readonly queue: { readonly mean: number; readonly most: number; readonly age: LatencySummary }
 	/** Requests in the queue or at a worker, the mean over time; and the time that each spent there. Little: the first is rate x the second. */
 	readonly present: { readonly mean: number; readonly meanMs: number; readonly count: number }
 	/** Requests a second that it can answer, as far as that is known. */
@@ -96,9 +96,9 @@ export interface Recovery {
 	/** When the last fault ended. */
 	readonly faultEndedAtMs: number
 	/** From then until the calls that begin end well again, and keep doing so; null when they did not in this run. */
-	readonly wellAfterMs: number | null
+	readonly healthyAfterMs: number | null
 	/** From then until every call that had begun before was over; null when some never were. */
-	readonly clearedAfterMs: number | null
+	readonly drainedAfterMs: number | null
 	/** The later of the two; null is never. */
 	readonly recoveredAfterMs: number | null
 }
@@ -113,10 +113,10 @@ export interface Timeline {
 }
 
 export interface ClientTimeline {
-	readonly begun: readonly number[]
+	readonly started: readonly number[]
 	/** Of those begun in this step, how many have ended well, and how many have failed or were late. */
-	readonly begunGood: readonly number[]
-	readonly begunBad: readonly number[]
+	readonly startedGood: readonly number[]
+	readonly startedBad: readonly number[]
 	/** Ended in this step. */
 	readonly good: readonly number[]
 	readonly bad: readonly number[]

@@ -1,7 +1,7 @@
 import { Histogram } from './histogram.ts'
-import { Presence } from './presence.ts'
 import type { ServiceResult, ServiceTimeline } from './result.ts'
-import type { Channel, Steps } from './steps.ts'
+import { TimeWeightedCount } from './time-weighted-count.ts'
+import type { Channel, TimelineBins } from './timeline-bins.ts'
 
 /** Why a service turned a request away. */
 export type TurnedAway = 'rejected' | 'rateLimited' | 'unreachable' | 'dropped'
@@ -20,10 +20,10 @@ export class ServiceMeter {
 		unreachable: 0,
 		dropped: 0,
 	}
-	readonly queue: Presence = new Presence()
+	readonly queue: TimeWeightedCount = new TimeWeightedCount()
 	/** In the queue or at a worker. */
-	readonly present: Presence = new Presence()
-	readonly busy: Presence = new Presence()
+	readonly present: TimeWeightedCount = new TimeWeightedCount()
+	readonly busy: TimeWeightedCount = new TimeWeightedCount()
 	/** How long they had waited whom a worker took out of the queue. */
 	readonly age: Histogram = new Histogram()
 	/** The time that those who have left had spent, and the sum of the arrivals of those who have not. */
@@ -35,7 +35,7 @@ export class ServiceMeter {
 	readonly #rejected: Channel
 	readonly #queue: Channel
 
-	constructor(steps: Steps) {
+	constructor(steps: TimelineBins) {
 		this.#requests = steps.channel()
 		this.#useful = steps.channel()
 		this.#wasted = steps.channel()

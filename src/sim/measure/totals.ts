@@ -22,7 +22,7 @@ export function totalsOf(
 		amplification: Math.max(0, ...services.map((service) => service.amplification)),
 		retries: sum((meter) => meter.requests - meter.firsts),
 		wastedShare: usefulMs + wastedMs === 0 ? 0 : wastedMs / (usefulMs + wastedMs),
-		lastAnswerAtMs: Math.max(0, ...meters.map((meter) => meter.lastAnswerAt)),
+		lastResponseAtMs: Math.max(0, ...meters.map((meter) => meter.lastAnswerAt)),
 		latency: latency.summary,
 	}
 }

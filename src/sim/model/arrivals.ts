@@ -1,12 +1,12 @@
 /** When calls begin: what tells a client to make its next one. */
 import { exponential, type Sampler, sampler } from '../kernel/distribution.ts'
-import type { World } from '../kernel/world.ts'
+import type { EventLoop } from '../kernel/event-loop.ts'
 import type { Arrivals } from '../scenario/scenario.ts'
 
 /** Makes a call as the `user`-th of the client's users, and says when it is over. */
 export type MakeCall = (user: number, onEnd?: () => void) => void
 
-export function schedule(arrivals: Arrivals, path: string, world: World, call: MakeCall): void {
+export function schedule(arrivals: Arrivals, path: string, world: EventLoop, call: MakeCall): void {
 	if (arrivals.kind === 'poisson') byChance(world, call, path, arrivals)
 	else if (arrivals.kind === 'constant') evenly(world, call, arrivals)
 	else if (arrivals.kind === 'trace') trace(world, call, arrivals.atMs)
@@ -19,7 +19,7 @@ interface Window {
 }
 
 function repeat(
-	world: World,
+	world: EventLoop,
 	call: MakeCall,
 	gap: Sampler,
 	first: number,
@@ -35,7 +35,7 @@ function repeat(
 }
 
 function byChance(
-	world: World,
+	world: EventLoop,
 	call: MakeCall,
 	path: string,
 	model: Extract<Arrivals, { kind: 'poisson' }>,
@@ -46,7 +46,7 @@ function byChance(
 
 /** Each by its number and not from the one before, so that a thousand seconds are a thousand seconds. */
 function evenly(
-	world: World,
+	world: EventLoop,
 	call: MakeCall,
 	{ perSecond, fromMs = 0, toMs = Infinity }: Window & { perSecond: number },
 ): void {
@@ -55,7 +55,7 @@ function evenly(
 	repeat(world, call, gap, 0, { fromMs, toMs })
 }
 
-function trace(world: World, call: MakeCall, atMs: readonly number[]): void {
+function trace(world: EventLoop, call: MakeCall, atMs: readonly number[]): void {
 	let index = 0
 	const next = () => {
 		const at = atMs[index]
@@ -71,7 +71,7 @@ function trace(world: World, call: MakeCall, atMs: readonly number[]): void {
 
 type Closed = Extract<Arrivals, { kind: 'closed' }>
 
-function closed(world: World, call: MakeCall, path: string, model: Closed): void {
+function closed(world: EventLoop, call: MakeCall, path: string, model: Closed): void {
 	const { users, think = 0, startWithinMs = 0, callsEach = Infinity } = model
 	for (let user = 0; user < users; user++) {
 		const thinking =

@@ -5,7 +5,7 @@ import { pipeline } from '../../core/engine/pipeline.ts'
 import type { Policy } from '../../core/engine/policy.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { type Done, run } from '../../testing/run.ts'
-import type { World } from '../kernel/world.ts'
+import type { EventLoop } from '../kernel/event-loop.ts'
 import type { ClientMeter } from '../measure/client-meter.ts'
 import type { ClientModel } from '../scenario/scenario.ts'
 import { schedule } from './arrivals.ts'
@@ -13,7 +13,7 @@ import { isExpected } from './failures.ts'
 import { type Receiver, Request } from './request.ts'
 
 export class Client {
-	readonly #world: World
+	readonly #world: EventLoop
 	readonly #service: Receiver
 	readonly #meter: ClientMeter
 	/** One for each instance; empty when the calls go through none. */
@@ -22,7 +22,7 @@ export class Client {
 	readonly #runtime: Runtime
 
 	constructor(
-		world: World,
+		world: EventLoop,
 		name: string,
 		model: ClientModel,
 		service: Receiver,

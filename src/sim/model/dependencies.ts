@@ -2,7 +2,7 @@
 import type { CallContext } from '../../core/engine/call-options.ts'
 import type { Policy } from '../../core/engine/policy.ts'
 import { type Done, run } from '../../testing/run.ts'
-import type { World } from '../kernel/world.ts'
+import type { EventLoop } from '../kernel/event-loop.ts'
 import type { DependencyModel } from '../scenario/scenario.ts'
 import { isExpected, status } from './failures.ts'
 import { heeding, type Receiver, Request } from './request.ts'
@@ -16,7 +16,7 @@ export interface Hop {
 	readonly policy: Policy | undefined
 }
 
-export function asking(world: World, path: string, hops: readonly Hop[]): Ask {
+export function asking(world: EventLoop, path: string, hops: readonly Hop[]): Ask {
 	const chances = hops.map(({ name }) => world.stream(`${path} needs ${name}`))
 	return (request, done) => {
 		const askFrom = (first: number): void => {
@@ -55,7 +55,7 @@ const isSpared = (hop: Hop | undefined, chance: (() => number) | undefined): boo
 	chance() >= (hop.model.share ?? 1)
 
 function call(
-	world: World,
+	world: EventLoop,
 	{ service, policy }: Hop,
 	context: CallContext | undefined,
 	ended: Done<unknown>,

@@ -4,14 +4,14 @@
  * begins.
  */
 import { type Distribution, meanOf, type Sampler, sampler } from '../kernel/distribution.ts'
-import type { World } from '../kernel/world.ts'
+import type { EventLoop } from '../kernel/event-loop.ts'
 import type { ServiceMeter, TurnedAway } from '../measure/service-meter.ts'
 import type { ServerModel } from '../scenario/scenario.ts'
 import { type Failure, refusedConnection, resetConnection, status } from './failures.ts'
+import { FaultSchedule } from './fault-schedule.ts'
 import { RateLimit } from './rate-limit.ts'
 import type { Receiver, Request } from './request.ts'
-import { WaitingLine } from './waiting-line.ts'
-import { Weather } from './weather.ts'
+import { RingQueue } from './ring-queue.ts'
 
 /** Asks other services for a request, and answers with a failure or with nothing. */
 export type Ask = (request: Request, done: (failure: Failure | undefined) => void) => void
@@ -20,14 +20,14 @@ export class Server implements Receiver {
 	readonly passesContext: boolean
 	readonly workers: number
 	readonly capacityPerSecond: number | null
-	readonly #world: World
+	readonly #world: EventLoop
 	readonly #meter: ServiceMeter
 	readonly #serviceTime: Sampler
 	readonly #latency: Sampler | undefined
 	readonly #chance: () => number
-	readonly #weather: Weather
+	readonly #weather: FaultSchedule
 	readonly #rateLimit: RateLimit | undefined
-	readonly #line = new WaitingLine<Request>()
+	readonly #line = new RingQueue<Request>()
 	readonly #limit: number
 	readonly #isLifo: boolean
 	readonly #dropsExpired: boolean
@@ -37,7 +37,7 @@ export class Server implements Receiver {
 	readonly #ask: Ask | undefined
 	#busy = 0
 
-	constructor(world: World, name: string, model: ServerModel, meter: ServiceMeter, ask: Ask | undefined) {
+	constructor(world: EventLoop, name: string, model: ServerModel, meter: ServiceMeter, ask: Ask | undefined) {
 		const { workers = 1, queue = {}, faults = [], rateLimit, serviceTime } = model
 		const path = `services.${name}`
 		this.#world = world
@@ -56,7 +56,7 @@ export class Server implements Receiver {
 		this.#dropsExpired = queue.dropExpired === true
 		this.#maxAgeMs = queue.maxAgeMs ?? Infinity
 		this.#begun = faults.some(({ kind }) => kind === 'outage') ? new Set() : undefined
-		this.#weather = new Weather(world, faults, () => this.#goDown())
+		this.#weather = new FaultSchedule(world, faults, () => this.#goDown())
 	}
 
 	send(request: Request): void {
@@ -200,6 +200,10 @@ export class Server implements Receiver {
 }
 
 /** None where there is none: an event less on each way. */
-export function latencyOf(law: Distribution | undefined, world: World, path: string): Sampler | undefined {
+export function latencyOf(
+	law: Distribution | undefined,
+	world: EventLoop,
+	path: string,
+): Sampler | undefined {
 	return law === undefined || law === 0 ? undefined : sampler(law, world.stream(`${path} latency`))
 }

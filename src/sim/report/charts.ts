@@ -1,15 +1,15 @@
 /** Which picture answers a study: what happened over time, side by side; curves over a number; or a map. */
 import { MEASURES, type MeasureName } from '../measure/measures.ts'
-import type { Result } from '../measure/result.ts'
+import type { SimulationResult } from '../measure/result.ts'
 import type { ReferenceLine, Series, Shade, TimeChart } from '../picture/chart.ts'
 import type { HeatMap } from '../picture/heat-chart.ts'
-import { merged } from '../run/replicate.ts'
+import { mergeRuns } from '../run/replicate.ts'
 import type { Curves, GridStudy, VariantStudy } from '../run/study.ts'
 import type { Scenario } from '../scenario/scenario.ts'
-import type { CaseOutcome, Outcome } from './outcome.ts'
+import type { StudyCaseResult, StudyResult } from './outcome.ts'
 import { added, commonStep, overlay, type Read } from './timelines.ts'
 
-type Picture = NonNullable<VariantStudy['picture']>
+type Picture = NonNullable<VariantStudy['chart']>
 
 /** What each picture draws of a run. Of several services, requests are drawn of the one that got most. */
 const READINGS: Readonly<
@@ -23,7 +23,7 @@ const READINGS: Readonly<
 			wasted: ({ timeline }) => added(Object.values(timeline.services).map(({ wasted }) => wasted)),
 		},
 	},
-	answers: {
+	responses: {
 		yLabel: 'calls / s',
 		rows: {
 			good: ({ timeline }) => added(Object.values(timeline.clients).map(({ good }) => good)),
@@ -32,13 +32,16 @@ const READINGS: Readonly<
 	},
 }
 
-function busiest({ timeline, services }: Result): Result['timeline']['services'][string] | undefined {
+function busiest({
+	timeline,
+	services,
+}: SimulationResult): SimulationResult['timeline']['services'][string] | undefined {
 	const [name] = Object.entries(services).reduce((a, b) => (b[1].requests > a[1].requests ? b : a))
 	return timeline.services[name]
 }
 
 /** One plot for each variant, over a common time. */
-export function overTime({ cases }: Outcome, study: VariantStudy, picture: Picture): TimeChart {
+export function overTime({ cases }: StudyResult, study: VariantStudy, picture: Picture): TimeChart {
 	const run = cases.filter(({ runs }) => runs.length > 0)
 	const all = run.flatMap(({ runs }) => runs)
 	const stepMs = commonStep(all)
@@ -72,9 +75,9 @@ const seriesOf = (
 	...(hasBand ? { band: { low, high } } : {}),
 })
 
-const hasSeveral = (cases: readonly CaseOutcome[]): boolean => cases.some(({ runs }) => runs.length > 1)
+const hasSeveral = (cases: readonly StudyCaseResult[]): boolean => cases.some(({ runs }) => runs.length > 1)
 
-const subtitleOf = (cases: readonly CaseOutcome[]): string => {
+const subtitleOf = (cases: readonly StudyCaseResult[]): string => {
 	const counts = cases.map(({ runs }) => runs.length)
 	const [least, most] = [Math.min(...counts), Math.max(...counts)]
 	if (most <= 1) return `seed ${cases[0]?.runs[0]?.seed ?? ''}`
@@ -83,7 +86,7 @@ const subtitleOf = (cases: readonly CaseOutcome[]): string => {
 
 function shadesOf(scenario: Scenario | undefined): readonly Shade[] {
 	return Object.values(scenario?.services ?? {}).flatMap((service) =>
-		service.kind === 'row'
+		service.kind === 'optimistic-lock'
 			? []
 			: (service.faults ?? []).map(({ kind, fromMs, toMs }) => ({
 					from: fromMs / 1_000,
@@ -93,7 +96,7 @@ function shadesOf(scenario: Scenario | undefined): readonly Shade[] {
 	)
 }
 
-function capacityOf(runs: readonly Result[]): readonly ReferenceLine[] {
+function capacityOf(runs: readonly SimulationResult[]): readonly ReferenceLine[] {
 	const services = Object.values(runs[0]?.services ?? {})
 	const busiestOne = services.reduce<(typeof services)[number] | undefined>(
 		(most, one) => (!most || one.requests > most.requests ? one : most),
@@ -105,13 +108,13 @@ function capacityOf(runs: readonly Result[]): readonly ReferenceLine[] {
 
 /** One plot for each figure, one curve for each name. */
 export function overNumber(
-	{ cases }: Outcome,
+	{ cases }: StudyResult,
 	study: VariantStudy,
 	{ xLabel, measures, points }: Curves,
 ): TimeChart {
 	const known = cases.flatMap(({ case: { name }, runs }) => {
 		const point = points[name]
-		return point && runs.length > 0 ? [{ ...point, measured: merged(runs).measures }] : []
+		return point && runs.length > 0 ? [{ ...point, measured: mergeRuns(runs).measures }] : []
 	})
 	const x = [...new Set(known.map((point) => point.x))].sort((a, b) => a - b)
 	const curves = [...new Set(known.map(({ curve }) => curve))]
@@ -144,15 +147,15 @@ const CELLS: Readonly<Record<NonNullable<GridStudy['cell']>, string>> = {
 	wastedShare: 'work that was wasted',
 }
 
-export function map({ cases }: Outcome, study: GridStudy): HeatMap {
+export function map({ cases }: StudyResult, study: GridStudy): HeatMap {
 	const { x, y, panels, title, cell = 'recovered' } = study
 	const shown = ({ format = String }: GridStudy['x'], value: number) => format(value)
 	const shareAt = (panel: string, down: number, across: number): number | null => {
 		const runs =
 			cases.find(({ case: one }) => one.name === panel && one.x === across && one.y === down)?.runs ?? []
 		if (runs.length === 0) return null
-		const { neverRecovered, measures } = merged(runs)
-		return cell === 'recovered' ? 1 - neverRecovered : measures[cell].mean
+		const { neverRecoveredShare, measures } = mergeRuns(runs)
+		return cell === 'recovered' ? 1 - neverRecoveredShare : measures[cell].mean
 	}
 	return {
 		title,

@@ -1,19 +1,19 @@
 /** What came of a study: its cases with the runs that were made, all of them or as many as there was time for. */
-import type { Result } from '../measure/result.ts'
-import { type Compared, sideBySide } from '../run/compare.ts'
-import { merged, REPLICATIONS, type ReplicateOptions, replicate } from '../run/replicate.ts'
-import { type Case, casesOf, type Study, studyOf } from '../run/study.ts'
+import type { SimulationResult } from '../measure/result.ts'
+import { type ComparisonResult, compareRuns } from '../run/compare.ts'
+import { DEFAULT_REPLICATIONS, mergeRuns, type ReplicateOptions, replicate } from '../run/replicate.ts'
+import { listCases, type Study, type StudyCase, toStudy } from '../run/study.ts'
 import type { Scenario } from '../scenario/scenario.ts'
 
-export interface CaseOutcome {
-	readonly case: Case
+export interface StudyCaseResult {
+	readonly case: StudyCase
 	/** In the order of their seeds. */
-	readonly runs: readonly Result[]
+	readonly runs: readonly SimulationResult[]
 }
 
-export interface Outcome {
+export interface StudyResult {
 	readonly study: Study
-	readonly cases: readonly CaseOutcome[]
+	readonly cases: readonly StudyCaseResult[]
 	/** Runs that were asked for, in all. */
 	readonly planned: number
 }
@@ -25,10 +25,10 @@ export interface Outcome {
  * const outcome = runStudy(await scenarios.herd(), { replications: 3 })
  * const picture = svgOf(outcome)
  */
-export function runStudy(given: Study | Scenario, options: ReplicateOptions = {}): Outcome {
-	const study = studyOf(given, 'scenario')
-	const { replications = study.replications ?? REPLICATIONS, onRun } = options
-	const runs = casesOf(study).map(({ scenario }) => replicate(scenario, { replications, onRun }).runs)
+export function runStudy(given: Study | Scenario, options: ReplicateOptions = {}): StudyResult {
+	const study = toStudy(given, 'scenario')
+	const { replications = study.replications ?? DEFAULT_REPLICATIONS, onRun } = options
+	const runs = listCases(study).map(({ scenario }) => replicate(scenario, { replications, onRun }).runs)
 	return outcomeOf(study, replications, runs)
 }
 
@@ -36,10 +36,10 @@ export function runStudy(given: Study | Scenario, options: ReplicateOptions = {}
 export function outcomeOf(
 	study: Study,
 	replications: number | undefined,
-	runs: readonly (readonly Result[])[],
-): Outcome {
-	const cases = casesOf(study)
-	const each = replications ?? study.replications ?? REPLICATIONS
+	runs: readonly (readonly SimulationResult[])[],
+): StudyResult {
+	const cases = listCases(study)
+	const each = replications ?? study.replications ?? DEFAULT_REPLICATIONS
 	return {
 		study,
 		planned: cases.length * each,
@@ -48,10 +48,11 @@ export function outcomeOf(
 }
 
 /** How many runs there are. */
-export const runsOf = ({ cases }: Outcome): number => cases.reduce((sum, { runs }) => sum + runs.length, 0)
+export const runsOf = ({ cases }: StudyResult): number =>
+	cases.reduce((sum, { runs }) => sum + runs.length, 0)
 
 /** The cases that have been run at all, side by side. */
-export const comparedOf = ({ cases }: Outcome): readonly Compared[] =>
-	sideBySide(
-		cases.filter(({ runs }) => runs.length > 0).map((one) => [one.case.name, merged(one.runs)] as const),
+export const comparedOf = ({ cases }: StudyResult): readonly ComparisonResult[] =>
+	compareRuns(
+		cases.filter(({ runs }) => runs.length > 0).map((one) => [one.case.name, mergeRuns(one.runs)] as const),
 	)

@@ -1,5 +1,5 @@
 /** An outcome in the forms that people and programs want. */
-import type { Result } from '../measure/result.ts'
+import type { SimulationResult } from '../measure/result.ts'
 import { plainLine } from '../picture/escape.ts'
 import { heatMap } from '../picture/heat-map.ts'
 import { lineChart } from '../picture/line-chart.ts'
@@ -13,7 +13,7 @@ import { tableText } from '../picture/text/table-text.ts'
 import { wrapped } from '../picture/text-width.ts'
 import { isGrid, type VariantStudy } from '../run/study.ts'
 import { map, overNumber, overTime } from './charts.ts'
-import { comparedOf, type Outcome, runsOf } from './outcome.ts'
+import { comparedOf, runsOf, type StudyResult } from './outcome.ts'
 import { measuresTable, referenceTable } from './tables.ts'
 
 export interface TextOptions {
@@ -23,86 +23,86 @@ export interface TextOptions {
 }
 
 /** The picture of a study. */
-export function svgOf(outcome: Outcome): string {
+export function svgOf(outcome: StudyResult): string {
 	const { study } = outcome
 	if (isGrid(study)) return heatMap(map(outcome, study))
 	if (study.curves) return lineChart(overNumber(outcome, study, study.curves))
-	return timeSvg(outcome, study, study.picture ?? 'requests')
+	return timeSvg(outcome, study, study.chart ?? 'requests')
 }
 
-type Picture = NonNullable<VariantStudy['picture']>
+type Picture = NonNullable<VariantStudy['chart']>
 
-const timeSvg = (outcome: Outcome, study: VariantStudy, picture: Picture): string =>
+const timeSvg = (outcome: StudyResult, study: VariantStudy, picture: Picture): string =>
 	(picture === 'requests' ? lineChart : stackedChart)(overTime(outcome, study, picture))
 
 /** A page that needs nothing else: pictures, tables and what they mean. */
-export function htmlOf(outcome: Outcome): string {
+export function htmlOf(outcome: StudyResult): string {
 	const { study } = outcome
-	const content: Block[] = [study.about ?? '', { svg: svgOf(outcome) }].filter((block) => block !== '')
+	const content: Block[] = [study.description ?? '', { svg: svgOf(outcome) }].filter((block) => block !== '')
 	if (!isGrid(study)) {
-		const { reference, curves, picture = 'requests' } = study
+		const { reference, curves, chart = 'requests' } = study
 		content.push({
 			table: measuresTable(outcome),
 			caption: 'Means, with half the width of their 95 % confidence intervals.',
 		})
 		if (reference)
 			content.push({ table: referenceTable(outcome, reference), caption: 'SE: standard errors.' })
-		const others = (['requests', 'work', 'answers'] as const).filter((one) => one !== picture)
+		const others = (['requests', 'work', 'responses'] as const).filter((one) => one !== chart)
 		if (!curves) content.push(...others.map((one) => ({ svg: timeSvg(outcome, study, one) })))
 	}
 	return page({ title: study.title, sections: [{ content: [...content, howItWasRun(outcome)] }] })
 }
 
 /** For a terminal: tables and charts of characters. */
-export function textOf(outcome: Outcome, { columns, colour }: TextOptions): string {
+export function textOf(outcome: StudyResult, { columns, colour }: TextOptions): string {
 	const { study } = outcome
 	const options = { width: Math.max(20, columns), colour }
 	const parts = isGrid(study)
 		? [heatMapText(map(outcome, study), options)]
 		: variantsText(outcome, study, options)
-	const about = wrapped(plainLine(study.about ?? ''), options.width, displayWidth).join('\n')
+	const about = wrapped(plainLine(study.description ?? ''), options.width, displayWidth).join('\n')
 	return [...parts, about].filter((part) => part !== '').join('\n\n')
 }
 
 function variantsText(
-	outcome: Outcome,
+	outcome: StudyResult,
 	study: VariantStudy,
 	options: { width: number; colour: boolean },
 ): readonly string[] {
-	const { reference, curves, picture = 'requests' } = study
+	const { reference, curves, chart = 'requests' } = study
 	if (reference) return [study.title, tableText(referenceTable(outcome, reference), options)]
 	const table = tableText(measuresTable(outcome), options)
 	if (curves) return [lineChartText(overNumber(outcome, study, curves), options), table]
-	const chart = overTime(outcome, study, picture)
-	return [(picture === 'requests' ? lineChartText : stackedText)(chart, options), table]
+	const overall = overTime(outcome, study, chart)
+	return [(chart === 'requests' ? lineChartText : stackedText)(overall, options), table]
 }
 
 /** Plain data, for `--json` and files that end in .json. Runs are told without their timelines; those are in a single run's own result. */
-export function dataOf(outcome: Outcome): object {
+export function dataOf(outcome: StudyResult): object {
 	const { study, planned, cases } = outcome
 	return {
 		title: study.title,
-		about: study.about,
+		description: study.description,
 		runs: { made: runsOf(outcome), planned },
-		cases: comparedOf(outcome).map(({ name, measures, neverRecovered, difference }, index) => ({
+		cases: comparedOf(outcome).map(({ name, measures, neverRecoveredShare, difference }, index) => ({
 			name,
 			...placeOf(outcome, index),
 			measures,
-			neverRecovered,
+			neverRecoveredShare,
 			difference,
 			runs: cases.filter(({ runs }) => runs.length > 0)[index]?.runs.map(withoutTimeline) ?? [],
 		})),
 	}
 }
 
-function placeOf({ cases }: Outcome, index: number): { x?: number; y?: number } {
+function placeOf({ cases }: StudyResult, index: number): { x?: number; y?: number } {
 	const { x, y } = cases.filter(({ runs }) => runs.length > 0)[index]?.case ?? {}
 	return { ...(x === undefined ? {} : { x }), ...(y === undefined ? {} : { y }) }
 }
 
-const withoutTimeline = ({ timeline: _, ...rest }: Result): object => rest
+const withoutTimeline = ({ timeline: _, ...rest }: SimulationResult): object => rest
 
-function howItWasRun(outcome: Outcome): string {
+function howItWasRun(outcome: StudyResult): string {
 	const made = runsOf(outcome)
 	const seeds = outcome.cases.flatMap(({ runs }) => runs.map(({ seed }) => seed))
 	const first = seeds[0] ?? ''

@@ -5,7 +5,7 @@ import { figure, roughly } from '../picture/figure.ts'
 import type { Table } from '../picture/table.ts'
 import type { VariantStudy } from '../run/study.ts'
 import { writtenEstimate } from './figures.ts'
-import { comparedOf, type Outcome } from './outcome.ts'
+import { comparedOf, type StudyResult } from './outcome.ts'
 
 const COLUMNS: readonly MeasureName[] = [
 	'goodShare',
@@ -16,7 +16,7 @@ const COLUMNS: readonly MeasureName[] = [
 ]
 
 /** The figures that a study is about; without a choice of its own, the usual ones that its runs have. */
-function measuresOf(outcome: Outcome): readonly MeasureName[] {
+function measuresOf(outcome: StudyResult): readonly MeasureName[] {
 	const chosen = outcome.study.measures
 	if (chosen) return chosen
 	const hasFaults = outcome.cases.some(({ runs }) => runs.some(({ recovery }) => recovery !== null))
@@ -24,22 +24,25 @@ function measuresOf(outcome: Outcome): readonly MeasureName[] {
 }
 
 /** A row for each variant: means, and how far off they may be. */
-export function measuresTable(outcome: Outcome): Table {
+export function measuresTable(outcome: StudyResult): Table {
 	const compared = comparedOf(outcome)
 	const measures = measuresOf(outcome)
-	const isStuck = compared.some(({ neverRecovered }) => neverRecovered > 0)
+	const isStuck = compared.some(({ neverRecoveredShare }) => neverRecoveredShare > 0)
 	return {
 		head: ['', ...measures.map((name) => MEASURES[name].label), ...(isStuck ? ['never recovers'] : [])],
 		rows: compared.map((one) => [
 			one.name,
 			...measures.map((name) => writtenEstimate(name, one.measures[name])),
-			...(isStuck ? [`${figure(one.neverRecovered * 100)} % of runs`] : []),
+			...(isStuck ? [`${figure(one.neverRecoveredShare * 100)} % of runs`] : []),
 		]),
 	}
 }
 
 /** Ours beside the published figures, and how far apart they are. */
-export function referenceTable(outcome: Outcome, reference: NonNullable<VariantStudy['reference']>): Table {
+export function referenceTable(
+	outcome: StudyResult,
+	reference: NonNullable<VariantStudy['reference']>,
+): Table {
 	const measures = measuresOf(outcome)
 	return {
 		head: ['', ...measures.flatMap((name) => [MEASURES[name].label, 'published', 'difference'])],

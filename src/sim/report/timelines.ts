@@ -2,10 +2,10 @@
  * The timelines of many runs as one: steps of equal length, and of each step the middle and the range. Runs that ended by
  * themselves have steps of different lengths, but always by a power of two, so they can be joined until they agree.
  */
-import type { Result } from '../measure/result.ts'
+import type { SimulationResult } from '../measure/result.ts'
 
 /** What is read off a run, step by step. */
-export type Read = (result: Result) => readonly number[]
+export type Read = (result: SimulationResult) => readonly number[]
 
 export interface Overlay {
 	/** By step: the median over the runs, and the tenth and ninetieth percentile. */
@@ -15,10 +15,15 @@ export interface Overlay {
 }
 
 /** The step that all of them can be joined to. */
-export const commonStep = (runs: readonly Result[]): number =>
+export const commonStep = (runs: readonly SimulationResult[]): number =>
 	Math.max(1, ...runs.map(({ timeline }) => timeline.stepMs))
 
-export function overlay(runs: readonly Result[], read: Read, stepMs: number, length: number): Overlay {
+export function overlay(
+	runs: readonly SimulationResult[],
+	read: Read,
+	stepMs: number,
+	length: number,
+): Overlay {
 	const rows = runs.map((run) => joined(read(run), stepMs / run.timeline.stepMs, 1_000 / stepMs))
 	const steps = Array.from({ length }, (_, step) => rows.map((row) => row[step] ?? 0).sort((a, b) => a - b))
 	const quantile = (share: number) =>

@@ -4,14 +4,14 @@
  */
 import { refuse } from '../../core/options/rules.ts'
 import { type Estimate, estimate } from '../measure/estimate.ts'
-import { MEASURE_NAMES, type MeasureName, measureOf } from '../measure/measures.ts'
-import type { Result } from '../measure/result.ts'
+import { MEASURE_NAMES, type MeasureName, readMeasure } from '../measure/measures.ts'
+import type { SimulationResult } from '../measure/result.ts'
 import { located } from '../scenario/located.ts'
 import type { Scenario } from '../scenario/scenario.ts'
 import { checkReplicateOptions, type ReplicateOptions, type Replications, replicate } from './replicate.ts'
 
 /** One scenario of a comparison. */
-export interface Compared extends Replications {
+export interface ComparisonResult extends Replications {
 	readonly name: string
 	/** By figure, how much more it is than in the first scenario, seed by seed. Zero outside of the interval is a difference. */
 	readonly difference: Readonly<Record<MeasureName, Estimate>>
@@ -26,12 +26,15 @@ export interface Compared extends Replications {
  *   { name: 'full jitter', ...herd, policies: { client: [{ retry: { jitterStrategy: 'full' } }] } },
  * ])
  */
-export function compare(scenarios: readonly Scenario[], options: ReplicateOptions = {}): readonly Compared[] {
+export function compare(
+	scenarios: readonly Scenario[],
+	options: ReplicateOptions = {},
+): readonly ComparisonResult[] {
 	if (!Array.isArray(scenarios) || scenarios.length === 0)
 		refuse('scenarios', scenarios, 'a list of scenarios')
 	checkReplicateOptions(options)
 	const seed = scenarios.find((scenario) => scenario?.seed !== undefined)?.seed
-	return sideBySide(
+	return compareRuns(
 		scenarios.map((scenario, index) => {
 			const path = `scenarios[${index}]`
 			if (scenario?.seed !== undefined && scenario.seed !== seed)
@@ -43,14 +46,17 @@ export function compare(scenarios: readonly Scenario[], options: ReplicateOption
 }
 
 /** Of runs that were made already. */
-export function sideBySide(
+export function compareRuns(
 	all: readonly (readonly [name: string, replications: Replications])[],
-): readonly Compared[] {
+): readonly ComparisonResult[] {
 	const first = all[0]?.[1].runs ?? []
 	return all.map(([name, one]) => ({ name, ...one, difference: differences(one.runs, first) }))
 }
 
-function differences(runs: readonly Result[], first: readonly Result[]): Record<MeasureName, Estimate> {
+function differences(
+	runs: readonly SimulationResult[],
+	first: readonly SimulationResult[],
+): Record<MeasureName, Estimate> {
 	const pairs = runs.flatMap((run, index) => {
 		const other = first[index]
 		return other ? [[run, other] as const] : []
@@ -58,7 +64,7 @@ function differences(runs: readonly Result[], first: readonly Result[]): Record<
 	return Object.fromEntries(
 		MEASURE_NAMES.map((name) => {
 			const values = pairs.flatMap(([run, other]) => {
-				const [here, there] = [measureOf(name, run), measureOf(name, other)]
+				const [here, there] = [readMeasure(name, run), readMeasure(name, other)]
 				return here === null || there === null ? [] : [here - there]
 			})
 			return [name, estimate(values)]

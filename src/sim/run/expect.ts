@@ -1,8 +1,8 @@
 /** What a user's test says of a simulation. Every run must hold it: a policy that survives nine seeds of ten does not survive. */
 import { YaokiError } from '../../core/errors/errors.ts'
 import { refuse } from '../../core/options/rules.ts'
-import { MEASURE_NAMES, type MeasureName, measureOf } from '../measure/measures.ts'
-import type { Result } from '../measure/result.ts'
+import { MEASURE_NAMES, type MeasureName, readMeasure } from '../measure/measures.ts'
+import type { SimulationResult } from '../measure/result.ts'
 import { oneOf } from '../scenario/shape.ts'
 import type { Replications } from './replicate.ts'
 
@@ -14,8 +14,8 @@ export class ResilienceError extends YaokiError {
 	readonly actual: number | null
 	readonly seed: number | string
 
-	constructor(measure: MeasureName, expected: string, run: Result) {
-		const actual = measureOf(measure, run)
+	constructor(measure: MeasureName, expected: string, run: SimulationResult) {
+		const actual = readMeasure(measure, run)
 		super(
 			'YAOKI_RESILIENCE',
 			`${measure}: expected ${expected}, got ${told(measure, actual, run)} (seed ${run.seed})`,
@@ -26,7 +26,7 @@ export class ResilienceError extends YaokiError {
 	}
 }
 
-function told(measure: MeasureName, actual: number | null, { endedBy, recovery }: Result): string {
+function told(measure: MeasureName, actual: number | null, { endedBy, recovery }: SimulationResult): string {
 	const value = actual === null ? 'never' : String(Number(actual.toPrecision(6)))
 	if (endedBy === 'event-limit') return `${value} before it was cut short by its limit of events`
 	if (measure === 'recoveredAfterMs' && recovery === null) return 'no fault that came to its end'
@@ -55,8 +55,8 @@ export interface ResilienceExpectation {
 export type Comparison = '<' | '<=' | '>' | '>='
 
 /** A run that was cut short shows nothing: what it would have come to is not known. */
-function holdsIn(run: Result, name: MeasureName, holds: Comparison, bound: number): boolean {
-	const value = measureOf(name, run)
+function holdsIn(run: SimulationResult, name: MeasureName, holds: Comparison, bound: number): boolean {
+	const value = readMeasure(name, run)
 	return value !== null && run.endedBy !== 'event-limit' && HOLDS[holds](value, bound)
 }
 
@@ -73,7 +73,7 @@ const HOLDS: Readonly<Record<Comparison, (value: number, bound: number) => boole
  * @example
  * expectResilience(simulate(scenario)).toRecoverWithin(5_000).amplificationBelow(1.2)
  */
-export function expectResilience(result: Result | Replications): ResilienceExpectation {
+export function expectResilience(result: SimulationResult | Replications): ResilienceExpectation {
 	const runs = Object(result) !== result ? [] : 'runs' in result ? result.runs : [result]
 	if (runs.length === 0 || runs.some((run) => !run?.totals))
 		refuse('result', result, 'what simulate or replicate gave')

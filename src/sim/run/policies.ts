@@ -2,15 +2,15 @@
 import { isPolicy, pipeline } from '../../core/engine/pipeline.ts'
 import type { Policy } from '../../core/engine/policy.ts'
 import { refuse } from '../../core/options/rules.ts'
-import type { World } from '../kernel/world.ts'
-import { policyOf } from '../scenario/layers.ts'
+import type { EventLoop } from '../kernel/event-loop.ts'
+import { buildPolicy } from '../scenario/layers.ts'
 import type { PolicyModel } from '../scenario/scenario.ts'
 
 /** In which run a policy was made. By the policy, so that nothing is kept of those that are gone. */
-const madeIn = new WeakMap<Policy, World>()
+const madeIn = new WeakMap<Policy, EventLoop>()
 
 /** A breaker that remembers an earlier run, and that run's clock, would make the same seed give another result. */
-function checkFresh(policy: Policy, world: World, path: string): void {
+function checkFresh(policy: Policy, world: EventLoop, path: string): void {
 	for (const leaf of policy.leaves()) {
 		if ((madeIn.get(leaf) ?? world) !== world)
 			refuse(
@@ -25,14 +25,14 @@ function checkFresh(policy: Policy, world: World, path: string): void {
 export type MakePolicy = (name: string | undefined, owner: string) => Policy | undefined
 
 /** `owner` is whose chance it has. */
-export function policyMaker(world: World, models: Readonly<Record<string, PolicyModel>>): MakePolicy {
+export function policyMaker(world: EventLoop, models: Readonly<Record<string, PolicyModel>>): MakePolicy {
 	return (name, owner) => {
 		const model = name === undefined ? undefined : models[name]
 		if (!model) return undefined
 		const path = `policies.${name}`
 		const runtime = world.runtime(`${owner} policy`)
 		if (typeof model !== 'function')
-			return policyOf(model, path, {
+			return buildPolicy(model, path, {
 				runtime,
 				once: (key, make) => world.once(key, make),
 				sharedRuntime: (place) => world.runtime(`${place} shared`),

@@ -1,4 +1,4 @@
-import type { Result } from '../measure/result.ts'
+import type { SimulationResult } from '../measure/result.ts'
 import type { Scenario } from '../scenario/scenario.ts'
 import { Simulation } from './simulation.ts'
 
@@ -13,7 +13,7 @@ import { Simulation } from './simulation.ts'
  *   policies: { careful: [{ retry: { maxRetries: 3 } }, { timeout: 1_000 }] },
  * })
  */
-export function simulate(scenario: Scenario): Result {
+export function simulate(scenario: Scenario): SimulationResult {
 	const simulation = new Simulation(scenario)
 	simulation.advance()
 	return simulation.result()

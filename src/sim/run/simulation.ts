@@ -2,21 +2,22 @@
  * One run: builds a world from a scenario, lets it happen, and tells how it went. It can be stopped and looked at on the way,
  * which is how progress is shown and how an interrupted run still has an answer.
  */
-import { hasFunction, withoutStacks } from '../kernel/without-stacks.ts'
-import { World } from '../kernel/world.ts'
-import { Aftermath } from '../measure/aftermath.ts'
+
+import { EventLoop } from '../kernel/event-loop.ts'
+import { hasFunction, suppressStacks } from '../kernel/suppress-stacks.ts'
 import { ClientMeter } from '../measure/client-meter.ts'
-import type { Recovery, Result } from '../measure/result.ts'
+import { RecoveryTracker } from '../measure/recovery-tracker.ts'
+import type { Recovery, SimulationResult } from '../measure/result.ts'
 import { ServiceMeter } from '../measure/service-meter.ts'
-import { Steps } from '../measure/steps.ts'
+import { TimelineBins } from '../measure/timeline-bins.ts'
 import { totalsOf } from '../measure/totals.ts'
 import { Client } from '../model/client.ts'
 import { asking, namesOf } from '../model/dependencies.ts'
+import { OptimisticLock } from '../model/optimistic-lock.ts'
 import type { Receiver } from '../model/request.ts'
-import { Row } from '../model/row.ts'
 import { Server } from '../model/server.ts'
 import { checkScenario } from '../scenario/check.ts'
-import type { Progress, Scenario, ServiceModel } from '../scenario/scenario.ts'
+import type { Scenario, ServiceModel, SimulationProgress } from '../scenario/scenario.ts'
 import { type MakePolicy, policyMaker } from './policies.ts'
 
 const MOST_EVENTS = 50_000_000
@@ -48,22 +49,22 @@ interface Served {
  */
 export class Simulation {
 	readonly #scenario: Scenario
-	readonly #world: World
-	readonly #steps: Steps
+	readonly #world: EventLoop
+	readonly #steps: TimelineBins
 	readonly #end: number
-	readonly #aftermath: Aftermath | undefined
+	readonly #aftermath: RecoveryTracker | undefined
 	readonly #services = new Map<string, Served>()
 	readonly #clients = new Map<string, ClientMeter>()
 	readonly #hasFunctions: boolean
-	#endedBy: Result['endedBy'] | undefined
+	#endedBy: SimulationResult['endedBy'] | undefined
 
 	constructor(scenario: Scenario) {
 		checkScenario(scenario)
 		this.#scenario = scenario
 		const { duration = Infinity, maxEvents = MOST_EVENTS, seed = 1 } = scenario
 		this.#end = duration
-		this.#world = new World(seed, maxEvents)
-		this.#steps = new Steps(scenario.stepMs ?? stepOf(duration))
+		this.#world = new EventLoop(seed, maxEvents)
+		this.#steps = new TimelineBins(scenario.stepMs ?? stepOf(duration))
 		this.#aftermath = aftermathOf(scenario)
 		const policies = policyMaker(this.#world, scenario.policies ?? {})
 		// All of them, for one that nobody uses yet is no less wrong; functions are made only for who uses them.
@@ -83,9 +84,9 @@ export class Simulation {
 		const world = this.#world
 		const meter = new ServiceMeter(this.#steps)
 		const path = `services.${name}`
-		const asks = model.kind === 'row' ? [] : (model.dependsOn ?? []).map(({ to }) => to)
+		const asks = model.kind === 'optimistic-lock' ? [] : (model.dependsOn ?? []).map(({ to }) => to)
 		let service: Service
-		if (model.kind === 'row') service = new Row(world, name, model, meter)
+		if (model.kind === 'optimistic-lock') service = new OptimisticLock(world, name, model, meter)
 		else {
 			const names = namesOf(model.dependsOn ?? [])
 			const hops = (model.dependsOn ?? []).map((one, index) => ({
@@ -124,7 +125,7 @@ export class Simulation {
 
 	/** Lets all happen that comes before `toMs`. Answers whether the run is over. */
 	advance(toMs: number = Infinity): boolean {
-		return this.#hasFunctions ? this.#advance(toMs) : withoutStacks(() => this.#advance(toMs))
+		return this.#hasFunctions ? this.#advance(toMs) : suppressStacks(() => this.#advance(toMs))
 	}
 
 	#advance(toMs: number): boolean {
@@ -141,7 +142,7 @@ export class Simulation {
 	}
 
 	/** `looks`: a step of the timeline is over. Only then, so that it does not matter in which slices a run is made. */
-	#judge(reached: number, looks: boolean): Result['endedBy'] | undefined {
+	#judge(reached: number, looks: boolean): SimulationResult['endedBy'] | undefined {
 		const world = this.#world
 		const { until } = this.#scenario
 		if (world.isExhausted) return 'event-limit'
@@ -170,7 +171,7 @@ export class Simulation {
 	}
 
 	/** What is known so far, in a few figures. */
-	get progress(): Progress {
+	get progress(): SimulationProgress {
 		const clients = [...this.#clients.values()]
 		const sum = (of: (meter: ClientMeter) => number) => clients.reduce((total, meter) => total + of(meter), 0)
 		return {
@@ -184,7 +185,7 @@ export class Simulation {
 	}
 
 	/** How it went, or has gone so far. */
-	result(): Result {
+	result(): SimulationResult {
 		const end = this.#world.now()
 		const steps = this.#steps.until(end)
 		const meters = [...this.#clients]
@@ -217,12 +218,12 @@ export class Simulation {
 }
 
 /** None where nothing is scheduled to go wrong. */
-function aftermathOf({ services }: Scenario): Aftermath | undefined {
+function aftermathOf({ services }: Scenario): RecoveryTracker | undefined {
 	const faults = Object.values(services).flatMap((model) =>
-		model.kind === 'row' ? [] : (model.faults ?? []),
+		model.kind === 'optimistic-lock' ? [] : (model.faults ?? []),
 	)
 	if (faults.length === 0) return undefined
-	return new Aftermath(
+	return new RecoveryTracker(
 		faults.reduce((first, { fromMs }) => Math.min(first, fromMs), Infinity),
 		faults.reduce((latest, { toMs }) => Math.max(latest, toMs), 0),
 	)

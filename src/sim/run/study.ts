@@ -10,7 +10,7 @@ import type { Scenario } from '../scenario/scenario.ts'
 interface StudyBase {
 	readonly title: string
 	/** What is asked, and what to look for in the answer. */
-	readonly about?: string | undefined
+	readonly description?: string | undefined
 	/** Runs of each case. Default 10. */
 	readonly replications?: number | undefined
 	/** The columns of the table. */
@@ -23,7 +23,7 @@ interface StudyBase {
  * @example
  * export default {
  *   title: 'Which jitter?',
- *   about: 'A thousand clients after an outage.',
+ *   description: 'A thousand clients after an outage.',
  *   variants: { none: scenarioWith('none'), full: scenarioWith('full') },
  * } satisfies Study
  */
@@ -35,7 +35,7 @@ export interface VariantStudy extends StudyBase {
 	 * What is drawn over time: requests with the capacity, useful against wasted work of the services, or good against bad
 	 * answers to the clients. Default `'requests'`.
 	 */
-	readonly picture?: 'requests' | 'work' | 'answers' | undefined
+	readonly chart?: 'requests' | 'work' | 'responses' | undefined
 	/** Draws curves instead: each variant is a point of one of them. */
 	readonly curves?: Curves | undefined
 }
@@ -78,7 +78,7 @@ interface Axis {
 export type Study = VariantStudy | GridStudy
 
 /** One scenario of a study, and where it belongs. */
-export interface Case {
+export interface StudyCase {
 	readonly name: string
 	readonly scenario: Scenario
 	readonly x?: number
@@ -87,7 +87,7 @@ export interface Case {
 
 export const isGrid = (study: Study): study is GridStudy => 'panels' in study
 
-export function casesOf(study: Study): readonly Case[] {
+export function listCases(study: Study): readonly StudyCase[] {
 	if (!isGrid(study))
 		return Object.entries(study.variants).map(([name, scenario]) => ({
 			name,
@@ -102,7 +102,7 @@ export function casesOf(study: Study): readonly Case[] {
 }
 
 /** A scenario, or a study, as a file gives it: a single scenario becomes a study of one. */
-export function studyOf(given: Scenario | Study, name: string): Study {
+export function toStudy(given: Scenario | Study, name: string): Study {
 	if (Object(given) !== given)
 		throw new InvalidOptionError(name, given, 'a scenario or a study, as an object')
 	if ('variants' in given || 'panels' in given) return given

@@ -34,7 +34,7 @@ const laws = byKind({
 	exponential: fields({ kind, meanMs: time }),
 	lognormal: inOrder(fields({ kind, medianMs: someTime, p99Ms: someTime }), 'medianMs', 'p99Ms'),
 	normal: fields({ kind, meanMs: time, sdMs: time }),
-	uniform: inOrder(fields({ kind, leastMs: time, greatestMs: time }), 'leastMs', 'greatestMs'),
+	uniform: inOrder(fields({ kind, minMs: time, maxMs: time }), 'minMs', 'maxMs'),
 	empirical: fields({ kind, valuesMs: list(time, 1) }),
 })
 
@@ -46,7 +46,7 @@ const duration: Shape = (value, path) => {
 }
 
 const fault = byKind({
-	outage: spanning(fields({ kind, ...span, 'how?': oneOf('refuse', 'hang') })),
+	outage: spanning(fields({ kind, ...span, 'mode?': oneOf('refuse', 'hang') })),
 	slowdown: spanning(fields({ kind, ...span, factor: amount(0, 1e6) })),
 	errors: spanning(fields({ kind, ...span, rate: amount(0, 1), 'status?': count(400, 599) })),
 })
@@ -68,7 +68,7 @@ const service = byKind(
 			'rateLimit?': fields({ perSecond: rate, 'burst?': amount(1, 1e9), 'retryAfter?': flag }),
 			'dependsOn?': list(fields({ to: text, 'policy?': text, 'share?': amount(0, 1), 'passContext?': flag })),
 		}),
-		row: fields({ kind, 'latency?': duration }),
+		'optimistic-lock': fields({ kind, 'latency?': duration }),
 	},
 	'server',
 )
@@ -130,7 +130,7 @@ export function checkScenario(scenario: Scenario): void {
 	const known: Known = { services: Object.keys(services), policies }
 	for (const [name, model] of Object.entries(clients)) checkClient(`clients.${name}`, model, known)
 	for (const [name, model] of Object.entries(services))
-		if (model.kind !== 'row') checkServer(`services.${name}`, model, known)
+		if (model.kind !== 'optimistic-lock') checkServer(`services.${name}`, model, known)
 	checkRing(services as Readonly<Record<string, ServerModel>>)
 	checkEnd(scenario)
 	if (until === 'recovered' && end === undefined)

@@ -88,7 +88,7 @@ const MAKERS: Makers = {
 export const LAYER_KINDS: readonly LayerKind[] = Object.keys(MAKERS) as LayerKind[]
 
 /** Makes the policies and puts them around each other. `path` is where they stand in the scenario. */
-export function policyOf(layers: readonly PolicyLayer[], path: string, world: LayerWorld): Policy {
+export function buildPolicy(layers: readonly PolicyLayer[], path: string, world: LayerWorld): Policy {
 	const policies = layers.map((layer, index) => made(layer, `${path}[${index}]`, world))
 	return pipeline({ runtime: world.runtime }, ...policies)
 }

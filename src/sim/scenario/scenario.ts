@@ -26,7 +26,7 @@ export interface Scenario {
 	 * Ends the run earlier: when nothing is left to do (`'idle'`), when all is well again after the last fault (`'recovered'`),
 	 * or when a function says so that is asked once a step of the timeline.
 	 */
-	readonly until?: 'idle' | 'recovered' | ((progress: Progress) => boolean) | undefined
+	readonly until?: 'idle' | 'recovered' | ((progress: SimulationProgress) => boolean) | undefined
 	/** By name. */
 	readonly services: Readonly<Record<string, ServiceModel>>
 	/** By name. */
@@ -43,7 +43,7 @@ export interface Scenario {
 }
 
 /** What is known while a run goes on. */
-export interface Progress {
+export interface SimulationProgress {
 	readonly nowMs: number
 	readonly events: number
 	/** Calls that clients have begun, and how they ended so far. */
@@ -55,10 +55,10 @@ export interface Progress {
 }
 
 /** Layers as data, or a function that makes a policy afresh: for each run, and for each of a client's instances. */
-export type PolicyModel = readonly PolicyLayer[] | ((world: PolicyWorld) => Policy)
+export type PolicyModel = readonly PolicyLayer[] | ((world: PolicyFactoryContext) => Policy)
 
 /** What a function that makes a policy is given. */
-export interface PolicyWorld {
+export interface PolicyFactoryContext {
 	/** Virtual time and chance. A policy that was given no runtime gets it by itself; a budget must be told. */
 	readonly runtime: Runtime
 	/**
@@ -71,7 +71,7 @@ export interface PolicyWorld {
 }
 
 /** A service, or a row that is written with optimistic concurrency. */
-export type ServiceModel = ServerModel | RowModel
+export type ServiceModel = ServerModel | OptimisticLockModel
 
 /** Workers with a queue before them. It finishes what it has begun, whether anybody still waits for it or not. */
 export interface ServerModel {
@@ -129,7 +129,7 @@ export interface RateLimitModel {
 /** What goes wrong from `fromMs` to `toMs`. */
 export type Fault =
 	/** Nobody answers. What it was working on is lost. `'refuse'` says so at once, `'hang'` never answers. Default `'refuse'`. */
-	| ({ readonly kind: 'outage'; readonly how?: 'refuse' | 'hang' | undefined } & Span)
+	| ({ readonly kind: 'outage'; readonly mode?: 'refuse' | 'hang' | undefined } & Span)
 	/** Requests that a worker begins take `factor` times as long. */
 	| ({ readonly kind: 'slowdown'; readonly factor: number } & Span)
 	/** A share of the answers, 0 to 1, are failures with this status. Default 500. */
@@ -144,8 +144,8 @@ interface Span {
  * A row with a version. A request reads it and then writes it, which succeeds if nobody has written in between: four messages
  * in all. The requests that are counted are the writes.
  */
-export interface RowModel {
-	readonly kind: 'row'
+export interface OptimisticLockModel {
+	readonly kind: 'optimistic-lock'
 	/** Of each of the four messages. Default 0. */
 	readonly latency?: Distribution | undefined
 }

@@ -15,7 +15,7 @@ const SHARED = '// One for all who call this service: import it, do not make ano
  * The program that makes this policy with `yaoki`, outermost layer first. It exports `policy`, and what is `shared`.
  *
  * @example
- * toTypeScript([{ retry: { maxRetries: 3, budget: { maxRetryRatio: 0.1 } } }, { timeout: 1_000 }])
+ * policyToTypeScript([{ retry: { maxRetries: 3, budget: { maxRetryRatio: 0.1 } } }, { timeout: 1_000 }])
  * // import { pipeline, retry, retryBudget, timeout } from 'yaoki'
  * //
  * // const budget = retryBudget({ maxRetryRatio: 0.1 })
@@ -25,7 +25,7 @@ const SHARED = '// One for all who call this service: import it, do not make ano
  * //   timeout(1_000),
  * // )
  */
-export function toTypeScript(layers: readonly PolicyLayer[]): string {
+export function policyToTypeScript(layers: readonly PolicyLayer[]): string {
 	const program = new Program(layers)
 	const calls = layers.map((layer, index) => program.layer(layer, index))
 	const policy = calls.length === 0 ? 'pipeline()' : `pipeline(\n${listed(calls)})`

@@ -21,7 +21,7 @@ const STRATEGIES: Readonly<Record<string, LayerOptions['retry']>> = {
 
 const scenarioOf = (clients: number, retry: LayerOptions['retry']): Scenario => ({
 	until: 'idle',
-	services: { row: { kind: 'row', latency: { kind: 'normal', meanMs: 10, sdMs: 2 } } },
+	services: { row: { kind: 'optimistic-lock', latency: { kind: 'normal', meanMs: 10, sdMs: 2 } } },
 	clients: {
 		writers: { to: 'row', arrivals: { kind: 'closed', users: clients, callsEach: 1 }, policy: 'writer' },
 	},
@@ -90,20 +90,20 @@ const cases = Object.entries(PUBLISHED).flatMap(([clients, { runs, figures }]) =
 function referenceOf(figures: Published | undefined, count: number): Reference {
 	const [calls, callsSd, timeMs, timeSd] = figures ?? [0, 0, 0, 0]
 	const figure = (mean: number, sd: number): PublishedFigure => ({ mean, sd, count })
-	return { requests: figure(calls, callsSd), lastAnswerAtMs: figure(timeMs, timeSd) }
+	return { requests: figure(calls, callsSd), lastResponseAtMs: figure(timeMs, timeSd) }
 }
 
 export const aws: VariantStudy = {
 	title: 'Backoff and jitter, the published model',
-	about:
+	description:
 		'Clients update one row with optimistic concurrency. Requests are writes; the last answer is when the last client is done. ' +
 		'Differences to the published figures are in standard errors: beyond 4 would be another model.',
 	replications: 500,
-	measures: ['requests', 'lastAnswerAtMs'],
+	measures: ['requests', 'lastResponseAtMs'],
 	variants: Object.fromEntries(cases.map(({ name, scenario }) => [name, scenario])),
 	curves: {
 		xLabel: 'clients',
-		measures: ['requests', 'lastAnswerAtMs'],
+		measures: ['requests', 'lastResponseAtMs'],
 		points: Object.fromEntries(cases.map(({ name, point }) => [name, point])),
 	},
 	reference: Object.fromEntries(cases.map(({ name, reference }) => [name, reference])),

@@ -38,7 +38,7 @@ const scenarioOf = (budget?: BudgetModel): Scenario => ({
 
 export const budgets: VariantStudy = {
 	title: 'Which budget does what',
-	about:
+	description:
 		'Five processes retry three times, with one budget each, while 5 % of the requests fail, then 30 %, then all. Look at the ' +
 		'calls that are saved while some fail, and at the requests that are sent in vain while all do.',
 	replications: 10,

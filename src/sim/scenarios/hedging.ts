@@ -39,12 +39,12 @@ const scenarioOf = (load: number, policy: readonly PolicyLayer[], queue?: QueueM
 
 export const hedging: VariantStudy = {
 	title: 'Hedging',
-	about:
+	description:
 		'A service with a long tail, at 30 % and at 80 % of what it can do. Look at the 99th percentile, and at the work that was ' +
 		'done for nobody.',
 	replications: 10,
 	measures: ['p50Ms', 'p99Ms', 'amplification', 'wastedShare', 'goodShare'],
-	picture: 'work',
+	chart: 'work',
 	variants: {
 		'30 % busy: no hedge': scenarioOf(0.3, none),
 		'30 % busy: after p95, with a budget': scenarioOf(0.3, atP95WithBudget),

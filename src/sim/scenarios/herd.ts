@@ -40,7 +40,7 @@ const scenarioOf = (strategy: LayerOptions['retry']): Scenario => ({
 
 export const herd: VariantStudy = {
 	title: 'Thundering herd',
-	about:
+	description:
 		'A thousand clients are caught by an outage of a minute. Look at the first seconds after it: whether they come as one or as ' +
 		'a stream, and how long it takes until the last of them is served.',
 	replications: 10,

@@ -36,7 +36,7 @@ const scenarioOf = (fault: Fault, { passContext, nested }: Manners): Scenario =>
 
 export const layered: VariantStudy = {
 	title: 'Retries on two floors',
-	about:
+	description:
 		'A calls B, B calls C, and both try three times. Look at the requests that the worst-off service gets for each call of a ' +
 		'user (the amplification), while C is down and while it fails three times in ten.',
 	replications: 10,

@@ -31,11 +31,11 @@ const scenarioOf = (strategy: LayerOptions['retry'], places = 0): Scenario => ({
 
 export const mail: VariantStudy = {
 	title: 'A hundred mails, one at a time',
-	about:
+	description:
 		'A server takes one mail at a time and turns the others away. Look at when the last of a hundred mails is out, and at the ' +
 		'attempts that each took.',
 	replications: 10,
-	measures: ['lastAnswerAtMs', 'amplification', 'p50Ms', 'p99Ms'],
+	measures: ['lastResponseAtMs', 'amplification', 'p50Ms', 'p99Ms'],
 	variants: {
 		...Object.fromEntries(Object.entries(STRATEGIES).map(([name, strategy]) => [name, scenarioOf(strategy)])),
 		'a line at the server': scenarioOf({}, CLIENTS),

@@ -77,7 +77,7 @@ const at = (load: number, triggerMs: number, cure: string): Scenario => {
 
 export const metastable: GridStudy = {
 	title: 'Metastable failure',
-	about:
+	description:
 		'A service at a load it can bear is three times slower for a moment. Each cell is the share of runs in which it recovered ' +
 		'within 20 seconds of the moment’s end.',
 	replications: 20,

@@ -53,12 +53,12 @@ const limited = (rateLimiter: RateLimiterOptions, shared = false): readonly Poli
 
 export const rateLimit: VariantStudy = {
 	title: 'A rate-limited API',
-	about:
+	description:
 		'Two thousand calls, an API that takes a hundred a second and answers 429 to the others. Look at the share of calls that ' +
 		'got through, and at the requests that each took.',
 	replications: 10,
-	measures: ['goodShare', 'amplification', 'lastAnswerAtMs', 'peakPerSecond'],
-	picture: 'work',
+	measures: ['goodShare', 'amplification', 'lastResponseAtMs', 'peakPerSecond'],
+	chart: 'work',
 	variants: {
 		'no retry': scenarioOf([]),
 		'backoff, no Retry-After': scenarioOf([{ retry: eightRetries }], false),

@@ -42,12 +42,12 @@ const scenarioOf = (policy: PolicyModel): Scenario => ({
 
 export const slowDependency: VariantStudy = {
 	title: 'A slow dependency',
-	about:
+	description:
 		'Three pages in ten need the reviews, which are fifty times slower for 20 s. Look at the share of all pages that came well ' +
 		'and within a second. The shop without reviews would still be worth seven in ten.',
 	replications: 10,
 	measures: ['goodShare', 'p50Ms', 'p99Ms', 'recoveredAfterMs'],
-	picture: 'answers',
+	chart: 'responses',
 	variants: {
 		nothing: scenarioOf([]),
 		'a timeout of 1 s': scenarioOf([{ timeout: 1_000 }]),

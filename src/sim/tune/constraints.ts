@@ -1,17 +1,17 @@
 /** What a policy must achieve, in every run. */
 import { checkRange, refuse } from '../../core/options/rules.ts'
-import { MEASURE_NAMES, type MeasureName, measureOf } from '../measure/measures.ts'
-import type { Result } from '../measure/result.ts'
+import { MEASURE_NAMES, type MeasureName, readMeasure } from '../measure/measures.ts'
+import type { SimulationResult } from '../measure/result.ts'
 import { listed } from '../scenario/shape.ts'
 
 /** Bounds of one figure. Where a run has no such figure, as when it never recovers, no bound holds. */
-export interface Bound {
+export interface Limit {
 	readonly atMost?: number | undefined
 	readonly atLeast?: number | undefined
 }
 
 /** Bounds by figure. */
-export type Constraints = Partial<Readonly<Record<MeasureName, Bound>>>
+export type Constraints = Partial<Readonly<Record<MeasureName, Limit>>>
 
 /** A constraint that did not hold. */
 export interface Violation {
@@ -40,12 +40,12 @@ export function checkMeasure(path: string, name: string): void {
 }
 
 /** The first that does not hold in a run. */
-export function violated(constraints: Constraints, result: Result): Violation | undefined {
+export function violated(constraints: Constraints, result: SimulationResult): Violation | undefined {
 	// What was cut short by the event limit has shown nothing.
 	if (result.endedBy === 'event-limit') return { measure: 'goodShare', actual: null, seed: result.seed }
 	for (const [name, bound] of Object.entries(constraints)) {
 		const measure = name as MeasureName
-		const actual = measureOf(measure, result)
+		const actual = readMeasure(measure, result)
 		const holds =
 			actual !== null && actual <= (bound?.atMost ?? Infinity) && actual >= (bound?.atLeast ?? -Infinity)
 		if (!holds) return { measure, actual, seed: result.seed }

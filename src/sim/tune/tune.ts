@@ -6,8 +6,8 @@
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { checkNames, checkRange, refuse } from '../../core/options/rules.ts'
 import { MEASURES, type MeasureName } from '../measure/measures.ts'
-import type { Result } from '../measure/result.ts'
-import { merged, type Replications, seedsOf } from '../run/replicate.ts'
+import type { SimulationResult } from '../measure/result.ts'
+import { mergeRuns, type Replications, seedsFor } from '../run/replicate.ts'
 import { simulate } from '../run/simulate.ts'
 import type { PolicyLayer } from '../scenario/layers.ts'
 import type { Scenario } from '../scenario/scenario.ts'
@@ -25,13 +25,13 @@ export interface TuneOptions {
 	/** At most so many changes at once, 1 or 2. Default 2. */
 	readonly maxChanges?: number | undefined
 	/** Gives up after so many policies. Default 500. */
-	readonly maxTries?: number | undefined
+	readonly maxSteps?: number | undefined
 	/** Told of each policy that was tried. */
-	readonly onTry?: ((tried: Tried, count: number) => void) | undefined
+	readonly onStep?: ((tried: TuneStep, count: number) => void) | undefined
 }
 
 /** One changed setting. */
-export interface TunedChange {
+export interface TuneChange {
 	/** Where in the policy: `[0].retry.maxRetries`; a layer that is added is named by its kind. */
 	readonly path: string
 	readonly from: unknown
@@ -39,8 +39,8 @@ export interface TunedChange {
 }
 
 /** A policy that was tried, and why it was not taken. */
-export interface Tried {
-	readonly changes: readonly TunedChange[]
+export interface TuneStep {
+	readonly changes: readonly TuneChange[]
 	/** How much of a change it is; what that means stands in the guide. */
 	readonly size: number
 	/** The first constraint that a run broke; undefined when all runs kept all of them. */
@@ -49,16 +49,16 @@ export interface Tried {
 }
 
 /** What the search found. */
-export interface Tuned {
+export interface TuneResult {
 	/** Does it survive? When not, `policy` is what it was, and `tried` shows why. */
 	readonly survives: boolean
 	/** None when it survives as it is. */
-	readonly changes: readonly TunedChange[]
+	readonly changes: readonly TuneChange[]
 	readonly policy: readonly PolicyLayer[]
 	/** As it was: how it fails. And as it is now; undefined when nothing survives. */
 	readonly before: Replications
 	readonly after: Replications | undefined
-	readonly tried: readonly Tried[]
+	readonly steps: readonly TuneStep[]
 }
 
 interface Candidate {
@@ -74,7 +74,7 @@ interface Candidate {
  *   constraints: { recoveredAfterMs: { atMost: 10_000 }, amplification: { atMost: 1.5 } },
  * })
  */
-export function tune(policy: string, scenario: Scenario, options: TuneOptions): Tuned {
+export function tune(policy: string, scenario: Scenario, options: TuneOptions): TuneResult {
 	const layers = layersOf(policy, scenario)
 	const search = new Search(policy, scenario, options)
 	const before = search.runs([])
@@ -86,14 +86,14 @@ export function tune(policy: string, scenario: Scenario, options: TuneOptions): 
 		survives: found !== undefined,
 		changes: changesOf(moves),
 		policy: applied(layers, moves),
-		before: merged(before),
-		after: found && merged(found.runs),
-		tried: search.tried,
+		before: mergeRuns(before),
+		after: found && mergeRuns(found.runs),
+		steps: search.tried,
 	}
 }
 
 class Search {
-	readonly tried: Tried[] = []
+	readonly tried: TuneStep[] = []
 	readonly #policy: string
 	readonly #scenario: Scenario
 	readonly #layers: readonly PolicyLayer[]
@@ -107,34 +107,36 @@ class Search {
 			objective: 'any',
 			replications: 'any',
 			maxChanges: 'any',
-			maxTries: 'any',
-			onTry: 'any',
+			maxSteps: 'any',
+			onStep: 'any',
 		})
 		checkConstraints(options.constraints)
 		count(1, 2)(options.maxChanges ?? 2, 'maxChanges')
-		checkRange('maxTries', options.maxTries ?? 500, 1, 1e6)
+		checkRange('maxSteps', options.maxSteps ?? 500, 1, 1e6)
 		this.#objective = options.objective ?? 'goodShare'
 		checkMeasure('objective', this.#objective)
 		this.#policy = policy
 		this.#scenario = scenario
 		this.#layers = layersOf(policy, scenario)
 		this.#options = options
-		this.#seeds = seedsOf(scenario, options.replications ?? 5)
+		this.#seeds = seedsFor(scenario, options.replications ?? 5)
 	}
 
-	runs(moves: readonly Move[]): readonly Result[] {
+	runs(moves: readonly Move[]): readonly SimulationResult[] {
 		return this.#seeds.map((seed) => this.#run(moves, seed))
 	}
 
-	holds(runs: readonly Result[]): boolean {
+	holds(runs: readonly SimulationResult[]): boolean {
 		return runs.every((run) => violated(this.#options.constraints, run) === undefined)
 	}
 
 	/** Of the smallest candidates that survive, the one that is best by the objective. */
-	smallest(all: readonly Candidate[]): { moves: readonly Move[]; runs: readonly Result[] } | undefined {
-		let best: { moves: readonly Move[]; runs: readonly Result[]; value: number } | undefined
+	smallest(
+		all: readonly Candidate[],
+	): { moves: readonly Move[]; runs: readonly SimulationResult[] } | undefined {
+		let best: { moves: readonly Move[]; runs: readonly SimulationResult[]; value: number } | undefined
 		let size = Infinity
-		for (const candidate of all.slice(0, this.#options.maxTries ?? 500)) {
+		for (const candidate of all.slice(0, this.#options.maxSteps ?? 500)) {
 			if (candidate.size > size) break
 			const runs = this.#try(candidate)
 			if (!runs) continue
@@ -146,8 +148,8 @@ class Search {
 	}
 
 	/** Its runs, if all of them keep the constraints. */
-	#try({ moves, size }: Candidate): readonly Result[] | undefined {
-		const runs: Result[] = []
+	#try({ moves, size }: Candidate): readonly SimulationResult[] | undefined {
+		const runs: SimulationResult[] = []
 		let violation: Violation | undefined
 		for (const seed of this.#seeds) {
 			const run = this.#run(moves, seed)
@@ -157,19 +159,19 @@ class Search {
 		}
 		const tried = { changes: changesOf(moves), size, violation, runs: runs.length }
 		this.tried.push(tried)
-		this.#options.onTry?.(tried, this.tried.length)
+		this.#options.onStep?.(tried, this.tried.length)
 		return violation ? undefined : runs
 	}
 
-	#run(moves: readonly Move[], seed: number | string): Result {
+	#run(moves: readonly Move[], seed: number | string): SimulationResult {
 		const policies = { ...this.#scenario.policies, [this.#policy]: applied(this.#layers, moves) }
 		return simulate({ ...this.#scenario, seed, policies })
 	}
 
 	/** The more, the better. */
-	#worth(runs: readonly Result[]): number {
+	#worth(runs: readonly SimulationResult[]): number {
 		const { better } = MEASURES[this.#objective]
-		const { mean, count } = merged(runs).measures[this.#objective]
+		const { mean, count } = mergeRuns(runs).measures[this.#objective]
 		if (count === 0) return -Infinity
 		return better === 'more' ? mean : -mean
 	}
@@ -178,7 +180,7 @@ class Search {
 const applied = (layers: readonly PolicyLayer[], moves: readonly Move[]): readonly PolicyLayer[] =>
 	moves.reduce((changed, move) => move.apply(changed), layers)
 
-const changesOf = (moves: readonly Move[]): readonly TunedChange[] =>
+const changesOf = (moves: readonly Move[]): readonly TuneChange[] =>
 	moves.map(({ path, from, to }) => ({ path, from, to }))
 
 /**

@@ -25,7 +25,7 @@ describe('an assertion', () => {
 		['amplification<much', 'takes a figure, one of'],
 		['', 'takes a figure, one of'],
 		['1<amplification', 'takes a figure, one of'],
-		['recoverdAfterMs<5', 'lastAnswerAtMs; did you mean recoveredAfterMs?'],
+		['recoverdAfterMs<5', 'lastResponseAtMs; did you mean recoveredAfterMs?'],
 		['speed<5', 'takes one of the figures goodShare, goodputPerSecond, '],
 		['toString<5', 'takes one of the figures'],
 		['goodShare>95', 'takes a share from 0 to 1 for goodShare, or 0% to 100%'],
@@ -107,7 +107,7 @@ describe('an assertion', () => {
 
 	test('on a map says which cell did not hold', () => {
 		const grid: Study = {
-			...{ title: 'map', about: '', panels: ['a'], at: () => small },
+			...{ title: 'map', description: '', panels: ['a'], at: () => small },
 			...{ x: { label: '', values: [1, 2] }, y: { label: '', values: [9] } },
 		}
 		const { failures } = judge(readAssertion('a: requests<1', grid), runStudy(grid, { replications: 1 }))

@@ -27,9 +27,9 @@ describe('without a name', () => {
 
 	test('lists it as data with --json', async () => {
 		const { stdout } = await simulate(['--json'])
-		const list: { name: string; about: string; variants: string[] }[] = JSON.parse(stdout)
+		const list: { name: string; description: string; variants: string[] }[] = JSON.parse(stdout)
 		expect(list.map(({ name }) => name)).toEqual(names)
-		expect(list.every(({ about, variants }) => about !== '' && variants.length > 0)).toBe(true)
+		expect(list.every(({ description, variants }) => description !== '' && variants.length > 0)).toBe(true)
 	})
 })
 

@@ -45,7 +45,7 @@ export const smallWithout: Scenario = { ...small, policies: { careful: [{ timeou
 /** Two of them side by side. */
 export const pair = {
 	title: 'Two ways',
-	about: 'With retries and without.',
+	description: 'With retries and without.',
 	replications: 3,
 	variants: { retries: small, none: smallWithout },
 }

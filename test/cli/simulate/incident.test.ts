@@ -44,7 +44,7 @@ describe('the events of an incident', () => {
 		const whole = await readIncident(folder.write('a.jsonl', users), {}, signal)
 		const cut = await readIncident(folder.write('b.jsonl', users.trimEnd()), {}, signal)
 		const many = await readIncident(folder.write('c.jsonl', long), {}, signal)
-		expect(whole.summary.calls.all).toBeGreaterThan(390)
+		expect(whole.summary.calls.total).toBeGreaterThan(390)
 		expect(cut).toEqual(whole)
 		expect(many.summary.lines).toBe(3 * whole.summary.lines)
 		expect(many.summary.skipped.unreadable).toBe(0)
@@ -167,6 +167,6 @@ describe('a replay', () => {
 		const { scenario } = await readIncident(new Folder().write('a.jsonl', users), {}, signal)
 		const replayed = { scenario, timeoutMs: 200, policy: undefined }
 		expect(await replayStudy(structuredClone(replayed))).toEqual(await replayStudy(replayed))
-		expect((await replayStudy(replayed)).about).toContain('a timeout of 200 ms')
+		expect((await replayStudy(replayed)).description).toContain('a timeout of 200 ms')
 	})
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { retry } from 'yaoki'
 import { type Scenario, simulate } from 'yaoki/sim'
 import { type JobWorld, needsTimelines, type Report, reportsOf } from '../../../src/cli/simulate/job.ts'
-import { MEASURE_NAMES, measureOf } from '../../../src/sim/measure/measures.ts'
+import { MEASURE_NAMES, readMeasure } from '../../../src/sim/measure/measures.ts'
 import { pair, small } from './files.ts'
 
 /** A clock that goes on by so much whenever it is looked at. */
@@ -162,15 +162,15 @@ describe('timelines', () => {
 			const other = whole?.[index]
 			if (!other) expect.unreachable('there are as many')
 			for (const name of MEASURE_NAMES)
-				expect(measureOf(name, run.result), name).toBe(measureOf(name, other.result))
-			expect(other.result.timeline.clients['web']?.begun.length).toBeGreaterThan(10)
-			expect(run.result.timeline.clients['web']?.begun).toEqual([])
+				expect(readMeasure(name, run.result), name).toBe(readMeasure(name, other.result))
+			expect(other.result.timeline.clients['web']?.started.length).toBeGreaterThan(10)
+			expect(run.result.timeline.clients['web']?.started).toEqual([])
 		}
 	})
 
 	test('are needed for what is drawn over time', () => {
 		const grid = {
-			...{ title: '', about: '', panels: ['a'], at: () => small },
+			...{ title: '', description: '', panels: ['a'], at: () => small },
 			...{ x: { label: '', values: [1] }, y: { label: '', values: [1] } },
 		}
 		const curves = { xLabel: '', measures: ['requests'] as const, points: {} }

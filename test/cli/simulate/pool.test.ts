@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Result, simulate } from 'yaoki/sim'
+import { type SimulationResult, simulate } from 'yaoki/sim'
 import { type Plan, planOf } from '../../../src/cli/simulate/plan.ts'
 import { BrokenRun, type Harvest, harvest } from '../../../src/cli/simulate/pool.ts'
 import { studyFrom } from '../../../src/cli/simulate/source.ts'
@@ -90,7 +90,7 @@ describe('a run that breaks', () => {
 			const first = () => { while (!existsSync(${mark})); throw new Error('first') }
 			const second = () => { writeFileSync(${mark}, ''); throw new Error('second') }
 			const variants = { first: { ...small, policies: { careful: first } }, second: { ...small, policies: { careful: second } } }
-			export default { title: 'a', about: 'b', variants }`
+			export default { title: 'a', description: 'b', variants }`
 		const what = await plan(folder.write('mine.mjs', code), 1)
 		await expect(run(what, 2)).rejects.toMatchObject({ message: 'first', index: 0, seeds: [1] })
 	})
@@ -155,7 +155,7 @@ describe('an interrupt', () => {
 	})
 })
 
-const at = (runs: readonly (readonly Result[])[], index: number): Result => {
+const at = (runs: readonly (readonly SimulationResult[])[], index: number): SimulationResult => {
 	const [first] = runs[index] ?? []
 	if (!first) throw new Error(`there is no run of case ${index}`)
 	return first

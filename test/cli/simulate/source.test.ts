@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { scenarios } from 'yaoki/sim'
 import { type Question, sourceOf, studyFrom } from '../../../src/cli/simulate/source.ts'
 import { namesOf } from '../../../src/cli/simulate/variant-names.ts'
-import { casesOf } from '../../../src/sim/run/study.ts'
+import { listCases } from '../../../src/sim/run/study.ts'
 import { Folder, pair, small } from './files.ts'
 
 describe('a word', () => {
@@ -45,7 +45,7 @@ describe('a study', () => {
 		const [first, second] = [all[0] ?? '', all[1] ?? '']
 		const some = await studyFrom(shipped([second, first]))
 		expect(namesOf(some)).toEqual([first, second])
-		expect(new Set(casesOf(some).map(({ name }) => name))).toEqual(new Set([first, second]))
+		expect(new Set(listCases(some).map(({ name }) => name))).toEqual(new Set([first, second]))
 	})
 
 	test('has only the variants that are asked for', async () => {

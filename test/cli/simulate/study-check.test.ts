@@ -16,7 +16,7 @@ function refusal(given: unknown): string {
 
 const grid: GridStudy = {
 	title: 'A map',
-	about: '',
+	description: '',
 	x: { label: 'load', values: [1, 2] },
 	y: { label: 'length', values: [10], format: String },
 	panels: ['one'],

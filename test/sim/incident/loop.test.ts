@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { bulkhead, circuitBreaker, fallback, type Policy, pipeline, retry, timeout } from 'yaoki'
 import type { Fault } from 'yaoki/sim'
-import { incidentScenario } from '../../../src/sim/incident/incident-scenario.ts'
+import { scenarioFromIncident } from '../../../src/sim/incident/incident-scenario.ts'
 import { arrivalsOf, produce, readArrivals, readService } from './production.ts'
 
 const breaker = () => circuitBreaker({ failureThreshold: 5, resetTimeoutMs: 2_000 })
@@ -29,8 +29,8 @@ const POLICIES: Readonly<Record<string, readonly [make: () => Policy, offMs: num
 
 const times = { fromMs: 40_300, toMs: 60_700 }
 const FAULTS: Readonly<Record<string, Fault>> = {
-	'an outage that refuses': { kind: 'outage', how: 'refuse', ...times },
-	'an outage that hangs': { kind: 'outage', how: 'hang', ...times },
+	'an outage that refuses': { kind: 'outage', mode: 'refuse', ...times },
+	'an outage that hangs': { kind: 'outage', mode: 'hang', ...times },
 	'errors at a rate': { kind: 'errors', rate: 0.3, status: 503, ...times },
 	'nothing but errors': { kind: 'errors', rate: 1, status: 503, ...times },
 	'a slowdown': { kind: 'slowdown', factor: 8, ...times },
@@ -42,10 +42,10 @@ const cases = Object.entries(POLICIES).flatMap(([policy, [make, offMs]]) =>
 
 describe.each(cases)('$name, as $policy tells it', ({ make, offMs, fault, policy }) => {
 	// In a bulkhead of 30, whose slots what hangs never gives back, nobody can see the end of an outage.
-	const isStuck = policy.includes('bulkhead') && fault.kind === 'outage' && fault.how === 'hang'
+	const isStuck = policy.includes('bulkhead') && fault.kind === 'outage' && fault.mode === 'hang'
 	const world = { faults: [fault] }
 	const { lines, truth } = produce(world, make)
-	const { scenario, summary } = incidentScenario(lines)
+	const { scenario, summary } = scenarioFromIncident(lines)
 
 	test('has every call that ended, once', () => {
 		const unfinished = truth.clients['web']?.unfinished ?? 0
@@ -61,16 +61,16 @@ describe.each(cases)('$name, as $policy tells it', ({ make, offMs, fault, policy
 		})
 
 	test('counts what became of the calls', () => {
-		const { good, failed, refused } = truth.clients['web'] ?? { good: 0, failed: 0, refused: 0 }
-		if (policy === 'a fallback around all') expect(summary.calls.all).toBe(good)
-		else expect(summary.calls).toMatchObject({ good, failed: failed - refused, refused })
+		const { good, failed, rejected } = truth.clients['web'] ?? { good: 0, failed: 0, rejected: 0 }
+		if (policy === 'a fallback around all') expect(summary.calls.total).toBe(good)
+		else expect(summary.calls).toMatchObject({ good, failed: failed - rejected, rejected })
 	})
 
 	test('has the fault, and no other', () => {
 		const { kind } = fault
 		expect(readService(scenario).faults).toHaveLength(1)
 		const [found] = readService(scenario).faults ?? []
-		if (fault.kind === 'outage') expect(found).toMatchObject({ kind, how: fault.how })
+		if (fault.kind === 'outage') expect(found).toMatchObject({ kind, mode: fault.mode })
 		// Few probes of an open breaker can not tell an outage from errors that take no time.
 		else if (fault.kind === 'errors' && fault.rate === 1) expect(['errors', 'outage']).toContain(found?.kind)
 		else expect(found).toMatchObject({ kind })
@@ -87,9 +87,9 @@ describe.each(cases)('$name, as $policy tells it', ({ make, offMs, fault, policy
 			const [found] = readService(scenario).faults ?? []
 			expect(Math.abs((found?.fromMs ?? 0) - times.fromMs)).toBeLessThan(offMs)
 			expect(Math.abs((found?.toMs ?? 0) - times.toMs)).toBeLessThan(offMs)
-			const [{ beginsBetween, endsBetween } = { beginsBetween: [], endsBetween: [] }] = summary.faults
-			expect(beginsBetween[0]).toBeLessThan(times.fromMs + 100)
-			expect(beginsBetween[1]).toBeGreaterThan(times.fromMs - 100)
+			const [{ startsBetween, endsBetween } = { startsBetween: [], endsBetween: [] }] = summary.faults
+			expect(startsBetween[0]).toBeLessThan(times.fromMs + 100)
+			expect(startsBetween[1]).toBeGreaterThan(times.fromMs - 100)
 			expect(endsBetween[0]).toBeLessThan(times.toMs + 100)
 			expect(endsBetween[1]).toBeGreaterThan(times.toMs - 100)
 		})

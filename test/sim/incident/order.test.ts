@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { circuitBreaker, type Policy, pipeline, retry, timeout } from 'yaoki'
 import { simulate } from 'yaoki/sim'
-import { incidentScenario } from '../../../src/sim/incident/incident-scenario.ts'
+import { scenarioFromIncident } from '../../../src/sim/incident/incident-scenario.ts'
 import { produce } from './production.ts'
 
 const makers: Readonly<Record<string, () => Policy>> = {
@@ -19,7 +19,7 @@ describe.each(Object.entries(makers))('what a %s told', (_, make) => {
 			perSecond: 15,
 			service: { workers: 2 },
 			faults: [
-				{ kind: 'outage', how: 'hang', fromMs: 5_000, toMs: 8_000 },
+				{ kind: 'outage', mode: 'hang', fromMs: 5_000, toMs: 8_000 },
 				{ kind: 'errors', rate: 0.5, fromMs: 12_000, toMs: 16_000 },
 			],
 		},
@@ -27,17 +27,17 @@ describe.each(Object.entries(makers))('what a %s told', (_, make) => {
 	)
 
 	test.each([{}, { workers: 2 }])('is the same in any order, read with %j', (options) => {
-		const inOrder = incidentScenario(lines, options)
+		const inOrder = scenarioFromIncident(lines, options)
 		fc.assert(
 			fc.property(fc.shuffledSubarray([...lines], { minLength: lines.length }), (shuffled) => {
-				expect(incidentScenario(shuffled, options)).toEqual(inOrder)
+				expect(scenarioFromIncident(shuffled, options)).toEqual(inOrder)
 			}),
 			{ numRuns: 15 },
 		)
 	})
 
 	test('keeps its calls when it is read a second time from the same text', () => {
-		expect(incidentScenario(lines.join('\n'))).toEqual(incidentScenario(lines))
+		expect(scenarioFromIncident(lines.join('\n'))).toEqual(scenarioFromIncident(lines))
 	})
 })
 
@@ -49,9 +49,9 @@ test('any subset of an incident either is an incident or is refused in so many w
 	fc.assert(
 		fc.property(fc.subarray([...lines]), (some) => {
 			try {
-				const { scenario, summary } = incidentScenario(some)
+				const { scenario, summary } = scenarioFromIncident(some)
 				const { calls } = simulate(scenario).clients
-				expect(calls?.calls).toBe(summary.calls.all)
+				expect(calls?.calls).toBe(summary.calls.total)
 			} catch (error) {
 				expect(error).toMatchObject({ name: 'InvalidOptionError' })
 			}

@@ -2,17 +2,17 @@
 
 import { describe, expect, test } from 'vitest'
 import { circuitBreaker, pipeline, retry, timeout } from 'yaoki'
-import { incidentScenario } from '../../../src/sim/incident/incident-scenario.ts'
-import { incidentText } from '../../../src/sim/incident/summary.ts'
+import { scenarioFromIncident } from '../../../src/sim/incident/incident-scenario.ts'
+import { formatIncident } from '../../../src/sim/incident/summary.ts'
 import { blocks, page } from '../../examples/markdown.ts'
 import { produce, STORM } from './production.ts'
 
 test('the guide shows what a retry storm prints', () => {
 	const make = () => pipeline(retry({ name: 'users retry', maxRetries: 3, baseDelayMs: 100 }), timeout(500))
 	const { lines } = produce(STORM, make, (event) => ({ ...event, pipeline: 'users' }))
-	const { summary } = incidentScenario(lines, { workers: 10 })
+	const { summary } = scenarioFromIncident(lines, { workers: 10 })
 	const shown = blocks(page('docs/guide/incident-replay.md')).find(({ language }) => language === 'sh')
-	expect(shown?.prints).toBe(`${incidentText(summary)}\n`)
+	expect(shown?.prints).toBe(`${formatIncident(summary)}\n`)
 })
 
 describe('the text', () => {
@@ -31,8 +31,8 @@ describe('the text', () => {
 			make,
 		)
 		const stray = JSON.stringify({ type: 'success', policy: 'circuitBreaker', timestamp: 0, durationMs: 1 })
-		const { summary } = incidentScenario(['hello', stray, ...lines])
-		expect(incidentText(summary)).toMatchInlineSnapshot(`
+		const { summary } = scenarioFromIncident(['hello', stray, ...lines])
+		expect(formatIncident(summary)).toMatchInlineSnapshot(`
 			"incident: 2026-01-01 00:00:00 to 00:02:00 UTC, 120 s
 			  lines     2,423, 2,416 of them used; 1 unreadable (the first is line 1, not JSON); 1 an hour or more apart
 			  calls     2,408: 1,986 good, 21 failed, 401 refused (told by circuitBreaker)
@@ -52,7 +52,7 @@ describe('the text', () => {
 
 	test('says when there was nothing wrong', () => {
 		const { lines } = produce({ seconds: 10 }, () => retry({ name: 'calm' }))
-		expect(incidentText(incidentScenario(lines).summary)).toMatchInlineSnapshot(`
+		expect(formatIncident(scenarioFromIncident(lines).summary)).toMatchInlineSnapshot(`
 			"incident: 2026-01-01 00:00:00 to 00:00:10 UTC, 10 s
 			  lines     503, 503 of them used
 			  calls     503: 503 good, 0 failed, 0 refused (told by calm)

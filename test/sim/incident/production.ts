@@ -3,7 +3,7 @@
  * read from the lines can then be held against the truth.
  */
 import type { Policy } from 'yaoki'
-import { type Fault, type Result, type Scenario, type ServerModel, simulate } from 'yaoki/sim'
+import { type Fault, type Scenario, type ServerModel, type SimulationResult, simulate } from 'yaoki/sim'
 import { seededRandom } from 'yaoki/testing'
 
 export interface World {
@@ -44,13 +44,13 @@ const scenarioOf = (world: World, policies: Scenario['policies']): Scenario => (
 export const STORM: World = {
 	perSecond: 350,
 	seconds: 60,
-	faults: [{ kind: 'outage', how: 'hang', fromMs: 15_000, toMs: 25_000 }],
+	faults: [{ kind: 'outage', mode: 'hang', fromMs: 15_000, toMs: 25_000 }],
 	service: { workers: 10, serviceTime: { kind: 'exponential', meanMs: 20 } },
 }
 
 export interface Production {
 	readonly lines: readonly string[]
-	readonly truth: Result
+	readonly truth: SimulationResult
 }
 
 /** Runs the world with this policy, and writes down what it tells. `rewritten` may change each event before it is. */
@@ -69,7 +69,7 @@ export function produce(
 }
 
 /** The truth of the same world under another policy. */
-export const truthOf = (world: World, web: NonNullable<Scenario['policies']>[string]): Result =>
+export const truthOf = (world: World, web: NonNullable<Scenario['policies']>[string]): SimulationResult =>
 	simulate(scenarioOf(world, { web }))
 
 /** When calls came, as the scenario that was read has it. */
@@ -81,6 +81,6 @@ export function readArrivals({ clients }: Scenario): readonly number[] {
 
 export function readService({ services }: Scenario): ServerModel {
 	const service = services['service']
-	if (!service || service.kind === 'row') throw new Error('there is one service')
+	if (!service || service.kind === 'optimistic-lock') throw new Error('there is one service')
 	return service
 }

@@ -11,7 +11,7 @@ import {
 	retry,
 	timeout,
 } from 'yaoki'
-import { incidentScenario } from '../../../src/sim/incident/incident-scenario.ts'
+import { scenarioFromIncident } from '../../../src/sim/incident/incident-scenario.ts'
 import { IncidentReader } from '../../../src/sim/incident/reader.ts'
 import { produce, readArrivals, readService, type World } from './production.ts'
 
@@ -22,16 +22,16 @@ const WORLD: World = {
 }
 const make = () => pipeline(retry({ maxRetries: 2 }), timeout(500))
 const { lines } = produce(WORLD, make)
-const calls = readArrivals(incidentScenario(lines).scenario).length
+const calls = readArrivals(scenarioFromIncident(lines).scenario).length
 
 const named = (pipelineName: string, maker: () => Policy = make) =>
 	produce(WORLD, maker, (event) => ({ ...event, pipeline: pipelineName })).lines
 
 describe('lines', () => {
 	test('may come as a text, as a list, one at a time, and with the line breaks of any system', () => {
-		const read = incidentScenario(lines)
-		expect(incidentScenario(lines.join('\n'))).toEqual(read)
-		expect(incidentScenario(`\uFEFF${lines.join('\r\n')}\r\n`)).toEqual(read)
+		const read = scenarioFromIncident(lines)
+		expect(scenarioFromIncident(lines.join('\n'))).toEqual(read)
+		expect(scenarioFromIncident(`\uFEFF${lines.join('\r\n')}\r\n`)).toEqual(read)
 		const reader = new IncidentReader()
 		for (const line of lines) reader.add(`${line}\n`)
 		expect(reader.finish()).toEqual(read)
@@ -50,7 +50,7 @@ describe('lines', () => {
 			'[{}]',
 			...lines.slice(1),
 		]
-		const { summary, scenario } = incidentScenario(mixed)
+		const { summary, scenario } = scenarioFromIncident(mixed)
 		expect(summary.skipped).toEqual({
 			unreadable: 7,
 			first: { line: 3, why: 'not JSON' },
@@ -58,7 +58,7 @@ describe('lines', () => {
 			apart: 0,
 		})
 		expect(summary).toMatchObject({ lines: lines.length + 7, events: lines.length })
-		expect(scenario).toEqual(incidentScenario(lines).scenario)
+		expect(scenario).toEqual(scenarioFromIncident(lines).scenario)
 	})
 
 	test.each([
@@ -67,20 +67,20 @@ describe('lines', () => {
 		['a\nb', "lines: got '2 lines and no event among them: line 1 is not JSON'"],
 		['\n{}', "lines: got '1 lines and no event among them: line 2 is not an event'"],
 	])('are refused when no event is among them: %j', (text, message) => {
-		expect(() => incidentScenario(text)).toThrow(InvalidOptionError)
-		expect(() => incidentScenario(text)).toThrow(message)
+		expect(() => scenarioFromIncident(text)).toThrow(InvalidOptionError)
+		expect(() => scenarioFromIncident(text)).toThrow(message)
 	})
 
 	test('are refused when they are no lines', () => {
 		// @ts-expect-error that is not a text
-		expect(() => incidentScenario(7)).toThrow('lines: got 7; takes a text, or lines to go through')
+		expect(() => scenarioFromIncident(7)).toThrow('lines: got 7; takes a text, or lines to go through')
 	})
 })
 
 describe('events that do not suffice', () => {
 	test('are refused when they tell only of calls that end badly', () => {
 		const few = produce(WORLD, () => bulkhead({ maxConcurrent: 1, maxQueue: 0 })).lines
-		expect(() => incidentScenario(few)).toThrow(
+		expect(() => scenarioFromIncident(few)).toThrow(
 			"lines: got 'events of no policy that tells of calls which end well (only such as refuse or time out: bulkhead)'; takes events of a retry or a circuit breaker, for those tell of every call",
 		)
 	})
@@ -88,12 +88,12 @@ describe('events that do not suffice', () => {
 	test('are refused when they tell of no call at all', () => {
 		const hedges = produce(WORLD, () => hedge({ delayMs: 1 })).lines
 		expect(hedges.length).toBeGreaterThan(10)
-		expect(() => incidentScenario(hedges)).toThrow("lines: got 'events that tell of no calls'")
+		expect(() => scenarioFromIncident(hedges)).toThrow("lines: got 'events that tell of no calls'")
 	})
 
 	test('are refused when nothing was ever answered', () => {
 		const dead: World = { ...WORLD, faults: [{ kind: 'outage', fromMs: 0, toMs: 1e6 }] }
-		expect(() => incidentScenario(produce(dead, make).lines)).toThrow(
+		expect(() => scenarioFromIncident(produce(dead, make).lines)).toThrow(
 			"lines: got 'events in which no answer has a duration'",
 		)
 	})
@@ -105,29 +105,29 @@ describe('events of several pipelines', () => {
 	const both = [...orders, ...users]
 
 	test('are refused, with the names that there are', () => {
-		expect(() => incidentScenario(both)).toThrow(
+		expect(() => scenarioFromIncident(both)).toThrow(
 			"pipeline: got undefined; takes 'orders' or 'users', for the events are of several",
 		)
 	})
 
 	test('are told apart by the name', () => {
-		const { summary, scenario } = incidentScenario(both, { pipeline: 'users' })
+		const { summary, scenario } = scenarioFromIncident(both, { pipeline: 'users' })
 		expect(summary).toMatchObject({ pipeline: 'users', events: users.length })
 		// A change of state belongs to no pipeline.
 		const told = orders.filter((line) => !line.includes('state_change'))
-		expect(summary.skipped.others).toBe(told.length)
+		expect(summary.skipped.filtered).toBe(told.length)
 		expect(scenario.name).toBe('users')
 		expect(readArrivals(scenario)).toHaveLength(calls)
 	})
 
 	test('may be of none, which has an empty name', () => {
 		const mixed = [...lines, ...orders]
-		expect(() => incidentScenario(mixed)).toThrow("pipeline: got undefined; takes '' or 'orders'")
-		expect(incidentScenario(mixed, { pipeline: '' }).summary.pipeline).toBeUndefined()
+		expect(() => scenarioFromIncident(mixed)).toThrow("pipeline: got undefined; takes '' or 'orders'")
+		expect(scenarioFromIncident(mixed, { pipeline: '' }).summary.pipeline).toBeUndefined()
 	})
 
 	test('are refused when the name is none of them', () => {
-		expect(() => incidentScenario(both, { pipeline: 'user' })).toThrow(
+		expect(() => scenarioFromIncident(both, { pipeline: 'user' })).toThrow(
 			"pipeline: got 'user'; takes a pipeline of which there are events: 'orders' or 'users'",
 		)
 	})
@@ -139,27 +139,29 @@ describe('events of several policies that tell of calls', () => {
 	const nested = produce(WORLD, layers)
 
 	test('are refused, with their names', () => {
-		expect(() => incidentScenario(nested.lines)).toThrow(
+		expect(() => scenarioFromIncident(nested.lines)).toThrow(
 			'policy: got undefined; takes a name or several, for the events of several policies tell of calls: inner, outer.',
 		)
 	})
 
 	test('are read by the name of the outermost', () => {
-		const { summary } = incidentScenario(nested.lines, { policy: ['outer', 'timeout'] })
-		expect(summary.calls.all).toBe(nested.truth.clients['web']?.calls)
-		expect(summary.toldBy.calls).toBe('outer')
+		const { summary } = scenarioFromIncident(nested.lines, { policy: ['outer', 'timeout'] })
+		expect(summary.calls.total).toBe(nested.truth.clients['web']?.calls)
+		expect(summary.source.calls).toBe('outer')
 	})
 
 	test('are read together when they stand side by side', () => {
 		const [left, right] = ['left', 'right'].map(
 			(name) => produce(WORLD, () => circuitBreaker({ name, failureThreshold: 3 })).lines,
 		)
-		const { summary } = incidentScenario([...(left ?? []), ...(right ?? [])], { policy: ['left', 'right'] })
-		expect(summary.calls.all).toBe(2 * calls)
+		const { summary } = scenarioFromIncident([...(left ?? []), ...(right ?? [])], {
+			policy: ['left', 'right'],
+		})
+		expect(summary.calls.total).toBe(2 * calls)
 	})
 
 	test('are refused when the name is none of them', () => {
-		expect(() => incidentScenario(lines, { policy: 'retries' })).toThrow(
+		expect(() => scenarioFromIncident(lines, { policy: 'retries' })).toThrow(
 			"policy: got 'retries'; takes policies of which there are events: 'retry'",
 		)
 	})
@@ -173,20 +175,20 @@ describe('clocks', () => {
 
 	test('that are hours off leave their events out, and that is said', () => {
 		const stray = lines.slice(0, 100).map(shifted(-7_200_000))
-		const { summary, scenario } = incidentScenario([...stray, ...lines])
-		expect(summary.skipped.apart).toBe(100)
-		expect(summary.notes.join()).toContain('an hour or more apart')
-		expect(scenario).toEqual(incidentScenario(lines).scenario)
+		const { summary, scenario } = scenarioFromIncident([...stray, ...lines])
+		expect(summary.skipped.outliers).toBe(100)
+		expect(summary.caveats.join()).toContain('an hour or more apart')
+		expect(scenario).toEqual(scenarioFromIncident(lines).scenario)
 	})
 
 	test('that begin in 1970 do not make an incident of half a century', () => {
 		const epoch = shifted(-Date.UTC(2026, 0, 1))(lines[0] ?? '')
-		expect(incidentScenario([epoch, ...lines]).summary.skipped.apart).toBe(1)
+		expect(scenarioFromIncident([epoch, ...lines]).summary.skipped.outliers).toBe(1)
 	})
 
 	test('of several processes are put in order', () => {
 		const later = produce(WORLD, make).lines.map(shifted(10_000))
-		const at = readArrivals(incidentScenario([...later, ...lines]).scenario)
+		const at = readArrivals(scenarioFromIncident([...later, ...lines]).scenario)
 		expect(at).toHaveLength(2 * calls)
 		expect(at.every((one, index) => one >= (at[index - 1] ?? 0))).toBe(true)
 	})
@@ -196,8 +198,8 @@ describe('clocks', () => {
 			const given: Record<string, unknown> = { ...event }
 			return { ...given, timestamp: Math.floor(Number(given['timestamp'])) }
 		})
-		const [fault] = readService(incidentScenario(whole.lines).scenario).faults ?? []
-		expect(fault).toMatchObject({ kind: 'outage', how: 'refuse' })
+		const [fault] = readService(scenarioFromIncident(whole.lines).scenario).faults ?? []
+		expect(fault).toMatchObject({ kind: 'outage', mode: 'refuse' })
 		expect(Math.abs((fault?.fromMs ?? 0) - 15_000)).toBeLessThan(200)
 	})
 })
@@ -213,7 +215,7 @@ describe('options', () => {
 		[7, 'options: got 7; takes an object'],
 	])('%j are refused', (options, message) => {
 		// @ts-expect-error some of them are of the wrong type
-		expect(() => incidentScenario(lines, options)).toThrow(message)
+		expect(() => scenarioFromIncident(lines, options)).toThrow(message)
 	})
 
 	test('a resolution that is too fine for so long a time is refused', () => {
@@ -225,14 +227,14 @@ describe('options', () => {
 				durationMs: 5,
 			}),
 		)
-		expect(() => incidentScenario(slow)).toThrow(
+		expect(() => scenarioFromIncident(slow)).toThrow(
 			'resolutionMs: got 1000; takes 1200 or more, for the events are of 1666 hours',
 		)
-		expect(readArrivals(incidentScenario(slow, { resolutionMs: 60_000 }).scenario)).toHaveLength(2_000)
+		expect(readArrivals(scenarioFromIncident(slow, { resolutionMs: 60_000 }).scenario)).toHaveLength(2_000)
 	})
 
 	test('the resolution is how finely faults are looked for', () => {
-		const [fault] = readService(incidentScenario(lines, { resolutionMs: 100 }).scenario).faults ?? []
+		const [fault] = readService(scenarioFromIncident(lines, { resolutionMs: 100 }).scenario).faults ?? []
 		expect(Math.abs((fault?.toMs ?? 0) - 25_000)).toBeLessThan(200)
 	})
 })
@@ -253,5 +255,5 @@ test('a million lines would take a few numbers each, and not the lines', () => {
 	const grown = after.heapUsed + after.arrayBuffers - heapUsed - arrayBuffers
 	// Four numbers, and room for as many again.
 	expect(grown).toBeLessThan(100_000 * 80)
-	expect(reader.finish().summary.calls.all).toBe(101_000)
+	expect(reader.finish().summary.calls.total).toBe(101_000)
 })

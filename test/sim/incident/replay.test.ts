@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from 'vitest'
 import { circuitBreaker, type Policy, pipeline, retry, timeout } from 'yaoki'
-import { type Fault, type PolicyLayer, type Result, simulate } from 'yaoki/sim'
+import { type Fault, type PolicyLayer, type SimulationResult, simulate } from 'yaoki/sim'
 import type { Incident } from '../../../src/sim/incident/incident.ts'
-import { incidentScenario } from '../../../src/sim/incident/incident-scenario.ts'
+import { scenarioFromIncident } from '../../../src/sim/incident/incident-scenario.ts'
 import { produce, readService, STORM, truthOf, type World } from './production.ts'
 
 const naive = () => pipeline(retry({ maxRetries: 3, baseDelayMs: 100 }), timeout(500))
@@ -22,7 +22,7 @@ interface Figures {
 	readonly requests: number
 }
 
-function figures({ clients, services }: Result): Figures {
+function figures({ clients, services }: SimulationResult): Figures {
 	const [[client], [service]] = [Object.values(clients), Object.values(services)]
 	return { good: client?.good ?? Number.NaN, requests: service?.requests ?? Number.NaN }
 }
@@ -46,14 +46,14 @@ const expectNear = (read: number, truth: number, share: number) =>
 describe('an incident that retries lived through, replayed with another policy', () => {
 	const times = { fromMs: 30_500, toMs: 50_250 }
 	const faults: readonly (readonly [string, Fault])[] = [
-		['refused', { kind: 'outage', how: 'refuse', ...times }],
-		['hung', { kind: 'outage', how: 'hang', ...times }],
+		['refused', { kind: 'outage', mode: 'refuse', ...times }],
+		['hung', { kind: 'outage', mode: 'hang', ...times }],
 		['failed in part', { kind: 'errors', rate: 0.4, status: 503, ...times }],
 		['was slow', { kind: 'slowdown', factor: 12, ...times }],
 	]
 	describe.each(faults)('when the service %s', (_, fault) => {
 		const world: World = { faults: [fault], seconds: 80 }
-		const incident = incidentScenario(produce(world, naive).lines)
+		const incident = scenarioFromIncident(produce(world, naive).lines)
 
 		test.each(Object.entries(CAREFUL))('%s', (_name, layers) => {
 			const { read, truth } = replayed(incident, world, layers)
@@ -63,7 +63,7 @@ describe('an incident that retries lived through, replayed with another policy',
 	})
 
 	test('does not depend on the policy that lived through it', () => {
-		const world: World = { faults: [{ kind: 'outage', how: 'refuse', ...times }], seconds: 80 }
+		const world: World = { faults: [{ kind: 'outage', mode: 'refuse', ...times }], seconds: 80 }
 		const makers: readonly (() => Policy)[] = [
 			naive,
 			() => pipeline(retry({ maxRetries: 10, baseDelayMs: 20 }), timeout(500)),
@@ -72,7 +72,7 @@ describe('an incident that retries lived through, replayed with another policy',
 		const patient = CAREFUL['patient retries'] ?? []
 		const { good } = figures(truthOf(world, patient))
 		for (const make of makers) {
-			const incident = incidentScenario(produce(world, make).lines)
+			const incident = scenarioFromIncident(produce(world, make).lines)
 			expectNear(replayed(incident, world, patient).read.good, good, 0.02)
 		}
 	})
@@ -80,14 +80,14 @@ describe('an incident that retries lived through, replayed with another policy',
 
 describe('a retry storm that outlived its outage', () => {
 	const { lines, truth } = produce(STORM, naive)
-	const incident = incidentScenario(lines, { workers: 10 })
+	const incident = scenarioFromIncident(lines, { workers: 10 })
 
 	test('lasts to the end', () => {
 		expect(truth.totals.goodShare).toBeLessThan(0.4)
 	})
 
 	test('is blamed on the service as long as nobody says what that can do', () => {
-		const [found] = readService(incidentScenario(lines).scenario).faults ?? []
+		const [found] = readService(scenarioFromIncident(lines).scenario).faults ?? []
 		expect(found?.toMs).toBeGreaterThan(60_000)
 	})
 
@@ -95,10 +95,10 @@ describe('a retry storm that outlived its outage', () => {
 		const { scenario, summary } = incident
 		const faults = readService(scenario).faults ?? []
 		expect(faults).toHaveLength(1)
-		expect(faults[0]).toMatchObject({ kind: 'outage', how: 'hang' })
+		expect(faults[0]).toMatchObject({ kind: 'outage', mode: 'hang' })
 		expect(Math.abs((faults[0]?.fromMs ?? 0) - 15_000)).toBeLessThan(200)
 		expect(Math.abs((faults[0]?.toMs ?? 0) - 25_000)).toBeLessThan(200)
-		expect(summary.attempts.explained).toBeGreaterThan(30_000)
+		expect(summary.attempts.explainedByLoad).toBeGreaterThan(30_000)
 	})
 
 	test.each(['a timeout', 'a budget', 'a breaker'])('would not have come with %s', (name) => {

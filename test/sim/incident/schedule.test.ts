@@ -2,12 +2,12 @@
 
 import { describe, expect, test } from 'vitest'
 import { circuitBreaker, keyed, pipeline, rateLimiter, retry, timeout } from 'yaoki'
-import { incidentScenario } from '../../../src/sim/incident/incident-scenario.ts'
+import { scenarioFromIncident } from '../../../src/sim/incident/incident-scenario.ts'
 import { produce, readArrivals, readService, type World } from './production.ts'
 
 const attempts = () => pipeline(retry({ maxRetries: 2, baseDelayMs: 100 }), timeout(500))
 const faultsOf = (lines: readonly string[], options = {}) =>
-	readService(incidentScenario(lines, options).scenario).faults ?? []
+	readService(scenarioFromIncident(lines, options).scenario).faults ?? []
 
 /** Lines of a breaker, one call each 20 ms, by what became of the call at that time. */
 const written = (seconds: number, callAt: (ms: number) => object): string[] =>
@@ -21,12 +21,12 @@ const within = (ms: number, from: number, to: number) => ms >= from * 1_000 && m
 
 describe('what fails all the time', () => {
 	test('is no incident, and its share is told', () => {
-		const { scenario, summary } = incidentScenario(
+		const { scenario, summary } = scenarioFromIncident(
 			written(120, (ms) => (every(ms, 500) ? { type: 'failure' } : {})),
 		)
 		expect(readService(scenario).faults).toEqual([])
-		expect(summary.background).toBeCloseTo(0.04, 3)
-		expect(summary.notes).toEqual([
+		expect(summary.backgroundErrorRate).toBeCloseTo(0.04, 3)
+		expect(summary.caveats).toEqual([
 			'Outside of faults 4 % of the attempts failed; the replay leaves them out.',
 		])
 	})
@@ -58,9 +58,9 @@ test('two incidents are two faults', () => {
 	const world: World = {
 		seconds: 120,
 		faults: [
-			{ kind: 'outage', how: 'hang', fromMs: 20_000, toMs: 30_000 },
+			{ kind: 'outage', mode: 'hang', fromMs: 20_000, toMs: 30_000 },
 			{ kind: 'slowdown', factor: 6, fromMs: 60_000, toMs: 80_000 },
-			{ kind: 'outage', how: 'refuse', fromMs: 90_000, toMs: 95_000 },
+			{ kind: 'outage', mode: 'refuse', fromMs: 90_000, toMs: 95_000 },
 		],
 	}
 	const faults = faultsOf(produce(world, attempts).lines)
@@ -79,7 +79,7 @@ test('an outage is found where there is one call a second', () => {
 	}
 	const faults = faultsOf(produce(world, attempts).lines)
 	expect(faults).toHaveLength(1)
-	expect(faults[0]).toMatchObject({ kind: 'outage', how: 'refuse' })
+	expect(faults[0]).toMatchObject({ kind: 'outage', mode: 'refuse' })
 	expect(Math.abs((faults[0]?.fromMs ?? 0) - 120_000)).toBeLessThan(3_000)
 	expect(Math.abs((faults[0]?.toMs ?? 0) - 150_000)).toBeLessThan(3_000)
 })
@@ -98,8 +98,8 @@ describe('a capacity that is known', () => {
 
 	test('is in the scenario, and without one there is no limit', () => {
 		const { lines } = produce({ seconds: 10 }, attempts)
-		expect(readService(incidentScenario(lines, { workers: 3 }).scenario).workers).toBe(3)
-		expect(readService(incidentScenario(lines).scenario).workers).toBe(Infinity)
+		expect(readService(scenarioFromIncident(lines, { workers: 3 }).scenario).workers).toBe(3)
+		expect(readService(scenarioFromIncident(lines).scenario).workers).toBe(Infinity)
 	})
 })
 
@@ -127,17 +127,17 @@ describe('calls are counted once', () => {
 		],
 	])('with %s', (_, make) => {
 		const { lines, truth } = produce(world, make)
-		const { scenario, summary } = incidentScenario(lines)
+		const { scenario, summary } = scenarioFromIncident(lines)
 		const all = truth.clients['web']?.calls ?? 0
 		expect(readArrivals(scenario)).toHaveLength(all)
-		const { good, failed, refused, unknown } = summary.calls
-		expect(good + failed + refused + unknown).toBe(all)
-		expect(refused).toBe(truth.clients['web']?.refused)
+		const { good, failed, rejected, unknown } = summary.calls
+		expect(good + failed + rejected + unknown).toBe(all)
+		expect(rejected).toBe(truth.clients['web']?.rejected)
 	})
 })
 
 test('a great many durations are kept as quantiles', () => {
-	const { serviceTime } = readService(incidentScenario(written(120, () => ({}))).scenario)
+	const { serviceTime } = readService(scenarioFromIncident(written(120, () => ({}))).scenario)
 	if (typeof serviceTime === 'number' || serviceTime.kind !== 'empirical') throw new Error('it is empirical')
 	expect(serviceTime.valuesMs).toHaveLength(2_000)
 	expect([serviceTime.valuesMs[0], serviceTime.valuesMs.at(-1)]).toEqual([15, 24])

@@ -36,7 +36,7 @@ const busy: Scenario = {
 			serviceTime: { kind: 'empirical', valuesMs: [1, 2, 3, 50] },
 			rateLimit: { perSecond: 150 },
 		},
-		row: { kind: 'row', latency: { kind: 'uniform', leastMs: 1, greatestMs: 9 } },
+		row: { kind: 'optimistic-lock', latency: { kind: 'uniform', minMs: 1, maxMs: 9 } },
 	},
 	clients: {
 		web: {
@@ -137,7 +137,7 @@ describe('common random numbers', () => {
 	/** Steps of a millisecond, so that the timeline shows every arrival. */
 	const closeUp = { duration: 240, stepMs: 1 } as const
 	const calls = { kind: 'poisson', perSecond: 800 } as const
-	const arrivals = (scenario: Scenario) => simulate(scenario).timeline.clients['web']?.begun ?? []
+	const arrivals = (scenario: Scenario) => simulate(scenario).timeline.clients['web']?.started ?? []
 	const strategies: readonly (readonly PolicyLayer[])[] = [
 		[],
 		[{ retry: { maxRetries: 5, baseDelayMs: 1, jitterStrategy: 'full' } }],
@@ -168,7 +168,7 @@ describe('common random numbers', () => {
 			},
 		}
 		expect(arrivals(crowded)).toEqual(arrivals(alone))
-		expect(simulate(crowded).timeline.clients['first']?.begun).not.toEqual(arrivals(alone))
+		expect(simulate(crowded).timeline.clients['first']?.started).not.toEqual(arrivals(alone))
 	})
 
 	it('give each request in its turn the same service time, whatever the policy', () => {

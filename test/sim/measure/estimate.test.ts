@@ -34,8 +34,8 @@ describe("Student's law", () => {
 
 describe('an estimate', () => {
 	it('has the mean, the deviation between runs, and the bounds that follow from them', () => {
-		const { mean, sd, low, high, count, least, greatest } = estimate([2, 4, 4, 4, 5, 5, 7, 9])
-		expect([mean, count, least, greatest]).toEqual([5, 8, 2, 9])
+		const { mean, sd, low, high, count, min, max } = estimate([2, 4, 4, 4, 5, 5, 7, 9])
+		expect([mean, count, min, max]).toEqual([5, 8, 2, 9])
 		expect(sd).toBeCloseTo(Math.sqrt(32 / 7), 12)
 		expect(high - mean).toBeCloseTo((2.3646 * sd) / Math.sqrt(8), 12)
 		expect(mean - low).toBeCloseTo(high - mean, 12)
@@ -53,7 +53,7 @@ describe('an estimate', () => {
 	})
 
 	it('of as many runs as there may be is made', () => {
-		expect(estimate(Array.from({ length: 1e6 }, (_, index) => index)).greatest).toBe(999_999)
+		expect(estimate(Array.from({ length: 1e6 }, (_, index) => index)).max).toBe(999_999)
 	})
 
 	it('moves and stretches with its values', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Fault, type Result, simulate } from 'yaoki/sim'
+import { type Fault, type SimulationResult, simulate } from 'yaoki/sim'
 import { type Begun, type Course, recoveryOf } from '../../../src/sim/measure/recovery.ts'
 import { atOnce, scene } from '../scene.ts'
 
@@ -38,28 +38,28 @@ describe('calls that begin are well again', () => {
 		['not below that', times(6, { begun: 100, good: 94 }), null],
 		['when nobody calls any more', times(6, quiet), 0],
 	] as const)('%s', (_promise, after, expected) => {
-		expect(recovery(after)?.wellAfterMs).toBe(expected)
+		expect(recovery(after)?.healthyAfterMs).toBe(expected)
 	})
 
 	it('is held against what it was before, which need not have been perfect', () => {
 		const shaky = { begun: 100, good: 60 }
-		expect(recovery(times(6, { begun: 100, good: 58 }), { before: shaky })?.wellAfterMs).toBe(0)
+		expect(recovery(times(6, { begun: 100, good: 58 }), { before: shaky })?.healthyAfterMs).toBe(0)
 	})
 
 	it('is held against all being well when nothing was before', () => {
 		const before = { begun: 0, good: 0 }
-		expect(recovery(times(6, { begun: 10, good: 9 }), { before })?.wellAfterMs).toBe(null)
-		expect(recovery(times(6, good), { before })?.wellAfterMs).toBe(0)
+		expect(recovery(times(6, { begun: 10, good: 9 }), { before })?.healthyAfterMs).toBe(null)
+		expect(recovery(times(6, good), { before })?.healthyAfterMs).toBe(0)
 	})
 
 	it('is never for a service that was dead before: 95 % of nothing is no recovery', () => {
-		expect(recovery(times(6, bad), { before: { begun: 10, good: 0 } })?.wellAfterMs).toBe(null)
+		expect(recovery(times(6, bad), { before: { begun: 10, good: 0 } })?.healthyAfterMs).toBe(null)
 	})
 
 	it('need not hold for long when nothing is left to do', () => {
-		expect(recovery([bad, good])?.wellAfterMs).toBe(null)
-		expect(recovery([bad, good], { isIdle: true })?.wellAfterMs).toBe(1_000)
-		expect(recovery([bad, bad], { isIdle: true })?.wellAfterMs).toBe(2_000)
+		expect(recovery([bad, good])?.healthyAfterMs).toBe(null)
+		expect(recovery([bad, good], { isIdle: true })?.healthyAfterMs).toBe(1_000)
+		expect(recovery([bad, bad], { isIdle: true })?.healthyAfterMs).toBe(2_000)
 	})
 })
 
@@ -93,7 +93,7 @@ describe('recovered', () => {
 
 describe('in a run', () => {
 	const outage: Fault = { kind: 'outage', fromMs: 2_000, toMs: 4_000 }
-	const met = (api: object, web: object = {}, rest: object = { duration: 20_000 }): Result =>
+	const met = (api: object, web: object = {}, rest: object = { duration: 20_000 }): SimulationResult =>
 		simulate(
 			scene({
 				api: { workers: 10, faults: [outage], ...api },
@@ -120,7 +120,7 @@ describe('in a run', () => {
 	})
 
 	it('a call that hung in the outage and has no timeout is never answered', () => {
-		const { recovery } = met({ faults: [{ ...outage, how: 'hang' }] })
+		const { recovery } = met({ faults: [{ ...outage, mode: 'hang' }] })
 		expect(recovery).toMatchObject({ wellAfterMs: 0, clearedAfterMs: null, recoveredAfterMs: null })
 	})
 
@@ -153,7 +153,7 @@ describe('in a run', () => {
 		(duration) => {
 			const { recovery, timeline, clients } = met({}, {}, { duration, stepMs: duration / 240 })
 			expect(recovery).toMatchObject({ clearedAfterMs: 10 })
-			expect([timeline.stepMs, timeline.clients['web']?.begun.length]).toEqual([duration / 240, 240])
+			expect([timeline.stepMs, timeline.clients['web']?.started.length]).toEqual([duration / 240, 240])
 			expect(clients['web']?.calls).toBe(duration / 10)
 		},
 	)
@@ -189,7 +189,7 @@ describe('in a run', () => {
 			},
 		})
 		// From 598 s on, to within one of the steps that have been joined since.
-		expect(outageThenBusy.recovery?.wellAfterMs).toBeGreaterThan(597_000)
-		expect(outageThenBusy.recovery?.wellAfterMs).toBeLessThan(599_000)
+		expect(outageThenBusy.recovery?.healthyAfterMs).toBeGreaterThan(597_000)
+		expect(outageThenBusy.recovery?.healthyAfterMs).toBeLessThan(599_000)
 	})
 })

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { type Fault, type Result, type Scenario, simulate } from 'yaoki/sim'
-import { MEASURE_NAMES, MEASURES, measureOf } from '../../../src/sim/measure/measures.ts'
+import { type Fault, type Scenario, type SimulationResult, simulate } from 'yaoki/sim'
+import { MEASURE_NAMES, MEASURES, readMeasure } from '../../../src/sim/measure/measures.ts'
 import { clientOf, every, scene, sum } from '../scene.ts'
 
 const dead: Fault = { kind: 'outage', fromMs: 0, toMs: 1e6 }
-const hung: Fault = { ...dead, how: 'hang' }
+const hung: Fault = { ...dead, mode: 'hang' }
 
 /** Two clients: `web` calls a service of 10 ms every 20 ms, `jobs` one that fails half of the time. */
 const mixed: Scenario = {
@@ -56,7 +56,7 @@ describe('totals', () => {
 	})
 
 	it('say when the last call ended', () => {
-		expect(totals.lastAnswerAtMs).toBe(9_990)
+		expect(totals.lastResponseAtMs).toBe(9_990)
 	})
 
 	it('do not count late answers as good ones', () => {
@@ -83,8 +83,8 @@ describe('totals', () => {
 })
 
 describe('measures', () => {
-	const figures = (result: Result) =>
-		Object.fromEntries(MEASURE_NAMES.map((name) => [name, measureOf(name, result)]))
+	const figures = (result: SimulationResult) =>
+		Object.fromEntries(MEASURE_NAMES.map((name) => [name, readMeasure(name, result)]))
 
 	it('are read off a result by their names', () => {
 		const result = simulate(mixed)
@@ -98,9 +98,9 @@ describe('measures', () => {
 	})
 
 	it('have a label, a sentence, a unit and a direction each', () => {
-		for (const { label, about, unit, better } of Object.values(MEASURES)) {
+		for (const { label, description, unit, better } of Object.values(MEASURES)) {
 			expect(label).not.toBe('')
-			expect(about.length).toBeGreaterThan(10)
+			expect(description.length).toBeGreaterThan(10)
 			expect(['', '%', 'ms', '/s']).toContain(unit)
 			expect(['more', 'less']).toContain(better)
 		}
@@ -116,11 +116,11 @@ describe('measures', () => {
 
 	it('have no latency for a run in which nothing went well: it was not a quick one', () => {
 		const failed = simulate(scene({ api: { faults: [dead] } }))
-		expect(figures(failed)).toMatchObject({ p50Ms: null, p99Ms: null, lastAnswerAtMs: 0 })
+		expect(figures(failed)).toMatchObject({ p50Ms: null, p99Ms: null, lastResponseAtMs: 0 })
 	})
 
 	it('have no last answer for a run without one', () => {
-		expect(figures(simulate(scene({ api: { faults: [hung] } })))).toMatchObject({ lastAnswerAtMs: null })
+		expect(figures(simulate(scene({ api: { faults: [hung] } })))).toMatchObject({ lastResponseAtMs: null })
 	})
 
 	it('have the age of the oldest queue', () => {

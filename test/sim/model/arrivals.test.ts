@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Arrivals, simulate } from 'yaoki/sim'
-import { World } from '../../../src/sim/kernel/world.ts'
+import { EventLoop } from '../../../src/sim/kernel/event-loop.ts'
 import { schedule } from '../../../src/sim/model/arrivals.ts'
 import { scene, web } from '../scene.ts'
 
 /** When calls began and by which user, up to a time; each takes `takesMs`. */
 function calls(arrivals: Arrivals, untilMs: number, takesMs = 0): { at: number; user: number }[] {
-	const world = new World(5, 1e7)
+	const world = new EventLoop(5, 1e7)
 	const seen: { at: number; user: number }[] = []
 	schedule(arrivals, 'clients.web', world, (user, onEnd) => {
 		seen.push({ at: world.now(), user })
@@ -163,7 +163,7 @@ describe('a closed loop', () => {
 	})
 
 	it('stops calling when its answer never comes', () => {
-		const hung = [{ kind: 'outage', how: 'hang', fromMs: 105, toMs: 200 }] as const
+		const hung = [{ kind: 'outage', mode: 'hang', fromMs: 105, toMs: 200 }] as const
 		const result = simulate(
 			scene({
 				api: { faults: hung },

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import {
 	type DependencyModel,
 	type PolicyLayer,
-	type Result,
 	type Scenario,
 	type ServerModel,
+	type SimulationResult,
 	simulate,
 } from 'yaoki/sim'
 import { api, atOnce, every, type Parts, scene, serviceOf, web } from '../scene.ts'
@@ -18,9 +18,9 @@ function chain(hop: Partial<DependencyModel>, db: Partial<ServerModel>, parts: P
 	})
 }
 
-const db = (result: Result) => serviceOf(result, 'db')
+const db = (result: SimulationResult) => serviceOf(result, 'db')
 const dead = { faults: [{ kind: 'outage', fromMs: 0, toMs: 1e6 }] } as const
-const hung = { faults: [{ kind: 'outage', how: 'hang', fromMs: 0, toMs: 1e6 }] } as const
+const hung = { faults: [{ kind: 'outage', mode: 'hang', fromMs: 0, toMs: 1e6 }] } as const
 const thrice: readonly PolicyLayer[] = [{ retry: { maxRetries: 2, baseDelayMs: 1 } }]
 
 describe('a service that asks another', () => {
@@ -28,7 +28,7 @@ describe('a service that asks another', () => {
 		const result = simulate(
 			chain({}, { serviceTime: 50 }, { api: { workers: 1 }, web: { arrivals: atOnce(2) } }),
 		)
-		expect(result.totals.lastAnswerAtMs).toBe(2 * (50 + 10))
+		expect(result.totals.lastResponseAtMs).toBe(2 * (50 + 10))
 		expect(api(result)).toMatchObject({ usefulMs: 120, utilization: 1, capacityPerSecond: null })
 		expect(db(result)).toMatchObject({ requests: 2, usefulMs: 100 })
 	})
@@ -64,7 +64,7 @@ describe('a service that asks another', () => {
 					rest: { services: { a: { serviceTime: 7, ...first }, b: { serviceTime: 3 } } },
 				}),
 			)
-		expect(two({}).totals.lastAnswerAtMs).toBe(7 + 3 + 10)
+		expect(two({}).totals.lastResponseAtMs).toBe(7 + 3 + 10)
 		expect(serviceOf(two(dead), 'b').requests).toBe(0)
 	})
 
@@ -100,7 +100,7 @@ describe('a service that asks another', () => {
 			services,
 			clients: { web: { to: 's0', arrivals: { kind: 'trace', atMs: [0] } } },
 		})
-		expect(result.totals.lastAnswerAtMs).toBe(50)
+		expect(result.totals.lastResponseAtMs).toBe(50)
 		expect(result.totals.amplification).toBe(1)
 	})
 })

@@ -3,11 +3,11 @@ import { type Fault, simulate } from 'yaoki/sim'
 import { api, atOnce, every, scene, web } from '../scene.ts'
 import { serve } from './rig.ts'
 
-const outage = (fromMs: number, toMs: number, how?: 'refuse' | 'hang'): Fault => ({
+const outage = (fromMs: number, toMs: number, mode?: 'refuse' | 'hang'): Fault => ({
 	kind: 'outage',
 	fromMs,
 	toMs,
-	how,
+	mode,
 })
 
 describe('an outage', () => {

@@ -16,7 +16,7 @@ describe('a hedge', () => {
 	it('answers with the request that comes first, and leaves the other behind as wasted work', () => {
 		const result = hedged({})
 		expect(web(result)).toMatchObject({ good: 1, requests: 2, retries: 1 })
-		expect(result.totals.lastAnswerAtMs).toBe(30 + 10)
+		expect(result.totals.lastResponseAtMs).toBe(30 + 10)
 		expect(api(result)).toMatchObject({ useful: 1, usefulMs: 10, wasted: 1, wastedMs: 100 })
 	})
 
@@ -24,7 +24,7 @@ describe('a hedge', () => {
 		const result = simulate(
 			scene({ api: { workers: 5, serviceTime: 35 }, policy: [{ hedge: { delayMs: 30 } }] }),
 		)
-		expect(result.totals.lastAnswerAtMs).toBe(35)
+		expect(result.totals.lastResponseAtMs).toBe(35)
 		expect(api(result)).toMatchObject({ useful: 1, wasted: 1, wastedMs: 35 })
 	})
 
@@ -66,7 +66,7 @@ describe('a hedge', () => {
 })
 
 describe('a deadline', () => {
-	const hung: Fault = { kind: 'outage', how: 'hang', fromMs: 0, toMs: 1e6 }
+	const hung: Fault = { kind: 'outage', mode: 'hang', fromMs: 0, toMs: 1e6 }
 	const policies: Readonly<Record<string, readonly PolicyLayer[] | undefined>> = {
 		'no policy': undefined,
 		'an empty one': [],
@@ -85,7 +85,7 @@ describe('a deadline', () => {
 			}),
 		)
 		expect(web(result)).toMatchObject({ failed: 5, unfinished: 0 })
-		expect(result.totals.lastAnswerAtMs).toBe(104)
+		expect(result.totals.lastResponseAtMs).toBe(104)
 	})
 
 	it('leaves the request behind, which is then worked on for nobody', () => {
@@ -103,13 +103,13 @@ describe('a deadline', () => {
 		]
 		const result = simulate(scene({ api: { faults: [dead] }, web: client, policy }))
 		expect(web(result).requests).toBe(4)
-		expect(result.totals.lastAnswerAtMs).toBeLessThanOrEqual(350)
+		expect(result.totals.lastResponseAtMs).toBeLessThanOrEqual(350)
 	})
 
 	it('of nothing lets nothing through', () => {
 		expect(web(simulate(scene({ web: { deadlineMs: 0 } })))).toMatchObject({
 			failed: 1,
-			refused: 1,
+			rejected: 1,
 			requests: 0,
 		})
 	})

@@ -122,6 +122,6 @@ it('a breaker in shadow mode only says what it would do, whatever stands inside 
 	const inside: readonly PolicyLayer[] = [{ timeout: 50 }, { retry: { maxRetries: 0 } }, { bulkhead: {} }]
 	for (const layer of inside) {
 		const result = simulate(scene({ api: dead, web: { arrivals: every(1, 20) }, policy: [shadow, layer] }))
-		expect(web(result)).toMatchObject({ calls: 20, requests: 20, failed: 20, refused: 0 })
+		expect(web(result)).toMatchObject({ calls: 20, requests: 20, failed: 20, rejected: 0 })
 	}
 })

@@ -62,7 +62,7 @@ describe('Retry-After', () => {
 	it('is honoured by a retry, which comes when there is room and not before', () => {
 		expect(web(met(undefined))).toMatchObject({ good: 2, requests: 3 })
 		// Told at 1 ms to come back in 499.
-		expect(met(true).totals.lastAnswerAtMs).toBe(510)
+		expect(met(true).totals.lastResponseAtMs).toBe(510)
 	})
 
 	it('that is not sent leaves a retry to its backoff', () => {

@@ -1,8 +1,8 @@
 /** A service by itself, without clients: what it answered to whom, and when. */
 import type { ServerModel } from 'yaoki/sim'
-import { World } from '../../../src/sim/kernel/world.ts'
+import { EventLoop } from '../../../src/sim/kernel/event-loop.ts'
 import { ServiceMeter } from '../../../src/sim/measure/service-meter.ts'
-import { Steps } from '../../../src/sim/measure/steps.ts'
+import { TimelineBins } from '../../../src/sim/measure/timeline-bins.ts'
 import { Request } from '../../../src/sim/model/request.ts'
 import { Server } from '../../../src/sim/model/server.ts'
 
@@ -20,8 +20,8 @@ function wordFor(error: unknown): string {
  * serve({ serviceTime: 10 }, { a: 0, b: 5 }) // => ['a ok at 10', 'b ok at 20']
  */
 export function serve(model: Partial<ServerModel>, arrivals: Readonly<Record<string, number>>): string[] {
-	const world = new World(1, 1e6)
-	const meter = new ServiceMeter(new Steps(100))
+	const world = new EventLoop(1, 1e6)
+	const meter = new ServiceMeter(new TimelineBins(100))
 	const server = new Server(world, 'api', { serviceTime: 10, ...model }, meter, undefined)
 	const replies: string[] = []
 	for (const [name, at] of Object.entries(arrivals))

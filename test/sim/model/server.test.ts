@@ -43,11 +43,7 @@ describe('the capacity of a service', () => {
 
 	it.each([
 		['its workers by the mean of their time', { workers: 5, serviceTime: 100 }, 50],
-		[
-			'of a law, by its mean',
-			{ workers: 2, serviceTime: { kind: 'uniform', leastMs: 10, greatestMs: 30 } },
-			100,
-		],
+		['of a law, by its mean', { workers: 2, serviceTime: { kind: 'uniform', minMs: 10, maxMs: 30 } }, 100],
 		['no more than it lets in', { workers: 5, serviceTime: 10, rateLimit: { perSecond: 40 } }, 40],
 		[
 			'that of its rate limit, when nothing else limits it',

@@ -21,7 +21,7 @@ const scenario: Scenario = {
 }
 const variants: VariantStudy = {
 	title: 'Jitter & <outage>',
-	about: 'Which one?',
+	description: 'Which one?',
 	replications: 3,
 	variants: {
 		full: scenario,
@@ -30,7 +30,7 @@ const variants: VariantStudy = {
 }
 const grid: GridStudy = {
 	title: 'A map',
-	about: 'How far?',
+	description: 'How far?',
 	x: { label: 'load', values: [0.5, 0.9] },
 	y: { label: 'outage', values: [1_000, 2_000], format: (ms) => `${ms / 1_000} s` },
 	panels: ['with', 'without'],
@@ -66,8 +66,8 @@ describe('the report of scenarios side by side', () => {
 	})
 
 	it('draws useful against wasted work, and good against bad answers, when a study asks for that', () => {
-		expect(svgOf({ ...outcome, study: { ...variants, picture: 'work' } })).toContain('wasted')
-		expect(svgOf({ ...outcome, study: { ...variants, picture: 'answers' } })).toContain('failed or late')
+		expect(svgOf({ ...outcome, study: { ...variants, chart: 'work' } })).toContain('wasted')
+		expect(svgOf({ ...outcome, study: { ...variants, chart: 'responses' } })).toContain('failed or late')
 	})
 
 	it('has a table for terminals, with means and how far off they may be', () => {
@@ -175,7 +175,10 @@ describe('runs that ended by themselves', () => {
 			...long,
 			clients: { web: { to: 'api', arrivals: { kind: 'closed', users: 1, callsEach: 3, think: 100 } } },
 		}
-		const outcome = runStudy({ title: 'both', about: '', variants: { long, short } }, { replications: 2 })
+		const outcome = runStudy(
+			{ title: 'both', description: '', variants: { long, short } },
+			{ replications: 2 },
+		)
 		const [first, second] = outcome.cases.map(({ runs }) => runs[0]?.timeline.stepMs ?? 0)
 		expect(first).toBeGreaterThan(second ?? 0)
 		expect(svgOf(outcome)).toContain('short')

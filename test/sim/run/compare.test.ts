@@ -1,8 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { InvalidOptionError } from 'yaoki'
-import { compare, type PolicyLayer, type Result, replicate, type Scenario, simulate } from 'yaoki/sim'
-import { MEASURE_NAMES, measureOf } from '../../../src/sim/measure/measures.ts'
-import { merged, seedsOf } from '../../../src/sim/run/replicate.ts'
+import {
+	compare,
+	type PolicyLayer,
+	replicate,
+	type Scenario,
+	type SimulationResult,
+	simulate,
+} from 'yaoki/sim'
+import { MEASURE_NAMES, readMeasure } from '../../../src/sim/measure/measures.ts'
+import { mergeRuns, seedsFor } from '../../../src/sim/run/replicate.ts'
 import { scene } from '../scene.ts'
 
 const busy = (policy: readonly PolicyLayer[], rest: Partial<Scenario> = {}): Scenario =>
@@ -28,8 +35,8 @@ describe('replications', () => {
 	})
 
 	it('of a seed that is a text are numbered, and of none begin with 1', () => {
-		expect(seedsOf(busy([], { seed: 'night' }), 3)).toEqual(['night 0', 'night 1', 'night 2'])
-		expect(seedsOf(busy([]), 2)).toEqual([1, 2])
+		expect(seedsFor(busy([], { seed: 'night' }), 3)).toEqual(['night 0', 'night 1', 'night 2'])
+		expect(seedsFor(busy([]), 2)).toEqual([1, 2])
 	})
 
 	it('are ten by default, and each is told of', () => {
@@ -42,7 +49,7 @@ describe('replications', () => {
 	it('give each figure its mean over the runs that have it', () => {
 		const { runs, measures } = replicate(busy(retrying), { replications: 4 })
 		for (const name of MEASURE_NAMES) {
-			const values = runs.flatMap((run) => measureOf(name, run) ?? [])
+			const values = runs.flatMap((run) => readMeasure(name, run) ?? [])
 			expect(measures[name].count).toBe(values.length)
 			if (values.length > 0)
 				expect(measures[name].mean).toBeCloseTo(values.reduce((sum, one) => sum + one, 0) / values.length, 9)
@@ -50,20 +57,20 @@ describe('replications', () => {
 	})
 
 	it('count the share of those that never recovered among those that had something to recover from', () => {
-		const run = (recovery: Partial<Result['recovery']> | null): Result => ({
+		const run = (recovery: Partial<SimulationResult['recovery']> | null): SimulationResult => ({
 			...simulate(scene()),
 			recovery: recovery && {
 				faultEndedAtMs: 1,
-				wellAfterMs: 1,
-				clearedAfterMs: 1,
+				healthyAfterMs: 1,
+				drainedAfterMs: 1,
 				recoveredAfterMs: 1,
 				...recovery,
 			},
 		})
 		const never = run({ recoveredAfterMs: null })
-		expect(merged([run({}), never, run(null), never]).neverRecovered).toBeCloseTo(2 / 3, 12)
-		expect(merged([run(null)]).neverRecovered).toBe(0)
-		expect(merged([never, run({ recoveredAfterMs: 500 })]).measures.recoveredAfterMs).toMatchObject({
+		expect(mergeRuns([run({}), never, run(null), never]).neverRecoveredShare).toBeCloseTo(2 / 3, 12)
+		expect(mergeRuns([run(null)]).neverRecoveredShare).toBe(0)
+		expect(mergeRuns([never, run({ recoveredAfterMs: 500 })]).measures.recoveredAfterMs).toMatchObject({
 			count: 1,
 			mean: 500,
 		})

@@ -6,7 +6,11 @@ import { every, scene } from '../scene.ts'
 const outage = { kind: 'outage', fromMs: 1_000, toMs: 2_000 } as const
 const steady = { arrivals: { kind: 'constant', perSecond: 50 } } as const
 const recovering = scene({ api: { faults: [outage] }, web: steady, rest: { duration: 10_000, seed: 3 } })
-const hung = scene({ api: { faults: [{ ...outage, how: 'hang' }] }, web: steady, rest: { duration: 10_000 } })
+const hung = scene({
+	api: { faults: [{ ...outage, mode: 'hang' }] },
+	web: steady,
+	rest: { duration: 10_000 },
+})
 
 const messageOf = (act: () => unknown): string => {
 	try {

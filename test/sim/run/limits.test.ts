@@ -26,7 +26,7 @@ const endless: Readonly<Record<string, Parts>> = {
 	'a row that a thousand write at once, without a wait': {
 		web: { to: 'row', arrivals: atOnce(1_000) },
 		policy: [forEver],
-		rest: { services: { row: { kind: 'row' } } },
+		rest: { services: { row: { kind: 'optimistic-lock' } } },
 	},
 	'a million calls a second': {
 		web: { arrivals: { kind: 'constant', perSecond: 1e6 } },
@@ -95,7 +95,7 @@ describe('what is not endless', () => {
 	})
 
 	it('may be as many calls as there are that are timed out in the same moment', () => {
-		const hung = { faults: [{ kind: 'outage', how: 'hang', fromMs: 0, toMs: 50 }] } as const
+		const hung = { faults: [{ kind: 'outage', mode: 'hang', fromMs: 0, toMs: 50 }] } as const
 		const result = simulate(
 			scene({
 				api: { ...hung, workers: Infinity },

@@ -35,7 +35,7 @@ const faulty = (duration: number): Scenario =>
 			queue: { limit: 100 },
 			latency: 1,
 			faults: [
-				{ kind: 'outage', how: 'hang', fromMs: 500, toMs: 1_000 },
+				{ kind: 'outage', mode: 'hang', fromMs: 500, toMs: 1_000 },
 				{ kind: 'errors', rate: 0.2, fromMs: 1_500, toMs: 2_000 },
 			],
 			dependsOn: [{ to: 'db', policy: 'web', share: 0.5, passContext: true }],
@@ -58,7 +58,7 @@ describe('memory', () => {
 	it.skipIf(!globalThis.gc)('is not held by calls that hang and that nobody waits for', () => {
 		const hanging = (duration: number) =>
 			scene({
-				api: { faults: [{ kind: 'outage', how: 'hang', fromMs: 0, toMs: 1e9 }] },
+				api: { faults: [{ kind: 'outage', mode: 'hang', fromMs: 0, toMs: 1e9 }] },
 				web: { arrivals: { kind: 'constant', perSecond: 500 } },
 				policy: [{ timeout: 50 }],
 				rest: { duration },
@@ -69,7 +69,7 @@ describe('memory', () => {
 
 	it('of a timeline is the same for a second and for a thousand years', () => {
 		const { timeline } = longRun()
-		expect(timeline.clients['web']?.begun.length).toBeLessThanOrEqual(240)
+		expect(timeline.clients['web']?.started.length).toBeLessThanOrEqual(240)
 		expect(timeline.stepMs * 240).toBeGreaterThanOrEqual(3.2e13)
 	})
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import { bulkhead, circuitBreaker, InvalidOptionError, pipeline, retry, timeout } from 'yaoki'
-import { type PolicyLayer, type PolicyModel, type PolicyWorld, simulate } from 'yaoki/sim'
-import { World } from '../../../src/sim/kernel/world.ts'
+import { type PolicyFactoryContext, type PolicyLayer, type PolicyModel, simulate } from 'yaoki/sim'
+import { EventLoop } from '../../../src/sim/kernel/event-loop.ts'
 import { policyMaker } from '../../../src/sim/run/policies.ts'
 import { every, scene, web } from '../scene.ts'
 
@@ -41,7 +41,7 @@ describe('a policy as a function', () => {
 	})
 
 	it('is called for each run and for each instance', () => {
-		const make = vi.fn(({ runtime }: PolicyWorld) => {
+		const make = vi.fn(({ runtime }: PolicyFactoryContext) => {
 			expect(runtime.now()).toBe(0)
 			return retry()
 		})
@@ -107,7 +107,7 @@ it('a policy itself is refused, for it remembers and every run begins afresh', (
 })
 
 it('what is shared has a chance of its own, each by its place, and not that of whoever made it first', () => {
-	const world = new World(1, 1e6)
+	const world = new EventLoop(1, 1e6)
 	const runtime = vi.spyOn(world, 'runtime')
 	const make = policyMaker(world, {
 		p: [
@@ -136,12 +136,12 @@ it('each layer of a list does what its factory does', () => {
 	const plain = web(met([]))
 	expect(one({ retry: { baseDelayMs: 10 } }).retries).toBeGreaterThan(0)
 	expect(one({ timeout: 5 }).failed).toBeGreaterThan(plain.failed)
-	expect(one({ circuitBreaker: {} }).refused).toBeGreaterThan(0)
-	expect(one({ bulkhead: { maxConcurrent: 1, maxQueue: 0 } }).refused).toBeGreaterThan(0)
+	expect(one({ circuitBreaker: {} }).rejected).toBeGreaterThan(0)
+	expect(one({ bulkhead: { maxConcurrent: 1, maxQueue: 0 } }).rejected).toBeGreaterThan(0)
 	expect(
-		one({ adaptiveBulkhead: { maxConcurrent: 1, initialConcurrent: 1, maxQueue: 0 } }).refused,
+		one({ adaptiveBulkhead: { maxConcurrent: 1, initialConcurrent: 1, maxQueue: 0 } }).rejected,
 	).toBeGreaterThan(0)
 	expect(one({ hedge: { delayMs: 5 } }).retries).toBeGreaterThan(0)
-	expect(one({ rateLimiter: { limit: 10, intervalMs: 1_000, maxWaitMs: 0 } }).refused).toBeGreaterThan(0)
-	expect(one({ adaptiveThrottle: { k: 1.1 } }).refused).toBeGreaterThan(0)
+	expect(one({ rateLimiter: { limit: 10, intervalMs: 1_000, maxWaitMs: 0 } }).rejected).toBeGreaterThan(0)
+	expect(one({ adaptiveThrottle: { k: 1.1 } }).rejected).toBeGreaterThan(0)
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Progress, type Scenario, Simulation, simulate } from 'yaoki/sim'
+import { type Scenario, Simulation, type SimulationProgress, simulate } from 'yaoki/sim'
 import { api, every, scene, sum, web } from '../scene.ts'
 
 const steady = { arrivals: { kind: 'constant', perSecond: 100 } } as const
@@ -60,7 +60,7 @@ describe('a run', () => {
 
 	it('that never recovers ends at its end', () => {
 		const rest = { duration: 20_000, until: 'recovered' } as const
-		const hung = simulate(scene({ api: { faults: [{ ...outage, how: 'hang' }] }, web: steady, rest }))
+		const hung = simulate(scene({ api: { faults: [{ ...outage, mode: 'hang' }] }, web: steady, rest }))
 		expect(hung).toMatchObject({
 			endedAtMs: 20_000,
 			endedBy: 'duration',
@@ -70,7 +70,7 @@ describe('a run', () => {
 	})
 
 	it('until a function says so asks it once a step, of what has happened by then', () => {
-		const seen: Progress[] = []
+		const seen: SimulationProgress[] = []
 		const result = simulate(
 			scene({
 				web: steady,
@@ -156,7 +156,7 @@ describe('a run', () => {
 			Object.values(one),
 		)
 		expect(new Set(lists.map(({ length }) => length))).toEqual(new Set([Math.ceil(12_345 / stepMs)]))
-		expect(sum(clients['web']?.begun ?? [])).toBe(web(result).calls)
+		expect(sum(clients['web']?.started ?? [])).toBe(web(result).calls)
 		expect(sum(services['api']?.requests ?? [])).toBe(api(result).requests)
 	})
 })
@@ -205,7 +205,7 @@ describe('a simulation that is advanced in slices', () => {
 
 	it('asks its function once a step all the same', () => {
 		const asked: number[] = []
-		const until = ({ nowMs }: Progress) => {
+		const until = ({ nowMs }: SimulationProgress) => {
 			asked.push(nowMs)
 			return nowMs >= 300
 		}

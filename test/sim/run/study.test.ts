@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { InvalidOptionError } from 'yaoki'
 import type { GridStudy, VariantStudy } from 'yaoki/sim'
-import { casesOf, isGrid, studyOf } from '../../../src/sim/run/study.ts'
+import { isGrid, listCases, toStudy } from '../../../src/sim/run/study.ts'
 import { scene } from '../scene.ts'
 
 const variants: VariantStudy = {
 	title: 'Which?',
-	about: 'Two of them.',
+	description: 'Two of them.',
 	variants: { second: scene(), first: { ...scene(), name: 'its own' } },
 }
 const grid: GridStudy = {
 	title: 'Where?',
-	about: 'A map.',
+	description: 'A map.',
 	panels: ['none', 'full'],
 	x: { label: 'across', values: [1, 2, 3] },
 	y: { label: 'down', values: [10, 20] },
@@ -21,7 +21,7 @@ const grid: GridStudy = {
 describe('a study', () => {
 	it('of variants has a case for each, named as the study names it, in its order', () => {
 		expect(isGrid(variants)).toBe(false)
-		expect(casesOf(variants).map(({ name, scenario }) => [name, scenario.name])).toEqual([
+		expect(listCases(variants).map(({ name, scenario }) => [name, scenario.name])).toEqual([
 			['second', 'second'],
 			['first', 'first'],
 		])
@@ -29,7 +29,7 @@ describe('a study', () => {
 
 	it('on a grid has a case for each pair of values and each panel, row by row', () => {
 		expect(isGrid(grid)).toBe(true)
-		const cases = casesOf(grid)
+		const cases = listCases(grid)
 		expect(cases).toHaveLength(12)
 		expect(cases.slice(0, 4).map(({ x, y }) => [x, y])).toEqual([
 			[1, 10],
@@ -41,15 +41,15 @@ describe('a study', () => {
 	})
 
 	it('is made of a single scenario, under its name or that of its file', () => {
-		expect(studyOf(variants, 'file')).toBe(variants)
-		expect(studyOf(grid, 'file')).toBe(grid)
-		expect(studyOf(scene(), 'file')).toMatchObject({ title: 'file', variants: { file: scene() } })
-		expect(studyOf({ ...scene(), name: 'mine' }, 'file')).toMatchObject({ title: 'mine' })
+		expect(toStudy(variants, 'file')).toBe(variants)
+		expect(toStudy(grid, 'file')).toBe(grid)
+		expect(toStudy(scene(), 'file')).toMatchObject({ title: 'file', variants: { file: scene() } })
+		expect(toStudy({ ...scene(), name: 'mine' }, 'file')).toMatchObject({ title: 'mine' })
 	})
 
 	it.each([undefined, null, 5, 'scenario'])('is not made of %s', (given) => {
-		expect(() => studyOf(given as never, 'file.json')).toThrow(InvalidOptionError)
-		expect(() => studyOf(given as never, 'file.json')).toThrow(
+		expect(() => toStudy(given as never, 'file.json')).toThrow(InvalidOptionError)
+		expect(() => toStudy(given as never, 'file.json')).toThrow(
 			/^file\.json: got .*; takes a scenario or a study/,
 		)
 	})

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { InvalidOptionError } from 'yaoki'
-import { type Result, type Scenario, simulate } from 'yaoki/sim'
+import { type Scenario, type SimulationResult, simulate } from 'yaoki/sim'
 import { valid } from './valid.ts'
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
@@ -44,6 +44,7 @@ const odd: fc.Arbitrary<Json> = fc.oneof(
 	fc.constantFrom<Json>(
 		'api',
 		'row',
+		'optimistic-lock',
 		'web',
 		'careful',
 		'idle',
@@ -119,7 +120,7 @@ const mutated = fc.array(change, { minLength: 1, maxLength: 4 }).map((changes): 
 })
 
 /** A run, or the refusal that it met. Anything else is thrown. */
-function meet(scenario: Scenario): Result | InvalidOptionError {
+function meet(scenario: Scenario): SimulationResult | InvalidOptionError {
 	try {
 		return simulate({ maxEvents: 3_000, ...scenario })
 	} catch (error) {

@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { InvalidOptionError, Policy } from 'yaoki'
-import { type PolicyLayer, type PolicyModel, type Result, simulate } from 'yaoki/sim'
+import { type PolicyLayer, type PolicyModel, type SimulationResult, simulate } from 'yaoki/sim'
 import { ROOT, tsc } from '../../../scripts/tools.ts'
-import { toTypeScript } from '../../../src/sim/scenario/source.ts'
+import { policyToTypeScript } from '../../../src/sim/scenario/source.ts'
 
 describe('a policy as data is printed as a person would write it', () => {
 	test('layers in their order, the budget as a constant, thousands apart', () => {
 		expect(
-			toTypeScript([
+			policyToTypeScript([
 				{ circuitBreaker: { failureThreshold: 5, resetTimeoutMs: 30_000 } },
 				{ retry: { maxRetries: 3, budget: { maxRetryRatio: 0.1 } } },
 				{ timeout: 1_000 },
@@ -30,11 +30,13 @@ export const policy = pipeline(
 	})
 
 	test('no layers are still a policy', () => {
-		expect(toTypeScript([])).toBe("import { pipeline } from 'yaoki'\n\nexport const policy = pipeline()\n")
+		expect(policyToTypeScript([])).toBe(
+			"import { pipeline } from 'yaoki'\n\nexport const policy = pipeline()\n",
+		)
 	})
 
 	test('several budgets have a number each, and what is shared can be imported', () => {
-		const printed = toTypeScript([
+		const printed = policyToTypeScript([
 			{ bulkhead: { maxConcurrent: 20 }, shared: true },
 			{ hedge: { budget: { kind: 'quota' } } },
 			{ retry: { budget: { kind: 'tokens', tokenRatio: 0.1, shared: true } } },
@@ -58,7 +60,7 @@ export const policy = pipeline(
 	})
 
 	test('what would be a long line is several', () => {
-		const printed = toTypeScript([
+		const printed = policyToTypeScript([
 			{
 				retry: {
 					...{ maxRetries: 3, baseDelayMs: 1_500, maxDelayMs: 1e6, jitterStrategy: 'decorrelated' },
@@ -85,22 +87,24 @@ export const policy = pipeline(
 	})
 
 	test('what was left at its default is not written', () => {
-		expect(toTypeScript([{ retry: { maxRetries: undefined } }, { bulkhead: {} }])).toContain(
+		expect(policyToTypeScript([{ retry: { maxRetries: undefined } }, { bulkhead: {} }])).toContain(
 			'\n  retry(),\n  bulkhead(),\n',
 		)
 	})
 
 	test('a function is not lost: its name is written, and that it must be there', () => {
-		const printed = toTypeScript([{ retry: { maxRetries: 2, shouldRetry: () => true } }])
+		const printed = policyToTypeScript([{ retry: { maxRetries: 2, shouldRetry: () => true } }])
 		expect(printed).toContain('// shouldRetry is a function of your own, and must be in scope here.')
 		expect(printed).toContain('retry({ maxRetries: 2, shouldRetry })')
 	})
 
 	test('what is no layer is refused by its place', () => {
 		const odd = [{ timeout: 1_000 }, { wait: 5 }] as unknown as PolicyLayer[]
-		expect(() => toTypeScript(odd)).toThrow(InvalidOptionError)
-		expect(() => toTypeScript(odd)).toThrow('layers[1]: got')
-		expect(() => toTypeScript([{ retry: { budget: { kind: 'gold' } as never } }])).toThrow('budget.kind')
+		expect(() => policyToTypeScript(odd)).toThrow(InvalidOptionError)
+		expect(() => policyToTypeScript(odd)).toThrow('layers[1]: got')
+		expect(() => policyToTypeScript([{ retry: { budget: { kind: 'gold' } as never } }])).toThrow(
+			'budget.kind',
+		)
 	})
 })
 
@@ -112,7 +116,7 @@ describe('the printed program', () => {
 	const fileOf = (index: number): string => join(folder, `policy-${index}.ts`)
 
 	beforeAll(() => {
-		for (const [index, layers] of programs.entries()) writeFileSync(fileOf(index), toTypeScript(layers))
+		for (const [index, layers] of programs.entries()) writeFileSync(fileOf(index), policyToTypeScript(layers))
 		writeFileSync(
 			join(folder, 'tsconfig.json'),
 			JSON.stringify({ extends: '../../tsconfig.json', include: ['*.ts'] }),
@@ -129,7 +133,7 @@ describe('the printed program', () => {
 			const { policy }: { policy: unknown } = await import(fileOf(index))
 			if (!(policy instanceof Policy)) expect.unreachable('it exports a policy')
 			const [printed, data] = [meet(() => policy), meet(layers)]
-			expect(printed, toTypeScript(layers)).toEqual(data)
+			expect(printed, policyToTypeScript(layers)).toEqual(data)
 			expect(data.totals.offeredPerSecond).toBeGreaterThan(0)
 		}
 	})
@@ -141,7 +145,7 @@ describe('the printed program', () => {
 })
 
 /** A service that is too slow at first, then down, then fails now and then: every policy has something to do. */
-function meet(policy: PolicyModel): Result {
+function meet(policy: PolicyModel): SimulationResult {
 	return simulate({
 		duration: 12_000,
 		services: {

@@ -14,9 +14,9 @@ export const valid = {
 			workers: 4,
 			serviceTime: { kind: 'exponential', meanMs: 20 },
 			queue: { limit: 50, order: 'lifo', dropExpired: true, maxAgeMs: 500 },
-			latency: { kind: 'uniform', leastMs: 1, greatestMs: 3 },
+			latency: { kind: 'uniform', minMs: 1, maxMs: 3 },
 			faults: [
-				{ kind: 'outage', fromMs: 200, toMs: 400, how: 'hang' },
+				{ kind: 'outage', fromMs: 200, toMs: 400, mode: 'hang' },
 				{ kind: 'slowdown', fromMs: 300, toMs: 600, factor: 3 },
 				{ kind: 'errors', fromMs: 500, toMs: 700, rate: 0.2, status: 503 },
 			],
@@ -25,7 +25,7 @@ export const valid = {
 		},
 		db: { workers: 2, serviceTime: { kind: 'lognormal', medianMs: 5, p99Ms: 50 }, latency: 1 },
 		cache: { serviceTime: { kind: 'empirical', valuesMs: [1, 2, 30] } },
-		row: { kind: 'row', latency: { kind: 'normal', meanMs: 10, sdMs: 2 } },
+		row: { kind: 'optimistic-lock', latency: { kind: 'normal', meanMs: 10, sdMs: 2 } },
 	},
 	clients: {
 		web: {

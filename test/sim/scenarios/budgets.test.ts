@@ -16,7 +16,8 @@ const sent =
 	(result) => {
 		const { services, clients } = result.timeline
 		return (
-			between(result, services['api']?.requests, ...phase) / between(result, clients['web']?.begun, ...phase)
+			between(result, services['api']?.requests, ...phase) /
+			between(result, clients['web']?.started, ...phase)
 		)
 	}
 

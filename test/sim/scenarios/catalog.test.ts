@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Simulation } from '../../../src/sim/run/simulation.ts'
-import { casesOf } from '../../../src/sim/run/study.ts'
+import { listCases } from '../../../src/sim/run/study.ts'
 import { scenarios } from '../../../src/sim/scenarios/catalog.ts'
 import { named, page, table } from '../../examples/markdown.ts'
 
@@ -10,8 +10,8 @@ test('every scenario can be run: nothing in any of its cases is refused', async 
 	for (const [name, load] of Object.entries(scenarios)) {
 		const study = await load()
 		expect(study.title, name).not.toBe('')
-		expect(study.about, name).not.toBe('')
-		for (const { scenario } of casesOf(study)) expect(() => new Simulation(scenario), name).not.toThrow()
+		expect(study.description, name).not.toBe('')
+		for (const { scenario } of listCases(study)) expect(() => new Simulation(scenario), name).not.toThrow()
 	}
 })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Result } from '../../../src/sim/measure/result.ts'
+import type { SimulationResult } from '../../../src/sim/measure/result.ts'
 import { herd } from '../../../src/sim/scenarios/herd.ts'
 import { type Column, perSecond, Studied, seconds, whole } from './studied.ts'
 
@@ -7,9 +7,9 @@ const study = new Studied(herd)
 const OUTAGE_MS = 60_000
 const CAPACITY_PER_SECOND = 100
 
-const busiestSecondAfter = ({ timeline: { stepMs, services } }: Result): number =>
+const busiestSecondAfter = ({ timeline: { stepMs, services } }: SimulationResult): number =>
 	Math.max(...(services['api']?.requests ?? []).slice(OUTAGE_MS / stepMs)) / (stepMs / 1_000)
-const turnedAway = ({ services }: Result): number => services['api']?.rejected ?? Number.NaN
+const turnedAway = ({ services }: SimulationResult): number => services['api']?.rejected ?? Number.NaN
 
 const COLUMNS: readonly Column[] = [
 	['busiest second after the outage', busiestSecondAfter, perSecond],

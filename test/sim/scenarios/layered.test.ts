@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import type { Result } from '../../../src/sim/measure/result.ts'
+import type { SimulationResult } from '../../../src/sim/measure/result.ts'
 import { layered } from '../../../src/sim/scenarios/layered.ts'
 import { type Column, milliseconds, percent, Studied, times } from './studied.ts'
 
 const study = new Studied(layered)
 const perCall =
 	(service: string) =>
-	({ services }: Result): number =>
+	({ services }: SimulationResult): number =>
 		services[service]?.amplification ?? Number.NaN
 
-const p99 = ({ totals }: Result): number => totals.latency.p99Ms
+const p99 = ({ totals }: SimulationResult): number => totals.latency.p99Ms
 
 const COLUMNS: readonly Column[] = [
 	['requests at B a call', perCall('b'), times],

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import type { Result } from '../../../src/sim/measure/result.ts'
+import type { SimulationResult } from '../../../src/sim/measure/result.ts'
 import { mail } from '../../../src/sim/scenarios/mail.ts'
 import { type Column, percent, Studied, seconds, tenths } from './studied.ts'
 
 const study = new Studied(mail)
-const busy = ({ services }: Result): number => services['server']?.utilization ?? Number.NaN
+const busy = ({ services }: SimulationResult): number => services['server']?.utilization ?? Number.NaN
 /** How many times as long as the middle one the last mail waited: 2 in a line where everybody moves up. */
-const lastToMiddle = ({ totals: { latency } }: Result): number => latency.maxMs / latency.p50Ms
+const lastToMiddle = ({ totals: { latency } }: SimulationResult): number => latency.maxMs / latency.p50Ms
 
 const COLUMNS: readonly Column[] = [
-	['the last mail is out after', 'lastAnswerAtMs', seconds],
+	['the last mail is out after', 'lastResponseAtMs', seconds],
 	['attempts a mail', 'amplification', tenths],
 	['the server is busy', busy, percent],
 	['last wait to middle wait', lastToMiddle, tenths],
@@ -27,14 +27,14 @@ test('every mail gets out', () => {
 })
 
 test('growing waits without jitter take 15 times as long as any jitter, for the server is idle nearly all the time', () => {
-	const none = study.mean('exponential, no jitter', 'lastAnswerAtMs')
-	for (const name of WITH_JITTER) expect(none).toBeGreaterThan(15 * study.mean(name, 'lastAnswerAtMs'))
+	const none = study.mean('exponential, no jitter', 'lastResponseAtMs')
+	for (const name of WITH_JITTER) expect(none).toBeGreaterThan(15 * study.mean(name, 'lastResponseAtMs'))
 	expect(study.mean('exponential, no jitter', busy)).toBeLessThan(0.05)
 })
 
 test('asking every second is no quicker than full jitter, for eight times the attempts and more', () => {
 	const [same, full] = ['the same wait', 'full jitter']
-	expect(study.mean(same, 'lastAnswerAtMs')).toBeGreaterThan(study.mean(full, 'lastAnswerAtMs'))
+	expect(study.mean(same, 'lastResponseAtMs')).toBeGreaterThan(study.mean(full, 'lastResponseAtMs'))
 	expect(study.mean(same, 'amplification')).toBeGreaterThan(8 * study.mean(full, 'amplification'))
 })
 
@@ -42,7 +42,7 @@ test('a line at the server is the quickest and as fair as any, with one attempt'
 	expect(study.mean(LINE, 'amplification')).toBe(1)
 	expect(study.mean(LINE, busy)).toBeGreaterThan(0.999)
 	for (const name of study.names.filter((other) => other !== LINE)) {
-		expect(study.mean(LINE, 'lastAnswerAtMs')).toBeLessThan(study.mean(name, 'lastAnswerAtMs'))
+		expect(study.mean(LINE, 'lastResponseAtMs')).toBeLessThan(study.mean(name, 'lastResponseAtMs'))
 		expect(study.mean(LINE, lastToMiddle)).toBeLessThan(study.mean(name, lastToMiddle) + 0.05)
 	}
 })

@@ -6,7 +6,7 @@ import { page, table } from '../../examples/markdown.ts'
 
 /** In the middle of the map: a load of 70 %, four slow seconds. */
 const recovered = (remedy: string, load = 0.7, slowMs = 4_000): number =>
-	1 - replicate(metastable.at(load, slowMs, remedy), { replications: 3 }).neverRecovered
+	1 - replicate(metastable.at(load, slowMs, remedy), { replications: 3 }).neverRecoveredShare
 
 test('a service that retries keep down does not come back, with jitter no more than without', () => {
 	expect(recovered('full jitter')).toBe(0)
@@ -17,7 +17,7 @@ test('a service that retries keep down does not come back, with jitter no more t
 			{ timeout: 1_000 },
 		],
 	}
-	expect(replicate({ ...scenario, policies }, { replications: 3 }).neverRecovered).toBe(1)
+	expect(replicate({ ...scenario, policies }, { replications: 3 }).neverRecoveredShare).toBe(1)
 })
 
 test.each([
@@ -36,14 +36,14 @@ test('throwing away only what has expired does not, for what is left is about to
 test('serving the newest first would save it as well', () => {
 	const scenario = metastable.at(0.7, 4_000, 'full jitter')
 	const api = { ...(scenario.services['api'] as ServerModel), queue: { order: 'lifo' as const } }
-	expect(replicate({ ...scenario, services: { api } }, { replications: 3 }).neverRecovered).toBe(0)
+	expect(replicate({ ...scenario, services: { api } }, { replications: 3 }).neverRecoveredShare).toBe(0)
 })
 
 test('without retries it would have recovered: the load alone is bearable', () => {
 	const scenario = metastable.at(0.7, 4_000, 'full jitter')
 	expect(
 		replicate({ ...scenario, policies: { client: [{ timeout: 1_000 }] } }, { replications: 3 })
-			.neverRecovered,
+			.neverRecoveredShare,
 	).toBe(0)
 })
 

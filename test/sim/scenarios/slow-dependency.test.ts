@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Result } from '../../../src/sim/measure/result.ts'
+import type { SimulationResult } from '../../../src/sim/measure/result.ts'
 import { slowDependency } from '../../../src/sim/scenarios/slow-dependency.ts'
 import {
 	between,
@@ -15,7 +15,7 @@ import {
 const study = new Studied(slowDependency)
 const [FROM_MS, TO_MS] = [20_000, 40_000]
 const whileSlow = goodBetween('visitors', FROM_MS, TO_MS)
-const asked = (result: Result): number =>
+const asked = (result: SimulationResult): number =>
 	between(result, result.timeline.services['reviews']?.requests, FROM_MS, TO_MS)
 
 const COLUMNS: readonly Column[] = [

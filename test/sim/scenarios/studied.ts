@@ -1,24 +1,24 @@
 /** Runs a study as the command line does, and writes its figures as the pages do, so that a table can be held against them. */
 import { expect } from 'vitest'
-import { type MeasureName, measureOf } from '../../../src/sim/measure/measures.ts'
-import type { Result } from '../../../src/sim/measure/result.ts'
+import { type MeasureName, readMeasure } from '../../../src/sim/measure/measures.ts'
+import type { SimulationResult } from '../../../src/sim/measure/result.ts'
 import { replicate } from '../../../src/sim/run/replicate.ts'
-import { casesOf, type Study } from '../../../src/sim/run/study.ts'
+import { listCases, type Study } from '../../../src/sim/run/study.ts'
 import { page, table } from '../../examples/markdown.ts'
 
 /** What is read off a run. */
-export type Figure = MeasureName | ((result: Result) => number)
+export type Figure = MeasureName | ((result: SimulationResult) => number)
 
 /** Of a table: its head, the figure, and how the mean of it is written. */
 export type Column = readonly [head: string, figure: Figure, write: (mean: number) => string]
 
 export class Studied {
 	readonly names: readonly string[]
-	readonly #runs: ReadonlyMap<string, readonly Result[]>
+	readonly #runs: ReadonlyMap<string, readonly SimulationResult[]>
 
 	constructor(study: Study) {
 		const { replications } = study
-		const cases = casesOf(study)
+		const cases = listCases(study)
 		this.names = cases.map(({ name }) => name)
 		this.#runs = new Map(
 			cases.map(({ name, scenario }) => [name, replicate(scenario, { replications }).runs]),
@@ -28,7 +28,7 @@ export class Studied {
 	/** One for each seed. */
 	values(name: string, figure: Figure): readonly number[] {
 		return (this.#runs.get(name) ?? []).map((run) => {
-			const value = typeof figure === 'string' ? measureOf(figure, run) : figure(run)
+			const value = typeof figure === 'string' ? readMeasure(figure, run) : figure(run)
 			if (value === null) throw new Error(`${name}: the run with seed ${run.seed} has no such figure`)
 			return value
 		})
@@ -57,7 +57,7 @@ export class Studied {
 
 /** The sum of a line of the timeline from one time to another. */
 export function between(
-	{ timeline: { stepMs } }: Result,
+	{ timeline: { stepMs } }: SimulationResult,
 	steps: readonly number[] | undefined,
 	fromMs: number,
 	toMs: number,
@@ -70,7 +70,9 @@ export const goodBetween =
 	(client: string, fromMs: number, toMs: number): Figure =>
 	(result) => {
 		const line = result.timeline.clients[client]
-		const [good, bad] = [line?.begunGood, line?.begunBad].map((steps) => between(result, steps, fromMs, toMs))
+		const [good, bad] = [line?.startedGood, line?.startedBad].map((steps) =>
+			between(result, steps, fromMs, toMs),
+		)
 		return (good ?? 0) / ((good ?? 0) + (bad ?? 0))
 	}
 

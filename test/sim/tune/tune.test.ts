@@ -27,9 +27,9 @@ describe('the smallest change that survives', () => {
 	const tuned = tune('client', metastable, { constraints, replications: 3 })
 
 	it('is found for a policy that does not', () => {
-		expect(tuned.before.neverRecovered).toBe(1)
+		expect(tuned.before.neverRecoveredShare).toBe(1)
 		expect(tuned.survives).toBe(true)
-		expect(tuned.after?.neverRecovered).toBe(0)
+		expect(tuned.after?.neverRecoveredShare).toBe(0)
 	})
 
 	it('says what was changed, from what and to what', () => {
@@ -45,12 +45,12 @@ describe('the smallest change that survives', () => {
 	})
 
 	it('comes with evidence: every smaller change was tried and broke a constraint in a run that is named', () => {
-		const size = tuned.tried.at(-1)?.size ?? 0
-		const failed = tuned.tried.filter(({ violation }) => violation)
+		const size = tuned.steps.at(-1)?.size ?? 0
+		const failed = tuned.steps.filter(({ violation }) => violation)
 		expect(failed.length).toBeGreaterThan(5)
 		for (const one of failed)
 			expect(one.violation).toMatchObject({ measure: expect.any(String), seed: expect.any(Number) })
-		for (const one of tuned.tried.filter(({ violation }) => !violation))
+		for (const one of tuned.steps.filter(({ violation }) => !violation))
 			expect(one.size).toBeLessThanOrEqual(size)
 		expect(failed.filter((one) => one.changes.length === 1).every((one) => one.runs >= 1)).toBe(true)
 	})
@@ -64,14 +64,14 @@ describe('the smallest change that survives', () => {
 				replications: 2,
 			},
 		)
-		expect(calm).toMatchObject({ survives: true, changes: [], tried: [] })
+		expect(calm).toMatchObject({ survives: true, changes: [], steps: [] })
 	})
 
 	it('is none when nothing can survive, and then the policy is what it was', () => {
 		const hopeless = tune('client', metastable, {
 			constraints: { goodShare: { atLeast: 1 } },
 			replications: 1,
-			maxTries: 5,
+			maxSteps: 5,
 		})
 		expect(hopeless).toMatchObject({
 			survives: false,
@@ -79,7 +79,7 @@ describe('the smallest change that survives', () => {
 			policy: metastable.policies?.['client'],
 			after: undefined,
 		})
-		expect(hopeless.tried).toHaveLength(5)
+		expect(hopeless.steps).toHaveLength(5)
 	})
 
 	it('is the one that is best by the objective among those of the same size', () => {
@@ -103,8 +103,8 @@ describe('the smallest change that survives', () => {
 		tune('client', metastable, {
 			constraints: { goodShare: { atLeast: 1 } },
 			replications: 1,
-			maxTries: 3,
-			onTry: (_, count) => counts.push(count),
+			maxSteps: 3,
+			onStep: (_, count) => counts.push(count),
 		})
 		expect(counts).toEqual([1, 2, 3])
 	})

@@ -7,7 +7,13 @@
  * would raise a false alarm once in a thousand times, and each file says how many of them it has.
  */
 import { expect } from 'vitest'
-import { type ClientResult, type Result, type Scenario, type ServiceResult, Simulation } from 'yaoki/sim'
+import {
+	type ClientResult,
+	type Scenario,
+	type ServiceResult,
+	Simulation,
+	type SimulationResult,
+} from 'yaoki/sim'
 
 const REPLICATIONS = 24
 
@@ -18,12 +24,12 @@ const STUDENT = 3.76763
 const NARROW = 0.03
 
 /** Two totals that grow during a run, whose quotient is the figure: time spent and calls, or refusals and calls. */
-export type Growing = (result: Result) => readonly [sum: number, over: number]
+export type Growing = (result: SimulationResult) => readonly [sum: number, over: number]
 
 /** What a run had counted when the counting began, and at its end. */
 interface Stretch {
-	readonly before: Result
-	readonly after: Result
+	readonly before: SimulationResult
+	readonly after: SimulationResult
 }
 
 /** Runs with 24 seeds. `warmUp` is the share of the duration that is not counted. */
@@ -58,8 +64,8 @@ export function expectAgreement(values: readonly number[], formula: number, narr
 	expect(Math.abs(mean - formula), `off: ${found}`).toBeLessThanOrEqual(half)
 }
 
-export const web = ({ clients }: Result): ClientResult => known(clients['web'])
-export const api = ({ services }: Result): ServiceResult => known(services['api'])
+export const web = ({ clients }: SimulationResult): ClientResult => known(clients['web'])
+export const api = ({ services }: SimulationResult): ServiceResult => known(services['api'])
 
 export function known<T>(found: T | undefined): T {
 	if (found === undefined) throw new Error('the scenario has no such part')
@@ -92,7 +98,7 @@ export const waitedShare: Growing = (result) => {
 export const lateShare: Growing = (result) => [web(result).late, web(result).good + web(result).late]
 
 /** The share of calls that a policy refused before they were sent, and that which failed in the end. */
-export const refusedShare: Growing = (result) => [web(result).refused, web(result).calls]
+export const refusedShare: Growing = (result) => [web(result).rejected, web(result).calls]
 export const failedShare: Growing = (result) => [web(result).failed, web(result).calls]
 
 /** The share of requests that found the queue full. */

@@ -5,7 +5,13 @@
  */
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { type Result, type Scenario, type ServiceModel, type ServiceResult, Simulation } from 'yaoki/sim'
+import {
+	type Scenario,
+	type ServiceModel,
+	type ServiceResult,
+	Simulation,
+	type SimulationResult,
+} from 'yaoki/sim'
 import { api, known, web } from './agreement.ts'
 import { aQueue, aWorld } from './worlds.ts'
 
@@ -16,7 +22,7 @@ const aMoment = fc.double({ min: 1, max: 3_000, noNaN: true })
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
 /** A run, looked at in the middle and at its end. */
-function looks(scenario: Scenario, middleMs: number): { middle: Result; end: Result } {
+function looks(scenario: Scenario, middleMs: number): { middle: SimulationResult; end: SimulationResult } {
 	const simulation = new Simulation(scenario)
 	simulation.advance(middleMs)
 	const middle = simulation.result()
@@ -31,11 +37,11 @@ const doneWith = ({ useful, wasted, rejected, rateLimited, unreachable, dropped 
 /** Is there a time when it takes requests and never answers them? */
 const hangs = (service: ServiceModel | undefined): boolean =>
 	service !== undefined &&
-	service.kind !== 'row' &&
-	(service.faults ?? []).some((fault) => fault.kind === 'outage' && fault.how === 'hang')
+	service.kind !== 'optimistic-lock' &&
+	(service.faults ?? []).some((fault) => fault.kind === 'outage' && fault.mode === 'hang')
 
 /** Holds something of every world, looked at in the middle of its run and at its end. */
-const always = (holds: (middle: Result, end: Result, scenario: Scenario) => void): void =>
+const always = (holds: (middle: SimulationResult, end: SimulationResult, scenario: Scenario) => void): void =>
 	fc.assert(
 		fc.property(aWorld, aMoment, (scenario, middleMs) => {
 			const { middle, end } = looks(scenario, middleMs)
@@ -78,14 +84,14 @@ describe('in every world', () => {
 	it('a call ends well, late or badly, or has not ended, which in the end only those have that hang', () => {
 		always((middle, end, scenario) => {
 			for (const result of [middle, end]) {
-				const { calls, good, late, failed, refused, unfinished, requests, retries } = web(result)
+				const { calls, good, late, failed, rejected, unfinished, requests, retries } = web(result)
 				expect(good + late + failed + unfinished).toBe(calls)
-				expect(Math.min(unfinished, failed - refused, requests - retries)).toBeGreaterThanOrEqual(0)
-				expect(calls - refused - (requests - retries)).toBeGreaterThanOrEqual(0)
+				expect(Math.min(unfinished, failed - rejected, requests - retries)).toBeGreaterThanOrEqual(0)
+				expect(calls - rejected - (requests - retries)).toBeGreaterThanOrEqual(0)
 			}
-			const { unfinished, calls, refused, requests, retries } = web(end)
+			const { unfinished, calls, rejected, requests, retries } = web(end)
 			if (!Object.values(scenario.services).some(hangs))
-				expect([unfinished, calls - refused]).toEqual([0, requests - retries])
+				expect([unfinished, calls - rejected]).toEqual([0, requests - retries])
 		})
 	})
 
@@ -94,13 +100,9 @@ describe('in every world', () => {
 			for (const { timeline, clients, services } of [middle, end]) {
 				for (const [name, steps] of Object.entries(timeline.clients)) {
 					const { calls, good, late, failed } = known(clients[name])
-					expect([steps.begun, steps.good, steps.begunGood, steps.bad, steps.begunBad].map(sum)).toEqual([
-						calls,
-						good,
-						good,
-						late + failed,
-						late + failed,
-					])
+					expect(
+						[steps.started, steps.good, steps.startedGood, steps.bad, steps.startedBad].map(sum),
+					).toEqual([calls, good, good, late + failed, late + failed])
 				}
 				for (const [name, steps] of Object.entries(timeline.services)) {
 					const service = known(services[name])
@@ -157,12 +159,12 @@ test('whoever waits without a policy is there: calls that have not ended are the
 
 test('a world of these has outages, full queues, drops, retries and late answers, or the above would say little', () => {
 	const results = fc.sample(aWorld, { numRuns: 200, seed: 1 }).map((scenario) => looks(scenario, 1).end)
-	const seen = (of: (result: Result) => number) => results.filter((result) => of(result) > 0).length
+	const seen = (of: (result: SimulationResult) => number) => results.filter((result) => of(result) > 0).length
 	const services = (name: 'rejected' | 'rateLimited' | 'unreachable' | 'dropped' | 'wasted') =>
 		seen((result) => sum(Object.values(result.services).map((service) => service[name])))
 	const counts = [
 		...(['rejected', 'rateLimited', 'unreachable', 'dropped', 'wasted'] as const).map(services),
-		...(['late', 'failed', 'refused', 'retries', 'unfinished'] as const).map((name) =>
+		...(['late', 'failed', 'rejected', 'retries', 'unfinished'] as const).map((name) =>
 			seen((result) => web(result)[name]),
 		),
 	]

@@ -68,7 +68,7 @@ describe('Pollaczek and Khinchine', () => {
 			return sum / halves
 		}
 		const uniform = (power: number) => integral((share) => (5 + 20 * share) ** power)
-		const { meanMs, squareMs2 } = momentsOf({ kind: 'uniform', leastMs: 5, greatestMs: 25 })
+		const { meanMs, squareMs2 } = momentsOf({ kind: 'uniform', minMs: 5, maxMs: 25 })
 		expect([meanMs, squareMs2]).toEqual([expect.closeTo(uniform(1), 6), expect.closeTo(uniform(2), 4)])
 		// Over the normal law from -12 to 12, whose logarithm at the 99th percentile is that of 80 / 8.
 		const sigma = Math.log(80 / 8) / 2.3263478740408408

@@ -36,7 +36,7 @@ export function momentsOf(law: Distribution): Moments {
 	if (typeof law === 'number') return { meanMs: law, squareMs2: law ** 2 }
 	if (law.kind === 'exponential') return { meanMs: law.meanMs, squareMs2: 2 * law.meanMs ** 2 }
 	if (law.kind === 'uniform') {
-		const { leastMs: a, greatestMs: b } = law
+		const { minMs: a, maxMs: b } = law
 		return { meanMs: (a + b) / 2, squareMs2: (a ** 2 + a * b + b ** 2) / 3 }
 	}
 	if (law.kind !== 'lognormal') throw new Error(`no moments are known here of ${law.kind}`)

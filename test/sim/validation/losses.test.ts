@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { retry } from 'yaoki'
-import type { Distribution, PolicyModel, Result } from 'yaoki/sim'
+import type { Distribution, PolicyModel, SimulationResult } from 'yaoki/sim'
 import {
 	api,
 	expectAgreement,
@@ -53,7 +53,7 @@ const comingAgain =
 		// The longest of all waits for a free server is finite, but nobody knows it.
 		retry({ maxRetries: 1e6, delayFor: () => -everyMs * Math.log(1 - runtime.random()) })
 
-const isNeverGivenUp = (result: Result) => web(result).failed === 0
+const isNeverGivenUp = (result: SimulationResult) => web(result).failed === 0
 
 describe('an M/M/1 queue whose customers come again by chance holds as many away as Falin and Templeton say', () => {
 	test.each([

@@ -53,7 +53,7 @@ describe('M/M/1', () => {
 describe('M/G/1, by Pollaczek and Khinchine', () => {
 	test.each<[string, Distribution, number]>([
 		['constant', 10, 15_000],
-		['uniform', { kind: 'uniform', leastMs: 0, greatestMs: 20 }, 20_000],
+		['uniform', { kind: 'uniform', minMs: 0, maxMs: 20 }, 20_000],
 		['lognormal', { kind: 'lognormal', medianMs: 8, p99Ms: 32 }, 22_000],
 	])('with %s work: the wait, the number and the time', (_, law, calls) => {
 		const moments = momentsOf(law)

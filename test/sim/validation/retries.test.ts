@@ -122,7 +122,7 @@ describe('a breaker that counts failures in a row', () => {
 				},
 				0,
 			)
-			expect(stretches.map(({ after }) => web(after).refused)).toEqual(trips.map(() => 0))
+			expect(stretches.map(({ after }) => web(after).rejected)).toEqual(trips.map(() => 0))
 			expectAgreement(
 				stretches.map(({ after }, run) => web(after).requests / known(trips[run])),
 				meanCallsToTrip(rate, failureThreshold),

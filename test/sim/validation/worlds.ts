@@ -12,7 +12,7 @@ const aDuration: fc.Arbitrary<Distribution> = fc.oneof(
 	fc.integer({ min: 0, max: 60 }),
 	fc.constantFrom<Distribution>(
 		{ kind: 'exponential', meanMs: 25 },
-		{ kind: 'uniform', leastMs: 5, greatestMs: 80 },
+		{ kind: 'uniform', minMs: 5, maxMs: 80 },
 		{ kind: 'lognormal', medianMs: 15, p99Ms: 200 },
 		{ kind: 'normal', meanMs: 20, sdMs: 10 },
 		{ kind: 'empirical', valuesMs: [1, 10, 10, 100] },
@@ -29,7 +29,7 @@ const aFault: fc.Arbitrary<Fault> = fc
 		const span = { fromMs, toMs: fromMs + forMs }
 		if (kind === 'slowdown') return { kind, factor: 4, ...span }
 		if (kind === 'errors') return { kind, rate: 0.5, ...span }
-		return { kind: 'outage', how: kind, ...span }
+		return { kind: 'outage', mode: kind, ...span }
 	})
 
 const workers = fc.constantFrom(1, 2, 5, Infinity)

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { Presence } from '../../../src/sim/measure/presence.ts'
+import { TimeWeightedCount } from '../../../src/sim/measure/time-weighted-count.ts'
 
 it('the area under the number is the sum of the times that each was there', () => {
 	const stay = fc.tuple(fc.nat(1_000), fc.nat(100)).map(([from, long]) => [from, from + long] as const)
 	fc.assert(
 		fc.property(fc.array(stay, { maxLength: 40 }), (stays) => {
-			const presence = new Presence()
+			const presence = new TimeWeightedCount()
 			const moves = stays.flatMap(([from, to]) => [
 				{ at: from, enter: true },
 				{ at: to, enter: false },
@@ -22,7 +22,7 @@ it('the area under the number is the sum of the times that each was there', () =
 })
 
 it('those who are still there count up to now, and asking changes nothing', () => {
-	const presence = new Presence()
+	const presence = new TimeWeightedCount()
 	presence.enter(10)
 	presence.enter(20)
 	expect([presence.area(25), presence.area(25), presence.area(30)]).toEqual([20, 20, 30])

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { WaitingLine } from '../../../src/sim/model/waiting-line.ts'
+import { RingQueue } from '../../../src/sim/model/ring-queue.ts'
 
 it('does what a list does, however it is used', () => {
 	const commands = fc.array(fc.constantFrom('push', 'push', 'push', 'shift', 'pop'), { maxLength: 300 })
 	fc.assert(
 		fc.property(commands, (all) => {
-			const line = new WaitingLine<number>()
+			const line = new RingQueue<number>()
 			const list: number[] = []
 			for (const [number, command] of all.entries()) {
 				if (command === 'push') {
@@ -22,7 +22,7 @@ it('does what a list does, however it is used', () => {
 })
 
 it('keeps nothing alive that has left it', async () => {
-	const line = new WaitingLine<object>()
+	const line = new RingQueue<object>()
 	const refs = Array.from({ length: 40 }, (_, index) => {
 		const item = { index }
 		line.push(item)

@@ -2,7 +2,7 @@
  * How many are there, over time: the area under that number, its peak, and the time that each spent. Little's law ties the
  * two and holds exactly in every run, so it is a test of the books and not of luck.
  */
-export class Presence {
+export class TimeWeightedCount {
 	/** Now. */
 	number = 0
 	most = 0

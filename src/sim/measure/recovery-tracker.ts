@@ -8,7 +8,7 @@ import type { Recovery } from './result.ts'
 const STEP_MS = 100
 const STEPS = 3_000
 
-export class Aftermath {
+export class RecoveryTracker {
 	readonly #fromMs: number
 	readonly #toMs: number
 	readonly #before = { begun: 0, good: 0 }
@@ -49,9 +49,9 @@ export class Aftermath {
 			clearedAtMs: this.#caught === 0 ? this.#caughtEndedAt : undefined,
 		})
 		if (!recovery || this.#found === undefined) return recovery
-		const { clearedAfterMs } = recovery
-		const recoveredAfterMs = clearedAfterMs === null ? null : Math.max(this.#found, clearedAfterMs)
-		return { ...recovery, wellAfterMs: this.#found, recoveredAfterMs }
+		const { drainedAfterMs } = recovery
+		const recoveredAfterMs = drainedAfterMs === null ? null : Math.max(this.#found, drainedAfterMs)
+		return { ...recovery, healthyAfterMs: this.#found, recoveredAfterMs }
 	}
 
 	#course(endedAtMs: number, isIdle: boolean): Parameters<typeof wellAfter>[0] {

@@ -1,8 +1,8 @@
 /** What is wrong with a service at present, by its schedule. Kept up to date by events, so that asking costs nothing. */
-import type { World } from '../kernel/world.ts'
+import type { EventLoop } from '../kernel/event-loop.ts'
 import type { Fault } from '../scenario/scenario.ts'
 
-export class Weather {
+export class FaultSchedule {
 	/** How it is down, if it is. */
 	outage: 'refuse' | 'hang' | undefined
 	/** Requests take so many times as long. */
@@ -14,7 +14,7 @@ export class Weather {
 	readonly #present = new Map<number, Fault>()
 
 	/** `onOutage` is told when it goes down. */
-	constructor(world: World, faults: readonly Fault[], onOutage: () => void) {
+	constructor(world: EventLoop, faults: readonly Fault[], onOutage: () => void) {
 		for (const [number, fault] of faults.entries()) {
 			world.after(fault.fromMs, () => {
 				const wasUp = this.outage === undefined
@@ -34,7 +34,7 @@ export class Weather {
 		this.slowdown = 1
 		this.errorRate = 0
 		for (const fault of this.#present.values()) {
-			if (fault.kind === 'outage') this.outage = fault.how ?? 'refuse'
+			if (fault.kind === 'outage') this.outage = fault.mode ?? 'refuse'
 			else if (fault.kind === 'slowdown') this.slowdown *= fault.factor
 			else {
 				// Two causes of failure are independent of each other.

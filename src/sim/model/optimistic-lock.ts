@@ -3,25 +3,25 @@
  * article that made jitter known; every client that loses the race has to begin again with a read.
  */
 import type { Sampler } from '../kernel/distribution.ts'
-import type { World } from '../kernel/world.ts'
+import type { EventLoop } from '../kernel/event-loop.ts'
 import type { ServiceMeter } from '../measure/service-meter.ts'
-import type { RowModel } from '../scenario/scenario.ts'
+import type { OptimisticLockModel } from '../scenario/scenario.ts'
 import { conflict } from './failures.ts'
 import type { Receiver, Request } from './request.ts'
 import { latencyOf } from './server.ts'
 
 const NO_TIME: Sampler = () => 0
 
-export class Row implements Receiver {
+export class OptimisticLock implements Receiver {
 	readonly passesContext: boolean = false
 	readonly workers: number = Infinity
 	readonly capacityPerSecond: number | null = null
-	readonly #world: World
+	readonly #world: EventLoop
 	readonly #meter: ServiceMeter
 	readonly #latency: Sampler
 	#version = 0
 
-	constructor(world: World, name: string, model: RowModel, meter: ServiceMeter) {
+	constructor(world: EventLoop, name: string, model: OptimisticLockModel, meter: ServiceMeter) {
 		this.#world = world
 		this.#meter = meter
 		this.#latency = latencyOf(model.latency, world, `services.${name}`) ?? NO_TIME

@@ -4,7 +4,7 @@
  */
 const STEPS = 240
 
-export class Steps {
+export class TimelineBins {
 	readonly #channels: Channel[] = []
 	stepMs: number
 
@@ -53,11 +53,11 @@ export class Steps {
 }
 
 export class Channel {
-	readonly #steps: Steps
+	readonly #steps: TimelineBins
 	readonly #isMost: boolean
 	readonly #values = new Float64Array(STEPS)
 
-	constructor(steps: Steps, isMost: boolean) {
+	constructor(steps: TimelineBins, isMost: boolean) {
 		this.#steps = steps
 		this.#isMost = isMost
 	}

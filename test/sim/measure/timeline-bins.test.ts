@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { Steps } from '../../../src/sim/measure/steps.ts'
+import { TimelineBins } from '../../../src/sim/measure/timeline-bins.ts'
 import { sum } from '../scene.ts'
 
 const ascending = fc
@@ -9,14 +9,14 @@ const ascending = fc
 
 describe('steps', () => {
 	it('hold what has happened, each in its own time', () => {
-		const steps = new Steps(100)
+		const steps = new TimelineBins(100)
 		const channel = steps.channel()
 		for (const time of [0, 99.9, 100, 250]) channel.count(time)
 		expect(channel.first(steps.until(400))).toEqual([2, 1, 1, 0])
 	})
 
 	it('are at most 240, and become longer instead of more', () => {
-		const steps = new Steps(1)
+		const steps = new TimelineBins(1)
 		const channel = steps.channel()
 		for (let time = 0; time < 1_000; time++) channel.count(time)
 		expect([steps.stepMs, steps.until(1_000)]).toEqual([8, 125])
@@ -24,7 +24,7 @@ describe('steps', () => {
 	})
 
 	it('of a run that fills all of them exactly are not joined', () => {
-		const steps = new Steps(100)
+		const steps = new TimelineBins(100)
 		steps.channel().count(23_999)
 		expect([steps.until(24_000), steps.stepMs]).toEqual([240, 100])
 		expect([steps.until(24_000.1), steps.stepMs]).toEqual([121, 200])
@@ -33,7 +33,7 @@ describe('steps', () => {
 	it('lose nothing and invent nothing when they are joined, whenever that is', () => {
 		fc.assert(
 			fc.property(ascending, fc.double({ min: 1, max: 1_000, noNaN: true }), (times, stepMs) => {
-				const [early, late] = [new Steps(stepMs), new Steps(stepMs)]
+				const [early, late] = [new TimelineBins(stepMs), new TimelineBins(stepMs)]
 				const [one, other] = [early.channel(), late.channel()]
 				const end = times.at(-1) ?? 0
 				// The one is asked on the way, as a run is that is looked at; the other only in the end.
@@ -52,7 +52,7 @@ describe('steps', () => {
 	it('keep their peaks when they are joined', () => {
 		fc.assert(
 			fc.property(ascending, (times) => {
-				const steps = new Steps(1)
+				const steps = new TimelineBins(1)
 				const channel = steps.channel('most')
 				for (const [index, time] of times.entries()) channel.raise(time, (index * 7_919) % 100)
 				const peak = Math.max(...times.map((_, index) => (index * 7_919) % 100))
@@ -62,7 +62,7 @@ describe('steps', () => {
 	})
 
 	it('are the same for all that is counted beside each other', () => {
-		const steps = new Steps(1)
+		const steps = new TimelineBins(1)
 		const [one, other] = [steps.channel(), steps.channel()]
 		one.count(3)
 		other.count(100_000)
@@ -70,7 +70,7 @@ describe('steps', () => {
 	})
 
 	it('count what happens in the very last moment', () => {
-		const steps = new Steps(100)
+		const steps = new TimelineBins(100)
 		const channel = steps.channel()
 		channel.count(0)
 		expect(channel.first(steps.until(200))).toEqual([1, 0])
@@ -81,7 +81,7 @@ describe('steps', () => {
 	it('are followed by another, always later, however odd their length', () => {
 		fc.assert(
 			fc.property(fc.double({ min: 1, max: 10, noNaN: true }), (stepMs) => {
-				const steps = new Steps(stepMs)
+				const steps = new TimelineBins(stepMs)
 				let time = 0
 				for (let index = 0; index < 300; index++) {
 					const next = steps.after(time)

@@ -3,7 +3,7 @@
  * half of what a simulated call costs; the stack would only show the simulator. Nobody else runs meanwhile, and where a user's own
  * function might, the simulator leaves stacks on.
  */
-export function withoutStacks<T>(run: () => T): T {
+export function suppressStacks<T>(run: () => T): T {
 	const limit: unknown = Reflect.get(Error, 'stackTraceLimit')
 	// Not every engine has one, and some programs freeze it.
 	const isOff = typeof limit === 'number' && Reflect.set(Error, 'stackTraceLimit', 0)

@@ -5,7 +5,7 @@ import { serviceOf, web } from '../scene.ts'
 const writers = (arrivals: ClientModel['arrivals'], policy?: readonly PolicyLayer[], latency = 10) =>
 	simulate({
 		until: 'idle',
-		services: { row: { kind: 'row', latency } },
+		services: { row: { kind: 'optimistic-lock', latency } },
 		clients: { web: { to: 'row', arrivals, ...(policy ? { policy: 'writer' } : {}) } },
 		policies: { writer: policy ?? [] },
 	})
@@ -18,7 +18,7 @@ const twoAt = (first: number, second: number): ClientModel['arrivals'] => ({
 describe('a row', () => {
 	it('is written in four messages: a read and its answer, a write and its answer', () => {
 		const result = writers({ kind: 'trace', atMs: [0] })
-		expect([result.totals.lastAnswerAtMs, result.events]).toEqual([40, 5])
+		expect([result.totals.lastResponseAtMs, result.events]).toEqual([40, 5])
 		expect(serviceOf(result, 'row')).toMatchObject({ requests: 1, useful: 1, wasted: 0 })
 	})
 
@@ -38,7 +38,7 @@ describe('a row', () => {
 		const result = writers(twoAt(0, 1), [{ retry: { baseDelayMs: 5, jitterStrategy: 'none' } }])
 		expect(web(result)).toMatchObject({ good: 2, requests: 3, retries: 1 })
 		// The loser hears of it at 41, waits 5, and needs another round.
-		expect(result.totals.lastAnswerAtMs).toBe(86)
+		expect(result.totals.lastResponseAtMs).toBe(86)
 	})
 
 	it('of N who come together lets exactly one through each round', () => {
@@ -46,7 +46,7 @@ describe('a row', () => {
 			{ retry: { maxRetries: 20, baseDelayMs: 0, growth: 'constant', jitterStrategy: 'none' } },
 		])
 		expect(serviceOf(result, 'row').requests).toBe(6 + 5 + 4 + 3 + 2 + 1)
-		expect(result.totals.lastAnswerAtMs).toBe(6 * 40)
+		expect(result.totals.lastResponseAtMs).toBe(6 * 40)
 		expect(result.totals.amplification).toBe(21 / 6)
 	})
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { World } from '../../../src/sim/kernel/world.ts'
+import { EventLoop } from '../../../src/sim/kernel/event-loop.ts'
 
-const worldOf = (seed: number | string = 1, maxEvents = 1e6) => new World(seed, maxEvents)
+const worldOf = (seed: number | string = 1, maxEvents = 1e6) => new EventLoop(seed, maxEvents)
 const draws = (random: () => number, count = 20) => Array.from({ length: count }, random)
 
 describe('events', () => {

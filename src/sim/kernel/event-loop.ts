@@ -24,7 +24,7 @@ const A_CALL = 100
 /** Times the number, this is the next number below it. */
 const JUST_BELOW = 1 - Number.EPSILON / 2
 
-export class World {
+export class EventLoop {
 	readonly seed: number | string
 	readonly trace: Trace = new Trace()
 	/** So many events have happened. */
@@ -129,12 +129,12 @@ export class World {
 
 /** Everybody's clock, with a chance of one's own. */
 class EntityRuntime implements Runtime {
-	readonly #world: World
+	readonly #world: EventLoop
 	readonly #clock: VirtualClock
 	readonly #stream: () => () => number
 	#draw: (() => number) | undefined
 
-	constructor(world: World, clock: VirtualClock, stream: () => () => number) {
+	constructor(world: EventLoop, clock: VirtualClock, stream: () => () => number) {
 		this.#world = world
 		this.#clock = clock
 		this.#stream = stream

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { retry } from 'yaoki'
 import { simulate } from 'yaoki/sim'
-import { hasFunction, withoutStacks } from '../../../src/sim/kernel/without-stacks.ts'
+import { hasFunction, suppressStacks } from '../../../src/sim/kernel/suppress-stacks.ts'
 import { every, scene } from '../scene.ts'
 
 const limit = () => Reflect.get(Error, 'stackTraceLimit')
@@ -9,14 +9,14 @@ const limit = () => Reflect.get(Error, 'stackTraceLimit')
 describe('errors without stacks', () => {
 	it('are made only while it runs', () => {
 		const before = limit()
-		expect(withoutStacks(() => limit())).toBe(0)
+		expect(suppressStacks(() => limit())).toBe(0)
 		expect(limit()).toBe(before)
 	})
 
 	it('are made no longer when it throws', () => {
 		const before = limit()
 		expect(() =>
-			withoutStacks(() => {
+			suppressStacks(() => {
 				throw new RangeError('thrown')
 			}),
 		).toThrow('thrown')
@@ -27,7 +27,7 @@ describe('errors without stacks', () => {
 		const before = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')
 		Object.defineProperty(Error, 'stackTraceLimit', { value: 7, writable: false, configurable: true })
 		try {
-			expect(withoutStacks(() => limit())).toBe(7)
+			expect(suppressStacks(() => limit())).toBe(7)
 		} finally {
 			if (before) Object.defineProperty(Error, 'stackTraceLimit', before)
 		}

@@ -1,5 +1,5 @@
 /** Requests that wait, in a ring that grows: taking the first of a long list would move all the others. */
-export class WaitingLine<T> {
+export class RingQueue<T> {
 	#ring: (T | undefined)[] = new Array<T | undefined>(16).fill(undefined)
 	#first = 0
 	length = 0
