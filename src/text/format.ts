@@ -108,7 +108,7 @@ export function formatRelativeTime(offsetMs: number): string {
 export function joinList(
 	items: readonly string[],
 	conjunction: 'and' | 'or' = 'and',
-	maxItems = Infinity,
+	maxItems: number = Infinity,
 ): string {
 	const shown = items.slice(0, maxItems)
 	const rest = items.length - shown.length

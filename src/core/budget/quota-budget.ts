@@ -26,7 +26,7 @@ export interface QuotaBudgetStats {
 	readonly available: number
 }
 
-const RULES: Rules = {
+export const RULES: Rules = {
 	capacity: [0, 1e9, 500],
 	retryCost: [1, 1e9, 5],
 	timeoutCost: [1, 1e9, 10],

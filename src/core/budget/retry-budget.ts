@@ -27,7 +27,7 @@ export interface RetryBudgetStats {
 	readonly available: number
 }
 
-const RULES: Rules = {
+export const RULES: Rules = {
 	maxRetryRatio: [0, 10, 0.1],
 	windowMs: [1, 86_400_000, 10_000],
 	minRetriesPerSecond: [0, 1e6, 10],

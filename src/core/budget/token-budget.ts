@@ -21,7 +21,7 @@ export interface TokenBudgetStats {
 	readonly available: number
 }
 
-const RULES: Rules = {
+export const RULES: Rules = {
 	maxTokens: [0.001, 1_000, 10],
 	tokenRatio: [0.001, 1_000, 0.1],
 }

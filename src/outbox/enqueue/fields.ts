@@ -10,7 +10,7 @@ import { InvalidMessageError, type MessageRef, refuseField } from '../message/er
 export const NAME_BYTES = 255
 /** The same of a key and of a dedupe key: three of PostgreSQL's index rows have to fit on a page. */
 export const KEY_BYTES = 1_024
-const HEADERS_BYTES = 65_536
+export const HEADERS_BYTES = 65_536
 /** What a column of 32 bits holds. */
 const MOST_RETRIES = 2 ** 31 - 1
 

@@ -1,0 +1,132 @@
+/**
+ * Compares the guide with types, which have no value at run time. Writes a module that the compiler accepts only if a table names exactly
+ * the members of its type. Reading the declarations as text would break with every change of their layout.
+ */
+import { blocks, named, type Page, page, table, unquoted } from './markdown.ts'
+import type { EventFields, Events, Facts, Options } from './types.ts'
+
+type Rows = readonly (readonly string[])[]
+
+/** The names in the first column, without parameters. */
+const firstNames = (rows: Rows): readonly string[] =>
+	rows.flatMap(([cell = '']) => named(cell)).map((name) => unquoted(name).replace(/\(.*/, ''))
+
+const guide = (name: string): Page => page(`docs/guide/${name}.md`)
+
+/** The first column of each table of options. The compiler checks that no table is left out. */
+const optionTables: Readonly<Record<keyof Options, true>> = {
+	'retry: option': true,
+	'retry: call option': true,
+	'circuit-breaker: option': true,
+	'circuit-breaker: resetBackoff option': true,
+	'bulkhead: option': true,
+	'bulkhead: adaptive option': true,
+	'timeout: option': true,
+	'fallback: option': true,
+	'hedge: option': true,
+	'rate-limit: option': true,
+	'rate-limit: throttle option': true,
+	'budgets: retry budget option': true,
+	'budgets: token budget option': true,
+	'budgets: quota budget option': true,
+	'pipelines: pipeline option': true,
+	'pipelines: keyed option': true,
+	'http: option': true,
+	'http: cache option': true,
+	'http: request option': true,
+	'http: undici option': true,
+	'retry-after: retry-after option': true,
+	'across-services: server option': true,
+	'outbox: outbox option': true,
+	'outbox: message field': true,
+	'outbox: enqueue option': true,
+	'relay: relay option': true,
+	'relay: destination option': true,
+	'relay: http destination option': true,
+	'dead-letters: filter': true,
+	'dead-letters: replay option': true,
+	'outbox-stores: postgres option': true,
+	'outbox-stores: sqlite option': true,
+	'outbox-operations: `stats()`': true,
+	'testing: option': true,
+}
+
+function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
+	const [backoff, events, http, relay, dead] = [
+		guide('backoff'),
+		guide('explain-and-events'),
+		guide('http'),
+		guide('relay'),
+		guide('dead-letters'),
+	]
+	const released = table(relay, '`type`', 'when').find(([type]) => type === '`message_released`')
+	const stats = table(http, '', '').find(([member]) => member === '`stats`')
+	return {
+		growth: firstNames(table(backoff, '`growth`')),
+		jitterStrategy: firstNames(table(backoff, '`jitterStrategy`')),
+		stop: firstNames(table(events, '`stop`')),
+		'reason of rejected': firstNames(table(events, '`reason` of `rejected`')),
+		explanation: namedIn(events, /^As an object it has.*?(?= \(`backoff`)/ms),
+		'beyond HttpOptions': namedIn(http, /^`resilientFetch` also takes.*?\n\n/ms).slice(1),
+		'stats of the client': named(stats?.[1] ?? ''),
+		'reason of message_released': named(released?.[2] ?? '').slice(1),
+		'breaker of a relay': namedIn(relay, /^`breaker` takes.*?, as for/ms).slice(1),
+		'retry of a relay': namedIn(relay, /^`retry` takes.*?A message/ms).slice(1),
+		'message of a handler': namedIn(relay, /The message has.*?\n\n/s),
+		'changes of a dead letter': namedIn(dead, /^that id\. It takes.*?checked/ms),
+		stoppedBy: firstNames(table(dead, '`stoppedBy`')),
+		cause: firstNames(table(dead, 'cause')),
+		'checks of the outbox': shownChecks(guide('outbox-operations')),
+	}
+}
+
+const namedIn = ({ path, text }: Page, passage: RegExp): readonly string[] => {
+	const found = passage.exec(text)?.[0]
+	if (found === undefined) throw new Error(`${path} has no passage ${passage}`)
+	return named(found)
+}
+
+/** The second column of the shown output of `yaoki outbox check`. */
+const shownChecks = (operations: Page): readonly string[] =>
+	(blocks(operations).find(({ code }) => code.startsWith('ok '))?.code ?? '')
+		.split('\n')
+		.flatMap((line) => line.split(/ +/)[1] ?? [])
+
+const HEAD = `
+import type { EventFields, Events, Facts, Options } from '../../test/examples/types.ts'
+type Difference<Code, Docs> = { undocumented: Exclude<Code, Docs>; unknown: Exclude<Docs, Code> }
+type None = { undocumented: never; unknown: never }
+`
+
+/** One line for each table or sentence; the compiler prints the names that differ. */
+export function documentedTypes(): string {
+	const options = Object.keys(optionTables).map((key) => {
+		const [path = '', header = ''] = key.split(': ')
+		// Several pages have a table of calls and one of options, and only the second has defaults.
+		const columns = header === 'option' ? [header, 'default'] : [header]
+		return compare(`Options['${key}']`, firstNames(table(guide(path), ...columns)))
+	})
+	const facts = Object.entries(documentedFacts()).map(([key, names]) => compare(`Facts['${key}']`, names))
+	return [
+		HEAD,
+		...options,
+		...facts,
+		...compareEvents('policy', table(guide('explain-and-events'), '`type`')),
+		...compareEvents('relay', table(guide('relay'), '`type`', 'when')),
+		'',
+	].join('\n')
+}
+
+/** The types of events, and the fields that belong to one type only. */
+function compareEvents(source: keyof Events & keyof EventFields<string>, rows: Rows): readonly string[] {
+	const types = rows.flatMap(([cell = '']) => named(cell))
+	const fields = rows.flatMap(([cell = '', , own = '']) =>
+		named(cell).map((type) => compare(`EventFields<'${type}'>['${source}']`, named(own.replace(/: .*/, '')))),
+	)
+	return [compare(`Events['${source}']`, types), ...fields]
+}
+
+function compare(type: string, documented: readonly string[]): string {
+	const union = documented.map((name) => JSON.stringify(name)).join(' | ') || 'never'
+	return `;(difference: Difference<${type}, ${union}>): None => difference // ${type}`
+}

@@ -1,0 +1,145 @@
+/** The types behind the tables of the guide, by the name under which documented-types.ts compares them. */
+import type {
+	adaptiveBulkhead,
+	adaptiveThrottle,
+	BackoffOptions,
+	bulkhead,
+	CallOptions,
+	CircuitBreakerOptions,
+	Explanation,
+	FallbackOptions,
+	Growth,
+	HedgeOptions,
+	JitterStrategy,
+	KeyedOptions,
+	PipelineOptions,
+	PolicyOptions,
+	quotaBudget,
+	RateLimiterOptions,
+	RetryOptions,
+	retryBudget,
+	StopReason,
+	TimeoutOptions,
+	tokenBudget,
+	YaokiEvent,
+} from 'yaoki'
+import type {
+	CacheOptions,
+	HttpClientOptions,
+	HttpClientStats,
+	HttpOptions,
+	OriginStats,
+	RequestOptions,
+	ResilientFetchOptions,
+	RetryAfterOptions,
+	ServerMiddlewareOptions,
+	UndiciTransportOptions,
+} from 'yaoki/http'
+import type {
+	DeadLetters,
+	DeathCause,
+	Destination,
+	DestinationOptions,
+	EnqueueOptions,
+	HttpDestinationOptions,
+	Message,
+	MessageFilter,
+	NewMessage,
+	OutboxOptions,
+	OutboxStats,
+	PostgresStoreOptions,
+	RelayEvent,
+	RelayOptions,
+	ReplayOptions,
+	ReplayReport,
+	SqliteStoreOptions,
+} from 'yaoki/outbox'
+import type { FaultOptions } from 'yaoki/testing'
+import type { Check } from '../../src/cli/outbox/checks.ts'
+
+/** The object among the accepted values. */
+type Chosen<T> = Exclude<T, undefined | null | boolean>
+type First<F extends (...args: never[]) => unknown> = keyof Chosen<Parameters<F>[0]>
+
+/** Names of options, by page and header of their table. */
+export interface Options {
+	'retry: option': keyof RetryOptions
+	'retry: call option': keyof CallOptions
+	'circuit-breaker: option': keyof CircuitBreakerOptions
+	'circuit-breaker: resetBackoff option': keyof Chosen<CircuitBreakerOptions['resetBackoff']>
+	'bulkhead: option': First<typeof bulkhead>
+	'bulkhead: adaptive option': First<typeof adaptiveBulkhead>
+	'timeout: option': keyof TimeoutOptions
+	'fallback: option': keyof FallbackOptions
+	'hedge: option': keyof HedgeOptions
+	'rate-limit: option': keyof RateLimiterOptions
+	'rate-limit: throttle option': First<typeof adaptiveThrottle>
+	'budgets: retry budget option': First<typeof retryBudget>
+	'budgets: token budget option': First<typeof tokenBudget>
+	'budgets: quota budget option': First<typeof quotaBudget>
+	'pipelines: pipeline option': keyof PipelineOptions
+	'pipelines: keyed option': keyof KeyedOptions
+	'http: option': keyof HttpOptions
+	'http: cache option': keyof CacheOptions
+	'http: request option': keyof RequestOptions
+	'http: undici option': keyof UndiciTransportOptions
+	'retry-after: retry-after option': keyof RetryAfterOptions
+	'across-services: server option': keyof ServerMiddlewareOptions
+	'outbox: outbox option': keyof OutboxOptions
+	'outbox: message field': keyof NewMessage
+	'outbox: enqueue option': keyof EnqueueOptions
+	'relay: relay option': keyof RelayOptions | 'destinations'
+	'relay: destination option': keyof Destination
+	'relay: http destination option': Exclude<keyof HttpDestinationOptions, keyof DestinationOptions>
+	'dead-letters: filter': keyof MessageFilter
+	'dead-letters: replay option': keyof ReplayOptions
+	'outbox-stores: postgres option': keyof PostgresStoreOptions
+	'outbox-stores: sqlite option': keyof SqliteStoreOptions
+	'outbox-operations: `stats()`': keyof OutboxStats
+	'testing: option': Exclude<keyof FaultOptions, keyof PolicyOptions>
+}
+
+type EventOf<Event extends { readonly type: string }, Type> = Event extends { readonly type: infer Own }
+	? Type extends Own
+		? Event
+		: never
+	: never
+
+/** Other documented names. */
+export interface Facts {
+	growth: Extract<Growth, string>
+	jitterStrategy: JitterStrategy
+	stop: StopReason
+	'reason of rejected': EventOf<YaokiEvent, 'rejected'>['reason']
+	explanation: Exclude<keyof Explanation | keyof Explanation['attempts'][number], 'toString'>
+	'beyond HttpOptions': Exclude<keyof ResilientFetchOptions | keyof HttpClientOptions, keyof HttpOptions>
+	'stats of the client': keyof HttpClientStats | keyof OriginStats
+	'reason of message_released': EventOf<RelayEvent, 'message_released'>['reason']
+	'breaker of a relay': keyof Chosen<RelayOptions['breaker']>
+	'retry of a relay': Exclude<
+		keyof Chosen<RelayOptions['retry']>,
+		Exclude<keyof BackoffOptions, 'maxRetries'>
+	>
+	'message of a handler': keyof Message
+	'changes of a dead letter': keyof Parameters<DeadLetters['edit']>[1]
+	stoppedBy: Chosen<ReplayReport['stoppedBy']>
+	cause: DeathCause
+	'checks of the outbox': Check['name']
+}
+
+/** The types of events, and the fields that belong to one type only. */
+export interface Events {
+	policy: YaokiEvent['type']
+	relay: RelayEvent['type']
+}
+export interface EventFields<Type> {
+	policy: Exclude<keyof EventOf<YaokiEvent, Type>, keyof YaokiEvent>
+	/** `lease_lost` has no fields of its own, only those that all events of messages share. */
+	relay: Exclude<
+		keyof EventOf<RelayEvent, Type>,
+		| keyof RelayEvent
+		| (EventOf<RelayEvent, Type> extends { readonly id: string }
+				? keyof EventOf<RelayEvent, 'lease_lost'>
+				: never)
+	>
+}
