@@ -1,14 +1,14 @@
 /** Three ways to test code that retries, none of which waits. */
 import assert from 'node:assert/strict'
 import { pipeline, presets, retry, retryWithBackoff } from 'yaoki'
-import { faults, virtualRuntime, withoutWaiting } from 'yaoki/testing'
+import { faults, skipDelays, virtualRuntime } from 'yaoki/testing'
 
 const alwaysFails = async (): Promise<never> => {
 	throw new Error('down')
 }
 
 // 1. Your production policy, with waits that take no time.
-const policy = withoutWaiting(retry(presets.batch))
+const policy = skipDelays(retry(presets.batch))
 await assert.rejects(policy.execute(alwaysFails), /down/)
 console.log('half an hour of retries, at once')
 

@@ -3,7 +3,7 @@
  * service answers, queues or refuses by its rules, and the callers go through real policies, in virtual time.
  */
 import { HttpError, type Policy } from 'yaoki'
-import { type Done, type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
+import { type DoneCallback, type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 
 export interface Model {
 	readonly clients: number
@@ -85,7 +85,7 @@ class Service {
 		this.seconds = Array.from({ length: model.endMs / 1_000 }, () => ({ calls: 0, refused: 0 }))
 	}
 
-	call(done: Done<void>): void {
+	call(done: DoneCallback<void>): void {
 		const { capacity, downFromMs, upAgainMs, longestQueueMs, refusalCost } = this.#model
 		const nowMs = this.#clock.now()
 		const workMs = 1_000 / capacity

@@ -39,7 +39,7 @@ async function listen(listener: RequestListener): Promise<Server> {
 function asking(client: ResilientHttpClient, nextUrl: string) {
 	return async (response: ServerResponse, context?: ServerContext): Promise<void> => {
 		try {
-			const answer = await client.get(nextUrl, { yaoki: { within: context } })
+			const answer = await client.get(nextUrl, { yaoki: { parent: context } })
 			response.end(await answer.text())
 		} catch {
 			response.statusCode = 502

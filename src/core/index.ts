@@ -1,9 +1,9 @@
 /** `yaoki`: policies, backoff, classification, deadlines. No dependency, and runs anywhere. */
 export { calculateDelay, type DelayOptions, nextRetryAt } from './backoff/delay.ts'
 export type { BackoffOptions } from './backoff/options.ts'
-export { type Preset, presets } from './backoff/presets.ts'
-export { type DelayRange, type Schedule, type ScheduledDelay, schedule } from './backoff/schedule.ts'
-export type { Growth, JitterStrategy } from './backoff/settings.ts'
+export { type BackoffPreset, presets } from './backoff/presets.ts'
+export { type DelayRange, type RetrySchedule, type ScheduledDelay, schedule } from './backoff/schedule.ts'
+export type { BackoffGrowth, JitterStrategy } from './backoff/settings.ts'
 export type { Budget } from './budget/budget.ts'
 export { QuotaBudget, type QuotaBudgetOptions, quotaBudget } from './budget/quota-budget.ts'
 export { RetryBudget, type RetryBudgetOptions, retryBudget } from './budget/retry-budget.ts'
@@ -16,7 +16,7 @@ export { CircuitBreaker, circuitBreaker } from './circuit-breaker/circuit-breake
 export type { CircuitBreakerOptions } from './circuit-breaker/options.ts'
 export type { CircuitSnapshot } from './circuit-breaker/snapshot.ts'
 export type { CircuitStats } from './circuit-breaker/stats.ts'
-export type { Classification, Classify, FailureKind } from './classify/classification.ts'
+export type { Classification, Classifier, FailureKind } from './classify/classification.ts'
 export { classify, isRetryable, isRetryableNetworkError, isRetryableStatus } from './classify/classify.ts'
 export { permanent } from './classify/permanent.ts'
 export { Deadline } from './deadline/deadline.ts'
@@ -36,16 +36,16 @@ export {
 } from './errors/errors.ts'
 export type {
 	CircuitState,
-	Listener,
+	PolicyListener,
 	RetryAttemptEvent,
 	RetryFailureEvent,
 	RetrySuccessEvent,
 	YaokiEvent,
 } from './events/events.ts'
 export { type Explanation, explain } from './explain/explain.ts'
-export type { Attempt, AttemptOutcome, DelaySource, StopReason } from './explain/record.ts'
+export type { AttemptOutcome, AttemptRecord, DelaySource, StopReason } from './explain/record.ts'
 export { Fallback, type FallbackOptions, fallback } from './fallback/fallback.ts'
-export { lastGood } from './fallback/last-good.ts'
+export { lastGoodValue } from './fallback/last-good-value.ts'
 export { Hedge, hedge } from './hedge/hedge.ts'
 export type { HedgeOptions } from './hedge/options.ts'
 export { Keyed, keyed } from './keyed/keyed.ts'
@@ -58,5 +58,5 @@ export { Retry, retry } from './retry/retry.ts'
 export { retryWithBackoff } from './retry/retry-with-backoff.ts'
 export type { Runtime, TimerKind } from './runtime/runtime.ts'
 export { AdaptiveThrottle, adaptiveThrottle } from './throttle/adaptive-throttle.ts'
-export type { ThrottleOptions } from './throttle/options.ts'
+export type { AdaptiveThrottleOptions } from './throttle/options.ts'
 export { Timeout, type TimeoutOptions, timeout } from './timeout/timeout.ts'

@@ -1,2 +1,2 @@
 /** `yaoki/node`: deadlines, signals and attempts that travel in Node's async context. */
-export { ambient, currentContext, withContext } from './ambient.ts'
+export { currentContext, runWithContext, withAmbientContext } from './async-context.ts'

@@ -1,5 +1,11 @@
 /** What an outbox is made of. */
-import { checkNames, MOST, type Rules, readOptions, refuse } from '../core/options/rules.ts'
+import {
+	checkNames,
+	invalidOption,
+	MAX_NUMBER,
+	type OptionSchema,
+	readOptions,
+} from '../core/options/schema.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
 import { systemRuntime } from '../core/runtime/system.ts'
 import { placed } from '../http/options/option-path.ts'
@@ -45,10 +51,10 @@ export interface OutboxSettings {
 	readonly onWarning: (text: string) => void
 }
 
-const RULES: Rules = {
+const RULES: OptionSchema = {
 	store: 'any',
 	topics: 'any',
-	maxPayloadBytes: [1, MOST, 1_048_576],
+	maxPayloadBytes: [1, MAX_NUMBER, 1_048_576],
 	history: 'any',
 	outsideTransaction: 'any',
 	runtime: 'any',
@@ -62,11 +68,12 @@ export function readOutboxOptions(options: OutboxOptions): OutboxSettings {
 	const { maxPayloadBytes } = readOptions<{ readonly maxPayloadBytes: number }>(options, RULES)
 	const { store, history = false, outsideTransaction = 'warn', runtime = systemRuntime } = options
 	if (typeof (store as Partial<Store> | null | undefined)?.insert !== 'function') {
-		refuse('store', store, 'a store, such as sqliteStore(file) or postgresStore({ client })')
+		invalidOption('store', store, 'a store, such as sqliteStore(file) or postgresStore({ client })')
 	}
-	if (!MODES.includes(outsideTransaction)) refuse('outsideTransaction', outsideTransaction, MODES.join(', '))
+	if (!MODES.includes(outsideTransaction))
+		invalidOption('outsideTransaction', outsideTransaction, MODES.join(', '))
 	if (typeof (runtime as Partial<Runtime> | null)?.setTimer !== 'function')
-		refuse('runtime', runtime, 'a Runtime')
+		invalidOption('runtime', runtime, 'a Runtime')
 	return {
 		store,
 		schemas: readTopics(options.topics),
@@ -83,8 +90,8 @@ function readHistory(history: unknown): number | undefined {
 	if (typeof history === 'boolean') return undefined
 	const keepForMs =
 		typeof history === 'object' && history !== null ? (history as Partial<HistoryOptions>).keepForMs : 0
-	if (typeof keepForMs !== 'number' || !(keepForMs > 0 && keepForMs <= MOST)) {
-		refuse('history', history, 'true, false or { keepForMs } with a number above 0')
+	if (typeof keepForMs !== 'number' || !(keepForMs > 0 && keepForMs <= MAX_NUMBER)) {
+		invalidOption('history', history, 'true, false or { keepForMs } with a number above 0')
 	}
 	placed('history.', () => checkNames(history as HistoryOptions, { keepForMs: 'any' }))
 	return keepForMs

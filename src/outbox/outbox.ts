@@ -2,7 +2,7 @@
  * The front of the outbox: what an application holds. It takes messages, and answers what became of them; sending them is a relay's work,
  * in this process or in another.
  */
-import { checkNames, refuse } from '../core/options/rules.ts'
+import { checkNames, invalidOption } from '../core/options/schema.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
 import { byBatches } from './dead-letters/batches.ts'
 import { DeadLetters } from './dead-letters/dead-letters.ts'
@@ -105,8 +105,8 @@ export class Outbox<T extends Topics = Topics> {
 	async list(filter: MessageFilter = {}, options: PageOptions = {}): Promise<readonly MessageRecord[]> {
 		checkNames(options, { limit: 'any', after: 'any' })
 		const { limit = PAGE, after } = options
-		if (!Number.isSafeInteger(limit) || limit < 1) refuse('limit', limit, 'a whole number, 1 or more')
-		if (after !== undefined && !isMessageId(after)) refuse('after', after, 'the id of a message')
+		if (!Number.isSafeInteger(limit) || limit < 1) invalidOption('limit', limit, 'a whole number, 1 or more')
+		if (after !== undefined && !isMessageId(after)) invalidOption('after', after, 'the id of a message')
 		const chosen = toFilter(filter)
 		if (chosen.ids?.length === 0) return []
 		return (await this.store.list(chosen, limit, after?.toLowerCase())).map(toRecord)

@@ -1,8 +1,8 @@
-import type { Call, Layer, Seat } from '../core/engine/call.ts'
+import type { BoundLayer, Call, Layer } from '../core/engine/call.ts'
 import { GO, type Step } from '../core/engine/layer.ts'
 import { LeafPolicy } from '../core/engine/leaf-policy.ts'
-import { checkPolicyOptions, POLICY_RULES, type PolicyOptions } from '../core/engine/policy-options.ts'
-import { isAmount, type Rules, readOptions, refuse } from '../core/options/rules.ts'
+import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../core/engine/policy-options.ts'
+import { invalidOption, isAmount, type OptionSchema, readOptions } from '../core/options/schema.ts'
 import { seededRandom } from './seeded-random.ts'
 
 /** How often, how and how slowly calls are to fail. */
@@ -19,14 +19,20 @@ export interface FaultOptions extends PolicyOptions {
 
 type Settings = Omit<FaultOptions, 'errorRate'> & { readonly errorRate: number }
 
-const RULES: Rules = { errorRate: [0, 1, 0], error: 'any', latencyMs: 'any', seed: 'any', ...POLICY_RULES }
+const RULES: OptionSchema = {
+	errorRate: [0, 1, 0],
+	error: 'any',
+	latencyMs: 'any',
+	seed: 'any',
+	...POLICY_SCHEMA,
+}
 
 function readFaultOptions(options: FaultOptions): Settings {
 	checkPolicyOptions(options, RULES)
 	const { latencyMs = 0 } = options
 	const [least, greatest] = bounds(latencyMs)
 	if (!isAmount(least) || !isAmount(greatest) || least > greatest) {
-		refuse('latencyMs', latencyMs, 'milliseconds, or [least, greatest]')
+		invalidOption('latencyMs', latencyMs, 'milliseconds, or [least, greatest]')
 	}
 	return readOptions<Settings>(options, RULES)
 }
@@ -51,7 +57,7 @@ export class Faults extends LeafPolicy {
 	}
 
 	/** @internal Faults tell nothing of themselves: the policies around them do. */
-	protected override heard(): void {}
+	protected override setListening(): void {}
 }
 
 class FaultLayer implements Layer {
@@ -63,19 +69,19 @@ class FaultLayer implements Layer {
 		this.#random = settings.seed === undefined ? undefined : seededRandom(settings.seed)
 	}
 
-	enter(call: Call, seat: Seat): Step {
-		const random = this.#random ?? (() => seat.runtime.random())
+	enter(call: Call, bound: BoundLayer): Step {
+		const random = this.#random ?? (() => bound.runtime.random())
 		const { latencyMs = 0, errorRate } = this.#settings
 		const [least, greatest] = bounds(latencyMs)
 		const delayMs = least + random() * (greatest - least)
 		const fails = random() < errorRate
-		call.visit(seat, fails)
-		return delayMs > 0 ? delayMs : this.resume(call, seat)
+		call.enterLayer(bound, fails)
+		return delayMs > 0 ? delayMs : this.resume(call, bound)
 	}
 
-	resume(call: Call, seat: Seat): Step {
-		call.startedAt = call.plan.runtime.now()
-		return call.kept(seat) ? call.settle(false, this.#makeError()) : GO
+	resume(call: Call, bound: BoundLayer): Step {
+		call.startedAt = call.pipeline.runtime.now()
+		return call.layerState(bound) ? call.settle(false, this.#makeError()) : GO
 	}
 
 	leave(): Step {

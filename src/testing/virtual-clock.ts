@@ -2,7 +2,7 @@
  * Time that passes from one event to the next, and not at all in between. The part of a virtual runtime that has no
  * promises in it: tests put those on top, the simulator drives it as it is.
  */
-import { checkRange } from '../core/options/rules.ts'
+import { checkRange } from '../core/options/schema.ts'
 import { EventHeap, type ScheduledEvent } from './event-heap.ts'
 
 export class VirtualClock {

@@ -1,9 +1,9 @@
 import type { CallOptions } from '../core/engine/call-options.ts'
 import type { Policy } from '../core/engine/policy.ts'
-import { checkNames, checkRange } from '../core/options/rules.ts'
+import { checkNames, checkRange } from '../core/options/schema.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
+import { type CallbackWork, type DoneCallback, run } from './callback-runner.ts'
 import { promiseJobs } from './promise-jobs.ts'
-import { type CallbackWork, type Done, run } from './run.ts'
 import { seededRandom } from './seeded-random.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
@@ -24,7 +24,7 @@ export interface VirtualRuntime extends Runtime {
 	/** The same for work without promises: fires every timer up to `ms` from now, at once, and answers how many. */
 	runTimers(ms?: number): number
 	/** Runs work under a policy without promises; the policy waits on its own runtime, so make it with this one. */
-	run<T>(policy: Policy, work: CallbackWork<T>, done: Done<T>, options?: CallOptions): void
+	run<T>(policy: Policy, work: CallbackWork<T>, done: DoneCallback<T>, options?: CallOptions): void
 	/** Moves the wall clock, as an operator or a time server would. The clock that policies go by does not notice. */
 	jumpWallClock(ms: number): void
 	/** How many timers are waiting. */
@@ -55,7 +55,7 @@ class Virtual extends VirtualClock implements VirtualRuntime {
 		this.random = seededRandom(seed)
 	}
 
-	run<T>(policy: Policy, work: CallbackWork<T>, done: Done<T>, options?: CallOptions): void {
+	run<T>(policy: Policy, work: CallbackWork<T>, done: DoneCallback<T>, options?: CallOptions): void {
 		run(policy, work, done, options)
 	}
 

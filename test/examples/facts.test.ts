@@ -103,7 +103,7 @@ describe('classification', () => {
 				for (const [entry, error] of errorsOf(what)) {
 					expect([entry, classify(error)]).toEqual([
 						entry,
-						{ kind: named(kind)[0] as FailureKind, known: true },
+						{ kind: named(kind)[0] as FailureKind, isKnown: true },
 					])
 				}
 			}

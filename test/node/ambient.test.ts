@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type CallOptions, Deadline, explain, pipeline, retry, timeout } from 'yaoki'
-import { ambient, currentContext, withContext } from 'yaoki/node'
+import { currentContext, runWithContext, withAmbientContext } from 'yaoki/node'
 import { virtualRuntime } from 'yaoki/testing'
 import { dead, settled, steady } from '../scenario.ts'
 
@@ -9,8 +9,8 @@ const twice = { ...steady, maxRetries: 2 }
 describe('retries in an async context', () => {
 	test('three attempts around three attempts on a dead dependency make three calls, not nine', async () => {
 		const clock = virtualRuntime()
-		const inner = ambient(retry({ ...twice, runtime: clock }))
-		const outer = ambient(retry({ ...twice, runtime: clock }))
+		const inner = withAmbientContext(retry({ ...twice, runtime: clock }))
+		const outer = withAmbientContext(retry({ ...twice, runtime: clock }))
 		const script = dead(clock)
 		const result = await settled(
 			clock,
@@ -22,7 +22,7 @@ describe('retries in an async context', () => {
 
 	test('nor does a third layer, or a wait between them, multiply', async () => {
 		const clock = virtualRuntime()
-		const policy = ambient(pipeline({ runtime: clock }, retry(twice), timeout(10_000)))
+		const policy = withAmbientContext(pipeline({ runtime: clock }, retry(twice), timeout(10_000)))
 		const script = dead(clock)
 		const between = () => new Promise<void>((resolve) => void clock.setTimer(5, resolve))
 		await settled(
@@ -40,8 +40,8 @@ describe('retries in an async context', () => {
 
 	test("nested: 'outermost' leaves them to the edge", async () => {
 		const clock = virtualRuntime()
-		const inner = ambient(retry({ ...twice, runtime: clock, nested: 'outermost' }))
-		const outer = ambient(retry({ ...twice, runtime: clock }))
+		const inner = withAmbientContext(retry({ ...twice, runtime: clock, nested: 'outermost' }))
+		const outer = withAmbientContext(retry({ ...twice, runtime: clock }))
 		const script = dead(clock)
 		const started: number[] = []
 		await settled(
@@ -70,7 +70,7 @@ describe('retries in an async context', () => {
 describe('what travels', () => {
 	test('the deadline: the earlier of the two counts', async () => {
 		const clock = virtualRuntime()
-		const policy = ambient(retry({ ...steady, maxRetries: 9, runtime: clock }))
+		const policy = withAmbientContext(retry({ ...steady, maxRetries: 9, runtime: clock }))
 		const script = dead(clock)
 		const deadline = Deadline.after(250, { runtime: clock })
 		await settled(
@@ -84,7 +84,7 @@ describe('what travels', () => {
 
 	test('the signal: aborting the outer call ends a wait of the inner one', async () => {
 		const clock = virtualRuntime()
-		const policy = ambient(retry({ ...steady, maxRetries: 9, runtime: clock }))
+		const policy = withAmbientContext(retry({ ...steady, maxRetries: 9, runtime: clock }))
 		const controller = new AbortController()
 		const script = dead(clock)
 		const answer = settled(
@@ -97,7 +97,7 @@ describe('what travels', () => {
 	})
 
 	test('the key and whether the work may be done twice, but not the name', async () => {
-		const policy = ambient(retry())
+		const policy = withAmbientContext(retry())
 		let seen: CallOptions | undefined
 		await policy.execute(
 			() =>
@@ -114,11 +114,11 @@ describe('what travels', () => {
 	})
 
 	test('a context that is handed on by hand wins over the ambient one', async () => {
-		const policy = ambient(retry())
+		const policy = withAmbientContext(retry())
 		let seen: CallOptions | undefined
 		await policy.execute(
 			(outer) =>
-				withContext({ key: 'other' }, () =>
+				runWithContext({ key: 'other' }, () =>
 					policy.execute((context) => {
 						seen = context
 					}, outer),
@@ -136,21 +136,21 @@ describe('what travels', () => {
 describe('withContext', () => {
 	test('gives a request a deadline that every ambient call in it keeps', async () => {
 		const clock = virtualRuntime()
-		const policy = ambient(retry({ ...steady, maxRetries: 9, runtime: clock }))
+		const policy = withAmbientContext(retry({ ...steady, maxRetries: 9, runtime: clock }))
 		const script = dead(clock)
 		const deadline = Deadline.after(250, { runtime: clock })
 		await settled(
 			clock,
-			withContext({ deadline }, async () => policy.execute(script)),
+			runWithContext({ deadline }, async () => policy.execute(script)),
 		)
 		expect(script.startedAt).toEqual([0, 100])
 	})
 
 	test('inside another adds to it', async () => {
-		const policy = ambient(retry())
+		const policy = withAmbientContext(retry())
 		const deadline = Deadline.after(60_000)
-		await withContext({ deadline }, () =>
-			withContext({ key: 'k' }, () =>
+		await runWithContext({ deadline }, () =>
+			runWithContext({ key: 'k' }, () =>
 				policy.execute((context) => {
 					expect(context.deadline).toBe(deadline)
 					expect(context.key).toBe('k')
@@ -163,7 +163,7 @@ describe('withContext', () => {
 describe('an ambient policy', () => {
 	test('settles, wraps, binds and is heard like the policy itself', async () => {
 		const clock = virtualRuntime()
-		const policy = ambient(retry({ ...twice, runtime: clock, name: 'db' }))
+		const policy = withAmbientContext(retry({ ...twice, runtime: clock, name: 'db' }))
 		const types: string[] = []
 		policy.subscribe((event) => types.push(event.type))
 		const outcome = policy.settle(dead(clock))
@@ -182,6 +182,6 @@ describe('an ambient policy', () => {
 	})
 
 	test('refuses a place inside a pipeline, where it would silently not be ambient', () => {
-		expect(() => pipeline(ambient(retry(twice)))).toThrow('ambient(pipeline(...))')
+		expect(() => pipeline(withAmbientContext(retry(twice)))).toThrow('ambient(pipeline(...))')
 	})
 })

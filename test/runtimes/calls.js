@@ -18,7 +18,7 @@ export const tests = {
 		const error = await errorOf(retryWithBackoff(() => fail('EPIPE'), { ...SHORT, maxRetries: 1 }))
 		same(error.code, 'EPIPE')
 		same(explain(error).attempts.length, 2)
-		same(explain(error).stop, 'retries-used-up')
+		same(explain(error).stop, 'retries-exhausted')
 	},
 
 	async 'what is permanent is not tried again'() {

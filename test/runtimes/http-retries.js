@@ -29,7 +29,7 @@ export const tests = {
 		same(response.status, 503)
 		same((await response.json()).method, 'GET')
 		same((await seen()).length, 3)
-		same(explain(response).stop, 'retries-used-up')
+		same(explain(response).stop, 'retries-exhausted')
 	},
 
 	async 'a 404 is an answer'({ apiUrl }) {
@@ -88,7 +88,7 @@ export const tests = {
 		const get = resilientFetch({ maxRetries: 0, circuitBreaker: { failureThreshold: 2 } })
 		for (const _ of [1, 2]) same((await get(url)).status, 503)
 		const error = await errorOf(get(url))
-		same(`${error.name} ${explain(error).stop}`, 'CircuitOpenError refused')
+		same(`${error.name} ${explain(error).stop}`, 'CircuitOpenError rejected')
 		same((await seen()).length, 2)
 		same((await get(story(faultyUrl, '200').url)).status, 200)
 	},

@@ -1,7 +1,7 @@
 /** Virtual time and the simulator: the same everywhere. */
 import { explain, pipeline, retry } from 'yaoki'
 import { runStudy, scenarios, simulate, svgOf } from 'yaoki/sim'
-import { faults, virtualRuntime, withoutWaiting } from 'yaoki/testing'
+import { faults, virtualRuntime, skipDelays } from 'yaoki/testing'
 import { A_MINUTE, errorOf, fail, isTrue, same } from './checks.js'
 
 /** Something of everything that draws: all laws, jitter, a breaker by rate, an outage, errors. */
@@ -65,7 +65,7 @@ export const tests = {
 
 	async 'a policy without waits makes as many attempts'() {
 		let calls = 0
-		const policy = withoutWaiting(retry({ ...A_MINUTE, maxRetries: 5 }))
+		const policy = skipDelays(retry({ ...A_MINUTE, maxRetries: 5 }))
 		await errorOf(policy.execute(() => fail('EPIPE', calls++)))
 		same(calls, 6)
 	},

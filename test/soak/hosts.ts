@@ -12,7 +12,7 @@ import {
 	fallback,
 	hedge,
 	keyed,
-	lastGood,
+	lastGoodValue,
 	pipeline,
 	rateLimiter,
 	retry,
@@ -164,7 +164,7 @@ export function soakHosts({ seed, calls }: { readonly seed: string; readonly cal
 	limiter.subscribe(() => count('rate-limited'))
 	const stack = pipeline(
 		{ runtime: clock },
-		fallback(lastGood(30_000), {
+		fallback(lastGoodValue(30_000), {
 			when: (error) => Object(error).name !== 'BulkheadRejectedError',
 			orElse: [() => 'nothing better'],
 		}),

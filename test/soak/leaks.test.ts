@@ -12,7 +12,7 @@ import {
 	fallback,
 	hedge,
 	keyed,
-	lastGood,
+	lastGoodValue,
 	type Policy,
 	pipeline,
 	type Runtime,
@@ -54,7 +54,7 @@ const STACKS: Readonly<
 	'a fallback': (runtime, slots, inner) =>
 		pipeline(
 			{ runtime },
-			fallback(lastGood(1_000), { orElse: [(error: unknown) => Promise.reject(error)] }),
+			fallback(lastGoodValue(1_000), { orElse: [(error: unknown) => Promise.reject(error)] }),
 			slots,
 			...inner,
 		),
@@ -110,11 +110,11 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
 		const outer = timeout(1_000, { runtime: clock })
 		// One of them is the work of another call, which has the long-lived signal.
 		await outer.settle(
-			(within) =>
+			(parent) =>
 				policy.settle((context) => hearing(context, () => {}), {
 					signal: own.signal,
 					key,
-					...(turn % 2 ? {} : { within }),
+					...(turn % 2 ? {} : { parent }),
 				}),
 			{ signal },
 		)

@@ -35,7 +35,7 @@ describe('faults on purpose', () => {
 
 	it('look like a broken connection, unless an error or a maker of errors is given', async () => {
 		const outcome = await faults({ errorRate: 1 }).settle(() => 1)
-		expect(classify(outcome.ok ? undefined : outcome.error)).toEqual({ kind: 'transient', known: true })
+		expect(classify(outcome.ok ? undefined : outcome.error)).toEqual({ kind: 'transient', isKnown: true })
 		const error = new Error('mine')
 		expect(await faults({ errorRate: 1, error }).settle(() => 1)).toEqual({ ok: false, error })
 		let made = 0

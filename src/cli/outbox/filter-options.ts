@@ -34,7 +34,7 @@ const CAUSE = {
 	type: 'string',
 	value: 'CAUSE',
 	does: 'only dead letters of this cause',
-	choices: ['retries-used-up', 'permanent', 'expired', 'crashed', 'parked'],
+	choices: ['retries-exhausted', 'permanent', 'expired', 'crashed', 'parked'],
 } as const
 
 /** The same with what only dead letters have. */

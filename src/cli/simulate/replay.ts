@@ -4,7 +4,7 @@
  * with which settings is the second.
  */
 import { basename } from 'node:path'
-import { refuse } from '../../core/options/rules.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import type { VariantStudy } from '../../sim/run/study.ts'
 import { buildPolicy, type PolicyLayer } from '../../sim/scenario/layers.ts'
@@ -56,7 +56,8 @@ function usual(timeoutMs: number): Readonly<Record<string, readonly PolicyLayer[
 async function loadPolicy(file: string): Promise<PolicyModel> {
 	const given = await loadFile(file)
 	return toldOf(file, '', () => {
-		if (!isPolicy(given)) refuse('policy', given, 'a list of layers, or a function that makes a policy')
+		if (!isPolicy(given))
+			invalidOption('policy', given, 'a list of layers, or a function that makes a policy')
 		// A function is tried where it can be interrupted.
 		if (typeof given !== 'function')
 			buildPolicy(given, '', {

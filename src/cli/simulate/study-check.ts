@@ -5,7 +5,7 @@
  * a function that never returns can be interrupted.
  */
 import { basename, extname } from 'node:path'
-import { refuse } from '../../core/options/rules.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import { hasFunction } from '../../sim/kernel/suppress-stacks.ts'
 import { MEASURE_NAMES } from '../../sim/measure/measures.ts'
 import { Simulation } from '../../sim/run/simulation.ts'
@@ -20,7 +20,7 @@ const measure = oneOf(...MEASURE_NAMES)
 const ofType =
 	(type: 'string' | 'function' | 'object', takes: string): Shape =>
 	(value, path) => {
-		if (typeof value !== type || value === null) refuse(path, value, takes)
+		if (typeof value !== type || value === null) invalidOption(path, value, takes)
 	}
 
 const base = {
@@ -31,7 +31,7 @@ const base = {
 }
 
 const number: Shape = (value, path) => {
-	if (!Number.isFinite(value)) refuse(path, value, 'a number')
+	if (!Number.isFinite(value)) invalidOption(path, value, 'a number')
 }
 
 const figure = fields({ mean: number, sd: amount(), count: count(1) })
@@ -45,7 +45,8 @@ const variantStudy = fields({
 	...base,
 	variants: (value, path) => {
 		named(ofType('object', 'a scenario'))(value, path)
-		if (Object.keys(value as object).length === 0) refuse(path, '{}', 'at least one scenario, by its name')
+		if (Object.keys(value as object).length === 0)
+			invalidOption(path, '{}', 'at least one scenario, by its name')
 	},
 	'reference?': named(byMeasure),
 	'chart?': oneOf('requests', 'work', 'responses'),
@@ -79,7 +80,7 @@ export function checkedStudy(given: unknown, file: string): Study {
 
 function checkShape(given: unknown): asserts given is Scenario | Study {
 	if (typeof given !== 'object' || given === null || Array.isArray(given))
-		refuse('the default export or the whole file', given, 'a scenario or a study, as an object')
+		invalidOption('the default export or the whole file', given, 'a scenario or a study, as an object')
 	if ('variants' in given) variantStudy(given, '')
 	else if ('panels' in given) gridStudy(given, '')
 	else checkScenario(given as Scenario)

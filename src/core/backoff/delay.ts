@@ -1,19 +1,19 @@
-import { checkRange, refuse } from '../options/rules.ts'
+import { checkRange, invalidOption } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { systemRuntime } from '../runtime/system.ts'
 import { stepMs } from './growth.ts'
-import { type Chance, JITTERS } from './jitter.ts'
+import { JITTERS, type RandomSource } from './jitter.ts'
 import { type BackoffOptions, readBackoff } from './options.ts'
 import type { BackoffSettings } from './settings.ts'
 
 /** The formula over settings that have been checked: what a policy calls before each retry. */
-export function delayMs(
+export function computeDelayMs(
 	settings: BackoffSettings,
 	attempt: number,
 	previous: number,
-	chance: Chance,
+	source: RandomSource,
 ): number {
-	return JITTERS[settings.jitterStrategy](settings, stepMs(settings, attempt), previous, chance)
+	return JITTERS[settings.jitterStrategy](settings, stepMs(settings, attempt), previous, source)
 }
 
 /** Backoff options, and the runtime whose chance is drawn from. */
@@ -37,9 +37,9 @@ export function calculateDelay(
 	const settings = readBackoff(options)
 	const previous = previousDelayMs ?? settings.baseDelayMs
 	checkRange('attempt', attempt)
-	if (attempt % 1) refuse('attempt', attempt, 'a whole number')
+	if (attempt % 1) invalidOption('attempt', attempt, 'a whole number')
 	checkRange('previousDelayMs', previous)
-	return delayMs(settings, attempt, previous, options.runtime ?? systemRuntime)
+	return computeDelayMs(settings, attempt, previous, options.runtime ?? systemRuntime)
 }
 
 /**
@@ -55,6 +55,6 @@ export function nextRetryAt(
 	options: DelayOptions = {},
 	previousDelayMs?: number,
 ): Date {
-	if (!(Math.abs(Number(now)) <= 8.64e15)) refuse('now', now, 'a Date or milliseconds since 1970')
+	if (!(Math.abs(Number(now)) <= 8.64e15)) invalidOption('now', now, 'a Date or milliseconds since 1970')
 	return new Date(Number(now) + calculateDelay(attempt, options, previousDelayMs))
 }

@@ -1,5 +1,5 @@
 /** How long a step is before the cap and the jitter. `attempt` counts from 0. */
-import { checkRange } from '../options/rules.ts'
+import { checkRange } from '../options/schema.ts'
 import type { BackoffSettings, NamedGrowth } from './settings.ts'
 
 export const GROWTHS: Record<NamedGrowth, (base: number, attempt: number, factor: number) => number> = {

@@ -7,21 +7,21 @@ import type { Runtime } from '../runtime/runtime.ts'
 import type { BackoffSettings, JitterStrategy } from './settings.ts'
 
 /** The part of a runtime that draws. */
-export type Chance = Pick<Runtime, 'random'>
+export type RandomSource = Pick<Runtime, 'random'>
 
-type Draw = (settings: BackoffSettings, step: number, previous: number, chance: Chance) => number
+type Draw = (settings: BackoffSettings, step: number, previous: number, source: RandomSource) => number
 
-const uniform = (from: number, to: number, chance: Chance): number =>
-	to > from ? from + chance.random() * (to - from) : from
+const uniform = (from: number, to: number, source: RandomSource): number =>
+	to > from ? from + source.random() * (to - from) : from
 
 export const JITTERS: Record<JitterStrategy, Draw> = {
 	none: (_, step) => step,
-	full: (_, step, __, chance) => uniform(0, step, chance),
-	equal: (_, step, __, chance) => uniform(step / 2, step, chance),
-	decorrelated: ({ baseDelayMs, maxDelayMs }, _, previous, chance) =>
-		uniform(baseDelayMs, Math.min(maxDelayMs, 3 * previous), chance),
-	'decorrelated-aws': ({ baseDelayMs, maxDelayMs }, _, previous, chance) =>
-		Math.min(maxDelayMs, uniform(baseDelayMs, 3 * previous, chance)),
-	proportional: ({ jitterFactor }, step, _, chance) => uniform(step, step + step * jitterFactor, chance),
-	additive: ({ jitterRangeMs }, step, _, chance) => uniform(step, step + jitterRangeMs, chance),
+	full: (_, step, __, source) => uniform(0, step, source),
+	equal: (_, step, __, source) => uniform(step / 2, step, source),
+	decorrelated: ({ baseDelayMs, maxDelayMs }, _, previous, source) =>
+		uniform(baseDelayMs, Math.min(maxDelayMs, 3 * previous), source),
+	'decorrelated-aws': ({ baseDelayMs, maxDelayMs }, _, previous, source) =>
+		Math.min(maxDelayMs, uniform(baseDelayMs, 3 * previous, source)),
+	proportional: ({ jitterFactor }, step, _, source) => uniform(step, step + step * jitterFactor, source),
+	additive: ({ jitterRangeMs }, step, _, source) => uniform(step, step + jitterRangeMs, source),
 }

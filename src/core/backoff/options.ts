@@ -1,7 +1,7 @@
-import { isAmount, MOST, type Rules, readOptions, refuse } from '../options/rules.ts'
+import { invalidOption, isAmount, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
 import { GROWTHS } from './growth.ts'
 import { JITTERS } from './jitter.ts'
-import type { BackoffSettings, Growth, JitterStrategy } from './settings.ts'
+import type { BackoffGrowth, BackoffSettings, JitterStrategy } from './settings.ts'
 
 /** How long to wait before each retry. Every part of the toolkit that waits takes these. */
 export interface BackoffOptions {
@@ -10,7 +10,7 @@ export interface BackoffOptions {
 	/** The cap of every step, applied before the jitter. Default 30,000. */
 	readonly maxDelayMs?: number | undefined
 	/** How steps grow: a named curve, a list whose last value repeats, or a function of the attempt. Default `'exponential'`. */
-	readonly growth?: Growth | undefined
+	readonly growth?: BackoffGrowth | undefined
 	/** What an exponential step is multiplied by. Default 2. */
 	readonly factor?: number | undefined
 	/** How chance spreads the delays of a fleet. Default `'full'`. */
@@ -25,22 +25,22 @@ export interface BackoffOptions {
 	readonly maxElapsedMs?: number | undefined
 }
 
-export const BACKOFF_RULES: Rules = {
-	baseDelayMs: [0, MOST, 1_000],
-	maxDelayMs: [0, MOST, 30_000],
+export const BACKOFF_SCHEMA: OptionSchema = {
+	baseDelayMs: [0, MAX_NUMBER, 1_000],
+	maxDelayMs: [0, MAX_NUMBER, 30_000],
 	growth: 'any',
-	factor: [1, MOST, 2],
+	factor: [1, MAX_NUMBER, 2],
 	jitterStrategy: 'any',
 	jitterFactor: [0, 1, 0.3],
-	jitterRangeMs: [0, MOST, 1_000],
+	jitterRangeMs: [0, MAX_NUMBER, 1_000],
 	maxRetries: [0, Infinity, 3],
-	maxElapsedMs: [0, MOST, Infinity],
+	maxElapsedMs: [0, MAX_NUMBER, Infinity],
 }
 
 /** The options with every default filled in, and those that `rules` add to them; throws for what can not work. */
 export function readBackoff<Settings extends BackoffSettings = BackoffSettings>(
 	options: BackoffOptions,
-	rules: Rules = BACKOFF_RULES,
+	rules: OptionSchema = BACKOFF_SCHEMA,
 ): Settings {
 	const { growth = 'exponential', jitterStrategy = 'full' } = options
 	const settings = { ...readOptions<Settings>(options, rules), growth, jitterStrategy }
@@ -48,13 +48,13 @@ export function readBackoff<Settings extends BackoffSettings = BackoffSettings>(
 	checkName('jitterStrategy', jitterStrategy, JITTERS, '')
 	if (Array.isArray(growth)) {
 		if (!growth.length || !growth.every(isAmount))
-			refuse('growth', growth, 'a list of milliseconds, one or more')
+			invalidOption('growth', growth, 'a list of milliseconds, one or more')
 	} else if (typeof growth !== 'function') {
 		checkName('growth', growth, GROWTHS, ', a list of milliseconds, a function')
 	}
 	// Nothing retries forever.
 	if (maxRetries === Infinity ? maxElapsedMs === Infinity || !baseDelayMs : maxRetries % 1) {
-		refuse(
+		invalidOption(
 			'maxRetries',
 			maxRetries,
 			'a whole number, or Infinity beside maxElapsedMs and baseDelayMs above 0',
@@ -62,7 +62,7 @@ export function readBackoff<Settings extends BackoffSettings = BackoffSettings>(
 	}
 	// A list or a function of one's own does not grow from the base, so there the cap may lie below its default.
 	if (maxDelayMs < baseDelayMs && (typeof growth === 'string' || jitterStrategy.startsWith('decorrelated'))) {
-		refuse(
+		invalidOption(
 			'maxDelayMs',
 			maxDelayMs,
 			`at least baseDelayMs (${baseDelayMs})${options.maxDelayMs === undefined ? '; that is the default' : ''}`,
@@ -73,5 +73,5 @@ export function readBackoff<Settings extends BackoffSettings = BackoffSettings>(
 
 function checkName(option: string, value: unknown, table: object, more: string): void {
 	if (!Object.hasOwn(table, String(value)))
-		refuse(option, value, `one of ${Object.keys(table).join(', ')}${more}`)
+		invalidOption(option, value, `one of ${Object.keys(table).join(', ')}${more}`)
 }

@@ -1,7 +1,7 @@
 import type { JitterStrategy } from './settings.ts'
 
 /** Settings with a name: what a preset says about waiting and giving up. */
-export interface Preset {
+export interface BackoffPreset {
 	readonly baseDelayMs: number
 	readonly maxDelayMs: number
 	readonly maxRetries: number
@@ -16,7 +16,7 @@ export interface Preset {
  * const user = await retryWithBackoff(loadUser, presets.interactive)
  */
 export const presets: Readonly<
-	Record<'interactive' | 'background' | 'batch' | 'externalApi' | 'database' | 'messageQueue', Preset>
+	Record<'interactive' | 'background' | 'batch' | 'externalApi' | 'database' | 'messageQueue', BackoffPreset>
 > = Object.freeze({
 	/** Someone is waiting. */
 	interactive: preset(100, 3_000, 3, 'proportional', 0.2),
@@ -38,7 +38,7 @@ function preset(
 	maxRetries: number,
 	jitterStrategy: JitterStrategy,
 	jitterFactor?: number,
-): Preset {
+): BackoffPreset {
 	return Object.freeze({
 		baseDelayMs,
 		maxDelayMs,

@@ -2,7 +2,7 @@
  * A whole policy's waits, computed and never sampled: the bounds are the formula's own, the means are closed forms or,
  * for the decorrelated strategies, an integral. The figures in the documentation come from here.
  */
-import { refuse } from '../options/rules.ts'
+import { invalidOption } from '../options/schema.ts'
 import { decorrelatedMeans } from './decorrelated-means.ts'
 import { stepMs } from './growth.ts'
 import { type BackoffOptions, readBackoff } from './options.ts'
@@ -21,7 +21,7 @@ export interface ScheduledDelay extends DelayRange {
 }
 
 /** Every wait of a policy, and their sum. */
-export interface Schedule {
+export interface RetrySchedule {
 	readonly delays: readonly ScheduledDelay[]
 	readonly total: DelayRange
 }
@@ -35,10 +35,10 @@ const LONGEST = 100_000
  * @example
  * schedule(presets.background).total.greatestMs // 40300
  */
-export function schedule(options: BackoffOptions = {}): Schedule {
+export function schedule(options: BackoffOptions = {}): RetrySchedule {
 	const settings = readBackoff(options)
 	const { maxRetries } = settings
-	if (maxRetries > LONGEST) refuse('maxRetries', maxRetries, `at most ${LONGEST}, as each is listed`)
+	if (maxRetries > LONGEST) invalidOption('maxRetries', maxRetries, `at most ${LONGEST}, as each is listed`)
 	const ranges = settings.jitterStrategy.startsWith('decorrelated')
 		? decorrelatedRanges(settings, maxRetries)
 		: Array.from({ length: maxRetries }, (_, attempt) => range(settings, attempt))

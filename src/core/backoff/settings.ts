@@ -1,7 +1,7 @@
 export type NamedGrowth = 'exponential' | 'linear' | 'constant' | 'fibonacci'
 
 /** A named curve, a list in milliseconds whose last value repeats, or a function of the attempt (from 0). */
-export type Growth = NamedGrowth | readonly number[] | ((attempt: number) => number)
+export type BackoffGrowth = NamedGrowth | readonly number[] | ((attempt: number) => number)
 
 /** How chance changes a step; each is one line in jitter.ts. */
 export type JitterStrategy =
@@ -23,6 +23,6 @@ export interface BackoffSettings {
 	readonly maxRetries: number
 	/** Infinity when there is no limit. */
 	readonly maxElapsedMs: number
-	readonly growth: Growth
+	readonly growth: BackoffGrowth
 	readonly jitterStrategy: JitterStrategy
 }

@@ -4,7 +4,7 @@
  * interface and not one class with modes, so that nobody pays for the arithmetic of the two others.
  */
 import { checkPolicyOptions } from '../engine/policy-options.ts'
-import { changed, type Rules, readOptions } from '../options/rules.ts'
+import { mergeOptions, type OptionSchema, readOptions } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 
 /**
@@ -39,8 +39,8 @@ export interface BudgetOptions {
 export type BudgetSettings<Options> = { readonly [Name in Exclude<keyof Options, 'runtime'>]-?: number }
 
 /** `settings` with `options` in their place, checked; where there are none yet, the defaults. */
-export function readBudget<Settings>(options: object, rules: Rules, settings?: Settings): Settings {
+export function readBudget<Settings>(options: object, rules: OptionSchema, settings?: Settings): Settings {
 	// Counts are on the clock that they were made with, so that one can not be replaced.
 	checkPolicyOptions(options, settings ? rules : { ...rules, runtime: 'any' })
-	return readOptions(settings ? changed({ ...settings }, options) : options, rules)
+	return readOptions(settings ? mergeOptions({ ...settings }, options) : options, rules)
 }

@@ -4,7 +4,7 @@
  * Timeouts cost more, for they hold a connection and a caller for as long as they last. All amounts are whole, so that no
  * sum drifts.
  */
-import { type Rules, refuse } from '../options/rules.ts'
+import { invalidOption, type OptionSchema } from '../options/schema.ts'
 import { type Budget, type BudgetOptions, type BudgetSettings, readBudget } from './budget.ts'
 
 /** What retries cost. */
@@ -26,7 +26,7 @@ export interface QuotaBudgetStats {
 	readonly available: number
 }
 
-export const RULES: Rules = {
+export const RULES: OptionSchema = {
 	capacity: [0, 1e9, 500],
 	retryCost: [1, 1e9, 5],
 	timeoutCost: [1, 1e9, 10],
@@ -38,7 +38,7 @@ type Settings = BudgetSettings<QuotaBudgetOptions>
 function readQuota(options: QuotaBudgetOptions, before?: Settings): Settings {
 	const settings = readBudget<Settings>(options, RULES, before)
 	for (const [name, value] of Object.entries(settings)) {
-		if (value % 1) refuse(name, value, 'a whole number')
+		if (value % 1) invalidOption(name, value, 'a whole number')
 	}
 	return settings
 }

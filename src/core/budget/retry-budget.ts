@@ -3,10 +3,10 @@
  * millionths: with fractions, 0.1 added ten times is less than 1, and the tenth call would not earn its retry. Tokens that
  * are put in and taken out would be shorter, but whole windows of them outlive the traffic that earned them.
  */
-import type { Rules } from '../options/rules.ts'
+import type { OptionSchema } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { systemRuntime } from '../runtime/system.ts'
-import { TimeWindow } from '../window/time-window.ts'
+import { TimeWindow } from '../structures/time-window.ts'
 import { type Budget, type BudgetOptions, type BudgetSettings, readBudget } from './budget.ts'
 
 /** How many retries there may be. */
@@ -27,7 +27,7 @@ export interface RetryBudgetStats {
 	readonly available: number
 }
 
-export const RULES: Rules = {
+export const RULES: OptionSchema = {
 	maxRetryRatio: [0, 10, 0.1],
 	windowMs: [1, 86_400_000, 10_000],
 	minRetriesPerSecond: [0, 1e6, 10],

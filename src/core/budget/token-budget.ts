@@ -3,7 +3,7 @@
  * while it is half empty or worse. It looks at outcomes where a RetryBudget looks at traffic, so it needs no clock. Tokens
  * are counted in whole thousandths, as gRPC does; fractions would end beside the threshold.
  */
-import type { Rules } from '../options/rules.ts'
+import type { OptionSchema } from '../options/schema.ts'
 import { type Budget, type BudgetOptions, type BudgetSettings, readBudget } from './budget.ts'
 
 /** How many failures a service is forgiven. */
@@ -21,7 +21,7 @@ export interface TokenBudgetStats {
 	readonly available: number
 }
 
-export const RULES: Rules = {
+export const RULES: OptionSchema = {
 	maxTokens: [0.001, 1_000, 10],
 	tokenRatio: [0.001, 1_000, 0.1],
 }

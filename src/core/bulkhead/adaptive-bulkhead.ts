@@ -1,7 +1,7 @@
-import type { Call, Seat } from '../engine/call.ts'
+import type { BoundLayer, Call } from '../engine/call.ts'
 import { LeafPolicy } from '../engine/leaf-policy.ts'
 import type { Changes } from '../engine/policy-options.ts'
-import { changed } from '../options/rules.ts'
+import { mergeOptions } from '../options/schema.ts'
 import { type AdaptiveBulkheadOptions, readAdaptiveBulkheadOptions } from './adaptive-options.ts'
 import type { BulkheadStats } from './bulkhead.ts'
 import { BulkheadLayer } from './layer.ts'
@@ -11,7 +11,7 @@ import { AdaptiveLimit } from './limits.ts'
  * A look at the latency lasts for so many times a call at most. It mostly takes two or three; but where a few calls take twenty
  * times as long as the others, half of this was seen to end one in five too early, and to leave the server less busy.
  */
-const LOOK = 10
+const MEASUREMENT_CALLS = 10
 
 /**
  * A bulkhead that finds out by itself how many calls the other side can bear at once: it raises its limit while answers stay
@@ -33,7 +33,7 @@ export class AdaptiveBulkhead extends LeafPolicy {
 		super('bulkhead', options, layer)
 		layer.name = this.name
 		this.#layer = layer
-		layer.learn = (...facts) => this.#learn(...facts)
+		layer.onRelease = (...facts) => this.#learn(...facts)
 		this.#limit = new AdaptiveLimit(settings)
 		// Once it runs, where it started is past: bounds that leave that outside are no mistake.
 		this.#options = { ...options, initialConcurrent: undefined }
@@ -48,7 +48,7 @@ export class AdaptiveBulkhead extends LeafPolicy {
 
 	/** Other bounds from now on. What was measured stays. */
 	update(options: Changes<AdaptiveBulkheadOptions>): void {
-		const next = changed(this.#options, options)
+		const next = mergeOptions(this.#options, options)
 		const settings = readAdaptiveBulkheadOptions(next)
 		this.#options = next
 		this.#layer.settings = settings
@@ -56,8 +56,8 @@ export class AdaptiveBulkhead extends LeafPolicy {
 		this.#layer.resize(this.#limit.limit)
 	}
 
-	#learn(call: Call, seat: Seat, latencyMs: number): void {
-		const kind = call.ok ? undefined : call.judge(seat).kind
+	#learn(call: Call, bound: BoundLayer, latencyMs: number): void {
+		const kind = call.ok ? undefined : call.classify(bound).kind
 		if (kind === 'cancelled') return
 		const isDropped = kind !== undefined && kind !== 'permanent'
 		const layer = this.#layer
@@ -71,10 +71,10 @@ export class AdaptiveBulkhead extends LeafPolicy {
 			// Calls that hang may be more than are allowed while it looks at the latency, and then nobody would end the look.
 			this.#cancel =
 				allowed < to
-					? seat.runtime.setTimer(LOOK * layer.holdMs, () => this.update({}), 'housekeeping')
+					? bound.runtime.setTimer(MEASUREMENT_CALLS * layer.holdMs, () => this.update({}), 'housekeeping')
 					: undefined
 		}
-		if (from !== to) layer.tell?.(call, seat, { type: 'limit_change', from, to })
+		if (from !== to) layer.emit?.(call, bound, { type: 'limit_change', from, to })
 	}
 }
 

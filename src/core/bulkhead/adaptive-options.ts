@@ -1,7 +1,7 @@
 import { checkPolicyOptions } from '../engine/policy-options.ts'
-import { checkRange, MOST, type Rules, readOptions, refuse } from '../options/rules.ts'
+import { checkRange, invalidOption, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
 import { ALGORITHMS, type LimitSettings, within } from './limits.ts'
-import { checkWhole, QUEUE_RULES, type QueueOptions, type QueueSettings } from './options.ts'
+import { checkIntegers, QUEUE_SCHEMA, type QueueOptions, type QueueSettings } from './options.ts'
 
 /** A bulkhead that finds out by itself how many calls may run at once, and within which bounds. */
 export interface AdaptiveBulkheadOptions extends QueueOptions {
@@ -25,26 +25,26 @@ export interface AdaptiveBulkheadOptions extends QueueOptions {
 /** Adaptive options after the check, with every default filled in. */
 export interface AdaptiveBulkheadSettings extends QueueSettings, LimitSettings {}
 
-const ADAPTIVE_RULES: Rules = {
+const ADAPTIVE_SCHEMA: OptionSchema = {
 	algorithm: 'any',
-	minConcurrent: [1, MOST, 1],
-	maxConcurrent: [1, MOST, 200],
-	initialConcurrent: [1, MOST, 20],
-	latencyTolerance: [1, MOST, 1.5],
+	minConcurrent: [1, MAX_NUMBER, 1],
+	maxConcurrent: [1, MAX_NUMBER, 200],
+	initialConcurrent: [1, MAX_NUMBER, 20],
+	latencyTolerance: [1, MAX_NUMBER, 1.5],
 	latencyLimitMs: [0, Infinity, Infinity],
-	...QUEUE_RULES,
+	...QUEUE_SCHEMA,
 }
 
 export function readAdaptiveBulkheadOptions(options: AdaptiveBulkheadOptions): AdaptiveBulkheadSettings {
-	checkPolicyOptions(options, ADAPTIVE_RULES)
-	const settings = readOptions<AdaptiveBulkheadSettings>(options, ADAPTIVE_RULES)
+	checkPolicyOptions(options, ADAPTIVE_SCHEMA)
+	const settings = readOptions<AdaptiveBulkheadSettings>(options, ADAPTIVE_SCHEMA)
 	const { minConcurrent, maxConcurrent, maxQueue } = settings
 	const { algorithm = 'gradient', initialConcurrent = within(settings, settings.initialConcurrent) } = options
 	if (!Object.hasOwn(ALGORITHMS, String(algorithm)))
-		refuse('algorithm', algorithm, `one of ${Object.keys(ALGORITHMS).join(', ')}`)
-	checkWhole({ minConcurrent, maxConcurrent, initialConcurrent, maxQueue })
+		invalidOption('algorithm', algorithm, `one of ${Object.keys(ALGORITHMS).join(', ')}`)
+	checkIntegers({ minConcurrent, maxConcurrent, initialConcurrent, maxQueue })
 	if (maxConcurrent < minConcurrent) {
-		refuse(
+		invalidOption(
 			'maxConcurrent',
 			maxConcurrent,
 			`at least minConcurrent (${minConcurrent})${options.maxConcurrent === undefined ? '; that is the default' : ''}`,

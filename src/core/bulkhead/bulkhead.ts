@@ -1,6 +1,6 @@
 import { LeafPolicy } from '../engine/leaf-policy.ts'
 import type { Changes } from '../engine/policy-options.ts'
-import { changed } from '../options/rules.ts'
+import { mergeOptions } from '../options/schema.ts'
 import { BulkheadLayer } from './layer.ts'
 import { type BulkheadOptions, readBulkheadOptions } from './options.ts'
 
@@ -43,7 +43,7 @@ export class Bulkhead extends LeafPolicy {
 
 	/** Other limits from now on. Who is in stays in, and who waits keeps the place in the queue. */
 	update(options: Changes<BulkheadOptions>): void {
-		const next = changed(this.#options, options)
+		const next = mergeOptions(this.#options, options)
 		const settings = readBulkheadOptions(next)
 		this.#options = next
 		this.#layer.settings = settings

@@ -8,7 +8,7 @@
  * greatest. Here it is measured: in rounds that used little of the limit and, when there were none for long, by lowering the
  * limit for a round. At an overloaded server this takes away its queue and next to none of its work.
  */
-import { isAmount } from '../options/rules.ts'
+import { isAmount } from '../options/schema.ts'
 
 export interface LimitAlgorithm {
 	/** A whole number within the bounds. */

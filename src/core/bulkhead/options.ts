@@ -1,6 +1,6 @@
 import type { CallOptions } from '../engine/call-options.ts'
-import { checkPolicyOptions, POLICY_RULES, type PolicyOptions } from '../engine/policy-options.ts'
-import { MOST, type Rules, readOptions, refuse } from '../options/rules.ts'
+import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../engine/policy-options.ts'
+import { invalidOption, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
 
 /** Who may wait for a slot and for how long, and when a hung one is given back. */
 export interface QueueOptions extends PolicyOptions {
@@ -36,27 +36,27 @@ export interface BulkheadSettings extends QueueSettings {
 	readonly maxConcurrent: number
 }
 
-export const QUEUE_RULES: Rules = {
+export const QUEUE_SCHEMA: OptionSchema = {
 	maxQueue: [0, Infinity, 50],
 	queueTimeoutMs: [0, Infinity, 30_000],
 	abandonAfterMs: [0, Infinity, Infinity],
 	priority: 'function',
-	...POLICY_RULES,
+	...POLICY_SCHEMA,
 }
 
-const BULKHEAD_RULES: Rules = { maxConcurrent: [1, MOST, 10], ...QUEUE_RULES }
+const BULKHEAD_SCHEMA: OptionSchema = { maxConcurrent: [1, MAX_NUMBER, 10], ...QUEUE_SCHEMA }
 
 export function readBulkheadOptions(options: BulkheadOptions): BulkheadSettings {
-	checkPolicyOptions(options, BULKHEAD_RULES)
-	const settings = readOptions<BulkheadSettings>(options, BULKHEAD_RULES)
+	checkPolicyOptions(options, BULKHEAD_SCHEMA)
+	const settings = readOptions<BulkheadSettings>(options, BULKHEAD_SCHEMA)
 	const { maxConcurrent, maxQueue } = settings
-	checkWhole({ maxConcurrent, maxQueue })
+	checkIntegers({ maxConcurrent, maxQueue })
 	return settings
 }
 
 /** Slots and places are counted: half a one is a limit that nobody meant. Infinity passes. */
-export function checkWhole(counts: Readonly<Record<string, number>>): void {
+export function checkIntegers(counts: Readonly<Record<string, number>>): void {
 	for (const [option, count] of Object.entries(counts)) {
-		if (count % 1) refuse(option, count, 'a whole number')
+		if (count % 1) invalidOption(option, count, 'a whole number')
 	}
 }

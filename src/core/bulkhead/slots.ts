@@ -4,19 +4,19 @@
  * has only one number to look at, and can overtake no one. (Counting the slot as free until the woken caller runs is the
  * usual way, and lets whoever calls in between take it.)
  */
-import { Chain, type Link } from '../chain/chain.ts'
+import { type Link, LinkedList } from '../structures/linked-list.ts'
 
-export type Place = 'outside' | 'queued' | 'inside'
+export type WaiterState = 'outside' | 'queued' | 'inside'
 
 /** One call as the bulkhead sees it. Starts `'outside'`; only `Slots` changes its place and its links. */
 export interface Waiter<W> extends Link<W> {
 	/** Higher goes first. Must not change while it waits. */
 	readonly priority: number
-	place: Place
+	state: WaiterState
 }
 
 export class Slots<W extends Waiter<W>> {
-	readonly #queue = new Chain<W>()
+	readonly #queue = new LinkedList<W>()
 	#maxConcurrent: number
 	#maxQueue: number
 	#concurrent = 0
@@ -50,16 +50,16 @@ export class Slots<W extends Waiter<W>> {
 	}
 
 	/** Takes a slot, or a place in the queue, or neither where both are full. Answers which. */
-	arrive(waiter: W): Place {
-		if (this.enter()) waiter.place = 'inside'
+	arrive(waiter: W): WaiterState {
+		if (this.enter()) waiter.state = 'inside'
 		else if (this.#queued < this.#maxQueue) {
 			let { last } = this.#queue
 			while (last && last.priority < waiter.priority) last = last.before
 			this.#queue.insert(waiter, last)
 			this.#queued++
-			waiter.place = 'queued'
+			waiter.state = 'queued'
 		}
-		return waiter.place
+		return waiter.state
 	}
 
 	/**
@@ -70,10 +70,10 @@ export class Slots<W extends Waiter<W>> {
 	 * case and free one twice in the other.
 	 */
 	leave(waiter: W): W | undefined {
-		const { place } = waiter
-		waiter.place = 'outside'
-		if (place === 'inside') return this.exit()
-		if (place === 'queued') this.#dequeue(waiter)
+		const { state } = waiter
+		waiter.state = 'outside'
+		if (state === 'inside') return this.exit()
+		if (state === 'queued') this.#dequeue(waiter)
 		return undefined
 	}
 
@@ -91,7 +91,7 @@ export class Slots<W extends Waiter<W>> {
 		if (!first || this.#concurrent >= this.#maxConcurrent) return undefined
 		this.#dequeue(first)
 		this.#concurrent++
-		first.place = 'inside'
+		first.state = 'inside'
 		return first
 	}
 

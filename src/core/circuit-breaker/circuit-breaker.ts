@@ -1,14 +1,14 @@
 import { Call } from '../engine/call.ts'
 import type { CallContext, CallOptions } from '../engine/call-options.ts'
-import { REFUSED } from '../engine/layer.ts'
+import { REJECTED } from '../engine/layer.ts'
 import { LeafPolicy } from '../engine/leaf-policy.ts'
-import { type Changes, NONE } from '../engine/policy-options.ts'
-import { refusedWith } from '../engine/refusal.ts'
+import { type Changes, NO_OPTIONS } from '../engine/policy-options.ts'
+import { finishRejection } from '../engine/rejection.ts'
 import { runFrom } from '../engine/runner.ts'
 import { CIRCUIT_OPEN, CircuitOpenError, circuitIsOpen } from '../errors/errors.ts'
 import type { CircuitState } from '../events/events.ts'
-import { changed } from '../options/rules.ts'
-import { BREAKER, CircuitBreakerLayer } from './layer.ts'
+import { mergeOptions } from '../options/schema.ts'
+import { CircuitBreakerLayer, DEFAULT_NAME } from './layer.ts'
 import { type CircuitBreakerOptions, readCircuitBreakerOptions } from './options.ts'
 import type { CircuitSnapshot } from './snapshot.ts'
 import type { CircuitStats } from './stats.ts'
@@ -28,9 +28,9 @@ export class CircuitBreaker extends LeafPolicy {
 	readonly #layer: CircuitBreakerLayer
 	#options: CircuitBreakerOptions
 
-	constructor(options: CircuitBreakerOptions = NONE) {
+	constructor(options: CircuitBreakerOptions = NO_OPTIONS) {
 		const layer = new CircuitBreakerLayer(readCircuitBreakerOptions(options))
-		super(BREAKER, options, layer)
+		super(DEFAULT_NAME, options, layer)
 		this.#layer = layer
 		this.#options = options
 		if (options.onEvent) this.subscribe(options.onEvent)
@@ -49,11 +49,11 @@ export class CircuitBreaker extends LeafPolicy {
 		third?: CallOptions,
 	): Promise<Awaited<T> | Awaited<F>> {
 		const isFallback = typeof second === 'function'
-		const call = new Call(this.ready(), isFallback ? third : (third ?? second), fn)
+		const call = new Call(this.compiled(), isFallback ? third : (third ?? second), fn)
 		let answer: Promise<unknown>
 		const step = call.begin()
-		if (step === REFUSED) {
-			const { runtime } = call.plan
+		if (step === REJECTED) {
+			const { runtime } = call.pipeline
 			const retryAfterMs = this.#layer.retryAfterMs(call.now(runtime))
 			// What a refusal costs is the depth of its stack: so it is made here and not further in, and without its constructors,
 			// which would be walked through as well. It is the same error all the same.
@@ -61,11 +61,11 @@ export class CircuitBreaker extends LeafPolicy {
 			const error = new Error(circuitIsOpen(this.name, whenMs))
 			Object.setPrototypeOf(error, CircuitOpenError.prototype)
 			Object.assign(error, { name: 'CircuitOpenError', code: CIRCUIT_OPEN, retryAfterMs: whenMs })
-			answer = Promise.reject(refusedWith(call, error))
+			answer = Promise.reject(finishRejection(call, error))
 		} else answer = runFrom(call, step)
 		if (isFallback)
 			answer = answer.catch((error: unknown) => {
-				if (call.stop === 'refused' && error instanceof CircuitOpenError) return second(error)
+				if (call.stop === 'rejected' && error instanceof CircuitOpenError) return second(error)
 				throw error
 			})
 		return answer as Promise<Awaited<T> | Awaited<F>>
@@ -78,7 +78,7 @@ export class CircuitBreaker extends LeafPolicy {
 
 	/** The counts of its window, or of the probes while half-open. */
 	get stats(): CircuitStats {
-		const { runtime } = this.around
+		const { runtime } = this.env
 		return this.#layer.stats(runtime.now(), runtime)
 	}
 
@@ -102,20 +102,20 @@ export class CircuitBreaker extends LeafPolicy {
 
 	/** All that it knows, as plain data, for a process that is about to end. */
 	snapshot(): CircuitSnapshot {
-		const { runtime } = this.around
+		const { runtime } = this.env
 		return this.#layer.snapshot(runtime.now(), runtime.wallNow(), runtime)
 	}
 
 	/** Takes over what another breaker knew, aged by the wall clock. Refuses what is no snapshot. */
 	restore(snapshot: CircuitSnapshot): void {
-		const { runtime } = this.around
+		const { runtime } = this.env
 		this.#layer.restore(snapshot, runtime.now(), runtime.wallNow())
 	}
 
 	/** Other settings from now on. The state, the windows and the streak stay; an open time that is running does, too. */
 	update(options: Changes<CircuitBreakerOptions>): void {
-		const { runtime } = this.around
-		const next = changed(this.#options, options)
+		const { runtime } = this.env
+		const next = mergeOptions(this.#options, options)
 		const settings = readCircuitBreakerOptions(next)
 		this.#options = next
 		this.#layer.update(settings, runtime.now(), runtime)

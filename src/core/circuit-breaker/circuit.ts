@@ -6,10 +6,10 @@
  * Every call gets a ticket. While closed it is the generation, one number for all of them, which costs nothing; a
  * half-open circuit numbers each probe, so that it knows whose place is free again. Tickets of another state are unknown.
  */
-import type { Chance } from '../backoff/jitter.ts'
-import { TimeWindow } from '../window/time-window.ts'
+import type { RandomSource } from '../backoff/jitter.ts'
+import { TimeWindow } from '../structures/time-window.ts'
+import { createOpenState, nextOpenState, type OpenState } from './open-state.ts'
 import type { CircuitSettings } from './options.ts'
-import { newOutage, nextOutage, type Outage } from './outage.ts'
 import { type Outcomes, openWindow, rateTrips, reopenWindow, saveOutcomes, tally } from './outcomes.ts'
 import { type CircuitSnapshot, checkSnapshot, failureTimes, longestOpenMs } from './snapshot.ts'
 import type { CircuitState, CircuitStats } from './stats.ts'
@@ -21,28 +21,28 @@ export class Circuit {
 	generation = 0
 	#outcomes: Outcomes | undefined
 	/** The latest successes, and when the latest of them was; undefined when nobody looked. They are not in the window yet. */
-	#recent = 0
+	#recentSuccesses = 0
 	#recentAt: number | undefined
 	/** Successes after those, at times that nobody looked at. */
-	#undated = 0
+	#pendingSuccesses = 0
 	/** When each failure since the latest success was, as far as they lie in the window. */
 	#failures: number[] | undefined
-	#outage: Outage | undefined
+	#openState: OpenState | undefined
 
 	constructor(settings: CircuitSettings) {
 		this.settings = settings
 	}
 
 	/** Told of every change, after it: for who owns the circuit to say what is to be done. */
-	changed(_from: CircuitState, _to: CircuitState): void {}
+	onChange(_from: CircuitState, _to: CircuitState): void {}
 
 	/**
 	 * Lets a call in and answers its ticket, or refuses it with -1, a ticket that counts for nothing. A caller that finds
 	 * `state` closed may take `generation` as the ticket and spare itself the clock.
 	 */
-	admit(now: number, chance: Chance): number {
-		this.watch(now, chance)
-		const outage = this.#outage
+	admit(now: number, source: RandomSource): number {
+		this.expireProbe(now, source)
+		const outage = this.#openState
 		if (!outage) return this.generation
 		const { probes, until } = outage
 		const from = this.state
@@ -54,7 +54,7 @@ export class Circuit {
 		const ticket = ++this.generation
 		// Before anybody is told, for who hears of it may call at once.
 		probes.set(ticket, now)
-		this.#tell(from)
+		this.#notifyChange(from)
 		return ticket
 	}
 
@@ -62,22 +62,23 @@ export class Circuit {
 	 * An admitted call went well, at a time that need not be known: for circuits that have no rate rule and are closed. Most
 	 * have nothing else to tell, and are spared a window.
 	 */
-	pass(ticket: number, now: number | undefined): void {
+	recordSuccessFast(ticket: number, now: number | undefined): void {
 		if (ticket !== this.generation) return
 		if (this.#failures) this.#failures = undefined
 		if (now === undefined) {
-			this.#undated++
+			this.#pendingSuccesses++
 			return
 		}
 		// Within a bucket's length it makes no difference to the window which of them was when.
-		if (this.#undated || now - (this.#recentAt ?? now) > this.settings.monitorWindowMs / 10) this.#date(now)
+		if (this.#pendingSuccesses || now - (this.#recentAt ?? now) > this.settings.monitorWindowMs / 10)
+			this.#flushPendingSuccesses(now)
 		this.#recentAt = Math.max(now, this.#recentAt ?? now)
-		this.#recent++
+		this.#recentSuccesses++
 	}
 
 	/** An admitted call went well. */
-	succeed(ticket: number, now: number, durationMs: number, chance: Chance): void {
-		this.#settle(ticket, now, durationMs, 0, undefined, chance)
+	succeed(ticket: number, now: number, durationMs: number, source: RandomSource): void {
+		this.#settle(ticket, now, durationMs, 0, undefined, source)
 	}
 
 	/** An admitted call failed. `retryAfterMs` is when the other side wants to be asked again, if it said so. */
@@ -86,31 +87,31 @@ export class Circuit {
 		now: number,
 		durationMs: number,
 		retryAfterMs: number | undefined,
-		chance: Chance,
+		source: RandomSource,
 	): void {
-		this.#settle(ticket, now, durationMs, 1, retryAfterMs, chance)
+		this.#settle(ticket, now, durationMs, 1, retryAfterMs, source)
 	}
 
 	/** An admitted call says nothing about the other side: cancelled, or refused further in. It only gives its place back. */
-	ignore(ticket: number, now: number, chance: Chance): void {
-		this.watch(now, chance)
-		this.#outage?.probes.delete(ticket)
+	ignore(ticket: number, now: number, source: RandomSource): void {
+		this.expireProbe(now, source)
+		this.#openState?.probes.delete(ticket)
 	}
 
 	/**
 	 * Gives up on a probe that hangs, as of the moment when its time was up: who comes long after is the next probe at once.
 	 * Whatever is told the time and depends on it does this first, so nobody can see that there is no timer.
 	 */
-	watch(now: number, chance: Chance): void {
+	expireProbe(now: number, source: RandomSource): void {
 		if (this.state !== 'half-open') return
-		const [startedAt = Infinity] = this.#outage?.probes.values() ?? []
+		const [startedAt = Infinity] = this.#openState?.probes.values() ?? []
 		const dueAt = startedAt + this.settings.probeTimeoutMs
-		if (now >= dueAt) this.#open(dueAt, undefined, chance)
+		if (now >= dueAt) this.#open(dueAt, undefined, source)
 	}
 
 	/** Until a call may be let through: what is left of the open time, or of the oldest probe's when all places are taken. */
 	retryAfterMs(now: number): number {
-		const outage = this.#outage
+		const outage = this.#openState
 		if (!outage) return 0
 		const { probes, until } = outage
 		const { halfOpenMaxConcurrent, probeTimeoutMs } = this.settings
@@ -122,44 +123,44 @@ export class Circuit {
 
 	/** Closed, as though nothing had happened. An isolated circuit stays open. */
 	reset(): void {
-		if (!this.#outage?.holders) this.#begin(undefined)
+		if (!this.#openState?.isolations) this.#enterState(undefined)
 	}
 
 	/** Holds the circuit open until each who did has released it; then it is closed, as though nothing had happened. */
 	isolate(): () => void {
-		const before = this.#outage
-		const outage = before?.holders ? before : newOutage(Infinity, 0, 0, before?.rejected)
-		outage.holders++
-		if (outage !== before) this.#begin(outage)
+		const before = this.#openState
+		const outage = before?.isolations ? before : createOpenState(Infinity, 0, 0, before?.rejected)
+		outage.isolations++
+		if (outage !== before) this.#enterState(outage)
 		let isHeld = true
 		return () => {
 			if (!isHeld) return
 			isHeld = false
-			if (!--outage.holders) this.#begin(undefined)
+			if (!--outage.isolations) this.#enterState(undefined)
 		}
 	}
 
 	/** Other settings from now on. An open time that is running stays as it is. */
-	update(settings: CircuitSettings, now: number, chance: Chance): void {
-		this.watch(now, chance)
-		this.#date(now)
+	update(settings: CircuitSettings, now: number, source: RandomSource): void {
+		this.expireProbe(now, source)
+		this.#flushPendingSuccesses(now)
 		if (this.#outcomes) this.#outcomes = reopenWindow(this.#outcomes, this.settings, settings, now)
 		if (settings.failureThreshold === Infinity) this.#failures = undefined
 		this.settings = settings
 	}
 
 	/** An isolated circuit is written down as a fresh one: its handles do not live on, and nobody else could release it. */
-	snapshot(now: number, wallNow: number, chance: Chance): CircuitSnapshot {
-		this.watch(now, chance)
-		this.#date(now)
-		const outage = this.#outage
-		const isIsolated = outage?.holders
+	snapshot(now: number, wallNow: number, source: RandomSource): CircuitSnapshot {
+		this.expireProbe(now, source)
+		this.#flushPendingSuccesses(now)
+		const outage = this.#openState
+		const isIsolated = outage?.isolations
 		return {
 			version: 1,
 			at: wallNow,
 			state: isIsolated ? 'closed' : this.state,
 			openForMs: outage && !isIsolated ? Math.max(0, outage.until - now) : 0,
-			reopenings: outage?.reopenings ?? 0,
+			failedProbes: outage?.failedProbes ?? 0,
 			delayMs: outage?.delayMs ?? 0,
 			failureAgesMs: this.#failures?.map((at) => now - at) ?? [],
 			outcomes: saveOutcomes(this.#outcomes, now),
@@ -172,23 +173,23 @@ export class Circuit {
 	 */
 	restore(snapshot: CircuitSnapshot, now: number, wallNow: number): void {
 		checkSnapshot(snapshot)
-		if (this.#outage?.holders) return
+		if (this.#openState?.isolations) return
 		const { settings } = this
 		const passedMs = Math.max(0, wallNow - snapshot.at)
-		const { state, openForMs, delayMs, reopenings, outcomes } = snapshot
+		const { state, openForMs, delayMs, failedProbes, outcomes } = snapshot
 		const until = now + Math.max(0, Math.min(openForMs, longestOpenMs(settings)) - passedMs)
-		this.#begin(
-			state === 'closed' ? undefined : newOutage(until, delayMs, reopenings),
+		this.#enterState(
+			state === 'closed' ? undefined : createOpenState(until, delayMs, failedProbes),
 			openWindow(settings, outcomes, now - passedMs),
 			failureTimes(snapshot, settings, now - passedMs),
 		)
 	}
 
-	stats(now: number, chance: Chance): CircuitStats {
-		this.watch(now, chance)
-		this.#date(now)
+	stats(now: number, source: RandomSource): CircuitStats {
+		this.expireProbe(now, source)
+		this.#flushPendingSuccesses(now)
 		const { state } = this
-		const { successes = 0, rejected = 0 } = this.#outage ?? {}
+		const { successes = 0, rejected = 0 } = this.#openState ?? {}
 		const { good, failed, slow, calls } =
 			state === 'half-open'
 				? { good: successes, failed: 0, slow: 0, calls: successes }
@@ -213,27 +214,27 @@ export class Circuit {
 		durationMs: number,
 		failed: 0 | 1,
 		retryAfterMs: number | undefined,
-		chance: Chance,
+		source: RandomSource,
 	): void {
 		const { slowCallMs, successThreshold } = this.settings
 		const outcome = durationMs >= slowCallMs ? failed + 2 : failed
 		if (this.state === 'closed') {
-			if (ticket === this.generation && this.#trips(now, outcome, failed))
-				this.#open(now, retryAfterMs, chance)
+			if (ticket === this.generation && this.#recordAndCheck(now, outcome, failed))
+				this.#open(now, retryAfterMs, source)
 			return
 		}
-		this.watch(now, chance)
-		const outage = this.#outage
+		this.expireProbe(now, source)
+		const outage = this.#openState
 		if (!outage?.probes.delete(ticket)) return
-		if (outcome) this.#open(now, retryAfterMs, chance)
-		else if (++outage.successes >= successThreshold) this.#begin(undefined)
+		if (outcome) this.#open(now, retryAfterMs, source)
+		else if (++outage.successes >= successThreshold) this.#enterState(undefined)
 	}
 
 	/** Writes an outcome down, and answers whether any rule has had enough. */
-	#trips(now: number, outcome: number, failed: 0 | 1): boolean {
+	#recordAndCheck(now: number, outcome: number, failed: 0 | 1): boolean {
 		const { settings } = this
 		const { failureThreshold, monitorWindowMs } = settings
-		this.#date(now)
+		this.#flushPendingSuccesses(now)
 		this.#outcomes ??= openWindow(settings)
 		this.#outcomes.add(now, outcome)
 		if (!failed) this.#failures = undefined
@@ -250,43 +251,43 @@ export class Circuit {
 	}
 
 	/** Puts the latest successes into the window. Those that nobody dated are taken to be spread evenly since the latest look. */
-	#date(now: number): void {
-		const undated = this.#undated
-		if (!this.#recent && !undated) return
+	#flushPendingSuccesses(now: number): void {
+		const undated = this.#pendingSuccesses
+		if (!this.#recentSuccesses && !undated) return
 		const { monitorWindowMs } = this.settings
 		const since = this.#recentAt ?? now
 		this.#outcomes ??= openWindow(this.settings)
 		// A count window is told of every call as it ends, so this is one of time.
 		if (this.#outcomes instanceof TimeWindow) {
-			this.#outcomes.add(since, 0, this.#recent)
+			this.#outcomes.add(since, 0, this.#recentSuccesses)
 			this.#outcomes.add(now, 0, Math.round(undated * Math.min(1, monitorWindowMs / (now - since))))
 		}
-		this.#forget()
+		this.#clearPendingSuccesses()
 	}
 
-	#forget(): void {
-		this.#recent = this.#undated = 0
+	#clearPendingSuccesses(): void {
+		this.#recentSuccesses = this.#pendingSuccesses = 0
 		this.#recentAt = undefined
 	}
 
-	#open(at: number, retryAfterMs: number | undefined, chance: Chance): void {
-		const outage = nextOutage(this.settings, this.#outage, at, retryAfterMs, chance)
-		this.#begin(outage, this.#outcomes, this.#failures)
+	#open(at: number, retryAfterMs: number | undefined, source: RandomSource): void {
+		const outage = nextOpenState(this.settings, this.#openState, at, retryAfterMs, source)
+		this.#enterState(outage, this.#outcomes, this.#failures)
 	}
 
 	/** Another generation: closed, or open when there is an outage. What is not handed over is forgotten. */
-	#begin(outage: Outage | undefined, outcomes?: Outcomes, failures?: number[]): void {
+	#enterState(outage: OpenState | undefined, outcomes?: Outcomes, failures?: number[]): void {
 		const from = this.state
-		this.#outage = outage
+		this.#openState = outage
 		this.#outcomes = outcomes
-		this.#forget()
+		this.#clearPendingSuccesses()
 		this.#failures = failures
 		this.state = outage ? 'open' : 'closed'
 		this.generation++
-		this.#tell(from)
+		this.#notifyChange(from)
 	}
 
-	#tell(from: CircuitState): void {
-		if (from !== this.state) this.changed(from, this.state)
+	#notifyChange(from: CircuitState): void {
+		if (from !== this.state) this.onChange(from, this.state)
 	}
 }

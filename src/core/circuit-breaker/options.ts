@@ -1,8 +1,8 @@
-import { BACKOFF_RULES, type BackoffOptions, readBackoff } from '../backoff/options.ts'
+import { BACKOFF_SCHEMA, type BackoffOptions, readBackoff } from '../backoff/options.ts'
 import type { BackoffSettings } from '../backoff/settings.ts'
-import { checkPolicyOptions, POLICY_RULES, type PolicyOptions } from '../engine/policy-options.ts'
+import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../engine/policy-options.ts'
 import type { YaokiEvent } from '../events/events.ts'
-import { checkNames, MOST, type Rules, readOptions, refuse } from '../options/rules.ts'
+import { checkNames, invalidOption, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
 import type { CircuitState } from './stats.ts'
 
 /** How the open time grows from `resetTimeoutMs` with every reopening, and is spread by chance. */
@@ -91,32 +91,32 @@ const {
 	baseDelayMs: _base,
 	maxRetries: _retries,
 	maxElapsedMs: _elapsed,
-	...RESET_BACKOFF_RULES
-} = BACKOFF_RULES
+	...RESET_BACKOFF_SCHEMA
+} = BACKOFF_SCHEMA
 
-const CIRCUIT_BREAKER_RULES: Rules = {
+const CIRCUIT_BREAKER_SCHEMA: OptionSchema = {
 	failureThreshold: [1, Infinity, 5],
-	successThreshold: [1, MOST, 2],
-	resetTimeoutMs: [1, MOST, 30_000],
-	halfOpenMaxConcurrent: [1, MOST, 1],
-	monitorWindowMs: [1, MOST, 60_000],
+	successThreshold: [1, MAX_NUMBER, 2],
+	resetTimeoutMs: [1, MAX_NUMBER, 30_000],
+	halfOpenMaxConcurrent: [1, MAX_NUMBER, 1],
+	monitorWindowMs: [1, MAX_NUMBER, 60_000],
 	errorRateThreshold: [0, 1, Infinity],
-	minimumRequests: [1, MOST, 10],
-	slowCallMs: [1, MOST, Infinity],
+	minimumRequests: [1, MAX_NUMBER, 10],
+	slowCallMs: [1, MAX_NUMBER, Infinity],
 	slowCallRateThreshold: [0, 1, 0.5],
 	windowSize: [1, 1e6, Infinity],
-	probeTimeoutMs: [1, MOST, 0],
-	maxRetryAfterMs: [0, MOST, 60_000],
+	probeTimeoutMs: [1, MAX_NUMBER, 0],
+	maxRetryAfterMs: [0, MAX_NUMBER, 60_000],
 	resetBackoff: 'any',
 	shadow: 'any',
 	isFailure: 'function',
 	isFailureResult: 'function',
 	onStateChange: 'function',
 	onEvent: 'function',
-	...POLICY_RULES,
+	...POLICY_SCHEMA,
 }
 
-const WHOLE = [
+const INTEGER_OPTIONS = [
 	'failureThreshold',
 	'successThreshold',
 	'halfOpenMaxConcurrent',
@@ -126,32 +126,33 @@ const WHOLE = [
 
 /** The options with every default filled in; throws for what can not work. */
 export function readCircuitBreakerOptions(options: CircuitBreakerOptions): CircuitBreakerSettings {
-	checkPolicyOptions(options, CIRCUIT_BREAKER_RULES)
-	const settings = readOptions<CircuitBreakerSettings>(options, CIRCUIT_BREAKER_RULES)
+	checkPolicyOptions(options, CIRCUIT_BREAKER_SCHEMA)
+	const settings = readOptions<CircuitBreakerSettings>(options, CIRCUIT_BREAKER_SCHEMA)
 	const { failureThreshold, errorRateThreshold, minimumRequests, slowCallMs, windowSize, resetTimeoutMs } =
 		settings
 	// Infinity has no remainder, so it passes here where the rule lets it.
-	for (const name of WHOLE) if (settings[name] % 1) refuse(name, settings[name], 'a whole number')
+	for (const name of INTEGER_OPTIONS)
+		if (settings[name] % 1) invalidOption(name, settings[name], 'a whole number')
 	for (const name of ['errorRateThreshold', 'slowCallRateThreshold'] as const)
-		if (!settings[name]) refuse(name, 0, 'a number above 0, up to 1')
+		if (!settings[name]) invalidOption(name, 0, 'a number above 0, up to 1')
 	if (options.slowCallRateThreshold !== undefined && slowCallMs === Infinity)
-		refuse(
+		invalidOption(
 			'slowCallRateThreshold',
 			options.slowCallRateThreshold,
 			'a number beside slowCallMs, nothing without',
 		)
 	if (failureThreshold === Infinity && errorRateThreshold === Infinity && slowCallMs === Infinity)
-		refuse(
+		invalidOption(
 			'failureThreshold',
 			Infinity,
 			'a whole number, or Infinity beside errorRateThreshold or slowCallMs',
 		)
 	if (minimumRequests > windowSize) {
 		const why = options.minimumRequests === undefined ? '; that is the default' : ''
-		refuse('minimumRequests', minimumRequests, `at most windowSize (${windowSize})${why}`)
+		invalidOption('minimumRequests', minimumRequests, `at most windowSize (${windowSize})${why}`)
 	}
 	const { shadow = false, resetBackoff } = options
-	if (typeof shadow !== 'boolean') refuse('shadow', shadow, 'true or false')
+	if (typeof shadow !== 'boolean') invalidOption('shadow', shadow, 'true or false')
 	return {
 		...settings,
 		probeTimeoutMs: settings.probeTimeoutMs || resetTimeoutMs,
@@ -160,8 +161,8 @@ export function readCircuitBreakerOptions(options: CircuitBreakerOptions): Circu
 }
 
 function readResetBackoff(options: ResetBackoffOptions, baseDelayMs: number): BackoffSettings {
-	if (Object(options) !== options) refuse('resetBackoff', options, 'an object')
-	checkNames(options, RESET_BACKOFF_RULES)
+	if (Object(options) !== options) invalidOption('resetBackoff', options, 'an object')
+	checkNames(options, RESET_BACKOFF_SCHEMA)
 	const { maxDelayMs = 10 * baseDelayMs, jitterStrategy = 'equal' } = options
 	return readBackoff({ ...options, baseDelayMs, maxDelayMs, jitterStrategy })
 }

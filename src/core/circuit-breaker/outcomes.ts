@@ -3,7 +3,7 @@
  * whatever is asked about it later: 0 good, 1 failed, 2 good but slow, 3 failed and slow. Where no call is slow a window
  * has only the first two, which halves what a breaker weighs; of the others it then has none.
  */
-import { TimeWindow } from '../window/time-window.ts'
+import { TimeWindow } from '../structures/time-window.ts'
 import { CountWindow } from './count-window.ts'
 import type { CircuitSettings } from './options.ts'
 

@@ -3,8 +3,8 @@
  * anybody's guess, so every field is checked before one is used: a NaN in an open time would end it at once. Times are
  * spans before or after the wall time `at`, for a monotonic clock means nothing in another process.
  */
-import { delayMs } from '../backoff/delay.ts'
-import { checkRange, isAmount, refuse } from '../options/rules.ts'
+import { computeDelayMs } from '../backoff/delay.ts'
+import { checkRange, invalidOption, isAmount } from '../options/schema.ts'
 import type { CircuitSettings } from './options.ts'
 import type { SavedOutcomes } from './outcomes.ts'
 import type { CircuitState } from './stats.ts'
@@ -18,7 +18,7 @@ export interface CircuitSnapshot {
 	/** What is left of the open time. */
 	readonly openForMs: number
 	/** How often a probe has failed since the circuit was last closed. */
-	readonly reopenings: number
+	readonly failedProbes: number
 	/** The latest open time, as the backoff made it. */
 	readonly delayMs: number
 	/** How long ago each failure of the current streak was. */
@@ -31,22 +31,23 @@ const isWhole = (value: unknown): boolean => isAmount(value) && value % 1 === 0
 
 /** Throws for whatever a circuit can not have written. */
 export function checkSnapshot(snapshot: CircuitSnapshot): void {
-	if (Object(snapshot) !== snapshot) refuse('snapshot', snapshot, 'an object')
+	if (Object(snapshot) !== snapshot) invalidOption('snapshot', snapshot, 'an object')
 	const { version, state, failureAgesMs, outcomes } = snapshot
-	if (version !== 1) refuse('snapshot.version', version, '1')
-	for (const name of ['at', 'openForMs', 'reopenings', 'delayMs'] as const)
+	if (version !== 1) invalidOption('snapshot.version', version, '1')
+	for (const name of ['at', 'openForMs', 'failedProbes', 'delayMs'] as const)
 		checkRange(`snapshot.${name}`, snapshot[name])
-	if (!isWhole(snapshot.reopenings)) refuse('snapshot.reopenings', snapshot.reopenings, 'a whole number')
+	if (!isWhole(snapshot.failedProbes))
+		invalidOption('snapshot.failedProbes', snapshot.failedProbes, 'a whole number')
 	if (!['closed', 'open', 'half-open'].includes(state))
-		refuse('snapshot.state', state, 'one of closed, open, half-open')
+		invalidOption('snapshot.state', state, 'one of closed, open, half-open')
 	if (!Array.isArray(failureAgesMs) || !failureAgesMs.every(isAmount))
-		refuse('snapshot.failureAgesMs', failureAgesMs, 'a list of milliseconds')
+		invalidOption('snapshot.failureAgesMs', failureAgesMs, 'a list of milliseconds')
 	if (
 		typeof outcomes === 'string'
 			? /[^0-3]/.test(outcomes)
 			: !Array.isArray(outcomes) || outcomes.length !== 4 || !outcomes.every(isWhole)
 	)
-		refuse('snapshot.outcomes', outcomes, 'digits from 0 to 3, or a list of four counts')
+		invalidOption('snapshot.outcomes', outcomes, 'digits from 0 to 3, or a list of four counts')
 }
 
 /** Oldest first, whoever wrote the list, and no more than the rule can ask for; it is none when that rule is off. */
@@ -65,5 +66,5 @@ export function longestOpenMs({ resetBackoff, resetTimeoutMs, maxRetryAfterMs }:
 	if (!resetBackoff) return Math.max(resetTimeoutMs, maxRetryAfterMs)
 	const { maxDelayMs } = resetBackoff
 	const atTheCap = { ...resetBackoff, growth: 'constant', baseDelayMs: maxDelayMs } as const
-	return Math.max(delayMs(atTheCap, 0, maxDelayMs, { random: () => 1 }), maxRetryAfterMs)
+	return Math.max(computeDelayMs(atTheCap, 0, maxDelayMs, { random: () => 1 }), maxRetryAfterMs)
 }

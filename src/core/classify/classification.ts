@@ -12,7 +12,7 @@ export type FailureKind = 'throttled' | 'transient' | 'permanent' | 'cancelled'
 export interface Classification {
 	readonly kind: FailureKind
 	/** False when nothing about the error was recognised; it then counts as transient. */
-	readonly known: boolean
+	readonly isKnown: boolean
 	/** How long the other side asked to be left alone, if it did. */
 	readonly retryAfterMs?: number | undefined
 }
@@ -22,6 +22,6 @@ export interface Classification {
  *
  * @example
  * const classify: Classify = (error, next) =>
- *   error instanceof StockError ? { kind: 'permanent', known: true } : next(error)
+ *   error instanceof StockError ? { kind: 'permanent', isKnown: true } : next(error)
  */
-export type Classify = (error: unknown, next: (error: unknown) => Classification) => Classification
+export type Classifier = (error: unknown, next: (error: unknown) => Classification) => Classification

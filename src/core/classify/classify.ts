@@ -2,11 +2,11 @@
  * One answer for every part: what does this failure mean? Judged by names, codes and statuses, not by `instanceof`, for
  * errors cross realms, bundles and copies of packages.
  */
-import type { Classification, Classify, FailureKind } from './classification.ts'
-import { Clues } from './clues.ts'
+import type { Classification, Classifier, FailureKind } from './classification.ts'
 import { KINDS, NETWORK_FAILURE } from './codes.ts'
+import { Clues } from './error-signals.ts'
 
-export const CANCELLED: Classification = Object.freeze({ kind: 'cancelled', known: true })
+export const CANCELLED: Classification = Object.freeze({ kind: 'cancelled', isKnown: true })
 
 /** An outage says the same thing thousands of times. What a text means never changes, so the latest are kept. */
 const meanings = new Map<string, FailureKind | 'unknown'>()
@@ -38,25 +38,25 @@ export function classify(
 	try {
 		const { text, retryAfterMs } = new Clues().add(error)
 		const meaning = meaningOf(text)
-		const known = meaning !== 'unknown'
-		const answer: Classification = { kind: known ? meaning : 'transient', known }
+		const isKnown = meaning !== 'unknown'
+		const answer: Classification = { kind: isKnown ? meaning : 'transient', isKnown }
 		return retryAfterMs === undefined ? answer : { ...answer, retryAfterMs }
 	} catch {
 		// A getter or a proxy of the error's own threw: nothing is known about it.
-		return { kind: 'transient', known: false }
+		return { kind: 'transient', isKnown: false }
 	}
 }
 
 /** Puts a user's own classifier in front of the next one. */
 export const extendClassifier = (
-	own: Classify | undefined,
+	own: Classifier | undefined,
 	next: (error: unknown) => Classification,
 ): ((error: unknown) => Classification) => (own ? (error) => own(error, next) : next)
 
 /** True only for what is known to be throttled or transient. An unknown error is not. */
 export function isRetryable(error: unknown): boolean {
-	const { kind, known } = classify(error)
-	return known && (kind === 'throttled' || kind === 'transient')
+	const { kind, isKnown } = classify(error)
+	return isKnown && (kind === 'throttled' || kind === 'transient')
 }
 
 /** Would a call that was answered with this HTTP status be worth repeating? */

@@ -3,7 +3,7 @@
  * nobody starts work that nobody will wait for. It runs on the clock that does not jump.
  */
 import { DeadlineExceededError } from '../errors/errors.ts'
-import { checkRange } from '../options/rules.ts'
+import { checkRange } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { systemRuntime } from '../runtime/system.ts'
 

@@ -13,13 +13,13 @@ export interface CallOptions {
 	/** May the work be done twice? Told to the policies that might. */
 	readonly idempotent?: boolean | undefined
 	/** The context of the work that makes this call: what is not said here is taken from it, but for its name. */
-	readonly within?: CallOptions | undefined
+	readonly parent?: CallOptions | undefined
 }
 
 /**
  * What the work is told about the attempt that it is. It may be handed on as call options, as it is:
  * `inner.execute(fn, ctx)`; retries then know of each other and do not multiply. A copy by `{ ...ctx }` loses what is read when
- * asked for; to add to it, say what it is part of: `{ within: ctx, name: 'inner' }`.
+ * asked for; to add to it, say what it is part of: `{ parent: ctx, name: 'inner' }`.
  *
  * @example
  * await policy.execute(({ signal, attempt }) => fetch(url, { signal, headers: { 'x-attempt': String(attempt) } }))
@@ -38,9 +38,9 @@ export interface CallContext {
 }
 
 /** What holds for a call inside the work of another: either may abort it, and the earlier deadline counts. */
-export function completed(own: CallOptions, within: CallOptions): CallOptions {
+export function inheritCallOptions(own: CallOptions, within: CallOptions): CallOptions {
 	const { signal, deadline } = own
-	const around = within.within ? completed(within, within.within) : within
+	const around = within.parent ? inheritCallOptions(within, within.parent) : within
 	const outer = around.deadline
 	return {
 		...own,

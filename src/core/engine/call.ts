@@ -10,38 +10,46 @@
  */
 import type { Classification } from '../classify/classification.ts'
 import { InvalidOptionError } from '../errors/errors.ts'
-import type { AttemptNote, CallRecord, StopReason } from '../explain/record.ts'
-import { refuse } from '../options/rules.ts'
+import type { AttemptEntry, CallRecord, StopReason } from '../explain/record.ts'
+import { invalidOption } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import type { AsideOf } from './aside.ts'
-import { type CallContext, type CallOptions, completed } from './call-options.ts'
+import { type CallContext, type CallOptions, inheritCallOptions } from './call-options.ts'
+import { classifyFailure, closeRecord, isInnerFailure, recordAttempt } from './call-record.ts'
 import { Context } from './context.ts'
-import { DONE, GO, type LayerOf, type PlanOf, type SeatOf, type Step, type Surroundings } from './layer.ts'
-import { endRecord, isInnerFailure, judge, note } from './record-keeping.ts'
-import { type Scope, signalOf, type Tie } from './scope.ts'
+import {
+	type BoundLayerOf,
+	type CompiledPipelineOf,
+	DONE,
+	GO,
+	type LayerEnv,
+	type LayerOf,
+	type Step,
+} from './layer.ts'
+import type { RareStateOf } from './rare-state.ts'
+import { type Scope, type SignalLink, scopeSignal } from './scope.ts'
 
-export type Aside = AsideOf<Call>
+export type RareState = RareStateOf<Call>
 export type Layer = LayerOf<Call>
-export type Seat<L = Layer> = SeatOf<Call, L>
-export type Plan = PlanOf<Call>
+export type BoundLayer<L = Layer> = BoundLayerOf<Call, L>
+export type CompiledPipeline = CompiledPipelineOf<Call>
 
 /**
  * After this many successes in a row a plain call starts without a look at the clock, which would cost as much as the rest
  * of the policy. A failure or call options bring it back. What is lost, in the record of the first failure after a quiet
  * time, is the start of the call and with it the times since that start; nothing else depends on it.
  */
-const QUIET_AFTER = 100
+const SKIP_CLOCK_AFTER = 100
 
 /** In the place of a turn: the call has been answered, and every result is late. */
 export const OVER: number = -(2 ** 30)
 
 /** Work of either runner; the second parameter is the callback of the one without promises. */
-export type Work = (context: CallContext, done: never) => unknown
+export type Operation = (context: CallContext, done: never) => unknown
 
 export class Call implements CallRecord, Scope {
-	readonly plan: Plan
+	readonly pipeline: CompiledPipeline
 	readonly options: CallOptions | undefined
-	readonly work: Work
+	readonly operation: Operation
 	/** From 0. */
 	attempt = 0
 	/** When the present attempt began, on the plan's clock; undefined when nobody looked. */
@@ -52,11 +60,11 @@ export class Call implements CallRecord, Scope {
 	/** Why no more is tried, once that has been decided. */
 	stop: StopReason | undefined
 	/** The attempt that was written down last; it knows the one before. Undefined while nothing has gone wrong. */
-	latest: AttemptNote | undefined
+	lastAttempt: AttemptEntry | undefined
 	/** The innermost layer that it visits. */
-	at: Seat | undefined
+	current: BoundLayer | undefined
 	/** The layer to enter next; undefined at the work. */
-	next: Seat | undefined
+	next: BoundLayer | undefined
 	/** The innermost part that can be aborted on its own. */
 	scope: Scope = this
 	/** What the layers remember of this call, by their places. Fields, for a list is dear and few pipelines are deeper. */
@@ -67,23 +75,23 @@ export class Call implements CallRecord, Scope {
 	/** Ends the present wait or, after an interruption, the wait for the work. Set by the runner. */
 	wake: (() => void) | undefined
 	/** Odd while the work is being done. A result of another turn comes too late. */
-	turn = 0
-	aside: Aside | undefined
+	run = 0
+	rare: RareState | undefined
 
-	constructor(plan: Plan, options: CallOptions | undefined, work: Work) {
-		this.plan = plan
-		this.options = options?.within ? completed(options, options.within) : options
-		this.work = work
+	constructor(plan: CompiledPipeline, options: CallOptions | undefined, work: Operation) {
+		this.pipeline = plan
+		this.options = options?.parent ? inheritCallOptions(options, options.parent) : options
+		this.operation = work
 	}
 
 	begin(): Step {
-		const { plan, options } = this
-		this.next = plan.first
-		if (options || plan.streak < QUIET_AFTER) this.startedAt = plan.runtime.now()
+		const { pipeline, options } = this
+		this.next = pipeline.first
+		if (options || pipeline.consecutiveSuccesses < SKIP_CLOCK_AFTER) this.startedAt = pipeline.runtime.now()
 		// Refused before any layer is entered: there is nothing to count, to repeat or to stand in for.
-		if (typeof this.work !== 'function')
-			return this.refuse(new InvalidOptionError('fn', this.work, 'a function'), 'hook-threw')
-		return this.descend()
+		if (typeof this.operation !== 'function')
+			return this.reject(new InvalidOptionError('fn', this.operation, 'a function'), 'hook-threw')
+		return this.runEnter()
 	}
 
 	/** The context of the attempt that starts now. */
@@ -91,28 +99,28 @@ export class Call implements CallRecord, Scope {
 		return new Context(this, this.scope, this.attempt)
 	}
 
-	get tie(): Tie | undefined {
-		return this.aside?.tie
+	get link(): SignalLink | undefined {
+		return this.rare?.link
 	}
 
-	set tie(tie: Tie) {
-		this.extra.tie = tie
+	set link(tie: SignalLink) {
+		this.rareState.link = tie
 	}
 
 	get abortsItself(): boolean {
-		return this.aside?.within !== undefined
+		return this.rare?.parentScope !== undefined
 	}
 
 	/** After the end nothing is tied any more, for nobody would untie it. */
 	abortedBy(): CallOptions | undefined {
-		const { options, aside } = this
-		if (aside?.within) return { signal: signalOf(aside.within) }
+		const { options, rare } = this
+		if (rare?.parentScope) return { signal: scopeSignal(rare.parentScope) }
 		return this.isOver ? { signal: options?.signal } : options
 	}
 
 	/** Has it been answered? */
 	get isOver(): boolean {
-		return this.turn < 0
+		return this.run < 0
 	}
 
 	get isAborted(): boolean {
@@ -120,64 +128,65 @@ export class Call implements CallRecord, Scope {
 	}
 
 	/** Who has ended the call from outside, if anyone has. */
-	get cutOffBy(): 'deadline' | 'abort' | undefined {
+	get cancelledBy(): 'deadline' | 'abort' | undefined {
 		if (this.options?.deadline?.isExpired) return 'deadline'
 		return this.isAborted ? 'abort' : undefined
 	}
 
 	/** The time, read once for all layers that are entered in one go. */
 	now(runtime: Runtime): number {
-		if (runtime !== this.plan.runtime) return runtime.now()
+		if (runtime !== this.pipeline.runtime) return runtime.now()
 		this.startedAt ??= runtime.now()
 		return this.startedAt
 	}
 
 	/** What few calls have, made when it is needed. */
-	get extra(): Aside {
-		this.aside ??= {}
-		return this.aside
+	get rareState(): RareState {
+		this.rare ??= {}
+		return this.rare
 	}
 
 	/** A layer lets itself be told the outcome of what is inside it, and may have something kept until then. */
-	visit(seat: Seat, state?: unknown): Step {
-		this.at = seat
-		const { place } = seat
-		if (place === 0) this.state0 = state
-		else if (place === 1) this.state1 = state
-		else if (place === 2) this.state2 = state
-		else if (place === 3) this.state3 = state
+	enterLayer(bound: BoundLayer, state?: unknown): Step {
+		this.current = bound
+		const { index } = bound
+		if (index === 0) this.state0 = state
+		else if (index === 1) this.state1 = state
+		else if (index === 2) this.state2 = state
+		else if (index === 3) this.state3 = state
 		else {
-			const { extra } = this
-			extra.states ??= []
-			extra.states[place] = state
+			const { rareState } = this
+			rareState.states ??= []
+			rareState.states[index] = state
 		}
 		return GO
 	}
 
 	/** What a layer keeps here. */
-	kept({ place }: Seat): unknown {
-		if (place === 0) return this.state0
-		if (place === 1) return this.state1
-		if (place === 2) return this.state2
-		return place === 3 ? this.state3 : this.aside?.states?.[place]
+	layerState({ index }: BoundLayer): unknown {
+		if (index === 0) return this.state0
+		if (index === 1) return this.state1
+		if (index === 2) return this.state2
+		return index === 3 ? this.state3 : this.rare?.states?.[index]
 	}
 
 	/** This takes a while: what is dear to have for every call is made now. */
-	linger(): void {
+	onPending(): void {
 		// What is around a branch is the affair of the call that it is a branch of.
-		const around = this.aside?.branchPlace ?? -1
-		for (let seat = this.at; seat && seat.place > around; seat = seat.outer) seat.layer.linger?.(this, seat)
+		const around = this.rare?.branchIndex ?? -1
+		for (let bound = this.current; bound && bound.index > around; bound = bound.outer)
+			bound.layer.onPending?.(this, bound)
 	}
 
 	/** A wait is over, or was cut short by the caller's abort or an interruption. */
 	resume(): Step {
-		return this.aside?.cut?.carryOut() ?? this.descend(this.at)
+		return this.rare?.interruption?.unwind() ?? this.runEnter(this.current)
 	}
 
 	/** A repeater runs the part inside of it again. */
 	nextAttempt(): Step {
 		this.attempt++
-		this.startedAt = this.plan.runtime.now()
+		this.startedAt = this.pipeline.runtime.now()
 		return GO
 	}
 
@@ -186,87 +195,87 @@ export class Call implements CallRecord, Scope {
 		this.ok = ok
 		this.value = value
 		if (ok) {
-			if (this.latest && this.aside?.isSettled && !this.aside.instead) note(this, 'success')
+			if (this.lastAttempt && this.rare?.keepsRecord && !this.rare.substitute) recordAttempt(this, 'success')
 		} else if (isInnerFailure(this)) this.stop ??= 'inner-retry'
-		return this.turnBack()
+		return this.runLeave()
 	}
 
 	/** A layer does not let the call in. */
-	refuse(error: unknown, stop: StopReason = 'refused', until?: Seat): Step {
+	reject(error: unknown, stop: StopReason = 'rejected', until?: BoundLayer): Step {
 		this.ok = false
 		this.value = error
 		this.stop = stop
-		return this.turnBack(until)
+		return this.runLeave(until)
 	}
 
 	/** What the present failure means to a layer. A user's hook may throw here. */
-	judge({ classify }: Surroundings): Classification {
-		return judge(this, classify)
+	classify({ classify }: LayerEnv): Classification {
+		return classifyFailure(this, classify)
 	}
 
 	/** Inwards to the work: from where a wait has ended, or from the start. */
-	descend(waiting?: Seat): Step {
+	runEnter(waiting?: BoundLayer): Step {
 		const { options } = this
 		try {
 			if (this.isAborted) throw options?.signal?.reason
 			if (options?.deadline && !options.deadline.onExpiry)
-				refuse('deadline', options.deadline, 'a Deadline: Deadline.after(ms)')
+				invalidOption('deadline', options.deadline, 'a Deadline: Deadline.after(ms)')
 			if (options?.signal && !options.signal.addEventListener)
-				refuse('signal', options.signal, 'an AbortSignal')
+				invalidOption('signal', options.signal, 'an AbortSignal')
 			let step: Step = GO
 			if (waiting) {
 				this.next = waiting.next
 				step = waiting.layer.resume?.(this, waiting) ?? GO
 			}
 			if (step === GO) options?.deadline?.throwIfExpired()
-			for (let seat = this.next; step === GO && seat; seat = this.next) {
-				this.next = seat.next
-				step = seat.layer.enter(this, seat)
+			for (let bound = this.next; step === GO && bound; bound = this.next) {
+				this.next = bound.next
+				step = bound.layer.enter(this, bound)
 			}
 			return step
 		} catch (error) {
-			return this.refuse(error, this.cutOffBy ?? 'hook-threw')
+			return this.reject(error, this.cancelledBy ?? 'hook-threw')
 		}
 	}
 
 	/** Tells the outcome to the layers, from here out to `until`, unless one wants to try again. */
-	turnBack(until?: Seat): Step {
-		for (let seat = this.at; seat && seat !== until; seat = this.at) {
+	runLeave(until?: BoundLayer): Step {
+		for (let bound = this.current; bound && bound !== until; bound = this.current) {
 			try {
-				const step = seat.layer.leave(this, seat)
-				if (step !== GO && !this.aside?.cut) return step
-				this.at = seat.outer
+				const step = bound.layer.leave(this, bound)
+				if (step !== GO && !this.rare?.interruption) return step
+				this.current = bound.outer
 			} catch (error) {
-				this.hookThrew(error, seat)
+				this.hookThrew(error, bound)
 			}
 		}
 		if (until) return GO
-		this.aside?.tie?.untie?.()
-		if (this.ok && !this.latest) this.plan.streak++
+		this.rare?.link?.unlink?.()
+		if (this.ok && !this.lastAttempt) this.pipeline.consecutiveSuccesses++
 		else this.close()
-		this.turn = OVER
+		this.run = OVER
 		return DONE
 	}
 
 	/** The work begins. */
-	beginTurn(): number {
-		return ++this.turn
+	beginRun(): number {
+		return ++this.run
 	}
 
 	/** The work of a turn has ended. Answers whether that is still waited for. */
-	endTurn(turn: number): boolean {
-		const isInTime = turn === this.turn
-		if (isInTime) this.turn++
+	endRun(turn: number): boolean {
+		const isInTime = turn === this.run
+		if (isInTime) this.run++
 		else
-			for (const late of this.aside?.late ?? [])
-				if (late.turn === turn && late.place === Infinity) for (const end of late.onEnd.splice(0)) end()
+			for (const late of this.rare?.orphans ?? [])
+				if (late.run === turn && late.index === Infinity) for (const end of late.onEnd.splice(0)) end()
 		return isInTime
 	}
 
 	/** The layer is told once more, of this error now; should it throw again, the call goes on without it. */
-	hookThrew(error: unknown, seat?: Seat): void {
-		if (this.latest?.attempt !== this.attempt) note(this, this.ok ? 'success' : 'transient')
-		if (this.stop === 'hook-threw') this.at = seat?.outer
+	hookThrew(error: unknown, bound?: BoundLayer): void {
+		if (this.lastAttempt?.attempt !== this.attempt) recordAttempt(this, this.ok ? 'success' : 'transient')
+		if (this.stop === 'hook-threw') this.current = bound?.outer
 		this.ok = false
 		this.value = error
 		this.stop = 'hook-threw'
@@ -274,19 +283,19 @@ export class Call implements CallRecord, Scope {
 
 	/** Something went wrong on the way, so there is a record to end. */
 	close(): void {
-		const { plan, ok } = this
-		plan.streak = 0
-		if (ok && !this.aside?.isSettled) return
+		const { pipeline, ok } = this
+		pipeline.consecutiveSuccesses = 0
+		if (ok && !this.rare?.keepsRecord) return
 		try {
-			if (!ok && (!this.stop || this.stop === 'inner-retry')) this.judge(plan)
+			if (!ok && (!this.stop || this.stop === 'inner-retry')) this.classify(pipeline)
 		} catch (error) {
 			this.hookThrew(error)
 		}
-		endRecord(this)
+		closeRecord(this)
 	}
 
 	/** The call that this one is part of, if it is known. */
-	get around(): Call | undefined {
+	get parentCall(): Call | undefined {
 		const around = Context.callOf(Context.of(this.options))
 		return around instanceof Call ? around : undefined
 	}

@@ -1,6 +1,6 @@
 import type { Deadline } from '../deadline/deadline.ts'
 import type { CallContext, CallOptions } from './call-options.ts'
-import { type Scope, signalOf } from './scope.ts'
+import { type Scope, scopeSignal } from './scope.ts'
 
 /** What a context asks of its call. */
 interface Asked {
@@ -20,7 +20,7 @@ export class Context implements CallContext {
 	}
 
 	get signal(): AbortSignal {
-		return signalOf(this.#scope)
+		return scopeSignal(this.#scope)
 	}
 
 	get deadline(): Deadline | undefined {
@@ -37,7 +37,7 @@ export class Context implements CallContext {
 
 	/** The context that these options are, or are within; none for options of somebody's own. */
 	static of(options: CallOptions | undefined): Context | undefined {
-		for (let given = options; given; given = given.within) if (given instanceof Context) return given
+		for (let given = options; given; given = given.parent) if (given instanceof Context) return given
 		return undefined
 	}
 

@@ -8,14 +8,14 @@ const isThenable = (value: unknown): value is PromiseLike<unknown> =>
 	typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
 
 /** Passes a decision hook's answer on. A promise would always be truthy, and is refused with a word about it. */
-export function decided<T>(hook: string, answer: T): T {
+export function requireSync<T>(hook: string, answer: T): T {
 	if (!isThenable(answer)) return answer
-	observe(hook, () => answer)
+	notify(hook, () => answer)
 	throw new YaokiError('YAOKI_ASYNC_HOOK', `${hook} returned a promise; it must answer at once`)
 }
 
 /** Runs an observing hook; its errors, thrown or rejected, go to the console and nowhere else. */
-export function observe<Args extends readonly unknown[]>(
+export function notify<Args extends readonly unknown[]>(
 	name: string,
 	hook: (...args: Args) => unknown,
 	...args: Args

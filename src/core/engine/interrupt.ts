@@ -4,59 +4,66 @@
  */
 
 import type { StopReason } from '../explain/record.ts'
-import type { Late } from './aside.ts'
-import type { Aside, Call, Seat } from './call.ts'
+import type { BoundLayer, Call, RareState } from './call.ts'
 import { DONE, type Step } from './layer.ts'
+import type { Orphan } from './rare-state.ts'
 import { abortScope, type Scope } from './scope.ts'
 
 /**
- * Ends what is inside `seat`, or all of it, with this error, and aborts the signal of the scope; the layer itself then lets it pass as the outcome. The layers in between
+ * Ends what is inside `bound`, or all of it, with this error, and aborts the signal of the scope; the layer itself then lets it pass as the outcome. The layers in between
  * are told by the runner in the caller's own async context, not here, where a timer's holds.
  */
 export function interrupt(
 	call: Call,
-	seat: Seat | undefined,
+	bound: BoundLayer | undefined,
 	scope: Scope,
 	error: unknown,
 	stop: StopReason,
 ): void {
-	const { extra } = call
+	const { rareState } = call
 	// Of two at once, the outer one counts.
-	const isFirst = !call.isOver && (!extra.cut || placeOf(extra.cut.seat) > placeOf(seat))
+	const isFirst =
+		!call.isOver && (!rareState.interruption || indexOf(rareState.interruption.bound) > indexOf(bound))
 	if (isFirst) {
-		extra.cut = { seat, carryOut: () => unwind(call, extra, seat, error, stop) }
-		if (call.turn % 2) leaveBehind(call)
+		rareState.interruption = { bound, unwind: () => unwind(call, rareState, bound, error, stop) }
+		if (call.run % 2) trackOrphan(call)
 	}
 	// Not before: work may answer while it hears of this, and that comes too late.
 	abortScope(scope, error)
 	if (isFirst) call.wake?.()
 }
 
-const placeOf = (seat: Seat | undefined): number => seat?.place ?? -1
+const indexOf = (bound: BoundLayer | undefined): number => bound?.index ?? -1
 
-function unwind(call: Call, extra: Aside, seat: Seat | undefined, error: unknown, stop: StopReason): Step {
-	call.refuse(error, stop, seat)
-	extra.ending = stop
-	extra.cut = undefined
-	extra.instead = undefined
-	if (!seat) return DONE
+function unwind(
+	call: Call,
+	rare: RareState,
+	bound: BoundLayer | undefined,
+	error: unknown,
+	stop: StopReason,
+): Step {
+	call.reject(error, stop, bound)
+	rare.ending = stop
+	rare.interruption = undefined
+	rare.substitute = undefined
+	if (!bound) return DONE
 	if (call.stop === stop) call.stop = undefined
-	return call.turnBack()
+	return call.runLeave()
 }
 
 /** The work is still being done, but nobody waits for it any more; some layers need to know when it ends, though. */
-function leaveBehind(from: Call): void {
-	const onEnd: Late['onEnd'] = []
-	let turn = from.turn++
-	let place = Infinity
+function trackOrphan(from: Call): void {
+	const onEnd: Orphan['onEnd'] = []
+	let run = from.run++
+	let index = Infinity
 	for (let call: Call | undefined = from; call; ) {
-		const extra: Aside = call.extra
-		const late: Late = { turn, place, onEnd }
-		extra.late ??= []
-		extra.late.push(late)
-		onEnd.push(() => extra.late?.splice(extra.late.indexOf(late), 1))
-		turn = extra.branchTurn ?? 0
-		place = extra.branchPlace ?? 0
-		call = extra.branchOf
+		const rare: RareState = call.rareState
+		const orphan: Orphan = { run, index, onEnd }
+		rare.orphans ??= []
+		rare.orphans.push(orphan)
+		onEnd.push(() => rare.orphans?.splice(rare.orphans.indexOf(orphan), 1))
+		run = rare.branchRun ?? 0
+		index = rare.branchIndex ?? 0
+		call = rare.branchOf
 	}
 }

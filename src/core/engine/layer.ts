@@ -18,23 +18,23 @@ export const PARK = -3
 export const SUBSTITUTE = -4
 
 /** The call was refused by its outermost layer, and `call.value` makes the error. */
-export const REFUSED = -5
+export const REJECTED = -5
 
 /** What surrounds a layer: handed to it by its pipeline, unless it was given its own. */
-export interface Surroundings {
+export interface LayerEnv {
 	readonly runtime: Runtime
 	readonly classify: (error: unknown) => Classification
 }
 
 /** A layer in its place. */
-export interface SeatOf<Call, L = LayerOf<Call>> extends Surroundings {
+export interface BoundLayerOf<Call, L = LayerOf<Call>> extends LayerEnv {
 	readonly layer: L
 	/** Counted from 0, outermost. What a call keeps for this layer it keeps under this number. */
-	readonly place: number
+	readonly index: number
 	/** The next layer outwards. */
-	readonly outer: SeatOf<Call> | undefined
+	readonly outer: BoundLayerOf<Call> | undefined
 	/** The next layer inwards; undefined at the work. */
-	readonly next: SeatOf<Call> | undefined
+	readonly next: BoundLayerOf<Call> | undefined
 }
 
 /**
@@ -43,25 +43,25 @@ export interface SeatOf<Call, L = LayerOf<Call>> extends Surroundings {
  */
 export interface LayerOf<Call> {
 	/** For one that may answer while the work is still going on: how such calls are run in production. */
-	readonly drive?: Drive<Call>
+	readonly runner?: Runner<Call>
 	/** Admits (`call.visit`), refuses (`call.refuse`) or says how long to wait. */
-	enter(call: Call, seat: SeatOf<Call>): Step
+	enter(call: Call, bound: BoundLayerOf<Call>): Step
 	/** The work inside has not answered at once, or a wait begins. Told as often as that happens. */
-	linger?(call: Call, seat: SeatOf<Call>): void
+	onPending?(call: Call, bound: BoundLayerOf<Call>): void
 	/** The wait that this layer asked for is over. */
-	resume?(call: Call, seat: SeatOf<Call>): Step
+	resume?(call: Call, bound: BoundLayerOf<Call>): Step
 	/** Told the outcome of a call that visits: `GO` lets it pass, a number runs the inner part again after that wait. */
-	leave(call: Call, seat: SeatOf<Call>): Step
+	leave(call: Call, bound: BoundLayerOf<Call>): Step
 }
 
-type Drive<Call> = (call: Call, step: Step) => Promise<unknown>
+type Runner<Call> = (call: Call, step: Step) => Promise<unknown>
 
 /** A policy made ready to run: its layers, and what belongs to the whole. */
-export interface PlanOf<Call> extends Surroundings {
+export interface CompiledPipelineOf<Call> extends LayerEnv {
 	readonly name: string
-	readonly first: SeatOf<Call> | undefined
+	readonly first: BoundLayerOf<Call> | undefined
 	/** How its calls are run, if any layer may answer while the work is still going on. */
-	readonly drive: Drive<Call> | undefined
+	readonly runner: Runner<Call> | undefined
 	/** How many calls have succeeded since the latest failure. */
-	streak: number
+	consecutiveSuccesses: number
 }

@@ -1,7 +1,7 @@
 import { InvalidOptionError } from '../errors/errors.ts'
-import type { Listener } from '../events/events.ts'
-import type { Surroundings } from './layer.ts'
-import type { Unseated } from './plan.ts'
+import type { PolicyListener } from '../events/events.ts'
+import type { UnboundLayer } from './compile.ts'
+import type { LayerEnv } from './layer.ts'
 import { Policy, UNNAMED } from './policy.ts'
 import { checkPolicyOptions, type PolicyOptions } from './policy-options.ts'
 
@@ -17,16 +17,16 @@ class Pipeline extends Policy {
 		this.#policies = policies
 	}
 
-	override seats(around: Surroundings): readonly Unseated[] {
-		const inside = this.surroundings(around)
-		return this.#policies.flatMap((policy) => policy.seats(inside))
+	override layers(around: LayerEnv): readonly UnboundLayer[] {
+		const inside = this.envInside(around)
+		return this.#policies.flatMap((policy) => policy.layers(inside))
 	}
 
 	override leaves(): readonly Policy[] {
 		return this.#policies.flatMap((policy) => policy.leaves())
 	}
 
-	override subscribe(listener: Listener): () => void {
+	override subscribe(listener: PolicyListener): () => void {
 		// A policy may stand in several places, also of pipelines inside this one, and is still heard once.
 		const ends = [...new Set(this.leaves())].map((policy) => policy.subscribe(listener))
 		return () => {
@@ -37,7 +37,7 @@ class Pipeline extends Policy {
 
 /** By what it can do, for a policy may be of another copy of the package. */
 export const isPolicy = (value: unknown): value is Policy =>
-	typeof (value as { seats?: unknown } | null | undefined)?.seats === 'function'
+	typeof (value as { layers?: unknown } | null | undefined)?.layers === 'function'
 
 /**
  * Puts policies around each other, outermost first, as many as you like and pipelines among them. Options for all of them may come
@@ -56,6 +56,6 @@ export function pipeline(first?: Policy | PipelineOptions, ...rest: readonly Pol
 		throw new InvalidOptionError(`pipeline, place ${stranger + 1}`, policies[stranger], 'a policy')
 	const made = new Pipeline(options, policies)
 	// Now, so that its policies know their clock before the first call.
-	made.ready()
+	made.compiled()
 	return made
 }

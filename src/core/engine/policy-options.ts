@@ -1,5 +1,5 @@
-import type { Classify } from '../classify/classification.ts'
-import { checkNames, type Rules, readOptions, refuse } from '../options/rules.ts'
+import type { Classifier } from '../classify/classification.ts'
+import { checkNames, invalidOption, type OptionSchema, readOptions } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 
 /** What every policy takes, whatever else it takes. */
@@ -9,21 +9,21 @@ export interface PolicyOptions {
 	/** Time and chance. Default: the pipeline's, and in the end the system's. */
 	readonly runtime?: Runtime | undefined
 	/** Your own knowledge about errors, in front of the toolkit's. */
-	readonly classify?: Classify | undefined
+	readonly classify?: Classifier | undefined
 }
 
 /** What of a policy's options can be changed later: what the rest of a pipeline relies on can not. */
 export type Changes<Options> = Omit<Options, keyof PolicyOptions | 'onEvent'>
 
 /** One for all that were given none: thousands of policies are made without. */
-export const NONE: PolicyOptions = /* @__PURE__ */ Object.freeze({})
+export const NO_OPTIONS: PolicyOptions = /* @__PURE__ */ Object.freeze({})
 
-export const POLICY_RULES: Rules = { name: 'string', runtime: 'any', classify: 'function' }
+export const POLICY_SCHEMA: OptionSchema = { name: 'string', runtime: 'any', classify: 'function' }
 
 /** Refuses what can not work in these, and every name that `rules` do not have. */
-export function checkPolicyOptions(options: PolicyOptions, rules: Rules = POLICY_RULES): void {
+export function checkPolicyOptions(options: PolicyOptions, rules: OptionSchema = POLICY_SCHEMA): void {
 	checkNames(options, rules)
-	readOptions(options, POLICY_RULES)
+	readOptions(options, POLICY_SCHEMA)
 	const { runtime } = options
-	if (runtime && !runtime.setTimer) refuse('runtime', runtime, 'a Runtime')
+	if (runtime && !runtime.setTimer) invalidOption('runtime', runtime, 'a Runtime')
 }

@@ -1,13 +1,13 @@
-import type { Listener } from '../events/events.ts'
-import { remember } from '../explain/record.ts'
-import type { Plan } from './call.ts'
+import type { PolicyListener } from '../events/events.ts'
+import { attachRecord } from '../explain/record.ts'
+import type { CompiledPipeline } from './call.ts'
 import { Call } from './call.ts'
 import type { CallContext, CallOptions } from './call-options.ts'
-import type { Surroundings } from './layer.ts'
-import { planOf, type Unseated } from './plan.ts'
+import { compilePipeline, type UnboundLayer } from './compile.ts'
+import { DEFAULT_ENV, inheritEnv } from './env.ts'
+import type { LayerEnv } from './layer.ts'
 import type { PolicyOptions } from './policy-options.ts'
 import { run } from './runner.ts'
-import { inside, OUTSIDE } from './surroundings.ts'
 
 /** The answer of `settle`: what came of a call, never thrown. */
 export type Settled<T> =
@@ -29,7 +29,7 @@ export abstract class Policy {
 	/** What it is called in events and in `explain`. */
 	readonly name: string
 	readonly #own: PolicyOptions
-	#plan: Plan | undefined
+	#compiled: CompiledPipeline | undefined
 
 	/** @internal */
 	constructor(name: string, own: PolicyOptions) {
@@ -44,20 +44,20 @@ export abstract class Policy {
 	 * const user = await policy.execute(({ signal }) => loadUser(id, signal), { deadline: Deadline.after(2_000) })
 	 */
 	execute<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Awaited<T>> {
-		return run(new Call(this.ready(), options, fn)) as Promise<Awaited<T>>
+		return run(new Call(this.compiled(), options, fn)) as Promise<Awaited<T>>
 	}
 
 	/** The same, but answers `{ ok, value | error }` and never rejects. `explain` of the answer is exact. */
 	async settle<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Settled<Awaited<T>>> {
-		const call = new Call(this.ready(), options, fn)
-		call.extra.isSettled = true
+		const call = new Call(this.compiled(), options, fn)
+		call.rareState.keepsRecord = true
 		let settled: Settled<Awaited<T>>
 		try {
 			settled = { ok: true, value: (await run(call)) as Awaited<T> }
 		} catch (error) {
 			settled = { ok: false, error }
 		}
-		if (call.stop) remember(settled, call)
+		if (call.stop) attachRecord(settled, call)
 		return settled
 	}
 
@@ -89,7 +89,7 @@ export abstract class Policy {
 	}
 
 	/** Listens to every event of this policy, or of all policies of a pipeline. Returns what ends it. */
-	abstract subscribe(listener: Listener): () => void
+	abstract subscribe(listener: PolicyListener): () => void
 
 	/** @internal The single policies that this one is made of. */
 	leaves(): readonly Policy[] {
@@ -97,16 +97,16 @@ export abstract class Policy {
 	}
 
 	/** @internal This policy's layers, outermost first, as they stand in these surroundings. */
-	abstract seats(around: Surroundings): readonly Unseated[]
+	abstract layers(around: LayerEnv): readonly UnboundLayer[]
 
 	/** @internal What holds inside this policy. */
-	surroundings(around: Surroundings): Surroundings {
-		return inside(this.#own, around)
+	envInside(around: LayerEnv): LayerEnv {
+		return inheritEnv(this.#own, around)
 	}
 
 	/** @internal The plan, made once. */
-	ready(): Plan {
-		this.#plan ??= planOf(this.name, this.seats(OUTSIDE), this.surroundings(OUTSIDE))
-		return this.#plan
+	compiled(): CompiledPipeline {
+		this.#compiled ??= compilePipeline(this.name, this.layers(DEFAULT_ENV), this.envInside(DEFAULT_ENV))
+		return this.#compiled
 	}
 }

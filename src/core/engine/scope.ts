@@ -8,32 +8,32 @@ import type { CallOptions } from './call-options.ts'
 
 export interface Scope {
 	/** The signal, once there is one. */
-	tie: Tie | undefined
+	link: SignalLink | undefined
 	/** What aborts this scope, beside itself; undefined when it is over or nothing does. */
 	abortedBy(): CallOptions | undefined
 	/** Can it be aborted by itself? If not, a caller's signal is handed through as it is. */
 	readonly abortsItself: boolean
 }
 
-export interface Tie {
+export interface SignalLink {
 	readonly signal: AbortSignal
 	abort?(reason: unknown): void
-	untie?(): void
+	unlink?(): void
 }
 
-export function signalOf(scope: Scope): AbortSignal {
-	scope.tie ??= tie(scope.abortedBy() ?? {}, scope.abortsItself)
-	return scope.tie.signal
+export function scopeSignal(scope: Scope): AbortSignal {
+	scope.link ??= linkSignal(scope.abortedBy() ?? {}, scope.abortsItself)
+	return scope.link.signal
 }
 
 /** Aborts what is inside a scope, also for who asks for the signal only later. */
 export function abortScope(scope: Scope, reason: unknown): void {
-	if (scope.tie) scope.tie.abort?.(reason)
-	else scope.tie = aborted(reason)
+	if (scope.link) scope.link.abort?.(reason)
+	else scope.link = abortedLink(reason)
 }
 
 /** Made when asked for: work that is over mostly never does, and a signal costs more than the rest of a timeout. */
-function aborted(reason: unknown): Tie {
+function abortedLink(reason: unknown): SignalLink {
 	let made: AbortSignal | undefined
 	return {
 		get signal() {
@@ -43,7 +43,7 @@ function aborted(reason: unknown): Tie {
 	}
 }
 
-function tie({ signal, deadline }: CallOptions, needsOwn: boolean): Tie {
+function linkSignal({ signal, deadline }: CallOptions, needsOwn: boolean): SignalLink {
 	if (signal && !deadline && !needsOwn) return { signal }
 	const own = new AbortController()
 	const abort = (reason: unknown) => own.abort(reason)
@@ -54,7 +54,7 @@ function tie({ signal, deadline }: CallOptions, needsOwn: boolean): Tie {
 	return {
 		signal: own.signal,
 		abort,
-		untie() {
+		unlink() {
 			stopWaiting?.()
 			signal?.removeEventListener('abort', onAbort)
 		},

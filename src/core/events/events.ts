@@ -143,4 +143,4 @@ export type EventDetails = Details<YaokiEvent>
  * @example
  * const stop = policy.subscribe((event) => console.log(JSON.stringify(event)))
  */
-export type Listener = (event: YaokiEvent) => void
+export type PolicyListener = (event: YaokiEvent) => void

@@ -1,9 +1,9 @@
 import {
-	type Attempt,
-	type AttemptNote,
+	type AttemptEntry,
+	type AttemptRecord,
 	type CallRecord,
 	describeError,
-	recall,
+	findRecord,
 	type StopReason,
 } from './record.ts'
 
@@ -15,7 +15,7 @@ export interface Explanation {
 	readonly startedAt?: number
 	/** From the call to its answer. Not measured in a call that never failed. */
 	readonly durationMs?: number
-	readonly attempts: readonly Attempt[]
+	readonly attempts: readonly AttemptRecord[]
 	/** Why nothing more was tried. */
 	readonly stop: StopReason
 	/** What the call was refused with, if a policy did not let it in. */
@@ -35,7 +35,7 @@ export interface Explanation {
  * console.log(String(explain(result)))
  */
 export function explain(held: unknown): Explanation | undefined {
-	const record = recall(held)
+	const record = findRecord(held)
 	if (record) return new CallExplanation(record)
 	// No record was written for it: then it is a stranger, or the result of a call that never failed.
 	return isSuccess(held) ? new CallExplanation() : undefined
@@ -48,27 +48,27 @@ class CallExplanation implements Explanation {
 	declare readonly name?: string
 	declare readonly startedAt?: number
 	declare readonly durationMs?: number
-	readonly attempts: readonly Attempt[] = [{ attempt: 0, outcome: 'success' }]
+	readonly attempts: readonly AttemptRecord[] = [{ attempt: 0, outcome: 'success' }]
 	readonly stop: StopReason = 'success'
 	declare readonly errorType?: string
 	declare readonly errorMessage?: string
 
 	constructor(record?: CallRecord) {
 		if (!record) return
-		const { options, plan, aside, stop, value } = record
-		const { runtime } = plan
-		const notes = notesOf(record)
+		const { options, pipeline, rare, stop, value } = record
+		const { runtime } = pipeline
+		const notes = attemptEntries(record)
 		const [first] = notes
 		const started = (first ?? record).startedAt
-		const startedAt = started === undefined ? undefined : started - (first?.queuedMs ?? aside?.queuedMs ?? 0)
-		this.name = options?.name ?? plan.name
+		const startedAt = started === undefined ? undefined : started - (first?.queuedMs ?? rare?.queuedMs ?? 0)
+		this.name = options?.name ?? pipeline.name
 		if (startedAt !== undefined) {
 			this.startedAt = Math.round(runtime.wallNow() - (runtime.now() - startedAt))
-			this.durationMs = (aside?.endedAt ?? startedAt) - startedAt
+			this.durationMs = (rare?.endedAt ?? startedAt) - startedAt
 		}
-		this.attempts = notes.map((note) => tell(note, startedAt))
+		this.attempts = notes.map((note) => toAttemptRecord(note, startedAt))
 		this.stop = stop ?? 'success'
-		if (stop === 'refused') Object.assign(this, describeError(value))
+		if (stop === 'rejected') Object.assign(this, describeError(value))
 	}
 
 	toString(): string {
@@ -76,21 +76,23 @@ class CallExplanation implements Explanation {
 		const count = `${attempts.length} attempt${attempts.length === 1 ? '' : 's'}`
 		const took = durationMs === undefined ? '' : ` in ${ms(durationMs)}`
 		const why = errorType === undefined ? '' : ` (${errorType}: ${errorMessage})`
-		return [`${name ?? 'call'}: ${count}${took}, ended by ${stop}${why}`, ...attempts.map(line)].join('\n')
+		return [`${name ?? 'call'}: ${count}${took}, ended by ${stop}${why}`, ...attempts.map(attemptLine)].join(
+			'\n',
+		)
 	}
 }
 
-function notesOf({ latest }: CallRecord): AttemptNote[] {
-	const notes: AttemptNote[] = []
-	for (let note = latest; note; note = note.before) notes.push(note)
+function attemptEntries({ lastAttempt }: CallRecord): AttemptEntry[] {
+	const notes: AttemptEntry[] = []
+	for (let note = lastAttempt; note; note = note.previous) notes.push(note)
 	return notes.reverse()
 }
 
 /** Leaves out what was not there or not measured. */
-function tell(
-	{ attempt, outcome, startedAt, endedAt, error, delayMs, delaySource, queuedMs }: AttemptNote,
+function toAttemptRecord(
+	{ attempt, outcome, startedAt, endedAt, error, delayMs, delaySource, queuedMs }: AttemptEntry,
 	from: number | undefined,
-): Attempt {
+): AttemptRecord {
 	return {
 		attempt,
 		...(startedAt === undefined || from === undefined ? {} : { startMs: startedAt - from }),
@@ -105,7 +107,7 @@ function tell(
 
 const ms = (value: number): string => `${Math.round(value)} ms`
 
-function line({
+function attemptLine({
 	attempt,
 	startMs,
 	durationMs,
@@ -115,7 +117,7 @@ function line({
 	errorMessage,
 	delayMs,
 	delaySource,
-}: Attempt): string {
+}: AttemptRecord): string {
 	const at = startMs === undefined ? '' : ` at ${ms(startMs)}`
 	const took = durationMs === undefined ? '' : `${at && ','} took ${ms(durationMs)}`
 	const queued = queuedMs ? ` after ${ms(queuedMs)} in a queue` : ''

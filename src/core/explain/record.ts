@@ -9,7 +9,7 @@ import type { Runtime } from '../runtime/runtime.ts'
 /**
  * Why nothing more was tried.
  *
- * `should-retry`: the user's own shouldRetry said no. `hook-threw`: a decision hook threw. `not-retried`: no
+ * `should-retry-false`: the user's own shouldRetry said no. `hook-threw`: a decision hook threw. `not-retried`: no
  * retry policy was there. `budget`: the retry budget had nothing left. `inner-retry`: a retry further in had given up.
  * `refused`: a policy did not let the call in. `fallback`: a fallback
  * answered. `timeout`: a timeout ended it. `interrupted`: a branch of a hedge lost.
@@ -19,10 +19,10 @@ import type { Runtime } from '../runtime/runtime.ts'
  */
 export type StopReason =
 	| 'success'
-	| 'retries-used-up'
+	| 'retries-exhausted'
 	| 'permanent'
 	| 'cancelled'
-	| 'should-retry'
+	| 'should-retry-false'
 	| 'deadline'
 	| 'elapsed-limit'
 	| 'abort'
@@ -30,7 +30,7 @@ export type StopReason =
 	| 'not-retried'
 	| 'budget'
 	| 'inner-retry'
-	| 'refused'
+	| 'rejected'
 	| 'fallback'
 	| 'timeout'
 	| 'interrupted'
@@ -46,7 +46,7 @@ export type DelaySource = 'backoff' | 'retry-after' | 'delay-for'
 export type AttemptOutcome = 'success' | 'unwanted-result' | FailureKind
 
 /** One attempt of a call. */
-export interface Attempt {
+export interface AttemptRecord {
 	/** From 0. */
 	readonly attempt: number
 	/** When it began, in milliseconds after the call did. */
@@ -64,15 +64,15 @@ export interface Attempt {
 }
 
 /** A wait, and where its length came from. */
-export interface Wait {
+export interface RetryDelay {
 	readonly delayMs: number
 	readonly source: DelaySource
 }
 
 /** An attempt while it is written. Every field is there from the start, for one shape is faster than many. */
-export interface AttemptNote {
+export interface AttemptEntry {
 	/** A chain and not a list: half the bytes for the usual one or two. */
-	readonly before: AttemptNote | undefined
+	readonly previous: AttemptEntry | undefined
 	readonly attempt: number
 	/** On the plan's clock; undefined when it was not read. */
 	readonly startedAt: number | undefined
@@ -89,11 +89,11 @@ export interface AttemptNote {
 /** What `explain` reads: the call itself is its record. */
 export interface CallRecord {
 	readonly options: { readonly name?: string | undefined } | undefined
-	readonly plan: { readonly name: string; readonly runtime: Runtime }
+	readonly pipeline: { readonly name: string; readonly runtime: Runtime }
 	/** When the last attempt began, or the call itself if there was none. */
 	readonly startedAt: number | undefined
-	readonly aside: { readonly endedAt?: number; readonly queuedMs?: number } | undefined
-	readonly latest: AttemptNote | undefined
+	readonly rare: { readonly endedAt?: number; readonly queuedMs?: number } | undefined
+	readonly lastAttempt: AttemptEntry | undefined
 	readonly stop: StopReason | undefined
 	/** What it ended with. */
 	readonly value: unknown
@@ -128,7 +128,7 @@ export function describeError(error: unknown): ErrorTexts {
  * weak map says the same, but collectors of young objects take all that is in it for alive: every failed call was copied
  * twice, and that was half of the time of a service that was down. What can not be extended is in a map all the same, where an engine minds.
  */
-class Holder extends (ItselfOf as unknown as new (held: object) => object) {
+class RecordField extends (ReturnArgument as unknown as new (held: object) => object) {
 	#record: CallRecord
 
 	constructor(held: object, record: CallRecord) {
@@ -139,7 +139,7 @@ class Holder extends (ItselfOf as unknown as new (held: object) => object) {
 	static put(held: object, record: CallRecord): void {
 		try {
 			if (#record in held) held.#record = record
-			else new Holder(held, record)
+			else new RecordField(held, record)
 		} catch {
 			sealed.set(held, record)
 		}
@@ -153,11 +153,11 @@ class Holder extends (ItselfOf as unknown as new (held: object) => object) {
 const sealed = new WeakMap<object, CallRecord>()
 
 /** A constructor that makes nothing new: what extends it puts its fields on whatever it is given. */
-function ItselfOf(held: object): object {
+function ReturnArgument(held: object): object {
 	return held
 }
 
 /** Lets `explain` find the record again by what the user holds. A primitive can not be found again: its box is not what they hold. */
-export const remember = (held: unknown, record: CallRecord): void => Holder.put(Object(held), record)
+export const attachRecord = (held: unknown, record: CallRecord): void => RecordField.put(Object(held), record)
 
-export const recall = (held: unknown): CallRecord | undefined => Holder.get(Object(held))
+export const findRecord = (held: unknown): CallRecord | undefined => RecordField.get(Object(held))

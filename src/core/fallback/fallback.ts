@@ -1,17 +1,17 @@
-import type { Call, Seat } from '../engine/call.ts'
+import type { BoundLayer, Call } from '../engine/call.ts'
 import type { CallContext } from '../engine/call-options.ts'
-import { decided } from '../engine/hooks.ts'
+import { requireSync } from '../engine/hooks.ts'
 import { GO, type Step, SUBSTITUTE } from '../engine/layer.ts'
-import { LeafPolicy, type Tell, type TellingLayer } from '../engine/leaf-policy.ts'
+import { type Emit, LeafPolicy, type ObservableLayer } from '../engine/leaf-policy.ts'
 import {
 	type Changes,
 	checkPolicyOptions,
-	POLICY_RULES,
+	POLICY_SCHEMA,
 	type PolicyOptions,
 } from '../engine/policy-options.ts'
 import { describeError } from '../explain/record.ts'
-import { changed, type Rules, readOptions, refuse } from '../options/rules.ts'
-import { LastGood } from './last-good.ts'
+import { invalidOption, mergeOptions, type OptionSchema, readOptions } from '../options/schema.ts'
+import { LastGoodValue } from './last-good-value.ts'
 
 /** What answers in the place of a call: a value, a function of the error, or the last good result. */
 export type Alternative = unknown
@@ -24,13 +24,13 @@ export interface FallbackOptions extends PolicyOptions {
 	readonly orElse?: readonly Alternative[] | undefined
 }
 
-const RULES: Rules = { when: 'function', orElse: 'any', ...POLICY_RULES }
+const FALLBACK_SCHEMA: OptionSchema = { when: 'function', orElse: 'any', ...POLICY_SCHEMA }
 
 /**
  * Answers for a call that failed. Never masks the caller's own abort.
  *
  * @example
- * const policy = new Fallback(() => loadFromReplica(id), { orElse: [lastGood(60_000), undefined] })
+ * const policy = new Fallback(() => loadFromReplica(id), { orElse: [lastGoodValue(60_000), undefined] })
  */
 export class Fallback extends LeafPolicy {
 	readonly #layer: FallbackLayer
@@ -45,61 +45,63 @@ export class Fallback extends LeafPolicy {
 
 	/** Another `when` or `orElse` for the calls to come. */
 	update(options: Changes<FallbackOptions>): void {
-		const next = changed(this.#options, options)
+		const next = mergeOptions(this.#options, options)
 		this.#layer.settings = read(next)
 		this.#options = next
 	}
 }
 
 function read(options: FallbackOptions): FallbackOptions {
-	checkPolicyOptions(options, RULES)
+	checkPolicyOptions(options, FALLBACK_SCHEMA)
 	const { orElse } = options
-	if (orElse !== undefined && !Array.isArray(orElse)) refuse('orElse', orElse, 'a list of alternatives')
-	return readOptions(options, RULES)
+	if (orElse !== undefined && !Array.isArray(orElse))
+		invalidOption('orElse', orElse, 'a list of alternatives')
+	return readOptions(options, FALLBACK_SCHEMA)
 }
 
-export class FallbackLayer implements TellingLayer {
+export class FallbackLayer implements ObservableLayer {
 	readonly first: Alternative
 	settings: FallbackOptions
-	tell: Tell | undefined
+	emit: Emit | undefined
 
 	constructor(first: Alternative, settings: FallbackOptions) {
 		this.first = first
 		this.settings = settings
 	}
 
-	enter(call: Call, seat: Seat): Step {
+	enter(call: Call, bound: BoundLayer): Step {
 		// After an alternative that failed, a retry further out may have the work itself answer in the end.
-		if (call.aside) call.aside.isSubstituted = false
-		return call.visit(seat, 0)
+		if (call.rare) call.rare.isSubstituted = false
+		return call.enterLayer(bound, 0)
 	}
 
-	leave(call: Call, seat: Seat): Step {
-		const { first, settings, tell } = this
-		const { value: error, aside } = call
-		const tried = call.kept(seat) as number
+	leave(call: Call, bound: BoundLayer): Step {
+		const { first, settings, emit } = this
+		const { value: error, rare } = call
+		const tried = call.layerState(bound) as number
 		const alternatives = [first, ...(settings.orElse ?? [])]
-		if (aside) aside.instead = undefined
+		if (rare) rare.substitute = undefined
 		if (call.ok) {
 			// Only now: when an alternative fails too, a retry further in has still given up, and those around must know.
 			if (tried) call.stop = undefined
-			else for (const kept of alternatives) if (kept instanceof LastGood) kept.keep(call, seat)
+			else for (const kept of alternatives) if (kept instanceof LastGoodValue) kept.keep(call, bound)
 			return GO
 		}
-		if (aside?.cut || call.isAborted) return GO
+		if (rare?.interruption || call.isAborted) return GO
 		if (!tried) {
-			call.judge(seat)
-			if (settings.when && !decided('when', settings.when(error))) return GO
+			call.classify(bound)
+			if (settings.when && !requireSync('when', settings.when(error))) return GO
 		}
 		for (let i = tried; i < alternatives.length; i++) {
 			const alternative = alternatives[i]
-			const found = alternative instanceof LastGood ? alternative.find(call, seat) : { value: alternative }
+			const found =
+				alternative instanceof LastGoodValue ? alternative.find(call, bound) : { value: alternative }
 			if (!found) continue
-			if (!tried) tell?.(call, seat, { type: 'fallback', ...describeError(error) })
-			call.visit(seat, i + 1)
-			call.extra.isSubstituted = true
+			if (!tried) emit?.(call, bound, { type: 'fallback', ...describeError(error) })
+			call.enterLayer(bound, i + 1)
+			call.rareState.isSubstituted = true
 			if (typeof alternative === 'function') {
-				call.extra.instead = (context: CallContext) => alternative(error, context)
+				call.rareState.substitute = (context: CallContext) => alternative(error, context)
 				return SUBSTITUTE
 			}
 			call.ok = true

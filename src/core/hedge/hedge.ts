@@ -1,6 +1,6 @@
 import { LeafPolicy } from '../engine/leaf-policy.ts'
 import type { Changes } from '../engine/policy-options.ts'
-import { changed } from '../options/rules.ts'
+import { mergeOptions } from '../options/schema.ts'
 import { HedgeLayer } from './layer.ts'
 import { type HedgeOptions, readHedgeOptions } from './options.ts'
 
@@ -34,7 +34,7 @@ export class Hedge extends LeafPolicy {
 
 	/** Other settings for the calls to come. What was measured stays. */
 	update(options: Changes<HedgeOptions>): void {
-		const next = changed(this.#options, options)
+		const next = mergeOptions(this.#options, options)
 		this.#layer.settings = readHedgeOptions(next)
 		this.#options = next
 	}

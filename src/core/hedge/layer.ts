@@ -4,16 +4,16 @@
  * nothing else.
  */
 import { depositOnce } from '../budget/deposit.ts'
-import type { Seat } from '../engine/call.ts'
+import type { BoundLayer } from '../engine/call.ts'
 import { Call } from '../engine/call.ts'
 import type { CallOptions } from '../engine/call-options.ts'
-import { drive, driveBranch } from '../engine/drive.ts'
 import { interrupt } from '../engine/interrupt.ts'
+import { runBranch, runInterruptibly } from '../engine/interruptible-runner.ts'
 import { GO, PARK, type Step } from '../engine/layer.ts'
-import type { Tell, TellingLayer } from '../engine/leaf-policy.ts'
-import { abortScope, type Scope, signalOf, type Tie } from '../engine/scope.ts'
+import type { Emit, ObservableLayer } from '../engine/leaf-policy.ts'
+import { abortScope, type Scope, type SignalLink, scopeSignal } from '../engine/scope.ts'
 import { YaokiError } from '../errors/errors.ts'
-import { type Limit, type LimitList, limitList } from '../runtime/limit-list.ts'
+import { type TimeoutEntry, type TimeoutList, timeoutList } from '../runtime/timeout-list.ts'
 import { LatencyHistogram } from './latency.ts'
 import type { HedgeSettings } from './options.ts'
 
@@ -23,11 +23,11 @@ const FEWEST = 20
 /** What the others are told when one has answered. */
 const lost = (): YaokiError => new YaokiError('YAOKI_CANCELLED', 'another request of this call has answered')
 
-export class HedgeLayer implements TellingLayer {
-	readonly drive: typeof drive = drive
+export class HedgeLayer implements ObservableLayer {
+	readonly runner: typeof runInterruptibly = runInterruptibly
 	readonly latencies: LatencyHistogram = new LatencyHistogram()
 	settings: HedgeSettings
-	tell: Tell | undefined
+	emit: Emit | undefined
 
 	constructor(settings: HedgeSettings) {
 		this.settings = settings
@@ -40,42 +40,42 @@ export class HedgeLayer implements TellingLayer {
 		return this.latencies.count < FEWEST ? undefined : Math.ceil(this.latencies.percentile(percentile) ?? 0)
 	}
 
-	enter(call: Call, seat: Seat<HedgeLayer>): Step {
+	enter(call: Call, bound: BoundLayer<HedgeLayer>): Step {
 		if (call.options?.idempotent === false) return GO
 		const { budget } = this.settings
-		const { runtime } = seat
+		const { runtime } = bound
 		if (budget) depositOnce(call, budget, runtime)
-		const visit = new HedgeVisit(call, seat)
+		const visit = new HedgeVisit(call, bound)
 		call.scope = visit
-		return call.visit(seat, visit)
+		return call.enterLayer(bound, visit)
 	}
 
 	/** Only what does not answer at once is hedged. */
-	linger(call: Call, seat: Seat): void {
-		const visit = call.kept(seat)
+	onPending(call: Call, bound: BoundLayer): void {
+		const visit = call.layerState(bound)
 		if (!(visit instanceof HedgeVisit) || visit.since !== undefined) return
-		visit.since = call.now(seat.runtime)
+		visit.since = call.now(bound.runtime)
 		const { delayMs } = this
 		if (delayMs !== undefined) prepare(visit, 1, delayMs)
 	}
 
 	/** Of a hedge: its time has come. Of the call itself: all others have ended, or one has won. */
-	resume(call: Call, seat: Seat): Step {
-		const visit = call.kept(seat)
-		return visit instanceof Branch ? send(visit) : call.turnBack()
+	resume(call: Call, bound: BoundLayer): Step {
+		const visit = call.layerState(bound)
+		return visit instanceof Branch ? send(visit) : call.runLeave()
 	}
 
-	leave(call: Call, seat: Seat): Step {
-		const visit = call.kept(seat)
+	leave(call: Call, bound: BoundLayer): Step {
+		const visit = call.layerState(bound)
 		if (visit instanceof Branch) return visit.leave()
 		if (!(visit instanceof HedgeVisit)) return GO
 		const { winner, hedges } = visit
 		const isUnderWay = hedges.some(({ state }) => state === 'sent')
 		// Somebody further out has ended it already, and that is told: no answer comes in time any more.
-		const isCut = call.aside?.cut
+		const isCut = call.rare?.interruption
 		if (!call.ok && !winner && isUnderWay && !visit.hasFailed && !isCut) {
 			// Where a hook has thrown there is nothing left to wait for.
-			if (call.stop !== 'hook-threw' && call.judge(seat).kind !== 'permanent') {
+			if (call.stop !== 'hook-threw' && call.classify(bound).kind !== 'permanent') {
 				visit.hasFailed = true
 				return PARK
 			}
@@ -84,7 +84,7 @@ export class HedgeLayer implements TellingLayer {
 			call.value = winner.value
 			call.stop = undefined
 		} else if (call.ok)
-			this.latencies.record(visit.since === undefined ? 0 : seat.runtime.now() - visit.since)
+			this.latencies.record(visit.since === undefined ? 0 : bound.runtime.now() - visit.since)
 		visit.end()
 		return GO
 	}
@@ -92,22 +92,22 @@ export class HedgeLayer implements TellingLayer {
 
 /** The call itself, which is the first of the requests. */
 class HedgeVisit implements Scope {
-	readonly seat: Seat<HedgeLayer>
+	readonly bound: BoundLayer<HedgeLayer>
 	readonly call: Call
 	/** Undefined as long as the work may still answer at once. */
 	since: number | undefined
 	/** The scope around it; undefined when this one is over. */
 	within: Scope | undefined
-	tie: Tie | undefined
+	link: SignalLink | undefined
 	/** Those that wait for their time, are under way or have ended. */
 	readonly hedges: Branch[] = []
 	winner: Call | undefined
 	/** Has the call itself failed, so that only the others are waited for? */
 	hasFailed = false
 
-	constructor(call: Call, seat: Seat<HedgeLayer>) {
+	constructor(call: Call, bound: BoundLayer<HedgeLayer>) {
 		this.call = call
-		this.seat = seat
+		this.bound = bound
 		this.within = call.scope
 	}
 
@@ -116,68 +116,68 @@ class HedgeVisit implements Scope {
 	}
 
 	abortedBy(): CallOptions | undefined {
-		return this.within && { signal: signalOf(this.within) }
+		return this.within && { signal: scopeSignal(this.within) }
 	}
 
 	end(): void {
 		for (const hedge of this.hedges) hedge.cancel()
-		this.tie?.untie?.()
+		this.link?.unlink?.()
 		if (this.within) this.call.scope = this.within
 		this.within = undefined
 	}
 
 	/** A hedge has ended. */
 	ended(hedge: Branch): void {
-		const { call, seat, winner, hedges, within } = this
+		const { call, bound, winner, hedges, within } = this
 		if (winner || !within) return
 		if (hedge.hasAnswered) {
 			this.winner = hedge.call
 			// This scope is aborted below, and the winner's signal must not be, should somebody ask for it only later.
-			hedge.call.extra.within = within
-			const now = seat.runtime.now()
-			seat.layer.latencies.record(now - hedge.sentAt)
+			hedge.call.rareState.parentScope = within
+			const now = bound.runtime.now()
+			bound.layer.latencies.record(now - hedge.sentAt)
 			// The first has taken at least this long: without it, the percentile would learn only from the quick ones.
-			seat.layer.latencies.record(now - (this.since ?? now))
-			seat.layer.tell?.(call, seat, { type: 'hedge', outcome: 'won', hedge: hedge.number })
+			bound.layer.latencies.record(now - (this.since ?? now))
+			bound.layer.emit?.(call, bound, { type: 'hedge', outcome: 'won', hedge: hedge.number })
 			const error = lost()
 			if (this.hasFailed) {
 				abortScope(this, error)
 				call.wake?.()
-			} else interrupt(call, seat, this, error, 'interrupted')
+			} else interrupt(call, bound, this, error, 'interrupted')
 		} else if (this.hasFailed && !hedges.some(({ state }) => state === 'sent')) call.wake?.()
 	}
 }
 
 /** Parks the hedge with this number until `delayMs` from now. */
 function prepare(visit: HedgeVisit, number: number, delayMs: number): void {
-	const { call, seat } = visit
-	const { runtime } = seat
-	const child = new Call(call.plan, call.options, call.work)
-	child.aside = { branchOf: call, branchTurn: call.turn + 1, branchPlace: seat.place, within: visit }
+	const { call, bound } = visit
+	const { runtime } = bound
+	const child = new Call(call.pipeline, call.options, call.operation)
+	child.rare = { branchOf: call, branchRun: call.run + 1, branchIndex: bound.index, parentScope: visit }
 	child.attempt = call.attempt
 	const hedge = new Branch(visit, child, number)
 	visit.hedges.push(hedge)
 	// The layers around are the call's affair; a branch that lingers shows them what they know already.
-	for (let { outer } = seat; outer; { outer } = outer) child.visit(outer, call.kept(outer))
-	child.visit(seat, hedge)
-	limitList(runtime, delayMs, undefined).add(hedge, runtime.now())
-	const start = call.aside?.branch ?? driveBranch
+	for (let { outer } = bound; outer; { outer } = outer) child.enterLayer(outer, call.layerState(outer))
+	child.enterLayer(bound, hedge)
+	timeoutList(runtime, delayMs, undefined).add(hedge, runtime.now())
+	const start = call.rare?.branch ?? runBranch
 	start(child, PARK, () => hedge.ended())
 }
 
 /** Begins a hedge, if there is still a point in it and the budget and the deadline allow it. */
 function send(hedge: Branch): Step {
 	const { visit, call, number } = hedge
-	const { layer, runtime } = visit.seat
+	const { layer, runtime } = visit.bound
 	const { budget, maxHedges } = layer.settings
 	const now = runtime.now()
 	const usualMs = layer.latencies.count < FEWEST ? 0 : (layer.latencies.percentile(50) ?? 0)
 	if (!visit.within || visit.hasFailed || call.options?.deadline?.shouldRetry(usualMs) === false)
-		return call.refuse(lost())
+		return call.reject(lost())
 	const isAllowed = !budget || budget.canRetry(now)
 	const outcome = isAllowed ? 'sent' : 'no-budget'
-	layer.tell?.(visit.call, visit.seat, { type: 'hedge', outcome, hedge: number })
-	if (!isAllowed) return call.refuse(lost())
+	layer.emit?.(visit.call, visit.bound, { type: 'hedge', outcome, hedge: number })
+	if (!isAllowed) return call.reject(lost())
 	budget?.recordRetry(now)
 	hedge.state = 'sent'
 	hedge.sentAt = call.startedAt = now
@@ -187,17 +187,17 @@ function send(hedge: Branch): Step {
 }
 
 /** One of the requests that may follow the first. */
-class Branch implements Limit {
+class Branch implements TimeoutEntry {
 	readonly visit: HedgeVisit
 	readonly call: Call
 	readonly number: number
 	state: 'waiting' | 'sent' | 'ended' = 'waiting'
 	sentAt = 0
 	hasAnswered = false
-	before: Limit | undefined
-	after: Limit | undefined
+	before: TimeoutEntry | undefined
+	after: TimeoutEntry | undefined
 	startedAt: number | undefined
-	list: LimitList | undefined
+	list: TimeoutList | undefined
 
 	constructor(visit: HedgeVisit, call: Call, number: number) {
 		this.visit = visit
@@ -215,9 +215,9 @@ class Branch implements Limit {
 		this.hasAnswered = call.ok
 		// Whatever ended it, a retry inside it has not given up for the call itself.
 		call.stop = 'interrupted'
-		call.at = undefined
-		call.extra.cut = undefined
-		const step = call.turnBack()
+		call.current = undefined
+		call.rareState.interruption = undefined
+		const step = call.runLeave()
 		// Its runner would throw a failure, and nobody is there to catch it.
 		call.ok = true
 		return step

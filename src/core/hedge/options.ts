@@ -1,6 +1,6 @@
 import type { Budget } from '../budget/budget.ts'
-import { checkPolicyOptions, POLICY_RULES, type PolicyOptions } from '../engine/policy-options.ts'
-import { type Rules, readOptions, refuse } from '../options/rules.ts'
+import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../engine/policy-options.ts'
+import { invalidOption, type OptionSchema, readOptions } from '../options/schema.ts'
 
 /** When a second request is sent, and how many there may be. */
 export interface HedgeOptions extends PolicyOptions {
@@ -22,23 +22,23 @@ export interface HedgeSettings extends PolicyOptions {
 	readonly budget?: Budget | undefined
 }
 
-const HEDGE_RULES: Rules = {
+const HEDGE_RULES: OptionSchema = {
 	delayMs: [0, 2 ** 31, -1],
 	percentile: [0, 100, 95],
 	maxHedges: [1, 100, 1],
 	budget: 'any',
-	...POLICY_RULES,
+	...POLICY_SCHEMA,
 }
 
 export function readHedgeOptions(options: HedgeOptions): HedgeSettings {
 	checkPolicyOptions(options, HEDGE_RULES)
 	const settings = readOptions<HedgeSettings>(options, HEDGE_RULES)
 	checkBudget(settings.budget)
-	if (settings.maxHedges % 1) refuse('maxHedges', settings.maxHedges, 'a whole number')
+	if (settings.maxHedges % 1) invalidOption('maxHedges', settings.maxHedges, 'a whole number')
 	return settings
 }
 
 function checkBudget(budget: Budget | undefined): void {
 	if (budget !== undefined && typeof budget?.canRetry !== 'function')
-		refuse('budget', budget, 'a budget, such as retryBudget()')
+		invalidOption('budget', budget, 'a budget, such as retryBudget()')
 }

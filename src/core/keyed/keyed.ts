@@ -1,20 +1,20 @@
-import type { Layer, Seat } from '../engine/call.ts'
+import type { BoundLayer, Layer } from '../engine/call.ts'
 import type { CallOptions } from '../engine/call-options.ts'
-import { drive } from '../engine/drive.ts'
-import { decided } from '../engine/hooks.ts'
-import { GO, type Surroundings } from '../engine/layer.ts'
-import { seated, type Unseated } from '../engine/plan.ts'
+import { bindLayers, type UnboundLayer } from '../engine/compile.ts'
+import { requireSync } from '../engine/hooks.ts'
+import { runInterruptibly } from '../engine/interruptible-runner.ts'
+import { GO, type LayerEnv } from '../engine/layer.ts'
 import { Policy } from '../engine/policy.ts'
 import type { Changes } from '../engine/policy-options.ts'
-import type { Listener } from '../events/events.ts'
-import { changed, refuse } from '../options/rules.ts'
+import type { PolicyListener } from '../events/events.ts'
+import { invalidOption, mergeOptions } from '../options/schema.ts'
 import { type KeyedOptions, readKeyedOptions } from './options.ts'
 import { type Entry, Registry } from './registry.ts'
 
 /** One key's policy, and its layers as they stand in each place where the registry stands. */
-interface Kept<P extends Policy> {
+interface KeyEntry<P extends Policy> {
 	readonly policy: P
-	readonly chains: WeakMap<Seat, { readonly first: Seat | undefined }>
+	readonly chains: WeakMap<BoundLayer, { readonly first: BoundLayer | undefined }>
 }
 
 /**
@@ -27,7 +27,7 @@ interface Kept<P extends Policy> {
  * perHost.get('api.example.com')?.currentState
  */
 export class Keyed<P extends Policy = Policy> extends Policy {
-	readonly #registry: Registry<Kept<P>>
+	readonly #registry: Registry<KeyEntry<P>>
 	readonly #layer: Layer
 	readonly #make: (key: string) => P
 	readonly #listeners = new Set<(policy: P) => void>()
@@ -36,27 +36,27 @@ export class Keyed<P extends Policy = Policy> extends Policy {
 	constructor(keyOf: (call: CallOptions) => string, make: (key: string) => P, options: KeyedOptions = {}) {
 		super('keyed', options)
 		const { maxKeys, idleMs } = readKeyedOptions(options)
-		if (typeof keyOf !== 'function') refuse('keyed, first', keyOf, 'a function of the call')
-		if (typeof make !== 'function') refuse('keyed, second', make, 'a function of the key')
-		const registry = new Registry<Kept<P>>(maxKeys, idleMs)
+		if (typeof keyOf !== 'function') invalidOption('keyed, first', keyOf, 'a function of the call')
+		if (typeof make !== 'function') invalidOption('keyed, second', make, 'a function of the key')
+		const registry = new Registry<KeyEntry<P>>(maxKeys, idleMs)
 		this.#registry = registry
 		this.#make = make
 		this.#options = options
 		this.#layer = {
-			drive,
-			enter: (call, seat) => {
-				const key = decided('the key function', keyOf(call.options ?? {}))
-				if (typeof key !== 'string') refuse('the key of a call', key, 'a string')
-				const entry = registry.hold(key, call.now(seat.runtime), (name) => this.#keep(name))
-				call.next = chainOf(entry.value, seat)
-				return call.visit(seat, entry)
+			runner: runInterruptibly,
+			enter: (call, bound) => {
+				const key = requireSync('the key function', keyOf(call.options ?? {}))
+				if (typeof key !== 'string') invalidOption('the key of a call', key, 'a string')
+				const entry = registry.acquire(key, call.now(bound.runtime), (name) => this.#createEntry(name))
+				call.next = boundLayersOf(entry.value, bound)
+				return call.enterLayer(bound, entry)
 			},
 			// Until then the key's policy is not forgotten; nor while work goes on that its call did not wait for, as that
 			// may still have a slot in a bulkhead.
-			leave: (call, seat) => {
-				const entry = call.kept(seat) as Entry<Kept<P>>
-				const release = () => registry.release(entry, seat.runtime.now())
-				for (const { onEnd } of call.aside?.late ?? []) {
+			leave: (call, bound) => {
+				const entry = call.layerState(bound) as Entry<KeyEntry<P>>
+				const release = () => registry.release(entry, bound.runtime.now())
+				for (const { onEnd } of call.rare?.orphans ?? []) {
 					entry.uses++
 					onEnd.push(release)
 				}
@@ -82,7 +82,7 @@ export class Keyed<P extends Policy = Policy> extends Policy {
 
 	/** The policy of a key, if the key is remembered. */
 	get(key: string): P | undefined {
-		return this.#registry.peek(key)?.policy
+		return this.#registry.find(key)?.policy
 	}
 
 	/** Forgets a key. Calls under way go on; the next call of that key gets a new policy. */
@@ -92,14 +92,14 @@ export class Keyed<P extends Policy = Policy> extends Policy {
 
 	/** Other bounds from now on. The policies of keys that still fit stay as they are. */
 	update(options: Changes<KeyedOptions>): void {
-		const next = changed(this.#options, options)
+		const next = mergeOptions(this.#options, options)
 		const { maxKeys, idleMs } = readKeyedOptions(next)
 		this.#options = next
 		this.#registry.resize(maxKeys, idleMs)
 	}
 
 	/** Listens to the policies of all keys, those to come among them. */
-	override subscribe(listener: Listener): () => void {
+	override subscribe(listener: PolicyListener): () => void {
 		// By policy, for `make` may give several keys the same one; weakly, for keys come and go.
 		const ends = new WeakMap<Policy, () => void>()
 		let isHeard = true
@@ -123,8 +123,8 @@ export class Keyed<P extends Policy = Policy> extends Policy {
 	}
 
 	/** @internal */
-	override seats(around: Surroundings): readonly Unseated[] {
-		const { runtime, classify } = this.surroundings(around)
+	override layers(around: LayerEnv): readonly UnboundLayer[] {
+		const { runtime, classify } = this.envInside(around)
 		return [{ layer: this.#layer, runtime, classify }]
 	}
 
@@ -133,22 +133,22 @@ export class Keyed<P extends Policy = Policy> extends Policy {
 		return this.#make('sample')
 	}
 
-	#keep(key: string): Kept<P> {
+	#createEntry(key: string): KeyEntry<P> {
 		const policy = this.#make(key)
-		if (!(policy instanceof Policy)) refuse(`the policy of key '${key}'`, policy, 'a policy')
+		if (!(policy instanceof Policy)) invalidOption(`the policy of key '${key}'`, policy, 'a policy')
 		for (const listen of this.#listeners) listen(policy)
 		return { policy, chains: new WeakMap() }
 	}
 }
 
 /** The layers of a key's policy, and inside of them what comes after the registry in its pipeline. */
-function chainOf({ policy, chains }: Kept<Policy>, seat: Seat): Seat | undefined {
-	let chain = chains.get(seat)
+function boundLayersOf({ policy, chains }: KeyEntry<Policy>, bound: BoundLayer): BoundLayer | undefined {
+	let chain = chains.get(bound)
 	if (!chain) {
-		const after: Seat[] = []
-		for (let { next } = seat; next; next = next.next) after.push(next)
-		chain = { first: seated([...policy.seats(seat), ...after], seat) }
-		chains.set(seat, chain)
+		const after: BoundLayer[] = []
+		for (let { next } = bound; next; next = next.next) after.push(next)
+		chain = { first: bindLayers([...policy.layers(bound), ...after], bound) }
+		chains.set(bound, chain)
 	}
 	return chain.first
 }

@@ -1,5 +1,5 @@
-import { checkPolicyOptions, POLICY_RULES, type PolicyOptions } from '../engine/policy-options.ts'
-import { MOST, type Rules, readOptions, refuse } from '../options/rules.ts'
+import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../engine/policy-options.ts'
+import { invalidOption, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
 
 /** How many policies are kept by key, and for how long. */
 export interface KeyedOptions extends PolicyOptions {
@@ -15,16 +15,16 @@ export interface KeyedSettings extends PolicyOptions {
 	readonly idleMs: number
 }
 
-const KEYED_RULES: Rules = {
-	maxKeys: [1, MOST, 1_000],
+const KEYED_SCHEMA: OptionSchema = {
+	maxKeys: [1, MAX_NUMBER, 1_000],
 	idleMs: [0, Infinity, 600_000],
-	...POLICY_RULES,
+	...POLICY_SCHEMA,
 }
 
 export function readKeyedOptions(options: KeyedOptions): KeyedSettings {
-	checkPolicyOptions(options, KEYED_RULES)
-	const settings = readOptions<KeyedSettings>(options, KEYED_RULES)
+	checkPolicyOptions(options, KEYED_SCHEMA)
+	const settings = readOptions<KeyedSettings>(options, KEYED_SCHEMA)
 	const { maxKeys } = settings
-	if (maxKeys % 1) refuse('maxKeys', maxKeys, 'a whole number')
+	if (maxKeys % 1) invalidOption('maxKeys', maxKeys, 'a whole number')
 	return settings
 }

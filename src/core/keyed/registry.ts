@@ -4,7 +4,7 @@
  * searched, sorted or timed. (A Map kept in order of use needs no line, but then a few long calls at its front have to be
  * stepped over by every eviction.)
  */
-import { Chain, type Link } from '../chain/chain.ts'
+import { type Link, LinkedList } from '../structures/linked-list.ts'
 
 export interface Entry<V> extends Link<Entry<V>> {
 	readonly key: string
@@ -17,7 +17,7 @@ export interface Entry<V> extends Link<Entry<V>> {
 
 export class Registry<V> {
 	readonly #entries = new Map<string, Entry<V>>()
-	readonly #idle = new Chain<Entry<V>>()
+	readonly #idle = new LinkedList<Entry<V>>()
 	#maxKeys: number
 	#idleMs: number
 
@@ -32,7 +32,7 @@ export class Registry<V> {
 	}
 
 	/** The key's entry, made if there is none, kept until its `release`. Every hold needs exactly one. */
-	hold(key: string, now: number, make: (key: string) => V): Entry<V> {
+	acquire(key: string, now: number, make: (key: string) => V): Entry<V> {
 		this.#evict(now)
 		const value = this.#entries.has(key) ? undefined : make(key)
 		// Looked up after it was made, for making it may have asked for the same key.
@@ -57,13 +57,13 @@ export class Registry<V> {
 
 	/** The key's value, made if there is none, used for no longer than this. */
 	get(key: string, now: number, make: (key: string) => V): V {
-		const entry = this.hold(key, now, make)
+		const entry = this.acquire(key, now, make)
 		this.release(entry, now)
 		return entry.value
 	}
 
 	/** The key's value, if there is one. Looking is no use: it goes no later for it. */
-	peek(key: string): V | undefined {
+	find(key: string): V | undefined {
 		return this.#entries.get(key)?.value
 	}
 

@@ -1,10 +1,10 @@
 import { Policy } from '../engine/policy.ts'
-import { checkNames, type Rules, readOptions, refuse } from '../options/rules.ts'
-import { costOf, worstOf } from './cost.ts'
+import { checkNames, invalidOption, type OptionSchema, readOptions } from '../options/schema.ts'
 import { finding, type LintFinding } from './finding.ts'
-import { outOfOrder } from './orders.ts'
-import { type Part, partsOf, ratioOf } from './parts.ts'
+import { outOfOrder } from './order-rules.ts'
+import { type Part, partsOf, ratioOf } from './parse-pipeline.ts'
 import { outOfRange } from './ranges.ts'
+import { costOf, worstOf } from './worst-case.ts'
 
 export type { LintFinding } from './finding.ts'
 
@@ -30,7 +30,7 @@ export interface LintReport {
 	toString(): string
 }
 
-const RULES: Rules = { deadlineMs: [0, Number.MAX_VALUE, Infinity] }
+const RULES: OptionSchema = { deadlineMs: [0, Number.MAX_VALUE, Infinity] }
 
 /**
  * Looks at a policy without running it: how long a call may take, how many calls it may make of one, which settings and which order
@@ -41,7 +41,7 @@ const RULES: Rules = { deadlineMs: [0, Number.MAX_VALUE, Infinity] }
  * expect(findings).toEqual([])
  */
 export function lint(policy: Policy, options: LintOptions = {}): LintReport {
-	if (!(policy instanceof Policy)) refuse('lint, first', policy, 'a policy')
+	if (!(policy instanceof Policy)) invalidOption('lint, first', policy, 'a policy')
 	checkNames(options, RULES)
 	const { deadlineMs } = readOptions<{ deadlineMs: number }>(options, RULES)
 	return new Report(policy.name, partsOf(policy), deadlineMs)

@@ -2,7 +2,7 @@
 import { presets } from '../backoff/presets.ts'
 import type { RetrySettings } from '../retry/options.ts'
 import { type FindingCode, finding, type LintFinding } from './finding.ts'
-import type { Part } from './parts.ts'
+import type { Part } from './parse-pipeline.ts'
 
 type Range = readonly [code: FindingCode, option: string, value: number, least: number, greatest: number]
 

@@ -1,5 +1,5 @@
-import { checkPolicyOptions, POLICY_RULES, type PolicyOptions } from '../engine/policy-options.ts'
-import { type Rules, readOptions, refuse } from '../options/rules.ts'
+import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../engine/policy-options.ts'
+import { invalidOption, type OptionSchema, readOptions } from '../options/schema.ts'
 
 /** `'token-bucket'` lets a burst through and then keeps an even pace; `'sliding-window'` counts every stretch of time. */
 type RateLimiterAlgorithm = 'token-bucket' | 'sliding-window'
@@ -27,14 +27,14 @@ export interface RateLimiterSettings extends PolicyOptions {
 	readonly maxWaitMs: number
 }
 
-const RATE_LIMITER_RULES: Rules = {
+const RATE_LIMITER_RULES: OptionSchema = {
 	limit: [1, 1e9, 10],
 	intervalMs: [1, 86_400_000, 1_000],
 	// 0 stands for the limit.
 	burst: [1, 1e9, 0],
 	algorithm: 'any',
 	maxWaitMs: [0, Infinity, 0],
-	...POLICY_RULES,
+	...POLICY_SCHEMA,
 }
 
 export function readRateLimiterOptions(options: RateLimiterOptions): RateLimiterSettings {
@@ -43,9 +43,9 @@ export function readRateLimiterOptions(options: RateLimiterOptions): RateLimiter
 	const { limit, intervalMs, burst, algorithm = 'token-bucket' } = settings
 	// Fractions of a call or of a millisecond would come out a hair short in sums.
 	for (const [name, value] of Object.entries({ limit, intervalMs, burst })) {
-		if (value % 1) refuse(name, value, 'a whole number')
+		if (value % 1) invalidOption(name, value, 'a whole number')
 	}
 	if (algorithm !== 'token-bucket' && algorithm !== 'sliding-window')
-		refuse('algorithm', algorithm, 'one of token-bucket, sliding-window')
+		invalidOption('algorithm', algorithm, 'one of token-bucket, sliding-window')
 	return { ...settings, burst: burst || limit, algorithm }
 }

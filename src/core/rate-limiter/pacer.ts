@@ -8,9 +8,9 @@ export interface Pacer {
 	/** When the next call may start: `now` or later. Changes nothing. */
 	next(now: number): number
 	/** Books it and returns when it starts: not before an earlier booking, as finely as a tick can tell. */
-	take(now: number): number
+	reserve(now: number): number
 	/** Gives a booking back that was not used. Its place stays taken as long as a later booking stands. */
-	giveBack(at: number, now: number): void
+	cancel(at: number, now: number): void
 	/** How many calls could start at once now. Only `next` may be asked about a time to come. */
 	available(now: number): number
 	/** Other settings; what is booked stays. All but `now` are whole numbers above 0. */
@@ -28,7 +28,7 @@ export const tickAfter = (ms: number): number => Math.ceil(ms * TICKS)
  * overtake those who wait, or the times between would be too short. But when all that wait give up, first come first, every
  * place must be free again, or the limiter would sit out a queue of nobody. So a place is remembered until it is the latest.
  */
-export class GivenBack {
+export class CancelledReservations {
 	readonly #places = new Map<number, number>()
 
 	/** `latest` tells the tick of the latest booking that stands, NaN when that is not known; `undo` takes that one back. */

@@ -1,9 +1,9 @@
-import type { Call, Seat } from '../engine/call.ts'
+import type { BoundLayer, Call } from '../engine/call.ts'
 import { GO, type Step } from '../engine/layer.ts'
-import { LeafPolicy, type Tell, type TellingLayer } from '../engine/leaf-policy.ts'
+import { type Emit, LeafPolicy, type ObservableLayer } from '../engine/leaf-policy.ts'
 import type { Changes } from '../engine/policy-options.ts'
 import { RateLimitedError } from '../errors/errors.ts'
-import { changed, refuse } from '../options/rules.ts'
+import { invalidOption, mergeOptions } from '../options/schema.ts'
 import { type RateLimiterOptions, type RateLimiterSettings, readRateLimiterOptions } from './options.ts'
 import type { Pacer } from './pacer.ts'
 import { SlidingWindow } from './sliding-window.ts'
@@ -45,7 +45,7 @@ export class RateLimiter extends LeafPolicy {
 	}
 
 	get stats(): RateLimiterStats {
-		const now = this.around.runtime.now()
+		const now = this.env.runtime.now()
 		const { pacer } = this.#layer
 		return { available: pacer.available(now), retryAfterMs: Math.ceil(pacer.next(now) - now) }
 	}
@@ -58,15 +58,15 @@ export class RateLimiter extends LeafPolicy {
 	 * setTimeout(send, delayMs)
 	 */
 	reserve(): Reservation {
-		const { runtime } = this.around
+		const { runtime } = this.env
 		const { pacer } = this.#layer
 		const now = runtime.now()
-		const at = pacer.take(now)
+		const at = pacer.reserve(now)
 		let isBooked = true
 		return {
 			delayMs: at - now,
 			cancel() {
-				if (isBooked) pacer.giveBack(at, runtime.now())
+				if (isBooked) pacer.cancel(at, runtime.now())
 				isBooked = false
 			},
 		}
@@ -75,21 +75,21 @@ export class RateLimiter extends LeafPolicy {
 	/** Another rate from now on. What is booked stays; another algorithm would have to forget it, and is refused. */
 	update(options: Omit<Changes<RateLimiterOptions>, 'algorithm'>): void {
 		if ('algorithm' in options)
-			refuse('algorithm', options.algorithm, 'nothing here, for it can not be changed')
-		const next = changed(this.#options, options)
+			invalidOption('algorithm', options.algorithm, 'nothing here, for it can not be changed')
+		const next = mergeOptions(this.#options, options)
 		const settings = readRateLimiterOptions(next)
 		this.#options = next
 		const { limit, intervalMs, burst } = settings
 		this.#layer.settings = settings
-		this.#layer.pacer.update(limit, intervalMs, burst, this.around.runtime.now())
+		this.#layer.pacer.update(limit, intervalMs, burst, this.env.runtime.now())
 	}
 }
 
-export class RateLimiterLayer implements TellingLayer {
+export class RateLimiterLayer implements ObservableLayer {
 	settings: RateLimiterSettings
 	readonly pacer: Pacer
 	name = ''
-	tell: Tell | undefined
+	emit: Emit | undefined
 
 	constructor(settings: RateLimiterSettings) {
 		const { algorithm, limit, intervalMs, burst } = settings
@@ -100,9 +100,9 @@ export class RateLimiterLayer implements TellingLayer {
 				: new SlidingWindow(limit, intervalMs)
 	}
 
-	enter(call: Call, seat: Seat): Step {
+	enter(call: Call, bound: BoundLayer): Step {
 		const { pacer, settings } = this
-		const now = call.now(seat.runtime)
+		const now = call.now(bound.runtime)
 		const waitMs = pacer.next(now) - now
 		// Nobody waits for what will come too late.
 		if (
@@ -110,24 +110,24 @@ export class RateLimiterLayer implements TellingLayer {
 			(waitMs > 0 && waitMs >= (call.options?.deadline?.remainingMs ?? Infinity))
 		) {
 			const retryAfterMs = Math.ceil(waitMs)
-			this.tell?.(call, seat, { type: 'rejected', reason: 'rate-limited', retryAfterMs })
-			return call.refuse(new RateLimitedError(this.name, retryAfterMs))
+			this.emit?.(call, bound, { type: 'rejected', reason: 'rate-limited', retryAfterMs })
+			return call.reject(new RateLimitedError(this.name, retryAfterMs))
 		}
-		const at = pacer.take(now)
+		const at = pacer.reserve(now)
 		if (waitMs <= 0) return GO
-		call.visit(seat, at)
+		call.enterLayer(bound, at)
 		return waitMs
 	}
 
-	resume(call: Call, seat: Seat): Step {
-		call.startedAt = call.plan.runtime.now()
-		return call.visit(seat)
+	resume(call: Call, bound: BoundLayer): Step {
+		call.startedAt = call.pipeline.runtime.now()
+		return call.enterLayer(bound)
 	}
 
 	/** Who did not wait to the end gives the place back. */
-	leave(call: Call, seat: Seat): Step {
-		const at = call.kept(seat)
-		if (typeof at === 'number') this.pacer.giveBack(at, seat.runtime.now())
+	leave(call: Call, bound: BoundLayer): Step {
+		const at = call.layerState(bound)
+		if (typeof at === 'number') this.pacer.cancel(at, bound.runtime.now())
 		return GO
 	}
 }

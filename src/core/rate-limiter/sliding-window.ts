@@ -3,7 +3,7 @@
  * waits until the oldest of `limit` is an interval old. Counting by fixed stretches, or weighing two of them, needs only two
  * numbers, but lets up to twice the limit through around their border, and a server that counts exactly would answer 429.
  */
-import { GivenBack, type Pacer, TICKS, tickAfter } from './pacer.ts'
+import { CancelledReservations, type Pacer, TICKS, tickAfter } from './pacer.ts'
 
 /** So many past starts are worth moving the others for. */
 const LEAST_CUT = 64
@@ -15,7 +15,7 @@ export class SlidingWindow implements Pacer {
 	readonly #starts: number[] = []
 	/** How many of them are an interval old. */
 	#past = 0
-	#givenBack: GivenBack | undefined
+	#givenBack: CancelledReservations | undefined
 
 	/** Whole numbers above 0. */
 	constructor(limit: number, intervalMs: number) {
@@ -32,7 +32,7 @@ export class SlidingWindow implements Pacer {
 		return tick > tickAfter(now) || free > now * TICKS ? tick / TICKS : now
 	}
 
-	take(now: number): number {
+	reserve(now: number): number {
 		const start = this.next(now)
 		this.#count(now)
 		// Each start is moved less than once in the mean, as no fewer are cut than stay.
@@ -44,9 +44,9 @@ export class SlidingWindow implements Pacer {
 		return start
 	}
 
-	giveBack(at: number, now: number): void {
+	cancel(at: number, now: number): void {
 		const starts = this.#starts
-		this.#givenBack ??= new GivenBack()
+		this.#givenBack ??= new CancelledReservations()
 		this.#givenBack.add(
 			tickAfter(at),
 			tickAfter(now),

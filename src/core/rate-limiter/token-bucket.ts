@@ -3,7 +3,7 @@
  * instead. It is held as a whole number of tokens taken since the bucket was last full, and not as a time to which an
  * interval is added for each call: a third of a second added a million times is not a million thirds.
  */
-import { GivenBack, type Pacer, TICKS, tickAfter } from './pacer.ts'
+import { CancelledReservations, type Pacer, TICKS, tickAfter } from './pacer.ts'
 
 export class TokenBucket implements Pacer {
 	#limit: number
@@ -15,7 +15,7 @@ export class TokenBucket implements Pacer {
 	#taken = 0
 	/** The tick of the latest booking, NaN when it is not known. */
 	#latest = Number.NaN
-	#givenBack: GivenBack | undefined
+	#givenBack: CancelledReservations | undefined
 
 	/** `limit` tokens come back in each `intervalMs`, up to `burst`. Whole numbers above 0. */
 	constructor(limit: number, intervalMs: number, burst: number) {
@@ -28,7 +28,7 @@ export class TokenBucket implements Pacer {
 		return this.#start(now, this.#refilled(now))
 	}
 
-	take(now: number): number {
+	reserve(now: number): number {
 		const refilled = this.#refilled(now)
 		const start = this.#start(now, refilled)
 		this.#latest = tickAfter(start)
@@ -44,9 +44,9 @@ export class TokenBucket implements Pacer {
 		return start
 	}
 
-	giveBack(at: number, now: number): void {
+	cancel(at: number, now: number): void {
 		const tick = tickAfter(now)
-		this.#givenBack ??= new GivenBack()
+		this.#givenBack ??= new CancelledReservations()
 		this.#givenBack.add(
 			tickAfter(at),
 			tick,

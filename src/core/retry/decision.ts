@@ -3,27 +3,27 @@
  * time is left, and answers at once.
  */
 
-import { delayMs } from '../backoff/delay.ts'
-import type { Chance } from '../backoff/jitter.ts'
+import { computeDelayMs } from '../backoff/delay.ts'
+import type { RandomSource } from '../backoff/jitter.ts'
 import type { Classification } from '../classify/classification.ts'
-import { peek } from '../classify/peek.ts'
-import { decided } from '../engine/hooks.ts'
-import type { StopReason, Wait } from '../explain/record.ts'
-import { checkRange, isAmount } from '../options/rules.ts'
+import { safeGet } from '../classify/safe-get.ts'
+import { requireSync } from '../engine/hooks.ts'
+import type { RetryDelay, StopReason } from '../explain/record.ts'
+import { checkRange, isAmount } from '../options/schema.ts'
 import type { RetrySettings } from './options.ts'
 
-/** Why there is no next attempt, as far as the outcome tells. `verdict` is what its error means; a result has none. */
-export function refusal(
+/** Why there is no next attempt, as far as the outcome tells. `classification` is what its error means; a result has none. */
+export function stopReason(
 	{ maxRetries, shouldRetry }: RetrySettings,
 	attempt: number,
 	error: unknown,
-	verdict: Classification | undefined,
+	classification: Classification | undefined,
 ): StopReason | undefined {
-	const kind = verdict?.kind
+	const kind = classification?.kind
 	if (!shouldRetry && (kind === 'permanent' || kind === 'cancelled')) return kind
-	if (attempt >= maxRetries) return 'retries-used-up'
-	return kind && shouldRetry && !decided('shouldRetry', shouldRetry(error, attempt))
-		? 'should-retry'
+	if (attempt >= maxRetries) return 'retries-exhausted'
+	return kind && shouldRetry && !requireSync('shouldRetry', shouldRetry(error, attempt))
+		? 'should-retry-false'
 		: undefined
 }
 
@@ -33,22 +33,23 @@ export function nextWait(
 	attempt: number,
 	previousDelayMs: number,
 	error: unknown,
-	verdict: Classification | undefined,
-	chance: Chance,
-): Wait {
+	classification: Classification | undefined,
+	random: RandomSource,
+): RetryDelay {
 	const { delayFor } = settings
 	const asked =
-		verdict && (delayFor ? decided('delayFor', delayFor(error, attempt)) : retryAfter(error, verdict))
+		classification &&
+		(delayFor ? requireSync('delayFor', delayFor(error, attempt)) : retryAfter(error, classification))
 	const source = asked === undefined || asked === null ? 'backoff' : delayFor ? 'delay-for' : 'retry-after'
-	const wait = asked ?? delayMs(settings, attempt, previousDelayMs, chance)
+	const wait = asked ?? computeDelayMs(settings, attempt, previousDelayMs, random)
 	if (!isAmount(wait)) checkRange(`delay (${source})`, wait)
 	return { delayMs: wait, source }
 }
 
 /** A user's own classifier need not know of Retry-After: what the error itself says still counts. */
-function retryAfter(error: unknown, verdict: Classification): number | undefined {
-	const own = peek(error, 'retryAfterMs')
-	return verdict.retryAfterMs ?? (isAmount(own) ? own : undefined)
+function retryAfter(error: unknown, classification: Classification): number | undefined {
+	const own = safeGet(error, 'retryAfterMs')
+	return classification.retryAfterMs ?? (isAmount(own) ? own : undefined)
 }
 
 /** No attempt starts that can not finish: a wait counts before it is slept and, as timers may be late, after it. */

@@ -1,16 +1,21 @@
 /** The two halves of a retry policy, without its face: all that `retryWithBackoff` needs. */
 import type { Budget } from '../budget/budget.ts'
 import { depositOnce, isTimeout } from '../budget/deposit.ts'
-import type { Call, Layer, Seat } from '../engine/call.ts'
-import { decided, observe } from '../engine/hooks.ts'
+import type { BoundLayer, Call, Layer } from '../engine/call.ts'
+import { recordAttempt } from '../engine/call-record.ts'
+import { notify, requireSync } from '../engine/hooks.ts'
 import { GO, type Step } from '../engine/layer.ts'
-import { note } from '../engine/record-keeping.ts'
-import type { StopReason, Wait } from '../explain/record.ts'
-import { limitPassed, nextWait, refusal } from './decision.ts'
+import type { RetryDelay, StopReason } from '../explain/record.ts'
+import { limitPassed, nextWait, stopReason } from './decision.ts'
 import type { RetrySettings } from './options.ts'
 
 /** Told of every wait and, without one, of the end of a call. */
-export type RetryObserver = (call: Call, seat: Seat, visit: RetryVisit, wait: Wait | undefined) => void
+export type RetryObserver = (
+	call: Call,
+	bound: BoundLayer,
+	visit: RetryState,
+	wait: RetryDelay | undefined,
+) => void
 
 export class RetryLayer implements Layer {
 	settings: RetrySettings
@@ -21,37 +26,37 @@ export class RetryLayer implements Layer {
 		this.settings = settings
 	}
 
-	enter(call: Call, seat: Seat<RetryLayer>): Step {
+	enter(call: Call, bound: BoundLayer<RetryLayer>): Step {
 		const { budget, maxElapsedMs } = this.settings
-		if (budget) depositOnce(call, budget, seat.runtime)
+		if (budget) depositOnce(call, budget, bound.runtime)
 		const needsStart = this.observer || maxElapsedMs < Infinity
-		return call.visit(seat, needsStart ? new RetryVisit(seat.runtime.now()) : undefined)
+		return call.enterLayer(bound, needsStart ? new RetryState(bound.runtime.now()) : undefined)
 	}
 
-	leave(call: Call, seat: Seat<RetryLayer>): Step {
+	leave(call: Call, bound: BoundLayer<RetryLayer>): Step {
 		const { stop } = call
-		const wait = stop && stop !== 'refused' ? stop : decide(call, seat)
-		if (typeof wait === 'object') return repeat(call, seat, wait)
+		const wait = stop && stop !== 'rejected' ? stop : decide(call, bound)
+		if (typeof wait === 'object') return scheduleRetry(call, bound, wait)
 		call.stop = wait ?? stop
-		if (!call.ok && wait && !call.aside?.cut) call.extra.isGivenUp = true
-		tell(call, seat)
+		if (!call.ok && wait && !call.rare?.interruption) call.rareState.isFinalFailure = true
+		notifyObserver(call, bound)
 		return GO
 	}
 
-	resume(call: Call, seat: Seat<RetryLayer>): Step {
-		call.stop = limit(call, seat, 0)
-		return call.stop ? call.turnBack() : call.nextAttempt()
+	resume(call: Call, bound: BoundLayer<RetryLayer>): Step {
+		call.stop = exceededLimit(call, bound, 0)
+		return call.stop ? call.runLeave() : call.nextAttempt()
 	}
 }
 
 /** What a retry remembers of a call; of most it remembers nothing, for they succeed. */
-export class RetryVisit {
+export class RetryState {
 	/** From 0: the attempt whose outcome is decided upon. */
 	attempt = 0
 	/** The latest backoff delay. A Retry-After wait is not one. */
 	previousDelayMs: number | undefined
 	/** What the latest retry was for. */
-	paidFor: 'timeout' | 'failure' | undefined
+	chargedFor: 'timeout' | 'failure' | undefined
 	/** Undefined when nobody asks for it. */
 	readonly startedAt: number | undefined
 
@@ -61,91 +66,92 @@ export class RetryVisit {
 }
 
 /** What is remembered so far; before the first failure, as good as nothing. */
-const visitOf = (call: Call, seat: Seat): RetryVisit => (call.kept(seat) as RetryVisit | undefined) ?? FIRST
+const retryState = (call: Call, bound: BoundLayer): RetryState =>
+	(call.layerState(bound) as RetryState | undefined) ?? INITIAL_STATE
 
-const FIRST: RetryVisit = /* @__PURE__ */ Object.freeze(/* @__PURE__ */ new RetryVisit())
+const INITIAL_STATE: RetryState = /* @__PURE__ */ Object.freeze(/* @__PURE__ */ new RetryState())
 
-function decide(call: Call, seat: Seat<RetryLayer>): Wait | StopReason | undefined {
+function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopReason | undefined {
 	const { ok, value } = call
-	const { settings } = seat.layer
+	const { settings } = bound.layer
 	const { retryResult, budget } = settings
 	if (ok && !retryResult && !budget) return undefined
-	const { attempt, paidFor, previousDelayMs = settings.baseDelayMs } = visitOf(call, seat)
+	const { attempt, chargedFor, previousDelayMs = settings.baseDelayMs } = retryState(call, bound)
 	if (ok) {
-		if (!retryResult || !decided('retryResult', retryResult(value, attempt))) {
-			if (budget && !isShared(budget, seat.next)) budget.recordOutcome(true, paidFor)
+		if (!retryResult || !requireSync('retryResult', retryResult(value, attempt))) {
+			if (budget && !isShared(budget, bound.next)) budget.recordOutcome(true, chargedFor)
 			return undefined
 		}
-		note(call, 'unwanted-result')
+		recordAttempt(call, 'unwanted-result')
 	}
-	if (isLeftToOuter(call, seat)) return undefined
-	const verdict = ok ? undefined : call.judge(seat)
-	const stop = call.isAborted ? call.cutOffBy : refusal(settings, attempt, value, verdict)
+	if (isDeferredToOuter(call, bound)) return undefined
+	const classification = ok ? undefined : call.classify(bound)
+	const stop = call.isAborted ? call.cancelledBy : stopReason(settings, attempt, value, classification)
 	// Work that heard of the deadline's end by its signal says no more than that it was cancelled.
-	if (stop === 'cancelled') return call.cutOffBy ?? stop
+	if (stop === 'cancelled') return call.cancelledBy ?? stop
 	if (stop !== 'permanent') budget?.recordOutcome(false)
 	if (stop) return stop
-	const wait = nextWait(settings, attempt, previousDelayMs, value, verdict, seat.runtime)
-	const passed = limit(call, seat, wait.delayMs)
+	const wait = nextWait(settings, attempt, previousDelayMs, value, classification, bound.runtime)
+	const passed = exceededLimit(call, bound, wait.delayMs)
 	if (passed || !budget) return passed ?? wait
-	const now = seat.runtime.now()
+	const now = bound.runtime.now()
 	if (!budget.canRetry(now, isTimeout(value))) return 'budget'
 	budget.recordRetry(now, isTimeout(value))
 	return wait
 }
 
 /** Is there a retry further in that tells this budget of what it sees? */
-function isShared(budget: Budget, inner: Seat | undefined): boolean {
-	for (let seat = inner; seat; seat = seat.next)
-		if (seat.layer instanceof RetryLayer && seat.layer.settings.budget === budget) return true
+function isShared(budget: Budget, inner: BoundLayer | undefined): boolean {
+	for (let bound = inner; bound; bound = bound.next)
+		if (bound.layer instanceof RetryLayer && bound.layer.settings.budget === budget) return true
 	return false
 }
 
 /** The innermost retries, being nearest the failure, unless one of them would rather have the outermost do so. */
-function isLeftToOuter(call: Call, seat: Seat<RetryLayer>): boolean {
-	let isAsked = call.aside?.isLeftToOuter || seat.layer.settings.nested === 'outermost'
+function isDeferredToOuter(call: Call, bound: BoundLayer<RetryLayer>): boolean {
+	let isAsked = call.rare?.isDeferredToOuter || bound.layer.settings.nested === 'outermost'
 	let hasOuter = false
-	let { outer } = seat
-	for (let around: Call | undefined = call; around; outer = around?.at) {
+	let { outer } = bound
+	for (let around: Call | undefined = call; around; outer = around?.current) {
 		for (; outer; outer = outer.outer) {
 			if (!(outer.layer instanceof RetryLayer)) continue
 			hasOuter = true
 			isAsked ||= outer.layer.settings.nested === 'outermost'
 		}
-		around = around.around
+		around = around.parentCall
 	}
 	if (!hasOuter || !isAsked) return false
-	call.extra.isLeftToOuter = true
+	call.rareState.isDeferredToOuter = true
 	return true
 }
 
-function repeat(call: Call, seat: Seat<RetryLayer>, wait: Wait): Step {
-	const { onRetry } = seat.layer.settings
-	const { latest } = call
+function scheduleRetry(call: Call, bound: BoundLayer<RetryLayer>, wait: RetryDelay): Step {
+	const { onRetry } = bound.layer.settings
+	const { lastAttempt } = call
 	const { delayMs, source } = wait
-	const visit = visitOf(call, seat) === FIRST ? new RetryVisit() : visitOf(call, seat)
-	call.visit(seat, visit)
+	const visit = retryState(call, bound) === INITIAL_STATE ? new RetryState() : retryState(call, bound)
+	call.enterLayer(bound, visit)
 	visit.attempt++
-	visit.paidFor = isTimeout(call.value) ? 'timeout' : 'failure'
+	visit.chargedFor = isTimeout(call.value) ? 'timeout' : 'failure'
 	if (source === 'backoff') visit.previousDelayMs = delayMs
-	if (latest) {
-		latest.delayMs = delayMs
-		latest.delaySource = source
+	if (lastAttempt) {
+		lastAttempt.delayMs = delayMs
+		lastAttempt.delaySource = source
 	}
-	if (onRetry) observe('onRetry', onRetry, call.ok ? undefined : call.value, visit.attempt, delayMs)
-	tell(call, seat, wait)
+	if (onRetry) notify('onRetry', onRetry, call.ok ? undefined : call.value, visit.attempt, delayMs)
+	notifyObserver(call, bound, wait)
 	return delayMs
 }
 
-function tell(call: Call, seat: Seat<RetryLayer>, wait?: Wait): void {
-	const { observer } = seat.layer
-	if (observer) observe('telling an event', observer, call, seat, visitOf(call, seat), wait)
+function notifyObserver(call: Call, bound: BoundLayer<RetryLayer>, wait?: RetryDelay): void {
+	const { observer } = bound.layer
+	if (observer) notify('telling an event', observer, call, bound, retryState(call, bound), wait)
 }
 
-function limit(call: Call, seat: Seat<RetryLayer>, waitMs: number): StopReason | undefined {
-	const { maxElapsedMs } = seat.layer.settings
-	const { startedAt } = visitOf(call, seat)
+function exceededLimit(call: Call, bound: BoundLayer<RetryLayer>, waitMs: number): StopReason | undefined {
+	const { maxElapsedMs } = bound.layer.settings
+	const { startedAt } = retryState(call, bound)
 	// A call that began before there was a limit has none.
-	const elapsedMs = maxElapsedMs < Infinity && startedAt !== undefined ? seat.runtime.now() - startedAt : 0
+	const elapsedMs = maxElapsedMs < Infinity && startedAt !== undefined ? bound.runtime.now() - startedAt : 0
 	return limitPassed(waitMs, maxElapsedMs - elapsedMs, call.options?.deadline?.remainingMs ?? Infinity)
 }

@@ -1,9 +1,9 @@
-import { BACKOFF_RULES, type BackoffOptions, readBackoff } from '../backoff/options.ts'
+import { BACKOFF_SCHEMA, type BackoffOptions, readBackoff } from '../backoff/options.ts'
 import type { BackoffSettings } from '../backoff/settings.ts'
 import type { Budget } from '../budget/budget.ts'
 import type { Deadline } from '../deadline/deadline.ts'
-import { checkPolicyOptions, POLICY_RULES, type PolicyOptions } from '../engine/policy-options.ts'
-import { type Rules, refuse } from '../options/rules.ts'
+import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../engine/policy-options.ts'
+import { invalidOption, type OptionSchema } from '../options/schema.ts'
 
 /** A method in disguise, whose parameter a user may declare to be what the work gives: `(job: Job) => job.isPending`. */
 type ResultTest<T> = { test(value: T, attempt: number): boolean }['test']
@@ -39,22 +39,23 @@ export interface RetryWithBackoffOptions<T = unknown> extends RetryOptions {
 
 export type RetrySettings = Omit<RetryOptions, keyof BackoffSettings> & BackoffSettings
 
-const RETRY_RULES: Rules = {
-	...BACKOFF_RULES,
+const RETRY_SCHEMA: OptionSchema = {
+	...BACKOFF_SCHEMA,
 	shouldRetry: 'function',
 	retryResult: 'function',
 	delayFor: 'function',
 	onRetry: 'function',
 	budget: 'any',
 	nested: 'any',
-	...POLICY_RULES,
+	...POLICY_SCHEMA,
 }
 
 export function readRetryOptions(options: RetryOptions): RetrySettings {
-	checkPolicyOptions(options, RETRY_RULES)
+	checkPolicyOptions(options, RETRY_SCHEMA)
 	const { budget, nested = 'innermost' } = options
 	if (budget !== undefined && typeof budget?.canRetry !== 'function')
-		refuse('budget', budget, 'a budget, such as retryBudget()')
-	if (nested !== 'innermost' && nested !== 'outermost') refuse('nested', nested, "'innermost' or 'outermost'")
-	return readBackoff<RetrySettings>(options, RETRY_RULES)
+		invalidOption('budget', budget, 'a budget, such as retryBudget()')
+	if (nested !== 'innermost' && nested !== 'outermost')
+		invalidOption('nested', nested, "'innermost' or 'outermost'")
+	return readBackoff<RetrySettings>(options, RETRY_SCHEMA)
 }

@@ -1,8 +1,8 @@
 import { Call } from '../engine/call.ts'
 import type { CallContext } from '../engine/call-options.ts'
-import { planOf } from '../engine/plan.ts'
+import { compilePipeline } from '../engine/compile.ts'
+import { inheritEnv } from '../engine/env.ts'
 import { run } from '../engine/runner.ts'
-import { inside } from '../engine/surroundings.ts'
 import { RetryLayer } from './layer.ts'
 import { type RetryWithBackoffOptions, readRetryOptions } from './options.ts'
 
@@ -20,8 +20,8 @@ export async function retryWithBackoff<T>(
 ): Promise<Awaited<T>> {
 	const { signal, deadline, ...rest } = options
 	const settings = readRetryOptions(rest)
-	const around = inside(settings)
+	const around = inheritEnv(settings)
 	const layers = [{ layer: new RetryLayer(settings), ...around }]
-	const plan = planOf(settings.name ?? 'retryWithBackoff', layers, around)
+	const plan = compilePipeline(settings.name ?? 'retryWithBackoff', layers, around)
 	return run(new Call(plan, { signal, deadline }, fn)) as Promise<Awaited<T>>
 }

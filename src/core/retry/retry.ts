@@ -1,9 +1,9 @@
-import type { Call, Seat } from '../engine/call.ts'
+import type { BoundLayer, Call } from '../engine/call.ts'
 import { LeafPolicy } from '../engine/leaf-policy.ts'
 import type { Changes } from '../engine/policy-options.ts'
-import { describeError, type Wait } from '../explain/record.ts'
-import { changed } from '../options/rules.ts'
-import { RetryLayer, type RetryVisit } from './layer.ts'
+import { describeError, type RetryDelay } from '../explain/record.ts'
+import { mergeOptions } from '../options/schema.ts'
+import { RetryLayer, type RetryState } from './layer.ts'
 import { type RetryOptions, readRetryOptions } from './options.ts'
 
 /**
@@ -26,37 +26,42 @@ export class Retry extends LeafPolicy {
 
 	/** Other settings for the decisions to come, also about calls that are under way. */
 	update(options: Changes<RetryOptions>): void {
-		const next = changed(this.#options, options)
+		const next = mergeOptions(this.#options, options)
 		this.#layer.settings = readRetryOptions(next)
 		this.#options = next
 	}
 
 	/** @internal */
-	protected override heard(isHeard: boolean): void {
-		this.#layer.observer = isHeard ? (...facts) => this.#tell(...facts) : undefined
+	protected override setListening(isHeard: boolean): void {
+		this.#layer.observer = isHeard ? (...facts) => this.#emitRetryEvent(...facts) : undefined
 	}
 
-	#tell(call: Call, seat: Seat, { attempt, startedAt }: RetryVisit, wait?: Wait): void {
+	#emitRetryEvent(
+		call: Call,
+		bound: BoundLayer,
+		{ attempt, startedAt }: RetryState,
+		wait?: RetryDelay,
+	): void {
 		const { ok, stop = 'not-retried', value } = call
 		const { maxRetries } = this.#layer.settings
 		const texts = ok ? {} : describeError(value)
 		if (wait) {
-			this.emit(call, seat, {
+			this.emit(call, bound, {
 				type: 'retry_attempt',
 				attempt,
 				maxRetries: maxRetries === Infinity ? null : maxRetries,
 				delayMs: wait.delayMs,
 				delaySource: wait.source,
-				outcome: call.latest?.outcome ?? 'transient',
+				outcome: call.lastAttempt?.outcome ?? 'transient',
 				...texts,
 			})
 			return
 		}
-		const now = seat.runtime.now()
+		const now = bound.runtime.now()
 		// The start of a call was not taken down for who began to listen in the middle of it.
 		const end = { attempts: attempt + 1, durationMs: now - (startedAt ?? now) }
-		if (ok && call.stop === undefined) this.emit(call, seat, { type: 'retry_success', ...end })
-		else this.emit(call, seat, { type: 'retry_failure', ...end, stop, ...texts })
+		if (ok && call.stop === undefined) this.emit(call, bound, { type: 'retry_success', ...end })
+		else this.emit(call, bound, { type: 'retry_failure', ...end, stop, ...texts })
 	}
 }
 

@@ -1,14 +1,14 @@
-import type { Call, Seat } from '../engine/call.ts'
+import type { BoundLayer, Call } from '../engine/call.ts'
 import { GO, type Step } from '../engine/layer.ts'
-import { LeafPolicy, type Tell, type TellingLayer } from '../engine/leaf-policy.ts'
+import { type Emit, LeafPolicy, type ObservableLayer } from '../engine/leaf-policy.ts'
 import type { Changes } from '../engine/policy-options.ts'
 import { RateLimitedError } from '../errors/errors.ts'
-import { changed } from '../options/rules.ts'
+import { mergeOptions } from '../options/schema.ts'
 import { ThrottleDecision } from './decision.ts'
-import { readThrottleOptions, type ThrottleOptions } from './options.ts'
+import { type AdaptiveThrottleOptions, readThrottleOptions } from './options.ts'
 
 /** How an adaptive throttle sees the other side. */
-export interface ThrottleStats {
+export interface AdaptiveThrottleStats {
 	/** With which probability the next call is refused, 0 to 1. */
 	readonly rejectProbability: number
 }
@@ -22,9 +22,9 @@ export interface ThrottleStats {
  */
 export class AdaptiveThrottle extends LeafPolicy {
 	readonly #layer: ThrottleLayer
-	#options: ThrottleOptions
+	#options: AdaptiveThrottleOptions
 
-	constructor(options: ThrottleOptions = {}) {
+	constructor(options: AdaptiveThrottleOptions = {}) {
 		const { k, windowMs } = readThrottleOptions(options)
 		const layer = new ThrottleLayer(new ThrottleDecision(k, windowMs))
 		super('adaptiveThrottle', options, layer)
@@ -33,42 +33,42 @@ export class AdaptiveThrottle extends LeafPolicy {
 		this.#options = options
 	}
 
-	get stats(): ThrottleStats {
-		return { rejectProbability: this.#layer.decision.probability(this.around.runtime.now()) }
+	get stats(): AdaptiveThrottleStats {
+		return { rejectProbability: this.#layer.decision.probability(this.env.runtime.now()) }
 	}
 
 	/** Other settings from now on. What was counted stays. */
-	update(options: Changes<ThrottleOptions>): void {
-		const next = changed(this.#options, options)
+	update(options: Changes<AdaptiveThrottleOptions>): void {
+		const next = mergeOptions(this.#options, options)
 		const { k, windowMs } = readThrottleOptions(next)
 		this.#options = next
-		this.#layer.decision.update(k, windowMs, this.around.runtime.now())
+		this.#layer.decision.update(k, windowMs, this.env.runtime.now())
 	}
 }
 
-class ThrottleLayer implements TellingLayer {
+class ThrottleLayer implements ObservableLayer {
 	readonly decision: ThrottleDecision
 	name = ''
-	tell: Tell | undefined
+	emit: Emit | undefined
 
 	constructor(decision: ThrottleDecision) {
 		this.decision = decision
 	}
 
-	enter(call: Call, seat: Seat): Step {
-		const { runtime } = seat
+	enter(call: Call, bound: BoundLayer): Step {
+		const { runtime } = bound
 		const now = call.now(runtime)
 		const probability = this.decision.probability(now)
 		this.decision.request(now)
-		if (probability === 0 || runtime.random() >= probability) return call.visit(seat)
-		this.tell?.(call, seat, { type: 'rejected', reason: 'throttled' })
-		return call.refuse(new RateLimitedError(this.name))
+		if (probability === 0 || runtime.random() >= probability) return call.enterLayer(bound)
+		this.emit?.(call, bound, { type: 'rejected', reason: 'throttled' })
+		return call.reject(new RateLimitedError(this.name))
 	}
 
 	/** Whoever answers, even that the call was wrong, has accepted it; and who gave up waiting was not turned down. */
-	leave(call: Call, seat: Seat): Step {
-		const kind = call.ok ? 'permanent' : call.judge(seat).kind
-		if (kind === 'permanent' || kind === 'cancelled') this.decision.accept(seat.runtime.now())
+	leave(call: Call, bound: BoundLayer): Step {
+		const kind = call.ok ? 'permanent' : call.classify(bound).kind
+		if (kind === 'permanent' || kind === 'cancelled') this.decision.accept(bound.runtime.now())
 		return GO
 	}
 }
@@ -79,6 +79,6 @@ class ThrottleLayer implements TellingLayer {
  * @example
  * const search = pipeline(adaptiveThrottle(), retry(presets.interactive), timeout(1_000))
  */
-export function adaptiveThrottle(options?: ThrottleOptions): AdaptiveThrottle {
+export function adaptiveThrottle(options?: AdaptiveThrottleOptions): AdaptiveThrottle {
 	return new AdaptiveThrottle(options)
 }

@@ -3,7 +3,7 @@
  * in Google's SRE book. What is refused here counts as a call too, so the share that is sent falls with the share that is
  * accepted, and some calls always try whether it is over. A breaker would send all or nothing.
  */
-import { TimeWindow } from '../window/time-window.ts'
+import { TimeWindow } from '../structures/time-window.ts'
 
 const REQUESTS = 0
 const ACCEPTS = 1

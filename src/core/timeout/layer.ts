@@ -1,45 +1,45 @@
-import type { Call, Seat } from '../engine/call.ts'
+import type { BoundLayer, Call } from '../engine/call.ts'
 import type { CallOptions } from '../engine/call-options.ts'
-import { drive } from '../engine/drive.ts'
 import { interrupt } from '../engine/interrupt.ts'
+import { runInterruptibly } from '../engine/interruptible-runner.ts'
 import { GO, type Step } from '../engine/layer.ts'
-import type { Tell, TellingLayer } from '../engine/leaf-policy.ts'
-import { type Scope, signalOf, type Tie } from '../engine/scope.ts'
+import type { Emit, ObservableLayer } from '../engine/leaf-policy.ts'
+import { type Scope, type SignalLink, scopeSignal } from '../engine/scope.ts'
 import { TimeoutError } from '../errors/errors.ts'
-import { type Limit, type LimitList, limitList } from '../runtime/limit-list.ts'
+import { type TimeoutEntry, type TimeoutList, timeoutList } from '../runtime/timeout-list.ts'
 
-export class TimeoutLayer implements TellingLayer {
-	readonly drive: typeof drive = drive
+export class TimeoutLayer implements ObservableLayer {
+	readonly runner: typeof runInterruptibly = runInterruptibly
 	ms: number
 	name = ''
-	tell: Tell | undefined
-	list: LimitList | undefined
+	emit: Emit | undefined
+	list: TimeoutList | undefined
 
 	constructor(ms: number) {
 		this.ms = ms
 	}
 
-	enter(call: Call, seat: Seat<TimeoutLayer>): Step {
+	enter(call: Call, bound: BoundLayer<TimeoutLayer>): Step {
 		const scope = new TimeoutScope(call.scope, this.ms)
 		call.scope = scope
-		return call.visit(seat, scope)
+		return call.enterLayer(bound, scope)
 	}
 
 	/** Work that answers at once needs no limit, and is spared the clock. */
-	linger(call: Call, seat: Seat<TimeoutLayer>): void {
-		const scope = call.kept(seat) as TimeoutScope
+	onPending(call: Call, bound: BoundLayer<TimeoutLayer>): void {
+		const scope = call.layerState(bound) as TimeoutScope
 		if (scope.limit) return
-		const { runtime } = seat
-		scope.limit = new TimeoutLimit(call, seat, scope)
-		this.list = limitList(runtime, scope.ms, this.list)
+		const { runtime } = bound
+		scope.limit = new TimeoutLimit(call, bound, scope)
+		this.list = timeoutList(runtime, scope.ms, this.list)
 		this.list.add(scope.limit, call.now(runtime))
 	}
 
-	leave(call: Call, seat: Seat): Step {
-		const scope = call.kept(seat) as TimeoutScope
-		const { limit, tie, within } = scope
+	leave(call: Call, bound: BoundLayer): Step {
+		const scope = call.layerState(bound) as TimeoutScope
+		const { limit, link, within } = scope
 		limit?.list?.remove(limit)
-		tie?.untie?.()
+		link?.unlink?.()
 		if (within) call.scope = within
 		scope.within = undefined
 		return GO
@@ -50,7 +50,7 @@ export class TimeoutLayer implements TellingLayer {
 class TimeoutScope implements Scope {
 	/** The scope around it; undefined when this one is over. */
 	within: Scope | undefined
-	tie: Tie | undefined
+	link: SignalLink | undefined
 	readonly ms: number
 	/** Made when it takes a while. */
 	limit: TimeoutLimit | undefined
@@ -65,30 +65,30 @@ class TimeoutScope implements Scope {
 	}
 
 	abortedBy(): CallOptions | undefined {
-		return this.within && { signal: signalOf(this.within) }
+		return this.within && { signal: scopeSignal(this.within) }
 	}
 }
 
-class TimeoutLimit implements Limit {
-	before: Limit | undefined
-	after: Limit | undefined
+class TimeoutLimit implements TimeoutEntry {
+	before: TimeoutEntry | undefined
+	after: TimeoutEntry | undefined
 	startedAt: number | undefined
-	list: LimitList | undefined
+	list: TimeoutList | undefined
 	readonly call: Call
-	readonly seat: Seat<TimeoutLayer>
+	readonly bound: BoundLayer<TimeoutLayer>
 	readonly scope: TimeoutScope
 
-	constructor(call: Call, seat: Seat<TimeoutLayer>, scope: TimeoutScope) {
+	constructor(call: Call, bound: BoundLayer<TimeoutLayer>, scope: TimeoutScope) {
 		this.call = call
-		this.seat = seat
+		this.bound = bound
 		this.scope = scope
 	}
 
 	expire(): void {
-		const { call, seat, scope } = this
-		const { name, tell } = seat.layer
+		const { call, bound, scope } = this
+		const { name, emit } = bound.layer
 		const timeoutMs = scope.ms
-		interrupt(call, seat, scope, new TimeoutError(name, timeoutMs), 'timeout')
-		tell?.(call, seat, { type: 'timeout', timeoutMs })
+		interrupt(call, bound, scope, new TimeoutError(name, timeoutMs), 'timeout')
+		emit?.(call, bound, { type: 'timeout', timeoutMs })
 	}
 }

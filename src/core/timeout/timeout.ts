@@ -1,6 +1,6 @@
 import { LeafPolicy } from '../engine/leaf-policy.ts'
 import { checkPolicyOptions, type PolicyOptions } from '../engine/policy-options.ts'
-import { checkRange } from '../options/rules.ts'
+import { checkRange } from '../options/schema.ts'
 import { TimeoutLayer } from './layer.ts'
 
 /** What a timeout takes beside its length. */

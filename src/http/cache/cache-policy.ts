@@ -3,42 +3,42 @@
  * is told in events and in `explain` as of any other fallback. Other failures are not answered for: they are news, and who
  * wants to hide them has `fallback`.
  */
-import type { Call, Seat } from '../../core/engine/call.ts'
+import type { BoundLayer, Call } from '../../core/engine/call.ts'
 import { GO, type Step } from '../../core/engine/layer.ts'
-import { LeafPolicy, type Tell, type TellingLayer } from '../../core/engine/leaf-policy.ts'
+import { type Emit, LeafPolicy, type ObservableLayer } from '../../core/engine/leaf-policy.ts'
 import { CircuitOpenError } from '../../core/errors/errors.ts'
-import { describeError, remember } from '../../core/explain/record.ts'
+import { attachRecord, describeError } from '../../core/explain/record.ts'
 import { httpCallOf } from '../request/http-call.ts'
 import { cachedResponse } from './cached-response.ts'
 import type { ResponseCache } from './response-cache.ts'
 import { cachedRequest } from './store-response.ts'
 
-class CacheLayer implements TellingLayer {
+class CacheLayer implements ObservableLayer {
 	readonly cache: ResponseCache
-	tell: Tell | undefined
+	emit: Emit | undefined
 
 	constructor(cache: ResponseCache) {
 		this.cache = cache
 	}
 
-	enter(call: Call, seat: Seat): Step {
-		return call.visit(seat)
+	enter(call: Call, bound: BoundLayer): Step {
+		return call.enterLayer(bound)
 	}
 
-	leave(call: Call, seat: Seat): Step {
+	leave(call: Call, bound: BoundLayer): Step {
 		const { value: error } = call
 		if (call.ok || call.isAborted || !(error instanceof CircuitOpenError)) return GO
-		const now = seat.runtime.now()
+		const now = bound.runtime.now()
 		const kept = this.cache.find(cachedRequest(httpCallOf(call).request), now)
 		if (!kept) return GO
-		this.tell?.(call, seat, { type: 'fallback', ...describeError(error) })
-		call.extra.isSettled = true
-		call.judge(seat)
-		call.extra.isSubstituted = true
+		this.emit?.(call, bound, { type: 'fallback', ...describeError(error) })
+		call.rareState.keepsRecord = true
+		call.classify(bound)
+		call.rareState.isSubstituted = true
 		call.ok = true
 		call.stop = undefined
 		call.value = cachedResponse(kept, now - kept.at)
-		remember(call.value, call)
+		attachRecord(call.value, call)
 		return GO
 	}
 }

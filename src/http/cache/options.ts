@@ -1,4 +1,10 @@
-import { checkNames, MOST, type Rules, readOptions, refuse } from '../../core/options/rules.ts'
+import {
+	checkNames,
+	invalidOption,
+	MAX_NUMBER,
+	type OptionSchema,
+	readOptions,
+} from '../../core/options/schema.ts'
 
 /** How many last good responses are remembered, how large, and for how long. */
 export interface CacheOptions {
@@ -20,10 +26,10 @@ export interface CacheSettings {
 	readonly maxAgeMs: number
 }
 
-const CACHE_RULES: Rules = {
-	maxEntries: [1, MOST, 500],
-	maxBytes: [0, MOST, 10_000_000],
-	maxBodyBytes: [0, MOST, 1_000_000],
+const CACHE_RULES: OptionSchema = {
+	maxEntries: [1, MAX_NUMBER, 500],
+	maxBytes: [0, MAX_NUMBER, 10_000_000],
+	maxBodyBytes: [0, MAX_NUMBER, 1_000_000],
 	maxAgeMs: [0, Infinity, 300_000],
 }
 
@@ -31,6 +37,7 @@ export function readCacheOptions(options: CacheOptions): CacheSettings {
 	checkNames(options, CACHE_RULES)
 	const settings = readOptions<CacheSettings>(options, CACHE_RULES)
 	const { maxAgeMs: _, ...counts } = settings
-	for (const [option, count] of Object.entries(counts)) if (count % 1) refuse(option, count, 'a whole number')
+	for (const [option, count] of Object.entries(counts))
+		if (count % 1) invalidOption(option, count, 'a whole number')
 	return settings
 }

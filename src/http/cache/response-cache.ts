@@ -4,7 +4,7 @@
  * stand in two lines, by age and by use, so that what is too old goes with the next access, with the credentials in its key, and no
  * access searches for whom to evict.
  */
-import { Chain, type Link } from '../../core/chain/chain.ts'
+import { type Link, LinkedList } from '../../core/structures/linked-list.ts'
 import {
 	acceptsCached,
 	type CachedRequest,
@@ -88,8 +88,8 @@ class Entry {
 export class ResponseCache {
 	readonly #settings: CacheSettings
 	readonly #pages = new Map<string, Page>()
-	readonly #byAge = new Chain<Place>()
-	readonly #byUse = new Chain<Place>()
+	readonly #byAge = new LinkedList<Place>()
+	readonly #byUse = new LinkedList<Place>()
 	#entries = 0
 	#generation = 0
 	#bytes = 0

@@ -7,7 +7,7 @@ import type { CallOptions } from '../../core/engine/call-options.ts'
 import type { Policy } from '../../core/engine/policy.ts'
 import { run } from '../../core/engine/runner.ts'
 import { YaokiError } from '../../core/errors/errors.ts'
-import { recall, remember } from '../../core/explain/record.ts'
+import { attachRecord, findRecord } from '../../core/explain/record.ts'
 import { Registry } from '../../core/keyed/registry.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
@@ -88,7 +88,7 @@ export class HttpEngine {
 		const { runtime, counts, lanes } = this
 		// Whatever may throw comes first: what is held has to be released.
 		const facts = this.#facts(outgoing, given, signal)
-		const entry = lanes.hold(this.#origins.of(outgoing.url), runtime.now(), this.#make)
+		const entry = lanes.acquire(this.#origins.of(outgoing.url), runtime.now(), this.#make)
 		const { origin, plan } = entry.value
 		const exchange = new HttpCall(outgoing, origin, runtime, facts)
 		const call = new Call(plan, exchange, (context) => {
@@ -112,7 +112,7 @@ export class HttpEngine {
 	}
 
 	#answered(call: Call, response: HttpResponse): HttpResponse | Promise<HttpResponse> {
-		if (call.latest) attributeResponse(response, call)
+		if (call.lastAttempt) attributeResponse(response, call)
 		return this.#ending.needsOk && !response.ok ? this.#failed(call, statusError(response)) : response
 	}
 
@@ -135,7 +135,7 @@ export class HttpEngine {
 		return {
 			settings: given,
 			signal,
-			within: given.within ?? this.#context(),
+			within: given.parent ?? this.#context(),
 			deadline: isEarlier ? given.deadline : own,
 			totalMs: isEarlier ? undefined : totalMs,
 			// What can be sent only once can not be sent twice at once either.
@@ -171,8 +171,8 @@ function keyOf(
 /** Nothing has failed, and yet it is no answer. */
 function statusError(response: HttpResponse): HttpStatusError {
 	const error = new HttpStatusError(response)
-	const record = recall(response)
-	if (record) remember(error, record)
+	const record = findRecord(response)
+	if (record) attachRecord(error, record)
 	return error
 }
 
@@ -185,6 +185,6 @@ function told(error: unknown, call: Call): unknown {
 	}
 	const message = error instanceof Error ? error.message : String(error)
 	const clearer = new TypeError(`${message} (${BODY_NOT_REPLAYABLE})`, { cause: error })
-	remember(clearer, call)
+	attachRecord(clearer, call)
 	return clearer
 }

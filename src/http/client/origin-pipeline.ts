@@ -6,8 +6,8 @@ import type { Budget } from '../../core/budget/budget.ts'
 import { RetryBudget, type RetryBudgetOptions } from '../../core/budget/retry-budget.ts'
 import { Bulkhead } from '../../core/bulkhead/bulkhead.ts'
 import { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
-import type { Classify } from '../../core/classify/classification.ts'
-import type { Plan } from '../../core/engine/call.ts'
+import type { Classifier } from '../../core/classify/classification.ts'
+import type { CompiledPipeline } from '../../core/engine/call.ts'
 import { LeafPolicy } from '../../core/engine/leaf-policy.ts'
 import { pipeline } from '../../core/engine/pipeline.ts'
 import type { Policy } from '../../core/engine/policy.ts'
@@ -34,7 +34,7 @@ export class OriginPipeline {
 	readonly breaker: CircuitBreaker | undefined
 	readonly bulkhead: Bulkhead | undefined
 	readonly budget: Budget | undefined
-	readonly plan: Plan
+	readonly plan: CompiledPipeline
 	readonly #settings: HttpSettings
 	readonly #runtime: Runtime
 
@@ -63,7 +63,7 @@ export class OriginPipeline {
 		].filter((policy) => policy !== undefined)
 		const policy = pipeline({ name: settings.name ?? 'http', runtime, classify: this.#classify }, ...policies)
 		if (onEvent) policy.subscribe(onEvent)
-		this.plan = policy.ready()
+		this.plan = policy.compiled()
 	}
 
 	#retry(): Retry {
@@ -90,7 +90,7 @@ export class OriginPipeline {
 		})
 	}
 
-	readonly #classify: Classify = (error, next) => {
+	readonly #classify: Classifier = (error, next) => {
 		const { classify } = this.#settings
 		const known = (failure: unknown) => {
 			const verdict = next(failure)
@@ -100,12 +100,12 @@ export class OriginPipeline {
 	}
 }
 
-function forStatus(failure: HttpStatusError, verdict: ReturnType<Classify>): ReturnType<Classify> {
+function forStatus(failure: HttpStatusError, verdict: ReturnType<Classifier>): ReturnType<Classifier> {
 	// It was sent to the wrong server, and the right one may be reached by another connection.
-	if (failure.statusCode === 421) return { kind: 'transient', known: true }
+	if (failure.statusCode === 421) return { kind: 'transient', isKnown: true }
 	const { waitMs: retryAfterMs, isInProgress } = failure
 	if (retryAfterMs === undefined && !isInProgress) return verdict
-	return { kind: isInProgress ? 'throttled' : verdict.kind, known: true, retryAfterMs }
+	return { kind: isInProgress ? 'throttled' : verdict.kind, isKnown: true, retryAfterMs }
 }
 
 function budgetOf(given: Budget | RetryBudgetOptions | undefined, runtime: Runtime): Budget | undefined {

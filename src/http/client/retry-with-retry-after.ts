@@ -1,6 +1,6 @@
 import type { CallContext } from '../../core/engine/call-options.ts'
 import { HttpError, InvalidOptionError } from '../../core/errors/errors.ts'
-import { checkNames, checkRange } from '../../core/options/rules.ts'
+import { checkNames, checkRange } from '../../core/options/schema.ts'
 import type { RetryWithBackoffOptions } from '../../core/retry/options.ts'
 import { retryWithBackoff } from '../../core/retry/retry-with-backoff.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'

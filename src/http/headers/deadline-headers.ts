@@ -3,7 +3,7 @@
  * since no two machines have the same clock. Writing rounds down, so that the other side never believes in more time than
  * there is; reading is strict, because a number that was guessed would end somebody's request.
  */
-import { checkRange } from '../../core/options/rules.ts'
+import { checkRange } from '../../core/options/schema.ts'
 
 /**
  * Headers that carry a deadline. Of Envoy's two names a client sends `x-envoy-upstream-rq-timeout-ms` to its proxy, and the

@@ -1,14 +1,14 @@
 /** What `resilientFetch` and `ResilientHttpClient` take, in one table, so that the two can not drift apart. */
-import { BACKOFF_RULES, type BackoffOptions } from '../../core/backoff/options.ts'
+import { BACKOFF_SCHEMA, type BackoffOptions } from '../../core/backoff/options.ts'
 import type { Budget } from '../../core/budget/budget.ts'
 import type { RetryBudgetOptions } from '../../core/budget/retry-budget.ts'
 import type { BulkheadOptions } from '../../core/bulkhead/options.ts'
 import type { CircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
 import type { CallOptions } from '../../core/engine/call-options.ts'
-import { checkPolicyOptions, POLICY_RULES, type PolicyOptions } from '../../core/engine/policy-options.ts'
-import type { Listener } from '../../core/events/events.ts'
+import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../../core/engine/policy-options.ts'
+import type { PolicyListener } from '../../core/events/events.ts'
 import type { HedgeOptions } from '../../core/hedge/options.ts'
-import { MOST, type Rules, readOptions } from '../../core/options/rules.ts'
+import { MAX_NUMBER, type OptionSchema, readOptions } from '../../core/options/schema.ts'
 import { type DeadlineHeader, deadlineHeaderNames, isDeadlineHeader } from '../headers/deadline-headers.ts'
 import { placed, refuse } from './option-path.ts'
 
@@ -57,7 +57,7 @@ export interface HttpOptions extends BackoffOptions, PolicyOptions {
 	/** What every call is part of, such as `currentContext` of `yaoki/node`. Default: nothing. */
 	readonly getContext?: (() => CallOptions | undefined) | undefined
 	/** Told every event of every origin. */
-	readonly onEvent?: Listener | undefined
+	readonly onEvent?: PolicyListener | undefined
 }
 
 /** The options after the check, with every default filled in. */
@@ -92,8 +92,8 @@ export const DEFAULT_TOTAL_FACTOR = 3
 /** A client's bulkhead when nothing is said about it. */
 export const CLIENT_BULKHEAD: BulkheadOptions = { maxConcurrent: 100, maxQueue: 500 }
 
-export const HTTP_RULES: Rules = {
-	...BACKOFF_RULES,
+export const HTTP_RULES: OptionSchema = {
+	...BACKOFF_SCHEMA,
 	timeout: [0, Infinity, 10_000],
 	totalTimeoutMs: 'any',
 	circuitBreaker: 'any',
@@ -103,17 +103,17 @@ export const HTTP_RULES: Rules = {
 	shouldRetry: 'function',
 	onRetry: 'function',
 	nested: 'any',
-	maxRetryAfterMs: [0, MOST, 60_000],
+	maxRetryAfterMs: [0, MAX_NUMBER, 60_000],
 	longRetryAfter: 'any',
 	pacing: 'any',
 	idempotency: 'any',
 	idempotencyHeader: 'string',
 	retryVetoHeaders: 'any',
 	deadlineHeader: 'any',
-	maxOrigins: [1, MOST, 1_000],
+	maxOrigins: [1, MAX_NUMBER, 1_000],
 	getContext: 'function',
 	onEvent: 'function',
-	...POLICY_RULES,
+	...POLICY_SCHEMA,
 }
 
 const NAME = /^[!#$%&'*+.^_`|~\w-]+$/
@@ -166,13 +166,13 @@ function vetoesOf(given: HttpOptions['retryVetoHeaders']): readonly (readonly [s
 /** Checks all of them; those of a breaker, a bulkhead and a hedge are checked by who makes one. */
 export function readHttpOptions(
 	options: HttpOptions,
-	rules: Rules,
+	rules: OptionSchema,
 	bulkhead?: BulkheadOptions,
 ): HttpSettings {
 	return placed('', () => settingsOf(options, rules, bulkhead))
 }
 
-function settingsOf(options: HttpOptions, rules: Rules, bulkhead?: BulkheadOptions): HttpSettings {
+function settingsOf(options: HttpOptions, rules: OptionSchema, bulkhead?: BulkheadOptions): HttpSettings {
 	checkPolicyOptions(options, rules)
 	checkTime('timeout', options.timeout)
 	checkTime('totalTimeoutMs', options.totalTimeoutMs)

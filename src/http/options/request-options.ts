@@ -1,6 +1,6 @@
 import type { Deadline } from '../../core/deadline/deadline.ts'
 import type { CallOptions } from '../../core/engine/call-options.ts'
-import { checkNames, checkRange, type Rules, readOptions } from '../../core/options/rules.ts'
+import { checkNames, checkRange, type OptionSchema, readOptions } from '../../core/options/schema.ts'
 import type { RequestBody } from '../transport/request-body.ts'
 import { checkTime } from './http-options.ts'
 import { placed, refuse } from './option-path.ts'
@@ -10,7 +10,7 @@ export interface RequestOptions {
 	/** By when an answer is worth having. */
 	readonly deadline?: Deadline | undefined
 	/** The context of the work or of the request that this call is part of. */
-	readonly within?: CallOptions | undefined
+	readonly parent?: CallOptions | undefined
 	/** What the call is called in events and in `explain`. */
 	readonly name?: string | undefined
 	/** May the request be sent twice? Default: by its method and its key. */
@@ -34,9 +34,9 @@ export interface ResilientRequestInit extends Omit<RequestInit, 'body'> {
 	readonly yaoki?: RequestOptions | undefined
 }
 
-const RULES: Rules = {
+const RULES: OptionSchema = {
 	deadline: 'any',
-	within: 'any',
+	parent: 'any',
 	name: 'string',
 	idempotent: 'any',
 	idempotencyKey: 'string',
@@ -58,14 +58,14 @@ export function readRequestOptions(given: RequestOptions | undefined, mostRetrie
 function check(given: RequestOptions, mostRetries: number): void {
 	checkNames(given, RULES)
 	readOptions(given, RULES)
-	const { deadline, within, idempotent, idempotencyKey, maxRetries } = given
+	const { deadline, parent, idempotent, idempotencyKey, maxRetries } = given
 	checkTime('timeout', given.timeout)
 	checkTime('totalTimeoutMs', given.totalTimeoutMs)
 	if (deadline !== undefined && typeof Object(deadline).remainingMs !== 'number')
 		refuse('deadline', deadline, 'a Deadline, such as Deadline.after(2_000)')
 	// A request has a signal, so it would look as though it worked, without what its headers say.
-	if (within !== undefined && (Object(within) !== within || 'headers' in within))
-		refuse('within', within, 'a context, such as getServerContext(request)')
+	if (parent !== undefined && (Object(parent) !== parent || 'headers' in parent))
+		refuse('parent', parent, 'a context, such as getServerContext(request)')
 	if (idempotent !== undefined && typeof idempotent !== 'boolean')
 		refuse('idempotent', idempotent, 'true or false')
 	if (idempotencyKey === '') refuse('idempotencyKey', idempotencyKey, 'a key that is not empty')

@@ -4,19 +4,19 @@
  * the timeout ends (a limit), what is told of the body (a follower) and what `explain` finds by the response (a record): one
  * object for each attempt instead of four.
  */
-import type { Call, Seat } from '../../core/engine/call.ts'
+import type { BoundLayer, Call } from '../../core/engine/call.ts'
 import type { CallOptions } from '../../core/engine/call-options.ts'
 import { interrupt } from '../../core/engine/interrupt.ts'
-import { type Scope, signalOf, type Tie } from '../../core/engine/scope.ts'
-import { type AttemptNote, type CallRecord, recall } from '../../core/explain/record.ts'
-import type { Limit, LimitList } from '../../core/runtime/limit-list.ts'
+import { type Scope, type SignalLink, scopeSignal } from '../../core/engine/scope.ts'
+import { type AttemptEntry, type CallRecord, findRecord } from '../../core/explain/record.ts'
 import type { CancelTimer } from '../../core/runtime/runtime.ts'
+import type { TimeoutEntry, TimeoutList } from '../../core/runtime/timeout-list.ts'
 import { type BodyObserver, type HttpResponse, isObservable } from '../transport/transport.ts'
 import type { AttemptTimeouts } from './attempt-timeouts.ts'
 
 /** A call that never failed: no clock was read for it, so there are no times to tell. */
-const SUCCESS: AttemptNote = {
-	before: undefined,
+const SUCCESS: AttemptEntry = {
+	previous: undefined,
 	attempt: 0,
 	startedAt: undefined,
 	endedAt: 0,
@@ -28,20 +28,20 @@ const SUCCESS: AttemptNote = {
 }
 
 /** Makes the error of an attempt whose time is over; `isWhole` when it was the time of the whole call. */
-export type TimedOut = (call: Call, seat: Seat, isWhole: boolean) => unknown
+export type TimedOut = (call: Call, bound: BoundLayer, isWhole: boolean) => unknown
 
-export class AttemptScope implements Scope, Limit, BodyObserver, CallRecord {
-	before: Limit | undefined
-	after: Limit | undefined
-	list: LimitList | undefined
+export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, CallRecord {
+	before: TimeoutEntry | undefined
+	after: TimeoutEntry | undefined
+	list: TimeoutList | undefined
 	startedAt: number | undefined
-	tie: Tie | undefined
+	link: SignalLink | undefined
 	/** The scope around it; undefined when the head of the response is there, or nothing will come. */
 	within: Scope | undefined
 	/** Let go when a call without a failure has ended: a response may live long, and collectors of young objects take it to. */
 	call: Call | undefined
-	readonly plan: CallRecord['plan']
-	readonly seat: Seat
+	readonly pipeline: CallRecord['pipeline']
+	readonly bound: BoundLayer
 	/** The list that it waits in for its head. */
 	limits: AttemptTimeouts | undefined
 	/** The timer of an attempt that has less time than others. */
@@ -55,10 +55,10 @@ export class AttemptScope implements Scope, Limit, BodyObserver, CallRecord {
 	/** What it was ended with in the middle of the body. */
 	#failure: { readonly error: unknown } | undefined
 
-	constructor(call: Call, seat: Seat, timedOut: TimedOut) {
+	constructor(call: Call, bound: BoundLayer, timedOut: TimedOut) {
 		this.call = call
-		this.plan = call.plan
-		this.seat = seat
+		this.pipeline = call.pipeline
+		this.bound = bound
 		this.within = call.scope
 		this.timedOut = timedOut
 	}
@@ -70,11 +70,11 @@ export class AttemptScope implements Scope, Limit, BodyObserver, CallRecord {
 	/** The caller's own signal is given to the transport beside this one: it holds for the body, too. */
 	abortedBy(): CallOptions | undefined {
 		const { within } = this
-		return within?.abortsItself ? { signal: signalOf(within) } : undefined
+		return within?.abortsItself ? { signal: scopeSignal(within) } : undefined
 	}
 
 	expire(): void {
-		const { call, seat, within, tie } = this
+		const { call, bound, within, link } = this
 		if (!call) return
 		// Who gave up first is already being told so: the body may only not have ended yet.
 		const isOver = call.options?.signal?.aborted || (!this.#isRead && this.response && isTaken(this.response))
@@ -82,12 +82,12 @@ export class AttemptScope implements Scope, Limit, BodyObserver, CallRecord {
 			this.release()
 			return
 		}
-		const error = this.timedOut(call, seat, this.timer !== undefined)
-		if (within) interrupt(call, seat, this, error, 'timeout')
+		const error = this.timedOut(call, bound, this.timer !== undefined)
+		if (within) interrupt(call, bound, this, error, 'timeout')
 		else {
 			this.#failure = { error }
 			this.release()
-			tie?.abort?.(error)
+			link?.abort?.(error)
 		}
 	}
 
@@ -98,7 +98,7 @@ export class AttemptScope implements Scope, Limit, BodyObserver, CallRecord {
 		this.limits = undefined
 		this.timer?.keepAlive?.(false)
 		// What is further out is no longer its affair: of a hedge, the loser is aborted and not this one.
-		this.tie?.untie?.()
+		this.link?.unlink?.()
 	}
 
 	/** Nothing more is waited for: neither timer nor listener stays. */
@@ -106,10 +106,10 @@ export class AttemptScope implements Scope, Limit, BodyObserver, CallRecord {
 		this.list?.remove(this)
 		this.timer?.()
 		this.timer = undefined
-		this.tie = undefined
+		this.link = undefined
 		this.response = undefined
 		const { call } = this
-		if (call && !call.latest && call.options?.name === undefined) this.call = undefined
+		if (call && !call.lastAttempt && call.options?.name === undefined) this.call = undefined
 	}
 
 	began(): void {
@@ -129,12 +129,12 @@ export class AttemptScope implements Scope, Limit, BodyObserver, CallRecord {
 		return this.call?.options
 	}
 
-	get aside(): CallRecord['aside'] {
-		return this.call?.aside
+	get rare(): CallRecord['rare'] {
+		return this.call?.rare
 	}
 
-	get latest(): AttemptNote {
-		return this.call?.latest ?? SUCCESS
+	get lastAttempt(): AttemptEntry {
+		return this.call?.lastAttempt ?? SUCCESS
 	}
 
 	get stop(): CallRecord['stop'] {
@@ -152,6 +152,6 @@ const isTaken = (response: HttpResponse): boolean =>
 
 /** The toolkit itself is about to read a body, and has its own time for that. */
 export function releaseBody(response: object): void {
-	const record = recall(response)
+	const record = findRecord(response)
 	if (record instanceof AttemptScope) record.handedOver()
 }

@@ -1,15 +1,15 @@
-import { type Limit, LimitList } from '../../core/runtime/limit-list.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
+import { type TimeoutEntry, TimeoutList } from '../../core/runtime/timeout-list.ts'
 
 /**
  * The limits of attempts of one length. A process stays for an answer that somebody waits for; for a body that nobody has read
  * it need not: a script that only looks at a status would otherwise end when the timeout does.
  */
-export class AttemptTimeouts extends LimitList {
+export class AttemptTimeouts extends TimeoutList {
 	/** How many wait for the head of their response. */
 	#heads = 0
 
-	begin(limit: Limit, now: number): void {
+	begin(limit: TimeoutEntry, now: number): void {
 		if (!this.#heads++) this.timer?.keepAlive?.(true)
 		this.add(limit, now)
 	}

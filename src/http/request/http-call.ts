@@ -7,7 +7,7 @@ import type { Deadline } from '../../core/deadline/deadline.ts'
 import { Call } from '../../core/engine/call.ts'
 import type { CallContext, CallOptions } from '../../core/engine/call-options.ts'
 import { Context } from '../../core/engine/context.ts'
-import type { Tie } from '../../core/engine/scope.ts'
+import type { SignalLink } from '../../core/engine/scope.ts'
 import type { StopReason } from '../../core/explain/record.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { readRetryAfter } from '../headers/asked-wait.ts'
@@ -62,7 +62,7 @@ export class HttpCall implements CallOptions {
 	readonly key: string
 	/** To core this is about sending two at once, which only safe methods bear. */
 	readonly idempotent: boolean
-	readonly within: CallOptions | undefined
+	readonly parent: CallOptions | undefined
 	/** Sent with every attempt, and makes any request repeatable. */
 	readonly idempotencyKey: string | undefined
 	/** Does the key have to be added to the caller's headers? */
@@ -87,7 +87,7 @@ export class HttpCall implements CallOptions {
 		this.name = facts.settings.name
 		this.key = origin.name
 		this.idempotent = facts.isSafe
-		this.within = facts.within
+		this.parent = facts.within
 		this.idempotencyKey = facts.idempotencyKey
 		this.isKeyAdded = facts.isKeyAdded
 		this.timeoutMs = facts.settings.timeout ?? origin.settings.timeout
@@ -135,7 +135,7 @@ export class HttpCall implements CallOptions {
 		const { settings, origin, request, idempotencyKey } = this
 		const { maxRetries, idempotent } = settings
 		if (attempt >= origin.settings.maxRetries) return undefined
-		if (maxRetries !== undefined && attempt >= maxRetries) return 'retries-used-up'
+		if (maxRetries !== undefined && attempt >= maxRetries) return 'retries-exhausted'
 		if (error instanceof HttpStatusError) {
 			const { response } = error
 			if (areRetriesExhausted({ get: (name) => headerOf(response, name) })) return 'inner-retry'
@@ -148,7 +148,7 @@ export class HttpCall implements CallOptions {
 		return request.isSingleUse || !isReplayable(request.body) ? 'body-used' : undefined
 	}
 
-	#send(context: CallContext, aborts: Tie, body: RequestBody): Promise<HttpResponse> {
+	#send(context: CallContext, aborts: SignalLink, body: RequestBody): Promise<HttpResponse> {
 		const { request, call } = this
 		const { method, init } = request
 		const { headers } = this
@@ -174,7 +174,7 @@ export class HttpCall implements CallOptions {
 
 	/** What the toolkit adds: mostly one header or none, and then no more is made for it. */
 	#extraHeaders({ attempt, deadline }: CallContext): Record<string, string> | undefined {
-		const { origin, idempotencyKey, isKeyAdded, within } = this
+		const { origin, idempotencyKey, isKeyAdded, parent } = this
 		const { deadlineHeader, nested, idempotencyHeader } = origin.settings
 		const key =
 			isKeyAdded && idempotencyKey !== undefined ? { [idempotencyHeader]: idempotencyKey } : undefined
@@ -184,7 +184,7 @@ export class HttpCall implements CallOptions {
 			deadlineHeader && deadline
 				? { [deadlineHeader]: writeDeadline(deadlineHeader, Math.min(deadline.remainingMs, this.timeoutMs)) }
 				: undefined
-		const isOutermost = nested === OUTERMOST || (within !== undefined && isLeftToOutermost(within))
+		const isOutermost = nested === OUTERMOST || (parent !== undefined && isLeftToOutermost(parent))
 		if (!key && !isOutermost && attempt === 0) return left
 		return {
 			...key,
@@ -233,7 +233,7 @@ export interface HttpCallFacts {
  * The body that a caller's function makes. What it throws says nothing about the other side, and would be thrown again; what it makes
  * too late is closed again, for nobody will read it.
  */
-async function made(body: () => BodySource | Promise<BodySource>, aborts: Tie): Promise<BodySource> {
+async function made(body: () => BodySource | Promise<BodySource>, aborts: SignalLink): Promise<BodySource> {
 	let given: BodySource
 	try {
 		given = await body()
@@ -247,15 +247,16 @@ async function made(body: () => BodySource | Promise<BodySource>, aborts: Tie): 
 	throw reasonOf(aborts)
 }
 
-const isAborted = (aborts: Tie): boolean =>
+const isAborted = (aborts: SignalLink): boolean =>
 	aborts instanceof LazyAbortSignal ? aborts.isAborted : aborts.signal.aborted
-const reasonOf = (aborts: Tie): unknown => (aborts instanceof LazyAbortSignal ? aborts : aborts.signal).reason
+const reasonOf = (aborts: SignalLink): unknown =>
+	(aborts instanceof LazyAbortSignal ? aborts : aborts.signal).reason
 
 /** What aborts this attempt, as it is; a context makes a real signal of it. Of a hedge, each request is a call of its own. */
-function tieOf(context: CallContext): Tie {
+function tieOf(context: CallContext): SignalLink {
 	const call = context instanceof Context ? Context.callOf(context) : undefined
 	// Read now: after the end nothing is tied any more.
-	return (call instanceof Call ? call.scope.tie : undefined) ?? { signal: context.signal }
+	return (call instanceof Call ? call.scope.link : undefined) ?? { signal: context.signal }
 }
 
 /** The exchange that a call carries out. Every call of these layers has one. */

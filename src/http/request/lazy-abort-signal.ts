@@ -1,4 +1,4 @@
-import type { Tie } from '../../core/engine/scope.ts'
+import type { SignalLink } from '../../core/engine/scope.ts'
 
 /** What hears of an abort: a function, or an object as event targets know it. */
 type AbortListener = (() => void) | { handleEvent(): void }
@@ -8,7 +8,7 @@ type AbortListener = (() => void) | { handleEvent(): void }
  * abort, as undici does, listens here. A real one with its listener costs a tenth of such a request. (It has no `aborted`, or undici
  * would hand it to Node as a real one.)
  */
-export class LazyAbortSignal implements Tie {
+export class LazyAbortSignal implements SignalLink {
 	isAborted = false
 	reason: unknown
 	#controller: AbortController | undefined

@@ -12,8 +12,8 @@ import { RetryLayer } from '../../core/retry/layer.ts'
  */
 export function isLeftToOutermost(context: CallOptions | undefined): boolean {
 	const first = Context.callOf(Context.of(context))
-	for (let call = first instanceof Call ? first : undefined; call; call = call.around)
-		for (let seat = call.at; seat; seat = seat.outer)
-			if (seat.layer instanceof RetryLayer && seat.layer.settings.nested === 'outermost') return true
+	for (let call = first instanceof Call ? first : undefined; call; call = call.parentCall)
+		for (let bound = call.current; bound; bound = bound.outer)
+			if (bound.layer instanceof RetryLayer && bound.layer.settings.nested === 'outermost') return true
 	return false
 }

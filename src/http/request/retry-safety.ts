@@ -3,7 +3,7 @@
  * repeated only if doing it twice is the same as doing it once: by its method, by a key that lets the server recognise it, or
  * because it certainly never got there.
  */
-import { peek } from '../../core/classify/peek.ts'
+import { safeGet } from '../../core/classify/safe-get.ts'
 import { isProcessed } from '../transport/redirect.ts'
 import { HttpStatusError } from './status-error.ts'
 
@@ -33,7 +33,7 @@ export function isUnprocessed(error: unknown): boolean {
 	if (isProcessed(error) || wasRedirected(error)) return false
 	let failure = error
 	for (let depth = 0; depth < DEEPEST && failure; depth++) {
-		const errors = peek(failure, 'errors')
+		const errors = safeGet(failure, 'errors')
 		// Several addresses were tried, and each of them has to be certain.
 		if (Array.isArray(errors) && errors.length > 0) return errors.every(isUnprocessed)
 		const syscall = text(failure, 'syscall')
@@ -43,18 +43,18 @@ export function isUnprocessed(error: unknown): boolean {
 		if (NOT_CONNECTED.test(text(failure, 'code')) || NOT_CONNECTED.test(text(failure, 'message'))) return true
 		if (NOT_PROCESSED.test(clues)) return true
 		if (GONE_BEFORE.test(text(failure, 'message')) && MARK_OF_INFO in Object(failure)) return true
-		failure = peek(failure, 'cause')
+		failure = safeGet(failure, 'cause')
 	}
 	return false
 }
 
 /** axios over `node:http` counts the redirects that it has followed. */
 const wasRedirected = (error: unknown): boolean => {
-	const count = peek(peek(error, 'request'), '_redirectCount')
+	const count = safeGet(safeGet(error, 'request'), '_redirectCount')
 	return typeof count === 'number' && count > 0
 }
 
 function text(error: unknown, name: string): string {
-	const value = peek(error, name)
+	const value = safeGet(error, name)
 	return typeof value === 'string' ? value : ''
 }

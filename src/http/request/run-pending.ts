@@ -1,5 +1,5 @@
 import type { Call } from '../../core/engine/call.ts'
-import { goOn, later } from '../../core/engine/drive.ts'
+import { advance, deferResult } from '../../core/engine/interruptible-runner.ts'
 import type { Step } from '../../core/engine/layer.ts'
 
 /**
@@ -7,7 +7,7 @@ import type { Step } from '../../core/engine/layer.ts'
  * answer only when the work has not answered by the next microtask; a request never has, so its answer is made beforehand.
  */
 export function runPending(call: Call, step: Step): Promise<unknown> {
-	const answer = later(call)
-	goOn(call, step)
+	const answer = deferResult(call)
+	advance(call, step)
 	return answer
 }

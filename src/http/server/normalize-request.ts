@@ -3,7 +3,7 @@
  * around either, such as Fastify's request and Hono's context. By shape and not by class, since none of them is imported here and some
  * are not there at all where this runs.
  */
-import { refuse } from '../../core/options/rules.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import type { HeaderReader } from '../headers/deadline-headers.ts'
 import { disconnectSignal, type NodeResponse } from './disconnect.ts'
 
@@ -76,11 +76,15 @@ export function normalizeRequest(given: unknown): NormalizedRequest {
 	const faces = isObject(given) ? facesOf(given) : undefined
 	const request = faces?.at(-1)
 	if (!faces || !request)
-		refuse('request', given, "a web Request, Node's IncomingMessage, Fastify's request or Hono's context")
+		invalidOption(
+			'request',
+			given,
+			"a web Request, Node's IncomingMessage, Fastify's request or Hono's context",
+		)
 	if (isWebRequest(request)) {
 		return { headers: request.headers, faces, followClient: () => request.signal }
 	}
-	if (!isNodeRequest(request)) refuse('request', given, 'a request with headers')
+	if (!isNodeRequest(request)) invalidOption('request', given, 'a request with headers')
 	return {
 		headers: { get: (name) => single(request.headers[name]) },
 		faces,

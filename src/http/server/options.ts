@@ -1,4 +1,11 @@
-import { checkNames, checkRange, MOST, type Rules, readOptions, refuse } from '../../core/options/rules.ts'
+import {
+	checkNames,
+	checkRange,
+	invalidOption,
+	MAX_NUMBER,
+	type OptionSchema,
+	readOptions,
+} from '../../core/options/schema.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import {
 	type DeadlineHeader,
@@ -49,26 +56,27 @@ export interface ServerSettings {
 	readonly runtime: Runtime | undefined
 }
 
-const SERVER_RULES: Rules = {
+const SERVER_RULES: OptionSchema = {
 	deadlineHeaders: 'any',
-	maxDeadlineMs: [0, MOST, 60_000],
+	maxDeadlineMs: [0, MAX_NUMBER, 60_000],
 	defaultDeadlineMs: 'any',
-	marginMs: [0, MOST, 0],
+	marginMs: [0, MAX_NUMBER, 0],
 	runtime: 'any',
 }
 
-export const REQUEST_RULES: Rules = { ...SERVER_RULES, response: 'any' }
+export const REQUEST_RULES: OptionSchema = { ...SERVER_RULES, response: 'any' }
 
-export const MIDDLEWARE_RULES: Rules = { ...SERVER_RULES, run: 'function' }
+export const MIDDLEWARE_RULES: OptionSchema = { ...SERVER_RULES, run: 'function' }
 
-export function readServerOptions(options: ServerContextRequestOptions, rules: Rules): ServerSettings {
+export function readServerOptions(options: ServerContextRequestOptions, rules: OptionSchema): ServerSettings {
 	checkNames(options, rules)
 	const { deadlineHeaders = RECEIVED_DEADLINES, defaultDeadlineMs, runtime, response } = options
-	if (!Array.isArray(deadlineHeaders)) refuse('deadlineHeaders', deadlineHeaders, 'a list of header names')
+	if (!Array.isArray(deadlineHeaders))
+		invalidOption('deadlineHeaders', deadlineHeaders, 'a list of header names')
 	for (const name of deadlineHeaders)
-		if (!isDeadlineHeader(name)) refuse('deadlineHeaders', name, `any of ${deadlineHeaderNames()}`)
+		if (!isDeadlineHeader(name)) invalidOption('deadlineHeaders', name, `any of ${deadlineHeaderNames()}`)
 	if (defaultDeadlineMs !== undefined) checkRange('defaultDeadlineMs', defaultDeadlineMs)
-	if (response && !response.once) refuse('response', response, "Node's ServerResponse")
-	if (runtime && !runtime.setTimer) refuse('runtime', runtime, 'a Runtime')
+	if (response && !response.once) invalidOption('response', response, "Node's ServerResponse")
+	if (runtime && !runtime.setTimer) invalidOption('runtime', runtime, 'a Runtime')
 	return { ...readOptions<ServerSettings>(options, rules), deadlineHeaders }
 }

@@ -32,7 +32,7 @@ export class RequestContext extends Context implements ServerContext {
 	}
 
 	get retriesExhausted(): boolean {
-		return this.#call.aside?.innerFailure !== undefined
+		return this.#call.rare?.innerFailure !== undefined
 	}
 
 	end(): void {

@@ -7,8 +7,8 @@
 import { Deadline } from '../../core/deadline/deadline.ts'
 import { Call } from '../../core/engine/call.ts'
 import type { CallOptions } from '../../core/engine/call-options.ts'
-import { planOf } from '../../core/engine/plan.ts'
-import { inside } from '../../core/engine/surroundings.ts'
+import { compilePipeline } from '../../core/engine/compile.ts'
+import { inheritEnv } from '../../core/engine/env.ts'
 import { RetryLayer } from '../../core/retry/layer.ts'
 import { readRetryOptions } from '../../core/retry/options.ts'
 import { type HeaderReader, readDeadline } from '../headers/deadline-headers.ts'
@@ -66,11 +66,11 @@ export function openContext(
 	response?: NodeResponse,
 ): ServerContext {
 	const { headers, faces, followClient } = normalizeRequest(given)
-	const around = inside({ runtime: settings.runtime })
+	const around = inheritEnv({ runtime: settings.runtime })
 	const nested = readCallerRetry(headers)
 	// A caller that says nothing about retries has none as far as anybody here knows, and those inside are the outermost.
 	const layers = nested ? [{ layer: new RetryLayer(readRetryOptions({ nested })), ...around }] : []
-	const plan = planOf('request', layers, around)
+	const plan = compilePipeline('request', layers, around)
 	const options: CallOptions = {
 		deadline: deadlineOf(headers, settings),
 		// Read once, by the first who wants a signal: most requests are answered before anybody does.
@@ -79,7 +79,7 @@ export function openContext(
 		},
 	}
 	const call = new Call(plan, options, () => undefined)
-	if (plan.first) call.visit(plan.first)
+	if (plan.first) call.enterLayer(plan.first)
 	const context = new RequestContext(call, readAttempt(headers))
 	for (const face of faces) contexts.set(face, context)
 	return context

@@ -2,7 +2,7 @@
  * Requests over undici's `request`, which costs less than half of `fetch`, with the manners of `fetch`: redirects,
  * compressed bodies, aborts. What `fetch` does for a page in a browser (CORS, caches, referrers) it does not do.
  */
-import { checkNames, type Rules, readOptions, refuse } from '../../core/options/rules.ts'
+import { checkNames, invalidOption, type OptionSchema, readOptions } from '../../core/options/schema.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { isRedirect, markProcessed, nextHop } from './redirect.ts'
@@ -28,7 +28,7 @@ interface Settings {
 	readonly runtime?: Runtime | undefined
 }
 
-const RULES: Rules = { dispatcher: 'any', maxRedirects: [0, 1_000, 20], runtime: 'any' }
+const RULES: OptionSchema = { dispatcher: 'any', maxRedirects: [0, 1_000, 20], runtime: 'any' }
 
 /**
  * A transport over undici's `request`. Errors of the network are undici's own.
@@ -81,13 +81,13 @@ export function undiciTransport(
 
 function read(undici: UndiciModule, options: UndiciTransportOptions): Settings {
 	if (typeof undici?.request !== 'function')
-		refuse('undiciTransport(undici)', undici, 'the undici module, as in import * as undici')
+		invalidOption('undiciTransport(undici)', undici, 'the undici module, as in import * as undici')
 	checkNames(options, RULES)
 	const settings = readOptions<Settings>(options, RULES)
 	const { dispatcher, maxRedirects } = settings
-	if (maxRedirects % 1) refuse('maxRedirects', maxRedirects, 'a whole number')
+	if (maxRedirects % 1) invalidOption('maxRedirects', maxRedirects, 'a whole number')
 	if (dispatcher !== undefined && !(Object(dispatcher) === dispatcher && 'dispatch' in dispatcher))
-		refuse('dispatcher', dispatcher, 'a dispatcher of undici, such as new Agent()')
+		invalidOption('dispatcher', dispatcher, 'a dispatcher of undici, such as new Agent()')
 	return settings
 }
 

@@ -3,7 +3,7 @@
  * those that were dead at the beginning are taken. Relays are at work meanwhile, and what dies again behind our back would otherwise be replayed
  * again, without an end.
  */
-import { observe } from '../../core/engine/hooks.ts'
+import { notify } from '../../core/engine/hooks.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { Filter, Store } from '../store/store.ts'
 import { sleep } from '../timing/sleep.ts'
@@ -48,7 +48,7 @@ export async function byBatches(
 }
 
 export function tellProgress({ onProgress }: BatchOptions, done: number): void {
-	if (onProgress) observe('onProgress', onProgress, { done })
+	if (onProgress) notify('onProgress', onProgress, { done })
 }
 
 /** A long list of ids is asked for in parts as well; no id at all asks for nothing. */

@@ -140,7 +140,7 @@ function hasFailed({ status, attempts, crashes, error, lockedBy }: StoredMessage
  * replay: there the cause of death alone tells.
  */
 function failsAs(before: StoredMessage, now: StoredMessage): boolean {
-	const isOfAttempt = now.cause === null || now.cause === 'retries-used-up' || now.cause === 'permanent'
+	const isOfAttempt = now.cause === null || now.cause === 'retries-exhausted' || now.cause === 'permanent'
 	if (isOfAttempt && before.error && now.error) return before.error.fingerprint === now.error.fingerprint
 	return before.cause === now.cause
 }

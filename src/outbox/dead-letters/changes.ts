@@ -2,7 +2,7 @@
  * What a dead letter is changed to, checked by the very functions that check at enqueue: a message that could not have been enqueued must not
  * come in by the back door.
  */
-import { checkNames, type Rules, refuse } from '../../core/options/rules.ts'
+import { checkNames, invalidOption, type OptionSchema } from '../../core/options/schema.ts'
 import { placed } from '../../http/options/option-path.ts'
 import { checkText, NAME_BYTES, toHeadersText, toMaxRetries, toTime } from '../enqueue/fields.ts'
 import { toPayloadText } from '../enqueue/payload.ts'
@@ -11,7 +11,7 @@ import type { MessageRef } from '../message/errors.ts'
 import type { Edit } from '../store/store.ts'
 import type { DeadLetterChanges } from './options.ts'
 
-const NAMES: Rules = {
+const NAMES: OptionSchema = {
 	payload: 'any',
 	headers: 'any',
 	destination: 'any',
@@ -27,7 +27,7 @@ export async function toEdit(
 	schemas: Schemas | undefined,
 ): Promise<Edit> {
 	if (Object(changes) !== changes || Array.isArray(changes))
-		refuse('changes', changes, 'an object, such as { payload }')
+		invalidOption('changes', changes, 'an object, such as { payload }')
 	placed('changes.', () => checkNames(changes, NAMES))
 	const place: MessageRef = topic === undefined ? { id } : { id, topic }
 	const { headers, destination, expiresAt, maxRetries } = changes

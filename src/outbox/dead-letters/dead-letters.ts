@@ -2,7 +2,7 @@
  * Messages that could not be sent, and what people do about them: look, mend, replay, discard. Nothing here deletes before its copy is safe: a store
  * moves a letter in one transaction. What is done to many is done in batches.
  */
-import { checkNames, checkRange, type Rules, refuse } from '../../core/options/rules.ts'
+import { checkNames, checkRange, invalidOption, type OptionSchema } from '../../core/options/schema.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { Schemas } from '../enqueue/schemas.ts'
 import { refuseField } from '../message/errors.ts'
@@ -42,10 +42,10 @@ const PAGE = 100
 const COUNT_LIMIT = 10_000
 const CANARY_TIMEOUT_MS = 60_000
 
-const PAGE_RULES: Rules = { limit: 'any', after: 'any' }
-const LIMIT_RULES: Rules = { limit: 'any' }
-const BATCH_RULES: Rules = { all: 'any', onProgress: 'function', signal: 'any' }
-const REPLAY_RULES: Rules = { ...BATCH_RULES, canary: 'any', timeoutMs: 'any' }
+const PAGE_RULES: OptionSchema = { limit: 'any', after: 'any' }
+const LIMIT_RULES: OptionSchema = { limit: 'any' }
+const BATCH_RULES: OptionSchema = { all: 'any', onProgress: 'function', signal: 'any' }
+const REPLAY_RULES: OptionSchema = { ...BATCH_RULES, canary: 'any', timeoutMs: 'any' }
 
 /**
  * The dead letters of an outbox.
@@ -66,7 +66,7 @@ export class DeadLetters {
 		checkNames(options, PAGE_RULES)
 		const { limit = PAGE, after } = options
 		checkLimit(limit)
-		if (after !== undefined && !isMessageId(after)) refuse('after', after, 'the id of a message')
+		if (after !== undefined && !isMessageId(after)) invalidOption('after', after, 'the id of a message')
 		const selected = selectDead(filter)
 		if (selected.ids?.length === 0) return []
 		const letters = await this.#parts.store.list({ ...selected, status: 'dead' }, limit, after?.toLowerCase())
@@ -119,7 +119,7 @@ export class DeadLetters {
 		checkSignal(options.signal)
 		const { canary, timeoutMs = CANARY_TIMEOUT_MS, all } = options
 		checkRange('timeoutMs', timeoutMs)
-		if (canary !== undefined && typeof canary !== 'boolean') refuse('canary', canary, 'true or false')
+		if (canary !== undefined && typeof canary !== 'boolean') invalidOption('canary', canary, 'true or false')
 		const { store, runtime } = this.#parts
 		const selected = await deadByNow(store, selectOnPurpose('replay', filter, all))
 		const replay: BatchStep = this.#thenWake((chosen, limit) => store.replay(chosen, limit))
@@ -134,7 +134,7 @@ export class DeadLetters {
 
 	/** Changes a dead letter and puts it back into the queue, both or neither. False when there is no dead letter with this id. */
 	async edit(id: string, changes: DeadLetterChanges): Promise<boolean> {
-		if (!isMessageId(id)) refuse('id', id, 'the id of a message, which is a UUID')
+		if (!isMessageId(id)) invalidOption('id', id, 'the id of a message, which is a UUID')
 		const { store, maxPayloadBytes, schemas } = this.#parts
 		const found = await store.find(id.toLowerCase())
 		// What is not there, or is no dead letter, is not replayed; but what is wrong with the changes is told all the same.
@@ -174,10 +174,10 @@ export class DeadLetters {
 /** One that can not be heard would let all of it happen after the caller had said no. */
 function checkSignal(signal: unknown): void {
 	const { aborted } = Object(signal) as Partial<AbortSignal>
-	if (signal !== undefined && typeof aborted !== 'boolean') refuse('signal', signal, 'an AbortSignal')
+	if (signal !== undefined && typeof aborted !== 'boolean') invalidOption('signal', signal, 'an AbortSignal')
 }
 
 function checkLimit(limit: unknown): void {
 	if (typeof limit !== 'number' || !Number.isSafeInteger(limit) || limit < 1)
-		refuse('limit', limit, 'a whole number, 1 or more')
+		invalidOption('limit', limit, 'a whole number, 1 or more')
 }

@@ -2,7 +2,7 @@
  * Which dead letters are meant, read with more suspicion where they are moved or taken away: a filter whose only value came out
  * undefined is the classic way to empty a table.
  */
-import { refuse } from '../../core/options/rules.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import { type MessageFilter, toFilter } from '../message/filter.ts'
 import type { Filter } from '../store/store.ts'
 
@@ -10,15 +10,15 @@ import type { Filter } from '../store/store.ts'
 export function selectDead(given: MessageFilter): Filter {
 	const { status, ...filter } = toFilter(given)
 	if (status !== undefined && status !== 'dead')
-		refuse('filter.status', status, "'dead' or nothing here, for these are dead letters")
+		invalidOption('filter.status', status, "'dead' or nothing here, for these are dead letters")
 	return filter
 }
 
 /** The same where something is done to all that match: it must say something, or `all` must. */
 export function selectOnPurpose(doing: string, given: MessageFilter, all: boolean | undefined): Filter {
-	if (all !== undefined && typeof all !== 'boolean') refuse('all', all, 'true or false')
+	if (all !== undefined && typeof all !== 'boolean') invalidOption('all', all, 'true or false')
 	const filter = selectDead(given)
 	if (!all && Object.keys(filter).length === 0)
-		refuse('filter', '{}', `at least one condition; to ${doing} every dead letter say { all: true }`)
+		invalidOption('filter', '{}', `at least one condition; to ${doing} every dead letter say { all: true }`)
 	return filter
 }

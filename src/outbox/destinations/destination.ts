@@ -2,7 +2,7 @@
 import type { BackoffOptions } from '../../core/backoff/options.ts'
 import type { Budget } from '../../core/budget/budget.ts'
 import type { CircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
-import type { Classify } from '../../core/classify/classification.ts'
+import type { Classifier } from '../../core/classify/classification.ts'
 import type { Message } from '../message/message.ts'
 import type { StuckPolicy } from '../store/rows.ts'
 
@@ -44,7 +44,7 @@ export interface RelayRetryOptions extends Omit<BackoffOptions, 'maxElapsedMs'> 
 	/** What retries may cost in all. Without budget a retry is put off, and none is given up for it. Default: no budget. */
 	readonly budget?: Budget | undefined
 	/** Your own knowledge about errors, in front of the toolkit's. */
-	readonly classify?: Classify | undefined
+	readonly classify?: Classifier | undefined
 }
 
 /** So many messages in each interval, all relays together. */

@@ -3,7 +3,7 @@
  * relay's here, shared by all relays and alive when the process is not. Two layers of retries would multiply.
  */
 import { YaokiError } from '../../core/errors/errors.ts'
-import { refuse } from '../../core/options/rules.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import { ResilientHttpClient } from '../../http/client/resilient-http-client.ts'
 import { HttpStatusError } from '../../http/request/status-error.ts'
 import type { Transport } from '../../http/transport/transport.ts'
@@ -39,11 +39,11 @@ const WITHOUT_END = Infinity
 export function httpDestination<M extends Message = Message>(
 	options: HttpDestinationOptions<M>,
 ): Destination<M> {
-	if (Object(options) !== options) refuse('options', options, 'an object with a url')
+	if (Object(options) !== options) invalidOption('options', options, 'an object with a url')
 	const { url, headers, transport, ...settings } = options
 	if (typeof url !== 'function') checkUrl(url)
 	if (headers !== undefined && typeof headers !== 'function' && Object(headers) !== headers)
-		refuse('headers', headers, 'an object of texts, or a function of the message that answers one')
+		invalidOption('headers', headers, 'an object of texts, or a function of the message that answers one')
 	const client = new ResilientHttpClient({
 		maxRetries: 0,
 		circuitBreaker: false,
@@ -120,5 +120,5 @@ const BEYOND_LATIN_1 = /[^\0-\xff]/
 function checkUrl(url: unknown): void {
 	const text = String(url)
 	if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
-		refuse('url', url, 'an http or https URL, or a function of the message that answers one')
+		invalidOption('url', url, 'an http or https URL, or a function of the message that answers one')
 }

@@ -2,7 +2,7 @@
  * The schemas of topics. What is stored is what the schema makes of a payload, so that a default or a conversion happens once and not at
  * every delivery. A schema that answers at once is not waited for: with `node:sqlite` the user may commit in the same tick.
  */
-import { refuse } from '../../core/options/rules.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import { InvalidMessageError, type MessageRef, refuseField } from '../message/errors.ts'
 import type { Topics } from '../message/message.ts'
 import type { SchemaIssue, SchemaResult } from '../message/standard-schema.ts'
@@ -16,7 +16,7 @@ const MOST_NAMED = 20
 export function readTopics(topics: unknown): Schemas | undefined {
 	if (topics === undefined) return undefined
 	if (typeof topics !== 'object' || topics === null || Symbol.iterator in topics) {
-		refuse('topics', topics, 'an object with a schema for each topic')
+		invalidOption('topics', topics, 'an object with a schema for each topic')
 	}
 	return new Schemas(topics as Topics)
 }
@@ -28,7 +28,11 @@ export class Schemas {
 		for (const [topic, schema] of Object.entries(topics)) {
 			const standard = (schema as Partial<typeof schema> | null | undefined)?.['~standard']
 			if (typeof standard?.validate !== 'function') {
-				refuse(`topics[${JSON.stringify(topic)}]`, schema, 'a Standard Schema, such as one of zod or valibot')
+				invalidOption(
+					`topics[${JSON.stringify(topic)}]`,
+					schema,
+					'a Standard Schema, such as one of zod or valibot',
+				)
 			}
 			this.#byTopic.set(topic, (payload) => standard.validate(payload))
 		}

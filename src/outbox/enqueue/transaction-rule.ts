@@ -2,7 +2,7 @@
  * What is said when a message is enqueued outside of a transaction. It is the one mistake that an outbox can not mend: the message and what it tells
  * of are then two writes, of which a crash may leave one. So it is told by default, once; whoever means it says so.
  */
-import { observe } from '../../core/engine/hooks.ts'
+import { notify } from '../../core/engine/hooks.ts'
 import { show, TransactionError } from '../message/errors.ts'
 import { exposesState, isPGlite, isPool, transactionState } from '../notify/transaction-state.ts'
 import type { Queryable } from '../store/queryable.ts'
@@ -70,7 +70,7 @@ export class TransactionRule {
 		if (this.#hasWarned) return
 		this.#hasWarned = true
 		const text = `yaoki: ${why}: ${DANGER}. To do it right, ${this.#advice()}. This is said once.`
-		observe('onWarning', this.#onWarning, text)
+		notify('onWarning', this.#onWarning, text)
 	}
 
 	#advice(): string {

@@ -5,7 +5,7 @@
  * What a receiver wrote in its answer is told to the reader, and left out of the fingerprint for the same reason.
  */
 import { createHash } from 'node:crypto'
-import { peek } from '../../core/classify/peek.ts'
+import { safeGet } from '../../core/classify/safe-get.ts'
 import type { FailureNote } from './message.ts'
 
 const LONGEST_MESSAGE = 500
@@ -34,17 +34,17 @@ export function failureNote(error: unknown): FailureNote {
 
 /** An error's name; of what has none, its kind. */
 function typeOf(error: unknown): string {
-	const name = isObject(error) ? firstLine(peek(error, 'name')) : ''
+	const name = isObject(error) ? firstLine(safeGet(error, 'name')) : ''
 	return name === '' ? (error === null ? 'null' : typeof error) : cut(name, LONGEST_TYPE)
 }
 
 function textOf(error: unknown, status: number | undefined): string {
 	if (error === undefined || error === null) return `${error} was thrown`
 	if (!isObject(error)) return firstLine(String(error))
-	const own = firstLine(peek(error, 'message'))
+	const own = firstLine(safeGet(error, 'message'))
 	// "fetch failed" says nothing: what failed is in the cause, and an AggregateError may have no message at all.
-	const cause = peek(error, 'cause') ?? peek(peek(error, 'errors'), '0')
-	const inner = codeOf(cause) || firstLine(typeof cause === 'string' ? cause : peek(cause, 'message'))
+	const cause = safeGet(error, 'cause') ?? safeGet(safeGet(error, 'errors'), '0')
+	const inner = codeOf(cause) || firstLine(typeof cause === 'string' ? cause : safeGet(cause, 'message'))
 	const text = [own, own.includes(inner) ? '' : inner].filter((part) => part !== '').join(': ')
 	if (status === undefined || text.includes(`${status}`)) return text || codeOf(error)
 	return text === '' ? `HTTP ${status}` : `HTTP ${status}: ${text}`
@@ -53,10 +53,10 @@ function textOf(error: unknown, status: number | undefined): string {
 /** The status that an HTTP error carries. It is kept apart from other numbers, for a 404 and a 503 are two failures. */
 function statusOf(error: unknown): number | undefined {
 	const places = [
-		peek(error, 'statusCode'),
-		peek(error, 'status'),
-		peek(peek(error, 'response'), 'status'),
-		peek(peek(error, 'response'), 'statusCode'),
+		safeGet(error, 'statusCode'),
+		safeGet(error, 'status'),
+		safeGet(safeGet(error, 'response'), 'status'),
+		safeGet(safeGet(error, 'response'), 'statusCode'),
 	]
 	return places.find(isStatus)
 }
@@ -66,7 +66,7 @@ const isStatus = (value: unknown): value is number =>
 
 /** `ECONNREFUSED`, `23505`: what a machine calls the failure. Anything longer or freer may hold an id. */
 function codeOf(error: unknown): string {
-	const code = peek(error, 'code')
+	const code = safeGet(error, 'code')
 	return typeof code === 'string' && /^(?:[A-Z][A-Z_]{1,49}|[A-Z][A-Z0-9_]{1,19}|[0-9A-Z]{5})$/.test(code)
 		? code
 		: ''
@@ -74,7 +74,7 @@ function codeOf(error: unknown): string {
 
 /** The first words of an HTTP answer: "no such product" is what a person needs, and a status alone never says it. */
 function bodyOf(error: unknown): string {
-	const body = peek(error, 'body') ?? ''
+	const body = safeGet(error, 'body') ?? ''
 	try {
 		const text = typeof body === 'string' ? body : jsonText(body, LONGEST_BODY)
 		return cut(firstLine(text, /[\p{L}\p{N}]/u), LONGEST_BODY)

@@ -2,7 +2,7 @@
  * Which messages a person means. Every part is checked, and a misspelt name is refused: a filter that loses a part matches more than was meant, and
  * what matches may be discarded.
  */
-import { checkNames, type Rules, refuse } from '../../core/options/rules.ts'
+import { checkNames, invalidOption, type OptionSchema } from '../../core/options/schema.ts'
 import { placed } from '../../http/options/option-path.ts'
 import type { Filter } from '../store/store.ts'
 import type { DeathCause, MessageStatus } from './message.ts'
@@ -11,7 +11,7 @@ import type { DeathCause, MessageStatus } from './message.ts'
  * Which messages: all that is said must hold. What is left out does not matter.
  *
  * @example
- * await outbox.dead.list({ destination: 'billing', cause: 'retries-used-up', since: new Date('2026-05-01') })
+ * await outbox.dead.list({ destination: 'billing', cause: 'retries-exhausted', since: new Date('2026-05-01') })
  */
 export interface MessageFilter extends Omit<Filter, 'since' | 'until'> {
 	/** At or after this: of dead letters when they died, of others when they were enqueued. */
@@ -28,14 +28,14 @@ const STATUSES: Readonly<Record<MessageStatus, true>> = {
 }
 
 const CAUSES: Readonly<Record<DeathCause, true>> = {
-	'retries-used-up': true,
+	'retries-exhausted': true,
 	permanent: true,
 	expired: true,
 	crashed: true,
 	parked: true,
 }
 
-const NAMES: Rules = {
+const NAMES: OptionSchema = {
 	ids: 'any',
 	status: 'any',
 	topic: 'any',
@@ -55,12 +55,12 @@ export const isMessageId = (id: unknown): id is string => typeof id === 'string'
 /** Checks what a person gave and puts it as a store takes it. What is undefined is left out. */
 export function toFilter(given: MessageFilter): Filter {
 	if (Object(given) !== given || Array.isArray(given))
-		refuse('filter', given, "an object, such as { destination: 'billing' }")
+		invalidOption('filter', given, "an object, such as { destination: 'billing' }")
 	placed('filter.', () => checkNames(given, NAMES))
 	const since = timeOf('since', given.since)
 	const until = timeOf('until', given.until)
 	if (since !== undefined && until !== undefined && since >= until)
-		refuse('filter.until', given.until, 'a time after since')
+		invalidOption('filter.until', given.until, 'a time after since')
 	return withoutGaps({
 		ids: idsOf(given.ids),
 		status: wordOf('status', given.status, STATUSES),
@@ -80,9 +80,9 @@ const withoutGaps = (filter: Filter): Filter =>
 
 function idsOf(ids: unknown): readonly string[] | undefined {
 	if (ids === undefined) return undefined
-	if (!Array.isArray(ids)) refuse('filter.ids', ids, 'a list of ids')
+	if (!Array.isArray(ids)) invalidOption('filter.ids', ids, 'a list of ids')
 	return ids.map((id: unknown, index) => {
-		if (!isMessageId(id)) refuse(`filter.ids[${index}]`, id, 'the id of a message, which is a UUID')
+		if (!isMessageId(id)) invalidOption(`filter.ids[${index}]`, id, 'the id of a message, which is a UUID')
 		return id.toLowerCase()
 	})
 }
@@ -90,7 +90,7 @@ function idsOf(ids: unknown): readonly string[] | undefined {
 function textOf(name: string, text: unknown): string | undefined {
 	if (text === undefined) return undefined
 	if (typeof text !== 'string' || text === '' || text.includes('\0') || /\p{Surrogate}/u.test(text))
-		refuse(`filter.${name}`, text, 'a text that is not empty, well-formed and without NUL')
+		invalidOption(`filter.${name}`, text, 'a text that is not empty, well-formed and without NUL')
 	return text
 }
 
@@ -100,13 +100,13 @@ function wordOf<Word extends string>(
 	words: Readonly<Record<Word, true>>,
 ): Word | undefined {
 	if (word !== undefined && !Object.hasOwn(words, word))
-		refuse(`filter.${name}`, word, `one of ${Object.keys(words).join(', ')}`)
+		invalidOption(`filter.${name}`, word, `one of ${Object.keys(words).join(', ')}`)
 	return word
 }
 
 function timeOf(name: string, time: unknown): number | undefined {
 	if (time === undefined) return undefined
 	if (!(time instanceof Date) || Number.isNaN(time.getTime()))
-		refuse(`filter.${name}`, time, 'a Date that is valid')
+		invalidOption(`filter.${name}`, time, 'a Date that is valid')
 	return time.getTime()
 }

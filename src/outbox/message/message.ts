@@ -76,7 +76,7 @@ export type MessageStatus = 'pending' | 'processing' | 'sent' | 'dead'
 /** Why a message became a dead letter, or why it left. */
 export type DeathCause =
 	/** It was tried as often as it may be. */
-	| 'retries-used-up'
+	| 'retries-exhausted'
 	/** No retry would have helped. */
 	| 'permanent'
 	/** Its time was over. */

@@ -2,9 +2,9 @@
  * One message while this relay holds it: in the queue of its lane, then under way, then settled. Its time limit is a link in the list
  * of all limits of that length, so that a message costs no timer; its signal is made when a handler asks for it.
  */
-import { peek } from '../../core/classify/peek.ts'
+import { safeGet } from '../../core/classify/safe-get.ts'
 import { YaokiError } from '../../core/errors/errors.ts'
-import type { Limit, LimitList } from '../../core/runtime/limit-list.ts'
+import type { TimeoutEntry, TimeoutList } from '../../core/runtime/timeout-list.ts'
 import type { DeliveryContext } from '../destinations/destination.ts'
 import type { Message } from '../message/message.ts'
 import type { ClaimedRow, Held } from '../store/rows.ts'
@@ -31,11 +31,11 @@ export class RelayStoppedError extends YaokiError {
 	}
 }
 
-export class Delivery implements Limit {
-	before: Limit | undefined
-	after: Limit | undefined
+export class Delivery implements TimeoutEntry {
+	before: TimeoutEntry | undefined
+	after: TimeoutEntry | undefined
 	startedAt: number | undefined
-	list: LimitList | undefined
+	list: TimeoutList | undefined
 	/** As it was claimed; another one when its lease had ended and it was claimed here again. */
 	row: ClaimedRow
 	/** Until when it is ours for sure, by this process's own clock. */
@@ -80,7 +80,7 @@ export class Delivery implements Limit {
 	/** Did its handler end with this error for the relay had told it to, being stopped? */
 	isStoppedBy(error: unknown): boolean {
 		if (!(this.#reason instanceof RelayStoppedError)) return false
-		return [error, peek(error, 'cause')].includes(this.#reason) || peek(error, 'name') === 'AbortError'
+		return [error, safeGet(error, 'cause')].includes(this.#reason) || safeGet(error, 'name') === 'AbortError'
 	}
 }
 

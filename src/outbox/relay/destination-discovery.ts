@@ -2,7 +2,7 @@
  * All lanes of a relay. Of the destination `'*'` every name that is in the queue and has no entry of its own gets a lane, when it is seen, and
  * loses it when it is no longer there: so each has its own limits and its own gate.
  */
-import { refuse } from '../../core/options/rules.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import type { Destination, Handler } from '../destinations/destination.ts'
 import { DestinationState } from './destination-state.ts'
 import {
@@ -27,7 +27,7 @@ export class DestinationStates {
 		this.#fallback = readDestination('*', () => {}, { ...settings, breaker: {} }).breaker
 		const entries = Object.entries(destinations)
 		if (entries.length === 0)
-			refuse('destinations', '{}', "at least one, such as { 'order.created': handler }")
+			invalidOption('destinations', '{}', "at least one, such as { 'order.created': handler }")
 		const read = entries.map(([name, given]) => [name, readDestination(name, given, settings)] as const)
 		this.#wildcard = read.find(([name]) => name === '*')?.[1]
 		const named = read.filter(([name]) => name !== '*')

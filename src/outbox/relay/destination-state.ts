@@ -2,8 +2,9 @@
  * One destination as a relay sees it: what is claimed for it and not started, what is under way, and when to look for more. Every
  * destination has a lane of its own with its own limit, so that one that hangs holds up nobody else.
  */
-import { type LimitList, limitList } from '../../core/runtime/limit-list.ts'
+
 import type { Runtime } from '../../core/runtime/runtime.ts'
+import { type TimeoutList, timeoutList } from '../../core/runtime/timeout-list.ts'
 import type { ClaimedRow, ClaimLane } from '../store/rows.ts'
 import { ScanSchedule } from '../timing/scan-schedule.ts'
 import type { Delivery } from './delivery.ts'
@@ -31,7 +32,7 @@ export class DestinationState {
 	#placesUntil = -Infinity
 	readonly #runtime: Runtime
 	readonly #batchSize: number
-	#limits: LimitList | undefined
+	#limits: TimeoutList | undefined
 	#finished = 0
 	#countedAt: number
 	#perMs = 0
@@ -76,8 +77,8 @@ export class DestinationState {
 	}
 
 	/** The time limits of its messages. */
-	limits(): LimitList {
-		this.#limits = limitList(this.#runtime, this.settings.timeoutMs, this.#limits)
+	limits(): TimeoutList {
+		this.#limits = timeoutList(this.#runtime, this.settings.timeoutMs, this.#limits)
 		return this.#limits
 	}
 

@@ -2,10 +2,10 @@
  * What becomes of a message that could not be sent: the same questions as for a call that failed, but the answer is written down and not
  * waited for. Pure: it is told the error and the database's time.
  */
-import { delayMs } from '../../core/backoff/delay.ts'
-import type { Chance } from '../../core/backoff/jitter.ts'
+import { computeDelayMs } from '../../core/backoff/delay.ts'
+import type { RandomSource } from '../../core/backoff/jitter.ts'
 import type { Classification } from '../../core/classify/classification.ts'
-import { nextWait, refusal } from '../../core/retry/decision.ts'
+import { nextWait, stopReason } from '../../core/retry/decision.ts'
 import type { RetrySettings } from '../../core/retry/options.ts'
 import { failureNote } from '../message/failure-note.ts'
 import type { DeathCause } from '../message/message.ts'
@@ -18,7 +18,7 @@ export interface Circumstances {
 	/** The database's time. */
 	readonly now: number
 	readonly maxRetryAfterMs: number
-	readonly chance: Chance
+	readonly chance: RandomSource
 }
 
 /** Retry or dead letter. */
@@ -53,19 +53,19 @@ function decide(
 	row: ClaimedRow,
 	error: unknown,
 	verdict: Classification,
-	chance: Chance,
+	chance: RandomSource,
 ): Decision {
 	const failed = row.attempt - 1
 	const previous = row.delayMs ?? retry.baseDelayMs
 	// What somebody cancelled on the way was not refused by the other side, and a message has no caller that gave up on it.
 	const meant: Classification = verdict.kind === 'cancelled' ? { ...verdict, kind: 'transient' } : verdict
 	try {
-		const stop = refusal(retry, failed, error, meant)
-		if (stop === 'retries-used-up') return stop
+		const stop = stopReason(retry, failed, error, meant)
+		if (stop === 'retries-exhausted') return stop
 		return stop === undefined ? nextWait(retry, failed, previous, error, meant, chance) : 'permanent'
 	} catch {
 		// A rule of the user's own threw. A message is not given up for that: the formula alone decides.
-		if (failed >= retry.maxRetries) return 'retries-used-up'
-		return { delayMs: delayMs(retry, failed, previous, chance), source: 'backoff' }
+		if (failed >= retry.maxRetries) return 'retries-exhausted'
+		return { delayMs: computeDelayMs(retry, failed, previous, chance), source: 'backoff' }
 	}
 }

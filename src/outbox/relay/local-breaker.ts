@@ -2,9 +2,9 @@
  * Whether a destination is left alone. Failures are counted here, by the same circuit as everywhere; that it is open is written down for
  * all relays, and so is who may try whether it is back. Synchronous: what is to be written is answered, and writing is for others.
  */
-import type { Chance } from '../../core/backoff/jitter.ts'
+import type { RandomSource } from '../../core/backoff/jitter.ts'
 import { Circuit } from '../../core/circuit-breaker/circuit.ts'
-import { newOutage, nextOutage } from '../../core/circuit-breaker/outage.ts'
+import { createOpenState, nextOpenState } from '../../core/circuit-breaker/open-state.ts'
 import type { Gate, GateChange } from '../store/rows.ts'
 import { rampedLimit } from './ramp.ts'
 import type { BreakerSettings } from './settings.ts'
@@ -115,7 +115,7 @@ export class LocalBreaker {
 		return this.#change('open', 0, 'circuit-open', this.#gate?.reopenings, this.#gate?.delayMs)
 	}
 
-	succeeded(ticket: number, now: number, durationMs: number, chance: Chance): GateChange | undefined {
+	succeeded(ticket: number, now: number, durationMs: number, chance: RandomSource): GateChange | undefined {
 		if (this.#probes !== undefined) {
 			if (ticket !== this.ticket) return undefined
 			this.#probes++
@@ -132,14 +132,20 @@ export class LocalBreaker {
 		now: number,
 		durationMs: number,
 		retryAfterMs: number | undefined,
-		chance: Chance,
+		chance: RandomSource,
 	): GateChange | undefined {
 		if (this.#probes !== undefined) {
 			if (ticket !== this.ticket) return undefined
 			this.#probes = undefined
-			const before = newOutage(0, this.#gate?.delayMs ?? 0, this.#gate?.reopenings ?? 0)
-			const { until, delayMs, reopenings } = nextOutage(this.#settings, before, now, retryAfterMs, chance)
-			return this.#change('open', until - now, 'circuit-open', reopenings, delayMs)
+			const before = createOpenState(0, this.#gate?.delayMs ?? 0, this.#gate?.reopenings ?? 0)
+			const { until, delayMs, failedProbes } = nextOpenState(
+				this.#settings,
+				before,
+				now,
+				retryAfterMs,
+				chance,
+			)
+			return this.#change('open', until - now, 'circuit-open', failedProbes, delayMs)
 		}
 		if (this.#isCounting) this.#circuit.fail(ticket, now, durationMs, retryAfterMs, chance)
 		return this.#opening(now)

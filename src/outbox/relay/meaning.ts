@@ -8,7 +8,7 @@ export function classifyFailure(settings: DestinationSettings, error: unknown): 
 		return settings.classify(error)
 	} catch {
 		// The user's own classifier threw: nothing is known, and the message is not given up for that.
-		return { kind: 'transient', known: false }
+		return { kind: 'transient', isKnown: false }
 	}
 }
 

@@ -2,10 +2,10 @@
  * What all parts of a relay share: the store, the time, whom to tell, and how a database that is away is waited for. A relay never gives up on
  * its database: it asks again, less and less often, and what it has to write down stays in memory until then.
  */
-import { delayMs } from '../../core/backoff/delay.ts'
+import { computeDelayMs } from '../../core/backoff/delay.ts'
 import { readBackoff } from '../../core/backoff/options.ts'
 import { presets } from '../../core/backoff/presets.ts'
-import { observe } from '../../core/engine/hooks.ts'
+import { notify } from '../../core/engine/hooks.ts'
 import { TimeoutError } from '../../core/errors/errors.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { failureNote } from '../message/failure-note.ts'
@@ -61,7 +61,7 @@ export class RelayContext {
 	tell(details: RelayEventDetails): void {
 		if (!this.isHeard) return
 		const event = { ...details, relay: this.settings.name, timestamp: this.runtime.wallNow() }
-		for (const listener of this.#listeners) observe('onEvent', listener, event)
+		for (const listener of this.#listeners) notify('onEvent', listener, event)
 	}
 
 	/** The database said that it was this time there. */
@@ -88,7 +88,7 @@ export class RelayContext {
 			} catch (error) {
 				if (this.#isGivingUp) throw error
 				this.isAway = true
-				const retryInMs = Math.round(delayMs(PATIENCE, failures, 0, this.runtime))
+				const retryInMs = Math.round(computeDelayMs(PATIENCE, failures, 0, this.runtime))
 				const { type: errorType, message: errorMessage } = failureNote(error)
 				this.tell({ type: 'store_failed', doing, errorType, errorMessage, retryInMs })
 				await this.#pause(retryInMs)

@@ -2,7 +2,7 @@
  * Sends what is in an outbox. Any number of relays work side by side, in one process or in many: what one has claimed is its own until its
  * lease ends, so that the death of a relay costs time and nothing else.
  */
-import { checkRange, refuse } from '../../core/options/rules.ts'
+import { checkRange, invalidOption } from '../../core/options/schema.ts'
 import type { Destination, Handler } from '../destinations/destination.ts'
 import type { DeliveredFor, Topics } from '../message/message.ts'
 import type { Outbox } from '../outbox.ts'
@@ -69,13 +69,13 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 		outbox: Outbox<T>,
 		options: RelayOptions & { readonly destinations: DestinationsFor<T, Name> },
 	) {
-		if (typeof outbox?.attach !== 'function') refuse('outbox', outbox, 'an Outbox')
+		if (typeof outbox?.attach !== 'function') invalidOption('outbox', outbox, 'an Outbox')
 		this.#outbox = outbox
 		this.#settings = readRelayOptions(options)
 		this.name = this.#settings.name
 		const { destinations, onEvent } = options
 		if (Object(destinations) !== destinations)
-			refuse('destinations', destinations, "an object, such as { 'order.created': handler }")
+			invalidOption('destinations', destinations, "an object, such as { 'order.created': handler }")
 		this.#destinations = destinations
 		// So that what can not work is refused here and not at the start.
 		new DestinationStates(this.#destinations, this.#settings)
@@ -101,7 +101,7 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 
 	/** Begins to send. Rejects when the database can not be reached or its tables are not there. */
 	async start(): Promise<void> {
-		if (this.#run) refuse('start()', 'a relay that runs already', 'one that does not')
+		if (this.#run) invalidOption('start()', 'a relay that runs already', 'one that does not')
 		this.#starting = this.#start()
 		try {
 			await this.#starting

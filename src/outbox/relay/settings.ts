@@ -3,7 +3,13 @@ import { presets } from '../../core/backoff/presets.ts'
 import { type CircuitSettings, readCircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
 import type { Classification } from '../../core/classify/classification.ts'
 import { classify, extendClassifier } from '../../core/classify/classify.ts'
-import { checkNames, MOST, type Rules, readOptions, refuse } from '../../core/options/rules.ts'
+import {
+	checkNames,
+	invalidOption,
+	MAX_NUMBER,
+	type OptionSchema,
+	readOptions,
+} from '../../core/options/schema.ts'
 import { type RetrySettings, readRetryOptions } from '../../core/retry/options.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
@@ -57,7 +63,7 @@ export interface BreakerSettings extends CircuitSettings {
 	readonly isFailure?: ((error: unknown) => boolean) | undefined
 }
 
-const RELAY_RULES: Rules = {
+const RELAY_RULES: OptionSchema = {
 	name: 'string',
 	destinations: 'any',
 	retry: 'any',
@@ -65,28 +71,32 @@ const RELAY_RULES: Rules = {
 	concurrency: [1, 1e6, 16],
 	maxInFlight: [1, 1e6, 1_000],
 	batchSize: [1, 10_000, 2_000],
-	leaseMs: [50, MOST, 60_000],
-	timeoutMs: [1, MOST, 30_000],
-	pollMs: [1, MOST, 1_000],
-	maxCrashes: [1, MOST, 3],
-	rampUpMs: [0, MOST, 10_000],
-	maxRetryAfterMs: [0, MOST, 3_600_000],
+	leaseMs: [50, MAX_NUMBER, 60_000],
+	timeoutMs: [1, MAX_NUMBER, 30_000],
+	pollMs: [1, MAX_NUMBER, 1_000],
+	maxCrashes: [1, MAX_NUMBER, 3],
+	rampUpMs: [0, MAX_NUMBER, 10_000],
+	maxRetryAfterMs: [0, MAX_NUMBER, 3_600_000],
 	onEvent: 'function',
 	runtime: 'any',
 }
 
-const DESTINATION_RULES: Rules = {
+const DESTINATION_RULES: OptionSchema = {
 	deliver: 'function',
 	concurrency: [1, 1e6, 0],
 	maxConcurrent: [1, 1e6, Infinity],
 	rate: 'any',
-	timeoutMs: [1, MOST, 0],
+	timeoutMs: [1, MAX_NUMBER, 0],
 	retry: 'any',
 	breaker: 'any',
 	order: 'any',
 }
 
-const RATE_RULES: Rules = { limit: [1, 1e6, 0], intervalMs: [1, MOST, 1_000], burst: [1, 1e6, 0] }
+const RATE_RULES: OptionSchema = {
+	limit: [1, 1e6, 0],
+	intervalMs: [1, MAX_NUMBER, 1_000],
+	burst: [1, 1e6, 0],
+}
 
 const WHOLE = ['concurrency', 'maxInFlight', 'batchSize', 'maxCrashes'] as const
 
@@ -95,11 +105,11 @@ const OPEN_MS = 10_000
 const LONGEST_OPEN_MS = 300_000
 
 /** Of what core's retry and breaker take, that which means something here: the rest would be an option without effect. */
-const RETRY_NAMES: Rules = named<keyof RelayRetryOptions>([
+const RETRY_NAMES: OptionSchema = named<keyof RelayRetryOptions>([
 	...(['baseDelayMs', 'maxDelayMs', 'growth', 'factor', 'jitterStrategy', 'jitterFactor'] as const),
 	...(['jitterRangeMs', 'maxRetries', 'shouldRetry', 'delayFor', 'budget', 'classify'] as const),
 ])
-const BREAKER_NAMES: Rules = named<keyof BreakerOptions>([
+const BREAKER_NAMES: OptionSchema = named<keyof BreakerOptions>([
 	...(['failureThreshold', 'successThreshold', 'resetTimeoutMs', 'resetBackoff', 'monitorWindowMs'] as const),
 	...([
 		'errorRateThreshold',
@@ -116,7 +126,7 @@ export function readRelayOptions(options: RelayOptions): RelaySettings {
 	const settings = readOptions<RelaySettings>(options, RELAY_RULES)
 	for (const name of WHOLE) checkWhole(name, settings[name])
 	const { name = 'relay', runtime = systemRuntime } = options
-	if (typeof runtime?.setTimer !== 'function') refuse('runtime', runtime, 'a Runtime')
+	if (typeof runtime?.setTimer !== 'function') invalidOption('runtime', runtime, 'a Runtime')
 	return { ...settings, name, runtime }
 }
 
@@ -128,7 +138,11 @@ export function readDestination(
 ): DestinationSettings {
 	const where = `destinations['${name}']`
 	if (typeof given !== 'function' && typeof (given as Destination<never> | undefined)?.deliver !== 'function')
-		refuse(where, given, 'a function (message, context) => Promise<void>, or an object with one as deliver')
+		invalidOption(
+			where,
+			given,
+			'a function (message, context) => Promise<void>, or an object with one as deliver',
+		)
 	const own: DestinationOptions = typeof given === 'function' ? {} : given
 	const settings = placed(`${where}.`, () => {
 		checkNames(own, DESTINATION_RULES)
@@ -155,7 +169,7 @@ export function readDestination(
 }
 
 function readRetry(where: string, options: RelayRetryOptions = {}): RetrySettings {
-	if (Object(options) !== options) refuse(where, options, 'an object, such as { maxRetries: 5 }')
+	if (Object(options) !== options) invalidOption(where, options, 'an object, such as { maxRetries: 5 }')
 	return placed(`${where}.`, () => {
 		checkNames(options, RETRY_NAMES)
 		return readRetryOptions({ ...presets.messageQueue, ...given(options) })
@@ -164,7 +178,7 @@ function readRetry(where: string, options: RelayRetryOptions = {}): RetrySetting
 
 function readBreaker(where: string, options: BreakerOptions = {}): BreakerSettings {
 	if (Object(options) !== options)
-		refuse(where, options, 'false, or an object such as { failureThreshold: 5 }')
+		invalidOption(where, options, 'false, or an object such as { failureThreshold: 5 }')
 	return placed(`${where}.`, () => {
 		checkNames(options, BREAKER_NAMES)
 		const { resetTimeoutMs = OPEN_MS } = options
@@ -178,12 +192,12 @@ const given = <Options extends object>(options: Options): Partial<Options> =>
 	Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<Options>
 
 function readRate(where: string, rate: RateOptions): Rate {
-	if (Object(rate) !== rate) refuse(where, rate, 'an object, such as { limit: 10, intervalMs: 1000 }')
+	if (Object(rate) !== rate) invalidOption(where, rate, 'an object, such as { limit: 10, intervalMs: 1000 }')
 	return placed(`${where}.`, () => {
 		checkNames(rate, RATE_RULES)
 		const settings = readOptions<Rate>(rate, RATE_RULES)
 		const burst = settings.burst || settings.limit
-		if (!settings.limit) refuse('limit', rate.limit, 'a whole number, 1 or more')
+		if (!settings.limit) invalidOption('limit', rate.limit, 'a whole number, 1 or more')
 		for (const [name, value] of Object.entries({ ...settings, burst })) checkWhole(name, value)
 		return { ...settings, burst }
 	})
@@ -194,17 +208,17 @@ const STUCK: readonly StuckPolicy[] = ['block', 'dead-letter', 'park']
 function readOrder(where: string, order: boolean | OrderOptions | undefined): StuckPolicy | undefined {
 	if (order === undefined || order === false) return undefined
 	if (order === true) return 'block'
-	if (Object(order) !== order) refuse(where, order, 'true, false or { whenStuck }')
+	if (Object(order) !== order) invalidOption(where, order, 'true, false or { whenStuck }')
 	placed(`${where}.`, () => checkNames(order, { whenStuck: 'any' }))
 	const { whenStuck = 'block' } = order
-	if (!STUCK.includes(whenStuck)) refuse(`${where}.whenStuck`, whenStuck, `one of ${STUCK.join(', ')}`)
+	if (!STUCK.includes(whenStuck)) invalidOption(`${where}.whenStuck`, whenStuck, `one of ${STUCK.join(', ')}`)
 	return whenStuck
 }
 
-function named<Name extends string>(names: readonly Name[]): Rules {
+function named<Name extends string>(names: readonly Name[]): OptionSchema {
 	return Object.fromEntries(names.map((name) => [name, 'any']))
 }
 
 function checkWhole(name: string, value: unknown): void {
-	if (typeof value !== 'number' || value % 1) refuse(name, value, 'a whole number')
+	if (typeof value !== 'number' || value % 1) invalidOption(name, value, 'a whole number')
 }

@@ -1,5 +1,5 @@
 /** Attempts in bins of time of equal length, so that what is asked of a span costs no more than the span. */
-import { refuse } from '../../core/options/rules.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import type { Attempts } from './attempts.ts'
 import { at, raise } from './numbers.ts'
 import type { Shares } from './segments.ts'
@@ -69,7 +69,7 @@ export class Bins {
 
 function refuseMost(widthMs: number, spanMs: number): never {
 	const hours = Math.round(spanMs / 3_600_000)
-	refuse(
+	invalidOption(
 		'resolutionMs',
 		widthMs,
 		`${Math.ceil(spanMs / MOST_BINS)} or more, for the events are of ${hours} hours`,

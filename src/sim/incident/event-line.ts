@@ -4,7 +4,7 @@
  * NaN would turn up far from where it came in.
  */
 import type { YaokiEvent } from '../../core/events/events.ts'
-import { isAmount } from '../../core/options/rules.ts'
+import { isAmount } from '../../core/options/schema.ts'
 
 /** Why a line was left out. */
 export type Unreadable = 'not JSON' | 'not an event' | 'an event without all of its fields'

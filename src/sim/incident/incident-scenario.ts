@@ -1,4 +1,4 @@
-import { refuse } from '../../core/options/rules.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import type { Incident } from './incident.ts'
 import { linesOf } from './lines.ts'
 import type { IncidentOptions } from './options.ts'
@@ -19,7 +19,7 @@ export function scenarioFromIncident(
 ): Incident {
 	const reader = new IncidentReader(options)
 	if (typeof lines !== 'string' && typeof Object(lines)[Symbol.iterator] !== 'function')
-		refuse('lines', lines, 'a text, or lines to go through')
+		invalidOption('lines', lines, 'a text, or lines to go through')
 	for (const line of typeof lines === 'string' ? linesOf(lines) : lines) reader.add(line)
 	return reader.finish()
 }

@@ -3,7 +3,7 @@
  * the production policy did: attempts of one call are one call, refused calls are calls, and a timeout says how long the service took at
  * least. So it can be asked what the same outage would have been with another policy.
  */
-import { refuse } from '../../core/options/rules.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import type { Scenario } from '../scenario/scenario.ts'
 import { type Attempts, attemptsOf } from './attempts.ts'
 import { Bins } from './bins.ts'
@@ -106,7 +106,7 @@ function countsOf({ length, verdict }: Attempts, explainedByLoad: number): Attem
 }
 
 function refuseUnanswered(): never {
-	refuse(
+	invalidOption(
 		'lines',
 		'events in which no answer has a duration',
 		'events with some time before or after the incident, for how long the service takes is known from calls that were answered at the first attempt, or inside a circuit breaker',

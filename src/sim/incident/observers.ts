@@ -4,7 +4,7 @@
  * became of their attempts. A breaker sees attempts when it stands inside the retry, and calls when there is no retry or it stands
  * outside: the order is not told, but the numbers show it.
  */
-import { refuse } from '../../core/options/rules.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import type { PipelineLedger, PolicyLedger } from './ledger.ts'
 import { at, raise } from './numbers.ts'
 import type { EachRow, Rows } from './rows.ts'
@@ -120,7 +120,7 @@ function unseen(rejected: readonly Rows[], byRetry: readonly Rows[], stretch: St
 
 function tellNothing(policies: readonly Named[]): never {
 	const found = policies.length > 0 ? `only such as refuse or time out: ${names(policies)}` : 'none'
-	refuse(
+	invalidOption(
 		'lines',
 		`events of no policy that tells of calls which end well (${found})`,
 		'events of a retry or a circuit breaker, for those tell of every call',
@@ -128,7 +128,7 @@ function tellNothing(policies: readonly Named[]): never {
 }
 
 function tellTwice(tellers: readonly Named[]): never {
-	refuse(
+	invalidOption(
 		'policy',
 		undefined,
 		`a name or several, for the events of several policies tell of calls: ${names(tellers)}. Of those inside each other name the outermost, of those side by side the ones that are meant`,

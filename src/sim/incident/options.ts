@@ -1,4 +1,4 @@
-import { refuse } from '../../core/options/rules.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import { amount, count, fields, type Shape } from '../scenario/shape.ts'
 
 /** How the events of an incident are read. */
@@ -20,12 +20,12 @@ export interface IncidentOptions {
 }
 
 const text: Shape = (value, path) => {
-	if (typeof value !== 'string') refuse(path, value, 'a text')
+	if (typeof value !== 'string') invalidOption(path, value, 'a text')
 }
 
 const texts: Shape = (value, path) => {
 	const isList = Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'string')
-	if (typeof value !== 'string' && !isList) refuse(path, value, 'a name or a list of names')
+	if (typeof value !== 'string' && !isList) invalidOption(path, value, 'a name or a list of names')
 }
 
 const shape = fields({
@@ -44,7 +44,7 @@ export interface IncidentSettings {
 }
 
 export function settingsOf(options: IncidentOptions): IncidentSettings {
-	if (Object(options) !== options) refuse('options', options, 'an object')
+	if (Object(options) !== options) invalidOption('options', options, 'an object')
 	shape(options, '')
 	const { pipeline, policy, workers = Infinity, resolutionMs = 1_000 } = options
 	const policies = policy === undefined ? undefined : new Set(typeof policy === 'string' ? [policy] : policy)

@@ -2,7 +2,7 @@
  * Takes lines one at a time, in any order, and keeps numbers of them: a log need not fit into memory, and may come from a stream. Each
  * count and each row is the same whatever came before it, so that files of several processes can be read one after the other.
  */
-import { refuse } from '../../core/options/rules.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import { listed } from '../scenario/shape.ts'
 import { readEvent, type Unreadable } from './event-line.ts'
 import { type Incident, incidentOf } from './incident.ts'
@@ -77,7 +77,7 @@ export class IncidentReader {
 		const [first, ...others] = this.#pipelines
 		if (!first) return this.#refuseAll()
 		if (others.length > 0)
-			refuse(
+			invalidOption(
 				'pipeline',
 				undefined,
 				`${listed([...this.#pipelines.keys()].sort())}, for the events are of several`,
@@ -96,20 +96,24 @@ export class IncidentReader {
 		const { pipeline, policies } = this.#settings
 		const { pipelines, policies: names } = this.#names
 		const takes = 'events as policy.subscribe gives them, one JSON object a line'
-		if (this.#lines === 0) refuse('lines', 'no line', takes)
+		if (this.#lines === 0) invalidOption('lines', 'no line', takes)
 		if (this.#first && this.#events === 0) {
 			const { line, why } = this.#first
-			refuse('lines', `${this.#lines} lines and no event among them: line ${line} is ${why}`, takes)
+			invalidOption('lines', `${this.#lines} lines and no event among them: line ${line} is ${why}`, takes)
 		}
 		if (pipeline !== undefined && !pipelines.has(pipeline) && pipelines.size > 0)
-			refuse('pipeline', pipeline, `a pipeline of which there are events: ${listed([...pipelines].sort())}`)
+			invalidOption(
+				'pipeline',
+				pipeline,
+				`a pipeline of which there are events: ${listed([...pipelines].sort())}`,
+			)
 		if (policies !== undefined && names.size > 0)
-			refuse(
+			invalidOption(
 				'policy',
 				[...policies].join(', '),
 				`policies of which there are events: ${listed([...names].sort())}`,
 			)
-		refuse(
+		invalidOption(
 			'lines',
 			'events that tell of no calls',
 			'events of a retry or a circuit breaker, which tell of every call',

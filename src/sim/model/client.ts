@@ -4,7 +4,7 @@ import type { CallContext } from '../../core/engine/call-options.ts'
 import { pipeline } from '../../core/engine/pipeline.ts'
 import type { Policy } from '../../core/engine/policy.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import { type Done, run } from '../../testing/run.ts'
+import { type DoneCallback, run } from '../../testing/callback-runner.ts'
 import type { EventLoop } from '../kernel/event-loop.ts'
 import type { ClientMeter } from '../measure/client-meter.ts'
 import type { ClientModel } from '../scenario/scenario.ts'
@@ -49,7 +49,7 @@ export class Client {
 		let latest: Request | undefined
 		meter.begin(begunAt)
 		world.openCalls++
-		const work = (context: CallContext | undefined, done: Done<unknown>) => {
+		const work = (context: CallContext | undefined, done: DoneCallback<unknown>) => {
 			if (!world.countRequest()) return
 			meter.send(requests++ === 0)
 			const { deadline } = context ?? {}
@@ -77,7 +77,7 @@ export class Client {
 }
 
 /** Its signal says the same, but a signal costs more than the request. */
-function untilExpired(deadline: Deadline, done: Done<unknown>): Done<unknown> {
+function untilExpired(deadline: Deadline, done: DoneCallback<unknown>): DoneCallback<unknown> {
 	const cancel = deadline.onExpiry(done)
 	return (error) => {
 		cancel()

@@ -1,7 +1,7 @@
 /** What a service asks of others before it does its own work: one after the other, each through the policy of that hop. */
 import type { CallContext } from '../../core/engine/call-options.ts'
 import type { Policy } from '../../core/engine/policy.ts'
-import { type Done, run } from '../../testing/run.ts'
+import { type DoneCallback, run } from '../../testing/callback-runner.ts'
 import type { EventLoop } from '../kernel/event-loop.ts'
 import type { DependencyModel } from '../scenario/scenario.ts'
 import { isExpected, status } from './failures.ts'
@@ -58,9 +58,9 @@ function call(
 	world: EventLoop,
 	{ service, policy }: Hop,
 	context: CallContext | undefined,
-	ended: Done<unknown>,
+	ended: DoneCallback<unknown>,
 ): void {
-	const work = (own: CallContext | undefined, done: Done<unknown>) => {
+	const work = (own: CallContext | undefined, done: DoneCallback<unknown>) => {
 		if (!world.countRequest()) return
 		service.send(new Request(context && own ? heeding(own.signal, done) : done, own))
 	}

@@ -1,7 +1,7 @@
 import { Call } from '../../core/engine/call.ts'
 import type { CallContext } from '../../core/engine/call-options.ts'
 import { Context } from '../../core/engine/context.ts'
-import type { Done } from '../../testing/run.ts'
+import type { DoneCallback } from '../../testing/callback-runner.ts'
 import type { Failure } from './failures.ts'
 
 /** Whoever takes requests. */
@@ -15,9 +15,9 @@ export interface Receiver {
  * The end of a request, and before it that of whoever waits for it. Modelled callers hand their signal on, as all should: when it
  * aborts they have their answer at once, whatever the service does.
  */
-export function heeding(signal: AbortSignal, done: Done<unknown>): Done<unknown> {
+export function heeding(signal: AbortSignal, done: DoneCallback<unknown>): DoneCallback<unknown> {
 	let isOpen = true
-	const end: Done<unknown> = (error) => {
+	const end: DoneCallback<unknown> = (error) => {
 		if (!isOpen) return
 		isOpen = false
 		signal.removeEventListener('abort', aborted)
@@ -28,7 +28,7 @@ export function heeding(signal: AbortSignal, done: Done<unknown>): Done<unknown>
 	return end
 }
 
-const NOBODY: Done<unknown> = () => {}
+const NOBODY: DoneCallback<unknown> = () => {}
 /** In the place of a turn: its call is over. */
 const FORGOTTEN = -1
 
@@ -45,17 +45,17 @@ export class Request {
 	isLost = false
 	/** The request before it, of the same call. */
 	#before: Request | undefined
-	#done: Done<unknown>
+	#done: DoneCallback<unknown>
 	#call: Call | undefined
 	#turn: number
 
-	constructor(done: Done<unknown>, context?: CallContext, before?: Request) {
+	constructor(done: DoneCallback<unknown>, context?: CallContext, before?: Request) {
 		this.context = context
 		this.#before = before
 		this.#done = done
 		const call = context instanceof Context ? Context.callOf(context) : undefined
 		this.#call = call instanceof Call ? call : undefined
-		this.#turn = this.#call?.turn ?? 0
+		this.#turn = this.#call?.run ?? 0
 	}
 
 	/**
@@ -78,11 +78,11 @@ export class Request {
 
 	/** Does a layer want to know when it ends, however late, as one does that has lent it a slot? */
 	get #isFollowed(): boolean {
-		return this.#call?.aside?.late?.some(({ onEnd }) => onEnd.length > 1) === true
+		return this.#call?.rare?.orphans?.some(({ onEnd }) => onEnd.length > 1) === true
 	}
 
 	get isAwaited(): boolean {
-		return this.#call === undefined ? this.#turn !== FORGOTTEN : this.#call.turn === this.#turn
+		return this.#call === undefined ? this.#turn !== FORGOTTEN : this.#call.run === this.#turn
 	}
 
 	answer(failure: Failure | undefined): void {

@@ -3,7 +3,7 @@
  * simulator's results. Lists of unequal length are refused and not cut, for that is a mistake of whoever made them; a
  * value that is no number is a gap, for a mean of nothing is one.
  */
-import { checkRange, refuse } from '../../core/options/rules.ts'
+import { checkRange, invalidOption } from '../../core/options/schema.ts'
 
 /** One for each x. Null and whatever is not finite is a gap. */
 export type Values = readonly (number | null)[]
@@ -109,24 +109,25 @@ function checkX(x: readonly number[]): void {
 		const before = x[index - 1]
 		checkRange(`x[${index}]`, value, -FARTHEST, FARTHEST)
 		if (before !== undefined && value <= before)
-			refuse(`x[${index}]`, value, `a number above the one before it, ${before}`)
+			invalidOption(`x[${index}]`, value, `a number above the one before it, ${before}`)
 	})
 }
 
 function checkShade({ from, to }: Shade, index: number): void {
-	if (Number.isNaN(from)) refuse(`shades[${index}].from`, from, 'a number')
-	if (!(to >= from)) refuse(`shades[${index}].to`, to, `a number, ${from} or more`)
+	if (Number.isNaN(from)) invalidOption(`shades[${index}].from`, from, 'a number')
+	if (!(to >= from)) invalidOption(`shades[${index}].to`, to, `a number, ${from} or more`)
 }
 
 function checkLines(path: string, lines: readonly ReferenceLine[] = []): void {
 	lines.forEach(({ value }, index) => {
-		if (!Number.isFinite(value)) refuse(`${path}[${index}].value`, value, 'a finite number')
+		if (!Number.isFinite(value)) invalidOption(`${path}[${index}].value`, value, 'a finite number')
 	})
 }
 
 function checkSeries(path: string, { values, band }: Series, length: number): void {
 	const lists = { values, ...(band && { 'band.low': band.low, 'band.high': band.high }) }
 	for (const [name, list] of Object.entries(lists)) {
-		if (list.length !== length) refuse(`${path}.${name}.length`, list.length, `${length}, one for each x`)
+		if (list.length !== length)
+			invalidOption(`${path}.${name}.length`, list.length, `${length}, one for each x`)
 	}
 }

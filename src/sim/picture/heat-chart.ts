@@ -1,5 +1,5 @@
 /** What a heat map is told, and what it refuses. */
-import { refuse } from '../../core/options/rules.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import { figure, roughly } from './figure.ts'
 
 /** A share, 0 to 1, for every combination of two settings, and that for one variant or several. */
@@ -32,11 +32,13 @@ export const DEFAULT_UNKNOWN_LABEL = 'not known'
 export function checkHeatMap({ x, y, panels }: HeatMap): void {
 	panels.forEach(({ cells }, panel) => {
 		const path = `panels[${panel}].cells`
-		if (cells.length !== y.length) refuse(`${path}.length`, cells.length, `${y.length}, one for each y`)
+		if (cells.length !== y.length)
+			invalidOption(`${path}.length`, cells.length, `${y.length}, one for each y`)
 		cells.forEach((row, at) => {
-			if (row.length !== x.length) refuse(`${path}[${at}].length`, row.length, `${x.length}, one for each x`)
+			if (row.length !== x.length)
+				invalidOption(`${path}[${at}].length`, row.length, `${x.length}, one for each x`)
 			const odd = row.findIndex((value) => value !== null && (value < 0 || value > 1))
-			if (odd >= 0) refuse(`${path}[${at}][${odd}]`, row[odd], 'a number from 0 to 1, or null')
+			if (odd >= 0) invalidOption(`${path}[${at}][${odd}]`, row[odd], 'a number from 0 to 1, or null')
 		})
 	})
 }

@@ -2,7 +2,7 @@
  * One file that can be mailed, archived and opened without a network: styles are inside, and there is no script. A content
  * policy in the page forbids to load or run anything, so that not even a name that slipped through somewhere could.
  */
-import { refuse } from '../../core/options/rules.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import { element } from './element.ts'
 import { escapeXml } from './escape.ts'
 import { DARK, LIGHT, type Theme } from './palette.ts'
@@ -67,7 +67,8 @@ function drawBlock(block: Block, path: string): string {
 	if ('code' in block) return element('pre', {}, element('code', {}, escapeXml(block.code)))
 	const caption = block.caption === undefined ? '' : element('figcaption', {}, escapeXml(block.caption))
 	if ('table' in block) return element('figure', {}, drawTable(block.table), caption)
-	if (!/^<svg[\s>]/.test(block.svg)) refuse(`${path}.svg`, block.svg, 'a picture that begins with <svg')
+	if (!/^<svg[\s>]/.test(block.svg))
+		invalidOption(`${path}.svg`, block.svg, 'a picture that begins with <svg')
 	return element('figure', {}, block.svg.trimEnd(), caption)
 }
 

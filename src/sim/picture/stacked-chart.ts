@@ -1,4 +1,4 @@
-import { refuse } from '../../core/options/rules.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import { panelsOf, type TimeChart } from './chart.ts'
 import { stackedLayers } from './layers.ts'
 import { timeChart } from './time-chart.ts'
@@ -28,8 +28,9 @@ export function checkStack(chart: TimeChart): void {
 		const path = chart.panels ? `panels[${panel}].` : ''
 		series.forEach(({ values, band }, at) => {
 			const index = values.findIndex((value) => value !== null && value < 0)
-			if (index >= 0) refuse(`${path}series[${at}].values[${index}]`, values[index], '0 or more in a stack')
-			if (band) refuse(`${path}series[${at}].band`, band, 'nothing in a stack')
+			if (index >= 0)
+				invalidOption(`${path}series[${at}].values[${index}]`, values[index], '0 or more in a stack')
+			if (band) invalidOption(`${path}series[${at}].band`, band, 'nothing in a stack')
 		})
 	})
 }

@@ -2,7 +2,7 @@
  * Scenarios side by side, run with the same seeds: each meets the same arrivals and the same service times, so what differs is
  * their own doing, and the differences are taken seed by seed.
  */
-import { refuse } from '../../core/options/rules.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import { type Estimate, estimate } from '../measure/estimate.ts'
 import { MEASURE_NAMES, type MeasureName, readMeasure } from '../measure/measures.ts'
 import type { SimulationResult } from '../measure/result.ts'
@@ -31,14 +31,18 @@ export function compare(
 	options: ReplicateOptions = {},
 ): readonly ComparisonResult[] {
 	if (!Array.isArray(scenarios) || scenarios.length === 0)
-		refuse('scenarios', scenarios, 'a list of scenarios')
+		invalidOption('scenarios', scenarios, 'a list of scenarios')
 	checkReplicateOptions(options)
 	const seed = scenarios.find((scenario) => scenario?.seed !== undefined)?.seed
 	return compareRuns(
 		scenarios.map((scenario, index) => {
 			const path = `scenarios[${index}]`
 			if (scenario?.seed !== undefined && scenario.seed !== seed)
-				refuse(`${path}.seed`, scenario.seed, `${seed} as in the others, for they are compared seed by seed`)
+				invalidOption(
+					`${path}.seed`,
+					scenario.seed,
+					`${seed} as in the others, for they are compared seed by seed`,
+				)
 			const runs = located(path, () => replicate({ ...scenario, seed }, options))
 			return [scenario.name ?? `scenario ${index + 1}`, runs]
 		}),

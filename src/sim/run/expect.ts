@@ -1,6 +1,6 @@
 /** What a user's test says of a simulation. Every run must hold it: a policy that survives nine seeds of ten does not survive. */
 import { YaokiError } from '../../core/errors/errors.ts'
-import { refuse } from '../../core/options/rules.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import { MEASURE_NAMES, type MeasureName, readMeasure } from '../measure/measures.ts'
 import type { SimulationResult } from '../measure/result.ts'
 import { oneOf } from '../scenario/shape.ts'
@@ -76,7 +76,7 @@ const HOLDS: Readonly<Record<Comparison, (value: number, bound: number) => boole
 export function expectResilience(result: SimulationResult | Replications): ResilienceExpectation {
 	const runs = Object(result) !== result ? [] : 'runs' in result ? result.runs : [result]
 	if (runs.length === 0 || runs.some((run) => !run?.totals))
-		refuse('result', result, 'what simulate or replicate gave')
+		invalidOption('result', result, 'what simulate or replicate gave')
 	const expectation: ResilienceExpectation = {
 		toRecoverWithin: (ms) => expectation.measure('recoveredAfterMs', '<=', ms),
 		amplificationBelow: (factor) => expectation.measure('amplification', '<', factor),
@@ -88,7 +88,8 @@ export function expectResilience(result: SimulationResult | Replications): Resil
 			oneOf(...MEASURE_NAMES)(name, 'measure')
 			oneOf(...Object.keys(HOLDS))(holds, 'comparison')
 			// No bound at all is one as well: that it recovers, however late.
-			if (typeof bound !== 'number' || !(bound >= 0)) refuse(`bound of ${name}`, bound, 'a number, 0 or more')
+			if (typeof bound !== 'number' || !(bound >= 0))
+				invalidOption(`bound of ${name}`, bound, 'a number, 0 or more')
 			const failed = runs.find((run) => !holdsIn(run, name, holds, bound))
 			if (failed) throw new ResilienceError(name, `${holds} ${bound}`, failed)
 			return expectation

@@ -1,7 +1,7 @@
 /** Makes a run's policies: one for each instance of a client, and one for each hop between services. */
 import { isPolicy, pipeline } from '../../core/engine/pipeline.ts'
 import type { Policy } from '../../core/engine/policy.ts'
-import { refuse } from '../../core/options/rules.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import type { EventLoop } from '../kernel/event-loop.ts'
 import { buildPolicy } from '../scenario/layers.ts'
 import type { PolicyModel } from '../scenario/scenario.ts'
@@ -13,7 +13,7 @@ const madeIn = new WeakMap<Policy, EventLoop>()
 function checkFresh(policy: Policy, world: EventLoop, path: string): void {
 	for (const leaf of policy.leaves()) {
 		if ((madeIn.get(leaf) ?? world) !== world)
-			refuse(
+			invalidOption(
 				`${path}()`,
 				leaf.name,
 				'a function that makes its policies afresh; this one is of an earlier run, which it remembers',
@@ -38,7 +38,7 @@ export function policyMaker(world: EventLoop, models: Readonly<Record<string, Po
 				sharedRuntime: (place) => world.runtime(`${place} shared`),
 			})
 		const made: unknown = model({ runtime, once: (key, make) => world.once(`${path}: ${key}`, make) })
-		if (!isPolicy(made)) refuse(`${path}()`, made, 'a function that returns a policy')
+		if (!isPolicy(made)) invalidOption(`${path}()`, made, 'a function that returns a policy')
 		checkFresh(made, world, path)
 		return pipeline({ runtime }, made)
 	}

@@ -2,7 +2,7 @@
  * The same scenario with several seeds. One run is an anecdote: near the edge of stability one seed recovers and the next
  * does not. Runs are merged in the order of their seeds, so that it does not matter where and in which order they ran.
  */
-import { refuse } from '../../core/options/rules.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import { type Estimate, estimate } from '../measure/estimate.ts'
 import { MEASURE_NAMES, type MeasureName, readMeasure } from '../measure/measures.ts'
 import type { SimulationResult } from '../measure/result.ts'
@@ -33,7 +33,7 @@ const runCount = count(1, 1e6)
 const optionsShape = fields({
 	'replications?': runCount,
 	'onRun?': (value, path) => {
-		if (typeof value !== 'function') refuse(path, value, 'a function')
+		if (typeof value !== 'function') invalidOption(path, value, 'a function')
 	},
 })
 

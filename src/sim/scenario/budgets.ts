@@ -3,7 +3,7 @@ import type { Budget } from '../../core/budget/budget.ts'
 import { QuotaBudget, type QuotaBudgetOptions } from '../../core/budget/quota-budget.ts'
 import { RetryBudget, type RetryBudgetOptions } from '../../core/budget/retry-budget.ts'
 import { TokenBudget, type TokenBudgetOptions } from '../../core/budget/token-budget.ts'
-import { refuse } from '../../core/options/rules.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { located } from './located.ts'
 import { flag, oneOf } from './shape.ts'
@@ -20,7 +20,7 @@ export const BUDGET_FACTORIES = { ratio: 'retryBudget', tokens: 'tokenBudget', q
 
 export function newBudget(model: BudgetModel, path: string, runtime: Runtime): Budget {
 	if (Object(model) !== model || Array.isArray(model))
-		refuse(path, model, "a budget's options, such as { maxRetryRatio: 0.1 }")
+		invalidOption(path, model, "a budget's options, such as { maxRetryRatio: 0.1 }")
 	const { shared = false, kind = 'ratio', ...options } = model
 	flag(shared, `${path}.shared`)
 	oneOf(...Object.keys(BUDGET_FACTORIES))(kind, `${path}.kind`)

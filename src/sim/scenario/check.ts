@@ -1,5 +1,5 @@
 /** Refuses a scenario that can not work, before anything of it runs: every field by its place, and what fits together. */
-import { refuse } from '../../core/options/rules.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import type { ClientModel, PolicyModel, Scenario, ServerModel } from './scenario.ts'
 import {
 	amount,
@@ -41,7 +41,7 @@ const laws = byKind({
 const duration: Shape = (value, path) => {
 	if (typeof value === 'number') time(value, path)
 	else if (Object(value) !== value)
-		refuse(path, value, 'a number of milliseconds, or a distribution with a kind')
+		invalidOption(path, value, 'a number of milliseconds, or a distribution with a kind')
 	else laws(value, path)
 }
 
@@ -97,7 +97,7 @@ const client = fields({
 
 const policy: Shape = (value, path) => {
 	if (typeof value === 'function' || Array.isArray(value)) return
-	refuse(
+	invalidOption(
 		path,
 		value,
 		'a list of layers, or a function that makes a policy; a policy itself remembers, and every run must begin afresh',
@@ -109,12 +109,12 @@ const scenarioShape = fields({
 	'seed?': (value, path) => {
 		// Of greater numbers the next one is the same, and seeds are counted up.
 		if (typeof value !== 'string' && !(Math.abs(Number(value)) <= 2 ** 52 && typeof value === 'number'))
-			refuse(path, value, 'a number up to 2 ** 52, or a text')
+			invalidOption(path, value, 'a number up to 2 ** 52, or a text')
 	},
 	'duration?': someTime,
 	'until?': (value, path) => {
 		if (typeof value !== 'function' && value !== 'idle' && value !== 'recovered')
-			refuse(path, value, "'idle', 'recovered' or a function")
+			invalidOption(path, value, "'idle', 'recovered' or a function")
 	},
 	services: named(service, 'service'),
 	clients: named(client, 'client'),
@@ -134,7 +134,11 @@ export function checkScenario(scenario: Scenario): void {
 	checkRing(services as Readonly<Record<string, ServerModel>>)
 	checkEnd(scenario)
 	if (until === 'recovered' && end === undefined)
-		refuse('duration', undefined, "a number of milliseconds beside until: 'recovered', for it may never")
+		invalidOption(
+			'duration',
+			undefined,
+			"a number of milliseconds beside until: 'recovered', for it may never",
+		)
 }
 
 interface Known {
@@ -150,7 +154,7 @@ function checkLink(
 	oneOf(...known.services)(to, `${path}.to`)
 	if (name === undefined || Object.hasOwn(known.policies, name)) return
 	const names = Object.keys(known.policies).join(', ') || 'there are none'
-	refuse(`${path}.policy`, name, `the name of one of the policies: ${names}`)
+	invalidOption(`${path}.policy`, name, `the name of one of the policies: ${names}`)
 }
 
 function checkClient(path: string, model: ClientModel, known: Known): void {
@@ -159,14 +163,14 @@ function checkClient(path: string, model: ClientModel, known: Known): void {
 	if (arrivals.kind === 'trace')
 		arrivals.atMs.forEach((at, index) => {
 			if (index > 0 && at < (arrivals.atMs[index - 1] ?? 0))
-				refuse(`${path}.arrivals.atMs[${index}]`, at, 'times in order')
+				invalidOption(`${path}.arrivals.atMs[${index}]`, at, 'times in order')
 		})
 	if (arrivals.kind !== 'closed') return
 	const { users } = arrivals
 	if (instances !== undefined && instances > users)
-		refuse(`${path}.instances`, instances, `no more than there are users, ${users}`)
+		invalidOption(`${path}.instances`, instances, `no more than there are users, ${users}`)
 	if (instances === undefined && model.policy !== undefined && users > MOST_INSTANCES)
-		refuse(
+		invalidOption(
 			`${path}.instances`,
 			undefined,
 			`a number up to ${MOST_INSTANCES}, for ${users} users would have a policy each`,
@@ -184,12 +188,12 @@ function checkRing(services: Readonly<Record<string, ServerModel>>): void {
 	const follow = (name: string, trail: readonly string[]): number => {
 		const path = `services.${name}.dependsOn`
 		if (trail.includes(name))
-			refuse(path, [...trail, name].join(' -> '), 'services that do not ask each other in a ring')
+			invalidOption(path, [...trail, name].join(' -> '), 'services that do not ask each other in a ring')
 		const known = depths.get(name)
 		if (known !== undefined) return known
 		const below = (services[name]?.dependsOn ?? []).map(({ to }) => follow(to, [...trail, name]))
 		const depth = below.reduce((deepest, one) => Math.max(deepest, one), 0) + 1
-		if (depth > DEEPEST) refuse(path, `${depth} services in a row`, `at most ${DEEPEST}`)
+		if (depth > DEEPEST) invalidOption(path, `${depth} services in a row`, `at most ${DEEPEST}`)
 		depths.set(name, depth)
 		return depth
 	}
@@ -199,13 +203,17 @@ function checkRing(services: Readonly<Record<string, ServerModel>>): void {
 function checkEnd({ duration: end, until, clients }: Scenario): void {
 	if (end !== undefined) return
 	const takes = "a number of milliseconds, or until: 'idle' with clients that come to an end"
-	if (until === undefined) refuse('duration', undefined, takes)
+	if (until === undefined) invalidOption('duration', undefined, takes)
 	for (const [name, { arrivals }] of Object.entries(clients)) {
 		const isEndless =
 			arrivals.kind === 'closed'
 				? (arrivals.callsEach ?? Infinity) === Infinity
 				: arrivals.kind !== 'trace' && arrivals.toMs === undefined
 		if (isEndless && typeof until !== 'function')
-			refuse('duration', undefined, `a number of milliseconds, for clients.${name}.arrivals have no end`)
+			invalidOption(
+				'duration',
+				undefined,
+				`a number of milliseconds, for clients.${name}.arrivals have no end`,
+			)
 	}
 }

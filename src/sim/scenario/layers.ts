@@ -14,14 +14,14 @@ import { pipeline } from '../../core/engine/pipeline.ts'
 import type { Policy } from '../../core/engine/policy.ts'
 import { hedge } from '../../core/hedge/hedge.ts'
 import type { HedgeOptions } from '../../core/hedge/options.ts'
-import { refuse } from '../../core/options/rules.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import type { RateLimiterOptions } from '../../core/rate-limiter/options.ts'
 import { rateLimiter } from '../../core/rate-limiter/rate-limiter.ts'
 import type { RetryOptions } from '../../core/retry/options.ts'
 import { retry } from '../../core/retry/retry.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { adaptiveThrottle } from '../../core/throttle/adaptive-throttle.ts'
-import type { ThrottleOptions } from '../../core/throttle/options.ts'
+import type { AdaptiveThrottleOptions } from '../../core/throttle/options.ts'
 import { timeout } from '../../core/timeout/timeout.ts'
 import { type BudgetModel, newBudget } from './budgets.ts'
 import { located } from './located.ts'
@@ -39,7 +39,7 @@ export interface LayerOptions {
 	readonly adaptiveBulkhead: Plain<AdaptiveBulkheadOptions>
 	readonly hedge: WithBudget<HedgeOptions>
 	readonly rateLimiter: Plain<RateLimiterOptions>
-	readonly adaptiveThrottle: Plain<ThrottleOptions>
+	readonly adaptiveThrottle: Plain<AdaptiveThrottleOptions>
 }
 
 /** The name of a layer's factory. */
@@ -110,18 +110,18 @@ const isStateless = (layer: PolicyLayer): boolean =>
 
 function make<Kind extends LayerKind>(kind: Kind, layer: PolicyLayer, place: Place): Policy {
 	const options: LayerOptions[Kind] | undefined = (layer as Partial<LayerOptions>)[kind]
-	if (options === undefined) refuse(place.path, options, 'its options')
+	if (options === undefined) invalidOption(place.path, options, 'its options')
 	return located(place.path, () => MAKERS[kind](options, place))
 }
 
 function kindOf(layer: PolicyLayer, path: string): LayerKind {
 	const takes = `one of ${LAYER_KINDS.join(', ')} with its options, and perhaps shared: true`
-	if (Object(layer) !== layer) refuse(path, layer, takes)
+	if (Object(layer) !== layer) invalidOption(path, layer, takes)
 	const names = Object.keys(layer).filter((name) => name !== 'shared')
 	const kind = LAYER_KINDS.find((known) => known === names[0])
-	if (kind === undefined || names.length > 1) refuse(path, names.join(' and ') || 'nothing', takes)
+	if (kind === undefined || names.length > 1) invalidOption(path, names.join(' and ') || 'nothing', takes)
 	if (layer.shared !== undefined && typeof layer.shared !== 'boolean')
-		refuse(`${path}.shared`, layer.shared, 'true or false')
+		invalidOption(`${path}.shared`, layer.shared, 'true or false')
 	const options: unknown = (layer as Readonly<Record<string, unknown>>)[kind]
 	if (kind !== 'timeout') checkOptions(options, `${path}.${kind}`)
 	return kind
@@ -129,9 +129,10 @@ function kindOf(layer: PolicyLayer, path: string): LayerKind {
 
 function checkOptions(options: unknown, path: string): void {
 	if (Object(options) !== options || Array.isArray(options))
-		refuse(path, options, 'its options as an object, {} for the defaults')
+		invalidOption(path, options, 'its options as an object, {} for the defaults')
 	const { runtime } = options as { runtime?: unknown }
-	if (runtime !== undefined) refuse(`${path}.runtime`, runtime, 'nothing here: time is that of the run')
+	if (runtime !== undefined)
+		invalidOption(`${path}.runtime`, runtime, 'nothing here: time is that of the run')
 }
 
 function budgetOf(model: BudgetModel | undefined, place: Place): { budget?: Budget } {

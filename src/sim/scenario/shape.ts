@@ -2,14 +2,14 @@
  * What a value must look like, said once and checked with the place where it stands: `services.api.workers: got -1; takes
  * ...`. A few combinators instead of a schema library, which would be a dependency and could not say it in our words.
  */
-import { checkRange, MOST, refuse } from '../../core/options/rules.ts'
+import { checkRange, invalidOption, MAX_NUMBER } from '../../core/options/schema.ts'
 
 /** Refuses what can not be there. */
 export type Shape = (value: unknown, path: string) => void
 
 /** A finite number in a range. */
 export const amount =
-	(least = 0, greatest: number = MOST): Shape =>
+	(least = 0, greatest: number = MAX_NUMBER): Shape =>
 	(value, path) =>
 		checkRange(path, value, least, greatest)
 
@@ -19,7 +19,7 @@ export const count =
 	(value, path) => {
 		if (value === Infinity && greatest === Infinity) return
 		if (!Number.isInteger(value) || (value as number) < least || (value as number) > greatest)
-			refuse(
+			invalidOption(
 				path,
 				value,
 				greatest < Infinity
@@ -29,17 +29,17 @@ export const count =
 	}
 
 export const flag: Shape = (value, path) => {
-	if (typeof value !== 'boolean') refuse(path, value, 'true or false')
+	if (typeof value !== 'boolean') invalidOption(path, value, 'true or false')
 }
 
 export const text: Shape = (value, path) => {
-	if (typeof value !== 'string' || value === '') refuse(path, value, 'a text')
+	if (typeof value !== 'string' || value === '') invalidOption(path, value, 'a text')
 }
 
 export const oneOf =
 	(...values: readonly string[]): Shape =>
 	(value, path) => {
-		if (!values.some((known) => known === value)) refuse(path, value, listed(values))
+		if (!values.some((known) => known === value)) invalidOption(path, value, listed(values))
 	}
 
 export const listed = (values: readonly string[]): string => values.map((value) => `'${value}'`).join(' or ')
@@ -48,7 +48,7 @@ export const list =
 	(shape: Shape, least = 0): Shape =>
 	(value, path) => {
 		if (!Array.isArray(value) || value.length < least)
-			refuse(path, value, least > 0 ? `a list of ${least} or more` : 'a list')
+			invalidOption(path, value, least > 0 ? `a list of ${least} or more` : 'a list')
 		for (const [index, item] of value.entries()) shape(item, `${path}[${index}]`)
 	}
 
@@ -57,7 +57,7 @@ export const named =
 	(shape: Shape, what?: string): Shape =>
 	(value, path) => {
 		const all = Object.entries(object(value, path))
-		if (what !== undefined && all.length === 0) refuse(path, '{}', `at least one ${what}`)
+		if (what !== undefined && all.length === 0) invalidOption(path, '{}', `at least one ${what}`)
 		for (const [name, one] of all) shape(one, `${path}.${name}`)
 	}
 
@@ -73,14 +73,14 @@ export function fields(shapes: Readonly<Record<string, Shape>>): Shape {
 		const given = object(value, path)
 		for (const name of Object.keys(given))
 			if (!names.includes(name))
-				refuse(
+				invalidOption(
 					at(path, name),
 					given[name],
 					`nothing, for there is no such field here, only ${names.join(', ')}`,
 				)
 		for (const { name, isNeeded, shape } of known)
 			if (given[name] !== undefined) shape(given[name], at(path, name))
-			else if (isNeeded) refuse(at(path, name), undefined, 'a value; it can not be left out')
+			else if (isNeeded) invalidOption(at(path, name), undefined, 'a value; it can not be left out')
 	}
 }
 
@@ -91,8 +91,8 @@ export const inOrder =
 		shape(value, path)
 		const { [first]: low, [second]: high } = object(value, path)
 		if (typeof low !== 'number' || typeof high !== 'number' || high > low) return
-		if (which === 'more') refuse(at(path, second), high, `more than ${first}, which is ${low}`)
-		if (high < low) refuse(at(path, second), high, `${first} or more, which is ${low}`)
+		if (which === 'more') invalidOption(at(path, second), high, `more than ${first}, which is ${low}`)
+		if (high < low) invalidOption(at(path, second), high, `${first} or more, which is ${low}`)
 	}
 
 /** One of several shapes, told apart by the field `kind`; `otherwise` is meant when there is none. */
@@ -101,7 +101,7 @@ export function byKind(shapes: Readonly<Record<string, Shape>>, otherwise?: stri
 	return (value, path) => {
 		const { kind = otherwise } = object(value, path)
 		const shape = typeof kind === 'string' && Object.hasOwn(shapes, kind) ? shapes[kind] : undefined
-		if (!shape) refuse(at(path, 'kind'), kind, listed(kinds))
+		if (!shape) invalidOption(at(path, 'kind'), kind, listed(kinds))
 		shape(value, path)
 	}
 }
@@ -110,6 +110,6 @@ const at = (path: string, name: string): string => (path ? `${path}.${name}` : n
 
 function object(value: unknown, path: string): Readonly<Record<string, unknown>> {
 	if (Object(value) !== value || Array.isArray(value) || typeof value === 'function')
-		refuse(path || 'scenario', value, 'an object')
+		invalidOption(path || 'scenario', value, 'an object')
 	return value as Readonly<Record<string, unknown>>
 }

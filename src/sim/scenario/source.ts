@@ -4,7 +4,7 @@
  * left at its default, because it will be read and changed by one. A function is not data and can not be printed; its name is, with
  * a line that says so, so that the compiler asks for it instead of calls going without it.
  */
-import { refuse } from '../../core/options/rules.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import { BUDGET_FACTORIES, type BudgetModel } from './budgets.ts'
 import { LAYER_KINDS, type LayerKind, type PolicyLayer } from './layers.ts'
 import { braces, entriesOf, listed, literal } from './literal.ts'
@@ -89,7 +89,8 @@ class Program {
 
 	#budget(model: BudgetModel): string {
 		const { kind = 'ratio', shared = false, ...options } = model
-		if (!Object.hasOwn(BUDGET_FACTORIES, kind)) refuse('budget.kind', kind, "'ratio', 'tokens' or 'quota'")
+		if (!Object.hasOwn(BUDGET_FACTORIES, kind))
+			invalidOption('budget.kind', kind, "'ratio', 'tokens' or 'quota'")
 		return this.#constant('budget', shared, (column) => this.#call(BUDGET_FACTORIES[kind], options, column))
 	}
 
@@ -105,7 +106,7 @@ class Program {
 function partsOf(layer: PolicyLayer, index: number): { kind: LayerKind; options: unknown } {
 	const kind = LAYER_KINDS.find((name) => Object(layer) === layer && Object.hasOwn(layer, name))
 	if (kind === undefined)
-		refuse(`layers[${index}]`, layer, `one of ${LAYER_KINDS.join(', ')} with its options`)
+		invalidOption(`layers[${index}]`, layer, `one of ${LAYER_KINDS.join(', ')} with its options`)
 	return { kind, options: (layer as Readonly<Record<string, unknown>>)[kind] }
 }
 

@@ -1,5 +1,5 @@
 /** What a policy must achieve, in every run. */
-import { checkRange, refuse } from '../../core/options/rules.ts'
+import { checkRange, invalidOption } from '../../core/options/schema.ts'
 import { MEASURE_NAMES, type MeasureName, readMeasure } from '../measure/measures.ts'
 import type { SimulationResult } from '../measure/result.ts'
 import { listed } from '../scenario/shape.ts'
@@ -23,20 +23,24 @@ export interface Violation {
 
 export function checkConstraints(constraints: Constraints): void {
 	if (Object(constraints) !== constraints || Object.keys(constraints).length === 0)
-		refuse('constraints', constraints, 'bounds by figure, such as { recoveredAfterMs: { atMost: 5000 } }')
+		invalidOption(
+			'constraints',
+			constraints,
+			'bounds by figure, such as { recoveredAfterMs: { atMost: 5000 } }',
+		)
 	for (const [name, bound] of Object.entries(constraints)) {
 		checkMeasure(`constraints.${name}`, name)
 		const path = `constraints.${name}`
 		const names = Object.keys(Object(bound))
 		const strange = names.find((one) => one !== 'atMost' && one !== 'atLeast')
 		if (names.length === 0 || strange !== undefined)
-			refuse(path, strange ?? bound, '{ atMost } or { atLeast }')
+			invalidOption(path, strange ?? bound, '{ atMost } or { atLeast }')
 		for (const [side, one] of Object.entries(bound ?? {})) checkRange(`${path}.${side}`, one)
 	}
 }
 
 export function checkMeasure(path: string, name: string): void {
-	if (!MEASURE_NAMES.some((known) => known === name)) refuse(path, name, listed(MEASURE_NAMES))
+	if (!MEASURE_NAMES.some((known) => known === name)) invalidOption(path, name, listed(MEASURE_NAMES))
 }
 
 /** The first that does not hold in a run. */

@@ -4,7 +4,7 @@
  * better was rejected: survival has a cliff, not a slope, and it would return settings that nobody can explain.
  */
 import { InvalidOptionError } from '../../core/errors/errors.ts'
-import { checkNames, checkRange, refuse } from '../../core/options/rules.ts'
+import { checkNames, checkRange, invalidOption } from '../../core/options/schema.ts'
 import { MEASURES, type MeasureName } from '../measure/measures.ts'
 import type { SimulationResult } from '../measure/result.ts'
 import { mergeRuns, type Replications, seedsFor } from '../run/replicate.ts'
@@ -204,7 +204,7 @@ function candidates(layers: readonly PolicyLayer[], maxChanges = 2): readonly Ca
 function layersOf(policy: string, { policies = {} }: Scenario): readonly PolicyLayer[] {
 	const model = Object.hasOwn(policies, policy) ? policies[policy] : undefined
 	if (model === undefined)
-		refuse(
+		invalidOption(
 			'policy',
 			policy,
 			`the name of one of the scenario's policies: ${Object.keys(policies).join(', ')}`,

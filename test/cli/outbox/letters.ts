@@ -24,7 +24,7 @@ export async function bury(
 	store: Store,
 	destination: string,
 	error: Error,
-	cause: DeathCause = 'retries-used-up',
+	cause: DeathCause = 'retries-exhausted',
 ): Promise<void> {
 	const rows = await claim(store, destination)
 	await store.settle(

@@ -71,7 +71,7 @@ describe('list', () => {
 		const lines = stdout.trimEnd().split('\n')
 		const of = (id: string) => lines.findIndex((line) => line.startsWith(id))
 		expect(lines[of(dead)]).toMatch(
-			/retries-used-up +order\.created to billing +order-1\uFFFD\[2J +tried 1 time +died \d+ m?s ago$/,
+			/retries-exhausted +order\.created to billing +order-1\uFFFD\[2J +tried 1 time +died \d+ m?s ago$/,
 		)
 		expect(lines[of(dead) + 1]).toBe('    TypeError: bad amount')
 		expect(lines[of(waiting)]).toMatch(/pending +order\.created to mail +never tried +due in \d+ d$/)
@@ -83,7 +83,7 @@ describe('list', () => {
 		['--destination mail', 3],
 		['--topic order.created', 5],
 		['--topic other', 0],
-		['--cause retries-used-up', 2],
+		['--cause retries-exhausted', 2],
 		['--cause expired', 0],
 		['--key order-7', 1],
 		['--since 1h', 5],
@@ -119,7 +119,7 @@ describe('list', () => {
 		await bury(shop.outbox.store, 'billing', new TypeError('bad amount'))
 		const { stdout } = await shop.cli('list --groups')
 		expect(stdout).toMatch(
-			/^3 at billing, retries-used-up {2}\[[\da-f]+\]\n {4}TypeError: bad amount\n {4}first .* ago/,
+			/^3 at billing, retries-exhausted {2}\[[\da-f]+\]\n {4}TypeError: bad amount\n {4}first .* ago/,
 		)
 		expect(stdout).toContain('\n1 at mail')
 		const { data } = await shop.json<{ fingerprint: string }[]>('list --groups')

@@ -252,7 +252,7 @@ describe('its limit', () => {
 	})
 
 	test('follows the user’s own classifier', async () => {
-		const classify = () => ({ kind: 'permanent' as const, known: true })
+		const classify = () => ({ kind: 'permanent' as const, isKnown: true })
 		expect(await limitAfter(throwing(new HttpError(503)), { classify })).toBe(20)
 	})
 

@@ -60,7 +60,7 @@ describe('a bulkhead', () => {
 			},
 		})
 		expect(classify(rejected.answer).kind).toBe('cancelled')
-		expect(explain(rejected.answer)).toMatchObject({ stop: 'refused', attempts: [] })
+		expect(explain(rejected.answer)).toMatchObject({ stop: 'rejected', attempts: [] })
 		expect(begun).toEqual([])
 		expect(policy.stats).toMatchObject({ concurrent: 2, queued: 1 })
 	})

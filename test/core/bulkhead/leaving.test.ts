@@ -193,7 +193,7 @@ describe('a deadline', () => {
 		for (let i = 0; i < 5; i++) void policy.execute(taking(clock, 100))
 		const { begun, work } = byHand(clock)
 		// Three wait and two are served at once: the fourth is expected to wait for 200 ms.
-		const refused = watched(clock, policy.execute(work('refused'), within(199)))
+		const refused = watched(clock, policy.execute(work('rejected'), within(199)))
 		const accepted = watched(clock, policy.execute(work('accepted'), within(201)))
 		const now = clock.now()
 		await clock.advance(0)

@@ -2,7 +2,7 @@
  * A bulkhead as one would explain it, with lists and searches: slow, and too plain to be wrong. Callers are told apart by
  * identity alone, so whatever a test uses as a caller will do.
  */
-import type { Place } from '../../../src/core/bulkhead/slots.ts'
+import type { WaiterState } from '../../../src/core/bulkhead/slots.ts'
 
 export class BulkheadModel<C extends { readonly priority: number }> {
 	maxConcurrent: number
@@ -17,12 +17,12 @@ export class BulkheadModel<C extends { readonly priority: number }> {
 		this.maxQueue = maxQueue
 	}
 
-	placeOf(caller: C): Place {
+	placeOf(caller: C): WaiterState {
 		if (this.inside.has(caller)) return 'inside'
 		return this.waiting.includes(caller) ? 'queued' : 'outside'
 	}
 
-	arrive(caller: C): Place {
+	arrive(caller: C): WaiterState {
 		if (!this.waiting.length && this.inside.size < this.maxConcurrent) this.inside.add(caller)
 		else if (this.waiting.length < this.maxQueue) this.waiting.push(caller)
 		return this.placeOf(caller)

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Place, Slots, type Waiter } from '../../../src/core/bulkhead/slots.ts'
+import { Slots, type Waiter, type WaiterState } from '../../../src/core/bulkhead/slots.ts'
 import { BulkheadModel } from './model.ts'
 
 class Caller implements Waiter<Caller> {
 	before: Caller | undefined
 	after: Caller | undefined
-	place: Place = 'outside'
+	state: WaiterState = 'outside'
 	readonly priority: number
 	readonly name: string
 
@@ -23,13 +23,13 @@ function bulkhead(maxConcurrent: number, maxQueue: number) {
 	const called = (name: string): Caller => callers.get(name) ?? expect.fail(`nobody is called ${name}`)
 	return {
 		slots,
-		arrive(name: string, priority?: number): Place {
+		arrive(name: string, priority?: number): WaiterState {
 			const caller = new Caller(name, priority)
 			callers.set(name, caller)
 			return slots.arrive(caller)
 		},
 		leave: (name: string): string | undefined => slots.leave(called(name))?.name,
-		place: (name: string): Place => called(name).place,
+		place: (name: string): WaiterState => called(name).state,
 		resize: (...limits: [number, number]): string[] => slots.resize(...limits).map((caller) => caller.name),
 	}
 }
@@ -162,7 +162,7 @@ describe('against the reference model, in any history', () => {
 
 	/** What holds after every step, whatever was done. `before` is how many were inside until then. */
 	function agree(model: Model, { slots, everyone }: Real, before: number): void {
-		expect(everyone.map((caller) => caller.place)).toEqual(everyone.map((caller) => model.placeOf(caller)))
+		expect(everyone.map((caller) => caller.state)).toEqual(everyone.map((caller) => model.placeOf(caller)))
 		expect([slots.concurrent, slots.queued]).toEqual([model.inside.size, model.waiting.length])
 		// More than there are slots only where they were inside before some were taken away.
 		expect(slots.concurrent).toBeLessThanOrEqual(Math.max(model.maxConcurrent, before))
@@ -214,7 +214,7 @@ describe('against the reference model, in any history', () => {
 	/** In the end everyone who was accepted has been let in or has left by itself. */
 	function drain(model: Model, real: Real): void {
 		const { slots, everyone } = real
-		const accepted = everyone.filter((caller) => caller.place !== 'outside').length
+		const accepted = everyone.filter((caller) => caller.state !== 'outside').length
 		let left = 0
 		for (let [caller] = model.inside; caller; [caller] = model.inside) {
 			expect(slots.leave(caller)).toBe(model.leave(caller))

@@ -59,7 +59,7 @@ describe('isolate', () => {
 	})
 	it('is in force before it is told, so that a hook can not undo it', () => {
 		const { circuit } = rig()
-		circuit.changed = () => circuit.reset()
+		circuit.onChange = () => circuit.reset()
 		circuit.isolate()
 		expect(circuit.state).toBe('open')
 	})

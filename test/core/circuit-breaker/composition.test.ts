@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { bulkhead, circuitBreaker, explain, pipeline, retry, timeout, type YaokiEvent } from 'yaoki'
-import { virtualRuntime, withoutWaiting } from 'yaoki/testing'
+import { skipDelays, virtualRuntime } from 'yaoki/testing'
 import { dead, failing, settled, steady, taking } from '../../scenario.ts'
 import { calls, errorOf, fresh, Held, opened, touchy } from './scenes.ts'
 
@@ -58,7 +58,7 @@ describe('with a retry outside, a breaker', () => {
 
 	test('is asked by withoutWaiting at the times at which it would have been', async () => {
 		const { breaker, clock } = fresh(touchy)
-		const policy = withoutWaiting(
+		const policy = skipDelays(
 			pipeline({ runtime: clock }, retry({ ...steady, shouldRetry: () => true }), breaker),
 		)
 		expect(await policy.execute(failing(clock, new Error('down')))).toBe('ok')

@@ -108,7 +108,7 @@ describe('a decision hook that throws ends the call with its error and counts fo
 
 describe('classify', () => {
 	test('of the breaker or of its pipeline says what counts', async () => {
-		const classify = () => ({ kind: 'permanent', known: true }) as const
+		const classify = () => ({ kind: 'permanent', isKnown: true }) as const
 		const own = fresh({ ...touchy, classify })
 		await calls(own.breaker, 'f')
 		expect(own.breaker.currentState).toBe('closed')

@@ -164,7 +164,7 @@ describe('a CircuitOpenError', () => {
 		const { breaker } = await opened({ name: 'payments' })
 		const result = await breaker.settle(() => 1, { name: 'charge' })
 		for (const held of [result, errorOf(result)]) {
-			expect(explain(held)).toMatchObject({ name: 'charge', attempts: [], stop: 'refused' })
+			expect(explain(held)).toMatchObject({ name: 'charge', attempts: [], stop: 'rejected' })
 			expect(String(explain(held))).toContain('payments: the circuit is open; try again in 1000 ms')
 		}
 	})

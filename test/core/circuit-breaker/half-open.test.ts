@@ -130,7 +130,7 @@ describe('a half-open circuit', () => {
 	it('has given the probe its place before it tells of itself, so that a hook which calls gets none', () => {
 		const breaker = probing()
 		const inside: number[] = []
-		breaker.circuit.changed = () => {
+		breaker.circuit.onChange = () => {
 			inside.push(breaker.admit())
 		}
 		expect(breaker.admit()).toBeGreaterThan(0)

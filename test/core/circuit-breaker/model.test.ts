@@ -59,7 +59,7 @@ class Real {
 
 	/** Each change is from the state that the one before it led to, and is a way that exists. */
 	listen(): void {
-		this.circuit.changed = (from, to) => {
+		this.circuit.onChange = (from, to) => {
 			expect(from).toBe(this.latest)
 			expect(to).not.toBe(from)
 			expect(`${from} ${to}`).not.toBe('closed half-open')
@@ -169,7 +169,7 @@ const release = places.map((place) =>
 		pair?.[0]()
 		pair?.[1]()
 		// Releasing a handle once more must not look like the passing of time.
-		real.circuit.watch(real.now, real.chance)
+		real.circuit.expireProbe(real.now, real.chance)
 		model.look(real.now)
 	}),
 )
@@ -177,7 +177,7 @@ const reset = fc.constant(
 	command('reset', (model, real) => {
 		real.circuit.reset()
 		model.reset()
-		real.circuit.watch(real.now, real.chance)
+		real.circuit.expireProbe(real.now, real.chance)
 	}),
 )
 const update = settings.map((changed) =>

@@ -2,7 +2,7 @@
  * The breaker once more, slowly and obviously: lists that are searched each time instead of rings and running sums, and a
  * generation that is an object instead of a number. Whatever the circuit does has to be what this does.
  */
-import { delayMs } from '../../../src/core/backoff/delay.ts'
+import { computeDelayMs } from '../../../src/core/backoff/delay.ts'
 import type { CircuitSettings } from '../../../src/core/circuit-breaker/options.ts'
 import type { CircuitState, CircuitStats } from '../../../src/core/circuit-breaker/stats.ts'
 import { ModelWindow } from './model-window.ts'
@@ -26,7 +26,7 @@ export class CircuitModel {
 	#streak: number[] = []
 	/** The open times since it was last closed, as the backoff made them. */
 	#delays: number[] = []
-	#reopenings = -1
+	#failedProbes = -1
 	#until = 0
 	#rejected = 0
 	#successes = 0
@@ -199,14 +199,14 @@ export class CircuitModel {
 
 	#open(at: number, retryAfterMs = 0): void {
 		const { resetBackoff, resetTimeoutMs, maxRetryAfterMs } = this.settings
-		this.#reopenings++
+		this.#failedProbes++
 		const previous = this.#delays.at(-1) ?? resetTimeoutMs
 		const delay = resetBackoff
-			? delayMs(resetBackoff, this.#reopenings, previous, { random: () => this.draw })
+			? computeDelayMs(resetBackoff, this.#failedProbes, previous, { random: () => this.draw })
 			: resetTimeoutMs
 		this.#delays.push(delay)
 		this.#until = at + Math.max(delay, Math.min(retryAfterMs, maxRetryAfterMs))
-		if (this.#reopenings) this.#count('reopened')
+		if (this.#failedProbes) this.#count('reopened')
 		this.#turn('open')
 	}
 
@@ -214,7 +214,7 @@ export class CircuitModel {
 		this.#window = new ModelWindow()
 		this.#streak = []
 		this.#delays = []
-		this.#reopenings = -1
+		this.#failedProbes = -1
 		this.#rejected = 0
 		if (this.state === 'half-open') this.#count('closed again')
 		this.#turn('closed')

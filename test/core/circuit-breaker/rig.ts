@@ -19,7 +19,7 @@ export class Rig {
 
 	constructor(options: CircuitBreakerOptions = {}) {
 		this.circuit = new Circuit(readCircuitBreakerOptions(options))
-		this.circuit.changed = (from, to) => {
+		this.circuit.onChange = (from, to) => {
 			this.told.push(`${from} -> ${to}`)
 		}
 	}

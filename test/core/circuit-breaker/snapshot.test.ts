@@ -14,7 +14,7 @@ describe('a snapshot', () => {
 			at: 1_750_000_000_000,
 			state: 'closed',
 			openForMs: 0,
-			reopenings: 0,
+			failedProbes: 0,
 			delayMs: 0,
 			failureAgesMs: [100, 30],
 			outcomes: [1, 2, 0, 0],
@@ -25,7 +25,7 @@ describe('a snapshot', () => {
 		expect(rig(one).fail().pass(300).snapshot()).toMatchObject({
 			state: 'open',
 			openForMs: 700,
-			reopenings: 0,
+			failedProbes: 0,
 			delayMs: 1_000,
 		})
 	})
@@ -37,7 +37,7 @@ describe('a snapshot', () => {
 	it('sees that a probe hangs', () => {
 		const breaker = rig(one).fail().pass(1_000)
 		breaker.admit()
-		expect(breaker.pass(1_400).snapshot()).toMatchObject({ state: 'open', openForMs: 600, reopenings: 1 })
+		expect(breaker.pass(1_400).snapshot()).toMatchObject({ state: 'open', openForMs: 600, failedProbes: 1 })
 	})
 })
 
@@ -155,8 +155,8 @@ describe('what is no snapshot is refused, and changes nothing', () => {
 		['openForMs', { openForMs: -1 }],
 		['openForMs', { openForMs: null }],
 		['openForMs', { openForMs: Infinity }],
-		['reopenings', { reopenings: 1.5 }],
-		['reopenings', { reopenings: '1' }],
+		['failedProbes', { failedProbes: 1.5 }],
+		['failedProbes', { failedProbes: '1' }],
 		['delayMs', { delayMs: -1 }],
 		['delayMs', { delayMs: undefined }],
 		['failureAgesMs', { failureAgesMs: undefined }],

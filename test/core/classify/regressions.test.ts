@@ -10,7 +10,7 @@ describe('once broken', () => {
 		{ status: 400, code: 'account_busy' },
 		{ status: 404, errors: [{ message: 'aborted' }] },
 	])('a business code beside a client error was taken for something that passes: %o', (error) => {
-		expect(classify(error)).toEqual({ kind: 'permanent', known: true })
+		expect(classify(error)).toEqual({ kind: 'permanent', isKnown: true })
 	})
 
 	it('but the RequestTimeout that S3 answers with 400 does pass, and so does 408', () => {
@@ -23,7 +23,7 @@ describe('once broken', () => {
 		{ code: -1, details: 'd', message: 'socket hang up' },
 		Object.assign(new Error('w', { cause: reset }), { code: null, metadata: {} }),
 	])('a code that is no gRPC code hid the message and the cause: %o', (error) => {
-		expect(classify(error)).toEqual({ kind: 'transient', known: true })
+		expect(classify(error)).toEqual({ kind: 'transient', isKnown: true })
 		expect(isRetryableNetworkError(error)).toBe(true)
 	})
 
@@ -31,7 +31,7 @@ describe('once broken', () => {
 		const asked = new HttpError(429, undefined, { retryAfterMs: 5000 })
 		expect(classify(new Error('w', { cause: asked }))).toEqual({
 			kind: 'throttled',
-			known: true,
+			isKnown: true,
 			retryAfterMs: 5000,
 		})
 		expect(classify(new AggregateError([new Error('x'), asked]))).toMatchObject({ retryAfterMs: 5000 })

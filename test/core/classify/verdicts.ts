@@ -1,11 +1,11 @@
 /** What the tests ask of a client's call: which error did it throw, and what does `classify` make of it? */
 import { type Classification, classify } from 'yaoki'
 
-export const TRANSIENT: Classification = { kind: 'transient', known: true }
-export const THROTTLED: Classification = { kind: 'throttled', known: true }
-export const PERMANENT: Classification = { kind: 'permanent', known: true }
-export const CANCELLED: Classification = { kind: 'cancelled', known: true }
-export const UNKNOWN: Classification = { kind: 'transient', known: false }
+export const TRANSIENT: Classification = { kind: 'transient', isKnown: true }
+export const THROTTLED: Classification = { kind: 'throttled', isKnown: true }
+export const PERMANENT: Classification = { kind: 'permanent', isKnown: true }
+export const CANCELLED: Classification = { kind: 'cancelled', isKnown: true }
+export const UNKNOWN: Classification = { kind: 'transient', isKnown: false }
 
 /** What a call threw. A call that succeeds fails the test. */
 export async function failureOf(call: () => unknown): Promise<unknown> {

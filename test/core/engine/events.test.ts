@@ -64,7 +64,7 @@ describe('events', () => {
 		expect(events).toMatchObject([
 			{
 				type: 'retry_failure',
-				stop: 'retries-used-up',
+				stop: 'retries-exhausted',
 				attempts: 1,
 				errorType: 'Error',
 				errorMessage: 'down',
@@ -81,7 +81,7 @@ describe('events', () => {
 		)
 		expect(events).toMatchObject([
 			{ type: 'retry_attempt', outcome: 'unwanted-result' },
-			{ type: 'retry_failure', stop: 'retries-used-up' },
+			{ type: 'retry_failure', stop: 'retries-exhausted' },
 		])
 		expect(events.some((event) => 'errorType' in event)).toBe(false)
 	})

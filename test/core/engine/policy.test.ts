@@ -8,7 +8,7 @@ import {
 	retry,
 	type Settled,
 } from 'yaoki'
-import { faults, type VirtualRuntime, virtualRuntime, withoutWaiting } from 'yaoki/testing'
+import { faults, skipDelays, type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 import { dead, failing, settled, steady } from '../../scenario.ts'
 
 let clock: VirtualRuntime
@@ -180,7 +180,8 @@ describe('a pipeline', () => {
 		const work = failing(clock, new Error('no such tenant'))
 		const strict = pipeline(
 			{
-				classify: (e, next) => (String(e).includes('tenant') ? { kind: 'permanent', known: true } : next(e)),
+				classify: (e, next) =>
+					String(e).includes('tenant') ? { kind: 'permanent', isKnown: true } : next(e),
 			},
 			policy,
 		)
@@ -211,20 +212,20 @@ describe('a policy without waiting', () => {
 			onRetry: (_, __, ms) => seen.push(ms),
 		})
 		const before = performance.now()
-		expect((await withoutWaiting(slow).settle(() => Promise.reject(new Error('x')))).ok).toBe(false)
+		expect((await skipDelays(slow).settle(() => Promise.reject(new Error('x')))).ok).toBe(false)
 		expect(seen).toEqual([60_000, 120_000, 240_000])
 		expect(performance.now() - before).toBeLessThan(60_000)
 	})
 
 	it('ends at maxElapsedMs just as it would have', async () => {
 		const work = vi.fn(() => Promise.reject(new Error('x')))
-		await withoutWaiting(retry({ ...steady, maxElapsedMs: 650 })).settle(work)
+		await skipDelays(retry({ ...steady, maxElapsedMs: 650 })).settle(work)
 		expect(work).toHaveBeenCalledTimes(3)
 	})
 
 	it("waits of many calls overlap, as they would have: nobody's limit is used up by others", async () => {
 		// On a clock that stands still, so that a busy machine uses up nothing of the limit.
-		const hurried = withoutWaiting(retry({ ...steady, maxElapsedMs: 750, runtime: virtualRuntime() }))
+		const hurried = skipDelays(retry({ ...steady, maxElapsedMs: 750, runtime: virtualRuntime() }))
 		const works = Array.from({ length: 100 }, () => vi.fn(() => Promise.reject(new Error('x'))))
 		await Promise.all(works.map((work) => hurried.settle(work)))
 		expect(works.every((work) => work.mock.calls.length === 4)).toBe(true)
@@ -232,7 +233,7 @@ describe('a policy without waiting', () => {
 
 	it('works on a whole pipeline and passes its events on', async () => {
 		const events: string[] = []
-		const hurried = withoutWaiting(
+		const hurried = skipDelays(
 			pipeline(retry({ baseDelayMs: 60_000, maxDelayMs: 600_000 }), faults({ latencyMs: 5_000 })),
 		)
 		hurried.subscribe((event) => events.push(event.type))

@@ -57,7 +57,7 @@ describe('once broken: hooks', () => {
 	it('a classify that forgot to return hid the error behind a TypeError', async () => {
 		const policy = retry({ runtime: clock, classify: () => undefined as never })
 		await expect(policy.execute(dead(clock))).rejects.toThrow(
-			'classify(error): got undefined; takes a function giving { kind, known }',
+			'classify(error): got undefined; takes a function giving { kind, isKnown }',
 		)
 	})
 
@@ -68,7 +68,7 @@ describe('once broken: hooks', () => {
 			retryWithBackoff(work, {
 				...steady,
 				runtime: clock,
-				classify: () => ({ kind: 'throttled', known: true }),
+				classify: () => ({ kind: 'throttled', isKnown: true }),
 			}),
 		)
 		expect(work.startedAt).toEqual([0, 7777])

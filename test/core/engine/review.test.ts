@@ -11,7 +11,7 @@ import {
 	timeout,
 	type YaokiEvent,
 } from 'yaoki'
-import { ambient, withContext } from 'yaoki/node'
+import { runWithContext, withAmbientContext } from 'yaoki/node'
 import { virtualRuntime } from 'yaoki/testing'
 import { dead, settled, steady } from '../../scenario.ts'
 
@@ -33,7 +33,7 @@ describe('once broken: an outer retry gave up for the wrong reason', () => {
 			),
 		)
 		expect(calls).toBe(3)
-		expect(explain(result.ok ? undefined : result.error)?.stop).toBe('retries-used-up')
+		expect(explain(result.ok ? undefined : result.error)?.stop).toBe('retries-exhausted')
 	})
 
 	test('because of a failure that the work had handled before it failed anew', async () => {
@@ -89,9 +89,11 @@ describe('once broken: what callers hand in', () => {
 		const script = dead(clock)
 		await settled(
 			clock,
-			withContext({ key: 'outer' }, () =>
+			runWithContext({ key: 'outer' }, () =>
 				retry({ ...twice, runtime: clock }).execute((context) =>
-					withContext(context, () => ambient(retry({ ...twice, runtime: clock })).execute(script)),
+					runWithContext(context, () =>
+						withAmbientContext(retry({ ...twice, runtime: clock })).execute(script),
+					),
 				),
 			),
 		)

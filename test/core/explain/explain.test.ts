@@ -20,7 +20,7 @@ describe('explain', () => {
 			name: 'users',
 			startedAt: 5_001_000,
 			durationMs: 50 + 700 + 50 + 200 + 50,
-			stop: 'retries-used-up',
+			stop: 'retries-exhausted',
 		})
 		expect(told?.attempts).toEqual([
 			{
@@ -62,7 +62,7 @@ describe('explain', () => {
 		)
 		expect(String(explain(last))).toBe(
 			[
-				'retryWithBackoff: 2 attempts in 100 ms, ended by retries-used-up',
+				'retryWithBackoff: 2 attempts in 100 ms, ended by retries-exhausted',
 				'  #1 at 0 ms, took 0 ms: transient (Error: bang), then a wait of 100 ms (backoff)',
 				'  #2 at 100 ms, took 0 ms: transient (Error: boom)',
 			].join('\n'),
@@ -70,10 +70,10 @@ describe('explain', () => {
 	})
 
 	it.each([
-		['retries-used-up', { maxRetries: 0 }, new Error('x')],
+		['retries-exhausted', { maxRetries: 0 }, new Error('x')],
 		['permanent', {}, new HttpError(404)],
 		['cancelled', {}, Object.assign(new Error('open'), { code: 'YAOKI_CIRCUIT_OPEN' })],
-		['should-retry', { shouldRetry: () => false }, new Error('x')],
+		['should-retry-false', { shouldRetry: () => false }, new Error('x')],
 		['elapsed-limit', { maxElapsedMs: 50 }, new Error('x')],
 	] as const)('tells why it stopped: %s', async (stop, options, error) => {
 		await settled(clock, retryWithBackoff(dead(clock, error), { ...steady, runtime: clock, ...options }))
@@ -120,7 +120,7 @@ describe('explain', () => {
 		const answer = policy.settle(() => 'meh')
 		await clock.runUntilIdle()
 		expect(explain(await answer)).toMatchObject({
-			stop: 'retries-used-up',
+			stop: 'retries-exhausted',
 			attempts: [{ outcome: 'unwanted-result', delayMs: 100 }, { outcome: 'unwanted-result' }],
 		})
 	})
@@ -182,7 +182,7 @@ describe('explain', () => {
 			{ attempt: 0, outcome: 'transient', errorType: 'Error', errorMessage: 'first' },
 		])
 		expect(String(explain(first))).toBe(
-			'retry: 1 attempt, ended by retries-used-up\n  #1: transient (Error: first)',
+			'retry: 1 attempt, ended by retries-exhausted\n  #1: transient (Error: first)',
 		)
 		const second = await policy.settle(() => Promise.reject(new Error('second')))
 		expect(explain(second)?.attempts[0]).toMatchObject({ startMs: 0, durationMs: 0 })
@@ -217,7 +217,7 @@ describe('what happened before the work', () => {
 		const explanation = explain(result.ok ? undefined : result.error)
 		expect(explanation).toMatchObject({
 			attempts: [],
-			stop: 'refused',
+			stop: 'rejected',
 			errorType: 'BulkheadRejectedError',
 			durationMs: 0,
 		})
@@ -233,7 +233,7 @@ describe('what happened before the work', () => {
 			clock,
 			policy.execute(() => 1),
 		)
-		expect(explain(result.ok ? undefined : result.error)).toMatchObject({ stop: 'refused', durationMs: 300 })
+		expect(explain(result.ok ? undefined : result.error)).toMatchObject({ stop: 'rejected', durationMs: 300 })
 	})
 
 	it('time in a queue belongs to the call, and to the attempt that came after it', async () => {

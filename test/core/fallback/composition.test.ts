@@ -4,7 +4,7 @@ import {
 	circuitBreaker,
 	explain,
 	fallback,
-	lastGood,
+	lastGoodValue,
 	pipeline,
 	retry,
 	TimeoutError,
@@ -162,7 +162,7 @@ describe('what a fallback tells', () => {
 
 	test('regression: is nothing when it has nothing to answer with', async () => {
 		const clock = virtualRuntime()
-		expect(await told(fallback(lastGood(1_000), { runtime: clock }), clock)).toEqual([])
+		expect(await told(fallback(lastGoodValue(1_000), { runtime: clock }), clock)).toEqual([])
 	})
 
 	test('is found by explain: the call was ended by a fallback', async () => {
@@ -202,6 +202,6 @@ describe('what a fallback tells', () => {
 			retry({ maxRetries: 0 }),
 		)
 		const result = await settled(clock, policy.execute(dead(clock)))
-		expect(explain(result.ok ? undefined : result.error)).toMatchObject({ stop: 'retries-used-up' })
+		expect(explain(result.ok ? undefined : result.error)).toMatchObject({ stop: 'retries-exhausted' })
 	})
 })

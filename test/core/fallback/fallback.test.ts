@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type CallContext, Deadline, fallback, lastGood, permanent, pipeline, retry } from 'yaoki'
+import { type CallContext, Deadline, fallback, lastGoodValue, permanent, pipeline, retry } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 import { dead, settled, steady } from '../../scenario.ts'
 
@@ -73,7 +73,7 @@ describe('a fallback', () => {
 			return name
 		}
 		const policy = fallback(alternative('replica', false), {
-			orElse: [lastGood(1_000), alternative('cache', true), alternative('never', true)],
+			orElse: [lastGoodValue(1_000), alternative('cache', true), alternative('never', true)],
 			runtime: clock,
 		})
 		expect(await settled(clock, policy.execute(fail))).toEqual({ ok: true, value: 'cache' })
@@ -82,7 +82,7 @@ describe('a fallback', () => {
 
 	test('can end its chain with undefined', async () => {
 		const clock = virtualRuntime()
-		const policy = fallback(fail, { orElse: [lastGood(1_000), undefined], runtime: clock })
+		const policy = fallback(fail, { orElse: [lastGoodValue(1_000), undefined], runtime: clock })
 		expect(await settled(clock, policy.execute(fail))).toEqual({ ok: true, value: undefined })
 	})
 
@@ -137,7 +137,7 @@ describe('a fallback', () => {
 
 	test('takes other settings for the calls to come', async () => {
 		const clock = virtualRuntime()
-		const policy = fallback(lastGood(1_000), { when: () => false, runtime: clock })
+		const policy = fallback(lastGoodValue(1_000), { when: () => false, runtime: clock })
 		expect(await settled(clock, policy.execute(fail))).toEqual({ ok: false, error: down })
 		policy.update({ when: () => true, orElse: ['now'] })
 		expect(await settled(clock, policy.execute(fail))).toEqual({ ok: true, value: 'now' })

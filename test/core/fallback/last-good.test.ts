@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { fallback, lastGood, pipeline, retry } from 'yaoki'
+import { fallback, lastGoodValue, pipeline, retry } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 import { dead, settled, steady } from '../../scenario.ts'
 
@@ -8,7 +8,7 @@ const down = new Error('down')
 /** A fallback of the last good result, and calls through it that succeed with a value or fail. */
 function kept(maxAgeMs: number) {
 	const clock = virtualRuntime()
-	const policy = fallback(lastGood(maxAgeMs), { runtime: clock })
+	const policy = fallback(lastGoodValue(maxAgeMs), { runtime: clock })
 	return {
 		clock,
 		good: (value: unknown, key?: string) =>
@@ -97,7 +97,7 @@ describe('the last good result', () => {
 		const clock = virtualRuntime()
 		const results = [async () => 'good', () => Promise.reject(down), () => Promise.reject(down)]
 		const policy = fallback(() => Promise.reject(new Error('replica')), {
-			orElse: [lastGood(1_000), 'constant'],
+			orElse: [lastGoodValue(1_000), 'constant'],
 			runtime: clock,
 		})
 		const answers = []
@@ -112,7 +112,7 @@ describe('the last good result', () => {
 		const clock = virtualRuntime()
 		const policy = pipeline(
 			{ runtime: clock },
-			fallback(lastGood(1_000)),
+			fallback(lastGoodValue(1_000)),
 			retry({ ...steady, maxRetries: 1 }),
 		)
 		await settled(
@@ -124,6 +124,6 @@ describe('the last good result', () => {
 	})
 
 	test.each([Number.NaN, -1, '5'])('refuses an age of %s', (age) => {
-		expect(() => lastGood(age as number)).toThrow('lastGood(maxAgeMs): got')
+		expect(() => lastGoodValue(age as number)).toThrow('lastGoodValue(maxAgeMs): got')
 	})
 })

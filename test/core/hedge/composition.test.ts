@@ -41,7 +41,7 @@ describe('a hedge inside a retry', () => {
 		expect(work.sentAt).toEqual([0, 10, 140, 150])
 		expect(events).toEqual(['hedge', 'retry_attempt', 'hedge', 'retry_failure'])
 		expect(explain(result.ok ? undefined : result.error)).toMatchObject({
-			stop: 'retries-used-up',
+			stop: 'retries-exhausted',
 			attempts: [{ errorMessage: 'request 1' }, { errorMessage: 'request 3' }],
 		})
 	})

@@ -78,7 +78,7 @@ describe('a keyed policy', () => {
 
 	test('hands its own runtime and classifier on before the pipeline’s', async () => {
 		const clock = virtualRuntime()
-		const classify = () => ({ kind: 'permanent', known: true }) as const
+		const classify = () => ({ kind: 'permanent', isKnown: true }) as const
 		const perHost = keyed(keyOf, () => circuitBreaker(touchy), { runtime: clock, classify })
 		await pipeline({ runtime: virtualRuntime() }, perHost).settle(down)
 		expect(perHost.get('default')?.currentState).toBe('closed')

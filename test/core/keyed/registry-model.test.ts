@@ -85,7 +85,7 @@ describe('against a reference model, in any history', () => {
 			keys.map((key) =>
 				step(`hold(${key})`, (model, { registry, make }) => {
 					const known = use(model, key)
-					const entry = registry.hold(key, model.now, make)
+					const entry = registry.acquire(key, model.now, make)
 					expect(entry.value).toBe(known.value)
 					model.held.push([key, known, entry])
 				}),
@@ -105,7 +105,7 @@ describe('against a reference model, in any history', () => {
 			),
 			keys.map((key) =>
 				step(`peek(${key})`, (model, { registry }) => {
-					expect(registry.peek(key)).toBe(model.known.get(key)?.value)
+					expect(registry.find(key)).toBe(model.known.get(key)?.value)
 				}),
 			),
 			bounds.map(([maxKeys, idleMs]) =>

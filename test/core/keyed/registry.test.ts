@@ -15,7 +15,7 @@ describe('a key', () => {
 
 	it('called like a property of every object is a key like another', () => {
 		const registry = new Registry<string>(10, 1000)
-		expect(registry.peek('constructor')).toBeUndefined()
+		expect(registry.find('constructor')).toBeUndefined()
 		expect(registry.get('__proto__', 0, numbered())).toBe('__proto__#1')
 	})
 
@@ -32,7 +32,7 @@ describe('a key', () => {
 	it('is listed with its value and its uses', () => {
 		const registry = new Registry<string>(10, 1000)
 		registry.get('a', 5, numbered())
-		registry.hold('b', 7, numbered())
+		registry.acquire('b', 7, numbered())
 		expect([...registry.keys()]).toEqual(['a', 'b'])
 		expect([...registry.entries()].map(({ key, value, uses, usedAt }) => [key, value, uses, usedAt])).toEqual(
 			[
@@ -55,7 +55,7 @@ describe('past the greatest number of keys', () => {
 		const registry = new Registry<string>(2, Infinity)
 		const make = numbered()
 		for (const key of ['a', 'b']) registry.get(key, 0, make)
-		expect(registry.peek('a')).toBe('a#1')
+		expect(registry.find('a')).toBe('a#1')
 		registry.get('c', 0, make)
 		expect([...registry.keys()]).toEqual(['b', 'c'])
 	})
@@ -63,7 +63,7 @@ describe('past the greatest number of keys', () => {
 	it('one in use never goes, and the bound is kept again when it is released', () => {
 		const registry = new Registry<string>(2, Infinity)
 		const make = numbered()
-		const held = ['a', 'b', 'c'].map((key) => registry.hold(key, 0, make))
+		const held = ['a', 'b', 'c'].map((key) => registry.acquire(key, 0, make))
 		expect(registry.size).toBe(3)
 		for (const entry of held) registry.release(entry, 1)
 		expect([...registry.keys()]).toEqual(['b', 'c'])
@@ -72,8 +72,8 @@ describe('past the greatest number of keys', () => {
 	it('one held twice is in use until both let go', () => {
 		const registry = new Registry<string>(1, Infinity)
 		const make = numbered()
-		const entry = registry.hold('a', 0, make)
-		expect(registry.hold('a', 0, make)).toBe(entry)
+		const entry = registry.acquire('a', 0, make)
+		expect(registry.acquire('a', 0, make)).toBe(entry)
 		registry.release(entry, 1)
 		registry.get('b', 2, make)
 		expect([...registry.keys()]).toEqual(['a'])
@@ -85,7 +85,7 @@ describe('past the greatest number of keys', () => {
 	it('a value can be had even when all places are in use: it is just not remembered', () => {
 		const registry = new Registry<string>(1, Infinity)
 		const make = numbered()
-		registry.hold('a', 0, make)
+		registry.acquire('a', 0, make)
 		expect(registry.get('b', 0, make)).toBe('b#2')
 		expect([...registry.keys()]).toEqual(['a'])
 	})
@@ -118,7 +118,7 @@ describe('an idle key', () => {
 	it('is not idle while it is used, however long that takes', () => {
 		const registry = new Registry<string>(10, 1000)
 		const make = numbered()
-		const entry = registry.hold('a', 0, make)
+		const entry = registry.acquire('a', 0, make)
 		expect(registry.get('a', 1e9, make)).toBe('a#1')
 		registry.release(entry, 2e9)
 		expect(registry.get('a', 2e9 + 999, make)).toBe('a#1')
@@ -137,11 +137,11 @@ describe('a deleted key', () => {
 	it('that was in use does not come back when it is released', () => {
 		const registry = new Registry<string>(10, 1000)
 		const make = numbered()
-		const old = registry.hold('a', 0, make)
+		const old = registry.acquire('a', 0, make)
 		registry.delete('a')
-		const young = registry.hold('a', 1, make)
+		const young = registry.acquire('a', 1, make)
 		registry.release(old, 2)
-		expect([registry.peek('a'), young.uses]).toEqual(['a#2', 1])
+		expect([registry.find('a'), young.uses]).toEqual(['a#2', 1])
 		registry.release(young, 3)
 		registry.get('b', 2000, make)
 		expect([...registry.keys()]).toEqual(['b'])

@@ -252,7 +252,7 @@ describe('order', () => {
 		expect(knocking({ ...everything, delayFor: () => undefined })).toEqual(['open-circuit-retried retry'])
 		expect(knocking({ ...everything, delayFor: () => 9_999 })).toEqual(['open-circuit-retried retry'])
 		expect(knocking({ ...everything, delayFor: () => 10_000 })).toEqual([])
-		const transient = { classify: () => ({ kind: 'transient', known: true }) as const }
+		const transient = { classify: () => ({ kind: 'transient', isKnown: true }) as const }
 		expect(knocking({ ...transient, delayFor: () => 0 })).toEqual(['open-circuit-retried retry'])
 	})
 

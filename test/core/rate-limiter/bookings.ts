@@ -73,7 +73,7 @@ export function take(book: Book, pacer: Pacer): void {
 	const next = pacer.next(now)
 	const available = pacer.available(now)
 	expect(available > 0).toBe(next === now)
-	const start = pacer.take(now)
+	const start = pacer.reserve(now)
 	expect(start).toBe(next)
 	expect(start).toBeGreaterThanOrEqual(now)
 	expect(tick(start)).toBeGreaterThanOrEqual(tick(book.standing.at(-1)?.start ?? now))
@@ -152,7 +152,7 @@ function giveBack(book: Book, pacer: Pacer, { start }: Booking): void {
 	const booking = standing.findLast((other) => other.used && tick(other.start) === tick(start))
 	if (!booking) throw new Error('nothing to give back')
 	booking.used = false
-	pacer.giveBack(start, now)
+	pacer.cancel(start, now)
 	while (standing.at(-1)?.used === false) standing.pop()
 	while (book.knowsLatest && kept.at(-1)?.used === false && (kept.at(-1) === booking || waits(book))) {
 		kept.pop()

@@ -20,7 +20,7 @@ describe('rate limiter options', () => {
 		expect(readRateLimiterOptions({ maxWaitMs: Infinity }).maxWaitMs).toBe(Infinity)
 	})
 	it('keep what every policy takes', () => {
-		const classify = () => ({ kind: 'transient', known: true }) as const
+		const classify = () => ({ kind: 'transient', isKnown: true }) as const
 		expect(readRateLimiterOptions({ name: 'search', classify, algorithm: 'sliding-window' })).toMatchObject({
 			name: 'search',
 			classify,

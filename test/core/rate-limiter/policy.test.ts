@@ -165,7 +165,7 @@ describe.each(algorithms)('a rate limiter (%s)', (algorithm) => {
 				timestamp: expect.any(Number),
 			},
 		])
-		expect(explain(result.ok ? undefined : result.error)).toMatchObject({ stop: 'refused' })
+		expect(explain(result.ok ? undefined : result.error)).toMatchObject({ stop: 'rejected' })
 	})
 
 	test('inside a retry counts every attempt, and its refusal is not retried by default', async () => {

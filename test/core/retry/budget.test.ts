@@ -172,7 +172,7 @@ describe('two layers that share a budget deposit once', () => {
 		)
 		await settled(
 			clock,
-			outer.execute((ctx) => inner.execute(() => 'ok', { within: ctx, name: 'inner' })),
+			outer.execute((ctx) => inner.execute(() => 'ok', { parent: ctx, name: 'inner' })),
 		)
 		await settled(
 			clock,

@@ -25,7 +25,7 @@ const forms: readonly (readonly [string, Form])[] = [
 	['by a context that is passed on', ([outer, ...rest], work) => nest(outer, rest, work, (ctx) => ctx)],
 	[
 		'by a context that is passed on with a name',
-		([outer, ...rest], work) => nest(outer, rest, work, (ctx) => ({ within: ctx, name: 'inner' })),
+		([outer, ...rest], work) => nest(outer, rest, work, (ctx) => ({ parent: ctx, name: 'inner' })),
 	],
 	[
 		'by a context, and the error wrapped on the way',
@@ -150,7 +150,7 @@ describe('nested retries', () => {
 		expect(error).toMatchObject({ message: 'wrapped' })
 		expect(explain(error)).toMatchObject({ stop: 'inner-retry' })
 		expect(explain((error as Error).cause)).toMatchObject({
-			stop: 'retries-used-up',
+			stop: 'retries-exhausted',
 			attempts: [{ attempt: 0 }, { attempt: 1 }, { attempt: 2 }],
 		})
 	})

@@ -179,7 +179,9 @@ describe('what is worth another try', () => {
 		const work = failing(clock, new Error('E-42'), new HttpError(404))
 		const answer = await run(work, {
 			classify: (error, next) =>
-				String(error).includes('E-42') ? { kind: 'throttled', known: true, retryAfterMs: 5000 } : next(error),
+				String(error).includes('E-42')
+					? { kind: 'throttled', isKnown: true, retryAfterMs: 5000 }
+					: next(error),
 		})
 		expect(answer.ok).toBe(false)
 		expect(work.startedAt).toEqual([0, 5000])

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ThrottleDecision } from '../../../src/core/throttle/decision.ts'
-import { readThrottleOptions, type ThrottleOptions } from '../../../src/core/throttle/options.ts'
+import { type AdaptiveThrottleOptions, readThrottleOptions } from '../../../src/core/throttle/options.ts'
 import { command, HISTORIES, LENGTH } from '../window/command.ts'
 
 const HOUR = 3_600_000
@@ -55,7 +55,7 @@ describe('throttle options', () => {
 		[{ classify: 1 }, 'classify: got 1; takes a function'],
 		[{ K: 2 }, 'K: got 2; takes nothing'],
 	])('are refused where they can not work: %j', (options, message) => {
-		expect(() => readThrottleOptions(options as ThrottleOptions)).toThrow(message)
+		expect(() => readThrottleOptions(options as AdaptiveThrottleOptions)).toThrow(message)
 	})
 })
 

@@ -151,7 +151,7 @@ describe('an adaptive throttle', () => {
 		expect(events).toEqual([
 			{ type: 'rejected', reason: 'throttled', policy: 'search', timestamp: expect.any(Number) },
 		])
-		expect(explain(error)).toMatchObject({ stop: 'refused' })
+		expect(explain(error)).toMatchObject({ stop: 'rejected' })
 	})
 
 	test('inside a retry counts every attempt, and its refusals are not retried by default', async () => {

@@ -94,7 +94,7 @@ describe('a timeout', () => {
 		expect(clock.now()).toBe(450)
 		expect(result).toMatchObject({ ok: false, error: { name: 'TimeoutError' } })
 		expect(explain(result.ok ? undefined : result.error)).toMatchObject({
-			stop: 'retries-used-up',
+			stop: 'retries-exhausted',
 			attempts: [
 				{ outcome: 'transient', errorType: 'TimeoutError', durationMs: 50, delayMs: 100 },
 				{ outcome: 'transient', errorType: 'TimeoutError', durationMs: 50, delayMs: 200 },

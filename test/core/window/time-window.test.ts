@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { TimeWindow } from '../../../src/core/window/time-window.ts'
+import { TimeWindow } from '../../../src/core/structures/time-window.ts'
 import { command, HISTORIES, LENGTH } from './command.ts'
 
 const HOUR = 3_600_000

@@ -59,7 +59,7 @@ describe.each(TRANSPORTS)('a burst over %s', (_, transport) => {
 		const failed = results.filter((result) => result.status === 'rejected')
 		const stops = failed.map(({ reason }) => explain(reason)?.stop)
 		expect(stops.filter((stop) => stop === 'budget').length).toBeGreaterThan(failed.length / 2)
-		expect(stops.filter((stop) => stop !== 'budget' && stop !== 'retries-used-up')).toEqual([])
+		expect(stops.filter((stop) => stop !== 'budget' && stop !== 'retries-exhausted')).toEqual([])
 		expect(server.connections.mostOpen).toBeLessThanOrEqual(100)
 	})
 })

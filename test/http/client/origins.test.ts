@@ -21,7 +21,7 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 		const error = await failure(client.get(down.url('/other/path')))
 		expect(error).toBeInstanceOf(CircuitOpenError)
 		expect(error).toMatchObject({ message: expect.stringContaining(down.origin), retryAfterMs: 30_000 })
-		expect(explain(error)).toMatchObject({ stop: 'refused', attempts: [], errorType: 'CircuitOpenError' })
+		expect(explain(error)).toMatchObject({ stop: 'rejected', attempts: [], errorType: 'CircuitOpenError' })
 		expect(await textOf(client.get(up.url()))).toBe('fine')
 		expect(down.requests).toHaveLength(2)
 		expect(client.stats.origins[down.origin]?.circuit).toMatchObject({ state: 'open', rejectedCount: 1 })
@@ -150,8 +150,8 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 			const error = await failure(client.get(server.url()))
 			return [client.stats.origins[server.origin]?.retriesAvailable, explain(error)?.stop]
 		}
-		expect(await left()).toEqual([1, 'retries-used-up'])
-		expect(await left()).toEqual([0, 'retries-used-up'])
+		expect(await left()).toEqual([1, 'retries-exhausted'])
+		expect(await left()).toEqual([0, 'retries-exhausted'])
 		expect(await left()).toEqual([0, 'budget'])
 		expect(client.stats).toMatchObject({ requests: 3, failures: 3, attempts: 5 })
 	})

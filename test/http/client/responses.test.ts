@@ -83,7 +83,7 @@ describe.each(TRANSPORTS)('a request over %s', (_, transport) => {
 		expect(server.requests).toHaveLength(3)
 		expect(explain(error)).toMatchObject({
 			name: 'http',
-			stop: 'retries-used-up',
+			stop: 'retries-exhausted',
 			attempts: [{ outcome: 'transient', delayMs: 100 }, { delaySource: 'backoff' }, { attempt: 2 }],
 		})
 	})

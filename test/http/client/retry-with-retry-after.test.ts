@@ -66,7 +66,7 @@ describe.each(SENDERS)('retryWithRetryAfter over %s', (_, send) => {
 		const error = await failure(ask(2))
 		expect(error).toBeInstanceOf(HttpError)
 		expect(error).toMatchObject({ statusCode: 503, body: 'busy', retryAfterMs: 7_000 })
-		expect(explain(error)).toMatchObject({ stop: 'retries-used-up', attempts: [{}, {}, {}] })
+		expect(explain(error)).toMatchObject({ stop: 'retries-exhausted', attempts: [{}, {}, {}] })
 		expect(server.requests).toHaveLength(3)
 	})
 

@@ -137,7 +137,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		test('accepts and closes is tried again, and then it is an error', async () => {
 			const { fetch, url, server } = await setting(fin('accept'))
 			const error = await failure(fetch(url))
-			expect(explain(error)).toMatchObject({ stop: 'retries-used-up', attempts: [{}, {}, {}] })
+			expect(explain(error)).toMatchObject({ stop: 'retries-exhausted', attempts: [{}, {}, {}] })
 			expect([server.requests.length, server.connections.opened]).toEqual([0, 3])
 		})
 

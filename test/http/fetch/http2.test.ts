@@ -51,7 +51,7 @@ describe.each(SENDERS)('over $name', ({ fetching, isFetch, networkError }) => {
 		test('that is refused for good is given up, with what the server said', async () => {
 			const { post, server } = await overHttp2(refuseStream())
 			const error = await failure(post())
-			expect(explain(error)).toMatchObject({ stop: 'retries-used-up', attempts: [{}, {}, {}] })
+			expect(explain(error)).toMatchObject({ stop: 'retries-exhausted', attempts: [{}, {}, {}] })
 			expect(server.requests).toHaveLength(isFetch ? 3 : 6)
 			expect(networkError(error)).toHaveProperty('message', expect.stringContaining('REFUSED_STREAM'))
 		})

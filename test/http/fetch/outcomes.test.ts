@@ -67,7 +67,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		test('whose retries are used up', async () => {
 			const { fetch, url } = await setting(BUSY)
 			const told = explain(await fetch(url))
-			expect(told?.stop).toBe('retries-used-up')
+			expect(told?.stop).toBe('retries-exhausted')
 			expect(told?.attempts).toHaveLength(3)
 			expect(told?.attempts[2]).not.toHaveProperty('delayMs')
 		})
@@ -75,7 +75,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		test('whose own, smaller number of retries is used up', async () => {
 			const { fetch, url, server } = await setting(BUSY)
 			const response = await fetch(url, { yaoki: { maxRetries: 1 } })
-			expect(explain(response)).toMatchObject({ stop: 'retries-used-up', attempts: [{}, {}] })
+			expect(explain(response)).toMatchObject({ stop: 'retries-exhausted', attempts: [{}, {}] })
 			expect(server.requests).toHaveLength(2)
 		})
 
@@ -127,7 +127,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 
 		test('that the shouldRetry of the user found good enough', async () => {
 			const { fetch, url } = await setting(BUSY, { shouldRetry: () => false })
-			expect(explain(await fetch(url))?.stop).toBe('should-retry')
+			expect(explain(await fetch(url))?.stop).toBe('should-retry-false')
 		})
 
 		test('once its body has been read', async () => {
@@ -143,7 +143,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			const { fetch, url } = await setting(reset('request-head'))
 			const error = await failure(fetch(url))
 			expect(networkError(error)).toHaveProperty('code', 'ECONNRESET')
-			expect(explain(error)).toMatchObject({ stop: 'retries-used-up', attempts: [{}, {}, {}] })
+			expect(explain(error)).toMatchObject({ stop: 'retries-exhausted', attempts: [{}, {}, {}] })
 			expect(explain(error)?.attempts[0]?.errorMessage).toContain('ECONNRESET')
 		})
 
@@ -163,7 +163,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			const error = await asked
 			expect(error).toMatchObject({ name: 'TimeoutError', timeoutMs: 1_000 })
 			const attempt = { outcome: 'transient', errorType: 'TimeoutError' }
-			expect(explain(error)).toMatchObject({ stop: 'retries-used-up', attempts: [attempt, attempt] })
+			expect(explain(error)).toMatchObject({ stop: 'retries-exhausted', attempts: [attempt, attempt] })
 		})
 
 		test('that was the end of the time for the whole', async () => {

@@ -75,7 +75,7 @@ describe('the last error body', () => {
 	test('is the caller’s, all 100 MB of it, and comes as fast as it is read', async () => {
 		const { fetch, url, server } = await setting([BUSY, hugeBody()], { maxRetries: 1 })
 		const response = await fetch(url)
-		expect([response.status, explain(response)?.stop]).toEqual([500, 'retries-used-up'])
+		expect([response.status, explain(response)?.stop]).toEqual([500, 'retries-exhausted'])
 		expect(server.requests[1]?.bytesWritten).toBeLessThan(BUFFERED)
 		let bytes = 0
 		for await (const chunk of response.body ?? []) bytes += chunk.length

@@ -104,7 +104,7 @@ describe.each(SENDERS)('over $name', ({ fetching, isFetch, networkError, setting
 			const { fetch } = fetching()
 			const url = await refusedUrl()
 			const error = await failure(fetch(url, { method, yaoki: { idempotent: false } }))
-			expect(explain(error)).toMatchObject({ stop: 'retries-used-up', attempts: [{}, {}, {}] })
+			expect(explain(error)).toMatchObject({ stop: 'retries-exhausted', attempts: [{}, {}, {}] })
 		})
 
 		test.each(Object.keys(METHODS))(
@@ -129,7 +129,7 @@ describe.each(SENDERS)('over $name', ({ fetching, isFetch, networkError, setting
 				const error = await failure(
 					fetch('http://no-such-host.invalid/', { method: 'POST', body: 'an order' }),
 				)
-				expect(explain(error)).toMatchObject({ stop: 'retries-used-up', attempts: [{}, {}, {}] })
+				expect(explain(error)).toMatchObject({ stop: 'retries-exhausted', attempts: [{}, {}, {}] })
 				await agent.destroy()
 			},
 		)
@@ -166,7 +166,7 @@ describe.each(SENDERS)('over $name', ({ fetching, isFetch, networkError, setting
 	describe('a rule of the user', () => {
 		test('can have a 404 repeated, but never a POST without a key', async () => {
 			const { fetch, url, server } = await setting(status(404), { shouldRetry: () => true })
-			expect(explain(await fetch(url))?.stop).toBe('retries-used-up')
+			expect(explain(await fetch(url))?.stop).toBe('retries-exhausted')
 			expect(explain(await fetch(url, { method: 'POST' }))?.stop).toBe('not-idempotent')
 			expect(server.requests.map(({ method }) => method)).toEqual(['GET', 'GET', 'GET', 'POST'])
 		})

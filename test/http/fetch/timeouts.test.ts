@@ -185,8 +185,8 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 
 		test('of the work around it counts as well', async () => {
 			const { fetch, url, server, time, runtime } = await setting(hang(), { timeout: 1_000 })
-			const within = { deadline: Deadline.after(200, { runtime }) }
-			const asked = failure(fetch(url, { yaoki: { within } }))
+			const parent = { deadline: Deadline.after(200, { runtime }) }
+			const asked = failure(fetch(url, { yaoki: { parent } }))
 			await server.requested(1)
 			await time.advance(200)
 			expect((await asked).name).toBe('DeadlineExceededError')

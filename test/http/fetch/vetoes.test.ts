@@ -49,7 +49,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 			const { fetch, url } = await setting([status(503), status(503, { 'x-should-retry': 'false' })], {
 				maxRetries: 1,
 			})
-			expect(explain(await fetch(url))?.stop).toBe('retries-used-up')
+			expect(explain(await fetch(url))?.stop).toBe('retries-exhausted')
 		})
 
 		test('with an answer below 400 has nothing to forbid', async () => {

@@ -31,7 +31,7 @@ async function chain(start: Start, status: number, edge: HttpOptions = {}) {
 		const client = new ResilientHttpClient({ ...atOnce, ...options })
 		return start(async (context) => {
 			count()
-			return (await client.get(next, { yaoki: { within: context } })).status
+			return (await client.get(next, { yaoki: { parent: context } })).status
 		})
 	}
 	const c = await url(

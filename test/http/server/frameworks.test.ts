@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { retry } from 'yaoki'
-import { ambient, currentContext, withContext } from 'yaoki/node'
+import { currentContext, runWithContext, withAmbientContext } from 'yaoki/node'
 import { virtualRuntime } from 'yaoki/testing'
 import type { ServerMiddlewareOptions } from '../../../src/http/server/options.ts'
 import type { ServerContext } from '../../../src/http/server/request-context.ts'
@@ -40,7 +40,7 @@ function deadDependency() {
 				seen.calls++
 				throw new Error('down')
 			},
-			{ within: context },
+			{ parent: context },
 		)
 	return { seen, call }
 }
@@ -187,7 +187,7 @@ describe.each(servers)('%s', (_, start) => {
 	})
 
 	test('withContext around it makes ambient policies part of the request, also after its body was read', async () => {
-		const policy = ambient(retry(atOnce))
+		const policy = withAmbientContext(retry(atOnce))
 		let calls = 0
 		const service: Service = async (context, posted) => {
 			expect(posted).toEqual({ order: 7 })
@@ -198,7 +198,7 @@ describe.each(servers)('%s', (_, start) => {
 			}
 			return policy.execute(dead).catch(() => 503)
 		}
-		const url = await serving(start, service, { run: withContext })
+		const url = await serving(start, service, { run: runWithContext })
 		const headers = { 'content-type': 'application/json', 'x-retry-layer': 'outermost' }
 		expect(await postedLate(url, headers, '{"order":7}')).toBe(503)
 		expect(calls).toBe(1)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type CallOptions, DeadlineExceededError, explain, retry } from 'yaoki'
-import { ambient, withContext } from 'yaoki/node'
+import { runWithContext, withAmbientContext } from 'yaoki/node'
 import { virtualRuntime } from 'yaoki/testing'
 import { areRetriesExhausted } from '../../../src/http/headers/retry-headers.ts'
 import { isLeftToOutermost } from '../../../src/http/request/retry-layer.ts'
@@ -17,7 +17,7 @@ const request = (headers: Record<string, string> = {}, signal?: AbortSignal) =>
 async function callsInside(
 	headers: Record<string, string>,
 	options: { nested?: 'innermost' | 'outermost' } = {},
-	as: (context: ServerContext) => CallOptions = (context) => ({ within: context }),
+	as: (context: ServerContext) => CallOptions = (context) => ({ parent: context }),
 ) {
 	const clock = virtualRuntime()
 	const context = createServerContext(request(headers), { runtime: clock })
@@ -131,17 +131,17 @@ describe('who retries', () => {
 		const outermost = { 'x-retry-layer': 'outermost' }
 		expect((await callsInside(outermost, {}, (context) => context)).calls).toBe(1)
 		const deeper = await callsInside(outermost, {}, (context) => ({
-			within: { within: context },
+			parent: { parent: context },
 			name: 'load',
 		}))
 		expect(deeper.calls).toBe(1)
 		const clock = virtualRuntime()
 		const script = dead(clock)
-		const policy = ambient(retry({ ...twice, runtime: clock }))
+		const policy = withAmbientContext(retry({ ...twice, runtime: clock }))
 		const context = createServerContext(request(outermost), { runtime: clock })
 		await settled(
 			clock,
-			withContext(context, () => policy.execute(script)),
+			runWithContext(context, () => policy.execute(script)),
 		)
 		expect(script.startedAt).toHaveLength(1)
 	})
@@ -174,7 +174,7 @@ describe('who retries', () => {
 		expect(isLeftToOutermost(createServerContext(request({ 'x-retry-attempt': '2' })))).toBe(false)
 		const context = createServerContext(request({ 'x-retry-layer': 'outermost' }))
 		expect(isLeftToOutermost(context)).toBe(true)
-		expect(await retry().execute(isLeftToOutermost, { within: context })).toBe(true)
+		expect(await retry().execute(isLeftToOutermost, { parent: context })).toBe(true)
 		expect(await retry({ nested: 'outermost' }).execute(isLeftToOutermost)).toBe(true)
 		expect(await retry().execute(isLeftToOutermost)).toBe(false)
 	})

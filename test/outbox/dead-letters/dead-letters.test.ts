@@ -46,7 +46,7 @@ describe('looking at dead letters', () => {
 		const [first, , last] = await dead.groups()
 		expect(first).toEqual({
 			fingerprint: 'aaaaaaaaaaaa',
-			cause: 'retries-used-up',
+			cause: 'retries-exhausted',
 			destination: 'billing',
 			errorType: 'HttpError',
 			errorMessage: 'HTTP 503',

@@ -35,7 +35,7 @@ describe('a filter', () => {
 		[{ topics: 'a' }, "filter.topics: got 'a'; takes nothing, for there is no such option, only ids, status"],
 		[{ status: 'died' }, "filter.status: got 'died'; takes one of pending, processing, sent, dead"],
 		[{ status: 'toString' }, 'filter.status'],
-		[{ cause: 'bad' }, 'takes one of retries-used-up, permanent, expired, crashed, parked'],
+		[{ cause: 'bad' }, 'takes one of retries-exhausted, permanent, expired, crashed, parked'],
 		[{ topic: '' }, 'filter.topic'],
 		[{ topic: 7 }, 'filter.topic: got 7'],
 		[{ key: 'a\0b' }, 'filter.key'],
@@ -81,7 +81,7 @@ describe('a record', () => {
 	it('of a dead letter says when and why it died', () => {
 		expect(toRecord(letter(1, { expiresAt: 0 }))).toMatchObject({
 			endedAt: new Date(NOW - 599_999),
-			cause: 'retries-used-up',
+			cause: 'retries-exhausted',
 			expiresAt: new Date(0),
 			lastError: { type: 'HttpError' },
 		})

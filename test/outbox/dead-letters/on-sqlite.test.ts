@@ -56,7 +56,7 @@ async function relay(settle: (id: string, attempt: number) => Outcome): Promise<
 }
 
 const die = (id: string, attempt: number): Outcome => ({
-	...{ type: 'dead', id, attempt, cause: 'retries-used-up', stuck: 'dead-letter' },
+	...{ type: 'dead', id, attempt, cause: 'retries-exhausted', stuck: 'dead-letter' },
 	error: failureNote(
 		new Error(`connect ECONNREFUSED 10.0.0.1:${attempt + Number.parseInt(id.slice(-4), 16)}`),
 	),

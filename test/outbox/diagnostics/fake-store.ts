@@ -47,7 +47,7 @@ export const letter = (n: number, given: Partial<StoredMessage> = {}): StoredMes
 	message({
 		id: idOf(n),
 		status: 'dead',
-		cause: 'retries-used-up',
+		cause: 'retries-exhausted',
 		attempts: 6,
 		dueAt: null,
 		endedAt: NOW - 600_000 + n,

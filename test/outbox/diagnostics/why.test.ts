@@ -32,7 +32,7 @@ const cases: Record<string, Case> = {
 	'dead, for its retries were used up': {
 		message: {
 			status: 'dead',
-			cause: 'retries-used-up',
+			cause: 'retries-exhausted',
 			attempts: 6,
 			endedAt: NOW - 7_200_000,
 			error: ERROR,

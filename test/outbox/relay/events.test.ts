@@ -38,7 +38,7 @@ test('each event comes once for its reason, with all that it promises', async ()
 	])
 	expect(here.eventsOf('message_dead')).toMatchObject([
 		{ ...base, cause: 'permanent', errorMessage: 'never' },
-		{ cause: 'retries-used-up', attempts: 2, errorMessage: 'again' },
+		{ cause: 'retries-exhausted', attempts: 2, errorMessage: 'again' },
 	])
 	expect(JSON.parse(JSON.stringify(here.events))).toEqual(here.events)
 })

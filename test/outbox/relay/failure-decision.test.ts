@@ -44,7 +44,7 @@ test('a Retry-After leaves the stored delay as it was', () => {
 
 test('permanent beats retries that are left, and a message of its own says how many there are', () => {
 	expect(verdict({}, permanent(new Error('x')))).toMatchObject({ type: 'dead', cause: 'permanent' })
-	expect(verdict({ maxRetries: 0 }, 'x')).toMatchObject({ type: 'dead', cause: 'retries-used-up' })
+	expect(verdict({ maxRetries: 0 }, 'x')).toMatchObject({ type: 'dead', cause: 'retries-exhausted' })
 	expect(verdict({ maxRetries: 99, attempt: 50 }, 'x')).toMatchObject({ type: 'retry' })
 })
 

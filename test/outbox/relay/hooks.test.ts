@@ -52,7 +52,7 @@ test('classify knows errors of your own', async () => {
 		{
 			retry: {
 				classify: (error, next) =>
-					`${error}`.includes('E-17') ? { kind: 'permanent', known: true } : next(error),
+					`${error}`.includes('E-17') ? { kind: 'permanent', isKnown: true } : next(error),
 			},
 		},
 	)
@@ -75,7 +75,7 @@ test.each([
 	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { retry, breaker: false })
 	await here.clock.advance(60_000)
 	expect(here.sendings.map(({ at }) => Math.round(at / 1_000))).toEqual([0, 1, 3])
-	expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'retries-used-up' })
+	expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'retries-exhausted' })
 })
 
 test('isFailure of a breaker that throws is as though there were none', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { HttpError, permanent } from 'yaoki'
-import { delayMs } from '../../../src/core/backoff/delay.ts'
+import { computeDelayMs } from '../../../src/core/backoff/delay.ts'
 import { readBackoff } from '../../../src/core/backoff/options.ts'
 import type { JitterStrategy } from '../../../src/core/backoff/settings.ts'
 import { type World, world } from './world.ts'
@@ -34,7 +34,7 @@ test.each(STRATEGIES)(
 		const settings = readBackoff(retry)
 		const expected: number[] = []
 		for (let attempt = 0, previous = retry.baseDelayMs; attempt < retry.maxRetries; attempt++) {
-			previous = delayMs(settings, attempt, previous, { random })
+			previous = computeDelayMs(settings, attempt, previous, { random })
 			expected.push(previous)
 		}
 		expect(gaps(here)).toHaveLength(6)

@@ -33,5 +33,9 @@ test('a failed message comes again by the backoff, and is dead when its retries 
 	await here.clock.advance(60_000)
 	const times = here.sendings.map(({ at }) => Math.round(at / 100) / 10)
 	expect(times).toEqual([0, 1, 3, 7])
-	expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'retries-used-up', attempts: 4 })
+	expect(await here.outbox.find(id)).toMatchObject({
+		status: 'dead',
+		cause: 'retries-exhausted',
+		attempts: 4,
+	})
 })

@@ -31,7 +31,7 @@ function rowOf(details: Details<YaokiEvent>): {
 	return row
 }
 
-const gaveUp = { type: 'retry_failure', attempts: 1, durationMs: 30, stop: 'retries-used-up' } as const
+const gaveUp = { type: 'retry_failure', attempts: 1, durationMs: 30, stop: 'retries-exhausted' } as const
 const again = {
 	type: 'retry_attempt',
 	attempt: 1,

@@ -4,7 +4,7 @@
  * the toolkit, is thrown as it is.
  */
 import { TimeoutError } from '../../../core/errors/errors.ts'
-import { recall, remember } from '../../../core/explain/record.ts'
+import { attachRecord, findRecord } from '../../../core/explain/record.ts'
 import type { HttpStatusError } from '../../request/status-error.ts'
 import { BODY_NOT_REPLAYABLE } from '../../transport/request-body.ts'
 import { type AxiosConfig, type AxiosModule, type AxiosResponse, isAxiosFailure } from './axios-module.ts'
@@ -86,8 +86,8 @@ export class AxiosResult<Config extends AxiosConfig, Answer extends AxiosRespons
 
 /** `explain` finds the same by what the caller holds in the end. */
 function passOn(from: unknown, to: unknown): void {
-	const record = recall(from)
-	if (record) remember(to, record)
+	const record = findRecord(from)
+	if (record) attachRecord(to, record)
 }
 
 const isSentOnce = (error: unknown): boolean =>

@@ -4,7 +4,7 @@
  * to one attempt and would be gone by then. The first attempt whose answer is good enough takes the caller over, and nobody
  * else has a word to say to it from then on.
  */
-import { observe } from '../../../core/engine/hooks.ts'
+import { notify } from '../../../core/engine/hooks.ts'
 import type { DispatchController, DispatchHandler, HeaderTable } from './undici-types.ts'
 
 export class CallerHandler implements DispatchController {
@@ -121,6 +121,6 @@ export class CallerHandler implements DispatchController {
 	fail(error: unknown): void {
 		if (this.#isOver) return
 		this.#isOver = true
-		observe('onResponseError', () => this.#handler.onResponseError?.(this, error))
+		notify('onResponseError', () => this.#handler.onResponseError?.(this, error))
 	}
 }

@@ -42,7 +42,7 @@ export const deadLetters: Subject = {
 	'another fingerprint, cause or destination is another group, the greatest first': async (trial) => {
 		for (let n = 0; n < 4; n++) await trial.bury({}, { error: note('x') })
 		for (let n = 0; n < 3; n++) await trial.bury({}, { error: note('y') })
-		for (let n = 0; n < 2; n++) await trial.bury({}, { error: note('x'), cause: 'retries-used-up' })
+		for (let n = 0; n < 2; n++) await trial.bury({}, { error: note('x'), cause: 'retries-exhausted' })
 		await trial.bury({ destination: 'b' }, { error: note('x') })
 		const groups = await trial.store.deadGroups({}, MANY)
 		assert.deepEqual(
@@ -50,7 +50,7 @@ export const deadLetters: Subject = {
 			[
 				[4, 'x', 'permanent', 'a'],
 				[3, 'y', 'permanent', 'a'],
-				[2, 'x', 'retries-used-up', 'a'],
+				[2, 'x', 'retries-exhausted', 'a'],
 				[1, 'x', 'permanent', 'b'],
 			],
 		)

@@ -58,9 +58,9 @@ export const oddErrors: Subject = {
 	'a death whose error can not be written as it is takes place all the same': async (trial) => {
 		for (const message of HARD) {
 			const id = await trial.enqueueOne()
-			await trial.settle([dead(await trial.claimOne(), { error: note(message), cause: 'retries-used-up' })])
+			await trial.settle([dead(await trial.claimOne(), { error: note(message), cause: 'retries-exhausted' })])
 			const found = await trial.find(id)
-			assert.deepEqual([found.status, found.attempts, found.cause], ['dead', 1, 'retries-used-up'])
+			assert.deepEqual([found.status, found.attempts, found.cause], ['dead', 1, 'retries-exhausted'])
 		}
 	},
 

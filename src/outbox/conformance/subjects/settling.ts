@@ -57,7 +57,7 @@ export const settling: Subject = {
 		const before = await trial.find(id)
 		const row = await trial.claimOne()
 		const now = await trial.now()
-		await trial.settle([dead(row, { cause: 'retries-used-up' })])
+		await trial.settle([dead(row, { cause: 'retries-exhausted' })])
 		const { endedAt, lastAttemptAt, dueAt: _, ...found } = await trial.find(id)
 		const { endedAt: _e, lastAttemptAt: _l, dueAt: _d, ...fresh } = before
 		assert.deepEqual(found, {
@@ -65,7 +65,7 @@ export const settling: Subject = {
 			status: 'dead',
 			attempts: 1,
 			error: BOOM,
-			cause: 'retries-used-up',
+			cause: 'retries-exhausted',
 		})
 		near(endedAt, now, 'endedAt')
 		near(lastAttemptAt, now, 'lastAttemptAt')
@@ -88,7 +88,7 @@ export const settling: Subject = {
 	},
 
 	'every cause of death is kept': async (trial) => {
-		for (const cause of ['retries-used-up', 'permanent', 'expired', 'crashed', 'parked'] as const) {
+		for (const cause of ['retries-exhausted', 'permanent', 'expired', 'crashed', 'parked'] as const) {
 			const id = await trial.bury({}, { cause })
 			assert.equal((await trial.find(id)).cause, cause)
 		}

@@ -3,7 +3,7 @@
  * would make all commits wait in one row. LISTEN needs a connection that stays; when it is lost it is taken up again, ever more
  * slowly, and then it rings once, for whatever was missed. Until then the relay's own looks find everything, only later.
  */
-import { delayMs } from '../../../core/backoff/delay.ts'
+import { computeDelayMs } from '../../../core/backoff/delay.ts'
 import { readBackoff } from '../../../core/backoff/options.ts'
 import type { Runtime } from '../../../core/runtime/runtime.ts'
 import { StoreError } from '../errors.ts'
@@ -104,7 +104,7 @@ export class PgListener {
 
 	#lost(error: unknown): void {
 		if (this.#isStopped) return
-		const waitMs = delayMs(RECONNECT, this.#failures, RECONNECT.baseDelayMs, this.#runtime)
+		const waitMs = computeDelayMs(RECONNECT, this.#failures, RECONNECT.baseDelayMs, this.#runtime)
 		this.#failures++
 		this.#cancelWait = this.#runtime.setTimer(waitMs, () => void this.start(), 'housekeeping')
 		this.#onError(error)

@@ -1,4 +1,4 @@
-import { checkNames, type Rules, readOptions, refuse } from '../../../core/options/rules.ts'
+import { checkNames, invalidOption, type OptionSchema, readOptions } from '../../../core/options/schema.ts'
 import type { Runtime } from '../../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../../core/runtime/system.ts'
 import { isClient, type PGliteLike, type PgPool } from './client.ts'
@@ -25,7 +25,7 @@ export interface PostgresSettings {
 	readonly runtime: Runtime
 }
 
-const RULES: Rules = {
+const RULES: OptionSchema = {
 	client: 'any',
 	schema: 'string',
 	prepare: 'any',
@@ -39,17 +39,19 @@ const DEFAULT_SCHEMA = 'yaoki'
 const PLAIN_NAME = /^[a-z_][a-z0-9_]{0,49}$/
 
 export function readPostgresOptions(given: PostgresStoreOptions): PostgresSettings {
-	if (isClient(given)) refuse('options', 'a pool', 'an object with it: postgresStore({ client: pool })')
+	if (isClient(given))
+		invalidOption('options', 'a pool', 'an object with it: postgresStore({ client: pool })')
 	checkNames(given, RULES)
 	const options = readOptions<PostgresStoreOptions>(given, RULES)
 	const { client, schema = DEFAULT_SCHEMA, prepare = true, clockOffsetMs = 0 } = options
-	if (!isClient(client)) refuse('client', client, 'a Pool of pg (not a Client), or a database of PGlite')
+	if (!isClient(client))
+		invalidOption('client', client, 'a Pool of pg (not a Client), or a database of PGlite')
 	if (!PLAIN_NAME.test(schema)) {
-		refuse('schema', schema, 'a plain name: small letters, digits and _, no digit first, at most 50')
+		invalidOption('schema', schema, 'a plain name: small letters, digits and _, no digit first, at most 50')
 	}
-	if (typeof prepare !== 'boolean') refuse('prepare', prepare, 'a boolean')
+	if (typeof prepare !== 'boolean') invalidOption('prepare', prepare, 'a boolean')
 	if (typeof clockOffsetMs !== 'function' && !Number.isSafeInteger(clockOffsetMs)) {
-		refuse('clockOffsetMs', clockOffsetMs, 'a whole number of milliseconds')
+		invalidOption('clockOffsetMs', clockOffsetMs, 'a whole number of milliseconds')
 	}
 	return {
 		client,

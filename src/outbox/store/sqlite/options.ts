@@ -1,4 +1,4 @@
-import { checkNames, type Rules, readOptions, refuse } from '../../../core/options/rules.ts'
+import { checkNames, invalidOption, type OptionSchema, readOptions } from '../../../core/options/schema.ts'
 import type { Runtime } from '../../../core/runtime/runtime.ts'
 
 /** Where the outbox is. */
@@ -11,13 +11,13 @@ export interface SqliteStoreOptions {
 	readonly runtime?: Runtime | undefined
 }
 
-const RULES: Rules = { file: 'string', clock: 'function', runtime: 'any' }
+const RULES: OptionSchema = { file: 'string', clock: 'function', runtime: 'any' }
 
 export function readSqliteOptions(given: SqliteStoreOptions | string): SqliteStoreOptions {
 	const options = typeof given === 'string' ? { file: given } : given
 	checkNames(options, RULES)
 	const settings = readOptions<SqliteStoreOptions>(options, RULES)
 	// SQLite takes an empty name for a temporary file that nobody else sees and that is gone after: never what an outbox is for.
-	if (!settings.file) refuse('file', settings.file, "the name of a file, or ':memory:'")
+	if (!settings.file) invalidOption('file', settings.file, "the name of a file, or ':memory:'")
 	return settings
 }

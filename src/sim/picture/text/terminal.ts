@@ -2,7 +2,7 @@
  * What all pictures in text share: how wide they may be, and colours that can be switched off. A colour never says anything
  * that a name or a character does not say as well.
  */
-import { checkRange } from '../../../core/options/rules.ts'
+import { checkRange } from '../../../core/options/schema.ts'
 import { plainLine } from '../escape.ts'
 import { wrapped } from '../text-width.ts'
 import { displayWidth } from './display-width.ts'

@@ -49,7 +49,7 @@ describe('a request through axios', () => {
 		expect(error.config).toMatchObject({ validateStatus, timeout: 5_000 })
 		expect(error.config?.signal).toBeUndefined()
 		expect(server.requests).toHaveLength(3)
-		expect(explain(error)).toMatchObject({ stop: 'retries-used-up', attempts: [{}, {}, {}] })
+		expect(explain(error)).toMatchObject({ stop: 'retries-exhausted', attempts: [{}, {}, {}] })
 	})
 
 	test('waits as long as Retry-After says', async () => {
@@ -71,7 +71,7 @@ describe('a request through axios', () => {
 		const { api, server } = await setting(busy, { maxRetries: 3 })
 		const error = await axiosFailure(api.get('/', { yaoki: { maxRetries: 1, name: 'user' } }))
 		expect(server.requests).toHaveLength(2)
-		expect(explain(error)).toMatchObject({ name: 'user', stop: 'retries-used-up' })
+		expect(explain(error)).toMatchObject({ name: 'user', stop: 'retries-exhausted' })
 		await expect(api.get('/', { yaoki: { maxRetries: -1 } })).rejects.toThrow(
 			'yaoki.maxRetries: got -1; takes a number from 0 to 3',
 		)
@@ -91,7 +91,7 @@ describe('a request through axios', () => {
 		for (let n = 0; n < 2; n++) expect((await axiosFailure(api.get('/'))).status).toBe(503)
 		const error = await failure(api.get('/'))
 		expect(error).toMatchObject({ name: 'CircuitOpenError', code: 'YAOKI_CIRCUIT_OPEN' })
-		expect(explain(error)?.stop).toBe('refused')
+		expect(explain(error)?.stop).toBe('rejected')
 		expect(server.requests).toHaveLength(2)
 		// Another origin has a circuit of its own.
 		await expect(api.get(await refusedUrl())).rejects.toMatchObject({ code: 'ECONNREFUSED' })

@@ -3,9 +3,9 @@
  * a retry is often right, and is told only where the numbers make it a trap.
  */
 import { CircuitOpenError } from '../errors/errors.ts'
-import { costOf, startsOf, worstOf } from './cost.ts'
 import { finding, type LintFinding } from './finding.ts'
-import type { BreakerPart, Part, RetryPart, TimeoutPart } from './parts.ts'
+import type { BreakerPart, Part, RetryPart, TimeoutPart } from './parse-pipeline.ts'
+import { costOf, startsOf, worstOf } from './worst-case.ts'
 
 /** What is found about the part at `place`, given those around it. */
 export function outOfOrder(parts: readonly Part[], place: number): readonly LintFinding[] {

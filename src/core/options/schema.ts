@@ -6,44 +6,44 @@
 import { InvalidOptionError } from '../errors/errors.ts'
 
 /** `'any'` is checked elsewhere, or not at all. */
-type Rule = readonly [least: number, greatest: number, fallback: number] | 'function' | 'string' | 'any'
+type OptionRule = readonly [least: number, greatest: number, fallback: number] | 'function' | 'string' | 'any'
 
-export type Rules = Readonly<Record<string, Rule>>
+export type OptionSchema = Readonly<Record<string, OptionRule>>
 
 /** The greatest amount of anything; Infinity and NaN are refused by it. */
-export const MOST: number = Number.MAX_VALUE
+export const MAX_NUMBER: number = Number.MAX_VALUE
 
-const isWithin = (least: number, greatest: number, value: unknown): value is number =>
+const isInRange = (least: number, greatest: number, value: unknown): value is number =>
 	typeof value === 'number' && value >= least && value <= greatest
 
 /** A duration or another amount: finite, 0 or more. */
-export const isAmount = (value: unknown): value is number => isWithin(0, MOST, value)
+export const isAmount = (value: unknown): value is number => isInRange(0, MAX_NUMBER, value)
 
-export function refuse(option: string, value: unknown, takes: string): never {
+export function invalidOption(option: string, value: unknown, takes: string): never {
 	throw new InvalidOptionError(option, value, takes)
 }
 
 /** Refuses a value that is not a number from `least` to `greatest`. */
-export function checkRange(option: string, value: unknown, least = 0, greatest: number = MOST): void {
-	if (isWithin(least, greatest, value)) return
+export function checkRange(option: string, value: unknown, least = 0, greatest: number = MAX_NUMBER): void {
+	if (isInRange(least, greatest, value)) return
 	const takes =
-		greatest < MOST ? `a number from ${least} to ${greatest}` : `a finite number, ${least} or more`
-	refuse(option, value, takes)
+		greatest < MAX_NUMBER ? `a number from ${least} to ${greatest}` : `a finite number, ${least} or more`
+	invalidOption(option, value, takes)
 }
 
 /** Refuses names that are no options: a misspelt one would otherwise be a default that nobody chose. */
-export function checkNames(given: object, rules: Rules): void {
-	if (Object(given) !== given) refuse('options', given, 'an object')
+export function checkNames(given: object, rules: OptionSchema): void {
+	if (Object(given) !== given) invalidOption('options', given, 'an object')
 	for (const [name, value] of Object.entries(given)) {
 		if (!Object.hasOwn(rules, name)) {
 			const names = Object.keys(rules).join(', ')
-			refuse(name, value, `nothing, for there is no such option, only ${names}`)
+			invalidOption(name, value, `nothing, for there is no such option, only ${names}`)
 		}
 	}
 }
 
 /** All that was given, checked, with the defaults of numbers filled in. `Settings` is what the rules make of `given`. */
-export function readOptions<Settings>(given: object, rules: Rules): Settings {
+export function readOptions<Settings>(given: object, rules: OptionSchema): Settings {
 	const settings: Record<string, unknown> = { ...given }
 	for (const [name, rule] of Object.entries(rules)) {
 		const value = settings[name]
@@ -53,16 +53,16 @@ export function readOptions<Settings>(given: object, rules: Rules): Settings {
 			if (value === undefined) settings[name] = Number(`${rule[2]}`)
 			else checkRange(name, value, rule[0], rule[1])
 		} else if (value !== undefined && rule !== 'any' && typeof value !== rule)
-			refuse(name, value, `a ${rule}`)
+			invalidOption(name, value, `a ${rule}`)
 	}
 	return settings as Settings
 }
 
 /** Options with others in their place; what is undefined there stays as it is. For policies that are given other settings. */
-export function changed<Options extends object>(options: Options, given: object): Options {
+export function mergeOptions<Options extends object>(options: Options, given: object): Options {
 	const news = Object.entries(given).filter(([, value]) => value !== undefined)
 	for (const [name, value] of news)
-		if (FIXED.test(name)) refuse(name, value, 'nothing here, for it stays as it was made')
+		if (FIXED.test(name)) invalidOption(name, value, 'nothing here, for it stays as it was made')
 	return { ...options, ...Object.fromEntries(news) }
 }
 

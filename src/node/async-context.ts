@@ -5,10 +5,10 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { CallContext, CallOptions } from '../core/engine/call-options.ts'
-import type { Unseated } from '../core/engine/plan.ts'
+import type { UnboundLayer } from '../core/engine/compile.ts'
 import { Policy, type Settled } from '../core/engine/policy.ts'
 import { InvalidOptionError } from '../core/errors/errors.ts'
-import type { Listener } from '../core/events/events.ts'
+import type { PolicyListener } from '../core/events/events.ts'
 
 const storage = new AsyncLocalStorage<CallOptions>()
 
@@ -23,7 +23,7 @@ export function currentContext(): CallOptions | undefined {
  * @example
  * await withContext({ deadline: Deadline.after(2_000) }, () => handle(request))
  */
-export function withContext<T>(options: CallOptions, fn: () => T): T {
+export function runWithContext<T>(options: CallOptions, fn: () => T): T {
 	return storage.run(inherited(options) ?? options, fn)
 }
 
@@ -36,11 +36,11 @@ export function withContext<T>(options: CallOptions, fn: () => T): T {
  * const outer = ambient(retry(presets.interactive))
  * await outer.execute(() => inner.execute(() => query(sql)))
  */
-export function ambient(policy: Policy): Policy {
-	return new Ambient(policy)
+export function withAmbientContext(policy: Policy): Policy {
+	return new AmbientPolicy(policy)
 }
 
-class Ambient extends Policy {
+class AmbientPolicy extends Policy {
 	readonly #policy: Policy
 
 	constructor(policy: Policy) {
@@ -56,7 +56,7 @@ class Ambient extends Policy {
 		return this.#policy.settle(inContext(fn), inherited(options))
 	}
 
-	override subscribe(listener: Listener): () => void {
+	override subscribe(listener: PolicyListener): () => void {
 		return this.#policy.subscribe(listener)
 	}
 
@@ -65,7 +65,7 @@ class Ambient extends Policy {
 	}
 
 	/** Inside of another policy it would be just the policy that it was made of, and nobody would notice. */
-	override seats(): readonly Unseated[] {
+	override layers(): readonly UnboundLayer[] {
 		throw new InvalidOptionError('ambient(policy)', this.name, 'the outermost place: ambient(pipeline(...))')
 	}
 }
@@ -78,6 +78,6 @@ const inContext =
 /** Who hands a context on, as options or among them, has said what the call is part of. */
 function inherited(options: CallOptions | undefined): CallOptions | undefined {
 	const around = storage.getStore()
-	if (!around || options?.within || (options && 'attempt' in options)) return options
-	return options ? { ...options, within: around } : around
+	if (!around || options?.parent || (options && 'attempt' in options)) return options
+	return options ? { ...options, parent: around } : around
 }

@@ -11,8 +11,8 @@ import type { QueueSettings } from '../bulkhead/options.ts'
 import { CircuitBreakerLayer } from '../circuit-breaker/layer.ts'
 import type { CircuitBreakerSettings } from '../circuit-breaker/options.ts'
 import type { Classification } from '../classify/classification.ts'
+import type { UnboundLayer } from '../engine/compile.ts'
 import { LeafPolicy } from '../engine/leaf-policy.ts'
-import type { Unseated } from '../engine/plan.ts'
 import type { Policy } from '../engine/policy.ts'
 import { FallbackLayer } from '../fallback/fallback.ts'
 import { HedgeLayer } from '../hedge/layer.ts'
@@ -111,16 +111,16 @@ const leavesOf = (policy: Policy): readonly Policy[] =>
 
 function partOf(leaf: Policy): Part {
 	const { name } = leaf
-	const seat = seatOf(leaf)
-	const layer = seat?.layer
-	if (seat && layer instanceof RetryLayer) {
+	const bound = seatOf(leaf)
+	const layer = bound?.layer
+	if (bound && layer instanceof RetryLayer) {
 		const { settings } = layer
-		return { kind: 'retry', name, settings, classify: seat.classify, isLeftToOuter: false, isAskedTo: false }
+		return { kind: 'retry', name, settings, classify: bound.classify, isLeftToOuter: false, isAskedTo: false }
 	}
 	if (layer instanceof TimeoutLayer) return { kind: 'timeout', name, ms: layer.ms }
 	if (layer instanceof BulkheadLayer) {
-		const { settings, limit, learn } = layer
-		return { kind: 'bulkhead', name, settings, maxConcurrent: learn ? undefined : limit }
+		const { settings, limit, onRelease } = layer
+		return { kind: 'bulkhead', name, settings, maxConcurrent: onRelease ? undefined : limit }
 	}
 	if (layer instanceof CircuitBreakerLayer) return { kind: 'breaker', name, settings: layer.settings }
 	if (layer instanceof HedgeLayer) return { kind: 'hedge', name, settings: layer.settings }
@@ -134,8 +134,8 @@ function partOf(leaf: Policy): Part {
 }
 
 /** A policy remembers where it was last seated, so it is seated where it is: to look at a policy must not change it. */
-function seatOf(leaf: Policy): Unseated | undefined {
-	return leaf instanceof LeafPolicy ? leaf.seats(leaf['around'])[0] : undefined
+function seatOf(leaf: Policy): UnboundLayer | undefined {
+	return leaf instanceof LeafPolicy ? leaf.layers(leaf['env'])[0] : undefined
 }
 
 /** How many of a hundred calls this budget lets be repeated, as a share, while all of them fail; undefined when that is not known. */

@@ -2,28 +2,33 @@
  * The runner without promises: it drives the same call through the same policies as production does, with callbacks. In
  * virtual time a million calls run in a second or so, and one after the other in an order that never changes.
  */
-import { Call, type Work } from '../core/engine/call.ts'
+import { Call, type Operation } from '../core/engine/call.ts'
 import type { CallContext, CallOptions } from '../core/engine/call-options.ts'
-import { DONE, GO, REFUSED, type Step, SUBSTITUTE } from '../core/engine/layer.ts'
-import { pause } from '../core/engine/pause.ts'
+import { DONE, GO, REJECTED, type Step, SUBSTITUTE } from '../core/engine/layer.ts'
 import type { Policy } from '../core/engine/policy.ts'
-import { refusal } from '../core/engine/refusal.ts'
+import { createRejection } from '../core/engine/rejection.ts'
+import { startWait } from '../core/engine/wait.ts'
 
 /** Told once how it ended: `done()` or `done(null, value)` for a success, `done(error)` for a failure. */
-export type Done<T> = (error?: unknown, value?: T) => void
+export type DoneCallback<T> = (error?: unknown, value?: T) => void
 
 /** Work that answers through a callback, now or later. */
-export type CallbackWork<T> = (context: CallContext, done: Done<T>) => void
+export type CallbackWork<T> = (context: CallContext, done: DoneCallback<T>) => void
 
-export function run<T>(policy: Policy, work: CallbackWork<T>, done: Done<T>, options?: CallOptions): void {
-	const call = new Call(policy.ready(), options, work as Work)
-	if (call.plan.drive) call.extra.branch = branch
+export function run<T>(
+	policy: Policy,
+	work: CallbackWork<T>,
+	done: DoneCallback<T>,
+	options?: CallOptions,
+): void {
+	const call = new Call(policy.compiled(), options, work as Operation)
+	if (call.pipeline.runner) call.rareState.branch = branch
 	new CallbackRun(call, work, done).proceed(call.begin())
 }
 
 function branch(call: Call, step: Step, ended: () => void): void {
-	call.extra.branch = branch
-	new CallbackRun(call, call.work as CallbackWork<unknown>, ended).proceed(step)
+	call.rareState.branch = branch
+	new CallbackRun(call, call.operation as CallbackWork<unknown>, ended).proceed(step)
 }
 
 /** Woken calls whose turn comes when the present one is done: nobody is called from within another call's end. */
@@ -48,13 +53,13 @@ function endTurn(): void {
 class CallbackRun<T> {
 	readonly #call: Call
 	readonly #work: CallbackWork<T>
-	readonly #done: Done<T>
+	readonly #done: DoneCallback<T>
 	/** What an attempt that answered before it returned wants next; the loop goes on with it instead of recursing. */
 	#answered: Step | undefined
 	#isInWork = false
 	#isAsleep = false
 
-	constructor(call: Call, work: CallbackWork<T>, done: Done<T>) {
+	constructor(call: Call, work: CallbackWork<T>, done: DoneCallback<T>) {
 		this.#call = call
 		this.#work = work
 		this.#done = done
@@ -72,15 +77,15 @@ class CallbackRun<T> {
 
 	#proceed(from: Step): void {
 		const call = this.#call
-		let step: Step | undefined = from === REFUSED ? DONE : from
-		if (from === REFUSED) refusal(call)
+		let step: Step | undefined = from === REJECTED ? DONE : from
+		if (from === REJECTED) createRejection(call)
 		while (step !== undefined && step !== DONE) {
 			if (step === GO || step === SUBSTITUTE) step = this.#attempt()
 			else if (step === 0) step = call.resume()
 			else {
-				call.linger()
+				call.onPending()
 				this.#sleep()
-				pause(call, step)
+				startWait(call, step)
 				return
 			}
 		}
@@ -101,11 +106,11 @@ class CallbackRun<T> {
 
 	#attempt(): Step | undefined {
 		const call = this.#call
-		const turn = call.beginTurn()
+		const turn = call.beginRun()
 		let isOpen = true
 		this.#answered = undefined
 		this.#isInWork = true
-		if (call.plan.drive) this.#sleep()
+		if (call.pipeline.runner) this.#sleep()
 		const settle = (ok: boolean, value: unknown) => {
 			if (!isOpen) return
 			isOpen = false
@@ -117,14 +122,14 @@ class CallbackRun<T> {
 			settle(false, error)
 		}
 		this.#isInWork = false
-		if (isOpen) call.linger()
+		if (isOpen) call.onPending()
 		return this.#answered
 	}
 
 	#settled(turn: number, ok: boolean, value: unknown): void {
 		const isFirst = beginsTurn()
 		try {
-			if (!this.#call.endTurn(turn)) return
+			if (!this.#call.endRun(turn)) return
 			this.#isAsleep = false
 			this.#answer(this.#call.settle(ok, value))
 		} finally {
@@ -134,7 +139,7 @@ class CallbackRun<T> {
 
 	#begin(settle: (ok: boolean, value: unknown) => void): void {
 		const call = this.#call
-		const instead = call.aside?.instead
+		const instead = call.rare?.substitute
 		if (!instead) {
 			this.#work(call.context(), (error, value) => {
 				const ok = error === undefined || error === null

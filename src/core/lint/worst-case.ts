@@ -6,10 +6,10 @@
  * retry acts upon failures that no retry further in has acted upon, and upon refusals only when it was told to.
  */
 import { schedule } from '../backoff/schedule.ts'
-import { LastGood } from '../fallback/last-good.ts'
+import { LastGoodValue } from '../fallback/last-good-value.ts'
 import type { HedgeSettings } from '../hedge/options.ts'
 import type { RetrySettings } from '../retry/options.ts'
-import type { FallbackPart, Part } from './parts.ts'
+import type { FallbackPart, Part } from './parse-pipeline.ts'
 
 /** How the inner part may end, and after how many milliseconds at most; -1 where it can not end so. */
 interface Cost {
@@ -115,7 +115,7 @@ function replaced(inner: Cost, { alternatives, isChoosy }: FallbackPart): Cost {
 	if (failedMs < 0) return inner
 	const ms = alternatives.some(isFunction) ? Infinity : 0
 	const answered = { ...delayed(inner, ms), ok: Math.max(inner.ok, failedMs + ms), meanMs: inner.meanMs + ms }
-	const isSure = !isChoosy && !alternatives.every((one) => isFunction(one) || one instanceof LastGood)
+	const isSure = !isChoosy && !alternatives.every((one) => isFunction(one) || one instanceof LastGoodValue)
 	return isSure ? { ...answered, open: NEVER, refused: NEVER, spent: NEVER } : answered
 }
 

@@ -2,13 +2,13 @@ import type { Call } from './call.ts'
 import { PARK } from './layer.ts'
 
 /** Ends a call's wait when the time has come, the caller aborts or the deadline passes. None leaves a timer or a listener. */
-export function pause(call: Call, ms: number): void {
-	const { options, plan, wake, at } = call
+export function startWait(call: Call, ms: number): void {
+	const { options, pipeline, wake, current } = call
 	const signal = options?.signal
-	const { runtime } = at ?? plan
+	const { runtime } = current ?? pipeline
 	if (!wake) return
-	if (ms === PARK) call.extra.queuedMs ??= 0
-	if (!signal && ms >= 0 && !plan.drive) {
+	if (ms === PARK) call.rareState.queuedMs ??= 0
+	if (!signal && ms >= 0 && !pipeline.runner) {
 		runtime.setTimer(ms, wake)
 		return
 	}

@@ -1,5 +1,5 @@
 /** A property of anything that was thrown. A hostile error's getter may throw, and must not end more than it has. */
-export function peek(error: unknown, name: string): unknown {
+export function safeGet(error: unknown, name: string): unknown {
 	try {
 		return Object(error)[name]
 	} catch {

@@ -8,7 +8,7 @@ export interface Link<L> {
 	after: L | undefined
 }
 
-export class Chain<L extends Link<L>> {
+export class LinkedList<L extends Link<L>> {
 	first: L | undefined
 	last: L | undefined
 

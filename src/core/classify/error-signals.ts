@@ -4,7 +4,7 @@
  * one ordered list of patterns answers for all of them. (The rejected design, a check for each place, was twice the size
  * and had to repeat its order of precedence at every level of nesting.)
  */
-import { isAmount } from '../options/rules.ts'
+import { isAmount } from '../options/schema.ts'
 import { isMarkedPermanent } from './permanent.ts'
 
 /** Errors nest, even in rings, and an aggregate may hold thousands. More than this are not worth more steps. */

@@ -1,7 +1,7 @@
-import type { Surroundings } from '../core/engine/layer.ts'
-import type { Unseated } from '../core/engine/plan.ts'
+import type { UnboundLayer } from '../core/engine/compile.ts'
+import type { LayerEnv } from '../core/engine/layer.ts'
 import { Policy } from '../core/engine/policy.ts'
-import type { Listener } from '../core/events/events.ts'
+import type { PolicyListener } from '../core/events/events.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
 import { EventHeap } from './event-heap.ts'
 
@@ -11,14 +11,14 @@ import { EventHeap } from './event-heap.ts'
  * clock, and a Deadline runs on its own: where such moments matter, take a virtual runtime.
  *
  * @example
- * const payments = withoutWaiting(productionPolicy)
+ * const payments = skipDelays(productionPolicy)
  * await expect(payments.execute(alwaysFails)).rejects.toThrow('down')
  */
-export function withoutWaiting(policy: Policy): Policy {
-	return new WithoutWaiting(policy)
+export function skipDelays(policy: Policy): Policy {
+	return new SkipDelays(policy)
 }
 
-class WithoutWaiting extends Policy {
+class SkipDelays extends Policy {
 	readonly #policy: Policy
 	readonly #hasty = new Map<Runtime, Runtime>()
 
@@ -31,16 +31,16 @@ class WithoutWaiting extends Policy {
 		return this.#policy.leaves()
 	}
 
-	override subscribe(listener: Listener): () => void {
+	override subscribe(listener: PolicyListener): () => void {
 		return this.#policy.subscribe(listener)
 	}
 
-	override seats(around: Surroundings): readonly Unseated[] {
-		return this.#policy.seats(around).map((seat) => ({ ...seat, runtime: this.#hurry(seat.runtime) }))
+	override layers(around: LayerEnv): readonly UnboundLayer[] {
+		return this.#policy.layers(around).map((bound) => ({ ...bound, runtime: this.#hurry(bound.runtime) }))
 	}
 
-	override surroundings(around: Surroundings): Surroundings {
-		const inside = this.#policy.surroundings(around)
+	override envInside(around: LayerEnv): LayerEnv {
+		const inside = this.#policy.envInside(around)
 		return { ...inside, runtime: this.#hurry(inside.runtime) }
 	}
 

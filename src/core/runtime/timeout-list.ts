@@ -8,23 +8,23 @@
 import type { CancelTimer, Runtime } from './runtime.ts'
 
 /** What ends when its time has come. An intrusive list: the links are in the members. */
-export interface Limit {
-	before: Limit | undefined
-	after: Limit | undefined
+export interface TimeoutEntry {
+	before: TimeoutEntry | undefined
+	after: TimeoutEntry | undefined
 	/** When it was added; that and not the end, for then the number is shared with who else has it. */
 	startedAt: number | undefined
 	/** The list that it is in; undefined when it is in none. */
-	list: LimitList | undefined
+	list: TimeoutList | undefined
 	expire(): void
 }
 
-export class LimitList {
+export class TimeoutList {
 	readonly ms: number
 	readonly runtime: Runtime
 	readonly source: object
 	/** Where the next to end was found; undefined when nobody has looked for it. Storing it for each limit costs too much. */
-	first: Limit | undefined
-	last: Limit | undefined
+	first: TimeoutEntry | undefined
+	last: TimeoutEntry | undefined
 	timer: CancelTimer | undefined
 
 	constructor(ms: number, runtime: Runtime, source: object) {
@@ -33,7 +33,7 @@ export class LimitList {
 		this.source = source
 	}
 
-	add(limit: Limit, now: number): void {
+	add(limit: TimeoutEntry, now: number): void {
 		const { last, timer } = this
 		limit.list = this
 		limit.startedAt = now
@@ -45,7 +45,7 @@ export class LimitList {
 		this.last = limit
 	}
 
-	remove(limit: Limit): void {
+	remove(limit: TimeoutEntry): void {
 		const { before, after } = limit
 		if (before) before.after = after
 		if (after) after.before = before
@@ -62,7 +62,7 @@ export class LimitList {
 		}
 	}
 
-	get oldest(): Limit | undefined {
+	get oldest(): TimeoutEntry | undefined {
 		this.first ??= this.last
 		while (this.first?.before) this.first = this.first.before
 		return this.first
@@ -85,17 +85,17 @@ export class LimitList {
 	}
 }
 
-const endOf = ({ startedAt = 0 }: Limit, ms: number): number => startedAt + ms
+const endOf = ({ startedAt = 0 }: TimeoutEntry, ms: number): number => startedAt + ms
 
-const lists = new WeakMap<object, Map<number, LimitList>>()
+const lists = new WeakMap<object, Map<number, TimeoutList>>()
 
 /** The list for limits of this length. `latest` is the one that was used before, which mostly is the same. */
-export function limitList(runtime: Runtime, ms: number, latest: LimitList | undefined): LimitList {
+export function timeoutList(runtime: Runtime, ms: number, latest: TimeoutList | undefined): TimeoutList {
 	const source = runtime.timerSource?.() ?? runtime
 	if (latest?.source === source && latest.ms === ms && latest.runtime === runtime) return latest
-	const ofSource = lists.get(source) ?? new Map<number, LimitList>()
+	const ofSource = lists.get(source) ?? new Map<number, TimeoutList>()
 	lists.set(source, ofSource)
-	const list = ofSource.get(ms) ?? new LimitList(ms, runtime, source)
+	const list = ofSource.get(ms) ?? new TimeoutList(ms, runtime, source)
 	ofSource.set(ms, list)
 	return list
 }
