@@ -2,13 +2,13 @@
 import type {
 	adaptiveBulkhead,
 	adaptiveThrottle,
+	BackoffGrowth,
 	BackoffOptions,
 	bulkhead,
 	CallOptions,
 	CircuitBreakerOptions,
 	Explanation,
 	FallbackOptions,
-	Growth,
 	HedgeOptions,
 	JitterStrategy,
 	KeyedOptions,
@@ -107,7 +107,7 @@ type EventOf<Event extends { readonly type: string }, Type> = Event extends { re
 
 /** Other documented names. */
 export interface Facts {
-	growth: Extract<Growth, string>
+	growth: Extract<BackoffGrowth, string>
 	jitterStrategy: JitterStrategy
 	stop: StopReason
 	'reason of rejected': EventOf<YaokiEvent, 'rejected'>['reason']
