@@ -85,8 +85,8 @@ for (const { count, cause, destination, exampleId } of await outbox.dead.groups(
 }
 
 await relay.stop()
-const { due, waiting, dead } = (await outbox.stats()).totals
-console.log(`left: ${due.count + waiting.count} in the queue, ${dead.count} dead`)
+const { due, scheduled, dead } = (await outbox.stats()).totals
+console.log(`left: ${due.count + scheduled.count} in the queue, ${dead.count} dead`)
 
 await outbox.close()
 shop.close()

@@ -37,9 +37,9 @@ async function enqueue({ outbox }: Queue, count: number, notBefore?: Date): Prom
 const REQUEST: Parameters<Store['claim']>[0] = {
 	owner: OWNER,
 	leaseMs: 60_000,
-	lanes: [{ destination: 'jobs', limit: BATCH, since: 0, isOrdered: false, isProbe: false }],
-	suspects: false,
-	suspectAfter: 3,
+	targets: [{ destination: 'jobs', limit: BATCH, since: 0, isOrdered: false, isProbe: false }],
+	poisonCandidates: false,
+	poisonAfter: 3,
 }
 
 async function timedClaim({ store }: Queue, expected: number): Promise<number> {

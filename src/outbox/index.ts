@@ -30,15 +30,15 @@ export { InvalidMessageError, type MessageIssue, TransactionError } from './mess
 export type { MessageFilter } from './message/filter.ts'
 export type { Jsonified } from './message/jsonified.ts'
 export type {
-	DeathCause,
+	DeadLetterCause,
 	DeliveredFor,
-	FailureNote,
 	Message,
 	MessageFor,
 	MessageRecord,
 	MessageStatus,
 	NewMessage,
 	Receipt,
+	StoredError,
 	Topics,
 } from './message/message.ts'
 export type { StandardSchema } from './message/standard-schema.ts'
@@ -53,35 +53,35 @@ export type { PostgresStoreOptions } from './store/postgres/options.ts'
 export { PostgresStore, postgresStore } from './store/postgres/postgres-store.ts'
 export type { Queryable, SqlClient, SqliteClient } from './store/queryable.ts'
 export type {
+	AfterDeadLetter,
+	CircuitChange,
 	ClaimedRow,
-	ClaimLane,
+	ClaimRef,
 	ClaimRequest,
 	ClaimResult,
-	Gate,
-	GateChange,
-	Granted,
-	Held,
-	Inserted,
+	ClaimTarget,
+	DestinationCircuit,
+	InsertResult,
 	NewRow,
-	Outcome,
-	PlacesRequest,
+	PermitRequest,
 	Rate,
 	RelayReport,
 	RelayRow,
+	Settlement,
 	StoredMessage,
-	StuckPolicy,
+	TokenGrant,
 } from './store/rows.ts'
 export type { SqliteStoreOptions } from './store/sqlite/options.ts'
 export { SqliteStore, sqliteStore } from './store/sqlite/sqlite-store.ts'
 export type {
-	Counted,
+	CappedCount,
 	DeadGroup,
 	DestinationCounts,
 	DueDestinations,
-	Edit,
-	Filter,
+	MessageEdit,
 	Migration,
 	MigrationReport,
 	Store,
+	StoreFilter,
 	StoreStats,
 } from './store/store.ts'

@@ -17,7 +17,7 @@ import { toRecord } from './message/record.ts'
 import type { LocalRelay } from './notify/relay-notifier.ts'
 import { RelayNotifier } from './notify/relay-notifier.ts'
 import { type OutboxOptions, readOutboxOptions } from './outbox-options.ts'
-import type { Inserted, NewRow } from './store/rows.ts'
+import type { InsertResult, NewRow } from './store/rows.ts'
 import type { MigrationReport, Store } from './store/store.ts'
 
 const NONE: EnqueueOptions = Object.freeze({})
@@ -170,7 +170,7 @@ export class Outbox<T extends Topics = Topics> {
 	}
 }
 
-function receiptOf({ id }: NewRow, { duplicates }: Inserted): Receipt {
+function receiptOf({ id }: NewRow, { duplicates }: InsertResult): Receipt {
 	const earlier = duplicates.size > 0 ? duplicates.get(id) : undefined
 	return { id: earlier ?? id, isDuplicate: earlier !== undefined }
 }

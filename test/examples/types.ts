@@ -36,8 +36,8 @@ import type {
 	UndiciTransportOptions,
 } from 'yaoki/http'
 import type {
+	DeadLetterCause,
 	DeadLetters,
-	DeathCause,
 	Destination,
 	DestinationOptions,
 	EnqueueOptions,
@@ -123,7 +123,7 @@ export interface Facts {
 	'message of a handler': keyof Message
 	'changes of a dead letter': keyof Parameters<DeadLetters['edit']>[1]
 	stoppedBy: Chosen<ReplayReport['stoppedBy']>
-	cause: DeathCause
+	cause: DeadLetterCause
 	'checks of the outbox': Check['name']
 }
 

@@ -1,7 +1,7 @@
 /** A store that keeps what it is given in a list, for tests of what stands in front of stores. What they do not need it refuses. */
 import { isSqlClient, type Queryable } from '../../src/outbox/store/queryable.ts'
-import type { Inserted, NewRow, StoredMessage } from '../../src/outbox/store/rows.ts'
-import type { Filter, Store } from '../../src/outbox/store/store.ts'
+import type { InsertResult, NewRow, StoredMessage } from '../../src/outbox/store/rows.ts'
+import type { Store, StoreFilter } from '../../src/outbox/store/store.ts'
 
 export interface FakeStore extends Store {
 	readonly rows: readonly NewRow[]
@@ -15,7 +15,7 @@ export interface FakeStore extends Store {
 	ringError: unknown
 	/** What ids the next calls of `retryNow` answer. */
 	retryBatches: (readonly string[])[]
-	retryFilters: Filter[]
+	retryFilters: StoreFilter[]
 }
 
 const refuse = (): Promise<never> => Promise.reject(new Error('the fake store can not do this'))
@@ -33,7 +33,7 @@ export function fakeStore(settings: { readonly kind?: string } = {}): FakeStore 
 		retryBatches: [],
 		retryFilters: [],
 		kind: settings.kind ?? 'postgres',
-		takes: isSqlClient,
+		accepts: isSqlClient,
 		insert(news, tx) {
 			inserts.push(tx)
 			const duplicates = new Map<string, string>()
@@ -42,7 +42,7 @@ export function fakeStore(settings: { readonly kind?: string } = {}): FakeStore 
 				if (earlier) duplicates.set(row.id, earlier.id)
 				else rows.push(row)
 			}
-			return Promise.resolve<Inserted>({ duplicates, isInTransaction: store.isInTransaction })
+			return Promise.resolve<InsertResult>({ duplicates, isInTransaction: store.isInTransaction })
 		},
 		find: (id) => Promise.resolve(rows.filter((row) => row.id === id).map(stored)[0]),
 		list: (filter, limit, after) => {
@@ -54,7 +54,7 @@ export function fakeStore(settings: { readonly kind?: string } = {}): FakeStore 
 			store.retryFilters.push(filter)
 			return Promise.resolve(store.retryBatches.shift() ?? [])
 		},
-		ring() {
+		notify() {
 			store.rings++
 			return store.ringError === undefined ? Promise.resolve() : Promise.reject(store.ringError)
 		},
@@ -69,22 +69,22 @@ export function fakeStore(settings: { readonly kind?: string } = {}): FakeStore 
 		settle: refuse,
 		renew: refuse,
 		nextDueInMs: refuse,
-		destinations: refuse,
+		dueDestinations: refuse,
 		dropHistory: refuse,
-		gates: () => Promise.resolve([]),
-		turnGate: refuse,
-		hold: refuse,
-		takeTokens: refuse,
+		circuits: () => Promise.resolve([]),
+		changeCircuit: refuse,
+		pause: refuse,
+		acquireTokens: refuse,
 		returnTokens: refuse,
-		takePlaces: refuse,
-		beat: refuse,
-		leave: refuse,
+		acquirePermits: refuse,
+		heartbeat: refuse,
+		removeRelay: refuse,
 		relays: () => Promise.resolve([]),
 		deadGroups: refuse,
 		countDead: refuse,
 		replay: (filter) => Promise.resolve(filter.ids ?? []),
 		discard: refuse,
-		ahead: refuse,
+		findPredecessor: refuse,
 		stats: () =>
 			Promise.resolve({
 				now: 0,

@@ -168,8 +168,8 @@ export class Play {
 		const { shop, plan, runtime } = this.#cast
 		const until = runtime.now() + plan.drainWithinMs
 		for (;;) {
-			const { due, waiting, inFlight, dead } = (await shop.outbox.stats()).totals
-			const left = due.count + waiting.count + inFlight.count
+			const { due, scheduled, inFlight, dead } = (await shop.outbox.stats()).totals
+			const left = due.count + scheduled.count + inFlight.count
 			if (left === 0 || runtime.now() > until) return { left, dead: dead.count }
 			await pause(runtime, LOOK_EACH_MS)
 		}

@@ -95,9 +95,9 @@ function relayCheck({ destinations, relays }: OutboxStats): Check {
 
 function heldCheck({ gates }: OutboxStats): Check {
 	const held = gates
-		.filter(({ state, heldForMs }) => state !== 'closed' || heldForMs > 0)
-		.map(({ destination, state, heldForMs, reason }) => {
-			const until = heldForMs > 0 ? ` for ${formatDuration(heldForMs)}` : ''
+		.filter(({ state, pausedForMs }) => state !== 'closed' || pausedForMs > 0)
+		.map(({ destination, state, pausedForMs, reason }) => {
+			const until = pausedForMs > 0 ? ` for ${formatDuration(pausedForMs)}` : ''
 			return `${destination} (${reason ?? `breaker ${state}`}${until})`
 		})
 	if (held.length === 0) return { name: 'held', ok: true, told: 'no destination is held back' }

@@ -1,6 +1,6 @@
 /** Which messages are meant: the same options for every command that takes several. */
 import type { MessageFilter } from '../../outbox/index.ts'
-import type { DeathCause, MessageStatus } from '../../outbox/message/message.ts'
+import type { DeadLetterCause, MessageStatus } from '../../outbox/message/message.ts'
 import type { Arguments } from '../options.ts'
 import { readMoment } from './times.ts'
 
@@ -34,7 +34,7 @@ const CAUSE = {
 	type: 'string',
 	value: 'CAUSE',
 	does: 'only dead letters of this cause',
-	choices: ['retries-exhausted', 'permanent', 'expired', 'crashed', 'parked'],
+	choices: ['retries-exhausted', 'permanent', 'expired', 'crashed', 'predecessor-dead'],
 } as const
 
 /** The same with what only dead letters have. */
@@ -45,7 +45,7 @@ export const FILTER_OPTIONS: typeof QUEUE_FILTER_OPTIONS & { readonly cause: typ
 
 /** What those options give. */
 export type AskedFilter = Arguments<typeof QUEUE_FILTER_OPTIONS, Record<never, never>> & {
-	readonly cause?: DeathCause | undefined
+	readonly cause?: DeadLetterCause | undefined
 	readonly status?: MessageStatus | undefined
 	readonly ids?: readonly string[]
 }

@@ -2,7 +2,7 @@
 
 import { formatDuration } from '../../outbox/diagnostics/duration.ts'
 import type { OutboxStats, QueueFigures } from '../../outbox/diagnostics/stats.ts'
-import type { Counted } from '../../outbox/store/store.ts'
+import type { CappedCount } from '../../outbox/store/store.ts'
 import { figure } from '../../sim/picture/figure.ts'
 import { tableText } from '../../sim/picture/text/table-text.ts'
 import type { CommandIo } from '../io.ts'
@@ -22,7 +22,7 @@ export function statusText(name: string, stats: OutboxStats, page: Page): string
 }
 
 /** `10,000+` where counting was ended. */
-export const counted = ({ count, isCapped }: Counted): string => `${figure(count)}${isCapped ? '+' : ''}`
+export const counted = ({ count, isCapped }: CappedCount): string => `${figure(count)}${isCapped ? '+' : ''}`
 
 const forTime = (ms: number | null): string => (ms === null ? '-' : formatDuration(ms))
 
@@ -34,8 +34,11 @@ const table = (
 ): string => tableText({ head, rows }, { width: Math.max(20, columns), colour: paint.bold('x') !== 'x' })
 
 function queue({ totals, destinations, hasMoreDestinations }: OutboxStats, page: Page): string {
-	const rowOf = (name: string, { due, waiting, inFlight, dead, oldestLagMs, nextDueInMs }: QueueFigures) => [
-		...[name, counted(due), counted(waiting), counted(inFlight), counted(dead)],
+	const rowOf = (
+		name: string,
+		{ due, scheduled, inFlight, dead, oldestLagMs, nextDueInMs }: QueueFigures,
+	) => [
+		...[name, counted(due), counted(scheduled), counted(inFlight), counted(dead)],
 		...[forTime(oldestLagMs), forTime(nextDueInMs)],
 	]
 	const rows = destinations.map((one) => rowOf(one.destination, one))
@@ -76,11 +79,11 @@ function relays(stats: OutboxStats, page: Page): string {
 
 function gates({ gates: all }: OutboxStats, page: Page): string | undefined {
 	const rows = all
-		.filter(({ state, heldForMs }) => state !== 'closed' || heldForMs > 0)
-		.map(({ destination, state, heldForMs, reason }) => [
+		.filter(({ state, pausedForMs }) => state !== 'closed' || pausedForMs > 0)
+		.map(({ destination, state, pausedForMs, reason }) => [
 			destination,
 			state,
-			forTime(heldForMs),
+			forTime(pausedForMs),
 			reason ?? '-',
 		])
 	return rows.length === 0 ? undefined : table(['held back', 'breaker', 'for', 'why'], rows, page)

@@ -80,7 +80,7 @@ function errorOf(event: RelayEvent & { type: 'message_failed' | 'message_dead' }
 function newsOf(event: RelayEvent): string | undefined {
 	switch (event.type) {
 		case 'gate_change': {
-			const held = event.heldForMs > 0 ? `, held back for ${formatDuration(event.heldForMs)}` : ''
+			const held = event.pausedForMs > 0 ? `, held back for ${formatDuration(event.pausedForMs)}` : ''
 			return `${event.destination}: breaker ${event.to}${held}${event.reason ? ` (${event.reason})` : ''}`
 		}
 		case 'handlers_hang':

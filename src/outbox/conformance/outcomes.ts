@@ -1,19 +1,19 @@
 /** Short ways to say what became of a message that was claimed. */
-import type { DeathCause, FailureNote } from '../message/message.ts'
-import type { Held, Outcome, StuckPolicy } from '../store/rows.ts'
+import type { DeadLetterCause, StoredError } from '../message/message.ts'
+import type { AfterDeadLetter, ClaimRef, Settlement } from '../store/rows.ts'
 
-export const BOOM: FailureNote = { type: 'Error', message: 'boom', fingerprint: 'f-boom' }
+export const BOOM: StoredError = { type: 'Error', message: 'boom', fingerprint: 'f-boom' }
 
-export const held = ({ id, attempt, claimedAt }: Held): Held => ({ id, attempt, claimedAt })
+export const held = ({ id, attempt, claimedAt }: ClaimRef): ClaimRef => ({ id, attempt, claimedAt })
 
-export const sent = (row: Held): Outcome => ({ type: 'sent', ...held(row) })
+export const sent = (row: ClaimRef): Settlement => ({ type: 'sent', ...held(row) })
 
 export const retry = (
-	row: Held,
+	row: ClaimRef,
 	inMs: number,
 	delayMs: number | null = inMs,
-	error: FailureNote = BOOM,
-): Outcome => ({
+	error: StoredError = BOOM,
+): Settlement => ({
 	type: 'retry',
 	...held(row),
 	inMs,
@@ -21,23 +21,23 @@ export const retry = (
 	error,
 })
 
-export const release = (row: Held, inMs?: number): Outcome => ({ type: 'release', ...held(row), inMs })
+export const release = (row: ClaimRef, inMs?: number): Settlement => ({ type: 'release', ...held(row), inMs })
 
 export interface Death {
-	readonly cause?: DeathCause
-	readonly error?: FailureNote | null
-	readonly stuck?: StuckPolicy
-	readonly isUntried?: boolean
+	readonly cause?: DeadLetterCause
+	readonly error?: StoredError | null
+	readonly afterDeadLetter?: AfterDeadLetter
+	readonly refundAttempt?: boolean
 }
 
 export const dead = (
-	row: Held,
-	{ cause = 'permanent', error = BOOM, stuck = 'dead-letter', isUntried }: Death = {},
-): Outcome => ({
+	row: ClaimRef,
+	{ cause = 'permanent', error = BOOM, afterDeadLetter = 'skip', refundAttempt }: Death = {},
+): Settlement => ({
 	type: 'dead',
 	...held(row),
 	cause,
 	error,
-	stuck,
-	isUntried,
+	afterDeadLetter,
+	refundAttempt,
 })

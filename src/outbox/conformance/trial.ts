@@ -3,7 +3,14 @@
  * runs on while a case runs, and what a promise means must not hang on some seconds more or less.
  */
 import assert from 'node:assert/strict'
-import type { ClaimedRow, ClaimLane, ClaimRequest, NewRow, Outcome, StoredMessage } from '../store/rows.ts'
+import type {
+	ClaimedRow,
+	ClaimRequest,
+	ClaimTarget,
+	NewRow,
+	Settlement,
+	StoredMessage,
+} from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { OpenedStore } from './conformance-case.ts'
 import { type Death, dead } from './outcomes.ts'
@@ -18,7 +25,7 @@ export const MANY = 10_000
 export type Subject = Readonly<Record<string, (trial: Trial) => Promise<void>>>
 
 /** What a claim of one lane asks for, where it differs from the plainest. */
-export type Wish = Partial<ClaimLane> & Partial<Omit<ClaimRequest, 'lanes'>>
+export type Wish = Partial<ClaimTarget> & Partial<Omit<ClaimRequest, 'targets'>>
 
 /** A time by the database, give or take what a slow machine needs. */
 export const near = (actual: number | null | undefined, expected: number, what: string): void => {
@@ -35,7 +42,7 @@ export const idsOf = (rows: readonly { readonly id: string }[]): string[] => row
 
 export const sorted = (texts: Iterable<string>): string[] => [...texts].sort()
 
-export const lane = (wish: Partial<ClaimLane> = {}): ClaimLane => ({
+export const lane = (wish: Partial<ClaimTarget> = {}): ClaimTarget => ({
 	destination: wish.destination ?? 'a',
 	limit: wish.limit ?? 100,
 	since: wish.since ?? 0,
@@ -88,16 +95,16 @@ export class Trial {
 	}
 
 	claimLanes(
-		lanes: readonly ClaimLane[],
+		targets: readonly ClaimTarget[],
 		wish: Wish = {},
 		store: Store = this.store,
 	): ReturnType<Store['claim']> {
 		return store.claim({
 			owner: wish.owner ?? 'r1',
 			leaseMs: wish.leaseMs ?? HOUR,
-			suspects: wish.suspects ?? false,
-			suspectAfter: wish.suspectAfter ?? 1_000,
-			lanes,
+			poisonCandidates: wish.poisonCandidates ?? false,
+			poisonAfter: wish.poisonAfter ?? 1_000,
+			targets,
 		})
 	}
 
@@ -117,7 +124,7 @@ export class Trial {
 	}
 
 	/** Settles for the owner that claims have by default; nothing may be lost. */
-	async settle(outcomes: readonly Outcome[], keepHistory = false, owner = 'r1'): Promise<void> {
+	async settle(outcomes: readonly Settlement[], keepHistory = false, owner = 'r1'): Promise<void> {
 		assert.deepEqual(await this.store.settle(owner, outcomes, keepHistory), [], 'no claim was lost')
 	}
 

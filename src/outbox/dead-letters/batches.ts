@@ -5,17 +5,17 @@
  */
 import { notify } from '../../core/engine/hooks.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import type { Filter, Store } from '../store/store.ts'
+import type { Store, StoreFilter } from '../store/store.ts'
 import { sleep } from '../timing/sleep.ts'
 import type { BatchOptions } from './options.ts'
 
 const BATCH = 1_000
 
 /** Does something to the oldest that match, at most `limit`, and answers their ids. */
-export type BatchStep = (filter: Filter, limit: number) => Promise<readonly string[]>
+export type BatchStep = (filter: StoreFilter, limit: number) => Promise<readonly string[]>
 
 /** The same dead letters and none that die later, by the database's clock. */
-export async function deadByNow(store: Store, filter: Filter): Promise<Filter> {
+export async function deadByNow(store: Store, filter: StoreFilter): Promise<StoreFilter> {
 	const end = Math.floor(await store.now()) + 1
 	return { ...filter, until: Math.min(end, filter.until ?? end) }
 }
@@ -26,7 +26,7 @@ export async function deadByNow(store: Store, filter: Filter): Promise<Filter> {
  */
 export async function byBatches(
 	runtime: Runtime,
-	filter: Filter,
+	filter: StoreFilter,
 	step: BatchStep,
 	options: BatchOptions,
 	before = 0,
@@ -52,7 +52,7 @@ export function tellProgress({ onProgress }: BatchOptions, done: number): void {
 }
 
 /** A long list of ids is asked for in parts as well; no id at all asks for nothing. */
-function* partsOf(filter: Filter): Generator<Filter> {
+function* partsOf(filter: StoreFilter): Generator<StoreFilter> {
 	const { ids } = filter
 	if (!ids) yield filter
 	else

@@ -5,7 +5,7 @@
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { StoredMessage } from '../store/rows.ts'
-import type { Filter, Store } from '../store/store.ts'
+import type { Store, StoreFilter } from '../store/store.ts'
 import { sleep } from '../timing/sleep.ts'
 import { type BatchStep, tellProgress } from './batches.ts'
 import type { BatchOptions, ReplayStop } from './options.ts'
@@ -31,7 +31,7 @@ export interface CanaryResult {
 }
 
 /** Replays 1 and then 10 of those that match, and watches what becomes of them. */
-export async function replayCanary(canary: Canary, filter: Filter): Promise<CanaryResult> {
+export async function replayCanary(canary: Canary, filter: StoreFilter): Promise<CanaryResult> {
 	let replayed = 0
 	for (const size of STAGES) {
 		if (canary.options.signal?.aborted) return { ...ABORTED, replayed }

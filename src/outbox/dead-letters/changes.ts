@@ -8,7 +8,7 @@ import { checkText, NAME_BYTES, toHeadersText, toMaxRetries, toTime } from '../e
 import { toPayloadText } from '../enqueue/payload.ts'
 import { accepted, type Schemas } from '../enqueue/schemas.ts'
 import type { MessageRef } from '../message/errors.ts'
-import type { Edit } from '../store/store.ts'
+import type { MessageEdit } from '../store/store.ts'
 import type { DeadLetterChanges } from './options.ts'
 
 const NAMES: OptionSchema = {
@@ -25,7 +25,7 @@ export async function toEdit(
 	changes: DeadLetterChanges,
 	maxPayloadBytes: number,
 	schemas: Schemas | undefined,
-): Promise<Edit> {
+): Promise<MessageEdit> {
 	if (Object(changes) !== changes || Array.isArray(changes))
 		invalidOption('changes', changes, 'an object, such as { payload }')
 	placed('changes.', () => checkNames(changes, NAMES))

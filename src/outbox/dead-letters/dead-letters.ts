@@ -9,7 +9,7 @@ import { refuseField } from '../message/errors.ts'
 import { isMessageId, type MessageFilter } from '../message/filter.ts'
 import type { MessageRecord } from '../message/message.ts'
 import { toRecord } from '../message/record.ts'
-import type { Counted, Store } from '../store/store.ts'
+import type { CappedCount, Store } from '../store/store.ts'
 import { type BatchStep, byBatches, deadByNow } from './batches.ts'
 import { ABORTED, replayCanary, WENT_WELL } from './canary.ts'
 import { toEdit } from './changes.ts'
@@ -101,7 +101,7 @@ export class DeadLetters {
 	}
 
 	/** How many match. Counting ends at 10,000, or `limit`. */
-	async count(filter: MessageFilter = {}, options: LimitOptions = {}): Promise<Counted> {
+	async count(filter: MessageFilter = {}, options: LimitOptions = {}): Promise<CappedCount> {
 		checkNames(options, LIMIT_RULES)
 		const { limit = COUNT_LIMIT } = options
 		checkLimit(limit)

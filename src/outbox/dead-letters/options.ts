@@ -1,5 +1,5 @@
 /** What is asked of dead letters, and what is answered. */
-import type { DeathCause } from '../message/message.ts'
+import type { DeadLetterCause } from '../message/message.ts'
 
 /** Which part of a list. */
 export interface PageOptions {
@@ -73,7 +73,7 @@ export interface DiscardReport {
 export interface DeadLetterGroup {
 	/** As the filter's `fingerprint` it chooses those of this kind; with `cause` and `destination` exactly this group. */
 	readonly fingerprint: string
-	readonly cause: DeathCause
+	readonly cause: DeadLetterCause
 	readonly destination: string
 	readonly errorType: string | undefined
 	readonly errorMessage: string | undefined

@@ -4,10 +4,10 @@
  */
 import { invalidOption } from '../../core/options/schema.ts'
 import { type MessageFilter, toFilter } from '../message/filter.ts'
-import type { Filter } from '../store/store.ts'
+import type { StoreFilter } from '../store/store.ts'
 
 /** A filter of dead letters. That they are dead is said by whom it is asked, so a status is dropped here. */
-export function selectDead(given: MessageFilter): Filter {
+export function selectDead(given: MessageFilter): StoreFilter {
 	const { status, ...filter } = toFilter(given)
 	if (status !== undefined && status !== 'dead')
 		invalidOption('filter.status', status, "'dead' or nothing here, for these are dead letters")
@@ -15,7 +15,7 @@ export function selectDead(given: MessageFilter): Filter {
 }
 
 /** The same where something is done to all that match: it must say something, or `all` must. */
-export function selectOnPurpose(doing: string, given: MessageFilter, all: boolean | undefined): Filter {
+export function selectOnPurpose(doing: string, given: MessageFilter, all: boolean | undefined): StoreFilter {
 	if (all !== undefined && typeof all !== 'boolean') invalidOption('all', all, 'true or false')
 	const filter = selectDead(given)
 	if (!all && Object.keys(filter).length === 0)

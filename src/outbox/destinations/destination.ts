@@ -4,7 +4,7 @@ import type { Budget } from '../../core/budget/budget.ts'
 import type { CircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
 import type { Classifier } from '../../core/classify/classification.ts'
 import type { Message } from '../message/message.ts'
-import type { StuckPolicy } from '../store/rows.ts'
+import type { AfterDeadLetter } from '../store/rows.ts'
 
 /** What a handler is told besides its message. */
 export interface DeliveryContext {
@@ -59,7 +59,7 @@ export interface RateOptions {
 /** Is order kept? For each key one message at a time, in the order of enqueuing. */
 export interface OrderOptions {
 	/** What a message that can not be sent does to those behind it with the same key. Default `'block'`: they wait until it was replayed or discarded. */
-	readonly whenStuck?: StuckPolicy | undefined
+	readonly afterDeadLetter?: AfterDeadLetter | undefined
 }
 
 /** What holds for one destination. What is left out is the relay's. */

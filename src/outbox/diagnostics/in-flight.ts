@@ -4,14 +4,14 @@
  * "0 or more" is what nobody can use, so what they say is taken where the count was ended.
  */
 import type { RelayRow } from '../store/rows.ts'
-import type { Counted, DestinationCounts } from '../store/store.ts'
+import type { CappedCount, DestinationCounts } from '../store/store.ts'
 import { serves } from './relays.ts'
 
 const reportedBy = (relays: readonly RelayRow[]): number =>
 	relays.reduce((sum, { inFlight }) => sum + inFlight, 0)
 
 /** A count that ended early, with what these relays say. Without a word of them and with none found there is none. */
-export function atLeastReported({ count, isCapped }: Counted, relays: readonly RelayRow[]): Counted {
+export function atLeastReported({ count, isCapped }: CappedCount, relays: readonly RelayRow[]): CappedCount {
 	const reported = reportedBy(relays)
 	if (!isCapped || reported > count) return { count: isCapped ? reported : count, isCapped: false }
 	return { count, isCapped: count > 0 }

@@ -4,8 +4,8 @@
  */
 import type { CircuitState } from '../../core/events/events.ts'
 import { FORECAST_STEP_MS } from '../store/figures.ts'
-import type { Gate, GateReason, RelayReport, RelayRow } from '../store/rows.ts'
-import type { Counted, DestinationCounts, Store } from '../store/store.ts'
+import type { DestinationCircuit, PauseReason, RelayReport, RelayRow } from '../store/rows.ts'
+import type { CappedCount, DestinationCounts, Store } from '../store/store.ts'
 import { atLeastReported, inFlightByReports } from './in-flight.ts'
 import { isAlive } from './relays.ts'
 
@@ -13,7 +13,7 @@ import { isAlive } from './relays.ts'
 export type QueueFigures = Omit<DestinationCounts, 'destination'>
 
 /** How many fall due in five minutes of the next hour. */
-interface ForecastSlot extends Counted {
+interface ForecastSlot extends CappedCount {
 	readonly fromMs: number
 	readonly toMs: number
 }
@@ -28,8 +28,8 @@ interface GateFigures {
 	readonly destination: string
 	readonly state: CircuitState
 	/** For how long nobody sends to it; 0 when somebody may. */
-	readonly heldForMs: number
-	readonly reason: GateReason | null
+	readonly pausedForMs: number
+	readonly reason: PauseReason | null
 }
 
 /** How the outbox is doing. */
@@ -57,7 +57,7 @@ const COUNT_LIMIT = 10_000
 export async function readStats(store: Store): Promise<OutboxStats> {
 	const [stats, rows] = await Promise.all([store.stats(COUNT_LIMIT), store.relays()])
 	const relays = rows.filter((relay) => isAlive(relay, stats.now))
-	const gates = await store.gates(namesOf(stats.destinations, relays))
+	const gates = await store.circuits(namesOf(stats.destinations, relays))
 	const destinations = inFlightByReports(stats.destinations, relays)
 	const { hasMoreDestinations } = stats
 	return {
@@ -89,10 +89,10 @@ function namesOf(counted: readonly DestinationCounts[], relays: readonly RelayRo
 	return [...names]
 }
 
-const gateFigures = ({ destination, state, heldForMs, reason }: Gate): GateFigures => ({
+const gateFigures = ({ destination, state, pausedForMs, reason }: DestinationCircuit): GateFigures => ({
 	destination,
 	state,
-	heldForMs,
+	pausedForMs,
 	reason,
 })
 
@@ -101,13 +101,13 @@ function inAll(
 	relays: readonly RelayRow[],
 	hasMore: boolean,
 ): QueueFigures {
-	const total = (counts: readonly Counted[]): Counted => ({
+	const total = (counts: readonly CappedCount[]): CappedCount => ({
 		count: counts.reduce((sum, { count }) => sum + count, 0),
 		isCapped: hasMore || counts.some(({ isCapped }) => isCapped),
 	})
 	return {
 		due: total(parts.map(({ due }) => due)),
-		waiting: total(parts.map(({ waiting }) => waiting)),
+		scheduled: total(parts.map(({ scheduled }) => scheduled)),
 		inFlight: atLeastReported(total(parts.map(({ inFlight }) => inFlight)), relays),
 		dead: total(parts.map(({ dead }) => dead)),
 		oldestLagMs: chosen(

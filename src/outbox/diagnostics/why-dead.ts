@@ -22,7 +22,7 @@ export async function whyDead(store: Store, message: StoredMessage, now: number)
 	}
 	if (cause === 'crashed')
 		return `${since}, for ${crashes} processes died while they had it${failure}; find out what in it kills its handler before it is replayed, or discard it.`
-	if (cause === 'parked') {
+	if (cause === 'predecessor-dead') {
 		const ahead = await aheadOf(store, message)
 		return `${since}, for it was behind a dead letter of the same key '${message.key}'${ahead}: replay that one first and then this one.`
 	}
@@ -40,6 +40,6 @@ const whyDiscarded = ({ endedAt, error }: StoredMessage, now: number): string =>
 async function aheadOf(store: Store, { id, key, destination }: StoredMessage): Promise<string> {
 	if (key === null) return ''
 	const letters = await store.list({ destination, key, status: 'dead' }, SAME_KEY)
-	const first = letters.find((letter) => letter.id !== id && letter.cause !== 'parked')
+	const first = letters.find((letter) => letter.id !== id && letter.cause !== 'predecessor-dead')
 	return first ? ` (${first.id}${failureText(first.error, ', ')})` : ''
 }

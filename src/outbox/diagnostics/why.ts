@@ -4,8 +4,8 @@
  * cost, so it can be asked of a queue of millions.
  */
 import { isMessageId } from '../message/filter.ts'
-import type { Gate, RelayRow, StoredMessage } from '../store/rows.ts'
-import type { Counted, Store } from '../store/store.ts'
+import type { DestinationCircuit, RelayRow, StoredMessage } from '../store/rows.ts'
+import type { CappedCount, Store } from '../store/store.ts'
 import { formatDuration } from './duration.ts'
 import { failureText } from './failure-text.ts'
 import { isAlive, serves } from './relays.ts'
@@ -25,8 +25,8 @@ interface Scene {
 	/** Alive, whatever they serve. */
 	readonly isRelayAlive: (id: string) => boolean
 	readonly areAllGone: boolean
-	readonly gate: Gate | undefined
-	readonly due: Counted
+	readonly gate: DestinationCircuit | undefined
+	readonly due: CappedCount
 }
 
 /** Why has this message not been delivered? One sentence. */
@@ -47,7 +47,7 @@ async function setScene(store: Store, destination: string): Promise<Scene> {
 	const [stats, rows, gates] = await Promise.all([
 		store.stats(COUNT_LIMIT, destination),
 		store.relays(),
-		store.gates([destination]),
+		store.circuits([destination]),
 	])
 	const alive = rows.filter((relay) => isAlive(relay, stats.now))
 	return {
@@ -60,7 +60,7 @@ async function setScene(store: Store, destination: string): Promise<Scene> {
 	}
 }
 
-const NONE: Counted = { count: 0, isCapped: false }
+const NONE: CappedCount = { count: 0, isCapped: false }
 
 const whySent = ({ endedAt, attempts }: StoredMessage, now: number): string =>
 	`It was sent ${ago(endedAt, now)}, at attempt ${attempts}.`
@@ -112,9 +112,9 @@ function whyNotDue({ attempts, error, dueAt }: StoredMessage, inMs: number): str
 	return `It is not due before its time, in ${formatDuration(inMs)}${at}`
 }
 
-function whyHeld({ state, heldForMs, reason }: Gate): string | undefined {
-	const more = `for ${formatDuration(heldForMs)} more`
-	if (heldForMs > 0) {
+function whyHeld({ state, pausedForMs, reason }: DestinationCircuit): string | undefined {
+	const more = `for ${formatDuration(pausedForMs)} more`
+	if (pausedForMs > 0) {
 		if (reason === 'retry-after') return `it asked by Retry-After to be left alone ${more}`
 		if (reason === 'probe') return `after an outage one message is tried to see whether it is back, ${more}`
 		return `too many messages failed there and its circuit is open ${more}`
@@ -130,7 +130,7 @@ function whyHeld({ state, heldForMs, reason }: Gate): string | undefined {
 async function whyBehind(store: Store, message: StoredMessage, scene: Scene): Promise<string | undefined> {
 	const { id, key, destination } = message
 	if (key === null) return undefined
-	const head = await store.ahead(id)
+	const head = await store.findPredecessor(id)
 	if (!head) return undefined
 	if (head.status === 'dead')
 		return `It is due and held up by dead letter ${head.id} of the same key '${key}'${failureText(head.error, ', which died of ')}: replay or discard that one.`

@@ -59,7 +59,7 @@ export class TransactionRule {
 
 	#checkKind(tx: Queryable): void {
 		const isUsable = (typeof tx === 'object' || typeof tx === 'function') && tx !== null
-		if (isUsable && this.#store.takes(tx)) return
+		if (isUsable && this.#store.accepts(tx)) return
 		const { kind } = this.#store
 		throw new TransactionError(
 			`tx: got ${show(tx)}, and the outbox's store is ${kind}; takes ${KINDS[kind] ?? `a transaction of ${kind}`}`,

@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import { safeGet } from '../../core/classify/safe-get.ts'
-import type { FailureNote } from './message.ts'
+import type { StoredError } from './message.ts'
 
 const LONGEST_MESSAGE = 500
 const LONGEST_TYPE = 100
@@ -17,7 +17,7 @@ const LONGEST_LOOK = 2_000
 const LONGEST_SHAPE = 300
 
 /** Notes down anything that was thrown. Never throws itself, however hostile that is. */
-export function failureNote(error: unknown): FailureNote {
+export function failureNote(error: unknown): StoredError {
 	const type = typeOf(error)
 	const status = statusOf(error)
 	const text = textOf(error, status)

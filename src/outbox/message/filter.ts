@@ -4,8 +4,8 @@
  */
 import { checkNames, invalidOption, type OptionSchema } from '../../core/options/schema.ts'
 import { placed } from '../../http/options/option-path.ts'
-import type { Filter } from '../store/store.ts'
-import type { DeathCause, MessageStatus } from './message.ts'
+import type { StoreFilter } from '../store/store.ts'
+import type { DeadLetterCause, MessageStatus } from './message.ts'
 
 /**
  * Which messages: all that is said must hold. What is left out does not matter.
@@ -13,7 +13,7 @@ import type { DeathCause, MessageStatus } from './message.ts'
  * @example
  * await outbox.dead.list({ destination: 'billing', cause: 'retries-exhausted', since: new Date('2026-05-01') })
  */
-export interface MessageFilter extends Omit<Filter, 'since' | 'until'> {
+export interface MessageFilter extends Omit<StoreFilter, 'since' | 'until'> {
 	/** At or after this: of dead letters when they died, of others when they were enqueued. */
 	readonly since?: Date | undefined
 	/** Before this. */
@@ -27,12 +27,12 @@ const STATUSES: Readonly<Record<MessageStatus, true>> = {
 	dead: true,
 }
 
-const CAUSES: Readonly<Record<DeathCause, true>> = {
+const CAUSES: Readonly<Record<DeadLetterCause, true>> = {
 	'retries-exhausted': true,
 	permanent: true,
 	expired: true,
 	crashed: true,
-	parked: true,
+	'predecessor-dead': true,
 }
 
 const NAMES: OptionSchema = {
@@ -53,7 +53,7 @@ const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 export const isMessageId = (id: unknown): id is string => typeof id === 'string' && UUID.test(id)
 
 /** Checks what a person gave and puts it as a store takes it. What is undefined is left out. */
-export function toFilter(given: MessageFilter): Filter {
+export function toFilter(given: MessageFilter): StoreFilter {
 	if (Object(given) !== given || Array.isArray(given))
 		invalidOption('filter', given, "an object, such as { destination: 'billing' }")
 	placed('filter.', () => checkNames(given, NAMES))
@@ -75,7 +75,7 @@ export function toFilter(given: MessageFilter): Filter {
 	})
 }
 
-const withoutGaps = (filter: Filter): Filter =>
+const withoutGaps = (filter: StoreFilter): StoreFilter =>
 	Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
 
 function idsOf(ids: unknown): readonly string[] | undefined {

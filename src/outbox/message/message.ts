@@ -74,7 +74,7 @@ export interface Message<Topic extends string = string, Payload = unknown> {
 export type MessageStatus = 'pending' | 'processing' | 'sent' | 'dead'
 
 /** Why a message became a dead letter, or why it left. */
-export type DeathCause =
+export type DeadLetterCause =
 	/** It was tried as often as it may be. */
 	| 'retries-exhausted'
 	/** No retry would have helped. */
@@ -84,10 +84,10 @@ export type DeathCause =
 	/** The process that worked on it died, again and again. */
 	| 'crashed'
 	/** It waits behind a dead letter with the same key. */
-	| 'parked'
+	| 'predecessor-dead'
 
 /** What went wrong at the latest attempt, short. */
-export interface FailureNote {
+export interface StoredError {
 	/** The error's name. */
 	readonly type: string
 	/** Its first line, cut to a sane length. */
@@ -111,7 +111,7 @@ export interface MessageRecord {
 	/** When it is due, or was. */
 	readonly nextRetryAt: Date | undefined
 	readonly lastAttemptAt: Date | undefined
-	readonly lastError: FailureNote | undefined
+	readonly lastError: StoredError | undefined
 	readonly lockedAt: Date | undefined
 	readonly lockedBy: string | undefined
 	/** Until when the relay that works on it is believed to be alive. */
@@ -122,5 +122,5 @@ export interface MessageRecord {
 	readonly crashes: number
 	/** When it was sent or became a dead letter. */
 	readonly endedAt: Date | undefined
-	readonly cause: DeathCause | undefined
+	readonly cause: DeadLetterCause | undefined
 }

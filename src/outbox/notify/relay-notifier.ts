@@ -5,7 +5,7 @@
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { Queryable } from '../store/queryable.ts'
-import type { WakeStore } from '../store/store.ts'
+import type { NotificationStore } from '../store/store.ts'
 import { CommitWatch } from './commit-watch.ts'
 import { DatabaseNotifier } from './database-notifier.ts'
 
@@ -24,8 +24,8 @@ export class RelayNotifier {
 	readonly #database: DatabaseNotifier
 	readonly #commits: CommitWatch
 
-	constructor(store: WakeStore, runtime: Runtime) {
-		this.#database = new DatabaseNotifier(() => store.ring(), runtime)
+	constructor(store: NotificationStore, runtime: Runtime) {
+		this.#database = new DatabaseNotifier(() => store.notify(), runtime)
 		this.#commits = new CommitWatch(runtime, (destinations) => this.#notify(destinations))
 	}
 

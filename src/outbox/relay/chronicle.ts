@@ -1,10 +1,10 @@
 /** Counts and tells what became of messages, once it is written down: before that nothing is certain. */
 import type { RelayContext } from './relay-context.ts'
-import type { Settlement } from './settler.ts'
+import type { SettledDelivery } from './settler.ts'
 
 export function emitSettlement(
 	context: RelayContext,
-	{ delivery, outcome, durationMs }: Settlement,
+	{ delivery, outcome, durationMs }: SettledDelivery,
 	isLost: boolean,
 ): void {
 	const { id, topic, destination, attempt: attempts, dueAt } = delivery.row
@@ -30,8 +30,8 @@ export function emitSettlement(
 		}
 		case 'dead': {
 			context.dead++
-			const { cause, error, isUntried } = outcome
-			const tried = isUntried ? { ...message, attempts: attempts - 1 } : message
+			const { cause, error, refundAttempt } = outcome
+			const tried = refundAttempt ? { ...message, attempts: attempts - 1 } : message
 			const why = error ? { errorType: error.type, errorMessage: error.message } : {}
 			context.tell({ type: 'message_dead', ...tried, cause, ...why })
 			break

@@ -4,7 +4,7 @@
  */
 
 import type { WakeSignal } from '../notify/wake-signal.ts'
-import type { ClaimedRow, ClaimLane, ClaimResult } from '../store/rows.ts'
+import type { ClaimedRow, ClaimResult, ClaimTarget } from '../store/rows.ts'
 import { EventLoopYield } from '../timing/yield.ts'
 import { Delivery } from './delivery.ts'
 import type { DestinationStates } from './destination-discovery.ts'
@@ -133,8 +133,8 @@ export class Claimer {
 			// Of the try that is answered: leases of one that came after a minute of others would be over already.
 			beganAt = context.runtime.now()
 			return context.store.claim({
-				...{ owner, leaseMs: settings.leaseMs, lanes: asks, suspects: false },
-				suspectAfter: this.#parts.isolation.suspectAfter,
+				...{ owner, leaseMs: settings.leaseMs, targets: asks, poisonCandidates: false },
+				poisonAfter: this.#parts.isolation.poisonAfter,
 			})
 		})
 		this.#dueKnown.clear()
@@ -143,9 +143,9 @@ export class Claimer {
 		return result.rows.length > 0
 	}
 
-	async #asks(): Promise<ClaimLane[]> {
+	async #asks(): Promise<ClaimTarget[]> {
 		const { context, lanes } = this.#parts
-		const asks: ClaimLane[] = []
+		const asks: ClaimTarget[] = []
 		for (const lane of lanes.byName.values()) {
 			const now = context.runtime.now()
 			if (now < lane.gate.heldUntil) continue
@@ -165,13 +165,13 @@ export class Claimer {
 		const { context } = this.#parts
 		const count = Math.min(wanted, rate.burst)
 		const { granted, inMs } = await context.ask('rate', () =>
-			context.store.takeTokens(lane.destination, count, rate),
+			context.store.acquireTokens(lane.destination, count, rate),
 		)
 		if (granted === 0) lane.lookout.waitUntil(context.runtime.now() + Math.max(1, inMs))
 		return granted
 	}
 
-	#take(asks: readonly ClaimLane[], { rows, gates }: ClaimResult, beganAt: number): void {
+	#take(asks: readonly ClaimTarget[], { rows, circuits }: ClaimResult, beganAt: number): void {
 		const { context, lanes, dispatcher, gatekeeper } = this.#parts
 		const now = context.runtime.now()
 		const leaseUntil = beganAt + context.settings.leaseMs
@@ -183,7 +183,7 @@ export class Claimer {
 			const fresh = lane?.unbegun(own, now, leaseUntil) ?? []
 			lane?.queue(fresh.map((row) => new Delivery(row, leaseUntil, (one) => dispatcher.expired(one))))
 		}
-		for (const gate of gates) {
+		for (const gate of circuits) {
 			const lane = lanes.byName.get(gate.destination)
 			if (lane) gatekeeper.see(lane, gate)
 		}

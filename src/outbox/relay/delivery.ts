@@ -7,7 +7,7 @@ import { YaokiError } from '../../core/errors/errors.ts'
 import type { TimeoutEntry, TimeoutList } from '../../core/runtime/timeout-list.ts'
 import type { DeliveryContext } from '../destinations/destination.ts'
 import type { Message } from '../message/message.ts'
-import type { ClaimedRow, Held } from '../store/rows.ts'
+import type { ClaimedRow, ClaimRef } from '../store/rows.ts'
 import type { ReleaseReason } from './events.ts'
 
 /** Another relay may have the message, for this one could not renew its lease. */
@@ -100,7 +100,7 @@ class Context implements DeliveryContext {
 }
 
 /** What names this very claim of a message. */
-export const heldBy = ({ id, attempt, claimedAt }: ClaimedRow): Held => ({ id, attempt, claimedAt })
+export const heldBy = ({ id, attempt, claimedAt }: ClaimedRow): ClaimRef => ({ id, attempt, claimedAt })
 
 /** What the handler gets. Throws when the row does not hold JSON. */
 export function toMessage(row: ClaimedRow): Message {

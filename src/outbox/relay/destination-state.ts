@@ -5,7 +5,7 @@
 
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { type TimeoutList, timeoutList } from '../../core/runtime/timeout-list.ts'
-import type { ClaimedRow, ClaimLane } from '../store/rows.ts'
+import type { ClaimedRow, ClaimTarget } from '../store/rows.ts'
 import { ScanSchedule } from '../timing/scan-schedule.ts'
 import type { Delivery } from './delivery.ts'
 import { LocalBreaker } from './local-breaker.ts'
@@ -134,18 +134,18 @@ export class DestinationState {
 	}
 
 	/** What to ask the store for, `limit` of them; and the next of the keys that are free. */
-	asks(limit: number, now: number): ClaimLane[] {
+	asks(limit: number, now: number): ClaimTarget[] {
 		const { destination } = this
-		const isOrdered = this.settings.whenStuck !== undefined
+		const isOrdered = this.settings.afterDeadLetter !== undefined
 		const isProbe = this.gate.isProbing
 		const since = this.lookout.since(now)
-		const all: ClaimLane = { destination, limit, since, isOrdered, isProbe }
+		const all: ClaimTarget = { destination, limit, since, isOrdered, isProbe }
 		if (this.freedKeys.size === 0 || isProbe) return [all]
 		// Where each message is paid for with a token, or has a place that others lack, the freed keys are among those.
 		const isScarce = this.settings.rate !== undefined || this.settings.maxConcurrent < Infinity
 		const keys = [...this.freedKeys].slice(0, isScarce ? limit : Infinity)
 		for (const key of keys) this.freedKeys.delete(key)
-		const freed: ClaimLane = { destination, limit: keys.length, since: 0, isOrdered, isProbe, keys }
+		const freed: ClaimTarget = { destination, limit: keys.length, since: 0, isOrdered, isProbe, keys }
 		// Only because of a freed key nobody looks through all that is due.
 		const wanted = now < this.lookout.nextAt ? 0 : limit
 		const rest = isScarce ? limit - keys.length : wanted
@@ -154,7 +154,7 @@ export class DestinationState {
 
 	/** The key of a message that is done with, if others may wait for it. */
 	freed(row: ClaimedRow): boolean {
-		if (this.settings.whenStuck === undefined || row.key === null) return false
+		if (this.settings.afterDeadLetter === undefined || row.key === null) return false
 		this.freedKeys.add(row.key)
 		return true
 	}

@@ -5,8 +5,8 @@
 
 import { TimeoutError } from '../../core/errors/errors.ts'
 import { failureNote } from '../message/failure-note.ts'
-import type { DeathCause } from '../message/message.ts'
-import type { Outcome } from '../store/rows.ts'
+import type { DeadLetterCause } from '../message/message.ts'
+import type { Settlement } from '../store/rows.ts'
 import { invokeHandler } from './answer.ts'
 import { type Delivery, heldBy, LeaseLostError, RelayStoppedError } from './delivery.ts'
 import type { DestinationState } from './destination-state.ts'
@@ -64,14 +64,14 @@ export class Dispatcher {
 		const { row } = delivery
 		const unsendable = this.#causeNotToSend(delivery)
 		if (unsendable) {
-			const stuck = lane.settings.whenStuck ?? 'dead-letter'
+			const afterDeadLetter = lane.settings.afterDeadLetter ?? 'skip'
 			const dead = {
 				type: 'dead',
 				...heldBy(row),
 				cause: unsendable,
 				error: null,
-				stuck,
-				isUntried: true,
+				afterDeadLetter,
+				refundAttempt: true,
 			} as const
 			this.#settle(lane, delivery, dead, 0)
 			return
@@ -152,7 +152,7 @@ export class Dispatcher {
 		return false
 	}
 
-	#causeNotToSend({ row }: Delivery): DeathCause | undefined {
+	#causeNotToSend({ row }: Delivery): DeadLetterCause | undefined {
 		if (row.crashes >= this.#context.settings.maxCrashes) return 'crashed'
 		return row.expiresAt !== null && row.expiresAt <= this.#context.databaseNow() ? 'expired' : undefined
 	}
@@ -221,8 +221,8 @@ export class Dispatcher {
 		if (change) {
 			if (change.state === 'open') this.release(lane, 'gate')
 			// That the circuit opens as well is no reason to come back sooner than was asked for.
-			const heldForMs = change.state === 'open' ? Math.max(change.heldForMs, Math.ceil(holdMs)) : 0
-			this.#gatekeeper.turn(lane, { ...change, heldForMs })
+			const pausedForMs = change.state === 'open' ? Math.max(change.pausedForMs, Math.ceil(holdMs)) : 0
+			this.#gatekeeper.turn(lane, { ...change, pausedForMs })
 		}
 	}
 
@@ -245,7 +245,7 @@ export class Dispatcher {
 		this.#settle(lane, delivery, { type: 'release', ...heldBy(delivery.row), inMs }, 0)
 	}
 
-	#settle(lane: DestinationState, delivery: Delivery, outcome: Outcome, durationMs: number): void {
+	#settle(lane: DestinationState, delivery: Delivery, outcome: Settlement, durationMs: number): void {
 		delivery.isSettled = true
 		if ((outcome.type === 'retry' || outcome.type === 'release') && outcome.inMs !== undefined)
 			lane.lookout.expect(this.#context.runtime.now() + Math.max(outcome.inMs, 1))

@@ -1,7 +1,7 @@
 /** What a relay tells: plain objects with a `type`, as JSON lines in and out, like those of policies. */
 import type { CircuitState } from '../../core/events/events.ts'
-import type { DeathCause } from '../message/message.ts'
-import type { GateReason } from '../store/rows.ts'
+import type { DeadLetterCause } from '../message/message.ts'
+import type { PauseReason } from '../store/rows.ts'
 
 interface RelayEventBase {
 	/** The relay's name. */
@@ -36,7 +36,7 @@ interface FailedEvent extends MessageEventBase {
 
 interface DeadEvent extends MessageEventBase {
 	readonly type: 'message_dead'
-	readonly cause: DeathCause
+	readonly cause: DeadLetterCause
 	readonly errorType?: string
 	readonly errorMessage?: string
 }
@@ -64,8 +64,8 @@ interface GateEvent extends RelayEventBase {
 	readonly destination: string
 	readonly from: CircuitState
 	readonly to: CircuitState
-	readonly heldForMs: number
-	readonly reason?: GateReason
+	readonly pausedForMs: number
+	readonly reason?: PauseReason
 }
 
 /** All that a destination may run at a time hang beyond their time and do not end: nothing more is sent to it by this relay. */

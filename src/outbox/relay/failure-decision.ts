@@ -8,8 +8,8 @@ import type { Classification } from '../../core/classify/classification.ts'
 import { nextWait, stopReason } from '../../core/retry/decision.ts'
 import type { RetrySettings } from '../../core/retry/options.ts'
 import { failureNote } from '../message/failure-note.ts'
-import type { DeathCause } from '../message/message.ts'
-import type { ClaimedRow, Outcome } from '../store/rows.ts'
+import type { DeadLetterCause } from '../message/message.ts'
+import type { ClaimedRow, Settlement } from '../store/rows.ts'
 import { heldBy } from './delivery.ts'
 import type { DestinationSettings } from './settings.ts'
 
@@ -28,14 +28,14 @@ export function decideFailure(
 	verdict: Classification,
 	settings: DestinationSettings,
 	{ now, maxRetryAfterMs, chance }: Circumstances,
-): Outcome {
+): Settlement {
 	const { expiresAt } = row
 	const { maxRetries = settings.retry.maxRetries } = { maxRetries: row.maxRetries ?? undefined }
 	const retry: RetrySettings = { ...settings.retry, maxRetries }
-	const dead = (cause: DeathCause): Outcome => ({
+	const dead = (cause: DeadLetterCause): Settlement => ({
 		...{ type: 'dead', ...heldBy(row), cause },
 		error: failureNote(error),
-		stuck: settings.whenStuck ?? 'dead-letter',
+		afterDeadLetter: settings.afterDeadLetter ?? 'skip',
 	})
 	const decision = decide(retry, row, error, verdict, chance)
 	if (typeof decision === 'string') return dead(decision)
@@ -46,7 +46,7 @@ export function decideFailure(
 	return { type: 'retry', ...heldBy(row), inMs, delayMs: backoffMs, error: failureNote(error) }
 }
 
-type Decision = DeathCause | ReturnType<typeof nextWait>
+type Decision = DeadLetterCause | ReturnType<typeof nextWait>
 
 function decide(
 	retry: RetrySettings,

@@ -126,6 +126,6 @@ export class Heartbeat {
 			inFlight: this.#dispatcher.inFlight,
 			throughput: seconds > 0 ? (sent - before) / seconds : 0,
 		}
-		await this.#context.once(() => store.beat(report, 6 * this.beatMs))
+		await this.#context.once(() => store.heartbeat(report, 6 * this.beatMs))
 	}
 }

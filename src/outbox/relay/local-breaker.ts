@@ -5,7 +5,7 @@
 import type { RandomSource } from '../../core/backoff/jitter.ts'
 import { Circuit } from '../../core/circuit-breaker/circuit.ts'
 import { createOpenState, nextOpenState } from '../../core/circuit-breaker/open-state.ts'
-import type { Gate, GateChange } from '../store/rows.ts'
+import type { CircuitChange, DestinationCircuit } from '../store/rows.ts'
 import { rampedLimit } from './ramp.ts'
 import type { BreakerSettings } from './settings.ts'
 
@@ -15,7 +15,7 @@ export class LocalBreaker {
 	readonly #isCounting: boolean
 	readonly #rampUpMs: number
 	readonly #circuit: Circuit
-	#gate: Gate | undefined
+	#gate: DestinationCircuit | undefined
 	/** What the store said. */
 	#heldUntil = -Infinity
 	/** What this relay knows ahead of the store: an answer that was on its way meanwhile is older than this. */
@@ -44,7 +44,7 @@ export class LocalBreaker {
 		return this.#probes !== undefined
 	}
 
-	get state(): Gate['state'] {
+	get state(): DestinationCircuit['state'] {
 		return this.#gate?.state ?? 'closed'
 	}
 
@@ -77,7 +77,7 @@ export class LocalBreaker {
 	}
 
 	/** What the store says now. */
-	see(gate: Gate, now: number): void {
+	see(gate: DestinationCircuit, now: number): void {
 		const before = this.#gate
 		// An older answer than what is known already.
 		if (before && gate.version < before.version) return
@@ -87,8 +87,8 @@ export class LocalBreaker {
 			this.#shutUntil = -Infinity
 		}
 		this.#gate = gate
-		this.#heldUntil = gate.heldForMs > 0 ? now + gate.heldForMs : -Infinity
-		if (gate.openedAgoMs !== null) this.#openedAt = now - gate.openedAgoMs
+		this.#heldUntil = gate.pausedForMs > 0 ? now + gate.pausedForMs : -Infinity
+		if (gate.closedAgoMs !== null) this.#openedAt = now - gate.closedAgoMs
 		if (gate.state === 'closed' && before && before.state !== 'closed') this.#circuit.reset()
 	}
 
@@ -98,8 +98,8 @@ export class LocalBreaker {
 	}
 
 	/** This relay wants to be the one who probes, for at most so long. */
-	askToProbe(forMs: number): GateChange {
-		return this.#change('half-open', forMs, 'probe', this.#gate?.reopenings, this.#gate?.delayMs)
+	askToProbe(forMs: number): CircuitChange {
+		return this.#change('half-open', forMs, 'probe', this.#gate?.failedProbes, this.#gate?.delayMs)
 	}
 
 	/** It is the one, until then. What was started before says nothing about now: tickets are new. */
@@ -110,12 +110,17 @@ export class LocalBreaker {
 	}
 
 	/** There was nothing to probe with: the next who has something does. */
-	endProbe(): GateChange {
+	endProbe(): CircuitChange {
 		this.#probes = undefined
-		return this.#change('open', 0, 'circuit-open', this.#gate?.reopenings, this.#gate?.delayMs)
+		return this.#change('open', 0, 'circuit-open', this.#gate?.failedProbes, this.#gate?.delayMs)
 	}
 
-	succeeded(ticket: number, now: number, durationMs: number, chance: RandomSource): GateChange | undefined {
+	succeeded(
+		ticket: number,
+		now: number,
+		durationMs: number,
+		chance: RandomSource,
+	): CircuitChange | undefined {
 		if (this.#probes !== undefined) {
 			if (ticket !== this.ticket) return undefined
 			this.#probes++
@@ -133,11 +138,11 @@ export class LocalBreaker {
 		durationMs: number,
 		retryAfterMs: number | undefined,
 		chance: RandomSource,
-	): GateChange | undefined {
+	): CircuitChange | undefined {
 		if (this.#probes !== undefined) {
 			if (ticket !== this.ticket) return undefined
 			this.#probes = undefined
-			const before = createOpenState(0, this.#gate?.delayMs ?? 0, this.#gate?.reopenings ?? 0)
+			const before = createOpenState(0, this.#gate?.delayMs ?? 0, this.#gate?.failedProbes ?? 0)
 			const { until, delayMs, failedProbes } = nextOpenState(
 				this.#settings,
 				before,
@@ -152,26 +157,26 @@ export class LocalBreaker {
 	}
 
 	/** The circuit has just opened: all relays are to know. */
-	#opening(now: number): GateChange | undefined {
+	#opening(now: number): CircuitChange | undefined {
 		if (this.#circuit.state !== 'open') return undefined
-		const heldForMs = this.#circuit.retryAfterMs(now)
+		const pausedForMs = this.#circuit.retryAfterMs(now)
 		// From here on the store's state counts; this one begins anew when that is closed again.
 		this.#circuit.reset()
-		this.shut(heldForMs, now)
-		return this.#change('open', heldForMs, 'circuit-open', 0, heldForMs)
+		this.shut(pausedForMs, now)
+		return this.#change('open', pausedForMs, 'circuit-open', 0, pausedForMs)
 	}
 
 	#change(
-		state: GateChange['state'],
-		heldForMs: number,
-		reason: GateChange['reason'],
-		reopenings = 0,
+		state: CircuitChange['state'],
+		pausedForMs: number,
+		reason: CircuitChange['reason'],
+		failedProbes = 0,
 		delayMs = 0,
-	): GateChange {
+	): CircuitChange {
 		return {
-			...{ state, reason, reopenings, delayMs },
+			...{ state, reason, failedProbes, delayMs },
 			destination: this.#destination,
-			heldForMs: Math.ceil(heldForMs),
+			pausedForMs: Math.ceil(pausedForMs),
 			version: this.#gate?.version ?? 0,
 		}
 	}

@@ -24,7 +24,7 @@ export class DestinationDiscovery {
 		const { store, runtime } = this.#context
 		const after = this.#after
 		const { names, nextDueInMs = Infinity } = await this.#context.ask('destinations', () =>
-			store.destinations(MOST_NAMES, after),
+			store.dueDestinations(MOST_NAMES, after),
 		)
 		this.#lanes.meet(names)
 		this.#after = names.length === MOST_NAMES ? names.at(-1) : undefined

@@ -11,9 +11,9 @@ export async function acquirePermits(
 	lane: DestinationState,
 ): Promise<void> {
 	const { destination } = lane
-	const { maxConcurrent: total, concurrency: want } = lane.settings
+	const { maxConcurrent: total, concurrency: wanted } = lane.settings
 	const { leaseMs } = settings
 	const until = runtime.now() + leaseMs
 	const inUse = lane.countPlaces()
-	lane.share(await store.takePlaces({ destination, owner, want, inUse, total, leaseMs }), until)
+	lane.share(await store.acquirePermits({ destination, owner, wanted, inUse, total, leaseMs }), until)
 }

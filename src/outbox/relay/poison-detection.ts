@@ -4,7 +4,7 @@
  */
 
 import type { WakeSignal } from '../notify/wake-signal.ts'
-import type { ClaimedRow, Outcome } from '../store/rows.ts'
+import type { ClaimedRow, Settlement } from '../store/rows.ts'
 import { Delivery, heldBy } from './delivery.ts'
 import type { DestinationStates } from './destination-discovery.ts'
 import type { Dispatcher } from './dispatcher.ts'
@@ -17,7 +17,7 @@ const AT_A_TIME = 20
 const LONGEST_MS = 250
 
 export class PoisonDetection {
-	readonly suspectAfter: number
+	readonly poisonAfter: number
 	readonly #context: RelayContext
 	readonly #lanes: DestinationStates
 	readonly #dispatcher: Dispatcher
@@ -33,7 +33,7 @@ export class PoisonDetection {
 		bell: WakeSignal,
 	) {
 		this.#context = context
-		this.suspectAfter = Math.max(1, context.settings.maxCrashes - 1)
+		this.poisonAfter = Math.max(1, context.settings.maxCrashes - 1)
 		this.#lanes = lanes
 		this.#dispatcher = dispatcher
 		this.#settler = settler
@@ -71,19 +71,19 @@ export class PoisonDetection {
 	async #claim(): Promise<ClaimedRow | undefined> {
 		const { store, owner, settings, runtime } = this.#context
 		const now = runtime.now()
-		const lanes = [...this.#lanes.byName.values()]
+		const targets = [...this.#lanes.byName.values()]
 			.filter(
 				(lane) => lane.gate.state === 'closed' && lane.gate.heldUntil <= now && lane.hasPlaceWhenQuiet(now),
 			)
-			.map(({ destination, settings: { whenStuck } }) => ({
+			.map(({ destination, settings: { afterDeadLetter } }) => ({
 				...{ destination, limit: 1, since: 0, isProbe: false },
-				isOrdered: whenStuck !== undefined,
+				isOrdered: afterDeadLetter !== undefined,
 			}))
-		if (lanes.length === 0) return undefined
+		if (targets.length === 0) return undefined
 		const { leaseMs } = settings
 		const result = await this.#context.ask('claim', () => {
 			this.#claimedAt = runtime.now()
-			return store.claim({ owner, leaseMs, lanes, suspects: true, suspectAfter: this.suspectAfter })
+			return store.claim({ owner, leaseMs, targets, poisonCandidates: true, poisonAfter: this.poisonAfter })
 		})
 		this.#context.sawTime(result.now)
 		const [row, ...others] = result.rows
@@ -104,9 +104,10 @@ export class PoisonDetection {
 		const { settings, store, owner } = this.#context
 		const leaseUntil = this.#claimedAt + settings.leaseMs
 		const { rate } = lane.settings
-		const token = rate && (await this.#context.ask('rate', () => store.takeTokens(lane.destination, 1, rate)))
+		const token =
+			rate && (await this.#context.ask('rate', () => store.acquireTokens(lane.destination, 1, rate)))
 		if (token?.granted === 0) {
-			const later: Outcome = { type: 'release', ...heldBy(row), inMs: Math.max(1, token.inMs) }
+			const later: Settlement = { type: 'release', ...heldBy(row), inMs: Math.max(1, token.inMs) }
 			await this.#context.ask('settle', () => store.settle(owner, [later], false))
 			return
 		}

@@ -9,7 +9,7 @@ import { Dispatcher } from './dispatcher.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { PoisonDetection } from './poison-detection.ts'
 import type { RelayContext } from './relay-context.ts'
-import { type Settlement, Settler } from './settler.ts'
+import { type SettledDelivery, Settler } from './settler.ts'
 import { SharedBreaker } from './shared-breaker.ts'
 
 /** What handlers that were aborted may still take. */
@@ -92,7 +92,7 @@ export class RelayRun {
 			await this.#bell.wait(Math.max(0, until - runtime.now()))
 	}
 
-	#written(settlements: readonly Settlement[], lost: ReadonlySet<string>): void {
+	#written(settlements: readonly SettledDelivery[], lost: ReadonlySet<string>): void {
 		let isFreed = false
 		for (const settlement of settlements) {
 			const { delivery, outcome } = settlement

@@ -175,7 +175,7 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 
 	/** Best effort: what is left behind ends by itself, with its lease. */
 	async #undo({ context, undo }: Run): Promise<void> {
-		for (const step of [...undo.reverse(), () => context.store.leave(context.owner)]) {
+		for (const step of [...undo.reverse(), () => context.store.removeRelay(context.owner)]) {
 			try {
 				await withTimeout(context.runtime, LEAVE_MS, Promise.resolve(step()))
 			} catch {

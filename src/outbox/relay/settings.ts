@@ -23,7 +23,7 @@ import type {
 	RateOptions,
 	RelayRetryOptions,
 } from '../destinations/destination.ts'
-import type { Rate, StuckPolicy } from '../store/rows.ts'
+import type { AfterDeadLetter, Rate } from '../store/rows.ts'
 import type { RelayListener } from './events.ts'
 import type { RelayOptions } from './options.ts'
 
@@ -56,7 +56,7 @@ export interface DestinationSettings {
 	readonly classify: (error: unknown) => Classification
 	readonly breaker: BreakerSettings | undefined
 	/** Undefined when order is not kept. */
-	readonly whenStuck: StuckPolicy | undefined
+	readonly afterDeadLetter: AfterDeadLetter | undefined
 }
 
 export interface BreakerSettings extends CircuitSettings {
@@ -164,7 +164,7 @@ export function readDestination(
 		retry: readRetry(retryPlace, retry),
 		classify: extendClassifier(retry?.classify, classify),
 		breaker: breaker === false ? undefined : readBreaker(breakerPlace, breaker),
-		whenStuck: readOrder(`${where}.order`, own.order),
+		afterDeadLetter: readOrder(`${where}.order`, own.order),
 	}
 }
 
@@ -203,16 +203,17 @@ function readRate(where: string, rate: RateOptions): Rate {
 	})
 }
 
-const STUCK: readonly StuckPolicy[] = ['block', 'dead-letter', 'park']
+const STUCK: readonly AfterDeadLetter[] = ['block', 'skip', 'dead-letter-rest']
 
-function readOrder(where: string, order: boolean | OrderOptions | undefined): StuckPolicy | undefined {
+function readOrder(where: string, order: boolean | OrderOptions | undefined): AfterDeadLetter | undefined {
 	if (order === undefined || order === false) return undefined
 	if (order === true) return 'block'
-	if (Object(order) !== order) invalidOption(where, order, 'true, false or { whenStuck }')
-	placed(`${where}.`, () => checkNames(order, { whenStuck: 'any' }))
-	const { whenStuck = 'block' } = order
-	if (!STUCK.includes(whenStuck)) invalidOption(`${where}.whenStuck`, whenStuck, `one of ${STUCK.join(', ')}`)
-	return whenStuck
+	if (Object(order) !== order) invalidOption(where, order, 'true, false or { afterDeadLetter }')
+	placed(`${where}.`, () => checkNames(order, { afterDeadLetter: 'any' }))
+	const { afterDeadLetter = 'block' } = order
+	if (!STUCK.includes(afterDeadLetter))
+		invalidOption(`${where}.afterDeadLetter`, afterDeadLetter, `one of ${STUCK.join(', ')}`)
+	return afterDeadLetter
 }
 
 function named<Name extends string>(names: readonly Name[]): OptionSchema {

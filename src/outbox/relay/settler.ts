@@ -4,28 +4,28 @@
  */
 
 import type { CancelTimer } from '../../core/runtime/runtime.ts'
-import type { Outcome } from '../store/rows.ts'
+import type { Settlement } from '../store/rows.ts'
 import { nextTick } from '../timing/yield.ts'
 import type { Delivery } from './delivery.ts'
 import type { RelayContext } from './relay-context.ts'
 
 /** A message, and what became of it. */
-export interface Settlement {
+export interface SettledDelivery {
 	readonly delivery: Delivery
-	readonly outcome: Outcome
+	readonly outcome: Settlement
 	readonly durationMs: number
 }
 
 /** Told what was written, and the ids of those that were no longer ours. */
-export type Written = (settlements: readonly Settlement[], lost: ReadonlySet<string>) => void
+export type Written = (settlements: readonly SettledDelivery[], lost: ReadonlySet<string>) => void
 
 const NOTHING_LOST: ReadonlySet<string> = new Set()
 
 export class Settler {
 	readonly #context: RelayContext
 	readonly #onWritten: Written
-	#waiting: Settlement[] = []
-	#onItsWay: readonly Settlement[] = []
+	#waiting: SettledDelivery[] = []
+	#onItsWay: readonly SettledDelivery[] = []
 	#disarm: CancelTimer | undefined
 	#flushing: Promise<void> | undefined
 
@@ -34,7 +34,7 @@ export class Settler {
 		this.#onWritten = onWritten
 	}
 
-	add(delivery: Delivery, outcome: Outcome, durationMs: number): void {
+	add(delivery: Delivery, outcome: Settlement, durationMs: number): void {
 		this.#waiting.push({ delivery, outcome, durationMs })
 		if (this.#flushing === undefined) this.#arm()
 	}

@@ -1,5 +1,5 @@
 /** Writes down for all relays that a destination is left alone, or let through again, and tells of it. */
-import type { Gate, GateChange } from '../store/rows.ts'
+import type { CircuitChange, DestinationCircuit } from '../store/rows.ts'
 import type { DestinationState } from './destination-state.ts'
 import type { RelayContext } from './relay-context.ts'
 
@@ -15,16 +15,16 @@ export class SharedBreaker {
 	}
 
 	/** What the store told of gates by the way. */
-	see(lane: DestinationState, gate: Gate): void {
+	see(lane: DestinationState, gate: DestinationCircuit): void {
 		const now = this.#context.runtime.now()
 		const from = lane.gate.state
 		const wasHeld = lane.gate.heldForAllUntil > now
 		lane.gate.see(gate, now)
 		const isHeld = lane.gate.heldForAllUntil > now
 		if (from !== lane.gate.state || isHeld !== wasHeld) {
-			const { destination, state: to, heldForMs, reason } = gate
+			const { destination, state: to, pausedForMs, reason } = gate
 			this.#context.tell({
-				...{ type: 'gate_change', destination, from, to, heldForMs },
+				...{ type: 'gate_change', destination, from, to, pausedForMs },
 				...(reason === null ? {} : { reason }),
 			})
 		}
@@ -37,7 +37,7 @@ export class SharedBreaker {
 	}
 
 	/** Makes a change; nobody waits for it. */
-	turn(lane: DestinationState, change: GateChange | undefined): void {
+	turn(lane: DestinationState, change: CircuitChange | undefined): void {
 		if (change) this.#keep(this.#turn(lane, change))
 	}
 
@@ -48,8 +48,8 @@ export class SharedBreaker {
 		this.#onShut(lane)
 		this.#keep(
 			this.#context.ask('hold', async () => {
-				await store.hold(lane.destination, Math.ceil(forMs), 'retry-after')
-				for (const gate of await store.gates([lane.destination])) this.see(lane, gate)
+				await store.pause(lane.destination, Math.ceil(forMs), 'retry-after')
+				for (const gate of await store.circuits([lane.destination])) this.see(lane, gate)
 			}),
 		)
 	}
@@ -66,7 +66,7 @@ export class SharedBreaker {
 	/** Looks at the gates of these lanes again: another relay may have opened one before its time. */
 	async refresh(lanes: ReadonlyMap<string, DestinationState>): Promise<void> {
 		const names = [...lanes.keys()]
-		for (const gate of await this.#context.ask('gates', () => this.#context.store.gates(names))) {
+		for (const gate of await this.#context.ask('gates', () => this.#context.store.circuits(names))) {
 			const lane = lanes.get(gate.destination)
 			if (lane) this.see(lane, gate)
 		}
@@ -77,14 +77,16 @@ export class SharedBreaker {
 		while (this.#underWay.size > 0) await Promise.all(this.#underWay)
 	}
 
-	async #turn(lane: DestinationState, change: GateChange): Promise<boolean> {
-		const { isDone, gate } = await this.#context.ask('gate', () => this.#context.store.turnGate(change))
+	async #turn(lane: DestinationState, change: CircuitChange): Promise<boolean> {
+		const { isApplied, circuit: gate } = await this.#context.ask('gate', () =>
+			this.#context.store.changeCircuit(change),
+		)
 		this.see(lane, gate)
 		// Somebody was first, with something that says nothing about this: a Retry-After, or an outage that is over.
-		const isNews = change.state === 'open' && change.reason === 'circuit-open' && change.reopenings === 0
-		if (!isDone && isNews && change.heldForMs > 0 && gate.state === 'closed')
+		const isNews = change.state === 'open' && change.reason === 'circuit-open' && change.failedProbes === 0
+		if (!isApplied && isNews && change.pausedForMs > 0 && gate.state === 'closed')
 			return this.#turn(lane, { ...change, version: gate.version })
-		return isDone
+		return isApplied
 	}
 
 	#keep(work: Promise<unknown>): void {

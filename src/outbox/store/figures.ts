@@ -2,7 +2,7 @@
  * How far stores count. A figure that ends at a limit is cheap for one destination and dear for a thousand of them, so all of them together have a
  * limit as well: whoever looks at the figures every second must not be what the queue waits for.
  */
-import type { Counted } from './store.ts'
+import type { CappedCount } from './store.ts'
 
 /** More destinations than anybody looks at. */
 export const MOST_DESTINATIONS = 1_000
@@ -24,7 +24,7 @@ export const shareOf = (limit: number, destinations: number): number =>
 	Math.min(limit, Math.max(LEAST_SHARE, Math.floor((FULL_SHARES * limit) / Math.max(1, destinations))))
 
 /** Of a count that went one further than it is told. */
-export const counted = (found: number, limit: number): Counted => ({
+export const counted = (found: number, limit: number): CappedCount => ({
 	count: Math.min(found, limit),
 	isCapped: found > limit,
 })
@@ -41,7 +41,7 @@ export interface Slot {
 }
 
 /** The slots of all destinations together. */
-export function forecastOf(slots: Iterable<Slot>, limit: number): readonly Counted[] {
+export function forecastOf(slots: Iterable<Slot>, limit: number): readonly CappedCount[] {
 	const counts = Array.from({ length: FORECAST_STEPS }, () => 0)
 	let cutAt = FORECAST_STEPS
 	for (const { step, count, isCut } of slots) {

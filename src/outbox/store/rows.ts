@@ -3,7 +3,7 @@
  * clock. Whoever decides something decides on these; only a store knows SQL.
  */
 import type { CircuitState } from '../../core/events/events.ts'
-import type { DeathCause, FailureNote, MessageStatus } from '../message/message.ts'
+import type { DeadLetterCause, MessageStatus, StoredError } from '../message/message.ts'
 
 /** A message to be written. It was checked: every text is well-formed and without NUL, the payload is JSON and not too long. */
 export interface NewRow {
@@ -23,7 +23,7 @@ export interface NewRow {
 	readonly maxRetries: number | null
 }
 
-export interface Inserted {
+export interface InsertResult {
 	/** Of rows that were not written, for their dedupe key is taken: by their id, the id of the message that has it. */
 	readonly duplicates: ReadonlyMap<string, string>
 	/** Was it inside of a transaction that somebody else commits? Undefined when that can not be told. */
@@ -55,7 +55,7 @@ export interface ClaimedRow {
 }
 
 /** What names a claim: an ack that comes too late names one that is over, and changes nothing. */
-export interface Held {
+export interface ClaimRef {
 	readonly id: string
 	readonly attempt: number
 	/**
@@ -66,35 +66,35 @@ export interface Held {
 }
 
 /** What becomes of a message that was claimed. */
-export type Outcome =
-	| (Held & { readonly type: 'sent' })
+export type Settlement =
+	| (ClaimRef & { readonly type: 'sent' })
 	/** Failed, and due again in so many milliseconds from now. Its crashes are forgotten, for the process lives. */
-	| (Held & {
+	| (ClaimRef & {
 			readonly type: 'retry'
 			readonly inMs: number
 			readonly delayMs: number | null
-			readonly error: FailureNote
+			readonly error: StoredError
 	  })
 	/** Given back unsent: the attempt is refunded. It is due when it was, or in so many milliseconds. */
-	| (Held & { readonly type: 'release'; readonly inMs?: number | undefined })
-	| (Held & {
+	| (ClaimRef & { readonly type: 'release'; readonly inMs?: number | undefined })
+	| (ClaimRef & {
 			readonly type: 'dead'
-			readonly cause: DeathCause
-			readonly error: FailureNote | null
+			readonly cause: DeadLetterCause
+			readonly error: StoredError | null
 			/** Was it not even tried? Then the attempt is refunded. */
-			readonly isUntried?: boolean | undefined
+			readonly refundAttempt?: boolean | undefined
 			/** What it means for those behind it with the same key: nothing, they wait for it, or they become dead letters as well. */
-			readonly stuck: StuckPolicy
+			readonly afterDeadLetter: AfterDeadLetter
 	  })
 
 /**
  * What a message that can not be sent does to those behind it with the same key: nothing; they wait until it was replayed or discarded; or
  * those that are there become dead letters with it, and later ones wait until all of them were replayed or discarded.
  */
-export type StuckPolicy = 'dead-letter' | 'block' | 'park'
+export type AfterDeadLetter = 'skip' | 'block' | 'dead-letter-rest'
 
 /** What a relay wants of one destination. */
-export interface ClaimLane {
+export interface ClaimTarget {
 	readonly destination: string
 	/** At most so many. */
 	readonly limit: number
@@ -112,11 +112,11 @@ export interface ClaimRequest {
 	/** Who holds what is claimed. */
 	readonly owner: string
 	readonly leaseMs: number
-	readonly lanes: readonly ClaimLane[]
+	readonly targets: readonly ClaimTarget[]
 	/** True claims only messages that a process died with so often, or more; false only those with fewer. */
-	readonly suspects: boolean
+	readonly poisonCandidates: boolean
 	/** How many deaths make a suspect, this claim's own discovery of one included. */
-	readonly suspectAfter: number
+	readonly poisonAfter: number
 }
 
 export interface ClaimResult {
@@ -125,37 +125,37 @@ export interface ClaimResult {
 	/** By destination in the order of the lanes, each by when it was due and then in the order of enqueuing. */
 	readonly rows: readonly ClaimedRow[]
 	/** The gates of those lanes that have one. A shut gate gave no rows, unless to a probe. */
-	readonly gates: readonly Gate[]
+	readonly circuits: readonly DestinationCircuit[]
 }
 
 /** What all relays know of a destination. There is none until the first trouble. */
-export interface Gate {
+export interface DestinationCircuit {
 	readonly destination: string
 	readonly state: CircuitState
 	/** For how long nobody may claim, from now; 0 when the time is over. Not closed and 0 means: somebody should probe. */
-	readonly heldForMs: number
-	readonly reason: GateReason | null
+	readonly pausedForMs: number
+	readonly reason: PauseReason | null
 	/** How often a probe has failed since it was closed. */
-	readonly reopenings: number
+	readonly failedProbes: number
 	/** The latest open time that the backoff made. */
 	readonly delayMs: number
 	/** How long ago it was let through again after an outage or a hold; null when it never was shut. Never below 0. */
-	readonly openedAgoMs: number | null
+	readonly closedAgoMs: number | null
 	/** Goes up with every change. */
 	readonly version: number
 }
 
-export type GateReason = 'circuit-open' | 'probe' | 'retry-after'
+export type PauseReason = 'circuit-open' | 'probe' | 'retry-after'
 
 /** A change of a gate by who has seen it last: with another version in the store it does not happen. */
-export interface GateChange {
+export interface CircuitChange {
 	readonly destination: string
 	/** The one that was seen; 0 when there was no gate. */
 	readonly version: number
 	readonly state: CircuitState
-	readonly heldForMs: number
-	readonly reason: GateReason | null
-	readonly reopenings: number
+	readonly pausedForMs: number
+	readonly reason: PauseReason | null
+	readonly failedProbes: number
 	readonly delayMs: number
 }
 
@@ -166,17 +166,17 @@ export interface Rate {
 	readonly burst: number
 }
 
-export interface Granted {
+export interface TokenGrant {
 	readonly granted: number
 	/** Until one more could be granted, when there were fewer than asked for. */
 	readonly inMs: number
 }
 
 /** What a relay asks for a destination that all relays together may only send so much to at a time. */
-export interface PlacesRequest {
+export interface PermitRequest {
 	readonly destination: string
 	readonly owner: string
-	readonly want: number
+	readonly wanted: number
 	/** How many it sends right now. */
 	readonly inUse: number
 	readonly total: number
@@ -209,14 +209,14 @@ export interface StoredMessage extends Omit<NewRow, 'notBefore'> {
 	readonly attempts: number
 	readonly dueAt: number | null
 	readonly lastAttemptAt: number | null
-	readonly error: FailureNote | null
+	readonly error: StoredError | null
 	readonly lockedAt: number | null
 	readonly lockedBy: string | null
 	readonly leaseUntil: number | null
 	readonly createdAt: number
 	readonly crashes: number
 	readonly endedAt: number | null
-	readonly cause: DeathCause | null
+	readonly cause: DeadLetterCause | null
 	/** Is it a dead letter that those behind it with its key wait for? */
 	readonly blocks: boolean
 }

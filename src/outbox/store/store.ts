@@ -3,24 +3,24 @@
  * stores and one conformance suite; a store of your own implements this. The database's clock alone decides times: durations go in,
  * and what comes out says what time it was there.
  */
-import type { DeathCause, MessageStatus } from '../message/message.ts'
+import type { DeadLetterCause, MessageStatus } from '../message/message.ts'
 import type { Queryable } from './queryable.ts'
 import type {
+	CircuitChange,
+	ClaimRef,
 	ClaimRequest,
 	ClaimResult,
-	Gate,
-	GateChange,
-	GateReason,
-	Granted,
-	Held,
-	Inserted,
+	DestinationCircuit,
+	InsertResult,
 	NewRow,
-	Outcome,
-	PlacesRequest,
+	PauseReason,
+	PermitRequest,
 	Rate,
 	RelayReport,
 	RelayRow,
+	Settlement,
 	StoredMessage,
+	TokenGrant,
 } from './rows.ts'
 
 /** A numbered step of the schema. Once released it never changes. */
@@ -57,32 +57,34 @@ export interface DueDestinations {
 /** What a relay does all day. */
 interface QueueStore {
 	/** With `tx` inside of the user's transaction, without it in one of its own. */
-	insert(rows: readonly NewRow[], tx?: Queryable): Promise<Inserted>
+	insert(rows: readonly NewRow[], tx?: Queryable): Promise<InsertResult>
 	claim(request: ClaimRequest): Promise<ClaimResult>
 	/**
 	 * Writes down what became of messages. Answers the ids of those that this owner no longer holds by that attempt, for which nothing was
 	 * changed. A batch that fails on one bad row is written without it, and that one with what can be written of it.
 	 */
-	settle(owner: string, outcomes: readonly Outcome[], keepHistory: boolean): Promise<readonly string[]>
+	settle(owner: string, outcomes: readonly Settlement[], keepHistory: boolean): Promise<readonly string[]>
 	/** Makes leases last `leaseMs` from now. Answers the ids that are no longer held. */
-	renew(owner: string, leaseMs: number, held: readonly Held[]): Promise<readonly string[]>
+	renew(owner: string, leaseMs: number, held: readonly ClaimRef[]): Promise<readonly string[]>
 	/** Until the next message that is not due yet; undefined when there is none. Those in flight do not count. */
 	nextDueInMs(destinations: readonly string[]): Promise<number | undefined>
 	/** The first `limit` destinations after the name `after` that have something due, in flight or not. Its cost grows with the names alone. */
-	destinations(limit: number, after?: string): Promise<DueDestinations>
+	dueDestinations(limit: number, after?: string): Promise<DueDestinations>
 	/** Deletes the oldest of the history beyond its time, at most `limit`; answers how many. */
 	dropHistory(olderThanMs: number, limit: number): Promise<number>
 }
 
 /** What all relays share about a destination. */
 interface GateStore {
-	gates(destinations: readonly string[]): Promise<readonly Gate[]>
+	circuits(destinations: readonly string[]): Promise<readonly DestinationCircuit[]>
 	/** Makes the change unless somebody else made one before; answers the gate as it is now. */
-	turnGate(change: GateChange): Promise<{ readonly isDone: boolean; readonly gate: Gate }>
+	changeCircuit(
+		change: CircuitChange,
+	): Promise<{ readonly isApplied: boolean; readonly circuit: DestinationCircuit }>
 	/** Nobody claims for so long; a longer hold stays. The state stays. */
-	hold(destination: string, forMs: number, reason: GateReason): Promise<void>
+	pause(destination: string, forMs: number, reason: PauseReason): Promise<void>
 	/** Takes up to `count` tokens of a bucket that all relays share. */
-	takeTokens(destination: string, count: number, rate: Rate): Promise<Granted>
+	acquireTokens(destination: string, count: number, rate: Rate): Promise<TokenGrant>
 	/** Gives tokens back that were not used. */
 	returnTokens(destination: string, count: number, rate: Rate): Promise<void>
 	/**
@@ -90,16 +92,16 @@ interface GateStore {
 	 * towards an equal share for all that asked lately. It starts nothing while it uses as many. What is written down for it is the greater
 	 * of that and `inUse`, so that the sum of what all use never passes `total` while shares move.
 	 */
-	takePlaces(request: PlacesRequest): Promise<number>
+	acquirePermits(request: PermitRequest): Promise<number>
 	/** Tells that a relay is alive; forgets those that have not been heard of for `forgetAfterMs`. */
-	beat(report: RelayReport, forgetAfterMs: number): Promise<void>
+	heartbeat(report: RelayReport, forgetAfterMs: number): Promise<void>
 	/** A relay is gone, with its places. */
-	leave(owner: string): Promise<void>
+	removeRelay(owner: string): Promise<void>
 	relays(): Promise<readonly RelayRow[]>
 }
 
 /** Which messages. What is left out does not matter. */
-export interface Filter {
+export interface StoreFilter {
 	/** One of these. None of them is no message, not every message. */
 	readonly ids?: readonly string[] | undefined
 	readonly status?: MessageStatus | undefined
@@ -107,7 +109,7 @@ export interface Filter {
 	readonly destination?: string | undefined
 	readonly key?: string | undefined
 	/** Why it became a dead letter. */
-	readonly cause?: DeathCause | undefined
+	readonly cause?: DeadLetterCause | undefined
 	/** Of the latest failure; the same for failures of the same kind, and empty for what died without one. */
 	readonly fingerprint?: string | undefined
 	/** Of dead letters when they died, of others when they were enqueued: at or after this, milliseconds since 1970. */
@@ -119,7 +121,7 @@ export interface Filter {
 /** Dead letters of one cause. */
 export interface DeadGroup {
 	readonly fingerprint: string
-	readonly cause: DeathCause
+	readonly cause: DeadLetterCause
 	readonly destination: string
 	readonly errorType: string | null
 	readonly errorMessage: string | null
@@ -131,7 +133,7 @@ export interface DeadGroup {
 }
 
 /** What a replayed message is given in the place of what it had. Null removes it. */
-export interface Edit {
+export interface MessageEdit {
 	readonly payload?: string | undefined
 	readonly headers?: string | null | undefined
 	readonly destination?: string | undefined
@@ -140,7 +142,7 @@ export interface Edit {
 }
 
 /** Counts up to a limit. */
-export interface Counted {
+export interface CappedCount {
 	readonly count: number
 	/** True when counting was ended at the limit: there may be more. */
 	readonly isCapped: boolean
@@ -148,10 +150,10 @@ export interface Counted {
 
 export interface DestinationCounts {
 	readonly destination: string
-	readonly due: Counted
-	readonly waiting: Counted
-	readonly inFlight: Counted
-	readonly dead: Counted
+	readonly due: CappedCount
+	readonly scheduled: CappedCount
+	readonly inFlight: CappedCount
+	readonly dead: CappedCount
 	/** How long the oldest message that is due has been so; null when none is. */
 	readonly oldestLagMs: number | null
 	/** When the next one is due, for those that wait. */
@@ -167,35 +169,35 @@ export interface StoreStats {
 	/** How many messages in the queue (of those that were looked at) have had so many attempts: index 0 none. The last counts all from there on. */
 	readonly attempts: readonly number[]
 	/** How many fall due in each of the next twelve times five minutes. */
-	readonly forecast: readonly Counted[]
+	readonly forecast: readonly CappedCount[]
 }
 
 /** What people and tools ask. */
 interface ArchiveStore {
 	find(id: string): Promise<StoredMessage | undefined>
 	/** Oldest first; goes on after the message `after`. Without a status: those in the queue and the dead. */
-	list(filter: Filter, limit: number, after?: string): Promise<readonly StoredMessage[]>
+	list(filter: StoreFilter, limit: number, after?: string): Promise<readonly StoredMessage[]>
 	/** The greatest groups first. */
-	deadGroups(filter: Filter, limit: number): Promise<readonly DeadGroup[]>
+	deadGroups(filter: StoreFilter, limit: number): Promise<readonly DeadGroup[]>
 	/** Dead letters that match, up to `limit`. */
-	countDead(filter: Filter, limit: number): Promise<Counted>
+	countDead(filter: StoreFilter, limit: number): Promise<CappedCount>
 	/**
 	 * Puts dead letters back into the queue, oldest first, at most `limit`: due now, no attempts, no crashes, in their old place in the order of
 	 * their key. In one transaction with taking them off the dead. Answers their ids.
 	 */
-	replay(filter: Filter, limit: number, edit?: Edit): Promise<readonly string[]>
+	replay(filter: StoreFilter, limit: number, edit?: MessageEdit): Promise<readonly string[]>
 	/** Takes dead letters away for good, oldest first, at most `limit`; with `keepHistory` into the history. Answers their ids. */
-	discard(filter: Filter, limit: number, keepHistory: boolean): Promise<readonly string[]>
+	discard(filter: StoreFilter, limit: number, keepHistory: boolean): Promise<readonly string[]>
 	/**
 	 * Makes messages that wait for a retry due now. Those in flight are left alone, and those that were put off on purpose are so unless they
 	 * are named by their ids. Answers the ids.
 	 */
-	retryNow(filter: Filter, limit: number): Promise<readonly string[]>
+	retryNow(filter: StoreFilter, limit: number): Promise<readonly string[]>
 	/**
 	 * What this message comes after where the order of keys is kept: the dead letter that holds it up, or else the first one before it in the
 	 * queue. Undefined when nothing is before it.
 	 */
-	ahead(id: string): Promise<StoredMessage | undefined>
+	findPredecessor(id: string): Promise<StoredMessage | undefined>
 	/**
 	 * Of one destination, or of the first thousand. Bounded as a whole: no figure is counted beyond `limit` for one destination, nor beyond a few
 	 * times that for all of them, which then have an equal share each.
@@ -206,19 +208,19 @@ interface ArchiveStore {
 }
 
 /** How relays of other processes hear of new messages. */
-export interface WakeStore {
+export interface NotificationStore {
 	/** Tells relays of other processes that there may be something. Never in the user's transaction. */
-	ring(): Promise<void>
+	notify(): Promise<void>
 	/** Calls `onRing` whenever somebody rang, and `onError` when it can hear no more and tries again. Answers how to stop. */
 	listen(onRing: () => void, onError: (error: unknown) => void): Promise<() => Promise<void>>
 }
 
 /** A database with an outbox in it. */
-export interface Store extends SchemaStore, QueueStore, GateStore, ArchiveStore, WakeStore {
+export interface Store extends SchemaStore, QueueStore, GateStore, ArchiveStore, NotificationStore {
 	/** What it is called in messages: `'sqlite'`, `'postgres'`. */
 	readonly kind: string
 	/** Does this `tx` belong to a database of this kind? */
-	takes(tx: Queryable): boolean
+	accepts(tx: Queryable): boolean
 	/** Ends what it opened itself; a pool that was handed in stays open. */
 	close(): Promise<void>
 }

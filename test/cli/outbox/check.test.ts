@@ -31,9 +31,9 @@ describe('check', () => {
 			/failed {2}relays +0 relays are running, and none .* billing/,
 		)
 		const report = { id: 'r', host: 'h', pid: 1, inFlight: 0, sent: 0, failed: 0, dead: 0, throughput: 0 }
-		await shop.outbox.store.beat({ ...report, destinations: ['mail'] }, 60_000)
+		await shop.outbox.store.heartbeat({ ...report, destinations: ['mail'] }, 60_000)
 		expect(await failed()).toEqual(['relays'])
-		await shop.outbox.store.beat({ ...report, destinations: ['*'] }, 60_000)
+		await shop.outbox.store.heartbeat({ ...report, destinations: ['*'] }, 60_000)
 		expect(await failed()).toEqual([])
 	})
 
@@ -51,7 +51,7 @@ describe('check', () => {
 
 	test('fails for a destination that is held back', async () => {
 		await enqueue(shop.outbox, 'billing', 1, { notBefore: LATER })
-		await shop.outbox.store.hold('billing', 60_000, 'retry-after')
+		await shop.outbox.store.pause('billing', 60_000, 'retry-after')
 		expect(await failed()).toEqual(['held'])
 	})
 

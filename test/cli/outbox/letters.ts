@@ -1,7 +1,7 @@
 /** An outbox with something in it to look at: what waits, what is in flight, what is dead. */
 
 import { failureNote } from '../../../src/outbox/message/failure-note.ts'
-import type { DeathCause } from '../../../src/outbox/message/message.ts'
+import type { DeadLetterCause } from '../../../src/outbox/message/message.ts'
 import type { Outbox } from '../../../src/outbox/outbox.ts'
 import type { ClaimedRow } from '../../../src/outbox/store/rows.ts'
 import type { Store } from '../../../src/outbox/store/store.ts'
@@ -15,7 +15,7 @@ export async function claim(
 	owner = 'some-relay',
 ): Promise<readonly ClaimedRow[]> {
 	const lane = { destination, limit: 100, since: 0, isOrdered: false, isProbe: false }
-	const request = { owner, leaseMs: LEASE_MS, lanes: [lane], suspects: false, suspectAfter: 2 }
+	const request = { owner, leaseMs: LEASE_MS, targets: [lane], poisonCandidates: false, poisonAfter: 2 }
 	return (await store.claim(request)).rows
 }
 
@@ -24,13 +24,13 @@ export async function bury(
 	store: Store,
 	destination: string,
 	error: Error,
-	cause: DeathCause = 'retries-exhausted',
+	cause: DeadLetterCause = 'retries-exhausted',
 ): Promise<void> {
 	const rows = await claim(store, destination)
 	await store.settle(
 		'some-relay',
 		rows.map(({ id, attempt }) => ({
-			...{ type: 'dead', id, attempt, cause, stuck: 'dead-letter' },
+			...{ type: 'dead', id, attempt, cause, afterDeadLetter: 'skip' },
 			error: failureNote(error),
 		})),
 		false,

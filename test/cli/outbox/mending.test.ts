@@ -20,9 +20,9 @@ describe('retry', () => {
 			...{ code: 0, stdout: 'none of these waits: they are due already\n' },
 		})
 		await shop.cli('retry --destination billing')
-		expect(await totals()).toMatchObject({ due: { count: 3 }, waiting: { count: 1 } })
+		expect(await totals()).toMatchObject({ due: { count: 3 }, scheduled: { count: 1 } })
 		await shop.cli('retry --all')
-		expect(await totals()).toMatchObject({ due: { count: 4 }, waiting: { count: 0 } })
+		expect(await totals()).toMatchObject({ due: { count: 4 }, scheduled: { count: 0 } })
 	})
 
 	test.each(['--all', '--destination mail'])(
@@ -32,9 +32,9 @@ describe('retry', () => {
 			expect(await shop.cli(`retry ${words}`)).toMatchObject({
 				...{ code: 0, stdout: 'no message that matches waits for a retry\n' },
 			})
-			expect(await totals()).toMatchObject({ due: { count: 0 }, waiting: { count: 2 } })
+			expect(await totals()).toMatchObject({ due: { count: 0 }, scheduled: { count: 2 } })
 			expect(await shop.cli(`retry ${id}`)).toMatchObject({ code: 0, stdout: '1 message is due now\n' })
-			expect(await totals()).toMatchObject({ due: { count: 1 }, waiting: { count: 1 } })
+			expect(await totals()).toMatchObject({ due: { count: 1 }, scheduled: { count: 1 } })
 		},
 	)
 

@@ -43,7 +43,7 @@ test('every command works on a PostgreSQL, in the schema that is asked for', asy
 	const [later = ''] = await enqueue(outbox, 'mail', 1, { notBefore: new Date('2099-01-01') })
 
 	expect(await answered('outbox status')).toMatchObject({
-		totals: { dead: { count: 2 }, waiting: { count: 1 } },
+		totals: { dead: { count: 2 }, scheduled: { count: 1 } },
 	})
 	expect(await answered('outbox list --status dead --destination billing --since 1h')).toHaveLength(2)
 	expect(await answered('outbox list --groups')).toMatchObject([{ count: 2, errorType: 'TypeError' }])

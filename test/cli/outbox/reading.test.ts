@@ -54,7 +54,7 @@ describe('status', () => {
 	test('tells what is held back, for how long and why, and what falls due in the next hour', async () => {
 		await enqueue(shop.outbox, 'billing', 1)
 		await enqueue(shop.outbox, 'billing', 3, { notBefore: new Date(Date.now() + 7 * 60_000) })
-		await shop.outbox.store.hold('billing', 90_000, 'retry-after')
+		await shop.outbox.store.pause('billing', 90_000, 'retry-after')
 		const { stdout } = await shop.cli('status')
 		expect(stdout).toMatch(/billing +closed +90 s +retry-after/)
 		expect(stdout).toMatch(/in 5 to 10 min +3/)
@@ -136,7 +136,7 @@ describe('list', () => {
 			id,
 			attempt,
 			cause: 'expired',
-			stuck: 'dead-letter',
+			afterDeadLetter: 'skip',
 			error: null,
 		} as const
 		await shop.outbox.store.settle('some-relay', [outcome], false)

@@ -71,7 +71,7 @@ describe('what a relay did', () => {
 		[
 			{
 				...{ relay: 'r', timestamp: 0, type: 'gate_change', destination: 'billing', from: 'closed' },
-				...{ to: 'open', heldForMs: 10_000, reason: 'circuit-open' },
+				...{ to: 'open', pausedForMs: 10_000, reason: 'circuit-open' },
 			},
 			'billing: breaker open, held back for 10 s (circuit-open)',
 		],

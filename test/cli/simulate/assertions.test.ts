@@ -73,8 +73,8 @@ describe('an assertion', () => {
 			return judge(readAssertion('recoveredAfterMs<=5', one), runStudy(one, { replications: 1 })).failures[0]
 				?.told
 		}
-		const stuck = { ...small, duration: 900 }
-		expect(judged(stuck)).toBe('got never (only, seed 1)')
+		const afterDeadLetter = { ...small, duration: 900 }
+		expect(judged(afterDeadLetter)).toBe('got never (only, seed 1)')
 		const vain = 'got no fault that came to its end (only, seed 1)'
 		expect(judged({ ...small, services: { api: { serviceTime: 20 } } })).toBe(vain)
 		expect(judged({ ...small, duration: 700 })).toBe(vain)

@@ -9,14 +9,14 @@ test('an edited payload is checked by the schema of its topic: what could not be
 	await outbox.migrate()
 	const { id } = await outbox.enqueue({ topic: 'order.created', payload: { total: 1 } })
 	const lane = { destination: 'order.created', limit: 1, since: 0, isOrdered: false, isProbe: false }
-	await store.claim({ owner: 'r', leaseMs: 1_000, lanes: [lane], suspects: false, suspectAfter: 2 })
+	await store.claim({ owner: 'r', leaseMs: 1_000, targets: [lane], poisonCandidates: false, poisonAfter: 2 })
 	const death = {
 		type: 'dead',
 		id,
 		attempt: 1,
 		cause: 'permanent',
 		error: null,
-		stuck: 'dead-letter',
+		afterDeadLetter: 'skip',
 	} as const
 	await store.settle('r', [death], false)
 

@@ -35,7 +35,7 @@ describe('a filter', () => {
 		[{ topics: 'a' }, "filter.topics: got 'a'; takes nothing, for there is no such option, only ids, status"],
 		[{ status: 'died' }, "filter.status: got 'died'; takes one of pending, processing, sent, dead"],
 		[{ status: 'toString' }, 'filter.status'],
-		[{ cause: 'bad' }, 'takes one of retries-exhausted, permanent, expired, crashed, parked'],
+		[{ cause: 'bad' }, 'takes one of retries-exhausted, permanent, expired, crashed, predecessor-dead'],
 		[{ topic: '' }, 'filter.topic'],
 		[{ topic: 7 }, 'filter.topic: got 7'],
 		[{ key: 'a\0b' }, 'filter.key'],

@@ -4,7 +4,7 @@ import { DeadLetters } from '../../../src/outbox/dead-letters/dead-letters.ts'
 import { readStats } from '../../../src/outbox/diagnostics/stats.ts'
 import { whyNotSent } from '../../../src/outbox/diagnostics/why.ts'
 import { failureNote } from '../../../src/outbox/message/failure-note.ts'
-import type { NewRow, Outcome } from '../../../src/outbox/store/rows.ts'
+import type { NewRow, Settlement } from '../../../src/outbox/store/rows.ts'
 import { type SqliteStore, sqliteStore } from '../../../src/outbox/store/sqlite/index.ts'
 import { virtualRuntime } from '../../../src/testing/virtual-runtime.ts'
 import { idOf, NOW } from '../diagnostics/fake-store.ts'
@@ -47,28 +47,28 @@ const row = (n: number, given: Partial<NewRow> = {}): NewRow => ({
 })
 
 /** Claims all that is due and settles it. */
-async function relay(settle: (id: string, attempt: number) => Outcome): Promise<void> {
-	const lanes = [{ destination: 'billing', limit: 10_000, since: 0, isOrdered: false, isProbe: false }]
-	const request = { owner: 'relay-1', leaseMs: 60_000, lanes, suspects: false, suspectAfter: 2 }
+async function relay(settle: (id: string, attempt: number) => Settlement): Promise<void> {
+	const targets = [{ destination: 'billing', limit: 10_000, since: 0, isOrdered: false, isProbe: false }]
+	const request = { owner: 'relay-1', leaseMs: 60_000, targets, poisonCandidates: false, poisonAfter: 2 }
 	const { rows } = await store.claim(request)
 	const outcomes = rows.map(({ id, attempt }) => settle(id, attempt))
 	await store.settle('relay-1', outcomes, true)
 }
 
-const die = (id: string, attempt: number): Outcome => ({
-	...{ type: 'dead', id, attempt, cause: 'retries-exhausted', stuck: 'dead-letter' },
+const die = (id: string, attempt: number): Settlement => ({
+	...{ type: 'dead', id, attempt, cause: 'retries-exhausted', afterDeadLetter: 'skip' },
 	error: failureNote(
 		new Error(`connect ECONNREFUSED 10.0.0.1:${attempt + Number.parseInt(id.slice(-4), 16)}`),
 	),
 })
-const send = (id: string, attempt: number): Outcome => ({ type: 'sent', id, attempt })
-const retry = (id: string, attempt: number): Outcome => ({
+const send = (id: string, attempt: number): Settlement => ({ type: 'sent', id, attempt })
+const retry = (id: string, attempt: number): Settlement => ({
 	...{ type: 'retry', id, attempt, inMs: 60_000, delayMs: null },
 	error: DOWN,
 })
 
 /** The same some time after each replay. */
-function relayLater(settle: (id: string, attempt: number) => Outcome): void {
+function relayLater(settle: (id: string, attempt: number) => Settlement): void {
 	afterReplay = () => {
 		clock.setTimer(50, () => {
 			relayed.push(relay(settle))
@@ -148,14 +148,14 @@ it('tells the life of a message in sentences', async () => {
 	expect(await why()).toContain('and besides no relay is running')
 	const report = { id: 'relay-1', host: 'h', pid: 1, destinations: ['billing'], throughput: 1 }
 	await clock.advance(6_000)
-	await store.beat({ ...report, inFlight: 0, sent: 0, failed: 0, dead: 0 }, 60_000)
+	await store.heartbeat({ ...report, inFlight: 0, sent: 0, failed: 0, dead: 0 }, 60_000)
 	expect(await why()).toBe('It has been due for 1 s and is next: a relay takes it within a moment.')
 	await relay(retry)
 	expect(await why()).toBe(
 		'It waits for its retry in 60 s after failure 1: Error: connect ECONNREFUSED 10.0.0.1:5432.',
 	)
 	await store.retryNow({}, 1)
-	await store.hold('billing', 12_000, 'retry-after')
+	await store.pause('billing', 12_000, 'retry-after')
 	expect(await why()).toContain('it asked by Retry-After to be left alone for 12 s more')
 	await clock.advance(12_001)
 	await relay(die)

@@ -194,7 +194,7 @@ test.each([429, 503])('by a relay: %i with Retry-After holds the whole destinati
 	const destination = httpDestination({ url: server.url(), concurrency: 1 })
 	await here.relay({ jobs: destination }, { timeoutMs: 3_600_000, rampUpMs: 0, pollMs: 3_600_000 })
 	await until(here, () => expect(here.eventsOf('gate_change')).toHaveLength(1))
-	expect(here.eventsOf('gate_change')).toMatchObject([{ reason: 'retry-after', heldForMs: 60_000 }])
+	expect(here.eventsOf('gate_change')).toMatchObject([{ reason: 'retry-after', pausedForMs: 60_000 }])
 	await here.clock.advance(59_000)
 	expect(server.requests).toHaveLength(1)
 	await here.clock.advance(1_500)

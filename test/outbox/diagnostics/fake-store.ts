@@ -1,13 +1,13 @@
 /** A store in memory with what dead letters and insight ask of one: rows are set by the test, and so is the time. */
 import { counted } from '../../../src/outbox/store/figures.ts'
-import type { Gate, RelayRow, StoredMessage } from '../../../src/outbox/store/rows.ts'
+import type { DestinationCircuit, RelayRow, StoredMessage } from '../../../src/outbox/store/rows.ts'
 import type {
-	Counted,
+	CappedCount,
 	DeadGroup,
 	DestinationCounts,
-	Edit,
-	Filter,
+	MessageEdit,
 	Store,
+	StoreFilter,
 	StoreStats,
 } from '../../../src/outbox/store/store.ts'
 
@@ -70,14 +70,14 @@ export const relay = (given: Partial<RelayRow> = {}): RelayRow => ({
 	...given,
 })
 
-export const gate = (given: Partial<Gate> = {}): Gate => ({
+export const gate = (given: Partial<DestinationCircuit> = {}): DestinationCircuit => ({
 	destination: 'billing',
 	state: 'open',
-	heldForMs: 12_000,
+	pausedForMs: 12_000,
 	reason: 'circuit-open',
-	reopenings: 0,
+	failedProbes: 0,
 	delayMs: 10_000,
-	openedAgoMs: null,
+	closedAgoMs: null,
 	version: 1,
 	...given,
 })
@@ -105,9 +105,9 @@ export class FakeStore implements Store {
 	time: number = NOW
 	rows = new Map<string, StoredMessage>()
 	relayRows: readonly RelayRow[] = [relay()]
-	gateRows: readonly Gate[] = []
+	gateRows: readonly DestinationCircuit[] = []
 	discarded: { readonly ids: readonly string[]; readonly keepHistory: boolean }[] = []
-	edits: (Edit | undefined)[] = []
+	edits: (MessageEdit | undefined)[] = []
 	/** The limits and sizes of batches. */
 	batches: number[] = []
 	statsLimits: number[] = []
@@ -132,7 +132,7 @@ export class FakeStore implements Store {
 		if (row) this.put({ ...row, ...given })
 	}
 
-	#matching({ ids, since, until, ...rest }: Filter): StoredMessage[] {
+	#matching({ ids, since, until, ...rest }: StoreFilter): StoredMessage[] {
 		const timeOf = (row: StoredMessage): number => row.endedAt ?? row.createdAt
 		return [...this.rows.values()]
 			.filter(
@@ -150,7 +150,7 @@ export class FakeStore implements Store {
 			.sort((a, b) => (a.id < b.id ? -1 : 1))
 	}
 
-	#dead(filter: Filter): StoredMessage[] {
+	#dead(filter: StoreFilter): StoredMessage[] {
 		return this.#matching({ ...filter, status: 'dead' })
 	}
 
@@ -158,13 +158,13 @@ export class FakeStore implements Store {
 		return this.rows.get(id)
 	}
 
-	async list(filter: Filter, limit: number, after = ''): Promise<readonly StoredMessage[]> {
+	async list(filter: StoreFilter, limit: number, after = ''): Promise<readonly StoredMessage[]> {
 		return this.#matching(filter)
 			.filter(({ id }) => id > after)
 			.slice(0, limit)
 	}
 
-	async deadGroups(filter: Filter, limit: number): Promise<readonly DeadGroup[]> {
+	async deadGroups(filter: StoreFilter, limit: number): Promise<readonly DeadGroup[]> {
 		const groups = groupBy(this.#dead(filter), ({ error }) => error?.fingerprint ?? '')
 		return [...groups]
 			.map(([fingerprint, [first = BLANK, ...others]]) => ({
@@ -182,11 +182,11 @@ export class FakeStore implements Store {
 			.slice(0, limit)
 	}
 
-	async countDead(filter: Filter, limit: number): Promise<Counted> {
+	async countDead(filter: StoreFilter, limit: number): Promise<CappedCount> {
 		return counted(this.#dead(filter).length, limit)
 	}
 
-	async replay(filter: Filter, limit: number, edit?: Edit): Promise<readonly string[]> {
+	async replay(filter: StoreFilter, limit: number, edit?: MessageEdit): Promise<readonly string[]> {
 		const letters = this.#dead(filter).slice(0, limit)
 		const ids = letters.map(({ id }) => id)
 		this.batches.push(ids.length)
@@ -198,7 +198,7 @@ export class FakeStore implements Store {
 		return ids
 	}
 
-	async discard(filter: Filter, limit: number, keepHistory: boolean): Promise<readonly string[]> {
+	async discard(filter: StoreFilter, limit: number, keepHistory: boolean): Promise<readonly string[]> {
 		const ids = this.#dead(filter)
 			.slice(0, limit)
 			.map(({ id }) => id)
@@ -208,7 +208,7 @@ export class FakeStore implements Store {
 	}
 
 	/** The first blocking dead letter before it, or the first of its key in the queue. */
-	async ahead(id: string): Promise<StoredMessage | undefined> {
+	async findPredecessor(id: string): Promise<StoredMessage | undefined> {
 		const own = this.rows.get(id)
 		const before = [...this.rows.values()]
 			.filter((row) => row.destination === own?.destination && row.key === own.key && row.id < id)
@@ -243,7 +243,7 @@ export class FakeStore implements Store {
 		return {
 			destination,
 			due: counted(due.length, limit),
-			waiting: counted(waits.length, limit),
+			scheduled: counted(waits.length, limit),
 			inFlight: counted(having('processing'), limit),
 			dead: counted(having('dead'), limit),
 			oldestLagMs: due.length ? Math.max(...due) : null,
@@ -251,7 +251,7 @@ export class FakeStore implements Store {
 		}
 	}
 
-	async gates(destinations: readonly string[]): Promise<readonly Gate[]> {
+	async circuits(destinations: readonly string[]): Promise<readonly DestinationCircuit[]> {
 		return this.gateRows.filter(({ destination }) => destinations.includes(destination))
 	}
 
@@ -259,7 +259,7 @@ export class FakeStore implements Store {
 		return this.relayRows
 	}
 
-	takes(): boolean {
+	accepts(): boolean {
 		return false
 	}
 
@@ -272,16 +272,16 @@ export class FakeStore implements Store {
 	settle = notHere
 	renew = notHere
 	nextDueInMs = notHere
-	destinations = notHere
+	dueDestinations = notHere
 	dropHistory = notHere
-	turnGate = notHere
-	hold = notHere
-	takeTokens = notHere
+	changeCircuit = notHere
+	pause = notHere
+	acquireTokens = notHere
 	returnTokens = notHere
-	takePlaces = notHere
-	beat = notHere
-	leave = notHere
+	acquirePermits = notHere
+	heartbeat = notHere
+	removeRelay = notHere
 	retryNow = notHere
-	ring = notHere
+	notify = notHere
 	listen = notHere
 }

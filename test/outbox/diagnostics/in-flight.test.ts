@@ -2,14 +2,14 @@
 import { expect, it } from 'vitest'
 import { readStats } from '../../../src/outbox/diagnostics/stats.ts'
 import type { RelayRow } from '../../../src/outbox/store/rows.ts'
-import type { Counted } from '../../../src/outbox/store/store.ts'
+import type { CappedCount } from '../../../src/outbox/store/store.ts'
 import { FakeStore, idOf, message, NOW, relay } from './fake-store.ts'
 
-const exactly = (count: number): Counted => ({ count, isCapped: false })
-const orMore = (count: number): Counted => ({ count, isCapped: true })
+const exactly = (count: number): CappedCount => ({ count, isCapped: false })
+const orMore = (count: number): CappedCount => ({ count, isCapped: true })
 
 /** What is told of these destinations, and in all. */
-const told = async (inFlight: Readonly<Record<string, Counted>>, relays: readonly RelayRow[]) => {
+const told = async (inFlight: Readonly<Record<string, CappedCount>>, relays: readonly RelayRow[]) => {
 	const names = Object.keys(inFlight)
 	const store = new FakeStore(names.map((destination, at) => message({ id: idOf(at), destination })))
 	store.counts = Object.fromEntries(names.map((name) => [name, { inFlight: inFlight[name] ?? exactly(0) }]))

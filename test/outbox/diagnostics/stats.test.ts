@@ -17,7 +17,7 @@ it('tells how messages stand, by destination and in all', async () => {
 	const of = (count: number) => ({ count, isCapped: false })
 	expect(stats.totals).toEqual({
 		due: of(2),
-		waiting: of(2),
+		scheduled: of(2),
 		inFlight: of(1),
 		dead: of(1),
 		oldestLagMs: 9_000,
@@ -82,12 +82,15 @@ it('adds up what relays send that are alive, and forgets those that are not', as
 it('shows gates, also of destinations that have nothing in the queue', async () => {
 	const store = new FakeStore([at(1, { destination: 'mail' })])
 	store.relayRows = [relay({ destinations: ['billing', '*'] })]
-	store.gateRows = [gate(), gate({ destination: 'mail', state: 'half-open', heldForMs: 0, reason: 'probe' })]
+	store.gateRows = [
+		gate(),
+		gate({ destination: 'mail', state: 'half-open', pausedForMs: 0, reason: 'probe' }),
+	]
 	const { gates } = await readStats(store)
 	expect(gates).toContainEqual({
 		destination: 'billing',
 		state: 'open',
-		heldForMs: 12_000,
+		pausedForMs: 12_000,
 		reason: 'circuit-open',
 	})
 	expect(gates).toHaveLength(2)

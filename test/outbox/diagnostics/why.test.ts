@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { whyNotSent } from '../../../src/outbox/diagnostics/why.ts'
-import type { Gate, RelayRow, StoredMessage } from '../../../src/outbox/store/rows.ts'
+import type { DestinationCircuit, RelayRow, StoredMessage } from '../../../src/outbox/store/rows.ts'
 import { FakeStore, gate, idOf, letter, message, NOW, relay } from './fake-store.ts'
 
 const ERROR = { type: 'HttpError', message: 'HTTP 503', fingerprint: 'aaaaaaaaaaaa' }
@@ -9,7 +9,7 @@ interface Case {
 	readonly message: Partial<StoredMessage>
 	readonly others?: readonly StoredMessage[]
 	readonly relays?: readonly RelayRow[]
-	readonly gates?: readonly Gate[]
+	readonly gates?: readonly DestinationCircuit[]
 	readonly says: string
 }
 
@@ -56,12 +56,12 @@ const cases: Record<string, Case> = {
 		says: 'It became a dead letter 12 s ago, for 3 processes died while they had it; find out what in it kills its handler before it is replayed, or discard it.',
 	},
 	'dead, for it was parked': {
-		message: { status: 'dead', cause: 'parked', key: 'k', endedAt: NOW - 12_000 },
+		message: { status: 'dead', cause: 'predecessor-dead', key: 'k', endedAt: NOW - 12_000 },
 		others: [letter(7, { key: 'k' })],
 		says: `It became a dead letter 12 s ago, for it was behind a dead letter of the same key 'k' (${idOf(7)}, HttpError: HTTP 503): replay that one first and then this one.`,
 	},
 	'dead and parked behind one that is gone': {
-		message: { status: 'dead', cause: 'parked', key: 'k' },
+		message: { status: 'dead', cause: 'predecessor-dead', key: 'k' },
 		says: "It became a dead letter, for it was behind a dead letter of the same key 'k': replay that one first and then this one.",
 	},
 	'in flight': {
@@ -129,7 +129,7 @@ const cases: Record<string, Case> = {
 	},
 	'asked to wait': {
 		message: {},
-		gates: [gate({ state: 'closed', reason: 'retry-after', heldForMs: 240_000 })],
+		gates: [gate({ state: 'closed', reason: 'retry-after', pausedForMs: 240_000 })],
 		says: "It is due, but its destination 'billing' is held: it asked by Retry-After to be left alone for 4 min more.",
 	},
 	'a probe is under way': {
@@ -139,12 +139,12 @@ const cases: Record<string, Case> = {
 	},
 	'a probe is to come': {
 		message: {},
-		gates: [gate({ heldForMs: 0 })],
+		gates: [gate({ pausedForMs: 0 })],
 		says: "It is due, but its destination 'billing' is held: its circuit is open, and the next relay that looks sends one message to see whether it is back.",
 	},
 	'a gate that is closed again is not in the way': {
 		message: {},
-		gates: [gate({ state: 'closed', heldForMs: 0, reason: null })],
+		gates: [gate({ state: 'closed', pausedForMs: 0, reason: null })],
 		says: 'It has been due for 1 s and is next: a relay takes it within a moment.',
 	},
 	'no relay is running': {

@@ -122,7 +122,7 @@ describe('a tx that is in no transaction', () => {
 
 	const takesAll = (mode: 'warn' | 'refuse') => {
 		const parts = open(mode)
-		parts.store.takes = () => true
+		parts.store.accepts = () => true
 		return parts
 	}
 
@@ -184,7 +184,7 @@ describe('a tx that is in a transaction', () => {
 	test('of node:sqlite is recognised', async () => {
 		using db = new DatabaseSync(':memory:')
 		const { outbox, warnings, store } = open('refuse')
-		store.takes = isSqliteClient
+		store.accepts = isSqliteClient
 		db.exec('BEGIN')
 		await outbox.enqueue(message, { tx: db })
 		expect(warnings).toEqual([])
@@ -200,7 +200,7 @@ describe('a wrong tx is told', () => {
 			"tx: got a DatabaseSync, and the outbox's store is postgres; takes what has query(text, values)",
 		)
 		const sqlite = fakeStore({ kind: 'sqlite' })
-		sqlite.takes = isSqliteClient
+		sqlite.accepts = isSqliteClient
 		await expect(new Outbox({ store: sqlite }).enqueue(message, { tx: { query } })).rejects.toThrow(
 			"tx: got an object, and the outbox's store is sqlite; takes what has prepare(sql)",
 		)

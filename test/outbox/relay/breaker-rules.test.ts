@@ -80,6 +80,6 @@ test('resetTimeoutMs is how long it is left alone, and a transient error’s wis
 		const breaker = { failureThreshold: 1, resetTimeoutMs: 3_000, resetBackoff, maxRetryAfterMs }
 		await here.relay({ jobs: { deliver, breaker } }, { retry: RETRY })
 		await here.clock.advance(100)
-		expect(here.eventsOf('gate_change')).toMatchObject([{ to: 'open', heldForMs: openMs }])
+		expect(here.eventsOf('gate_change')).toMatchObject([{ to: 'open', pausedForMs: openMs }])
 	}
 })

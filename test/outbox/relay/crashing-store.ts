@@ -5,7 +5,7 @@
  */
 import type { Runtime } from 'yaoki'
 import type { Handler, Store } from 'yaoki/outbox'
-import type { Outcome } from '../../../src/outbox/store/rows.ts'
+import type { Settlement } from '../../../src/outbox/store/rows.ts'
 
 const NEVER = new Promise<never>(() => {})
 
@@ -40,11 +40,11 @@ export function mortalStore(store: Store, life: Life): Store {
 		get(target, name) {
 			const value: unknown = Reflect.get(target, name, target)
 			if (typeof value !== 'function') return value
-			if (name === 'takes') return value.bind(target)
+			if (name === 'accepts') return value.bind(target)
 			return async (...args: unknown[]): Promise<unknown> => {
 				if (life.passes(`before ${String(name)}`)) return NEVER
 				const answer: unknown = await Reflect.apply(value, target, args)
-				if (name === 'settle') for (const { id } of args[1] as Outcome[]) life.unwritten.delete(id)
+				if (name === 'settle') for (const { id } of args[1] as Settlement[]) life.unwritten.delete(id)
 				return life.passes(`after ${String(name)}`) ? NEVER : answer
 			}
 		},

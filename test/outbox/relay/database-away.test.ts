@@ -50,7 +50,7 @@ test('a relay that can not reach its database does not start, and leaves nothing
 	await using here = await world()
 	const there = new Process(here)
 	const relay = there.make({ jobs: here.sends() })
-	for (const method of ['schemaVersion', 'listen', 'beat'] as const) {
+	for (const method of ['schemaVersion', 'listen', 'heartbeat'] as const) {
 		there.fault = (name) => (name === method ? away() : undefined)
 		await expect(relay.start()).rejects.toThrow('away')
 		expect(here.clock.pendingTimers).toBe(0)
@@ -66,8 +66,8 @@ test('a relay that can not reach its database does not start, and leaves nothing
 })
 
 const METHODS = [
-	...['claim', 'settle', 'renew', 'nextDueInMs', 'destinations', 'gates', 'turnGate', 'hold'],
-	...['takeTokens', 'returnTokens', 'takePlaces', 'beat', 'leave'],
+	...['claim', 'settle', 'renew', 'nextDueInMs', 'dueDestinations', 'circuits', 'changeCircuit', 'pause'],
+	...['acquireTokens', 'returnTokens', 'acquirePermits', 'heartbeat', 'removeRelay'],
 ]
 
 /** A bit of everything, with one call of the database that fails. Answers whether that call was ever made. */

@@ -61,7 +61,7 @@ test('a freed key asks for its next message and for nothing else: with one hot k
 	const { claim } = here.store
 	const wholeLooks: number[] = []
 	here.store.claim = (request) => {
-		wholeLooks.push(request.lanes.filter(({ keys }) => !keys).length)
+		wholeLooks.push(request.targets.filter(({ keys }) => !keys).length)
 		return claim.call(here.store, request)
 	}
 	await here.relay({ jobs: { deliver: here.sends(() => here.pause(1)), order: true } }, { pollMs: 60_000 })

@@ -51,7 +51,7 @@ test('batchSize is the most that one claim takes', async () => {
 	const { claim } = here.store
 	let greatest = 0
 	here.store.claim = (request) => {
-		for (const { limit } of request.lanes) greatest = Math.max(greatest, limit)
+		for (const { limit } of request.targets) greatest = Math.max(greatest, limit)
 		return claim.call(here.store, request)
 	}
 	const relay = await there.relay({ jobs: () => here.pause(50) }, { batchSize: 5, concurrency: 2 })
@@ -130,10 +130,10 @@ test('shares are asked for again and again, and what starts meanwhile is reckone
 	await here.clock.advance(500)
 	await using second = new Process(here)
 	await second.relay(destinations, options)
-	first.delay = (method) => (method === 'takePlaces' ? 300 : 0)
+	first.delay = (method) => (method === 'acquirePermits' ? 300 : 0)
 	// The first one is asking just now, and is told its part of half the places in a moment.
 	await here.clock.advance(600)
-	expect(first.calls.at(-1)).toBe('takePlaces')
+	expect(first.calls.at(-1)).toBe('acquirePermits')
 	await here.enqueue(30)
 	first.outbox.wake()
 	second.outbox.wake()

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readCircuitBreakerOptions } from '../../../src/core/circuit-breaker/options.ts'
 import { LocalBreaker } from '../../../src/outbox/relay/local-breaker.ts'
-import type { Gate, GateChange } from '../../../src/outbox/store/rows.ts'
+import type { CircuitChange, DestinationCircuit } from '../../../src/outbox/store/rows.ts'
 
 const chance = { random: () => 0.5 }
 const SETTINGS = readCircuitBreakerOptions({
@@ -14,12 +14,12 @@ const SETTINGS = readCircuitBreakerOptions({
 const gateFor = (isCounting = true) => new LocalBreaker('d', SETTINGS, isCounting, 10_000)
 
 /** What a store would answer. */
-function stored(change: GateChange): Gate {
+function stored(change: CircuitChange): DestinationCircuit {
 	const { version, ...rest } = change
-	return { ...rest, openedAgoMs: change.state === 'closed' ? 0 : null, version: version + 1 }
+	return { ...rest, closedAgoMs: change.state === 'closed' ? 0 : null, version: version + 1 }
 }
 
-function opened(gate: LocalBreaker, now: number): GateChange {
+function opened(gate: LocalBreaker, now: number): CircuitChange {
 	gate.failed(gate.ticket, now, 1, undefined, chance)
 	const change = gate.failed(gate.ticket, now, 1, undefined, chance)
 	if (!change) throw new Error('it stayed closed')
@@ -28,7 +28,7 @@ function opened(gate: LocalBreaker, now: number): GateChange {
 
 test('it opens after so many failures, and is shut here before the store has heard of it', () => {
 	const gate = gateFor()
-	expect(opened(gate, 0)).toMatchObject({ state: 'open', heldForMs: 1_000, version: 0, reopenings: 0 })
+	expect(opened(gate, 0)).toMatchObject({ state: 'open', pausedForMs: 1_000, version: 0, failedProbes: 0 })
 	expect(gate.heldUntil).toBe(1_000)
 	expect(gate.state).toBe('closed')
 })
@@ -36,7 +36,9 @@ test('it opens after so many failures, and is shut here before the store has hea
 test('an answer that was on its way when it was shut does not open it again', () => {
 	// Of a gate that had been open before: the claim under way told its old state, and what that claim brought was sent to a dead host.
 	const gate = gateFor()
-	const before: Gate = { ...stored({ ...opened(gate, 0), state: 'closed', heldForMs: 0, reason: null }) }
+	const before: DestinationCircuit = {
+		...stored({ ...opened(gate, 0), state: 'closed', pausedForMs: 0, reason: null }),
+	}
 	gate.see(before, 5_000)
 	expect(gate.heldUntil).toBe(-Infinity)
 	const change = opened(gate, 6_000)
@@ -75,8 +77,8 @@ test('only tickets of the probe count while it probes', () => {
 	expect(gate.isProbing).toBe(true)
 	expect(gate.failed(gate.ticket, 1_200, 1, undefined, chance)).toMatchObject({
 		state: 'open',
-		heldForMs: 2_000,
-		reopenings: 1,
+		pausedForMs: 2_000,
+		failedProbes: 1,
 	})
 })
 
@@ -97,7 +99,7 @@ test('a probe that went well closes it, and room grows from one', () => {
 	gate.see(stored(gate.askToProbe(5_000)), 1_000)
 	gate.beginProbe(6_000)
 	const change = gate.succeeded(gate.ticket, 1_500, 1, chance)
-	expect(change).toMatchObject({ state: 'closed', heldForMs: 0, reopenings: 0 })
+	expect(change).toMatchObject({ state: 'closed', pausedForMs: 0, failedProbes: 0 })
 	if (change) gate.see(stored(change), 1_500)
 	expect(gate.limit(16, 1_500)).toBe(1)
 	expect(gate.limit(16, 6_500)).toBe(4)
@@ -114,15 +116,15 @@ test('of relays that share a store never two probe at a time, whatever they do a
 		fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
 			const gates = [gateFor(), gateFor(), gateFor()]
 			let now = 0
-			let gate: Gate = stored(opened(gateFor(), 0))
+			let gate: DestinationCircuit = stored(opened(gateFor(), 0))
 			let heldUntil = 1_000
-			const seen = (): Gate => ({ ...gate, heldForMs: Math.max(0, heldUntil - now) })
-			const turn = (one: LocalBreaker, change: GateChange | undefined): boolean => {
+			const seen = (): DestinationCircuit => ({ ...gate, pausedForMs: Math.max(0, heldUntil - now) })
+			const turn = (one: LocalBreaker, change: CircuitChange | undefined): boolean => {
 				if (!change) return false
 				const isDone = change.version === gate.version
 				if (isDone) {
 					gate = stored(change)
-					heldUntil = now + change.heldForMs
+					heldUntil = now + change.pausedForMs
 				}
 				one.see(seen(), now)
 				return isDone

@@ -55,7 +55,10 @@ test.each<[object, string]>([
 	[{ deliver: jobs, rate: { limit: 1, burst: 0 } }, "destinations['jobs'].rate.burst: got 0"],
 	[{ deliver: jobs, rate: { limit: 1, interval: 5 } }, "destinations['jobs'].rate.interval: got 5"],
 	[{ deliver: jobs, order: 'yes' }, "destinations['jobs'].order: got 'yes'"],
-	[{ deliver: jobs, order: { whenStuck: 'cry' } }, "destinations['jobs'].order.whenStuck: got 'cry'"],
+	[
+		{ deliver: jobs, order: { afterDeadLetter: 'cry' } },
+		"destinations['jobs'].order.afterDeadLetter: got 'cry'",
+	],
 	[{ deliver: jobs, order: { when: 1 } }, "destinations['jobs'].order.when: got 1"],
 	[{ deliver: jobs, retry: 0 }, "destinations['jobs'].retry: got 0"],
 	[{ deliver: jobs, retry: { factor: 0 } }, "destinations['jobs'].retry.factor: got 0"],

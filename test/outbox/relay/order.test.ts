@@ -74,13 +74,13 @@ test('messages without a key are free, and so are those of other keys', async ()
 	expect(here.payloads().map(Number).toSorted()).toEqual([1, 3, 4, 5, 6, 7, 8])
 })
 
-async function withStuckHead(here: World, whenStuck: 'block' | 'dead-letter' | 'park') {
+async function withStuckHead(here: World, afterDeadLetter: 'block' | 'skip' | 'dead-letter-rest') {
 	const ids = await here.enqueue(3, { key: 'k' })
 	let isCured = false
 	const { deliver, done } = inOrder(here, (payload) => {
 		if (payload === 1 && !isCured) throw permanent(new Error('no'))
 	})
-	await here.relay({ jobs: { deliver, order: { whenStuck } } })
+	await here.relay({ jobs: { deliver, order: { afterDeadLetter } } })
 	await here.clock.advance(5_000)
 	return {
 		ids,
@@ -104,14 +104,14 @@ test('a stuck head blocks its key until it was replayed; then all go in order', 
 
 test('with dead-letter a stuck head is put aside, and the others go on', async () => {
 	await using here = await world()
-	const { done } = await withStuckHead(here, 'dead-letter')
+	const { done } = await withStuckHead(here, 'skip')
 	expect(done['k']).toEqual([2, 3])
 })
 
 test('with park those behind a stuck head become dead letters as well', async () => {
 	await using here = await world()
-	const { ids, done } = await withStuckHead(here, 'park')
+	const { ids, done } = await withStuckHead(here, 'dead-letter-rest')
 	expect(done['k']).toBeUndefined()
 	const causes = await Promise.all(ids.map(async (id) => (await here.outbox.find(id))?.cause))
-	expect(causes).toEqual(['permanent', 'parked', 'parked'])
+	expect(causes).toEqual(['permanent', 'predecessor-dead', 'predecessor-dead'])
 })

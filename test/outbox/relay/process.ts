@@ -96,7 +96,7 @@ export class Process implements AsyncDisposable {
 		return new Proxy(store, {
 			get: (target, name) => {
 				const own: unknown = Reflect.get(target, name, target)
-				if (typeof own !== 'function' || typeof name !== 'string' || name === 'takes') return own
+				if (typeof own !== 'function' || typeof name !== 'string' || name === 'accepts') return own
 				return (...given: unknown[]) => {
 					const nth = (counts.get(name) ?? 0) + 1
 					counts.set(name, nth)

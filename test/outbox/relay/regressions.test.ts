@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { HttpError } from 'yaoki'
 import type { Relay } from 'yaoki/outbox'
-import type { Outcome } from '../../../src/outbox/store/rows.ts'
+import type { Settlement } from '../../../src/outbox/store/rows.ts'
 import { Process } from './process.ts'
 import { type World, world } from './world.ts'
 
@@ -96,7 +96,7 @@ test('a settling whose answer was lost is told as what it was: five messages wer
 	await here.enqueue(5)
 	const { settle } = here.store
 	let lost = 1
-	here.store.settle = async (owner: string, outcomes: readonly Outcome[], keepHistory: boolean) => {
+	here.store.settle = async (owner: string, outcomes: readonly Settlement[], keepHistory: boolean) => {
 		const answer = await settle.call(here.store, owner, outcomes, keepHistory)
 		if (lost-- > 0) throw new Error('connection reset')
 		return answer

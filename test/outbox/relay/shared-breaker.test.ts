@@ -25,7 +25,7 @@ test('a Retry-After defers the whole destination, for all relays, and burns no a
 		[...'0000000001'].map(Number),
 	)
 	expect(here.eventsOf('gate_change')).toMatchObject([
-		{ to: 'closed', reason: 'retry-after', heldForMs: 20_000 },
+		{ to: 'closed', reason: 'retry-after', pausedForMs: 20_000 },
 	])
 })
 

@@ -4,23 +4,27 @@
  */
 import assert from 'node:assert/strict'
 import type { OpenedStore } from '../../../src/outbox/conformance/index.ts'
-import type { Held, NewRow, Outcome, StuckPolicy } from '../../../src/outbox/store/rows.ts'
+import type { AfterDeadLetter, ClaimRef, NewRow, Settlement } from '../../../src/outbox/store/rows.ts'
 import type { Store } from '../../../src/outbox/store/store.ts'
 import { seededRandom } from '../../../src/testing/seeded-random.ts'
 import { type Entry, QueueModel } from './queue-model.ts'
 
 const MINUTE = 60_000
 const ALL = 100_000
-const DESTINATIONS: readonly (readonly [name: string, stuck: StuckPolicy, isOrdered: boolean])[] = [
-	['free', 'dead-letter', false],
-	['going', 'dead-letter', true],
+const DESTINATIONS: readonly (readonly [
+	name: string,
+	afterDeadLetter: AfterDeadLetter,
+	isOrdered: boolean,
+])[] = [
+	['free', 'skip', false],
+	['going', 'skip', true],
 	['blocking', 'block', true],
-	['parking', 'park', true],
+	['parking', 'dead-letter-rest', true],
 ]
 
 interface Claim {
 	readonly owner: string
-	readonly held: Held
+	readonly held: ClaimRef
 	readonly destination: string
 }
 
@@ -51,9 +55,9 @@ class Run {
 	}
 
 	async #now(): Promise<number> {
-		const request = { owner: 'x', leaseMs: 1, suspects: false, suspectAfter: 9 }
+		const request = { owner: 'x', leaseMs: 1, poisonCandidates: false, poisonAfter: 9 }
 		const lane = { destination: 'nobody', limit: 1, since: 0, isOrdered: false, isProbe: false }
-		return (await this.#store.claim({ ...request, lanes: [lane] })).now
+		return (await this.#store.claim({ ...request, targets: [lane] })).now
 	}
 
 	#row(now: number): NewRow {
@@ -94,10 +98,10 @@ class Run {
 		const isForSuspects = this.#below(4) === 0
 		// Half a minute more: leases then never end at the very moment that somebody asks.
 		const leaseMs = (1 + this.#below(4)) * MINUTE + MINUTE / 2
-		const request = { owner: `r${this.#below(3)}`, leaseMs, suspects: isForSuspects, suspectAfter: 3 }
+		const request = { owner: `r${this.#below(3)}`, leaseMs, poisonCandidates: isForSuspects, poisonAfter: 3 }
 		// Of several keys whichever come first is the store's own choice, so all of them may.
 		const limited = keys ? { ...lane, limit: ALL } : lane
-		const { now, rows } = await this.#store.claim({ ...request, lanes: [{ ...limited, since: 0 }] })
+		const { now, rows } = await this.#store.claim({ ...request, targets: [{ ...limited, since: 0 }] })
 		const expected = this.#model.claim({ ...request, lane: limited }, now)
 		const given = rows.map(({ id, attempt }) => ({ id, attempt }))
 		assert.deepEqual(keys ? byId(given) : given, keys ? byId(expected) : expected)
@@ -107,17 +111,17 @@ class Run {
 		}
 	}
 
-	#outcome(held: Held, destination: string): Outcome {
+	#outcome(held: ClaimRef, destination: string): Settlement {
 		const error = { type: 'Error', message: 'boom', fingerprint: 'f' }
-		const stuck = DESTINATIONS.find(([name]) => name === destination)?.[1] ?? 'block'
+		const afterDeadLetter = DESTINATIONS.find(([name]) => name === destination)?.[1] ?? 'block'
 		const inMs = this.#below(5) * MINUTE
-		return this.#pick<Outcome>([
+		return this.#pick<Settlement>([
 			{ type: 'sent', ...held },
 			{ type: 'sent', ...held },
 			{ type: 'retry', ...held, inMs, delayMs: inMs, error },
 			{ type: 'release', ...held },
 			{ type: 'release', ...held, inMs },
-			{ type: 'dead', ...held, cause: 'permanent', error, stuck },
+			{ type: 'dead', ...held, cause: 'permanent', error, afterDeadLetter },
 		])
 	}
 
@@ -180,7 +184,7 @@ class Run {
 		const [destination] = this.#pick(DESTINATIONS)
 		const forMs = this.#below(4) * MINUTE + MINUTE / 2
 		this.#model.hold(destination, forMs, await this.#now())
-		await this.#store.hold(destination, forMs, 'retry-after')
+		await this.#store.pause(destination, forMs, 'retry-after')
 	}
 
 	async advance(): Promise<void> {
@@ -216,7 +220,8 @@ class Run {
 		const { destinations } = await this.#store.stats(ALL)
 		for (const [name] of DESTINATIONS) {
 			const counts = destinations.find((each) => each.destination === name)
-			const inQueue = (counts?.due.count ?? 0) + (counts?.waiting.count ?? 0) + (counts?.inFlight.count ?? 0)
+			const inQueue =
+				(counts?.due.count ?? 0) + (counts?.scheduled.count ?? 0) + (counts?.inFlight.count ?? 0)
 			const mine = (place: Entry['place']) =>
 				this.#model.at(place).filter((entry) => entry.destination === name).length
 			assert.deepEqual([inQueue, counts?.dead.count ?? 0], [mine('queue'), mine('dead')])
@@ -229,7 +234,7 @@ class Run {
 				.filter(isDue)
 				.map((entry) => entry.destination),
 		)
-		assert.deepEqual([...(await this.#store.destinations(ALL)).names].sort(), [...due].sort())
+		assert.deepEqual([...(await this.#store.dueDestinations(ALL)).names].sort(), [...due].sort())
 		for (const entry of this.#model.at('history')) assert.ok(await this.#store.find(entry.id))
 	}
 

@@ -2,7 +2,7 @@
  * A queue in an array, as simple as the contract can be told: what a store must do, without SQL, indexes or batches. Times are the
  * store's own where they were read back, so that a database whose clock runs on can be compared as well.
  */
-import type { Held, NewRow, Outcome, StuckPolicy } from '../../../src/outbox/store/rows.ts'
+import type { AfterDeadLetter, ClaimRef, NewRow, Settlement } from '../../../src/outbox/store/rows.ts'
 
 export interface Entry {
 	readonly id: string
@@ -31,8 +31,8 @@ interface ModelLane {
 export interface ModelClaim {
 	readonly owner: string
 	readonly leaseMs: number
-	readonly suspects: boolean
-	readonly suspectAfter: number
+	readonly poisonCandidates: boolean
+	readonly poisonAfter: number
 	readonly lane: ModelLane
 }
 
@@ -75,12 +75,14 @@ export class QueueModel {
 		)
 	}
 
-	claim({ owner, leaseMs, suspects, suspectAfter, lane }: ModelClaim, now: number): Held[] {
+	claim({ owner, leaseMs, poisonCandidates, poisonAfter, lane }: ModelClaim, now: number): ClaimRef[] {
 		if ((this.heldUntil.get(lane.destination) ?? 0) > now && !lane.isProbe) return []
 		const given = this.at('queue')
 			.filter((entry) => entry.destination === lane.destination && entry.dueAt <= now)
 			.filter((entry) => entry.lockedBy === null || entry.leaseUntil <= now)
-			.filter((entry) => entry.crashes + (entry.lockedBy === null ? 0 : 1) >= suspectAfter === suspects)
+			.filter(
+				(entry) => entry.crashes + (entry.lockedBy === null ? 0 : 1) >= poisonAfter === poisonCandidates,
+			)
 			.filter((entry) => !lane.isOrdered || this.#isHead(entry))
 			.filter((entry) => lane.keys === undefined || (entry.key !== null && lane.keys.includes(entry.key)))
 			.sort((a, b) => a.dueAt - b.dueAt || a.seq - b.seq)
@@ -94,14 +96,14 @@ export class QueueModel {
 		return given.map(({ id, attempts }) => ({ id, attempt: attempts }))
 	}
 
-	#held(owner: string, { id, attempt }: Held): Entry | undefined {
+	#held(owner: string, { id, attempt }: ClaimRef): Entry | undefined {
 		const entry = this.entry(id)
 		return entry?.place === 'queue' && entry.lockedBy === owner && entry.attempts === attempt
 			? entry
 			: undefined
 	}
 
-	renew(owner: string, leaseMs: number, held: readonly Held[], now: number): string[] {
+	renew(owner: string, leaseMs: number, held: readonly ClaimRef[], now: number): string[] {
 		return held.flatMap((each) => {
 			const entry = this.#held(owner, each)
 			if (entry) entry.leaseUntil = now + leaseMs
@@ -109,13 +111,13 @@ export class QueueModel {
 		})
 	}
 
-	settle(owner: string, outcomes: readonly Outcome[], keepHistory: boolean, now: number): string[] {
+	settle(owner: string, outcomes: readonly Settlement[], keepHistory: boolean, now: number): string[] {
 		return outcomes.flatMap((outcome) => {
 			const entry = this.#held(owner, outcome)
 			if (!entry) return [outcome.id]
 			entry.lockedBy = null
 			if (outcome.type === 'sent') this.#end(entry, keepHistory)
-			else if (outcome.type === 'dead') this.#bury(entry, outcome.cause, outcome.stuck)
+			else if (outcome.type === 'dead') this.#bury(entry, outcome.cause, outcome.afterDeadLetter)
 			else if (outcome.type === 'retry') {
 				entry.dueAt = now + outcome.inMs
 				entry.crashes = 0
@@ -132,14 +134,14 @@ export class QueueModel {
 		else this.entries.splice(this.entries.indexOf(entry), 1)
 	}
 
-	#bury(entry: Entry, cause: string, stuck: StuckPolicy): void {
+	#bury(entry: Entry, cause: string, afterDeadLetter: AfterDeadLetter): void {
 		entry.place = 'dead'
 		entry.cause = cause
-		entry.isBlocking = stuck === 'block'
-		if (stuck !== 'park' || entry.key === null) return
+		entry.isBlocking = afterDeadLetter === 'block'
+		if (afterDeadLetter !== 'dead-letter-rest' || entry.key === null) return
 		for (const other of this.at('queue'))
 			if (other.destination === entry.destination && other.key === entry.key && other.seq > entry.seq)
-				this.#bury(other, 'parked', 'dead-letter')
+				this.#bury(other, 'predecessor-dead', 'skip')
 	}
 
 	replay(isMeant: (entry: Entry) => boolean, now: number): string[] {

@@ -7,7 +7,7 @@ const ORDERED = { isOrdered: true }
 const k = { key: 'k' }
 
 const aheadOf = async (trial: Trial, id: string | undefined): Promise<string | undefined> =>
-	(await trial.store.ahead(the(id, 'an id')))?.id
+	(await trial.store.findPredecessor(the(id, 'an id')))?.id
 
 export const ahead: Subject = {
 	'the first of a key has nothing ahead, and the others have the first': async (trial) => {
@@ -22,17 +22,17 @@ export const ahead: Subject = {
 	'it is told with how it stands: in flight, or waiting for its retry': async (trial) => {
 		const [, second] = await trial.enqueue(k, k)
 		const row = await trial.claimOne(ORDERED)
-		const flying = the(await trial.store.ahead(second ?? ''), 'what is ahead')
+		const flying = the(await trial.store.findPredecessor(second ?? ''), 'what is ahead')
 		assert.deepEqual([flying.status, flying.lockedBy, flying.blocks], ['processing', 'r1', false])
 		await trial.settle([retry(row, HOUR)])
-		assert.deepEqual(await trial.store.ahead(second ?? ''), await trial.find(row.id))
+		assert.deepEqual(await trial.store.findPredecessor(second ?? ''), await trial.find(row.id))
 	},
 
 	'a dead letter that blocks is what all behind it wait for': async (trial) => {
 		const [first, second, third] = await trial.enqueue(k, k, k)
-		await trial.settle([dead(await trial.claimOne(ORDERED), { stuck: 'block' })])
+		await trial.settle([dead(await trial.claimOne(ORDERED), { afterDeadLetter: 'block' })])
 		assert.equal(await aheadOf(trial, second), first)
-		const letter = the(await trial.store.ahead(third ?? ''), 'what is ahead')
+		const letter = the(await trial.store.findPredecessor(third ?? ''), 'what is ahead')
 		assert.deepEqual([letter.id, letter.status, letter.blocks], [first, 'dead', true])
 		assert.deepEqual(letter, await trial.find(first ?? ''))
 		await trial.store.discard({ key: 'k' }, MANY, false)
@@ -41,14 +41,14 @@ export const ahead: Subject = {
 
 	'a dead letter that holds nobody up is not ahead': async (trial) => {
 		const [first, second] = await trial.enqueue(k, k)
-		await trial.settle([dead(await trial.claimOne(ORDERED), { stuck: 'dead-letter' })])
+		await trial.settle([dead(await trial.claimOne(ORDERED), { afterDeadLetter: 'skip' })])
 		assert.equal(await aheadOf(trial, second), undefined)
 		assert.equal((await trial.find(first ?? '')).blocks, false)
 	},
 
 	'what was parked blocks those that come later': async (trial) => {
 		const [first, second] = await trial.enqueue(k, k)
-		await trial.settle([dead(await trial.claimOne(ORDERED), { stuck: 'park' })])
+		await trial.settle([dead(await trial.claimOne(ORDERED), { afterDeadLetter: 'dead-letter-rest' })])
 		const late = await trial.enqueueOne(k)
 		assert.equal(await aheadOf(trial, late), first)
 		assert.equal((await trial.find(second ?? '')).blocks, true)
@@ -58,7 +58,7 @@ export const ahead: Subject = {
 		const [first, second] = await trial.enqueue(k, k)
 		const [one, two] = await trial.claim()
 		assert.ok(one && two)
-		await trial.settle([release(one), dead(two, { stuck: 'block' })])
+		await trial.settle([release(one), dead(two, { afterDeadLetter: 'block' })])
 		assert.equal(await aheadOf(trial, first), undefined)
 		await trial.store.replay({}, MANY)
 		assert.equal((await trial.find(second ?? '')).blocks, false)

@@ -1,9 +1,9 @@
 /** What has died, counted and grouped by why. */
 import assert from 'node:assert/strict'
-import type { FailureNote } from '../../message/message.ts'
+import type { StoredError } from '../../message/message.ts'
 import { HOUR, MANY, near, type Subject, the } from '../trial.ts'
 
-const note = (fingerprint: string, message = `failed as ${fingerprint}`): FailureNote => ({
+const note = (fingerprint: string, message = `failed as ${fingerprint}`): StoredError => ({
 	type: 'Error',
 	message,
 	fingerprint,

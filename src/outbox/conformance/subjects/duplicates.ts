@@ -45,7 +45,9 @@ export const duplicates: Subject = {
 	'a key is taken by a message that was parked': async (trial) => {
 		await trial.enqueueOne({ key: 'k' })
 		const id = await trial.enqueueOne({ key: 'k', dedupeKey: 'd' })
-		await trial.settle([dead(await trial.claimOne({ isOrdered: true }), { stuck: 'park' })])
+		await trial.settle([
+			dead(await trial.claimOne({ isOrdered: true }), { afterDeadLetter: 'dead-letter-rest' }),
+		])
 		assert.equal(await second(trial), id)
 	},
 

@@ -1,10 +1,10 @@
 /** Which messages are meant. */
 import assert from 'node:assert/strict'
-import type { Filter } from '../../store/store.ts'
+import type { StoreFilter } from '../../store/store.ts'
 import { sent } from '../outcomes.ts'
 import { HOUR, idsOf, MANY, type Subject, sorted, type Trial } from '../trial.ts'
 
-const listed = async (trial: Trial, filter: Filter): Promise<string[]> =>
+const listed = async (trial: Trial, filter: StoreFilter): Promise<string[]> =>
 	sorted(idsOf(await trial.store.list(filter, MANY)))
 
 export const filters: Subject = {
@@ -85,7 +85,7 @@ export const filters: Subject = {
 		const [row] = await trial.claim()
 		assert.ok(row)
 		await trial.settle([
-			{ type: 'dead', id: early, attempt: 1, cause: 'expired', error: null, stuck: 'block' },
+			{ type: 'dead', id: early, attempt: 1, cause: 'expired', error: null, afterDeadLetter: 'block' },
 		])
 		const at = (await trial.find(early)).endedAt ?? 0
 		assert.deepEqual(await listed(trial, { since: at }), [early])
@@ -99,7 +99,7 @@ export const filters: Subject = {
 		const meant = { topic: 't', destination: 'b', key: 'k' }
 		const id = await trial.bury(meant, { cause: 'expired', error: note })
 		const at = (await trial.find(id)).endedAt ?? 0
-		const all: Filter = {
+		const all: StoreFilter = {
 			...meant,
 			ids: [id],
 			cause: 'expired',
@@ -107,12 +107,12 @@ export const filters: Subject = {
 			since: at,
 			until: at + 1,
 		}
-		const wrong: readonly Filter[] = [
+		const wrong: readonly StoreFilter[] = [
 			{ ids: [trial.id()] },
 			{ topic: 'x' },
 			{ destination: 'x' },
 			{ key: 'x' },
-			{ cause: 'parked' },
+			{ cause: 'predecessor-dead' },
 			{ fingerprint: 'x' },
 			{ since: at + 1 },
 			{ until: at },

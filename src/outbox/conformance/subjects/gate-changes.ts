@@ -1,68 +1,71 @@
-/** A gate is changed by who has seen it last; of two that have seen the same, one is too late. */
+/** A circuit is changed by who has seen it last; of two that have seen the same, one is too late. */
 import assert from 'node:assert/strict'
-import type { GateChange } from '../../store/rows.ts'
+import type { CircuitChange } from '../../store/rows.ts'
 import { HOUR, near, type Subject, the } from '../trial.ts'
 
-const change = (part: Partial<GateChange>): GateChange => ({
+const change = (part: Partial<CircuitChange>): CircuitChange => ({
 	destination: 'a',
 	version: 0,
 	state: 'open',
-	heldForMs: HOUR,
+	pausedForMs: HOUR,
 	reason: 'circuit-open',
-	reopenings: 0,
+	failedProbes: 0,
 	delayMs: 1_000,
 	...part,
 })
 
 export const gateChanges: Subject = {
-	'the first change makes the gate and answers it': async ({ store }) => {
-		const { isDone, gate } = await store.turnGate(change({ reopenings: 3, delayMs: 1_500 }))
-		assert.equal(isDone, true)
-		assert.ok(gate.version > 0)
+	'the first change makes the circuit and answers it': async ({ store }) => {
+		const { isApplied, circuit } = await store.changeCircuit(change({ failedProbes: 3, delayMs: 1_500 }))
+		assert.equal(isApplied, true)
+		assert.ok(circuit.version > 0)
 		assert.deepEqual(
-			[gate.destination, gate.state, gate.reason, gate.reopenings, gate.delayMs],
+			[circuit.destination, circuit.state, circuit.reason, circuit.failedProbes, circuit.delayMs],
 			['a', 'open', 'circuit-open', 3, 1_500],
 		)
-		near(gate.heldForMs, HOUR, 'heldForMs')
+		near(circuit.pausedForMs, HOUR, 'pausedForMs')
 	},
 
 	'a change replaces everything, a longer time by a shorter one too': async ({ store }) => {
-		const first = await store.turnGate(change({ heldForMs: 9 * HOUR, reopenings: 3 }))
-		const { isDone, gate } = await store.turnGate(
+		const first = await store.changeCircuit(change({ pausedForMs: 9 * HOUR, failedProbes: 3 }))
+		const { isApplied, circuit } = await store.changeCircuit(
 			change({
-				version: first.gate.version,
+				version: first.circuit.version,
 				state: 'half-open',
-				heldForMs: HOUR,
+				pausedForMs: HOUR,
 				reason: 'probe',
-				reopenings: 4,
+				failedProbes: 4,
 				delayMs: 0,
 			}),
 		)
-		assert.equal(isDone, true)
-		assert.deepEqual([gate.state, gate.reason, gate.reopenings, gate.delayMs], ['half-open', 'probe', 4, 0])
-		near(gate.heldForMs, HOUR, 'heldForMs')
-		const [read] = await store.gates(['a'])
-		assert.deepEqual([read?.state, read?.version], ['half-open', gate.version])
+		assert.equal(isApplied, true)
+		assert.deepEqual(
+			[circuit.state, circuit.reason, circuit.failedProbes, circuit.delayMs],
+			['half-open', 'probe', 4, 0],
+		)
+		near(circuit.pausedForMs, HOUR, 'pausedForMs')
+		const [read] = await store.circuits(['a'])
+		assert.deepEqual([read?.state, read?.version], ['half-open', circuit.version])
 	},
 
 	'a reason may be taken away': async ({ store }) => {
-		const { gate } = await store.turnGate(change({}))
-		const closed = await store.turnGate(
-			change({ version: gate.version, state: 'closed', heldForMs: 0, reason: null }),
+		const { circuit } = await store.changeCircuit(change({}))
+		const closed = await store.changeCircuit(
+			change({ version: circuit.version, state: 'closed', pausedForMs: 0, reason: null }),
 		)
-		assert.equal(closed.gate.reason, null)
+		assert.equal(closed.circuit.reason, null)
 	},
 
 	'the version goes up with every change, a hold included': async ({ store }) => {
 		const versions = [0]
-		const read = async (): Promise<number> => the((await store.gates(['a']))[0], 'the gate').version
-		await store.hold('a', HOUR, 'retry-after')
+		const read = async (): Promise<number> => the((await store.circuits(['a']))[0], 'the circuit').version
+		await store.pause('a', HOUR, 'retry-after')
 		versions.push(await read())
-		await store.hold('a', 2 * HOUR, 'retry-after')
+		await store.pause('a', 2 * HOUR, 'retry-after')
 		versions.push(await read())
-		await store.turnGate(change({ version: await read() }))
+		await store.changeCircuit(change({ version: await read() }))
 		versions.push(await read())
-		await store.turnGate(change({ version: await read(), state: 'closed', heldForMs: 0 }))
+		await store.changeCircuit(change({ version: await read(), state: 'closed', pausedForMs: 0 }))
 		versions.push(await read())
 		assert.deepEqual(
 			versions,
@@ -70,34 +73,36 @@ export const gateChanges: Subject = {
 		)
 	},
 
-	'with another version in the store nothing happens, and the gate is answered as it is': async ({
+	'with another version in the store nothing happens, and the circuit is answered as it is': async ({
 		store,
 	}) => {
-		const first = await store.turnGate(change({}))
-		const second = await store.turnGate(change({ version: first.gate.version, state: 'half-open' }))
-		for (const version of [0, first.gate.version, second.gate.version + 1]) {
-			const { isDone, gate } = await store.turnGate(
-				change({ version, state: 'closed', heldForMs: 0, reason: null }),
+		const first = await store.changeCircuit(change({}))
+		const second = await store.changeCircuit(change({ version: first.circuit.version, state: 'half-open' }))
+		for (const version of [0, first.circuit.version, second.circuit.version + 1]) {
+			const { isApplied, circuit } = await store.changeCircuit(
+				change({ version, state: 'closed', pausedForMs: 0, reason: null }),
 			)
-			assert.equal(isDone, false)
-			assert.deepEqual([gate.state, gate.version], ['half-open', second.gate.version])
+			assert.equal(isApplied, false)
+			assert.deepEqual([circuit.state, circuit.version], ['half-open', second.circuit.version])
 		}
-		assert.equal((await store.gates(['a']))[0]?.state, 'half-open')
+		assert.equal((await store.circuits(['a']))[0]?.state, 'half-open')
 	},
 
 	'who has not seen a hold is too late': async ({ store }) => {
-		const { gate } = await store.turnGate(change({}))
-		await store.hold('a', 9 * HOUR, 'retry-after')
-		const late = await store.turnGate(change({ version: gate.version, state: 'closed', heldForMs: 0 }))
-		assert.equal(late.isDone, false)
-		near(late.gate.heldForMs, 9 * HOUR, 'heldForMs')
+		const { circuit } = await store.changeCircuit(change({}))
+		await store.pause('a', 9 * HOUR, 'retry-after')
+		const late = await store.changeCircuit(
+			change({ version: circuit.version, state: 'closed', pausedForMs: 0 }),
+		)
+		assert.equal(late.isApplied, false)
+		near(late.circuit.pausedForMs, 9 * HOUR, 'pausedForMs')
 	},
 
-	'who has not seen that there is a gate by now is too late': async ({ store }) => {
-		await store.hold('a', HOUR, 'retry-after')
-		const late = await store.turnGate(change({ version: 0 }))
-		assert.equal(late.isDone, false)
-		assert.equal(late.gate.state, 'closed')
+	'who has not seen that there is a circuit by now is too late': async ({ store }) => {
+		await store.pause('a', HOUR, 'retry-after')
+		const late = await store.changeCircuit(change({ version: 0 }))
+		assert.equal(late.isApplied, false)
+		assert.equal(late.circuit.state, 'closed')
 	},
 
 	'of several changes at the same time one is made': async (trial) => {
@@ -106,29 +111,31 @@ export const gateChanges: Subject = {
 		for (let round = 0; round < 5; round++) {
 			const answers = await Promise.all(
 				[trial.store, other, trial.store, other].map((store, n) =>
-					store.turnGate(change({ version, reopenings: 10 * round + n })),
+					store.changeCircuit(change({ version, failedProbes: 10 * round + n })),
 				),
 			)
-			const made = answers.filter((answer) => answer.isDone)
+			const made = answers.filter((answer) => answer.isApplied)
 			assert.equal(made.length, 1)
-			const [gate] = await trial.store.gates(['a'])
-			assert.equal(gate?.reopenings, made[0]?.gate.reopenings)
-			version = the(gate, 'the gate').version
+			const [circuit] = await trial.store.circuits(['a'])
+			assert.equal(circuit?.failedProbes, made[0]?.circuit.failedProbes)
+			version = the(circuit, 'the circuit').version
 		}
 	},
 
-	'a second store sees the same gate': async (trial) => {
+	'a second store sees the same circuit': async (trial) => {
 		const other = await trial.other()
-		await trial.store.turnGate(change({ reopenings: 5 }))
-		const [gate] = await other.gates(['a'])
-		assert.deepEqual([gate?.state, gate?.reopenings], ['open', 5])
+		await trial.store.changeCircuit(change({ failedProbes: 5 }))
+		const [circuit] = await other.circuits(['a'])
+		assert.deepEqual([circuit?.state, circuit?.failedProbes], ['open', 5])
 	},
 
 	'times with fractions of a millisecond are no trouble': async ({ store }) => {
-		const { isDone, gate } = await store.turnGate(change({ heldForMs: HOUR + 0.75, delayMs: 1_234.5 }))
-		assert.equal(isDone, true)
-		assert.ok(Math.abs(gate.delayMs - 1_234.5) <= 1)
-		await store.hold('a', 2 * HOUR + 0.5, 'retry-after')
-		near((await store.gates(['a']))[0]?.heldForMs, 2 * HOUR, 'heldForMs')
+		const { isApplied, circuit } = await store.changeCircuit(
+			change({ pausedForMs: HOUR + 0.75, delayMs: 1_234.5 }),
+		)
+		assert.equal(isApplied, true)
+		assert.ok(Math.abs(circuit.delayMs - 1_234.5) <= 1)
+		await store.pause('a', 2 * HOUR + 0.5, 'retry-after')
+		near((await store.circuits(['a']))[0]?.pausedForMs, 2 * HOUR, 'pausedForMs')
 	},
 }

@@ -49,7 +49,7 @@ export const history: Subject = {
 		await trial.advance(9 * HOUR)
 		assert.deepEqual(await trial.claimIds(), [])
 		assert.deepEqual(await trial.store.list({}, MANY), [])
-		assert.deepEqual((await trial.store.destinations(MANY)).names, [])
+		assert.deepEqual((await trial.store.dueDestinations(MANY)).names, [])
 		assert.deepEqual(await trial.store.replay({}, MANY), [])
 		assert.equal((await trial.store.countDead({}, MANY)).count, 0)
 	},

@@ -38,7 +38,7 @@ export const keys: Subject = {
 
 	'a first that is a dead letter and blocks gives nothing for its key': async (trial) => {
 		await trial.enqueue({ key: 'k' }, { key: 'k' })
-		await trial.settle([dead(await trial.claimOne(of('k')), { stuck: 'block' })])
+		await trial.settle([dead(await trial.claimOne(of('k')), { afterDeadLetter: 'block' })])
 		assert.deepEqual(await trial.claimIds(of('k')), [])
 	},
 
@@ -66,7 +66,7 @@ export const keys: Subject = {
 
 	'a shut gate is shut to them as well': async (trial) => {
 		await trial.enqueueOne({ key: 'k' })
-		await trial.store.hold('a', HOUR, 'retry-after')
+		await trial.store.pause('a', HOUR, 'retry-after')
 		assert.deepEqual(await trial.claimIds(of('k')), [])
 	},
 }

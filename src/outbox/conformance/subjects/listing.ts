@@ -1,11 +1,11 @@
 /** Messages as people and tools see them, page by page. */
 import assert from 'node:assert/strict'
-import type { Filter } from '../../store/store.ts'
+import type { StoreFilter } from '../../store/store.ts'
 import { retry, sent } from '../outcomes.ts'
 import { HOUR, idsOf, MANY, MINUTE, type Subject, sorted, type Trial } from '../trial.ts'
 
 /** All that matches, in pages of so many. */
-const pages = async (trial: Trial, filter: Filter, size: number): Promise<string[]> => {
+const pages = async (trial: Trial, filter: StoreFilter, size: number): Promise<string[]> => {
 	const ids: string[] = []
 	for (let page = 0; page < 100; page++) {
 		const rows = await trial.store.list(filter, size, ids.at(-1))
@@ -38,7 +38,7 @@ export const listing: Subject = {
 		await trial.claimOne()
 		const later = await trial.enqueueOne({ notBefore: (await trial.now()) + HOUR })
 		const due = await trial.enqueueOne()
-		const of = async (status: Filter['status']) => idsOf(await trial.store.list({ status }, MANY))
+		const of = async (status: StoreFilter['status']) => idsOf(await trial.store.list({ status }, MANY))
 		assert.deepEqual(await of('pending'), [later, due])
 		assert.deepEqual(await of('processing'), [flying])
 		assert.deepEqual(await of('dead'), [dead])
@@ -91,7 +91,12 @@ export const listing: Subject = {
 	'pages of dead letters that died together have no gaps': async (trial) => {
 		await trial.enqueue(...Array.from({ length: 11 }, () => ({ key: 'k' })))
 		const head = await trial.claimOne({ isOrdered: true })
-		const death = { type: 'dead', cause: 'permanent', error: null, stuck: 'park' } as const
+		const death = {
+			type: 'dead',
+			cause: 'permanent',
+			error: null,
+			afterDeadLetter: 'dead-letter-rest',
+		} as const
 		await trial.settle([{ ...death, id: head.id, attempt: head.attempt }])
 		const ids = idsOf(await trial.store.list({ status: 'dead' }, MANY))
 		assert.equal(ids.length, 11)
@@ -119,7 +124,7 @@ export const listing: Subject = {
 		const ids = await trial.enqueue({}, {}, {}, {}, {}, {})
 		const [one, two, three] = await trial.claim({ limit: 3 })
 		assert.ok(one && two && three)
-		const end = { cause: 'permanent', error: null, stuck: 'block' } as const
+		const end = { cause: 'permanent', error: null, afterDeadLetter: 'block' } as const
 		await trial.settle([{ type: 'dead', id: two.id, attempt: 1, ...end }])
 		assert.deepEqual(idsOf(await trial.store.list({}, MANY, two.id)), ids.slice(2))
 		await trial.settle([sent(three)], true)

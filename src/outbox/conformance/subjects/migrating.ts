@@ -51,13 +51,13 @@ export const migrating: Subject = {
 	'a store has a name and takes the transactions of its own kind only': async (trial) => {
 		const { store } = trial
 		assert.ok(store.kind !== '')
-		assert.equal(await trial.opened.transaction(async (tx) => store.takes(tx), 'rollback'), true)
+		assert.equal(await trial.opened.transaction(async (tx) => store.accepts(tx), 'rollback'), true)
 		const foreign = await trial.opened.transaction(
 			async (tx) =>
 				'query' in tx ? { prepare: () => ({ all: () => [] }) } : { query: async () => ({ rows: [] }) },
 			'rollback',
 		)
-		assert.equal(store.takes(foreign), false)
+		assert.equal(store.accepts(foreign), false)
 	},
 }
 
@@ -66,7 +66,7 @@ export const withoutTables: Subject = {
 		const { store } = trial
 		if ((await store.schemaVersion()) > 0) return
 		const held = { id: trial.id(), attempt: 1 }
-		const gate = { state: 'open', heldForMs: 1, reason: null, reopenings: 0, delayMs: 1 } as const
+		const gate = { state: 'open', pausedForMs: 1, reason: null, failedProbes: 0, delayMs: 1 } as const
 		const report = { id: 'r1', host: 'h', pid: 1, inFlight: 0, sent: 0, failed: 0, dead: 0, throughput: 0 }
 		const calls: Readonly<Record<string, () => Promise<unknown>>> = {
 			insert: () => store.insert([trial.row()]),
@@ -75,17 +75,24 @@ export const withoutTables: Subject = {
 			settle: () => store.settle('r1', [{ type: 'sent', ...held }], false),
 			renew: () => store.renew('r1', 1_000, [held]),
 			nextDueInMs: () => store.nextDueInMs(['a']),
-			destinations: () => store.destinations(10),
+			destinations: () => store.dueDestinations(10),
 			dropHistory: () => store.dropHistory(1_000, 10),
-			gates: () => store.gates(['a']),
-			turnGate: () => store.turnGate({ destination: 'a', version: 0, ...gate }),
-			hold: () => store.hold('a', 1_000, 'retry-after'),
-			takeTokens: () => store.takeTokens('a', 1, { limit: 1, intervalMs: 1_000, burst: 1 }),
+			gates: () => store.circuits(['a']),
+			turnGate: () => store.changeCircuit({ destination: 'a', version: 0, ...gate }),
+			hold: () => store.pause('a', 1_000, 'retry-after'),
+			takeTokens: () => store.acquireTokens('a', 1, { limit: 1, intervalMs: 1_000, burst: 1 }),
 			returnTokens: () => store.returnTokens('a', 1, { limit: 1, intervalMs: 1_000, burst: 1 }),
 			takePlaces: () =>
-				store.takePlaces({ destination: 'a', owner: 'r1', want: 1, inUse: 0, total: 1, leaseMs: 1_000 }),
-			beat: () => store.beat({ ...report, destinations: ['a'] }, 1_000),
-			leave: () => store.leave('r1'),
+				store.acquirePermits({
+					destination: 'a',
+					owner: 'r1',
+					wanted: 1,
+					inUse: 0,
+					total: 1,
+					leaseMs: 1_000,
+				}),
+			beat: () => store.heartbeat({ ...report, destinations: ['a'] }, 1_000),
+			leave: () => store.removeRelay('r1'),
 			relays: () => store.relays(),
 			find: () => store.find(held.id),
 			list: () => store.list({}, 10),
@@ -94,7 +101,7 @@ export const withoutTables: Subject = {
 			replay: () => store.replay({}, 10),
 			discard: () => store.discard({}, 10, false),
 			retryNow: () => store.retryNow({}, 10),
-			ahead: () => store.ahead(held.id),
+			ahead: () => store.findPredecessor(held.id),
 			stats: () => store.stats(10),
 			'stats of one destination': () => store.stats(10, 'a'),
 		}

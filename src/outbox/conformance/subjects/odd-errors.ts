@@ -3,7 +3,7 @@
  * own message, from being settled.
  */
 import assert from 'node:assert/strict'
-import type { FailureNote } from '../../message/message.ts'
+import type { StoredError } from '../../message/message.ts'
 import { BOOM, dead, retry, sent } from '../outcomes.ts'
 import { HOUR, MANY, type Subject } from '../trial.ts'
 
@@ -24,7 +24,7 @@ const HARD: readonly string[] = [
 	'both \udc00\ud800 and \u0000',
 ]
 
-const note = (message: string, part: Partial<FailureNote> = {}): FailureNote => ({
+const note = (message: string, part: Partial<StoredError> = {}): StoredError => ({
 	...BOOM,
 	message,
 	...part,

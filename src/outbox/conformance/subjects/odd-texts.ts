@@ -81,7 +81,7 @@ export const oddTexts: Subject = {
 			const claimed = await trial.claim({ destination: text })
 			assert.equal(claimed.length, 3)
 			for (const row of claimed) assert.deepEqual([row.topic, row.destination, row.key], [text, text, text])
-			assert.deepEqual((await trial.store.destinations(MANY)).names, [text])
+			assert.deepEqual((await trial.store.dueDestinations(MANY)).names, [text])
 			assert.equal((await trial.store.list({ topic: text, key: text, destination: text }, MANY)).length, 3)
 			await trial.settle(claimed.map(sent))
 		}
@@ -119,16 +119,16 @@ export const oddTexts: Subject = {
 
 	'gates, buckets and places may have odd names': async ({ store }) => {
 		for (const text of ODD_TEXTS) {
-			const one = { destination: text, want: 1, inUse: 0, total: 1, leaseMs: 60_000 }
-			await store.hold(text, 60_000, 'retry-after')
+			const one = { destination: text, wanted: 1, inUse: 0, total: 1, leaseMs: 60_000 }
+			await store.pause(text, 60_000, 'retry-after')
 			assert.deepEqual(
-				(await store.gates([text])).map((gate) => gate.destination),
+				(await store.circuits([text])).map((gate) => gate.destination),
 				[text],
 			)
-			assert.equal((await store.takeTokens(text, 1, { limit: 1, intervalMs: 1_000, burst: 1 })).granted, 1)
-			assert.equal(await store.takePlaces({ ...one, owner: text }), 1)
-			await store.leave(text)
-			assert.equal(await store.takePlaces({ ...one, owner: 'another' }), 1)
+			assert.equal((await store.acquireTokens(text, 1, { limit: 1, intervalMs: 1_000, burst: 1 })).granted, 1)
+			assert.equal(await store.acquirePermits({ ...one, owner: text }), 1)
+			await store.removeRelay(text)
+			assert.equal(await store.acquirePermits({ ...one, owner: 'another' }), 1)
 		}
 	},
 }

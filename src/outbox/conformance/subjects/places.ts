@@ -1,31 +1,31 @@
 /** So many at a time, all relays together: never more, and none of them is left without for long. */
 import assert from 'node:assert/strict'
-import type { PlacesRequest } from '../../store/rows.ts'
+import type { PermitRequest } from '../../store/rows.ts'
 import { HOUR, MINUTE, type Subject, type Trial } from '../trial.ts'
 
-const request = (owner: string, want: number, total: number, inUse = 0): PlacesRequest => ({
+const request = (owner: string, wanted: number, total: number, inUse = 0): PermitRequest => ({
 	destination: 'a',
 	owner,
-	want,
+	wanted,
 	inUse,
 	total,
 	leaseMs: HOUR,
 })
 
-const ask = (trial: Trial, owner: string, want: number, total: number, inUse = 0): Promise<number> =>
-	trial.store.takePlaces(request(owner, want, total, inUse))
+const ask = (trial: Trial, owner: string, wanted: number, total: number, inUse = 0): Promise<number> =>
+	trial.store.acquirePermits(request(owner, wanted, total, inUse))
 
 /** Every owner asks in turn, some times over. Answers what each has in the end; at no time they have too many. */
 const rounds = async (
 	trial: Trial,
 	owners: readonly string[],
-	want: number,
+	wanted: number,
 	total: number,
 ): Promise<number[]> => {
 	const has = new Map<string, number>()
 	for (let round = 0; round < 4; round++)
 		for (const owner of owners) {
-			has.set(owner, await ask(trial, owner, want, total))
+			has.set(owner, await ask(trial, owner, wanted, total))
 			const sum = [...has.values()].reduce((a, b) => a + b, 0)
 			assert.ok(sum <= total, `${sum} places of ${total} are taken`)
 		}
@@ -107,7 +107,7 @@ export const places: Subject = {
 
 	'places come back when their relay leaves': async (trial) => {
 		await ask(trial, 'r1', 10, 10)
-		await trial.store.leave('r1')
+		await trial.store.removeRelay('r1')
 		assert.equal(await ask(trial, 'r2', 10, 10), 10)
 	},
 
@@ -125,13 +125,13 @@ export const places: Subject = {
 
 	'each destination has places of its own': async (trial) => {
 		await ask(trial, 'r1', 10, 10)
-		assert.equal(await trial.store.takePlaces({ ...request('r1', 10, 10), destination: 'b' }), 10)
+		assert.equal(await trial.store.acquirePermits({ ...request('r1', 10, 10), destination: 'b' }), 10)
 	},
 
 	'a second store shares the same places': async (trial) => {
 		const other = await trial.other()
 		await ask(trial, 'r1', 7, 10)
-		assert.equal(await other.takePlaces(request('r2', 10, 10)), 3)
+		assert.equal(await other.acquirePermits(request('r2', 10, 10)), 3)
 	},
 
 	'those that ask at the same time get no more together': async (trial) => {
@@ -139,7 +139,7 @@ export const places: Subject = {
 		for (let round = 0; round < 4; round++) {
 			const shares = await Promise.all(
 				['r1', 'r2', 'r3', 'r4', 'r5'].map((owner, n) =>
-					(n % 2 ? other : trial.store).takePlaces(request(owner, 8, 10)),
+					(n % 2 ? other : trial.store).acquirePermits(request(owner, 8, 10)),
 				),
 			)
 			// Who is answered first may have to come down at the next asking; what counts is each one's latest word.
@@ -161,7 +161,7 @@ export const places: Subject = {
 			const owner = `r${below(6)}`
 			const move = below(10)
 			if (move === 0) {
-				await trial.store.leave(owner)
+				await trial.store.removeRelay(owner)
 				has.delete(owner)
 			} else if (move === 1) {
 				await trial.advance(HOUR + 1)

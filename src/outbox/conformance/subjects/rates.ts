@@ -7,7 +7,7 @@ import { HOUR, MINUTE, type Subject, type Trial } from '../trial.ts'
 const RATE: Rate = { limit: 5, intervalMs: 5 * HOUR, burst: 10 }
 
 const take = async (trial: Trial, count: number, rate = RATE): Promise<number> =>
-	(await trial.store.takeTokens('a', count, rate)).granted
+	(await trial.store.acquireTokens('a', count, rate)).granted
 
 export const rates: Subject = {
 	'the burst is there at once, and nothing beyond it': async (trial) => {
@@ -48,7 +48,7 @@ export const rates: Subject = {
 	'it is told when one more could be granted, and then it is': async (trial) => {
 		await take(trial, 10)
 		await trial.advance(15 * MINUTE)
-		const { granted, inMs } = await trial.store.takeTokens('a', 2, RATE)
+		const { granted, inMs } = await trial.store.acquireTokens('a', 2, RATE)
 		assert.equal(granted, 0)
 		assert.ok(inMs > 40 * MINUTE && inMs <= 45 * MINUTE, `in ${inMs} ms`)
 		await trial.advance(Math.ceil(inMs))
@@ -56,7 +56,7 @@ export const rates: Subject = {
 	},
 
 	'it is told as well when only some were granted': async (trial) => {
-		const { granted, inMs } = await trial.store.takeTokens('a', 12, RATE)
+		const { granted, inMs } = await trial.store.acquireTokens('a', 12, RATE)
 		assert.equal(granted, 10)
 		assert.ok(inMs > 0 && inMs <= HOUR, `in ${inMs} ms`)
 	},
@@ -80,19 +80,19 @@ export const rates: Subject = {
 
 	'each destination has a bucket of its own': async (trial) => {
 		await take(trial, 10)
-		assert.equal((await trial.store.takeTokens('b', 10, RATE)).granted, 10)
+		assert.equal((await trial.store.acquireTokens('b', 10, RATE)).granted, 10)
 	},
 
 	'all stores on a database take from the same bucket': async (trial) => {
 		const other = await trial.other()
-		assert.equal((await other.takeTokens('a', 7, RATE)).granted, 7)
+		assert.equal((await other.acquireTokens('a', 7, RATE)).granted, 7)
 		assert.equal(await take(trial, 10), 3)
 	},
 
 	'takers at the same time get the burst together and no more': async (trial) => {
 		const other = await trial.other()
 		const grants = await Promise.all(
-			Array.from({ length: 8 }, (_, n) => (n % 2 ? other : trial.store).takeTokens('a', 3, RATE)),
+			Array.from({ length: 8 }, (_, n) => (n % 2 ? other : trial.store).acquireTokens('a', 3, RATE)),
 		)
 		assert.equal(
 			grants.reduce((sum, { granted }) => sum + granted, 0),
@@ -120,25 +120,25 @@ export const rates: Subject = {
 
 	'tokens are no trouble: they make no gate': async (trial) => {
 		await take(trial, 50)
-		assert.deepEqual(await trial.store.gates(['a']), [])
+		assert.deepEqual(await trial.store.circuits(['a']), [])
 		await trial.enqueueOne()
 		assert.equal((await trial.claim()).length, 1)
-		const { isDone } = await trial.store.turnGate({
+		const { isApplied } = await trial.store.changeCircuit({
 			destination: 'a',
 			version: 0,
 			state: 'open',
-			heldForMs: HOUR,
+			pausedForMs: HOUR,
 			reason: 'circuit-open',
-			reopenings: 0,
+			failedProbes: 0,
 			delayMs: 0,
 		})
-		assert.equal(isDone, true)
+		assert.equal(isApplied, true)
 	},
 
 	'a gate and a bucket of one destination leave each other alone': async (trial) => {
 		await take(trial, 8)
-		await trial.store.hold('a', HOUR, 'retry-after')
+		await trial.store.pause('a', HOUR, 'retry-after')
 		assert.equal(await take(trial, 5), 2)
-		assert.equal((await trial.store.gates(['a']))[0]?.reason, 'retry-after')
+		assert.equal((await trial.store.circuits(['a']))[0]?.reason, 'retry-after')
 	},
 }

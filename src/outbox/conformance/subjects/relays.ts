@@ -23,7 +23,7 @@ export const relays: Subject = {
 
 	'a relay that told so is alive, with all it told and when': async (trial) => {
 		const now = await trial.now()
-		await trial.store.beat(report(), HOUR)
+		await trial.store.heartbeat(report(), HOUR)
 		const rows = await trial.store.relays()
 		assert.equal(rows.length, 1)
 		const { startedAt, seenAt, ...told } = the(rows[0], 'the relay')
@@ -33,11 +33,11 @@ export const relays: Subject = {
 	},
 
 	'the latest word counts, and the start stays': async (trial) => {
-		await trial.store.beat(report(), 9 * HOUR)
+		await trial.store.heartbeat(report(), 9 * HOUR)
 		const [first] = await trial.store.relays()
 		await trial.advance(2 * HOUR)
 		const later = report({ sent: 5_000_000_000, inFlight: 0, throughput: 0, destinations: [] })
-		await trial.store.beat(later, 9 * HOUR)
+		await trial.store.heartbeat(later, 9 * HOUR)
 		const [row, ...others] = await trial.store.relays()
 		assert.deepEqual(others, [])
 		const { startedAt, seenAt, ...told } = the(row, 'the relay')
@@ -47,21 +47,21 @@ export const relays: Subject = {
 	},
 
 	'who was not heard of for long is forgotten at the next word of another': async (trial) => {
-		await trial.store.beat(report({ id: 'old' }), HOUR)
+		await trial.store.heartbeat(report({ id: 'old' }), HOUR)
 		await trial.advance(30 * MINUTE)
-		await trial.store.beat(report({ id: 'young' }), HOUR)
+		await trial.store.heartbeat(report({ id: 'young' }), HOUR)
 		assert.equal((await trial.store.relays()).length, 2)
 		await trial.advance(40 * MINUTE)
-		await trial.store.beat(report({ id: 'new' }), HOUR)
+		await trial.store.heartbeat(report({ id: 'new' }), HOUR)
 		const ids = (await trial.store.relays()).map((row) => row.id)
 		assert.deepEqual(ids.sort(), ['new', 'young'])
 	},
 
 	'who leaves is gone, and the others stay': async ({ store }) => {
-		await store.beat(report({ id: 'r1' }), HOUR)
-		await store.beat(report({ id: 'r2' }), HOUR)
-		await store.leave('r1')
-		await store.leave('nobody')
+		await store.heartbeat(report({ id: 'r1' }), HOUR)
+		await store.heartbeat(report({ id: 'r2' }), HOUR)
+		await store.removeRelay('r1')
+		await store.removeRelay('nobody')
 		assert.deepEqual(
 			(await store.relays()).map((row) => row.id),
 			['r2'],
@@ -69,16 +69,16 @@ export const relays: Subject = {
 	},
 
 	'who comes again has started again': async (trial) => {
-		await trial.store.beat(report(), HOUR)
-		await trial.store.leave('r1')
+		await trial.store.heartbeat(report(), HOUR)
+		await trial.store.removeRelay('r1')
 		await trial.advance(5 * HOUR)
-		await trial.store.beat(report(), HOUR)
+		await trial.store.heartbeat(report(), HOUR)
 		near((await trial.store.relays())[0]?.startedAt, await trial.now(), 'startedAt')
 	},
 
 	'names with odd characters are kept': async ({ store }) => {
 		const odd = report({ id: 'r"1\'', host: 'höst,{}\\', destinations: ['a,b', '{"c"}', 'd"e', '🚚', ''] })
-		await store.beat(odd, HOUR)
+		await store.heartbeat(odd, HOUR)
 		const [row] = await store.relays()
 		assert.deepEqual([row?.id, row?.host, row?.destinations], [odd.id, odd.host, odd.destinations])
 	},

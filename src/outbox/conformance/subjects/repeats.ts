@@ -3,14 +3,14 @@
  * relay may have the same message in the same attempt again, for giving back refunds the attempt and a replay starts anew.
  */
 import assert from 'node:assert/strict'
-import type { ClaimedRow, Outcome } from '../../store/rows.ts'
+import type { ClaimedRow, Settlement } from '../../store/rows.ts'
 import { dead, held, release, retry, sent } from '../outcomes.ts'
 import { HOUR, MANY, MINUTE, type Subject, type Trial } from '../trial.ts'
 
 /** Says it twice, with a claim by the same owner between. Answers that claim. */
 const twice = async (
 	trial: Trial,
-	outcome: Outcome,
+	outcome: Settlement,
 	between: () => Promise<unknown>,
 ): Promise<ClaimedRow> => {
 	await trial.settle([outcome])
@@ -45,7 +45,7 @@ export const repeats: Subject = {
 
 	'a death that is said again does not bury what was replayed': async (trial) => {
 		const id = await trial.enqueueOne({ key: 'k' })
-		const outcome = dead(await trial.claimOne(), { stuck: 'park' })
+		const outcome = dead(await trial.claimOne(), { afterDeadLetter: 'dead-letter-rest' })
 		const again = await twice(trial, outcome, () => trial.store.replay({ ids: [id] }, 1))
 		assert.equal((await trial.find(id)).status, 'processing')
 		await trial.settle([sent(again)])

@@ -61,7 +61,9 @@ export const replaying: Subject = {
 
 	'a message that waited for later when it was parked is due now': async (trial) => {
 		await trial.enqueue({ key: 'k' }, { key: 'k', notBefore: (await trial.now()) + 50 * HOUR })
-		await trial.settle([dead(await trial.claimOne({ isOrdered: true }), { stuck: 'park' })])
+		await trial.settle([
+			dead(await trial.claimOne({ isOrdered: true }), { afterDeadLetter: 'dead-letter-rest' }),
+		])
 		await trial.store.replay({}, MANY)
 		assert.equal((await trial.claim()).length, 2)
 	},
@@ -172,6 +174,6 @@ export const replaying: Subject = {
 			listed.map((message) => [message.id, message.status]),
 			[[id, 'pending']],
 		)
-		assert.deepEqual((await trial.store.destinations(MANY)).names, ['a'])
+		assert.deepEqual((await trial.store.dueDestinations(MANY)).names, ['a'])
 	},
 }

@@ -59,7 +59,7 @@ export const schedule: Subject = {
 		const of = ['b', 'a', 'c', 'a', 'b', 'ä', 'Z'].map((destination) => ({ destination }))
 		await trial.enqueue(...of)
 		await trial.enqueueOne({ destination: 'a', notBefore: (await trial.now()) + HOUR })
-		const { names, nextDueInMs } = await trial.store.destinations(MANY)
+		const { names, nextDueInMs } = await trial.store.dueDestinations(MANY)
 		assert.deepEqual(sorted(names), sorted(['a', 'b', 'c', 'ä', 'Z']))
 		assert.equal(nextDueInMs, undefined)
 	},
@@ -72,11 +72,11 @@ export const schedule: Subject = {
 			{ destination: 'later', notBefore: now + 3 * HOUR },
 			{ destination: 'sooner', notBefore: now + 2 * HOUR },
 		)
-		const first = await trial.store.destinations(MANY)
+		const first = await trial.store.dueDestinations(MANY)
 		assert.deepEqual(first.names, ['a'])
 		near(first.nextDueInMs, 2 * HOUR, 'nextDueInMs')
 		await trial.advance(2 * HOUR)
-		const second = await trial.store.destinations(MANY)
+		const second = await trial.store.dueDestinations(MANY)
 		assert.deepEqual(sorted(second.names), ['a', 'sooner'])
 		near(second.nextDueInMs, HOUR, 'nextDueInMs')
 	},
@@ -84,15 +84,15 @@ export const schedule: Subject = {
 	'a destination whose messages are in flight is told, and one that is done is not': async (trial) => {
 		await trial.enqueueOne()
 		const row = await trial.claimOne()
-		assert.deepEqual((await trial.store.destinations(MANY)).names, ['a'])
+		assert.deepEqual((await trial.store.dueDestinations(MANY)).names, ['a'])
 		await trial.settle([sent(row)], true)
-		assert.deepEqual(await trial.store.destinations(MANY), { names: [], nextDueInMs: undefined })
+		assert.deepEqual(await trial.store.dueDestinations(MANY), { names: [], nextDueInMs: undefined })
 	},
 
 	'not more destinations than asked for are told': async (trial) => {
 		await trial.enqueue(...['a', 'b', 'c', 'd'].map((destination) => ({ destination })))
-		assert.equal((await trial.store.destinations(3)).names.length, 3)
-		assert.deepEqual((await trial.store.destinations(0)).names, [])
+		assert.equal((await trial.store.dueDestinations(3)).names.length, 3)
+		assert.deepEqual((await trial.store.dueDestinations(0)).names, [])
 	},
 
 	'those that wait take no place of those that are due: the 1001st name was never told once': async (
@@ -101,7 +101,7 @@ export const schedule: Subject = {
 		const notBefore = (await trial.now()) + HOUR
 		const waiting = Array.from({ length: 20 }, (_, n) => ({ destination: `a${n}`, notBefore }))
 		await trial.enqueue(...waiting, { destination: 'z' })
-		const { names, nextDueInMs } = await trial.store.destinations(1)
+		const { names, nextDueInMs } = await trial.store.dueDestinations(1)
 		assert.deepEqual(names, ['z'])
 		near(nextDueInMs, HOUR, 'nextDueInMs')
 	},
@@ -112,7 +112,7 @@ export const schedule: Subject = {
 		const told: string[] = []
 		let after: string | undefined
 		do {
-			const { names } = await trial.store.destinations(5, after)
+			const { names } = await trial.store.dueDestinations(5, after)
 			told.push(...names)
 			after = names.at(-1)
 		} while (after !== undefined && told.length <= all.length)
@@ -121,8 +121,8 @@ export const schedule: Subject = {
 
 	'a name that is gone leads on as well': async (trial) => {
 		await trial.enqueue({ destination: 'a' }, { destination: 'c' })
-		assert.deepEqual((await trial.store.destinations(MANY, 'b')).names, ['c'])
-		assert.deepEqual((await trial.store.destinations(MANY, 'c')).names, [])
+		assert.deepEqual((await trial.store.dueDestinations(MANY, 'b')).names, ['c'])
+		assert.deepEqual((await trial.store.dueDestinations(MANY, 'c')).names, [])
 	},
 
 	'a hundred destinations with messages of each are all told': async (trial) => {
@@ -130,6 +130,6 @@ export const schedule: Subject = {
 		await trial.enqueue(
 			...names.flatMap((destination) => [{ destination }, { destination }, { destination }]),
 		)
-		assert.deepEqual(sorted((await trial.store.destinations(MANY)).names), sorted(names))
+		assert.deepEqual(sorted((await trial.store.dueDestinations(MANY)).names), sorted(names))
 	},
 }

@@ -71,7 +71,7 @@ export const settling: Subject = {
 		near(lastAttemptAt, now, 'lastAttemptAt')
 		await trial.advance(9 * HOUR)
 		assert.deepEqual(await trial.claimIds({ owner: 'r2' }), [])
-		assert.deepEqual((await trial.store.destinations(MANY)).names, [])
+		assert.deepEqual((await trial.store.dueDestinations(MANY)).names, [])
 	},
 
 	'a dead letter needs no error': async (trial) => {
@@ -88,7 +88,13 @@ export const settling: Subject = {
 	},
 
 	'every cause of death is kept': async (trial) => {
-		for (const cause of ['retries-exhausted', 'permanent', 'expired', 'crashed', 'parked'] as const) {
+		for (const cause of [
+			'retries-exhausted',
+			'permanent',
+			'expired',
+			'crashed',
+			'predecessor-dead',
+		] as const) {
 			const id = await trial.bury({}, { cause })
 			assert.equal((await trial.find(id)).cause, cause)
 		}
@@ -215,7 +221,7 @@ export const settling: Subject = {
 
 	'a dead letter that was not even tried has the attempts that it had': async (trial) => {
 		const id = await trial.enqueueOne()
-		await trial.settle([dead(await trial.claimOne(), { cause: 'expired', isUntried: true })])
+		await trial.settle([dead(await trial.claimOne(), { cause: 'expired', refundAttempt: true })])
 		const found = await trial.find(id)
 		assert.deepEqual([found.status, found.attempts, found.lastAttemptAt], ['dead', 0, null])
 	},

@@ -1,6 +1,6 @@
 /** How much there is, counted to a limit. */
 import assert from 'node:assert/strict'
-import type { Counted, DestinationCounts } from '../../store/store.ts'
+import type { CappedCount, DestinationCounts } from '../../store/store.ts'
 import { retry } from '../outcomes.ts'
 import { HOUR, MANY, MINUTE, near, type Subject, type Trial, the } from '../trial.ts'
 
@@ -12,7 +12,7 @@ const of = async (trial: Trial, destination = 'a', limit = MANY): Promise<Destin
 	)
 }
 
-const exactly = (count: number): Counted => ({ count, isCapped: false })
+const exactly = (count: number): CappedCount => ({ count, isCapped: false })
 
 const sum = (counts: readonly number[]): number => counts.reduce((a, b) => a + b, 0)
 
@@ -36,11 +36,11 @@ export const stats: Subject = {
 		await trial.claim({ limit: 2 })
 		await trial.enqueue({}, {}, { notBefore }, { notBefore }, { notBefore }, { notBefore })
 		await trial.enqueueOne({ destination: 'b' })
-		const { due, waiting, inFlight, dead } = await of(trial)
-		assert.deepEqual([due, waiting, inFlight, dead], [exactly(3), exactly(4), exactly(2), exactly(1)])
+		const { due, scheduled, inFlight, dead } = await of(trial)
+		assert.deepEqual([due, scheduled, inFlight, dead], [exactly(3), exactly(4), exactly(2), exactly(1)])
 		const other = await of(trial, 'b')
 		assert.deepEqual(
-			[other.due, other.waiting, other.inFlight, other.dead],
+			[other.due, other.scheduled, other.inFlight, other.dead],
 			[exactly(1), exactly(0), exactly(0), exactly(0)],
 		)
 		assert.equal((await trial.store.stats(MANY)).destinations.length, 2)
@@ -48,16 +48,16 @@ export const stats: Subject = {
 
 	'a destination that has nothing but dead letters is told as well': async (trial) => {
 		await trial.bury({ destination: 'grave' })
-		const { due, waiting, inFlight, dead } = await of(trial, 'grave')
-		assert.deepEqual([due, waiting, inFlight, dead], [exactly(0), exactly(0), exactly(0), exactly(1)])
+		const { due, scheduled, inFlight, dead } = await of(trial, 'grave')
+		assert.deepEqual([due, scheduled, inFlight, dead], [exactly(0), exactly(0), exactly(0), exactly(1)])
 	},
 
 	'what a dead relay had is counted once': async (trial) => {
 		await trial.enqueueOne()
 		await trial.claimOne({ leaseMs: MINUTE })
 		await trial.advance(HOUR)
-		const { due, waiting, inFlight } = await of(trial)
-		assert.equal(due.count + waiting.count + inFlight.count, 1)
+		const { due, scheduled, inFlight } = await of(trial)
+		assert.equal(due.count + scheduled.count + inFlight.count, 1)
 	},
 
 	'the oldest lag is that of the message that has been due longest': async (trial) => {
@@ -88,11 +88,11 @@ export const stats: Subject = {
 		await trial.enqueue(...Array.from({ length: 5 }, () => ({ notBefore: notBefore + MINUTE })))
 		const capped = { count: 3, isCapped: true }
 		const told = await of(trial, 'a', 3)
-		assert.deepEqual([told.due, told.waiting, told.dead], [capped, capped, capped])
+		assert.deepEqual([told.due, told.scheduled, told.dead], [capped, capped, capped])
 		assert.ok(told.inFlight.count <= 3)
 		const all = await of(trial, 'a', 100)
 		assert.deepEqual(
-			[all.due, all.waiting, all.inFlight, all.dead],
+			[all.due, all.scheduled, all.inFlight, all.dead],
 			[exactly(5), exactly(5), exactly(5), exactly(5)],
 		)
 		assert.ok(sum((await trial.store.stats(3)).attempts) <= 3 * 3)
@@ -173,7 +173,7 @@ export const stats: Subject = {
 		const { destinations, attempts } = await trial.store.stats(MANY, 'nobody')
 		assert.equal(sum(attempts), 0)
 		assert.deepEqual(
-			destinations.map(({ due, waiting, inFlight, dead }) => [due, waiting, inFlight, dead]),
+			destinations.map(({ due, scheduled, inFlight, dead }) => [due, scheduled, inFlight, dead]),
 			[[exactly(0), exactly(0), exactly(0), exactly(0)]],
 		)
 	},

@@ -1,6 +1,6 @@
 /** What a message that can not be sent does to those behind it with the same key: nothing, or they wait, or they go with it. */
 import assert from 'node:assert/strict'
-import type { StuckPolicy } from '../../store/rows.ts'
+import type { AfterDeadLetter } from '../../store/rows.ts'
 import { dead, release, sent } from '../outcomes.ts'
 import { HOUR, MANY, type Subject, type Trial } from '../trial.ts'
 
@@ -8,15 +8,15 @@ const ORDERED = { isOrdered: true }
 const k = { key: 'k' }
 
 /** Three of a key, of which the first has died. */
-const threeWithDeadHead = async (trial: Trial, stuck: StuckPolicy): Promise<string[]> => {
+const threeWithDeadHead = async (trial: Trial, afterDeadLetter: AfterDeadLetter): Promise<string[]> => {
 	const ids = await trial.enqueue(k, k, k)
-	await trial.settle([dead(await trial.claimOne(ORDERED), { stuck })])
+	await trial.settle([dead(await trial.claimOne(ORDERED), { afterDeadLetter })])
 	return ids
 }
 
 export const stuckKeys: Subject = {
 	'dead-letter: those behind a dead letter go on': async (trial) => {
-		const [, second, third] = await threeWithDeadHead(trial, 'dead-letter')
+		const [, second, third] = await threeWithDeadHead(trial, 'skip')
 		const row = await trial.claimOne(ORDERED)
 		assert.equal(row.id, second)
 		await trial.settle([sent(row)])
@@ -24,7 +24,7 @@ export const stuckKeys: Subject = {
 	},
 
 	'dead-letter: replayed it is in its old place again': async (trial) => {
-		const [first, second] = await threeWithDeadHead(trial, 'dead-letter')
+		const [first, second] = await threeWithDeadHead(trial, 'skip')
 		await trial.store.replay({}, MANY)
 		const row = await trial.claimOne(ORDERED)
 		assert.equal(row.id, first)
@@ -42,7 +42,7 @@ export const stuckKeys: Subject = {
 
 	'block: a message that comes when nobody is left waits as well': async (trial) => {
 		await trial.enqueueOne(k)
-		await trial.settle([dead(await trial.claimOne(ORDERED), { stuck: 'block' })])
+		await trial.settle([dead(await trial.claimOne(ORDERED), { afterDeadLetter: 'block' })])
 		await trial.enqueueOne(k)
 		assert.deepEqual(await trial.claimIds(ORDERED), [])
 	},
@@ -56,8 +56,8 @@ export const stuckKeys: Subject = {
 	},
 
 	'block: a dead letter holds up only those behind it': async (trial) => {
-		const [first] = await threeWithDeadHead(trial, 'dead-letter')
-		await trial.settle([dead(await trial.claimOne(ORDERED), { stuck: 'block' })])
+		const [first] = await threeWithDeadHead(trial, 'skip')
+		await trial.settle([dead(await trial.claimOne(ORDERED), { afterDeadLetter: 'block' })])
 		assert.deepEqual(await trial.claimIds(ORDERED), [])
 		await trial.store.replay({ ids: [first ?? ''] }, 1)
 		assert.deepEqual(await trial.claimIds(ORDERED), [first])
@@ -80,7 +80,7 @@ export const stuckKeys: Subject = {
 		await trial.store.discard({ key: 'k' }, MANY, true)
 		const row = await trial.claimOne(ORDERED)
 		assert.equal(row.id, second)
-		await trial.settle([dead(row, { stuck: 'block' })])
+		await trial.settle([dead(row, { afterDeadLetter: 'block' })])
 		assert.deepEqual(await trial.claimIds(ORDERED), [])
 		await trial.store.discard({ key: 'k' }, MANY, false)
 		assert.equal((await trial.claim(ORDERED)).length, 1)
@@ -90,7 +90,7 @@ export const stuckKeys: Subject = {
 		const [, second] = await trial.enqueue({}, {})
 		const [first, other] = await trial.claim(ORDERED)
 		assert.ok(first && other)
-		await trial.settle([dead(first, { stuck: 'block' }), sent(other)])
+		await trial.settle([dead(first, { afterDeadLetter: 'block' }), sent(other)])
 		assert.equal(other.id, second)
 		const id = await trial.enqueueOne(k)
 		assert.deepEqual(await trial.claimIds(ORDERED), [id])
@@ -102,13 +102,13 @@ export const stuckKeys: Subject = {
 	},
 
 	'park: those behind a dead letter become dead letters that say so': async (trial) => {
-		const [first, second, third] = await threeWithDeadHead(trial, 'park')
+		const [first, second, third] = await threeWithDeadHead(trial, 'dead-letter-rest')
 		assert.deepEqual(await trial.claimIds(ORDERED), [])
 		const letters = await trial.store.list({ status: 'dead' }, MANY)
 		assert.deepEqual(letters.map((letter) => [letter.id, letter.cause]).sort(), [
 			[first, 'permanent'],
-			[second, 'parked'],
-			[third, 'parked'],
+			[second, 'predecessor-dead'],
+			[third, 'predecessor-dead'],
 		])
 		assert.deepEqual(await trial.store.list({ status: 'pending' }, MANY), [])
 	},
@@ -126,9 +126,9 @@ export const stuckKeys: Subject = {
 		await trial.enqueueOne(k)
 		const id = await trial.enqueueOne(part)
 		const before = await trial.find(id)
-		await trial.settle([dead(await trial.claimOne(ORDERED), { stuck: 'park' })])
+		await trial.settle([dead(await trial.claimOne(ORDERED), { afterDeadLetter: 'dead-letter-rest' })])
 		const found = await trial.find(id)
-		assert.deepEqual([found.status, found.attempts, found.cause], ['dead', 0, 'parked'])
+		assert.deepEqual([found.status, found.attempts, found.cause], ['dead', 0, 'predecessor-dead'])
 		assert.deepEqual(
 			[found.payload, found.headers, found.dedupeKey, found.maxRetries, found.expiresAt, found.createdAt],
 			[
@@ -146,7 +146,7 @@ export const stuckKeys: Subject = {
 	'park: what waits for later is parked as well': async (trial) => {
 		await trial.enqueueOne(k)
 		const id = await trial.enqueueOne({ ...k, notBefore: (await trial.now()) + 50 * HOUR })
-		await trial.settle([dead(await trial.claimOne(ORDERED), { stuck: 'park' })])
+		await trial.settle([dead(await trial.claimOne(ORDERED), { afterDeadLetter: 'dead-letter-rest' })])
 		assert.equal((await trial.find(id)).status, 'dead')
 	},
 
@@ -155,7 +155,7 @@ export const stuckKeys: Subject = {
 		const [one, two, three] = await trial.claim()
 		assert.ok(one && two && three)
 		await trial.settle([release(one), release(three)])
-		await trial.settle([dead(two, { stuck: 'park' })])
+		await trial.settle([dead(two, { afterDeadLetter: 'dead-letter-rest' })])
 		const found = await Promise.all([first, second, third].map((id) => trial.find(id ?? '')))
 		assert.deepEqual(
 			found.map((message) => message.status),
@@ -168,7 +168,7 @@ export const stuckKeys: Subject = {
 		const ids = await trial.enqueue({ key: 'l' }, {}, { ...k, destination: 'b' })
 		const head = (await trial.claim({ ...ORDERED, limit: 1 }))[0]
 		assert.ok(head)
-		await trial.settle([dead(head, { stuck: 'park' })])
+		await trial.settle([dead(head, { afterDeadLetter: 'dead-letter-rest' })])
 		for (const id of ids) assert.equal((await trial.find(id)).status, 'pending')
 	},
 
@@ -176,14 +176,14 @@ export const stuckKeys: Subject = {
 		await trial.enqueueOne()
 		const row = await trial.claimOne()
 		const ids = await trial.enqueue({}, k)
-		await trial.settle([dead(row, { stuck: 'park' })])
+		await trial.settle([dead(row, { afterDeadLetter: 'dead-letter-rest' })])
 		for (const id of ids) assert.equal((await trial.find(id)).status, 'pending')
 	},
 
 	'park: one that is enqueued later waits until those before it were replayed or discarded': async (
 		trial,
 	) => {
-		await threeWithDeadHead(trial, 'park')
+		await threeWithDeadHead(trial, 'dead-letter-rest')
 		const [late] = await trial.enqueue(k)
 		assert.deepEqual(await trial.claimIds(ORDERED), [])
 		await trial.store.discard({ key: 'k' }, MANY, false)
@@ -191,7 +191,7 @@ export const stuckKeys: Subject = {
 	},
 
 	'park: replayed together they come in their order': async (trial) => {
-		const ids = await threeWithDeadHead(trial, 'park')
+		const ids = await threeWithDeadHead(trial, 'dead-letter-rest')
 		assert.deepEqual([...(await trial.store.replay({ key: 'k' }, MANY))].sort(), [...ids].sort())
 		const seen: string[] = []
 		for (const _ of ids) {
@@ -215,19 +215,24 @@ export const stuckKeys: Subject = {
 		const [one, two, three] = await trial.claim(ORDERED)
 		assert.ok(one && two && three && two.id === l1)
 		await trial.settle([
-			dead(one, { stuck: 'dead-letter' }),
-			dead(two, { stuck: 'block' }),
-			dead(three, { stuck: 'park' }),
+			dead(one, { afterDeadLetter: 'skip' }),
+			dead(two, { afterDeadLetter: 'block' }),
+			dead(three, { afterDeadLetter: 'dead-letter-rest' }),
 		])
 		assert.deepEqual(await trial.claimIds(ORDERED), [k2])
-		assert.equal((await trial.find(m2 ?? '')).cause, 'parked')
+		assert.equal((await trial.find(m2 ?? '')).cause, 'predecessor-dead')
 	},
 
 	'a death that comes too late parks and blocks nobody': async (trial) => {
 		const [, second] = await trial.enqueue(k, k)
 		const row = await trial.claimOne(ORDERED)
-		assert.deepEqual(await trial.store.settle('r2', [dead(row, { stuck: 'park' })], false), [row.id])
-		assert.deepEqual(await trial.store.settle('r2', [dead(row, { stuck: 'block' })], false), [row.id])
+		assert.deepEqual(
+			await trial.store.settle('r2', [dead(row, { afterDeadLetter: 'dead-letter-rest' })], false),
+			[row.id],
+		)
+		assert.deepEqual(await trial.store.settle('r2', [dead(row, { afterDeadLetter: 'block' })], false), [
+			row.id,
+		])
 		await trial.settle([sent(row)])
 		assert.deepEqual(await trial.claimIds(ORDERED), [second])
 	},

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { release, retry, sent } from '../outcomes.ts'
 import { HOUR, MINUTE, type Subject, type Trial } from '../trial.ts'
 
-const AFTER_3 = { suspectAfter: 3 }
+const AFTER_3 = { poisonAfter: 3 }
 
 /** Claims everything so many times with relays that die. */
 const crash = async (trial: Trial, times: number): Promise<void> => {
@@ -17,24 +17,24 @@ export const suspects: Subject = {
 	'with too few deaths a message is no suspect': async (trial) => {
 		const id = await trial.enqueueOne()
 		await crash(trial, 2)
-		assert.deepEqual(await trial.claimIds({ ...AFTER_3, suspects: true }), [])
-		const row = await trial.claimOne({ ...AFTER_3, suspects: false })
+		assert.deepEqual(await trial.claimIds({ ...AFTER_3, poisonCandidates: true }), [])
+		const row = await trial.claimOne({ ...AFTER_3, poisonCandidates: false })
 		assert.deepEqual([row.id, row.crashes], [id, 2])
 	},
 
 	'the death that a claim discovers counts already': async (trial) => {
 		const id = await trial.enqueueOne()
 		await crash(trial, 3)
-		assert.deepEqual(await trial.claimIds({ ...AFTER_3, suspects: false }), [])
-		const row = await trial.claimOne({ ...AFTER_3, suspects: true })
+		assert.deepEqual(await trial.claimIds({ ...AFTER_3, poisonCandidates: false }), [])
+		const row = await trial.claimOne({ ...AFTER_3, poisonCandidates: true })
 		assert.deepEqual([row.id, row.crashes, row.attempt], [id, 3, 4])
 	},
 
 	'one death is enough where one is too many': async (trial) => {
 		const id = await trial.enqueueOne()
 		await crash(trial, 1)
-		assert.deepEqual(await trial.claimIds({ suspectAfter: 1 }), [])
-		assert.deepEqual(await trial.claimIds({ suspectAfter: 1, suspects: true }), [id])
+		assert.deepEqual(await trial.claimIds({ poisonAfter: 1 }), [])
+		assert.deepEqual(await trial.claimIds({ poisonAfter: 1, poisonCandidates: true }), [id])
 	},
 
 	'a claim of suspects gives nothing else, and other claims everything else': async (trial) => {
@@ -42,7 +42,7 @@ export const suspects: Subject = {
 		await crash(trial, 3)
 		const healthy = await trial.enqueue({}, {})
 		assert.deepEqual(await trial.claimIds({ ...AFTER_3 }), healthy)
-		assert.deepEqual(await trial.claimIds({ ...AFTER_3, suspects: true }), [suspect])
+		assert.deepEqual(await trial.claimIds({ ...AFTER_3, poisonCandidates: true }), [suspect])
 	},
 
 	'suspects at the head of the queue leave the places of a batch to others': async (trial) => {
@@ -55,38 +55,38 @@ export const suspects: Subject = {
 	'a suspect that somebody works on is not given again': async (trial) => {
 		await trial.enqueueOne()
 		await crash(trial, 3)
-		await trial.claimOne({ ...AFTER_3, suspects: true })
-		assert.deepEqual(await trial.claimIds({ ...AFTER_3, suspects: true, owner: 'r2' }), [])
+		await trial.claimOne({ ...AFTER_3, poisonCandidates: true })
+		assert.deepEqual(await trial.claimIds({ ...AFTER_3, poisonCandidates: true, owner: 'r2' }), [])
 		assert.deepEqual(await trial.claimIds({ ...AFTER_3, owner: 'r2' }), [])
 	},
 
 	'suspects come in their order and not more than asked for': async (trial) => {
 		const ids = await trial.enqueue({}, {}, {})
 		await crash(trial, 3)
-		assert.deepEqual(await trial.claimIds({ ...AFTER_3, suspects: true, limit: 1 }), ids.slice(0, 1))
-		assert.deepEqual(await trial.claimIds({ ...AFTER_3, suspects: true, limit: 5 }), ids.slice(1))
+		assert.deepEqual(await trial.claimIds({ ...AFTER_3, poisonCandidates: true, limit: 1 }), ids.slice(0, 1))
+		assert.deepEqual(await trial.claimIds({ ...AFTER_3, poisonCandidates: true, limit: 5 }), ids.slice(1))
 	},
 
 	'suspects of other destinations are not given': async (trial) => {
 		await trial.enqueueOne()
 		await crash(trial, 3)
-		assert.deepEqual(await trial.claimIds({ ...AFTER_3, suspects: true, destination: 'b' }), [])
+		assert.deepEqual(await trial.claimIds({ ...AFTER_3, poisonCandidates: true, destination: 'b' }), [])
 	},
 
 	'a suspect that was given back stays one': async (trial) => {
 		const id = await trial.enqueueOne()
 		await crash(trial, 3)
-		await trial.settle([release(await trial.claimOne({ ...AFTER_3, suspects: true }))])
+		await trial.settle([release(await trial.claimOne({ ...AFTER_3, poisonCandidates: true }))])
 		assert.deepEqual(await trial.claimIds({ ...AFTER_3 }), [])
-		assert.deepEqual(await trial.claimIds({ ...AFTER_3, suspects: true }), [id])
+		assert.deepEqual(await trial.claimIds({ ...AFTER_3, poisonCandidates: true }), [id])
 	},
 
 	'a suspect that failed without killing anybody is one no more': async (trial) => {
 		const id = await trial.enqueueOne()
 		await crash(trial, 3)
-		await trial.settle([retry(await trial.claimOne({ ...AFTER_3, suspects: true }), MINUTE)])
+		await trial.settle([retry(await trial.claimOne({ ...AFTER_3, poisonCandidates: true }), MINUTE)])
 		await trial.advance(HOUR)
-		assert.deepEqual(await trial.claimIds({ ...AFTER_3, suspects: true }), [])
+		assert.deepEqual(await trial.claimIds({ ...AFTER_3, poisonCandidates: true }), [])
 		const row = await trial.claimOne({ ...AFTER_3 })
 		assert.deepEqual([row.id, row.crashes], [id, 0])
 	},
@@ -94,7 +94,7 @@ export const suspects: Subject = {
 	'a suspect may be sent like any other': async (trial) => {
 		const id = await trial.enqueueOne()
 		await crash(trial, 3)
-		await trial.settle([sent(await trial.claimOne({ ...AFTER_3, suspects: true }))])
+		await trial.settle([sent(await trial.claimOne({ ...AFTER_3, poisonCandidates: true }))])
 		assert.equal(await trial.store.find(id), undefined)
 	},
 
@@ -108,6 +108,6 @@ export const suspects: Subject = {
 			await trial.advance(MINUTE + 1)
 		}
 		assert.deepEqual(await trial.claimIds(ordered), [])
-		assert.deepEqual(await trial.claimIds({ ...ordered, suspects: true }), [head])
+		assert.deepEqual(await trial.claimIds({ ...ordered, poisonCandidates: true }), [head])
 	},
 }

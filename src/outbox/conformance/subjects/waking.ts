@@ -4,8 +4,8 @@ import { MANY, type Subject } from '../trial.ts'
 
 export const waking: Subject = {
 	'ringing with nobody there is no trouble': async ({ store }) => {
-		await store.ring()
-		await store.ring()
+		await store.notify()
+		await store.notify()
 	},
 
 	'who listens hears of what another store wrote and rang for': async (trial) => {
@@ -16,7 +16,7 @@ export const waking: Subject = {
 			trial.store.listen(resolve, reject).then(async (unlisten) => {
 				stop = unlisten
 				await other.insert([trial.row()])
-				await other.ring()
+				await other.notify()
 			}, reject)
 		})
 		await rang
@@ -31,6 +31,6 @@ export const waking: Subject = {
 		)
 		await stop()
 		await stop()
-		await store.ring()
+		await store.notify()
 	},
 }

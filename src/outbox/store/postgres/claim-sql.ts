@@ -10,7 +10,7 @@ export type LaneKind = 'plain' | 'ordered' | 'keys'
 
 interface ClaimShape {
 	readonly kinds: readonly LaneKind[]
-	readonly suspects: boolean
+	readonly poisonCandidates: boolean
 	/** Must a suspect have been seen to crash before? Then the small index of those is enough. */
 	readonly hasCrashed: boolean
 }
@@ -61,28 +61,28 @@ const FROM: Record<LaneKind, string> = {
 		join {s}.outbox o on o.ctid = h.at`,
 }
 
-const part = (kind: LaneKind, suspects: string): string => `
+const part = (kind: LaneKind, poisonCandidates: string): string => `
 	select x.at from l cross join lateral (
 		select o.ctid as at from ${FROM[kind]}
-		where o.destination = l.destination and o.due_at <= ${NOW} and ${FREE} and ${suspects} and ${WHICH[kind]}
-		order by o.due_at, o.seq limit l.places
+		where o.destination = l.destination and o.due_at <= ${NOW} and ${FREE} and ${poisonCandidates} and ${WHICH[kind]}
+		order by o.due_at, o.seq limit l.max_rows
 		for no key update of o skip locked
 	) x where l.kind = '${kind}'`
 
-const write = ({ kinds, suspects, hasCrashed }: ClaimShape): string => {
-	const only = suspects
+const write = ({ kinds, poisonCandidates, hasCrashed }: ClaimShape): string => {
+	const only = poisonCandidates
 		? `${CRASHES} >= $4::int${hasCrashed ? ' and o.crashes > 0' : ''}`
 		: `${CRASHES} < $4::int`
 	return `
 with n as materialized (select {now} as ms),
 a as materialized (
 	select * from json_to_recordset($1::text::json)
-	as a(destination text, places int, since bigint, kind text, keys json, probe boolean)
+	as a(destination text, max_rows int, since bigint, kind text, keys json, probe boolean)
 ),
 l as materialized (
 	select * from a where a.probe or not exists (
 		select from {s}.outbox_destinations g
-		where g.destination = a.destination and (g.state <> 'closed' or g.held_until > ${NOW}))
+		where g.destination = a.destination and (g.state <> 'closed' or g.paused_until > ${NOW}))
 ),
 c as materialized (${kinds.map((kind) => part(kind, only)).join('\n\tunion all')}
 ),
@@ -113,7 +113,7 @@ const written = new Map<string, string>()
 
 /** The same text for the same shape, so that it is prepared once. */
 export function claimSql(shape: ClaimShape): string {
-	const name = `${shape.kinds.join()} ${shape.suspects} ${shape.hasCrashed}`
+	const name = `${shape.kinds.join()} ${shape.poisonCandidates} ${shape.hasCrashed}`
 	let sql = written.get(name)
 	if (sql === undefined) {
 		sql = write(shape)

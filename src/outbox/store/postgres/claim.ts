@@ -1,5 +1,5 @@
 /** Claiming, and what a relay that has nothing to claim asks for. */
-import type { ClaimedRow, ClaimLane, ClaimRequest, ClaimResult } from '../rows.ts'
+import type { ClaimedRow, ClaimRequest, ClaimResult, ClaimTarget } from '../rows.ts'
 import type { DueDestinations } from '../store.ts'
 import { claimSql, type LaneKind } from './claim-sql.ts'
 import type { Database } from './connection.ts'
@@ -23,7 +23,7 @@ interface Claimed {
 	readonly seq: Big
 }
 
-const kindOf = (lane: ClaimLane): LaneKind =>
+const kindOf = (lane: ClaimTarget): LaneKind =>
 	lane.keys !== undefined ? 'keys' : lane.isOrdered ? 'ordered' : 'plain'
 
 /** Infinity means: whatever happened. */
@@ -32,16 +32,16 @@ const MOST_INT = 2 ** 31 - 1
 const ALL_KINDS: readonly LaneKind[] = ['plain', 'ordered', 'keys']
 
 export async function claim(database: Database, request: ClaimRequest): Promise<ClaimResult> {
-	const { lanes, suspects, suspectAfter } = request
-	const asked = new Set(lanes.map(kindOf))
+	const { targets, poisonCandidates, poisonAfter } = request
+	const asked = new Set(targets.map(kindOf))
 	const sql = claimSql({
-		kinds: lanes.length === 0 ? ['plain'] : ALL_KINDS.filter((kind) => asked.has(kind)),
-		suspects,
-		hasCrashed: suspectAfter > 1,
+		kinds: targets.length === 0 ? ['plain'] : ALL_KINDS.filter((kind) => asked.has(kind)),
+		poisonCandidates,
+		hasCrashed: poisonAfter > 1,
 	})
-	const wanted = lanes.map((lane) => ({
+	const wanted = targets.map((lane) => ({
 		destination: lane.destination,
-		places: lane.limit,
+		max_rows: lane.limit,
 		since: Math.floor(lane.since),
 		kind: kindOf(lane),
 		keys: lane.keys,
@@ -51,21 +51,25 @@ export async function claim(database: Database, request: ClaimRequest): Promise<
 		asJson(wanted),
 		request.owner,
 		Math.ceil(request.leaseMs),
-		Math.min(suspectAfter, MOST_INT),
+		Math.min(poisonAfter, MOST_INT),
 	])
 	const now = Number(head?.due_at)
 	return {
 		now,
-		rows: inOrder(rows, lanes, now),
-		gates: readGates(head?.payload ?? null),
+		rows: inOrder(rows, targets, now),
+		circuits: readGates(head?.payload ?? null),
 	}
 }
 
 /** They come as they lie in the table, which is nearly the order in which they are due. */
-function inOrder(rows: readonly Claimed[], lanes: readonly ClaimLane[], now: number): readonly ClaimedRow[] {
+function inOrder(
+	rows: readonly Claimed[],
+	targets: readonly ClaimTarget[],
+	now: number,
+): readonly ClaimedRow[] {
 	const places = new Map<string, number>()
-	if (lanes.length > 1)
-		lanes.forEach(({ destination }, at) => {
+	if (targets.length > 1)
+		targets.forEach(({ destination }, at) => {
 			if (!places.has(destination)) places.set(destination, at)
 		})
 	return rows

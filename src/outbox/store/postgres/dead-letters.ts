@@ -2,9 +2,9 @@
  * Dead letters, by the group and by the filter. Moving one is a single statement that deletes it here and writes it there, so that there
  * is no moment at which it is nowhere.
  */
-import type { DeathCause } from '../../message/message.ts'
+import type { DeadLetterCause } from '../../message/message.ts'
 import { counted } from '../figures.ts'
-import type { Counted, DeadGroup, Edit, Filter } from '../store.ts'
+import type { CappedCount, DeadGroup, MessageEdit, StoreFilter } from '../store.ts'
 import type { Database } from './connection.ts'
 import { FINGERPRINT, filterSql, Parameters } from './filter.ts'
 import type { Big } from './rows.ts'
@@ -12,7 +12,7 @@ import { MESSAGE_COLUMNS } from './tables.ts'
 
 interface GroupRow {
 	readonly fingerprint: string
-	readonly cause: DeathCause
+	readonly cause: DeadLetterCause
 	readonly destination: string
 	readonly error_type: string | null
 	readonly error_message: string | null
@@ -24,7 +24,7 @@ interface GroupRow {
 
 export async function deadGroups(
 	database: Database,
-	filter: Filter,
+	filter: StoreFilter,
 	limit: number,
 ): Promise<readonly DeadGroup[]> {
 	const parameters = new Parameters()
@@ -50,7 +50,11 @@ export async function deadGroups(
 	}))
 }
 
-export async function countDead(database: Database, filter: Filter, limit: number): Promise<Counted> {
+export async function countDead(
+	database: Database,
+	filter: StoreFilter,
+	limit: number,
+): Promise<CappedCount> {
 	const parameters = new Parameters()
 	const where = filterSql('outbox_dead', filter, parameters)
 	const sql = `select count(*) as count from (
@@ -63,7 +67,7 @@ export async function countDead(database: Database, filter: Filter, limit: numbe
  * Those that match, locked, oldest first; what somebody else is moving at this moment is left to him. As an array, since a subquery
  * might be run again for each row, and would find others each time.
  */
-const picked = (filter: Filter, limit: number, parameters: Parameters): string => `
+const picked = (filter: StoreFilter, limit: number, parameters: Parameters): string => `
 	delete from {s}.outbox_dead where id = any(array(
 		select id from {s}.outbox_dead where ${filterSql('outbox_dead', filter, parameters)}
 		order by seq limit ${parameters.add(limit, 'int')} for update skip locked
@@ -86,9 +90,9 @@ const ANEW: Readonly<Record<string, string>> = {
 
 export function replay(
 	database: Database,
-	filter: Filter,
+	filter: StoreFilter,
 	limit: number,
-	edit: Edit = {},
+	edit: MessageEdit = {},
 ): Promise<readonly string[]> {
 	const parameters = new Parameters()
 	const given: Record<string, string> = {}
@@ -109,7 +113,7 @@ export function replay(
 
 export function discard(
 	database: Database,
-	filter: Filter,
+	filter: StoreFilter,
 	limit: number,
 	keepHistory: boolean,
 ): Promise<readonly string[]> {
@@ -124,7 +128,7 @@ export function discard(
 }
 
 /** Only what waits: those in flight and those that are due already are left as they are. */
-export function retryNow(database: Database, filter: Filter, limit: number): Promise<readonly string[]> {
+export function retryNow(database: Database, filter: StoreFilter, limit: number): Promise<readonly string[]> {
 	const parameters = new Parameters()
 	const sql = `
 		with n as materialized (select {now} as ms), d as (

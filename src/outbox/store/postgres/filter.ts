@@ -2,7 +2,7 @@
  * A filter as SQL. Only what was asked for is in the text, so that the planner sees it and takes the index that fits; these
  * statements are people's, few and never the same, and are not prepared.
  */
-import type { Filter } from '../store.ts'
+import type { StoreFilter } from '../store.ts'
 import type { Value } from './connection.ts'
 import { isUuid, uuidList } from './rows.ts'
 
@@ -32,7 +32,7 @@ const IN_FLIGHT = 'coalesce(lease_until > {now}, false)'
 export const FINGERPRINT = "coalesce(error_fingerprint, '')"
 
 /** Where the row is tells most of its status. */
-function statusSql(table: Table, status: Filter['status']): string {
+function statusSql(table: Table, status: StoreFilter['status']): string {
 	if (status === undefined) return 'true'
 	if (table === 'outbox_dead') return status === 'dead' ? 'true' : 'false'
 	if (table === 'outbox_history') {
@@ -43,7 +43,7 @@ function statusSql(table: Table, status: Filter['status']): string {
 }
 
 /** A condition over the rows of this table, to be put after `where`. */
-export function filterSql(table: Table, filter: Filter, parameters: Parameters): string {
+export function filterSql(table: Table, filter: StoreFilter, parameters: Parameters): string {
 	const conditions = [statusSql(table, filter.status)]
 	const { ids, topic, destination, key, cause, fingerprint, since, until } = filter
 	if (ids !== undefined) {

@@ -9,7 +9,7 @@
 import { transactionState } from '../../notify/transaction-state.ts'
 import { SchemaVersionError, StoreError } from '../errors.ts'
 import type { SqlClient } from '../queryable.ts'
-import type { Inserted, NewRow } from '../rows.ts'
+import type { InsertResult, NewRow } from '../rows.ts'
 import type { Database, Value } from './connection.ts'
 import { explained, isMissingObject, isMissingTable } from './faults.ts'
 import { asJson } from './rows.ts'
@@ -69,7 +69,7 @@ export async function insert(
 	database: Database,
 	rows: readonly NewRow[],
 	tx: SqlClient | undefined,
-): Promise<Inserted> {
+): Promise<InsertResult> {
 	const duplicates = new Map<string, string>()
 	const run = runner(database, tx)
 	let left = rows

@@ -1,7 +1,7 @@
 /** Reading messages: one, or a page of them in the order of enqueuing, wherever they are by now. */
-import type { DeathCause, MessageStatus } from '../../message/message.ts'
+import type { DeadLetterCause, MessageStatus } from '../../message/message.ts'
 import type { StoredMessage } from '../rows.ts'
-import type { Filter } from '../store.ts'
+import type { StoreFilter } from '../store.ts'
 import type { Database } from './connection.ts'
 import { filterSql, Parameters, type Table } from './filter.ts'
 import { type Big, isUuid, optional } from './rows.ts'
@@ -42,7 +42,7 @@ interface Row {
 	readonly expires_at: Big | null
 	readonly crashes: Big
 	readonly ended_at: Big | null
-	readonly cause: DeathCause | null
+	readonly cause: DeadLetterCause | null
 	readonly blocks: boolean
 }
 
@@ -122,7 +122,7 @@ union all select seq from {s}.outbox_history where id = $1::uuid limit 1`
 
 export async function list(
 	database: Database,
-	filter: Filter,
+	filter: StoreFilter,
 	limit: number,
 	after: string | undefined,
 ): Promise<readonly StoredMessage[]> {

@@ -14,7 +14,7 @@ import { insert } from './insert.ts'
 import { channelOf, PgListener } from './listen.ts'
 import { ahead, find, list } from './messages.ts'
 import { type PostgresSettings, type PostgresStoreOptions, readPostgresOptions } from './options.ts'
-import { leave, takePlaces } from './places.ts'
+import { acquirePermits, leave } from './permits.ts'
 import { beat, relays } from './relays.ts'
 import { findVersion, migrate, migrationsIn, NEEDED_VERSION } from './schema.ts'
 import { renew, settle } from './settle.ts'
@@ -55,19 +55,19 @@ export class PostgresStore implements Store {
 		settle(this.#database, owner, outcomes, keepHistory)
 	renew: Store['renew'] = (owner, leaseMs, held) => renew(this.#database, owner, leaseMs, held)
 	nextDueInMs: Store['nextDueInMs'] = (names) => nextDueInMs(this.#database, names)
-	destinations: Store['destinations'] = (limit, after) => destinations(this.#database, limit, after)
+	dueDestinations: Store['dueDestinations'] = (limit, after) => destinations(this.#database, limit, after)
 	dropHistory: Store['dropHistory'] = (olderThanMs, limit) => dropHistory(this.#database, olderThanMs, limit)
 
-	gates: Store['gates'] = (names) => gates(this.#database, names)
-	turnGate: Store['turnGate'] = (change) => turnGate(this.#database, change)
-	hold: Store['hold'] = (destination, forMs, reason) => hold(this.#database, destination, forMs, reason)
-	takeTokens: Store['takeTokens'] = (destination, count, rate) =>
+	circuits: Store['circuits'] = (names) => gates(this.#database, names)
+	changeCircuit: Store['changeCircuit'] = (change) => turnGate(this.#database, change)
+	pause: Store['pause'] = (destination, forMs, reason) => hold(this.#database, destination, forMs, reason)
+	acquireTokens: Store['acquireTokens'] = (destination, count, rate) =>
 		takeTokens(this.#database, destination, count, rate)
 	returnTokens: Store['returnTokens'] = (destination, count, rate) =>
 		returnTokens(this.#database, destination, count, rate)
-	takePlaces: Store['takePlaces'] = (request) => takePlaces(this.#database, request)
-	beat: Store['beat'] = (report, forgetAfterMs) => beat(this.#database, report, forgetAfterMs)
-	leave: Store['leave'] = (owner) => leave(this.#database, owner)
+	acquirePermits: Store['acquirePermits'] = (request) => acquirePermits(this.#database, request)
+	heartbeat: Store['heartbeat'] = (report, forgetAfterMs) => beat(this.#database, report, forgetAfterMs)
+	removeRelay: Store['removeRelay'] = (owner) => leave(this.#database, owner)
 	relays: Store['relays'] = () => relays(this.#database)
 
 	find: Store['find'] = (id) => find(this.#database, id)
@@ -78,11 +78,11 @@ export class PostgresStore implements Store {
 	discard: Store['discard'] = (filter, limit, keepHistory) =>
 		discard(this.#database, filter, limit, keepHistory)
 	retryNow: Store['retryNow'] = (filter, limit) => retryNow(this.#database, filter, limit)
-	ahead: Store['ahead'] = (id) => ahead(this.#database, id)
+	findPredecessor: Store['findPredecessor'] = (id) => ahead(this.#database, id)
 	stats: Store['stats'] = (limit, destination) => stats(this.#database, limit, destination)
 	now: Store['now'] = () => now(this.#database)
 
-	async ring(): Promise<void> {
+	async notify(): Promise<void> {
 		await this.#database.run("select pg_notify($1::text, '')", [channelOf(this.#settings.schema)])
 	}
 
@@ -103,7 +103,7 @@ export class PostgresStore implements Store {
 		return stop
 	}
 
-	takes(tx: Queryable): boolean {
+	accepts(tx: Queryable): boolean {
 		return isSqlClient(tx)
 	}
 

@@ -1,7 +1,7 @@
 /** Which relays are alive, for people and for each other. */
 import type { RelayReport, RelayRow } from '../rows.ts'
 import type { Database } from './connection.ts'
-import { forget } from './places.ts'
+import { forget } from './permits.ts'
 import { asJson, type Big } from './rows.ts'
 
 const BEAT = `

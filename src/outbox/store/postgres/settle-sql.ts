@@ -41,7 +41,7 @@ const GIVEN = `
 r as materialized (
 	select * from json_to_recordset($1::text::json) as r(
 		id uuid, attempt int, "claimedAt" bigint, "inMs" double precision, "delayMs" double precision,
-		cause text, stuck text, "isUntried" boolean, type text, message text, fingerprint text)
+		cause text, "afterDeadLetter" text, "refundAttempt" boolean, type text, message text, fingerprint text)
 ), n as materialized (select {now} as ms)`
 
 const HELD = 'o.id = r.id and o.locked_by = $2::text and o.attempts = r.attempt'
@@ -71,29 +71,29 @@ select ${CHANGED} from w`
 const FREE = '(o.lease_until is null or o.lease_until <= (select ms from n))'
 
 /** What was not even tried has the attempts that it had before the claim. */
-const TRIED = 'attempts - (coalesce("isUntried", false))::int'
+const TRIED = 'attempts - (coalesce("refundAttempt", false))::int'
 
 /** Without an error of its own a dead letter keeps that of its latest failure. */
 export const DEAD: string = `
 with ${GIVEN}, w as (
 	delete from {s}.outbox o using r where ${HELD_STILL}
-	returning o.*, r.cause, r.stuck, r."isUntried", r.type, r.message, r.fingerprint
-), parked as (
+	returning o.*, r.cause, r."afterDeadLetter", r."refundAttempt", r.type, r.message, r.fingerprint
+), followers as (
 	delete from {s}.outbox o using w
-	where w.stuck = 'park' and o.destination = w.destination and o.key = w.key and o.seq > w.seq and ${FREE}
+	where w."afterDeadLetter" = 'dead-letter-rest' and o.destination = w.destination and o.key = w.key and o.seq > w.seq and ${FREE}
 		and not exists (select from r where r.id = o.id)
 	returning o.*
 ), d as (
 	insert into {s}.outbox_dead (${list(COPIED)}, seq, last_attempt_at, ${list(ERRORS)}, died_at, cause, blocks)
 	select ${list(COPIED.map((column) => (column === 'attempts' ? TRIED : column)))}, seq,
-		case when "isUntried" then last_attempt_at else ${LATEST} end,
+		case when "refundAttempt" then last_attempt_at else ${LATEST} end,
 		case when type is null then error_type else type end,
 		case when type is null then error_message else message end,
 		case when type is null then error_fingerprint else fingerprint end,
-		(select ms from n), cause, stuck <> 'dead-letter' and key is not null
+		(select ms from n), cause, "afterDeadLetter" <> 'skip' and key is not null
 	from w
 	union all
-	select ${list(COPIED)}, seq, ${LATEST}, ${list(ERRORS)}, (select ms from n), 'parked', true from parked
+	select ${list(COPIED)}, seq, ${LATEST}, ${list(ERRORS)}, (select ms from n), 'predecessor-dead', true from followers
 )
 select ${CHANGED} from w`
 

@@ -3,8 +3,8 @@
  * row that can not be written makes the whole batch fail, so a batch with bad data is halved until that row is alone, and then
  * what can be written of it is: that a message failed is worth more than the words it failed with.
  */
-import type { FailureNote } from '../../message/message.ts'
-import type { Held, Outcome } from '../rows.ts'
+import type { StoredError } from '../../message/message.ts'
+import type { ClaimRef, Settlement } from '../rows.ts'
 import { cleanNote, UNWRITABLE_NOTE } from '../unwritable.ts'
 import type { Database, Session, Value } from './connection.ts'
 import { isDataFault } from './faults.ts'
@@ -21,11 +21,11 @@ interface Step {
 export async function settle(
 	database: Database,
 	owner: string,
-	outcomes: readonly Outcome[],
+	outcomes: readonly Settlement[],
 	keepHistory: boolean,
 ): Promise<readonly string[]> {
 	if (outcomes.length === 0) return []
-	const write = (some: readonly Outcome[]) => writeAll(database, stepsOf(owner, some, keepHistory))
+	const write = (some: readonly Settlement[]) => writeAll(database, stepsOf(owner, some, keepHistory))
 	try {
 		return await write(outcomes)
 	} catch (error) {
@@ -57,9 +57,9 @@ async function take(session: Session, { sql, values, ids }: Step): Promise<reado
 	return ids.filter((id) => !changed.has(id))
 }
 
-function stepsOf(owner: string, outcomes: readonly Outcome[], keepHistory: boolean): readonly Step[] {
+function stepsOf(owner: string, outcomes: readonly Settlement[], keepHistory: boolean): readonly Step[] {
 	const sent = new Map<number, string[]>()
-	const others: Record<'retry' | 'release' | 'dead', Outcome[]> = { retry: [], release: [], dead: [] }
+	const others: Record<'retry' | 'release' | 'dead', Settlement[]> = { retry: [], release: [], dead: [] }
 	for (const outcome of outcomes) {
 		if (outcome.type !== 'sent') others[outcome.type].push(outcome)
 		else {
@@ -73,7 +73,7 @@ function stepsOf(owner: string, outcomes: readonly Outcome[], keepHistory: boole
 		const sql = keepHistory ? SENT_WITH_HISTORY : SENT
 		steps.push({ sql, ids, values: [uuidList(ids), owner, attempt, ids.length] })
 	}
-	const add = (sql: string, some: readonly Outcome[]) => {
+	const add = (sql: string, some: readonly Settlement[]) => {
 		if (some.length === 0) return
 		steps.push({ sql, ids: some.map(({ id }) => id), values: [asJson(some.map(asRecord)), owner] })
 	}
@@ -84,22 +84,22 @@ function stepsOf(owner: string, outcomes: readonly Outcome[], keepHistory: boole
 }
 
 /** Flat, under the names that the statements know. `type` is the error's there. */
-function asRecord(outcome: Outcome): object {
+function asRecord(outcome: Settlement): object {
 	const { id, attempt, claimedAt } = outcome
 	if (outcome.type === 'retry') {
 		return { id, attempt, claimedAt, inMs: outcome.inMs, delayMs: outcome.delayMs, ...outcome.error }
 	}
 	if (outcome.type === 'dead') {
-		const { cause, stuck, isUntried, error } = outcome
-		return { id, attempt, claimedAt, cause, stuck, isUntried, ...error }
+		const { cause, afterDeadLetter, refundAttempt, error } = outcome
+		return { id, attempt, claimedAt, cause, afterDeadLetter, refundAttempt, ...error }
 	}
 	return { id, attempt, claimedAt, inMs: outcome.type === 'release' ? outcome.inMs : undefined }
 }
 
 /** First without the characters that no text of PostgreSQL holds, then without its words. */
 async function writeMended(
-	outcome: Outcome,
-	write: (some: readonly Outcome[]) => Promise<readonly string[]>,
+	outcome: Settlement,
+	write: (some: readonly Settlement[]) => Promise<readonly string[]>,
 	error: unknown,
 ): Promise<readonly string[]> {
 	const note = 'error' in outcome ? outcome.error : null
@@ -112,7 +112,7 @@ async function writeMended(
 	}
 }
 
-const withNote = (outcome: Outcome, error: FailureNote): Outcome =>
+const withNote = (outcome: Settlement, error: StoredError): Settlement =>
 	outcome.type === 'retry' || outcome.type === 'dead' ? { ...outcome, error } : outcome
 
 /** Leases last longer; who is gone is answered. */
@@ -120,7 +120,7 @@ export async function renew(
 	database: Database,
 	owner: string,
 	leaseMs: number,
-	held: readonly Held[],
+	held: readonly ClaimRef[],
 ): Promise<readonly string[]> {
 	if (held.length === 0) return []
 	const values = [asJson(held.map(({ id, attempt }) => ({ id, attempt }))), owner, Math.ceil(leaseMs)]

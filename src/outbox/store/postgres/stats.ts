@@ -13,7 +13,7 @@ import {
 	MOST_DESTINATIONS,
 	noAttempts,
 } from '../figures.ts'
-import type { Counted, DestinationCounts, StoreStats } from '../store.ts'
+import type { CappedCount, DestinationCounts, StoreStats } from '../store.ts'
 import type { Database, Session, Value } from './connection.ts'
 import type { Big } from './rows.ts'
 
@@ -136,7 +136,7 @@ function countsOf(row: Row): DestinationCounts {
 		destination: row.destination,
 		due: counted(Number(row.due), limit),
 		inFlight: { count: Math.min(limit, Number(row.held)), isCapped: Number(row.looked) > limit },
-		waiting: counted(Number(row.waiting), limit),
+		scheduled: counted(Number(row.waiting), limit),
 		dead: counted(Number(row.dead), limit),
 		oldestLagMs: row.lag === null ? null : Math.max(0, Number(row.lag)),
 		nextDueInMs: row.next_due === null ? null : Number(row.next_due),
@@ -156,7 +156,7 @@ async function forecast(
 	sql: string,
 	values: readonly Value[],
 	limit: number,
-): Promise<readonly Counted[]> {
+): Promise<readonly CappedCount[]> {
 	const rows = await session.run<{ step: Big; count: Big; is_cut: boolean }>(sql, values)
 	const slots = rows.map((row) => ({
 		step: Number(row.step),

@@ -83,22 +83,22 @@ create index outbox_history_dedupe on {s}.outbox_history (dedupe_key) where dedu
 create table {s}.outbox_destinations (
 	destination text primary key,
 	state text not null default 'closed',
-	held_until bigint,
+	paused_until bigint,
 	reason text,
-	reopenings int not null default 0,
+	failed_probes int not null default 0,
 	delay_ms double precision not null default 0,
-	opened_at bigint,
+	closed_at bigint,
 	version bigint not null default 0,
 	tokens double precision,
 	tokens_at bigint,
 	granted int
 ) with (fillfactor = 50);
 
-create table {s}.outbox_places (
+create table {s}.outbox_permits (
 	destination text not null,
 	owner text not null,
-	places int not null,
-	want int not null,
+	permits int not null,
+	wanted int not null,
 	until bigint not null,
 	primary key (destination, owner)
 ) with (fillfactor = 50);

@@ -3,7 +3,7 @@
  * statement, whose row lock puts those who come together in a row; what was granted is written as well, since a statement
  * can only answer what it wrote. A clock that was set back fills nothing in.
  */
-import type { Granted, Rate } from '../rows.ts'
+import type { Rate, TokenGrant } from '../rows.ts'
 import type { Database } from './connection.ts'
 
 /** $2 is how many are asked for, $3 to $5 the rate: its limit, interval and burst. */
@@ -25,7 +25,7 @@ export async function takeTokens(
 	destination: string,
 	count: number,
 	rate: Rate,
-): Promise<Granted> {
+): Promise<TokenGrant> {
 	const { limit, intervalMs, burst } = rate
 	const values = [destination, count, limit, intervalMs, burst]
 	const [bucket] = await database.run<{ tokens: number; granted: number }>(TAKE, values)

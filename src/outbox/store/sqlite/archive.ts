@@ -1,15 +1,15 @@
 /** What people do with dead letters and with those that wait. A copy is written before anything is taken away. */
-import type { DeathCause } from '../../message/message.ts'
+import type { DeadLetterCause } from '../../message/message.ts'
 import { counted } from '../figures.ts'
-import type { Counted, DeadGroup, Edit, Filter } from '../store.ts'
+import type { CappedCount, DeadGroup, MessageEdit, StoreFilter } from '../store.ts'
 import type { Connection, SqlValue } from './connection.ts'
 import { conditionOf } from './filter.ts'
 import { HISTORY_COLUMNS, MOVED_COLUMNS } from './tables.ts'
 
 /** Is anything dead asked for at all? */
-const meansDead = ({ status }: Filter): boolean => status === undefined || status === 'dead'
+const meansDead = ({ status }: StoreFilter): boolean => status === undefined || status === 'dead'
 
-export function deadGroups(connection: Connection, filter: Filter, limit: number): readonly DeadGroup[] {
+export function deadGroups(connection: Connection, filter: StoreFilter, limit: number): readonly DeadGroup[] {
 	if (!meansDead(filter)) return []
 	const { sql, params } = conditionOf(filter, 'yaoki_outbox_dead', 0)
 	const text = `SELECT g.fingerprint, g.cause, g.destination, d.error_type, d.error_message, g.count, g.first_at, g.last_at, d.id
@@ -19,7 +19,7 @@ export function deadGroups(connection: Connection, filter: Filter, limit: number
 		JOIN yaoki_outbox_dead d ON d.seq = g.oldest ORDER BY g.count DESC, g.oldest LIMIT ?`
 	return connection.rows(text, ...params, limit).map((row) => ({
 		fingerprint: row[0] as string,
-		cause: row[1] as DeathCause,
+		cause: row[1] as DeadLetterCause,
 		destination: row[2] as string,
 		errorType: row[3] as string | null,
 		errorMessage: row[4] as string | null,
@@ -30,7 +30,7 @@ export function deadGroups(connection: Connection, filter: Filter, limit: number
 	}))
 }
 
-export function countDead(connection: Connection, filter: Filter, limit: number): Counted {
+export function countDead(connection: Connection, filter: StoreFilter, limit: number): CappedCount {
 	if (!meansDead(filter)) return { count: 0, isCapped: false }
 	const { sql, params } = conditionOf(filter, 'yaoki_outbox_dead', 0)
 	const text = `SELECT count(*) FROM (SELECT 1 FROM yaoki_outbox_dead WHERE ${sql} LIMIT ?)`
@@ -43,7 +43,7 @@ interface Chosen {
 	readonly seqs: string
 }
 
-function chosenDead(connection: Connection, filter: Filter, limit: number): Chosen {
+function chosenDead(connection: Connection, filter: StoreFilter, limit: number): Chosen {
 	if (!meansDead(filter)) return { ids: [], seqs: '[]' }
 	const { sql, params } = conditionOf(filter, 'yaoki_outbox_dead', 0)
 	const text = `SELECT seq, id FROM yaoki_outbox_dead WHERE ${sql} ORDER BY seq LIMIT ?`
@@ -72,20 +72,20 @@ const EDITED = {
 	destination: 'destination',
 	expiresAt: 'expires_at',
 	maxRetries: 'max_retries',
-} as const satisfies Record<keyof Edit, string>
+} as const satisfies Record<keyof MessageEdit, string>
 
 /** Its latest error is forgotten as well: what it has afterwards is what went wrong after the replay. */
 export function replay(
 	connection: Connection,
-	filter: Filter,
+	filter: StoreFilter,
 	limit: number,
-	edit: Edit = {},
+	edit: MessageEdit = {},
 ): readonly string[] {
 	const { ids, seqs } = chosenDead(connection, filter, limit)
 	if (ids.length === 0) return ids
 	const values = new Map<string, SqlValue>([['due_at', connection.now()]])
 	for (const [name, column] of Object.entries(EDITED)) {
-		const value = edit[name as keyof Edit]
+		const value = edit[name as keyof MessageEdit]
 		if (value !== undefined) values.set(column, value)
 	}
 	const columns = MOVED_COLUMNS.split(', ')
@@ -105,7 +105,7 @@ const KEEP = `INSERT INTO yaoki_outbox_history (${HISTORY_COLUMNS}, last_attempt
 
 export function discard(
 	connection: Connection,
-	filter: Filter,
+	filter: StoreFilter,
 	limit: number,
 	keepHistory: boolean,
 ): readonly string[] {
@@ -117,7 +117,7 @@ export function discard(
 }
 
 /** In flight they are left alone, and those that are due already have nothing to gain. */
-export function retryNow(connection: Connection, filter: Filter, limit: number): readonly string[] {
+export function retryNow(connection: Connection, filter: StoreFilter, limit: number): readonly string[] {
 	const { status = 'pending' } = filter
 	if (status !== 'pending') return []
 	const now = connection.now()

@@ -6,7 +6,7 @@
  * The indexes are named, for a queue's statistics are of no use: whoever ran ANALYZE on an empty or an overfull table would
  * have made claims slow.
  */
-import type { ClaimedRow, ClaimLane, ClaimRequest, ClaimResult, Gate } from '../rows.ts'
+import type { ClaimedRow, ClaimRequest, ClaimResult, ClaimTarget, DestinationCircuit } from '../rows.ts'
 import { after, type Connection, type SqlRow, type SqlValue } from './connection.ts'
 import { gateOf } from './gates.ts'
 
@@ -65,31 +65,31 @@ export const MARK_MANY: string = `${MARK} WHERE seq IN (SELECT value FROM json_e
 export function claim(connection: Connection, request: ClaimRequest): ClaimResult {
 	const now = connection.now()
 	const rows: ClaimedRow[] = []
-	const gates = new Map<string, Gate>()
-	for (const lane of request.lanes) {
+	const gates = new Map<string, DestinationCircuit>()
+	for (const lane of request.targets) {
 		const gate = gates.get(lane.destination) ?? gateOf(connection, lane.destination, now)
 		if (gate) gates.set(lane.destination, gate)
-		const isShut = gate !== undefined && (gate.state !== 'closed' || gate.heldForMs > 0)
+		const isShut = gate !== undefined && (gate.state !== 'closed' || gate.pausedForMs > 0)
 		if (lane.limit > 0 && (lane.isProbe || !isShut)) claimLane(connection, request, lane, now, rows)
 	}
-	return { now, rows, gates: [...gates.values()] }
+	return { now, rows, circuits: [...gates.values()] }
 }
 
 function claimLane(
 	connection: Connection,
 	request: ClaimRequest,
-	lane: ClaimLane,
+	lane: ClaimTarget,
 	now: number,
 	into: ClaimedRow[],
 ): void {
 	const { destination, limit, since } = lane
-	const { suspectAfter } = request
+	const { poisonAfter } = request
 	// The partial index knows those that were found crashed before; with fewer than 2 some may be found only now.
-	const who = !request.suspects ? 'trusted' : suspectAfter >= 2 ? 'crashed before' : 'suspects'
+	const who = !request.poisonCandidates ? 'trusted' : poisonAfter >= 2 ? 'crashed before' : 'suspects'
 	const keys = lane.isOrdered ? lane.keys : undefined
 	const text = CLAIM_TEXTS[who][keys ? 'keys' : lane.isOrdered ? 'ordered' : 'plain']
 	const from = keys ? JSON.stringify(keys) : since
-	const found = connection.rows(text, destination, now, limit, suspectAfter, from)
+	const found = connection.rows(text, destination, now, limit, poisonAfter, from)
 	if (found.length === 0) return
 	const seqs: SqlValue[] = []
 	const crashed: SqlValue[] = []

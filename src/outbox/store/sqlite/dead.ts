@@ -1,16 +1,16 @@
 /** Moves messages out of the queue to the dead. Nothing is deleted before its copy is written, in the same transaction. */
-import type { FailureNote } from '../../message/message.ts'
-import type { Outcome } from '../rows.ts'
+import type { StoredError } from '../../message/message.ts'
+import type { Settlement } from '../rows.ts'
 import { cleanNote } from '../unwritable.ts'
 import type { Connection } from './connection.ts'
 import { IS_HELD_STILL } from './held.ts'
 import { isBadRow } from './sqlite-error.ts'
 import { HISTORY_COLUMNS, MOVED_COLUMNS } from './tables.ts'
 
-export type Verdict = Extract<Outcome, { readonly type: 'dead' }>
+export type Verdict = Extract<Settlement, { readonly type: 'dead' }>
 
 /** The three columns of an error. */
-export const textsOf = (error: FailureNote): readonly [string, string, string] => {
+export const textsOf = (error: StoredError): readonly [string, string, string] => {
 	const { type, message, fingerprint } = cleanNote(error)
 	return [type, message, fingerprint]
 }
@@ -31,18 +31,18 @@ const TAKE_OUT = 'DELETE FROM yaoki_outbox WHERE id = ? RETURNING seq, destinati
 /** Those behind it that nobody has in flight. */
 const FOLLOWERS = 'destination = ?1 AND key = ?2 AND seq > ?3 AND (lease_until IS NULL OR lease_until <= ?4)'
 const PARK = `INSERT INTO yaoki_outbox_dead (${HISTORY_COLUMNS}, last_attempt_at, died_at, cause, blocks)
-	SELECT ${HISTORY_COLUMNS}, last_attempt_at, ?4, 'parked', 1 FROM yaoki_outbox WHERE ${FOLLOWERS}`
+	SELECT ${HISTORY_COLUMNS}, last_attempt_at, ?4, 'predecessor-dead', 1 FROM yaoki_outbox WHERE ${FOLLOWERS}`
 const TAKE_OUT_FOLLOWERS = `DELETE FROM yaoki_outbox WHERE ${FOLLOWERS}`
 
 /** False when it is no longer held. */
 export function bury(connection: Connection, owner: string, verdict: Verdict, now: number): boolean {
-	const { id, attempt, claimedAt = null, cause, error, stuck } = verdict
+	const { id, attempt, claimedAt = null, cause, error, afterDeadLetter } = verdict
 	const texts = error ? textsOf(error) : [null, null, null]
-	const blocks = stuck === 'dead-letter' ? 0 : 1
+	const blocks = afterDeadLetter === 'skip' ? 0 : 1
 	if (connection.run(BURY, id, owner, attempt, claimedAt, now, cause, blocks, ...texts) === 0) return false
-	if (verdict.isUntried) connection.run(REFUND, id)
+	if (verdict.refundAttempt) connection.run(REFUND, id)
 	const [seq = null, destination = null, key = null] = connection.row(TAKE_OUT, id) ?? []
-	if (stuck === 'park' && key !== null) {
+	if (afterDeadLetter === 'dead-letter-rest' && key !== null) {
 		connection.run(PARK, destination, key, seq, now)
 		connection.run(TAKE_OUT_FOLLOWERS, destination, key, seq, now)
 	}

@@ -1,5 +1,5 @@
 /** A filter as SQL. Only what was given becomes a condition, so that the texts are few and the indexes are used. */
-import type { Filter } from '../store.ts'
+import type { StoreFilter } from '../store.ts'
 import type { SqlValue } from './connection.ts'
 
 export type Table = 'yaoki_outbox' | 'yaoki_outbox_dead' | 'yaoki_outbox_history'
@@ -17,7 +17,7 @@ export interface Condition {
 }
 
 /** What it says of the rows of one table; of the status only what that table can tell. */
-export function conditionOf(filter: Filter, table: Table, now: number): Condition {
+export function conditionOf(filter: StoreFilter, table: Table, now: number): Condition {
 	const { ids, status, topic, destination, key, cause, fingerprint, since, until } = filter
 	const parts: string[] = []
 	const params: SqlValue[] = []

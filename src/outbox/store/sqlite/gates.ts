@@ -1,21 +1,21 @@
 /** What all relays know of a destination: whether it is let through, and what is left of its rate. */
 import type { CircuitState } from '../../../core/events/events.ts'
-import type { Gate, GateChange, GateReason, Granted, Rate } from '../rows.ts'
+import type { CircuitChange, DestinationCircuit, PauseReason, Rate, TokenGrant } from '../rows.ts'
 import { after, type Connection } from './connection.ts'
 
-const FIND = `SELECT state, held_until, reason, reopenings, delay_ms, opened_at, version
+const FIND = `SELECT state, paused_until, reason, failed_probes, delay_ms, closed_at, version
 	FROM yaoki_outbox_destinations WHERE destination = ? AND version > 0`
 
-const SAVE = `INSERT INTO yaoki_outbox_destinations (destination, state, held_until, reason, reopenings, delay_ms, opened_at, version)
+const SAVE = `INSERT INTO yaoki_outbox_destinations (destination, state, paused_until, reason, failed_probes, delay_ms, closed_at, version)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-	ON CONFLICT (destination) DO UPDATE SET state = excluded.state, held_until = excluded.held_until, reason = excluded.reason,
-		reopenings = excluded.reopenings, delay_ms = excluded.delay_ms, opened_at = excluded.opened_at, version = excluded.version`
+	ON CONFLICT (destination) DO UPDATE SET state = excluded.state, paused_until = excluded.paused_until, reason = excluded.reason,
+		failed_probes = excluded.failed_probes, delay_ms = excluded.delay_ms, closed_at = excluded.closed_at, version = excluded.version`
 
 interface StoredGate {
 	readonly state: CircuitState
 	readonly heldUntil: number | null
-	readonly reason: GateReason | null
-	readonly reopenings: number
+	readonly reason: PauseReason | null
+	readonly failedProbes: number
 	readonly delayMs: number
 	/** When it was last closed after an outage. A hold ends by itself, when it says. */
 	readonly openedAt: number | null
@@ -28,8 +28,8 @@ function stored(connection: Connection, destination: string): StoredGate | undef
 	return {
 		state: row[0] as CircuitState,
 		heldUntil: row[1] as number | null,
-		reason: row[2] as GateReason | null,
-		reopenings: row[3] as number,
+		reason: row[2] as PauseReason | null,
+		failedProbes: row[3] as number,
 		delayMs: row[4] as number,
 		openedAt: row[5] as number | null,
 		version: row[6] as number,
@@ -37,35 +37,42 @@ function stored(connection: Connection, destination: string): StoredGate | undef
 }
 
 function save(connection: Connection, destination: string, gate: StoredGate): void {
-	const { state, heldUntil, reason, reopenings, delayMs, openedAt, version } = gate
-	connection.run(SAVE, destination, state, heldUntil, reason, reopenings, delayMs, openedAt, version)
+	const { state, heldUntil, reason, failedProbes, delayMs, openedAt, version } = gate
+	connection.run(SAVE, destination, state, heldUntil, reason, failedProbes, delayMs, openedAt, version)
 }
 
 /** When it was let through again, or will be: the later of a closing and the end of a hold. */
 const openedAt = ({ openedAt: closedAt, heldUntil }: StoredGate): number | null =>
 	closedAt === null || heldUntil === null ? (closedAt ?? heldUntil) : Math.max(closedAt, heldUntil)
 
-function shown(destination: string, gate: StoredGate, now: number): Gate {
-	const { state, reason, reopenings, delayMs, version } = gate
+function shown(destination: string, gate: StoredGate, now: number): DestinationCircuit {
+	const { state, reason, failedProbes, delayMs, version } = gate
 	const opened = openedAt(gate)
 	return {
 		destination,
 		state,
-		heldForMs: Math.max(0, (gate.heldUntil ?? 0) - now),
+		pausedForMs: Math.max(0, (gate.heldUntil ?? 0) - now),
 		reason,
-		reopenings,
+		failedProbes,
 		delayMs,
-		openedAgoMs: opened === null ? null : Math.max(0, now - opened),
+		closedAgoMs: opened === null ? null : Math.max(0, now - opened),
 		version,
 	}
 }
 
-export function gateOf(connection: Connection, destination: string, now: number): Gate | undefined {
+export function gateOf(
+	connection: Connection,
+	destination: string,
+	now: number,
+): DestinationCircuit | undefined {
 	const gate = stored(connection, destination)
 	return gate && shown(destination, gate, now)
 }
 
-export function gatesOf(connection: Connection, destinations: readonly string[]): readonly Gate[] {
+export function gatesOf(
+	connection: Connection,
+	destinations: readonly string[],
+): readonly DestinationCircuit[] {
 	const now = connection.now()
 	const gates = [...new Set(destinations)].map((destination) => gateOf(connection, destination, now))
 	return gates.filter((gate) => gate !== undefined)
@@ -75,34 +82,37 @@ const NO_GATE: StoredGate = {
 	state: 'closed',
 	heldUntil: null,
 	reason: null,
-	reopenings: 0,
+	failedProbes: 0,
 	delayMs: 0,
 	openedAt: null,
 	version: 0,
 }
 
 /** The write lock makes looking and changing one step. */
-export function turnGate(connection: Connection, change: GateChange): { isDone: boolean; gate: Gate } {
+export function turnGate(
+	connection: Connection,
+	change: CircuitChange,
+): { isApplied: boolean; circuit: DestinationCircuit } {
 	const now = connection.now()
-	const { destination, state, heldForMs, reason, reopenings, delayMs } = change
+	const { destination, state, pausedForMs, reason, failedProbes, delayMs } = change
 	const before = stored(connection, destination) ?? NO_GATE
-	if (before.version !== change.version) return { isDone: false, gate: shown(destination, before, now) }
+	if (before.version !== change.version) return { isApplied: false, circuit: shown(destination, before, now) }
 	const wasShut = before.state !== 'closed' || (before.heldUntil ?? 0) > now
 	const gate: StoredGate = {
 		state,
-		heldUntil: heldForMs > 0 ? after(now, heldForMs) : null,
+		heldUntil: pausedForMs > 0 ? after(now, pausedForMs) : null,
 		reason,
-		reopenings,
+		failedProbes,
 		delayMs,
 		openedAt: wasShut && state === 'closed' ? now : openedAt(before),
 		version: before.version + 1,
 	}
 	save(connection, destination, gate)
-	return { isDone: true, gate: shown(destination, gate, now) }
+	return { isApplied: true, circuit: shown(destination, gate, now) }
 }
 
 /** A longer hold stays as it is, reason and all. */
-export function hold(connection: Connection, destination: string, forMs: number, reason: GateReason): void {
+export function hold(connection: Connection, destination: string, forMs: number, reason: PauseReason): void {
 	const until = after(connection.now(), forMs)
 	const before = stored(connection, destination) ?? NO_GATE
 	if (until <= (before.heldUntil ?? 0)) return
@@ -133,7 +143,12 @@ function filled(connection: Connection, destination: string, rate: Rate, now: nu
 	return Math.min(most, inOurs + Math.max(0, now - Number(at)) * rate.limit)
 }
 
-export function takeTokens(connection: Connection, destination: string, count: number, rate: Rate): Granted {
+export function takeTokens(
+	connection: Connection,
+	destination: string,
+	count: number,
+	rate: Rate,
+): TokenGrant {
 	const now = connection.now()
 	const parts = filled(connection, destination, rate, now)
 	const granted = Math.max(0, Math.min(count, Math.floor(parts / rate.intervalMs)))

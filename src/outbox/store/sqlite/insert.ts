@@ -5,7 +5,7 @@
  */
 import { StoreError } from '../errors.ts'
 import type { SqliteClient, SqliteStatement } from '../queryable.ts'
-import type { Inserted, NewRow } from '../rows.ts'
+import type { InsertResult, NewRow } from '../rows.ts'
 import { DATABASE_NOW, type SqlValue } from './connection.ts'
 import { isBusy } from './sqlite-error.ts'
 
@@ -86,7 +86,7 @@ const TOO_LATE =
 const BUSY_SNAPSHOT = 517
 
 /** On the user's connection, all or none of them: who catches the error may still commit the rest of the transaction. */
-export function insertInto(tx: SqliteClient, rows: readonly NewRow[], now: number | null): Inserted {
+export function insertInto(tx: SqliteClient, rows: readonly NewRow[], now: number | null): InsertResult {
 	try {
 		return insertAll(tx, rows, now)
 	} catch (error) {
@@ -97,7 +97,7 @@ export function insertInto(tx: SqliteClient, rows: readonly NewRow[], now: numbe
 	}
 }
 
-function insertAll(tx: SqliteClient, rows: readonly NewRow[], now: number | null): Inserted {
+function insertAll(tx: SqliteClient, rows: readonly NewRow[], now: number | null): InsertResult {
 	const all = allOf(tx)
 	const isInTransaction = tx.isTransaction
 	if (rows.length === 1) return { duplicates: insertRows(all, rows, now), isInTransaction }

@@ -2,9 +2,9 @@
  * Finding messages, wherever they are. The order is that of enqueuing in all tables: a message keeps its `seq` when it is moved, so
  * that going on after one leaves no gap even if it was moved between two pages.
  */
-import type { DeathCause, FailureNote, MessageStatus } from '../../message/message.ts'
+import type { DeadLetterCause, MessageStatus, StoredError } from '../../message/message.ts'
 import type { StoredMessage } from '../rows.ts'
-import type { Filter } from '../store.ts'
+import type { StoreFilter } from '../store.ts'
 import type { Connection, SqlRow, SqlValue } from './connection.ts'
 import { conditionOf, type Table } from './filter.ts'
 
@@ -59,7 +59,7 @@ const TABLES: Readonly<Record<MessageStatus | 'unsaid', readonly Table[]>> = {
 
 export function list(
 	connection: Connection,
-	filter: Filter,
+	filter: StoreFilter,
 	limit: number,
 	after: string | undefined,
 ): readonly StoredMessage[] {
@@ -84,7 +84,7 @@ function placeOf(connection: Connection, id: string): { sql: string; value: SqlV
 	return seq === undefined ? { sql: 'id > ?', value: id } : { sql: 'seq > ?', value: seq }
 }
 
-const noteOf = (type: SqlValue, message: SqlValue, fingerprint: SqlValue): FailureNote | null =>
+const noteOf = (type: SqlValue, message: SqlValue, fingerprint: SqlValue): StoredError | null =>
 	type === null
 		? null
 		: { type: String(type), message: String(message ?? ''), fingerprint: String(fingerprint ?? '') }
@@ -115,7 +115,7 @@ function storedMessage(row: SqlRow): StoredMessage {
 		lockedBy: textOrNull(20),
 		leaseUntil: numberOrNull(21),
 		endedAt: numberOrNull(22),
-		cause: row[23] as DeathCause | null,
+		cause: row[23] as DeadLetterCause | null,
 		blocks: row[24] === 1,
 	}
 }

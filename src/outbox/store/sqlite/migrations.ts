@@ -84,21 +84,21 @@ CREATE TABLE yaoki_outbox_destinations (
 	destination TEXT PRIMARY KEY,
 	version INTEGER NOT NULL DEFAULT 0,
 	state TEXT NOT NULL DEFAULT 'closed',
-	held_until INTEGER,
+	paused_until INTEGER,
 	reason TEXT,
-	reopenings INTEGER NOT NULL DEFAULT 0,
+	failed_probes INTEGER NOT NULL DEFAULT 0,
 	delay_ms REAL NOT NULL DEFAULT 0,
-	opened_at INTEGER,
+	closed_at INTEGER,
 	bucket_filled INTEGER,
 	bucket_interval INTEGER,
 	bucket_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE yaoki_outbox_places (
+CREATE TABLE yaoki_outbox_permits (
 	destination TEXT NOT NULL,
 	owner TEXT NOT NULL,
 	wanted INTEGER NOT NULL,
-	places INTEGER NOT NULL,
+	permits INTEGER NOT NULL,
 	until INTEGER NOT NULL,
 	PRIMARY KEY (destination, owner)
 ) STRICT, WITHOUT ROWID;

@@ -1,5 +1,5 @@
 /** Heartbeats: a lease that is renewed in time is never taken over. */
-import type { Held } from '../rows.ts'
+import type { ClaimRef } from '../rows.ts'
 import { after, type Connection } from './connection.ts'
 import { ARE_HELD, byAttempt } from './held.ts'
 
@@ -11,7 +11,7 @@ export function renew(
 	connection: Connection,
 	owner: string,
 	leaseMs: number,
-	held: readonly Held[],
+	held: readonly ClaimRef[],
 ): readonly string[] {
 	const until = after(connection.now(), leaseMs)
 	const lost: string[] = []

@@ -5,7 +5,7 @@
  *
  * The fence is what names the claim: whoever comes after its lease was taken over names one that is over.
  */
-import type { Held, Outcome } from '../rows.ts'
+import type { ClaimRef, Settlement } from '../rows.ts'
 import { UNWRITABLE_NOTE } from '../unwritable.ts'
 import { after, type Connection } from './connection.ts'
 import { bury, safely, textsOf, written } from './dead.ts'
@@ -13,7 +13,7 @@ import { CAREFULLY } from './group-commit.ts'
 import { ARE_HELD, byAttempt, IS_HELD, IS_HELD_STILL } from './held.ts'
 import { HISTORY_COLUMNS } from './tables.ts'
 
-type Failed = Exclude<Outcome, { readonly type: 'sent' }>
+type Failed = Exclude<Settlement, { readonly type: 'sent' }>
 
 const DELETE_ONE = `DELETE FROM yaoki_outbox WHERE ${IS_HELD}`
 const DELETE_MANY = `DELETE FROM yaoki_outbox WHERE ${ARE_HELD}`
@@ -35,13 +35,13 @@ const RELEASE_UNTIL = `UPDATE yaoki_outbox SET attempts = attempts - 1, due_at =
 export function settle(
 	connection: Connection,
 	owner: string,
-	outcomes: readonly Outcome[],
+	outcomes: readonly Settlement[],
 	keepHistory: boolean,
 	isCareful: boolean,
 ): readonly string[] {
 	const now = connection.now()
 	const lost: string[] = []
-	const sent: Held[] = []
+	const sent: ClaimRef[] = []
 	for (const outcome of outcomes) {
 		if (outcome.type === 'sent') sent.push(outcome)
 		else if (!settleFailed(connection, owner, outcome, now)) lost.push(outcome.id)
@@ -74,7 +74,7 @@ function deleteTogether(
 function deleteApart(
 	connection: Connection,
 	owner: string,
-	{ id, attempt }: Held,
+	{ id, attempt }: ClaimRef,
 	keptAt: number | undefined,
 ): boolean {
 	const remove = (): boolean => connection.run(DELETE_ONE, id, owner, attempt) > 0

@@ -7,7 +7,7 @@ import type { Runtime } from '../../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../../core/runtime/system.ts'
 import { StoreError } from '../errors.ts'
 import { isSqliteClient, type Queryable } from '../queryable.ts'
-import type { Inserted, NewRow } from '../rows.ts'
+import type { InsertResult, NewRow } from '../rows.ts'
 import type { Migration, Store } from '../store.ts'
 import { Access } from './access.ts'
 import { countDead, deadGroups, discard, dropHistory, replay, retryNow } from './archive.ts'
@@ -20,7 +20,7 @@ import { migrate, versionOf } from './migrate.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { destinations } from './names.ts'
 import { readSqliteOptions, type SqliteStoreOptions } from './options.ts'
-import { takePlaces } from './places.ts'
+import { acquirePermits } from './permits.ts'
 import { beat, leave, relays } from './relays.ts'
 import { renew } from './renew.ts'
 import { settle } from './settle.ts'
@@ -53,7 +53,7 @@ export class SqliteStore implements Store {
 		}
 	}
 
-	takes(tx: Queryable): boolean {
+	accepts(tx: Queryable): boolean {
 		return isSqliteClient(tx)
 	}
 
@@ -75,7 +75,7 @@ export class SqliteStore implements Store {
 		}))
 	}
 
-	#insertInto(tx: Queryable, rows: readonly NewRow[]): Inserted {
+	#insertInto(tx: Queryable, rows: readonly NewRow[]): InsertResult {
 		if (!isSqliteClient(tx)) throw new StoreError('enqueuing', 'tx is no connection of node:sqlite')
 		try {
 			return insertInto(tx, rows, this.#testNow())
@@ -95,24 +95,25 @@ export class SqliteStore implements Store {
 		this.#access.write('renewing leases', (db) => renew(db, owner, leaseMs, held))
 	nextDueInMs: Store['nextDueInMs'] = (among) =>
 		this.#access.read('looking for the next due time', (db) => nextDueInMs(db, among))
-	destinations: Store['destinations'] = (limit, after) =>
+	dueDestinations: Store['dueDestinations'] = (limit, after) =>
 		this.#access.read('looking for destinations', (db) => destinations(db, limit, after))
 	dropHistory: Store['dropHistory'] = (olderThanMs, limit) =>
 		this.#access.write('dropping history', (db) => dropHistory(db, olderThanMs, limit))
 
-	gates: Store['gates'] = (among) => this.#access.read('reading gates', (db) => gatesOf(db, among))
-	turnGate: Store['turnGate'] = (change) => this.#access.write('turning a gate', (db) => turnGate(db, change))
-	hold: Store['hold'] = (destination, forMs, reason) =>
+	circuits: Store['circuits'] = (among) => this.#access.read('reading gates', (db) => gatesOf(db, among))
+	changeCircuit: Store['changeCircuit'] = (change) =>
+		this.#access.write('turning a gate', (db) => turnGate(db, change))
+	pause: Store['pause'] = (destination, forMs, reason) =>
 		this.#access.write('holding a destination', (db) => hold(db, destination, forMs, reason))
-	takeTokens: Store['takeTokens'] = (destination, count, rate) =>
+	acquireTokens: Store['acquireTokens'] = (destination, count, rate) =>
 		this.#access.write('taking tokens', (db) => takeTokens(db, destination, count, rate))
 	returnTokens: Store['returnTokens'] = (destination, count, rate) =>
 		this.#access.write('returning tokens', (db) => returnTokens(db, destination, count, rate))
-	takePlaces: Store['takePlaces'] = (request) =>
-		this.#access.write('taking places', (db) => takePlaces(db, request))
-	beat: Store['beat'] = (report, forgetAfterMs) =>
+	acquirePermits: Store['acquirePermits'] = (request) =>
+		this.#access.write('taking permits', (db) => acquirePermits(db, request))
+	heartbeat: Store['heartbeat'] = (report, forgetAfterMs) =>
 		this.#access.write('reporting a relay', (db) => beat(db, report, forgetAfterMs))
-	leave: Store['leave'] = (owner) => this.#access.write('leaving', (db) => leave(db, owner))
+	removeRelay: Store['removeRelay'] = (owner) => this.#access.write('leaving', (db) => leave(db, owner))
 	relays: Store['relays'] = () => this.#access.read('listing relays', relays)
 
 	find: Store['find'] = (id) => this.#access.read('finding a message', (db) => find(db, id))
@@ -128,13 +129,14 @@ export class SqliteStore implements Store {
 		this.#access.write('discarding', (db) => discard(db, filter, limit, keepHistory))
 	retryNow: Store['retryNow'] = (filter, limit) =>
 		this.#access.write('retrying now', (db) => retryNow(db, filter, limit))
-	ahead: Store['ahead'] = (id) => this.#access.read('looking for what is ahead', (db) => ahead(db, id))
+	findPredecessor: Store['findPredecessor'] = (id) =>
+		this.#access.read('looking for what is ahead', (db) => ahead(db, id))
 	stats: Store['stats'] = (limit, destination) =>
 		this.#access.read('counting', (db) => stats(db, limit, destination))
 	now: Store['now'] = () => this.#access.read('reading the clock', (db) => db.now())
 
 	/** Nothing to do: every commit can be heard. */
-	async ring(): Promise<void> {}
+	async notify(): Promise<void> {}
 
 	listen(onRing: () => void, onError: (error: unknown) => void): Promise<() => Promise<void>> {
 		const explain = (error: unknown): void => onError(this.#access.explained('listening', error))

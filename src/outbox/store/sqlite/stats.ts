@@ -48,7 +48,7 @@ function countsOf(
 	return {
 		destination,
 		due: counted(due ?? 0, limit),
-		waiting: counted(waiting ?? 0, limit),
+		scheduled: counted(waiting ?? 0, limit),
 		// Whoever looked at as many as may be looked at may have missed some.
 		inFlight: { count: Math.min(held ?? 0, limit), isCapped: (seen ?? 0) > limit },
 		dead: counted(connection.number(DEAD, destination, limit + 1), limit),

@@ -60,12 +60,12 @@ test('idle connections that the server ends do no harm', async () => {
 test('a connection that is lost in the middle of a transaction is an error of that call, and the next call works', async () => {
 	const pool = rig.anotherPool()
 	const store = postgresStore({ client: pool, schema: rig.schema })
-	const request = { destination: 'shop', owner: 'r', want: 1, inUse: 0, total: 1, leaseMs: 60_000 }
-	await store.takePlaces(request)
+	const request = { destination: 'shop', owner: 'r', wanted: 1, inUse: 0, total: 1, leaseMs: 60_000 }
+	await store.acquirePermits(request)
 	const blocker = await rig.pool.connect()
 	await blocker.query('begin')
 	await blocker.query(`select from ${rig.schema}.outbox_destinations for update`)
-	const outcome = store.takePlaces(request).catch((error: unknown) => error)
+	const outcome = store.acquirePermits(request).catch((error: unknown) => error)
 	const waiting = `select pid from pg_stat_activity where wait_event_type = 'Lock' and query like '%${rig.schema}%'`
 	const { pid } = await vi.waitFor(async () => {
 		const [row] = (await rig.pool.query(waiting)).rows
@@ -76,7 +76,7 @@ test('a connection that is lost in the middle of a transaction is an error of th
 	expect(await outcome).toBeInstanceOf(Error)
 	await blocker.query('rollback')
 	blocker.release()
-	expect(await store.takePlaces(request)).toBe(1)
+	expect(await store.acquirePermits(request)).toBe(1)
 	expect(pool.idleCount).toBe(pool.totalCount)
 })
 

@@ -55,9 +55,16 @@ describe.each(['repeatable read', 'serializable'])('with %s as the default', (le
 			const granted = await Promise.all(
 				Array.from({ length: 16 }, async (_, at) => {
 					const owner = `relay ${at}`
-					await store.hold('shop', 1_000 + at, 'retry-after')
-					await store.takePlaces({ destination: 'shop', owner, want: 3, inUse: 0, total: 9, leaseMs: 60_000 })
-					return (await store.takeTokens('shop', 1, rate)).granted
+					await store.pause('shop', 1_000 + at, 'retry-after')
+					await store.acquirePermits({
+						destination: 'shop',
+						owner,
+						wanted: 3,
+						inUse: 0,
+						total: 9,
+						leaseMs: 60_000,
+					})
+					return (await store.acquireTokens('shop', 1, rate)).granted
 				}),
 			)
 			expect(granted.reduce((sum, count) => sum + count, 0)).toBe(10)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { PgPool } from '../../../../src/outbox/store/postgres/client.ts'
 import type { PostgresStoreOptions } from '../../../../src/outbox/store/postgres/options.ts'
-import { fairPart } from '../../../../src/outbox/store/postgres/places.ts'
+import { fairPart } from '../../../../src/outbox/store/postgres/permits.ts'
 import { PostgresStore, postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 
 const never = () => Promise.reject(new Error('not asked'))
@@ -53,7 +53,7 @@ test('parts are fair: they fit, nobody gets more than it wants, and who wants mo
 	const wants = fc.array(fc.nat(50), { minLength: 1, maxLength: 8 })
 	fc.assert(
 		fc.property(wants, fc.nat(100), (wants, total) => {
-			const wishes = wants.map((want, at) => ({ owner: `relay ${at}`, want }))
+			const wishes = wants.map((wanted, at) => ({ owner: `relay ${at}`, wanted }))
 			const parts = wishes.map((mine) =>
 				fairPart(
 					mine,
@@ -65,7 +65,7 @@ test('parts are fair: they fit, nobody gets more than it wants, and who wants mo
 			expect(given).toBe(
 				Math.min(
 					total,
-					wants.reduce((sum, want) => sum + want, 0),
+					wants.reduce((sum, wanted) => sum + wanted, 0),
 				),
 			)
 			const unsated = parts.filter((part, at) => part < (wants[at] ?? 0))

@@ -41,7 +41,7 @@ for (const isAnalyzed of [false, true]) {
 				await store.claim(wanted({ limit: 20 })),
 				await store.claim(wanted({ limit: 10, isOrdered: true })),
 				await store.claim(wanted({ isOrdered: true, keys: [`new${round}`, 'k1'] })),
-				await store.claim(wanted({}, { suspects: true })),
+				await store.claim(wanted({}, { poisonCandidates: true })),
 				await store.claim(wanted({ since: 1 })),
 			]
 			const rows = claims.flatMap((claim) => claim.rows)
@@ -54,15 +54,22 @@ for (const isAnalyzed of [false, true]) {
 						at % 3 === 0
 							? { type: 'release', id, attempt, inMs: 1e9 }
 							: at % 3 === 1
-								? { type: 'dead', id, attempt, cause: 'expired', error: null, stuck: 'park' }
+								? {
+										type: 'dead',
+										id,
+										attempt,
+										cause: 'expired',
+										error: null,
+										afterDeadLetter: 'dead-letter-rest',
+									}
 								: { type: 'sent', id, attempt },
 					),
 					false,
 				),
 			).toEqual([])
 			await store.nextDueInMs(['a'])
-			await store.destinations(100)
-			await store.ahead(rows[0]?.id ?? '')
+			await store.dueDestinations(100)
+			await store.findPredecessor(rows[0]?.id ?? '')
 		}
 		for (const prepare of [true, false]) {
 			const other = postgresStore({ client: pool, schema: rig.schema, prepare })

@@ -75,7 +75,7 @@ test('of enqueuers with one dedupe key that commit at the same time one gets in,
 
 test('places are never given twice, however many relays ask at the same time', async () => {
 	const ask = (owner: string) =>
-		rig.store.takePlaces({ destination: 'shop', owner, want: 10, inUse: 0, total: 10, leaseMs: 60_000 })
+		rig.store.acquirePermits({ destination: 'shop', owner, wanted: 10, inUse: 0, total: 10, leaseMs: 60_000 })
 	const given = await Promise.all(Array.from({ length: 12 }, (_, at) => ask(`relay ${at}`)))
 	expect(given.reduce((sum, places) => sum + places, 0)).toBeLessThanOrEqual(10)
 })

@@ -1,17 +1,20 @@
 /** Messages and claims as tests of this store write them. */
-import type { ClaimLane, ClaimRequest, Outcome } from '../../../../src/outbox/store/rows.ts'
+import type { ClaimRequest, ClaimTarget, Settlement } from '../../../../src/outbox/store/rows.ts'
 
 /** A claim of one lane. */
-export const wanted = (lane: Partial<ClaimLane> = {}, request: Partial<ClaimRequest> = {}): ClaimRequest => ({
+export const wanted = (
+	lane: Partial<ClaimTarget> = {},
+	request: Partial<ClaimRequest> = {},
+): ClaimRequest => ({
 	owner: 'relay',
 	leaseMs: 60_000,
-	suspects: false,
-	suspectAfter: 2,
-	lanes: [{ destination: 'a', limit: 1_000, since: 0, isOrdered: false, isProbe: false, ...lane }],
+	poisonCandidates: false,
+	poisonAfter: 2,
+	targets: [{ destination: 'a', limit: 1_000, since: 0, isOrdered: false, isProbe: false, ...lane }],
 	...request,
 })
 
-export const retry = (row: { id: string; attempt: number }, message: string): Outcome => ({
+export const retry = (row: { id: string; attempt: number }, message: string): Settlement => ({
 	type: 'retry',
 	id: row.id,
 	attempt: row.attempt,

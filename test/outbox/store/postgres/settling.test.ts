@@ -65,7 +65,14 @@ test('what fails in the middle of a mixed batch leaves nothing half done', async
 			'relay',
 			[
 				{ type: 'sent', id: first.id, attempt: 1 },
-				{ type: 'dead', id: second.id, attempt: 1, cause: 'permanent', error: null, stuck: 'block' },
+				{
+					type: 'dead',
+					id: second.id,
+					attempt: 1,
+					cause: 'permanent',
+					error: null,
+					afterDeadLetter: 'block',
+				},
 			],
 			false,
 		),

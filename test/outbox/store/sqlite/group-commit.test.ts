@@ -52,7 +52,7 @@ describe('what is asked for in one tick', () => {
 			store.insert([newRow({ destination: 'b' })]),
 		])
 		expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
-		expect((await store.destinations(10)).names).toEqual(['a', 'b'])
+		expect((await store.dueDestinations(10)).names).toEqual(['a', 'b'])
 		expect(await store.list({}, 10)).toHaveLength(2)
 	})
 
@@ -62,11 +62,11 @@ describe('what is asked for in one tick', () => {
 			CREATE TABLE parent (id INTEGER PRIMARY KEY);
 			CREATE TABLE child (id INTEGER REFERENCES parent DEFERRABLE INITIALLY DEFERRED);
 			CREATE TRIGGER orphan AFTER INSERT ON yaoki_outbox BEGIN INSERT INTO child VALUES (7); END`)
-		const results = await Promise.allSettled([store.insert([newRow()]), store.hold('a', 1_000, 'probe')])
+		const results = await Promise.allSettled([store.insert([newRow()]), store.pause('a', 1_000, 'probe')])
 		expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
 		store.database.exec('DROP TRIGGER orphan')
 		expect(await store.list({}, 10)).toEqual([])
-		expect(await store.gates(['a'])).toEqual([])
+		expect(await store.circuits(['a'])).toEqual([])
 		await store.insert([newRow()])
 		expect(await store.list({}, 10)).toHaveLength(1)
 	})
@@ -101,7 +101,7 @@ describe('a batch with one row that can not be written', () => {
 			attempt,
 			cause: 'permanent' as const,
 			error: { type: 'Error', message: at === 1 ? 'poison' : 'plain', fingerprint: 'f' },
-			stuck: 'dead-letter' as const,
+			afterDeadLetter: 'skip' as const,
 		}))
 		expect(await store.settle('r1', outcomes, false)).toEqual([])
 		const dead = await store.list({ status: 'dead' }, 10)

@@ -1,5 +1,5 @@
 /** The few moves that these tests are made of. */
-import type { ClaimedRow, ClaimLane, Outcome } from '../../../../src/outbox/store/rows.ts'
+import type { ClaimedRow, ClaimTarget, Settlement } from '../../../../src/outbox/store/rows.ts'
 import {
 	type SqliteStore,
 	type SqliteStoreOptions,
@@ -8,15 +8,17 @@ import {
 
 export async function claimRows(
 	store: SqliteStore,
-	lane: Partial<ClaimLane> = {},
+	lane: Partial<ClaimTarget> = {},
 	owner = 'r1',
 	leaseMs = 60_000,
 ): Promise<readonly ClaimedRow[]> {
 	const whole = { destination: 'a', limit: 1_000, since: 0, isOrdered: false, isProbe: false, ...lane }
-	return (await store.claim({ owner, leaseMs, lanes: [whole], suspects: false, suspectAfter: 1_000 })).rows
+	return (
+		await store.claim({ owner, leaseMs, targets: [whole], poisonCandidates: false, poisonAfter: 1_000 })
+	).rows
 }
 
-export const sent = ({ id, attempt }: ClaimedRow): Outcome => ({ type: 'sent', id, attempt })
+export const sent = ({ id, attempt }: ClaimedRow): Settlement => ({ type: 'sent', id, attempt })
 
 export async function migratedStore(options: SqliteStoreOptions | string = ':memory:'): Promise<SqliteStore> {
 	const store = sqliteStore(options)

@@ -70,7 +70,7 @@ describe("enqueuing in the user's transaction", () => {
 	it('is refused for what is no connection of node:sqlite', async () => {
 		const { store } = await shop()
 		const pg = { query: async () => ({ rows: [] }) }
-		expect(store.takes(pg)).toBe(false)
+		expect(store.accepts(pg)).toBe(false)
 		await expect(store.insert([newRow()], pg)).rejects.toThrow('no connection of node:sqlite')
 	})
 })

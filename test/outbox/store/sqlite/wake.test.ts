@@ -48,7 +48,7 @@ describe('listening', () => {
 		expect(await claimRows(other)).toEqual([])
 		await clock.advance(100)
 		expect(rings()).toBe(before)
-		await store.ring()
+		await store.notify()
 	})
 
 	it('stops when told, and leaves no timer', async () => {

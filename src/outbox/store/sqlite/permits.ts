@@ -1,28 +1,28 @@
 /**
- * Who may use how many of the places that all relays share. Strict: what was given to somebody is not given to another before it is given
+ * Who may use how many of the permits that all relays share. Strict: what was given to somebody is not given to another before it is given
  * back or its time is over. Fair: everybody who asked lately has a right to an equal part of what it wants, and whoever has more comes
  * down when it asks again, which leaves the rest to those who have less.
  */
-import type { PlacesRequest } from '../rows.ts'
+import type { PermitRequest } from '../rows.ts'
 import { after, type Connection } from './connection.ts'
 
-const FORGET = 'DELETE FROM yaoki_outbox_places WHERE destination = ? AND until <= ?'
-const OTHERS = 'SELECT owner, wanted, places FROM yaoki_outbox_places WHERE destination = ? AND owner <> ?'
-const SAVE = `INSERT INTO yaoki_outbox_places (destination, owner, wanted, places, until) VALUES (?, ?, ?, ?, ?)
-	ON CONFLICT (destination, owner) DO UPDATE SET wanted = excluded.wanted, places = excluded.places, until = excluded.until`
+const FORGET = 'DELETE FROM yaoki_outbox_permits WHERE destination = ? AND until <= ?'
+const OTHERS = 'SELECT owner, wanted, permits FROM yaoki_outbox_permits WHERE destination = ? AND owner <> ?'
+const SAVE = `INSERT INTO yaoki_outbox_permits (destination, owner, wanted, permits, until) VALUES (?, ?, ?, ?, ?)
+	ON CONFLICT (destination, owner) DO UPDATE SET wanted = excluded.wanted, permits = excluded.permits, until = excluded.until`
 
-export function takePlaces(connection: Connection, request: PlacesRequest): number {
-	const { destination, owner, want, inUse, total, leaseMs } = request
+export function acquirePermits(connection: Connection, request: PermitRequest): number {
+	const { destination, owner, wanted, inUse, total, leaseMs } = request
 	const now = connection.now()
 	connection.run(FORGET, destination, now)
 	const others = connection.rows(OTHERS, destination, owner)
 	const wishes = others.map(([name, wanted]) => ({ name: String(name), wanted: Number(wanted) }))
-	const taken = others.reduce((sum, [, , places]) => sum + Number(places), 0)
-	const share = fairShare([...wishes, { name: owner, wanted: want }], owner, total)
-	const places = Math.max(0, Math.min(share, total - taken))
+	const taken = others.reduce((sum, [, , permits]) => sum + Number(permits), 0)
+	const share = fairShare([...wishes, { name: owner, wanted: wanted }], owner, total)
+	const permits = Math.max(0, Math.min(share, total - taken))
 	// What it sends already stays its own until it is done, or those who are given the rest would make it too many.
-	connection.run(SAVE, destination, owner, want, Math.max(places, inUse), after(now, leaseMs))
-	return places
+	connection.run(SAVE, destination, owner, wanted, Math.max(permits, inUse), after(now, leaseMs))
+	return permits
 }
 
 interface Wish {
