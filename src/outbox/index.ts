@@ -25,7 +25,7 @@ export type {
 } from './destinations/destination.ts'
 export { type HttpDestinationOptions, httpDestination } from './destinations/http-destination.ts'
 export type { OutboxStats } from './diagnostics/stats.ts'
-export type { EnqueueOptions, OutsideTransaction } from './enqueue/transaction-rule.ts'
+export type { EnqueueOptions, OutsideTransaction } from './enqueue/transaction-check.ts'
 export { InvalidMessageError, type MessageIssue, TransactionError } from './message/errors.ts'
 export type { MessageFilter } from './message/filter.ts'
 export type { Jsonified } from './message/jsonified.ts'

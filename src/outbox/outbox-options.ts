@@ -10,7 +10,7 @@ import type { Runtime } from '../core/runtime/runtime.ts'
 import { systemRuntime } from '../core/runtime/system.ts'
 import { placed } from '../http/options/option-path.ts'
 import { readTopics, type Schemas } from './enqueue/schemas.ts'
-import type { OutsideTransaction } from './enqueue/transaction-rule.ts'
+import type { OutsideTransaction } from './enqueue/transaction-check.ts'
 import type { Topics } from './message/message.ts'
 import type { Store } from './store/store.ts'
 
@@ -61,7 +61,7 @@ const RULES: OptionSchema = {
 	onWarning: 'function',
 }
 
-const MODES: readonly OutsideTransaction[] = ['warn', 'allow', 'refuse']
+const MODES: readonly OutsideTransaction[] = ['warn', 'allow', 'reject']
 
 export function readOutboxOptions(options: OutboxOptions): OutboxSettings {
 	checkNames(options, RULES)

@@ -10,7 +10,7 @@ import type { PageOptions } from './dead-letters/options.ts'
 import { type OutboxStats, readStats } from './diagnostics/stats.ts'
 import { whyNotSent } from './diagnostics/why.ts'
 import { RowBuilder } from './enqueue/build-rows.ts'
-import { type EnqueueOptions, TransactionRule } from './enqueue/transaction-rule.ts'
+import { type EnqueueOptions, TransactionCheck } from './enqueue/transaction-check.ts'
 import { isMessageId, type MessageFilter, toFilter } from './message/filter.ts'
 import type { MessageFor, MessageRecord, Receipt, Topics } from './message/message.ts'
 import { toRecord } from './message/record.ts'
@@ -42,8 +42,8 @@ export class Outbox<T extends Topics = Topics> {
 	readonly historyForMs: number | undefined
 	/** Messages that could not be sent: list, replay, edit, discard. */
 	readonly dead: DeadLetters
-	readonly #intake: RowBuilder
-	readonly #rule: TransactionRule
+	readonly #rowBuilder: RowBuilder
+	readonly #transactionCheck: TransactionCheck
 	readonly #notifier: RelayNotifier
 	readonly #runtime: Runtime
 	#closed: Promise<void> | undefined
@@ -54,8 +54,8 @@ export class Outbox<T extends Topics = Topics> {
 		this.store = store
 		this.keepsHistory = keepsHistory
 		this.historyForMs = settings.historyForMs
-		this.#intake = new RowBuilder(settings)
-		this.#rule = new TransactionRule(store, settings.outsideTransaction, settings.onWarning)
+		this.#rowBuilder = new RowBuilder(settings)
+		this.#transactionCheck = new TransactionCheck(store, settings.outsideTransaction, settings.onWarning)
 		this.#notifier = new RelayNotifier(store, runtime)
 		this.#runtime = runtime
 		const wake = () => this.wake()
@@ -85,8 +85,8 @@ export class Outbox<T extends Topics = Topics> {
 		try {
 			const isBatch = Array.isArray(given)
 			if (isBatch && given.length === 0) return Promise.resolve([])
-			this.#rule.before(options)
-			const rows = this.#intake.rows(isBatch ? given : [given], isBatch)
+			this.#transactionCheck.beforeInsert(options)
+			const rows = this.#rowBuilder.build(isBatch ? given : [given], isBatch)
 			if (rows instanceof Promise) return rows.then((ready) => this.#write(ready, isBatch, options))
 			return this.#write(rows, isBatch, options)
 		} catch (error) {
@@ -162,7 +162,7 @@ export class Outbox<T extends Topics = Topics> {
 
 	#write(rows: readonly NewRow[], isBatch: boolean, options: EnqueueOptions): Promise<Receipt | Receipt[]> {
 		return this.store.insert(rows, options.tx).then((inserted) => {
-			this.#rule.after(options, inserted.isInTransaction)
+			this.#transactionCheck.afterInsert(options, inserted.isInTransaction)
 			this.#notifier.notifyAfterCommit(options.tx, destinationsOf(rows), inserted.isInTransaction)
 			const receipts = rows.map((row) => receiptOf(row, inserted))
 			return isBatch ? receipts : (receipts[0] as Receipt)

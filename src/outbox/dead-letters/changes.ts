@@ -6,7 +6,7 @@ import { checkNames, invalidOption, type OptionSchema } from '../../core/options
 import { placed } from '../../http/options/option-path.ts'
 import { checkText, NAME_BYTES, toHeadersText, toMaxRetries, toTime } from '../enqueue/fields.ts'
 import { toPayloadText } from '../enqueue/payload.ts'
-import { accepted, type Schemas } from '../enqueue/schemas.ts'
+import { type Schemas, validValue } from '../enqueue/schemas.ts'
 import type { MessageRef } from '../message/errors.ts'
 import type { MessageEdit } from '../store/store.ts'
 import type { DeadLetterChanges } from './options.ts'
@@ -29,19 +29,19 @@ export async function toEdit(
 	if (Object(changes) !== changes || Array.isArray(changes))
 		invalidOption('changes', changes, 'an object, such as { payload }')
 	placed('changes.', () => checkNames(changes, NAMES))
-	const place: MessageRef = topic === undefined ? { id } : { id, topic }
+	const ref: MessageRef = topic === undefined ? { id } : { id, topic }
 	const { headers, destination, expiresAt, maxRetries } = changes
 	const payload =
 		'payload' in changes && schemas && topic !== undefined
-			? accepted(await schemas.of(topic, place)(changes.payload), place)
+			? validValue(await schemas.validator(topic, ref)(changes.payload), ref)
 			: changes.payload
 	return {
-		...('payload' in changes && { payload: toPayloadText(payload, maxPayloadBytes, place) }),
-		...(headers !== undefined && { headers: toHeadersText(headers ?? undefined, place) }),
+		...('payload' in changes && { payload: toPayloadText(payload, maxPayloadBytes, ref) }),
+		...(headers !== undefined && { headers: toHeadersText(headers ?? undefined, ref) }),
 		...(destination !== undefined && {
-			destination: checkText(place, 'destination', destination, NAME_BYTES),
+			destination: checkText(ref, 'destination', destination, NAME_BYTES),
 		}),
-		...(expiresAt !== undefined && { expiresAt: toTime('expiresAt', expiresAt ?? undefined, place) }),
-		...(maxRetries !== undefined && { maxRetries: toMaxRetries(maxRetries ?? undefined, place) }),
+		...(expiresAt !== undefined && { expiresAt: toTime('expiresAt', expiresAt ?? undefined, ref) }),
+		...(maxRetries !== undefined && { maxRetries: toMaxRetries(maxRetries ?? undefined, ref) }),
 	}
 }

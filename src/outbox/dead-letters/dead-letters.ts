@@ -5,7 +5,7 @@
 import { checkNames, checkRange, invalidOption, type OptionSchema } from '../../core/options/schema.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { Schemas } from '../enqueue/schemas.ts'
-import { refuseField } from '../message/errors.ts'
+import { invalidField } from '../message/errors.ts'
 import { isMessageId, type MessageFilter } from '../message/filter.ts'
 import type { MessageRecord } from '../message/message.ts'
 import { toRecord } from '../message/record.ts'
@@ -140,11 +140,11 @@ export class DeadLetters {
 		// What is not there, or is no dead letter, is not replayed; but what is wrong with the changes is told all the same.
 		const edit = await toEdit(found ?? { id }, changes, maxPayloadBytes, schemas)
 		if (found?.cause === 'expired' && changes.expiresAt === undefined && found.expiresAt !== null)
-			refuseField(
+			invalidField(
 				found,
 				'expiresAt',
 				new Date(found.expiresAt),
-				'a later time, or null for none: as it is, it would expire again',
+				'a later time, or null for no expiry (otherwise it would expire again)',
 			)
 		const replay = this.#thenWake((chosen, limit) => store.replay(chosen, limit, edit))
 		return (await replay({ ids: [id.toLowerCase()] }, 1)).length > 0

@@ -1,17 +1,18 @@
 /**
- * Messages become rows here. Everything is checked before anything is written, so that a batch is written whole or not at all; and as long as
- * no schema makes it wait, within the tick of the call.
+ * Builds the rows of messages. All messages of a batch are checked before anything is written, so a batch is written completely or not at all;
+ * and unless a schema is asynchronous, the rows are built within the tick of the call.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import { type MessageRef, refuseField } from '../message/errors.ts'
+import { didYouMean, nearestName } from '../../text/nearest.ts'
+import { InvalidMessageError, invalidField, type MessageRef } from '../message/errors.ts'
 import type { SchemaResult } from '../message/standard-schema.ts'
 import type { NewRow } from '../store/rows.ts'
 import { checkText, KEY_BYTES, NAME_BYTES, toHeadersText, toMaxRetries, toTime } from './fields.ts'
 import { toPayloadText } from './payload.ts'
-import { accepted, type Schemas } from './schemas.ts'
+import { type Schemas, validValue } from './schemas.ts'
 import { uuidGenerator } from './uuid.ts'
 
-/** The fields that a message has. In a Set: of an object, `constructor` would be one as well. */
+/** A Set, because an object would also have `constructor`. */
 const FIELDS: ReadonlySet<string> = new Set([
 	'topic',
 	'destination',
@@ -26,11 +27,11 @@ const FIELDS: ReadonlySet<string> = new Set([
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** All of a row but what may have to be waited for. */
+/** A row without its payload, which an asynchronous schema may delay. */
 type Draft = Omit<NewRow, 'payload'>
 
-/** What is left to do when a schema answers later. */
-type Later = () => Promise<NewRow>
+/** Completes a row when an asynchronous schema has validated its payload. */
+type PendingRow = () => Promise<NewRow>
 
 export interface RowBuilderOptions {
 	readonly schemas: Schemas | undefined
@@ -49,71 +50,77 @@ export class RowBuilder {
 		this.#newId = uuidGenerator(runtime)
 	}
 
-	/** One row a message, in their order; a promise of them only when a schema made one. */
-	rows(messages: readonly unknown[], isBatch: boolean): readonly NewRow[] | Promise<readonly NewRow[]> {
-		const rows: (NewRow | Later)[] = []
-		let isLater = false
+	/** Returns one row per message, in order; a promise only if a schema is asynchronous. */
+	build(messages: readonly unknown[], isBatch: boolean): readonly NewRow[] | Promise<readonly NewRow[]> {
+		const rows: (NewRow | PendingRow)[] = []
+		let hasPending = false
 		for (let index = 0; index < messages.length; index++) {
-			const row = this.#row(messages[index], isBatch ? index : undefined)
-			isLater ||= typeof row === 'function'
+			const row = this.#buildRow(messages[index], isBatch ? index : undefined)
+			hasPending ||= typeof row === 'function'
 			rows.push(row)
 		}
-		if (!isLater) return rows as NewRow[]
+		if (!hasPending) return rows as NewRow[]
 		return Promise.all(rows.map((row) => (typeof row === 'function' ? row() : row)))
 	}
 
-	#row(message: unknown, index: number | undefined): NewRow | Later {
-		if (typeof message !== 'object' || message === null || Array.isArray(message)) {
-			refuseField({ index }, 'message', message, 'an object with topic and payload')
-		}
+	#buildRow(message: unknown, index: number | undefined): NewRow | PendingRow {
+		if (typeof message !== 'object' || message === null || Array.isArray(message))
+			invalidField({ index }, 'message', message, 'an object with topic and payload')
 		const fields = message as Fields
-		const place: MessageRef = { topic: fields['topic'], index }
-		for (const name in fields) {
-			if (!FIELDS.has(name) && Object.hasOwn(fields, name)) {
-				refuseField(place, name, fields[name], `nothing, for a message has only ${[...FIELDS].join(', ')}`)
-			}
-		}
-		const draft = this.#draft(fields, place)
+		const ref: MessageRef = { topic: fields['topic'], index }
+		for (const name in fields)
+			if (!FIELDS.has(name) && Object.hasOwn(fields, name)) rejectUnknownField(ref, name)
+		const draft = this.#draft(fields, ref)
 		const payload = fields['payload']
-		if (this.#schemas === undefined) return this.#finish(draft, payload, place)
-		const result = this.#schemas.of(draft.topic, place)(payload)
-		if (!isPromise(result)) return this.#finish(draft, accepted(result, place), place)
-		// It is listened to at once: a message further on may be refused before anybody waits for this one.
+		if (this.#schemas === undefined) return this.#complete(draft, payload, ref)
+		const result = this.#schemas.validator(draft.topic, ref)(payload)
+		if (!isPromise(result)) return this.#complete(draft, validValue(result, ref), ref)
+		// Handled now: if a later message is invalid, nothing awaits this promise, and its rejection must not be unhandled.
 		const settled = Promise.allSettled([result])
 		return async () => {
-			const [answer] = await settled
-			if (answer.status === 'rejected') throw answer.reason
-			return this.#finish(draft, accepted(answer.value, place), place)
+			const [validated] = await settled
+			if (validated.status === 'rejected') throw validated.reason
+			return this.#complete(draft, validValue(validated.value, ref), ref)
 		}
 	}
 
-	#draft(fields: Fields, place: MessageRef): Draft {
-		const topic = checkText(place, 'topic', fields['topic'], NAME_BYTES)
+	#draft(fields: Fields, ref: MessageRef): Draft {
+		const topic = checkText(ref, 'topic', fields['topic'], NAME_BYTES)
 		const { destination, key, dedupeKey } = fields
-		const notBefore = toTime('notBefore', fields['notBefore'], place)
-		const expiresAt = toTime('expiresAt', fields['expiresAt'], place)
-		// With both before 1970 nothing is mistaken: it is over.
+		const notBefore = toTime('notBefore', fields['notBefore'], ref)
+		const expiresAt = toTime('expiresAt', fields['expiresAt'], ref)
+		// A notBefore of 0 may stand for two different dates before 1970, which cannot be compared here.
 		if (notBefore && expiresAt !== null && expiresAt <= notBefore) {
-			const got = new Date(expiresAt).toISOString()
-			refuseField(place, 'expiresAt', got, `a time after notBefore, ${new Date(notBefore).toISOString()}`)
+			const received = new Date(expiresAt).toISOString()
+			invalidField(
+				ref,
+				'expiresAt',
+				received,
+				`a time after notBefore (${new Date(notBefore).toISOString()})`,
+			)
 		}
 		return {
 			id: this.#newId(),
 			topic,
-			destination:
-				destination === undefined ? topic : checkText(place, 'destination', destination, NAME_BYTES),
-			key: key === undefined ? null : checkText(place, 'key', key, KEY_BYTES),
-			headers: toHeadersText(fields['headers'], place),
-			dedupeKey: dedupeKey === undefined ? null : checkText(place, 'dedupeKey', dedupeKey, KEY_BYTES),
+			destination: destination === undefined ? topic : checkText(ref, 'destination', destination, NAME_BYTES),
+			key: key === undefined ? null : checkText(ref, 'key', key, KEY_BYTES),
+			headers: toHeadersText(fields['headers'], ref),
+			dedupeKey: dedupeKey === undefined ? null : checkText(ref, 'dedupeKey', dedupeKey, KEY_BYTES),
 			notBefore,
 			expiresAt,
-			maxRetries: toMaxRetries(fields['maxRetries'], place),
+			maxRetries: toMaxRetries(fields['maxRetries'], ref),
 		}
 	}
 
-	#finish(draft: Draft, payload: unknown, place: MessageRef): NewRow {
-		return Object.assign(draft, { payload: toPayloadText(payload, this.#maxPayloadBytes, place) })
+	#complete(draft: Draft, payload: unknown, ref: MessageRef): NewRow {
+		return Object.assign(draft, { payload: toPayloadText(payload, this.#maxPayloadBytes, ref) })
 	}
+}
+
+function rejectUnknownField(ref: MessageRef, field: string): never {
+	const names = [...FIELDS]
+	const hint = didYouMean(nearestName(field, names)) || ` Valid fields: ${names.join(', ')}`
+	throw new InvalidMessageError(ref, [{ field, message: `unknown field.${hint}` }])
 }
 
 const isPromise = (

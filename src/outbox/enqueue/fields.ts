@@ -1,88 +1,82 @@
 /**
- * The fields of a message besides its payload. What a database would refuse (NUL, half a surrogate pair, a key that is too long for an
- * index) is refused here, for inside of the user's transaction a refusal by the database would end the transaction as well. Lengths are
- * in bytes, since those are what an index has room for.
+ * Checks the fields of a message other than its payload. Everything that a database would reject (NUL, lone surrogates, a key too long for an
+ * index) is rejected here, because inside the user's transaction an error of the database would abort the transaction. Lengths are in bytes,
+ * because indexes limit bytes.
  */
 import { types } from 'node:util'
-import { InvalidMessageError, type MessageRef, refuseField } from '../message/errors.ts'
+import { InvalidMessageError, invalidField, type MessageRef } from '../message/errors.ts'
 
-/** The greatest length of a topic and of a destination, in bytes of UTF-8. */
+/** Maximum length of a topic and of a destination, in bytes of UTF-8. */
 export const NAME_BYTES = 255
-/** The same of a key and of a dedupe key: three of PostgreSQL's index rows have to fit on a page. */
+/** Maximum length of a key and of a dedupe key: three of PostgreSQL's index rows must fit on a page. */
 export const KEY_BYTES = 1_024
 export const HEADERS_BYTES = 65_536
-/** What a column of 32 bits holds. */
-const MOST_RETRIES = 2 ** 31 - 1
+/** The column has 32 bits. */
+const MAX_RETRIES = 2 ** 31 - 1
 
 const LONE_SURROGATE = /\p{Surrogate}/u
 
-/** What HTTP calls a token: the only names of headers that it has. */
+/** An HTTP token. */
 const HEADER_NAME = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/
-/** What would end a header or be refused in one; a tab is neither. */
+/** Control characters except tab. */
 const CONTROL = /[^\t\P{Cc}\x80-\x9f]/u
 
-const isPlainText = (text: string): boolean => !text.includes('\0') && !LONE_SURROGATE.test(text)
+const isStorable = (text: string): boolean => !text.includes('\0') && !LONE_SURROGATE.test(text)
 
-/** Refuses anything but a text that is not empty, not too long, and can be stored. */
-export function checkText(place: MessageRef, field: string, value: unknown, maxBytes: number): string {
-	if (typeof value !== 'string' || value === '') refuseField(place, field, value, 'a text that is not empty')
-	if (!isPlainText(value)) {
-		refuseField(place, field, value, 'a text without NUL and without halves of surrogate pairs')
-	}
-	// No UTF-16 unit takes more than three bytes.
+/** Returns the value if it is a non-empty string that can be stored in `maxBytes`. */
+export function checkText(ref: MessageRef, field: string, value: unknown, maxBytes: number): string {
+	if (typeof value !== 'string' || value === '') invalidField(ref, field, value, 'a non-empty string')
+	if (!isStorable(value))
+		invalidField(ref, field, value, 'a string without NUL characters and lone surrogates')
+	// A UTF-16 unit takes at most three bytes.
 	if (value.length * 3 > maxBytes) {
 		const bytes = Buffer.byteLength(value)
-		if (bytes > maxBytes) refuseField(place, field, value, `at most ${maxBytes} bytes, and this has ${bytes}`)
+		if (bytes > maxBytes)
+			invalidField(ref, field, value, `at most ${maxBytes} bytes of UTF-8 (this has ${bytes})`)
 	}
 	return value
 }
 
 /**
- * The JSON of headers; null when there are none. What no HTTP request can carry is refused for every destination: found out when it is sent, it
- * would be a dead letter, and the destination of a message may be changed after it was enqueued.
+ * Returns headers as JSON; null without headers. Headers that HTTP cannot carry are rejected for every destination: they would fail at delivery,
+ * and the destination of a message can be changed after it was enqueued.
  */
-export function toHeadersText(headers: unknown, place: MessageRef): string | null {
+export function toHeadersText(headers: unknown, ref: MessageRef): string | null {
 	if (headers === undefined) return null
-	// A Map, a Headers or a list has no names of its own, and would be written as if it were empty.
-	if (typeof headers !== 'object' || headers === null || Symbol.iterator in headers) {
-		refuseField(place, 'headers', headers, 'a plain object of texts')
-	}
+	// JSON.stringify writes a Map or Headers as {}.
+	if (typeof headers !== 'object' || headers === null || Symbol.iterator in headers)
+		invalidField(ref, 'headers', headers, 'a plain object with string values')
 	const names = Object.keys(headers)
 	for (const name of names) {
 		const value = (headers as Record<string, unknown>)[name]
-		if (!HEADER_NAME.test(name)) {
-			refuseField(place, 'headers', name, "names as HTTP has them: letters, digits and !#$%&'*+-.^_`|~")
-		}
+		if (!HEADER_NAME.test(name))
+			invalidField(ref, 'headers', name, "valid HTTP header names (letters, digits and !#$%&'*+-.^_`|~)")
 		if (typeof value !== 'string' || CONTROL.test(value) || LONE_SURROGATE.test(value)) {
-			const takes = 'a text without line breaks, control characters and halves of surrogate pairs'
-			refuseField(place, `headers[${JSON.stringify(name)}]`, value, takes)
+			const expected = 'a string without line breaks, control characters and lone surrogates'
+			invalidField(ref, `headers[${JSON.stringify(name)}]`, value, expected)
 		}
 	}
 	if (names.length === 0) return null
 	const text = JSON.stringify(headers)
-	if (text.length * 3 > HEADERS_BYTES && Buffer.byteLength(text) > HEADERS_BYTES) {
-		refuseField(place, 'headers', headers, `at most ${HEADERS_BYTES} bytes of JSON`)
-	}
+	if (text.length * 3 > HEADERS_BYTES && Buffer.byteLength(text) > HEADERS_BYTES)
+		invalidField(ref, 'headers', headers, `at most ${HEADERS_BYTES} bytes of JSON`)
 	return text
 }
 
-/**
- * Milliseconds since 1970; null when nothing was given. What is before that is put at its beginning: relays look for what is due from there
- * on, and a `notBefore` of the year 1 was a message that none of them ever saw.
- */
-export function toTime(field: string, value: unknown, place: MessageRef): number | null {
+/** Returns milliseconds since 1970; null for undefined. Earlier dates become 0, because relays scan from 0 on. */
+export function toTime(field: string, value: unknown, ref: MessageRef): number | null {
 	if (value === undefined) return null
-	if (!types.isDate(value)) refuseField(place, field, value, 'a Date')
+	if (!types.isDate(value)) invalidField(ref, field, value, 'a Date')
 	const time = value.getTime()
-	if (Number.isNaN(time)) throw new InvalidMessageError(place, [{ field, message: 'got an invalid Date' }])
+	if (Number.isNaN(time))
+		throw new InvalidMessageError(ref, [{ field, message: 'expected a valid Date, got an invalid one' }])
 	return Math.max(0, time)
 }
 
-/** How many retries may follow; null when nothing was given. */
-export function toMaxRetries(value: unknown, place: MessageRef): number | null {
+/** Returns the maximum number of retries; null for undefined. */
+export function toMaxRetries(value: unknown, ref: MessageRef): number | null {
 	if (value === undefined) return null
-	if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > MOST_RETRIES) {
-		refuseField(place, 'maxRetries', value, 'a whole number, 0 or more')
-	}
+	if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > MAX_RETRIES)
+		invalidField(ref, 'maxRetries', value, 'a non-negative integer')
 	return value
 }

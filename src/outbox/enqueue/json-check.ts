@@ -1,29 +1,25 @@
 /**
- * Finds the value that JSON can not hold, and says where it is. A walk with a list of its own and not by recursion: a payload that is
- * nested too deeply must not end this as well. It goes the way of `JSON.stringify`, `toJSON` included.
+ * Finds the value that JSON cannot hold, with its path. Iterative, because a payload that is nested too deeply must not overflow the stack here.
+ * It follows `JSON.stringify`, including `toJSON`.
  */
 import { types } from 'node:util'
-import { show } from '../message/errors.ts'
+import { type MessageIssue, show } from '../message/errors.ts'
 
-/** What is wrong, and where: `.items[3].price`, or nothing for the payload itself. */
-export interface JsonIssue {
-	readonly path: string
-	readonly what: string
-}
+const MAX_PATH_LENGTH = 300
 
-/** An object that is being looked through. */
+/** An object on the path from the payload to the current value. */
 interface Level {
 	readonly value: object
-	/** The names of its values; undefined for a list, whose values have numbers. */
+	/** The property names; undefined for an array. */
 	readonly names: readonly string[] | undefined
 	next: number
-	/** The name or number by which it was reached. */
-	readonly by: string
+	/** The path step that leads to it. */
+	readonly step: string
 }
 
 /**
- * Is there surely nothing in it that JSON loses? False when in doubt. It finds no path and follows no `toJSON`, which makes it several times
- * cheaper than the walk; and a null that was meant is common.
+ * Returns true if JSON certainly loses nothing of the value; false if in doubt. Without paths and `toJSON` it is several times faster than
+ * `findJsonIssue`, and most payloads that contain `null` mean it.
  */
 export function isPlainJson(value: unknown, depth = 50): boolean {
 	if (typeof value === 'number') return Number.isFinite(value)
@@ -31,7 +27,7 @@ export function isPlainJson(value: unknown, depth = 50): boolean {
 	if (value === null) return true
 	if (depth === 0) return false
 	if (Array.isArray(value)) {
-		// Not by `every`, which passes over holes.
+		// `every` would skip holes.
 		for (let at = 0; at < value.length; at++)
 			if (value[at] === undefined || !isPlainJson(value[at], depth - 1)) return false
 		return true
@@ -42,103 +38,103 @@ export function isPlainJson(value: unknown, depth = 50): boolean {
 	return true
 }
 
-/** The first value that would be lost, or that can not be written at all; undefined when there is none. */
-export function findJsonIssue(payload: unknown): JsonIssue | undefined {
+/** Returns the first value that would be lost or cannot be serialized, with its path (`.items[3].price`); undefined if there is none. */
+export function findJsonIssue(payload: unknown): MessageIssue | undefined {
 	const levels: Level[] = []
 	const open = new Set<object>()
-	let value = written({ '': payload }, '')
-	let by = ''
+	let value = serializedValue({ '': payload }, '')
+	let step = ''
 	for (;;) {
 		const isItem = levels.at(-1)?.names === undefined && levels.length > 0
-		const what = isItem && isLostInList(value) ? lostInList(value) : flawOf(value, open)
-		if (what !== undefined) return { path: cut(levels.map((level) => level.by).join('') + by), what }
+		const message = isItem && isOmitted(value) ? omittedItem(value) : valueIssue(value, open)
+		if (message !== undefined)
+			return { field: truncate(levels.map((level) => level.step).join('') + step), message }
 		if (typeof value === 'object' && value !== null) {
 			open.add(value)
-			levels.push({ value, names: Array.isArray(value) ? undefined : Object.keys(value), next: 0, by })
+			levels.push({ value, names: Array.isArray(value) ? undefined : Object.keys(value), next: 0, step })
 		}
 		const name = nextName(levels, open)
 		if (name === undefined) return undefined
 		const level = levels[levels.length - 1]
-		by = level?.names === undefined ? `[${name}]` : pathStep(name)
-		value = written(level?.value, name)
+		step = level?.names === undefined ? `[${name}]` : pathStep(name)
+		value = serializedValue(level?.value, name)
 	}
 }
 
-/** The next name of the innermost object that has one; those that are done are closed. */
+/** Returns the next property name of the innermost unfinished object, and removes finished ones. */
 function nextName(levels: Level[], open: Set<object>): string | undefined {
 	for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
-		const place = level.next++
+		const index = level.next++
 		const length = level.names?.length ?? (level.value as readonly unknown[]).length
-		if (place < length) return level.names?.[place] ?? String(place)
+		if (index < length) return level.names?.[index] ?? String(index)
 		open.delete(level.value)
 		levels.pop()
 	}
 	return undefined
 }
 
-/** What JSON writes for a value of this name: the answer of its `toJSON`, where it has one. */
-function written(holder: object | undefined, name: string): unknown {
+/** Returns what JSON serializes for a property: the result of its `toJSON`, if it has one. */
+function serializedValue(holder: object | undefined, name: string): unknown {
 	try {
 		const value = (holder as Record<string, unknown> | undefined)?.[name]
 		if (Object(value) !== value && typeof value !== 'bigint') return value
-		// An invalid Date answers null, which nobody meant.
+		// The toJSON of an invalid Date returns null.
 		if (value instanceof Date && Number.isNaN(value.getTime())) return value
 		const own = value as { toJSON?: unknown }
-		return unboxed(typeof own.toJSON === 'function' ? own.toJSON(name) : value)
+		const result = typeof own.toJSON === 'function' ? own.toJSON(name) : value
+		// JSON serializes `new Number(1)` as 1.
+		return types.isBoxedPrimitive(result) ? result.valueOf() : result
 	} catch {
-		// What a getter or a `toJSON` throws is told by who tried to write it.
+		// The error of a getter or `toJSON` was already reported by JSON.stringify.
 		return null
 	}
 }
 
-/** JSON writes `new Number(1)` as 1. */
-const unboxed = (value: unknown): unknown => (types.isBoxedPrimitive(value) ? value.valueOf() : value)
-
-/** What has no place in a list: JSON writes null there. As the value of a name it is left out, which is JSON's way of saying nothing. */
-const isLostInList = (item: unknown): boolean =>
+/** JSON writes null for such an array item, and omits such a property, which is the usual way to say "not set". */
+const isOmitted = (item: unknown): boolean =>
 	item === undefined || typeof item === 'function' || typeof item === 'symbol'
 
-const lostInList = (item: unknown): string =>
-	`got ${show(item)}, in whose place JSON writes null; send null if that is meant`
+const omittedItem = (item: unknown): string =>
+	`expected a JSON value, got ${show(item)}, which JSON would replace by null; use null if you mean it`
 
-/** A payload that is nested a thousand levels deep has a path that nobody reads to its end. */
-const cut = (path: string): string => (path.length > 300 ? `${path.slice(0, 300)}...` : path)
+const truncate = (path: string): string =>
+	path.length > MAX_PATH_LENGTH ? `${path.slice(0, MAX_PATH_LENGTH)}...` : path
 
-function flawOf(value: unknown, open: ReadonlySet<object>): string | undefined {
-	if (typeof value === 'bigint') return `got the bigint ${value}n; JSON has none, send it as a text`
-	if (typeof value === 'number' && !Number.isFinite(value)) {
-		return `got ${value}; takes a finite number, for JSON has no other`
-	}
+function valueIssue(value: unknown, open: ReadonlySet<object>): string | undefined {
+	if (typeof value === 'bigint') return `expected a JSON value, got the bigint ${value}n; use a string`
+	if (typeof value === 'number' && !Number.isFinite(value)) return `expected a finite number, got ${value}`
 	if (typeof value !== 'object' || value === null) return undefined
-	if (open.has(value)) return 'got an object that contains itself; JSON has no cycles'
-	if (value instanceof Date) return 'got an invalid Date'
-	if (value instanceof Map) return 'got a Map, of which JSON keeps nothing; send Object.fromEntries(map)'
-	if (value instanceof Set) return 'got a Set, of which JSON keeps nothing; send [...set]'
+	if (open.has(value)) return 'expected a JSON value, got an object that contains itself'
+	if (value instanceof Date) return 'expected a valid Date, got an invalid one'
+	if (value instanceof Map) return lossIssue('a Map', '; use Object.fromEntries(map)')
+	if (value instanceof Set) return lossIssue('a Set', '; use [...set]')
 	if (Array.isArray(value)) return undefined
 	const names = Object.keys(value)
-	if (names.length === 0 && isHiding(value))
-		return `got ${show(value)}, of which JSON keeps nothing; send what is in it as a plain object`
-	if (hasOnlyLost(value, names))
-		return `got ${show(value)} with nothing but functions and symbols, of which JSON keeps nothing`
+	if (names.length === 0 && hasHiddenState(value))
+		return lossIssue(show(value), '; use a plain object with its data')
+	if (isFullyOmitted(value, names)) return lossIssue(`${show(value)} with only functions and symbols`, '')
 	return undefined
 }
 
+const lossIssue = (received: string, advice: string): string =>
+	`expected a JSON value, got ${received}, which JSON would serialize as {}${advice}`
+
 /**
- * Promises, errors, regular expressions, `Headers` and whatever else keeps what it has where JSON does not look. An empty object is one
- * that descends from nothing but an `Object`, also from that of another realm.
+ * Returns true for promises, errors, regular expressions, `Headers` and other objects whose state JSON does not see. The prototype of a plain
+ * object has no prototype itself, also in another realm.
  */
-function isHiding(value: object): boolean {
+function hasHiddenState(value: object): boolean {
 	const prototype: unknown = Object.getPrototypeOf(value)
 	return prototype !== null && Object.getPrototypeOf(prototype) !== null
 }
 
-/** What is undefined says nothing, and may be left out. */
-function hasOnlyLost(value: object, names: readonly string[]): boolean {
-	const isLost = names.every((name) => isLostInList(written(value, name)))
-	return isLost && names.some((name) => written(value, name) !== undefined)
+/** Returns true if JSON would omit every property. Undefined properties alone are fine. */
+function isFullyOmitted(value: object, names: readonly string[]): boolean {
+	const areOmitted = names.every((name) => isOmitted(serializedValue(value, name)))
+	return areOmitted && names.some((name) => serializedValue(value, name) !== undefined)
 }
 
-/** One step of a path: `.name`, `[3]`, or `["a name"]`. */
+/** Returns one step of a path: `.name`, `[3]`, or `["a name"]`. */
 export function pathStep(key: PropertyKey): string {
 	if (typeof key === 'number') return `[${key}]`
 	if (typeof key === 'symbol') return `[${String(key)}]`

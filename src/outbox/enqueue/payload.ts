@@ -1,49 +1,39 @@
 /**
- * A payload becomes JSON here, once: stores keep the text as it is. `JSON.stringify` loses some values without a word (NaN turns into
- * null, a Map or a promise into an empty object); a message that lost something must not be sent, so those are looked for, but only where the
- * text shows that there may be one. Checking every value first would cost more than writing it.
+ * Serializes a payload once; stores keep the text. `JSON.stringify` silently changes some values (NaN becomes null, a Map or a promise an empty
+ * object). A message that lost data must not be sent, so such values are searched for, but only if the text contains `null` or `{}`: checking
+ * every value would cost more than serializing it.
  */
-import { InvalidMessageError, type MessageRef, refuseField, show } from '../message/errors.ts'
-import { findJsonIssue, isPlainJson, type JsonIssue } from './json-check.ts'
+import { formatNumber } from '../../text/format.ts'
+import { InvalidMessageError, invalidField, type MessageRef, show } from '../message/errors.ts'
+import { findJsonIssue, isPlainJson } from './json-check.ts'
 
-/** The JSON of a payload. Throws an InvalidMessageError for what JSON can not hold, and for more bytes (UTF-8) than `maxBytes`. */
-export function toPayloadText(payload: unknown, maxBytes: number, where: MessageRef): string {
+/** Returns the payload as JSON. Throws an InvalidMessageError for values that JSON cannot hold and above `maxBytes` of UTF-8. */
+export function toPayloadText(payload: unknown, maxBytes: number, ref: MessageRef): string {
 	let text: string | undefined
 	try {
 		text = JSON.stringify(payload)
 	} catch (error) {
-		const flaw = findJsonIssue(payload)
-		if (flaw !== undefined) refuseFlaw(where, flaw)
-		const why = error instanceof Error ? error.message : show(error)
-		throw new InvalidMessageError(
-			where,
-			[{ field: 'payload', message: `could not be written as JSON: ${why}` }],
-			{
-				cause: error,
-			},
-		)
+		checkJson(payload, ref)
+		const reason = error instanceof Error ? error.message : show(error)
+		const message = `cannot be serialized as JSON: ${reason}`
+		throw new InvalidMessageError(ref, [{ field: 'payload', message }], { cause: error })
 	}
-	if (text === undefined)
-		refuseField(where, 'payload', payload, 'anything that JSON can hold; null for nothing')
-	if ((text.includes('null') || text.includes('{}')) && !isPlainJson(payload)) {
-		const flaw = findJsonIssue(payload)
-		if (flaw !== undefined) refuseFlaw(where, flaw)
-	}
-	checkBytes(where, text, maxBytes)
+	if (text === undefined) invalidField(ref, 'payload', payload, 'a JSON value (null for no payload)')
+	if ((text.includes('null') || text.includes('{}')) && !isPlainJson(payload)) checkJson(payload, ref)
+	checkBytes(ref, text, maxBytes)
 	return text
 }
 
-function checkBytes(where: MessageRef, text: string, maxBytes: number): void {
-	// No UTF-16 unit takes more than three bytes, so most texts need not be counted.
+function checkBytes(ref: MessageRef, text: string, maxBytes: number): void {
+	// A UTF-16 unit takes at most three bytes, so most texts need not be counted.
 	if (text.length * 3 <= maxBytes) return
 	const bytes = Buffer.byteLength(text)
 	if (bytes <= maxBytes) return
-	const message = `is ${figure(bytes)} bytes of JSON; at most ${figure(maxBytes)} are taken (maxPayloadBytes)`
-	throw new InvalidMessageError(where, [{ field: 'payload', message }])
+	const message = `expected at most ${formatNumber(maxBytes)} bytes of JSON (maxPayloadBytes), got ${formatNumber(bytes)}`
+	throw new InvalidMessageError(ref, [{ field: 'payload', message }])
 }
 
-const figure = (count: number): string => count.toLocaleString('en-US')
-
-function refuseFlaw(where: MessageRef, flaw: JsonIssue): never {
-	throw new InvalidMessageError(where, [{ field: `payload${flaw.path}`, message: flaw.what }])
+function checkJson(payload: unknown, ref: MessageRef): void {
+	const issue = findJsonIssue(payload)
+	if (issue) throw new InvalidMessageError(ref, [{ ...issue, field: `payload${issue.field}` }])
 }

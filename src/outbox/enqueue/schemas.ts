@@ -1,69 +1,65 @@
 /**
- * The schemas of topics. What is stored is what the schema makes of a payload, so that a default or a conversion happens once and not at
- * every delivery. A schema that answers at once is not waited for: with `node:sqlite` the user may commit in the same tick.
+ * Validates payloads against the schemas of their topics. The schema's output is stored, so a default or a conversion is applied once and not at
+ * every delivery. A synchronous schema is not awaited, because with `node:sqlite` the user may commit in the same tick.
  */
 import { invalidOption } from '../../core/options/schema.ts'
-import { InvalidMessageError, type MessageRef, refuseField } from '../message/errors.ts'
+import { joinList } from '../../text/format.ts'
+import { didYouMean, nearestName } from '../../text/nearest.ts'
+import { InvalidMessageError, type MessageRef } from '../message/errors.ts'
 import type { Topics } from '../message/message.ts'
 import type { SchemaIssue, SchemaResult } from '../message/standard-schema.ts'
 import { pathStep } from './json-check.ts'
 
-type Validate = (payload: unknown) => SchemaResult<unknown> | Promise<SchemaResult<unknown>>
+type Validator = (payload: unknown) => SchemaResult<unknown> | Promise<SchemaResult<unknown>>
 
-const MOST_NAMED = 20
+const MAX_LISTED_TOPICS = 20
 
-/** The schemas by topic. Refuses what is no schema when the outbox is made, and not with the first message. */
+/** Returns the schemas by topic. An invalid schema is rejected when the outbox is created, not with the first message. */
 export function readTopics(topics: unknown): Schemas | undefined {
 	if (topics === undefined) return undefined
-	if (typeof topics !== 'object' || topics === null || Symbol.iterator in topics) {
+	if (typeof topics !== 'object' || topics === null || Symbol.iterator in topics)
 		invalidOption('topics', topics, 'an object with a schema for each topic')
-	}
 	return new Schemas(topics as Topics)
 }
 
 export class Schemas {
-	readonly #byTopic = new Map<string, Validate>()
+	readonly #byTopic = new Map<string, Validator>()
 
 	constructor(topics: Topics) {
 		for (const [topic, schema] of Object.entries(topics)) {
 			const standard = (schema as Partial<typeof schema> | null | undefined)?.['~standard']
-			if (typeof standard?.validate !== 'function') {
+			if (typeof standard?.validate !== 'function')
 				invalidOption(
 					`topics[${JSON.stringify(topic)}]`,
 					schema,
-					'a Standard Schema, such as one of zod or valibot',
+					'a Standard Schema, for example of zod or valibot',
 				)
-			}
 			this.#byTopic.set(topic, (payload) => standard.validate(payload))
 		}
 	}
 
-	/** The schema of a topic; an unknown topic is refused. */
-	of(topic: string, place: MessageRef): Validate {
-		const validate = this.#byTopic.get(topic)
-		if (validate === undefined) refuseField(place, 'topic', topic, this.#known())
-		return validate
-	}
-
-	#known(): string {
-		const names = [...this.#byTopic.keys()]
-		if (names.length === 0) return 'nothing, for this outbox has no topics'
-		const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ''
-		return `one of this outbox's topics: ${names.slice(0, MOST_NAMED).join(', ')}${more}`
+	/** Returns the validator of a topic; throws for an unknown topic. */
+	validator(topic: string, ref: MessageRef): Validator {
+		const validator = this.#byTopic.get(topic)
+		if (validator !== undefined) return validator
+		const topics = [...this.#byTopic.keys()]
+		const valid = topics.length === 0 ? 'none' : joinList(topics, 'and', MAX_LISTED_TOPICS)
+		const hint = didYouMean(nearestName(topic, topics)) || ` Valid topics: ${valid}`
+		throw new InvalidMessageError(ref, [{ field: 'topic', message: `unknown topic.${hint}` }])
 	}
 }
 
-/** The schema's own form of the payload; throws with all that it has found. */
-export function accepted(result: SchemaResult<unknown>, place: MessageRef): unknown {
+/** Returns the schema's output; throws with all issues if the payload is invalid. */
+export function validValue(result: SchemaResult<unknown>, ref: MessageRef): unknown {
 	if (result.issues === undefined) return result.value
-	const issues = result.issues.map(({ message, path }) => ({ field: fieldOf(path), message }))
+	const issues = result.issues.map(({ message, path }) => ({ field: fieldPath(path), message }))
 	throw new InvalidMessageError(
-		place,
+		ref,
 		issues.length > 0 ? issues : [{ field: 'payload', message: 'is not valid' }],
 	)
 }
 
-function fieldOf(path: SchemaIssue['path'] = []): string {
+function fieldPath(path: SchemaIssue['path'] = []): string {
 	const steps = path.map((step) => pathStep(typeof step === 'object' ? step.key : step))
 	return `payload${steps.join('')}`
 }

@@ -1,30 +1,31 @@
 /**
- * Ids of messages: UUIDs of version 7 (RFC 9562), which begin with the time, so that new ones lie side by side in an index. Each is greater
- * than all before it in this process, by a counter of 26 bits behind the time that begins anew, by chance, in every millisecond. When
- * the clock jumps back the latest time goes on; when the counter is used up the time is a millisecond ahead.
+ * Message ids: UUIDs of version 7 (RFC 9562), which begin with the time, so that new rows are adjacent in an index. Each id is greater than all
+ * earlier ids of this process: a counter of 26 bits follows the time and starts at a random value in every millisecond. If the clock moves back,
+ * the latest time is kept; if the counter overflows, the time advances by a millisecond.
  */
 import { randomFillSync } from 'node:crypto'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 
 const COUNTER_END = 2 ** 26
-/** Bytes by chance of one id, and how many ids are provided for at once: asking for six bytes costs as much as for thousands. */
-const CHANCE_BYTES = 6
-const PROVIDED_IDS = 1_024
+const RANDOM_BYTES = 6
+/** Random bytes are drawn for this many ids together, because a call costs the same for six bytes as for thousands. */
+const IDS_PER_DRAW = 1_024
 
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+const HEX_DIGITS = '0123456789abcdef'
 
-/** Makes ids that only grow. */
+/** Generates increasing ids. */
 export class UuidSource {
 	readonly #runtime: Runtime
 	readonly #counterEnd: number
-	readonly #chance = new Uint8Array(CHANCE_BYTES * PROVIDED_IDS)
-	#used = this.#chance.length
+	readonly #random = new Uint8Array(RANDOM_BYTES * IDS_PER_DRAW)
+	#used = this.#random.length
 	#time = -1
-	/** What all ids of the present millisecond begin with. */
-	#start = ''
+	/** The common prefix of all ids of the current millisecond. */
+	#prefix = ''
 	#counter = 0
 
-	/** Tests may give it a counter that ends sooner. */
+	/** Tests pass a smaller `counterEnd`. */
 	constructor(runtime: Runtime, counterEnd: number = COUNTER_END) {
 		this.#runtime = runtime
 		this.#counterEnd = counterEnd
@@ -32,61 +33,54 @@ export class UuidSource {
 
 	next(): string {
 		const now = Math.floor(this.#runtime.wallNow())
-		if (now > this.#time) this.#begin(now)
-		else if (++this.#counter === this.#counterEnd) this.#begin(this.#time + 1)
+		if (now > this.#time) this.#startMillisecond(now)
+		else if (++this.#counter === this.#counterEnd) this.#startMillisecond(this.#time + 1)
 		const counter = this.#counter
-		// Twelve bits behind the version, fourteen behind the variant.
+		// Twelve bits after the version, fourteen after the variant.
 		const high = counter >>> 14
-		const start = `${this.#start}${HEX_DIGITS[high >>> 8]}${HEX[high & 0xff]}`
-		return `${start}-${HEX[0x80 | ((counter >>> 8) & 0x3f)]}${HEX[counter & 0xff]}-${this.#tail()}`
+		const start = `${this.#prefix}${HEX_DIGITS[high >>> 8]}${HEX[high & 0xff]}`
+		return `${start}-${HEX[0x80 | ((counter >>> 8) & 0x3f)]}${HEX[counter & 0xff]}-${this.#randomTail()}`
 	}
 
-	#begin(time: number): void {
+	#startMillisecond(time: number): void {
 		this.#time = time
-		// In its lower half: the other is for those that fall into the same millisecond.
-		this.#counter = this.#draw() % (this.#counterEnd / 2)
+		// In the lower half, so that the upper half remains for further ids of the same millisecond.
+		this.#counter = this.#randomUint32() % (this.#counterEnd / 2)
 		const hex = time.toString(16).padStart(12, '0')
-		this.#start = `${hex.slice(0, 8)}-${hex.slice(8)}-7`
+		this.#prefix = `${hex.slice(0, 8)}-${hex.slice(8)}-7`
 	}
 
-	#tail(): string {
-		const at = this.#provide()
-		const chance = this.#chance
-		const first = `${hexAt(chance, at)}${hexAt(chance, at + 1)}${hexAt(chance, at + 2)}`
-		return `${first}${hexAt(chance, at + 3)}${hexAt(chance, at + 4)}${hexAt(chance, at + 5)}`
+	#randomTail(): string {
+		const at = this.#takeBytes()
+		const bytes = this.#random
+		const first = `${hexAt(bytes, at)}${hexAt(bytes, at + 1)}${hexAt(bytes, at + 2)}`
+		return `${first}${hexAt(bytes, at + 3)}${hexAt(bytes, at + 4)}${hexAt(bytes, at + 5)}`
 	}
 
-	/** A whole number of 32 bits. */
-	#draw(): number {
-		return new DataView(this.#chance.buffer).getUint32(this.#provide())
+	#randomUint32(): number {
+		return new DataView(this.#random.buffer).getUint32(this.#takeBytes())
 	}
 
-	/** Where six bytes are that nobody has used. */
-	#provide(): number {
-		if (this.#used === this.#chance.length) {
-			randomFillSync(this.#chance)
+	/** Returns the offset of six unused random bytes. */
+	#takeBytes(): number {
+		if (this.#used === this.#random.length) {
+			randomFillSync(this.#random)
 			this.#used = 0
 		}
 		const at = this.#used
-		this.#used += CHANCE_BYTES
+		this.#used += RANDOM_BYTES
 		return at
 	}
 }
 
-const HEX_DIGITS = '0123456789abcdef'
-
 const hexAt = (bytes: Uint8Array, at: number): string | undefined => HEX[bytes[at] ?? 0]
 
-/** One for each clock: all outboxes of a process that go by the same one draw from the same ids. */
+/** One per clock, so that all outboxes of a process with the same clock share one increasing sequence. */
 const sources = new WeakMap<Runtime, UuidSource>()
 
-/** Answers the function that makes ids by this clock. */
+/** Returns a function that generates ids by this clock. */
 export function uuidGenerator(runtime: Runtime): () => string {
-	let source = sources.get(runtime)
-	if (source === undefined) {
-		source = new UuidSource(runtime)
-		sources.set(runtime, source)
-	}
-	const kept = source
-	return () => kept.next()
+	const source = sources.get(runtime) ?? new UuidSource(runtime)
+	sources.set(runtime, source)
+	return () => source.next()
 }

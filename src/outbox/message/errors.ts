@@ -1,7 +1,7 @@
-/** What is refused before anything is written: a message that can not be sent as it is, and a transaction that is none. */
+/** Errors about what is enqueued, thrown before anything is written. */
 import { YaokiError } from '../../core/errors/errors.ts'
 
-/** Which message is spoken of: of a batch the one at `index`, or one that has an `id` already. */
+/** Identifies a message in an error: `index` within a batch, or `id` of a stored message. */
 export interface MessageRef {
 	readonly topic?: unknown
 	readonly index?: number | undefined
@@ -10,73 +10,76 @@ export interface MessageRef {
 
 /** What is wrong with one field. */
 export interface MessageIssue {
-	/** Where: `dedupeKey`, `headers.traceparent`, `payload.items[3].price`. */
+	/** The path of the field: `dedupeKey`, `headers["traceparent"]`, `payload.items[3].price`. */
 	readonly field: string
 	readonly message: string
 }
 
-const MOST_ISSUES = 10
-const LONGEST_SHOWN = 60
+const MAX_ISSUES_IN_TEXT = 10
+const MAX_SHOWN_LENGTH = 60
 
 /**
- * A message that was not enqueued, nor anything else of its batch.
+ * Thrown when a message is invalid. Neither it nor any other message of its batch was enqueued.
  *
  * @example
  * await outbox.enqueue({ topic: 'order.created', payload: { total: NaN } })
- * // message (order.created): payload.total: got NaN; takes a finite number, for JSON has no other
+ * // Invalid message (order.created): payload.total: expected a finite number, got NaN
  */
 export class InvalidMessageError extends YaokiError {
 	override readonly name = 'InvalidMessageError'
-	/** Its topic, if it has one. */
+	/** The message's topic, if it is a string. */
 	readonly topic: string | undefined
-	/** Its place in the batch, from 0; undefined when it came alone. */
+	/** Its index in the batch; undefined for a single message. */
 	readonly index: number | undefined
-	/** All that was found, field by field. */
+	/** All issues, by field. */
 	readonly issues: readonly MessageIssue[]
 
-	constructor(place: MessageRef, issues: readonly MessageIssue[], options?: ErrorOptions) {
-		const told = issues.slice(0, MOST_ISSUES).map(({ field, message }) => `${field}: ${message}`)
-		if (issues.length > MOST_ISSUES) told.push(`and ${issues.length - MOST_ISSUES} more`)
-		super('YAOKI_OUTBOX_MESSAGE', `${named(place)}: ${told.join('; ')}`, options)
-		this.topic = typeof place.topic === 'string' ? place.topic : undefined
-		this.index = place.index
+	constructor(ref: MessageRef, issues: readonly MessageIssue[], options?: ErrorOptions) {
+		const parts = issues.slice(0, MAX_ISSUES_IN_TEXT).map(({ field, message }) => `${field}: ${message}`)
+		if (issues.length > MAX_ISSUES_IN_TEXT) parts.push(`and ${issues.length - MAX_ISSUES_IN_TEXT} more`)
+		super('YAOKI_OUTBOX_MESSAGE', `Invalid ${describeRef(ref)}: ${parts.join('; ')}`, options)
+		this.topic = typeof ref.topic === 'string' ? ref.topic : undefined
+		this.index = ref.index
 		this.issues = issues
 	}
 }
 
-/** `tx` is of another database, or there is no transaction where one was asked for. Nothing was written. */
+/** Thrown when `tx` belongs to another database, or when no transaction is open although one is required. Nothing was written. */
 export class TransactionError extends YaokiError {
 	override readonly name = 'TransactionError'
+	readonly reason: 'outside-transaction' | 'wrong-database'
 
-	constructor(message: string) {
+	constructor(reason: TransactionError['reason'], message: string) {
 		super('YAOKI_OUTBOX_TRANSACTION', message)
+		this.reason = reason
 	}
 }
 
-export function refuseField(place: MessageRef, field: string, got: unknown, takes: string): never {
-	throw new InvalidMessageError(place, [{ field, message: `got ${show(got)}; takes ${takes}` }])
+/** Throws an InvalidMessageError about one field. */
+export function invalidField(ref: MessageRef, field: string, received: unknown, expected: string): never {
+	throw new InvalidMessageError(ref, [{ field, message: `expected ${expected}, got ${show(received)}` }])
 }
 
-function named({ topic, index, id }: MessageRef): string {
+function describeRef({ topic, index, id }: MessageRef): string {
 	const which = index === undefined ? 'message' : `messages[${index}]`
-	const name = id ?? (typeof topic === 'string' ? cut(topic) : '')
+	const name = id ?? (typeof topic === 'string' ? truncate(topic) : '')
 	return name === '' ? which : `${which} (${name})`
 }
 
-/** Any value in a few words. Never throws: a value may have a text that does. */
+/** Returns a short description of any value. Never throws, although the value's own toString may. */
 export function show(value: unknown): string {
-	if (typeof value === 'string') return `'${cut(value)}'`
+	if (typeof value === 'string') return `'${truncate(value)}'`
 	if (typeof value === 'function') return 'a function'
-	if (Array.isArray(value)) return 'a list'
-	if (typeof value !== 'object' || value === null) return cut(String(value))
+	if (Array.isArray(value)) return 'an array'
+	if (typeof value !== 'object' || value === null) return truncate(String(value))
 	try {
 		const name: unknown = value.constructor?.name
 		if (typeof name !== 'string' || name === '' || name === 'Object') return 'an object'
-		return `${/^[AEIO]/i.test(name) ? 'an' : 'a'} ${cut(name)}`
+		return `${/^[AEIO]/i.test(name) ? 'an' : 'a'} ${truncate(name)}`
 	} catch {
 		return 'an object'
 	}
 }
 
-const cut = (text: string): string =>
-	text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}... (${text.length} characters)` : text
+const truncate = (text: string): string =>
+	text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH)}... (${text.length} characters)` : text

@@ -1,4 +1,4 @@
-/** SQLite has one writer at a time: what is said to who meets another, and that there is a way to wait. */
+/** SQLite has one writer at a time: the errors for a second writer, and how to wait. */
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { Outbox } from '../../../src/outbox/outbox.ts'
@@ -22,7 +22,7 @@ async function setUp() {
 	return { outbox, runtime, mine, other }
 }
 
-test('a BEGIN that meets a writer is told how to wait; it was told to keep its transactions short', async () => {
+test('a BEGIN that meets a writer fails with advice on how to wait', async () => {
 	const { outbox, mine, other } = await setUp()
 	other.exec('BEGIN IMMEDIATE')
 	mine.exec('BEGIN')
@@ -36,7 +36,7 @@ test('a BEGIN that meets a writer is told how to wait; it was told to keep its t
 	mine.exec('ROLLBACK')
 })
 
-test('a transaction that has read before somebody else wrote is told to begin anew, for no waiting helps it', async () => {
+test('a transaction that read before another one wrote fails with the advice to start again', async () => {
 	const { outbox, mine, other } = await setUp()
 	mine.exec('BEGIN')
 	mine.prepare('SELECT count(*) FROM yaoki_outbox').all()
@@ -52,7 +52,7 @@ test('a transaction that has read before somebody else wrote is told to begin an
 	expect(await outbox.list()).toHaveLength(1)
 })
 
-test('who forgets tx inside of a transaction of one’s own is told so; the blame went to somebody else', async () => {
+test('enqueue without tx inside the callers own transaction fails with the advice to pass tx', async () => {
 	const { outbox, runtime, mine } = await setUp()
 	mine.exec('BEGIN IMMEDIATE')
 	const enqueued = expect(outbox.enqueue(message)).rejects.toThrow(

@@ -18,7 +18,7 @@ interface Opened {
 	readonly store: Store
 	/** Runs `work` in a transaction of the user's own and ends it so. */
 	inTransaction(end: 'COMMIT' | 'ROLLBACK', work: (tx: Queryable) => Promise<unknown>): Promise<void>
-	/** Something that commits each statement by itself. */
+	/** A client that commits each statement. */
 	readonly outside: Queryable
 	close(): Promise<void>
 }
@@ -101,7 +101,7 @@ describe.each([
 
 	afterAll(() => opened?.close(), 120_000)
 
-	function outboxOf(outsideTransaction: 'warn' | 'refuse' = 'warn') {
+	function outboxOf(outsideTransaction: 'warn' | 'reject' = 'warn') {
 		const warnings: string[] = []
 		const { store } = opened
 		return {
@@ -110,7 +110,7 @@ describe.each([
 		}
 	}
 
-	test('a message is there after the commit, without a warning, and a relay here was woken', async () => {
+	test('a committed message is stored without a warning and wakes the local relay', async () => {
 		const { outbox, warnings } = outboxOf()
 		let ids: readonly string[] = []
 		const woken = new Promise<void>((wake) => {
@@ -131,7 +131,7 @@ describe.each([
 		expect(warnings).toEqual([])
 	})
 
-	test('a message of a transaction that was rolled back was never there', async () => {
+	test('a rolled back message is not stored', async () => {
 		const { outbox } = outboxOf()
 		let id = ''
 		await opened.inTransaction('ROLLBACK', async (tx) => {
@@ -140,8 +140,8 @@ describe.each([
 		expect(await outbox.find(id)).toBeUndefined()
 	})
 
-	test('a message that is refused leaves the transaction as it was', async () => {
-		const { outbox } = outboxOf('refuse')
+	test('a rejected message does not abort the transaction', async () => {
+		const { outbox } = outboxOf('reject')
 		let id = ''
 		await opened.inTransaction('COMMIT', async (tx) => {
 			await expect(outbox.enqueue({ topic: 'mail', payload: 1n }, { tx })).rejects.toThrow('bigint')
@@ -150,10 +150,10 @@ describe.each([
 		expect(await outbox.find(id)).toBeDefined()
 	})
 
-	test('NUL, halves of surrogate pairs and the longest texts come back the same', async () => {
+	test('NUL, lone surrogates and strings of maximum length are preserved', async () => {
 		const { outbox } = outboxOf()
 		const payload = { text: 'a\0b\ud800', ['\udc00']: ['日本', '\ud83d\ude00', -0.5, 2 ** 53, null, true] }
-		// Of many different bytes, which no index could make smaller.
+		// Varied bytes, which an index cannot compress.
 		const long = (bytes: number) =>
 			Array.from({ length: bytes }, (_, i) => ((i * 7919) % 36).toString(36)).join('')
 		const texts = { topic: long(255), destination: long(255), key: long(1_024), dedupeKey: long(1_024) }
@@ -164,39 +164,43 @@ describe.each([
 		expect(await outbox.enqueue(message, { withoutTransaction: true })).toEqual({ id, isDuplicate: true })
 	})
 
-	test('no transaction is warned of, or refused', async () => {
+	test('warns or rejects without a tx', async () => {
 		const { outbox, warnings } = outboxOf()
 		await outbox.enqueue({ topic: 'mail', payload: 1 })
 		expect(warnings).toHaveLength(1)
-		const strict = outboxOf('refuse').outbox
-		await expect(strict.enqueue({ topic: 'mail', payload: 1 })).rejects.toThrow('outside of a transaction')
+		const strict = outboxOf('reject').outbox
+		await expect(strict.enqueue({ topic: 'mail', payload: 1 })).rejects.toMatchObject({
+			reason: 'outside-transaction',
+		})
 	})
 
-	test('a tx that is in no transaction is warned of, or refused', async () => {
+	test('warns or rejects for a tx without an open transaction', async () => {
 		const { outbox, warnings } = outboxOf()
 		await outbox.enqueue({ topic: 'mail', payload: 1 }, { tx: opened.outside })
-		expect(warnings).toEqual([expect.stringContaining('in no transaction')])
-		const strict = outboxOf('refuse').outbox
+		expect(warnings).toEqual([expect.stringContaining('no open transaction')])
+		const strict = outboxOf('reject').outbox
 		const before = (await outbox.list({}, { limit: 1_000 })).length
-		await expect(strict.enqueue({ topic: 'mail', payload: 1 }, { tx: opened.outside })).rejects.toThrow(
-			'in no transaction',
+		await expect(strict.enqueue({ topic: 'mail', payload: 1 }, { tx: opened.outside })).rejects.toMatchObject(
+			{ reason: 'outside-transaction' },
 		)
 		expect(await outbox.list({}, { limit: 1_000 })).toHaveLength(before)
 	})
 
-	test('what is no transaction of this database is refused', async () => {
+	test('rejects a tx of another database', async () => {
 		const { outbox } = outboxOf()
 		const query = () => Promise.resolve({ rows: [] })
 		const prepare = () => ({ all: () => [] })
 		const tx = name === 'SQLite' ? { query } : { prepare }
-		await expect(outbox.enqueue({ topic: 'mail', payload: 1 }, { tx })).rejects.toThrow('tx: got an object')
+		await expect(outbox.enqueue({ topic: 'mail', payload: 1 }, { tx })).rejects.toMatchObject({
+			reason: 'wrong-database',
+		})
 	})
 })
 
-test('with PGlite a transaction that was begun by hand is one', async () => {
+test('accepts a transaction that was started by a BEGIN query on PGlite', async () => {
 	const opened = await openPGlite()
 	await opened.store.migrate()
-	const outbox = new Outbox({ store: opened.store, outsideTransaction: 'refuse' })
+	const outbox = new Outbox({ store: opened.store, outsideTransaction: 'reject' })
 	const db = opened.outside as PGlite
 	await db.query('BEGIN')
 	const { id } = await outbox.enqueue({ topic: 'mail', payload: 1 }, { tx: db })
@@ -205,10 +209,10 @@ test('with PGlite a transaction that was begun by hand is one', async () => {
 	await opened.close()
 })
 
-test('with node:sqlite a message is in the transaction although nobody awaits it before the commit', async () => {
+test('with node:sqlite a message is part of the transaction even if enqueue is not awaited before the commit', async () => {
 	const opened = await openSqlite()
 	await opened.store.migrate()
-	const outbox = new Outbox({ store: opened.store, outsideTransaction: 'refuse' })
+	const outbox = new Outbox({ store: opened.store, outsideTransaction: 'reject' })
 	const db = opened.outside as DatabaseSync
 	db.exec('BEGIN')
 	const enqueued = outbox.enqueue({ topic: 'mail', payload: 1 }, { tx: db })

@@ -3,7 +3,7 @@ import { Outbox } from '../../../src/outbox/outbox.ts'
 import { Relay } from '../../../src/outbox/relay/relay.ts'
 import { sqliteStore } from '../../../src/outbox/store/sqlite/index.ts'
 
-test('a message with a notBefore before 1970 is sent, and one with such an expiry is a dead letter', async () => {
+test('sends a message with a notBefore before 1970, and moves one with such an expiresAt to the dead letters', async () => {
 	const outbox = new Outbox({ store: sqliteStore(':memory:'), outsideTransaction: 'allow' })
 	await outbox.migrate()
 	const old = new Date('0001-01-01')

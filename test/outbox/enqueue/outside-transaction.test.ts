@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
-import type { EnqueueOptions } from '../../../src/outbox/enqueue/transaction-rule.ts'
+import type { EnqueueOptions } from '../../../src/outbox/enqueue/transaction-check.ts'
 import { Outbox } from '../../../src/outbox/outbox.ts'
 import { isSqliteClient, type Queryable } from '../../../src/outbox/store/queryable.ts'
 import { fakeStore } from '../fake-store.ts'
@@ -18,40 +18,40 @@ const pglite = (isInTransaction?: () => boolean) => ({
 	...(isInTransaction && { isInTransaction }),
 })
 
-function open(outsideTransaction?: 'warn' | 'allow' | 'refuse') {
+function open(outsideTransaction?: 'warn' | 'allow' | 'reject') {
 	const store = fakeStore()
 	const warnings: string[] = []
 	const outbox = new Outbox({ store, outsideTransaction, onWarning: (text) => warnings.push(text) })
 	return { store, warnings, outbox }
 }
 
-describe('a message outside of a transaction', () => {
-	test('is enqueued with a warning that says what the danger is, and how to do it right', async () => {
+describe('a message outside a transaction', () => {
+	test('is enqueued with a warning that names the consequence and the fix', async () => {
 		const { outbox, warnings, store } = open()
 		await outbox.enqueue(message)
 		expect(store.rows).toHaveLength(1)
 		expect(warnings).toEqual([
 			expect.stringMatching(
-				/outside of a transaction.*if the process dies in between.*client\.query\('BEGIN'\).*\{ tx: client \}.*\{ withoutTransaction: true \}/,
+				/outside a transaction.*if the process crashes in between.*client\.query\('BEGIN'\).*\{ tx: client \}.*\{ withoutTransaction: true \}/,
 			),
 		])
 	})
 
-	test('is told of with an example that waits for relays on SQLite; with a mere BEGIN the database was soon locked', async () => {
+	test('on SQLite warns with an example that waits for locks (regression: a plain BEGIN soon failed with a locked database)', async () => {
 		const warnings: string[] = []
 		const store = fakeStore({ kind: 'sqlite' })
 		await new Outbox({ store, onWarning: (text) => warnings.push(text) }).enqueue(message)
 		expect(warnings[0]).toMatch(/new DatabaseSync\(file, \{ timeout: 5_000 \}\).*'BEGIN IMMEDIATE'/)
 	})
 
-	test('is warned of once, however many follow', async () => {
+	test('warns once for any number of messages', async () => {
 		const { outbox, warnings } = open()
 		for (let i = 0; i < 3; i++) await outbox.enqueue(message)
 		await outbox.enqueue(message, { tx: pool })
 		expect(warnings).toHaveLength(1)
 	})
 
-	test('is nothing to warn of when it is meant', async () => {
+	test('does not warn with withoutTransaction', async () => {
 		const { outbox, warnings, store } = open()
 		store.isInTransaction = false
 		await outbox.enqueue(message, { withoutTransaction: true })
@@ -59,7 +59,7 @@ describe('a message outside of a transaction', () => {
 		expect(warnings).toEqual([])
 	})
 
-	test('is fine where it is allowed', async () => {
+	test('does not warn in mode allow', async () => {
 		const { outbox, warnings, store } = open('allow')
 		store.isInTransaction = false
 		await outbox.enqueue(message)
@@ -68,35 +68,35 @@ describe('a message outside of a transaction', () => {
 		expect(store.rows).toHaveLength(2)
 	})
 
-	test('is refused where that is asked for, and not written', async () => {
-		const { outbox, store } = open('refuse')
+	test('is rejected in mode reject and not written', async () => {
+		const { outbox, store } = open('reject')
 		await expect(outbox.enqueue(message)).rejects.toMatchObject({
 			name: 'TransactionError',
 			code: 'YAOKI_OUTBOX_TRANSACTION',
-			message: expect.stringContaining('if the process dies in between'),
+			reason: 'outside-transaction',
 		})
 		expect(store.rows).toEqual([])
 		await outbox.enqueue(message, { withoutTransaction: true })
 		expect(store.rows).toHaveLength(1)
 	})
 
-	test('is warned of on the console by default', async () => {
-		const said: unknown[] = []
+	test('warns on the console by default', async () => {
+		const warned: unknown[] = []
 		const { warn } = console
-		console.warn = (text: unknown) => said.push(text)
+		console.warn = (text: unknown) => warned.push(text)
 		try {
 			await new Outbox({ store: fakeStore() }).enqueue(message)
 		} finally {
 			console.warn = warn
 		}
-		expect(said).toEqual([expect.stringContaining('outside of a transaction')])
+		expect(warned).toEqual([expect.stringContaining('outside a transaction')])
 	})
 
-	test('is written although the warning itself fails', async () => {
+	test('is written even if onWarning throws', async () => {
 		const store = fakeStore()
-		const said: unknown[] = []
+		const warned: unknown[] = []
 		const { warn } = console
-		console.warn = (...texts: unknown[]) => said.push(texts)
+		console.warn = (...texts: unknown[]) => warned.push(texts)
 		const onWarning = () => {
 			throw new Error('no log')
 		}
@@ -106,74 +106,74 @@ describe('a message outside of a transaction', () => {
 			console.warn = warn
 		}
 		expect(store.rows).toHaveLength(1)
-		expect(said).toHaveLength(1)
+		expect(warned).toHaveLength(1)
 	})
 })
 
-describe('a tx that is in no transaction', () => {
+describe('a tx without an open transaction', () => {
 	const idle = new DatabaseSync(':memory:')
 	const outside: [string, Queryable][] = [
-		['a pg client that is idle', client('I')],
-		['a pool, each query of which may go to another connection', pool],
-		['a database of node:sqlite without BEGIN', idle],
-		['PGlite itself, which was neither warned of nor refused', pglite(() => false)],
-		['PGlite itself, when it is not open yet', pglite(throwing)],
+		['an idle pg client', client('I')],
+		['a pool', pool],
+		['a node:sqlite database without BEGIN', idle],
+		['PGlite itself', pglite(() => false)],
+		['PGlite itself before it is open', pglite(throwing)],
 	]
 
-	const takesAll = (mode: 'warn' | 'refuse') => {
+	const takesAll = (mode: 'warn' | 'reject') => {
 		const parts = open(mode)
 		parts.store.accepts = () => true
 		return parts
 	}
 
-	test.each(outside)('is warned of: %s', async (_, tx) => {
+	test.each(outside)('warns: %s', async (_, tx) => {
 		const { outbox, warnings, store } = takesAll('warn')
 		await outbox.enqueue(message, { tx })
-		expect(warnings).toEqual([expect.stringContaining('in no transaction')])
+		expect(warnings).toEqual([expect.stringContaining('no open transaction')])
 		expect(store.inserts).toEqual([tx])
 	})
 
-	test.each(outside)('is refused before anything is written: %s', async (_, tx) => {
-		const { outbox, store } = takesAll('refuse')
-		await expect(outbox.enqueue(message, { tx })).rejects.toThrow('in no transaction')
+	test.each(outside)('is rejected before anything is written: %s', async (_, tx) => {
+		const { outbox, store } = takesAll('reject')
+		await expect(outbox.enqueue(message, { tx })).rejects.toMatchObject({ reason: 'outside-transaction' })
 		expect(store.inserts).toEqual([])
 	})
 
-	test('is likely with a PGlite that can not tell, which is warned of and not refused: there may be a BEGIN by hand', async () => {
-		for (const mode of ['warn', 'refuse'] as const) {
+	test('warns and never rejects PGlite without transaction state, because the user may have sent BEGIN', async () => {
+		for (const mode of ['warn', 'reject'] as const) {
 			const { outbox, warnings, store } = open(mode)
 			await outbox.enqueue(message, { tx: pglite() })
-			expect(warnings).toEqual([expect.stringContaining('most likely is in no transaction')])
+			expect(warnings).toEqual([expect.stringContaining('probably has no open transaction')])
 			expect(store.rows).toHaveLength(1)
 		}
 	})
 
-	test('is warned of when only the database could tell', async () => {
+	test('warns after the insert when only the database knew', async () => {
 		const { outbox, warnings, store } = open()
 		store.isInTransaction = false
 		await outbox.enqueue(message, { tx: { query } })
 		await outbox.enqueue(message, { tx: { query } })
-		expect(warnings).toEqual([expect.stringContaining('a tx that is in no transaction')])
+		expect(warnings).toEqual([expect.stringContaining('a tx that has no open transaction')])
 	})
 
-	test('that only the database could tell of is warned of even where it should be refused, for it is written', async () => {
-		const { outbox, warnings, store } = open('refuse')
+	test('warns also in mode reject when only the database knew, because the message is already written', async () => {
+		const { outbox, warnings, store } = open('reject')
 		store.isInTransaction = false
 		await outbox.enqueue(message, { tx: { query } })
 		expect(warnings).toHaveLength(1)
 	})
 })
 
-describe('a tx that is in a transaction', () => {
+describe('a tx with an open transaction', () => {
 	test.each([
 		['a pg client', client('T')],
-		['a pg client whose transaction has failed, which PostgreSQL itself will tell', client('E')],
-		['a pg client whose BEGIN is on its way', client('I', { readyForQuery: false })],
-		['a client that can not tell', { query }],
-		['PGlite itself after a BEGIN by hand', pglite(() => true)],
-		['a transaction of PGlite', { query, listen: () => {}, rollback: () => {} }],
-	])('is neither warned of nor refused: %s', async (_, tx) => {
-		for (const mode of ['warn', 'refuse'] as const) {
+		['a pg client with a failed transaction, which PostgreSQL reports itself', client('E')],
+		['a pg client whose BEGIN is in flight', client('I', { readyForQuery: false })],
+		['a client without transaction state', { query }],
+		['PGlite itself after a BEGIN query', pglite(() => true)],
+		['a PGlite transaction', { query, listen: () => {}, rollback: () => {} }],
+	])('is accepted without a warning: %s', async (_, tx) => {
+		for (const mode of ['warn', 'reject'] as const) {
 			const { outbox, warnings, store } = open(mode)
 			await outbox.enqueue(message, { tx })
 			expect(warnings).toEqual([])
@@ -181,9 +181,9 @@ describe('a tx that is in a transaction', () => {
 		}
 	})
 
-	test('of node:sqlite is recognised', async () => {
+	test('of node:sqlite is recognized', async () => {
 		using db = new DatabaseSync(':memory:')
-		const { outbox, warnings, store } = open('refuse')
+		const { outbox, warnings, store } = open('reject')
 		store.accepts = isSqliteClient
 		db.exec('BEGIN')
 		await outbox.enqueue(message, { tx: db })
@@ -192,42 +192,47 @@ describe('a tx that is in a transaction', () => {
 	})
 })
 
-describe('a wrong tx is told', () => {
-	test('one of another database', async () => {
+describe('rejects', () => {
+	test('a tx of another database', async () => {
 		using db = new DatabaseSync(':memory:')
 		const { outbox, store } = open()
-		await expect(outbox.enqueue(message, { tx: db })).rejects.toThrow(
-			"tx: got a DatabaseSync, and the outbox's store is postgres; takes what has query(text, values)",
-		)
+		await expect(outbox.enqueue(message, { tx: db })).rejects.toMatchObject({
+			reason: 'wrong-database',
+			message: expect.stringMatching(/store postgres: expected an object with query.*, got a DatabaseSync$/),
+		})
 		const sqlite = fakeStore({ kind: 'sqlite' })
 		sqlite.accepts = isSqliteClient
-		await expect(new Outbox({ store: sqlite }).enqueue(message, { tx: { query } })).rejects.toThrow(
-			"tx: got an object, and the outbox's store is sqlite; takes what has prepare(sql)",
-		)
+		await expect(new Outbox({ store: sqlite }).enqueue(message, { tx: { query } })).rejects.toMatchObject({
+			reason: 'wrong-database',
+			message: expect.stringMatching(/store sqlite: expected an object with prepare.*, got an object$/),
+		})
 		expect(store.inserts).toEqual([])
 	})
 
-	test.each([[null], [7], ['BEGIN']])('%s', async (tx) => {
+	test.each([[null], [7], ['BEGIN']])('%s as tx', async (tx) => {
 		const { outbox } = open()
 		const options = { tx } as unknown as EnqueueOptions
-		await expect(outbox.enqueue(message, options)).rejects.toThrow(/^tx: got/)
+		await expect(outbox.enqueue(message, options)).rejects.toMatchObject({ reason: 'wrong-database' })
 	})
 
-	test('a client in the place of the options', async () => {
+	test('a client instead of the options', async () => {
 		const { outbox } = open()
-		await expect(outbox.enqueue(message, client('T') as EnqueueOptions)).rejects.toThrow(
-			'hand it over as { tx }',
-		)
+		await expect(outbox.enqueue(message, client('T') as EnqueueOptions)).rejects.toMatchObject({
+			code: 'YAOKI_INVALID_OPTION',
+			option: 'options',
+		})
 	})
 
-	test('a misspelt option, which would be a message without its transaction', async () => {
+	test('an unknown option, which would silently leave the transaction out', async () => {
 		const { outbox } = open()
 		const options = { transaction: client('T') } as EnqueueOptions
-		await expect(outbox.enqueue(message, options)).rejects.toThrow(
-			"there is no option 'transaction'; takes { tx,",
-		)
-		await expect(outbox.enqueue(message, null as unknown as EnqueueOptions)).rejects.toThrow(
-			'got null; takes',
-		)
+		await expect(outbox.enqueue(message, options)).rejects.toMatchObject({
+			code: 'YAOKI_INVALID_OPTION',
+			option: 'transaction',
+		})
+		await expect(outbox.enqueue(message, null as unknown as EnqueueOptions)).rejects.toMatchObject({
+			code: 'YAOKI_INVALID_OPTION',
+			option: 'options',
+		})
 	})
 })

@@ -26,8 +26,8 @@ const open = () => {
 	return { store, outbox: new Outbox({ store, topics, outsideTransaction: 'allow' }) }
 }
 
-describe('what a schema says about a topic', () => {
-	test('is the type of its payload, without a type written by hand', () => {
+describe('types inferred from the schemas of topics', () => {
+	test('infer the payload of a topic', () => {
 		const { outbox } = open()
 		type Enqueued = Parameters<typeof outbox.enqueue>[0]
 		expectTypeOf<MessageFor<typeof topics>['topic']>().toEqualTypeOf<'order.created' | 'order.paid'>()
@@ -47,7 +47,7 @@ describe('what a schema says about a topic', () => {
 		expectTypeOf({ topic: 'order.lost' as const, payload: {} }).not.toExtend<MessageFor<typeof topics>>()
 	})
 
-	test('and one message has one receipt, many have many', () => {
+	test('return one result for one message and an array for an array', () => {
 		const { outbox } = open()
 		const one = () => outbox.enqueue({ topic: 'order.created', payload: { id: '7', items: [] } })
 		const many = () => outbox.enqueue([{ topic: 'order.paid', payload: { id: '7', at: '2026-01-01' } }])
@@ -55,13 +55,13 @@ describe('what a schema says about a topic', () => {
 		expectTypeOf(many).returns.toEqualTypeOf<Promise<Receipt[]>>()
 	})
 
-	test('and who does not know whether it is one or many gets one or the other', () => {
+	test('return a union for a union', () => {
 		const outbox = new Outbox({ store: fakeStore() })
 		const enqueue = (given: NewMessage | readonly NewMessage[]) => outbox.enqueue(given)
 		expectTypeOf(enqueue).returns.toEqualTypeOf<Promise<Receipt | Receipt[]>>()
 	})
 
-	test('an outbox with topics is an Outbox, and its relay a Relay', () => {
+	test('make an outbox with topics assignable to Outbox, and its relay to Relay', () => {
 		const { outbox } = open()
 		const health = (_outbox: Outbox): void => {}
 		health(outbox)
@@ -71,7 +71,7 @@ describe('what a schema says about a topic', () => {
 		expectTypeOf(relay).toEqualTypeOf<Relay>()
 	})
 
-	test('without topics there is any topic and any payload', () => {
+	test('allow any topic and payload without topics', () => {
 		const outbox = new Outbox({ store: fakeStore() })
 		expectTypeOf(outbox).toEqualTypeOf<Outbox>()
 		expectTypeOf<MessageFor<Topics>>().toEqualTypeOf<NewMessage>()
@@ -80,7 +80,7 @@ describe('what a schema says about a topic', () => {
 		expectTypeOf<{ topic: string }>().not.toExtend<NewMessage>()
 	})
 
-	test('who is handed an outbox learns its topics from it', () => {
+	test('can be inferred from an Outbox parameter', () => {
 		const { outbox } = open()
 		const paid = <T extends Topics>(_outbox: Outbox<T>): DeliveredFor<T, 'order.paid'> | undefined =>
 			undefined
@@ -88,7 +88,7 @@ describe('what a schema says about a topic', () => {
 	})
 })
 
-describe('what is stored is what the schema makes of a payload', () => {
+describe('stores the output of the schema', () => {
 	test('with zod', async () => {
 		const { outbox, store } = open()
 		const payload = { id: '7', items: [{ price: 1 }], unknown: true }
@@ -102,19 +102,21 @@ describe('what is stored is what the schema makes of a payload', () => {
 		expect(store.rows[0]?.payload).toBe('{"id":"7","at":"2026-01-01T00:00:00.000Z","by":"card"}')
 	})
 
-	test('what a schema makes must be JSON as well', async () => {
+	test('rejects a schema output that JSON cannot hold', async () => {
 		const store = fakeStore()
 		const outbox = new Outbox({ store, topics: { a: z.coerce.bigint() }, outsideTransaction: 'allow' })
-		await expect(outbox.enqueue({ topic: 'a', payload: '12' })).rejects.toThrow('payload: got the bigint 12n')
+		await expect(outbox.enqueue({ topic: 'a', payload: '12' })).rejects.toThrow(
+			'payload: expected a JSON value, got the bigint 12n',
+		)
 	})
 })
 
-describe('what a schema does not take is refused before anything is written', () => {
+describe('rejects an invalid payload before anything is written', () => {
 	test('with every issue, its path and its topic', async () => {
 		const { outbox, store } = open()
 		const payload = { id: 7 as unknown as string, items: [{ price: 1 }, { price: -1 }] }
 		const error: Error = await outbox.enqueue({ topic: 'order.created', payload }).then(
-			() => new Error('it was taken'),
+			() => new Error('it was accepted'),
 			(reason) => reason,
 		)
 		expect(error).toMatchObject({
@@ -123,7 +125,7 @@ describe('what a schema does not take is refused before anything is written', ()
 			issues: [{ field: 'payload.id' }, { field: 'payload.items[1].price' }],
 		})
 		expect(error.message).toMatch(
-			/^message \(order\.created\): payload\.id: .*string.*; payload\.items\[1\]\.price: /,
+			/^Invalid message \(order\.created\): payload\.id: .*string.*; payload\.items\[1\]\.price: /,
 		)
 		expect(store.rows).toEqual([])
 	})
@@ -139,7 +141,7 @@ describe('what a schema does not take is refused before anything is written', ()
 		expect(store.rows).toEqual([])
 	})
 
-	test('many issues are not all told in the text, but all are there', async () => {
+	test('lists ten issues in the text and all in the field issues', async () => {
 		const store = fakeStore()
 		const outbox = new Outbox({ store, topics: { a: z.array(z.string()) }, outsideTransaction: 'allow' })
 		const payload = Array.from({ length: 25 }, (_, i) => i) as unknown as string[]
@@ -149,22 +151,24 @@ describe('what a schema does not take is refused before anything is written', ()
 		})
 	})
 
-	test('an unknown topic is told together with those that there are', async () => {
+	test('rejects an unknown topic with a suggestion', async () => {
 		const { outbox } = open()
 		const message = { topic: 'order.craeted', payload: {} } as unknown as MessageFor<typeof topics>
 		await expect(outbox.enqueue(message)).rejects.toThrow(
-			"topic: got 'order.craeted'; takes one of this outbox's topics: order.created, order.paid",
+			'topic: unknown topic. Did you mean "order.created"?',
 		)
 	})
 
-	test.each(['constructor', '__proto__', 'toString'])('%s is no topic', async (topic) => {
+	test.each(['constructor', '__proto__', 'toString'])('rejects the topic %s', async (topic) => {
 		const { outbox } = open()
 		const message = { topic, payload: {} } as unknown as MessageFor<typeof topics>
-		await expect(outbox.enqueue(message)).rejects.toThrow(`got '${topic}'; takes one of`)
+		await expect(outbox.enqueue(message)).rejects.toThrow(
+			'topic: unknown topic. Valid topics: order.created and order.paid',
+		)
 	})
 })
 
-describe('a schema that answers later', () => {
+describe('an asynchronous schema', () => {
 	const slow = {
 		zod: z
 			.object({ id: z.string() })
@@ -181,7 +185,7 @@ describe('a schema that answers later', () => {
 		return { store, outbox: new Outbox({ store, topics: slow, outsideTransaction: 'allow' }) }
 	}
 
-	test.each(['zod', 'valibot'] as const)('is waited for: %s', async (topic) => {
+	test.each(['zod', 'valibot'] as const)('is awaited: %s', async (topic) => {
 		const { outbox, store } = openSlow()
 		await outbox.enqueue([
 			{ topic, payload: { id: 'a' } },
@@ -197,41 +201,41 @@ describe('a schema that answers later', () => {
 		expect(store.rows).toHaveLength(2)
 	})
 
-	test('ids are in the order of the batch, however late each answer comes', async () => {
+	test('keeps ids in the order of the batch', async () => {
 		const { outbox, store } = openSlow()
 		await outbox.enqueue(['a', 'b', 'c'].map((id) => ({ topic: 'zod' as const, payload: { id } })))
 		const ids = store.rows.map(({ id }) => id)
 		expect(ids.toSorted()).toEqual(ids)
 	})
 
-	test('a schema that rejects while another message is refused at once is nothing unhandled', async () => {
+	test('causes no unhandled rejection when another message is invalid', async () => {
 		const store = fakeStore()
 		const broken = {
 			'~standard': { version: 1, vendor: 'own', validate: () => Promise.reject(new Error('no database')) },
 		} as const
 		const outbox = new Outbox({ store, topics: { broken, fine: z.string() }, outsideTransaction: 'allow' })
 		const unhandled: unknown[] = []
-		const hear = (reason: unknown) => unhandled.push(reason)
-		process.on('unhandledRejection', hear)
+		const onUnhandled = (reason: unknown) => unhandled.push(reason)
+		process.on('unhandledRejection', onUnhandled)
 		const bad = { topic: 'fine', payload: 1 as unknown as string } as const
 		await expect(outbox.enqueue([{ topic: 'broken', payload: 'a' }, bad])).rejects.toThrow(
 			'messages[1] (fine)',
 		)
 		await new Promise((resolve) => setImmediate(resolve))
-		process.off('unhandledRejection', hear)
+		process.off('unhandledRejection', onUnhandled)
 		expect(unhandled).toEqual([])
 		await expect(outbox.enqueue({ topic: 'broken', payload: 'a' })).rejects.toThrow('no database')
 	})
 })
 
-test('with a schema that answers at once the row is written within the tick, before a commit that nobody awaits', async () => {
+test('a synchronous schema writes the row within the tick, before a commit that is not awaited', async () => {
 	const { outbox, store } = open()
 	const enqueued = outbox.enqueue({ topic: 'order.created', payload: { id: '7', items: [] } })
 	expect(store.rows).toHaveLength(1)
 	await enqueued
 })
 
-test('a schema of somebody else may say where by objects, and need not say it at all', async () => {
+test('accepts issue paths of objects and issues without a path', async () => {
 	const schema = {
 		'~standard': {
 			version: 1,

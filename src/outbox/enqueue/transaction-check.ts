@@ -1,0 +1,120 @@
+/**
+ * Warns or rejects when a message is enqueued outside a transaction. The outbox cannot fix this mistake: the message and the change it
+ * announces are then two writes, and a crash can lose one of them. So the default is a warning, once.
+ */
+import { notify } from '../../core/engine/hooks.ts'
+import { checkNames, invalidOption, type OptionSchema } from '../../core/options/schema.ts'
+import { show, TransactionError } from '../message/errors.ts'
+import { exposesState, isPGlite, isPool, transactionState } from '../notify/transaction-state.ts'
+import type { Queryable } from '../store/queryable.ts'
+import type { Store } from '../store/store.ts'
+
+/** Options of `enqueue`. */
+export interface EnqueueOptions {
+	/** The transaction that writes the change which the message announces: a `pg` client, a PGlite transaction, or a `node:sqlite` database. */
+	readonly tx?: Queryable | undefined
+	/** Set to true to enqueue outside a transaction on purpose: no warning, no error. Default false. */
+	readonly withoutTransaction?: boolean | undefined
+}
+
+const OPTIONS: OptionSchema = { tx: 'any', withoutTransaction: 'any' }
+
+/** What to do when a message is enqueued outside a transaction. */
+export type OutsideTransaction = 'warn' | 'allow' | 'reject'
+
+const CONSEQUENCE = 'if the process crashes in between, either the message or your database change is lost'
+
+export class TransactionCheck {
+	readonly #store: Store
+	readonly #mode: OutsideTransaction
+	readonly #onWarning: (text: string) => void
+	#hasWarned = false
+
+	constructor(store: Store, mode: OutsideTransaction, onWarning: (text: string) => void) {
+		this.#store = store
+		this.#mode = mode
+		this.#onWarning = onWarning
+	}
+
+	/** Throws for an unusable `tx`, and outside a transaction in mode 'reject'. */
+	beforeInsert(options: EnqueueOptions): void {
+		checkOptions(options)
+		const { tx } = options
+		if (tx !== undefined) this.#checkDatabase(tx)
+		if (this.#mode === 'allow' || options.withoutTransaction === true) return
+		const problem = tx === undefined ? NO_TX : outsideProblem(tx)
+		// PGlite without state may have an open transaction that the user began by a query: not certain enough to reject.
+		if (problem === undefined && tx !== undefined && isPGlite(tx) && !exposesState(tx))
+			this.#warn(PGLITE_UNKNOWN)
+		if (problem === undefined) return
+		if (this.#mode === 'reject')
+			throw new TransactionError('outside-transaction', `${problem}: ${CONSEQUENCE}. ${this.#advice()}`)
+		this.#warn(problem)
+	}
+
+	/** Warns if only the database could tell that `tx` has no transaction. */
+	afterInsert(options: EnqueueOptions, isInTransaction: boolean | undefined): void {
+		const { tx } = options
+		if (tx === undefined || isInTransaction !== false || this.#hasWarned) return
+		if (this.#mode === 'allow' || options.withoutTransaction === true) return
+		// A client with state was checked before. By now it may be idle, because its COMMIT was sent right after the message.
+		if (!exposesState(tx)) this.#warn(NO_TRANSACTION)
+	}
+
+	#checkDatabase(tx: Queryable): void {
+		const isObject = (typeof tx === 'object' || typeof tx === 'function') && tx !== null
+		if (isObject && this.#store.accepts(tx)) return
+		const { kind } = this.#store
+		const expected = EXPECTED_TX[kind] ?? `a transaction of ${kind}`
+		throw new TransactionError(
+			'wrong-database',
+			`Invalid tx for an outbox with the store ${kind}: expected ${expected}, got ${show(tx)}`,
+		)
+	}
+
+	#warn(problem: string): void {
+		if (this.#hasWarned) return
+		this.#hasWarned = true
+		const text = `yaoki: ${problem}: ${CONSEQUENCE}. ${this.#advice()} This warning is printed once.`
+		notify('onWarning', this.#onWarning, text)
+	}
+
+	#advice(): string {
+		const example = EXAMPLES[this.#store.kind] ?? 'call enqueue(message, { tx }) between BEGIN and COMMIT'
+		return `Fix: ${example}. If it is on purpose, pass { withoutTransaction: true }.`
+	}
+}
+
+const NO_TRANSACTION = 'message enqueued with a tx that has no open transaction'
+const PGLITE_UNKNOWN = 'message enqueued with PGlite itself as tx, which probably has no open transaction'
+const NO_TX = 'message enqueued outside a transaction (without tx)'
+const PGLITE =
+	'message enqueued with PGlite itself as tx, which has no open transaction (use the one that db.transaction() passes to its callback)'
+const POOL =
+	'message enqueued with a pool as tx, which has no open transaction because each query may use another connection'
+
+const EXPECTED_TX: Readonly<Record<string, string>> = {
+	postgres: 'an object with query(text, values), such as a pg client, PGlite or a PGlite transaction',
+	sqlite: 'an object with prepare(sql), such as a DatabaseSync of node:sqlite',
+}
+
+const EXAMPLES: Readonly<Record<string, string>> = {
+	postgres:
+		"on one client of the pool, call client.query('BEGIN'), write your change, outbox.enqueue(message, { tx: client }), client.query('COMMIT')",
+	sqlite:
+		"on one db = new DatabaseSync(file, { timeout: 5_000 }), call db.exec('BEGIN IMMEDIATE'), write your change, await outbox.enqueue(message, { tx: db }), db.exec('COMMIT')",
+}
+
+/** Returns the problem if it is certain, before the insert, that no transaction is open. */
+function outsideProblem(tx: Queryable): string | undefined {
+	if (transactionState(tx) !== 'none') return undefined
+	if (isPGlite(tx)) return PGLITE
+	return isPool(tx) ? POOL : NO_TRANSACTION
+}
+
+/** A loop instead of checkNames alone: this runs for every message, and checkNames allocates. */
+function checkOptions(options: EnqueueOptions): void {
+	if (typeof options !== 'object' || options === null || 'query' in options || 'prepare' in options)
+		invalidOption('options', options, 'an object such as { tx: client }')
+	for (const name in options) if (name !== 'tx' && name !== 'withoutTransaction') checkNames(options, OPTIONS)
+}
