@@ -1,95 +1,87 @@
 /**
- * A command is data and one function. Its tables are written once and the function gets values of the types that they say;
- * nobody writes a generic. A builder with chained calls would read as well, but could not be listed, checked or printed.
+ * A command is data and one function. The function receives values of the types that the tables declare, without a written
+ * generic. A builder with chained calls would read as well, but could not be listed, checked or printed as help.
  */
-import type { ExitKind } from './exit-codes.ts'
-import { GLOBAL_OPTIONS } from './global-options.ts'
+import type { ExitKind } from './errors.ts'
 import type { CommandIo } from './io.ts'
-import type { Arguments, OptionTable, PositionalTable, Values } from './options.ts'
+import {
+	type Arguments,
+	GLOBAL_OPTIONS,
+	type OptionTable,
+	type PositionalTable,
+	type Values,
+} from './option-tables.ts'
 
-/** A line to paste, and what it is good for. */
+/** A line to paste into a shell, and what it does. */
 export interface Example {
-	readonly run: string
-	readonly shows: string
-}
-
-interface CommandText {
-	/** As it is typed after the program's name; of several words when it belongs to a group: `outbox status`. */
-	readonly name: string
-	/** One line. */
-	readonly summary: string
-	/** Help starts with them. */
-	readonly examples: readonly Example[]
+	readonly command: string
+	readonly description: string
 }
 
 /** What `defineCommand` takes. */
-export interface Declaration<Options extends OptionTable, Positionals extends PositionalTable>
-	extends CommandText {
+export interface CommandDefinition<Options extends OptionTable, Positionals extends PositionalTable> {
+	/** Help starts with them. */
+	readonly examples: readonly Example[]
 	readonly options: Options
 	readonly positionals: Positionals
-	/** Does the work and says how it ended. What it throws is told to the user: a `CliError` carries its exit code. */
+	/** Runs the command and returns how it ended. Errors are printed; a `CliError` sets the exit code. */
 	run(args: Arguments<Options, Positionals>, io: CommandIo): Promise<ExitKind>
 }
 
-/** A command as the frame sees it. */
-export interface Command extends CommandText {
+/** A command with any tables. */
+export interface Command {
+	readonly examples: readonly Example[]
 	readonly options: OptionTable
 	readonly positionals: PositionalTable
 	run(values: Values, io: CommandIo): Promise<ExitKind>
 }
 
 /**
- * Declares a command. A module that the registry loads exports the result as `command`.
+ * Defines a command. Its name and summary are in commands.ts, so that help for the program does not load it.
  *
  * @example
- * export const command: Command = defineCommand({
- * 	name: 'greet',
- * 	summary: 'says hello',
- * 	examples: [{ run: 'yaoki greet Ada --times 2', shows: 'twice' }],
- * 	options: { times: { type: 'integer', value: 'N', does: 'how often', default: 1, least: 1 } },
- * 	positionals: { who: { value: 'NAME', does: 'whom to greet' } },
- * 	async run({ who, times }, io) {
- * 		io.answer({ who, times }, `hello ${who} `.repeat(times))
+ * export const greet: Command = defineCommand({
+ * 	examples: [{ command: 'yaoki greet Ada --times 2', description: 'greet twice' }],
+ * 	options: { times: { type: 'integer', placeholder: 'N', description: 'how often', default: 1, min: 1 } },
+ * 	positionals: { name: { placeholder: 'NAME', description: 'whom to greet' } },
+ * 	async run({ name, times }, io) {
+ * 		io.result({ name, times }, `hello ${name} `.repeat(times))
  * 		return 'ok'
  * 	},
  * })
  */
 export function defineCommand<const Options extends OptionTable, const Positionals extends PositionalTable>(
-	declaration: Declaration<Options, Positionals>,
+	definition: CommandDefinition<Options, Positionals>,
 ): Command {
-	const { name, summary, examples, options, positionals } = declaration
-	checkTables(declaration)
+	const { examples, options, positionals } = definition
+	checkTables(options, positionals)
 	return {
-		...{ name, summary, examples, options, positionals },
-		// The values were read by these very tables, which is more than the compiler can follow.
-		run: (values, io) => declaration.run(values as Arguments<Options, Positionals>, io),
+		...{ examples, options, positionals },
+		// The values are parsed by these tables; the compiler cannot follow that.
+		run: (values, io) => definition.run(values as Arguments<Options, Positionals>, io),
 	}
 }
 
-/** A mistake in a table would otherwise be a value that silently is another's. */
-function checkTables({
-	name,
-	options,
-	positionals,
-}: Pick<Command, 'name' | 'options' | 'positionals'>): void {
-	const refuse = (what: string, why: string): never => {
-		throw new TypeError(`command ${name}: ${what} ${why}`)
+/** Throws for tables in which one value would silently replace another. */
+function checkTables(options: OptionTable, positionals: PositionalTable): void {
+	const fail = (message: string): never => {
+		throw new TypeError(`Invalid command: ${message}`)
 	}
-	const taken = new Set<string>()
-	const take = (what: string) => (taken.has(what) ? refuse(what, 'is there twice') : taken.add(what))
-	for (const [option, { short }] of [...Object.entries(GLOBAL_OPTIONS), ...Object.entries(options)]) {
-		take(option)
-		if (short !== undefined) take(`-${short}`)
+	const names = new Set<string>()
+	const add = (name: string) => (names.has(name) ? fail(`"${name}" is declared twice`) : names.add(name))
+	for (const [name, { short }] of [...Object.entries(GLOBAL_OPTIONS), ...Object.entries(options)]) {
+		add(name)
+		if (short !== undefined) add(`-${short}`)
 	}
-	for (const [option, spec] of Object.entries(options)) {
-		if (spec.type !== 'boolean' && spec.multiple && spec.default !== undefined)
-			refuse(option, 'is a list, and a list has no default but the empty one')
-	}
-	const places = Object.entries(positionals)
-	for (const [index, [place, { multiple, optional }]] of places.entries()) {
-		take(place)
-		const next = places[index + 1]
-		if (next && multiple) refuse(place, 'takes all that follow, so nothing can follow it')
-		if (next && optional && !next[1].optional) refuse(place, `is optional, so ${next[0]} must be as well`)
+	for (const [name, option] of Object.entries(options))
+		if (option.type !== 'boolean' && option.multiple && option.default !== undefined)
+			fail(`"${name}" is a list and cannot have a default`)
+	const entries = Object.entries(positionals)
+	for (const [index, [name, { multiple, optional }]] of entries.entries()) {
+		add(name)
+		const next = entries[index + 1]
+		if (next && multiple) fail(`"${name}" takes all remaining arguments, so "${next[0]}" cannot follow`)
+		if (next && optional && !next[1].optional)
+			fail(`"${name}" is optional, so "${next[0]}" must be optional too`)
 	}
 }

@@ -1,22 +1,37 @@
 /**
- * What goes wrong in a command, as a kind of exit, a sentence, and a hint at what to do next. A command throws; only the frame
- * prints and sets the exit code, so that no command ends the process in the middle of what another part is writing.
+ * Exit codes, and the error that carries one. Commands throw; only `runCli` prints and sets the exit code, so no command ends
+ * the process while another part is still writing.
  */
 import { inspect } from 'node:util'
 import { YaokiError } from '../core/errors/errors.ts'
-import { type ExitKind, exitCode } from './exit-codes.ts'
 
-/** What a `CliError` may carry besides its sentence. */
+/** How a run of the command line ended. Commands name the kind and never write a number. */
+export type ExitKind = 'ok' | 'failure' | 'usage' | 'notFound' | 'checkFailed' | 'unreachable' | 'interrupted'
+
+/** Scripts branch on these numbers, so they are stable. Help prints them from this table. */
+export const EXIT_CODES: Readonly<Record<ExitKind, readonly [code: number, meaning: string]>> = {
+	ok: [0, 'success'],
+	failure: [1, 'failure'],
+	usage: [2, 'invalid arguments'],
+	notFound: [3, 'not found'],
+	checkFailed: [4, 'a check or an assertion failed'],
+	unreachable: [5, 'the database could not be reached'],
+	// Shells use 128 plus the signal number for a program that SIGINT ended.
+	interrupted: [130, 'interrupted by Ctrl-C'],
+}
+
+export const exitCode = (kind: ExitKind): number => EXIT_CODES[kind][0]
+
 export interface CliErrorOptions extends ErrorOptions {
-	/** One line on what to do next. */
+	/** One line that says what to do next. */
 	readonly hint?: string | undefined
 }
 
 /**
- * A failure that a command expected, with the exit code that tells its kind.
+ * An expected failure of a command, with its exit code.
  *
  * @example
- * throw new CliError('notFound', `there is no scenario '${name}'`, { hint: 'yaoki simulate --list names them all.' })
+ * throw new CliError('notFound', `Unknown scenario "${name}".`, { hint: 'yaoki simulate --list shows all scenarios.' })
  */
 export class CliError extends YaokiError {
 	override readonly name = 'CliError'
@@ -32,31 +47,31 @@ export class CliError extends YaokiError {
 	}
 }
 
-/** What the frame tells of something that was thrown. */
+/** What is printed for a thrown value. */
 export interface Failure {
 	readonly kind: ExitKind
 	readonly message: string
 	readonly hint: string | undefined
-	/** Did nobody foresee it? Then its stack is worth something. */
+	/** True for errors that no command expects; their stack helps. */
 	readonly isUnexpected: boolean
 }
 
-export function failureOf(thrown: unknown): Failure {
+export function toFailure(thrown: unknown): Failure {
 	if (thrown instanceof CliError) {
 		const { kind, message, hint } = thrown
 		return { kind, message, hint, isUnexpected: false }
 	}
-	const message = messageOf(thrown)
-	// By its code and not by its class: a user's file may bring its own copy of the package.
-	if (codeOf(thrown) === 'YAOKI_INVALID_OPTION')
-		return { kind: 'usage', message, hint: undefined, isUnexpected: false }
-	return { kind: 'failure', message, hint: undefined, isUnexpected: true }
+	// By code instead of class: a user's file may import its own copy of the package.
+	const isUsage = errorCode(thrown) === 'YAOKI_INVALID_OPTION'
+	const kind = isUsage ? 'usage' : 'failure'
+	return { kind, message: errorMessage(thrown), hint: undefined, isUnexpected: !isUsage }
 }
 
-const codeOf = (thrown: unknown): unknown =>
+/** Returns the `code` of an error, or undefined. */
+export const errorCode = (thrown: unknown): unknown =>
 	typeof thrown === 'object' && thrown !== null && 'code' in thrown ? thrown.code : undefined
 
-function messageOf(thrown: unknown): string {
+export function errorMessage(thrown: unknown): string {
 	if (thrown instanceof Error) return thrown.message || thrown.name
 	return `a command threw ${inspect(thrown)}`
 }

@@ -1,90 +1,102 @@
 /**
- * Help, made from the tables. It starts with examples: most who ask for help want a line that works and a word on what to
- * change in it, and the reference is for the rest.
+ * Help texts, made from the tables. They start with examples: most readers want a line that works and then change it; the
+ * reference follows.
  */
+import type { Style } from '../text/style.ts'
+import { formatPairs } from '../text/table.ts'
 import type { Command, Example } from './command.ts'
-import { EXIT_CODES } from './exit-codes.ts'
-import { GLOBAL_OPTIONS, PROGRAM_OPTIONS } from './global-options.ts'
-import { type Row, twoColumns } from './layout.ts'
-import { flagOf, type Option, type OptionTable, type Positional } from './options.ts'
-import type { Palette } from './palette.ts'
-import { membersOf, type Program } from './program.ts'
-import { takes } from './values.ts'
+import { EXIT_CODES } from './errors.ts'
+import { type CommandEntry, commandsInGroup, type Program } from './find-command.ts'
+import {
+	GLOBAL_OPTIONS,
+	type Option,
+	type OptionTable,
+	type Positional,
+	PROGRAM_OPTIONS,
+	toFlag,
+} from './option-tables.ts'
+import { describeExpected } from './parse-arguments.ts'
 
-/** How wide help may be, and how it is coloured. */
-export interface Page {
+export interface HelpFormat {
 	readonly columns: number
-	readonly paint: Palette
+	readonly style: Style
 }
 
-/** Help for the whole program, or for a group of its commands. */
-export function programHelp(program: Program, group: string, page: Page): string {
+type Pair = readonly [left: string, right: string]
+
+/** Returns the help for the program, or for a group of commands. */
+export function programHelp(program: Program, group: string, format: HelpFormat): string {
 	const { name, summary, examples, commands } = program
-	const members = membersOf(group, commands).map((one): Row => [one.name, one.summary])
 	const isGroup = group !== ''
 	const prefix = isGroup ? `${name} ${group}` : name
+	const shown = isGroup ? examples.filter(({ command }) => command.startsWith(`${prefix} `)) : examples
+	const rows = commandsInGroup(group, commands).map((one): Pair => [one.name, one.summary])
 	return join([
-		...examplesOf(isGroup ? examples.filter(({ run }) => run.startsWith(`${prefix} `)) : examples, page),
-		[`${page.paint.bold('Usage:')} ${prefix} COMMAND [options]`, ...(isGroup ? [] : [summary])],
-		...section('Commands', members, page),
-		...section('Options', optionRows(PROGRAM_OPTIONS), page),
-		...(isGroup ? [] : section('Exit codes', exitRows(), page)),
-		[`${name} help COMMAND says more about one.`],
+		...exampleSection(shown, format),
+		[`${format.style.bold('Usage:')} ${prefix} COMMAND [options]`, ...(isGroup ? [] : [summary])],
+		...section('Commands', rows, format),
+		...section('Options', optionRows(PROGRAM_OPTIONS), format),
+		...(isGroup ? [] : section('Exit codes', exitCodeRows(), format)),
+		[`Run '${name} help COMMAND' for the options of a command.`],
 	])
 }
 
-export function commandHelp(program: string, command: Command, page: Page): string {
-	const { name, summary, examples, options, positionals } = command
-	const places = Object.values(positionals)
-	const words = [program, name, ...places.map(placeOf), '[options]']
+/** Returns the help for one command. */
+export function commandHelp(
+	program: string,
+	{ name, summary }: Pick<CommandEntry, 'name' | 'summary'>,
+	{ examples, options, positionals }: Command,
+	format: HelpFormat,
+): string {
+	const table = Object.values(positionals)
+	const usage = [program, name, ...table.map(positionalUsage), '[options]']
+	const rows = table.map(({ placeholder, description }): Pair => [placeholder, description])
 	return join([
-		...examplesOf(examples, page),
-		[`${page.paint.bold('Usage:')} ${words.join(' ')}`, summary],
-		...section(
-			'Arguments',
-			places.map(({ value, does }): Row => [value, does]),
-			page,
-		),
-		...section('Options', optionRows(options), page),
-		...section('Options of every command', optionRows(GLOBAL_OPTIONS), page),
+		...exampleSection(examples, format),
+		[`${format.style.bold('Usage:')} ${usage.join(' ')}`, summary],
+		...section('Arguments', rows, format),
+		...section('Options', optionRows(options), format),
+		...section('Global options', optionRows(GLOBAL_OPTIONS), format),
 	])
 }
 
-type Block = readonly string[]
+type Section = readonly string[]
 
-const join = (blocks: readonly Block[]): string => blocks.map((lines) => `${lines.join('\n')}\n`).join('\n')
+const join = (sections: readonly Section[]): string =>
+	sections.map((lines) => `${lines.join('\n')}\n`).join('\n')
 
-function section(title: string, rows: readonly Row[], { columns, paint }: Page): Block[] {
-	return rows.length === 0 ? [] : [[paint.bold(`${title}:`), ...twoColumns(rows, columns)]]
-}
+const section = (title: string, rows: readonly Pair[], { columns, style }: HelpFormat): Section[] =>
+	rows.length === 0 ? [] : [[style.bold(`${title}:`), ...formatPairs(rows, columns)]]
 
-function examplesOf(examples: readonly Example[], { paint }: Page): Block[] {
+function exampleSection(examples: readonly Example[], { style }: HelpFormat): Section[] {
 	if (examples.length === 0) return []
-	const lines = examples.flatMap(({ run, shows }) => [`  ${paint.dim(`# ${shows}`)}`, `  ${run}`])
-	return [[paint.bold('Examples:'), ...lines]]
+	const lines = examples.flatMap(({ command, description }) => [
+		`  ${style.dim(`# ${description}`)}`,
+		`  ${command}`,
+	])
+	return [[style.bold('Examples:'), ...lines]]
 }
 
-function placeOf({ value, optional, multiple }: Positional): string {
-	const words = multiple ? `${value}...` : value
-	return optional ? `[${words}]` : words
+function positionalUsage({ placeholder, optional, multiple }: Positional): string {
+	const text = multiple ? `${placeholder}...` : placeholder
+	return optional ? `[${text}]` : text
 }
 
-function optionRows(options: OptionTable): Row[] {
-	return Object.entries(options).map(([name, option]) => {
+const optionRows = (options: OptionTable): Pair[] =>
+	Object.entries(options).map(([name, option]) => {
 		const short = option.short === undefined ? '    ' : `-${option.short}, `
-		const value = option.type === 'boolean' ? '' : ` ${option.value}`
-		return [short + flagOf(name) + value, [option.does, ...remarks(option)].join('; ')]
+		const value = option.type === 'boolean' ? '' : ` ${option.placeholder}`
+		return [short + toFlag(name) + value, [option.description, ...optionDetails(option)].join('; ')]
 	})
-}
 
-function remarks(option: Option): string[] {
+function optionDetails(option: Option): string[] {
 	if (option.type === 'boolean') return []
-	const isPlain = option.type === 'string' && !option.choices
+	const isAnyText = option.type === 'string' && !option.choices
 	return [
-		...(isPlain ? [] : [takes(option)]),
-		...(option.multiple ? ['may be given more than once'] : []),
+		...(isAnyText ? [] : [describeExpected(option)]),
+		...(option.multiple ? ['repeatable'] : []),
 		...(option.default === undefined ? [] : [`default ${option.default}`]),
 	]
 }
 
-const exitRows = (): Row[] => Object.values(EXIT_CODES).map(([code, means]) => [String(code), means])
+const exitCodeRows = (): Pair[] => Object.values(EXIT_CODES).map(([code, meaning]) => [String(code), meaning])

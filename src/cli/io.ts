@@ -1,58 +1,56 @@
 /**
- * What a command is handed besides its arguments. It answers once, with its data and with a text that says the same, and
- * the frame prints the one that was asked for: so `--json` can not be forgotten, and standard output holds one document and
- * nothing else. Everything else a command says is talk.
+ * What a command receives besides its arguments. A command has one result, given as data and as a text with the same content;
+ * `--json` selects the data. So no command can forget `--json`, and standard output holds one document and nothing else.
+ * Notes, warnings and progress go to standard error.
  */
 import type { Runtime } from '../core/runtime/runtime.ts'
-import type { Palette } from './palette.ts'
+import type { Style } from '../text/style.ts'
 import type { Progress } from './progress.ts'
-import type { Settings, Talk } from './talk.ts'
+import type { GlobalFlags, Reporter } from './reporter.ts'
 import type { Terminal } from './terminal.ts'
 
-/** A command's way to the outside. */
 export interface CommandIo {
-	/** Aborted by Ctrl-C, and when nobody reads the output any more: then answer what is known so far, and return. */
+	/** Aborted by Ctrl-C, and when standard output is closed. Then print the result so far and return. */
 	readonly signal: AbortSignal
 	readonly runtime: Runtime
 	readonly env: Readonly<Record<string, string | undefined>>
-	/** Was `--json` given? Only for what is too dear to be made in vain. */
+	/** True if `--json` was given. Use it to skip expensive text rendering. */
 	readonly json: boolean
-	/** Does somebody see the answer at once? */
+	/** True if standard output is a terminal. */
 	readonly isTTY: boolean
-	/** The width of the answer's text. */
+	/** Width of standard output. */
 	readonly columns: number
-	/** Colours for the answer's text. */
-	readonly paint: Palette
+	/** Colors for the result's text. */
+	readonly style: Style
 	/**
-	 * What the command found: `data` is printed with `--json`, and `text` otherwise. Once a run. JSON has no NaN and no
-	 * Infinity, and turns them into null.
+	 * Prints the result, once per run: `data` with `--json`, otherwise `text`. JSON turns NaN and Infinity into null.
 	 *
 	 * @example
-	 * io.answer({ scenario, seed, recovered }, () => `${scenario}: recovered in ${recovered} of ${seeds} seeds`)
+	 * io.result({ scenario, seed, recovered }, () => `${scenario}: recovered in ${recovered} of ${seeds} runs`)
 	 */
-	answer(data: unknown, text: string | (() => string)): void
-	/** Something to know by the way. Not with `--quiet`. */
+	result(data: unknown, text: string | (() => string)): void
+	/** Prints a note. Not with `--quiet`. */
 	note(text: string): void
-	/** Something that may be wrong. */
+	/** Prints a warning. */
 	warn(text: string): void
-	/** Tells how far work has come; one at a time. */
+	/** Starts to show progress. It replaces an earlier progress. */
 	progress(label: string, total: number): Progress
 }
 
 export class Io implements CommandIo {
 	readonly signal: AbortSignal
 	readonly json: boolean
-	readonly paint: Palette
+	readonly style: Style
 	readonly #terminal: Terminal
-	readonly #talk: Talk
-	#hasAnswered = false
+	readonly #reporter: Reporter
+	#hasResult = false
 
-	constructor(terminal: Terminal, talk: Talk, settings: Settings, signal: AbortSignal) {
+	constructor(terminal: Terminal, reporter: Reporter, flags: GlobalFlags, signal: AbortSignal) {
 		this.#terminal = terminal
-		this.#talk = talk
+		this.#reporter = reporter
 		this.signal = signal
-		this.json = settings.json
-		this.paint = talk.paletteFor(terminal.stdout)
+		this.json = flags.json
+		this.style = reporter.styleFor(terminal.stdout)
 	}
 
 	get runtime(): Runtime {
@@ -71,37 +69,32 @@ export class Io implements CommandIo {
 		return this.#terminal.stdout.columns
 	}
 
-	answer(data: unknown, text: string | (() => string)): void {
-		if (this.#hasAnswered) throw new Error('a command answers once, and this one did twice')
-		this.#hasAnswered = true
-		if (this.json) this.#print(this.#document(data))
+	result(data: unknown, text: string | (() => string)): void {
+		if (this.#hasResult) throw new Error('a command must call io.result once, and this one called it twice')
+		this.#hasResult = true
+		if (this.json) this.#print(JSON.stringify(data, undefined, this.isTTY ? 2 : 0) ?? 'null')
 		else this.#print(typeof text === 'string' ? text : text())
 	}
 
-	/** A command that had nothing to say is still one document. */
+	/** With `--json`, a command without a result still prints one document. */
 	finish(): void {
-		if (this.json && !this.#hasAnswered) this.answer(null, '')
+		if (this.json && !this.#hasResult) this.result(null, '')
 	}
 
 	note(text: string): void {
-		this.#talk.note(text)
+		this.#reporter.note(text)
 	}
 
 	warn(text: string): void {
-		this.#talk.warn(text)
+		this.#reporter.warn(text)
 	}
 
 	progress(label: string, total: number): Progress {
-		return this.#talk.progress(label, total)
-	}
-
-	/** In lines for a person, in one line for a program. */
-	#document(data: unknown): string {
-		return JSON.stringify(data, undefined, this.isTTY ? 2 : 0) ?? 'null'
+		return this.#reporter.progress(label, total)
 	}
 
 	#print(text: string): void {
-		this.#talk.hideProgress()
+		this.#reporter.hideProgress()
 		this.#terminal.stdout.write(text === '' || text.endsWith('\n') ? text : `${text}\n`)
 	}
 }

@@ -1,14 +1,14 @@
 #!/usr/bin/env node
 /**
- * The bin. Standard output belongs to the answer: what else is written there, by a `console.log` in a file of the user, goes
- * to standard error. The process is ended once all is written, for such a file may have left a timer or a connection open.
+ * The `yaoki` executable. Standard output is reserved for the result: other writes to it, for example a `console.log` in a
+ * user's file, go to standard error. The process ends when all is written, even if a user's file left a timer or a connection open.
  */
-import { processTerminal } from './process-terminal.ts'
-import { yaoki } from './registry.ts'
+import { yaoki } from './commands.ts'
 import { runCli } from './run.ts'
+import { processTerminal } from './terminal.ts'
 
 const terminal = processTerminal(process)
 process.stdout.write = process.stderr.write.bind(process.stderr)
 const code = await runCli(process.argv.slice(2), terminal, yaoki)
-await terminal.written()
+await terminal.flush()
 process.exit(code)

@@ -1,60 +1,57 @@
 /**
- * How far the work has come, told on standard error: a bar where somebody watches, and else a few lines that do not drown a
- * log. A bar is drawn at most ten times a second, by the clock that was handed in, so that telling costs nothing however often a
- * command reports.
+ * Progress on standard error: a bar on a terminal, otherwise at most ten lines, so that logs stay short. The bar is redrawn at
+ * most ten times a second, so reporting progress is cheap however often a command does it.
  */
 import type { Runtime } from '../core/runtime/runtime.ts'
-import type { Outlet } from './terminal.ts'
+import type { OutputStream } from './terminal.ts'
 
 /**
- * Tells how far a piece of work has come.
+ * The progress of a task.
  *
  * @example
  * const progress = io.progress('simulating', seeds.length)
  * for (const [done, seed] of seeds.entries()) {
- * 	progress.at(done)
+ * 	progress.update(done)
  * 	await run(seed)
  * }
  * progress.end()
  */
 export interface Progress {
-	/** So much of the total is done. */
-	at(done: number): void
-	/** Nothing more will be told. */
+	/** Reports how much of the total is done. */
+	update(done: number): void
 	end(): void
 }
 
-/** A progress that can be taken off the screen, so that a line can be written there. */
-export interface Meter extends Progress {
+export interface ProgressDisplay extends Progress {
+	/** Erases the display so that a line can be printed. */
 	hide(): void
 }
 
-/** With `--quiet` there is none. */
-export const SILENT: Meter = { at: () => {}, end: () => {}, hide: () => {} }
+/** For `--quiet`. */
+export const NO_PROGRESS: ProgressDisplay = { update: () => {}, end: () => {}, hide: () => {} }
 
-/** How much of it is done, from 0 to 1; of nothing, everything is. */
-function share(done: number, total: number): number {
-	return total > 0 ? Math.min(1, Math.max(0, done / total)) : 1
-}
+/** Returns the share that is done, 0 to 1; 1 for an empty task. */
+const shareDone = (done: number, total: number): number =>
+	total > 0 ? Math.min(1, Math.max(0, done / total)) : 1
 
-/** A line for every tenth of the work. */
-export class ProgressLines implements Meter {
-	readonly #outlet: Outlet
+/** Prints a line for each tenth of the task. */
+export class ProgressLines implements ProgressDisplay {
+	readonly #stream: OutputStream
 	readonly #label: string
 	readonly #total: number
 	#tenths = 0
 
-	constructor(outlet: Outlet, label: string, total: number) {
-		this.#outlet = outlet
+	constructor(stream: OutputStream, label: string, total: number) {
+		this.#stream = stream
 		this.#label = label
 		this.#total = total
 	}
 
-	at(done: number): void {
-		const tenths = Math.floor(share(done, this.#total) * 10)
+	update(done: number): void {
+		const tenths = Math.floor(shareDone(done, this.#total) * 10)
 		if (tenths <= this.#tenths) return
 		this.#tenths = tenths
-		this.#outlet.write(`${this.#label}: ${tenths * 10} %\n`)
+		this.#stream.write(`${this.#label}: ${tenths * 10} %\n`)
 	}
 
 	end(): void {}
@@ -63,58 +60,58 @@ export class ProgressLines implements Meter {
 
 const REDRAW_MS = 100
 const BAR_CELLS = 24
-/** Before that a guess at the rest is worth nothing. */
-const GUESS_AFTER_MS = 1000
-/** Back to the start of the line, and clear it. */
+/** Earlier estimates of the remaining time are too inaccurate. */
+const ESTIMATE_AFTER_MS = 1000
+/** Moves to the start of the line and clears it. */
 const ERASE = '\r\x1b[K'
 
-/** A bar that is drawn over itself, and gone at the end. */
-export class ProgressBar implements Meter {
-	readonly #outlet: Outlet
+/** Draws a bar over itself, and erases it at the end. */
+export class ProgressBar implements ProgressDisplay {
+	readonly #stream: OutputStream
 	readonly #runtime: Runtime
 	readonly #label: string
 	readonly #total: number
 	readonly #startedAt: number
 	#drawnAt = -Infinity
-	#isShown = false
-	#isOver = false
+	#isVisible = false
+	#hasEnded = false
 
-	constructor(outlet: Outlet, runtime: Runtime, label: string, total: number) {
-		this.#outlet = outlet
+	constructor(stream: OutputStream, runtime: Runtime, label: string, total: number) {
+		this.#stream = stream
 		this.#runtime = runtime
 		this.#label = label
 		this.#total = total
 		this.#startedAt = runtime.now()
 	}
 
-	at(done: number): void {
+	update(done: number): void {
 		const now = this.#runtime.now()
-		if (this.#isOver || now - this.#drawnAt < REDRAW_MS) return
+		if (this.#hasEnded || now - this.#drawnAt < REDRAW_MS) return
 		this.#drawnAt = now
-		this.#isShown = true
-		this.#outlet.write(ERASE + this.#line(share(done, this.#total), now - this.#startedAt))
+		this.#isVisible = true
+		this.#stream.write(ERASE + this.#line(shareDone(done, this.#total), now - this.#startedAt))
 	}
 
 	end(): void {
-		this.#isOver = true
+		this.#hasEnded = true
 		this.hide()
 	}
 
 	hide(): void {
-		if (this.#isShown) this.#outlet.write(ERASE)
-		this.#isShown = false
+		if (this.#isVisible) this.#stream.write(ERASE)
+		this.#isVisible = false
 		this.#drawnAt = -Infinity
 	}
 
-	#line(part: number, elapsedMs: number): string {
-		const { columns } = this.#outlet
-		const left = Math.ceil((elapsedMs * (1 - part)) / part / 1000)
-		const isGuess = part > 0 && part < 1 && elapsedMs >= GUESS_AFTER_MS
-		const end = `${Math.floor(part * 100)} %${isGuess ? `, ${left} s left` : ''}`
-		const filled = Math.floor(part * BAR_CELLS)
+	#line(share: number, elapsedMs: number): string {
+		const { columns } = this.#stream
+		const secondsLeft = Math.ceil((elapsedMs * (1 - share)) / share / 1000)
+		const hasEstimate = share > 0 && share < 1 && elapsedMs >= ESTIMATE_AFTER_MS
+		const percent = `${Math.floor(share * 100)} %${hasEstimate ? `, ${secondsLeft} s left` : ''}`
+		const filled = Math.floor(share * BAR_CELLS)
 		const bar = '█'.repeat(filled) + '░'.repeat(BAR_CELLS - filled)
-		const line = `${this.#label} ${bar} ${end}`
-		// A line that wraps can not be drawn over, nor can one that fills its row.
-		return line.length < columns ? line : `${this.#label} ${end}`.slice(0, columns - 1)
+		const line = `${this.#label} ${bar} ${percent}`
+		// A line that fills its row wraps, and a wrapped line cannot be erased.
+		return line.length < columns ? line : `${this.#label} ${percent}`.slice(0, columns - 1)
 	}
 }

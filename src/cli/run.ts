@@ -1,54 +1,51 @@
 /**
- * One run of the command line, from words to an exit code. It never ends the process: that is left to who
- * calls it, when all is written. A command only works, answers and throws; that the answer is one document, that talk goes
- * elsewhere, that Ctrl-C is heard and what the code is, is settled here for all of them.
+ * One run of the command line, from arguments to an exit code. It never ends the process: the caller does that when all output
+ * is written. JSON output, standard error, Ctrl-C and exit codes are handled here for all commands.
  */
-import { type Cut, cut, isGiven, readArguments } from './arguments.ts'
 import type { Command } from './command.ts'
-import { CliError } from './errors.ts'
-import { type ExitKind, exitCode } from './exit-codes.ts'
-import { GLOBAL_OPTIONS, PROGRAM_OPTIONS } from './global-options.ts'
-import { commandHelp, type Page, programHelp } from './help.ts'
+import { CliError, type ExitKind, exitCode } from './errors.ts'
+import { findCommand, type Program } from './find-command.ts'
+import { commandHelp, type HelpFormat, programHelp } from './help.ts'
 import { Io } from './io.ts'
-import type { Values } from './options.ts'
-import { findRoute, type Program } from './program.ts'
-import { type Settings, Talk } from './talk.ts'
+import { GLOBAL_OPTIONS, PROGRAM_OPTIONS, type Values } from './option-tables.ts'
+import { hasFlag, parseArguments, type Tokens, tokenize } from './parse-arguments.ts'
+import { type GlobalFlags, Reporter } from './reporter.ts'
 import type { Terminal } from './terminal.ts'
 
 /**
- * Runs what the words ask for and answers the exit code.
+ * Runs a program with the given arguments and returns the exit code.
  *
  * @example
  * process.exitCode = await runCli(process.argv.slice(2), processTerminal(process), yaoki)
  */
 export async function runCli(args: readonly string[], terminal: Terminal, program: Program): Promise<number> {
 	const run = new Run(args, terminal, program)
-	const kind = await run.toItsEnd()
-	const lost = await terminal.written()
-	if (lost === undefined) return exitCode(kind)
-	return exitCode(run.fail(new CliError('failure', `the output could not be written: ${lost.message}`)))
+	const kind = await run.execute()
+	const error = await terminal.flush()
+	if (error === undefined) return exitCode(kind)
+	return exitCode(run.fail(new CliError('failure', `Cannot write the output: ${error.message}`)))
 }
 
 class Run {
 	readonly #args: readonly string[]
 	readonly #terminal: Terminal
 	readonly #program: Program
-	/** As far as it is known whom the words are for: `yaoki`, then `yaoki simulate`. */
-	#where: string
-	#talk: Talk
-	#settings: Settings
+	/** For error messages: `yaoki`, and `yaoki simulate` once the command is known. */
+	#commandName: string
+	#reporter: Reporter
+	#flags: GlobalFlags
 
 	constructor(args: readonly string[], terminal: Terminal, program: Program) {
 		this.#args = args
 		this.#terminal = terminal
 		this.#program = program
-		this.#where = program.name
-		// A guess, for what goes wrong before it is known whose options these are.
-		this.#settings = settingsOf([cut(args, PROGRAM_OPTIONS)])
-		this.#talk = new Talk(terminal, this.#settings)
+		this.#commandName = program.name
+		// Preliminary, for errors before the command and its options are known.
+		this.#flags = globalFlags([tokenize(args, PROGRAM_OPTIONS)])
+		this.#reporter = new Reporter(terminal, this.#flags)
 	}
 
-	async toItsEnd(): Promise<ExitKind> {
+	async execute(): Promise<ExitKind> {
 		try {
 			return await this.#dispatch()
 		} catch (error) {
@@ -57,73 +54,80 @@ class Run {
 	}
 
 	fail(error: unknown): ExitKind {
-		return this.#talk.fail(this.#where, error)
+		return this.#reporter.fail(this.#commandName, error)
 	}
 
 	async #dispatch(): Promise<ExitKind> {
-		const route = findRoute(this.#args, this.#program.commands)
-		const flags = cut(route.flags, PROGRAM_OPTIONS)
-		const isHelp = route.isHelp || isGiven(flags, 'help')
-		if (!isHelp) readArguments(flags, {})
-		if (route.unknown) throw route.unknown
-		if (!isHelp && isGiven(flags, 'version')) return this.#version()
-		if (!route.entry) return this.#help((page) => programHelp(this.#program, route.name, page))
+		const {
+			entry,
+			name,
+			flags: before,
+			rest,
+			isHelp: hasHelp,
+			unknown,
+		} = findCommand(this.#args, this.#program.commands)
+		const flags = tokenize(before, PROGRAM_OPTIONS)
+		const isHelp = hasHelp || hasFlag(flags, 'help')
+		if (!isHelp) parseArguments(flags, {})
+		if (unknown) throw unknown
+		if (!isHelp && hasFlag(flags, 'version')) return this.#version()
+		if (!entry) return this.#help((format) => programHelp(this.#program, name, format))
 
-		this.#where = `${this.#program.name} ${route.name}`
-		const { command } = await route.entry.load()
-		const words = cut(route.rest, { ...GLOBAL_OPTIONS, ...command.options })
-		this.#settings = settingsOf([flags, words])
-		this.#talk = new Talk(this.#terminal, this.#settings)
-		if (isHelp || isGiven(words, 'help'))
-			return this.#help((page) => commandHelp(this.#program.name, command, page))
-		return this.#command(command, readArguments(words, command.positionals))
+		this.#commandName = `${this.#program.name} ${name}`
+		const command = await entry.load()
+		const tokens = tokenize(rest, { ...GLOBAL_OPTIONS, ...command.options })
+		this.#flags = globalFlags([flags, tokens])
+		this.#reporter = new Reporter(this.#terminal, this.#flags)
+		if (isHelp || hasFlag(tokens, 'help'))
+			return this.#help((format) => commandHelp(this.#program.name, entry, command, format))
+		return this.#runCommand(command, parseArguments(tokens, command.positionals))
 	}
 
-	#help(text: (page: Page) => string): ExitKind {
+	#help(render: (format: HelpFormat) => string): ExitKind {
 		const { stdout } = this.#terminal
-		stdout.write(text({ columns: stdout.columns, paint: this.#talk.paletteFor(stdout) }))
+		stdout.write(render({ columns: stdout.columns, style: this.#reporter.styleFor(stdout) }))
 		return 'ok'
 	}
 
 	#version(): ExitKind {
 		const version = this.#program.version()
-		this.#terminal.stdout.write(`${this.#settings.json ? JSON.stringify({ version }) : version}\n`)
+		this.#terminal.stdout.write(`${this.#flags.json ? JSON.stringify({ version }) : version}\n`)
 		return 'ok'
 	}
 
-	async #command(command: Command, values: Values): Promise<ExitKind> {
+	async #runCommand(command: Command, values: Values): Promise<ExitKind> {
 		const stop = new AbortController()
 		const { signal } = stop
 		let isInterrupted = false
 		const unlisten = this.#terminal.listen({
 			interrupted: () => {
 				isInterrupted = true
-				this.#talk.note('interrupted; Ctrl-C again ends at once')
+				this.#reporter.note('Interrupted. Press Ctrl-C again to quit immediately.')
 				stop.abort(new CliError('interrupted', 'interrupted'))
 			},
-			closed: () => stop.abort(new CliError('ok', 'nobody reads the output any more')),
+			closed: () => stop.abort(new CliError('ok', 'standard output is closed')),
 		})
-		const io = new Io(this.#terminal, this.#talk, this.#settings, signal)
+		const io = new Io(this.#terminal, this.#reporter, this.#flags, signal)
 		try {
 			const kind = await command.run(values, io)
 			io.finish()
 			return isInterrupted ? 'interrupted' : kind
 		} catch (error) {
-			const kind = isAbort(error, signal) ? 'ok' : this.fail(error)
+			const kind = isAbortError(error, signal) ? 'ok' : this.fail(error)
 			return isInterrupted ? 'interrupted' : kind
 		} finally {
-			this.#talk.endProgress()
+			this.#reporter.endProgress()
 			unlisten()
 		}
 	}
 }
 
-function settingsOf(words: readonly Cut[]): Settings {
-	const isOn = (flag: keyof typeof GLOBAL_OPTIONS) => words.some((cut) => isGiven(cut, flag))
-	return { json: isOn('json'), quiet: isOn('quiet'), noColor: isOn('noColor'), debug: isOn('debug') }
+function globalFlags(tokens: readonly Tokens[]): GlobalFlags {
+	const has = (flag: keyof typeof GLOBAL_OPTIONS) => tokens.some((some) => hasFlag(some, flag))
+	return { json: has('json'), quiet: has('quiet'), noColor: has('noColor'), debug: has('debug') }
 }
 
-/** Did the command end because it was told to? Node's own functions wrap the reason in an error of their own. */
-function isAbort(error: unknown, { aborted, reason }: AbortSignal): boolean {
+/** Returns whether the error is the abort itself. Node's functions wrap the reason in an AbortError. */
+function isAbortError(error: unknown, { aborted, reason }: AbortSignal): boolean {
 	return aborted && (error === reason || (error instanceof Error && error.name === 'AbortError'))
 }

@@ -1,35 +1,122 @@
 /**
- * All that a command line needs of its process, as an object that is handed in: so a test is a terminal of its own, and
- * nothing but main.ts knows that there is a process. Node's version is in process-terminal.ts.
+ * What the command line needs from its process, as an object that is passed in: tests pass a terminal of their own, and only
+ * main.ts uses the real process.
+ *
+ * A failed write is an event of its stream, and without a listener it ends the process with a stack trace; so a listener stays
+ * attached to the end. A closed pipe is not a failure (`| head` has read enough); a full disk is.
  */
 import type { Runtime } from '../core/runtime/runtime.ts'
+import { systemRuntime } from '../core/runtime/system.ts'
 
-/** Where text goes: standard output, or standard error. */
-export interface Outlet {
+/** Standard output or standard error. */
+export interface OutputStream {
 	write(text: string): void
-	/** Does somebody see it at once? */
 	readonly isTTY: boolean
-	/** Its width in letters. */
+	/** Width in characters. */
 	readonly columns: number
 }
 
-/** What may happen to a run from outside. */
 export interface TerminalEvents {
-	/** Ctrl-C. It is told once; a second one is not told but ends the process at once. */
+	/** Ctrl-C. Called once; a second Ctrl-C ends the process without a call. */
 	interrupted(): void
-	/** Nobody reads standard output any more, as after `| head`. */
+	/** Standard output was closed by its reader, for example by `| head`. */
 	closed(): void
 }
 
 export interface Terminal {
-	/** For data. */
-	readonly stdout: Outlet
-	/** For talk. */
-	readonly stderr: Outlet
+	/** For results. */
+	readonly stdout: OutputStream
+	/** For messages to the user. */
+	readonly stderr: OutputStream
 	readonly env: Readonly<Record<string, string | undefined>>
 	readonly runtime: Runtime
-	/** Listens until the function that it returns is called. */
+	/** Listens until the returned function is called. */
 	listen(events: TerminalEvents): () => void
-	/** Waits until all data and all talk has left. Answers the error if data could not, unless that was only a reader who had enough. */
-	written(): Promise<Error | undefined>
+	/** Resolves when all output is written: with an error if standard output failed, unless its reader closed it. */
+	flush(): Promise<Error | undefined>
 }
+
+/** The part of a Node stream that is used. */
+interface NodeStream {
+	readonly isTTY?: boolean
+	readonly columns?: number
+	write(text: string, done?: (error?: Error | null) => void): unknown
+	on(event: 'error', listener: (error: Error) => void): unknown
+}
+
+/** The part of Node's `process` that is used. */
+export interface ProcessLike {
+	readonly stdout: NodeStream
+	readonly stderr: NodeStream
+	readonly env: Readonly<Record<string, string | undefined>>
+	once(event: 'SIGINT', listener: () => void): unknown
+	off(event: 'SIGINT', listener: () => void): unknown
+}
+
+/**
+ * Returns the terminal of a real process. The SIGINT listener is removed by the first Ctrl-C, so a second one ends the process
+ * even while JavaScript is busy.
+ */
+export function processTerminal(process: ProcessLike, runtime: Runtime = systemRuntime): Terminal {
+	const { env } = process
+	const listeners = new Set<TerminalEvents>()
+	const stdout = new ProcessStream(process.stdout, () => {
+		for (const { closed } of listeners) closed()
+	})
+	const stderr = new ProcessStream(process.stderr, () => {})
+
+	const listen = (events: TerminalEvents): (() => void) => {
+		const interrupted = () => events.interrupted()
+		process.once('SIGINT', interrupted)
+		listeners.add(events)
+		return () => {
+			process.off('SIGINT', interrupted)
+			listeners.delete(events)
+		}
+	}
+	const flush = async (): Promise<Error | undefined> => {
+		await stderr.flush()
+		return stdout.flush()
+	}
+	return { stdout, stderr, env, runtime, listen, flush }
+}
+
+const DEFAULT_COLUMNS = 80
+
+class ProcessStream implements OutputStream {
+	readonly #stream: NodeStream
+	/** The original method: main.ts replaces `process.stdout.write` later. */
+	readonly #write: NodeStream['write']
+	#error: Error | undefined
+
+	constructor(stream: NodeStream, onError: () => void) {
+		this.#stream = stream
+		this.#write = stream.write.bind(stream)
+		stream.on('error', (error) => {
+			if (this.#error) return
+			this.#error = error
+			onError()
+		})
+	}
+
+	get isTTY(): boolean {
+		return this.#stream.isTTY === true
+	}
+
+	/** Read each time because a window can be resized. Some terminals report 0 columns. */
+	get columns(): number {
+		return this.#stream.columns || DEFAULT_COLUMNS
+	}
+
+	write(text: string): void {
+		if (!this.#error) this.#write(text)
+	}
+
+	async flush(): Promise<Error | undefined> {
+		// The callback of an empty write comes after all earlier writes, and reports an error before the error event does.
+		const last = this.#error ?? (await new Promise<unknown>((resolve) => this.#write('', resolve)))
+		return last instanceof Error && !isClosedPipe(last) ? last : undefined
+	}
+}
+
+const isClosedPipe = (error: Error): boolean => 'code' in error && error.code === 'EPIPE'

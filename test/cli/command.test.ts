@@ -1,31 +1,35 @@
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import { cut, readArguments } from '../../src/cli/arguments.ts'
 import { defineCommand } from '../../src/cli/command.ts'
 import { Io } from '../../src/cli/io.ts'
-import type { OptionTable, PositionalTable } from '../../src/cli/options.ts'
-import { Talk } from '../../src/cli/talk.ts'
+import type { OptionTable, PositionalTable } from '../../src/cli/option-tables.ts'
+import { parseArguments, tokenize } from '../../src/cli/parse-arguments.ts'
+import { Reporter } from '../../src/cli/reporter.ts'
 import { FakeTerminal } from './fake-terminal.ts'
 
-const text = { name: 'draw', summary: 'draws', examples: [] }
-
-test('a command gets its values in the types that its tables say, and nobody writes them down', async () => {
+test('run receives values with the types that the tables declare', async () => {
 	let seen: unknown
 	const command = defineCommand({
-		...text,
+		examples: [],
 		options: {
-			seed: { type: 'integer', value: 'N', does: 'seed', default: 1 },
-			rate: { type: 'number', value: 'R', does: 'rate' },
-			out: { type: 'string', value: 'FILE', does: 'file' },
-			title: { type: 'string', value: 'TEXT', does: 'title', default: 'none' },
-			format: { type: 'string', value: 'KIND', does: 'kind', choices: ['svg', 'html'], default: 'svg' },
-			check: { type: 'string', value: 'CHECK', does: 'check', multiple: true },
-			size: { type: 'integer', value: 'N', does: 'size', multiple: true },
-			wide: { type: 'boolean', does: 'wide' },
+			seed: { type: 'integer', placeholder: 'N', description: 'seed', default: 1 },
+			rate: { type: 'number', placeholder: 'R', description: 'rate' },
+			out: { type: 'string', placeholder: 'FILE', description: 'file' },
+			title: { type: 'string', placeholder: 'TEXT', description: 'title', default: 'none' },
+			format: {
+				type: 'string',
+				placeholder: 'KIND',
+				description: 'kind',
+				choices: ['svg', 'html'],
+				default: 'svg',
+			},
+			check: { type: 'string', placeholder: 'CHECK', description: 'check', multiple: true },
+			size: { type: 'integer', placeholder: 'N', description: 'size', multiple: true },
+			wide: { type: 'boolean', description: 'wide' },
 		},
 		positionals: {
-			scenario: { value: 'NAME', does: 'scenario' },
-			other: { value: 'NAME', does: 'another', optional: true },
-			more: { value: 'NAME', does: 'more', optional: true, multiple: true },
+			scenario: { placeholder: 'NAME', description: 'scenario' },
+			other: { placeholder: 'NAME', description: 'another', optional: true },
+			more: { placeholder: 'NAME', description: 'more', optional: true, multiple: true },
 		},
 		async run(args, io) {
 			expectTypeOf(args.seed).toEqualTypeOf<number>()
@@ -45,11 +49,11 @@ test('a command gets its values in the types that its tables say, and nobody wri
 			return io.signal.aborted ? 'interrupted' : 'ok'
 		},
 	})
-	const words = ['herd', '--rate', '.5', '--size', '1', '--size', '2', '--wide']
+	const args = ['herd', '--rate', '.5', '--size', '1', '--size', '2', '--wide']
 	const terminal = new FakeTerminal()
-	const settings = { json: false, quiet: false, noColor: false, debug: false }
-	const io = new Io(terminal, new Talk(terminal, settings), settings, new AbortController().signal)
-	const values = readArguments(cut(words, command.options), command.positionals)
+	const flags = { json: false, quiet: false, noColor: false, debug: false }
+	const io = new Io(terminal, new Reporter(terminal, flags), flags, new AbortController().signal)
+	const values = parseArguments(tokenize(args, command.options), command.positionals)
 	expect(await command.run(values, io)).toBe('ok')
 	expect(seen).toEqual({
 		seed: 1,
@@ -66,27 +70,31 @@ test('a command gets its values in the types that its tables say, and nobody wri
 	})
 })
 
-describe('a table that contradicts itself is found when the command is made', () => {
-	const flag = (short?: string) => ({ type: 'boolean' as const, does: '', ...(short && { short }) })
-	const place = { value: 'X', does: '' }
-	const declare = (options: OptionTable, positionals: PositionalTable = {}) =>
-		defineCommand({ ...text, options, positionals, run: async () => 'ok' })
+describe('defineCommand', () => {
+	const flag = (short?: string) => ({ type: 'boolean' as const, description: '', ...(short && { short }) })
+	const positional = { placeholder: 'X', description: '' }
+	const list = { ...positional, multiple: true }
+	const define = (options: OptionTable, positionals: PositionalTable = {}) =>
+		defineCommand({ examples: [], options, positionals, run: async () => 'ok' })
 
 	test.each<[string, OptionTable, PositionalTable]>([
-		['json is there twice', { json: flag() }, {}],
-		['-h is there twice', { high: flag('h') }, {}],
-		['-a is there twice', { apple: flag('a'), ape: flag('a') }, {}],
-		['name is there twice', { name: flag() }, { name: place }],
-		['a takes all that follow', {}, { a: { ...place, multiple: true }, b: place }],
-		['a is optional, so b must be as well', {}, { a: { ...place, optional: true }, b: place }],
-		['a is a list', { a: { type: 'string', value: 'A', does: '', multiple: true, default: 'x' } }, {}],
-	])('%s', (why, options, positionals) => {
-		expect(() => declare(options, positionals)).toThrow(`command draw: ${why}`)
+		['"json" is declared twice', { json: flag() }, {}],
+		['"-h" is declared twice', { high: flag('h') }, {}],
+		['"-a" is declared twice', { apple: flag('a'), ape: flag('a') }, {}],
+		['"name" is declared twice', { name: flag() }, { name: positional }],
+		['"a" takes all remaining arguments, so "b" cannot follow', {}, { a: list, b: positional }],
+		[
+			'"a" is optional, so "b" must be optional too',
+			{},
+			{ a: { ...positional, optional: true }, b: positional },
+		],
+		['"a" is a list and cannot have a default', { a: { type: 'string', default: 'x', ...list } }, {}],
+	])('rejects contradicting tables: %s', (message, options, positionals) => {
+		expect(() => define(options, positionals)).toThrow(`Invalid command: ${message}`)
 	})
 
-	test('one that does not is left in peace', () => {
-		expect(declare({ apple: flag('a') }, { name: place, more: { ...place, multiple: true } }).name).toBe(
-			'draw',
-		)
+	test('accepts valid tables', () => {
+		const options = { apple: flag('a') }
+		expect(define(options, { name: positional, more: list }).options).toBe(options)
 	})
 })

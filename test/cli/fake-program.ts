@@ -1,33 +1,31 @@
-/** A small program of which a test says what a command does, and a way to run it. */
+/** A small program with a command that a test provides. */
 import { type Command, defineCommand } from '../../src/cli/command.ts'
-import type { ExitKind } from '../../src/cli/exit-codes.ts'
+import type { ExitKind } from '../../src/cli/errors.ts'
+import type { CommandEntry, Program } from '../../src/cli/find-command.ts'
 import type { CommandIo } from '../../src/cli/io.ts'
-import type { CommandEntry, Program } from '../../src/cli/program.ts'
 import { runCli } from '../../src/cli/run.ts'
 import { type FakeOptions, FakeTerminal } from './fake-terminal.ts'
 
-type Work = (io: CommandIo) => ExitKind | Promise<ExitKind>
+type RunCommand = (io: CommandIo) => ExitKind | Promise<ExitKind>
 
-/** `work NAME --seed N`, which does as it is told. */
-const working = (work: Work): Command =>
+/** `work WHAT --seed N` */
+const workCommand = (run: RunCommand): Command =>
 	defineCommand({
-		name: 'work',
-		summary: 'does as it is told',
-		examples: [{ run: 'fake work it', shows: 'how it is done' }],
-		options: { seed: { type: 'integer', short: 's', value: 'N', does: 'the seed', default: 1 } },
-		positionals: { what: { value: 'WHAT', does: 'what to work on', optional: true } },
-		run: async (_, io) => work(io),
+		examples: [{ command: 'fake work it', description: 'work on it' }],
+		options: {
+			seed: { type: 'integer', short: 's', placeholder: 'N', description: 'the seed', default: 1 },
+		},
+		positionals: { what: { placeholder: 'WHAT', description: 'what to work on', optional: true } },
+		run: async (_, io) => run(io),
 	})
 
-const quick = (name: string): Command =>
+const namedCommand = (name: string): Command =>
 	defineCommand({
-		name,
-		summary: `does ${name}`,
 		examples: [],
 		options: {},
 		positionals: {},
 		async run(_, io) {
-			io.answer({ ran: name }, `ran ${name}`)
+			io.result({ ran: name }, `ran ${name}`)
 			return 'ok'
 		},
 	})
@@ -37,30 +35,33 @@ export interface FakeProgram extends Program {
 	readonly loaded: string[]
 }
 
-export function fakeProgram(work: Work = () => 'ok'): FakeProgram {
+export function fakeProgram(work: RunCommand = () => 'ok'): FakeProgram {
 	const loaded: string[] = []
-	const entry = (command: Command): CommandEntry => ({
-		name: command.name,
-		summary: command.summary,
+	const entry = (name: string, summary: string, command: Command): CommandEntry => ({
+		...{ name, summary },
 		load() {
-			loaded.push(command.name)
-			return Promise.resolve({ command })
+			loaded.push(name)
+			return Promise.resolve(command)
 		},
 	})
 	return {
 		name: 'fake',
 		summary: 'A program for tests.',
 		examples: [
-			{ run: 'fake work it', shows: 'to begin with' },
-			{ run: 'fake box show', shows: 'of a group' },
+			{ command: 'fake work it', description: 'start here' },
+			{ command: 'fake box show', description: 'a command of a group' },
 		],
-		commands: [working(work), quick('box show'), quick('box list')].map(entry),
+		commands: [
+			entry('work', 'run the function of a test', workCommand(work)),
+			entry('box show', 'run box show', namedCommand('box show')),
+			entry('box list', 'run box list', namedCommand('box list')),
+		],
 		version: () => '1.2.3',
 		loaded,
 	}
 }
 
-export interface Ended {
+export interface RunResult {
 	readonly code: number
 	readonly stdout: string
 	readonly stderr: string
@@ -68,11 +69,11 @@ export interface Ended {
 	readonly terminal: FakeTerminal
 }
 
-/** Runs the words, in a terminal of their own, to their end. */
-export async function run(words: string, work?: Work, options: FakeOptions = {}): Promise<Ended> {
+/** Runs the program in a terminal of its own. */
+export async function run(args: string, work?: RunCommand, options: FakeOptions = {}): Promise<RunResult> {
 	const terminal = new FakeTerminal(options)
 	const program = fakeProgram(work)
-	const code = await runCli(words.split(' ').filter(Boolean), terminal, program)
+	const code = await runCli(args.split(' ').filter(Boolean), terminal, program)
 	const { stdout, stderr } = terminal
 	return { code, stdout: stdout.text, stderr: stderr.text, loaded: program.loaded, terminal }
 }

@@ -1,17 +1,17 @@
-/** A terminal without a process: what was written can be read, and Ctrl-C is a method. */
+/** A terminal without a process: tests read its output and call `interrupt()` for Ctrl-C. */
 import { virtualRuntime } from 'yaoki/testing'
-import type { Outlet, Terminal, TerminalEvents } from '../../src/cli/terminal.ts'
+import type { OutputStream, Terminal, TerminalEvents } from '../../src/cli/terminal.ts'
 
 export interface FakeOptions {
-	/** Are both outputs a screen? Default: no. */
+	/** Whether both outputs are terminals. Default: false. */
 	readonly isTTY?: boolean
 	readonly columns?: number
 	readonly env?: Readonly<Record<string, string>>
-	/** What the last write comes to. */
-	readonly lost?: Error
+	/** The error that `flush` returns. */
+	readonly writeError?: Error
 }
 
-export class FakeOutlet implements Outlet {
+export class FakeOutput implements OutputStream {
 	readonly isTTY: boolean
 	readonly columns: number
 	text = ''
@@ -31,18 +31,18 @@ export class FakeOutlet implements Outlet {
 }
 
 export class FakeTerminal implements Terminal {
-	readonly stdout: FakeOutlet
-	readonly stderr: FakeOutlet
+	readonly stdout: FakeOutput
+	readonly stderr: FakeOutput
 	readonly env: Readonly<Record<string, string>>
 	readonly runtime = virtualRuntime()
 	readonly listeners = new Set<TerminalEvents>()
-	readonly #lost: Error | undefined
+	readonly #writeError: Error | undefined
 
 	constructor(options: FakeOptions = {}) {
-		this.stdout = new FakeOutlet(options)
-		this.stderr = new FakeOutlet(options)
+		this.stdout = new FakeOutput(options)
+		this.stderr = new FakeOutput(options)
 		this.env = options.env ?? {}
-		this.#lost = options.lost
+		this.#writeError = options.writeError
 	}
 
 	listen(events: TerminalEvents): () => void {
@@ -50,8 +50,8 @@ export class FakeTerminal implements Terminal {
 		return () => this.listeners.delete(events)
 	}
 
-	written(): Promise<Error | undefined> {
-		return Promise.resolve(this.#lost)
+	flush(): Promise<Error | undefined> {
+		return Promise.resolve(this.#writeError)
 	}
 
 	interrupt(): void {

@@ -6,11 +6,11 @@ import { runCli } from '../../src/cli/run.ts'
 import { fakeProgram } from './fake-program.ts'
 import { FakeTerminal } from './fake-terminal.ts'
 
-/** Starts `fake work`, lets it come to its first wait, and does something to it there. */
-async function meanwhile(
+/** Starts `fake work`, and calls `act` when the command has started. */
+async function runUntil(
 	work: (io: CommandIo) => Promise<'ok'>,
-	happens: (terminal: FakeTerminal) => void,
-	words: readonly string[] = ['work'],
+	act: (terminal: FakeTerminal) => void,
+	args: readonly string[] = ['work'],
 ) {
 	const terminal = new FakeTerminal()
 	let ended: Promise<number> | undefined
@@ -19,10 +19,10 @@ async function meanwhile(
 			resolve()
 			return work(io)
 		})
-		ended = runCli(words, terminal, program)
+		ended = runCli(args, terminal, program)
 	})
 	expect(terminal.listeners.size).toBe(1)
-	happens(terminal)
+	act(terminal)
 	const code = await ended
 	expect(terminal.listeners.size).toBe(0)
 	return { code, stdout: terminal.stdout.text, stderr: terminal.stderr.text }
@@ -34,31 +34,31 @@ const aborted = ({ signal }: CommandIo): Promise<void> =>
 const interrupt = (terminal: FakeTerminal) => terminal.interrupt()
 const close = (terminal: FakeTerminal) => terminal.close()
 
-const tellsWhatIsKnown = async (io: CommandIo) => {
+const printsResult = async (io: CommandIo) => {
 	await aborted(io)
-	io.answer({ seeds: 3 }, '3 seeds so far')
+	io.result({ seeds: 3 }, '3 seeds so far')
 	return 'ok' as const
 }
-const throwsTheReason = async (io: CommandIo) => {
+const throwsReason = async (io: CommandIo) => {
 	await aborted(io)
 	throw io.signal.reason
 }
-const waitsWithNode = async ({ signal }: CommandIo) => {
+const waitsInNode = async ({ signal }: CommandIo) => {
 	await wait(2 ** 30, undefined, { signal })
 	return 'ok' as const
 }
 
 describe('Ctrl-C', () => {
-	test('lets a command tell what is known so far, and is exit code 130', async () => {
-		expect(await meanwhile(tellsWhatIsKnown, interrupt)).toEqual({
+	test('lets the command print its result so far, with exit code 130', async () => {
+		expect(await runUntil(printsResult, interrupt)).toEqual({
 			code: 130,
 			stdout: '3 seeds so far\n',
-			stderr: 'interrupted; Ctrl-C again ends at once\n',
+			stderr: 'Interrupted. Press Ctrl-C again to quit immediately.\n',
 		})
 	})
 
-	test('leaves one document with --json, and says nothing with --quiet', async () => {
-		expect(await meanwhile(tellsWhatIsKnown, interrupt, ['work', '--json', '-q'])).toEqual({
+	test('leaves one document with --json, and prints no note with --quiet', async () => {
+		expect(await runUntil(printsResult, interrupt, ['work', '--json', '-q'])).toEqual({
 			code: 130,
 			stdout: '{"seeds":3}\n',
 			stderr: '',
@@ -66,23 +66,23 @@ describe('Ctrl-C', () => {
 	})
 
 	test.each([
-		['that throws the reason', throwsTheReason],
-		['whose wait was ended by Node', waitsWithNode],
-	])('is no error of a command %s', async (_, work) => {
-		expect(await meanwhile(work, interrupt, ['work', '-q'])).toEqual({ code: 130, stdout: '', stderr: '' })
+		['throws the reason', throwsReason],
+		['waits in Node', waitsInNode],
+	])('is not an error of a command that %s', async (_, work) => {
+		expect(await runUntil(work, interrupt, ['work', '-q'])).toEqual({ code: 130, stdout: '', stderr: '' })
 	})
 
-	test('does not hide what goes wrong on the way out', async () => {
+	test('does not hide an error while the command stops', async () => {
 		const work = async (io: CommandIo) => {
 			await aborted(io)
-			throw new CliError('failure', 'could not save')
+			throw new CliError('failure', 'cannot save')
 		}
-		const { code, stderr } = await meanwhile(work, interrupt)
+		const { code, stderr } = await runUntil(work, interrupt)
 		expect(code).toBe(130)
-		expect(stderr).toContain('fake work: could not save\n')
+		expect(stderr).toContain('fake work: cannot save\n')
 	})
 
-	test('is heard only while a command runs, also after one that failed', async () => {
+	test('is listened to only while a command runs, also if it fails', async () => {
 		const terminal = new FakeTerminal()
 		const program = fakeProgram(() => {
 			throw new Error('no')
@@ -92,13 +92,13 @@ describe('Ctrl-C', () => {
 	})
 })
 
-describe('an output that nobody reads any more', () => {
+describe('a closed standard output', () => {
 	test.each([
-		['tells what is known', tellsWhatIsKnown],
-		['throws the reason', throwsTheReason],
-		['waits in Node', waitsWithNode],
-	])('ends a command that %s, quietly and well', async (_, work) => {
-		const { code, stderr } = await meanwhile(work, close)
+		['prints its result', printsResult],
+		['throws the reason', throwsReason],
+		['waits in Node', waitsInNode],
+	])('ends a command that %s with exit code 0 and no message', async (_, work) => {
+		const { code, stderr } = await runUntil(work, close)
 		expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
 	})
 })

@@ -1,45 +1,45 @@
 import { describe, expect, test } from 'vitest'
-import type { ExitKind } from '../../src/cli/exit-codes.ts'
+import type { ExitKind } from '../../src/cli/errors.ts'
 import type { CommandIo } from '../../src/cli/io.ts'
 import { run } from './fake-program.ts'
 
 const data = { scenario: 'herd', seeds: [1, 2] }
 
-const talkative = (io: CommandIo): ExitKind => {
-	io.note('by the way')
-	io.warn('careful')
+const printsEverything = (io: CommandIo): ExitKind => {
+	io.note('a note')
+	io.warn('a warning')
 	const progress = io.progress('seeds', 2)
-	progress.at(1)
-	io.answer(data, 'herd: fine')
+	progress.update(1)
+	io.result(data, 'herd: fine')
 	progress.end()
 	return 'ok'
 }
 
-describe('data goes to standard output and talk to standard error', () => {
+describe('results go to standard output, notes and errors to standard error', () => {
 	test('as text', async () => {
-		const { stdout, stderr } = await run('work', talkative)
+		const { stdout, stderr } = await run('work', printsEverything)
 		expect(stdout).toBe('herd: fine\n')
-		expect(stderr).toBe('by the way\nwarning: careful\nseeds: 50 %\n')
+		expect(stderr).toBe('a note\nwarning: a warning\nseeds: 50 %\n')
 	})
 
-	test.each(['work --json', '--json work'])('as one JSON document: %s', async (words) => {
-		const { stdout, stderr } = await run(words, talkative)
+	test.each(['work --json', '--json work'])('as one JSON document: %s', async (args) => {
+		const { stdout, stderr } = await run(args, printsEverything)
 		expect(stdout).toBe('{"scenario":"herd","seeds":[1,2]}\n')
-		expect(stderr).toBe('by the way\nwarning: careful\nseeds: 50 %\n')
+		expect(stderr).toBe('a note\nwarning: a warning\nseeds: 50 %\n')
 	})
 
-	test('the document is in lines for a person who looks at it', async () => {
-		const { stdout } = await run('work --json', talkative, { isTTY: true })
+	test('the document is indented on a terminal', async () => {
+		const { stdout } = await run('work --json', printsEverything, { isTTY: true })
 		expect(stdout).toBe(`${JSON.stringify(data, undefined, 2)}\n`)
 	})
 
-	test.each(['-q', '--quiet'])('%s leaves notes and progress out, and keeps warnings', async (flag) => {
-		const { stdout, stderr } = await run(`work ${flag}`, talkative)
+	test.each(['-q', '--quiet'])('%s suppresses notes and progress, but not warnings', async (flag) => {
+		const { stdout, stderr } = await run(`work ${flag}`, printsEverything)
 		expect(stdout).toBe('herd: fine\n')
-		expect(stderr).toBe('warning: careful\n')
+		expect(stderr).toBe('warning: a warning\n')
 	})
 
-	test('with --json an error is still text on standard error, and standard output is empty', async () => {
+	test('with --json an error is a text on standard error, and standard output is empty', async () => {
 		const { code, stdout, stderr } = await run('work --json', () => {
 			throw new Error('no')
 		})
@@ -47,85 +47,85 @@ describe('data goes to standard output and talk to standard error', () => {
 		expect(stderr).toContain('fake work: no\n')
 	})
 
-	test('so is a mistake in what was typed', async () => {
+	test('with --json invalid arguments are a text on standard error', async () => {
 		const { code, stdout, stderr } = await run('work --json --sead 7')
 		expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-		expect(stderr).toContain('did you mean --seed?')
+		expect(stderr).toContain('Did you mean --seed?')
 	})
 
-	test('a check that failed has answered all the same', async () => {
+	test('a failed check still prints its result', async () => {
 		const { code, stdout } = await run('work --json', (io) => {
-			io.answer({ held: false }, 'it did not hold')
+			io.result({ held: false }, 'it failed')
 			return 'checkFailed'
 		})
 		expect({ code, stdout }).toEqual({ code: 4, stdout: '{"held":false}\n' })
 	})
 })
 
-describe('an answer', () => {
+describe('a result', () => {
 	test.each([
 		['line', 'line\n'],
 		['line\n', 'line\n'],
 		['', ''],
 		['two\nlines', 'two\nlines\n'],
-	])('%j ends with its line', async (text, printed) => {
+	])('%j ends with a line break', async (text, printed) => {
 		const { stdout } = await run('work', (io) => {
-			io.answer(undefined, text)
+			io.result(undefined, text)
 			return 'ok'
 		})
 		expect(stdout).toBe(printed)
 	})
 
-	test('is given once, or the output would be two documents', async () => {
+	test('must not be given twice: the output would be two documents', async () => {
 		const { code, stdout, stderr } = await run('work --json', (io) => {
-			io.answer(1, '')
-			io.answer(2, '')
+			io.result(1, '')
+			io.result(2, '')
 			return 'ok'
 		})
 		expect({ code, stdout }).toEqual({ code: 1, stdout: '1\n' })
-		expect(stderr).toContain('answers once')
+		expect(stderr).toContain('must call io.result once')
 	})
 
-	test('that was not given, or is undefined, is null as a document and nothing as text', async () => {
+	test('that is missing or undefined is null as a document and empty as text', async () => {
 		expect((await run('work --json', () => 'ok')).stdout).toBe('null\n')
 		expect((await run('work', () => 'ok')).stdout).toBe('')
 		const { stdout } = await run('work --json', (io) => {
-			io.answer(undefined, '')
+			io.result(undefined, '')
 			return 'ok'
 		})
 		expect(stdout).toBe('null\n')
 	})
 
-	test('makes its text only when it is wanted', async () => {
+	test('renders its text only if it is printed', async () => {
 		const { stdout } = await run('work --json', (io) => {
-			io.answer(1, () => {
-				throw new Error('made in vain')
+			io.result(1, () => {
+				throw new Error('rendered unnecessarily')
 			})
 			return 'ok'
 		})
 		expect(stdout).toBe('1\n')
 		const text = await run('work', (io) => {
-			io.answer(1, () => 'made')
+			io.result(1, () => 'rendered')
 			return 'ok'
 		})
-		expect(text.stdout).toBe('made\n')
+		expect(text.stdout).toBe('rendered\n')
 	})
 
-	test('takes the place of the progress bar', async () => {
-		const { stderr } = await run('work', talkative, { isTTY: true })
+	test('erases the progress bar', async () => {
+		const { stderr } = await run('work', printsEverything, { isTTY: true })
 		expect(stderr.endsWith('50 %\r\x1b[K')).toBe(true)
 	})
 })
 
-describe('a command sees', () => {
-	test('where its answer goes, in which colours, at what time, in which surroundings', async () => {
+describe('a command', () => {
+	test('receives the output, the style, the runtime and the environment', async () => {
 		let seen: Partial<CommandIo> = {}
 		const env = { DATABASE_URL: 'x', FORCE_COLOR: '1' }
 		const { terminal } = await run(
 			'work --json',
 			(io) => {
 				seen = { isTTY: io.isTTY, columns: io.columns, json: io.json, env: io.env, runtime: io.runtime }
-				expect(io.paint.bold('b')).toBe('\x1b[1mb\x1b[22m')
+				expect(io.style.bold('b')).toBe('\x1b[1mb\x1b[22m')
 				return 'ok'
 			},
 			{ columns: 33, env },
@@ -133,9 +133,9 @@ describe('a command sees', () => {
 		expect(seen).toEqual({ isTTY: false, columns: 33, json: true, env, runtime: terminal.runtime })
 	})
 
-	test('no colours where there are none', async () => {
+	test('receives a plain style if the output is not colored', async () => {
 		const plain = (io: CommandIo): ExitKind => {
-			io.answer(0, io.paint.red('r'))
+			io.result(0, io.style.red('r'))
 			return 'ok'
 		}
 		expect((await run('work', plain)).stdout).toBe('r\n')
@@ -145,11 +145,11 @@ describe('a command sees', () => {
 	})
 })
 
-test('a progress bar that a command forgot is gone at the end', async () => {
+test('a progress bar that a command does not end is erased', async () => {
 	const { stderr } = await run(
 		'work',
 		(io) => {
-			io.progress('seeds', 2).at(1)
+			io.progress('seeds', 2).update(1)
 			return 'ok'
 		},
 		{ isTTY: true },

@@ -2,36 +2,38 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { virtualRuntime } from 'yaoki/testing'
 import { ProgressBar, ProgressLines } from '../../src/cli/progress.ts'
-import { Talk } from '../../src/cli/talk.ts'
-import { FakeOutlet, FakeTerminal } from './fake-terminal.ts'
+import { Reporter } from '../../src/cli/reporter.ts'
+import { FakeOutput, FakeTerminal } from './fake-terminal.ts'
 
 const ERASE = '\r\x1b[K'
 
-describe('where nobody watches, progress is a few lines', () => {
-	const told = (total: number, steps: readonly number[]): string[] => {
-		const outlet = new FakeOutlet()
-		const lines = new ProgressLines(outlet, 'seeds', total)
-		for (const done of steps) lines.at(done)
+describe('ProgressLines', () => {
+	const linesFor = (total: number, steps: readonly number[]): string[] => {
+		const output = new FakeOutput()
+		const lines = new ProgressLines(output, 'seeds', total)
+		for (const done of steps) lines.update(done)
 		lines.end()
-		return outlet.lines
+		return output.lines
 	}
 
-	test('one for each tenth', () => {
+	test('prints a line for each tenth', () => {
 		const steps = Array.from({ length: 1001 }, (_, done) => done)
-		expect(told(1000, steps)).toEqual([10, 20, 30, 40, 50, 60, 70, 80, 90, 100].map((n) => `seeds: ${n} %`))
+		expect(linesFor(1000, steps)).toEqual(
+			[10, 20, 30, 40, 50, 60, 70, 80, 90, 100].map((n) => `seeds: ${n} %`),
+		)
 	})
 
-	test('fewer when it jumps', () => {
-		expect(told(3, [0, 1, 2, 3])).toEqual(['seeds: 30 %', 'seeds: 60 %', 'seeds: 100 %'])
+	test('prints fewer lines if progress jumps', () => {
+		expect(linesFor(3, [0, 1, 2, 3])).toEqual(['seeds: 30 %', 'seeds: 60 %', 'seeds: 100 %'])
 	})
 
-	test('never more than ten, and never back, whatever is reported', () => {
+	test('prints at most ten increasing lines, whatever is reported', () => {
 		fc.assert(
 			fc.property(
 				fc.integer({ min: -1, max: 50 }),
 				fc.array(fc.integer({ min: -5, max: 60 })),
 				(total, steps) => {
-					const shares = told(total, steps).map((line) => Number(/(\d+) %/.exec(line)?.[1]))
+					const shares = linesFor(total, steps).map((line) => Number(/(\d+) %/.exec(line)?.[1]))
 					expect(shares).toEqual([...new Set(shares)].sort((a, b) => a - b))
 					for (const share of shares) expect([10, 20, 30, 40, 50, 60, 70, 80, 90, 100]).toContain(share)
 				},
@@ -39,107 +41,110 @@ describe('where nobody watches, progress is a few lines', () => {
 		)
 	})
 
-	test('work of which there is none is done', () => {
-		expect(told(0, [0])).toEqual(['seeds: 100 %'])
+	test('prints 100 % for an empty task', () => {
+		expect(linesFor(0, [0])).toEqual(['seeds: 100 %'])
 	})
 })
 
-describe('where somebody watches, progress is a bar', () => {
+describe('ProgressBar', () => {
 	const started = (columns = 80, label = 'seeds', total = 100) => {
 		const clock = virtualRuntime()
-		const outlet = new FakeOutlet({ isTTY: true, columns })
-		return { clock, outlet, bar: new ProgressBar(outlet, clock, label, total) }
+		const output = new FakeOutput({ isTTY: true, columns })
+		return { clock, output, bar: new ProgressBar(output, clock, label, total) }
 	}
 
-	test('drawn over itself, and gone at the end', () => {
-		const { clock, outlet, bar } = started()
-		bar.at(0)
+	test('draws over itself and erases itself at the end', () => {
+		const { clock, output, bar } = started()
+		bar.update(0)
 		clock.runTimers(100)
-		bar.at(50)
+		bar.update(50)
 		bar.end()
-		expect(outlet.text).toBe(
+		expect(output.text).toBe(
 			`${ERASE}seeds ${'░'.repeat(24)} 0 %${ERASE}seeds ${'█'.repeat(12)}${'░'.repeat(12)} 50 %${ERASE}`,
 		)
 	})
 
-	test('at most ten times a second, however often the work reports', () => {
-		const { clock, outlet, bar } = started()
+	test('draws at most ten times a second', () => {
+		const { clock, output, bar } = started()
 		for (let done = 0; done < 100; done++) {
-			bar.at(done)
+			bar.update(done)
 			clock.runTimers(10)
 		}
-		expect(outlet.text.split(ERASE)).toHaveLength(1 + 10)
+		expect(output.text.split(ERASE)).toHaveLength(1 + 10)
 	})
 
-	test('with a guess at the rest once there is something to guess from', () => {
-		const { clock, outlet, bar } = started()
+	test('shows an estimate of the remaining time after one second', () => {
+		const { clock, output, bar } = started()
 		clock.runTimers(900)
-		bar.at(25)
-		expect(outlet.text).not.toContain('left')
+		bar.update(25)
+		expect(output.text).not.toContain('left')
 		clock.runTimers(1100)
-		bar.at(25)
-		expect(outlet.text).toMatch(/ 25 %, 6 s left$/)
+		bar.update(25)
+		expect(output.text).toMatch(/ 25 %, 6 s left$/)
 		clock.runTimers(100)
-		bar.at(100)
-		expect(outlet.text).toMatch(/ 100 %$/)
+		bar.update(100)
+		expect(output.text).toMatch(/ 100 %$/)
 	})
 
-	test.each([5, 20, 35, 36, 80])('that never fills a row of %i, or it could not be drawn over', (columns) => {
-		const { outlet, bar } = started(columns)
-		bar.at(50)
-		expect(outlet.text.slice(ERASE.length).length).toBeLessThan(columns)
-	})
+	test.each([5, 20, 35, 36, 80])(
+		'stays shorter than a row of %i, because a wrapped line cannot be erased',
+		(columns) => {
+			const { output, bar } = started(columns)
+			bar.update(50)
+			expect(output.text.slice(ERASE.length).length).toBeLessThan(columns)
+		},
+	)
 
-	test('that says nothing after its end, and leaves nothing if it was never seen', () => {
-		const { outlet, bar } = started()
+	test('prints nothing after its end, and erases nothing if it was never drawn', () => {
+		const { output, bar } = started()
 		bar.end()
-		bar.at(50)
-		expect(outlet.text).toBe('')
+		bar.update(50)
+		expect(output.text).toBe('')
 	})
 
-	test('that no failed count can break', () => {
-		const { outlet, bar } = started(80, 'seeds', Number.NaN)
-		bar.at(Number.NaN)
-		expect(outlet.text).toMatch(/ 100 %$/)
+	test('shows 100 % for NaN', () => {
+		const { output, bar } = started(80, 'seeds', Number.NaN)
+		bar.update(Number.NaN)
+		expect(output.text).toMatch(/ 100 %$/)
 	})
 })
 
-describe('progress among other talk', () => {
-	const settings = { json: false, quiet: false, noColor: false, debug: false }
+describe('progress of a Reporter', () => {
+	const flags = { json: false, quiet: false, noColor: false, debug: false }
 
-	test('a line takes the place of the bar, which comes back under it', () => {
+	test('is erased before a note and drawn again below it', () => {
 		const terminal = new FakeTerminal({ isTTY: true })
-		const talk = new Talk(terminal, settings)
-		const progress = talk.progress('seeds', 2)
-		progress.at(1)
+		const reporter = new Reporter(terminal, flags)
+		const progress = reporter.progress('seeds', 2)
+		progress.update(1)
 		const bar = terminal.stderr.text
-		talk.note('half of it')
-		progress.at(1)
-		expect(terminal.stderr.text).toBe(`${bar}${ERASE}half of it\n${bar}`)
+		reporter.note('half done')
+		progress.update(1)
+		expect(terminal.stderr.text).toBe(`${bar}${ERASE}half done\n${bar}`)
 	})
 
-	test('a new one ends the one before', () => {
+	test('is ended by the next progress', () => {
 		const terminal = new FakeTerminal({ isTTY: true })
-		const talk = new Talk(terminal, settings)
-		const first = talk.progress('first', 2)
-		first.at(1)
-		talk.progress('second', 2)
+		const reporter = new Reporter(terminal, flags)
+		const first = reporter.progress('first', 2)
+		first.update(1)
+		reporter.progress('second', 2)
 		const before = terminal.stderr.text
-		first.at(2)
+		first.update(2)
 		expect(terminal.stderr.text).toBe(before)
 		expect(before.endsWith(ERASE)).toBe(true)
 	})
 
-	test('a terminal that can not go back gets lines', () => {
+	test('is printed as lines on a dumb terminal', () => {
 		const terminal = new FakeTerminal({ isTTY: true, env: { TERM: 'dumb' } })
-		new Talk(terminal, settings).progress('seeds', 2).at(1)
+		new Reporter(terminal, flags).progress('seeds', 2).update(1)
 		expect(terminal.stderr.text).toBe('seeds: 50 %\n')
 	})
 
-	test.each([true, false])('--quiet silences it (on a terminal: %s)', (isTTY) => {
+	test.each([true, false])('is not printed with --quiet (terminal: %s)', (isTTY) => {
 		const terminal = new FakeTerminal({ isTTY })
-		const progress = new Talk(terminal, { ...settings, quiet: true }).progress('seeds', 2)
-		progress.at(1)
+		const progress = new Reporter(terminal, { ...flags, quiet: true }).progress('seeds', 2)
+		progress.update(1)
 		progress.end()
 		expect(terminal.stderr.text).toBe('')
 	})

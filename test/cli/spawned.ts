@@ -1,11 +1,11 @@
-/** A real process, of which a test waits for a word and not for a time. */
+/** A real process. Tests wait for what it prints instead of a duration. */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 
-const MAIN: string = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
-export const PATIENT: string = fileURLToPath(new URL('./programs/patient.ts', import.meta.url))
+export const MAIN: string = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+export const TEST_PROGRAM: string = fileURLToPath(new URL('./programs/wait-and-print.ts', import.meta.url))
 
 export interface SpawnOptions {
 	readonly node?: readonly string[]
@@ -24,7 +24,7 @@ export class Spawned {
 		args: readonly string[],
 		{ node = [], stdio = 'pipe', env = {} }: SpawnOptions = {},
 	) {
-		// The test runner's own wishes for colours are not the user's.
+		// The environment is empty by default: the test runner sets color variables.
 		this.process = spawn(process.execPath, [...node, file, ...args], { stdio, env })
 		this.#closed = once(this.process, 'close')
 		this.process.stdout?.setEncoding('utf8').on('data', (text: string) => {
@@ -36,11 +36,11 @@ export class Spawned {
 		onTestFinished(() => void this.process.kill('SIGKILL'))
 	}
 
-	/** Until it has said this on standard error. */
-	async says(words: string): Promise<void> {
+	/** Waits until the text is on standard error. */
+	async prints(text: string): Promise<void> {
 		const { stderr } = this.process
-		while (!this.stderr.includes(words) && stderr)
-			await Promise.race([once(stderr, 'data'), this.#endedTooSoon(words)])
+		while (!this.stderr.includes(text) && stderr)
+			await Promise.race([once(stderr, 'data'), this.#failOnExit(text)])
 	}
 
 	async ended(): Promise<{
@@ -54,9 +54,9 @@ export class Spawned {
 		return { code, signal, stdout: this.stdout, stderr: this.stderr }
 	}
 
-	async #endedTooSoon(words: string): Promise<never> {
+	async #failOnExit(text: string): Promise<never> {
 		await this.#closed
-		throw new Error(`it ended without saying '${words}': ${this.stderr}`)
+		throw new Error(`the process ended without printing '${text}': ${this.stderr}`)
 	}
 }
 

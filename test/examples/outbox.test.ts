@@ -1,8 +1,8 @@
 /** What the pages about the outbox state is compared with the code. */
 import { describe, expect, test } from 'vitest'
+import { yaoki } from '../../src/cli/commands.ts'
 import { ledgerOf, ledgerText } from '../../src/cli/demo/ledger.ts'
-import { palette } from '../../src/cli/palette.ts'
-import { yaoki } from '../../src/cli/registry.ts'
+import { createStyle } from '../../src/cli/style.ts'
 import { HEADERS_BYTES, KEY_BYTES, NAME_BYTES } from '../../src/outbox/enqueue/fields.ts'
 import { migrationsIn } from '../../src/outbox/store/postgres/schema.ts'
 import { blocks, named, page, table, thousands } from './markdown.ts'
@@ -45,7 +45,7 @@ describe('the command line', () => {
 	})
 
 	test('has options of the commands that they are told for', async () => {
-		const commands = await Promise.all(yaoki.commands.map(async ({ load }) => (await load()).command))
+		const commands = await Promise.all(yaoki.commands.map(({ load }) => load()))
 		const known = new Set(commands.flatMap(({ options }) => Object.keys(options)).map(flag))
 		for (const { text, path } of [commandLine, operations, stores])
 			for (const [, name = ''] of text.matchAll(/--([a-z]+(?:-[a-z]+)*)/g))
@@ -79,5 +79,5 @@ test("the README's ledger is one that the demo prints", () => {
 		kills: [{ relay: 'relay-1', unanswered: refused - answered }],
 		faults: { serverErrors, tooMany: 1, hung, outage },
 	})
-	expect(ledgerText(ledger, { paint: palette(false), columns: 80 })).toContain(shown.trimEnd())
+	expect(ledgerText(ledger, { style: createStyle(false), columns: 80 })).toContain(shown.trimEnd())
 })

@@ -1,4 +1,4 @@
-/** What a relay process of the demo does: sends orders to the receiver, and tells how far it has come. */
+/** What a relay process of the demo description: sends orders to the receiver, and tells how far it has come. */
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { httpDestination, Outbox, Relay } from '../../outbox/index.ts'
 import type { RelayEvent } from '../../outbox/relay/events.ts'

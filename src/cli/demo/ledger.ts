@@ -2,9 +2,9 @@
  * The account at the end of a demo. What was committed is read from the database, what arrived is the receiver's own count, and the
  * two are compared id by id: sums that happen to be equal prove nothing.
  */
-import { figure } from '../../sim/picture/figure.ts'
+import { formatNumber } from '../../text/format.ts'
+import { formatPairs } from '../../text/table.ts'
 import type { CommandIo } from '../io.ts'
-import { twoColumns } from '../layout.ts'
 import type { Faults, Repeats } from './receiver.ts'
 
 /** A relay that was killed. */
@@ -91,7 +91,7 @@ export function ledgerOf(books: Books): Ledger {
 	}
 }
 
-export function ledgerText(ledger: Ledger, { paint, columns }: Pick<CommandIo, 'paint' | 'columns'>): string {
+export function ledgerText(ledger: Ledger, { style, columns }: Pick<CommandIo, 'style' | 'columns'>): string {
 	const { faults, lost, repeated, phantom, left, dead } = ledger
 	const wrong: readonly (readonly [string, number])[] = [
 		['lost', lost.length],
@@ -106,39 +106,39 @@ export function ledgerText(ledger: Ledger, { paint, columns }: Pick<CommandIo, '
 	)
 	const rows: (readonly [string, string])[] = [
 		['committed', `${ordersText(ledger.committed)}, each with its message in one transaction`],
-		['received exactly once', figure(ledger.receivedOnce)],
+		['received exactly once', formatNumber(ledger.receivedOnce)],
 		['rolled back', `${ordersText(ledger.rolledBack)}, of which none may arrive`],
-		['duplicates refused', figure(ledger.duplicatesRefused)],
+		['duplicates refused', formatNumber(ledger.duplicatesRefused)],
 		...ledger.kills.map((kill) => [`  ${kill.relay}, killed`, killText(kill)] as const),
 		...(others > 0
 			? [
 					[
 						'  others',
-						`${figure(others)}; an answer came too late, or a lease ended on a busy machine`,
+						`${formatNumber(others)}; an answer came too late, or a lease ended on a busy machine`,
 					] as const,
 				]
 			: []),
 		[
 			'failed on purpose',
 			`${timesText(faults.serverErrors)} 500, ${timesText(faults.tooMany)} 429, ` +
-				`${figure(faults.hung)} hung, ${figure(faults.outage)} in the outage`,
+				`${formatNumber(faults.hung)} hung, ${formatNumber(faults.outage)} in the outage`,
 		],
-		...wrong.filter(([, count]) => count > 0).map(([what, count]) => [what, figure(count)] as const),
+		...wrong.filter(([, count]) => count > 0).map(([what, count]) => [what, formatNumber(count)] as const),
 	]
 	const verdict = ledger.balances
-		? paint.green('The ledger balances: committed = received exactly once.')
-		: paint.red('The ledger does not balance.')
-	return [paint.bold(`Ledger, ${ledger.database}`), ...twoColumns(rows, columns), verdict].join('\n')
+		? style.green('The ledger balances: committed = received exactly once.')
+		: style.red('The ledger does not balance.')
+	return [style.bold(`Ledger, ${ledger.database}`), ...formatPairs(rows, columns), verdict].join('\n')
 }
 
 /** What it had written down as sent is not sent again; what it had sent and not written down is, whether an answer had come or not. */
 function killText({ duplicatesRefused, ofThoseAnswered }: KillEntry): string {
-	const count = figure(duplicatesRefused)
+	const count = formatNumber(duplicatesRefused)
 	if (duplicatesRefused === 0) return count
-	const answered = ofThoseAnswered === duplicatesRefused ? 'all' : figure(ofThoseAnswered)
+	const answered = ofThoseAnswered === duplicatesRefused ? 'all' : formatNumber(ofThoseAnswered)
 	return `${count} that it had sent and not yet written down as sent; the receiver had answered ${answered} of them`
 }
 
-const ordersText = (count: number): string => `${figure(count)} ${count === 1 ? 'order' : 'orders'}`
+const ordersText = (count: number): string => `${formatNumber(count)} ${count === 1 ? 'order' : 'orders'}`
 
-const timesText = (count: number): string => (count === 1 ? 'once' : `${figure(count)} times`)
+const timesText = (count: number): string => (count === 1 ? 'once' : `${formatNumber(count)} times`)

@@ -1,5 +1,5 @@
 /**
- * The other side: a server on loopback that fails on purpose. It does what a good receiver does: it remembers the Idempotency-Key of
+ * The other side: a server on loopback that fails on purpose. It does what a good receiver description: it remembers the Idempotency-Key of
  * what it has taken, and refuses a repeat with a friendly answer. What it took it counts by the order's own id, so that a mistake in
  * telling repeats apart would show in the ledger.
  */

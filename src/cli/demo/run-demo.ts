@@ -1,7 +1,7 @@
 /** The demo from its first file to the last: whatever happens in between, nothing is left of it, neither a process nor a table. */
 
 import { InvalidOptionError } from '../../core/errors/errors.ts'
-import type { ExitKind } from '../exit-codes.ts'
+import type { ExitKind } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { type Target, targetOf } from '../outbox/target.ts'
 import { troubleWith } from '../outbox/trouble.ts'
@@ -34,7 +34,7 @@ export async function runDemo({ seconds, database }: AskedDemo, io: CommandIo): 
 			)
 			const ledger = await play.toItsEnd(AbortSignal.any([io.signal, ended.signal]))
 			screen.end()
-			io.answer(ledger, () => ledgerText(ledger, io))
+			io.result(ledger, () => ledgerText(ledger, io))
 			return ledger.balances ? 'ok' : 'checkFailed'
 		} finally {
 			io.signal.removeEventListener('abort', forget)

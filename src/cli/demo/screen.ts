@@ -3,9 +3,9 @@
  * in a log. It goes where talk goes, so that standard output holds the ledger and nothing else.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import { figure } from '../../sim/picture/figure.ts'
+import { formatNumber } from '../../text/format.ts'
+import { wrap } from '../../text/width.ts'
 import type { CommandIo } from '../io.ts'
-import { wrap } from '../layout.ts'
 import type { Receiver } from './receiver.ts'
 import type { RelayProcess } from './relay-process.ts'
 
@@ -23,14 +23,14 @@ const REDRAW_MS = 100
 const LINE_EACH_MS = 1000
 
 export class Screen {
-	readonly #io: Pick<CommandIo, 'note' | 'paint' | 'columns'>
+	readonly #io: Pick<CommandIo, 'note' | 'style' | 'columns'>
 	readonly #runtime: Runtime
 	readonly #isWatched: boolean
 	readonly #startedAt: number
 	#height = 0
 	#cancel = () => {}
 
-	constructor(io: Pick<CommandIo, 'note' | 'paint' | 'columns' | 'runtime'>, isWatched: boolean) {
+	constructor(io: Pick<CommandIo, 'note' | 'style' | 'columns' | 'runtime'>, isWatched: boolean) {
 		this.#io = io
 		this.#runtime = io.runtime
 		this.#isWatched = isWatched
@@ -70,7 +70,7 @@ export class Screen {
 		}
 		const lines = this.#block(scene).map((line) => line.slice(0, this.#widest))
 		const [head = '', ...rest] = lines
-		this.#io.note([this.#erase() + this.#io.paint.bold(head), ...rest].join('\n'))
+		this.#io.note([this.#erase() + this.#io.style.bold(head), ...rest].join('\n'))
 		this.#height = lines.length
 	}
 
@@ -93,7 +93,7 @@ export class Screen {
 		const { receiver, relays, doing } = scene
 		const texts = [
 			countsOf(scene),
-			`receiver: ${faultsOf(receiver)}; duplicates refused ${figure(receiver.refused)}`,
+			`receiver: ${faultsOf(receiver)}; duplicates refused ${formatNumber(receiver.refused)}`,
 			...relays.map(relayText),
 			doing,
 		]
@@ -105,17 +105,17 @@ export class Screen {
 }
 
 const countsOf = ({ committed, receiver }: Scene): string =>
-	`committed ${figure(committed)}, received ${figure(receiver.orders.size)}, ` +
-	`under way ${figure(Math.max(0, committed - receiver.orders.size))}`
+	`committed ${formatNumber(committed)}, received ${formatNumber(receiver.orders.size)}, ` +
+	`under way ${formatNumber(Math.max(0, committed - receiver.orders.size))}`
 
 const faultsOf = ({ faults, isDown }: Receiver): string =>
-	`500s ${figure(faults.serverErrors)}, 429s ${figure(faults.tooMany)}, hung ${figure(faults.hung)}, ` +
-	`in the outage ${figure(faults.outage)}${isDown ? ' (down now)' : ''}`
+	`500s ${formatNumber(faults.serverErrors)}, 429s ${formatNumber(faults.tooMany)}, hung ${formatNumber(faults.hung)}, ` +
+	`in the outage ${formatNumber(faults.outage)}${isDown ? ' (down now)' : ''}`
 
 function relayText({ name, state, counts }: RelayProcess): string {
 	const gate = state === 'running' && counts.gate !== 'closed' ? `, breaker ${counts.gate}` : ''
-	return `${name} ${state}: sent ${figure(counts.sent)}, failed ${figure(counts.failed)}${gate}`
+	return `${name} ${state}: sent ${formatNumber(counts.sent)}, failed ${formatNumber(counts.failed)}${gate}`
 }
 
 const lineOf = (scene: Scene): string =>
-	`${countsOf(scene)}; ${faultsOf(scene.receiver)}; duplicates refused ${figure(scene.receiver.refused)}`
+	`${countsOf(scene)}; ${faultsOf(scene.receiver)}; duplicates refused ${formatNumber(scene.receiver.refused)}`

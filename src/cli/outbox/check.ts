@@ -4,26 +4,32 @@ import { DATABASE_OPTIONS } from './target.ts'
 import { readDuration } from './times.ts'
 
 export const command: Command = defineCommand({
-	name: 'outbox check',
-	summary: 'checks that all is well; the exit code is 4 if it is not',
 	examples: [
-		{ run: 'yaoki outbox check', shows: 'a line for each check' },
-		{ run: 'yaoki outbox check --max-lag 30s --max-dead 10 --quiet', shows: 'with limits of your own' },
+		{ command: 'yaoki outbox check', description: 'a line for each check' },
+		{
+			command: 'yaoki outbox check --max-lag 30s --max-dead 10 --quiet',
+			description: 'with limits of your own',
+		},
 	],
 	options: {
 		...DATABASE_OPTIONS,
-		maxLag: { type: 'string', value: '5m', does: 'how long a message may be due', default: '5m' },
+		maxLag: {
+			type: 'string',
+			placeholder: '5m',
+			description: 'how long a message may be due',
+			default: '5m',
+		},
 		maxDead: {
 			type: 'integer',
-			value: 'N',
-			does: 'how many dead letters there may be',
+			placeholder: 'N',
+			description: 'how many dead letters there may be',
 			default: 0,
-			least: 0,
+			min: 0,
 		},
 		maxSkew: {
 			type: 'string',
-			value: '5s',
-			does: "how far this machine's clock may be from the database's",
+			placeholder: '5s',
+			description: "how far this machine's clock may be from the database's",
 			default: '5s',
 		},
 	},
@@ -39,7 +45,7 @@ export const command: Command = defineCommand({
 		return withOutbox(asked, io, async ({ outbox, store, target }) => {
 			const checks = await checked(outbox, store, target, limits, io.runtime)
 			const ok = checks.every((check) => check.ok)
-			io.answer({ database: target.name, ok, checks }, () => checksText(checks, io.paint))
+			io.result({ database: target.name, ok, checks }, () => checksText(checks, io.style))
 			return ok ? 'ok' : 'checkFailed'
 		})
 	},

@@ -1,12 +1,11 @@
 /** What is looked at to say that an outbox is well. Each is one line, so that the one that failed can be read in a log. */
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import { formatDuration } from '../../outbox/diagnostics/duration.ts'
 import type { OutboxStats } from '../../outbox/diagnostics/stats.ts'
 import type { Outbox } from '../../outbox/index.ts'
 import type { Store } from '../../outbox/store/store.ts'
-import { plainLine } from '../../sim/picture/escape.ts'
-import { figure } from '../../sim/picture/figure.ts'
-import type { Palette } from '../palette.ts'
+import { formatDuration, formatNumber } from '../../text/format.ts'
+import { sanitizeLine } from '../../text/sanitize.ts'
+import type { Style } from '../../text/style.ts'
 import { counted } from './status-text.ts'
 import type { Target } from './target.ts'
 import { placeOf } from './trouble.ts'
@@ -88,7 +87,7 @@ function relayCheck({ destinations, relays }: OutboxStats): Check {
 	const alone = destinations
 		.filter(({ due, destination }) => due.count > 0 && !served.has(destination) && !served.has('*'))
 		.map(({ destination }) => destination)
-	const running = `${figure(relays.length)} ${relays.length === 1 ? 'relay is' : 'relays are'} running`
+	const running = `${formatNumber(relays.length)} ${relays.length === 1 ? 'relay is' : 'relays are'} running`
 	if (alone.length === 0) return { name: 'relays', ok: true, told: running }
 	return { name: 'relays', ok: false, told: `${running}, and none sends what is due for ${alone.join(', ')}` }
 }
@@ -115,23 +114,25 @@ async function suspectCheck(outbox: Outbox): Promise<Check> {
 	])
 	const [first, ...more] = [...pending, ...processing].filter(({ crashes }) => crashes >= SUSPECT_AFTER)
 	const graves =
-		buried === 0 ? '' : `${figure(buried)} dead ${buried === 1 ? 'letter' : 'letters'} killed their process`
+		buried === 0
+			? ''
+			: `${formatNumber(buried)} dead ${buried === 1 ? 'letter' : 'letters'} killed their process`
 	if (!first)
 		return {
 			name: 'suspects',
 			ok: buried === 0,
 			told: graves || 'no message is suspected to kill its process',
 		}
-	const others = more.length === 0 ? '' : ` and ${figure(more.length)} more`
+	const others = more.length === 0 ? '' : ` and ${formatNumber(more.length)} more`
 	const told = `processes died with ${first.id}${others}${graves && `; ${graves}`}`
 	return { name: 'suspects', ok: false, told }
 }
 
-export function checksText(checks: readonly Check[], paint: Palette): string {
+export function checksText(checks: readonly Check[], paint: Style): string {
 	return checks
 		.map(({ name, ok, told }) => {
 			const mark = ok ? paint.green('ok    ') : paint.red('failed')
-			return `${mark}  ${name.padEnd(8)}  ${plainLine(told)}`
+			return `${mark}  ${name.padEnd(8)}  ${sanitizeLine(told)}`
 		})
 		.join('\n')
 }

@@ -1,29 +1,29 @@
 /** `yaoki outbox discard`: takes dead letters away for good. The only command that loses something, so it does nothing unless it is told twice. */
-import { figure } from '../../sim/picture/figure.ts'
+import { formatNumber } from '../../text/format.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { CliError } from '../errors.ts'
 import { FILTER_OPTIONS, filterOf, isEmpty } from './filter-options.ts'
 import { DATABASE_OPTIONS } from './target.ts'
 
 export const command: Command = defineCommand({
-	name: 'outbox discard',
-	summary: 'takes dead letters away for good',
 	examples: [
-		{ run: 'yaoki outbox discard --cause expired', shows: 'how many that would be' },
-		{ run: 'yaoki outbox discard --cause expired --yes', shows: 'and away they are' },
+		{ command: 'yaoki outbox discard --cause expired', description: 'how many that would be' },
+		{ command: 'yaoki outbox discard --cause expired --yes', description: 'and away they are' },
 	],
 	options: {
 		...DATABASE_OPTIONS,
 		...FILTER_OPTIONS,
-		all: { type: 'boolean', does: 'every dead letter' },
+		all: { type: 'boolean', description: 'every dead letter' },
 		yes: {
 			type: 'boolean',
 			short: 'y',
-			does: 'does it; without it only their number is told, and the exit code is 2',
+			description: 'does it; without it only their number is told, and the exit code is 2',
 		},
-		keepHistory: { type: 'boolean', does: 'moves them into the history instead' },
+		keepHistory: { type: 'boolean', description: 'moves them into the history instead' },
 	},
-	positionals: { ids: { value: 'ID', does: 'the ids of dead letters', optional: true, multiple: true } },
+	positionals: {
+		ids: { placeholder: 'ID', description: 'the ids of dead letters', optional: true, multiple: true },
+	},
 	async run(asked, io) {
 		const { ids, all, yes, keepHistory } = asked
 		const filter = filterOf(asked, io.runtime.wallNow())
@@ -38,7 +38,7 @@ export const command: Command = defineCommand({
 				await checkChosen(outbox, ids, 'dead')
 				if (!yes) {
 					const { count, isCapped } = await outbox.dead.count(filter)
-					const many = `${isCapped ? 'more than ' : ''}${figure(count)}`
+					const many = `${isCapped ? 'more than ' : ''}${formatNumber(count)}`
 					throw new CliError(
 						'usage',
 						`this would discard ${many} dead ${count === 1 ? 'letter' : 'letters'}`,
@@ -49,9 +49,9 @@ export const command: Command = defineCommand({
 				}
 				const report = await outbox.dead.discard(filter, { all, signal: io.signal })
 				const { discarded } = report
-				io.answer(
+				io.result(
 					report,
-					`${figure(discarded)} dead ${discarded === 1 ? 'letter was' : 'letters were'} discarded`,
+					`${formatNumber(discarded)} dead ${discarded === 1 ? 'letter was' : 'letters were'} discarded`,
 				)
 				return 'ok' as const
 			},

@@ -3,10 +3,9 @@
  * true for a moment and useless. All that match are looked at before anything is done, a page at a time.
  */
 
-import { formatDuration } from '../../outbox/diagnostics/duration.ts'
 import type { MessageFilter, Outbox } from '../../outbox/index.ts'
 import type { MessageRecord } from '../../outbox/message/message.ts'
-import { figure } from '../../sim/picture/figure.ts'
+import { formatDuration, formatNumber } from '../../text/format.ts'
 import { CliError } from '../errors.ts'
 
 /** Each comes with its payload, which may have megabytes. */
@@ -52,7 +51,7 @@ export const WAYS_OUT =
 export function refuseExpired(letters: readonly MessageRecord[], now: number): void {
 	const [first, ...more] = letters.filter((letter) => isExpired(letter, now))
 	if (!first?.expiresAt) return
-	const others = more.length === 0 ? '' : `, and so did ${figure(more.length)} more`
+	const others = more.length === 0 ? '' : `, and so did ${formatNumber(more.length)} more`
 	const ago = formatDuration(now - first.expiresAt.getTime())
 	throw new CliError(
 		'checkFailed',
@@ -66,5 +65,5 @@ export function refuseExpired(letters: readonly MessageRecord[], now: number): v
 /** What is said of those that were left. */
 export function leftText(count: number): string {
 	if (count === 0) return ''
-	return `; ${figure(count)} ${count === 1 ? 'was left, for its' : 'were left, for their'} time is over`
+	return `; ${formatNumber(count)} ${count === 1 ? 'was left, for its' : 'were left, for their'} time is over`
 }

@@ -1,7 +1,7 @@
 /** Which messages are meant: the same options for every command that takes several. */
 import type { MessageFilter } from '../../outbox/index.ts'
 import type { DeadLetterCause, MessageStatus } from '../../outbox/message/message.ts'
-import type { Arguments } from '../options.ts'
+import type { Arguments } from '../option-tables.ts'
 import { readMoment } from './times.ts'
 
 export const STATUSES: readonly ['pending', 'processing', 'sent', 'dead'] = [
@@ -13,27 +13,27 @@ export const STATUSES: readonly ['pending', 'processing', 'sent', 'dead'] = [
 
 /** What a message that waits can be chosen by. */
 export const QUEUE_FILTER_OPTIONS = {
-	topic: { type: 'string', short: 't', value: 'TOPIC', does: 'only those of this topic' },
-	destination: { type: 'string', value: 'NAME', does: 'only those that go there' },
-	key: { type: 'string', short: 'k', value: 'KEY', does: 'only those of this key' },
+	topic: { type: 'string', short: 't', placeholder: 'TOPIC', description: 'only those of this topic' },
+	destination: { type: 'string', placeholder: 'NAME', description: 'only those that go there' },
+	key: { type: 'string', short: 'k', placeholder: 'KEY', description: 'only those of this key' },
 	fingerprint: {
 		type: 'string',
 		short: 'f',
-		value: 'HEX',
-		does: 'only those that failed in this way, as list --groups tells it',
+		placeholder: 'HEX',
+		description: 'only those that failed in this way, as list --groups tells it',
 	},
 	since: {
 		type: 'string',
-		value: '2h|DATE',
-		does: 'only those that were enqueued since then; of dead letters, that died since then',
+		placeholder: '2h|DATE',
+		description: 'only those that were enqueued since then; of dead letters, that died since then',
 	},
-	until: { type: 'string', value: '2h|DATE', does: 'only those from before then' },
+	until: { type: 'string', placeholder: '2h|DATE', description: 'only those from before then' },
 } as const
 
 const CAUSE = {
 	type: 'string',
-	value: 'CAUSE',
-	does: 'only dead letters of this cause',
+	placeholder: 'CAUSE',
+	description: 'only dead letters of this cause',
 	choices: ['retries-exhausted', 'permanent', 'expired', 'crashed', 'predecessor-dead'],
 } as const
 

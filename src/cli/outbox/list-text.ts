@@ -4,17 +4,17 @@
  */
 import type { DeadLetterGroup } from '../../outbox/dead-letters/options.ts'
 import type { MessageRecord } from '../../outbox/message/message.ts'
-import { plainLine } from '../../sim/picture/escape.ts'
-import { figure } from '../../sim/picture/figure.ts'
-import { displayWidth, padded } from '../../sim/picture/text/display-width.ts'
+import { formatNumber } from '../../text/format.ts'
+import { sanitizeLine } from '../../text/sanitize.ts'
+import { displayWidth, pad } from '../../text/width.ts'
 import type { CommandIo } from '../io.ts'
 import { relativeText } from './times.ts'
 
-type Page = Pick<CommandIo, 'paint' | 'runtime'>
+type Page = Pick<CommandIo, 'style' | 'runtime'>
 
 const INDENT = '    '
 
-export function listText(messages: readonly MessageRecord[], { paint, runtime }: Page): string {
+export function listText(messages: readonly MessageRecord[], { style, runtime }: Page): string {
 	if (messages.length === 0) return 'No message matches.'
 	const now = runtime.wallNow()
 	const rows = messages.map((message) => [
@@ -28,13 +28,13 @@ export function listText(messages: readonly MessageRecord[], { paint, runtime }:
 	return aligned(rows)
 		.flatMap((line, index) => {
 			const error = messages[index]?.lastError
-			return error ? [line, paint.dim(INDENT + plainLine(`${error.type}: ${error.message}`))] : [line]
+			return error ? [line, style.dim(INDENT + sanitizeLine(`${error.type}: ${error.message}`))] : [line]
 		})
 		.join('\n')
 }
 
 const timesTried = (attempts: number): string =>
-	attempts === 0 ? 'never tried' : `tried ${figure(attempts)} ${attempts === 1 ? 'time' : 'times'}`
+	attempts === 0 ? 'never tried' : `tried ${formatNumber(attempts)} ${attempts === 1 ? 'time' : 'times'}`
 
 /** The one time that says most about where it stands. */
 function momentOf({ status, endedAt, lockedAt, nextRetryAt, createdAt }: MessageRecord, now: number): string {
@@ -47,17 +47,17 @@ function aligned(rows: readonly (readonly string[])[]): readonly string[] {
 	const widths: number[] = []
 	for (const row of rows)
 		for (const [column, cell] of row.entries())
-			widths[column] = Math.max(widths[column] ?? 0, displayWidth(plainLine(cell)))
+			widths[column] = Math.max(widths[column] ?? 0, displayWidth(sanitizeLine(cell)))
 	return rows.map((row) =>
 		row
-			.map((cell, column) => padded(cell, widths[column] ?? 0, 'left'))
+			.map((cell, column) => pad(cell, widths[column] ?? 0, 'left'))
 			.filter((_, column) => (widths[column] ?? 0) > 0)
 			.join('  ')
 			.trimEnd(),
 	)
 }
 
-export function groupsText(groups: readonly DeadLetterGroup[], { paint, runtime }: Page): string {
+export function groupsText(groups: readonly DeadLetterGroup[], { style, runtime }: Page): string {
 	if (groups.length === 0) return 'No dead letter matches.'
 	const now = runtime.wallNow()
 	return groups
@@ -65,11 +65,11 @@ export function groupsText(groups: readonly DeadLetterGroup[], { paint, runtime 
 			({ fingerprint, cause, destination, errorType, errorMessage, count, firstAt, lastAt, exampleId }) => {
 				const error = [errorType, errorMessage].filter(Boolean).join(': ')
 				// What died without an error has none; its cause chooses it.
-				const print = fingerprint === '' ? '' : `  [${plainLine(fingerprint)}]`
+				const print = fingerprint === '' ? '' : `  [${sanitizeLine(fingerprint)}]`
 				return [
-					`${paint.bold(figure(count))} at ${plainLine(destination)}, ${cause}${print}`,
-					...(error === '' ? [] : [INDENT + plainLine(error)]),
-					paint.dim(
+					`${style.bold(formatNumber(count))} at ${sanitizeLine(destination)}, ${cause}${print}`,
+					...(error === '' ? [] : [INDENT + sanitizeLine(error)]),
+					style.dim(
 						`${INDENT}first ${relativeText(firstAt, now)}, last ${relativeText(lastAt, now)}, such as ${exampleId}`,
 					),
 				].join('\n')

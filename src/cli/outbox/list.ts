@@ -5,33 +5,38 @@ import { FILTER_OPTIONS, filterOf, STATUSES } from './filter-options.ts'
 import { DATABASE_OPTIONS } from './target.ts'
 
 export const command: Command = defineCommand({
-	name: 'outbox list',
-	summary: 'lists messages, or groups dead letters by what they died of',
 	examples: [
-		{ run: 'yaoki outbox list --status dead --since 2h', shows: 'what died in the last two hours' },
-		{ run: 'yaoki outbox list --groups', shows: 'dead letters by cause, the greatest groups first' },
-		{ run: 'yaoki outbox list --key order-17 --json', shows: 'all about one order, for a program' },
+		{ command: 'yaoki outbox list --status dead --since 2h', description: 'what died in the last two hours' },
+		{
+			command: 'yaoki outbox list --groups',
+			description: 'dead letters by cause, the greatest groups first',
+		},
+		{ command: 'yaoki outbox list --key order-17 --json', description: 'all about one order, for a program' },
 	],
 	options: {
 		...DATABASE_OPTIONS,
 		status: {
 			type: 'string',
-			value: 'STATUS',
-			does: 'only those; without it the queue and the dead',
+			placeholder: 'STATUS',
+			description: 'only those; without it the queue and the dead',
 			choices: STATUSES,
 		},
 		...FILTER_OPTIONS,
-		groups: { type: 'boolean', short: 'g', does: 'groups dead letters by cause, destination and failure' },
+		groups: {
+			type: 'boolean',
+			short: 'g',
+			description: 'groups dead letters by cause, destination and failure',
+		},
 		limit: {
 			type: 'integer',
 			short: 'n',
-			value: 'N',
-			does: 'at most so many',
+			placeholder: 'N',
+			description: 'at most so many',
 			default: 100,
-			least: 1,
-			most: 10_000,
+			min: 1,
+			max: 10_000,
 		},
-		after: { type: 'string', value: 'ID', does: 'goes on after this message' },
+		after: { type: 'string', placeholder: 'ID', description: 'goes on after this message' },
 	},
 	positionals: {},
 	async run(asked, io) {
@@ -46,10 +51,10 @@ export const command: Command = defineCommand({
 		return withOutbox(asked, io, async ({ outbox }) => {
 			if (groups) {
 				const found = await outbox.dead.groups(filter, { limit })
-				io.answer(found, () => groupsText(found, io))
+				io.result(found, () => groupsText(found, io))
 			} else {
 				const found = await outbox.list(filter, { limit, after })
-				io.answer(found, () => listText(found, io))
+				io.result(found, () => listText(found, io))
 				if (found.length === limit)
 					io.note(`There may be more: --after ${found.at(-1)?.id}, or a greater --limit.`)
 			}

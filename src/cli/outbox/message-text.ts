@@ -1,14 +1,14 @@
 /** One message as a person reads it. Texts of users are cleaned of what a terminal would obey. */
 import type { MessageRecord } from '../../outbox/message/message.ts'
-import { plainLine, plainText } from '../../sim/picture/escape.ts'
+import { sanitizeLine, sanitizeText } from '../../text/sanitize.ts'
+import { formatPairs } from '../../text/table.ts'
 import type { CommandIo } from '../io.ts'
-import { type Row, twoColumns } from '../layout.ts'
 import { relativeText } from './times.ts'
 
 export function messageText(
 	message: MessageRecord,
 	why: string,
-	{ paint, columns, runtime }: Pick<CommandIo, 'paint' | 'columns' | 'runtime'>,
+	{ style, columns, runtime }: Pick<CommandIo, 'style' | 'columns' | 'runtime'>,
 ): string {
 	const now = runtime.wallNow()
 	const when = (at: Date | undefined) => at && `${at.toISOString()} (${relativeText(at, now)})`
@@ -35,15 +35,15 @@ export function messageText(
 		['ended', when(message.endedAt)],
 		...Object.entries(message.headers).map(([name, value]) => [`header ${name}`, value] as const),
 	]
-	const rows = facts.flatMap(([name, value]): Row[] =>
-		value === undefined ? [] : [[plainLine(name), plainLine(value)]],
+	const rows = facts.flatMap(([name, value]): (readonly [string, string])[] =>
+		value === undefined ? [] : [[sanitizeLine(name), sanitizeLine(value)]],
 	)
 	return [
-		plainText(why),
+		sanitizeText(why),
 		'',
-		...twoColumns(rows, columns),
+		...formatPairs(rows, columns),
 		'',
-		paint.bold('payload'),
-		plainText(JSON.stringify(message.payload, undefined, 2)),
+		style.bold('payload'),
+		sanitizeText(JSON.stringify(message.payload, undefined, 2)),
 	].join('\n')
 }

@@ -3,11 +3,15 @@ import { type Command, defineCommand } from '../command.ts'
 import { DATABASE_OPTIONS } from './target.ts'
 
 export const command: Command = defineCommand({
-	name: 'outbox migrate',
-	summary: "makes the outbox's tables, or brings them up to date",
 	examples: [
-		{ run: 'yaoki outbox migrate --database postgres://localhost/shop', shows: 'in a schema of its own' },
-		{ run: 'yaoki outbox migrate --database outbox.db', shows: 'in a file, which is made if need be' },
+		{
+			command: 'yaoki outbox migrate --database postgres://localhost/shop',
+			description: 'in a schema of its own',
+		},
+		{
+			command: 'yaoki outbox migrate --database outbox.db',
+			description: 'in a file, which is made if need be',
+		},
 	],
 	options: DATABASE_OPTIONS,
 	positionals: {},
@@ -19,7 +23,7 @@ export const command: Command = defineCommand({
 			async ({ outbox, target: { name } }) => {
 				const report = await outbox.migrate()
 				const { from, to, applied } = report
-				io.answer({ database: name, ...report }, () =>
+				io.result({ database: name, ...report }, () =>
 					applied.length === 0
 						? `${name}: nothing to do, the tables are of version ${to}`
 						: [`${name}: from version ${from} to ${to}`, ...applied.map((step) => `  ${step}`)].join('\n'),

@@ -1,5 +1,5 @@
 /**
- * The migrations as a script that can be run by hand. Each ends by writing down its own version, as `migrate` does: who ran it by hand
+ * The migrations as a script that can be run by hand. Each ends by writing down its own version, as `migrate` description: who ran it by hand
  * is not told to run it again. PostgreSQL's do so themselves.
  */
 import { readPostgresOptions } from '../../outbox/store/postgres/options.ts'

@@ -1,49 +1,56 @@
 /** `yaoki outbox replay`: dead letters get another chance. */
 import { type Command, defineCommand } from '../command.ts'
 import { CliError } from '../errors.ts'
-import type { Arguments } from '../options.ts'
+import type { Arguments } from '../option-tables.ts'
 import { FILTER_OPTIONS, filterOf, isEmpty } from './filter-options.ts'
 import { DATABASE_OPTIONS } from './target.ts'
 
 const OPTIONS = {
 	...DATABASE_OPTIONS,
 	...FILTER_OPTIONS,
-	all: { type: 'boolean', does: 'every dead letter' },
+	all: { type: 'boolean', description: 'every dead letter' },
 	canary: {
 		type: 'boolean',
 		short: 'c',
-		does: 'first 1, then 10, then the rest; stops when they fail as before',
+		description: 'first 1, then 10, then the rest; stops when they fail as before',
 	},
-	timeout: { type: 'string', value: '1m', does: 'with --canary: how long to wait for those', default: '1m' },
+	timeout: {
+		type: 'string',
+		placeholder: '1m',
+		description: 'with --canary: how long to wait for those',
+		default: '1m',
+	},
 	payload: {
 		type: 'string',
-		value: 'FILE|-',
-		does: 'of one id: the JSON to send in the place of what it had',
+		placeholder: 'FILE|-',
+		description: 'of one id: the JSON to send in the place of what it had',
 	},
 	expires: {
 		type: 'string',
-		value: 'never|2h|DATE',
-		does: 'when they expire from now on; without it those whose time is over are left, with exit code 4',
+		placeholder: 'never|2h|DATE',
+		description:
+			'when they expire from now on; without it those whose time is over are left, with exit code 4',
 	},
 } as const
 
 const POSITIONALS = {
-	ids: { value: 'ID', does: 'the ids of dead letters', optional: true, multiple: true },
+	ids: { placeholder: 'ID', description: 'the ids of dead letters', optional: true, multiple: true },
 } as const
 
 export const command: Command = defineCommand({
-	name: 'outbox replay',
-	summary: 'puts dead letters back into the queue',
 	examples: [
-		{ run: 'yaoki outbox replay --fingerprint 3f9a0c1d2e4b --canary', shows: 'a group, carefully' },
-		{ run: 'yaoki outbox replay --destination billing --since 2h', shows: 'what died there lately' },
+		{ command: 'yaoki outbox replay --fingerprint 3f9a0c1d2e4b --canary', description: 'a group, carefully' },
 		{
-			run: 'yaoki outbox replay 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77 --payload mended.json',
-			shows: 'one, with another payload',
+			command: 'yaoki outbox replay --destination billing --since 2h',
+			description: 'what died there lately',
 		},
 		{
-			run: 'yaoki outbox replay --cause expired --expires 2h',
-			shows: 'what was too late gets two more hours',
+			command: 'yaoki outbox replay 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77 --payload mended.json',
+			description: 'one, with another payload',
+		},
+		{
+			command: 'yaoki outbox replay --cause expired --expires 2h',
+			description: 'what was too late gets two more hours',
 		},
 	],
 	options: OPTIONS,

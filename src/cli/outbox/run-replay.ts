@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import type { DeadLetterChanges } from '../../outbox/dead-letters/options.ts'
 import type { MessageFilter, Outbox } from '../../outbox/index.ts'
-import { figure } from '../../sim/picture/figure.ts'
-import { CliError, failureOf } from '../errors.ts'
-import type { ExitKind } from '../exit-codes.ts'
+import { formatNumber } from '../../text/format.ts'
+import type { ExitKind } from '../errors.ts'
+import { CliError, toFailure } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { checkChosen } from './chosen.ts'
 import { byExpiry, leftText, refuseExpired, type Sorted, WAYS_OUT } from './expired.ts'
@@ -56,7 +56,7 @@ async function mended(
 	io: CommandIo,
 ): Promise<ExitKind> {
 	const count = Number(await outbox.dead.edit(id, changes))
-	io.answer(
+	io.result(
 		{ replayed: count, stopped: false, expired: 0 },
 		count === 1 ? `${id} was changed, and is due now` : `${id} is gone`,
 	)
@@ -74,12 +74,12 @@ async function renewed(
 	const progress = io.progress('replaying', ids.length)
 	for (const [done, id] of ids.entries()) {
 		if (io.signal.aborted) break
-		progress.at(done)
+		progress.update(done)
 		if (await outbox.dead.edit(id, { expiresAt })) count += 1
 	}
 	progress.end()
 	const until = expiresAt === null ? 'without an expiry' : `to expire at ${expiresAt.toISOString()}`
-	io.answer({ replayed: count, stopped: io.signal.aborted, expired: 0 }, `${countText(count)}, ${until}`)
+	io.result({ replayed: count, stopped: io.signal.aborted, expired: 0 }, `${countText(count)}, ${until}`)
 	return 'ok'
 }
 
@@ -101,14 +101,14 @@ async function replayed(
 	const { stoppedBy, reason } = report
 	const count = countText(report.replayed)
 	const told = reason === undefined ? count : `${count}, then it stopped: ${reason}`
-	io.answer({ ...report, expired: expired.length }, told + leftText(expired.length))
+	io.result({ ...report, expired: expired.length }, told + leftText(expired.length))
 	if (expired.length > 0) io.note(WAYS_OUT)
 	const isWhole = (stoppedBy === undefined || stoppedBy === 'aborted') && expired.length === 0
 	return isWhole ? 'ok' : 'checkFailed'
 }
 
 const countText = (count: number): string =>
-	`${figure(count)} dead ${count === 1 ? 'letter was' : 'letters were'} replayed`
+	`${formatNumber(count)} dead ${count === 1 ? 'letter was' : 'letters were'} replayed`
 
 /** What is in a file, or comes in by standard input. */
 async function jsonOf(file: string): Promise<{ readonly value: unknown }> {
@@ -119,7 +119,7 @@ async function jsonOf(file: string): Promise<{ readonly value: unknown }> {
 	try {
 		return { value: JSON.parse(json.replace(/^\uFEFF/, '')) }
 	} catch (cause) {
-		throw new CliError('usage', `${name}: is no JSON: ${failureOf(cause).message}`, { cause })
+		throw new CliError('usage', `${name}: is no JSON: ${toFailure(cause).message}`, { cause })
 	}
 }
 
@@ -128,7 +128,7 @@ async function contentOf(file: string): Promise<string> {
 		return await readFile(file, 'utf8')
 	} catch (cause) {
 		const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
-		const message = isMissing ? `there is no file '${file}'` : `${file}: ${failureOf(cause).message}`
+		const message = isMissing ? `there is no file '${file}'` : `${file}: ${toFailure(cause).message}`
 		throw new CliError(isMissing ? 'notFound' : 'failure', message, { cause })
 	}
 }

@@ -3,25 +3,23 @@ import { type Command, defineCommand } from '../command.ts'
 import { CliError } from '../errors.ts'
 
 export const command: Command = defineCommand({
-	name: 'outbox sql',
-	summary: "prints the numbered migrations of the outbox's tables",
 	examples: [
-		{ run: 'yaoki outbox sql > outbox.sql', shows: 'for a migration tool of your own' },
+		{ command: 'yaoki outbox sql > outbox.sql', description: 'for a migration tool of your own' },
 		{
-			run: 'yaoki outbox sql --dialect sqlite --from 2',
-			shows: 'only what came after the first; exit code 3 if nothing did',
+			command: 'yaoki outbox sql --dialect sqlite --from 2',
+			description: 'only what came after the first; exit code 3 if nothing did',
 		},
 	],
 	options: {
 		dialect: {
 			type: 'string',
-			value: 'NAME',
-			does: 'for which database',
+			placeholder: 'NAME',
+			description: 'for which database',
 			choices: ['postgres', 'sqlite'],
 			default: 'postgres',
 		},
-		from: { type: 'integer', value: 'N', does: 'the first one to print', least: 1, default: 1 },
-		schema: { type: 'string', value: 'NAME', does: 'the schema of the tables in PostgreSQL' },
+		from: { type: 'integer', placeholder: 'N', description: 'the first one to print', min: 1, default: 1 },
+		schema: { type: 'string', placeholder: 'NAME', description: 'the schema of the tables in PostgreSQL' },
 	},
 	positionals: {},
 	async run({ dialect, from, schema }, io) {
@@ -36,7 +34,7 @@ export const command: Command = defineCommand({
 				`there is no migration ${from}; the latest is ${all.at(-1)?.version ?? 0}`,
 				{ hint: 'Nothing was printed. A file that it was to go to is empty.' },
 			)
-		io.answer({ dialect, migrations: asked }, () =>
+		io.result({ dialect, migrations: asked }, () =>
 			asked.map(({ version, name, sql }) => `-- ${version}: ${name}\n${sql.trim()}\n`).join('\n'),
 		)
 		return 'ok'

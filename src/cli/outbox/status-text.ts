@@ -1,16 +1,15 @@
 /** How the outbox is doing, as tables. What there is none of is left out: a line that says nothing hides the one that does. */
 
-import { formatDuration } from '../../outbox/diagnostics/duration.ts'
 import type { OutboxStats, QueueFigures } from '../../outbox/diagnostics/stats.ts'
 import type { CappedCount } from '../../outbox/store/store.ts'
-import { figure } from '../../sim/picture/figure.ts'
-import { tableText } from '../../sim/picture/text/table-text.ts'
+import { formatDuration, formatNumber } from '../../text/format.ts'
+import { formatTable } from '../../text/table.ts'
 import type { CommandIo } from '../io.ts'
 
-type Page = Pick<CommandIo, 'paint' | 'columns'>
+type Page = Pick<CommandIo, 'style' | 'columns'>
 
 export function statusText(name: string, stats: OutboxStats, page: Page): string {
-	const { paint } = page
+	const { style } = page
 	const blocks = [
 		queue(stats, page),
 		attempts(stats, page),
@@ -18,20 +17,20 @@ export function statusText(name: string, stats: OutboxStats, page: Page): string
 		relays(stats, page),
 		gates(stats, page),
 	]
-	return [paint.bold(name), ...blocks.filter((block) => block !== undefined)].join('\n\n')
+	return [style.bold(name), ...blocks.filter((block) => block !== undefined)].join('\n\n')
 }
 
 /** `10,000+` where counting was ended. */
-export const counted = ({ count, isCapped }: CappedCount): string => `${figure(count)}${isCapped ? '+' : ''}`
+export const counted = ({ count, isCapped }: CappedCount): string =>
+	`${formatNumber(count)}${isCapped ? '+' : ''}`
 
 const forTime = (ms: number | null): string => (ms === null ? '-' : formatDuration(ms))
 
-/** A window of a few letters is drawn as if it had twenty. */
 const table = (
 	head: readonly string[],
 	rows: readonly (readonly string[])[],
-	{ columns, paint }: Page,
-): string => tableText({ head, rows }, { width: Math.max(20, columns), colour: paint.bold('x') !== 'x' })
+	{ columns, style }: Page,
+): string => formatTable({ head, rows }, { width: columns, style })
 
 function queue({ totals, destinations, hasMoreDestinations }: OutboxStats, page: Page): string {
 	const rowOf = (
@@ -52,7 +51,7 @@ function queue({ totals, destinations, hasMoreDestinations }: OutboxStats, page:
 function attempts({ attempts: counts }: OutboxStats, page: Page): string | undefined {
 	const last = counts.length - 1
 	const rows = counts.flatMap((count, tried) =>
-		count === 0 ? [] : [[`${tried}${tried === last ? ' and more' : ''}`, figure(count)]],
+		count === 0 ? [] : [[`${tried}${tried === last ? ' and more' : ''}`, formatNumber(count)]],
 	)
 	return rows.length === 0 ? undefined : table(['attempts so far', 'messages'], rows, page)
 }
@@ -66,11 +65,17 @@ function forecast({ forecast: slots }: OutboxStats, page: Page): string | undefi
 }
 
 function relays(stats: OutboxStats, page: Page): string {
-	if (stats.relays.length === 0) return page.paint.yellow('No relay is running.')
+	if (stats.relays.length === 0) return page.style.yellow('No relay is running.')
 	const rows = stats.relays.map(
 		({ host, pid, destinations, inFlight, sent, failed, dead, throughput, seenAt }) => [
 			`${host}:${pid} (${destinations.join(', ')})`,
-			...[figure(inFlight), figure(sent), figure(failed), figure(dead), figure(throughput, 1)],
+			...[
+				formatNumber(inFlight),
+				formatNumber(sent),
+				formatNumber(failed),
+				formatNumber(dead),
+				formatNumber(throughput, 1),
+			],
 			`${formatDuration(stats.now.getTime() - seenAt.getTime())} ago`,
 		],
 	)

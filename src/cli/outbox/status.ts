@@ -3,11 +3,9 @@ import { type Command, defineCommand } from '../command.ts'
 import { DATABASE_OPTIONS } from './target.ts'
 
 export const command: Command = defineCommand({
-	name: 'outbox status',
-	summary: 'shows how the outbox is doing: what is due, waits, is in flight, is dead',
 	examples: [
-		{ run: 'yaoki outbox status', shows: 'in all, by destination, the next hour, relays' },
-		{ run: 'yaoki outbox status --json', shows: 'the same for a program' },
+		{ command: 'yaoki outbox status', description: 'in all, by destination, the next hour, relays' },
+		{ command: 'yaoki outbox status --json', description: 'the same for a program' },
 	],
 	options: DATABASE_OPTIONS,
 	positionals: {},
@@ -16,7 +14,7 @@ export const command: Command = defineCommand({
 		const { statusText } = await import('./status-text.ts')
 		return withOutbox(asked, io, async ({ outbox, target: { name } }) => {
 			const stats = await outbox.stats()
-			io.answer({ database: name, ...stats }, () => statusText(name, stats, io))
+			io.result({ database: name, ...stats }, () => statusText(name, stats, io))
 			return 'ok' as const
 		})
 	},

@@ -5,16 +5,21 @@
 import { fileURLToPath } from 'node:url'
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { CliError } from '../errors.ts'
-import type { Arguments } from '../options.ts'
+import type { Arguments } from '../option-tables.ts'
 
 export const DATABASE_OPTIONS = {
 	database: {
 		type: 'string',
 		short: 'd',
-		value: 'URL',
-		does: 'postgres://..., sqlite:FILE or a file that ends in .db; else DATABASE_URL, else ./outbox.db',
+		placeholder: 'URL',
+		description:
+			'postgres://..., sqlite:FILE or a file that ends in .db; else DATABASE_URL, else ./outbox.db',
 	},
-	schema: { type: 'string', value: 'NAME', does: "the schema of the outbox's tables in PostgreSQL" },
+	schema: {
+		type: 'string',
+		placeholder: 'NAME',
+		description: "the schema of the outbox's tables in PostgreSQL",
+	},
 } as const
 
 export type AskedDatabase = Arguments<typeof DATABASE_OPTIONS, Record<never, never>>

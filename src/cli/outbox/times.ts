@@ -3,7 +3,7 @@
  * them with `--json`.
  */
 import { InvalidOptionError } from '../../core/errors/errors.ts'
-import { formatDuration } from '../../outbox/diagnostics/duration.ts'
+import { formatDuration } from '../../text/format.ts'
 
 const UNITS_MS: Readonly<Record<string, number>> = {
 	ms: 1,

@@ -4,7 +4,7 @@
  */
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { CliError } from '../errors.ts'
-import { flagOf } from '../options.ts'
+import { toFlag } from '../option-tables.ts'
 import type { Target } from './target.ts'
 
 /** Of the network; of PostgreSQL when it refuses to talk (SQLSTATE); of SQLite when there is nothing that it could open. */
@@ -40,7 +40,7 @@ function inFlags(error: InvalidOptionError, asked: object): Error {
 	const { option, message } = error
 	const name = option.replace(/^filter\./, '')
 	if (!Object.hasOwn(asked, name)) return error
-	return new CliError('usage', flagOf(name) + message.slice(option.length), { cause: error })
+	return new CliError('usage', toFlag(name) + message.slice(option.length), { cause: error })
 }
 
 /** The store does not know how it was asked for; the command that helps has to say so again. */

@@ -3,7 +3,7 @@
  * a command that runs for good has something to finish. A second one of either kind ends it at once.
  */
 import { httpDestination, Relay } from '../../outbox/index.ts'
-import type { ExitKind } from '../exit-codes.ts'
+import type { ExitKind } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { withOutbox } from '../outbox/open.ts'
 import type { AskedDatabase } from '../outbox/target.ts'
@@ -65,7 +65,7 @@ export async function runRelay(asked: AskedRelay, io: CommandIo): Promise<ExitKi
 				stop.forget()
 				await relay.stop({ timeoutMs: 0 })
 			}
-			io.answer(summary.totals, summary.text())
+			io.result(summary.totals, summary.text())
 			return 'ok' as const
 		},
 		{ keepHistory },

@@ -2,10 +2,10 @@
  * What a relay did, told now and then in one line, for a line for every message would drown a log. What changes the situation (a
  * destination is held back, the database is away) is told at once.
  */
-import { formatDuration } from '../../outbox/diagnostics/duration.ts'
+
 import type { RelayEvent } from '../../outbox/relay/events.ts'
-import { plainLine } from '../../sim/picture/escape.ts'
-import { figure } from '../../sim/picture/figure.ts'
+import { formatDuration, formatNumber } from '../../text/format.ts'
+import { sanitizeLine } from '../../text/sanitize.ts'
 
 export interface Totals {
 	sent: number
@@ -47,7 +47,7 @@ export class Summary {
 			this.#since[counted] += 1
 		}
 		if (event.type === 'message_failed' || event.type === 'message_dead') this.#latestError = errorOf(event)
-		return plainLine(newsOf(event) ?? '') || undefined
+		return sanitizeLine(newsOf(event) ?? '') || undefined
 	}
 
 	/** What happened since it was asked last; undefined when nothing did. */
@@ -56,7 +56,7 @@ export class Summary {
 		const error = this.#latestError === '' ? '' : `; latest failure: ${this.#latestError}`
 		this.#since = none()
 		this.#latestError = ''
-		return parts === '' ? undefined : plainLine(parts + error)
+		return parts === '' ? undefined : sanitizeLine(parts + error)
 	}
 
 	/** All of it. */
@@ -67,7 +67,7 @@ export class Summary {
 
 const partsOf = (totals: Totals): string =>
 	WORDS.filter(([name]) => totals[name] > 0)
-		.map(([name, word]) => `${word} ${figure(totals[name])}`)
+		.map(([name, word]) => `${word} ${formatNumber(totals[name])}`)
 		.join(', ')
 
 /** What died without an error, as by its expiry, has its cause. */
@@ -84,7 +84,7 @@ function newsOf(event: RelayEvent): string | undefined {
 			return `${event.destination}: breaker ${event.to}${held}${event.reason ? ` (${event.reason})` : ''}`
 		}
 		case 'handlers_hang':
-			return `${event.destination}: sending hangs beyond its time limit, ${figure(event.hanging)} at a time; nothing more is sent there until one ends`
+			return `${event.destination}: sending hangs beyond its time limit, ${formatNumber(event.hanging)} at a time; nothing more is sent there until one ends`
 		case 'store_failed':
 			return `the database can not be asked (${event.doing}: ${event.errorMessage}); again in ${formatDuration(event.retryInMs)}`
 		case 'store_recovered':

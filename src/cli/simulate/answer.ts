@@ -21,15 +21,15 @@ export interface Found extends Pick<Harvest, 'ended' | 'partial'> {
 const isCut = ({ ended, outcome }: Found): boolean => ended < outcome.planned
 
 export function tell(found: Found, io: CommandIo): void {
-	io.answer(documentOf(found), () => {
+	io.result(documentOf(found), () => {
 		const { outcome, ended, partial, read } = found
 		// A palette that is off leaves a text as it is.
-		const colour = io.paint.bold('x') !== 'x'
+		const colour = io.style.bold('x') !== 'x'
 		const isKnown = ended + partial > 0
 		const parts = [
 			...(read ? [read.text] : []),
 			...(isKnown ? [textOf(outcome, { columns: io.columns, colour })] : []),
-			...(isCut(found) ? [io.paint.yellow(cutShort(found))] : []),
+			...(isCut(found) ? [io.style.yellow(cutShort(found))] : []),
 		]
 		return parts.join('\n\n')
 	})

@@ -9,8 +9,8 @@ import type { SimulationResult } from '../../sim/measure/result.ts'
 import type { StudyResult } from '../../sim/report/outcome.ts'
 import { type Comparison, expectResilience, ResilienceError } from '../../sim/run/expect.ts'
 import type { Study } from '../../sim/run/study.ts'
+import { didYouMean, nearestName } from '../../text/nearest.ts'
 import { CliError } from '../errors.ts'
-import { didYouMean, nearest } from '../nearest.ts'
 import { checkName } from './variant-names.ts'
 
 /** One line of what must hold. */
@@ -52,7 +52,7 @@ export function readAssertion(text: string, study: Study): Assertion {
 	if (!isComparison(holds)) throw wrong(text, TAKES)
 	const measure = MEASURE_NAMES.find((known) => known === name)
 	if (measure === undefined) {
-		const meant = didYouMean(nearest(name, MEASURE_NAMES))
+		const meant = didYouMean(nearestName(name, MEASURE_NAMES))
 		throw wrong(text, `one of the figures ${MEASURE_NAMES.join(', ')}${meant}`)
 	}
 	if (variant !== undefined) checkName('--assert', variant, study)

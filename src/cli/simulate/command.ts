@@ -1,69 +1,88 @@
 /** `yaoki simulate`: what it takes. What it does is loaded when it is asked for, so that help does not wait for it. */
 import { type Command, defineCommand } from '../command.ts'
 import { CliError } from '../errors.ts'
-import type { Arguments } from '../options.ts'
+import type { Arguments } from '../option-tables.ts'
 
 const OPTIONS = {
-	list: { type: 'boolean', short: 'l', does: 'lists the scenarios that come with the package' },
+	list: { type: 'boolean', short: 'l', description: 'lists the scenarios that come with the package' },
 	out: {
 		type: 'string',
 		short: 'o',
-		value: 'FILE',
+		placeholder: 'FILE',
 		multiple: true,
-		does: 'also writes it to a file that ends in .svg, .html or .json',
+		description: 'also writes it to a file that ends in .svg, .html or .json',
 	},
 	assert: {
 		type: 'string',
 		short: 'a',
-		value: 'CHECK',
+		placeholder: 'CHECK',
 		multiple: true,
-		does: "must hold in every run, or the exit code is 4: 'p99Ms<500', 'VARIANT: amplification<1.2'",
+		description: "must hold in every run, or the exit code is 4: 'p99Ms<500', 'VARIANT: amplification<1.2'",
 	},
-	variant: { type: 'string', value: 'NAME', multiple: true, does: 'runs only this variant' },
-	seed: { type: 'string', short: 's', value: 'SEED', does: 'the first seed, a number or a text' },
+	variant: { type: 'string', placeholder: 'NAME', multiple: true, description: 'runs only this variant' },
+	seed: {
+		type: 'string',
+		short: 's',
+		placeholder: 'SEED',
+		description: 'the first seed, a number or a text',
+	},
 	replications: {
 		type: 'integer',
 		short: 'n',
-		value: 'N',
-		least: 1,
-		most: 1e6,
-		does: 'runs of each variant, each with the next seed',
+		placeholder: 'N',
+		min: 1,
+		max: 1e6,
+		description: 'runs of each variant, each with the next seed',
 	},
-	maxEvents: { type: 'integer', value: 'N', least: 1, does: 'ends a run that comes to so many events' },
+	maxEvents: {
+		type: 'integer',
+		placeholder: 'N',
+		min: 1,
+		description: 'ends a run that comes to so many events',
+	},
 	workers: {
 		type: 'integer',
 		short: 'w',
-		value: 'N',
-		least: 1,
-		most: 512,
-		does: 'threads; as many as cores',
+		placeholder: 'N',
+		min: 1,
+		max: 512,
+		description: 'threads; as many as cores',
 	},
 	incident: {
 		type: 'string',
 		short: 'i',
-		value: 'FILE',
-		does: 'replays events that were written as JSON lines',
+		placeholder: 'FILE',
+		description: 'replays events that were written as JSON lines',
 	},
-	policy: { type: 'string', value: 'FILE', does: 'with --incident: the policy to try, .json, .js or .ts' },
-	pipeline: { type: 'string', value: 'NAME', does: 'with --incident: reads the events of this pipeline' },
+	policy: {
+		type: 'string',
+		placeholder: 'FILE',
+		description: 'with --incident: the policy to try, .json, .js or .ts',
+	},
+	pipeline: {
+		type: 'string',
+		placeholder: 'NAME',
+		description: 'with --incident: reads the events of this pipeline',
+	},
 	toldBy: {
 		type: 'string',
-		value: 'NAME',
+		placeholder: 'NAME',
 		multiple: true,
-		does: 'with --incident: reads the events of this policy',
+		description: 'with --incident: reads the events of this policy',
 	},
 	capacity: {
 		type: 'integer',
-		value: 'N',
-		least: 1,
-		does: 'with --incident: how many requests the service works on at once',
+		placeholder: 'N',
+		min: 1,
+		description: 'with --incident: how many requests the service works on at once',
 	},
 } as const
 
 const POSITIONALS = {
 	scenario: {
-		value: 'NAME|FILE',
-		does: 'a scenario that comes with the package, or a file of your own: .json, .js or .ts; without it they are listed',
+		placeholder: 'NAME|FILE',
+		description:
+			'a scenario that comes with the package, or a file of your own: .json, .js or .ts; without it they are listed',
 		optional: true,
 	},
 } as const
@@ -71,21 +90,22 @@ const POSITIONALS = {
 type Asked = Arguments<typeof OPTIONS, typeof POSITIONALS>
 
 export const command: Command = defineCommand({
-	name: 'simulate',
-	summary: 'runs policies against modelled services in virtual time',
 	examples: [
-		{ run: 'yaoki simulate herd', shows: 'a thousand clients come back after an outage, five ways' },
 		{
-			run: 'yaoki simulate metastable --out metastable.svg',
-			shows: 'what survives an outage and what does not, as a map',
+			command: 'yaoki simulate herd',
+			description: 'a thousand clients come back after an outage, five ways',
 		},
 		{
-			run: 'yaoki simulate my-service.ts --assert "recoveredAfterMs<=5000"',
-			shows: 'your own service, as a check: exit code 4 if one run takes longer',
+			command: 'yaoki simulate metastable --out metastable.svg',
+			description: 'what survives an outage and what does not, as a map',
 		},
 		{
-			run: 'yaoki simulate --incident events.jsonl',
-			shows: 'what last night would have been with another policy',
+			command: 'yaoki simulate my-service.ts --assert "recoveredAfterMs<=5000"',
+			description: 'your own service, as a check: exit code 4 if one run takes longer',
+		},
+		{
+			command: 'yaoki simulate --incident events.jsonl',
+			description: 'what last night would have been with another policy',
 		},
 	],
 	options: OPTIONS,
@@ -110,7 +130,7 @@ function refuseWhatDoesNotFit(asked: Asked): void {
 	if (scenario !== undefined && incident !== undefined)
 		throw usage(`--incident stands in place of '${scenario}'; give one of them`)
 	if (scenario === undefined && incident === undefined && out.length + assert.length + variant.length > 0)
-		throw usage(`NAME|FILE is missing: ${POSITIONALS.scenario.does}`)
+		throw usage(`NAME|FILE is missing: ${POSITIONALS.scenario.description}`)
 	const alone = (['policy', 'pipeline', 'capacity'] as const).find((name) => asked[name] !== undefined)
 	const lonely = alone ?? (asked.toldBy.length > 0 ? 'told-by' : undefined)
 	if (incident === undefined && lonely !== undefined) throw usage(`--${lonely} goes with --incident`)

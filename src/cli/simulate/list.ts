@@ -1,7 +1,7 @@
 /** The scenarios that come with the package, a line each. */
 import { scenarios } from '../../sim/scenarios/catalog.ts'
+import { formatPairs } from '../../text/table.ts'
 import type { CommandIo } from '../io.ts'
-import { twoColumns } from '../layout.ts'
 import { namesOf } from './variant-names.ts'
 
 export async function listScenarios(io: CommandIo): Promise<void> {
@@ -14,14 +14,14 @@ export async function listScenarios(io: CommandIo): Promise<void> {
 		description: study.description,
 		variants: namesOf(study),
 	}))
-	io.answer(data, () =>
+	io.result(data, () =>
 		[
-			...twoColumns(
+			...formatPairs(
 				all.map(({ name, study }) => [name, study.title]),
 				io.columns,
 			),
 			'',
-			`${io.paint.dim('yaoki simulate herd')} runs one of them; ${io.paint.dim('--help')} says what else there is.`,
+			`${io.style.dim('yaoki simulate herd')} runs one of them; ${io.style.dim('--help')} says what else there is.`,
 		].join('\n'),
 	)
 }

@@ -6,7 +6,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { basename, extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { CliError, failureOf } from '../errors.ts'
+import { CliError, toFailure } from '../errors.ts'
 import { jsonFault } from './json-fault.ts'
 
 const MODULES = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts']
@@ -33,7 +33,7 @@ export async function loadFile(file: string): Promise<unknown> {
 export function unreadable(file: string, error: unknown): CliError {
 	if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR')
 		return new CliError('notFound', `there is no file '${file}'`, { cause: error })
-	return new CliError('failure', `${file}: ${failureOf(error).message}`, { cause: error })
+	return new CliError('failure', `${file}: ${toFailure(error).message}`, { cause: error })
 }
 
 async function loadJson(file: string, path: string): Promise<unknown> {
@@ -80,7 +80,7 @@ function beforeIdle<T>(file: string, work: Promise<T>): Promise<T> {
 
 /** Why a module could not be loaded, as far as Node tells. */
 export function importFailure(file: string, cause: unknown): CliError {
-	const { kind, message } = failureOf(cause)
+	const { kind, message } = toFailure(cause)
 	if (codeOf(cause) === 'ERR_UNKNOWN_FILE_EXTENSION' && /ts$/i.test(file))
 		return new CliError('usage', `${file}: this Node (${process.version}) does not run TypeScript`, {
 			cause,

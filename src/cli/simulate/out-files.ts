@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import { realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, extname, resolve } from 'node:path'
-import { CliError, failureOf } from '../errors.ts'
+import { CliError, toFailure } from '../errors.ts'
 
 /** What a file holds, by its ending; each is made when it is asked for. */
 export type Forms = Readonly<Record<'.svg' | '.html' | '.json', () => string>>
@@ -44,7 +44,7 @@ export async function writeOut(file: string, forms: Forms): Promise<void> {
 		await rename(beside, target)
 	} catch (cause) {
 		await rm(beside, { force: true })
-		throw new CliError('failure', `--out: '${file}' could not be written: ${failureOf(cause).message}`, {
+		throw new CliError('failure', `--out: '${file}' could not be written: ${toFailure(cause).message}`, {
 			cause,
 		})
 	}

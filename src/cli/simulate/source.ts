@@ -6,8 +6,8 @@
 import { sep } from 'node:path'
 import { isGrid, type Study } from '../../sim/run/study.ts'
 import { scenarios } from '../../sim/scenarios/catalog.ts'
+import { didYouMean, nearestName } from '../../text/nearest.ts'
 import { CliError } from '../errors.ts'
-import { didYouMean, nearest } from '../nearest.ts'
 import { endsLikeFile, loadFile } from './load-file.ts'
 import { type Replay, replayStudy } from './replay.ts'
 import { checkedStudy } from './study-check.ts'
@@ -30,7 +30,7 @@ export function sourceOf(word: string): Source {
 	if (Object.hasOwn(scenarios, word)) return { kind: 'shipped', name: word }
 	if (endsLikeFile(word) || word.includes('/') || word.includes(sep)) return { kind: 'file', file: word }
 	const names = Object.keys(scenarios)
-	throw new CliError('notFound', `there is no scenario '${word}'${didYouMean(nearest(word, names))}`, {
+	throw new CliError('notFound', `there is no scenario '${word}'${didYouMean(nearestName(word, names))}`, {
 		hint: `There are ${names.join(', ')}; or give a file that ends in .json, .js or .ts.`,
 	})
 }

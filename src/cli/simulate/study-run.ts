@@ -2,8 +2,8 @@
 import { availableParallelism } from 'node:os'
 import { outcomeOf } from '../../sim/report/outcome.ts'
 import { listCases, type Study, type StudyCase } from '../../sim/run/study.ts'
-import { CliError, failureOf } from '../errors.ts'
-import type { ExitKind } from '../exit-codes.ts'
+import type { ExitKind } from '../errors.ts'
+import { CliError, toFailure } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { type Found, tell, warnOfLimits, write } from './answer.ts'
 import { checkFailure, judge, readAssertion } from './assertions.ts'
@@ -78,12 +78,12 @@ async function harvested(
 ): Promise<Harvest> {
 	const plan = planOf(study, question, request)
 	const progress = io.progress('simulating', runsIn(plan))
-	progress.at(0)
+	progress.update(0)
 	try {
 		return await harvest(plan, {
 			threads: request.workers ?? availableParallelism(),
 			signal: io.signal,
-			progress: (done) => progress.at(done),
+			progress: (done) => progress.update(done),
 			printed: (text) => io.note(text.trimEnd()),
 		})
 	} catch (error) {
@@ -95,7 +95,7 @@ async function harvested(
 
 /** What became of a run that broke, and how to see it again. */
 function broken(cause: BrokenRun, cases: readonly StudyCase[], name: string): CliError {
-	const { kind, message } = failureOf(cause)
+	const { kind, message } = toFailure(cause)
 	const [first, ...others] = cause.seeds
 	const one = cases[cause.index]
 	const where = one?.x === undefined ? (one?.name ?? name) : `${one.name} at ${one.x}, ${one.y}`

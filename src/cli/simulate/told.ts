@@ -1,4 +1,4 @@
-import { CliError, failureOf } from '../errors.ts'
+import { CliError, toFailure } from '../errors.ts'
 
 /**
  * Does something that may refuse what a file says, and tells it with the file's name, and with the place in the file where the
@@ -9,7 +9,7 @@ export function toldOf<T>(file: string, place: string, check: () => T): T {
 		return check()
 	} catch (cause) {
 		if (cause instanceof CliError) throw cause
-		const { kind, message } = failureOf(cause)
+		const { kind, message } = toFailure(cause)
 		throw new CliError(kind, `${file}: ${place}${message}`, { cause })
 	}
 }

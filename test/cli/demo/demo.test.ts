@@ -55,10 +55,10 @@ describe.skipIf(process.platform === 'win32')('a demo that does not come to its 
 		async () => {
 			const temporary = folder()
 			const child = demo(['--seconds', '600'], { TMPDIR: temporary })
-			await child.says('received 1')
+			await child.prints('received 1')
 			const [first = 0] = pidsIn(child.stderr)
 			process.kill(first, 'SIGKILL')
-			await child.says('relay-3 takes its place')
+			await child.prints('relay-3 takes its place')
 			child.process.kill('SIGINT')
 			const { code, stdout, stderr } = await child.ended()
 			expect(code, stderr).toBe(130)
@@ -73,7 +73,7 @@ describe.skipIf(process.platform === 'win32')('a demo that does not come to its 
 		'because it was killed leaves no relay behind',
 		async () => {
 			const child = demo(['--seconds', '600'], { TMPDIR: folder() })
-			await child.says('received 1')
+			await child.prints('received 1')
 			child.process.kill('SIGKILL')
 			const { stderr } = await child.ended()
 			expect(pidsIn(stderr)).toHaveLength(2)
@@ -88,7 +88,7 @@ test.skipIf(process.platform === 'win32')(
 	async () => {
 		const temporary = folder()
 		const child = demo(['--seconds', '600'], { TMPDIR: temporary })
-		await child.says('received 1')
+		await child.prints('received 1')
 		child.process.kill('SIGTERM')
 		const { code, stdout, stderr } = await child.ended()
 		expect(code, stderr).toBe(0)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Books, ledgerOf, ledgerText } from '../../../src/cli/demo/ledger.ts'
-import { palette } from '../../../src/cli/palette.ts'
+import { createStyle } from '../../../src/cli/style.ts'
 
 const books: Books = {
 	database: 'shop.db',
@@ -21,7 +21,7 @@ const books: Books = {
 }
 
 const text = (changes: Partial<Books> = {}) =>
-	ledgerText(ledgerOf({ ...books, ...changes }), { paint: palette(false), columns: 100 })
+	ledgerText(ledgerOf({ ...books, ...changes }), { style: createStyle(false), columns: 100 })
 
 test('the ledger balances when every order that was committed was received once, and no other', () => {
 	expect(ledgerOf(books)).toMatchObject({ committed: 3, receivedOnce: 3, balances: true })

@@ -8,7 +8,7 @@ import { RelayProcess } from '../../../src/cli/demo/relay-process.ts'
 import type { Brief, Word } from '../../../src/cli/demo/relay-protocol.ts'
 import { Screen } from '../../../src/cli/demo/screen.ts'
 import { sqliteShop } from '../../../src/cli/demo/sqlite-shop.ts'
-import { palette } from '../../../src/cli/palette.ts'
+import { createStyle } from '../../../src/cli/style.ts'
 import { systemRuntime } from '../../../src/core/runtime/system.ts'
 import { folder } from '../outbox/terminal.ts'
 
@@ -64,7 +64,7 @@ describe('a relay process', () => {
 	test('that can not work ends the demo with its reason, and leaves no other', async () => {
 		const { shop, receiver } = await shopAndReceiver()
 		await receiver.close()
-		const io = { note: () => {}, paint: palette(false), columns: 80, runtime: systemRuntime }
+		const io = { note: () => {}, style: createStyle(false), columns: 80, runtime: systemRuntime }
 		const cast = { receiver: new Receiver(systemRuntime), screen: new Screen(io, false), plan: planOf(10) }
 		onTestFinished(() => cast.receiver.close())
 		const broken = { ...shop, database: nowhere().database }

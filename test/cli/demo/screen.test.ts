@@ -3,12 +3,12 @@ import { virtualRuntime } from 'yaoki/testing'
 import { Receiver } from '../../../src/cli/demo/receiver.ts'
 import type { RelayProcess } from '../../../src/cli/demo/relay-process.ts'
 import { type Scene, Screen } from '../../../src/cli/demo/screen.ts'
-import { palette } from '../../../src/cli/palette.ts'
+import { createStyle } from '../../../src/cli/style.ts'
 
 function stage(isWatched: boolean, columns = 100) {
 	const runtime = virtualRuntime()
 	const told: string[] = []
-	const io = { note: (text: string) => void told.push(text), paint: palette(false), columns, runtime }
+	const io = { note: (text: string) => void told.push(text), style: createStyle(false), columns, runtime }
 	const receiver = new Receiver(runtime)
 	receiver.orders.set('a', 1)
 	const counts = { sent: 7, failed: 1, gate: 'open' }

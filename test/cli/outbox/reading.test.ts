@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { statusText } from '../../../src/cli/outbox/status-text.ts'
-import { palette } from '../../../src/cli/palette.ts'
+import { createStyle } from '../../../src/cli/style.ts'
 import { bury, claim, enqueue } from './letters.ts'
 import { LATER, NOBODY, only, shopForEach } from './shop.ts'
 
@@ -35,7 +35,7 @@ describe('status', () => {
 	test('says when there are more destinations than it counts', async () => {
 		await enqueue(shop.outbox, 'billing', 1)
 		const stats = await shop.outbox.stats()
-		const page = { paint: palette(false), columns: 100 }
+		const page = { style: createStyle(false), columns: 100 }
 		const told = 'There are more destinations, which are not counted here.'
 		expect(statusText('shop.db', stats, page)).not.toContain(told)
 		expect(statusText('shop.db', { ...stats, hasMoreDestinations: true }, page)).toContain(`\n${told}\n`)

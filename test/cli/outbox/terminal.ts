@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { yaoki } from '../../../src/cli/registry.ts'
+import { yaoki } from '../../../src/cli/commands.ts'
 import { runCli } from '../../../src/cli/run.ts'
 import type { TerminalEvents } from '../../../src/cli/terminal.ts'
 import { systemRuntime } from '../../../src/core/runtime/system.ts'
-import { FakeOutlet } from '../fake-terminal.ts'
+import { FakeOutput } from '../fake-terminal.ts'
 
 export interface Ran {
 	readonly code: number
@@ -16,8 +16,8 @@ export interface Ran {
 }
 
 export interface Running {
-	readonly stdout: FakeOutlet
-	readonly stderr: FakeOutlet
+	readonly stdout: FakeOutput
+	readonly stderr: FakeOutput
 	readonly ended: Promise<Ran>
 	interrupt(): void
 }
@@ -28,10 +28,10 @@ export function start(
 	env: Readonly<Record<string, string>> = {},
 	columns = 100,
 ): Running {
-	const [stdout, stderr] = [new FakeOutlet({ columns }), new FakeOutlet({ columns })]
+	const [stdout, stderr] = [new FakeOutput({ columns }), new FakeOutput({ columns })]
 	const listeners = new Set<TerminalEvents>()
 	const terminal = {
-		...{ stdout, stderr, env, runtime: systemRuntime, written: () => Promise.resolve(undefined) },
+		...{ stdout, stderr, env, runtime: systemRuntime, flush: () => Promise.resolve(undefined) },
 		listen(events: TerminalEvents) {
 			listeners.add(events)
 			return () => void listeners.delete(events)

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { scenarios } from 'yaoki/sim'
-import { yaoki } from '../../../src/cli/registry.ts'
+import { yaoki } from '../../../src/cli/commands.ts'
 import { runCli } from '../../../src/cli/run.ts'
 import { type FakeOptions, FakeTerminal } from '../fake-terminal.ts'
 import { endless, Folder, pair, small, withPolicy } from './files.ts'

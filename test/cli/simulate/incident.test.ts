@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { pipeline, retry, timeout } from 'yaoki'
 import { simulate } from 'yaoki/sim'
-import { yaoki } from '../../../src/cli/registry.ts'
+import { yaoki } from '../../../src/cli/commands.ts'
 import { runCli } from '../../../src/cli/run.ts'
 import { readIncident, timeoutFor } from '../../../src/cli/simulate/incident.ts'
 import { replayStudy } from '../../../src/cli/simulate/replay.ts'

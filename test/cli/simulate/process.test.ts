@@ -159,7 +159,7 @@ describe.skipIf(process.platform === 'win32')('Ctrl-C', () => {
 		const study = { ...pair, variants: { quick: small, long: endless }, replications: 1 }
 		const file = new Folder().write('study.json', study)
 		const child = new Spawned(MAIN, ['simulate', file, '-w', '2'])
-		await child.says('simulating: 60 %')
+		await child.prints('simulating: 60 %')
 		child.process.kill('SIGINT')
 		const { code, signal, stdout } = await child.ended()
 		expect({ code, signal }).toEqual({ code: 130, signal: null })
@@ -171,7 +171,7 @@ describe.skipIf(process.platform === 'win32')('Ctrl-C', () => {
 		const stuck = "() => { console.log('stuck'); for (;;); }"
 		const file = new Folder().write('mine.mjs', withPolicy(stuck))
 		const child = new Spawned(MAIN, ['simulate', file, '-w', '1'])
-		await child.says('stuck')
+		await child.prints('stuck')
 		child.process.kill('SIGINT')
 		expect(await child.ended()).toMatchObject({ code: 130, stdout: 'interrupted: 0 of 10 runs\n' })
 	})

@@ -1,18 +1,18 @@
 import { EventEmitter } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { virtualRuntime } from 'yaoki/testing'
-import { processTerminal } from '../../src/cli/process-terminal.ts'
+import { processTerminal } from '../../src/cli/terminal.ts'
 
 class FakeStream extends EventEmitter {
 	isTTY?: boolean
 	columns?: number
 	readonly written: string[] = []
-	/** What the next write comes to. */
-	fault: Error | undefined
+	/** The result of the next write. */
+	writeError: Error | undefined
 
 	write(text: string, done?: (error?: Error | null) => void): boolean {
 		this.written.push(text)
-		done?.(this.fault)
+		done?.(this.writeError)
 		return true
 	}
 }
@@ -38,8 +38,8 @@ const counted = () => {
 	}
 }
 
-describe('the terminal of a process', () => {
-	test('is as wide as its window at present, and 80 where nobody knows', () => {
+describe('processTerminal', () => {
+	test('reports the current width, and 80 if it is unknown', () => {
 		const { process, terminal } = started()
 		expect(terminal.stdout.columns).toBe(80)
 		process.stdout.columns = 120
@@ -48,7 +48,7 @@ describe('the terminal of a process', () => {
 		expect(terminal.stdout.columns).toBe(80)
 	})
 
-	test('is none where Node does not say so', () => {
+	test('reports isTTY of the stream', () => {
 		const { process, terminal } = started()
 		expect(terminal.stderr.isTTY).toBe(false)
 		process.stderr.isTTY = true
@@ -56,7 +56,7 @@ describe('the terminal of a process', () => {
 		expect(terminal.env['HOME']).toBe('here')
 	})
 
-	test('tells one interrupt, and leaves the second to the system', () => {
+	test('reports one interrupt and leaves the second to the system', () => {
 		const { process, terminal } = started()
 		const { count, events } = counted()
 		terminal.listen(events)
@@ -66,17 +66,17 @@ describe('the terminal of a process', () => {
 		expect(process.listenerCount('SIGINT')).toBe(0)
 	})
 
-	test('keeps its way to standard output when something else is put in its place', async () => {
+	test('still writes to standard output after process.stdout.write was replaced', async () => {
 		const { process, terminal } = started()
 		process.stdout.write = process.stderr.write.bind(process.stderr)
-		terminal.stdout.write('answer')
-		process.stdout.write('talk')
-		await terminal.written()
-		expect(process.stdout.written).toEqual(['answer', ''])
-		expect(process.stderr.written).toEqual(['talk', ''])
+		terminal.stdout.write('result')
+		process.stdout.write('note')
+		await terminal.flush()
+		expect(process.stdout.written).toEqual(['result', ''])
+		expect(process.stderr.written).toEqual(['note', ''])
 	})
 
-	test('leaves no handler behind', () => {
+	test('removes its listeners', () => {
 		const { process, terminal } = started()
 		const { count, events } = counted()
 		terminal.listen(events)()
@@ -87,8 +87,8 @@ describe('the terminal of a process', () => {
 	})
 })
 
-describe('an output that fails', () => {
-	test('is told once, and nothing more is written there', async () => {
+describe('a failing output', () => {
+	test('is reported once, and nothing more is written to it', async () => {
 		const { process, terminal } = started()
 		const { count, events } = counted()
 		terminal.listen(events)
@@ -99,37 +99,37 @@ describe('an output that fails', () => {
 		expect(process.stdout.written).toEqual([])
 	})
 
-	test('because its reader has gone has lost nothing that anybody wanted', async () => {
+	test('is not an error if its reader closed it', async () => {
 		const { process, terminal } = started()
 		process.stdout.emit('error', failed('EPIPE'))
-		expect(await terminal.written()).toBeUndefined()
+		expect(await terminal.flush()).toBeUndefined()
 	})
 
-	test('for another reason has', async () => {
+	test('is an error for another reason', async () => {
 		const { process, terminal } = started()
 		process.stdout.emit('error', failed('ENOSPC'))
-		expect(await terminal.written()).toMatchObject({ code: 'ENOSPC' })
+		expect(await terminal.flush()).toMatchObject({ code: 'ENOSPC' })
 	})
 
-	test('is also known by the last write, where the event comes later', async () => {
+	test('is detected by the last write if the error event comes later', async () => {
 		const { process, terminal } = started()
-		process.stdout.fault = failed('ENOSPC')
-		expect(await terminal.written()).toMatchObject({ code: 'ENOSPC' })
-		process.stdout.fault = failed('EPIPE')
-		expect(await terminal.written()).toBeUndefined()
-		process.stdout.fault = undefined
-		expect(await terminal.written()).toBeUndefined()
+		process.stdout.writeError = failed('ENOSPC')
+		expect(await terminal.flush()).toMatchObject({ code: 'ENOSPC' })
+		process.stdout.writeError = failed('EPIPE')
+		expect(await terminal.flush()).toBeUndefined()
+		process.stdout.writeError = undefined
+		expect(await terminal.flush()).toBeUndefined()
 	})
 
-	test('does not end a command when it is only that for talk', () => {
+	test('does not end a command if it is standard error', () => {
 		const { process, terminal } = started()
 		const { count, events } = counted()
 		terminal.listen(events)
 		process.stderr.emit('error', failed('EPIPE'))
 		terminal.stderr.write('lost')
-		terminal.stdout.write('kept')
+		terminal.stdout.write('written')
 		expect(count.closed).toBe(0)
-		expect(process.stdout.written).toEqual(['kept'])
+		expect(process.stdout.written).toEqual(['written'])
 		expect(process.stderr.written).toEqual([])
 	})
 })

@@ -1,0 +1,84 @@
+/**
+ * Prints notes, warnings, errors and progress to standard error, so that results can be piped. A progress bar is erased before
+ * a line is printed and drawn again by its next update. Errors and warnings quote files and servers, so control characters
+ * are replaced.
+ */
+import { inspect } from 'node:util'
+import { sanitizeText } from '../text/sanitize.ts'
+import type { Style } from '../text/style.ts'
+import { type ExitKind, toFailure } from './errors.ts'
+import { NO_PROGRESS, type Progress, ProgressBar, type ProgressDisplay, ProgressLines } from './progress.ts'
+import { createStyle, isColored } from './style.ts'
+import type { OutputStream, Terminal } from './terminal.ts'
+
+/** The global flags of a run, without `--help`. */
+export interface GlobalFlags {
+	readonly json: boolean
+	readonly quiet: boolean
+	readonly noColor: boolean
+	readonly debug: boolean
+}
+
+export class Reporter {
+	readonly #terminal: Terminal
+	readonly #flags: GlobalFlags
+	readonly #style: Style
+	#progress: ProgressDisplay = NO_PROGRESS
+
+	constructor(terminal: Terminal, flags: GlobalFlags) {
+		this.#terminal = terminal
+		this.#flags = flags
+		this.#style = this.styleFor(terminal.stderr)
+	}
+
+	styleFor(stream: OutputStream): Style {
+		return createStyle(isColored(stream.isTTY, this.#terminal.env, this.#flags.noColor))
+	}
+
+	note(text: string): void {
+		if (!this.#flags.quiet) this.#line(text)
+	}
+
+	warn(text: string): void {
+		this.#line(`${this.#style.yellow('warning:')} ${sanitizeText(text)}`)
+	}
+
+	progress(label: string, total: number): Progress {
+		const { stderr, runtime, env } = this.#terminal
+		const canRedraw = stderr.isTTY && env['TERM'] !== 'dumb'
+		this.endProgress()
+		if (this.#flags.quiet) this.#progress = NO_PROGRESS
+		else if (canRedraw) this.#progress = new ProgressBar(stderr, runtime, label, total)
+		else this.#progress = new ProgressLines(stderr, label, total)
+		return this.#progress
+	}
+
+	/** Erases the progress bar: results may go to the same screen. */
+	hideProgress(): void {
+		this.#progress.hide()
+	}
+
+	endProgress(): void {
+		this.#progress.end()
+	}
+
+	/** Prints an error with the command that failed and a hint, and returns the exit kind. */
+	fail(command: string, thrown: unknown): ExitKind {
+		const { kind, message, hint, isUnexpected } = toFailure(thrown)
+		const isDebug = this.#flags.debug || isDebugEnabled(this.#terminal.env['DEBUG'])
+		this.#line(`${this.#style.red(`${command}:`)} ${sanitizeText(message)}`)
+		if (isDebug) this.#line(sanitizeText(inspect(thrown)))
+		const debugHint = isUnexpected && !isDebug ? 'Add --debug to see the stack trace.' : undefined
+		const next = hint ?? (kind === 'usage' ? `Run '${command} --help' for usage.` : debugHint)
+		if (next !== undefined) this.#line(this.#style.dim(sanitizeText(next)))
+		return kind
+	}
+
+	#line(text: string): void {
+		this.hideProgress()
+		this.#terminal.stderr.write(`${text}\n`)
+	}
+}
+
+/** DEBUG is a list of program names that many programs share. */
+const isDebugEnabled = (list = ''): boolean => list.split(/[\s,]+/).some((name) => /^(yaoki|\*)$/.test(name))
