@@ -37,7 +37,7 @@ export function programHelp(program: Program, group: string, format: HelpFormat)
 		...section('Commands', rows, format),
 		...section('Options', optionRows(PROGRAM_OPTIONS), format),
 		...(isGroup ? [] : section('Exit codes', exitCodeRows(), format)),
-		[`Run '${name} help COMMAND' for the options of a command.`],
+		[`See '${name} help COMMAND' for its options.`],
 	])
 }
 

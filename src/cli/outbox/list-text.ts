@@ -50,7 +50,7 @@ function aligned(rows: readonly (readonly string[])[]): readonly string[] {
 			widths[column] = Math.max(widths[column] ?? 0, displayWidth(sanitizeLine(cell)))
 	return rows.map((row) =>
 		row
-			.map((cell, column) => pad(cell, widths[column] ?? 0, 'left'))
+			.map((cell, column) => pad(sanitizeLine(cell), widths[column] ?? 0))
 			.filter((_, column) => (widths[column] ?? 0) > 0)
 			.join('  ')
 			.trimEnd(),

@@ -9,8 +9,8 @@ import type { SimulationResult } from '../../sim/measure/result.ts'
 import type { StudyResult } from '../../sim/report/outcome.ts'
 import { type Comparison, expectResilience, ResilienceError } from '../../sim/run/expect.ts'
 import type { Study } from '../../sim/run/study.ts'
-import { didYouMean, nearestName } from '../../text/nearest.ts'
 import { CliError } from '../errors.ts'
+import { unknownName } from '../parse-arguments.ts'
 import { checkName } from './variant-names.ts'
 
 /** One line of what must hold. */
@@ -51,10 +51,7 @@ export function readAssertion(text: string, study: Study): Assertion {
 	const { variant, measure: name = '', holds, bound, percent } = FORM.exec(text)?.groups ?? {}
 	if (!isComparison(holds)) throw wrong(text, TAKES)
 	const measure = MEASURE_NAMES.find((known) => known === name)
-	if (measure === undefined) {
-		const meant = didYouMean(nearestName(name, MEASURE_NAMES))
-		throw wrong(text, `one of the figures ${MEASURE_NAMES.join(', ')}${meant}`)
-	}
+	if (measure === undefined) throw unknownName('--assert', name, MEASURE_NAMES)
 	if (variant !== undefined) checkName('--assert', variant, study)
 	const { unit }: Measure = MEASURES[measure]
 	const value = Number(bound) / (percent === undefined ? 1 : 100)

@@ -30,7 +30,7 @@ export function sourceOf(word: string): Source {
 	if (Object.hasOwn(scenarios, word)) return { kind: 'shipped', name: word }
 	if (endsLikeFile(word) || word.includes('/') || word.includes(sep)) return { kind: 'file', file: word }
 	const names = Object.keys(scenarios)
-	throw new CliError('notFound', `there is no scenario '${word}'${didYouMean(nearestName(word, names))}`, {
+	throw new CliError('notFound', `Unknown scenario "${word}".${didYouMean(nearestName(word, names))}`, {
 		hint: `There are ${names.join(', ')}; or give a file that ends in .json, .js or .ts.`,
 	})
 }
@@ -44,7 +44,7 @@ async function loaded(source: Source): Promise<Study> {
 	switch (source.kind) {
 		case 'shipped': {
 			const load = scenarios[source.name]
-			if (!load) throw new CliError('notFound', `there is no scenario '${source.name}'`)
+			if (!load) throw new CliError('notFound', `Unknown scenario "${source.name}".`)
 			return load()
 		}
 		case 'file':

@@ -1,7 +1,6 @@
 /** The names that cases of a study have: those of its variants, or of a map's panels. */
 import { isGrid, type Study } from '../../sim/run/study.ts'
-import { didYouMean, nearestName } from '../../text/nearest.ts'
-import { CliError } from '../errors.ts'
+import { unknownName } from '../parse-arguments.ts'
 
 export const namesOf = (study: Study): readonly string[] =>
 	isGrid(study) ? study.panels : Object.keys(study.variants)
@@ -10,7 +9,5 @@ export const namesOf = (study: Study): readonly string[] =>
 export function checkName(option: string, name: string, study: Study): void {
 	const names = namesOf(study)
 	if (names.includes(name)) return
-	const meant = nearestName(name, names)
-	const takes = `one of '${names.join("', '")}'${didYouMean(meant && `'${meant}'`)}`
-	throw new CliError('usage', `${option}: got '${name}'; takes ${takes}`)
+	throw unknownName(option, name, names)
 }

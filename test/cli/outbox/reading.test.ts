@@ -145,7 +145,7 @@ describe('list', () => {
 
 	test.each([
 		['--groups --status pending', '--groups is for dead letters'],
-		['--status deed', 'did you mean dead?'],
+		['--status deed', 'Did you mean "dead"?'],
 		['--since soon', "--since: got 'soon'"],
 		['--limit 0', '--limit'],
 		['--topic=', "--topic: got ''"],

@@ -43,7 +43,7 @@ describe('sql', () => {
 		[['--from', '99'], 3, 'Nothing was printed'],
 		[['--from', '99'], 3, 'there is no migration 99; the latest is'],
 		[['--from', '0'], 2, '--from'],
-		[['--dialect', 'mysql'], 2, 'takes one of postgres, sqlite'],
+		[['--dialect', 'mysql'], 2, 'Valid values: postgres, sqlite.'],
 		[['--schema', 'a; drop table b'], 2, 'schema'],
 		[['--dialect', 'sqlite', '--schema', 'a'], 2, '--schema goes with --dialect postgres'],
 	])('%j is refused', async (words, code, told) => {

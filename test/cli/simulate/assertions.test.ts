@@ -25,24 +25,21 @@ describe('an assertion', () => {
 		['amplification<much', 'takes a figure, one of'],
 		['', 'takes a figure, one of'],
 		['1<amplification', 'takes a figure, one of'],
-		['recoverdAfterMs<5', 'lastResponseAtMs; did you mean recoveredAfterMs?'],
-		['speed<5', 'takes one of the figures goodShare, goodputPerSecond, '],
-		['toString<5', 'takes one of the figures'],
+		['recoverdAfterMs<5', 'Unknown value "recoverdAfterMs" for --assert. Did you mean "recoveredAfterMs"? '],
+		['speed<5', 'Valid values: goodShare, goodputPerSecond, '],
+		['toString<5', 'Valid values: goodShare'],
 		['goodShare>95', 'takes a share from 0 to 1 for goodShare, or 0% to 100%'],
 		['p99Ms<50%', 'takes a figure, one of'],
 	])('%j is refused with what it takes', (text, told) => {
 		expect(() => readAssertion(text, study)).toThrow(
-			expect.objectContaining({
-				kind: 'usage',
-				message: expect.stringContaining(`--assert: got '${text}'; `),
-			}),
+			expect.objectContaining({ kind: 'usage', message: expect.stringContaining('--assert') }),
 		)
 		expect(() => readAssertion(text, study)).toThrow(told)
 	})
 
 	test('about a variant that is not there names those that are', () => {
 		expect(() => readAssertion('non: goodShare>0.5', study)).toThrow(
-			"--assert: got 'non'; takes one of 'C: full jitter', 'none'; did you mean 'none'?",
+			'Unknown value "non" for --assert. Did you mean "none"? Valid values: C: full jitter, none.',
 		)
 	})
 

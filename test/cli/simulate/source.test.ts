@@ -18,10 +18,10 @@ describe('a word', () => {
 	)
 
 	test.each([
-		['hred', "there is no scenario 'hred'; did you mean herd?"],
-		['nonsense', "there is no scenario 'nonsense'"],
-		['toString', "there is no scenario 'toString'"],
-		['mine.yaml', "there is no scenario 'mine.yaml'"],
+		['hred', 'Unknown scenario "hred". Did you mean "herd"?'],
+		['nonsense', 'Unknown scenario "nonsense".'],
+		['toString', 'Unknown scenario "toString".'],
+		['mine.yaml', 'Unknown scenario "mine.yaml".'],
 	])('that is neither is not found, and those that are there are named: %s', (word, message) => {
 		expect(() => sourceOf(word)).toThrow(
 			expect.objectContaining({ kind: 'notFound', message, hint: expect.stringContaining('aws, budgets, ') }),
@@ -55,7 +55,7 @@ describe('a study', () => {
 		expect(namesOf(await studyFrom({ source, variants: ['none'] }))).toEqual(['none'])
 		await expect(studyFrom({ source, variants: ['nine'] })).rejects.toMatchObject({
 			kind: 'usage',
-			message: "--variant: got 'nine'; takes one of 'retries', 'none'; did you mean 'none'?",
+			message: 'Unknown value "nine" for --variant. Did you mean "none"? Valid values: retries, none.',
 		})
 	})
 
