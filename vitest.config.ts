@@ -2,6 +2,9 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
+/** Tests that take long, start processes or browsers, or measure memory. `npm run test:slow` runs them one file after the other. */
+const SLOW = 'test/**/*.slow.test.ts'
+
 export default defineConfig({
 	resolve: {
 		alias: [
@@ -10,15 +13,39 @@ export default defineConfig({
 		],
 	},
 	test: {
-		include: ['test/**/*.test.ts'],
-		exclude: ['test/runtimes/**', '**/node_modules/**'],
-		// No test waits for time to pass; this only keeps a busy machine from failing one.
-		testTimeout: 20_000,
+		// A limit for tests that hang. It is generous, because a busy machine may stop a process for seconds.
+		testTimeout: 60_000,
+		hookTimeout: 60_000,
 		restoreMocks: true,
-		// Of two cores vitest would leave one idle; and what waits for a process, a server or a lease needs none.
-		maxWorkers: Math.ceil(1.5 * availableParallelism()),
-		execArgv: ['--expose-gc'],
 		unstubGlobals: true,
+		execArgv: ['--expose-gc'],
+		projects: [
+			{
+				extends: true,
+				test: {
+					name: 'unit',
+					include: ['test/**/*.test.ts'],
+					exclude: [SLOW, 'test/runtimes/**', '**/node_modules/**'],
+					// A worker runs many files. A process for each file would take as long as the tests.
+					isolate: false,
+					// Vitest leaves one core idle. Some tests wait for a server, so more workers than cores pay off.
+					maxWorkers: Math.ceil(1.5 * availableParallelism()),
+					sequence: { groupOrder: 0 },
+				},
+			},
+			{
+				extends: true,
+				test: {
+					name: 'slow',
+					include: [SLOW],
+					exclude: ['**/node_modules/**'],
+					testTimeout: 120_000,
+					// Each file has its own process and no neighbors, because some measure memory.
+					maxWorkers: 1,
+					sequence: { groupOrder: 1 },
+				},
+			},
+		],
 		coverage: {
 			provider: 'v8',
 			include: ['src/**'],

@@ -238,22 +238,3 @@ describe('options', () => {
 		expect(Math.abs((fault?.toMs ?? 0) - 25_000)).toBeLessThan(200)
 	})
 })
-
-test('a million lines would take a few numbers each, and not the lines', () => {
-	const reader = new IncidentReader()
-	const event = { type: 'retry_success', policy: 'retry', call: 'load user', attempts: 1, durationMs: 20 }
-	const add = (count: number) => {
-		for (let index = 0; index < count; index++)
-			reader.add(JSON.stringify({ ...event, timestamp: 1e12 + index }))
-	}
-	add(1_000)
-	globalThis.gc?.()
-	const { heapUsed, arrayBuffers } = process.memoryUsage()
-	add(100_000)
-	globalThis.gc?.()
-	const after = process.memoryUsage()
-	const grown = after.heapUsed + after.arrayBuffers - heapUsed - arrayBuffers
-	// Four numbers, and room for as many again.
-	expect(grown).toBeLessThan(100_000 * 80)
-	expect(reader.finish().summary.calls.total).toBe(101_000)
-})

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { IncidentReader } from '../../../src/sim/incident/reader.ts'
+
+test('keeps a few numbers for each line and not the line', () => {
+	const reader = new IncidentReader()
+	const event = { type: 'retry_success', policy: 'retry', call: 'load user', attempts: 1, durationMs: 20 }
+	const add = (count: number) => {
+		for (let index = 0; index < count; index++)
+			reader.add(JSON.stringify({ ...event, timestamp: 1e12 + index }))
+	}
+	add(1_000)
+	globalThis.gc?.()
+	const { heapUsed, arrayBuffers } = process.memoryUsage()
+	add(100_000)
+	globalThis.gc?.()
+	const after = process.memoryUsage()
+	const grown = after.heapUsed + after.arrayBuffers - heapUsed - arrayBuffers
+	// Four numbers of 8 bytes for each line, and a margin.
+	expect(grown).toBeLessThan(100_000 * 80)
+	expect(reader.finish().summary.calls.total).toBe(101_000)
+})
