@@ -1,111 +1,115 @@
-/** An outcome in the forms that people and programs want. */
-import type { SimulationResult } from '../measure/result.ts'
-import { plainLine } from '../picture/escape.ts'
-import { heatMap } from '../picture/heat-map.ts'
-import { lineChart } from '../picture/line-chart.ts'
-import { type Block, page } from '../picture/page.ts'
-import { stackedChart } from '../picture/stacked-chart.ts'
-import { displayWidth } from '../picture/text/display-width.ts'
-import { heatMapText } from '../picture/text/heat-map-text.ts'
-import { lineChartText } from '../picture/text/line-chart-text.ts'
-import { stackedText } from '../picture/text/stacked-text.ts'
-import { tableText } from '../picture/text/table-text.ts'
-import { wrapped } from '../picture/text-width.ts'
-import { isGrid, type VariantStudy } from '../run/study.ts'
-import { map, overNumber, overTime } from './charts.ts'
-import { comparedOf, runsOf, type StudyResult } from './outcome.ts'
-import { measuresTable, referenceTable } from './tables.ts'
+/** The result of a study as text, HTML, SVG and JSON. */
+import { sanitizeLine } from '../../text/sanitize.ts'
+import { PLAIN, type Style } from '../../text/style.ts'
+import { formatTable, type TableOptions } from '../../text/table.ts'
+import { wrap } from '../../text/width.ts'
+import { heatMap } from '../charts/heat-map.ts'
+import { lineChart, stackedChart } from '../charts/time-chart.ts'
+import { isGrid, type Study, type VariantStudy } from '../run/study.ts'
+import { type Block, renderPage } from './page.ts'
+import { buildCurves, buildHeatMap, buildTimeChart, CHART_NAMES, type ChartName } from './study-charts.ts'
+import { casesWithRuns, compareCases, countRuns, type StudyResult } from './study-result.ts'
+import { heatTable, measuresTable, referenceTable, sparklineTable } from './tables.ts'
 
 export interface TextOptions {
-	/** Columns of the terminal. */
-	readonly columns: number
-	readonly colour: boolean
+	/** The width of the text. Default 80, at least 20. */
+	readonly columns?: number | undefined
+	/** Colors. Default: none. */
+	readonly style?: Style | undefined
 }
 
-/** The picture of a study. */
-export function svgOf(outcome: StudyResult): string {
-	const { study } = outcome
-	if (isGrid(study)) return heatMap(map(outcome, study))
-	if (study.curves) return lineChart(overNumber(outcome, study, study.curves))
-	return timeSvg(outcome, study, study.chart ?? 'requests')
+/** Returns the chart of a study as an SVG file. */
+export function toSVG(result: StudyResult): string {
+	const { study } = result
+	if (isGrid(study)) return heatMap(buildHeatMap(result, study))
+	if (study.curves) return lineChart(buildCurves(result, study, study.curves))
+	return timeChartSVG(result, study, study.chart ?? 'requests')
 }
 
-type Picture = NonNullable<VariantStudy['chart']>
+const timeChartSVG = (result: StudyResult, study: VariantStudy, chart: ChartName): string =>
+	(chart === 'requests' ? lineChart : stackedChart)(buildTimeChart(result, study, chart))
 
-const timeSvg = (outcome: StudyResult, study: VariantStudy, picture: Picture): string =>
-	(picture === 'requests' ? lineChart : stackedChart)(overTime(outcome, study, picture))
-
-/** A page that needs nothing else: pictures, tables and what they mean. */
-export function htmlOf(outcome: StudyResult): string {
-	const { study } = outcome
-	const content: Block[] = [study.description ?? '', { svg: svgOf(outcome) }].filter((block) => block !== '')
+/** Returns an HTML page with charts and tables. It is one file that loads nothing. */
+export function toHTML(result: StudyResult): string {
+	const { study } = result
+	const blocks: Block[] = [...(study.description ? [study.description] : []), { svg: toSVG(result) }]
 	if (!isGrid(study)) {
 		const { reference, curves, chart = 'requests' } = study
-		content.push({
-			table: measuresTable(outcome),
+		blocks.push({
+			table: measuresTable(result),
 			caption: 'Means, with half the width of their 95 % confidence intervals.',
 		})
-		if (reference)
-			content.push({ table: referenceTable(outcome, reference), caption: 'SE: standard errors.' })
-		const others = (['requests', 'work', 'responses'] as const).filter((one) => one !== chart)
-		if (!curves) content.push(...others.map((one) => ({ svg: timeSvg(outcome, study, one) })))
+		if (reference) blocks.push({ table: referenceTable(result, reference), caption: 'SE: standard errors.' })
+		const others = curves ? [] : CHART_NAMES.filter((name) => name !== chart)
+		blocks.push(...others.map((name) => ({ svg: timeChartSVG(result, study, name) })))
 	}
-	return page({ title: study.title, sections: [{ content: [...content, howItWasRun(outcome)] }] })
+	return renderPage(study.title, [...blocks, describeRuns(result)])
 }
 
-/** For a terminal: tables and charts of characters. */
-export function textOf(outcome: StudyResult, { columns, colour }: TextOptions): string {
-	const { study } = outcome
-	const options = { width: Math.max(20, columns), colour }
-	const parts = isGrid(study)
-		? [heatMapText(map(outcome, study), options)]
-		: variantsText(outcome, study, options)
-	const about = wrapped(plainLine(study.description ?? ''), options.width, displayWidth).join('\n')
-	return [...parts, about].filter((part) => part !== '').join('\n\n')
+function describeRuns(result: StudyResult): string {
+	const made = countRuns(result)
+	const ofPlanned = made < result.planned ? ` of ${result.planned} planned` : ''
+	const firstSeed = casesWithRuns(result)[0]?.runs[0]?.seed ?? ''
+	return `${made}${ofPlanned} runs, seeds from ${firstSeed}. The same seeds give the same results.`
 }
 
-function variantsText(
-	outcome: StudyResult,
-	study: VariantStudy,
-	options: { width: number; colour: boolean },
-): readonly string[] {
+/** Returns a text for terminals: tables, and a sparkline of each variant. */
+export function toText(result: StudyResult, { columns = 80, style = PLAIN }: TextOptions = {}): string {
+	const { study } = result
+	const width = Math.max(20, columns)
+	const lines = (text: string): string => wrap(sanitizeLine(text), width, 'truncate').join('\n')
+	const { note, tables } = textParts(result, study, { width, style })
+	return [
+		[style.bold(lines(study.title)), style.dim(lines(note))].filter((part) => part !== '').join('\n'),
+		...tables,
+		lines(study.description ?? ''),
+	]
+		.filter((part) => part !== '')
+		.join('\n\n')
+}
+
+interface TextParts {
+	readonly note: string
+	readonly tables: readonly string[]
+}
+
+function textParts(result: StudyResult, study: Study, options: Required<TableOptions>): TextParts {
+	if (isGrid(study)) {
+		const map = buildHeatMap(result, study)
+		const tables = map.panels.map((panel) => formatTable(heatTable(map, panel), options))
+		return { note: `${map.valueLabel}, by ${map.xLabel} (columns); ${map.subtitle}`, tables }
+	}
 	const { reference, curves, chart = 'requests' } = study
-	if (reference) return [study.title, tableText(referenceTable(outcome, reference), options)]
-	const table = tableText(measuresTable(outcome), options)
-	if (curves) return [lineChartText(overNumber(outcome, study, curves), options), table]
-	const overall = overTime(outcome, study, chart)
-	return [(chart === 'requests' ? lineChartText : stackedText)(overall, options), table]
+	if (reference) return { note: '', tables: [formatTable(referenceTable(result, reference), options)] }
+	const measures = formatTable(measuresTable(result), options)
+	if (curves) return { note: '', tables: [measures] }
+	const timeChart = buildTimeChart(result, study, chart)
+	const width = options.width ?? 80
+	return {
+		note: timeChart.subtitle,
+		tables: [formatTable(sparklineTable(timeChart, width), options), measures],
+	}
 }
 
-/** Plain data, for `--json` and files that end in .json. Runs are told without their timelines; those are in a single run's own result. */
-export function dataOf(outcome: StudyResult): object {
-	const { study, planned, cases } = outcome
+/** Returns plain data for JSON. Runs come without their timelines, which are in the result of a single run. */
+export function toJSON(result: StudyResult): object {
+	const { study, planned } = result
+	const cases = casesWithRuns(result)
 	return {
 		title: study.title,
 		description: study.description,
-		runs: { made: runsOf(outcome), planned },
-		cases: comparedOf(outcome).map(({ name, measures, neverRecoveredShare, difference }, index) => ({
-			name,
-			...placeOf(outcome, index),
-			measures,
-			neverRecoveredShare,
-			difference,
-			runs: cases.filter(({ runs }) => runs.length > 0)[index]?.runs.map(withoutTimeline) ?? [],
-		})),
+		runs: { made: countRuns(result), planned },
+		cases: compareCases(result).map(({ name, measures, neverRecoveredShare, difference }, index) => {
+			const { x, y } = cases[index]?.case ?? {}
+			return {
+				name,
+				...(x !== undefined && { x }),
+				...(y !== undefined && { y }),
+				measures,
+				neverRecoveredShare,
+				difference,
+				runs: (cases[index]?.runs ?? []).map(({ timeline: _, ...run }) => run),
+			}
+		}),
 	}
-}
-
-function placeOf({ cases }: StudyResult, index: number): { x?: number; y?: number } {
-	const { x, y } = cases.filter(({ runs }) => runs.length > 0)[index]?.case ?? {}
-	return { ...(x === undefined ? {} : { x }), ...(y === undefined ? {} : { y }) }
-}
-
-const withoutTimeline = ({ timeline: _, ...rest }: SimulationResult): object => rest
-
-function howItWasRun(outcome: StudyResult): string {
-	const made = runsOf(outcome)
-	const seeds = outcome.cases.flatMap(({ runs }) => runs.map(({ seed }) => seed))
-	const first = seeds[0] ?? ''
-	const isCut = made < outcome.planned ? ` of ${outcome.planned} that were asked for` : ''
-	return `${made} runs${isCut}, seeds from ${first}. The same seeds give the same figures.`
 }

@@ -1,38 +1,39 @@
 /**
- * The timelines of many runs as one: steps of equal length, and of each step the middle and the range. Runs that ended by
- * themselves have steps of different lengths, but always by a power of two, so they can be joined until they agree.
+ * Merges the timelines of many runs: steps of equal length, and the median and range of each step. Runs without a fixed duration
+ * differ in the length of their steps, but always by a power of two, so steps can be merged until they agree.
  */
 import type { SimulationResult } from '../measure/result.ts'
 
-/** What is read off a run, step by step. */
-export type Read = (result: SimulationResult) => readonly number[]
+/** Reads one series of a run, a value per step. */
+export type ReadSeries = (result: SimulationResult) => readonly number[]
 
-export interface Overlay {
-	/** By step: the median over the runs, and the tenth and ninetieth percentile. */
-	readonly middle: readonly number[]
-	readonly low: readonly number[]
-	readonly high: readonly number[]
+/** Percentiles over the runs, by step. */
+export interface TimelinePercentiles {
+	readonly p10: readonly number[]
+	readonly p50: readonly number[]
+	readonly p90: readonly number[]
 }
 
-/** The step that all of them can be joined to. */
-export const commonStep = (runs: readonly SimulationResult[]): number =>
+/** Returns the step length that the steps of all runs can be merged to. */
+export const commonStepMs = (runs: readonly SimulationResult[]): number =>
 	Math.max(1, ...runs.map(({ timeline }) => timeline.stepMs))
 
-export function overlay(
+/** Returns percentiles of rates per second, for `length` steps of `stepMs`. */
+export function timelinePercentiles(
 	runs: readonly SimulationResult[],
-	read: Read,
+	read: ReadSeries,
 	stepMs: number,
 	length: number,
-): Overlay {
-	const rows = runs.map((run) => joined(read(run), stepMs / run.timeline.stepMs, 1_000 / stepMs))
-	const steps = Array.from({ length }, (_, step) => rows.map((row) => row[step] ?? 0).sort((a, b) => a - b))
-	const quantile = (share: number) =>
+): TimelinePercentiles {
+	const rates = runs.map((run) => mergeSteps(read(run), stepMs / run.timeline.stepMs, 1_000 / stepMs))
+	const steps = Array.from({ length }, (_, step) => rates.map((rate) => rate[step] ?? 0).sort((a, b) => a - b))
+	const percentile = (share: number) =>
 		steps.map((values) => values[Math.round((values.length - 1) * share)] ?? 0)
-	return { middle: quantile(0.5), low: quantile(0.1), high: quantile(0.9) }
+	return { p10: percentile(0.1), p50: percentile(0.5), p90: percentile(0.9) }
 }
 
-/** Sums of `factor` neighbours, each times `scale`. */
-function joined(values: readonly number[], factor: number, scale: number): readonly number[] {
+/** Returns the sums of `factor` neighbors each, multiplied by `scale`. */
+function mergeSteps(values: readonly number[], factor: number, scale: number): readonly number[] {
 	const sums = new Array<number>(Math.ceil(values.length / factor)).fill(0)
 	for (const [index, value] of values.entries()) {
 		const at = Math.floor(index / factor)
@@ -41,8 +42,8 @@ function joined(values: readonly number[], factor: number, scale: number): reado
 	return sums
 }
 
-/** The sums of several rows, step by step. */
-export function added(rows: readonly (readonly number[])[]): readonly number[] {
-	const length = Math.max(0, ...rows.map((row) => row.length))
-	return Array.from({ length }, (_, step) => rows.reduce((sum, row) => sum + (row[step] ?? 0), 0))
+/** Returns the step-by-step sum of several series. */
+export function sumSeries(series: readonly (readonly number[])[]): readonly number[] {
+	const length = Math.max(0, ...series.map((values) => values.length))
+	return Array.from({ length }, (_, step) => series.reduce((sum, values) => sum + (values[step] ?? 0), 0))
 }

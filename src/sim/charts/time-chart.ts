@@ -1,0 +1,92 @@
+/**
+ * Charts over time as SVG files: one plot, or several below each other over the same x axis. Nothing is written inside a plot,
+ * so no text covers data: names stand beside or above it, fault labels above it.
+ */
+import { describeChart, type Panel, seriesNames, type TimeChart } from './chart-data.ts'
+import { drawBandLabels, placeBands } from './fault-bands.ts'
+import { drawHeading, PADDING, svgDocument, WIDTH } from './frame.ts'
+import { colorClass, layOutLabels } from './label-layout.ts'
+import { type Layer, lineLayers, preparePanels, stackedLayers } from './layers.ts'
+import { drawPlot, drawXAxis, type PlotColumns, tickTextWidth } from './plot.ts'
+import { type Extent, linearScale } from './scale.ts'
+import { FONT } from './stylesheet.ts'
+import { type Drawing, fitText, textAt, textWidth } from './svg.ts'
+
+const HEADER = 20
+const BETWEEN = 14
+/** How much wider bold text may be. */
+const BOLD = 1.1
+
+/**
+ * Draws lines over time, each with its range around it.
+ *
+ * @example
+ * lineChart({
+ *   title: 'Requests',
+ *   subtitle: 'seed 1',
+ *   x: [0, 1, 2, 3],
+ *   xLabel: 'seconds',
+ *   panels: [{ title: 'full jitter', series: [{ name: 'requests', values: [50, 120, 90, 50] }] }],
+ * })
+ */
+export const lineChart = (chart: TimeChart): string => drawChart(chart, lineLayers)
+
+/** Draws the parts of a whole over time, the first series at the bottom. Values must not be negative. */
+export const stackedChart = (chart: TimeChart): string => drawChart(chart, stackedLayers)
+
+function drawChart(chart: TimeChart, toLayers: (panel: Panel) => readonly Layer[]): string {
+	const panels = preparePanels(chart, toLayers)
+	const names = seriesNames(chart.panels)
+	const height = panels.length > 2 ? 120 : panels.length === 2 ? 170 : 260
+	const layout = layOutLabels(panels, names, chart.rangeLabel, height)
+	const labels = {
+		series: layout.seriesAtEnd,
+		references: layout.referencesAtEnd,
+		colorOf: (name: string): string => colorClass(names.indexOf(name)),
+	}
+
+	const extent = xExtent(chart.x)
+	const left = PADDING + Math.max(0, ...panels.map(({ ticks }) => tickTextWidth(ticks))) + 8
+	const right = WIDTH - PADDING - Math.max(12, layout.endWidth)
+	const toX = linearScale(extent, left, right)
+	const bands = placeBands(chart.faults ?? [], extent, toX)
+	const columns: PlotColumns = { left, right, xs: chart.x, toX, bands }
+
+	const marks: string[] = []
+	let y = 0
+	const add = (drawing: Drawing): void => {
+		marks.push(...drawing.marks)
+		y = drawing.bottom
+	}
+	add(drawHeading(chart.title, chart.subtitle, layout.legend))
+	panels.forEach((panel, index) => {
+		add(panelHeader(panel.title, index === 0 ? (chart.yLabel ?? '') : '', y))
+		if (index === 0) add(drawBandLabels(bands, y, { left, right: WIDTH - PADDING }))
+		const [top, bottom] = [y + 6, y + 6 + height]
+		add({ marks: drawPlot(panel, columns, { top, bottom }, labels), bottom: bottom + BETWEEN })
+	})
+	add(drawXAxis(extent, columns, y - BETWEEN, chart.xLabel))
+	return svgDocument({ title: chart.title, description: describeChart(chart) }, y + PADDING, marks)
+}
+
+/** Draws the title of a panel and the label of its y axis. */
+function panelHeader(title: string, yLabel: string, top: number): Drawing {
+	if (title === '' && yLabel === '') return { marks: [], bottom: top }
+	const marks: string[] = []
+	let x = PADDING
+	const unit = fitText(yLabel, (WIDTH - 2 * PADDING) / 2, FONT.small)
+	const room = WIDTH - PADDING - x - textWidth(unit, FONT.small) - 10
+	const name = fitText(title, room / BOLD, FONT.label)
+	if (name !== '') {
+		marks.push(textAt(x, top + 14, 'strong', name))
+		x += textWidth(name, FONT.label) * BOLD + 10
+	}
+	if (unit !== '') marks.push(textAt(x, top + 14, 'small muted', unit))
+	return { marks, bottom: top + HEADER }
+}
+
+/** From the first x to the last. With fewer than two of them, an axis of length one. */
+function xExtent(x: readonly number[]): Extent {
+	const [min = 0, max = min + 1] = [x[0], x.at(-1)]
+	return min < max ? { min, max } : { min: min - 0.5, max: min + 0.5 }
+}

@@ -1,0 +1,163 @@
+/** The chart of a study: rates over time with a panel per variant, curves over a number, or a heat map. */
+import type { FaultBand, ReferenceLine, TimeChart } from '../charts/chart-data.ts'
+import type { HeatMap } from '../charts/heat-map.ts'
+import { MEASURES, type MeasureName } from '../measure/measures.ts'
+import type { ServiceResult, SimulationResult } from '../measure/result.ts'
+import { mergeRuns } from '../run/replicate.ts'
+import type { Curves, GridStudy, VariantStudy } from '../run/study.ts'
+import type { Scenario } from '../scenario/scenario.ts'
+import { casesWithRuns, type StudyCaseResult, type StudyResult } from './study-result.ts'
+import { commonStepMs, type ReadSeries, sumSeries, timelinePercentiles } from './timelines.ts'
+
+export type ChartName = NonNullable<VariantStudy['chart']>
+
+/** What each chart shows. Requests are those of the service that received most. */
+const CHARTS: Readonly<
+	Record<ChartName, { readonly yLabel: string; readonly series: Readonly<Record<string, ReadSeries>> }>
+> = {
+	requests: {
+		yLabel: 'requests / s',
+		series: { requests: (run) => run.timeline.services[busiestService(run)?.[0] ?? '']?.requests ?? [] },
+	},
+	work: {
+		yLabel: 'answers / s',
+		series: {
+			useful: ({ timeline }) => sumSeries(Object.values(timeline.services).map(({ useful }) => useful)),
+			wasted: ({ timeline }) => sumSeries(Object.values(timeline.services).map(({ wasted }) => wasted)),
+		},
+	},
+	responses: {
+		yLabel: 'calls / s',
+		series: {
+			good: ({ timeline }) => sumSeries(Object.values(timeline.clients).map(({ good }) => good)),
+			'failed or late': ({ timeline }) => sumSeries(Object.values(timeline.clients).map(({ bad }) => bad)),
+		},
+	},
+}
+
+export const CHART_NAMES: readonly ChartName[] = Object.keys(CHARTS) as ChartName[]
+
+function busiestService(run: SimulationResult | undefined): readonly [string, ServiceResult] | undefined {
+	return Object.entries(run?.services ?? {}).reduce<[string, ServiceResult] | undefined>(
+		(most, one) => (most && most[1].requests >= one[1].requests ? most : one),
+		undefined,
+	)
+}
+
+/** Returns a chart over time with a panel per variant. */
+export function buildTimeChart(result: StudyResult, study: VariantStudy, chart: ChartName): TimeChart {
+	const cases = casesWithRuns(result)
+	const all = cases.flatMap(({ runs }) => runs)
+	const stepMs = commonStepMs(all)
+	const length = Math.max(1, ...all.map(({ endedAtMs }) => Math.ceil(endedAtMs / stepMs)))
+	const { yLabel, series } = CHARTS[chart]
+	const isStack = chart !== 'requests'
+	return {
+		title: study.title,
+		subtitle: describeRuns(cases),
+		x: Array.from({ length }, (_, step) => (step * stepMs) / 1_000),
+		xLabel: 'seconds',
+		yLabel,
+		rangeLabel: 'all but the outermost tenths of the runs',
+		faults: faultsOf(cases[0]?.case.scenario),
+		panels: cases.map(({ case: { name }, runs }) => ({
+			title: name,
+			series: Object.entries(series).map(([label, read]) => {
+				const { p10, p50, p90 } = timelinePercentiles(runs, read, stepMs, length)
+				const hasRange = !isStack && runs.length > 1
+				return { name: label, values: p50, ...(hasRange && { range: { low: p10, high: p90 } }) }
+			}),
+			references: isStack ? [] : capacityLine(runs[0]),
+		})),
+	}
+}
+
+function describeRuns(cases: readonly StudyCaseResult[]): string {
+	const counts = cases.map(({ runs }) => runs.length)
+	const [min, max] = [Math.min(...counts), Math.max(...counts)]
+	if (max <= 1) return `seed ${cases[0]?.runs[0]?.seed ?? ''}`
+	return `median of ${min === max ? max : `${min} to ${max}`} runs, each with its own seed`
+}
+
+function faultsOf(scenario: Scenario | undefined): readonly FaultBand[] {
+	return Object.values(scenario?.services ?? {}).flatMap((service) =>
+		service.kind === 'optimistic-lock'
+			? []
+			: (service.faults ?? []).map(({ kind, fromMs, toMs }) => {
+					return { from: fromMs / 1_000, to: toMs / 1_000, label: kind }
+				}),
+	)
+}
+
+function capacityLine(run: SimulationResult | undefined): readonly ReferenceLine[] {
+	const value = busiestService(run)?.[1].capacityPerSecond ?? null
+	return value === null ? [] : [{ value, label: 'capacity' }]
+}
+
+/** Returns curves over a number in which the variants differ, with a panel per measure. */
+export function buildCurves(
+	{ cases }: StudyResult,
+	study: VariantStudy,
+	{ xLabel, measures, points }: Curves,
+): TimeChart {
+	const known = cases.flatMap(({ case: { name }, runs }) => {
+		const point = points[name]
+		return point && runs.length > 0 ? [{ ...point, estimates: mergeRuns(runs).measures }] : []
+	})
+	const x = [...new Set(known.map((point) => point.x))].sort((a, b) => a - b)
+	const curves = [...new Set(known.map(({ curve }) => curve))]
+	const panelOf = (measure: MeasureName) => {
+		const { label, unit } = MEASURES[measure]
+		return {
+			title: `${label}${unit && `, ${unit}`}`,
+			series: curves.map((curve) => {
+				const estimates = x.map(
+					(at) => known.find((point) => point.curve === curve && point.x === at)?.estimates[measure],
+				)
+				const valuesOf = (field: 'mean' | 'low' | 'high') => estimates.map((one) => one?.[field] ?? null)
+				return { name: curve, values: valuesOf('mean'), range: { low: valuesOf('low'), high: valuesOf('high') } }
+			}),
+		}
+	}
+	return {
+		title: study.title,
+		subtitle: 'means with 95 % confidence intervals',
+		x,
+		xLabel,
+		rangeLabel: '95 % confidence',
+		scale: 'own',
+		panels: measures.map(panelOf),
+	}
+}
+
+const CELLS: Readonly<Record<NonNullable<GridStudy['cell']>, string>> = {
+	recovered: 'runs that recovered',
+	goodShare: 'calls that ended well',
+	wastedShare: 'work that was wasted',
+}
+
+export function buildHeatMap({ cases }: StudyResult, study: GridStudy): HeatMap {
+	const { x, y, panels, title, cell = 'recovered' } = study
+	const labels = ({ values, format = String }: GridStudy['x']) => values.map((value) => format(value))
+	const shareAt = (panel: string, down: number, across: number): number | null => {
+		const found = cases.find(({ case: one }) => one.name === panel && one.x === across && one.y === down)
+		if (!found || found.runs.length === 0) return null
+		const { neverRecoveredShare, measures } = mergeRuns(found.runs)
+		const share = cell === 'recovered' ? 1 - neverRecoveredShare : measures[cell].mean
+		return Number.isNaN(share) ? null : share
+	}
+	return {
+		title,
+		subtitle: `${Math.max(0, ...cases.map(({ runs }) => runs.length))} runs a cell`,
+		x: labels(x),
+		y: labels(y),
+		xLabel: x.label,
+		yLabel: y.label,
+		valueLabel: CELLS[cell],
+		unknownLabel: 'not run',
+		panels: panels.map((panel) => ({
+			title: panel,
+			cells: y.values.map((down) => x.values.map((across) => shareAt(panel, down, across))),
+		})),
+	}
+}
