@@ -1,7 +1,8 @@
 /** What is drawn of a run, beside the run before it. */
+
+import type { Values } from '../src/sim/charts/chart-data.ts'
 import type { SimulationResult } from '../src/sim/measure/result.ts'
-import type { Values } from '../src/sim/picture/chart.ts'
-import { roughly } from '../src/sim/picture/figure.ts'
+import { formatSignificant } from '../src/text/format.ts'
 import type { Plot } from './plot.ts'
 import { CALLERS, SERVICE, SHOP, type TimedScenario } from './scenario.ts'
 import type { ChartName, SeriesName, Words } from './words.ts'
@@ -134,18 +135,18 @@ export function plotOf(chart: ChartName, seen: Seen, before: Seen | undefined, w
 		// In the middle of its step.
 		x: Array.from({ length: count }, (_, step) => ((step + 0.5) * stepMs) / 1_000),
 		xLabel: words.seconds,
-		toX: scenario.duration / 1_000,
+		endX: scenario.duration / 1_000,
 		areas: stack,
 		lines: [...shadow.map(({ values }) => ({ name: 'before', values })), ...strokes],
-		levels: level === undefined ? [] : [{ value: level, label: words.series.capacity }],
-		shades: shadesOf(scenario, words),
-		colourOf: (name) => COLOURS[name as SeriesName],
+		references: level === undefined ? [] : [{ value: level, label: words.series.capacity }],
+		faults: faultsOf(scenario, words),
+		colorOf: (name) => COLOURS[name as SeriesName],
 	}
 
 	function inWords(name: SeriesName, values: Values): string {
 		const numbers = values.filter((value) => value !== null)
 		const [most, last] = [Math.max(0, ...numbers), numbers.at(-1) ?? 0]
-		return words.described(words.series[name], roughly(most), roughly(last))
+		return words.described(words.series[name], formatSignificant(most), formatSignificant(last))
 	}
 }
 
@@ -156,7 +157,7 @@ const knownSteps = ({ result: { endedAtMs, timeline }, isOver }: Seen): number =
 const capacityIn = ({ services }: SimulationResult): number | undefined =>
 	services[SERVICE]?.capacityPerSecond ?? undefined
 
-function shadesOf({ services }: TimedScenario, { options }: Words): Plot['shades'] {
+function faultsOf({ services }: TimedScenario, { options }: Words): Plot['faults'] {
 	const model = services[SERVICE]
 	const faults = model && model.kind !== 'optimistic-lock' ? (model.faults ?? []) : []
 	return faults.map((fault) => ({

@@ -1,7 +1,7 @@
 /** The few numbers that a run is judged by, and how they are written. */
 import { MEASURES, type MeasureName } from '../src/sim/measure/measures.ts'
 import type { SimulationResult } from '../src/sim/measure/result.ts'
-import { figure, roughly } from '../src/sim/picture/figure.ts'
+import { formatNumber, formatSignificant } from '../src/text/format.ts'
 import type { Unit } from './settings.ts'
 
 /** In the order in which they are shown. */
@@ -31,15 +31,15 @@ export function written(value: number, unit: Unit): string {
 		case 'share':
 			return `${shareText(value)} %`
 		case 'ms':
-			return value < 1_000 ? `${figure(value)} ms` : `${roughly(value / 1_000)} s`
+			return value < 1_000 ? `${formatNumber(value)} ms` : `${formatSignificant(value / 1_000)} s`
 		case 'seconds':
-			return `${roughly(value)} s`
+			return `${formatSignificant(value)} s`
 		case 'times':
-			return `× ${roughly(value)}`
+			return `× ${formatSignificant(value)}`
 		case 'perSecond':
-			return `${roughly(value)}/s`
+			return `${formatSignificant(value)}/s`
 		case 'count':
-			return figure(value)
+			return formatNumber(value)
 	}
 }
 

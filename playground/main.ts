@@ -1,7 +1,7 @@
 /**
  * Joins the parts: what is set, what runs and what is shown. All of the state is here, in one object; the rest is functions from it.
  */
-import { STYLESHEET } from '../src/sim/picture/stylesheet.ts'
+import { STYLESHEET } from '../src/sim/charts/stylesheet.ts'
 import { policyToTypeScript } from '../src/sim/scenario/source.ts'
 import type { Seen } from './charts.ts'
 import { addGroup, type Update as UpdateControls } from './controls.ts'

@@ -1,51 +1,49 @@
 /**
- * Draws one plot as wide as there is room for. The shipped pictures have one width and carry their title and legend, as a file
- * must; in a page those are text, and the plot must fit a telephone. So only the parts inside of the frame are taken from there.
+ * Draws one plot in the width that the page has. The chart files of `yaoki/sim/report` have a fixed width and contain their title
+ * and legend; in the page those are HTML, and the plot must fit a phone. So only the parts inside the frame are reused.
  */
-import type { ReferenceLine, Series, Shade } from '../src/sim/picture/chart.ts'
-import { element } from '../src/sim/picture/element.ts'
-import { lineLayers, stackedLayers } from '../src/sim/picture/layers.ts'
-import { prepare } from '../src/sim/picture/panels.ts'
-import { drawPlot, tickRoom, xAxis } from '../src/sim/picture/plot.ts'
-import { linearScale } from '../src/sim/picture/scale.ts'
-import { placeShades, shadeLabels } from '../src/sim/picture/shades.ts'
-import { ROOT_CLASS } from '../src/sim/picture/stylesheet.ts'
+import type { FaultBand, ReferenceLine, Series } from '../src/sim/charts/chart-data.ts'
+import { drawBandLabels, placeBands } from '../src/sim/charts/fault-bands.ts'
+import { lineLayers, preparePanels, stackedLayers } from '../src/sim/charts/layers.ts'
+import { drawPlot, drawXAxis, tickTextWidth } from '../src/sim/charts/plot.ts'
+import { linearScale } from '../src/sim/charts/scale.ts'
+import { ROOT_CLASS } from '../src/sim/charts/stylesheet.ts'
+import { element } from '../src/sim/charts/svg.ts'
 
 export interface Plot {
-	/** In words, for those who hear it. */
+	/** The plot in words, for screen readers. */
 	readonly description: string
 	readonly x: readonly number[]
 	readonly xLabel: string
-	/** The end of the axis, wherever the values end. */
-	readonly toX: number
-	/** Areas on top of each other, and lines over them. */
+	/** The end of the x axis, which may be later than the last value. */
+	readonly endX: number
+	/** Stacked areas, and lines over them. */
 	readonly areas: readonly Series[]
 	readonly lines: readonly Series[]
-	readonly levels: readonly ReferenceLine[]
-	readonly shades: readonly Shade[]
-	/** The class of a series, by its name. */
-	colourOf(name: string): string
+	readonly references: readonly ReferenceLine[]
+	readonly faults: readonly FaultBand[]
+	/** Returns the color class of a series. */
+	colorOf(name: string): string
 }
 
 const PLOT_HEIGHT = 150
 const RIGHT = 10
 
 export function draw(plot: Plot, width: number): string {
-	const { x, areas, lines, levels, shades, colourOf } = plot
-	const series = [...areas, ...lines]
-	const [panel] = prepare({ title: '', x, series, lines: levels }, () => [
+	const { x, areas, lines, references, faults, colorOf } = plot
+	const [content] = preparePanels({ panels: [{ title: '', series: [], references }] }, () => [
 		...stackedLayers({ series: areas }),
 		...lineLayers({ series: lines }),
 	])
-	if (!panel) return ''
-	const extent = { least: 0, greatest: plot.toX }
-	const [left, right] = [tickRoom(panel.ticks) + 8, width - RIGHT]
+	if (!content) return ''
+	const extent = { min: 0, max: plot.endX }
+	const [left, right] = [tickTextWidth(content.ticks) + 8, width - RIGHT]
 	const toX = linearScale(extent, left, right)
-	const placed = placeShades(shades, extent, toX)
-	const labels = shadeLabels(placed, 0, { left, right })
+	const bands = placeBands(faults, extent, toX)
+	const labels = drawBandLabels(bands, 0, { left, right })
 	const [top, bottom] = [labels.bottom + 6, labels.bottom + 6 + PLOT_HEIGHT]
-	const columns = { left, right, xs: x, toX, shades: placed }
-	const axis = xAxis(extent, columns, bottom, plot.xLabel)
+	const columns = { left, right, xs: x, toX, bands }
+	const axis = drawXAxis(extent, columns, bottom, plot.xLabel)
 	return element(
 		'svg',
 		{
@@ -57,7 +55,7 @@ export function draw(plot: Plot, width: number): string {
 			height: axis.bottom,
 		},
 		...labels.marks,
-		...drawPlot(panel, columns, { top, bottom }, { series: false, lines: [], colourOf }),
+		...drawPlot(content, columns, { top, bottom }, { series: false, references: false, colorOf }),
 		...axis.marks,
 	)
 }

@@ -1,5 +1,5 @@
 /** The results: figures, plots and what is said about them. */
-import { figure } from '../src/sim/picture/figure.ts'
+import { formatNumber } from '../src/text/format.ts'
 import { CHART_NAMES, legendOf, plotOf, type Seen } from './charts.ts'
 import { make, setText } from './element.ts'
 import { change, FIGURES, type FigureName, type Reading, readingOf, unitOf, written } from './figures.ts'
@@ -101,7 +101,7 @@ export function verdict({ seen: { result, isOver }, words }: Shown): string {
 
 /** How far a run has come; and of one that is over, by what it can be told to be the same as another. */
 export function progress({ seen: { scenario, result, isOver }, words }: Shown): string {
-	if (isOver) return words.trace(figure(result.events), result.traceHash)
+	if (isOver) return words.trace(formatNumber(result.events), result.traceHash)
 	return words.running(
 		written(Math.floor(result.endedAtMs / 1_000), 'seconds'),
 		written(scenario.duration / 1_000, 'seconds'),

@@ -18,8 +18,6 @@ export type {
 	Timeline,
 	Totals,
 } from './measure/result.ts'
-export { runStudy, type StudyCaseResult, type StudyResult } from './report/outcome.ts'
-export { dataOf, htmlOf, svgOf, type TextOptions, textOf } from './report/report.ts'
 export { type ComparisonResult, compare } from './run/compare.ts'
 export {
 	expectResilience,
@@ -29,7 +27,7 @@ export {
 export { type ReplicateOptions, type Replications, replicate } from './run/replicate.ts'
 export { simulate } from './run/simulate.ts'
 export { Simulation } from './run/simulation.ts'
-export type { Curves, GridStudy, Study, StudyCase, VariantStudy } from './run/study.ts'
+export type { GridStudy, Study, StudyCase, VariantStudy } from './run/study.ts'
 export type { BudgetModel } from './scenario/budgets.ts'
 export type { PolicyLayer } from './scenario/layers.ts'
 export type {

@@ -2,8 +2,8 @@
  * What is told of a study, once it is over or was interrupted. The answer comes first, then files, then what was noticed, and last what
  * did not hold: so the reason for a bad exit code is the last line on the screen.
  */
-import type { StudyResult } from '../../sim/report/outcome.ts'
-import { dataOf, htmlOf, svgOf, textOf } from '../../sim/report/report.ts'
+import { toHTML, toJSON, toSVG, toText } from '../../sim/report/report.ts'
+import type { StudyResult } from '../../sim/report/study-result.ts'
 import type { CommandIo } from '../io.ts'
 import type { Verdict } from './assertions.ts'
 import { type Forms, writeOut } from './out-files.ts'
@@ -23,12 +23,10 @@ const isCut = ({ ended, outcome }: Found): boolean => ended < outcome.planned
 export function tell(found: Found, io: CommandIo): void {
 	io.result(documentOf(found), () => {
 		const { outcome, ended, partial, read } = found
-		// A palette that is off leaves a text as it is.
-		const colour = io.style.bold('x') !== 'x'
 		const isKnown = ended + partial > 0
 		const parts = [
 			...(read ? [read.text] : []),
-			...(isKnown ? [textOf(outcome, { columns: io.columns, colour })] : []),
+			...(isKnown ? [toText(outcome, { columns: io.columns, style: io.style })] : []),
 			...(isCut(found) ? [io.style.yellow(cutShort(found))] : []),
 		]
 		return parts.join('\n\n')
@@ -44,7 +42,7 @@ function cutShort({ ended, partial, outcome }: Found): string {
 function documentOf(found: Found): object {
 	const { outcome, ended, partial, read, verdicts } = found
 	return {
-		...dataOf(outcome),
+		...toJSON(outcome),
 		...(read && { incident: read.data }),
 		...(verdicts.length > 0 && { assertions: verdicts.map(withoutWords) }),
 		...(isCut(found) && { interrupted: { ended, partial, planned: outcome.planned } }),
@@ -60,8 +58,8 @@ const withoutWords = ({ failures, ...verdict }: Verdict): object => ({
 export async function write(files: readonly string[], found: Found, io: CommandIo): Promise<void> {
 	const { outcome } = found
 	const forms: Forms = {
-		'.svg': () => svgOf(outcome),
-		'.html': () => htmlOf(outcome),
+		'.svg': () => toSVG(outcome),
+		'.html': () => toHTML(outcome),
 		'.json': () => `${JSON.stringify(documentOf(found), undefined, '\t')}\n`,
 	}
 	for (const file of files) {

@@ -6,7 +6,7 @@
  */
 import { MEASURE_NAMES, MEASURES, type Measure, type MeasureName } from '../../sim/measure/measures.ts'
 import type { SimulationResult } from '../../sim/measure/result.ts'
-import type { StudyResult } from '../../sim/report/outcome.ts'
+import type { StudyResult } from '../../sim/report/study-result.ts'
 import { type Comparison, expectResilience, ResilienceError } from '../../sim/run/expect.ts'
 import type { Study } from '../../sim/run/study.ts'
 import { CliError } from '../errors.ts'

@@ -1,6 +1,6 @@
 /** From what was asked on the command line to what is answered: opens a study, runs it on all cores, and tells what came of it. */
 import { availableParallelism } from 'node:os'
-import { outcomeOf } from '../../sim/report/outcome.ts'
+import { toStudyResult } from '../../sim/report/study-result.ts'
 import { listCases, type Study, type StudyCase } from '../../sim/run/study.ts'
 import type { ExitKind } from '../errors.ts'
 import { CliError, toFailure } from '../errors.ts'
@@ -42,7 +42,7 @@ export async function runStudy(request: Request, io: CommandIo): Promise<ExitKin
 	const { study, read } = opened
 	const assertions = request.assert.map((text) => readAssertion(text, study))
 	const { runs, ...counts } = await harvested(request, opened, io)
-	const outcome = outcomeOf(study, request.replications, runs)
+	const outcome = toStudyResult(study, request.replications, runs)
 	const isWhole = counts.ended === outcome.planned
 	const verdicts = isWhole ? assertions.map((one) => judge(one, outcome)) : []
 	const found: Found = { ...counts, outcome, read, verdicts, maxEvents: request.maxEvents }

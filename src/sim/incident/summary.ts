@@ -1,5 +1,5 @@
 /** What was read, for people: plain data, and a text of it. */
-import { plainLine } from '../picture/escape.ts'
+import { sanitizeLine as plainLine } from '../../text/sanitize.ts'
 import type { Unreadable } from './event-line.ts'
 import type { FoundFault } from './faults.ts'
 import { clock, lasting, milliseconds, moment, number, percent } from './wording.ts'

@@ -77,7 +77,10 @@ function textParts(result: StudyResult, study: Study, options: Required<TableOpt
 	if (isGrid(study)) {
 		const map = buildHeatMap(result, study)
 		const tables = map.panels.map((panel) => formatTable(heatTable(map, panel), options))
-		return { note: `${map.valueLabel}, by ${map.xLabel} (columns); ${map.subtitle}`, tables }
+		return {
+			note: `${map.valueLabel}, by ${map.xLabel} (columns) and ${map.yLabel} (rows); ${map.subtitle}`,
+			tables,
+		}
 	}
 	const { reference, curves, chart = 'requests' } = study
 	if (reference) return { note: '', tables: [formatTable(referenceTable(result, reference), options)] }

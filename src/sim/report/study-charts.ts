@@ -20,7 +20,7 @@ const CHARTS: Readonly<
 		series: { requests: (run) => run.timeline.services[busiestService(run)?.[0] ?? '']?.requests ?? [] },
 	},
 	work: {
-		yLabel: 'answers / s',
+		yLabel: 'responses / s',
 		series: {
 			useful: ({ timeline }) => sumSeries(Object.values(timeline.services).map(({ useful }) => useful)),
 			wasted: ({ timeline }) => sumSeries(Object.values(timeline.services).map(({ wasted }) => wasted)),
@@ -58,7 +58,7 @@ export function buildTimeChart(result: StudyResult, study: VariantStudy, chart: 
 		x: Array.from({ length }, (_, step) => (step * stepMs) / 1_000),
 		xLabel: 'seconds',
 		yLabel,
-		rangeLabel: 'all but the outermost tenths of the runs',
+		rangeLabel: '10th to 90th percentile of the runs',
 		faults: faultsOf(cases[0]?.case.scenario),
 		panels: cases.map(({ case: { name }, runs }) => ({
 			title: name,
@@ -115,7 +115,11 @@ export function buildCurves(
 					(at) => known.find((point) => point.curve === curve && point.x === at)?.estimates[measure],
 				)
 				const valuesOf = (field: 'mean' | 'low' | 'high') => estimates.map((one) => one?.[field] ?? null)
-				return { name: curve, values: valuesOf('mean'), range: { low: valuesOf('low'), high: valuesOf('high') } }
+				return {
+					name: curve,
+					values: valuesOf('mean'),
+					range: { low: valuesOf('low'), high: valuesOf('high') },
+				}
 			}),
 		}
 	}
@@ -132,8 +136,8 @@ export function buildCurves(
 
 const CELLS: Readonly<Record<NonNullable<GridStudy['cell']>, string>> = {
 	recovered: 'runs that recovered',
-	goodShare: 'calls that ended well',
-	wastedShare: 'work that was wasted',
+	goodShare: 'successful calls',
+	wastedShare: 'wasted work',
 }
 
 export function buildHeatMap({ cases }: StudyResult, study: GridStudy): HeatMap {
@@ -148,7 +152,7 @@ export function buildHeatMap({ cases }: StudyResult, study: GridStudy): HeatMap 
 	}
 	return {
 		title,
-		subtitle: `${Math.max(0, ...cases.map(({ runs }) => runs.length))} runs a cell`,
+		subtitle: `${Math.max(0, ...cases.map(({ runs }) => runs.length))} runs per cell`,
 		x: labels(x),
 		y: labels(y),
 		xLabel: x.label,

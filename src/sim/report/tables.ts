@@ -90,35 +90,33 @@ const MAX_SPARKLINE = 60
 /** Returns a row per series with a sparkline and its peak, all on one scale, and a row that marks the faults. */
 export function sparklineTable({ x, yLabel = '', faults = [], panels }: TimeChart, width: number): Table {
 	const series = panels.flatMap(({ title, series: all }) =>
-		all.map(({ name, values }) => ({ name: all.length === 1 ? title : `${title}: ${name}`, values })),
+		all.map(({ name, values }) => ({ name: all.length === 1 ? title : `${title}, ${name}`, values })),
 	)
-	const peakOf = (values: readonly (number | null)[]) => values.reduce<number>((a, b) => Math.max(a, b ?? a), 0)
+	const peakOf = (values: readonly (number | null)[]) =>
+		values.reduce<number>((a, b) => Math.max(a, b ?? a), 0)
 	const max = peakOf(series.map(({ values }) => peakOf(values)))
 	const [from = 0, to = 0, peak] = [x[0], x.at(-1), formatSignificant(max)]
-	const nameWidth = Math.max(0, ...series.map(({ name }) => displayWidth(name)))
+	const labels = [...new Set(faults.map(({ label }) => label))].join(', ')
+	const nameWidth = Math.max(...[yLabel, labels, ...series.map(({ name }) => name)].map(displayWidth))
 	const room = Math.min(MAX_SPARKLINE, width - nameWidth - Math.max(4, peak.length) - 6)
 	const columns = Math.min(x.length, Math.max(MIN_SPARKLINE, room))
-	const isFaulty = x.map((at) => faults.some((fault) => fault.from <= at && at < fault.to))
-	const marks = Array.from({ length: columns }, (_, column) => {
-		const [first, end] = [column, column + 1].map((at) => Math.floor((at * x.length) / columns))
-		return isFaulty.slice(first, end).includes(true) ? '×' : '─'
-	})
-	const labels = [...new Set(faults.map(({ label }) => label))].join(', ')
+	const isFaulty = x.map((at) => (faults.some(({ from: start, to: end }) => start <= at && at < end) ? 1 : 0))
+	const marks = sparkline(isFaulty, columns, 1).replaceAll('▁', '─').replaceAll('█', '×')
 	return {
 		head: [yLabel, `${formatSignificant(from)} to ${formatSignificant(to)} s`, 'peak'],
 		rows: [
 			...series.map(({ name, values }) => [name, sparkline(values, columns, max), peakOf(values)]),
-			...(labels === '' ? [] : [[labels, marks.join('')]]),
+			...(labels === '' ? [] : [[labels, marks]]),
 		],
 		align: ['left', 'left', 'right'],
 	}
 }
 
 /** Returns the cells of a heat map's panel in percent. */
-export function heatTable({ x, y, yLabel }: HeatMap, { title, cells }: HeatPanel): Table {
+export function heatTable({ x, y }: HeatMap, { title, cells }: HeatPanel): Table {
 	const rows = y.map((label, row) => [
 		label,
 		...(cells[row] ?? []).map((share) => (share === null ? '-' : formatPercent(share, 0))),
 	])
-	return { head: [`${title}, by ${yLabel}`, ...x], rows: rows.toReversed() }
+	return { head: [title, ...x], rows: rows.toReversed() }
 }

@@ -26,7 +26,9 @@ export function timelinePercentiles(
 	length: number,
 ): TimelinePercentiles {
 	const rates = runs.map((run) => mergeSteps(read(run), stepMs / run.timeline.stepMs, 1_000 / stepMs))
-	const steps = Array.from({ length }, (_, step) => rates.map((rate) => rate[step] ?? 0).sort((a, b) => a - b))
+	const steps = Array.from({ length }, (_, step) =>
+		rates.map((rate) => rate[step] ?? 0).sort((a, b) => a - b),
+	)
 	const percentile = (share: number) =>
 		steps.map((values) => values[Math.round((values.length - 1) * share)] ?? 0)
 	return { p10: percentile(0.1), p50: percentile(0.5), p90: percentile(0.9) }

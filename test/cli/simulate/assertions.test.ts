@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { expectResilience, runStudy, type Study } from 'yaoki/sim'
+import { expectResilience, type Study } from 'yaoki/sim'
+import { runStudy } from 'yaoki/sim/report'
 import { CliError } from '../../../src/cli/errors.ts'
 import { checkFailure, judge, readAssertion } from '../../../src/cli/simulate/assertions.ts'
 import { pair, small } from './files.ts'

@@ -57,9 +57,7 @@ describe('coveringTicks', () => {
 	})
 
 	it('are round numbers', () => {
-		expect(coveringTicks({ min: 0, max: 1_130 }, 6).values).toEqual([
-			0, 200, 400, 600, 800, 1_000, 1_200,
-		])
+		expect(coveringTicks({ min: 0, max: 1_130 }, 6).values).toEqual([0, 200, 400, 600, 800, 1_000, 1_200])
 		expect(coveringTicks({ min: -3, max: 8 }, 5).values).toEqual([-5, 0, 5, 10])
 	})
 })

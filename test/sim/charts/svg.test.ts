@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { coordinate, element, escapeXml, fitText, textAt, textWidth, wrapText } from '../../../src/sim/charts/svg.ts'
+import {
+	coordinate,
+	element,
+	escapeXml,
+	fitText,
+	textAt,
+	textWidth,
+	wrapText,
+} from '../../../src/sim/charts/svg.ts'
 import { anyName, inXml } from './any-chart.ts'
 import { arialWidth } from './check-svg.ts'
 import { readXml } from './xml.ts'

@@ -85,7 +85,9 @@ describe('lineChart', () => {
 
 	it('scopes its styles to the chart', () => {
 		const style = allOf(drawBoth()).find(({ name }) => name === 'style')
-		const rules = (style?.text ?? '').split('\n').filter((line) => line.includes('{') && !line.startsWith('@'))
+		const rules = (style?.text ?? '')
+			.split('\n')
+			.filter((line) => line.includes('{') && !line.startsWith('@'))
 		expect(rules.length).toBeGreaterThan(20)
 		for (const rule of rules) {
 			for (const selector of (rule.split('{')[0] ?? '').split(','))
@@ -239,8 +241,7 @@ describe('panels', () => {
 		{ title: 'second', series: [jittered] },
 		{ title: 'third', series: both },
 	]
-	const count = (root: XmlElement, text: string): number =>
-		textsOf(root).filter((one) => one === text).length
+	const count = (root: XmlElement, text: string): number => textsOf(root).filter((one) => one === text).length
 
 	it('share the x axis and, for comparison, the y axis', () => {
 		const root = draw({ ...outage, panels })

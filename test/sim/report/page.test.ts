@@ -1,12 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { lineChart } from '../../../src/sim/picture/line-chart.ts'
-import { page } from '../../../src/sim/picture/page.ts'
-import { anyName, inXml } from './any-chart.ts'
-import { naive, outage } from './charts.ts'
-import { allOf, readXml, type XmlElement } from './xml.ts'
+import { lineChart } from '../../../src/sim/charts/time-chart.ts'
+import { renderPage } from '../../../src/sim/report/page.ts'
+import { anyName, inXml } from '../charts/any-chart.ts'
+import { allOf, readXml, type XmlElement } from '../charts/xml.ts'
 
-/** The page as XML: it is that but for the doctype and for tags of its head that have no end. */
+/** Parses the page as XML, which it is except for the doctype and the meta tags. */
 const read = (html: string): XmlElement =>
 	readXml(html.replace('<!doctype html>\n', '').replace(/<meta ([^>]*)>/g, '<meta $1/>'))
 
@@ -20,35 +19,21 @@ const table = {
 		['jitter', 11_371, 'in 16.7 s'],
 	],
 }
+const panels = [{ title: 'naive', series: [{ name: 'requests', values: [1, 2] }] }]
+const svg = lineChart({ title: 'Calls', subtitle: '', x: [0, 1], xLabel: 'seconds', panels })
 
-describe('a page', () => {
-	const root = read(
-		page({
-			title: 'Herd & co',
-			sections: [
-				{
-					content: [
-						'First paragraph.',
-						{ svg: lineChart({ ...outage, series: [naive] }), caption: 'Calls.' },
-					],
-				},
-				{ title: 'In figures', content: [{ table, caption: 'Ten seeds.' }, { code: 'a < b' }] },
-			],
-		}),
-	)
+describe('renderPage', () => {
+	const root = read(renderPage('Herd & co', ['First paragraph.', { svg }, { table, caption: 'Ten seeds.' }]))
 
-	it('has its title twice: for the window and for the reader', () => {
+	it('has its title in the head and as a heading', () => {
 		expect(named(root, 'title')[0]?.text).toBe('Herd & co')
 		expect(named(root, 'h1')[0]?.text).toBe('Herd & co')
 	})
 
-	it('holds paragraphs, pictures with captions, tables and code, in their order', () => {
-		const [first, second] = named(root, 'section').map(({ children }) => children.map(({ name }) => name))
-		expect(first).toEqual(['p', 'figure'])
-		expect(second).toEqual(['h2', 'figure', 'pre'])
-		expect(named(root, 'figcaption').map(({ text }) => text)).toEqual(['Calls.', 'Ten seeds.'])
+	it('contains paragraphs, charts and tables in their order', () => {
+		expect(named(root, 'main')[0]?.children.map(({ name }) => name)).toEqual(['h1', 'p', 'figure', 'figure'])
 		expect(named(root, 'svg')).toHaveLength(1)
-		expect(named(root, 'code')[0]?.text).toBe('a < b')
+		expect(named(root, 'figcaption').map(({ text }) => text)).toEqual(['Ten seeds.'])
 	})
 
 	it('aligns names to the left and figures to the right', () => {
@@ -64,7 +49,7 @@ describe('a page', () => {
 		expect(named(root, 'th').map(({ text }) => text)).toEqual(table.head)
 	})
 
-	it('needs nothing from anywhere, and forbids itself to load or run anything', () => {
+	it('loads nothing, and forbids itself to load or run anything', () => {
 		const policy = named(root, 'meta').find(
 			(meta) => meta.attributes['http-equiv'] === 'Content-Security-Policy',
 		)
@@ -77,31 +62,19 @@ describe('a page', () => {
 		}
 	})
 
-	it('follows the setting of the reader for light and dark', () => {
+	it('has styles for light and dark mode', () => {
 		const style = named(root, 'head')[0]?.children.find(({ name }) => name === 'style')
 		expect(style?.text).toContain('@media (prefers-color-scheme:dark)')
 	})
 
-	it('says in which language it is', () => {
-		expect(root.attributes['lang']).toBe('en')
-		expect(read(page({ title: '八起き', language: 'ja', sections: [] })).attributes['lang']).toBe('ja')
-	})
-
-	it('takes every text as text, whatever is in it', () => {
+	it('escapes every text', () => {
 		fc.assert(
 			fc.property(anyName, (text) => {
-				const content = [text, { code: text }, { table: { rows: [[text]] }, caption: text }]
-				const made = read(page({ title: text, sections: [{ title: text, content }] }))
-				for (const name of ['title', 'h1', 'h2', 'p', 'code', 'td', 'figcaption']) {
-					expect(named(made, name).map((element) => element.text)).toEqual([inXml(text)])
+				const page = read(renderPage(text, [text, { table: { rows: [[text]] }, caption: text }]))
+				for (const name of ['title', 'h1', 'p', 'td', 'figcaption']) {
+					expect(named(page, name).map((element) => element.text)).toEqual([inXml(text)])
 				}
 			}),
-		)
-	})
-
-	it('refuses a picture that is none', () => {
-		expect(() => page({ title: 't', sections: [{ content: ['x', { svg: '<script>' }] }] })).toThrow(
-			"sections[0].content[1].svg: got '<script>'; takes a picture that begins with <svg",
 		)
 	})
 })

@@ -1,15 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import {
-	dataOf,
-	type GridStudy,
-	htmlOf,
-	runStudy,
-	type Scenario,
-	svgOf,
-	textOf,
-	type VariantStudy,
-} from 'yaoki/sim'
-import { outcomeOf } from '../../../src/sim/report/outcome.ts'
+import type { GridStudy, Scenario, VariantStudy } from 'yaoki/sim'
+import { runStudy, toHTML, toJSON, toSVG, toText } from 'yaoki/sim/report'
+import { toStudyResult } from '../../../src/sim/report/study-result.ts'
+import { PLAIN } from '../../../src/text/style.ts'
+import { displayWidth } from '../../../src/text/width.ts'
 
 const scenario: Scenario = {
 	duration: 10_000,
@@ -53,41 +47,71 @@ const grid: GridStudy = {
 	}),
 	replications: 2,
 }
-const plain = { columns: 80, colour: false }
 
-describe('the report of scenarios side by side', () => {
-	const outcome = runStudy(variants)
+const expectToFit = (text: string): void => {
+	for (const line of text.split('\n')) expect(displayWidth(line)).toBeLessThanOrEqual(80)
+}
 
-	it('is a picture with every variant, the outage and the capacity', () => {
-		const svg = svgOf(outcome)
+describe('a study of variants', () => {
+	const result = runStudy(variants)
+
+	it('is an SVG chart with every variant, the fault and the capacity', () => {
+		const svg = toSVG(result)
 		expect(svg).toMatch(/^<svg/)
 		for (const name of ['full', 'none', 'outage', 'capacity', 'Jitter &amp; &lt;outage&gt;'])
 			expect(svg).toContain(name)
 	})
 
-	it('draws useful against wasted work, and good against bad answers, when a study asks for that', () => {
-		expect(svgOf({ ...outcome, study: { ...variants, chart: 'work' } })).toContain('wasted')
-		expect(svgOf({ ...outcome, study: { ...variants, chart: 'responses' } })).toContain('failed or late')
+	it('is a chart of useful and wasted work, or of good and bad responses, if the study asks for it', () => {
+		expect(toSVG({ ...result, study: { ...variants, chart: 'work' } })).toContain('wasted')
+		expect(toSVG({ ...result, study: { ...variants, chart: 'responses' } })).toContain('failed or late')
 	})
 
-	it('has a table for terminals, with means and how far off they may be', () => {
-		const text = textOf(outcome, plain)
+	it('is a text with means, their uncertainty and the description', () => {
+		const text = toText(result)
+		expect(text).toMatch(/^Jitter & <outage>\nmedian of 3 runs/)
 		expect(text).toMatch(/full .*% ±/)
 		expect(text).toContain('amplification')
 		expect(text).toContain('Which one?')
-		expect(text.split('\n').every((line) => line.length <= 110)).toBe(true)
+		expectToFit(text)
 	})
 
-	it('is a page of its own that loads nothing', () => {
-		const html = htmlOf(outcome)
+	it('has a sparkline per variant on one scale, and marks the fault below', () => {
+		const lines = toText(result).split('\n')
+		expect(lines.find((line) => line.startsWith('requests / s'))).toMatch(/0 to [\d.]+ s +peak$/)
+		expect(lines.filter((line) => /^(full|none) +[▁-█]+ +\d+$/.test(line))).toHaveLength(2)
+		const fault = lines.find((line) => line.startsWith('outage')) ?? ''
+		const marks = fault.replace(/^outage +/, '')
+		// The outage is from 2 to 4 s of 10 s.
+		expect(marks.indexOf('×') / marks.length).toBeCloseTo(0.2, 1)
+		expect(marks.lastIndexOf('×') / marks.length).toBeCloseTo(0.4, 1)
+	})
+
+	it('has a sparkline for each series of a stacked chart', () => {
+		const text = toText({ ...result, study: { ...variants, chart: 'work' } })
+		expect(text).toMatch(/^full, useful .*\nfull, wasted .*\nnone, useful /m)
+	})
+
+	it('fits a narrow terminal', () => {
+		for (const line of toText(result, { columns: 30 }).split('\n'))
+			expect(displayWidth(line)).toBeLessThanOrEqual(30)
+	})
+
+	it('is styled as the caller asks', () => {
+		const style = { ...PLAIN, bold: (text: string) => `<b>${text}</b>` }
+		expect(toText(result, { style })).toContain('<b>Jitter & <outage></b>')
+	})
+
+	it('is an HTML page that loads nothing', () => {
+		const html = toHTML(result)
 		expect(html).toContain('<table>')
 		expect(html.match(/<svg/g)).toHaveLength(3)
 		expect(html).toContain('6 runs, seeds from 1.')
 		expect(html).not.toMatch(/(?:src|href)="http/)
 	})
 
-	it('is data that JSON gives back, without the timelines', () => {
-		const data = dataOf(outcome)
+	it('is data that survives JSON, without the timelines', () => {
+		const data = toJSON(result)
 		expect(JSON.parse(JSON.stringify(data))).toEqual(data)
 		expect(data).toMatchObject({
 			title: variants.title,
@@ -97,65 +121,67 @@ describe('the report of scenarios side by side', () => {
 		expect(JSON.stringify(data)).not.toContain('timeline')
 	})
 
-	it('says that runs are missing when it was cut short', () => {
-		const runs = outcome.cases[0]?.runs.slice(0, 2) ?? []
-		const cut = outcomeOf(variants, 3, [runs])
-		expect(htmlOf(cut)).toContain('2 runs of 6 that were asked for')
-		expect(svgOf(cut)).not.toContain('>none<')
-		expect(dataOf(cut)).toMatchObject({ runs: { made: 2, planned: 6 } })
+	it('says how many runs are missing if it was interrupted', () => {
+		const runs = result.cases[0]?.runs.slice(0, 2) ?? []
+		const interrupted = toStudyResult(variants, 3, [runs])
+		expect(toHTML(interrupted)).toContain('2 of 6 planned runs')
+		expect(toSVG(interrupted)).not.toContain('>none<')
+		expect(toJSON(interrupted)).toMatchObject({ runs: { made: 2, planned: 6 } })
 	})
 
-	it('shows published figures beside ours, and how far apart they are in standard errors', () => {
+	it('shows published figures beside ours, and the difference in standard errors', () => {
 		const requests = { mean: 1_000, sd: 50, count: 100 }
-		const text = textOf(
-			{ ...outcome, study: { ...variants, measures: ['requests'], reference: { full: { requests } } } },
-			plain,
-		)
-		expect(text).toMatch(/full +[\d,.]+ +1,000\.0 +[-+][\d.]+ SE/)
+		const study: VariantStudy = { ...variants, measures: ['requests'], reference: { full: { requests } } }
+		expect(toText({ ...result, study })).toMatch(/full +[\d,.]+ +1,000\.0 +[-+][\d.]+ SE/)
+		expect(toHTML({ ...result, study })).toContain('SE: standard errors.')
 	})
 
-	it('draws curves when variants differ by a number', () => {
+	it('is a chart of curves and a table if the study has curves', () => {
 		const curves = {
 			xLabel: 'seconds down',
 			measures: ['amplification'] as const,
 			points: { full: { curve: 'jitter', x: 1 }, none: { curve: 'jitter', x: 2 } },
 		}
 		const study = { ...variants, curves }
-		expect(svgOf({ ...outcome, study })).toContain('seconds down')
-		expect(textOf({ ...outcome, study }, plain)).toContain('jitter')
+		expect(toSVG({ ...result, study })).toContain('seconds down')
+		expect(toText({ ...result, study })).toContain('amplification')
 	})
 })
 
-describe('the report of a grid', () => {
-	const outcome = runStudy(grid)
+describe('a grid study', () => {
+	const result = runStudy(grid)
 
-	it('is a map with a panel for each name and a cell for each pair', () => {
-		const svg = svgOf(outcome)
+	it('is a heat map with a panel per name and a cell per pair', () => {
+		const svg = toSVG(result)
 		for (const name of ['with', 'without', 'load', '1 s', '2 s', 'runs that recovered'])
 			expect(svg).toContain(name)
 	})
 
-	it('is a map of characters for terminals', () => {
-		expect(textOf(outcome, plain)).toMatch(/2 s [█▓▒░·]{4}/u)
+	it('is a table per panel in a terminal, rows from the top down', () => {
+		const text = toText(result)
+		expect(text).toContain('runs that recovered, by load (columns) and outage (rows); 2 runs per cell')
+		expect(text).toMatch(/^with +0\.5 +0\.9\n.*\n2 s +\d+ % +\d+ %\n1 s /m)
+		expectToFit(text)
 	})
 
-	it('leaves a cell open that was not run', () => {
-		const cut = outcomeOf(
+	it('marks cells that were not run', () => {
+		const interrupted = toStudyResult(
 			grid,
 			2,
-			outcome.cases.slice(0, 3).map(({ runs }) => runs),
+			result.cases.slice(0, 3).map(({ runs }) => runs),
 		)
-		expect(svgOf(cut)).toContain('not run')
+		expect(toSVG(interrupted)).toContain('not run')
+		expect(toText(interrupted)).toMatch(/^2 s +\d+ % +-$/m)
 	})
 
-	it('is a page and data as well', () => {
-		expect(htmlOf(outcome)).toContain('How far?')
-		expect(dataOf(outcome)).toMatchObject({ cases: { 0: { x: 0.5, y: 1_000 }, length: 8 } })
+	it('is also a page and data', () => {
+		expect(toHTML(result)).toContain('How far?')
+		expect(toJSON(result)).toMatchObject({ cases: { 0: { x: 0.5, y: 1_000 }, length: 8 } })
 	})
 })
 
-describe('runs that ended by themselves', () => {
-	it('are drawn over one time, whatever their steps', () => {
+describe('runs without a fixed duration', () => {
+	it('are drawn over a common time, although their steps differ', () => {
 		const long: Scenario = {
 			until: 'idle',
 			services: { api: { serviceTime: 1 } },
@@ -175,12 +201,12 @@ describe('runs that ended by themselves', () => {
 			...long,
 			clients: { web: { to: 'api', arrivals: { kind: 'closed', users: 1, callsEach: 3, think: 100 } } },
 		}
-		const outcome = runStudy(
+		const result = runStudy(
 			{ title: 'both', description: '', variants: { long, short } },
 			{ replications: 2 },
 		)
-		const [first, second] = outcome.cases.map(({ runs }) => runs[0]?.timeline.stepMs ?? 0)
+		const [first, second] = result.cases.map(({ runs }) => runs[0]?.timeline.stepMs ?? 0)
 		expect(first).toBeGreaterThan(second ?? 0)
-		expect(svgOf(outcome)).toContain('short')
+		expect(toSVG(result)).toContain('short')
 	})
 })
