@@ -18,7 +18,7 @@ const STEPS: Readonly<Record<string, () => Step>> = {
 			() => tsc('-p', 'tsconfig.build.json', '--noEmit'),
 		),
 	lint: () => tool('@biomejs/biome', 'biome', ['ci', '--error-on-warnings', '--colors=off']),
-	floors: () => tool('vitest', 'vitest', ['run', 'test/architecture', '--reporter=dot']),
+	architecture: () => tool('vitest', 'vitest', ['run', 'test/architecture', '--reporter=dot']),
 	build: () => run(process.execPath, ['scripts/build.ts']),
 	exports: () => {
 		const packed = pack()
@@ -84,7 +84,7 @@ for (const [name, step] of Object.entries(STEPS)) {
 	const { ok, output, note } = step()
 	const seconds = ((performance.now() - from) / 1000).toFixed(1).padStart(5)
 	if (!ok) process.stdout.write(`${output}\n`)
-	console.log(`${name.padEnd(10)} ${ok ? 'ok    ' : 'FAILED'} ${seconds} s  ${note ?? ''}`.trimEnd())
+	console.log(`${name.padEnd(12)} ${ok ? 'ok    ' : 'FAILED'} ${seconds} s  ${note ?? ''}`.trimEnd())
 	if (!ok) {
 		console.log(`check failed at: ${name}`)
 		process.exitCode = 1
