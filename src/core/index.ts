@@ -1,19 +1,34 @@
 /** `yaoki`: policies, backoff, classification, deadlines. No dependency, and runs anywhere. */
-export { calculateDelay, type DelayOptions, nextRetryAt } from './backoff/delay.ts'
+export { calculateDelay, nextRetryAt } from './backoff/delay.ts'
 export type { BackoffOptions } from './backoff/options.ts'
 export { type BackoffPreset, presets } from './backoff/presets.ts'
-export { type DelayRange, type RetrySchedule, type ScheduledDelay, schedule } from './backoff/schedule.ts'
+export { type RetrySchedule, type ScheduledDelay, schedule } from './backoff/schedule.ts'
 export type { BackoffGrowth, JitterStrategy } from './backoff/settings.ts'
 export type { Budget } from './budget/budget.ts'
-export { QuotaBudget, type QuotaBudgetOptions, quotaBudget } from './budget/quota-budget.ts'
-export { RetryBudget, type RetryBudgetOptions, retryBudget } from './budget/retry-budget.ts'
-export { TokenBudget, type TokenBudgetOptions, tokenBudget } from './budget/token-budget.ts'
+export {
+	QuotaBudget,
+	type QuotaBudgetOptions,
+	type QuotaBudgetStats,
+	quotaBudget,
+} from './budget/quota-budget.ts'
+export {
+	RetryBudget,
+	type RetryBudgetOptions,
+	type RetryBudgetStats,
+	retryBudget,
+} from './budget/retry-budget.ts'
+export {
+	TokenBudget,
+	type TokenBudgetOptions,
+	type TokenBudgetStats,
+	tokenBudget,
+} from './budget/token-budget.ts'
 export { AdaptiveBulkhead, adaptiveBulkhead } from './bulkhead/adaptive-bulkhead.ts'
 export type { AdaptiveBulkheadOptions } from './bulkhead/adaptive-options.ts'
 export { Bulkhead, type BulkheadStats, bulkhead } from './bulkhead/bulkhead.ts'
 export type { BulkheadOptions } from './bulkhead/options.ts'
 export { CircuitBreaker, circuitBreaker } from './circuit-breaker/circuit-breaker.ts'
-export type { CircuitBreakerOptions } from './circuit-breaker/options.ts'
+export type { CircuitBreakerOptions, CircuitSource } from './circuit-breaker/options.ts'
 export type { CircuitSnapshot } from './circuit-breaker/snapshot.ts'
 export type { CircuitStats } from './circuit-breaker/stats.ts'
 export type { Classification, Classifier, FailureKind } from './classify/classification.ts'
@@ -21,8 +36,8 @@ export { classify, isRetryable, isRetryableNetworkError, isRetryableStatus } fro
 export { permanent } from './classify/permanent.ts'
 export { Deadline } from './deadline/deadline.ts'
 export type { CallContext, CallOptions } from './engine/call-options.ts'
-export { type PipelineOptions, pipeline } from './engine/pipeline.ts'
-export { Policy, type Settled, type Wrapped } from './engine/policy.ts'
+export { pipeline } from './engine/pipeline.ts'
+export { Policy, type Settled } from './engine/policy.ts'
 export type { PolicyOptions } from './engine/policy-options.ts'
 export {
 	BulkheadRejectedError,
@@ -36,27 +51,46 @@ export {
 } from './errors/errors.ts'
 export type {
 	CircuitState,
+	ErrorFacts,
+	EventBase,
+	FailureEvent,
+	FallbackEvent,
+	HedgeEvent,
+	LimitChangeEvent,
 	PolicyListener,
+	RejectedEvent,
 	RetryAttemptEvent,
 	RetryFailureEvent,
 	RetrySuccessEvent,
+	StateChangeEvent,
+	SuccessEvent,
+	TimeoutEvent,
 	YaokiEvent,
 } from './events/events.ts'
 export { type Explanation, explain } from './explain/explain.ts'
 export type { AttemptOutcome, AttemptRecord, DelaySource, StopReason } from './explain/record.ts'
 export { Fallback, type FallbackOptions, fallback } from './fallback/fallback.ts'
 export { lastGoodValue } from './fallback/last-good-value.ts'
-export { Hedge, hedge } from './hedge/hedge.ts'
+export { Hedge, type HedgeStats, hedge } from './hedge/hedge.ts'
 export type { HedgeOptions } from './hedge/options.ts'
 export { Keyed, keyed } from './keyed/keyed.ts'
 export type { KeyedOptions } from './keyed/options.ts'
 export { type LintFinding, type LintOptions, type LintReport, lint } from './lint/lint.ts'
 export type { RateLimiterOptions } from './rate-limiter/options.ts'
-export { RateLimiter, type Reservation, rateLimiter } from './rate-limiter/rate-limiter.ts'
+export {
+	RateLimiter,
+	type RateLimiterStats,
+	type Reservation,
+	rateLimiter,
+} from './rate-limiter/rate-limiter.ts'
 export type { RetryOptions, RetryWithBackoffOptions } from './retry/options.ts'
 export { Retry, retry } from './retry/retry.ts'
 export { retryWithBackoff } from './retry/retry-with-backoff.ts'
-export type { Runtime, TimerKind } from './runtime/runtime.ts'
-export { AdaptiveThrottle, adaptiveThrottle } from './throttle/adaptive-throttle.ts'
+export type { Runtime } from './runtime/runtime.ts'
+export {
+	AdaptiveThrottle,
+	type AdaptiveThrottleStats,
+	adaptiveThrottle,
+} from './throttle/adaptive-throttle.ts'
 export type { AdaptiveThrottleOptions } from './throttle/options.ts'
 export { Timeout, type TimeoutOptions, timeout } from './timeout/timeout.ts'

@@ -7,7 +7,7 @@ import type { CallContext, CallOptions } from '../core/engine/call-options.ts'
 import { DONE, GO, REJECTED, type Step, SUBSTITUTE } from '../core/engine/layer.ts'
 import type { Policy } from '../core/engine/policy.ts'
 import { createRejection } from '../core/engine/rejection.ts'
-import { startWait } from '../core/engine/wait.ts'
+import { startWait } from '../core/engine/runner.ts'
 
 /** Told once how it ended: `done()` or `done(null, value)` for a success, `done(error)` for a failure. */
 export type DoneCallback<T> = (error?: unknown, value?: T) => void

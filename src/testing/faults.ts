@@ -1,6 +1,6 @@
 import type { BoundLayer, Call, Layer } from '../core/engine/call.ts'
 import { GO, type Step } from '../core/engine/layer.ts'
-import { LeafPolicy } from '../core/engine/leaf-policy.ts'
+import { LeafPolicy } from '../core/engine/policy.ts'
 import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../core/engine/policy-options.ts'
 import { invalidOption, isAmount, type OptionSchema, readOptions } from '../core/options/schema.ts'
 import { seededRandom } from './seeded-random.ts'

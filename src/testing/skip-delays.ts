@@ -67,6 +67,7 @@ function hurry(runtime: Runtime): Runtime {
 		now,
 		wallNow: () => runtime.wallNow() + ahead,
 		random: () => runtime.random(),
+		...(runtime.createId && { createId: () => runtime.createId?.() ?? '' }),
 		setTimer(ms, fn, kind) {
 			if (kind && kind !== 'wait') return runtime.setTimer(ms, fn, kind)
 			const wait = waits.add(now() + ms, fn)

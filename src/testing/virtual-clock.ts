@@ -9,6 +9,7 @@ export class VirtualClock {
 	readonly #events = new EventHeap()
 	#now = 0
 	#wallOffset: number
+	#ids = 0
 
 	constructor(startAt: number) {
 		this.#wallOffset = startAt
@@ -20,6 +21,11 @@ export class VirtualClock {
 
 	wallNow(): number {
 		return this.#wallOffset + this.#now
+	}
+
+	/** Counts, so that every run has the same ids. */
+	createId(): string {
+		return `call-${++this.#ids}`
 	}
 
 	jumpWallClock(ms: number): void {

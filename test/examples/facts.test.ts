@@ -5,11 +5,11 @@ import { describe, expect, test } from 'vitest'
 import {
 	adaptiveBulkhead,
 	adaptiveThrottle,
+	type BackoffOptions,
 	bulkhead,
 	calculateDelay,
 	circuitBreaker,
 	classify,
-	type DelayOptions,
 	type FailureKind,
 	fallback,
 	hedge,
@@ -33,11 +33,11 @@ describe('presets', () => {
 
 	const rows = Object.entries(presets).map(([name, preset]) => {
 		const { baseDelayMs, maxDelayMs, maxRetries, jitterStrategy, jitterFactor = '' } = preset
-		const { leastMs, meanMs, greatestMs } = schedule(preset).total
+		const { minMs, meanMs, maxMs } = schedule(preset).total
 		const settings = [baseDelayMs, maxDelayMs, maxRetries].map(thousands)
 		return {
 			settings: [`\`${name}\``, ...settings, `${jitterStrategy} ${jitterFactor}`.trim()],
-			totals: [leastMs, meanMs, greatestMs].map(duration),
+			totals: [minMs, meanMs, maxMs].map(duration),
 		}
 	})
 
@@ -60,7 +60,7 @@ describe('backoff', () => {
 
 	test('the steps of every curve are the documented ones', () => {
 		for (const [growth = '', , steps] of table(guide, '`growth`')) {
-			const options = { growth: unquoted(growth), jitterStrategy: 'none' } as DelayOptions
+			const options = { growth: unquoted(growth), jitterStrategy: 'none' } as BackoffOptions
 			const computed = [0, 1, 2, 3, 4].map((attempt) => thousands(calculateDelay(attempt, options)))
 			expect(computed.join(' '), growth).toBe(steps)
 		}

@@ -111,9 +111,12 @@ describe('faults on purpose', () => {
 	)
 
 	it.each([
-		[{ errorRate: 2 }, 'errorRate: got 2; takes a number from 0 to 1'],
-		[{ latencyMs: -1 }, 'latencyMs: got -1; takes milliseconds, or [least, greatest]'],
-		[{ latencyMs: [20, 10] as const }, 'latencyMs: got [20,10]; takes milliseconds, or [least, greatest]'],
+		[{ errorRate: 2 }, 'Invalid option "errorRate": expected a number from 0 to 1, got 2'],
+		[{ latencyMs: -1 }, 'Invalid option "latencyMs": expected milliseconds, or [least, greatest], got -1'],
+		[
+			{ latencyMs: [20, 10] as const },
+			'Invalid option "latencyMs": expected milliseconds, or [least, greatest], got [20,10]',
+		],
 	])('%o is refused', (options, message) => {
 		expect(() => faults(options)).toThrow(message)
 	})

@@ -59,9 +59,11 @@ describe('virtual time', () => {
 
 	it('refuses times that are none', async () => {
 		const clock = virtualRuntime()
-		expect(() => clock.setTimer(Number.NaN, () => {})).toThrow('setTimer(ms): got NaN')
-		await expect(clock.advance(-1)).rejects.toThrow('advance(ms): got -1')
-		expect(() => virtualRuntime({ startAt: -1 })).toThrow('startAt: got -1')
+		expect(() => clock.setTimer(Number.NaN, () => {})).toThrow(
+			/Invalid option "setTimer\(ms\)": expected .*, got NaN/,
+		)
+		await expect(clock.advance(-1)).rejects.toThrow(/Invalid option "advance\(ms\)": expected .*, got -1/)
+		expect(() => virtualRuntime({ startAt: -1 })).toThrow(/Invalid option "startAt": expected .*, got -1/)
 	})
 })
 

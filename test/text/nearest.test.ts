@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { didYouMean, editDistance, nearestName } from '../../src/text/nearest.ts'
+import { editDistance } from '../../src/core/options/nearest-name.ts'
+import { didYouMean, nearestName } from '../../src/text/nearest.ts'
 
 const names = ['seed', 'out', 'assert', 'max-events', 'incident', 'json']
 

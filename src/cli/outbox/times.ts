@@ -18,10 +18,10 @@ const DURATION = /^(\d+(?:\.\d+)?) ?(ms|s|min|m|h|d)$/
 const TAKES_DURATION = 'a time such as 500ms, 30s, 5m, 2h or 1d'
 
 /** The milliseconds of `5m`, or an error that names the option. */
-export function readDuration(flag: string, text: string, leastMs = 0): number {
+export function readDuration(flag: string, text: string, minMs = 0): number {
 	const ms = durationOf(text)
-	if (ms !== undefined && ms >= leastMs) return ms
-	const least = leastMs === 0 ? '' : `, at least ${leastMs}ms`
+	if (ms !== undefined && ms >= minMs) return ms
+	const least = minMs === 0 ? '' : `, at least ${minMs}ms`
 	throw new InvalidOptionError(flag, text, TAKES_DURATION + least)
 }
 

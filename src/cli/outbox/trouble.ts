@@ -37,10 +37,12 @@ export function troubleWith(target: Target, error: unknown, asked: object = {}):
 
 /** The outbox calls it `filter.topic`, and who reads that has typed `--topic`. */
 function inFlags(error: InvalidOptionError, asked: object): Error {
-	const { option, message } = error
-	const name = option.replace(/^filter\./, '')
+	const { optionPath, received, expected } = error
+	const name = optionPath.replace(/^filter\./, '')
 	if (!Object.hasOwn(asked, name)) return error
-	return new CliError('usage', toFlag(name) + message.slice(option.length), { cause: error })
+	return new CliError('usage', `${toFlag(name)}: expected ${expected}, got ${JSON.stringify(received)}`, {
+		cause: error,
+	})
 }
 
 /** The store does not know how it was asked for; the command that helps has to say so again. */

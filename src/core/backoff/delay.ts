@@ -16,10 +16,8 @@ export function computeDelayMs(
 	return JITTERS[settings.jitterStrategy](settings, stepMs(settings, attempt), previous, source)
 }
 
-/** Backoff options, and the runtime whose chance is drawn from. */
-export interface DelayOptions extends BackoffOptions {
-	readonly runtime?: Runtime | undefined
-}
+/** Backoff options, and the runtime that provides the random numbers. */
+type DelayOptions = BackoffOptions & { readonly runtime?: Runtime | undefined }
 
 /**
  * How long to wait after the failure of `attempt` (from 0), in milliseconds.

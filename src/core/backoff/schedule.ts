@@ -8,11 +8,11 @@ import { stepMs } from './growth.ts'
 import { type BackoffOptions, readBackoff } from './options.ts'
 import type { BackoffSettings } from './settings.ts'
 
-/** The least, mean and greatest wait, in milliseconds. All three are undefined where a function decides. */
-export interface DelayRange {
-	readonly leastMs: number | undefined
+/** The minimum, mean and maximum delay in milliseconds. All three are undefined if a function computes the delay. */
+interface DelayRange {
+	readonly minMs: number | undefined
 	readonly meanMs: number | undefined
-	readonly greatestMs: number | undefined
+	readonly maxMs: number | undefined
 }
 
 /** The wait after the failure of `attempt` (from 0). */
@@ -33,7 +33,7 @@ const LONGEST = 100_000
  * Tells each wait's least, mean and greatest length, and the totals.
  *
  * @example
- * schedule(presets.background).total.greatestMs // 40300
+ * schedule(presets.background).total.maxMs // 40300
  */
 export function schedule(options: BackoffOptions = {}): RetrySchedule {
 	const settings = readBackoff(options)
@@ -48,15 +48,15 @@ export function schedule(options: BackoffOptions = {}): RetrySchedule {
 	}
 }
 
-const rangeOf = (leastMs?: number, meanMs?: number, greatestMs?: number): DelayRange => ({
-	leastMs,
+const rangeOf = (minMs?: number, meanMs?: number, maxMs?: number): DelayRange => ({
+	minMs,
 	meanMs,
-	greatestMs,
+	maxMs,
 })
 
 function add(a: DelayRange, b: DelayRange): DelayRange {
 	const sum = (x?: number, y?: number) => (x === undefined || y === undefined ? undefined : x + y)
-	return rangeOf(sum(a.leastMs, b.leastMs), sum(a.meanMs, b.meanMs), sum(a.greatestMs, b.greatestMs))
+	return rangeOf(sum(a.minMs, b.minMs), sum(a.meanMs, b.meanMs), sum(a.maxMs, b.maxMs))
 }
 
 function range(settings: BackoffSettings, attempt: number): DelayRange {

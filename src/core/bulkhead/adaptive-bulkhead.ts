@@ -1,5 +1,5 @@
 import type { BoundLayer, Call } from '../engine/call.ts'
-import { LeafPolicy } from '../engine/leaf-policy.ts'
+import { LeafPolicy } from '../engine/policy.ts'
 import type { Changes } from '../engine/policy-options.ts'
 import { mergeOptions } from '../options/schema.ts'
 import { type AdaptiveBulkheadOptions, readAdaptiveBulkheadOptions } from './adaptive-options.ts'

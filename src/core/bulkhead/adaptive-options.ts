@@ -36,7 +36,7 @@ const ADAPTIVE_SCHEMA: OptionSchema = {
 }
 
 export function readAdaptiveBulkheadOptions(options: AdaptiveBulkheadOptions): AdaptiveBulkheadSettings {
-	checkPolicyOptions(options, ADAPTIVE_SCHEMA)
+	checkPolicyOptions(options, ADAPTIVE_SCHEMA, 'adaptiveBulkhead')
 	const settings = readOptions<AdaptiveBulkheadSettings>(options, ADAPTIVE_SCHEMA)
 	const { minConcurrent, maxConcurrent, maxQueue } = settings
 	const { algorithm = 'gradient', initialConcurrent = within(settings, settings.initialConcurrent) } = options

@@ -1,4 +1,4 @@
-import { LeafPolicy } from '../engine/leaf-policy.ts'
+import { LeafPolicy } from '../engine/policy.ts'
 import type { Changes } from '../engine/policy-options.ts'
 import { mergeOptions } from '../options/schema.ts'
 import { BulkheadLayer } from './layer.ts'

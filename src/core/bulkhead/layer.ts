@@ -1,9 +1,8 @@
 import type { BoundLayer, Call } from '../engine/call.ts'
 import { requireSync } from '../engine/hooks.ts'
 import { GO, PARK, type Step } from '../engine/layer.ts'
-import type { Emit, ObservableLayer } from '../engine/leaf-policy.ts'
+import type { Emit, ObservableLayer } from '../engine/policy.ts'
 import { BulkheadRejectedError, DeadlineExceededError } from '../errors/errors.ts'
-import type { RejectedEvent } from '../events/events.ts'
 import { checkRange, MAX_NUMBER } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { type TimeoutEntry, type TimeoutList, timeoutList } from '../runtime/timeout-list.ts'
@@ -47,7 +46,7 @@ export class BulkheadLayer implements ObservableLayer {
 		const { runtime } = bound
 		if (waiting.state !== 'inside') {
 			call.options?.deadline?.throwIfExpired()
-			const why = `no slot became free within ${waiting.limit?.ms} ms`
+			const why = `no free slot within ${waiting.limit?.ms} ms in the queue`
 			return this.#reject(call, bound, 'queue-timeout', why)
 		}
 		const now = runtime.now()
@@ -95,13 +94,13 @@ export class BulkheadLayer implements ObservableLayer {
 		const waitMs = (this.holdMs * (slots.queued + 1)) / limit
 		if (slots.queued < maxQueue && call.options?.deadline?.shouldRetry(waitMs) === false) {
 			this.emit?.(call, bound, { type: 'rejected', reason: 'deadline' })
-			const why = `the queue takes about ${Math.round(waitMs)} ms, longer than the deadline`
-			return call.reject(new DeadlineExceededError(`${this.name}: ${why}`))
+			const why = `queueing takes about ${Math.round(waitMs)} ms, longer than the deadline allows`
+			return call.reject(new DeadlineExceededError(why, this.name))
 		}
 		const now = call.now(runtime)
 		const waiting = new QueuedCall(call, priority ? priorityOf(call, priority) : 0, now)
 		if (slots.arrive(waiting) === 'outside') {
-			const why = `all ${limit} slots and all ${maxQueue} places in the queue are taken`
+			const why = `bulkhead full: ${limit} concurrent calls, ${maxQueue} queued`
 			return this.#reject(call, bound, 'bulkhead-full', why)
 		}
 		call.enterLayer(bound, waiting)
@@ -113,9 +112,9 @@ export class BulkheadLayer implements ObservableLayer {
 		return PARK
 	}
 
-	#reject(call: Call, bound: BoundLayer, reason: RejectedEvent['reason'], why: string): Step {
+	#reject(call: Call, bound: BoundLayer, reason: BulkheadRejectedError['reason'], why: string): Step {
 		this.emit?.(call, bound, { type: 'rejected', reason })
-		return call.reject(new BulkheadRejectedError(this.name, why))
+		return call.reject(new BulkheadRejectedError(this.name, reason, why))
 	}
 
 	/** Gives a slot back: now or, where work of this call goes on although the call did not wait for it, when that ends. */

@@ -47,7 +47,7 @@ export const QUEUE_SCHEMA: OptionSchema = {
 const BULKHEAD_SCHEMA: OptionSchema = { maxConcurrent: [1, MAX_NUMBER, 10], ...QUEUE_SCHEMA }
 
 export function readBulkheadOptions(options: BulkheadOptions): BulkheadSettings {
-	checkPolicyOptions(options, BULKHEAD_SCHEMA)
+	checkPolicyOptions(options, BULKHEAD_SCHEMA, 'bulkhead')
 	const settings = readOptions<BulkheadSettings>(options, BULKHEAD_SCHEMA)
 	const { maxConcurrent, maxQueue } = settings
 	checkIntegers({ maxConcurrent, maxQueue })

@@ -1,11 +1,11 @@
 import { Call } from '../engine/call.ts'
 import type { CallContext, CallOptions } from '../engine/call-options.ts'
 import { REJECTED } from '../engine/layer.ts'
-import { LeafPolicy } from '../engine/leaf-policy.ts'
+import { LeafPolicy } from '../engine/policy.ts'
 import { type Changes, NO_OPTIONS } from '../engine/policy-options.ts'
 import { finishRejection } from '../engine/rejection.ts'
 import { runFrom } from '../engine/runner.ts'
-import { CIRCUIT_OPEN, CircuitOpenError, circuitIsOpen } from '../errors/errors.ts'
+import { CIRCUIT_OPEN, CircuitOpenError, circuitOpenMessage } from '../errors/errors.ts'
 import type { CircuitState } from '../events/events.ts'
 import { mergeOptions } from '../options/schema.ts'
 import { CircuitBreakerLayer, DEFAULT_NAME } from './layer.ts'
@@ -58,9 +58,14 @@ export class CircuitBreaker extends LeafPolicy {
 			// What a refusal costs is the depth of its stack: so it is made here and not further in, and without its constructors,
 			// which would be walked through as well. It is the same error all the same.
 			const whenMs = Math.ceil(retryAfterMs)
-			const error = new Error(circuitIsOpen(this.name, whenMs))
+			const error = new Error(circuitOpenMessage(this.name, whenMs))
 			Object.setPrototypeOf(error, CircuitOpenError.prototype)
-			Object.assign(error, { name: 'CircuitOpenError', code: CIRCUIT_OPEN, retryAfterMs: whenMs })
+			Object.assign(error, {
+				name: 'CircuitOpenError',
+				code: CIRCUIT_OPEN,
+				policy: this.name,
+				retryAfterMs: whenMs,
+			})
 			answer = Promise.reject(finishRejection(call, error))
 		} else answer = runFrom(call, step)
 		if (isFallback)

@@ -3,11 +3,11 @@ import { CANCELLED } from '../classify/classify.ts'
 import type { BoundLayer, Call } from '../engine/call.ts'
 import { notify, requireSync } from '../engine/hooks.ts'
 import { GO, type Step } from '../engine/layer.ts'
-import type { Emit, ObservableLayer } from '../engine/leaf-policy.ts'
+import type { Emit, ObservableLayer } from '../engine/policy.ts'
 import { rejectLazily } from '../engine/rejection.ts'
 import { CircuitOpenError } from '../errors/errors.ts'
+import { errorFacts } from '../events/error-facts.ts'
 import type { CircuitState } from '../events/events.ts'
-import { describeError } from '../explain/record.ts'
 import { Circuit } from './circuit.ts'
 import type { CircuitBreakerSettings } from './options.ts'
 
@@ -21,6 +21,9 @@ const SUCCESSES_PER_CLOCK_READ = 64
 export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 	declare settings: CircuitBreakerSettings
 	emit: Emit | undefined
+	key: string | undefined
+	/** The call whose entry or outcome is being recorded, while there is a listener: the cause of a change of state. */
+	#cause: Call | undefined
 
 	/** Most breakers count failures in a row, and most calls go well: those need no second look at the clock. */
 	isPlain: boolean
@@ -36,10 +39,11 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 	}
 
 	override onChange(from: CircuitState, to: CircuitState): void {
-		const { onStateChange } = this.settings
-		// In this order, for the hook may change the state again.
-		this.emit?.(undefined, undefined, { type: 'state_change', from, to })
-		if (onStateChange) notify('onStateChange', onStateChange, from, to)
+		const { onStateChange, name = DEFAULT_NAME } = this.settings
+		// The event comes first, because the hook may change the state again.
+		this.emit?.(this.#cause, undefined, { type: 'state_change', from, to })
+		if (onStateChange)
+			notify('onStateChange', onStateChange, from, to, { policy: name, key: this.key || undefined })
 	}
 
 	enter(call: Call, bound: BoundLayer): Step {
@@ -53,7 +57,9 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 		const { settings, emit } = this
 		const { runtime } = bound
 		const now = call.now(runtime)
+		if (emit) this.#cause = call
 		const ticket = this.admit(now, runtime)
+		this.#cause = undefined
 		if (ticket >= 0) return call.enterLayer(bound, { ticket, since: now })
 		const retryAfterMs = Math.ceil(this.retryAfterMs(now))
 		const { shadow } = settings
@@ -121,12 +127,15 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 		const now = runtime.now()
 		const durationMs = now - since
 		if (isFailure) {
-			emit?.(call, bound, { type: 'failure', durationMs, ...(call.ok ? {} : describeError(call.value)) })
+			emit?.(call, bound, { type: 'failure', durationMs, ...(call.ok ? {} : errorFacts(call.value)) })
+			if (emit) this.#cause = call
 			this.fail(ticket, now, durationMs, retryAfterMs, runtime)
 		} else {
 			emit?.(call, bound, { type: 'success', durationMs })
+			if (emit) this.#cause = call
 			this.succeed(ticket, now, durationMs, runtime)
 		}
+		this.#cause = undefined
 	}
 }
 

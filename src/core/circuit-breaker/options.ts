@@ -2,6 +2,7 @@ import { BACKOFF_SCHEMA, type BackoffOptions, readBackoff } from '../backoff/opt
 import type { BackoffSettings } from '../backoff/settings.ts'
 import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../engine/policy-options.ts'
 import type { YaokiEvent } from '../events/events.ts'
+import { withOptionPath } from '../options/option-path.ts'
 import { checkNames, invalidOption, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
 import type { CircuitState } from './stats.ts'
 
@@ -60,10 +61,17 @@ export interface CircuitBreakerOptions extends PolicyOptions {
 	readonly isFailure?: ((error: unknown) => boolean) | undefined
 	/** Does this result count as a failure? Default: none does. */
 	readonly isFailureResult?: ResultTest | undefined
-	/** Told of every change of the state. */
-	readonly onStateChange?: ((from: CircuitState, to: CircuitState) => void) | undefined
+	/** Called after every change of state. `source` names the breaker and, in `keyed` or an HTTP client, its key. */
+	readonly onStateChange?: ((from: CircuitState, to: CircuitState, source: CircuitSource) => void) | undefined
 	/** Told every event of this breaker. */
 	readonly onEvent?: ((event: YaokiEvent) => void) | undefined
+}
+
+/** Which circuit changed its state. */
+export interface CircuitSource {
+	readonly policy: string
+	/** The key in `keyed`, or the origin in an HTTP client. */
+	readonly key: string | undefined
 }
 
 /** What the decision reads of the options, after the check. Infinity in a rule that is off. */
@@ -126,7 +134,7 @@ const INTEGER_OPTIONS = [
 
 /** The options with every default filled in; throws for what can not work. */
 export function readCircuitBreakerOptions(options: CircuitBreakerOptions): CircuitBreakerSettings {
-	checkPolicyOptions(options, CIRCUIT_BREAKER_SCHEMA)
+	checkPolicyOptions(options, CIRCUIT_BREAKER_SCHEMA, 'circuitBreaker')
 	const settings = readOptions<CircuitBreakerSettings>(options, CIRCUIT_BREAKER_SCHEMA)
 	const { failureThreshold, errorRateThreshold, minimumRequests, slowCallMs, windowSize, resetTimeoutMs } =
 		settings
@@ -162,7 +170,9 @@ export function readCircuitBreakerOptions(options: CircuitBreakerOptions): Circu
 
 function readResetBackoff(options: ResetBackoffOptions, baseDelayMs: number): BackoffSettings {
 	if (Object(options) !== options) invalidOption('resetBackoff', options, 'an object')
-	checkNames(options, RESET_BACKOFF_SCHEMA)
 	const { maxDelayMs = 10 * baseDelayMs, jitterStrategy = 'equal' } = options
-	return readBackoff({ ...options, baseDelayMs, maxDelayMs, jitterStrategy })
+	return withOptionPath('resetBackoff', () => {
+		checkNames(options, RESET_BACKOFF_SCHEMA, 'circuitBreaker')
+		return readBackoff({ ...options, baseDelayMs, maxDelayMs, jitterStrategy })
+	})
 }

@@ -1,52 +1,55 @@
 import type { Deadline } from '../deadline/deadline.ts'
 
-/** What belongs to one call, the same for every policy. */
+/** Options of one call, the same for every policy. */
 export interface CallOptions {
-	/** The caller's own abort. It ends a wait at once and reaches the work through its context. */
+	/** The caller's abort signal. It ends a wait immediately and reaches the operation through its context. */
 	readonly signal?: AbortSignal | undefined
-	/** By when an answer is worth having. */
+	/** Deadline for the whole call, retries included. */
 	readonly deadline?: Deadline | undefined
-	/** What the call is called in events and in `explain`. */
+	/** The call's name in events and in `explain`. */
 	readonly name?: string | undefined
-	/** Which of several the call is about, such as a host or a tenant. Told in events. */
+	/** What the call is about, such as a host or a tenant. Selects the policy in `keyed`, and is part of events. */
 	readonly key?: string | undefined
-	/** May the work be done twice? Told to the policies that might. */
+	/** Whether the operation is idempotent. `hedge` skips calls that are not. */
 	readonly idempotent?: boolean | undefined
-	/** The context of the work that makes this call: what is not said here is taken from it, but for its name. */
+	/** The context of the operation that makes this call. Options that are not set here are taken from it, except `name`. */
 	readonly parent?: CallOptions | undefined
+	/** @internal The HTTP method, for events. */
+	readonly method?: string | undefined
 }
 
 /**
- * What the work is told about the attempt that it is. It may be handed on as call options, as it is:
- * `inner.execute(fn, ctx)`; retries then know of each other and do not multiply. A copy by `{ ...ctx }` loses what is read when
- * asked for; to add to it, say what it is part of: `{ parent: ctx, name: 'inner' }`.
+ * What an operation learns about the attempt that it is. Pass it on as call options, `inner.execute(fn, ctx)`, so that
+ * nested retries do not multiply. Its properties are getters, and a copy by `{ ...ctx }` loses them; to add to it, set
+ * it as the parent: `{ parent: ctx, name: 'inner' }`.
  *
  * @example
  * await policy.execute(({ signal, attempt }) => fetch(url, { signal, headers: { 'x-attempt': String(attempt) } }))
  */
 export interface CallContext {
-	/** Aborted when the caller aborts, or a timeout or the deadline passes; never after the call has been answered. */
+	/** Aborted if the caller aborts, a timeout expires or the deadline expires; never after the call has settled. */
 	readonly signal: AbortSignal
-	/** From 0. */
+	/** The attempt, counted from 0. */
 	readonly attempt: number
-	/** What is left of the caller's patience, if it said so. */
+	/** The caller's deadline, if one was set. */
 	readonly deadline: Deadline | undefined
-	/** The call's `key`, if it was given one. */
+	/** The call's `key`, if one was set. */
 	readonly key: string | undefined
-	/** The call's `idempotent`, if it was told. */
+	/** The call's `idempotent`, if it was set. */
 	readonly idempotent: boolean | undefined
 }
 
-/** What holds for a call inside the work of another: either may abort it, and the earlier deadline counts. */
-export function inheritCallOptions(own: CallOptions, within: CallOptions): CallOptions {
+/** Merges a call's options with those of its parent: either signal aborts the call, and the earlier deadline applies. */
+export function inheritCallOptions(own: CallOptions, parent: CallOptions): CallOptions {
 	const { signal, deadline } = own
-	const around = within.parent ? inheritCallOptions(within, within.parent) : within
-	const outer = around.deadline
+	const inherited = parent.parent ? inheritCallOptions(parent, parent.parent) : parent
+	const outer = inherited.deadline
 	return {
 		...own,
-		signal: signal && around.signal ? AbortSignal.any([signal, around.signal]) : (signal ?? around.signal),
+		signal:
+			signal && inherited.signal ? AbortSignal.any([signal, inherited.signal]) : (signal ?? inherited.signal),
 		deadline: deadline && outer && outer.remainingMs < deadline.remainingMs ? outer : (deadline ?? outer),
-		key: own.key ?? around.key,
-		idempotent: own.idempotent ?? around.idempotent,
+		key: own.key ?? inherited.key,
+		idempotent: own.idempotent ?? inherited.idempotent,
 	}
 }

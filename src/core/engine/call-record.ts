@@ -8,14 +8,13 @@ import {
 	type AttemptOutcome,
 	attachRecord,
 	type CallRecord,
-	describeError,
 	type StopReason,
 } from '../explain/record.ts'
 import { invalidOption } from '../options/schema.ts'
 import type { CallOptions } from './call-options.ts'
 import { Context } from './context.ts'
 import { requireSync } from './hooks.ts'
-import type { RareFacts } from './rare-state.ts'
+import type { RareFacts } from './layer.ts'
 
 /** A call, as far as its record goes. */
 interface RecordedCall extends CallRecord {
@@ -38,8 +37,7 @@ export function classifyFailure(
 	classify: (error: unknown) => Classification,
 ): Classification {
 	// Work that heard of its deadline's end by the signal may call that an abort of its own.
-	const isCancelled =
-		call.isAborted || (call.cancelledBy && describeError(call.value).errorType === 'AbortError')
+	const isCancelled = call.isAborted || (call.cancelledBy && safeGet(call.value, 'name') === 'AbortError')
 	const classification = isCancelled ? CANCELLED : requireSync('classify', classify(call.value))
 	if (!classification?.kind)
 		invalidOption('classify(error)', classification, 'a function giving { kind, isKnown }')

@@ -23,9 +23,10 @@ import {
 	GO,
 	type LayerEnv,
 	type LayerOf,
+	OVER,
+	type RareStateOf,
 	type Step,
 } from './layer.ts'
-import type { RareStateOf } from './rare-state.ts'
 import { type Scope, type SignalLink, scopeSignal } from './scope.ts'
 
 export type RareState = RareStateOf<Call>
@@ -39,9 +40,6 @@ export type CompiledPipeline = CompiledPipelineOf<Call>
  * time, is the start of the call and with it the times since that start; nothing else depends on it.
  */
 const SKIP_CLOCK_AFTER = 100
-
-/** In the place of a turn: the call has been answered, and every result is late. */
-export const OVER: number = -(2 ** 30)
 
 /** Work of either runner; the second parameter is the callback of the one without promises. */
 export type Operation = (context: CallContext, done: never) => unknown

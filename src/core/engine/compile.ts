@@ -1,12 +1,29 @@
+/** Compiles policies into bound layers, with the runtime and the classifier that each of them inherits. */
+import { classify, extendClassifier } from '../classify/classify.ts'
+import { systemRuntime } from '../runtime/system.ts'
 import type { BoundLayer, CompiledPipeline, Layer } from './call.ts'
 import type { LayerEnv } from './layer.ts'
+import type { PolicyOptions } from './policy-options.ts'
 
-/** A layer that has not been given its place yet. */
+/** The environment of a policy outside any pipeline. */
+export const DEFAULT_ENV: LayerEnv = { runtime: systemRuntime, classify: (error) => classify(error) }
+
+/** Returns the environment inside a policy with these options. */
+export function inheritEnv(own: PolicyOptions, parent: LayerEnv = DEFAULT_ENV): LayerEnv {
+	if (!own.runtime && !own.classify) return parent
+	return {
+		...parent,
+		runtime: own.runtime ?? parent.runtime,
+		classify: extendClassifier(own.classify, parent.classify),
+	}
+}
+
+/** A layer that has no position in a pipeline yet. */
 export interface UnboundLayer extends LayerEnv {
 	readonly layer: Layer
 }
 
-/** Gives layers their places, outermost first, inside of `outer`. */
+/** Binds layers to their positions, outermost first, inside `outer`. */
 export function bindLayers(layers: readonly UnboundLayer[], outer?: BoundLayer): BoundLayer | undefined {
 	const [first, ...rest] = layers
 	if (!first) return undefined
@@ -26,12 +43,12 @@ export function bindLayers(layers: readonly UnboundLayer[], outer?: BoundLayer):
 export const compilePipeline = (
 	name: string,
 	layers: readonly UnboundLayer[],
-	around: LayerEnv,
+	env: LayerEnv,
 ): CompiledPipeline => ({
 	name,
 	first: bindLayers(layers),
 	runner: layers.find(({ layer }) => layer.runner)?.layer.runner,
-	runtime: around.runtime,
-	classify: around.classify,
+	runtime: env.runtime,
+	classify: env.classify,
 	consecutiveSuccesses: 0,
 })

@@ -5,8 +5,7 @@
 
 import type { StopReason } from '../explain/record.ts'
 import type { BoundLayer, Call, RareState } from './call.ts'
-import { DONE, type Step } from './layer.ts'
-import type { Orphan } from './rare-state.ts'
+import { DONE, type Orphan, type Step } from './layer.ts'
 import { abortScope, type Scope } from './scope.ts'
 
 /**

@@ -1,67 +1,131 @@
 /**
- * What a policy is to the engine: two synchronous halves around the work. `enter` admits, refuses or says what to wait
- * for; `leave` is told the outcome. Neither knows of promises or timers. `Call` is a parameter here, for a call knows its
- * layers and its plan, and one of the two must come first.
+ * What a policy is to the engine: two synchronous halves around the operation. `enter` admits the call, rejects it, or
+ * returns a wait; `leave` receives the outcome. Neither knows promises or timers. `Call` is a type parameter here
+ * because a call knows its layers, and one of the two files must come first.
  */
 import type { Classification } from '../classify/classification.ts'
+import type { StopReason } from '../explain/record.ts'
 import type { Runtime } from '../runtime/runtime.ts'
+import type { CallContext } from './call-options.ts'
+import type { Scope, SignalLink } from './scope.ts'
 
-/** What comes next: one of those below or, from 0 up, a wait in milliseconds. A number, for it costs nothing. */
+/** What comes next: one of the constants below or, from 0 up, a wait in milliseconds. A number costs no allocation. */
 export type Step = number
-/** Go on: further in, to the work; or further out, to the answer. */
+/** Continue: inward to the operation, or outward to the result. */
 export const GO = -1
 /** The call is settled. */
 export const DONE = -2
-/** Wait for as long as it takes: somebody will call `call.wake()`. */
+/** Wait until `call.wake()` is called. */
 export const PARK = -3
-/** On the way out: do `call.aside.instead`, and tell its outcome to the same layer. */
+/** On the way out: run `call.rare.substitute`, and pass its outcome to the same layer. */
 export const SUBSTITUTE = -4
-
-/** The call was refused by its outermost layer, and `call.value` makes the error. */
+/** The outermost layer rejected the call, and `call.value` creates the error. */
 export const REJECTED = -5
 
-/** What surrounds a layer: handed to it by its pipeline, unless it was given its own. */
+/** In place of a run number: the call is settled, and every later result is ignored. */
+export const OVER: number = -(2 ** 30)
+
+/** What a layer inherits from its pipeline, unless its policy has its own. */
 export interface LayerEnv {
 	readonly runtime: Runtime
 	readonly classify: (error: unknown) => Classification
+	/** The name of the pipeline, if it has one. */
+	readonly pipeline?: string | undefined
 }
 
-/** A layer in its place. */
+/** A layer at its position in a pipeline. */
 export interface BoundLayerOf<Call, L = LayerOf<Call>> extends LayerEnv {
 	readonly layer: L
-	/** Counted from 0, outermost. What a call keeps for this layer it keeps under this number. */
+	/** Counted from 0, outermost first. A call stores the layer's state under this index. */
 	readonly index: number
-	/** The next layer outwards. */
+	/** The next layer outward. */
 	readonly outer: BoundLayerOf<Call> | undefined
-	/** The next layer inwards; undefined at the work. */
+	/** The next layer inward; undefined at the operation. */
 	readonly next: BoundLayerOf<Call> | undefined
 }
 
 /**
- * Both halves of a policy. What a layer has to remember of a call it puts into the call, so that one which has nothing
- * to remember makes no object. (An object for each visit was measured, too: four of them are a bare await and a half.)
+ * Both halves of a policy. A layer stores what it must remember about a call in the call itself, so that a layer without
+ * state allocates nothing. (Measured alternative: one object per layer and call; four of them cost 1.5 bare awaits.)
  */
 export interface LayerOf<Call> {
-	/** For one that may answer while the work is still going on: how such calls are run in production. */
+	/** How production runs calls through this layer, if it may settle a call while the operation is still running. */
 	readonly runner?: Runner<Call>
-	/** Admits (`call.visit`), refuses (`call.refuse`) or says how long to wait. */
+	/** Admits the call (`call.enterLayer`), rejects it (`call.reject`) or returns a wait. */
 	enter(call: Call, bound: BoundLayerOf<Call>): Step
-	/** The work inside has not answered at once, or a wait begins. Told as often as that happens. */
+	/** The operation did not settle synchronously, or a wait begins. Called every time that happens. */
 	onPending?(call: Call, bound: BoundLayerOf<Call>): void
-	/** The wait that this layer asked for is over. */
+	/** The wait that this layer returned is over. */
 	resume?(call: Call, bound: BoundLayerOf<Call>): Step
-	/** Told the outcome of a call that visits: `GO` lets it pass, a number runs the inner part again after that wait. */
+	/** Receives the outcome of a call that entered. `GO` passes it outward; a number reruns the inner part after that wait. */
 	leave(call: Call, bound: BoundLayerOf<Call>): Step
 }
 
 type Runner<Call> = (call: Call, step: Step) => Promise<unknown>
 
-/** A policy made ready to run: its layers, and what belongs to the whole. */
+/** A pipeline, compiled once and shared by all its calls. */
 export interface CompiledPipelineOf<Call> extends LayerEnv {
 	readonly name: string
 	readonly first: BoundLayerOf<Call> | undefined
-	/** How its calls are run, if any layer may answer while the work is still going on. */
+	/** The runner of its calls, if any layer may settle a call while the operation is still running. */
 	readonly runner: Runner<Call> | undefined
-	/** How many calls have succeeded since the latest failure. */
+	/** The number of successful calls since the last failure. */
 	consecutiveSuccesses: number
+}
+
+/** An operation that is still running although its call no longer waits for it. */
+export interface Orphan {
+	/** The run of the call that started it. */
+	readonly run: number
+	/** Layers further out than this are affected: all of them, or for a branch those around the branch. */
+	readonly index: number
+	readonly onEnd: (() => void)[]
+}
+
+/** Facts about a call beyond its attempts, which most calls do not have. */
+export interface RareFacts {
+	/** Identifies the call in events. Created when the first event is emitted. */
+	callId?: string
+	/** True if the caller holds the result in a form by which `explain` finds the call. Errors always are one. */
+	keepsRecord?: boolean
+	/** True if something else provided the result instead of the operation. */
+	isSubstituted?: boolean
+	/** True if a retry decided that this failure is final. */
+	isFinalFailure?: boolean
+	/** The last failure that an inner retry passed on, and the attempt in which that was. */
+	innerFailure?: { readonly attempt: number | undefined; readonly error: unknown }
+	/** True if an inner retry left retrying to the outermost one. */
+	isDeferredToOuter?: boolean
+	/** How long the next attempt has waited in queues. */
+	queuedMs?: number
+	endedAt?: number
+	/** What last interrupted the operation. */
+	ending?: StopReason
+}
+
+/** State that few calls need, in an object of its own that is created on first use. */
+export interface RareStateOf<Call> extends RareFacts {
+	/** Resolves the result where it is not chained to the operation; a failure is a rejected promise. Set by the runner. */
+	resolveResult?: (value: unknown) => void
+	/** The part inside `bound`, or the whole call, must end, whatever the operation does. */
+	interruption?: { readonly bound: BoundLayerOf<Call> | undefined; unwind(): Step } | undefined
+	/** Operations that are still running without a call that waits for them. */
+	orphans?: Orphan[]
+	/** The state of layers from the fifth on. */
+	states?: unknown[]
+	/** What runs instead of the operation. */
+	substitute?: ((context: CallContext) => unknown) | undefined
+	/** The budgets that have recorded this call. */
+	deposits?: unknown[]
+	/** The signal of the whole call. */
+	link?: SignalLink
+	/** The call that this one is a branch of (a hedge). */
+	branchOf?: Call
+	/** The run of that call, and the layer inside which the branch runs. */
+	branchRun?: number
+	branchIndex?: number
+	/** How its runner starts a branch; undefined for the production runner. */
+	branch?: (branch: Call, step: Step, ended: () => void) => void
+	/** The scope around a branch. */
+	parentScope?: Scope
 }

@@ -2,23 +2,20 @@ import { InvalidOptionError } from '../errors/errors.ts'
 import type { PolicyListener } from '../events/events.ts'
 import type { UnboundLayer } from './compile.ts'
 import type { LayerEnv } from './layer.ts'
-import { Policy, UNNAMED } from './policy.ts'
+import { isPolicy, Policy, UNNAMED } from './policy.ts'
 import { checkPolicyOptions, type PolicyOptions } from './policy-options.ts'
-
-/** What holds for all policies of a pipeline that were given none of their own. */
-export type PipelineOptions = PolicyOptions
 
 class Pipeline extends Policy {
 	readonly #policies: readonly Policy[]
 
-	constructor(options: PipelineOptions, policies: readonly Policy[]) {
+	constructor(options: PolicyOptions, policies: readonly Policy[]) {
 		super(UNNAMED, options)
-		checkPolicyOptions(options)
+		checkPolicyOptions(options, undefined, 'pipeline')
 		this.#policies = policies
 	}
 
-	override layers(around: LayerEnv): readonly UnboundLayer[] {
-		const inside = this.envInside(around)
+	override layers(env: LayerEnv): readonly UnboundLayer[] {
+		const inside = { ...this.envInside(env), pipeline: this.name }
 		return this.#policies.flatMap((policy) => policy.layers(inside))
 	}
 
@@ -27,35 +24,30 @@ class Pipeline extends Policy {
 	}
 
 	override subscribe(listener: PolicyListener): () => void {
-		// A policy may stand in several places, also of pipelines inside this one, and is still heard once.
-		const ends = [...new Set(this.leaves())].map((policy) => policy.subscribe(listener))
+		// A policy may occur several times, also in nested pipelines, but must call the listener once per event.
+		const unsubscribes = [...new Set(this.leaves())].map((policy) => policy.subscribe(listener))
 		return () => {
-			for (const end of ends) end()
+			for (const unsubscribe of unsubscribes) unsubscribe()
 		}
 	}
 }
 
-/** By what it can do, for a policy may be of another copy of the package. */
-export const isPolicy = (value: unknown): value is Policy =>
-	typeof (value as { layers?: unknown } | null | undefined)?.layers === 'function'
-
 /**
- * Puts policies around each other, outermost first, as many as you like and pipelines among them. Options for all of them may come
- * before the first.
+ * Composes policies, outermost first. Pipelines can be nested. Options before the first policy apply to all policies
+ * that do not set their own.
  *
  * @example
  * const payments = pipeline({ name: 'payments' }, retry(presets.externalApi))
  * const receipt = await payments.execute(({ signal }) => charge(order, { signal }))
  */
 export function pipeline(...policies: readonly Policy[]): Policy
-export function pipeline(options: PipelineOptions, ...policies: readonly Policy[]): Policy
-export function pipeline(first?: Policy | PipelineOptions, ...rest: readonly Policy[]): Policy {
+export function pipeline(options: PolicyOptions, ...policies: readonly Policy[]): Policy
+export function pipeline(first?: Policy | PolicyOptions, ...rest: readonly Policy[]): Policy {
 	const [options, policies] = isPolicy(first) ? [{}, [first, ...rest]] : [first ?? {}, rest]
-	const stranger = policies.findIndex((policy) => !isPolicy(policy))
-	if (stranger >= 0)
-		throw new InvalidOptionError(`pipeline, place ${stranger + 1}`, policies[stranger], 'a policy')
-	const made = new Pipeline(options, policies)
-	// Now, so that its policies know their clock before the first call.
-	made.compiled()
-	return made
+	const wrong = policies.findIndex((policy) => !isPolicy(policy))
+	if (wrong >= 0) throw new InvalidOptionError(`pipeline, argument ${wrong + 1}`, policies[wrong], 'a policy')
+	const composed = new Pipeline(options, policies)
+	// Compiled now, so that the policies know their runtime before the first call.
+	composed.compiled()
+	return composed
 }

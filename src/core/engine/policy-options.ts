@@ -20,9 +20,13 @@ export const NO_OPTIONS: PolicyOptions = /* @__PURE__ */ Object.freeze({})
 
 export const POLICY_SCHEMA: OptionSchema = { name: 'string', runtime: 'any', classify: 'function' }
 
-/** Refuses what can not work in these, and every name that `rules` do not have. */
-export function checkPolicyOptions(options: PolicyOptions, rules: OptionSchema = POLICY_SCHEMA): void {
-	checkNames(options, rules)
+/** Throws for invalid policy options and for names that `schema` does not have. `owner` is named in the error. */
+export function checkPolicyOptions(
+	options: PolicyOptions,
+	schema: OptionSchema = POLICY_SCHEMA,
+	owner?: string,
+): void {
+	checkNames(options, schema, owner)
 	readOptions(options, POLICY_SCHEMA)
 	const { runtime } = options
 	if (runtime && !runtime.setTimer) invalidOption('runtime', runtime, 'a Runtime')

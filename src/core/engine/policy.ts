@@ -1,32 +1,32 @@
-import type { PolicyListener } from '../events/events.ts'
+import type { EventDetails, PolicyListener, YaokiEvent } from '../events/events.ts'
 import { attachRecord } from '../explain/record.ts'
-import type { CompiledPipeline } from './call.ts'
-import { Call } from './call.ts'
+import { systemRuntime } from '../runtime/system.ts'
+import { Call, type CompiledPipeline, type Layer } from './call.ts'
 import type { CallContext, CallOptions } from './call-options.ts'
-import { compilePipeline, type UnboundLayer } from './compile.ts'
-import { DEFAULT_ENV, inheritEnv } from './env.ts'
+import { compilePipeline, DEFAULT_ENV, inheritEnv, type UnboundLayer } from './compile.ts'
+import { notify } from './hooks.ts'
 import type { LayerEnv } from './layer.ts'
 import type { PolicyOptions } from './policy-options.ts'
 import { run } from './runner.ts'
 
-/** The answer of `settle`: what came of a call, never thrown. */
+/** The result of `settle`: the outcome of a call as a value. */
 export type Settled<T> =
 	| { readonly ok: true; readonly value: T }
 	| { readonly ok: false; readonly error: unknown }
 
-/** Any function at all: whatever its parameters are, `never` fits them. */
+/** Any function: `never` is assignable to every parameter type. */
 type AnyFunction = (...args: never[]) => unknown
 
-/** A function with the same signature; one that was not async returns a promise now. */
-export type Wrapped<F extends AnyFunction> =
+/** A function with the same signature. A function that was not async now returns a promise. */
+type Wrapped<F extends AnyFunction> =
 	ReturnType<F> extends Promise<unknown> ? F : (...args: Parameters<F>) => Promise<Awaited<ReturnType<F>>>
 
-/** What a pipeline is called that was given no name. */
+/** The name of a pipeline that was given none. */
 export const UNNAMED = 'pipeline'
 
-/** Anything that stands between a caller and its work: one policy, or a pipeline of them. */
+/** Runs operations under a policy, or under a pipeline of policies. */
 export abstract class Policy {
-	/** What it is called in events and in `explain`. */
+	/** The name in events and in `explain`. */
 	readonly name: string
 	readonly #own: PolicyOptions
 	#compiled: CompiledPipeline | undefined
@@ -38,7 +38,7 @@ export abstract class Policy {
 	}
 
 	/**
-	 * Runs `fn` under this policy. When nothing must be waited for, `fn` is called before `execute` returns.
+	 * Runs `fn` under this policy. If nothing has to wait, `fn` is called before `execute` returns.
 	 *
 	 * @example
 	 * const user = await policy.execute(({ signal }) => loadUser(id, signal), { deadline: Deadline.after(2_000) })
@@ -47,7 +47,10 @@ export abstract class Policy {
 		return run(new Call(this.compiled(), options, fn)) as Promise<Awaited<T>>
 	}
 
-	/** The same, but answers `{ ok, value | error }` and never rejects. `explain` of the answer is exact. */
+	/**
+	 * Runs `fn` under this policy and returns `{ ok, value | error }` instead of rejecting. `explain(result)` refers to
+	 * exactly this call.
+	 */
 	async settle<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Settled<Awaited<T>>> {
 		const call = new Call(this.compiled(), options, fn)
 		call.rareState.keepsRecord = true
@@ -62,7 +65,7 @@ export abstract class Policy {
 	}
 
 	/**
-	 * Gives a function its policy for good; the signature stays.
+	 * Returns a function with the same signature that runs `fn` under this policy.
 	 *
 	 * @example
 	 * const chargeSafely = payments.wrap(charge)
@@ -76,7 +79,7 @@ export abstract class Policy {
 	}
 
 	/**
-	 * The same for work that wants its context.
+	 * Like `wrap`, for an operation that takes its context as the first argument.
 	 *
 	 * @example
 	 * const load = policy.bind(({ signal }, id: string) => fetch(`/users/${id}`, { signal }))
@@ -88,25 +91,133 @@ export abstract class Policy {
 		return (...args) => this.execute((context) => fn(context, ...args))
 	}
 
-	/** Listens to every event of this policy, or of all policies of a pipeline. Returns what ends it. */
+	/** Subscribes to every event of this policy, or of all policies of a pipeline. Returns a function that unsubscribes. */
 	abstract subscribe(listener: PolicyListener): () => void
 
-	/** @internal The single policies that this one is made of. */
+	/** @internal The single policies that this one consists of. */
 	leaves(): readonly Policy[] {
 		return [this]
 	}
 
-	/** @internal This policy's layers, outermost first, as they stand in these surroundings. */
-	abstract layers(around: LayerEnv): readonly UnboundLayer[]
+	/** @internal This policy's layers in the given environment, outermost first. */
+	abstract layers(env: LayerEnv): readonly UnboundLayer[]
 
-	/** @internal What holds inside this policy. */
-	envInside(around: LayerEnv): LayerEnv {
-		return inheritEnv(this.#own, around)
+	/** @internal The environment inside this policy. */
+	envInside(parent: LayerEnv): LayerEnv {
+		return inheritEnv(this.#own, parent)
 	}
 
-	/** @internal The plan, made once. */
+	/** @internal The compiled pipeline, created once. */
 	compiled(): CompiledPipeline {
 		this.#compiled ??= compilePipeline(this.name, this.layers(DEFAULT_ENV), this.envInside(DEFAULT_ENV))
 		return this.#compiled
 	}
+
+	/** @internal Names the key that this policy serves in `keyed`, or the origin in an HTTP client. */
+	setKey(key: string): void {
+		for (const leaf of this.leaves()) if (leaf !== this) leaf.setKey?.(key)
+	}
+}
+
+/** Duck typing, because a policy may come from another copy of the package. */
+export const isPolicy = (value: unknown): value is Policy =>
+	typeof (value as { layers?: unknown } | null | undefined)?.layers === 'function'
+
+/** Emits an event of a call; or of no call, for example when an operator resets a breaker. */
+export type Emit = (call: Call | undefined, env: LayerEnv | undefined, details: EventDetails) => void
+
+/** A layer that emits events itself. */
+export interface ObservableLayer extends Layer {
+	/** Undefined while there is no listener, so that events then cost one comparison. */
+	emit: Emit | undefined
+	/** The key that the policy serves, if it serves one. */
+	key?: string | undefined
+}
+
+const NO_LISTENERS: readonly PolicyListener[] = []
+
+/** A policy that consists of one layer. It has listeners of its own. */
+export abstract class LeafPolicy extends Policy {
+	readonly #layer: Layer & Partial<ObservableLayer>
+	/** @internal The environment, as far as it is known: a pipeline may have provided the runtime. */
+	protected env: LayerEnv
+	#listeners: readonly PolicyListener[] = NO_LISTENERS
+
+	/** @internal */
+	constructor(name: string, own: PolicyOptions, layer: Layer) {
+		super(name, own)
+		this.#layer = layer
+		this.env = this.envInside(DEFAULT_ENV)
+	}
+
+	override subscribe(listener: PolicyListener): () => void {
+		// One wrapper per subscription: a function that subscribes twice is called twice, and each unsubscribe removes one.
+		const subscription: PolicyListener = (event) => listener(event)
+		this.#listeners = [...this.#listeners, subscription]
+		this.setListening(true)
+		return () => {
+			this.#listeners = this.#listeners.filter((other) => other !== subscription)
+			this.setListening(this.#listeners.length > 0)
+		}
+	}
+
+	/** @internal */
+	override layers(env: LayerEnv): readonly UnboundLayer[] {
+		const inside = this.envInside(env)
+		// A direct call of this policy, outside its pipeline, must not replace the pipeline's runtime.
+		if (env !== DEFAULT_ENV) this.env = inside
+		const { runtime, classify } = inside
+		return [{ layer: this.#layer, runtime, classify }]
+	}
+
+	/** @internal A policy that serves several keys has none of its own. */
+	override setKey(key: string): void {
+		const layer = this.#layer
+		layer.key = layer.key === undefined || layer.key === key ? key : SEVERAL_KEYS
+	}
+
+	/** @internal Without listeners, events are not even created. */
+	protected setListening(isListening: boolean): void {
+		this.#layer.emit = isListening ? (...facts) => this.emit(...facts) : undefined
+	}
+
+	/** @internal */
+	protected emit(call: Call | undefined, env: LayerEnv | undefined, details: EventDetails): void {
+		const { runtime } = env ?? this.env
+		const pipeline = call?.pipeline.name ?? this.env.pipeline ?? UNNAMED
+		const event: YaokiEvent = {
+			...(call && { callId: callId(call), attempt: call.attempt + 1 }),
+			...details,
+			policy: this.name,
+			timestamp: runtime.wallNow(),
+			...(pipeline === this.name || pipeline === UNNAMED ? {} : { pipeline }),
+			...callFacts(call?.options, this.#layer.key),
+		}
+		for (const listener of this.#listeners) notify('a listener', listener, event)
+	}
+}
+
+const SEVERAL_KEYS = ''
+
+/** Returns the fields of an event that come from the call's options. */
+function callFacts(
+	options: CallOptions | undefined,
+	policyKey: string | undefined,
+): { key?: string; call?: string; method?: string } {
+	const key = policyKey || options?.key
+	const { name, method } = options ?? {}
+	return {
+		...(key === undefined ? {} : { key }),
+		...(name === undefined ? {} : { call: name }),
+		...(method === undefined ? {} : { method }),
+	}
+}
+
+/** Returns the id of the call; branches of a hedge share that of their call. */
+function callId(call: Call): string {
+	let whole = call
+	for (let outer = call.rare?.branchOf; outer; outer = outer.rare?.branchOf) whole = outer
+	const { rareState, pipeline } = whole
+	rareState.callId ??= (pipeline.runtime.createId ?? systemRuntime.createId)?.() ?? ''
+	return rareState.callId
 }

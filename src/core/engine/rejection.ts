@@ -1,26 +1,26 @@
 /**
- * Refusals whose error is made further out than where they are decided: most of what an error costs is the depth of its stack, and
- * an open circuit refuses by the thousand.
+ * Rejections whose error is created further out than where they are decided: most of the cost of an error is the depth
+ * of its stack, and an open circuit rejects thousands of calls.
  */
 import { attachRecord } from '../explain/record.ts'
-import { type Call, OVER } from './call.ts'
-import { REJECTED, type Step } from './layer.ts'
+import type { Call } from './call.ts'
+import { OVER, REJECTED, type Step } from './layer.ts'
 
-/** The outermost layer does not let the call in; whoever runs the call makes the error. */
-export function rejectLazily(call: Call, make: () => unknown): Step {
+/** The outermost layer rejects the call; the runner creates the error. */
+export function rejectLazily(call: Call, create: () => unknown): Step {
 	call.stop = 'rejected'
-	call.value = make
+	call.value = create
 	call.pipeline.consecutiveSuccesses = 0
 	call.run = OVER
 	return REJECTED
 }
 
-/** The error has been made. */
+/** Records the error of a lazy rejection, and returns it. */
 export function finishRejection(call: Call, error: unknown): unknown {
 	call.value = error
 	attachRecord(error, call)
 	return error
 }
 
-/** The error, made now. */
+/** Creates the error of a lazy rejection. */
 export const createRejection = (call: Call): unknown => finishRejection(call, (call.value as () => unknown)())

@@ -1,26 +1,25 @@
 /**
- * The runner of production: joins a call's halves with promises.
+ * The production runner: joins a call's halves with promises.
  *
- * Continuations and not an async function: measured, an async function around the work costs half as much again on
- * the success path, and 150 bytes more for every call that waits. Whatever goes on after a wait or a queue does so in a
- * continuation of the caller's own and is never called from a timer or from another caller's end: so the async context is
- * always the caller's, without an import from Node.
+ * It uses continuations, not an async function: measured, an async function around the operation makes the success path
+ * half as expensive again and adds 150 bytes to every call that waits. What follows a wait or a queue runs in a
+ * continuation of the caller, never in a timer callback or in another call's completion, so the async context is always
+ * the caller's, without an import from Node.
  *
- * Here nothing can answer before the work does, and the answer is chained to it. Policies that may, bring their own way
- * (drive.ts).
+ * In this runner a call never settles before its operation, and the result is chained to it. Layers that may settle a
+ * call earlier (timeout, hedge) select interruptible-runner.ts.
  */
 import type { Call } from './call.ts'
 import type { CallContext } from './call-options.ts'
 import { DONE, PARK, REJECTED, type Step } from './layer.ts'
 import { createRejection } from './rejection.ts'
-import { startWait } from './wait.ts'
 
-/** Every attempt adds a link to a chain of promises, and each new Error walks it for its stack; so it is kept short. */
+/** Every attempt adds a promise to a chain, and each new Error walks the chain for its stack trace. */
 const MAX_PROMISE_CHAIN = 8
 
 export const run = (call: Call): Promise<unknown> => runFrom(call, call.begin())
 
-/** The same, begun already. */
+/** Runs a call whose `begin` has returned `step`. */
 export function runFrom(call: Call, step: Step): Promise<unknown> {
 	const { runner } = call.pipeline
 	if (step === REJECTED) return Promise.reject(createRejection(call))
@@ -41,11 +40,10 @@ function advance(call: Call, step: Step): Promise<unknown> {
 	}
 }
 
-/** The result, or a promise of it. */
 const resultOrPromise = (call: Call, step: Step): unknown =>
 	step === DONE && call.ok ? call.value : advance(call, step)
 
-/** The same without a chain, for the few calls that are made many times. */
+/** Runs the remaining attempts in a loop, without growing the promise chain. */
 async function runLoop(call: Call, from: Step): Promise<unknown> {
 	for (let step = from; step !== DONE; ) {
 		if (isWait(step)) {
@@ -64,7 +62,7 @@ async function runLoop(call: Call, from: Step): Promise<unknown> {
 
 export const isWait = (step: Step): boolean => step >= 0 || step === PARK
 
-/** A wait of nothing still lets the event loop turn: aborts and timers must be heard between two attempts. */
+/** A wait of 0 ms still yields to the event loop: aborts and timers must run between two attempts. */
 export function wait(call: Call, step: Step): Promise<void> {
 	const over = new Promise<void>(captureResolve)
 	call.wake = lastResolve as () => void
@@ -72,15 +70,41 @@ export function wait(call: Call, step: Step): Promise<void> {
 	return over
 }
 
-/** Begins the work, or what is done in its place. May throw. */
+/** Starts the operation, or its substitute. May throw. */
 export function startOperation(call: Call): Promise<unknown> {
 	const work: (context: CallContext) => unknown = call.rare?.substitute ?? (call.operation as never)
 	return Promise.resolve(work(call.context()))
 }
 
-/** One function for all promises instead of a closure for each: that is a third of a bare await. */
+/** One shared function for all promises: a closure per promise costs a third of a bare await. */
 export const captureResolve = (resolve: (value: never) => void): void => {
 	lastResolve = resolve as (value: unknown) => void
 }
-/** Of the promise that was made last. */
+/** The `resolve` function of the promise that was created last. */
 export let lastResolve: (value: unknown) => void
+
+/** Wakes the call when the time is over, the caller aborts or the deadline expires. Leaves no timer and no listener behind. */
+export function startWait(call: Call, ms: number): void {
+	const { options, pipeline, wake, current } = call
+	const signal = options?.signal
+	const { runtime } = current ?? pipeline
+	if (!wake) return
+	if (ms === PARK) call.rareState.queuedMs ??= 0
+	if (!signal && ms >= 0 && !pipeline.runner) {
+		runtime.setTimer(ms, wake)
+		return
+	}
+	const ends: (() => void)[] = []
+	const end = () => {
+		for (const cancel of ends.splice(0)) cancel()
+		wake()
+	}
+	call.wake = end
+	if (ms >= 0) ends.push(runtime.setTimer(ms, end))
+	else if (options?.deadline) ends.push(options.deadline.onExpiry(end))
+	if (!signal) return
+	ends.push(() => signal.removeEventListener('abort', end))
+	signal.addEventListener('abort', end)
+	// A hook may have aborted the signal already, and a signal emits `abort` only once.
+	if (signal.aborted) end()
+}

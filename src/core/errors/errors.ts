@@ -1,9 +1,10 @@
 /**
- * The errors of the toolkit. Each answers the next question: what refused, and when to come back. Match on `code` or
- * `name` rather than `instanceof` where two copies of the package, or two realms, may meet.
+ * The errors of the toolkit. What a program needs (which policy rejected, when to retry, which option is wrong) is in
+ * fields; the message is for people and may change. Where two copies of the package or two realms may meet, match on
+ * `code` or `name` instead of `instanceof`.
  */
 
-/** The root of every error that the toolkit itself makes. A user's own error is never wrapped in one. */
+/** Base class of every error that the toolkit creates. Errors thrown by user code are never wrapped. */
 export class YaokiError extends Error {
 	override readonly name: string = 'YaokiError'
 	/** Stable across versions, realms and copies of the package: `YAOKI_TIMEOUT`, `YAOKI_CIRCUIT_OPEN`, ... */
@@ -14,100 +15,155 @@ export class YaokiError extends Error {
 	}
 }
 
-const show = (value: unknown): string => {
+export const INVALID_OPTION = 'YAOKI_INVALID_OPTION'
+
+/** What makes an option name unknown: whose options they are, and which names are valid. */
+export interface UnknownOption {
+	/** The function or policy that takes the options, such as `retry`. */
+	readonly owner?: string | undefined
+	/** The nearest valid name, if one is near enough to be a typo. */
+	readonly suggestion?: string | undefined
+}
+
+/**
+ * An option has an invalid value or an unknown name. Thrown when the policy or client is created.
+ *
+ * @example
+ * retry({ maxRetries: 1.5 }) // Invalid option "maxRetries": expected a non-negative integer, got 1.5
+ */
+export class InvalidOptionError extends YaokiError {
+	override readonly name = 'InvalidOptionError'
+	/** The option, with the path to it inside nested options: `circuitBreaker.failureThreshold`. */
+	readonly optionPath: string
+	/** The value that was passed. */
+	readonly received: unknown
+	/** What is valid: a phrase such as `a non-negative integer`. For an unknown name, the list of valid names. */
+	readonly expected: string
+	/** The nearest valid name, if the name is unknown and looks like a typo. */
+	readonly suggestion: string | undefined
+	/** Whose options they are, such as `retry`, if the name is unknown. */
+	readonly owner: string | undefined
+	/** True if there is no option of this name. */
+	readonly isUnknown: boolean
+
+	constructor(optionPath: string, received: unknown, expected: string, unknown?: UnknownOption) {
+		super(
+			INVALID_OPTION,
+			unknown
+				? unknownMessage(optionPath, expected, unknown)
+				: invalidMessage(optionPath, received, expected),
+		)
+		this.optionPath = optionPath
+		this.received = received
+		this.expected = expected
+		this.suggestion = unknown?.suggestion
+		this.owner = unknown?.owner
+		this.isUnknown = unknown !== undefined
+	}
+}
+
+const invalidMessage = (path: string, received: unknown, expected: string): string =>
+	`Invalid option "${path}": expected ${expected}, got ${show(received)}`
+
+function unknownMessage(path: string, names: string, { owner, suggestion }: UnknownOption): string {
+	const what = `Unknown option "${path}"${owner ? ` for ${owner}` : ''}.`
+	return suggestion ? `${what} Did you mean "${suggestion}"?` : `${what} Valid options: ${names}`
+}
+
+function show(value: unknown): string {
 	try {
-		return typeof value === 'string' ? `'${value}'` : Array.isArray(value) ? `[${value}]` : String(value)
+		if (typeof value === 'string') return `"${value}"`
+		if (typeof value === 'function') return 'a function'
+		return Array.isArray(value) ? `[${value}]` : String(value)
 	} catch {
-		// Not everything has a text: a file may hold `{ "toString": 1 }`.
+		// Not every value converts to a string: a JSON file may contain `{ "toString": 1 }`.
 		return typeof value
 	}
 }
 
-/**
- * An option that can not work, refused when the policy is made.
- *
- * @example
- * retry({ baseDelayMs: -1 }) // baseDelayMs: got -1; takes a finite number, 0 or more
- */
-export class InvalidOptionError extends YaokiError {
-	override readonly name = 'InvalidOptionError'
-	/** The option's name. */
-	readonly option: string
-	/** What it was given. */
-	readonly received: unknown
-
-	constructor(option: string, received: unknown, takes: string) {
-		super('YAOKI_INVALID_OPTION', `${option}: got ${show(received)}; takes ${takes}`)
-		this.option = option
-		this.received = received
-	}
-}
-
-/** The circuit is open: nothing was called. `retryAfterMs` says when it may be tried again. */
+/** The circuit is open, and the operation was not called. */
 export class CircuitOpenError extends YaokiError {
 	override readonly name = 'CircuitOpenError'
+	/** The name of the breaker that rejected the call. */
+	readonly policy: string
+	/** When a call may be let in again, in milliseconds from now; Infinity while the circuit is isolated. */
 	readonly retryAfterMs: number
 
 	constructor(policy: string, retryAfterMs: number) {
-		super(CIRCUIT_OPEN, circuitIsOpen(policy, retryAfterMs))
+		super(CIRCUIT_OPEN, circuitOpenMessage(policy, retryAfterMs))
+		this.policy = policy
 		this.retryAfterMs = retryAfterMs
 	}
 }
 
 export const CIRCUIT_OPEN = 'YAOKI_CIRCUIT_OPEN'
 
-export function circuitIsOpen(policy: string, retryAfterMs: number): string {
-	const when = retryAfterMs < Infinity ? `try again in ${retryAfterMs} ms` : 'it is held open'
-	return `${policy}: the circuit is open; ${when}`
+export function circuitOpenMessage(policy: string, retryAfterMs: number): string {
+	const when = retryAfterMs < Infinity ? `retry in ${retryAfterMs} ms` : 'it is isolated until it is released'
+	return `${policy}: circuit open; ${when}`
 }
 
-/** The bulkhead is full, or the wait in its queue took too long: nothing was called. */
+/** The bulkhead and its queue are full, or the call waited in the queue for too long. The operation was not called. */
 export class BulkheadRejectedError extends YaokiError {
 	override readonly name = 'BulkheadRejectedError'
+	/** The name of the bulkhead that rejected the call. */
+	readonly policy: string
+	readonly reason: 'bulkhead-full' | 'queue-timeout'
 
-	constructor(policy: string, why: string) {
-		super('YAOKI_BULKHEAD_REJECTED', `${policy}: ${why}`)
+	constructor(policy: string, reason: BulkheadRejectedError['reason'], message: string) {
+		super('YAOKI_BULKHEAD_REJECTED', `${policy}: ${message}`)
+		this.policy = policy
+		this.reason = reason
 	}
 }
 
-/** The work took longer than its timeout. Never the caller's own abort. */
+/** The operation took longer than its timeout. Never the caller's own abort. */
 export class TimeoutError extends YaokiError {
 	override readonly name = 'TimeoutError'
+	/** The name of the timeout policy. */
+	readonly policy: string
 	readonly timeoutMs: number
 
 	constructor(policy: string, timeoutMs: number) {
-		super('YAOKI_TIMEOUT', `${policy}: no answer within ${timeoutMs} ms`)
+		super('YAOKI_TIMEOUT', `${policy}: no result within ${timeoutMs} ms`)
+		this.policy = policy
 		this.timeoutMs = timeoutMs
 	}
 }
 
-/** Nothing is left of the caller's deadline. */
+/** The caller's deadline has expired, or the remaining time is too short. */
 export class DeadlineExceededError extends YaokiError {
 	override readonly name = 'DeadlineExceededError'
+	/** The name of the policy that rejected the call because too little time was left; undefined if the deadline expired. */
+	readonly policy: string | undefined
 
-	constructor(message = 'the deadline has passed') {
-		super('YAOKI_DEADLINE_EXCEEDED', message)
+	constructor(message = 'deadline exceeded', policy?: string) {
+		super('YAOKI_DEADLINE_EXCEEDED', policy === undefined ? message : `${policy}: ${message}`)
+		this.policy = policy
 	}
 }
 
-/** The rate limit is used up: nothing was called. `retryAfterMs` says when there is room again. */
+/** A rate limiter or a throttle rejected the call, and the operation was not called. */
 export class RateLimitedError extends YaokiError {
 	override readonly name = 'RateLimitedError'
-	/** Undefined when a throttle refused, which does so by chance and not for a time. */
+	/** The name of the policy that rejected the call. */
+	readonly policy: string
+	/** When a call may be let in again. Undefined for an adaptive throttle, which rejects at random. */
 	readonly retryAfterMs: number | undefined
 
 	constructor(policy: string, retryAfterMs?: number) {
 		const why =
 			retryAfterMs === undefined
-				? 'the other side accepts too few calls'
-				: `the rate limit is used up; try again in ${retryAfterMs} ms`
+				? 'call throttled; the service is rejecting most requests'
+				: `rate limit reached; retry in ${retryAfterMs} ms`
 		super('YAOKI_RATE_LIMITED', `${policy}: ${why}`)
+		this.policy = policy
 		this.retryAfterMs = retryAfterMs
 	}
 }
 
 /**
- * An HTTP answer that is not a success.
+ * An HTTP response that is not a success.
  *
  * @example
  * if (!response.ok) throw new HttpError(response.status, await response.text())
@@ -116,7 +172,7 @@ export class HttpError extends YaokiError {
 	override readonly name = 'HttpError'
 	readonly statusCode: number
 	readonly body: unknown
-	/** What the server's Retry-After asked for, if it did. */
+	/** The wait that the server asked for with Retry-After, if it did. */
 	readonly retryAfterMs: number | undefined
 
 	constructor(
@@ -128,5 +184,10 @@ export class HttpError extends YaokiError {
 		this.statusCode = statusCode
 		this.body = body
 		this.retryAfterMs = options?.retryAfterMs
+	}
+
+	/** The same as `statusCode`, under the name that `fetch` uses. */
+	get status(): number {
+		return this.statusCode
 	}
 }

@@ -1,65 +1,86 @@
 /**
- * Everything that a policy tells, as one union of plain objects: `JSON.stringify` writes one as a line and `JSON.parse`
- * reads the same object back. Logs, metrics and traces are listeners of it.
+ * Everything that policies emit, as one union of plain objects: `JSON.stringify` writes an event as one line and
+ * `JSON.parse` reads the same object back. Logs, metrics and traces are listeners. All facts are fields, so that no
+ * listener has to parse a message.
  */
 import type { AttemptOutcome, DelaySource, StopReason } from '../explain/record.ts'
 
-/** What a circuit breaker is: it lets calls through, refuses them, or lets a few through to see. */
+/** `closed`: calls pass. `open`: calls are rejected. `half-open`: a few probes pass. */
 export type CircuitState = 'closed' | 'open' | 'half-open'
 
-interface EventBase {
-	/** The policy's name. */
-	readonly policy: string
+/** The fields that all events share, in every part of the package. */
+export interface EventBase {
+	readonly type: string
 	/** Wall time, milliseconds since 1970. */
 	readonly timestamp: number
-	/** The name of the pipeline that the call went through, if it has one. */
+	/** The name of the policy that emits the event. */
+	readonly policy: string
+	/** The name of the pipeline, if it has one. */
 	readonly pipeline?: string
-	/** The call's `name`, if it was given one. */
-	readonly call?: string
-	/** The call's `key`, if it was given one. */
+	/** The key of the policy in `keyed`, or of the call: an origin, a tenant, a destination. */
 	readonly key?: string
+	/** Identifies the call, if a call caused the event. Unique across processes. */
+	readonly callId?: string
+	/** The call's `name`, if it has one. */
+	readonly call?: string
+	/** The attempt that was running, counted from 1, if a call caused the event. */
+	readonly attempt?: number
+	/** The HTTP method, if the call is an HTTP request. */
+	readonly method?: string
 }
 
-/** A retry is about to be waited for. */
-export interface RetryAttemptEvent extends EventBase {
+/** What is known about an error, as fields. */
+export interface ErrorFacts {
+	/** The error's `name`. */
+	readonly errorType?: string
+	/** The error's message, with that of its cause. For people: use the other fields to decide. */
+	readonly errorMessage?: string
+	/** The error's `code`: `ECONNRESET`, `YAOKI_TIMEOUT`, a SQLSTATE, ... */
+	readonly errorCode?: string | number
+	/** The HTTP status. */
+	readonly statusCode?: number
+	/** The timeout that expired. */
+	readonly timeoutMs?: number
+	/** The wait that the dependency asked for, or after which a rejecting policy lets calls in again. */
+	readonly retryAfterMs?: number
+}
+
+/** A retry was scheduled. */
+export interface RetryAttemptEvent extends EventBase, ErrorFacts {
 	readonly type: 'retry_attempt'
-	/** Which retry this is, from 1. */
+	/** The number of the retry, from 1. The attempt that failed has the same number. */
 	readonly attempt: number
-	/** Null when there is no limit but time. */
+	/** Null if only time limits the retries. */
 	readonly maxRetries: number | null
 	readonly delayMs: number
 	readonly delaySource: DelaySource
-	/** What the attempt before it came to. */
+	/** How the failed attempt ended. */
 	readonly outcome: AttemptOutcome
-	readonly errorType?: string
-	readonly errorMessage?: string
 }
 
-/** A call came through its retry policy with a result. */
+/** A call succeeded inside its retry policy. */
 export interface RetrySuccessEvent extends EventBase {
 	readonly type: 'retry_success'
-	/** How many attempts it took, at least 1. */
+	/** The number of attempts, at least 1. */
 	readonly attempts: number
 	readonly durationMs: number
 }
 
-/** A retry policy gave a call up. */
-export interface RetryFailureEvent extends EventBase {
+/** A call failed, and its retry policy makes no more attempts. */
+export interface RetryFailureEvent extends EventBase, ErrorFacts {
 	readonly type: 'retry_failure'
 	readonly attempts: number
 	readonly durationMs: number
 	readonly stop: StopReason
-	readonly errorType?: string
-	readonly errorMessage?: string
 }
 
-/** Work took longer than its timeout. */
-interface TimeoutEvent extends EventBase {
+/** An operation took longer than its timeout. */
+export interface TimeoutEvent extends EventBase {
 	readonly type: 'timeout'
 	readonly timeoutMs: number
 }
 
-/** A policy did not let a call in. */
+/** A policy rejected a call. */
 export interface RejectedEvent extends EventBase {
 	readonly type: 'rejected'
 	readonly reason:
@@ -69,56 +90,52 @@ export interface RejectedEvent extends EventBase {
 		| 'deadline'
 		| 'rate-limited'
 		| 'throttled'
-	/** When it may be tried again, where that is known. */
+	/** When a call may be let in again, if that is known. */
 	readonly retryAfterMs?: number
-	/** True when a breaker in shadow mode only would have rejected it. */
+	/** True if a breaker in shadow mode only would have rejected the call. */
 	readonly shadow?: boolean
 }
 
-/** A circuit breaker opened, closed or began to probe. */
-interface StateChangeEvent extends EventBase {
+/** A circuit changed its state. */
+export interface StateChangeEvent extends EventBase {
 	readonly type: 'state_change'
 	readonly from: CircuitState
 	readonly to: CircuitState
 }
 
-/** A call inside a circuit breaker went well. */
-interface SuccessEvent extends EventBase {
+/** A call succeeded inside a circuit breaker. */
+export interface SuccessEvent extends EventBase {
 	readonly type: 'success'
 	readonly durationMs: number
 }
 
-/** A call inside a circuit breaker failed in a way that speaks against the other side. */
-interface FailureEvent extends EventBase {
+/** A call failed inside a circuit breaker, and the breaker counts it. */
+export interface FailureEvent extends EventBase, ErrorFacts {
 	readonly type: 'failure'
 	readonly durationMs: number
-	readonly errorType?: string
-	readonly errorMessage?: string
 }
 
-/** A fallback answers in the place of a call that failed. */
-interface FallbackEvent extends EventBase {
+/** A fallback replaced the result of a call that failed. */
+export interface FallbackEvent extends EventBase, ErrorFacts {
 	readonly type: 'fallback'
-	readonly errorType: string
-	readonly errorMessage: string
 }
 
-/** A second request was sent, or was held back by its budget; or it answered first. */
-interface HedgeEvent extends EventBase {
+/** A hedge was sent, was skipped because the budget was exhausted, or returned first. */
+export interface HedgeEvent extends EventBase {
 	readonly type: 'hedge'
 	readonly outcome: 'sent' | 'no-budget' | 'won'
-	/** Which of the hedges it is, from 1. */
+	/** The number of the hedge, from 1. */
 	readonly hedge: number
 }
 
 /** An adaptive bulkhead changed its limit. */
-interface LimitChangeEvent extends EventBase {
+export interface LimitChangeEvent extends EventBase {
 	readonly type: 'limit_change'
 	readonly from: number
 	readonly to: number
 }
 
-/** Everything that a policy may tell. `type` says which it is. */
+/** Every event that a policy emits. `type` tells them apart. */
 export type YaokiEvent =
 	| RetryAttemptEvent
 	| RetrySuccessEvent
@@ -132,15 +149,22 @@ export type YaokiEvent =
 	| HedgeEvent
 	| LimitChangeEvent
 
-type Details<Event> = Event extends YaokiEvent ? Omit<Event, keyof EventBase> : never
+type SharedFields = Exclude<keyof EventBase, 'type'>
 
-/** What a policy adds to the part that all events share. */
+type Details<Event> = Event extends RetryAttemptEvent
+	? Omit<Event, Exclude<SharedFields, 'attempt'>>
+	: Event extends YaokiEvent
+		? Omit<Event, SharedFields>
+		: never
+
+/** What a policy passes to `emit`; the shared fields are added there. */
 export type EventDetails = Details<YaokiEvent>
 
 /**
- * Told every event, synchronously. What it throws is a warning on the console and changes nothing for the call.
+ * A listener is called synchronously with every event. If it throws, the error is reported as a console warning and
+ * does not affect the call.
  *
  * @example
- * const stop = policy.subscribe((event) => console.log(JSON.stringify(event)))
+ * const unsubscribe = policy.subscribe((event) => console.log(JSON.stringify(event)))
  */
 export type PolicyListener = (event: YaokiEvent) => void

@@ -1,8 +1,8 @@
+import { describeError } from '../events/error-facts.ts'
 import {
 	type AttemptEntry,
 	type AttemptRecord,
 	type CallRecord,
-	describeError,
 	findRecord,
 	type StopReason,
 } from './record.ts'

@@ -99,30 +99,6 @@ export interface CallRecord {
 	readonly value: unknown
 }
 
-export interface ErrorTexts {
-	readonly errorType: string
-	readonly errorMessage: string
-}
-
-/** The name and the message of anything that was thrown. A hostile error must not break the telling. */
-export function describeError(error: unknown): ErrorTexts {
-	try {
-		const { name, message, cause, errors } = Object(error)
-		// "fetch failed" says nothing: what failed is in the cause, and an AggregateError may have no message at all.
-		const inner = Object(cause ?? errors?.[0])
-		const texts = [message ?? (typeof error === 'object' ? '' : error), inner.code ?? inner.message]
-		return {
-			errorType: String(name ?? typeof error),
-			errorMessage: texts
-				.filter((text) => (text ?? '') !== '')
-				.map(String)
-				.join(': '),
-		}
-	} catch {
-		return { errorType: typeof error, errorMessage: '' }
-	}
-}
-
 /**
  * Where a record is kept: in a private field of what the user holds, which nobody else can see and which goes when that goes. A
  * weak map says the same, but collectors of young objects take all that is in it for alive: every failed call was copied

@@ -2,14 +2,14 @@ import type { BoundLayer, Call } from '../engine/call.ts'
 import type { CallContext } from '../engine/call-options.ts'
 import { requireSync } from '../engine/hooks.ts'
 import { GO, type Step, SUBSTITUTE } from '../engine/layer.ts'
-import { type Emit, LeafPolicy, type ObservableLayer } from '../engine/leaf-policy.ts'
+import { type Emit, LeafPolicy, type ObservableLayer } from '../engine/policy.ts'
 import {
 	type Changes,
 	checkPolicyOptions,
 	POLICY_SCHEMA,
 	type PolicyOptions,
 } from '../engine/policy-options.ts'
-import { describeError } from '../explain/record.ts'
+import { errorFacts } from '../events/error-facts.ts'
 import { invalidOption, mergeOptions, type OptionSchema, readOptions } from '../options/schema.ts'
 import { LastGoodValue } from './last-good-value.ts'
 
@@ -52,7 +52,7 @@ export class Fallback extends LeafPolicy {
 }
 
 function read(options: FallbackOptions): FallbackOptions {
-	checkPolicyOptions(options, FALLBACK_SCHEMA)
+	checkPolicyOptions(options, FALLBACK_SCHEMA, 'fallback')
 	const { orElse } = options
 	if (orElse !== undefined && !Array.isArray(orElse))
 		invalidOption('orElse', orElse, 'a list of alternatives')
@@ -97,7 +97,7 @@ export class FallbackLayer implements ObservableLayer {
 			const found =
 				alternative instanceof LastGoodValue ? alternative.find(call, bound) : { value: alternative }
 			if (!found) continue
-			if (!tried) emit?.(call, bound, { type: 'fallback', ...describeError(error) })
+			if (!tried) emit?.(call, bound, { type: 'fallback', ...errorFacts(error) })
 			call.enterLayer(bound, i + 1)
 			call.rareState.isSubstituted = true
 			if (typeof alternative === 'function') {

@@ -4,13 +4,12 @@
  * nothing else.
  */
 import { depositOnce } from '../budget/deposit.ts'
-import type { BoundLayer } from '../engine/call.ts'
-import { Call } from '../engine/call.ts'
+import { type BoundLayer, Call } from '../engine/call.ts'
 import type { CallOptions } from '../engine/call-options.ts'
 import { interrupt } from '../engine/interrupt.ts'
 import { runBranch, runInterruptibly } from '../engine/interruptible-runner.ts'
 import { GO, PARK, type Step } from '../engine/layer.ts'
-import type { Emit, ObservableLayer } from '../engine/leaf-policy.ts'
+import type { Emit, ObservableLayer } from '../engine/policy.ts'
 import { abortScope, type Scope, type SignalLink, scopeSignal } from '../engine/scope.ts'
 import { YaokiError } from '../errors/errors.ts'
 import { type TimeoutEntry, type TimeoutList, timeoutList } from '../runtime/timeout-list.ts'

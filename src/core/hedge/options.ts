@@ -31,7 +31,7 @@ const HEDGE_RULES: OptionSchema = {
 }
 
 export function readHedgeOptions(options: HedgeOptions): HedgeSettings {
-	checkPolicyOptions(options, HEDGE_RULES)
+	checkPolicyOptions(options, HEDGE_RULES, 'hedge')
 	const settings = readOptions<HedgeSettings>(options, HEDGE_RULES)
 	checkBudget(settings.budget)
 	if (settings.maxHedges % 1) invalidOption('maxHedges', settings.maxHedges, 'a whole number')

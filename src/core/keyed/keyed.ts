@@ -4,7 +4,7 @@ import { bindLayers, type UnboundLayer } from '../engine/compile.ts'
 import { requireSync } from '../engine/hooks.ts'
 import { runInterruptibly } from '../engine/interruptible-runner.ts'
 import { GO, type LayerEnv } from '../engine/layer.ts'
-import { Policy } from '../engine/policy.ts'
+import { isPolicy, Policy } from '../engine/policy.ts'
 import type { Changes } from '../engine/policy-options.ts'
 import type { PolicyListener } from '../events/events.ts'
 import { invalidOption, mergeOptions } from '../options/schema.ts'
@@ -135,7 +135,8 @@ export class Keyed<P extends Policy = Policy> extends Policy {
 
 	#createEntry(key: string): KeyEntry<P> {
 		const policy = this.#make(key)
-		if (!(policy instanceof Policy)) invalidOption(`the policy of key '${key}'`, policy, 'a policy')
+		if (!isPolicy(policy)) invalidOption(`the policy of key '${key}'`, policy, 'a policy')
+		policy.setKey?.(key)
 		for (const listen of this.#listeners) listen(policy)
 		return { policy, chains: new WeakMap() }
 	}

@@ -22,7 +22,7 @@ const KEYED_SCHEMA: OptionSchema = {
 }
 
 export function readKeyedOptions(options: KeyedOptions): KeyedSettings {
-	checkPolicyOptions(options, KEYED_SCHEMA)
+	checkPolicyOptions(options, KEYED_SCHEMA, 'keyed')
 	const settings = readOptions<KeyedSettings>(options, KEYED_SCHEMA)
 	const { maxKeys } = settings
 	if (maxKeys % 1) invalidOption('maxKeys', maxKeys, 'a whole number')

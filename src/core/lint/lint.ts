@@ -1,4 +1,5 @@
-import { Policy } from '../engine/policy.ts'
+import { isPolicy, type Policy } from '../engine/policy.ts'
+import { INSPECT, type Inspectable, isInspectable } from '../inspect/inspect.ts'
 import { checkNames, invalidOption, type OptionSchema, readOptions } from '../options/schema.ts'
 import { finding, type LintFinding } from './finding.ts'
 import { outOfOrder } from './order-rules.ts'
@@ -40,9 +41,10 @@ const RULES: OptionSchema = { deadlineMs: [0, Number.MAX_VALUE, Infinity] }
  * const { findings } = lint(payments, { deadlineMs: 30_000 })
  * expect(findings).toEqual([])
  */
-export function lint(policy: Policy, options: LintOptions = {}): LintReport {
-	if (!(policy instanceof Policy)) invalidOption('lint, first', policy, 'a policy')
-	checkNames(options, RULES)
+export function lint(policyOrClient: Policy | Inspectable, options: LintOptions = {}): LintReport {
+	const policy = isInspectable(policyOrClient) ? policyOrClient[INSPECT]().sample() : policyOrClient
+	if (!isPolicy(policy)) invalidOption('lint, first argument', policy, 'a policy or an HTTP client')
+	checkNames(options, RULES, 'lint')
 	const { deadlineMs } = readOptions<{ deadlineMs: number }>(options, RULES)
 	return new Report(policy.name, partsOf(policy), deadlineMs)
 }

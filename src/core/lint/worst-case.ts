@@ -164,9 +164,9 @@ export function startsOf(settings: RetrySettings): Starts {
 		maxElapsedMs: undefined,
 	})
 	return {
-		least: sums(delays.map(({ leastMs = 0 }) => (isKnown ? leastMs : 0))),
+		least: sums(delays.map(({ minMs = 0 }) => (isKnown ? minMs : 0))),
 		mean: sums(delays.map(({ meanMs = 0 }) => meanMs)),
-		greatest: sums(delays.map(({ greatestMs = 0 }) => greatestMs)),
+		greatest: sums(delays.map(({ maxMs = 0 }) => maxMs)),
 	}
 }
 

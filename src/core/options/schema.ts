@@ -1,55 +1,59 @@
 /**
- * What options take, as one table per options object. A number's line is least, greatest and default; of anything else
- * the type is named. So the check, the message, the default and the list of names can not drift apart, and the linter
- * reads the same table. A schema library would be a dependency of core and several times its size.
+ * Option schemas: one table per options object. A number's row is minimum, maximum and default; for anything else it is
+ * the type. Validation, error message, default and list of names come from the same row and cannot drift apart, and
+ * `lint` reads the same table. A schema library would be a dependency of core and several times its size.
  */
 import { InvalidOptionError } from '../errors/errors.ts'
+import { nearestName } from './nearest-name.ts'
 
-/** `'any'` is checked elsewhere, or not at all. */
-type OptionRule = readonly [least: number, greatest: number, fallback: number] | 'function' | 'string' | 'any'
+/** `'any'` is validated elsewhere, or accepts everything. */
+type OptionRule = readonly [min: number, max: number, fallback: number] | 'function' | 'string' | 'any'
 
 export type OptionSchema = Readonly<Record<string, OptionRule>>
 
-/** The greatest amount of anything; Infinity and NaN are refused by it. */
+/** The greatest finite number. As a maximum it rejects Infinity and NaN. */
 export const MAX_NUMBER: number = Number.MAX_VALUE
 
-const isInRange = (least: number, greatest: number, value: unknown): value is number =>
-	typeof value === 'number' && value >= least && value <= greatest
+const isInRange = (min: number, max: number, value: unknown): value is number =>
+	typeof value === 'number' && value >= min && value <= max
 
-/** A duration or another amount: finite, 0 or more. */
+/** Returns true for a duration or another amount: a finite number, 0 or more. */
 export const isAmount = (value: unknown): value is number => isInRange(0, MAX_NUMBER, value)
 
-export function invalidOption(option: string, value: unknown, takes: string): never {
-	throw new InvalidOptionError(option, value, takes)
+/** Throws an InvalidOptionError. `expected` is a phrase such as `a non-negative integer`. */
+export function invalidOption(option: string, value: unknown, expected: string): never {
+	throw new InvalidOptionError(option, value, expected)
 }
 
-/** Refuses a value that is not a number from `least` to `greatest`. */
-export function checkRange(option: string, value: unknown, least = 0, greatest: number = MAX_NUMBER): void {
-	if (isInRange(least, greatest, value)) return
-	const takes =
-		greatest < MAX_NUMBER ? `a number from ${least} to ${greatest}` : `a finite number, ${least} or more`
-	invalidOption(option, value, takes)
+/** Throws unless `value` is a number from `min` to `max`. */
+export function checkRange(option: string, value: unknown, min = 0, max: number = MAX_NUMBER): void {
+	if (isInRange(min, max, value)) return
+	const expected = max < MAX_NUMBER ? `a number from ${min} to ${max}` : `a finite number, ${min} or more`
+	invalidOption(option, value, expected)
 }
 
-/** Refuses names that are no options: a misspelt one would otherwise be a default that nobody chose. */
-export function checkNames(given: object, rules: OptionSchema): void {
+/**
+ * Throws for names that the schema does not have. A misspelt name would otherwise silently select the default. `owner`
+ * is named in the message: `Unknown option "baseDelay" for retry.`
+ */
+export function checkNames(given: object, schema: OptionSchema, owner?: string): void {
 	if (Object(given) !== given) invalidOption('options', given, 'an object')
 	for (const [name, value] of Object.entries(given)) {
-		if (!Object.hasOwn(rules, name)) {
-			const names = Object.keys(rules).join(', ')
-			invalidOption(name, value, `nothing, for there is no such option, only ${names}`)
-		}
+		if (Object.hasOwn(schema, name)) continue
+		const names = Object.keys(schema)
+		const suggestion = nearestName(name, names)
+		throw new InvalidOptionError(name, value, names.join(', '), { owner, suggestion })
 	}
 }
 
-/** All that was given, checked, with the defaults of numbers filled in. `Settings` is what the rules make of `given`. */
-export function readOptions<Settings>(given: object, rules: OptionSchema): Settings {
+/** Validates `given` and fills in the defaults of numbers. `Settings` is the resulting type. */
+export function readOptions<Settings>(given: object, schema: OptionSchema): Settings {
 	const settings: Record<string, unknown> = { ...given }
-	for (const [name, rule] of Object.entries(rules)) {
+	for (const [name, rule] of Object.entries(schema)) {
 		const value = settings[name]
 		if (typeof rule === 'object') {
-			// By way of a text, or each default would be a box of its own in every policy: a list that has a fraction in it makes
-			// V8 take all its numbers for fractions.
+			// Converted from a string, so that each default is a small integer where it can be: an array that contains a fraction
+			// makes V8 box all its numbers, one heap object per policy and option.
 			if (value === undefined) settings[name] = Number(`${rule[2]}`)
 			else checkRange(name, value, rule[0], rule[1])
 		} else if (value !== undefined && rule !== 'any' && typeof value !== rule)
@@ -58,13 +62,13 @@ export function readOptions<Settings>(given: object, rules: OptionSchema): Setti
 	return settings as Settings
 }
 
-/** Options with others in their place; what is undefined there stays as it is. For policies that are given other settings. */
+/** Merges `given` into `options`, for policies whose settings change later. Undefined values keep the old setting. */
 export function mergeOptions<Options extends object>(options: Options, given: object): Options {
-	const news = Object.entries(given).filter(([, value]) => value !== undefined)
-	for (const [name, value] of news)
-		if (FIXED.test(name)) invalidOption(name, value, 'nothing here, for it stays as it was made')
-	return { ...options, ...Object.fromEntries(news) }
+	const changes = Object.entries(given).filter(([, value]) => value !== undefined)
+	for (const [name, value] of changes)
+		if (FIXED.has(name)) invalidOption(name, value, 'no value: it cannot be changed after creation')
+	return { ...options, ...Object.fromEntries(changes) }
 }
 
-/** What the rest of a pipeline relies on. */
-const FIXED = /^(name|runtime|classify|onEvent)$/
+/** The rest of a pipeline relies on these. */
+const FIXED: ReadonlySet<string> = /* @__PURE__ */ new Set(['name', 'runtime', 'classify', 'onEvent'])

@@ -38,7 +38,7 @@ const RATE_LIMITER_RULES: OptionSchema = {
 }
 
 export function readRateLimiterOptions(options: RateLimiterOptions): RateLimiterSettings {
-	checkPolicyOptions(options, RATE_LIMITER_RULES)
+	checkPolicyOptions(options, RATE_LIMITER_RULES, 'rateLimiter')
 	const settings = readOptions<RateLimiterSettings>(options, RATE_LIMITER_RULES)
 	const { limit, intervalMs, burst, algorithm = 'token-bucket' } = settings
 	// Fractions of a call or of a millisecond would come out a hair short in sums.

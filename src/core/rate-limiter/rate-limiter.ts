@@ -1,6 +1,6 @@
 import type { BoundLayer, Call } from '../engine/call.ts'
 import { GO, type Step } from '../engine/layer.ts'
-import { type Emit, LeafPolicy, type ObservableLayer } from '../engine/leaf-policy.ts'
+import { type Emit, LeafPolicy, type ObservableLayer } from '../engine/policy.ts'
 import type { Changes } from '../engine/policy-options.ts'
 import { RateLimitedError } from '../errors/errors.ts'
 import { invalidOption, mergeOptions } from '../options/schema.ts'

@@ -51,7 +51,7 @@ const RETRY_SCHEMA: OptionSchema = {
 }
 
 export function readRetryOptions(options: RetryOptions): RetrySettings {
-	checkPolicyOptions(options, RETRY_SCHEMA)
+	checkPolicyOptions(options, RETRY_SCHEMA, 'retry')
 	const { budget, nested = 'innermost' } = options
 	if (budget !== undefined && typeof budget?.canRetry !== 'function')
 		invalidOption('budget', budget, 'a budget, such as retryBudget()')

@@ -1,7 +1,6 @@
 import { Call } from '../engine/call.ts'
 import type { CallContext } from '../engine/call-options.ts'
-import { compilePipeline } from '../engine/compile.ts'
-import { inheritEnv } from '../engine/env.ts'
+import { compilePipeline, inheritEnv } from '../engine/compile.ts'
 import { run } from '../engine/runner.ts'
 import { RetryLayer } from './layer.ts'
 import { type RetryWithBackoffOptions, readRetryOptions } from './options.ts'

@@ -1,7 +1,8 @@
 import type { BoundLayer, Call } from '../engine/call.ts'
-import { LeafPolicy } from '../engine/leaf-policy.ts'
+import { LeafPolicy } from '../engine/policy.ts'
 import type { Changes } from '../engine/policy-options.ts'
-import { describeError, type RetryDelay } from '../explain/record.ts'
+import { errorFacts } from '../events/error-facts.ts'
+import type { RetryDelay } from '../explain/record.ts'
 import { mergeOptions } from '../options/schema.ts'
 import { RetryLayer, type RetryState } from './layer.ts'
 import { type RetryOptions, readRetryOptions } from './options.ts'
@@ -44,7 +45,7 @@ export class Retry extends LeafPolicy {
 	): void {
 		const { ok, stop = 'not-retried', value } = call
 		const { maxRetries } = this.#layer.settings
-		const texts = ok ? {} : describeError(value)
+		const facts = ok ? {} : errorFacts(value)
 		if (wait) {
 			this.emit(call, bound, {
 				type: 'retry_attempt',
@@ -53,7 +54,7 @@ export class Retry extends LeafPolicy {
 				delayMs: wait.delayMs,
 				delaySource: wait.source,
 				outcome: call.lastAttempt?.outcome ?? 'transient',
-				...texts,
+				...facts,
 			})
 			return
 		}
@@ -61,7 +62,7 @@ export class Retry extends LeafPolicy {
 		// The start of a call was not taken down for who began to listen in the middle of it.
 		const end = { attempts: attempt + 1, durationMs: now - (startedAt ?? now) }
 		if (ok && call.stop === undefined) this.emit(call, bound, { type: 'retry_success', ...end })
-		else this.emit(call, bound, { type: 'retry_failure', ...end, stop, ...texts })
+		else this.emit(call, bound, { type: 'retry_failure', ...end, stop, ...facts })
 	}
 }
 

@@ -27,6 +27,8 @@ export interface Runtime {
 	setTimer(ms: number, fn: () => void, kind?: TimerKind): CancelTimer
 	/** A number in [0, 1). */
 	random(): number
+	/** Returns an id that is unique across processes, for calls in events. Default: a random UUID. */
+	createId?(): string
 	/** What its timers are made of at present. Timers that are shared are not shared with those of another make. */
 	timerSource?(): object
 }

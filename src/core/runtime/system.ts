@@ -28,6 +28,8 @@ export const systemRuntime: Runtime = {
 	now: () => performance.now(),
 	wallNow: () => Date.now(),
 	random: () => Math.random(),
+	// Pages without HTTPS have no randomUUID.
+	createId: () => crypto.randomUUID?.() ?? crypto.getRandomValues(new Uint32Array(4)).join('-'),
 	timerSource: () => globalThis.setTimeout,
 	setTimer(ms, fn, kind) {
 		let timer: unknown

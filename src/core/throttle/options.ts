@@ -23,6 +23,6 @@ const THROTTLE_SCHEMA: OptionSchema = {
 }
 
 export function readThrottleOptions(options: AdaptiveThrottleOptions): ThrottleSettings {
-	checkPolicyOptions(options, THROTTLE_SCHEMA)
+	checkPolicyOptions(options, THROTTLE_SCHEMA, 'adaptiveThrottle')
 	return readOptions(options, THROTTLE_SCHEMA)
 }

@@ -5,9 +5,10 @@
  */
 import type { BoundLayer, Call } from '../../core/engine/call.ts'
 import { GO, type Step } from '../../core/engine/layer.ts'
-import { type Emit, LeafPolicy, type ObservableLayer } from '../../core/engine/leaf-policy.ts'
+import { type Emit, LeafPolicy, type ObservableLayer } from '../../core/engine/policy.ts'
 import { CircuitOpenError } from '../../core/errors/errors.ts'
-import { attachRecord, describeError } from '../../core/explain/record.ts'
+import { errorFacts } from '../../core/events/error-facts.ts'
+import { attachRecord } from '../../core/explain/record.ts'
 import { httpCallOf } from '../request/http-call.ts'
 import { cachedResponse } from './cached-response.ts'
 import type { ResponseCache } from './response-cache.ts'
@@ -31,7 +32,7 @@ class CacheLayer implements ObservableLayer {
 		const now = bound.runtime.now()
 		const kept = this.cache.find(cachedRequest(httpCallOf(call).request), now)
 		if (!kept) return GO
-		this.emit?.(call, bound, { type: 'fallback', ...describeError(error) })
+		this.emit?.(call, bound, { type: 'fallback', ...errorFacts(error) })
 		call.rareState.keepsRecord = true
 		call.classify(bound)
 		call.rareState.isSubstituted = true

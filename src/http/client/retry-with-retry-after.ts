@@ -46,7 +46,7 @@ const isResponse = (given: unknown): boolean => {
 function notOfResponses(fn: unknown, result: unknown): InvalidOptionError {
 	const error = new InvalidOptionError('fn', fn, FN_TAKES)
 	const what = result === null ? 'null' : typeof result
-	reword(error, `fn: got a function whose result is of type ${what}; takes ${FN_TAKES}`)
+	reword(error, `Invalid option "fn": expected ${FN_TAKES}, got a function whose result is of type ${what}`)
 	return error
 }
 

@@ -4,7 +4,7 @@
  */
 import type { BoundLayer, Call } from '../../core/engine/call.ts'
 import { GO, type Step } from '../../core/engine/layer.ts'
-import type { Emit, ObservableLayer } from '../../core/engine/leaf-policy.ts'
+import type { Emit, ObservableLayer } from '../../core/engine/policy.ts'
 import { DeadlineExceededError, RateLimitedError, TimeoutError } from '../../core/errors/errors.ts'
 import { attachRecord, findRecord } from '../../core/explain/record.ts'
 import type { Origin } from '../origin/origin.ts'

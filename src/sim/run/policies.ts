@@ -1,6 +1,6 @@
 /** Makes a run's policies: one for each instance of a client, and one for each hop between services. */
-import { isPolicy, pipeline } from '../../core/engine/pipeline.ts'
-import type { Policy } from '../../core/engine/policy.ts'
+import { pipeline } from '../../core/engine/pipeline.ts'
+import { isPolicy, type Policy } from '../../core/engine/policy.ts'
 import { invalidOption } from '../../core/options/schema.ts'
 import type { EventLoop } from '../kernel/event-loop.ts'
 import { buildPolicy } from '../scenario/layers.ts'

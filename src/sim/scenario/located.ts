@@ -1,16 +1,14 @@
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 
-const TAKES = '; takes '
-
 /** Makes something of core's; what core refuses about its options is told with the option's place in the scenario. */
 export function located<T>(path: string, make: () => T): T {
 	try {
 		return make()
 	} catch (error) {
-		if (!(error instanceof InvalidOptionError) || error.option.startsWith(path)) throw error
-		const takes = error.message.slice(error.message.lastIndexOf(TAKES) + TAKES.length)
+		if (!(error instanceof InvalidOptionError) || error.optionPath.startsWith(path)) throw error
+		const { optionPath, received, expected, isUnknown } = error
 		// What is refused as a whole, such as a timeout's length, is named like a call.
-		const option = /^\w+\(/.test(error.option) ? path : `${path}.${error.option}`
-		throw new InvalidOptionError(option, error.received, takes)
+		const option = /^\w+\(/.test(optionPath) ? path : `${path}.${optionPath}`
+		throw new InvalidOptionError(option, received, expected, isUnknown ? error : undefined)
 	}
 }

@@ -65,7 +65,9 @@ describe('a call that can not be meant is exit code 2, and a word about it', () 
 		const file = new Folder().write('mine.mjs', withPolicy('() => undefined'))
 		const { code, stderr } = await simulate([file, '-q'])
 		expect(code).toBe(2)
-		expect(stderr).toContain('policies.careful(): got undefined; takes a function that returns a policy')
+		expect(stderr).toContain(
+			'Invalid option "policies.careful()": expected a function that returns a policy, got undefined',
+		)
 	})
 })
 

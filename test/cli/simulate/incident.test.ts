@@ -73,7 +73,7 @@ describe('the events of an incident', () => {
 		[
 			'several pipelines',
 			users + eventsOf('orders'),
-			"pipeline: got undefined; takes 'orders'",
+			'Invalid option "pipeline": expected \'orders\', got undefined',
 			'--pipeline NAME',
 		],
 	])('of a file with %s do not suffice, and it says why', async (_, content, told, hint) => {
@@ -90,7 +90,9 @@ describe('the events of an incident', () => {
 		expect(JSON.parse(stdout).incident).toMatchObject({ pipeline: 'orders' })
 		const odd = await replay(['--incident', file, '--told-by', 'nobody'])
 		expect(odd.code).toBe(2)
-		expect(odd.stderr).toContain("policy: got 'nobody'; takes policies of which there are events")
+		expect(odd.stderr).toContain(
+			'Invalid option "policy": expected policies of which there are events, got "nobody"',
+		)
 		expect(odd.stderr).toContain('--told-by NAME says which.')
 	})
 
@@ -138,7 +140,12 @@ describe('a replay', () => {
 	})
 
 	test.each([
-		['a.json', '{"retry": {}}', 2, 'policy: got [object Object]; takes a list of layers, or a function'],
+		[
+			'a.json',
+			'{"retry": {}}',
+			2,
+			'Invalid option "policy": expected a list of layers, or a function, got [object Object]',
+		],
 		['a.json', '[{"retry": {"maxRetries": -1}}]', 2, '[0].retry.maxRetries: got -1; takes '],
 		[
 			'a.json',
@@ -151,7 +158,7 @@ describe('a replay', () => {
 			'a.mjs',
 			'export default () => 5',
 			2,
-			'policies.replay(): got 5; takes a function that returns a policy',
+			'Invalid option "policies.replay()": expected a function that returns a policy, got 5',
 		],
 		['none.ts', undefined, 3, 'there is no file'],
 	])('with a policy that can not work says why: %s %s', async (name, content, exit, told) => {

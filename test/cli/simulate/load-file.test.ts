@@ -123,9 +123,12 @@ describe('a module that can not be loaded', () => {
 	})
 
 	test('because a policy in it refuses its options is called wrongly, as a scenario would be', () => {
-		const cause = Object.assign(new Error('maxRetries: got -1; takes a finite number, 0 or more'), {
-			code: 'YAOKI_INVALID_OPTION',
-		})
+		const cause = Object.assign(
+			new Error('Invalid option "maxRetries": expected a finite number, 0 or more, got -1'),
+			{
+				code: 'YAOKI_INVALID_OPTION',
+			},
+		)
 		expect(importFailure('a.ts', cause)).toMatchObject({
 			kind: 'usage',
 			message: 'a.ts: maxRetries: got -1; takes a finite number, 0 or more',

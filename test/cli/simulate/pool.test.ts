@@ -98,7 +98,9 @@ describe('a run that breaks', () => {
 	test('because its function makes no policy is a mistake in the file', async () => {
 		const error = await breaking(withPolicy('() => 5'))
 		expect(error).toMatchObject({ code: 'YAOKI_INVALID_OPTION', seeds: [1] })
-		expect(error.message).toBe('policies.careful(): got 5; takes a function that returns a policy')
+		expect(error.message).toBe(
+			'Invalid option "policies.careful()": expected a function that returns a policy, got 5',
+		)
 	})
 
 	test('because it ends its thread does not leave the others waiting', async () => {

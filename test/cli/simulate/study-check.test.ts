@@ -46,18 +46,22 @@ describe('a file', () => {
 
 describe('what can not work is told by its place in the file, what it got, and what it takes', () => {
 	test.each([
-		['a number', 5, 'the default export or the whole file: got 5; takes a scenario or a study, as an object'],
+		[
+			'a number',
+			5,
+			'Invalid option "the default export or the whole file": expected a scenario or a study, as an object, got 5',
+		],
 		['a list', [small], 'the default export or the whole file: got [[object Object]]; takes'],
 		['null', null, 'the default export or the whole file: got null; takes'],
 		[
 			'a scenario',
 			{ ...small, services: { api: { ...api, workers: -1 } } },
-			'services.api.workers: got -1; takes a whole number, 1 or more',
+			'Invalid option "services.api.workers": expected a whole number, 1 or more, got -1',
 		],
 		[
 			'an unknown field of a scenario',
 			{ ...small, polices: {} },
-			'polices: got [object Object]; takes nothing, for there is no such field here, only name,',
+			'Invalid option "polices": expected nothing, for there is no such field here, only name,, got [object Object]',
 		],
 		[
 			'a layer of a policy',
@@ -74,20 +78,48 @@ describe('what can not work is told by its place in the file, what it got, and w
 			{ ...pair, variants: { odd: { ...small, policies: { careful: [{ timeout: 'soon' }] } } } },
 			"variants.odd.policies.careful[0].timeout: got 'soon'; takes",
 		],
-		['no variants', { ...pair, variants: {} }, "variants: got '{}'; takes at least one scenario"],
-		['a variant that is none', { ...pair, variants: { a: 3 } }, 'variants.a: got 3; takes a scenario'],
-		['no title', { ...pair, title: undefined }, 'title: got undefined; takes a value'],
-		['an unknown field', { ...pair, varants: {} }, 'varants: got [object Object]; takes nothing, for'],
-		['too few runs', { ...pair, replications: 0 }, 'replications: got 0; takes a whole number from 1'],
-		['an unknown figure', { ...pair, measures: ['speed'] }, "measures[0]: got 'speed'; takes 'goodShare'"],
+		[
+			'no variants',
+			{ ...pair, variants: {} },
+			'Invalid option "variants": expected at least one scenario, got "{}"',
+		],
+		[
+			'a variant that is none',
+			{ ...pair, variants: { a: 3 } },
+			'Invalid option "variants.a": expected a scenario, got 3',
+		],
+		['no title', { ...pair, title: undefined }, 'Invalid option "title": expected a value, got undefined'],
+		[
+			'an unknown field',
+			{ ...pair, varants: {} },
+			'Invalid option "varants": expected nothing, for, got [object Object]',
+		],
+		[
+			'too few runs',
+			{ ...pair, replications: 0 },
+			'Invalid option "replications": expected a whole number from 1, got 0',
+		],
+		[
+			'an unknown figure',
+			{ ...pair, measures: ['speed'] },
+			'Invalid option "measures[0]": expected \'goodShare\', got "speed"',
+		],
 		[
 			'an unknown published figure',
 			{ ...pair, reference: { none: { speed: { mean: 1, sd: 0, count: 5 } } } },
-			"reference.none.speed: got 'speed'; takes 'goodShare'",
+			'Invalid option "reference.none.speed": expected \'goodShare\', got "speed"',
 		],
-		['a map without an axis', { ...grid, x: undefined }, 'x: got undefined; takes a value'],
-		['a map in JSON', { ...grid, at: 'there' }, "at: got 'there'; takes a function"],
-		['an axis of texts', { ...grid, y: { label: 'y', values: ['a'] } }, "y.values[0]: got 'a'; takes a num"],
+		[
+			'a map without an axis',
+			{ ...grid, x: undefined },
+			'Invalid option "x": expected a value, got undefined',
+		],
+		['a map in JSON', { ...grid, at: 'there' }, 'Invalid option "at": expected a function, got "there"'],
+		[
+			'an axis of texts',
+			{ ...grid, y: { label: 'y', values: ['a'] } },
+			'Invalid option "y.values[0]": expected a num, got "a"',
+		],
 		[
 			'a place on a map',
 			{ ...grid, x: { label: 'load', values: [1, -2] } },
@@ -102,7 +134,9 @@ describe('what can not work is told by its place in the file, what it got, and w
 			throw new Error('called')
 		}
 		expect(checkedStudy({ ...small, policies: { careful: never } }, 'mine.ts')).toBeDefined()
-		expect(refusal({ ...small, policies: { careful: never }, duration: -1 })).toContain('duration: got -1')
+		expect(refusal({ ...small, policies: { careful: never }, duration: -1 })).toContain(
+			/Invalid option "duration": expected .*, got -1/,
+		)
 	})
 
 	test('a map whose function throws is a failure of the file and not a mistake in how it was called', () => {

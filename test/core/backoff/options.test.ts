@@ -27,7 +27,7 @@ describe('a bad option is refused when the policy is made', () => {
 		'%s: %s',
 		(option, value) => {
 			const error = refused({ [option]: value })
-			expect(error.option).toBe(option)
+			expect(error.optionPath).toBe(option)
 			expect(error.received).toBe(value)
 			expect(error.code).toBe('YAOKI_INVALID_OPTION')
 			expect(error.message).toContain(option)
@@ -36,57 +36,67 @@ describe('a bad option is refused when the policy is made', () => {
 	)
 
 	it.each(numbers.filter((option) => option !== 'maxRetries'))('%s: Infinity', (option) => {
-		expect(refused({ [option]: Infinity }).option).toBe(option)
+		expect(refused({ [option]: Infinity }).optionPath).toBe(option)
 	})
 
 	it.each([
 		[
 			{ maxRetries: 1.5 },
-			'maxRetries: got 1.5; takes a whole number, or Infinity beside maxElapsedMs and baseDelayMs above 0',
+			'Invalid option "maxRetries": expected a whole number, or Infinity beside maxElapsedMs and baseDelayMs above 0, got 1.5',
 		],
 		[
 			{ maxRetries: Infinity },
-			'maxRetries: got Infinity; takes a whole number, or Infinity beside maxElapsedMs and baseDelayMs above 0',
+			'Invalid option "maxRetries": expected a whole number, or Infinity beside maxElapsedMs and baseDelayMs above 0, got Infinity',
 		],
-		[{ baseDelayMs: 500, maxDelayMs: 100 }, 'maxDelayMs: got 100; takes at least baseDelayMs (500)'],
+		[
+			{ baseDelayMs: 500, maxDelayMs: 100 },
+			'Invalid option "maxDelayMs": expected at least baseDelayMs (500), got 100',
+		],
 		[
 			{ baseDelayMs: 60_000 },
-			'maxDelayMs: got 30000; takes at least baseDelayMs (60000); that is the default',
+			'Invalid option "maxDelayMs": expected at least baseDelayMs (60000); that is the default, got 30000',
 		],
-		[{ factor: 0.5 }, 'factor: got 0.5; takes a finite number, 1 or more'],
-		[{ jitterFactor: 1.1 }, 'jitterFactor: got 1.1; takes a number from 0 to 1'],
-		[{ growth: [] }, 'growth: got []; takes a list of milliseconds, one or more'],
-		[{ growth: [1, -1] }, 'growth: got [1,-1]; takes a list of milliseconds, one or more'],
-		[{ shouldRetry: true }, 'shouldRetry: got true; takes a function'],
-		[{ onRetry: 'log' }, "onRetry: got 'log'; takes a function"],
+		[{ factor: 0.5 }, 'Invalid option "factor": expected a finite number, 1 or more, got 0.5'],
+		[{ jitterFactor: 1.1 }, 'Invalid option "jitterFactor": expected a number from 0 to 1, got 1.1'],
+		[{ growth: [] }, 'Invalid option "growth": expected a list of milliseconds, one or more, got []'],
+		[
+			{ growth: [1, -1] },
+			'Invalid option "growth": expected a list of milliseconds, one or more, got [1,-1]',
+		],
+		[{ shouldRetry: true }, 'Invalid option "shouldRetry": expected a function, got true'],
+		[{ onRetry: 'log' }, 'Invalid option "onRetry": expected a function, got "log"'],
 	])('%o says what it got and what it takes', (options, message) => {
 		expect(refused(options).message).toBe(message)
 	})
 
 	it('an unknown strategy or growth is answered with the known ones', () => {
 		expect(refused({ jitterStrategy: 'ful' }).message).toBe(
-			"jitterStrategy: got 'ful'; takes one of none, full, equal, decorrelated, decorrelated-aws, proportional, additive",
+			'Invalid option "jitterStrategy": expected one of none, full, equal, decorrelated, decorrelated-aws, proportional, additive, got "ful"',
 		)
 		expect(refused({ growth: 'cubic' }).message).toBe(
-			"growth: got 'cubic'; takes one of exponential, linear, constant, fibonacci, a list of milliseconds, a function",
+			'Invalid option "growth": expected one of exponential, linear, constant, fibonacci, a list of milliseconds, a function, got "cubic"',
 		)
-		expect(refused({ jitterStrategy: 'toString' }).option).toBe('jitterStrategy')
+		expect(refused({ jitterStrategy: 'toString' }).optionPath).toBe('jitterStrategy')
 	})
 
 	it('jitterFactor and jitterRangeMs are checked beside another strategy too, and otherwise ignored', () => {
-		expect(refused({ jitterStrategy: 'none', jitterFactor: 2 }).option).toBe('jitterFactor')
-		expect(refused({ jitterStrategy: 'none', jitterRangeMs: -1 }).option).toBe('jitterRangeMs')
+		expect(refused({ jitterStrategy: 'none', jitterFactor: 2 }).optionPath).toBe('jitterFactor')
+		expect(refused({ jitterStrategy: 'none', jitterRangeMs: -1 }).optionPath).toBe('jitterRangeMs')
 		expect(calculateDelay(0, { jitterStrategy: 'none', jitterFactor: 1, jitterRangeMs: 9 })).toBe(1000)
 	})
 
 	it('the pure formulas refuse the same', () => {
-		expect(() => calculateDelay(0, { baseDelayMs: Number.NaN })).toThrow('baseDelayMs: got NaN')
-		expect(() => calculateDelay(-1)).toThrow('attempt: got -1')
-		expect(() => calculateDelay(0.5)).toThrow('attempt: got 0.5')
-		expect(() => calculateDelay(0, {}, Number.NaN)).toThrow('previousDelayMs: got NaN')
-		expect(() => schedule({ maxRetries: -1 })).toThrow('maxRetries: got -1')
+		expect(() => calculateDelay(0, { baseDelayMs: Number.NaN })).toThrow(
+			/Invalid option "baseDelayMs": expected .*, got NaN/,
+		)
+		expect(() => calculateDelay(-1)).toThrow(/Invalid option "attempt": expected .*, got -1/)
+		expect(() => calculateDelay(0.5)).toThrow(/Invalid option "attempt": expected .*, got 0\.5/)
+		expect(() => calculateDelay(0, {}, Number.NaN)).toThrow(
+			/Invalid option "previousDelayMs": expected .*, got NaN/,
+		)
+		expect(() => schedule({ maxRetries: -1 })).toThrow(/Invalid option "maxRetries": expected .*, got -1/)
 		expect(() => schedule({ maxRetries: Infinity, maxElapsedMs: 5 })).toThrow(
-			'maxRetries: got Infinity; takes at most 100000',
+			'Invalid option "maxRetries": expected at most 100000, got Infinity',
 		)
 	})
 })
@@ -94,21 +104,25 @@ describe('a bad option is refused when the policy is made', () => {
 describe('an option that is none', () => {
 	it('is refused with the names of those that are', () => {
 		expect(refused({ maxRetrys: 5 }).message).toMatch(
-			/^maxRetrys: got 5; takes nothing, for there is no such option, only baseDelayMs, .*maxRetries, .*runtime, classify$/,
+			/^Invalid option "maxRetrys": expected nothing, for there is no such option, only baseDelayMs, .*maxRetries, .*runtime, classify$.*, got 5/,
 		)
 	})
 	it('what every policy takes is checked too', () => {
-		expect(refused({ runtime: {} }).message).toBe('runtime: got [object Object]; takes a Runtime')
-		expect(refused({ name: 5 }).message).toBe('name: got 5; takes a string')
-		expect(refused({ classify: 'all' }).message).toBe("classify: got 'all'; takes a function")
+		expect(refused({ runtime: {} }).message).toBe(
+			'Invalid option "runtime": expected a Runtime, got [object Object]',
+		)
+		expect(refused({ name: 5 }).message).toBe('Invalid option "name": expected a string, got 5')
+		expect(refused({ classify: 'all' }).message).toBe(
+			'Invalid option "classify": expected a function, got "all"',
+		)
 	})
 	it('a signal belongs to a call and not to a policy', () => {
-		expect(refused({ signal: AbortSignal.abort() }).option).toBe('signal')
+		expect(refused({ signal: AbortSignal.abort() }).optionPath).toBe('signal')
 	})
 	it('what is no object of options at all is told so', () => {
-		expect(() => retry(5 as never)).toThrow('options: got 5; takes an object')
-		expect(() => retry(null as never)).toThrow('options: got null; takes an object')
-		expect(() => pipeline({ nam: 'x' } as never)).toThrow('nam: got')
+		expect(() => retry(5 as never)).toThrow('Invalid option "options": expected an object, got 5')
+		expect(() => retry(null as never)).toThrow('Invalid option "options": expected an object, got null')
+		expect(() => pipeline({ nam: 'x' } as never)).toThrow('Invalid option "nam"')
 	})
 })
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type BackoffOptions, presets, schedule } from 'yaoki'
 import { seededRandom } from 'yaoki/testing'
 
-const ranges = (options: BackoffOptions) => schedule(options).delays.map((d) => [d.leastMs, d.greatestMs])
+const ranges = (options: BackoffOptions) => schedule(options).delays.map((d) => [d.minMs, d.maxMs])
 
 describe('a schedule', () => {
 	it('tells the bounds of each wait: the example of the specification', () => {
@@ -25,33 +25,33 @@ describe('a schedule', () => {
 	it('tells means where a closed form exists, and the totals', () => {
 		const { delays, total } = schedule({ baseDelayMs: 100, maxRetries: 3, jitterStrategy: 'equal' })
 		expect(delays.map((delay) => delay.meanMs)).toEqual([75, 150, 300])
-		expect(total).toEqual({ leastMs: 350, meanMs: 525, greatestMs: 700 })
+		expect(total).toEqual({ minMs: 350, meanMs: 525, maxMs: 700 })
 		expect(schedule({ maxRetries: 2, jitterStrategy: 'full' }).total).toEqual({
-			leastMs: 0,
+			minMs: 0,
 			meanMs: 1500,
-			greatestMs: 3000,
+			maxMs: 3000,
 		})
 		expect(schedule({ maxRetries: 1, jitterStrategy: 'additive', jitterRangeMs: 50 }).delays[0]?.meanMs).toBe(
 			1025,
 		)
 		expect(schedule({ maxRetries: 1, jitterStrategy: 'none' }).delays[0]).toEqual({
 			attempt: 0,
-			leastMs: 1000,
+			minMs: 1000,
 			meanMs: 1000,
-			greatestMs: 1000,
+			maxMs: 1000,
 		})
 	})
 
 	it('knows nothing about a function', () => {
 		const { delays, total } = schedule({ growth: () => 5, maxRetries: 1 })
-		expect(delays).toEqual([{ attempt: 0, leastMs: undefined, meanMs: undefined, greatestMs: undefined }])
-		expect(total.greatestMs).toBeUndefined()
+		expect(delays).toEqual([{ attempt: 0, minMs: undefined, meanMs: undefined, maxMs: undefined }])
+		expect(total.maxMs).toBeUndefined()
 	})
 
 	it('is empty without retries', () => {
 		expect(schedule({ maxRetries: 0 })).toEqual({
 			delays: [],
-			total: { leastMs: 0, meanMs: 0, greatestMs: 0 },
+			total: { minMs: 0, meanMs: 0, maxMs: 0 },
 		})
 	})
 })
@@ -168,7 +168,7 @@ describe('the presets', () => {
 		'%s holds what the table promises',
 		(name, baseDelayMs, maxDelayMs, maxRetries, jitterStrategy, total) => {
 			expect(presets[name]).toMatchObject({ baseDelayMs, maxDelayMs, maxRetries, jitterStrategy })
-			if (total !== undefined) expect(schedule(presets[name]).total.greatestMs).toBeCloseTo(total, 6)
+			if (total !== undefined) expect(schedule(presets[name]).total.maxMs).toBeCloseTo(total, 6)
 		},
 	)
 

@@ -105,23 +105,29 @@ describe('a retry budget', () => {
 	})
 	it('can not be given another clock', () => {
 		const options = { runtime: virtualRuntime() }
-		expect(() => new RetryBudget().update(options as object)).toThrow('runtime: got')
+		expect(() => new RetryBudget().update(options as object)).toThrow('Invalid option "runtime"')
 	})
 })
 
 describe('a bad option is refused', () => {
 	it.each([
-		[{ maxRetryRatio: -0.1 }, 'maxRetryRatio: got -0.1; takes a number from 0 to 10'],
-		[{ maxRetryRatio: 11 }, 'maxRetryRatio: got 11; takes a number from 0 to 10'],
-		[{ maxRetryRatio: Number.NaN }, 'maxRetryRatio: got NaN; takes a number from 0 to 10'],
-		[{ maxRetryRatio: '0.1' }, "maxRetryRatio: got '0.1'; takes a number from 0 to 10"],
-		[{ windowMs: 0 }, 'windowMs: got 0; takes a number from 1 to 86400000'],
-		[{ windowMs: Infinity }, 'windowMs: got Infinity; takes a number from 1 to 86400000'],
-		[{ minRetriesPerSecond: -1 }, 'minRetriesPerSecond: got -1; takes a number from 0 to 1000000'],
-		[{ runtime: {} }, 'runtime: got [object Object]; takes a Runtime'],
+		[{ maxRetryRatio: -0.1 }, 'Invalid option "maxRetryRatio": expected a number from 0 to 10, got -0.1'],
+		[{ maxRetryRatio: 11 }, 'Invalid option "maxRetryRatio": expected a number from 0 to 10, got 11'],
+		[
+			{ maxRetryRatio: Number.NaN },
+			'Invalid option "maxRetryRatio": expected a number from 0 to 10, got NaN',
+		],
+		[{ maxRetryRatio: '0.1' }, 'Invalid option "maxRetryRatio": expected a number from 0 to 10, got "0.1"'],
+		[{ windowMs: 0 }, 'Invalid option "windowMs": expected a number from 1 to 86400000, got 0'],
+		[{ windowMs: Infinity }, 'Invalid option "windowMs": expected a number from 1 to 86400000, got Infinity'],
+		[
+			{ minRetriesPerSecond: -1 },
+			'Invalid option "minRetriesPerSecond": expected a number from 0 to 1000000, got -1',
+		],
+		[{ runtime: {} }, 'Invalid option "runtime": expected a Runtime, got [object Object]'],
 		[
 			{ ratio: 1 },
-			'ratio: got 1; takes nothing, for there is no such option, only maxRetryRatio, windowMs, minRetriesPerSecond, runtime',
+			'Invalid option "ratio": expected nothing, for there is no such option, only maxRetryRatio, windowMs, minRetriesPerSecond, runtime, got 1',
 		],
 	])('%j', (options, message) => {
 		expect(() => new RetryBudget(options as RetryBudgetOptions)).toThrow(message)

@@ -54,12 +54,12 @@ describe('a token budget', () => {
 	})
 
 	it.each([
-		[{ maxTokens: 0 }, 'maxTokens: got 0; takes a number from 0.001 to 1000'],
-		[{ maxTokens: 1_001 }, 'maxTokens: got 1001; takes a number from 0.001 to 1000'],
-		[{ maxTokens: Number.NaN }, 'maxTokens: got NaN; takes a number from 0.001 to 1000'],
-		[{ tokenRatio: 0 }, 'tokenRatio: got 0; takes a number from 0.001 to 1000'],
-		[{ tokenRatio: -1 }, 'tokenRatio: got -1; takes a number from 0.001 to 1000'],
-		[{ tokens: 1 }, 'tokens: got 1; takes nothing'],
+		[{ maxTokens: 0 }, 'Invalid option "maxTokens": expected a number from 0.001 to 1000, got 0'],
+		[{ maxTokens: 1_001 }, 'Invalid option "maxTokens": expected a number from 0.001 to 1000, got 1001'],
+		[{ maxTokens: Number.NaN }, 'Invalid option "maxTokens": expected a number from 0.001 to 1000, got NaN'],
+		[{ tokenRatio: 0 }, 'Invalid option "tokenRatio": expected a number from 0.001 to 1000, got 0'],
+		[{ tokenRatio: -1 }, 'Invalid option "tokenRatio": expected a number from 0.001 to 1000, got -1'],
+		[{ tokens: 1 }, 'Invalid option "tokens": expected nothing, got 1'],
 	])('refuses %j', (options, message) => {
 		expect(() => new TokenBudget(options as TokenBudgetOptions)).toThrow(message)
 	})

@@ -163,9 +163,13 @@ describe('a bulkhead', () => {
 
 	test.each([
 		['throws', () => JSON.parse('no priority'), /no priority|JSON/],
-		['gives NaN', () => Number.NaN, 'priority(call): got NaN; takes a finite number'],
-		['gives Infinity', () => Infinity, 'priority(call): got Infinity; takes a finite number'],
-		['gives a string', () => 'high', "priority(call): got 'high'; takes a finite number"],
+		['gives NaN', () => Number.NaN, 'Invalid option "priority(call)": expected a finite number, got NaN'],
+		[
+			'gives Infinity',
+			() => Infinity,
+			'Invalid option "priority(call)": expected a finite number, got Infinity',
+		],
+		['gives a string', () => 'high', 'Invalid option "priority(call)": expected a finite number, got "high"'],
 		['gives a promise', () => Promise.resolve(1), 'priority returned a promise; it must answer at once'],
 	])('a priority that %s ends the call and leaves nobody in the queue', async (_, priority, message) => {
 		const clock = virtualRuntime()
@@ -283,7 +287,9 @@ describe('other limits', () => {
 
 	test('that can not work are refused, and the old ones hold', () => {
 		const policy = bulkhead({ maxConcurrent: 3 })
-		expect(() => policy.update({ maxConcurrent: 0 })).toThrow('maxConcurrent: got 0')
+		expect(() => policy.update({ maxConcurrent: 0 })).toThrow(
+			/Invalid option "maxConcurrent": expected .*, got 0/,
+		)
 		expect(policy.stats.maxConcurrent).toBe(3)
 	})
 

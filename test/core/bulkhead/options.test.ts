@@ -35,16 +35,22 @@ describe('a bulkhead', () => {
 	})
 
 	it.each([
-		[{ maxConcurrent: 0 }, 'maxConcurrent: got 0; takes a finite number, 1 or more'],
-		[{ maxConcurrent: 2.5 }, 'maxConcurrent: got 2.5; takes a whole number'],
-		[{ maxConcurrent: Infinity }, 'maxConcurrent: got Infinity; takes a finite number, 1 or more'],
-		[{ maxQueue: 0.5 }, 'maxQueue: got 0.5; takes a whole number'],
-		[{ maxQueue: -1 }, /^maxQueue: got -1; takes /],
-		[{ queueTimeoutMs: Number.NaN }, /^queueTimeoutMs: got NaN; takes /],
-		[{ abandonAfterMs: -5 }, /^abandonAfterMs: got -5; takes /],
-		[{ priority: 3 }, 'priority: got 3; takes a function'],
-		[{ maxConcurent: 3 }, /^maxConcurent: got 3; takes nothing, for there is no such option/],
-		[{ initialConcurrent: 3 }, /^initialConcurrent: got 3; takes nothing/],
+		[{ maxConcurrent: 0 }, 'Invalid option "maxConcurrent": expected a finite number, 1 or more, got 0'],
+		[{ maxConcurrent: 2.5 }, 'Invalid option "maxConcurrent": expected a whole number, got 2.5'],
+		[
+			{ maxConcurrent: Infinity },
+			'Invalid option "maxConcurrent": expected a finite number, 1 or more, got Infinity',
+		],
+		[{ maxQueue: 0.5 }, 'Invalid option "maxQueue": expected a whole number, got 0.5'],
+		[{ maxQueue: -1 }, /^Invalid option "maxQueue": expected .*, got -1/],
+		[{ queueTimeoutMs: Number.NaN }, /^Invalid option "queueTimeoutMs": expected .*, got NaN/],
+		[{ abandonAfterMs: -5 }, /^Invalid option "abandonAfterMs": expected .*, got -5/],
+		[{ priority: 3 }, 'Invalid option "priority": expected a function, got 3'],
+		[
+			{ maxConcurent: 3 },
+			/^Invalid option "maxConcurent": expected nothing, for there is no such option.*, got 3/,
+		],
+		[{ initialConcurrent: 3 }, /^Invalid option "initialConcurrent": expected nothing.*, got 3/],
 	])('refuses %o', (options, message) => {
 		expect(() => readBulkheadOptions(options as BulkheadOptions)).toThrow(message)
 	})
@@ -88,21 +94,33 @@ describe('an adaptive bulkhead', () => {
 	})
 
 	it.each([
-		[{ initialConcurrent: 30, maxConcurrent: 8 }, 'initialConcurrent: got 30; takes a number from 1 to 8'],
-		[{ initialConcurrent: 3, minConcurrent: 5 }, 'initialConcurrent: got 3; takes a number from 5 to 200'],
-		[{ initialConcurrent: 2.5 }, 'initialConcurrent: got 2.5; takes a whole number'],
-		[{ minConcurrent: 1.5 }, 'minConcurrent: got 1.5; takes a whole number'],
-		[{ maxConcurrent: 9.5 }, 'maxConcurrent: got 9.5; takes a whole number'],
-		[{ maxQueue: 9.5 }, 'maxQueue: got 9.5; takes a whole number'],
-		[{ minConcurrent: 9, maxConcurrent: 8 }, 'maxConcurrent: got 8; takes at least minConcurrent (9)'],
+		[
+			{ initialConcurrent: 30, maxConcurrent: 8 },
+			'Invalid option "initialConcurrent": expected a number from 1 to 8, got 30',
+		],
+		[
+			{ initialConcurrent: 3, minConcurrent: 5 },
+			'Invalid option "initialConcurrent": expected a number from 5 to 200, got 3',
+		],
+		[{ initialConcurrent: 2.5 }, 'Invalid option "initialConcurrent": expected a whole number, got 2.5'],
+		[{ minConcurrent: 1.5 }, 'Invalid option "minConcurrent": expected a whole number, got 1.5'],
+		[{ maxConcurrent: 9.5 }, 'Invalid option "maxConcurrent": expected a whole number, got 9.5'],
+		[{ maxQueue: 9.5 }, 'Invalid option "maxQueue": expected a whole number, got 9.5'],
+		[
+			{ minConcurrent: 9, maxConcurrent: 8 },
+			'Invalid option "maxConcurrent": expected at least minConcurrent (9), got 8',
+		],
 		[
 			{ minConcurrent: 300 },
-			'maxConcurrent: got 200; takes at least minConcurrent (300); that is the default',
+			'Invalid option "maxConcurrent": expected at least minConcurrent (300); that is the default, got 200',
 		],
-		[{ latencyTolerance: 0.9 }, 'latencyTolerance: got 0.9; takes a finite number, 1 or more'],
-		[{ latencyLimitMs: -1 }, /^latencyLimitMs: got -1; takes /],
-		[{ algorithm: 'vegas' }, "algorithm: got 'vegas'; takes one of gradient, aimd"],
-		[{ algorithm: 'toString' }, "algorithm: got 'toString'; takes one of gradient, aimd"],
+		[
+			{ latencyTolerance: 0.9 },
+			'Invalid option "latencyTolerance": expected a finite number, 1 or more, got 0.9',
+		],
+		[{ latencyLimitMs: -1 }, /^Invalid option "latencyLimitMs": expected .*, got -1/],
+		[{ algorithm: 'vegas' }, 'Invalid option "algorithm": expected one of gradient, aimd, got "vegas"'],
+		[{ algorithm: 'toString' }, 'Invalid option "algorithm": expected one of gradient, aimd, got "toString"'],
 	])('refuses %o', (options, message) => {
 		expect(() => readAdaptiveBulkheadOptions(options as AdaptiveBulkheadOptions)).toThrow(message)
 	})

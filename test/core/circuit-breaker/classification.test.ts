@@ -87,7 +87,7 @@ describe('is an answer, and counts as a success', () => {
 describe('says nothing about the other side', () => {
 	const refusals: [string, unknown][] = [
 		['another circuit that is open', new CircuitOpenError('inner', 100)],
-		['a bulkhead that is full', new BulkheadRejectedError('inner', 'full')],
+		['a bulkhead that is full', new BulkheadRejectedError('inner', 'bulkhead-full', 'full')],
 		['a rate limit', new RateLimitedError('inner', 100)],
 		['an expired deadline', new DeadlineExceededError()],
 		['a hedge that lost', new YaokiError('YAOKI_CANCELLED', 'another request of this call has answered')],

@@ -84,52 +84,72 @@ describe('a bad option is refused when the policy is made', () => {
 		'%s: %s',
 		(option, value) => {
 			const error = refused({ [option]: value })
-			expect(error.option).toBe(option)
+			expect(error.optionPath).toBe(option)
 			expect(error.received).toBe(value)
 			expect(error.message).toMatch(/: got .+; takes /)
 		},
 	)
 
 	it.each(numbers.filter((option) => option !== 'maxRetryAfterMs'))('%s: 0', (option) => {
-		expect(refused({ [option]: 0 }).option).toBe(option)
+		expect(refused({ [option]: 0 }).optionPath).toBe(option)
 	})
 	it.each(numbers)('%s: Infinity', (option) => {
-		expect(refused({ [option]: Infinity }).option).toBe(option)
+		expect(refused({ [option]: Infinity }).optionPath).toBe(option)
 	})
 	it.each(['failureThreshold', 'successThreshold', 'halfOpenMaxConcurrent', 'minimumRequests', 'windowSize'])(
 		'%s: 2.5, for there are no half calls',
 		(option) => {
-			expect(refused({ [option]: 2.5 }).message).toBe(`${option}: got 2.5; takes a whole number`)
+			expect(refused({ [option]: 2.5 }).message).toBe(
+				`Invalid option "${option}": expected a whole number, got 2.5`,
+			)
 		},
 	)
 
 	it.each([
-		[{ errorRateThreshold: 0 }, 'errorRateThreshold: got 0; takes a number above 0, up to 1'],
-		[{ errorRateThreshold: 1.1 }, 'errorRateThreshold: got 1.1; takes a number from 0 to 1'],
+		[
+			{ errorRateThreshold: 0 },
+			'Invalid option "errorRateThreshold": expected a number above 0, up to 1, got 0',
+		],
+		[
+			{ errorRateThreshold: 1.1 },
+			'Invalid option "errorRateThreshold": expected a number from 0 to 1, got 1.1',
+		],
 		[
 			{ slowCallMs: 5, slowCallRateThreshold: 0 },
-			'slowCallRateThreshold: got 0; takes a number above 0, up to 1',
+			'Invalid option "slowCallRateThreshold": expected a number above 0, up to 1, got 0',
 		],
 		[
 			{ slowCallRateThreshold: 0.5 },
-			'slowCallRateThreshold: got 0.5; takes a number beside slowCallMs, nothing without',
+			'Invalid option "slowCallRateThreshold": expected a number beside slowCallMs, nothing without, got 0.5',
 		],
 		[
 			{ failureThreshold: Infinity },
-			'failureThreshold: got Infinity; takes a whole number, or Infinity beside errorRateThreshold or slowCallMs',
+			'Invalid option "failureThreshold": expected a whole number, or Infinity beside errorRateThreshold or slowCallMs, got Infinity',
 		],
-		[{ windowSize: 20, minimumRequests: 21 }, 'minimumRequests: got 21; takes at most windowSize (20)'],
-		[{ windowSize: 5 }, 'minimumRequests: got 10; takes at most windowSize (5); that is the default'],
-		[{ windowSize: 1e7 }, 'windowSize: got 10000000; takes a number from 1 to 1000000'],
-		[{ shadow: 'yes' }, "shadow: got 'yes'; takes true or false"],
-		[{ isFailure: true }, 'isFailure: got true; takes a function'],
-		[{ isFailureResult: 1 }, 'isFailureResult: got 1; takes a function'],
-		[{ onStateChange: {} }, 'onStateChange: got [object Object]; takes a function'],
-		[{ onEvent: 'log' }, "onEvent: got 'log'; takes a function"],
-		[{ resetBackoff: false }, 'resetBackoff: got false; takes an object'],
-		[{ resetBackoff: null }, 'resetBackoff: got null; takes an object'],
-		[{ resetBackoff: { maxDelayMs: 10 } }, 'maxDelayMs: got 10; takes at least baseDelayMs (30000)'],
-		[{ resetBackoff: { jitterFactor: 2 } }, 'jitterFactor: got 2; takes a number from 0 to 1'],
+		[
+			{ windowSize: 20, minimumRequests: 21 },
+			'Invalid option "minimumRequests": expected at most windowSize (20), got 21',
+		],
+		[
+			{ windowSize: 5 },
+			'Invalid option "minimumRequests": expected at most windowSize (5); that is the default, got 10',
+		],
+		[{ windowSize: 1e7 }, 'Invalid option "windowSize": expected a number from 1 to 1000000, got 10000000'],
+		[{ shadow: 'yes' }, 'Invalid option "shadow": expected true or false, got "yes"'],
+		[{ isFailure: true }, 'Invalid option "isFailure": expected a function, got true'],
+		[{ isFailureResult: 1 }, 'Invalid option "isFailureResult": expected a function, got 1'],
+		[{ onStateChange: {} }, 'Invalid option "onStateChange": expected a function, got [object Object]'],
+		[{ onEvent: 'log' }, 'Invalid option "onEvent": expected a function, got "log"'],
+		[{ resetBackoff: false }, 'Invalid option "resetBackoff": expected an object, got false'],
+		[{ resetBackoff: null }, 'Invalid option "resetBackoff": expected an object, got null'],
+		[
+			{ resetBackoff: { maxDelayMs: 10 } },
+			'Invalid option "maxDelayMs": expected at least baseDelayMs (30000), got 10',
+		],
+		[
+			{ resetBackoff: { jitterFactor: 2 } },
+			'Invalid option "jitterFactor": expected a number from 0 to 1, got 2',
+		],
 	])('%o', (options, message) => {
 		expect(refused(options).message).toBe(message)
 	})
@@ -139,7 +159,7 @@ describe('a bad option is refused when the policy is made', () => {
 		['baseDelayMs', { resetBackoff: { baseDelayMs: 5 } }],
 		['maxRetries', { resetBackoff: { maxRetries: 5 } }],
 	])('%s, which is no option there', (option, options) => {
-		expect(refused(options).option).toBe(option)
+		expect(refused(options).optionPath).toBe(option)
 	})
 
 	it('failureThreshold Infinity is fine beside a rate', () => {

@@ -179,13 +179,13 @@ describe('what is no snapshot is refused, and changes nothing', () => {
 			expect.unreachable()
 		} catch (error) {
 			if (!(error instanceof InvalidOptionError)) throw error
-			expect(error.option).toBe(`snapshot.${field}`)
+			expect(error.optionPath).toBe(`snapshot.${field}`)
 			expect(error.message).toMatch(/: got .*; takes /)
 		}
 		expect(breaker.stats).toEqual(before)
 	})
 	it.each([undefined, null, 'closed', 7])('%s', (snapshot) => {
 		const restore = () => rig().restore(snapshot as unknown as CircuitSnapshot)
-		expect(restore).toThrow(/^snapshot: got .+; takes an object$/)
+		expect(restore).toThrow(/^Invalid option "snapshot": expected an object$.*, got .+/)
 	})
 })

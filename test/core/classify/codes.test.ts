@@ -131,7 +131,9 @@ test.each(GRPC_CODES)('gRPC %i, %s, means what the documentation says', (code, n
 
 test('the toolkit’s own refusals and an expired deadline are cancelled, its timeout is transient', () => {
 	expect(classify(new CircuitOpenError('circuit', 5))).toEqual({ ...CANCELLED, retryAfterMs: 5 })
-	expect(classify(new BulkheadRejectedError('bulkhead', 'the queue is full'))).toEqual(CANCELLED)
+	expect(classify(new BulkheadRejectedError('bulkhead', 'bulkhead-full', 'the queue is full'))).toEqual(
+		CANCELLED,
+	)
 	expect(classify(new RateLimitedError('limiter', 5))).toEqual({ ...CANCELLED, retryAfterMs: 5 })
 	expect(classify(new DeadlineExceededError())).toEqual(CANCELLED)
 	expect(classify(new TimeoutError('timeout', 5))).toEqual(TRANSIENT)

@@ -51,7 +51,9 @@ describe('once broken', () => {
 	})
 
 	it('a primitive can not be marked, and the error said something about weak sets', () => {
-		expect(() => permanent('x' as never)).toThrow("permanent(error): got 'x'; takes an object")
+		expect(() => permanent('x' as never)).toThrow(
+			'Invalid option "permanent(error)": expected an object, got "x"',
+		)
 	})
 
 	it('a hook that returned a promise counted as something that passes', () => {

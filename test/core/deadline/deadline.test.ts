@@ -77,8 +77,10 @@ describe('a deadline', () => {
 	})
 
 	it.each([-1, Number.NaN, Infinity, '5'])('refuses %s', (ms) => {
-		expect(() => Deadline.after(ms as number)).toThrow(/Deadline.after\(ms\): got .* takes a finite number/)
-		expect(() => within(5).child(ms as number)).toThrow(/child\(marginMs\): got/)
+		expect(() => Deadline.after(ms as number)).toThrow(
+			/Invalid option "Deadline.after\(ms\)": expected .*, got .* takes a finite number/,
+		)
+		expect(() => within(5).child(ms as number)).toThrow(/Invalid option "child\(marginMs\)": expected .*/)
 	})
 })
 

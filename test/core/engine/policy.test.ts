@@ -65,7 +65,7 @@ describe('execute', () => {
 
 	it('rejects for a deadline that is none', async () => {
 		await expect(policy.execute(() => 1, { deadline: 5000 as never })).rejects.toThrow(
-			'deadline: got 5000; takes a Deadline: Deadline.after(ms)',
+			'Invalid option "deadline": expected a Deadline: Deadline.after(ms), got 5000',
 		)
 	})
 
@@ -191,7 +191,9 @@ describe('a pipeline', () => {
 
 	it('refuses what is not a policy and says where it stood', () => {
 		expect(() => pipeline(policy, {} as never)).toThrow('pipeline, place 2')
-		expect(() => pipeline({ classify: 5 as never }, policy)).toThrow('classify: got 5; takes a function')
+		expect(() => pipeline({ classify: 5 as never }, policy)).toThrow(
+			'Invalid option "classify": expected a function, got 5',
+		)
 	})
 
 	it('two retries in one pipeline do not multiply: the innermost retries', async () => {

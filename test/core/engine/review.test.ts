@@ -80,7 +80,7 @@ describe('once broken: what callers hand in', () => {
 				},
 				{ signal },
 			),
-		).rejects.toThrow('signal: got [object AbortController]; takes an AbortSignal')
+		).rejects.toThrow('Invalid option "signal": expected an AbortSignal, got [object AbortController]')
 		expect(slots.stats.concurrent).toBe(0)
 	})
 

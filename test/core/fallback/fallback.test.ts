@@ -144,10 +144,14 @@ describe('a fallback', () => {
 	})
 
 	test('refuses settings that can not work', () => {
-		expect(() => fallback(1, { orElse: 'x' as unknown as [] })).toThrow('orElse: got')
-		expect(() => fallback(1, { when: true as unknown as () => boolean })).toThrow('when: got true')
-		expect(() => fallback(1, { whn: () => true } as object)).toThrow('whn: got')
-		expect(() => fallback(1).update({ orElse: 2 as unknown as [] })).toThrow('orElse: got 2')
+		expect(() => fallback(1, { orElse: 'x' as unknown as [] })).toThrow('Invalid option "orElse"')
+		expect(() => fallback(1, { when: true as unknown as () => boolean })).toThrow(
+			/Invalid option "when": expected .*, got true/,
+		)
+		expect(() => fallback(1, { whn: () => true } as object)).toThrow('Invalid option "whn"')
+		expect(() => fallback(1).update({ orElse: 2 as unknown as [] })).toThrow(
+			/Invalid option "orElse": expected .*, got 2/,
+		)
 	})
 })
 

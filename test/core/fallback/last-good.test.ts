@@ -124,6 +124,6 @@ describe('the last good result', () => {
 	})
 
 	test.each([Number.NaN, -1, '5'])('refuses an age of %s', (age) => {
-		expect(() => lastGoodValue(age as number)).toThrow('lastGoodValue(maxAgeMs): got')
+		expect(() => lastGoodValue(age as number)).toThrow('Invalid option "lastGoodValue(maxAgeMs)"')
 	})
 })

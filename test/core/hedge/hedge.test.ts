@@ -136,15 +136,15 @@ describe('a hedge', () => {
 		const work = requests(clock, { ms: 500 }, { ms: 20 })
 		await settled(clock, policy.execute(work))
 		expect(work.sentAt).toEqual([0, 10])
-		expect(() => policy.update({ maxHedges: 0 })).toThrow('maxHedges: got 0')
+		expect(() => policy.update({ maxHedges: 0 })).toThrow(/Invalid option "maxHedges": expected .*, got 0/)
 	})
 
 	test.each([
-		[{ delayMs: -1 }, 'delayMs: got -1'],
-		[{ percentile: 101 }, 'percentile: got 101'],
-		[{ maxHedges: 1.5 }, 'maxHedges: got 1.5'],
-		[{ budget: {} }, 'budget: got'],
-		[{ delay: 5 }, 'delay: got 5'],
+		[{ delayMs: -1 }, /Invalid option "delayMs": expected .*, got -1/],
+		[{ percentile: 101 }, /Invalid option "percentile": expected .*, got 101/],
+		[{ maxHedges: 1.5 }, /Invalid option "maxHedges": expected .*, got 1\.5/],
+		[{ budget: {} }, 'Invalid option "budget"'],
+		[{ delay: 5 }, /Invalid option "delay": expected .*, got 5/],
 	])('refuses %o', (options, message) => {
 		expect(() => hedge(options as object)).toThrow(message)
 	})

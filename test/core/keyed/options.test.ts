@@ -11,12 +11,15 @@ it('every option is taken', () => {
 })
 
 it.each([
-	[{ maxKeys: 0 }, 'maxKeys: got 0; takes a finite number, 1 or more'],
-	[{ maxKeys: 1.5 }, 'maxKeys: got 1.5; takes a whole number'],
-	[{ maxKeys: Infinity }, 'maxKeys: got Infinity; takes a finite number, 1 or more'],
-	[{ idleMs: -1 }, /^idleMs: got -1; takes /],
-	[{ idleMs: Number.NaN }, /^idleMs: got NaN; takes /],
-	[{ idle: 5 }, 'idle: got 5; takes nothing, for there is no such option, only maxKeys, idleMs'],
+	[{ maxKeys: 0 }, 'Invalid option "maxKeys": expected a finite number, 1 or more, got 0'],
+	[{ maxKeys: 1.5 }, 'Invalid option "maxKeys": expected a whole number, got 1.5'],
+	[{ maxKeys: Infinity }, 'Invalid option "maxKeys": expected a finite number, 1 or more, got Infinity'],
+	[{ idleMs: -1 }, /^Invalid option "idleMs": expected .*, got -1/],
+	[{ idleMs: Number.NaN }, /^Invalid option "idleMs": expected .*, got NaN/],
+	[
+		{ idle: 5 },
+		'Invalid option "idle": expected nothing, for there is no such option, only maxKeys, idleMs, got 5',
+	],
 ])('%o is refused', (options, message) => {
 	expect(() => readKeyedOptions(options as KeyedOptions)).toThrow(message)
 })

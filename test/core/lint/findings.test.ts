@@ -347,8 +347,14 @@ describe('a report', () => {
 
 	test('is refused for what is no policy, and with options that there are not', () => {
 		expect(() => lint({} as Policy)).toThrow('lint, first: got [object Object]; takes a policy')
-		expect(() => lint(retry(), { deadlineMs: -1 })).toThrow('deadlineMs: got -1')
-		expect(() => lint(retry(), { deadlineMs: Infinity })).toThrow('deadlineMs: got Infinity')
-		expect(() => lint(retry(), { deadline: 5 } as LintOptions)).toThrow('deadline: got 5; takes nothing')
+		expect(() => lint(retry(), { deadlineMs: -1 })).toThrow(
+			/Invalid option "deadlineMs": expected .*, got -1/,
+		)
+		expect(() => lint(retry(), { deadlineMs: Infinity })).toThrow(
+			/Invalid option "deadlineMs": expected .*, got Infinity/,
+		)
+		expect(() => lint(retry(), { deadline: 5 } as LintOptions)).toThrow(
+			'Invalid option "deadline": expected nothing, got 5',
+		)
 	})
 })

@@ -29,19 +29,22 @@ describe('rate limiter options', () => {
 	})
 
 	it.each([
-		[{ limit: 0 }, 'limit: got 0; takes a number from 1 to 1000000000'],
-		[{ limit: 2.5 }, 'limit: got 2.5; takes a whole number'],
-		[{ limit: Number.NaN }, 'limit: got NaN; takes a number from 1 to 1000000000'],
-		[{ intervalMs: 0 }, 'intervalMs: got 0; takes a number from 1 to 86400000'],
+		[{ limit: 0 }, 'Invalid option "limit": expected a number from 1 to 1000000000, got 0'],
+		[{ limit: 2.5 }, 'Invalid option "limit": expected a whole number, got 2.5'],
+		[{ limit: Number.NaN }, 'Invalid option "limit": expected a number from 1 to 1000000000, got NaN'],
+		[{ intervalMs: 0 }, 'Invalid option "intervalMs": expected a number from 1 to 86400000, got 0'],
 		[{ intervalMs: 1_000 / 3 }, 'takes a whole number'],
-		[{ burst: 0 }, 'burst: got 0; takes a number from 1 to 1000000000'],
-		[{ burst: 1.5 }, 'burst: got 1.5; takes a whole number'],
-		[{ maxWaitMs: -1 }, 'maxWaitMs: got -1'],
-		[{ maxWaitMs: Number.NaN }, 'maxWaitMs: got NaN'],
-		[{ algorithm: 'leaky' }, "algorithm: got 'leaky'; takes one of token-bucket, sliding-window"],
-		[{ name: 5 }, 'name: got 5; takes a string'],
-		[{ runtime: {} }, 'runtime: got [object Object]; takes a Runtime'],
-		[{ rate: 5 }, 'rate: got 5; takes nothing'],
+		[{ burst: 0 }, 'Invalid option "burst": expected a number from 1 to 1000000000, got 0'],
+		[{ burst: 1.5 }, 'Invalid option "burst": expected a whole number, got 1.5'],
+		[{ maxWaitMs: -1 }, /Invalid option "maxWaitMs": expected .*, got -1/],
+		[{ maxWaitMs: Number.NaN }, /Invalid option "maxWaitMs": expected .*, got NaN/],
+		[
+			{ algorithm: 'leaky' },
+			'Invalid option "algorithm": expected one of token-bucket, sliding-window, got "leaky"',
+		],
+		[{ name: 5 }, 'Invalid option "name": expected a string, got 5'],
+		[{ runtime: {} }, 'Invalid option "runtime": expected a Runtime, got [object Object]'],
+		[{ rate: 5 }, 'Invalid option "rate": expected nothing, got 5'],
 	])('are refused where they can not work: %j', (options, message) => {
 		expect(() => readRateLimiterOptions(options as RateLimiterOptions)).toThrow(message)
 	})

@@ -125,7 +125,9 @@ describe('what is returned', () => {
 	})
 
 	it('what is not a function is refused by name', async () => {
-		await expect(retryWithBackoff(undefined as never)).rejects.toThrow('fn: got undefined; takes a function')
+		await expect(retryWithBackoff(undefined as never)).rejects.toThrow(
+			'Invalid option "fn": expected a function, got undefined',
+		)
 	})
 
 	it('fn is called before execute returns', () => {
@@ -265,13 +267,15 @@ describe('the wait', () => {
 		'a delayFor of %s ends the call with an error that says so',
 		async (delay) => {
 			const answer = await run(dead(clock), { delayFor: () => delay as number })
-			expect(answer.ok === false && String(answer.error)).toContain('delay (delay-for): got')
+			expect(answer.ok === false && String(answer.error)).toContain('Invalid option "delay (delay-for)"')
 		},
 	)
 
 	it('a growth function that returns nonsense ends the call with an error that says so', async () => {
 		const answer = await run(dead(clock), { growth: () => Number.NaN })
-		expect(answer.ok === false && String(answer.error)).toContain('growth(attempt): got NaN')
+		expect(answer.ok === false && String(answer.error)).toContain(
+			/Invalid option "growth\(attempt\)": expected .*, got NaN/,
+		)
 	})
 
 	it('onRetry is told before it: the error, the attempt from 1, the delay', async () => {

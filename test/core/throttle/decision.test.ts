@@ -49,11 +49,11 @@ describe('throttle options', () => {
 		expect(readThrottleOptions({})).toEqual({ k: 2, windowMs: 120_000 })
 	})
 	it.each([
-		[{ k: 0.9 }, 'k: got 0.9; takes a number from 1 to 1000000'],
-		[{ k: Number.NaN }, 'k: got NaN; takes a number from 1 to 1000000'],
-		[{ windowMs: 0 }, 'windowMs: got 0; takes a number from 1 to 86400000'],
-		[{ classify: 1 }, 'classify: got 1; takes a function'],
-		[{ K: 2 }, 'K: got 2; takes nothing'],
+		[{ k: 0.9 }, 'Invalid option "k": expected a number from 1 to 1000000, got 0.9'],
+		[{ k: Number.NaN }, 'Invalid option "k": expected a number from 1 to 1000000, got NaN'],
+		[{ windowMs: 0 }, 'Invalid option "windowMs": expected a number from 1 to 86400000, got 0'],
+		[{ classify: 1 }, 'Invalid option "classify": expected a function, got 1'],
+		[{ K: 2 }, 'Invalid option "K": expected nothing, got 2'],
 	])('are refused where they can not work: %j', (options, message) => {
 		expect(() => readThrottleOptions(options as AdaptiveThrottleOptions)).toThrow(message)
 	})

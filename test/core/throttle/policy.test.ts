@@ -183,10 +183,10 @@ describe('an adaptive throttle', () => {
 		expect(policy.stats.rejectProbability).toBe(3 / 5)
 		await clock.advance(1_000)
 		expect(policy.stats.rejectProbability).toBe(0)
-		expect(() => policy.update({ k: 0.5 })).toThrow('k: got 0.5')
+		expect(() => policy.update({ k: 0.5 })).toThrow(/Invalid option "k": expected .*, got 0\.5/)
 	})
 
 	test.each([{ k: 0 }, { windowMs: 0 }, { kk: 2 }])('refuses %o', (options) => {
-		expect(() => adaptiveThrottle(options as object)).toThrow(`${Object.keys(options)[0]}: got`)
+		expect(() => adaptiveThrottle(options as object)).toThrow(`Invalid option "${Object.keys(options)[0]}"`)
 	})
 })

@@ -186,7 +186,7 @@ describe('a timeout', () => {
 	})
 
 	test('refuses options that do not exist', () => {
-		expect(() => timeout(5, { nme: 'x' } as object)).toThrow('nme: got')
+		expect(() => timeout(5, { nme: 'x' } as object)).toThrow('Invalid option "nme"')
 	})
 
 	test('tells an event, once', async () => {
@@ -211,7 +211,7 @@ describe('a timeout', () => {
 		second.catch(() => ends.push(`second at ${clock.now()}`))
 		await clock.runUntilIdle()
 		expect(ends).toEqual(['second at 20', 'first at 50'])
-		expect(() => policy.update(-1)).toThrow('timeout(ms): got -1')
+		expect(() => policy.update(-1)).toThrow(/Invalid option "timeout\(ms\)": expected .*, got -1/)
 	})
 
 	test('swallows what the work says after it was given up', async () => {

@@ -17,18 +17,18 @@ it('every option is taken', () => {
 })
 
 it.each([
-	[{ maxEntries: 0 }, 'maxEntries: got 0; takes a finite number, 1 or more'],
-	[{ maxEntries: 1.5 }, 'maxEntries: got 1.5; takes a whole number'],
-	[{ maxBytes: 0.5 }, 'maxBytes: got 0.5; takes a whole number'],
-	[{ maxBytes: Infinity }, 'maxBytes: got Infinity; takes a finite number, 0 or more'],
-	[{ maxBodyBytes: -1 }, 'maxBodyBytes: got -1; takes a finite number, 0 or more'],
-	[{ maxBodyBytes: '1MB' }, "maxBodyBytes: got '1MB'; takes a finite number, 0 or more"],
-	[{ maxAgeMs: Number.NaN }, /^maxAgeMs: got NaN; takes /],
+	[{ maxEntries: 0 }, 'Invalid option "maxEntries": expected a finite number, 1 or more, got 0'],
+	[{ maxEntries: 1.5 }, 'Invalid option "maxEntries": expected a whole number, got 1.5'],
+	[{ maxBytes: 0.5 }, 'Invalid option "maxBytes": expected a whole number, got 0.5'],
+	[{ maxBytes: Infinity }, 'Invalid option "maxBytes": expected a finite number, 0 or more, got Infinity'],
+	[{ maxBodyBytes: -1 }, 'Invalid option "maxBodyBytes": expected a finite number, 0 or more, got -1'],
+	[{ maxBodyBytes: '1MB' }, 'Invalid option "maxBodyBytes": expected a finite number, 0 or more, got "1MB"'],
+	[{ maxAgeMs: Number.NaN }, /^Invalid option "maxAgeMs": expected .*, got NaN/],
 	[
 		{ maxAge: 5 },
-		'maxAge: got 5; takes nothing, for there is no such option, only maxEntries, maxBytes, maxBodyBytes, maxAgeMs',
+		'Invalid option "maxAge": expected nothing, for there is no such option, only maxEntries, maxBytes, maxBodyBytes, maxAgeMs, got 5',
 	],
-	[null, 'options: got null; takes an object'],
+	[null, 'Invalid option "options": expected an object, got null'],
 ])('%o is refused', (options, message) => {
 	expect(() => new ResponseCache(options as CacheOptions)).toThrow(message)
 })

@@ -106,7 +106,10 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 		const { client, server } = await setting(transport, answer())
 		const error = await failure(client.post(server.url(), { json }))
 		expect(error).toMatchObject({ option: 'json', received: json })
-		expect(error).toHaveProperty('message', `json: got ${shown}; takes a value that JSON can write`)
+		expect(error).toHaveProperty(
+			'message',
+			`Invalid option "json": expected a value that JSON can write, got ${shown}`,
+		)
 		expect(server.connections.opened).toBe(0)
 	})
 
@@ -121,7 +124,7 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 		for (const given of [new Request(server.url()), undefined, null, 7, {}]) {
 			const error = await failure(client.get(untyped(given)))
 			expect(error).toMatchObject({ name: 'InvalidOptionError', option: 'url' })
-			expect(error).toHaveProperty('message', `url: got ${given}; takes a string or URL`)
+			expect(error).toHaveProperty('message', `Invalid option "url": expected a string or URL, got ${given}`)
 		}
 		expect((await client.get(new URL(server.url()))).status).toBe(200)
 	})

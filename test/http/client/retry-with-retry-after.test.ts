@@ -166,7 +166,7 @@ describe('retryWithRetryAfter', () => {
 		expect(await failure(retryWithRetryAfter(fn, 3, { runtime }))).toMatchObject({
 			name: 'InvalidOptionError',
 			option: 'fn',
-			message: `fn: got a function whose result is of type ${type}; takes a function that returns a Response`,
+			message: `Invalid option "fn": expected a function that returns a Response, got a function whose result is of type ${type}`,
 		})
 		expect(fn).toHaveBeenCalledTimes(1)
 	})

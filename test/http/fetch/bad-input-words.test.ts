@@ -18,9 +18,11 @@ describe('a time', () => {
 	])('of %j is refused in words that are true of each place', async (value, shown) => {
 		const { fetch, url, server } = await setting(FINE)
 		for (const name of ['timeout', 'totalTimeoutMs']) {
-			expect(refused({ [name]: value }).message).toBe(`${name}: got ${shown}; takes ${TAKES}`)
+			expect(refused({ [name]: value }).message).toBe(
+				`Invalid option "${name}": expected ${TAKES}, got ${shown}`,
+			)
 			const error = await failure(fetch(url, { yaoki: untyped({ [name]: value }) }))
-			expect(error.message).toBe(`yaoki.${name}: got ${shown}; takes ${TAKES}`)
+			expect(error.message).toBe(`Invalid option "yaoki.${name}": expected ${TAKES}, got ${shown}`)
 		}
 		expect(server.connections.opened).toBe(0)
 	})
@@ -114,7 +116,7 @@ describe('an option of a part', () => {
 		['budget', retry()],
 	])('%s is no policy: one of it would be shared by all origins', (name, policy) => {
 		expect(refused({ [name]: policy }).message).toBe(
-			`${name}: got [object Object]; takes options, and not a policy`,
+			`Invalid option "${name}": expected options, and not a policy, got [object Object]`,
 		)
 	})
 })
@@ -140,7 +142,7 @@ describe('a function where none belongs', () => {
 
 	test('of one request neither', async () => {
 		const error = await failure(fetching().fetch('http://127.0.0.1:1', { yaoki: untyped({ name: secret }) }))
-		expect(error.message).toBe('yaoki.name: got a function; takes a string')
+		expect(error.message).toBe('Invalid option "yaoki.name": expected a string, got a function')
 	})
 })
 
@@ -153,7 +155,7 @@ describe('an option of one request', () => {
 		const { fetch, url, server } = await setting(FINE)
 		const error = await failure(fetch(url, { yaoki: untyped({ within }) }))
 		expect(error).toHaveProperty('option', 'yaoki.within')
-		expect(error.message).toContain('; takes a context, such as getServerContext(request)')
+		expect(error.message).toContain('expected a context, such as getServerContext(request)')
 		expect(server.connections.opened).toBe(0)
 	})
 
@@ -161,6 +163,8 @@ describe('an option of one request', () => {
 		const error = await failure(
 			fetching().fetch('http://127.0.0.1:1', { yaoki: untyped({ deadline: 2_000 }) }),
 		)
-		expect(error.message).toBe('yaoki.deadline: got 2000; takes a Deadline, such as Deadline.after(2_000)')
+		expect(error.message).toBe(
+			'Invalid option "yaoki.deadline": expected a Deadline, such as Deadline.after(2_000), got 2000',
+		)
 	})
 })

@@ -113,7 +113,9 @@ describe('an option', () => {
 	})
 
 	test.each([null, 7, 'fast'])('%j in place of the options is refused', (options) => {
-		expect(() => resilientFetch(untyped(options))).toThrow(/^options: got .*; takes an object$/)
+		expect(() => resilientFetch(untyped(options))).toThrow(
+			/^Invalid option "options": expected an object$.*, got .*/,
+		)
 	})
 
 	test('of undefined is as though it was not there', async () => {

@@ -37,7 +37,9 @@ describe('what is left is written', () => {
 	})
 
 	test.each([-1, Number.NaN, Infinity])('%d ms is refused', (ms) => {
-		expect(() => writeDeadline('grpc-timeout', ms)).toThrow(/writeDeadline\(remainingMs\): got/)
+		expect(() => writeDeadline('grpc-timeout', ms)).toThrow(
+			/Invalid option "writeDeadline\(remainingMs\)": expected .*/,
+		)
 	})
 })
 

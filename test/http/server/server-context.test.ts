@@ -232,7 +232,9 @@ describe('the request is found', () => {
 	test.each([undefined, null, 'GET /', {}, { raw: {} }, { req: { raw: {} } }, { headers: null }])(
 		'and %j is none',
 		(given) => {
-			expect(() => createServerContext(given as never)).toThrow(/^request: got .*; takes a web Request/)
+			expect(() => createServerContext(given as never)).toThrow(
+				/^Invalid option "request": expected a web Request.*, got .*/,
+			)
 		},
 	)
 
@@ -263,19 +265,19 @@ describe('the request is found', () => {
 
 describe('options that can not work are refused by name', () => {
 	test.each([
-		[{ maxDeadlineMs: -1 }, 'maxDeadlineMs: got -1'],
-		[{ maxDeadlineMs: Infinity }, 'maxDeadlineMs: got Infinity'],
-		[{ defaultDeadlineMs: '5' }, "defaultDeadlineMs: got '5'"],
-		[{ marginMs: Number.NaN }, 'marginMs: got NaN'],
-		[{ deadlineHeaders: 'grpc-timeout' }, 'deadlineHeaders: got'],
+		[{ maxDeadlineMs: -1 }, /Invalid option "maxDeadlineMs": expected .*, got -1/],
+		[{ maxDeadlineMs: Infinity }, /Invalid option "maxDeadlineMs": expected .*, got Infinity/],
+		[{ defaultDeadlineMs: '5' }, /Invalid option "defaultDeadlineMs": expected .*, got "5"/],
+		[{ marginMs: Number.NaN }, /Invalid option "marginMs": expected .*, got NaN/],
+		[{ deadlineHeaders: 'grpc-timeout' }, 'Invalid option "deadlineHeaders"'],
 		[
 			{ deadlineHeaders: ['x-timeout'] },
-			"deadlineHeaders: got 'x-timeout'; takes any of x-request-timeout-ms",
+			'Invalid option "deadlineHeaders": expected any of x-request-timeout-ms, got "x-timeout"',
 		],
-		[{ runtime: {} }, 'runtime: got'],
-		[{ response: {} }, 'response: got'],
-		[{ run: () => 0 }, 'run: got'],
-		[{ maxDeadline: 5 }, 'maxDeadline: got 5; takes nothing'],
+		[{ runtime: {} }, 'Invalid option "runtime"'],
+		[{ response: {} }, 'Invalid option "response"'],
+		[{ run: () => 0 }, 'Invalid option "run"'],
+		[{ maxDeadline: 5 }, 'Invalid option "maxDeadline": expected nothing, got 5'],
 	])('%j', (options, message) => {
 		expect(() => createServerContext(request(), options as never)).toThrow(message)
 	})

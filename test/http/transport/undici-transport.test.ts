@@ -5,14 +5,17 @@ import { init, serve } from './local-server.ts'
 
 describe('undiciTransport', () => {
 	it.each<[object, string]>([
-		[{ maxRedirects: -1 }, 'maxRedirects: got -1; takes a number from 0 to 1000'],
-		[{ maxRedirects: 1.5 }, 'maxRedirects: got 1.5; takes a whole number'],
+		[{ maxRedirects: -1 }, 'Invalid option "maxRedirects": expected a number from 0 to 1000, got -1'],
+		[{ maxRedirects: 1.5 }, 'Invalid option "maxRedirects": expected a whole number, got 1.5'],
 		[
 			{ dispatcher: {} },
-			'dispatcher: got [object Object]; takes a dispatcher of undici, such as new Agent()',
+			'Invalid option "dispatcher": expected a dispatcher of undici, such as new Agent(), got [object Object]',
 		],
-		[{ dispatcher: 'agent' }, 'dispatcher: got'],
-		[{ maxRedirect: 3 }, 'maxRedirect: got 3; takes nothing, for there is no such option'],
+		[{ dispatcher: 'agent' }, 'Invalid option "dispatcher"'],
+		[
+			{ maxRedirect: 3 },
+			'Invalid option "maxRedirect": expected nothing, for there is no such option, got 3',
+		],
 	])('refuses %o', (options, message) => {
 		expect(() => undiciTransport(undici, options)).toThrow(message)
 	})
@@ -20,7 +23,7 @@ describe('undiciTransport', () => {
 	it('says when it was not given undici', () => {
 		const nothing = undefined as unknown as typeof undici
 		expect(() => undiciTransport(nothing)).toThrow(
-			'undiciTransport(undici): got undefined; takes the undici module',
+			'Invalid option "undiciTransport(undici)": expected the undici module, got undefined',
 		)
 	})
 

@@ -76,7 +76,9 @@ describe('looking at dead letters', () => {
 	it('refuses what can not be meant', async () => {
 		const { dead } = setUp([])
 		await expect(dead.list({ status: 'sent' })).rejects.toThrow("'dead' or nothing here")
-		await expect(dead.list({}, { limit: 0 })).rejects.toThrow('limit: got 0; takes a whole number, 1 or more')
+		await expect(dead.list({}, { limit: 0 })).rejects.toThrow(
+			'Invalid option "limit": expected a whole number, 1 or more, got 0',
+		)
 		await expect(dead.list({}, { after: 'x' })).rejects.toThrow('after')
 		await expect(dead.count({}, { limit: 1.5 })).rejects.toThrow('limit')
 		await expect(dead.groups({}, { limits: 5 } as object)).rejects.toThrow('limits')
@@ -192,10 +194,14 @@ describe.each(['replay', 'discard'] as const)('%s', (doing) => {
 		await expect(dead[doing]({}, { everything: true } as object)).rejects.toThrow('everything')
 		await expect(dead[doing]({}, { all: 'yes' } as unknown as object)).rejects.toThrow('all')
 		await expect(dead[doing]({}, { signal: 1 } as unknown as object)).rejects.toThrow(
-			'signal: got 1; takes an AbortSignal',
+			'Invalid option "signal": expected an AbortSignal, got 1',
 		)
-		await expect(dead[doing]({}, null as unknown as object)).rejects.toThrow('options: got null')
-		await expect(dead[doing](null as unknown as object)).rejects.toThrow('filter: got null')
+		await expect(dead[doing]({}, null as unknown as object)).rejects.toThrow(
+			/Invalid option "options": expected .*, got null/,
+		)
+		await expect(dead[doing](null as unknown as object)).rejects.toThrow(
+			/Invalid option "filter": expected .*, got null/,
+		)
 	})
 })
 

@@ -68,10 +68,14 @@ describe('edit and replay', () => {
 	it('names what is wrong with its arguments; it used to be "options"', async () => {
 		const { dead } = setUp(letters(1))
 		const edit = (changes: unknown) => dead.edit(idOf(1), changes as object)
-		await expect(edit(null)).rejects.toThrow('changes: got null; takes an object')
+		await expect(edit(null)).rejects.toThrow('Invalid option "changes": expected an object, got null')
 		await expect(edit([])).rejects.toThrow('changes: got ')
-		await expect(edit({ topic: 't' })).rejects.toThrow("changes.topic: got 't'; takes nothing")
-		await expect(dead.replay({}, { canary: 'yes' } as unknown as object)).rejects.toThrow("canary: got 'yes'")
+		await expect(edit({ topic: 't' })).rejects.toThrow(
+			'Invalid option "changes.topic": expected nothing, got "t"',
+		)
+		await expect(dead.replay({}, { canary: 'yes' } as unknown as object)).rejects.toThrow(
+			/Invalid option "canary": expected .*, got "yes"/,
+		)
 	})
 
 	it('puts an expiry before 1970 at 1970, which is over', async () => {
@@ -81,6 +85,6 @@ describe('edit and replay', () => {
 	})
 
 	it('takes only the id of a message', async () => {
-		await expect(setUp([]).dead.edit('x', {})).rejects.toThrow("id: got 'x'")
+		await expect(setUp([]).dead.edit('x', {})).rejects.toThrow(/Invalid option "id": expected .*, got "x"/)
 	})
 })

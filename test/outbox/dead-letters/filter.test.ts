@@ -31,18 +31,27 @@ describe('a filter', () => {
 		expect(toFilter({ fingerprint: '' })).toEqual({ fingerprint: '' })
 	})
 
-	it.each<[object, string]>([
-		[{ topics: 'a' }, "filter.topics: got 'a'; takes nothing, for there is no such option, only ids, status"],
-		[{ status: 'died' }, "filter.status: got 'died'; takes one of pending, processing, sent, dead"],
+	it.each<[object, string | RegExp]>([
+		[
+			{ topics: 'a' },
+			'Invalid option "filter.topics": expected nothing, for there is no such option, only ids, status, got "a"',
+		],
+		[
+			{ status: 'died' },
+			'Invalid option "filter.status": expected one of pending, processing, sent, dead, got "died"',
+		],
 		[{ status: 'toString' }, 'filter.status'],
 		[{ cause: 'bad' }, 'takes one of retries-exhausted, permanent, expired, crashed, predecessor-dead'],
 		[{ topic: '' }, 'filter.topic'],
-		[{ topic: 7 }, 'filter.topic: got 7'],
+		[{ topic: 7 }, /Invalid option "filter\.topic": expected .*, got 7/],
 		[{ key: 'a\0b' }, 'filter.key'],
 		[{ destination: '\uD800' }, 'filter.destination'],
 		[{ fingerprint: 5 }, 'filter.fingerprint'],
 		[{ ids: idOf(1) }, 'filter.ids'],
-		[{ ids: [idOf(1), 'x'] }, "filter.ids[1]: got 'x'; takes the id of a message, which is a UUID"],
+		[
+			{ ids: [idOf(1), 'x'] },
+			'Invalid option "filter.ids[1]": expected the id of a message, which is a UUID, got "x"',
+		],
 		[{ since: NOW }, 'filter.since'],
 		[{ until: new Date(Number.NaN) }, 'filter.until'],
 		[{ since: new Date(2), until: new Date(2) }, 'a time after since'],
@@ -51,9 +60,9 @@ describe('a filter', () => {
 	})
 
 	it.each([
-		[null, 'filter: got null; takes an object'],
-		[undefined, 'filter: got undefined; takes an object'],
-		[idOf(1), `filter: got '${idOf(1)}'; takes an object`],
+		[null, 'Invalid option "filter": expected an object, got null'],
+		[undefined, 'Invalid option "filter": expected an object, got undefined'],
+		[idOf(1), `Invalid option "filter": expected an object, got "${idOf(1)}"`],
 		[[], 'filter: got '],
 	])('must be an object, and is called by its name and not "options" when it is none: %o', (given, told) => {
 		expect(() => toFilter(given as unknown as MessageFilter)).toThrow(told)

@@ -141,12 +141,12 @@ test('a transport of one’s own sends the requests', async () => {
 })
 
 test.each<[string, unknown, string]>([
-	['nothing', undefined, 'options: got'],
-	['no url', {}, 'url: got'],
-	['another protocol', { url: 'ftp://a/b' }, 'url: got'],
-	['no URL', { url: '/orders' }, 'url: got'],
-	['headers that are none', { url: 'http://a/', headers: 'x' }, 'headers: got'],
-	['a transport that is none', { url: 'http://a/', transport: 5 }, 'transport: got'],
+	['nothing', undefined, 'Invalid option "options"'],
+	['no url', {}, 'Invalid option "url"'],
+	['another protocol', { url: 'ftp://a/b' }, 'Invalid option "url"'],
+	['no URL', { url: '/orders' }, 'Invalid option "url"'],
+	['headers that are none', { url: 'http://a/', headers: 'x' }, 'Invalid option "headers"'],
+	['a transport that is none', { url: 'http://a/', transport: 5 }, 'Invalid option "transport"'],
 ])('%s is refused', (_, options, message) => {
 	expect(() => httpDestination(options as HttpDestinationOptions)).toThrow(message)
 })

@@ -62,10 +62,19 @@ describe('lines', () => {
 	})
 
 	test.each([
-		['', "lines: got 'no line'; takes events as policy.subscribe gives them, one JSON object a line"],
-		['\n \n', "lines: got 'no line'"],
-		['a\nb', "lines: got '2 lines and no event among them: line 1 is not JSON'"],
-		['\n{}', "lines: got '1 lines and no event among them: line 2 is not an event'"],
+		[
+			'',
+			'Invalid option "lines": expected events as policy.subscribe gives them, one JSON object a line, got "no line"',
+		],
+		['\n \n', /Invalid option "lines": expected .*, got "no line"/],
+		[
+			'a\nb',
+			/Invalid option "lines": expected .*, got "2 lines and no event among them: line 1 is not JSON"/,
+		],
+		[
+			'\n{}',
+			/Invalid option "lines": expected .*, got "1 lines and no event among them: line 2 is not an event"/,
+		],
 	])('are refused when no event is among them: %j', (text, message) => {
 		expect(() => scenarioFromIncident(text)).toThrow(InvalidOptionError)
 		expect(() => scenarioFromIncident(text)).toThrow(message)
@@ -73,7 +82,9 @@ describe('lines', () => {
 
 	test('are refused when they are no lines', () => {
 		// @ts-expect-error that is not a text
-		expect(() => scenarioFromIncident(7)).toThrow('lines: got 7; takes a text, or lines to go through')
+		expect(() => scenarioFromIncident(7)).toThrow(
+			'Invalid option "lines": expected a text, or lines to go through, got 7',
+		)
 	})
 })
 
@@ -81,20 +92,22 @@ describe('events that do not suffice', () => {
 	test('are refused when they tell only of calls that end badly', () => {
 		const few = produce(WORLD, () => bulkhead({ maxConcurrent: 1, maxQueue: 0 })).lines
 		expect(() => scenarioFromIncident(few)).toThrow(
-			"lines: got 'events of no policy that tells of calls which end well (only such as refuse or time out: bulkhead)'; takes events of a retry or a circuit breaker, for those tell of every call",
+			'Invalid option "lines": expected events of a retry or a circuit breaker, for those tell of every call, got "events of no policy that tells of calls which end well (only such as refuse or time out: bulkhead)"',
 		)
 	})
 
 	test('are refused when they tell of no call at all', () => {
 		const hedges = produce(WORLD, () => hedge({ delayMs: 1 })).lines
 		expect(hedges.length).toBeGreaterThan(10)
-		expect(() => scenarioFromIncident(hedges)).toThrow("lines: got 'events that tell of no calls'")
+		expect(() => scenarioFromIncident(hedges)).toThrow(
+			/Invalid option "lines": expected .*, got "events that tell of no calls"/,
+		)
 	})
 
 	test('are refused when nothing was ever answered', () => {
 		const dead: World = { ...WORLD, faults: [{ kind: 'outage', fromMs: 0, toMs: 1e6 }] }
 		expect(() => scenarioFromIncident(produce(dead, make).lines)).toThrow(
-			"lines: got 'events in which no answer has a duration'",
+			/Invalid option "lines": expected .*, got "events in which no answer has a duration"/,
 		)
 	})
 })
@@ -106,7 +119,7 @@ describe('events of several pipelines', () => {
 
 	test('are refused, with the names that there are', () => {
 		expect(() => scenarioFromIncident(both)).toThrow(
-			"pipeline: got undefined; takes 'orders' or 'users', for the events are of several",
+			"Invalid option \"pipeline\": expected 'orders' or 'users', for the events are of several, got undefined",
 		)
 	})
 
@@ -122,13 +135,15 @@ describe('events of several pipelines', () => {
 
 	test('may be of none, which has an empty name', () => {
 		const mixed = [...lines, ...orders]
-		expect(() => scenarioFromIncident(mixed)).toThrow("pipeline: got undefined; takes '' or 'orders'")
+		expect(() => scenarioFromIncident(mixed)).toThrow(
+			"Invalid option \"pipeline\": expected '' or 'orders', got undefined",
+		)
 		expect(scenarioFromIncident(mixed, { pipeline: '' }).summary.pipeline).toBeUndefined()
 	})
 
 	test('are refused when the name is none of them', () => {
 		expect(() => scenarioFromIncident(both, { pipeline: 'user' })).toThrow(
-			"pipeline: got 'user'; takes a pipeline of which there are events: 'orders' or 'users'",
+			'Invalid option "pipeline": expected a pipeline of which there are events: \'orders\' or \'users\', got "user"',
 		)
 	})
 })
@@ -140,7 +155,7 @@ describe('events of several policies that tell of calls', () => {
 
 	test('are refused, with their names', () => {
 		expect(() => scenarioFromIncident(nested.lines)).toThrow(
-			'policy: got undefined; takes a name or several, for the events of several policies tell of calls: inner, outer.',
+			'Invalid option "policy": expected a name or several, for the events of several policies tell of calls: inner, outer., got undefined',
 		)
 	})
 
@@ -162,7 +177,7 @@ describe('events of several policies that tell of calls', () => {
 
 	test('are refused when the name is none of them', () => {
 		expect(() => scenarioFromIncident(lines, { policy: 'retries' })).toThrow(
-			"policy: got 'retries'; takes policies of which there are events: 'retry'",
+			'Invalid option "policy": expected policies of which there are events: \'retry\', got "retries"',
 		)
 	})
 })
@@ -206,13 +221,16 @@ describe('clocks', () => {
 
 describe('options', () => {
 	test.each([
-		[{ workers: 0 }, 'workers: got 0; takes a whole number, 1 or more'],
-		[{ workers: 1.5 }, 'workers: got 1.5; takes a whole number, 1 or more'],
-		[{ resolutionMs: 0 }, 'resolutionMs: got 0; takes a finite number, 1 or more'],
-		[{ pipeline: 7 }, 'pipeline: got 7; takes a text'],
-		[{ policy: [] }, 'policy: got []; takes a name or a list of names'],
-		[{ policies: 'a' }, "policies: got 'a'; takes nothing, for there is no such field here"],
-		[7, 'options: got 7; takes an object'],
+		[{ workers: 0 }, 'Invalid option "workers": expected a whole number, 1 or more, got 0'],
+		[{ workers: 1.5 }, 'Invalid option "workers": expected a whole number, 1 or more, got 1.5'],
+		[{ resolutionMs: 0 }, 'Invalid option "resolutionMs": expected a finite number, 1 or more, got 0'],
+		[{ pipeline: 7 }, 'Invalid option "pipeline": expected a text, got 7'],
+		[{ policy: [] }, 'Invalid option "policy": expected a name or a list of names, got []'],
+		[
+			{ policies: 'a' },
+			'Invalid option "policies": expected nothing, for there is no such field here, got "a"',
+		],
+		[7, 'Invalid option "options": expected an object, got 7'],
 	])('%j are refused', (options, message) => {
 		// @ts-expect-error some of them are of the wrong type
 		expect(() => scenarioFromIncident(lines, options)).toThrow(message)
@@ -228,7 +246,7 @@ describe('options', () => {
 			}),
 		)
 		expect(() => scenarioFromIncident(slow)).toThrow(
-			'resolutionMs: got 1000; takes 1200 or more, for the events are of 1666 hours',
+			'Invalid option "resolutionMs": expected 1200 or more, for the events are of 1666 hours, got 1000',
 		)
 		expect(readArrivals(scenarioFromIncident(slow, { resolutionMs: 60_000 }).scenario)).toHaveLength(2_000)
 	})

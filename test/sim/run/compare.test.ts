@@ -78,12 +78,14 @@ describe('replications', () => {
 
 	it.each([0, -1, 1.5, NaN, 1e7, '3'])('of %s runs are refused', (replications) => {
 		expect(() => replicate(scene(), { replications: replications as number })).toThrow(InvalidOptionError)
-		expect(() => replicate(scene(), { replications: replications as number })).toThrow(/^replications: got/)
+		expect(() => replicate(scene(), { replications: replications as number })).toThrow(
+			/^Invalid option "replications": expected .*/,
+		)
 	})
 
 	it('with an option that does not exist are refused', () => {
 		expect(() => replicate(scene(), { replication: 3 } as object)).toThrow(
-			'replication: got 3; takes nothing, for there is no such field here, only replications, onRun',
+			'Invalid option "replication": expected nothing, for there is no such field here, only replications, onRun, got 3',
 		)
 	})
 })
@@ -138,7 +140,9 @@ describe('a comparison', () => {
 			{ ...scene(), seed: 1 },
 			{ ...scene(), seed: 2 },
 		]
-		expect(() => compare(two)).toThrow('scenarios[1].seed: got 2; takes 1 as in the others')
+		expect(() => compare(two)).toThrow(
+			'Invalid option "scenarios[1].seed": expected 1 as in the others, got 2',
+		)
 	})
 
 	it('leaves out of a difference the pairs of which one has no such figure', () => {
@@ -150,20 +154,26 @@ describe('a comparison', () => {
 	it('tells which of the scenarios is wrong, and where', () => {
 		const wrong = { ...scene(), services: { api: { serviceTime: -1 } } }
 		expect(() => compare([scene(), wrong], { replications: 1 })).toThrow(
-			'scenarios[1].services.api.serviceTime: got -1; takes a number from 0 to',
+			'Invalid option "scenarios[1].services.api.serviceTime": expected a number from 0 to, got -1',
 		)
 		const policies = { web: () => undefined } as never
 		expect(() => compare([scene(), { ...scene({ policy: [] }), policies }])).toThrow(
-			'scenarios[1].policies.web(): got',
+			'Invalid option "scenarios[1].policies.web()"',
 		)
-		expect(() => compare([null as never])).toThrow('scenarios[0].services: got undefined')
+		expect(() => compare([null as never])).toThrow(
+			/Invalid option "scenarios\[0\]\.services": expected .*, got undefined/,
+		)
 	})
 
 	it.each([[[]], [undefined], [{}], ['two']])('of %j is refused', (scenarios) => {
-		expect(() => compare(scenarios as never)).toThrow(/^scenarios: got .*; takes a list of scenarios$/)
+		expect(() => compare(scenarios as never)).toThrow(
+			/^Invalid option "scenarios": expected a list of scenarios$.*, got .*/,
+		)
 	})
 
 	it('refuses wrong options by their own names', () => {
-		expect(() => compare([scene()], { replications: 0 })).toThrow(/^replications: got 0/)
+		expect(() => compare([scene()], { replications: 0 })).toThrow(
+			/^Invalid option "replications": expected .*, got 0/,
+		)
 	})
 })

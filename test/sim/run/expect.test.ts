@@ -115,16 +115,34 @@ describe('what can not be meant', () => {
 	const expectation = expectResilience(simulate(scene()))
 
 	it.each([
-		['bound of recoveredAfterMs: got NaN; takes a number, 0 or more', () => expectation.toRecoverWithin(NaN)],
-		['bound of amplification: got -1', () => expectation.amplificationBelow(-1)],
-		["bound of goodShare: got '0.9'", () => expectation.goodShareAbove('0.9' as never)],
-		["measure: got 'speed'; takes 'goodShare' or", () => expectation.measure('speed' as never, '<', 1)],
-		["comparison: got '=='; takes '<' or '<=' or", () => expectation.measure('p99Ms', '==' as never, 1)],
 		[
-			'result: got undefined; takes what simulate or replicate gave',
+			'Invalid option "bound of recoveredAfterMs": expected a number, 0 or more, got NaN',
+			() => expectation.toRecoverWithin(NaN),
+		],
+		[
+			/Invalid option "bound of amplification": expected .*, got -1/,
+			() => expectation.amplificationBelow(-1),
+		],
+		[
+			/Invalid option "bound of goodShare": expected .*, got "0\.9"/,
+			() => expectation.goodShareAbove('0.9' as never),
+		],
+		[
+			'Invalid option "measure": expected \'goodShare\' or, got "speed"',
+			() => expectation.measure('speed' as never, '<', 1),
+		],
+		[
+			'Invalid option "comparison": expected \'<\' or \'<=\' or, got "=="',
+			() => expectation.measure('p99Ms', '==' as never, 1),
+		],
+		[
+			'Invalid option "result": expected what simulate or replicate gave, got undefined',
 			() => expectResilience(undefined as never),
 		],
-		['result: got [object Object]', () => expectResilience({ runs: [] } as never)],
+		[
+			/Invalid option "result": expected .*, got \[object Object\]/,
+			() => expectResilience({ runs: [] } as never),
+		],
 	])('is refused: %s', (message, act) => {
 		expect(act).toThrow(InvalidOptionError)
 		expect(messageOf(act)).toContain(message)

@@ -62,7 +62,9 @@ describe('a policy as a function', () => {
 		(made) => {
 			const act = () => met((() => made) as never)
 			expect(act).toThrow(InvalidOptionError)
-			expect(act).toThrow(/^policies\.web\(\): got .*; takes a function that returns a policy$/)
+			expect(act).toThrow(
+				/^Invalid option "policies\.web\(\)": expected a function that returns a policy$.*, got .*/,
+			)
 		},
 	)
 
@@ -88,7 +90,7 @@ describe('a policy as a function', () => {
 		const again = () => pipeline(retry(), breaker)
 		met(again)
 		expect(() => met(again)).toThrow(
-			"policies.web(): got 'circuitBreaker'; takes a function that makes its policies afresh",
+			'Invalid option "policies.web()": expected a function that makes its policies afresh, got "circuitBreaker"',
 		)
 	})
 
@@ -102,7 +104,7 @@ describe('a policy as a function', () => {
 it('a policy itself is refused, for it remembers and every run begins afresh', () => {
 	for (const policy of [retry(), pipeline(circuitBreaker(), retry())])
 		expect(() => met(policy as never)).toThrow(
-			/^policies\.web: got .*; takes a list of layers, or a function that makes a policy; a policy itself remembers/,
+			/^Invalid option "policies\.web": expected a list of layers, or a function that makes a policy; a policy itself remembers.*, got .*/,
 		)
 })
 

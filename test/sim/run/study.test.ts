@@ -50,7 +50,7 @@ describe('a study', () => {
 	it.each([undefined, null, 5, 'scenario'])('is not made of %s', (given) => {
 		expect(() => toStudy(given as never, 'file.json')).toThrow(InvalidOptionError)
 		expect(() => toStudy(given as never, 'file.json')).toThrow(
-			/^file\.json: got .*; takes a scenario or a study/,
+			/^Invalid option "file\.json": expected a scenario or a study.*, got .*/,
 		)
 	})
 })

@@ -15,7 +15,10 @@ describe('services that ask each other in a ring', () => {
 	})
 
 	it.each([
-		[{ a: ['a'] }, "services.a.dependsOn: got 'a -> a'; takes services that do not ask each other in a ring"],
+		[
+			{ a: ['a'] },
+			'Invalid option "services.a.dependsOn": expected services that do not ask each other in a ring, got "a -> a"',
+		],
 		[{ a: ['b'], b: ['a'] }, "services.a.dependsOn: got 'a -> b -> a'; takes"],
 		[{ a: ['b'], b: ['c', 'd'], c: [], d: ['b'] }, "services.b.dependsOn: got 'a -> b -> d -> b'; takes"],
 	])('are refused: %j', (asks, message) => {
@@ -61,7 +64,7 @@ describe('a scenario without an end', () => {
 	const poisson = { arrivals: { kind: 'poisson', perSecond: 1 } }
 
 	it.each([
-		[poisson, {}, 'duration: got undefined; takes a number of milliseconds, or until: '],
+		[poisson, {}, 'Invalid option "duration": expected a number of milliseconds, or until:, got undefined'],
 		[poisson, { until: 'idle' }, 'takes a number of milliseconds, for clients.web.arrivals have no end'],
 		[{ arrivals: { kind: 'closed', users: 1 } }, { until: 'idle' }, 'clients.web.arrivals have no end'],
 		[
@@ -76,7 +79,7 @@ describe('a scenario without an end', () => {
 		],
 	])('is refused: %j %j', (client, rest, message) => {
 		expect(refusal(endless(client, rest)).message).toContain(message)
-		expect(refusal(endless(client, rest)).option).toBe('duration')
+		expect(refusal(endless(client, rest)).optionPath).toBe('duration')
 	})
 
 	it.each([
@@ -98,6 +101,6 @@ it('as many users as there are would have as many policies, so they are asked ho
 		policies: { p: [] },
 	}
 	expect(refusal(scenario).message).toBe(
-		'clients.web.instances: got undefined; takes a number up to 100000, for 200000 users would have a policy each',
+		'Invalid option "clients.web.instances": expected a number up to 100000, for 200000 users would have a policy each, got undefined',
 	)
 })

@@ -101,7 +101,7 @@ export const policy = pipeline(
 	test('what is no layer is refused by its place', () => {
 		const odd = [{ timeout: 1_000 }, { wait: 5 }] as unknown as PolicyLayer[]
 		expect(() => policyToTypeScript(odd)).toThrow(InvalidOptionError)
-		expect(() => policyToTypeScript(odd)).toThrow('layers[1]: got')
+		expect(() => policyToTypeScript(odd)).toThrow('Invalid option "layers[1]"')
 		expect(() => policyToTypeScript([{ retry: { budget: { kind: 'gold' } as never } }])).toThrow(
 			'budget.kind',
 		)

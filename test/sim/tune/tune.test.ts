@@ -113,15 +113,15 @@ describe('the smallest change that survives', () => {
 describe('a search that can not be made', () => {
 	const bad: readonly (readonly [string, () => unknown])[] = [
 		[
-			"policy: got 'other'; takes the name of one of the scenario's policies: client",
+			'Invalid option "policy": expected the name of one of the scenario\'s policies: client, got "other"',
 			() => tune('other', metastable, { constraints }),
 		],
 		[
-			'constraints: got [object Object]; takes bounds by figure',
+			'Invalid option "constraints": expected bounds by figure, got [object Object]',
 			() => tune('client', metastable, { constraints: {} }),
 		],
 		[
-			"constraints.speed: got 'speed'; takes 'goodShare' or",
+			'Invalid option "constraints.speed": expected \'goodShare\' or, got "speed"',
 			() => tune('client', metastable, { constraints: { speed: { atMost: 1 } } as never }),
 		],
 		[
@@ -133,12 +133,15 @@ describe('a search that can not be made', () => {
 			() => tune('client', metastable, { constraints, objective: 'speed' as never }),
 		],
 		[
-			'maxChanges: got 3; takes a whole number from 1 to 2',
+			'Invalid option "maxChanges": expected a whole number from 1 to 2, got 3',
 			() => tune('client', metastable, { constraints, maxChanges: 3 }),
 		],
-		['goal: got 1; takes nothing', () => tune('client', metastable, { constraints, goal: 1 } as never)],
 		[
-			"policies.client: got 'a function'; takes layers as data",
+			'Invalid option "goal": expected nothing, got 1',
+			() => tune('client', metastable, { constraints, goal: 1 } as never),
+		],
+		[
+			'Invalid option "policies.client": expected layers as data, got "a function"',
 			() => tune('client', { ...metastable, policies: { client: () => retry() } }, { constraints }),
 		],
 	]

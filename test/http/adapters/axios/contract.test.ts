@@ -107,9 +107,11 @@ describe('the adapter', () => {
 			"takes axios itself, as in import axios from 'axios'",
 		)
 		expect(() => axiosAdapter(axios, { adapter: 'carrier pigeon' })).toThrow(
-			"adapter: got 'carrier pigeon'; takes a name that axios has an adapter for here",
+			'Invalid option "adapter": expected a name that axios has an adapter for here, got "carrier pigeon"',
 		)
-		expect(() => axiosAdapter(axios, Object({ retries: 3 }))).toThrow('retries: got 3; takes nothing')
+		expect(() => axiosAdapter(axios, Object({ retries: 3 }))).toThrow(
+			'Invalid option "retries": expected nothing, got 3',
+		)
 	})
 
 	test('can be made the default of axios, and does not end up calling itself', async () => {

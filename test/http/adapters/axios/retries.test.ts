@@ -73,7 +73,7 @@ describe('a request through axios', () => {
 		expect(server.requests).toHaveLength(2)
 		expect(explain(error)).toMatchObject({ name: 'user', stop: 'retries-exhausted' })
 		await expect(api.get('/', { yaoki: { maxRetries: -1 } })).rejects.toThrow(
-			'yaoki.maxRetries: got -1; takes a number from 0 to 3',
+			'Invalid option "yaoki.maxRetries": expected a number from 0 to 3, got -1',
 		)
 	})
 

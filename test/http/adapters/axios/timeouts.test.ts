@@ -75,7 +75,7 @@ describe('a timeout', () => {
 	test('that is none is refused', async () => {
 		const { api } = await setting(answer())
 		await expect(api.get('/', { timeout: -5 })).rejects.toThrow(
-			'timeout: got -5; takes a number of milliseconds',
+			'Invalid option "timeout": expected a number of milliseconds, got -5',
 		)
 	})
 })

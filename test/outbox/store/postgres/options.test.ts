@@ -9,7 +9,11 @@ const never = () => Promise.reject(new Error('not asked'))
 const client: PgPool = { query: never, connect: never, on: () => {}, removeListener: () => {} }
 
 const refused: readonly [what: string, options: object, message: RegExp][] = [
-	['no client', {}, /client: got undefined; takes a Pool of pg \(not a Client\), or a database of PGlite/],
+	[
+		'no client',
+		{},
+		/Invalid option "client": expected a Pool of pg \(not a Client\), or a database of PGlite.*, got undefined/,
+	],
 	[
 		'a single Client of pg, with which only one thing can be done at a time',
 		{ client: { ...client, getTransactionStatus() {} } },
@@ -18,7 +22,7 @@ const refused: readonly [what: string, options: object, message: RegExp][] = [
 	[
 		'the pool itself',
 		client,
-		/options: got 'a pool'; takes an object with it: postgresStore\(\{ client: pool \}\)/,
+		/Invalid option "options": expected an object with it: postgresStore\(\{ client: pool \}\).*, got 'a pool'/,
 	],
 	['a client that can not transact', { client: { query() {} } }, /client: .* takes a Pool of pg/],
 	['a schema with quotes', { client, schema: 'a"; drop' }, /schema: .* takes a plain name/],
@@ -27,9 +31,13 @@ const refused: readonly [what: string, options: object, message: RegExp][] = [
 	[
 		'a fraction of a millisecond',
 		{ client, clockOffsetMs: 0.5 },
-		/clockOffsetMs: got 0\.5; takes a whole number/,
+		/Invalid option "clockOffsetMs": expected a whole number.*, got 0\.5/,
 	],
-	['a text for prepare', { client, prepare: 'no' }, /prepare: got 'no'; takes a boolean/],
+	[
+		'a text for prepare',
+		{ client, prepare: 'no' },
+		/Invalid option "prepare": expected a boolean.*, got 'no'/,
+	],
 	['an unknown option', { client, shema: 'a' }, /shema: .* there is no such option/],
 	['a text for options', Object('x') as object, /no such option/],
 ]
