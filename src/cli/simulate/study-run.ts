@@ -1,6 +1,6 @@
 /** From what was asked on the command line to what is answered: opens a study, runs it on all cores, and tells what came of it. */
 import { availableParallelism } from 'node:os'
-import { toStudyResult } from '../../sim/report/study-result.ts'
+import { toStudyResult } from '../../sim/report/run-study.ts'
 import { listCases, type Study, type StudyCase } from '../../sim/run/study.ts'
 import type { ExitKind } from '../errors.ts'
 import { CliError, toFailure } from '../errors.ts'

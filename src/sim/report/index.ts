@@ -2,4 +2,5 @@
 export type { Style } from '../../text/style.ts'
 export type { Curves } from '../run/study.ts'
 export { type TextOptions, toHTML, toJSON, toSVG, toText } from './report.ts'
-export { runStudy, type StudyCaseResult, type StudyResult } from './study-result.ts'
+export { runStudy } from './run-study.ts'
+export type { StudyCaseResult, StudyResult } from './study-result.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { GridStudy, Scenario, VariantStudy } from 'yaoki/sim'
 import { runStudy, toHTML, toJSON, toSVG, toText } from 'yaoki/sim/report'
-import { toStudyResult } from '../../../src/sim/report/study-result.ts'
+import { toStudyResult } from '../../../src/sim/report/run-study.ts'
 import { PLAIN } from '../../../src/text/style.ts'
 import { displayWidth } from '../../../src/text/width.ts'
 
