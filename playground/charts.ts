@@ -1,5 +1,4 @@
-/** What is drawn of a run, beside the run before it. */
-
+/** The charts of a run, each with one line of the previous run for comparison. */
 import type { Values } from '../src/sim/charts/chart-data.ts'
 import type { SimulationResult } from '../src/sim/measure/result.ts'
 import { formatSignificant } from '../src/text/format.ts'
@@ -7,70 +6,66 @@ import type { Plot } from './plot.ts'
 import { CALLERS, SERVICE, SHOP, type TimedScenario } from './scenario.ts'
 import type { ChartName, SeriesName, Words } from './words.ts'
 
-/** A run, over or not, and what it is a run of. */
-export interface Seen {
+/** A run that the page shows, possibly while it is still running. */
+export interface WatchedRun {
 	readonly scenario: TimedScenario
 	readonly result: SimulationResult
-	readonly isOver: boolean
+	readonly isDone: boolean
 }
 
-interface Line {
-	readonly name: SeriesName
-	/** In each step; undefined where there is no such service. */
-	of(result: SimulationResult): readonly number[] | undefined
-}
-
-interface Sketch {
-	readonly areas: readonly Line[]
-	readonly lines: readonly Line[]
-	/** What is kept of the run before: the first of these that it has. */
-	readonly kept: readonly Line[]
-	/** Counted in a step, and drawn for a second. */
-	readonly isRate: boolean
-	readonly capacity: boolean
-}
+/** Reads the values of a series, one per step; undefined if the scenario has no such service. */
+type ReadSeries = (result: SimulationResult) => readonly number[] | undefined
 
 const callers = ({ timeline }: SimulationResult) => timeline.clients[CALLERS]
 const service = ({ timeline }: SimulationResult) => timeline.services[SERVICE]
 
-const LINES: { readonly [Name in Exclude<SeriesName, 'capacity' | 'before'>]: Line['of'] } = {
-	// Those that a shop gets can not be compared with what the service behind it can do.
+type RunSeries = Exclude<SeriesName, 'capacity' | 'previous'>
+
+const SERIES: Readonly<Record<RunSeries, ReadSeries>> = {
+	// Calls to the shop are not comparable with the capacity of the service behind it.
 	calls: (result) => (result.timeline.services[SHOP] ? undefined : callers(result)?.started),
 	requests: (result) => service(result)?.requests,
 	good: (result) => callers(result)?.good,
 	bad: (result) => callers(result)?.bad,
 	useful: (result) => service(result)?.useful,
 	wasted: (result) => service(result)?.wasted,
-	waiting: (result) => service(result)?.queue,
-	waitingAtShop: ({ timeline }) => timeline.services[SHOP]?.queue,
+	queued: (result) => service(result)?.queue,
+	queuedAtShop: ({ timeline }) => timeline.services[SHOP]?.queue,
 }
 
-const lines = (...names: readonly (keyof typeof LINES)[]): readonly Line[] =>
-	names.map((name) => ({ name, of: LINES[name] }))
+interface ChartDefinition {
+	readonly areas: readonly RunSeries[]
+	readonly lines: readonly RunSeries[]
+	/** The first of these that the previous run has is drawn for comparison. */
+	readonly previous: readonly RunSeries[]
+	/** Whether values are counts per step, drawn as rates per second. */
+	readonly isRate: boolean
+	readonly capacity: boolean
+}
 
-const SKETCHES: Readonly<Record<ChartName, Sketch>> = {
+const CHARTS: Readonly<Record<ChartName, ChartDefinition>> = {
 	requests: {
 		areas: [],
-		lines: lines('calls', 'requests'),
-		kept: lines('requests'),
+		lines: ['calls', 'requests'],
+		previous: ['requests'],
 		isRate: true,
 		capacity: true,
 	},
-	answers: { areas: lines('good', 'bad'), lines: [], kept: lines('good'), isRate: true, capacity: false },
-	work: { areas: lines('useful', 'wasted'), lines: [], kept: lines('useful'), isRate: true, capacity: true },
+	responses: { areas: ['good', 'bad'], lines: [], previous: ['good'], isRate: true, capacity: false },
+	work: { areas: ['useful', 'wasted'], lines: [], previous: ['useful'], isRate: true, capacity: true },
 	queue: {
 		areas: [],
-		lines: lines('waiting', 'waitingAtShop'),
-		kept: lines('waitingAtShop', 'waiting'),
+		lines: ['queued', 'queuedAtShop'],
+		previous: ['queuedAtShop', 'queued'],
 		isRate: false,
 		capacity: false,
 	},
 }
 
-export const CHART_NAMES: readonly ChartName[] = Object.keys(SKETCHES) as ChartName[]
+export const CHART_NAMES: readonly ChartName[] = Object.keys(CHARTS) as ChartName[]
 
-/** The colours of the pictures, by what they stand for: what is good is blue, what is bad is orange, in every plot. */
-const COLOURS: Readonly<Record<SeriesName, string>> = {
+/** Color classes by meaning: good is blue and bad is orange in every chart. */
+const COLORS: Readonly<Record<SeriesName, string>> = {
 	calls: 's2',
 	requests: 's0',
 	capacity: 'reference',
@@ -78,83 +73,82 @@ const COLOURS: Readonly<Record<SeriesName, string>> = {
 	bad: 's1',
 	useful: 's0',
 	wasted: 's1',
-	waiting: 's0',
-	waitingAtShop: 's1',
-	before: 'before',
+	queued: 's0',
+	queuedAtShop: 's1',
+	previous: 'previous',
 }
 
-/** What a plot shows, for its legend: the name and how it is drawn. */
 export interface LegendItem {
 	readonly name: SeriesName
 	readonly kind: 'line' | 'area'
-	readonly colour: string
+	readonly color: string
 }
 
-export function legendOf(
+export function listLegend(
 	chart: ChartName,
-	{ result }: Seen,
-	before: Seen | undefined,
+	{ result }: WatchedRun,
+	previous: WatchedRun | undefined,
 ): readonly LegendItem[] {
-	const { areas, lines: drawn, capacity } = SKETCHES[chart]
-	const item = (name: SeriesName, kind: LegendItem['kind']) => ({ name, kind, colour: COLOURS[name] })
+	const { areas, lines, capacity } = CHARTS[chart]
+	const item = (name: SeriesName, kind: LegendItem['kind']) => ({ name, kind, color: COLORS[name] })
 	return [
-		...areas.map(({ name }) => item(name, 'area')),
-		...drawn.filter(({ of }) => of(result)).map(({ name }) => item(name, 'line')),
-		...(capacity && capacityIn(result) !== undefined ? [item('capacity', 'line')] : []),
-		...(before ? [item('before', 'line')] : []),
+		...areas.map((name) => item(name, 'area')),
+		...lines.filter((name) => SERIES[name](result)).map((name) => item(name, 'line')),
+		...(capacity && capacityOf(result) !== undefined ? [item('capacity', 'line')] : []),
+		...(previous ? [item('previous', 'line')] : []),
 	]
 }
 
-export function plotOf(chart: ChartName, seen: Seen, before: Seen | undefined, words: Words): Plot {
-	const { areas, lines: drawn, kept, isRate, capacity } = SKETCHES[chart]
-	const { scenario, result } = seen
+export function buildPlot(
+	chart: ChartName,
+	run: WatchedRun,
+	previous: WatchedRun | undefined,
+	words: Words,
+): Plot {
+	const definition = CHARTS[chart]
+	const { scenario, result } = run
 	const { stepMs } = result.timeline
 	const count = Math.ceil(scenario.duration / stepMs)
-	const known = knownSteps(seen)
-	const factor = isRate ? 1_000 / stepMs : 1
-	const drawnOf = (run: SimulationResult, of: Line['of'], length: number): Values | undefined => {
-		const values = of(run)
-		return (
-			values &&
-			Array.from({ length: count }, (_, step) => (step < length ? (values[step] ?? 0) * factor : null))
-		)
-	}
-	const seriesOf = (run: SimulationResult, given: readonly Line[], length: number) =>
-		given.flatMap(({ name, of }) => {
-			const values = drawnOf(run, of, length)
-			return values ? [{ name, values }] : []
+	const factor = definition.isRate ? 1_000 / stepMs : 1
+	const readSeries = (of: WatchedRun, names: readonly RunSeries[]) =>
+		names.flatMap((name) => {
+			const counts = SERIES[name](of.result)
+			if (!counts) return []
+			const known = completeSteps(of)
+			const valueAt = (step: number) => (step < known ? (counts[step] ?? 0) * factor : null)
+			return [{ name, values: Array.from({ length: count }, (_, step) => valueAt(step)) }]
 		})
-	const [stack, strokes] = [seriesOf(result, areas, known), seriesOf(result, drawn, known)]
-	const shadow = before ? seriesOf(before.result, kept, knownSteps(before)).slice(0, 1) : []
-	const level = capacity ? capacityIn(result) : undefined
+	const [areas, lines] = [readSeries(run, definition.areas), readSeries(run, definition.lines)]
+	const compared = previous ? readSeries(previous, definition.previous).slice(0, 1) : []
+	const capacity = definition.capacity ? capacityOf(result) : undefined
 	return {
 		description: [
 			words.charts[chart],
-			...[...stack, ...strokes].map(({ name, values }) => inWords(name, values)),
+			...[...areas, ...lines].map(({ name, values }) => describe(name, values)),
 		].join(' '),
-		// In the middle of its step.
+		// Values stand in the middle of their step.
 		x: Array.from({ length: count }, (_, step) => ((step + 0.5) * stepMs) / 1_000),
 		xLabel: words.seconds,
 		endX: scenario.duration / 1_000,
-		areas: stack,
-		lines: [...shadow.map(({ values }) => ({ name: 'before', values })), ...strokes],
-		references: level === undefined ? [] : [{ value: level, label: words.series.capacity }],
+		areas,
+		lines: [...compared.map(({ values }) => ({ name: 'previous', values })), ...lines],
+		references: capacity === undefined ? [] : [{ value: capacity, label: words.series.capacity }],
 		faults: faultsOf(scenario, words),
-		colorOf: (name) => COLOURS[name as SeriesName],
+		colorOf: (name) => COLORS[name as SeriesName],
 	}
 
-	function inWords(name: SeriesName, values: Values): string {
+	function describe(name: SeriesName, values: Values): string {
 		const numbers = values.filter((value) => value !== null)
-		const [most, last] = [Math.max(0, ...numbers), numbers.at(-1) ?? 0]
-		return words.described(words.series[name], formatSignificant(most), formatSignificant(last))
+		const [max, last] = [Math.max(0, ...numbers), numbers.at(-1) ?? 0]
+		return words.describeSeries(words.series[name], formatSignificant(max), formatSignificant(last))
 	}
 }
 
-/** A step that is not over yet has not all of its events. */
-const knownSteps = ({ result: { endedAtMs, timeline }, isOver }: Seen): number =>
-	isOver ? Math.ceil(endedAtMs / timeline.stepMs) : Math.floor(endedAtMs / timeline.stepMs)
+/** Returns the number of steps with all their events: while a run is not done, the last step is incomplete. */
+const completeSteps = ({ result: { endedAtMs, timeline }, isDone }: WatchedRun): number =>
+	isDone ? Math.ceil(endedAtMs / timeline.stepMs) : Math.floor(endedAtMs / timeline.stepMs)
 
-const capacityIn = ({ services }: SimulationResult): number | undefined =>
+const capacityOf = ({ services }: SimulationResult): number | undefined =>
 	services[SERVICE]?.capacityPerSecond ?? undefined
 
 function faultsOf({ services }: TimedScenario, { options }: Words): Plot['faults'] {

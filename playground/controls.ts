@@ -1,7 +1,6 @@
-/** The controls: made once from the table of settings, and kept up to date with what is set. */
-
+/** The controls. They are created once from the table of settings and updated when settings or language change. */
 import { make, setText } from './element.ts'
-import { written } from './figures.ts'
+import { formatValue } from './figures.ts'
 import {
 	type Choice,
 	GROUPS,
@@ -15,19 +14,19 @@ import {
 } from './settings.ts'
 import type { Words } from './words.ts'
 
-/** The language that is spoken, and what is set. */
+/** What the controls show. */
 interface Shown {
 	readonly settings: Settings
 	readonly words: Words
 }
 
-/** Told what somebody has set. */
+/** Called when the user changes a setting. */
 export type OnChange = (changes: Partial<Settings>) => void
 
-/** Brings something up to date. */
+/** Updates a part of the page. */
 export type Update = (shown: Shown) => void
 
-/** A group of controls, put into `parent`. */
+/** Adds a group of controls to `parent`. */
 export function addGroup(parent: Element, group: GroupName, onChange: OnChange): Update {
 	const legend = make('legend')
 	const field = make('fieldset', {}, legend)
@@ -47,7 +46,7 @@ function addKnob(parent: Element, name: LabelledName, knob: Knob, onChange: OnCh
 	const label = make('label', { for: id })
 	const row = make('div', { class: `knob ${knob.kind}` }, label)
 	parent.append(row)
-	const tell = (value: unknown) => onChange({ [name]: value })
+	const onInput = (value: unknown) => onChange({ [name]: value })
 	const update = controlOf(knob, name)
 	return (shown) => {
 		row.hidden = !isUsed(name, shown.settings)
@@ -56,9 +55,9 @@ function addKnob(parent: Element, name: LabelledName, knob: Knob, onChange: OnCh
 	}
 
 	function controlOf(made: Knob, of: LabelledName): Update {
-		if (made.kind === 'slider') return addSlider(row, id, of, made, tell)
-		if (made.kind === 'choice') return addChoice(row, id, of, made, tell)
-		return addSwitch(row, id, of, tell)
+		if (made.kind === 'slider') return addSlider(row, id, of, made, onInput)
+		if (made.kind === 'choice') return addChoice(row, id, of, made, onInput)
+		return addSwitch(row, id, of, onInput)
 	}
 }
 
@@ -67,24 +66,24 @@ function addSlider(
 	id: string,
 	name: LabelledName,
 	{ values, unit }: Slider,
-	tell: (value: number) => void,
+	onInput: (value: number) => void,
 ): Update {
 	const input = make('input', { id, type: 'range', min: 0, max: values.length - 1, step: 1 })
-	// The slider says it itself to those who hear the page.
-	const text = make('span', { class: 'value', 'aria-hidden': 'true' })
-	row.append(text, input)
-	input.addEventListener('input', () => tell(values[input.valueAsNumber] ?? 0))
+	// Hidden from screen readers, which read aria-valuetext of the slider.
+	const output = make('span', { class: 'value', 'aria-hidden': 'true' })
+	row.append(output, input)
+	input.addEventListener('input', () => onInput(values[input.valueAsNumber] ?? 0))
 	return ({ settings, words }) => {
 		const value = Number(settings[name])
-		const said = value === Infinity ? endless(words, name) : written(value, unit)
+		const text = value === Infinity ? unlimited(words, name) : formatValue(value, unit)
 		input.valueAsNumber = values.indexOf(value)
 		input.style.setProperty('--share', String(values.indexOf(value) / (values.length - 1)))
-		input.setAttribute('aria-valuetext', said)
-		setText(text, said)
+		input.setAttribute('aria-valuetext', text)
+		setText(output, text)
 	}
 }
 
-const endless = ({ endless: texts }: Words, name: LabelledName): string =>
+const unlimited = ({ unlimited: texts }: Words, name: LabelledName): string =>
 	Object.hasOwn(texts, name) ? texts[name as keyof typeof texts] : '∞'
 
 function addChoice(
@@ -92,12 +91,12 @@ function addChoice(
 	id: string,
 	name: LabelledName,
 	{ options }: Choice,
-	tell: (value: string) => void,
+	onInput: (value: string) => void,
 ): Update {
 	const items = options.map((value) => make('option', { value }))
 	const select = make('select', { id }, ...items)
 	row.append(select)
-	select.addEventListener('change', () => tell(select.value))
+	select.addEventListener('change', () => onInput(select.value))
 	return ({ settings, words }) => {
 		const texts: Readonly<Record<string, string>> = words.options[name as keyof Words['options']]
 		for (const item of items) setText(item, texts[item.value] ?? item.value)
@@ -105,10 +104,10 @@ function addChoice(
 	}
 }
 
-function addSwitch(row: Element, id: string, name: LabelledName, tell: (value: boolean) => void): Update {
+function addSwitch(row: Element, id: string, name: LabelledName, onInput: (value: boolean) => void): Update {
 	const input = make('input', { id, type: 'checkbox' })
 	row.prepend(input)
-	input.addEventListener('change', () => tell(input.checked))
+	input.addEventListener('change', () => onInput(input.checked))
 	return ({ settings }) => {
 		input.checked = settings[name] === true
 	}

@@ -1,4 +1,4 @@
-/** Copies a text. Where the browser does not let a page do so, the text is selected, which leaves one key to press. */
+/** Copies a text to the clipboard. If the browser does not allow that, selects it, so that the user can copy it. */
 export async function copy(text: string, source?: Element): Promise<'copied' | 'selected'> {
 	try {
 		await navigator.clipboard.writeText(text)

@@ -1,8 +1,8 @@
-/** The little that the page needs of a library for documents. Text is only ever set as text. */
+/** DOM helpers. They set text only as text, never as markup. */
 
 type Properties = Readonly<Record<string, string | number | boolean | undefined>>
 
-/** An element with attributes and children. `true` is an attribute without a value; false and undefined are none. */
+/** Creates an element. `true` sets an attribute without a value; false and undefined set none. */
 export function make<Tag extends keyof HTMLElementTagNameMap>(
 	tag: Tag,
 	attributes: Properties = {},
@@ -16,14 +16,14 @@ export function make<Tag extends keyof HTMLElementTagNameMap>(
 	return made
 }
 
-/** What the page's own markup has under this id. That it has it is checked, so that a typo is told at once. */
+/** Returns the element with this id. Throws if there is none of this kind. */
 export function byId<Kind extends HTMLElement>(id: string, kind: new () => Kind): Kind {
 	const found = document.getElementById(id)
-	if (!(found instanceof kind)) throw new Error(`the page has no ${kind.name} with the id ${id}`)
+	if (!(found instanceof kind)) throw new Error(`No ${kind.name} with the id "${id}"`)
 	return found
 }
 
-/** Changes a text only if it is another: a screen reader is not to be told the same again. */
+/** Sets a text only if it differs, because screen readers announce every change. */
 export function setText(element: Element, text: string): void {
 	if (element.textContent !== text) element.textContent = text
 }

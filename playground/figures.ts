@@ -1,10 +1,10 @@
-/** The few numbers that a run is judged by, and how they are written. */
+/** The figures that the page shows for a run, and how they are formatted and compared. */
 import { MEASURES, type MeasureName } from '../src/sim/measure/measures.ts'
 import type { SimulationResult } from '../src/sim/measure/result.ts'
 import { formatNumber, formatSignificant } from '../src/text/format.ts'
 import type { Unit } from './settings.ts'
 
-/** In the order in which they are shown. */
+/** In display order. */
 export const FIGURES = [
 	'goodShare',
 	'recoveredAfterMs',
@@ -25,11 +25,11 @@ const UNITS: Readonly<Record<FigureName, Unit>> = {
 	peakPerSecond: 'perSecond',
 }
 
-/** A number with its unit. */
-export function written(value: number, unit: Unit): string {
+/** Formats a number with its unit. */
+export function formatValue(value: number, unit: Unit): string {
 	switch (unit) {
 		case 'share':
-			return `${shareText(value)} %`
+			return `${formatShare(value)} %`
 		case 'ms':
 			return value < 1_000 ? `${formatNumber(value)} ms` : `${formatSignificant(value / 1_000)} s`
 		case 'seconds':
@@ -43,39 +43,40 @@ export function written(value: number, unit: Unit): string {
 	}
 }
 
-/** What is not quite all does not read as all, nor what is more than nothing as nothing. */
-function shareText(share: number): string {
+/** Only exactly 1 is shown as 100 %, and only exactly 0 as 0 %. */
+function formatShare(share: number): string {
 	const percent = share * 100
 	if (share < 1 && percent > 99.9) return '> 99.9'
 	if (share > 0 && percent < 0.1) return '< 0.1'
 	return Number(percent.toFixed(1)).toString()
 }
 
-/** What a figure is: a value, never, or nothing that can be said (yet). */
+/** A value, `'never'` (not recovered), or `'unknown'` (no value yet). */
 export type Reading = { readonly value: number } | 'never' | 'unknown'
 
-export function readingOf(name: FigureName, result: SimulationResult): Reading {
+export function readFigure(name: FigureName, result: SimulationResult): Reading {
 	const value = MEASURES[name].of(result)
 	if (value !== null) return { value }
-	const isStuck = name === 'recoveredAfterMs' && result.recovery !== null && result.endedBy === 'duration'
-	return isStuck ? 'never' : 'unknown'
+	const isUnrecovered =
+		name === 'recoveredAfterMs' && result.recovery !== null && result.endedBy === 'duration'
+	return isUnrecovered ? 'never' : 'unknown'
 }
 
 export const unitOf = (name: FigureName): Unit => UNITS[name]
 
-/** How a figure compares with what it was; undefined where there is nothing to compare, or no difference that is shown. */
-export function change(
+/** Compares a figure with that of the previous run. Returns undefined if either is unknown. */
+export function compareFigures(
 	name: FigureName,
 	now: Reading,
-	before: Reading,
+	previous: Reading,
 ): 'better' | 'worse' | 'same' | undefined {
-	if (now === 'unknown' || before === 'unknown') return undefined
-	const [here, there] = [rank(name, now), rank(name, before)]
-	if (here === there) return 'same'
-	return here > there === (MEASURES[name].better === 'more') ? 'better' : 'worse'
+	if (now === 'unknown' || previous === 'unknown') return undefined
+	const [a, b] = [rank(name, now), rank(name, previous)]
+	if (a === b) return 'same'
+	return a > b === (MEASURES[name].better === 'more') ? 'better' : 'worse'
 }
 
-/** Never is longer than any time. Numbers that read the same are the same. */
+/** `'never'` is longer than any duration. Numbers that are displayed alike are equal. */
 function rank(name: FigureName, reading: Exclude<Reading, 'unknown'>): number {
 	if (reading === 'never') return Infinity
 	return UNITS[name] === 'share'

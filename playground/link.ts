@@ -1,11 +1,19 @@
-/** The page's state as the end of its address: only what differs from the beginning, so that a link can be read. */
-import { changed, INITIAL, KNOB_NAMES, KNOBS, type Knob, type KnobName, type Settings } from './settings.ts'
+/** The state of the page in the hash of its URL: only what differs from the initial state, so that links stay readable. */
+import {
+	changeSettings,
+	INITIAL,
+	KNOB_NAMES,
+	KNOBS,
+	type Knob,
+	type KnobName,
+	type Settings,
+} from './settings.ts'
 
 export const LANGUAGES = ['en', 'ja'] as const
 
 export type Language = (typeof LANGUAGES)[number]
 
-/** What a link says. Without a language it is the reader's own. */
+/** The state in a link. Without a language, the page uses that of the browser. */
 export interface Link {
 	readonly settings: Settings
 	readonly language: Language | undefined
@@ -13,14 +21,15 @@ export interface Link {
 
 export function toHash({ settings, language }: Link): string {
 	const parts = KNOB_NAMES.filter((name) => settings[name] !== INITIAL[name]).map(
-		(name) => `${name}=${textOf(settings[name])}`,
+		(name) => `${name}=${formatSetting(settings[name])}`,
 	)
 	return [...parts, ...(language ? [`language=${language}`] : [])].join('&')
 }
 
-const textOf = (value: number | string | boolean): string => (value === Infinity ? 'none' : String(value))
+const formatSetting = (value: number | string | boolean): string =>
+	value === Infinity ? 'none' : String(value)
 
-/** What can not be understood in a link is left at its beginning: an old link must still open. */
+/** Parses a hash. Unknown names and values are ignored, so that old links still open. */
 export function fromHash(hash: string): Link {
 	const given = new URLSearchParams(hash.replace(/^#/, ''))
 	const found: Partial<Record<KnobName, unknown>> = {}
@@ -29,8 +38,8 @@ export function fromHash(hash: string): Link {
 		if (value !== undefined) found[name] = value
 	}
 	return {
-		// Each value was found among those that its knob has.
-		settings: changed(INITIAL, found as Partial<Settings>),
+		// `read` returns only values that the knob allows.
+		settings: changeSettings(INITIAL, found as Partial<Settings>),
 		language: LANGUAGES.find((language) => language === given.get('language')),
 	}
 }
@@ -44,5 +53,5 @@ function read(knob: Knob, text: string | null): number | string | boolean | unde
 	return isSeed(number) ? number : undefined
 }
 
-/** Whole, and as many as one can type. */
+/** Returns whether the value is a non-negative safe integer. */
 export const isSeed = (value: number): boolean => Number.isSafeInteger(value) && value >= 0

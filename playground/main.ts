@@ -1,42 +1,40 @@
-/**
- * Joins the parts: what is set, what runs and what is shown. All of the state is here, in one object; the rest is functions from it.
- */
+/** Connects settings, simulation and view. All state of the page is in one object here. */
 import { STYLESHEET } from '../src/sim/charts/stylesheet.ts'
 import { policyToTypeScript } from '../src/sim/scenario/source.ts'
-import type { Seen } from './charts.ts'
+import type { WatchedRun } from './charts.ts'
 import { addGroup, type Update as UpdateControls } from './controls.ts'
 import { copy } from './copy.ts'
 import { byId, make, setText } from './element.ts'
 import { fromHash, isSeed, LANGUAGES, type Language, toHash } from './link.ts'
-import { PRESET_NAMES, type PresetName, presetLike, presetOf } from './presets.ts'
+import { findPreset, getPreset, PRESET_NAMES, type PresetName } from './presets.ts'
 import { startRun } from './run.ts'
 import { layersOf, scenarioFile, scenarioOf } from './scenario.ts'
-import { changed, type Settings } from './settings.ts'
-import { addFigures, addPlots, progress, verdict } from './view.ts'
+import { changeSettings, type Settings } from './settings.ts'
+import { addFigures, addPlots, describeOutcome, describeProgress } from './view.ts'
 import type { FixedWords, Words } from './words.ts'
 import { en } from './words-en.ts'
 import { ja } from './words-ja.ts'
 
 const WORDS: Readonly<Record<Language, Words>> = { en, ja }
 
-/** How long the page says that something was copied. */
+/** How long the page shows that something was copied. */
 const COPIED_MS = 2_000
 
 interface State {
 	settings: Settings
-	/** As the link says, or as was chosen. */
+	/** From the link or the language menu; undefined: that of the browser. */
 	language: Language | undefined
-	seen: Seen | undefined
-	/** The last run that was over before something was changed. */
-	before: Seen | undefined
-	/** Ends the run that goes on. */
+	run: WatchedRun | undefined
+	/** The last complete run before a change. */
+	previous: WatchedRun | undefined
+	/** Stops the current run. */
 	stop(): void
 }
 
-const state: State = { ...fromHash(location.hash), seen: undefined, before: undefined, stop: () => {} }
+const state: State = { ...fromHash(location.hash), run: undefined, previous: undefined, stop: () => {} }
 
-const spoken = (): Language => state.language ?? (navigator.language.startsWith('ja') ? 'ja' : 'en')
-const words = (): Words => WORDS[spoken()]
+const currentLanguage = (): Language => state.language ?? (navigator.language.startsWith('ja') ? 'ja' : 'en')
+const words = (): Words => WORDS[currentLanguage()]
 
 document.head.append(make('style', {}, STYLESHEET))
 const main = byId('main', HTMLElement)
@@ -46,8 +44,8 @@ const [presetSelect, languageSelect] = [
 ]
 const seedInput = byId('seed', HTMLInputElement)
 const [code, scenarioText] = [byId('code', HTMLElement), byId('scenario', HTMLElement)]
-const [said, trace, copied] = [
-	byId('verdict', HTMLElement),
+const [outcome, trace, copied] = [
+	byId('outcome', HTMLElement),
 	byId('trace', HTMLElement),
 	byId('copied', HTMLElement),
 ]
@@ -66,30 +64,30 @@ const custom = make('option', { value: '', disabled: true })
 const presetItems = PRESET_NAMES.map((name) => make('option', { value: name }))
 presetSelect.append(custom, ...presetItems)
 
-/** Changes settings, and lets the new ones run. */
+/** Changes settings and runs them. */
 function set(changes: Partial<Settings>): void {
-	apply(changed(state.settings, changes))
+	apply(changeSettings(state.settings, changes))
 }
 
 function apply(settings: Settings): void {
 	state.settings = settings
-	if (state.seen?.isOver) state.before = state.seen
+	if (state.run?.isDone) state.previous = state.run
 	writeLink()
 	showSettings()
-	run()
+	startNewRun()
 }
 
-function run(): void {
+function startNewRun(): void {
 	state.stop()
 	const scenario = scenarioOf(state.settings)
 	main.dataset['state'] = 'running'
 	state.stop = startRun(
 		scenario,
 		!matchMedia('(prefers-reduced-motion: reduce)').matches,
-		(result, isOver) => {
-			state.seen = { scenario, result, isOver }
+		(result, isDone) => {
+			state.run = { scenario, result, isDone }
 			showRun()
-			if (isOver) main.dataset['state'] = 'done'
+			if (isDone) main.dataset['state'] = 'done'
 		},
 	)
 }
@@ -102,38 +100,38 @@ function writeLink(): void {
 function showSettings(): void {
 	const shown = { settings: state.settings, words: words() }
 	for (const update of controls) update(shown)
-	presetSelect.value = presetLike(state.settings) ?? ''
+	presetSelect.value = findPreset(state.settings) ?? ''
 	seedInput.value = String(state.settings.seed)
 	setText(code, policyToTypeScript(layersOf(state.settings)))
 	setText(scenarioText, scenarioFile(scenarioOf(state.settings)))
 }
 
 function showRun(): void {
-	const { seen, before } = state
-	if (!seen) return
-	const shown = { seen, before, words: words() }
+	const { run, previous } = state
+	if (!run) return
+	const shown = { run, previous, words: words() }
 	showFigures(shown)
 	showPlots(shown)
-	setText(said, verdict(shown))
-	setText(trace, progress(shown))
+	setText(outcome, describeOutcome(shown))
+	setText(trace, describeProgress(shown))
 }
 
 function showWords(): void {
-	const spokenWords = words()
-	document.documentElement.lang = spoken()
-	document.title = spokenWords.title
-	languageSelect.value = spoken()
+	const texts = words()
+	document.documentElement.lang = currentLanguage()
+	document.title = texts.title
+	languageSelect.value = currentLanguage()
 	for (const element of document.querySelectorAll<HTMLElement>('[data-word]'))
-		setText(element, spokenWords[element.dataset['word'] as keyof FixedWords])
-	setText(custom, spokenWords.custom)
-	for (const item of presetItems) setText(item, spokenWords.presets[item.value as PresetName])
+		setText(element, texts[element.dataset['word'] as keyof FixedWords])
+	setText(custom, texts.custom)
+	for (const item of presetItems) setText(item, texts.presets[item.value as PresetName])
 	showSettings()
 	showRun()
 }
 
 presetSelect.addEventListener('change', () => {
 	const name = PRESET_NAMES.find((known) => known === presetSelect.value)
-	if (name) apply(presetOf(name, state.settings.seed))
+	if (name) apply(getPreset(name, state.settings.seed))
 })
 seedInput.addEventListener('change', () => {
 	const seed = seedInput.valueAsNumber
@@ -141,19 +139,19 @@ seedInput.addEventListener('change', () => {
 	else showSettings()
 })
 byId('next-seed', HTMLButtonElement).addEventListener('click', () => set({ seed: state.settings.seed + 1 }))
-byId('again', HTMLButtonElement).addEventListener('click', run)
+byId('again', HTMLButtonElement).addEventListener('click', startNewRun)
 languageSelect.addEventListener('change', () => {
 	state.language = LANGUAGES.find((known) => known === languageSelect.value)
 	writeLink()
 	showWords()
 })
-for (const [id, source, textOf] of [
+for (const [id, source, getText] of [
 	['copy-code', code, () => code.textContent],
 	['copy-scenario', scenarioText, () => scenarioText.textContent],
 	['copy-link', undefined, () => location.href],
 ] as const)
 	byId(id, HTMLButtonElement).addEventListener('click', () => {
-		void copy(textOf(), source).then((how) => {
+		void copy(getText(), source).then((how) => {
 			setText(copied, words()[how])
 			setTimeout(() => setText(copied, ''), COPIED_MS)
 		})
@@ -166,4 +164,4 @@ addEventListener('hashchange', () => {
 })
 
 showWords()
-run()
+startNewRun()

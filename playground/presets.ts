@@ -1,28 +1,28 @@
-/** Situations worth seeing, each with a way out beside it: the two are one select apart, and the figures then compare them. */
-import { changed, INITIAL, KNOB_NAMES, type Settings } from './settings.ts'
+/** Instructive scenarios, each next to a variant with a remedy: selecting one after the other compares their figures. */
+import { changeSettings, INITIAL, KNOB_NAMES, type Settings } from './settings.ts'
 
-/** Calls that time out are made again, and the retries alone are more than the service can do. */
+/** Timed-out calls are retried, and the retries alone exceed the capacity of the service. */
 const METASTABLE: Partial<Settings> = {}
 
-/** All clients call at the moment when the service goes down, and wait for it to come back. */
+/** All clients call when the service goes down, and retry until it is back. */
 const HERD: Partial<Settings> = {
-	arrivals: 'together',
+	arrivals: 'simultaneous',
 	clients: 1_000,
-	patienceMs: Infinity,
+	goodWithinMs: Infinity,
 	fault: 'refuse',
 	faultSeconds: 30,
 	retries: 15,
-	baseMs: 1_000,
-	capMs: 10_000,
+	baseDelayMs: 1_000,
+	maxDelayMs: 10_000,
 	timeoutMs: 2_000,
 }
 
-/** A shop of which three requests in ten need a service that has become slow. */
+/** A shop where 30 % of the requests depend on a service that becomes slow. */
 const SLOW: Partial<Settings> = {
-	place: 'behind',
+	calledBy: 'shop',
 	workers: 20,
 	load: 0.6,
-	patienceMs: 2_000,
+	goodWithinMs: 2_000,
 	fault: 'slowdown',
 	slowdown: 50,
 	faultSeconds: 30,
@@ -30,7 +30,7 @@ const SLOW: Partial<Settings> = {
 	timeoutMs: Infinity,
 }
 
-/** One answer in five is a failure, for a minute. */
+/** 20 % of the responses fail for one minute. */
 const PARTIAL: Partial<Settings> = { load: 0.5, fault: 'errors', errorRate: 0.2, faultSeconds: 60 }
 
 const CHANGES = {
@@ -49,13 +49,13 @@ export type PresetName = keyof typeof CHANGES
 
 export const PRESET_NAMES: readonly PresetName[] = Object.keys(CHANGES) as PresetName[]
 
-/** All settings of a preset, at the seed that is set. */
-export const presetOf = (name: PresetName, seed: number = INITIAL.seed): Settings =>
-	changed(INITIAL, { ...CHANGES[name], seed })
+/** Returns the settings of a preset. */
+export const getPreset = (name: PresetName, seed: number = INITIAL.seed): Settings =>
+	changeSettings(INITIAL, { ...CHANGES[name], seed })
 
-/** Which preset this is, whatever the seed; undefined if it is none. */
-export const presetLike = (settings: Settings): PresetName | undefined =>
+/** Returns the preset that has these settings, regardless of the seed. */
+export const findPreset = (settings: Settings): PresetName | undefined =>
 	PRESET_NAMES.find((name) => {
-		const preset = presetOf(name, settings.seed)
+		const preset = getPreset(name, settings.seed)
 		return KNOB_NAMES.every((knob) => preset[knob] === settings[knob])
 	})

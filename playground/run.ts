@@ -1,40 +1,40 @@
 /**
- * One run that is watched while it happens. The simulator is let on a little further in every frame, as far as virtual time has come
- * at its pace and no longer than a frame can spare, so that the page stays quick however much there is to do.
+ * Animates a run. Every animation frame advances the simulation to the virtual time that the animation has reached, but for at
+ * most a part of the frame, so that the page stays responsive however expensive the scenario is.
  */
 import type { SimulationResult } from '../src/sim/measure/result.ts'
 import { Simulation } from '../src/sim/run/simulation.ts'
 import type { TimedScenario } from './scenario.ts'
 
-/** How long a whole run is shown for. */
-const SHOWN_MS = 1_600
-/** What the simulator may take of a frame: most of one that is drawn, and several of those that are not. */
+/** The duration of the animation of a whole run. */
+const ANIMATION_MS = 1_600
+/** The time budget of the simulation per frame, with and without animation. */
 const FRAME_MS = 11
-const UNDRAWN_MS = 40
-/** Virtual time between two looks at the clock on the wall. */
+const NO_ANIMATION_FRAME_MS = 40
+/** The virtual time between two checks of that budget. */
 const SLICE_MS = 100
 
-/** Told how far a run has come, and at last that it is over. */
-export type Watch = (result: SimulationResult, isOver: boolean) => void
+/** Called with the intermediate results, and with the final one. */
+export type Watch = (result: SimulationResult, isDone: boolean) => void
 
-/** Begins a run, and gives back what ends it early. Without `animated`, only its end is told. */
+/** Starts a run and returns a function that stops it. Without `animated`, `watch` gets only the final result. */
 export function startRun(scenario: TimedScenario, animated: boolean, watch: Watch): () => void {
 	const simulation = new Simulation(scenario)
-	let begunAt: number | undefined
-	let reachedMs = 0
+	let startedAt: number | undefined
+	let currentMs = 0
 	let pending = 0
 
 	const frame = (at: number): void => {
-		begunAt ??= at
-		const wantedMs = animated ? ((at - begunAt) / SHOWN_MS) * scenario.duration : scenario.duration
-		const until = performance.now() + (animated ? FRAME_MS : UNDRAWN_MS)
-		let isOver = false
-		while (!isOver && reachedMs < wantedMs && performance.now() < until) {
-			reachedMs = Math.min(reachedMs + SLICE_MS, scenario.duration)
-			isOver = simulation.advance(reachedMs)
+		startedAt ??= at
+		const targetMs = animated ? ((at - startedAt) / ANIMATION_MS) * scenario.duration : scenario.duration
+		const until = performance.now() + (animated ? FRAME_MS : NO_ANIMATION_FRAME_MS)
+		let isDone = false
+		while (!isDone && currentMs < targetMs && performance.now() < until) {
+			currentMs = Math.min(currentMs + SLICE_MS, scenario.duration)
+			isDone = simulation.advance(currentMs)
 		}
-		if (isOver || animated) watch(simulation.result(), isOver)
-		if (!isOver) pending = requestAnimationFrame(frame)
+		if (isDone || animated) watch(simulation.result(), isDone)
+		if (!isDone) pending = requestAnimationFrame(frame)
 	}
 	pending = requestAnimationFrame(frame)
 	return () => cancelAnimationFrame(pending)

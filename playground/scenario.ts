@@ -1,5 +1,4 @@
-/** What the sliders say, as a scenario for the simulator and as layers of a policy. Pure, so that a test can run the same one in Node. */
-
+/** Converts settings into a scenario and policy layers. Pure, so that tests run the same scenario in Node. */
 import { type Distribution, meanOf } from '../src/sim/kernel/distribution.ts'
 import type { BudgetModel } from '../src/sim/scenario/budgets.ts'
 import type { PolicyLayer } from '../src/sim/scenario/layers.ts'
@@ -10,11 +9,11 @@ import type { Settings } from './settings.ts'
 const DURATION_MS = 120_000
 const FAULT_FROM_MS = 15_000
 
-/** More would keep a browser busy for too long. The page says so when it comes to that. */
-const MOST_EVENTS = 2_000_000
+/** More events would block a browser for too long. The page reports when a run reaches the limit. */
+const MAX_EVENTS = 2_000_000
 
-/** The service in front of the other, when there is one: its workers wait for the answers that it needs. */
-const FRONT = { workers: 20, serviceMs: 20, share: 0.3 } as const
+/** The shop that depends on the service. Its workers wait for the responses of the service. */
+const SHOP_SIZE = { workers: 20, serviceMs: 20, share: 0.3 } as const
 
 /** Names in the scenario. */
 export const SERVICE = 'service'
@@ -22,26 +21,26 @@ export const SHOP = 'shop'
 export const CALLERS = 'callers'
 const POLICY = 'policy'
 
-/** A scenario that ends by the clock. */
+/** A scenario with a fixed duration. */
 export type TimedScenario = Scenario & { readonly duration: number }
 
 export function scenarioOf(settings: Settings): TimedScenario {
-	const isBehind = settings.place === 'behind'
+	const hasShop = settings.calledBy === 'shop'
 	return {
 		seed: settings.seed,
 		duration: DURATION_MS,
-		maxEvents: MOST_EVENTS,
-		services: { [SERVICE]: serviceOf(settings), ...(isBehind ? { [SHOP]: SHOP_MODEL } : {}) },
-		clients: { [CALLERS]: isBehind ? customersOf(settings) : clientsOf(settings) },
+		maxEvents: MAX_EVENTS,
+		services: { [SERVICE]: serviceOf(settings), ...(hasShop ? { [SHOP]: SHOP_MODEL } : {}) },
+		clients: { [CALLERS]: hasShop ? shopCustomers(settings) : directClients(settings) },
 		policies: { [POLICY]: layersOf(settings) },
 	}
 }
 
-/** The scenario as a file of its own, for the command line. */
+/** Returns the scenario as a TypeScript file for the command line. */
 export const scenarioFile = (scenario: Scenario): string =>
 	`import type { Scenario } from 'yaoki/sim'\n\nexport default ${literal(scenario)} satisfies Scenario\n`
 
-/** Outermost first, as the guide recommends; what is off is left out. */
+/** Returns the enabled layers, outermost first, in the order that the guide recommends. */
 export function layersOf(settings: Settings): readonly PolicyLayer[] {
 	const { bulkhead, bulkheadQueue, breaker, timeoutMs, retries } = settings
 	const layers: PolicyLayer[] = []
@@ -66,13 +65,13 @@ function breakerOf({ breaker, breakerFailures, breakerRate, breakerResetMs }: Se
 	}
 }
 
-function retryOf({ retries, baseMs, capMs, jitter, ...settings }: Settings): PolicyLayer {
+function retryOf({ retries, baseDelayMs, maxDelayMs, jitter, ...settings }: Settings): PolicyLayer {
 	const budget = budgetOf(settings)
 	return {
 		retry: {
 			maxRetries: retries,
-			baseDelayMs: baseMs,
-			maxDelayMs: capMs,
+			baseDelayMs: baseDelayMs,
+			maxDelayMs: maxDelayMs,
 			jitterStrategy: jitter,
 			...(budget ? { budget } : {}),
 		},
@@ -97,19 +96,22 @@ function serviceOf({ workers, queueLimit, queueOrder, dropExpired, ...settings }
 	const faults = faultsOf(settings)
 	return {
 		workers,
-		serviceTime: lawOf(settings),
+		serviceTime: serviceTimeOf(settings),
 		queue: { ...(queueLimit < Infinity ? { limit: queueLimit } : {}), order: queueOrder, dropExpired },
 		...(faults.length > 0 ? { faults } : {}),
 	}
 }
 
-/** The 99th percentile is ten times the median. */
+/** p99 is ten times the median. */
 const LONG_TAIL = { kind: 'lognormal', medianMs: 1, p99Ms: 10 } as const
 
-/** All with the same mean, so that the capacity is the same. */
-function lawOf({ serviceLaw, serviceMs }: Pick<Settings, 'serviceLaw' | 'serviceMs'>): Distribution {
-	if (serviceLaw === 'exponential') return { kind: 'exponential', meanMs: serviceMs }
-	if (serviceLaw === 'constant') return serviceMs
+/** All distributions have the same mean, so that the capacity is the same. */
+function serviceTimeOf({
+	distribution,
+	serviceMs,
+}: Pick<Settings, 'distribution' | 'serviceMs'>): Distribution {
+	if (distribution === 'exponential') return { kind: 'exponential', meanMs: serviceMs }
+	if (distribution === 'constant') return serviceMs
 	const medianMs = serviceMs / meanOf(LONG_TAIL)
 	return { ...LONG_TAIL, medianMs, p99Ms: LONG_TAIL.p99Ms * medianMs }
 }
@@ -128,45 +130,45 @@ function faultsOf({
 }
 
 const SHOP_MODEL: ServerModel = {
-	workers: FRONT.workers,
-	serviceTime: { kind: 'exponential', meanMs: FRONT.serviceMs },
-	dependsOn: [{ to: SERVICE, policy: POLICY, share: FRONT.share }],
+	workers: SHOP_SIZE.workers,
+	serviceTime: { kind: 'exponential', meanMs: SHOP_SIZE.serviceMs },
+	dependsOn: [{ to: SERVICE, policy: POLICY, share: SHOP_SIZE.share }],
 }
 
-/** Calls a second that can be answered while nothing is wrong. */
-export function capacityOf({ place, workers, serviceMs }: Settings): number {
-	if (place === 'direct') return (workers / serviceMs) * 1_000
-	const atShop = FRONT.workers / (FRONT.serviceMs + FRONT.share * serviceMs)
-	return Math.min(atShop, workers / serviceMs / FRONT.share) * 1_000
+/** Returns the calls per second that the system can handle without a fault. */
+export function capacityOf({ calledBy, workers, serviceMs }: Settings): number {
+	if (calledBy === 'clients') return (workers / serviceMs) * 1_000
+	const atShop = SHOP_SIZE.workers / (SHOP_SIZE.serviceMs + SHOP_SIZE.share * serviceMs)
+	return Math.min(atShop, workers / serviceMs / SHOP_SIZE.share) * 1_000
 }
 
-function clientsOf(settings: Settings): ClientModel {
+function directClients(settings: Settings): ClientModel {
 	return {
 		to: SERVICE,
-		arrivals: settings.arrivals === 'steady' ? steady(settings) : together(settings),
+		arrivals: settings.arrivals === 'random' ? randomArrivals(settings) : simultaneousArrivals(settings),
 		policy: POLICY,
 		instances: settings.clients,
 		...goodWithin(settings),
 	}
 }
 
-/** Those who call the shop have no policy of their own: it is the shop's way to the service that is looked at. */
-const customersOf = (settings: Settings): ClientModel => ({
+/** The shop's customers have no policy: the policy under test is between shop and service. */
+const shopCustomers = (settings: Settings): ClientModel => ({
 	to: SHOP,
-	arrivals: steady(settings),
+	arrivals: randomArrivals(settings),
 	...goodWithin(settings),
 })
 
-const steady = (settings: Settings): Arrivals => ({
+const randomArrivals = (settings: Settings): Arrivals => ({
 	kind: 'poisson',
 	perSecond: settings.load * capacityOf(settings),
 })
 
-/** Every client once, all in the same moment, when the fault has just begun. */
-const together = ({ clients }: Settings): Arrivals => ({
+/** Every client calls once, at the start of the fault. */
+const simultaneousArrivals = ({ clients }: Settings): Arrivals => ({
 	kind: 'trace',
 	atMs: new Array<number>(clients).fill(FAULT_FROM_MS),
 })
 
-const goodWithin = ({ patienceMs }: Settings): { goodWithinMs?: number } =>
-	patienceMs < Infinity ? { goodWithinMs: patienceMs } : {}
+const goodWithin = ({ goodWithinMs }: Settings): { goodWithinMs?: number } =>
+	goodWithinMs < Infinity ? { goodWithinMs: goodWithinMs } : {}

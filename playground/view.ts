@@ -1,21 +1,29 @@
-/** The results: figures, plots and what is said about them. */
+/** The results: figures, plots and a summary. */
 import { formatNumber } from '../src/text/format.ts'
-import { CHART_NAMES, legendOf, plotOf, type Seen } from './charts.ts'
+import { buildPlot, CHART_NAMES, listLegend, type WatchedRun } from './charts.ts'
 import { make, setText } from './element.ts'
-import { change, FIGURES, type FigureName, type Reading, readingOf, unitOf, written } from './figures.ts'
+import {
+	compareFigures,
+	FIGURES,
+	type FigureName,
+	formatValue,
+	type Reading,
+	readFigure,
+	unitOf,
+} from './figures.ts'
 import { draw } from './plot.ts'
 import type { ChartName, Words } from './words.ts'
 
-/** What there is to show: this run, and the one before the last change. */
+/** The current run, and the one before the last change. */
 export interface Shown {
-	readonly seen: Seen
-	readonly before: Seen | undefined
+	readonly run: WatchedRun
+	readonly previous: WatchedRun | undefined
 	readonly words: Words
 }
 
 export type Update = (shown: Shown) => void
 
-/** One figure with its name, and how it was before. */
+/** Adds all figures, each with its name and a comparison with the previous run. */
 export function addFigures(list: Element): Update {
 	const updates = FIGURES.map((name) => addFigure(list, name))
 	return (shown) => {
@@ -31,25 +39,25 @@ function addFigure(list: Element, name: FigureName): Update {
 	]
 	const box = make('div', {}, term, value, compared)
 	list.append(box)
-	return ({ seen, before, words }) => {
-		const now = readingOf(name, seen.result)
-		const then = before ? readingOf(name, before.result) : 'unknown'
-		// A part of a run can not be compared with a whole one.
-		const is = seen.isOver ? change(name, now, then) : undefined
+	return ({ run, previous, words }) => {
+		const now = readFigure(name, run.result)
+		const then = previous ? readFigure(name, previous.result) : 'unknown'
+		// A run that is not done is not comparable with a complete one.
+		const change = run.isDone ? compareFigures(name, now, then) : undefined
 		setText(term, words.figures[name])
 		setText(value, text(now))
-		setText(compared, is === undefined ? '' : words.compared(is, text(then)))
-		box.title = words.about[name]
-		compared.dataset['is'] = is ?? ''
+		setText(compared, change === undefined ? '' : words.compared(change, text(then)))
+		box.title = words.descriptions[name]
+		compared.dataset['change'] = change ?? ''
 
 		function text(reading: Reading): string {
 			if (reading === 'unknown') return words.unknown
-			return reading === 'never' ? words.never : written(reading.value, unitOf(name))
+			return reading === 'never' ? words.never : formatValue(reading.value, unitOf(name))
 		}
 	}
 }
 
-/** All plots, each with its title and legend above it. They are as wide as there is room for. */
+/** Adds all plots, each with its title and legend above it. They follow the width of the page. */
 export function addPlots(parent: Element): Update {
 	let latest: Shown | undefined
 	const updates = CHART_NAMES.map((name) => addPlot(parent, name))
@@ -69,41 +77,41 @@ function addPlot(parent: Element, name: ChartName): Update {
 		make('span', { class: 'unit' }),
 		make('span', { class: 'legend' }),
 	]
-	const picture = make('div', { class: 'plot' })
-	parent.append(make('figure', {}, make('figcaption', {}, title, unit, legend), picture))
+	const container = make('div', { class: 'plot' })
+	parent.append(make('figure', {}, make('figcaption', {}, title, unit, legend), container))
 	return (shown) => {
-		const { seen, before, words } = shown
+		const { run, previous, words } = shown
 		setText(title, words.charts[name])
 		setText(unit, words.units[name])
 		legend.replaceChildren(
-			...legendOf(name, seen, before).map(({ name: series, kind, colour }) =>
-				make('span', { class: `item ${kind} ${colour}` }, make('i'), words.series[series]),
+			...listLegend(name, run, previous).map(({ name: series, kind, color }) =>
+				make('span', { class: `item ${kind} ${color}` }, make('i'), words.series[series]),
 			),
 		)
-		// The one place where markup is set as such: it was made by functions that escape everything.
-		picture.innerHTML = draw(
-			plotOf(name, seen, before, words),
-			Math.max(240, Math.floor(picture.clientWidth)),
+		// The only place that sets markup: the chart functions escape every text.
+		container.innerHTML = draw(
+			buildPlot(name, run, previous, words),
+			Math.max(240, Math.floor(container.clientWidth)),
 		)
 	}
 }
 
-/** What became of it, in a sentence; nothing while it goes on, for it is read aloud when it changes. */
-export function verdict({ seen: { result, isOver }, words }: Shown): string {
+/** Returns the outcome of a run in one sentence. Empty until the run is done, because screen readers announce every change. */
+export function describeOutcome({ run: { result, isDone }, words }: Shown): string {
 	const { recovery, endedAtMs, endedBy } = result
-	if (!isOver) return ''
-	if (endedBy === 'event-limit') return words.cutShort(written(endedAtMs / 1_000, 'seconds'))
-	if (recovery === null) return words.calm()
+	if (!isDone) return ''
+	if (endedBy === 'event-limit') return words.eventLimit(formatValue(endedAtMs / 1_000, 'seconds'))
+	if (recovery === null) return words.noFault()
 	const { recoveredAfterMs, faultEndedAtMs } = recovery
-	if (recoveredAfterMs !== null) return words.recovered(written(recoveredAfterMs, 'ms'))
-	return words.stuck(written(endedAtMs - faultEndedAtMs, 'ms'))
+	if (recoveredAfterMs !== null) return words.recovered(formatValue(recoveredAfterMs, 'ms'))
+	return words.notRecovered(formatValue(endedAtMs - faultEndedAtMs, 'ms'))
 }
 
-/** How far a run has come; and of one that is over, by what it can be told to be the same as another. */
-export function progress({ seen: { scenario, result, isOver }, words }: Shown): string {
-	if (isOver) return words.trace(formatNumber(result.events), result.traceHash)
+/** Returns the progress of a run, or the trace hash of one that is done: equal hashes mean equal runs. */
+export function describeProgress({ run: { scenario, result, isDone }, words }: Shown): string {
+	if (isDone) return words.trace(formatNumber(result.events), result.traceHash)
 	return words.running(
-		written(Math.floor(result.endedAtMs / 1_000), 'seconds'),
-		written(scenario.duration / 1_000, 'seconds'),
+		formatValue(Math.floor(result.endedAtMs / 1_000), 'seconds'),
+		formatValue(scenario.duration / 1_000, 'seconds'),
 	)
 }

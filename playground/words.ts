@@ -1,14 +1,14 @@
-/** All that the page says, so that a language that lacks a sentence does not compile. */
+/** The texts of the page. A language that lacks one does not compile. */
 import type { FigureName } from './figures.ts'
 import type { PresetName } from './presets.ts'
 import type { Choice, GroupName, KNOBS, KnobName, Settings } from './settings.ts'
 
 type ChoiceName = { [Name in KnobName]: (typeof KNOBS)[Name] extends Choice ? Name : never }[KnobName]
 
-/** Sliders whose last value is no limit. */
-type EndlessName = 'queueLimit' | 'patienceMs' | 'timeoutMs' | 'bulkhead'
+/** Sliders whose last value means "no limit". */
+type UnlimitedName = 'queueLimit' | 'goodWithinMs' | 'timeoutMs' | 'bulkhead'
 
-export type ChartName = 'requests' | 'answers' | 'work' | 'queue'
+export type ChartName = 'requests' | 'responses' | 'work' | 'queue'
 
 export type SeriesName =
 	| 'calls'
@@ -18,11 +18,11 @@ export type SeriesName =
 	| 'bad'
 	| 'useful'
 	| 'wasted'
-	| 'waiting'
-	| 'waitingAtShop'
-	| 'before'
+	| 'queued'
+	| 'queuedAtShop'
+	| 'previous'
 
-/** What stands still on the page, by the names that its elements have in `data-word`. */
+/** Texts that do not change with the run, by the `data-word` attribute of their elements. */
 export interface FixedWords {
 	readonly title: string
 	readonly lead: string
@@ -51,10 +51,10 @@ export interface Words extends FixedWords {
 	readonly groups: Readonly<Record<GroupName, string>>
 	readonly knobs: Readonly<Record<Exclude<KnobName, 'seed'>, string>>
 	readonly options: { readonly [Name in ChoiceName]: Readonly<Record<Settings[Name], string>> }
-	readonly endless: Readonly<Record<EndlessName, string>>
+	readonly unlimited: Readonly<Record<UnlimitedName, string>>
 	readonly figures: Readonly<Record<FigureName, string>>
-	/** What a figure means, in a sentence. */
-	readonly about: Readonly<Record<FigureName, string>>
+	/** What a figure means, in one sentence. */
+	readonly descriptions: Readonly<Record<FigureName, string>>
 	readonly never: string
 	readonly unknown: string
 	readonly charts: Readonly<Record<ChartName, string>>
@@ -63,13 +63,13 @@ export interface Words extends FixedWords {
 	readonly seconds: string
 	readonly copied: string
 	readonly selected: string
-	compared(change: 'better' | 'worse' | 'same', before: string): string
-	/** Of a chart, for those who hear it. */
-	described(series: string, most: string, last: string): string
+	compared(change: 'better' | 'worse' | 'same', previous: string): string
+	/** Describes a series for screen readers. */
+	describeSeries(series: string, most: string, last: string): string
 	running(now: string, of: string): string
 	recovered(after: string): string
-	stuck(since: string): string
-	calm(): string
-	cutShort(at: string): string
+	notRecovered(since: string): string
+	noFault(): string
+	eventLimit(at: string): string
 	trace(events: string, hash: string): string
 }

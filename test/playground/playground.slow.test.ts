@@ -1,14 +1,14 @@
-/** The built page as somebody opens it: from a file, in a real browser. */
+/** The built page, opened from a file in a real browser. */
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Scenario, simulate } from 'yaoki/sim'
-import { FIGURES, type FigureName, readingOf, unitOf, written } from '../../playground/figures.ts'
+import { FIGURES, type FigureName, formatValue, readFigure, unitOf } from '../../playground/figures.ts'
 import { fromHash } from '../../playground/link.ts'
-import { type PresetName, presetOf } from '../../playground/presets.ts'
+import { getPreset, type PresetName } from '../../playground/presets.ts'
 import { layersOf, scenarioFile, scenarioOf } from '../../playground/scenario.ts'
-import { changed, INITIAL, type Settings } from '../../playground/settings.ts'
+import { changeSettings, INITIAL, type Settings } from '../../playground/settings.ts'
 import { en } from '../../playground/words-en.ts'
 import { ja } from '../../playground/words-ja.ts'
 import { buildPlayground } from '../../scripts/playground.ts'
@@ -21,7 +21,7 @@ describe.skipIf(isSkipped)('the playground in Chromium', { timeout: 60_000 }, ()
 	let browser: Browser
 	let file = ''
 	let bytes = 0
-	// Inside the repository, where a file that was printed finds `yaoki`; git does not see it.
+	// Inside the repository, so that the printed scenario can import `yaoki`; ignored by git.
 	mkdirSync(join(ROOT, '.cache'), { recursive: true })
 	const folder = mkdtempSync(join(ROOT, '.cache', 'playground-'))
 
@@ -34,20 +34,20 @@ describe.skipIf(isSkipped)('the playground in Chromium', { timeout: 60_000 }, ()
 		rmSync(folder, { recursive: true, force: true })
 	})
 
-	/** Next to nothing to do, for tests of the page and not of the run. */
+	/** A cheap run, for tests of the page. */
 	const LIGHT = 'workers=1&load=0.1'
 
-	/** Opens the page for a test, and holds it to what every test expects. */
+	/** Opens the page for a test. Afterwards checks that it logged nothing and requested nothing but itself. */
 	async function visit(
-		look: (opened: Opened) => Promise<void>,
+		test: (opened: Opened) => Promise<void>,
 		hash?: string,
 		options?: Parameters<typeof open>[3],
 	): Promise<void> {
 		const opened = await open(browser, file, hash, options)
 		try {
-			await look(opened)
-			expect(opened.said).toEqual([])
-			expect(opened.asked).toHaveLength(1)
+			await test(opened)
+			expect(opened.messages).toEqual([])
+			expect(opened.requests).toHaveLength(1)
 		} finally {
 			await opened.page.context().close()
 		}
@@ -58,27 +58,27 @@ describe.skipIf(isSkipped)('the playground in Chromium', { timeout: 60_000 }, ()
 		await done(page)
 	}
 
-	test('it is one file of less than 150 kB, and asks for nothing else', async () => {
+	test('is one file of less than 150 kB and requests nothing else', async () => {
 		expect(statSync(file).size).toBe(bytes)
 		expect(bytes).toBeLessThan(150_000)
-		await visit(async ({ asked }) => {
-			expect(asked[0]).toMatch(/^file:.*index\.html$/)
+		await visit(async ({ requests }) => {
+			expect(requests[0]).toMatch(/^file:.*index\.html$/)
 		}, LIGHT)
 	})
 
-	test('it could not even if something in it wanted to', async () => {
+	test('blocks requests by its content security policy', async () => {
 		const { page } = await open(browser, file, LIGHT)
-		const refused = await page.evaluate(`new Promise((resolve) => {
+		const directive = await page.evaluate(`new Promise((resolve) => {
 			addEventListener('securitypolicyviolation', (event) => resolve(event.effectiveDirective))
 			new Image().src = 'http://127.0.0.1:9/pixel.png'
 		})`)
-		expect(refused).toBe('img-src')
+		expect(directive).toBe('img-src')
 		await page.context().close()
 	})
 
-	describe('shows the figures that the simulator gives in Node', () => {
+	describe('shows the same figures as the simulator in Node', () => {
 		test.each(['metastable', 'herdJitter', 'slowBulkhead', 'partialRetry'] as const)('%s', async (name) => {
-			const result = simulate(scenarioOf(presetOf(name)))
+			const result = simulate(scenarioOf(getPreset(name)))
 			await visit(async (opened) => {
 				await choose(opened, name)
 				expect(await traceHash(opened.page)).toBe(result.traceHash)
@@ -87,12 +87,12 @@ describe.skipIf(isSkipped)('the playground in Chromium', { timeout: 60_000 }, ()
 			}, LIGHT)
 
 			function reading(figure: FigureName): string {
-				const read = readingOf(figure, result)
-				return typeof read === 'string' ? en[read] : written(read.value, unitOf(figure))
+				const read = readFigure(figure, result)
+				return typeof read === 'string' ? en[read] : formatValue(read.value, unitOf(figure))
 			}
 		})
 
-		test('also when it is watched as it happens', async () => {
+		test('with animation', async () => {
 			const { traceHash: expected } = simulate(scenarioOf(INITIAL))
 			await visit(
 				async ({ page }) => {
@@ -104,7 +104,7 @@ describe.skipIf(isSkipped)('the playground in Chromium', { timeout: 60_000 }, ()
 		})
 	})
 
-	test('a run is drawn as it goes on, but not for those who want no motion', async () => {
+	test('animates a run unless the user prefers reduced motion', async () => {
 		const frames = async (reducedMotion: 'reduce' | 'no-preference'): Promise<number> => {
 			let count = 0
 			await visit(
@@ -126,29 +126,29 @@ describe.skipIf(isSkipped)('the playground in Chromium', { timeout: 60_000 }, ()
 		expect(await frames('no-preference')).toBeGreaterThan(5)
 	})
 
-	test('moving a slider runs the new setting, and compares it with the one before', async () => {
+	test('runs new settings when a slider moves and compares them with the previous run', async () => {
 		await visit(async ({ page }) => {
 			const before = await textOf(page, '[data-figure=goodShare]')
 			expect(await textOf(page, '.compared')).toBe('')
 			await page.focus('#knob-retries')
-			// In one go: of three steps, one in the middle may be run to its end on a busy machine, and would be the one before.
+			// One key press: with several, a run in between could finish on a busy machine and become the previous run.
 			await page.keyboard.press('Home')
 			await done(page)
-			const settings = changed(INITIAL, { retries: 0 })
+			const settings = changeSettings(INITIAL, { retries: 0 })
 			expect(hashOf(page)).toBe('retries=0')
 			expect(await page.getAttribute('#knob-retries', 'aria-valuetext')).toBe('0')
 			expect(await traceHash(page)).toBe(simulate(scenarioOf(settings)).traceHash)
 			expect(await textOf(page, '[data-figure=goodShare]')).not.toBe(before)
 			expect(await textOf(page, '.compared')).toBe(`better than ${before}`)
-			expect(await page.locator('.plot path.before').count()).toBe(4)
-			// What needs retries is gone with them.
+			expect(await page.locator('.plot path.previous').count()).toBe(4)
+			// Settings that need retries are hidden.
 			expect(await page.isVisible('#knob-jitter')).toBe(false)
 			expect(await page.inputValue('#preset')).toBe('')
 		})
 	})
 
-	test('the TypeScript and the scenario that it prints are those of the settings', async () => {
-		const settings: Settings = { ...presetOf('slowBulkhead'), retries: 2, budget: 'quota', breaker: 'rate' }
+	test('prints the policy and the scenario of the settings', async () => {
+		const settings: Settings = { ...getPreset('slowBulkhead'), retries: 2, budget: 'quota', breaker: 'rate' }
 		await visit(async ({ page }) => {
 			expect(await textOf(page, '#code')).toBe(policyToTypeScript(layersOf(settings)))
 			expect(await textOf(page, '#scenario')).toBe(scenarioFile(scenarioOf(settings)))
@@ -159,7 +159,7 @@ describe.skipIf(isSkipped)('the playground in Chromium', { timeout: 60_000 }, ()
 		}, linkTo(settings))
 	})
 
-	test('what is copied is what is shown', async () => {
+	test('copies what it shows', async () => {
 		await visit(
 			async ({ page }) => {
 				await page.click('#copy-code')
@@ -172,8 +172,8 @@ describe.skipIf(isSkipped)('the playground in Chromium', { timeout: 60_000 }, ()
 		)
 	})
 
-	test('a link opens with the settings that it was made with, and so does the next one', async () => {
-		const settings = changed(INITIAL, {
+	test('opens a link with its settings, also when the hash changes', async () => {
+		const settings = changeSettings(INITIAL, {
 			load: 0.9,
 			breaker: 'rate',
 			bulkhead: 20,
@@ -191,17 +191,19 @@ describe.skipIf(isSkipped)('the playground in Chromium', { timeout: 60_000 }, ()
 			await page.evaluate(`location.hash = 'load=0.1'`)
 			await page.waitForFunction(`document.getElementById('seed').value === '1'`)
 			await done(page)
-			expect(await textOf(page, '#scenario')).toBe(scenarioFile(scenarioOf(changed(INITIAL, { load: 0.1 }))))
+			expect(await textOf(page, '#scenario')).toBe(
+				scenarioFile(scenarioOf(changeSettings(INITIAL, { load: 0.1 }))),
+			)
 		}, linkTo(settings))
 	})
 
-	test('speaks Japanese to those who ask for it, and to whose browser does', async () => {
+	test('switches to Japanese by menu, link or browser language', async () => {
 		await visit(async ({ page }) => {
 			await page.selectOption('#language', 'ja')
 			expect(await textOf(page, 'h1')).toBe(ja.title)
 			expect(await page.getAttribute('html', 'lang')).toBe('ja')
 			expect(await textOf(page, 'label[for=knob-load]')).toBe(ja.knobs.load)
-			expect(await textOf(page, '#verdict')).toMatch(/^回復しました/)
+			expect(await textOf(page, '#outcome')).toMatch(/^回復しました/)
 			expect(hashOf(page)).toBe(`${LIGHT}&language=ja`)
 			await page.selectOption('#language', 'en')
 			expect(await textOf(page, 'h1')).toBe(en.title)
@@ -220,8 +222,8 @@ describe.skipIf(isSkipped)('the playground in Chromium', { timeout: 60_000 }, ()
 		[320, 'language=ja'],
 		[800, 'language=en'],
 		[1_180, 'language=ja'],
-	])('at %i pixels (%s) nothing has to be scrolled sideways', async (width, language) => {
-		const settings = { ...presetOf('slowBulkhead'), load: 0.1, retries: 3, budget: 'ratio' } as const
+	])('needs no horizontal scrolling at %i pixels (%s)', async (width, language) => {
+		const settings = { ...getPreset('slowBulkhead'), load: 0.1, retries: 3, budget: 'ratio' } as const
 		await visit(
 			async ({ page }) => {
 				for (const summary of await page.locator('summary').all()) await summary.click()
@@ -232,7 +234,7 @@ describe.skipIf(isSkipped)('the playground in Chromium', { timeout: 60_000 }, ()
 		)
 	})
 
-	test('every control has a name, and all can be reached by the keyboard', async () => {
+	test('names every control and makes it reachable by keyboard', async () => {
 		await visit(async ({ page }) => {
 			const controls = 'input:not([type=hidden]), select, button, summary'
 			const nameless = await page.evaluate(`[...document.querySelectorAll('${controls}')]
@@ -240,19 +242,19 @@ describe.skipIf(isSkipped)('the playground in Chromium', { timeout: 60_000 }, ()
 				.filter((control) => !([...(control.labels ?? [])].map((label) => label.textContent).join('') || control.textContent).trim() || control.tabIndex < 0)
 				.map((control) => control.outerHTML)`)
 			expect(nameless).toEqual([])
-			const pictures = await page.locator('svg[role=img]').all()
-			expect(pictures).toHaveLength(4)
-			for (const picture of pictures) expect(await picture.getAttribute('aria-label')).toMatch(/at most/)
+			const charts = await page.locator('svg[role=img]').all()
+			expect(charts).toHaveLength(4)
+			for (const chart of charts) expect(await chart.getAttribute('aria-label')).toMatch(/at most/)
 		}, LIGHT)
 	})
 
-	test.each(['light', 'dark'] as const)('text can be read on a %s page', async (colorScheme) => {
+	test.each(['light', 'dark'] as const)('has enough contrast in %s mode', async (colorScheme) => {
 		await visit(
 			async ({ page }) => {
-				const colours: Record<string, string> = await page.evaluate(`Object.fromEntries(
+				const colors: Record<string, string> = await page.evaluate(`Object.fromEntries(
 					['paper', 'side', 'text', 'muted', 'good', 'bad', 'accent', 'on-accent'].map((name) =>
 						[name, getComputedStyle(document.documentElement).getPropertyValue('--' + name)]))`)
-				const six = (name: string) => (colours[name] ?? '').replace(/^#(.)(.)(.)$/, '#$1$1$2$2$3$3')
+				const six = (name: string) => (colors[name] ?? '').replace(/^#(.)(.)(.)$/, '#$1$1$2$2$3$3')
 				for (const ink of ['text', 'muted', 'good', 'bad'])
 					for (const paper of ['paper', 'side'])
 						expect(contrast(six(ink), six(paper)), `${ink} on ${paper}`).toBeGreaterThanOrEqual(4.5)
@@ -265,7 +267,7 @@ describe.skipIf(isSkipped)('the playground in Chromium', { timeout: 60_000 }, ()
 	})
 })
 
-/** A link as the page writes it. */
+/** Returns the hash of a link with all settings. */
 function linkTo(settings: Settings): string {
 	return Object.entries(settings)
 		.map(([name, value]) => `${name}=${value === Infinity ? 'none' : value}`)

@@ -1,23 +1,30 @@
-/** What the page is made of, without a page. */
+/** The logic of the playground, without a browser. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Simulation, type SimulationResult, simulate } from 'yaoki/sim'
-import { change, readingOf, written } from '../../playground/figures.ts'
+import { compareFigures, formatValue, readFigure } from '../../playground/figures.ts'
 import { fromHash, toHash } from '../../playground/link.ts'
-import { PRESET_NAMES, presetLike, presetOf } from '../../playground/presets.ts'
+import { findPreset, getPreset, PRESET_NAMES } from '../../playground/presets.ts'
 import { capacityOf, scenarioOf } from '../../playground/scenario.ts'
-import { changed, INITIAL, isUsed, KNOBS, type Knob, type Settings } from '../../playground/settings.ts'
+import {
+	changeSettings,
+	INITIAL,
+	isUsed,
+	KNOBS,
+	type Knob,
+	type Settings,
+} from '../../playground/settings.ts'
 import type { FixedWords } from '../../playground/words.ts'
 import { en } from '../../playground/words-en.ts'
 import { ja } from '../../playground/words-ja.ts'
 import { ROOT } from '../../scripts/tools.ts'
 
-/** Whatever the controls can be set to. */
+/** Any combination that the controls allow. */
 const anySettings: fc.Arbitrary<Settings> = fc
 	.record(Object.fromEntries(Object.entries<Knob>(KNOBS).map(([name, knob]) => [name, anyValue(knob)])))
-	.map((settings) => changed(INITIAL, settings as Partial<Settings>))
+	.map((settings) => changeSettings(INITIAL, settings as Partial<Settings>))
 
 function anyValue(knob: Knob): fc.Arbitrary<unknown> {
 	if (knob.kind === 'slider') return fc.constantFrom(...knob.values)
@@ -26,7 +33,7 @@ function anyValue(knob: Knob): fc.Arbitrary<unknown> {
 }
 
 describe('settings', () => {
-	test('all that can be set is a scenario that the simulator takes', () => {
+	test('every combination is a valid scenario', () => {
 		fc.assert(
 			fc.property(anySettings, (settings) => {
 				const simulation = new Simulation(scenarioOf(settings))
@@ -36,30 +43,35 @@ describe('settings', () => {
 		)
 	})
 
-	test('the load is a share of what the service can do, whatever its service times are', () => {
-		for (const serviceLaw of KNOBS.serviceLaw.options) {
-			const settings = changed(INITIAL, { serviceLaw, workers: 20, serviceMs: 80 })
+	test('the load is a share of the capacity for every distribution', () => {
+		for (const distribution of KNOBS.distribution.options) {
+			const settings = changeSettings(INITIAL, { distribution, workers: 20, serviceMs: 80 })
 			const { services } = simulate({ ...scenarioOf(settings), duration: 1 })
 			expect(services['service']?.capacityPerSecond).toBeCloseTo(capacityOf(settings), 6)
 		}
 	})
 
-	test('a wait and its cap follow each other, so that neither is refused', () => {
-		const longer = changed(INITIAL, { baseMs: 5_000, capMs: 5_000 })
-		expect(changed(INITIAL, { capMs: 100, baseMs: 100 })).toMatchObject({ baseMs: 100, capMs: 100 })
-		expect(changed(longer, { capMs: 200 })).toMatchObject({ baseMs: 200, capMs: 200 })
-		expect(changed(changed(INITIAL, { capMs: 1_000 }), { baseMs: 2_000 })).toMatchObject({
-			baseMs: 2_000,
-			capMs: 2_000,
+	test('maxDelayMs stays at or above baseDelayMs', () => {
+		const longer = changeSettings(INITIAL, { baseDelayMs: 5_000, maxDelayMs: 5_000 })
+		expect(changeSettings(INITIAL, { maxDelayMs: 100, baseDelayMs: 100 })).toMatchObject({
+			baseDelayMs: 100,
+			maxDelayMs: 100,
+		})
+		expect(changeSettings(longer, { maxDelayMs: 200 })).toMatchObject({ baseDelayMs: 200, maxDelayMs: 200 })
+		expect(
+			changeSettings(changeSettings(INITIAL, { maxDelayMs: 1_000 }), { baseDelayMs: 2_000 }),
+		).toMatchObject({
+			baseDelayMs: 2_000,
+			maxDelayMs: 2_000,
 		})
 	})
 
-	test('a setting that changes nothing is not shown', () => {
+	test('hidden settings have no effect', () => {
 		fc.assert(
 			fc.property(anySettings, anySettings, (settings, others) => {
 				const unused = Object.keys(KNOBS).filter((name) => !isUsed(name as keyof Settings, settings))
 				const moved = Object.fromEntries(unused.map((name) => [name, others[name as keyof Settings]]))
-				// Past the rule that a cap follows its wait.
+				// Without changeSettings, which would adjust maxDelayMs.
 				expect(scenarioOf({ ...settings, ...moved })).toEqual(scenarioOf(settings))
 			}),
 		)
@@ -67,7 +79,7 @@ describe('settings', () => {
 })
 
 describe('a link', () => {
-	test('brings back what was set', () => {
+	test('round-trips the settings and the language', () => {
 		fc.assert(
 			fc.property(anySettings, fc.constantFrom('en', 'ja', undefined), (settings, language) => {
 				expect(fromHash(`#${toHash({ settings, language })}`)).toEqual({ settings, language })
@@ -75,15 +87,15 @@ describe('a link', () => {
 		)
 	})
 
-	test('says no more than what differs', () => {
+	test('contains only what differs from the initial settings', () => {
 		expect(toHash({ settings: INITIAL, language: undefined })).toBe('')
-		const settings = changed(INITIAL, { retries: 5, timeoutMs: Infinity })
+		const settings = changeSettings(INITIAL, { retries: 5, timeoutMs: Infinity })
 		expect(toHash({ settings, language: 'ja' })).toBe('retries=5&timeoutMs=none&language=ja')
 	})
 
-	test('that is broken or old still opens', () => {
+	test('opens even if it is broken or old', () => {
 		fc.assert(
-			fc.property(fc.string(), fc.constantFrom('load', 'seed', 'fault', 'capMs'), (text, name) => {
+			fc.property(fc.string(), fc.constantFrom('load', 'seed', 'fault', 'maxDelayMs'), (text, name) => {
 				const { settings } = fromHash(`#${name}=${text}&${text}`)
 				expect(() => new Simulation(scenarioOf(settings))).not.toThrow()
 			}),
@@ -95,23 +107,23 @@ describe('a link', () => {
 describe('presets', () => {
 	const results = new Map<string, SimulationResult>()
 	const run = (name: (typeof PRESET_NAMES)[number]): SimulationResult => {
-		const known = results.get(name) ?? simulate(scenarioOf(presetOf(name)))
+		const known = results.get(name) ?? simulate(scenarioOf(getPreset(name)))
 		results.set(name, known)
 		return known
 	}
 
-	test('each is found again by its settings, whatever the seed', () => {
-		for (const name of PRESET_NAMES) expect(presetLike(presetOf(name, 77))).toBe(name)
-		expect(presetLike(changed(INITIAL, { load: 0.95 }))).toBeUndefined()
+	test('are recognized by their settings, regardless of the seed', () => {
+		for (const name of PRESET_NAMES) expect(findPreset(getPreset(name, 77))).toBe(name)
+		expect(findPreset(changeSettings(INITIAL, { load: 0.95 }))).toBeUndefined()
 	})
 
-	test('a metastable failure outlives its cause; a budget or the newest first ends it', () => {
+	test('a metastable failure outlasts its fault; a budget or a LIFO queue ends it', () => {
 		expect(run('metastable').recovery?.recoveredAfterMs).toBeNull()
 		for (const name of ['metastableBudget', 'metastableLifo'] as const)
 			expect(run(name).recovery?.recoveredAfterMs).toBeLessThan(5_000)
 	})
 
-	test('jitter spreads a herd: it is over sooner, and no work is wasted', () => {
+	test('jitter halves the recovery time of a thundering herd and avoids wasted work', () => {
 		const [none, full] = [run('herd'), run('herdJitter')]
 		expect(full.recovery?.recoveredAfterMs).toBeLessThan((none.recovery?.recoveredAfterMs ?? 0) / 2)
 		expect(none.totals.wastedShare).toBeGreaterThan(0.3)
@@ -119,59 +131,59 @@ describe('presets', () => {
 		expect(full.totals.goodShare).toBe(1)
 	})
 
-	test('a bulkhead keeps a slow dependency from taking the shop with it', () => {
+	test('a bulkhead protects the shop from a slow dependency', () => {
 		expect(run('slow').totals.goodShare).toBeLessThan(0.5)
 		expect(run('slowBulkhead').totals.goodShare).toBeGreaterThan(0.9)
 	})
 
-	test('where one answer in five fails, retries are right', () => {
+	test('retries help if 20 % of the responses fail', () => {
 		expect(run('partial').totals.goodShare).toBeLessThan(0.92)
 		expect(run('partialRetry').totals.goodShare).toBeGreaterThan(0.99)
 	})
 })
 
 describe('figures', () => {
-	test('are written with their unit, and what is nearly all is not all', () => {
-		expect(written(0.7, 'share')).toBe('70 %')
-		expect(written(0.99999, 'share')).toBe('> 99.9 %')
-		expect(written(0.00001, 'share')).toBe('< 0.1 %')
-		expect(written(1, 'share')).toBe('100 %')
-		expect(written(250, 'ms')).toBe('250 ms')
-		expect(written(2_500, 'ms')).toBe('2.5 s')
-		expect(written(3, 'times')).toBe('× 3')
-		expect(written(1_250, 'perSecond')).toBe('1,250/s')
+	test('have a unit, and are not rounded to 0 % or 100 %', () => {
+		expect(formatValue(0.7, 'share')).toBe('70 %')
+		expect(formatValue(0.99999, 'share')).toBe('> 99.9 %')
+		expect(formatValue(0.00001, 'share')).toBe('< 0.1 %')
+		expect(formatValue(1, 'share')).toBe('100 %')
+		expect(formatValue(250, 'ms')).toBe('250 ms')
+		expect(formatValue(2_500, 'ms')).toBe('2.5 s')
+		expect(formatValue(3, 'times')).toBe('× 3')
+		expect(formatValue(1_250, 'perSecond')).toBe('1,250/s')
 	})
 
-	test('never is worse than any time, and a run that goes on has not failed to recover yet', () => {
+	test('"never" is worse than any duration, and unknown while a run is not done', () => {
 		const [soon, never] = [{ value: 5_000 }, 'never'] as const
-		expect(change('recoveredAfterMs', soon, never)).toBe('better')
-		expect(change('recoveredAfterMs', never, soon)).toBe('worse')
-		expect(change('goodShare', { value: 0.9 }, { value: 0.8 })).toBe('better')
-		expect(change('wastedShare', { value: 0.20001 }, { value: 0.2 })).toBe('same')
-		expect(change('p99Ms', { value: 3 }, 'unknown')).toBeUndefined()
+		expect(compareFigures('recoveredAfterMs', soon, never)).toBe('better')
+		expect(compareFigures('recoveredAfterMs', never, soon)).toBe('worse')
+		expect(compareFigures('goodShare', { value: 0.9 }, { value: 0.8 })).toBe('better')
+		expect(compareFigures('wastedShare', { value: 0.20001 }, { value: 0.2 })).toBe('same')
+		expect(compareFigures('p99Ms', { value: 3 }, 'unknown')).toBeUndefined()
 		const simulation = new Simulation(scenarioOf(INITIAL))
 		simulation.advance(30_000)
-		expect(readingOf('recoveredAfterMs', simulation.result())).toBe('unknown')
+		expect(readFigure('recoveredAfterMs', simulation.result())).toBe('unknown')
 	})
 })
 
 describe('words', () => {
-	/** All texts of a language, by their place. Sentences are tried with a sample. */
+	/** Returns all texts of a language by path. Functions are called with samples. */
 	function texts(words: object, path = ''): readonly (readonly [string, string])[] {
 		return Object.entries(words).flatMap(([name, value]) => {
-			const place = path ? `${path}.${name}` : name
-			if (typeof value === 'string') return [[place, value] as const]
-			if (typeof value === 'function') return [[place, String(value('better', '5', '7'))] as const]
-			return texts(value, place)
+			const key = path ? `${path}.${name}` : name
+			if (typeof value === 'string') return [[key, value] as const]
+			if (typeof value === 'function') return [[key, String(value('better', '5', '7'))] as const]
+			return texts(value, key)
 		})
 	}
 
-	test('are there in both languages, and are Japanese in Japanese', () => {
+	test('exist in both languages, and the Japanese ones are Japanese', () => {
 		const [english, japanese] = [texts(en), texts(ja)]
-		expect(japanese.map(([place]) => place)).toEqual(english.map(([place]) => place))
-		for (const [place, text] of [...english, ...japanese]) expect(text.trim(), place).not.toBe('')
+		expect(japanese.map(([key]) => key)).toEqual(english.map(([key]) => key))
+		for (const [key, text] of [...english, ...japanese]) expect(text.trim(), key).not.toBe('')
 		const untranslated = japanese.filter(([, text]) => !/[\u3040-\u30FF\u4E00-\u9FFF]/.test(text))
-		expect(untranslated.map(([place]) => place)).toEqual([
+		expect(untranslated.map(([key]) => key)).toEqual([
 			'options.jitter.equal',
 			'options.jitter.full',
 			'options.jitter.decorrelated',
@@ -180,7 +192,7 @@ describe('words', () => {
 		])
 	})
 
-	test('in the markup are those of the English page, for whoever sees it before the script has run', () => {
+	test('in the markup equal the English ones, which are visible before the script has run', () => {
 		const html = readFileSync(join(ROOT, 'playground', 'index.html'), 'utf8')
 		const found = [...html.matchAll(/data-word="(\w+)"[^>]*>([^<]*)</g)]
 		expect(found.length).toBeGreaterThan(15)
