@@ -30,6 +30,9 @@ export interface Job {
 	readonly seeds: readonly Seed[]
 }
 
+/** Posted to a thread that has nothing left to do. */
+export const END = null
+
 export interface Wishes {
 	readonly seed: Seed | undefined
 	readonly replications: number | undefined

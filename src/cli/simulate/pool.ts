@@ -7,7 +7,7 @@
 import { Worker } from 'node:worker_threads'
 import type { SimulationResult } from '../../sim/measure/result.ts'
 import type { Report, RunFailure } from './job.ts'
-import { type Brief, type Job, jobsOf, type Plan, runsIn, type Seed } from './plan.ts'
+import { type Brief, END, type Job, jobsOf, type Plan, runsIn, type Seed } from './plan.ts'
 
 export interface PoolOptions {
 	readonly threads: number
@@ -47,10 +47,13 @@ export class BrokenRun extends Error {
 	}
 }
 
-/** Which of the two files there is: the sources run as they are, and the package is built. */
 /** A run's garbage dies with the run, and collecting it earlier only copies what is still in use. */
 const LIMITS = { maxYoungGenerationSizeMb: 128 }
 
+/** An idle thread that has not exited after this time is terminated. */
+const EXIT_MS = 1_000
+
+/** The sources run as they are; the package is built. */
 const WORKER = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
 
 export async function harvest(plan: Plan, options: PoolOptions): Promise<Harvest> {
@@ -119,9 +122,10 @@ class Pool {
 		else this.#done()
 	}
 
+	/** Ends every thread. */
 	async close(): Promise<void> {
 		this.#isOver = true
-		await Promise.all(this.#hands.map(({ worker }) => worker.terminate()))
+		await Promise.all(this.#hands.map(({ worker, job }) => (job ? worker.terminate() : endIdle(worker))))
 	}
 
 	harvest(): Harvest {
@@ -197,6 +201,19 @@ class Pool {
 		const hasEnded = this.#results[index]?.has(from + offset)
 		return !hasEnded && from + offset >= (current?.place ?? 0)
 	}
+}
+
+/**
+ * Lets an idle thread exit by itself. Node can crash with SIGSEGV when threads are terminated and started in quick succession
+ * (nodejs/node#56312), so force is only used on a thread that is running, or that code of the user keeps alive.
+ */
+async function endIdle(worker: Worker): Promise<void> {
+	if (worker.threadId < 0) return
+	const exited = new Promise((resolve) => worker.once('exit', resolve))
+	worker.postMessage(END)
+	const timer = setTimeout(() => void worker.terminate(), EXIT_MS)
+	await exited
+	clearTimeout(timer)
 }
 
 const inOrder = (results: ReadonlyMap<number, SimulationResult>): readonly SimulationResult[] =>

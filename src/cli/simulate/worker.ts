@@ -6,7 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { listCases } from '../../sim/run/study.ts'
 import { needsTimelines, reportsOf } from './job.ts'
-import type { Brief, Job } from './plan.ts'
+import { type Brief, END, type Job } from './plan.ts'
 import { studyFrom } from './source.ts'
 
 const { question, maxEvents }: Brief = workerData
@@ -15,6 +15,7 @@ const world = {
 	...{ cases: listCases(study), hasTimelines: needsTimelines(study), maxEvents, tried: new Set<number>() },
 	now: () => systemRuntime.now(),
 }
-parentPort?.on('message', (job: Job) => {
-	for (const report of reportsOf(job, world)) parentPort?.postMessage(report)
+parentPort?.on('message', (job: Job | typeof END) => {
+	if (job === END) parentPort?.close()
+	else for (const report of reportsOf(job, world)) parentPort?.postMessage(report)
 })
