@@ -9,6 +9,10 @@ const entry = (name: string, summary: string, load: () => Promise<Command>): Com
 	load,
 })
 
+const inspect = () => import('./outbox/inspect-commands.ts')
+const requeue = () => import('./outbox/requeue-commands.ts')
+const schema = () => import('./outbox/schema-commands.ts')
+
 export const yaoki: Program = {
 	name: 'yaoki',
 	summary: 'Simulate resilience policies, and operate a transactional outbox.',
@@ -27,56 +31,32 @@ export const yaoki: Program = {
 			'run policies against modelled services in virtual time',
 			async () => (await import('./simulate/command.ts')).command,
 		),
-		entry(
-			'outbox migrate',
-			'create or update the outbox tables',
-			async () => (await import('./outbox/migrate.ts')).command,
-		),
-		entry(
-			'outbox sql',
-			'print the migrations of the outbox tables',
-			async () => (await import('./outbox/sql.ts')).command,
-		),
+		entry('outbox migrate', 'create or update the outbox tables', async () => (await schema()).migrate),
+		entry('outbox sql', 'print the migrations of the outbox tables', async () => (await schema()).sql),
 		entry(
 			'outbox status',
 			'show counts of due, scheduled, in-flight and dead messages',
-			async () => (await import('./outbox/status.ts')).command,
+			async () => (await inspect()).status,
 		),
-		entry(
-			'outbox list',
-			'list messages, or group dead letters by cause',
-			async () => (await import('./outbox/list.ts')).command,
-		),
-		entry('outbox show', 'show one message in full', async () => (await import('./outbox/show.ts')).command),
-		entry(
-			'outbox why',
-			'explain why a message is not delivered yet',
-			async () => (await import('./outbox/why.ts')).command,
-		),
+		entry('outbox list', 'list messages, or group dead letters by cause', async () => (await inspect()).list),
+		entry('outbox show', 'show one message in full', async () => (await inspect()).show),
+		entry('outbox why', 'explain why a message is not delivered yet', async () => (await inspect()).why),
 		entry(
 			'outbox retry',
 			'make messages that wait for a retry due immediately',
-			async () => (await import('./outbox/retry.ts')).command,
+			async () => (await requeue()).retry,
 		),
-		entry(
-			'outbox replay',
-			'put dead letters back into the queue',
-			async () => (await import('./outbox/replay.ts')).command,
-		),
-		entry(
-			'outbox discard',
-			'permanently delete dead letters',
-			async () => (await import('./outbox/discard.ts')).command,
-		),
+		entry('outbox replay', 'put dead letters back into the queue', async () => (await requeue()).replay),
+		entry('outbox discard', 'permanently delete dead letters', async () => (await requeue()).discard),
 		entry(
 			'outbox check',
 			'check the health of the outbox; exit code 4 if a check fails',
-			async () => (await import('./outbox/check.ts')).command,
+			async () => (await import('./outbox/check-command.ts')).check,
 		),
 		entry(
 			'relay',
 			'send the messages of an outbox to a URL until stopped',
-			async () => (await import('./relay/command.ts')).command,
+			async () => (await import('./relay/command.ts')).relay,
 		),
 		entry(
 			'demo',

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { InvalidOptionError } from 'yaoki'
 import type { OptionTable, PositionalTable } from '../../src/cli/option-tables.ts'
 import { hasFlag, parseArguments, tokenize } from '../../src/cli/parse-arguments.ts'
 
@@ -96,8 +95,8 @@ describe('options', () => {
 })
 
 describe('numbers', () => {
-	const invalid = (option: string, received: string, expected: string) => ({
-		...{ option, received, message: new InvalidOptionError(option, received, expected).message },
+	const invalid = (optionPath: string, received: string, expected: string) => ({
+		...{ optionPath, received, expected },
 	})
 
 	test('are parsed exactly, negative ones also after a space', () => {

@@ -54,7 +54,7 @@ import type {
 	SqliteStoreOptions,
 } from 'yaoki/outbox'
 import type { FaultOptions } from 'yaoki/testing'
-import type { Check } from '../../src/cli/outbox/checks.ts'
+import type { HealthCheck } from '../../src/cli/outbox/health-checks.ts'
 
 /** The object among the accepted values. */
 type Chosen<T> = Exclude<T, undefined | null | boolean>
@@ -123,7 +123,7 @@ export interface Facts {
 	'changes of a dead letter': keyof Parameters<DeadLetters['edit']>[1]
 	stoppedBy: Chosen<ReplayReport['stoppedBy']>
 	cause: DeadLetterCause
-	'checks of the outbox': Check['name']
+	'checks of the outbox': HealthCheck['name']
 }
 
 /** The types of events, and the fields that belong to one type only. */

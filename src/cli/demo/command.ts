@@ -1,6 +1,6 @@
 /** `yaoki demo`: what it takes. What it does is loaded when it is asked for. */
 import { type Command, defineCommand } from '../command.ts'
-import { DATABASE_OPTIONS } from '../outbox/target.ts'
+import { DATABASE_OPTIONS } from '../outbox/database-target.ts'
 
 export const command: Command = defineCommand({
 	examples: [

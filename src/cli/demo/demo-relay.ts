@@ -2,8 +2,8 @@
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { httpDestination, Outbox, Relay } from '../../outbox/index.ts'
 import type { RelayEvent } from '../../outbox/relay/events.ts'
-import { storeOf } from '../outbox/open.ts'
-import type { Target } from '../outbox/target.ts'
+import type { DatabaseTarget } from '../outbox/database-target.ts'
+import { openStore } from '../outbox/open-outbox.ts'
 import { RELAY_HEADER } from './receiver.ts'
 import type { Brief, RelayCounts, Word } from './relay-protocol.ts'
 
@@ -17,13 +17,13 @@ export async function demoRelay(
 	tell: (word: Word) => void,
 	stopped: Promise<void>,
 ): Promise<void> {
-	const { store, end } = await storeOf(targetOf(brief))
+	const { store, close } = await openStore(targetOf(brief))
 	const outbox = new Outbox({ store })
 	try {
 		await send(outbox, brief, tell, stopped)
 	} finally {
 		await outbox.close()
-		await end()
+		await close()
 	}
 }
 
@@ -58,7 +58,7 @@ async function send(
 	tell({ type: 'counts', ...counts })
 }
 
-function targetOf({ database }: Brief): Target {
+function targetOf({ database }: Brief): DatabaseTarget {
 	if (database.kind === 'sqlite') return { ...database, name: database.file, flags: '' }
 	return { ...database, name: 'PostgreSQL', flags: '', secrets: [] }
 }

@@ -1,13 +1,13 @@
 /** The shop in a PostgreSQL that somebody else may use as well: in a schema of its own, which is dropped at the end. */
 import { randomBytes } from 'node:crypto'
 import { Outbox, postgresStore } from '../../outbox/index.ts'
-import { postgresPool } from '../outbox/postgres-driver.ts'
-import type { PostgresTarget } from '../outbox/target.ts'
+import type { PostgresTarget } from '../outbox/database-target.ts'
+import { openPostgresPool } from '../outbox/open-outbox.ts'
 import { messageOf, type Shop } from './shop.ts'
 
 export async function postgresShop(target: PostgresTarget): Promise<Shop> {
 	const schema = `yaoki_demo_${randomBytes(6).toString('hex')}`
-	const pool = await postgresPool(target)
+	const pool = await openPostgresPool(target)
 	const outbox = new Outbox({ store: postgresStore({ client: pool, schema }) })
 	const remove = async () => {
 		await outbox.close()

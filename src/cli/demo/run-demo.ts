@@ -3,8 +3,8 @@
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import type { ExitKind } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
-import { type Target, targetOf } from '../outbox/target.ts'
-import { troubleWith } from '../outbox/trouble.ts'
+import { toCliError } from '../outbox/database-errors.ts'
+import { type PostgresTarget, resolveTarget } from '../outbox/database-target.ts'
 import { ledgerText } from './ledger.ts'
 import { planOf } from './plan.ts'
 import { Play } from './play.ts'
@@ -45,7 +45,7 @@ export async function runDemo({ seconds, database }: AskedDemo, io: CommandIo): 
 			ended.forget()
 		}
 	} catch (error) {
-		throw target ? troubleWith(target, error) : error
+		throw target ? toCliError(error, target) : error
 	}
 }
 
@@ -64,13 +64,10 @@ function endedBySystem(): { readonly signal: AbortSignal; forget(): void } {
 }
 
 /** The server that was asked for. A DATABASE_URL of another kind is not meant for a demo, which makes a file of its own. */
-function serverOf(
-	database: string | undefined,
-	env: CommandIo['env'],
-): (Target & { kind: 'postgres' }) | undefined {
+function serverOf(database: string | undefined, env: CommandIo['env']): PostgresTarget | undefined {
 	const url = database ?? env['DATABASE_URL'] ?? ''
 	if (/^postgres(ql)?:/i.test(url)) {
-		const target = targetOf({ database, schema: undefined }, env)
+		const target = resolveTarget({ database, schema: undefined }, env)
 		if (target.kind === 'postgres') return target
 	}
 	if (database === undefined) return undefined
@@ -82,7 +79,7 @@ function serverOf(
 }
 
 /** Each is loaded only when it is needed: one needs a driver, the other a Node that has SQLite. */
-async function openShop(target: (Target & { kind: 'postgres' }) | undefined): Promise<Shop> {
+async function openShop(target: PostgresTarget | undefined): Promise<Shop> {
 	if (!target) {
 		const { sqliteShop } = await import('./sqlite-shop.ts')
 		return sqliteShop()

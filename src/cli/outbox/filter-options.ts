@@ -1,8 +1,9 @@
-/** Which messages are meant: the same options for every command that takes several. */
+/** The options that select messages, shared by all commands on several messages. */
 import type { MessageFilter } from '../../outbox/index.ts'
 import type { DeadLetterCause, MessageStatus } from '../../outbox/message/message.ts'
+import { CliError } from '../errors.ts'
 import type { Arguments } from '../option-tables.ts'
-import { readMoment } from './times.ts'
+import { parseMoment } from './parse-time.ts'
 
 export const STATUSES: readonly ['pending', 'processing', 'sent', 'dead'] = [
 	'pending',
@@ -11,59 +12,64 @@ export const STATUSES: readonly ['pending', 'processing', 'sent', 'dead'] = [
 	'dead',
 ]
 
-/** What a message that waits can be chosen by. */
+/** Filters for messages in the queue. */
 export const QUEUE_FILTER_OPTIONS = {
-	topic: { type: 'string', short: 't', placeholder: 'TOPIC', description: 'only those of this topic' },
-	destination: { type: 'string', placeholder: 'NAME', description: 'only those that go there' },
-	key: { type: 'string', short: 'k', placeholder: 'KEY', description: 'only those of this key' },
+	topic: { type: 'string', short: 't', placeholder: 'TOPIC', description: 'messages of this topic' },
+	destination: { type: 'string', placeholder: 'NAME', description: 'messages to this destination' },
+	key: { type: 'string', short: 'k', placeholder: 'KEY', description: 'messages with this key' },
 	fingerprint: {
 		type: 'string',
 		short: 'f',
 		placeholder: 'HEX',
-		description: 'only those that failed in this way, as list --groups tells it',
+		description: 'messages with this error fingerprint, as shown by list --groups',
 	},
 	since: {
 		type: 'string',
 		placeholder: '2h|DATE',
-		description: 'only those that were enqueued since then; of dead letters, that died since then',
+		description: 'messages enqueued since then; dead letters that died since then',
 	},
-	until: { type: 'string', placeholder: '2h|DATE', description: 'only those from before then' },
+	until: { type: 'string', placeholder: '2h|DATE', description: 'messages before then' },
 } as const
 
 const CAUSE = {
 	type: 'string',
 	placeholder: 'CAUSE',
-	description: 'only dead letters of this cause',
+	description: 'dead letters with this cause',
 	choices: ['retries-exhausted', 'permanent', 'expired', 'crashed', 'predecessor-dead'],
 } as const
 
-/** The same with what only dead letters have. */
+/** Filters for dead letters. */
 export const FILTER_OPTIONS: typeof QUEUE_FILTER_OPTIONS & { readonly cause: typeof CAUSE } = {
 	...QUEUE_FILTER_OPTIONS,
 	cause: CAUSE,
 }
 
-/** What those options give. */
-export type AskedFilter = Arguments<typeof QUEUE_FILTER_OPTIONS, Record<never, never>> & {
+export type FilterArguments = Arguments<typeof QUEUE_FILTER_OPTIONS> & {
 	readonly cause?: DeadLetterCause | undefined
 	readonly status?: MessageStatus | undefined
 	readonly ids?: readonly string[]
 }
 
-/** What was asked for, and nothing that was not: an empty filter can be told from one that asks for something. */
-export function filterOf(asked: AskedFilter, now: number): MessageFilter {
-	const { ids = [], status, topic, destination, key, cause, fingerprint, since, until } = asked
-	return {
-		...(ids.length > 0 && { ids }),
-		...(status !== undefined && { status }),
-		...(topic !== undefined && { topic }),
-		...(destination !== undefined && { destination }),
-		...(key !== undefined && { key }),
-		...(cause !== undefined && { cause }),
-		...(fingerprint !== undefined && { fingerprint }),
-		...(since !== undefined && { since: readMoment('--since', since, now) }),
-		...(until !== undefined && { until: readMoment('--until', until, now) }),
+/** Returns the filter with the given fields only, so that an empty filter has no keys. */
+export function toFilter(args: FilterArguments, now: number): MessageFilter {
+	const { ids = [], status, topic, destination, key, cause, fingerprint, since, until } = args
+	const filter: MessageFilter = {
+		...{ status, topic, destination, key, cause, fingerprint },
+		ids: ids.length > 0 ? ids : undefined,
+		since: since === undefined ? undefined : parseMoment('--since', since, now),
+		until: until === undefined ? undefined : parseMoment('--until', until, now),
 	}
+	return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
 }
 
-export const isEmpty = (filter: MessageFilter): boolean => Object.keys(filter).length === 0
+/** Returns the filter, and throws unless it selects something or `--all` is given alone: no command changes all by accident. */
+export function toSelection(args: FilterArguments & { readonly all: boolean }, now: number): MessageFilter {
+	const filter = toFilter(args, now)
+	const isEmpty = Object.keys(filter).length === 0
+	if (isEmpty !== args.all)
+		throw new CliError(
+			'usage',
+			args.all ? '--all cannot be combined with ids or filters.' : 'Give message ids, a filter, or --all.',
+		)
+	return filter
+}

@@ -1,51 +1,12 @@
-/** `yaoki relay`: what it takes. What it does is loaded when it is asked for. */
+/** The options of `yaoki relay`. Its implementation is loaded when it runs. */
 import { type Command, defineCommand } from '../command.ts'
-import { DATABASE_OPTIONS } from '../outbox/target.ts'
+import { DATABASE_OPTIONS } from '../outbox/database-target.ts'
 
-const OPTIONS = {
-	...DATABASE_OPTIONS,
-	to: {
-		type: 'string',
-		placeholder: 'URL',
-		description: 'where every message is sent by POST; must be given',
-	},
-	destination: {
-		type: 'string',
-		placeholder: 'NAME',
-		multiple: true,
-		description: 'sends only the messages of this destination; without it all',
-	},
-	header: {
-		type: 'string',
-		short: 'H',
-		placeholder: "'NAME: VALUE'",
-		multiple: true,
-		description: 'a header of every request',
-	},
-	concurrency: {
-		type: 'integer',
-		short: 'c',
-		placeholder: 'N',
-		min: 1,
-		max: 10_000,
-		default: 16,
-		description: 'how many are sent at a time to each destination',
-	},
-	timeout: { type: 'string', placeholder: '30s', default: '30s', description: 'how long an answer may take' },
-	lease: {
-		type: 'string',
-		placeholder: '60s',
-		default: '60s',
-		description: 'after how long without a sign of life others take its messages over',
-	},
-	keepHistory: { type: 'boolean', description: 'keeps messages that were sent' },
-} as const
-
-export const command: Command = defineCommand({
+export const relay: Command = defineCommand({
 	examples: [
 		{
 			command: 'yaoki relay --database postgres://localhost/shop --to https://hooks.internal/events',
-			description: 'Ctrl-C and SIGTERM let it finish what is under way',
+			description: 'Ctrl-C and SIGTERM let it finish messages in flight',
 		},
 		{
 			command:
@@ -53,10 +14,48 @@ export const command: Command = defineCommand({
 			description: 'only one destination, with a header',
 		},
 	],
-	options: OPTIONS,
+	options: {
+		...DATABASE_OPTIONS,
+		to: { type: 'string', placeholder: 'URL', description: 'URL to post every message to; required' },
+		destination: {
+			type: 'string',
+			placeholder: 'NAME',
+			multiple: true,
+			description: 'send only the messages of this destination; default all',
+		},
+		header: {
+			type: 'string',
+			short: 'H',
+			placeholder: "'NAME: VALUE'",
+			multiple: true,
+			description: 'header of every request',
+		},
+		concurrency: {
+			type: 'integer',
+			short: 'c',
+			placeholder: 'N',
+			min: 1,
+			max: 10_000,
+			default: 16,
+			description: 'maximum number of messages in flight per destination',
+		},
+		timeout: {
+			type: 'string',
+			placeholder: '30s',
+			default: '30s',
+			description: 'timeout of a request',
+		},
+		lease: {
+			type: 'string',
+			placeholder: '60s',
+			default: '60s',
+			description: 'time without a heartbeat after which other relays take over its messages',
+		},
+		keepHistory: { type: 'boolean', description: 'keep sent messages as history' },
+	},
 	positionals: {},
-	async run(asked, io) {
+	async run(args, io) {
 		const { runRelay } = await import('./run-relay.ts')
-		return runRelay(asked, io)
+		return runRelay(args, io)
 	},
 })

@@ -1,23 +1,23 @@
 /**
- * The work of `yaoki relay`. Ctrl-C is told by the frame; SIGTERM, by which a supervisor stops a service, is listened to here, for only
- * a command that runs for good has something to finish. A second one of either kind ends it at once.
+ * The work of `yaoki relay`. Ctrl-C arrives as `io.signal`; SIGTERM, with which a supervisor stops a service, is handled here
+ * because only a command that runs permanently has messages to finish. A second signal of the same kind ends the process.
  */
 import { httpDestination, Relay } from '../../outbox/index.ts'
 import type { ExitKind } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
-import { withOutbox } from '../outbox/open.ts'
-import type { AskedDatabase } from '../outbox/target.ts'
-import { readDuration } from '../outbox/times.ts'
-import { withoutSecrets } from '../outbox/trouble.ts'
-import { readHeaders, readReceiver } from './receiver-options.ts'
-import { Summary } from './summary.ts'
+import { removeSecrets } from '../outbox/database-errors.ts'
+import type { DatabaseArguments } from '../outbox/database-target.ts'
+import { withOutbox } from '../outbox/open-outbox.ts'
+import { parseDuration } from '../outbox/parse-time.ts'
+import { parseDestinationUrl, parseHeaders } from './destination-options.ts'
+import { RelaySummary } from './summary.ts'
 
-const TELL_EVERY_MS = 5000
-/** The relay's own limits; here they are told by what was typed. */
-const LEAST_LEASE_MS = 50
-const LEAST_TIMEOUT_MS = 1
+const REPORT_INTERVAL_MS = 5000
+/** The limits of the relay's own options, so that messages name the flag. */
+const MIN_LEASE_MS = 50
+const MIN_TIMEOUT_MS = 1
 
-export interface AskedRelay extends AskedDatabase {
+export interface RelayArguments extends DatabaseArguments {
 	readonly to: string | undefined
 	readonly destination: readonly string[]
 	readonly header: readonly string[]
@@ -27,42 +27,42 @@ export interface AskedRelay extends AskedDatabase {
 	readonly keepHistory: boolean
 }
 
-export async function runRelay(asked: AskedRelay, io: CommandIo): Promise<ExitKind> {
-	const url = readReceiver(asked.to)
-	const headers = readHeaders(asked.header)
-	const timeoutMs = readDuration('--timeout', asked.timeout, LEAST_TIMEOUT_MS)
-	const leaseMs = readDuration('--lease', asked.lease, LEAST_LEASE_MS)
-	const receiver = httpDestination({ url, headers })
-	const names = asked.destination.length === 0 ? ['*'] : asked.destination
-	const { concurrency, keepHistory } = asked
+export async function runRelay(args: RelayArguments, io: CommandIo): Promise<ExitKind> {
+	const url = parseDestinationUrl(args.to)
+	const headers = parseHeaders(args.header)
+	const timeoutMs = parseDuration('--timeout', args.timeout, MIN_TIMEOUT_MS)
+	const leaseMs = parseDuration('--lease', args.lease, MIN_LEASE_MS)
+	const destination = httpDestination({ url, headers })
+	const names = args.destination.length === 0 ? ['*'] : args.destination
+	const { concurrency, keepHistory } = args
 	return withOutbox(
-		asked,
+		args,
 		io,
 		async ({ outbox, target }) => {
-			const summary = new Summary()
+			const summary = new RelaySummary()
 			const relay = new Relay(outbox, {
 				...{ name: 'yaoki-relay', concurrency, leaseMs, timeoutMs, runtime: io.runtime },
-				destinations: Object.fromEntries(names.map((name) => [name, receiver])),
+				destinations: Object.fromEntries(names.map((name) => [name, destination])),
 				onEvent: (event) => {
-					const news = summary.add(event)
-					if (news !== undefined) io.note(withoutSecrets(news, target))
+					const notice = summary.add(event)
+					if (notice !== undefined) io.note(removeSecrets(notice, target))
 				},
 			})
-			const stop = stopping(io.signal)
+			const stop = stopRequests(io.signal)
 			await relay.start()
-			const which = asked.destination.length === 0 ? 'every message' : `messages for ${names.join(', ')}`
-			io.note(`Sending ${which} of ${target.name} to ${url.origin}${url.pathname}. Ctrl-C stops it.`)
-			const silence = regularly(io, () => {
-				const line = summary.line()
+			const which = args.destination.length === 0 ? 'all messages' : `messages for ${names.join(', ')}`
+			io.note(`Sending ${which} of ${target.name} to ${url.origin}${url.pathname}. Press Ctrl-C to stop.`)
+			const cancelReports = every(REPORT_INTERVAL_MS, io, () => {
+				const line = summary.takeLine()
 				if (line !== undefined) io.note(line)
 			})
 			try {
-				await stop.asked
-				io.note('Stopping: what is under way is finished first.')
-				await Promise.race([relay.stop(), stop.askedAgain.then(() => relay.stop({ timeoutMs: 0 }))])
+				await stop.requested
+				io.note('Stopping: messages in flight are finished first.')
+				await Promise.race([relay.stop(), stop.requestedAgain.then(() => relay.stop({ timeoutMs: 0 }))])
 			} finally {
-				silence()
-				stop.forget()
+				cancelReports()
+				stop.unlisten()
 				await relay.stop({ timeoutMs: 0 })
 			}
 			io.result(summary.totals, summary.text())
@@ -72,53 +72,53 @@ export async function runRelay(asked: AskedRelay, io: CommandIo): Promise<ExitKi
 	)
 }
 
-interface Stopping {
-	readonly asked: Promise<void>
-	readonly askedAgain: Promise<void>
-	forget(): void
+interface StopRequests {
+	readonly requested: Promise<void>
+	readonly requestedAgain: Promise<void>
+	unlisten(): void
 }
 
-/** Ctrl-C, or SIGTERM. Each is heard once, and then left to the system, which ends the process. */
-function stopping(signal: AbortSignal): Stopping {
-	let isAsked = () => {}
-	let isAskedAgain = () => {}
-	const asked = new Promise<void>((resolve) => {
-		isAsked = resolve
+/** Listens to Ctrl-C and SIGTERM, each once: after that the system's default ends the process. */
+function stopRequests(signal: AbortSignal): StopRequests {
+	let resolveFirst = () => {}
+	let resolveSecond = () => {}
+	const requested = new Promise<void>((resolve) => {
+		resolveFirst = resolve
 	})
-	const askedAgain = new Promise<void>((resolve) => {
-		isAskedAgain = resolve
+	const requestedAgain = new Promise<void>((resolve) => {
+		resolveSecond = resolve
 	})
-	let times = 0
-	const hear = () => {
-		times += 1
-		if (times === 1) isAsked()
-		else isAskedAgain()
+	let count = 0
+	const request = () => {
+		count += 1
+		if (count === 1) resolveFirst()
+		else resolveSecond()
 	}
 	const interrupted = () => {
-		process.off('SIGTERM', hear)
-		hear()
+		process.off('SIGTERM', request)
+		request()
 	}
-	process.once('SIGTERM', hear)
+	process.once('SIGTERM', request)
 	signal.addEventListener('abort', interrupted, { once: true })
 	if (signal.aborted) interrupted()
 	return {
-		asked,
-		askedAgain,
-		forget() {
-			process.off('SIGTERM', hear)
+		requested,
+		requestedAgain,
+		unlisten() {
+			process.off('SIGTERM', request)
 			signal.removeEventListener('abort', interrupted)
 		},
 	}
 }
 
-function regularly({ runtime }: CommandIo, tell: () => void): () => void {
+function every(intervalMs: number, { runtime }: CommandIo, report: () => void): () => void {
 	let cancel = () => {}
-	const again = () => {
-		cancel = runtime.setTimer(TELL_EVERY_MS, () => {
-			tell()
-			again()
+	const schedule = () => {
+		cancel = runtime.setTimer(intervalMs, () => {
+			report()
+			schedule()
 		})
 	}
-	again()
+	schedule()
 	return () => cancel()
 }

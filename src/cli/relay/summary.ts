@@ -1,13 +1,12 @@
 /**
- * What a relay did, told now and then in one line, for a line for every message would drown a log. What changes the situation (a
- * destination is held back, the database is away) is told at once.
+ * Sums up what a relay does. A line per message would flood a log, so counts are printed every few seconds; a change of the
+ * situation (a circuit opens, the database fails) is reported immediately.
  */
-
 import type { RelayEvent } from '../../outbox/relay/events.ts'
-import { formatDuration, formatNumber } from '../../text/format.ts'
+import { formatCount, formatDuration, formatNumber } from '../../text/format.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
 
-export interface Totals {
+export interface RelayTotals {
 	sent: number
 	failed: number
 	dead: number
@@ -15,9 +14,9 @@ export interface Totals {
 	lost: number
 }
 
-const none = (): Totals => ({ sent: 0, failed: 0, dead: 0, released: 0, lost: 0 })
+const zeroTotals = (): RelayTotals => ({ sent: 0, failed: 0, dead: 0, released: 0, lost: 0 })
 
-const COUNTED: Readonly<Partial<Record<RelayEvent['type'], keyof Totals>>> = {
+const COUNTED: Readonly<Partial<Record<RelayEvent['type'], keyof RelayTotals>>> = {
 	message_sent: 'sent',
 	message_failed: 'failed',
 	message_dead: 'dead',
@@ -25,70 +24,72 @@ const COUNTED: Readonly<Partial<Record<RelayEvent['type'], keyof Totals>>> = {
 	lease_lost: 'lost',
 }
 
-/** In their order; the words for what there is only when something is wrong. */
-const WORDS: readonly (readonly [keyof Totals, string])[] = [
+/** In the order of printing. */
+const LABELS: readonly (readonly [keyof RelayTotals, string])[] = [
 	['sent', 'sent'],
 	['failed', 'failed'],
 	['dead', 'dead'],
-	['released', 'given back'],
-	['lost', 'taken over by others'],
+	['released', 'released'],
+	['lost', 'lost lease'],
 ]
 
-export class Summary {
-	readonly totals: Totals = none()
-	#since = none()
+export class RelaySummary {
+	readonly totals: RelayTotals = zeroTotals()
+	#sinceLastLine = zeroTotals()
 	#latestError = ''
 
-	/** Counts it; answers a line when it should be told at once. */
+	/** Counts the event. Returns a line if it should be printed immediately. */
 	add(event: RelayEvent): string | undefined {
 		const counted = COUNTED[event.type]
 		if (counted) {
 			this.totals[counted] += 1
-			this.#since[counted] += 1
+			this.#sinceLastLine[counted] += 1
 		}
-		if (event.type === 'message_failed' || event.type === 'message_dead') this.#latestError = errorOf(event)
-		return sanitizeLine(newsOf(event) ?? '') || undefined
+		if (event.type === 'message_failed' || event.type === 'message_dead')
+			this.#latestError = describeFailure(event)
+		const notice = noticeFor(event)
+		return notice === undefined ? undefined : sanitizeLine(notice)
 	}
 
-	/** What happened since it was asked last; undefined when nothing did. */
-	line(): string | undefined {
-		const parts = partsOf(this.#since)
+	/** Returns the counts since the last call, or undefined if nothing happened. */
+	takeLine(): string | undefined {
+		const counts = formatTotals(this.#sinceLastLine)
 		const error = this.#latestError === '' ? '' : `; latest failure: ${this.#latestError}`
-		this.#since = none()
+		this.#sinceLastLine = zeroTotals()
 		this.#latestError = ''
-		return parts === '' ? undefined : sanitizeLine(parts + error)
+		return counts === '' ? undefined : sanitizeLine(counts + error)
 	}
 
-	/** All of it. */
 	text(): string {
-		return `In all: ${partsOf(this.totals) || 'nothing was sent'}.`
+		return `Total: ${formatTotals(this.totals) || 'sent 0'}.`
 	}
 }
 
-const partsOf = (totals: Totals): string =>
-	WORDS.filter(([name]) => totals[name] > 0)
-		.map(([name, word]) => `${word} ${formatNumber(totals[name])}`)
+const formatTotals = (totals: RelayTotals): string =>
+	LABELS.filter(([name]) => totals[name] > 0)
+		.map(([name, label]) => `${label} ${formatNumber(totals[name])}`)
 		.join(', ')
 
-/** What died without an error, as by its expiry, has its cause. */
-function errorOf(event: RelayEvent & { type: 'message_failed' | 'message_dead' }): string {
+/** A message that died without an error, for example by its expiry, has a cause. */
+function describeFailure(event: RelayEvent & { type: 'message_failed' | 'message_dead' }): string {
 	const { errorType = '', errorMessage = '', destination } = event
-	const cause = event.type === 'message_dead' ? event.cause : 'no reason given'
-	return `${[errorType, errorMessage].filter(Boolean).join(': ') || cause} (${destination})`
+	const fallback = event.type === 'message_dead' ? event.cause : 'unknown error'
+	return `${[errorType, errorMessage].filter(Boolean).join(': ') || fallback} (${destination})`
 }
 
-function newsOf(event: RelayEvent): string | undefined {
+function noticeFor(event: RelayEvent): string | undefined {
 	switch (event.type) {
 		case 'gate_change': {
-			const held = event.pausedForMs > 0 ? `, held back for ${formatDuration(event.pausedForMs)}` : ''
-			return `${event.destination}: breaker ${event.to}${held}${event.reason ? ` (${event.reason})` : ''}`
+			const { destination, to, pausedForMs, reason } = event
+			const paused = pausedForMs > 0 ? `, paused for ${formatDuration(pausedForMs)}` : ''
+			return `${destination}: circuit ${to}${paused}${reason ? ` (${reason})` : ''}`
 		}
 		case 'handlers_hang':
-			return `${event.destination}: sending hangs beyond its time limit, ${formatNumber(event.hanging)} at a time; nothing more is sent there until one ends`
+			return `${event.destination}: ${formatCount(event.hanging, 'request')} ignored the timeout and still run; sending resumes when one ends`
 		case 'store_failed':
-			return `the database can not be asked (${event.doing}: ${event.errorMessage}); again in ${formatDuration(event.retryInMs)}`
+			return `database error (${event.doing}: ${event.errorMessage}); retry in ${formatDuration(event.retryInMs)}`
 		case 'store_recovered':
-			return `the database is back (${event.doing})`
+			return `database recovered (${event.doing})`
 		default:
 			return undefined
 	}

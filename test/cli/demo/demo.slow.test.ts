@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type PostgresDatabase, postgresDatabase } from '../../outbox/postgres-database.ts'
-import { folder, run } from '../outbox/terminal.ts'
+import { run, temporaryFolder } from '../outbox/run-yaoki.ts'
 import { Spawned } from '../spawned.ts'
 
 const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
@@ -53,7 +53,7 @@ describe.skipIf(process.platform === 'win32')('a demo that does not come to its 
 	test(
 		'by Ctrl-C brings what is under way to its end, and tells the ledger; a relay that was killed by hand before is replaced',
 		async () => {
-			const temporary = folder()
+			const temporary = temporaryFolder()
 			const child = demo(['--seconds', '600'], { TMPDIR: temporary })
 			await child.prints('received 1')
 			const [first = 0] = pidsIn(child.stderr)
@@ -72,7 +72,7 @@ describe.skipIf(process.platform === 'win32')('a demo that does not come to its 
 	test(
 		'because it was killed leaves no relay behind',
 		async () => {
-			const child = demo(['--seconds', '600'], { TMPDIR: folder() })
+			const child = demo(['--seconds', '600'], { TMPDIR: temporaryFolder() })
 			await child.prints('received 1')
 			child.process.kill('SIGKILL')
 			const { stderr } = await child.ended()
@@ -86,7 +86,7 @@ describe.skipIf(process.platform === 'win32')('a demo that does not come to its 
 test.skipIf(process.platform === 'win32')(
 	'a demo that a supervisor ends cleans up as well, and its exit code is that of the ledger',
 	async () => {
-		const temporary = folder()
+		const temporary = temporaryFolder()
 		const child = demo(['--seconds', '600'], { TMPDIR: temporary })
 		await child.prints('received 1')
 		child.process.kill('SIGTERM')

@@ -10,11 +10,11 @@ import { Screen } from '../../../src/cli/demo/screen.ts'
 import { sqliteShop } from '../../../src/cli/demo/sqlite-shop.ts'
 import { createStyle } from '../../../src/cli/style.ts'
 import { systemRuntime } from '../../../src/core/runtime/system.ts'
-import { folder } from '../outbox/terminal.ts'
+import { temporaryFolder } from '../outbox/run-yaoki.ts'
 
 const nowhere = (): Brief => ({
 	...{ type: 'brief', name: 'relay-1', to: 'http://127.0.0.1:1', plan: planOf(10) },
-	database: { kind: 'sqlite', file: join(folder(), 'no', 'such.db') },
+	database: { kind: 'sqlite', file: join(temporaryFolder(), 'no', 'such.db') },
 })
 
 async function shopAndReceiver() {

@@ -5,8 +5,8 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Outbox, postgresStore } from '../../../src/outbox/index.ts'
 import { type PostgresDatabase, postgresDatabase } from '../../outbox/postgres-database.ts'
-import { bury, enqueue } from './letters.ts'
-import { run, start } from './terminal.ts'
+import { enqueue, killMessages } from './fixtures.ts'
+import { run, start } from './run-yaoki.ts'
 
 let database: PostgresDatabase
 let pool: pg.Pool
@@ -15,7 +15,7 @@ let outbox: Outbox
 beforeAll(async () => {
 	database = await postgresDatabase()
 	pool = new pg.Pool(database.connection)
-	// The server ends before the last connection has heard that it is to.
+	// The server stops before the last connection is closed.
 	pool.on('connect', (client) => client.on('error', () => {}))
 	outbox = new Outbox({ store: postgresStore({ client: pool, schema: 'shop' }) })
 }, 60_000)
@@ -29,33 +29,33 @@ afterAll(async () => {
 const cli = (words: string) =>
 	run([...words.split(' '), '--schema', 'shop', '--json'], { DATABASE_URL: database.url })
 
-const answered = async (words: string) => {
+const resultOf = async (words: string) => {
 	const { code, stdout, stderr } = await cli(words)
 	expect(code, stderr).toBe(0)
 	return JSON.parse(stdout)
 }
 
-test('every command works on a PostgreSQL, in the schema that is asked for', async () => {
-	expect(await answered('outbox migrate')).toMatchObject({ from: 0 })
-	expect(await answered('outbox migrate')).toMatchObject({ applied: [] })
+test('all commands work with PostgreSQL in the given schema', async () => {
+	expect(await resultOf('outbox migrate')).toMatchObject({ from: 0 })
+	expect(await resultOf('outbox migrate')).toMatchObject({ applied: [] })
 	const [id = ''] = await enqueue(outbox, 'billing', 2)
-	await bury(outbox.store, 'billing', new TypeError('bad amount'))
+	await killMessages(outbox.store, 'billing', new TypeError('bad amount'))
 	const [later = ''] = await enqueue(outbox, 'mail', 1, { notBefore: new Date('2099-01-01') })
 
-	expect(await answered('outbox status')).toMatchObject({
+	expect(await resultOf('outbox status')).toMatchObject({
 		totals: { dead: { count: 2 }, scheduled: { count: 1 } },
 	})
-	expect(await answered('outbox list --status dead --destination billing --since 1h')).toHaveLength(2)
-	expect(await answered('outbox list --groups')).toMatchObject([{ count: 2, errorType: 'TypeError' }])
-	expect(await answered(`outbox show ${id}`)).toMatchObject({ id, status: 'dead' })
-	expect(await answered(`outbox why ${id}`)).toMatchObject({ why: expect.stringContaining('bad amount') })
-	expect(await answered('outbox check --max-dead 2')).toMatchObject({ ok: true })
+	expect(await resultOf('outbox list --status dead --destination billing --since 1h')).toHaveLength(2)
+	expect(await resultOf('outbox list --groups')).toMatchObject([{ count: 2, errorType: 'TypeError' }])
+	expect(await resultOf(`outbox show ${id}`)).toMatchObject({ id, status: 'dead' })
+	expect(await resultOf(`outbox why ${id}`)).toMatchObject({ why: expect.stringContaining('bad amount') })
+	expect(await resultOf('outbox check --max-dead 2')).toMatchObject({ ok: true })
 	expect(await cli('outbox check')).toMatchObject({ code: 4 })
 	expect(await cli('outbox show nonsense')).toMatchObject({ code: 3 })
-	expect(await answered('outbox retry --destination mail')).toEqual({ due: 0 })
-	expect(await answered(`outbox retry ${later}`)).toEqual({ due: 1 })
-	expect(await answered(`outbox replay ${id} --expires 2h`)).toMatchObject({ replayed: 1 })
-	expect(await answered('outbox discard --all --yes')).toMatchObject({ discarded: 1 })
+	expect(await resultOf('outbox retry --destination mail')).toEqual({ due: 0 })
+	expect(await resultOf(`outbox retry ${later}`)).toEqual({ due: 1 })
+	expect(await resultOf(`outbox replay ${id} --expires 2h`)).toMatchObject({ replayed: 1 })
+	expect(await resultOf('outbox discard --all --yes')).toMatchObject({ discarded: 1 })
 
 	const server = createServer((request, response) => request.resume().on('end', () => response.end()))
 	server.listen(0, '127.0.0.1')
@@ -75,7 +75,7 @@ test('every command works on a PostgreSQL, in the schema that is asked for', asy
 	expect(stderr).not.toContain(new URL(database.url).password || 'no password')
 }, 60_000)
 
-test('the migrations that are printed for PostgreSQL are those that it would make', async () => {
+test('outbox sql prints the migrations that outbox migrate runs', async () => {
 	const { stdout } = await run(['outbox', 'sql', '--schema', 'by_hand'])
 	await pool.query(stdout)
 	const words = ['outbox', 'migrate', '--schema', 'by_hand', '--json']
@@ -83,25 +83,25 @@ test('the migrations that are printed for PostgreSQL are those that it would mak
 	expect(JSON.parse(ran.stdout)).toMatchObject({ applied: [] })
 })
 
-describe('a PostgreSQL', () => {
-	test('without the tables is told what to do', async () => {
+describe('a PostgreSQL database', () => {
+	test('without tables is reported with the command that creates them', async () => {
 		const { code, stderr } = await run(['outbox', 'status', '--schema', 'nowhere'], {
 			DATABASE_URL: database.url,
 		})
 		expect(code).toBe(1)
-		expect(stderr).toContain('schema nowhere: there are no tables of an outbox')
-		expect(stderr).toContain('yaoki outbox migrate --schema nowhere makes them')
+		expect(stderr).toContain('schema nowhere has no outbox tables.')
+		expect(stderr).toContain("'yaoki outbox migrate --schema nowhere'")
 	})
 
-	test('has no schema of such a name, and it is told by what was typed', async () => {
+	test('rejects an invalid schema name and reports it as --schema', async () => {
 		const { code, stderr } = await run(['outbox', 'status', '--schema', 'a;b'], {
 			DATABASE_URL: database.url,
 		})
 		expect(code).toBe(2)
-		expect(stderr).toContain("--schema: got 'a;b'; takes a plain name")
+		expect(stderr).toContain('--schema')
 	})
 
-	const asked = async (change: Partial<URL>) => {
+	const exitCodeWith = async (change: Partial<URL>) => {
 		const url = Object.assign(new URL(database.url), change)
 		const ran = await run(['outbox', 'status', '--debug'], { DATABASE_URL: url.href })
 		expect(ran.stderr).not.toContain(url.password || 'no password')
@@ -110,14 +110,14 @@ describe('a PostgreSQL', () => {
 	}
 
 	test.each([
-		['that nobody listens at', { port: '1' }],
-		['without that database', { pathname: '/no_such_database' }],
-	])('%s is exit code 5, and its password is not told, not even by --debug', async (_, change) => {
-		expect(await asked(change)).toBe(5)
+		['on a closed port', { port: '1' }],
+		['that does not exist', { pathname: '/no_such_database' }],
+	])('%s exits with 5, and --debug does not print the password', async (_, change) => {
+		expect(await exitCodeWith(change)).toBe(5)
 	})
 
-	test('with another password is exit code 5 as well, and that one is not told', async () => {
-		// Where the server trusts whoever comes from this machine, it is the tables that are missing.
-		expect([5, 1]).toContain(await asked({ password: 'hunter2' }))
+	test('with a wrong password exits with 5 and does not print the password', async () => {
+		// A server that trusts local connections accepts any password; then the tables are missing.
+		expect([5, 1]).toContain(await exitCodeWith({ password: 'hunter2' }))
 	})
 })

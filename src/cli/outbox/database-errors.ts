@@ -1,0 +1,83 @@
+/**
+ * Turns database errors into exit codes. An unreachable database (exit code 5) is worth trying again later; a database that
+ * returns an error (exit code 1) needs a person. Passwords are removed from messages and causes.
+ */
+import { InvalidOptionError } from '../../core/errors/errors.ts'
+import { CliError, errorCode } from '../errors.ts'
+import { toFlag } from '../option-tables.ts'
+import { type DatabaseTarget, describeTarget } from './database-target.ts'
+
+/** Error codes of the network, and SQLSTATEs with which PostgreSQL rejects a connection. */
+const UNREACHABLE =
+	/^(ECONN(REFUSED|RESET|ABORTED)|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|E(HOST|NET)UNREACH|EPIPE|08...|57P0.|28...|3D000|53300)$/
+/** Errors of `pg` that have no code. */
+const UNREACHABLE_MESSAGES =
+	/timeout exceeded when trying to connect|connection terminated|server does not support SSL/i
+const SQLITE_CANTOPEN = 14
+const SQLITE_NOTADB = 26
+
+/** Returns the error to throw for an error of the database or the outbox. `args` are the arguments of the command. */
+export function toCliError(error: unknown, target: DatabaseTarget, args: object = {}): unknown {
+	if (error instanceof CliError) return error
+	if (error instanceof InvalidOptionError) return withFlagName(error, args)
+	const chain = errorChain(error)
+	const message = removeSecrets(firstMessage(chain), target)
+	const cause = containsSecret(error, target) ? undefined : error
+	if (chain.some(isUnreachable))
+		return new CliError('unreachable', `Cannot reach ${target.name}: ${message}`, { cause })
+	const code = String(errorCode(error) ?? '')
+	if (code === 'YAOKI_OUTBOX_SCHEMA') return schemaError(target, chain[0]?.found === 0, message, cause)
+	if (code.startsWith('YAOKI_OUTBOX')) return new CliError('failure', message, { cause })
+	return containsSecret(error, target) ? new CliError('failure', message) : error
+}
+
+/** The outbox reports `filter.topic`; the user typed `--topic`. */
+function withFlagName(error: InvalidOptionError, args: object): Error {
+	const { optionPath, received, expected } = error
+	const name = optionPath.replace(/^filter\./, '')
+	return Object.hasOwn(args, name) ? new InvalidOptionError(toFlag(name), received, expected) : error
+}
+
+/** The store does not know the flags; the suggested command must contain them. */
+function schemaError(target: DatabaseTarget, isEmpty: boolean, message: string, cause: unknown): CliError {
+	if (!isEmpty) return new CliError('failure', `${describeTarget(target)}: ${message}`, { cause })
+	const flags = target.kind === 'postgres' ? '--database and --schema' : '--database'
+	return new CliError('failure', `${describeTarget(target)} has no outbox tables.`, {
+		hint: `Create them with 'yaoki outbox migrate${target.flags}', or select another database with ${flags}.`,
+		cause,
+	})
+}
+
+interface ErrorFields {
+	readonly code?: unknown
+	readonly found?: unknown
+	readonly errcode?: unknown
+	readonly message?: unknown
+}
+
+/** Returns the error and all its causes; an AggregateError has one per address of a host. */
+function errorChain(error: unknown, depth = 0): readonly ErrorFields[] {
+	if (typeof error !== 'object' || error === null || depth > 5) return []
+	const { cause, errors }: { cause?: unknown; errors?: unknown } = error
+	const several = Array.isArray(errors) ? errors : []
+	return [error, ...[...several, cause].flatMap((one) => errorChain(one, depth + 1))]
+}
+
+function isUnreachable({ code, errcode, message }: ErrorFields): boolean {
+	if (typeof errcode === 'number') return [SQLITE_CANTOPEN, SQLITE_NOTADB].includes(errcode & 0xff)
+	return UNREACHABLE.test(String(code)) || UNREACHABLE_MESSAGES.test(String(message))
+}
+
+/** An AggregateError has an empty message of its own. */
+const firstMessage = (chain: readonly ErrorFields[]): string =>
+	chain
+		.map(({ message }) => message)
+		.find((text): text is string => typeof text === 'string' && text !== '') ?? 'unknown reason'
+
+export function removeSecrets(text: string, target: DatabaseTarget): string {
+	const secrets = target.kind === 'postgres' ? target.secrets : []
+	return secrets.reduce((clean, secret) => clean.replaceAll(secret, '***'), text)
+}
+
+const containsSecret = (error: unknown, target: DatabaseTarget): boolean =>
+	errorChain(error).some(({ message }) => removeSecrets(String(message), target) !== String(message))

@@ -1,0 +1,131 @@
+/** The commands that only read: `outbox status`, `outbox list`, `outbox show` and `outbox why`. */
+import { type Command, defineCommand } from '../command.ts'
+import { CliError } from '../errors.ts'
+import { requireMessage } from './check-ids.ts'
+import { DATABASE_OPTIONS } from './database-target.ts'
+import { FILTER_OPTIONS, STATUSES, toFilter } from './filter-options.ts'
+import { renderGroups, renderList, renderMessage } from './render-messages.ts'
+import { renderStatus } from './render-status.ts'
+
+export const status: Command = defineCommand({
+	examples: [
+		{ command: 'yaoki outbox status', description: 'totals, destinations, the next hour, relays' },
+		{ command: 'yaoki outbox status --json', description: 'the same for a program' },
+	],
+	options: DATABASE_OPTIONS,
+	positionals: {},
+	async run(args, io) {
+		const { withOutbox } = await import('./open-outbox.ts')
+		return withOutbox(args, io, async ({ outbox, target: { name } }) => {
+			const stats = await outbox.stats()
+			io.result({ database: name, ...stats }, () => renderStatus(name, stats, io))
+			return 'ok' as const
+		})
+	},
+})
+
+export const list: Command = defineCommand({
+	examples: [
+		{
+			command: 'yaoki outbox list --status dead --since 2h',
+			description: 'dead letters of the last two hours',
+		},
+		{ command: 'yaoki outbox list --groups', description: 'dead letters by cause, largest groups first' },
+		{
+			command: 'yaoki outbox list --key order-17 --json',
+			description: 'all messages of one order, for a program',
+		},
+	],
+	options: {
+		...DATABASE_OPTIONS,
+		status: {
+			type: 'string',
+			placeholder: 'STATUS',
+			description: 'messages with this status; default: the queue and the dead letters',
+			choices: STATUSES,
+		},
+		...FILTER_OPTIONS,
+		groups: {
+			type: 'boolean',
+			short: 'g',
+			description: 'group dead letters by cause, destination and error',
+		},
+		limit: {
+			type: 'integer',
+			short: 'n',
+			placeholder: 'N',
+			description: 'maximum number of results',
+			default: 100,
+			min: 1,
+			max: 10_000,
+		},
+		after: { type: 'string', placeholder: 'ID', description: 'continue after this message' },
+	},
+	positionals: {},
+	async run(args, io) {
+		const { groups, limit, after, status: wanted } = args
+		const filter = toFilter(args, io.runtime.wallNow())
+		if (groups && wanted !== undefined && wanted !== 'dead')
+			throw new CliError(
+				'usage',
+				`--groups shows dead letters and cannot be combined with --status ${wanted}.`,
+			)
+		if (groups && after !== undefined)
+			throw new CliError('usage', '--groups cannot be combined with --after.')
+		const { withOutbox } = await import('./open-outbox.ts')
+		return withOutbox(args, io, async ({ outbox }) => {
+			if (groups) {
+				const found = await outbox.dead.groups(filter, { limit })
+				io.result(found, () => renderGroups(found, io))
+			} else {
+				const found = await outbox.list(filter, { limit, after })
+				io.result(found, () => renderList(found, io))
+				if (found.length === limit)
+					io.note(`There may be more. Continue with --after ${found.at(-1)?.id}, or raise --limit.`)
+			}
+			return 'ok' as const
+		})
+	},
+})
+
+const MESSAGE_ID = { id: { placeholder: 'ID', description: 'id of the message' } } as const
+
+export const show: Command = defineCommand({
+	examples: [
+		{
+			command: 'yaoki outbox show 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77',
+			description: 'status, attempts, last error and payload',
+		},
+	],
+	options: DATABASE_OPTIONS,
+	positionals: MESSAGE_ID,
+	async run({ id, ...args }, io) {
+		const { withOutbox } = await import('./open-outbox.ts')
+		return withOutbox(args, io, async ({ outbox }) => {
+			const message = await requireMessage(outbox, id)
+			const reason = await outbox.why(message.id)
+			io.result({ ...message, why: reason }, () => renderMessage(message, reason, io))
+			return 'ok' as const
+		})
+	},
+})
+
+export const why: Command = defineCommand({
+	examples: [
+		{
+			command: 'yaoki outbox why 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77',
+			description: 'waits for a retry, destination paused, dead, no relay, ...',
+		},
+	],
+	options: DATABASE_OPTIONS,
+	positionals: MESSAGE_ID,
+	async run({ id, ...args }, io) {
+		const { withOutbox } = await import('./open-outbox.ts')
+		return withOutbox(args, io, async ({ outbox }) => {
+			const message = await requireMessage(outbox, id)
+			const reason = await outbox.why(message.id)
+			io.result({ id: message.id, why: reason }, reason)
+			return 'ok' as const
+		})
+	},
+})

@@ -1,0 +1,184 @@
+/**
+ * The work of `yaoki outbox replay`. Expired dead letters need care: a relay moves an expired message to the dead letters again
+ * as soon as it claims it, so "due now" would be true for a moment and useless. All selected letters are read before anything
+ * changes, one page at a time.
+ */
+import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
+import type { DeadLetterChanges } from '../../outbox/dead-letters/options.ts'
+import type { MessageFilter, Outbox } from '../../outbox/index.ts'
+import type { MessageRecord } from '../../outbox/message/message.ts'
+import { formatCount, formatDuration, formatNumber } from '../../text/format.ts'
+import { CliError, type ExitKind, errorCode, errorMessage } from '../errors.ts'
+import type { CommandIo } from '../io.ts'
+import { requireMessages } from './check-ids.ts'
+import type { DatabaseArguments } from './database-target.ts'
+import { type FilterArguments, toFilter } from './filter-options.ts'
+import { withOutbox } from './open-outbox.ts'
+import { parseDuration, parseExpiry } from './parse-time.ts'
+
+export interface ReplayArguments extends DatabaseArguments, FilterArguments {
+	readonly ids: readonly string[]
+	readonly all: boolean
+	readonly canary: boolean
+	readonly timeout: string
+	readonly payload: string | undefined
+	readonly expires: string | undefined
+}
+
+export async function replayDeadLetters(args: ReplayArguments, io: CommandIo): Promise<ExitKind> {
+	const { ids, payload: file, expires, canary, all } = args
+	const filter = toFilter(args, io.runtime.wallNow())
+	const timeoutMs = parseDuration('--timeout', args.timeout)
+	const expiryAt = (now: number) =>
+		expires === undefined ? undefined : parseExpiry('--expires', expires, now)
+	// Both are parsed before the database is opened: invalid arguments are reported first.
+	expiryAt(io.runtime.wallNow())
+	const payload = file === undefined ? undefined : await readJson(file)
+	return withOutbox(args, io, async ({ outbox, store }) => {
+		const letters = await requireMessages(outbox, ids, 'dead')
+		// Relays use the clock of the database.
+		const now = await store.now()
+		const expiresAt = expiryAt(now)
+		if (expiresAt === undefined) rejectExpired(letters, now)
+		const [letter] = letters
+		if (payload && letter) return replayEdited(outbox, letter.id, { payload: payload.value, expiresAt }, io)
+		const selected = await splitByExpiry(outbox, filter, now, io.signal)
+		if (expiresAt !== undefined) return replayWithExpiry(outbox, selected.all, expiresAt, io)
+		const { valid, expired } = selected
+		const replayed = expired.length === 0 ? filter : { ids: valid }
+		return replayUnchanged(outbox, replayed, expired.length, { canary, all, timeoutMs }, io)
+	})
+}
+
+async function replayEdited(
+	outbox: Outbox,
+	id: string,
+	changes: DeadLetterChanges,
+	io: CommandIo,
+): Promise<ExitKind> {
+	const replayed = Number(await outbox.dead.edit(id, changes))
+	io.result(
+		{ replayed, stopped: false, expired: 0 },
+		replayed === 1 ? `Replayed ${id} with the new payload.` : `Message ${id} no longer exists.`,
+	)
+	return replayed === 1 ? 'ok' : 'notFound'
+}
+
+async function replayWithExpiry(
+	outbox: Outbox,
+	ids: readonly string[],
+	expiresAt: Date | null,
+	io: CommandIo,
+): Promise<ExitKind> {
+	let replayed = 0
+	const progress = io.progress('replaying', ids.length)
+	for (const [done, id] of ids.entries()) {
+		if (io.signal.aborted) break
+		progress.update(done)
+		if (await outbox.dead.edit(id, { expiresAt })) replayed += 1
+	}
+	progress.end()
+	const expiry = expiresAt === null ? 'without an expiry' : `with expiry ${expiresAt.toISOString()}`
+	const message = `Replayed ${formatCount(replayed, 'dead letter')} ${expiry}.`
+	io.result({ replayed, stopped: io.signal.aborted, expired: 0 }, message)
+	return 'ok'
+}
+
+interface ReplayMode {
+	readonly canary: boolean
+	readonly all: boolean
+	readonly timeoutMs: number
+}
+
+/** Replays letters as they are and skips expired ones. */
+async function replayUnchanged(
+	outbox: Outbox,
+	filter: MessageFilter,
+	expired: number,
+	mode: ReplayMode,
+	io: CommandIo,
+): Promise<ExitKind> {
+	const report = await outbox.dead.replay(filter, { ...mode, signal: io.signal })
+	const { replayed, stoppedBy, reason } = report
+	const parts = [
+		`Replayed ${formatCount(replayed, 'dead letter')}.`,
+		...(reason === undefined ? [] : [`Stopped: ${reason}.`]),
+		...(expired === 0 ? [] : [`Skipped ${formatNumber(expired)} expired.`]),
+	]
+	io.result({ ...report, expired }, parts.join(' '))
+	if (expired > 0) io.note(EXPIRED_HINT)
+	const isComplete = (stoppedBy === undefined || stoppedBy === 'aborted') && expired === 0
+	return isComplete ? 'ok' : 'checkFailed'
+}
+
+const EXPIRED_HINT =
+	'Add --expires never to replay expired letters without an expiry, or --expires 2h to let them expire in two hours.'
+
+const isExpired = ({ expiresAt }: MessageRecord, now: number): boolean =>
+	expiresAt !== undefined && expiresAt.getTime() <= now
+
+/** Letters given by id must not be skipped silently. */
+function rejectExpired(letters: readonly MessageRecord[], now: number): void {
+	const [first, ...more] = letters.filter((letter) => isExpired(letter, now))
+	if (!first?.expiresAt) return
+	const others = more.length === 0 ? '' : `, and ${formatNumber(more.length)} more`
+	const ago = formatDuration(now - first.expiresAt.getTime())
+	throw new CliError(
+		'checkFailed',
+		`Message ${first.id} expired ${ago} ago${others}. It would die again immediately.`,
+		{ hint: EXPIRED_HINT },
+	)
+}
+
+/** Small because each letter comes with its payload, which can have megabytes. */
+const PAGE_SIZE = 200
+
+interface SelectedLetters {
+	/** Oldest first. */
+	readonly all: readonly string[]
+	readonly valid: readonly string[]
+	readonly expired: readonly string[]
+}
+
+async function splitByExpiry(
+	outbox: Outbox,
+	filter: MessageFilter,
+	now: number,
+	signal: AbortSignal,
+): Promise<SelectedLetters> {
+	const [all, valid, expired]: [string[], string[], string[]] = [[], [], []]
+	let after: string | undefined
+	do {
+		signal.throwIfAborted()
+		const letters = await outbox.dead.list(filter, { limit: PAGE_SIZE, after })
+		for (const letter of letters) {
+			all.push(letter.id)
+			const group = isExpired(letter, now) ? expired : valid
+			group.push(letter.id)
+		}
+		after = letters.length === PAGE_SIZE ? letters.at(-1)?.id : undefined
+	} while (after !== undefined)
+	return { all, valid, expired }
+}
+
+/** Reads JSON from a file, or from standard input for `-`. */
+async function readJson(file: string): Promise<{ readonly value: unknown }> {
+	const name = file === '-' ? 'standard input' : file
+	const json = file === '-' ? await text(process.stdin) : await readText(file)
+	try {
+		return { value: JSON.parse(json.replace(/^\uFEFF/, '')) }
+	} catch (cause) {
+		throw new CliError('usage', `${name} is not valid JSON: ${errorMessage(cause)}`, { cause })
+	}
+}
+
+async function readText(file: string): Promise<string> {
+	try {
+		return await readFile(file, 'utf8')
+	} catch (cause) {
+		if (errorCode(cause) === 'ENOENT')
+			throw new CliError('notFound', `File "${file}" does not exist.`, { cause })
+		throw new CliError('failure', `Cannot read "${file}": ${errorMessage(cause)}`, { cause })
+	}
+}

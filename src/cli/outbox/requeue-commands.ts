@@ -1,0 +1,161 @@
+/**
+ * The commands that change messages: `outbox retry`, `outbox replay` and `outbox discard`. Each needs ids, a filter or `--all`.
+ *
+ * `retry` with a filter leaves scheduled messages without an attempt alone: a reminder for tomorrow must not go out because
+ * billing is back. `discard` is the only command that loses data, so it needs `--yes`.
+ */
+import { formatCount } from '../../text/format.ts'
+import { type Command, defineCommand } from '../command.ts'
+import { CliError } from '../errors.ts'
+import type { Arguments } from '../option-tables.ts'
+import { requireMessages } from './check-ids.ts'
+import { DATABASE_OPTIONS } from './database-target.ts'
+import { FILTER_OPTIONS, QUEUE_FILTER_OPTIONS, toSelection } from './filter-options.ts'
+
+export const retry: Command = defineCommand({
+	examples: [
+		{
+			command: 'yaoki outbox retry --destination billing',
+			description: 'billing has recovered: skip the remaining backoff',
+		},
+		{
+			command: 'yaoki outbox retry 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77',
+			description: 'one message, even if it is scheduled for later',
+		},
+	],
+	options: {
+		...DATABASE_OPTIONS,
+		...QUEUE_FILTER_OPTIONS,
+		all: { type: 'boolean', description: 'all messages that wait for a retry' },
+	},
+	positionals: {
+		ids: {
+			placeholder: 'ID',
+			description: 'message ids; the only way to select scheduled messages without an attempt',
+			optional: true,
+			multiple: true,
+		},
+	},
+	async run(args, io) {
+		const filter = toSelection(args, io.runtime.wallNow())
+		const { withOutbox } = await import('./open-outbox.ts')
+		return withOutbox(args, io, async ({ outbox }) => {
+			await requireMessages(outbox, args.ids, 'pending')
+			const due = await outbox.retry(filter)
+			const none =
+				args.ids.length > 0 ? 'The messages are due already.' : 'No matching message waits for a retry.'
+			io.result({ due }, due === 0 ? none : `${formatCount(due, 'message')} due now.`)
+			return 'ok' as const
+		})
+	},
+})
+
+const LETTER_IDS = {
+	ids: { placeholder: 'ID', description: 'ids of dead letters', optional: true, multiple: true },
+} as const
+
+const REPLAY_OPTIONS = {
+	...DATABASE_OPTIONS,
+	...FILTER_OPTIONS,
+	all: { type: 'boolean', description: 'all dead letters' },
+	canary: {
+		type: 'boolean',
+		short: 'c',
+		description: 'replay 1, then 10, then the rest; stop if they fail again',
+	},
+	timeout: {
+		type: 'string',
+		placeholder: '1m',
+		description: 'with --canary: how long to wait for each step',
+		default: '1m',
+	},
+	payload: {
+		type: 'string',
+		placeholder: 'FILE|-',
+		description: 'with one ID: JSON file with a new payload, or - for standard input',
+	},
+	expires: {
+		type: 'string',
+		placeholder: 'never|2h|DATE',
+		description: 'set a new expiry; without it expired letters are skipped, with exit code 4',
+	},
+} as const
+
+export const replay: Command = defineCommand({
+	examples: [
+		{
+			command: 'yaoki outbox replay --fingerprint 3f9a0c1d2e4b --canary',
+			description: 'one group of failures, step by step',
+		},
+		{
+			command: 'yaoki outbox replay --destination billing --since 2h',
+			description: 'recent dead letters of one destination',
+		},
+		{
+			command: 'yaoki outbox replay 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77 --payload fixed.json',
+			description: 'one letter with a corrected payload',
+		},
+		{
+			command: 'yaoki outbox replay --cause expired --expires 2h',
+			description: 'expired letters with two more hours',
+		},
+	],
+	options: REPLAY_OPTIONS,
+	positionals: LETTER_IDS,
+	async run(args, io) {
+		checkReplayArguments(args)
+		toSelection(args, io.runtime.wallNow())
+		const { replayDeadLetters } = await import('./replay-dead-letters.ts')
+		return replayDeadLetters(args, io)
+	},
+})
+
+function checkReplayArguments(args: Arguments<typeof REPLAY_OPTIONS, typeof LETTER_IDS>): void {
+	const { all, canary, payload, expires, ids } = args
+	if (payload !== undefined && (ids.length !== 1 || canary || all))
+		throw new CliError('usage', '--payload requires exactly one ID, without --all and --canary.')
+	if (canary && expires !== undefined)
+		throw new CliError('usage', '--expires cannot be combined with --canary.', {
+			hint: 'Replay one letter by its ID first, then the others.',
+		})
+}
+
+export const discard: Command = defineCommand({
+	examples: [
+		{ command: 'yaoki outbox discard --cause expired', description: 'how many letters would be deleted' },
+		{ command: 'yaoki outbox discard --cause expired --yes', description: 'delete them' },
+	],
+	options: {
+		...DATABASE_OPTIONS,
+		...FILTER_OPTIONS,
+		all: { type: 'boolean', description: 'all dead letters' },
+		yes: {
+			type: 'boolean',
+			short: 'y',
+			description: 'delete them; without it only the count is printed, with exit code 2',
+		},
+		keepHistory: { type: 'boolean', description: 'move them to the history instead' },
+	},
+	positionals: LETTER_IDS,
+	async run(args, io) {
+		const { ids, all, yes, keepHistory } = args
+		const filter = toSelection(args, io.runtime.wallNow())
+		const { withOutbox } = await import('./open-outbox.ts')
+		return withOutbox(
+			args,
+			io,
+			async ({ outbox }) => {
+				await requireMessages(outbox, ids, 'dead')
+				if (!yes) {
+					const { count, isCapped } = await outbox.dead.count(filter)
+					const letters = `${isCapped ? 'more than ' : ''}${formatCount(count, 'dead letter')}`
+					throw new CliError('usage', `This would discard ${letters}.`, { hint: 'Add --yes to confirm.' })
+				}
+				const report = await outbox.dead.discard(filter, { all, signal: io.signal })
+				io.result(report, `Discarded ${formatCount(report.discarded, 'dead letter')}.`)
+				return 'ok' as const
+			},
+			{ keepHistory },
+		)
+	},
+})

@@ -1,0 +1,78 @@
+/** `outbox migrate` creates or updates the tables; `outbox sql` prints the same migrations for another migration tool. */
+import { type Command, defineCommand } from '../command.ts'
+import { CliError } from '../errors.ts'
+import { DATABASE_OPTIONS } from './database-target.ts'
+
+export const migrate: Command = defineCommand({
+	examples: [
+		{
+			command: 'yaoki outbox migrate --database postgres://localhost/shop',
+			description: 'PostgreSQL, in a schema of its own',
+		},
+		{
+			command: 'yaoki outbox migrate --database outbox.db',
+			description: 'SQLite; creates the file if needed',
+		},
+	],
+	options: DATABASE_OPTIONS,
+	positionals: {},
+	async run(args, io) {
+		const { withOutbox } = await import('./open-outbox.ts')
+		return withOutbox(
+			args,
+			io,
+			async ({ outbox, target: { name } }) => {
+				const report = await outbox.migrate()
+				const { from, to, applied } = report
+				io.result({ database: name, ...report }, () =>
+					applied.length === 0
+						? `${name}: up to date at version ${to}`
+						: [`${name}: migrated from version ${from} to ${to}`, ...applied.map((step) => `  ${step}`)].join(
+								'\n',
+							),
+				)
+				return 'ok' as const
+			},
+			{ canCreate: true },
+		)
+	},
+})
+
+export const sql: Command = defineCommand({
+	examples: [
+		{ command: 'yaoki outbox sql > outbox.sql', description: 'for your own migration tool' },
+		{
+			command: 'yaoki outbox sql --dialect sqlite --from 2',
+			description: 'migrations from version 2 on; exit code 3 if there are none',
+		},
+	],
+	options: {
+		dialect: {
+			type: 'string',
+			placeholder: 'NAME',
+			description: 'SQL dialect',
+			choices: ['postgres', 'sqlite'],
+			default: 'postgres',
+		},
+		from: { type: 'integer', placeholder: 'N', description: 'first version to print', min: 1, default: 1 },
+		schema: DATABASE_OPTIONS.schema,
+	},
+	positionals: {},
+	async run({ dialect, from, schema }, io) {
+		if (dialect === 'sqlite' && schema !== undefined)
+			throw new CliError('usage', '--schema requires --dialect postgres.')
+		const { migrationScripts } = await import('./migration-scripts.ts')
+		const all = migrationScripts(dialect, schema)
+		const migrations = all.filter(({ version }) => version >= from)
+		if (migrations.length === 0)
+			throw new CliError(
+				'notFound',
+				`Migration ${from} does not exist. The latest is ${all.at(-1)?.version ?? 0}.`,
+				{ hint: 'Nothing was printed, so a file that the output was redirected to is empty.' },
+			)
+		io.result({ dialect, migrations }, () =>
+			migrations.map(({ version, name, sql }) => `-- ${version}: ${name}\n${sql.trim()}\n`).join('\n'),
+		)
+		return 'ok'
+	},
+})

@@ -1,0 +1,72 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, test } from 'vitest'
+import { enqueue, killMessages } from './fixtures.ts'
+import { run, temporaryFolder } from './run-yaoki.ts'
+import { LATER, testOutbox } from './test-outbox.ts'
+
+const env = testOutbox()
+
+describe('check', () => {
+	const failedChecks = async (args = 'check') => {
+		const { code, data } = await env.json<{ checks: { name: string; ok: boolean }[] }>(args)
+		const names = data.checks.flatMap(({ name, ok }) => (ok ? [] : [name]))
+		expect(code).toBe(names.length === 0 ? 0 : 4)
+		return names
+	}
+
+	test('prints a line per check and exits with 0 for a healthy outbox', async () => {
+		const { code, stdout } = await env.cli('check')
+		expect(code).toBe(0)
+		const lines = stdout.trimEnd().split('\n')
+		expect(lines.map((line) => line.split(/ +/).slice(0, 2))).toEqual(
+			['schema', 'clock', 'lag', 'dead', 'relays', 'paused', 'poison'].map((name) => ['ok', name]),
+		)
+	})
+
+	test('fails for due messages without a relay, and names their destination', async () => {
+		await enqueue(env.outbox, 'billing', 1)
+		expect(await failedChecks()).toEqual(['relays'])
+		expect((await env.cli('check')).stdout).toMatch(/failed {2}relays +0 running relays, none .* billing/)
+		const report = { id: 'r', host: 'h', pid: 1, inFlight: 0, sent: 0, failed: 0, dead: 0, throughput: 0 }
+		await env.outbox.store.heartbeat({ ...report, destinations: ['mail'] }, 60_000)
+		expect(await failedChecks()).toEqual(['relays'])
+		await env.outbox.store.heartbeat({ ...report, destinations: ['*'] }, 60_000)
+		expect(await failedChecks()).toEqual([])
+	})
+
+	test('fails for more dead letters than --max-dead', async () => {
+		await enqueue(env.outbox, 'billing', 2)
+		await killMessages(env.outbox.store, 'billing', new Error('no'))
+		expect(await failedChecks()).toEqual(['dead'])
+		expect(await failedChecks('check --max-dead 2')).toEqual([])
+	})
+
+	test('fails for messages that are later than --max-lag', async () => {
+		await enqueue(env.outbox, 'billing', 1)
+		await expect.poll(() => failedChecks('check --max-lag 1ms')).toEqual(['lag', 'relays'])
+	})
+
+	test('fails for a paused destination', async () => {
+		await enqueue(env.outbox, 'billing', 1, { notBefore: LATER })
+		await env.outbox.store.pause('billing', 60_000, 'retry-after')
+		expect(await failedChecks()).toEqual(['paused'])
+	})
+
+	test('fails for messages that crashed a relay process', async () => {
+		await enqueue(env.outbox, 'billing', 1)
+		await killMessages(env.outbox.store, 'billing', new Error('the process died'), 'crashed')
+		expect(await failedChecks('check --max-dead 10')).toEqual(['poison'])
+	})
+
+	test('fails for missing tables, and skips the other checks', async () => {
+		const empty = join(temporaryFolder(), 'empty.db')
+		new DatabaseSync(empty).close()
+		const { code, stdout } = await run(['outbox', 'check', '--database', empty])
+		expect(code).toBe(4)
+		expect(stdout).toMatch(
+			/^failed {2}schema +\S+ has no tables, .* run yaoki outbox migrate --database \S+\n$/,
+		)
+		expect(stdout).toContain(`migrate --database ${empty}\n`)
+	})
+})

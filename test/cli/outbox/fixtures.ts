@@ -1,0 +1,65 @@
+/** Puts messages into the states that commands show: due, scheduled, in flight, dead. */
+
+import { failureNote } from '../../../src/outbox/message/failure-note.ts'
+import type { DeadLetterCause } from '../../../src/outbox/message/message.ts'
+import type { Outbox } from '../../../src/outbox/outbox.ts'
+import type { ClaimedRow } from '../../../src/outbox/store/rows.ts'
+import type { Store } from '../../../src/outbox/store/store.ts'
+
+const LEASE_MS = 600_000
+
+/** Claims the due messages of a destination, as a relay would. */
+export async function claim(
+	store: Store,
+	destination: string,
+	owner = 'some-relay',
+): Promise<readonly ClaimedRow[]> {
+	const target = { destination, limit: 100, since: 0, isOrdered: false, isProbe: false }
+	const request = { owner, leaseMs: LEASE_MS, targets: [target], poisonCandidates: false, poisonAfter: 2 }
+	return (await store.claim(request)).rows
+}
+
+/** Moves the due messages of a destination to the dead letters. */
+export async function killMessages(
+	store: Store,
+	destination: string,
+	error: Error,
+	cause: DeadLetterCause = 'retries-exhausted',
+): Promise<void> {
+	const rows = await claim(store, destination)
+	await store.settle(
+		'some-relay',
+		rows.map(({ id, attempt }) => ({
+			...{ type: 'dead', id, attempt, cause, afterDeadLetter: 'skip' },
+			error: failureNote(error),
+		})),
+		false,
+	)
+}
+
+/** Fails the due messages of a destination; their retry is due in an hour. */
+export async function failMessages(store: Store, destination: string): Promise<void> {
+	const rows = await claim(store, destination)
+	const error = failureNote(new Error('not now'))
+	await store.settle(
+		'some-relay',
+		rows.map(({ id, attempt }) => ({
+			...{ type: 'retry', id, attempt, inMs: 3_600_000, delayMs: 3_600_000, error },
+		})),
+		false,
+	)
+}
+
+/** Enqueues `count` messages and returns their ids. */
+export async function enqueue(
+	outbox: Outbox,
+	destination: string,
+	count = 1,
+	more: { readonly notBefore?: Date; readonly expiresAt?: Date; readonly key?: string } = {},
+): Promise<readonly string[]> {
+	const messages = Array.from({ length: count }, (_, number) => ({
+		...{ topic: 'order.created', destination, payload: { number }, ...more },
+	}))
+	const receipts = await outbox.enqueue(messages, { withoutTransaction: true })
+	return receipts.map(({ id }) => id)
+}
