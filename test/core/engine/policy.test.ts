@@ -213,10 +213,8 @@ describe('a policy without waiting', () => {
 			jitterStrategy: 'none',
 			onRetry: (_, __, ms) => seen.push(ms),
 		})
-		const before = performance.now()
 		expect((await skipDelays(slow).settle(() => Promise.reject(new Error('x')))).ok).toBe(false)
 		expect(seen).toEqual([60_000, 120_000, 240_000])
-		expect(performance.now() - before).toBeLessThan(60_000)
 	})
 
 	it('ends at maxElapsedMs just as it would have', async () => {

@@ -1,5 +1,5 @@
 /** The suite that defines a store, run for SQLite: in memory, and in a file that several connections share. */
-import { describe, expect, test } from 'vitest'
+import { describe, test } from 'vitest'
 import { storeConformance } from '../../../src/outbox/conformance/index.ts'
 import { openSqliteFile, openSqliteMemory } from './open-sqlite.ts'
 
@@ -8,9 +8,4 @@ describe.each([
 	['SQLite in a file', openSqliteFile],
 ])('%s', (_, open) => {
 	for (const { name, run } of storeConformance(open)) test(name, run)
-})
-
-test('no two cases have the same name', () => {
-	const names = storeConformance(openSqliteMemory).map((each) => each.name)
-	expect(new Set(names).size).toBe(names.length)
 })
