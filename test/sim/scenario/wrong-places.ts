@@ -1,10 +1,10 @@
 /** Every way in which a place of a scenario can be wrong, and how that is said. */
 
 const huge = 1e16
-const time = 'takes a number from 0 to 1000000000000000'
-export const someTime: string = 'takes a number from 1e-9 to 1000000000000000'
-const rate = 'takes a number from 1e-9 to 1000000000'
-const share = 'takes a number from 0 to 1'
+const time = 'expected a number from 0 to 1000000000000000'
+export const someTime: string = 'expected a number from 1e-9 to 1000000000000000'
+const rate = 'expected a number from 1e-9 to 1000000000'
+const share = 'expected a number from 0 to 1'
 const flag = 'takes true or false'
 const object = 'takes an object'
 const needed = 'takes a value; it can not be left out'
