@@ -1,4 +1,4 @@
-/** Draws a run: one column a second, its height the calls of that second. */
+/** Draws a run as a bar chart: one column per second, its height the requests of that second. */
 import type { Model, Second } from './model.ts'
 
 const BLOCKS = ' ▁▂▃▄▅▆▇█'
@@ -7,31 +7,31 @@ const MARGIN = ' '.repeat(7)
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const
 export type Paint = (color: keyof typeof CODES, text: string) => string
 
-/** Colours for a terminal; plain text for pipes and files, and for whoever has set NO_COLOR. */
-export function painter(isTerminal: boolean, noColor: string | undefined): Paint {
+/** Returns a function that colors texts. Pipes, files and NO_COLOR get plain text. */
+export function createPaint(isTerminal: boolean, noColor: string | undefined): Paint {
 	if (!isTerminal || noColor) return (_, text) => text
 	return (color, text) => `\x1b[${CODES[color]}m${text}\x1b[0m`
 }
 
-export const thousands = (value: number): string => value.toLocaleString('en-US')
+export const formatNumber = (value: number): string => value.toLocaleString('en-US')
 
-/** How many calls a row of blocks stands for: a multiple of the capacity that makes `peak` at most eight rows. */
-export function callsPerRow({ capacity }: Model, peak: number): number {
+/** Returns the requests per row of blocks: a multiple of the capacity, so that `peak` has at most eight rows. */
+export function requestsPerRow({ capacity }: Model, peak: number): number {
 	return Math.ceil(peak / 8 / capacity) * capacity
 }
 
 export function chart(
 	model: Model,
 	seconds: readonly Second[],
-	rowCalls: number,
+	perRow: number,
 	paint: Paint,
 ): readonly string[] {
-	// A column that passes a row by less than the smallest block shows does not open another one.
-	const rows = Math.max(...seconds.map(({ calls }) => Math.ceil(calls / rowCalls - 1 / 16)))
+	// A column that exceeds a row by less than the smallest block does not need another row.
+	const rows = Math.max(...seconds.map(({ requests }) => Math.ceil(requests / perRow - 1 / 16)))
 	const bars = Array.from({ length: rows }, (_, row) => {
-		const below = (rows - 1 - row) * rowCalls
-		const label = thousands(below + rowCalls).padStart(MARGIN.length - 1)
-		const cells = columns(model, seconds, paint, ({ calls }) => block((calls - below) / rowCalls))
+		const below = (rows - 1 - row) * perRow
+		const label = formatNumber(below + perRow).padStart(MARGIN.length - 1)
+		const cells = columns(model, seconds, paint, ({ requests }) => block((requests - below) / perRow))
 		return `${label} ┤${cells}`.trimEnd()
 	})
 	return [
@@ -43,22 +43,22 @@ export function chart(
 
 const block = (share: number): string => BLOCKS.charAt(Math.max(0, Math.min(8, Math.round(share * 8))))
 
-/** How the service was in a second: as a colour, and as a mark for those who see none. */
+/** The state of the service in a second, as a color and as a mark for output without colors. */
 const STATES = {
 	down: { mark: '×', color: 'yellow' },
 	overloaded: { mark: '!', color: 'red' },
-	well: { mark: '─', color: 'green' },
+	healthy: { mark: '─', color: 'green' },
 } as const
 
 function columns(
-	{ downFromMs, upAgainMs }: Model,
+	{ downFromMs, downToMs }: Model,
 	seconds: readonly Second[],
 	paint: Paint,
 	draw: (second: Second, state: keyof typeof STATES) => string,
 ): string {
 	const cells = seconds.map((second, index) => {
-		const isDown = index * 1_000 >= downFromMs && index * 1_000 < upAgainMs
-		const state = isDown ? 'down' : second.refused > 0 ? 'overloaded' : 'well'
+		const isDown = index * 1_000 >= downFromMs && index * 1_000 < downToMs
+		const state = isDown ? 'down' : second.rejected > 0 ? 'overloaded' : 'healthy'
 		return paint(STATES[state].color, draw(second, state))
 	})
 	return cells.join('')
@@ -69,7 +69,7 @@ function ticks(length: number): string {
 	return `${tens.join('')}${length} s`
 }
 
-/** A label and a value for each strategy, in columns. */
+/** Returns a label and a value per strategy, in columns. */
 export function table(rows: readonly (readonly string[])[]): readonly string[] {
 	return rows.map(([label = '', ...values]) =>
 		[label.padEnd(42), ...values.map((value) => value.padStart(16))].join(''),

@@ -1,80 +1,79 @@
 /**
- * A service that is down for a while, and the callers who wait for it. Nothing about the result is written down here: the
- * service answers, queues or refuses by its rules, and the callers go through real policies, in virtual time.
+ * A service with an outage, and its callers. The result is not scripted: the service responds, queues or rejects by its rules, and
+ * the callers use real policies in virtual time.
  */
 import { HttpError, type Policy } from 'yaoki'
 import { type DoneCallback, type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 
 export interface Model {
 	readonly clients: number
-	/** Every client starts a new call this often, whatever has become of its earlier ones. */
+	/** Every client starts a new call this often, regardless of its earlier calls. */
 	readonly callEveryMs: number
-	/** How many calls the service can answer in a second. */
+	/** The requests that the service can process per second. */
 	readonly capacity: number
-	/** A call that would have to wait longer than this in the service's queue is refused. */
-	readonly longestQueueMs: number
-	/** Saying no is not free: the share of an answer's work that a refusal takes. */
-	readonly refusalCost: number
+	/** A request that would wait longer than this in the queue of the service is rejected. */
+	readonly maxQueueMs: number
+	/** The work of a rejection, as a share of the work of a response. */
+	readonly rejectionCost: number
 	readonly downFromMs: number
-	readonly upAgainMs: number
+	readonly downToMs: number
 	readonly endMs: number
 }
 
-/** One second of the run, as the service saw it. */
+/** One second of the run, at the service. */
 export interface Second {
-	/** Everything that was sent to it. */
-	calls: number
-	/** Refused although it was up, because it had too much to do. */
-	refused: number
+	requests: number
+	/** Requests rejected because of overload, not because of the outage. */
+	rejected: number
 }
 
-export interface Outcome {
+export interface OutageResult {
 	readonly seconds: readonly Second[]
-	/** Calls that users made, and those of them that were answered before the end. */
-	readonly wanted: number
-	readonly answered: number
-	/** When the service last refused a call for want of capacity. */
-	readonly lastRefusalMs: number
+	readonly calls: number
+	/** Calls that succeeded before the end. */
+	readonly succeeded: number
+	/** When the service last rejected a request because of overload. */
+	readonly lastRejectionMs: number
 }
 
-/** The same users and the same outage for every policy; the same seed gives the same run. */
-export function meetOutage(
+/** Runs the same callers and the same outage with a policy. The same seed gives the same run. */
+export function simulateOutage(
 	model: Model,
-	makePolicy: (clock: VirtualRuntime) => Policy,
+	createPolicy: (clock: VirtualRuntime) => Policy,
 	seed: number,
-): Outcome {
+): OutageResult {
 	const clock = virtualRuntime({ seed })
-	const policy = makePolicy(clock)
+	const policy = createPolicy(clock)
 	const service = new Service(model, clock)
-	let wanted = 0
-	let answered = 0
+	let calls = 0
+	let succeeded = 0
 
-	const callAndGoOn = (): void => {
-		wanted++
+	const callRepeatedly = (): void => {
+		calls++
 		clock.run<void>(
 			policy,
-			(_, done) => service.call(done),
+			(_, done) => service.request(done),
 			(error) => {
-				if (!error) answered++
+				if (!error) succeeded++
 			},
 		)
-		clock.setTimer(model.callEveryMs, callAndGoOn)
+		clock.setTimer(model.callEveryMs, callRepeatedly)
 	}
 	for (let client = 0; client < model.clients; client++) {
-		clock.setTimer(clock.random() * model.callEveryMs, callAndGoOn)
+		clock.setTimer(clock.random() * model.callEveryMs, callRepeatedly)
 	}
 	clock.runTimers(model.endMs)
-	return { seconds: service.seconds, wanted, answered, lastRefusalMs: service.lastRefusalMs }
+	return { seconds: service.seconds, calls, succeeded, lastRejectionMs: service.lastRejectionMs }
 }
 
-// Made once: a stack trace for each of some 100,000 failures would take longer than all the rest.
+// Created once: stack traces for about 100,000 errors would take longer than everything else.
 const DOWN = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
 const OVERLOADED = new HttpError(503)
 
-/** One queue, worked off at a steady pace. All it needs to know is by when it will have done what it has accepted. */
+/** One queue with a constant processing rate. Its only state is when it will have processed all accepted requests. */
 class Service {
 	readonly seconds: readonly Second[]
-	lastRefusalMs = 0
+	lastRejectionMs = 0
 	readonly #model: Model
 	readonly #clock: VirtualRuntime
 	#busyUntilMs = 0
@@ -82,21 +81,21 @@ class Service {
 	constructor(model: Model, clock: VirtualRuntime) {
 		this.#model = model
 		this.#clock = clock
-		this.seconds = Array.from({ length: model.endMs / 1_000 }, () => ({ calls: 0, refused: 0 }))
+		this.seconds = Array.from({ length: model.endMs / 1_000 }, () => ({ requests: 0, rejected: 0 }))
 	}
 
-	call(done: DoneCallback<void>): void {
-		const { capacity, downFromMs, upAgainMs, longestQueueMs, refusalCost } = this.#model
+	request(done: DoneCallback<void>): void {
+		const { capacity, downFromMs, downToMs, maxQueueMs, rejectionCost } = this.#model
 		const nowMs = this.#clock.now()
 		const workMs = 1_000 / capacity
 		const startMs = Math.max(nowMs, this.#busyUntilMs)
-		const isDown = nowMs >= downFromMs && nowMs < upAgainMs
-		const isRefused = !isDown && startMs - nowMs > longestQueueMs
-		this.#count(nowMs, isRefused)
+		const isDown = nowMs >= downFromMs && nowMs < downToMs
+		const isRejected = !isDown && startMs - nowMs > maxQueueMs
+		this.#count(nowMs, isRejected)
 		if (isDown) {
 			done(DOWN)
-		} else if (isRefused) {
-			this.#busyUntilMs = startMs + workMs * refusalCost
+		} else if (isRejected) {
+			this.#busyUntilMs = startMs + workMs * rejectionCost
 			done(OVERLOADED)
 		} else {
 			this.#busyUntilMs = startMs + workMs
@@ -104,11 +103,11 @@ class Service {
 		}
 	}
 
-	#count(nowMs: number, isRefused: boolean): void {
+	#count(nowMs: number, isRejected: boolean): void {
 		const second = this.seconds[Math.floor(nowMs / 1_000)]
-		if (second) second.calls++
-		if (!isRefused) return
-		if (second) second.refused++
-		this.lastRefusalMs = nowMs
+		if (second) second.requests++
+		if (!isRejected) return
+		if (second) second.rejected++
+		this.lastRejectionMs = nowMs
 	}
 }

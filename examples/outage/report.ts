@@ -1,57 +1,57 @@
-/** A run in words and figures. */
-import { callsPerRow, chart, type Paint, table, thousands } from './chart.ts'
-import type { Model, Outcome, Second } from './model.ts'
+/** The charts of all runs, and a table that compares them. */
+import { chart, formatNumber, type Paint, requestsPerRow, table } from './chart.ts'
+import type { Model, OutageResult, Second } from './model.ts'
 
 export interface Run {
 	readonly name: string
-	readonly says: string
-	readonly outcome: Outcome
+	readonly description: string
+	readonly result: OutageResult
 }
 
 export function report(model: Model, runs: readonly Run[], paint: Paint): readonly string[] {
-	const { clients, capacity, downFromMs, upAgainMs, refusalCost } = model
-	const rowCalls = callsPerRow(model, Math.max(...runs.map(({ outcome }) => peak(outcome))))
+	const { clients, capacity, downFromMs, downToMs, rejectionCost } = model
+	const perRow = requestsPerRow(model, Math.max(...runs.map(({ result }) => peak(result))))
 	return [
-		`${clients} clients make a call each second. The service can answer ${capacity} a second.`,
-		`It is down (×) from second ${downFromMs / 1_000} to ${upAgainMs / 1_000}. When it has too much to do it refuses (!),`,
-		`and a refusal costs it ${Number((refusalCost * 100).toFixed(2))} % of the work of an answer.`,
-		...runs.flatMap(({ name, says, outcome }) => [
+		`${clients} clients make one call per second. The capacity of the service is ${capacity} requests/s.`,
+		`It is down (×) from ${downFromMs / 1_000} s to ${downToMs / 1_000} s. When it is overloaded (!) it rejects requests;`,
+		`a rejection costs ${Number((rejectionCost * 100).toFixed(2))} % of the work of a response.`,
+		...runs.flatMap(({ name, description, result }) => [
 			'',
-			`${paint('bold', name)}: ${says}`,
-			paint('dim', 'calls/s'),
-			...chart(model, outcome.seconds, rowCalls, paint),
+			`${paint('bold', name)}: ${description}`,
+			paint('dim', 'requests/s'),
+			...chart(model, result.seconds, perRow, paint),
 		]),
 		'',
-		...figures(model, runs),
+		...comparison(model, runs),
 	]
 }
 
-const sum = ({ seconds }: Outcome, of: keyof Second): number =>
-	seconds.reduce((total, second) => total + second[of], 0)
+const sum = ({ seconds }: OutageResult, field: keyof Second): number =>
+	seconds.reduce((total, second) => total + second[field], 0)
 
-const peak = ({ seconds }: Outcome): number => Math.max(...seconds.map(({ calls }) => calls))
+const peak = ({ seconds }: OutageResult): number => Math.max(...seconds.map(({ requests }) => requests))
 
-function figures(model: Model, runs: readonly Run[]): readonly string[] {
-	const row = (label: string, tell: (outcome: Outcome) => string): readonly string[] => [
+function comparison(model: Model, runs: readonly Run[]): readonly string[] {
+	const row = (label: string, format: (result: OutageResult) => string): readonly string[] => [
 		label,
-		...runs.map(({ outcome }) => tell(outcome)),
+		...runs.map(({ result }) => format(result)),
 	]
 	return table([
 		['', ...runs.map(({ name }) => name)],
-		row('calls that users made', ({ wanted }) => thousands(wanted)),
-		row('calls that the service was sent', (outcome) => thousands(sum(outcome, 'calls'))),
-		row('amplification', (outcome) => `${(sum(outcome, 'calls') / outcome.wanted).toFixed(1)} x`),
-		row(`most in one second (capacity ${model.capacity})`, (outcome) => thousands(peak(outcome))),
-		row('refused for overload', (outcome) => thousands(sum(outcome, 'refused'))),
-		row('healthy again after the outage', (outcome) => untilHealthy(model, outcome)),
-		row('calls of users answered by the end', ({ wanted, answered }) => {
-			return `${thousands(answered)} (${Math.round((answered / wanted) * 100)} %)`
+		row('calls', ({ calls }) => formatNumber(calls)),
+		row('requests to the service', (result) => formatNumber(sum(result, 'requests'))),
+		row('amplification', (result) => `${(sum(result, 'requests') / result.calls).toFixed(1)} x`),
+		row(`peak requests/s (capacity ${model.capacity})`, (result) => formatNumber(peak(result))),
+		row('rejected because of overload', (result) => formatNumber(sum(result, 'rejected'))),
+		row('recovery after the outage', (result) => recoveryTime(model, result)),
+		row('successful calls', ({ calls, succeeded }) => {
+			return `${formatNumber(succeeded)} (${Math.round((succeeded / calls) * 100)} %)`
 		}),
 	])
 }
 
-function untilHealthy({ upAgainMs, endMs }: Model, { lastRefusalMs }: Outcome): string {
-	// It refused until the very end: nobody knows when that would have stopped.
-	if (lastRefusalMs > endMs - 1_000) return `not in ${(endMs - upAgainMs) / 1_000} s`
-	return `in ${Math.max(0, (lastRefusalMs - upAgainMs) / 1_000).toFixed(1)} s`
+function recoveryTime({ downToMs, endMs }: Model, { lastRejectionMs }: OutageResult): string {
+	// It rejected requests until the end, so its recovery time is unknown.
+	if (lastRejectionMs > endMs - 1_000) return `not in ${(endMs - downToMs) / 1_000} s`
+	return `in ${Math.max(0, (lastRejectionMs - downToMs) / 1_000).toFixed(1)} s`
 }

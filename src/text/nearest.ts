@@ -1,3 +1,4 @@
+/** Suggestions for unknown names. The search itself is in core, which suggests option names. */
 export { nearestName } from '../core/options/nearest-name.ts'
 
 /**

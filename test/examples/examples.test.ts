@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { retry } from 'yaoki'
-import { type Paint, painter } from '../../examples/outage/chart.ts'
-import { meetOutage } from '../../examples/outage/model.ts'
+import { createPaint, type Paint } from '../../examples/outage/chart.ts'
+import { simulateOutage } from '../../examples/outage/model.ts'
 import { report } from '../../examples/outage/report.ts'
 import { blocks, page, table } from './markdown.ts'
 
@@ -169,7 +169,7 @@ test('outbox: an order and its message, a retry, a dead letter, and its replay',
 })
 
 describe('outage', () => {
-	/** The figures of a row of the table: naive ones first. */
+	/** Returns the figures of a row of the table, naive ones first. */
 	const row = (printed: string, label: string): number[] => {
 		const line = printed.split('\n').find((candidate) => candidate.startsWith(label)) ?? ''
 		const figures = line
@@ -179,15 +179,15 @@ describe('outage', () => {
 		return (figures ?? []).map(Number)
 	}
 	const percentages = (printed: string): number[] => {
-		const [, naive = Number.NaN, , ours = Number.NaN] = row(printed, 'calls of users answered by the end')
+		const [, naive = Number.NaN, , ours = Number.NaN] = row(printed, 'successful calls')
 		return [naive, ours]
 	}
 
-	test('naive retries keep the service down after the outage; ours let it recover', async () => {
+	test('naive retries keep the service overloaded after the outage; ours let it recover', async () => {
 		const printed = await output('outage')
 		const [naive = 0, ours = 0] = row(printed, 'amplification')
 		expect(naive).toBeGreaterThan(5 * ours)
-		expect(printed).toMatch(/healthy again after the outage +not in 30 s +in 1\d\.\d s/)
+		expect(printed).toMatch(/recovery after the outage +not in 30 s +in 1\d\.\d s/)
 		const [naivePercent, ourPercent] = percentages(printed)
 		expect(ourPercent).toBeGreaterThan(90)
 		expect(naivePercent).toBeLessThan(50)
@@ -201,51 +201,55 @@ describe('outage', () => {
 		}
 	})
 
-	test('where refusals are free both recover and answer as many users, as the README admits', async () => {
-		const printed = await output('outage', '--refusal-cost', '0')
-		const [naive = 0, ours = 0] = row(printed, 'calls that the service was sent')
+	test('both recover and serve as many calls if rejections are free, as the README says', async () => {
+		const printed = await output('outage', '--rejection-cost', '0')
+		const [naive = 0, ours = 0] = row(printed, 'requests to the service')
 		expect(naive / ours).toBeGreaterThan(3.5)
 		expect(naive / ours).toBeLessThan(4)
-		expect(Math.max(...row(printed, 'healthy again after the outage'))).toBeLessThan(17)
+		expect(Math.max(...row(printed, 'recovery after the outage'))).toBeLessThan(17)
 		const [naivePercent = 0, ourPercent = 0] = percentages(printed)
 		expect(Math.abs(ourPercent - naivePercent)).toBeLessThanOrEqual(2)
 	})
 
-	test('another seed draws other chances and tells the same story', async () => {
+	test('another seed gives another run with the same outcome', async () => {
 		const printed = await output('outage', '--seed', '2')
 		expect(printed).toContain('seed 2')
-		expect(printed).toMatch(/healthy again after the outage +not in 30 s +in 1\d\.\d s/)
+		expect(printed).toMatch(/recovery after the outage +not in 30 s +in 1\d\.\d s/)
 	})
 
-	test('what it can not read it refuses by name', async () => {
-		await expect(output('outage', '--seed', 'x')).rejects.toThrow("--seed: got 'x'")
-		await expect(output('outage', '--refusal-cost', '2')).rejects.toThrow("--refusal-cost: got '2'")
+	test('invalid options are rejected by name', async () => {
+		await expect(output('outage', '--seed', 'x')).rejects.toThrow(
+			'Invalid --seed: expected an integer, got x',
+		)
+		await expect(output('outage', '--rejection-cost', '2')).rejects.toThrow(
+			'Invalid --rejection-cost: expected 0 to 1, got 2',
+		)
 	})
 
 	const small = {
-		...{ clients: 5, callEveryMs: 1_000, capacity: 10, longestQueueMs: 500, refusalCost: 0.1 },
-		...{ downFromMs: 2_000, upAgainMs: 6_000, endMs: 20_000 },
+		...{ clients: 5, callEveryMs: 1_000, capacity: 10, maxQueueMs: 500, rejectionCost: 0.1 },
+		...{ downFromMs: 2_000, downToMs: 6_000, endMs: 20_000 },
 	}
-	const meet = (seed: number) => meetOutage(small, (runtime) => retry({ maxRetries: 5, runtime }), seed)
+	const run = (seed: number) => simulateOutage(small, (runtime) => retry({ maxRetries: 5, runtime }), seed)
 
-	test('the same seed gives the same run, another one does not', () => {
-		expect(meet(4)).toEqual(meet(4))
-		expect(meet(5)).not.toEqual(meet(4))
+	test('the same seed gives the same run, another seed another run', () => {
+		expect(run(4)).toEqual(run(4))
+		expect(run(5)).not.toEqual(run(4))
 	})
 
-	test('no call is made up: without an outage the service is sent what users ask for, and answers it', () => {
-		const calm = { ...small, downFromMs: 0, upAgainMs: 0 }
-		const { seconds, wanted, answered } = meetOutage(calm, (runtime) => retry({ runtime }), 1)
-		expect(seconds.map(({ calls, refused }) => [calls, refused])).toEqual(new Array(20).fill([5, 0]))
-		// The last ones may still be in the queue when time is up.
-		expect([wanted, answered >= 98]).toEqual([100, true])
+	test('without an outage every call is one request and succeeds', () => {
+		const healthy = { ...small, downFromMs: 0, downToMs: 0 }
+		const { seconds, calls, succeeded } = simulateOutage(healthy, (runtime) => retry({ runtime }), 1)
+		expect(seconds.map(({ requests, rejected }) => [requests, rejected])).toEqual(new Array(20).fill([5, 0]))
+		// The last calls may still be queued at the end.
+		expect([calls, succeeded >= 98]).toEqual([100, true])
 	})
 
-	test('a terminal gets colours, unless NO_COLOR is set', () => {
-		const runs = [{ name: 'one', says: 'a run', outcome: meet(1) }]
+	test('colors are used in a terminal unless NO_COLOR is set', () => {
+		const runs = [{ name: 'one', description: 'a run', result: run(1) }]
 		const text = (paint: Paint) => report(small, runs, paint).join('\n')
-		expect(text(painter(true, undefined))).toContain('\x1b[33m')
-		expect(text(painter(true, '1'))).not.toContain('\x1b')
-		expect(text(painter(false, undefined))).not.toContain('\x1b')
+		expect(text(createPaint(true, undefined))).toContain('\x1b[33m')
+		expect(text(createPaint(true, '1'))).not.toContain('\x1b')
+		expect(text(createPaint(false, undefined))).not.toContain('\x1b')
 	})
 })

@@ -10,6 +10,7 @@ import {
 	formatSignificant,
 	joinList,
 } from '../../src/text/format.ts'
+import { didYouMean, nearestName } from '../../src/text/nearest.ts'
 
 describe('formatNumber', () => {
 	it.each([
@@ -111,4 +112,9 @@ describe('joinList', () => {
 		expect(joinList(['a', 'b', 'c', 'd'], 'or', 2)).toBe('a, b and 2 more')
 		expect(joinList(['a', 'b'], 'or', 2)).toBe('a or b')
 	})
+})
+
+it('didYouMean returns a sentence, or nothing without a name', () => {
+	expect(didYouMean(nearestName('sead', ['seed', 'out']))).toBe(' Did you mean "seed"?')
+	expect(didYouMean(nearestName('x', ['seed', 'out']))).toBe('')
 })

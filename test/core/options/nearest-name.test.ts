@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { editDistance } from '../../src/core/options/nearest-name.ts'
-import { didYouMean, nearestName } from '../../src/text/nearest.ts'
+import { editDistance, nearestName } from '../../../src/core/options/nearest-name.ts'
 
 const names = ['seed', 'out', 'assert', 'max-events', 'incident', 'json']
 
@@ -31,11 +30,6 @@ describe('nearestName', () => {
 		expect(nearestName('lists', ['lost', 'list'])).toBe('list')
 		expect(nearestName('lxst', ['lost', 'list'])).toBe('lost')
 	})
-})
-
-test('didYouMean returns a sentence, or nothing without a name', () => {
-	expect(didYouMean('seed')).toBe(' Did you mean "seed"?')
-	expect(didYouMean(undefined)).toBe('')
 })
 
 describe('editDistance', () => {
