@@ -12,7 +12,7 @@ export function report(model: Model, runs: readonly Run[], paint: Paint): readon
 	const { clients, capacity, downFromMs, downToMs, rejectionCost } = model
 	const perRow = requestsPerRow(model, Math.max(...runs.map(({ result }) => peak(result))))
 	return [
-		`${clients} clients make one call per second. The capacity of the service is ${capacity} requests/s.`,
+		`${clients} clients make one call per second. The service can process ${capacity} requests/s.`,
 		`It is down (×) from ${downFromMs / 1_000} s to ${downToMs / 1_000} s. When it is overloaded (!) it rejects requests;`,
 		`a rejection costs ${Number((rejectionCost * 100).toFixed(2))} % of the work of a response.`,
 		...runs.flatMap(({ name, description, result }) => [
