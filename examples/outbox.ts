@@ -52,10 +52,10 @@ const relay = new Relay(outbox, {
 })
 
 function tell(event: RelayEvent): void {
-	if (event.type === 'message_sent') console.log(`  sent by attempt ${event.attempts}`)
-	if (event.type === 'message_failed')
+	if (event.type === 'sent') console.log(`  sent by attempt ${event.attempts}`)
+	if (event.type === 'retry_scheduled')
 		console.log(`  attempt ${event.attempts} failed, to be tried again: ${event.errorMessage}`)
-	if (event.type === 'message_dead') console.log(`  a dead letter, ${event.cause}: ${event.errorMessage}`)
+	if (event.type === 'dead_letter') console.log(`  a dead letter, ${event.cause}: ${event.errorMessage}`)
 }
 
 /** Resolves when so many more messages were sent or have died. */
@@ -63,7 +63,7 @@ function ended(count: number): Promise<void> {
 	return new Promise((resolve) => {
 		let left = count
 		const stop = relay.subscribe(({ type }) => {
-			if (type !== 'message_sent' && type !== 'message_dead') return
+			if (type !== 'sent' && type !== 'dead_letter') return
 			left--
 			if (left > 0) return
 			stop()

@@ -4,7 +4,7 @@ export {
 	type OpenedStore,
 	storeConformance,
 } from './conformance/index.ts'
-export { DeadLetters } from './dead-letters/dead-letters.ts'
+export type { DeadLetters } from './dead-letters/dead-letters.ts'
 export type {
 	DeadLetterChanges,
 	DeadLetterGroup,
@@ -14,30 +14,44 @@ export type {
 	ReplayReport,
 } from './dead-letters/options.ts'
 export type {
-	BreakerOptions,
 	DeliveryContext,
 	Destination,
 	DestinationOptions,
 	Handler,
 	OrderOptions,
 	RateOptions,
+	RelayBreakerOptions,
 	RelayRetryOptions,
 } from './destinations/destination.ts'
 export { type HttpDestinationOptions, httpDestination } from './destinations/http-destination.ts'
 export type { OutboxStats } from './diagnostics/stats.ts'
-export type { EnqueueOptions, OutsideTransaction } from './enqueue/transaction-check.ts'
+export type { EnqueueOptions } from './enqueue/transaction-check.ts'
+export type {
+	DeadLetterEvent,
+	DestinationPausedEvent,
+	DestinationResumedEvent,
+	DestinationStateChangeEvent,
+	HandlersHungEvent,
+	LeaseLostEvent,
+	RelayEvent,
+	RelayLifecycleEvent,
+	RelayListener,
+	ReleasedEvent,
+	ReleaseReason,
+	RetryScheduledEvent,
+	SentEvent,
+	StoreFailureEvent,
+	StoreRecoveredEvent,
+} from './events/relay-events.ts'
 export { InvalidMessageError, type MessageIssue, TransactionError } from './message/errors.ts'
 export type { MessageFilter } from './message/filter.ts'
-export type { Jsonified } from './message/jsonified.ts'
 export type {
 	DeadLetterCause,
-	DeliveredFor,
+	EnqueueResult,
 	Message,
-	MessageFor,
 	MessageRecord,
 	MessageStatus,
 	NewMessage,
-	Receipt,
 	StoredError,
 	Topics,
 } from './message/message.ts'
@@ -45,12 +59,11 @@ export type { StandardSchema } from './message/standard-schema.ts'
 export { Outbox } from './outbox.ts'
 export type { HistoryOptions, OutboxOptions } from './outbox-options.ts'
 export { LeaseLostError, RelayStoppedError } from './relay/delivery.ts'
-export type { RelayEvent, RelayListener } from './relay/events.ts'
 export type { RelayOptions } from './relay/options.ts'
-export { type DestinationsFor, Relay, type RelayStats } from './relay/relay.ts'
+export { Relay, type RelayStats } from './relay/relay.ts'
 export { SchemaVersionError, StoreError } from './store/errors.ts'
 export type { PostgresStoreOptions } from './store/postgres/options.ts'
-export { PostgresStore, postgresStore } from './store/postgres/postgres-store.ts'
+export { type PostgresStore, postgresStore } from './store/postgres/postgres-store.ts'
 export type { Queryable, SqlClient, SqliteClient } from './store/queryable.ts'
 export type {
 	AfterDeadLetter,
@@ -72,7 +85,7 @@ export type {
 	TokenGrant,
 } from './store/rows.ts'
 export type { SqliteStoreOptions } from './store/sqlite/options.ts'
-export { SqliteStore, sqliteStore } from './store/sqlite/sqlite-store.ts'
+export { type SqliteStore, sqliteStore } from './store/sqlite/sqlite-store.ts'
 export type {
 	CappedCount,
 	DeadGroup,

@@ -12,7 +12,7 @@ import { whyNotSent } from './diagnostics/why.ts'
 import { RowBuilder } from './enqueue/build-rows.ts'
 import { type EnqueueOptions, TransactionCheck } from './enqueue/transaction-check.ts'
 import { isMessageId, type MessageFilter, toFilter } from './message/filter.ts'
-import type { MessageFor, MessageRecord, Receipt, Topics } from './message/message.ts'
+import type { EnqueueResult, MessageFor, MessageRecord, Topics } from './message/message.ts'
 import { toRecord } from './message/record.ts'
 import type { LocalRelay } from './notify/relay-notifier.ts'
 import { RelayNotifier } from './notify/relay-notifier.ts'
@@ -71,16 +71,16 @@ export class Outbox<T extends Topics = Topics> {
 	 * Writes one message, or all of a list or none. In the transaction `tx` it is sent if and when that is committed.
 	 * Rejects with an InvalidMessageError before anything was written when a message can not be sent as it is.
 	 */
-	enqueue(message: MessageFor<T>, options?: EnqueueOptions): Promise<Receipt>
-	enqueue(messages: readonly MessageFor<T>[], options?: EnqueueOptions): Promise<Receipt[]>
+	enqueue(message: MessageFor<T>, options?: EnqueueOptions): Promise<EnqueueResult>
+	enqueue(messages: readonly MessageFor<T>[], options?: EnqueueOptions): Promise<EnqueueResult[]>
 	enqueue(
 		given: MessageFor<T> | readonly MessageFor<T>[],
 		options?: EnqueueOptions,
-	): Promise<Receipt | Receipt[]>
+	): Promise<EnqueueResult | EnqueueResult[]>
 	enqueue(
 		given: MessageFor<T> | readonly MessageFor<T>[],
 		options: EnqueueOptions = NONE,
-	): Promise<Receipt | Receipt[]> {
+	): Promise<EnqueueResult | EnqueueResult[]> {
 		// Not an async function: with nothing to wait for, the row is written within this tick, before a commit that nobody awaits.
 		try {
 			const isBatch = Array.isArray(given)
@@ -160,17 +160,21 @@ export class Outbox<T extends Topics = Topics> {
 		return this.#notifier.attach(relay)
 	}
 
-	#write(rows: readonly NewRow[], isBatch: boolean, options: EnqueueOptions): Promise<Receipt | Receipt[]> {
+	#write(
+		rows: readonly NewRow[],
+		isBatch: boolean,
+		options: EnqueueOptions,
+	): Promise<EnqueueResult | EnqueueResult[]> {
 		return this.store.insert(rows, options.tx).then((inserted) => {
 			this.#transactionCheck.afterInsert(options, inserted.isInTransaction)
 			this.#notifier.notifyAfterCommit(options.tx, destinationsOf(rows), inserted.isInTransaction)
 			const receipts = rows.map((row) => receiptOf(row, inserted))
-			return isBatch ? receipts : (receipts[0] as Receipt)
+			return isBatch ? receipts : (receipts[0] as EnqueueResult)
 		})
 	}
 }
 
-function receiptOf({ id }: NewRow, { duplicates }: InsertResult): Receipt {
+function receiptOf({ id }: NewRow, { duplicates }: InsertResult): EnqueueResult {
 	const earlier = duplicates.size > 0 ? duplicates.get(id) : undefined
 	return { id: earlier ?? id, isDuplicate: earlier !== undefined }
 }

@@ -1,7 +1,7 @@
 /** What a relay process of the demo description: sends orders to the receiver, and tells how far it has come. */
 import { systemRuntime } from '../../core/runtime/system.ts'
+import type { RelayEvent } from '../../outbox/events/relay-events.ts'
 import { httpDestination, Outbox, Relay } from '../../outbox/index.ts'
-import type { RelayEvent } from '../../outbox/relay/events.ts'
 import type { DatabaseTarget } from '../outbox/database-target.ts'
 import { openStore } from '../outbox/open-outbox.ts'
 import { RELAY_HEADER } from './receiver.ts'
@@ -64,7 +64,7 @@ function targetOf({ database }: Brief): DatabaseTarget {
 }
 
 function count(counts: Counts, event: RelayEvent): void {
-	if (event.type === 'message_sent') counts.sent += 1
-	if (event.type === 'message_failed') counts.failed += 1
-	if (event.type === 'gate_change') counts.gate = event.to
+	if (event.type === 'sent') counts.sent += 1
+	if (event.type === 'retry_scheduled') counts.failed += 1
+	if (event.type === 'state_change') counts.gate = event.to
 }

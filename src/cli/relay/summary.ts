@@ -2,7 +2,7 @@
  * Sums up what a relay does. A line per message would flood a log, so counts are printed every few seconds; a change of the
  * situation (a circuit opens, the database fails) is reported immediately.
  */
-import type { RelayEvent } from '../../outbox/relay/events.ts'
+import type { RelayEvent } from '../../outbox/events/relay-events.ts'
 import { formatCount, formatDuration, formatNumber } from '../../text/format.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
 
@@ -17,10 +17,10 @@ export interface RelayTotals {
 const zeroTotals = (): RelayTotals => ({ sent: 0, failed: 0, dead: 0, released: 0, lost: 0 })
 
 const COUNTED: Readonly<Partial<Record<RelayEvent['type'], keyof RelayTotals>>> = {
-	message_sent: 'sent',
-	message_failed: 'failed',
-	message_dead: 'dead',
-	message_released: 'released',
+	sent: 'sent',
+	retry_scheduled: 'failed',
+	dead_letter: 'dead',
+	released: 'released',
 	lease_lost: 'lost',
 }
 
@@ -45,7 +45,7 @@ export class RelaySummary {
 			this.totals[counted] += 1
 			this.#sinceLastLine[counted] += 1
 		}
-		if (event.type === 'message_failed' || event.type === 'message_dead')
+		if (event.type === 'retry_scheduled' || event.type === 'dead_letter')
 			this.#latestError = describeFailure(event)
 		const notice = noticeFor(event)
 		return notice === undefined ? undefined : sanitizeLine(notice)
@@ -71,25 +71,29 @@ const formatTotals = (totals: RelayTotals): string =>
 		.join(', ')
 
 /** A message that died without an error, for example by its expiry, has a cause. */
-function describeFailure(event: RelayEvent & { type: 'message_failed' | 'message_dead' }): string {
-	const { errorType = '', errorMessage = '', destination } = event
-	const fallback = event.type === 'message_dead' ? event.cause : 'unknown error'
-	return `${[errorType, errorMessage].filter(Boolean).join(': ') || fallback} (${destination})`
+function describeFailure(event: RelayEvent & { type: 'retry_scheduled' | 'dead_letter' }): string {
+	const { errorType = '', errorMessage = '', key } = event
+	const fallback = event.type === 'dead_letter' ? event.cause : 'unknown error'
+	return `${[errorType, errorMessage].filter(Boolean).join(': ') || fallback} (${key})`
 }
 
 function noticeFor(event: RelayEvent): string | undefined {
 	switch (event.type) {
-		case 'gate_change': {
-			const { destination, to, pausedForMs, reason } = event
+		case 'state_change': {
+			const { key, to, pausedForMs, reason } = event
 			const paused = pausedForMs > 0 ? `, paused for ${formatDuration(pausedForMs)}` : ''
-			return `${destination}: circuit ${to}${paused}${reason ? ` (${reason})` : ''}`
+			return `${key}: circuit ${to}${paused}${reason ? ` (${reason})` : ''}`
 		}
-		case 'handlers_hang':
-			return `${event.destination}: ${formatCount(event.hanging, 'request')} ignored the timeout and still run; sending resumes when one ends`
-		case 'store_failed':
-			return `database error (${event.doing}: ${event.errorMessage}); retry in ${formatDuration(event.retryInMs)}`
+		case 'paused':
+			return `${event.key}: paused for ${formatDuration(event.pausedForMs)}${event.reason ? ` (${event.reason})` : ''}`
+		case 'resumed':
+			return `${event.key}: resumed`
+		case 'handlers_hung':
+			return `${event.key}: ${formatCount(event.count, 'request')} ignored the timeout and still run; sending resumes when one ends`
+		case 'store_failure':
+			return `database error (${event.operation}: ${event.errorMessage}); retry in ${formatDuration(event.retryInMs)}`
 		case 'store_recovered':
-			return `database recovered (${event.doing})`
+			return `database recovered (${event.operation})`
 		default:
 			return undefined
 	}

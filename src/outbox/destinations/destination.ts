@@ -1,4 +1,4 @@
-/** Where messages go: a function, or a function with settings of its own. */
+/** Destinations: a handler function, or a handler with options. */
 import type { BackoffOptions } from '../../core/backoff/options.ts'
 import type { Budget } from '../../core/budget/budget.ts'
 import type { CircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
@@ -6,17 +6,17 @@ import type { Classifier } from '../../core/classify/classification.ts'
 import type { Message } from '../message/message.ts'
 import type { AfterDeadLetter } from '../store/rows.ts'
 
-/** What a handler is told besides its message. */
+/** The second argument of a handler. */
 export interface DeliveryContext {
-	/** Aborted when the time is over, when the relay must stop, or when another relay has taken the message over. */
+	/** Aborted after the timeout, when the relay stops, or when the lease is lost. */
 	readonly signal: AbortSignal
-	/** Which attempt this is, from 0. */
+	/** The index of this attempt, from 0, as in every `fn` of the toolkit. `message.attempts` is the count: always `attempt + 1`. */
 	readonly attempt: number
 }
 
 /**
- * Sends one message. When it returns, the message is sent; when it throws, it is tried again, or becomes a dead letter where that is
- * no use (`permanent`).
+ * Sends one message. If it returns, the message is acked; if it throws, the message is retried, or becomes a dead letter if the error is
+ * `permanent`.
  *
  * @example
  * const sendReceipt: Handler = async (message, { signal }) => {
@@ -24,64 +24,65 @@ export interface DeliveryContext {
  * }
  */
 export type Handler<M extends Message = Message> = unknown extends M['payload']
-	? Trusting<M>['deliver']
+	? BivariantHandler<M>['deliver']
 	: (message: M, context: DeliveryContext) => unknown
 
 /**
- * Where no schema says what a payload is, a handler may: as a method its parameter is compared in both directions, so that one of
- * `Message<string, Order>` is taken as well. With a schema it must fit.
+ * Without a schema the handler declares the payload type: the parameter of a method is bivariant, so a handler of `Message<string, Order>` is
+ * accepted too. With a schema its type must match.
  */
-interface Trusting<M extends Message> {
+interface BivariantHandler<M extends Message> {
 	deliver(message: M, context: DeliveryContext): unknown
 }
 
-/** How failed messages are retried: the n-th failure waits by the formula's attempt n - 1. */
+/** How failed messages are retried. The backoff formula gets the number of failures minus one. */
 export interface RelayRetryOptions extends Omit<BackoffOptions, 'maxElapsedMs'> {
-	/** Is this error worth another try? `attempt` from 0. Default: all but `permanent`. */
+	/** Return true to retry after this error; `attempt` counts from 0. Default: retry all but `permanent` errors. */
 	readonly shouldRetry?: ((error: unknown, attempt: number) => boolean) | undefined
-	/** A wait that beats the backoff; undefined leaves it to the backoff. Default: the error's `retryAfterMs`. */
+	/** Returns a delay that replaces the backoff; undefined for the backoff. Default: the error's `retryAfterMs`. */
 	readonly delayFor?: ((error: unknown, attempt: number) => number | undefined) | undefined
-	/** What retries may cost in all. Without budget a retry is put off, and none is given up for it. Default: no budget. */
+	/** Limits retries. If it is exhausted, a retry is postponed, never dropped. Default: no budget. */
 	readonly budget?: Budget | undefined
-	/** Your own knowledge about errors, in front of the toolkit's. */
+	/** Classifies errors before the toolkit's own classifier. */
 	readonly classify?: Classifier | undefined
 }
 
-/** So many messages in each interval, all relays together. */
+/** A rate limit that all relays share. */
 export interface RateOptions {
+	/** Messages per interval. */
 	readonly limit: number
 	/** Default 1,000. */
 	readonly intervalMs?: number | undefined
-	/** How many at once after a pause. Default: `limit`. */
+	/** Maximum number of messages sent together after an idle time. Default: `limit`. */
 	readonly burst?: number | undefined
 }
 
-/** Is order kept? For each key one message at a time, in the order of enqueuing. */
+/** Ordering: one message at a time per key, in the order of enqueuing. */
 export interface OrderOptions {
-	/** What a message that can not be sent does to those behind it with the same key. Default `'block'`: they wait until it was replayed or discarded. */
+	/** What happens to later messages of a key when one becomes a dead letter. Default `'block'`: they wait until it is replayed or discarded. */
 	readonly afterDeadLetter?: AfterDeadLetter | undefined
 }
 
-/** What holds for one destination. What is left out is the relay's. */
+/** Options of one destination. The defaults are the relay's. */
 export interface DestinationOptions {
-	/** How many messages are sent at a time by each relay. Default: the relay's `concurrency`. */
+	/** Maximum number of messages in flight per relay. Default: the relay's `concurrency`. */
 	readonly concurrency?: number | undefined
-	/** How many are sent at a time by all relays together. Default: no limit. */
+	/** Maximum number of messages in flight over all relays. Default: no limit. */
 	readonly maxConcurrent?: number | undefined
-	/** How many are sent in a time by all relays together. Default: no limit. */
+	/** Maximum number of messages per interval over all relays. Default: no limit. */
 	readonly rate?: RateOptions | undefined
-	/** How long a handler may take. Default: the relay's `timeoutMs`. */
+	/** Timeout of the handler. Default: the relay's `timeoutMs`. */
 	readonly timeoutMs?: number | undefined
 	/** Default: the relay's. */
 	readonly retry?: RelayRetryOptions | undefined
-	/** When a destination is left alone; false for never. Its open state is shared by all relays. Default: the relay's. */
-	readonly breaker?: BreakerOptions | false | undefined
-	/** Keeps order for each key. Default: false. */
+	/** When sending is stopped; false for never. All relays share the open state. Default: the relay's. */
+	readonly breaker?: RelayBreakerOptions | false | undefined
+	/** Keeps the order of messages with the same key. Default: false. */
 	readonly order?: boolean | OrderOptions | undefined
 }
 
-/** When a destination is left alone, and for how long. */
-export type BreakerOptions = Pick<
+/** When sending to a destination is stopped, and for how long. */
+export type RelayBreakerOptions = Pick<
 	CircuitBreakerOptions,
 	| 'failureThreshold'
 	| 'successThreshold'
@@ -97,7 +98,7 @@ export type BreakerOptions = Pick<
 	| 'isFailure'
 >
 
-/** A handler with settings of its own. */
+/** A handler with options. */
 export interface Destination<M extends Message = Message> extends DestinationOptions {
 	readonly deliver: Handler<M>
 }

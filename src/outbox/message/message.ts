@@ -49,7 +49,7 @@ export interface NewMessage<Topic extends string = string, Payload = unknown> {
 }
 
 /** What became of a message that was handed over. */
-export interface Receipt {
+export interface EnqueueResult {
 	/** The id of the message, or of the earlier one that has the same dedupe key. */
 	readonly id: string
 	/** True when it was not enqueued, for there is one with this dedupe key. */

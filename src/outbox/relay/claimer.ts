@@ -1,264 +1,249 @@
 /**
- * Fetches messages for the lanes that want some. One claim at a time for all lanes, while the outcomes of the latest messages are written
- * beside it; then it waits until somebody rings, a lane has room, or the next message is due.
+ * The relay's main loop: claims messages for destinations that need some. One claim at a time for all destinations, while the results of earlier
+ * messages are written concurrently; then it waits until it is woken, a slot is free, or the next message is due.
  */
-
 import type { WakeSignal } from '../notify/wake-signal.ts'
 import type { ClaimedRow, ClaimResult, ClaimTarget } from '../store/rows.ts'
 import { EventLoopYield } from '../timing/yield.ts'
 import { Delivery } from './delivery.ts'
-import type { DestinationStates } from './destination-discovery.ts'
+import { DestinationDiscovery, type DestinationStates } from './destination-discovery.ts'
 import type { DestinationState } from './destination-state.ts'
 import type { Dispatcher } from './dispatcher.ts'
-import { DestinationDiscovery } from './name-scout.ts'
-import { acquirePermits } from './places.ts'
+import { acquirePermits } from './heartbeat.ts'
 import type { PoisonDetection } from './poison-detection.ts'
 import type { RelayContext } from './relay-context.ts'
 import type { Settler } from './settler.ts'
 import type { SharedBreaker } from './shared-breaker.ts'
 
-/** The next due time is asked for at most so often. */
-const DUE_EVERY_MS = 20
+/** The store is asked for the next due time at most this often. */
+const NEXT_DUE_EVERY_MS = 20
 
-/** The parts of a relay that fetching has to do with. */
 export interface ClaimerParts {
 	readonly context: RelayContext
-	readonly lanes: DestinationStates
+	readonly states: DestinationStates
 	readonly dispatcher: Dispatcher
-	readonly gatekeeper: SharedBreaker
+	readonly breaker: SharedBreaker
 	readonly settler: Settler
-	readonly isolation: PoisonDetection
-	readonly bell: WakeSignal
+	readonly poison: PoisonDetection
+	readonly signal: WakeSignal
 }
 
 export class Claimer {
 	readonly #parts: ClaimerParts
-	#isStopping = false
-	/** Did somebody say that there is something new? */
-	#isNews = true
-	#polledAt = -Infinity
-	#dueAskedAt = -Infinity
-	/** Of which lanes it is still true: nothing has been fetched or told of since. */
-	readonly #dueKnown = new Set<DestinationState>()
 	readonly #yield: EventLoopYield
-	readonly #names: DestinationDiscovery
+	readonly #discovery: DestinationDiscovery
+	#isWoken = true
+	#polledAt = -Infinity
+	#nextDueAskedAt = -Infinity
+	/** Destinations whose next due time is known; cleared when messages are claimed or the relay is woken. */
+	readonly #nextDueKnown = new Set<DestinationState>()
 
 	constructor(parts: ClaimerParts) {
 		this.#parts = parts
 		this.#yield = new EventLoopYield(parts.context.runtime)
-		this.#names = new DestinationDiscovery(parts.context, parts.lanes)
+		this.#discovery = new DestinationDiscovery(parts.context, parts.states)
 	}
 
-	/** There may be something new. */
+	/** Scans soon, because there may be new messages. */
 	wake(): void {
-		this.#isNews = true
-		this.#parts.bell.wake()
+		this.#isWoken = true
+		this.#parts.signal.wake()
 	}
 
-	/** Nothing more is fetched. */
-	stop(): void {
-		this.#isStopping = true
-		this.#parts.bell.wake()
-	}
-
-	/** Goes on until it is stopped. */
+	/** Runs until `context.isStopping`. */
 	async run(): Promise<void> {
-		const { bell } = this.#parts
-		while (!this.#isStopping) {
+		const { context, signal } = this.#parts
+		while (!context.isStopping) {
 			await this.#prepare()
-			if (this.#isStopping) return
+			if (context.isStopping) return
 			await this.#yield.yieldIfDue()
-			if (this.#isStopping) return
-			if (await this.#fetch()) continue
-			const ms = await this.#untilNext()
-			if (!this.#isStopping) await bell.wait(ms)
+			if (context.isStopping) return
+			if (await this.#claim()) continue
+			const ms = await this.#msUntilNext()
+			if (!context.isStopping) await signal.wait(ms)
 		}
 	}
 
 	async #prepare(): Promise<void> {
-		const { context, lanes, gatekeeper, isolation, dispatcher } = this.#parts
+		const { context, states, breaker, poison, dispatcher } = this.#parts
 		const now = context.runtime.now()
-		// The same sum as in the wait for it: by a difference, rounded otherwise, it could be not yet due and no time left to wait.
+		// The same sum as in `#msUntilNext`: a difference, rounded differently, could be not yet due with no time left to wait.
 		const isPoll = now >= this.#polledAt + context.settings.pollMs
-		if (isPoll || this.#isNews || now >= this.#names.dueAt) {
-			this.#isNews = false
-			this.#dueKnown.clear()
-			await this.#names.look()
-			for (const lane of lanes.byName.values()) lane.lookout.expect(now)
+		if (isPoll || this.#isWoken || now >= this.#discovery.nextAt) {
+			this.#isWoken = false
+			this.#nextDueKnown.clear()
+			await this.#discovery.run()
+			for (const state of states.byName.values()) state.scan.expect(now)
 		}
 		if (isPoll) {
 			this.#polledAt = now
-			// Another relay may have opened one before its time, or shut one that this relay has messages for.
-			const open = ([, { gate, waiting }]: [string, DestinationState]) =>
-				gate.heldUntil > now || waiting.length > 0
-			const concerned = new Map([...lanes.byName].filter(open))
-			if (concerned.size > 0) await gatekeeper.refresh(concerned)
-			await isolation.runSuspects(() => this.#isStopping)
-			for (const lane of lanes.byName.values()) this.#tellHanging(lane)
-			// A lane that comes back after an outage has more room by now, whether one of its messages has ended or not.
+			// Another relay may have ended a pause early, or paused a destination for which this relay has messages.
+			const isAffected = ([, state]: [string, DestinationState]) =>
+				state.breaker.pausedUntil > now || state.queued.length > 0
+			const affected = new Map([...states.byName].filter(isAffected))
+			if (affected.size > 0) await breaker.refresh(affected)
+			await poison.runCandidates()
+			for (const state of states.byName.values()) this.#emitHung(state)
+			// While a destination ramps up after an outage its capacity grows with time, even if none of its messages ends.
 			dispatcher.pump()
 		}
-		for (const lane of lanes.byName.values()) {
-			if (this.#isStopping) return
-			await this.#prepareLane(lane)
+		for (const state of states.byName.values()) {
+			if (context.isStopping) return
+			await this.#prepareDestination(state)
 		}
 	}
 
-	async #prepareLane(lane: DestinationState): Promise<void> {
-		const { context, gatekeeper } = this.#parts
-		// One that has just been met; for the others the heartbeat asks.
-		if (lane.needsPlaces) await context.ask('places', () => acquirePermits(context, lane))
+	async #prepareDestination(state: DestinationState): Promise<void> {
+		const { context, breaker } = this.#parts
+		// Only a new destination; for the others the heartbeat renews permits.
+		if (state.needsPermits) await context.callStore('permits', () => acquirePermits(context, state))
 		const now = context.runtime.now()
-		if (lane.gate.shouldProbe(now) && now >= lane.lookout.nextAt && lane.canProbe(now))
-			await gatekeeper.probe(lane)
+		if (state.breaker.shouldProbe(now) && now >= state.scan.nextAt && state.canProbe(now))
+			await breaker.probe(state)
 	}
 
-	/** Handlers that have had their time and do not end hold the destination up, without a word of their own. */
-	#tellHanging(lane: DestinationState): void {
-		const hanging = lane.newlyHanging()
-		if (hanging > 0)
-			this.#parts.context.tell({ type: 'handlers_hang', destination: lane.destination, hanging })
+	#emitHung(state: DestinationState): void {
+		const count = state.newlyHung()
+		if (count > 0) this.#parts.context.emit({ type: 'handlers_hung', key: state.destination, count })
 	}
 
-	/** Answers whether anything was fetched, so that it is worth to try again at once. */
-	async #fetch(): Promise<boolean> {
-		const { context, settler, dispatcher } = this.#parts
-		const asks = await this.#asks()
-		if (asks.length === 0 || dispatcher.isPaused) return false
-		// With the claim, and not after it: a database that can write both at once does.
+	/** Returns true if messages were claimed, so that the next claim should follow immediately. */
+	async #claim(): Promise<boolean> {
+		const { context, settler, dispatcher, poison } = this.#parts
+		const targets = await this.#claimTargets()
+		if (targets.length === 0 || dispatcher.isPaused) return false
+		// Together with the claim and not after it: some stores combine both writes.
 		settler.flush()
-		let beganAt = 0
+		let startedAt = 0
 		const { owner, settings } = context
-		const result = await context.ask('claim', () => {
-			// Of the try that is answered: leases of one that came after a minute of others would be over already.
-			beganAt = context.runtime.now()
+		const result = await context.callStore('claim', () => {
+			// The start of the successful try: measured from the first of several, leases could be over already.
+			startedAt = context.runtime.now()
 			return context.store.claim({
-				...{ owner, leaseMs: settings.leaseMs, targets: asks, poisonCandidates: false },
-				poisonAfter: this.#parts.isolation.poisonAfter,
+				...{ owner, leaseMs: settings.leaseMs, targets, poisonCandidates: false },
+				poisonAfter: poison.poisonAfter,
 			})
 		})
-		this.#dueKnown.clear()
-		context.sawTime(result.now)
-		this.#take(asks, result, beganAt)
+		this.#nextDueKnown.clear()
+		context.syncClock(result.now)
+		this.#accept(targets, result, startedAt)
 		return result.rows.length > 0
 	}
 
-	async #asks(): Promise<ClaimTarget[]> {
-		const { context, lanes } = this.#parts
-		const asks: ClaimTarget[] = []
-		for (const lane of lanes.byName.values()) {
+	async #claimTargets(): Promise<ClaimTarget[]> {
+		const { context, states } = this.#parts
+		const targets: ClaimTarget[] = []
+		for (const state of states.byName.values()) {
 			const now = context.runtime.now()
-			if (now < lane.gate.heldUntil) continue
-			const isFree = lane.freedKeys.size > 0
-			const wanted = lane.wanted(now)
-			if (wanted === 0 || (!isFree && now < lane.lookout.nextAt)) continue
-			const granted = await this.#granted(lane, wanted)
-			if (granted > 0) asks.push(...lane.asks(granted, now))
+			if (now < state.breaker.pausedUntil) continue
+			const size = state.claimSize(now)
+			if (size === 0 || (state.freeKeys.size === 0 && now < state.scan.nextAt)) continue
+			const granted = await this.#acquireTokens(state, size)
+			if (granted > 0) targets.push(...state.claimTargets(granted, now))
 		}
-		return asks
+		return targets
 	}
 
-	/** How many of them the rate that all relays share has room for. */
-	async #granted(lane: DestinationState, wanted: number): Promise<number> {
-		const { rate } = lane.settings
+	/** Returns how many messages the rate limit, which all relays share, admits. */
+	async #acquireTokens(state: DestinationState, wanted: number): Promise<number> {
+		const { rate } = state.settings
 		if (!rate) return wanted
 		const { context } = this.#parts
 		const count = Math.min(wanted, rate.burst)
-		const { granted, inMs } = await context.ask('rate', () =>
-			context.store.acquireTokens(lane.destination, count, rate),
+		const { granted, inMs } = await context.callStore('rate', () =>
+			context.store.acquireTokens(state.destination, count, rate),
 		)
-		if (granted === 0) lane.lookout.waitUntil(context.runtime.now() + Math.max(1, inMs))
+		if (granted === 0) state.scan.waitUntil(context.runtime.now() + Math.max(1, inMs))
 		return granted
 	}
 
-	#take(asks: readonly ClaimTarget[], { rows, circuits }: ClaimResult, beganAt: number): void {
-		const { context, lanes, dispatcher, gatekeeper } = this.#parts
+	#accept(targets: readonly ClaimTarget[], { rows, circuits }: ClaimResult, startedAt: number): void {
+		const { context, states, dispatcher, settler, breaker } = this.#parts
 		const now = context.runtime.now()
-		const leaseUntil = beganAt + context.settings.leaseMs
-		const byLane = byDestination(rows)
-		const isMissed = (name: string) => !byLane.has(name)
-		const freed = new Map(asks.flatMap(({ destination, keys }) => (keys ? [[destination, keys]] : [])))
-		for (const [name, own] of byLane) {
-			const lane = lanes.byName.get(name)
-			const fresh = lane?.unbegun(own, now, leaseUntil) ?? []
-			lane?.queue(fresh.map((row) => new Delivery(row, leaseUntil, (one) => dispatcher.expired(one))))
+		const leaseUntil = startedAt + context.settings.leaseMs
+		const claimed = groupByDestination(rows)
+		for (const [name, own] of claimed) {
+			const state = states.byName.get(name)
+			const fresh = state?.withoutInFlight(own, now, leaseUntil) ?? []
+			state?.enqueue(fresh.map((row) => new Delivery(row, leaseUntil, dispatcher.onTimeout)))
 		}
-		for (const gate of circuits) {
-			const lane = lanes.byName.get(gate.destination)
-			if (lane) gatekeeper.see(lane, gate)
+		for (const circuit of circuits) {
+			const state = states.byName.get(circuit.destination)
+			if (state) breaker.update(state, circuit)
 		}
-		for (const name of byLane.keys()) {
-			const lane = lanes.byName.get(name)
-			// Shut while the claim was under way, which knew nothing of it: these would sit here until somebody looks again.
-			if (lane && lane.gate.heldUntil > now) dispatcher.release(lane, 'gate')
+		for (const name of claimed.keys()) {
+			const state = states.byName.get(name)
+			// Paused while the claim was in flight: these messages would stay here until the next poll.
+			if (state && state.breaker.pausedUntil > now) settler.releaseQueued(state, 'paused')
 		}
-		for (const { destination, keys, limit, since } of asks) {
-			const lane = lanes.byName.get(destination)
-			if (!lane) continue
-			const own = (byLane.get(destination) ?? []).filter(isOf(keys ?? freed.get(destination), !keys))
-			this.#giveTokensBack(lane, limit - own.length)
+		const keysOf = new Map(targets.flatMap(({ destination, keys }) => (keys ? [[destination, keys]] : [])))
+		for (const { destination, keys, limit, since } of targets) {
+			const state = states.byName.get(destination)
+			if (!state) continue
+			const own = (claimed.get(destination) ?? []).filter(hasKey(keys ?? keysOf.get(destination), !keys))
+			this.#returnTokens(state, limit - own.length)
 			if (keys) continue
-			lane.lookout.recordScan(since, beganAt, now, own.length < limit, latestDue(own))
-			if (lane.gate.isProbing && isMissed(destination)) gatekeeper.turn(lane, lane.gate.endProbe())
+			state.scan.recordScan(since, startedAt, now, own.length < limit, latestDueAt(own))
+			if (state.breaker.isProbing && !claimed.has(destination))
+				breaker.apply(state, state.breaker.cancelProbe())
 		}
 		dispatcher.pump()
 	}
 
-	#giveTokensBack(lane: DestinationState, count: number): void {
-		const { rate } = lane.settings
+	#returnTokens(state: DestinationState, count: number): void {
+		const { rate } = state.settings
 		const { context } = this.#parts
 		if (!rate || count <= 0) return
 		context
-			.ask('rate', () => context.store.returnTokens(lane.destination, count, rate))
+			.callStore('rate', () => context.store.returnTokens(state.destination, count, rate))
 			.catch(() => {
-				// The relay has stopped; a few tokens come back by themselves.
+				// The relay has stopped; tokens refill with time.
 			})
 	}
 
-	/** For how long there is nothing to do unless somebody rings. */
-	async #untilNext(): Promise<number> {
-		const { context, lanes } = this.#parts
-		const { pollMs } = context.settings
+	/** Returns how long there is nothing to do unless the relay is woken. */
+	async #msUntilNext(): Promise<number> {
+		const { context, states } = this.#parts
 		let now = context.runtime.now()
-		const idle = [...lanes.byName.values()].filter(
-			(lane) => lane.gate.heldUntil <= now && lane.wanted(now) > 0,
+		const idle = [...states.byName.values()].filter(
+			(state) => state.breaker.pausedUntil <= now && state.claimSize(now) > 0,
 		)
-		let next = Math.min(this.#polledAt + pollMs, this.#names.dueAt)
-		const isAsked = idle.some((lane) => !this.#dueKnown.has(lane))
-		if (isAsked && now < this.#dueAskedAt + DUE_EVERY_MS)
-			next = Math.min(next, this.#dueAskedAt + DUE_EVERY_MS)
-		else if (isAsked) {
-			this.#dueAskedAt = now
-			this.#dueKnown.clear()
-			for (const lane of idle) this.#dueKnown.add(lane)
+		let next = Math.min(this.#polledAt + context.settings.pollMs, this.#discovery.nextAt)
+		const mustAsk = idle.some((state) => !this.#nextDueKnown.has(state))
+		if (mustAsk && now < this.#nextDueAskedAt + NEXT_DUE_EVERY_MS)
+			next = Math.min(next, this.#nextDueAskedAt + NEXT_DUE_EVERY_MS)
+		else if (mustAsk) {
+			this.#nextDueAskedAt = now
+			this.#nextDueKnown.clear()
+			for (const state of idle) this.#nextDueKnown.add(state)
 			const names = idle.map(({ destination }) => destination)
-			const inMs = await context.ask('next due', () => context.store.nextDueInMs(names))
+			const inMs = await context.callStore('next due', () => context.store.nextDueInMs(names))
 			now = context.runtime.now()
-			for (const lane of idle) lane.lookout.expect(inMs === undefined ? Infinity : now + inMs)
+			for (const state of idle) state.scan.expect(inMs === undefined ? Infinity : now + inMs)
 		}
-		for (const lane of lanes.byName.values()) {
-			if (lane.gate.heldUntil > now) next = Math.min(next, lane.gate.heldUntil)
-			else if (lane.wanted(now) > 0) next = Math.min(next, lane.lookout.nextAt)
+		for (const state of states.byName.values()) {
+			if (state.breaker.pausedUntil > now) next = Math.min(next, state.breaker.pausedUntil)
+			else if (state.claimSize(now) > 0) next = Math.min(next, state.scan.nextAt)
 		}
 		return Math.max(0, next - now)
 	}
 }
 
-/** Those whose key is one of these; or all others. */
-function isOf(keys: readonly string[] = [], isOther: boolean): (row: ClaimedRow) => boolean {
+/** Returns a filter for rows with one of these keys, or for all other rows. */
+function hasKey(keys: readonly string[] = [], isInverted: boolean): (row: ClaimedRow) => boolean {
 	const known = new Set<string | null>(keys)
-	return ({ key }) => known.has(key) !== isOther
+	return ({ key }) => known.has(key) !== isInverted
 }
 
-const latestDue = (rows: readonly ClaimedRow[]): number =>
+const latestDueAt = (rows: readonly ClaimedRow[]): number =>
 	rows.reduce((latest, { dueAt }) => Math.max(latest, dueAt), 0)
 
-function byDestination(rows: readonly ClaimedRow[]): ReadonlyMap<string, readonly ClaimedRow[]> {
-	const lanes = new Map<string, ClaimedRow[]>()
+function groupByDestination(rows: readonly ClaimedRow[]): ReadonlyMap<string, readonly ClaimedRow[]> {
+	const groups = new Map<string, ClaimedRow[]>()
 	for (const row of rows) {
-		const own = lanes.get(row.destination)
-		if (own) own.push(row)
-		else lanes.set(row.destination, [row])
+		const group = groups.get(row.destination)
+		if (group) group.push(row)
+		else groups.set(row.destination, [row])
 	}
-	return lanes
+	return groups
 }

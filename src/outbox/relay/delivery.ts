@@ -1,33 +1,36 @@
 /**
- * One message while this relay holds it: in the queue of its lane, then under way, then settled. Its time limit is a link in the list
- * of all limits of that length, so that a message costs no timer; its signal is made when a handler asks for it.
+ * One claimed message: queued at its destination, then in flight, then settled. Its timeout is an entry in the list of all timeouts of the same
+ * length, so a message costs no timer; its AbortSignal is created when the handler reads it.
  */
+import { permanent } from '../../core/classify/permanent.ts'
 import { safeGet } from '../../core/classify/safe-get.ts'
 import { YaokiError } from '../../core/errors/errors.ts'
 import type { TimeoutEntry, TimeoutList } from '../../core/runtime/timeout-list.ts'
-import type { DeliveryContext } from '../destinations/destination.ts'
+import type { DeliveryContext, Handler } from '../destinations/destination.ts'
+import type { ReleaseReason } from '../events/relay-events.ts'
 import type { Message } from '../message/message.ts'
 import type { ClaimedRow, ClaimRef } from '../store/rows.ts'
-import type { ReleaseReason } from './events.ts'
 
-/** Another relay may have the message, for this one could not renew its lease. */
+/** The abort reason of a delivery whose lease expired: another relay may be sending the message. */
 export class LeaseLostError extends YaokiError {
 	override readonly name = 'LeaseLostError'
+	readonly messageId: string
 
-	constructor(id: string) {
+	constructor(messageId: string) {
 		super(
 			'YAOKI_OUTBOX_LEASE_LOST',
-			`message ${id}: the lease has ended, and another relay may have it by now`,
+			`delivery aborted: the lease of message ${messageId} expired, and another relay may be sending it`,
 		)
+		this.messageId = messageId
 	}
 }
 
-/** The relay was stopped before the message was sent. */
+/** The abort reason of a delivery that did not finish before the relay stopped. */
 export class RelayStoppedError extends YaokiError {
 	override readonly name = 'RelayStoppedError'
 
 	constructor() {
-		super('YAOKI_OUTBOX_STOPPED', 'the relay was stopped, and the message had no more time')
+		super('YAOKI_OUTBOX_STOPPED', 'delivery aborted: the relay is shutting down')
 	}
 }
 
@@ -36,55 +39,50 @@ export class Delivery implements TimeoutEntry {
 	after: TimeoutEntry | undefined
 	startedAt: number | undefined
 	list: TimeoutList | undefined
-	/** As it was claimed; another one when its lease had ended and it was claimed here again. */
+	/** The claimed row; replaced if its lease expired and this relay claimed it again. */
 	row: ClaimedRow
-	/** Until when it is ours for sure, by this process's own clock. */
+	/** The end of the lease by this process's own clock. */
 	leaseUntil: number
-	/** What the circuit of its destination gave it when it was started. */
-	ticket = 0
-	/** Has it been decided what becomes of it? Its handler may still be running. */
+	/** The circuit generation in which it was started. */
+	generation = 0
+	/** True once its result is decided. Its handler may still be running. */
 	isSettled = false
-	/** Why it was given back, if it was. */
-	releasedFor: ReleaseReason = 'gate'
+	releaseReason: ReleaseReason = 'paused'
 	#controller: AbortController | undefined
-	#reason: unknown
-	/** Told when the time is over. */
-	readonly #onExpire: (delivery: Delivery) => void
+	#abortReason: unknown
+	readonly #onTimeout: (delivery: Delivery) => void
 
-	constructor(row: ClaimedRow, leaseUntil: number, onExpire: (delivery: Delivery) => void) {
+	constructor(row: ClaimedRow, leaseUntil: number, onTimeout: (delivery: Delivery) => void) {
 		this.row = row
 		this.leaseUntil = leaseUntil
-		this.#onExpire = onExpire
-	}
-
-	/** What its handler is told: only that, and nothing of the relay's own. */
-	context(): DeliveryContext {
-		return new Context(this)
+		this.#onTimeout = onTimeout
 	}
 
 	get signal(): AbortSignal {
 		this.#controller ??= new AbortController()
-		if (this.#reason !== undefined) this.#controller.abort(this.#reason)
+		if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason)
 		return this.#controller.signal
 	}
 
 	abort(reason: unknown): void {
-		this.#reason ??= reason
-		this.#controller?.abort(this.#reason)
+		this.#abortReason ??= reason
+		this.#controller?.abort(this.#abortReason)
 	}
 
 	expire(): void {
-		this.#onExpire(this)
+		this.#onTimeout(this)
 	}
 
-	/** Did its handler end with this error for the relay had told it to, being stopped? */
+	/** Returns true if the handler failed because the relay aborted it while stopping. */
 	isStoppedBy(error: unknown): boolean {
-		if (!(this.#reason instanceof RelayStoppedError)) return false
-		return [error, safeGet(error, 'cause')].includes(this.#reason) || safeGet(error, 'name') === 'AbortError'
+		if (!(this.#abortReason instanceof RelayStoppedError)) return false
+		return (
+			[error, safeGet(error, 'cause')].includes(this.#abortReason) || safeGet(error, 'name') === 'AbortError'
+		)
 	}
 }
 
-/** The signal is made when it is read, as in core, so that a copy by `{ ...context }` does not have it. */
+/** A separate object, so that a handler sees nothing else of the delivery. The signal is a getter: `{ ...context }` does not copy it. */
 class Context implements DeliveryContext {
 	readonly attempt: number
 	readonly #delivery: Delivery
@@ -99,11 +97,25 @@ class Context implements DeliveryContext {
 	}
 }
 
-/** What names this very claim of a message. */
-export const heldBy = ({ id, attempt, claimedAt }: ClaimedRow): ClaimRef => ({ id, attempt, claimedAt })
+/** Calls the handler. Its promise is returned as it is; any other result or exception becomes a promise. */
+export function invokeHandler(deliver: Handler, delivery: Delivery): Promise<unknown> {
+	try {
+		const result = deliver(parseMessage(delivery.row), new Context(delivery))
+		return result instanceof Promise ? result : Promise.resolve(result)
+	} catch (error) {
+		return Promise.reject(error)
+	}
+}
 
-/** What the handler gets. Throws when the row does not hold JSON. */
-export function toMessage(row: ClaimedRow): Message {
+function parseMessage(row: ClaimedRow): Message {
+	try {
+		return toMessage(row)
+	} catch (error) {
+		throw permanent(new Error('the stored message is not valid JSON', { cause: error }))
+	}
+}
+
+function toMessage(row: ClaimedRow): Message {
 	const { headers, expiresAt } = row
 	return {
 		id: row.id,
@@ -117,3 +129,6 @@ export function toMessage(row: ClaimedRow): Message {
 		expiresAt: expiresAt === null ? undefined : new Date(expiresAt),
 	}
 }
+
+/** Returns the identity of this claim of the message. */
+export const claimRef = ({ id, attempt, claimedAt }: ClaimedRow): ClaimRef => ({ id, attempt, claimedAt })

@@ -1,98 +1,95 @@
 /**
- * One destination as a relay sees it: what is claimed for it and not started, what is under way, and when to look for more. Every
- * destination has a lane of its own with its own limit, so that one that hangs holds up nobody else.
+ * One destination as this relay sees it: queued and in-flight messages, breaker, permits, and when to claim more. Every destination has its own
+ * state and limit, so one that hangs does not delay the others.
  */
-
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { type TimeoutList, timeoutList } from '../../core/runtime/timeout-list.ts'
 import type { ClaimedRow, ClaimTarget } from '../store/rows.ts'
 import { ScanSchedule } from '../timing/scan-schedule.ts'
 import type { Delivery } from './delivery.ts'
 import { LocalBreaker } from './local-breaker.ts'
-import type { DestinationSettings, RelaySettings } from './settings.ts'
+import type { DestinationSettings, RelaySettings } from './options.ts'
 
-/** So much of its work a lane holds ahead, in time: enough to hide the way to the database, not so much that others could do it sooner. */
-const AHEAD_MS = 500
+/** Messages for this much time are claimed ahead: enough to hide the round trip to the database, without holding what other relays could send sooner. */
+const CLAIM_AHEAD_MS = 500
 
-/** How long the pace is measured at least. */
-const PACE_MS = 10
+const MIN_THROUGHPUT_SAMPLE_MS = 10
 
 export class DestinationState {
 	readonly destination: string
 	readonly settings: DestinationSettings
-	readonly gate: LocalBreaker
-	readonly lookout: ScanSchedule
-	/** Claimed and not started, the next one last. */
-	waiting: Delivery[] = []
-	readonly underWay: Set<Delivery> = new Set()
-	/** Keys whose first message is done, so that the next may come. */
-	readonly freedKeys: Set<string> = new Set()
-	/** How many of the places that all relays share are this relay's, and until when. */
-	#places = 0
-	#placesUntil = -Infinity
+	readonly breaker: LocalBreaker
+	readonly scan: ScanSchedule
+	/** Claimed and not started, in reverse order. */
+	queued: Delivery[] = []
+	readonly inFlight: Set<Delivery> = new Set()
+	/** Keys whose first message was settled, so that the next one can be claimed. */
+	readonly freeKeys: Set<string> = new Set()
+	/** This relay's share of `maxConcurrent`, and until when it is valid. */
+	#permits = 0
+	#permitsUntil = -Infinity
 	readonly #runtime: Runtime
 	readonly #batchSize: number
-	#limits: TimeoutList | undefined
+	#timeouts: TimeoutList | undefined
 	#finished = 0
-	#countedAt: number
-	#perMs = 0
-	#isHeldUp = false
+	#sampledAt: number
+	#finishedPerMs = 0
+	#wasHung = false
 
+	/** `defaultBreaker` is used to obey pauses if the destination has no breaker of its own. */
 	constructor(
 		destination: string,
 		settings: DestinationSettings,
 		relay: RelaySettings,
-		fallback: DestinationSettings['breaker'],
+		defaultBreaker: DestinationSettings['breaker'],
 	) {
 		this.destination = destination
 		this.settings = settings
 		this.#runtime = relay.runtime
 		this.#batchSize = relay.batchSize
-		this.#countedAt = relay.runtime.now()
-		const breaker = settings.breaker ?? fallback
-		if (!breaker) throw new TypeError('a lane needs the settings of a breaker')
-		this.gate = new LocalBreaker(destination, breaker, settings.breaker !== undefined, relay.rampUpMs)
-		this.lookout = new ScanSchedule(relay.pollMs)
+		this.#sampledAt = relay.runtime.now()
+		const breaker = settings.breaker ?? defaultBreaker
+		if (!breaker) throw new TypeError('internal error: no breaker settings')
+		this.breaker = new LocalBreaker(destination, breaker, settings.breaker !== undefined, relay.rampUpMs)
+		this.scan = new ScanSchedule(relay.pollMs)
 	}
 
 	get isIdle(): boolean {
-		return this.waiting.length === 0 && this.underWay.size === 0
+		return this.queued.length === 0 && this.inFlight.size === 0
 	}
 
-	/** How many more may be started now. */
-	room(now: number): number {
-		return this.#limit(now) - this.underWay.size
+	/** Returns how many more messages may be started now. */
+	capacity(now: number): number {
+		return this.#limit(now) - this.inFlight.size
 	}
 
-	/** Has it a place for a probe? Handlers that hang from before the outage have theirs still. */
+	/** Returns true if a slot is free for a probe; handlers that hang since before the outage keep theirs. */
 	canProbe(now: number): boolean {
-		return this.underWay.size < Math.min(this.settings.concurrency, this.#placesAt(now))
+		return this.inFlight.size < this.#maxSlots(now)
 	}
 
-	/** Will it have a place when all is quiet? Handlers that hang beyond their time keep theirs. */
-	hasPlaceWhenQuiet(now: number): boolean {
-		let hanging = 0
-		for (const { isSettled } of this.underWay) if (isSettled) hanging++
-		return hanging < Math.min(this.settings.concurrency, this.#placesAt(now))
+	/** Returns true if a slot is free once all handlers that do not hang have ended. */
+	hasSlotWhenDrained(now: number): boolean {
+		return this.#countHung() < this.#maxSlots(now)
 	}
 
-	/** The time limits of its messages. */
-	limits(): TimeoutList {
-		this.#limits = timeoutList(this.#runtime, this.settings.timeoutMs, this.#limits)
-		return this.#limits
+	/** Returns the list of the timeouts of its deliveries. */
+	timeouts(): TimeoutList {
+		this.#timeouts = timeoutList(this.#runtime, this.settings.timeoutMs, this.#timeouts)
+		return this.#timeouts
 	}
 
 	/**
-	 * Of what was claimed, that which it does not work on already. A message whose lease had ended, unnoticed by others, is ours again under
-	 * another number: sending it a second time beside the first would be a repeat that nobody asked for.
+	 * Returns the claimed rows that are not already in flight here. If the lease of an in-flight message expired and this relay claimed it
+	 * again, the delivery continues under the new claim; a second delivery beside it would be a needless duplicate.
 	 */
-	unbegun(rows: readonly ClaimedRow[], now: number, leaseUntil: number): readonly ClaimedRow[] {
-		const overdue = new Map<string, Delivery>()
-		for (const delivery of this.underWay)
-			if (!delivery.isSettled && delivery.leaseUntil <= now) overdue.set(delivery.row.id, delivery)
-		if (overdue.size === 0) return rows
+	withoutInFlight(rows: readonly ClaimedRow[], now: number, leaseUntil: number): readonly ClaimedRow[] {
+		const expired = new Map<string, Delivery>()
+		for (const delivery of this.inFlight)
+			if (!delivery.isSettled && delivery.leaseUntil <= now) expired.set(delivery.row.id, delivery)
+		if (expired.size === 0) return rows
 		return rows.filter((row) => {
-			const delivery = overdue.get(row.id)
+			const delivery = expired.get(row.id)
 			if (!delivery) return true
 			delivery.row = row
 			delivery.leaseUntil = leaseUntil
@@ -100,107 +97,122 @@ export class DestinationState {
 		})
 	}
 
-	/** How many handlers hang beyond their time, if those are all that it may run and it was not told before. */
-	newlyHanging(): number {
-		let hanging = 0
-		for (const { isSettled } of this.underWay) if (isSettled) hanging++
-		const wasHeldUp = this.#isHeldUp
-		this.#isHeldUp = hanging >= this.settings.concurrency
-		return this.#isHeldUp && !wasHeldUp ? hanging : 0
+	/** Returns the number of hung handlers if they have just come to occupy all slots; otherwise 0. */
+	newlyHung(): number {
+		const hung = this.#countHung()
+		const wasHung = this.#wasHung
+		this.#wasHung = hung >= this.settings.concurrency
+		return this.#wasHung && !wasHung ? hung : 0
 	}
 
-	/** In the order in which they came, after those that wait already. */
-	queue(claimed: readonly Delivery[]): void {
-		this.waiting = [...claimed.toReversed(), ...this.waiting]
+	/** Adds claimed messages after those that are already queued. */
+	enqueue(claimed: readonly Delivery[]): void {
+		this.queued = [...claimed.toReversed(), ...this.queued]
 	}
 
-	/** One of them is done. */
-	finished(delivery: Delivery): void {
-		this.underWay.delete(delivery)
+	finish(delivery: Delivery): void {
+		this.inFlight.delete(delivery)
 		this.#finished++
 	}
 
-	/** How many messages should be claimed now, for none to be missing; 0 when there is enough. */
-	wanted(now: number): number {
+	/** Returns how many messages to claim now; 0 if enough are queued. */
+	claimSize(now: number): number {
 		const limit = this.#limit(now)
-		const waiting = this.waiting.length
+		const queued = this.queued.length
 		if (limit <= 0) return 0
-		if (this.gate.isProbing || this.settings.rate || this.settings.maxConcurrent < Infinity)
-			return Math.max(0, limit - this.underWay.size - waiting)
-		// Two batches at most: one that is being sent, and one that is on its way meanwhile.
-		const ahead = Math.min(2 * this.#batchSize, Math.max(limit, Math.ceil(this.#pace(now) * AHEAD_MS)))
-		if (waiting >= Math.max(limit, ahead / 2)) return 0
-		return Math.max(0, Math.min(this.#batchSize, ahead - waiting))
+		if (this.breaker.isProbing || this.#isScarce) return Math.max(0, limit - this.inFlight.size - queued)
+		// Two batches at most: one that is being sent, and one that is being claimed meanwhile.
+		const ahead = Math.min(
+			2 * this.#batchSize,
+			Math.max(limit, Math.ceil(this.#throughput(now) * CLAIM_AHEAD_MS)),
+		)
+		if (queued >= Math.max(limit, ahead / 2)) return 0
+		return Math.max(0, Math.min(this.#batchSize, ahead - queued))
 	}
 
-	/** What to ask the store for, `limit` of them; and the next of the keys that are free. */
-	asks(limit: number, now: number): ClaimTarget[] {
+	/** Returns what to claim: `limit` messages, and the next message of each free key. */
+	claimTargets(limit: number, now: number): ClaimTarget[] {
 		const { destination } = this
 		const isOrdered = this.settings.afterDeadLetter !== undefined
-		const isProbe = this.gate.isProbing
-		const since = this.lookout.since(now)
-		const all: ClaimTarget = { destination, limit, since, isOrdered, isProbe }
-		if (this.freedKeys.size === 0 || isProbe) return [all]
-		// Where each message is paid for with a token, or has a place that others lack, the freed keys are among those.
-		const isScarce = this.settings.rate !== undefined || this.settings.maxConcurrent < Infinity
-		const keys = [...this.freedKeys].slice(0, isScarce ? limit : Infinity)
-		for (const key of keys) this.freedKeys.delete(key)
-		const freed: ClaimTarget = { destination, limit: keys.length, since: 0, isOrdered, isProbe, keys }
-		// Only because of a freed key nobody looks through all that is due.
-		const wanted = now < this.lookout.nextAt ? 0 : limit
-		const rest = isScarce ? limit - keys.length : wanted
-		return rest > 0 ? [freed, { ...all, limit: rest }] : [freed]
+		const isProbe = this.breaker.isProbing
+		const all: ClaimTarget = { destination, limit, since: this.scan.since(now), isOrdered, isProbe }
+		if (this.freeKeys.size === 0 || isProbe) return [all]
+		// With a rate or permits, messages of free keys count towards the limit.
+		const isScarce = this.#isScarce
+		const keys = [...this.freeKeys].slice(0, isScarce ? limit : Infinity)
+		for (const key of keys) this.freeKeys.delete(key)
+		const ofKeys: ClaimTarget = { destination, limit: keys.length, since: 0, isOrdered, isProbe, keys }
+		// A free key alone is no reason to scan for other messages.
+		const others = now < this.scan.nextAt ? 0 : limit
+		const rest = isScarce ? limit - keys.length : others
+		return rest > 0 ? [ofKeys, { ...all, limit: rest }] : [ofKeys]
 	}
 
-	/** The key of a message that is done with, if others may wait for it. */
-	freed(row: ClaimedRow): boolean {
+	/** Frees the key of a settled message; returns true if later messages may wait for it. */
+	freeKey(row: ClaimedRow): boolean {
 		if (this.settings.afterDeadLetter === undefined || row.key === null) return false
-		this.freedKeys.add(row.key)
+		this.freeKeys.add(row.key)
 		return true
 	}
 
-	/** Are there places to be shared, of which it was never given any? */
-	get needsPlaces(): boolean {
-		return this.settings.maxConcurrent < Infinity && this.#placesUntil === -Infinity
+	/** True if permits are required and none have been requested yet. */
+	get needsPermits(): boolean {
+		return this.settings.maxConcurrent < Infinity && this.#permitsUntil === -Infinity
 	}
 
-	/** How many places it uses. No more than these from now on, until it is told its share: that is what others reckon with. */
-	countPlaces(): number {
-		const inUse = this.underWay.size + this.waiting.length
-		this.#places = Math.min(this.#places, inUse)
+	/** Returns the number of permits in use, and uses no more until `setPermits`: the store shares the rest among the other relays. */
+	freezePermits(): number {
+		const inUse = this.inFlight.size + this.queued.length
+		this.#permits = Math.min(this.#permits, inUse)
 		return inUse
 	}
 
-	/** So many places are this relay's until then. */
-	share(places: number, until: number): void {
-		this.#places = places
-		this.#placesUntil = until
+	setPermits(permits: number, until: number): void {
+		this.#permits = permits
+		this.#permitsUntil = until
+	}
+
+	/** True if each claimed message uses up a token or a permit that other relays could use. */
+	get #isScarce(): boolean {
+		return this.settings.rate !== undefined || this.settings.maxConcurrent < Infinity
 	}
 
 	#limit(now: number): number {
 		const { concurrency } = this.settings
-		const limit = this.gate.limit(concurrency, now)
-		if (!this.gate.isProbing) return Math.min(limit, this.#placesAt(now))
-		let before = 0
-		for (const { ticket } of this.underWay) if (ticket !== this.gate.ticket) before++
-		return Math.min(concurrency, before + limit, this.#placesAt(now))
+		const limit = this.breaker.limit(concurrency, now)
+		if (!this.breaker.isProbing) return Math.min(limit, this.#permitsAt(now))
+		let older = 0
+		for (const { generation } of this.inFlight) if (generation !== this.breaker.generation) older++
+		return Math.min(concurrency, older + limit, this.#permitsAt(now))
 	}
 
-	#placesAt(now: number): number {
+	#maxSlots(now: number): number {
+		return Math.min(this.settings.concurrency, this.#permitsAt(now))
+	}
+
+	#permitsAt(now: number): number {
 		if (this.settings.maxConcurrent === Infinity) return Infinity
-		return now < this.#placesUntil ? this.#places : 0
+		return now < this.#permitsUntil ? this.#permits : 0
 	}
 
-	/** How many are finished in a millisecond, lately. */
-	#pace(now: number): number {
-		const elapsedMs = now - this.#countedAt
-		// A few in a moment may be chance.
-		if (this.#finished > 0 && (elapsedMs >= PACE_MS || this.#finished >= 2 * this.settings.concurrency)) {
+	/** Handlers that run beyond their timeout: their delivery is settled, and they keep their slot. */
+	#countHung(): number {
+		let hung = 0
+		for (const { isSettled } of this.inFlight) if (isSettled) hung++
+		return hung
+	}
+
+	/** Returns the recent throughput in messages per millisecond. */
+	#throughput(now: number): number {
+		const elapsedMs = now - this.#sampledAt
+		// A shorter sample with few messages says too little.
+		const isSample = elapsedMs >= MIN_THROUGHPUT_SAMPLE_MS || this.#finished >= 2 * this.settings.concurrency
+		if (this.#finished > 0 && isSample) {
 			const latest = this.#finished / Math.max(elapsedMs, 0.001)
-			this.#perMs = this.#perMs === 0 ? latest : (this.#perMs + latest) / 2
+			this.#finishedPerMs = this.#finishedPerMs === 0 ? latest : (this.#finishedPerMs + latest) / 2
 			this.#finished = 0
-			this.#countedAt = now
+			this.#sampledAt = now
 		}
-		return this.#perMs
+		return this.#finishedPerMs
 	}
 }

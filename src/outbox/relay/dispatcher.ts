@@ -1,266 +1,224 @@
 /**
- * Starts messages where there is room and hears how they end. Round robin over the lanes, one message at a time: when all places of the
- * relay are taken, the next free one goes to the lane that has waited longest, however long the queue of another is.
+ * Starts deliveries where slots are free, and handles their results. Round robin over the destinations, one message at a time: if all slots of the
+ * relay are taken, the next free one goes to the destination that has waited longest, however long the queue of another one is.
  */
-
 import { TimeoutError } from '../../core/errors/errors.ts'
-import { failureNote } from '../message/failure-note.ts'
 import type { DeadLetterCause } from '../message/message.ts'
-import type { Settlement } from '../store/rows.ts'
-import { invokeHandler } from './answer.ts'
-import { type Delivery, heldBy, LeaseLostError, RelayStoppedError } from './delivery.ts'
+import { toStoredError } from '../message/stored-error.ts'
+import type { WakeSignal } from '../notify/wake-signal.ts'
+import { claimRef, type Delivery, invokeHandler, LeaseLostError, RelayStoppedError } from './delivery.ts'
 import type { DestinationState } from './destination-state.ts'
-import type { ReleaseReason } from './events.ts'
-import { decideFailure } from './failure-decision.ts'
-import { classifyFailure, countsAsFailure } from './meaning.ts'
+import { classifyFailure, countsAsFailure, decideFailure } from './failure-decision.ts'
 import type { RelayContext } from './relay-context.ts'
 import type { Settler } from './settler.ts'
 import type { SharedBreaker } from './shared-breaker.ts'
 
-/** A retry without budget is put off by this at least, or a backoff of nothing would ask for it again and again. */
-const LEAST_DEFERRAL_MS = 100
+/** Minimum delay when the retry budget is exhausted; with `baseDelayMs: 0` the message would otherwise be claimed again in a tight loop. */
+const MIN_BUDGET_DELAY_MS = 100
 
 export class Dispatcher {
 	readonly #context: RelayContext
-	readonly #lanes: ReadonlyMap<string, DestinationState>
+	readonly #states: ReadonlyMap<string, DestinationState>
 	readonly #settler: Settler
-	readonly #gatekeeper: SharedBreaker
-	/** Told whenever something has ended: there may be room for more. */
-	readonly #onRoom: () => void
+	readonly #breaker: SharedBreaker
+	/** Woken when a delivery ends, because there may be capacity to claim more. */
+	readonly #signal: WakeSignal
 	inFlight = 0
-	/** Is nothing started, for something else is to run alone or the relay stops? */
+	/** True while nothing may be started: a poison candidate runs alone, or the relay stops. */
 	isPaused = false
-	/** Where the round goes on. */
-	#turn = 0
+	/** The next destination of the round robin. */
+	#next = 0
 
 	constructor(
 		context: RelayContext,
-		lanes: ReadonlyMap<string, DestinationState>,
+		states: ReadonlyMap<string, DestinationState>,
 		settler: Settler,
-		gatekeeper: SharedBreaker,
-		onRoom: () => void,
+		breaker: SharedBreaker,
+		signal: WakeSignal,
 	) {
 		this.#context = context
-		this.#lanes = lanes
+		this.#states = states
 		this.#settler = settler
-		this.#gatekeeper = gatekeeper
-		this.#onRoom = onRoom
+		this.#breaker = breaker
+		this.#signal = signal
 	}
 
-	/** Starts whatever may be started. */
+	/** Starts queued deliveries of all destinations while there are free slots. */
 	pump(): void {
 		if (this.isPaused) return
-		const lanes = [...this.#lanes.values()]
+		const states = [...this.#states.values()]
 		const { maxInFlight } = this.#context.settings
-		let passed = 0
-		while (passed < lanes.length && this.inFlight < maxInFlight) {
-			const lane = lanes[this.#turn++ % lanes.length]
-			passed = lane && this.#startNext(lane) ? 0 : passed + 1
+		let skipped = 0
+		while (skipped < states.length && this.inFlight < maxInFlight) {
+			const state = states[this.#next++ % states.length]
+			skipped = state && this.#startNext(state) ? 0 : skipped + 1
 		}
 	}
 
-	/** Starts this one, whatever else holds. */
-	start(lane: DestinationState, delivery: Delivery): void {
+	/** Starts this delivery, unless its message must not be sent or the retry budget is exhausted. */
+	start(state: DestinationState, delivery: Delivery): void {
 		const { row } = delivery
-		const unsendable = this.#causeNotToSend(delivery)
-		if (unsendable) {
-			const afterDeadLetter = lane.settings.afterDeadLetter ?? 'skip'
-			const dead = {
-				type: 'dead',
-				...heldBy(row),
-				cause: unsendable,
-				error: null,
-				afterDeadLetter,
-				refundAttempt: true,
-			} as const
-			this.#settle(lane, delivery, dead, 0)
+		const cause = this.#unsendableCause(delivery)
+		if (cause) {
+			const afterDeadLetter = state.settings.afterDeadLetter ?? 'skip'
+			const dead = { type: 'dead', ...claimRef(row), cause, error: null, afterDeadLetter } as const
+			this.#settler.settle(state, delivery, { ...dead, refundAttempt: true }, 0)
 			return
 		}
-		const { budget } = lane.settings.retry
+		const { budget, baseDelayMs } = state.settings.retry
 		if (budget && row.attempt > 1) {
 			const now = this.#context.runtime.now()
 			if (!budget.canRetry(now)) {
-				const delayMs = row.delayMs ?? lane.settings.retry.baseDelayMs
-				const inMs = Math.ceil(Math.max(delayMs, LEAST_DEFERRAL_MS))
-				this.#giveBack(lane, delivery, 'budget', inMs)
+				const inMs = Math.ceil(Math.max(row.delayMs ?? baseDelayMs, MIN_BUDGET_DELAY_MS))
+				this.#settler.release(state, delivery, 'retry-budget', inMs)
 				return
 			}
 			budget.recordRetry(now)
 		} else budget?.recordRequest(this.#context.runtime.now())
-		this.#run(lane, delivery)
-	}
-
-	/** Gives back what was claimed and not started. No attempt is burned. */
-	release(lane: DestinationState, reason: ReleaseReason): void {
-		const { waiting } = lane
-		lane.waiting = []
-		for (const delivery of waiting) this.#giveBack(lane, delivery, reason)
+		this.#run(state, delivery)
 	}
 
 	/**
-	 * The relay stops, and a handler does not. It keeps what is left of its lease, for it may still send; but a process that was asked to
-	 * end has not died of its message.
+	 * Gives up a handler that does not end although the relay stops. The message keeps the rest of its lease, because the handler may still
+	 * send it; but it is settled, so that no crash is counted for it.
 	 */
-	leave(lane: DestinationState, delivery: Delivery): void {
+	abandon(state: DestinationState, delivery: Delivery): void {
 		const inMs = Math.max(0, delivery.leaseUntil - this.#context.runtime.now())
-		if (!delivery.isSettled) this.#putOff(lane, delivery, inMs)
-		// Its time limit would keep the process alive.
+		if (!delivery.isSettled) this.#postpone(state, delivery, inMs)
+		// Its timeout would keep the process alive.
 		delivery.list?.remove(delivery)
 	}
 
-	/** Its lease is over by our own clock. What is under way is lost; what only waited is given back, for nobody died of it. */
-	letGo(lane: DestinationState, delivery: Delivery): void {
-		if (delivery.isSettled || lane.underWay.has(delivery)) {
-			this.lose(lane, delivery)
+	/** Handles a lease that expired by this process's clock: an in-flight delivery is lost, a queued one is released, so that no crash is counted. */
+	expireLease(state: DestinationState, delivery: Delivery): void {
+		if (delivery.isSettled || state.inFlight.has(delivery)) {
+			this.loseLease(state, delivery)
 			return
 		}
-		lane.waiting = lane.waiting.filter((one) => one !== delivery)
-		this.#giveBack(lane, delivery, 'lease')
+		state.queued = state.queued.filter((one) => one !== delivery)
+		this.#settler.release(state, delivery, 'lease-expired')
 	}
 
-	/** Another relay has it, or may have. */
-	lose(lane: DestinationState, delivery: Delivery): void {
-		const { id, topic, destination, attempt: attempts } = delivery.row
+	/** Aborts a delivery whose message another relay has or may have. */
+	loseLease(state: DestinationState, delivery: Delivery): void {
+		const { id: messageId, topic, destination: key, attempt: attempts } = delivery.row
 		if (delivery.isSettled) return
 		delivery.isSettled = true
-		delivery.abort(new LeaseLostError(id))
+		delivery.abort(new LeaseLostError(messageId))
 		delivery.list?.remove(delivery)
-		lane.waiting = lane.waiting.filter((one) => one !== delivery)
-		this.#context.tell({ type: 'lease_lost', id, topic, destination, attempts })
+		state.queued = state.queued.filter((one) => one !== delivery)
+		this.#context.emit({ type: 'lease_lost', messageId, topic, key, attempts })
 	}
 
-	/** A handler has taken longer than it may. Its place stays taken until it has ended, for until then it may still send. */
-	expired(delivery: Delivery): void {
-		const lane = this.#lanes.get(delivery.row.destination)
-		if (!lane) return
-		const error = new TimeoutError(lane.destination, lane.settings.timeoutMs)
+	/** Settles a delivery as failed after its timeout. It keeps its slot until the handler ends, because until then it may still send. */
+	readonly onTimeout = (delivery: Delivery): void => {
+		const state = this.#states.get(delivery.row.destination)
+		if (!state) return
+		const error = new TimeoutError(state.destination, state.settings.timeoutMs)
 		delivery.abort(error)
-		this.#failed(lane, delivery, error)
+		this.#onFailure(state, delivery, error)
 	}
 
-	#startNext(lane: DestinationState): boolean {
+	#startNext(state: DestinationState): boolean {
 		const now = this.#context.runtime.now()
-		while (lane.waiting.length > 0 && lane.room(now) > 0 && now >= lane.gate.heldUntil) {
-			const delivery = lane.waiting.pop()
+		while (state.queued.length > 0 && state.capacity(now) > 0 && now >= state.breaker.pausedUntil) {
+			const delivery = state.queued.pop()
 			if (!delivery || delivery.isSettled) continue
-			if (now >= delivery.leaseUntil) this.letGo(lane, delivery)
+			if (now >= delivery.leaseUntil) this.expireLease(state, delivery)
 			else {
-				this.start(lane, delivery)
+				this.start(state, delivery)
 				return true
 			}
 		}
 		return false
 	}
 
-	#causeNotToSend({ row }: Delivery): DeadLetterCause | undefined {
+	#unsendableCause({ row }: Delivery): DeadLetterCause | undefined {
 		if (row.crashes >= this.#context.settings.maxCrashes) return 'crashed'
 		return row.expiresAt !== null && row.expiresAt <= this.#context.databaseNow() ? 'expired' : undefined
 	}
 
-	#run(lane: DestinationState, delivery: Delivery): void {
+	#run(state: DestinationState, delivery: Delivery): void {
 		const now = this.#context.runtime.now()
-		lane.underWay.add(delivery)
+		state.inFlight.add(delivery)
 		this.inFlight++
-		delivery.ticket = lane.gate.ticket
-		lane.limits().add(delivery, now)
-		invokeHandler(lane.settings.deliver, delivery).then(
+		delivery.generation = state.breaker.generation
+		state.timeouts().add(delivery, now)
+		invokeHandler(state.settings.deliver, delivery).then(
 			() => {
-				this.#succeeded(lane, delivery, now)
-				this.#ended(lane, delivery)
+				this.#onSuccess(state, delivery, now)
+				this.#onEnd(state, delivery)
 			},
 			(error: unknown) => {
-				this.#failed(lane, delivery, error)
-				this.#ended(lane, delivery)
+				this.#onFailure(state, delivery, error)
+				this.#onEnd(state, delivery)
 			},
 		)
 	}
 
-	#succeeded(lane: DestinationState, delivery: Delivery, startedAt: number): void {
+	#onSuccess(state: DestinationState, delivery: Delivery, startedAt: number): void {
 		if (delivery.isSettled) return
 		const { runtime } = this.#context
 		const now = runtime.now()
-		lane.settings.retry.budget?.recordOutcome(true)
+		const durationMs = now - startedAt
+		state.settings.retry.budget?.recordOutcome(true)
 		const { id, attempt, claimedAt } = delivery.row
-		this.#settle(lane, delivery, { type: 'sent', id, attempt, claimedAt }, now - startedAt)
-		this.#gatekeeper.turn(lane, lane.gate.succeeded(delivery.ticket, now, now - startedAt, runtime))
+		this.#settler.settle(state, delivery, { type: 'sent', id, attempt, claimedAt }, durationMs)
+		const change = state.breaker.recordSuccess(delivery.generation, now, durationMs, runtime)
+		this.#breaker.apply(state, change)
 	}
 
-	#failed(lane: DestinationState, delivery: Delivery, error: unknown): void {
+	#onFailure(state: DestinationState, delivery: Delivery, error: unknown): void {
 		if (delivery.isSettled) return
-		const { runtime, settings } = this.#context
-		// Nobody failed: neither the message nor its destination is to suffer for it.
+		// The relay aborted the handler: neither the message nor its destination failed.
 		if (delivery.isStoppedBy(error)) {
-			this.#putOff(lane, delivery, 0)
+			this.#postpone(state, delivery, 0)
 			return
 		}
+		const { runtime, settings } = this.#context
+		const { maxRetryAfterMs } = settings
 		const now = runtime.now()
-		const verdict = classifyFailure(lane.settings, error)
 		const durationMs = now - (delivery.startedAt ?? now)
-		const circumstances = {
-			now: this.#context.databaseNow(),
-			maxRetryAfterMs: settings.maxRetryAfterMs,
-			chance: runtime,
-		}
-		lane.settings.retry.budget?.recordOutcome(false)
-		this.#settle(
-			lane,
-			delivery,
-			decideFailure(delivery.row, error, verdict, lane.settings, circumstances),
-			durationMs,
-		)
-		const retryAfterMs = verdict.retryAfterMs ?? 0
-		const holdMs = verdict.kind === 'throttled' ? Math.min(retryAfterMs, settings.maxRetryAfterMs) : 0
-		// Who says when to come back is not down, and is to be asked then and not when a circuit has it.
-		if (holdMs > 0 && !lane.gate.isProbing) {
-			this.#gatekeeper.hold(lane, holdMs)
+		const classification = classifyFailure(state.settings, error)
+		const decisionContext = { now: this.#context.databaseNow(), maxRetryAfterMs, random: runtime }
+		state.settings.retry.budget?.recordOutcome(false)
+		const settlement = decideFailure(delivery.row, error, classification, state.settings, decisionContext)
+		this.#settler.settle(state, delivery, settlement, durationMs)
+		const { kind, retryAfterMs } = classification
+		const pauseMs = kind === 'throttled' ? Math.min(retryAfterMs ?? 0, maxRetryAfterMs) : 0
+		// A destination that says when to come back is not down: it is paused until then, and its circuit does not count the failure.
+		if (pauseMs > 0 && !state.breaker.isProbing) {
+			this.#breaker.pause(state, pauseMs)
 			return
 		}
-		const change = countsAsFailure(lane.settings, error, verdict)
-			? lane.gate.failed(delivery.ticket, now, durationMs, verdict.retryAfterMs, runtime)
-			: lane.gate.succeeded(delivery.ticket, now, durationMs, runtime)
-		if (change) {
-			if (change.state === 'open') this.release(lane, 'gate')
-			// That the circuit opens as well is no reason to come back sooner than was asked for.
-			const pausedForMs = change.state === 'open' ? Math.max(change.pausedForMs, Math.ceil(holdMs)) : 0
-			this.#gatekeeper.turn(lane, { ...change, pausedForMs })
-		}
+		const { breaker } = state
+		const change = countsAsFailure(state.settings, error, classification)
+			? breaker.recordFailure(delivery.generation, now, durationMs, retryAfterMs, runtime)
+			: breaker.recordSuccess(delivery.generation, now, durationMs, runtime)
+		if (!change) return
+		if (change.state === 'open') this.#settler.releaseQueued(state, 'paused')
+		// An opening circuit must not shorten the Retry-After.
+		const pausedForMs = change.state === 'open' ? Math.max(change.pausedForMs, Math.ceil(pauseMs)) : 0
+		this.#breaker.apply(state, { ...change, pausedForMs })
 	}
 
-	/** Begun and not ended, for the relay stops: it may have been sent, so the attempt counts, but it is tried again whatever the limit. */
-	#putOff(lane: DestinationState, delivery: Delivery, inMs: number): void {
+	/** Schedules a retry of a delivery that the stopping relay interrupted. It may have been sent, so the attempt counts, but never as the last one. */
+	#postpone(state: DestinationState, delivery: Delivery, inMs: number): void {
 		const { row } = delivery
-		const error = failureNote(new RelayStoppedError())
-		const later = {
-			type: 'retry',
-			...heldBy(row),
-			inMs: Math.ceil(inMs),
-			delayMs: row.delayMs,
-			error,
-		} as const
-		this.#settle(lane, delivery, later, 0)
+		const error = toStoredError(new RelayStoppedError())
+		const retry = { type: 'retry', inMs: Math.ceil(inMs), delayMs: row.delayMs, error } as const
+		this.#settler.settle(state, delivery, { ...claimRef(row), ...retry }, 0)
 	}
 
-	#giveBack(lane: DestinationState, delivery: Delivery, reason: ReleaseReason, inMs?: number): void {
-		delivery.releasedFor = reason
-		this.#settle(lane, delivery, { type: 'release', ...heldBy(delivery.row), inMs }, 0)
-	}
-
-	#settle(lane: DestinationState, delivery: Delivery, outcome: Settlement, durationMs: number): void {
-		delivery.isSettled = true
-		if ((outcome.type === 'retry' || outcome.type === 'release') && outcome.inMs !== undefined)
-			lane.lookout.expect(this.#context.runtime.now() + Math.max(outcome.inMs, 1))
-		this.#settler.add(delivery, outcome, durationMs)
-	}
-
-	#ended(lane: DestinationState, delivery: Delivery): void {
+	#onEnd(state: DestinationState, delivery: Delivery): void {
 		delivery.list?.remove(delivery)
-		lane.finished(delivery)
-		const wasFull = this.inFlight-- >= this.#context.settings.maxInFlight
-		// With places to spare nobody else waits for this one's.
+		state.finish(delivery)
+		const { maxInFlight } = this.#context.settings
+		const wasFull = this.inFlight-- >= maxInFlight
+		// Otherwise no other destination waits for this slot.
 		if (wasFull) this.pump()
-		// More than one where the room has grown: a destination that comes back has more of it with time.
-		else if (!this.isPaused)
-			while (this.inFlight < this.#context.settings.maxInFlight && this.#startNext(lane));
-		this.#onRoom()
+		// More than one if the capacity has grown, as it does after an outage.
+		else if (!this.isPaused) while (this.inFlight < maxInFlight && this.#startNext(state));
+		this.#signal.wake()
 	}
 }

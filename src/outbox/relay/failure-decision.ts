@@ -1,71 +1,93 @@
 /**
- * What becomes of a message that could not be sent: the same questions as for a call that failed, but the answer is written down and not
- * waited for. Pure: it is told the error and the database's time.
+ * Decides what follows a failed delivery, with the same rules as a failed call in core; but the result is stored and not awaited. Pure. Rules of the
+ * user may throw; the decision is then made as if the rule did not exist, because a message must not be lost to a bug in a rule.
  */
 import { computeDelayMs } from '../../core/backoff/delay.ts'
 import type { RandomSource } from '../../core/backoff/jitter.ts'
 import type { Classification } from '../../core/classify/classification.ts'
 import { nextWait, stopReason } from '../../core/retry/decision.ts'
 import type { RetrySettings } from '../../core/retry/options.ts'
-import { failureNote } from '../message/failure-note.ts'
 import type { DeadLetterCause } from '../message/message.ts'
+import { toStoredError } from '../message/stored-error.ts'
 import type { ClaimedRow, Settlement } from '../store/rows.ts'
-import { heldBy } from './delivery.ts'
-import type { DestinationSettings } from './settings.ts'
+import { claimRef } from './delivery.ts'
+import type { DestinationSettings } from './options.ts'
 
-/** What the retry rules need to know besides the failure. */
-export interface Circumstances {
+/** What the decision needs besides the failure. */
+export interface DecisionContext {
 	/** The database's time. */
 	readonly now: number
 	readonly maxRetryAfterMs: number
-	readonly chance: RandomSource
+	readonly random: RandomSource
 }
 
-/** Retry or dead letter. */
+/** Classifies an error by the destination's classifier, then the toolkit's. */
+export function classifyFailure(settings: DestinationSettings, error: unknown): Classification {
+	try {
+		return settings.classify(error)
+	} catch {
+		return { kind: 'transient', isKnown: false }
+	}
+}
+
+/** Returns true if the error counts as a failure of the destination, false if it concerns only the message. */
+export function countsAsFailure(
+	settings: DestinationSettings,
+	error: unknown,
+	{ kind }: Classification,
+): boolean {
+	const isFailure = settings.breaker?.isFailure
+	try {
+		if (isFailure) return isFailure(error)
+	} catch {
+		// As if there were no isFailure.
+	}
+	return kind === 'throttled' || kind === 'transient'
+}
+
+/** Returns a retry or a dead letter. */
 export function decideFailure(
 	row: ClaimedRow,
 	error: unknown,
-	verdict: Classification,
+	classification: Classification,
 	settings: DestinationSettings,
-	{ now, maxRetryAfterMs, chance }: Circumstances,
+	{ now, maxRetryAfterMs, random }: DecisionContext,
 ): Settlement {
 	const { expiresAt } = row
 	const { maxRetries = settings.retry.maxRetries } = { maxRetries: row.maxRetries ?? undefined }
 	const retry: RetrySettings = { ...settings.retry, maxRetries }
 	const dead = (cause: DeadLetterCause): Settlement => ({
-		...{ type: 'dead', ...heldBy(row), cause },
-		error: failureNote(error),
+		...{ type: 'dead', ...claimRef(row), cause },
+		error: toStoredError(error),
 		afterDeadLetter: settings.afterDeadLetter ?? 'skip',
 	})
-	const decision = decide(retry, row, error, verdict, chance)
+	const decision = decideRetry(retry, row, error, classification, random)
 	if (typeof decision === 'string') return dead(decision)
-	const isAsked = decision.source === 'retry-after'
-	const inMs = Math.round(isAsked ? Math.min(decision.delayMs, maxRetryAfterMs) : decision.delayMs)
+	const { source, delayMs } = decision
+	const inMs = Math.round(source === 'retry-after' ? Math.min(delayMs, maxRetryAfterMs) : delayMs)
 	if (expiresAt !== null && now + inMs >= expiresAt) return dead('expired')
-	const backoffMs = decision.source === 'backoff' ? decision.delayMs : row.delayMs
-	return { type: 'retry', ...heldBy(row), inMs, delayMs: backoffMs, error: failureNote(error) }
+	const backoffMs = source === 'backoff' ? delayMs : row.delayMs
+	return { type: 'retry', ...claimRef(row), inMs, delayMs: backoffMs, error: toStoredError(error) }
 }
 
-type Decision = DeadLetterCause | ReturnType<typeof nextWait>
-
-function decide(
+function decideRetry(
 	retry: RetrySettings,
 	row: ClaimedRow,
 	error: unknown,
-	verdict: Classification,
-	chance: RandomSource,
-): Decision {
+	classification: Classification,
+	random: RandomSource,
+): DeadLetterCause | ReturnType<typeof nextWait> {
 	const failed = row.attempt - 1
 	const previous = row.delayMs ?? retry.baseDelayMs
-	// What somebody cancelled on the way was not refused by the other side, and a message has no caller that gave up on it.
-	const meant: Classification = verdict.kind === 'cancelled' ? { ...verdict, kind: 'transient' } : verdict
+	// A message has no caller that could have cancelled it: something in between did, and a retry may succeed.
+	const effective: Classification =
+		classification.kind === 'cancelled' ? { ...classification, kind: 'transient' } : classification
 	try {
-		const stop = stopReason(retry, failed, error, meant)
+		const stop = stopReason(retry, failed, error, effective)
 		if (stop === 'retries-exhausted') return stop
-		return stop === undefined ? nextWait(retry, failed, previous, error, meant, chance) : 'permanent'
+		return stop === undefined ? nextWait(retry, failed, previous, error, effective, random) : 'permanent'
 	} catch {
-		// A rule of the user's own threw. A message is not given up for that: the formula alone decides.
 		if (failed >= retry.maxRetries) return 'retries-exhausted'
-		return { delayMs: computeDelayMs(retry, failed, previous, chance), source: 'backoff' }
+		return { delayMs: computeDelayMs(retry, failed, previous, random), source: 'backoff' }
 	}
 }

@@ -1,131 +1,145 @@
 /**
- * Keeps what this relay holds from being taken for lost, tells that it is alive, and asks for its share of the places that all relays have
- * together. What could not be renewed in time is let go: another relay may be sending it.
+ * Renews leases and permits, and reports that the relay is alive. A lease that could not be renewed in time is given up, because another relay
+ * may be sending the message.
  */
 import { hostname } from 'node:os'
 import type { CancelTimer } from '../../core/runtime/runtime.ts'
-import { type Delivery, heldBy } from './delivery.ts'
+import type { WakeSignal } from '../notify/wake-signal.ts'
+import { claimRef, type Delivery } from './delivery.ts'
 import type { DestinationStates } from './destination-discovery.ts'
 import type { DestinationState } from './destination-state.ts'
 import type { Dispatcher } from './dispatcher.ts'
-import { acquirePermits } from './places.ts'
 import type { RelayContext } from './relay-context.ts'
 import type { Settler } from './settler.ts'
 
-/** Others hear at least so often that this relay is alive. */
-const LONGEST_BEAT_MS = 5_000
+const MAX_INTERVAL_MS = 5_000
 
 export class Heartbeat {
 	readonly #context: RelayContext
-	readonly #lanes: DestinationStates
+	readonly #states: DestinationStates
 	readonly #dispatcher: Dispatcher
 	readonly #settler: Settler
-	readonly #onRoom: () => void
-	readonly beatMs: number
+	readonly #signal: WakeSignal
+	readonly intervalMs: number
 	#cancel: CancelTimer | undefined
-	#isOver = false
-	#isBeating = false
-	#counted = { at: 0, sent: 0 }
+	#isStopped = false
+	#isRunning = false
+	#reported = { at: 0, sent: 0 }
 
 	constructor(
 		context: RelayContext,
-		lanes: DestinationStates,
+		states: DestinationStates,
 		dispatcher: Dispatcher,
 		settler: Settler,
-		onRoom: () => void,
+		signal: WakeSignal,
 	) {
 		this.#context = context
-		this.#lanes = lanes
+		this.#states = states
 		this.#dispatcher = dispatcher
 		this.#settler = settler
-		this.#onRoom = onRoom
-		this.beatMs = Math.min(LONGEST_BEAT_MS, context.settings.leaseMs / 3)
-		this.#counted.at = context.runtime.now()
+		this.#signal = signal
+		this.intervalMs = Math.min(MAX_INTERVAL_MS, context.settings.leaseMs / 3)
+		this.#reported.at = context.runtime.now()
 	}
 
-	/** The first beat, and from then on one after the other. */
+	/** Sends the first heartbeat and schedules the others. */
 	async start(): Promise<void> {
 		await this.#report()
-		await this.#sharePlaces()
-		this.#arm()
+		await this.#renewPermits()
+		this.#schedule()
 	}
 
 	stop(): void {
-		this.#isOver = true
+		this.#isStopped = true
 		this.#cancel?.()
 	}
 
-	#arm(): void {
-		if (!this.#isOver) this.#cancel = this.#context.runtime.setTimer(this.beatMs, () => void this.#beat())
+	#schedule(): void {
+		if (!this.#isStopped)
+			this.#cancel = this.#context.runtime.setTimer(this.intervalMs, () => void this.#run())
 	}
 
-	async #beat(): Promise<void> {
-		this.#letGo()
-		// Before the database is asked: one that does not answer must not keep this relay from letting go in time.
-		this.#arm()
-		if (this.#isBeating) return
-		this.#isBeating = true
+	async #run(): Promise<void> {
+		this.#expireLeases()
+		// Scheduled before the database is used: if it hangs, leases must still expire in time.
+		this.#schedule()
+		if (this.#isRunning) return
+		this.#isRunning = true
 		try {
-			// A relay that has left must not come back by a beat that was under way.
-			for (const step of [() => this.#renew(), () => this.#sharePlaces(), () => this.#report()])
-				if (!this.#isOver) await step()
+			// Checked before each step: a stopped relay must not register itself again.
+			for (const step of [() => this.#renewLeases(), () => this.#renewPermits(), () => this.#report()])
+				if (!this.#isStopped) await step()
 		} catch {
-			// The relay gave up on its database, or could not reach it this time: the next beat tries again.
+			// The store is unreachable or was abandoned: the next heartbeat tries again.
 		}
-		this.#isBeating = false
+		this.#isRunning = false
 	}
 
-	/** Those whose lease has ended by our own clock, whatever the database would say. */
-	#letGo(): void {
+	/** Gives up leases that have ended by this process's clock, whatever the database would say. */
+	#expireLeases(): void {
 		const now = this.#context.runtime.now()
-		for (const lane of this.#lanes.byName.values())
-			for (const delivery of [...lane.waiting, ...lane.underWay])
-				if (now >= delivery.leaseUntil) this.#dispatcher.letGo(lane, delivery)
+		for (const state of this.#states.byName.values())
+			for (const delivery of [...state.queued, ...state.inFlight])
+				if (now >= delivery.leaseUntil) this.#dispatcher.expireLease(state, delivery)
 	}
 
-	async #renew(): Promise<void> {
+	async #renewLeases(): Promise<void> {
 		const { store, owner, settings, runtime } = this.#context
 		const now = runtime.now()
-		const soon = now + (settings.leaseMs * 2) / 3
-		const held = new Map<string, readonly [Delivery, DestinationState | undefined]>()
-		for (const lane of this.#lanes.byName.values())
-			for (const delivery of [...lane.waiting, ...lane.underWay])
-				if (!delivery.isSettled && delivery.leaseUntil <= soon) held.set(delivery.row.id, [delivery, lane])
-		for (const delivery of this.#settler.held())
-			if (delivery.leaseUntil <= soon) held.set(delivery.row.id, [delivery, undefined])
-		if (held.size === 0) return
-		const asked = [...held.values()].map(([{ row }]) => heldBy(row))
-		const lost = new Set(await this.#context.once(() => store.renew(owner, settings.leaseMs, asked)))
-		for (const [id, [delivery, lane]] of held) {
+		const renewBefore = now + (settings.leaseMs * 2) / 3
+		const due = new Map<string, readonly [Delivery, DestinationState | undefined]>()
+		for (const state of this.#states.byName.values())
+			for (const delivery of [...state.queued, ...state.inFlight])
+				if (!delivery.isSettled && delivery.leaseUntil <= renewBefore)
+					due.set(delivery.row.id, [delivery, state])
+		for (const delivery of this.#settler.unwritten())
+			if (delivery.leaseUntil <= renewBefore) due.set(delivery.row.id, [delivery, undefined])
+		if (due.size === 0) return
+		const refs = [...due.values()].map(([{ row }]) => claimRef(row))
+		const lost = new Set(await this.#context.callStoreOnce(() => store.renew(owner, settings.leaseMs, refs)))
+		for (const [id, [delivery, state]] of due) {
 			if (!lost.has(id)) delivery.leaseUntil = now + settings.leaseMs
-			// What was settled meanwhile is no longer held, and that is as it should be.
-			else if (lane && !delivery.isSettled) this.#dispatcher.lose(lane, delivery)
+			// A delivery that was settled in the meantime is no longer claimed, as intended.
+			else if (state && !delivery.isSettled) this.#dispatcher.loseLease(state, delivery)
 		}
 	}
 
-	async #sharePlaces(): Promise<void> {
-		for (const lane of this.#lanes.byName.values()) {
-			if (lane.settings.maxConcurrent === Infinity) continue
-			await this.#context.once(() => acquirePermits(this.#context, lane))
-			// Others are given what this one may no longer use; what only waits here would keep it from them.
-			if (lane.waiting.length > Math.max(0, lane.room(this.#context.runtime.now())))
-				this.#dispatcher.release(lane, 'gate')
-			this.#onRoom()
+	async #renewPermits(): Promise<void> {
+		for (const state of this.#states.byName.values()) {
+			if (state.settings.maxConcurrent === Infinity) continue
+			await this.#context.callStoreOnce(() => acquirePermits(this.#context, state))
+			// Other relays get the permits that this one lost; queued messages would hold them back.
+			if (state.queued.length > Math.max(0, state.capacity(this.#context.runtime.now())))
+				this.#settler.releaseQueued(state, 'no-permit')
+			this.#signal.wake()
 		}
 	}
 
 	async #report(): Promise<void> {
 		const { store, owner, sent, failed, dead, runtime } = this.#context
 		const now = runtime.now()
-		const { at, sent: before } = this.#counted
-		const seconds = (now - at) / 1_000
-		this.#counted = { at: now, sent }
+		const seconds = (now - this.#reported.at) / 1_000
+		const throughput = seconds > 0 ? (sent - this.#reported.sent) / seconds : 0
+		this.#reported = { at: now, sent }
 		const report = {
-			...{ id: owner, host: hostname(), pid: process.pid, sent, failed, dead },
-			destinations: [...this.#lanes.byName.keys(), ...(this.#lanes.hasWildcard ? ['*'] : [])],
+			...{ id: owner, host: hostname(), pid: process.pid, sent, failed, dead, throughput },
+			destinations: [...this.#states.byName.keys(), ...(this.#states.hasWildcard ? ['*'] : [])],
 			inFlight: this.#dispatcher.inFlight,
-			throughput: seconds > 0 ? (sent - before) / seconds : 0,
 		}
-		await this.#context.once(() => store.heartbeat(report, 6 * this.beatMs))
+		await this.#context.callStoreOnce(() => store.heartbeat(report, 6 * this.intervalMs))
 	}
+}
+
+/** Requests this relay's share of `maxConcurrent`. Until the response it starts nothing beyond the number it reported as in use. */
+export async function acquirePermits(
+	{ store, owner, settings, runtime }: RelayContext,
+	state: DestinationState,
+): Promise<void> {
+	const { destination } = state
+	const { maxConcurrent: total, concurrency: wanted } = state.settings
+	const { leaseMs } = settings
+	const until = runtime.now() + leaseMs
+	const inUse = state.freezePermits()
+	const permits = await store.acquirePermits({ destination, owner, wanted, inUse, total, leaseMs })
+	state.setPermits(permits, until)
 }

@@ -1,168 +1,161 @@
 /**
- * Whether a destination is left alone. Failures are counted here, by the same circuit as everywhere; that it is open is written down for
- * all relays, and so is who may try whether it is back. Synchronous: what is to be written is answered, and writing is for others.
+ * This relay's view of a destination's circuit. Failures are counted here, by core's circuit; the open state and the right to probe are shared by all
+ * relays through the store. Synchronous: methods return the change that SharedBreaker has to write.
  */
 import type { RandomSource } from '../../core/backoff/jitter.ts'
 import { Circuit } from '../../core/circuit-breaker/circuit.ts'
 import { createOpenState, nextOpenState } from '../../core/circuit-breaker/open-state.ts'
 import type { CircuitChange, DestinationCircuit } from '../store/rows.ts'
-import { rampedLimit } from './ramp.ts'
-import type { BreakerSettings } from './settings.ts'
+import type { BreakerSettings } from './options.ts'
 
 export class LocalBreaker {
 	readonly #destination: string
 	readonly #settings: BreakerSettings
-	readonly #isCounting: boolean
+	readonly #countsFailures: boolean
 	readonly #rampUpMs: number
 	readonly #circuit: Circuit
-	#gate: DestinationCircuit | undefined
-	/** What the store said. */
-	#heldUntil = -Infinity
-	/** What this relay knows ahead of the store: an answer that was on its way meanwhile is older than this. */
-	#shutUntil = -Infinity
-	/** When it was let through again. */
-	#openedAt = -Infinity
-	/** How many probes went well; undefined when this relay does not probe. */
-	#probes: number | undefined
-	#mayProbeUntil = -Infinity
+	/** The shared state, as last read from the store. */
+	#shared: DestinationCircuit | undefined
+	#sharedPauseUntil = -Infinity
+	/** A pause that the store does not know yet; a store response that is in flight is older. */
+	#localPauseUntil = -Infinity
+	/** When the circuit last closed or a pause ended. */
+	#closedAt = -Infinity
+	/** Successful probes so far; undefined while this relay does not probe. */
+	#probeSuccesses: number | undefined
+	#probeUntil = -Infinity
 
-	/** `isCounting`: does this relay open it? One that does not still heeds it. */
-	constructor(destination: string, settings: BreakerSettings, isCounting: boolean, rampUpMs: number) {
+	/** Without `countsFailures` this relay never opens the circuit, but still obeys it. */
+	constructor(destination: string, settings: BreakerSettings, countsFailures: boolean, rampUpMs: number) {
 		this.#destination = destination
 		this.#settings = settings
-		this.#isCounting = isCounting
+		this.#countsFailures = countsFailures
 		this.#rampUpMs = rampUpMs
 		this.#circuit = new Circuit(settings)
 	}
 
-	/** How many probes it takes. */
-	get probes(): number {
+	/** The number of successful probes that close the circuit. */
+	get requiredProbes(): number {
 		return this.#settings.successThreshold
 	}
 
 	get isProbing(): boolean {
-		return this.#probes !== undefined
+		return this.#probeSuccesses !== undefined
 	}
 
 	get state(): DestinationCircuit['state'] {
-		return this.#gate?.state ?? 'closed'
+		return this.#shared?.state ?? 'closed'
 	}
 
-	/** Until when nobody claims, as far as this relay knows. */
-	get heldUntil(): number {
-		return this.isProbing ? -Infinity : Math.max(this.#heldUntil, this.#shutUntil)
+	/** Until when this relay must not claim. */
+	get pausedUntil(): number {
+		return this.isProbing ? -Infinity : Math.max(this.#sharedPauseUntil, this.#localPauseUntil)
 	}
 
-	/** Until when the store said so to everybody. */
-	get heldForAllUntil(): number {
-		return this.#heldUntil
+	/** Until when no relay may claim. */
+	get sharedPauseUntil(): number {
+		return this.#sharedPauseUntil
 	}
 
-	/** Is it time to see whether the other side is back? */
+	/** Returns true if a relay should probe the destination now. */
 	shouldProbe(now: number): boolean {
-		// Whoever has not come to an end in its time probes no longer: somebody else may.
-		if (now >= this.#mayProbeUntil) this.#probes = undefined
-		return this.state !== 'closed' && !this.isProbing && now >= this.heldUntil
+		// A probe that has not finished in time is given up, so that another relay may probe.
+		if (now >= this.#probeUntil) this.#probeSuccesses = undefined
+		return this.state !== 'closed' && !this.isProbing && now >= this.pausedUntil
 	}
 
-	/** What a delivery is given when it is started. */
-	get ticket(): number {
+	/** Results of deliveries that were started in another generation are ignored. */
+	get generation(): number {
 		return this.#circuit.generation
 	}
 
-	/** How many may be in flight. */
+	/** Returns the number of messages that may be in flight. */
 	limit(concurrency: number, now: number): number {
 		if (this.isProbing) return 1
-		return rampedLimit(concurrency, now - this.#openedAt, this.#rampUpMs)
+		return rampedLimit(concurrency, now - this.#closedAt, this.#rampUpMs)
 	}
 
-	/** What the store says now. */
-	see(gate: DestinationCircuit, now: number): void {
-		const before = this.#gate
-		// An older answer than what is known already.
-		if (before && gate.version < before.version) return
-		// Somebody has changed it: whoever probed does so no longer. Who has just asked to is told after this.
-		if (gate.version !== before?.version) {
-			this.#probes = undefined
-			this.#shutUntil = -Infinity
+	/** Takes over the state of the store. */
+	update(circuit: DestinationCircuit, now: number): void {
+		const before = this.#shared
+		// An outdated response.
+		if (before && circuit.version < before.version) return
+		// Another relay changed the circuit, which ends a probe of this one. A probe that was just granted starts after this call.
+		if (circuit.version !== before?.version) {
+			this.#probeSuccesses = undefined
+			this.#localPauseUntil = -Infinity
 		}
-		this.#gate = gate
-		this.#heldUntil = gate.pausedForMs > 0 ? now + gate.pausedForMs : -Infinity
-		if (gate.closedAgoMs !== null) this.#openedAt = now - gate.closedAgoMs
-		if (gate.state === 'closed' && before && before.state !== 'closed') this.#circuit.reset()
+		this.#shared = circuit
+		this.#sharedPauseUntil = circuit.pausedForMs > 0 ? now + circuit.pausedForMs : -Infinity
+		if (circuit.closedAgoMs !== null) this.#closedAt = now - circuit.closedAgoMs
+		if (circuit.state === 'closed' && before && before.state !== 'closed') this.#circuit.reset()
 	}
 
-	/** Nothing more is started here for so long, until the store has heard of it. */
-	shut(forMs: number, now: number): void {
-		this.#shutUntil = Math.max(this.#shutUntil, now + forMs)
+	/** Pauses this relay until the store knows about the pause. */
+	pauseLocally(forMs: number, now: number): void {
+		this.#localPauseUntil = Math.max(this.#localPauseUntil, now + forMs)
 	}
 
-	/** This relay wants to be the one who probes, for at most so long. */
-	askToProbe(forMs: number): CircuitChange {
-		return this.#change('half-open', forMs, 'probe', this.#gate?.failedProbes, this.#gate?.delayMs)
+	/** Returns the change by which this relay claims the right to probe. */
+	requestProbe(forMs: number): CircuitChange {
+		return this.#change('half-open', forMs, 'probe', this.#shared?.failedProbes, this.#shared?.delayMs)
 	}
 
-	/** It is the one, until then. What was started before says nothing about now: tickets are new. */
-	beginProbe(until: number): void {
-		this.#probes = 0
-		this.#mayProbeUntil = until
+	/** Starts a granted probe in a new generation, because older deliveries say nothing about the destination now. */
+	startProbe(until: number): void {
+		this.#probeSuccesses = 0
+		this.#probeUntil = until
 		this.#circuit.reset()
 	}
 
-	/** There was nothing to probe with: the next who has something does. */
-	endProbe(): CircuitChange {
-		this.#probes = undefined
-		return this.#change('open', 0, 'circuit-open', this.#gate?.failedProbes, this.#gate?.delayMs)
+	/** Returns the change that lets another relay probe, because this one found no message. */
+	cancelProbe(): CircuitChange {
+		this.#probeSuccesses = undefined
+		return this.#change('open', 0, 'circuit-open', this.#shared?.failedProbes, this.#shared?.delayMs)
 	}
 
-	succeeded(
-		ticket: number,
+	recordSuccess(
+		generation: number,
 		now: number,
 		durationMs: number,
-		chance: RandomSource,
+		random: RandomSource,
 	): CircuitChange | undefined {
-		if (this.#probes !== undefined) {
-			if (ticket !== this.ticket) return undefined
-			this.#probes++
-			if (this.#probes < this.#settings.successThreshold) return undefined
-			this.#probes = undefined
+		if (this.#probeSuccesses !== undefined) {
+			if (generation !== this.generation) return undefined
+			this.#probeSuccesses++
+			if (this.#probeSuccesses < this.#settings.successThreshold) return undefined
+			this.#probeSuccesses = undefined
 			return this.#change('closed', 0, null, 0, 0)
 		}
-		if (this.#isCounting) this.#circuit.succeed(ticket, now, durationMs, chance)
-		return this.#opening(now)
+		if (this.#countsFailures) this.#circuit.succeed(generation, now, durationMs, random)
+		return this.#openedChange(now)
 	}
 
-	failed(
-		ticket: number,
+	recordFailure(
+		generation: number,
 		now: number,
 		durationMs: number,
 		retryAfterMs: number | undefined,
-		chance: RandomSource,
+		random: RandomSource,
 	): CircuitChange | undefined {
-		if (this.#probes !== undefined) {
-			if (ticket !== this.ticket) return undefined
-			this.#probes = undefined
-			const before = createOpenState(0, this.#gate?.delayMs ?? 0, this.#gate?.failedProbes ?? 0)
-			const { until, delayMs, failedProbes } = nextOpenState(
-				this.#settings,
-				before,
-				now,
-				retryAfterMs,
-				chance,
-			)
-			return this.#change('open', until - now, 'circuit-open', failedProbes, delayMs)
+		if (this.#probeSuccesses !== undefined) {
+			if (generation !== this.generation) return undefined
+			this.#probeSuccesses = undefined
+			const before = createOpenState(0, this.#shared?.delayMs ?? 0, this.#shared?.failedProbes ?? 0)
+			const next = nextOpenState(this.#settings, before, now, retryAfterMs, random)
+			return this.#change('open', next.until - now, 'circuit-open', next.failedProbes, next.delayMs)
 		}
-		if (this.#isCounting) this.#circuit.fail(ticket, now, durationMs, retryAfterMs, chance)
-		return this.#opening(now)
+		if (this.#countsFailures) this.#circuit.fail(generation, now, durationMs, retryAfterMs, random)
+		return this.#openedChange(now)
 	}
 
-	/** The circuit has just opened: all relays are to know. */
-	#opening(now: number): CircuitChange | undefined {
+	/** Returns the change to write if the circuit has just opened. */
+	#openedChange(now: number): CircuitChange | undefined {
 		if (this.#circuit.state !== 'open') return undefined
 		const pausedForMs = this.#circuit.retryAfterMs(now)
-		// From here on the store's state counts; this one begins anew when that is closed again.
+		// From here on the shared state counts; counting starts again when it is closed.
 		this.#circuit.reset()
-		this.shut(pausedForMs, now)
+		this.pauseLocally(pausedForMs, now)
 		return this.#change('open', pausedForMs, 'circuit-open', 0, pausedForMs)
 	}
 
@@ -177,7 +170,16 @@ export class LocalBreaker {
 			...{ state, reason, failedProbes, delayMs },
 			destination: this.#destination,
 			pausedForMs: Math.ceil(pausedForMs),
-			version: this.#gate?.version ?? 0,
+			version: this.#shared?.version ?? 0,
 		}
 	}
+}
+
+/**
+ * Returns how many messages may be in flight `sinceMs` after the circuit closed: one at first, then exponentially more, because a service that
+ * recovers has cold caches and a backlog from all its clients. All relays count from the same moment, which the database provides.
+ */
+export function rampedLimit(concurrency: number, sinceMs: number, rampUpMs: number): number {
+	if (sinceMs >= rampUpMs) return concurrency
+	return Math.max(1, Math.floor(concurrency ** (sinceMs / rampUpMs)))
 }

@@ -1,35 +1,261 @@
+/** The options of a relay and of its destinations: validation and defaults. */
+import { presets } from '../../core/backoff/presets.ts'
+import { type CircuitSettings, readCircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
+import type { Classification } from '../../core/classify/classification.ts'
+import { classify, extendClassifier } from '../../core/classify/classify.ts'
+import {
+	checkNames,
+	invalidOption,
+	MAX_NUMBER,
+	type OptionSchema,
+	readOptions,
+} from '../../core/options/schema.ts'
+import { type RetrySettings, readRetryOptions } from '../../core/retry/options.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import type { BreakerOptions, RelayRetryOptions } from '../destinations/destination.ts'
-import type { RelayListener } from './events.ts'
+import { systemRuntime } from '../../core/runtime/system.ts'
+import { placed } from '../../http/options/option-path.ts'
+import type {
+	Destination,
+	DestinationOptions,
+	Handler,
+	OrderOptions,
+	RateOptions,
+	RelayBreakerOptions,
+	RelayRetryOptions,
+} from '../destinations/destination.ts'
+import type { RelayListener } from '../events/relay-events.ts'
+import type { AfterDeadLetter, Rate } from '../store/rows.ts'
 
-/** How a relay works. */
+/** Options of a relay. */
 export interface RelayOptions {
-	/** What it is called in events. Default `'relay'`. */
+	/** The relay's name in events. Default `'relay'`. */
 	readonly name?: string | undefined
 	/** How failed messages are retried. Default: the preset `messageQueue`. */
 	readonly retry?: RelayRetryOptions | undefined
-	/** When a destination is left alone; false for never. Default: 5 failures in a row, for 5 to 10 s by chance, growing to 5 minutes. */
-	readonly breaker?: BreakerOptions | false | undefined
-	/** How many messages are sent at a time to each destination. Default 16. */
+	/** When sending to a destination is stopped; false for never. Default: after 5 consecutive failures, for 5 to 10 s (jittered), growing to 5 minutes. */
+	readonly breaker?: RelayBreakerOptions | false | undefined
+	/** Maximum number of messages in flight per destination. Default 16. */
 	readonly concurrency?: number | undefined
-	/** How many messages are in flight in all. Default 1,000. */
+	/** Maximum number of messages in flight in total. Default 1,000. */
 	readonly maxInFlight?: number | undefined
-	/** How many messages one claim takes at most for each destination. Default 2,000. */
+	/** Maximum number of messages per claim and destination. Default 2,000. */
 	readonly batchSize?: number | undefined
-	/** How long a message stays claimed by a relay that is not heard of. Default 60,000. */
+	/** How long a message stays claimed by a relay that sends no heartbeats. Default 60,000. */
 	readonly leaseMs?: number | undefined
-	/** How long a handler may take. Default 30,000. */
+	/** Timeout of a handler. Default 30,000. */
 	readonly timeoutMs?: number | undefined
-	/** The longest time between two looks, for what no bell told of. Default 1,000. */
+	/** Maximum time between two polls, for messages without a notification. Default 1,000. */
 	readonly pollMs?: number | undefined
-	/** A message that so many processes died with is not tried again. Default 3. */
+	/** A message that was claimed during this many crashes becomes a dead letter. Default 3. */
 	readonly maxCrashes?: number | undefined
-	/** In this time after an outage a destination comes back to its full concurrency. Default 10,000. */
+	/** How long a destination takes to return to full concurrency after an outage. Default 10,000. */
 	readonly rampUpMs?: number | undefined
-	/** A Retry-After longer than this is cut. Default one hour. */
+	/** Upper limit for Retry-After. Default one hour. */
 	readonly maxRetryAfterMs?: number | undefined
-	/** Told every event. */
+	/** Receives every event. */
 	readonly onEvent?: RelayListener | undefined
-	/** Time and chance of this process. Default: the system's. */
+	/** Clock, timers and randomness. Default: those of the system. */
 	readonly runtime?: Runtime | undefined
+}
+
+export interface RelaySettings {
+	readonly name: string
+	readonly concurrency: number
+	readonly maxInFlight: number
+	readonly batchSize: number
+	readonly leaseMs: number
+	readonly timeoutMs: number
+	readonly pollMs: number
+	readonly maxCrashes: number
+	readonly rampUpMs: number
+	readonly maxRetryAfterMs: number
+	readonly retry?: RelayRetryOptions | undefined
+	readonly breaker?: RelayBreakerOptions | false | undefined
+	readonly onEvent?: RelayListener | undefined
+	readonly runtime: Runtime
+}
+
+export interface DestinationSettings {
+	readonly deliver: Handler
+	readonly concurrency: number
+	/** Infinity without a limit. */
+	readonly maxConcurrent: number
+	readonly rate: Rate | undefined
+	readonly timeoutMs: number
+	readonly retry: RetrySettings
+	readonly classify: (error: unknown) => Classification
+	readonly breaker: BreakerSettings | undefined
+	/** Undefined without ordering. */
+	readonly afterDeadLetter: AfterDeadLetter | undefined
+}
+
+export interface BreakerSettings extends CircuitSettings {
+	readonly isFailure?: ((error: unknown) => boolean) | undefined
+}
+
+const RELAY_SCHEMA: OptionSchema = {
+	name: 'string',
+	destinations: 'any',
+	retry: 'any',
+	breaker: 'any',
+	concurrency: [1, 1e6, 16],
+	maxInFlight: [1, 1e6, 1_000],
+	batchSize: [1, 10_000, 2_000],
+	leaseMs: [50, MAX_NUMBER, 60_000],
+	timeoutMs: [1, MAX_NUMBER, 30_000],
+	pollMs: [1, MAX_NUMBER, 1_000],
+	maxCrashes: [1, MAX_NUMBER, 3],
+	rampUpMs: [0, MAX_NUMBER, 10_000],
+	maxRetryAfterMs: [0, MAX_NUMBER, 3_600_000],
+	onEvent: 'function',
+	runtime: 'any',
+}
+
+const DESTINATION_SCHEMA: OptionSchema = {
+	deliver: 'function',
+	concurrency: [1, 1e6, 0],
+	maxConcurrent: [1, 1e6, Infinity],
+	rate: 'any',
+	timeoutMs: [1, MAX_NUMBER, 0],
+	retry: 'any',
+	breaker: 'any',
+	order: 'any',
+}
+
+const RATE_SCHEMA: OptionSchema = {
+	limit: [1, 1e6, 0],
+	intervalMs: [1, MAX_NUMBER, 1_000],
+	burst: [1, 1e6, 0],
+}
+
+const INTEGERS = ['concurrency', 'maxInFlight', 'batchSize', 'maxCrashes'] as const
+
+/** Longer than core's defaults, and growing, because a backlog can wait. */
+const OPEN_MS = 10_000
+const MAX_OPEN_MS = 300_000
+
+/** The options of core's retry and breaker that have an effect here. */
+const RETRY_SCHEMA: Readonly<Record<keyof RelayRetryOptions, 'any'>> = {
+	baseDelayMs: 'any',
+	maxDelayMs: 'any',
+	growth: 'any',
+	factor: 'any',
+	jitterStrategy: 'any',
+	jitterFactor: 'any',
+	jitterRangeMs: 'any',
+	maxRetries: 'any',
+	shouldRetry: 'any',
+	delayFor: 'any',
+	budget: 'any',
+	classify: 'any',
+}
+const BREAKER_SCHEMA: Readonly<Record<keyof RelayBreakerOptions, 'any'>> = {
+	failureThreshold: 'any',
+	successThreshold: 'any',
+	resetTimeoutMs: 'any',
+	resetBackoff: 'any',
+	monitorWindowMs: 'any',
+	errorRateThreshold: 'any',
+	minimumRequests: 'any',
+	slowCallMs: 'any',
+	slowCallRateThreshold: 'any',
+	windowSize: 'any',
+	maxRetryAfterMs: 'any',
+	isFailure: 'any',
+}
+
+export function readRelayOptions(options: RelayOptions): RelaySettings {
+	checkNames(options, RELAY_SCHEMA)
+	const settings = readOptions<RelaySettings>(options, RELAY_SCHEMA)
+	for (const name of INTEGERS) checkInteger(name, settings[name])
+	const { name = 'relay', runtime = systemRuntime } = options
+	if (typeof runtime?.setTimer !== 'function') invalidOption('runtime', runtime, 'a Runtime')
+	return { ...settings, name, runtime }
+}
+
+/** Returns the settings of a destination; its defaults are the relay's. */
+export function readDestination(
+	name: string,
+	given: Handler<never> | Destination<never>,
+	relay: RelaySettings,
+): DestinationSettings {
+	const path = `destinations['${name}']`
+	if (typeof given !== 'function' && typeof (given as Destination<never> | undefined)?.deliver !== 'function')
+		invalidOption(path, given, 'a function (message, context) => Promise<void>, or an object with deliver')
+	const own: DestinationOptions = typeof given === 'function' ? {} : given
+	const settings = placed(`${path}.`, () => {
+		checkNames(own, DESTINATION_SCHEMA)
+		return readOptions<Record<'concurrency' | 'maxConcurrent' | 'timeoutMs', number>>(own, DESTINATION_SCHEMA)
+	})
+	for (const option of ['concurrency', 'maxConcurrent'] as const)
+		if (own[option] !== undefined) checkInteger(`${path}.${option}`, own[option])
+	const { retry = relay.retry, breaker = relay.breaker } = own
+	return {
+		// The relay passes it only messages of its destination, as its type requires.
+		deliver: (typeof given === 'function' ? given : given.deliver.bind(given)) as Handler,
+		concurrency: settings.concurrency || relay.concurrency,
+		maxConcurrent: settings.maxConcurrent,
+		rate: own.rate === undefined ? undefined : readRate(`${path}.rate`, own.rate),
+		timeoutMs: settings.timeoutMs || relay.timeoutMs,
+		retry: readRetry(own.retry === undefined ? 'retry' : `${path}.retry`, retry),
+		classify: extendClassifier(retry?.classify, classify),
+		breaker:
+			breaker === false
+				? undefined
+				: readBreaker(own.breaker === undefined ? 'breaker' : `${path}.breaker`, breaker),
+		afterDeadLetter: readOrder(`${path}.order`, own.order),
+	}
+}
+
+function readRetry(path: string, options: RelayRetryOptions = {}): RetrySettings {
+	if (Object(options) !== options) invalidOption(path, options, 'an object such as { maxRetries: 5 }')
+	return placed(`${path}.`, () => {
+		checkNames(options, RETRY_SCHEMA)
+		return readRetryOptions({ ...presets.messageQueue, ...definedOnly(options) })
+	})
+}
+
+function readBreaker(path: string, options: RelayBreakerOptions = {}): BreakerSettings {
+	if (Object(options) !== options)
+		invalidOption(path, options, 'false or an object such as { failureThreshold: 5 }')
+	return placed(`${path}.`, () => {
+		checkNames(options, BREAKER_SCHEMA)
+		const { resetTimeoutMs = OPEN_MS } = options
+		const resetBackoff = { maxDelayMs: Math.max(MAX_OPEN_MS, resetTimeoutMs) }
+		const defaults = { resetTimeoutMs, successThreshold: 1, resetBackoff }
+		return readCircuitBreakerOptions({ ...defaults, ...definedOnly(options) })
+	})
+}
+
+/** Returns the options without those that are undefined, which would override defaults. */
+const definedOnly = <Options extends object>(options: Options): Partial<Options> =>
+	Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<Options>
+
+function readRate(path: string, rate: RateOptions): Rate {
+	if (Object(rate) !== rate) invalidOption(path, rate, 'an object such as { limit: 10, intervalMs: 1000 }')
+	return placed(`${path}.`, () => {
+		checkNames(rate, RATE_SCHEMA)
+		const settings = readOptions<Rate>(rate, RATE_SCHEMA)
+		const burst = settings.burst || settings.limit
+		if (!settings.limit) invalidOption('limit', rate.limit, 'a positive integer')
+		for (const [name, value] of Object.entries({ ...settings, burst })) checkInteger(name, value)
+		return { ...settings, burst }
+	})
+}
+
+const AFTER_DEAD_LETTER: readonly AfterDeadLetter[] = ['block', 'skip', 'dead-letter-rest']
+
+function readOrder(path: string, order: boolean | OrderOptions | undefined): AfterDeadLetter | undefined {
+	if (order === undefined || order === false) return undefined
+	if (order === true) return 'block'
+	if (Object(order) !== order) invalidOption(path, order, 'true, false or { afterDeadLetter }')
+	placed(`${path}.`, () => checkNames(order, { afterDeadLetter: 'any' }))
+	const { afterDeadLetter = 'block' } = order
+	if (!AFTER_DEAD_LETTER.includes(afterDeadLetter))
+		invalidOption(`${path}.afterDeadLetter`, afterDeadLetter, `one of ${AFTER_DEAD_LETTER.join(', ')}`)
+	return afterDeadLetter
+}
+
+function checkInteger(name: string, value: unknown): void {
+	if (typeof value !== 'number' || value % 1) invalidOption(name, value, 'an integer')
 }

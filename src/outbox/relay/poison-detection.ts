@@ -1,129 +1,127 @@
 /**
- * Messages that a process died with, more than once. Which of all that it held was the one can not be told afterwards; so each is tried alone:
- * nothing else under way, nothing else claimed. When the process dies then, it was that one.
+ * Finds the message that crashes its process. After a crash it is unknown which of the claimed messages caused it; so messages that were claimed
+ * during more than one crash run alone, with nothing else in flight or claimed. If the process crashes again, it was that message.
  */
-
 import type { WakeSignal } from '../notify/wake-signal.ts'
-import type { ClaimedRow, Settlement } from '../store/rows.ts'
-import { Delivery, heldBy } from './delivery.ts'
+import type { ClaimedRow } from '../store/rows.ts'
+import { claimRef, Delivery } from './delivery.ts'
 import type { DestinationStates } from './destination-discovery.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type { RelayContext } from './relay-context.ts'
 import type { Settler } from './settler.ts'
 
-/** So many are tried before the others may go on. */
-const AT_A_TIME = 20
-/** Or as many as begin in this time. */
-const LONGEST_MS = 250
+/** After this many candidates, or this time, other messages continue. */
+const MAX_CANDIDATES = 20
+const MAX_MS = 250
 
 export class PoisonDetection {
+	/** The number of crashes that make a message a candidate. */
 	readonly poisonAfter: number
 	readonly #context: RelayContext
-	readonly #lanes: DestinationStates
+	readonly #states: DestinationStates
 	readonly #dispatcher: Dispatcher
 	readonly #settler: Settler
-	readonly #bell: WakeSignal
-	#claimedAt = 0
+	readonly #signal: WakeSignal
+	#claimStartedAt = 0
 
 	constructor(
 		context: RelayContext,
-		lanes: DestinationStates,
+		states: DestinationStates,
 		dispatcher: Dispatcher,
 		settler: Settler,
-		bell: WakeSignal,
+		signal: WakeSignal,
 	) {
 		this.#context = context
 		this.poisonAfter = Math.max(1, context.settings.maxCrashes - 1)
-		this.#lanes = lanes
+		this.#states = states
 		this.#dispatcher = dispatcher
 		this.#settler = settler
-		this.#bell = bell
+		this.#signal = signal
 	}
 
-	/** Tries suspects, if there are any, each alone. */
-	async runSuspects(isStopping: () => boolean): Promise<void> {
-		const first = await this.#claim()
+	/** Runs poison candidates, if there are any, one by one. */
+	async runCandidates(): Promise<void> {
+		const first = await this.#claimCandidate()
 		if (!first) return
-		// Given back at once: should the process die while the others end, it must not be for this one's sake.
-		const { store, owner, keepsHistory } = this.#context
-		await this.#context.ask('settle', () =>
-			store.settle(owner, [{ type: 'release', ...heldBy(first) }], keepsHistory),
-		)
+		// Released first: if the process crashes while the other deliveries end, this message must not be blamed.
+		await this.#release([first])
 		this.#dispatcher.isPaused = true
 		try {
-			for (const lane of this.#lanes.byName.values()) this.#dispatcher.release(lane, 'isolation')
-			await this.#quiet()
-			const endsAt = this.#context.runtime.now() + LONGEST_MS
-			for (let tried = 0; tried < AT_A_TIME && !isStopping(); tried++) {
-				if (tried > 0 && this.#context.runtime.now() >= endsAt) return
-				const row = await this.#claim()
+			for (const state of this.#states.byName.values()) this.#settler.releaseQueued(state, 'poison-check')
+			await this.#drain()
+			const endsAt = this.#context.runtime.now() + MAX_MS
+			for (let count = 0; count < MAX_CANDIDATES && !this.#context.isStopping; count++) {
+				if (count > 0 && this.#context.runtime.now() >= endsAt) return
+				const row = await this.#claimCandidate()
 				if (!row) return
 				await this.#runAlone(row)
 			}
 		} finally {
 			this.#dispatcher.isPaused = this.#context.isStopping
-			// What was given back is due as it was, before what is looked at.
-			for (const lane of this.#lanes.byName.values()) lane.lookout.reset()
+			// Released messages keep their due times, which are before the next scan's start.
+			for (const state of this.#states.byName.values()) state.scan.reset()
 			this.#dispatcher.pump()
 		}
 	}
 
-	async #claim(): Promise<ClaimedRow | undefined> {
+	async #claimCandidate(): Promise<ClaimedRow | undefined> {
 		const { store, owner, settings, runtime } = this.#context
+		const { leaseMs } = settings
 		const now = runtime.now()
-		const targets = [...this.#lanes.byName.values()]
+		const targets = [...this.#states.byName.values()]
 			.filter(
-				(lane) => lane.gate.state === 'closed' && lane.gate.heldUntil <= now && lane.hasPlaceWhenQuiet(now),
+				(state) =>
+					state.breaker.state === 'closed' &&
+					state.breaker.pausedUntil <= now &&
+					state.hasSlotWhenDrained(now),
 			)
 			.map(({ destination, settings: { afterDeadLetter } }) => ({
 				...{ destination, limit: 1, since: 0, isProbe: false },
 				isOrdered: afterDeadLetter !== undefined,
 			}))
 		if (targets.length === 0) return undefined
-		const { leaseMs } = settings
-		const result = await this.#context.ask('claim', () => {
-			this.#claimedAt = runtime.now()
-			return store.claim({ owner, leaseMs, targets, poisonCandidates: true, poisonAfter: this.poisonAfter })
+		const { poisonAfter } = this
+		const result = await this.#context.callStore('claim', () => {
+			this.#claimStartedAt = runtime.now()
+			return store.claim({ owner, leaseMs, targets, poisonCandidates: true, poisonAfter })
 		})
-		this.#context.sawTime(result.now)
+		this.#context.syncClock(result.now)
 		const [row, ...others] = result.rows
-		if (others.length > 0)
-			await this.#context.ask('settle', () =>
-				store.settle(
-					owner,
-					others.map((other) => ({ type: 'release', ...heldBy(other) })),
-					false,
-				),
-			)
+		if (others.length > 0) await this.#release(others)
 		return row
 	}
 
 	async #runAlone(row: ClaimedRow): Promise<void> {
-		const lane = this.#lanes.byName.get(row.destination)
-		if (!lane) return
-		const { settings, store, owner } = this.#context
-		const leaseUntil = this.#claimedAt + settings.leaseMs
-		const { rate } = lane.settings
+		const state = this.#states.byName.get(row.destination)
+		if (!state) return
+		const { settings, store } = this.#context
+		const { rate } = state.settings
+		const leaseUntil = this.#claimStartedAt + settings.leaseMs
 		const token =
-			rate && (await this.#context.ask('rate', () => store.acquireTokens(lane.destination, 1, rate)))
+			rate && (await this.#context.callStore('rate', () => store.acquireTokens(row.destination, 1, rate)))
 		if (token?.granted === 0) {
-			const later: Settlement = { type: 'release', ...heldBy(row), inMs: Math.max(1, token.inMs) }
-			await this.#context.ask('settle', () => store.settle(owner, [later], false))
+			await this.#release([row], Math.max(1, token.inMs))
 			return
 		}
-		this.#dispatcher.start(lane, new Delivery(row, leaseUntil, (one) => this.#dispatcher.expired(one)))
-		await this.#quiet()
+		this.#dispatcher.start(state, new Delivery(row, leaseUntil, this.#dispatcher.onTimeout))
+		await this.#drain()
 	}
 
-	/** Nothing is under way, and all that ended is written down. A handler that hangs beyond its time is not waited for: it may never end. */
-	async #quiet(): Promise<void> {
-		while (this.#isBusy()) await this.#bell.wait(this.#context.settings.pollMs)
-		await this.#settler.written()
+	async #release(rows: readonly ClaimedRow[], inMs?: number): Promise<void> {
+		const { store, owner, keepsHistory } = this.#context
+		const settlements = rows.map((row) => ({ type: 'release', ...claimRef(row), inMs }) as const)
+		await this.#context.callStore('settle', () => store.settle(owner, settlements, keepsHistory))
+	}
+
+	/** Waits until nothing is in flight and all results are written. Hung handlers are not awaited, because they may never end. */
+	async #drain(): Promise<void> {
+		while (this.#isBusy()) await this.#signal.wait(this.#context.settings.pollMs)
+		await this.#settler.flushAll()
 	}
 
 	#isBusy(): boolean {
-		for (const { underWay } of this.#lanes.byName.values())
-			for (const { isSettled } of underWay) if (!isSettled) return true
+		for (const { inFlight } of this.#states.byName.values())
+			for (const { isSettled } of inFlight) if (!isSettled) return true
 		return false
 	}
 }

@@ -1,6 +1,6 @@
 /**
- * What all parts of a relay share: the store, the time, whom to tell, and how a database that is away is waited for. A relay never gives up on
- * its database: it asks again, less and less often, and what it has to write down stays in memory until then.
+ * Shared by all parts of a running relay: store, clock, listeners, counters, and retries of database operations. A relay never gives up
+ * on its database: it retries with growing delays, and keeps in memory what it has to write.
  */
 import { computeDelayMs } from '../../core/backoff/delay.ts'
 import { readBackoff } from '../../core/backoff/options.ts'
@@ -8,35 +8,35 @@ import { presets } from '../../core/backoff/presets.ts'
 import { notify } from '../../core/engine/hooks.ts'
 import { TimeoutError } from '../../core/errors/errors.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import { failureNote } from '../message/failure-note.ts'
+import type { RelayEventDetails, RelayListener } from '../events/relay-events.ts'
+import { toStoredError } from '../message/stored-error.ts'
 import type { Store } from '../store/store.ts'
 import { RelayStoppedError } from './delivery.ts'
-import type { RelayEventDetails, RelayListener } from './events.ts'
-import type { RelaySettings } from './settings.ts'
+import type { RelaySettings } from './options.ts'
 
-/** Longer than a store itself waits for others, so that what it does is not asked for twice. */
-const LEAST_ANSWER_MS = 15_000
+/** Longer than a store waits for locks, so that an operation is not repeated while it runs. */
+const MIN_STORE_TIMEOUT_MS = 15_000
 
-const PATIENCE = readBackoff({ ...presets.database, baseDelayMs: 100, maxDelayMs: 5_000 })
+const STORE_BACKOFF = readBackoff({ ...presets.database, baseDelayMs: 100, maxDelayMs: 5_000 })
 
 export class RelayContext {
 	readonly store: Store
 	readonly settings: RelaySettings
 	readonly runtime: Runtime
-	/** Who holds what this relay claims; another for every start. */
+	/** The owner of this run's claims; different for every start. */
 	readonly owner: string
 	readonly keepsHistory: boolean
 	sent = 0
 	failed = 0
 	dead = 0
 	isStopping = false
-	/** Has the database failed to answer lately, and not answered since? */
-	isAway = false
+	/** True from a failed database operation until the next successful one. */
+	isStoreDown = false
 	readonly #listeners: ReadonlySet<RelayListener>
-	/** The database's time when this process's own clock was 0. */
-	#timeOffset: number | undefined
-	#isGivingUp = false
-	readonly #waits = new Set<() => void>()
+	/** The database's time minus this process's monotonic clock. */
+	#clockOffset: number | undefined
+	#hasAbandonedStore = false
+	readonly #storeWaits = new Set<() => void>()
 
 	constructor(
 		store: Store,
@@ -53,95 +53,96 @@ export class RelayContext {
 		this.#listeners = listeners
 	}
 
-	/** With no listener an event is not even made. */
-	get isHeard(): boolean {
+	get hasListeners(): boolean {
 		return this.#listeners.size > 0
 	}
 
-	tell(details: RelayEventDetails): void {
-		if (!this.isHeard) return
-		const event = { ...details, relay: this.settings.name, timestamp: this.runtime.wallNow() }
+	emit(details: RelayEventDetails): void {
+		if (!this.hasListeners) return
+		const event = { ...details, policy: this.settings.name, timestamp: this.runtime.wallNow() }
 		for (const listener of this.#listeners) notify('onEvent', listener, event)
 	}
 
-	/** The database said that it was this time there. */
-	sawTime(databaseNow: number): void {
-		this.#timeOffset = databaseNow - this.runtime.now()
+	/** Records the database's current time. */
+	syncClock(databaseNow: number): void {
+		this.#clockOffset = databaseNow - this.runtime.now()
 	}
 
-	/** The database's time now, as far as one can tell without asking. */
+	/** Returns the database's time, estimated without a query. */
 	databaseNow(): number {
-		return this.runtime.now() + (this.#timeOffset ?? 0)
+		return this.runtime.now() + (this.#clockOffset ?? 0)
 	}
 
-	/**
-	 * Asks the store until it answers; the question is told how often it has failed before. Rejects only when the relay was stopped and has no
-	 * more time.
-	 */
-	async ask<T>(doing: string, question: (failures: number) => Promise<T>): Promise<T> {
+	/** Runs a database operation until it succeeds; `run` receives the number of earlier failures. Rejects only after `abandonStore`. */
+	async callStore<T>(operation: string, run: (failures: number) => Promise<T>): Promise<T> {
 		for (let failures = 0; ; failures++) {
 			try {
-				const answer = await this.once(() => question(failures))
-				this.isAway = false
-				if (failures > 0) this.tell({ type: 'store_recovered', doing })
-				return answer
+				const result = await this.callStoreOnce(() => run(failures))
+				this.isStoreDown = false
+				if (failures > 0) this.emit({ type: 'store_recovered', operation })
+				return result
 			} catch (error) {
-				if (this.#isGivingUp) throw error
-				this.isAway = true
-				const retryInMs = Math.round(computeDelayMs(PATIENCE, failures, 0, this.runtime))
-				const { type: errorType, message: errorMessage } = failureNote(error)
-				this.tell({ type: 'store_failed', doing, errorType, errorMessage, retryInMs })
-				await this.#pause(retryInMs)
-				if (this.#isGivingUp) throw new RelayStoppedError()
+				if (this.#hasAbandonedStore) throw error
+				this.isStoreDown = true
+				const retryInMs = Math.round(computeDelayMs(STORE_BACKOFF, failures, 0, this.runtime))
+				this.emitStoreFailure(operation, error, retryInMs)
+				await this.#storeSleep(retryInMs)
+				if (this.#hasAbandonedStore) throw new RelayStoppedError()
 			}
 		}
 	}
 
-	/** Asks once, and does not wait for ever: what is sent into a connection that is only half there is never answered. */
-	once<T>(question: () => Promise<T>): Promise<T> {
-		const answerMs = Math.max(LEAST_ANSWER_MS, this.settings.leaseMs / 2)
+	emitStoreFailure(operation: string, error: unknown, retryInMs: number): void {
+		if (!this.hasListeners) return
+		const { type: errorType, message: errorMessage } = toStoredError(error)
+		this.emit({ type: 'store_failure', operation, errorType, errorMessage, retryInMs })
+	}
+
+	/** Runs a database operation once, with a timeout: over a half-open TCP connection no response ever arrives. */
+	callStoreOnce<T>(run: () => Promise<T>): Promise<T> {
+		const timeoutMs = Math.max(MIN_STORE_TIMEOUT_MS, this.settings.leaseMs / 2)
 		return new Promise((resolve, reject) => {
-			const end = this.#endable(answerMs, (isTimeout) =>
-				reject(isTimeout ? new TimeoutError('store', answerMs) : new RelayStoppedError()),
+			const cancel = this.#waitForStore(timeoutMs, (isTimeout) =>
+				reject(isTimeout ? new TimeoutError('store', timeoutMs) : new RelayStoppedError()),
 			)
-			new Promise<T>((answer) => answer(question())).then(
-				(answer) => {
-					end()
-					resolve(answer)
+			new Promise<T>((start) => start(run())).then(
+				(result) => {
+					cancel()
+					resolve(result)
 				},
 				(error: unknown) => {
-					end()
+					cancel()
 					reject(error)
 				},
 			)
 		})
 	}
 
-	/** What waits for the database waits no longer. */
-	giveUp(): void {
-		this.#isGivingUp = true
-		for (const giveUp of [...this.#waits]) giveUp()
+	/** Ends all waits for the database. */
+	abandonStore(): void {
+		this.#hasAbandonedStore = true
+		for (const abandon of [...this.#storeWaits]) abandon()
 	}
 
-	#pause(ms: number): Promise<void> {
+	#storeSleep(ms: number): Promise<void> {
 		return new Promise((resolve) => {
-			this.#endable(ms, () => resolve())
+			this.#waitForStore(ms, () => resolve())
 		})
 	}
 
-	/** Calls after so long, or when the relay gives up; answers how to have neither. */
-	#endable(ms: number, onEnd: (isTimeout: boolean) => void): () => void {
-		const end = () => {
-			cancel()
-			this.#waits.delete(giveUp)
+	/** Calls `onEnd` after `ms` or when the store is abandoned; returns a function that cancels both. */
+	#waitForStore(ms: number, onEnd: (isTimeout: boolean) => void): () => void {
+		const cancel = () => {
+			cancelTimer()
+			this.#storeWaits.delete(abandon)
 		}
-		const fire = (isTimeout: boolean) => {
-			end()
+		const end = (isTimeout: boolean) => {
+			cancel()
 			onEnd(isTimeout)
 		}
-		const giveUp = () => fire(false)
-		const cancel = this.runtime.setTimer(ms, () => fire(true))
-		this.#waits.add(giveUp)
-		return end
+		const abandon = () => end(false)
+		const cancelTimer = this.runtime.setTimer(ms, () => end(true))
+		this.#storeWaits.add(abandon)
+		return cancel
 	}
 }

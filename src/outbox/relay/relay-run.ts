@@ -1,7 +1,10 @@
-/** A relay from one start to its stop: all parts, made for each other, and how they end. */
+/**
+ * A relay from its start to its stop: creates the parts and ends them in order. Calls go one way: RelayRun -> Claimer, Heartbeat -> PoisonDetection
+ * -> Dispatcher -> SharedBreaker -> Settler -> RelayContext. Parts below wake the loop by the WakeSignal.
+ */
 import { WakeSignal } from '../notify/wake-signal.ts'
+import { SchemaVersionError } from '../store/errors.ts'
 import { withTimeout } from '../timing/sleep.ts'
-import { emitSettlement } from './chronicle.ts'
 import { Claimer } from './claimer.ts'
 import { RelayStoppedError } from './delivery.ts'
 import type { DestinationStates } from './destination-discovery.ts'
@@ -9,99 +12,164 @@ import { Dispatcher } from './dispatcher.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { PoisonDetection } from './poison-detection.ts'
 import type { RelayContext } from './relay-context.ts'
-import { type SettledDelivery, Settler } from './settler.ts'
+import { Settler } from './settler.ts'
 import { SharedBreaker } from './shared-breaker.ts'
 
-/** What handlers that were aborted may still take. */
-const GRACE_MS = 1_000
+/** How long aborted handlers may take to end. */
+const ABORT_GRACE_MS = 1_000
+/** How long each cleanup step may wait for the database. */
+const CLEANUP_TIMEOUT_MS = 1_000
+
+const HISTORY_INTERVAL_MS = 60_000
+/** Soon after the start, for processes that never run for long. */
+const FIRST_HISTORY_MS = 1_000
+/** History is deleted in batches, so that no single DELETE is long. */
+const HISTORY_BATCH = 1_000
 
 export class RelayRun {
-	readonly lanes: DestinationStates
-	readonly dispatcher: Dispatcher
-	readonly #context: RelayContext
-	readonly #bell: WakeSignal
+	readonly context: RelayContext
+	readonly #states: DestinationStates
+	readonly #dispatcher: Dispatcher
+	readonly #signal: WakeSignal
 	readonly #settler: Settler
-	readonly #gatekeeper: SharedBreaker
+	readonly #breaker: SharedBreaker
 	readonly #claimer: Claimer
 	readonly #heartbeat: Heartbeat
+	readonly #cleanups: (() => unknown)[] = []
 	#running: Promise<void> | undefined
 
-	constructor(context: RelayContext, lanes: DestinationStates) {
-		this.#context = context
-		this.lanes = lanes
-		const bell = new WakeSignal(context.runtime)
-		const onRoom = () => bell.wake()
-		this.#bell = bell
-		this.#settler = new Settler(context, (settlements, lost) => this.#written(settlements, lost))
-		this.#gatekeeper = new SharedBreaker(context, (lane) => this.dispatcher.release(lane, 'gate'))
-		const [settler, gatekeeper] = [this.#settler, this.#gatekeeper]
-		const dispatcher = new Dispatcher(context, lanes.byName, settler, gatekeeper, onRoom)
-		this.dispatcher = dispatcher
-		const isolation = new PoisonDetection(context, lanes, dispatcher, settler, bell)
-		this.#claimer = new Claimer({ context, lanes, dispatcher, gatekeeper, settler, isolation, bell })
-		this.#heartbeat = new Heartbeat(context, lanes, dispatcher, settler, onRoom)
+	constructor(context: RelayContext, states: DestinationStates) {
+		this.context = context
+		this.#states = states
+		const signal = new WakeSignal(context.runtime)
+		const settler = new Settler(context, signal)
+		const breaker = new SharedBreaker(context, settler)
+		const dispatcher = new Dispatcher(context, states.byName, settler, breaker, signal)
+		const poison = new PoisonDetection(context, states, dispatcher, settler, signal)
+		this.#claimer = new Claimer({ context, states, dispatcher, breaker, settler, poison, signal })
+		this.#heartbeat = new Heartbeat(context, states, dispatcher, settler, signal)
+		this.#signal = signal
+		this.#settler = settler
+		this.#breaker = breaker
+		this.#dispatcher = dispatcher
+		this.#cleanups.push(() => context.store.removeRelay(context.owner))
 	}
 
-	async begin(): Promise<void> {
+	get inFlight(): number {
+		return this.#dispatcher.inFlight
+	}
+
+	/** The number of messages that are claimed and not started. */
+	get queued(): number {
+		let queued = 0
+		for (const state of this.#states.byName.values()) queued += state.queued.length
+		return queued
+	}
+
+	serves(destination: string): boolean {
+		return this.#states.serves(destination)
+	}
+
+	/** Starts to send. Rejects if the database cannot be reached or its tables do not fit. */
+	async start(historyForMs: number | undefined): Promise<void> {
+		const { store, keepsHistory, settings } = this.context
+		const needed = store.migrations.at(-1)?.version ?? 0
+		const found = await store.schemaVersion()
+		if (found !== needed) throw new SchemaVersionError(found, needed)
+		const onError = (error: unknown) => this.context.emitStoreFailure('listen', error, settings.pollMs)
+		this.addCleanup(await store.listen(() => this.wake(), onError))
 		await this.#heartbeat.start()
 		this.#running = this.#claimer.run().catch(() => {
-			// Only when the relay gave up on its database, in its stop.
+			// Only after the store was abandoned while stopping.
 		})
+		if (keepsHistory && historyForMs !== undefined)
+			this.addCleanup(startHistoryCleanup(this.context, historyForMs))
 	}
 
 	wake(): void {
 		this.#claimer.wake()
 	}
 
-	/** Gives back what was not started, waits for what was, writes all of it down. After `timeoutMs` handlers are aborted. */
-	async end(timeoutMs: number): Promise<void> {
-		const { runtime } = this.#context
+	/** Adds a step that `cleanUp` runs, in reverse order. */
+	addCleanup(step: () => unknown): void {
+		this.#cleanups.push(step)
+	}
+
+	/** Releases what was not started, waits for the rest, and writes all results. After `timeoutMs` handlers are aborted. */
+	async stop(timeoutMs: number): Promise<void> {
+		const { context } = this
+		const { runtime } = context
 		const endsAt = runtime.now() + timeoutMs
-		this.#context.isStopping = true
-		this.dispatcher.isPaused = true
-		this.#claimer.stop()
-		const cancel = runtime.setTimer(timeoutMs + 2 * GRACE_MS, () => this.#context.giveUp())
+		context.isStopping = true
+		this.#dispatcher.isPaused = true
+		this.#signal.wake()
+		const cancel = runtime.setTimer(timeoutMs + 2 * ABORT_GRACE_MS, () => context.abandonStore())
 		this.#releaseAll()
-		// With nothing to wait for and nothing to write down, a database that is away is no reason to stay.
-		if (this.#context.isAway && this.dispatcher.inFlight === 0 && this.#settler.isIdle) this.#context.giveUp()
+		// With nothing in flight and nothing to write, an unreachable database must not delay the stop.
+		if (context.isStoreDown && this.inFlight === 0 && this.#settler.isIdle) context.abandonStore()
 		await withTimeout(runtime, timeoutMs, this.#running)
-		// What the latest claim brought.
+		// Again, because the last claim may have returned messages.
 		this.#releaseAll()
 		await this.#drain(endsAt)
-		if (this.dispatcher.inFlight > 0) {
-			for (const lane of this.lanes.byName.values())
-				for (const delivery of lane.underWay) delivery.abort(new RelayStoppedError())
-			await this.#drain(runtime.now() + GRACE_MS)
-			for (const lane of this.lanes.byName.values())
-				for (const delivery of lane.underWay) this.dispatcher.leave(lane, delivery)
+		if (this.inFlight > 0) {
+			this.#forEachInFlight((_, delivery) => delivery.abort(new RelayStoppedError()))
+			await this.#drain(runtime.now() + ABORT_GRACE_MS)
+			this.#forEachInFlight((state, delivery) => this.#dispatcher.abandon(state, delivery))
 		}
-		await this.#settler.written()
-		await this.#gatekeeper.written()
+		await this.#settler.flushAll()
+		await this.#breaker.flushAll()
 		this.#heartbeat.stop()
 		cancel()
-		this.#context.giveUp()
+		context.abandonStore()
+	}
+
+	/** Best effort: what stays in the database expires with its lease. */
+	async cleanUp(): Promise<void> {
+		for (const step of this.#cleanups.reverse()) {
+			try {
+				await withTimeout(this.context.runtime, CLEANUP_TIMEOUT_MS, Promise.resolve(step()))
+			} catch {
+				// An unreachable database must not prevent the stop.
+			}
+		}
 	}
 
 	#releaseAll(): void {
-		for (const lane of this.lanes.byName.values()) this.dispatcher.release(lane, 'stopping')
+		for (const state of this.#states.byName.values()) this.#settler.releaseQueued(state, 'stopping')
+	}
+
+	#forEachInFlight(visit: (...args: Parameters<Dispatcher['abandon']>) => void): void {
+		for (const state of this.#states.byName.values())
+			for (const delivery of state.inFlight) visit(state, delivery)
 	}
 
 	async #drain(until: number): Promise<void> {
-		const { runtime } = this.#context
-		while (this.dispatcher.inFlight > 0 && runtime.now() < until)
-			await this.#bell.wait(Math.max(0, until - runtime.now()))
+		const { runtime } = this.context
+		while (this.inFlight > 0 && runtime.now() < until)
+			await this.#signal.wait(Math.max(0, until - runtime.now()))
 	}
+}
 
-	#written(settlements: readonly SettledDelivery[], lost: ReadonlySet<string>): void {
-		let isFreed = false
-		for (const settlement of settlements) {
-			const { delivery, outcome } = settlement
-			emitSettlement(this.#context, settlement, lost.has(outcome.id))
-			const lane = this.lanes.byName.get(delivery.row.destination)
-			if (outcome.type === 'sent' || outcome.type === 'dead') isFreed = lane?.freed(delivery.row) || isFreed
-			// It is due as it was, which lies before what is looked at.
-			if (outcome.type === 'release' && outcome.inMs === undefined) lane?.lookout.reset()
+/** Deletes sent messages after `keepForMs`; returns a function that stops it. */
+function startHistoryCleanup({ store, runtime }: RelayContext, keepForMs: number): () => void {
+	let isStopped = false
+	const run = async (): Promise<void> => {
+		let count = 0
+		try {
+			count = await store.dropHistory(keepForMs, HISTORY_BATCH)
+		} catch {
+			// What is left is deleted the next time.
 		}
-		if (isFreed) this.#bell.wake()
+		// The next batch in another turn of the event loop, so that other work can run in between.
+		if (!isStopped) schedule(count === HISTORY_BATCH ? 0 : HISTORY_INTERVAL_MS)
+	}
+	let cancel: () => void
+	const schedule = (ms: number): void => {
+		cancel = runtime.setTimer(ms, () => void run(), 'housekeeping')
+	}
+	schedule(FIRST_HISTORY_MS)
+	return () => {
+		isStopped = true
+		cancel()
 	}
 }

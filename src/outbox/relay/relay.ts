@@ -1,50 +1,34 @@
 /**
- * Sends what is in an outbox. Any number of relays work side by side, in one process or in many: what one has claimed is its own until its
- * lease ends, so that the death of a relay costs time and nothing else.
+ * Sends the messages of an outbox. Any number of relays can run, in one process or many: a claimed message belongs to its relay until the
+ * lease ends, so a crashed relay costs time and loses nothing.
  */
 import { checkRange, invalidOption } from '../../core/options/schema.ts'
 import type { Destination, Handler } from '../destinations/destination.ts'
+import type { RelayListener } from '../events/relay-events.ts'
 import type { DeliveredFor, Topics } from '../message/message.ts'
 import type { Outbox } from '../outbox.ts'
-import { SchemaVersionError } from '../store/errors.ts'
-import { withTimeout } from '../timing/sleep.ts'
 import { DestinationStates, type Destinations } from './destination-discovery.ts'
-import type { RelayListener } from './events.ts'
-import { HistoryKeeper } from './history-keeper.ts'
-import type { RelayOptions } from './options.ts'
+import { type RelayOptions, type RelaySettings, readRelayOptions } from './options.ts'
 import { RelayContext } from './relay-context.ts'
 import { RelayRun } from './relay-run.ts'
-import { type RelaySettings, readRelayOptions } from './settings.ts'
 
-/** Where messages go, by name; `'*'` is for all that have no entry of their own. */
+/** Handlers by destination; `'*'` serves all destinations without an entry of their own. */
 export type DestinationsFor<T extends Topics, Name extends string> = {
 	readonly [N in Name]: Handler<DeliveredFor<T, N>> | Destination<DeliveredFor<T, N>>
 }
 
-/** What a relay is doing at present. */
+/** The current state of a relay. Counts are since its start and stay readable after its stop. */
 export interface RelayStats {
 	readonly inFlight: number
 	/** Claimed and not started. */
-	readonly waiting: number
-	/** Since it was started, also when it was stopped. */
+	readonly queued: number
 	readonly sent: number
 	readonly failed: number
 	readonly dead: number
 }
 
-/** So long a database is waited for that need not answer any more. */
-const LEAVE_MS = 1_000
-
-/** What belongs to one run. */
-interface Run {
-	readonly context: RelayContext
-	readonly session: RelayRun
-	/** Undoes what the start has done. */
-	readonly undo: (() => unknown)[]
-}
-
 /**
- * Delivers the messages of an outbox, with retries that outlive the process.
+ * Delivers the messages of an outbox, with retries that survive a restart of the process.
  *
  * @example
  * const relay = new Relay(outbox, {
@@ -59,8 +43,8 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 	readonly #settings: RelaySettings
 	readonly #destinations: Destinations
 	readonly #listeners = new Set<RelayListener>()
-	#run: Run | undefined
-	/** Of the run that is, or was the last: what it has counted is still asked for when it is over. */
+	#run: RelayRun | undefined
+	/** The context of the current or the last run, for `stats`. */
 	#latest: RelayContext | undefined
 	#starting: Promise<void> | undefined
 	#stopping: Promise<void> | undefined
@@ -75,33 +59,28 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 		this.name = this.#settings.name
 		const { destinations, onEvent } = options
 		if (Object(destinations) !== destinations)
-			invalidOption('destinations', destinations, "an object, such as { 'order.created': handler }")
+			invalidOption('destinations', destinations, "an object such as { 'order.created': handler }")
 		this.#destinations = destinations
-		// So that what can not work is refused here and not at the start.
+		// Only for its validation, so that invalid destinations are rejected now and not by `start`.
 		new DestinationStates(this.#destinations, this.#settings)
 		if (onEvent) this.#listeners.add(onEvent)
 	}
 
 	get stats(): RelayStats {
-		const { session } = this.#run ?? {}
 		const { sent = 0, failed = 0, dead = 0 } = this.#latest ?? {}
-		const lanes = [...(session?.lanes.byName.values() ?? [])]
-		return {
-			...{ sent, failed, dead },
-			inFlight: session?.dispatcher.inFlight ?? 0,
-			waiting: lanes.reduce((sum, { waiting }) => sum + waiting.length, 0),
-		}
+		const { inFlight = 0, queued = 0 } = this.#run ?? {}
+		return { inFlight, queued, sent, failed, dead }
 	}
 
-	/** Tells every event to a listener, until the function that it answers is called. */
+	/** Calls the listener with every event; returns a function that unsubscribes it. */
 	subscribe(listener: RelayListener): () => void {
 		this.#listeners.add(listener)
 		return () => this.#listeners.delete(listener)
 	}
 
-	/** Begins to send. Rejects when the database can not be reached or its tables are not there. */
+	/** Starts to send. Rejects if the database cannot be reached or its tables are missing. */
 	async start(): Promise<void> {
-		if (this.#run) invalidOption('start()', 'a relay that runs already', 'one that does not')
+		if (this.#run) invalidOption('start()', 'a running relay', 'a stopped relay')
 		this.#starting = this.#start()
 		try {
 			await this.#starting
@@ -114,39 +93,30 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 		const { store, keepsHistory, historyForMs } = this.#outbox
 		const owner = `${this.name}-${process.pid}-${crypto.randomUUID().slice(0, 8)}`
 		const context = new RelayContext(store, this.#settings, owner, keepsHistory, this.#listeners)
+		const run = new RelayRun(context, new DestinationStates(this.#destinations, this.#settings))
 		this.#latest = context
-		const session = new RelayRun(context, new DestinationStates(this.#destinations, this.#settings))
-		const undo: (() => unknown)[] = []
-		this.#run = { context, session, undo }
+		this.#run = run
 		try {
-			await checkSchema(this.#outbox)
-			const wake = () => session.wake()
-			const onDeaf = (error: unknown) =>
-				context.tell({
-					...{ type: 'store_failed', doing: 'listen', retryInMs: this.#settings.pollMs },
-					...{ errorType: 'Error', errorMessage: String(error) },
-				})
-			undo.push(await store.listen(wake, onDeaf))
-			await session.begin()
-			undo.push(
-				this.#outbox.attach({ wake, serves: (name) => session.lanes.serves(name), stop: () => this.stop() }),
-			)
-			if (keepsHistory && historyForMs !== undefined) {
-				const keeper = new HistoryKeeper(context, historyForMs)
-				undo.push(() => keeper.stop())
-			}
-			context.tell({ type: 'relay_started' })
-			session.wake()
+			await run.start(historyForMs)
 		} catch (error) {
-			await this.#undo(this.#run)
+			await run.cleanUp()
 			this.#run = undefined
 			throw error
 		}
+		run.addCleanup(
+			this.#outbox.attach({
+				wake: () => run.wake(),
+				serves: (destination) => run.serves(destination),
+				stop: () => this.stop(),
+			}),
+		)
+		context.emit({ type: 'relay_started' })
+		run.wake()
 	}
 
 	/**
-	 * Stops: claims nothing more, gives back what was not started without burning an attempt, waits for what is under way and writes all of
-	 * it down. Handlers that take longer than `timeoutMs` (default 30,000) are aborted.
+	 * Stops the relay: claims nothing more, releases queued messages without counting an attempt, waits for messages in flight and writes their
+	 * results. Handlers that take longer than `timeoutMs` (default 30,000) are aborted.
 	 */
 	stop({ timeoutMs = 30_000 }: { readonly timeoutMs?: number | undefined } = {}): Promise<void> {
 		checkRange('timeoutMs', timeoutMs)
@@ -163,30 +133,13 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 	}
 
 	async #stop(timeoutMs: number): Promise<void> {
-		// What is half begun could not be undone. A start that fails has told so to who began it, and undone it itself.
+		// A half-finished start cannot be undone. If it fails, `start` rejects and cleans up itself.
 		await this.#starting?.catch(() => {})
 		const run = this.#run
 		if (!run) return
-		run.context.tell({ type: 'relay_stopping' })
-		await run.session.end(timeoutMs)
-		await this.#undo(run)
-		run.context.tell({ type: 'relay_stopped' })
+		run.context.emit({ type: 'relay_stopping' })
+		await run.stop(timeoutMs)
+		await run.cleanUp()
+		run.context.emit({ type: 'relay_stopped' })
 	}
-
-	/** Best effort: what is left behind ends by itself, with its lease. */
-	async #undo({ context, undo }: Run): Promise<void> {
-		for (const step of [...undo.reverse(), () => context.store.removeRelay(context.owner)]) {
-			try {
-				await withTimeout(context.runtime, LEAVE_MS, Promise.resolve(step()))
-			} catch {
-				// The database is away, and that is no reason not to stop.
-			}
-		}
-	}
-}
-
-async function checkSchema({ store }: Pick<Outbox, 'store'>): Promise<void> {
-	const needed = store.migrations.at(-1)?.version ?? 0
-	const found = await store.schemaVersion()
-	if (found !== needed) throw new SchemaVersionError(found, needed)
 }

@@ -1,63 +1,78 @@
 /**
- * Writes down what became of messages, in batches. While one batch is on its way the next gathers, so that a quiet relay writes at once
- * and a busy one by the thousand, without a setting for it.
+ * Writes the results of deliveries in batches. While one batch is being written the next one collects, so an idle relay writes immediately and a
+ * busy one in thousands, without an option. Results are counted and emitted after they are written, because until then they are not certain.
  */
-
 import type { CancelTimer } from '../../core/runtime/runtime.ts'
+import type { ReleaseReason } from '../events/relay-events.ts'
+import type { WakeSignal } from '../notify/wake-signal.ts'
 import type { Settlement } from '../store/rows.ts'
 import { nextTick } from '../timing/yield.ts'
-import type { Delivery } from './delivery.ts'
+import { claimRef, type Delivery } from './delivery.ts'
+import type { DestinationState } from './destination-state.ts'
 import type { RelayContext } from './relay-context.ts'
 
-/** A message, and what became of it. */
-export interface SettledDelivery {
+interface SettledDelivery {
+	readonly state: DestinationState
 	readonly delivery: Delivery
-	readonly outcome: Settlement
+	readonly settlement: Settlement
 	readonly durationMs: number
 }
 
-/** Told what was written, and the ids of those that were no longer ours. */
-export type Written = (settlements: readonly SettledDelivery[], lost: ReadonlySet<string>) => void
-
-const NOTHING_LOST: ReadonlySet<string> = new Set()
+const NONE: ReadonlySet<string> = new Set()
 
 export class Settler {
 	readonly #context: RelayContext
-	readonly #onWritten: Written
-	#waiting: SettledDelivery[] = []
-	#onItsWay: readonly SettledDelivery[] = []
-	#disarm: CancelTimer | undefined
+	readonly #signal: WakeSignal
+	#pending: SettledDelivery[] = []
+	#writing: readonly SettledDelivery[] = []
+	#cancelFlush: CancelTimer | undefined
 	#flushing: Promise<void> | undefined
 
-	constructor(context: RelayContext, onWritten: Written) {
+	constructor(context: RelayContext, signal: WakeSignal) {
 		this.#context = context
-		this.#onWritten = onWritten
+		this.#signal = signal
 	}
 
-	add(delivery: Delivery, outcome: Settlement, durationMs: number): void {
-		this.#waiting.push({ delivery, outcome, durationMs })
-		if (this.#flushing === undefined) this.#arm()
+	settle(state: DestinationState, delivery: Delivery, settlement: Settlement, durationMs: number): void {
+		delivery.isSettled = true
+		if ((settlement.type === 'retry' || settlement.type === 'release') && settlement.inMs !== undefined)
+			state.scan.expect(this.#context.runtime.now() + Math.max(settlement.inMs, 1))
+		this.#pending.push({ state, delivery, settlement, durationMs })
+		if (this.#flushing === undefined) this.#scheduleFlush()
 	}
 
-	/** Begins to write now. Whoever asks the store for something else at this moment shares the way with it. */
+	/** Returns a message to the queue. The attempt does not count. */
+	release(state: DestinationState, delivery: Delivery, reason: ReleaseReason, inMs?: number): void {
+		delivery.releaseReason = reason
+		this.settle(state, delivery, { type: 'release', ...claimRef(delivery.row), inMs }, 0)
+	}
+
+	/** Releases all messages that are claimed and not started. */
+	releaseQueued(state: DestinationState, reason: ReleaseReason): void {
+		const { queued } = state
+		state.queued = []
+		for (const delivery of queued) this.release(state, delivery, reason)
+	}
+
+	/** Starts to write now. A store can combine it with another operation that is started in the same tick. */
 	flush(): void {
-		// One that is left over would write the next ones alone, just before they go with a claim.
-		this.#disarm?.()
-		this.#disarm = undefined
-		if (this.#flushing !== undefined || this.#waiting.length === 0) return
+		// A flush that is still scheduled would write the next results alone, just before they could go with a claim.
+		this.#cancelFlush?.()
+		this.#cancelFlush = undefined
+		if (this.#flushing !== undefined || this.#pending.length === 0) return
 		this.#flushing = this.#write()
 			.catch(() => {
-				// The relay gave up on its database: leases end by themselves.
+				// The store was abandoned; leases expire by themselves.
 			})
 			.then(() => {
 				this.#flushing = undefined
-				if (this.#waiting.length >= this.#context.settings.batchSize) this.flush()
-				else if (this.#waiting.length > 0) this.#arm()
+				if (this.#pending.length >= this.#context.settings.batchSize) this.flush()
+				else if (this.#pending.length > 0) this.#scheduleFlush()
 			})
 	}
 
-	/** Everything that was settled is written when it resolves, or given up. */
-	async written(): Promise<void> {
+	/** Resolves when all results are written, or the store was abandoned. */
+	async flushAll(): Promise<void> {
 		this.flush()
 		while (this.#flushing !== undefined) {
 			await this.#flushing
@@ -66,35 +81,86 @@ export class Settler {
 	}
 
 	get isIdle(): boolean {
-		return this.#flushing === undefined && this.#waiting.length === 0
+		return this.#flushing === undefined && this.#pending.length === 0
 	}
 
-	/** What is decided and not yet written: still ours. */
-	*held(): Generator<Delivery> {
-		for (const { delivery } of this.#onItsWay) yield delivery
-		for (const { delivery } of this.#waiting) yield delivery
+	/** Yields deliveries that are settled and not yet written: their leases must still be renewed. */
+	*unwritten(): Generator<Delivery> {
+		for (const { delivery } of this.#writing) yield delivery
+		for (const { delivery } of this.#pending) yield delivery
 	}
 
-	/** Not at once: the others of the same turn are to go with it. SQLite answers within the turn, and would write them one by one. */
-	#arm(): void {
-		this.#disarm ??= nextTick(this.#context.runtime, () => this.flush())
+	/** In the next tick, to collect all results of this one. SQLite responds within the tick, which would make batches of one. */
+	#scheduleFlush(): void {
+		this.#cancelFlush ??= nextTick(this.#context.runtime, () => this.flush())
 	}
 
 	async #write(): Promise<void> {
 		const { store, owner, keepsHistory, settings } = this.#context
-		const batch = this.#waiting.splice(0, 2 * settings.batchSize)
-		this.#onItsWay = batch
-		const outcomes = batch.map(({ outcome }) => outcome)
+		const batch = this.#pending.splice(0, 2 * settings.batchSize)
+		this.#writing = batch
+		const settlements = batch.map(({ settlement }) => settlement)
 		try {
 			let isRepeated = false
-			const lost = await this.#context.ask('settle', (failures) => {
+			const lost = await this.#context.callStore('settle', (failures) => {
 				isRepeated = failures > 0
-				return store.settle(owner, outcomes, keepsHistory)
+				return store.settle(owner, settlements, keepsHistory)
 			})
-			// Written the first time, perhaps, and only the answer was lost: what is gone then is done.
-			this.#onWritten(batch, lost.length === 0 || isRepeated ? NOTHING_LOST : new Set(lost))
+			// The failed first try may have been written with only its response lost; then missing claims are not lost leases.
+			this.#onWritten(batch, lost.length === 0 || isRepeated ? NONE : new Set(lost))
 		} finally {
-			this.#onItsWay = []
+			this.#writing = []
+		}
+	}
+
+	#onWritten(batch: readonly SettledDelivery[], lost: ReadonlySet<string>): void {
+		let isKeyFree = false
+		for (const settled of batch) {
+			const { state, delivery, settlement } = settled
+			this.#countAndEmit(settled, lost.has(settlement.id))
+			if (settlement.type === 'sent' || settlement.type === 'dead')
+				isKeyFree = state.freeKey(delivery.row) || isKeyFree
+			// It keeps its due time, which is before the next scan's start.
+			if (settlement.type === 'release' && settlement.inMs === undefined) state.scan.reset()
+		}
+		if (isKeyFree) this.#signal.wake()
+	}
+
+	#countAndEmit({ delivery, settlement, durationMs }: SettledDelivery, isLost: boolean): void {
+		const context = this.#context
+		if (!isLost) {
+			if (settlement.type === 'sent') context.sent++
+			else if (settlement.type === 'retry') context.failed++
+			else if (settlement.type === 'dead') context.dead++
+		}
+		if (!context.hasListeners) return
+		const { id: messageId, topic, destination: key, attempt: attempts, dueAt } = delivery.row
+		const message = { messageId, topic, key, attempts }
+		if (isLost) {
+			context.emit({ type: 'lease_lost', ...message })
+			return
+		}
+		switch (settlement.type) {
+			case 'sent': {
+				const lagMs = Math.max(0, context.databaseNow() - dueAt)
+				context.emit({ type: 'sent', ...message, durationMs, lagMs })
+				break
+			}
+			case 'retry': {
+				const { type: errorType, message: errorMessage } = settlement.error
+				const delayMs = settlement.inMs
+				context.emit({ type: 'retry_scheduled', ...message, durationMs, delayMs, errorType, errorMessage })
+				break
+			}
+			case 'dead': {
+				const { cause, error, refundAttempt } = settlement
+				const facts = error ? { errorType: error.type, errorMessage: error.message } : {}
+				const made = refundAttempt ? attempts - 1 : attempts
+				context.emit({ type: 'dead_letter', ...message, attempts: made, cause, ...facts })
+				break
+			}
+			case 'release':
+				context.emit({ type: 'released', ...message, reason: delivery.releaseReason })
 		}
 	}
 }

@@ -1,100 +1,104 @@
-/** Writes down for all relays that a destination is left alone, or let through again, and tells of it. */
+/** Shares the circuits and pauses of destinations with all relays through the store, and emits their changes. */
 import type { CircuitChange, DestinationCircuit } from '../store/rows.ts'
 import type { DestinationState } from './destination-state.ts'
 import type { RelayContext } from './relay-context.ts'
+import type { Settler } from './settler.ts'
 
 export class SharedBreaker {
 	readonly #context: RelayContext
-	/** Told when nothing more may be started in a lane. */
-	readonly #onShut: (lane: DestinationState) => void
-	readonly #underWay = new Set<Promise<unknown>>()
+	readonly #settler: Settler
+	readonly #writes = new Set<Promise<unknown>>()
 
-	constructor(context: RelayContext, onShut: (lane: DestinationState) => void) {
+	constructor(context: RelayContext, settler: Settler) {
 		this.#context = context
-		this.#onShut = onShut
+		this.#settler = settler
 	}
 
-	/** What the store told of gates by the way. */
-	see(lane: DestinationState, gate: DestinationCircuit): void {
+	/** Takes over a circuit that the store returned. */
+	update(state: DestinationState, circuit: DestinationCircuit): void {
+		const { breaker, scan } = state
 		const now = this.#context.runtime.now()
-		const from = lane.gate.state
-		const wasHeld = lane.gate.heldForAllUntil > now
-		lane.gate.see(gate, now)
-		const isHeld = lane.gate.heldForAllUntil > now
-		if (from !== lane.gate.state || isHeld !== wasHeld) {
-			const { destination, state: to, pausedForMs, reason } = gate
-			this.#context.tell({
-				...{ type: 'gate_change', destination, from, to, pausedForMs },
-				...(reason === null ? {} : { reason }),
-			})
-		}
-		const { heldUntil } = lane.gate
-		if (heldUntil > now) {
-			this.#onShut(lane)
-			// What is given back is due as it was, and not one poll later.
-			lane.lookout.expect(heldUntil)
-		} else if (lane.gate.state === 'closed' && (wasHeld || from !== 'closed')) lane.lookout.reset()
+		const from = breaker.state
+		const wasPaused = breaker.sharedPauseUntil > now
+		breaker.update(circuit, now)
+		const isPaused = breaker.sharedPauseUntil > now
+		if (from !== breaker.state || isPaused !== wasPaused) this.#emitChange(circuit, from, breaker.state)
+		const { pausedUntil } = breaker
+		if (pausedUntil > now) {
+			this.#settler.releaseQueued(state, 'paused')
+			// Released messages are due when the pause ends, not one poll later.
+			scan.expect(pausedUntil)
+		} else if (breaker.state === 'closed' && (wasPaused || from !== 'closed')) scan.reset()
 	}
 
-	/** Makes a change; nobody waits for it. */
-	turn(lane: DestinationState, change: CircuitChange | undefined): void {
-		if (change) this.#keep(this.#turn(lane, change))
+	/** Writes a change in the background. */
+	apply(state: DestinationState, change: CircuitChange | undefined): void {
+		if (change) this.#track(this.#change(state, change))
 	}
 
-	/** The other side asked to be left alone. */
-	hold(lane: DestinationState, forMs: number): void {
+	/** Pauses the destination for all relays, because it returned Retry-After. */
+	pause(state: DestinationState, forMs: number): void {
 		const { runtime, store } = this.#context
-		lane.gate.shut(forMs, runtime.now())
-		this.#onShut(lane)
-		this.#keep(
-			this.#context.ask('hold', async () => {
-				await store.pause(lane.destination, Math.ceil(forMs), 'retry-after')
-				for (const gate of await store.circuits([lane.destination])) this.see(lane, gate)
+		state.breaker.pauseLocally(forMs, runtime.now())
+		this.#settler.releaseQueued(state, 'paused')
+		this.#track(
+			this.#context.callStore('pause', async () => {
+				await store.pause(state.destination, Math.ceil(forMs), 'retry-after')
+				for (const circuit of await store.circuits([state.destination])) this.update(state, circuit)
 			}),
 		)
 	}
 
-	/** Tries to be the one relay that sees whether the other side is back. */
-	async probe(lane: DestinationState): Promise<void> {
-		// Until a probe must have ended, one that hangs and one of a relay that died.
+	/** Tries to become the one relay that probes the destination. */
+	async probe(state: DestinationState): Promise<void> {
 		const { settings, runtime } = this.#context
-		const forMs = lane.gate.probes * lane.settings.timeoutMs + settings.pollMs
+		// Long enough for every probe to end, so that a hung probe or a crashed relay does not block probing forever.
+		const forMs = state.breaker.requiredProbes * state.settings.timeoutMs + settings.pollMs
 		const until = runtime.now() + forMs
-		if (await this.#turn(lane, lane.gate.askToProbe(forMs))) lane.gate.beginProbe(until)
+		if (await this.#change(state, state.breaker.requestProbe(forMs))) state.breaker.startProbe(until)
 	}
 
-	/** Looks at the gates of these lanes again: another relay may have opened one before its time. */
-	async refresh(lanes: ReadonlyMap<string, DestinationState>): Promise<void> {
-		const names = [...lanes.keys()]
-		for (const gate of await this.#context.ask('gates', () => this.#context.store.circuits(names))) {
-			const lane = lanes.get(gate.destination)
-			if (lane) this.see(lane, gate)
+	/** Reads the circuits of these destinations, which other relays may have changed. */
+	async refresh(states: ReadonlyMap<string, DestinationState>): Promise<void> {
+		const names = [...states.keys()]
+		const { store } = this.#context
+		for (const circuit of await this.#context.callStore('circuits', () => store.circuits(names))) {
+			const state = states.get(circuit.destination)
+			if (state) this.update(state, circuit)
 		}
 	}
 
-	/** Resolves when all that was to be written is. */
-	async written(): Promise<void> {
-		while (this.#underWay.size > 0) await Promise.all(this.#underWay)
+	/** Resolves when all changes are written. */
+	async flushAll(): Promise<void> {
+		while (this.#writes.size > 0) await Promise.all(this.#writes)
 	}
 
-	async #turn(lane: DestinationState, change: CircuitChange): Promise<boolean> {
-		const { isApplied, circuit: gate } = await this.#context.ask('gate', () =>
-			this.#context.store.changeCircuit(change),
-		)
-		this.see(lane, gate)
-		// Somebody was first, with something that says nothing about this: a Retry-After, or an outage that is over.
-		const isNews = change.state === 'open' && change.reason === 'circuit-open' && change.failedProbes === 0
-		if (!isApplied && isNews && change.pausedForMs > 0 && gate.state === 'closed')
-			return this.#turn(lane, { ...change, version: gate.version })
+	async #change(state: DestinationState, change: CircuitChange): Promise<boolean> {
+		const { store } = this.#context
+		const { isApplied, circuit } = await this.#context.callStore('circuit', () => store.changeCircuit(change))
+		this.update(state, circuit)
+		// Another relay's change was first, but it does not concern this outage: a Retry-After, or an earlier outage that is over.
+		const isNewOutage =
+			change.state === 'open' && change.reason === 'circuit-open' && change.failedProbes === 0
+		if (!isApplied && isNewOutage && change.pausedForMs > 0 && circuit.state === 'closed')
+			return this.#change(state, { ...change, version: circuit.version })
 		return isApplied
 	}
 
-	#keep(work: Promise<unknown>): void {
-		const kept = work
+	#emitChange(circuit: DestinationCircuit, from: DestinationCircuit['state'], to: typeof from): void {
+		const { destination: key, pausedForMs, reason } = circuit
+		const details = { key, pausedForMs, ...(reason === null ? {} : { reason }) }
+		if (from !== to) this.#context.emit({ type: 'state_change', from, to, ...details })
+		else if (pausedForMs > 0) this.#context.emit({ type: 'paused', ...details })
+		else this.#context.emit({ type: 'resumed', key })
+	}
+
+	#track(write: Promise<unknown>): void {
+		const tracked = write
 			.catch(() => {
-				// The relay gave up on its database; other relays find out by themselves.
+				// The store was abandoned; other relays detect the outage themselves.
 			})
-			.finally(() => this.#underWay.delete(kept))
-		this.#underWay.add(kept)
+			.finally(() => this.#writes.delete(tracked))
+		this.#writes.add(tracked)
 	}
 }

@@ -1,7 +1,7 @@
 /** Puts messages into the states that commands show: due, scheduled, in flight, dead. */
 
-import { failureNote } from '../../../src/outbox/message/failure-note.ts'
 import type { DeadLetterCause } from '../../../src/outbox/message/message.ts'
+import { toStoredError } from '../../../src/outbox/message/stored-error.ts'
 import type { Outbox } from '../../../src/outbox/outbox.ts'
 import type { ClaimedRow } from '../../../src/outbox/store/rows.ts'
 import type { Store } from '../../../src/outbox/store/store.ts'
@@ -31,7 +31,7 @@ export async function killMessages(
 		'some-relay',
 		rows.map(({ id, attempt }) => ({
 			...{ type: 'dead', id, attempt, cause, afterDeadLetter: 'skip' },
-			error: failureNote(error),
+			error: toStoredError(error),
 		})),
 		false,
 	)
@@ -40,7 +40,7 @@ export async function killMessages(
 /** Fails the due messages of a destination; their retry is due in an hour. */
 export async function failMessages(store: Store, destination: string): Promise<void> {
 	const rows = await claim(store, destination)
-	const error = failureNote(new Error('not now'))
+	const error = toStoredError(new Error('not now'))
 	await store.settle(
 		'some-relay',
 		rows.map(({ id, attempt }) => ({

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parseDestinationUrl, parseHeaders } from '../../../src/cli/relay/destination-options.ts'
 import { RelaySummary } from '../../../src/cli/relay/summary.ts'
-import type { RelayEvent } from '../../../src/outbox/relay/events.ts'
+import type { RelayEvent } from '../../../src/outbox/events/relay-events.ts'
 
 describe('parseDestinationUrl', () => {
 	test('accepts an HTTP URL', () => {
@@ -41,10 +41,10 @@ describe('parseHeaders', () => {
 })
 
 describe('RelaySummary', () => {
-	const base = { relay: 'r', timestamp: 0, id: '1', topic: 't', destination: 'billing', attempts: 1 }
-	const sent: RelayEvent = { ...base, type: 'message_sent', durationMs: 1, lagMs: 1 }
+	const base = { policy: 'r', timestamp: 0, messageId: '1', topic: 't', key: 'billing', attempts: 1 }
+	const sent: RelayEvent = { ...base, type: 'sent', durationMs: 1, lagMs: 1 }
 	const failed: RelayEvent = {
-		...{ ...base, type: 'message_failed', durationMs: 1, retryInMs: 1 },
+		...{ ...base, type: 'retry_scheduled', durationMs: 1, delayMs: 1 },
 		...{ errorType: 'HttpError', errorMessage: '503\x1b[2J' },
 	}
 
@@ -58,12 +58,12 @@ describe('RelaySummary', () => {
 		expect(summary.text()).toBe('Total: sent 3, failed 1.')
 	})
 
-	test.each<[Pick<RelayEvent & { type: 'message_dead' }, 'cause' | 'errorType' | 'errorMessage'>, string]>([
+	test.each<[Pick<RelayEvent & { type: 'dead_letter' }, 'cause' | 'errorType' | 'errorMessage'>, string]>([
 		[{ cause: 'expired' }, 'expired'],
 		[{ cause: 'permanent', errorType: 'HttpError', errorMessage: 'HTTP 422: no' }, 'HttpError: HTTP 422: no'],
 	])('reports the cause of a letter without an error: %o', (death, failure) => {
 		const summary = new RelaySummary()
-		summary.add({ ...base, type: 'message_dead', ...death })
+		summary.add({ ...base, type: 'dead_letter', ...death })
 		expect(summary.takeLine()).toBe(`dead 1; latest failure: ${failure} (billing)`)
 	})
 
@@ -74,23 +74,26 @@ describe('RelaySummary', () => {
 	test.each<[RelayEvent, string]>([
 		[
 			{
-				...{ relay: 'r', timestamp: 0, type: 'gate_change', destination: 'billing', from: 'closed' },
+				...{ policy: 'r', timestamp: 0, type: 'state_change', key: 'billing', from: 'closed' },
 				...{ to: 'open', pausedForMs: 10_000, reason: 'circuit-open' },
 			},
 			'billing: circuit open, paused for 10 s (circuit-open)',
 		],
 		[
 			{
-				...{ relay: 'r', timestamp: 0, type: 'store_failed', doing: 'claim', errorType: 'Error' },
+				...{ policy: 'r', timestamp: 0, type: 'store_failure', operation: 'claim', errorType: 'Error' },
 				...{ errorMessage: 'gone', retryInMs: 500 },
 			},
 			'database error (claim: gone); retry in 500 ms',
 		],
 		[
-			{ relay: 'r', timestamp: 0, type: 'handlers_hang', destination: 'billing', hanging: 16 },
+			{ policy: 'r', timestamp: 0, type: 'handlers_hung', key: 'billing', count: 16 },
 			'billing: 16 requests ignored the timeout and still run; sending resumes when one ends',
 		],
-		[{ relay: 'r', timestamp: 0, type: 'store_recovered', doing: 'claim' }, 'database recovered (claim)'],
+		[
+			{ policy: 'r', timestamp: 0, type: 'store_recovered', operation: 'claim' },
+			'database recovered (claim)',
+		],
 	])('add returns a line for a change of the situation', (event, line) => {
 		expect(new RelaySummary().add(event)).toBe(line)
 	})

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { HttpError, TimeoutError } from '../../../src/core/errors/errors.ts'
-import { failureNote } from '../../../src/outbox/message/failure-note.ts'
+import { toStoredError } from '../../../src/outbox/message/stored-error.ts'
 
-const print = (text: string): string => failureNote(new Error(text)).fingerprint
+const print = (text: string): string => toStoredError(new Error(text)).fingerprint
 const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text)
 
 const revoked = (): object => {
@@ -17,7 +17,7 @@ const bad = (): never => {
 
 describe('a note of a failure', () => {
 	it('has the name and the first line of an error', () => {
-		expect(failureNote(new TypeError('x is no function\n  at once'))).toMatchObject({
+		expect(toStoredError(new TypeError('x is no function\n  at once'))).toMatchObject({
 			type: 'TypeError',
 			message: 'x is no function',
 		})
@@ -37,7 +37,7 @@ describe('a note of a failure', () => {
 		[{ name: 5, message: 5 }, 'object', ''],
 		[Object.create(null), 'object', ''],
 	])('tells the kind of what is no error: %o', (thrown, type, text) => {
-		expect(failureNote(thrown)).toMatchObject({ type, message: text })
+		expect(toStoredError(thrown)).toMatchObject({ type, message: text })
 	})
 
 	it.each([
@@ -51,39 +51,39 @@ describe('a note of a failure', () => {
 		['a response that throws', { response: Object.defineProperty({}, 'status', { get: bad }) }],
 		['a ring of causes', Object.assign(new Error('x'), { cause: undefined })],
 	])('is made of anything: %s', (_, thrown) => {
-		const note = failureNote(thrown)
+		const note = toStoredError(thrown)
 		expect(note.type).not.toBe('')
 		expect(note.fingerprint).toMatch(/^[\da-f]{12}$/)
 	})
 
 	it('says what is behind "fetch failed"', () => {
 		const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
-		expect(failureNote(new TypeError('fetch failed', { cause: refused })).message).toBe(
+		expect(toStoredError(new TypeError('fetch failed', { cause: refused })).message).toBe(
 			'fetch failed: ECONNREFUSED',
 		)
-		expect(failureNote(new AggregateError([new Error('first')])).message).toBe('first')
-		expect(failureNote(new Error('outer', { cause: 'inner' })).message).toBe('outer: inner')
-		expect(failureNote(new Error('saving: disk full', { cause: new Error('disk full') })).message).toBe(
+		expect(toStoredError(new AggregateError([new Error('first')])).message).toBe('first')
+		expect(toStoredError(new Error('outer', { cause: 'inner' })).message).toBe('outer: inner')
+		expect(toStoredError(new Error('saving: disk full', { cause: new Error('disk full') })).message).toBe(
 			'saving: disk full',
 		)
 	})
 
 	it('skips lines with nothing in them', () => {
-		expect(failureNote(new Error('\n \0\n  Invalid call:\nmore')).message).toBe('Invalid call:')
+		expect(toStoredError(new Error('\n \0\n  Invalid call:\nmore')).message).toBe('Invalid call:')
 	})
 
 	it('has no NUL and nothing that a terminal would obey', () => {
-		expect(failureNote(new Error('a\0b\u001b[31mc\td')).message).toBe('a b [31mc d')
+		expect(toStoredError(new Error('a\0b\u001b[31mc\td')).message).toBe('a b [31mc d')
 	})
 
 	it('replaces halves of pairs and leaves pairs whole', () => {
-		expect(failureNote(new Error('a\uD800b 🙂 \uDC00')).message).toBe('a\uFFFDb 🙂 \uFFFD')
+		expect(toStoredError(new Error('a\uD800b 🙂 \uDC00')).message).toBe('a\uFFFDb 🙂 \uFFFD')
 	})
 
 	it('is cut to 500 characters, never in the middle of a pair', () => {
-		expect(failureNote(new Error('x'.repeat(10_000_000))).message).toBe('x'.repeat(500))
-		expect(failureNote(new Error(`${'x'.repeat(499)}🙂`)).message).toBe('x'.repeat(499))
-		expect(failureNote(new Error(`${'x'.repeat(498)}🙂🙂`)).message).toBe(`${'x'.repeat(498)}🙂`)
+		expect(toStoredError(new Error('x'.repeat(10_000_000))).message).toBe('x'.repeat(500))
+		expect(toStoredError(new Error(`${'x'.repeat(499)}🙂`)).message).toBe('x'.repeat(499))
+		expect(toStoredError(new Error(`${'x'.repeat(498)}🙂🙂`)).message).toBe(`${'x'.repeat(498)}🙂`)
 	})
 
 	it('of any text can be written to any database', () => {
@@ -93,7 +93,7 @@ describe('a note of a failure', () => {
 				fc.string({ unit: 'binary' }),
 				(text, name) => {
 					for (const thrown of [text, Object.assign(new Error(text), { name })]) {
-						const note = failureNote(thrown)
+						const note = toStoredError(thrown)
 						expect(note.message.length).toBeLessThanOrEqual(500)
 						expect(note.type.length).toBeLessThanOrEqual(100)
 						for (const part of [note.message, note.type]) {
@@ -109,7 +109,7 @@ describe('a note of a failure', () => {
 	it('of any value is made without throwing, and the same every time', () => {
 		fc.assert(
 			fc.property(fc.anything({ withBigInt: true, withNullPrototype: true }), (thrown) => {
-				expect(failureNote(thrown)).toEqual(failureNote(thrown))
+				expect(toStoredError(thrown)).toEqual(toStoredError(thrown))
 			}),
 		)
 	})
@@ -118,7 +118,7 @@ describe('a note of a failure', () => {
 		const units = fc.array(fc.integer({ min: 0xd700, max: 0xe0ff }), { maxLength: 600 })
 		fc.assert(
 			fc.property(units, (codes) => {
-				expect(isWellFormed(failureNote(new Error(String.fromCharCode(...codes))).message)).toBe(true)
+				expect(isWellFormed(toStoredError(new Error(String.fromCharCode(...codes))).message)).toBe(true)
 			}),
 		)
 	})
@@ -126,16 +126,16 @@ describe('a note of a failure', () => {
 
 describe('a note of an HTTP error', () => {
 	it('has its name and its status', () => {
-		expect(failureNote(new HttpError(503))).toMatchObject({ type: 'HttpError', message: 'HTTP 503' })
-		expect(failureNote({ name: 'AxiosError', message: 'nope', response: { status: 404 } }).message).toBe(
+		expect(toStoredError(new HttpError(503))).toMatchObject({ type: 'HttpError', message: 'HTTP 503' })
+		expect(toStoredError({ name: 'AxiosError', message: 'nope', response: { status: 404 } }).message).toBe(
 			'HTTP 404: nope',
 		)
-		expect(failureNote({ status: 500 }).message).toBe('HTTP 500')
-		expect(failureNote({ status: 7, message: 'no status' }).message).toBe('no status')
+		expect(toStoredError({ status: 500 }).message).toBe('HTTP 500')
+		expect(toStoredError({ status: 7, message: 'no status' }).message).toBe('no status')
 	})
 
 	it('is of another group for another status', () => {
-		const prints = [400, 404, 429, 500, 503].map((status) => failureNote(new HttpError(status)).fingerprint)
+		const prints = [400, 404, 429, 500, 503].map((status) => toStoredError(new HttpError(status)).fingerprint)
 		expect(new Set(prints).size).toBe(5)
 	})
 
@@ -149,7 +149,7 @@ describe('a note of an HTTP error', () => {
 })
 
 describe('the answer of an HTTP error', () => {
-	const told = (body: unknown): string => failureNote(new HttpError(422, body)).message
+	const told = (body: unknown): string => toStoredError(new HttpError(422, body)).message
 
 	it.each([
 		['no such product', 'HTTP 422: no such product'],
@@ -180,15 +180,15 @@ describe('the answer of an HTTP error', () => {
 	})
 
 	it('is told of errors of other libraries, but a body without a status is no answer', () => {
-		expect(failureNote({ name: 'E', message: 'refused', status: 400, body: 'bad sku' }).message).toBe(
+		expect(toStoredError({ name: 'E', message: 'refused', status: 400, body: 'bad sku' }).message).toBe(
 			'HTTP 400: refused: bad sku',
 		)
-		expect(failureNote(Object.assign(new Error('odd'), { body: 'mine' })).message).toBe('odd')
+		expect(toStoredError(Object.assign(new Error('odd'), { body: 'mine' })).message).toBe('odd')
 	})
 
 	it('is not part of the fingerprint, so that groups stay groups', () => {
 		const prints = [undefined, 'no such product', 'no such customer', { error: 1 }].map(
-			(body) => failureNote(new HttpError(422, body)).fingerprint,
+			(body) => toStoredError(new HttpError(422, body)).fingerprint,
 		)
 		expect(new Set(prints).size).toBe(1)
 	})
@@ -236,13 +236,13 @@ describe('the answer of an HTTP error', () => {
 
 	it('that throws when it is looked for is none', () => {
 		const error = Object.defineProperty(new Error('no'), 'body', { get: bad })
-		expect(failureNote(Object.assign(error, { status: 500 })).message).toBe('HTTP 500: no')
+		expect(toStoredError(Object.assign(error, { status: 500 })).message).toBe('HTTP 500: no')
 	})
 
 	it('of any kind can be written to any database', () => {
 		fc.assert(
 			fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.anything({ withBigInt: true })), (body) => {
-				const { message } = failureNote(new HttpError(500, body))
+				const { message } = toStoredError(new HttpError(500, body))
 				expect(message.length).toBeLessThanOrEqual(210)
 				expect(isWellFormed(message)).toBe(true)
 				expect(message).not.toMatch(/[\0\r\n]/)
@@ -317,7 +317,7 @@ describe('a fingerprint', () => {
 	it('is another for another kind or code of the same text', () => {
 		const coded = (code: string): Error => Object.assign(new Error('failed'), { code })
 		const prints = [new Error('failed'), new TypeError('failed'), coded('ECONNRESET'), coded('23505')].map(
-			(error) => failureNote(error).fingerprint,
+			(error) => toStoredError(error).fingerprint,
 		)
 		expect(new Set(prints).size).toBe(4)
 	})
@@ -332,8 +332,8 @@ describe('a fingerprint', () => {
 	})
 
 	it('of our own errors does not know the figures in them', () => {
-		expect(failureNote(new TimeoutError('relay', 100)).fingerprint).toBe(
-			failureNote(new TimeoutError('relay', 30_000)).fingerprint,
+		expect(toStoredError(new TimeoutError('relay', 100)).fingerprint).toBe(
+			toStoredError(new TimeoutError('relay', 30_000)).fingerprint,
 		)
 	})
 })

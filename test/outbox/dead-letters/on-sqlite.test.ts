@@ -3,13 +3,13 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { DeadLetters } from '../../../src/outbox/dead-letters/dead-letters.ts'
 import { readStats } from '../../../src/outbox/diagnostics/stats.ts'
 import { whyNotSent } from '../../../src/outbox/diagnostics/why.ts'
-import { failureNote } from '../../../src/outbox/message/failure-note.ts'
+import { toStoredError } from '../../../src/outbox/message/stored-error.ts'
 import type { NewRow, Settlement } from '../../../src/outbox/store/rows.ts'
 import { type SqliteStore, sqliteStore } from '../../../src/outbox/store/sqlite/index.ts'
 import { virtualRuntime } from '../../../src/testing/virtual-runtime.ts'
 import { idOf, NOW } from '../diagnostics/fake-store.ts'
 
-const DOWN = failureNote(new Error('connect ECONNREFUSED 10.0.0.1:5432'))
+const DOWN = toStoredError(new Error('connect ECONNREFUSED 10.0.0.1:5432'))
 
 let store: SqliteStore
 let clock: ReturnType<typeof virtualRuntime>
@@ -57,7 +57,7 @@ async function relay(settle: (id: string, attempt: number) => Settlement): Promi
 
 const die = (id: string, attempt: number): Settlement => ({
 	...{ type: 'dead', id, attempt, cause: 'retries-exhausted', afterDeadLetter: 'skip' },
-	error: failureNote(
+	error: toStoredError(
 		new Error(`connect ECONNREFUSED 10.0.0.1:${attempt + Number.parseInt(id.slice(-4), 16)}`),
 	),
 })

@@ -169,9 +169,9 @@ test('by a relay: failures are retried with the same idempotency key, until it i
 		{ jobs: httpDestination({ url: server.url() }) },
 		{ retry: { baseDelayMs: 5, jitterStrategy: 'none' }, timeoutMs: 3_600_000 },
 	)
-	await until(here, () => expect(here.eventsOf('message_sent')).toHaveLength(1))
+	await until(here, () => expect(here.eventsOf('sent')).toHaveLength(1))
 	expect(server.requests.map(({ headers }) => headers['idempotency-key'])).toEqual([id, id, id])
-	expect(here.eventsOf('message_sent')).toMatchObject([{ attempts: 3 }])
+	expect(here.eventsOf('sent')).toMatchObject([{ attempts: 3 }])
 })
 
 test('by a relay: a 4xx is a dead letter at once', async () => {
@@ -179,7 +179,7 @@ test('by a relay: a 4xx is a dead letter at once', async () => {
 	await using here = await world()
 	const [id = ''] = await here.enqueue(1)
 	await here.relay({ jobs: httpDestination({ url: server.url() }) }, { timeoutMs: 3_600_000 })
-	await until(here, () => expect(here.eventsOf('message_dead')).toHaveLength(1))
+	await until(here, () => expect(here.eventsOf('dead_letter')).toHaveLength(1))
 	expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'permanent', attempts: 1 })
 	expect(server.requests).toHaveLength(1)
 })
@@ -193,12 +193,12 @@ test.each([429, 503])('by a relay: %i with Retry-After holds the whole destinati
 	await here.enqueue(5)
 	const destination = httpDestination({ url: server.url(), concurrency: 1 })
 	await here.relay({ jobs: destination }, { timeoutMs: 3_600_000, rampUpMs: 0, pollMs: 3_600_000 })
-	await until(here, () => expect(here.eventsOf('gate_change')).toHaveLength(1))
-	expect(here.eventsOf('gate_change')).toMatchObject([{ reason: 'retry-after', pausedForMs: 60_000 }])
+	await until(here, () => expect(here.eventsOf('state_change')).toHaveLength(1))
+	expect(here.eventsOf('state_change')).toMatchObject([{ reason: 'retry-after', pausedForMs: 60_000 }])
 	await here.clock.advance(59_000)
 	expect(server.requests).toHaveLength(1)
 	await here.clock.advance(1_500)
-	await until(here, () => expect(here.eventsOf('message_sent')).toHaveLength(5))
+	await until(here, () => expect(here.eventsOf('sent')).toHaveLength(5))
 })
 
 test('by a relay: a receiver that hangs is left when the time is over', async () => {
@@ -210,7 +210,7 @@ test('by a relay: a receiver that hangs is left when the time is over', async ()
 	await server.requested(1)
 	await here.clock.advance(5_000)
 	await server.aborted(1)
-	expect(here.eventsOf('message_failed')).toMatchObject([{ errorType: 'TimeoutError' }])
+	expect(here.eventsOf('retry_scheduled')).toMatchObject([{ errorType: 'TimeoutError' }])
 })
 
 test('by a relay: a host that refuses connections opens the breaker', async () => {
@@ -219,7 +219,7 @@ test('by a relay: a host that refuses connections opens the breaker', async () =
 	await here.enqueue(20)
 	const destination = httpDestination({ url, concurrency: 1, breaker: { failureThreshold: 2 } })
 	await here.relay({ jobs: destination }, { timeoutMs: 3_600_000 })
-	await until(here, () => expect(here.eventsOf('gate_change')).toHaveLength(1))
+	await until(here, () => expect(here.eventsOf('state_change')).toHaveLength(1))
 	const left = await here.outbox.list()
 	expect(left.filter(({ attempts }) => attempts > 0)).toHaveLength(2)
 	expect(left.find(({ attempts }) => attempts > 0)?.lastError?.message).toContain('ECONNREFUSED')

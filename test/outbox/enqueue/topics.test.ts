@@ -3,9 +3,9 @@ import { describe, expect, expectTypeOf, test } from 'vitest'
 import * as z from 'zod'
 import type {
 	DeliveredFor,
+	EnqueueResult,
 	MessageFor,
 	NewMessage,
-	Receipt,
 	Topics,
 } from '../../../src/outbox/message/message.ts'
 import { Outbox } from '../../../src/outbox/outbox.ts'
@@ -51,14 +51,14 @@ describe('types inferred from the schemas of topics', () => {
 		const { outbox } = open()
 		const one = () => outbox.enqueue({ topic: 'order.created', payload: { id: '7', items: [] } })
 		const many = () => outbox.enqueue([{ topic: 'order.paid', payload: { id: '7', at: '2026-01-01' } }])
-		expectTypeOf(one).returns.toEqualTypeOf<Promise<Receipt>>()
-		expectTypeOf(many).returns.toEqualTypeOf<Promise<Receipt[]>>()
+		expectTypeOf(one).returns.toEqualTypeOf<Promise<EnqueueResult>>()
+		expectTypeOf(many).returns.toEqualTypeOf<Promise<EnqueueResult[]>>()
 	})
 
 	test('return a union for a union', () => {
 		const outbox = new Outbox({ store: fakeStore() })
 		const enqueue = (given: NewMessage | readonly NewMessage[]) => outbox.enqueue(given)
-		expectTypeOf(enqueue).returns.toEqualTypeOf<Promise<Receipt | Receipt[]>>()
+		expectTypeOf(enqueue).returns.toEqualTypeOf<Promise<EnqueueResult | EnqueueResult[]>>()
 	})
 
 	test('make an outbox with topics assignable to Outbox, and its relay to Relay', () => {
@@ -76,7 +76,7 @@ describe('types inferred from the schemas of topics', () => {
 		expectTypeOf(outbox).toEqualTypeOf<Outbox>()
 		expectTypeOf<MessageFor<Topics>>().toEqualTypeOf<NewMessage>()
 		const one = () => outbox.enqueue({ topic: 'any.thing', payload: [1, { a: null }] })
-		expectTypeOf(one).returns.toEqualTypeOf<Promise<Receipt>>()
+		expectTypeOf(one).returns.toEqualTypeOf<Promise<EnqueueResult>>()
 		expectTypeOf<{ topic: string }>().not.toExtend<NewMessage>()
 	})
 

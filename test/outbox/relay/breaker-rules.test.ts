@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { HttpError } from 'yaoki'
-import type { BreakerOptions } from 'yaoki/outbox'
+import type { RelayBreakerOptions } from 'yaoki/outbox'
 import { world } from './world.ts'
 
 const RETRY = { baseDelayMs: 600_000, maxDelayMs: 600_000, jitterStrategy: 'none' } as const
 
 /** Sends forty messages, a second apart, of which some fail. Answers after how many the gate was shut; 40 when it never was. */
 async function sentBefore(
-	breaker: BreakerOptions,
+	breaker: RelayBreakerOptions,
 	fails: (n: number) => boolean,
 	takesMs = 0,
 	error?: Error,
@@ -18,7 +18,7 @@ async function sentBefore(
 		if (fails(Number(payload))) throw error ?? new Error('no')
 	})
 	await here.relay({ jobs: { deliver, concurrency: 1, breaker } }, { retry: RETRY })
-	for (let n = 0; n < 40 && here.eventsOf('gate_change').length === 0; n++) {
+	for (let n = 0; n < 40 && here.eventsOf('state_change').length === 0; n++) {
 		await here.enqueue(1)
 		await here.clock.advance(1_000)
 	}
@@ -80,6 +80,6 @@ test('resetTimeoutMs is how long it is left alone, and a transient error’s wis
 		const breaker = { failureThreshold: 1, resetTimeoutMs: 3_000, resetBackoff, maxRetryAfterMs }
 		await here.relay({ jobs: { deliver, breaker } }, { retry: RETRY })
 		await here.clock.advance(100)
-		expect(here.eventsOf('gate_change')).toMatchObject([{ to: 'open', pausedForMs: openMs }])
+		expect(here.eventsOf('state_change')).toMatchObject([{ to: 'open', pausedForMs: openMs }])
 	}
 })

@@ -23,8 +23,10 @@ test('an open breaker burns no attempt: what was claimed is given back, what wai
 	await here.clock.advance(9_000)
 	expect(here.sendings).toHaveLength(3)
 	expect(await attempts(here)).toEqual([...Array.from({ length: 37 }, () => 0), 1, 1, 1])
-	expect(here.eventsOf('message_released').every(({ reason }) => reason === 'gate')).toBe(true)
-	expect(here.eventsOf('gate_change')).toMatchObject([{ from: 'closed', to: 'open', reason: 'circuit-open' }])
+	expect(here.eventsOf('released').every(({ reason }) => reason === 'paused')).toBe(true)
+	expect(here.eventsOf('state_change')).toMatchObject([
+		{ from: 'closed', to: 'open', reason: 'circuit-open' },
+	])
 })
 
 test('a probe that fails shuts it for longer, a probe that goes well lets all through', async () => {
@@ -40,7 +42,7 @@ test('a probe that fails shuts it for longer, a probe that goes well lets all th
 	isDown = false
 	await here.clock.advance(60_000)
 	expect(await here.outbox.list()).toEqual([])
-	const changes = here.eventsOf('gate_change').map(({ to }) => to)
+	const changes = here.eventsOf('state_change').map(({ to }) => to)
 	expect(changes.slice(-2)).toEqual(['half-open', 'closed'])
 })
 
@@ -111,7 +113,7 @@ test('a relay whose handlers hang from before the outage still probes beside the
 		{ retry: { ...RETRY, baseDelayMs: 60_000 }, timeoutMs: 1_000, rampUpMs: 0 },
 	)
 	await here.clock.advance(2_000)
-	expect(here.eventsOf('gate_change').map(({ to }) => to)).toEqual(['open'])
+	expect(here.eventsOf('state_change').map(({ to }) => to)).toEqual(['open'])
 	isDown = false
 	await here.enqueue(5)
 	await here.clock.advance(120_000)
@@ -128,9 +130,9 @@ test('what was started before the outage says nothing about the probe', async ()
 	)
 	await here.relay({ jobs: { deliver, concurrency: 4, breaker: BREAKER } }, { retry: RETRY })
 	await here.clock.advance(13_900)
-	expect(here.eventsOf('gate_change').map(({ to }) => to)).toEqual(['open', 'half-open'])
+	expect(here.eventsOf('state_change').map(({ to }) => to)).toEqual(['open', 'half-open'])
 	await here.clock.advance(1_000)
-	expect(here.eventsOf('gate_change').map(({ to }) => to)).toEqual(['open', 'half-open', 'open'])
+	expect(here.eventsOf('state_change').map(({ to }) => to)).toEqual(['open', 'half-open', 'open'])
 })
 
 test('after an outage concurrency grows from one, whether or not a message ends meanwhile', async () => {
@@ -198,7 +200,7 @@ test('failures that are the message’s own fault do not open it', async () => {
 	await here.relay({ jobs: { deliver, breaker: BREAKER } })
 	await here.clock.advance(1_000)
 	expect(here.sendings).toHaveLength(20)
-	expect(here.eventsOf('gate_change')).toEqual([])
+	expect(here.eventsOf('state_change')).toEqual([])
 })
 
 test('with breaker: false nothing is ever left alone', async () => {
@@ -239,7 +241,7 @@ test('a relay that holds messages hears within a poll that another has shut the 
 	await here.enqueue(5)
 	await here.relay({ jobs: { deliver: here.sends(no), concurrency: 1, breaker: BREAKER } }, options)
 	await here.clock.advance(3_000)
-	expect(here.eventsOf('gate_change').some(({ to }) => to === 'open')).toBe(true)
+	expect(here.eventsOf('state_change').some(({ to }) => to === 'open')).toBe(true)
 	const before = here.sendings.length
 	await here.clock.advance(5_000)
 	expect(here.sendings).toHaveLength(before)

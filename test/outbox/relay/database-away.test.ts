@@ -25,11 +25,11 @@ test('a database that is away for a minute costs time and nothing else', async (
 			.map(Number)
 			.toSorted((a, b) => a - b),
 	).toEqual(Array.from({ length: 20 }, (_, n) => n + 1))
-	const failed = there.eventsOf('store_failed')
+	const failed = there.eventsOf('store_failure')
 	expect(failed.length).toBeGreaterThan(5)
 	expect(failed[0]).toMatchObject({ errorMessage: 'the database is away' })
-	expect(there.eventsOf('store_recovered').map(({ doing }) => doing)).toContain('settle')
-	expect(there.eventsOf('message_sent')).toHaveLength(20)
+	expect(there.eventsOf('store_recovered').map(({ operation }) => operation)).toContain('settle')
+	expect(there.eventsOf('sent')).toHaveLength(20)
 })
 
 test('what is enqueued while a relay can not reach its database is sent when it can', async () => {

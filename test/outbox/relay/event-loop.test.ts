@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import { Outbox, Relay, sqliteStore } from 'yaoki/outbox'
 import { Delivery } from '../../../src/outbox/relay/delivery.ts'
 import { DestinationState } from '../../../src/outbox/relay/destination-state.ts'
-import type { DestinationSettings } from '../../../src/outbox/relay/settings.ts'
-import { readDestination, readRelayOptions } from '../../../src/outbox/relay/settings.ts'
+import type { DestinationSettings } from '../../../src/outbox/relay/options.ts'
+import { readDestination, readRelayOptions } from '../../../src/outbox/relay/options.ts'
 import type { ClaimedRow } from '../../../src/outbox/store/rows.ts'
 import { world } from './world.ts'
 
@@ -43,16 +43,16 @@ test('a message that the relay works on is not begun again when its lease had en
 	const own: DestinationSettings = readDestination('jobs', () => {}, settings)
 	const lane = new DestinationState('jobs', own, settings, undefined)
 	const [slow, quick] = [new Delivery(row('slow'), 100, () => {}), new Delivery(row('quick'), 900, () => {})]
-	for (const delivery of [slow, quick]) lane.underWay.add(delivery)
+	for (const delivery of [slow, quick]) lane.inFlight.add(delivery)
 	const claimed = [row('slow', 2), row('new')]
-	expect(lane.unbegun(claimed, 500, 2_000).map(({ id }) => id)).toEqual(['new'])
+	expect(lane.withoutInFlight(claimed, 500, 2_000).map(({ id }) => id)).toEqual(['new'])
 	// It goes on under the new number, so that its outcome is written.
 	expect(slow.row.attempt).toBe(2)
 	expect(slow.leaseUntil).toBe(2_000)
 	// One that has had its time and hangs is another matter: it was given up, and is due again.
 	slow.isSettled = true
 	slow.leaseUntil = 100
-	expect(lane.unbegun(claimed, 500, 2_000)).toEqual(claimed)
+	expect(lane.withoutInFlight(claimed, 500, 2_000)).toEqual(claimed)
 })
 
 test('a freed key asks for its next message and for nothing else: with one hot key every message cost a look through its backlog', async () => {
@@ -87,7 +87,7 @@ test('handlers that have had their time and do not end are told of, once, for th
 	const options = { concurrency: 2, timeoutMs: 200, breaker: false } as const
 	await here.relay({ jobs: () => new Promise(() => {}) }, options)
 	await here.clock.advance(10_000)
-	expect(here.eventsOf('handlers_hang')).toMatchObject([{ destination: 'jobs', hanging: 2 }])
+	expect(here.eventsOf('handlers_hung')).toMatchObject([{ key: 'jobs', count: 2 }])
 })
 
 test('a context shows its attempt and nothing of the relay’s own: other messages stood in the logs of who printed it', async () => {

@@ -27,16 +27,16 @@ test('each event comes once for its reason, with all that it promises', async ()
 	await here.clock.advance(10)
 	await stopped
 	expect(here.events.map(({ type }) => type)).toEqual([
-		...['relay_started', 'message_failed', 'message_dead', 'message_sent'],
-		...['message_dead', 'relay_stopping', 'relay_stopped'],
+		...['relay_started', 'retry_scheduled', 'dead_letter', 'sent'],
+		...['dead_letter', 'relay_stopping', 'relay_stopped'],
 	])
-	expect(here.events.every((event) => event.relay === 'mail' && event.timestamp > 0)).toBe(true)
-	const base = { topic: 'jobs', destination: 'jobs', attempts: 1 }
-	expect(here.eventsOf('message_sent')).toMatchObject([{ ...base, durationMs: 40, lagMs: 40 }])
-	expect(here.eventsOf('message_failed')).toMatchObject([
-		{ ...base, retryInMs: 1_000, errorType: 'PaperJam', errorMessage: 'again' },
+	expect(here.events.every((event) => event.policy === 'mail' && event.timestamp > 0)).toBe(true)
+	const base = { topic: 'jobs', key: 'jobs', attempts: 1 }
+	expect(here.eventsOf('sent')).toMatchObject([{ ...base, durationMs: 40, lagMs: 40 }])
+	expect(here.eventsOf('retry_scheduled')).toMatchObject([
+		{ ...base, delayMs: 1_000, errorType: 'PaperJam', errorMessage: 'again' },
 	])
-	expect(here.eventsOf('message_dead')).toMatchObject([
+	expect(here.eventsOf('dead_letter')).toMatchObject([
 		{ ...base, cause: 'permanent', errorMessage: 'never' },
 		{ cause: 'retries-exhausted', attempts: 2, errorMessage: 'again' },
 	])
@@ -86,7 +86,7 @@ test('listeners come and go while it runs', async () => {
 	leave()
 	await here.enqueue(1)
 	await here.clock.advance(100)
-	expect(heard.map(({ type }) => type)).toEqual(['message_sent'])
+	expect(heard.map(({ type }) => type)).toEqual(['sent'])
 })
 
 test('stats count what is under way, what waits, and what became of the rest', async () => {
@@ -97,11 +97,11 @@ test('stats count what is under way, what waits, and what became of the rest', a
 		return Number(payload) < 5 ? undefined : here.pause(60_000)
 	}
 	const relay = await here.relay({ jobs: { deliver: bad, concurrency: 3 } })
-	expect(relay.stats).toEqual({ inFlight: 0, waiting: 0, sent: 0, failed: 0, dead: 0 })
+	expect(relay.stats).toEqual({ inFlight: 0, queued: 0, sent: 0, failed: 0, dead: 0 })
 	await here.enqueue(10)
 	await here.clock.advance(500)
 	expect(relay.stats).toMatchObject({ inFlight: 3, sent: 2, failed: 1, dead: 1 })
-	expect(relay.stats.waiting).toBeGreaterThan(0)
+	expect(relay.stats.queued).toBeGreaterThan(0)
 	await here.clock.advance(6_000)
 	const [row] = await here.store.relays()
 	expect(row).toMatchObject({ inFlight: 3, sent: 2, failed: 1, dead: 1, destinations: ['jobs'] })
@@ -109,7 +109,7 @@ test('stats count what is under way, what waits, and what became of the rest', a
 	const stopped = relay.stop({ timeoutMs: 10 })
 	await here.clock.advance(2_000)
 	await stopped
-	expect(relay.stats).toMatchObject({ inFlight: 0, waiting: 0, sent: 2, dead: 1 })
+	expect(relay.stats).toMatchObject({ inFlight: 0, queued: 0, sent: 2, dead: 1 })
 })
 
 test('a message that was given back says why', async () => {
@@ -123,7 +123,7 @@ test('a message that was given back says why', async () => {
 		{ pollMs: 1_000 },
 	)
 	await here.clock.advance(20_000)
-	const reasons = here.eventsOf('message_released').map(({ reason }) => reason)
-	expect(new Set(reasons)).toEqual(new Set(['isolation']))
-	expect(here.eventsOf('message_sent')).toHaveLength(31)
+	const reasons = here.eventsOf('released').map(({ reason }) => reason)
+	expect(new Set(reasons)).toEqual(new Set(['poison-check']))
+	expect(here.eventsOf('sent')).toHaveLength(31)
 })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { classify, HttpError, permanent } from 'yaoki'
 import type { RelayRetryOptions } from '../../../src/outbox/destinations/destination.ts'
 import { decideFailure } from '../../../src/outbox/relay/failure-decision.ts'
-import { readDestination, readRelayOptions } from '../../../src/outbox/relay/settings.ts'
+import { readDestination, readRelayOptions } from '../../../src/outbox/relay/options.ts'
 import type { ClaimedRow } from '../../../src/outbox/store/rows.ts'
 
 const ROW: ClaimedRow = {
@@ -20,7 +20,7 @@ function verdict(
 ) {
 	const relay = readRelayOptions({ retry })
 	const settings = readDestination('d', () => {}, relay)
-	const circumstances = { now, maxRetryAfterMs: relay.maxRetryAfterMs, chance: { random: () => random } }
+	const circumstances = { now, maxRetryAfterMs: relay.maxRetryAfterMs, random: { random: () => random } }
 	return decideFailure({ ...ROW, ...row }, error, classify(error), settings, circumstances)
 }
 

@@ -132,8 +132,8 @@ test('a thenable that rejects is a failure, and one that answers twice has answe
 	}
 	await here.relay({ jobs: here.sends(() => twice) }, { retry: PLAIN })
 	await here.clock.advance(100)
-	expect(here.eventsOf('message_failed')).toHaveLength(1)
-	expect(here.eventsOf('message_sent')).toHaveLength(0)
+	expect(here.eventsOf('retry_scheduled')).toHaveLength(1)
+	expect(here.eventsOf('sent')).toHaveLength(0)
 })
 
 test('a stored message that is no JSON is a dead letter, and its handler is not called', async () => {

@@ -39,12 +39,12 @@ test('a relay that stands still loses its messages to another, and its late ack 
 	sleeper.thaw()
 	await here.clock.advance(5_000)
 	expect(sleeper.eventsOf('lease_lost')).toHaveLength(4)
-	expect(sleeper.eventsOf('message_sent')).toEqual([])
+	expect(sleeper.eventsOf('sent')).toEqual([])
 	// The other one is at it still, and the message its own.
 	const states = (await here.outbox.list()).map(({ status, attempts }) => `${status} ${attempts}`)
 	expect(states).toEqual(Array.from({ length: 4 }, () => 'processing 2'))
 	await here.clock.advance(20_000)
-	expect(here.eventsOf('message_sent')).toHaveLength(4)
+	expect(here.eventsOf('sent')).toHaveLength(4)
 	expect(await here.outbox.list()).toEqual([])
 })
 

@@ -58,7 +58,7 @@ test('batchSize is the most that one claim takes', async () => {
 	let most = 0
 	for (let n = 0; n < 50; n++) {
 		await here.clock.advance(20)
-		most = Math.max(most, relay.stats.waiting)
+		most = Math.max(most, relay.stats.queued)
 	}
 	expect(greatest).toBe(5)
 	// One batch that is being sent, and one that came meanwhile.
@@ -173,12 +173,12 @@ test('without budget a retry is put off, and none is given up for it', async () 
 	await here.clock.advance(60_000)
 	expect(here.sendings).toHaveLength(5)
 	expect((await here.outbox.list()).map(({ attempts }) => attempts)).toEqual([1, 1, 1, 1, 1])
-	expect(here.eventsOf('message_released').every(({ reason }) => reason === 'budget')).toBe(true)
+	expect(here.eventsOf('released').every(({ reason }) => reason === 'retry-budget')).toBe(true)
 	isDown = false
 	allowed = 5
 	await here.clock.advance(2_000)
 	expect(await here.outbox.list()).toEqual([])
-	expect(here.eventsOf('message_dead')).toEqual([])
+	expect(here.eventsOf('dead_letter')).toEqual([])
 })
 
 test('a backoff of nothing and a budget that is used up are no reason to ask the database all the time', async () => {
@@ -225,9 +225,9 @@ test('timeoutMs ends a message, its destination’s or the relay’s, and its pl
 	expect(relay.stats.inFlight).toBe(1)
 	await here.clock.advance(800)
 	expect(aborted).toHaveLength(2)
-	expect(here.eventsOf('message_failed').map(({ errorType }) => errorType)).toEqual([
+	expect(here.eventsOf('retry_scheduled').map(({ errorType }) => errorType)).toEqual([
 		'TimeoutError',
 		'TimeoutError',
 	])
-	expect(here.eventsOf('message_sent')).toEqual([])
+	expect(here.eventsOf('sent')).toEqual([])
 })

@@ -4,14 +4,14 @@ import { readCircuitBreakerOptions } from '../../../src/core/circuit-breaker/opt
 import { LocalBreaker } from '../../../src/outbox/relay/local-breaker.ts'
 import type { CircuitChange, DestinationCircuit } from '../../../src/outbox/store/rows.ts'
 
-const chance = { random: () => 0.5 }
+const random = { random: () => 0.5 }
 const SETTINGS = readCircuitBreakerOptions({
 	failureThreshold: 2,
 	resetTimeoutMs: 1_000,
 	successThreshold: 1,
 	resetBackoff: { jitterStrategy: 'none' },
 })
-const gateFor = (isCounting = true) => new LocalBreaker('d', SETTINGS, isCounting, 10_000)
+const createBreaker = (countsFailures = true) => new LocalBreaker('d', SETTINGS, countsFailures, 10_000)
 
 /** What a store would answer. */
 function stored(change: CircuitChange): DestinationCircuit {
@@ -19,63 +19,64 @@ function stored(change: CircuitChange): DestinationCircuit {
 	return { ...rest, closedAgoMs: change.state === 'closed' ? 0 : null, version: version + 1 }
 }
 
-function opened(gate: LocalBreaker, now: number): CircuitChange {
-	gate.failed(gate.ticket, now, 1, undefined, chance)
-	const change = gate.failed(gate.ticket, now, 1, undefined, chance)
+function opened(breaker: LocalBreaker, now: number): CircuitChange {
+	breaker.recordFailure(breaker.generation, now, 1, undefined, random)
+	const change = breaker.recordFailure(breaker.generation, now, 1, undefined, random)
 	if (!change) throw new Error('it stayed closed')
 	return change
 }
 
 test('it opens after so many failures, and is shut here before the store has heard of it', () => {
-	const gate = gateFor()
-	expect(opened(gate, 0)).toMatchObject({ state: 'open', pausedForMs: 1_000, version: 0, failedProbes: 0 })
-	expect(gate.heldUntil).toBe(1_000)
-	expect(gate.state).toBe('closed')
+	const breaker = createBreaker()
+	expect(opened(breaker, 0)).toMatchObject({ state: 'open', pausedForMs: 1_000, version: 0, failedProbes: 0 })
+	expect(breaker.pausedUntil).toBe(1_000)
+	expect(breaker.state).toBe('closed')
 })
 
 test('an answer that was on its way when it was shut does not open it again', () => {
 	// Of a gate that had been open before: the claim under way told its old state, and what that claim brought was sent to a dead host.
-	const gate = gateFor()
+	const breaker = createBreaker()
 	const before: DestinationCircuit = {
-		...stored({ ...opened(gate, 0), state: 'closed', pausedForMs: 0, reason: null }),
+		...stored({ ...opened(breaker, 0), state: 'closed', pausedForMs: 0, reason: null }),
 	}
-	gate.see(before, 5_000)
-	expect(gate.heldUntil).toBe(-Infinity)
-	const change = opened(gate, 6_000)
-	gate.see(before, 6_001)
-	expect(gate.heldUntil).toBe(7_000)
-	gate.see(stored(change), 6_010)
-	expect(gate.heldUntil).toBe(7_010)
-	expect(gate.state).toBe('open')
+	breaker.update(before, 5_000)
+	expect(breaker.pausedUntil).toBe(-Infinity)
+	const change = opened(breaker, 6_000)
+	breaker.update(before, 6_001)
+	expect(breaker.pausedUntil).toBe(7_000)
+	breaker.update(stored(change), 6_010)
+	expect(breaker.pausedUntil).toBe(7_010)
+	expect(breaker.state).toBe('open')
 })
 
 test('an older answer than what is known changes nothing', () => {
-	const gate = gateFor()
-	const open = stored(opened(gate, 0))
-	gate.see({ ...open, version: 7 }, 0)
-	gate.see({ ...open, state: 'closed', version: 6 }, 0)
-	expect(gate.state).toBe('open')
+	const breaker = createBreaker()
+	const open = stored(opened(breaker, 0))
+	breaker.update({ ...open, version: 7 }, 0)
+	breaker.update({ ...open, state: 'closed', version: 6 }, 0)
+	expect(breaker.state).toBe('open')
 })
 
 test('one that does not count heeds what others say', () => {
-	const gate = gateFor(false)
-	for (let n = 0; n < 10; n++) expect(gate.failed(gate.ticket, n, 1, undefined, chance)).toBeUndefined()
-	gate.see(stored(opened(gateFor(), 0)), 0)
-	expect(gate.heldUntil).toBe(1_000)
-	expect(gate.shouldProbe(1_000)).toBe(true)
+	const breaker = createBreaker(false)
+	for (let n = 0; n < 10; n++)
+		expect(breaker.recordFailure(breaker.generation, n, 1, undefined, random)).toBeUndefined()
+	breaker.update(stored(opened(createBreaker(), 0)), 0)
+	expect(breaker.pausedUntil).toBe(1_000)
+	expect(breaker.shouldProbe(1_000)).toBe(true)
 })
 
 test('only tickets of the probe count while it probes', () => {
-	const gate = gateFor()
-	const old = gate.ticket
-	gate.see(stored(opened(gate, 0)), 0)
-	gate.see(stored(gate.askToProbe(5_000)), 1_000)
-	gate.beginProbe(6_000)
-	expect(gate.limit(16, 1_000)).toBe(1)
-	expect(gate.succeeded(old, 1_100, 1, chance)).toBeUndefined()
-	expect(gate.failed(old, 1_100, 1, undefined, chance)).toBeUndefined()
-	expect(gate.isProbing).toBe(true)
-	expect(gate.failed(gate.ticket, 1_200, 1, undefined, chance)).toMatchObject({
+	const breaker = createBreaker()
+	const old = breaker.generation
+	breaker.update(stored(opened(breaker, 0)), 0)
+	breaker.update(stored(breaker.requestProbe(5_000)), 1_000)
+	breaker.startProbe(6_000)
+	expect(breaker.limit(16, 1_000)).toBe(1)
+	expect(breaker.recordSuccess(old, 1_100, 1, random)).toBeUndefined()
+	expect(breaker.recordFailure(old, 1_100, 1, undefined, random)).toBeUndefined()
+	expect(breaker.isProbing).toBe(true)
+	expect(breaker.recordFailure(breaker.generation, 1_200, 1, undefined, random)).toMatchObject({
 		state: 'open',
 		pausedForMs: 2_000,
 		failedProbes: 1,
@@ -83,27 +84,27 @@ test('only tickets of the probe count while it probes', () => {
 })
 
 test('whoever does not end its probe in time probes no longer, and may ask again', () => {
-	const gate = gateFor()
-	gate.see(stored(opened(gate, 0)), 0)
-	gate.see(stored(gate.askToProbe(5_000)), 1_000)
-	gate.beginProbe(6_000)
-	expect(gate.shouldProbe(5_999)).toBe(false)
-	expect(gate.isProbing).toBe(true)
-	expect(gate.shouldProbe(6_000)).toBe(true)
-	expect(gate.isProbing).toBe(false)
+	const breaker = createBreaker()
+	breaker.update(stored(opened(breaker, 0)), 0)
+	breaker.update(stored(breaker.requestProbe(5_000)), 1_000)
+	breaker.startProbe(6_000)
+	expect(breaker.shouldProbe(5_999)).toBe(false)
+	expect(breaker.isProbing).toBe(true)
+	expect(breaker.shouldProbe(6_000)).toBe(true)
+	expect(breaker.isProbing).toBe(false)
 })
 
 test('a probe that went well closes it, and room grows from one', () => {
-	const gate = gateFor()
-	gate.see(stored(opened(gate, 0)), 0)
-	gate.see(stored(gate.askToProbe(5_000)), 1_000)
-	gate.beginProbe(6_000)
-	const change = gate.succeeded(gate.ticket, 1_500, 1, chance)
+	const breaker = createBreaker()
+	breaker.update(stored(opened(breaker, 0)), 0)
+	breaker.update(stored(breaker.requestProbe(5_000)), 1_000)
+	breaker.startProbe(6_000)
+	const change = breaker.recordSuccess(breaker.generation, 1_500, 1, random)
 	expect(change).toMatchObject({ state: 'closed', pausedForMs: 0, failedProbes: 0 })
-	if (change) gate.see(stored(change), 1_500)
-	expect(gate.limit(16, 1_500)).toBe(1)
-	expect(gate.limit(16, 6_500)).toBe(4)
-	expect(gate.limit(16, 11_500)).toBe(16)
+	if (change) breaker.update(stored(change), 1_500)
+	expect(breaker.limit(16, 1_500)).toBe(1)
+	expect(breaker.limit(16, 6_500)).toBe(4)
+	expect(breaker.limit(16, 11_500)).toBe(16)
 })
 
 test('of relays that share a store never two probe at a time, whatever they do and in whatever order', () => {
@@ -114,32 +115,33 @@ test('of relays that share a store never two probe at a time, whatever they do a
 	})
 	fc.assert(
 		fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
-			const gates = [gateFor(), gateFor(), gateFor()]
+			const breakers = [createBreaker(), createBreaker(), createBreaker()]
 			let now = 0
-			let gate: DestinationCircuit = stored(opened(gateFor(), 0))
-			let heldUntil = 1_000
-			const seen = (): DestinationCircuit => ({ ...gate, pausedForMs: Math.max(0, heldUntil - now) })
+			let circuit: DestinationCircuit = stored(opened(createBreaker(), 0))
+			let pausedUntil = 1_000
+			const seen = (): DestinationCircuit => ({ ...circuit, pausedForMs: Math.max(0, pausedUntil - now) })
 			const turn = (one: LocalBreaker, change: CircuitChange | undefined): boolean => {
 				if (!change) return false
-				const isDone = change.version === gate.version
+				const isDone = change.version === circuit.version
 				if (isDone) {
-					gate = stored(change)
-					heldUntil = now + change.pausedForMs
+					circuit = stored(change)
+					pausedUntil = now + change.pausedForMs
 				}
-				one.see(seen(), now)
+				one.update(seen(), now)
 				return isDone
 			}
-			for (const one of gates) one.see(seen(), 0)
+			for (const one of breakers) one.update(seen(), 0)
 			for (const { who, what, ms } of steps) {
 				now += ms
-				const one = gates[who] as LocalBreaker
-				if (what === 'look') one.see(seen(), now)
+				const one = breakers[who] as LocalBreaker
+				if (what === 'look') one.update(seen(), now)
 				const isTime = one.shouldProbe(now)
-				if (what === 'ask' && isTime && turn(one, one.askToProbe(5_000))) one.beginProbe(now + 5_000)
-				if (what === 'good' && one.isProbing) turn(one, one.succeeded(one.ticket, now, 1, chance))
-				if (what === 'bad' && one.isProbing) turn(one, one.failed(one.ticket, now, 1, undefined, chance))
-				if (what === 'nothing' && one.isProbing) turn(one, one.endProbe())
-				const probing = gates.filter((other) => {
+				if (what === 'ask' && isTime && turn(one, one.requestProbe(5_000))) one.startProbe(now + 5_000)
+				if (what === 'good' && one.isProbing) turn(one, one.recordSuccess(one.generation, now, 1, random))
+				if (what === 'bad' && one.isProbing)
+					turn(one, one.recordFailure(one.generation, now, 1, undefined, random))
+				if (what === 'nothing' && one.isProbing) turn(one, one.cancelProbe())
+				const probing = breakers.filter((other) => {
 					other.shouldProbe(now)
 					return other.isProbing
 				})

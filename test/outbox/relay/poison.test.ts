@@ -39,9 +39,9 @@ test('the rows of a relay that died come back when its lease is over', async () 
 	one.kill()
 	await here.relay({ jobs: here.sends() }, OPTIONS)
 	await here.clock.advance(1_000)
-	expect(here.eventsOf('message_sent')).toHaveLength(0)
+	expect(here.eventsOf('sent')).toHaveLength(0)
 	await here.clock.advance(2_000)
-	expect(here.eventsOf('message_sent')).toHaveLength(20)
+	expect(here.eventsOf('sent')).toHaveLength(20)
 })
 
 test('a message that kills three times is alone the third time, then dead; its neighbours are delivered', async () => {

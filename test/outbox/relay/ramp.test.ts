@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { rampedLimit } from '../../../src/outbox/relay/ramp.ts'
+import { rampedLimit } from '../../../src/outbox/relay/local-breaker.ts'
 
 test('one at first, the square root half way, all in the end', () => {
 	expect(rampedLimit(16, 0, 10_000)).toBe(1)

@@ -45,9 +45,8 @@ test('a Retry-After is heeded for as long as was asked: the breaker opened as we
 	await here.relay({ jobs: deliver }, { retry: { jitterStrategy: 'none' } })
 	await here.clock.advance(1_000)
 	isBusy = false
-	expect(here.eventsOf('gate_change')).toMatchObject([
-		{ from: 'closed', to: 'closed', reason: 'retry-after' },
-	])
+	expect(here.eventsOf('state_change')).toEqual([])
+	expect(here.eventsOf('paused')).toMatchObject([{ key: 'jobs', reason: 'retry-after' }])
 	const before = here.sendings.length
 	await here.clock.advance(1_900)
 	expect(here.sendings).toHaveLength(before)
@@ -67,7 +66,7 @@ test('a call that is never answered is asked again: a connection that was only h
 	isBlack = false
 	await here.clock.advance(20_000)
 	expect(here.payloads()).toEqual([1, 2, 3])
-	expect(process.eventsOf('store_failed')).toMatchObject([{ doing: 'claim', errorType: 'TimeoutError' }])
+	expect(process.eventsOf('store_failure')).toMatchObject([{ operation: 'claim', errorType: 'TimeoutError' }])
 })
 
 test('stop() ends in its time although a call is never answered', async () => {
@@ -106,5 +105,5 @@ test('a settling whose answer was lost is told as what it was: five messages wer
 	expect(here.sendings).toHaveLength(5)
 	expect(relay.stats.sent).toBe(5)
 	expect(here.eventsOf('lease_lost')).toEqual([])
-	expect(here.eventsOf('message_sent')).toHaveLength(5)
+	expect(here.eventsOf('sent')).toHaveLength(5)
 })

@@ -8,7 +8,7 @@ test('messages are sent once, in the order of enqueuing, and are gone from the q
 	await here.clock.advance(50)
 	expect(here.payloads()).toEqual([1, 2, 3, 4, 5])
 	expect(await here.outbox.list()).toEqual([])
-	expect(here.eventsOf('message_sent')).toHaveLength(5)
+	expect(here.eventsOf('sent')).toHaveLength(5)
 })
 
 test('a message that comes later is sent without waiting for the poll', async () => {

@@ -24,9 +24,7 @@ test('a Retry-After defers the whole destination, for all relays, and burns no a
 	expect((await here.outbox.list()).map(({ attempts }) => attempts).toSorted()).toEqual(
 		[...'0000000001'].map(Number),
 	)
-	expect(here.eventsOf('gate_change')).toMatchObject([
-		{ to: 'closed', reason: 'retry-after', pausedForMs: 20_000 },
-	])
+	expect(here.eventsOf('paused')).toMatchObject([{ reason: 'retry-after', pausedForMs: 20_000 }])
 })
 
 test('when a hold is over the destination goes on at once, and not one poll later', async () => {

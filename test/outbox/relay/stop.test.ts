@@ -16,7 +16,7 @@ test('stop waits for what is under way, writes it down, and gives the rest back 
 	expect(left.map(({ status, attempts }) => `${status} ${attempts}`)).toEqual(
 		Array.from({ length: 16 }, () => 'pending 0'),
 	)
-	expect(here.eventsOf('message_released').map(({ reason }) => reason)).toContain('stopping')
+	expect(here.eventsOf('released').map(({ reason }) => reason)).toContain('stopping')
 	expect(await here.store.relays()).toEqual([])
 	expect(here.clock.pendingTimers).toBe(0)
 })
@@ -34,8 +34,8 @@ test('handlers that take longer than timeoutMs are aborted; it counts as an atte
 	await stopped
 	const left = await here.outbox.list()
 	expect(new Set(left.map(({ status, attempts }) => `${status} ${attempts}`))).toEqual(new Set(['pending 1']))
-	expect(here.eventsOf('gate_change')).toEqual([])
-	const types = here.eventsOf('message_failed').map(({ errorType }) => errorType)
+	expect(here.eventsOf('state_change')).toEqual([])
+	const types = here.eventsOf('retry_scheduled').map(({ errorType }) => errorType)
 	expect(new Set(types)).toEqual(new Set(['RelayStoppedError']))
 })
 
@@ -49,7 +49,7 @@ test('a handler that fails for a reason of its own after the abort has failed', 
 	const stopped = relay.stop({ timeoutMs: 500 })
 	await here.clock.advance(600)
 	await stopped
-	expect(here.eventsOf('message_failed')).toMatchObject([{ errorMessage: 'torn paper' }])
+	expect(here.eventsOf('retry_scheduled')).toMatchObject([{ errorMessage: 'torn paper' }])
 })
 
 test('a handler that does not heed its signal is left behind, and its message has not killed the process', async () => {
@@ -175,8 +175,8 @@ test('closing the outbox stops its relays first: they used to ask a closed datab
 	const closed = here.outbox.close()
 	await here.clock.advance(2_000)
 	await closed
-	expect(here.eventsOf('message_sent').map(({ id }) => id)).toEqual(ids)
-	expect(here.eventsOf('store_failed')).toEqual([])
+	expect(here.eventsOf('sent').map(({ messageId }) => messageId)).toEqual(ids)
+	expect(here.eventsOf('store_failure')).toEqual([])
 	expect(here.eventsOf('relay_stopped')).toHaveLength(1)
 	expect(here.clock.pendingTimers).toBe(0)
 })

@@ -17,7 +17,7 @@ const LONGEST_LOOK = 2_000
 const LONGEST_SHAPE = 300
 
 /** Notes down anything that was thrown. Never throws itself, however hostile that is. */
-export function failureNote(error: unknown): StoredError {
+export function toStoredError(error: unknown): StoredError {
 	const type = typeOf(error)
 	const status = statusOf(error)
 	const text = textOf(error, status)

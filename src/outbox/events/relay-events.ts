@@ -1,0 +1,145 @@
+/** Events of a relay: plain objects, serializable as JSON lines, like those of policies. */
+import type { CircuitState } from '../../core/events/events.ts'
+import type { DeadLetterCause } from '../message/message.ts'
+import type { PauseReason } from '../store/rows.ts'
+
+interface RelayEventBase {
+	/** The name of the relay. */
+	readonly policy: string
+	/** Wall time, milliseconds since 1970. */
+	readonly timestamp: number
+	/** The destination, in events about a message or a destination. */
+	readonly key?: string
+}
+
+/** Facts about an error. */
+interface ErrorFacts {
+	readonly errorType?: string
+	readonly errorMessage?: string
+}
+
+interface DestinationEventBase extends RelayEventBase {
+	/** The destination. */
+	readonly key: string
+}
+
+interface MessageEventBase extends DestinationEventBase {
+	readonly messageId: string
+	readonly topic: string
+	/** The number of attempts so far, including this one. */
+	readonly attempts: number
+}
+
+/** A message was sent and acked. */
+export interface SentEvent extends MessageEventBase {
+	readonly type: 'sent'
+	readonly durationMs: number
+	/** The time between due and acked. Approximate, because the clocks of relay and database may differ. */
+	readonly lagMs: number
+}
+
+/** An attempt failed and will be retried. */
+export interface RetryScheduledEvent extends MessageEventBase, ErrorFacts {
+	readonly type: 'retry_scheduled'
+	readonly durationMs: number
+	/** The delay before the next attempt. */
+	readonly delayMs: number
+}
+
+/** A message became a dead letter. */
+export interface DeadLetterEvent extends MessageEventBase, ErrorFacts {
+	readonly type: 'dead_letter'
+	readonly cause: DeadLetterCause
+}
+
+/**
+ * Why a claimed message was released: the relay stops, its destination is paused, the relay lost permits for it, the retry budget is exhausted,
+ * a poison candidate must run alone, or its lease expired before it was started.
+ */
+export type ReleaseReason =
+	| 'stopping'
+	| 'paused'
+	| 'no-permit'
+	| 'retry-budget'
+	| 'poison-check'
+	| 'lease-expired'
+
+/** A claimed message was returned to the queue unsent. The attempt does not count. */
+export interface ReleasedEvent extends MessageEventBase {
+	readonly type: 'released'
+	readonly reason: ReleaseReason
+}
+
+/** The relay no longer holds the message; another relay may be sending it. */
+export interface LeaseLostEvent extends MessageEventBase {
+	readonly type: 'lease_lost'
+}
+
+/** The circuit of a destination, which all relays share, opened, half-opened or closed. */
+export interface DestinationStateChangeEvent extends DestinationEventBase {
+	readonly type: 'state_change'
+	readonly from: CircuitState
+	readonly to: CircuitState
+	/** How long relays do not claim messages for the destination. */
+	readonly pausedForMs: number
+	readonly reason?: PauseReason
+}
+
+/** All relays stopped claiming messages for a destination, for example because of a Retry-After; its circuit state did not change. */
+export interface DestinationPausedEvent extends DestinationEventBase {
+	readonly type: 'paused'
+	readonly pausedForMs: number
+	readonly reason?: PauseReason
+}
+
+/** A pause ended; the circuit state did not change. */
+export interface DestinationResumedEvent extends DestinationEventBase {
+	readonly type: 'resumed'
+}
+
+/** Handlers that run beyond their timeout occupy all slots of a destination: this relay sends nothing more to it until one ends. */
+export interface HandlersHungEvent extends DestinationEventBase {
+	readonly type: 'handlers_hung'
+	readonly count: number
+}
+
+/** A database operation failed; the relay retries it. */
+export interface StoreFailureEvent extends RelayEventBase, ErrorFacts {
+	readonly type: 'store_failure'
+	readonly operation: string
+	readonly retryInMs: number
+}
+
+/** A database operation succeeded after failures. */
+export interface StoreRecoveredEvent extends RelayEventBase {
+	readonly type: 'store_recovered'
+	readonly operation: string
+}
+
+/** The relay started, is stopping, or has stopped. */
+export interface RelayLifecycleEvent extends RelayEventBase {
+	readonly type: 'relay_started' | 'relay_stopping' | 'relay_stopped'
+}
+
+/** Every event of a relay; `type` tells them apart. */
+export type RelayEvent =
+	| SentEvent
+	| RetryScheduledEvent
+	| DeadLetterEvent
+	| ReleasedEvent
+	| LeaseLostEvent
+	| DestinationStateChangeEvent
+	| DestinationPausedEvent
+	| DestinationResumedEvent
+	| HandlersHungEvent
+	| StoreFailureEvent
+	| StoreRecoveredEvent
+	| RelayLifecycleEvent
+
+type WithoutBase<Event> = Event extends RelayEvent ? Omit<Event, 'policy' | 'timestamp'> : never
+
+/** An event without the fields that the relay adds to every event. */
+export type RelayEventDetails = WithoutBase<RelayEvent>
+
+/** Receives every event synchronously. An exception is reported as a console warning and has no other effect. */
+export type RelayListener = (event: RelayEvent) => void
