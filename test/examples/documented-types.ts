@@ -59,7 +59,7 @@ function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
 		guide('relay'),
 		guide('dead-letters'),
 	]
-	const released = table(relay, '`type`', 'when').find(([type]) => type === '`message_released`')
+	const released = table(relay, '`type`', 'when').find(([type]) => type === '`released`')
 	const stats = table(http, '', '').find(([member]) => member === '`stats`')
 	return {
 		growth: firstNames(table(backoff, '`growth`')),
@@ -69,7 +69,7 @@ function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
 		explanation: namedIn(events, /^As an object it has.*?(?= \(`backoff`)/ms),
 		'beyond HttpOptions': namedIn(http, /^`resilientFetch` also takes.*?\n\n/ms).slice(1),
 		'stats of the client': named(stats?.[1] ?? ''),
-		'reason of message_released': named(released?.[2] ?? '').slice(1),
+		'reason of released': named(released?.[2] ?? '').slice(1),
 		'breaker of a relay': namedIn(relay, /^`breaker` takes.*?, as for/ms).slice(1),
 		'retry of a relay': namedIn(relay, /^`retry` takes.*?A message/ms).slice(1),
 		'message of a handler': namedIn(relay, /The message has.*?\n\n/s),

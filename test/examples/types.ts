@@ -113,7 +113,7 @@ export interface Facts {
 	explanation: Exclude<keyof Explanation | keyof Explanation['attempts'][number], 'toString'>
 	'beyond HttpOptions': Exclude<keyof ResilientFetchOptions | keyof HttpClientOptions, keyof HttpOptions>
 	'stats of the client': keyof HttpClientStats | keyof OriginStats
-	'reason of message_released': EventOf<RelayEvent, 'released'>['reason']
+	'reason of released': EventOf<RelayEvent, 'released'>['reason']
 	'breaker of a relay': keyof Chosen<RelayOptions['breaker']>
 	'retry of a relay': Exclude<
 		keyof Chosen<RelayOptions['retry']>,
@@ -137,7 +137,7 @@ export interface EventFields<Type> {
 	relay: Exclude<
 		keyof EventOf<RelayEvent, Type>,
 		| keyof RelayEvent
-		| (EventOf<RelayEvent, Type> extends { readonly id: string }
+		| (EventOf<RelayEvent, Type> extends { readonly messageId: string }
 				? keyof EventOf<RelayEvent, 'lease_lost'>
 				: never)
 	>

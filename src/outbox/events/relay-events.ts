@@ -1,24 +1,9 @@
-/** Events of a relay: plain objects, serializable as JSON lines, like those of policies. */
-import type { CircuitState } from '../../core/events/events.ts'
+/** Events of a relay: plain objects, serializable as JSON lines, like those of policies. `policy` is the name of the relay. */
+import type { CircuitState, ErrorFacts, EventBase } from '../../core/events/events.ts'
 import type { DeadLetterCause } from '../message/message.ts'
 import type { PauseReason } from '../store/rows.ts'
 
-interface RelayEventBase {
-	/** The name of the relay. */
-	readonly policy: string
-	/** Wall time, milliseconds since 1970. */
-	readonly timestamp: number
-	/** The destination, in events about a message or a destination. */
-	readonly key?: string
-}
-
-/** Facts about an error. */
-interface ErrorFacts {
-	readonly errorType?: string
-	readonly errorMessage?: string
-}
-
-interface DestinationEventBase extends RelayEventBase {
+interface DestinationEventBase extends EventBase {
 	/** The destination. */
 	readonly key: string
 }
@@ -104,20 +89,20 @@ export interface HandlersHungEvent extends DestinationEventBase {
 }
 
 /** A database operation failed; the relay retries it. */
-export interface StoreFailureEvent extends RelayEventBase, ErrorFacts {
+export interface StoreFailureEvent extends EventBase, ErrorFacts {
 	readonly type: 'store_failure'
 	readonly operation: string
 	readonly retryInMs: number
 }
 
 /** A database operation succeeded after failures. */
-export interface StoreRecoveredEvent extends RelayEventBase {
+export interface StoreRecoveredEvent extends EventBase {
 	readonly type: 'store_recovered'
 	readonly operation: string
 }
 
 /** The relay started, is stopping, or has stopped. */
-export interface RelayLifecycleEvent extends RelayEventBase {
+export interface RelayLifecycleEvent extends EventBase {
 	readonly type: 'relay_started' | 'relay_stopping' | 'relay_stopped'
 }
 

@@ -48,6 +48,8 @@ export class Delivery implements TimeoutEntry {
 	/** True once its result is decided. Its handler may still be running. */
 	isSettled = false
 	releaseReason: ReleaseReason = 'paused'
+	/** What the handler threw, for events. */
+	error: unknown
 	#controller: AbortController | undefined
 	#abortReason: unknown
 	readonly #onTimeout: (delivery: Delivery) => void

@@ -175,6 +175,7 @@ export class Dispatcher {
 			this.#postpone(state, delivery, 0)
 			return
 		}
+		delivery.error = error
 		const { runtime, settings } = this.#context
 		const { maxRetryAfterMs } = settings
 		const now = runtime.now()
@@ -205,7 +206,8 @@ export class Dispatcher {
 	/** Schedules a retry of a delivery that the stopping relay interrupted. It may have been sent, so the attempt counts, but never as the last one. */
 	#postpone(state: DestinationState, delivery: Delivery, inMs: number): void {
 		const { row } = delivery
-		const error = toStoredError(new RelayStoppedError())
+		delivery.error = new RelayStoppedError()
+		const error = toStoredError(delivery.error)
 		const retry = { type: 'retry', inMs: Math.ceil(inMs), delayMs: row.delayMs, error } as const
 		this.#settler.settle(state, delivery, { ...claimRef(row), ...retry }, 0)
 	}

@@ -7,9 +7,9 @@ import { readBackoff } from '../../core/backoff/options.ts'
 import { presets } from '../../core/backoff/presets.ts'
 import { notify } from '../../core/engine/hooks.ts'
 import { TimeoutError } from '../../core/errors/errors.ts'
+import { errorFacts } from '../../core/events/error-facts.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { RelayEventDetails, RelayListener } from '../events/relay-events.ts'
-import { toStoredError } from '../message/stored-error.ts'
 import type { Store } from '../store/store.ts'
 import { RelayStoppedError } from './delivery.ts'
 import type { RelaySettings } from './options.ts'
@@ -94,8 +94,7 @@ export class RelayContext {
 
 	emitStoreFailure(operation: string, error: unknown, retryInMs: number): void {
 		if (!this.hasListeners) return
-		const { type: errorType, message: errorMessage } = toStoredError(error)
-		this.emit({ type: 'store_failure', operation, errorType, errorMessage, retryInMs })
+		this.emit({ type: 'store_failure', operation, retryInMs, ...errorFacts(error) })
 	}
 
 	/** Runs a database operation once, with a timeout: over a half-open TCP connection no response ever arrives. */

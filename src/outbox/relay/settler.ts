@@ -2,8 +2,11 @@
  * Writes the results of deliveries in batches. While one batch is being written the next one collects, so an idle relay writes immediately and a
  * busy one in thousands, without an option. Results are counted and emitted after they are written, because until then they are not certain.
  */
+import { errorFacts } from '../../core/events/error-facts.ts'
+import type { ErrorFacts } from '../../core/events/events.ts'
 import type { CancelTimer } from '../../core/runtime/runtime.ts'
 import type { ReleaseReason } from '../events/relay-events.ts'
+import type { StoredError } from '../message/message.ts'
 import type { WakeSignal } from '../notify/wake-signal.ts'
 import type { Settlement } from '../store/rows.ts'
 import { nextTick } from '../timing/yield.ts'
@@ -147,14 +150,14 @@ export class Settler {
 				break
 			}
 			case 'retry': {
-				const { type: errorType, message: errorMessage } = settlement.error
 				const delayMs = settlement.inMs
-				context.emit({ type: 'retry_scheduled', ...message, durationMs, delayMs, errorType, errorMessage })
+				const facts = failureFacts(delivery, settlement.error)
+				context.emit({ type: 'retry_scheduled', ...message, durationMs, delayMs, ...facts })
 				break
 			}
 			case 'dead': {
 				const { cause, error, refundAttempt } = settlement
-				const facts = error ? { errorType: error.type, errorMessage: error.message } : {}
+				const facts = error && failureFacts(delivery, error)
 				const made = refundAttempt ? attempts - 1 : attempts
 				context.emit({ type: 'dead_letter', ...message, attempts: made, cause, ...facts })
 				break
@@ -164,3 +167,10 @@ export class Settler {
 		}
 	}
 }
+
+/** Returns the facts of the thrown error, with the type and message that are stored: truncated and without control characters. */
+const failureFacts = ({ error }: Delivery, { type, message }: StoredError): ErrorFacts => ({
+	...errorFacts(error),
+	errorType: type,
+	errorMessage: message,
+})

@@ -29,9 +29,9 @@ describe('rejects invalid options', () => {
 		[{ store, runtime: null }, 'runtime'],
 		[{ store, runtime: {} }, 'runtime'],
 		[{ store, onWarning: 'log' }, 'onWarning'],
-	])('%#: %s', (options, option) => {
+	])('%#: %s', (options, optionPath) => {
 		expect(() => new Outbox(options as unknown as OutboxOptions)).toThrow(
-			expect.objectContaining({ code: 'YAOKI_INVALID_OPTION', option }),
+			expect.objectContaining({ code: 'YAOKI_INVALID_OPTION', optionPath }),
 		)
 	})
 })
@@ -82,8 +82,8 @@ test('list returns pages', async () => {
 	expect(second.map(({ payload }) => payload)).toEqual([4])
 	expect(await outbox.list()).toHaveLength(5)
 	expect(await outbox.list({ ids: [] })).toEqual([])
-	await expect(outbox.list({}, { limit: 0 })).rejects.toMatchObject({ option: 'limit' })
-	await expect(outbox.list({}, { after: 'x' })).rejects.toMatchObject({ option: 'after' })
+	await expect(outbox.list({}, { limit: 0 })).rejects.toMatchObject({ optionPath: 'limit' })
+	await expect(outbox.list({}, { after: 'x' })).rejects.toMatchObject({ optionPath: 'after' })
 })
 
 describe('retry makes waiting messages due now', () => {
@@ -121,7 +121,7 @@ describe('retry makes waiting messages due now', () => {
 
 	test('and rejects an unknown filter field', async () => {
 		await expect(open().outbox.retry({ destnation: 'b' } as object)).rejects.toMatchObject({
-			option: 'filter.destnation',
+			optionPath: 'filter.destnation',
 		})
 	})
 })

@@ -219,7 +219,7 @@ describe('rejects', () => {
 		const { outbox } = open()
 		await expect(outbox.enqueue(message, client('T') as EnqueueOptions)).rejects.toMatchObject({
 			code: 'YAOKI_INVALID_OPTION',
-			option: 'options',
+			optionPath: 'options',
 		})
 	})
 
@@ -228,11 +228,11 @@ describe('rejects', () => {
 		const options = { transaction: client('T') } as EnqueueOptions
 		await expect(outbox.enqueue(message, options)).rejects.toMatchObject({
 			code: 'YAOKI_INVALID_OPTION',
-			option: 'transaction',
+			optionPath: 'transaction',
 		})
 		await expect(outbox.enqueue(message, null as unknown as EnqueueOptions)).rejects.toMatchObject({
 			code: 'YAOKI_INVALID_OPTION',
-			option: 'options',
+			optionPath: 'options',
 		})
 	})
 })
