@@ -13,8 +13,8 @@ import { en } from '../../playground/words-en.ts'
 import { ja } from '../../playground/words-ja.ts'
 import { buildPlayground } from '../../scripts/playground.ts'
 import { ROOT } from '../../scripts/tools.ts'
-import { contrast } from '../../src/sim/charts/palette.ts'
 import { policyToTypeScript } from '../../src/sim/scenario/source.ts'
+import { contrast } from '../sim/charts/contrast.ts'
 import { done, hashOf, isSkipped, launch, type Opened, open, textOf, traceHash } from './browser.ts'
 
 describe.skipIf(isSkipped)('the playground in Chromium', { timeout: 60_000 }, () => {

@@ -3,7 +3,7 @@
  * reader's light or dark mode. All rules are scoped to one class and identical in every chart, so several charts in one page do
  * not interfere. Colors use `currentColor` instead of CSS variables, which many SVG viewers do not support.
  */
-import { DARK, inkOn, LIGHT, type Theme } from './palette.ts'
+import { DARK, LIGHT, type Theme } from './palette.ts'
 
 /** The class of the root element of every chart. */
 export const ROOT_CLASS = 'yaoki-chart'
@@ -30,7 +30,7 @@ const SHAPES = [
 	'.unknown{fill:none;stroke:currentColor;stroke-dasharray:2 2}',
 ]
 
-function colors({ background, text, muted, axis, grid, shade, series, ramp }: Theme): readonly string[] {
+function colors({ background, text, muted, axis, grid, shade, series, ramp, ink }: Theme): readonly string[] {
 	return [
 		`.paper{fill:${background}}`,
 		`text{color:${text}}`,
@@ -40,7 +40,7 @@ function colors({ background, text, muted, axis, grid, shade, series, ramp }: Th
 		`.grid{color:${grid}}`,
 		`.shade{fill:${shade}}`,
 		...series.map((color, index) => `.s${index}{color:${color}}`),
-		...ramp.flatMap((color, index) => [`.h${index}{fill:${color}}`, `.i${index}{color:${inkOn(color)}}`]),
+		...ramp.flatMap((color, index) => [`.h${index}{fill:${color}}`, `.i${index}{color:${ink(index)}}`]),
 	]
 }
 

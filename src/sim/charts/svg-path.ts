@@ -1,8 +1,4 @@
-/**
- * Lists of values as SVG paths. Where there are many more points than pixels, a path keeps of each pixel column its first,
- * last, lowest and highest point: a long run stays a small file, and no spike is lost, as it would be with an average or with
- * every n-th point.
- */
+/** Lists of values as SVG paths. A timeline has at most 240 steps, so every value is drawn. */
 import type { Values } from './chart-data.ts'
 import { isDrawable, type Scale } from './scale.ts'
 import { coordinate } from './svg.ts'
@@ -67,28 +63,7 @@ function segments(values: Values, { xs, toX, toY }: Projection): readonly (reado
 		}
 		current.push({ x: toX(x), y: toY(value) })
 	})
-	return found.map(thinOut)
-}
-
-/** Keeps at most four points per pixel column. */
-function thinOut(points: readonly Point[]): readonly Point[] {
-	const columns: Point[][] = []
-	for (const point of points) {
-		const column = columns.at(-1)
-		if (column?.[0] && Math.floor(column[0].x) === Math.floor(point.x)) column.push(point)
-		else columns.push([point])
-	}
-	return columns.flatMap((column) => (column.length <= 4 ? column : extremes(column)))
-}
-
-function extremes(column: readonly Point[]): readonly Point[] {
-	let [low, high] = [0, 0]
-	column.forEach(({ y }, index) => {
-		if (y < (column[low]?.y ?? y)) low = index
-		if (y > (column[high]?.y ?? y)) high = index
-	})
-	const indexes = new Set([0, low, high, column.length - 1])
-	return column.filter((_, index) => indexes.has(index))
+	return found
 }
 
 const path = (points: readonly Point[]): string =>

@@ -136,14 +136,6 @@ describe('lines', () => {
 		expect(above).toBeLessThan(axis)
 	})
 
-	it('draws 100,000 points in a small file without losing a spike', () => {
-		const values = Array.from({ length: 100_000 }, (_, index) => (index === 54_321 ? 1_000 : index % 7))
-		const svg = lineChart(simple({ name: 'a', values }))
-		expect(svg.length).toBeLessThan(60_000)
-		const [top = 0, next = 0] = ys(ofClass(checkSvg(svg), 'line')[0]).toSorted((a, b) => a - b)
-		expect(next - top).toBeGreaterThan(200)
-	})
-
 	it('dashes the seventh series, which has the first color again', () => {
 		const series = Array.from({ length: 7 }, (_, index) => ({ name: `n${index}`, values: [index, index] }))
 		const root = draw(simple(...series))
