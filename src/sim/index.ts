@@ -1,4 +1,4 @@
-/** `yaoki/sim`: the same policies in virtual time, against modelled services. Runs anywhere. */
+/** `yaoki/sim`: the same policies in virtual time, against simulated services. Runs anywhere. */
 export type { Incident } from './incident/incident.ts'
 export { scenarioFromIncident } from './incident/incident-scenario.ts'
 export type { IncidentOptions } from './incident/options.ts'
@@ -7,6 +7,7 @@ export { formatIncident, type IncidentSummary } from './incident/summary.ts'
 export type { Distribution } from './kernel/distribution.ts'
 export type { Estimate } from './measure/estimate.ts'
 export type { MeasureName } from './measure/measures.ts'
+export type { ComparisonResult, Replications } from './measure/replications.ts'
 export type {
 	ClientResult,
 	ClientTimeline,
@@ -18,15 +19,13 @@ export type {
 	Timeline,
 	Totals,
 } from './measure/result.ts'
-export { type ComparisonResult, compare } from './run/compare.ts'
 export {
 	expectResilience,
 	ResilienceError,
 	type ResilienceExpectation,
 } from './run/expect.ts'
-export { type ReplicateOptions, type Replications, replicate } from './run/replicate.ts'
-export { simulate } from './run/simulate.ts'
-export { Simulation } from './run/simulation.ts'
+export { compare, type ReplicateOptions, replicate } from './run/replicate.ts'
+export { Simulation, simulate } from './run/simulation.ts'
 export type { GridStudy, Study, StudyCase, VariantStudy } from './run/study.ts'
 export type { BudgetModel } from './scenario/budgets.ts'
 export type { PolicyLayer } from './scenario/layers.ts'

@@ -5,9 +5,8 @@
  * survive.
  */
 import { MEASURE_NAMES, MEASURES, type Measure, type MeasureName } from '../../sim/measure/measures.ts'
-import type { SimulationResult } from '../../sim/measure/result.ts'
 import type { StudyResult } from '../../sim/report/study-result.ts'
-import { type Comparison, expectResilience, ResilienceError } from '../../sim/run/expect.ts'
+import { expectResilience, formatActual, type Operator, ResilienceError } from '../../sim/run/expect.ts'
 import type { Study } from '../../sim/run/study.ts'
 import { CliError } from '../errors.ts'
 import { unknownName } from '../parse-arguments.ts'
@@ -20,7 +19,7 @@ export interface Assertion {
 	/** The only variant that it is about; undefined is all of them. */
 	readonly variant: string | undefined
 	readonly measure: MeasureName
-	readonly holds: Comparison
+	readonly holds: Operator
 	readonly bound: number
 }
 
@@ -60,7 +59,7 @@ export function readAssertion(text: string, study: Study): Assertion {
 	return { text, variant, measure, holds, bound: value }
 }
 
-const isComparison = (text: string | undefined): text is Comparison =>
+const isComparison = (text: string | undefined): text is Operator =>
 	text === '<' || text === '<=' || text === '>' || text === '>='
 
 const wrong = (text: string, takes: string): CliError =>
@@ -78,20 +77,13 @@ export function judge({ text, variant, measure, holds, bound }: Assertion, { cas
 				if (!(error instanceof ResilienceError)) throw error
 				const { actual, seed } = error
 				const where = x === undefined ? name : `${name} at ${x}, ${y}`
-				const told = `got ${got(measure, actual, run)} (${where}, seed ${seed})`
+				const told = `got ${formatActual(measure, actual, run)} (${where}, seed ${seed})`
 				return [{ variant: name, seed, actual, told }]
 			}
 		}),
 	)
 	const runs = asked.reduce((sum, one) => sum + one.runs.length, 0)
 	return { assertion: text, holds: failures.length === 0, runs, failures }
-}
-
-/** A figure in the words of a ResilienceError, which can not name the variant. */
-function got(measure: MeasureName, actual: number | null, { endedBy, recovery }: SimulationResult): string {
-	const value = actual === null ? 'never' : String(Number(actual.toPrecision(6)))
-	if (endedBy === 'event-limit') return `${value} before it was cut short by its limit of events`
-	return measure === 'recoveredAfterMs' && recovery === null ? 'no fault that came to its end' : value
 }
 
 /** So many failures of one assertion are told; more do not help. */

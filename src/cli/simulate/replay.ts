@@ -5,7 +5,7 @@
  */
 import { basename } from 'node:path'
 import { invalidOption } from '../../core/options/schema.ts'
-import { systemRuntime } from '../../core/runtime/system.ts'
+import { EventLoop } from '../../sim/kernel/event-loop.ts'
 import type { VariantStudy } from '../../sim/run/study.ts'
 import { buildPolicy, type PolicyLayer } from '../../sim/scenario/layers.ts'
 import type { PolicyModel, Scenario } from '../../sim/scenario/scenario.ts'
@@ -58,13 +58,9 @@ async function loadPolicy(file: string): Promise<PolicyModel> {
 	return toldOf(file, '', () => {
 		if (!isPolicy(given))
 			invalidOption('policy', given, 'a list of layers, or a function that makes a policy')
-		// A function is tried where it can be interrupted.
-		if (typeof given !== 'function')
-			buildPolicy(given, '', {
-				runtime: systemRuntime,
-				once: (_, make) => make(),
-				sharedRuntime: () => systemRuntime,
-			})
+		// Validates the layers. A function runs later, where it can be interrupted.
+		const loop = new EventLoop(1, 1)
+		if (typeof given !== 'function') buildPolicy(given, { loop, runtime: loop.runtime('check'), path: '' })
 		return given
 	})
 }

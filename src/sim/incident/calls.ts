@@ -1,8 +1,9 @@
 /** When calls began and how they ended: those that a policy let in, and those that were rejected. */
-import { Numbers } from './numbers.ts'
+
+import { detailOf, isCallLost, OUTCOME, outcomeOf } from './attempt-outcome.ts'
+import { GrowableArray } from './growable-array.ts'
 import { eachWithin, type Observers } from './observers.ts'
-import type { Stretch } from './stretch.ts'
-import { detailOf, isCallLost, VERDICT, verdictOf } from './verdict.ts'
+import type { TimeRange } from './time-range.ts'
 
 export interface Calls {
 	/** Wall times, in order. */
@@ -15,14 +16,14 @@ export interface Calls {
 	readonly unknown: number
 }
 
-export function callsOf({ calls, refusals, isUnseen, untold }: Observers, stretch: Stretch): Calls {
-	const begins = new Numbers()
+export function callsOf({ calls, refusals, isUnseen, untold }: Observers, stretch: TimeRange): Calls {
+	const begins = new GrowableArray()
 	let [good, failed, rejected] = [0, 0, 0]
 	eachWithin(calls, stretch, (end, callMs, attemptMs, code) => {
 		begins.add(end - callMs)
 		if (!isCallLost(code)) good++
 		// Of a call that was made again, no single attempt has a duration: then others came before the refusal.
-		else if (verdictOf(code) === VERDICT.refused && attemptMs >= 0) rejected++
+		else if (outcomeOf(code) === OUTCOME.refused && attemptMs >= 0) rejected++
 		else failed++
 	})
 	eachWithin(refusals, stretch, (end, _, __, code) => {

@@ -7,7 +7,7 @@ import type { YaokiEvent } from '../../core/events/events.ts'
 import { isAmount } from '../../core/options/schema.ts'
 
 /** Why a line was left out. */
-export type Unreadable = 'not JSON' | 'not an event' | 'an event without all of its fields'
+export type UnreadableReason = 'not JSON' | 'not an event' | 'an event without all of its fields'
 
 /** What is used of each type: numbers, and a text. */
 interface Fields {
@@ -37,7 +37,7 @@ const OPTIONAL = ['pipeline', 'errorType', 'errorMessage'] as const
 /** No Date is later. */
 const LATEST = 8.64e15
 
-export function readEvent(line: string): YaokiEvent | Unreadable {
+export function parseEvent(line: string): YaokiEvent | UnreadableReason {
 	const value = parsed(line)
 	if (value === undefined) return 'not JSON'
 	if (!isRecord(value) || !KNOWN.has(value['type'])) return 'not an event'

@@ -1,10 +1,10 @@
 /** What a span with a symptom means, as a fault of a scenario. */
 import type { Fault } from '../scenario/scenario.ts'
-import type { Bins } from './bins.ts'
-import { at, Numbers, quantile } from './numbers.ts'
-import { type Pace, rounded } from './service-time.ts'
-import { type Edge, indicesIn, type Span } from './spans.ts'
-import { VERDICT } from './verdict.ts'
+import type { AttemptBins } from './attempt-bins.ts'
+import { OUTCOME } from './attempt-outcome.ts'
+import { attemptsIn, type Edge, type FaultWindow } from './fault-windows.ts'
+import { at, GrowableArray, quantile } from './growable-array.ts'
+import { type Pace, roundToMicroseconds } from './service-time.ts'
 
 /** Nearly none got through. */
 const DOWN = 0.98
@@ -32,14 +32,14 @@ export interface FoundFault {
 }
 
 /** Did nobody get through? */
-export const isDown = ({ share }: Span): boolean => share >= DOWN
+export const isDown = ({ share }: FaultWindow): boolean => share >= DOWN
 
 /** Attempts fail: an outage when all do, and at once. */
-export function failureOf(span: Span, bins: Bins, pace: Pace | undefined): FoundFault {
+export function faultFromFailures(span: FaultWindow, bins: AttemptBins, pace: Pace | undefined): FoundFault {
 	const { attempts } = bins
-	const took = new Numbers()
+	const took = new GrowableArray()
 	const statuses = new Map<number, number>()
-	for (const index of indicesIn(span, bins).filter((one) => attempts.verdict[one] === VERDICT.failed)) {
+	for (const index of attemptsIn(span, bins).filter((one) => attempts.outcome[one] === OUTCOME.failed)) {
 		took.add(attempts.durationMs(index))
 		const status = at(attempts.status, index)
 		statuses.set(status, (statuses.get(status) ?? 0) + 1)
@@ -50,20 +50,24 @@ export function failureOf(span: Span, bins: Bins, pace: Pace | undefined): Found
 }
 
 /** Answers do not come, and those that do come as usual: an outage when none does. */
-export const silenceOf = (span: Span): FoundFault =>
+export const faultFromTimeouts = (span: FaultWindow): FoundFault =>
 	found(span, (times) =>
 		isDown(span) ? { kind: 'outage', mode: 'hang', ...times } : errors(span.share, GATEWAY_TIMEOUT, times),
 	)
 
 /** Answers are slow or do not come: an outage when none does, and a slowdown when those that come are slow. */
-export function slownessOf(span: Span, bins: Bins, serviceTimes: Float64Array): FoundFault | undefined {
+export function faultFromSlowness(
+	span: FaultWindow,
+	bins: AttemptBins,
+	serviceTimes: Float64Array,
+): FoundFault | undefined {
 	const { attempts } = bins
-	const took = new Numbers()
+	const took = new GrowableArray()
 	let hung = 0
 	const isOwn = (index: number) =>
-		!attempts.isExplained[index] && (attempts.verdict[index] === VERDICT.hung || attempts.isTimed(index))
-	for (const index of indicesIn(span, bins).filter(isOwn))
-		if (attempts.verdict[index] === VERDICT.hung) hung++
+		!attempts.isExplained[index] && (attempts.outcome[index] === OUTCOME.hung || attempts.isTimed(index))
+	for (const index of attemptsIn(span, bins).filter(isOwn))
+		if (attempts.outcome[index] === OUTCOME.hung) hung++
 		else took.add(attempts.durationMs(index))
 	const answered = took.length / (took.length + hung)
 	if (answered <= 1 - DOWN) return found(span, (times) => ({ kind: 'outage', mode: 'hang', ...times }))
@@ -71,13 +75,13 @@ export function slownessOf(span: Span, bins: Bins, serviceTimes: Float64Array): 
 	const rank = Math.min(0.5, answered / 2)
 	const factor = quantile(took.sorted(), rank / answered) / quantile(serviceTimes, rank)
 	if (!(factor >= LEAST_FACTOR)) return undefined
-	return found(span, (times) => ({ kind: 'slowdown', factor: rounded(factor), ...times }))
+	return found(span, (times) => ({ kind: 'slowdown', factor: roundToMicroseconds(factor), ...times }))
 }
 
 /** The known durations of answers in these bins, smallest first. Those that the load made slow are not the service's own. */
-export function durationsIn(bins: Bins, isIn: (bin: number) => boolean): Float64Array {
+export function durationsIn(bins: AttemptBins, isIn: (bin: number) => boolean): Float64Array {
 	const { attempts } = bins
-	const durations = new Numbers()
+	const durations = new GrowableArray()
 	for (let bin = 0; bin < bins.length; bin++)
 		if (isIn(bin))
 			for (const index of bins.in(bin, bin + 1))
@@ -92,13 +96,13 @@ interface Times {
 
 const errors = (rate: number, status: number, times: Times): Fault => ({
 	kind: 'errors',
-	rate: rounded(Math.min(1, rate)),
+	rate: roundToMicroseconds(Math.min(1, rate)),
 	...(status > 0 ? { status } : {}),
 	...times,
 })
 
 function found(
-	{ begins, ends, attempts, symptoms, isOpen: isOngoing }: Span,
+	{ begins, ends, attempts, symptoms, isOpen: isOngoing }: FaultWindow,
 	fault: (times: Times) => Fault,
 ): FoundFault {
 	const fromMs = Math.round(begins.atMs)
@@ -112,7 +116,10 @@ function found(
 	}
 }
 
-const rangeOf = ({ minMs, maxMs }: Edge): readonly [number, number] => [rounded(minMs), rounded(maxMs)]
+const rangeOf = ({ minMs, maxMs }: Edge): readonly [number, number] => [
+	roundToMicroseconds(minMs),
+	roundToMicroseconds(maxMs),
+]
 
 /** The most frequent, and of several the smallest. */
 const mostOf = (counts: ReadonlyMap<number, number>): number =>

@@ -1,6 +1,6 @@
 import { invalidOption } from '../../core/options/schema.ts'
 import type { Incident } from './incident.ts'
-import { linesOf } from './lines.ts'
+import { splitLines } from './lines.ts'
 import type { IncidentOptions } from './options.ts'
 import { IncidentReader } from './reader.ts'
 
@@ -20,6 +20,6 @@ export function scenarioFromIncident(
 	const reader = new IncidentReader(options)
 	if (typeof lines !== 'string' && typeof Object(lines)[Symbol.iterator] !== 'function')
 		invalidOption('lines', lines, 'a text, or lines to go through')
-	for (const line of typeof lines === 'string' ? linesOf(lines) : lines) reader.add(line)
+	for (const line of typeof lines === 'string' ? splitLines(lines) : lines) reader.add(line)
 	return reader.finish()
 }

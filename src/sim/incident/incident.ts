@@ -5,19 +5,19 @@
  */
 import { invalidOption } from '../../core/options/schema.ts'
 import type { Scenario } from '../scenario/scenario.ts'
+import { AttemptBins } from './attempt-bins.ts'
+import { OUTCOME } from './attempt-outcome.ts'
 import { type Attempts, attemptsOf } from './attempts.ts'
-import { Bins } from './bins.ts'
 import { callsOf } from './calls.ts'
+import { detectFaults } from './detect-faults.ts'
+import { at, quantile } from './growable-array.ts'
 import { allRows, type PipelineLedger } from './ledger.ts'
 import { notesOn } from './notes.ts'
-import { at, quantile } from './numbers.ts'
 import { observersOf } from './observers.ts'
 import type { IncidentSettings } from './options.ts'
-import { scheduleOf } from './schedule.ts'
-import { lawOf, rounded } from './service-time.ts'
-import { longestStretch } from './stretch.ts'
+import { roundToMicroseconds, sampleDistribution } from './service-time.ts'
 import type { AttemptCounts, IncidentSummary, SkippedLines } from './summary.ts'
-import { VERDICT } from './verdict.ts'
+import { findTimeRange } from './time-range.ts'
 
 /** An incident as a scenario, and what was read. */
 export interface Incident {
@@ -44,14 +44,14 @@ export function incidentOf(
 	{ policies, workers, resolutionMs }: IncidentSettings,
 	{ lines, events, ...skipped }: ReadCounts,
 ): Incident {
-	const stretch = longestStretch(allRows(ledger))
+	const stretch = findTimeRange(allRows(ledger))
 	const observers = observersOf(ledger, stretch, policies !== undefined)
 	const { begunAt, ...ends } = callsOf(observers, stretch)
 	if (begunAt.length === 0) refuseUnanswered()
 	const attempts = attemptsOf(observers, stretch)
 	const first = attempts.begin.subarray(0, attempts.length).reduce((a, b) => Math.min(a, b), at(begunAt, 0))
-	const bins = new Bins(attempts, first, stretch.to, resolutionMs)
-	const schedule = scheduleOf(bins, workers)
+	const bins = new AttemptBins(attempts, first, stretch.to, resolutionMs)
+	const schedule = detectFaults(bins, workers)
 	const { found: faults, serviceTimes, background, explained } = schedule
 	if (serviceTimes.length === 0) refuseUnanswered()
 	const { origin: startedAt } = bins
@@ -64,14 +64,14 @@ export function incidentOf(
 			services: {
 				service: {
 					workers,
-					serviceTime: { kind: 'empirical', valuesMs: lawOf(serviceTimes) },
+					serviceTime: { kind: 'empirical', valuesMs: sampleDistribution(serviceTimes) },
 					faults: faults.map(({ fault }) => fault),
 				},
 			},
 			clients: {
 				calls: {
 					to: 'service',
-					arrivals: { kind: 'trace', atMs: Array.from(begunAt, (at) => rounded(at - startedAt)) },
+					arrivals: { kind: 'trace', atMs: Array.from(begunAt, (at) => roundToMicroseconds(at - startedAt)) },
 					policy: 'replay',
 				},
 			},
@@ -88,8 +88,8 @@ export function incidentOf(
 			calls: { total: begunAt.length, ...ends },
 			attempts: countsOf(attempts, explained),
 			serviceTime: {
-				p50Ms: rounded(quantile(serviceTimes, 0.5)),
-				p99Ms: rounded(quantile(serviceTimes, 0.99)),
+				p50Ms: roundToMicroseconds(quantile(serviceTimes, 0.5)),
+				p99Ms: roundToMicroseconds(quantile(serviceTimes, 0.99)),
 			},
 			backgroundErrorRate: background,
 			faults,
@@ -98,10 +98,10 @@ export function incidentOf(
 	}
 }
 
-function countsOf({ length, verdict }: Attempts, explainedByLoad: number): AttemptCounts {
+function countsOf({ length, outcome }: Attempts, explainedByLoad: number): AttemptCounts {
 	const of = (what: number) =>
-		verdict.subarray(0, length).reduce((sum, one) => sum + (one === what ? 1 : 0), 0)
-	const [answered, failed, hung] = [of(VERDICT.answered), of(VERDICT.failed), of(VERDICT.hung)]
+		outcome.subarray(0, length).reduce((sum, one) => sum + (one === what ? 1 : 0), 0)
+	const [answered, failed, hung] = [of(OUTCOME.answered), of(OUTCOME.failed), of(OUTCOME.hung)]
 	return { total: length, answered, failed, hung, explainedByLoad }
 }
 

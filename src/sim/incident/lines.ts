@@ -1,5 +1,5 @@
 /** The lines of a text, one at a time: a list of a million of them would be as large again as the text. */
-export function* linesOf(text: string): Generator<string> {
+export function* splitLines(text: string): Generator<string> {
 	let from = 0
 	while (from < text.length) {
 		const end = text.indexOf('\n', from)

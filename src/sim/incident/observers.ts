@@ -5,32 +5,32 @@
  * outside: the order is not told, but the numbers show it.
  */
 import { invalidOption } from '../../core/options/schema.ts'
+import { detailOf, OUTCOME, outcomeOf, REFUSAL_KINDS } from './attempt-outcome.ts'
+import type { EachRow, EventColumns } from './event-columns.ts'
+import { at, increase } from './growable-array.ts'
 import type { PipelineLedger, PolicyLedger } from './ledger.ts'
-import { at, raise } from './numbers.ts'
-import type { EachRow, Rows } from './rows.ts'
-import type { Stretch } from './stretch.ts'
-import { detailOf, REFUSAL_KINDS, VERDICT, verdictOf } from './verdict.ts'
+import type { TimeRange } from './time-range.ts'
 
 export interface Observers {
 	/** Rows that each are a call. */
-	readonly calls: readonly Rows[]
+	readonly calls: readonly EventColumns[]
 	/** Rows that each are an attempt at the service, or a refusal. */
-	readonly attempts: readonly Rows[]
+	readonly attempts: readonly EventColumns[]
 	/** Of the attempts, those that a retry tells of: ends of calls, and attempts that are followed by a wait. */
-	readonly endings: readonly Rows[]
-	readonly repeats: readonly Rows[]
+	readonly endings: readonly EventColumns[]
+	readonly repeats: readonly EventColumns[]
 	/** Rows that each are a call or an attempt that was refused; and, by its kind, whether those above have not seen it. */
-	readonly refusals: readonly Rows[]
+	readonly refusals: readonly EventColumns[]
 	readonly isUnseen: readonly boolean[]
 	/** Rows that each are a call of which nothing else is told. */
-	readonly untold: readonly Rows[]
+	readonly untold: readonly EventColumns[]
 	readonly shortestTimeoutMs: number
 	/** Who tells of the calls and of the attempts: for people. */
 	readonly toldBy: { readonly calls: string; readonly attempts: string }
 }
 
 /** `isChosen`: the user has named the policies. Then those of one kind stand side by side. */
-export function observersOf(ledger: PipelineLedger, stretch: Stretch, isChosen: boolean): Observers {
+export function observersOf(ledger: PipelineLedger, stretch: TimeRange, isChosen: boolean): Observers {
 	const policies = [...ledger].sort(([a], [b]) => (a < b ? -1 : 1))
 	const retries = policies.filter(([, { endings }]) => endings.length > 0)
 	const breakers = policies.filter(([, { counted }]) => counted.length > 0)
@@ -61,7 +61,7 @@ const names = (policies: readonly Named[]): string => policies.map(([name]) => n
 
 type RowsOf = 'counted' | 'endings' | 'repeats' | 'rejected' | 'shadowed'
 
-function allOf(policies: readonly Named[]): Record<RowsOf, Rows[]> {
+function allOf(policies: readonly Named[]): Record<RowsOf, EventColumns[]> {
 	const of = (kind: RowsOf) => policies.map(([, policy]) => policy[kind])
 	return {
 		counted: of('counted'),
@@ -73,7 +73,7 @@ function allOf(policies: readonly Named[]): Record<RowsOf, Rows[]> {
 }
 
 /** Row by row, within the stretch. */
-export function eachWithin(rows: readonly Rows[], { from, to }: Stretch, tell: EachRow): void {
+export function eachWithin(rows: readonly EventColumns[], { from, to }: TimeRange, tell: EachRow): void {
 	for (const one of rows)
 		one.each((end, callMs, attemptMs, code) => {
 			if (end >= from && end <= to) tell(end, callMs, attemptMs, code)
@@ -82,10 +82,10 @@ export function eachWithin(rows: readonly Rows[], { from, to }: Stretch, tell: E
 
 /** Is what breakers counted nearer to the number of attempts that retries made than to that of their calls? */
 function areAttempts(
-	counted: readonly Rows[],
-	endings: readonly Rows[],
-	repeats: readonly Rows[],
-	stretch: Stretch,
+	counted: readonly EventColumns[],
+	endings: readonly EventColumns[],
+	repeats: readonly EventColumns[],
+	stretch: TimeRange,
 ): boolean {
 	let [seen, calls, more] = [0, 0, 0]
 	eachWithin(counted, stretch, () => seen++)
@@ -99,18 +99,22 @@ function areAttempts(
 	return more > 0 && Math.abs(seen - calls - more) < Math.abs(seen - calls)
 }
 
-const isService = (code: number): boolean => verdictOf(code) <= VERDICT.hung
+const isService = (code: number): boolean => outcomeOf(code) <= OUTCOME.hung
 
 /**
  * A policy inside a retry refuses attempts, and the retry tells of each by its error; one that stands outside refuses calls, of which
  * the retry never hears.
  */
-function unseen(rejected: readonly Rows[], byRetry: readonly Rows[], stretch: Stretch): boolean[] {
+function unseen(
+	rejected: readonly EventColumns[],
+	byRetry: readonly EventColumns[],
+	stretch: TimeRange,
+): boolean[] {
 	const told = new Uint32Array(REFUSAL_KINDS + 1)
 	const seen = new Uint32Array(REFUSAL_KINDS + 1)
 	const count = (counts: Uint32Array): EachRow => {
 		return (_, __, ___, code) => {
-			if (verdictOf(code) === VERDICT.refused) raise(counts, detailOf(code))
+			if (outcomeOf(code) === OUTCOME.refused) increase(counts, detailOf(code))
 		}
 	}
 	eachWithin(rejected, stretch, count(told))

@@ -4,17 +4,18 @@
  * or not at all where the queue was long enough is set aside. What the queue does not explain stays evidence of a fault, and a request
  * that hung for no such reason is taken to have cost the service nothing, as in an outage.
  */
+
+import { OUTCOME } from './attempt-outcome.ts'
 import type { Attempts } from './attempts.ts'
-import { at } from './numbers.ts'
+import { at } from './growable-array.ts'
 import type { Pace } from './service-time.ts'
-import { VERDICT } from './verdict.ts'
 
 /** The fluid is an estimate: a wait of this share of what was too much is reason enough. */
 const ENOUGH = 0.6
 
 /** Marks the attempts of which the load is the reason. */
 export function explainByLoad(attempts: Attempts, pace: Pace, workers: number): void {
-	const { length, begin, verdict, isExplained } = attempts
+	const { length, begin, outcome, isExplained } = attempts
 	const { meanMs, medianMs, slowMs } = pace
 	/** Work that is left, for each worker. */
 	let leftMs = 0
@@ -24,9 +25,9 @@ export function explainByLoad(attempts: Attempts, pace: Pace, workers: number): 
 		const now = at(begin, index)
 		leftMs = Math.max(0, leftMs - (now - latest))
 		latest = now
-		if (verdict[index] === VERDICT.failed) continue
+		if (outcome[index] === OUTCOME.failed) continue
 		const tookMs = attempts.durationMs(index)
-		const isHung = verdict[index] === VERDICT.hung
+		const isHung = outcome[index] === OUTCOME.hung
 		// What workers have begun makes nobody wait as long as one of them is free.
 		const isEnough = leftMs - meanMs >= ENOUGH * (tookMs - medianMs)
 		const isOverload = isEnough && (isHung || tookMs > slowMs)

@@ -4,7 +4,7 @@
  * paired in order, first come, first served. Single durations are guesses then, but their sum is right, and so is the number of
  * attempts under way at any time.
  */
-import type { Numbers } from './numbers.ts'
+import type { GrowableArray } from './growable-array.ts'
 
 /** Timers are late by so much, or by this share of their length. */
 const LATE_MS = 20
@@ -15,9 +15,9 @@ const GRAIN_MS = 3
 
 export interface Unpaired {
 	/** When attempts began. */
-	readonly begins: Numbers
+	readonly begins: GrowableArray
 	/** Begins that are known by their end, and how long those attempts took. */
-	readonly known: Numbers
+	readonly known: GrowableArray
 	readonly knownMs: number
 	/** Nothing takes longer than this: a begin that has found no end by then has none. */
 	readonly longestMs: number

@@ -4,7 +4,7 @@
  */
 import { invalidOption } from '../../core/options/schema.ts'
 import { listed } from '../scenario/shape.ts'
-import { readEvent, type Unreadable } from './event-line.ts'
+import { parseEvent, type UnreadableReason } from './event-line.ts'
 import { type Incident, incidentOf } from './incident.ts'
 import { type PipelineLedger, PolicyLedger } from './ledger.ts'
 import { type IncidentOptions, type IncidentSettings, settingsOf } from './options.ts'
@@ -33,7 +33,7 @@ export class IncidentReader {
 	#used = 0
 	#unreadable = 0
 	#others = 0
-	#first: { readonly line: number; readonly why: Unreadable } | undefined
+	#first: { readonly line: number; readonly why: UnreadableReason } | undefined
 
 	constructor(options: IncidentOptions = {}) {
 		this.#settings = settingsOf(options)
@@ -46,7 +46,7 @@ export class IncidentReader {
 		const text = line.trim()
 		if (text === '') return
 		this.#lines++
-		const event = readEvent(text)
+		const event = parseEvent(text)
 		if (typeof event === 'string') {
 			this.#unreadable++
 			this.#first ??= { line: this.#line, why: event }

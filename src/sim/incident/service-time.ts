@@ -3,8 +3,8 @@
  * known before it can be said how long it takes; so it is first looked for in the quicker stretches, and later taken from all that is
  * not slow.
  */
-import type { Bins } from './bins.ts'
-import { Numbers, quantile } from './numbers.ts'
+import type { AttemptBins } from './attempt-bins.ts'
+import { GrowableArray, quantile } from './growable-array.ts'
 
 /** With fewer durations than this a median says little. */
 const FEWEST = 50
@@ -23,11 +23,11 @@ export interface Pace {
 }
 
 /** Undefined when no duration is known. */
-export function paceOf(bins: Bins): Pace | undefined {
+export function estimatePace(bins: AttemptBins): Pace | undefined {
 	const stretches = stretchesOf(bins)
 	const medians = Float64Array.from(stretches, (sorted) => quantile(sorted, 0.5)).sort()
 	const usual = quantile(medians, 0.25)
-	const quick = new Numbers()
+	const quick = new GrowableArray()
 	for (const sorted of stretches)
 		if (quantile(sorted, 0.5) <= QUICK * usual) for (const value of sorted) quick.add(value)
 	if (quick.length === 0) return undefined
@@ -39,26 +39,26 @@ export function paceOf(bins: Bins): Pace | undefined {
 const meanOf = (values: Float64Array): number => values.reduce((sum, value) => sum + value, 0) / values.length
 
 /** The durations of answers in stretches of whole bins that have enough of them, each sorted. */
-function stretchesOf(bins: Bins): readonly Float64Array[] {
+function stretchesOf(bins: AttemptBins): readonly Float64Array[] {
 	const stretches: Float64Array[] = []
-	let durations = new Numbers()
+	let durations = new GrowableArray()
 	for (let bin = 0; bin < bins.length; bin++) {
 		for (const index of bins.in(bin, bin + 1))
 			if (bins.attempts.isTimed(index)) durations.add(bins.attempts.durationMs(index))
 		if (durations.length < FEWEST && bin < bins.length - 1) continue
 		if (durations.length > 0) stretches.push(durations.sorted())
-		durations = new Numbers()
+		durations = new GrowableArray()
 	}
 	return stretches
 }
 
 /** The law as values to draw from, smallest first: all of them, or as many quantiles as tell them. */
-export function lawOf(sorted: Float64Array): readonly number[] {
-	if (sorted.length <= MOST_VALUES) return Array.from(sorted, rounded)
+export function sampleDistribution(sorted: Float64Array): readonly number[] {
+	if (sorted.length <= MOST_VALUES) return Array.from(sorted, roundToMicroseconds)
 	return Array.from({ length: MOST_VALUES }, (_, index) =>
-		rounded(quantile(sorted, (index + 0.5) / MOST_VALUES)),
+		roundToMicroseconds(quantile(sorted, (index + 0.5) / MOST_VALUES)),
 	)
 }
 
 /** Microseconds are what clocks can tell. */
-export const rounded = (ms: number): number => Math.round(ms * 1_000) / 1_000
+export const roundToMicroseconds = (ms: number): number => Math.round(ms * 1_000) / 1_000

@@ -1,6 +1,6 @@
 /** What was read, for people: plain data, and a text of it. */
 import { sanitizeLine as plainLine } from '../../text/sanitize.ts'
-import type { Unreadable } from './event-line.ts'
+import type { UnreadableReason } from './event-line.ts'
 import type { FoundFault } from './faults.ts'
 import { clock, lasting, milliseconds, moment, number, percent } from './wording.ts'
 
@@ -32,7 +32,7 @@ export interface SkippedLines {
 	/** Not JSON, not an event, or an event that lacks something. */
 	readonly unreadable: number
 	/** The first of those, counted from 1. */
-	readonly firstUnreadable: { readonly line: number; readonly why: Unreadable } | undefined
+	readonly firstUnreadable: { readonly line: number; readonly why: UnreadableReason } | undefined
 	/** Events of other pipelines or policies. */
 	readonly filtered: number
 	/** Events that stand apart from most by an hour or more. */

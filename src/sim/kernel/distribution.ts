@@ -1,12 +1,12 @@
 /**
- * Durations by chance. A plain number is a constant, for most scenarios have more of those than of anything else. Samplers
- * are made once and hold what can be computed ahead; a draw is a few multiplications.
+ * Random durations. A plain number is a constant, the most common case in scenarios. Samplers are created once and precompute
+ * what they can, so that a draw costs a few multiplications.
  */
 import { logarithm, powerOfE } from './logarithm.ts'
 
 /**
- * How long something takes, in milliseconds: a number, or a law that it is drawn from. A lognormal is told by its median and
- * its 99th percentile, which is what people know of their services. `empirical` draws from measured values as they are.
+ * A duration in milliseconds: a number, or a distribution to draw from. A lognormal is given by its median and its 99th percentile,
+ * the figures that dashboards show. `empirical` draws from measured values.
  *
  * @example
  * const serviceTime: Distribution = { kind: 'lognormal', medianMs: 20, p99Ms: 200 }
@@ -15,7 +15,7 @@ export type Distribution =
 	| number
 	| { readonly kind: 'exponential'; readonly meanMs: number }
 	| { readonly kind: 'lognormal'; readonly medianMs: number; readonly p99Ms: number }
-	/** Its absolute value, so that nothing takes less than no time. */
+	/** Draws the absolute value, so that no duration is negative. */
 	| { readonly kind: 'normal'; readonly meanMs: number; readonly sdMs: number }
 	| { readonly kind: 'uniform'; readonly minMs: number; readonly maxMs: number }
 	| { readonly kind: 'empirical'; readonly valuesMs: readonly number[] }
@@ -23,7 +23,7 @@ export type Distribution =
 /** Draws one duration. */
 export type Sampler = () => number
 
-/** The 99th percentile of the standard normal law. */
+/** The 99th percentile of the standard normal distribution. */
 const Z99 = 2.3263478740408408
 
 export function sampler(distribution: Distribution, random: () => number): Sampler {
@@ -53,23 +53,23 @@ export function sampler(distribution: Distribution, random: () => number): Sampl
 	}
 }
 
-/** 1 minus the draw, for that is never 0 and has a logarithm. */
+/** Uses 1 minus the draw, which is never 0. */
 export const exponential =
 	(meanMs: number, random: () => number): Sampler =>
 	() =>
 		-meanMs * logarithm(1 - random())
 
 /**
- * Marsaglia's polar way, in pairs. Box and Muller's is shorter, but needs a sine, and engines of the same make differ in the last bit
- * of those; of a square root they do not.
+ * Marsaglia's polar method, which draws pairs. Box-Muller is shorter but needs a sine, whose last bit differs between versions of an
+ * engine. Square roots are exact everywhere.
  */
 function standardNormal(random: () => number): Sampler {
 	let spare: number | undefined
 	return () => {
 		if (spare !== undefined) {
-			const kept = spare
+			const value = spare
 			spare = undefined
-			return kept
+			return value
 		}
 		let [x, y, square] = [0, 0, 0]
 		do {
@@ -85,7 +85,7 @@ function standardNormal(random: () => number): Sampler {
 
 const sigmaOf = (medianMs: number, p99Ms: number): number => logarithm(p99Ms / medianMs) / Z99
 
-/** The mean that the law has, for capacity lines and closed forms. */
+/** Returns the mean of a distribution, for capacity lines and closed forms. */
 export function meanOf(distribution: Distribution): number {
 	if (typeof distribution === 'number') return distribution
 	switch (distribution.kind) {
@@ -94,7 +94,7 @@ export function meanOf(distribution: Distribution): number {
 		case 'lognormal':
 			return distribution.medianMs * powerOfE(sigmaOf(distribution.medianMs, distribution.p99Ms) ** 2 / 2)
 		case 'normal':
-			// Of the absolute value this is the mean only while next to nothing lies below zero.
+			// Exact only while almost no draw is negative, because draws are made absolute.
 			return distribution.meanMs
 		case 'uniform':
 			return (distribution.minMs + distribution.maxMs) / 2

@@ -1,7 +1,8 @@
 /**
- * One run's time and chance. Everything that draws has a stream of its own, named after it and made from the seed: a
- * strategy that draws more often does not shift the draws of anybody else, so strategies meet the same arrivals and the
- * same service times, and their differences are their own. One stream for all was rejected for that reason: there two strategies differ mostly by luck.
+ * Virtual time and randomness of one run. Every component draws from its own random stream, derived from the seed and the
+ * component's name. A policy that draws more often therefore does not shift the draws of anything else: compared policies
+ * meet the same arrivals and service times. A single shared stream was rejected because two policies would then differ
+ * mostly by luck.
  */
 import { YaokiError } from '../../core/errors/errors.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
@@ -9,39 +10,37 @@ import { seededRandom } from '../../testing/seeded-random.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import { Trace } from './trace.ts'
 
-/** The wall clock at the start of every run. */
+/** Wall time at the start of every run. */
 const START = Date.UTC(2026, 0, 1)
 
 /**
- * What may happen within one event, beside so much for each call that is under way. More is a loop that takes no time: of policies
- * that look at the clock and send nothing, or of requests, each of which its call remembers, so that there is no room for as many
- * as there may be in a run.
+ * Limits within one event: clock reads and requests, plus an allowance for each call in flight. More than that is a loop that
+ * takes no virtual time. The limit on requests is far below `maxEvents` because each request stays in memory with its call.
  */
-const LOOKS = 50_000
-const SENT = 1_000_000
-const A_CALL = 100
+const MAX_CLOCK_READS = 50_000
+const MAX_REQUESTS = 1_000_000
+const ALLOWANCE_PER_CALL = 100
 
-/** Times the number, this is the next number below it. */
+/** A number times this is the next smaller number. */
 const JUST_BELOW = 1 - Number.EPSILON / 2
 
 export class EventLoop {
 	readonly seed: number | string
 	readonly trace: Trace = new Trace()
-	/** So many events have happened. */
+	/** Events processed so far. */
 	events = 0
-	/** Requests count towards the limit as well, for a loop of them need not take any time. */
+	/** Requests count towards `maxEvents` too: a loop of requests need not take any virtual time. */
 	#requests = 0
-	/** What ended the run before its time: a user's function threw. */
-	broken: { readonly error: unknown } | undefined
+	/** Set when a function of the user's threw, which ends the run. */
+	failure: { readonly error: unknown } | undefined
 	readonly #maxEvents: number
-	/** How often policies have looked at the clock since the latest event or request. */
-	#looks = 0
-	/** How many requests were sent since the latest event. */
+	/** Clock reads by policies since the last event or request. */
+	#clockReads = 0
+	/** Requests sent since the last event. */
 	#sent = 0
-	/** Calls that have begun and not ended. */
-	openCalls = 0
+	callsInFlight = 0
 	readonly #clock = new VirtualClock(START)
-	readonly #once = new Map<string, unknown>()
+	readonly #shared = new Map<string, unknown>()
 
 	constructor(seed: number | string, maxEvents: number) {
 		this.seed = seed
@@ -52,96 +51,98 @@ export class EventLoop {
 		return this.#clock.now()
 	}
 
-	/** A user's function threw: that is the answer, and not one failed call among thousands. */
-	break(error: unknown): void {
-		this.broken ??= { error }
+	/** Ends the run with an error thrown by user code, which must not pass as one failed call among thousands. */
+	fail(error: unknown): void {
+		this.failure ??= { error }
 	}
 
-	/** Has the limit been reached? Then nobody is answered any more, so that what loops without waiting comes to rest. */
+	/** True once `maxEvents` is reached. From then on no request is delivered, so that loops come to rest. */
 	get isExhausted(): boolean {
 		return this.events + this.#requests >= this.#maxEvents
 	}
 
-	/** A request is about to be sent. Answers whether it may be. */
+	/** Counts a request that is about to be sent. Returns false if it must not be sent. */
 	countRequest(): boolean {
 		this.#requests++
-		this.#looks = 0
-		if (++this.#sent > SENT + A_CALL * this.openCalls) this.#requests = this.#maxEvents
+		this.#clockReads = 0
+		if (++this.#sent > MAX_REQUESTS + ALLOWANCE_PER_CALL * this.callsInFlight)
+			this.#requests = this.#maxEvents
 		return !this.isExhausted
 	}
 
-	after(ms: number, happen: () => void): void {
-		this.#clock.after(ms, happen)
+	after(ms: number, callback: () => void): void {
+		this.#clock.after(ms, callback)
 	}
 
-	/** Lets all happen that comes before a time, and nothing of what comes just then: a second has one beginning and not two. */
+	/** Processes the events before a time. An event at exactly that time belongs to the next slice. */
 	run(before: number): void {
-		// A time without end is none that comes.
+		// A timer set for Infinity never fires.
 		const last = before === Infinity ? Number.MAX_VALUE : before * JUST_BELOW
-		while (!this.isExhausted && !this.broken && this.#clock.step(last)) {
+		while (!this.isExhausted && !this.failure && this.#clock.step(last)) {
 			this.events++
-			this.#looks = 0
+			this.#clockReads = 0
 			this.#sent = 0
 			this.trace.add(this.#clock.now())
 		}
 	}
 
-	/** A policy looks at the clock. One that does so for ever is in a loop that takes no time and sends nothing. */
-	look(): number {
-		if (++this.#looks > LOOKS) this.#endLoop()
+	/** Returns the time to a policy, and detects policies that loop without a delay or a request. */
+	readClock(): number {
+		if (++this.#clockReads > MAX_CLOCK_READS) this.#endLoop()
 		return this.#clock.now()
 	}
 
 	#endLoop(): void {
-		// All of them may have been timed out at once, which is one event.
-		if (this.#looks < LOOKS + A_CALL * this.openCalls && !this.isExhausted) return
-		// Whoever else is in such a loop need not go as far.
-		this.#looks = LOOKS - A_CALL
+		// All calls in flight may have timed out in this one event.
+		const limit = MAX_CLOCK_READS + ALLOWANCE_PER_CALL * this.callsInFlight
+		if (this.#clockReads < limit && !this.isExhausted) return
+		// Other policies in the same loop are stopped sooner.
+		this.#clockReads = MAX_CLOCK_READS - ALLOWANCE_PER_CALL
 		this.#requests = this.#maxEvents
-		throw new YaokiError('YAOKI_EVENT_LIMIT', 'a policy goes round and round without a wait or a request')
+		throw new YaokiError('YAOKI_EVENT_LIMIT', 'policy loops forever without a delay or a request')
 	}
 
-	/** Is anything still to come? */
 	get hasEvents(): boolean {
 		return this.#clock.hasPending
 	}
 
-	/** Nothing happens until then. */
+	/** Moves the time forward without processing events. */
 	skipTo(time: number): void {
 		this.#clock.skipTo(time)
 	}
 
+	/** Returns the random stream of this name. */
 	stream(name: string): () => number {
 		return seededRandom(`${this.seed} ${name}`)
 	}
 
-	/** What a policy of this name runs on. */
+	/** Returns a runtime for policies: this loop's time, and the random stream of this name. */
 	runtime(name: string): Runtime {
-		return new EntityRuntime(this, this.#clock, () => this.stream(name))
+		return new StreamRuntime(this, this.#clock, () => this.stream(name))
 	}
 
-	/** The same thing for all who ask for it under this name. */
+	/** Returns the value made for this name in this run, making it on first use. */
 	once<T>(name: string, make: () => T): T {
-		if (!this.#once.has(name)) this.#once.set(name, make())
-		return this.#once.get(name) as T
+		if (!this.#shared.has(name)) this.#shared.set(name, make())
+		return this.#shared.get(name) as T
 	}
 }
 
-/** Everybody's clock, with a chance of one's own. */
-class EntityRuntime implements Runtime {
-	readonly #world: EventLoop
+class StreamRuntime implements Runtime {
+	readonly #loop: EventLoop
 	readonly #clock: VirtualClock
 	readonly #stream: () => () => number
+	/** Created on the first draw: many policies never draw. */
 	#draw: (() => number) | undefined
 
-	constructor(world: EventLoop, clock: VirtualClock, stream: () => () => number) {
-		this.#world = world
+	constructor(loop: EventLoop, clock: VirtualClock, stream: () => () => number) {
+		this.#loop = loop
 		this.#clock = clock
 		this.#stream = stream
 	}
 
 	now(): number {
-		return this.#world.look()
+		return this.#loop.readClock()
 	}
 
 	wallNow(): number {
@@ -157,7 +158,7 @@ class EntityRuntime implements Runtime {
 		return this.#draw()
 	}
 
-	/** So that timeouts of equal length share one timer, whoever they belong to. */
+	/** One source for the whole run, so that timeouts of equal length share one timer across policies. */
 	timerSource(): object {
 		return this.#clock
 	}

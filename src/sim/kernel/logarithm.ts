@@ -1,23 +1,23 @@
 /**
- * The logarithm and its inverse by nothing but additions, multiplications and divisions, whose every bit is laid down by the
- * standard. `Math.log` and `Math.exp` are not: two versions of V8 differ in their last bits, and one bit of one draw makes it another
- * run. A page and a server would tell different stories from the same seed.
+ * Logarithm and exponential from additions, multiplications and divisions only, whose results the standard defines to the last
+ * bit. `Math.log` and `Math.exp` are not defined that way: two versions of V8 differ in the last bits, and one different bit in one
+ * draw changes the whole run. A browser and a server would get different results from the same seed.
  */
 
-/** ln 2 in two parts; the first has so few digits that whole multiples of it are exact. */
+/** ln 2 in two parts. The first has few enough digits that integer multiples of it are exact. */
 const LN2 = 0.6931471803691238
 const LN2_REST = 1.9082149292705877e-10
 
-/** The natural logarithm, to within two units of the last place. */
+/** Returns the natural logarithm, accurate to two units in the last place. */
 export function logarithm(x: number): number {
-	// Zero, less, and what is no number, of which there is only one answer.
+	// Zero, negative numbers, NaN and Infinity have exact results.
 	if (!(x > 0 && x < Infinity)) return Math.log(x)
-	// 2^exponent times a part between sqrt(1/2) and sqrt(2). What is drawn lies near 1, so that this is mostly one step or none.
+	// x = 2^exponent * part, with part between sqrt(1/2) and sqrt(2). Draws lie near 1, so this takes one step or none.
 	let part = x
 	let exponent = 0
 	for (; part < Math.SQRT1_2; exponent--) part *= 2
 	for (; part > Math.SQRT2; exponent++) part /= 2
-	// ln(part) = 2 s (1 + s^2 / 3 + s^4 / 5 + ...), where s is at most 0.172. Every other term, so that two sums grow side by side.
+	// ln(part) = 2 s (1 + s^2 / 3 + s^4 / 5 + ...), where s is at most 0.172. Odd and even terms are summed separately, which lets the CPU overlap them.
 	const s = (part - 1) / (part + 1)
 	const s2 = s * s
 	const s4 = s2 * s2
@@ -33,9 +33,9 @@ const TERMS: readonly number[] = Array.from({ length: 12 }, (_, index) => {
 	return 1 / factorial
 })
 
-/** e to the power of x, to within two units of the last place. */
+/** Returns e to the power of x, accurate to two units in the last place. */
 export function powerOfE(x: number): number {
-	// Beyond, there is no such number, or it is zero.
+	// Beyond this range the result overflows or underflows.
 	if (!(Math.abs(x) < 700)) return Math.exp(x)
 	const exponent = Math.round(x / (LN2 + LN2_REST))
 	const rest = x - exponent * LN2 - exponent * LN2_REST

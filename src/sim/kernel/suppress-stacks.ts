@@ -1,11 +1,11 @@
 /**
- * Errors without stacks, for as long as something synchronous runs. A timeout makes an error, and taking its stack is more than
- * half of what a simulated call costs; the stack would only show the simulator. Nobody else runs meanwhile, and where a user's own
- * function might, the simulator leaves stacks on.
+ * Runs a synchronous function with stack traces turned off. A timeout creates an error, and capturing its stack takes more than
+ * half of the time of a simulated call; the stack would only show the simulator. No other code runs in between. Scenarios
+ * that contain user functions keep their stacks.
  */
 export function suppressStacks<T>(run: () => T): T {
 	const limit: unknown = Reflect.get(Error, 'stackTraceLimit')
-	// Not every engine has one, and some programs freeze it.
+	// Some engines have no such property, and some programs freeze it.
 	const isOff = typeof limit === 'number' && Reflect.set(Error, 'stackTraceLimit', 0)
 	try {
 		return run()
@@ -14,9 +14,9 @@ export function suppressStacks<T>(run: () => T): T {
 	}
 }
 
-/** Is there a function in it? Not for ever: what contains itself is no policy, and core will say so. */
-export const hasFunction = (value: unknown, deepest = 9): boolean =>
+/** Returns true if a value contains a function. The depth limit ends cyclic values, which are not valid policies. */
+export const hasFunction = (value: unknown, maxDepth = 9): boolean =>
 	typeof value === 'function' ||
-	(deepest > 0 &&
+	(maxDepth > 0 &&
 		Object(value) === value &&
-		Object.values(value as object).some((one) => hasFunction(one, deepest - 1)))
+		Object.values(value as object).some((item) => hasFunction(item, maxDepth - 1)))

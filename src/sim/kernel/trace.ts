@@ -1,6 +1,6 @@
 /**
- * A fingerprint of all that happened, in order: two runs that differ in one event, by one bit of its time, end in different
- * ones. Two words that are mixed with every number; not for keeping secrets, only for telling runs apart.
+ * A fingerprint of everything that happened, in order. Two runs that differ in one event, by one bit of its time, have different
+ * fingerprints. Not a cryptographic hash: it only tells runs apart.
  */
 export class Trace {
 	#high = 0x243f6a88

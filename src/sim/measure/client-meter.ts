@@ -3,7 +3,7 @@ import type { RecoveryTracker } from './recovery-tracker.ts'
 import type { ClientResult, ClientTimeline } from './result.ts'
 import type { Channel, TimelineBins } from './timeline-bins.ts'
 
-/** What is counted of one client's calls. */
+/** Counts the calls of one client and their outcomes. */
 export class ClientMeter {
 	calls = 0
 	good = 0
@@ -11,46 +11,46 @@ export class ClientMeter {
 	failed = 0
 	rejected = 0
 	requests = 0
-	/** Requests that were the first of their call. */
-	firsts = 0
-	lastAnswerAt = 0
+	/** Calls that sent at least one request. */
+	callsSent = 0
+	lastResponseAt = 0
 	readonly latency: Histogram = new Histogram()
-	readonly #aftermath: RecoveryTracker | undefined
+	readonly #recovery: RecoveryTracker | undefined
 	readonly #goodWithinMs: number
-	readonly #begun: Channel
-	readonly #begunGood: Channel
-	readonly #begunBad: Channel
+	readonly #started: Channel
+	readonly #startedGood: Channel
+	readonly #startedBad: Channel
 	readonly #good: Channel
 	readonly #bad: Channel
 
-	/** `aftermath`: where a fault is scheduled. */
-	constructor(steps: TimelineBins, goodWithinMs: number, aftermath: RecoveryTracker | undefined) {
-		this.#aftermath = aftermath
+	/** `recovery` is undefined if no fault is scheduled. */
+	constructor(bins: TimelineBins, goodWithinMs: number, recovery: RecoveryTracker | undefined) {
+		this.#recovery = recovery
 		this.#goodWithinMs = goodWithinMs
-		this.#begun = steps.channel()
-		this.#begunGood = steps.channel()
-		this.#begunBad = steps.channel()
-		this.#good = steps.channel()
-		this.#bad = steps.channel()
+		this.#started = bins.channel()
+		this.#startedGood = bins.channel()
+		this.#startedBad = bins.channel()
+		this.#good = bins.channel()
+		this.#bad = bins.channel()
 	}
 
-	begin(now: number): void {
+	start(now: number): void {
 		this.calls++
-		this.#aftermath?.begin(now)
-		this.#begun.count(now)
+		this.#recovery?.start(now)
+		this.#started.count(now)
 	}
 
-	/** A request is sent, `isFirst` for its call. */
+	/** `isFirst`: the first request of its call. */
 	send(isFirst: boolean): void {
 		this.requests++
-		if (isFirst) this.firsts++
+		if (isFirst) this.callsSent++
 	}
 
-	end(begunAt: number, now: number, ok: boolean, requests: number): void {
-		const took = now - begunAt
-		const isGood = ok && took <= this.#goodWithinMs
-		this.#aftermath?.end(begunAt, now, isGood)
-		if (ok) this.latency.record(took)
+	end(startedAt: number, now: number, ok: boolean, requests: number): void {
+		const durationMs = now - startedAt
+		const isGood = ok && durationMs <= this.#goodWithinMs
+		this.#recovery?.end(startedAt, now, isGood)
+		if (ok) this.latency.record(durationMs)
 		if (isGood) this.good++
 		else if (ok) this.late++
 		else {
@@ -58,8 +58,8 @@ export class ClientMeter {
 			if (requests === 0) this.rejected++
 		}
 		;(isGood ? this.#good : this.#bad).count(now)
-		;(isGood ? this.#begunGood : this.#begunBad).count(begunAt)
-		this.lastAnswerAt = now
+		;(isGood ? this.#startedGood : this.#startedBad).count(startedAt)
+		this.lastResponseAt = now
 	}
 
 	get ended(): number {
@@ -76,18 +76,18 @@ export class ClientMeter {
 			rejected,
 			unfinished: calls - this.ended,
 			requests,
-			retries: requests - this.firsts,
+			retries: requests - this.callsSent,
 			latency: this.latency.summary,
 		}
 	}
 
-	timeline(steps: number): ClientTimeline {
+	timeline(length: number): ClientTimeline {
 		return {
-			started: this.#begun.first(steps),
-			startedGood: this.#begunGood.first(steps),
-			startedBad: this.#begunBad.first(steps),
-			good: this.#good.first(steps),
-			bad: this.#bad.first(steps),
+			started: this.#started.values(length),
+			startedGood: this.#startedGood.values(length),
+			startedBad: this.#startedBad.values(length),
+			good: this.#good.values(length),
+			bad: this.#bad.values(length),
 		}
 	}
 }

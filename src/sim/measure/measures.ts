@@ -1,39 +1,17 @@
-/** The figures that runs are compared by, each said once: for tables, for assertions and for searches. */
+/** The measures that runs are compared by, defined once for tables, assertions and searches. */
 import type { ClientResult, ServiceResult, SimulationResult } from './result.ts'
 
 export interface Measure {
-	/** For the head of a column. */
+	/** Column heading. */
 	readonly label: string
-	/** What it means, in a sentence. */
 	readonly description: string
 	readonly unit: '' | '%' | 'ms' | '/s'
 	readonly better: 'more' | 'less'
-	/** Null where the run has no such figure: a time to recovery where it never did, a latency where nothing went well. */
+	/** Returns null where a run has no such value: a recovery that never came, a latency without successes. */
 	of(result: SimulationResult): number | null
 }
 
-const services = (result: SimulationResult): readonly ServiceResult[] => Object.values(result.services)
-const clients = (result: SimulationResult): readonly ClientResult[] => Object.values(result.clients)
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
-
-/** A latency is one of calls that ended well; where none did there is none. */
-const ofSuccesses = (result: SimulationResult, value: number): number | null =>
-	clients(result).some(({ good, late }) => good + late > 0) ? value : null
-
-/**
- * Of each service, its greatest step as a rate: after the last fault, for that is when a herd comes back. Without a fault, or when
- * nothing follows it, of the whole run.
- */
-function peak({ recovery, endedAtMs, timeline: { stepMs, services: byName } }: SimulationResult): number {
-	const lists = Object.values(byName).map(({ requests }) => requests)
-	const after = Math.ceil((recovery?.faultEndedAtMs ?? 0) / stepMs)
-	const first = lists.some((list) => list.length > after) ? after : 0
-	const most = lists.flatMap((list) => list.slice(first)).reduce((a, b) => Math.max(a, b), 0)
-	// A run may be shorter than a step.
-	return (most / Math.min(stepMs, endedAtMs || stepMs)) * 1_000
-}
-
-/** The name of a figure. */
+/** The name of a measure. */
 export type MeasureName =
 	| 'goodShare'
 	| 'goodputPerSecond'
@@ -49,102 +27,112 @@ export type MeasureName =
 	| 'recoveredAfterMs'
 	| 'lastResponseAtMs'
 
+const measure = (
+	label: string,
+	unit: Measure['unit'],
+	better: Measure['better'],
+	description: string,
+	of: Measure['of'],
+): Measure => ({ label, unit, better, description, of })
+
+const services = (result: SimulationResult): readonly ServiceResult[] => Object.values(result.services)
+const clients = (result: SimulationResult): readonly ClientResult[] => Object.values(result.clients)
+
+/** Latencies are those of successful calls; without any there is none. */
+const ofSuccesses = (result: SimulationResult, value: number): number | null =>
+	clients(result).some(({ good, late }) => good + late > 0) ? value : null
+
+/**
+ * The busiest step after the last fault, as a rate, because that is when a herd returns. Without a fault, or if nothing follows it,
+ * the busiest step of the whole run.
+ */
+function peak({ recovery, endedAtMs, timeline: { stepMs, services: byName } }: SimulationResult): number {
+	const lists = Object.values(byName).map(({ requests }) => requests)
+	const after = Math.ceil((recovery?.faultEndedAtMs ?? 0) / stepMs)
+	const first = lists.some((list) => list.length > after) ? after : 0
+	const max = lists.flatMap((list) => list.slice(first)).reduce((a, b) => Math.max(a, b), 0)
+	// A run may be shorter than a step.
+	return (max / Math.min(stepMs, endedAtMs || stepMs)) * 1_000
+}
+
 export const MEASURES: Readonly<Record<MeasureName, Measure>> = {
-	goodShare: {
-		label: 'good',
-		description: 'the share of calls that ended well and in time',
-		unit: '%',
-		better: 'more',
-		of: ({ totals }) => totals.goodShare,
-	},
-	goodputPerSecond: {
-		label: 'goodput',
-		description: 'good answers in time, a second',
-		unit: '/s',
-		better: 'more',
-		of: ({ totals }) => totals.goodputPerSecond,
-	},
-	offeredPerSecond: {
-		label: 'offered',
-		description: 'calls that clients began, a second',
-		unit: '/s',
-		better: 'more',
-		of: ({ totals }) => totals.offeredPerSecond,
-	},
-	requests: {
-		label: 'requests',
-		description: 'requests that all services were sent',
-		unit: '',
-		better: 'less',
-		of: (result) => sum(services(result).map((service) => service.requests)),
-	},
-	retries: {
-		label: 'retries',
-		description: 'requests of clients beyond the first of each call',
-		unit: '',
-		better: 'less',
-		of: ({ totals }) => totals.retries,
-	},
-	amplification: {
-		label: 'amplification',
-		description: 'requests for each call, at the service that got most',
-		unit: '',
-		better: 'less',
-		of: ({ totals }) => totals.amplification,
-	},
-	peakPerSecond: {
-		label: 'peak',
-		description: 'requests a second in the busiest step of the busiest service, after the last fault',
-		unit: '/s',
-		better: 'less',
-		of: peak,
-	},
-	wastedShare: {
-		label: 'wasted',
-		description: 'the share of the work of services that was for nobody',
-		unit: '%',
-		better: 'less',
-		of: ({ totals }) => totals.wastedShare,
-	},
-	p50Ms: {
-		label: 'p50',
-		description: 'half of the calls that ended well took at most this',
-		unit: 'ms',
-		better: 'less',
-		of: (result) => ofSuccesses(result, result.totals.latency.p50Ms),
-	},
-	p99Ms: {
-		label: 'p99',
-		description: '99 % of the calls that ended well took at most this',
-		unit: 'ms',
-		better: 'less',
-		of: (result) => ofSuccesses(result, result.totals.latency.p99Ms),
-	},
-	queueAgeP99Ms: {
-		label: 'queue age p99',
-		description:
-			'99 % of the requests that waited for a worker and got one waited at most this, at the worst service',
-		unit: 'ms',
-		better: 'less',
-		of: (result) => Math.max(0, ...services(result).map(({ queue }) => queue.age.p99Ms)),
-	},
-	recoveredAfterMs: {
-		label: 'recovery',
-		description: 'from the end of the last fault until all is well again',
-		unit: 'ms',
-		better: 'less',
-		of: ({ recovery }) => recovery?.recoveredAfterMs ?? null,
-	},
-	lastResponseAtMs: {
-		label: 'last answer',
-		description: 'when the last call ended',
-		unit: 'ms',
-		better: 'less',
-		of: (result) =>
-			clients(result).some(({ calls, unfinished }) => calls > unfinished)
-				? result.totals.lastResponseAtMs
-				: null,
-	},
+	goodShare: measure(
+		'good',
+		'%',
+		'more',
+		'share of calls that succeeded in time',
+		({ totals }) => totals.goodShare,
+	),
+	goodputPerSecond: measure(
+		'goodput',
+		'/s',
+		'more',
+		'calls that succeeded in time, per second',
+		({ totals }) => totals.goodputPerSecond,
+	),
+	offeredPerSecond: measure(
+		'offered',
+		'/s',
+		'more',
+		'calls that clients started, per second',
+		({ totals }) => totals.offeredPerSecond,
+	),
+	requests: measure('requests', '', 'less', 'requests sent to all services', (result) =>
+		services(result).reduce((total, service) => total + service.requests, 0),
+	),
+	retries: measure(
+		'retries',
+		'',
+		'less',
+		'requests of clients beyond the first of each call',
+		({ totals }) => totals.retries,
+	),
+	amplification: measure(
+		'amplification',
+		'',
+		'less',
+		'requests per call, at the service with the most',
+		({ totals }) => totals.amplification,
+	),
+	peakPerSecond: measure(
+		'peak',
+		'/s',
+		'less',
+		'requests per second in the busiest step of the busiest service, after the last fault',
+		peak,
+	),
+	wastedShare: measure(
+		'wasted',
+		'%',
+		'less',
+		"share of the services' work that was wasted: the caller had stopped waiting, or got an error",
+		({ totals }) => totals.wastedShare,
+	),
+	p50Ms: measure('p50', 'ms', 'less', 'median latency of successful calls', (result) =>
+		ofSuccesses(result, result.totals.latency.p50Ms),
+	),
+	p99Ms: measure('p99', 'ms', 'less', '99th percentile of the latency of successful calls', (result) =>
+		ofSuccesses(result, result.totals.latency.p99Ms),
+	),
+	queueAgeP99Ms: measure(
+		'queue age p99',
+		'ms',
+		'less',
+		'99th percentile of the time in the queue of processed requests, at the worst service',
+		(result) => Math.max(0, ...services(result).map(({ queue }) => queue.age.p99Ms)),
+	),
+	recoveredAfterMs: measure(
+		'recovery',
+		'ms',
+		'less',
+		'time from the end of the last fault to full recovery',
+		({ recovery }) => recovery?.recoveredAfterMs ?? null,
+	),
+	lastResponseAtMs: measure('last response', 'ms', 'less', 'when the last call ended', (result) =>
+		clients(result).some(({ calls, unfinished }) => calls > unfinished)
+			? result.totals.lastResponseAtMs
+			: null,
+	),
 }
 
 export const MEASURE_NAMES: readonly MeasureName[] = Object.keys(MEASURES) as MeasureName[]

@@ -1,42 +1,42 @@
-/** What a run gives: plain data, the same bytes for the same seed. */
+/** The result of a run: plain data, byte for byte the same for the same seed. */
 
-/** How one run went. */
+/** The result of one run. */
 export interface SimulationResult {
 	readonly seed: number | string
 	readonly endedAtMs: number
-	/** `'event-limit'` is an answer cut short: raise `maxEvents`, or find out what makes so many. */
+	/** `'event-limit'` means that the run was cut short: raise `maxEvents`, or find out what causes so many events. */
 	readonly endedBy: 'duration' | 'idle' | 'recovered' | 'until' | 'event-limit' | 'interrupted'
 	readonly events: number
-	/** Of all that happened, in order. The same for the same seed, on every engine. */
+	/** A fingerprint of everything that happened, in order. The same for the same seed, on every engine. */
 	readonly traceHash: string
 	readonly totals: Totals
 	readonly clients: Readonly<Record<string, ClientResult>>
 	readonly services: Readonly<Record<string, ServiceResult>>
-	/** Null when nothing was scheduled to go wrong, or its end had not come. */
+	/** Null if no fault was scheduled, or the last one had not ended. */
 	readonly recovery: Recovery | null
 	readonly timeline: Timeline
 }
 
-/** The whole in a few figures. */
+/** Figures for the whole run. */
 export interface Totals {
-	/** Calls that clients began, a second. */
+	/** Calls that clients started, per second. */
 	readonly offeredPerSecond: number
-	/** Good answers in time, a second. */
+	/** Calls that succeeded in time, per second. */
 	readonly goodputPerSecond: number
-	/** The share of calls that ended well and in time, 0 to 1. Those that had not ended when the run did are not among them. */
+	/** The share of calls that succeeded in time, 0 to 1. Unfinished calls count as not good. */
 	readonly goodShare: number
-	/** Requests for each call of a client, at the service that got most. */
+	/** Requests per call, at the service with the most. */
 	readonly amplification: number
 	/** Requests of clients beyond the first of each call. */
 	readonly retries: number
-	/** Of the time that workers worked, the share for nobody: the answer was not awaited any more, or was a failure. */
+	/** The share of worker time that was wasted: the caller had stopped waiting, or got an error. */
 	readonly wastedShare: number
 	/** When the last call ended. */
 	readonly lastResponseAtMs: number
 	readonly latency: LatencySummary
 }
 
-/** Of all calls that ended well, from their begin to their end, retries and waits included. */
+/** Latency of successful calls, from start to end, retries and waits included. */
 export interface LatencySummary {
 	readonly meanMs: number
 	readonly p50Ms: number
@@ -45,90 +45,97 @@ export interface LatencySummary {
 	readonly maxMs: number
 }
 
+/** Counts of one client. */
 export interface ClientResult {
-	/** Begun. */
+	/** Calls started. */
 	readonly calls: number
-	/** Ended well and in time; `late` ended well, but not in time. */
+	/** Calls that succeeded in time. */
 	readonly good: number
+	/** Calls that succeeded, but later than `goodWithinMs`. */
 	readonly late: number
 	readonly failed: number
-	/** Of the failed, those that a policy of the client refused without a request ever having been sent. */
+	/** The failed calls that a policy of the client rejected before any request was sent. */
 	readonly rejected: number
-	/** Not ended when the run did. */
+	/** Calls still in flight when the run ended. */
 	readonly unfinished: number
-	/** Requests sent, and those of them beyond the first of their call. */
 	readonly requests: number
+	/** Requests beyond the first of their call. */
 	readonly retries: number
 	readonly latency: LatencySummary
 }
 
+/** Counts of one service. */
 export interface ServiceResult {
-	/** Requests that it was sent. */
+	/** Requests sent to it. */
 	readonly requests: number
-	/** For each call of the clients whose calls come here, directly or by way of other services. */
+	/** Requests per call of the clients whose calls reach it, directly or through other services. */
 	readonly amplification: number
-	/** Answered by a worker: awaited and well, or not. */
+	/** Requests processed successfully while the caller waited. */
 	readonly useful: number
+	/** Requests processed in vain: the caller had stopped waiting, or got an error. */
 	readonly wasted: number
-	/** Worker time that either took, in milliseconds. */
+	/** Worker time spent on either, in milliseconds. */
 	readonly usefulMs: number
 	readonly wastedMs: number
-	/** Turned away: the queue was full, the rate limit used up, or the service was down or went down while they waited. */
+	/** Rejected because the queue was full. */
 	readonly rejected: number
+	/** Rejected by the rate limit. */
 	readonly rateLimited: number
+	/** Lost because the service was down, or went down while they were queued. */
 	readonly unreachable: number
-	/** Thrown away in the queue because nobody waited any more. */
+	/** Dropped from the queue because they were too old, or their caller had stopped waiting. */
 	readonly dropped: number
-	/** Of the wasted, those that a worker answered with a failure, or that were lost with it when the service went down. */
+	/** The wasted requests that ended in an error, or were lost when the service went down. */
 	readonly failed: number
-	/** Busy workers, as a share of all of them, over the whole run. */
+	/** Busy workers as a share of all workers, over the whole run. */
 	readonly utilization: number
-	/** Requests in the queue: the mean over time and the most. Of those that had to wait, how long, when a worker took them. */
-	readonly queue: { readonly mean: number; readonly most: number; readonly age: LatencySummary }
-	/** Requests in the queue or at a worker, the mean over time; and the time that each spent there. Little: the first is rate x the second. */
-	readonly present: { readonly mean: number; readonly meanMs: number; readonly count: number }
-	/** Requests a second that it can answer, as far as that is known. */
+	/** Queued requests: mean over time and maximum. `age` is the queue time of the requests that were processed. */
+	readonly queue: { readonly mean: number; readonly max: number; readonly age: LatencySummary }
+	/** Requests queued or being processed: mean over time, mean time spent, and number. By Little's law, mean = rate x meanMs. */
+	readonly inFlight: { readonly mean: number; readonly meanMs: number; readonly count: number }
+	/** Requests per second that it can process; null if unknown. */
 	readonly capacityPerSecond: number | null
 }
 
-/** How it went on after the last fault had ended. */
+/** Recovery from the last fault. */
 export interface Recovery {
 	/** When the last fault ended. */
 	readonly faultEndedAtMs: number
-	/** From then until the calls that begin end well again, and keep doing so; null when they did not in this run. */
+	/** Time from then until new calls succeed again and keep succeeding; null if they did not in this run. */
 	readonly healthyAfterMs: number | null
-	/** From then until every call that had begun before was over; null when some never were. */
+	/** Time from then until all calls that started before had ended; null if some never did. */
 	readonly drainedAfterMs: number | null
-	/** The later of the two; null is never. */
+	/** The later of the two; null means never. */
 	readonly recoveredAfterMs: number | null
 }
 
-/** What happened in each step of time. Every list has the same length. */
+/** Counts per step of time. All lists have the same length. */
 export interface Timeline {
 	readonly stepMs: number
-	/** By client: calls begun; how those that began in the step ended; how those that ended in the step did. */
 	readonly clients: Readonly<Record<string, ClientTimeline>>
-	/** By service. */
 	readonly services: Readonly<Record<string, ServiceTimeline>>
 }
 
+/** Calls of one client, per step. */
 export interface ClientTimeline {
 	readonly started: readonly number[]
-	/** Of those begun in this step, how many have ended well, and how many have failed or were late. */
+	/** Of the calls started in this step, those that succeeded in time so far, and those that failed or were late. */
 	readonly startedGood: readonly number[]
 	readonly startedBad: readonly number[]
-	/** Ended in this step. */
+	/** Calls that ended in this step. */
 	readonly good: readonly number[]
 	readonly bad: readonly number[]
 }
 
+/** Requests at one service, per step. */
 export interface ServiceTimeline {
 	readonly requests: readonly number[]
-	/** Answers of workers that somebody awaited and that were well; and those that were for nothing. */
+	/** Processed successfully while the caller waited. */
 	readonly useful: readonly number[]
+	/** Processed in vain. */
 	readonly wasted: readonly number[]
-	/** Turned away, for whatever reason. */
+	/** Not processed, for any reason. */
 	readonly rejected: readonly number[]
-	/** Waiting requests at their most. */
+	/** Maximum queue length. */
 	readonly queue: readonly number[]
 }

@@ -3,10 +3,10 @@ import type { ServiceResult, ServiceTimeline } from './result.ts'
 import { TimeWeightedCount } from './time-weighted-count.ts'
 import type { Channel, TimelineBins } from './timeline-bins.ts'
 
-/** Why a service turned a request away. */
-export type TurnedAway = 'rejected' | 'rateLimited' | 'unreachable' | 'dropped'
+/** Why a service did not process a request. */
+export type RejectReason = 'rejected' | 'rateLimited' | 'unreachable' | 'dropped'
 
-/** What is counted of one service. */
+/** Counts what happens at one service. */
 export class ServiceMeter {
 	requests = 0
 	useful = 0
@@ -14,19 +14,19 @@ export class ServiceMeter {
 	usefulMs = 0
 	wastedMs = 0
 	failed = 0
-	readonly turnedAway: Record<TurnedAway, number> = {
+	readonly rejected: Record<RejectReason, number> = {
 		rejected: 0,
 		rateLimited: 0,
 		unreachable: 0,
 		dropped: 0,
 	}
 	readonly queue: TimeWeightedCount = new TimeWeightedCount()
-	/** In the queue or at a worker. */
-	readonly present: TimeWeightedCount = new TimeWeightedCount()
+	/** Queued or being processed. */
+	readonly inFlight: TimeWeightedCount = new TimeWeightedCount()
 	readonly busy: TimeWeightedCount = new TimeWeightedCount()
-	/** How long they had waited whom a worker took out of the queue. */
+	/** Queue time of the requests that a worker took from the queue. */
 	readonly age: Histogram = new Histogram()
-	/** The time that those who have left had spent, and the sum of the arrivals of those who have not. */
+	/** Time that finished requests spent here, and the sum of the arrival times of the others. */
 	#spentMs = 0
 	#arrivals = 0
 	readonly #requests: Channel
@@ -35,12 +35,12 @@ export class ServiceMeter {
 	readonly #rejected: Channel
 	readonly #queue: Channel
 
-	constructor(steps: TimelineBins) {
-		this.#requests = steps.channel()
-		this.#useful = steps.channel()
-		this.#wasted = steps.channel()
-		this.#rejected = steps.channel()
-		this.#queue = steps.channel('most')
+	constructor(bins: TimelineBins) {
+		this.#requests = bins.channel()
+		this.#useful = bins.channel()
+		this.#wasted = bins.channel()
+		this.#rejected = bins.channel()
+		this.#queue = bins.channel('max')
 	}
 
 	send(now: number): void {
@@ -48,36 +48,33 @@ export class ServiceMeter {
 		this.#requests.count(now)
 	}
 
-	turnAway(now: number, why: TurnedAway): void {
-		this.turnedAway[why]++
+	reject(now: number, reason: RejectReason): void {
+		this.rejected[reason]++
 		this.#rejected.count(now)
 	}
 
-	/** It is let in. */
 	admit(now: number): void {
-		this.present.enter(now)
+		this.inFlight.enter(now)
 		this.#arrivals += now
 	}
 
-	/** It is done with, or was lost. */
+	/** A request leaves: processed, dropped or lost. */
 	release(now: number, arrivedAt: number): void {
-		this.present.leave(now)
+		this.inFlight.leave(now)
 		this.#arrivals -= arrivedAt
 		this.#spentMs += now - arrivedAt
 	}
 
-	/** It waits. */
 	enqueue(now: number): void {
 		this.queue.enter(now)
-		this.#queue.raise(now, this.queue.number)
+		this.#queue.raise(now, this.queue.current)
 	}
 
-	/** A worker takes it or throws it away, or it is lost. */
 	dequeue(now: number): void {
 		this.queue.leave(now)
 	}
 
-	/** A worker is done with it. `isAwaited`: by somebody. */
+	/** A worker is done with a request. `isAwaited`: its caller still waits. */
 	finish(now: number, workedMs: number, ok: boolean, isAwaited: boolean): void {
 		if (!ok) this.failed++
 		if (ok && isAwaited) {
@@ -92,10 +89,10 @@ export class ServiceMeter {
 	}
 
 	result(end: number, calls: number, workers: number, capacityPerSecond: number | null): ServiceResult {
-		const { requests, useful, wasted, usefulMs, wastedMs, failed, turnedAway } = this
+		const { requests, useful, wasted, usefulMs, wastedMs, failed, rejected } = this
 		const share = (area: number, of: number) => (end > 0 && of > 0 ? area / of / end : 0)
-		// Counted from each request's own times and not from the area: that the two agree is Little's law.
-		const spentMs = this.#spentMs + this.present.number * end - this.#arrivals
+		// From each request's own times, not from the area: Little's law says that both agree, and a test compares them.
+		const spentMs = this.#spentMs + this.inFlight.current * end - this.#arrivals
 		return {
 			requests,
 			amplification: calls === 0 ? 0 : requests / calls,
@@ -103,26 +100,26 @@ export class ServiceMeter {
 			wasted,
 			usefulMs,
 			wastedMs,
-			...turnedAway,
+			...rejected,
 			failed,
 			utilization: workers < Infinity ? share(this.busy.area(end), workers) : 0,
-			queue: { mean: share(this.queue.area(end), 1), most: this.queue.most, age: this.age.summary },
-			present: {
-				mean: share(this.present.area(end), 1),
-				meanMs: this.present.entered === 0 ? 0 : spentMs / this.present.entered,
-				count: this.present.entered,
+			queue: { mean: share(this.queue.area(end), 1), max: this.queue.max, age: this.age.summary },
+			inFlight: {
+				mean: share(this.inFlight.area(end), 1),
+				meanMs: this.inFlight.entered === 0 ? 0 : spentMs / this.inFlight.entered,
+				count: this.inFlight.entered,
 			},
 			capacityPerSecond,
 		}
 	}
 
-	timeline(steps: number): ServiceTimeline {
+	timeline(length: number): ServiceTimeline {
 		return {
-			requests: this.#requests.first(steps),
-			useful: this.#useful.first(steps),
-			wasted: this.#wasted.first(steps),
-			rejected: this.#rejected.first(steps),
-			queue: this.#queue.first(steps),
+			requests: this.#requests.values(length),
+			useful: this.#useful.values(length),
+			wasted: this.#wasted.values(length),
+			rejected: this.#rejected.values(length),
+			queue: this.#queue.values(length),
 		}
 	}
 }

@@ -1,11 +1,10 @@
 /**
- * How many are there, over time: the area under that number, its peak, and the time that each spent. Little's law ties the
- * two and holds exactly in every run, so it is a test of the books and not of luck.
+ * A count that changes over time: its current value, its maximum, and the area under it (the sum of the time that each item spent).
+ * Divided by the duration, the area is the mean count. Little's law then holds exactly in every run, which the tests check.
  */
 export class TimeWeightedCount {
-	/** Now. */
-	number = 0
-	most = 0
+	current = 0
+	max = 0
 	entered = 0
 	#area = 0
 	#since = 0
@@ -13,21 +12,21 @@ export class TimeWeightedCount {
 	enter(now: number): void {
 		this.#advance(now)
 		this.entered++
-		if (++this.number > this.most) this.most = this.number
+		if (++this.current > this.max) this.max = this.current
 	}
 
 	leave(now: number): void {
 		this.#advance(now)
-		this.number--
+		this.current--
 	}
 
-	/** The sum of everybody's time up to now. Only looks: who asks on the way must not change how the sum is rounded. */
+	/** Returns the area up to now. Changes nothing, so that reading it during a run does not change how the sum is rounded. */
 	area(now: number): number {
-		return this.#area + this.number * (now - this.#since)
+		return this.#area + this.current * (now - this.#since)
 	}
 
 	#advance(now: number): void {
-		this.#area += this.number * (now - this.#since)
+		this.#area += this.current * (now - this.#since)
 		this.#since = now
 	}
 }

@@ -1,6 +1,6 @@
 /**
- * Counts over time in a fixed number of steps. When a run goes on beyond the last one, steps are joined in pairs and become
- * twice as long, so that the room needed does not grow with the time that is simulated.
+ * Counts over time, in a fixed number of steps. When a run outgrows the last step, steps are merged in pairs and become twice
+ * as long, so that memory does not grow with the simulated time.
  */
 const STEPS = 240
 
@@ -8,20 +8,20 @@ export class TimelineBins {
 	readonly #channels: Channel[] = []
 	stepMs: number
 
-	/** `stepMs` is how long a step is at first. */
+	/** `stepMs` is the initial length of a step. */
 	constructor(stepMs: number) {
 		this.stepMs = stepMs
 	}
 
-	/** A new row of numbers, for sums, or for the greatest of each step. */
-	channel(joined: 'sum' | 'most' = 'sum'): Channel {
-		const channel = new Channel(this, joined === 'most')
+	/** Adds a series of values: the sum, or the maximum, of each step. */
+	channel(merge: 'sum' | 'max' = 'sum'): Channel {
+		const channel = new Channel(this, merge === 'max')
 		this.#channels.push(channel)
 		return channel
 	}
 
-	/** The step that a time is in. */
-	at(time: number): number {
+	/** Returns the index of the step that contains a time. */
+	indexAt(time: number): number {
 		let step = Math.floor(time / this.stepMs)
 		while (step >= STEPS) {
 			this.#fold()
@@ -30,17 +30,17 @@ export class TimelineBins {
 		return step
 	}
 
-	/** When the step after this time's begins. Always later, however a division is rounded. */
-	after(time: number): number {
-		const next = (this.at(time) + 1) * this.stepMs
+	/** Returns the start of the next step. Always later than `time`, whatever the rounding. */
+	nextEdge(time: number): number {
+		const next = (this.indexAt(time) + 1) * this.stepMs
 		return next > time ? next : next + this.stepMs
 	}
 
 	/**
-	 * How many steps there are up to a time, the last of them perhaps not over. One that begins just then counts if something
-	 * has happened in it, as in a run that ends with its last event.
+	 * Returns the number of steps up to a time. A step that starts exactly then counts if it has values, as in a run that ends with
+	 * its last event.
 	 */
-	until(time: number): number {
+	countUntil(time: number): number {
 		while (time > STEPS * this.stepMs) this.#fold()
 		const steps = Math.max(1, Math.ceil(time / this.stepMs))
 		return this.#channels.some((channel) => channel.valueAt(steps) > 0) ? steps + 1 : steps
@@ -53,23 +53,23 @@ export class TimelineBins {
 }
 
 export class Channel {
-	readonly #steps: TimelineBins
-	readonly #isMost: boolean
+	readonly #bins: TimelineBins
+	readonly #isMax: boolean
 	readonly #values = new Float64Array(STEPS)
 
-	constructor(steps: TimelineBins, isMost: boolean) {
-		this.#steps = steps
-		this.#isMost = isMost
+	constructor(bins: TimelineBins, isMax: boolean) {
+		this.#bins = bins
+		this.#isMax = isMax
 	}
 
 	count(time: number): void {
-		const step = this.#steps.at(time)
+		const step = this.#bins.indexAt(time)
 		this.#values[step] = (this.#values[step] ?? 0) + 1
 	}
 
-	/** Keeps the greatest of a step. */
+	/** Raises the step's value to at least `value`. */
 	raise(time: number, value: number): void {
-		const step = this.#steps.at(time)
+		const step = this.#bins.indexAt(time)
 		if (value > (this.#values[step] ?? 0)) this.#values[step] = value
 	}
 
@@ -77,16 +77,16 @@ export class Channel {
 		const values = this.#values
 		for (let step = 0; step < STEPS; step++) {
 			const [first, second] = [values[2 * step] ?? 0, values[2 * step + 1] ?? 0]
-			values[step] = this.#isMost ? Math.max(first, second) : first + second
+			values[step] = this.#isMax ? Math.max(first, second) : first + second
 		}
 	}
 
-	/** So many, from the first. */
-	first(steps: number): number[] {
-		return Array.from(this.#values.subarray(0, steps))
+	/** Returns the values of the first `length` steps. */
+	values(length: number): number[] {
+		return Array.from(this.#values.subarray(0, length))
 	}
 
-	/** Of one step; 0 beyond the last. */
+	/** Returns the value of one step; 0 beyond the last. */
 	valueAt(step: number): number {
 		return this.#values[step] ?? 0
 	}

@@ -2,7 +2,8 @@ import type { ClientMeter } from './client-meter.ts'
 import { Histogram } from './histogram.ts'
 import type { ServiceResult, Totals } from './result.ts'
 
-export function totalsOf(
+/** Computes the totals of a run from its meters. */
+export function computeTotals(
 	end: number,
 	meters: readonly ClientMeter[],
 	services: readonly ServiceResult[],
@@ -17,12 +18,12 @@ export function totalsOf(
 	return {
 		offeredPerSecond: perSecond(calls),
 		goodputPerSecond: perSecond(good),
-		// Of all, for a call that hangs has not ended, and is none of the good ones.
+		// Of all calls, including unfinished ones: a call that hangs is not a good one.
 		goodShare: calls === 0 ? 0 : good / calls,
 		amplification: Math.max(0, ...services.map((service) => service.amplification)),
-		retries: sum((meter) => meter.requests - meter.firsts),
+		retries: sum((meter) => meter.requests - meter.callsSent),
 		wastedShare: usefulMs + wastedMs === 0 ? 0 : wastedMs / (usefulMs + wastedMs),
-		lastResponseAtMs: Math.max(0, ...meters.map((meter) => meter.lastAnswerAt)),
+		lastResponseAtMs: Math.max(0, ...meters.map((meter) => meter.lastResponseAt)),
 		latency: latency.summary,
 	}
 }

@@ -1,16 +1,16 @@
-/** When calls begin: what tells a client to make its next one. */
+/** Starts a client's calls at the times that its `arrivals` describe. */
 import { exponential, type Sampler, sampler } from '../kernel/distribution.ts'
 import type { EventLoop } from '../kernel/event-loop.ts'
 import type { Arrivals } from '../scenario/scenario.ts'
 
-/** Makes a call as the `user`-th of the client's users, and says when it is over. */
-export type MakeCall = (user: number, onEnd?: () => void) => void
+/** Starts a call of the given user, and calls `onEnd` when it is over. */
+export type StartCall = (user: number, onEnd?: () => void) => void
 
-export function schedule(arrivals: Arrivals, path: string, world: EventLoop, call: MakeCall): void {
-	if (arrivals.kind === 'poisson') byChance(world, call, path, arrivals)
-	else if (arrivals.kind === 'constant') evenly(world, call, arrivals)
-	else if (arrivals.kind === 'trace') trace(world, call, arrivals.atMs)
-	else closed(world, call, path, arrivals)
+export function scheduleCalls(arrivals: Arrivals, path: string, loop: EventLoop, call: StartCall): void {
+	if (arrivals.kind === 'poisson') poisson(loop, call, path, arrivals)
+	else if (arrivals.kind === 'constant') constant(loop, call, arrivals)
+	else if (arrivals.kind === 'trace') trace(loop, call, arrivals.atMs)
+	else closed(loop, call, path, arrivals)
 }
 
 interface Window {
@@ -19,48 +19,48 @@ interface Window {
 }
 
 function repeat(
-	world: EventLoop,
-	call: MakeCall,
+	loop: EventLoop,
+	call: StartCall,
 	gap: Sampler,
 	first: number,
 	{ fromMs = 0, toMs = Infinity }: Window,
 ): void {
 	let index = 0
 	const arrive = () => {
-		if (world.now() >= toMs) return
-		world.after(gap(), arrive)
+		if (loop.now() >= toMs) return
+		loop.after(gap(), arrive)
 		call(index++)
 	}
-	world.after(fromMs + first, arrive)
+	loop.after(fromMs + first, arrive)
 }
 
-function byChance(
-	world: EventLoop,
-	call: MakeCall,
+function poisson(
+	loop: EventLoop,
+	call: StartCall,
 	path: string,
 	model: Extract<Arrivals, { kind: 'poisson' }>,
 ): void {
-	const gap = exponential(1_000 / model.perSecond, world.stream(`${path} arrivals`))
-	repeat(world, call, gap, gap(), model)
+	const gap = exponential(1_000 / model.perSecond, loop.stream(`${path} arrivals`))
+	repeat(loop, call, gap, gap(), model)
 }
 
-/** Each by its number and not from the one before, so that a thousand seconds are a thousand seconds. */
-function evenly(
-	world: EventLoop,
-	call: MakeCall,
+/** Each time is computed from the call's index, not from the call before, so that rounding errors do not add up. */
+function constant(
+	loop: EventLoop,
+	call: StartCall,
 	{ perSecond, fromMs = 0, toMs = Infinity }: Window & { perSecond: number },
 ): void {
 	let index = 0
-	const gap = () => Math.max(0, fromMs + (++index * 1_000) / perSecond - world.now())
-	repeat(world, call, gap, 0, { fromMs, toMs })
+	const gap = () => Math.max(0, fromMs + (++index * 1_000) / perSecond - loop.now())
+	repeat(loop, call, gap, 0, { fromMs, toMs })
 }
 
-function trace(world: EventLoop, call: MakeCall, atMs: readonly number[]): void {
+function trace(loop: EventLoop, call: StartCall, atMs: readonly number[]): void {
 	let index = 0
 	const next = () => {
 		const at = atMs[index]
 		if (at === undefined) return
-		world.after(at - world.now(), () => {
+		loop.after(at - loop.now(), () => {
 			const user = index++
 			next()
 			call(user)
@@ -71,17 +71,17 @@ function trace(world: EventLoop, call: MakeCall, atMs: readonly number[]): void 
 
 type Closed = Extract<Arrivals, { kind: 'closed' }>
 
-function closed(world: EventLoop, call: MakeCall, path: string, model: Closed): void {
+function closed(loop: EventLoop, call: StartCall, path: string, model: Closed): void {
 	const { users, think = 0, startWithinMs = 0, callsEach = Infinity } = model
 	for (let user = 0; user < users; user++) {
 		const thinking =
-			typeof think === 'number' ? () => think : sampler(think, world.stream(`${path} user ${user}`))
+			typeof think === 'number' ? () => think : sampler(think, loop.stream(`${path} user ${user}`))
 		let left = callsEach
-		// By way of an event, however short the thought: calls that fail at once would be a loop that nobody can end.
+		// Through an event even without think time: calls that fail immediately would otherwise loop endlessly.
 		const next = () => {
-			if (--left > 0) world.after(thinking(), begin)
+			if (--left > 0) loop.after(thinking(), begin)
 		}
 		const begin = () => call(user, next)
-		world.after((startWithinMs * user) / users, begin)
+		loop.after((startWithinMs * user) / users, begin)
 	}
 }

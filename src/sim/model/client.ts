@@ -1,4 +1,4 @@
-/** Who calls: makes calls when they are due, through the policy of its instance, and counts what becomes of them. */
+/** Makes calls when they are due, through the policy of its instance, and counts their outcomes. */
 import { Deadline } from '../../core/deadline/deadline.ts'
 import type { CallContext } from '../../core/engine/call-options.ts'
 import { pipeline } from '../../core/engine/pipeline.ts'
@@ -8,66 +8,66 @@ import { type DoneCallback, run } from '../../testing/callback-runner.ts'
 import type { EventLoop } from '../kernel/event-loop.ts'
 import type { ClientMeter } from '../measure/client-meter.ts'
 import type { ClientModel } from '../scenario/scenario.ts'
-import { schedule } from './arrivals.ts'
+import { scheduleCalls } from './arrivals.ts'
 import { isExpected } from './failures.ts'
 import { type Receiver, Request } from './request.ts'
 
 export class Client {
-	readonly #world: EventLoop
+	readonly #loop: EventLoop
 	readonly #service: Receiver
 	readonly #meter: ClientMeter
-	/** One for each instance; empty when the calls go through none. */
+	/** One per instance; empty if the calls go through no policy. */
 	readonly #policies: readonly Policy[]
 	readonly #deadlineMs: number | undefined
 	readonly #runtime: Runtime
 
 	constructor(
-		world: EventLoop,
+		loop: EventLoop,
 		name: string,
 		model: ClientModel,
 		service: Receiver,
 		meter: ClientMeter,
 		policies: readonly Policy[],
 	) {
-		this.#world = world
+		this.#loop = loop
 		this.#service = service
 		this.#meter = meter
 		this.#deadlineMs = model.deadlineMs
-		this.#runtime = world.runtime(`clients.${name}`)
-		// A deadline is the affair of a call, and without a policy there would be none.
-		const needsOne = policies.length === 0 && model.deadlineMs !== undefined
-		this.#policies = needsOne ? [pipeline({ runtime: this.#runtime })] : policies
-		schedule(model.arrivals, `clients.${name}`, world, (user, onEnd) => this.#call(user, onEnd))
+		this.#runtime = loop.runtime(`clients.${name}`)
+		// Only a policy enforces a deadline, so an empty pipeline stands in where the client has none.
+		const needsPipeline = policies.length === 0 && model.deadlineMs !== undefined
+		this.#policies = needsPipeline ? [pipeline({ runtime: this.#runtime })] : policies
+		scheduleCalls(model.arrivals, `clients.${name}`, loop, (user, onEnd) => this.#call(user, onEnd))
 	}
 
 	#call(user: number, onEnd?: () => void): void {
-		const world = this.#world
+		const loop = this.#loop
 		const meter = this.#meter
-		const begunAt = world.now()
+		const startedAt = loop.now()
 		let requests = 0
 		const policy = this.#policies[user % this.#policies.length]
 		let latest: Request | undefined
-		meter.begin(begunAt)
-		world.openCalls++
-		const work = (context: CallContext | undefined, done: DoneCallback<unknown>) => {
-			if (!world.countRequest()) return
+		meter.start(startedAt)
+		loop.callsInFlight++
+		const send = (context: CallContext | undefined, done: DoneCallback<unknown>) => {
+			if (!loop.countRequest()) return
 			meter.send(requests++ === 0)
 			const { deadline } = context ?? {}
-			latest = new Request(deadline ? untilExpired(deadline, done) : done, context, latest)
+			latest = new Request(deadline ? endAtDeadline(deadline, done) : done, context, latest)
 			this.#service.send(latest)
 		}
 		const ended = (error: unknown) => {
 			const ok = error === undefined || error === null
-			if (!ok && !isExpected(error)) world.break(error)
-			world.openCalls--
-			meter.end(begunAt, world.now(), ok, requests)
-			world.trace.add(begunAt)
-			world.trace.add(ok ? requests : -requests)
-			if (policy && !this.#service.passesContext) Request.forget(latest)
+			if (!ok && !isExpected(error)) loop.fail(error)
+			loop.callsInFlight--
+			meter.end(startedAt, loop.now(), ok, requests)
+			loop.trace.add(startedAt)
+			loop.trace.add(ok ? requests : -requests)
+			if (policy && !this.#service.passesContext) Request.release(latest)
 			onEnd?.()
 		}
-		if (policy) run(policy, work, ended, this.#callOptions())
-		else work(undefined, ended)
+		if (policy) run(policy, send, ended, this.#callOptions())
+		else send(undefined, ended)
 	}
 
 	#callOptions(): { deadline: Deadline } | undefined {
@@ -76,8 +76,8 @@ export class Client {
 	}
 }
 
-/** Its signal says the same, but a signal costs more than the request. */
-function untilExpired(deadline: Deadline, done: DoneCallback<unknown>): DoneCallback<unknown> {
+/** Ends a request when its deadline expires. The context's signal would too, but creating it costs more than the request. */
+function endAtDeadline(deadline: Deadline, done: DoneCallback<unknown>): DoneCallback<unknown> {
 	const cancel = deadline.onExpiry(done)
 	return (error) => {
 		cancel()

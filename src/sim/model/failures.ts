@@ -1,11 +1,11 @@
 /**
- * What modelled services fail with: errors that look to every policy like the real ones, but for their stack. Taking a stack
- * costs more than the rest of a simulated call, and here it would only show the simulator.
+ * The failures of simulated services. Policies cannot tell them from real errors, but they have no stack: capturing one
+ * costs more than the rest of a simulated call and would only show the simulator.
  */
 import { HttpError, InvalidOptionError, YaokiError } from '../../core/errors/errors.ts'
 
-/** An HttpError to whoever asks. */
-class Answered {
+/** Passes for an HttpError. */
+class StatusFailure {
 	readonly name = 'HttpError'
 	readonly code = 'YAOKI_HTTP'
 	readonly message: string
@@ -21,10 +21,10 @@ class Answered {
 		this.cause = cause
 	}
 }
-Object.setPrototypeOf(Answered.prototype, HttpError.prototype)
+Object.setPrototypeOf(StatusFailure.prototype, HttpError.prototype)
 
-/** An Error with a code, as sockets and databases throw them. */
-class Coded {
+/** Passes for an Error with a code, as sockets and databases throw them. */
+class CodeFailure {
 	readonly name = 'Error'
 	readonly message: string
 	readonly code: string
@@ -34,23 +34,20 @@ class Coded {
 		this.message = message
 	}
 }
-Object.setPrototypeOf(Coded.prototype, Error.prototype)
+Object.setPrototypeOf(CodeFailure.prototype, Error.prototype)
 
-/** A failure, as an error that was never thrown. */
-export type Failure = Answered | Coded
+/** An error that was never thrown. */
+export type Failure = StatusFailure | CodeFailure
 
 export const status = (code: number, retryAfterMs?: number, cause?: unknown): Failure =>
-	new Answered(code, retryAfterMs, cause)
+	new StatusFailure(code, retryAfterMs, cause)
 
-/** Nobody listens there. */
-export const refusedConnection = (): Failure => new Coded('ECONNREFUSED', 'connect ECONNREFUSED')
+export const refusedConnection = (): Failure => new CodeFailure('ECONNREFUSED', 'connect ECONNREFUSED')
 
-/** It went down in the middle of it. */
-export const resetConnection = (): Failure => new Coded('ECONNRESET', 'read ECONNRESET')
+export const resetConnection = (): Failure => new CodeFailure('ECONNRESET', 'read ECONNRESET')
 
-/** Somebody else has written in between. */
-export const conflict = (): Failure => new Coded('40001', 'the row has been changed since it was read')
+export const conflict = (): Failure => new CodeFailure('40001', 'the row has been changed since it was read')
 
-/** Is it what services and policies fail with? Anything else was thrown by a function of the user's, or because of one. */
+/** Returns true for failures of services and policies. Anything else was thrown by user code, or because of it. */
 export const isExpected = (error: unknown): boolean =>
-	error instanceof Coded || (error instanceof YaokiError && !(error instanceof InvalidOptionError))
+	error instanceof CodeFailure || (error instanceof YaokiError && !(error instanceof InvalidOptionError))

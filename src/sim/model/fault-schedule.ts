@@ -1,43 +1,43 @@
-/** What is wrong with a service at present, by its schedule. Kept up to date by events, so that asking costs nothing. */
+/** The faults that currently affect a service. Events keep the fields up to date, so that reading them costs nothing. */
 import type { EventLoop } from '../kernel/event-loop.ts'
 import type { Fault } from '../scenario/scenario.ts'
 
 export class FaultSchedule {
-	/** How it is down, if it is. */
+	/** The mode of the current outage. */
 	outage: 'refuse' | 'hang' | undefined
-	/** Requests take so many times as long. */
+	/** Factor on the service time. */
 	slowdown = 1
-	/** The share of answers that are failures, and their status. */
+	/** The share of responses that are errors, 0 to 1, and their status. */
 	errorRate = 0
 	errorStatus = 500
-	/** By their numbers, for the same fault may be listed twice. */
-	readonly #present = new Map<number, Fault>()
+	/** By index, because the same fault object may be listed twice. */
+	readonly #active = new Map<number, Fault>()
 
-	/** `onOutage` is told when it goes down. */
-	constructor(world: EventLoop, faults: readonly Fault[], onOutage: () => void) {
-		for (const [number, fault] of faults.entries()) {
-			world.after(fault.fromMs, () => {
+	/** `onOutage` is called when an outage begins. */
+	constructor(loop: EventLoop, faults: readonly Fault[], onOutage: () => void) {
+		for (const [index, fault] of faults.entries()) {
+			loop.after(fault.fromMs, () => {
 				const wasUp = this.outage === undefined
-				this.#present.set(number, fault)
-				this.#look()
+				this.#active.set(index, fault)
+				this.#update()
 				if (wasUp && this.outage) onOutage()
 			})
-			world.after(fault.toMs, () => {
-				this.#present.delete(number)
-				this.#look()
+			loop.after(fault.toMs, () => {
+				this.#active.delete(index)
+				this.#update()
 			})
 		}
 	}
 
-	#look(): void {
+	#update(): void {
 		this.outage = undefined
 		this.slowdown = 1
 		this.errorRate = 0
-		for (const fault of this.#present.values()) {
+		for (const fault of this.#active.values()) {
 			if (fault.kind === 'outage') this.outage = fault.mode ?? 'refuse'
 			else if (fault.kind === 'slowdown') this.slowdown *= fault.factor
 			else {
-				// Two causes of failure are independent of each other.
+				// Concurrent faults are independent causes of failure.
 				this.errorRate = 1 - (1 - this.errorRate) * (1 - fault.rate)
 				this.errorStatus = fault.status ?? 500
 			}

@@ -1,6 +1,6 @@
 /**
- * A row that is written with optimistic concurrency: read its version, write if it is still the same. The model of the
- * article that made jitter known; every client that loses the race has to begin again with a read.
+ * A row written with optimistic concurrency: read its version, write if the version is unchanged. This is the model of the article
+ * that popularized jitter. A client that loses the race starts again with a read.
  */
 import type { Sampler } from '../kernel/distribution.ts'
 import type { EventLoop } from '../kernel/event-loop.ts'
@@ -8,26 +8,26 @@ import type { ServiceMeter } from '../measure/service-meter.ts'
 import type { OptimisticLockModel } from '../scenario/scenario.ts'
 import { conflict } from './failures.ts'
 import type { Receiver, Request } from './request.ts'
-import { latencyOf } from './server.ts'
+import { latencySampler } from './server.ts'
 
-const NO_TIME: Sampler = () => 0
+const NO_LATENCY: Sampler = () => 0
 
 export class OptimisticLock implements Receiver {
 	readonly passesContext: boolean = false
 	readonly workers: number = Infinity
 	readonly capacityPerSecond: number | null = null
-	readonly #world: EventLoop
+	readonly #loop: EventLoop
 	readonly #meter: ServiceMeter
 	readonly #latency: Sampler
 	#version = 0
 
-	constructor(world: EventLoop, name: string, model: OptimisticLockModel, meter: ServiceMeter) {
-		this.#world = world
+	constructor(loop: EventLoop, name: string, model: OptimisticLockModel, meter: ServiceMeter) {
+		this.#loop = loop
 		this.#meter = meter
-		this.#latency = latencyOf(model.latency, world, `services.${name}`) ?? NO_TIME
+		this.#latency = latencySampler(model.latency, loop, `services.${name}`) ?? NO_LATENCY
 	}
 
-	/** Four messages: the read, its answer, the write, its answer. */
+	/** Four messages: read, its response, write, its response. */
 	send(request: Request): void {
 		let read = -1
 		this.#message(() => {
@@ -37,15 +37,15 @@ export class OptimisticLock implements Receiver {
 	}
 
 	#write(request: Request, read: number): void {
-		const now = this.#world.now()
+		const now = this.#loop.now()
 		const ok = read === this.#version
 		if (ok) this.#version++
 		this.#meter.send(now)
 		this.#meter.finish(now, 0, ok, request.isAwaited)
-		this.#message(() => request.answer(ok ? undefined : conflict()))
+		this.#message(() => request.end(ok ? undefined : conflict()))
 	}
 
 	#message(arrive: () => void): void {
-		this.#world.after(this.#latency(), arrive)
+		this.#loop.after(this.#latency(), arrive)
 	}
 }

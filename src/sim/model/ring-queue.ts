@@ -1,4 +1,4 @@
-/** Requests that wait, in a ring that grows: taking the first of a long list would move all the others. */
+/** A growing ring buffer. `Array.shift` on a long queue would move every other element. */
 export class RingQueue<T> {
 	#ring: (T | undefined)[] = new Array<T | undefined>(16).fill(undefined)
 	#first = 0
@@ -9,7 +9,7 @@ export class RingQueue<T> {
 		this.#ring[(this.#first + this.length++) & (this.#ring.length - 1)] = item
 	}
 
-	/** The oldest. */
+	/** Removes and returns the oldest item. */
 	shift(): T | undefined {
 		if (this.length === 0) return undefined
 		const item = this.#ring[this.#first]
@@ -19,12 +19,12 @@ export class RingQueue<T> {
 		return item
 	}
 
-	/** The newest. */
+	/** Removes and returns the newest item. */
 	pop(): T | undefined {
 		if (this.length === 0) return undefined
-		const place = (this.#first + --this.length) & (this.#ring.length - 1)
-		const item = this.#ring[place]
-		this.#ring[place] = undefined
+		const index = (this.#first + --this.length) & (this.#ring.length - 1)
+		const item = this.#ring[index]
+		this.#ring[index] = undefined
 		return item
 	}
 

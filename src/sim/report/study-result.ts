@@ -1,7 +1,6 @@
 /** The result of a study: its cases with their runs, which are fewer than planned if the study was interrupted. */
+import { type ComparisonResult, compareRuns, mergeRuns } from '../measure/replications.ts'
 import type { SimulationResult } from '../measure/result.ts'
-import { type ComparisonResult, compareRuns } from '../run/compare.ts'
-import { mergeRuns } from '../run/replicate.ts'
 import type { Study, StudyCase } from '../run/study.ts'
 
 export interface StudyCaseResult {

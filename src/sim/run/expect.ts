@@ -1,16 +1,16 @@
-/** What a user's test says of a simulation. Every run must hold it: a policy that survives nine seeds of ten does not survive. */
+/** Assertions about simulations, for the tests of users. Every run must satisfy them: surviving nine of ten seeds is not enough. */
 import { YaokiError } from '../../core/errors/errors.ts'
 import { invalidOption } from '../../core/options/schema.ts'
 import { MEASURE_NAMES, type MeasureName, readMeasure } from '../measure/measures.ts'
+import type { Replications } from '../measure/replications.ts'
 import type { SimulationResult } from '../measure/result.ts'
 import { oneOf } from '../scenario/shape.ts'
-import type { Replications } from './replicate.ts'
 
-/** An expectation did not hold. Says which figure, what it was, and in the run of which seed. */
+/** Thrown when an expectation fails. Has the measure, its value, and the seed of the run. */
 export class ResilienceError extends YaokiError {
 	override readonly name = 'ResilienceError'
 	readonly measure: MeasureName
-	/** Null is never, for a time to recovery. */
+	/** Null means never, for the time to recovery. */
 	readonly actual: number | null
 	readonly seed: number | string
 
@@ -18,7 +18,7 @@ export class ResilienceError extends YaokiError {
 		const actual = readMeasure(measure, run)
 		super(
 			'YAOKI_RESILIENCE',
-			`${measure}: expected ${expected}, got ${told(measure, actual, run)} (seed ${run.seed})`,
+			`${measure}: expected ${expected}, got ${formatActual(measure, actual, run)} (seed ${run.seed})`,
 		)
 		this.measure = measure
 		this.actual = actual
@@ -26,49 +26,53 @@ export class ResilienceError extends YaokiError {
 	}
 }
 
-function told(measure: MeasureName, actual: number | null, { endedBy, recovery }: SimulationResult): string {
+/** Formats the value of a measure for messages. */
+export function formatActual(
+	measure: MeasureName,
+	actual: number | null,
+	{ endedBy, recovery }: SimulationResult,
+): string {
 	const value = actual === null ? 'never' : String(Number(actual.toPrecision(6)))
-	if (endedBy === 'event-limit') return `${value} before it was cut short by its limit of events`
-	if (measure === 'recoveredAfterMs' && recovery === null) return 'no fault that came to its end'
+	if (endedBy === 'event-limit') return `${value} when the run reached its event limit`
+	if (measure === 'recoveredAfterMs' && recovery === null) return 'no fault that ended during the run'
 	return value
 }
 
-/** Expectations, each of which throws a ResilienceError or lets the next follow. */
+/** Chainable expectations. Each throws ResilienceError if a run does not satisfy it. */
 export interface ResilienceExpectation {
-	/** All is well again so soon after the last fault. */
+	/** Recovers within this time after the last fault. */
 	toRecoverWithin(ms: number): ResilienceExpectation
-	/** Fewer requests for each call, at the service that got most. */
+	/** Fewer requests per call, at the service with the most. */
 	amplificationBelow(factor: number): ResilienceExpectation
-	/** A greater share of calls, 0 to 1, ended well and in time. */
+	/** A greater share of calls, 0 to 1, succeeded in time. */
 	goodShareAbove(share: number): ResilienceExpectation
-	/** Less of the work, 0 to 1, was for nobody. */
+	/** A smaller share of the work, 0 to 1, was wasted. */
 	wastedShareBelow(share: number): ResilienceExpectation
-	/** 99 % of the calls that ended well took less. */
+	/** The 99th percentile of the latency of successful calls is lower. */
 	p99Below(ms: number): ResilienceExpectation
-	/** Fewer requests a second in the busiest step of the busiest service. */
+	/** Fewer requests per second in the busiest step of the busiest service, after the last fault. */
 	peakBelow(perSecond: number): ResilienceExpectation
-	/** The general form of the above. */
-	measure(name: MeasureName, holds: Comparison, bound: number): ResilienceExpectation
+	/** Compares any measure with a limit. */
+	measure(name: MeasureName, operator: '<' | '<=' | '>' | '>=', limit: number): ResilienceExpectation
 }
 
-/** How a figure is held against a bound. */
-export type Comparison = '<' | '<=' | '>' | '>='
+export type Operator = Parameters<ResilienceExpectation['measure']>[1]
 
-/** A run that was cut short shows nothing: what it would have come to is not known. */
-function holdsIn(run: SimulationResult, name: MeasureName, holds: Comparison, bound: number): boolean {
+const OPERATORS: Readonly<Record<Operator, (value: number, limit: number) => boolean>> = {
+	'<': (value, limit) => value < limit,
+	'<=': (value, limit) => value <= limit,
+	'>': (value, limit) => value > limit,
+	'>=': (value, limit) => value >= limit,
+}
+
+/** A run that was cut short satisfies nothing, because its final values are unknown. */
+function satisfies(run: SimulationResult, name: MeasureName, operator: Operator, limit: number): boolean {
 	const value = readMeasure(name, run)
-	return value !== null && run.endedBy !== 'event-limit' && HOLDS[holds](value, bound)
-}
-
-const HOLDS: Readonly<Record<Comparison, (value: number, bound: number) => boolean>> = {
-	'<': (value, bound) => value < bound,
-	'<=': (value, bound) => value <= bound,
-	'>': (value, bound) => value > bound,
-	'>=': (value, bound) => value >= bound,
+	return value !== null && run.endedBy !== 'event-limit' && OPERATORS[operator](value, limit)
 }
 
 /**
- * For tests of your own: what must be true of a run, or of every one of several.
+ * Returns expectations that a run, or every one of several runs, must satisfy.
  *
  * @example
  * expectResilience(simulate(scenario)).toRecoverWithin(5_000).amplificationBelow(1.2)
@@ -76,7 +80,7 @@ const HOLDS: Readonly<Record<Comparison, (value: number, bound: number) => boole
 export function expectResilience(result: SimulationResult | Replications): ResilienceExpectation {
 	const runs = Object(result) !== result ? [] : 'runs' in result ? result.runs : [result]
 	if (runs.length === 0 || runs.some((run) => !run?.totals))
-		invalidOption('result', result, 'what simulate or replicate gave')
+		invalidOption('result', result, 'a result of simulate or replicate')
 	const expectation: ResilienceExpectation = {
 		toRecoverWithin: (ms) => expectation.measure('recoveredAfterMs', '<=', ms),
 		amplificationBelow: (factor) => expectation.measure('amplification', '<', factor),
@@ -84,14 +88,14 @@ export function expectResilience(result: SimulationResult | Replications): Resil
 		wastedShareBelow: (share) => expectation.measure('wastedShare', '<', share),
 		p99Below: (ms) => expectation.measure('p99Ms', '<', ms),
 		peakBelow: (perSecond) => expectation.measure('peakPerSecond', '<', perSecond),
-		measure(name, holds, bound) {
+		measure(name, operator, limit) {
 			oneOf(...MEASURE_NAMES)(name, 'measure')
-			oneOf(...Object.keys(HOLDS))(holds, 'comparison')
-			// No bound at all is one as well: that it recovers, however late.
-			if (typeof bound !== 'number' || !(bound >= 0))
-				invalidOption(`bound of ${name}`, bound, 'a number, 0 or more')
-			const failed = runs.find((run) => !holdsIn(run, name, holds, bound))
-			if (failed) throw new ResilienceError(name, `${holds} ${bound}`, failed)
+			oneOf(...Object.keys(OPERATORS))(operator, 'operator')
+			// Infinity is allowed: it requires a recovery at any time.
+			if (typeof limit !== 'number' || !(limit >= 0))
+				invalidOption(`limit of ${name}`, limit, 'a non-negative number')
+			const failed = runs.find((run) => !satisfies(run, name, operator, limit))
+			if (failed) throw new ResilienceError(name, `${operator} ${limit}`, failed)
 			return expectation
 		},
 	}

@@ -1,45 +1,33 @@
 /**
- * The same scenario with several seeds. One run is an anecdote: near the edge of stability one seed recovers and the next
- * does not. Runs are merged in the order of their seeds, so that it does not matter where and in which order they ran.
+ * Runs scenarios with several seeds. A single run is an anecdote: near the edge of stability one seed recovers and the next
+ * does not. Results are merged in the order of the seeds, so that it does not matter where and in which order the runs were made.
  */
 import { invalidOption } from '../../core/options/schema.ts'
-import { type Estimate, estimate } from '../measure/estimate.ts'
-import { MEASURE_NAMES, type MeasureName, readMeasure } from '../measure/measures.ts'
+import { type ComparisonResult, compareRuns, mergeRuns, type Replications } from '../measure/replications.ts'
 import type { SimulationResult } from '../measure/result.ts'
 import { checkScenario } from '../scenario/check.ts'
 import type { Scenario } from '../scenario/scenario.ts'
-import { count, fields } from '../scenario/shape.ts'
-import { simulate } from './simulate.ts'
+import { count, fields, located } from '../scenario/shape.ts'
+import { simulate } from './simulation.ts'
 
 export interface ReplicateOptions {
-	/** How many runs, each with the next seed. Default 10. */
+	/** Number of runs, each with the next seed. Default 10. */
 	readonly replications?: number | undefined
-	/** Told after each run. */
-	readonly onRun?: ((result: SimulationResult, done: number, of: number) => void) | undefined
-}
-
-/** What several runs of one scenario say. */
-export interface Replications {
-	readonly runs: readonly SimulationResult[]
-	/** Of each figure, over the runs that have it: a time to recovery is over the runs that did recover. */
-	readonly measures: Readonly<Record<MeasureName, Estimate>>
-	/** The share of runs that had a fault and never recovered from it, 0 to 1. */
-	readonly neverRecoveredShare: number
+	/** Called after each run. */
+	readonly onRun?: ((result: SimulationResult, done: number, total: number) => void) | undefined
 }
 
 export const DEFAULT_REPLICATIONS = 10
 
 const runCount = count(1, 1e6)
-const optionsShape = fields({
+const checkOptions = fields({
 	'replications?': runCount,
 	'onRun?': (value, path) => {
 		if (typeof value !== 'function') invalidOption(path, value, 'a function')
 	},
 })
 
-export const checkReplicateOptions = (options: ReplicateOptions): void => optionsShape(options, '')
-
-/** The seeds of so many runs: a number is counted up, a text gets a number. */
+/** Returns the seeds of several runs: a number is counted up, a string gets a number appended. */
 export function seedsFor({ seed = 1 }: Scenario, replications: number): (number | string)[] {
 	runCount(replications, 'replications')
 	return Array.from({ length: replications }, (_, index) =>
@@ -48,7 +36,7 @@ export function seedsFor({ seed = 1 }: Scenario, replications: number): (number 
 }
 
 /**
- * Runs a scenario several times, with one seed after the other.
+ * Runs a scenario several times, with consecutive seeds.
  *
  * @example
  * const { measures, neverRecoveredShare } = replicate(scenario, { replications: 20 })
@@ -56,7 +44,7 @@ export function seedsFor({ seed = 1 }: Scenario, replications: number): (number 
  */
 export function replicate(scenario: Scenario, options: ReplicateOptions = {}): Replications {
 	checkScenario(scenario)
-	checkReplicateOptions(options)
+	checkOptions(options, '')
 	const { replications = DEFAULT_REPLICATIONS, onRun } = options
 	const seeds = seedsFor(scenario, replications)
 	return mergeRuns(
@@ -68,15 +56,31 @@ export function replicate(scenario: Scenario, options: ReplicateOptions = {}): R
 	)
 }
 
-/** What runs say together. They must be in the order of their seeds. */
-export function mergeRuns(runs: readonly SimulationResult[]): Replications {
-	const measures = Object.fromEntries(
-		MEASURE_NAMES.map((name) => [
-			name,
-			estimate(runs.map((run) => readMeasure(name, run)).filter((value) => value !== null)),
-		]),
-	) as Record<MeasureName, Estimate>
-	const faulty = runs.filter(({ recovery }) => recovery !== null)
-	const stuck = faulty.filter(({ recovery }) => recovery?.recoveredAfterMs === null)
-	return { runs, measures, neverRecoveredShare: faulty.length === 0 ? 0 : stuck.length / faulty.length }
+/**
+ * Runs several scenarios with the same seeds, so that all meet the same arrivals and service times. Differences are to the first
+ * scenario. The seed may be given in any of the scenarios.
+ *
+ * @example
+ * const [none, full] = compare([
+ *   { name: 'no jitter', ...herd, policies: { client: [{ retry: { jitterStrategy: 'none' } }] } },
+ *   { name: 'full jitter', ...herd, policies: { client: [{ retry: { jitterStrategy: 'full' } }] } },
+ * ])
+ */
+export function compare(
+	scenarios: readonly Scenario[],
+	options: ReplicateOptions = {},
+): readonly ComparisonResult[] {
+	if (!Array.isArray(scenarios) || scenarios.length === 0)
+		invalidOption('scenarios', scenarios, 'a non-empty list of scenarios')
+	checkOptions(options, '')
+	const seed = scenarios.find((scenario) => scenario?.seed !== undefined)?.seed
+	return compareRuns(
+		scenarios.map((scenario, index) => {
+			const path = `scenarios[${index}]`
+			if (scenario?.seed !== undefined && scenario.seed !== seed)
+				invalidOption(`${path}.seed`, scenario.seed, `the same seed in all scenarios, ${seed}`)
+			const runs = located(path, () => replicate({ ...scenario, seed }, options))
+			return [scenario.name ?? `scenario ${index + 1}`, runs]
+		}),
+	)
 }

@@ -1,8 +1,7 @@
 /**
- * One run: builds a world from a scenario, lets it happen, and tells how it went. It can be stopped and looked at on the way,
- * which is how progress is shown and how an interrupted run still has an answer.
+ * One run: builds services, clients and policies from a scenario and processes events. A run can be paused and inspected, which is
+ * how progress is shown and how an interrupted run still has a result.
  */
-
 import { EventLoop } from '../kernel/event-loop.ts'
 import { hasFunction, suppressStacks } from '../kernel/suppress-stacks.ts'
 import { ClientMeter } from '../measure/client-meter.ts'
@@ -10,37 +9,54 @@ import { RecoveryTracker } from '../measure/recovery-tracker.ts'
 import type { Recovery, SimulationResult } from '../measure/result.ts'
 import { ServiceMeter } from '../measure/service-meter.ts'
 import { TimelineBins } from '../measure/timeline-bins.ts'
-import { totalsOf } from '../measure/totals.ts'
+import { computeTotals } from '../measure/totals.ts'
 import { Client } from '../model/client.ts'
-import { asking, namesOf } from '../model/dependencies.ts'
+import { callDependencies, nameHops } from '../model/dependencies.ts'
 import { OptimisticLock } from '../model/optimistic-lock.ts'
 import type { Receiver } from '../model/request.ts'
 import { Server } from '../model/server.ts'
 import { checkScenario } from '../scenario/check.ts'
+import { type PolicyFactory, policyFactory } from '../scenario/layers.ts'
 import type { Scenario, ServiceModel, SimulationProgress } from '../scenario/scenario.ts'
-import { type MakePolicy, policyMaker } from './policies.ts'
 
-const MOST_EVENTS = 50_000_000
-const MOST_STEPS = 240
-const LEAST_STEP_MS = 100
+const DEFAULT_MAX_EVENTS = 50_000_000
+const MAX_STEPS = 240
+const MIN_STEP_MS = 100
 
 interface Service extends Receiver {
 	readonly workers: number
 	readonly capacityPerSecond: number | null
 }
 
-interface Served {
+interface MeteredService {
 	readonly service: Service
 	readonly meter: ServiceMeter
-	/** The clients whose calls may come here, directly or by way of other services. */
-	readonly callers: Set<ClientMeter>
-	/** Services that it asks. */
-	readonly asks: readonly string[]
+	/** The clients whose calls may reach it, directly or through other services. */
+	readonly clients: Set<ClientMeter>
+	/** The services that it calls. */
+	readonly dependencies: readonly string[]
 }
 
 /**
- * A run that can be stopped on the way, looked at, and gone on with. In which slices it is made does not matter: the same seed
- * gives the same result, to the last bit.
+ * Runs a scenario once, in virtual time, and returns the result.
+ *
+ * @example
+ * const { recovery, totals } = simulate({
+ *   duration: 60_000,
+ *   services: { api: { workers: 10, serviceTime: 20, faults: [{ kind: 'outage', fromMs: 10_000, toMs: 20_000 }] } },
+ *   clients: { web: { to: 'api', arrivals: { kind: 'poisson', perSecond: 300 }, policy: 'careful' } },
+ *   policies: { careful: [{ retry: { maxRetries: 3 } }, { timeout: 1_000 }] },
+ * })
+ */
+export function simulate(scenario: Scenario): SimulationResult {
+	const simulation = new Simulation(scenario)
+	simulation.advance()
+	return simulation.result()
+}
+
+/**
+ * A run that can be paused, inspected and continued. How it is sliced does not matter: the same seed gives the same result, to the
+ * last bit.
  *
  * @example
  * const simulation = new Simulation(scenario)
@@ -49,11 +65,11 @@ interface Served {
  */
 export class Simulation {
 	readonly #scenario: Scenario
-	readonly #world: EventLoop
-	readonly #steps: TimelineBins
-	readonly #end: number
-	readonly #aftermath: RecoveryTracker | undefined
-	readonly #services = new Map<string, Served>()
+	readonly #loop: EventLoop
+	readonly #bins: TimelineBins
+	readonly #endMs: number
+	readonly #recoveryTracker: RecoveryTracker | undefined
+	readonly #services = new Map<string, MeteredService>()
 	readonly #clients = new Map<string, ClientMeter>()
 	readonly #hasFunctions: boolean
 	#endedBy: SimulationResult['endedBy'] | undefined
@@ -61,122 +77,125 @@ export class Simulation {
 	constructor(scenario: Scenario) {
 		checkScenario(scenario)
 		this.#scenario = scenario
-		const { duration = Infinity, maxEvents = MOST_EVENTS, seed = 1 } = scenario
-		this.#end = duration
-		this.#world = new EventLoop(seed, maxEvents)
-		this.#steps = new TimelineBins(scenario.stepMs ?? stepOf(duration))
-		this.#aftermath = aftermathOf(scenario)
-		const policies = policyMaker(this.#world, scenario.policies ?? {})
-		// All of them, for one that nobody uses yet is no less wrong; functions are made only for who uses them.
-		for (const [name, model] of Object.entries(scenario.policies ?? {}))
-			if (typeof model !== 'function') policies(name, 'nobody')
-		for (const name of Object.keys(scenario.services)) this.#service(name, policies)
-		for (const name of Object.keys(scenario.clients)) this.#client(name, policies)
-		// Nowhere else may one be, and by now there is nothing in a policy that does not belong there.
+		const { duration = Infinity, maxEvents = DEFAULT_MAX_EVENTS, seed = 1, policies = {} } = scenario
+		this.#endMs = duration
+		this.#loop = new EventLoop(seed, maxEvents)
+		this.#bins = new TimelineBins(scenario.stepMs ?? defaultStep(duration))
+		this.#recoveryTracker = createRecoveryTracker(scenario)
+		const create = policyFactory(this.#loop, policies)
+		// Creates unused policies too, to validate them. Factory functions run only where they are used.
+		for (const [name, model] of Object.entries(policies))
+			if (typeof model !== 'function') create(name, 'unused')
+		for (const name of Object.keys(scenario.services)) this.#addService(name, create)
+		for (const name of Object.keys(scenario.clients)) this.#addClient(name, create)
+		// Functions can be nowhere else, and the policies are valid by now.
 		this.#hasFunctions = hasFunction([scenario.until, scenario.policies])
 	}
 
-	/** Services further down first. The check has made sure that there is no ring. */
-	#service(name: string, policies: MakePolicy): Service {
+	/** Adds the service and its dependencies, innermost first. The scenario check has ruled out cycles. */
+	#addService(name: string, create: PolicyFactory): Service {
 		const known = this.#services.get(name)
 		if (known) return known.service
 		const model = this.#scenario.services[name] as ServiceModel
-		const world = this.#world
-		const meter = new ServiceMeter(this.#steps)
-		const path = `services.${name}`
-		const asks = model.kind === 'optimistic-lock' ? [] : (model.dependsOn ?? []).map(({ to }) => to)
+		const meter = new ServiceMeter(this.#bins)
+		const dependsOn = model.kind === 'optimistic-lock' ? [] : (model.dependsOn ?? [])
 		let service: Service
-		if (model.kind === 'optimistic-lock') service = new OptimisticLock(world, name, model, meter)
+		if (model.kind === 'optimistic-lock') service = new OptimisticLock(this.#loop, name, model, meter)
 		else {
-			const names = namesOf(model.dependsOn ?? [])
-			const hops = (model.dependsOn ?? []).map((one, index) => ({
-				name: names[index] ?? one.to,
-				model: one,
-				service: this.#service(one.to, policies),
-				policy: policies(one.policy, `${path} to ${names[index]}`),
+			const path = `services.${name}`
+			const names = nameHops(dependsOn)
+			const hops = dependsOn.map((dependency, index) => ({
+				name: names[index] ?? dependency.to,
+				model: dependency,
+				service: this.#addService(dependency.to, create),
+				policy: create(dependency.policy, `${path} to ${names[index]}`),
 			}))
-			service = new Server(world, name, model, meter, hops.length > 0 ? asking(world, path, hops) : undefined)
+			const callAll = hops.length > 0 ? callDependencies(this.#loop, path, hops) : undefined
+			service = new Server(this.#loop, name, model, meter, callAll)
 		}
-		this.#services.set(name, { service, meter, asks, callers: new Set() })
+		this.#services.set(name, {
+			service,
+			meter,
+			dependencies: dependsOn.map(({ to }) => to),
+			clients: new Set(),
+		})
 		return service
 	}
 
-	#client(name: string, policies: MakePolicy): void {
+	#addClient(name: string, create: PolicyFactory): void {
 		const model = this.#scenario.clients[name]
 		if (!model) return
 		const { arrivals, goodWithinMs = Infinity } = model
 		const instances = model.instances ?? (arrivals.kind === 'closed' ? arrivals.users : 1)
-		const made = Array.from({ length: model.policy === undefined ? 0 : instances }, (_, index) =>
-			policies(model.policy, `clients.${name}[${index}]`),
+		const policies = Array.from({ length: model.policy === undefined ? 0 : instances }, (_, index) =>
+			create(model.policy, `clients.${name}[${index}]`),
 		).filter((policy) => policy !== undefined)
-		const meter = new ClientMeter(this.#steps, goodWithinMs, this.#aftermath)
+		const meter = new ClientMeter(this.#bins, goodWithinMs, this.#recoveryTracker)
 		this.#clients.set(name, meter)
-		this.#calls(meter, model.to)
-		new Client(this.#world, name, model, this.#service(model.to, policies), meter, made)
+		this.#linkClient(meter, model.to)
+		new Client(this.#loop, name, model, this.#addService(model.to, create), meter, policies)
 	}
 
-	/** A client may call a service, and so whatever that asks. */
-	#calls(client: ClientMeter, name: string): void {
-		const served = this.#services.get(name)
-		if (!served || served.callers.has(client)) return
-		served.callers.add(client)
-		for (const next of served.asks) this.#calls(client, next)
+	/** Records that a client's calls may reach a service, and so the dependencies of that service. */
+	#linkClient(client: ClientMeter, name: string): void {
+		const service = this.#services.get(name)
+		if (!service || service.clients.has(client)) return
+		service.clients.add(client)
+		for (const next of service.dependencies) this.#linkClient(client, next)
 	}
 
-	/** Lets all happen that comes before `toMs`. Answers whether the run is over. */
+	/** Processes the events before `toMs`. Returns true if the run is over. */
 	advance(toMs: number = Infinity): boolean {
 		return this.#hasFunctions ? this.#advance(toMs) : suppressStacks(() => this.#advance(toMs))
 	}
 
 	#advance(toMs: number): boolean {
-		const world = this.#world
-		while (this.#endedBy === undefined && world.now() < toMs) {
-			// Stops at each step of the timeline, to ask whether this is enough.
-			const look = this.#nextLook()
-			const next = Math.min(toMs, this.#end, look)
-			world.run(next)
-			if (world.broken) throw world.broken.error
-			this.#endedBy = this.#judge(next, next === look)
+		const loop = this.#loop
+		while (this.#endedBy === undefined && loop.now() < toMs) {
+			// `until` is evaluated at the end of each timeline step, so that it does not matter how the run is sliced.
+			const nextCheck = this.#nextCheck()
+			const next = Math.min(toMs, this.#endMs, nextCheck)
+			loop.run(next)
+			if (loop.failure) throw loop.failure.error
+			this.#endedBy = this.#findEnd(next, next === nextCheck)
 		}
 		return this.#endedBy !== undefined
 	}
 
-	/** `looks`: a step of the timeline is over. Only then, so that it does not matter in which slices a run is made. */
-	#judge(reached: number, looks: boolean): SimulationResult['endedBy'] | undefined {
-		const world = this.#world
+	#findEnd(reachedMs: number, checksUntil: boolean): SimulationResult['endedBy'] | undefined {
+		const loop = this.#loop
 		const { until } = this.#scenario
-		if (world.isExhausted) return 'event-limit'
-		const isIdle = !world.hasEvents || reached === Infinity
-		if (isIdle && (until === 'idle' || this.#end === Infinity)) return 'idle'
-		world.skipTo(reached)
-		if (looks && this.#isEnough()) return until === 'recovered' ? 'recovered' : 'until'
-		return reached >= this.#end ? 'duration' : undefined
+		if (loop.isExhausted) return 'event-limit'
+		const isIdle = !loop.hasEvents || reachedMs === Infinity
+		if (isIdle && (until === 'idle' || this.#endMs === Infinity)) return 'idle'
+		loop.skipTo(reachedMs)
+		if (checksUntil && this.#meetsUntil()) return until === 'recovered' ? 'recovered' : 'until'
+		return reachedMs >= this.#endMs ? 'duration' : undefined
 	}
 
-	#nextLook(): number {
+	#nextCheck(): number {
 		const { until } = this.#scenario
 		if (until === undefined || until === 'idle') return Infinity
-		return this.#steps.after(this.#world.now())
+		return this.#bins.nextEdge(this.#loop.now())
 	}
 
-	#isEnough(): boolean {
+	#meetsUntil(): boolean {
 		const { until } = this.#scenario
 		if (typeof until === 'function') return until(this.progress)
-		if (until !== 'recovered') return false
-		return this.#recovery?.recoveredAfterMs != null
+		return until === 'recovered' && this.#recovery?.recoveredAfterMs != null
 	}
 
 	get #recovery(): Recovery | null {
-		return this.#aftermath?.recovery(this.#world.now(), this.#endedBy === 'idle') ?? null
+		return this.#recoveryTracker?.recovery(this.#loop.now(), this.#endedBy === 'idle') ?? null
 	}
 
-	/** What is known so far, in a few figures. */
+	/** Counts so far. */
 	get progress(): SimulationProgress {
 		const clients = [...this.#clients.values()]
 		const sum = (of: (meter: ClientMeter) => number) => clients.reduce((total, meter) => total + of(meter), 0)
 		return {
-			nowMs: this.#world.now(),
-			events: this.#world.events,
+			nowMs: this.#loop.now(),
+			events: this.#loop.events,
 			calls: sum((meter) => meter.calls),
 			good: sum((meter) => meter.good),
 			failed: sum((meter) => meter.failed),
@@ -184,61 +203,55 @@ export class Simulation {
 		}
 	}
 
-	/** How it went, or has gone so far. */
+	/** Returns the result, or the result so far. */
 	result(): SimulationResult {
-		const end = this.#world.now()
-		const steps = this.#steps.until(end)
-		const meters = [...this.#clients]
+		const end = this.#loop.now()
+		const steps = this.#bins.countUntil(end)
+		const clients = [...this.#clients]
 		const services = [...this.#services]
-		const serviceResults = services.map(
-			([name, { service, meter, callers }]) =>
-				[name, meter.result(end, callsOf(callers), service.workers, service.capacityPerSecond)] as const,
-		)
+		const serviceResults = services.map(([name, { service, meter, clients: callers }]) => {
+			const calls = [...callers].reduce((total, client) => total + client.calls, 0)
+			return [name, meter.result(end, calls, service.workers, service.capacityPerSecond)] as const
+		})
 		return {
-			seed: this.#world.seed,
+			seed: this.#loop.seed,
 			endedAtMs: end,
 			endedBy: this.#endedBy ?? 'interrupted',
-			events: this.#world.events,
-			traceHash: this.#world.trace.hash,
-			totals: totalsOf(
+			events: this.#loop.events,
+			traceHash: this.#loop.trace.hash,
+			totals: computeTotals(
 				end,
-				[...this.#clients.values()],
+				clients.map(([, meter]) => meter),
 				serviceResults.map(([, result]) => result),
 			),
-			clients: Object.fromEntries(meters.map(([name, meter]) => [name, meter.result()])),
+			clients: Object.fromEntries(clients.map(([name, meter]) => [name, meter.result()])),
 			services: Object.fromEntries(serviceResults),
 			recovery: this.#recovery,
 			timeline: {
-				stepMs: this.#steps.stepMs,
-				clients: Object.fromEntries(meters.map(([name, meter]) => [name, meter.timeline(steps)])),
+				stepMs: this.#bins.stepMs,
+				clients: Object.fromEntries(clients.map(([name, meter]) => [name, meter.timeline(steps)])),
 				services: Object.fromEntries(services.map(([name, { meter }]) => [name, meter.timeline(steps)])),
 			},
 		}
 	}
 }
 
-/** None where nothing is scheduled to go wrong. */
-function aftermathOf({ services }: Scenario): RecoveryTracker | undefined {
+/** Returns undefined if no fault is scheduled. */
+function createRecoveryTracker({ services }: Scenario): RecoveryTracker | undefined {
 	const faults = Object.values(services).flatMap((model) =>
 		model.kind === 'optimistic-lock' ? [] : (model.faults ?? []),
 	)
 	if (faults.length === 0) return undefined
 	return new RecoveryTracker(
 		faults.reduce((first, { fromMs }) => Math.min(first, fromMs), Infinity),
-		faults.reduce((latest, { toMs }) => Math.max(latest, toMs), 0),
+		faults.reduce((last, { toMs }) => Math.max(last, toMs), 0),
 	)
 }
 
-const callsOf = (clients: Iterable<ClientMeter>): number => {
-	let calls = 0
-	for (const client of clients) calls += client.calls
-	return calls
-}
-
-/** The shortest of 1, 2, 5 x 10^n that does with so many steps. */
-function stepOf(duration: number): number {
-	if (duration === Infinity) return LEAST_STEP_MS
-	const least = Math.max(LEAST_STEP_MS, duration / MOST_STEPS)
-	const ten = 10 ** Math.floor(Math.log10(least))
-	return [1, 2, 5, 10].map((factor) => factor * ten).find((step) => step >= least * (1 - 1e-12)) ?? least
+/** Returns the shortest of 1, 2, 5 x 10^n that needs at most MAX_STEPS steps. */
+function defaultStep(duration: number): number {
+	if (duration === Infinity) return MIN_STEP_MS
+	const min = Math.max(MIN_STEP_MS, duration / MAX_STEPS)
+	const ten = 10 ** Math.floor(Math.log10(min))
+	return [1, 2, 5, 10].map((factor) => factor * ten).find((step) => step >= min * (1 - 1e-12)) ?? min
 }

@@ -1,19 +1,19 @@
 /**
- * A question with its variants: what a file asks the command line to run. Either scenarios side by side, or a grid of
- * them for a map. Both come down to a list of cases, so that whoever runs them needs to know no more than that.
+ * A study: scenarios that are run and shown together, as a file for the command line exports it. Either named variants or a grid for a
+ * heat map. Both reduce to a list of cases, which is all that a runner needs.
  */
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import type { MeasureName } from '../measure/measures.ts'
 import type { Scenario } from '../scenario/scenario.ts'
 
-/** What all studies have. */
+/** Fields of all studies. */
 interface StudyBase {
 	readonly title: string
-	/** What is asked, and what to look for in the answer. */
+	/** The question, and what to look for in the result. */
 	readonly description?: string | undefined
-	/** Runs of each case. Default 10. */
+	/** Runs per case. Default 10. */
 	readonly replications?: number | undefined
-	/** The columns of the table. */
+	/** Columns of the table. */
 	readonly measures?: readonly MeasureName[] | undefined
 }
 
@@ -22,62 +22,62 @@ interface StudyBase {
  *
  * @example
  * export default {
- *   title: 'Which jitter?',
+ *   title: 'Jitter strategies',
  *   description: 'A thousand clients after an outage.',
  *   variants: { none: scenarioWith('none'), full: scenarioWith('full') },
  * } satisfies Study
  */
 export interface VariantStudy extends StudyBase {
 	readonly variants: Readonly<Record<string, Scenario>>
-	/** Figures that others have published, by variant: shown beside ours, with the difference in standard errors. */
+	/** Published values by variant, shown next to the results with the difference in standard errors. */
 	readonly reference?: Readonly<Record<string, Reference>> | undefined
 	/**
-	 * What is drawn over time: requests with the capacity, useful against wasted work of the services, or good against bad
-	 * answers to the clients. Default `'requests'`.
+	 * The chart over time: requests and capacity, useful and wasted work of the services, or good and bad responses to the clients.
+	 * Default `'requests'`.
 	 */
 	readonly chart?: 'requests' | 'work' | 'responses' | undefined
-	/** Draws curves instead: each variant is a point of one of them. */
+	/** Draws curves instead; each variant is a point of a curve. */
 	readonly curves?: Curves | undefined
 }
 
-/** Curves over a number in which variants differ, one plot for each figure. */
+/** Curves over a number in which variants differ, one plot per measure. */
 export interface Curves {
 	readonly xLabel: string
 	readonly measures: readonly MeasureName[]
-	/** By variant: on which curve, and where. */
+	/** By variant: the name of its curve and its x value. */
 	readonly points: Readonly<Record<string, { readonly curve: string; readonly x: number }>>
 }
 
-/** Published figures of one variant. */
+/** Published values of one variant. */
 export type Reference = Partial<Readonly<Record<MeasureName, PublishedFigure>>>
 
-/** A mean over so many runs, and the standard deviation between them. */
+/** A mean over `count` runs, and the standard deviation between runs. */
 export interface PublishedFigure {
 	readonly mean: number
 	readonly sd: number
 	readonly count: number
 }
 
-/** A map: a scenario for each pair of values, in one panel for each name. */
+/** A heat map: one scenario for each pair of values, in one panel per name. */
 export interface GridStudy extends StudyBase {
 	readonly x: Axis
 	readonly y: Axis
 	readonly panels: readonly string[]
 	at(x: number, y: number, panel: string): Scenario
-	/** What a cell shows: the share of runs that recovered, or the mean of a share. Default `'recovered'`. */
+	/** The value of a cell: the share of runs that recovered, or the mean of a share. Default `'recovered'`. */
 	readonly cell?: 'recovered' | 'goodShare' | 'wastedShare' | undefined
 }
 
 interface Axis {
 	readonly label: string
 	readonly values: readonly number[]
-	/** How a value is written. Default: as it is. */
+	/** Formats a value. Default: `String`. */
 	readonly format?: ((value: number) => string) | undefined
 }
 
 export type Study = VariantStudy | GridStudy
 
-/** One scenario of a study, and where it belongs. */
+/** One scenario of a study, with its name or its position in the grid. */
 export interface StudyCase {
 	readonly name: string
 	readonly scenario: Scenario
@@ -87,6 +87,7 @@ export interface StudyCase {
 
 export const isGrid = (study: Study): study is GridStudy => 'panels' in study
 
+/** Returns the scenarios of a study. */
 export function listCases(study: Study): readonly StudyCase[] {
 	if (!isGrid(study))
 		return Object.entries(study.variants).map(([name, scenario]) => ({
@@ -101,10 +102,9 @@ export function listCases(study: Study): readonly StudyCase[] {
 	)
 }
 
-/** A scenario, or a study, as a file gives it: a single scenario becomes a study of one. */
+/** Returns a study as it is, and wraps a single scenario in a study of one case. */
 export function toStudy(given: Scenario | Study, name: string): Study {
-	if (Object(given) !== given)
-		throw new InvalidOptionError(name, given, 'a scenario or a study, as an object')
+	if (Object(given) !== given) throw new InvalidOptionError(name, given, 'a scenario or a study')
 	if ('variants' in given || 'panels' in given) return given
 	return { title: given.name ?? name, variants: { [given.name ?? name]: given } }
 }

@@ -1,7 +1,7 @@
 /**
- * Policies as data, so that a scenario fits into a file, a search can change one setting, and a page can print the
- * TypeScript for what its sliders say. Each layer is one key, named like its factory, with that factory's own options; they are made
- * into the very policies that production runs.
+ * Builds the policies of a run. Policies are given as data, so that a scenario fits into a file, `tune` can change one setting, and
+ * the playground can print TypeScript for its sliders. Each layer has one key, the name of its factory, with the options of that
+ * factory. The result are the same policies that run in production.
  */
 import type { Budget } from '../../core/budget/budget.ts'
 import { adaptiveBulkhead } from '../../core/bulkhead/adaptive-bulkhead.ts'
@@ -11,7 +11,7 @@ import type { BulkheadOptions } from '../../core/bulkhead/options.ts'
 import { circuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import type { CircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
 import { pipeline } from '../../core/engine/pipeline.ts'
-import type { Policy } from '../../core/engine/policy.ts'
+import { isPolicy, type Policy } from '../../core/engine/policy.ts'
 import { hedge } from '../../core/hedge/hedge.ts'
 import type { HedgeOptions } from '../../core/hedge/options.ts'
 import { invalidOption } from '../../core/options/schema.ts'
@@ -23,13 +23,15 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import { adaptiveThrottle } from '../../core/throttle/adaptive-throttle.ts'
 import type { AdaptiveThrottleOptions } from '../../core/throttle/options.ts'
 import { timeout } from '../../core/timeout/timeout.ts'
-import { type BudgetModel, newBudget } from './budgets.ts'
-import { located } from './located.ts'
+import type { EventLoop } from '../kernel/event-loop.ts'
+import { type BudgetModel, createBudget } from './budgets.ts'
+import type { PolicyModel } from './scenario.ts'
+import { located } from './shape.ts'
 
 type WithBudget<Options> = Omit<Options, 'budget' | 'runtime'> & { readonly budget?: BudgetModel | undefined }
 type Plain<Options> = Omit<Options, 'runtime'>
 
-/** What each layer takes, by the name of its factory. */
+/** The options of each layer, by the name of its factory. */
 export interface LayerOptions {
 	readonly retry: WithBudget<RetryOptions>
 	/** Milliseconds. */
@@ -45,81 +47,113 @@ export interface LayerOptions {
 /** The name of a layer's factory. */
 export type LayerKind = keyof LayerOptions
 
-/** `shared`: one for all who use the policy, where each instance of a client would otherwise have its own. */
+/** `shared`: all instances of a client use one policy. By default each instance has its own. */
 type Layer<Kind extends LayerKind> = { readonly [Name in Kind]: LayerOptions[Name] } & {
 	readonly shared?: boolean | undefined
 }
 
 /**
- * One policy as data: the name of its factory, and that factory's options.
+ * One policy as data: the name of its factory, with the options of that factory.
  *
  * @example
  * const careful: PolicyLayer[] = [{ circuitBreaker: { failureThreshold: 5 } }, { retry: { maxRetries: 3 } }, { timeout: 1_000 }]
  */
 export type PolicyLayer = { [Kind in LayerKind]: Layer<Kind> }[LayerKind]
 
-/** Where a layer is made: in which run, and for whom. */
-export interface LayerWorld {
+/** What a layer is created with. `path` is its path in the scenario. */
+interface LayerContext {
+	readonly loop: EventLoop
 	readonly runtime: Runtime
-	once<T>(name: string, make: () => T): T
-	/** What time and chance are for what is shared and stands at this place. */
-	sharedRuntime(place: string): Runtime
-}
-
-type Makers = { readonly [Kind in LayerKind]: (options: LayerOptions[Kind], around: Place) => Policy }
-
-/** Where a layer stands: its own world, and its path in the scenario. */
-interface Place extends LayerWorld {
 	readonly path: string
 }
 
-const MAKERS: Makers = {
-	retry: ({ budget, ...options }, around) => retry({ ...options, ...budgetOf(budget, around) }),
+type Factories = {
+	readonly [Kind in LayerKind]: (options: LayerOptions[Kind], context: LayerContext) => Policy
+}
+
+const FACTORIES: Factories = {
+	retry: ({ budget, ...options }, context) => retry({ ...options, ...budgetOption(budget, context) }),
 	timeout: (ms) => timeout(ms),
 	circuitBreaker: (options) => circuitBreaker(options),
 	bulkhead: (options) => bulkhead(options),
 	adaptiveBulkhead: (options) => adaptiveBulkhead(options),
-	hedge: ({ budget, ...options }, around) => hedge({ ...options, ...budgetOf(budget, around) }),
+	hedge: ({ budget, ...options }, context) => hedge({ ...options, ...budgetOption(budget, context) }),
 	rateLimiter: (options) => rateLimiter(options),
 	adaptiveThrottle: (options) => adaptiveThrottle(options),
 }
 
-/** The names of the factories, for messages and for who wants to list them. */
-export const LAYER_KINDS: readonly LayerKind[] = Object.keys(MAKERS) as LayerKind[]
+export const LAYER_KINDS: readonly LayerKind[] = Object.keys(FACTORIES) as LayerKind[]
 
-/** Makes the policies and puts them around each other. `path` is where they stand in the scenario. */
-export function buildPolicy(layers: readonly PolicyLayer[], path: string, world: LayerWorld): Policy {
-	const policies = layers.map((layer, index) => made(layer, `${path}[${index}]`, world))
-	return pipeline({ runtime: world.runtime }, ...policies)
+/** Creates the policy of this name; `owner` names its random stream. Returns undefined without a name. */
+export type PolicyFactory = (name: string | undefined, owner: string) => Policy | undefined
+
+/** Returns a function that creates a run's policies: one per instance of a client, and one per hop between services. */
+export function policyFactory(loop: EventLoop, models: Readonly<Record<string, PolicyModel>>): PolicyFactory {
+	return (name, owner) => {
+		const model = name === undefined ? undefined : models[name]
+		if (!model) return undefined
+		const path = `policies.${name}`
+		const runtime = loop.runtime(`${owner} policy`)
+		if (typeof model !== 'function') return buildPolicy(model, { loop, runtime, path })
+		const policy: unknown = model({ runtime, once: (key, make) => loop.once(`${path}: ${key}`, make) })
+		if (!isPolicy(policy)) invalidOption(`${path}()`, policy, 'a function that returns a policy')
+		checkFresh(policy, loop, path)
+		return pipeline({ runtime }, policy)
+	}
 }
 
-function made(layer: PolicyLayer, path: string, world: LayerWorld): Policy {
-	const kind = kindOf(layer, path)
-	const place = { ...world, path: `${path}.${kind}` }
-	if (isStateless(layer)) return world.once(path, () => make(kind, layer, place))
-	if (!layer.shared) return make(kind, layer, place)
-	return world.once(path, () => {
-		const runtime = world.sharedRuntime(path)
-		return pipeline({ runtime }, make(kind, layer, { ...world, runtime, path: `${path}.${kind}` }))
+/** Builds a pipeline from layers, outermost first. */
+export const buildPolicy = (layers: readonly PolicyLayer[], { loop, runtime, path }: LayerContext): Policy =>
+	pipeline(
+		{ runtime },
+		...layers.map((layer, index) => createLayer(layer, { loop, runtime, path: `${path}[${index}]` })),
+	)
+
+/** The run that each policy was created in. */
+const createdIn = new WeakMap<Policy, EventLoop>()
+
+/** A breaker with the state and the clock of an earlier run would make the same seed give a different result. */
+function checkFresh(policy: Policy, loop: EventLoop, path: string): void {
+	for (const leaf of policy.leaves()) {
+		if ((createdIn.get(leaf) ?? loop) !== loop)
+			invalidOption(
+				`${path}()`,
+				leaf.name,
+				'a function that returns a new policy on each call; this instance was already used in an earlier run',
+			)
+		createdIn.set(leaf, loop)
+	}
+}
+
+function createLayer(layer: PolicyLayer, context: LayerContext): Policy {
+	const { loop, path } = context
+	const kind = checkLayer(layer, path)
+	const create = (runtime: Runtime) => {
+		const layerPath = `${path}.${kind}`
+		return located(layerPath, () => createKind(kind, layer, { loop, runtime, path: layerPath }))
+	}
+	if (isStateless(layer)) return loop.once(path, () => create(context.runtime))
+	if (!layer.shared) return create(context.runtime)
+	return loop.once(path, () => {
+		const runtime = loop.runtime(`${path} shared`)
+		return pipeline({ runtime }, create(runtime))
 	})
 }
 
-/** One that keeps everything in the call can stand in all pipelines: a thousand of them would be a fifth of a short run. */
+/** A layer that keeps its state in the call is created once: a thousand copies took a fifth of the time of a short run. */
 const isStateless = (layer: PolicyLayer): boolean =>
 	'timeout' in layer || ('retry' in layer && layer.retry.budget === undefined)
 
-function make<Kind extends LayerKind>(kind: Kind, layer: PolicyLayer, place: Place): Policy {
-	const options: LayerOptions[Kind] | undefined = (layer as Partial<LayerOptions>)[kind]
-	if (options === undefined) invalidOption(place.path, options, 'its options')
-	return located(place.path, () => MAKERS[kind](options, place))
-}
+const createKind = <Kind extends LayerKind>(kind: Kind, layer: PolicyLayer, context: LayerContext): Policy =>
+	FACTORIES[kind]((layer as LayerOptions)[kind], context)
 
-function kindOf(layer: PolicyLayer, path: string): LayerKind {
-	const takes = `one of ${LAYER_KINDS.join(', ')} with its options, and perhaps shared: true`
-	if (Object(layer) !== layer) invalidOption(path, layer, takes)
+/** Checks a layer and returns its kind. */
+function checkLayer(layer: PolicyLayer, path: string): LayerKind {
+	const expected = `an object with one of ${LAYER_KINDS.join(', ')}, and optionally shared: true`
+	if (Object(layer) !== layer) invalidOption(path, layer, expected)
 	const names = Object.keys(layer).filter((name) => name !== 'shared')
 	const kind = LAYER_KINDS.find((known) => known === names[0])
-	if (kind === undefined || names.length > 1) invalidOption(path, names.join(' and ') || 'nothing', takes)
+	if (kind === undefined || names.length > 1) invalidOption(path, names.join(' and ') || 'none', expected)
 	if (layer.shared !== undefined && typeof layer.shared !== 'boolean')
 		invalidOption(`${path}.shared`, layer.shared, 'true or false')
 	const options: unknown = (layer as Readonly<Record<string, unknown>>)[kind]
@@ -129,15 +163,16 @@ function kindOf(layer: PolicyLayer, path: string): LayerKind {
 
 function checkOptions(options: unknown, path: string): void {
 	if (Object(options) !== options || Array.isArray(options))
-		invalidOption(path, options, 'its options as an object, {} for the defaults')
+		invalidOption(path, options, 'an object with options, {} for the defaults')
 	const { runtime } = options as { runtime?: unknown }
 	if (runtime !== undefined)
-		invalidOption(`${path}.runtime`, runtime, 'nothing here: time is that of the run')
+		invalidOption(`${path}.runtime`, runtime, 'no runtime: the simulation provides it')
 }
 
-function budgetOf(model: BudgetModel | undefined, place: Place): { budget?: Budget } {
+function budgetOption(model: BudgetModel | undefined, context: LayerContext): { budget?: Budget } {
 	if (model === undefined) return {}
-	const path = `${place.path}.budget`
-	if (!model?.shared) return { budget: newBudget(model, path, place.runtime) }
-	return { budget: place.once(path, () => newBudget(model, path, place.sharedRuntime(path))) }
+	const path = `${context.path}.budget`
+	const { loop, runtime } = context
+	if (!model?.shared) return { budget: createBudget(model, path, runtime) }
+	return { budget: loop.once(path, () => createBudget(model, path, loop.runtime(`${path} shared`))) }
 }

@@ -1,30 +1,30 @@
 /**
- * What a value must look like, said once and checked with the place where it stands: `services.api.workers: got -1; takes
- * ...`. A few combinators instead of a schema library, which would be a dependency and could not say it in our words.
+ * Combinators that describe valid values and report invalid ones with their path: `services.api.workers`. A schema library was
+ * rejected: it would be a dependency, and its messages would not read like those of the other options.
  */
+import { InvalidOptionError } from '../../core/errors/errors.ts'
+import { nearestName } from '../../core/options/nearest-name.ts'
 import { checkRange, invalidOption, MAX_NUMBER } from '../../core/options/schema.ts'
 
-/** Refuses what can not be there. */
+/** Throws InvalidOptionError if the value is invalid. */
 export type Shape = (value: unknown, path: string) => void
 
 /** A finite number in a range. */
 export const amount =
-	(least = 0, greatest: number = MAX_NUMBER): Shape =>
+	(min = 0, max: number = MAX_NUMBER): Shape =>
 	(value, path) =>
-		checkRange(path, value, least, greatest)
+		checkRange(path, value, min, max)
 
-/** A number of things, of which there may be no limit. */
+/** An integer in a range; Infinity too, if the range has no maximum. */
 export const count =
-	(least: number, greatest: number = Infinity): Shape =>
+	(min: number, max: number = Infinity): Shape =>
 	(value, path) => {
-		if (value === Infinity && greatest === Infinity) return
-		if (!Number.isInteger(value) || (value as number) < least || (value as number) > greatest)
+		if (value === Infinity && max === Infinity) return
+		if (!Number.isInteger(value) || (value as number) < min || (value as number) > max)
 			invalidOption(
 				path,
 				value,
-				greatest < Infinity
-					? `a whole number from ${least} to ${greatest}`
-					: `a whole number, ${least} or more`,
+				max < Infinity ? `an integer from ${min} to ${max}` : `an integer of ${min} or more`,
 			)
 	}
 
@@ -33,7 +33,7 @@ export const flag: Shape = (value, path) => {
 }
 
 export const text: Shape = (value, path) => {
-	if (typeof value !== 'string' || value === '') invalidOption(path, value, 'a text')
+	if (typeof value !== 'string' || value === '') invalidOption(path, value, 'a non-empty string')
 }
 
 export const oneOf =
@@ -42,74 +42,86 @@ export const oneOf =
 		if (!values.some((known) => known === value)) invalidOption(path, value, listed(values))
 	}
 
+/** Formats alternatives: `'a' or 'b'`. */
 export const listed = (values: readonly string[]): string => values.map((value) => `'${value}'`).join(' or ')
 
 export const list =
-	(shape: Shape, least = 0): Shape =>
+	(shape: Shape, min = 0): Shape =>
 	(value, path) => {
-		if (!Array.isArray(value) || value.length < least)
-			invalidOption(path, value, least > 0 ? `a list of ${least} or more` : 'a list')
+		if (!Array.isArray(value) || value.length < min)
+			invalidOption(path, value, min > 0 ? 'a non-empty list' : 'a list')
 		for (const [index, item] of value.entries()) shape(item, `${path}[${index}]`)
 	}
 
-/** By name; `what` is what there must be one of. */
+/** An object with values of one shape. With `required`, at least one such value. */
 export const named =
-	(shape: Shape, what?: string): Shape =>
+	(shape: Shape, required?: string): Shape =>
 	(value, path) => {
-		const all = Object.entries(object(value, path))
-		if (what !== undefined && all.length === 0) invalidOption(path, '{}', `at least one ${what}`)
-		for (const [name, one] of all) shape(one, `${path}.${name}`)
+		const entries = Object.entries(checkObject(value, path))
+		if (required !== undefined && entries.length === 0) invalidOption(path, '{}', `at least one ${required}`)
+		for (const [name, item] of entries) shape(item, `${path}.${name}`)
 	}
 
-/** An object with these fields and no others. A field whose name ends in `?` may be left out. */
+/** An object with these fields and no others. Fields whose name ends in `?` are optional. */
 export function fields(shapes: Readonly<Record<string, Shape>>): Shape {
 	const known = Object.entries(shapes).map(([key, shape]) => ({
 		name: key.replace('?', ''),
-		isNeeded: !key.endsWith('?'),
+		isRequired: !key.endsWith('?'),
 		shape,
 	}))
 	const names = known.map(({ name }) => name)
 	return (value, path) => {
-		const given = object(value, path)
+		const given = checkObject(value, path)
 		for (const name of Object.keys(given))
 			if (!names.includes(name))
-				invalidOption(
-					at(path, name),
-					given[name],
-					`nothing, for there is no such field here, only ${names.join(', ')}`,
-				)
-		for (const { name, isNeeded, shape } of known)
-			if (given[name] !== undefined) shape(given[name], at(path, name))
-			else if (isNeeded) invalidOption(at(path, name), undefined, 'a value; it can not be left out')
+				throw new InvalidOptionError(join(path, name), given[name], names.join(', '), {
+					suggestion: nearestName(name, names),
+				})
+		for (const { name, isRequired, shape } of known)
+			if (given[name] !== undefined) shape(given[name], join(path, name))
+			else if (isRequired) invalidOption(join(path, name), undefined, 'a value; this field is required')
 	}
 }
 
-/** Of two fields of it the second is not less than the first, or is `'more'`; one that is left out is not looked at. */
+/** Requires that the second field is not less than the first, or with `'more'` that it is greater. Missing fields pass. */
 export const inOrder =
-	(shape: Shape, first: string, second: string, which: 'more' | 'no less' = 'no less'): Shape =>
+	(shape: Shape, first: string, second: string, order: 'more' | 'no less' = 'no less'): Shape =>
 	(value, path) => {
 		shape(value, path)
-		const { [first]: low, [second]: high } = object(value, path)
+		const { [first]: low, [second]: high } = checkObject(value, path)
 		if (typeof low !== 'number' || typeof high !== 'number' || high > low) return
-		if (which === 'more') invalidOption(at(path, second), high, `more than ${first}, which is ${low}`)
-		if (high < low) invalidOption(at(path, second), high, `${first} or more, which is ${low}`)
+		if (order === 'more') invalidOption(join(path, second), high, `more than ${first}, which is ${low}`)
+		if (high < low) invalidOption(join(path, second), high, `at least ${first}, which is ${low}`)
 	}
 
-/** One of several shapes, told apart by the field `kind`; `otherwise` is meant when there is none. */
-export function byKind(shapes: Readonly<Record<string, Shape>>, otherwise?: string): Shape {
+/** One of several shapes, selected by the field `kind`. */
+export function byKind(shapes: Readonly<Record<string, Shape>>, defaultKind?: string): Shape {
 	const kinds = Object.keys(shapes)
 	return (value, path) => {
-		const { kind = otherwise } = object(value, path)
+		const { kind = defaultKind } = checkObject(value, path)
 		const shape = typeof kind === 'string' && Object.hasOwn(shapes, kind) ? shapes[kind] : undefined
-		if (!shape) invalidOption(at(path, 'kind'), kind, listed(kinds))
+		if (!shape) invalidOption(join(path, 'kind'), kind, listed(kinds))
 		shape(value, path)
 	}
 }
 
-const at = (path: string, name: string): string => (path ? `${path}.${name}` : name)
+const join = (path: string, name: string): string => (path ? `${path}.${name}` : name)
 
-function object(value: unknown, path: string): Readonly<Record<string, unknown>> {
+function checkObject(value: unknown, path: string): Readonly<Record<string, unknown>> {
 	if (Object(value) !== value || Array.isArray(value) || typeof value === 'function')
 		invalidOption(path || 'scenario', value, 'an object')
 	return value as Readonly<Record<string, unknown>>
+}
+
+/** Runs a function, and reports the options that core rejects with their path in the scenario. */
+export function located<T>(path: string, run: () => T): T {
+	try {
+		return run()
+	} catch (error) {
+		if (!(error instanceof InvalidOptionError) || error.optionPath.startsWith(path)) throw error
+		const { optionPath, received, expected, isUnknown } = error
+		// A value that is the only argument, such as the length of a timeout, is named like a call.
+		const option = /^\w+\(/.test(optionPath) ? path : `${path}.${optionPath}`
+		throw new InvalidOptionError(option, received, expected, isUnknown ? error : undefined)
+	}
 }

@@ -1,18 +1,17 @@
 /**
- * A policy as data, printed as the program that makes it: what a search has found or a page's sliders say is of use only once it
- * stands in somebody's code. It is printed the way a person would write it, with budgets as constants and nothing that was
- * left at its default, because it will be read and changed by one. A function is not data and can not be printed; its name is, with
- * a line that says so, so that the compiler asks for it instead of calls going without it.
+ * Prints a policy given as data as the TypeScript that creates it, so that the result of `tune` or of the playground can be pasted
+ * into a program. The output reads like hand-written code: budgets are constants, and defaults are left out. A function cannot be
+ * printed; its name is, with a comment, so that the compiler reports it as missing.
  */
 import { invalidOption } from '../../core/options/schema.ts'
 import { BUDGET_FACTORIES, type BudgetModel } from './budgets.ts'
 import { LAYER_KINDS, type LayerKind, type PolicyLayer } from './layers.ts'
 import { braces, entriesOf, listed, literal } from './literal.ts'
 
-const SHARED = '// One for all who call this service: import it, do not make another.'
+const SHARED = '// Shared by all callers of this service: import it, do not create another one.'
 
 /**
- * The program that makes this policy with `yaoki`, outermost layer first. It exports `policy`, and what is `shared`.
+ * Returns the TypeScript that creates this policy, outermost layer first. It exports `policy` and everything that is `shared`.
  *
  * @example
  * policyToTypeScript([{ retry: { maxRetries: 3, budget: { maxRetryRatio: 0.1 } } }, { timeout: 1_000 }])
@@ -34,7 +33,7 @@ export function policyToTypeScript(layers: readonly PolicyLayer[]): string {
 }
 
 class Program {
-	/** Statements that stand before the policy. */
+	/** Statements before the policy. */
 	readonly constants: string[] = []
 	readonly #factories = new Set(['pipeline'])
 	readonly #functions = new Set<string>()
@@ -42,13 +41,13 @@ class Program {
 
 	constructor(layers: readonly PolicyLayer[]) {
 		const names = layers.flatMap((layer, index) => {
-			const { kind, options } = partsOf(layer, index)
+			const { kind, options } = readLayer(layer, index)
 			return [...(layer.shared ? [sharedName(kind)] : []), ...(hasBudget(options) ? ['budget'] : [])]
 		})
 		this.#nameOf = numbered(names)
 	}
 
-	/** Of all that has been used so far. */
+	/** The import of all factories used so far. */
 	get imports(): string {
 		const from = " from 'yaoki'"
 		return `import ${braces([...this.#factories].sort(), 'import '.length + from.length)}${from}`
@@ -58,17 +57,17 @@ class Program {
 		const names = [...this.#functions]
 		if (names.length === 0) return []
 		const are = names.length === 1 ? 'is a function' : 'are functions'
-		return [`// ${names.join(', ')} ${are} of your own, and must be in scope here.`]
+		return [`// ${names.join(', ')} ${are} of your own and must be in scope here.`]
 	}
 
-	/** The call that makes a layer, or the name of the constant that holds it. */
+	/** Returns the call that creates a layer, or the name of its constant. */
 	layer(layer: PolicyLayer, index: number): string {
-		const { kind, options } = partsOf(layer, index)
+		const { kind, options } = readLayer(layer, index)
 		if (!layer.shared) return this.#call(kind, options, 2)
 		return this.#constant(sharedName(kind), true, (column) => this.#call(kind, options, column))
 	}
 
-	/** `column` is where it begins on its line. */
+	/** `column` is the column where the call begins. */
 	#call(factory: string, options: unknown, column: number): string {
 		this.#factories.add(factory)
 		if (Object(options) !== options) return `${factory}(${literal(options)})`
@@ -94,7 +93,7 @@ class Program {
 		return this.#constant('budget', shared, (column) => this.#call(BUDGET_FACTORIES[kind], options, column))
 	}
 
-	/** Declares a constant, and answers its name. */
+	/** Declares a constant and returns its name. */
 	#constant(wanted: string, isShared: boolean, valueAt: (column: number) => string): string {
 		const name = this.#nameOf(wanted)
 		const start = `${isShared ? 'export ' : ''}const ${name} = `
@@ -103,10 +102,10 @@ class Program {
 	}
 }
 
-function partsOf(layer: PolicyLayer, index: number): { kind: LayerKind; options: unknown } {
+function readLayer(layer: PolicyLayer, index: number): { kind: LayerKind; options: unknown } {
 	const kind = LAYER_KINDS.find((name) => Object(layer) === layer && Object.hasOwn(layer, name))
 	if (kind === undefined)
-		invalidOption(`layers[${index}]`, layer, `one of ${LAYER_KINDS.join(', ')} with its options`)
+		invalidOption(`layers[${index}]`, layer, `an object with one of ${LAYER_KINDS.join(', ')}`)
 	return { kind, options: (layer as Readonly<Record<string, unknown>>)[kind] }
 }
 
@@ -118,7 +117,7 @@ const hasBudget = (options: unknown): boolean =>
 
 const sharedName = (kind: LayerKind): string => `shared${kind.charAt(0).toUpperCase()}${kind.slice(1)}`
 
-/** A name that is wanted once stays as it is; where it is wanted more often, each gets a number. */
+/** Numbers names that are used more than once. */
 function numbered(wanted: readonly string[]): (name: string) => string {
 	const used = new Map<string, number>()
 	return (name) => {

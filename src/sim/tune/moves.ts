@@ -1,13 +1,13 @@
 /**
- * The changes that a search may try, each with its size. Small is what a reviewer would wave through: another jitter, half the
- * retries. Adding a budget is more, adding a whole layer most. Sizes decide what "the smallest change" is, so they stand here in
- * the open.
+ * The changes that `tune` tries, each with its size. Small changes are those that a reviewer would approve quickly: another jitter
+ * strategy, fewer retries. Adding a budget is larger, adding a layer largest. Sizes define "the smallest change", so they are listed
+ * here.
  */
 import type { LayerKind, LayerOptions, PolicyLayer } from '../scenario/layers.ts'
 
 /** One change to a policy. */
 export interface Move {
-	/** Where: `[0].retry.maxRetries`; a layer that is added is named by its kind. */
+	/** Path in the policy: `[0].retry.maxRetries`; the kind for a layer that is added. */
 	readonly path: string
 	readonly from: unknown
 	readonly to: unknown
@@ -25,7 +25,7 @@ const BREAKER = {
 
 type Change = readonly [option: string, to: unknown, size: number]
 
-/** By layer: what of its options may be changed, from what they are. */
+/** By layer: the changes to try, given its current options. */
 const CHANGES: { readonly [Kind in LayerKind]?: (options: LayerOptions[Kind]) => readonly Change[] } = {
 	retry: ({ maxRetries = 3, baseDelayMs = 1_000, maxDelayMs = 30_000, jitterStrategy = 'full', budget }) => [
 		...(['full', 'equal', 'decorrelated'] as const)
@@ -62,8 +62,8 @@ const CHANGES: { readonly [Kind in LayerKind]?: (options: LayerOptions[Kind]) =>
 	],
 }
 
-/** A timeout is its own option. */
-const TIMEOUTS = [0.5, 2, 5]
+/** Factors on a timeout, whose only option is its length. */
+const TIMEOUT_FACTORS = [0.5, 2, 5]
 
 export function movesFor(layers: readonly PolicyLayer[]): readonly Move[] {
 	return [...layers.flatMap((layer, index) => changesOf(layer, index)), ...additions(layers)]
@@ -73,8 +73,8 @@ function changesOf(layer: PolicyLayer, index: number): readonly Move[] {
 	const given = layer as Partial<LayerOptions>
 	if (given.timeout !== undefined) {
 		const from = given.timeout
-		return TIMEOUTS.map((factor) =>
-			settled(`[${index}].timeout`, from, from * factor, Math.abs(Math.log2(factor)), index, {
+		return TIMEOUT_FACTORS.map((factor) =>
+			changeLayer(`[${index}].timeout`, from, from * factor, Math.abs(Math.log2(factor)), index, {
 				timeout: from * factor,
 			}),
 		)
@@ -83,7 +83,7 @@ function changesOf(layer: PolicyLayer, index: number): readonly Move[] {
 	if (kind === undefined) return []
 	const options = given[kind] as never
 	return (CHANGES[kind]?.(options) ?? []).map(([option, to, size]) =>
-		settled(
+		changeLayer(
 			`[${index}].${kind}.${option}`,
 			(options as Readonly<Record<string, unknown>>)[option],
 			to,
@@ -96,7 +96,7 @@ function changesOf(layer: PolicyLayer, index: number): readonly Move[] {
 	)
 }
 
-const settled = (
+const changeLayer = (
 	path: string,
 	from: unknown,
 	to: unknown,
@@ -112,32 +112,32 @@ const settled = (
 		layers.map((layer, at) => (at === index ? ({ ...layer, ...change } as PolicyLayer) : layer)),
 })
 
-const placeOf = (kind: LayerKind, layers: readonly PolicyLayer[]): number =>
+const indexOf = (kind: LayerKind, layers: readonly PolicyLayer[]): number =>
 	layers.findIndex((layer) => Object.hasOwn(layer, kind))
 
-/** Layers that are not there yet, in their usual places: a breaker sees each attempt, a timeout is innermost, a bulkhead outermost. */
+/** Missing layers at their usual positions: a breaker inside the retry, a timeout innermost, a bulkhead outermost. */
 function additions(layers: readonly PolicyLayer[]): readonly Move[] {
-	const has = (kind: LayerKind) => placeOf(kind, layers) >= 0
+	const has = (kind: LayerKind) => indexOf(kind, layers) >= 0
 	const found: Move[] = []
-	if (!has('timeout')) found.push(added({ timeout: 1_000 }, 'timeout', 2, (now) => now.length))
+	if (!has('timeout')) found.push(addLayer({ timeout: 1_000 }, 'timeout', 2, (now) => now.length))
 	if (!has('circuitBreaker'))
-		found.push(added({ circuitBreaker: BREAKER }, 'circuitBreaker', 4, (now) => placeOf('retry', now) + 1))
-	if (!has('adaptiveThrottle')) found.push(added({ adaptiveThrottle: {} }, 'adaptiveThrottle', 4, () => 0))
+		found.push(addLayer({ circuitBreaker: BREAKER }, 'circuitBreaker', 4, (now) => indexOf('retry', now) + 1))
+	if (!has('adaptiveThrottle')) found.push(addLayer({ adaptiveThrottle: {} }, 'adaptiveThrottle', 4, () => 0))
 	if (!has('bulkhead') && !has('adaptiveBulkhead'))
-		found.push(added({ adaptiveBulkhead: {} }, 'adaptiveBulkhead', 5, () => 0))
+		found.push(addLayer({ adaptiveBulkhead: {} }, 'adaptiveBulkhead', 5, () => 0))
 	return found
 }
 
-/** `place` is asked when it is added, for another may have been before. */
-const added = (
+/** `indexIn` is evaluated when the layer is added, because another layer may have been added before. */
+const addLayer = (
 	layer: PolicyLayer,
 	kind: LayerKind,
 	size: number,
-	place: (layers: readonly PolicyLayer[]) => number,
+	indexIn: (layers: readonly PolicyLayer[]) => number,
 ): Move => ({
 	path: kind,
 	from: undefined,
 	to: (layer as Partial<LayerOptions>)[kind],
 	size,
-	apply: (layers) => layers.toSpliced(place(layers), 0, layer),
+	apply: (layers) => layers.toSpliced(indexIn(layers), 0, layer),
 })

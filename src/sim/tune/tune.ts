@@ -1,62 +1,70 @@
 /**
- * Finds the smallest change to a policy that survives a scenario. Changes are tried from the smallest up, alone and then in
- * pairs; one is given up at the first run that breaks a constraint, so that most cost one run. A search that climbs from better to
- * better was rejected: survival has a cliff, not a slope, and it would return settings that nobody can explain.
+ * Finds the smallest change to a policy that survives a scenario. Changes are tried from the smallest up, alone and in pairs. A
+ * candidate is dropped at the first run that violates a constraint, so most cost one run. Hill climbing was rejected: survival has a
+ * cliff, not a slope, and it would return settings that cannot be explained.
  */
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { checkNames, checkRange, invalidOption } from '../../core/options/schema.ts'
 import { MEASURES, type MeasureName } from '../measure/measures.ts'
+import { mergeRuns, type Replications } from '../measure/replications.ts'
 import type { SimulationResult } from '../measure/result.ts'
-import { mergeRuns, type Replications, seedsFor } from '../run/replicate.ts'
-import { simulate } from '../run/simulate.ts'
+import { seedsFor } from '../run/replicate.ts'
+import { simulate } from '../run/simulation.ts'
 import type { PolicyLayer } from '../scenario/layers.ts'
 import type { Scenario } from '../scenario/scenario.ts'
 import { count } from '../scenario/shape.ts'
-import { type Constraints, checkConstraints, checkMeasure, type Violation, violated } from './constraints.ts'
+import {
+	type Constraints,
+	checkConstraints,
+	checkMeasure,
+	findViolation,
+	type Violation,
+} from './constraints.ts'
 import { type Move, movesFor } from './moves.ts'
 
 export interface TuneOptions {
-	/** What every run must achieve. */
+	/** What every run must satisfy. */
 	readonly constraints: Constraints
-	/** Which figure decides between changes of the same size. Default `'goodShare'`. */
+	/** The measure that decides between changes of the same size. Default `'goodShare'`. */
 	readonly objective?: MeasureName | undefined
-	/** Runs, each with the next seed. Default 5. */
+	/** Runs per policy, each with the next seed. Default 5. */
 	readonly replications?: number | undefined
-	/** At most so many changes at once, 1 or 2. Default 2. */
+	/** Maximum number of combined changes, 1 or 2. Default 2. */
 	readonly maxChanges?: number | undefined
-	/** Gives up after so many policies. Default 500. */
+	/** Maximum number of policies to try. Default 500. */
 	readonly maxSteps?: number | undefined
-	/** Told of each policy that was tried. */
-	readonly onStep?: ((tried: TuneStep, count: number) => void) | undefined
+	/** Called for each policy that was tried. */
+	readonly onStep?: ((step: TuneStep, count: number) => void) | undefined
 }
 
 /** One changed setting. */
 export interface TuneChange {
-	/** Where in the policy: `[0].retry.maxRetries`; a layer that is added is named by its kind. */
+	/** Path in the policy: `[0].retry.maxRetries`; the kind for a layer that is added. */
 	readonly path: string
 	readonly from: unknown
 	readonly to: unknown
 }
 
-/** A policy that was tried, and why it was not taken. */
+/** A policy that was tried. */
 export interface TuneStep {
 	readonly changes: readonly TuneChange[]
-	/** How much of a change it is; what that means stands in the guide. */
+	/** The size of the change, as the guide defines it. */
 	readonly size: number
-	/** The first constraint that a run broke; undefined when all runs kept all of them. */
+	/** The first violated constraint; undefined if all runs satisfied all of them. */
 	readonly violation: Violation | undefined
 	readonly runs: number
 }
 
-/** What the search found. */
+/** The result of a search. */
 export interface TuneResult {
-	/** Does it survive? When not, `policy` is what it was, and `tried` shows why. */
+	/** True if a policy satisfies all constraints. If not, `policy` is unchanged and `steps` shows why. */
 	readonly survives: boolean
-	/** None when it survives as it is. */
+	/** Empty if the policy survives unchanged. */
 	readonly changes: readonly TuneChange[]
 	readonly policy: readonly PolicyLayer[]
-	/** As it was: how it fails. And as it is now; undefined when nothing survives. */
+	/** Runs with the original policy. */
 	readonly before: Replications
+	/** Runs with the changed policy; undefined if none survives. */
 	readonly after: Replications | undefined
 	readonly steps: readonly TuneStep[]
 }
@@ -67,7 +75,7 @@ interface Candidate {
 }
 
 /**
- * Searches a policy's settings for the smallest change that keeps all constraints in every run.
+ * Searches for the smallest change to a policy that satisfies all constraints in every run.
  *
  * @example
  * const { changes, survives } = tune('client', scenario, {
@@ -88,12 +96,12 @@ export function tune(policy: string, scenario: Scenario, options: TuneOptions): 
 		policy: applied(layers, moves),
 		before: mergeRuns(before),
 		after: found && mergeRuns(found.runs),
-		steps: search.tried,
+		steps: search.steps,
 	}
 }
 
 class Search {
-	readonly tried: TuneStep[] = []
+	readonly steps: TuneStep[] = []
 	readonly #policy: string
 	readonly #scenario: Scenario
 	readonly #layers: readonly PolicyLayer[]
@@ -127,10 +135,10 @@ class Search {
 	}
 
 	holds(runs: readonly SimulationResult[]): boolean {
-		return runs.every((run) => violated(this.#options.constraints, run) === undefined)
+		return runs.every((run) => findViolation(this.#options.constraints, run) === undefined)
 	}
 
-	/** Of the smallest candidates that survive, the one that is best by the objective. */
+	/** Returns the smallest candidate that survives; of several of the same size, the best by the objective. */
 	smallest(
 		all: readonly Candidate[],
 	): { moves: readonly Move[]; runs: readonly SimulationResult[] } | undefined {
@@ -141,25 +149,25 @@ class Search {
 			const runs = this.#try(candidate)
 			if (!runs) continue
 			size = candidate.size
-			const value = this.#worth(runs)
+			const value = this.#score(runs)
 			if (!best || value > best.value) best = { moves: candidate.moves, runs, value }
 		}
 		return best
 	}
 
-	/** Its runs, if all of them keep the constraints. */
+	/** Returns the runs, if all of them satisfy the constraints. */
 	#try({ moves, size }: Candidate): readonly SimulationResult[] | undefined {
 		const runs: SimulationResult[] = []
 		let violation: Violation | undefined
 		for (const seed of this.#seeds) {
 			const run = this.#run(moves, seed)
 			runs.push(run)
-			violation = violated(this.#options.constraints, run)
+			violation = findViolation(this.#options.constraints, run)
 			if (violation) break
 		}
-		const tried = { changes: changesOf(moves), size, violation, runs: runs.length }
-		this.tried.push(tried)
-		this.#options.onStep?.(tried, this.tried.length)
+		const step = { changes: changesOf(moves), size, violation, runs: runs.length }
+		this.steps.push(step)
+		this.#options.onStep?.(step, this.steps.length)
 		return violation ? undefined : runs
 	}
 
@@ -168,8 +176,8 @@ class Search {
 		return simulate({ ...this.#scenario, seed, policies })
 	}
 
-	/** The more, the better. */
-	#worth(runs: readonly SimulationResult[]): number {
+	/** Returns the mean of the objective, signed so that more is better. */
+	#score(runs: readonly SimulationResult[]): number {
 		const { better } = MEASURES[this.#objective]
 		const { mean, count } = mergeRuns(runs).measures[this.#objective]
 		if (count === 0) return -Infinity
@@ -184,8 +192,8 @@ const changesOf = (moves: readonly Move[]): readonly TuneChange[] =>
 	moves.map(({ path, from, to }) => ({ path, from, to }))
 
 /**
- * One change, and pairs, by size; two of the same setting are none. Moves that add a layer come after all others, so that the
- * places of the others still hold when they are applied.
+ * Single changes and pairs, by size, without pairs that change the same setting. Added layers come last in a pair, so that the indices
+ * of the other change stay valid.
  */
 function candidates(layers: readonly PolicyLayer[], maxChanges = 2): readonly Candidate[] {
 	const moves = movesFor(layers)
@@ -207,13 +215,9 @@ function layersOf(policy: string, { policies = {} }: Scenario): readonly PolicyL
 		invalidOption(
 			'policy',
 			policy,
-			`the name of one of the scenario's policies: ${Object.keys(policies).join(', ')}`,
+			`the name of a policy in the scenario: ${Object.keys(policies).join(', ')}`,
 		)
 	if (typeof model === 'function')
-		throw new InvalidOptionError(
-			`policies.${policy}`,
-			'a function',
-			'layers as data, which a search can change',
-		)
+		throw new InvalidOptionError(`policies.${policy}`, 'a function', 'layers as data')
 	return model
 }

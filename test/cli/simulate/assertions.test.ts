@@ -73,7 +73,7 @@ describe('an assertion', () => {
 		}
 		const afterDeadLetter = { ...small, duration: 900 }
 		expect(judged(afterDeadLetter)).toBe('got never (only, seed 1)')
-		const vain = 'got no fault that came to its end (only, seed 1)'
+		const vain = 'got no fault that ended during the run (only, seed 1)'
 		expect(judged({ ...small, services: { api: { serviceTime: 20 } } })).toBe(vain)
 		expect(judged({ ...small, duration: 700 })).toBe(vain)
 	})

@@ -153,7 +153,7 @@ describe('a replay', () => {
 			2,
 			'[0].retry.budget.kind',
 		],
-		['a.json', '[{"tiemout": 5}]', 2, "[0]: got 'tiemout'; takes one of retry, timeout,"],
+		['a.json', '[{"tiemout": 5}]', 2, "[0]: got 'tiemout'; takes an object with one of retry, timeout,"],
 		[
 			'a.mjs',
 			'export default () => 5',

@@ -123,7 +123,7 @@ describe('a function that throws', () => {
 				{
 					ended: [],
 					isOver: true,
-					failed: { seed: seeds[0], message: expect.stringContaining('makes its policies afresh') },
+					failed: { seed: seeds[0], message: expect.stringContaining('returns a new policy on each call') },
 				},
 			])
 		},

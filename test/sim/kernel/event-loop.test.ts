@@ -2,18 +2,18 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { EventLoop } from '../../../src/sim/kernel/event-loop.ts'
 
-const worldOf = (seed: number | string = 1, maxEvents = 1e6) => new EventLoop(seed, maxEvents)
+const newLoop = (seed: number | string = 1, maxEvents = 1e6) => new EventLoop(seed, maxEvents)
 const draws = (random: () => number, count = 20) => Array.from({ length: count }, random)
 
 describe('events', () => {
 	it('happen by their time, and those of one time in the order in which they were asked for', () => {
 		fc.assert(
 			fc.property(fc.array(fc.nat(5), { maxLength: 60 }), (times) => {
-				const world = worldOf()
+				const loop = newLoop()
 				const seen: [number, number][] = []
 				for (const [sequence, time] of times.entries())
-					world.after(time, () => seen.push([world.now(), sequence]))
-				world.run(Infinity)
+					loop.after(time, () => seen.push([loop.now(), sequence]))
+				loop.run(Infinity)
 				const expected = times.map((time, sequence) => [time, sequence] as const)
 				expect(seen).toEqual(expected.sort((a, b) => a[0] - b[0] || a[1] - b[1]))
 			}),
@@ -21,34 +21,34 @@ describe('events', () => {
 	})
 
 	it('happen up to a time and not at it, so that two stretches have no moment in common', () => {
-		const world = worldOf()
+		const loop = newLoop()
 		const seen: number[] = []
-		for (const time of [1, 2, 2, 3]) world.after(time, () => seen.push(time))
-		world.run(2)
+		for (const time of [1, 2, 2, 3]) loop.after(time, () => seen.push(time))
+		loop.run(2)
 		expect(seen).toEqual([1])
-		world.run(3)
+		loop.run(3)
 		expect(seen).toEqual([1, 2, 2])
-		expect(world.hasEvents).toBe(true)
-		world.run(3.000_000_1)
+		expect(loop.hasEvents).toBe(true)
+		loop.run(3.000_000_1)
 		expect(seen).toEqual([1, 2, 2, 3])
-		expect([world.hasEvents, world.events]).toEqual([false, 4])
+		expect([loop.hasEvents, loop.events]).toEqual([false, 4])
 	})
 
 	it('that would come after all time never do', () => {
-		const world = worldOf()
-		world.after(Infinity, () => expect.unreachable())
-		world.run(Infinity)
-		expect(world.now()).toBe(0)
+		const loop = newLoop()
+		loop.after(Infinity, () => expect.unreachable())
+		loop.run(Infinity)
+		expect(loop.now()).toBe(0)
 	})
 
 	it('end at the limit, and so do requests', () => {
-		const world = worldOf(1, 5)
-		const again = () => world.after(0, again)
+		const loop = newLoop(1, 5)
+		const again = () => loop.after(0, again)
 		again()
-		world.run(Infinity)
-		expect([world.events, world.isExhausted]).toEqual([5, true])
+		loop.run(Infinity)
+		expect([loop.events, loop.isExhausted]).toEqual([5, true])
 
-		const asked = worldOf(1, 3)
+		const asked = newLoop(1, 3)
 		expect([asked.countRequest(), asked.countRequest(), asked.countRequest()]).toEqual([true, true, false])
 		asked.after(1, () => expect.unreachable())
 		asked.run(Infinity)
@@ -57,25 +57,25 @@ describe('events', () => {
 
 describe('a stream', () => {
 	it('is the same for the same seed and name', () => {
-		expect(draws(worldOf(7).stream('a'))).toEqual(draws(worldOf(7).stream('a')))
+		expect(draws(newLoop(7).stream('a'))).toEqual(draws(newLoop(7).stream('a')))
 	})
 
 	it('is another for another seed or another name', () => {
-		const a = draws(worldOf(7).stream('a'))
-		expect(draws(worldOf(8).stream('a'))).not.toEqual(a)
-		expect(draws(worldOf(7).stream('b'))).not.toEqual(a)
+		const a = draws(newLoop(7).stream('a'))
+		expect(draws(newLoop(8).stream('a'))).not.toEqual(a)
+		expect(draws(newLoop(7).stream('b'))).not.toEqual(a)
 	})
 
 	it('does not depend on which others there are, or how often those draw', () => {
-		const world = worldOf(7)
-		draws(world.stream('another'), 1_000)
-		expect(draws(world.stream('a'))).toEqual(draws(worldOf(7).stream('a')))
+		const loop = newLoop(7)
+		draws(loop.stream('another'), 1_000)
+		expect(draws(loop.stream('a'))).toEqual(draws(newLoop(7).stream('a')))
 	})
 
 	it('draws evenly from 0 to 1, and neighbours have nothing to do with each other', () => {
 		const pairs = Array.from({ length: 5_000 }, (_, index) => {
-			const [first = 0] = draws(worldOf(index).stream('x'), 1)
-			const [second = 0] = draws(worldOf(index + 1).stream('x'), 1)
+			const [first = 0] = draws(newLoop(index).stream('x'), 1)
+			const [second = 0] = draws(newLoop(index + 1).stream('x'), 1)
 			return [first, second] as const
 		})
 		const mean = pairs.reduce((sum, [first]) => sum + first, 0) / pairs.length
@@ -88,42 +88,42 @@ describe('a stream', () => {
 
 describe('a runtime', () => {
 	it('shares the clock with all others and has a chance of its own', () => {
-		const world = worldOf(7)
-		const [one, other] = [world.runtime('one'), world.runtime('other')]
+		const loop = newLoop(7)
+		const [one, other] = [loop.runtime('one'), loop.runtime('other')]
 		const wall = one.wallNow()
-		world.after(25, () => {})
-		world.run(Infinity)
+		loop.after(25, () => {})
+		loop.run(Infinity)
 		expect([one.now(), other.now(), one.wallNow() - wall]).toEqual([25, 25, 25])
 		expect(one.timerSource?.()).toBe(other.timerSource?.())
-		expect(draws(() => one.random())).toEqual(draws(worldOf(7).stream('one')))
+		expect(draws(() => one.random())).toEqual(draws(newLoop(7).stream('one')))
 		expect(draws(() => one.random())).not.toEqual(draws(() => other.random()))
 	})
 
 	it('wakes who set a timer, unless it was cancelled', () => {
-		const world = worldOf()
+		const loop = newLoop()
 		const seen: string[] = []
-		const runtime = world.runtime('x')
+		const runtime = loop.runtime('x')
 		runtime.setTimer(10, () => seen.push('kept'))
 		runtime.setTimer(5, () => expect.unreachable())()
-		world.run(Infinity)
+		loop.run(Infinity)
 		expect(seen).toEqual(['kept'])
 	})
 
 	it('does not let anybody look at the clock for ever within one event', () => {
-		const world = worldOf(1, 10)
-		const runtime = world.runtime('x')
-		world.after(1, () => {
+		const loop = newLoop(1, 10)
+		const runtime = loop.runtime('x')
+		loop.after(1, () => {
 			for (;;) runtime.now()
 		})
-		expect(() => world.run(Infinity)).toThrow('goes round and round')
-		expect(world.isExhausted).toBe(true)
+		expect(() => loop.run(Infinity)).toThrow('loops forever')
+		expect(loop.isExhausted).toBe(true)
 	})
 })
 
 it('what is made once is the same for all who ask by its name', () => {
-	const world = worldOf()
-	const made = world.once('budget', () => ({ left: 3 }))
-	expect(world.once('budget', () => ({ left: 9 }))).toBe(made)
-	expect(world.once('breaker', () => ({ left: 9 }))).not.toBe(made)
-	expect(worldOf().once('budget', () => ({ left: 9 }))).toEqual({ left: 9 })
+	const loop = newLoop()
+	const made = loop.once('budget', () => ({ left: 3 }))
+	expect(loop.once('budget', () => ({ left: 9 }))).toBe(made)
+	expect(loop.once('breaker', () => ({ left: 9 }))).not.toBe(made)
+	expect(newLoop().once('budget', () => ({ left: 9 }))).toEqual({ left: 9 })
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { estimate, standardErrors, student } from '../../../src/sim/measure/estimate.ts'
+import { estimate, standardErrors, studentQuantile } from '../../../src/sim/measure/estimate.ts'
 import { seededRandom } from '../../../src/testing/seeded-random.ts'
 
 describe("Student's law", () => {
@@ -22,13 +22,13 @@ describe("Student's law", () => {
 		[120, 1.98],
 		[1_000, 1.962],
 	])('of %i degrees of freedom is %f', (freedom, expected) => {
-		expect(Math.abs(student(freedom) - expected)).toBeLessThan(0.0025)
+		expect(Math.abs(studentQuantile(freedom) - expected)).toBeLessThan(0.0025)
 	})
 
 	it('falls towards the normal law', () => {
-		const all = Array.from({ length: 300 }, (_, index) => student(index + 1))
+		const all = Array.from({ length: 300 }, (_, index) => studentQuantile(index + 1))
 		expect(all).toEqual(all.toSorted((a, b) => b - a))
-		expect(student(1e9)).toBeCloseTo(1.959964, 5)
+		expect(studentQuantile(1e9)).toBeCloseTo(1.959964, 5)
 	})
 })
 
@@ -42,7 +42,7 @@ describe('an estimate', () => {
 	})
 
 	it('of a single run has no spread', () => {
-		expect(estimate([3])).toEqual({ mean: 3, low: 3, high: 3, sd: 0, count: 1, least: 3, greatest: 3 })
+		expect(estimate([3])).toEqual({ mean: 3, low: 3, high: 3, sd: 0, count: 1, min: 3, max: 3 })
 	})
 
 	it('of no run at all is no number, so that nobody takes never for at once', () => {

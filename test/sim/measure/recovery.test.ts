@@ -1,93 +1,95 @@
 import { describe, expect, it } from 'vitest'
 import { type Fault, type SimulationResult, simulate } from 'yaoki/sim'
-import { type Begun, type Course, recoveryOf } from '../../../src/sim/measure/recovery.ts'
+import {
+	type HealthInput,
+	healthyAfter,
+	RecoveryTracker,
+	type Started,
+} from '../../../src/sim/measure/recovery-tracker.ts'
 import { atOnce, scene } from '../scene.ts'
 
-const good: Begun = { begun: 100, good: 100 }
-const bad: Begun = { begun: 100, good: 0 }
-const quiet: Begun = { begun: 0, good: 0 }
-const times = (count: number, step: Begun): Begun[] => Array.from({ length: count }, () => step)
+const good: Started = { started: 100, good: 100 }
+const bad: Started = { started: 100, good: 0 }
+const quiet: Started = { started: 0, good: 0 }
+const times = (count: number, step: Started): Started[] => Array.from({ length: count }, () => step)
 
-/** Steps of a second from the end of a fault at 10 s; everybody who was caught was answered at 11 s. */
-function recovery(steps: readonly Begun[], course: Partial<Course> = {}) {
-	return recoveryOf({
-		stepMs: 1_000,
-		steps,
-		before: good,
-		endedAtMs: 10_000 + steps.length * 1_000,
-		faultToMs: 10_000,
-		isIdle: false,
-		clearedAtMs: 11_000,
-		...course,
-	})
-}
+/** Steps of one second from the end of the fault. */
+const healthy = (steps: readonly Started[], input: Partial<HealthInput> = {}) =>
+	healthyAfter({ stepMs: 1_000, steps, before: good, isIdle: false, ...input })
 
-describe('calls that begin are well again', () => {
+describe('new calls are healthy', () => {
 	it.each([
-		['at once', times(10, good), 0],
-		['from the second on in which they are', [...times(4, bad), ...times(6, good)], 4_000],
-		['only when they stay so: a relapse begins it anew', [...times(4, good), bad, ...times(6, good)], 5_000],
-		['after five seconds of it, even if there is a relapse later', [...times(5, good), bad, bad], 0],
-		['never, while they go ill', times(20, bad), null],
-		[
-			'not yet known, when the run ends before five seconds of it',
-			[...times(6, bad), ...times(4, good)],
-			null,
-		],
-		['when they are as good as 95 % of what they were', times(6, { begun: 100, good: 95 }), 0],
-		['not below that', times(6, { begun: 100, good: 94 }), null],
-		['when nobody calls any more', times(6, quiet), 0],
-	] as const)('%s', (_promise, after, expected) => {
-		expect(recovery(after)?.healthyAfterMs).toBe(expected)
+		['immediately if all succeed', times(10, good), 0],
+		['from the first step in which they succeed', [...times(4, bad), ...times(6, good)], 4_000],
+		['only after a relapse, if one follows within 5 s', [...times(4, good), bad, ...times(6, good)], 5_000],
+		['after 5 s of success, even if a relapse follows', [...times(5, good), bad, bad], 0],
+		['never, while they fail', times(20, bad), undefined],
+		['not yet, if the run ends before 5 s of success', [...times(6, bad), ...times(4, good)], undefined],
+		['at 95 % of the share before the fault', times(6, { started: 100, good: 95 }), 0],
+		['not below 95 %', times(6, { started: 100, good: 94 }), undefined],
+		['if no calls follow', times(6, quiet), 0],
+	] as const)('%s', (_name, after, expected) => {
+		expect(healthy(after)).toBe(expected)
 	})
 
-	it('is held against what it was before, which need not have been perfect', () => {
-		const shaky = { begun: 100, good: 60 }
-		expect(recovery(times(6, { begun: 100, good: 58 }), { before: shaky })?.healthyAfterMs).toBe(0)
+	it('compared with the share before the fault, which may be below 100 %', () => {
+		const before = { started: 100, good: 60 }
+		expect(healthy(times(6, { started: 100, good: 58 }), { before })).toBe(0)
 	})
 
-	it('is held against all being well when nothing was before', () => {
-		const before = { begun: 0, good: 0 }
-		expect(recovery(times(6, { begun: 10, good: 9 }), { before })?.healthyAfterMs).toBe(null)
-		expect(recovery(times(6, good), { before })?.healthyAfterMs).toBe(0)
+	it('compared with 100 % if there were no calls before the fault', () => {
+		expect(healthy(times(6, { started: 10, good: 9 }), { before: quiet })).toBe(undefined)
+		expect(healthy(times(6, good), { before: quiet })).toBe(0)
 	})
 
-	it('is never for a service that was dead before: 95 % of nothing is no recovery', () => {
-		expect(recovery(times(6, bad), { before: { begun: 10, good: 0 } })?.healthyAfterMs).toBe(null)
+	it('never, if no call succeeded before the fault', () => {
+		expect(healthy(times(6, bad), { before: { started: 10, good: 0 } })).toBe(undefined)
 	})
 
-	it('need not hold for long when nothing is left to do', () => {
-		expect(recovery([bad, good])?.healthyAfterMs).toBe(null)
-		expect(recovery([bad, good], { isIdle: true })?.healthyAfterMs).toBe(1_000)
-		expect(recovery([bad, bad], { isIdle: true })?.healthyAfterMs).toBe(2_000)
+	it('without holding for 5 s, if nothing is left to do', () => {
+		expect(healthy([bad, good])).toBe(undefined)
+		expect(healthy([bad, good], { isIdle: true })).toBe(1_000)
+		expect(healthy([bad, bad], { isIdle: true })).toBe(2_000)
 	})
 })
 
-describe('recovered', () => {
-	it('is when both are true: the new are well, and those who were caught have their answer', () => {
-		expect(recovery(times(10, good))).toEqual({
+describe('recovery', () => {
+	/** A fault from 5 s to 10 s catches one call; from then on one call starts every 100 ms and succeeds, or fails at first. */
+	function recovery(caughtEndsAtMs: number | undefined, failingMs = 0, endedAtMs = 20_000) {
+		const tracker = new RecoveryTracker(5_000, 10_000)
+		tracker.start(6_000)
+		if (caughtEndsAtMs !== undefined) tracker.end(6_000, caughtEndsAtMs, false)
+		for (let at = 10_050; at < endedAtMs; at += 100) {
+			tracker.start(at)
+			tracker.end(at, at, at >= 10_000 + failingMs)
+		}
+		return tracker.recovery(endedAtMs, false)
+	}
+
+	it('needs both: new calls are healthy, and caught calls have ended', () => {
+		expect(recovery(11_000)).toEqual({
 			faultEndedAtMs: 10_000,
-			wellAfterMs: 0,
-			clearedAfterMs: 1_000,
+			healthyAfterMs: 0,
+			drainedAfterMs: 1_000,
 			recoveredAfterMs: 1_000,
 		})
-		expect(recovery([bad, bad, ...times(6, good)])?.recoveredAfterMs).toBe(2_000)
+		expect(recovery(11_000, 2_000)?.recoveredAfterMs).toBe(2_000)
 	})
 
-	it('is never while one straggler has no answer', () => {
-		const waiting = recovery(times(10, good), { clearedAtMs: undefined })
-		expect(waiting).toMatchObject({ wellAfterMs: 0, clearedAfterMs: null, recoveredAfterMs: null })
-	})
-
-	it('is at once for who was answered before the fault was over', () => {
-		expect(recovery(times(10, good), { clearedAtMs: 7_000 })).toMatchObject({
-			clearedAfterMs: 0,
-			recoveredAfterMs: 0,
+	it('never comes while a caught call has not ended', () => {
+		expect(recovery(undefined)).toMatchObject({
+			healthyAfterMs: 0,
+			drainedAfterMs: null,
+			recoveredAfterMs: null,
 		})
 	})
 
-	it('is no question before the fault is over', () => {
-		expect(recovery([], { endedAtMs: 9_000 })).toBe(null)
+	it('is immediate if caught calls ended before the fault did', () => {
+		expect(recovery(7_000)).toMatchObject({ drainedAfterMs: 0, recoveredAfterMs: 0 })
+	})
+
+	it('is null before the fault has ended', () => {
+		expect(recovery(7_000, 0, 9_000)).toBe(null)
 	})
 })
 
@@ -113,15 +115,15 @@ describe('in a run', () => {
 	it('that has no retries and no queue is well at once', () => {
 		expect(met({}).recovery).toEqual({
 			faultEndedAtMs: 4_000,
-			wellAfterMs: 0,
-			clearedAfterMs: 10,
+			healthyAfterMs: 0,
+			drainedAfterMs: 10,
 			recoveredAfterMs: 10,
 		})
 	})
 
 	it('a call that hung in the outage and has no timeout is never answered', () => {
 		const { recovery } = met({ faults: [{ ...outage, mode: 'hang' }] })
-		expect(recovery).toMatchObject({ wellAfterMs: 0, clearedAfterMs: null, recoveredAfterMs: null })
+		expect(recovery).toMatchObject({ healthyAfterMs: 0, drainedAfterMs: null, recoveredAfterMs: null })
 	})
 
 	it('of clients that call once, the last straggler tells', () => {
@@ -152,7 +154,7 @@ describe('in a run', () => {
 		'does not depend on how long it is looked at, also when that fills all steps (%i ms)',
 		(duration) => {
 			const { recovery, timeline, clients } = met({}, {}, { duration, stepMs: duration / 240 })
-			expect(recovery).toMatchObject({ clearedAfterMs: 10 })
+			expect(recovery).toMatchObject({ drainedAfterMs: 10 })
 			expect([timeline.stepMs, timeline.clients['web']?.started.length]).toEqual([duration / 240, 240])
 			expect(clients['web']?.calls).toBe(duration / 10)
 		},

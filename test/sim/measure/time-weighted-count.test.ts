@@ -16,7 +16,7 @@ it('the area under the number is the sum of the times that each was there', () =
 				if (enter) presence.enter(at)
 				else presence.leave(at)
 			expect(presence.area(2_000)).toBe(stays.reduce((sum, [from, to]) => sum + to - from, 0))
-			expect([presence.number, presence.entered]).toEqual([0, stays.length])
+			expect([presence.current, presence.entered]).toEqual([0, stays.length])
 		}),
 	)
 })
@@ -27,5 +27,5 @@ it('those who are still there count up to now, and asking changes nothing', () =
 	presence.enter(20)
 	expect([presence.area(25), presence.area(25), presence.area(30)]).toEqual([20, 20, 30])
 	presence.leave(30)
-	expect([presence.area(40), presence.number, presence.most]).toEqual([40, 1, 2])
+	expect([presence.area(40), presence.current, presence.max]).toEqual([40, 1, 2])
 })

@@ -12,22 +12,22 @@ describe('steps', () => {
 		const steps = new TimelineBins(100)
 		const channel = steps.channel()
 		for (const time of [0, 99.9, 100, 250]) channel.count(time)
-		expect(channel.first(steps.until(400))).toEqual([2, 1, 1, 0])
+		expect(channel.values(steps.countUntil(400))).toEqual([2, 1, 1, 0])
 	})
 
 	it('are at most 240, and become longer instead of more', () => {
 		const steps = new TimelineBins(1)
 		const channel = steps.channel()
 		for (let time = 0; time < 1_000; time++) channel.count(time)
-		expect([steps.stepMs, steps.until(1_000)]).toEqual([8, 125])
-		expect(channel.first(125)).toEqual(Array.from({ length: 125 }, () => 8))
+		expect([steps.stepMs, steps.countUntil(1_000)]).toEqual([8, 125])
+		expect(channel.values(125)).toEqual(Array.from({ length: 125 }, () => 8))
 	})
 
 	it('of a run that fills all of them exactly are not joined', () => {
 		const steps = new TimelineBins(100)
 		steps.channel().count(23_999)
-		expect([steps.until(24_000), steps.stepMs]).toEqual([240, 100])
-		expect([steps.until(24_000.1), steps.stepMs]).toEqual([121, 200])
+		expect([steps.countUntil(24_000), steps.stepMs]).toEqual([240, 100])
+		expect([steps.countUntil(24_000.1), steps.stepMs]).toEqual([121, 200])
 	})
 
 	it('lose nothing and invent nothing when they are joined, whenever that is', () => {
@@ -39,12 +39,12 @@ describe('steps', () => {
 				// The one is asked on the way, as a run is that is looked at; the other only in the end.
 				for (const [index, time] of times.entries()) {
 					one.count(time)
-					expect(sum(one.first(early.until(time)))).toBe(index + 1)
+					expect(sum(one.values(early.countUntil(time)))).toBe(index + 1)
 				}
 				for (const time of times) other.count(time)
-				expect(one.first(early.until(end))).toEqual(other.first(late.until(end)))
+				expect(one.values(early.countUntil(end))).toEqual(other.values(late.countUntil(end)))
 				expect(early.stepMs).toBe(late.stepMs)
-				expect(one.first(early.until(end)).length).toBeLessThanOrEqual(240)
+				expect(one.values(early.countUntil(end)).length).toBeLessThanOrEqual(240)
 			}),
 		)
 	})
@@ -53,10 +53,10 @@ describe('steps', () => {
 		fc.assert(
 			fc.property(ascending, (times) => {
 				const steps = new TimelineBins(1)
-				const channel = steps.channel('most')
+				const channel = steps.channel('max')
 				for (const [index, time] of times.entries()) channel.raise(time, (index * 7_919) % 100)
 				const peak = Math.max(...times.map((_, index) => (index * 7_919) % 100))
-				expect(Math.max(...channel.first(steps.until(times.at(-1) ?? 0)))).toBe(peak)
+				expect(Math.max(...channel.values(steps.countUntil(times.at(-1) ?? 0)))).toBe(peak)
 			}),
 		)
 	})
@@ -66,16 +66,16 @@ describe('steps', () => {
 		const [one, other] = [steps.channel(), steps.channel()]
 		one.count(3)
 		other.count(100_000)
-		expect(one.first(steps.until(100_000))).toHaveLength(other.first(steps.until(100_000)).length)
+		expect(one.values(steps.countUntil(100_000))).toHaveLength(other.values(steps.countUntil(100_000)).length)
 	})
 
 	it('count what happens in the very last moment', () => {
 		const steps = new TimelineBins(100)
 		const channel = steps.channel()
 		channel.count(0)
-		expect(channel.first(steps.until(200))).toEqual([1, 0])
+		expect(channel.values(steps.countUntil(200))).toEqual([1, 0])
 		channel.count(200)
-		expect(channel.first(steps.until(200))).toEqual([1, 0, 1])
+		expect(channel.values(steps.countUntil(200))).toEqual([1, 0, 1])
 	})
 
 	it('are followed by another, always later, however odd their length', () => {
@@ -84,7 +84,7 @@ describe('steps', () => {
 				const steps = new TimelineBins(stepMs)
 				let time = 0
 				for (let index = 0; index < 300; index++) {
-					const next = steps.after(time)
+					const next = steps.nextEdge(time)
 					expect(next).toBeGreaterThan(time)
 					expect(next - time).toBeLessThanOrEqual(2 * steps.stepMs)
 					time = next

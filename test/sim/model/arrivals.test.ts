@@ -2,18 +2,18 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Arrivals, simulate } from 'yaoki/sim'
 import { EventLoop } from '../../../src/sim/kernel/event-loop.ts'
-import { schedule } from '../../../src/sim/model/arrivals.ts'
+import { scheduleCalls } from '../../../src/sim/model/arrivals.ts'
 import { scene, web } from '../scene.ts'
 
 /** When calls began and by which user, up to a time; each takes `takesMs`. */
 function calls(arrivals: Arrivals, untilMs: number, takesMs = 0): { at: number; user: number }[] {
-	const world = new EventLoop(5, 1e7)
+	const loop = new EventLoop(5, 1e7)
 	const seen: { at: number; user: number }[] = []
-	schedule(arrivals, 'clients.web', world, (user, onEnd) => {
-		seen.push({ at: world.now(), user })
-		if (onEnd) world.after(takesMs, onEnd)
+	scheduleCalls(arrivals, 'clients.web', loop, (user, onEnd) => {
+		seen.push({ at: loop.now(), user })
+		if (onEnd) loop.after(takesMs, onEnd)
 	})
-	world.run(untilMs)
+	loop.run(untilMs)
 	return seen
 }
 
@@ -134,7 +134,7 @@ describe('a closed loop', () => {
 				rest: { duration: 5_000 },
 			}),
 		)
-		expect(result.services['api']?.present.mean).toBeCloseTo(8, 0)
+		expect(result.services['api']?.inFlight.mean).toBeCloseTo(8, 0)
 		expect(web(result).unfinished).toBe(8)
 	})
 

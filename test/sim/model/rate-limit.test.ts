@@ -45,7 +45,7 @@ describe('a rate limit', () => {
 			}),
 		)
 		expect(api(result)).toMatchObject({ rateLimited: 7, rejected: 0, useful: 2, wasted: 0, usefulMs: 20 })
-		expect(api(result).present.count).toBe(2)
+		expect(api(result).inFlight.count).toBe(2)
 	})
 })
 

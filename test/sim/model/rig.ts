@@ -20,14 +20,14 @@ function wordFor(error: unknown): string {
  * serve({ serviceTime: 10 }, { a: 0, b: 5 }) // => ['a ok at 10', 'b ok at 20']
  */
 export function serve(model: Partial<ServerModel>, arrivals: Readonly<Record<string, number>>): string[] {
-	const world = new EventLoop(1, 1e6)
+	const loop = new EventLoop(1, 1e6)
 	const meter = new ServiceMeter(new TimelineBins(100))
-	const server = new Server(world, 'api', { serviceTime: 10, ...model }, meter, undefined)
+	const server = new Server(loop, 'api', { serviceTime: 10, ...model }, meter, undefined)
 	const replies: string[] = []
 	for (const [name, at] of Object.entries(arrivals))
-		world.after(at, () =>
-			server.send(new Request((error) => replies.push(`${name} ${wordFor(error)} at ${world.now()}`))),
+		loop.after(at, () =>
+			server.send(new Request((error) => replies.push(`${name} ${wordFor(error)} at ${loop.now()}`))),
 		)
-	world.run(Infinity)
+	loop.run(Infinity)
 	return replies
 }

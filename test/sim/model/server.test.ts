@@ -17,7 +17,7 @@ describe('workers', () => {
 		const { queue, utilization, capacityPerSecond } = api(
 			simulate(scene({ api: { workers: Infinity }, web: { arrivals: atOnce(500) } })),
 		)
-		expect([queue.most, utilization, capacityPerSecond]).toEqual([0, 0, null])
+		expect([queue.max, utilization, capacityPerSecond]).toEqual([0, 0, null])
 	})
 
 	it('that need no time answer at once, and still one after the other', () => {
@@ -93,22 +93,22 @@ describe('a queue', () => {
 	})
 
 	it('is measured: how long it was, and how long those waited whom a worker took out of it', () => {
-		const { queue, present, rejected } = api(
+		const { queue, inFlight, rejected } = api(
 			simulate(
 				scene({ api: { queue: { limit: 2 } }, web: { arrivals: atOnce(5) }, rest: { duration: 100 } }),
 			),
 		)
-		expect([queue.most, queue.mean, rejected]).toEqual([2, (2 * 10 + 10) / 100, 2])
+		expect([queue.max, queue.mean, rejected]).toEqual([2, (2 * 10 + 10) / 100, 2])
 		expect([queue.age.meanMs, queue.age.maxMs]).toEqual([15, 20])
-		expect([present.count, present.meanMs, present.mean]).toEqual([3, 20, 0.6])
+		expect([inFlight.count, inFlight.meanMs, inFlight.mean]).toEqual([3, 20, 0.6])
 	})
 
 	it('is forgotten together with the service that goes down', () => {
 		const faults = [{ kind: 'outage', fromMs: 15, toMs: 20 }] as const
 		const result = simulate(scene({ api: { faults }, web: { arrivals: atOnce(5) } }))
-		const { useful, wasted, unreachable, queue, present } = api(result)
+		const { useful, wasted, unreachable, queue, inFlight } = api(result)
 		// One was served, one was at a worker, three were waiting, and nobody was taken out of the queue later.
-		expect({ useful, wasted, unreachable, waited: queue.age.maxMs, present: present.count }).toEqual({
+		expect({ useful, wasted, unreachable, waited: queue.age.maxMs, present: inFlight.count }).toEqual({
 			useful: 1,
 			wasted: 1,
 			unreachable: 3,

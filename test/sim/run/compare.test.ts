@@ -9,7 +9,8 @@ import {
 	simulate,
 } from 'yaoki/sim'
 import { MEASURE_NAMES, readMeasure } from '../../../src/sim/measure/measures.ts'
-import { mergeRuns, seedsFor } from '../../../src/sim/run/replicate.ts'
+import { mergeRuns } from '../../../src/sim/measure/replications.ts'
+import { seedsFor } from '../../../src/sim/run/replicate.ts'
 import { scene } from '../scene.ts'
 
 const busy = (policy: readonly PolicyLayer[], rest: Partial<Scenario> = {}): Scenario =>
@@ -78,15 +79,11 @@ describe('replications', () => {
 
 	it.each([0, -1, 1.5, NaN, 1e7, '3'])('of %s runs are refused', (replications) => {
 		expect(() => replicate(scene(), { replications: replications as number })).toThrow(InvalidOptionError)
-		expect(() => replicate(scene(), { replications: replications as number })).toThrow(
-			/^Invalid option "replications": expected .*/,
-		)
+		expect(() => replicate(scene(), { replications: replications as number })).toThrow(/^replications: got/)
 	})
 
 	it('with an option that does not exist are refused', () => {
-		expect(() => replicate(scene(), { replication: 3 } as object)).toThrow(
-			'Invalid option "replication": expected nothing, for there is no such field here, only replications, onRun, got 3',
-		)
+		expect(() => replicate(scene(), { replication: 3 } as object)).toThrow('Did you mean "replications"?')
 	})
 })
 
@@ -140,9 +137,7 @@ describe('a comparison', () => {
 			{ ...scene(), seed: 1 },
 			{ ...scene(), seed: 2 },
 		]
-		expect(() => compare(two)).toThrow(
-			'Invalid option "scenarios[1].seed": expected 1 as in the others, got 2',
-		)
+		expect(() => compare(two)).toThrow('the same seed in all scenarios, 1')
 	})
 
 	it('leaves out of a difference the pairs of which one has no such figure', () => {
@@ -154,26 +149,20 @@ describe('a comparison', () => {
 	it('tells which of the scenarios is wrong, and where', () => {
 		const wrong = { ...scene(), services: { api: { serviceTime: -1 } } }
 		expect(() => compare([scene(), wrong], { replications: 1 })).toThrow(
-			'Invalid option "scenarios[1].services.api.serviceTime": expected a number from 0 to, got -1',
+			'scenarios[1].services.api.serviceTime',
 		)
 		const policies = { web: () => undefined } as never
 		expect(() => compare([scene(), { ...scene({ policy: [] }), policies }])).toThrow(
-			'Invalid option "scenarios[1].policies.web()"',
+			'scenarios[1].policies.web(): got',
 		)
-		expect(() => compare([null as never])).toThrow(
-			/Invalid option "scenarios\[0\]\.services": expected .*, got undefined/,
-		)
+		expect(() => compare([null as never])).toThrow('scenarios[0].services')
 	})
 
 	it.each([[[]], [undefined], [{}], ['two']])('of %j is refused', (scenarios) => {
-		expect(() => compare(scenarios as never)).toThrow(
-			/^Invalid option "scenarios": expected a list of scenarios$.*, got .*/,
-		)
+		expect(() => compare(scenarios as never)).toThrow('a non-empty list of scenarios')
 	})
 
 	it('refuses wrong options by their own names', () => {
-		expect(() => compare([scene()], { replications: 0 })).toThrow(
-			/^Invalid option "replications": expected .*, got 0/,
-		)
+		expect(() => compare([scene()], { replications: 0 })).toThrow('an integer from 1 to 1000000')
 	})
 })

@@ -49,8 +49,6 @@ describe('a study', () => {
 
 	it.each([undefined, null, 5, 'scenario'])('is not made of %s', (given) => {
 		expect(() => toStudy(given as never, 'file.json')).toThrow(InvalidOptionError)
-		expect(() => toStudy(given as never, 'file.json')).toThrow(
-			/^Invalid option "file\.json": expected a scenario or a study.*, got .*/,
-		)
+		expect(() => toStudy(given as never, 'file.json')).toThrow('a scenario or a study')
 	})
 })

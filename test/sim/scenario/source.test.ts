@@ -42,12 +42,12 @@ export const policy = pipeline(
 			{ retry: { budget: { kind: 'tokens', tokenRatio: 0.1, shared: true } } },
 		])
 		expect(printed.split("from 'yaoki'\n\n")[1]?.split('\n')).toEqual([
-			'// One for all who call this service: import it, do not make another.',
+			'// Shared by all callers of this service: import it, do not create another one.',
 			'export const sharedBulkhead = bulkhead({ maxConcurrent: 20 })',
 			'',
 			'const budget1 = quotaBudget()',
 			'',
-			'// One for all who call this service: import it, do not make another.',
+			'// Shared by all callers of this service: import it, do not create another one.',
 			'export const budget2 = tokenBudget({ tokenRatio: 0.1 })',
 			'',
 			'export const policy = pipeline(',
@@ -94,7 +94,7 @@ export const policy = pipeline(
 
 	test('a function is not lost: its name is written, and that it must be there', () => {
 		const printed = policyToTypeScript([{ retry: { maxRetries: 2, shouldRetry: () => true } }])
-		expect(printed).toContain('// shouldRetry is a function of your own, and must be in scope here.')
+		expect(printed).toContain('// shouldRetry is a function of your own and must be in scope here.')
 		expect(printed).toContain('retry({ maxRetries: 2, shouldRetry })')
 	})
 

@@ -80,7 +80,7 @@ export const meanLatency: Growing = (result) => {
 
 /** In the queue or at a worker, over time. */
 export const meanPresent: Growing = (result) => [
-	api(result).present.mean * result.endedAtMs,
+	api(result).inFlight.mean * result.endedAtMs,
 	result.endedAtMs,
 ]
 
@@ -89,9 +89,9 @@ export const meanQueue: Growing = (result) => [api(result).queue.mean * result.e
 
 /** The share of requests that did not find a free worker: as many as make up the queue, each with its age. */
 export const waitedShare: Growing = (result) => {
-	const { queue, present } = api(result)
+	const { queue, inFlight } = api(result)
 	const waited = queue.age.meanMs > 0 ? (queue.mean * result.endedAtMs) / queue.age.meanMs : 0
-	return [waited, present.count]
+	return [waited, inFlight.count]
 }
 
 /** The share of good answers that took longer than the client's limit. */

@@ -54,8 +54,8 @@ describe('in every world', () => {
 	it("Little's law holds exactly: the area under the number is the sum of the times", () => {
 		always((middle, end) => {
 			for (const { services, endedAtMs } of [middle, end])
-				for (const { present } of Object.values(services)) {
-					const [area, times] = [present.mean * endedAtMs, present.count * present.meanMs]
+				for (const { inFlight } of Object.values(services)) {
+					const [area, times] = [inFlight.mean * endedAtMs, inFlight.count * inFlight.meanMs]
 					// Of somebody who has only just come, the clock itself is rounded by more than a share of the time.
 					const rounding = 1e-12 * endedAtMs
 					expect(Math.abs(area - times)).toBeLessThanOrEqual(1e-9 * Math.max(area, times) + rounding)
@@ -73,7 +73,7 @@ describe('in every world', () => {
 				if (name === 'api' && hangs(scenario.services['db'])) continue
 				expect(doneWith(service)).toBe(service.requests)
 				// Who was let in was dealt with there, or lost in the queue when the service went down.
-				const lost = service.present.count - service.useful - service.wasted - service.dropped
+				const lost = service.inFlight.count - service.useful - service.wasted - service.dropped
 				expect(lost).toBeGreaterThanOrEqual(0)
 				expect(lost).toBeLessThanOrEqual(service.unreachable)
 			}
@@ -124,7 +124,7 @@ test("Little's law holds across the wire: the area at the service is the sum of 
 		fc.property(aQueue, (scenario) => {
 			const { end } = looks(scenario, 1)
 			const { latency, good, calls } = web(end)
-			const [area, times] = [api(end).present.mean * end.endedAtMs, latency.meanMs * good]
+			const [area, times] = [api(end).inFlight.mean * end.endedAtMs, latency.meanMs * good]
 			expect(good).toBe(calls)
 			expect(Math.abs(area - times)).toBeLessThanOrEqual(1e-9 * area)
 		}),

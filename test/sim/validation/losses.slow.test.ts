@@ -44,7 +44,7 @@ describe('a bulkhead without a queue refuses by Erlang B, whatever the law of th
 /** The time that calls spent, but for that at the worker: nobody waits there, so the rest was spent away. */
 const meanAway: Growing = (result) => {
 	const { latency, good } = web(result)
-	return [latency.meanMs * good - api(result).present.mean * result.endedAtMs, result.endedAtMs]
+	return [latency.meanMs * good - api(result).inFlight.mean * result.endedAtMs, result.endedAtMs]
 }
 
 const comingAgain =

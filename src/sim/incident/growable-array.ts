@@ -1,5 +1,5 @@
 /** Numbers that are gathered one by one and then sorted: a typed list that grows, for a list of boxes would be twice as large. */
-export class Numbers {
+export class GrowableArray {
 	#values = new Float64Array(0)
 	length = 0
 
@@ -22,7 +22,11 @@ export class Numbers {
 export const at = (values: ArrayLike<number>, index: number): number => values[index] ?? 0
 
 /** Adds to a number of a list. */
-export function raise(values: { [index: number]: number } & ArrayLike<number>, index: number, by = 1): void {
+export function increase(
+	values: { [index: number]: number } & ArrayLike<number>,
+	index: number,
+	by = 1,
+): void {
 	values[index] = at(values, index) + by
 }
 

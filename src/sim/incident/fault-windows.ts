@@ -3,9 +3,9 @@
  * through in order, for the moment that parts them best. Where there are none, as behind an open breaker, the change may have
  * come at any time in between; the middle is taken, and the whole range told.
  */
-import type { Bins, Symptom } from './bins.ts'
-import { at } from './numbers.ts'
-import { type Segment, type Shares, segmentsOf } from './segments.ts'
+import type { AttemptBins, Symptom } from './attempt-bins.ts'
+import { findSegments, type Segment, type SymptomCounts } from './change-points.ts'
+import { at } from './growable-array.ts'
 
 /** A moment, and the range that it lies in, in milliseconds of the scenario. */
 export interface Edge {
@@ -20,7 +20,7 @@ interface Bounds extends Segment {
 }
 
 /** A stretch of one level that is not calm. */
-export interface Span extends Bounds {
+export interface FaultWindow extends Bounds {
 	readonly attempts: number
 	readonly symptoms: number
 	/** The share of attempts with the symptom. */
@@ -36,13 +36,13 @@ const NEARLY = 0.998
 const DOUBT = 2
 
 /** Where a symptom is more frequent than when all is calm. `levels` are shares, from calm upwards. */
-export function spansOf(
-	bins: Bins,
+export function findFaultWindows(
+	bins: AttemptBins,
 	hasSymptom: Symptom,
 	levels: readonly number[],
-): { readonly shares: Shares; readonly spans: readonly Span[] } {
+): { readonly shares: SymptomCounts; readonly spans: readonly FaultWindow[] } {
 	const shares = bins.shares(hasSymptom)
-	const segments = joined(segmentsOf(shares, levels))
+	const segments = joined(findSegments(shares, levels))
 	const around = { bins, hasSymptom, shares }
 	const spans = segments.flatMap((segment, index) => {
 		if (segment.level === 0) return []
@@ -55,7 +55,7 @@ export function spansOf(
 }
 
 /** The attempts between the two edges. */
-export function indicesIn({ from, to, begins, ends }: Bounds, bins: Bins): Uint32Array {
+export function attemptsIn({ from, to, begins, ends }: Bounds, bins: AttemptBins): Uint32Array {
 	const [first, last] = [bins.origin + begins.atMs, bins.origin + ends.atMs]
 	return bins.in(Math.max(0, from - 2), Math.min(bins.length, to + 2)).filter((index) => {
 		const at = bins.attempts.seenAt(index)
@@ -68,7 +68,7 @@ function countWithin(
 	bounds: Bounds,
 ): { attempts: number; symptoms: number; share: number } {
 	let [attempts, symptoms] = [0, 0]
-	for (const index of indicesIn(bounds, bins)) {
+	for (const index of attemptsIn(bounds, bins)) {
 		const isShown = hasSymptom(index)
 		if (isShown !== undefined) attempts++
 		if (isShown) symptoms++
@@ -77,7 +77,7 @@ function countWithin(
 }
 
 /** Of the bins of a segment, without the outermost where there are others. */
-function shareOf(shares: Shares, { from, to }: Segment): number {
+function shareOf(shares: SymptomCounts, { from, to }: Segment): number {
 	const [all, shown] = total(shares, from + 1, to - 1)
 	if (all > 0) return shown / all
 	const [few, fewShown] = total(shares, from, to)
@@ -85,7 +85,7 @@ function shareOf(shares: Shares, { from, to }: Segment): number {
 }
 
 function total(
-	{ attempts, symptoms }: Shares,
+	{ attempts, symptoms }: SymptomCounts,
 	from: number,
 	to: number,
 ): [attempts: number, symptoms: number] {
@@ -115,9 +115,9 @@ function joined(segments: readonly Segment[]): readonly Segment[] {
 }
 
 interface Around {
-	readonly bins: Bins
+	readonly bins: AttemptBins
 	readonly hasSymptom: Symptom
-	readonly shares: Shares
+	readonly shares: SymptomCounts
 }
 
 function edge(around: Around, before: Segment, after: Segment): Edge {
@@ -167,12 +167,12 @@ function inOrder({ bins, hasSymptom }: Around, from: number, to: number): readon
 	return seen.sort((a, b) => a.atMs - b.atMs || Number(a.isShown) - Number(b.isShown))
 }
 
-function lastSeen({ attempts }: Shares, { from, to }: Segment): number {
+function lastSeen({ attempts }: SymptomCounts, { from, to }: Segment): number {
 	for (let bin = to - 1; bin >= from; bin--) if (at(attempts, bin) > 0) return bin
 	return from
 }
 
-function firstSeen({ attempts }: Shares, { from, to }: Segment): number {
+function firstSeen({ attempts }: SymptomCounts, { from, to }: Segment): number {
 	for (let bin = from; bin < to; bin++) if (at(attempts, bin) > 0) return bin
 	return to - 1
 }

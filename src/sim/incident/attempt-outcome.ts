@@ -11,9 +11,9 @@ import type {
 } from '../../core/events/events.ts'
 
 /** `hung`: no answer for as long as anybody waited. `refused`: by a policy, so that nobody was called. */
-export const VERDICT = { answered: 0, failed: 1, hung: 2, refused: 3, unknown: 4 } as const
+export const OUTCOME = { answered: 0, failed: 1, hung: 2, refused: 3, unknown: 4 } as const
 
-export type Verdict = (typeof VERDICT)[keyof typeof VERDICT]
+export type Verdict = (typeof OUTCOME)[keyof typeof OUTCOME]
 
 /** The toolkit's own refusals, by the errors that they end calls with. */
 const REFUSALS: readonly string[] = [
@@ -42,7 +42,7 @@ export const refusalKind = ({ reason }: RejectedEvent): number => REFUSAL_OF[rea
 export const coded = (verdict: Verdict, isCallLost: boolean, detail = 0): number =>
 	verdict + (isCallLost ? 8 : 0) + 16 * detail
 
-export const verdictOf = (code: number): number => code % 8
+export const outcomeOf = (code: number): number => code % 8
 export const isCallLost = (code: number): boolean => code % 16 >= 8
 export const detailOf = (code: number): number => Math.floor(code / 16)
 
@@ -55,11 +55,11 @@ const WITHIN = /no answer within (\d+(?:\.\d+)?) ms/
 /** What the error of an event means. */
 export function codeOfError({ errorType = '', errorMessage = '' }: Described, isLost: boolean): number {
 	const refusal = REFUSALS.indexOf(errorType)
-	if (refusal >= 0) return coded(VERDICT.refused, isLost, refusal)
+	if (refusal >= 0) return coded(OUTCOME.refused, isLost, refusal)
 	const status = Number(STATUS.exec(errorMessage)?.[1] ?? 0)
-	if (status > 0) return coded(VERDICT.failed, isLost, status)
+	if (status > 0) return coded(OUTCOME.failed, isLost, status)
 	const isTimeout = TIMED_OUT.test(errorType) || TIMED_OUT.test(errorMessage)
-	return coded(isTimeout ? VERDICT.hung : VERDICT.failed, isLost)
+	return coded(isTimeout ? OUTCOME.hung : OUTCOME.failed, isLost)
 }
 
 /** How long the attempt waited, if its error is a timeout of the toolkit's that says so; or NaN. */
@@ -73,19 +73,19 @@ const SILENT: ReadonlySet<string> = new Set(['abort', 'cancelled', 'hook-threw',
 export function codeOfFailure(event: RetryFailureEvent): number {
 	const { stop, attempts, durationMs } = event
 	const code = codeOfError(event, true)
-	if (stop === 'permanent') return coded(VERDICT.answered, true)
+	if (stop === 'permanent') return coded(OUTCOME.answered, true)
 	// A limit around the retry: only of a first attempt is it known that it was under way all that time.
 	if (stop === 'timeout' || (stop === 'deadline' && event.errorType === 'DeadlineExceededError'))
-		return coded(attempts === 1 && durationMs > 0 ? VERDICT.hung : VERDICT.unknown, true)
-	if (SILENT.has(stop) && verdictOf(code) !== VERDICT.refused) return coded(VERDICT.unknown, true)
+		return coded(attempts === 1 && durationMs > 0 ? OUTCOME.hung : OUTCOME.unknown, true)
+	if (SILENT.has(stop) && outcomeOf(code) !== OUTCOME.refused) return coded(OUTCOME.unknown, true)
 	return code
 }
 
 /** What an attempt that is made again came to. */
 export function codeOfAttempt(event: RetryAttemptEvent): number {
-	if (event.outcome === 'unwanted-result') return coded(VERDICT.failed, false)
+	if (event.outcome === 'unwanted-result') return coded(OUTCOME.failed, false)
 	const code = codeOfError(event, false)
-	return event.outcome === 'cancelled' && verdictOf(code) !== VERDICT.refused
-		? coded(VERDICT.unknown, false)
+	return event.outcome === 'cancelled' && outcomeOf(code) !== OUTCOME.refused
+		? coded(OUTCOME.unknown, false)
 		: code
 }

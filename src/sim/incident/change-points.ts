@@ -5,10 +5,10 @@
  * Bins without attempts, as behind an open breaker, say nothing, and the level before or after them goes on.
  */
 
-import { at } from './numbers.ts'
+import { at } from './growable-array.ts'
 
 /** Attempts in each bin, and those of them that show the symptom. */
-export interface Shares {
+export interface SymptomCounts {
 	readonly attempts: Float64Array
 	readonly symptoms: Float64Array
 }
@@ -29,7 +29,10 @@ const PRICE = 8
 const MOST = 40
 
 /** `levels` are shares, from calm upwards, none of them 0 or 1. */
-export function segmentsOf({ attempts, symptoms }: Shares, levels: readonly number[]): readonly Segment[] {
+export function findSegments(
+	{ attempts, symptoms }: SymptomCounts,
+	levels: readonly number[],
+): readonly Segment[] {
 	const length = attempts.length
 	const width = levels.length
 	const yes = levels.map(Math.log)

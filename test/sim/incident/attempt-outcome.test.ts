@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import type { YaokiEvent } from 'yaoki'
+import { detailOf, isCallLost, OUTCOME, outcomeOf } from '../../../src/sim/incident/attempt-outcome.ts'
 import { PolicyLedger } from '../../../src/sim/incident/ledger.ts'
-import { detailOf, isCallLost, VERDICT, verdictOf } from '../../../src/sim/incident/verdict.ts'
 
 type Details<Event> = Event extends YaokiEvent ? Omit<Event, 'policy' | 'timestamp'> : never
 
@@ -20,7 +20,7 @@ function rowOf(details: Details<YaokiEvent>): {
 	for (const one of ledger.rows)
 		one.each((_, __, tookMs, code) =>
 			rows.push({
-				what: Object.keys(VERDICT)[verdictOf(code)] ?? '',
+				what: Object.keys(OUTCOME)[outcomeOf(code)] ?? '',
 				tookMs,
 				lost: isCallLost(code),
 				detail: detailOf(code),

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Numbers } from '../../../src/sim/incident/numbers.ts'
+import { findSegments } from '../../../src/sim/incident/change-points.ts'
+import { GrowableArray } from '../../../src/sim/incident/growable-array.ts'
 import { pairedBegins } from '../../../src/sim/incident/pairing.ts'
-import { segmentsOf } from '../../../src/sim/incident/segments.ts'
 
 const LEVELS = [0.005, 0.1, 0.3, 0.6, 0.998]
 
@@ -13,7 +13,7 @@ function found(text: string): string[] {
 		symptoms: Float64Array.from(bins, ([failed = 0]) => failed),
 		attempts: Float64Array.from(bins, ([, all = 0]) => all),
 	}
-	return segmentsOf(shares, LEVELS).map(({ from, to, level }) => `${from}-${to}: ${LEVELS[level]}`)
+	return findSegments(shares, LEVELS).map(({ from, to, level }) => `${from}-${to}: ${LEVELS[level]}`)
 }
 
 describe('levels', () => {
@@ -68,7 +68,7 @@ describe('levels', () => {
 
 describe('begins of attempts of which only the end is known', () => {
 	const numbers = (...values: readonly number[]) => {
-		const all = new Numbers()
+		const all = new GrowableArray()
 		for (const value of values) all.add(value)
 		return all
 	}

@@ -3,14 +3,15 @@
  * incident over all the time in between; so where nobody told anything for an hour, it is cut, and the part with most events is
  * taken.
  */
-import { at, Numbers } from './numbers.ts'
-import type { Rows } from './rows.ts'
+
+import type { EventColumns } from './event-columns.ts'
+import { at, GrowableArray } from './growable-array.ts'
 
 /** Nothing for so long is a cut. */
 const SILENCE_MS = 3_600_000
 
 /** From one event to another, both among them. */
-export interface Stretch {
+export interface TimeRange {
 	readonly from: number
 	readonly to: number
 	/** How many events it has, and how many lie outside. */
@@ -18,8 +19,8 @@ export interface Stretch {
 	readonly apart: number
 }
 
-export function longestStretch(rows: readonly Rows[]): Stretch {
-	const times = new Numbers()
+export function findTimeRange(rows: readonly EventColumns[]): TimeRange {
+	const times = new GrowableArray()
 	for (const one of rows) one.each((end) => times.add(end))
 	const sorted = times.sorted()
 	let [first, length, begin] = [0, 0, 0]

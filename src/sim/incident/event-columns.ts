@@ -1,12 +1,12 @@
 /** Rows of four numbers that grow: a million events are 32 MB here, and many times that as objects. */
-import { at } from './numbers.ts'
+import { at } from './growable-array.ts'
 
 const WIDTH = 4
 
 /** Told one row after the other. */
 export type EachRow = (end: number, callMs: number, attemptMs: number, code: number) => void
 
-export class Rows {
+export class EventColumns {
 	#cells = new Float64Array(0)
 	length = 0
 

@@ -1,8 +1,8 @@
 /** Attempts in bins of time of equal length, so that what is asked of a span costs no more than the span. */
 import { invalidOption } from '../../core/options/schema.ts'
 import type { Attempts } from './attempts.ts'
-import { at, raise } from './numbers.ts'
-import type { Shares } from './segments.ts'
+import type { SymptomCounts } from './change-points.ts'
+import { at, increase } from './growable-array.ts'
 
 /** Does an attempt show a symptom? Undefined says that it tells nothing of it. */
 export type Symptom = (index: number) => boolean | undefined
@@ -10,7 +10,7 @@ export type Symptom = (index: number) => boolean | undefined
 /** More than so many would take seconds, and nobody looks at a year by the second. */
 const MOST_BINS = 5_000_000
 
-export class Bins {
+export class AttemptBins {
 	readonly attempts: Attempts
 	/** The wall time of time 0. */
 	readonly origin: number
@@ -32,15 +32,15 @@ export class Bins {
 		for (let index = 0; index < attempts.length; index++) {
 			const bin = this.#of(attempts.seenAt(index))
 			bins[index] = bin
-			raise(starts, bin + 1)
+			increase(starts, bin + 1)
 		}
-		for (let bin = 0; bin < this.length; bin++) raise(starts, bin + 1, at(starts, bin))
+		for (let bin = 0; bin < this.length; bin++) increase(starts, bin + 1, at(starts, bin))
 		const next = starts.slice()
 		this.#starts = starts
 		this.#indices = new Uint32Array(attempts.length)
 		for (const [index, bin] of bins.entries()) {
 			this.#indices[at(next, bin)] = index
-			raise(next, bin)
+			increase(next, bin)
 		}
 	}
 
@@ -54,14 +54,14 @@ export class Bins {
 	}
 
 	/** In each bin, the attempts that count and those of them that show the symptom. */
-	shares(hasSymptom: Symptom): Shares {
+	shares(hasSymptom: Symptom): SymptomCounts {
 		const shares = { attempts: new Float64Array(this.length), symptoms: new Float64Array(this.length) }
 		for (let bin = 0; bin < this.length; bin++)
 			for (const index of this.in(bin, bin + 1)) {
 				const isShown = hasSymptom(index)
 				if (isShown === undefined) continue
-				raise(shares.attempts, bin)
-				if (isShown) raise(shares.symptoms, bin)
+				increase(shares.attempts, bin)
+				if (isShown) increase(shares.symptoms, bin)
 			}
 		return shares
 	}

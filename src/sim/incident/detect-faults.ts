@@ -3,14 +3,21 @@
  * slow or have no answer and, where the others come as usual, attempts that have none. What each means is then said by what is found in
  * its span.
  */
-import type { Bins, Symptom } from './bins.ts'
-import { durationsIn, type FoundFault, failureOf, isDown, silenceOf, slownessOf } from './faults.ts'
-import { at } from './numbers.ts'
+import type { AttemptBins, Symptom } from './attempt-bins.ts'
+import { OUTCOME } from './attempt-outcome.ts'
+import type { SymptomCounts } from './change-points.ts'
+import { attemptsIn, type FaultWindow, findFaultWindows } from './fault-windows.ts'
+import {
+	durationsIn,
+	type FoundFault,
+	faultFromFailures,
+	faultFromSlowness,
+	faultFromTimeouts,
+	isDown,
+} from './faults.ts'
+import { at } from './growable-array.ts'
 import { explainByLoad } from './overload.ts'
-import type { Shares } from './segments.ts'
-import { paceOf } from './service-time.ts'
-import { indicesIn, type Span, spansOf } from './spans.ts'
-import { VERDICT } from './verdict.ts'
+import { estimatePace } from './service-time.ts'
 
 /** Shares of attempts that fail. Below about one in fifty all is taken to be calm. */
 const FAILING = [0.005, 0.05, 0.12, 0.25, 0.4, 0.6, 0.8, 0.95, 0.998]
@@ -31,27 +38,27 @@ export interface Schedule {
 	readonly explained: number
 }
 
-export function scheduleOf(bins: Bins, workers: number): Schedule {
+export function detectFaults(bins: AttemptBins, workers: number): Schedule {
 	const { attempts } = bins
-	const pace = paceOf(bins)
+	const pace = estimatePace(bins)
 	if (pace && workers < Infinity) explainByLoad(attempts, pace, workers)
-	const { verdict, isExplained } = attempts
-	const failing = spansOf(bins, (index) => verdict[index] === VERDICT.failed, FAILING)
+	const { outcome, isExplained } = attempts
+	const failing = findFaultWindows(bins, (index) => outcome[index] === OUTCOME.failed, FAILING)
 	const failed = withoutUsual(failing.shares, failing.spans)
 	const isDownFor = masked(bins, failed.filter(isDown))
 	const isSlow: Symptom = (index) => {
 		// Where nobody gets through, the few that hang are of the same outage.
-		if (verdict[index] === VERDICT.failed || isDownFor[index]) return undefined
-		if (verdict[index] === VERDICT.answered && !attempts.isTimed(index)) return undefined
+		if (outcome[index] === OUTCOME.failed || isDownFor[index]) return undefined
+		if (outcome[index] === OUTCOME.answered && !attempts.isTimed(index)) return undefined
 		if (isExplained[index]) return false
-		return verdict[index] === VERDICT.hung || attempts.durationMs(index) > (pace?.slowMs ?? Infinity)
+		return outcome[index] === OUTCOME.hung || attempts.durationMs(index) > (pace?.slowMs ?? Infinity)
 	}
-	const slow = spansOf(bins, isSlow, SLOW).spans
+	const slow = findFaultWindows(bins, isSlow, SLOW).spans
 	const isSlowAt = marked(bins, slow, 1)
 	const well = durationsIn(bins, (bin) => !isSlowAt[bin])
 	const serviceTimes = well.length > 0 ? well : durationsIn(bins, () => true)
 	const slowed = slow.flatMap((span) => {
-		const found = slownessOf(span, bins, serviceTimes)
+		const found = faultFromSlowness(span, bins, serviceTimes)
 		return found ? [{ span, found }] : []
 	})
 	const isSlowFor = masked(
@@ -60,13 +67,13 @@ export function scheduleOf(bins: Bins, workers: number): Schedule {
 	)
 	const isSilent: Symptom = (index) => {
 		if (isSlowFor[index] || isDownFor[index]) return undefined
-		return verdict[index] === VERDICT.hung && !isExplained[index]
+		return outcome[index] === OUTCOME.hung && !isExplained[index]
 	}
-	const silent = spansOf(bins, isSilent, FAILING).spans
+	const silent = findFaultWindows(bins, isSilent, FAILING).spans
 	const found = [
-		...failed.map((span) => failureOf(span, bins, pace)),
+		...failed.map((span) => faultFromFailures(span, bins, pace)),
 		...slowed.map((one) => one.found),
-		...silent.map(silenceOf),
+		...silent.map(faultFromTimeouts),
 	]
 	return {
 		found: found.sort(({ fault: a }, { fault: b }) => a.fromMs - b.fromMs || a.toMs - b.toMs),
@@ -77,29 +84,29 @@ export function scheduleOf(bins: Bins, workers: number): Schedule {
 }
 
 /** 1 for each bin of the spans, and for so many to either side, where a span may reach without a bin of its own. */
-function marked(bins: Bins, spans: readonly Span[], margin = 0): Uint8Array {
+function marked(bins: AttemptBins, spans: readonly FaultWindow[], margin = 0): Uint8Array {
 	const marks = new Uint8Array(bins.length)
 	for (const { from, to } of spans) marks.fill(1, Math.max(0, from - margin), to + margin)
 	return marks
 }
 
 /** 1 for each attempt of the spans. */
-function masked(bins: Bins, spans: readonly Span[]): Uint8Array {
+function masked(bins: AttemptBins, spans: readonly FaultWindow[]): Uint8Array {
 	const mask = new Uint8Array(bins.attempts.length)
-	for (const span of spans) for (const index of indicesIn(span, bins)) mask[index] = 1
+	for (const span of spans) for (const index of attemptsIn(span, bins)) mask[index] = 1
 	return mask
 }
 
-function withoutUsual({ attempts }: Shares, spans: readonly Span[]): readonly Span[] {
+function withoutUsual({ attempts }: SymptomCounts, spans: readonly FaultWindow[]): readonly FaultWindow[] {
 	const seen = attempts.reduce((sum, number) => sum + (number > 0 ? 1 : 0), 0)
-	const isUsual = ({ level }: Span) => {
+	const isUsual = ({ level }: FaultWindow) => {
 		const bins = spans.reduce((sum, span) => sum + (span.level === level ? span.to - span.from : 0), 0)
 		return bins > seen / 2
 	}
 	return spans.filter((span) => span.share >= USUAL || !isUsual(span))
 }
 
-function shareOutside({ attempts, symptoms }: Shares, marks: Uint8Array): number {
+function shareOutside({ attempts, symptoms }: SymptomCounts, marks: Uint8Array): number {
 	let [all, shown] = [0, 0]
 	for (const [bin, mark] of marks.entries()) {
 		if (mark) continue
