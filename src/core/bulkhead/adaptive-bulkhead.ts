@@ -8,14 +8,15 @@ import { BulkheadLayer } from './layer.ts'
 import { AdaptiveLimit } from './limits.ts'
 
 /**
- * A look at the latency lasts for so many times a call at most. It mostly takes two or three; but where a few calls take twenty
- * times as long as the others, half of this was seen to end one in five too early, and to leave the server less busy.
+ * The maximum length of a latency measurement, in multiples of a call's duration. It usually takes two or three; but
+ * if a few calls take twenty times as long as the others, half of this value was seen to end one in five measurements
+ * too early and to leave the server underused.
  */
 const MEASUREMENT_CALLS = 10
 
 /**
- * A bulkhead that finds out by itself how many calls the other side can bear at once: it raises its limit while answers stay
- * quick and lowers it when they slow down or fail.
+ * A bulkhead that finds its own limit: it raises the limit while latency stays low, and lowers it when calls become
+ * slow or fail.
  *
  * @example
  * const policy = new AdaptiveBulkhead({ minConcurrent: 5, maxConcurrent: 100 })
@@ -35,18 +36,18 @@ export class AdaptiveBulkhead extends LeafPolicy {
 		this.#layer = layer
 		layer.onRelease = (...facts) => this.#learn(...facts)
 		this.#limit = new AdaptiveLimit(settings)
-		// Once it runs, where it started is past: bounds that leave that outside are no mistake.
+		// Once it runs, bounds that exclude the initial limit are valid.
 		this.#options = { ...options, initialConcurrent: undefined }
 	}
 
-	/** `maxConcurrent` is the limit as measured so far. */
+	/** `maxConcurrent` is the current limit. */
 	get stats(): BulkheadStats {
 		const { slots, settings } = this.#layer
 		const { concurrent, queued } = slots
 		return { concurrent, queued, maxConcurrent: this.#limit.found, maxQueue: settings.maxQueue }
 	}
 
-	/** Other bounds from now on. What was measured stays. */
+	/** Changes the bounds. The measured limit stays. */
 	update(options: Changes<AdaptiveBulkheadOptions>): void {
 		const next = mergeOptions(this.#options, options)
 		const settings = readAdaptiveBulkheadOptions(next)
@@ -68,7 +69,8 @@ export class AdaptiveBulkhead extends LeafPolicy {
 		if (allowed !== layer.limit) {
 			layer.resize(allowed)
 			this.#cancel?.()
-			// Calls that hang may be more than are allowed while it looks at the latency, and then nobody would end the look.
+			// Hung calls may exceed the lowered limit during a latency measurement, and then no call would end the
+			// measurement.
 			this.#cancel =
 				allowed < to
 					? bound.runtime.setTimer(MEASUREMENT_CALLS * layer.holdMs, () => this.update({}), 'housekeeping')
@@ -79,7 +81,7 @@ export class AdaptiveBulkhead extends LeafPolicy {
 }
 
 /**
- * A bulkhead that tunes itself: `new AdaptiveBulkhead(options)`.
+ * Creates a self-tuning bulkhead: `new AdaptiveBulkhead(options)`.
  *
  * @example
  * const search = pipeline(adaptiveBulkhead({ maxConcurrent: 100 }), timeout(2_000))

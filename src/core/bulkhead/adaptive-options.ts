@@ -3,26 +3,26 @@ import { checkRange, invalidOption, MAX_NUMBER, type OptionSchema, readOptions }
 import { ALGORITHMS, type LimitSettings, within } from './limits.ts'
 import { checkIntegers, QUEUE_SCHEMA, type QueueOptions, type QueueSettings } from './options.ts'
 
-/** A bulkhead that finds out by itself how many calls may run at once, and within which bounds. */
+/** How the bulkhead finds its limit, and within which bounds. */
 export interface AdaptiveBulkheadOptions extends QueueOptions {
 	/**
-	 * What the limit follows: `'gradient'` how much slower answers are than without a queue at the other end, `'aimd'`
-	 * only drops (and answers slower than `latencyLimitMs`). Default `'gradient'`.
+	 * What the limit follows: `'gradient'` the latency compared with the latency without queueing at the server,
+	 * `'aimd'` only failures (and calls slower than `latencyLimitMs`). Default `'gradient'`.
 	 */
 	readonly algorithm?: LimitSettings['algorithm'] | undefined
-	/** The limit never falls below this. Default 1. */
+	/** The minimum of the limit. Default 1. */
 	readonly minConcurrent?: number | undefined
-	/** The limit never rises above this. Default 200. */
+	/** The maximum of the limit. Default 200. */
 	readonly maxConcurrent?: number | undefined
-	/** Where the limit starts. Default 20, or the bound that is nearest to it. */
+	/** The initial limit. Default 20, or the bound nearest to it. */
 	readonly initialConcurrent?: number | undefined
-	/** How many times as slow as without a queue answers may be before `'gradient'` lowers the limit. Default 1.5. */
+	/** The factor by which latency may grow before `'gradient'` lowers the limit. Default 1.5. */
 	readonly latencyTolerance?: number | undefined
-	/** A slower answer counts as a drop. Default: none does. */
+	/** A slower call counts as a failure. Default: off. */
 	readonly latencyLimitMs?: number | undefined
 }
 
-/** Adaptive options after the check, with every default filled in. */
+/** The validated options with all defaults. */
 export interface AdaptiveBulkheadSettings extends QueueSettings, LimitSettings {}
 
 const ADAPTIVE_SCHEMA: OptionSchema = {

@@ -4,20 +4,21 @@ import { mergeOptions } from '../options/schema.ts'
 import { BulkheadLayer } from './layer.ts'
 import { type BulkheadOptions, readBulkheadOptions } from './options.ts'
 
-/** How full a bulkhead is. */
+/** The load of a bulkhead. */
 export interface BulkheadStats {
-	/** How many calls hold a slot. */
+	/** Calls that hold a slot. */
 	readonly concurrent: number
-	/** How many wait for one. */
+	/** Calls in the queue. */
 	readonly queued: number
-	/** How many may run at once. */
+	/** The maximum number of concurrent calls. */
 	readonly maxConcurrent: number
 	readonly maxQueue: number
 }
 
 /**
- * Lets so many calls run at once and no more, so that one slow dependency can not take the whole process with it. A free slot goes
- * to the next in line; a full queue, or too long a wait in it, is a BulkheadRejectedError.
+ * Limits the number of concurrent calls, so that one slow dependency cannot exhaust the process. A free slot goes to
+ * the next call in the queue. If the queue is full, or a call waits in it for too long, the call is rejected with a
+ * BulkheadRejectedError.
  *
  * @example
  * const policy = new Bulkhead({ maxConcurrent: 10, maxQueue: 50 })
@@ -41,7 +42,7 @@ export class Bulkhead extends LeafPolicy {
 		return { concurrent, queued, maxConcurrent: limit, maxQueue: settings.maxQueue }
 	}
 
-	/** Other limits from now on. Who is in stays in, and who waits keeps the place in the queue. */
+	/** Changes the limits. Running calls keep their slots, and queued calls keep their positions. */
 	update(options: Changes<BulkheadOptions>): void {
 		const next = mergeOptions(this.#options, options)
 		const settings = readBulkheadOptions(next)
@@ -52,7 +53,7 @@ export class Bulkhead extends LeafPolicy {
 }
 
 /**
- * A bulkhead: `new Bulkhead(options)`.
+ * Creates a bulkhead: `new Bulkhead(options)`.
  *
  * @example
  * const payments = pipeline(bulkhead({ maxConcurrent: 10, maxQueue: 50 }), retry(presets.externalApi))

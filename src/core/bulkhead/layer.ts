@@ -9,7 +9,7 @@ import { type TimeoutEntry, type TimeoutList, timeoutList } from '../runtime/tim
 import type { QueueSettings } from './options.ts'
 import { Slots, type Waiter, type WaiterState } from './slots.ts'
 
-/** How much one call's time in its slot changes what is expected of the next. */
+/** The weight of one call's hold time in the moving average. */
 const HOLD_TIME_WEIGHT = 0.2
 
 export class BulkheadLayer implements ObservableLayer {
@@ -18,9 +18,9 @@ export class BulkheadLayer implements ObservableLayer {
 	limit: number
 	name = ''
 	emit: Emit | undefined
-	/** Told of every call that had a slot, and since when: the self-tuning form learns from it. */
+	/** Called for every call that held a slot, with its hold time. The adaptive bulkhead learns from it. */
 	onRelease: ((call: Call, bound: BoundLayer, since: number) => void) | undefined
-	/** How long a call keeps its slot, as far as it was measured. */
+	/** The moving average of how long a call holds its slot. */
 	holdMs = 0
 	#list: TimeoutList | undefined
 
@@ -32,7 +32,7 @@ export class BulkheadLayer implements ObservableLayer {
 
 	enter(call: Call, bound: BoundLayer): Step {
 		const { slots } = this
-		// Who gets a slot at once leaves nothing behind but the turn since which the slot is its own.
+		// A call that gets a slot immediately stores only the run since which it holds the slot.
 		if (!slots.enter()) return this.#queue(call, bound)
 		const needsTime = this.onRelease || call.options?.deadline
 		return call.enterLayer(
@@ -46,7 +46,7 @@ export class BulkheadLayer implements ObservableLayer {
 		const { runtime } = bound
 		if (waiting.state !== 'inside') {
 			call.options?.deadline?.throwIfExpired()
-			const why = `no free slot within ${waiting.limit?.ms} ms in the queue`
+			const why = `no free slot within queueTimeoutMs (${waiting.limit?.ms} ms)`
 			return this.#reject(call, bound, 'queue-timeout', why)
 		}
 		const now = runtime.now()
@@ -69,8 +69,8 @@ export class BulkheadLayer implements ObservableLayer {
 	#leave(call: Call, bound: BoundLayer, state: QueuedCall): void {
 		const { limit, since, turn, isRunning } = state
 		limit?.list?.remove(limit)
-		// Who was given a slot and left before its turn came has shown nothing of how long work takes. And it is measured once: a
-		// classifier that throws has the call leave a second time, and then the slot is given back.
+		// A call that left between getting its slot and running says nothing about latency. And it is measured once: if a
+		// classifier throws, the call leaves a second time and then frees the slot.
 		state.isRunning = false
 		if (isRunning) {
 			const heldMs = bound.runtime.now() - since
@@ -80,7 +80,7 @@ export class BulkheadLayer implements ObservableLayer {
 		this.#release(call, bound, turn, state)
 	}
 
-	/** Lets those in who hold a slot now and do not know it yet. */
+	/** Wakes the calls that got a slot through the new limit. */
 	resize(limit: number): void {
 		this.limit = limit
 		for (const { call } of this.slots.resize(limit, this.settings.maxQueue)) call.wake?.()
@@ -90,7 +90,7 @@ export class BulkheadLayer implements ObservableLayer {
 		const { slots, settings, limit } = this
 		const { maxQueue, queueTimeoutMs, priority } = settings
 		const { runtime } = bound
-		// Nobody is let queue for what will come too late.
+		// A call is not queued if its turn would come after its deadline.
 		const waitMs = (this.holdMs * (slots.queued + 1)) / limit
 		if (slots.queued < maxQueue && call.options?.deadline?.shouldRetry(waitMs) === false) {
 			this.emit?.(call, bound, { type: 'rejected', reason: 'deadline' })
@@ -100,7 +100,7 @@ export class BulkheadLayer implements ObservableLayer {
 		const now = call.now(runtime)
 		const waiting = new QueuedCall(call, priority ? priorityOf(call, priority) : 0, now)
 		if (slots.arrive(waiting) === 'outside') {
-			const why = `bulkhead full: ${limit} concurrent calls, ${maxQueue} queued`
+			const why = `bulkhead full (maxConcurrent ${limit}, maxQueue ${maxQueue})`
 			return this.#reject(call, bound, 'bulkhead-full', why)
 		}
 		call.enterLayer(bound, waiting)
@@ -117,7 +117,7 @@ export class BulkheadLayer implements ObservableLayer {
 		return call.reject(new BulkheadRejectedError(this.name, reason, why))
 	}
 
-	/** Gives a slot back: now or, where work of this call goes on although the call did not wait for it, when that ends. */
+	/** Frees a slot: now or, if an operation of this call is still running without it, when that operation ends. */
 	#release(call: Call, bound: BoundLayer, since: number, waiting?: QueuedCall): void {
 		const { slots } = this
 		const late = call.rare?.orphans?.filter(({ run, index }) => run > since && index > bound.index)
@@ -127,7 +127,7 @@ export class BulkheadLayer implements ObservableLayer {
 	}
 }
 
-/** Calls `free` once: when all of these have ended, or after so long. */
+/** Calls `free` once: when all orphans have ended, or after `abandonAfterMs`. */
 function releaseAfterOrphans(
 	late: readonly { readonly onEnd: (() => void)[] }[],
 	free: () => void,
@@ -153,17 +153,17 @@ function priorityOf(call: Call, priority: NonNullable<QueueSettings['priority']>
 	return answer
 }
 
-/** A call in the queue or, for who wants to know the time, in a slot. */
+/** A call in the queue or, where its times matter, in a slot. */
 export class QueuedCall implements Waiter<QueuedCall> {
 	before: QueuedCall | undefined
 	after: QueuedCall | undefined
 	readonly call: Call
 	readonly priority: number
 	readonly turn: number
-	/** When it came into the queue, and then when it got its slot. */
+	/** When it entered the queue, later when it got its slot. */
 	since: number
 	state: WaiterState
-	/** Has its turn come? Between that and the slot there is a moment in which it may still be aborted. */
+	/** True once the call runs. After it got the slot and before it runs, it may still be aborted. */
 	isRunning: boolean
 	limit: QueueTimeout | undefined
 
@@ -177,7 +177,7 @@ export class QueuedCall implements Waiter<QueuedCall> {
 	}
 }
 
-/** How long a call stays in the queue. */
+/** The timeout of a queued call. */
 class QueueTimeout implements TimeoutEntry {
 	before: TimeoutEntry | undefined
 	after: TimeoutEntry | undefined

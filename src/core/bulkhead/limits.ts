@@ -1,19 +1,19 @@
 /**
- * How many calls may run at once, found out from what became of them. Decided once a round, which is as many answers as
- * there are slots: one answer is mostly noise, and a limit that was just lowered must not be lowered again for the calls
- * that had begun under the old one.
+ * Finds the concurrency limit from the outcomes of calls. It decides once per round, which is as many completed calls
+ * as there are slots: a single call is mostly noise, and a limit that was just lowered must not be lowered again
+ * because of calls that began under the old one.
  *
- * `gradient` compares the latency now with the latency without a queue at the other end. The published form takes the mean
- * of a long time for the latter; under a load that does not let up that mean learns the queue, and the limit drifts to its
- * greatest. Here it is measured: in rounds that used little of the limit and, when there were none for long, by lowering the
- * limit for a round. At an overloaded server this takes away its queue and next to none of its work.
+ * `gradient` compares the current latency with the latency without queueing at the server. The published form
+ * estimates the latter by a long-term mean; under sustained load that mean learns the queue, and the limit drifts to
+ * its maximum. Here it is measured: in rounds that used little of the limit and, if there were none for long, by
+ * lowering the limit for one round. At an overloaded server this removes the queue and almost none of the throughput.
  */
 import { isAmount } from '../options/schema.ts'
 
 export interface LimitAlgorithm {
-	/** A whole number within the bounds. */
+	/** An integer within the bounds. */
 	readonly limit: number
-	/** Told of every call that ended while `concurrent` ran, itself included. Answers the limit from now on. */
+	/** Records a call that ended while `concurrent` calls ran, itself included. Returns the new limit. */
 	sample(latencyMs: number, isDropped: boolean, concurrent: number): number
 }
 
@@ -23,16 +23,16 @@ export interface LimitSettings {
 	readonly maxConcurrent: number
 	readonly initialConcurrent: number
 	readonly latencyTolerance: number
-	/** Infinity when no latency counts as a drop. */
+	/** Infinity if no latency counts as a failure. */
 	readonly latencyLimitMs: number
 }
 
-/** The limit after a round without a drop that used at least half of it. */
+/** Returns the limit after a round without failures that used at least half of it. */
 type NextLimit = (limit: number, latencyMs: number, unloadedMs: number, tolerance: number) => number
 
 export const ALGORITHMS: Record<LimitSettings['algorithm'], NextLimit> = {
-	// Down to a half at most, in proportion to the slowness, and up by a little queue so that growth is ever tried: the
-	// mean of that and the old limit. A millisecond on both sides keeps the grain of clocks from looking like a queue.
+	// The limit times the latency ratio, at least half of the limit, plus a small queue so that growth is tried;
+	// averaged with the old limit. One millisecond on both sides keeps clock granularity from looking like a queue.
 	gradient: (limit, latencyMs, unloadedMs, tolerance) =>
 		(limit * (1 + Math.max(0.5, Math.min(1, (tolerance * (unloadedMs + 1)) / (latencyMs + 1)))) +
 			Math.sqrt(limit) / 2) /
@@ -40,10 +40,10 @@ export const ALGORITHMS: Record<LimitSettings['algorithm'], NextLimit> = {
 	aimd: (limit) => limit + 1,
 }
 
-/** What a drop leaves of the limit. */
+/** The factor by which a failure reduces the limit. */
 const AFTER_DROP = 0.9
 
-/** After so many rounds the unloaded latency is measured anew. */
+/** After this many rounds the unloaded latency is measured again. */
 const ROUNDS_BETWEEN_PROBES = 16
 
 export const within = (
@@ -58,12 +58,14 @@ export class AdaptiveLimit implements LimitAlgorithm {
 	#unloadedMs: number | undefined
 	#isProbing = false
 	#roundsToProbe = ROUNDS_BETWEEN_PROBES
-	/** Of this round: how many answers it still takes, how many counted, their mean, and the most that ran at once. */
+	/**
+	 * This round: completed calls still needed, calls that counted, their mean latency, and the maximum concurrency.
+	 */
 	#left: number
 	#counted = 0
 	#meanMs = 0
 	#peak = 0
-	/** This round's calls began before the limit jumped: it proves nothing. */
+	/** The calls of this round began before the limit jumped, so it proves nothing. */
 	#isStale = false
 
 	constructor(settings: LimitSettings) {
@@ -75,14 +77,14 @@ export class AdaptiveLimit implements LimitAlgorithm {
 		return this.#isProbing ? this.#probeLimit : this.found
 	}
 
-	/** The limit without what is taken off it for a look at the latency: that is no finding. */
+	/** The limit without the temporary reduction for a latency measurement. */
 	get found(): number {
 		return Math.floor(this.#exact)
 	}
 
 	/**
-	 * Other settings from now on. The limit stays, as far as the new bounds allow, and so does what was measured; a look at the
-	 * latency is given up until the next is due.
+	 * Changes settings. The limit stays within the new bounds, and so does what was measured; a running latency
+	 * measurement is dropped until the next is due.
 	 */
 	update(settings: LimitSettings): void {
 		this.#settings = settings
@@ -99,14 +101,14 @@ export class AdaptiveLimit implements LimitAlgorithm {
 			this.#begin(concurrent, true)
 		} else if (isDrop || isAmount(latencyMs)) {
 			this.#peak = Math.max(this.#peak, concurrent)
-			// A running mean: the sum of absurd latencies would be Infinity.
+			// A running mean, because the sum of very large latencies would be Infinity.
 			if (!isDrop) this.#meanMs += (latencyMs - this.#meanMs) / ++this.#counted
 			if (--this.#left <= 0) this.#decide(concurrent)
 		}
 		return this.limit
 	}
 
-	/** Low enough to measure without a queue even where the limit is as far above the capacity as the tolerance lets it. */
+	/** Low enough to measure without queueing even if the limit exceeds the capacity by the whole tolerance. */
 	get #probeLimit(): number {
 		const { minConcurrent, latencyTolerance } = this.#settings
 		return Math.max(minConcurrent, Math.floor(this.#exact / (latencyTolerance + 0.5)))
@@ -119,20 +121,21 @@ export class AdaptiveLimit implements LimitAlgorithm {
 		if (!this.#isStale) {
 			const isUnloaded = this.#peak <= this.#probeLimit
 			const unloaded = this.#unloadedMs ?? mean
-			// Work that takes half as long even under load has become faster. (Any less may be chance, which must not add up.)
+			// Calls that take half as long even under load have become faster. (A smaller difference may be random, and
+			// must not accumulate.)
 			this.#unloadedMs = isUnloaded || mean * 2 < unloaded ? (unloaded + mean) / 2 : unloaded
 			if (isUnloaded) {
 				this.#isProbing = false
 				this.#roundsToProbe = ROUNDS_BETWEEN_PROBES
 			}
-			// Where less than half of the limit is in use, nothing is known about more of it.
+			// If less than half of the limit is in use, the round says nothing about a higher limit.
 			if (this.#peak * 2 >= this.#exact) {
 				const next = ALGORITHMS[settings.algorithm]
 				this.#exact = within(settings, next(this.#exact, mean, this.#unloadedMs, settings.latencyTolerance))
 				this.#isProbing = settings.algorithm === 'gradient' && --this.#roundsToProbe <= 0
 			}
 		}
-		// The first answers after a jump are the quickest ones: taken for all, they would make the others look slow.
+		// The first calls to complete after a jump are the fastest. Taken for all, they would make the others look slow.
 		this.#begin(concurrent, wasProbing !== this.#isProbing)
 	}
 

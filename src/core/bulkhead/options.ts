@@ -2,32 +2,32 @@ import type { CallOptions } from '../engine/call-options.ts'
 import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../engine/policy-options.ts'
 import { invalidOption, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
 
-/** Who may wait for a slot and for how long, and when a hung one is given back. */
+/** Queue limits, and when a hung slot is reclaimed. */
 export interface QueueOptions extends PolicyOptions {
-	/** How many calls may wait for a slot; one more is rejected. Infinity: no bound. Default 50. */
+	/** The maximum number of queued calls. Further calls are rejected. Infinity: no limit. Default 50. */
 	readonly maxQueue?: number | undefined
-	/** A call that has waited this long for a slot is rejected. Infinity: never. Default 30,000. */
+	/** A call that has been queued for this long is rejected. Infinity: never. Default 30,000. */
 	readonly queueTimeoutMs?: number | undefined
 	/**
-	 * How long work that goes on after its call was answered, as after a timeout that it ignores, may keep its slot.
+	 * How long an operation that outlives its call, for example because it ignores a timeout, may keep its slot.
 	 * Default: until it settles.
 	 */
 	readonly abandonAfterMs?: number | undefined
-	/** Who waits with a higher number goes first; equals go in the order in which they came. Default: all are equal. */
+	/** Queued calls with a higher number go first; equal ones in order of arrival. Default: all are equal. */
 	readonly priority?: ((call: CallOptions) => number) | undefined
 }
 
-/** How many calls may run at once, and what becomes of the others. */
+/** The concurrency limit and the queue. */
 export interface BulkheadOptions extends QueueOptions {
-	/** How many calls may run at once. Default 10. */
+	/** The maximum number of concurrent calls. Default 10. */
 	readonly maxConcurrent?: number | undefined
 }
 
-/** Queue options after the check, with every default filled in. */
+/** The validated options with all defaults. */
 export interface QueueSettings extends PolicyOptions {
 	readonly maxQueue: number
 	readonly queueTimeoutMs: number
-	/** Infinity when a slot is kept until its work settles. */
+	/** Infinity if a slot is kept until its operation settles. */
 	readonly abandonAfterMs: number
 	readonly priority?: ((call: CallOptions) => number) | undefined
 }
@@ -54,7 +54,7 @@ export function readBulkheadOptions(options: BulkheadOptions): BulkheadSettings 
 	return settings
 }
 
-/** Slots and places are counted: half a one is a limit that nobody meant. Infinity passes. */
+/** Throws for counts that are not integers. Infinity passes. */
 export function checkIntegers(counts: Readonly<Record<string, number>>): void {
 	for (const [option, count] of Object.entries(counts)) {
 		if (count % 1) invalidOption(option, count, 'a whole number')

@@ -1,16 +1,16 @@
 /**
- * Who may work at once and who waits, as a state machine that wakes nobody itself. A slot that becomes free is handed to
- * the next in line in the same step, before anyone hears of it, so there is never a free slot beside a queue: a newcomer
- * has only one number to look at, and can overtake no one. (Counting the slot as free until the woken caller runs is the
- * usual way, and lets whoever calls in between take it.)
+ * Which calls hold a slot and which are queued, as a state machine that wakes no call itself. A slot that becomes
+ * free goes to the next call in the queue in the same step, so there is never a free slot beside a queue: a newcomer
+ * checks only one number, and cannot overtake a queued call. (The usual alternative counts the slot as free until the
+ * woken caller runs, and lets a newcomer take it in between.)
  */
 import { type Link, LinkedList } from '../structures/linked-list.ts'
 
 export type WaiterState = 'outside' | 'queued' | 'inside'
 
-/** One call as the bulkhead sees it. Starts `'outside'`; only `Slots` changes its place and its links. */
+/** One call as the bulkhead sees it. It starts `'outside'`; only `Slots` changes its state and its links. */
 export interface Waiter<W> extends Link<W> {
-	/** Higher goes first. Must not change while it waits. */
+	/** Higher goes first. Must not change while the call is queued. */
 	readonly priority: number
 	state: WaiterState
 }
@@ -27,7 +27,7 @@ export class Slots<W extends Waiter<W>> {
 		this.#maxQueue = maxQueue
 	}
 
-	/** How many hold a slot. More than there are slots only after `resize` took some away. */
+	/** The number of held slots. Above the limit only after `resize` lowered it. */
 	get concurrent(): number {
 		return this.#concurrent
 	}
@@ -36,20 +36,20 @@ export class Slots<W extends Waiter<W>> {
 		return this.#queued
 	}
 
-	/** Takes a slot, if one is free. Who gets it this way needs no waiter, and gives it back by `exit`. */
+	/** Takes a slot if one is free. A call that gets it this way needs no waiter and frees it with `exit`. */
 	enter(): boolean {
 		const isFree = this.#concurrent < this.#maxConcurrent
 		if (isFree) this.#concurrent++
 		return isFree
 	}
 
-	/** Gives a slot back. Answers who holds it now and has to be woken, if anyone. */
+	/** Frees a slot. Returns the call that holds it now and must be woken, if any. */
 	exit(): W | undefined {
 		this.#concurrent--
 		return this.#admit()
 	}
 
-	/** Takes a slot, or a place in the queue, or neither where both are full. Answers which. */
+	/** Takes a slot or joins the queue, unless both are full. Returns the new state. */
 	arrive(waiter: W): WaiterState {
 		if (this.enter()) waiter.state = 'inside'
 		else if (this.#queued < this.#maxQueue) {
@@ -63,11 +63,11 @@ export class Slots<W extends Waiter<W>> {
 	}
 
 	/**
-	 * Gives up whatever it has, for whatever reason. Answers who holds its slot now and has to be woken, if anyone.
+	 * Leaves the queue or frees the slot. Returns the call that holds the slot now and must be woken, if any.
 	 *
-	 * One method for queue and slot, and none the second time: an abort may come after the slot was handed over and before
-	 * its new owner ran, and work may settle after its slot was given up for lost. Two methods would leak a slot in the one
-	 * case and free one twice in the other.
+	 * One method for both, which does nothing the second time: an abort may come after the slot was handed over and
+	 * before its new owner runs, and an operation may settle after its slot was reclaimed. Two methods would leak a
+	 * slot in the first case and free one twice in the second.
 	 */
 	leave(waiter: W): W | undefined {
 		const { state } = waiter
@@ -77,7 +77,10 @@ export class Slots<W extends Waiter<W>> {
 		return undefined
 	}
 
-	/** Other limits from now on. Answers who was let in by them and has to be woken. Whoever is inside or queued stays so. */
+	/**
+	 * Changes the limits. Returns the calls that got a slot through them and must be woken. Running and queued calls
+	 * stay.
+	 */
 	resize(maxConcurrent: number, maxQueue: number): readonly W[] {
 		this.#maxConcurrent = maxConcurrent
 		this.#maxQueue = maxQueue

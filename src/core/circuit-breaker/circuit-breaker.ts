@@ -13,12 +13,12 @@ import { type CircuitBreakerOptions, readCircuitBreakerOptions } from './options
 import type { CircuitSnapshot } from './snapshot.ts'
 import type { CircuitStats } from './stats.ts'
 
-/** What is answered when the circuit does not let a call in. */
+/** Provides the result while the circuit rejects calls. */
 type OpenFallback<T> = (error: CircuitOpenError) => T
 
 /**
- * Stops calling what fails: after too many failures the circuit opens and calls are refused at once with a CircuitOpenError, until a
- * few probes find that it works again.
+ * Stops calling a dependency that fails. After too many failures the circuit opens, and calls are rejected
+ * immediately with a CircuitOpenError until a few probes succeed.
  *
  * @example
  * const policy = new CircuitBreaker({ failureThreshold: 5, resetTimeoutMs: 30_000 })
@@ -36,7 +36,10 @@ export class CircuitBreaker extends LeafPolicy {
 		if (options.onEvent) this.subscribe(options.onEvent)
 	}
 
-	/** The same as of every policy; a function in second place answers when the circuit does not let the call in. */
+	/**
+	 * Like `execute` of every policy. A function as the second argument is a fallback: it provides the result if the
+	 * circuit rejects the call.
+	 */
 	override execute<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Awaited<T>>
 	override execute<T, F = T>(
 		fn: (context: CallContext) => T,
@@ -55,8 +58,8 @@ export class CircuitBreaker extends LeafPolicy {
 		if (step === REJECTED) {
 			const { runtime } = call.pipeline
 			const retryAfterMs = this.#layer.retryAfterMs(call.now(runtime))
-			// What a refusal costs is the depth of its stack: so it is made here and not further in, and without its constructors,
-			// which would be walked through as well. It is the same error all the same.
+			// Most of the cost of an error is the depth of its stack. So it is created here, not further in, and without
+			// the constructors, which would add frames. It is indistinguishable from `new CircuitOpenError`.
 			const whenMs = Math.ceil(retryAfterMs)
 			const error = new Error(circuitOpenMessage(this.name, whenMs))
 			Object.setPrototypeOf(error, CircuitOpenError.prototype)
@@ -76,25 +79,25 @@ export class CircuitBreaker extends LeafPolicy {
 		return answer as Promise<Awaited<T> | Awaited<F>>
 	}
 
-	/** Half-open begins with the first call at or after the reset time; until then it is open. */
+	/** The state. An open circuit becomes half-open with the first call at or after the reset time. */
 	get currentState(): CircuitState {
 		return this.stats.state
 	}
 
-	/** The counts of its window, or of the probes while half-open. */
+	/** The counts of the window or, while half-open, of the probes. */
 	get stats(): CircuitStats {
 		const { runtime } = this.env
 		return this.#layer.stats(runtime.now(), runtime)
 	}
 
-	/** Closes the circuit, as though nothing had happened. One that is isolated stays open. */
+	/** Closes the circuit and clears its counts. An isolated circuit stays isolated. */
 	reset(): void {
 		this.#layer.reset()
 	}
 
 	/**
-	 * Holds the circuit open until what it returns is called: for an operator who takes a dependency away on purpose. Held by
-	 * several, it opens again when all have let go.
+	 * Forces the circuit open until the returned function is called: for an operator who takes a dependency out of
+	 * service. If several callers isolate the circuit, it closes when the last one releases it.
 	 *
 	 * @example
 	 * const release = payments.isolate()
@@ -105,19 +108,19 @@ export class CircuitBreaker extends LeafPolicy {
 		return this.#layer.isolate()
 	}
 
-	/** All that it knows, as plain data, for a process that is about to end. */
+	/** Returns the breaker's state as plain data, for a process that is about to end. */
 	snapshot(): CircuitSnapshot {
 		const { runtime } = this.env
 		return this.#layer.snapshot(runtime.now(), runtime.wallNow(), runtime)
 	}
 
-	/** Takes over what another breaker knew, aged by the wall clock. Refuses what is no snapshot. */
+	/** Takes over the state of another breaker, aged by the wall clock. Throws if the snapshot is invalid. */
 	restore(snapshot: CircuitSnapshot): void {
 		const { runtime } = this.env
 		this.#layer.restore(snapshot, runtime.now(), runtime.wallNow())
 	}
 
-	/** Other settings from now on. The state, the windows and the streak stay; an open time that is running does, too. */
+	/** Changes settings. The state, the windows and the failure count stay, and a current open time does not change. */
 	update(options: Changes<CircuitBreakerOptions>): void {
 		const { runtime } = this.env
 		const next = mergeOptions(this.#options, options)
@@ -128,7 +131,7 @@ export class CircuitBreaker extends LeafPolicy {
 }
 
 /**
- * A circuit breaker: `new CircuitBreaker(options)`.
+ * Creates a circuit breaker: `new CircuitBreaker(options)`.
  *
  * @example
  * const payments = pipeline(circuitBreaker({ failureThreshold: 5 }), retry(presets.externalApi), timeout(5_000))

@@ -1,10 +1,11 @@
 /**
- * Whether a call is let through. A synchronous state machine that is told the time and the outcome: the end of the open
- * time and a hung probe are noticed by whoever comes next, so that ten thousand breakers own no timer. A timer for each
- * would wake the process for circuits that nobody asks about, and decide nothing earlier than the next call can.
+ * Decides whether a call passes. A synchronous state machine that receives the time and the outcome. The end of the
+ * open time and a hung probe are noticed by the next caller, so that ten thousand breakers own no timer. A timer each
+ * would wake the process for circuits without calls, and decide nothing earlier than the next call can.
  *
- * Every call gets a ticket. While closed it is the generation, one number for all of them, which costs nothing; a
- * half-open circuit numbers each probe, so that it knows whose place is free again. Tickets of another state are unknown.
+ * Every call gets a ticket. While the circuit is closed it is the generation, one number for all calls, which costs
+ * nothing. A half-open circuit numbers each probe, so that it knows whose slot is free again. Tickets of an earlier
+ * state are ignored.
  */
 import type { RandomSource } from '../backoff/jitter.ts'
 import { TimeWindow } from '../structures/time-window.ts'
@@ -17,15 +18,18 @@ import type { CircuitState, CircuitStats } from './stats.ts'
 export class Circuit {
 	settings: CircuitSettings
 	state: CircuitState = 'closed'
-	/** The ticket of every call that is let in while closed; otherwise the latest that was given. */
+	/** The ticket of every call that is admitted while closed; otherwise the last ticket. */
 	generation = 0
 	#outcomes: Outcomes | undefined
-	/** The latest successes, and when the latest of them was; undefined when nobody looked. They are not in the window yet. */
+	/**
+	 * Recent successes that are not in the window yet, and when the last of them was; undefined if the clock was not
+	 * read.
+	 */
 	#recentSuccesses = 0
 	#recentAt: number | undefined
-	/** Successes after those, at times that nobody looked at. */
+	/** Successes after those, at unknown times. */
 	#pendingSuccesses = 0
-	/** When each failure since the latest success was, as far as they lie in the window. */
+	/** When each failure since the last success occurred, as far as they are within the window. */
 	#failures: number[] | undefined
 	#openState: OpenState | undefined
 
@@ -33,12 +37,12 @@ export class Circuit {
 		this.settings = settings
 	}
 
-	/** Told of every change, after it: for who owns the circuit to say what is to be done. */
+	/** Called after every change of state. The layer overrides it. */
 	onChange(_from: CircuitState, _to: CircuitState): void {}
 
 	/**
-	 * Lets a call in and answers its ticket, or refuses it with -1, a ticket that counts for nothing. A caller that finds
-	 * `state` closed may take `generation` as the ticket and spare itself the clock.
+	 * Admits a call and returns its ticket, or returns -1 to reject it. A caller that finds `state` closed may use
+	 * `generation` as the ticket and skip reading the clock.
 	 */
 	admit(now: number, source: RandomSource): number {
 		this.expireProbe(now, source)
@@ -52,15 +56,15 @@ export class Circuit {
 		}
 		this.state = 'half-open'
 		const ticket = ++this.generation
-		// Before anybody is told, for who hears of it may call at once.
+		// Before listeners are notified, because a listener may call the breaker.
 		probes.set(ticket, now)
 		this.#notifyChange(from)
 		return ticket
 	}
 
 	/**
-	 * An admitted call went well, at a time that need not be known: for circuits that have no rate rule and are closed. Most
-	 * have nothing else to tell, and are spared a window.
+	 * Records a success of an admitted call whose time may be unknown, for closed circuits without a rate rule. Most
+	 * circuits have nothing else to record, and never allocate a window.
 	 */
 	recordSuccessFast(ticket: number, now: number | undefined): void {
 		if (ticket !== this.generation) return
@@ -69,19 +73,19 @@ export class Circuit {
 			this.#pendingSuccesses++
 			return
 		}
-		// Within a bucket's length it makes no difference to the window which of them was when.
+		// Within the length of a bucket, the order of successes makes no difference to the window.
 		if (this.#pendingSuccesses || now - (this.#recentAt ?? now) > this.settings.monitorWindowMs / 10)
 			this.#flushPendingSuccesses(now)
 		this.#recentAt = Math.max(now, this.#recentAt ?? now)
 		this.#recentSuccesses++
 	}
 
-	/** An admitted call went well. */
+	/** Records a success of an admitted call. */
 	succeed(ticket: number, now: number, durationMs: number, source: RandomSource): void {
 		this.#settle(ticket, now, durationMs, 0, undefined, source)
 	}
 
-	/** An admitted call failed. `retryAfterMs` is when the other side wants to be asked again, if it said so. */
+	/** Records a failure of an admitted call. `retryAfterMs` is the wait that the dependency asked for. */
 	fail(
 		ticket: number,
 		now: number,
@@ -92,15 +96,18 @@ export class Circuit {
 		this.#settle(ticket, now, durationMs, 1, retryAfterMs, source)
 	}
 
-	/** An admitted call says nothing about the other side: cancelled, or refused further in. It only gives its place back. */
+	/**
+	 * An admitted call says nothing about the dependency: it was cancelled, or rejected further in. Frees its probe
+	 * slot.
+	 */
 	ignore(ticket: number, now: number, source: RandomSource): void {
 		this.expireProbe(now, source)
 		this.#openState?.probes.delete(ticket)
 	}
 
 	/**
-	 * Gives up on a probe that hangs, as of the moment when its time was up: who comes long after is the next probe at once.
-	 * Whatever is told the time and depends on it does this first, so nobody can see that there is no timer.
+	 * Fails a hung probe as of the moment when its time was over: a caller that comes much later is the next probe
+	 * immediately. Every method that depends on the time does this first, so the missing timer is not observable.
 	 */
 	expireProbe(now: number, source: RandomSource): void {
 		if (this.state !== 'half-open') return
@@ -109,7 +116,10 @@ export class Circuit {
 		if (now >= dueAt) this.#open(dueAt, undefined, source)
 	}
 
-	/** Until a call may be let through: what is left of the open time, or of the oldest probe's when all places are taken. */
+	/**
+	 * Returns the time until a call may pass: the rest of the open time or, if all probe slots are in use, of the
+	 * oldest probe's timeout.
+	 */
 	retryAfterMs(now: number): number {
 		const outage = this.#openState
 		if (!outage) return 0
@@ -121,12 +131,12 @@ export class Circuit {
 		return Math.max(0, startedAt + probeTimeoutMs - now)
 	}
 
-	/** Closed, as though nothing had happened. An isolated circuit stays open. */
+	/** Closes the circuit and clears its counts. An isolated circuit stays isolated. */
 	reset(): void {
 		if (!this.#openState?.isolations) this.#enterState(undefined)
 	}
 
-	/** Holds the circuit open until each who did has released it; then it is closed, as though nothing had happened. */
+	/** Forces the circuit open until every caller has released it. Then it is closed, with empty counts. */
 	isolate(): () => void {
 		const before = this.#openState
 		const outage = before?.isolations ? before : createOpenState(Infinity, 0, 0, before?.rejected)
@@ -140,7 +150,7 @@ export class Circuit {
 		}
 	}
 
-	/** Other settings from now on. An open time that is running stays as it is. */
+	/** Changes settings. A current open time does not change. */
 	update(settings: CircuitSettings, now: number, source: RandomSource): void {
 		this.expireProbe(now, source)
 		this.#flushPendingSuccesses(now)
@@ -149,7 +159,10 @@ export class Circuit {
 		this.settings = settings
 	}
 
-	/** An isolated circuit is written down as a fresh one: its handles do not live on, and nobody else could release it. */
+	/**
+	 * An isolated circuit is saved as a closed one: its handles do not survive the process, and nothing else could
+	 * release it.
+	 */
 	snapshot(now: number, wallNow: number, source: RandomSource): CircuitSnapshot {
 		this.expireProbe(now, source)
 		this.#flushPendingSuccesses(now)
@@ -168,8 +181,9 @@ export class Circuit {
 	}
 
 	/**
-	 * What another circuit was, so much later by the wall clock. One that jumped back lets nothing age, one that jumped
-	 * ahead lets all of it. Half-open comes back as open with nothing left to wait: its probes are gone. Isolation stays.
+	 * Restores the state of another circuit, aged by the wall clock. A clock that jumped back ages nothing, one that
+	 * jumped ahead ages everything. Half-open is restored as open with no wait left, because its probes are gone. An
+	 * isolation stays.
 	 */
 	restore(snapshot: CircuitSnapshot, now: number, wallNow: number): void {
 		checkSnapshot(snapshot)
@@ -230,7 +244,7 @@ export class Circuit {
 		else if (++outage.successes >= successThreshold) this.#enterState(undefined)
 	}
 
-	/** Writes an outcome down, and answers whether any rule has had enough. */
+	/** Records an outcome. Returns true if a rule opens the circuit. */
 	#recordAndCheck(now: number, outcome: number, failed: 0 | 1): boolean {
 		const { settings } = this
 		const { failureThreshold, monitorWindowMs } = settings
@@ -239,25 +253,29 @@ export class Circuit {
 		this.#outcomes.add(now, outcome)
 		if (!failed) this.#failures = undefined
 		else if (failureThreshold < Infinity) {
-			// Not an empty list to push to, for which V8 sets room for 17 aside at once.
+			// Not an empty array with `push`, for which V8 reserves room for 17 elements.
 			if (this.#failures) this.#failures.push(now)
 			else this.#failures = [now]
 			const failures = this.#failures
-			// Each failure comes and goes once, and at the threshold the circuit opens: this is cheap and never grows beyond.
+			// Each failure enters and leaves once, and the circuit opens at the threshold, so this is cheap and the list is
+			// bounded.
 			while (now - (failures[0] ?? now) > monitorWindowMs) failures.shift()
 			if (failures.length >= failureThreshold) return true
 		}
 		return rateTrips(settings, this.#outcomes, now)
 	}
 
-	/** Puts the latest successes into the window. Those that nobody dated are taken to be spread evenly since the latest look. */
+	/**
+	 * Adds the pending successes to the window. Those without a time are assumed to be spread evenly since the last
+	 * clock read.
+	 */
 	#flushPendingSuccesses(now: number): void {
 		const undated = this.#pendingSuccesses
 		if (!this.#recentSuccesses && !undated) return
 		const { monitorWindowMs } = this.settings
 		const since = this.#recentAt ?? now
 		this.#outcomes ??= openWindow(this.settings)
-		// A count window is told of every call as it ends, so this is one of time.
+		// A count window records every call when it ends, so this is a time window.
 		if (this.#outcomes instanceof TimeWindow) {
 			this.#outcomes.add(since, 0, this.#recentSuccesses)
 			this.#outcomes.add(now, 0, Math.round(undated * Math.min(1, monitorWindowMs / (now - since))))
@@ -275,7 +293,7 @@ export class Circuit {
 		this.#enterState(outage, this.#outcomes, this.#failures)
 	}
 
-	/** Another generation: closed, or open when there is an outage. What is not handed over is forgotten. */
+	/** Starts a new generation: closed, or open with an open state. Counts that are not passed on are cleared. */
 	#enterState(outage: OpenState | undefined, outcomes?: Outcomes, failures?: number[]): void {
 		const from = this.state
 		this.#openState = outage

@@ -1,15 +1,15 @@
 /**
- * The latest calls, whenever they were: a ring of their outcomes with running sums, so that a call costs the same however
- * large the window is. It has a TimeWindow's `add` and `sum`, and pays no heed to the time it is told. A byte a call; a
- * list of objects would take forty times that, for nothing that a rate asks.
+ * The last calls, whenever they were: a ring of their outcomes with running sums, so that a call costs the same
+ * however large the window is. It has the same `add` and `sum` as a TimeWindow and ignores the time. One byte per
+ * call; a list of objects would take forty times as much.
  */
 export class CountWindow {
 	readonly #ring: Uint8Array
 	readonly #sums = [0, 0, 0, 0]
-	/** All that were ever added: where the next one goes, and whether one has to leave for it. */
+	/** The number of outcomes that were ever added: gives the next index, and whether an old outcome leaves. */
 	#added = 0
 
-	/** Begins with the latest of `outcomes`, a digit each. */
+	/** Starts with the last of `outcomes`, one digit each. */
 	constructor(size: number, kinds: number, outcomes = '') {
 		this.#ring = new Uint8Array(size)
 		for (const outcome of outcomes) this.add(0, Number(outcome) % kinds)
@@ -27,7 +27,7 @@ export class CountWindow {
 		return this.#sums[outcome] ?? 0
 	}
 
-	/** Every call in it, oldest first, a digit each. */
+	/** Returns every outcome in the window, oldest first, one digit each. */
 	outcomes(): string {
 		const ring = this.#ring
 		const next = this.#added % ring.length

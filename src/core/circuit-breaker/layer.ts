@@ -11,13 +11,15 @@ import type { CircuitState } from '../events/events.ts'
 import { Circuit } from './circuit.ts'
 import type { CircuitBreakerSettings } from './options.ts'
 
-/** What a breaker is called that was given no name. */
+/** The name of a breaker that was given none. */
 export const DEFAULT_NAME = 'circuitBreaker'
 
-/** Success after success, the clock is looked at for every so many of them only. */
+/** Read the clock only once per 64 consecutive successes. */
 const SUCCESSES_PER_CLOCK_READ = 64
 
-/** The circuit as a layer. One object and not two, for there may be a breaker for each of ten thousand hosts. */
+/**
+ * The circuit as a layer. One object instead of two, because there may be a breaker for each of ten thousand hosts.
+ */
 export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 	declare settings: CircuitBreakerSettings
 	emit: Emit | undefined
@@ -25,7 +27,7 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 	/** The call whose entry or outcome is being recorded, while there is a listener: the cause of a change of state. */
 	#cause: Call | undefined
 
-	/** Most breakers count failures in a row, and most calls go well: those need no second look at the clock. */
+	/** True if only consecutive failures count. Then successes need no second clock read. */
 	isPlain: boolean
 
 	constructor(settings: CircuitBreakerSettings) {
@@ -52,7 +54,7 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 			: this.#enter(call, bound)
 	}
 
-	/** Apart, for what is seen by a function in here would be made for every call. */
+	/** A separate method, because its closure would otherwise be allocated for every call. */
 	#enter(call: Call, bound: BoundLayer): Step {
 		const { settings, emit } = this
 		const { runtime } = bound
@@ -69,10 +71,10 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 			...(retryAfterMs < Infinity ? { retryAfterMs } : {}),
 			...(shadow ? { shadow } : {}),
 		})
-		// Visited all the same, with nothing to remember: the layers inside will lead back here.
+		// Entered without state: the layers inside lead back to this one.
 		if (shadow) return call.enterLayer(bound)
 		const make = () => new CircuitOpenError(settings.name ?? DEFAULT_NAME, retryAfterMs)
-		// With nobody around to be told, the error is made further out: most of its price is the depth of the stack.
+		// Without an outer layer, the error is created further out, because most of its cost is the depth of the stack.
 		return call.current ? call.reject(make()) : rejectLazily(call, make)
 	}
 
@@ -80,7 +82,7 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 		const { runtime } = bound
 		const state = call.layerState(bound) as number | TimedCall | undefined
 		if (state === undefined) return GO
-		// A call's time is its pipeline's, and means nothing to a breaker that has a clock of its own.
+		// A call's time is on its pipeline's clock, and is of no use to a breaker with its own runtime.
 		const since = runtime === call.pipeline.runtime ? call.startedAt : undefined
 		const isTimed = typeof state !== 'number'
 		if (call.ok && !isTimed)
@@ -105,7 +107,7 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 			return
 		}
 		const { runtime } = bound
-		// A hook threw, here (then this is told once more) or further in: that says nothing about the other side.
+		// A hook threw, here (then this runs a second time) or further in: that says nothing about the dependency.
 		const { kind, retryAfterMs } = call.stop === 'hook-threw' ? CANCELLED : call.classify(bound)
 		if (kind === 'cancelled') this.ignore(visit.ticket, runtime.now(), runtime)
 		else {
@@ -139,7 +141,7 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 	}
 }
 
-/** A call whose time matters. Of the others only the ticket is kept. */
+/** A call whose times matter. For other calls only the ticket is stored. */
 interface TimedCall {
 	readonly ticket: number
 	readonly since: number

@@ -1,6 +1,6 @@
 /**
- * What is known since a circuit was last closed. Apart from the circuit, because a closed one needs none of it: most are
- * closed, most of the time, and they come by the ten thousand.
+ * What a circuit knows since it was last closed. A separate object, because a closed circuit needs none of it, and
+ * most of ten thousand circuits are closed.
  */
 import { computeDelayMs } from '../backoff/delay.ts'
 import type { RandomSource } from '../backoff/jitter.ts'
@@ -9,15 +9,15 @@ import type { CircuitSettings } from './options.ts'
 export interface OpenState {
 	/** Infinity while isolated. */
 	readonly until: number
-	/** Of the backoff alone, for strategies that go on from it. */
+	/** The open time that the backoff computed, for strategies that continue from it. */
 	readonly delayMs: number
 	readonly failedProbes: number
-	/** Of probes, in this half-open state. */
+	/** Successful probes in this half-open state. */
 	successes: number
 	rejected: number
-	/** Handles of `isolate` that have not been released. */
+	/** Handles of `isolate` that are not released. */
 	isolations: number
-	/** When each probe under way began, by its ticket, oldest first. */
+	/** When each probe in flight began, by its ticket, oldest first. */
 	readonly probes: Map<number, number>
 }
 
@@ -36,7 +36,7 @@ export const createOpenState = (
 	probes: new Map(),
 })
 
-/** The first open time after a closed state, or one more after that of `before`. */
+/** Returns the first open state after a closed one, or the next one after `before`. */
 export function nextOpenState(
 	{ resetBackoff, resetTimeoutMs, maxRetryAfterMs }: CircuitSettings,
 	before: OpenState | undefined,
@@ -49,6 +49,6 @@ export function nextOpenState(
 		? computeDelayMs(resetBackoff, failedProbes, before?.delayMs ?? resetTimeoutMs, source)
 		: resetTimeoutMs
 	const asked = Math.min(retryAfterMs ?? 0, maxRetryAfterMs)
-	// Not Math.max: if NaN was asked for, the circuit would be open for no time at all.
+	// Not Math.max: with NaN the circuit would not be open at all.
 	return createOpenState(at + (asked > delay ? asked : delay), delay, failedProbes, before?.rejected)
 }

@@ -6,64 +6,74 @@ import { withOptionPath } from '../options/option-path.ts'
 import { checkNames, invalidOption, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
 import type { CircuitState } from './stats.ts'
 
-/** How the open time grows from `resetTimeoutMs` with every reopening, and is spread by chance. */
+/** Growth and jitter of the open time: it starts at `resetTimeoutMs` and grows with every failed probe. */
 interface ResetBackoffOptions
 	extends Pick<BackoffOptions, 'growth' | 'factor' | 'jitterFactor' | 'jitterRangeMs'> {
 	/** The cap of every step, applied before the jitter. Default 10 times `resetTimeoutMs`. */
 	readonly maxDelayMs?: BackoffOptions['maxDelayMs']
-	/** How chance spreads the probes of a fleet. Default `'equal'`, which never waits less than half a step. */
+	/** Jitter that spreads the probes of a fleet. Default `'equal'`, which never waits less than half a step. */
 	readonly jitterStrategy?: BackoffOptions['jitterStrategy']
 }
 
-/** A method in disguise, whose parameter a user may declare to be what the work gives: `(r: Response) => !r.ok`. */
+/** Method syntax makes the parameter bivariant, so that a user may declare its type: `(r: Response) => !r.ok`. */
 type ResultTest = { test(value: unknown): boolean }['test']
 
-/** When calls are no longer let through, and when they are again. */
+/** When the circuit opens, and when it closes again. */
 export interface CircuitBreakerOptions extends PolicyOptions {
 	/**
-	 * So many failures without a success between them, all within `monitorWindowMs`, open the circuit. Default 5. Infinity
-	 * switches the rule off, so that only rates count.
+	 * This many consecutive failures within `monitorWindowMs` open the circuit. Default 5. Infinity switches the rule
+	 * off, so that only rates count.
 	 */
 	readonly failureThreshold?: number | undefined
-	/** So many successful probes close a half-open circuit. Default 2. */
+	/** This many successful probes close a half-open circuit. Default 2. */
 	readonly successThreshold?: number | undefined
 	/** How long the circuit stays open before a call may probe. Default 30,000. */
 	readonly resetTimeoutMs?: number | undefined
-	/** How many probes may be under way at a time; further calls are refused. Default 1. */
+	/** The maximum number of concurrent probes. Further calls are rejected. Default 1. */
 	readonly halfOpenMaxConcurrent?: number | undefined
-	/** How far back failures and rates are looked at. Default 60,000. */
+	/** The period over which failures and rates are counted. Default 60,000. */
 	readonly monitorWindowMs?: number | undefined
-	/** This share of failed calls in the window opens the circuit; above 0, up to 1. Default: off. */
+	/** The share of failed calls in the window that opens the circuit; above 0, up to 1. Default: off. */
 	readonly errorRateThreshold?: number | undefined
-	/** With fewer calls than this in the window no rate is looked at. Default 10. */
+	/** The minimum number of calls in the window before rates count. Default 10. */
 	readonly minimumRequests?: number | undefined
-	/** A call that takes this long is slow, whether it fails or not; a slow probe reopens. Default: off. */
+	/**
+	 * A call that takes this long is slow, whether it fails or not. A slow probe opens the circuit again. Default: off.
+	 */
 	readonly slowCallMs?: number | undefined
 	/**
-	 * This share of slow calls in the window opens the circuit; above 0, up to 1. Default 0.5 beside `slowCallMs`: at 1 a
-	 * single quick answer, from some cache, would keep the circuit closed.
+	 * The share of slow calls in the window that opens the circuit; above 0, up to 1. Default 0.5 with `slowCallMs`: at
+	 * 1, a single fast response, for example from a cache, would keep the circuit closed.
 	 */
 	readonly slowCallRateThreshold?: number | undefined
-	/** Rates are over this many latest calls, up to 1,000,000, rather than over time. Default: over `monitorWindowMs`. */
+	/**
+	 * Rates count over this many last calls, up to 1,000,000, instead of over time. Default: over `monitorWindowMs`.
+	 */
 	readonly windowSize?: number | undefined
-	/** A probe that takes this long has failed: one that hangs must not hold the circuit. Default: `resetTimeoutMs`. */
+	/**
+	 * A probe that takes this long has failed, so that a hung probe does not block the circuit. Default:
+	 * `resetTimeoutMs`.
+	 */
 	readonly probeTimeoutMs?: number | undefined
 	/**
-	 * A Retry-After of the failure that opens the circuit makes the open time longer, up to this; never shorter. 0 ignores it.
-	 * Default 60,000.
+	 * The maximum by which a Retry-After of the failure that opens the circuit extends the open time. It never shortens
+	 * it. 0 ignores Retry-After. Default 60,000.
 	 */
 	readonly maxRetryAfterMs?: number | undefined
-	/** Growth and spread of the open time. Default: off, the open time is exactly `resetTimeoutMs`. */
+	/** Growth and jitter of the open time. Default: off; the open time is exactly `resetTimeoutMs`. */
 	readonly resetBackoff?: ResetBackoffOptions | undefined
-	/** Counts, changes state and tells, but never refuses a call. Default false. */
+	/** Shadow mode: counts, changes state and emits events, but never rejects a call. Default false. */
 	readonly shadow?: boolean | undefined
-	/** Does this error speak against the other side? Default: all but `permanent` and `cancelled`. */
+	/**
+	 * Return true if this error counts as a failure of the dependency. Default: true except for `permanent` and
+	 * `cancelled`.
+	 */
 	readonly isFailure?: ((error: unknown) => boolean) | undefined
-	/** Does this result count as a failure? Default: none does. */
+	/** Return true if this result counts as a failure. Default: no result does. */
 	readonly isFailureResult?: ResultTest | undefined
 	/** Called after every change of state. `source` names the breaker and, in `keyed` or an HTTP client, its key. */
 	readonly onStateChange?: ((from: CircuitState, to: CircuitState, source: CircuitSource) => void) | undefined
-	/** Told every event of this breaker. */
+	/** Called with every event of this breaker. */
 	readonly onEvent?: ((event: YaokiEvent) => void) | undefined
 }
 
@@ -74,7 +84,7 @@ export interface CircuitSource {
 	readonly key: string | undefined
 }
 
-/** What the decision reads of the options, after the check. Infinity in a rule that is off. */
+/** The validated options that the decision reads. A rule that is off is Infinity. */
 export interface CircuitSettings {
 	readonly failureThreshold: number
 	readonly successThreshold: number
@@ -85,7 +95,7 @@ export interface CircuitSettings {
 	readonly minimumRequests: number
 	readonly slowCallMs: number
 	readonly slowCallRateThreshold: number
-	/** Infinity means a window of time. */
+	/** Infinity selects a time window. */
 	readonly windowSize: number
 	readonly probeTimeoutMs: number
 	readonly maxRetryAfterMs: number
@@ -94,7 +104,7 @@ export interface CircuitSettings {
 
 export type CircuitBreakerSettings = Omit<CircuitBreakerOptions, keyof CircuitSettings> & CircuitSettings
 
-// The base is resetTimeoutMs, and a circuit is tried again for as long as anybody calls.
+// The base is resetTimeoutMs, and a circuit probes for as long as there are calls.
 const {
 	baseDelayMs: _base,
 	maxRetries: _retries,
@@ -132,13 +142,13 @@ const INTEGER_OPTIONS = [
 	'windowSize',
 ] as const
 
-/** The options with every default filled in; throws for what can not work. */
+/** Validates the options and fills in the defaults. */
 export function readCircuitBreakerOptions(options: CircuitBreakerOptions): CircuitBreakerSettings {
 	checkPolicyOptions(options, CIRCUIT_BREAKER_SCHEMA, 'circuitBreaker')
 	const settings = readOptions<CircuitBreakerSettings>(options, CIRCUIT_BREAKER_SCHEMA)
 	const { failureThreshold, errorRateThreshold, minimumRequests, slowCallMs, windowSize, resetTimeoutMs } =
 		settings
-	// Infinity has no remainder, so it passes here where the rule lets it.
+	// Infinity has no remainder, so it passes where the rule allows it.
 	for (const name of INTEGER_OPTIONS)
 		if (settings[name] % 1) invalidOption(name, settings[name], 'a whole number')
 	for (const name of ['errorRateThreshold', 'slowCallRateThreshold'] as const)

@@ -1,7 +1,7 @@
 /**
- * What calls came to, over time or over the latest so many. An outcome is one number, so that a call is recorded once,
- * whatever is asked about it later: 0 good, 1 failed, 2 good but slow, 3 failed and slow. Where no call is slow a window
- * has only the first two, which halves what a breaker weighs; of the others it then has none.
+ * The outcomes of calls, over time or over the last calls. An outcome is one number, so that a call is recorded once
+ * for all rules: 0 success, 1 failure, 2 slow success, 3 slow failure. If no call counts as slow, a window has only
+ * the first two, which halves a breaker's memory.
  */
 import { TimeWindow } from '../structures/time-window.ts'
 import { CountWindow } from './count-window.ts'
@@ -9,14 +9,14 @@ import type { CircuitSettings } from './options.ts'
 
 export type Outcomes = TimeWindow | CountWindow
 
-/** Of a count window each call, oldest first, a digit each; of a time window how many there are of each outcome. */
+/** For a count window each call, oldest first, one digit each; for a time window the number of each outcome. */
 export type SavedOutcomes = string | readonly number[]
 
 const kindsOf = ({ slowCallMs }: CircuitSettings): number => (slowCallMs < Infinity ? 4 : 2)
 
 /**
- * A window with what was saved of another: a count window keeps the latest, a time window keeps all as though it had
- * happened at that time. From one to the other there is no way, for mere counts have no order, and it begins empty.
+ * Creates a window with the saved outcomes of another: a count window keeps the last ones, a time window keeps all as
+ * if they had happened at `at`. Between the two kinds nothing is carried over, because counts have no order.
  */
 export function openWindow(settings: CircuitSettings, saved?: SavedOutcomes, at = 0): Outcomes {
 	const { windowSize, monitorWindowMs } = settings
@@ -29,7 +29,7 @@ export function openWindow(settings: CircuitSettings, saved?: SavedOutcomes, at 
 	return window
 }
 
-/** The window under other settings: the same one, unless they ask for one of another make. */
+/** Returns the window for other settings: the same one, unless they need another kind. */
 export const reopenWindow = (
 	window: Outcomes,
 	before: CircuitSettings,
@@ -45,7 +45,7 @@ export const reopenWindow = (
 export const saveOutcomes = (window: Outcomes | undefined, now: number): SavedOutcomes =>
 	window instanceof CountWindow ? window.outcomes() : sums(window, now)
 
-/** How many calls were good, failed, were slow, and were made at all. */
+/** Returns the number of successes, failures, slow calls, and calls. */
 export function tally(
 	window: Outcomes | undefined,
 	now: number,
@@ -55,13 +55,13 @@ export function tally(
 	return { good: quick + slow, failed: failed + slowFailed, slow: slow + slowFailed, calls }
 }
 
-/** Whether failures or slow calls have too great a share. */
+/** Returns true if the share of failures or of slow calls reaches its threshold. */
 export function rateTrips(settings: CircuitSettings, window: Outcomes, now: number): boolean {
 	const { errorRateThreshold, slowCallMs, slowCallRateThreshold, minimumRequests } = settings
-	// Most breakers have no rate rule, and need not count for every call.
+	// Most breakers have no rate rule and skip the counting.
 	if (errorRateThreshold === Infinity && slowCallMs === Infinity) return false
 	const { failed, slow, calls } = tally(window, now)
-	// Quotients, for 7 / 25 is 0.28 while 0.28 * 25 is a little more than 7.
+	// Quotients, because 7 / 25 is 0.28 while 0.28 * 25 is slightly more than 7.
 	return (
 		calls >= minimumRequests &&
 		(failed / calls >= errorRateThreshold || slow / calls >= slowCallRateThreshold)

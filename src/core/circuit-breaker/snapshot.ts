@@ -1,7 +1,7 @@
 /**
- * A circuit as plain JSON, for a process that ends and one that begins. What comes back from a file or another version is
- * anybody's guess, so every field is checked before one is used: a NaN in an open time would end it at once. Times are
- * spans before or after the wall time `at`, for a monotonic clock means nothing in another process.
+ * A circuit as plain JSON, from a process that ends to one that starts. A snapshot from a file or from another
+ * version may contain anything, so every field is validated before one is used: a NaN would end an open time
+ * immediately. Times are relative to the wall time `at`, because a monotonic clock means nothing in another process.
  */
 import { computeDelayMs } from '../backoff/delay.ts'
 import { checkRange, invalidOption, isAmount } from '../options/schema.ts'
@@ -9,27 +9,27 @@ import type { CircuitSettings } from './options.ts'
 import type { SavedOutcomes } from './outcomes.ts'
 import type { CircuitState } from './stats.ts'
 
-/** What `snapshot()` gives and `restore()` takes. */
+/** What `snapshot()` returns and `restore()` takes. */
 export interface CircuitSnapshot {
 	readonly version: 1
 	/** Wall time, milliseconds since 1970. */
 	readonly at: number
 	readonly state: CircuitState
-	/** What is left of the open time. */
+	/** The rest of the open time. */
 	readonly openForMs: number
-	/** How often a probe has failed since the circuit was last closed. */
+	/** The number of failed probes since the circuit was last closed. */
 	readonly failedProbes: number
-	/** The latest open time, as the backoff made it. */
+	/** The last open time that the backoff computed. */
 	readonly delayMs: number
-	/** How long ago each failure of the current streak was. */
+	/** The age of each consecutive failure. */
 	readonly failureAgesMs: readonly number[]
-	/** Of a count window each call, oldest first, a digit each; of a time window how many there are of each outcome. */
+	/** For a count window each call, oldest first, one digit each; for a time window the number of each outcome. */
 	readonly outcomes: SavedOutcomes
 }
 
 const isWhole = (value: unknown): boolean => isAmount(value) && value % 1 === 0
 
-/** Throws for whatever a circuit can not have written. */
+/** Throws if the snapshot cannot come from a circuit. */
 export function checkSnapshot(snapshot: CircuitSnapshot): void {
 	if (Object(snapshot) !== snapshot) invalidOption('snapshot', snapshot, 'an object')
 	const { version, state, failureAgesMs, outcomes } = snapshot
@@ -50,7 +50,7 @@ export function checkSnapshot(snapshot: CircuitSnapshot): void {
 		invalidOption('snapshot.outcomes', outcomes, 'digits from 0 to 3, or a list of four counts')
 }
 
-/** Oldest first, whoever wrote the list, and no more than the rule can ask for; it is none when that rule is off. */
+/** Returns the times of the failures, oldest first, at most as many as the rule needs; none if that rule is off. */
 export const failureTimes = (
 	{ failureAgesMs }: CircuitSnapshot,
 	{ failureThreshold }: CircuitSettings,
@@ -61,7 +61,7 @@ export const failureTimes = (
 		.slice(failureThreshold < Infinity ? -failureThreshold : Infinity)
 		.map((ageMs) => at - ageMs)
 
-/** The longest that a circuit with these settings is ever open: what a snapshot says beyond that is a mistake. */
+/** Returns the longest time that a circuit with these settings is open. A longer time in a snapshot is a mistake. */
 export function longestOpenMs({ resetBackoff, resetTimeoutMs, maxRetryAfterMs }: CircuitSettings): number {
 	if (!resetBackoff) return Math.max(resetTimeoutMs, maxRetryAfterMs)
 	const { maxDelayMs } = resetBackoff

@@ -1,21 +1,21 @@
 export type CircuitState = 'closed' | 'open' | 'half-open'
 
-/** What a circuit can tell about itself. */
+/** The state and the counts of a circuit. */
 export interface CircuitStats {
 	readonly state: CircuitState
-	/** Failed calls in the window. A half-open circuit has none: one would have opened it. */
+	/** Failed calls in the window. Always 0 while half-open, because a failed probe opens the circuit. */
 	readonly failureCount: number
-	/** Successful calls in the window, or successful probes while half-open. */
+	/** Successful calls in the window or, while half-open, successful probes. */
 	readonly successCount: number
-	/** The share of failed calls; 0 when there were no calls. */
+	/** The share of failed calls; 0 if there were no calls. */
 	readonly errorRate: number
 	readonly slowCallCount: number
-	/** The share of slow calls; 0 when there were no calls. */
+	/** The share of slow calls; 0 if there were no calls. */
 	readonly slowCallRate: number
-	/** Failures since the latest success, as far as they lie in the window; 0 where that rule is off. */
+	/** Consecutive failures within the window; 0 if that rule is off. */
 	readonly consecutiveFailures: number
-	/** Calls refused since it was last closed. */
+	/** Calls rejected since the circuit was last closed. */
 	readonly rejectedCount: number
-	/** Until a call may be let through again; 0 when one may now, Infinity while isolated. */
+	/** The time until a call may pass; 0 if one may pass now, Infinity while isolated. */
 	readonly retryAfterMs: number
 }

@@ -1,4 +1,4 @@
-/** How a call's record is written: what its failures mean, its attempts, its end. Apart from the call, which only goes its way. */
+/** Writes a call's record: classification of failures, attempts, and the end. */
 
 import type { Classification } from '../classify/classification.ts'
 import { CANCELLED } from '../classify/classify.ts'
@@ -16,7 +16,7 @@ import { Context } from './context.ts'
 import { requireSync } from './hooks.ts'
 import type { RareFacts } from './layer.ts'
 
-/** A call, as far as its record goes. */
+/** The part of a call that its record needs. */
 interface RecordedCall extends CallRecord {
 	readonly options: CallOptions | undefined
 	readonly attempt: number
@@ -24,9 +24,9 @@ interface RecordedCall extends CallRecord {
 	readonly isAborted: boolean
 	readonly cancelledBy: StopReason | undefined
 	readonly rare: RareFacts | undefined
-	/** The same, made when it is needed. */
+	/** The same, created on first use. */
 	readonly rareState: RareFacts
-	/** The call that this one is part of. */
+	/** The call whose operation makes this call. */
 	readonly parentCall: { readonly rareState: RareFacts } | undefined
 	lastAttempt: AttemptEntry | undefined
 	stop: StopReason | undefined
@@ -36,7 +36,7 @@ export function classifyFailure(
 	call: RecordedCall,
 	classify: (error: unknown) => Classification,
 ): Classification {
-	// Work that heard of its deadline's end by the signal may call that an abort of its own.
+	// An operation that sees its signal aborted by the deadline may throw an AbortError of its own.
 	const isCancelled = call.isAborted || (call.cancelledBy && safeGet(call.value, 'name') === 'AbortError')
 	const classification = isCancelled ? CANCELLED : requireSync('classify', classify(call.value))
 	if (!classification?.kind)
@@ -48,7 +48,7 @@ export function classifyFailure(
 export function recordAttempt(call: RecordedCall, outcome: AttemptOutcome): void {
 	const { lastAttempt, attempt, startedAt, rare } = call
 	if (lastAttempt?.attempt === attempt) {
-		// What was waited after is decided: an abort in the wait does not change how the attempt before it ended.
+		// An attempt that was followed by a wait is decided: an abort during the wait does not change its outcome.
 		if (lastAttempt.delayMs === undefined) lastAttempt.outcome = outcome
 		return
 	}
@@ -67,27 +67,27 @@ export function recordAttempt(call: RecordedCall, outcome: AttemptOutcome): void
 	}
 }
 
-/** Says why nothing more was tried, and when that was; `explain` can find it from now on. */
+/** Records why no further attempt was made, and when. From now on `explain` finds the record. */
 export function closeRecord(call: RecordedCall): void {
 	const { ok, rare, lastAttempt, pipeline, value, parentCall } = call
 	call.stop ??= ok ? (rare?.isSubstituted ? 'fallback' : 'success') : (rare?.ending ?? 'not-retried')
-	// An attempt that was not waited after has just been written down, and the clock been read for it; who was refused at
-	// once has lost no time.
+	// If no wait followed the last attempt, its end was just measured. A call that was rejected immediately took no
+	// time.
 	if (lastAttempt || rare)
 		call.rareState.endedAt =
 			lastAttempt && lastAttempt.delayMs === undefined ? lastAttempt.endedAt : pipeline.runtime.now()
 	if (ok) return
 	attachRecord(value, call)
 	if (!parentCall) return
-	// When a retry has decided upon this failure, the call that this one is part of leaves it at that.
+	// If a retry decided on this failure, the retries of the parent call must not repeat it.
 	if (rare?.isFinalFailure || call.stop === 'inner-retry')
 		parentCall.rareState.innerFailure = { attempt: Context.of(call.options)?.attempt, error: value }
 	if (rare?.isDeferredToOuter) parentCall.rareState.isDeferredToOuter = true
 }
 
 /**
- * Has the call failed with what a retry further in gave up, as it is or as a cause further down? Its work may have handled that
- * and failed anew.
+ * Returns true if the call failed with the error that an inner retry passed on, or with one that has it as a cause.
+ * The operation may have handled that error and failed with another.
  */
 export function isInnerFailure({ rare, attempt, value }: RecordedCall): boolean {
 	const inner = rare?.innerFailure

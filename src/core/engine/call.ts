@@ -1,12 +1,12 @@
 /**
- * One call on its way through the layers of a policy: a state machine without promises and without timers. A runner
- * carries it: it does the work when told `GO`, waits when told how long, and reports back. Production has an async
- * runner (runner.ts), virtual time one of callbacks (`yaoki/testing`); both drive this same machine, so what is
- * simulated is what runs.
+ * One call on its way through the layers of a pipeline: a state machine without promises and timers. A runner drives
+ * it: it runs the operation on `GO`, waits as long as a step says, and reports the result back. Production uses a
+ * runner with promises (runner.ts), virtual time one with callbacks (`yaoki/testing`). Both drive this same machine,
+ * so what is simulated is what runs.
  *
- * The layers form a chain, outermost first. A call enters them in turn; on the way out each that it visits is told the
- * outcome, innermost first, and may ask for the part inside of it to run again.
- * The rejected design was a chain of functions around functions, which costs an async function for each layer.
+ * The layers form a chain, outermost first. A call enters them in turn. On the way out each layer that it entered
+ * receives the outcome, innermost first, and may ask for the part inside it to run again. Rejected alternative:
+ * functions around functions, which cost one async function per layer.
  */
 import type { Classification } from '../classify/classification.ts'
 import { InvalidOptionError } from '../errors/errors.ts'
@@ -35,44 +35,47 @@ export type BoundLayer<L = Layer> = BoundLayerOf<Call, L>
 export type CompiledPipeline = CompiledPipelineOf<Call>
 
 /**
- * After this many successes in a row a plain call starts without a look at the clock, which would cost as much as the rest
- * of the policy. A failure or call options bring it back. What is lost, in the record of the first failure after a quiet
- * time, is the start of the call and with it the times since that start; nothing else depends on it.
+ * After this many consecutive successes, a call without options starts without reading the clock, which would cost as
+ * much as the rest of the policy. A failure or call options switch it back on. The price: the record of the first
+ * failure after such a period lacks the start of the call and the times relative to it. Nothing else depends on it.
  */
 const SKIP_CLOCK_AFTER = 100
 
-/** Work of either runner; the second parameter is the callback of the one without promises. */
+/** The operation of either runner. The second parameter is the callback of the runner without promises. */
 export type Operation = (context: CallContext, done: never) => unknown
 
 export class Call implements CallRecord, Scope {
 	readonly pipeline: CompiledPipeline
 	readonly options: CallOptions | undefined
 	readonly operation: Operation
-	/** From 0. */
+	/** Counted from 0. */
 	attempt = 0
-	/** When the present attempt began, on the plan's clock; undefined when nobody looked. */
+	/** When the current attempt began, on the pipeline's clock; undefined if the clock was not read. */
 	startedAt: number | undefined
-	/** The outcome so far: `value` is the result, or the error when not `ok`. */
+	/** The outcome so far: `value` is the result or, if not `ok`, the error. */
 	ok = false
 	value: unknown
-	/** Why no more is tried, once that has been decided. */
+	/** Why no further attempt is made, once that is decided. */
 	stop: StopReason | undefined
-	/** The attempt that was written down last; it knows the one before. Undefined while nothing has gone wrong. */
+	/** The last recorded attempt, which links to the one before. Undefined while nothing has failed. */
 	lastAttempt: AttemptEntry | undefined
-	/** The innermost layer that it visits. */
+	/** The innermost layer that the call has entered. */
 	current: BoundLayer | undefined
-	/** The layer to enter next; undefined at the work. */
+	/** The layer to enter next; undefined at the operation. */
 	next: BoundLayer | undefined
-	/** The innermost part that can be aborted on its own. */
+	/** The innermost part that can be aborted separately. */
 	scope: Scope = this
-	/** What the layers remember of this call, by their places. Fields, for a list is dear and few pipelines are deeper. */
+	/**
+	 * Per-layer state, indexed by layer position. Four fields instead of an array: allocating an array per call is
+	 * expensive, and few pipelines have more than four layers.
+	 */
 	state0: unknown
 	state1: unknown
 	state2: unknown
 	state3: unknown
-	/** Ends the present wait or, after an interruption, the wait for the work. Set by the runner. */
+	/** Ends the current wait or, after an interruption, the wait for the operation. Set by the runner. */
 	wake: (() => void) | undefined
-	/** Odd while the work is being done. A result of another turn comes too late. */
+	/** Odd while the operation is running. The result of an earlier run is ignored. */
 	run = 0
 	rare: RareState | undefined
 
@@ -86,13 +89,13 @@ export class Call implements CallRecord, Scope {
 		const { pipeline, options } = this
 		this.next = pipeline.first
 		if (options || pipeline.consecutiveSuccesses < SKIP_CLOCK_AFTER) this.startedAt = pipeline.runtime.now()
-		// Refused before any layer is entered: there is nothing to count, to repeat or to stand in for.
+		// Rejected before any layer is entered: there is nothing to count, to retry or to replace.
 		if (typeof this.operation !== 'function')
 			return this.reject(new InvalidOptionError('fn', this.operation, 'a function'), 'hook-threw')
 		return this.runEnter()
 	}
 
-	/** The context of the attempt that starts now. */
+	/** Returns the context of the attempt that starts now. */
 	context(): CallContext {
 		return new Context(this, this.scope, this.attempt)
 	}
@@ -109,14 +112,14 @@ export class Call implements CallRecord, Scope {
 		return this.rare?.parentScope !== undefined
 	}
 
-	/** After the end nothing is tied any more, for nobody would untie it. */
+	/** After the call has settled no signal is linked anymore, because nothing would unlink it. */
 	abortedBy(): CallOptions | undefined {
 		const { options, rare } = this
 		if (rare?.parentScope) return { signal: scopeSignal(rare.parentScope) }
 		return this.isOver ? { signal: options?.signal } : options
 	}
 
-	/** Has it been answered? */
+	/** True if the call has settled. */
 	get isOver(): boolean {
 		return this.run < 0
 	}
@@ -125,26 +128,26 @@ export class Call implements CallRecord, Scope {
 		return this.options?.signal?.aborted === true
 	}
 
-	/** Who has ended the call from outside, if anyone has. */
+	/** What cancelled the call from outside, if anything did. */
 	get cancelledBy(): 'deadline' | 'abort' | undefined {
 		if (this.options?.deadline?.isExpired) return 'deadline'
 		return this.isAborted ? 'abort' : undefined
 	}
 
-	/** The time, read once for all layers that are entered in one go. */
+	/** Returns the time, read once for all layers that are entered in a row. */
 	now(runtime: Runtime): number {
 		if (runtime !== this.pipeline.runtime) return runtime.now()
 		this.startedAt ??= runtime.now()
 		return this.startedAt
 	}
 
-	/** What few calls have, made when it is needed. */
+	/** State that few calls need, created on first use. */
 	get rareState(): RareState {
 		this.rare ??= {}
 		return this.rare
 	}
 
-	/** A layer lets itself be told the outcome of what is inside it, and may have something kept until then. */
+	/** Enters a layer: it will receive the outcome of the part inside it. `state` is kept for it until then. */
 	enterLayer(bound: BoundLayer, state?: unknown): Step {
 		this.current = bound
 		const { index } = bound
@@ -160,7 +163,7 @@ export class Call implements CallRecord, Scope {
 		return GO
 	}
 
-	/** What a layer keeps here. */
+	/** Returns the state that a layer stored. */
 	layerState({ index }: BoundLayer): unknown {
 		if (index === 0) return this.state0
 		if (index === 1) return this.state1
@@ -168,27 +171,27 @@ export class Call implements CallRecord, Scope {
 		return index === 3 ? this.state3 : this.rare?.states?.[index]
 	}
 
-	/** This takes a while: what is dear to have for every call is made now. */
+	/** The call does not complete synchronously. Layers now create what would be too expensive for every call. */
 	onPending(): void {
-		// What is around a branch is the affair of the call that it is a branch of.
+		// Layers around a branch belong to the call that it is a branch of.
 		const around = this.rare?.branchIndex ?? -1
 		for (let bound = this.current; bound && bound.index > around; bound = bound.outer)
 			bound.layer.onPending?.(this, bound)
 	}
 
-	/** A wait is over, or was cut short by the caller's abort or an interruption. */
+	/** A wait is over, or the caller's abort or an interruption ended it. */
 	resume(): Step {
 		return this.rare?.interruption?.unwind() ?? this.runEnter(this.current)
 	}
 
-	/** A repeater runs the part inside of it again. */
+	/** A retry runs the part inside it again. */
 	nextAttempt(): Step {
 		this.attempt++
 		this.startedAt = this.pipeline.runtime.now()
 		return GO
 	}
 
-	/** The work has answered. */
+	/** The operation has settled. */
 	settle(ok: boolean, value: unknown): Step {
 		this.ok = ok
 		this.value = value
@@ -198,7 +201,7 @@ export class Call implements CallRecord, Scope {
 		return this.runLeave()
 	}
 
-	/** A layer does not let the call in. */
+	/** A layer rejects the call. */
 	reject(error: unknown, stop: StopReason = 'rejected', until?: BoundLayer): Step {
 		this.ok = false
 		this.value = error
@@ -206,12 +209,12 @@ export class Call implements CallRecord, Scope {
 		return this.runLeave(until)
 	}
 
-	/** What the present failure means to a layer. A user's hook may throw here. */
+	/** Classifies the current failure for a layer. A user's hook may throw here. */
 	classify({ classify }: LayerEnv): Classification {
 		return classifyFailure(this, classify)
 	}
 
-	/** Inwards to the work: from where a wait has ended, or from the start. */
+	/** Enters the layers inward to the operation, from the start or from the layer whose wait has ended. */
 	runEnter(waiting?: BoundLayer): Step {
 		const { options } = this
 		try {
@@ -236,7 +239,7 @@ export class Call implements CallRecord, Scope {
 		}
 	}
 
-	/** Tells the outcome to the layers, from here out to `until`, unless one wants to try again. */
+	/** Passes the outcome to the layers from here out to `until`, unless one of them runs its inner part again. */
 	runLeave(until?: BoundLayer): Step {
 		for (let bound = this.current; bound && bound !== until; bound = this.current) {
 			try {
@@ -255,12 +258,12 @@ export class Call implements CallRecord, Scope {
 		return DONE
 	}
 
-	/** The work begins. */
+	/** The operation starts. */
 	beginRun(): number {
 		return ++this.run
 	}
 
-	/** The work of a turn has ended. Answers whether that is still waited for. */
+	/** The operation of a run has ended. Returns whether the call still waits for it. */
 	endRun(turn: number): boolean {
 		const isInTime = turn === this.run
 		if (isInTime) this.run++
@@ -270,7 +273,10 @@ export class Call implements CallRecord, Scope {
 		return isInTime
 	}
 
-	/** The layer is told once more, of this error now; should it throw again, the call goes on without it. */
+	/**
+	 * A hook threw. Its layer receives this error as the outcome; if it throws again, the call continues without that
+	 * layer.
+	 */
 	hookThrew(error: unknown, bound?: BoundLayer): void {
 		if (this.lastAttempt?.attempt !== this.attempt) recordAttempt(this, this.ok ? 'success' : 'transient')
 		if (this.stop === 'hook-threw') this.current = bound?.outer
@@ -279,7 +285,7 @@ export class Call implements CallRecord, Scope {
 		this.stop = 'hook-threw'
 	}
 
-	/** Something went wrong on the way, so there is a record to end. */
+	/** A failure occurred, so there is a record to close. */
 	close(): void {
 		const { pipeline, ok } = this
 		pipeline.consecutiveSuccesses = 0
@@ -292,7 +298,7 @@ export class Call implements CallRecord, Scope {
 		closeRecord(this)
 	}
 
-	/** The call that this one is part of, if it is known. */
+	/** The call whose operation makes this call, if it is known. */
 	get parentCall(): Call | undefined {
 		const around = Context.callOf(Context.of(this.options))
 		return around instanceof Call ? around : undefined

@@ -2,12 +2,15 @@ import type { Deadline } from '../deadline/deadline.ts'
 import type { CallContext, CallOptions } from './call-options.ts'
 import { type Scope, scopeSignal } from './scope.ts'
 
-/** What a context asks of its call. */
+/** The part of a call that a context reads. */
 interface Asked {
 	readonly options: CallOptions | undefined
 }
 
-/** One per attempt, so that work which outlives its attempt still reads its own number. The signal is made when read. */
+/**
+ * One per attempt, so that an operation that outlives its attempt still reads its own number. The signal is created
+ * on first read.
+ */
 export class Context implements CallContext {
 	readonly #call: Asked
 	readonly #scope: Scope
@@ -35,13 +38,13 @@ export class Context implements CallContext {
 		return this.#call.options?.idempotent
 	}
 
-	/** The context that these options are, or are within; none for options of somebody's own. */
+	/** Returns the context that these options are or refer to; undefined for plain options. */
 	static of(options: CallOptions | undefined): Context | undefined {
 		for (let given = options; given; given = given.parent) if (given instanceof Context) return given
 		return undefined
 	}
 
-	/** The call whose work was given this context. */
+	/** Returns the call whose operation received this context. */
 	static callOf(context: Context | undefined): object | undefined {
 		return context ? context.#call : undefined
 	}

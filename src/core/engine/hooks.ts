@@ -1,20 +1,20 @@
 /**
- * Users' functions, called with care. A decision hook may throw, and that ends the call; it must answer at once. An
- * observing hook can do no harm: what goes wrong in it is a warning on the console.
+ * Calls user functions. A decision hook may throw, which ends the call, and must be synchronous. A notification hook
+ * cannot affect the call: its errors become console warnings.
  */
 import { YaokiError } from '../errors/errors.ts'
 
 const isThenable = (value: unknown): value is PromiseLike<unknown> =>
 	typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
 
-/** Passes a decision hook's answer on. A promise would always be truthy, and is refused with a word about it. */
+/** Returns the result of a decision hook. Throws if it is a promise, which would always be truthy. */
 export function requireSync<T>(hook: string, answer: T): T {
 	if (!isThenable(answer)) return answer
 	notify(hook, () => answer)
 	throw new YaokiError('YAOKI_ASYNC_HOOK', `${hook} returned a promise; it must answer at once`)
 }
 
-/** Runs an observing hook; its errors, thrown or rejected, go to the console and nowhere else. */
+/** Calls a notification hook. Errors, thrown or rejected, are reported as console warnings. */
 export function notify<Args extends readonly unknown[]>(
 	name: string,
 	hook: (...args: Args) => unknown,

@@ -1,6 +1,6 @@
 /**
- * What a timeout and a hedge do to a call: they end a part of it, whatever its work is doing. Apart from the call, for who
- * has neither needs none of it.
+ * How a timeout or a hedge ends a part of a call, whatever its operation is doing. Not part of call.ts, so that
+ * pipelines without them do not bundle it.
  */
 
 import type { StopReason } from '../explain/record.ts'
@@ -9,8 +9,9 @@ import { DONE, type Orphan, type Step } from './layer.ts'
 import { abortScope, type Scope } from './scope.ts'
 
 /**
- * Ends what is inside `bound`, or all of it, with this error, and aborts the signal of the scope; the layer itself then lets it pass as the outcome. The layers in between
- * are told by the runner in the caller's own async context, not here, where a timer's holds.
+ * Ends the part inside `bound`, or the whole call, with this error, and aborts the scope's signal. The layer `bound`
+ * itself receives the error as the outcome. The layers in between are left by the runner, in the caller's async
+ * context, not here in a timer's.
  */
 export function interrupt(
 	call: Call,
@@ -20,14 +21,14 @@ export function interrupt(
 	stop: StopReason,
 ): void {
 	const { rareState } = call
-	// Of two at once, the outer one counts.
+	// If two interruptions coincide, the outer one wins.
 	const isFirst =
 		!call.isOver && (!rareState.interruption || indexOf(rareState.interruption.bound) > indexOf(bound))
 	if (isFirst) {
 		rareState.interruption = { bound, unwind: () => unwind(call, rareState, bound, error, stop) }
 		if (call.run % 2) trackOrphan(call)
 	}
-	// Not before: work may answer while it hears of this, and that comes too late.
+	// Only now: the operation may settle when its signal aborts, and that result must be ignored.
 	abortScope(scope, error)
 	if (isFirst) call.wake?.()
 }
@@ -50,7 +51,10 @@ function unwind(
 	return call.runLeave()
 }
 
-/** The work is still being done, but nobody waits for it any more; some layers need to know when it ends, though. */
+/**
+ * The operation is still running, but its call no longer waits for it. Layers that hold a resource for it learn when
+ * it ends.
+ */
 function trackOrphan(from: Call): void {
 	const onEnd: Orphan['onEnd'] = []
 	let run = from.run++

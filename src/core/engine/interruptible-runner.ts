@@ -1,9 +1,10 @@
 /**
- * The runner of production for calls that may be answered before their work does, by a timeout or a hedge.
+ * The production runner for calls that may settle before their operation does, because of a timeout or a hedge.
  *
- * Most work answers at once or takes a while, so a call looks again in the next microtask, after that of work which has
- * answered by then. Only if it has not, an answer of the call's own is made, and whatever is needed for an interruption, with a
- * continuation in the caller's own async context. So work that answers at once pays for none of it.
+ * Many operations settle immediately, so the call first checks in the next microtask, which runs after that of an
+ * operation that has settled by then. Only if it has not, the runner creates a separate result promise and what an
+ * interruption needs, with a continuation in the caller's async context. Operations that settle immediately pay for
+ * none of it.
  */
 import type { Call } from './call.ts'
 import { DONE, type Step } from './layer.ts'
@@ -16,7 +17,7 @@ export function runInterruptibly(call: Call, step: Step): Promise<unknown> {
 	return answer
 }
 
-/** Carries a branch of a call from this step on and tells when it has ended; how is written in the branch itself. */
+/** Runs a branch of a call from this step on and calls `ended`. The outcome is in the branch itself. */
 export function runBranch(call: Call, step: Step, ended: () => void): void {
 	call.rareState.resolveResult = ended
 	advance(call, step)
@@ -38,7 +39,10 @@ export function advance(call: Call, step: Step): void {
 	} else void runOperation(call, false)
 }
 
-/** Begins the work, and looks in the next microtask whether it has answered. The promise of the first time is the call's. */
+/**
+ * Starts the operation and checks in the next microtask whether it has settled. The promise of the first run is the
+ * call's result.
+ */
 function runOperation(call: Call, isFirst: boolean): Promise<unknown> {
 	const turn = call.beginRun()
 	try {
@@ -61,7 +65,7 @@ function onSettled(call: Call, turn: number, ok: boolean, value: unknown): void 
 	if (call.endRun(turn)) advance(call, call.settle(ok, value))
 }
 
-/** If the work of this turn takes a while, an interruption may come from now on. */
+/** If the operation of this run is still pending, accepts interruptions from now on. */
 function awaitInterruption(call: Call, turn: number): void {
 	if (turn !== call.run && !call.rare?.interruption) return
 	const interrupted = new Promise<void>(captureResolve)
@@ -73,5 +77,5 @@ function awaitInterruption(call: Call, turn: number): void {
 	if (call.rare?.interruption) call.wake()
 }
 
-/** Its continuations run in the next microtask, after that of work which has answered at once. */
+/** Its continuations run in the next microtask, after those of an operation that settled immediately. */
 const nextMicrotask = /* @__PURE__ */ Promise.resolve()

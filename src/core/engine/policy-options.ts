@@ -2,20 +2,20 @@ import type { Classifier } from '../classify/classification.ts'
 import { checkNames, invalidOption, type OptionSchema, readOptions } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 
-/** What every policy takes, whatever else it takes. */
+/** Options that every policy has. */
 export interface PolicyOptions {
-	/** What it is called in events and in `explain`. */
+	/** The name in events and in `explain`. */
 	readonly name?: string | undefined
-	/** Time and chance. Default: the pipeline's, and in the end the system's. */
+	/** Source of time and randomness. Default: the pipeline's runtime, or the system's. */
 	readonly runtime?: Runtime | undefined
-	/** Your own knowledge about errors, in front of the toolkit's. */
+	/** Your own classification of errors, asked before the built-in one. */
 	readonly classify?: Classifier | undefined
 }
 
-/** What of a policy's options can be changed later: what the rest of a pipeline relies on can not. */
+/** The options that `update` can change. The rest of a pipeline relies on the others. */
 export type Changes<Options> = Omit<Options, keyof PolicyOptions | 'onEvent'>
 
-/** One for all that were given none: thousands of policies are made without. */
+/** One shared object, because thousands of policies are created without options. */
 export const NO_OPTIONS: PolicyOptions = /* @__PURE__ */ Object.freeze({})
 
 export const POLICY_SCHEMA: OptionSchema = { name: 'string', runtime: 'any', classify: 'function' }

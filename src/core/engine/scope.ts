@@ -1,17 +1,17 @@
 /**
- * The signals that work sees. A scope is a part of a call that can be aborted on its own: the whole of it, what is inside
- * a timeout, a branch of a hedge. Its signal is made when somebody asks for it, and tied to what is around it only while the scope
- * lasts, so that no listener stays on a long-lived signal and nothing is aborted after success. (`AbortSignal.any` would
- * keep the tie for as long as the caller's signal lives.)
+ * The signals that operations see. A scope is a part of a call that can be aborted separately: the whole call, the
+ * part inside a timeout, a branch of a hedge. Its signal is created on first read, and linked to the outer signals
+ * only while the scope lasts, so that no listener stays on a long-lived signal and nothing is aborted after success.
+ * (`AbortSignal.any` would keep the link for as long as the caller's signal lives.)
  */
 import type { CallOptions } from './call-options.ts'
 
 export interface Scope {
-	/** The signal, once there is one. */
+	/** The signal, once it was read. */
 	link: SignalLink | undefined
-	/** What aborts this scope, beside itself; undefined when it is over or nothing does. */
+	/** What else aborts this scope; undefined if it is over or nothing does. */
 	abortedBy(): CallOptions | undefined
-	/** Can it be aborted by itself? If not, a caller's signal is handed through as it is. */
+	/** True if the scope can be aborted separately. If not, the caller's signal is passed through unchanged. */
 	readonly abortsItself: boolean
 }
 
@@ -26,13 +26,16 @@ export function scopeSignal(scope: Scope): AbortSignal {
 	return scope.link.signal
 }
 
-/** Aborts what is inside a scope, also for who asks for the signal only later. */
+/** Aborts a scope, also for a signal that is read only later. */
 export function abortScope(scope: Scope, reason: unknown): void {
 	if (scope.link) scope.link.abort?.(reason)
 	else scope.link = abortedLink(reason)
 }
 
-/** Made when asked for: work that is over mostly never does, and a signal costs more than the rest of a timeout. */
+/**
+ * Created on first read: an operation that has settled rarely reads it, and a signal costs more than the rest of a
+ * timeout.
+ */
 function abortedLink(reason: unknown): SignalLink {
 	let made: AbortSignal | undefined
 	return {

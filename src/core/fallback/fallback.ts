@@ -13,21 +13,21 @@ import { errorFacts } from '../events/error-facts.ts'
 import { invalidOption, mergeOptions, type OptionSchema, readOptions } from '../options/schema.ts'
 import { LastGoodValue } from './last-good-value.ts'
 
-/** What answers in the place of a call: a value, a function of the error, or the last good result. */
+/** What replaces the result of a failed call: a value, a function of the error, or the last good value. */
 export type Alternative = unknown
 
-/** When a fallback answers, and what else there is. */
+/** Which errors the fallback handles, and further alternatives. */
 export interface FallbackOptions extends PolicyOptions {
-	/** Is this an error to answer for? Default: every one. The caller's own abort is never masked. */
+	/** Return true if the fallback handles this error. Default: every error. The caller's own abort is never masked. */
 	readonly when?: ((error: unknown) => boolean) | undefined
-	/** What is tried next, in this order, when an alternative fails itself or has nothing. */
+	/** Alternatives that are tried in this order if one fails or has no value. */
 	readonly orElse?: readonly Alternative[] | undefined
 }
 
 const FALLBACK_SCHEMA: OptionSchema = { when: 'function', orElse: 'any', ...POLICY_SCHEMA }
 
 /**
- * Answers for a call that failed. Never masks the caller's own abort.
+ * Replaces the result of a call that failed. Never masks the caller's own abort.
  *
  * @example
  * const policy = new Fallback(() => loadFromReplica(id), { orElse: [lastGoodValue(60_000), undefined] })
@@ -43,7 +43,7 @@ export class Fallback extends LeafPolicy {
 		this.#options = options
 	}
 
-	/** Another `when` or `orElse` for the calls to come. */
+	/** Changes `when` or `orElse` for later calls. */
 	update(options: Changes<FallbackOptions>): void {
 		const next = mergeOptions(this.#options, options)
 		this.#layer.settings = read(next)
@@ -70,7 +70,7 @@ export class FallbackLayer implements ObservableLayer {
 	}
 
 	enter(call: Call, bound: BoundLayer): Step {
-		// After an alternative that failed, a retry further out may have the work itself answer in the end.
+		// After a failed alternative, an outer retry may run the operation again, and its result counts.
 		if (call.rare) call.rare.isSubstituted = false
 		return call.enterLayer(bound, 0)
 	}
@@ -82,7 +82,8 @@ export class FallbackLayer implements ObservableLayer {
 		const alternatives = [first, ...(settings.orElse ?? [])]
 		if (rare) rare.substitute = undefined
 		if (call.ok) {
-			// Only now: when an alternative fails too, a retry further in has still given up, and those around must know.
+			// Only now: if the alternative fails too, the decision of an inner retry still stands, and outer layers need
+			// it.
 			if (tried) call.stop = undefined
 			else for (const kept of alternatives) if (kept instanceof LastGoodValue) kept.keep(call, bound)
 			return GO
@@ -114,7 +115,7 @@ export class FallbackLayer implements ObservableLayer {
 }
 
 /**
- * A fallback: `new Fallback(valueOrFunction, options)`.
+ * Creates a fallback: `new Fallback(valueOrFunction, options)`.
  *
  * @example
  * const prices = pipeline(fallback([]), retry(), timeout(2_000))

@@ -2,10 +2,10 @@ import type { BoundLayer, Call } from '../engine/call.ts'
 import { Registry } from '../keyed/registry.ts'
 import { checkRange } from '../options/schema.ts'
 
-/** How many results are kept, one for each `key` of calls. */
+/** The maximum number of kept results, one per `key`. */
 const MOST_RESULTS = 1_000
 
-/** An alternative of a fallback: the latest result that was good, unless it is too old. Made by `lastGood`. */
+/** An alternative of a fallback: the last good result, unless it is too old. Created by `lastGoodValue`. */
 export class LastGoodValue {
 	readonly #maxAgeMs: number
 	readonly #results: Registry<{ value: unknown; at: number }>
@@ -34,8 +34,9 @@ export class LastGoodValue {
 }
 
 /**
- * The latest good result, for a fallback: not older than `maxAgeMs`, and of a call with the same `key`. Give calls a key whenever
- * their results differ, by user or by argument, or one caller is answered with another's result.
+ * Creates a fallback alternative: the last good result that is not older than `maxAgeMs` and belongs to a call with
+ * the same `key`. Set a key on calls whose results differ, by user or by argument; otherwise one caller gets the
+ * result of another.
  *
  * @example
  * const rates = pipeline(fallback(lastGoodValue(60_000)), retry())

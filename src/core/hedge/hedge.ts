@@ -4,15 +4,15 @@ import { mergeOptions } from '../options/schema.ts'
 import { HedgeLayer } from './layer.ts'
 import { type HedgeOptions, readHedgeOptions } from './options.ts'
 
-/** What a hedge has learned. */
+/** What a hedge has measured. */
 export interface HedgeStats {
-	/** How long a call may take before it is hedged; undefined while too few latencies are known. */
+	/** The delay before a call is hedged; undefined while too few latencies are known. */
 	readonly delayMs: number | undefined
 }
 
 /**
- * Sends a second request when the first takes longer than usual, takes the first answer and aborts the others. Only for work that may be
- * done twice: calls marked `idempotent: false` are never hedged.
+ * Sends a second request if the first takes longer than usual, returns the first result and aborts the others. Only
+ * for idempotent operations: calls with `idempotent: false` are never hedged.
  *
  * @example
  * const policy = new Hedge({ percentile: 95, budget: retryBudget() })
@@ -32,7 +32,7 @@ export class Hedge extends LeafPolicy {
 		return { delayMs: this.#layer.delayMs }
 	}
 
-	/** Other settings for the calls to come. What was measured stays. */
+	/** Changes settings for later calls. Measured latencies stay. */
 	update(options: Changes<HedgeOptions>): void {
 		const next = mergeOptions(this.#options, options)
 		this.#layer.settings = readHedgeOptions(next)
@@ -41,7 +41,7 @@ export class Hedge extends LeafPolicy {
 }
 
 /**
- * A hedge: `new Hedge(options)`.
+ * Creates a hedge policy: `new Hedge(options)`.
  *
  * @example
  * const reads = pipeline(hedge({ delayMs: 50, budget }), timeout(1_000))

@@ -1,7 +1,7 @@
 /**
- * A hedge is a branch of the call that begins by waiting: it is made with the call itself, in the caller's own async
- * context, and parked until its time has come. The first branch is the call itself, so a call that answers in time pays for
- * nothing else.
+ * A hedge is a branch of the call that begins with a wait: it is created together with the call, in the caller's
+ * async context, and parked until its time comes. The first branch is the call itself, so a call that settles in time
+ * pays for nothing else.
  */
 import { depositOnce } from '../budget/deposit.ts'
 import { type BoundLayer, Call } from '../engine/call.ts'
@@ -16,10 +16,10 @@ import { type TimeoutEntry, type TimeoutList, timeoutList } from '../runtime/tim
 import { LatencyHistogram } from './latency.ts'
 import type { HedgeSettings } from './options.ts'
 
-/** With fewer latencies than this a percentile says nothing. */
+/** With fewer latencies, a percentile is meaningless. */
 const FEWEST = 20
 
-/** What the others are told when one has answered. */
+/** The abort reason of the other requests when one has won. */
 const lost = (): YaokiError => new YaokiError('YAOKI_CANCELLED', 'another request of this call has answered')
 
 export class HedgeLayer implements ObservableLayer {
@@ -32,7 +32,7 @@ export class HedgeLayer implements ObservableLayer {
 		this.settings = settings
 	}
 
-	/** How long is waited before a hedge; undefined when that is not known yet. */
+	/** The delay before a hedge; undefined if it is not known yet. */
 	get delayMs(): number | undefined {
 		const { delayMs, percentile } = this.settings
 		if (delayMs >= 0) return delayMs
@@ -49,7 +49,7 @@ export class HedgeLayer implements ObservableLayer {
 		return call.enterLayer(bound, visit)
 	}
 
-	/** Only what does not answer at once is hedged. */
+	/** Only calls that do not settle immediately are hedged. */
 	onPending(call: Call, bound: BoundLayer): void {
 		const visit = call.layerState(bound)
 		if (!(visit instanceof HedgeVisit) || visit.since !== undefined) return
@@ -58,7 +58,7 @@ export class HedgeLayer implements ObservableLayer {
 		if (delayMs !== undefined) prepare(visit, 1, delayMs)
 	}
 
-	/** Of a hedge: its time has come. Of the call itself: all others have ended, or one has won. */
+	/** For a hedge: its time has come. For the call itself: all others have ended, or one has won. */
 	resume(call: Call, bound: BoundLayer): Step {
 		const visit = call.layerState(bound)
 		return visit instanceof Branch ? send(visit) : call.runLeave()
@@ -70,10 +70,10 @@ export class HedgeLayer implements ObservableLayer {
 		if (!(visit instanceof HedgeVisit)) return GO
 		const { winner, hedges } = visit
 		const isUnderWay = hedges.some(({ state }) => state === 'sent')
-		// Somebody further out has ended it already, and that is told: no answer comes in time any more.
+		// An outer layer has already interrupted the call: later results are ignored.
 		const isCut = call.rare?.interruption
 		if (!call.ok && !winner && isUnderWay && !visit.hasFailed && !isCut) {
-			// Where a hook has thrown there is nothing left to wait for.
+			// If a hook threw, there is nothing left to wait for.
 			if (call.stop !== 'hook-threw' && call.classify(bound).kind !== 'permanent') {
 				visit.hasFailed = true
 				return PARK
@@ -89,19 +89,19 @@ export class HedgeLayer implements ObservableLayer {
 	}
 }
 
-/** The call itself, which is the first of the requests. */
+/** The call itself, which is the first request. */
 class HedgeVisit implements Scope {
 	readonly bound: BoundLayer<HedgeLayer>
 	readonly call: Call
-	/** Undefined as long as the work may still answer at once. */
+	/** Undefined while the operation may still settle immediately. */
 	since: number | undefined
 	/** The scope around it; undefined when this one is over. */
 	within: Scope | undefined
 	link: SignalLink | undefined
-	/** Those that wait for their time, are under way or have ended. */
+	/** Hedges that wait for their time, are in flight or have ended. */
 	readonly hedges: Branch[] = []
 	winner: Call | undefined
-	/** Has the call itself failed, so that only the others are waited for? */
+	/** True if the call itself failed, so that only the hedges are waited for. */
 	hasFailed = false
 
 	constructor(call: Call, bound: BoundLayer<HedgeLayer>) {
@@ -131,11 +131,11 @@ class HedgeVisit implements Scope {
 		if (winner || !within) return
 		if (hedge.hasAnswered) {
 			this.winner = hedge.call
-			// This scope is aborted below, and the winner's signal must not be, should somebody ask for it only later.
+			// This scope is aborted below. The winner's signal must not be, even if it is first read later.
 			hedge.call.rareState.parentScope = within
 			const now = bound.runtime.now()
 			bound.layer.latencies.record(now - hedge.sentAt)
-			// The first has taken at least this long: without it, the percentile would learn only from the quick ones.
+			// The first request has taken at least this long. Without it, the percentile would learn only from fast calls.
 			bound.layer.latencies.record(now - (this.since ?? now))
 			bound.layer.emit?.(call, bound, { type: 'hedge', outcome: 'won', hedge: hedge.number })
 			const error = lost()
@@ -147,7 +147,7 @@ class HedgeVisit implements Scope {
 	}
 }
 
-/** Parks the hedge with this number until `delayMs` from now. */
+/** Parks the hedge with this number for `delayMs`. */
 function prepare(visit: HedgeVisit, number: number, delayMs: number): void {
 	const { call, bound } = visit
 	const { runtime } = bound
@@ -156,7 +156,7 @@ function prepare(visit: HedgeVisit, number: number, delayMs: number): void {
 	child.attempt = call.attempt
 	const hedge = new Branch(visit, child, number)
 	visit.hedges.push(hedge)
-	// The layers around are the call's affair; a branch that lingers shows them what they know already.
+	// The outer layers belong to the call. A pending branch shows them state that they already know.
 	for (let { outer } = bound; outer; { outer } = outer) child.enterLayer(outer, call.layerState(outer))
 	child.enterLayer(bound, hedge)
 	timeoutList(runtime, delayMs, undefined).add(hedge, runtime.now())
@@ -164,7 +164,7 @@ function prepare(visit: HedgeVisit, number: number, delayMs: number): void {
 	start(child, PARK, () => hedge.ended())
 }
 
-/** Begins a hedge, if there is still a point in it and the budget and the deadline allow it. */
+/** Starts a hedge, if it is still useful and the budget and the deadline allow it. */
 function send(hedge: Branch): Step {
 	const { visit, call, number } = hedge
 	const { layer, runtime } = visit.bound
@@ -185,7 +185,7 @@ function send(hedge: Branch): Step {
 	return GO
 }
 
-/** One of the requests that may follow the first. */
+/** One of the requests after the first. */
 class Branch implements TimeoutEntry {
 	readonly visit: HedgeVisit
 	readonly call: Call
@@ -208,16 +208,16 @@ class Branch implements TimeoutEntry {
 		this.call.wake?.()
 	}
 
-	/** It ends here: what is further out is told the outcome by the call itself, once. */
+	/** It ends here: the outer layers receive the outcome once, from the call itself. */
 	leave(): Step {
 		const { call } = this
 		this.hasAnswered = call.ok
-		// Whatever ended it, a retry inside it has not given up for the call itself.
+		// Whatever ended it, a retry inside it has not decided for the call itself.
 		call.stop = 'interrupted'
 		call.current = undefined
 		call.rareState.interruption = undefined
 		const step = call.runLeave()
-		// Its runner would throw a failure, and nobody is there to catch it.
+		// Its runner would throw a failure, and nothing would catch it.
 		call.ok = true
 		return step
 	}
@@ -228,12 +228,12 @@ class Branch implements TimeoutEntry {
 		if (wasSent) this.visit.ended(this)
 	}
 
-	/** One has answered, or nobody waits for an answer any more. */
+	/** Another request has won, or the call no longer waits for a result. */
 	cancel(): void {
 		const { state, call } = this
 		this.list?.remove(this)
 		this.state = 'ended'
-		// One that waits only for its time is simply forgotten.
+		// A hedge that only waits for its time is dropped.
 		if (state === 'ended' || (state === 'waiting' && !call.options)) return
 		const error = lost()
 		interrupt(call, undefined, call, error, 'interrupted')

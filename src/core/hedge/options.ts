@@ -4,18 +4,21 @@ import { invalidOption, type OptionSchema, readOptions } from '../options/schema
 
 /** When a second request is sent, and how many there may be. */
 export interface HedgeOptions extends PolicyOptions {
-	/** Send it after this long. Default: when the call takes longer than `percentile` of the latest ones did. */
+	/** The delay before a hedge. Default: the call takes longer than `percentile` of recent calls. */
 	readonly delayMs?: number | undefined
-	/** Which of the latest latencies is waited for, 0 to 100. Without any known, nothing is hedged. Default 95. */
+	/**
+	 * The latency percentile after which a hedge is sent, 0 to 100. Without known latencies nothing is hedged. Default
+	 * 95.
+	 */
 	readonly percentile?: number | undefined
-	/** How many requests may follow the first, each after one more delay. Default 1. */
+	/** The maximum number of hedges, each after one more delay. Default 1. */
 	readonly maxHedges?: number | undefined
-	/** What hedges and retries may cost in all, shared with them. Default: no budget. */
+	/** Limits hedges and retries that share it. Default: no budget. */
 	readonly budget?: Budget | undefined
 }
 
 export interface HedgeSettings extends PolicyOptions {
-	/** -1 when the percentile decides. */
+	/** -1 if the percentile decides. */
 	readonly delayMs: number
 	readonly percentile: number
 	readonly maxHedges: number

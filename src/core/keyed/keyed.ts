@@ -11,15 +11,15 @@ import { invalidOption, mergeOptions } from '../options/schema.ts'
 import { type KeyedOptions, readKeyedOptions } from './options.ts'
 import { type Entry, Registry } from './registry.ts'
 
-/** One key's policy, and its layers as they stand in each place where the registry stands. */
+/** The policy of one key, and its bound layers for each position at which the keyed policy occurs. */
 interface KeyEntry<P extends Policy> {
 	readonly policy: P
 	readonly chains: WeakMap<BoundLayer, { readonly first: BoundLayer | undefined }>
 }
 
 /**
- * One policy per key, such as a breaker per host or a bulkhead per tenant: made when the key is first seen, forgotten when it was not
- * used for a while or too many others were.
+ * One policy per key, such as a breaker per host or a bulkhead per tenant. It is created on the first call with the
+ * key, and evicted if it is idle for too long or there are too many keys.
  *
  * @example
  * const perHost = keyed(({ key }) => key ?? 'default', () => circuitBreaker())
@@ -51,8 +51,8 @@ export class Keyed<P extends Policy = Policy> extends Policy {
 				call.next = boundLayersOf(entry.value, bound)
 				return call.enterLayer(bound, entry)
 			},
-			// Until then the key's policy is not forgotten; nor while work goes on that its call did not wait for, as that
-			// may still have a slot in a bulkhead.
+			// Until then the key's policy is not evicted; nor while an operation is still running without its call, because
+			// it may hold a slot in a bulkhead.
 			leave: (call, bound) => {
 				const entry = call.layerState(bound) as Entry<KeyEntry<P>>
 				const release = () => registry.release(entry, bound.runtime.now())
@@ -66,7 +66,7 @@ export class Keyed<P extends Policy = Policy> extends Policy {
 		}
 	}
 
-	/** How many keys are remembered. */
+	/** The number of keys. */
 	get size(): number {
 		return this.#registry.size
 	}
@@ -75,22 +75,22 @@ export class Keyed<P extends Policy = Policy> extends Policy {
 		return this.#registry.keys()
 	}
 
-	/** Every key with its policy, in the order in which they were made. */
+	/** Every key with its policy, in order of creation. */
 	*entries(): Generator<[key: string, policy: P]> {
 		for (const { key, value } of this.#registry.entries()) yield [key, value.policy]
 	}
 
-	/** The policy of a key, if the key is remembered. */
+	/** Returns the policy of a key, if there is one. */
 	get(key: string): P | undefined {
 		return this.#registry.find(key)?.policy
 	}
 
-	/** Forgets a key. Calls under way go on; the next call of that key gets a new policy. */
+	/** Deletes a key. Calls in flight continue; the next call with that key gets a new policy. */
 	delete(key: string): boolean {
 		return this.#registry.delete(key)
 	}
 
-	/** Other bounds from now on. The policies of keys that still fit stay as they are. */
+	/** Changes the bounds. Policies of keys within them stay. */
 	update(options: Changes<KeyedOptions>): void {
 		const next = mergeOptions(this.#options, options)
 		const { maxKeys, idleMs } = readKeyedOptions(next)
@@ -98,9 +98,9 @@ export class Keyed<P extends Policy = Policy> extends Policy {
 		this.#registry.resize(maxKeys, idleMs)
 	}
 
-	/** Listens to the policies of all keys, those to come among them. */
+	/** Subscribes to the policies of all keys, present and future. */
 	override subscribe(listener: PolicyListener): () => void {
-		// By policy, for `make` may give several keys the same one; weakly, for keys come and go.
+		// By policy, because `make` may return the same one for several keys; weakly, because keys come and go.
 		const ends = new WeakMap<Policy, () => void>()
 		let isHeard = true
 		const listen = (policy: P) => {
@@ -128,7 +128,7 @@ export class Keyed<P extends Policy = Policy> extends Policy {
 		return [{ layer: this.#layer, runtime, classify }]
 	}
 
-	/** @internal What a key's policy would be, for who wants to look at one. */
+	/** @internal Returns a new policy as a key would get it, for inspection. */
 	sample(): P {
 		return this.#make('sample')
 	}
@@ -142,7 +142,7 @@ export class Keyed<P extends Policy = Policy> extends Policy {
 	}
 }
 
-/** The layers of a key's policy, and inside of them what comes after the registry in its pipeline. */
+/** Returns the layers of a key's policy, followed by the rest of the pipeline. */
 function boundLayersOf({ policy, chains }: KeyEntry<Policy>, bound: BoundLayer): BoundLayer | undefined {
 	let chain = chains.get(bound)
 	if (!chain) {
@@ -155,7 +155,7 @@ function boundLayersOf({ policy, chains }: KeyEntry<Policy>, bound: BoundLayer):
 }
 
 /**
- * One policy per key: `new Keyed(keyOf, make, options)`. In a pipeline it stands for the policy of the call's key.
+ * Keeps one policy per key: `new Keyed(keyOf, make, options)`. In a pipeline it acts as the policy of the call's key.
  *
  * @example
  * const perTenant = keyed(({ key }) => key ?? 'anonymous', () => bulkhead({ maxConcurrent: 5 }))

@@ -1,15 +1,18 @@
 import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../engine/policy-options.ts'
 import { invalidOption, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
 
-/** How many policies are kept by key, and for how long. */
+/** How many keys are kept, and for how long. */
 export interface KeyedOptions extends PolicyOptions {
-	/** How many keys are remembered; past that the one unused for longest is forgotten, never one in use. Default 1,000. */
+	/**
+	 * The maximum number of keys. Beyond it the key that has been idle for longest is evicted, never one in use.
+	 * Default 1,000.
+	 */
 	readonly maxKeys?: number | undefined
-	/** A key that was not used for this long is forgotten. Infinity: never. Default 600,000 (ten minutes). */
+	/** A key that is idle for this long is evicted. Infinity: never. Default 600,000 (ten minutes). */
 	readonly idleMs?: number | undefined
 }
 
-/** Keyed options after the check, with every default filled in. */
+/** The validated options with all defaults. */
 export interface KeyedSettings extends PolicyOptions {
 	readonly maxKeys: number
 	readonly idleMs: number

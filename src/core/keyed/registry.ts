@@ -1,17 +1,17 @@
 /**
- * One value per key, for any number of keys in bounded memory. Only entries that nobody uses stand in the line from which
- * evictions are made, in the order in which they were let go: so the one to evict is always the first, and nothing is
- * searched, sorted or timed. (A Map kept in order of use needs no line, but then a few long calls at its front have to be
- * stepped over by every eviction.)
+ * One value per key, for any number of keys in bounded memory. Only idle entries are in the eviction list, in the
+ * order in which they were released: the entry to evict is always the first, and nothing is searched, sorted or
+ * timed. (A Map in order of use needs no list, but then every eviction has to step over long-running calls at its
+ * front.)
  */
 import { type Link, LinkedList } from '../structures/linked-list.ts'
 
 export interface Entry<V> extends Link<Entry<V>> {
 	readonly key: string
 	readonly value: V
-	/** How many hold it now. */
+	/** The number of current users. */
 	uses: number
-	/** When it was last let go; of one in use, when that began. */
+	/** When it was last released or, while in use, when that use began. */
 	usedAt: number
 }
 
@@ -26,16 +26,19 @@ export class Registry<V> {
 		this.#idleMs = idleMs
 	}
 
-	/** More than `maxKeys` only while they are in use. Idle ones count until the next access finds them too old. */
+	/** Above `maxKeys` only while entries are in use. Idle entries count until the next access finds them expired. */
 	get size(): number {
 		return this.#entries.size
 	}
 
-	/** The key's entry, made if there is none, kept until its `release`. Every hold needs exactly one. */
+	/**
+	 * Returns the entry of a key, creating it if needed, and keeps it until `release`. Every `acquire` needs exactly
+	 * one `release`.
+	 */
 	acquire(key: string, now: number, make: (key: string) => V): Entry<V> {
 		this.#evict(now)
 		const value = this.#entries.has(key) ? undefined : make(key)
-		// Looked up after it was made, for making it may have asked for the same key.
+		// Looked up after creation, because `make` may have asked for the same key.
 		let entry = this.#entries.get(key)
 		if (entry) {
 			if (!entry.uses++) this.#idle.remove(entry)
@@ -47,7 +50,7 @@ export class Registry<V> {
 		return entry
 	}
 
-	/** Undoes one `hold`. */
+	/** Undoes one `acquire`. */
 	release(entry: Entry<V>, now: number): void {
 		if (--entry.uses) return
 		entry.usedAt = now
@@ -55,29 +58,29 @@ export class Registry<V> {
 		this.#evict(now)
 	}
 
-	/** The key's value, made if there is none, used for no longer than this. */
+	/** Returns the value of a key, creating it if needed, without keeping it in use. */
 	get(key: string, now: number, make: (key: string) => V): V {
 		const entry = this.acquire(key, now, make)
 		this.release(entry, now)
 		return entry.value
 	}
 
-	/** The key's value, if there is one. Looking is no use: it goes no later for it. */
+	/** Returns the value of a key, if there is one. Does not count as a use. */
 	find(key: string): V | undefined {
 		return this.#entries.get(key)?.value
 	}
 
-	/** Forgets a key, even one in use: who holds the entry keeps it, and the next one to ask gets a new one. */
+	/** Deletes a key, even one in use: current users keep the entry, and the next `acquire` creates a new one. */
 	delete(key: string): boolean {
 		const entry = this.#entries.get(key)
 		if (!entry) return false
 		if (!entry.uses) this.#idle.remove(entry)
-		// Its holders will still release it, which must not put it back in line.
+		// Its users will still release it, which must not put it back into the eviction list.
 		entry.uses = Infinity
 		return this.#entries.delete(key)
 	}
 
-	/** Other bounds from now on. Who is too old by them goes with the next access, which knows the time. */
+	/** Changes the bounds. Entries that are too old are evicted at the next access, which knows the time. */
 	resize(maxKeys: number, idleMs: number): void {
 		this.#maxKeys = maxKeys
 		this.#idleMs = idleMs
@@ -88,7 +91,7 @@ export class Registry<V> {
 		return this.#entries.keys()
 	}
 
-	/** In the order in which they were made. */
+	/** In order of creation. */
 	entries(): MapIterator<Readonly<Entry<V>>> {
 		return this.#entries.values()
 	}

@@ -28,7 +28,8 @@ export function invalidOption(option: string, value: unknown, expected: string):
 /** Throws unless `value` is a number from `min` to `max`. */
 export function checkRange(option: string, value: unknown, min = 0, max: number = MAX_NUMBER): void {
 	if (isInRange(min, max, value)) return
-	const expected = max < MAX_NUMBER ? `a number from ${min} to ${max}` : `a finite number, ${min} or more`
+	const finite = min === -MAX_NUMBER ? 'a finite number' : `a finite number, ${min} or more`
+	const expected = max < MAX_NUMBER ? `a number from ${min} to ${max}` : finite
 	invalidOption(option, value, expected)
 }
 

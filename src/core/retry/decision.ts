@@ -1,6 +1,6 @@
 /**
- * Whether a call is made again, and after how long. Synchronous and without a clock: it is told the outcome and what
- * time is left, and answers at once.
+ * Decides whether a call is retried and after which delay. Synchronous and without a clock: the outcome and the
+ * remaining time are parameters.
  */
 
 import { computeDelayMs } from '../backoff/delay.ts'
@@ -12,7 +12,9 @@ import type { RetryDelay, StopReason } from '../explain/record.ts'
 import { checkRange, isAmount } from '../options/schema.ts'
 import type { RetrySettings } from './options.ts'
 
-/** Why there is no next attempt, as far as the outcome tells. `classification` is what its error means; a result has none. */
+/**
+ * Returns why there is no next attempt, as far as the outcome decides it. `classification` is undefined for a result.
+ */
 export function stopReason(
 	{ maxRetries, shouldRetry }: RetrySettings,
 	attempt: number,
@@ -27,7 +29,10 @@ export function stopReason(
 		: undefined
 }
 
-/** The wait before the next attempt. `previousDelayMs` is the latest backoff delay; a Retry-After wait is not one. */
+/**
+ * Returns the delay before the next attempt. `previousDelayMs` is the last backoff delay; a Retry-After wait does not
+ * count.
+ */
 export function nextWait(
 	settings: RetrySettings,
 	attempt: number,
@@ -46,13 +51,16 @@ export function nextWait(
 	return { delayMs: wait, source }
 }
 
-/** A user's own classifier need not know of Retry-After: what the error itself says still counts. */
+/** A user's classifier need not handle Retry-After: the error's own `retryAfterMs` still applies. */
 function retryAfter(error: unknown, classification: Classification): number | undefined {
 	const own = safeGet(error, 'retryAfterMs')
 	return classification.retryAfterMs ?? (isAmount(own) ? own : undefined)
 }
 
-/** No attempt starts that can not finish: a wait counts before it is slept and, as timers may be late, after it. */
+/**
+ * No attempt starts that cannot finish: the limits are checked before the wait and, because timers may be late, after
+ * it.
+ */
 export function limitPassed(
 	waitMs: number,
 	untilElapsedLimit: number,

@@ -1,4 +1,4 @@
-/** The two halves of a retry policy, without its face: all that `retryWithBackoff` needs. */
+/** The two halves of a retry policy, without the policy class: all that `retryWithBackoff` needs. */
 import type { Budget } from '../budget/budget.ts'
 import { depositOnce, isTimeout } from '../budget/deposit.ts'
 import type { BoundLayer, Call, Layer } from '../engine/call.ts'
@@ -9,7 +9,7 @@ import type { RetryDelay, StopReason } from '../explain/record.ts'
 import { limitPassed, nextWait, stopReason } from './decision.ts'
 import type { RetrySettings } from './options.ts'
 
-/** Told of every wait and, without one, of the end of a call. */
+/** Called for every wait and, without one, for the end of a call. */
 export type RetryObserver = (
 	call: Call,
 	bound: BoundLayer,
@@ -19,7 +19,7 @@ export type RetryObserver = (
 
 export class RetryLayer implements Layer {
 	settings: RetrySettings
-	/** Undefined while nobody listens, so that events then cost one comparison. */
+	/** Undefined while there is no listener, so that events then cost one comparison. */
 	observer: RetryObserver | undefined
 
 	constructor(settings: RetrySettings) {
@@ -49,15 +49,15 @@ export class RetryLayer implements Layer {
 	}
 }
 
-/** What a retry remembers of a call; of most it remembers nothing, for they succeed. */
+/** What a retry remembers about a call. Most calls succeed and need none. */
 export class RetryState {
-	/** From 0: the attempt whose outcome is decided upon. */
+	/** The attempt whose outcome is decided, from 0. */
 	attempt = 0
-	/** The latest backoff delay. A Retry-After wait is not one. */
+	/** The last backoff delay. A Retry-After wait does not count. */
 	previousDelayMs: number | undefined
-	/** What the latest retry was for. */
+	/** Which kind of failure the last retry followed. */
 	chargedFor: 'timeout' | 'failure' | undefined
-	/** Undefined when nobody asks for it. */
+	/** Undefined if it is not needed. */
 	readonly startedAt: number | undefined
 
 	constructor(startedAt?: number) {
@@ -65,7 +65,7 @@ export class RetryState {
 	}
 }
 
-/** What is remembered so far; before the first failure, as good as nothing. */
+/** Returns the state so far; before the first failure, the shared initial state. */
 const retryState = (call: Call, bound: BoundLayer): RetryState =>
 	(call.layerState(bound) as RetryState | undefined) ?? INITIAL_STATE
 
@@ -87,7 +87,7 @@ function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopRea
 	if (isDeferredToOuter(call, bound)) return undefined
 	const classification = ok ? undefined : call.classify(bound)
 	const stop = call.isAborted ? call.cancelledBy : stopReason(settings, attempt, value, classification)
-	// Work that heard of the deadline's end by its signal says no more than that it was cancelled.
+	// An operation that sees its signal aborted by the deadline reports only that it was cancelled.
 	if (stop === 'cancelled') return call.cancelledBy ?? stop
 	if (stop !== 'permanent') budget?.recordOutcome(false)
 	if (stop) return stop
@@ -100,14 +100,17 @@ function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopRea
 	return wait
 }
 
-/** Is there a retry further in that tells this budget of what it sees? */
+/** Returns true if an inner retry reports to the same budget. */
 function isShared(budget: Budget, inner: BoundLayer | undefined): boolean {
 	for (let bound = inner; bound; bound = bound.next)
 		if (bound.layer instanceof RetryLayer && bound.layer.settings.budget === budget) return true
 	return false
 }
 
-/** The innermost retries, being nearest the failure, unless one of them would rather have the outermost do so. */
+/**
+ * Returns true if this retry leaves retrying to an outer one. By default the innermost retries, because it is nearest
+ * the failure, unless one of them asks for the outermost.
+ */
 function isDeferredToOuter(call: Call, bound: BoundLayer<RetryLayer>): boolean {
 	let isAsked = call.rare?.isDeferredToOuter || bound.layer.settings.nested === 'outermost'
 	let hasOuter = false

@@ -5,35 +5,48 @@ import type { Deadline } from '../deadline/deadline.ts'
 import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../engine/policy-options.ts'
 import { invalidOption, type OptionSchema } from '../options/schema.ts'
 
-/** A method in disguise, whose parameter a user may declare to be what the work gives: `(job: Job) => job.isPending`. */
+/**
+ * Method syntax makes the parameter bivariant, so that a user may declare its type: `(job: Job) => job.isPending`.
+ */
 type ResultTest<T> = { test(value: T, attempt: number): boolean }['test']
 
-/** Whether, how often and after how long a call is made again. */
+/** Whether, how often and after which delay a call is retried. */
 export interface RetryOptions extends BackoffOptions, PolicyOptions {
-	/** Is this error worth another try? `attempt` from 0. Default: all but `permanent` and `cancelled`. */
+	/**
+	 * Return true to retry after this error. `attempt` counts from 0. Default: true except for `permanent` and
+	 * `cancelled`.
+	 */
 	readonly shouldRetry?: ((error: unknown, attempt: number) => boolean) | undefined
-	/** Is this result no good? `attempt` from 0. The last result is returned when the retries are used up. */
+	/**
+	 * Return true to retry on this result. `attempt` counts from 0. If the retries are exhausted, the last result is
+	 * returned.
+	 */
 	readonly retryResult?: ResultTest<unknown> | undefined
-	/** A wait that beats the backoff; undefined leaves it to the backoff. Default: the error's `retryAfterMs`. */
+	/** Returns a delay that replaces the backoff; undefined keeps the backoff. Default: the error's `retryAfterMs`. */
 	readonly delayFor?: ((error: unknown, attempt: number) => number | undefined) | undefined
-	/** What retries may cost in all, shared with other policies. Default: no budget. */
+	/** Limits retries across calls and policies. Default: no budget. */
 	readonly budget?: Budget | undefined
 	/**
-	 * Which of several retries around each other retries: the `'innermost'`, being nearest the failure, or the `'outermost'`, so
-	 * that only the edge does. It is enough that one of them says so. Default `'innermost'`.
+	 * Which of several nested retries retries: the `'innermost'`, which is nearest the failure, or the `'outermost'`,
+	 * for retries at the edge only. It is enough if one of them sets it. Default `'innermost'`.
 	 */
 	readonly nested?: 'innermost' | 'outermost' | undefined
-	/** Told before each wait; `attempt` from 1. The error is undefined when `retryResult` asked for the retry. */
+	/**
+	 * Called before each wait. `attempt` counts from 1. The error is undefined if `retryResult` asked for the retry.
+	 */
 	readonly onRetry?: ((error: unknown, attempt: number, delayMs: number) => void) | undefined
 }
 
-/** A retry's options and what belongs to the one call that it makes. */
+/** Options of a retry, and of the one call that it makes. */
 export interface RetryWithBackoffOptions<T = unknown> extends RetryOptions {
-	/** Is this result no good? `attempt` from 0. The last result is returned when the retries are used up. */
+	/**
+	 * Return true to retry on this result. `attempt` counts from 0. If the retries are exhausted, the last result is
+	 * returned.
+	 */
 	readonly retryResult?: ResultTest<T> | undefined
-	/** The caller's own abort. It ends a wait at once and reaches the work through its context. */
+	/** The caller's abort signal. It ends a wait immediately and reaches the operation through its context. */
 	readonly signal?: AbortSignal | undefined
-	/** By when an answer is worth having. */
+	/** Deadline for the whole call, retries included. */
 	readonly deadline?: Deadline | undefined
 }
 

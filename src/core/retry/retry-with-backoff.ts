@@ -6,9 +6,9 @@ import { RetryLayer } from './layer.ts'
 import { type RetryWithBackoffOptions, readRetryOptions } from './options.ts'
 
 /**
- * Calls `fn` now, and again when it fails in a way that may pass.
+ * Calls `fn`, and retries it with backoff and jitter while it fails with an error that may be temporary.
  *
- * The last error itself is thrown; `explain(error)` tells what happened on the way.
+ * The last error itself is thrown; `explain(error)` returns its history.
  *
  * @example
  * const user = await retryWithBackoff(({ signal }) => loadUser(id, signal), { maxRetries: 3 })

@@ -8,7 +8,7 @@ import { RetryLayer, type RetryState } from './layer.ts'
 import { type RetryOptions, readRetryOptions } from './options.ts'
 
 /**
- * Makes a failed call again, after a wait that grows and is spread by chance.
+ * Retries a failed call with exponential backoff and jitter.
  *
  * @example
  * const policy = new Retry({ maxRetries: 3 })
@@ -25,7 +25,7 @@ export class Retry extends LeafPolicy {
 		this.#options = options
 	}
 
-	/** Other settings for the decisions to come, also about calls that are under way. */
+	/** Changes settings. They apply to decisions from now on, also for calls in flight. */
 	update(options: Changes<RetryOptions>): void {
 		const next = mergeOptions(this.#options, options)
 		this.#layer.settings = readRetryOptions(next)
@@ -59,7 +59,7 @@ export class Retry extends LeafPolicy {
 			return
 		}
 		const now = bound.runtime.now()
-		// The start of a call was not taken down for who began to listen in the middle of it.
+		// If the listener subscribed during the call, its start is unknown.
 		const end = { attempts: attempt + 1, durationMs: now - (startedAt ?? now) }
 		if (ok && call.stop === undefined) this.emit(call, bound, { type: 'retry_success', ...end })
 		else this.emit(call, bound, { type: 'retry_failure', ...end, stop, ...facts })
@@ -67,7 +67,7 @@ export class Retry extends LeafPolicy {
 }
 
 /**
- * A retry policy: `new Retry(options)`.
+ * Creates a retry policy: `new Retry(options)`.
  *
  * @example
  * const payments = pipeline(retry(presets.externalApi))

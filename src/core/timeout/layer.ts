@@ -25,7 +25,7 @@ export class TimeoutLayer implements ObservableLayer {
 		return call.enterLayer(bound, scope)
 	}
 
-	/** Work that answers at once needs no limit, and is spared the clock. */
+	/** An operation that settles immediately needs no timeout entry and no clock read. */
 	onPending(call: Call, bound: BoundLayer<TimeoutLayer>): void {
 		const scope = call.layerState(bound) as TimeoutScope
 		if (scope.limit) return
@@ -46,13 +46,13 @@ export class TimeoutLayer implements ObservableLayer {
 	}
 }
 
-/** What is inside a timeout, and can be aborted on its own. */
+/** The part inside a timeout, which can be aborted separately. */
 class TimeoutScope implements Scope {
 	/** The scope around it; undefined when this one is over. */
 	within: Scope | undefined
 	link: SignalLink | undefined
 	readonly ms: number
-	/** Made when it takes a while. */
+	/** Created when the call does not complete synchronously. */
 	limit: TimeoutLimit | undefined
 
 	constructor(within: Scope, ms: number) {

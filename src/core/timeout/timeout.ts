@@ -3,12 +3,12 @@ import { checkPolicyOptions, type PolicyOptions } from '../engine/policy-options
 import { checkRange } from '../options/schema.ts'
 import { TimeoutLayer } from './layer.ts'
 
-/** What a timeout takes beside its length. */
+/** Options of a timeout besides its length. */
 export type TimeoutOptions = PolicyOptions
 
 /**
- * Gives work a time to answer in: each attempt when it stands inside a retry, the whole when it stands outside. The work
- * hears of it by its signal; the caller is answered with a TimeoutError even when the work does not listen.
+ * Limits the duration of an operation: of each attempt inside a retry, of the whole call outside. The operation's
+ * signal is aborted. The caller gets a TimeoutError even if the operation ignores its signal.
  *
  * @example
  * const policy = pipeline(new Timeout(10_000), retry(), new Timeout(2_000))
@@ -23,7 +23,7 @@ export class Timeout extends LeafPolicy {
 		this.#layer = layer
 	}
 
-	/** Another length for the calls to come. */
+	/** Changes the timeout for later calls. */
 	update(ms: number): void {
 		this.#layer.ms = checked(ms)
 	}
@@ -35,7 +35,7 @@ function checked(ms: number): number {
 }
 
 /**
- * A timeout policy: `new Timeout(ms, options)`.
+ * Creates a timeout policy: `new Timeout(ms, options)`.
  *
  * @example
  * const answer = await timeout(5_000).execute(({ signal }) => fetch(url, { signal }))

@@ -206,9 +206,7 @@ describe('an adaptive bulkhead', () => {
 		void policy.execute(work('a'))
 		void policy.execute(work('b'))
 		const queued = watched(clock, policy.execute(work('c')))
-		await expect(policy.execute(work('d'))).rejects.toThrow(
-			'all 2 slots and all 1 places in the queue are taken',
-		)
+		await expect(policy.execute(work('d'))).rejects.toThrow('bulkhead full (maxConcurrent 2, maxQueue 1)')
 		expect(policy.stats).toEqual({ concurrent: 2, queued: 1, maxConcurrent: 2, maxQueue: 1 })
 		await clock.advance(70)
 		expect(queued).toMatchObject({ at: 70, answer: { name: 'BulkheadRejectedError' } })

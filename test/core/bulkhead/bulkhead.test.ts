@@ -56,7 +56,7 @@ describe('a bulkhead', () => {
 			answer: {
 				name: 'BulkheadRejectedError',
 				code: 'YAOKI_BULKHEAD_REJECTED',
-				message: 'db: all 2 slots and all 1 places in the queue are taken',
+				message: 'db: bulkhead full (maxConcurrent 2, maxQueue 1)',
 			},
 		})
 		expect(classify(rejected.answer).kind).toBe('cancelled')
@@ -93,7 +93,7 @@ describe('a bulkhead', () => {
 			answer: {
 				name: 'BulkheadRejectedError',
 				code: 'YAOKI_BULKHEAD_REJECTED',
-				message: 'db: no slot became free within 200 ms',
+				message: 'db: no free slot within queueTimeoutMs (200 ms)',
 			},
 		})
 		expect(second.at).toBe(250)
@@ -231,10 +231,10 @@ describe('a bulkhead', () => {
 		const full = policy.settle(never, { name: 'late' })
 		await clock.runUntilIdle()
 		await Promise.all([queued, full])
-		const timestamp = expect.any(Number)
+		const shared = { type: 'rejected', policy: 'db', attempt: 1, timestamp: expect.any(Number) }
 		expect(events).toEqual([
-			{ type: 'rejected', reason: 'bulkhead-full', policy: 'db', call: 'late', timestamp },
-			{ type: 'rejected', reason: 'queue-timeout', policy: 'db', call: 'patient', key: 'k', timestamp },
+			{ ...shared, reason: 'bulkhead-full', call: 'late', callId: 'call-1' },
+			{ ...shared, reason: 'queue-timeout', call: 'patient', key: 'k', callId: 'call-2' },
 		])
 	})
 
@@ -269,7 +269,9 @@ describe('other limits', () => {
 		const calls = ['a', 'b', 'c', 'd', 'e'].map((name) => policy.execute(work(name)))
 		policy.update({ maxConcurrent: 1, maxQueue: 0 })
 		expect(policy.stats).toEqual({ concurrent: 3, queued: 2, maxConcurrent: 1, maxQueue: 0 })
-		await expect(policy.execute(work('newcomer'))).rejects.toThrow('all 1 slots and all 0 places')
+		await expect(policy.execute(work('newcomer'))).rejects.toThrow(
+			'bulkhead full (maxConcurrent 1, maxQueue 0)',
+		)
 		await end('a')
 		await end('b')
 		expect(begun).toEqual(['a', 'b', 'c'])
@@ -303,8 +305,11 @@ describe('other limits', () => {
 		await clock.runUntilIdle()
 		expect(before).toMatchObject({
 			at: 100,
-			answer: { message: 'bulkhead: no slot became free within 100 ms' },
+			answer: { message: 'bulkhead: no free slot within queueTimeoutMs (100 ms)' },
 		})
-		expect(after).toMatchObject({ at: 30, answer: { message: 'bulkhead: no slot became free within 30 ms' } })
+		expect(after).toMatchObject({
+			at: 30,
+			answer: { message: 'bulkhead: no free slot within queueTimeoutMs (30 ms)' },
+		})
 	})
 })

@@ -143,7 +143,7 @@ describe('a newcomer', () => {
 		const { begun, work, end } = byHand(clock)
 		void policy.execute(work('a'), { key: '0' })
 		void policy.execute(work('b'), { key: '0' })
-		await expect(policy.execute(work('urgent'), { key: '9' })).rejects.toThrow('are taken')
+		await expect(policy.execute(work('urgent'), { key: '9' })).rejects.toThrow('bulkhead full')
 		await end('a')
 		expect(begun).toEqual(['a', 'b'])
 	})
@@ -202,7 +202,7 @@ describe('a deadline', () => {
 			answer: {
 				name: 'DeadlineExceededError',
 				code: 'YAOKI_DEADLINE_EXCEEDED',
-				message: 'db: the queue takes about 200 ms, longer than the deadline',
+				message: 'db: queueing takes about 200 ms, longer than the deadline allows',
 			},
 		})
 		expect(events).toMatchObject([{ type: 'rejected', reason: 'deadline', policy: 'db' }])

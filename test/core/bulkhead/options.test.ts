@@ -46,11 +46,8 @@ describe('a bulkhead', () => {
 		[{ queueTimeoutMs: Number.NaN }, /^Invalid option "queueTimeoutMs": expected .*, got NaN/],
 		[{ abandonAfterMs: -5 }, /^Invalid option "abandonAfterMs": expected .*, got -5/],
 		[{ priority: 3 }, 'Invalid option "priority": expected a function, got 3'],
-		[
-			{ maxConcurent: 3 },
-			/^Invalid option "maxConcurent": expected nothing, for there is no such option.*, got 3/,
-		],
-		[{ initialConcurrent: 3 }, /^Invalid option "initialConcurrent": expected nothing.*, got 3/],
+		[{ maxConcurent: 3 }, /^Unknown option "maxConcurent" for bulkhead\. Did you mean "maxConcurrent"\?$/],
+		[{ initialConcurrent: 3 }, /^Unknown option "initialConcurrent" for bulkhead\./],
 	])('refuses %o', (options, message) => {
 		expect(() => readBulkheadOptions(options as BulkheadOptions)).toThrow(message)
 	})

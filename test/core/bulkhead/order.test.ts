@@ -334,7 +334,7 @@ test('a bulkhead of each key has slots and a queue of its own', async () => {
 	const policy = pipeline({ runtime: clock }, perHost, timeout(500))
 	const { begun, work, end } = byHand(clock)
 	for (const name of ['a1', 'a2', 'b1']) void policy.execute(work(name), { key: name[0] })
-	await expect(policy.execute(work('a3'), { key: 'a' })).rejects.toThrow('are taken')
+	await expect(policy.execute(work('a3'), { key: 'a' })).rejects.toThrow('bulkhead full')
 	expect(begun).toEqual(['a1', 'b1'])
 	await end('a1')
 	expect(begun).toEqual(['a1', 'b1', 'a2'])

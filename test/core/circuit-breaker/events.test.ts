@@ -23,22 +23,24 @@ describe('events', () => {
 		await breaker.settle(() => 1)
 		await clock.advance(600)
 		await breaker.execute(() => 1)
-		const payments = { policy: 'payments' }
+		const call = (number: number) => ({ policy: 'payments', callId: `call-${number}`, attempt: 1 })
 		expect(events).toEqual([
-			{ type: 'success', durationMs: 20, ...payments, timestamp: START + 20 },
+			{ type: 'success', durationMs: 20, ...call(1), timestamp: START + 20 },
 			{
 				type: 'failure',
 				durationMs: 30,
 				errorType: 'HttpError',
 				errorMessage: 'HTTP 503',
-				...payments,
+				errorCode: 'YAOKI_HTTP',
+				statusCode: 503,
+				...call(2),
 				timestamp: START + 50,
 			},
-			{ type: 'state_change', from: 'closed', to: 'open', ...payments, timestamp: START + 50 },
-			{ type: 'rejected', reason: 'circuit-open', retryAfterMs: 600, ...payments, timestamp: START + 450 },
-			{ type: 'state_change', from: 'open', to: 'half-open', ...payments, timestamp: START + 1_050 },
-			{ type: 'success', durationMs: 0, ...payments, timestamp: START + 1_050 },
-			{ type: 'state_change', from: 'half-open', to: 'closed', ...payments, timestamp: START + 1_050 },
+			{ type: 'state_change', from: 'closed', to: 'open', ...call(2), timestamp: START + 50 },
+			{ type: 'rejected', reason: 'circuit-open', retryAfterMs: 600, ...call(3), timestamp: START + 450 },
+			{ type: 'state_change', from: 'open', to: 'half-open', ...call(4), timestamp: START + 1_050 },
+			{ type: 'success', durationMs: 0, ...call(4), timestamp: START + 1_050 },
+			{ type: 'state_change', from: 'half-open', to: 'closed', ...call(4), timestamp: START + 1_050 },
 		])
 		expect(JSON.parse(JSON.stringify(events))).toEqual(events)
 	})
@@ -55,6 +57,8 @@ describe('events', () => {
 				durationMs: 0,
 				policy: 'circuitBreaker',
 				pipeline: 'checkout',
+				callId: 'call-1',
+				attempt: 1,
 				call: 'charge',
 				key: 'tenant-7',
 				timestamp: START,
@@ -66,7 +70,16 @@ describe('events', () => {
 		const events: YaokiEvent[] = []
 		const { breaker } = fresh({ isFailureResult: () => true, onEvent: (event) => events.push(event) })
 		await breaker.execute(() => 'bad')
-		expect(events).toEqual([{ type: 'failure', durationMs: 0, policy: 'circuitBreaker', timestamp: START }])
+		expect(events).toEqual([
+			{
+				type: 'failure',
+				durationMs: 0,
+				policy: 'circuitBreaker',
+				callId: 'call-1',
+				attempt: 1,
+				timestamp: START,
+			},
+		])
 	})
 
 	test('of an isolated circuit leave out a time that nobody knows, so that they survive JSON', async () => {
@@ -76,7 +89,14 @@ describe('events', () => {
 		breaker.subscribe((event) => events.push(event))
 		await breaker.settle(() => 1)
 		expect(events).toEqual([
-			{ type: 'rejected', reason: 'circuit-open', policy: 'circuitBreaker', timestamp: START },
+			{
+				type: 'rejected',
+				reason: 'circuit-open',
+				policy: 'circuitBreaker',
+				callId: 'call-1',
+				attempt: 1,
+				timestamp: START,
+			},
 		])
 		expect(JSON.parse(JSON.stringify(events))).toEqual(events)
 	})
@@ -93,6 +113,8 @@ describe('events', () => {
 				retryAfterMs: 1_000,
 				shadow: true,
 				policy: 'circuitBreaker',
+				callId: expect.stringMatching(/^call-\d+$/),
+				attempt: 1,
 				timestamp: START,
 			},
 		])

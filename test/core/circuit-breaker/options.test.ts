@@ -144,11 +144,11 @@ describe('a bad option is refused when the policy is made', () => {
 		[{ resetBackoff: null }, 'Invalid option "resetBackoff": expected an object, got null'],
 		[
 			{ resetBackoff: { maxDelayMs: 10 } },
-			'Invalid option "maxDelayMs": expected at least baseDelayMs (30000), got 10',
+			'Invalid option "resetBackoff.maxDelayMs": expected at least baseDelayMs (30000), got 10',
 		],
 		[
 			{ resetBackoff: { jitterFactor: 2 } },
-			'Invalid option "jitterFactor": expected a number from 0 to 1, got 2',
+			'Invalid option "resetBackoff.jitterFactor": expected a number from 0 to 1, got 2',
 		],
 	])('%o', (options, message) => {
 		expect(refused(options).message).toBe(message)
@@ -156,8 +156,8 @@ describe('a bad option is refused when the policy is made', () => {
 
 	it.each([
 		['treshold', { treshold: 5 }],
-		['baseDelayMs', { resetBackoff: { baseDelayMs: 5 } }],
-		['maxRetries', { resetBackoff: { maxRetries: 5 } }],
+		['resetBackoff.baseDelayMs', { resetBackoff: { baseDelayMs: 5 } }],
+		['resetBackoff.maxRetries', { resetBackoff: { maxRetries: 5 } }],
 	])('%s, which is no option there', (option, options) => {
 		expect(refused(options).optionPath).toBe(option)
 	})

@@ -65,7 +65,7 @@ describe('onStateChange', () => {
 		breaker.update({ onStateChange: later })
 		await calls(breaker, 'f')
 		expect(changes).toEqual([])
-		expect(later.mock.calls).toEqual([['closed', 'open']])
+		expect(later.mock.calls).toEqual([['closed', 'open', { policy: 'circuitBreaker', key: undefined }]])
 	})
 
 	test('given later by update leaves listeners what they hear', async () => {

@@ -66,7 +66,7 @@ describe('a late result of an older generation changes nothing', () => {
 		const crowd = Array.from({ length: 100 }, () => breaker.settle(held.work))
 		for (let i = 0; i < 100; i++) held.fail(i)
 		await Promise.all(crowd)
-		expect(changes.mock.calls).toEqual([['closed', 'open']])
+		expect(changes.mock.calls).toEqual([['closed', 'open', { policy: 'circuitBreaker', key: undefined }]])
 		expect(breaker.stats.failureCount).toBe(5)
 	})
 

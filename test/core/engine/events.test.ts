@@ -19,7 +19,7 @@ describe('events', () => {
 			clock,
 			policy.execute(failing(clock, new HttpError(500)), { name: 'load', key: 'tenant-7' }),
 		)
-		const shared = { policy: 'users', call: 'load', key: 'tenant-7' }
+		const shared = { policy: 'users', call: 'load', key: 'tenant-7', callId: 'call-1' }
 		expect(events).toEqual([
 			{
 				...shared,
@@ -32,8 +32,10 @@ describe('events', () => {
 				outcome: 'transient',
 				errorType: 'HttpError',
 				errorMessage: 'HTTP 500',
+				errorCode: 'YAOKI_HTTP',
+				statusCode: 500,
 			},
-			{ ...shared, type: 'retry_success', timestamp: 1_000_100, attempts: 2, durationMs: 100 },
+			{ ...shared, type: 'retry_success', timestamp: 1_000_100, attempt: 2, attempts: 2, durationMs: 100 },
 		])
 	})
 
@@ -53,7 +55,15 @@ describe('events', () => {
 		policy.subscribe(listen)
 		await policy.execute(() => 1)
 		expect(events).toEqual([
-			{ type: 'retry_success', policy: 'retry', timestamp: 1_000_000, attempts: 1, durationMs: 0 },
+			{
+				type: 'retry_success',
+				policy: 'retry',
+				callId: 'call-1',
+				attempt: 1,
+				timestamp: 1_000_000,
+				attempts: 1,
+				durationMs: 0,
+			},
 		])
 	})
 

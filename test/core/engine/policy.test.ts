@@ -190,7 +190,7 @@ describe('a pipeline', () => {
 	})
 
 	it('refuses what is not a policy and says where it stood', () => {
-		expect(() => pipeline(policy, {} as never)).toThrow('pipeline, place 2')
+		expect(() => pipeline(policy, {} as never)).toThrow('pipeline, argument 2')
 		expect(() => pipeline({ classify: 5 as never }, policy)).toThrow(
 			'Invalid option "classify": expected a function, got 5',
 		)

@@ -156,6 +156,8 @@ describe('what a fallback tells', () => {
 				timestamp: expect.any(Number),
 				errorType: 'Error',
 				errorMessage: 'down',
+				callId: 'call-1',
+				attempt: 1,
 			},
 		])
 	})

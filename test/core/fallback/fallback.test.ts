@@ -148,7 +148,9 @@ describe('a fallback', () => {
 		expect(() => fallback(1, { when: true as unknown as () => boolean })).toThrow(
 			/Invalid option "when": expected .*, got true/,
 		)
-		expect(() => fallback(1, { whn: () => true } as object)).toThrow('Invalid option "whn"')
+		expect(() => fallback(1, { whn: () => true } as object)).toThrow(
+			'Unknown option "whn" for fallback. Did you mean "when"?',
+		)
 		expect(() => fallback(1).update({ orElse: 2 as unknown as [] })).toThrow(
 			/Invalid option "orElse": expected .*, got 2/,
 		)

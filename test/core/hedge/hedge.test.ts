@@ -122,10 +122,11 @@ describe('a hedge', () => {
 		policy.subscribe((event) => events.push(event))
 		await settled(clock, policy.execute(requests(clock, { ms: 900 }, { ms: 900 }, { ms: 30 })))
 		const at = (ms: number) => Date.UTC(2026, 0, 1) + ms
+		const shared = { type: 'hedge', policy: 'reads', callId: 'call-1', attempt: 1 }
 		expect(events).toEqual([
-			{ type: 'hedge', outcome: 'sent', hedge: 1, policy: 'reads', timestamp: at(50) },
-			{ type: 'hedge', outcome: 'sent', hedge: 2, policy: 'reads', timestamp: at(100) },
-			{ type: 'hedge', outcome: 'won', hedge: 2, policy: 'reads', timestamp: at(130) },
+			{ ...shared, outcome: 'sent', hedge: 1, timestamp: at(50) },
+			{ ...shared, outcome: 'sent', hedge: 2, timestamp: at(100) },
+			{ ...shared, outcome: 'won', hedge: 2, timestamp: at(130) },
 		])
 	})
 
@@ -144,7 +145,7 @@ describe('a hedge', () => {
 		[{ percentile: 101 }, /Invalid option "percentile": expected .*, got 101/],
 		[{ maxHedges: 1.5 }, /Invalid option "maxHedges": expected .*, got 1\.5/],
 		[{ budget: {} }, 'Invalid option "budget"'],
-		[{ delay: 5 }, /Invalid option "delay": expected .*, got 5/],
+		[{ delay: 5 }, /^Unknown option "delay" for hedge\. Did you mean "delayMs"\?$/],
 	])('refuses %o', (options, message) => {
 		expect(() => hedge(options as object)).toThrow(message)
 	})

@@ -39,6 +39,8 @@ describe('a listener of a keyed policy', () => {
 				policy: 'circuitBreaker',
 				pipeline: 'keyed',
 				key: 'a',
+				callId: 'call-1',
+				attempt: 1,
 				timestamp: Date.UTC(2026, 0, 1),
 			},
 		])

@@ -148,7 +148,7 @@ describe('a key function that does not do its part ends the call, and nothing is
 		const work = vi.fn()
 		await expect(policy.execute(work)).rejects.toMatchObject({
 			name: 'InvalidOptionError',
-			option: 'the key of a call',
+			optionPath: 'the key of a call',
 			received: key,
 		})
 		expect([work.mock.calls.length, policy.size]).toEqual([0, 0])
@@ -198,7 +198,7 @@ describe('make', () => {
 	test('that gives no policy is told so by the key', async () => {
 		const policy = keyed(keyOf, (() => ({})) as never)
 		await expect(policy.execute(() => 1, { key: 'a' })).rejects.toThrow(
-			"the policy of key 'a': got [object Object]; takes a policy",
+			'Invalid option "the policy of key \'a\'": expected a policy, got [object Object]',
 		)
 		expect(policy.size).toBe(0)
 	})

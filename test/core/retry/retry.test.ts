@@ -273,7 +273,7 @@ describe('the wait', () => {
 
 	it('a growth function that returns nonsense ends the call with an error that says so', async () => {
 		const answer = await run(dead(clock), { growth: () => Number.NaN })
-		expect(answer.ok === false && String(answer.error)).toContain(
+		expect(answer.ok === false && String(answer.error)).toMatch(
 			/Invalid option "growth\(attempt\)": expected .*, got NaN/,
 		)
 	})

@@ -22,7 +22,7 @@ describe('a timeout', () => {
 				name: 'TimeoutError',
 				code: 'YAOKI_TIMEOUT',
 				timeoutMs: 50,
-				message: 'timeout: no answer within 50 ms',
+				message: 'timeout: no result within 50 ms',
 			},
 		})
 		expect(clock.now()).toBe(50)
@@ -143,7 +143,7 @@ describe('a timeout', () => {
 			timeout(50, { name: 'attempt' }),
 		)
 		const result = await settled(clock, policy.execute(never))
-		expect(result).toMatchObject({ ok: false, error: { message: 'total: no answer within 50 ms' } })
+		expect(result).toMatchObject({ ok: false, error: { message: 'total: no result within 50 ms' } })
 		expect(clock.now()).toBe(50)
 	})
 
@@ -181,12 +181,14 @@ describe('a timeout', () => {
 
 	test.each([Number.NaN, -1, Infinity, '5'])('refuses %s', (ms) => {
 		expect(() => timeout(ms as number)).toThrow(
-			`timeout(ms): got ${typeof ms === 'string' ? `'${ms}'` : ms}; takes a finite number, 0 or more`,
+			`Invalid option "timeout(ms)": expected a finite number, 0 or more, got ${typeof ms === 'string' ? `"${ms}"` : ms}`,
 		)
 	})
 
 	test('refuses options that do not exist', () => {
-		expect(() => timeout(5, { nme: 'x' } as object)).toThrow('Invalid option "nme"')
+		expect(() => timeout(5, { nme: 'x' } as object)).toThrow(
+			'Unknown option "nme" for timeout. Did you mean "name"?',
+		)
 	})
 
 	test('tells an event, once', async () => {
@@ -196,7 +198,14 @@ describe('a timeout', () => {
 		policy.subscribe((event) => events.push(event))
 		await settled(clock, policy.execute(never))
 		expect(events).toEqual([
-			{ type: 'timeout', timeoutMs: 50, policy: 'slow', timestamp: expect.any(Number) },
+			{
+				type: 'timeout',
+				timeoutMs: 50,
+				policy: 'slow',
+				callId: 'call-1',
+				attempt: 1,
+				timestamp: expect.any(Number),
+			},
 		])
 	})
 
