@@ -189,7 +189,7 @@ function drawCells(
 }
 
 /** Rounds to whole percent, but only exactly 0 and 1 become 0 and 100. */
-function percentText(share: number): string {
+export function percentText(share: number): string {
 	if (share > 0.99 && share < 1) return '99'
 	return share > 0 && share < 0.01 ? '1' : formatNumber(share * 100)
 }

@@ -4,7 +4,7 @@ import { sparkline } from '../../text/sparkline.ts'
 import type { Table } from '../../text/table.ts'
 import { displayWidth } from '../../text/width.ts'
 import type { TimeChart } from '../charts/chart-data.ts'
-import type { HeatMap, HeatPanel } from '../charts/heat-map.ts'
+import { type HeatMap, type HeatPanel, percentText } from '../charts/heat-map.ts'
 import { type Estimate, standardErrors } from '../measure/estimate.ts'
 import { MEASURES, type MeasureName } from '../measure/measures.ts'
 import type { VariantStudy } from '../run/study.ts'
@@ -116,7 +116,7 @@ export function sparklineTable({ x, yLabel = '', faults = [], panels }: TimeChar
 export function heatTable({ x, y }: HeatMap, { title, cells }: HeatPanel): Table {
 	const rows = y.map((label, row) => [
 		label,
-		...(cells[row] ?? []).map((share) => (share === null ? '-' : formatPercent(share, 0))),
+		...(cells[row] ?? []).map((share) => (share === null ? '-' : `${percentText(share)} %`)),
 	])
 	return { head: [title, ...x], rows: rows.toReversed() }
 }
