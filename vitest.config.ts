@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config'
 
 /** Tests that take long, start processes or browsers, or measure memory. `npm run test:slow` runs them one file after the other. */
 const SLOW = 'test/**/*.slow.test.ts'
+const HTTP = 'test/http/**/*.test.ts'
 
 export default defineConfig({
 	resolve: {
@@ -19,18 +20,27 @@ export default defineConfig({
 		restoreMocks: true,
 		unstubGlobals: true,
 		execArgv: ['--expose-gc'],
+		// Vitest leaves one core idle. Some tests wait for a server, so more workers than cores pay off.
+		maxWorkers: Math.ceil(1.5 * availableParallelism()),
 		projects: [
 			{
 				extends: true,
 				test: {
 					name: 'unit',
 					include: ['test/**/*.test.ts'],
-					exclude: [SLOW, 'test/runtimes/**', '**/node_modules/**'],
+					exclude: [SLOW, HTTP, 'test/runtimes/**', '**/node_modules/**'],
 					// A worker runs many files. A process for each file would take as long as the tests.
 					isolate: false,
-					// Vitest leaves one core idle. Some tests wait for a server, so more workers than cores pay off.
-					maxWorkers: Math.ceil(1.5 * availableParallelism()),
-					sequence: { groupOrder: 0 },
+				},
+			},
+			{
+				extends: true,
+				test: {
+					name: 'http',
+					include: [HTTP],
+					exclude: [SLOW, '**/node_modules/**'],
+					// Each file has its own process: undici keeps timers and connections for all that use it.
+					isolate: true,
 				},
 			},
 			{

@@ -1,0 +1,165 @@
+/**
+ * `npm run mutate -- --minutes 20`: changes one operator, constant, condition or statement of the decisions in core at a time, and runs the
+ * tests that reach it. A mutant that no test notices survives and is listed. The order is random and seeded, so a run that ends early is a
+ * fair sample. Only tests of the mirrored folders run. Stryker 10 cannot drive this version of Vitest.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { parseArgs } from 'node:util'
+import { createVitest, type TestSpecification, type Vitest } from 'vitest/node'
+import { instrument, type Mutant } from './mutate/instrument.ts'
+import { ROOT } from './tools.ts'
+
+/** The decisions of core, and the folders with their tests. */
+const TARGETS: Readonly<Record<string, readonly string[]>> = {
+	backoff: ['backoff/delay.ts', 'backoff/growth.ts', 'backoff/jitter.ts', 'backoff/schedule.ts'],
+	retry: ['retry/decision.ts'],
+	'circuit-breaker': [
+		'circuit-breaker/circuit.ts',
+		'circuit-breaker/open-state.ts',
+		'circuit-breaker/outcomes.ts',
+		'circuit-breaker/count-window.ts',
+	],
+	bulkhead: ['bulkhead/slots.ts', 'bulkhead/limits.ts'],
+	budget: ['budget/retry-budget.ts', 'budget/token-budget.ts', 'budget/quota-budget.ts', 'budget/deposit.ts'],
+	'rate-limiter': ['rate-limiter/pacer.ts', 'rate-limiter/sliding-window.ts', 'rate-limiter/token-bucket.ts'],
+	throttle: ['throttle/decision.ts'],
+	classify: ['classify/classify.ts', 'classify/error-signals.ts', 'classify/codes.ts'],
+	window: ['structures/time-window.ts'],
+	deadline: ['deadline/deadline.ts'],
+	lint: ['lint/worst-case.ts', 'lint/ranges.ts'],
+}
+
+const { values } = parseArgs({
+	options: {
+		minutes: { type: 'string', default: '20' },
+		seed: { type: 'string', default: '1' },
+		only: { type: 'string' },
+	},
+})
+const endsAt = performance.now() + Number(values.minutes) * 60_000
+const folder = mkdtempSync(join(tmpdir(), 'yaoki-mutate-'))
+process.env['MUTATE_FOLDER'] = folder
+
+const tests = Object.keys(TARGETS).filter((name) => values.only === undefined || name === values.only)
+const mutants: Mutant[] = []
+const instrumented = new Map(
+	tests
+		.flatMap((name) => TARGETS[name] ?? [])
+		.map((path) => {
+			const file = join(ROOT, 'src', 'core', path)
+			return [file, instrument(file, readFileSync(file, 'utf8'), mutants)] as const
+		}),
+)
+
+const vitest = await openVitest()
+try {
+	const specifications = await vitest.globTestSpecifications()
+	const reached = await findReached(vitest, specifications)
+	const unreached = mutants.filter(({ id }) => !reached.has(id))
+	const order = shuffle(mutants.filter(({ id }) => reached.has(id)))
+	const survivors: Mutant[] = []
+	let killed = 0
+	for (const mutant of order) {
+		if (performance.now() > endsAt) break
+		writeFileSync(join(folder, 'active'), String(mutant.id))
+		if (await isKilled(vitest, reached.get(mutant.id) ?? [])) killed++
+		else survivors.push(mutant)
+	}
+	const run = killed + survivors.length
+	for (const mutant of [...survivors, ...unreached].sort((a, b) => a.id - b.id)) console.log(describe(mutant))
+	const share = ((100 * killed) / Math.max(1, run)).toFixed(1)
+	console.log(
+		`${mutants.length} mutants, ${unreached.length} not reached by a test, ${run} of ${order.length} others run: ` +
+			`${killed} killed, ${survivors.length} survived (${share} %)`,
+	)
+} finally {
+	await vitest.close()
+	rmSync(folder, { recursive: true, force: true })
+}
+
+function openVitest(): Promise<Vitest> {
+	const source = (path: string) => join(ROOT, 'src', path)
+	return createVitest(
+		'test',
+		{
+			...{ root: ROOT, config: false, watch: false, reporters: [{}], bail: 1, testTimeout: 20_000 },
+			include: tests.map((name) => `test/core/${name}/**/*.test.ts`),
+			exclude: ['**/*.slow.test.ts'],
+			...{ setupFiles: ['scripts/mutate/setup.ts'], execArgv: ['--expose-gc'], restoreMocks: true },
+			unstubGlobals: true,
+			...{ pool: 'threads', maxWorkers: 1, fileParallelism: false },
+		},
+		{
+			resolve: {
+				alias: [
+					{ find: /^yaoki$/, replacement: source('core/index.ts') },
+					{ find: /^yaoki\/(.+)$/, replacement: source('$1/index.ts') },
+				],
+			},
+			plugins: [
+				{
+					name: 'mutants',
+					enforce: 'pre',
+					transform: (_, id) => instrumented.get(id.replace(/\?.*$/, '')),
+				},
+			],
+		},
+	)
+}
+
+/** Runs all tests without a mutant, and returns for each mutant the test files that reach it, the fastest first. */
+async function findReached(
+	vitest: Vitest,
+	all: readonly TestSpecification[],
+): Promise<ReadonlyMap<number, readonly TestSpecification[]>> {
+	writeFileSync(join(folder, 'active'), '0')
+	const { testModules } = await vitest.runTestSpecifications([...all])
+	const failed = testModules.filter((module) => !module.ok())
+	if (failed.length > 0)
+		throw new Error(
+			`Tests fail without a mutant: ${failed.map(({ relativeModuleId }) => relativeModuleId).join(', ')}`,
+		)
+	const durations = new Map(testModules.map((module) => [module.moduleId, module.diagnostic().duration]))
+	const fastestFirst = all.toSorted(
+		(a, b) => (durations.get(a.moduleId) ?? 0) - (durations.get(b.moduleId) ?? 0),
+	)
+	const byFile = new Map<string, ReadonlySet<number>>(
+		readFileSync(join(folder, 'reached'), 'utf8')
+			.trim()
+			.split('\n')
+			.map((line) => JSON.parse(line))
+			.map(({ file, reached }) => [file, new Set<number>(reached)]),
+	)
+	const entries = mutants.map(({ id }) => {
+		return [id, fastestFirst.filter(({ moduleId }) => byFile.get(moduleId)?.has(id))] as const
+	})
+	return new Map(entries.filter(([, specifications]) => specifications.length > 0))
+}
+
+/** One file after the other: most mutants are killed by the first. */
+async function isKilled(vitest: Vitest, specifications: readonly TestSpecification[]): Promise<boolean> {
+	for (const specification of specifications) {
+		const { testModules, unhandledErrors } = await vitest.runTestSpecifications([specification])
+		if (unhandledErrors.length > 0 || testModules.some((module) => !module.ok())) return true
+	}
+	return false
+}
+
+function shuffle(list: readonly Mutant[]): readonly Mutant[] {
+	let state = Number(values.seed)
+	const random = () => {
+		state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+		return state / 2 ** 32
+	}
+	return list
+		.map((mutant) => [random(), mutant] as const)
+		.sort(([a], [b]) => a - b)
+		.map(([, mutant]) => mutant)
+}
+
+function describe({ file, line, original, replacement }: Mutant): string {
+	const short = (text: string) => text.replaceAll(/\s+/g, ' ').slice(0, 80)
+	return `${relative(ROOT, file)}:${line}: ${short(original)} -> ${replacement === '' ? 'removed' : short(replacement)}`
+}

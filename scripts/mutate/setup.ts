@@ -1,0 +1,33 @@
+/** Runs before each test file of a mutation run: makes one mutant active, and records which mutants the tests reach. */
+import { appendFileSync, readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { afterAll, expect } from 'vitest'
+
+declare global {
+	var activeMutant: ((id: number) => boolean) | undefined
+}
+
+const folder = process.env['MUTATE_FOLDER'] ?? ''
+const active = Number(readFileSync(`${folder}/active`, 'utf8'))
+
+// The smallest counterexample is not needed, and finding it takes long.
+fc.configureGlobal({ endOnFailure: true, seed: 1 })
+
+/** A mutant that is asked for this often is in an endless loop. */
+const ENDLESS = 20_000_000
+let asked = 0
+const reached = new Set<number>()
+
+globalThis.activeMutant = (id) => {
+	if (active === 0) reached.add(id)
+	if (id !== active) return false
+	asked++
+	if (asked > ENDLESS) throw new Error('endless loop')
+	return true
+}
+
+if (active === 0)
+	afterAll(() => {
+		const file = expect.getState().testPath
+		appendFileSync(`${folder}/reached`, `${JSON.stringify({ file, reached: [...reached] })}\n`)
+	})
