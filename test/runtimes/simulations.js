@@ -1,6 +1,7 @@
 /** Virtual time and the simulator: the same everywhere. */
 import { explain, pipeline, retry } from 'yaoki'
-import { runStudy, scenarios, simulate, svgOf } from 'yaoki/sim'
+import { scenarios, simulate } from 'yaoki/sim'
+import { runStudy, toSVG } from 'yaoki/sim/report'
 import { faults, virtualRuntime, skipDelays } from 'yaoki/testing'
 import { A_MINUTE, errorOf, fail, isTrue, same } from './checks.js'
 
@@ -43,7 +44,7 @@ export const tests = {
 
 	async 'a study is drawn'() {
 		const study = await scenarios.layered()
-		isTrue(svgOf(runStudy(study, { replications: 1 })).startsWith('<svg'), 'no picture')
+		isTrue(toSVG(runStudy(study, { replications: 1 })).startsWith('<svg'), 'no SVG')
 	},
 
 	async 'virtual time passes half an hour of waits in no time, and every time the same'() {
