@@ -2,7 +2,7 @@
 import { explain, pipeline, retry } from 'yaoki'
 import { scenarios, simulate } from 'yaoki/sim'
 import { runStudy, toSVG } from 'yaoki/sim/report'
-import { faults, virtualRuntime, skipDelays } from 'yaoki/testing'
+import { faults, skipDelays, virtualRuntime } from 'yaoki/testing'
 import { A_MINUTE, errorOf, fail, isTrue, same } from './checks.js'
 
 /** Something of everything that draws: all laws, jitter, a breaker by rate, an outage, errors. */
