@@ -35,7 +35,7 @@ export function calculateDelay(
 	const settings = readBackoff(options)
 	const previous = previousDelayMs ?? settings.baseDelayMs
 	checkRange('attempt', attempt)
-	if (attempt % 1) invalidOption('attempt', attempt, 'a whole number')
+	if (attempt % 1) invalidOption('attempt', attempt, 'an integer')
 	checkRange('previousDelayMs', previous)
 	return computeDelayMs(settings, attempt, previous, options.runtime ?? systemRuntime)
 }

@@ -57,7 +57,7 @@ export function readBackoff<Settings extends BackoffSettings = BackoffSettings>(
 		invalidOption(
 			'maxRetries',
 			maxRetries,
-			'a whole number, or Infinity beside maxElapsedMs and baseDelayMs above 0',
+			'an integer, or Infinity together with maxElapsedMs and baseDelayMs above 0',
 		)
 	}
 	// A list or a function of one's own does not grow from the base, so there the cap may lie below its default.

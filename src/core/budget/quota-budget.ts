@@ -38,7 +38,7 @@ type Settings = BudgetSettings<QuotaBudgetOptions>
 function readQuota(options: QuotaBudgetOptions, before?: Settings): Settings {
 	const settings = readBudget<Settings>(options, RULES, before)
 	for (const [name, value] of Object.entries(settings)) {
-		if (value % 1) invalidOption(name, value, 'a whole number')
+		if (value % 1) invalidOption(name, value, 'an integer')
 	}
 	return settings
 }

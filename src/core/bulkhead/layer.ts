@@ -148,9 +148,9 @@ function releaseAfterOrphans(
 }
 
 function priorityOf(call: Call, priority: NonNullable<QueueSettings['priority']>): number {
-	const answer = requireSync('priority', priority(call.options ?? {}))
-	checkRange('priority(call)', answer, -MAX_NUMBER)
-	return answer
+	const result = requireSync('priority', priority(call.options ?? {}))
+	checkRange('priority(call)', result, -MAX_NUMBER)
+	return result
 }
 
 /** A call in the queue or, where its times matter, in a slot. */

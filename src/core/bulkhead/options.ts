@@ -57,6 +57,6 @@ export function readBulkheadOptions(options: BulkheadOptions): BulkheadSettings 
 /** Throws for counts that are not integers. Infinity passes. */
 export function checkIntegers(counts: Readonly<Record<string, number>>): void {
 	for (const [option, count] of Object.entries(counts)) {
-		if (count % 1) invalidOption(option, count, 'a whole number')
+		if (count % 1) invalidOption(option, count, 'an integer')
 	}
 }

@@ -53,7 +53,7 @@ export class CircuitBreaker extends LeafPolicy {
 	): Promise<Awaited<T> | Awaited<F>> {
 		const isFallback = typeof second === 'function'
 		const call = new Call(this.compiled(), isFallback ? third : (third ?? second), fn)
-		let answer: Promise<unknown>
+		let result: Promise<unknown>
 		const step = call.begin()
 		if (step === REJECTED) {
 			const { runtime } = call.pipeline
@@ -69,14 +69,14 @@ export class CircuitBreaker extends LeafPolicy {
 				policy: this.name,
 				retryAfterMs: whenMs,
 			})
-			answer = Promise.reject(finishRejection(call, error))
-		} else answer = runFrom(call, step)
+			result = Promise.reject(finishRejection(call, error))
+		} else result = runFrom(call, step)
 		if (isFallback)
-			answer = answer.catch((error: unknown) => {
+			result = result.catch((error: unknown) => {
 				if (call.stop === 'rejected' && error instanceof CircuitOpenError) return second(error)
 				throw error
 			})
-		return answer as Promise<Awaited<T> | Awaited<F>>
+		return result as Promise<Awaited<T> | Awaited<F>>
 	}
 
 	/** The state. An open circuit becomes half-open with the first call at or after the reset time. */

@@ -94,14 +94,14 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 		return GO
 	}
 
-	#recordOutcome(call: Call, bound: BoundLayer, visit: TimedCall): void {
+	#recordOutcome(call: Call, bound: BoundLayer, timed: TimedCall): void {
 		const { isFailure, isFailureResult } = this.settings
 		const { ok, value } = call
 		if (ok) {
 			this.#count(
 				call,
 				bound,
-				visit,
+				timed,
 				isFailureResult && requireSync('isFailureResult', isFailureResult(value)),
 			)
 			return
@@ -109,23 +109,23 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 		const { runtime } = bound
 		// A hook threw, here (then this runs a second time) or further in: that says nothing about the dependency.
 		const { kind, retryAfterMs } = call.stop === 'hook-threw' ? CANCELLED : call.classify(bound)
-		if (kind === 'cancelled') this.ignore(visit.ticket, runtime.now(), runtime)
+		if (kind === 'cancelled') this.ignore(timed.ticket, runtime.now(), runtime)
 		else {
 			const counts = isFailure ? requireSync('isFailure', isFailure(value)) : kind !== 'permanent'
-			this.#count(call, bound, visit, counts, retryAfterMs)
+			this.#count(call, bound, timed, counts, retryAfterMs)
 		}
 	}
 
 	#count(
 		call: Call,
 		bound: BoundLayer,
-		visit: TimedCall,
+		timed: TimedCall,
 		isFailure: boolean | undefined,
 		retryAfterMs?: number,
 	): void {
 		const { emit } = this
 		const { runtime } = bound
-		const { ticket, since } = visit
+		const { ticket, since } = timed
 		const now = runtime.now()
 		const durationMs = now - since
 		if (isFailure) {

@@ -150,20 +150,16 @@ export function readCircuitBreakerOptions(options: CircuitBreakerOptions): Circu
 		settings
 	// Infinity has no remainder, so it passes where the rule allows it.
 	for (const name of INTEGER_OPTIONS)
-		if (settings[name] % 1) invalidOption(name, settings[name], 'a whole number')
+		if (settings[name] % 1) invalidOption(name, settings[name], 'an integer')
 	for (const name of ['errorRateThreshold', 'slowCallRateThreshold'] as const)
 		if (!settings[name]) invalidOption(name, 0, 'a number above 0, up to 1')
 	if (options.slowCallRateThreshold !== undefined && slowCallMs === Infinity)
-		invalidOption(
-			'slowCallRateThreshold',
-			options.slowCallRateThreshold,
-			'a number beside slowCallMs, nothing without',
-		)
+		invalidOption('slowCallRateThreshold', options.slowCallRateThreshold, 'slowCallMs to be set as well')
 	if (failureThreshold === Infinity && errorRateThreshold === Infinity && slowCallMs === Infinity)
 		invalidOption(
 			'failureThreshold',
 			Infinity,
-			'a whole number, or Infinity beside errorRateThreshold or slowCallMs',
+			'an integer, or Infinity together with errorRateThreshold or slowCallMs',
 		)
 	if (minimumRequests > windowSize) {
 		const why = options.minimumRequests === undefined ? '; that is the default' : ''

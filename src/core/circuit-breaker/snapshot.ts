@@ -37,7 +37,7 @@ export function checkSnapshot(snapshot: CircuitSnapshot): void {
 	for (const name of ['at', 'openForMs', 'failedProbes', 'delayMs'] as const)
 		checkRange(`snapshot.${name}`, snapshot[name])
 	if (!isWhole(snapshot.failedProbes))
-		invalidOption('snapshot.failedProbes', snapshot.failedProbes, 'a whole number')
+		invalidOption('snapshot.failedProbes', snapshot.failedProbes, 'an integer')
 	if (!['closed', 'open', 'half-open'].includes(state))
 		invalidOption('snapshot.state', state, 'one of closed, open, half-open')
 	if (!Array.isArray(failureAgesMs) || !failureAgesMs.every(isAmount))

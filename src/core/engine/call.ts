@@ -79,10 +79,10 @@ export class Call implements CallRecord, Scope {
 	run = 0
 	rare: RareState | undefined
 
-	constructor(plan: CompiledPipeline, options: CallOptions | undefined, work: Operation) {
-		this.pipeline = plan
+	constructor(pipeline: CompiledPipeline, options: CallOptions | undefined, operation: Operation) {
+		this.pipeline = pipeline
 		this.options = options?.parent ? inheritCallOptions(options, options.parent) : options
-		this.operation = work
+		this.operation = operation
 	}
 
 	begin(): Step {
@@ -104,8 +104,8 @@ export class Call implements CallRecord, Scope {
 		return this.rare?.link
 	}
 
-	set link(tie: SignalLink) {
-		this.rareState.link = tie
+	set link(link: SignalLink) {
+		this.rareState.link = link
 	}
 
 	get abortsItself(): boolean {
@@ -174,8 +174,8 @@ export class Call implements CallRecord, Scope {
 	/** The call does not complete synchronously. Layers now create what would be too expensive for every call. */
 	onPending(): void {
 		// Layers around a branch belong to the call that it is a branch of.
-		const around = this.rare?.branchIndex ?? -1
-		for (let bound = this.current; bound && bound.index > around; bound = bound.outer)
+		const outermost = this.rare?.branchIndex ?? -1
+		for (let bound = this.current; bound && bound.index > outermost; bound = bound.outer)
 			bound.layer.onPending?.(this, bound)
 	}
 
@@ -215,7 +215,7 @@ export class Call implements CallRecord, Scope {
 	}
 
 	/** Enters the layers inward to the operation, from the start or from the layer whose wait has ended. */
-	runEnter(waiting?: BoundLayer): Step {
+	runEnter(resumed?: BoundLayer): Step {
 		const { options } = this
 		try {
 			if (this.isAborted) throw options?.signal?.reason
@@ -224,9 +224,9 @@ export class Call implements CallRecord, Scope {
 			if (options?.signal && !options.signal.addEventListener)
 				invalidOption('signal', options.signal, 'an AbortSignal')
 			let step: Step = GO
-			if (waiting) {
-				this.next = waiting.next
-				step = waiting.layer.resume?.(this, waiting) ?? GO
+			if (resumed) {
+				this.next = resumed.next
+				step = resumed.layer.resume?.(this, resumed) ?? GO
 			}
 			if (step === GO) options?.deadline?.throwIfExpired()
 			for (let bound = this.next; step === GO && bound; bound = this.next) {
@@ -300,7 +300,7 @@ export class Call implements CallRecord, Scope {
 
 	/** The call whose operation makes this call, if it is known. */
 	get parentCall(): Call | undefined {
-		const around = Context.callOf(Context.of(this.options))
-		return around instanceof Call ? around : undefined
+		const parent = Context.callOf(Context.of(this.options))
+		return parent instanceof Call ? parent : undefined
 	}
 }

@@ -8,10 +8,10 @@ const isThenable = (value: unknown): value is PromiseLike<unknown> =>
 	typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
 
 /** Returns the result of a decision hook. Throws if it is a promise, which would always be truthy. */
-export function requireSync<T>(hook: string, answer: T): T {
-	if (!isThenable(answer)) return answer
-	notify(hook, () => answer)
-	throw new YaokiError('YAOKI_ASYNC_HOOK', `${hook} returned a promise; it must answer at once`)
+export function requireSync<T>(hook: string, result: T): T {
+	if (!isThenable(result)) return result
+	notify(hook, () => result)
+	throw new YaokiError('YAOKI_ASYNC_HOOK', `${hook} must be synchronous, but it returned a promise`)
 }
 
 /** Calls a notification hook. Errors, thrown or rejected, are reported as console warnings. */
@@ -22,8 +22,8 @@ export function notify<Args extends readonly unknown[]>(
 ): void {
 	const warn = (error: unknown) => console.warn(`yaoki: ${name} failed:`, error)
 	try {
-		const answer = hook(...args)
-		if (isThenable(answer)) answer.then(undefined, warn)
+		const result = hook(...args)
+		if (isThenable(result)) result.then(undefined, warn)
 	} catch (error) {
 		warn(error)
 	}

@@ -12,9 +12,9 @@ import { captureResolve, isWait, lastResolve, startOperation, wait } from './run
 
 export function runInterruptibly(call: Call, step: Step): Promise<unknown> {
 	if (!isWait(step)) return runOperation(call, true)
-	const answer = deferResult(call)
+	const result = deferResult(call)
 	advance(call, step)
-	return answer
+	return result
 }
 
 /** Runs a branch of a call from this step on and calls `ended`. The outcome is in the branch itself. */
@@ -24,9 +24,9 @@ export function runBranch(call: Call, step: Step, ended: () => void): void {
 }
 
 export function deferResult(call: Call): Promise<unknown> {
-	const answer = new Promise(captureResolve)
+	const result = new Promise(captureResolve)
 	call.rareState.resolveResult = lastResolve
-	return answer
+	return result
 }
 
 const outcome = ({ ok, value }: Call): unknown => (ok ? value : Promise.reject(value))
@@ -55,9 +55,9 @@ function runOperation(call: Call, isFirst: boolean): Promise<unknown> {
 	}
 	return nextMicrotask.then(() => {
 		if (isFirst && call.isOver) return outcome(call)
-		const answer = isFirst ? deferResult(call) : undefined
+		const result = isFirst ? deferResult(call) : undefined
 		awaitInterruption(call, turn)
-		return answer
+		return result
 	})
 }
 

@@ -37,11 +37,11 @@ export function abortScope(scope: Scope, reason: unknown): void {
  * timeout.
  */
 function abortedLink(reason: unknown): SignalLink {
-	let made: AbortSignal | undefined
+	let signal: AbortSignal | undefined
 	return {
 		get signal() {
-			made ??= AbortSignal.abort(reason)
-			return made
+			signal ??= AbortSignal.abort(reason)
+			return signal
 		},
 	}
 }

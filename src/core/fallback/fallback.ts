@@ -85,7 +85,9 @@ export class FallbackLayer implements ObservableLayer {
 			// Only now: if the alternative fails too, the decision of an inner retry still stands, and outer layers need
 			// it.
 			if (tried) call.stop = undefined
-			else for (const kept of alternatives) if (kept instanceof LastGoodValue) kept.keep(call, bound)
+			else
+				for (const alternative of alternatives)
+					if (alternative instanceof LastGoodValue) alternative.keep(call, bound)
 			return GO
 		}
 		if (rare?.interruption || call.isAborted) return GO

@@ -2,8 +2,8 @@ import type { BoundLayer, Call } from '../engine/call.ts'
 import { Registry } from '../keyed/registry.ts'
 import { checkRange } from '../options/schema.ts'
 
-/** The maximum number of kept results, one per `key`. */
-const MOST_RESULTS = 1_000
+/** The maximum number of found results, one per `key`. */
+const MAX_RESULTS = 1_000
 
 /** An alternative of a fallback: the last good result, unless it is too old. Created by `lastGoodValue`. */
 export class LastGoodValue {
@@ -14,7 +14,7 @@ export class LastGoodValue {
 	constructor(maxAgeMs: number) {
 		checkRange('lastGoodValue(maxAgeMs)', maxAgeMs, 0, Infinity)
 		this.#maxAgeMs = maxAgeMs
-		this.#results = new Registry(MOST_RESULTS, maxAgeMs)
+		this.#results = new Registry(MAX_RESULTS, maxAgeMs)
 	}
 
 	/** @internal */
@@ -28,8 +28,8 @@ export class LastGoodValue {
 
 	/** @internal */
 	find({ options }: Call, { runtime }: BoundLayer): { readonly value: unknown } | undefined {
-		const kept = this.#results.find(options?.key ?? '')
-		return kept && runtime.now() - kept.at <= this.#maxAgeMs ? kept : undefined
+		const found = this.#results.find(options?.key ?? '')
+		return found && runtime.now() - found.at <= this.#maxAgeMs ? found : undefined
 	}
 }
 

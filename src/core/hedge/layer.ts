@@ -44,53 +44,53 @@ export class HedgeLayer implements ObservableLayer {
 		const { budget } = this.settings
 		const { runtime } = bound
 		if (budget) depositOnce(call, budget, runtime)
-		const visit = new HedgeVisit(call, bound)
-		call.scope = visit
-		return call.enterLayer(bound, visit)
+		const hedged = new HedgedCall(call, bound)
+		call.scope = hedged
+		return call.enterLayer(bound, hedged)
 	}
 
 	/** Only calls that do not settle immediately are hedged. */
 	onPending(call: Call, bound: BoundLayer): void {
-		const visit = call.layerState(bound)
-		if (!(visit instanceof HedgeVisit) || visit.since !== undefined) return
-		visit.since = call.now(bound.runtime)
+		const hedged = call.layerState(bound)
+		if (!(hedged instanceof HedgedCall) || hedged.since !== undefined) return
+		hedged.since = call.now(bound.runtime)
 		const { delayMs } = this
-		if (delayMs !== undefined) prepare(visit, 1, delayMs)
+		if (delayMs !== undefined) prepare(hedged, 1, delayMs)
 	}
 
 	/** For a hedge: its time has come. For the call itself: all others have ended, or one has won. */
 	resume(call: Call, bound: BoundLayer): Step {
-		const visit = call.layerState(bound)
-		return visit instanceof Branch ? send(visit) : call.runLeave()
+		const hedged = call.layerState(bound)
+		return hedged instanceof Branch ? send(hedged) : call.runLeave()
 	}
 
 	leave(call: Call, bound: BoundLayer): Step {
-		const visit = call.layerState(bound)
-		if (visit instanceof Branch) return visit.leave()
-		if (!(visit instanceof HedgeVisit)) return GO
-		const { winner, hedges } = visit
-		const isUnderWay = hedges.some(({ state }) => state === 'sent')
+		const hedged = call.layerState(bound)
+		if (hedged instanceof Branch) return hedged.leave()
+		if (!(hedged instanceof HedgedCall)) return GO
+		const { winner, hedges } = hedged
+		const isInFlight = hedges.some(({ state }) => state === 'sent')
 		// An outer layer has already interrupted the call: later results are ignored.
-		const isCut = call.rare?.interruption
-		if (!call.ok && !winner && isUnderWay && !visit.hasFailed && !isCut) {
+		const isInterrupted = call.rare?.interruption
+		if (!call.ok && !winner && isInFlight && !hedged.hasFailed && !isInterrupted) {
 			// If a hook threw, there is nothing left to wait for.
 			if (call.stop !== 'hook-threw' && call.classify(bound).kind !== 'permanent') {
-				visit.hasFailed = true
+				hedged.hasFailed = true
 				return PARK
 			}
-		} else if (winner && !isCut) {
+		} else if (winner && !isInterrupted) {
 			call.ok = true
 			call.value = winner.value
 			call.stop = undefined
 		} else if (call.ok)
-			this.latencies.record(visit.since === undefined ? 0 : bound.runtime.now() - visit.since)
-		visit.end()
+			this.latencies.record(hedged.since === undefined ? 0 : bound.runtime.now() - hedged.since)
+		hedged.end()
 		return GO
 	}
 }
 
 /** The call itself, which is the first request. */
-class HedgeVisit implements Scope {
+class HedgedCall implements Scope {
 	readonly bound: BoundLayer<HedgeLayer>
 	readonly call: Call
 	/** Undefined while the operation may still settle immediately. */
@@ -129,7 +129,7 @@ class HedgeVisit implements Scope {
 	ended(hedge: Branch): void {
 		const { call, bound, winner, hedges, within } = this
 		if (winner || !within) return
-		if (hedge.hasAnswered) {
+		if (hedge.hasSucceeded) {
 			this.winner = hedge.call
 			// This scope is aborted below. The winner's signal must not be, even if it is first read later.
 			hedge.call.rareState.parentScope = within
@@ -148,14 +148,14 @@ class HedgeVisit implements Scope {
 }
 
 /** Parks the hedge with this number for `delayMs`. */
-function prepare(visit: HedgeVisit, number: number, delayMs: number): void {
-	const { call, bound } = visit
+function prepare(hedged: HedgedCall, number: number, delayMs: number): void {
+	const { call, bound } = hedged
 	const { runtime } = bound
 	const child = new Call(call.pipeline, call.options, call.operation)
-	child.rare = { branchOf: call, branchRun: call.run + 1, branchIndex: bound.index, parentScope: visit }
+	child.rare = { branchOf: call, branchRun: call.run + 1, branchIndex: bound.index, parentScope: hedged }
 	child.attempt = call.attempt
-	const hedge = new Branch(visit, child, number)
-	visit.hedges.push(hedge)
+	const hedge = new Branch(hedged, child, number)
+	hedged.hedges.push(hedge)
 	// The outer layers belong to the call. A pending branch shows them state that they already know.
 	for (let { outer } = bound; outer; { outer } = outer) child.enterLayer(outer, call.layerState(outer))
 	child.enterLayer(bound, hedge)
@@ -166,40 +166,40 @@ function prepare(visit: HedgeVisit, number: number, delayMs: number): void {
 
 /** Starts a hedge, if it is still useful and the budget and the deadline allow it. */
 function send(hedge: Branch): Step {
-	const { visit, call, number } = hedge
-	const { layer, runtime } = visit.bound
+	const { hedged, call, number } = hedge
+	const { layer, runtime } = hedged.bound
 	const { budget, maxHedges } = layer.settings
 	const now = runtime.now()
 	const usualMs = layer.latencies.count < FEWEST ? 0 : (layer.latencies.percentile(50) ?? 0)
-	if (!visit.within || visit.hasFailed || call.options?.deadline?.shouldRetry(usualMs) === false)
+	if (!hedged.within || hedged.hasFailed || call.options?.deadline?.shouldRetry(usualMs) === false)
 		return call.reject(lost())
 	const isAllowed = !budget || budget.canRetry(now)
 	const outcome = isAllowed ? 'sent' : 'no-budget'
-	layer.emit?.(visit.call, visit.bound, { type: 'hedge', outcome, hedge: number })
+	layer.emit?.(hedged.call, hedged.bound, { type: 'hedge', outcome, hedge: number })
 	if (!isAllowed) return call.reject(lost())
 	budget?.recordRetry(now)
 	hedge.state = 'sent'
 	hedge.sentAt = call.startedAt = now
 	const { delayMs } = layer
-	if (number < maxHedges && delayMs !== undefined) prepare(visit, number + 1, delayMs)
+	if (number < maxHedges && delayMs !== undefined) prepare(hedged, number + 1, delayMs)
 	return GO
 }
 
 /** One of the requests after the first. */
 class Branch implements TimeoutEntry {
-	readonly visit: HedgeVisit
+	readonly hedged: HedgedCall
 	readonly call: Call
 	readonly number: number
 	state: 'waiting' | 'sent' | 'ended' = 'waiting'
 	sentAt = 0
-	hasAnswered = false
+	hasSucceeded = false
 	before: TimeoutEntry | undefined
 	after: TimeoutEntry | undefined
 	startedAt: number | undefined
 	list: TimeoutList | undefined
 
-	constructor(visit: HedgeVisit, call: Call, number: number) {
-		this.visit = visit
+	constructor(hedged: HedgedCall, call: Call, number: number) {
+		this.hedged = hedged
 		this.call = call
 		this.number = number
 	}
@@ -211,7 +211,7 @@ class Branch implements TimeoutEntry {
 	/** It ends here: the outer layers receive the outcome once, from the call itself. */
 	leave(): Step {
 		const { call } = this
-		this.hasAnswered = call.ok
+		this.hasSucceeded = call.ok
 		// Whatever ended it, a retry inside it has not decided for the call itself.
 		call.stop = 'interrupted'
 		call.current = undefined
@@ -225,7 +225,7 @@ class Branch implements TimeoutEntry {
 	ended(): void {
 		const wasSent = this.state === 'sent'
 		this.state = 'ended'
-		if (wasSent) this.visit.ended(this)
+		if (wasSent) this.hedged.ended(this)
 	}
 
 	/** Another request has won, or the call no longer waits for a result. */

@@ -37,7 +37,7 @@ export function readHedgeOptions(options: HedgeOptions): HedgeSettings {
 	checkPolicyOptions(options, HEDGE_RULES, 'hedge')
 	const settings = readOptions<HedgeSettings>(options, HEDGE_RULES)
 	checkBudget(settings.budget)
-	if (settings.maxHedges % 1) invalidOption('maxHedges', settings.maxHedges, 'a whole number')
+	if (settings.maxHedges % 1) invalidOption('maxHedges', settings.maxHedges, 'an integer')
 	return settings
 }
 

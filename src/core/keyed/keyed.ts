@@ -36,8 +36,8 @@ export class Keyed<P extends Policy = Policy> extends Policy {
 	constructor(keyOf: (call: CallOptions) => string, make: (key: string) => P, options: KeyedOptions = {}) {
 		super('keyed', options)
 		const { maxKeys, idleMs } = readKeyedOptions(options)
-		if (typeof keyOf !== 'function') invalidOption('keyed, first', keyOf, 'a function of the call')
-		if (typeof make !== 'function') invalidOption('keyed, second', make, 'a function of the key')
+		if (typeof keyOf !== 'function') invalidOption('keyed, first argument', keyOf, 'a function of the call')
+		if (typeof make !== 'function') invalidOption('keyed, second argument', make, 'a function of the key')
 		const registry = new Registry<KeyEntry<P>>(maxKeys, idleMs)
 		this.#registry = registry
 		this.#make = make
@@ -102,29 +102,29 @@ export class Keyed<P extends Policy = Policy> extends Policy {
 	override subscribe(listener: PolicyListener): () => void {
 		// By policy, because `make` may return the same one for several keys; weakly, because keys come and go.
 		const ends = new WeakMap<Policy, () => void>()
-		let isHeard = true
+		let isSubscribed = true
 		const listen = (policy: P) => {
 			for (const leaf of policy.leaves())
 				if (!ends.has(leaf))
 					ends.set(
 						leaf,
 						leaf.subscribe((event) => {
-							if (isHeard) listener(event)
+							if (isSubscribed) listener(event)
 						}),
 					)
 		}
 		for (const [, policy] of this.entries()) listen(policy)
 		this.#listeners.add(listen)
 		return () => {
-			isHeard = false
+			isSubscribed = false
 			this.#listeners.delete(listen)
 			for (const [, policy] of this.entries()) for (const leaf of policy.leaves()) ends.get(leaf)?.()
 		}
 	}
 
 	/** @internal */
-	override layers(around: LayerEnv): readonly UnboundLayer[] {
-		const { runtime, classify } = this.envInside(around)
+	override layers(env: LayerEnv): readonly UnboundLayer[] {
+		const { runtime, classify } = this.envInside(env)
 		return [{ layer: this.#layer, runtime, classify }]
 	}
 

@@ -28,6 +28,6 @@ export function readKeyedOptions(options: KeyedOptions): KeyedSettings {
 	checkPolicyOptions(options, KEYED_SCHEMA, 'keyed')
 	const settings = readOptions<KeyedSettings>(options, KEYED_SCHEMA)
 	const { maxKeys } = settings
-	if (maxKeys % 1) invalidOption('maxKeys', maxKeys, 'a whole number')
+	if (maxKeys % 1) invalidOption('maxKeys', maxKeys, 'an integer')
 	return settings
 }

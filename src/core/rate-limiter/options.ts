@@ -43,7 +43,7 @@ export function readRateLimiterOptions(options: RateLimiterOptions): RateLimiter
 	const { limit, intervalMs, burst, algorithm = 'token-bucket' } = settings
 	// Fractions of a call or of a millisecond would come out a hair short in sums.
 	for (const [name, value] of Object.entries({ limit, intervalMs, burst })) {
-		if (value % 1) invalidOption(name, value, 'a whole number')
+		if (value % 1) invalidOption(name, value, 'an integer')
 	}
 	if (algorithm !== 'token-bucket' && algorithm !== 'sliding-window')
 		invalidOption('algorithm', algorithm, 'one of token-bucket, sliding-window')

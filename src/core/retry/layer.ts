@@ -13,7 +13,7 @@ import type { RetrySettings } from './options.ts'
 export type RetryObserver = (
 	call: Call,
 	bound: BoundLayer,
-	visit: RetryState,
+	state: RetryState,
 	wait: RetryDelay | undefined,
 ) => void
 
@@ -115,13 +115,13 @@ function isDeferredToOuter(call: Call, bound: BoundLayer<RetryLayer>): boolean {
 	let isAsked = call.rare?.isDeferredToOuter || bound.layer.settings.nested === 'outermost'
 	let hasOuter = false
 	let { outer } = bound
-	for (let around: Call | undefined = call; around; outer = around?.current) {
+	for (let enclosing: Call | undefined = call; enclosing; outer = enclosing?.current) {
 		for (; outer; outer = outer.outer) {
 			if (!(outer.layer instanceof RetryLayer)) continue
 			hasOuter = true
 			isAsked ||= outer.layer.settings.nested === 'outermost'
 		}
-		around = around.parentCall
+		enclosing = enclosing.parentCall
 	}
 	if (!hasOuter || !isAsked) return false
 	call.rareState.isDeferredToOuter = true
@@ -132,16 +132,16 @@ function scheduleRetry(call: Call, bound: BoundLayer<RetryLayer>, wait: RetryDel
 	const { onRetry } = bound.layer.settings
 	const { lastAttempt } = call
 	const { delayMs, source } = wait
-	const visit = retryState(call, bound) === INITIAL_STATE ? new RetryState() : retryState(call, bound)
-	call.enterLayer(bound, visit)
-	visit.attempt++
-	visit.chargedFor = isTimeout(call.value) ? 'timeout' : 'failure'
-	if (source === 'backoff') visit.previousDelayMs = delayMs
+	const state = retryState(call, bound) === INITIAL_STATE ? new RetryState() : retryState(call, bound)
+	call.enterLayer(bound, state)
+	state.attempt++
+	state.chargedFor = isTimeout(call.value) ? 'timeout' : 'failure'
+	if (source === 'backoff') state.previousDelayMs = delayMs
 	if (lastAttempt) {
 		lastAttempt.delayMs = delayMs
 		lastAttempt.delaySource = source
 	}
-	if (onRetry) notify('onRetry', onRetry, call.ok ? undefined : call.value, visit.attempt, delayMs)
+	if (onRetry) notify('onRetry', onRetry, call.ok ? undefined : call.value, state.attempt, delayMs)
 	notifyObserver(call, bound, wait)
 	return delayMs
 }

@@ -19,8 +19,8 @@ export async function retryWithBackoff<T>(
 ): Promise<Awaited<T>> {
 	const { signal, deadline, ...rest } = options
 	const settings = readRetryOptions(rest)
-	const around = inheritEnv(settings)
-	const layers = [{ layer: new RetryLayer(settings), ...around }]
-	const plan = compilePipeline(settings.name ?? 'retryWithBackoff', layers, around)
-	return run(new Call(plan, { signal, deadline }, fn)) as Promise<Awaited<T>>
+	const env = inheritEnv(settings)
+	const layers = [{ layer: new RetryLayer(settings), ...env }]
+	const pipeline = compilePipeline(settings.name ?? 'retryWithBackoff', layers, env)
+	return run(new Call(pipeline, { signal, deadline }, fn)) as Promise<Awaited<T>>
 }

@@ -42,11 +42,11 @@ describe('a bad option is refused when the policy is made', () => {
 	it.each([
 		[
 			{ maxRetries: 1.5 },
-			'Invalid option "maxRetries": expected a whole number, or Infinity beside maxElapsedMs and baseDelayMs above 0, got 1.5',
+			'Invalid option "maxRetries": expected an integer, or Infinity together with maxElapsedMs and baseDelayMs above 0, got 1.5',
 		],
 		[
 			{ maxRetries: Infinity },
-			'Invalid option "maxRetries": expected a whole number, or Infinity beside maxElapsedMs and baseDelayMs above 0, got Infinity',
+			'Invalid option "maxRetries": expected an integer, or Infinity together with maxElapsedMs and baseDelayMs above 0, got Infinity',
 		],
 		[
 			{ baseDelayMs: 500, maxDelayMs: 100 },

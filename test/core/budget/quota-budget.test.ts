@@ -58,16 +58,16 @@ describe('a quota', () => {
 
 	it.each([
 		[{ capacity: -1 }, 'Invalid option "capacity": expected a number from 0 to 1000000000, got -1'],
-		[{ capacity: 1.5 }, 'Invalid option "capacity": expected a whole number, got 1.5'],
+		[{ capacity: 1.5 }, 'Invalid option "capacity": expected an integer, got 1.5'],
 		[{ retryCost: 0 }, 'Invalid option "retryCost": expected a number from 1 to 1000000000, got 0'],
-		[{ retryCost: 2.5 }, 'Invalid option "retryCost": expected a whole number, got 2.5'],
+		[{ retryCost: 2.5 }, 'Invalid option "retryCost": expected an integer, got 2.5'],
 		[
 			{ timeoutCost: Number.NaN },
 			'Invalid option "timeoutCost": expected a number from 1 to 1000000000, got NaN',
 		],
-		[{ timeoutCost: 1.1 }, 'Invalid option "timeoutCost": expected a whole number, got 1.1'],
+		[{ timeoutCost: 1.1 }, 'Invalid option "timeoutCost": expected an integer, got 1.1'],
 		[{ successRefund: -1 }, 'Invalid option "successRefund": expected a number from 0 to 1000000000, got -1'],
-		[{ successRefund: 0.5 }, 'Invalid option "successRefund": expected a whole number, got 0.5'],
+		[{ successRefund: 0.5 }, 'Invalid option "successRefund": expected an integer, got 0.5'],
 		[{ cost: 1 }, 'Invalid option "cost": expected nothing, got 1'],
 	])('refuses %j', (options, message) => {
 		expect(() => new QuotaBudget(options as QuotaBudgetOptions)).toThrow(message)

@@ -170,7 +170,7 @@ describe('a bulkhead', () => {
 			'Invalid option "priority(call)": expected a finite number, got Infinity',
 		],
 		['gives a string', () => 'high', 'Invalid option "priority(call)": expected a finite number, got "high"'],
-		['gives a promise', () => Promise.resolve(1), 'priority returned a promise; it must answer at once'],
+		['gives a promise', () => Promise.resolve(1), 'priority must be synchronous, but it returned a promise'],
 	])('a priority that %s ends the call and leaves nobody in the queue', async (_, priority, message) => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, priority: priority as () => number, runtime: clock })

@@ -101,7 +101,7 @@ describe('a decision hook that throws ends the call with its error and counts fo
 		const { breaker } = fresh({ ...touchy, isFailure: (async () => true) as never })
 		await expect(breaker.execute(rejecting(new Error('down')))).rejects.toMatchObject({
 			code: 'YAOKI_ASYNC_HOOK',
-			message: 'isFailure returned a promise; it must answer at once',
+			message: 'isFailure must be synchronous, but it returned a promise',
 		})
 	})
 })

@@ -100,7 +100,7 @@ describe('a bad option is refused when the policy is made', () => {
 		'%s: 2.5, for there are no half calls',
 		(option) => {
 			expect(refused({ [option]: 2.5 }).message).toBe(
-				`Invalid option "${option}": expected a whole number, got 2.5`,
+				`Invalid option "${option}": expected an integer, got 2.5`,
 			)
 		},
 	)
@@ -120,11 +120,11 @@ describe('a bad option is refused when the policy is made', () => {
 		],
 		[
 			{ slowCallRateThreshold: 0.5 },
-			'Invalid option "slowCallRateThreshold": expected a number beside slowCallMs, nothing without, got 0.5',
+			'Invalid option "slowCallRateThreshold": expected slowCallMs to be set as well, got 0.5',
 		],
 		[
 			{ failureThreshold: Infinity },
-			'Invalid option "failureThreshold": expected a whole number, or Infinity beside errorRateThreshold or slowCallMs, got Infinity',
+			'Invalid option "failureThreshold": expected an integer, or Infinity together with errorRateThreshold or slowCallMs, got Infinity',
 		],
 		[
 			{ windowSize: 20, minimumRequests: 21 },

@@ -12,7 +12,7 @@ it('every option is taken', () => {
 
 it.each([
 	[{ maxKeys: 0 }, 'Invalid option "maxKeys": expected a finite number, 1 or more, got 0'],
-	[{ maxKeys: 1.5 }, 'Invalid option "maxKeys": expected a whole number, got 1.5'],
+	[{ maxKeys: 1.5 }, 'Invalid option "maxKeys": expected an integer, got 1.5'],
 	[{ maxKeys: Infinity }, 'Invalid option "maxKeys": expected a finite number, 1 or more, got Infinity'],
 	[{ idleMs: -1 }, /^Invalid option "idleMs": expected .*, got -1/],
 	[{ idleMs: Number.NaN }, /^Invalid option "idleMs": expected .*, got NaN/],

@@ -90,7 +90,7 @@ describe('a decision hook', () => {
 			const answer = await settled(clock, retryWithBackoff(work, options))
 			expect(answer.ok === false && answer.error).toMatchObject({
 				code: 'YAOKI_ASYNC_HOOK',
-				message: `${hook} returned a promise; it must answer at once`,
+				message: `${hook} must be synchronous, but it returned a promise`,
 			})
 			expect(warn).toHaveBeenCalledWith(
 				`yaoki: ${hook} failed:`,
