@@ -178,8 +178,9 @@ describe('a simulation that is advanced in slices', () => {
 
 	it('gives the same bytes as in one go, looked at on the way or not', () => {
 		const slices = fc.array(fc.double({ min: 0, max: 900, noNaN: true }), { minLength: 1, maxLength: 12 })
+		const expected = variants.map((scenario) => [scenario, JSON.stringify(simulate(scenario))] as const)
 		fc.assert(
-			fc.property(fc.constantFrom(...variants), slices, fc.boolean(), (scenario, widths, looks) => {
+			fc.property(fc.constantFrom(...expected), slices, fc.boolean(), ([scenario, whole], widths, looks) => {
 				const simulation = new Simulation(scenario)
 				let time = 0
 				for (const width of widths) {
@@ -188,9 +189,9 @@ describe('a simulation that is advanced in slices', () => {
 					if (looks) JSON.stringify(simulation.result())
 				}
 				simulation.advance()
-				expect(JSON.stringify(simulation.result())).toBe(JSON.stringify(simulate(scenario)))
+				expect(JSON.stringify(simulation.result())).toBe(whole)
 			}),
-			{ numRuns: 60 },
+			{ numRuns: 30 },
 		)
 	})
 
