@@ -29,7 +29,7 @@ export const yaoki: Program = {
 		entry(
 			'simulate',
 			'run policies against modelled services in virtual time',
-			async () => (await import('./simulate/command.ts')).command,
+			async () => (await import('./simulate/command.ts')).simulate,
 		),
 		entry('outbox migrate', 'create or update the outbox tables', async () => (await schema()).migrate),
 		entry('outbox sql', 'print the migrations of the outbox tables', async () => (await schema()).sql),

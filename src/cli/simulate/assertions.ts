@@ -1,33 +1,31 @@
 /**
- * What must be true of every run, for a pipeline that guards settings: `recoveredAfterMs<=5000`, or of one variant only,
- * `full jitter: amplification<1.2`. It is the language of the figures that a table shows and no more; whoever needs an
- * expression writes a test with `expectResilience`. A mean is not asked, since a policy that survives nine seeds of ten does not
- * survive.
+ * Assertions for CI pipelines: `recoveredAfterMs<=5000`, or for one variant `full jitter: amplification<1.2`. They compare one
+ * measure with a number; use `expectResilience` in a test for anything else. Every run must pass: a policy that survives nine
+ * of ten seeds does not survive, so there is no assertion about means.
  */
+import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { MEASURE_NAMES, MEASURES, type Measure, type MeasureName } from '../../sim/measure/measures.ts'
 import type { StudyResult } from '../../sim/report/study-result.ts'
 import { expectResilience, formatActual, type Operator, ResilienceError } from '../../sim/run/expect.ts'
 import type { Study } from '../../sim/run/study.ts'
 import { CliError } from '../errors.ts'
 import { unknownName } from '../parse-arguments.ts'
-import { checkName } from './variant-names.ts'
+import { checkVariantName } from './study-source.ts'
 
-/** One line of what must hold. */
 export interface Assertion {
 	/** As it was typed. */
 	readonly text: string
-	/** The only variant that it is about; undefined is all of them. */
+	/** The variant that it applies to; undefined for all. */
 	readonly variant: string | undefined
 	readonly measure: MeasureName
-	readonly holds: Operator
+	readonly comparison: Operator
 	readonly bound: number
 }
 
-/** What came of an assertion. */
-export interface Verdict {
+export interface AssertionResult {
 	readonly assertion: string
 	readonly holds: boolean
-	/** How many runs it was held against. */
+	/** How many runs were checked. */
 	readonly runs: number
 	readonly failures: readonly AssertionFailure[]
 }
@@ -35,69 +33,67 @@ export interface Verdict {
 interface AssertionFailure {
 	readonly variant: string
 	readonly seed: number | string
-	/** Null is never, or that no fault came to its end. */
+	/** Null for a run that never recovered, or in which no fault ended. */
 	readonly actual: number | null
-	readonly told: string
+	readonly message: string
 }
 
-const FORM =
-	/^(?:(?<variant>.*\S)\s*:)?\s*(?<measure>\w+)\s*(?<holds>[<>]=?)\s*(?<bound>\d*\.?\d+(?:e[+-]?\d+)?)(?<percent>\s*%)?\s*$/is
-const TAKES =
-	"a figure, one of < <= > >=, and a number, such as 'recoveredAfterMs<=5000' or 'NAME: amplification<1.2'"
+const PATTERN =
+	/^(?:(?<variant>.*\S)\s*:)?\s*(?<measure>\w+)\s*(?<comparison>[<>]=?)\s*(?<bound>\d*\.?\d+(?:e[+-]?\d+)?)(?<percent>\s*%)?\s*$/is
+const EXPECTED =
+	"a measure, one of < <= > >=, and a number, such as 'recoveredAfterMs<=5000' or 'VARIANT: amplification<1.2'"
 
-/** Reads one of `--assert`; what it names must be in the study. */
-export function readAssertion(text: string, study: Study): Assertion {
-	const { variant, measure: name = '', holds, bound, percent } = FORM.exec(text)?.groups ?? {}
-	if (!isComparison(holds)) throw wrong(text, TAKES)
+/** Parses the value of one `--assert`. Variant and measure must exist in the study. */
+export function parseAssertion(text: string, study: Study): Assertion {
+	const { variant, measure: name = '', comparison, bound, percent } = PATTERN.exec(text)?.groups ?? {}
+	if (!isComparison(comparison)) throw new InvalidOptionError('--assert', text, EXPECTED)
 	const measure = MEASURE_NAMES.find((known) => known === name)
 	if (measure === undefined) throw unknownName('--assert', name, MEASURE_NAMES)
-	if (variant !== undefined) checkName('--assert', variant, study)
+	if (variant !== undefined) checkVariantName('--assert', variant, study)
 	const { unit }: Measure = MEASURES[measure]
 	const value = Number(bound) / (percent === undefined ? 1 : 100)
-	if (unit === '%' ? value > 1 : percent !== undefined)
-		throw wrong(text, unit === '%' ? `a share from 0 to 1 for ${measure}, or 0% to 100%` : TAKES)
-	return { text, variant, measure, holds, bound: value }
+	if (unit === '%' && value > 1)
+		throw new InvalidOptionError('--assert', text, `a share from 0 to 1, or 0% to 100%, for ${measure}`)
+	if (unit !== '%' && percent !== undefined) throw new InvalidOptionError('--assert', text, EXPECTED)
+	return { text, variant, measure, comparison, bound: value }
 }
 
 const isComparison = (text: string | undefined): text is Operator =>
 	text === '<' || text === '<=' || text === '>' || text === '>='
 
-const wrong = (text: string, takes: string): CliError =>
-	new CliError('usage', `--assert: got '${text}'; takes ${takes}`)
-
-/** Holds an assertion against every run that it is about. */
-export function judge({ text, variant, measure, holds, bound }: Assertion, { cases }: StudyResult): Verdict {
-	const asked = cases.filter(({ case: { name } }) => variant === undefined || name === variant)
-	const failures = asked.flatMap(({ case: { name, x, y }, runs }) =>
+/** Checks an assertion against every run of its variants. */
+export function checkAssertion(assertion: Assertion, { cases }: StudyResult): AssertionResult {
+	const { text, variant, measure, comparison, bound } = assertion
+	const checked = cases.filter(({ case: { name } }) => variant === undefined || name === variant)
+	const failures = checked.flatMap(({ case: { name, x, y }, runs }) =>
 		runs.flatMap((run) => {
 			try {
-				expectResilience(run).measure(measure, holds, bound)
+				expectResilience(run).measure(measure, comparison, bound)
 				return []
 			} catch (error) {
 				if (!(error instanceof ResilienceError)) throw error
 				const { actual, seed } = error
 				const where = x === undefined ? name : `${name} at ${x}, ${y}`
-				const told = `got ${formatActual(measure, actual, run)} (${where}, seed ${seed})`
-				return [{ variant: name, seed, actual, told }]
+				const message = `got ${formatActual(measure, actual, run)} (${where}, seed ${seed})`
+				return [{ variant: name, seed, actual, message }]
 			}
 		}),
 	)
-	const runs = asked.reduce((sum, one) => sum + one.runs.length, 0)
+	const runs = checked.reduce((sum, one) => sum + one.runs.length, 0)
 	return { assertion: text, holds: failures.length === 0, runs, failures }
 }
 
-/** So many failures of one assertion are told; more do not help. */
-const TOLD = 3
+const MAX_FAILURES_SHOWN = 3
 
-/** The error that tells of all assertions that did not hold, or undefined if all did. */
-export function checkFailure(verdicts: readonly Verdict[]): CliError | undefined {
-	const failed = verdicts.filter(({ holds }) => !holds)
+/** Returns the error for all failed assertions, or undefined if all hold. */
+export function assertionError(results: readonly AssertionResult[]): CliError | undefined {
+	const failed = results.filter(({ holds }) => !holds)
 	if (failed.length === 0) return undefined
 	const lines = failed.flatMap(({ assertion, failures, runs }) => [
-		`  ${assertion} does not hold in ${failures.length} of ${runs} runs:`,
-		...failures.slice(0, TOLD).map(({ told }) => `    ${told}`),
-		...(failures.length > TOLD ? [`    and ${failures.length - TOLD} more`] : []),
+		`  ${assertion} failed in ${failures.length} of ${runs} runs:`,
+		...failures.slice(0, MAX_FAILURES_SHOWN).map(({ message }) => `    ${message}`),
+		...(failures.length > MAX_FAILURES_SHOWN ? [`    and ${failures.length - MAX_FAILURES_SHOWN} more`] : []),
 	])
-	const head = `${failed.length} of ${verdicts.length} assertions failed`
+	const head = `${failed.length} of ${results.length} assertions failed`
 	return new CliError('checkFailed', [head, ...lines].join('\n'))
 }

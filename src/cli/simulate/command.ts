@@ -1,31 +1,27 @@
-/** `yaoki simulate`: what it takes. What it does is loaded when it is asked for, so that help does not wait for it. */
+/** The options of `yaoki simulate`. Its implementation is loaded when it runs, so help is fast. */
+import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { CliError } from '../errors.ts'
-import type { Arguments } from '../option-tables.ts'
+import { type Arguments, toFlag } from '../option-tables.ts'
 
 const OPTIONS = {
-	list: { type: 'boolean', short: 'l', description: 'lists the scenarios that come with the package' },
+	list: { type: 'boolean', short: 'l', description: 'list the scenarios of the package' },
 	out: {
 		type: 'string',
 		short: 'o',
 		placeholder: 'FILE',
 		multiple: true,
-		description: 'also writes it to a file that ends in .svg, .html or .json',
+		description: 'write the result to a .svg, .html or .json file',
 	},
 	assert: {
 		type: 'string',
 		short: 'a',
 		placeholder: 'CHECK',
 		multiple: true,
-		description: "must hold in every run, or the exit code is 4: 'p99Ms<500', 'VARIANT: amplification<1.2'",
+		description: "exit with 4 unless it holds in every run: 'p99Ms<500', 'VARIANT: amplification<1.2'",
 	},
-	variant: { type: 'string', placeholder: 'NAME', multiple: true, description: 'runs only this variant' },
-	seed: {
-		type: 'string',
-		short: 's',
-		placeholder: 'SEED',
-		description: 'the first seed, a number or a text',
-	},
+	variant: { type: 'string', placeholder: 'NAME', multiple: true, description: 'run only this variant' },
+	seed: { type: 'string', short: 's', placeholder: 'SEED', description: 'first seed, a number or a text' },
 	replications: {
 		type: 'integer',
 		short: 'n',
@@ -38,7 +34,7 @@ const OPTIONS = {
 		type: 'integer',
 		placeholder: 'N',
 		min: 1,
-		description: 'ends a run that comes to so many events',
+		description: 'end a run after this many events',
 	},
 	workers: {
 		type: 'integer',
@@ -46,13 +42,13 @@ const OPTIONS = {
 		placeholder: 'N',
 		min: 1,
 		max: 512,
-		description: 'threads; as many as cores',
+		description: 'number of threads; default: number of cores',
 	},
 	incident: {
 		type: 'string',
 		short: 'i',
 		placeholder: 'FILE',
-		description: 'replays events that were written as JSON lines',
+		description: 'replay an incident from recorded events (JSON lines)',
 	},
 	policy: {
 		type: 'string',
@@ -62,82 +58,84 @@ const OPTIONS = {
 	pipeline: {
 		type: 'string',
 		placeholder: 'NAME',
-		description: 'with --incident: reads the events of this pipeline',
+		description: 'with --incident: use the events of this pipeline',
 	},
-	toldBy: {
+	fromPolicy: {
 		type: 'string',
 		placeholder: 'NAME',
 		multiple: true,
-		description: 'with --incident: reads the events of this policy',
+		description: 'with --incident: use the events of this policy',
 	},
 	capacity: {
 		type: 'integer',
 		placeholder: 'N',
 		min: 1,
-		description: 'with --incident: how many requests the service works on at once',
+		description: 'with --incident: how many requests the service processes concurrently',
 	},
 } as const
 
 const POSITIONALS = {
 	scenario: {
 		placeholder: 'NAME|FILE',
-		description:
-			'a scenario that comes with the package, or a file of your own: .json, .js or .ts; without it they are listed',
+		description: 'a scenario of the package, or a .json, .js or .ts file; default: list the scenarios',
 		optional: true,
 	},
 } as const
 
-type Asked = Arguments<typeof OPTIONS, typeof POSITIONALS>
+type SimulateArguments = Arguments<typeof OPTIONS, typeof POSITIONALS>
 
-export const command: Command = defineCommand({
+export const simulate: Command = defineCommand({
 	examples: [
 		{
 			command: 'yaoki simulate herd',
-			description: 'a thousand clients come back after an outage, five ways',
+			description: 'a thousand clients return after an outage, with five kinds of backoff',
 		},
 		{
 			command: 'yaoki simulate metastable --out metastable.svg',
-			description: 'what survives an outage and what does not, as a map',
+			description: 'which policies recover from an outage, as a heat map',
 		},
 		{
 			command: 'yaoki simulate my-service.ts --assert "recoveredAfterMs<=5000"',
-			description: 'your own service, as a check: exit code 4 if one run takes longer',
+			description: 'your own service as a CI check: exit code 4 if a run recovers too late',
 		},
 		{
 			command: 'yaoki simulate --incident events.jsonl',
-			description: 'what last night would have been with another policy',
+			description: 'replay an incident with other policies',
 		},
 	],
 	options: OPTIONS,
 	positionals: POSITIONALS,
-	async run(asked, io) {
-		refuseWhatDoesNotFit(asked)
-		const seed = seedOf(asked.seed)
-		if (asked.list || (asked.scenario === undefined && asked.incident === undefined)) {
-			const { listScenarios } = await import('./list.ts')
+	async run(args, io) {
+		checkCombinations(args)
+		const seed = parseSeed(args.seed)
+		if (args.list || (args.scenario === undefined && args.incident === undefined)) {
+			const { listScenarios } = await import('./list-scenarios.ts')
 			await listScenarios(io)
 			return 'ok'
 		}
-		const { runStudy } = await import('./study-run.ts')
-		return runStudy({ ...asked, seed }, io)
+		const { runStudy } = await import('./run-study.ts')
+		return runStudy({ ...args, seed }, io)
 	},
 })
 
-/** What would otherwise be left out in silence. A check that names nothing to check must not pass. */
-function refuseWhatDoesNotFit(asked: Asked): void {
-	const usage = (message: string) => new CliError('usage', message)
-	const { scenario, incident, out, assert, variant } = asked
+/** Rejects options that would be ignored silently. An assertion without a study must not pass. */
+function checkCombinations(args: SimulateArguments): void {
+	const { scenario, incident, out, assert, variant } = args
 	if (scenario !== undefined && incident !== undefined)
-		throw usage(`--incident stands in place of '${scenario}'; give one of them`)
-	if (scenario === undefined && incident === undefined && out.length + assert.length + variant.length > 0)
-		throw usage(`NAME|FILE is missing: ${POSITIONALS.scenario.description}`)
-	const alone = (['policy', 'pipeline', 'capacity'] as const).find((name) => asked[name] !== undefined)
-	const lonely = alone ?? (asked.toldBy.length > 0 ? 'told-by' : undefined)
-	if (incident === undefined && lonely !== undefined) throw usage(`--${lonely} goes with --incident`)
+		throw new CliError('usage', `Give either "${scenario}" or --incident, not both.`)
+	if (incident !== undefined) return
+	if (scenario === undefined && out.length + assert.length + variant.length > 0)
+		throw new CliError('usage', `Missing argument NAME|FILE: ${POSITIONALS.scenario.description}.`)
+	const given = {
+		...{ policy: args.policy, pipeline: args.pipeline, capacity: args.capacity },
+		fromPolicy: args.fromPolicy[0],
+	}
+	for (const [name, value] of Object.entries(given))
+		if (value !== undefined) throw new CliError('usage', `${toFlag(name)} requires --incident.`)
 }
 
-/** A text is a seed like any other, `NaN` as well; but an empty one is a variable of a script that was not set. */
-function seedOf(text: string | undefined): number | string | undefined {
-	if (text === '') throw new CliError('usage', "--seed: got ''; takes a number or a text")
+/** Any text is a seed, also `NaN`. An empty text is an unset variable of a script. */
+function parseSeed(text: string | undefined): number | string | undefined {
+	if (text === '') throw new InvalidOptionError('--seed', text, 'a number or a text')
 	return text !== undefined && Number.isFinite(Number(text)) && text.trim() !== '' ? Number(text) : text
 }

@@ -1,110 +1,126 @@
 /**
- * What is in a file of the user: JSON, or the default export of a module. Node runs TypeScript by leaving the types out, so
- * nothing has to be built first and no loader is needed. All that can be wrong with a file is told with its name, for there
- * may be two of them on the command line.
+ * Loads a file of the user: JSON, or the default export of a module. Node runs TypeScript by removing the types, so no build
+ * and no loader is needed. Every error names the file because a command can have two.
  */
 import { readFile, stat } from 'node:fs/promises'
 import { basename, extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { CliError, toFailure } from '../errors.ts'
-import { jsonFault } from './json-fault.ts'
+import { InvalidOptionError } from '../../core/errors/errors.ts'
+import { CliError, errorCode, errorMessage, toFailure } from '../errors.ts'
 
-const MODULES = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts']
-const ENDINGS: readonly string[] = ['.json', ...MODULES]
+const EXTENSIONS: readonly string[] = ['.json', '.js', '.mjs', '.cjs', '.ts', '.mts', '.cts']
 
-/** Does the word end like a file that can be read here? */
-export const endsLikeFile = (word: string): boolean => ENDINGS.includes(extname(word).toLowerCase())
+/** Returns whether the text ends like a file that can be loaded. */
+export const hasFileExtension = (text: string): boolean => EXTENSIONS.includes(extname(text).toLowerCase())
 
-/** What a file holds. Its name may be relative, and is told as it was given. */
+/** Returns the content of a file. Messages name it as it was given, also if it is relative. */
 export async function loadFile(file: string): Promise<unknown> {
 	const path = resolve(file)
 	const isFolder = await stat(path).then(
 		(stats) => stats.isDirectory(),
 		(error: unknown) => {
-			throw unreadable(file, error)
+			throw fileError(file, error)
 		},
 	)
-	if (isFolder || !endsLikeFile(file))
-		throw new CliError('usage', `${file}: takes a file that ends in ${ENDINGS.join(', ')}`)
+	if (isFolder || !hasFileExtension(file))
+		throw new CliError(
+			'usage',
+			`Cannot load ${file}: expected a file with extension ${EXTENSIONS.join(', ')}.`,
+		)
 	return path.toLowerCase().endsWith('.json') ? loadJson(file, path) : loadModule(file, path)
 }
 
-/** The error for a file that can not be opened. */
-export function unreadable(file: string, error: unknown): CliError {
-	if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR')
-		return new CliError('notFound', `there is no file '${file}'`, { cause: error })
-	return new CliError('failure', `${file}: ${toFailure(error).message}`, { cause: error })
+/** Runs a check of a file's content. Errors get the file name, and `pathPrefix` before the path of an invalid option. */
+export function withFileContext<T>(file: string, pathPrefix: string, check: () => T): T {
+	try {
+		return check()
+	} catch (error) {
+		if (error instanceof CliError) throw error
+		const cause = pathPrefix === '' ? error : withPathPrefix(error, pathPrefix)
+		const { kind, message } = toFailure(cause)
+		throw new CliError(kind, `${file}: ${message}`, { cause })
+	}
+}
+
+function withPathPrefix(error: unknown, prefix: string): unknown {
+	if (!(error instanceof InvalidOptionError)) return error
+	const { optionPath, received, expected, isUnknown } = error
+	return new InvalidOptionError(prefix + optionPath, received, expected, isUnknown ? error : undefined)
+}
+
+/** Returns the error for a file that cannot be read. */
+export function fileError(file: string, cause: unknown): CliError {
+	const code = errorCode(cause)
+	if (code === 'ENOENT' || code === 'ENOTDIR')
+		return new CliError('notFound', `File "${file}" does not exist.`, { cause })
+	return new CliError('failure', `Cannot read ${file}: ${errorMessage(cause)}`, { cause })
 }
 
 async function loadJson(file: string, path: string): Promise<unknown> {
 	const text = await readFile(path, 'utf8').catch((error: unknown) => {
-		throw unreadable(file, error)
+		throw fileError(file, error)
 	})
-	// Some editors begin a file with a mark of its encoding, which is not JSON.
-	const json = text.replace(/^\uFEFF/, '')
 	try {
-		return JSON.parse(json)
+		// Some editors write a byte order mark, which is not valid JSON.
+		return JSON.parse(text.replace(/^\uFEFF/, ''))
 	} catch (cause) {
-		const fault = jsonFault(json)
-		const place = fault ? `${file}:${fault.line}:${fault.column}: ${fault.problem}` : `${file}: is no JSON`
-		throw new CliError('usage', place, { cause, hint: 'It is no JSON from there on.' })
+		throw new CliError('usage', `${file} is not valid JSON: ${errorMessage(cause)}`, { cause })
 	}
 }
 
 async function loadModule(file: string, path: string): Promise<unknown> {
-	const module = await beforeIdle(file, imported(file, path))
+	const module = await rejectWhenIdle(file, importModule(file, path))
 	if ('default' in module) return module['default']
-	const others = Object.keys(module).join(', ')
-	const got = others === '' ? 'exports nothing' : `exports ${others}, but nothing as default`
-	throw new CliError('usage', `${file}: ${got}; takes export default`)
+	const names = Object.keys(module).join(', ')
+	const others = names === '' ? '' : ` Its exports: ${names}.`
+	throw new CliError('usage', `${file} has no default export.${others}`)
 }
 
-const imported = (file: string, path: string): Promise<Readonly<Record<string, unknown>>> =>
+const importModule = (file: string, path: string): Promise<Readonly<Record<string, unknown>>> =>
 	import(pathToFileURL(path).href).catch((error: unknown) => {
-		throw importFailure(file, error)
+		throw importError(file, error)
 	})
 
-/** A module that awaits what nothing can bring any more would end the process without a word of ours. */
-function beforeIdle<T>(file: string, work: Promise<T>): Promise<T> {
+/** A top-level await that can never settle would end the process without a message. */
+function rejectWhenIdle<T>(file: string, work: Promise<T>): Promise<T> {
 	return new Promise((resolve, reject) => {
-		const idle = () =>
+		const onIdle = () =>
 			reject(
-				new CliError('failure', `${file}: awaits something that never comes`, {
-					hint: 'Nothing is left that could settle an await at its top level, or in a module that it imports.',
+				new CliError('failure', `${file} awaits a promise that never settles.`, {
+					hint: 'Check the top-level awaits of this module and of the modules that it imports.',
 				}),
 			)
-		process.once('beforeExit', idle)
-		work.then(resolve, reject).finally(() => process.off('beforeExit', idle))
+		process.once('beforeExit', onIdle)
+		work.then(resolve, reject).finally(() => process.off('beforeExit', onIdle))
 	})
 }
 
-/** Why a module could not be loaded, as far as Node tells. */
-export function importFailure(file: string, cause: unknown): CliError {
+/** Returns the error for a module that cannot be loaded, with a hint if the reason is known. */
+export function importError(file: string, cause: unknown): CliError {
 	const { kind, message } = toFailure(cause)
-	if (codeOf(cause) === 'ERR_UNKNOWN_FILE_EXTENSION' && /ts$/i.test(file))
-		return new CliError('usage', `${file}: this Node (${process.version}) does not run TypeScript`, {
+	if (errorCode(cause) === 'ERR_UNKNOWN_FILE_EXTENSION' && /ts$/i.test(file))
+		return new CliError('usage', `${file}: Node ${process.version} does not run TypeScript.`, {
 			cause,
-			hint: 'Node 22.18 and later do; or give the JavaScript that it compiles to.',
+			hint: 'Use Node 22.18 or later, or pass the compiled JavaScript file.',
 		})
 	if (cause instanceof SyntaxError) {
-		// Of a TypeScript file the line is told at the top of the stack, of a JavaScript file it is not told.
+		// For TypeScript, the first line of the stack has the line number; for JavaScript it has none.
 		const line = /^.*:(\d+)\n/.exec(cause.stack ?? '')?.[1]
-		return new CliError('usage', `${file}${line === undefined ? '' : `:${line}`}: ${message}`, {
-			cause,
-			hint: asModule(file, cause) ?? (line === undefined ? `'node --check ${file}' shows where.` : undefined),
-		})
+		const hint =
+			commonJsHint(file, cause) ??
+			(line === undefined ? `Run 'node --check ${file}' to see where.` : undefined)
+		const place = line === undefined ? file : `${file}:${line}`
+		return new CliError('usage', `${place}: ${message}`, { cause, hint })
 	}
-	return new CliError(kind, `${file}: ${message}`, { cause, hint: 'Add --debug to see where it happened.' })
+	return new CliError(kind, `${file}: ${message}`, { cause, hint: 'Add --debug to see the stack trace.' })
 }
 
-/** What to do if a file was read as CommonJS, as without a word in package.json it may be, and is none. */
-function asModule(file: string, { message, stack = '' }: Error): string | undefined {
-	const isTold = /outside a module|token 'export'|top level bodies of modules/.test(message)
-	if (!isTold || !stack.includes('/cjs/')) return undefined
+/** Node loads a module as CommonJS unless its name or package.json says otherwise. V8 gives these errors no code. */
+function commonJsHint(file: string, { message, stack = '' }: Error): string | undefined {
+	const isModuleSyntax = /outside a module|token 'export'|top level bodies of modules/.test(message)
+	if (!isModuleSyntax || !stack.includes('/cjs/')) return undefined
 	const name = basename(file).replace(/[cm]?([jt]s)$/i, 'm$1')
-	const isFixed = /\.c[jt]s$/i.test(file)
-	return `It was read as CommonJS: ${isFixed ? '' : 'add "type": "module" to package.json, or '}name it ${name}.`
+	const isAlwaysCommonJs = /\.c[jt]s$/i.test(file)
+	const typeModule = isAlwaysCommonJs ? '' : 'add "type": "module" to package.json, or '
+	return `The file was loaded as CommonJS: ${typeModule}rename it to ${name}.`
 }
-
-const codeOf = (error: unknown): unknown =>
-	typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined

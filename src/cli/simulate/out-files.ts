@@ -1,28 +1,27 @@
 /**
- * Files that `--out` asks for. What is wrong with their names is told before anything runs, since nobody wants to hear of a
- * misspelt folder after a minute's work. A file is written beside its place and then put there in one step: whoever looks
- * sees the old one or the new one, never half of one.
+ * The files of `--out`. Their names are checked before anything runs, so that a misspelled folder is not reported after a
+ * minute of work. A file is written under a temporary name and then renamed, so readers see the old or the new file, never a part.
  */
 import { randomUUID } from 'node:crypto'
 import { realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, extname, resolve } from 'node:path'
-import { CliError, toFailure } from '../errors.ts'
+import { InvalidOptionError } from '../../core/errors/errors.ts'
+import { CliError, errorMessage } from '../errors.ts'
 
-/** What a file holds, by its ending; each is made when it is asked for. */
-export type Forms = Readonly<Record<'.svg' | '.html' | '.json', () => string>>
+/** The content of a file by its extension, rendered on demand. */
+export type FileContents = Readonly<Record<'.svg' | '.html' | '.json', () => string>>
 
-type Ending = keyof Forms
-const ENDINGS: readonly Ending[] = ['.svg', '.html', '.json']
+type Extension = keyof FileContents
+const EXTENSIONS: readonly Extension[] = ['.svg', '.html', '.json']
 
-/** Refuses names that can not be written to. */
+/** Throws for files that cannot be written. */
 export async function checkOutFiles(files: readonly string[]): Promise<void> {
 	for (const file of files) {
-		if (endingOf(file) === undefined)
-			throw new CliError('usage', `--out: got '${file}'; takes a file that ends in ${ENDINGS.join(', ')}`)
-		if (await isFolder(resolve(file)))
-			throw new CliError('usage', `--out: '${file}' is a folder; takes a file`)
+		if (extensionOf(file) === undefined)
+			throw new InvalidOptionError('--out', file, `a file with extension ${EXTENSIONS.join(', ')}`)
+		if (await isFolder(resolve(file))) throw new InvalidOptionError('--out', file, 'a file, not a folder')
 		if (!(await isFolder(dirname(resolve(file)))))
-			throw new CliError('notFound', `--out: there is no folder '${dirname(file)}' for '${file}'`)
+			throw new CliError('notFound', `Cannot write ${file}: folder "${dirname(file)}" does not exist.`)
 	}
 }
 
@@ -32,23 +31,20 @@ const isFolder = (path: string): Promise<boolean> =>
 		() => false,
 	)
 
-/** Writes a file in the form that its ending says. */
-export async function writeOut(file: string, forms: Forms): Promise<void> {
-	const ending = endingOf(file) ?? '.json'
+export async function writeOutFile(file: string, contents: FileContents): Promise<void> {
+	const extension = extensionOf(file) ?? '.json'
 	const path = resolve(file)
-	// A link stays a link.
+	// A symbolic link stays a link.
 	const target = await realpath(path).catch(() => path)
-	const beside = `${target}.${randomUUID()}`
+	const temporary = `${target}.${randomUUID()}`
 	try {
-		await writeFile(beside, forms[ending]())
-		await rename(beside, target)
+		await writeFile(temporary, contents[extension]())
+		await rename(temporary, target)
 	} catch (cause) {
-		await rm(beside, { force: true })
-		throw new CliError('failure', `--out: '${file}' could not be written: ${toFailure(cause).message}`, {
-			cause,
-		})
+		await rm(temporary, { force: true })
+		throw new CliError('failure', `Cannot write ${file}: ${errorMessage(cause)}`, { cause })
 	}
 }
 
-const endingOf = (file: string): Ending | undefined =>
-	ENDINGS.find((ending) => ending === extname(file).toLowerCase())
+const extensionOf = (file: string): Extension | undefined =>
+	EXTENSIONS.find((extension) => extension === extname(file).toLowerCase())

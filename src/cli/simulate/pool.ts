@@ -1,205 +1,208 @@
 /**
- * Threads that work off a plan. Each gets its next job when it has done the last, and what they find is put in its place by
- * case and seed, so that the result does not depend on how many there are or who was faster. Nor does the error: of several runs
- * that break, the first in that order is told, so what comes before a broken one is waited for. However it ends (all done,
- * interrupted, one of them broken), every thread is ended before the answer is given.
+ * Runs a job plan on worker threads. Each thread receives its next job when it has finished the last. Results are ordered by
+ * case and seed, so they do not depend on the number or the speed of threads. Neither does the error: of several failed runs the
+ * first in that order is reported, so earlier runs are awaited. All threads have ended before `runAll` settles.
  */
 import { Worker } from 'node:worker_threads'
 import type { SimulationResult } from '../../sim/measure/result.ts'
-import type { Report, RunFailure } from './job.ts'
-import { type Brief, END, type Job, jobsOf, type Plan, runsIn, type Seed } from './plan.ts'
+import { countRuns, END, type Job, type JobPlan, type Seed, splitJobs, type WorkerInput } from './job-plan.ts'
+import type { JobReport, RunFailure } from './run-job.ts'
 
 export interface PoolOptions {
 	readonly threads: number
-	/** Ends it early: what is known by then is the result. */
+	/** Ends the pool early with the results so far. */
 	readonly signal: AbortSignal
-	/** Told how many runs are done; those that go on count in part. */
-	progress(done: number): void
-	/** Told what code of the user prints, for it must not get among the data. */
-	printed(text: string): void
+	/** Called with the number of finished runs; current runs count in part. */
+	onProgress(done: number): void
+	/** Called with the output of user code, which must not go to standard output. */
+	onOutput(text: string): void
 }
 
-/** What the threads have found. */
-export interface Harvest {
-	/** By case, in the order of its seeds; what is missing was not run. */
+export interface PoolResult {
+	/** By case, in the order of its seeds. Runs that did not start are missing. */
 	readonly runs: readonly (readonly SimulationResult[])[]
 	/** How many runs have ended. */
 	readonly ended: number
 	/**
-	 * How many of `runs` have not ended and are told as far as they came. Only where a case has no others: beside runs that
-	 * did end they would falsify every mean.
+	 * How many of `runs` are incomplete. Only a case without an ended run has them: among ended runs they would distort every
+	 * mean.
 	 */
 	readonly partial: number
 }
 
-/** A run, or a thread with all it had to do, came to grief. */
-export class BrokenRun extends Error {
-	readonly index: number
+/** A run failed, or a thread ended while it ran these seeds. */
+export class FailedRunError extends Error {
+	readonly caseIndex: number
 	readonly seeds: readonly Seed[]
 	readonly code: string | undefined
 
-	constructor(index: number, seeds: readonly Seed[], { message, code, stack }: Omit<RunFailure, 'seed'>) {
+	constructor(caseIndex: number, seeds: readonly Seed[], { message, code, stack }: Omit<RunFailure, 'seed'>) {
 		super(message)
-		this.index = index
+		this.caseIndex = caseIndex
 		this.seeds = seeds
 		this.code = code
 		if (stack !== undefined) this.stack = stack
 	}
 }
 
-/** A run's garbage dies with the run, and collecting it earlier only copies what is still in use. */
+/** The garbage of a run dies with the run; collecting it earlier only copies what is still in use. */
 const LIMITS = { maxYoungGenerationSizeMb: 128 }
 
 /** An idle thread that has not exited after this time is terminated. */
 const EXIT_MS = 1_000
 
 /** The sources run as they are; the package is built. */
-const WORKER = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
+const WORKER_FILE = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
 
-export async function harvest(plan: Plan, options: PoolOptions): Promise<Harvest> {
+export async function runAll(plan: JobPlan, options: PoolOptions): Promise<PoolResult> {
 	const { signal, threads } = options
 	const pool = new Pool(plan, options)
 	const stop = () => pool.end()
 	signal.addEventListener('abort', stop)
 	try {
-		if (!signal.aborted) await pool.run(Math.min(threads, runsIn(plan)))
+		if (!signal.aborted) await pool.run(Math.min(threads, countRuns(plan)))
 	} finally {
 		signal.removeEventListener('abort', stop)
 		await pool.close()
 	}
-	return pool.harvest()
+	return pool.result()
 }
 
-/** A thread, and what it is at. */
-interface Hand {
+/** A thread with its current job and the latest report about its current run. */
+interface PoolThread {
 	readonly worker: Worker
 	job: Job | undefined
-	current: Report['current']
+	current: JobReport['current']
 }
 
-interface Broken {
+interface FailedJob {
 	readonly job: Job
-	readonly error: BrokenRun
+	readonly error: FailedRunError
 }
 
 const isBefore = (one: Job, other: Job): boolean =>
-	one.index < other.index || (one.index === other.index && one.from < other.from)
+	one.caseIndex < other.caseIndex || (one.caseIndex === other.caseIndex && one.firstRun < other.firstRun)
 
 class Pool {
-	readonly #plan: Plan
+	readonly #plan: JobPlan
 	readonly #options: PoolOptions
 	readonly #jobs: Generator<Job, undefined>
 	readonly #results: Map<number, SimulationResult>[]
-	readonly #hands: Hand[] = []
+	readonly #threads: PoolThread[] = []
 	#ended = 0
-	/** The first in order of what broke, as far as is known. */
-	#broken: Broken | undefined
-	#isOver = false
-	/** Settle `run`. */
-	#done: () => void = () => {}
-	#break: (error: unknown) => void = () => {}
+	/** The first failed job in order, as far as known. */
+	#failed: FailedJob | undefined
+	#hasEnded = false
+	/** Settle the promise of `run`. */
+	#resolve: () => void = () => {}
+	#reject: (error: unknown) => void = () => {}
 
-	constructor(plan: Plan, options: PoolOptions) {
+	constructor(plan: JobPlan, options: PoolOptions) {
 		this.#plan = plan
 		this.#options = options
-		this.#jobs = jobsOf(plan, options.threads)
+		this.#jobs = splitJobs(plan, options.threads)
 		this.#results = plan.seeds.map(() => new Map())
 	}
 
 	run(threads: number): Promise<void> {
 		return new Promise((resolve, reject) => {
-			this.#done = resolve
-			this.#break = reject
-			for (let thread = 0; thread < threads; thread++) this.#hire()
+			this.#resolve = resolve
+			this.#reject = reject
+			for (let thread = 0; thread < threads; thread++) this.#spawn()
 			if (threads === 0) this.end()
 		})
 	}
 
-	/** Nothing that comes now counts as a failure; what is known already does. */
+	/** Settles `run`. Failures after this are ignored. */
 	end(): void {
-		this.#isOver = true
-		if (this.#broken) this.#break(this.#broken.error)
-		else this.#done()
+		this.#hasEnded = true
+		if (this.#failed) this.#reject(this.#failed.error)
+		else this.#resolve()
 	}
 
 	/** Ends every thread. */
 	async close(): Promise<void> {
-		this.#isOver = true
-		await Promise.all(this.#hands.map(({ worker, job }) => (job ? worker.terminate() : endIdle(worker))))
+		this.#hasEnded = true
+		await Promise.all(this.#threads.map(({ worker, job }) => (job ? worker.terminate() : endIdle(worker))))
 	}
 
-	harvest(): Harvest {
-		const currents = this.#hands.flatMap(({ job, current }) => (job && current ? [{ job, current }] : []))
+	result(): PoolResult {
+		const currents = this.#threads.flatMap(({ job, current }) => (job && current ? [{ job, current }] : []))
 		let partial = 0
-		const runs = this.#results.map((results, index) => {
-			if (results.size > 0) return inOrder(results)
-			const begun = currents.filter(({ job }) => job.index === index)
-			partial += begun.length
-			return inOrder(new Map(begun.map(({ current }) => [current.place, current.result])))
+		const runs = this.#results.map((results, caseIndex) => {
+			if (results.size > 0) return sortByRun(results)
+			const incomplete = currents.filter(({ job }) => job.caseIndex === caseIndex)
+			partial += incomplete.length
+			return sortByRun(new Map(incomplete.map(({ current }) => [current.runIndex, current.result])))
 		})
 		return { runs, ended: this.#ended, partial }
 	}
 
-	#hire(): void {
-		const { question, maxEvents } = this.#plan
-		const workerData: Brief = { question, maxEvents }
-		const worker = new Worker(WORKER, { workerData, stdout: true, stderr: true, resourceLimits: LIMITS })
-		const hand: Hand = { worker, job: undefined, current: undefined }
-		this.#hands.push(hand)
-		worker.on('message', (report: Report) => this.#heard(hand, report))
-		worker.on('error', (error) => this.#lost(hand, error))
-		worker.on('exit', (code) => this.#lost(hand, new Error(`its thread ended with exit code ${code}`)))
+	#spawn(): void {
+		const { request, maxEvents } = this.#plan
+		const workerData: WorkerInput = { request, maxEvents }
+		const worker = new Worker(WORKER_FILE, {
+			...{ workerData, stdout: true, stderr: true, resourceLimits: LIMITS },
+		})
+		const thread: PoolThread = { worker, job: undefined, current: undefined }
+		this.#threads.push(thread)
+		worker.on('message', (report: JobReport) => this.#onReport(thread, report))
+		worker.on('error', (error) => this.#onThreadEnd(thread, error))
+		worker.on('exit', (code) =>
+			this.#onThreadEnd(thread, new Error(`the thread ended with exit code ${code}`)),
+		)
 		for (const stream of [worker.stdout, worker.stderr])
-			stream.setEncoding('utf8').on('data', (text: string) => this.#options.printed(text))
-		this.#next(hand)
+			stream.setEncoding('utf8').on('data', (text: string) => this.#options.onOutput(text))
+		this.#assignNext(thread)
 	}
 
-	#next(hand: Hand): void {
-		const value = this.#broken ? undefined : this.#jobs.next().value
-		hand.job = value
-		hand.current = undefined
-		if (value) hand.worker.postMessage(value)
-		else if (this.#hands.every(({ job }) => job === undefined || !this.#mayComeFirst(job))) this.end()
+	#assignNext(thread: PoolThread): void {
+		const job = this.#failed ? undefined : this.#jobs.next().value
+		thread.job = job
+		thread.current = undefined
+		if (job) thread.worker.postMessage(job)
+		else if (this.#threads.every((one) => one.job === undefined || !this.#precedesFailure(one.job)))
+			this.end()
 	}
 
-	/** Jobs are given out in order, so what comes before a broken one has been begun. */
-	#mayComeFirst(job: Job): boolean {
-		return !this.#broken || isBefore(job, this.#broken.job)
+	/** Jobs are assigned in order, so all jobs before a failed one have started. */
+	#precedesFailure(job: Job): boolean {
+		return !this.#failed || isBefore(job, this.#failed.job)
 	}
 
-	#breaks(hand: Hand, job: Job, error: BrokenRun): void {
-		if (this.#mayComeFirst(job)) this.#broken = { job, error }
-		this.#next(hand)
+	#fail(thread: PoolThread, job: Job, error: FailedRunError): void {
+		if (this.#precedesFailure(job)) this.#failed = { job, error }
+		this.#assignNext(thread)
 	}
 
-	#heard(hand: Hand, { ended, current, failed, isOver }: Report): void {
-		const { job } = hand
+	#onReport(thread: PoolThread, { ended, current, failure, isLast }: JobReport): void {
+		const { job } = thread
 		if (!job) return
-		for (const { place, result } of ended) this.#results[job.index]?.set(place, result)
+		for (const { runIndex, result } of ended) this.#results[job.caseIndex]?.set(runIndex, result)
 		this.#ended += ended.length
-		hand.current = current
-		const shares = this.#hands.map((one) => one.current?.share ?? 0)
-		this.#options.progress(shares.reduce((sum, share) => sum + share, this.#ended))
-		if (failed) this.#breaks(hand, job, new BrokenRun(job.index, [failed.seed], failed))
-		else if (isOver) this.#next(hand)
+		thread.current = current
+		const shares = this.#threads.map((one) => one.current?.share ?? 0)
+		this.#options.onProgress(shares.reduce((sum, share) => sum + share, this.#ended))
+		if (failure) this.#fail(thread, job, new FailedRunError(job.caseIndex, [failure.seed], failure))
+		else if (isLast) this.#assignNext(thread)
 	}
 
-	/** A thread has ended by itself, which it never does unless something is wrong. */
-	#lost(hand: Hand, error: unknown): void {
-		const { job, current } = hand
-		// An error is followed by the exit.
-		if (this.#isOver || (this.#broken && !job)) return
+	/** A thread ends by itself only if something is wrong. */
+	#onThreadEnd(thread: PoolThread, error: unknown): void {
+		const { job, current } = thread
+		// The 'error' event is followed by 'exit'.
+		if (this.#hasEnded || (this.#failed && !job)) return
 		const { message = String(error), stack, code }: Partial<Error & { code: string }> = Object(error)
-		const seeds = job?.seeds.filter((_, offset) => this.#mayBe(job, offset, current)) ?? []
-		const broken = new BrokenRun(job?.index ?? 0, seeds, { message, code, stack })
-		if (job) this.#breaks(hand, job, broken)
-		else this.#break(broken)
+		const seeds = job?.seeds.filter((_, offset) => this.#mayBeCurrent(job, offset, current)) ?? []
+		const failed = new FailedRunError(job?.caseIndex ?? 0, seeds, { message, code, stack })
+		if (job) this.#fail(thread, job, failed)
+		else this.#reject(failed)
 	}
 
-	/** May this be the run that was going on when its thread ended? */
-	#mayBe({ index, from }: Job, offset: number, current: Report['current']): boolean {
-		const hasEnded = this.#results[index]?.has(from + offset)
-		return !hasEnded && from + offset >= (current?.place ?? 0)
+	/** Returns whether this run may have been the current one when its thread ended. */
+	#mayBeCurrent({ caseIndex, firstRun }: Job, offset: number, current: JobReport['current']): boolean {
+		const hasEnded = this.#results[caseIndex]?.has(firstRun + offset)
+		return !hasEnded && firstRun + offset >= (current?.runIndex ?? 0)
 	}
 }
 
@@ -216,5 +219,5 @@ async function endIdle(worker: Worker): Promise<void> {
 	clearTimeout(timer)
 }
 
-const inOrder = (results: ReadonlyMap<number, SimulationResult>): readonly SimulationResult[] =>
+const sortByRun = (results: ReadonlyMap<number, SimulationResult>): readonly SimulationResult[] =>
 	[...results].sort(([a], [b]) => a - b).map(([, result]) => result)

@@ -1,21 +1,26 @@
 /**
- * One thread of a study. Runs are made here even when there is only one thread: the main one must stay free to hear Ctrl-C, and
- * a user's function that never comes back can be ended only from outside.
+ * One thread of a study. Simulations run here even with a single thread: the main thread must stay free to handle Ctrl-C, and
+ * a function of the user that never returns can only be stopped from another thread.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { listCases } from '../../sim/run/study.ts'
-import { needsTimelines, reportsOf } from './job.ts'
-import { type Brief, END, type Job } from './plan.ts'
-import { studyFrom } from './source.ts'
+import { END, type Job, type WorkerInput } from './job-plan.ts'
+import { needsTimelines, runJob } from './run-job.ts'
+import { loadStudy } from './study-source.ts'
 
-const { question, maxEvents }: Brief = workerData
-const study = await studyFrom(question)
-const world = {
-	...{ cases: listCases(study), hasTimelines: needsTimelines(study), maxEvents, tried: new Set<number>() },
+const { request, maxEvents }: WorkerInput = workerData
+const study = await loadStudy(request)
+const context = {
+	...{
+		cases: listCases(study),
+		keepsTimelines: needsTimelines(study),
+		maxEvents,
+		triedCases: new Set<number>(),
+	},
 	now: () => systemRuntime.now(),
 }
 parentPort?.on('message', (job: Job | typeof END) => {
 	if (job === END) parentPort?.close()
-	else for (const report of reportsOf(job, world)) parentPort?.postMessage(report)
+	else for (const report of runJob(job, context)) parentPort?.postMessage(report)
 })

@@ -1,11 +1,11 @@
-/** Files of a user, for tests: in a folder that is gone when the test is over. */
+/** Files of a user in a temporary folder that is removed after the test. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { Scenario } from 'yaoki/sim'
 
-/** What a module must import to have the policies that the sources run with. */
+/** The URL from which a module of a test imports the policies of the sources. */
 export const CORE: string = new URL('../../../src/core/index.ts', import.meta.url).href
 
 export class Folder {
@@ -25,7 +25,7 @@ export class Folder {
 	}
 }
 
-/** A scenario that takes no time to run, and is different for each seed. */
+/** A fast scenario with a different result for each seed. */
 export const small: Scenario = {
 	duration: 2_000,
 	services: {
@@ -42,7 +42,7 @@ export const small: Scenario = {
 /** The same without retries. */
 export const smallWithout: Scenario = { ...small, policies: { careful: [{ timeout: 500 }] } }
 
-/** Two of them side by side. */
+/** Two variants. */
 export const pair = {
 	title: 'Two ways',
 	description: 'With retries and without.',
@@ -50,7 +50,7 @@ export const pair = {
 	variants: { retries: small, none: smallWithout },
 }
 
-/** Quick at first, and from 30 % of its time on so busy that it takes long. */
+/** Fast at first, and very slow from 30 % of its duration on. */
 export const endless: Scenario = {
 	duration: 100_000,
 	maxEvents: 1e12,
@@ -61,6 +61,6 @@ export const endless: Scenario = {
 	},
 }
 
-/** A module whose default export is `small` with a policy that is made by this code. */
+/** Returns a module whose default export is `small` with the given policy code. */
 export const withPolicy = (code: string): string =>
 	`export default { ...${JSON.stringify(small)}, policies: { careful: ${code} } }\n`

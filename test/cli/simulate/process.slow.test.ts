@@ -1,13 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { Spawned, yaoki } from '../spawned.ts'
+import { MAIN, Spawned, yaoki } from '../spawned.ts'
 import { CORE, endless, Folder, pair, small, withPolicy } from './files.ts'
 
-const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
-
 describe('the process', () => {
-	test('gives the same bytes with one thread and with two', async () => {
+	test('prints the same bytes with one thread and with two', async () => {
 		const file = new Folder().write('pair.json', pair)
 		const [one, two] = await Promise.all(
 			['1', '2'].map((workers) => yaoki(['simulate', file, '--json', '-q', '--workers', workers])),
@@ -17,19 +14,19 @@ describe('the process', () => {
 		expect(two?.stdout).toBe(one?.stdout)
 	})
 
-	test('runs a TypeScript file with the policy that production makes, and ends with 4 when it does not hold', async () => {
+	test('runs a TypeScript file with a production policy, and exits with 4 for a failed assertion', async () => {
 		const code = `import { type Policy, pipeline, retry, timeout } from '${CORE}'
 			const careful = (): Policy => pipeline(retry({ maxRetries: 2, baseDelayMs: 20 }), timeout(300))
 			export default { ...${JSON.stringify(small)}, policies: { careful } }`
 		const folder = new Folder()
 		const file = folder.write('my-service.ts', code)
 		const out = folder.at('my-service.svg')
-		const words = ['-n', '2', '-w', '1', '--out', out, '--assert', 'recoveredAfterMs<=1']
-		const { code: exit, stdout, stderr } = await yaoki(['simulate', file, ...words])
+		const args = ['-n', '2', '-w', '1', '--out', out, '--assert', 'recoveredAfterMs<=1']
+		const { code: exit, stdout, stderr } = await yaoki(['simulate', file, ...args])
 		expect(exit).toBe(4)
 		expect(stdout).toContain('my-service')
 		expect(stderr).toContain(
-			`wrote ${out}\nyaoki simulate: 1 of 1 assertions failed\n  recoveredAfterMs<=1 does not hold`,
+			`wrote ${out}\nyaoki simulate: 1 of 1 assertions failed\n  recoveredAfterMs<=1 failed`,
 		)
 		expect(readFileSync(out, 'utf8')).toContain('<svg')
 	})
@@ -38,7 +35,7 @@ describe('the process', () => {
 		[
 			'js',
 			'export default {\n  a: 1,\n  b = 2\n}',
-			/: Invalid shorthand property initializer\n'node --check /,
+			/: Invalid shorthand property initializer\nRun 'node --check /,
 		],
 		['ts', 'export default {\n  a: : 1\n}', /mine\.ts:2: Expression expected\n/],
 		[
@@ -46,41 +43,43 @@ describe('the process', () => {
 			'enum A { B }\nexport default {}',
 			/mine\.ts:1: TypeScript enum is not supported in strip-only mode\n/,
 		],
-		['json', '{\n  "duration": 5,\n}', /mine\.json:3:1: got '}'; takes a name in double quotes\n/],
-	])('ends with 2 for a .%s file that can not be read, and says where', async (ending, content, told) => {
-		const file = new Folder().write(`mine.${ending}`, content)
+		[
+			'json',
+			'{\n  "duration": 5,\n}',
+			/mine\.json is not valid JSON: Expected double-quoted property name in JSON/,
+		],
+	])('exits with 2 for a .%s file with a syntax error', async (extension, content, message) => {
+		const file = new Folder().write(`mine.${extension}`, content)
 		const { code, stdout, stderr } = await yaoki(['simulate', file])
 		expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-		expect(stderr).toMatch(told)
+		expect(stderr).toMatch(message)
 	})
 
-	test('refuses a policy that is the same in every run with one thread as with four, with the same words', async () => {
+	test('rejects a policy that is shared by runs with the same message for any number of threads', async () => {
 		const code = `import { retry } from '${CORE}'\nconst shared = retry({})\n${withPolicy('() => shared')}`
 		const file = new Folder().write('mine.mjs', code)
-		const told = await Promise.all(
+		const results = await Promise.all(
 			[
 				['-w', '1', '-n', '1'],
 				['-w', '1', '-n', '8'],
 				['-w', '4', '-n', '8'],
-			].map((words) => yaoki(['simulate', file, '-q', ...words])),
+			].map((args) => yaoki(['simulate', file, '-q', ...args])),
 		)
-		expect(told[0]).toMatchObject({ code: 2, stdout: '' })
-		expect(told[0]?.stderr).toMatch(
-			/mine, seed 1: policies\.careful\(\): got '?retry'?; takes a function that makes/,
-		)
-		for (const one of told) expect(one).toEqual(told[0])
+		expect(results[0]).toMatchObject({ code: 2, stdout: '' })
+		expect(results[0]?.stderr).toContain('mine, seed 1: Invalid option "policies.careful()": ')
+		for (const one of results) expect(one).toEqual(results[0])
 	})
 
-	test('says what makes a TypeScript file of a new project a module', async () => {
+	test('suggests how to make a TypeScript file a module', async () => {
 		const folder = new Folder()
 		folder.write('package.json', { name: 'new', type: 'commonjs' })
 		const file = folder.write('mine.ts', `import { retry } from '${CORE}'\nexport default { retry }`)
 		const { code, stderr } = await yaoki(['simulate', file])
 		expect(code).toBe(2)
-		expect(stderr).toContain('add "type": "module" to package.json, or name it mine.mts.\n')
+		expect(stderr).toContain('add "type": "module" to package.json, or rename it to mine.mts.\n')
 	})
 
-	test('keeps what a file prints when it is loaded out of its answer', async () => {
+	test('keeps the output of a file out of the result', async () => {
 		const loud = "console.log('LOADED')\nprocess.stdout.write('AND READY\\n')\n"
 		const file = new Folder().write('mine.mjs', loud + withPolicy('[{ timeout: 500 }]'))
 		const { code, stdout, stderr } = await yaoki(['simulate', file, '--json', '-q', '-n', '1'])
@@ -88,7 +87,7 @@ describe('the process', () => {
 		expect(stderr).toBe('LOADED\nAND READY\n')
 	})
 
-	test('ends although a file has left a timer running', async () => {
+	test('ends even if a file leaves a timer running', async () => {
 		const file = new Folder().write(
 			'mine.mjs',
 			`setInterval(() => {}, 1e6)\n${withPolicy('[{ timeout: 500 }]')}`,
@@ -98,40 +97,38 @@ describe('the process', () => {
 		expect(stdout).toContain('mine')
 	})
 
-	test('ends with 1 and a word when a file awaits what never comes', async () => {
+	test('exits with 1 if a file awaits a promise that never settles', async () => {
 		const file = new Folder().write('mine.mjs', 'await new Promise(() => {})\nexport default {}')
 		const { code, stdout, stderr } = await yaoki(['simulate', file])
 		expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
 		expect(stderr).toMatch(
-			/^yaoki simulate: .*mine\.mjs: awaits something that never comes\nNothing is left .*\n$/,
+			/^yaoki simulate: .*mine\.mjs awaits a promise that never settles\.\nCheck the top-level awaits .*\n$/,
 		)
 	})
 
-	test('ends with 3 for a file that is not there', async () => {
+	test('exits with 3 for a missing file', async () => {
 		const file = new Folder().at('none.ts')
 		expect(await yaoki(['simulate', file])).toMatchObject({
 			code: 3,
-			stderr: `yaoki simulate: there is no file '${file}'\n`,
+			stderr: `yaoki simulate: File "${file}" does not exist.\n`,
 		})
 	})
 
-	test('ends with 1 when a function of the user throws, with the variant and the seed', async () => {
+	test('exits with 1 and names variant and seed if a function of the user throws', async () => {
 		const file = new Folder().write('mine.mjs', withPolicy("() => { throw new Error('no policy today') }"))
 		const { code, stdout, stderr } = await yaoki(['simulate', file, '-q', '--seed', '5'])
 		expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
 		expect(stderr).toMatch(/^yaoki simulate: .*mine\.mjs: mine, seed [5-9]: no policy today\n/)
-		expect(stderr).toMatch(
-			/\n--variant 'mine' --seed \d --replications 1 repeats it, and --debug shows where/,
-		)
+		expect(stderr).toMatch(/\nRepeat it with --variant 'mine' --seed \d --replications 1; --debug shows/)
 	})
 
-	test('shows with --debug where it was thrown', async () => {
+	test('prints the stack of the user function with --debug', async () => {
 		const file = new Folder().write('mine.mjs', withPolicy("() => { throw new Error('no policy today') }"))
 		const { stderr } = await yaoki(['simulate', file, '-q', '-n', '1', '--debug'])
 		expect(stderr).toContain('at careful')
 	})
 
-	test('ends with 1 when a thread runs out of memory', async () => {
+	test('exits with 1 if a thread runs out of memory', async () => {
 		const hungry = "() => { const all = []; for (;;) all.push(new Array(1e5).fill('x')) }"
 		const file = new Folder().write('mine.mjs', withPolicy(hungry))
 		const child = new Spawned(MAIN, ['simulate', file, '-q', '-w', '1', '-n', '100'], {
@@ -142,12 +139,12 @@ describe('the process', () => {
 		expect(stderr).toMatch(/mine, one of the seeds 1 to \d+: .*out of memory\n/)
 	})
 
-	test('colours its answer when it is forced to, and does not when that is forbidden', async () => {
+	test('colors its result with FORCE_COLOR, and not with NO_COLOR', async () => {
 		const file = new Folder().write('pair.json', pair)
-		const words = ['simulate', file, '-q', '-n', '1', '-w', '1']
+		const args = ['simulate', file, '-q', '-n', '1', '-w', '1']
 		const [forced, forbidden] = await Promise.all([
-			yaoki(words, { env: { FORCE_COLOR: '1' } }),
-			yaoki(words, { env: { FORCE_COLOR: '1', NO_COLOR: '1' } }),
+			yaoki(args, { env: { FORCE_COLOR: '1' } }),
+			yaoki(args, { env: { FORCE_COLOR: '1', NO_COLOR: '1' } }),
 		])
 		expect(forced.stdout).toContain('\x1b[')
 		expect(forbidden.stdout).not.toContain('\x1b[')
@@ -155,7 +152,7 @@ describe('the process', () => {
 })
 
 describe.skipIf(process.platform === 'win32')('Ctrl-C', () => {
-	test('in the middle of a long run prints what is known so far, and ends with 130', async () => {
+	test('during a long run prints the result so far and exits with 130', async () => {
 		const study = { ...pair, variants: { quick: small, long: endless }, replications: 1 }
 		const file = new Folder().write('study.json', study)
 		const child = new Spawned(MAIN, ['simulate', file, '-w', '2'])
@@ -164,15 +161,15 @@ describe.skipIf(process.platform === 'win32')('Ctrl-C', () => {
 		const { code, signal, stdout } = await child.ended()
 		expect({ code, signal }).toEqual({ code: 130, signal: null })
 		expect(stdout).toContain('Two ways')
-		expect(stdout).toMatch(/\n\ninterrupted: 1 of 2 runs, and 1 as far as it came\n$/)
+		expect(stdout).toMatch(/\n\nInterrupted after 1 of 2 runs, 1 shown in part\.\n$/)
 	})
 
-	test('ends a function of the user that never comes back', async () => {
+	test('ends a function of the user that never returns', async () => {
 		const stuck = "() => { console.log('stuck'); for (;;); }"
 		const file = new Folder().write('mine.mjs', withPolicy(stuck))
 		const child = new Spawned(MAIN, ['simulate', file, '-w', '1'])
 		await child.prints('stuck')
 		child.process.kill('SIGINT')
-		expect(await child.ended()).toMatchObject({ code: 130, stdout: 'interrupted: 0 of 10 runs\n' })
+		expect(await child.ended()).toMatchObject({ code: 130, stdout: 'Interrupted after 0 of 10 runs.\n' })
 	})
 })

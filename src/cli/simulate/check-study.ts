@@ -1,8 +1,7 @@
 /**
- * What a user's file says is a study, or a mistake that is told by its place in the file: `mine.json: variants.careful.
- * services.api.workers: got -1; takes ...`. Scenarios that are all data are built here once, before anything runs, so that a
- * mistake in the last variant does not come to light after minutes; those with functions of the user only in a worker, where
- * a function that never returns can be interrupted.
+ * Checks the content of a user's file and names the path of an invalid value: `Invalid option "variants.fast.services.api.workers"`.
+ * Scenarios without functions are built once before anything runs, so that a mistake in the last variant is not reported after
+ * minutes. Scenarios with functions are built in a worker, where a function that never returns can be interrupted.
  */
 import { basename, extname } from 'node:path'
 import { invalidOption } from '../../core/options/schema.ts'
@@ -13,14 +12,15 @@ import { isGrid, listCases, type Study, type StudyCase, toStudy } from '../../si
 import { checkScenario } from '../../sim/scenario/check.ts'
 import type { Scenario } from '../../sim/scenario/scenario.ts'
 import { amount, count, fields, list, named, oneOf, type Shape, text } from '../../sim/scenario/shape.ts'
-import { toldOf } from './told.ts'
+import { CliError } from '../errors.ts'
+import { withFileContext } from './load-file.ts'
 
 const measure = oneOf(...MEASURE_NAMES)
 
 const ofType =
-	(type: 'string' | 'function' | 'object', takes: string): Shape =>
+	(type: 'string' | 'function' | 'object', expected: string): Shape =>
 	(value, path) => {
-		if (typeof value !== type || value === null) invalidOption(path, value, takes)
+		if (typeof value !== type || value === null) invalidOption(path, value, expected)
 	}
 
 const base = {
@@ -34,10 +34,10 @@ const number: Shape = (value, path) => {
 	if (!Number.isFinite(value)) invalidOption(path, value, 'a number')
 }
 
-const figure = fields({ mean: number, sd: amount(), count: count(1) })
+const estimate = fields({ mean: number, sd: amount(), count: count(1) })
 
 const byMeasure: Shape = (value, path) => {
-	named(figure)(value, path)
+	named(estimate)(value, path)
 	for (const name of Object.keys(value as object)) measure(name, `${path}.${name}`)
 }
 
@@ -45,8 +45,7 @@ const variantStudy = fields({
 	...base,
 	variants: (value, path) => {
 		named(ofType('object', 'a scenario'))(value, path)
-		if (Object.keys(value as object).length === 0)
-			invalidOption(path, '{}', 'at least one scenario, by its name')
+		if (Object.keys(value as object).length === 0) invalidOption(path, '{}', 'at least one scenario by name')
 	},
 	'reference?': named(byMeasure),
 	'chart?': oneOf('requests', 'work', 'responses'),
@@ -64,23 +63,24 @@ const gridStudy = fields({
 	x: axis,
 	y: axis,
 	panels: list(text, 1),
-	at: ofType('function', 'a function of x, y and the panel that gives a scenario'),
+	at: ofType('function', 'a function of x, y and panel that returns a scenario'),
 	'cell?': oneOf('recovered', 'goodShare', 'wastedShare'),
 })
 
-/** The study that a file gives, after a look at all of it. A single scenario is a study of one. */
-export function checkedStudy(given: unknown, file: string): Study {
-	return toldOf(file, '', () => {
+/** Returns the study in a file. A single scenario becomes a study with one variant. */
+export function checkStudy(given: unknown, file: string): Study {
+	if (typeof given !== 'object' || given === null || Array.isArray(given))
+		throw new CliError('usage', `${file} must contain a scenario or a study, as an object.`)
+	return withFileContext(file, '', () => {
 		checkShape(given)
 		const study = toStudy(given, basename(file, extname(file)))
-		for (const one of listCases(study)) toldOf(file, placeOf(study, one, given), () => checkCase(one))
+		for (const one of listCases(study))
+			withFileContext(file, casePath(study, one, given), () => checkCase(one))
 		return study
 	})
 }
 
-function checkShape(given: unknown): asserts given is Scenario | Study {
-	if (typeof given !== 'object' || given === null || Array.isArray(given))
-		invalidOption('the default export or the whole file', given, 'a scenario or a study, as an object')
+function checkShape(given: object): asserts given is Scenario | Study {
 	if ('variants' in given) variantStudy(given, '')
 	else if ('panels' in given) gridStudy(given, '')
 	else checkScenario(given as Scenario)
@@ -91,8 +91,8 @@ function checkCase({ scenario }: StudyCase): void {
 	else new Simulation(scenario)
 }
 
-/** Where a case stands in its file, as the beginning of a path. */
-function placeOf(study: Study, { name, x, y }: StudyCase, given: Scenario | Study): string {
+/** Returns the path of a case in its file. */
+function casePath(study: Study, { name, x, y }: StudyCase, given: Scenario | Study): string {
 	if (isGrid(study)) return `at(${x}, ${y}, '${name}').`
 	return study === given ? `variants.${name}.` : ''
 }

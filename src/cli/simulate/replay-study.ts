@@ -1,7 +1,7 @@
 /**
- * What an incident would have been with other policies: the same calls and the same faults, and a few policies side by side, or
- * the one that is asked about. The few are made of defaults, for the first question is which kind of policy would have helped;
- * with which settings is the second.
+ * Replays an incident with other policies: the same calls and the same faults, with a few typical policies or with the one that
+ * the user asks about. The typical policies use defaults: first the user needs to know which kind of policy helps, then which
+ * settings.
  */
 import { basename } from 'node:path'
 import { invalidOption } from '../../core/options/schema.ts'
@@ -9,32 +9,31 @@ import { EventLoop } from '../../sim/kernel/event-loop.ts'
 import type { VariantStudy } from '../../sim/run/study.ts'
 import { buildPolicy, type PolicyLayer } from '../../sim/scenario/layers.ts'
 import type { PolicyModel, Scenario } from '../../sim/scenario/scenario.ts'
-import { loadFile } from './load-file.ts'
-import { toldOf } from './told.ts'
+import { loadFile, withFileContext } from './load-file.ts'
 
-/** An incident to be replayed, as data that can be posted to a thread. */
-export interface Replay {
-	/** As `scenarioFromIncident` gives it: its policy is called `replay`, and empty. */
+/** An incident as data that can be posted to a thread. */
+export interface IncidentReplay {
+	/** From `scenarioFromIncident`: its policy is named `replay` and is empty. */
 	readonly scenario: Scenario
-	/** How long an attempt may take with the policies that are shown by default. */
+	/** Timeout of an attempt in the typical policies. */
 	readonly timeoutMs: number
-	/** The file of the policy that is asked about. */
+	/** File with the policy to try; undefined for the typical policies. */
 	readonly policy: string | undefined
 }
 
-/** Fewer than a study has: an incident is long, and of its chance most is in the arrivals, which are what they were. */
+/** Fewer than in other studies: an incident is long, and its arrivals, the main source of randomness, are fixed. */
 const REPLICATIONS = 5
 
-export async function replayStudy({ scenario, timeoutMs, policy }: Replay): Promise<VariantStudy> {
+export async function replayStudy({ scenario, timeoutMs, policy }: IncidentReplay): Promise<VariantStudy> {
 	const policies: Readonly<Record<string, PolicyModel>> = {
 		'no policy': [],
-		...(policy === undefined ? usual(timeoutMs) : { [basename(policy)]: await loadPolicy(policy) }),
+		...(policy === undefined ? typicalPolicies(timeoutMs) : { [basename(policy)]: await loadPolicy(policy) }),
 	}
 	return {
 		title: `What if: ${scenario.name ?? 'incident'}`,
 		description:
-			'The calls that came and the faults that there were, with other policies.' +
-			(policy === undefined ? ` They have default settings, and a timeout of ${timeoutMs} ms.` : ''),
+			'The calls and faults of the incident, with other policies.' +
+			(policy === undefined ? ` The policies have default settings and a timeout of ${timeoutMs} ms.` : ''),
 		replications: REPLICATIONS,
 		measures: ['goodShare', 'amplification', 'wastedShare', 'recoveredAfterMs', 'p99Ms'],
 		chart: 'responses',
@@ -44,7 +43,7 @@ export async function replayStudy({ scenario, timeoutMs, policy }: Replay): Prom
 	}
 }
 
-function usual(timeoutMs: number): Readonly<Record<string, readonly PolicyLayer[]>> {
+function typicalPolicies(timeoutMs: number): Readonly<Record<string, readonly PolicyLayer[]>> {
 	const timeout: PolicyLayer = { timeout: timeoutMs }
 	return {
 		retry: [{ retry: {} }, timeout],
@@ -55,9 +54,9 @@ function usual(timeoutMs: number): Readonly<Record<string, readonly PolicyLayer[
 
 async function loadPolicy(file: string): Promise<PolicyModel> {
 	const given = await loadFile(file)
-	return toldOf(file, '', () => {
+	return withFileContext(file, '', () => {
 		if (!isPolicy(given))
-			invalidOption('policy', given, 'a list of layers, or a function that makes a policy')
+			invalidOption('policy', given, 'a list of layers, or a function that returns a policy')
 		// Validates the layers. A function runs later, where it can be interrupted.
 		const loop = new EventLoop(1, 1)
 		if (typeof given !== 'function') buildPolicy(given, { loop, runtime: loop.runtime('check'), path: '' })
@@ -65,5 +64,4 @@ async function loadPolicy(file: string): Promise<PolicyModel> {
 	})
 }
 
-/** What is in the list is looked at when the policy is made. */
 const isPolicy = (given: unknown): given is PolicyModel => Array.isArray(given) || typeof given === 'function'
