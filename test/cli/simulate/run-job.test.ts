@@ -127,7 +127,7 @@ describe('a function that throws', () => {
 				{
 					ended: [],
 					isLast: true,
-					failure: { seed: seeds[0], message: expect.stringContaining('makes its policies afresh') },
+					failure: { seed: seeds[0], code: 'YAOKI_INVALID_OPTION' },
 				},
 			])
 		},
