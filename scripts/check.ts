@@ -1,11 +1,12 @@
-/** `npm run check`: everything about the package that is not a test. One line a step, and the first failure ends it. */
-import { writeFileSync } from 'node:fs'
+/** `npm run check`: checks everything that is not a test. Prints one line per step and stops at the first failure. */
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Packed, pack } from './pack.ts'
 import { inTurn, type Ran, ROOT, run, tool, tsc } from './tools.ts'
+import { checkVocabulary } from './vocabulary.ts'
 
 interface Step extends Ran {
-	/** What is worth saying of a success. */
+	/** Printed after a success. */
 	readonly note?: string
 }
 
@@ -18,6 +19,11 @@ const STEPS: Readonly<Record<string, () => Step>> = {
 			() => tsc('-p', 'tsconfig.build.json', '--noEmit'),
 		),
 	lint: () => tool('@biomejs/biome', 'biome', ['ci', '--error-on-warnings', '--colors=off']),
+	vocabulary: () => {
+		const list = JSON.parse(readFileSync(join(ROOT, 'scripts', 'vocabulary.json'), 'utf8'))
+		const output = checkVocabulary(ROOT, list).join('\n')
+		return { ok: output === '', output, stdout: output }
+	},
 	architecture: () => tool('vitest', 'vitest', ['run', 'test/architecture', '--reporter=dot']),
 	build: () => run(process.execPath, ['scripts/build.ts']),
 	exports: () => {
@@ -45,14 +51,14 @@ const STEPS: Readonly<Record<string, () => Step>> = {
 	},
 }
 
-/** Entries that have a database in them, of which `node:sqlite` is one. */
-const NODE_ONLY: readonly string[] = ['yaoki/outbox']
+/** Entries that need Node's types, because of `node:sqlite`. */
+const NODE_ONLY: readonly string[] = ['yaoki/outbox', 'yaoki/outbox/store', 'yaoki/outbox/testing']
 
-/** The declarations must be sound for a user who has the compiler look into libraries: `stripInternal` can break them. */
+/** The declarations must compile for a user without `skipLibCheck`: `stripInternal` can break them. */
 function userTypes({ home, entries }: Packed): Ran {
 	const all = [...entries.keys()]
 	const anywhere = all.filter((entry) => !NODE_ONLY.includes(entry))
-	// In a browser there are no types of Node, and in Node there may be none of the browser.
+	// A browser project has no Node types, and a Node project may have no DOM types.
 	return inTurn(
 		() => compiled(anywhere, { lib: ['es2023', 'dom'], types: [] }),
 		() =>

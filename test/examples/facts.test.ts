@@ -25,7 +25,6 @@ import { GRPC_CODES } from '../core/classify/verdicts.ts'
 import { blocks, named, page, pages, ROOT, table, thousands, unquoted } from './markdown.ts'
 
 describe('presets', () => {
-	const readme = table(page('README.md'), 'preset', '`baseDelayMs`')
 	const guide = table(page('docs/guide/backoff.md'), 'preset', '`baseDelayMs`')
 
 	const duration = (ms = Number.NaN): string =>
@@ -41,17 +40,10 @@ describe('presets', () => {
 		}
 	})
 
-	test('are what the README and the guide say, with totals from schedule()', () => {
-		expect(readme.map((row) => row.slice(0, 6))).toEqual(
-			rows.map(({ settings, totals }) => [...settings, totals[2]]),
-		)
+	test('match the table of the guide, with totals from schedule()', () => {
 		expect(guide.map((row) => row.slice(0, 8))).toEqual(
 			rows.map(({ settings, totals }) => [...settings, ...totals]),
 		)
-	})
-
-	test('are for the same thing on both pages', () => {
-		expect(readme.map((row) => row.at(-1))).toEqual(guide.map((row) => row.at(-1)))
 	})
 })
 
@@ -94,21 +86,18 @@ describe('classification', () => {
 		]
 	}
 
-	test.each(['README.md', 'docs/guide/classification.md'])(
-		'every entry of the table in %s is classified so',
-		(path) => {
-			const rows = table(page(path), 'kind')
-			expect(rows.map(([kind]) => kind)).toEqual(['`throttled`', '`transient`', '`permanent`', '`cancelled`'])
-			for (const [kind = '', what = ''] of rows) {
-				for (const [entry, error] of errorsOf(what)) {
-					expect([entry, classify(error)]).toEqual([
-						entry,
-						{ kind: named(kind)[0] as FailureKind, isKnown: true },
-					])
-				}
+	test('every entry of the table in the guide has that classification', () => {
+		const rows = table(page('docs/guide/classification.md'), 'kind')
+		expect(rows.map(([kind]) => kind)).toEqual(['`throttled`', '`transient`', '`permanent`', '`cancelled`'])
+		for (const [kind = '', what = ''] of rows) {
+			for (const [entry, error] of errorsOf(what)) {
+				expect([entry, classify(error)]).toEqual([
+					entry,
+					{ kind: named(kind)[0] as FailureKind, isKnown: true },
+				])
 			}
-		},
-	)
+		}
+	})
 
 	test('the guide names every status and gRPC code that the tests know', () => {
 		const entries = table(page('docs/guide/classification.md'), 'kind').flatMap(([, what = '']) =>
@@ -184,7 +173,16 @@ test('every dependency has its line in the decisions, and every line its depende
 	for (const name of Object.keys(manifest.overrides ?? {})) expect(text).toContain(`\`${name}\``)
 })
 
-test('the first screen of the README has the two commands', () => {
-	const first = blocks(page('README.md')).find(({ language }) => language === 'sh')?.code
-	expect(first).toMatch(/^npm ci && npm start .*\nnpm ci && npm test /)
+test('README has at most 160 lines, starts with the install command, and has the two commands for a clone', () => {
+	const readme = page('README.md')
+	expect(readme.text.trimEnd().split('\n').length).toBeLessThanOrEqual(160)
+	const [install, clone] = blocks(readme).filter(({ language }) => language === 'sh')
+	expect(install?.code.trim()).toBe('npm install yaoki')
+	expect(clone?.code).toMatch(/^npm ci && npm start .*\nnpm ci && npm test /)
+})
+
+test('the index of the guide links every page', () => {
+	const guide = pages().filter(({ path }) => path.startsWith('docs/guide/') && !path.endsWith('README.md'))
+	const index = page('docs/guide/README.md').text
+	for (const { path } of guide) expect(index).toContain(`(${path.replace('docs/guide/', '')})`)
 })

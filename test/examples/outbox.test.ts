@@ -55,9 +55,10 @@ describe('the command line', () => {
 	const flag = (option: string): string => option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 })
 
-test("the README's ledger is one that the demo prints", () => {
+test('the ledger in the guide is one that the demo prints', () => {
 	const shown =
-		blocks(page('README.md')).find(({ code }) => code.includes('received exactly once'))?.code ?? ''
+		blocks(page('docs/guide/outbox.md')).find(({ code }) => code.includes('received exactly once'))?.code ??
+		''
 	const figures = (label: string): number[] =>
 		(
 			new RegExp(`^ *${label}.*$`, 'm')
