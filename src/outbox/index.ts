@@ -27,6 +27,12 @@ export { type HttpDestinationOptions, httpDestination } from './destinations/htt
 export type { OutboxStats } from './diagnostics/stats.ts'
 export type { EnqueueOptions } from './enqueue/transaction-check.ts'
 export type {
+	EnqueuedEvent,
+	MessagesChangedEvent,
+	OutboxEvent,
+	OutboxListener,
+} from './events/outbox-events.ts'
+export type {
 	DeadLetterEvent,
 	DestinationPausedEvent,
 	DestinationResumedEvent,

@@ -1,4 +1,5 @@
-/** What an outbox is made of. */
+/** The options of an outbox: validation and defaults. */
+import { withOptionPath } from '../core/options/option-path.ts'
 import {
 	checkNames,
 	invalidOption,
@@ -8,51 +9,54 @@ import {
 } from '../core/options/schema.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
 import { systemRuntime } from '../core/runtime/system.ts'
-import { placed } from '../http/options/option-path.ts'
 import { readTopics, type Schemas } from './enqueue/schemas.ts'
 import type { OutsideTransaction } from './enqueue/transaction-check.ts'
 import type { Topics } from './message/message.ts'
 import type { Store } from './store/store.ts'
 
-/** How long messages that were sent are kept. */
+/** How long sent messages are kept. */
 export interface HistoryOptions {
-	/** From when they were sent, in milliseconds. */
+	/** The time after sending, in milliseconds. */
 	readonly keepForMs: number
 }
 
-/** What an outbox is made of. */
+/** Options of an outbox. */
 export interface OutboxOptions<T extends Topics = Topics> {
 	/** The database: `sqliteStore(...)` or `postgresStore(...)`. */
 	readonly store: Store
-	/** A schema for each topic: of zod, valibot or whatever else follows Standard Schema. Default: every topic is taken, with every payload that JSON can hold. */
+	/** The outbox's name in events. Default `'outbox'`. */
+	readonly name?: string | undefined
+	/** A schema for each topic, of zod, valibot or any other library that follows Standard Schema. Default: any topic with any JSON payload. */
 	readonly topics?: T | undefined
-	/** The greatest payload that is taken, in bytes of JSON. Default 1,048,576. */
+	/** Maximum size of a payload, in bytes of JSON. Default 1,048,576. */
 	readonly maxPayloadBytes?: number | undefined
-	/** Are messages kept when they were sent? `true` keeps them for good. Default false: they are deleted. */
+	/** Keeps sent messages: `true` permanently, or for `keepForMs`. Default false: they are deleted. */
 	readonly history?: HistoryOptions | boolean | undefined
-	/** What happens when a message is enqueued outside of a transaction. Default `'warn'`: it is said once. */
-	readonly outsideTransaction?: OutsideTransaction | undefined
-	/** Time of this process, for ids and for waking relays. Default: the system's. */
+	/** What to do when a message is enqueued outside a transaction. Default `'warn'`: print a warning once. */
+	readonly outsideTransaction?: 'warn' | 'allow' | 'reject' | undefined
+	/** Clock and timers, for ids and for waking relays. Default: those of the system. */
 	readonly runtime?: Runtime | undefined
-	/** Told what should be known. Default: a warning on the console. */
+	/** Receives warnings. Default: `console.warn`. */
 	readonly onWarning?: ((text: string) => void) | undefined
 }
 
-/** The options after the check. */
+/** The options after validation. */
 export interface OutboxSettings {
 	readonly store: Store
+	readonly name: string
 	readonly schemas: Schemas | undefined
 	readonly maxPayloadBytes: number
 	readonly keepsHistory: boolean
-	/** Undefined when history is kept for good, or not at all. */
+	/** Undefined if history is kept permanently, or not at all. */
 	readonly historyForMs: number | undefined
 	readonly outsideTransaction: OutsideTransaction
 	readonly runtime: Runtime
 	readonly onWarning: (text: string) => void
 }
 
-const RULES: OptionSchema = {
+const SCHEMA: OptionSchema = {
 	store: 'any',
+	name: 'string',
 	topics: 'any',
 	maxPayloadBytes: [1, MAX_NUMBER, 1_048_576],
 	history: 'any',
@@ -64,18 +68,18 @@ const RULES: OptionSchema = {
 const MODES: readonly OutsideTransaction[] = ['warn', 'allow', 'reject']
 
 export function readOutboxOptions(options: OutboxOptions): OutboxSettings {
-	checkNames(options, RULES)
-	const { maxPayloadBytes } = readOptions<{ readonly maxPayloadBytes: number }>(options, RULES)
+	checkNames(options, SCHEMA, 'Outbox')
+	const { maxPayloadBytes } = readOptions<{ readonly maxPayloadBytes: number }>(options, SCHEMA)
 	const { store, history = false, outsideTransaction = 'warn', runtime = systemRuntime } = options
-	if (typeof (store as Partial<Store> | null | undefined)?.insert !== 'function') {
+	if (typeof (store as Partial<Store> | null | undefined)?.insert !== 'function')
 		invalidOption('store', store, 'a store, such as sqliteStore(file) or postgresStore({ client })')
-	}
 	if (!MODES.includes(outsideTransaction))
-		invalidOption('outsideTransaction', outsideTransaction, MODES.join(', '))
+		invalidOption('outsideTransaction', outsideTransaction, `one of ${MODES.join(', ')}`)
 	if (typeof (runtime as Partial<Runtime> | null)?.setTimer !== 'function')
 		invalidOption('runtime', runtime, 'a Runtime')
 	return {
 		store,
+		name: options.name ?? 'outbox',
 		schemas: readTopics(options.topics),
 		maxPayloadBytes,
 		keepsHistory: history !== false,
@@ -90,9 +94,8 @@ function readHistory(history: unknown): number | undefined {
 	if (typeof history === 'boolean') return undefined
 	const keepForMs =
 		typeof history === 'object' && history !== null ? (history as Partial<HistoryOptions>).keepForMs : 0
-	if (typeof keepForMs !== 'number' || !(keepForMs > 0 && keepForMs <= MAX_NUMBER)) {
-		invalidOption('history', history, 'true, false or { keepForMs } with a number above 0')
-	}
-	placed('history.', () => checkNames(history as HistoryOptions, { keepForMs: 'any' }))
+	if (typeof keepForMs !== 'number' || !(keepForMs > 0 && keepForMs <= MAX_NUMBER))
+		invalidOption('history', history, 'true, false or { keepForMs } with a positive number')
+	withOptionPath('history', () => checkNames(history as HistoryOptions, { keepForMs: 'any' }))
 	return keepForMs
 }

@@ -1,30 +1,29 @@
 /**
- * The front of the outbox: what an application holds. It takes messages, and answers what became of them; sending them is a relay's work,
- * in this process or in another.
+ * The outbox as an application uses it: writes messages and returns information about them. Relays send them, in this process or in
+ * another.
  */
-import { checkNames, invalidOption } from '../core/options/schema.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
-import { byBatches } from './dead-letters/batches.ts'
+import { runBatches } from './dead-letters/batches.ts'
 import { DeadLetters } from './dead-letters/dead-letters.ts'
-import type { PageOptions } from './dead-letters/options.ts'
+import { type PageOptions, readPage } from './dead-letters/options.ts'
 import { type OutboxStats, readStats } from './diagnostics/stats.ts'
-import { whyNotSent } from './diagnostics/why.ts'
+import { explainMessage } from './diagnostics/why.ts'
 import { RowBuilder } from './enqueue/build-rows.ts'
 import { type EnqueueOptions, TransactionCheck } from './enqueue/transaction-check.ts'
+import { Emitter } from './events/emitter.ts'
+import type { OutboxEvent, OutboxListener } from './events/outbox-events.ts'
 import { isMessageId, type MessageFilter, toFilter } from './message/filter.ts'
 import type { EnqueueResult, MessageFor, MessageRecord, Topics } from './message/message.ts'
 import { toRecord } from './message/record.ts'
-import type { LocalRelay } from './notify/relay-notifier.ts'
-import { RelayNotifier } from './notify/relay-notifier.ts'
+import { type LocalRelay, RelayNotifier } from './notify/relay-notifier.ts'
 import { type OutboxOptions, readOutboxOptions } from './outbox-options.ts'
 import type { InsertResult, NewRow } from './store/rows.ts'
 import type { MigrationReport, Store } from './store/store.ts'
 
-const NONE: EnqueueOptions = Object.freeze({})
-const PAGE = 100
+const NO_OPTIONS: EnqueueOptions = Object.freeze({})
 
 /**
- * Messages that are written in your own transaction, and sent afterwards whatever happens to this process.
+ * Writes messages in your own transaction; relays send them afterwards, even if this process crashes.
  *
  * @example
  * const outbox = new Outbox({ store: postgresStore({ client: pool }), topics: { 'order.created': OrderCreated } })
@@ -36,40 +35,41 @@ const PAGE = 100
 export class Outbox<T extends Topics = Topics> {
 	/** @internal */
 	readonly store: Store
-	/** @internal Are messages kept when they were sent? */
+	/** @internal True if sent messages are kept. */
 	readonly keepsHistory: boolean
-	/** @internal For how long; undefined for good. */
+	/** @internal How long they are kept; undefined for permanently. */
 	readonly historyForMs: number | undefined
-	/** Messages that could not be sent: list, replay, edit, discard. */
+	/** The dead letters: list, replay, edit, discard. */
 	readonly dead: DeadLetters
 	readonly #rowBuilder: RowBuilder
 	readonly #transactionCheck: TransactionCheck
 	readonly #notifier: RelayNotifier
+	readonly #emitter: Emitter<OutboxEvent>
 	readonly #runtime: Runtime
 	#closed: Promise<void> | undefined
 
 	constructor(options: OutboxOptions<T>) {
 		const settings = readOutboxOptions(options)
-		const { store, keepsHistory, runtime, maxPayloadBytes, schemas } = settings
+		const { store, keepsHistory, runtime } = settings
 		this.store = store
 		this.keepsHistory = keepsHistory
 		this.historyForMs = settings.historyForMs
 		this.#rowBuilder = new RowBuilder(settings)
 		this.#transactionCheck = new TransactionCheck(store, settings.outsideTransaction, settings.onWarning)
 		this.#notifier = new RelayNotifier(store, runtime)
+		this.#emitter = new Emitter(settings.name, runtime)
 		this.#runtime = runtime
-		const wake = () => this.wake()
-		this.dead = new DeadLetters({ store, runtime, keepsHistory, maxPayloadBytes, schemas, wake })
+		this.dead = new DeadLetters({ ...settings, onChanged: (type, count) => this.#onChanged(type, count) })
 	}
 
-	/** Brings the tables up to date. Safe from several processes at once. */
+	/** Creates or upgrades the tables. Several processes may call it concurrently. */
 	migrate(): Promise<MigrationReport> {
 		return this.store.migrate()
 	}
 
 	/**
-	 * Writes one message, or all of a list or none. In the transaction `tx` it is sent if and when that is committed.
-	 * Rejects with an InvalidMessageError before anything was written when a message can not be sent as it is.
+	 * Writes one message, or all messages of an array or none. With `tx` they are sent if and when that transaction commits.
+	 * Rejects with an InvalidMessageError, before anything is written, if a message is invalid.
 	 */
 	enqueue(message: MessageFor<T>, options?: EnqueueOptions): Promise<EnqueueResult>
 	enqueue(messages: readonly MessageFor<T>[], options?: EnqueueOptions): Promise<EnqueueResult[]>
@@ -79,54 +79,51 @@ export class Outbox<T extends Topics = Topics> {
 	): Promise<EnqueueResult | EnqueueResult[]>
 	enqueue(
 		given: MessageFor<T> | readonly MessageFor<T>[],
-		options: EnqueueOptions = NONE,
+		options: EnqueueOptions = NO_OPTIONS,
 	): Promise<EnqueueResult | EnqueueResult[]> {
-		// Not an async function: with nothing to wait for, the row is written within this tick, before a commit that nobody awaits.
+		// Not an async function: the row is written within this tick, so it precedes a COMMIT that is sent without awaiting this call.
 		try {
 			const isBatch = Array.isArray(given)
 			if (isBatch && given.length === 0) return Promise.resolve([])
 			this.#transactionCheck.beforeInsert(options)
 			const rows = this.#rowBuilder.build(isBatch ? given : [given], isBatch)
-			if (rows instanceof Promise) return rows.then((ready) => this.#write(ready, isBatch, options))
-			return this.#write(rows, isBatch, options)
+			if (rows instanceof Promise) return rows.then((built) => this.#insert(built, isBatch, options))
+			return this.#insert(rows, isBatch, options)
 		} catch (error) {
 			return Promise.reject(error)
 		}
 	}
 
-	/** All that is known about a message; undefined when there is none with this id, or when it was sent and history is not kept. */
+	/** Returns a message; undefined if the id is unknown, or the message was sent and no history is kept. */
 	async find(id: string): Promise<MessageRecord | undefined> {
 		if (!isMessageId(id)) return undefined
 		const stored = await this.store.find(id.toLowerCase())
 		return stored && toRecord(stored)
 	}
 
-	/** Messages that match, oldest first, a page of them. Without a status: those in the queue and the dead. */
+	/** Returns a page of matching messages, oldest first. Without a status: those in the queue and the dead letters. */
 	async list(filter: MessageFilter = {}, options: PageOptions = {}): Promise<readonly MessageRecord[]> {
-		checkNames(options, { limit: 'any', after: 'any' })
-		const { limit = PAGE, after } = options
-		if (!Number.isSafeInteger(limit) || limit < 1) invalidOption('limit', limit, 'a whole number, 1 or more')
-		if (after !== undefined && !isMessageId(after)) invalidOption('after', after, 'the id of a message')
-		const chosen = toFilter(filter)
-		if (chosen.ids?.length === 0) return []
-		return (await this.store.list(chosen, limit, after?.toLowerCase())).map(toRecord)
+		const { limit, after } = readPage(options)
+		const storeFilter = toFilter(filter)
+		if (storeFilter.ids?.length === 0) return []
+		return (await this.store.list(storeFilter, limit, after)).map(toRecord)
 	}
 
 	/**
-	 * Makes messages that wait for a retry due now, and those that are named by their ids, whatever they wait for. Answers how many. Dead letters
-	 * are replayed instead.
+	 * Makes messages that wait for a retry due now, and messages selected by `ids` whatever they wait for. Returns their number. For dead
+	 * letters use `dead.replay`.
 	 */
 	async retry(filter: MessageFilter): Promise<number> {
 		let first: ReadonlySet<string> | undefined
-		const { done } = await byBatches(
+		const { done } = await runBatches(
 			this.#runtime,
 			toFilter(filter),
-			async (chosen, limit) => {
-				const ids = await this.store.retryNow(chosen, limit)
-				// Relays are at work meanwhile: what has failed again already would otherwise be made due again, without an end.
+			async (batch, limit) => {
+				const ids = await this.store.retryNow(batch, limit)
+				// Relays run concurrently: messages that have failed again already would be retried endlessly.
 				if (first !== undefined && ids.some((id) => first?.has(id))) return []
 				first ??= new Set(ids)
-				if (ids.length > 0) this.wake()
+				if (ids.length > 0) this.#onChanged('retried', ids.length)
 				return ids
 			},
 			{},
@@ -134,57 +131,76 @@ export class Outbox<T extends Topics = Topics> {
 		return done
 	}
 
-	/** How much is due, waiting, in flight and dead, by destination. Bounded in cost, however much there is. */
+	/** Returns counts of due, scheduled, in-flight and dead messages by destination, at a bounded cost. */
 	stats(): Promise<OutboxStats> {
 		return readStats(this.store)
 	}
 
-	/** One sentence about why a message has not been delivered yet. */
+	/** Explains in a sentence or two why a message has not been sent. */
 	why(id: string): Promise<string> {
-		return whyNotSent(this.store, id)
+		return explainMessage(this.store, id)
 	}
 
-	/** Tells relays that there may be something to send: for who knows better than the outbox when a transaction was committed. */
+	/** Calls the listener with every event; returns a function that unsubscribes it. */
+	subscribe(listener: OutboxListener): () => void {
+		return this.#emitter.subscribe(listener)
+	}
+
+	/** Wakes all relays. Only needed if you know of a commit that the outbox cannot see. */
 	wake(): void {
 		this.#notifier.wake()
 	}
 
-	/** Ends what was opened here. A pool that was handed in stays open, and so does a transaction. */
+	/** Stops the relays of this process and closes what the outbox opened itself. A pool or client that you passed stays open. */
 	close(): Promise<void> {
 		this.#closed ??= this.#notifier.close().then(() => this.store.close())
 		return this.#closed
 	}
 
-	/** @internal A relay of this process wants to be woken; answers how to end that. */
+	/** @internal Adds a relay of this process that wants to be woken; returns a function that removes it. */
 	attach(relay: LocalRelay): () => void {
 		return this.#notifier.attach(relay)
 	}
 
-	#write(
+	#insert(
 		rows: readonly NewRow[],
 		isBatch: boolean,
 		options: EnqueueOptions,
 	): Promise<EnqueueResult | EnqueueResult[]> {
 		return this.store.insert(rows, options.tx).then((inserted) => {
-			this.#transactionCheck.afterInsert(options, inserted.isInTransaction)
-			this.#notifier.notifyAfterCommit(options.tx, destinationsOf(rows), inserted.isInTransaction)
-			const receipts = rows.map((row) => receiptOf(row, inserted))
-			return isBatch ? receipts : (receipts[0] as EnqueueResult)
+			const { isInTransaction, duplicates } = inserted
+			this.#transactionCheck.afterInsert(options, isInTransaction)
+			this.#notifier.notifyAfterCommit(options.tx, destinationsOf(rows), isInTransaction)
+			if (this.#emitter.hasListeners) this.#emitEnqueued(rows, duplicates.size)
+			const results = rows.map((row) => toResult(row, inserted))
+			return isBatch ? results : (results[0] as EnqueueResult)
 		})
+	}
+
+	#emitEnqueued(rows: readonly NewRow[], duplicates: number): void {
+		const topics: Record<string, number> = {}
+		for (const { topic } of rows) topics[topic] = (topics[topic] ?? 0) + 1
+		this.#emitter.emit({ type: 'enqueued', count: rows.length - duplicates, duplicates, topics })
+	}
+
+	#onChanged(type: 'replayed' | 'discarded' | 'retried', count: number): void {
+		this.wake()
+		this.#emitter.emit({ type, count })
 	}
 }
 
-function receiptOf({ id }: NewRow, { duplicates }: InsertResult): EnqueueResult {
-	const earlier = duplicates.size > 0 ? duplicates.get(id) : undefined
-	return { id: earlier ?? id, isDuplicate: earlier !== undefined }
+function toResult({ id }: NewRow, { duplicates }: InsertResult): EnqueueResult {
+	const first = duplicates.size > 0 ? duplicates.get(id) : undefined
+	return { id: first ?? id, isDuplicate: first !== undefined }
 }
 
+/** Skips a destination that equals the previous one, because most batches have only one. */
 function destinationsOf(rows: readonly NewRow[]): ReadonlySet<string> {
 	const destinations = new Set<string>()
-	let latest: string | undefined
+	let previous: string | undefined
 	for (const { destination } of rows) {
-		if (destination !== latest) destinations.add(destination)
-		latest = destination
+		if (destination !== previous) destinations.add(destination)
+		previous = destination
 	}
 	return destinations
 }

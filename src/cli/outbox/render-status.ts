@@ -1,5 +1,5 @@
 /** The tables of `yaoki outbox status`. Empty tables are left out. */
-import type { OutboxStats, QueueFigures } from '../../outbox/diagnostics/stats.ts'
+import type { OutboxStats, QueueCounts } from '../../outbox/diagnostics/stats.ts'
 import type { CappedCount } from '../../outbox/store/store.ts'
 import { formatDuration, formatNumber } from '../../text/format.ts'
 import { formatTable } from '../../text/table.ts'
@@ -38,8 +38,8 @@ const formatCapped = ({ count, isCapped }: CappedCount): string =>
 const durationOrDash = (ms: number | null): string => (ms === null ? '-' : formatDuration(ms))
 
 function queueRows({ totals, destinations }: OutboxStats): Rows {
-	const row = (name: string, figures: QueueFigures) => {
-		const { due, scheduled, inFlight, dead, oldestLagMs, nextDueInMs } = figures
+	const row = (name: string, counts: QueueCounts) => {
+		const { due, scheduled, inFlight, dead, oldestLagMs, nextDueInMs } = counts
 		return [
 			...[name, ...[due, scheduled, inFlight, dead].map(formatCapped)],
 			...[durationOrDash(oldestLagMs), durationOrDash(nextDueInMs)],
@@ -72,8 +72,8 @@ const relayRows = ({ relays, now }: OutboxStats): Rows =>
 	])
 
 /** Returns the destinations to which relays do not send at the moment, or only probes. */
-export const pausedDestinations = ({ gates }: OutboxStats): OutboxStats['gates'] =>
-	gates.filter(({ state, pausedForMs }) => state !== 'closed' || pausedForMs > 0)
+export const pausedDestinations = ({ circuits }: OutboxStats): OutboxStats['circuits'] =>
+	circuits.filter(({ state, pausedForMs }) => state !== 'closed' || pausedForMs > 0)
 
 const pausedRows = (stats: OutboxStats): Rows =>
 	pausedDestinations(stats).map(({ destination, state, pausedForMs, reason }) => [

@@ -1,7 +1,6 @@
 /**
- * Many dead letters, a batch at a time: a transaction over a million rows would lock and log them all, and could tell nothing on its way. Only
- * those that were dead at the beginning are taken. Relays are at work meanwhile, and what dies again behind our back would otherwise be replayed
- * again, without an end.
+ * Processes many dead letters in batches: one transaction over a million rows would lock and log all of them, without progress. Only
+ * messages that were dead at the start are processed, because relays run concurrently and messages that fail again would be replayed endlessly.
  */
 import { notify } from '../../core/engine/hooks.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
@@ -9,22 +8,22 @@ import type { Store, StoreFilter } from '../store/store.ts'
 import { sleep } from '../timing/sleep.ts'
 import type { BatchOptions } from './options.ts'
 
-const BATCH = 1_000
+const BATCH_SIZE = 1_000
 
-/** Does something to the oldest that match, at most `limit`, and answers their ids. */
+/** Processes the oldest matching messages, at most `limit`, and returns their ids. */
 export type BatchStep = (filter: StoreFilter, limit: number) => Promise<readonly string[]>
 
-/** The same dead letters and none that die later, by the database's clock. */
+/** Restricts a filter to messages that are dead by now, by the database's clock. */
 export async function deadByNow(store: Store, filter: StoreFilter): Promise<StoreFilter> {
 	const end = Math.floor(await store.now()) + 1
 	return { ...filter, until: Math.min(end, filter.until ?? end) }
 }
 
 /**
- * Goes through all that match. Answers how many there were, `before` included, and whether the signal ended it. Between two batches everybody
- * else has a turn: a store that works in this thread answers by promises alone, and for the whole of 200,000 no timer came and no signal was heard.
+ * Processes all matching messages. Returns their number, including `before`, and whether the signal ended it. Yields to the event loop between
+ * batches: an in-process store responds by microtasks only, and 200,000 messages blocked all timers and signals.
  */
-export async function byBatches(
+export async function runBatches(
 	runtime: Runtime,
 	filter: StoreFilter,
 	step: BatchStep,
@@ -33,29 +32,29 @@ export async function byBatches(
 ): Promise<{ readonly done: number; readonly isAborted: boolean }> {
 	let done = before
 	let isFirst = true
-	for (const part of partsOf(filter)) {
+	for (const part of splitIds(filter)) {
 		let count: number
 		do {
 			if (!isFirst) await sleep(runtime, 0, options.signal)
 			isFirst = false
 			if (options.signal?.aborted) return { done, isAborted: true }
-			count = (await step(part, BATCH)).length
+			count = (await step(part, BATCH_SIZE)).length
 			done += count
-			if (count > 0) tellProgress(options, done)
-		} while (count === BATCH)
+			if (count > 0) reportProgress(options, done)
+		} while (count === BATCH_SIZE)
 	}
 	return { done, isAborted: false }
 }
 
-export function tellProgress({ onProgress }: BatchOptions, done: number): void {
+export function reportProgress({ onProgress }: BatchOptions, done: number): void {
 	if (onProgress) notify('onProgress', onProgress, { done })
 }
 
-/** A long list of ids is asked for in parts as well; no id at all asks for nothing. */
-function* partsOf(filter: StoreFilter): Generator<StoreFilter> {
+/** Splits a long list of ids into batches; an empty list yields nothing. */
+function* splitIds(filter: StoreFilter): Generator<StoreFilter> {
 	const { ids } = filter
 	if (!ids) yield filter
 	else
-		for (let from = 0; from < ids.length; from += BATCH)
-			yield { ...filter, ids: ids.slice(from, from + BATCH) }
+		for (let from = 0; from < ids.length; from += BATCH_SIZE)
+			yield { ...filter, ids: ids.slice(from, from + BATCH_SIZE) }
 }

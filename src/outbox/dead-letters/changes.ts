@@ -1,9 +1,6 @@
-/**
- * What a dead letter is changed to, checked by the very functions that check at enqueue: a message that could not have been enqueued must not
- * come in by the back door.
- */
-import { checkNames, invalidOption, type OptionSchema } from '../../core/options/schema.ts'
-import { placed } from '../../http/options/option-path.ts'
+/** Checks changes to a dead letter with the functions that check `enqueue`, so that an edit cannot create a message that enqueue would reject. */
+import { withOptionPath } from '../../core/options/option-path.ts'
+import { checkNames, invalidOption } from '../../core/options/schema.ts'
 import { checkText, NAME_BYTES, toHeadersText, toMaxRetries, toTime } from '../enqueue/fields.ts'
 import { toPayloadText } from '../enqueue/payload.ts'
 import { type Schemas, validValue } from '../enqueue/schemas.ts'
@@ -11,7 +8,7 @@ import type { MessageRef } from '../message/errors.ts'
 import type { MessageEdit } from '../store/store.ts'
 import type { DeadLetterChanges } from './options.ts'
 
-const NAMES: OptionSchema = {
+const SCHEMA: Readonly<Record<keyof DeadLetterChanges, 'any'>> = {
 	payload: 'any',
 	headers: 'any',
 	destination: 'any',
@@ -19,7 +16,7 @@ const NAMES: OptionSchema = {
 	maxRetries: 'any',
 }
 
-/** What a store takes, of the message that it found. A payload that is given but undefined is refused as at enqueue. */
+/** Returns the changes for the store. A payload that is given as undefined is rejected, as by `enqueue`. */
 export async function toEdit(
 	{ id, topic }: { readonly id: string; readonly topic?: string },
 	changes: DeadLetterChanges,
@@ -27,8 +24,8 @@ export async function toEdit(
 	schemas: Schemas | undefined,
 ): Promise<MessageEdit> {
 	if (Object(changes) !== changes || Array.isArray(changes))
-		invalidOption('changes', changes, 'an object, such as { payload }')
-	placed('changes.', () => checkNames(changes, NAMES))
+		invalidOption('changes', changes, 'an object such as { payload }')
+	withOptionPath('changes', () => checkNames(changes, SCHEMA))
 	const ref: MessageRef = topic === undefined ? { id } : { id, topic }
 	const { headers, destination, expiresAt, maxRetries } = changes
 	const payload =

@@ -1,77 +1,105 @@
-/** What is asked of dead letters, and what is answered. */
+/** Options and results of operations on dead letters. */
+import { checkNames, invalidOption } from '../../core/options/schema.ts'
+import { isMessageId } from '../message/filter.ts'
 import type { DeadLetterCause } from '../message/message.ts'
 
-/** Which part of a list. */
+/** Selects a page of a list. */
 export interface PageOptions {
-	/** At most so many. Default 100. */
+	/** Maximum number of messages. Default 100. */
 	readonly limit?: number | undefined
-	/** Goes on after the message with this id. */
+	/** The id of the last message of the previous page. */
 	readonly after?: string | undefined
 }
 
-/** How far is counted, or how many are shown. */
+/** Limits a count or a list of groups. */
 export interface LimitOptions {
 	readonly limit?: number | undefined
 }
 
-/** For what is done with many dead letters, a batch at a time. */
+export const PAGE_SIZE = 100
+
+/** Returns the options of a page with its defaults. */
+export function readPage(options: PageOptions): {
+	readonly limit: number
+	readonly after: string | undefined
+} {
+	checkNames(options, { limit: 'any', after: 'any' })
+	const { limit = PAGE_SIZE, after } = options
+	checkLimit(limit)
+	if (after !== undefined && !isMessageId(after)) invalidOption('after', after, 'a message id')
+	return { limit, after: after?.toLowerCase() }
+}
+
+export function readLimit(options: LimitOptions, defaultLimit: number): number {
+	checkNames(options, { limit: 'any' })
+	const { limit = defaultLimit } = options
+	checkLimit(limit)
+	return limit
+}
+
+function checkLimit(limit: unknown): void {
+	if (typeof limit !== 'number' || !Number.isSafeInteger(limit) || limit < 1)
+		invalidOption('limit', limit, 'a positive integer')
+}
+
+/** Options of operations that run in batches. */
 export interface BatchOptions {
-	/** Says that a filter without any condition is meant: every dead letter. Default false. */
+	/** Required for a filter without conditions, which matches every dead letter. Default false. */
 	readonly all?: boolean | undefined
-	/** Told after every batch. What it throws is a warning on the console. */
+	/** Called after every batch. An exception is reported as a console warning. */
 	readonly onProgress?: ((progress: BatchProgress) => void) | undefined
-	/** Ends it before the next batch, and a canary's wait at once. What was done is done, and the report tells how much. */
+	/** Stops before the next batch, or ends the wait of a canary. The report says how many messages were processed until then. */
 	readonly signal?: AbortSignal | undefined
 }
 
 interface BatchProgress {
-	/** How many there were so far. */
+	/** The number of messages processed so far. */
 	readonly done: number
 }
 
-/** How dead letters are put back into the queue. */
+/** Options of `replay`. */
 export interface ReplayOptions extends BatchOptions {
-	/** First 1, then 10, then the rest, each only after the ones before were heard of; stops when they fail the same way again. Default false. */
+	/** Replays 1 message, then 10, then the rest, and stops if one of the first fails as before. Default false. */
 	readonly canary?: boolean | undefined
-	/** How long a canary waits for those that it replayed. Default 60,000. */
+	/** How long a canary waits for the results of its messages. Default 60,000. */
 	readonly timeoutMs?: number | undefined
 }
 
-/** Why a replay did not go on to its end. */
+/** What stopped a replay. */
 export type ReplayStop =
-	/** At least one failed as it had failed before. */
+	/** At least one message failed with the same error as before. */
 	| 'same-failure'
-	/** At least one became a dead letter again, for another reason than before. */
+	/** At least one message became a dead letter again, for another reason. */
 	| 'dead-again'
-	/** Not all of a canary's messages were heard of in time. */
-	| 'nothing-heard'
-	/** The caller's signal. */
+	/** The messages of the canary had no result within `timeoutMs`. */
+	| 'timeout'
+	/** The caller's signal was aborted. */
 	| 'aborted'
 
-/** What became of a replay. */
+/** The result of `replay`. */
 export interface ReplayReport {
-	/** How many are in the queue again, or were. */
+	/** The number of messages that were returned to the queue. */
 	readonly replayed: number
-	/** Did it end before all that match were replayed? */
+	/** True if it stopped before all matching messages were replayed. */
 	readonly stopped: boolean
-	/** What stopped it, for programs; undefined when nothing did. */
+	/** What stopped it; undefined if nothing did. */
 	readonly stoppedBy: ReplayStop | undefined
-	/** The same as a sentence, with what to do. */
+	/** The same as a sentence, with advice. */
 	readonly reason: string | undefined
-	/** The canary's messages that failed as before. */
+	/** The ids of the canary's messages that failed as before. */
 	readonly sameFailure: readonly string[]
 }
 
-/** What became of discarding. */
+/** The result of `discard`. */
 export interface DiscardReport {
 	readonly discarded: number
-	/** Did the caller's signal end it before all that match were discarded? */
+	/** True if the caller's signal stopped it before all matching messages were discarded. */
 	readonly stopped: boolean
 }
 
-/** Dead letters of one kind of failure at one destination. */
+/** Dead letters with the same kind of failure at the same destination. */
 export interface DeadLetterGroup {
-	/** As the filter's `fingerprint` it chooses those of this kind; with `cause` and `destination` exactly this group. */
+	/** Selects this kind of failure in a filter; together with `cause` and `destination` exactly this group. */
 	readonly fingerprint: string
 	readonly cause: DeadLetterCause
 	readonly destination: string
@@ -80,11 +108,11 @@ export interface DeadLetterGroup {
 	readonly count: number
 	readonly firstAt: Date
 	readonly lastAt: Date
-	/** The oldest of them. */
+	/** The id of the oldest message of the group. */
 	readonly exampleId: string
 }
 
-/** What a dead letter is given in the place of what it had, before it is replayed. Null removes it. */
+/** Changes to a dead letter before it is replayed. Null removes a value. */
 export interface DeadLetterChanges {
 	readonly payload?: unknown
 	readonly headers?: Readonly<Record<string, string>> | null | undefined

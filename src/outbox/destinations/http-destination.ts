@@ -1,6 +1,6 @@
 /**
- * A plain POST of a message's payload. One attempt by the HTTP engine, without its retries, breaker and bulkhead: those are the
- * relay's here, shared by all relays and alive when the process is not. Two layers of retries would multiply.
+ * Sends a message's payload by POST, with one attempt of the HTTP client. Retries, breaker and limits are the relay's: they are shared by all relays
+ * and survive a restart, and two layers of retries would multiply.
  */
 import { YaokiError } from '../../core/errors/errors.ts'
 import { invalidOption } from '../../core/options/schema.ts'
@@ -10,26 +10,23 @@ import type { Transport } from '../../http/transport/transport.ts'
 import type { Message } from '../message/message.ts'
 import type { Destination, DestinationOptions } from './destination.ts'
 
-/** Where to, and what goes with every message. */
+/** Options of `httpDestination`. */
 export interface HttpDestinationOptions<M extends Message = Message> extends DestinationOptions {
-	/** Where to, or a function of the message that says so. */
+	/** The URL, or a function of the message that returns it. */
 	readonly url: string | URL | ((message: M) => string | URL)
-	/** Headers of every request, or a function of the message. They beat those of the message. */
+	/** Headers of every request, or a function of the message that returns them. They override the message's headers. */
 	readonly headers?:
 		| Readonly<Record<string, string>>
 		| ((message: M) => Readonly<Record<string, string>>)
 		| undefined
-	/** What sends the requests. Default: the `fetch` of the runtime. */
+	/** Sends the requests. Default: the runtime's `fetch`. */
 	readonly transport?: Transport | undefined
 }
 
-/** Long enough for any relay's own limit: that one counts, and it knows the message. */
-const WITHOUT_END = Infinity
-
 /**
- * Sends each message as a POST with its payload as JSON. An answer of 2xx means sent; Retry-After is heeded, a redirect is not followed.
- * The message's id is the `Idempotency-Key`, the same at every attempt, so that a receiver can tell a repeat. Topic and key are percent-encoded,
- * and so is the value of a header that has other characters than Latin-1.
+ * Sends each message as a POST with its payload as JSON. A 2xx status means sent; Retry-After is honored, redirects are not followed.
+ * The message id is the `Idempotency-Key`, the same for every attempt, so that the receiver can detect duplicates. Topic and key are
+ * percent-encoded, as are header values with characters outside Latin-1.
  *
  * @example
  * const relay = new Relay(outbox, {
@@ -43,42 +40,47 @@ export function httpDestination<M extends Message = Message>(
 	const { url, headers, transport, ...settings } = options
 	if (typeof url !== 'function') checkUrl(url)
 	if (headers !== undefined && typeof headers !== 'function' && Object(headers) !== headers)
-		invalidOption('headers', headers, 'an object of texts, or a function of the message that answers one')
+		invalidOption(
+			'headers',
+			headers,
+			'an object with string values, or a function of the message that returns one',
+		)
 	const client = new ResilientHttpClient({
 		maxRetries: 0,
 		circuitBreaker: false,
 		bulkhead: false,
 		budget: false,
 		pacing: false,
-		// What the receiver asks for is for the relay to heed: a wait in here would take place in the message's own time.
+		// The relay honors Retry-After: waiting here would count towards the handler's timeout.
 		...{ maxRetryAfterMs: 0, longRetryAfter: 'clamp' },
-		timeout: WITHOUT_END,
+		// The relay's timeout applies.
+		timeout: Infinity,
 		...(transport === undefined ? {} : { transport }),
 	})
 	return {
 		...settings,
 		async deliver(message, { signal }) {
 			const own = typeof headers === 'function' ? headers(message) : headers
-			const sending = client.request(typeof url === 'function' ? url(message) : url, {
+			const request = client.request(typeof url === 'function' ? url(message) : url, {
 				method: 'POST',
 				body: JSON.stringify(message.payload),
 				headers: requestHeaders(message, own),
-				// Following one may turn the POST into a GET: an answer of 200, and the message is nowhere.
+				// A followed redirect may turn the POST into a GET, which returns 200 and loses the message.
 				redirect: 'manual',
 				signal,
 			})
-			const response = await sending.catch((error: unknown) => {
+			const response = await request.catch((error: unknown) => {
 				throw error instanceof HttpStatusError && error.isInProgress ? new InProgressError(error) : error
 			})
-			// Nobody reads it, and what is left unread keeps its connection from the next message. The answer has come, whatever this does.
+			// An unread body would keep the connection busy. The message is sent even if this fails.
 			await response.body?.cancel().catch(() => {})
 		},
 	}
 }
 
 /**
- * The receiver works on an earlier attempt of the same message, as it says by a 409 with Retry-After. Another 409 will not pass; this one
- * does, and says nothing about other messages. It has no `cause`, for by its status that would be taken for final.
+ * The receiver is still processing an earlier attempt of the same message, which it signals by a 409 with Retry-After. Unlike other 409s it is
+ * transient. It has no `cause`, because the status of the cause would be classified as permanent.
  */
 class InProgressError extends YaokiError {
 	override readonly name = 'InProgressError'
@@ -87,7 +89,7 @@ class InProgressError extends YaokiError {
 	constructor({ statusCode, retryAfterMs }: HttpStatusError) {
 		super(
 			'YAOKI_OUTBOX_IN_PROGRESS',
-			`the receiver still works on an earlier attempt (it answered ${statusCode})`,
+			`the receiver is still processing an earlier attempt (HTTP ${statusCode})`,
 		)
 		this.retryAfterMs = retryAfterMs
 	}
@@ -101,24 +103,25 @@ function requestHeaders(
 		'content-type': 'application/json',
 		'x-message-topic': encodeURIComponent(message.topic),
 		...(message.key === undefined ? {} : { 'x-message-key': encodeURIComponent(message.key) }),
-		...lowerCased(message.headers),
-		...lowerCased(own ?? {}),
+		...toLowerCase(message.headers),
+		...toLowerCase(own ?? {}),
 	}
 	headers['idempotency-key'] = message.id
 	return headers
 }
 
-/** Of two that differ in case only `fetch` would send both. */
-const lowerCased = (headers: Readonly<Record<string, string>>): Record<string, string> =>
-	Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), carried(value)]))
+/** Lower-cased, because `fetch` would send two headers that differ only in case. */
+const toLowerCase = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+	Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), encodeValue(value)]))
 
-/** A header has room for Latin-1 only, and `fetch` would refuse the request, which no retry mends. */
-const carried = (value: string): string => (BEYOND_LATIN_1.test(value) ? encodeURIComponent(value) : value)
+/** Encodes values outside Latin-1, which `fetch` rejects. */
+const encodeValue = (value: string): string =>
+	BEYOND_LATIN_1.test(value) ? encodeURIComponent(value) : value
 
 const BEYOND_LATIN_1 = /[^\0-\xff]/
 
 function checkUrl(url: unknown): void {
 	const text = String(url)
 	if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
-		invalidOption('url', url, 'an http or https URL, or a function of the message that answers one')
+		invalidOption('url', url, 'an http or https URL, or a function of the message that returns one')
 }

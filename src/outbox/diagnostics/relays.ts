@@ -1,14 +1,46 @@
-/**
- * Which relays are alive. A relay that was killed can not sign off, and the last of all is not forgotten by others: so what counts
- * is when it was heard of, by the database's clock.
- */
+/** What the heartbeats of relays say: which relays are alive, what they serve, and how many messages they have in flight. */
 import type { RelayRow } from '../store/rows.ts'
+import type { CappedCount, DestinationCounts } from '../store/store.ts'
 
-/** A relay that was not heard of for so long is taken for gone. */
-const SILENT_AFTER_MS = 30_000
+/** A relay without a heartbeat for this time is considered dead. A killed relay cannot unregister, so the row alone says nothing. */
+const DEAD_AFTER_MS = 30_000
 
-export const isAlive = (relay: RelayRow, now: number): boolean => now - relay.seenAt < SILENT_AFTER_MS
+export const isAlive = (relay: RelayRow, now: number): boolean => now - relay.seenAt < DEAD_AFTER_MS
 
-/** Named, or by the relay that takes whatever nobody else does. */
 export const serves = ({ destinations }: RelayRow, destination: string): boolean =>
 	destinations.includes(destination) || destinations.includes('*')
+
+const reportedInFlight = (relays: readonly RelayRow[]): number =>
+	relays.reduce((sum, { inFlight }) => sum + inFlight, 0)
+
+/**
+ * Replaces a capped count by what the relays report. Leases have no index, because every claim would have to change it; so a store counts in-flight
+ * messages only among the oldest due ones. "0 or more" helps nobody, and the relays know better.
+ */
+export function inFlightTotal({ count, isCapped }: CappedCount, relays: readonly RelayRow[]): CappedCount {
+	const reported = reportedInFlight(relays)
+	if (!isCapped || reported > count) return { count: isCapped ? reported : count, isCapped: false }
+	return { count, isCapped: count > 0 }
+}
+
+/**
+ * The same for each destination. A relay reports one number for all its destinations, from which the counts of the others are subtracted. If
+ * nothing remains, the count is complete; a remainder belongs to this destination unless another count was capped too.
+ */
+export function inFlightByDestination(
+	destinations: readonly DestinationCounts[],
+	relays: readonly RelayRow[],
+): readonly DestinationCounts[] {
+	return destinations.map((one) => {
+		const { count, isCapped } = one.inFlight
+		if (!isCapped) return one
+		const own = relays.filter((relay) => serves(relay, one.destination))
+		const others = destinations.filter(
+			(other) => other !== one && own.some((relay) => serves(relay, other.destination)),
+		)
+		const rest = reportedInFlight(own) - others.reduce((sum, { inFlight }) => sum + inFlight.count, 0)
+		if (rest <= count) return { ...one, inFlight: { count, isCapped: count > 0 } }
+		if (others.some(({ inFlight }) => inFlight.isCapped)) return one
+		return { ...one, inFlight: { count: rest, isCapped: false } }
+	})
+}

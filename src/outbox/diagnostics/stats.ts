@@ -1,68 +1,67 @@
 /**
- * How the outbox is doing, at a cost that does not grow with it: every figure is counted up to a limit and says when it stopped there.
- * An exact count of ten million rows is what brings a database down just when somebody looks.
+ * The state of the outbox in numbers, at a bounded cost: every count stops at a limit and says so. An exact count of ten million rows can overload
+ * a database just when it is needed.
  */
 import type { CircuitState } from '../../core/events/events.ts'
 import { FORECAST_STEP_MS } from '../store/figures.ts'
-import type { DestinationCircuit, PauseReason, RelayReport, RelayRow } from '../store/rows.ts'
+import type { PauseReason, RelayReport, RelayRow } from '../store/rows.ts'
 import type { CappedCount, DestinationCounts, Store } from '../store/store.ts'
-import { atLeastReported, inFlightByReports } from './in-flight.ts'
-import { isAlive } from './relays.ts'
+import { inFlightByDestination, inFlightTotal, isAlive } from './relays.ts'
 
-/** How messages stand, in all or at one destination. */
-export type QueueFigures = Omit<DestinationCounts, 'destination'>
+/** Counts of messages by state, in total or of one destination. */
+export type QueueCounts = Omit<DestinationCounts, 'destination'>
 
-/** How many fall due in five minutes of the next hour. */
+/** The number of messages that become due in five minutes of the next hour. */
 interface ForecastSlot extends CappedCount {
 	readonly fromMs: number
 	readonly toMs: number
 }
 
-interface RelayFigures extends RelayReport {
+interface RelayInfo extends RelayReport {
 	readonly startedAt: Date
 	readonly seenAt: Date
 }
 
-/** What all relays know of a destination that had trouble. */
-interface GateFigures {
+/** The shared circuit of a destination that had failures. */
+interface CircuitInfo {
 	readonly destination: string
 	readonly state: CircuitState
-	/** For how long nobody sends to it; 0 when somebody may. */
+	/** How long no relay claims messages for it; 0 if it is not paused. */
 	readonly pausedForMs: number
 	readonly reason: PauseReason | null
 }
 
-/** How the outbox is doing. */
+/** The state of the outbox. */
 export interface OutboxStats {
 	/** The database's time. */
 	readonly now: Date
-	readonly totals: QueueFigures
+	readonly totals: QueueCounts
 	readonly destinations: readonly DestinationCounts[]
-	/** Are there more destinations than the first thousand, which are told of? */
+	/** True if there are more destinations than the 1,000 that are listed. */
 	readonly hasMoreDestinations: boolean
-	/** How many messages in the queue, of those that were looked at, have had so many attempts: index 0 none. The last counts all from there on. */
+	/** The number of queued messages by number of attempts: index 0 for none. The last entry includes all higher numbers. */
 	readonly attempts: readonly number[]
-	/** The next hour, five minutes each. */
+	/** The next hour, in steps of five minutes. */
 	readonly forecast: readonly ForecastSlot[]
-	/** Messages sent a second, lately, by all relays that are alive. */
+	/** Messages per second, over all relays that are alive. */
 	readonly throughput: number
-	/** Those that are alive. */
-	readonly relays: readonly RelayFigures[]
-	readonly gates: readonly GateFigures[]
+	/** Relays that are alive. */
+	readonly relays: readonly RelayInfo[]
+	readonly circuits: readonly CircuitInfo[]
 }
 
 const COUNT_LIMIT = 10_000
 
-/** Asks a store how it is doing. No figure counts beyond 10,000 for a destination, and of many destinations each has a share of some of these. */
+/** Reads the state. No count exceeds 10,000 per destination; with many destinations the limit is divided among them. */
 export async function readStats(store: Store): Promise<OutboxStats> {
 	const [stats, rows] = await Promise.all([store.stats(COUNT_LIMIT), store.relays()])
 	const relays = rows.filter((relay) => isAlive(relay, stats.now))
-	const gates = await store.circuits(namesOf(stats.destinations, relays))
-	const destinations = inFlightByReports(stats.destinations, relays)
+	const circuits = await store.circuits(destinationNames(stats.destinations, relays))
+	const destinations = inFlightByDestination(stats.destinations, relays)
 	const { hasMoreDestinations } = stats
 	return {
 		now: new Date(stats.now),
-		totals: inAll(destinations, relays, hasMoreDestinations),
+		totals: sumCounts(destinations, relays, hasMoreDestinations),
 		destinations,
 		hasMoreDestinations,
 		attempts: stats.attempts,
@@ -77,51 +76,42 @@ export async function readStats(store: Store): Promise<OutboxStats> {
 			startedAt: new Date(relay.startedAt),
 			seenAt: new Date(relay.seenAt),
 		})),
-		gates: gates.map(gateFigures),
+		circuits: circuits.map(({ destination, state, pausedForMs, reason }) => ({
+			...{ destination, state, pausedForMs, reason },
+		})),
 	}
 }
 
-/** A destination may have a gate and nothing in the queue. */
-function namesOf(counted: readonly DestinationCounts[], relays: readonly RelayRow[]): readonly string[] {
+/** Includes destinations that relays serve, because a destination with a circuit may have no messages. */
+function destinationNames(
+	counted: readonly DestinationCounts[],
+	relays: readonly RelayRow[],
+): readonly string[] {
 	const names = new Set(counted.map(({ destination }) => destination))
 	for (const relay of relays) for (const name of relay.destinations) names.add(name)
 	names.delete('*')
 	return [...names]
 }
 
-const gateFigures = ({ destination, state, pausedForMs, reason }: DestinationCircuit): GateFigures => ({
-	destination,
-	state,
-	pausedForMs,
-	reason,
-})
-
-function inAll(
+function sumCounts(
 	parts: readonly DestinationCounts[],
 	relays: readonly RelayRow[],
 	hasMore: boolean,
-): QueueFigures {
-	const total = (counts: readonly CappedCount[]): CappedCount => ({
-		count: counts.reduce((sum, { count }) => sum + count, 0),
-		isCapped: hasMore || counts.some(({ isCapped }) => isCapped),
+): QueueCounts {
+	const sum = (name: 'due' | 'scheduled' | 'inFlight' | 'dead'): CappedCount => ({
+		count: parts.reduce((total, part) => total + part[name].count, 0),
+		isCapped: hasMore || parts.some((part) => part[name].isCapped),
 	})
-	return {
-		due: total(parts.map(({ due }) => due)),
-		scheduled: total(parts.map(({ scheduled }) => scheduled)),
-		inFlight: atLeastReported(total(parts.map(({ inFlight }) => inFlight)), relays),
-		dead: total(parts.map(({ dead }) => dead)),
-		oldestLagMs: chosen(
-			Math.max,
-			parts.map(({ oldestLagMs }) => oldestLagMs),
-		),
-		nextDueInMs: chosen(
-			Math.min,
-			parts.map(({ nextDueInMs }) => nextDueInMs),
-		),
+	const pick = (name: 'oldestLagMs' | 'nextDueInMs', choose: (...all: number[]) => number): number | null => {
+		const known = parts.map((part) => part[name]).filter((value) => value !== null)
+		return known.length === 0 ? null : choose(...known)
 	}
-}
-
-function chosen(choose: (...all: number[]) => number, figures: readonly (number | null)[]): number | null {
-	const known = figures.filter((figure) => figure !== null)
-	return known.length === 0 ? null : choose(...known)
+	return {
+		due: sum('due'),
+		scheduled: sum('scheduled'),
+		inFlight: inFlightTotal(sum('inFlight'), relays),
+		dead: sum('dead'),
+		oldestLagMs: pick('oldestLagMs', Math.max),
+		nextDueInMs: pick('nextDueInMs', Math.min),
+	}
 }

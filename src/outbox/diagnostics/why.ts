@@ -1,50 +1,56 @@
 /**
- * One sentence on why a message was not sent yet, for somebody who was woken up by it. It names the first thing in the way and nothing else, in the
- * order in which a relay meets them; what makes matters worse (no relay at all) is added. All is asked of the store and at a fixed
- * cost, so it can be asked of a queue of millions.
+ * Explains in a sentence or two why a message has not been sent, for an engineer on call. It names the first obstacle, in the order in which a
+ * relay meets them; a missing relay is added. The cost is fixed, whatever the size of the queue.
  */
+import { formatCount, formatDuration, formatNumber } from '../../text/format.ts'
 import { isMessageId } from '../message/filter.ts'
+import type { StoredError } from '../message/message.ts'
 import type { DestinationCircuit, RelayRow, StoredMessage } from '../store/rows.ts'
 import type { CappedCount, Store } from '../store/store.ts'
-import { formatDuration } from './duration.ts'
-import { failureText } from './failure-text.ts'
 import { isAlive, serves } from './relays.ts'
-import { whyDead } from './why-dead.ts'
 
 const COUNT_LIMIT = 1_000
-/** From so many deaths on a relay runs a message alone, unless its `maxCrashes` is not the default of 3. */
-const SUSPECT_AFTER = 2
-/** Due and first, and still there after this: somebody holds it back on purpose. */
-const LONG_MS = 5_000
+/** From this many crashes on a relay runs the message alone, with the default `maxCrashes` of 3. */
+const POISON_AFTER = 2
+/** A message that is due and first for this time is held back by a limit. */
+const STUCK_AFTER_MS = 5_000
+/** How many dead letters of a key are searched for the first. */
+const SAME_KEY_LIMIT = 10
+const MAX_ERROR_LENGTH = 200
 
-/** What else is known when a message is explained. */
-interface Scene {
+/** What else is known about the destination of a message. */
+interface Situation {
 	readonly now: number
-	/** Alive, and they serve the message's destination. */
+	/** Relays that are alive and serve the destination. */
 	readonly relays: readonly RelayRow[]
-	/** Alive, whatever they serve. */
 	readonly isRelayAlive: (id: string) => boolean
-	readonly areAllGone: boolean
-	readonly gate: DestinationCircuit | undefined
+	readonly hasRelays: boolean
+	readonly circuit: DestinationCircuit | undefined
 	readonly due: CappedCount
 }
 
-/** Why has this message not been delivered? One sentence. */
-export async function whyNotSent(store: Store, id: string): Promise<string> {
+/** Returns the explanation. */
+export async function explainMessage(store: Store, id: string): Promise<string> {
 	const message = isMessageId(id) ? await store.find(id.toLowerCase()) : undefined
 	if (!message)
-		return `No message ${id} is known: it was sent and no history is kept of it, it was discarded, or its transaction was never committed.`
-	if (message.status === 'sent' || message.status === 'dead') {
-		const now = await store.now()
-		return message.status === 'sent' ? whySent(message, now) : whyDead(store, message, now)
+		return `Message ${id} not found: it was sent and no history is kept, it was discarded, or its transaction was not committed.`
+	if (message.status === 'sent') {
+		const { endedAt, attempts } = message
+		const ago = endedAt === null ? '' : ` ${formatDuration((await store.now()) - endedAt)} ago`
+		return `Sent${ago} on attempt ${attempts}.`
 	}
-	const scene = await setScene(store, message.destination)
-	if (message.lockedBy !== null) return whyInFlight(message, message.lockedBy, scene)
-	return whyInQueue(message, scene) ?? (await whyBehind(store, message, scene)) ?? whyDue(message, scene)
+	if (message.status === 'dead') return explainDead(store, message, await store.now())
+	const situation = await readSituation(store, message.destination)
+	if (message.lockedBy !== null) return explainClaimed(message, message.lockedBy, situation)
+	return (
+		explainObstacle(message, situation) ??
+		(await explainPredecessor(store, message, situation)) ??
+		explainDue(message, situation)
+	)
 }
 
-async function setScene(store: Store, destination: string): Promise<Scene> {
-	const [stats, rows, gates] = await Promise.all([
+async function readSituation(store: Store, destination: string): Promise<Situation> {
+	const [stats, rows, circuits] = await Promise.all([
 		store.stats(COUNT_LIMIT, destination),
 		store.relays(),
 		store.circuits([destination]),
@@ -54,108 +60,144 @@ async function setScene(store: Store, destination: string): Promise<Scene> {
 		now: stats.now,
 		relays: alive.filter((relay) => serves(relay, destination)),
 		isRelayAlive: (id) => alive.some((relay) => relay.id === id),
-		areAllGone: alive.length === 0,
-		gate: gates[0],
-		due: stats.destinations[0]?.due ?? NONE,
+		hasRelays: alive.length > 0,
+		circuit: circuits[0],
+		due: stats.destinations[0]?.due ?? { count: 0, isCapped: false },
 	}
 }
 
-const NONE: CappedCount = { count: 0, isCapped: false }
-
-const whySent = ({ endedAt, attempts }: StoredMessage, now: number): string =>
-	`It was sent ${ago(endedAt, now)}, at attempt ${attempts}.`
-
-const ago = (time: number | null, now: number): string =>
-	time === null ? 'some time ago' : `${formatDuration(now - time)} ago`
-
-/** Undefined when there is a relay for it. */
-function noRelay(destination: string, { relays, areAllGone }: Scene): string | undefined {
+/** Returns the problem if no relay serves the destination. */
+function missingRelay(destination: string, { relays, hasRelays }: Situation): string | undefined {
 	if (relays.length > 0) return undefined
-	return areAllGone ? 'no relay is running' : `none of the relays that run serves '${destination}'`
+	return hasRelays ? `no running relay serves '${destination}'` : 'no relay is running'
 }
 
-const besides = (text: string | undefined): string => (text === undefined ? '' : `, and besides ${text}`)
+const also = (problem: string | undefined): string => (problem === undefined ? '' : ` Also, ${problem}.`)
 
-function whyInFlight(message: StoredMessage, relay: string, scene: Scene): string {
-	const { now } = scene
+function explainClaimed(message: StoredMessage, relay: string, situation: Situation): string {
+	const { now } = situation
 	const leftMs = (message.leaseUntil ?? now) - now
-	const missing = besides(noRelay(message.destination, scene))
+	const missing = also(missingRelay(message.destination, situation))
 	if (leftMs <= 0)
-		return `Relay ${relay} had it and its lease ended ${formatDuration(-leftMs)} ago, so the next relay that looks takes it over${missing}.`
-	if (!scene.isRelayAlive(relay))
-		return `Relay ${relay} had it and seems to have died, so another takes it over when its lease ends in ${formatDuration(leftMs)}${missing}.`
+		return `Relay ${relay} claimed it, but the lease expired ${formatDuration(-leftMs)} ago; the next relay that polls takes over.${missing}`
+	if (!situation.isRelayAlive(relay))
+		return `Relay ${relay} claimed it and sends no heartbeats; another relay takes over when the lease expires in ${formatDuration(leftMs)}.${missing}`
 	const since = message.lockedAt === null ? '' : ` for ${formatDuration(now - message.lockedAt)}`
-	return `It is in flight at relay ${relay}${since}, attempt ${message.attempts}${failureText(message.error, ', after ')}.`
+	return `In flight at relay ${relay}${since}, attempt ${message.attempts}${errorText(message.error, ', previous error: ')}.`
 }
 
-/** What is in the way of the message itself, of its destination, or of all. */
-function whyInQueue(message: StoredMessage, scene: Scene): string | undefined {
-	const { now } = scene
-	const { destination, dueAt, expiresAt } = message
-	const missing = noRelay(destination, scene)
+/** Returns an obstacle of the message itself, of its destination, or of all messages. */
+function explainObstacle(message: StoredMessage, situation: Situation): string | undefined {
+	const { now, circuit } = situation
+	const { destination, dueAt, expiresAt, crashes } = message
+	const missing = missingRelay(destination, situation)
 	if (expiresAt !== null && expiresAt <= now)
-		return `It expired ${formatDuration(now - expiresAt)} ago and becomes a dead letter as soon as a relay comes to it${besides(missing)}.`
-	if (dueAt !== null && dueAt > now) return `${whyNotDue(message, dueAt - now)}${besides(missing)}.`
+		return `Expired ${formatDuration(now - expiresAt)} ago; it becomes a dead letter when a relay claims it.${also(missing)}`
+	if (dueAt !== null && dueAt > now) return `${explainNotDue(message, dueAt, now)}${also(missing)}`
 	if (missing !== undefined)
-		return `It has been due for ${formatDuration(now - (dueAt ?? message.createdAt))} and ${missing}: start one that serves '${destination}'.`
-	const held = scene.gate && whyHeld(scene.gate)
-	if (held !== undefined) return `It is due, but its destination '${destination}' is held: ${held}.`
-	if (message.crashes >= SUSPECT_AFTER)
-		return `It is suspect, for processes died with it (${times(message.crashes)} so far), so it runs alone when its turn comes and becomes a dead letter if that goes on.`
+		return `Due for ${formatDuration(now - (dueAt ?? message.createdAt))}, but ${missing}. Start a relay that serves '${destination}'.`
+	const pause = circuit && explainPause(circuit)
+	if (pause !== undefined) return `Due, but destination '${destination}' is paused: ${pause}.`
+	if (crashes >= POISON_AFTER)
+		return `Poison candidate: ${formatCount(crashes, 'process', 'processes')} crashed while it was claimed. It runs alone when it is next, and becomes a dead letter if another process crashes.`
 	return undefined
 }
 
-function whyNotDue({ attempts, error, dueAt }: StoredMessage, inMs: number): string {
+function explainNotDue({ attempts, error }: StoredMessage, dueAt: number, now: number): string {
+	const inMs = formatDuration(dueAt - now)
 	if (attempts > 0 && error)
-		return `It waits for its retry in ${formatDuration(inMs)} after failure ${attempts}${failureText(error, ': ')}`
-	const at = dueAt === null ? '' : ` (${new Date(dueAt).toISOString()})`
-	return `It is not due before its time, in ${formatDuration(inMs)}${at}`
+		return `Next attempt in ${inMs}, after ${formatCount(attempts, 'failed attempt')}${errorText(error, ' (', ')')}.`
+	return `Scheduled for ${new Date(dueAt).toISOString()} (in ${inMs}).`
 }
 
-function whyHeld({ state, pausedForMs, reason }: DestinationCircuit): string | undefined {
-	const more = `for ${formatDuration(pausedForMs)} more`
+function explainPause({ state, pausedForMs, reason }: DestinationCircuit): string | undefined {
+	const inMs = formatDuration(pausedForMs)
 	if (pausedForMs > 0) {
-		if (reason === 'retry-after') return `it asked by Retry-After to be left alone ${more}`
-		if (reason === 'probe') return `after an outage one message is tried to see whether it is back, ${more}`
-		return `too many messages failed there and its circuit is open ${more}`
+		if (reason === 'retry-after') return `it returned Retry-After; sending resumes in ${inMs}`
+		if (reason === 'probe') return `a relay is probing it after an outage; the probe ends within ${inMs}`
+		return `its circuit is open after too many failures; the next probe is in ${inMs}`
 	}
-	if (state === 'closed') return undefined
-	return `its circuit is ${state}, and the next relay that looks sends one message to see whether it is back`
+	return state === 'closed' ? undefined : `its circuit is ${state}; the next relay that polls probes it`
 }
 
-/**
- * Only where order is kept does a dead letter hold others up. Whether it is kept is otherwise known to the relays alone, so that of one that is merely
- * before it in the queue this can only say what may be.
- */
-async function whyBehind(store: Store, message: StoredMessage, scene: Scene): Promise<string | undefined> {
-	const { id, key, destination } = message
-	if (key === null) return undefined
-	const head = await store.findPredecessor(id)
-	if (!head) return undefined
-	if (head.status === 'dead')
-		return `It is due and held up by dead letter ${head.id} of the same key '${key}'${failureText(head.error, ', which died of ')}: replay or discard that one.`
-	return `It is due and, if '${destination}' keeps order, waits behind message ${head.id} of the same key '${key}', which ${standing(head, scene.now)}.`
+/** Only relays know whether a destination keeps order; so a predecessor that is not dead is only a possible obstacle. */
+async function explainPredecessor(
+	store: Store,
+	{ id, key, destination }: StoredMessage,
+	{ now }: Situation,
+): Promise<string | undefined> {
+	const first = key === null ? undefined : await store.findPredecessor(id)
+	if (!first) return undefined
+	if (first.status === 'dead')
+		return `Due, but blocked by dead letter ${first.id} with the same key '${key}'${errorText(first.error, ' (', ')')}. Replay or discard that one.`
+	return `Due. If '${destination}' keeps order, it waits for message ${first.id} with the same key '${key}', which ${describeState(first, now)}.`
 }
 
-function standing({ lockedBy, status, dueAt, attempts, error }: StoredMessage, now: number): string {
+function describeState({ lockedBy, status, dueAt, attempts, error }: StoredMessage, now: number): string {
 	if (status === 'processing') return `is in flight at relay ${lockedBy}`
-	if (lockedBy !== null) return `relay ${lockedBy} left behind when it died`
-	if (dueAt === null || dueAt <= now) return 'is due as well'
-	const after = attempts > 0 ? failureText(error, ' after ') : ''
+	if (lockedBy !== null) return `was claimed by relay ${lockedBy}, whose lease expired`
+	if (dueAt === null || dueAt <= now) return 'is also due'
+	const after = attempts > 0 ? errorText(error, ' after ') : ''
 	return `is due in ${formatDuration(dueAt - now)}${after}`
 }
 
-function whyDue({ dueAt, createdAt, destination }: StoredMessage, { now, relays, due }: Scene): string {
+function explainDue(
+	{ dueAt, createdAt, destination }: StoredMessage,
+	{ now, relays, due }: Situation,
+): string {
 	const lagMs = now - (dueAt ?? createdAt)
 	const others = due.count - 1
-	const since = `It has been due for ${formatDuration(lagMs)}`
+	const since = `Due for ${formatDuration(lagMs)}`
 	if (others > 0) {
-		const many = due.isCapped ? `${others} or more others` : others === 1 ? '1 other' : `${others} others`
+		const count = due.isCapped
+			? `${formatNumber(others)} or more other messages`
+			: `up to ${formatCount(others, 'other message')}`
 		const throughput = Math.round(relays.reduce((sum, relay) => sum + relay.throughput, 0))
-		return `${since} and up to ${many} for '${destination}' may be before it, at ${throughput} sent a second by ${relays.length === 1 ? '1 relay' : `${relays.length} relays`}.`
+		return `${since}; ${count} for '${destination}' may be ahead of it. Throughput: ${formatNumber(throughput)} msg/s by ${formatCount(relays.length, 'relay')}.`
 	}
-	if (lagMs < LONG_MS) return `${since} and is next: a relay takes it within a moment.`
-	return `${since} and nothing is before it, so its relay has no room (concurrency, maxConcurrent or rate of '${destination}'), or can not reach the database.`
+	if (lagMs < STUCK_AFTER_MS) return `${since} and next: a relay claims it within a moment.`
+	return `${since} with no message ahead of it: the relay has no free slot (concurrency, maxConcurrent or rate of '${destination}'), or cannot reach the database.`
 }
 
-const times = (count: number): string => (count === 1 ? 'once' : `${count} times`)
+async function explainDead(store: Store, message: StoredMessage, now: number): Promise<string> {
+	const { id, endedAt, cause, error, attempts, crashes, expiresAt, key } = message
+	// With history, a discarded message can still be read.
+	if ((await store.countDead({ ids: [id] }, 1)).count === 0) {
+		const ago = endedAt === null ? '' : ` ${formatDuration(now - endedAt)} ago`
+		return `Discarded${ago} as a dead letter; it will not be sent${errorText(error, ' (last error: ', ')')}.`
+	}
+	const dead = endedAt === null ? 'Dead' : `Dead for ${formatDuration(now - endedAt)}`
+	const last = errorText(error, ' (', ')')
+	switch (cause) {
+		case 'expired': {
+			const at = expiresAt === null ? '' : ` at ${new Date(expiresAt).toISOString()}`
+			return `${dead}: expired${at} before it was sent${last}. Replay it with a later expiresAt, or discard it.`
+		}
+		case 'crashed':
+			return `${dead}: ${formatCount(crashes, 'process', 'processes')} crashed while it was claimed${last}. Find out why before you replay it, or discard it.`
+		case 'predecessor-dead':
+			return `${dead}: an earlier message with the same key '${key}' became a dead letter${await describePredecessor(store, message)}. Replay that one first, then this one.`
+		case 'permanent':
+			return `${dead}: permanent failure on attempt ${attempts}${last}. Fix the cause, then replay or discard it.`
+		default:
+			return `${dead}: retries exhausted after ${formatCount(attempts, 'attempt')}${last}. Fix the cause, then replay or discard it.`
+	}
+}
+
+/** Returns the dead letter that caused the others of its key, if it is still there. */
+async function describePredecessor(store: Store, { id, key, destination }: StoredMessage): Promise<string> {
+	if (key === null) return ''
+	const messages = await store.list({ destination, key, status: 'dead' }, SAME_KEY_LIMIT)
+	const first = messages.find((one) => one.id !== id && one.cause !== 'predecessor-dead')
+	return first ? ` (${first.id}${errorText(first.error, ': ')})` : ''
+}
+
+/** Returns an error within a sentence; an empty text without one. */
+function errorText(error: StoredError | null, before: string, after = ''): string {
+	if (error === null) return ''
+	const { type, message } = error
+	const text = message === '' ? type : `${type}: ${message}`
+	const short =
+		text.length > MAX_ERROR_LENGTH ? `${text.slice(0, MAX_ERROR_LENGTH)}...` : text.replace(/\.$/, '')
+	return `${before}${short}${after}`
+}

@@ -121,10 +121,5 @@ export type RelayEvent =
 	| StoreRecoveredEvent
 	| RelayLifecycleEvent
 
-type WithoutBase<Event> = Event extends RelayEvent ? Omit<Event, 'policy' | 'timestamp'> : never
-
-/** An event without the fields that the relay adds to every event. */
-export type RelayEventDetails = WithoutBase<RelayEvent>
-
 /** Receives every event synchronously. An exception is reported as a console warning and has no other effect. */
 export type RelayListener = (event: RelayEvent) => void

@@ -1,22 +1,22 @@
 /**
- * Which messages a person means. Every part is checked, and a misspelt name is refused: a filter that loses a part matches more than was meant, and
- * what matches may be discarded.
+ * Validates filters given by users. Every field is checked and unknown names are rejected: a filter that loses a condition matches more than
+ * intended, and matching messages may be discarded.
  */
-import { checkNames, invalidOption, type OptionSchema } from '../../core/options/schema.ts'
-import { placed } from '../../http/options/option-path.ts'
+import { withOptionPath } from '../../core/options/option-path.ts'
+import { checkNames, invalidOption } from '../../core/options/schema.ts'
 import type { StoreFilter } from '../store/store.ts'
 import type { DeadLetterCause, MessageStatus } from './message.ts'
 
 /**
- * Which messages: all that is said must hold. What is left out does not matter.
+ * Selects messages that meet all given conditions.
  *
  * @example
  * await outbox.dead.list({ destination: 'billing', cause: 'retries-exhausted', since: new Date('2026-05-01') })
  */
 export interface MessageFilter extends Omit<StoreFilter, 'since' | 'until'> {
-	/** At or after this: of dead letters when they died, of others when they were enqueued. */
+	/** At or after this time: of dead letters when they died, of others when they were enqueued. */
 	readonly since?: Date | undefined
-	/** Before this. */
+	/** Before this time. */
 	readonly until?: Date | undefined
 }
 
@@ -35,7 +35,7 @@ const CAUSES: Readonly<Record<DeadLetterCause, true>> = {
 	'predecessor-dead': true,
 }
 
-const NAMES: OptionSchema = {
+const SCHEMA: Readonly<Record<keyof MessageFilter, 'any'>> = {
 	ids: 'any',
 	status: 'any',
 	topic: 'any',
@@ -49,64 +49,63 @@ const NAMES: OptionSchema = {
 
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 
-/** Is this shaped like the id of a message? Nothing else can be one, and a database may refuse to be asked for it. */
+/** Returns true for a UUID. Other values cannot be message ids, and a database may reject a query for them. */
 export const isMessageId = (id: unknown): id is string => typeof id === 'string' && UUID.test(id)
 
-/** Checks what a person gave and puts it as a store takes it. What is undefined is left out. */
+/** Returns the filter for the store, without undefined fields. */
 export function toFilter(given: MessageFilter): StoreFilter {
 	if (Object(given) !== given || Array.isArray(given))
-		invalidOption('filter', given, "an object, such as { destination: 'billing' }")
-	placed('filter.', () => checkNames(given, NAMES))
-	const since = timeOf('since', given.since)
-	const until = timeOf('until', given.until)
-	if (since !== undefined && until !== undefined && since >= until)
-		invalidOption('filter.until', given.until, 'a time after since')
-	return withoutGaps({
-		ids: idsOf(given.ids),
-		status: wordOf('status', given.status, STATUSES),
-		topic: textOf('topic', given.topic),
-		destination: textOf('destination', given.destination),
-		key: textOf('key', given.key),
-		cause: wordOf('cause', given.cause, CAUSES),
-		// That of letters that died without an error is the empty text.
-		fingerprint: given.fingerprint === '' ? '' : textOf('fingerprint', given.fingerprint),
-		since,
-		until,
+		invalidOption('filter', given, "an object such as { destination: 'billing' }")
+	return withOptionPath('filter', () => {
+		checkNames(given, SCHEMA)
+		const since = readTime('since', given.since)
+		const until = readTime('until', given.until)
+		if (since !== undefined && until !== undefined && since >= until)
+			invalidOption('until', given.until, 'a time after since')
+		const filter: StoreFilter = {
+			ids: readIds(given.ids),
+			status: readName('status', given.status, STATUSES),
+			topic: readText('topic', given.topic),
+			destination: readText('destination', given.destination),
+			key: readText('key', given.key),
+			cause: readName('cause', given.cause, CAUSES),
+			// The fingerprint of messages that died without an error is the empty string.
+			fingerprint: given.fingerprint === '' ? '' : readText('fingerprint', given.fingerprint),
+			since,
+			until,
+		}
+		return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
 	})
 }
 
-const withoutGaps = (filter: StoreFilter): StoreFilter =>
-	Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
-
-function idsOf(ids: unknown): readonly string[] | undefined {
+function readIds(ids: unknown): readonly string[] | undefined {
 	if (ids === undefined) return undefined
-	if (!Array.isArray(ids)) invalidOption('filter.ids', ids, 'a list of ids')
+	if (!Array.isArray(ids)) invalidOption('ids', ids, 'an array of message ids')
 	return ids.map((id: unknown, index) => {
-		if (!isMessageId(id)) invalidOption(`filter.ids[${index}]`, id, 'the id of a message, which is a UUID')
+		if (!isMessageId(id)) invalidOption(`ids[${index}]`, id, 'a message id, which is a UUID')
 		return id.toLowerCase()
 	})
 }
 
-function textOf(name: string, text: unknown): string | undefined {
+function readText(name: string, text: unknown): string | undefined {
 	if (text === undefined) return undefined
-	if (typeof text !== 'string' || text === '' || text.includes('\0') || /\p{Surrogate}/u.test(text))
-		invalidOption(`filter.${name}`, text, 'a text that is not empty, well-formed and without NUL')
+	if (typeof text !== 'string' || text === '' || /[\0\p{Surrogate}]/u.test(text))
+		invalidOption(name, text, 'a non-empty string without NUL characters and lone surrogates')
 	return text
 }
 
-function wordOf<Word extends string>(
-	name: string,
-	word: Word | undefined,
-	words: Readonly<Record<Word, true>>,
-): Word | undefined {
-	if (word !== undefined && !Object.hasOwn(words, word))
-		invalidOption(`filter.${name}`, word, `one of ${Object.keys(words).join(', ')}`)
-	return word
+function readName<Name extends string>(
+	field: string,
+	name: Name | undefined,
+	valid: Readonly<Record<Name, true>>,
+): Name | undefined {
+	if (name !== undefined && !Object.hasOwn(valid, name))
+		invalidOption(field, name, `one of ${Object.keys(valid).join(', ')}`)
+	return name
 }
 
-function timeOf(name: string, time: unknown): number | undefined {
+function readTime(name: string, time: unknown): number | undefined {
 	if (time === undefined) return undefined
-	if (!(time instanceof Date) || Number.isNaN(time.getTime()))
-		invalidOption(`filter.${name}`, time, 'a Date that is valid')
+	if (!(time instanceof Date) || Number.isNaN(time.getTime())) invalidOption(name, time, 'a valid Date')
 	return time.getTime()
 }

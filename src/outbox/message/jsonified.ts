@@ -1,26 +1,26 @@
 /**
- * What comes back when a value was written as JSON and read again. A schema's output is what is stored, and a handler gets it from the database: a
- * `Date` of the schema is a text there, and a type that still says `Date` compiles into a call of `getTime` on a text.
+ * The type of a value after a round trip through JSON. The schema's output is stored as JSON, so a handler receives a string for a `Date`; a type that
+ * still says `Date` would allow `getTime` on a string.
  */
 
-/** What JSON gives back as it was. Of undefined it keeps nothing, which reads the same. */
+/** Unchanged by JSON. An undefined property is omitted, which reads as undefined. */
 type Json = string | number | boolean | null | undefined | readonly Json[] | { readonly [name: string]: Json }
 
-/** What an object loses. */
+/** Omitted from objects. */
 type Lost = symbol | ((...args: never[]) => unknown)
 
-/** What `enqueue` refuses: no handler gets one. */
-type Refused = bigint | Lost | ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
+/** Rejected by `enqueue`. */
+type Rejected = bigint | Lost | ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
 
 /**
- * A type after JSON. One that JSON does not change is answered as it is; only of an interface that can not be known beforehand, and it is
- * written out (which it must be as late as possible, for it may contain itself).
+ * The type after JSON. A type that JSON does not change stays as it is. For an interface this cannot be known in advance, so it is mapped, as late
+ * as possible because it may be recursive.
  */
-export type Jsonified<T> = unknown extends T ? T : T extends Json ? T : Written<T>
+export type Jsonified<T> = unknown extends T ? T : T extends Json ? T : Mapped<T>
 
-type Written<T> = T extends { toJSON(name: string): infer Answer }
-	? Jsonified<Answer>
-	: T extends Refused
+type Mapped<T> = T extends { toJSON(name: string): infer Result }
+	? Jsonified<Result>
+	: T extends Rejected
 		? never
 		: T extends readonly unknown[]
 			? { [Index in keyof T]: Jsonified<T[Index]> }

@@ -1,4 +1,4 @@
-/** A message as the user sees it: what is handed over, what a handler gets, and what can be read about it. */
+/** Messages as users see them: what is enqueued, what a handler receives, and what can be read about a message. */
 import type { Jsonified } from './jsonified.ts'
 import type { StandardSchema } from './standard-schema.ts'
 
@@ -8,16 +8,15 @@ export type Topics = Readonly<Record<string, StandardSchema>>
 type InputOf<Schema> = Schema extends StandardSchema<infer Input, unknown> ? Input : unknown
 type OutputOf<Schema> = Schema extends StandardSchema<infer _, infer Output> ? Output : unknown
 
-/** What `enqueue` takes: with topics one of them with its payload, without any topic and any payload that JSON can hold. */
+/** What `enqueue` accepts: with topics one of them with its payload, otherwise any topic with any JSON payload. */
 export type MessageFor<T extends Topics> = AnyOf<{
-	// Renamed to what they are called already, for a mapped type with a renaming is compared by what is in it: so an outbox with topics may be
-	// handed to whoever takes an `Outbox`.
+	// A mapped type with key remapping is compared structurally, which makes an outbox with topics assignable to `Outbox`.
 	[Topic in keyof T & string as `${Topic}`]: NewMessage<Topic, InputOf<T[Topic]>>
 }>
 
 /**
- * What a handler gets: the message of the topic that the destination is named like, or of any topic. Its payload is the schema's output as it
- * comes back from JSON.
+ * What a handler receives: the message of the topic with the destination's name, or of any topic. Its payload is the schema's output after a
+ * round trip through JSON.
  */
 export type DeliveredFor<T extends Topics, Name> = string extends keyof T
 	? Message
@@ -27,45 +26,45 @@ export type DeliveredFor<T extends Topics, Name> = string extends keyof T
 
 type AnyOf<Messages> = Messages[keyof Messages]
 
-/** A message to be sent. */
+/** A message to enqueue. */
 export interface NewMessage<Topic extends string = string, Payload = unknown> {
-	/** What it is about, such as `order.created`. */
+	/** The kind of message, for example `order.created`. */
 	readonly topic: Topic
-	/** Where it goes: a name that relays know. Default: named like the topic. */
+	/** The destination that relays deliver it to. Default: the topic. */
 	readonly destination?: string | undefined
-	/** What it belongs to, such as an order's id. Destinations that keep order keep it for each key. */
+	/** What it belongs to, for example an order id. Destinations with `order` deliver messages of a key one by one. */
 	readonly key?: string | undefined
-	/** Anything that JSON can hold. */
+	/** Any JSON value. */
 	readonly payload: Payload
 	readonly headers?: Readonly<Record<string, string>> | undefined
-	/** A second message with the same dedupe key is not enqueued as long as the first is known: waiting, in flight, dead or kept as history. */
+	/** A message is not enqueued if another one with the same dedupe key is queued, in flight, dead or in the history. */
 	readonly dedupeKey?: string | undefined
 	/** Not sent before this time, by the database's clock. */
 	readonly notBefore?: Date | undefined
 	/** Not sent from this time on; it becomes a dead letter instead. */
 	readonly expiresAt?: Date | undefined
-	/** How many retries may follow the first attempt. Default: the destination's. */
+	/** Maximum number of retries after the first attempt. Default: that of the destination. */
 	readonly maxRetries?: number | undefined
 }
 
-/** What became of a message that was handed over. */
+/** The result of `enqueue`. */
 export interface EnqueueResult {
-	/** The id of the message, or of the earlier one that has the same dedupe key. */
+	/** The id of the message, or of the earlier one with the same dedupe key. */
 	readonly id: string
-	/** True when it was not enqueued, for there is one with this dedupe key. */
+	/** True if it was not enqueued because of its dedupe key. */
 	readonly isDuplicate: boolean
 }
 
-/** A message as a handler gets it. */
+/** A message as a handler receives it. */
 export interface Message<Topic extends string = string, Payload = unknown> {
-	/** The same at every attempt: a receiver that keeps it can tell a repeat. */
+	/** The same for every attempt, so receivers can use it to detect duplicates. */
 	readonly id: string
 	readonly topic: Topic
 	readonly destination: string
 	readonly key: string | undefined
 	readonly payload: Payload
 	readonly headers: Readonly<Record<string, string>>
-	/** How many attempts there were, this one included. */
+	/** The number of attempts, including this one: 1 for the first. `context.attempt` is its index, from 0. */
 	readonly attempts: number
 	readonly createdAt: Date
 	readonly expiresAt: Date | undefined
@@ -73,30 +72,30 @@ export interface Message<Topic extends string = string, Payload = unknown> {
 
 export type MessageStatus = 'pending' | 'processing' | 'sent' | 'dead'
 
-/** Why a message became a dead letter, or why it left. */
+/** Why a message became a dead letter. */
 export type DeadLetterCause =
-	/** It was tried as often as it may be. */
+	/** All retries failed. */
 	| 'retries-exhausted'
-	/** No retry would have helped. */
+	/** The error was permanent. */
 	| 'permanent'
-	/** Its time was over. */
+	/** `expiresAt` passed before it was sent. */
 	| 'expired'
-	/** The process that worked on it died, again and again. */
+	/** The process crashed repeatedly while it had the message. */
 	| 'crashed'
-	/** It waits behind a dead letter with the same key. */
+	/** An earlier message with the same key became a dead letter. */
 	| 'predecessor-dead'
 
-/** What went wrong at the latest attempt, short. */
+/** The error of the latest failed attempt. */
 export interface StoredError {
 	/** The error's name. */
 	readonly type: string
-	/** Its first line, cut to a sane length. */
+	/** The first line of its message, truncated. */
 	readonly message: string
-	/** The same for failures of the same kind, whatever ids and numbers are in their texts. */
+	/** The same for failures of the same kind, whatever ids and numbers their messages contain. */
 	readonly fingerprint: string
 }
 
-/** All that is known about a message. */
+/** Everything that is known about a message. */
 export interface MessageRecord {
 	readonly id: string
 	readonly topic: string
@@ -114,11 +113,11 @@ export interface MessageRecord {
 	readonly lastError: StoredError | undefined
 	readonly lockedAt: Date | undefined
 	readonly lockedBy: string | undefined
-	/** Until when the relay that works on it is believed to be alive. */
+	/** When the lease of the relay that claimed it expires. */
 	readonly leaseUntil: Date | undefined
 	readonly createdAt: Date
 	readonly expiresAt: Date | undefined
-	/** How often a process died while it had this message. */
+	/** The number of crashes of processes that had claimed it. */
 	readonly crashes: number
 	/** When it was sent or became a dead letter. */
 	readonly endedAt: Date | undefined

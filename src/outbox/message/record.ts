@@ -1,38 +1,37 @@
-/** A message as a store has it, made into what people read: dates, values in the place of JSON, and undefined for what is not there. */
+/** Converts a stored message for users: dates, parsed JSON, and undefined instead of null. */
 import type { StoredMessage } from '../store/rows.ts'
 import type { MessageRecord } from './message.ts'
 
-/** All that is known about a message. */
 export function toRecord(stored: StoredMessage): MessageRecord {
 	return {
 		id: stored.id,
 		topic: stored.topic,
 		destination: stored.destination,
 		key: stored.key ?? undefined,
-		payload: parsed(stored.payload),
-		headers: headersOf(stored.headers),
+		payload: parseJson(stored.payload),
+		headers: toHeaders(stored.headers),
 		dedupeKey: stored.dedupeKey ?? undefined,
 		status: stored.status,
 		attempts: stored.attempts,
 		maxRetries: stored.maxRetries ?? undefined,
-		nextRetryAt: dateOf(stored.dueAt),
-		lastAttemptAt: dateOf(stored.lastAttemptAt),
+		nextRetryAt: toDate(stored.dueAt),
+		lastAttemptAt: toDate(stored.lastAttemptAt),
 		lastError: stored.error ?? undefined,
-		lockedAt: dateOf(stored.lockedAt),
+		lockedAt: toDate(stored.lockedAt),
 		lockedBy: stored.lockedBy ?? undefined,
-		leaseUntil: dateOf(stored.leaseUntil),
+		leaseUntil: toDate(stored.leaseUntil),
 		createdAt: new Date(stored.createdAt),
-		expiresAt: dateOf(stored.expiresAt),
+		expiresAt: toDate(stored.expiresAt),
 		crashes: stored.crashes,
-		endedAt: dateOf(stored.endedAt),
+		endedAt: toDate(stored.endedAt),
 		cause: stored.cause ?? undefined,
 	}
 }
 
-const dateOf = (ms: number | null): Date | undefined => (ms === null ? undefined : new Date(ms))
+const toDate = (ms: number | null): Date | undefined => (ms === null ? undefined : new Date(ms))
 
-/** A row that somebody wrote by hand may be no JSON. It is shown as it is: one such row must not hide the others of a list. */
-function parsed(text: string): unknown {
+/** Returns invalid JSON, which only a manually written row can have, as text: it must not make a whole list fail. */
+function parseJson(text: string): unknown {
 	try {
 		return JSON.parse(text)
 	} catch {
@@ -40,8 +39,8 @@ function parsed(text: string): unknown {
 	}
 }
 
-function headersOf(text: string | null): Readonly<Record<string, string>> {
-	const headers = text === null ? undefined : parsed(text)
+function toHeaders(text: string | null): Readonly<Record<string, string>> {
+	const headers = text === null ? undefined : parseJson(text)
 	return isHeaders(headers) ? headers : {}
 }
 

@@ -1,6 +1,6 @@
 /**
- * What Zod, Valibot, ArkType and others have in common (the Standard Schema interface, version 1), as far as it is needed here. By
- * its shape and not by a package: types are no reason for a dependency.
+ * The part of the Standard Schema interface (version 1) that is used here; Zod, Valibot, ArkType and others implement it. A structural type,
+ * because types do not justify a dependency.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
 	readonly '~standard': {

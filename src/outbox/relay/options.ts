@@ -3,6 +3,7 @@ import { presets } from '../../core/backoff/presets.ts'
 import { type CircuitSettings, readCircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
 import type { Classification } from '../../core/classify/classification.ts'
 import { classify, extendClassifier } from '../../core/classify/classify.ts'
+import { withOptionPath } from '../../core/options/option-path.ts'
 import {
 	checkNames,
 	invalidOption,
@@ -13,7 +14,6 @@ import {
 import { type RetrySettings, readRetryOptions } from '../../core/retry/options.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
-import { placed } from '../../http/options/option-path.ts'
 import type {
 	Destination,
 	DestinationOptions,
@@ -165,7 +165,7 @@ const BREAKER_SCHEMA: Readonly<Record<keyof RelayBreakerOptions, 'any'>> = {
 }
 
 export function readRelayOptions(options: RelayOptions): RelaySettings {
-	checkNames(options, RELAY_SCHEMA)
+	checkNames(options, RELAY_SCHEMA, 'Relay')
 	const settings = readOptions<RelaySettings>(options, RELAY_SCHEMA)
 	for (const name of INTEGERS) checkInteger(name, settings[name])
 	const { name = 'relay', runtime = systemRuntime } = options
@@ -183,7 +183,7 @@ export function readDestination(
 	if (typeof given !== 'function' && typeof (given as Destination<never> | undefined)?.deliver !== 'function')
 		invalidOption(path, given, 'a function (message, context) => Promise<void>, or an object with deliver')
 	const own: DestinationOptions = typeof given === 'function' ? {} : given
-	const settings = placed(`${path}.`, () => {
+	const settings = withOptionPath(path, () => {
 		checkNames(own, DESTINATION_SCHEMA)
 		return readOptions<Record<'concurrency' | 'maxConcurrent' | 'timeoutMs', number>>(own, DESTINATION_SCHEMA)
 	})
@@ -209,7 +209,7 @@ export function readDestination(
 
 function readRetry(path: string, options: RelayRetryOptions = {}): RetrySettings {
 	if (Object(options) !== options) invalidOption(path, options, 'an object such as { maxRetries: 5 }')
-	return placed(`${path}.`, () => {
+	return withOptionPath(path, () => {
 		checkNames(options, RETRY_SCHEMA)
 		return readRetryOptions({ ...presets.messageQueue, ...definedOnly(options) })
 	})
@@ -218,7 +218,7 @@ function readRetry(path: string, options: RelayRetryOptions = {}): RetrySettings
 function readBreaker(path: string, options: RelayBreakerOptions = {}): BreakerSettings {
 	if (Object(options) !== options)
 		invalidOption(path, options, 'false or an object such as { failureThreshold: 5 }')
-	return placed(`${path}.`, () => {
+	return withOptionPath(path, () => {
 		checkNames(options, BREAKER_SCHEMA)
 		const { resetTimeoutMs = OPEN_MS } = options
 		const resetBackoff = { maxDelayMs: Math.max(MAX_OPEN_MS, resetTimeoutMs) }
@@ -233,7 +233,7 @@ const definedOnly = <Options extends object>(options: Options): Partial<Options>
 
 function readRate(path: string, rate: RateOptions): Rate {
 	if (Object(rate) !== rate) invalidOption(path, rate, 'an object such as { limit: 10, intervalMs: 1000 }')
-	return placed(`${path}.`, () => {
+	return withOptionPath(path, () => {
 		checkNames(rate, RATE_SCHEMA)
 		const settings = readOptions<Rate>(rate, RATE_SCHEMA)
 		const burst = settings.burst || settings.limit
@@ -249,7 +249,7 @@ function readOrder(path: string, order: boolean | OrderOptions | undefined): Aft
 	if (order === undefined || order === false) return undefined
 	if (order === true) return 'block'
 	if (Object(order) !== order) invalidOption(path, order, 'true, false or { afterDeadLetter }')
-	placed(`${path}.`, () => checkNames(order, { afterDeadLetter: 'any' }))
+	withOptionPath(path, () => checkNames(order, { afterDeadLetter: 'any' }))
 	const { afterDeadLetter = 'block' } = order
 	if (!AFTER_DEAD_LETTER.includes(afterDeadLetter))
 		invalidOption(`${path}.afterDeadLetter`, afterDeadLetter, `one of ${AFTER_DEAD_LETTER.join(', ')}`)

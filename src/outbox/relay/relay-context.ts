@@ -5,11 +5,11 @@
 import { computeDelayMs } from '../../core/backoff/delay.ts'
 import { readBackoff } from '../../core/backoff/options.ts'
 import { presets } from '../../core/backoff/presets.ts'
-import { notify } from '../../core/engine/hooks.ts'
 import { TimeoutError } from '../../core/errors/errors.ts'
 import { errorFacts } from '../../core/events/error-facts.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import type { RelayEventDetails, RelayListener } from '../events/relay-events.ts'
+import type { Emitter, EventDetails } from '../events/emitter.ts'
+import type { RelayEvent } from '../events/relay-events.ts'
 import type { Store } from '../store/store.ts'
 import { RelayStoppedError } from './delivery.ts'
 import type { RelaySettings } from './options.ts'
@@ -32,7 +32,7 @@ export class RelayContext {
 	isStopping = false
 	/** True from a failed database operation until the next successful one. */
 	isStoreDown = false
-	readonly #listeners: ReadonlySet<RelayListener>
+	readonly #emitter: Emitter<RelayEvent>
 	/** The database's time minus this process's monotonic clock. */
 	#clockOffset: number | undefined
 	#hasAbandonedStore = false
@@ -43,24 +43,22 @@ export class RelayContext {
 		settings: RelaySettings,
 		owner: string,
 		keepsHistory: boolean,
-		listeners: ReadonlySet<RelayListener>,
+		emitter: Emitter<RelayEvent>,
 	) {
 		this.store = store
 		this.settings = settings
 		this.runtime = settings.runtime
 		this.owner = owner
 		this.keepsHistory = keepsHistory
-		this.#listeners = listeners
+		this.#emitter = emitter
 	}
 
 	get hasListeners(): boolean {
-		return this.#listeners.size > 0
+		return this.#emitter.hasListeners
 	}
 
-	emit(details: RelayEventDetails): void {
-		if (!this.hasListeners) return
-		const event = { ...details, policy: this.settings.name, timestamp: this.runtime.wallNow() }
-		for (const listener of this.#listeners) notify('onEvent', listener, event)
+	emit(details: EventDetails<RelayEvent>): void {
+		this.#emitter.emit(details)
 	}
 
 	/** Records the database's current time. */

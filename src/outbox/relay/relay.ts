@@ -4,7 +4,8 @@
  */
 import { checkRange, invalidOption } from '../../core/options/schema.ts'
 import type { Destination, Handler } from '../destinations/destination.ts'
-import type { RelayListener } from '../events/relay-events.ts'
+import { Emitter } from '../events/emitter.ts'
+import type { RelayEvent, RelayListener } from '../events/relay-events.ts'
 import type { DeliveredFor, Topics } from '../message/message.ts'
 import type { Outbox } from '../outbox.ts'
 import { DestinationStates, type Destinations } from './destination-discovery.ts'
@@ -42,7 +43,7 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 	readonly #outbox: Outbox<T>
 	readonly #settings: RelaySettings
 	readonly #destinations: Destinations
-	readonly #listeners = new Set<RelayListener>()
+	readonly #emitter: Emitter<RelayEvent>
 	#run: RelayRun | undefined
 	/** The context of the current or the last run, for `stats`. */
 	#latest: RelayContext | undefined
@@ -63,7 +64,8 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 		this.#destinations = destinations
 		// Only for its validation, so that invalid destinations are rejected now and not by `start`.
 		new DestinationStates(this.#destinations, this.#settings)
-		if (onEvent) this.#listeners.add(onEvent)
+		this.#emitter = new Emitter(this.name, this.#settings.runtime)
+		if (onEvent) this.#emitter.subscribe(onEvent)
 	}
 
 	get stats(): RelayStats {
@@ -74,8 +76,7 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 
 	/** Calls the listener with every event; returns a function that unsubscribes it. */
 	subscribe(listener: RelayListener): () => void {
-		this.#listeners.add(listener)
-		return () => this.#listeners.delete(listener)
+		return this.#emitter.subscribe(listener)
 	}
 
 	/** Starts to send. Rejects if the database cannot be reached or its tables are missing. */
@@ -92,7 +93,7 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 	async #start(): Promise<void> {
 		const { store, keepsHistory, historyForMs } = this.#outbox
 		const owner = `${this.name}-${process.pid}-${crypto.randomUUID().slice(0, 8)}`
-		const context = new RelayContext(store, this.#settings, owner, keepsHistory, this.#listeners)
+		const context = new RelayContext(store, this.#settings, owner, keepsHistory, this.#emitter)
 		const run = new RelayRun(context, new DestinationStates(this.#destinations, this.#settings))
 		this.#latest = context
 		this.#run = run

@@ -99,7 +99,7 @@ describe('replay', () => {
 	test('with --canary stops after the first letter and exits with 4 if no relay responds', async () => {
 		const { code, data } = await env.json('replay --destination billing --canary --timeout 50ms')
 		expect(code).toBe(4)
-		expect(data).toMatchObject({ replayed: 1, stopped: true, stoppedBy: 'nothing-heard' })
+		expect(data).toMatchObject({ replayed: 1, stopped: true, stoppedBy: 'timeout' })
 		expect(await dead()).toBe(4)
 	})
 })

@@ -11,9 +11,15 @@ const OTHER = { type: 'TypeError', message: 'x', fingerprint: 'bbbbbbbbbbbb' }
 const setUp = (count: number, given: Partial<StoredMessage> = {}) => {
 	const store = new FakeStore(Array.from({ length: count }, (_, index) => letter(index + 1, given)))
 	const clock = virtualRuntime()
-	const wake = vi.fn()
-	const dead = new DeadLetters({ store, runtime: clock, keepsHistory: false, maxPayloadBytes: 100, wake })
-	/** What a relay does to what was replayed, some time later. */
+	const onChanged = vi.fn()
+	const dead = new DeadLetters({
+		store,
+		runtime: clock,
+		keepsHistory: false,
+		maxPayloadBytes: 100,
+		onChanged,
+	})
+	/** Simulates a relay that processes replayed messages after `afterMs`. */
 	const relay = (work: (id: string) => void, afterMs = 100) => {
 		store.onReplay = (ids) => {
 			clock.setTimer(afterMs, () => ids.forEach(work))
@@ -24,31 +30,31 @@ const setUp = (count: number, given: Partial<StoredMessage> = {}) => {
 		const ms = await clock.runUntilIdle()
 		return { ...(await report), ms }
 	}
-	return { store, clock, wake, relay, replay, dead }
+	return { store, clock, onChanged, relay, replay, dead }
 }
 
 describe('a canary replay', () => {
-	it('replays 1, then 10, then the rest, each after the ones before were delivered', async () => {
-		const { store, relay, replay, wake } = setUp(50)
+	it('replays 1, then 10, then the rest, each after the previous ones were sent', async () => {
+		const { store, relay, replay, onChanged } = setUp(50)
 		relay((id) => store.rows.delete(id))
 		expect(await replay()).toMatchObject({ replayed: 50, stopped: false, sameFailure: [] })
 		expect(store.batches).toEqual([1, 10, 39])
-		expect(wake).toHaveBeenCalledTimes(3)
+		expect(onChanged).toHaveBeenCalledTimes(3)
 	})
 
-	it('knows a delivery by the history as well', async () => {
+	it('recognizes a sent message in the history', async () => {
 		const { store, relay, replay } = setUp(50)
 		relay((id) => store.change(id, { status: 'sent' }))
 		expect(await replay()).toMatchObject({ replayed: 50, stopped: false })
 	})
 
-	it.each([0, 1, 2, 11, 12])('is at its end when there are only %d', async (count) => {
+	it.each([0, 1, 2, 11, 12])('completes with only %d messages', async (count) => {
 		const { store, relay, replay } = setUp(count)
 		relay((id) => store.rows.delete(id))
 		expect(await replay()).toMatchObject({ replayed: count, stopped: false })
 	})
 
-	it('stops when the first one fails the same way, while that waits for its retry', async () => {
+	it('stops when the first message fails with the same error, before its retry', async () => {
 		const { store, relay, replay } = setUp(50)
 		relay((id) => store.change(id, { attempts: 1, error: SAME, dueAt: NOW + 3_600_000 }))
 		const report = await replay()
@@ -58,11 +64,13 @@ describe('a canary replay', () => {
 			stoppedBy: 'same-failure',
 			sameFailure: [idOf(1)],
 		})
-		expect(report.reason).toContain(`the first one failed the same way as before, such as ${idOf(1)}`)
+		expect(report.reason).toContain(
+			`The first message failed with the same error as before, for example ${idOf(1)}.`,
+		)
 		expect(store.batches).toEqual([1])
 	})
 
-	it('stops when one of the ten is dead again', async () => {
+	it('stops when one of the ten becomes a dead letter again', async () => {
 		const { store, relay, replay } = setUp(50)
 		relay((id) => {
 			if (id === idOf(5)) store.change(id, { status: 'dead', cause: 'permanent', attempts: 1, error: SAME })
@@ -70,10 +78,10 @@ describe('a canary replay', () => {
 		})
 		const report = await replay()
 		expect(report).toMatchObject({ replayed: 11, stopped: true, sameFailure: [idOf(5)] })
-		expect(report.reason).toContain('1 of 10 failed the same way')
+		expect(report.reason).toContain('1 of 10 messages failed with the same error')
 	})
 
-	it('does not take the old failure of a message in flight for a new one', async () => {
+	it('ignores the old error of a message in flight', async () => {
 		const { store, clock, relay, replay } = setUp(3)
 		relay((id) => {
 			store.change(id, { status: 'processing', attempts: 1, lockedBy: 'relay-1' })
@@ -82,7 +90,7 @@ describe('a canary replay', () => {
 		expect(await replay()).toMatchObject({ replayed: 3, stopped: false })
 	})
 
-	it('nor that of a message whose relay died', async () => {
+	it('ignores the old error of a message whose relay crashed', async () => {
 		const { store, clock, relay, replay } = setUp(3)
 		relay((id) => {
 			store.change(id, { attempts: 1, crashes: 1 })
@@ -91,61 +99,63 @@ describe('a canary replay', () => {
 		expect(await replay()).toMatchObject({ replayed: 3, stopped: false })
 	})
 
-	it('notices a failure although the second attempt is in flight already', async () => {
+	it('notices a failure while the second attempt is in flight', async () => {
 		const { store, relay, replay } = setUp(3)
 		relay((id) => store.change(id, { status: 'processing', attempts: 2, lockedBy: 'relay-1', error: SAME }))
 		expect(await replay()).toMatchObject({ replayed: 1, stoppedBy: 'same-failure' })
 	})
 
-	it('goes on when one fails in another way and is tried again', async () => {
+	it('continues when a message fails with another error and is retried', async () => {
 		const { store, relay, replay } = setUp(50)
 		relay((id) => store.change(id, { attempts: 1, error: OTHER }))
 		expect(await replay()).toMatchObject({ replayed: 50, stopped: false, sameFailure: [] })
 	})
 
-	it('stops when one is dead again in another way', async () => {
+	it('stops when a message becomes a dead letter with another error', async () => {
 		const { store, relay, replay } = setUp(50)
 		relay((id) => store.change(id, { status: 'dead', cause: 'permanent', attempts: 1, error: OTHER }))
 		const report = await replay()
 		expect(report).toMatchObject({ replayed: 1, stopped: true, stoppedBy: 'dead-again', sameFailure: [] })
-		expect(report.reason).toContain('in another way than before')
+		expect(report.reason).toContain('with another error than before')
 	})
 
-	it('knows those without a failure by their cause: what expired expires again', async () => {
+	it('compares messages without an error by their cause', async () => {
 		const { store, relay, replay } = setUp(50, { cause: 'expired', error: null })
 		relay((id) => store.change(id, { status: 'dead', cause: 'expired' }))
 		expect(await replay()).toMatchObject({ replayed: 1, stoppedBy: 'same-failure', sameFailure: [idOf(1)] })
 	})
 
-	it('does not blame the old failure for an expiry', async () => {
+	it('does not compare the old error after an expiry', async () => {
 		const { store, relay, replay } = setUp(50)
 		relay((id) => store.change(id, { status: 'dead', cause: 'expired' }))
 		expect(await replay()).toMatchObject({ stoppedBy: 'dead-again', sameFailure: [] })
 	})
 
-	it('says after a time that nothing was heard', async () => {
+	it('stops after timeoutMs without a result', async () => {
 		const { replay, store } = setUp(50)
 		const report = await replay()
-		expect(report).toMatchObject({ replayed: 1, stopped: true, stoppedBy: 'nothing-heard', ms: 60_000 })
-		expect(report.reason).toContain("is a relay running that serves 'billing'?")
+		expect(report).toMatchObject({ replayed: 1, stopped: true, stoppedBy: 'timeout', ms: 60_000 })
+		expect(report.reason).toContain("Check that a relay is running that serves 'billing'.")
 		expect(store.batches).toEqual([1])
 	})
 
-	it('waits as long as it is told', async () => {
+	it('waits for timeoutMs', async () => {
 		const { replay } = setUp(50)
 		expect((await replay({ timeoutMs: 500 })).ms).toBe(500)
-		await expect(setUp(1).dead.replay({}, { all: true, timeoutMs: -1 })).rejects.toThrow('timeoutMs')
+		await expect(setUp(1).dead.replay({}, { all: true, timeoutMs: -1 })).rejects.toMatchObject({
+			optionPath: 'timeoutMs',
+		})
 	})
 
-	it('tells of how many nothing was heard', async () => {
+	it('reports the number of messages without a result', async () => {
 		const { store, relay, replay } = setUp(50)
 		relay((id) => {
 			if (id < idOf(9)) store.rows.delete(id)
 		})
-		expect((await replay()).reason).toContain('nothing was heard of 3 of 10')
+		expect((await replay()).reason).toContain('No result for 3 of 10 messages')
 	})
 
-	it('ends its wait at once when it is aborted, and leaves no timer', async () => {
+	it('ends its wait immediately on abort and leaves no timer', async () => {
 		const { dead, clock } = setUp(50)
 		const stop = new AbortController()
 		const report = dead.replay({}, { all: true, canary: true, signal: stop.signal })
@@ -156,13 +166,13 @@ describe('a canary replay', () => {
 		expect(await report).toMatchObject({ replayed: 1, stopped: true, stoppedBy: 'aborted' })
 	})
 
-	it('does nothing when it was aborted before', async () => {
+	it('does nothing with an aborted signal', async () => {
 		const { replay, store } = setUp(50)
 		expect(await replay({ signal: AbortSignal.abort() })).toMatchObject({ replayed: 0, stoppedBy: 'aborted' })
 		expect(store.batches).toEqual([])
 	})
 
-	it('does not wait for one that somebody else took in between', async () => {
+	it('does not wait for a message that another process took in between', async () => {
 		const { store, relay, replay } = setUp(12)
 		relay((id) => store.rows.delete(id))
 		const list = store.list.bind(store)
@@ -174,7 +184,7 @@ describe('a canary replay', () => {
 		expect(await replay()).toMatchObject({ replayed: 10, stopped: false })
 	})
 
-	it('tells its progress from the first one on', async () => {
+	it('reports progress from the first message on', async () => {
 		const { store, relay, replay } = setUp(2_000)
 		relay((id) => store.rows.delete(id))
 		const told: number[] = []

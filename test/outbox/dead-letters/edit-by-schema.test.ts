@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Outbox, sqliteStore } from 'yaoki/outbox'
 import { z } from 'zod'
 
-test('an edited payload is checked by the schema of its topic: what could not be enqueued does not come in by the back door', async () => {
+test('an edited payload is validated by the schema of its topic', async () => {
 	const store = sqliteStore(':memory:')
 	const topics = { 'order.created': z.object({ total: z.coerce.number() }) }
 	const outbox = new Outbox({ store, topics, outsideTransaction: 'allow' })
@@ -26,7 +26,7 @@ test('an edited payload is checked by the schema of its topic: what could not be
 		issues: [{ field: 'payload.total' }],
 	})
 	expect((await outbox.find(id))?.status).toBe('dead')
-	// What the schema makes of it is stored.
+	// The schema's output is stored.
 	expect(await outbox.dead.edit(id, { payload: { total: '12' } })).toBe(true)
 	expect(await outbox.find(id)).toMatchObject({ status: 'pending', payload: { total: 12 } })
 	await outbox.close()

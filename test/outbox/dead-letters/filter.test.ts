@@ -4,7 +4,7 @@ import { toRecord } from '../../../src/outbox/message/record.ts'
 import { idOf, letter, message, NOW } from '../diagnostics/fake-store.ts'
 
 describe('a filter', () => {
-	it('goes to the store with times in milliseconds', () => {
+	it('is converted to times in milliseconds', () => {
 		const given: MessageFilter = {
 			ids: [idOf(10).toUpperCase()],
 			status: 'dead',
@@ -19,59 +19,53 @@ describe('a filter', () => {
 		expect(toFilter(given)).toEqual({ ...given, ids: [idOf(10)], since: NOW, until: NOW + 1 })
 	})
 
-	it('has no part that is undefined', () => {
+	it('has no undefined fields', () => {
 		expect(Object.keys(toFilter({ key: undefined, topic: 't' }))).toEqual(['topic'])
 	})
 
-	it('keeps a list without ids, which is no message and not every message', () => {
+	it('keeps an empty list of ids, which matches no message', () => {
 		expect(toFilter({ ids: [] })).toEqual({ ids: [] })
 	})
 
-	it('may ask for those that died without an error', () => {
+	it('may select messages that died without an error', () => {
 		expect(toFilter({ fingerprint: '' })).toEqual({ fingerprint: '' })
 	})
 
-	it.each<[object, string | RegExp]>([
-		[{ topics: 'a' }, 'Unknown option "filter.topics"'],
-		[
-			{ status: 'died' },
-			'Invalid option "filter.status": expected one of pending, processing, sent, dead, got "died"',
-		],
+	it.each<[object, string]>([
+		[{ topics: 'a' }, 'filter.topics'],
+		[{ status: 'died' }, 'filter.status'],
 		[{ status: 'toString' }, 'filter.status'],
-		[{ cause: 'bad' }, 'expected one of retries-exhausted, permanent, expired, crashed, predecessor-dead'],
+		[{ cause: 'bad' }, 'filter.cause'],
 		[{ topic: '' }, 'filter.topic'],
-		[{ topic: 7 }, /Invalid option "filter\.topic": expected .*, got 7/],
+		[{ topic: 7 }, 'filter.topic'],
 		[{ key: 'a\0b' }, 'filter.key'],
 		[{ destination: '\uD800' }, 'filter.destination'],
 		[{ fingerprint: 5 }, 'filter.fingerprint'],
 		[{ ids: idOf(1) }, 'filter.ids'],
-		[
-			{ ids: [idOf(1), 'x'] },
-			'Invalid option "filter.ids[1]": expected the id of a message, which is a UUID, got "x"',
-		],
+		[{ ids: [idOf(1), 'x'] }, 'filter.ids[1]'],
 		[{ since: NOW }, 'filter.since'],
 		[{ until: new Date(Number.NaN) }, 'filter.until'],
-		[{ since: new Date(2), until: new Date(2) }, 'a time after since'],
-	])('that can not be meant is refused: %o', (given, text) => {
-		expect(() => toFilter(given as MessageFilter)).toThrow(text)
+		[{ since: new Date(2), until: new Date(2) }, 'filter.until'],
+	])('is rejected if invalid: %o', (given, optionPath) => {
+		expect(() => toFilter(given as MessageFilter)).toThrow(expect.objectContaining({ optionPath }))
 	})
 
 	it.each([
-		[null, 'Invalid option "filter": expected an object, got null'],
-		[undefined, 'Invalid option "filter": expected an object, got undefined'],
-		[idOf(1), `Invalid option "filter": expected an object, got "${idOf(1)}"`],
-		[[], 'filter: got '],
-	])('must be an object, and is called by its name and not "options" when it is none: %o', (given, told) => {
-		expect(() => toFilter(given as unknown as MessageFilter)).toThrow(told)
+		[null, 'filter'],
+		[undefined, 'filter'],
+		[idOf(1), 'filter'],
+		[[], 'filter'],
+	])('must be an object, not %o', (given, optionPath) => {
+		expect(() => toFilter(given as unknown as MessageFilter)).toThrow(expect.objectContaining({ optionPath }))
 	})
 })
 
-it('only a UUID is the id of a message', () => {
+it('isMessageId accepts only UUIDs', () => {
 	expect([idOf(1), '', 'x', `${idOf(1)}0`, 7].map(isMessageId)).toEqual([true, false, false, false, false])
 })
 
 describe('a record', () => {
-	it('has values, dates, and undefined for what is not there', () => {
+	it('has parsed values, dates, and undefined instead of null', () => {
 		const record = toRecord(message({ headers: '{"a":"b"}', payload: '{"total":[1,"\\u0000"]}' }))
 		expect(record).toMatchObject({
 			payload: { total: [1, '\0'] },
@@ -84,7 +78,7 @@ describe('a record', () => {
 		expect(record.lastError).toBeUndefined()
 	})
 
-	it('of a dead letter says when and why it died', () => {
+	it('of a dead letter has its end and cause', () => {
 		expect(toRecord(letter(1, { expiresAt: 0 }))).toMatchObject({
 			endedAt: new Date(NOW - 599_999),
 			cause: 'retries-exhausted',
@@ -93,7 +87,7 @@ describe('a record', () => {
 		})
 	})
 
-	it('shows a payload that somebody broke by hand as it is, for it must not hide the others', () => {
+	it('returns an invalid payload as text', () => {
 		expect(toRecord(message({ payload: '{broken', headers: '[1]' }))).toMatchObject({
 			payload: '{broken',
 			headers: {},

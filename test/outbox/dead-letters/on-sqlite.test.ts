@@ -1,8 +1,8 @@
-/** The same promises on a real store, with the test as the relay: what a fake believes of stores is what they do. */
+/** Dead letters on a real store, with the test as the relay: verifies what the fake store assumes. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { DeadLetters } from '../../../src/outbox/dead-letters/dead-letters.ts'
 import { readStats } from '../../../src/outbox/diagnostics/stats.ts'
-import { whyNotSent } from '../../../src/outbox/diagnostics/why.ts'
+import { explainMessage } from '../../../src/outbox/diagnostics/why.ts'
 import { toStoredError } from '../../../src/outbox/message/stored-error.ts'
 import type { NewRow, Settlement } from '../../../src/outbox/store/rows.ts'
 import { type SqliteStore, sqliteStore } from '../../../src/outbox/store/sqlite/index.ts'
@@ -23,8 +23,8 @@ beforeEach(async () => {
 	await store.migrate()
 	afterReplay = () => {}
 	relayed = []
-	const wake = vi.fn(() => afterReplay())
-	dead = new DeadLetters({ store, runtime: clock, keepsHistory: true, maxPayloadBytes: 1_000, wake })
+	const onChanged = vi.fn(() => afterReplay())
+	dead = new DeadLetters({ store, runtime: clock, keepsHistory: true, maxPayloadBytes: 1_000, onChanged })
 })
 
 afterEach(async () => {
@@ -46,7 +46,7 @@ const row = (n: number, given: Partial<NewRow> = {}): NewRow => ({
 	...given,
 })
 
-/** Claims all that is due and settles it. */
+/** Claims and settles all due messages. */
 async function relay(settle: (id: string, attempt: number) => Settlement): Promise<void> {
 	const targets = [{ destination: 'billing', limit: 10_000, since: 0, isOrdered: false, isProbe: false }]
 	const request = { owner: 'relay-1', leaseMs: 60_000, targets, poisonCandidates: false, poisonAfter: 2 }
@@ -67,7 +67,7 @@ const retry = (id: string, attempt: number): Settlement => ({
 	error: DOWN,
 })
 
-/** The same some time after each replay. */
+/** Does the same after each replay. */
 function relayLater(settle: (id: string, attempt: number) => Settlement): void {
 	afterReplay = () => {
 		clock.setTimer(50, () => {
@@ -76,14 +76,14 @@ function relayLater(settle: (id: string, attempt: number) => Settlement): void {
 	}
 }
 
-async function bury(count: number): Promise<void> {
+async function moveToDead(count: number): Promise<void> {
 	await store.insert(Array.from({ length: count }, (_, index) => row(index + 1)))
 	await relay(die)
 	await clock.advance(1_000)
 }
 
-it('the same failure of many messages is one group, and is replayed by its fingerprint', async () => {
-	await bury(2_500)
+it('groups the same failure of many messages and replays them by fingerprint', async () => {
+	await moveToDead(2_500)
 	const groups = await dead.groups()
 	expect(groups).toMatchObject([{ count: 2_500, exampleId: idOf(1), fingerprint: DOWN.fingerprint }])
 	const report = dead.replay({ fingerprint: groups[0]?.fingerprint })
@@ -92,16 +92,16 @@ it('the same failure of many messages is one group, and is replayed by its finge
 	expect((await readStats(store)).totals).toMatchObject({ due: { count: 2_500 }, dead: { count: 0 } })
 })
 
-it('a canary goes through to the rest when messages are delivered', async () => {
-	await bury(30)
+it('a canary continues with the rest when its messages are sent', async () => {
+	await moveToDead(30)
 	relayLater(send)
 	const report = dead.replay({}, { all: true, canary: true })
 	await clock.runUntilIdle()
 	expect(await report).toMatchObject({ replayed: 30, stopped: false })
 })
 
-it('a canary stops at the first attempt that fails as before', async () => {
-	await bury(30)
+it('a canary stops at the first attempt with the same error', async () => {
+	await moveToDead(30)
 	relayLater(retry)
 	const report = dead.replay({}, { all: true, canary: true })
 	await clock.runUntilIdle()
@@ -109,8 +109,8 @@ it('a canary stops at the first attempt that fails as before', async () => {
 	expect(await dead.count()).toEqual({ count: 29, isCapped: false })
 })
 
-it('a replay takes none a second time that dies again while it goes on', async () => {
-	await bury(1_500)
+it('a replay does not repeat messages that die again while it runs', async () => {
+	await moveToDead(1_500)
 	const replay = store.replay.bind(store)
 	vi.spyOn(store, 'replay').mockImplementation(async (...args) => {
 		const ids = await replay(...args)
@@ -124,8 +124,8 @@ it('a replay takes none a second time that dies again while it goes on', async (
 	expect(await dead.count()).toEqual({ count: 1_500, isCapped: false })
 })
 
-it('an edited letter is sent as it was changed', async () => {
-	await bury(1)
+it('an edited message is sent with its changes', async () => {
+	await moveToDead(1)
 	expect(await dead.edit(idOf(1), { payload: { total: 2 }, headers: { a: 'b' } })).toBe(true)
 	expect(await store.find(idOf(1))).toMatchObject({
 		payload: '{"total":2}',
@@ -134,36 +134,34 @@ it('an edited letter is sent as it was changed', async () => {
 	})
 })
 
-it('letters can be discarded one by one while all are gone through', async () => {
-	await bury(250)
+it('messages can be discarded while iterating over them', async () => {
+	await moveToDead(250)
 	for await (const { id } of dead.each()) await dead.discard({ ids: [id] })
 	expect(await dead.count()).toEqual({ count: 0, isCapped: false })
-	expect(await whyNotSent(store, idOf(7))).toContain('It was a dead letter and was discarded')
+	expect(await explainMessage(store, idOf(7))).toContain('as a dead letter; it will not be sent')
 })
 
-it('tells the life of a message in sentences', async () => {
-	const why = () => whyNotSent(store, idOf(1))
+it('explains each stage of a message', async () => {
+	const why = () => explainMessage(store, idOf(1))
 	await store.insert([row(1, { notBefore: NOW + 5_000 })])
-	expect(await why()).toContain('It is not due before its time, in 5 s (')
-	expect(await why()).toContain('and besides no relay is running')
+	expect(await why()).toContain('(in 5 s)')
+	expect(await why()).toContain('Also, no relay is running.')
 	const report = { id: 'relay-1', host: 'h', pid: 1, destinations: ['billing'], throughput: 1 }
 	await clock.advance(6_000)
 	await store.heartbeat({ ...report, inFlight: 0, sent: 0, failed: 0, dead: 0 }, 60_000)
-	expect(await why()).toBe('It has been due for 1 s and is next: a relay takes it within a moment.')
+	expect(await why()).toBe('Due for 1 s and next: a relay claims it within a moment.')
 	await relay(retry)
 	expect(await why()).toBe(
-		'It waits for its retry in 60 s after failure 1: Error: connect ECONNREFUSED 10.0.0.1:5432.',
+		'Next attempt in 60 s, after 1 failed attempt (Error: connect ECONNREFUSED 10.0.0.1:5432).',
 	)
 	await store.retryNow({}, 1)
 	await store.pause('billing', 12_000, 'retry-after')
-	expect(await why()).toContain('it asked by Retry-After to be left alone for 12 s more')
+	expect(await why()).toContain('it returned Retry-After; sending resumes in 12 s')
 	await clock.advance(12_001)
 	await relay(die)
 	await clock.advance(3_000)
-	expect(await why()).toContain(
-		'It became a dead letter 3 s ago, for its retries were used up after 2 attempts',
-	)
+	expect(await why()).toContain('Dead for 3 s: retries exhausted after 2 attempts')
 	await dead.replay({ ids: [idOf(1)] })
 	await relay(send)
-	expect(await why()).toBe('It was sent 0 ms ago, at attempt 1.')
+	expect(await why()).toBe('Sent 0 ms ago on attempt 1.')
 })

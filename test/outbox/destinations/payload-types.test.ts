@@ -23,7 +23,7 @@ interface Tree {
 	readonly children: readonly Tree[]
 }
 
-test('the payload of a handler is typed as it comes back from JSON; a Date of the schema used to be one in the type, and a text in truth', () => {
+test('the payload type of a handler is the schema output after JSON (regression: a Date was typed as Date but delivered as a string)', () => {
 	const topics = {
 		paid: z.object({ at: z.coerce.date(), by: z.string().default('card'), lines: z.array(z.date()) }),
 	}
@@ -46,7 +46,7 @@ test('the payload of a handler is typed as it comes back from JSON; a Date of th
 	expectTypeOf<Jsonified<{ a: 1; save(): void; tag: symbol }>>().toEqualTypeOf<{ a: 1 }>()
 })
 
-test('what is never delivered, since enqueue refuses it, has the type never', () => {
+test('types that enqueue rejects become never', () => {
 	expectTypeOf<Jsonified<{ a: Map<string, 1>; b: Set<1>; c: bigint }>>().toEqualTypeOf<{
 		a: never
 		b: never
@@ -54,7 +54,7 @@ test('what is never delivered, since enqueue refuses it, has the type never', ()
 	}>()
 })
 
-test('a type that JSON does not change stays as it is', () => {
+test('a type that JSON does not change stays the same', () => {
 	expectTypeOf<Jsonified<unknown>>().toEqualTypeOf<unknown>()
 	expectTypeOf<Jsonified<Order>>().toEqualTypeOf<Order>()
 	expectTypeOf<Jsonified<Tree>>().toExtend<Tree>()
@@ -67,7 +67,7 @@ test('a type that JSON does not change stays as it is', () => {
 	expectTypeOf<Jsonified<{ id: Branded }>>().toEqualTypeOf<{ id: Branded }>()
 })
 
-test('without topics a handler may say what its payload is; it was refused by the compiler', () => {
+test('without topics a handler declares its payload type', () => {
 	const outbox = new Outbox({ store: fakeStore() })
 	const bill: Handler<Message<string, Order>> = ({ payload }) => payload.lines.length
 	new Relay(outbox, {
@@ -83,7 +83,7 @@ test('without topics a handler may say what its payload is; it was refused by th
 	})
 })
 
-test('with topics it must be what the schema says', () => {
+test('with topics the payload type must match the schema', () => {
 	const topics = { paid: z.object({ id: z.string() }) }
 	type Paid = DestinationsFor<typeof topics, 'paid'>['paid']
 	expectTypeOf<Handler<Message<'paid', { id: string }>>>().toExtend<Paid>()

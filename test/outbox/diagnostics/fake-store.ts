@@ -1,4 +1,4 @@
-/** A store in memory with what dead letters and insight ask of one: rows are set by the test, and so is the time. */
+/** An in-memory store for tests of dead letters and diagnostics: the test sets rows and time. */
 import { counted } from '../../../src/outbox/store/figures.ts'
 import type { DestinationCircuit, RelayRow, StoredMessage } from '../../../src/outbox/store/rows.ts'
 import type {
@@ -70,7 +70,7 @@ export const relay = (given: Partial<RelayRow> = {}): RelayRow => ({
 	...given,
 })
 
-export const gate = (given: Partial<DestinationCircuit> = {}): DestinationCircuit => ({
+export const circuit = (given: Partial<DestinationCircuit> = {}): DestinationCircuit => ({
 	destination: 'billing',
 	state: 'open',
 	pausedForMs: 12_000,
@@ -105,7 +105,7 @@ export class FakeStore implements Store {
 	time: number = NOW
 	rows = new Map<string, StoredMessage>()
 	relayRows: readonly RelayRow[] = [relay()]
-	gateRows: readonly DestinationCircuit[] = []
+	circuitRows: readonly DestinationCircuit[] = []
 	discarded: { readonly ids: readonly string[]; readonly keepHistory: boolean }[] = []
 	edits: (MessageEdit | undefined)[] = []
 	/** The limits and sizes of batches. */
@@ -252,7 +252,7 @@ export class FakeStore implements Store {
 	}
 
 	async circuits(destinations: readonly string[]): Promise<readonly DestinationCircuit[]> {
-		return this.gateRows.filter(({ destination }) => destinations.includes(destination))
+		return this.circuitRows.filter(({ destination }) => destinations.includes(destination))
 	}
 
 	async relays(): Promise<readonly RelayRow[]> {

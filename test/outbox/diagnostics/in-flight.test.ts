@@ -1,4 +1,4 @@
-/** Stores look at the oldest that are due for what is in flight: with more due than that it was told as "0 or more". */
+/** Stores count in-flight messages only among the oldest due ones; regression: with more due messages the result was "0 or more". */
 import { expect, it } from 'vitest'
 import { readStats } from '../../../src/outbox/diagnostics/stats.ts'
 import type { RelayRow } from '../../../src/outbox/store/rows.ts'
@@ -8,7 +8,7 @@ import { FakeStore, idOf, message, NOW, relay } from './fake-store.ts'
 const exactly = (count: number): CappedCount => ({ count, isCapped: false })
 const orMore = (count: number): CappedCount => ({ count, isCapped: true })
 
-/** What is told of these destinations, and in all. */
+/** Returns the in-flight counts of these destinations, and in total. */
 const told = async (inFlight: Readonly<Record<string, CappedCount>>, relays: readonly RelayRow[]) => {
 	const names = Object.keys(inFlight)
 	const store = new FakeStore(names.map((destination, at) => message({ id: idOf(at), destination })))
@@ -21,19 +21,19 @@ const told = async (inFlight: Readonly<Record<string, CappedCount>>, relays: rea
 	}
 }
 
-it('a count that came to its end is told as it is, whatever the relays say', async () => {
+it('keeps a complete count, whatever the relays report', async () => {
 	expect(await told({ billing: exactly(3) }, [relay({ inFlight: 7 })])).toEqual({
 		billing: exactly(3),
 		all: exactly(3),
 	})
 })
 
-it('with nobody sending anything there is none, and not "0 or more"', async () => {
+it('returns 0 if no relay reports messages in flight', async () => {
 	expect(await told({ billing: orMore(0) }, [relay()])).toEqual({ billing: exactly(0), all: exactly(0) })
 	expect(await told({ billing: orMore(0) }, [])).toEqual({ billing: exactly(0), all: exactly(0) })
 })
 
-it('what relays say they send is told where the count was ended', async () => {
+it('uses the relays report for a capped count', async () => {
 	const relays = [
 		relay({ inFlight: 7 }),
 		relay({ id: 'relay-2', inFlight: 5 }),
@@ -42,14 +42,14 @@ it('what relays say they send is told where the count was ended', async () => {
 	expect(await told({ billing: orMore(0) }, relays)).toEqual({ billing: exactly(12), all: exactly(12) })
 })
 
-it('what was found is not told as less, for the relays speak only now and then', async () => {
+it('never reports less than the count, because reports may be old', async () => {
 	expect(await told({ billing: orMore(9) }, [relay({ inFlight: 7 })])).toEqual({
 		billing: orMore(9),
 		all: orMore(9),
 	})
 })
 
-it('what a relay sends elsewhere is taken off', async () => {
+it('subtracts what a relay sends to other destinations', async () => {
 	const relays = [
 		relay({ destinations: ['*'], inFlight: 10 }),
 		relay({ id: 'relay-2', destinations: ['post'], inFlight: 50 }),
@@ -61,7 +61,7 @@ it('what a relay sends elsewhere is taken off', async () => {
 	})
 })
 
-it('a destination that is held beside one that is busy has none', async () => {
+it('returns 0 for a paused destination beside a busy one', async () => {
 	const relays = [relay({ destinations: ['billing', 'mail'], inFlight: 8 })]
 	expect(await told({ billing: orMore(0), mail: orMore(8) }, relays)).toEqual({
 		billing: exactly(0),
@@ -70,7 +70,7 @@ it('a destination that is held beside one that is busy has none', async () => {
 	})
 })
 
-it('what can not be divided between two is told in all', async () => {
+it('returns only a total if it cannot be divided', async () => {
 	const relays = [relay({ destinations: ['billing', 'mail'], inFlight: 30 })]
 	expect(await told({ billing: orMore(3), mail: orMore(8) }, relays)).toEqual({
 		billing: orMore(3),

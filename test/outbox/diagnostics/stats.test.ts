@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
 import { readStats } from '../../../src/outbox/diagnostics/stats.ts'
-import { FakeStore, gate, idOf, letter, message, NOW, relay } from './fake-store.ts'
+import { circuit, FakeStore, idOf, letter, message, NOW, relay } from './fake-store.ts'
 
 const at = (n: number, given: Parameters<typeof message>[0]) => message({ id: idOf(n), ...given })
 
-it('tells how messages stand, by destination and in all', async () => {
+it('counts messages by state, per destination and in total', async () => {
 	const store = new FakeStore([
 		at(1, { dueAt: NOW - 5_000 }),
 		at(2, { dueAt: NOW + 60_000 }),
@@ -31,7 +31,7 @@ it('tells how messages stand, by destination and in all', async () => {
 	expect(stats.attempts).toEqual([3, 2, 1])
 })
 
-it('of an empty outbox is all zeros', async () => {
+it('returns zeros for an empty outbox', async () => {
 	const store = new FakeStore()
 	store.relayRows = []
 	expect(await readStats(store)).toMatchObject({
@@ -39,18 +39,18 @@ it('of an empty outbox is all zeros', async () => {
 		destinations: [],
 		throughput: 0,
 		relays: [],
-		gates: [],
+		circuits: [],
 	})
 })
 
-it('counts no more than 10,000 for each figure, and says so', async () => {
+it('caps each count at 10,000', async () => {
 	const store = new FakeStore(Array.from({ length: 10_001 }, (_, index) => at(index, {})))
 	const stats = await readStats(store)
 	expect(store.statsLimits).toEqual([10_000])
 	expect(stats.totals.due).toEqual({ count: 10_000, isCapped: true })
 })
 
-it('says when there are more destinations than it tells of, and that all its figures are of some', async () => {
+it('reports that there are more destinations, with capped totals', async () => {
 	const store = new FakeStore([at(1, {})])
 	expect(await readStats(store)).toMatchObject({ hasMoreDestinations: false })
 	store.hasMoreDestinations = true
@@ -60,13 +60,13 @@ it('says when there are more destinations than it tells of, and that all its fig
 	})
 })
 
-it('foretells the next hour, five minutes each', async () => {
+it('forecasts the next hour in steps of five minutes', async () => {
 	const { forecast } = await readStats(new FakeStore())
 	expect(forecast).toHaveLength(12)
 	expect(forecast[11]).toEqual({ fromMs: 3_300_000, toMs: 3_600_000, count: 11, isCapped: false })
 })
 
-it('adds up what relays send that are alive, and forgets those that are not', async () => {
+it('sums the throughput of relays that are alive', async () => {
 	const store = new FakeStore()
 	store.relayRows = [
 		relay(),
@@ -79,19 +79,19 @@ it('adds up what relays send that are alive, and forgets those that are not', as
 	expect(relays[0]?.seenAt).toEqual(new Date(NOW - 1_000))
 })
 
-it('shows gates, also of destinations that have nothing in the queue', async () => {
+it('includes circuits of destinations without queued messages', async () => {
 	const store = new FakeStore([at(1, { destination: 'mail' })])
 	store.relayRows = [relay({ destinations: ['billing', '*'] })]
-	store.gateRows = [
-		gate(),
-		gate({ destination: 'mail', state: 'half-open', pausedForMs: 0, reason: 'probe' }),
+	store.circuitRows = [
+		circuit(),
+		circuit({ destination: 'mail', state: 'half-open', pausedForMs: 0, reason: 'probe' }),
 	]
-	const { gates } = await readStats(store)
-	expect(gates).toContainEqual({
+	const { circuits } = await readStats(store)
+	expect(circuits).toContainEqual({
 		destination: 'billing',
 		state: 'open',
 		pausedForMs: 12_000,
 		reason: 'circuit-open',
 	})
-	expect(gates).toHaveLength(2)
+	expect(circuits).toHaveLength(2)
 })

@@ -100,7 +100,7 @@ test('a second stop is the same promise; a relay that was not started has nothin
 test('a relay starts once, and again after its stop', async () => {
 	await using here = await world()
 	const relay = await here.relay({ jobs: here.sends() })
-	await expect(relay.start()).rejects.toThrow('a relay that runs already')
+	await expect(relay.start()).rejects.toMatchObject({ optionPath: 'start()' })
 	const stopped = relay.stop()
 	await here.clock.advance(10)
 	await stopped

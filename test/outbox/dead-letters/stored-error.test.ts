@@ -15,8 +15,8 @@ const bad = (): never => {
 	throw new Error('hostile')
 }
 
-describe('a note of a failure', () => {
-	it('has the name and the first line of an error', () => {
+describe('toStoredError', () => {
+	it('returns the name and first line of an error', () => {
 		expect(toStoredError(new TypeError('x is no function\n  at once'))).toMatchObject({
 			type: 'TypeError',
 			message: 'x is no function',
@@ -36,7 +36,7 @@ describe('a note of a failure', () => {
 		[{ name: 'Odd', message: 'thing' }, 'Odd', 'thing'],
 		[{ name: 5, message: 5 }, 'object', ''],
 		[Object.create(null), 'object', ''],
-	])('tells the kind of what is no error: %o', (thrown, type, text) => {
+	])('returns the type of a value that is not an error: %o', (thrown, type, text) => {
 		expect(toStoredError(thrown)).toMatchObject({ type, message: text })
 	})
 
@@ -50,13 +50,13 @@ describe('a note of a failure', () => {
 		['a cause that is a revoked proxy', new Error('x', { cause: revoked() })],
 		['a response that throws', { response: Object.defineProperty({}, 'status', { get: bad }) }],
 		['a ring of causes', Object.assign(new Error('x'), { cause: undefined })],
-	])('is made of anything: %s', (_, thrown) => {
+	])('converts anything: %s', (_, thrown) => {
 		const note = toStoredError(thrown)
 		expect(note.type).not.toBe('')
 		expect(note.fingerprint).toMatch(/^[\da-f]{12}$/)
 	})
 
-	it('says what is behind "fetch failed"', () => {
+	it('includes the cause of "fetch failed"', () => {
 		const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
 		expect(toStoredError(new TypeError('fetch failed', { cause: refused })).message).toBe(
 			'fetch failed: ECONNREFUSED',
@@ -68,25 +68,25 @@ describe('a note of a failure', () => {
 		)
 	})
 
-	it('skips lines with nothing in them', () => {
+	it('skips empty lines', () => {
 		expect(toStoredError(new Error('\n \0\n  Invalid call:\nmore')).message).toBe('Invalid call:')
 	})
 
-	it('has no NUL and nothing that a terminal would obey', () => {
+	it('removes control characters', () => {
 		expect(toStoredError(new Error('a\0b\u001b[31mc\td')).message).toBe('a b [31mc d')
 	})
 
-	it('replaces halves of pairs and leaves pairs whole', () => {
+	it('replaces lone surrogates and keeps pairs', () => {
 		expect(toStoredError(new Error('a\uD800b 🙂 \uDC00')).message).toBe('a\uFFFDb 🙂 \uFFFD')
 	})
 
-	it('is cut to 500 characters, never in the middle of a pair', () => {
+	it('truncates to 500 characters without splitting a pair', () => {
 		expect(toStoredError(new Error('x'.repeat(10_000_000))).message).toBe('x'.repeat(500))
 		expect(toStoredError(new Error(`${'x'.repeat(499)}🙂`)).message).toBe('x'.repeat(499))
 		expect(toStoredError(new Error(`${'x'.repeat(498)}🙂🙂`)).message).toBe(`${'x'.repeat(498)}🙂`)
 	})
 
-	it('of any text can be written to any database', () => {
+	it('is valid for any database for any text', () => {
 		fc.assert(
 			fc.property(
 				fc.string({ unit: 'binary', maxLength: 2_500 }),
@@ -106,7 +106,7 @@ describe('a note of a failure', () => {
 		)
 	})
 
-	it('of any value is made without throwing, and the same every time', () => {
+	it('never throws and is deterministic for any value', () => {
 		fc.assert(
 			fc.property(fc.anything({ withBigInt: true, withNullPrototype: true }), (thrown) => {
 				expect(toStoredError(thrown)).toEqual(toStoredError(thrown))
@@ -114,7 +114,7 @@ describe('a note of a failure', () => {
 		)
 	})
 
-	it('of lone halves, in code units, is well-formed', () => {
+	it('is well-formed for lone surrogates', () => {
 		const units = fc.array(fc.integer({ min: 0xd700, max: 0xe0ff }), { maxLength: 600 })
 		fc.assert(
 			fc.property(units, (codes) => {
@@ -124,8 +124,8 @@ describe('a note of a failure', () => {
 	})
 })
 
-describe('a note of an HTTP error', () => {
-	it('has its name and its status', () => {
+describe('toStoredError of an HTTP error', () => {
+	it('includes name and status', () => {
 		expect(toStoredError(new HttpError(503))).toMatchObject({ type: 'HttpError', message: 'HTTP 503' })
 		expect(toStoredError({ name: 'AxiosError', message: 'nope', response: { status: 404 } }).message).toBe(
 			'HTTP 404: nope',
@@ -134,12 +134,12 @@ describe('a note of an HTTP error', () => {
 		expect(toStoredError({ status: 7, message: 'no status' }).message).toBe('no status')
 	})
 
-	it('is of another group for another status', () => {
+	it('differs by status', () => {
 		const prints = [400, 404, 429, 500, 503].map((status) => toStoredError(new HttpError(status)).fingerprint)
 		expect(new Set(prints).size).toBe(5)
 	})
 
-	it('is so even where the status is only in the text', () => {
+	it('differs by a status that is only in the text', () => {
 		expect(print('HTTP 503')).not.toBe(print('HTTP 404'))
 		expect(print('Request failed with status code 503')).not.toBe(
 			print('Request failed with status code 404'),
@@ -148,7 +148,7 @@ describe('a note of an HTTP error', () => {
 	})
 })
 
-describe('the answer of an HTTP error', () => {
+describe('the response body of an HTTP error', () => {
 	const told = (body: unknown): string => toStoredError(new HttpError(422, body)).message
 
 	it.each([
@@ -174,26 +174,26 @@ describe('the answer of an HTTP error', () => {
 		},
 	)
 
-	it('is cut to its first 200 characters, never in the middle of a pair', () => {
+	it('is truncated to 200 characters without splitting a pair', () => {
 		expect(told('x'.repeat(201))).toBe(`HTTP 422: ${'x'.repeat(200)}`)
 		expect(told(`${'x'.repeat(199)}🙂`)).toBe(`HTTP 422: ${'x'.repeat(199)}`)
 	})
 
-	it('is told of errors of other libraries, but a body without a status is no answer', () => {
+	it('is included for other libraries, but not without a status', () => {
 		expect(toStoredError({ name: 'E', message: 'refused', status: 400, body: 'bad sku' }).message).toBe(
 			'HTTP 400: refused: bad sku',
 		)
 		expect(toStoredError(Object.assign(new Error('odd'), { body: 'mine' })).message).toBe('odd')
 	})
 
-	it('is not part of the fingerprint, so that groups stay groups', () => {
+	it('is not part of the fingerprint', () => {
 		const prints = [undefined, 'no such product', 'no such customer', { error: 1 }].map(
 			(body) => toStoredError(new HttpError(422, body)).fingerprint,
 		)
 		expect(new Set(prints).size).toBe(1)
 	})
 
-	it('of megabytes is not read to its end', () => {
+	it('of megabytes is not read completely', () => {
 		let read = 0
 		const counting = new Proxy(
 			Array.from({ length: 1_000 }, () => 'no'),
@@ -219,27 +219,27 @@ describe('the answer of an HTTP error', () => {
 		['a revoked proxy', revoked()],
 		['a function', bad],
 		['a big integer', 7n],
-	])('that is hostile costs nothing and throws nothing: %s', (_, body) => {
+	])('that is hostile is ignored: %s', (_, body) => {
 		expect(told(body)).toBe('HTTP 422')
 	})
 
-	it('is read without running anything that is in it', () => {
+	it('is read without running foreign code', () => {
 		const body = Object.defineProperty({ toJSON: bad }, 'error', { get: bad, enumerable: true })
 		expect(told(body)).toBe('HTTP 422: {"toJSON":…,"error":…}')
 	})
 
-	it('that holds itself, or a million of nothing, ends', () => {
+	it('that is cyclic or has a million empty items ends', () => {
 		expect(told(ring)).toContain('{"error":"round"')
 		const nothing = Array.from({ length: 1_000_000 }, () => bad)
 		expect(told([nothing, nothing, 'no'])).toBe('HTTP 422')
 	})
 
-	it('that throws when it is looked for is none', () => {
+	it('that throws when read is ignored', () => {
 		const error = Object.defineProperty(new Error('no'), 'body', { get: bad })
 		expect(toStoredError(Object.assign(error, { status: 500 })).message).toBe('HTTP 500: no')
 	})
 
-	it('of any kind can be written to any database', () => {
+	it('of any kind is valid for any database', () => {
 		fc.assert(
 			fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.anything({ withBigInt: true })), (body) => {
 				const { message } = toStoredError(new HttpError(500, body))
@@ -280,7 +280,7 @@ describe('a fingerprint', () => {
 		'mail addresses': fc.stringMatching(/^[a-z.]{1,9}@[a-z]{1,9}\.(com|org)$/),
 	}
 
-	it.each(Object.entries(values))('is the same whatever the %s are', (_, value) => {
+	it.each(Object.entries(values))('ignores %s', (_, value) => {
 		fc.assert(
 			fc.property(value, value, (one, other) => {
 				const text = (it: string) => `could not send ${it} to the bank`
@@ -301,7 +301,7 @@ describe('a fingerprint', () => {
 		['ids 1, 2, 3 are gone', 'ids 4 are gone'],
 		['Unexpected token \'a\', "abc" is not valid JSON', 'Unexpected token \'b\', "bcd" is not valid JSON'],
 		['at 2026-05-15 12:00:00 it broke', 'at 2026-05-15T12:00:00.123+02:00 it broke'],
-	])('is the same for the same failure: %s', (one, other) => {
+	])('is equal for the same failure: %s', (one, other) => {
 		expect(print(one)).toBe(print(other))
 	})
 
@@ -310,11 +310,11 @@ describe('a fingerprint', () => {
 		['insufficient funds', 'account closed'],
 		["can't find the user's name", "can't hold the user's name"],
 		['', 'something'],
-	])('is another for another failure: %s', (one, other) => {
+	])('differs for another failure: %s', (one, other) => {
 		expect(print(one)).not.toBe(print(other))
 	})
 
-	it('is another for another kind or code of the same text', () => {
+	it('differs by type or code with the same text', () => {
 		const coded = (code: string): Error => Object.assign(new Error('failed'), { code })
 		const prints = [new Error('failed'), new TypeError('failed'), coded('ECONNRESET'), coded('23505')].map(
 			(error) => toStoredError(error).fingerprint,
@@ -322,16 +322,16 @@ describe('a fingerprint', () => {
 		expect(new Set(prints).size).toBe(4)
 	})
 
-	it('does not know the second line', () => {
+	it('ignores the second line', () => {
 		expect(print('one\ntwo')).toBe(print('one\nthree'))
 	})
 
-	it('is the same where a long value pushes the end out of sight', () => {
+	it('ignores a tail that a long value cut off', () => {
 		const text = (body: string): string => `could not read "${body}" ${'for it is wrong '.repeat(40)}`
 		expect(print(text('x'.repeat(900)))).toBe(print(text('y')))
 	})
 
-	it('of our own errors does not know the figures in them', () => {
+	it('ignores the numbers in errors of the toolkit', () => {
 		expect(toStoredError(new TimeoutError('relay', 100)).fingerprint).toBe(
 			toStoredError(new TimeoutError('relay', 30_000)).fingerprint,
 		)

@@ -1,0 +1,25 @@
+/** Events of an outbox: what is enqueued, and what people do with messages. `policy` is the name of the outbox. */
+import type { EventBase } from '../../core/events/events.ts'
+
+/** Messages were written. If that was in a transaction, it may still be rolled back. */
+export interface EnqueuedEvent extends EventBase {
+	readonly type: 'enqueued'
+	/** The number of messages written, without duplicates. */
+	readonly count: number
+	/** The number of messages not written because their dedupe key is known. */
+	readonly duplicates: number
+	/** The number of messages by topic, including duplicates. */
+	readonly topics: Readonly<Record<string, number>>
+}
+
+/** Dead letters were replayed or discarded, or waiting messages were made due by `retry`. One event per batch. */
+export interface MessagesChangedEvent extends EventBase {
+	readonly type: 'replayed' | 'discarded' | 'retried'
+	readonly count: number
+}
+
+/** Every event of an outbox; `type` tells them apart. */
+export type OutboxEvent = EnqueuedEvent | MessagesChangedEvent
+
+/** Receives every event synchronously. An exception is reported as a console warning and has no other effect. */
+export type OutboxListener = (event: OutboxEvent) => void
