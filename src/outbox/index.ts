@@ -1,9 +1,5 @@
 /** `yaoki/outbox`: messages that are written in your own transaction, and relays that deliver them with retries that outlive the process. */
-export {
-	type ConformanceCase,
-	type OpenedStore,
-	storeConformance,
-} from './conformance/index.ts'
+export type { Queryable, SqlClient, SqliteClient } from '../sql/clients.ts'
 export type { DeadLetters } from './dead-letters/dead-letters.ts'
 export type {
 	DeadLetterChanges,
@@ -70,37 +66,4 @@ export { Relay, type RelayStats } from './relay/relay.ts'
 export { SchemaVersionError, StoreError } from './store/errors.ts'
 export type { PostgresStoreOptions } from './store/postgres/options.ts'
 export { type PostgresStore, postgresStore } from './store/postgres/postgres-store.ts'
-export type { Queryable, SqlClient, SqliteClient } from './store/queryable.ts'
-export type {
-	AfterDeadLetter,
-	CircuitChange,
-	ClaimedRow,
-	ClaimRef,
-	ClaimRequest,
-	ClaimResult,
-	ClaimTarget,
-	DestinationCircuit,
-	InsertResult,
-	NewRow,
-	PermitRequest,
-	Rate,
-	RelayReport,
-	RelayRow,
-	Settlement,
-	StoredMessage,
-	TokenGrant,
-} from './store/rows.ts'
-export type { SqliteStoreOptions } from './store/sqlite/options.ts'
-export { type SqliteStore, sqliteStore } from './store/sqlite/sqlite-store.ts'
-export type {
-	CappedCount,
-	DeadGroup,
-	DestinationCounts,
-	DueDestinations,
-	MessageEdit,
-	Migration,
-	MigrationReport,
-	Store,
-	StoreFilter,
-	StoreStats,
-} from './store/store.ts'
+export { type SqliteStore, type SqliteStoreOptions, sqliteStore } from './store/sqlite/sqlite-store.ts'

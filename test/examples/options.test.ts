@@ -36,7 +36,7 @@ import { MIDDLEWARE_RULES, readServerOptions } from '../../src/http/server/optio
 import { readOutboxOptions } from '../../src/outbox/outbox-options.ts'
 import { readDestination, readRelayOptions } from '../../src/outbox/relay/options.ts'
 import { readPostgresOptions } from '../../src/outbox/store/postgres/options.ts'
-import { readSqliteOptions } from '../../src/outbox/store/sqlite/options.ts'
+import { readSqliteOptions } from '../../src/outbox/store/sqlite/sqlite-store.ts'
 import { named, page, table, thousands } from './markdown.ts'
 
 const POLICIES: Readonly<Record<string, { readonly name: string }>> = {

@@ -1,7 +1,8 @@
 /** A store that keeps what it is given in a list, for tests of what stands in front of stores. What they do not need it refuses. */
-import { isSqlClient, type Queryable } from '../../src/outbox/store/queryable.ts'
+
 import type { InsertResult, NewRow, StoredMessage } from '../../src/outbox/store/rows.ts'
 import type { Store, StoreFilter } from '../../src/outbox/store/store.ts'
+import { isSqlClient, type Queryable } from '../../src/sql/clients.ts'
 
 export interface FakeStore extends Store {
 	readonly rows: readonly NewRow[]

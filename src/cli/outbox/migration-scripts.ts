@@ -4,7 +4,7 @@
  */
 import { readPostgresOptions } from '../../outbox/store/postgres/options.ts'
 import { migrationsIn } from '../../outbox/store/postgres/schema.ts'
-import { MIGRATIONS } from '../../outbox/store/sqlite/migrations.ts'
+import { MIGRATIONS } from '../../outbox/store/sqlite/schema.ts'
 import type { Migration } from '../../outbox/store/store.ts'
 
 export function migrationScripts(

@@ -3,7 +3,7 @@
  * a database just when it is needed.
  */
 import type { CircuitState } from '../../core/events/events.ts'
-import { FORECAST_STEP_MS } from '../store/figures.ts'
+import { FORECAST_STEP_MS } from '../store/count-limits.ts'
 import type { PauseReason, RelayReport, RelayRow } from '../store/rows.ts'
 import type { CappedCount, DestinationCounts, Store } from '../store/store.ts'
 import { inFlightByDestination, inFlightTotal, isAlive } from './relays.ts'

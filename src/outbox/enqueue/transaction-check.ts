@@ -4,9 +4,9 @@
  */
 import { notify } from '../../core/engine/hooks.ts'
 import { checkNames, invalidOption, type OptionSchema } from '../../core/options/schema.ts'
+import { isPGlite, type Queryable } from '../../sql/clients.ts'
+import { exposesState, isPool, transactionState } from '../../sql/transaction-state.ts'
 import { show, TransactionError } from '../message/errors.ts'
-import { exposesState, isPGlite, isPool, transactionState } from '../notify/transaction-state.ts'
-import type { Queryable } from '../store/queryable.ts'
 import type { Store } from '../store/store.ts'
 
 /** Options of `enqueue`. */

@@ -4,9 +4,9 @@
  * rollback looks like a commit, which does no harm: a relay that is woken and finds nothing goes back to sleep.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import { isSqlClient, type Queryable } from '../store/queryable.ts'
+import { isSqlClient, type Queryable } from '../../sql/clients.ts'
+import { serverStatus, transactionState } from '../../sql/transaction-state.ts'
 import { BlindNotifier, CommitPoller, type OnCommit, type TransactionWatch } from './commit-polling.ts'
-import { serverStatus, transactionState } from './transaction-state.ts'
 
 type ServerListener = (message: { readonly status?: unknown }) => void
 

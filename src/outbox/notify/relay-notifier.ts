@@ -4,7 +4,7 @@
  * relay of this process serves the destination.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import type { Queryable } from '../store/queryable.ts'
+import type { Queryable } from '../../sql/clients.ts'
 import type { NotificationStore } from '../store/store.ts'
 import { CommitWatch } from './commit-watch.ts'
 import { DatabaseNotifier } from './database-notifier.ts'

@@ -1,31 +1,38 @@
-/** What goes wrong between the outbox and its database. */
+/** Errors between the outbox and its database. */
 import { YaokiError } from '../../core/errors/errors.ts'
 
-/** The tables are not those that this version needs. */
+const MIGRATE = 'Run outbox.migrate() or `yaoki outbox migrate`.'
+
+function versionText(found: number, needed: number): string {
+	if (found === 0) return `The outbox has no tables. ${MIGRATE}`
+	const versions = `The outbox tables have version ${found}, this release needs version ${needed}.`
+	return found < needed
+		? `${versions} ${MIGRATE}`
+		: `${versions} Install the newer release that created them.`
+}
+
+/** The tables have another version than this release needs. */
 export class SchemaVersionError extends YaokiError {
 	override readonly name = 'SchemaVersionError'
 	readonly found: number
 	readonly needed: number
 
 	constructor(found: number, needed: number) {
-		const what =
-			found === 0
-				? 'the outbox has no tables yet; run outbox.migrate() or `yaoki outbox migrate`'
-				: found < needed
-					? `the outbox's tables are of version ${found} and this release needs ${needed}; run outbox.migrate() or \`yaoki outbox migrate\``
-					: `the outbox's tables are of version ${found} and this release knows only ${needed}; install the newer release that made them`
-		super('YAOKI_OUTBOX_SCHEMA', what)
+		super('YAOKI_OUTBOX_SCHEMA', versionText(found, needed))
 		this.found = found
 		this.needed = needed
 	}
 }
 
-/** The database could not do it. `cause` is its own error. */
+/** The database could not run an operation. `cause` is the database's error. */
 export class StoreError extends YaokiError {
 	override readonly name = 'StoreError'
 
-	constructor(doing: string, cause: unknown, hint?: string) {
-		const why = cause instanceof Error ? cause.message : String(cause)
-		super('YAOKI_OUTBOX_STORE', `${doing}: ${why}${hint === undefined ? '' : `; ${hint}`}`, { cause })
+	/** `action` completes "Cannot ..."; `hint` is a sentence that says what to do. */
+	constructor(action: string, cause: unknown, hint?: string) {
+		const reason = cause instanceof Error ? cause.message : String(cause)
+		super('YAOKI_OUTBOX_STORE', `Cannot ${action}: ${reason}${hint === undefined ? '' : `. ${hint}`}`, {
+			cause,
+		})
 	}
 }

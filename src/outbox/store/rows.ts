@@ -1,11 +1,11 @@
 /**
- * What goes in and out of a store: plain values, texts that are JSON already, times in milliseconds since 1970 by the database's
- * clock. Whoever decides something decides on these; only a store knows SQL.
+ * Values that go in and out of a store: plain data, JSON already encoded as text, times in milliseconds since 1970 by the database's clock.
+ * The relay decides on these values; only a store knows SQL.
  */
 import type { CircuitState } from '../../core/events/events.ts'
 import type { DeadLetterCause, MessageStatus, StoredError } from '../message/message.ts'
 
-/** A message to be written. It was checked: every text is well-formed and without NUL, the payload is JSON and not too long. */
+/** A message to insert. Already validated: texts are well-formed and without NUL, the payload is JSON within its size limit. */
 export interface NewRow {
 	/** A UUID of version 7, in lower case. */
 	readonly id: string
@@ -14,7 +14,7 @@ export interface NewRow {
 	readonly key: string | null
 	/** JSON. */
 	readonly payload: string
-	/** JSON, an object of texts. */
+	/** JSON: an object of strings. */
 	readonly headers: string | null
 	readonly dedupeKey: string | null
 	/** Null means now. */
@@ -24,13 +24,13 @@ export interface NewRow {
 }
 
 export interface InsertResult {
-	/** Of rows that were not written, for their dedupe key is taken: by their id, the id of the message that has it. */
+	/** Rows that were skipped because their dedupe key exists: id of the row to id of the existing message. */
 	readonly duplicates: ReadonlyMap<string, string>
-	/** Was it inside of a transaction that somebody else commits? Undefined when that can not be told. */
+	/** True if the rows were inserted in a transaction that the caller commits; undefined if the store cannot know. */
 	readonly isInTransaction: boolean | undefined
 }
 
-/** A message that a relay holds until its lease ends. */
+/** A message that a relay holds until its lease expires. */
 export interface ClaimedRow {
 	readonly id: string
 	readonly destination: string
@@ -40,117 +40,118 @@ export interface ClaimedRow {
 	readonly payload: string
 	/** JSON. */
 	readonly headers: string | null
-	/** Which attempt this is, from 1; it was counted by the claim. */
+	/** Number of this attempt, from 1. The claim counts it. */
 	readonly attempt: number
-	/** When it was claimed, by the database's clock. */
 	readonly claimedAt: number
 	readonly maxRetries: number | null
-	/** The latest delay that the backoff made, for strategies that go on from it; null before the first failure. */
+	/** Previous backoff delay, for strategies that derive the next one from it; null before the first failure. */
 	readonly delayMs: number | null
-	/** How often a process died holding it, the latest time included. */
+	/** How many times a process died while it held this message, including a crash that this claim discovered. */
 	readonly crashes: number
 	readonly createdAt: number
 	readonly dueAt: number
 	readonly expiresAt: number | null
 }
 
-/** What names a claim: an ack that comes too late names one that is over, and changes nothing. */
+/** Identifies one claim. A settlement that arrives after the lease was taken over refers to an older claim and changes nothing. */
 export interface ClaimRef {
 	readonly id: string
 	readonly attempt: number
 	/**
-	 * Of the claimed row. An attempt that was given back, or a dead letter that was replayed, is counted anew, so that owner and attempt may
-	 * name a later claim as well: with this, an outcome that is written twice, since the first answer was lost, does not end that one.
+	 * From the claimed row. A refunded attempt or a replay resets the count, so the same owner and attempt can identify a later claim too.
+	 * With `claimedAt`, a settlement that is written again because its first response was lost does not end that later claim.
 	 */
 	readonly claimedAt?: number | undefined
 }
 
-/** What becomes of a message that was claimed. */
+/** The outcome of a claimed message. */
 export type Settlement =
 	| (ClaimRef & { readonly type: 'sent' })
-	/** Failed, and due again in so many milliseconds from now. Its crashes are forgotten, for the process lives. */
+	/** Failed; due again in `inMs`. Resets the crash count, because the process survived. */
 	| (ClaimRef & {
 			readonly type: 'retry'
 			readonly inMs: number
 			readonly delayMs: number | null
 			readonly error: StoredError
 	  })
-	/** Given back unsent: the attempt is refunded. It is due when it was, or in so many milliseconds. */
+	/** Returned unsent: the attempt is refunded. The due time stays, or is `inMs` from now. */
 	| (ClaimRef & { readonly type: 'release'; readonly inMs?: number | undefined })
 	| (ClaimRef & {
 			readonly type: 'dead'
 			readonly cause: DeadLetterCause
+			/** Null keeps the error of the latest attempt. */
 			readonly error: StoredError | null
-			/** Was it not even tried? Then the attempt is refunded. */
+			/** True if the message was not attempted. */
 			readonly refundAttempt?: boolean | undefined
-			/** What it means for those behind it with the same key: nothing, they wait for it, or they become dead letters as well. */
 			readonly afterDeadLetter: AfterDeadLetter
 	  })
 
 /**
- * What a message that can not be sent does to those behind it with the same key: nothing; they wait until it was replayed or discarded; or
- * those that are there become dead letters with it, and later ones wait until all of them were replayed or discarded.
+ * What happens to later messages with the same key when a message becomes a dead letter:
+ * `block`: they wait until it is replayed or discarded;
+ * `skip`: they are sent without it;
+ * `dead-letter-rest`: queued ones become dead letters too, and new ones wait until all of them are replayed or discarded.
  */
-export type AfterDeadLetter = 'skip' | 'block' | 'dead-letter-rest'
+export type AfterDeadLetter = 'block' | 'skip' | 'dead-letter-rest'
 
-/** What a relay wants of one destination. */
+/** What a relay claims from one destination. */
 export interface ClaimTarget {
 	readonly destination: string
-	/** At most so many. */
+	/** Maximum number of messages. */
 	readonly limit: number
-	/** Only what is due at this time or later: a relay that goes on from its latest claim skips what lies before. 0 looks at all. */
+	/** Only messages due at this time or later, to continue after the previous claim. 0 scans all. */
 	readonly since: number
-	/** Is at most one message of each key in flight, in the order of enqueuing? Messages without a key are free. */
+	/** True allows only one message in flight per key, in enqueue order. Messages without a key are not ordered. */
 	readonly isOrdered: boolean
-	/** Of an ordered destination: only the first of each of these keys, whatever `since` is. */
+	/** Ordered destinations: claims only the first message of each of these keys, regardless of `since`. */
 	readonly keys?: readonly string[] | undefined
-	/** May it go through a gate that is shut? Only who was let in to see whether the other side is back. */
+	/** True for a half-open probe, which may claim while the circuit is open. */
 	readonly isProbe: boolean
 }
 
 export interface ClaimRequest {
-	/** Who holds what is claimed. */
+	/** Id of the relay that holds the claimed messages. */
 	readonly owner: string
 	readonly leaseMs: number
 	readonly targets: readonly ClaimTarget[]
-	/** True claims only messages that a process died with so often, or more; false only those with fewer. */
+	/** True claims only messages with at least `poisonAfter` crashes, false only messages with fewer. */
 	readonly poisonCandidates: boolean
-	/** How many deaths make a suspect, this claim's own discovery of one included. */
+	/** Number of crashes, including one that this claim discovers. */
 	readonly poisonAfter: number
 }
 
 export interface ClaimResult {
 	/** The database's time. */
 	readonly now: number
-	/** By destination in the order of the lanes, each by when it was due and then in the order of enqueuing. */
+	/** In the order of the targets; within a destination by due time, then in enqueue order. */
 	readonly rows: readonly ClaimedRow[]
-	/** The gates of those lanes that have one. A shut gate gave no rows, unless to a probe. */
+	/** Circuits of the claimed destinations that have one. An open circuit or a pause yields rows only to a probe. */
 	readonly circuits: readonly DestinationCircuit[]
 }
 
-/** What all relays know of a destination. There is none until the first trouble. */
+/** Circuit and pause of a destination, shared by all relays. Does not exist until the first failure or pause. */
 export interface DestinationCircuit {
 	readonly destination: string
 	readonly state: CircuitState
-	/** For how long nobody may claim, from now; 0 when the time is over. Not closed and 0 means: somebody should probe. */
+	/** Remaining time of the pause or of the open state; 0 if it has expired. A circuit that is not closed at 0 is ready for a probe. */
 	readonly pausedForMs: number
 	readonly reason: PauseReason | null
-	/** How often a probe has failed since it was closed. */
+	/** Number of failed probes since the circuit was last closed. */
 	readonly failedProbes: number
-	/** The latest open time that the backoff made. */
+	/** Latest open time that the backoff produced. */
 	readonly delayMs: number
-	/** How long ago it was let through again after an outage or a hold; null when it never was shut. Never below 0. */
+	/** Time since the circuit closed or the pause ended; null if the destination was never blocked. Never negative. */
 	readonly closedAgoMs: number | null
-	/** Goes up with every change. */
+	/** Increases with every change. */
 	readonly version: number
 }
 
 export type PauseReason = 'circuit-open' | 'probe' | 'retry-after'
 
-/** A change of a gate by who has seen it last: with another version in the store it does not happen. */
+/** A change of a circuit, applied only if the stored version is still `version`. */
 export interface CircuitChange {
 	readonly destination: string
-	/** The one that was seen; 0 when there was no gate. */
+	/** The version that the change is based on; 0 if there was no circuit. */
 	readonly version: number
 	readonly state: CircuitState
 	readonly pausedForMs: number
@@ -159,7 +160,7 @@ export interface CircuitChange {
 	readonly delayMs: number
 }
 
-/** So many in each interval, all relays together; `burst` at once after a pause. Whole numbers. */
+/** `limit` messages per interval over all relays, and up to `burst` of them immediately after an idle time. Integers. */
 export interface Rate {
 	readonly limit: number
 	readonly intervalMs: number
@@ -168,22 +169,22 @@ export interface Rate {
 
 export interface TokenGrant {
 	readonly granted: number
-	/** Until one more could be granted, when there were fewer than asked for. */
+	/** Time until one more token is available; 0 if all were granted. */
 	readonly inMs: number
 }
 
-/** What a relay asks for a destination that all relays together may only send so much to at a time. */
+/** A request for permits of a destination whose concurrency is limited over all relays. */
 export interface PermitRequest {
 	readonly destination: string
 	readonly owner: string
 	readonly wanted: number
-	/** How many it sends right now. */
+	/** Number of messages that this relay is sending now. */
 	readonly inUse: number
 	readonly total: number
 	readonly leaseMs: number
 }
 
-/** A relay that is alive, as others see it. Counts are since it started. */
+/** Statistics of a running relay. Counts start when it starts. */
 export interface RelayReport {
 	readonly id: string
 	readonly host: string
@@ -193,17 +194,17 @@ export interface RelayReport {
 	readonly sent: number
 	readonly failed: number
 	readonly dead: number
-	/** Messages sent a second, lately. */
+	/** Recent messages per second. */
 	readonly throughput: number
 }
 
-/** The same with when it was. */
+/** A relay report with the times of its first and its latest heartbeat. */
 export interface RelayRow extends RelayReport {
 	readonly startedAt: number
 	readonly seenAt: number
 }
 
-/** All that is known about a message. Times are milliseconds. */
+/** Everything that is stored about a message. */
 export interface StoredMessage extends Omit<NewRow, 'notBefore'> {
 	readonly status: MessageStatus
 	readonly attempts: number
@@ -217,6 +218,6 @@ export interface StoredMessage extends Omit<NewRow, 'notBefore'> {
 	readonly crashes: number
 	readonly endedAt: number | null
 	readonly cause: DeadLetterCause | null
-	/** Is it a dead letter that those behind it with its key wait for? */
+	/** True for a dead letter that blocks later messages of its key. */
 	readonly blocks: boolean
 }

@@ -1,10 +1,11 @@
 /**
- * What the outbox and its relays ask of a database, in calls that each are one statement or one transaction. One interface for all
- * stores and one conformance suite; a store of your own implements this. The database's clock alone decides times: durations go in,
- * and what comes out says what time it was there.
+ * The contract between the outbox and a database. Each method is one statement or one transaction. The contract is split into roles, so that
+ * code names the part it needs; `Store` is all of them, and the conformance suite (`yaoki/outbox/testing`) defines what they mean.
+ *
+ * Only the database's clock decides about time: callers pass durations, and results carry the database's time.
  */
+import type { Queryable } from '../../sql/clients.ts'
 import type { DeadLetterCause, MessageStatus } from '../message/message.ts'
-import type { Queryable } from './queryable.ts'
 import type {
 	CircuitChange,
 	ClaimRef,
@@ -23,7 +24,7 @@ import type {
 	TokenGrant,
 } from './rows.ts'
 
-/** A numbered step of the schema. Once released it never changes. */
+/** One numbered step of the schema. A released step never changes. */
 export interface Migration {
 	readonly version: number
 	readonly name: string
@@ -33,92 +34,103 @@ export interface Migration {
 export interface MigrationReport {
 	readonly from: number
 	readonly to: number
-	/** The steps that were taken, empty when there was nothing to do. */
+	/** Names of the steps that were applied; empty if the schema was up to date. */
 	readonly applied: readonly string[]
 }
 
-/** The tables. */
-interface SchemaStore {
+/** Creates and updates the tables. */
+export interface SchemaStore {
 	readonly migrations: readonly Migration[]
-	/** Brings the schema up to date. Safe to call from several processes at once. Refuses a schema that is newer than this version. */
+	/** Updates the schema. Several processes may call it concurrently. Rejects if the schema is newer than this release. */
 	migrate(): Promise<MigrationReport>
-	/** 0 when there is none. */
+	/** Returns the version of the schema, 0 if there are no tables. */
 	schemaVersion(): Promise<number>
 }
 
-/** Where there is something to do. */
+/** Writes new messages. */
+export interface EnqueueStore {
+	/** Inserts the rows in the transaction `tx`, or in a transaction of its own if `tx` is omitted. */
+	insert(rows: readonly NewRow[], tx?: Queryable): Promise<InsertResult>
+}
+
+/** Destinations with due messages. */
 export interface DueDestinations {
-	/** In the order of the store, so that the last one leads on to the next. */
+	/** In the store's order, so that the last name can be passed as `after` for the next page. */
 	readonly names: readonly string[]
-	/** Until the first message of the others falls due, as far as it was looked: with `limit` names up to the last of them, else to the end. */
+	/**
+	 * Time until the first message of the other scanned destinations is due. The scan ends at the last returned name if the limit was reached,
+	 * otherwise after the last destination.
+	 */
 	readonly nextDueInMs: number | undefined
 }
 
-/** What a relay does all day. */
-interface QueueStore {
-	/** With `tx` inside of the user's transaction, without it in one of its own. */
-	insert(rows: readonly NewRow[], tx?: Queryable): Promise<InsertResult>
+/** Claims and settles messages: the relay's main loop. */
+export interface QueueStore {
 	claim(request: ClaimRequest): Promise<ClaimResult>
 	/**
-	 * Writes down what became of messages. Answers the ids of those that this owner no longer holds by that attempt, for which nothing was
-	 * changed. A batch that fails on one bad row is written without it, and that one with what can be written of it.
+	 * Writes the outcome of claimed messages. Returns the ids that this owner no longer holds with that attempt; these are left unchanged. If one
+	 * row of a batch cannot be written, the others are written, and that row with a sanitized error.
 	 */
-	settle(owner: string, outcomes: readonly Settlement[], keepHistory: boolean): Promise<readonly string[]>
-	/** Makes leases last `leaseMs` from now. Answers the ids that are no longer held. */
-	renew(owner: string, leaseMs: number, held: readonly ClaimRef[]): Promise<readonly string[]>
-	/** Until the next message that is not due yet; undefined when there is none. Those in flight do not count. */
+	settle(owner: string, settlements: readonly Settlement[], keepHistory: boolean): Promise<readonly string[]>
+	/** Extends leases to `leaseMs` from now. Returns the ids that are no longer held. */
+	renew(owner: string, leaseMs: number, claims: readonly ClaimRef[]): Promise<readonly string[]>
+	/** Returns the time until the next scheduled message is due, undefined if there is none. Messages in flight do not count. */
 	nextDueInMs(destinations: readonly string[]): Promise<number | undefined>
-	/** The first `limit` destinations after the name `after` that have something due, in flight or not. Its cost grows with the names alone. */
+	/** Returns the first `limit` destinations after the name `after` with due messages, in flight or not. The cost grows only with the number of names. */
 	dueDestinations(limit: number, after?: string): Promise<DueDestinations>
-	/** Deletes the oldest of the history beyond its time, at most `limit`; answers how many. */
+	/** Deletes at most `limit` of the oldest history rows older than `olderThanMs`. Returns the number of deleted rows. */
 	dropHistory(olderThanMs: number, limit: number): Promise<number>
 }
 
-/** What all relays share about a destination. */
-interface GateStore {
+/** State of a destination that all relays share: circuit, pause, rate, concurrency. */
+export interface CoordinationStore {
+	/** Returns the circuits of those destinations that have one. */
 	circuits(destinations: readonly string[]): Promise<readonly DestinationCircuit[]>
-	/** Makes the change unless somebody else made one before; answers the gate as it is now. */
+	/** Applies the change unless the version has changed since. Returns the circuit as it is now. */
 	changeCircuit(
 		change: CircuitChange,
 	): Promise<{ readonly isApplied: boolean; readonly circuit: DestinationCircuit }>
-	/** Nobody claims for so long; a longer hold stays. The state stays. */
+	/** Pauses claiming for `forMs` unless a longer pause is active. Does not change the circuit state. */
 	pause(destination: string, forMs: number, reason: PauseReason): Promise<void>
-	/** Takes up to `count` tokens of a bucket that all relays share. */
+	/** Takes up to `count` tokens from the bucket that all relays share. */
 	acquireTokens(destination: string, count: number, rate: Rate): Promise<TokenGrant>
-	/** Gives tokens back that were not used. */
+	/** Returns unused tokens to the bucket. */
 	returnTokens(destination: string, count: number, rate: Rate): Promise<void>
 	/**
-	 * Tells how many of `total` places this relay may fill, until `leaseMs` from now: at most `want`, never more than the others have left, and
-	 * towards an equal share for all that asked lately. It starts nothing while it uses as many. What is written down for it is the greater
-	 * of that and `inUse`, so that the sum of what all use never passes `total` while shares move.
+	 * Returns how many of `total` permits this relay may use until `leaseMs` from now: its fair share, at most `wanted`, and never more than the
+	 * other relays leave free. The relay starts nothing while it uses that many. The store records the larger of the share and `inUse`, so
+	 * that the permits in use never exceed `total` while shares move between relays.
 	 */
 	acquirePermits(request: PermitRequest): Promise<number>
-	/** Tells that a relay is alive; forgets those that have not been heard of for `forgetAfterMs`. */
+}
+
+/** Lists the running relays. */
+export interface RelayRegistry {
+	/** Records that a relay is alive, and forgets relays without a heartbeat for `forgetAfterMs`. */
 	heartbeat(report: RelayReport, forgetAfterMs: number): Promise<void>
-	/** A relay is gone, with its places. */
+	/** Removes a relay and its permits. */
 	removeRelay(owner: string): Promise<void>
 	relays(): Promise<readonly RelayRow[]>
 }
 
-/** Which messages. What is left out does not matter. */
+/** Selects messages. All given fields must match. */
 export interface StoreFilter {
-	/** One of these. None of them is no message, not every message. */
+	/** Any of these. An empty list matches nothing. */
 	readonly ids?: readonly string[] | undefined
 	readonly status?: MessageStatus | undefined
 	readonly topic?: string | undefined
 	readonly destination?: string | undefined
 	readonly key?: string | undefined
-	/** Why it became a dead letter. */
 	readonly cause?: DeadLetterCause | undefined
-	/** Of the latest failure; the same for failures of the same kind, and empty for what died without one. */
+	/** Fingerprint of the latest error; `''` selects dead letters without an error. */
 	readonly fingerprint?: string | undefined
-	/** Of dead letters when they died, of others when they were enqueued: at or after this, milliseconds since 1970. */
+	/** Died (dead letters) or enqueued (others) at this time or later, milliseconds since 1970. */
 	readonly since?: number | undefined
-	/** Before this. */
+	/** Died or enqueued before this time. */
 	readonly until?: number | undefined
 }
 
-/** Dead letters of one cause. */
+/** Dead letters with the same fingerprint, cause and destination. */
 export interface DeadGroup {
 	readonly fingerprint: string
 	readonly cause: DeadLetterCause
@@ -128,11 +140,11 @@ export interface DeadGroup {
 	readonly count: number
 	readonly firstAt: number
 	readonly lastAt: number
-	/** The oldest of them. */
+	/** Id of the oldest message of the group. */
 	readonly exampleId: string
 }
 
-/** What a replayed message is given in the place of what it had. Null removes it. */
+/** Fields that a replay changes. Null removes the value. */
 export interface MessageEdit {
 	readonly payload?: string | undefined
 	readonly headers?: string | null | undefined
@@ -141,11 +153,26 @@ export interface MessageEdit {
 	readonly maxRetries?: number | null | undefined
 }
 
-/** Counts up to a limit. */
+/** A count that stops at a limit. */
 export interface CappedCount {
 	readonly count: number
-	/** True when counting was ended at the limit: there may be more. */
+	/** True if counting stopped at the limit: there may be more. */
 	readonly isCapped: boolean
+}
+
+/** Lists, replays and discards dead letters. */
+export interface DeadLetterStore {
+	/** Returns the largest groups first. */
+	deadGroups(filter: StoreFilter, limit: number): Promise<readonly DeadGroup[]>
+	/** Counts matching dead letters, up to `limit`. */
+	countDead(filter: StoreFilter, limit: number): Promise<CappedCount>
+	/**
+	 * Moves at most `limit` dead letters back into the queue in one transaction, oldest first: due now, no attempts, no crashes, at their former
+	 * position in the order of their key. Returns their ids.
+	 */
+	replay(filter: StoreFilter, limit: number, edit?: MessageEdit): Promise<readonly string[]>
+	/** Deletes at most `limit` dead letters, oldest first; with `keepHistory` moves them into the history. Returns their ids. */
+	discard(filter: StoreFilter, limit: number, keepHistory: boolean): Promise<readonly string[]>
 }
 
 export interface DestinationCounts {
@@ -154,9 +181,9 @@ export interface DestinationCounts {
 	readonly scheduled: CappedCount
 	readonly inFlight: CappedCount
 	readonly dead: CappedCount
-	/** How long the oldest message that is due has been so; null when none is. */
+	/** How long the oldest due message has been due; null if none is. */
 	readonly oldestLagMs: number | null
-	/** When the next one is due, for those that wait. */
+	/** Time until the next scheduled message is due; null if none is scheduled. */
 	readonly nextDueInMs: number | null
 }
 
@@ -164,63 +191,60 @@ export interface StoreStats {
 	/** The database's time. */
 	readonly now: number
 	readonly destinations: readonly DestinationCounts[]
-	/** Are there more destinations than were looked at? */
+	/** True if there are more destinations than were counted. */
 	readonly hasMoreDestinations: boolean
-	/** How many messages in the queue (of those that were looked at) have had so many attempts: index 0 none. The last counts all from there on. */
+	/** Number of counted messages by attempts made, from 0. The last element counts all messages with that many attempts or more. */
 	readonly attempts: readonly number[]
-	/** How many fall due in each of the next twelve times five minutes. */
+	/** Number of messages that become due in each five minutes of the next hour. */
 	readonly forecast: readonly CappedCount[]
 }
 
-/** What people and tools ask. */
-interface ArchiveStore {
+/** Finds and counts messages, for people and tools. */
+export interface DiagnosticsStore {
 	find(id: string): Promise<StoredMessage | undefined>
-	/** Oldest first; goes on after the message `after`. Without a status: those in the queue and the dead. */
+	/** Lists messages oldest first, after the message `after`. Without a status: queued and dead messages. */
 	list(filter: StoreFilter, limit: number, after?: string): Promise<readonly StoredMessage[]>
-	/** The greatest groups first. */
-	deadGroups(filter: StoreFilter, limit: number): Promise<readonly DeadGroup[]>
-	/** Dead letters that match, up to `limit`. */
-	countDead(filter: StoreFilter, limit: number): Promise<CappedCount>
 	/**
-	 * Puts dead letters back into the queue, oldest first, at most `limit`: due now, no attempts, no crashes, in their old place in the order of
-	 * their key. In one transaction with taking them off the dead. Answers their ids.
-	 */
-	replay(filter: StoreFilter, limit: number, edit?: MessageEdit): Promise<readonly string[]>
-	/** Takes dead letters away for good, oldest first, at most `limit`; with `keepHistory` into the history. Answers their ids. */
-	discard(filter: StoreFilter, limit: number, keepHistory: boolean): Promise<readonly string[]>
-	/**
-	 * Makes messages that wait for a retry due now. Those in flight are left alone, and those that were put off on purpose are so unless they
-	 * are named by their ids. Answers the ids.
+	 * Makes messages that wait for a retry due now. Skips messages in flight, and messages scheduled by `notBefore` unless their ids are given.
+	 * Returns the ids.
 	 */
 	retryNow(filter: StoreFilter, limit: number): Promise<readonly string[]>
 	/**
-	 * What this message comes after where the order of keys is kept: the dead letter that holds it up, or else the first one before it in the
-	 * queue. Undefined when nothing is before it.
+	 * Returns the message that this one waits for at an ordered destination: the dead letter that blocks its key, otherwise the first queued
+	 * message of the key. Undefined if there is none.
 	 */
 	findPredecessor(id: string): Promise<StoredMessage | undefined>
 	/**
-	 * Of one destination, or of the first thousand. Bounded as a whole: no figure is counted beyond `limit` for one destination, nor beyond a few
-	 * times that for all of them, which then have an equal share each.
+	 * Counts messages of one destination, or of the first thousand. The total cost is bounded: one destination is counted up to `limit`, many
+	 * destinations up to an equal share of a few times `limit`.
 	 */
 	stats(limit: number, destination?: string): Promise<StoreStats>
-	/** The database's time. */
+	/** Returns the database's time. */
 	now(): Promise<number>
 }
 
-/** How relays of other processes hear of new messages. */
+/** Notifies relays of other processes about new messages. */
 export interface NotificationStore {
-	/** Tells relays of other processes that there may be something. Never in the user's transaction. */
+	/** Notifies relays of other processes that messages may be due. Never uses the user's transaction. */
 	notify(): Promise<void>
-	/** Calls `onRing` whenever somebody rang, and `onError` when it can hear no more and tries again. Answers how to stop. */
-	listen(onRing: () => void, onError: (error: unknown) => void): Promise<() => Promise<void>>
+	/** Calls `onNotify` for each notification, and `onError` when the connection is lost and is being restored. Returns a function that stops listening. */
+	listen(onNotify: () => void, onError: (error: unknown) => void): Promise<() => Promise<void>>
 }
 
-/** A database with an outbox in it. */
-export interface Store extends SchemaStore, QueueStore, GateStore, ArchiveStore, NotificationStore {
-	/** What it is called in messages: `'sqlite'`, `'postgres'`. */
+/** A database that holds an outbox. */
+export interface Store
+	extends SchemaStore,
+		EnqueueStore,
+		QueueStore,
+		CoordinationStore,
+		RelayRegistry,
+		DeadLetterStore,
+		DiagnosticsStore,
+		NotificationStore {
+	/** Name of the store in messages: `'sqlite'`, `'postgres'`. */
 	readonly kind: string
-	/** Does this `tx` belong to a database of this kind? */
+	/** Returns true if this kind of store can use `tx`. */
 	accepts(tx: Queryable): boolean
-	/** Ends what it opened itself; a pool that was handed in stays open. */
+	/** Closes what the store opened. A pool passed in by the user stays open. */
 	close(): Promise<void>
 }

@@ -2,7 +2,8 @@
  * Rounds of chaos: each enqueues messages in transactions while relays run, kills one or two relays at a moment that the seed decides,
  * waits until the outbox is empty, and checks what the receiver got.
  */
-import { Outbox, type Queryable, type Store } from 'yaoki/outbox'
+import { Outbox, type Queryable } from 'yaoki/outbox'
+import type { Store } from 'yaoki/outbox/store'
 import { seededRandom } from 'yaoki/testing'
 import { countDuplicates, findFaults, type Round } from './findings.ts'
 import { startReceiver } from './receiver.ts'

@@ -5,7 +5,7 @@ import { readStats } from '../../../src/outbox/diagnostics/stats.ts'
 import { explainMessage } from '../../../src/outbox/diagnostics/why.ts'
 import { toStoredError } from '../../../src/outbox/message/stored-error.ts'
 import type { NewRow, Settlement } from '../../../src/outbox/store/rows.ts'
-import { type SqliteStore, sqliteStore } from '../../../src/outbox/store/sqlite/index.ts'
+import { type SqliteStore, sqliteStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
 import { virtualRuntime } from '../../../src/testing/virtual-runtime.ts'
 import { idOf, NOW } from '../diagnostics/fake-store.ts'
 

@@ -1,5 +1,5 @@
 /** An in-memory store for tests of dead letters and diagnostics: the test sets rows and time. */
-import { counted } from '../../../src/outbox/store/figures.ts'
+import { cappedCount } from '../../../src/outbox/store/count-limits.ts'
 import type { DestinationCircuit, RelayRow, StoredMessage } from '../../../src/outbox/store/rows.ts'
 import type {
 	CappedCount,
@@ -113,7 +113,7 @@ export class FakeStore implements Store {
 	statsLimits: number[] = []
 	/** Of which destination figures were asked for; undefined means all. */
 	statsOf: (string | undefined)[] = []
-	/** Figures in the place of those that were counted. */
+	/** Figures in the place of those that were cappedCount. */
 	counts: Readonly<Record<string, Partial<DestinationCounts>>> = {}
 	hasMoreDestinations = false
 	/** Called with the ids of each replay, once they are in the queue. */
@@ -183,7 +183,7 @@ export class FakeStore implements Store {
 	}
 
 	async countDead(filter: StoreFilter, limit: number): Promise<CappedCount> {
-		return counted(this.#dead(filter).length, limit)
+		return cappedCount(this.#dead(filter).length, limit)
 	}
 
 	async replay(filter: StoreFilter, limit: number, edit?: MessageEdit): Promise<readonly string[]> {
@@ -242,10 +242,10 @@ export class FakeStore implements Store {
 		const having = (status: string): number => rows.filter((row) => row.status === status).length
 		return {
 			destination,
-			due: counted(due.length, limit),
-			scheduled: counted(waits.length, limit),
-			inFlight: counted(having('processing'), limit),
-			dead: counted(having('dead'), limit),
+			due: cappedCount(due.length, limit),
+			scheduled: cappedCount(waits.length, limit),
+			inFlight: cappedCount(having('processing'), limit),
+			dead: cappedCount(having('dead'), limit),
 			oldestLagMs: due.length ? Math.max(...due) : null,
 			nextDueInMs: waits.length ? Math.min(...waits) : null,
 		}

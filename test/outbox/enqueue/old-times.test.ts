@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Outbox } from '../../../src/outbox/outbox.ts'
 import { Relay } from '../../../src/outbox/relay/relay.ts'
-import { sqliteStore } from '../../../src/outbox/store/sqlite/index.ts'
+import { sqliteStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
 
 test('sends a message with a notBefore before 1970, and moves one with such an expiresAt to the dead letters', async () => {
 	const outbox = new Outbox({ store: sqliteStore(':memory:'), outsideTransaction: 'allow' })

@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import type { EnqueueOptions } from '../../../src/outbox/enqueue/transaction-check.ts'
 import { Outbox } from '../../../src/outbox/outbox.ts'
-import { isSqliteClient, type Queryable } from '../../../src/outbox/store/queryable.ts'
+import { isSqliteClient, type Queryable } from '../../../src/sql/clients.ts'
 import { fakeStore } from '../fake-store.ts'
 
 const message = { topic: 'a', payload: 1 }

@@ -1,8 +1,8 @@
 /** What the outbox promises about the user's transaction, as tests that run with each database. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Outbox } from '../../../src/outbox/outbox.ts'
-import type { Queryable } from '../../../src/outbox/store/queryable.ts'
 import type { Store } from '../../../src/outbox/store/store.ts'
+import type { Queryable } from '../../../src/sql/clients.ts'
 
 export interface Opened {
 	readonly store: Store

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { CommitWatch } from '../../../src/outbox/notify/commit-watch.ts'
-import type { Queryable } from '../../../src/outbox/store/queryable.ts'
+import type { Queryable } from '../../../src/sql/clients.ts'
 import { virtualRuntime } from '../../../src/testing/index.ts'
 
 const A: ReadonlySet<string> = new Set(['a'])

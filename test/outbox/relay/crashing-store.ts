@@ -4,7 +4,8 @@
  * for happens any more, no timer fires, and nothing is answered: as after a SIGKILL.
  */
 import type { Runtime } from 'yaoki'
-import type { Handler, Store } from 'yaoki/outbox'
+import type { Handler } from 'yaoki/outbox'
+import type { Store } from 'yaoki/outbox/store'
 import type { Settlement } from '../../../src/outbox/store/rows.ts'
 
 const NEVER = new Promise<never>(() => {})

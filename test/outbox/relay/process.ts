@@ -2,7 +2,8 @@
  * A process of its own in the world: it has the same database and the same time as the others, and it can be frozen, killed, or cut off from
  * its database. What is killed does nothing more, as though the power was cut: no timer fires and no answer of the database arrives.
  */
-import { Outbox, Relay, type RelayEvent, type RelayOptions, type Store } from 'yaoki/outbox'
+import { Outbox, Relay, type RelayEvent, type RelayOptions } from 'yaoki/outbox'
+import type { Store } from 'yaoki/outbox/store'
 import type { Runtime } from '../../../src/core/runtime/runtime.ts'
 import type { Destinations, World } from './world.ts'
 

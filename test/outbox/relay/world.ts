@@ -13,8 +13,8 @@ import {
 } from 'yaoki/outbox'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 import type { Message } from '../../../src/outbox/message/message.ts'
-import type { SqliteClient } from '../../../src/outbox/store/queryable.ts'
 import type { SqliteStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
+import type { SqliteClient } from '../../../src/sql/clients.ts'
 
 /** Where messages go in a test. */
 export type Destinations = Readonly<Record<string, Handler | Destination>>

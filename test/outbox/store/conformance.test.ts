@@ -1,6 +1,6 @@
 /** The suite that defines a store, run for SQLite: in memory, and in a file that several connections share. */
 import { describe, test } from 'vitest'
-import { storeConformance } from '../../../src/outbox/conformance/index.ts'
+import { storeConformance } from '../../../src/outbox/testing/index.ts'
 import { openSqliteFile, openSqliteMemory } from './open-sqlite.ts'
 
 describe.each([

@@ -3,9 +3,9 @@
  * destination keeps to one way of treating stuck keys, as destinations do.
  */
 import assert from 'node:assert/strict'
-import type { OpenedStore } from '../../../src/outbox/conformance/index.ts'
 import type { AfterDeadLetter, ClaimRef, NewRow, Settlement } from '../../../src/outbox/store/rows.ts'
 import type { Store } from '../../../src/outbox/store/store.ts'
+import type { StoreUnderTest } from '../../../src/outbox/testing/index.ts'
 import { seededRandom } from '../../../src/testing/seeded-random.ts'
 import { type Entry, QueueModel } from './queue-model.ts'
 
@@ -30,7 +30,7 @@ interface Claim {
 
 class Run {
 	readonly #model = new QueueModel()
-	readonly #opened: OpenedStore
+	readonly #opened: StoreUnderTest
 	readonly #store: Store
 	readonly #random: () => number
 	/** What was claimed at some time, held still or not. */
@@ -38,7 +38,7 @@ class Run {
 	readonly #sent = new Set<string>()
 	#ids = 0
 
-	constructor(opened: OpenedStore, seed: number) {
+	constructor(opened: StoreUnderTest, seed: number) {
 		this.#opened = opened
 		this.#store = opened.store
 		this.#random = seededRandom(seed)
@@ -266,7 +266,7 @@ const byId = <T extends { readonly id: string }>(rows: readonly T[]): T[] =>
 
 /** One run of random moves. It rejects at the first difference, and says at which step of which seed that was. */
 export async function storeModel(
-	open: () => Promise<OpenedStore>,
+	open: () => Promise<StoreUnderTest>,
 	seed: number,
 	steps: number = 150,
 ): Promise<void> {

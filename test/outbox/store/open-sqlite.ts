@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { OpenedStore } from '../../../src/outbox/conformance/index.ts'
-import { sqliteStore } from '../../../src/outbox/store/sqlite/index.ts'
+import { sqliteStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
+import type { StoreUnderTest } from '../../../src/outbox/testing/index.ts'
 
 const START = Date.UTC(2026, 0, 1)
 
 const transactionOn =
-	(database: () => DatabaseSync): OpenedStore['transaction'] =>
+	(database: () => DatabaseSync): StoreUnderTest['transaction'] =>
 	async (work, end) => {
 		const tx = database()
 		tx.exec('BEGIN IMMEDIATE')
@@ -24,7 +24,7 @@ const transactionOn =
 	}
 
 /** In memory: the store's own connection is the only one there is. */
-export async function openSqliteMemory(): Promise<OpenedStore> {
+export async function openSqliteMemory(): Promise<StoreUnderTest> {
 	let now = START
 	const store = sqliteStore({ file: ':memory:', clock: () => now })
 	return {
@@ -38,7 +38,7 @@ export async function openSqliteMemory(): Promise<OpenedStore> {
 }
 
 /** In a file of its own, which the user and other stores have connections to as well. */
-export async function openSqliteFile(): Promise<OpenedStore> {
+export async function openSqliteFile(): Promise<StoreUnderTest> {
 	let now = START
 	const folder = mkdtempSync(join(tmpdir(), 'yaoki-conformance-'))
 	const file = join(folder, 'outbox.db')

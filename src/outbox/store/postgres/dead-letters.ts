@@ -1,14 +1,14 @@
 /**
- * Dead letters, by the group and by the filter. Moving one is a single statement that deletes it here and writes it there, so that there
- * is no moment at which it is nowhere.
+ * Lists, replays and discards dead letters, and makes scheduled messages due. Moving a message is one statement that deletes it here and inserts it
+ * there, so that it always exists in one table.
  */
+import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
+import type { Big } from '../../../sql/postgres-values.ts'
 import type { DeadLetterCause } from '../../message/message.ts'
-import { counted } from '../figures.ts'
+import { cappedCount } from '../count-limits.ts'
 import type { CappedCount, DeadGroup, MessageEdit, StoreFilter } from '../store.ts'
-import type { Database } from './connection.ts'
 import { FINGERPRINT, filterSql, Parameters } from './filter.ts'
-import type { Big } from './rows.ts'
-import { MESSAGE_COLUMNS } from './tables.ts'
+import { MESSAGE_COLUMNS } from './schema.ts'
 
 interface GroupRow {
 	readonly fingerprint: string
@@ -23,7 +23,7 @@ interface GroupRow {
 }
 
 export async function deadGroups(
-	database: Database,
+	executor: PostgresExecutor,
 	filter: StoreFilter,
 	limit: number,
 ): Promise<readonly DeadGroup[]> {
@@ -33,10 +33,10 @@ export async function deadGroups(
 			select ${FINGERPRINT} as fingerprint, cause, destination, count(*) as count, min(died_at) as first_at,
 				max(died_at) as last_at, min(seq) as seq
 			from {s}.outbox_dead where ${filterSql('outbox_dead', filter, parameters)}
-			group by 1, 2, 3 order by count desc, last_at desc, seq limit ${parameters.add(limit, 'int')}
+			group by 1, 2, 3 order by count desc, seq limit ${parameters.add(limit, 'int')}
 		) g join {s}.outbox_dead e on e.seq = g.seq
-		order by g.count desc, g.last_at desc, g.seq`
-	const rows = await database.ask<GroupRow>(sql, parameters.values)
+		order by g.count desc, g.seq`
+	const rows = await executor.runOnce<GroupRow>(sql, parameters.values)
 	return rows.map((row) => ({
 		fingerprint: row.fingerprint,
 		cause: row.cause,
@@ -51,7 +51,7 @@ export async function deadGroups(
 }
 
 export async function countDead(
-	database: Database,
+	executor: PostgresExecutor,
 	filter: StoreFilter,
 	limit: number,
 ): Promise<CappedCount> {
@@ -59,28 +59,28 @@ export async function countDead(
 	const where = filterSql('outbox_dead', filter, parameters)
 	const sql = `select count(*) as count from (
 		select from {s}.outbox_dead where ${where} limit ${parameters.add(limit + 1, 'int')}) d`
-	const [row] = await database.ask<{ count: Big }>(sql, parameters.values)
-	return counted(Number(row?.count), limit)
+	const [row] = await executor.runOnce<{ count: Big }>(sql, parameters.values)
+	return cappedCount(Number(row?.count), limit)
 }
 
 /**
- * Those that match, locked, oldest first; what somebody else is moving at this moment is left to him. As an array, since a subquery
- * might be run again for each row, and would find others each time.
+ * Deletes matching dead letters, oldest first, and skips those that another transaction is moving. The ids are an array, because a subquery
+ * could run again for each row and find others each time.
  */
-const picked = (filter: StoreFilter, limit: number, parameters: Parameters): string => `
+const deleteMatching = (filter: StoreFilter, limit: number, parameters: Parameters): string => `
 	delete from {s}.outbox_dead where id = any(array(
 		select id from {s}.outbox_dead where ${filterSql('outbox_dead', filter, parameters)}
 		order by seq limit ${parameters.add(limit, 'int')} for update skip locked
 	)) returning *`
 
-const idsInOrder = async (
-	database: Database,
+const runForIds = async (
+	executor: PostgresExecutor,
 	sql: string,
 	{ values }: Parameters,
-): Promise<readonly string[]> => (await database.ask<{ id: string }>(sql, values)).map(({ id }) => id)
+): Promise<readonly string[]> => (await executor.runOnce<{ id: string }>(sql, values)).map(({ id }) => id)
 
-/** What is started anew by a replay, in the place of what it was. A dedupe key that another message took meanwhile is not taken back. */
-const ANEW: Readonly<Record<string, string>> = {
+/** Columns that a replay resets. A dedupe key that another message has taken since is dropped. */
+const RESET: Readonly<Record<string, string>> = {
 	due_at: '{now}',
 	attempts: '0',
 	crashes: '0',
@@ -88,47 +88,56 @@ const ANEW: Readonly<Record<string, string>> = {
 	dedupe_key: `case when not exists (select from {s}.outbox o where o.dedupe_key = d.dedupe_key) then d.dedupe_key end`,
 }
 
+const EDIT_COLUMNS = {
+	payload: ['payload', 'text'],
+	headers: ['headers', 'text'],
+	destination: ['destination', 'text'],
+	expiresAt: ['expires_at', 'bigint'],
+	maxRetries: ['max_retries', 'int'],
+} as const satisfies Record<keyof MessageEdit, readonly [string, string]>
+
 export function replay(
-	database: Database,
+	executor: PostgresExecutor,
 	filter: StoreFilter,
 	limit: number,
 	edit: MessageEdit = {},
 ): Promise<readonly string[]> {
 	const parameters = new Parameters()
-	const given: Record<string, string> = {}
-	const { payload, headers, destination, expiresAt, maxRetries } = edit
-	if (payload !== undefined) given['payload'] = parameters.add(payload, 'text')
-	if (headers !== undefined) given['headers'] = parameters.add(headers, 'text')
-	if (destination !== undefined) given['destination'] = parameters.add(destination, 'text')
-	if (expiresAt !== undefined) given['expires_at'] = parameters.add(expiresAt, 'bigint')
-	if (maxRetries !== undefined) given['max_retries'] = parameters.add(maxRetries, 'int')
-	const values = MESSAGE_COLUMNS.map((column) => given[column] ?? ANEW[column] ?? `d.${column}`)
+	const edited: Record<string, string> = {}
+	for (const [name, [column, type]] of Object.entries(EDIT_COLUMNS)) {
+		const value = edit[name as keyof MessageEdit]
+		if (value !== undefined) edited[column] = parameters.add(value, type)
+	}
+	const values = MESSAGE_COLUMNS.map((column) => edited[column] ?? RESET[column] ?? `d.${column}`)
 	const sql = `
-		with d as (${picked(filter, limit, parameters)}), w as (
+		with d as (${deleteMatching(filter, limit, parameters)}), w as (
 			insert into {s}.outbox (${MESSAGE_COLUMNS.join(', ')}, seq) select ${values.join(', ')}, d.seq from d
 		)
 		select id::text as id from d order by seq`
-	return idsInOrder(database, sql, parameters)
+	return runForIds(executor, sql, parameters)
 }
 
 export function discard(
-	database: Database,
+	executor: PostgresExecutor,
 	filter: StoreFilter,
 	limit: number,
 	keepHistory: boolean,
 ): Promise<readonly string[]> {
 	const parameters = new Parameters()
 	const columns = MESSAGE_COLUMNS.join(', ')
-	const kept = `, h as (
+	const history = `, h as (
 		insert into {s}.outbox_history (${columns}, seq, ended_at, cause) select ${columns}, seq, {now}, cause from d)`
 	const sql = `
-		with d as (${picked(filter, limit, parameters)})${keepHistory ? kept : ''}
+		with d as (${deleteMatching(filter, limit, parameters)})${keepHistory ? history : ''}
 		select id::text as id from d order by seq`
-	return idsInOrder(database, sql, parameters)
+	return runForIds(executor, sql, parameters)
 }
 
-/** Only what waits: those in flight and those that are due already are left as they are. */
-export function retryNow(database: Database, filter: StoreFilter, limit: number): Promise<readonly string[]> {
+export function retryNow(
+	executor: PostgresExecutor,
+	filter: StoreFilter,
+	limit: number,
+): Promise<readonly string[]> {
 	const parameters = new Parameters()
 	const sql = `
 		with n as materialized (select {now} as ms), d as (
@@ -141,7 +150,7 @@ export function retryNow(database: Database, filter: StoreFilter, limit: number)
 			)) returning id, seq
 		)
 		select id::text as id from d order by seq`
-	return idsInOrder(database, sql, parameters)
+	return runForIds(executor, sql, parameters)
 }
 
 const DROP_HISTORY = `
@@ -153,7 +162,11 @@ with w as (
 )
 select count(*) as count from w`
 
-export async function dropHistory(database: Database, olderThanMs: number, limit: number): Promise<number> {
-	const [row] = await database.run<{ count: Big }>(DROP_HISTORY, [Math.ceil(olderThanMs), limit])
+export async function dropHistory(
+	executor: PostgresExecutor,
+	olderThanMs: number,
+	limit: number,
+): Promise<number> {
+	const [row] = await executor.run<{ count: Big }>(DROP_HISTORY, [Math.ceil(olderThanMs), limit])
 	return Number(row?.count)
 }

@@ -1,24 +1,22 @@
 /**
- * Writing messages, mostly in somebody else's transaction: one statement, and nothing is asked of the connection but a text with
- * values. Many go in as one JSON parameter, the fastest form that was measured. Only messages with dedupe keys pay for looking
- * whether they are known.
+ * Inserts messages, usually in the user's transaction: one statement, a text with values, which every client accepts. Several rows are one JSON
+ * parameter, the fastest form in measurements. Only messages with dedupe keys pay for the lookup.
  *
- * Whether a transaction is open is read off the client. PostgreSQL itself does not tell: `now() <> statement_timestamp()` is true
- * outside of one as well, since a statement with parameters comes as several messages of which the first starts the clock.
+ * The client object tells whether a transaction is open. PostgreSQL does not: `now() <> statement_timestamp()` is also true outside a transaction,
+ * because a statement with parameters is several protocol messages and the first one starts the clock.
  */
-import { transactionState } from '../../notify/transaction-state.ts'
+import type { SqlClient } from '../../../sql/clients.ts'
+import { isMissingObject, isMissingTable } from '../../../sql/postgres-errors.ts'
+import type { PostgresExecutor, Value } from '../../../sql/postgres-executor.ts'
+import { transactionState } from '../../../sql/transaction-state.ts'
 import { SchemaVersionError, StoreError } from '../errors.ts'
-import type { SqlClient } from '../queryable.ts'
 import type { InsertResult, NewRow } from '../rows.ts'
-import type { Database, Value } from './connection.ts'
-import { explained, isMissingObject, isMissingTable } from './faults.ts'
-import { asJson } from './rows.ts'
-import { NEEDED_VERSION } from './schema.ts'
+import { NEEDED_VERSION, withHint } from './schema.ts'
 
 const COLUMNS =
 	'id, topic, destination, key, payload, headers, dedupe_key, due_at, created_at, expires_at, max_retries'
 
-/** The most common of all: due now, and no time is written down here, for the columns know it by themselves. */
+/** The most common case: due now, so that column defaults set the times. */
 const ONE_NOW = `
 insert into {s}.outbox (id, topic, destination, key, payload, headers, expires_at, max_retries)
 values ($1, $2, $3, $4, $5, $6, $7, $8)`
@@ -44,7 +42,7 @@ const KNOWN = `
 	union all select k.dedupe_key, k.id from r join {s}.outbox_dead k on k.dedupe_key = r."dedupeKey"
 	union all select k.dedupe_key, k.id from r join {s}.outbox_history k on k.dedupe_key = r."dedupeKey"`
 
-/** Answers those that were not written, with who has their key. Nobody, when that one was committed after this statement began. */
+/** Returns the rows that were skipped, with the id that has their key; null if that one was committed after this statement started. */
 const DEDUPED = `
 with n as materialized (select {now} as ms),
 r as materialized (select * from ${GIVEN}),
@@ -62,73 +60,69 @@ select r.id::text as id, (
 ) as "by"
 from r where not exists (select from written w where w.id = r.id)`
 
-/** How often it is tried again when whoever had the key is gone as soon as it is looked for. */
-const MOST_ROUNDS = 5
+/** Attempts for a key whose message is deleted whenever it is looked up. */
+const MAX_ROUNDS = 5
 
 export async function insert(
-	database: Database,
+	executor: PostgresExecutor,
 	rows: readonly NewRow[],
 	tx: SqlClient | undefined,
 ): Promise<InsertResult> {
 	const duplicates = new Map<string, string>()
-	const run = runner(database, tx)
+	const run = runnerFor(executor, tx)
 	let left = rows
 	if (rows.length > 0 && rows.every((row) => row.dedupeKey === null)) {
-		await writeFresh(run, rows, database.hasOwnTime)
+		await insertWithoutKeys(run, rows, executor.hasShiftedClock)
 		left = []
 	}
 	for (let round = 1; left.length > 0; round++) {
-		const unwritten = await run<{ id: string; by: string | null }>(DEDUPED, [asJson(left)])
-		const vague = new Set<string>()
-		for (const { id, by } of unwritten) {
-			if (by === null) vague.add(id)
+		const skipped = await run<{ id: string; by: string | null }>(DEDUPED, [JSON.stringify(left)])
+		const unknown = new Set<string>()
+		for (const { id, by } of skipped) {
+			if (by === null) unknown.add(id)
 			else duplicates.set(id, by)
 		}
-		left = left.filter(({ id }) => vague.has(id))
-		if (round === MOST_ROUNDS && left.length > 0) {
-			throw new StoreError(
-				'enqueuing',
-				`dedupe key '${left[0]?.dedupeKey}' was taken and freed again and again`,
-			)
-		}
+		left = left.filter(({ id }) => unknown.has(id))
+		if (round === MAX_ROUNDS && left.length > 0)
+			throw new StoreError('enqueue', `dedupe key '${left[0]?.dedupeKey}' was repeatedly taken and freed`)
 	}
-	return { duplicates, isInTransaction: tx === undefined ? false : isOpen(tx) }
+	return { duplicates, isInTransaction: tx === undefined ? false : isInTransaction(tx) }
 }
 
 type Run = <Row>(sql: string, values: readonly Value[]) => Promise<readonly Row[]>
 
-async function writeFresh(run: Run, rows: readonly NewRow[], hasOwnTime: boolean): Promise<void> {
+async function insertWithoutKeys(run: Run, rows: readonly NewRow[], hasShiftedClock: boolean): Promise<void> {
 	const [row] = rows
 	if (row === undefined) return
 	const { id, topic, destination, key, payload, headers, notBefore, expiresAt, maxRetries } = row
 	const start = [id, topic, destination, key, payload, headers]
-	if (rows.length > 1) await run(MANY, [asJson(rows)])
-	else if (notBefore === null && !hasOwnTime) await run(ONE_NOW, [...start, expiresAt, maxRetries])
+	if (rows.length > 1) await run(MANY, [JSON.stringify(rows)])
+	else if (notBefore === null && !hasShiftedClock) await run(ONE_NOW, [...start, expiresAt, maxRetries])
 	else await run(ONE, [...start, notBefore, expiresAt, maxRetries])
 }
 
-/** In a user's transaction the version is not looked up: it may hold the only connection, and after an error it answers nothing. */
-function runner(database: Database, tx: SqlClient | undefined): Run {
-	if (tx === undefined) return (sql, values) => database.run(sql, values)
+/** Does not look up the version in the user's transaction: it may hold the only connection, and after an error it rejects all queries. */
+function runnerFor(executor: PostgresExecutor, tx: SqlClient | undefined): Run {
+	if (tx === undefined) return (sql, values) => executor.run(sql, values)
 	return async (sql, values) => {
 		try {
-			return await database.within(tx, sql, values)
+			return await executor.runIn(tx, sql, values)
 		} catch (error) {
 			if (isMissingTable(error)) throw new SchemaVersionError(0, NEEDED_VERSION)
-			if (!isMissingObject(error)) throw explained(error)
+			if (!isMissingObject(error)) throw withHint(error)
 			throw new StoreError(
-				'enqueuing',
+				'enqueue',
 				error,
-				"the outbox's tables may be of another version; run outbox.migrate()",
+				'The outbox tables may have another version. Run outbox.migrate().',
 			)
 		}
 	}
 }
 
-/** Undefined when it can not be told. */
-function isOpen(tx: SqlClient): boolean | undefined {
+/** Returns undefined if the client does not expose it. */
+function isInTransaction(tx: SqlClient): boolean | undefined {
 	const { rollback, transaction } = tx as { rollback?: unknown; transaction?: unknown }
-	// A transaction of PGlite is an object of its own.
+	// A PGlite transaction is an object of its own.
 	if (typeof rollback === 'function' && transaction === undefined) return true
 	const state = transactionState(tx)
 	return state === 'unknown' ? undefined : state === 'open'

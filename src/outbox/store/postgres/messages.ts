@@ -1,10 +1,10 @@
-/** Reading messages: one, or a page of them in the order of enqueuing, wherever they are by now. */
+/** Finds one message or a page of messages in all tables, in enqueue order. */
+import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
+import { type Big, isUuid, toNumberOrNull } from '../../../sql/postgres-values.ts'
 import type { DeadLetterCause, MessageStatus } from '../../message/message.ts'
 import type { StoredMessage } from '../rows.ts'
 import type { StoreFilter } from '../store.ts'
-import type { Database } from './connection.ts'
 import { filterSql, Parameters, type Table } from './filter.ts'
-import { type Big, isUuid, optional } from './rows.ts'
 
 const SHARED = `id::text as id, seq, topic, destination, key, payload, headers, dedupe_key, attempts, max_retries,
 	error_type, error_message, error_fingerprint, created_at, expires_at, crashes`
@@ -46,7 +46,7 @@ interface Row {
 	readonly blocks: boolean
 }
 
-const stored = (row: Row): StoredMessage => ({
+const toStoredMessage = (row: Row): StoredMessage => ({
 	id: row.id,
 	topic: row.topic,
 	destination: row.destination,
@@ -56,9 +56,9 @@ const stored = (row: Row): StoredMessage => ({
 	dedupeKey: row.dedupe_key,
 	status: row.status,
 	attempts: Number(row.attempts),
-	maxRetries: optional(row.max_retries),
-	dueAt: optional(row.due_at),
-	lastAttemptAt: optional(row.last_attempt_at),
+	maxRetries: toNumberOrNull(row.max_retries),
+	dueAt: toNumberOrNull(row.due_at),
+	lastAttemptAt: toNumberOrNull(row.last_attempt_at),
 	error:
 		row.error_type === null
 			? null
@@ -67,13 +67,13 @@ const stored = (row: Row): StoredMessage => ({
 					message: row.error_message ?? '',
 					fingerprint: row.error_fingerprint ?? '',
 				},
-	lockedAt: optional(row.locked_at),
+	lockedAt: toNumberOrNull(row.locked_at),
 	lockedBy: row.locked_by,
-	leaseUntil: optional(row.lease_until),
+	leaseUntil: toNumberOrNull(row.lease_until),
 	createdAt: Number(row.created_at),
-	expiresAt: optional(row.expires_at),
+	expiresAt: toNumberOrNull(row.expires_at),
 	crashes: Number(row.crashes),
-	endedAt: optional(row.ended_at),
+	endedAt: toNumberOrNull(row.ended_at),
 	cause: row.cause,
 	blocks: row.blocks,
 })
@@ -82,10 +82,10 @@ const FIND = (['outbox', 'outbox_dead', 'outbox_history'] as const)
 	.map((table) => `select ${SHARED}, ${REST[table]} from {s}.${table} where id = $1::uuid`)
 	.join('\nunion all\n')
 
-export async function find(database: Database, id: string): Promise<StoredMessage | undefined> {
+export async function find(executor: PostgresExecutor, id: string): Promise<StoredMessage | undefined> {
 	if (!isUuid(id)) return undefined
-	const [row] = await database.run<Row>(FIND, [id])
-	return row && stored(row)
+	const [row] = await executor.run<Row>(FIND, [id])
+	return row && toStoredMessage(row)
 }
 
 const before = (table: 'outbox' | 'outbox_dead', which: string): string => `
@@ -95,53 +95,56 @@ select ${SHARED}, ${REST[table]} from q cross join lateral (
 	order by o.seq limit 1
 ) x`
 
-const AHEAD = `
+const PREDECESSOR = `
 with q as materialized (
 	select destination as to_destination, key as of_key, seq as at_seq from {s}.outbox where id = $1::uuid
 )${before('outbox_dead', 'o.blocks')}
 union all${before('outbox', 'true')}`
 
-export async function ahead(database: Database, id: string): Promise<StoredMessage | undefined> {
+export async function findPredecessor(
+	executor: PostgresExecutor,
+	id: string,
+): Promise<StoredMessage | undefined> {
 	if (!isUuid(id)) return undefined
-	const rows = await database.run<Row>(AHEAD, [id])
+	const rows = await executor.run<Row>(PREDECESSOR, [id])
 	const row = rows.find(({ blocks }) => blocks) ?? rows[0]
-	return row && stored(row)
+	return row && toStoredMessage(row)
 }
 
-/** Where messages with this status are. Those that were discarded are not dead letters anymore; `find` still knows them. */
+/** Discarded messages are in the history and no longer listed as dead; `find` still returns them. */
 function tablesOf(status: MessageStatus | undefined): readonly Table[] {
 	if (status === undefined) return ['outbox', 'outbox_dead']
 	if (status === 'dead') return ['outbox_dead']
 	return status === 'sent' ? ['outbox_history'] : ['outbox']
 }
 
-/** The place of the latest one seen; when it is gone in the meantime, its id tells about when it was made. */
+/** Finds the position of a message. If it was deleted, its id remains, which starts with its time. */
 const AFTER = `
 select seq from {s}.outbox where id = $1::uuid union all select seq from {s}.outbox_dead where id = $1::uuid
 union all select seq from {s}.outbox_history where id = $1::uuid limit 1`
 
 export async function list(
-	database: Database,
+	executor: PostgresExecutor,
 	filter: StoreFilter,
 	limit: number,
 	after: string | undefined,
 ): Promise<readonly StoredMessage[]> {
-	// Nothing comes after what can not be a message: from the start again, a caller would never come to the end.
+	// Starting over for an invalid id would make a caller page forever.
 	if (after !== undefined && !isUuid(after)) return []
 	const parameters = new Parameters()
 	let page = 'true'
 	if (after !== undefined) {
-		const [place] = await database.run<{ seq: Big }>(AFTER, [after])
+		const [position] = await executor.run<{ seq: Big }>(AFTER, [after])
 		page =
-			place === undefined
+			position === undefined
 				? `id > ${parameters.add(after, 'uuid')}`
-				: `seq > ${parameters.add(Number(place.seq), 'bigint')}`
+				: `seq > ${parameters.add(Number(position.seq), 'bigint')}`
 	}
-	const most = parameters.add(limit, 'int')
+	const max = parameters.add(limit, 'int')
 	const parts = tablesOf(filter.status).map(
 		(table) => `(select ${SHARED}, ${REST[table]} from {s}.${table}
-			where ${page} and ${filterSql(table, filter, parameters)} order by seq limit ${most})`,
+			where ${page} and ${filterSql(table, filter, parameters)} order by seq limit ${max})`,
 	)
-	const sql = `select * from (${parts.join(' union all ')}) m order by seq limit ${most}`
-	return (await database.ask<Row>(sql, parameters.values)).map(stored)
+	const sql = `select * from (${parts.join(' union all ')}) m order by seq limit ${max}`
+	return (await executor.runOnce<Row>(sql, parameters.values)).map(toStoredMessage)
 }

@@ -1,31 +1,28 @@
 import { checkNames, invalidOption, type OptionSchema, readOptions } from '../../../core/options/schema.ts'
 import type { Runtime } from '../../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../../core/runtime/system.ts'
-import { isClient, type PGliteLike, type PgPool } from './client.ts'
+import { isPostgresClient, type PGliteLike, type PgPool } from '../../../sql/clients.ts'
+import type { PostgresSettings } from '../../../sql/postgres-executor.ts'
 
-/** Where the outbox is. */
+/** Options of a PostgreSQL store. */
 export interface PostgresStoreOptions {
-	/** A `Pool` of `pg`, or a database of PGlite. It stays yours: it is not ended with the store. One connection of a pool is kept for LISTEN. */
+	/** A `Pool` of `pg`, or a PGlite database. The store does not end it. A relay keeps one connection of a pool for LISTEN. */
 	readonly client: PgPool | PGliteLike
-	/** The schema that the tables are in: a plain name in lower case. Default `'yaoki'`. */
+	/** Schema of the tables: lower-case letters, digits and underscores. Default `'yaoki'`. */
 	readonly schema?: string | undefined
-	/** Are statements prepared by name? False for poolers that can not have it. Default true. */
+	/** Whether statements are prepared by name. Use false behind poolers that do not support it. Default true. */
 	readonly prepare?: boolean | undefined
-	/** For tests only: how far the store's time is ahead of the database's clock, whole milliseconds. Default 0. */
+	/** For tests: milliseconds added to the database's clock, an integer. Default 0. */
 	readonly clockOffsetMs?: number | (() => number) | undefined
-	/** Time and chance of this process, for coming back to a lost connection. Default: the system's. */
+	/** Timers and randomness for reconnecting. Default: the system's. */
 	readonly runtime?: Runtime | undefined
 }
 
-export interface PostgresSettings {
-	readonly client: PgPool | PGliteLike
-	readonly schema: string
-	readonly prepare: boolean
-	readonly offsetMs: () => number
+export interface PostgresStoreSettings extends PostgresSettings {
 	readonly runtime: Runtime
 }
 
-const RULES: OptionSchema = {
+const OPTIONS: OptionSchema = {
 	client: 'any',
 	schema: 'string',
 	prepare: 'any',
@@ -35,24 +32,25 @@ const RULES: OptionSchema = {
 
 const DEFAULT_SCHEMA = 'yaoki'
 
-/** A name that needs no quotes, and has room left for what is added to it. It is a part of SQL, so nothing else may get in. */
-const PLAIN_NAME = /^[a-z_][a-z0-9_]{0,49}$/
+/** Needs no quotes and leaves room for suffixes. The name becomes part of SQL texts, so nothing else is allowed. */
+const SCHEMA_NAME = /^[a-z_][a-z0-9_]{0,49}$/
 
-export function readPostgresOptions(given: PostgresStoreOptions): PostgresSettings {
-	if (isClient(given))
-		invalidOption('options', 'a pool', 'an object with it: postgresStore({ client: pool })')
-	checkNames(given, RULES)
-	const options = readOptions<PostgresStoreOptions>(given, RULES)
+export function readPostgresOptions(given: PostgresStoreOptions): PostgresStoreSettings {
+	if (isPostgresClient(given)) invalidOption('options', 'a pool', 'an object such as { client: pool }')
+	checkNames(given, OPTIONS)
+	const options = readOptions<PostgresStoreOptions>(given, OPTIONS)
 	const { client, schema = DEFAULT_SCHEMA, prepare = true, clockOffsetMs = 0 } = options
-	if (!isClient(client))
-		invalidOption('client', client, 'a Pool of pg (not a Client), or a database of PGlite')
-	if (!PLAIN_NAME.test(schema)) {
-		invalidOption('schema', schema, 'a plain name: small letters, digits and _, no digit first, at most 50')
-	}
+	if (!isPostgresClient(client))
+		invalidOption('client', client, 'a Pool of pg (not a Client) or a PGlite database')
+	if (!SCHEMA_NAME.test(schema))
+		invalidOption(
+			'schema',
+			schema,
+			'at most 50 lower-case letters, digits and underscores that do not start with a digit',
+		)
 	if (typeof prepare !== 'boolean') invalidOption('prepare', prepare, 'a boolean')
-	if (typeof clockOffsetMs !== 'function' && !Number.isSafeInteger(clockOffsetMs)) {
-		invalidOption('clockOffsetMs', clockOffsetMs, 'a whole number of milliseconds')
-	}
+	if (typeof clockOffsetMs !== 'function' && !Number.isSafeInteger(clockOffsetMs))
+		invalidOption('clockOffsetMs', clockOffsetMs, 'an integer')
 	return {
 		client,
 		schema,

@@ -1,10 +1,46 @@
-/** Which relays are alive, for people and for each other. */
-import type { RelayReport, RelayRow } from '../rows.ts'
-import type { Database } from './connection.ts'
-import { forget } from './permits.ts'
-import { asJson, type Big } from './rows.ts'
+/** Running relays and their permits. */
+import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
+import type { Big } from '../../../sql/postgres-values.ts'
+import { grantPermits } from '../decisions/permits.ts'
+import type { PermitRequest, RelayReport, RelayRow } from '../rows.ts'
+import { timeAfter } from '../time-after.ts'
 
-const BEAT = `
+const LOCK = `
+insert into {s}.outbox_destinations as d (destination) values ($1::text)
+on conflict (destination) do update set destination = excluded.destination
+returning {now} as ms`
+
+const OTHERS = `
+select owner, wanted, permits from {s}.outbox_permits
+where destination = $1::text and owner <> $2::text and until > $3::bigint`
+
+const SAVE = `
+insert into {s}.outbox_permits (destination, owner, permits, wanted, until) values ($1::text, $2::text, $3::int, $4::int, $5::bigint)
+on conflict (destination, owner) do update set permits = excluded.permits, wanted = excluded.wanted, until = excluded.until`
+
+/** Locks the destination before it reads the other relays' permits, so that the sum includes everything committed. */
+export function acquirePermits(executor: PostgresExecutor, request: PermitRequest): Promise<number> {
+	const { destination, owner, wanted, leaseMs } = request
+	return executor.transaction(async (transaction) => {
+		const [locked] = await transaction.run<{ ms: Big }>(LOCK, [destination])
+		const now = Number(locked?.ms)
+		const rows = await transaction.run<{ owner: string; wanted: Big; permits: Big }>(OTHERS, [
+			destination,
+			owner,
+			now,
+		])
+		const others = rows.map((row) => ({
+			owner: row.owner,
+			wanted: Number(row.wanted),
+			permits: Number(row.permits),
+		}))
+		const { granted, recorded } = grantPermits(request, others)
+		await transaction.run(SAVE, [destination, owner, recorded, wanted, timeAfter(now, leaseMs)])
+		return granted
+	})
+}
+
+const HEARTBEAT = `
 insert into {s}.outbox_relays as r
 	(id, host, pid, destinations, in_flight, sent, failed, dead, throughput, started_at, seen_at)
 values ($1::text, $2::text, $3::int, $4::text, $5::double precision, $6::double precision, $7::double precision,
@@ -14,10 +50,27 @@ on conflict (id) do update set
 	sent = excluded.sent, failed = excluded.failed, dead = excluded.dead, throughput = excluded.throughput,
 	seen_at = greatest(r.seen_at, excluded.seen_at)`
 
-export async function beat(database: Database, report: RelayReport, forgetAfterMs: number): Promise<void> {
+const FORGET = `
+with gone as (delete from {s}.outbox_relays where seen_at < {now} - $1::bigint returning id)
+delete from {s}.outbox_permits where owner in (select id from gone) or until < {now} - $1::bigint`
+
+export async function heartbeat(
+	executor: PostgresExecutor,
+	report: RelayReport,
+	forgetAfterMs: number,
+): Promise<void> {
 	const { id, host, pid, destinations, inFlight, sent, failed, dead, throughput } = report
-	await database.run(BEAT, [id, host, pid, asJson(destinations), inFlight, sent, failed, dead, throughput])
-	await forget(database, forgetAfterMs)
+	const counts = [inFlight, sent, failed, dead, throughput]
+	await executor.run(HEARTBEAT, [id, host, pid, JSON.stringify(destinations), ...counts])
+	await executor.run(FORGET, [Math.ceil(forgetAfterMs)])
+}
+
+const REMOVE = `
+with r as (delete from {s}.outbox_relays where id = $1::text)
+delete from {s}.outbox_permits where owner = $1::text`
+
+export async function removeRelay(executor: PostgresExecutor, owner: string): Promise<void> {
+	await executor.run(REMOVE, [owner])
 }
 
 interface Row {
@@ -38,8 +91,8 @@ const RELAYS = `
 select id, host, pid, destinations, in_flight, sent, failed, dead, throughput, started_at, seen_at
 from {s}.outbox_relays order by started_at, id`
 
-export async function relays(database: Database): Promise<readonly RelayRow[]> {
-	const rows = await database.run<Row>(RELAYS)
+export async function relays(executor: PostgresExecutor): Promise<readonly RelayRow[]> {
+	const rows = await executor.run<Row>(RELAYS)
 	return rows.map((row) => ({
 		id: row.id,
 		host: row.host,

@@ -1,17 +1,119 @@
 /**
- * Settling: mostly a thousand that were sent, which is one statement alone. More than one kind is one transaction, for one commit. One
- * row that can not be written makes the whole batch fail, so a batch with bad data is halved until that row is alone, and then
- * what can be written of it is: that a message failed is worth more than the words it failed with.
+ * Writes the outcome of messages, one statement per kind. Usually all of a thousand messages were sent, which is one statement; several kinds share one
+ * transaction and one commit. Each statement matches the claim and returns the changed ids as one text: a thousand rows would cost the
+ * client more than the database.
+ *
+ * A row that cannot be written fails its batch. A batch with bad data is halved until that row is alone, and then written with a sanitized
+ * error: knowing that a message failed matters more than the text.
  */
+import { isDataError } from '../../../sql/postgres-errors.ts'
+import type { PostgresExecutor, SqlExecutor, Value } from '../../../sql/postgres-executor.ts'
+import { uuidList } from '../../../sql/postgres-values.ts'
 import type { StoredError } from '../../message/message.ts'
 import type { ClaimRef, Settlement } from '../rows.ts'
-import { cleanNote, UNWRITABLE_NOTE } from '../unwritable.ts'
-import type { Database, Session, Value } from './connection.ts'
-import { isDataFault } from './faults.ts'
-import { asJson, uuidList } from './rows.ts'
-import { DEAD, RELEASE, RENEW, RETRY, SENT, SENT_WITH_HISTORY } from './settle-sql.ts'
+import { sanitizeError, UNSTORABLE_ERROR } from '../sanitize-error.ts'
+import { MAX_TIME } from '../time-after.ts'
+import { MESSAGE_COLUMNS } from './schema.ts'
 
-/** A statement with what it is about. */
+const list = (columns: readonly string[]): string => columns.join(', ')
+
+/** Columns that are copied unchanged; each statement names the others. */
+const COPIED = MESSAGE_COLUMNS.filter(
+	(column) => column !== 'last_attempt_at' && !column.startsWith('error_'),
+)
+const ERRORS = ['error_type', 'error_message', 'error_fingerprint'] as const
+
+const CHANGED_IDS = "string_agg(id::text, ',') as ids"
+const UNLOCKED = 'locked_by = null, locked_at = null, lease_until = null'
+const LATEST_ATTEMPT = 'coalesce(locked_at, last_attempt_at)'
+
+/** A subquery hides the number of ids from the planner, which might otherwise read the whole table for many. */
+const MATCH_SENT = 'id = any((select $1::text)::uuid[]) and locked_by = $2::text and attempts = $3::int'
+
+/** Returns null if all rows matched, so that the ids need not be sent. */
+const UNLESS_ALL = "case when count(*) < $4::int then coalesce(string_agg(id::text, ','), '') end as ids"
+
+const SENT = `
+with w as (
+	delete from {s}.outbox where ${MATCH_SENT} returning id
+)
+select ${UNLESS_ALL} from w`
+
+const SENT_WITH_HISTORY = `
+with w as (
+	delete from {s}.outbox where ${MATCH_SENT} returning *
+), h as (
+	insert into {s}.outbox_history (${list(COPIED)}, seq, last_attempt_at, ${list(ERRORS)}, ended_at)
+	select ${list(COPIED)}, seq, ${LATEST_ATTEMPT}, ${list(ERRORS)}, {now} from w
+)
+select ${UNLESS_ALL} from w`
+
+const GIVEN = `
+r as materialized (
+	select * from json_to_recordset($1::text::json) as r(
+		id uuid, attempt int, "claimedAt" bigint, "inMs" double precision, "delayMs" double precision,
+		cause text, "afterDeadLetter" text, "refundAttempt" boolean, type text, message text, fingerprint text)
+), n as materialized (select {now} as ms)`
+
+const MATCHES_CLAIM = 'o.id = r.id and o.locked_by = $2::text and o.attempts = r.attempt'
+
+/** Sent messages are deleted and never return, so the attempt is enough for them; others also match the time of the claim. */
+const MATCHES_EXACT_CLAIM = `${MATCHES_CLAIM} and o.locked_at = coalesce(r."claimedAt", o.locked_at)`
+
+const DUE_AT = `least((select ms from n) + ceil(coalesce(r."inMs", 0)), ${MAX_TIME})::bigint`
+
+const RETRY = `
+with ${GIVEN}, w as (
+	update {s}.outbox o set due_at = ${DUE_AT}, delay_ms = r."delayMs", crashes = 0, last_attempt_at = ${LATEST_ATTEMPT},
+		error_type = r.type, error_message = r.message, error_fingerprint = r.fingerprint, ${UNLOCKED}
+	from r where ${MATCHES_EXACT_CLAIM} returning o.id
+)
+select ${CHANGED_IDS} from w`
+
+const RELEASE = `
+with ${GIVEN}, w as (
+	update {s}.outbox o set attempts = o.attempts - 1, ${UNLOCKED},
+		due_at = case when r."inMs" is null then o.due_at else ${DUE_AT} end
+	from r where ${MATCHES_EXACT_CLAIM} returning o.id
+)
+select ${CHANGED_IDS} from w`
+
+const FREE = '(o.lease_until is null or o.lease_until <= (select ms from n))'
+
+const ATTEMPTS = 'attempts - (coalesce("refundAttempt", false))::int'
+
+/** Without an error, the dead letter keeps the one of its latest failure. */
+const DEAD = `
+with ${GIVEN}, w as (
+	delete from {s}.outbox o using r where ${MATCHES_EXACT_CLAIM}
+	returning o.*, r.cause, r."afterDeadLetter", r."refundAttempt", r.type, r.message, r.fingerprint
+), followers as (
+	delete from {s}.outbox o using w
+	where w."afterDeadLetter" = 'dead-letter-rest' and o.destination = w.destination and o.key = w.key and o.seq > w.seq and ${FREE}
+		and not exists (select from r where r.id = o.id)
+	returning o.*
+), d as (
+	insert into {s}.outbox_dead (${list(COPIED)}, seq, last_attempt_at, ${list(ERRORS)}, died_at, cause, blocks)
+	select ${list(COPIED.map((column) => (column === 'attempts' ? ATTEMPTS : column)))}, seq,
+		case when "refundAttempt" then last_attempt_at else ${LATEST_ATTEMPT} end,
+		case when type is null then error_type else type end,
+		case when type is null then error_message else message end,
+		case when type is null then error_fingerprint else fingerprint end,
+		(select ms from n), cause, "afterDeadLetter" <> 'skip' and key is not null
+	from w
+	union all
+	select ${list(COPIED)}, seq, ${LATEST_ATTEMPT}, ${list(ERRORS)}, (select ms from n), 'predecessor-dead', true from followers
+)
+select ${CHANGED_IDS} from w`
+
+const RENEW = `
+with w as (
+	update {s}.outbox o set lease_until = {now} + $3::bigint
+	from json_to_recordset($1::text::json) as r(id uuid, attempt int)
+	where ${MATCHES_CLAIM} returning o.id
+)
+select ${CHANGED_IDS} from w`
+
 interface Step {
 	readonly sql: string
 	readonly values: readonly Value[]
@@ -19,53 +121,53 @@ interface Step {
 }
 
 export async function settle(
-	database: Database,
+	executor: PostgresExecutor,
 	owner: string,
-	outcomes: readonly Settlement[],
+	settlements: readonly Settlement[],
 	keepHistory: boolean,
 ): Promise<readonly string[]> {
-	if (outcomes.length === 0) return []
-	const write = (some: readonly Settlement[]) => writeAll(database, stepsOf(owner, some, keepHistory))
+	if (settlements.length === 0) return []
+	const write = (some: readonly Settlement[]) => runSteps(executor, stepsFor(owner, some, keepHistory))
 	try {
-		return await write(outcomes)
+		return await write(settlements)
 	} catch (error) {
-		if (!isDataFault(error)) throw error
-		const [first] = outcomes
-		if (first !== undefined && outcomes.length === 1) return writeMended(first, write, error)
-		const middle = outcomes.length >> 1
-		const lost = await settle(database, owner, outcomes.slice(0, middle), keepHistory)
-		return [...lost, ...(await settle(database, owner, outcomes.slice(middle), keepHistory))]
+		if (!isDataError(error)) throw error
+		const [first] = settlements
+		if (first !== undefined && settlements.length === 1) return writeSanitized(first, write, error)
+		const middle = settlements.length >> 1
+		const lost = await settle(executor, owner, settlements.slice(0, middle), keepHistory)
+		return [...lost, ...(await settle(executor, owner, settlements.slice(middle), keepHistory))]
 	}
 }
 
-async function writeAll(database: Database, steps: readonly Step[]): Promise<readonly string[]> {
+async function runSteps(executor: PostgresExecutor, steps: readonly Step[]): Promise<readonly string[]> {
 	const [only] = steps
-	if (only !== undefined && steps.length === 1) return take(database, only)
-	return database.transaction(async (session) => {
+	if (only !== undefined && steps.length === 1) return runStep(executor, only)
+	return executor.transaction(async (transaction) => {
 		const lost: string[] = []
-		for (const step of steps) lost.push(...(await take(session, step)))
+		for (const step of steps) lost.push(...(await runStep(transaction, step)))
 		return lost
 	})
 }
 
-/** Answers the ids that it did not change. */
-async function take(session: Session, { sql, values, ids }: Step): Promise<readonly string[]> {
-	const [answer] = await session.run<{ ids: string | null }>(sql, values)
-	const isAll = (sql === SENT || sql === SENT_WITH_HISTORY) && (answer?.ids ?? null) === null
+/** Returns the ids that were not changed. */
+async function runStep(executor: SqlExecutor, { sql, values, ids }: Step): Promise<readonly string[]> {
+	const [result] = await executor.run<{ ids: string | null }>(sql, values)
+	const isAll = (sql === SENT || sql === SENT_WITH_HISTORY) && (result?.ids ?? null) === null
 	if (isAll) return []
-	const changed = new Set((answer?.ids ?? '').split(','))
+	const changed = new Set((result?.ids ?? '').split(','))
 	return ids.filter((id) => !changed.has(id))
 }
 
-function stepsOf(owner: string, outcomes: readonly Settlement[], keepHistory: boolean): readonly Step[] {
+function stepsFor(owner: string, settlements: readonly Settlement[], keepHistory: boolean): readonly Step[] {
 	const sent = new Map<number, string[]>()
 	const others: Record<'retry' | 'release' | 'dead', Settlement[]> = { retry: [], release: [], dead: [] }
-	for (const outcome of outcomes) {
-		if (outcome.type !== 'sent') others[outcome.type].push(outcome)
+	for (const settlement of settlements) {
+		if (settlement.type !== 'sent') others[settlement.type].push(settlement)
 		else {
-			const ids = sent.get(outcome.attempt)
-			if (ids === undefined) sent.set(outcome.attempt, [outcome.id])
-			else ids.push(outcome.id)
+			const ids = sent.get(settlement.attempt)
+			if (ids === undefined) sent.set(settlement.attempt, [settlement.id])
+			else ids.push(settlement.id)
 		}
 	}
 	const steps: Step[] = []
@@ -75,7 +177,7 @@ function stepsOf(owner: string, outcomes: readonly Settlement[], keepHistory: bo
 	}
 	const add = (sql: string, some: readonly Settlement[]) => {
 		if (some.length === 0) return
-		steps.push({ sql, ids: some.map(({ id }) => id), values: [asJson(some.map(asRecord)), owner] })
+		steps.push({ sql, ids: some.map(({ id }) => id), values: [JSON.stringify(some.map(toRecord)), owner] })
 	}
 	add(RETRY, others.retry)
 	add(RELEASE, others.release)
@@ -83,46 +185,47 @@ function stepsOf(owner: string, outcomes: readonly Settlement[], keepHistory: bo
 	return steps
 }
 
-/** Flat, under the names that the statements know. `type` is the error's there. */
-function asRecord(outcome: Settlement): object {
-	const { id, attempt, claimedAt } = outcome
-	if (outcome.type === 'retry') {
-		return { id, attempt, claimedAt, inMs: outcome.inMs, delayMs: outcome.delayMs, ...outcome.error }
+/** Flattens a settlement into the columns of GIVEN, where `type` is the error's. */
+function toRecord(settlement: Settlement): object {
+	const { id, attempt, claimedAt } = settlement
+	if (settlement.type === 'retry') {
+		const { inMs, delayMs, error } = settlement
+		return { id, attempt, claimedAt, inMs, delayMs, ...error }
 	}
-	if (outcome.type === 'dead') {
-		const { cause, afterDeadLetter, refundAttempt, error } = outcome
+	if (settlement.type === 'dead') {
+		const { cause, afterDeadLetter, refundAttempt, error } = settlement
 		return { id, attempt, claimedAt, cause, afterDeadLetter, refundAttempt, ...error }
 	}
-	return { id, attempt, claimedAt, inMs: outcome.type === 'release' ? outcome.inMs : undefined }
+	return { id, attempt, claimedAt, inMs: settlement.type === 'release' ? settlement.inMs : undefined }
 }
 
-/** First without the characters that no text of PostgreSQL holds, then without its words. */
-async function writeMended(
-	outcome: Settlement,
+async function writeSanitized(
+	settlement: Settlement,
 	write: (some: readonly Settlement[]) => Promise<readonly string[]>,
 	error: unknown,
 ): Promise<readonly string[]> {
-	const note = 'error' in outcome ? outcome.error : null
-	if (note === null) throw error
+	const stored = 'error' in settlement ? settlement.error : null
+	if (stored === null) throw error
 	try {
-		return await write([withNote(outcome, cleanNote(note))])
+		return await write([withError(settlement, sanitizeError(stored))])
 	} catch (again) {
-		if (!isDataFault(again)) throw again
-		return write([withNote(outcome, UNWRITABLE_NOTE)])
+		if (!isDataError(again)) throw again
+		return write([withError(settlement, UNSTORABLE_ERROR)])
 	}
 }
 
-const withNote = (outcome: Settlement, error: StoredError): Settlement =>
-	outcome.type === 'retry' || outcome.type === 'dead' ? { ...outcome, error } : outcome
+const withError = (settlement: Settlement, error: StoredError): Settlement =>
+	settlement.type === 'retry' || settlement.type === 'dead' ? { ...settlement, error } : settlement
 
-/** Leases last longer; who is gone is answered. */
+/** Returns the ids that are no longer held. */
 export async function renew(
-	database: Database,
+	executor: PostgresExecutor,
 	owner: string,
 	leaseMs: number,
-	held: readonly ClaimRef[],
+	claims: readonly ClaimRef[],
 ): Promise<readonly string[]> {
-	if (held.length === 0) return []
-	const values = [asJson(held.map(({ id, attempt }) => ({ id, attempt }))), owner, Math.ceil(leaseMs)]
-	return take(database, { sql: RENEW, values, ids: held.map(({ id }) => id) })
+	if (claims.length === 0) return []
+	const records = claims.map(({ id, attempt }) => ({ id, attempt }))
+	const values = [JSON.stringify(records), owner, Math.ceil(leaseMs)]
+	return runStep(executor, { sql: RENEW, values, ids: claims.map(({ id }) => id) })
 }

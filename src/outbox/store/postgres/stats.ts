@@ -1,24 +1,24 @@
 /**
- * Figures for people, at a price that does not grow with the queue (figures.ts): each is counted over at most so many rows, by an index, and says
- * when it stopped there. A queue of a million waiting messages is just when somebody looks every second.
+ * Counts messages at a cost that does not grow with the queue (count-limits.ts): each count reads a bounded number of rows of an index and says if
+ * it stopped there. A queue of a million messages is exactly when people refresh the statistics every second.
  */
+import type { PostgresExecutor, SqlExecutor, Value } from '../../../sql/postgres-executor.ts'
+import type { Big } from '../../../sql/postgres-values.ts'
 import {
-	counted,
+	cappedCount,
+	emptyAttempts,
 	FORECAST_STEP_MS,
 	FORECAST_STEPS,
-	FULL_SHARES,
-	forecastOf,
-	LEAST_SHARE,
-	MOST_ATTEMPTS,
-	MOST_DESTINATIONS,
-	noAttempts,
-} from '../figures.ts'
+	MAX_ATTEMPTS_COUNTED,
+	MAX_DESTINATIONS,
+	MIN_LIMIT,
+	sumForecast,
+	TOTAL_FACTOR,
+} from '../count-limits.ts'
 import type { CappedCount, DestinationCounts, StoreStats } from '../store.ts'
-import type { Database, Session, Value } from './connection.ts'
-import type { Big } from './rows.ts'
 
-/** One more than are told of, to know whether there are more. */
-const MOST_NAMES = MOST_DESTINATIONS + 1
+/** One more than are counted, to know whether there are more. */
+const MAX_NAMES = MAX_DESTINATIONS + 1
 
 const skipScan = (name: string, table: string): string => `
 ${name} as (
@@ -30,47 +30,44 @@ ${name} as (
 
 const ALL_NAMES = `${skipScan('queued', 'outbox')}, ${skipScan('died', 'outbox_dead')},
 names as materialized (
-	(select destination from queued where destination is not null limit ${MOST_NAMES})
-	union (select destination from died where destination is not null limit ${MOST_NAMES})
-	order by destination limit ${MOST_NAMES}
+	(select destination from queued where destination is not null limit ${MAX_NAMES})
+	union (select destination from died where destination is not null limit ${MAX_NAMES})
+	order by destination limit ${MAX_NAMES}
 )`
 
 const ONE_NAME = 'names as materialized (select $2::text as destination)'
 
-/** $1 is the limit; each of the destinations is counted as far as its share of it. */
+/** `limitPerDestination` in SQL; $1 is the limit. */
 const SHARE = `share as materialized (
-	select least($1::int, greatest(${LEAST_SHARE}, ${FULL_SHARES} * $1::bigint / greatest(1, least(${MOST_DESTINATIONS}, count(*)))))::int as rows
+	select least($1::int, greatest(${MIN_LIMIT}, ${TOTAL_FACTOR} * $1::bigint / greatest(1, least(${MAX_DESTINATIONS}, count(*)))))::int as rows
 	from names
 )`
 
 const NOW = '(select ms from n)'
-const MOST = '(select rows + 1 from share)'
+const MAX_ROWS = '(select rows + 1 from share)'
 
-/**
- * What is in flight was due first, mostly, so it is looked for there and nowhere else: there is no index of it, since that would
- * have to be changed by every claim.
- */
-const countsBy = (names: string): string => `
+/** Messages in flight are usually the oldest due ones, so only those are read: an index of the leases would change with every claim. */
+const countsSql = (names: string): string => `
 with recursive n as materialized (select {now} as ms), ${names}, ${SHARE}
 select names.destination, (select rows from share) as share,
-	first.looked, first.held, ${NOW} - due.oldest as lag, due.count as due,
+	first.scanned, first.in_flight, ${NOW} - due.oldest as lag, due.count as due,
 	(select count(*) from (select from {s}.outbox o
-		where o.destination = names.destination and o.due_at > ${NOW} limit ${MOST}) w) as waiting,
+		where o.destination = names.destination and o.due_at > ${NOW} limit ${MAX_ROWS}) w) as scheduled,
 	(select o.due_at from {s}.outbox o where o.destination = names.destination and o.due_at > ${NOW}
 		order by o.due_at limit 1) - ${NOW} as next_due,
-	(select count(*) from (select from {s}.outbox_dead o where o.destination = names.destination limit ${MOST}) d) as dead
+	(select count(*) from (select from {s}.outbox_dead o where o.destination = names.destination limit ${MAX_ROWS}) d) as dead
 from names cross join lateral (
-	select count(*) as looked, count(*) filter (where d.lease_until > ${NOW}) as held from (
+	select count(*) as scanned, count(*) filter (where d.lease_until > ${NOW}) as in_flight from (
 		select o.lease_until from {s}.outbox o
 		where o.destination = names.destination and o.due_at <= ${NOW}
-		order by o.due_at, o.seq limit ${MOST}
+		order by o.due_at, o.seq limit ${MAX_ROWS}
 	) d
 ) first cross join lateral (
 	select count(*) as count, min(d.due_at) as oldest from (
 		select o.due_at from {s}.outbox o
 		where o.destination = names.destination and o.due_at <= ${NOW}
 			and (o.lease_until is null or o.lease_until <= ${NOW})
-		order by o.due_at, o.seq limit ${MOST}
+		order by o.due_at, o.seq limit ${MAX_ROWS}
 	) d
 ) due
 order by names.destination`
@@ -78,20 +75,20 @@ order by names.destination`
 interface Row {
 	readonly destination: string
 	readonly share: Big
-	readonly looked: Big
+	readonly scanned: Big
 	readonly due: Big
-	readonly held: Big
+	readonly in_flight: Big
 	readonly lag: Big | null
-	readonly waiting: Big
+	readonly scheduled: Big
 	readonly next_due: Big | null
 	readonly dead: Big
 }
 
-const attemptsBy = (which: string): string => `
-select least(attempts, ${MOST_ATTEMPTS}) as attempts, count(*) as count
+const attemptsSql = (which: string): string => `
+select least(attempts, ${MAX_ATTEMPTS_COUNTED}) as attempts, count(*) as count
 from (select attempts from {s}.outbox ${which} limit $1::int) o group by 1`
 
-const slotsBy = (names: string): string => `
+const slotsSql = (names: string): string => `
 with recursive n as materialized (select {now} as ms), ${names}, ${SHARE}
 select step, sum(count) as count, bool_or(seen > ${FORECAST_STEPS} * (select rows from share) and step = last) as is_cut
 from names cross join lateral (
@@ -105,63 +102,71 @@ from names cross join lateral (
 ) s
 group by step`
 
-const ALL = { counts: countsBy(ALL_NAMES), attempts: attemptsBy(''), slots: slotsBy(ALL_NAMES) }
+const ALL = { counts: countsSql(ALL_NAMES), attempts: attemptsSql(''), slots: slotsSql(ALL_NAMES) }
 const ONE = {
-	counts: countsBy(ONE_NAME),
-	attempts: attemptsBy('where destination = $2::text order by due_at'),
-	slots: slotsBy(ONE_NAME),
+	counts: countsSql(ONE_NAME),
+	attempts: attemptsSql('where destination = $2::text order by due_at'),
+	slots: slotsSql(ONE_NAME),
 }
 
-export async function stats(database: Database, limit: number, destination?: string): Promise<StoreStats> {
+export async function stats(
+	executor: PostgresExecutor,
+	limit: number,
+	destination?: string,
+): Promise<StoreStats> {
 	const sql = destination === undefined ? ALL : ONE
 	const values = destination === undefined ? [limit] : [limit, destination]
-	const rows = await database.run<Row>(sql.counts, values)
+	const rows = await executor.run<Row>(sql.counts, values)
 	return {
-		now: await now(database),
-		destinations: rows.slice(0, MOST_DESTINATIONS).map(countsOf),
-		hasMoreDestinations: rows.length > MOST_DESTINATIONS,
-		attempts: await attempts(database, sql.attempts, values),
-		forecast: await forecast(database, sql.slots, values, limit),
+		now: await now(executor),
+		destinations: rows.slice(0, MAX_DESTINATIONS).map(toCounts),
+		hasMoreDestinations: rows.length > MAX_DESTINATIONS,
+		attempts: await attempts(executor, sql.attempts, values),
+		forecast: await forecast(executor, sql.slots, values, limit),
 	}
 }
 
-export async function now(session: Session): Promise<number> {
-	const [row] = await session.run<{ ms: Big }>('select {now} as ms')
+export async function now(executor: SqlExecutor): Promise<number> {
+	const [row] = await executor.run<{ ms: Big }>('select {now} as ms')
 	return Number(row?.ms)
 }
 
-function countsOf(row: Row): DestinationCounts {
+function toCounts(row: Row): DestinationCounts {
 	const limit = Number(row.share)
 	return {
 		destination: row.destination,
-		due: counted(Number(row.due), limit),
-		inFlight: { count: Math.min(limit, Number(row.held)), isCapped: Number(row.looked) > limit },
-		scheduled: counted(Number(row.waiting), limit),
-		dead: counted(Number(row.dead), limit),
+		due: cappedCount(Number(row.due), limit),
+		inFlight: { count: Math.min(limit, Number(row.in_flight)), isCapped: Number(row.scanned) > limit },
+		scheduled: cappedCount(Number(row.scheduled), limit),
+		dead: cappedCount(Number(row.dead), limit),
 		oldestLagMs: row.lag === null ? null : Math.max(0, Number(row.lag)),
 		nextDueInMs: row.next_due === null ? null : Number(row.next_due),
 	}
 }
 
-async function attempts(session: Session, sql: string, values: readonly Value[]): Promise<readonly number[]> {
-	const counts = noAttempts()
-	for (const row of await session.run<{ attempts: Big; count: Big }>(sql, values)) {
+async function attempts(
+	executor: SqlExecutor,
+	sql: string,
+	values: readonly Value[],
+): Promise<readonly number[]> {
+	const counts = emptyAttempts()
+	for (const row of await executor.run<{ attempts: Big; count: Big }>(sql, values)) {
 		counts[Number(row.attempts)] = Number(row.count)
 	}
 	return counts
 }
 
 async function forecast(
-	session: Session,
+	executor: SqlExecutor,
 	sql: string,
 	values: readonly Value[],
 	limit: number,
 ): Promise<readonly CappedCount[]> {
-	const rows = await session.run<{ step: Big; count: Big; is_cut: boolean }>(sql, values)
+	const rows = await executor.run<{ step: Big; count: Big; is_cut: boolean }>(sql, values)
 	const slots = rows.map((row) => ({
 		step: Number(row.step),
 		count: Number(row.count),
 		isCut: row.is_cut,
 	}))
-	return forecastOf(slots, limit)
+	return sumForecast(slots, limit)
 }

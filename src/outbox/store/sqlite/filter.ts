@@ -1,11 +1,11 @@
-/** A filter as SQL. Only what was given becomes a condition, so that the texts are few and the indexes are used. */
+/** Turns a filter into SQL. Only given fields become conditions, so that there are few texts and indexes are used. */
+import type { SqlValue } from '../../../sql/sqlite-connection.ts'
 import type { StoreFilter } from '../store.ts'
-import type { SqlValue } from './connection.ts'
 
 export type Table = 'yaoki_outbox' | 'yaoki_outbox_dead' | 'yaoki_outbox_history'
 
-/** When a row of this table was new there: what `since` and `until` are about. */
-const BEGAN: Readonly<Record<Table, string>> = {
+/** The column that `since` and `until` refer to. */
+const TIME_COLUMN: Readonly<Record<Table, string>> = {
 	yaoki_outbox: 'created_at',
 	yaoki_outbox_dead: 'died_at',
 	yaoki_outbox_history: 'created_at',
@@ -16,7 +16,7 @@ export interface Condition {
 	readonly params: readonly SqlValue[]
 }
 
-/** What it says of the rows of one table; of the status only what that table can tell. */
+/** Returns the condition for rows of one table. */
 export function conditionOf(filter: StoreFilter, table: Table, now: number): Condition {
 	const { ids, status, topic, destination, key, cause, fingerprint, since, until } = filter
 	const parts: string[] = []
@@ -30,12 +30,12 @@ export function conditionOf(filter: StoreFilter, table: Table, now: number): Con
 	add('topic = ?', topic)
 	add('destination = ?', destination)
 	add('key = ?', key)
-	// Who is in the queue has no cause of death.
+	// A queued message has no cause.
 	add(table === 'yaoki_outbox' ? '? IS NULL' : 'cause = ?', cause)
-	// Those without an error are a group as well, the one with the empty fingerprint; for others the index is to be used.
+	// The empty fingerprint selects rows without an error; other fingerprints must use the index.
 	add(fingerprint === '' ? "coalesce(error_fingerprint, '') = ?" : 'error_fingerprint = ?', fingerprint)
-	add(`${BEGAN[table]} >= ?`, since)
-	add(`${BEGAN[table]} < ?`, until)
+	add(`${TIME_COLUMN[table]} >= ?`, since)
+	add(`${TIME_COLUMN[table]} < ?`, until)
 	if (table === 'yaoki_outbox') {
 		add('lease_until > ?', status === 'processing' ? now : undefined)
 		add('(lease_until IS NULL OR lease_until <= ?)', status === 'pending' ? now : undefined)

@@ -1,42 +1,46 @@
 /**
- * Writes messages, row by row with bound values: SQLite runs in this thread, so that there is no way to save, and one JSON
- * parameter for a thousand rows took about 1.4 times as long (a rough measurement, commits included). On the user's connection it all happens before the call returns, so that a
- * transaction that is committed right after has it in.
+ * Inserts messages row by row with bound values: SQLite runs in this thread, so there are no round trips to save, and one JSON parameter for a
+ * thousand rows took about 1.4 times as long (a rough measurement, commits included). On the user's connection everything happens before the call
+ * returns, so a commit right after it includes the messages.
  */
+import type { SqliteClient } from '../../../sql/clients.ts'
+import { DATABASE_NOW, type SqlValue } from '../../../sql/sqlite-connection.ts'
+import { isBusy, isStaleSnapshot } from '../../../sql/sqlite-errors.ts'
 import { StoreError } from '../errors.ts'
-import type { SqliteClient, SqliteStatement } from '../queryable.ts'
 import type { InsertResult, NewRow } from '../rows.ts'
-import { DATABASE_NOW, type SqlValue } from './connection.ts'
-import { isBusy } from './sqlite-error.ts'
 
 const COLUMNS =
 	'id, destination, topic, key, payload, headers, max_retries, expires_at, due_at, created_at, dedupe_key'
-/** ?9 is when it is due, ?10 what a test has for a clock. */
+/** ?9 is `notBefore`, ?10 the time of a test clock. */
 const VALUES = `?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, coalesce(?9, ?10, ${DATABASE_NOW}), coalesce(?10, ${DATABASE_NOW})`
 
 const INSERT = `INSERT INTO yaoki_outbox (${COLUMNS}) VALUES (${VALUES}, NULL)`
 
-/** Answers a row when it was written. */
-const INSERT_UNLESS_KNOWN = `INSERT INTO yaoki_outbox (${COLUMNS}) SELECT ${VALUES}, ?11
+/** Returns a row if it was inserted. */
+const INSERT_UNLESS_DUPLICATE = `INSERT INTO yaoki_outbox (${COLUMNS}) SELECT ${VALUES}, ?11
 	WHERE NOT EXISTS (SELECT 1 FROM yaoki_outbox_dead WHERE dedupe_key = ?11)
 		AND NOT EXISTS (SELECT 1 FROM yaoki_outbox_history WHERE dedupe_key = ?11)
 	ON CONFLICT (dedupe_key) WHERE dedupe_key IS NOT NULL DO NOTHING RETURNING id`
 
-const WHO_HAS_KEY = `SELECT id FROM yaoki_outbox WHERE dedupe_key = ?1
+const FIND_DUPLICATE = `SELECT id FROM yaoki_outbox WHERE dedupe_key = ?1
 	UNION ALL SELECT id FROM yaoki_outbox_dead WHERE dedupe_key = ?1
 	UNION ALL SELECT id FROM yaoki_outbox_history WHERE dedupe_key = ?1 LIMIT 1`
 
-/** What runs a statement: the store's own connection or the user's. */
-export type All = (sql: string, ...params: SqlValue[]) => readonly unknown[]
+/** Runs a statement on the store's own connection or on the user's. */
+export type RunStatement = (sql: string, ...params: SqlValue[]) => readonly unknown[]
 
-/** Answers the duplicates. Not atomic by itself. */
-export function insertRows(all: All, rows: readonly NewRow[], now: number | null): Map<string, string> {
+/** Returns the duplicates. Not atomic by itself. */
+export function insertRows(
+	run: RunStatement,
+	rows: readonly NewRow[],
+	now: number | null,
+): Map<string, string> {
 	const duplicates = new Map<string, string>()
 	for (const row of rows) {
 		const { dedupeKey } = row
-		if (dedupeKey === null) all(INSERT, ...valuesOf(row, now))
-		else if (all(INSERT_UNLESS_KNOWN, ...valuesOf(row, now), dedupeKey).length === 0)
-			duplicates.set(row.id, onlyText(all(WHO_HAS_KEY, dedupeKey)))
+		if (dedupeKey === null) run(INSERT, ...valuesOf(row, now))
+		else if (run(INSERT_UNLESS_DUPLICATE, ...valuesOf(row, now), dedupeKey).length === 0)
+			duplicates.set(row.id, onlyText(run(FIND_DUPLICATE, dedupeKey)))
 	}
 	return duplicates
 }
@@ -54,15 +58,17 @@ const valuesOf = (row: NewRow, now: number | null): SqlValue[] => [
 	now,
 ]
 
-/** Of the only row, which the user's connection gives as an object and ours as an array. */
+/** The user's connection returns objects, the store's own arrays. */
 const onlyText = (rows: readonly unknown[]): string => String(Object.values(Object(rows[0]))[0])
 
-const clients = new WeakMap<SqliteClient, Map<string, SqliteStatement>>()
+type Statement = ReturnType<SqliteClient['prepare']>
 
-function allOf(tx: SqliteClient): All {
-	const statements = clients.get(tx) ?? new Map<string, SqliteStatement>()
-	clients.set(tx, statements)
-	const prepared = (sql: string): SqliteStatement => {
+const preparedByClient = new WeakMap<SqliteClient, Map<string, Statement>>()
+
+function runOn(tx: SqliteClient): RunStatement {
+	const statements = preparedByClient.get(tx) ?? new Map<string, Statement>()
+	preparedByClient.set(tx, statements)
+	const prepared = (sql: string): Statement => {
 		const known = statements.get(sql) ?? tx.prepare(sql)
 		statements.set(sql, known)
 		return known
@@ -71,7 +77,7 @@ function allOf(tx: SqliteClient): All {
 		try {
 			return prepared(sql).all(...params)
 		} catch (error) {
-			// Who has closed a connection and opened it again has statements that are over.
+			// Closing and reopening a connection invalidates its statements.
 			if (Object(error).code !== 'ERR_INVALID_STATE') throw error
 			statements.delete(sql)
 			return prepared(sql).all(...params)
@@ -79,44 +85,43 @@ function allOf(tx: SqliteClient): All {
 	}
 }
 
-const IMMEDIATE =
-	"somebody else writes, such as a relay; open your connection by new DatabaseSync(file, { timeout: 5_000 }) and begin with 'BEGIN IMMEDIATE', so that it waits there"
-const TOO_LATE =
-	"your transaction has read before somebody else wrote, and can write no more; roll it back, and begin with 'BEGIN IMMEDIATE' (and { timeout: 5_000 } on your connection)"
-const BUSY_SNAPSHOT = 517
+const BEGIN_IMMEDIATE =
+	"Another connection, such as a relay, is writing. Open your connection with new DatabaseSync(file, { timeout: 5_000 }) and start with 'BEGIN IMMEDIATE', so that it waits."
+const STALE_SNAPSHOT =
+	"Your transaction read before another connection wrote, so it can no longer write. Roll it back and start with 'BEGIN IMMEDIATE' (and { timeout: 5_000 } on your connection)."
 
-/** On the user's connection, all or none of them: who catches the error may still commit the rest of the transaction. */
+/** Inserts all rows or none on the user's connection: a caller that catches the error may still commit the rest of its transaction. */
 export function insertInto(tx: SqliteClient, rows: readonly NewRow[], now: number | null): InsertResult {
 	try {
 		return insertAll(tx, rows, now)
 	} catch (error) {
 		if (!isBusy(error)) throw error
-		// It is the user's connection that did not wait, and no store can wait in its place: within this tick it has to be written.
-		const hint = Object(error).errcode === BUSY_SNAPSHOT ? TOO_LATE : IMMEDIATE
-		throw new StoreError('enqueuing in your transaction', error, hint)
+		// The user's connection did not wait, and the store cannot wait in its place: the rows must be written within this tick.
+		const hint = isStaleSnapshot(error) ? STALE_SNAPSHOT : BEGIN_IMMEDIATE
+		throw new StoreError('enqueue in your transaction', error, hint)
 	}
 }
 
 function insertAll(tx: SqliteClient, rows: readonly NewRow[], now: number | null): InsertResult {
-	const all = allOf(tx)
+	const run = runOn(tx)
 	const isInTransaction = tx.isTransaction
-	if (rows.length === 1) return { duplicates: insertRows(all, rows, now), isInTransaction }
-	all('SAVEPOINT yaoki_insert')
+	if (rows.length === 1) return { duplicates: insertRows(run, rows, now), isInTransaction }
+	run('SAVEPOINT yaoki_insert')
 	try {
-		const duplicates = insertRows(all, rows, now)
-		all('RELEASE yaoki_insert')
+		const duplicates = insertRows(run, rows, now)
+		run('RELEASE yaoki_insert')
 		return { duplicates, isInTransaction }
 	} catch (error) {
-		undo(all)
+		rollBack(run)
 		throw error
 	}
 }
 
-function undo(all: All): void {
+function rollBack(run: RunStatement): void {
 	try {
-		all('ROLLBACK TO yaoki_insert')
-		all('RELEASE yaoki_insert')
+		run('ROLLBACK TO yaoki_insert')
+		run('RELEASE yaoki_insert')
 	} catch {
-		// A full disk has SQLite roll the whole transaction back by itself; the first error says so.
+		// SQLite rolled back the whole transaction by itself, for example because the disk is full; the first error reports it.
 	}
 }

@@ -1,11 +1,11 @@
 /**
- * Finding messages, wherever they are. The order is that of enqueuing in all tables: a message keeps its `seq` when it is moved, so
- * that going on after one leaves no gap even if it was moved between two pages.
+ * Finds messages in all tables, in enqueue order. A message keeps its `seq` when it moves, so paging after one leaves no gap even if it moved
+ * between two pages.
  */
+import type { SqliteConnection, SqlRow, SqlValue } from '../../../sql/sqlite-connection.ts'
 import type { DeadLetterCause, MessageStatus, StoredError } from '../../message/message.ts'
 import type { StoredMessage } from '../rows.ts'
 import type { StoreFilter } from '../store.ts'
-import type { Connection, SqlRow, SqlValue } from './connection.ts'
 import { conditionOf, type Table } from './filter.ts'
 
 const COMMON = `id, topic, destination, key, payload, headers, dedupe_key, attempts, max_retries, due_at, error_type, error_message,
@@ -23,34 +23,33 @@ const COLUMNS: Readonly<Record<Table, string>> = {
 
 const ALL_TABLES: readonly Table[] = ['yaoki_outbox', 'yaoki_outbox_dead', 'yaoki_outbox_history']
 
-export function find(connection: Connection, id: string): StoredMessage | undefined {
+export function find(connection: SqliteConnection, id: string): StoredMessage | undefined {
 	const now = connection.now()
 	for (const table of ALL_TABLES) {
 		const params = table === 'yaoki_outbox' ? [now, id] : [id]
 		const row = connection.row(`SELECT ${COLUMNS[table]} FROM ${table} WHERE id = ?`, ...params)
-		if (row) return storedMessage(row)
+		if (row) return toStoredMessage(row)
 	}
 	return undefined
 }
 
-const PLACE = 'SELECT destination, key, seq FROM yaoki_outbox WHERE id = ?'
+const POSITION = 'SELECT destination, key, seq FROM yaoki_outbox WHERE id = ?'
 const BEFORE = 'destination = ? AND key = ? AND seq < ? ORDER BY seq LIMIT 1'
 export const BLOCKING: string = `SELECT ${COLUMNS.yaoki_outbox_dead} FROM yaoki_outbox_dead INDEXED BY yaoki_outbox_dead_blocking
 	WHERE blocks = 1 AND ${BEFORE}`
 export const QUEUED_BEFORE: string = `SELECT ${COLUMNS.yaoki_outbox} FROM yaoki_outbox INDEXED BY yaoki_outbox_key
 	WHERE ${BEFORE}`
 
-export function ahead(connection: Connection, id: string): StoredMessage | undefined {
-	const [destination = null, key = null, seq = null] = connection.row(PLACE, id) ?? []
+export function findPredecessor(connection: SqliteConnection, id: string): StoredMessage | undefined {
+	const [destination = null, key = null, seq = null] = connection.row(POSITION, id) ?? []
 	if (key === null) return undefined
 	const row =
 		connection.row(BLOCKING, destination, key, seq) ??
 		connection.row(QUEUED_BEFORE, connection.now(), destination, key, seq)
-	return row && storedMessage(row)
+	return row && toStoredMessage(row)
 }
 
-const TABLES: Readonly<Record<MessageStatus | 'unsaid', readonly Table[]>> = {
-	unsaid: ['yaoki_outbox', 'yaoki_outbox_dead'],
+const TABLES_BY_STATUS: Readonly<Record<MessageStatus, readonly Table[]>> = {
 	pending: ['yaoki_outbox'],
 	processing: ['yaoki_outbox'],
 	dead: ['yaoki_outbox_dead'],
@@ -58,15 +57,16 @@ const TABLES: Readonly<Record<MessageStatus | 'unsaid', readonly Table[]>> = {
 }
 
 export function list(
-	connection: Connection,
+	connection: SqliteConnection,
 	filter: StoreFilter,
 	limit: number,
 	after: string | undefined,
 ): readonly StoredMessage[] {
 	const now = connection.now()
-	const start = after === undefined ? undefined : placeOf(connection, after)
+	const start = after === undefined ? undefined : positionOf(connection, after)
+	const tables = filter.status ? TABLES_BY_STATUS[filter.status] : ALL_TABLES.slice(0, 2)
 	const params: SqlValue[] = []
-	const parts = TABLES[filter.status ?? 'unsaid'].map((table) => {
+	const parts = tables.map((table) => {
 		const condition = conditionOf(filter, table, now)
 		if (table === 'yaoki_outbox') params.push(now)
 		params.push(...condition.params)
@@ -74,22 +74,22 @@ export function list(
 		return `SELECT ${COLUMNS[table]} FROM ${table} WHERE ${condition.sql}${start ? ` AND ${start.sql}` : ''}`
 	})
 	const text = `${parts.join(' UNION ALL ')} ORDER BY seq LIMIT ?`
-	return connection.rows(text, ...params, limit).map(storedMessage)
+	return connection.rows(text, ...params, limit).map(toStoredMessage)
 }
 
-/** Of a message that is gone only its id is left, which begins with the time. */
-function placeOf(connection: Connection, id: string): { sql: string; value: SqlValue } {
+/** Returns the position of a message. If it was deleted, only its id remains, which starts with its time. */
+function positionOf(connection: SqliteConnection, id: string): { sql: string; value: SqlValue } {
 	const text = ALL_TABLES.map((table) => `SELECT seq FROM ${table} WHERE id = ?1`).join(' UNION ALL ')
 	const seq = connection.row(text, id)?.[0]
 	return seq === undefined ? { sql: 'id > ?', value: id } : { sql: 'seq > ?', value: seq }
 }
 
-const noteOf = (type: SqlValue, message: SqlValue, fingerprint: SqlValue): StoredError | null =>
+const toStoredError = (type: SqlValue, message: SqlValue, fingerprint: SqlValue): StoredError | null =>
 	type === null
 		? null
 		: { type: String(type), message: String(message ?? ''), fingerprint: String(fingerprint ?? '') }
 
-function storedMessage(row: SqlRow): StoredMessage {
+function toStoredMessage(row: SqlRow): StoredMessage {
 	const text = (at: number): string => row[at] as string
 	const textOrNull = (at: number): string | null => row[at] as string | null
 	const number = (at: number): number => row[at] as number
@@ -105,7 +105,7 @@ function storedMessage(row: SqlRow): StoredMessage {
 		attempts: number(7),
 		maxRetries: numberOrNull(8),
 		dueAt: numberOrNull(9),
-		error: noteOf(textOrNull(10), textOrNull(11), textOrNull(12)),
+		error: toStoredError(textOrNull(10), textOrNull(11), textOrNull(12)),
 		createdAt: number(13),
 		expiresAt: numberOrNull(14),
 		crashes: number(15),

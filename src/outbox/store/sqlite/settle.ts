@@ -1,110 +1,194 @@
 /**
- * Writes down what became of messages. Those that were sent, nearly all, are deleted in one statement; how many it deleted says
- * whether all were still held, and only if not (or if one can not be written) it is done again row by row, with care. What failed is written
- * row by row always: a statement each tells whether that one was held, and one that fails spoils no other.
+ * Writes the outcome of messages. Sent messages, nearly all of them, are deleted in one statement whose row count shows whether all were still held;
+ * only if not, or if a row cannot be written, the work runs again alone, row by row. Failures are always written row by row: each statement
+ * shows whether that row was held, and a bad row affects no other.
  *
- * The fence is what names the claim: whoever comes after its lease was taken over names one that is over.
+ * A message moves to another table within one transaction: its copy is written before it is deleted.
  */
+import { RUN_ALONE } from '../../../sql/group-commit.ts'
+import type { SqliteConnection } from '../../../sql/sqlite-connection.ts'
+import { isBadRow } from '../../../sql/sqlite-errors.ts'
+import type { StoredError } from '../../message/message.ts'
 import type { ClaimRef, Settlement } from '../rows.ts'
-import { UNWRITABLE_NOTE } from '../unwritable.ts'
-import { after, type Connection } from './connection.ts'
-import { bury, safely, textsOf, written } from './dead.ts'
-import { CAREFULLY } from './group-commit.ts'
-import { ARE_HELD, byAttempt, IS_HELD, IS_HELD_STILL } from './held.ts'
-import { HISTORY_COLUMNS } from './tables.ts'
+import { sanitizeError, UNSTORABLE_ERROR } from '../sanitize-error.ts'
+import { timeAfter } from '../time-after.ts'
+import { idsByAttempt, MATCH_CLAIMS, MATCHES_CLAIM, MATCHES_EXACT_CLAIM } from './claim-match.ts'
+import { HISTORY_COLUMNS, MOVED_COLUMNS } from './schema.ts'
 
-type Failed = Exclude<Settlement, { readonly type: 'sent' }>
+type FailedSettlement = Exclude<Settlement, { readonly type: 'sent' }>
+type DeadSettlement = Extract<Settlement, { readonly type: 'dead' }>
 
-const DELETE_ONE = `DELETE FROM yaoki_outbox WHERE ${IS_HELD}`
-const DELETE_MANY = `DELETE FROM yaoki_outbox WHERE ${ARE_HELD}`
+const DELETE_ONE = `DELETE FROM yaoki_outbox WHERE ${MATCHES_CLAIM}`
+const DELETE_MANY = `DELETE FROM yaoki_outbox WHERE ${MATCH_CLAIMS}`
 
-const keep = (
-	which: string,
+const copyToHistory = (
+	condition: string,
 ): string => `INSERT INTO yaoki_outbox_history (${HISTORY_COLUMNS}, last_attempt_at, ended_at)
-	SELECT ${HISTORY_COLUMNS}, locked_at, ?4 FROM yaoki_outbox WHERE ${which}`
-const KEEP_ONE = keep(IS_HELD)
-const KEEP_MANY = keep(ARE_HELD)
+	SELECT ${HISTORY_COLUMNS}, locked_at, ?4 FROM yaoki_outbox WHERE ${condition}`
+const COPY_ONE = copyToHistory(MATCHES_CLAIM)
+const COPY_MANY = copyToHistory(MATCH_CLAIMS)
 
 const UNLOCKED = 'locked_by = NULL, locked_at = NULL, lease_until = NULL'
 const RETRY = `UPDATE yaoki_outbox SET due_at = ?5, delay_ms = ?6, error_type = ?7, error_message = ?8, error_fingerprint = ?9,
-	last_attempt_at = locked_at, crashes = 0, ${UNLOCKED} WHERE ${IS_HELD_STILL}`
-const RELEASE = `UPDATE yaoki_outbox SET attempts = attempts - 1, ${UNLOCKED} WHERE ${IS_HELD_STILL}`
-const RELEASE_UNTIL = `UPDATE yaoki_outbox SET attempts = attempts - 1, due_at = ?5, ${UNLOCKED} WHERE ${IS_HELD_STILL}`
+	last_attempt_at = locked_at, crashes = 0, ${UNLOCKED} WHERE ${MATCHES_EXACT_CLAIM}`
+const RELEASE = `UPDATE yaoki_outbox SET attempts = attempts - 1, ${UNLOCKED} WHERE ${MATCHES_EXACT_CLAIM}`
+const RELEASE_UNTIL = `UPDATE yaoki_outbox SET attempts = attempts - 1, due_at = ?5, ${UNLOCKED} WHERE ${MATCHES_EXACT_CLAIM}`
 
-/** Answers the ids of those that are no longer held. */
+/** Returns the ids that are no longer held. */
 export function settle(
-	connection: Connection,
+	connection: SqliteConnection,
 	owner: string,
-	outcomes: readonly Settlement[],
+	settlements: readonly Settlement[],
 	keepHistory: boolean,
-	isCareful: boolean,
+	isSolo: boolean,
 ): readonly string[] {
 	const now = connection.now()
+	const endedAt = keepHistory ? now : undefined
 	const lost: string[] = []
 	const sent: ClaimRef[] = []
-	for (const outcome of outcomes) {
-		if (outcome.type === 'sent') sent.push(outcome)
-		else if (!settleFailed(connection, owner, outcome, now)) lost.push(outcome.id)
+	for (const settlement of settlements) {
+		if (settlement.type === 'sent') sent.push(settlement)
+		else if (!settleFailed(connection, owner, settlement, now)) lost.push(settlement.id)
 	}
-	for (const [attempt, ids] of byAttempt(sent)) {
-		if (!isCareful) deleteTogether(connection, owner, attempt, ids, keepHistory ? now : undefined)
-		else
-			for (const id of ids)
-				if (!deleteApart(connection, owner, { id, attempt }, keepHistory ? now : undefined)) lost.push(id)
+	for (const [attempt, ids] of idsByAttempt(sent)) {
+		if (!isSolo) deleteTogether(connection, owner, attempt, ids, endedAt)
+		else for (const id of ids) if (!deleteOne(connection, owner, { id, attempt }, endedAt)) lost.push(id)
 	}
 	return lost
 }
 
 function deleteTogether(
-	connection: Connection,
+	connection: SqliteConnection,
 	owner: string,
 	attempt: number,
 	ids: readonly string[],
-	keptAt: number | undefined,
+	endedAt: number | undefined,
 ): void {
 	const [only] = ids
 	const isOne = ids.length === 1 && only !== undefined
 	const which = isOne ? only : JSON.stringify(ids)
-	if (keptAt !== undefined) connection.run(isOne ? KEEP_ONE : KEEP_MANY, which, owner, attempt, keptAt)
+	if (endedAt !== undefined) connection.run(isOne ? COPY_ONE : COPY_MANY, which, owner, attempt, endedAt)
 	const deleted = connection.run(isOne ? DELETE_ONE : DELETE_MANY, which, owner, attempt)
-	if (deleted < ids.length) throw CAREFULLY
+	if (deleted < ids.length) throw RUN_ALONE
 }
 
-/** A message whose history can not be written was sent all the same. */
-function deleteApart(
-	connection: Connection,
+/** A message whose history row cannot be written is still deleted: it was sent. */
+function deleteOne(
+	connection: SqliteConnection,
 	owner: string,
 	{ id, attempt }: ClaimRef,
-	keptAt: number | undefined,
+	endedAt: number | undefined,
 ): boolean {
 	const remove = (): boolean => connection.run(DELETE_ONE, id, owner, attempt) > 0
-	if (keptAt === undefined) return written(remove) ?? false
-	const keepAndRemove = (): boolean => {
-		connection.run(KEEP_ONE, id, owner, attempt, keptAt)
+	if (endedAt === undefined) return unlessBadRow(remove) ?? false
+	const copyAndRemove = (): boolean => {
+		connection.run(COPY_ONE, id, owner, attempt, endedAt)
 		return remove()
 	}
-	return written(() => safely(connection, keepAndRemove)) ?? written(remove) ?? false
+	return unlessBadRow(() => inSavepoint(connection, copyAndRemove)) ?? unlessBadRow(remove) ?? false
 }
 
 /**
- * False when it is no longer held. What can not be written as it is, is written with other words for its error; and what can not be written
- * even so stays as it is, to come back when its lease is over.
+ * Returns false if the message is no longer held. A row that cannot be written is tried again with a substitute error; if that fails too, the
+ * message stays as it is and returns when its lease expires.
  */
-function settleFailed(connection: Connection, owner: string, outcome: Failed, now: number): boolean {
-	const first = written(() => writeFailed(connection, owner, outcome, now))
+function settleFailed(
+	connection: SqliteConnection,
+	owner: string,
+	settlement: FailedSettlement,
+	now: number,
+): boolean {
+	const first = unlessBadRow(() => writeFailed(connection, owner, settlement, now))
 	if (first !== undefined) return first
-	const plain = outcome.type === 'release' ? outcome : { ...outcome, error: UNWRITABLE_NOTE }
-	return written(() => writeFailed(connection, owner, plain, now)) ?? false
+	const plain = settlement.type === 'release' ? settlement : { ...settlement, error: UNSTORABLE_ERROR }
+	return unlessBadRow(() => writeFailed(connection, owner, plain, now)) ?? false
 }
 
-function writeFailed(connection: Connection, owner: string, outcome: Failed, now: number): boolean {
-	const { id, attempt, claimedAt = null } = outcome
-	if (outcome.type === 'dead') return safely(connection, () => bury(connection, owner, outcome, now))
-	if (outcome.type === 'release') {
-		if (outcome.inMs === undefined) return connection.run(RELEASE, id, owner, attempt, claimedAt) > 0
-		return connection.run(RELEASE_UNTIL, id, owner, attempt, claimedAt, after(now, outcome.inMs)) > 0
+function writeFailed(
+	connection: SqliteConnection,
+	owner: string,
+	settlement: FailedSettlement,
+	now: number,
+): boolean {
+	if (settlement.type === 'dead')
+		return inSavepoint(connection, () => moveToDead(connection, owner, settlement, now))
+	const { id, attempt, claimedAt = null } = settlement
+	if (settlement.type === 'release') {
+		const { inMs } = settlement
+		if (inMs === undefined) return connection.run(RELEASE, id, owner, attempt, claimedAt) > 0
+		return connection.run(RELEASE_UNTIL, id, owner, attempt, claimedAt, timeAfter(now, inMs)) > 0
 	}
-	const { error, inMs, delayMs } = outcome
-	const dueAt = after(now, inMs)
-	return connection.run(RETRY, id, owner, attempt, claimedAt, dueAt, delayMs, ...textsOf(error)) > 0
+	const { error, inMs, delayMs } = settlement
+	const dueAt = timeAfter(now, inMs)
+	return connection.run(RETRY, id, owner, attempt, claimedAt, dueAt, delayMs, ...errorColumns(error)) > 0
+}
+
+const errorColumns = (error: StoredError): readonly [string, string, string] => {
+	const { type, message, fingerprint } = sanitizeError(error)
+	return [type, message, fingerprint]
+}
+
+/** Without an error, the dead letter keeps the one of its latest failure. */
+const COPY_DEAD = `INSERT INTO yaoki_outbox_dead (${MOVED_COLUMNS}, last_attempt_at, died_at, cause, blocks, error_type, error_message,
+		error_fingerprint)
+	SELECT ${MOVED_COLUMNS}, locked_at, ?5, ?6, key IS NOT NULL AND ?7, coalesce(?8, error_type),
+		CASE WHEN ?8 IS NULL THEN error_message ELSE ?9 END, CASE WHEN ?8 IS NULL THEN error_fingerprint ELSE ?10 END
+	FROM yaoki_outbox WHERE ${MATCHES_EXACT_CLAIM}`
+
+const REFUND_ATTEMPT = `UPDATE yaoki_outbox_dead SET attempts = attempts - 1,
+	last_attempt_at = (SELECT q.last_attempt_at FROM yaoki_outbox q WHERE q.id = ?1) WHERE id = ?1`
+
+const DELETE_BY_ID = 'DELETE FROM yaoki_outbox WHERE id = ? RETURNING seq, destination, key'
+
+/** Later messages of the key that are not in flight. */
+const FOLLOWERS = 'destination = ?1 AND key = ?2 AND seq > ?3 AND (lease_until IS NULL OR lease_until <= ?4)'
+const COPY_FOLLOWERS = `INSERT INTO yaoki_outbox_dead (${HISTORY_COLUMNS}, last_attempt_at, died_at, cause, blocks)
+	SELECT ${HISTORY_COLUMNS}, last_attempt_at, ?4, 'predecessor-dead', 1 FROM yaoki_outbox WHERE ${FOLLOWERS}`
+const DELETE_FOLLOWERS = `DELETE FROM yaoki_outbox WHERE ${FOLLOWERS}`
+
+/** Returns false if the message is no longer held. */
+function moveToDead(
+	connection: SqliteConnection,
+	owner: string,
+	settlement: DeadSettlement,
+	now: number,
+): boolean {
+	const { id, attempt, claimedAt = null, cause, error, afterDeadLetter, refundAttempt } = settlement
+	const columns = error ? errorColumns(error) : [null, null, null]
+	const blocks = afterDeadLetter === 'skip' ? 0 : 1
+	if (connection.run(COPY_DEAD, id, owner, attempt, claimedAt, now, cause, blocks, ...columns) === 0)
+		return false
+	if (refundAttempt) connection.run(REFUND_ATTEMPT, id)
+	const [seq = null, destination = null, key = null] = connection.row(DELETE_BY_ID, id) ?? []
+	if (afterDeadLetter === 'dead-letter-rest' && key !== null) {
+		connection.run(COPY_FOLLOWERS, destination, key, seq, now)
+		connection.run(DELETE_FOLLOWERS, destination, key, seq, now)
+	}
+	return true
+}
+
+/** Runs `work` completely or not at all, in a transaction that continues either way. */
+function inSavepoint<T>(connection: SqliteConnection, work: () => T): T {
+	connection.run('SAVEPOINT yaoki_row')
+	try {
+		const result = work()
+		connection.run('RELEASE yaoki_row')
+		return result
+	} catch (error) {
+		if (isBadRow(error)) {
+			connection.run('ROLLBACK TO yaoki_row')
+			connection.run('RELEASE yaoki_row')
+		}
+		throw error
+	}
+}
+
+/** Returns undefined if this row cannot be written. Throws errors that affect more than the row. */
+function unlessBadRow(work: () => boolean): boolean | undefined {
+	try {
+		return work()
+	} catch (error) {
+		if (isBadRow(error)) return undefined
+		throw error
+	}
 }

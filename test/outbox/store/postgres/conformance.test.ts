@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { storeConformance } from '../../../../src/outbox/conformance/index.ts'
+import { storeConformance } from '../../../../src/outbox/testing/index.ts'
 import { type PostgresDatabase, postgresDatabase } from '../../postgres-database.ts'
 import { openOnPool } from './opened.ts'
 

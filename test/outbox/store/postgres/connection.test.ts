@@ -87,7 +87,7 @@ test('a full disk is an error that says so, with the own error of the database a
 	vi.spyOn(pool, 'query').mockImplementation(() => Promise.reject(cause))
 	const error = await store.insert([newRow()]).catch((error: unknown) => error)
 	expect(error).toBeInstanceOf(StoreError)
-	expect(error).toMatchObject({ cause, message: expect.stringMatching(/disk is full/) })
+	expect(error).toMatchObject({ cause, message: expect.stringMatching(/disk of the database is full/) })
 })
 
 test('an error of the connection is passed on as it is', async () => {

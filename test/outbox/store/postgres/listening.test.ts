@@ -80,6 +80,6 @@ test('a pool of one connection is refused by who listens: everything else waited
 			() => {},
 			() => {},
 		),
-	).rejects.toThrow('a relay needs two')
+	).rejects.toThrow('A relay needs two')
 	await store.close()
 })

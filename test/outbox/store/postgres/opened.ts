@@ -1,9 +1,9 @@
 /** A store of a schema of its own in a database that several tests share, as the conformance suite wants it. */
 import type { PGlite } from '@electric-sql/pglite'
 import type pg from 'pg'
-import type { OpenedStore } from '../../../../src/outbox/conformance/conformance-case.ts'
 import { type PostgresStore, postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
-import type { Queryable } from '../../../../src/outbox/store/queryable.ts'
+import type { StoreUnderTest } from '../../../../src/outbox/testing/harness/store-under-test.ts'
+import type { Queryable } from '../../../../src/sql/clients.ts'
 
 /** Ends a transaction that is to leave nothing. */
 class Undone extends Error {}
@@ -12,7 +12,7 @@ let schemas = 0
 
 const freshSchema = (): string => `outbox_${++schemas}`
 
-export interface OpenedPostgres extends OpenedStore {
+export interface OpenedPostgres extends StoreUnderTest {
 	readonly store: PostgresStore
 	readonly schema: string
 }

@@ -26,7 +26,7 @@ test('a row whose error breaks a rule of the database is settled with other word
 	expect(await rig.store.settle('relay', outcomes, false)).toEqual([])
 	const left = await rig.store.list({}, 100)
 	expect(left.map(({ error, status }) => [error?.message, status])).toEqual([
-		['(the error could not be written)', 'pending'],
+		['(the error text could not be stored)', 'pending'],
 	])
 })
 

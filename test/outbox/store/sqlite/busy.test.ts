@@ -11,8 +11,8 @@ function connected(file: string): DatabaseSync {
 	return database
 }
 
-describe('while somebody of the same thread writes', () => {
-	it('the store waits without blocking, and goes on when the transaction is over', async () => {
+describe('while a connection of the same thread writes', () => {
+	it('the store waits without blocking and continues after the commit', async () => {
 		const file = temporaryFile()
 		const store = await migratedStore(file)
 		onTestFinished(() => store.close())
@@ -20,13 +20,13 @@ describe('while somebody of the same thread writes', () => {
 		user.exec('BEGIN IMMEDIATE')
 		await store.insert([newRow()], user)
 		const claimed = claimRows(store)
-		// A read does not wait for it, and does not see it.
+		// A read neither waits for the transaction nor sees its rows.
 		expect(await store.list({}, 10)).toEqual([])
 		user.exec('COMMIT')
 		expect(await claimed).toHaveLength(1)
 	})
 
-	it('the wait ends after ten seconds with an error that says who is to blame', async () => {
+	it('rejects after ten seconds with an error that names the open transaction', async () => {
 		const file = temporaryFile()
 		const clock = virtualRuntime({ seed: 1 })
 		const store = await migratedStore({ file, runtime: clock })
@@ -45,7 +45,7 @@ describe('while somebody of the same thread writes', () => {
 		expect(await claimRows(store)).toEqual([])
 	})
 
-	it("a transaction on the store's own connection is the user's as well: it is waited for and never ended", async () => {
+	it("waits for a transaction that the user opened on the store's own connection, and does not end it", async () => {
 		const store = await migratedStore()
 		onTestFinished(() => store.close())
 		const { database } = store
@@ -59,7 +59,7 @@ describe('while somebody of the same thread writes', () => {
 		expect(await claimed).toEqual([])
 	})
 
-	it('closing waits for what was asked for before', async () => {
+	it('close waits for earlier calls', async () => {
 		const file = temporaryFile()
 		const store = await migratedStore(file)
 		const user = connected(file)
@@ -70,6 +70,6 @@ describe('while somebody of the same thread writes', () => {
 		await inserted
 		await closed
 		expect(user.prepare('SELECT count(*) AS n FROM yaoki_outbox').get()).toEqual({ n: 1 })
-		await expect(claimRows(store)).rejects.toThrow('the store was closed')
+		await expect(claimRows(store)).rejects.toThrow('The store is closed')
 	})
 })

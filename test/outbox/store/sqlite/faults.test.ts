@@ -2,13 +2,13 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { sqliteStore } from '../../../../src/outbox/store/sqlite/index.ts'
+import { sqliteStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
 import { newRow, newRows } from '../rows.ts'
 import { claimRows, migratedStore, sent } from './rows.ts'
 import { temporaryFile, temporaryFolder } from './temporary-file.ts'
 
 describe('a full disk', () => {
-	it('is told as such, loses nothing, and is forgotten when there is room again', async () => {
+	it('rejects with a hint, loses nothing, and works again once there is space', async () => {
 		const store = await migratedStore(temporaryFile())
 		onTestFinished(() => store.close())
 		await store.insert(newRows(20))
@@ -17,19 +17,22 @@ describe('a full disk', () => {
 		const big = newRow({ payload: JSON.stringify('x'.repeat(100_000)) })
 		await expect(store.insert([newRow(), big])).rejects.toMatchObject({
 			code: 'YAOKI_OUTBOX_STORE',
-			message: expect.stringContaining('make room on the disk'),
+			message: expect.stringContaining('The disk is full'),
 		})
-		// What makes no table longer goes on, even beside one that fails.
-		const [claimed, refused] = await Promise.allSettled([claimRows(store, { limit: 5 }), store.insert([big])])
+		// Work that needs no space succeeds, even in the same tick as work that fails.
+		const [claimed, rejected] = await Promise.allSettled([
+			claimRows(store, { limit: 5 }),
+			store.insert([big]),
+		])
 		expect(claimed).toMatchObject({ status: 'fulfilled' })
-		expect(refused).toMatchObject({ status: 'rejected' })
+		expect(rejected).toMatchObject({ status: 'rejected' })
 		expect(await store.list({}, 100)).toHaveLength(20)
 		store.database.exec('PRAGMA max_page_count = 1000000')
 		await store.insert([big])
 		expect(await store.list({}, 100)).toHaveLength(21)
 	})
 
-	it("leaves the user's transaction as SQLite left it, and says what happened", async () => {
+	it("rejects an insert in the user's transaction with a hint", async () => {
 		const store = await migratedStore()
 		onTestFinished(() => store.close())
 		const { database } = store
@@ -37,39 +40,39 @@ describe('a full disk', () => {
 		database.exec(`PRAGMA max_page_count = ${pages + 2}`)
 		database.exec('BEGIN')
 		const big = newRow({ payload: JSON.stringify('x'.repeat(100_000)) })
-		await expect(store.insert([newRow(), big], database)).rejects.toThrow('make room on the disk')
+		await expect(store.insert([newRow(), big], database)).rejects.toThrow('The disk is full')
 		if (database.isTransaction) database.exec('COMMIT')
 		expect(await store.list({}, 10)).toEqual([])
 	})
 })
 
-describe('a file that can not be used', () => {
-	const told = (file: string) => expect(sqliteStore(file).migrate()).rejects
+describe('an unusable file', () => {
+	const migrating = (file: string) => expect(sqliteStore(file).migrate()).rejects
 
-	it('for its folder is missing says so', async () => {
+	it('in a missing folder: the error says so', async () => {
 		const file = join(temporaryFolder(), 'no', 'such', 'folder.db')
-		await told(file).toMatchObject({
+		await migrating(file).toMatchObject({
 			code: 'YAOKI_OUTBOX_STORE',
 			message: expect.stringContaining('folder of the file'),
 		})
 		expect(() => sqliteStore(file).database).toThrow('folder of the file')
 	})
 
-	it('for it is no database says so, and is left as it is', async () => {
+	it('that is not a database: the error says so', async () => {
 		const file = temporaryFile()
 		writeFileSync(file, 'Dear diary, '.repeat(500))
-		await told(file).toThrow('the file is something else')
+		await migrating(file).toThrow('not an SQLite database')
 	})
 
-	it('for it may only be read says so', async () => {
+	it('that is read-only: the error says so', async () => {
 		const file = temporaryFile()
 		await (await migratedStore(file)).close()
 		const store = sqliteStore(`file:${file}?mode=ro`)
 		onTestFinished(() => store.close())
-		await expect(store.insert([newRow()])).rejects.toThrow('must be able to write')
+		await expect(store.insert([newRow()])).rejects.toThrow('must be writable')
 	})
 
-	it('is tried anew by the next call', async () => {
+	it('is opened again by the next call', async () => {
 		const folder = temporaryFolder()
 		const file = join(folder, 'outbox.db')
 		writeFileSync(file, 'Dear diary, '.repeat(500))
@@ -84,7 +87,7 @@ describe('a file that can not be used', () => {
 describe('tables of another version', () => {
 	const missing = { code: 'YAOKI_OUTBOX_SCHEMA', found: 0 }
 
-	it('that are missing are told by every call', async () => {
+	it('rejects every call with SchemaVersionError if tables are missing', async () => {
 		const store = sqliteStore(':memory:')
 		onTestFinished(() => store.close())
 		await expect(claimRows(store)).rejects.toMatchObject(missing)
@@ -95,7 +98,7 @@ describe('tables of another version', () => {
 		)
 	})
 
-	it('that are newer are left alone', async () => {
+	it('rejects migration and calls if tables are newer', async () => {
 		const store = await migratedStore()
 		onTestFinished(() => store.close())
 		store.database.exec("INSERT INTO yaoki_outbox_schema VALUES (99, 'of the future', 0)")
@@ -104,25 +107,25 @@ describe('tables of another version', () => {
 		await expect(claimRows(store)).rejects.toMatchObject({ found: 99 })
 	})
 
-	it('are not to blame when the transaction is of another database', async () => {
+	it('names the other database if tx is connected to one', async () => {
 		const store = await migratedStore()
 		onTestFinished(() => store.close())
 		const other = new DatabaseSync(':memory:')
 		onTestFinished(() => other.close())
-		await expect(store.insert([newRow()], other)).rejects.toThrow('another database than the outbox is in')
+		await expect(store.insert([newRow()], other)).rejects.toThrow('connected to another database')
 	})
 })
 
 describe('options', () => {
-	it('that can not work are refused when the store is made', () => {
-		expect(() => sqliteStore('')).toThrow("takes the name of a file, or ':memory:'")
-		expect(() => sqliteStore({ file: 7 as unknown as string })).toThrow('takes a string')
-		expect(() => sqliteStore({ file: 'x', path: 'y' } as { file: string })).toThrow('no such option')
+	it('are validated when the store is created', () => {
+		expect(() => sqliteStore('')).toThrow("a file name or ':memory:'")
+		expect(() => sqliteStore({ file: 7 as unknown as string })).toThrow('a string')
+		expect(() => sqliteStore({ file: 'x', path: 'y' } as { file: string })).toThrow('path')
 	})
 })
 
 describe('Node 22', () => {
-	it('has no rows as arrays in its first versions, and does without', async () => {
+	it('before 22.16, which returns no row arrays, works too', async () => {
 		const store = sqliteStore(':memory:')
 		onTestFinished(() => store.close())
 		const statements = Object.getPrototypeOf(store.database.prepare('SELECT 1')) as {

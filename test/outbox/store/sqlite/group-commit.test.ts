@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import type { SqliteStore } from '../../../../src/outbox/store/sqlite/index.ts'
+import type { SqliteStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
 import { newRow, newRows } from '../rows.ts'
 import { claimRows, migratedStore, sent } from './rows.ts'
 
@@ -14,8 +14,8 @@ const commitsOf = (store: SqliteStore) => {
 	return () => exec.mock.calls.filter(([sql]) => sql === 'COMMIT').length
 }
 
-describe('what is asked for in one tick', () => {
-	it('is one commit', async () => {
+describe('calls of one tick', () => {
+	it('share one commit', async () => {
 		const store = await storeInMemory()
 		await store.insert(newRows(4))
 		const first = await claimRows(store, { limit: 2 })
@@ -30,7 +30,7 @@ describe('what is asked for in one tick', () => {
 		expect(commits()).toBe(1)
 	})
 
-	it('is done in the order in which it was asked: who is behind the one that was settled is claimed', async () => {
+	it('run in call order: a claim after a settle gets the next message of the key', async () => {
 		const store = await storeInMemory()
 		await store.insert(newRows(2, { key: 'k' }))
 		const head = await claimRows(store, { isOrdered: true })
@@ -41,7 +41,7 @@ describe('what is asked for in one tick', () => {
 		expect(next).toHaveLength(1)
 	})
 
-	it('fails alone: a broken insert does not undo the settle beside it', async () => {
+	it('fail alone: a failing insert does not roll back the settle of the same tick', async () => {
 		const store = await storeInMemory()
 		const twice = newRow()
 		await store.insert([newRow(), twice])
@@ -56,7 +56,7 @@ describe('what is asked for in one tick', () => {
 		expect(await store.list({}, 10)).toHaveLength(2)
 	})
 
-	it('fails together when the commit fails, and nothing of it is there', async () => {
+	it('fail together if the commit fails, and leave nothing behind', async () => {
 		const store = await storeInMemory()
 		store.database.exec(`
 			CREATE TABLE parent (id INTEGER PRIMARY KEY);
@@ -71,7 +71,7 @@ describe('what is asked for in one tick', () => {
 		expect(await store.list({}, 10)).toHaveLength(1)
 	})
 
-	it('tells of each one that was lost, and still writes the others down', async () => {
+	it('report each lost claim and settle the others', async () => {
 		const store = await storeInMemory()
 		await store.insert(newRows(3))
 		const claimed = await claimRows(store)
@@ -84,13 +84,13 @@ describe('what is asked for in one tick', () => {
 	})
 })
 
-describe('a batch with one row that can not be written', () => {
+describe('a batch with one row that cannot be written', () => {
 	const refuse = (store: SqliteStore, table: string, event: string, when: string): void =>
 		store.database.exec(
 			`CREATE TRIGGER poison BEFORE ${event} ON ${table} WHEN ${when} BEGIN SELECT RAISE(ABORT, 'no'); END`,
 		)
 
-	it('is written without it, and that one with other words for its error', async () => {
+	it('writes the other rows, and that row with a substitute error', async () => {
 		const store = await storeInMemory()
 		refuse(store, 'yaoki_outbox_dead', 'INSERT', "NEW.error_message LIKE '%poison%'")
 		await store.insert(newRows(3))
@@ -107,12 +107,12 @@ describe('a batch with one row that can not be written', () => {
 		const dead = await store.list({ status: 'dead' }, 10)
 		expect(dead.map(({ error }) => error?.message)).toEqual([
 			'plain',
-			'(the error could not be written)',
+			'(the error text could not be stored)',
 			'plain',
 		])
 	})
 
-	it('is sent all the same when its history can not be kept', async () => {
+	it('deletes a sent message whose history row cannot be written', async () => {
 		const store = await storeInMemory()
 		refuse(store, 'yaoki_outbox_history', 'INSERT', "NEW.topic = 'poison'")
 		await store.insert([newRow(), newRow({ topic: 'poison' }), newRow()])
@@ -122,7 +122,7 @@ describe('a batch with one row that can not be written', () => {
 		expect(await store.list({ status: 'sent' }, 10)).toHaveLength(2)
 	})
 
-	it('keeps what can not be written in any words, for it comes back when its lease is over', async () => {
+	it('leaves a row that cannot be written at all until its lease expires', async () => {
 		const store = await storeInMemory()
 		refuse(store, 'yaoki_outbox', 'DELETE', "OLD.topic = 'poison'")
 		const poison = newRow({ topic: 'poison' })

@@ -1,9 +1,9 @@
 /** What a claim costs hangs on the plan, and a plan is chosen anew by every version of SQLite. */
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { CLAIM_TEXTS, MARK_MANY } from '../../../../src/outbox/store/sqlite/claim.ts'
-import type { SqliteStore } from '../../../../src/outbox/store/sqlite/index.ts'
+import { CLAIM_TEXTS, MARK_LIST } from '../../../../src/outbox/store/sqlite/claim.ts'
+import { NEXT_QUEUED } from '../../../../src/outbox/store/sqlite/destination-names.ts'
 import { BLOCKING, QUEUED_BEFORE } from '../../../../src/outbox/store/sqlite/messages.ts'
-import { NEXT_QUEUED } from '../../../../src/outbox/store/sqlite/names.ts'
+import type { SqliteStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
 import { newRows } from '../rows.ts'
 import { claimRows, migratedStore } from './rows.ts'
 
@@ -22,12 +22,12 @@ const planOf = (store: SqliteStore, sql: string): string =>
 
 describe('a claim', () => {
 	it('reads what is due in the order of the index, sorting nothing', async () => {
-		const plan = planOf(await emptyStore(), CLAIM_TEXTS.trusted.plain)
+		const plan = planOf(await emptyStore(), CLAIM_TEXTS['few crashes'].unordered)
 		expect(plan).toBe('SEARCH q USING INDEX yaoki_outbox_due (destination=? AND due_at>? AND due_at<?)')
 	})
 
 	it('looks for heads in the index of keys, and for what blocks them in the index of that', async () => {
-		const plan = planOf(await emptyStore(), CLAIM_TEXTS.trusted.ordered)
+		const plan = planOf(await emptyStore(), CLAIM_TEXTS['few crashes'].ordered)
 		expect(plan).toContain('SEARCH q USING INDEX yaoki_outbox_due')
 		expect(plan).toContain(
 			'SEARCH e USING COVERING INDEX yaoki_outbox_key (destination=? AND key=? AND rowid<?)',
@@ -37,20 +37,20 @@ describe('a claim', () => {
 	})
 
 	it('finds the first of a key without looking at those behind it', async () => {
-		const plan = planOf(await emptyStore(), CLAIM_TEXTS.trusted.keys)
+		const plan = planOf(await emptyStore(), CLAIM_TEXTS['few crashes'].keys)
 		expect(plan).toContain('SEARCH q USING INTEGER PRIMARY KEY')
 		expect(plan).toContain('SEARCH f USING COVERING INDEX yaoki_outbox_key')
 	})
 
 	it('of suspects looks only at what has crashed before', async () => {
-		const plan = planOf(await emptyStore(), CLAIM_TEXTS['crashed before'].plain)
+		const plan = planOf(await emptyStore(), CLAIM_TEXTS['recorded crashes'].unordered)
 		expect(plan).toContain('yaoki_outbox_crashed')
 		expect(plan).not.toContain('TEMP B-TREE')
 	})
 
 	it('changes no index', async () => {
 		const store = await emptyStore()
-		const opcodes = store.database.prepare(`EXPLAIN ${MARK_MANY}`).all()
+		const opcodes = store.database.prepare(`EXPLAIN ${MARK_LIST}`).all()
 		const opened = opcodes.filter(({ opcode }) => opcode === 'OpenWrite')
 		expect(opened).toHaveLength(1)
 	})
@@ -58,9 +58,9 @@ describe('a claim', () => {
 	it('is found by the same plan after ANALYZE of an overfull table', async () => {
 		const store = await emptyStore()
 		await store.insert(newRows(3_000, { key: 'same' }))
-		const before = planOf(store, CLAIM_TEXTS.trusted.ordered)
+		const before = planOf(store, CLAIM_TEXTS['few crashes'].ordered)
 		store.database.exec('ANALYZE')
-		expect(planOf(store, CLAIM_TEXTS.trusted.ordered)).toBe(before)
+		expect(planOf(store, CLAIM_TEXTS['few crashes'].ordered)).toBe(before)
 		expect(await claimRows(store, { isOrdered: true })).toHaveLength(1)
 	})
 })

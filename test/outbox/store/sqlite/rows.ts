@@ -4,7 +4,7 @@ import {
 	type SqliteStore,
 	type SqliteStoreOptions,
 	sqliteStore,
-} from '../../../../src/outbox/store/sqlite/index.ts'
+} from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
 
 export async function claimRows(
 	store: SqliteStore,

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { SqliteClient } from '../../../../src/outbox/store/queryable.ts'
-import type { SqliteStore } from '../../../../src/outbox/store/sqlite/index.ts'
+import type { SqliteStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
+import type { SqliteClient } from '../../../../src/sql/clients.ts'
 import { newRow, newRows } from '../rows.ts'
 import { migratedStore } from './rows.ts'
 import { temporaryFile } from './temporary-file.ts'
@@ -19,8 +19,8 @@ async function shop(): Promise<{ store: SqliteStore; user: DatabaseSync; file: s
 
 const idsIn = async (store: SqliteStore): Promise<string[]> => (await store.list({}, 100)).map(({ id }) => id)
 
-describe("enqueuing in the user's transaction", () => {
-	it('is done when the call returns: a commit right after it has it in', async () => {
+describe("insert in the user's transaction", () => {
+	it('is complete when the call returns, so a commit right after includes it', async () => {
 		const { store, user } = await shop()
 		user.exec('BEGIN')
 		const row = newRow()
@@ -30,7 +30,7 @@ describe("enqueuing in the user's transaction", () => {
 		expect(await idsIn(store)).toEqual([row.id])
 	})
 
-	it('is undone with the rest of it', async () => {
+	it('is rolled back with the transaction', async () => {
 		const { store, user } = await shop()
 		user.exec('BEGIN')
 		await store.insert(newRows(3), user)
@@ -38,7 +38,7 @@ describe("enqueuing in the user's transaction", () => {
 		expect(await idsIn(store)).toEqual([])
 	})
 
-	it('is all of a batch or nothing, even if the user commits after the error', async () => {
+	it('inserts all rows or none, even if the user commits after the error', async () => {
 		const { store, user } = await shop()
 		const kept = newRow()
 		const twice = newRow()
@@ -49,7 +49,7 @@ describe("enqueuing in the user's transaction", () => {
 		expect(await idsIn(store)).toEqual([kept.id])
 	})
 
-	it('knows when there is none, and can not tell where Node can not', async () => {
+	it('reports whether a transaction is open, undefined on Node versions that do not expose it', async () => {
 		const { store, user } = await shop()
 		expect(await store.insert([newRow()], user)).toMatchObject({ isInTransaction: false })
 		expect(await store.insert(newRows(2), user)).toMatchObject({ isInTransaction: false })
@@ -58,7 +58,7 @@ describe("enqueuing in the user's transaction", () => {
 		expect(await idsIn(store)).toHaveLength(4)
 	})
 
-	it('goes on with a connection that was closed and opened again', async () => {
+	it('works on a connection that was closed and reopened', async () => {
 		const { store, user } = await shop()
 		await store.insert([newRow()], user)
 		user.close()
@@ -67,15 +67,15 @@ describe("enqueuing in the user's transaction", () => {
 		expect(await idsIn(store)).toHaveLength(2)
 	})
 
-	it('is refused for what is no connection of node:sqlite', async () => {
+	it('rejects a tx that is not a connection of node:sqlite', async () => {
 		const { store } = await shop()
 		const pg = { query: async () => ({ rows: [] }) }
 		expect(store.accepts(pg)).toBe(false)
-		await expect(store.insert([newRow()], pg)).rejects.toThrow('no connection of node:sqlite')
+		await expect(store.insert([newRow()], pg)).rejects.toThrow('tx is not a connection of node:sqlite')
 	})
 })
 
-it('people see messages by the names of the documentation, wherever the messages are', async () => {
+it('the view shows messages of all tables with the documented columns', async () => {
 	const { store, user } = await shop()
 	await store.insert([newRow({ key: 'k', headers: '{"a":"b"}' })])
 	const columns = 'topic, key, headers, status, attempts, last_error, locked_by'
@@ -100,15 +100,15 @@ it('people see messages by the names of the documentation, wherever the messages
 	})
 })
 
-describe('a file of the outbox', () => {
-	it('is durable and written ahead, and is made when it is missing', async () => {
+describe('a database file', () => {
+	it('is created with WAL and synchronous FULL', async () => {
 		const { store } = await shop()
 		expect(store.database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
 		expect(store.database.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 })
 	})
 })
 
-it('whoever asks about dead letters for those of another status gets none', async () => {
+it('dead-letter calls with another status match nothing', async () => {
 	const { store } = await shop()
 	await store.insert([newRow()])
 	const filter = { status: 'pending' } as const

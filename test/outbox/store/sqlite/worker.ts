@@ -2,7 +2,7 @@
  * Another process, for tests: `node worker.ts <file> <what>`. It tells its parent what it has done, line by line, and only after the
  * database has said so.
  */
-import { type SqliteStore, sqliteStore } from '../../../../src/outbox/store/sqlite/index.ts'
+import { type SqliteStore, sqliteStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
 import { newRow } from '../rows.ts'
 import { claimRows, sent } from './rows.ts'
 

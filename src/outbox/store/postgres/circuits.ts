@@ -1,0 +1,150 @@
+/**
+ * Circuits, pauses and token buckets of destinations. Each change is one statement, whose row lock serializes concurrent changes; computing
+ * them in JavaScript would take a transaction of four round trips. The formulas are those of decisions/circuit.ts and decisions/tokens.ts, in
+ * the same double precision arithmetic, and a test compares them.
+ */
+import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
+import type { Big } from '../../../sql/postgres-values.ts'
+import { type CircuitRecord, NO_CIRCUIT, toCircuit } from '../decisions/circuit.ts'
+import { tokenGrant } from '../decisions/tokens.ts'
+import type { CircuitChange, DestinationCircuit, PauseReason, Rate, TokenGrant } from '../rows.ts'
+import { MAX_TIME } from '../time-after.ts'
+
+/** `g` is a row of the destinations. */
+export const CIRCUIT_JSON = `json_build_object('destination', g.destination, 'state', g.state, 'pausedUntil', g.paused_until,
+	'reason', g.reason, 'failedProbes', g.failed_probes, 'delayMs', g.delay_ms, 'closedAt', g.closed_at, 'version', g.version)`
+
+/** `text` is the result of `json_agg`, which is null for no rows. */
+export const parseCircuits = (text: string | null, now: number): readonly DestinationCircuit[] =>
+	text === null
+		? []
+		: (JSON.parse(text) as (CircuitRecord & { destination: string })[]).map((record) =>
+				toCircuit(record.destination, record, now),
+			)
+
+interface CircuitRows {
+	readonly ms: Big
+	readonly circuits: string | null
+}
+
+const CIRCUITS = `
+select {now} as ms, (select json_agg(${CIRCUIT_JSON})::text from {s}.outbox_destinations g
+	where g.version > 0 and g.destination in (select json_array_elements_text($1::text::json))) as circuits`
+
+export async function circuits(
+	executor: PostgresExecutor,
+	destinations: readonly string[],
+): Promise<readonly DestinationCircuit[]> {
+	const [found] = await executor.run<CircuitRows>(CIRCUITS, [JSON.stringify(destinations)])
+	return parseCircuits(found?.circuits ?? null, Number(found?.ms))
+}
+
+const timeAfterSql = (now: string, ms: string): string =>
+	`least(${now} + ceil(${ms}::double precision), ${MAX_TIME})::bigint`
+
+/** One time for the whole statement: otherwise the returned pause would be shorter than the requested one. */
+const NOW = '(select ms from n)'
+
+/** A missing circuit has version 0, and so has a row that exists only for its tokens. */
+const CHANGE = `
+with n as materialized (select {now} as ms), g as (
+	insert into {s}.outbox_destinations as d (destination, state, paused_until, reason, failed_probes, delay_ms, version)
+	select $1::text, $3::text, case when $4::double precision > 0 then ${timeAfterSql(NOW, '$4')} end, $5::text, $6::int,
+		$7::double precision, 1
+	where $2::bigint = 0 or exists (select from {s}.outbox_destinations x where x.destination = $1::text)
+	on conflict (destination) do update set
+		state = excluded.state, paused_until = excluded.paused_until, reason = excluded.reason,
+		failed_probes = excluded.failed_probes, delay_ms = excluded.delay_ms, version = d.version + 1,
+		closed_at = case
+			when excluded.state = 'closed' and (d.state <> 'closed' or d.paused_until > ${NOW}) then ${NOW}
+			else greatest(d.closed_at, d.paused_until) end
+	where d.version = $2::bigint
+	returning *
+)
+select ${NOW} as ms, (select json_agg(${CIRCUIT_JSON})::text from g) as circuits`
+
+export async function changeCircuit(
+	executor: PostgresExecutor,
+	change: CircuitChange,
+): Promise<{ readonly isApplied: boolean; readonly circuit: DestinationCircuit }> {
+	const { destination, version, state, pausedForMs, reason, failedProbes, delayMs } = change
+	const values = [destination, version, state, pausedForMs, reason, failedProbes, delayMs]
+	const [result] = await executor.run<CircuitRows>(CHANGE, values)
+	const [changed] = parseCircuits(result?.circuits ?? null, Number(result?.ms))
+	if (changed !== undefined) return { isApplied: true, circuit: changed }
+	const [found] = await circuits(executor, [destination])
+	return { isApplied: false, circuit: found ?? toCircuit(destination, NO_CIRCUIT, 0) }
+}
+
+const PAUSE = `
+insert into {s}.outbox_destinations as d (destination, paused_until, reason, version)
+values ($1::text, ${timeAfterSql('{now}', '$2')}, $3::text, 1)
+on conflict (destination) do update
+set paused_until = excluded.paused_until, reason = excluded.reason, version = d.version + 1
+where d.paused_until is null or d.paused_until < excluded.paused_until`
+
+export async function pause(
+	executor: PostgresExecutor,
+	destination: string,
+	forMs: number,
+	reason: PauseReason,
+): Promise<void> {
+	if (forMs > 0) await executor.run(PAUSE, [destination, forMs, reason])
+}
+
+/** $2 is the count, $3 to $5 the rate: limit, interval and burst. */
+const [COUNT, LIMIT, INTERVAL, BURST] = ['$2', '$3', '$4', '$5'].map((name) => `${name}::double precision`)
+
+const CAPACITY = `${BURST} * ${INTERVAL}`
+const PARTS = `case when d.bucket_interval = ${INTERVAL} then d.bucket_parts
+	else floor(d.bucket_parts / d.bucket_interval * ${INTERVAL}) end`
+const filledAt = (now: string): string =>
+	`least(${CAPACITY}, coalesce(${PARTS}, ${CAPACITY}) + greatest(0, ${now} - coalesce(d.bucket_at, 0)) * ${LIMIT})`
+
+const FILLED = filledAt('excluded.bucket_at')
+const GRANTED = `greatest(0, least(${COUNT}, floor(${FILLED} / ${INTERVAL})))`
+const GRANTED_OF_FULL = `greatest(0, least(${COUNT}, ${BURST}))`
+
+/** `granted` is a column because a statement can only return what it wrote. */
+const ACQUIRE = `
+insert into {s}.outbox_destinations as d (destination, bucket_parts, bucket_interval, bucket_at, granted)
+values ($1::text, ${CAPACITY} - ${GRANTED_OF_FULL} * ${INTERVAL}, ${INTERVAL}, {now}, ${GRANTED_OF_FULL})
+on conflict (destination) do update set
+	bucket_parts = ${FILLED} - ${GRANTED} * ${INTERVAL}, bucket_interval = excluded.bucket_interval,
+	bucket_at = excluded.bucket_at, granted = ${GRANTED}
+returning bucket_parts as parts, granted`
+
+const rateValues = (destination: string, count: number, { limit, intervalMs, burst }: Rate) => [
+	destination,
+	count,
+	limit,
+	intervalMs,
+	burst,
+]
+
+export async function acquireTokens(
+	executor: PostgresExecutor,
+	destination: string,
+	count: number,
+	rate: Rate,
+): Promise<TokenGrant> {
+	const [row] = await executor.run<{ parts: number; granted: number }>(
+		ACQUIRE,
+		rateValues(destination, count, rate),
+	)
+	return tokenGrant(Number(row?.granted), count, Number(row?.parts), rate)
+}
+
+const RETURN = `
+update {s}.outbox_destinations as d set
+	bucket_parts = least(${CAPACITY}, ${filledAt('{now}')} + ${COUNT} * ${INTERVAL}), bucket_interval = ${INTERVAL}, bucket_at = {now}
+where d.destination = $1::text and d.bucket_parts is not null`
+
+export async function returnTokens(
+	executor: PostgresExecutor,
+	destination: string,
+	count: number,
+	rate: Rate,
+): Promise<void> {
+	await executor.run(RETURN, rateValues(destination, count, rate))
+}

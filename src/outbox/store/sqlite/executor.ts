@@ -1,0 +1,73 @@
+/** Runs every call of the store through the group commit, and turns errors into ones that say what to do. */
+import { YaokiError } from '../../../core/errors/errors.ts'
+import type { Runtime } from '../../../core/runtime/runtime.ts'
+import type { SqliteClient } from '../../../sql/clients.ts'
+import { GroupCommit } from '../../../sql/group-commit.ts'
+import type { SqliteConnection } from '../../../sql/sqlite-connection.ts'
+import { isSchemaMismatch, sqliteHint } from '../../../sql/sqlite-errors.ts'
+import { SchemaVersionError, StoreError } from '../errors.ts'
+import { NEEDED_VERSION, schemaVersion } from './schema.ts'
+
+/** Returns the error for the caller; `cause` is SQLite's own. */
+export const storeError = (action: string, error: unknown): Error =>
+	error instanceof YaokiError ? error : new StoreError(action, error, sqliteHint(error))
+
+export class SqliteExecutor {
+	readonly #connection: SqliteConnection
+	readonly #file: string
+	readonly #group: GroupCommit
+
+	constructor(connection: SqliteConnection, file: string, runtime: Runtime) {
+		this.#connection = connection
+		this.#file = file
+		this.#group = new GroupCommit(connection, runtime)
+	}
+
+	/** `action` completes "Cannot ..." in errors. `isSolo` is as in `Work`. */
+	write<T>(action: string, work: (connection: SqliteConnection, isSolo: boolean) => T): Promise<T> {
+		return this.#explained(
+			action,
+			this.#group.write((isSolo) => work(this.#connection, isSolo)),
+		)
+	}
+
+	read<T>(action: string, work: (connection: SqliteConnection) => T): Promise<T> {
+		return this.#explained(
+			action,
+			this.#group.read(() => work(this.#connection)),
+		)
+	}
+
+	/** Resolves when no work is left. */
+	idle(): Promise<void> {
+		return this.#group.idle()
+	}
+
+	async #explained<T>(action: string, result: Promise<T>): Promise<T> {
+		try {
+			return await result
+		} catch (error) {
+			throw this.explain(action, error)
+		}
+	}
+
+	/** A missing table means tables of another version, or a `tx` of another database. */
+	explain(action: string, error: unknown, tx?: SqliteClient): Error {
+		if (isSchemaMismatch(error)) {
+			const version = this.#version()
+			if (version !== undefined && version !== NEEDED_VERSION)
+				return new SchemaVersionError(version, NEEDED_VERSION)
+			if (tx && tx !== this.#connection.database)
+				return new StoreError(action, error, 'tx is connected to another database than the outbox.')
+		}
+		return storeError(`${action} (${this.#file})`, error)
+	}
+
+	#version(): number | undefined {
+		try {
+			return schemaVersion(this.#connection)
+		} catch {
+			return undefined
+		}
+	}
+}

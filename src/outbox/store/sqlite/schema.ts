@@ -1,0 +1,159 @@
+/**
+ * The tables and their migration. A released step never changes; a change adds a step.
+ *
+ * One small hot table, from which a sent message is deleted; dead letters and history are in their own tables, so that neither slows down claims.
+ * Times are milliseconds since 1970. `seq` is the enqueue order and stays with a message in every table (AUTOINCREMENT never reuses a number,
+ * so a replayed message finds its position free). It is the rowid, which SQLite appends to every index, so indexes need not name it to be in that order.
+ * No index contains a column that a claim changes, so a claim updates only the table.
+ *
+ * The version is stored in a table and not in `PRAGMA user_version`, which belongs to the user of the database. SQLite's write lock serializes
+ * concurrent migrations: the second one finds nothing to do.
+ */
+import type { SqliteConnection } from '../../../sql/sqlite-connection.ts'
+import { SchemaVersionError } from '../errors.ts'
+import type { Migration, MigrationReport } from '../store.ts'
+
+/** Columns that move with a message between tables. */
+export const MOVED_COLUMNS =
+	'seq, id, destination, topic, key, due_at, created_at, expires_at, attempts, max_retries, delay_ms, crashes, dedupe_key, payload, headers'
+
+/** The same with the latest error. */
+export const HISTORY_COLUMNS: string = `${MOVED_COLUMNS}, error_type, error_message, error_fingerprint`
+
+const MESSAGE = `
+	destination TEXT NOT NULL,
+	topic TEXT NOT NULL,
+	key TEXT,
+	due_at INTEGER NOT NULL,
+	created_at INTEGER NOT NULL,
+	expires_at INTEGER,
+	attempts INTEGER NOT NULL DEFAULT 0,
+	max_retries INTEGER,
+	delay_ms REAL,
+	crashes INTEGER NOT NULL DEFAULT 0,`
+
+const LATEST_FAILURE = `
+	last_attempt_at INTEGER,
+	error_type TEXT,
+	error_message TEXT,
+	error_fingerprint TEXT,
+	dedupe_key TEXT,`
+
+const CONTENT = `
+	payload TEXT NOT NULL,
+	headers TEXT`
+
+const time = (column: string): string =>
+	`strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch') AS ${column}`
+
+const viewOf = (table: string, status: string, locked: string): string => `
+	SELECT id, topic, destination, key, payload, headers, ${status} AS status, attempts,
+		${time('due_at').replace(/due_at$/, 'next_retry_at')}, ${time('last_attempt_at')},
+		error_type || ': ' || error_message AS last_error,
+		${locked}, ${time('created_at')}
+	FROM ${table}`
+
+const NOW = "unixepoch('subsec') * 1000"
+
+const TABLES = `
+CREATE TABLE yaoki_outbox (
+	seq INTEGER PRIMARY KEY AUTOINCREMENT,
+	id TEXT NOT NULL UNIQUE,${MESSAGE}
+	locked_by TEXT,
+	locked_at INTEGER,
+	lease_until INTEGER,${LATEST_FAILURE}${CONTENT}
+) STRICT;
+CREATE INDEX yaoki_outbox_due ON yaoki_outbox (destination, due_at);
+CREATE INDEX yaoki_outbox_key ON yaoki_outbox (destination, key) WHERE key IS NOT NULL;
+CREATE UNIQUE INDEX yaoki_outbox_dedupe ON yaoki_outbox (dedupe_key) WHERE dedupe_key IS NOT NULL;
+CREATE INDEX yaoki_outbox_crashed ON yaoki_outbox (destination, due_at) WHERE crashes > 0;
+
+CREATE TABLE yaoki_outbox_dead (
+	seq INTEGER PRIMARY KEY,
+	id TEXT NOT NULL UNIQUE,${MESSAGE}${LATEST_FAILURE}
+	died_at INTEGER NOT NULL,
+	cause TEXT NOT NULL,
+	blocks INTEGER NOT NULL DEFAULT 0,${CONTENT}
+) STRICT;
+CREATE INDEX yaoki_outbox_dead_destination ON yaoki_outbox_dead (destination);
+CREATE INDEX yaoki_outbox_dead_blocking ON yaoki_outbox_dead (destination, key) WHERE blocks = 1;
+CREATE INDEX yaoki_outbox_dead_dedupe ON yaoki_outbox_dead (dedupe_key) WHERE dedupe_key IS NOT NULL;
+CREATE INDEX yaoki_outbox_dead_group ON yaoki_outbox_dead (error_fingerprint, cause);
+
+CREATE TABLE yaoki_outbox_history (
+	seq INTEGER PRIMARY KEY,
+	id TEXT NOT NULL UNIQUE,${MESSAGE}${LATEST_FAILURE}
+	ended_at INTEGER NOT NULL,
+	cause TEXT,${CONTENT}
+) STRICT;
+CREATE INDEX yaoki_outbox_history_ended ON yaoki_outbox_history (ended_at);
+CREATE INDEX yaoki_outbox_history_dedupe ON yaoki_outbox_history (dedupe_key) WHERE dedupe_key IS NOT NULL;
+
+CREATE TABLE yaoki_outbox_destinations (
+	destination TEXT PRIMARY KEY,
+	version INTEGER NOT NULL DEFAULT 0,
+	state TEXT NOT NULL DEFAULT 'closed',
+	paused_until INTEGER,
+	reason TEXT,
+	failed_probes INTEGER NOT NULL DEFAULT 0,
+	delay_ms REAL NOT NULL DEFAULT 0,
+	closed_at INTEGER,
+	bucket_parts INTEGER,
+	bucket_interval INTEGER,
+	bucket_at INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE yaoki_outbox_permits (
+	destination TEXT NOT NULL,
+	owner TEXT NOT NULL,
+	wanted INTEGER NOT NULL,
+	permits INTEGER NOT NULL,
+	until INTEGER NOT NULL,
+	PRIMARY KEY (destination, owner)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE yaoki_outbox_relays (
+	id TEXT PRIMARY KEY,
+	started_at INTEGER NOT NULL,
+	seen_at INTEGER NOT NULL,
+	report TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE VIEW yaoki_outbox_messages AS${viewOf(
+	'yaoki_outbox',
+	`CASE WHEN lease_until > ${NOW} THEN 'processing' ELSE 'pending' END`,
+	`${time('locked_at')}, locked_by`,
+)}
+UNION ALL${viewOf('yaoki_outbox_dead', "'dead'", 'NULL, NULL')}
+UNION ALL${viewOf('yaoki_outbox_history', "CASE WHEN cause IS NULL THEN 'sent' ELSE 'dead' END", 'NULL, NULL')};
+`
+
+export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'first tables', sql: TABLES.trim() }]
+
+/** The version that this release needs. */
+export const NEEDED_VERSION: number = MIGRATIONS.length
+
+const VERSIONS = `CREATE TABLE IF NOT EXISTS yaoki_outbox_schema (
+	version INTEGER PRIMARY KEY,
+	name TEXT NOT NULL,
+	applied_at INTEGER NOT NULL
+) STRICT`
+
+const HAS_VERSIONS = `SELECT count(*) FROM sqlite_schema WHERE name = 'yaoki_outbox_schema'`
+const LATEST_VERSION = 'SELECT max(version) FROM yaoki_outbox_schema'
+const ADD_VERSION = 'INSERT INTO yaoki_outbox_schema (version, name, applied_at) VALUES (?, ?, ?)'
+
+export const schemaVersion = (connection: SqliteConnection): number =>
+	connection.number(HAS_VERSIONS) === 0 ? 0 : connection.number(LATEST_VERSION)
+
+export function migrate(connection: SqliteConnection): MigrationReport {
+	const from = schemaVersion(connection)
+	if (from > NEEDED_VERSION) throw new SchemaVersionError(from, NEEDED_VERSION)
+	const steps = MIGRATIONS.filter(({ version }) => version > from)
+	if (steps.length > 0) connection.exec(VERSIONS)
+	for (const { version, name, sql } of steps) {
+		connection.exec(sql)
+		connection.run(ADD_VERSION, version, name, connection.now())
+	}
+	return { from, to: NEEDED_VERSION, applied: steps.map(({ name }) => name) }
+}

@@ -1,0 +1,94 @@
+/**
+ * The database clients that stores use, described by their shape: the user brings the driver, and the package imports none. A `pg` client or
+ * pool and PGlite have `query`; `node:sqlite` has `prepare`.
+ */
+
+/** `pg`, PGlite, or any client that runs a text with `$1` parameters and returns rows. */
+export interface SqlClient {
+	query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>
+}
+
+/** `DatabaseSync` of `node:sqlite`. */
+export interface SqliteClient {
+	prepare(sql: string): Pick<SqliteStatement, 'all'>
+	readonly isTransaction?: boolean
+}
+
+/** `DatabaseSync` as a store uses its own connection. */
+export interface SqliteDatabase {
+	prepare(sql: string): SqliteStatement
+	exec(sql: string): void
+	close(): void
+	readonly isTransaction?: boolean
+}
+
+export interface SqliteStatement {
+	all(...params: (string | number | null)[]): unknown[]
+	run(...params: (string | number | null)[]): { readonly changes: number | bigint }
+	/** Missing before Node 22.16. */
+	setReturnArrays?(enabled: boolean): void
+}
+
+/** A client or transaction that can run a query. */
+export type Queryable = SqlClient | SqliteClient
+
+export const isSqlClient = (tx: Queryable): tx is SqlClient =>
+	typeof (tx as Partial<SqlClient> | null | undefined)?.query === 'function'
+
+export const isSqliteClient = (tx: Queryable): tx is SqliteClient =>
+	typeof (tx as Partial<SqliteClient> | null | undefined)?.prepare === 'function' && !isSqlClient(tx)
+
+interface QueryResult {
+	readonly rows: readonly unknown[]
+}
+
+/** A statement that `pg` prepares once per connection under its name. */
+interface NamedQuery {
+	readonly name?: string
+	readonly text: string
+	readonly values: unknown[]
+}
+
+type EventHandler = (event?: unknown) => void
+
+/** A connection checked out of a `pg` pool. */
+export interface PgClient {
+	query(query: string | NamedQuery, values?: unknown[]): Promise<QueryResult>
+	release(isBroken?: boolean): void
+	on(event: 'error' | 'end' | 'notification', handler: EventHandler): unknown
+	removeListener(event: 'error' | 'end' | 'notification', handler: EventHandler): unknown
+}
+
+/** A `Pool` of `pg`. */
+export interface PgPool {
+	query(query: string | NamedQuery, values?: unknown[]): Promise<QueryResult>
+	connect(): Promise<PgClient>
+	on(event: 'error' | 'connect', handler: EventHandler): unknown
+	removeListener(event: 'error' | 'connect', handler: EventHandler): unknown
+}
+
+/** A transaction of PGlite. */
+export interface PGliteTransaction {
+	query(text: string, values?: unknown[]): Promise<QueryResult>
+	exec(sql: string): Promise<unknown>
+}
+
+/** A PGlite database. */
+export interface PGliteLike extends PGliteTransaction {
+	transaction<T>(work: (tx: PGliteTransaction) => Promise<T>): Promise<T>
+	listen(channel: string, onNotify: (payload: string) => void): Promise<() => Promise<void>>
+}
+
+const hasMethod = (client: unknown, name: string): boolean =>
+	typeof (client as Record<string, unknown> | null | undefined)?.[name] === 'function'
+
+/** Returns true for a PGlite database, false for one of its transactions. */
+export const isPGlite = (client: unknown): client is PGliteLike =>
+	hasMethod(client, 'transaction') && hasMethod(client, 'listen') && !hasMethod(client, 'rollback')
+
+/** Returns true for a `pg` pool or a PGlite database. A single `pg` client is rejected: it runs one query at a time. */
+export function isPostgresClient(client: unknown): client is PgPool | PGliteLike {
+	const isPool =
+		hasMethod(client, 'connect') && hasMethod(client, 'on') && !hasMethod(client, 'getTransactionStatus')
+	return hasMethod(client, 'query') && (isPool || isPGlite(client))
+}

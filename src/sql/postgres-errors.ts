@@ -1,0 +1,29 @@
+/** Classifies PostgreSQL errors by SQLSTATE. Most errors pass through unchanged, because the classifier knows them. */
+
+function sqlState(error: unknown): string {
+	const code: unknown = (error as { code?: unknown } | null | undefined)?.code
+	return typeof code === 'string' && code.length === 5 ? code : ''
+}
+
+/** Returns true for a missing table, schema or column: usually tables of another version. */
+export const isMissingObject = (error: unknown): boolean =>
+	['42P01', '3F000', '42703'].includes(sqlState(error))
+
+/** Returns true for a missing table or schema, so that the version need not be looked up. */
+export const isMissingTable = (error: unknown): boolean => ['42P01', '3F000'].includes(sqlState(error))
+
+/** Returns true for a value that cannot be written: bad data, a violated constraint, a server limit. Retrying it unchanged cannot succeed. */
+export const isDataError = (error: unknown): boolean => /^(22|23|54)/.test(sqlState(error))
+
+const HINTS: Readonly<Record<string, string>> = {
+	'53100': 'The disk of the database is full; nothing was written. Free some space.',
+	'53200': 'The database is out of memory.',
+	'53300': 'The database has no free connection. Reduce the pool sizes or raise max_connections.',
+	'25006': 'The database is read-only, for example a standby. Connect to the primary.',
+	'42501': 'The database user lacks privileges on the schema.',
+	'26000': 'A connection pooler dropped a prepared statement. Create the store with { prepare: false }.',
+	'42P05': 'A connection pooler mixed up prepared statements. Create the store with { prepare: false }.',
+}
+
+/** Returns what the user can do about the error, if anything is known. */
+export const postgresHint = (error: unknown): string | undefined => HINTS[sqlState(error)]

@@ -1,0 +1,219 @@
+/**
+ * Runs statements on PostgreSQL. Statements contain `{s}` for the schema and `{now}` for the database's time, and are completed once. A `pg`
+ * pool prepares them under a name derived from their text, so that two stores on one pool (another schema, another version) never use each
+ * other's. A single statement is one round trip; stores are built from those.
+ */
+import {
+	isPGlite,
+	type PGliteLike,
+	type PGliteTransaction,
+	type PgClient,
+	type PgPool,
+	type SqlClient,
+} from './clients.ts'
+import { serverStatus } from './transaction-state.ts'
+
+export type Value = string | number | boolean | null
+
+/** The database or a transaction in it. */
+export interface SqlExecutor {
+	/** Runs a constant text, prepared. */
+	run<Row>(sql: string, values?: readonly Value[]): Promise<readonly Row[]>
+	/** Runs a text that was assembled for this call. Not prepared, because it may never be used again. */
+	runOnce<Row>(sql: string, values?: readonly Value[]): Promise<readonly Row[]>
+	/** Runs several statements without parameters. */
+	script(sql: string): Promise<void>
+}
+
+export interface PostgresSettings {
+	readonly client: PgPool | PGliteLike
+	readonly schema: string
+	readonly prepare: boolean
+	/** Added to the database's clock, for tests. */
+	readonly offsetMs: () => number
+}
+
+/** Returns the error to throw. `executor` runs further statements without calling this function again. */
+export type ExplainError = (error: unknown, executor: SqlExecutor) => Promise<unknown>
+
+/**
+ * Rounded down, so that a message is never due too early. Floating point holds milliseconds exactly for thousands of years; the decimals
+ * of `extract` cost a tenth of an insert.
+ */
+export const DATABASE_NOW = "floor(date_part('epoch', clock_timestamp()) * 1000)::bigint"
+
+/** Texts assembled per call are unlimited in number; the cache of completed texts is not. */
+const MAX_CACHED_TEXTS = 500
+
+type QueryTarget = Pick<PgClient, 'query'> | PGliteTransaction
+
+export class PostgresExecutor implements SqlExecutor {
+	readonly #settings: PostgresSettings
+	readonly #explain: ExplainError
+	readonly #texts = new Map<string, { readonly name: string; readonly text: string }>()
+	#offsetMs: number
+	/** Whether the default isolation level of the database or its user is read committed. Looked up once. */
+	#isReadCommitted: boolean | undefined
+
+	constructor(settings: PostgresSettings, explain: ExplainError) {
+		this.#settings = settings
+		this.#explain = explain
+		this.#offsetMs = settings.offsetMs()
+	}
+
+	run<Row>(sql: string, values: readonly Value[] = []): Promise<readonly Row[]> {
+		return this.#guard(() => this.#sendAlone<Row>(sql, values, true))
+	}
+
+	runOnce<Row>(sql: string, values: readonly Value[] = []): Promise<readonly Row[]> {
+		return this.#guard(() => this.#sendAlone<Row>(sql, values, false))
+	}
+
+	/**
+	 * With another default isolation level, statements that meet others fail (40001) and can make the user's fail too. Then each statement
+	 * runs in a transaction that sets its level, for two more round trips.
+	 */
+	async #sendAlone<Row>(sql: string, values: readonly Value[], isConstant: boolean): Promise<readonly Row[]> {
+		this.#isReadCommitted ??= await this.#readIsolationLevel()
+		if (this.#isReadCommitted) return this.#send<Row>(this.#settings.client, sql, values, isConstant)
+		return this.#transact((executor) =>
+			isConstant ? executor.run<Row>(sql, values) : executor.runOnce<Row>(sql, values),
+		)
+	}
+
+	async #readIsolationLevel(): Promise<boolean> {
+		const { rows } = await this.#settings.client.query(
+			"select current_setting('default_transaction_isolation') as level",
+		)
+		return (rows[0] as { readonly level?: unknown } | undefined)?.level === 'read committed'
+	}
+
+	script(sql: string): Promise<void> {
+		return this.transaction((executor) => executor.script(sql))
+	}
+
+	/** True if a test shifts the clock. Column defaults use the unshifted clock of the database. */
+	get hasShiftedClock(): boolean {
+		return this.#settings.offsetMs() !== 0
+	}
+
+	/**
+	 * Runs a statement on the user's connection. Any client accepts a text with values; a `pg` client also prepares it, which halves the cost of
+	 * an insert.
+	 */
+	async runIn<Row>(tx: SqlClient, sql: string, values: readonly Value[]): Promise<readonly Row[]> {
+		if (this.#settings.prepare && serverStatus(tx) !== undefined)
+			return this.#send(tx as Pick<PgClient, 'query'>, sql, values, true)
+		const { rows } = await tx.query(this.#complete(sql).text, [...values])
+		return rows as readonly Row[]
+	}
+
+	/** Runs `work` in one transaction, read committed: each statement sees what was committed before it. */
+	transaction<T>(work: (executor: SqlExecutor) => Promise<T>): Promise<T> {
+		return this.#guard(() => this.#transact(work))
+	}
+
+	#transact<T>(work: (executor: SqlExecutor) => Promise<T>): Promise<T> {
+		const { client } = this.#settings
+		if (!isPGlite(client)) return this.#pgTransaction(client.connect(), work)
+		return client.transaction(async (tx) => {
+			await tx.exec('set transaction isolation level read committed')
+			return work(this.#executorOn(tx, (sql) => tx.exec(sql)))
+		})
+	}
+
+	async #pgTransaction<T>(
+		connecting: Promise<PgClient>,
+		work: (executor: SqlExecutor) => Promise<T>,
+	): Promise<T> {
+		const client = await connecting
+		let isBroken = false
+		// A connection lost between two statements emits an event, and without a handler that ends the process.
+		const onError = () => {
+			isBroken = true
+		}
+		client.on('error', onError)
+		try {
+			await client.query('begin isolation level read committed')
+			const result = await work(this.#executorOn(client, (sql) => client.query(sql)))
+			await client.query('commit')
+			return result
+		} catch (error) {
+			await client.query('rollback').catch(() => {
+				isBroken = true
+			})
+			throw error
+		} finally {
+			client.release(isBroken)
+			client.removeListener('error', onError)
+		}
+	}
+
+	#executorOn(client: QueryTarget, script: (sql: string) => Promise<unknown>): SqlExecutor {
+		return {
+			run: (sql, values = []) => this.#send(client, sql, values, true),
+			runOnce: (sql, values = []) => this.#send(client, sql, values, false),
+			script: async (sql) => {
+				await script(this.#complete(sql).text)
+			},
+		}
+	}
+
+	async #send<Row>(
+		client: QueryTarget,
+		sql: string,
+		values: readonly Value[],
+		isConstant: boolean,
+	): Promise<readonly Row[]> {
+		const { name, text } = this.#complete(sql)
+		const isNamed = isConstant && this.#settings.prepare && !isPGlite(this.#settings.client)
+		const { rows } = isNamed
+			? await (client as Pick<PgClient, 'query'>).query({ name, text, values: [...values] })
+			: await client.query(text, [...values])
+		return rows as readonly Row[]
+	}
+
+	#complete(sql: string): { readonly name: string; readonly text: string } {
+		const offsetMs = this.#settings.offsetMs()
+		if (offsetMs !== this.#offsetMs || this.#texts.size > MAX_CACHED_TEXTS) this.#texts.clear()
+		this.#offsetMs = offsetMs
+		let completed = this.#texts.get(sql)
+		if (completed === undefined) {
+			const text = inSchema(sql, this.#settings.schema).replaceAll('{now}', nowSql(offsetMs))
+			completed = { name: `yaoki_${hashText(text, 1)}${hashText(text, 2)}`, text }
+			this.#texts.set(sql, completed)
+		}
+		return completed
+	}
+
+	async #guard<T>(work: () => Promise<T>): Promise<T> {
+		try {
+			return await work()
+		} catch (error) {
+			throw await this.#explain(
+				error,
+				this.#executorOn(this.#settings.client, async () => {}),
+			)
+		}
+	}
+}
+
+/** Inserts the schema's name into the text. */
+export const inSchema = (sql: string, schema: string): string => sql.replaceAll('{s}', `"${schema}"`)
+
+const nowSql = (offsetMs: number): string =>
+	offsetMs === 0 ? DATABASE_NOW : `(${DATABASE_NOW} + (${offsetMs})::bigint)`
+
+/** Returns a 64-bit hash in hexadecimal. Not `node:crypto`, because this floor runs anywhere. */
+function hashText(text: string, seed: number): string {
+	let a = 0xdeadbeef ^ seed
+	let b = 0x41c6ce57 ^ seed
+	for (let at = 0; at < text.length; at++) {
+		const code = text.charCodeAt(at)
+		a = Math.imul(a ^ code, 2654435761)
+		b = Math.imul(b ^ code, 1597334677)
+	}
+	a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909)
+	b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909)
+	return [a, b].map((half) => (half >>> 0).toString(16).padStart(8, '0')).join('')
+}

@@ -1,0 +1,14 @@
+/** Conversions between JavaScript and PostgreSQL values. `pg` returns a bigint as text, PGlite as a number. */
+
+/** An eight-byte number as drivers return it. */
+export type Big = string | number | bigint
+
+export const toNumberOrNull = (value: Big | null): number | null => (value === null ? null : Number(value))
+
+/** Returns a uuid[] literal. The ids must be valid UUIDs. */
+export const uuidList = (ids: readonly string[]): string => `{${ids.join(',')}}`
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/** Checks an id before it is sent: PostgreSQL fails on a text that is not a UUID instead of finding nothing. */
+export const isUuid = (id: string): boolean => UUID.test(id)

@@ -1,0 +1,58 @@
+/**
+ * Reads the state of a user's transaction from the client object, without a query: a query in a foreign transaction costs a round trip, and
+ * aborts the transaction when it fails.
+ */
+import { isPGlite, type Queryable } from './clients.ts'
+
+/** Properties of a `pg` client or pool, `node:sqlite` and PGlite; each may be missing. */
+interface ClientProperties {
+	readonly connect?: unknown
+	readonly totalCount?: unknown
+	readonly getTransactionStatus?: unknown
+	readonly readyForQuery?: unknown
+	readonly isTransaction?: unknown
+	readonly isInTransaction?: unknown
+}
+
+export type TransactionState = 'open' | 'none' | 'unknown'
+
+/** Returns true for a `pg` pool, which has no transaction: each of its queries may use another connection. */
+export const isPool = (tx: Queryable): boolean => {
+	const { connect, totalCount } = tx as ClientProperties
+	return typeof connect === 'function' && typeof totalCount === 'number'
+}
+
+/** Returns true if the client exposes its transaction state. For other clients only the database may know. */
+export function exposesState(tx: Queryable): boolean {
+	const { isTransaction, isInTransaction, getTransactionStatus } = tx as ClientProperties
+	const hasMethod = typeof isInTransaction === 'function' || typeof getTransactionStatus === 'function'
+	return hasMethod || typeof isTransaction === 'boolean' || isPool(tx)
+}
+
+/** Returns whether a transaction is open on the client now. */
+export function transactionState(tx: Queryable): TransactionState {
+	try {
+		return readState(tx)
+	} catch {
+		// A database that is closed, or not open yet, has no transaction.
+		return 'none'
+	}
+}
+
+function readState(tx: Queryable): TransactionState {
+	const { isTransaction, isInTransaction, readyForQuery } = tx as ClientProperties
+	if (typeof isTransaction === 'boolean') return isTransaction ? 'open' : 'none'
+	if (isPGlite(tx) && typeof isInTransaction === 'function')
+		return isInTransaction.call(tx) === true ? 'open' : 'none'
+	if (isPool(tx)) return 'none'
+	const status = serverStatus(tx)
+	if (status === 'T' || status === 'E') return 'open'
+	// The response to a BEGIN may still be on its way.
+	return status === 'I' && readyForQuery !== false ? 'none' : 'unknown'
+}
+
+/** Returns the status of the server's latest response, for a `pg` client: 'I' idle, 'T' in a transaction, 'E' in a failed one. */
+export function serverStatus(tx: Queryable): unknown {
+	const { getTransactionStatus } = tx as ClientProperties
+	return typeof getTransactionStatus === 'function' ? getTransactionStatus.call(tx) : undefined
+}

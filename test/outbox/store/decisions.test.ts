@@ -1,0 +1,207 @@
+/**
+ * Decisions that all relays share. Both stores must reach the results of the pure functions: SQLite calls them, PostgreSQL evaluates tokens,
+ * circuit changes and pauses in SQL. The same random sequence runs on the store and on the functions.
+ */
+import { PGlite } from '@electric-sql/pglite'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+	applyChange,
+	applyPause,
+	type CircuitRecord,
+	NO_CIRCUIT,
+	toCircuit,
+} from '../../../src/outbox/store/decisions/circuit.ts'
+import { fairShare, grantPermits } from '../../../src/outbox/store/decisions/permits.ts'
+import {
+	filledParts,
+	returnTokens,
+	type TokenBucket,
+	takeTokens,
+} from '../../../src/outbox/store/decisions/tokens.ts'
+import type { Rate } from '../../../src/outbox/store/rows.ts'
+import type { StoreUnderTest } from '../../../src/outbox/testing/index.ts'
+import { openSqliteMemory } from './open-sqlite.ts'
+import { openOnPGlite } from './postgres/opened.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0)
+
+describe('fairShare', () => {
+	const shares = (wanted: readonly number[], total: number): number[] => {
+		const requests = wanted.map((each, at) => ({ owner: `r${at}`, wanted: each }))
+		return requests.map(({ owner }) => fairShare(requests, owner, total))
+	}
+
+	test.each([
+		[[10, 10, 10], 10, [4, 3, 3]],
+		[[10, 10, 10], 11, [4, 4, 3]],
+		[[2, 10], 10, [2, 8]],
+		[[10, 2, 4], 10, [4, 2, 4]],
+		[[4, 4, 4, 4, 4], 2, [1, 1, 0, 0, 0]],
+		[[0, 10], 10, [0, 10]],
+		[[3, 3], 10, [3, 3]],
+	])('divides %j of %i into %j', (wanted, total, expected) => {
+		expect(shares(wanted, total)).toEqual(expected)
+	})
+
+	test('uses all permits that are wanted, gives no relay more than it wants, and differs by at most one among the others', () => {
+		fc.assert(
+			fc.property(fc.array(fc.nat(50), { minLength: 1, maxLength: 8 }), fc.nat(100), (wanted, total) => {
+				const parts = shares(wanted, total)
+				expect(sum(parts)).toBe(Math.min(total, sum(wanted)))
+				const unsatisfied = parts.filter((part, at) => part < (wanted[at] ?? 0))
+				for (const [at, part] of parts.entries()) {
+					expect(part).toBeLessThanOrEqual(wanted[at] ?? 0)
+					for (const other of unsatisfied) expect(part).toBeLessThanOrEqual(other + 1)
+				}
+			}),
+		)
+	})
+
+	test('grantPermits leaves permits of other relays alone and records those still in use', () => {
+		const request = { destination: 'a', owner: 'r1', wanted: 10, inUse: 7, total: 10, leaseMs: 1 }
+		const other = { owner: 'r2', wanted: 10, permits: 3 }
+		expect(grantPermits(request, [other])).toEqual({ granted: 5, recorded: 7 })
+		expect(grantPermits({ ...request, total: 2 }, [other])).toEqual({ granted: 0, recorded: 7 })
+	})
+})
+
+describe('token bucket', () => {
+	const rate: Rate = { limit: 3, intervalMs: 1_000, burst: 2 }
+
+	test('loses no fraction of a token: three thirds make one', () => {
+		let bucket = takeTokens(undefined, 2, rate, 0).bucket
+		for (const now of [111, 222]) {
+			const taken = takeTokens(bucket, 1, rate, now)
+			expect(taken.granted).toBe(0)
+			bucket = taken.bucket
+		}
+		expect(takeTokens(bucket, 1, rate, 333)).toMatchObject({ granted: 0, inMs: 1 })
+		expect(takeTokens(bucket, 1, rate, 334)).toMatchObject({ granted: 1, inMs: 0 })
+	})
+
+	test('ignores a clock that was set back, and converts to another interval', () => {
+		const { bucket } = takeTokens(undefined, 1, rate, 5_000)
+		expect(filledParts(bucket, rate, 0)).toBe(1_000)
+		expect(filledParts(bucket, { ...rate, intervalMs: 500 }, 5_000)).toBe(500)
+	})
+})
+
+/** Deterministic random integers below `limit`. */
+const seeded = (seed: number): ((limit: number) => number) => {
+	let state = seed
+	return (limit) => {
+		state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+		return Math.floor((state / 2_147_483_648) * limit)
+	}
+}
+
+const RATES: readonly Rate[] = [
+	{ limit: 1, intervalMs: HOUR, burst: 5 },
+	{ limit: 3, intervalMs: 2 * HOUR, burst: 4 },
+]
+
+/** `toleranceMs` is 0 where only the test moves the clock. */
+async function compareTokens({ store, advance }: StoreUnderTest, seed: number, toleranceMs: number) {
+	const below = seeded(seed)
+	let bucket: TokenBucket | undefined
+	for (let step = 0; step < 60; step++) {
+		const rate = RATES[below(RATES.length)] as Rate
+		await advance(below(4) * 17 * MINUTE)
+		// Keeps away from the moment at which the next token appears: a real clock runs on.
+		const left = filledParts(bucket, rate, await store.now()) % rate.intervalMs
+		if ((rate.intervalMs - left) / rate.limit < 2 * MINUTE) await advance(4 * MINUTE)
+		const now = await store.now()
+		const count = below(5)
+		if (below(4) === 0) {
+			await store.returnTokens('a', count, rate)
+			bucket = returnTokens(bucket, count, rate, now)
+			continue
+		}
+		const expected = takeTokens(bucket, count, rate, now)
+		const grant = await store.acquireTokens('a', count, rate)
+		expect(grant.granted, `step ${step}`).toBe(expected.granted)
+		expect(Math.abs(grant.inMs - expected.inMs), `step ${step}`).toBeLessThanOrEqual(toleranceMs)
+		bucket = expected.bucket
+	}
+}
+
+async function compareCircuits({ store, advance }: StoreUnderTest, seed: number, toleranceMs: number) {
+	const below = seeded(seed)
+	const near = (actual: number | null, expected: number | null, what: string) => {
+		expect(actual === null, what).toBe(expected === null)
+		expect(Math.abs((actual ?? 0) - (expected ?? 0)), what).toBeLessThanOrEqual(toleranceMs)
+	}
+	let record: CircuitRecord = NO_CIRCUIT
+	for (let step = 0; step < 80; step++) {
+		await advance(below(4) * HOUR)
+		const now = await store.now()
+		// Half hours, so that no pause ends while the clock of a real database runs on.
+		const forMs = below(5) === 0 ? 0 : (below(6) + 0.5) * HOUR
+		if (below(3) === 0) {
+			await store.pause('a', forMs, 'retry-after')
+			record = applyPause(record, forMs, 'retry-after', now) ?? record
+		} else {
+			const change = {
+				destination: 'a',
+				version: record.version - (below(5) === 0 ? 1 : 0),
+				state: (['closed', 'open', 'half-open'] as const)[below(3)] ?? 'closed',
+				pausedForMs: forMs,
+				reason: 'circuit-open' as const,
+				failedProbes: below(3),
+				delayMs: below(1_000),
+			}
+			const after = applyChange(record, change, now)
+			const { isApplied } = await store.changeCircuit(change)
+			expect(isApplied, `step ${step}`).toBe(after !== undefined)
+			record = after ?? record
+		}
+		const [circuit] = await store.circuits(['a'])
+		if (record.version === 0) {
+			expect(circuit).toBeUndefined()
+			continue
+		}
+		const expected = toCircuit('a', record, await store.now())
+		expect(circuit).toMatchObject({
+			state: expected.state,
+			reason: expected.reason,
+			failedProbes: expected.failedProbes,
+			delayMs: expected.delayMs,
+			version: expected.version,
+		})
+		near(circuit?.pausedForMs ?? null, expected.pausedForMs, `pausedForMs at step ${step}`)
+		near(circuit?.closedAgoMs ?? null, expected.closedAgoMs, `closedAgoMs at step ${step}`)
+	}
+}
+
+describe('a store agrees with the decisions', () => {
+	let db: PGlite
+	beforeAll(async () => {
+		db = await PGlite.create()
+	}, 60_000)
+	afterAll(() => db?.close())
+
+	const stores: readonly [string, () => Promise<StoreUnderTest>, number][] = [
+		['SQLite', openSqliteMemory, 0],
+		['PGlite', () => openOnPGlite(db), MINUTE],
+	]
+
+	describe.each(stores)('%s', (_, open, toleranceMs) => {
+		test.each([1, 2, 3])('on tokens, seed %i', async (seed) => {
+			const opened = await open()
+			await opened.store.migrate()
+			await compareTokens(opened, seed, toleranceMs)
+			await opened.close()
+		})
+
+		test.each([1, 2, 3])('on circuits and pauses, seed %i', async (seed) => {
+			const opened = await open()
+			await opened.store.migrate()
+			await compareCircuits(opened, seed, toleranceMs)
+			await opened.close()
+		})
+	})
+})
