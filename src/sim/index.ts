@@ -1,8 +1,6 @@
 /** `yaoki/sim`: the same policies in virtual time, against simulated services. Runs anywhere. */
 export type { Incident } from './incident/incident.ts'
-export { scenarioFromIncident } from './incident/incident-scenario.ts'
-export type { IncidentOptions } from './incident/options.ts'
-export { IncidentReader } from './incident/reader.ts'
+export { type IncidentOptions, IncidentReader, scenarioFromIncident } from './incident/reader.ts'
 export { formatIncident, type IncidentSummary } from './incident/summary.ts'
 export type { Distribution } from './kernel/distribution.ts'
 export type { Estimate } from './measure/estimate.ts'

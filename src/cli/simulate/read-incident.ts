@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs'
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import type { Incident } from '../../sim/incident/incident.ts'
-import type { IncidentOptions } from '../../sim/incident/options.ts'
+import type { IncidentOptions } from '../../sim/incident/reader.ts'
 import { IncidentReader } from '../../sim/incident/reader.ts'
 import { CliError } from '../errors.ts'
 import { fileError, withFileContext } from './load-file.ts'

@@ -1,37 +1,139 @@
-/** When calls began and how they ended: those that a policy let in, and those that were rejected. */
-
-import { detailOf, isCallLost, OUTCOME, outcomeOf } from './attempt-outcome.ts'
-import { GrowableArray } from './growable-array.ts'
-import { eachWithin, type Observers } from './observers.ts'
-import type { TimeRange } from './time-range.ts'
+/**
+ * Reconstructs calls and attempts from events. A retry reports the end of every attempt: the first attempt starts with the call,
+ * each following one after the delay of the retry before it. Without a retry, each event of a circuit breaker is a call. Calls that
+ * another policy rejected appear only as `rejected` events.
+ */
+import { invalidOption } from '../../core/options/schema.ts'
+import { isCallFailed, OUTCOME, outcomeOf } from './attempt-outcome.ts'
+import { Attempts } from './attempts.ts'
+import {
+	EventColumns,
+	eachWithin,
+	type PipelineEvents,
+	type PolicyEvents,
+	type TimeRange,
+} from './event-columns.ts'
+import { at, GrowableArray } from './growable-array.ts'
 
 export interface Calls {
-	/** Wall times, in order. */
-	readonly begunAt: Float64Array
+	/** Wall times, in ascending order. */
+	readonly startedAt: Float64Array
 	readonly good: number
-	/** Failed after at least one attempt, and rejected without one. */
+	/** Failed after at least one attempt. */
 	readonly failed: number
+	/** Rejected without an attempt. */
 	readonly rejected: number
-	/** Nothing is told of them but that they came. */
+	/** Calls whose result is not in the events. */
 	readonly unknown: number
 }
 
-export function callsOf({ calls, refusals, isUnseen, untold }: Observers, stretch: TimeRange): Calls {
-	const begins = new GrowableArray()
+/** The policies whose events are used. */
+export interface Source {
+	/** For people. */
+	readonly name: string
+	/** Each event is the end of a call. */
+	readonly endings: readonly EventColumns[]
+	/** Each event is an attempt that is repeated. */
+	readonly retries: readonly EventColumns[]
+}
+
+type NamedPolicy = readonly [name: string, events: PolicyEvents]
+
+const join = (policies: readonly NamedPolicy[]): string => policies.map(([name]) => name).join(', ')
+
+/** Returns the retries of a pipeline, or its breakers if it has none. `isChosen`: the user named the policies. */
+export function findSource(pipeline: PipelineEvents, isChosen: boolean): Source {
+	const policies = [...pipeline].sort(([a], [b]) => (a < b ? -1 : 1))
+	const retries = policies.filter(([, { endings }]) => endings.length > 0)
+	const breakers = policies.filter(([, { counted }]) => counted.length > 0)
+	const used = retries.length > 0 ? retries : breakers
+	if (used.length === 0)
+		invalidOption(
+			'lines',
+			`only events of policies that report no successful calls: ${join(policies)}`,
+			'events of a retry or a circuit breaker, which report every call',
+		)
+	if (used.length > 1 && !isChosen)
+		invalidOption(
+			'policy',
+			undefined,
+			`one or more of ${join(used)}: the outermost of nested policies, or those of the calls to replay`,
+		)
+	return {
+		name: join(used),
+		endings: used.map(([, events]) => (retries.length > 0 ? events.endings : events.counted)),
+		retries: used.map(([, events]) => events.retries),
+	}
+}
+
+export function collectCalls(source: Source, pipeline: PipelineEvents, range: TimeRange): Calls {
+	const startedAt = new GrowableArray()
 	let [good, failed, rejected] = [0, 0, 0]
-	eachWithin(calls, stretch, (end, callMs, attemptMs, code) => {
-		begins.add(end - callMs)
-		if (!isCallLost(code)) good++
-		// Of a call that was made again, no single attempt has a duration: then others came before the refusal.
-		else if (outcomeOf(code) === OUTCOME.refused && attemptMs >= 0) rejected++
+	eachWithin(source.endings, range, (time, durationMs, attempts, code) => {
+		startedAt.add(time - durationMs)
+		if (!isCallFailed(code)) good++
+		else if (outcomeOf(code) === OUTCOME.rejected && attempts === 1) rejected++
 		else failed++
 	})
-	eachWithin(refusals, stretch, (end, _, __, code) => {
-		if (!isUnseen[detailOf(code)]) return
-		begins.add(end)
-		rejected++
+	const policies = [...pipeline.values()]
+	const rejectedElsewhere = findUnreported(
+		policies.map((events) => events.rejected),
+		source,
+		range,
+	)
+	// A breaker in shadow mode does not report the result of a call that it would have rejected.
+	const shadowed = findUnreported(
+		policies.map((events) => events.shadowed),
+		source,
+		range,
+	)
+	for (const call of rejectedElsewhere.keys()) shadowed.delete(call)
+	for (const calls of [rejectedElsewhere, shadowed]) for (const time of calls.values()) startedAt.add(time)
+	rejected += rejectedElsewhere.size
+	return { startedAt: startedAt.sorted(), good, failed, rejected, unknown: shadowed.size }
+}
+
+/** Returns the calls that have an event, but none of the source, with the time of the event. */
+function findUnreported(
+	columns: readonly EventColumns[],
+	{ endings, retries }: Source,
+	range: TimeRange,
+): Map<number, number> {
+	const calls = new Map<number, number>()
+	eachWithin(columns, range, (time, _ms, _attempt, _code, call) => {
+		calls.set(call, Math.min(time, calls.get(call) ?? Infinity))
 	})
-	const told = begins.length
-	eachWithin(untold, stretch, (end) => begins.add(end))
-	return { begunAt: begins.sorted(), good, failed, rejected, unknown: begins.length - told }
+	if (calls.size > 0)
+		for (const events of [...endings, ...retries])
+			events.each((_time, _ms, _attempt, _code, call) => calls.delete(call))
+	return calls
+}
+
+export function collectAttempts({ endings, retries }: Source, range: TimeRange): Attempts {
+	const events = new EventColumns()
+	eachWithin(endings, range, (...event) => events.add(...event))
+	const endingCount = events.length
+	eachWithin(retries, range, (...event) => events.add(...event))
+	const attempts = new Attempts(events.length)
+	const order = events.byCall()
+	for (let from = 0, to = 0; from < order.length; from = to) {
+		const call = events.call(at(order, from))
+		while (to < order.length && events.call(at(order, to)) === call) to++
+		const last = at(order, to - 1)
+		// NaN while the start is unknown, because events of the call are missing.
+		let startedAt = last < endingCount ? events.time(last) - events.ms(last) : Number.NaN
+		let expected = 1
+		for (const index of order.subarray(from, to)) {
+			const [time, ms, attempt] = [events.time(index), events.ms(index), events.attempt(index)]
+			const isOnly = attempt === 1 && index < endingCount
+			attempts.add(
+				isOnly ? time - ms : attempt === expected ? startedAt : Number.NaN,
+				time,
+				events.code(index),
+			)
+			startedAt = time + ms
+			expected = attempt + 1
+		}
+	}
+	return attempts
 }

@@ -1,34 +1,34 @@
 /**
- * When did a share change? Time is cut into bins, each with so many attempts of which so many show a symptom, and the course of
- * levels is found that explains the bins best, where every change of level has a price (the path that Viterbi's algorithm finds).
- * A threshold for each bin was rejected: with one call a second no bin can pass it, and with a thousand every ripple does.
- * Bins without attempts, as behind an open breaker, say nothing, and the level before or after them goes on.
+ * Finds the times at which a share changes. Given the attempts and symptoms per bin, the Viterbi algorithm finds the sequence of levels
+ * that explains the bins best, where every change of level has a cost. A threshold per bin was rejected: with one call per second no
+ * bin reaches it, and with a thousand every fluctuation does. Bins without attempts, for example while a circuit is open, keep the
+ * level of their neighbors.
  */
 
 import { at } from './growable-array.ts'
 
-/** Attempts in each bin, and those of them that show the symptom. */
+/** Attempts per bin, and those of them with the symptom. */
 export interface SymptomCounts {
 	readonly attempts: Float64Array
 	readonly symptoms: Float64Array
 }
 
-/** Bins of one level. */
+/** Consecutive bins of one level. */
 export interface Segment {
 	/** The first bin, and the one after the last. */
 	readonly from: number
 	readonly to: number
-	/** 0 is calm. */
+	/** Index into the levels; 0 is normal. */
 	readonly level: number
 }
 
-/** What a change of level must gain, in natural logarithms of likelihood: about 1 in 3,000. */
-const PRICE = 8
+/** The log-likelihood that a change of level must gain: odds of about 3,000 to 1. */
+const CHANGE_COST = 8
 
-/** More attempts than this in a bin add nothing, for rates waver in the real world by more than chance. */
-const MOST = 40
+/** The weight of a bin is capped at this many attempts, because real rates fluctuate more than a random sample. */
+const MAX_WEIGHT = 40
 
-/** `levels` are shares, from calm upwards, none of them 0 or 1. */
+/** `levels` are shares in ascending order, all above 0 and below 1. */
 export function findSegments(
 	{ attempts, symptoms }: SymptomCounts,
 	levels: readonly number[],
@@ -37,16 +37,16 @@ export function findSegments(
 	const width = levels.length
 	const yes = levels.map(Math.log)
 	const no = levels.map((level) => Math.log(1 - level))
-	/** Where the best way to each level came from, bin by bin. */
+	/** The predecessor of each level on the best path, per bin. */
 	const from = new Uint8Array(length * width)
-	let score = levels.map((_, level) => (level === 0 ? 0 : -PRICE))
+	let score = levels.map((_, level) => (level === 0 ? 0 : -CHANGE_COST))
 	for (let bin = 0; bin < length; bin++) {
 		const best = bestOf(score)
 		const all = at(attempts, bin)
-		const weight = all > MOST ? MOST / all : 1
+		const weight = all > MAX_WEIGHT ? MAX_WEIGHT / all : 1
 		const shown = at(symptoms, bin) * weight
 		const others = all * weight - shown
-		const least = at(score, best) - PRICE
+		const least = at(score, best) - CHANGE_COST
 		score = score.map((stay, level) => {
 			const moves = stay < least
 			from[bin * width + level] = moves ? best : level

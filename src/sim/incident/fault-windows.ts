@@ -1,13 +1,13 @@
 /**
- * From bins to times. An outage does not begin with a bin: around each change of level the attempts themselves are gone
- * through in order, for the moment that parts them best. Where there are none, as behind an open breaker, the change may have
- * come at any time in between; the middle is taken, and the whole range told.
+ * Finds the periods in which a symptom is frequent. A fault does not start with a bin, so around each change of level the single
+ * attempts are searched for the time that separates them best. Where there are no attempts, for example while a circuit is open, the
+ * change may have happened at any time in between: the middle is used, and the whole range is reported.
  */
 import type { AttemptBins, Symptom } from './attempt-bins.ts'
 import { findSegments, type Segment, type SymptomCounts } from './change-points.ts'
 import { at } from './growable-array.ts'
 
-/** A moment, and the range that it lies in, in milliseconds of the scenario. */
+/** A time and its possible range, in milliseconds of the scenario. */
 export interface Edge {
 	readonly atMs: number
 	readonly minMs: number
@@ -15,73 +15,78 @@ export interface Edge {
 }
 
 interface Bounds extends Segment {
-	readonly begins: Edge
+	readonly starts: Edge
 	readonly ends: Edge
 }
 
-/** A stretch of one level that is not calm. */
+/** A period with a level above normal. */
 export interface FaultWindow extends Bounds {
 	readonly attempts: number
 	readonly symptoms: number
-	/** The share of attempts with the symptom. */
+	/** The share of attempts with the symptom, 0 to 1. */
 	readonly share: number
-	/** Does it go on to the end of the events? */
-	readonly isOpen: boolean
+	/** True if it lasts to the end of the events. */
+	readonly isOngoing: boolean
 }
 
-/** Likelihoods of certain things are those of nearly certain ones, for one odd attempt must not decide. */
-const NEARLY = 0.998
+/** Limits shares to this distance from 0 and 1, so that a single odd attempt does not decide. */
+const MAX_SHARE = 0.998
 
-/** A moment that is so much less likely than the best, in natural logarithms, is still in the range. */
-const DOUBT = 2
+/** Times whose log-likelihood is at most this much below the best are in the range. */
+const TOLERANCE = 2
 
-/** Where a symptom is more frequent than when all is calm. `levels` are shares, from calm upwards. */
+/** Finds the periods in which a symptom is more frequent than normal. `levels` are shares in ascending order. */
 export function findFaultWindows(
 	bins: AttemptBins,
 	hasSymptom: Symptom,
 	levels: readonly number[],
-): { readonly shares: SymptomCounts; readonly spans: readonly FaultWindow[] } {
-	const shares = bins.shares(hasSymptom)
-	const segments = joined(findSegments(shares, levels))
-	const around = { bins, hasSymptom, shares }
-	const spans = segments.flatMap((segment, index) => {
+): { readonly counts: SymptomCounts; readonly windows: readonly FaultWindow[] } {
+	const counts = bins.countSymptoms(hasSymptom)
+	const segments = mergeTransitions(findSegments(counts, levels))
+	const context = { bins, hasSymptom, counts }
+	const windows = segments.flatMap((segment, index) => {
 		if (segment.level === 0) return []
 		const [before, after] = [segments[index - 1], segments[index + 1]]
-		const begins = before ? edge(around, before, segment) : { atMs: 0, minMs: 0, maxMs: 0 }
-		const ends = after ? edge(around, segment, after) : lastEdge(around, segment)
-		return { ...segment, begins, ends, isOpen: !after, ...countWithin(around, { ...segment, begins, ends }) }
+		const starts = before ? findEdge(context, before, segment) : { atMs: 0, minMs: 0, maxMs: 0 }
+		const ends = after ? findEdge(context, segment, after) : findLastEdge(context, segment)
+		return {
+			...segment,
+			starts,
+			ends,
+			isOngoing: !after,
+			...countWithin(context, { ...segment, starts, ends }),
+		}
 	})
-	return { shares, spans }
+	return { counts, windows }
 }
 
-/** The attempts between the two edges. */
-export function attemptsIn({ from, to, begins, ends }: Bounds, bins: AttemptBins): Uint32Array {
-	const [first, last] = [bins.origin + begins.atMs, bins.origin + ends.atMs]
+/** Returns the attempts between the two edges. */
+export function attemptsIn({ from, to, starts, ends }: Bounds, bins: AttemptBins): Uint32Array {
+	const [first, last] = [bins.origin + starts.atMs, bins.origin + ends.atMs]
 	return bins.in(Math.max(0, from - 2), Math.min(bins.length, to + 2)).filter((index) => {
-		const at = bins.attempts.seenAt(index)
+		const at = bins.attempts.observedAt(index)
 		return at >= first && at <= last
 	})
 }
 
 function countWithin(
-	{ bins, hasSymptom }: Around,
+	{ bins, hasSymptom }: Context,
 	bounds: Bounds,
 ): { attempts: number; symptoms: number; share: number } {
 	let [attempts, symptoms] = [0, 0]
 	for (const index of attemptsIn(bounds, bins)) {
-		const isShown = hasSymptom(index)
-		if (isShown !== undefined) attempts++
-		if (isShown) symptoms++
+		const hasIt = hasSymptom(index)
+		if (hasIt !== undefined) attempts++
+		if (hasIt) symptoms++
 	}
 	return { attempts, symptoms, share: attempts > 0 ? symptoms / attempts : 0 }
 }
 
-/** Of the bins of a segment, without the outermost where there are others. */
-function shareOf(shares: SymptomCounts, { from, to }: Segment): number {
-	const [all, shown] = total(shares, from + 1, to - 1)
-	if (all > 0) return shown / all
-	const [few, fewShown] = total(shares, from, to)
-	return few > 0 ? fewShown / few : 0
+/** Returns the share in a segment, without its outermost bins if there are others. */
+function shareIn(counts: SymptomCounts, { from, to }: Segment): number {
+	const inner = total(counts, from + 1, to - 1)
+	const [attempts, symptoms] = inner[0] > 0 ? inner : total(counts, from, to)
+	return attempts > 0 ? symptoms / attempts : 0
 }
 
 function total(
@@ -97,82 +102,82 @@ function total(
 	return [all, shown]
 }
 
-/** A single bin between two levels is the bin in which one became the other, and no level of its own. */
-function joined(segments: readonly Segment[]): readonly Segment[] {
-	const kept: Segment[] = []
+/** A single bin between a lower and a higher level contains the change and is not a level of its own. */
+function mergeTransitions(segments: readonly Segment[]): readonly Segment[] {
+	const merged: Segment[] = []
 	for (const [index, segment] of segments.entries()) {
-		const before = kept.at(-1)
+		const before = merged.at(-1)
 		const after = segments[index + 1]
 		const isBetween =
 			before &&
 			after &&
 			segment.to - segment.from === 1 &&
 			(segment.level - before.level) * (after.level - segment.level) > 0
-		if (isBetween) kept[kept.length - 1] = { ...before, to: segment.to }
-		else kept.push(segment)
+		if (isBetween) merged[merged.length - 1] = { ...before, to: segment.to }
+		else merged.push(segment)
 	}
-	return kept
+	return merged
 }
 
-interface Around {
+interface Context {
 	readonly bins: AttemptBins
 	readonly hasSymptom: Symptom
-	readonly shares: SymptomCounts
+	readonly counts: SymptomCounts
 }
 
-function edge(around: Around, before: Segment, after: Segment): Edge {
-	const { bins, shares } = around
-	const from = Math.max(before.from, lastSeen(shares, before) - 1)
-	const to = Math.min(after.to, firstSeen(shares, after) + 2)
-	const seen = inOrder(around, from, to)
-	const low = likely(shareOf(shares, before))
-	const high = likely(shareOf(shares, after))
-	const gain = (isShown: boolean) => Math.log(isShown ? high / low : (1 - high) / (1 - low))
-	/** What is gained when the change comes before each of them; and, last, after all. */
-	const gains = new Float64Array(seen.length + 1)
-	for (const [index, { isShown }] of [...seen.entries()].reverse())
-		gains[index] = at(gains, index + 1) + gain(isShown)
-	const most = gains.reduce((a, b) => Math.max(a, b))
-	const momentBefore = (index: number) => seen[index - 1]?.atMs ?? from * bins.widthMs
-	const momentOf = (index: number) => seen[index]?.atMs ?? to * bins.widthMs
-	const best = gains.indexOf(most)
+function findEdge(context: Context, before: Segment, after: Segment): Edge {
+	const { bins, counts } = context
+	const from = Math.max(before.from, lastBin(counts, before) - 1)
+	const to = Math.min(after.to, firstBin(counts, after) + 2)
+	const observed = sortByTime(context, from, to)
+	const low = limitShare(shareIn(counts, before))
+	const high = limitShare(shareIn(counts, after))
+	const gain = (hasIt: boolean) => Math.log(hasIt ? high / low : (1 - high) / (1 - low))
+	/** The log-likelihood gained if the change comes before each attempt; the last entry is after all of them. */
+	const gains = new Float64Array(observed.length + 1)
+	for (const [index, { hasIt }] of [...observed.entries()].reverse())
+		gains[index] = at(gains, index + 1) + gain(hasIt)
+	const max = gains.reduce((a, b) => Math.max(a, b))
+	const timeBefore = (index: number) => observed[index - 1]?.atMs ?? from * bins.widthMs
+	const timeOf = (index: number) => observed[index]?.atMs ?? to * bins.widthMs
+	const best = gains.indexOf(max)
 	return {
-		atMs: (momentBefore(best) + momentOf(best)) / 2,
-		minMs: momentBefore(gains.findIndex((one) => one >= most - DOUBT)),
-		maxMs: momentOf(gains.findLastIndex((one) => one >= most - DOUBT)),
+		atMs: (timeBefore(best) + timeOf(best)) / 2,
+		minMs: timeBefore(gains.findIndex((one) => one >= max - TOLERANCE)),
+		maxMs: timeOf(gains.findLastIndex((one) => one >= max - TOLERANCE)),
 	}
 }
 
-const likely = (share: number): number => Math.min(NEARLY, Math.max(1 - NEARLY, share))
+const limitShare = (share: number): number => Math.min(MAX_SHARE, Math.max(1 - MAX_SHARE, share))
 
-/** The events end before it does. */
-function lastEdge(around: Around, segment: Segment): Edge {
-	const { bins, shares } = around
+/** The edge of a segment that lasts to the end of the events. */
+function findLastEdge(context: Context, segment: Segment): Edge {
+	const { bins, counts } = context
 	const endMs = bins.length * bins.widthMs
-	const last = lastSeen(shares, segment)
-	return { atMs: endMs, minMs: inOrder(around, last, last + 1).at(-1)?.atMs ?? endMs, maxMs: endMs }
+	const last = lastBin(counts, segment)
+	return { atMs: endMs, minMs: sortByTime(context, last, last + 1).at(-1)?.atMs ?? endMs, maxMs: endMs }
 }
 
-interface Seen {
+interface Observation {
 	readonly atMs: number
-	readonly isShown: boolean
+	readonly hasIt: boolean
 }
 
-function inOrder({ bins, hasSymptom }: Around, from: number, to: number): readonly Seen[] {
-	const seen: Seen[] = []
+function sortByTime({ bins, hasSymptom }: Context, from: number, to: number): readonly Observation[] {
+	const observed: Observation[] = []
 	for (const index of bins.in(from, to)) {
-		const isShown = hasSymptom(index)
-		if (isShown !== undefined) seen.push({ atMs: bins.attempts.seenAt(index) - bins.origin, isShown })
+		const hasIt = hasSymptom(index)
+		if (hasIt !== undefined) observed.push({ atMs: bins.attempts.observedAt(index) - bins.origin, hasIt })
 	}
-	return seen.sort((a, b) => a.atMs - b.atMs || Number(a.isShown) - Number(b.isShown))
+	return observed.sort((a, b) => a.atMs - b.atMs || Number(a.hasIt) - Number(b.hasIt))
 }
 
-function lastSeen({ attempts }: SymptomCounts, { from, to }: Segment): number {
+function lastBin({ attempts }: SymptomCounts, { from, to }: Segment): number {
 	for (let bin = to - 1; bin >= from; bin--) if (at(attempts, bin) > 0) return bin
 	return from
 }
 
-function firstSeen({ attempts }: SymptomCounts, { from, to }: Segment): number {
+function firstBin({ attempts }: SymptomCounts, { from, to }: Segment): number {
 	for (let bin = from; bin < to; bin++) if (at(attempts, bin) > 0) return bin
 	return to - 1
 }

@@ -1,4 +1,4 @@
-/** Numbers that are gathered one by one and then sorted: a typed list that grows, for a list of boxes would be twice as large. */
+/** A growing array of numbers that is sorted when complete. Typed, because an ordinary array would take twice the memory. */
 export class GrowableArray {
 	#values = new Float64Array(0)
 	length = 0
@@ -12,16 +12,21 @@ export class GrowableArray {
 		this.#values[this.length++] = value
 	}
 
-	/** A copy, smallest first. */
+	/** Returns the values in the order they were added. */
+	values(): Float64Array {
+		return this.#values.subarray(0, this.length)
+	}
+
+	/** Returns a sorted copy. */
 	sorted(): Float64Array {
-		return this.#values.slice(0, this.length).sort()
+		return this.values().slice().sort()
 	}
 }
 
-/** A number of a list that is known to have it; the type checker can not know which indices are inside. */
+/** Reads an element that is known to exist, which the type checker cannot know. */
 export const at = (values: ArrayLike<number>, index: number): number => values[index] ?? 0
 
-/** Adds to a number of a list. */
+/** Adds to an element. */
 export function increase(
 	values: { [index: number]: number } & ArrayLike<number>,
 	index: number,
@@ -30,6 +35,6 @@ export function increase(
 	values[index] = at(values, index) + by
 }
 
-/** The value that a share of the sorted values lies at or below; NaN of none. */
+/** Returns the value at or below which a share of the sorted values lies; NaN without values. */
 export const quantile = (sorted: Float64Array, share: number): number =>
 	sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN

@@ -1,29 +1,24 @@
 /**
- * The world in which an incident happened, from what a production policy told of it. The scenario has no policy, and nothing of what
- * the production policy did: attempts of one call are one call, refused calls are calls, and a timeout says how long the service took at
- * least. So it can be asked what the same outage would have been with another policy.
+ * Builds a scenario from the events of an incident. It contains no policy and nothing that the production policy did: the attempts
+ * of a call are one call, rejected calls are calls, and a timeout is a lower limit of the response time. So the same outage can be
+ * simulated with another policy.
  */
 import { invalidOption } from '../../core/options/schema.ts'
 import type { Scenario } from '../scenario/scenario.ts'
 import { AttemptBins } from './attempt-bins.ts'
 import { OUTCOME } from './attempt-outcome.ts'
-import { type Attempts, attemptsOf } from './attempts.ts'
-import { callsOf } from './calls.ts'
+import { collectAttempts, collectCalls, findSource } from './calls.ts'
 import { detectFaults } from './detect-faults.ts'
+import { findTimeRange, type PipelineEvents } from './event-columns.ts'
 import { at, quantile } from './growable-array.ts'
-import { allRows, type PipelineLedger } from './ledger.ts'
-import { notesOn } from './notes.ts'
-import { observersOf } from './observers.ts'
-import type { IncidentSettings } from './options.ts'
 import { roundToMicroseconds, sampleDistribution } from './service-time.ts'
-import type { AttemptCounts, IncidentSummary, SkippedLines } from './summary.ts'
-import { findTimeRange } from './time-range.ts'
+import { type IncidentSummary, listCaveats, type SkippedLines } from './summary.ts'
 
-/** An incident as a scenario, and what was read. */
+/** An incident as a scenario, with a summary of the events. */
 export interface Incident {
 	/**
-	 * One service, `service`, and one client, `calls`, whose policy is called `replay` and is empty. Try another by putting it there. It
-	 * ends where the events do.
+	 * One service, `service`, and one client, `calls`, with the empty policy `replay`. Replace that policy to try another. The scenario
+	 * ends with the last event.
 	 *
 	 * @example
 	 * simulate({ ...scenario, policies: { replay: [{ retry: { maxRetries: 3 } }, { timeout: 1_000 }] } })
@@ -32,34 +27,41 @@ export interface Incident {
 	readonly summary: IncidentSummary
 }
 
-/** What was counted while lines were read. */
+export interface IncidentSettings {
+	/** The user named the policies to read. */
+	readonly hasPolicies: boolean
+	readonly workers: number
+	readonly resolutionMs: number
+}
+
 export interface ReadCounts extends Omit<SkippedLines, 'outliers'> {
 	readonly lines: number
 	readonly events: number
 }
 
-export function incidentOf(
+export function buildIncident(
 	pipeline: string,
-	ledger: PipelineLedger,
-	{ policies, workers, resolutionMs }: IncidentSettings,
+	policies: PipelineEvents,
+	{ hasPolicies, workers, resolutionMs }: IncidentSettings,
 	{ lines, events, ...skipped }: ReadCounts,
 ): Incident {
-	const stretch = findTimeRange(allRows(ledger))
-	const observers = observersOf(ledger, stretch, policies !== undefined)
-	const { begunAt, ...ends } = callsOf(observers, stretch)
-	if (begunAt.length === 0) refuseUnanswered()
-	const attempts = attemptsOf(observers, stretch)
-	const first = attempts.begin.subarray(0, attempts.length).reduce((a, b) => Math.min(a, b), at(begunAt, 0))
-	const bins = new AttemptBins(attempts, first, stretch.to, resolutionMs)
-	const schedule = detectFaults(bins, workers)
-	const { found: faults, serviceTimes, background, explained } = schedule
-	if (serviceTimes.length === 0) refuseUnanswered()
+	const range = findTimeRange([...policies.values()].flatMap(({ all }) => all))
+	const source = findSource(policies, hasPolicies)
+	const { startedAt: arrivals, ...results } = collectCalls(source, policies, range)
+	if (arrivals.length === 0) throwNoDurations()
+	const attempts = collectAttempts(source, range)
+	const first = attempts.startedAt
+		.subarray(0, attempts.length)
+		.reduce((a, b) => Math.min(a, b), at(arrivals, 0))
+	const bins = new AttemptBins(attempts, first, range.to, resolutionMs)
+	const { faults, serviceTimes, backgroundErrorRate, explainedByLoad } = detectFaults(bins, workers)
+	if (serviceTimes.length === 0) throwNoDurations()
 	const { origin: startedAt } = bins
-	const { apart: outliers } = stretch
+	const { outliers } = range
 	return {
 		scenario: {
 			name: pipeline || 'incident',
-			// Not until all is done: when calls stop coming everybody recovers.
+			// Not until idle: every policy recovers once no more calls arrive.
 			duration: bins.length * resolutionMs,
 			services: {
 				service: {
@@ -71,7 +73,10 @@ export function incidentOf(
 			clients: {
 				calls: {
 					to: 'service',
-					arrivals: { kind: 'trace', atMs: Array.from(begunAt, (at) => roundToMicroseconds(at - startedAt)) },
+					arrivals: {
+						kind: 'trace',
+						atMs: Array.from(arrivals, (time) => roundToMicroseconds(time - startedAt)),
+					},
 					policy: 'replay',
 				},
 			},
@@ -79,36 +84,35 @@ export function incidentOf(
 		},
 		summary: {
 			startedAt,
-			endedAt: stretch.to,
+			endedAt: range.to,
 			pipeline: pipeline || undefined,
-			source: observers.toldBy,
+			source: source.name,
 			lines,
 			events: events - outliers,
 			skipped: { ...skipped, outliers },
-			calls: { total: begunAt.length, ...ends },
-			attempts: countsOf(attempts, explained),
+			calls: { total: arrivals.length, ...results },
+			attempts: {
+				total: attempts.length,
+				responded: attempts.count(OUTCOME.responded),
+				failed: attempts.count(OUTCOME.failed),
+				timedOut: attempts.count(OUTCOME.timedOut),
+				explainedByLoad,
+			},
 			serviceTime: {
 				p50Ms: roundToMicroseconds(quantile(serviceTimes, 0.5)),
 				p99Ms: roundToMicroseconds(quantile(serviceTimes, 0.99)),
 			},
-			backgroundErrorRate: background,
+			backgroundErrorRate,
 			faults,
-			caveats: notesOn({ faults, startedAt, resolutionMs, workers, background, apart: outliers }),
+			caveats: listCaveats({ faults, startedAt, resolutionMs, workers, backgroundErrorRate, outliers }),
 		},
 	}
 }
 
-function countsOf({ length, outcome }: Attempts, explainedByLoad: number): AttemptCounts {
-	const of = (what: number) =>
-		outcome.subarray(0, length).reduce((sum, one) => sum + (one === what ? 1 : 0), 0)
-	const [answered, failed, hung] = [of(OUTCOME.answered), of(OUTCOME.failed), of(OUTCOME.hung)]
-	return { total: length, answered, failed, hung, explainedByLoad }
-}
-
-function refuseUnanswered(): never {
+function throwNoDurations(): never {
 	invalidOption(
 		'lines',
-		'events in which no answer has a duration',
-		'events with some time before or after the incident, for how long the service takes is known from calls that were answered at the first attempt, or inside a circuit breaker',
+		'events without a successful call',
+		'events that include successful calls; include a few minutes before or after the incident, so that normal latency can be measured',
 	)
 }

@@ -1,19 +1,45 @@
 /**
- * Takes lines one at a time, in any order, and keeps numbers of them: a log need not fit into memory, and may come from a stream. Each
- * count and each row is the same whatever came before it, so that files of several processes can be read one after the other.
+ * Reads events line by line, in any order, and stores only numbers: a log need not fit into memory and may come from a stream. The
+ * result does not depend on the order of lines, so that the files of several processes can be read one after the other.
  */
 import { invalidOption } from '../../core/options/schema.ts'
-import { listed } from '../scenario/shape.ts'
-import { parseEvent, type UnreadableReason } from './event-line.ts'
-import { type Incident, incidentOf } from './incident.ts'
-import { type PipelineLedger, PolicyLedger } from './ledger.ts'
-import { type IncidentOptions, type IncidentSettings, settingsOf } from './options.ts'
+import { amount, count, fields, listed } from '../scenario/shape.ts'
+import { type PipelineEvents, PolicyEvents } from './event-columns.ts'
+import { buildIncident, type Incident } from './incident.ts'
+import { isUsed, parseEvent, type UnreadableReason } from './parse-event.ts'
 
-/** What tells of no single call, or nothing that another event does not tell as well. */
-const ASIDE: ReadonlySet<string> = new Set(['state_change', 'limit_change', 'fallback', 'hedge'])
+/** How the events of an incident are read. */
+export interface IncidentOptions {
+	/** The name of the pipeline, if the events are of several. An empty string selects events without a pipeline. */
+	readonly pipeline?: string | undefined
+	/**
+	 * Reads only the events of these policies. Required if several retries, or several breakers without a retry, report calls: name the
+	 * outermost of nested policies, or those of the calls to replay.
+	 */
+	readonly policy?: string | readonly string[] | undefined
+	/**
+	 * The number of requests that the service processes concurrently, if known. Slow responses that the load explains are then left to
+	 * the replay, where another policy may cause another load. Default: no limit, and every slow response is a fault.
+	 */
+	readonly workers?: number | undefined
+	/** Resolution of the search for faults. Default 1,000. */
+	readonly resolutionMs?: number | undefined
+}
+
+const checkOptions = fields({
+	'pipeline?': (value, path) => {
+		if (typeof value !== 'string') invalidOption(path, value, 'a string')
+	},
+	'policy?': (value, path) => {
+		const isList = Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === 'string')
+		if (typeof value !== 'string' && !isList) invalidOption(path, value, 'a name or a list of names')
+	},
+	'workers?': count(1),
+	'resolutionMs?': amount(1),
+})
 
 /**
- * Reads the events of an incident line by line, as from a stream.
+ * Reads the events of an incident line by line, for example from a stream.
  *
  * @example
  * const reader = new IncidentReader({ pipeline: 'users' })
@@ -21,102 +47,135 @@ const ASIDE: ReadonlySet<string> = new Set(['state_change', 'limit_change', 'fal
  * const { scenario, summary } = reader.finish()
  */
 export class IncidentReader {
-	readonly #settings: IncidentSettings
-	/** By the name of the pipeline; an empty one for events of none. */
-	readonly #pipelines = new Map<string, PipelineLedger>()
-	/** Every name that came by, for messages. */
+	readonly #options: IncidentOptions
+	readonly #policies: ReadonlySet<string> | undefined
+	/** By the name of the pipeline; the empty name for events without a pipeline. */
+	readonly #pipelines = new Map<string, PipelineEvents>()
+	/** All names in the events, for messages. */
 	readonly #names = { pipelines: new Set<string>(), policies: new Set<string>() }
-	/** Of all lines, empty ones included. */
+	/** The number of the current line, empty lines included. */
 	#line = 0
 	#lines = 0
 	#events = 0
 	#used = 0
 	#unreadable = 0
-	#others = 0
-	#first: { readonly line: number; readonly why: UnreadableReason } | undefined
+	#filtered = 0
+	#firstUnreadable: { readonly line: number; readonly reason: UnreadableReason } | undefined
 
 	constructor(options: IncidentOptions = {}) {
-		this.#settings = settingsOf(options)
+		if (Object(options) !== options) invalidOption('options', options, 'an object')
+		checkOptions(options, '')
+		const { policy } = options
+		this.#options = options
+		this.#policies = policy === undefined ? undefined : new Set([policy].flat())
 	}
 
-	/** One line of the log, with or without its line break. */
+	/** Adds one line of the log, with or without its line break. */
 	add(line: string): void {
 		this.#line++
-		// Some editors put a mark before the first line, which is white space to trim.
+		// Trims the byte order mark too, which some editors write.
 		const text = line.trim()
 		if (text === '') return
 		this.#lines++
 		const event = parseEvent(text)
 		if (typeof event === 'string') {
 			this.#unreadable++
-			this.#first ??= { line: this.#line, why: event }
+			this.#firstUnreadable ??= { line: this.#line, reason: event }
 			return
 		}
 		this.#events++
-		const { pipeline = '', policy, type } = event
-		if (ASIDE.has(type)) return
+		if (!isUsed(event)) return
+		const { pipeline = '', policy } = event
 		this.#names.pipelines.add(pipeline)
 		this.#names.policies.add(policy)
-		const { pipeline: wanted = pipeline, policies } = this.#settings
-		if (wanted !== pipeline || policies?.has(policy) === false) this.#others++
+		const { pipeline: wanted = pipeline } = this.#options
+		if (wanted !== pipeline || this.#policies?.has(policy) === false) this.#filtered++
 		else {
 			this.#used++
-			this.#ledger(pipeline, policy).add(event)
+			this.#eventsOf(pipeline, policy).add(event)
 		}
 	}
 
-	#ledger(pipeline: string, policy: string): PolicyLedger {
-		const policies: PipelineLedger = this.#pipelines.get(pipeline) ?? new Map()
-		const ledger = policies.get(policy) ?? new PolicyLedger()
-		this.#pipelines.set(pipeline, policies.set(policy, ledger))
-		return ledger
+	#eventsOf(pipeline: string, policy: string): PolicyEvents {
+		const policies: PipelineEvents = this.#pipelines.get(pipeline) ?? new Map()
+		const events = policies.get(policy) ?? new PolicyEvents()
+		this.#pipelines.set(pipeline, policies.set(policy, events))
+		return events
 	}
 
-	/** The scenario, and what was read. Refuses events that do not suffice. */
+	/** Returns the scenario and a summary. Throws InvalidOptionError if the events do not suffice. */
 	finish(): Incident {
 		const [first, ...others] = this.#pipelines
-		if (!first) return this.#refuseAll()
+		if (!first) return this.#throwNoEvents()
 		if (others.length > 0)
-			invalidOption(
-				'pipeline',
-				undefined,
-				`${listed([...this.#pipelines.keys()].sort())}, for the events are of several`,
-			)
-		const [pipeline, ledger] = first
-		return incidentOf(pipeline, ledger, this.#settings, {
-			lines: this.#lines,
-			events: this.#used,
-			unreadable: this.#unreadable,
-			firstUnreadable: this.#first,
-			filtered: this.#others,
-		})
+			invalidOption('pipeline', undefined, `${listed([...this.#pipelines.keys()].sort())}`)
+		const [pipeline, events] = first
+		const { workers = Infinity, resolutionMs = 1_000 } = this.#options
+		return buildIncident(
+			pipeline,
+			events,
+			{ hasPolicies: this.#policies !== undefined, workers, resolutionMs },
+			{
+				lines: this.#lines,
+				events: this.#used,
+				unreadable: this.#unreadable,
+				firstUnreadable: this.#firstUnreadable,
+				filtered: this.#filtered,
+			},
+		)
 	}
 
-	#refuseAll(): never {
-		const { pipeline, policies } = this.#settings
-		const { pipelines, policies: names } = this.#names
-		const takes = 'events as policy.subscribe gives them, one JSON object a line'
-		if (this.#lines === 0) invalidOption('lines', 'no line', takes)
-		if (this.#first && this.#events === 0) {
-			const { line, why } = this.#first
-			invalidOption('lines', `${this.#lines} lines and no event among them: line ${line} is ${why}`, takes)
+	#throwNoEvents(): never {
+		const { pipeline } = this.#options
+		const { pipelines, policies } = this.#names
+		const expected = 'events of policy.subscribe, one JSON object per line'
+		if (this.#lines === 0) invalidOption('lines', 'no lines', expected)
+		if (this.#firstUnreadable && this.#events === 0) {
+			const { line, reason } = this.#firstUnreadable
+			invalidOption('lines', `${this.#lines} lines without an event (line ${line} is ${reason})`, expected)
 		}
 		if (pipeline !== undefined && !pipelines.has(pipeline) && pipelines.size > 0)
-			invalidOption(
-				'pipeline',
-				pipeline,
-				`a pipeline of which there are events: ${listed([...pipelines].sort())}`,
-			)
-		if (policies !== undefined && names.size > 0)
+			invalidOption('pipeline', pipeline, `a pipeline in the events, ${listed([...pipelines].sort())}`)
+		if (this.#policies !== undefined && policies.size > 0)
 			invalidOption(
 				'policy',
-				[...policies].join(', '),
-				`policies of which there are events: ${listed([...names].sort())}`,
+				[...this.#policies].join(', '),
+				`policies in the events, ${listed([...policies].sort())}`,
 			)
 		invalidOption(
 			'lines',
-			'events that tell of no calls',
-			'events of a retry or a circuit breaker, which tell of every call',
+			'events that report no calls',
+			'events of a retry or a circuit breaker, which report every call',
 		)
+	}
+}
+
+/**
+ * Turns logged events, one JSON object per line, into a scenario: when calls started, how the service responded, and when it failed.
+ * Use `IncidentReader` to read from a stream.
+ *
+ * @example
+ * const { scenario, summary } = scenarioFromIncident(text, { pipeline: 'users' })
+ * console.log(formatIncident(summary))
+ * const result = simulate({ ...scenario, policies: { replay: [{ retry: { maxRetries: 3 } }, { timeout: 1_000 }] } })
+ */
+export function scenarioFromIncident(
+	lines: string | Iterable<string>,
+	options: IncidentOptions = {},
+): Incident {
+	const reader = new IncidentReader(options)
+	if (typeof lines !== 'string' && typeof Object(lines)[Symbol.iterator] !== 'function')
+		invalidOption('lines', lines, 'a string or an iterable of lines')
+	for (const line of typeof lines === 'string' ? splitLines(lines) : lines) reader.add(line)
+	return reader.finish()
+}
+
+/** Yields the lines of a text. An array of a million lines would take as much memory again as the text. */
+function* splitLines(text: string): Generator<string> {
+	for (let from = 0; from < text.length; ) {
+		const end = text.indexOf('\n', from)
+		const to = end < 0 ? text.length : end
+		yield text.slice(from, to)
+		from = to + 1
 	}
 }

@@ -1,35 +1,36 @@
 /**
- * How long the service takes when it is well. That must be known before it can be said when it was slow, and the slow times must be
- * known before it can be said how long it takes; so it is first looked for in the quicker stretches, and later taken from all that is
- * not slow.
+ * Estimates the normal service time. Slow periods cannot be found without it, and it cannot be measured before slow periods are
+ * excluded. So a first estimate uses only the faster periods; the final distribution uses everything outside of slow periods.
  */
 import type { AttemptBins } from './attempt-bins.ts'
-import { GrowableArray, quantile } from './growable-array.ts'
+import { OUTCOME } from './attempt-outcome.ts'
+import type { Attempts } from './attempts.ts'
+import { at, GrowableArray, quantile } from './growable-array.ts'
 
-/** With fewer durations than this a median says little. */
-const FEWEST = 50
+/** A median of fewer durations is unreliable. */
+const MIN_SAMPLES = 50
 
-/** A stretch is quick whose median is at most so many times that of the quickest quarter. */
-const QUICK = 1.5
+/** A period is fast if its median is at most this many times that of the fastest quarter. */
+const MAX_RATIO = 1.5
 
-/** So many values of the law are kept: a million would draw no better. */
-const MOST_VALUES = 2_000
+/** Size of the sampled distribution. A million values would not draw better. */
+const MAX_VALUES = 2_000
 
 export interface Pace {
 	readonly medianMs: number
 	readonly meanMs: number
-	/** An answer that takes longer is slow. One in five does when all is well, or fewer. */
+	/** Longer responses are slow. Normally at most one in five is. */
 	readonly slowMs: number
 }
 
-/** Undefined when no duration is known. */
+/** Returns undefined if no duration is known. */
 export function estimatePace(bins: AttemptBins): Pace | undefined {
-	const stretches = stretchesOf(bins)
-	const medians = Float64Array.from(stretches, (sorted) => quantile(sorted, 0.5)).sort()
+	const periods = splitPeriods(bins)
+	const medians = Float64Array.from(periods, (sorted) => quantile(sorted, 0.5)).sort()
 	const usual = quantile(medians, 0.25)
 	const quick = new GrowableArray()
-	for (const sorted of stretches)
-		if (quantile(sorted, 0.5) <= QUICK * usual) for (const value of sorted) quick.add(value)
+	for (const sorted of periods)
+		if (quantile(sorted, 0.5) <= MAX_RATIO * usual) for (const value of sorted) quick.add(value)
 	if (quick.length === 0) return undefined
 	const sorted = quick.sorted()
 	const medianMs = quantile(sorted, 0.5)
@@ -38,27 +39,63 @@ export function estimatePace(bins: AttemptBins): Pace | undefined {
 
 const meanOf = (values: Float64Array): number => values.reduce((sum, value) => sum + value, 0) / values.length
 
-/** The durations of answers in stretches of whole bins that have enough of them, each sorted. */
-function stretchesOf(bins: AttemptBins): readonly Float64Array[] {
-	const stretches: Float64Array[] = []
+/** Returns sorted durations of responses, in periods of whole bins with at least MIN_SAMPLES each. */
+function splitPeriods(bins: AttemptBins): readonly Float64Array[] {
+	const periods: Float64Array[] = []
 	let durations = new GrowableArray()
 	for (let bin = 0; bin < bins.length; bin++) {
 		for (const index of bins.in(bin, bin + 1))
 			if (bins.attempts.isTimed(index)) durations.add(bins.attempts.durationMs(index))
-		if (durations.length < FEWEST && bin < bins.length - 1) continue
-		if (durations.length > 0) stretches.push(durations.sorted())
+		if (durations.length < MIN_SAMPLES && bin < bins.length - 1) continue
+		if (durations.length > 0) periods.push(durations.sorted())
 		durations = new GrowableArray()
 	}
-	return stretches
+	return periods
 }
 
-/** The law as values to draw from, smallest first: all of them, or as many quantiles as tell them. */
+/** Returns values to draw from, in ascending order: all of them, or evenly spaced quantiles. */
 export function sampleDistribution(sorted: Float64Array): readonly number[] {
-	if (sorted.length <= MOST_VALUES) return Array.from(sorted, roundToMicroseconds)
-	return Array.from({ length: MOST_VALUES }, (_, index) =>
-		roundToMicroseconds(quantile(sorted, (index + 0.5) / MOST_VALUES)),
+	if (sorted.length <= MAX_VALUES) return Array.from(sorted, roundToMicroseconds)
+	return Array.from({ length: MAX_VALUES }, (_, index) =>
+		roundToMicroseconds(quantile(sorted, (index + 0.5) / MAX_VALUES)),
 	)
 }
 
-/** Microseconds are what clocks can tell. */
+/** Rounds to the resolution of clocks. */
 export const roundToMicroseconds = (ms: number): number => Math.round(ms * 1_000) / 1_000
+
+/** The model is an estimate: a wait of this share of the excess time explains it. */
+const MIN_SHARE = 0.6
+
+/**
+ * Marks the attempts that overload explains. A service of known capacity is slow when it gets more requests than it can process. That is not a
+ * fault, because another policy would have sent fewer. So the requests run through a fluid model of a queue with that capacity, and
+ * attempts that its length explains are marked. The others remain evidence of a fault. A timeout that the queue does not explain is
+ * assumed to cost the service nothing, as in an outage.
+ */
+export function explainByLoad(attempts: Attempts, pace: Pace, workers: number): void {
+	const { startedAt, outcome, isExplained } = attempts
+	const { meanMs, medianMs, slowMs } = pace
+	/** Queued work per worker. */
+	let leftMs = 0
+	let latest = -Infinity
+	for (const index of attempts.byStart()) {
+		const now = at(startedAt, index)
+		leftMs = Math.max(0, leftMs - (now - latest))
+		latest = now
+		if (outcome[index] === OUTCOME.failed) continue
+		const durationMs = attempts.durationMs(index)
+		const isTimeout = outcome[index] === OUTCOME.timedOut
+		// Requests being processed delay nothing while a worker is free.
+		const isEnough = leftMs - meanMs >= MIN_SHARE * (durationMs - medianMs)
+		const isOverload = isEnough && (isTimeout || durationMs > slowMs)
+		if (isOverload) isExplained[index] = 1
+		if (isTimeout && !isEnough) continue
+		// A response limits the wait from above and, if the wait made it slow, from below.
+		if (attempts.isTimed(index)) {
+			if (isOverload) leftMs = Math.max(leftMs, durationMs - meanMs)
+			leftMs = Math.min(leftMs, durationMs)
+		}
+		leftMs += meanMs / workers
+	}
+}

@@ -1,38 +1,32 @@
-/** What one event says of the service, whatever the policy made of it. */
+/** What one event says about the service, whatever the policy did about it. */
 
 import { describe, expect, test } from 'vitest'
 import type { YaokiEvent } from 'yaoki'
-import { detailOf, isCallLost, OUTCOME, outcomeOf } from '../../../src/sim/incident/attempt-outcome.ts'
-import { PolicyLedger } from '../../../src/sim/incident/ledger.ts'
+import { isCallFailed, OUTCOME, outcomeOf, statusOf } from '../../../src/sim/incident/attempt-outcome.ts'
+import { PolicyEvents } from '../../../src/sim/incident/event-columns.ts'
 
 type Details<Event> = Event extends YaokiEvent ? Omit<Event, 'policy' | 'timestamp'> : never
 
-/** The only row that the event makes. */
-function rowOf(details: Details<YaokiEvent>): {
-	what: string
-	tookMs: number
-	lost: boolean
-	detail: number
-} {
-	const ledger = new PolicyLedger()
-	ledger.add({ policy: 'p', timestamp: 1_000, ...details })
-	const rows: ReturnType<typeof rowOf>[] = []
-	for (const one of ledger.rows)
-		one.each((_, __, tookMs, code) =>
+/** Returns the only row that the event adds. */
+function rowOf(details: Details<YaokiEvent>) {
+	const events = new PolicyEvents()
+	events.add({ policy: 'p', timestamp: 1_000, callId: 'c', ...details })
+	const rows: { outcome: string; failsCall: boolean; status: number; ms: number }[] = []
+	for (const columns of events.all)
+		columns.each((_time, ms, _attempt, code) =>
 			rows.push({
-				what: Object.keys(OUTCOME)[outcomeOf(code)] ?? '',
-				tookMs,
-				lost: isCallLost(code),
-				detail: detailOf(code),
+				outcome: Object.keys(OUTCOME)[outcomeOf(code)] ?? '',
+				failsCall: isCallFailed(code),
+				status: statusOf(code),
+				ms,
 			}),
 		)
-	const [row] = rows
-	if (!row || rows.length > 1) throw new Error(`${rows.length} rows`)
-	return row
+	expect(rows).toHaveLength(1)
+	return rows[0]
 }
 
-const gaveUp = { type: 'retry_failure', attempts: 1, durationMs: 30, stop: 'retries-exhausted' } as const
-const again = {
+const failure = { type: 'retry_failure', attempts: 1, durationMs: 30, stop: 'retries-exhausted' } as const
+const retried = {
 	type: 'retry_attempt',
 	attempt: 1,
 	maxRetries: 3,
@@ -41,68 +35,65 @@ const again = {
 	outcome: 'transient',
 } as const
 
-describe('the end of a call that was given up', () => {
+describe('the last attempt of a failed call', () => {
 	test.each([
-		['a failure', {}, 'failed', 30],
-		['a status', { errorType: 'HttpError', errorMessage: 'HTTP 502' }, 'failed', 30],
-		['a gateway that gave up waiting has answered', { errorMessage: 'HTTP 504' }, 'failed', 30],
-		['an answer that can not be retried', { stop: 'permanent', errorMessage: 'HTTP 404' }, 'answered', 30],
-		['a timeout', { errorType: 'TimeoutError', errorMessage: 'timeout: no answer within 25 ms' }, 'hung', 30],
-		['a socket that timed out', { errorMessage: 'connect ETIMEDOUT 10.0.0.1:443' }, 'hung', 30],
-		['a query that timed out', { errorMessage: 'canceling statement: timed out' }, 'hung', 30],
-		['an open circuit', { stop: 'cancelled', errorType: 'CircuitOpenError' }, 'refused', 30],
-		['a full bulkhead', { stop: 'cancelled', errorType: 'BulkheadRejectedError' }, 'refused', 30],
-		['the caller who left', { stop: 'abort', errorType: 'AbortError' }, 'unknown', 30],
-		['a hook that threw', { stop: 'hook-threw', errorType: 'TypeError' }, 'unknown', 30],
-		['a limit around the retry, in the first attempt', { stop: 'timeout' }, 'hung', 30],
-		['a limit around the retry, later', { stop: 'timeout', attempts: 2 }, 'unknown', Number.NaN],
-		['a deadline in the first attempt', { stop: 'deadline', errorType: 'DeadlineExceededError' }, 'hung', 30],
-		['a failure too near the deadline', { stop: 'deadline', errorType: 'Error' }, 'failed', 30],
-		['a failure after others', { attempts: 3 }, 'failed', Number.NaN],
-	] as const)('by %s', (_, details, what, tookMs) => {
-		expect(rowOf({ ...gaveUp, ...details })).toMatchObject({ what, tookMs, lost: true })
-	})
-
-	test('by a timeout of the toolkit after other attempts tells how long that was', () => {
-		const texts = { errorType: 'TimeoutError', errorMessage: 'timeout: no answer within 250 ms' }
-		expect(rowOf({ ...gaveUp, attempts: 4, durationMs: 9_000, ...texts })).toMatchObject({
-			what: 'hung',
-			tookMs: 250,
-		})
+		['failed: any error', {}, 'failed'],
+		['failed: a status', { errorType: 'HttpError', statusCode: 502 }, 'failed'],
+		['failed: a 504, which is a response', { statusCode: 504, timeoutMs: 30 }, 'failed'],
+		['responded: a permanent failure', { stop: 'permanent', statusCode: 404 }, 'responded'],
+		['timed out: a timeout policy', { errorType: 'TimeoutError', timeoutMs: 25 }, 'timedOut'],
+		['timed out: AbortSignal.timeout', { errorType: 'TimeoutError' }, 'timedOut'],
+		['timed out: a socket', { errorCode: 'ETIMEDOUT' }, 'timedOut'],
+		['timed out: undici', { errorCode: 'UND_ERR_HEADERS_TIMEOUT' }, 'timedOut'],
+		['failed: a message about a timeout', { errorMessage: 'timed out after 5 s' }, 'failed'],
+		['rejected: an open circuit', { stop: 'cancelled', errorType: 'CircuitOpenError' }, 'rejected'],
+		['rejected: a full bulkhead', { stop: 'cancelled', errorType: 'BulkheadRejectedError' }, 'rejected'],
+		['unknown: the caller aborted', { stop: 'abort', errorType: 'AbortError' }, 'unknown'],
+		['unknown: a hook threw', { stop: 'hook-threw', errorType: 'TypeError' }, 'unknown'],
+		['timed out: an outer timeout in the first attempt', { stop: 'timeout' }, 'timedOut'],
+		['unknown: an outer timeout later', { stop: 'timeout', attempts: 2 }, 'unknown'],
+		[
+			'timed out: a deadline in the first attempt',
+			{ stop: 'deadline', errorType: 'DeadlineExceededError' },
+			'timedOut',
+		],
+		['failed: too close to the deadline', { stop: 'deadline', errorType: 'Error' }, 'failed'],
+	] as const)('%s', (_, details, outcome) => {
+		expect(rowOf({ ...failure, ...details })).toMatchObject({ outcome, failsCall: true, ms: 30 })
 	})
 
 	test.each([
-		['HTTP 503', 503],
-		['Request failed with status code 429', 429],
-		['status: 500', 500],
-		['listening on port 5000', 0],
-	])('keeps the status of %s', (errorMessage, status) => {
-		expect(rowOf({ ...gaveUp, errorMessage }).detail).toBe(status)
+		[503, 503],
+		[429, 429],
+		[200, 0],
+		[undefined, 0],
+	])('has the status of an error: %s', (statusCode, status) => {
+		expect(rowOf({ ...failure, ...(statusCode && { statusCode }) })?.status).toBe(status)
 	})
 })
 
-test('an attempt that is made again is told like any other, and no call is lost by it', () => {
-	expect(rowOf(again)).toMatchObject({ what: 'failed', lost: false })
-	expect(rowOf({ ...again, outcome: 'unwanted-result' })).toMatchObject({ what: 'failed' })
-	expect(rowOf({ ...again, outcome: 'cancelled', errorType: 'RateLimitedError' })).toMatchObject({
-		what: 'refused',
+test('a retried attempt does not fail its call', () => {
+	expect(rowOf(retried)).toMatchObject({ outcome: 'failed', failsCall: false, ms: 100 })
+	expect(rowOf({ ...retried, outcome: 'unwanted-result' })).toMatchObject({ outcome: 'failed' })
+	expect(rowOf({ ...retried, outcome: 'cancelled', errorType: 'RateLimitedError' })).toMatchObject({
+		outcome: 'rejected',
 	})
-	expect(rowOf({ ...again, outcome: 'cancelled', errorType: 'AbortError' })).toMatchObject({
-		what: 'unknown',
+	expect(rowOf({ ...retried, outcome: 'cancelled', errorType: 'AbortError' })).toMatchObject({
+		outcome: 'unknown',
 	})
 })
 
-test('what a breaker counts has a duration', () => {
+test('events of a breaker have a duration', () => {
 	expect(rowOf({ type: 'success', durationMs: 7 })).toMatchObject({
-		what: 'answered',
-		tookMs: 7,
-		lost: false,
+		outcome: 'responded',
+		ms: 7,
+		failsCall: false,
 	})
 	expect(rowOf({ type: 'failure', durationMs: 9, errorType: 'TimeoutError' })).toMatchObject({
-		what: 'hung',
-		tookMs: 9,
-		lost: true,
+		outcome: 'timedOut',
+		ms: 9,
+		failsCall: true,
 	})
-	// A result that isFailureResult would not have is a failure without an error.
-	expect(rowOf({ type: 'failure', durationMs: 9 })).toMatchObject({ what: 'failed' })
+	// A result that isFailureResult rejects is a failure without an error.
+	expect(rowOf({ type: 'failure', durationMs: 9 })).toMatchObject({ outcome: 'failed' })
 })

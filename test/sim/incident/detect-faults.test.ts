@@ -1,26 +1,27 @@
-/** What is a fault, what is only usual, and what each observer can and can not see. */
+/** What is a fault and what is normal, and which calls are counted. */
 
 import { describe, expect, test } from 'vitest'
 import { circuitBreaker, keyed, pipeline, rateLimiter, retry, timeout } from 'yaoki'
-import { scenarioFromIncident } from '../../../src/sim/incident/incident-scenario.ts'
+import { scenarioFromIncident } from '../../../src/sim/incident/reader.ts'
 import { produce, readArrivals, readService, type World } from './production.ts'
 
 const attempts = () => pipeline(retry({ maxRetries: 2, baseDelayMs: 100 }), timeout(500))
 const faultsOf = (lines: readonly string[], options = {}) =>
 	readService(scenarioFromIncident(lines, options).scenario).faults ?? []
 
-/** Lines of a breaker, one call each 20 ms, by what became of the call at that time. */
+/** Lines of a breaker with one call every 20 ms. */
 const written = (seconds: number, callAt: (ms: number) => object): string[] =>
 	Array.from({ length: seconds * 50 }, (_, index) => {
 		const ms = index * 20
 		const call = { durationMs: 15 + (index % 10), ...callAt(ms) }
-		return JSON.stringify({ type: 'success', policy: 'b', timestamp: 1e12 + ms + call.durationMs, ...call })
+		const timestamp = 1e12 + ms + call.durationMs
+		return JSON.stringify({ type: 'success', policy: 'b', callId: String(index), timestamp, ...call })
 	})
 const every = (ms: number, each: number) => ms % each === 0
 const within = (ms: number, from: number, to: number) => ms >= from * 1_000 && ms < to * 1_000
 
-describe('what fails all the time', () => {
-	test('is no incident, and its share is told', () => {
+describe('failures all the time', () => {
+	test('are not a fault, and their share is reported', () => {
 		const { scenario, summary } = scenarioFromIncident(
 			written(120, (ms) => (every(ms, 500) ? { type: 'failure' } : {})),
 		)
@@ -31,7 +32,7 @@ describe('what fails all the time', () => {
 		])
 	})
 
-	test('does not hide one', () => {
+	test('do not hide a fault', () => {
 		const faults = faultsOf(
 			written(120, (ms) => (every(ms, within(ms, 50, 70) ? 40 : 500) ? { type: 'failure' } : {})),
 		)
@@ -40,13 +41,13 @@ describe('what fails all the time', () => {
 		expect(faults[0]).toMatchObject({ rate: expect.closeTo(0.5, 1) })
 	})
 
-	test('is one when it is a tenth or more', () => {
+	test('are a fault from 10 % on', () => {
 		const [fault] = faultsOf(written(60, (ms) => (every(ms, 100) ? { type: 'failure' } : {})))
 		expect(fault).toEqual({ kind: 'errors', rate: 0.2, fromMs: 0, toMs: 61_000 })
 	})
 })
 
-test('a share of attempts that hang, while the others come as usual, is a rate of errors', () => {
+test('timeouts of some attempts, while the others are normal, are errors', () => {
 	const hung = { type: 'failure', errorType: 'TimeoutError', durationMs: 500 }
 	const faults = faultsOf(written(120, (ms) => (within(ms, 50, 70) && every(ms, 200) ? hung : {})))
 	expect(faults).toHaveLength(1)
@@ -54,7 +55,7 @@ test('a share of attempts that hang, while the others come as usual, is a rate o
 	expect(Math.abs((faults[0]?.fromMs ?? 0) - 50_000)).toBeLessThan(1_000)
 })
 
-test('two incidents are two faults', () => {
+test('several faults are told apart', () => {
 	const world: World = {
 		seconds: 120,
 		faults: [
@@ -71,7 +72,7 @@ test('two incidents are two faults', () => {
 	}
 })
 
-test('an outage is found where there is one call a second', () => {
+test('an outage is found with one call per second', () => {
 	const world: World = {
 		seconds: 300,
 		perSecond: 1,
@@ -84,8 +85,8 @@ test('an outage is found where there is one call a second', () => {
 	expect(Math.abs((faults[0]?.toMs ?? 0) - 150_000)).toBeLessThan(3_000)
 })
 
-describe('a capacity that is known', () => {
-	test('leaves a slowdown that the load does not explain a slowdown', () => {
+describe('a known capacity', () => {
+	test('does not hide a slowdown that the load does not explain', () => {
 		const world: World = {
 			service: { workers: 10 },
 			faults: [{ kind: 'slowdown', factor: 4, fromMs: 40_000, toMs: 60_000 }],
@@ -96,27 +97,27 @@ describe('a capacity that is known', () => {
 		expect(Math.abs((faults[0]?.toMs ?? 0) - 60_000)).toBeLessThan(500)
 	})
 
-	test('is in the scenario, and without one there is no limit', () => {
+	test('is in the scenario; the default is no limit', () => {
 		const { lines } = produce({ seconds: 10 }, attempts)
 		expect(readService(scenarioFromIncident(lines, { workers: 3 }).scenario).workers).toBe(3)
 		expect(readService(scenarioFromIncident(lines).scenario).workers).toBe(Infinity)
 	})
 })
 
-describe('calls are counted once', () => {
+describe('every call is counted once', () => {
 	const world: World = { seconds: 40, faults: [{ kind: 'outage', fromMs: 15_000, toMs: 25_000 }] }
 	const limiter = () => rateLimiter({ limit: 30, intervalMs: 1_000 })
 
 	test.each([
 		['a rate limiter around the retry', () => pipeline(limiter(), retry({ maxRetries: 2 }))],
 		['a rate limiter inside the retry', () => pipeline(retry({ maxRetries: 2 }), limiter())],
-		['a breaker that only watches', () => circuitBreaker({ failureThreshold: 5, shadow: true })],
+		['a breaker in shadow mode', () => circuitBreaker({ failureThreshold: 5, shadow: true })],
 		[
-			'a breaker that only watches, inside a retry',
+			'a breaker in shadow mode inside a retry',
 			() => pipeline(retry({ maxRetries: 2 }), circuitBreaker({ failureThreshold: 5, shadow: true })),
 		],
 		[
-			'a breaker for each of three keys',
+			'one breaker per key',
 			() => {
 				let calls = 0
 				return keyed(
@@ -136,9 +137,10 @@ describe('calls are counted once', () => {
 	})
 })
 
-test('a great many durations are kept as quantiles', () => {
+test('many durations are reduced to quantiles', () => {
 	const { serviceTime } = readService(scenarioFromIncident(written(120, () => ({}))).scenario)
-	if (typeof serviceTime === 'number' || serviceTime.kind !== 'empirical') throw new Error('it is empirical')
+	if (typeof serviceTime === 'number' || serviceTime.kind !== 'empirical')
+		throw new Error('the distribution is not empirical')
 	expect(serviceTime.valuesMs).toHaveLength(2_000)
 	expect([serviceTime.valuesMs[0], serviceTime.valuesMs.at(-1)]).toEqual([15, 24])
 })

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { bulkhead, circuitBreaker, fallback, type Policy, pipeline, retry, timeout } from 'yaoki'
 import type { Fault } from 'yaoki/sim'
-import { scenarioFromIncident } from '../../../src/sim/incident/incident-scenario.ts'
+import { scenarioFromIncident } from '../../../src/sim/incident/reader.ts'
 import { arrivalsOf, produce, readArrivals, readService } from './production.ts'
 
 const breaker = () => circuitBreaker({ failureThreshold: 5, resetTimeoutMs: 2_000 })

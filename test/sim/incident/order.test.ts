@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { circuitBreaker, type Policy, pipeline, retry, timeout } from 'yaoki'
 import { simulate } from 'yaoki/sim'
-import { scenarioFromIncident } from '../../../src/sim/incident/incident-scenario.ts'
+import { scenarioFromIncident } from '../../../src/sim/incident/reader.ts'
 import { produce } from './production.ts'
 
 const makers: Readonly<Record<string, () => Policy>> = {

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { circuitBreaker, pipeline, retry, timeout } from 'yaoki'
-import { scenarioFromIncident } from '../../../src/sim/incident/incident-scenario.ts'
+import { scenarioFromIncident } from '../../../src/sim/incident/reader.ts'
 import { formatIncident } from '../../../src/sim/incident/summary.ts'
 import { blocks, page } from '../../examples/markdown.ts'
 import { produce, STORM } from './production.ts'
@@ -30,34 +30,42 @@ describe('the text', () => {
 			},
 			make,
 		)
-		const stray = JSON.stringify({ type: 'success', policy: 'circuitBreaker', timestamp: 0, durationMs: 1 })
+		const stray = JSON.stringify({
+			type: 'success',
+			policy: 'circuitBreaker',
+			callId: 'stray',
+			timestamp: 0,
+			durationMs: 1,
+		})
 		const { summary } = scenarioFromIncident(['hello', stray, ...lines])
 		expect(formatIncident(summary)).toMatchInlineSnapshot(`
-			"incident: 2026-01-01 00:00:00 to 00:02:00 UTC, 120 s
-			  lines     2,423, 2,416 of them used; 1 unreadable (the first is line 1, not JSON); 1 an hour or more apart
-			  calls     2,408: 1,986 good, 21 failed, 401 refused (told by circuitBreaker)
-			  attempts  2,007: 1,986 answered, 13 failed, 8 hung (told by circuitBreaker)
-			  service   half of the answers within 19.6 ms, 99 % within 121 ms
+			"Incident: 2026-01-01 00:00:00 to 00:02:00 UTC (120 s)
+			  lines     2,423, 2,408 used; 1 unreadable (first: line 1, not JSON); 1 an hour or more apart
+			  source    circuitBreaker
+			  calls     2,408: 1,986 good, 21 failed, 401 rejected
+			  attempts  2,007: 1,986 responded, 13 failed, 8 timed out
+			  latency   p50 19.6 ms, p99 121 ms outside of faults
 			  faults
-			    00:00:40 to 00:00:55, 15.4 s: outage with refusals (seen by 6 of 6 attempts)
-			    00:01:50 to 00:02:00, 10 s: 4.74 times as slow (seen by 181 of 197 attempts)
-			  notes
-			    The outage of 00:00:40 may have ended at any time from 00:00:50 to 00:01:00, for nobody tried in between.
-			    The slowdown of 00:01:50 was not over when the events end; the replay ends it there.
-			    Slow and missing answers are all blamed on the service. If load made it slow, say how many requests it works on at once.
-			    Outside of faults 0.353 % of the attempts failed; the replay leaves them out.
-			    Events that stand an hour or more apart were left out: another day, or a clock that is wrong."
+			    00:00:40 to 00:00:55 (15.4 s): outage with refused connections, seen in 6 of 6 attempts
+			    00:01:50 to 00:02:00 (10 s): slowdown by a factor of 4.74, seen in 181 of 197 attempts
+			  caveats
+			    The outage at 00:00:40 may have ended at any time from 00:00:50 to 00:01:00: there were no attempts in between.
+			    The slowdown at 00:01:50 was not over when the events end; the replay ends it there.
+			    All slow and missing responses count as faults. If load caused them, set the number of requests that the service processes concurrently.
+			    Outside of faults 0.35 % of the attempts failed; the replay leaves them out.
+			    Events an hour or more apart were left out: they are from another day, or from a wrong clock."
 		`)
 	})
 
 	test('says when there was nothing wrong', () => {
 		const { lines } = produce({ seconds: 10 }, () => retry({ name: 'calm' }))
 		expect(formatIncident(scenarioFromIncident(lines).summary)).toMatchInlineSnapshot(`
-			"incident: 2026-01-01 00:00:00 to 00:00:10 UTC, 10 s
-			  lines     503, 503 of them used
-			  calls     503: 503 good, 0 failed, 0 refused (told by calm)
-			  attempts  503: 503 answered, 0 failed, 0 hung (told by calm)
-			  service   half of the answers within 19.6 ms, 99 % within 99.3 ms
+			"Incident: 2026-01-01 00:00:00 to 00:00:10 UTC (10 s)
+			  lines     503, 503 used
+			  source    calm
+			  calls     503: 503 good, 0 failed, 0 rejected
+			  attempts  503: 503 responded, 0 failed, 0 timed out
+			  latency   p50 19.6 ms, p99 99.3 ms outside of faults
 			  faults    none"
 		`)
 	})

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { circuitBreaker, type Policy, pipeline, retry, timeout } from 'yaoki'
 import { type Fault, type PolicyLayer, type SimulationResult, simulate } from 'yaoki/sim'
 import type { Incident } from '../../../src/sim/incident/incident.ts'
-import { scenarioFromIncident } from '../../../src/sim/incident/incident-scenario.ts'
+import { scenarioFromIncident } from '../../../src/sim/incident/reader.ts'
 import { produce, readService, STORM, truthOf, type World } from './production.ts'
 
 const naive = () => pipeline(retry({ maxRetries: 3, baseDelayMs: 100 }), timeout(500))

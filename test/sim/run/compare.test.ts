@@ -79,7 +79,6 @@ describe('replications', () => {
 
 	it.each([0, -1, 1.5, NaN, 1e7, '3'])('of %s runs are refused', (replications) => {
 		expect(() => replicate(scene(), { replications: replications as number })).toThrow(InvalidOptionError)
-		expect(() => replicate(scene(), { replications: replications as number })).toThrow(/^replications: got/)
 	})
 
 	it('with an option that does not exist are refused', () => {
@@ -153,7 +152,7 @@ describe('a comparison', () => {
 		)
 		const policies = { web: () => undefined } as never
 		expect(() => compare([scene(), { ...scene({ policy: [] }), policies }])).toThrow(
-			'scenarios[1].policies.web(): got',
+			'scenarios[1].policies.web()',
 		)
 		expect(() => compare([null as never])).toThrow('scenarios[0].services')
 	})

@@ -1,0 +1,74 @@
+/**
+ * Parses one line of a log as an event. Log files are shared with other writers and get cut off, so an unreadable line is skipped.
+ * A line that is used must have every field that is needed later, or a NaN would surface far from its cause.
+ */
+import type { YaokiEvent } from '../../core/events/events.ts'
+import { isAmount } from '../../core/options/schema.ts'
+
+/** Why a line is skipped. */
+export type UnreadableReason = 'not JSON' | 'not an event' | 'an event without all required fields'
+
+/** The required fields of the events that are used: numbers, and at most one string. */
+interface RequiredFields {
+	readonly numbers?: readonly string[]
+	readonly string?: string
+}
+
+/** Undefined for events that say nothing about a call, or nothing that another event does not say too. */
+const REQUIRED: Readonly<Record<YaokiEvent['type'], RequiredFields | undefined>> = {
+	retry_attempt: { numbers: ['attempt', 'delayMs'], string: 'outcome' },
+	retry_success: { numbers: ['attempts', 'durationMs'] },
+	retry_failure: { numbers: ['attempts', 'durationMs'], string: 'stop' },
+	success: { numbers: ['durationMs'] },
+	failure: { numbers: ['durationMs'] },
+	rejected: { string: 'reason' },
+	timeout: undefined,
+	state_change: undefined,
+	fallback: undefined,
+	hedge: undefined,
+	limit_change: undefined,
+}
+
+/** Returns true for events that are used. */
+export const isUsed = ({ type }: YaokiEvent): boolean => REQUIRED[type] !== undefined
+
+/** The latest time that a Date can have. */
+const MAX_TIME = 8.64e15
+
+export function parseEvent(line: string): YaokiEvent | UnreadableReason {
+	const value = parse(line)
+	if (value === undefined) return 'not JSON'
+	if (!isRecord(value) || !Object.hasOwn(REQUIRED, String(value['type']))) return 'not an event'
+	return isEvent(value) ? value : 'an event without all required fields'
+}
+
+function parse(line: string): unknown {
+	// Most lines of other writers end here, which is cheaper than an exception.
+	if (!line.includes('{')) return undefined
+	try {
+		return JSON.parse(line)
+	} catch {
+		return undefined
+	}
+}
+
+type JsonObject = Readonly<Record<string, unknown>>
+
+const isRecord = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null
+
+const isTime = (value: unknown): boolean => isAmount(value) && value <= MAX_TIME
+
+function isEvent(value: JsonObject | YaokiEvent): value is YaokiEvent {
+	const event = value as JsonObject
+	const required = REQUIRED[event['type'] as YaokiEvent['type']]
+	const { pipeline, callId, policy, timestamp } = event
+	return (
+		typeof policy === 'string' &&
+		isTime(timestamp) &&
+		(pipeline === undefined || typeof pipeline === 'string') &&
+		(required === undefined ||
+			(typeof callId === 'string' &&
+				(required.numbers ?? []).every((name) => isTime(event[name])) &&
+				(required.string === undefined || typeof event[required.string] === 'string')))
+	)
+}
