@@ -61,7 +61,7 @@ export const yaoki: Program = {
 		entry(
 			'demo',
 			'run an outbox through failures, an outage and a killed relay',
-			async () => (await import('./demo/command.ts')).command,
+			async () => (await import('./demo/command.ts')).demo,
 		),
 	],
 	version: packageVersion,

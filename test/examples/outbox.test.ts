@@ -1,10 +1,10 @@
 /** What the pages about the outbox state is compared with the code. */
 import { describe, expect, test } from 'vitest'
 import { yaoki } from '../../src/cli/commands.ts'
-import { ledgerOf, ledgerText } from '../../src/cli/demo/ledger.ts'
-import { createStyle } from '../../src/cli/style.ts'
+import { createLedger, renderLedger } from '../../src/cli/demo/ledger.ts'
 import { HEADERS_BYTES, KEY_BYTES, NAME_BYTES } from '../../src/outbox/enqueue/fields.ts'
 import { migrationsIn } from '../../src/outbox/store/postgres/schema.ts'
+import { PLAIN } from '../../src/text/style.ts'
 import { blocks, named, page, table, thousands } from './markdown.ts'
 
 const outbox = page('docs/guide/outbox.md')
@@ -68,17 +68,17 @@ test('the ledger in the guide is one that the demo prints', () => {
 		).map(Number)
 	const [committed = 0] = figures('committed')
 	const orders = Array.from({ length: committed }, (_, index) => String(index))
-	const [serverErrors = 0, , , hung = 0, outage = 0] = figures('failed on purpose')
-	const [refused = 0] = figures('relay-1')
-	const answered = figures('the receiver had answered')[0] ?? 0
-	const ledger = ledgerOf({
+	const [, serverErrors = 0, , tooManyRequests = 0, hung = 0, outage = 0] = figures('injected faults')
+	const [byKill = 0] = figures('relay-1')
+	const answered = figures('.*the receiver had answered').at(-1) ?? 0
+	const ledger = createLedger({
 		...{ database: '', relays: [], committed: orders, left: 0, dead: 0 },
 		received: new Map(orders.map((id) => [id, 1])),
 		rolledBack: figures('rolled back')[0] ?? 0,
-		refused: figures('duplicates refused')[0] ?? 0,
-		refusedByKill: new Map([['relay-1', { answered, unanswered: refused - answered }]]),
-		kills: [{ relay: 'relay-1', unanswered: refused - answered }],
-		faults: { serverErrors, tooMany: 1, hung, outage },
+		duplicates: figures('duplicates rejected')[0] ?? 0,
+		duplicatesByKill: new Map([['relay-1', { answered, unanswered: byKill - answered }]]),
+		kills: [{ relay: 'relay-1', unanswered: byKill - answered }],
+		faults: { serverErrors, tooManyRequests, hung, outage },
 	})
-	expect(ledgerText(ledger, { style: createStyle(false), columns: 80 })).toContain(shown.trimEnd())
+	expect(renderLedger(ledger, { style: PLAIN, columns: 80 })).toContain(shown.trimEnd())
 })

@@ -1,13 +1,13 @@
-/** `yaoki demo`: what it takes. What it does is loaded when it is asked for. */
+/** The options of `yaoki demo`. Its implementation is loaded when it runs. */
 import { type Command, defineCommand } from '../command.ts'
 import { DATABASE_OPTIONS } from '../outbox/database-target.ts'
 
-export const command: Command = defineCommand({
+export const demo: Command = defineCommand({
 	examples: [
-		{ command: 'yaoki demo', description: 'about half a minute, with SQLite in a temporary folder' },
+		{ command: 'yaoki demo', description: 'about 30 seconds, with SQLite in a temporary folder' },
 		{
 			command: 'DATABASE_URL=postgres://localhost/shop yaoki demo --seconds 10',
-			description: 'on a PostgreSQL',
+			description: 'with PostgreSQL',
 		},
 	],
 	options: {
@@ -15,7 +15,7 @@ export const command: Command = defineCommand({
 			type: 'number',
 			short: 's',
 			placeholder: 'N',
-			description: 'about how long',
+			description: 'approximate duration',
 			default: 30,
 			min: 5,
 			max: 3600,
@@ -23,12 +23,12 @@ export const command: Command = defineCommand({
 		database: {
 			...DATABASE_OPTIONS.database,
 			description:
-				'postgres://..., where it works in a schema of its own; else DATABASE_URL, else SQLite in a temporary folder',
+				'postgres://..., in a schema of its own; default DATABASE_URL, then SQLite in a temporary folder',
 		},
 	},
 	positionals: {},
-	async run(asked, io) {
+	async run(args, io) {
 		const { runDemo } = await import('./run-demo.ts')
-		return runDemo(asked, io)
+		return runDemo(args, io)
 	},
 })

@@ -1,144 +1,129 @@
 /**
- * The account at the end of a demo. What was committed is read from the database, what arrived is the receiver's own count, and the
- * two are compared id by id: sums that happen to be equal prove nothing.
+ * The ledger at the end of the demo. Committed orders are read from the database and received orders from the receiver, and
+ * both are compared by id: equal sums prove nothing.
  */
-import { formatNumber } from '../../text/format.ts'
+import { formatCount, formatNumber } from '../../text/format.ts'
 import { formatPairs } from '../../text/table.ts'
 import type { CommandIo } from '../io.ts'
-import type { Faults, Repeats } from './receiver.ts'
+import { type Faults, formatFaults, type KillDuplicates } from './receiver.ts'
 
-/** A relay that was killed. */
 export interface Kill {
+	/** The killed relay. */
 	readonly relay: string
-	/** How many of its messages the receiver had taken and not yet answered. */
+	/** How many of its requests the receiver had accepted but not answered. */
 	readonly unanswered: number
 }
 
-/** A relay process, and how much it said that it sent before it ended. */
 interface RelayEntry {
 	readonly name: string
 	readonly pid: number | undefined
+	/** The last count that the process reported. */
 	readonly sent: number
 }
 
-export interface Books {
+interface LedgerBase {
 	readonly database: string
 	readonly relays: readonly RelayEntry[]
-	/** The ids of the orders that were committed. */
-	readonly committed: readonly string[]
 	readonly rolledBack: number
-	/** How often each order was taken by the receiver. */
-	readonly received: ReadonlyMap<string, number>
-	/** How many repeats the receiver refused, and how many of them each relay made by being killed. */
-	readonly refused: number
-	readonly refusedByKill: ReadonlyMap<string, Repeats>
-	readonly kills: readonly Kill[]
 	readonly faults: Readonly<Faults>
-	/** Messages that are still in the queue, and dead letters. */
+	/** Messages that are still in the queue. */
 	readonly left: number
+	/** Dead letters. */
 	readonly dead: number
+}
+
+export interface LedgerInput extends LedgerBase {
+	/** Ids of the committed orders. */
+	readonly committed: readonly string[]
+	/** How often the receiver accepted each order. */
+	readonly received: ReadonlyMap<string, number>
+	/** How many duplicates the receiver rejected. */
+	readonly duplicates: number
+	/** Duplicates caused by a kill, by the killed relay. */
+	readonly duplicatesByKill: ReadonlyMap<string, KillDuplicates>
+	readonly kills: readonly Kill[]
 }
 
 interface KillEntry extends Kill {
-	/** Repeats of what it had sent and not yet written down. */
-	readonly duplicatesRefused: number
-	/** Those among them that the receiver had answered before. */
-	readonly ofThoseAnswered: number
+	/** Duplicates of messages that the relay had sent but not acked. */
+	readonly duplicatesRejected: number
+	/** How many of these the receiver had answered before. */
+	readonly duplicatesAnswered: number
 }
 
-export interface Ledger {
-	readonly database: string
-	readonly relays: readonly RelayEntry[]
+export interface Ledger extends LedgerBase {
 	readonly committed: number
 	readonly receivedOnce: number
-	/** Committed and not received. */
+	/** Committed but not received. */
 	readonly lost: readonly string[]
-	/** Taken more than once. */
+	/** Accepted more than once. */
 	readonly repeated: readonly string[]
-	/** Received though it was never committed. */
+	/** Received but not committed. */
 	readonly phantom: readonly string[]
-	readonly rolledBack: number
-	readonly duplicatesRefused: number
+	readonly duplicatesRejected: number
 	readonly kills: readonly KillEntry[]
-	readonly faults: Readonly<Faults>
-	readonly left: number
-	readonly dead: number
-	/** Was every order that was committed received exactly once, and no other? */
+	/** True if every committed order was received exactly once, and no other order. */
 	readonly balances: boolean
 }
 
-export function ledgerOf(books: Books): Ledger {
-	const { database, relays, received, refused, refusedByKill, kills, rolledBack, faults, left, dead } = books
-	const committed = new Set(books.committed)
-	const timesOf = (order: string) => received.get(order) ?? 0
-	const lost = [...committed].filter((order) => timesOf(order) === 0)
-	const repeated = [...committed].filter((order) => timesOf(order) > 1)
+export function createLedger(input: LedgerInput): Ledger {
+	const { committed: ids, received, duplicates, duplicatesByKill, kills, ...base } = input
+	const committed = new Set(ids)
+	const countOf = (order: string) => received.get(order) ?? 0
+	const lost = [...committed].filter((order) => countOf(order) === 0)
+	const repeated = [...committed].filter((order) => countOf(order) > 1)
 	const phantom = [...received.keys()].filter((order) => !committed.has(order))
 	return {
-		...{ database, relays, committed: committed.size, lost, repeated, phantom, rolledBack },
+		...{ ...base, committed: committed.size, lost, repeated, phantom },
 		receivedOnce: committed.size - lost.length - repeated.length,
-		duplicatesRefused: refused,
+		duplicatesRejected: duplicates,
 		kills: kills.map((kill) => {
-			const { answered, unanswered } = refusedByKill.get(kill.relay) ?? { answered: 0, unanswered: 0 }
-			return { ...kill, duplicatesRefused: answered + unanswered, ofThoseAnswered: answered }
+			const { answered, unanswered } = duplicatesByKill.get(kill.relay) ?? { answered: 0, unanswered: 0 }
+			return { ...kill, duplicatesRejected: answered + unanswered, duplicatesAnswered: answered }
 		}),
-		...{ faults, left, dead },
-		// Of nothing, everything was received; but that would show nothing.
+		// A demo without orders would prove nothing.
 		balances:
-			committed.size > 0 &&
-			[lost, repeated, phantom].every(({ length }) => length === 0) &&
-			left + dead === 0,
+			committed.size > 0 && lost.length + repeated.length + phantom.length + base.left + base.dead === 0,
 	}
 }
 
-export function ledgerText(ledger: Ledger, { style, columns }: Pick<CommandIo, 'style' | 'columns'>): string {
-	const { faults, lost, repeated, phantom, left, dead } = ledger
-	const wrong: readonly (readonly [string, number])[] = [
+export function renderLedger(
+	ledger: Ledger,
+	{ style, columns }: Pick<CommandIo, 'style' | 'columns'>,
+): string {
+	const { faults, lost, repeated, phantom, left, dead, kills, duplicatesRejected } = ledger
+	const problems: readonly (readonly [string, number])[] = [
 		['lost', lost.length],
-		['taken twice', repeated.length],
-		['received but never committed', phantom.length],
+		['received twice', repeated.length],
+		['received but not committed', phantom.length],
 		['still in the queue', left],
 		['dead letters', dead],
 	]
-	const others = ledger.kills.reduce(
-		(left, { duplicatesRefused }) => left - duplicatesRefused,
-		ledger.duplicatesRefused,
-	)
+	const otherDuplicates = kills.reduce((rest, kill) => rest - kill.duplicatesRejected, duplicatesRejected)
 	const rows: (readonly [string, string])[] = [
-		['committed', `${ordersText(ledger.committed)}, each with its message in one transaction`],
+		['committed', `${formatCount(ledger.committed, 'order')}, each with its message in one transaction`],
 		['received exactly once', formatNumber(ledger.receivedOnce)],
-		['rolled back', `${ordersText(ledger.rolledBack)}, of which none may arrive`],
-		['duplicates refused', formatNumber(ledger.duplicatesRefused)],
-		...ledger.kills.map((kill) => [`  ${kill.relay}, killed`, killText(kill)] as const),
-		...(others > 0
-			? [
-					[
-						'  others',
-						`${formatNumber(others)}; an answer came too late, or a lease ended on a busy machine`,
-					] as const,
-				]
-			: []),
-		[
-			'failed on purpose',
-			`${timesText(faults.serverErrors)} 500, ${timesText(faults.tooMany)} 429, ` +
-				`${formatNumber(faults.hung)} hung, ${formatNumber(faults.outage)} in the outage`,
-		],
-		...wrong.filter(([, count]) => count > 0).map(([what, count]) => [what, formatNumber(count)] as const),
+		['rolled back', `${formatCount(ledger.rolledBack, 'order')}, none of which may arrive`],
+		['duplicates rejected', formatNumber(duplicatesRejected)],
+		...kills.map((kill) => [`  ${kill.relay}, killed`, describeKill(kill)] as const),
 	]
-	const verdict = ledger.balances
+	if (otherDuplicates > 0)
+		rows.push([
+			'  others',
+			`${formatNumber(otherDuplicates)}, after a late response or an expired lease on a busy machine`,
+		])
+	rows.push(['injected faults', formatFaults(faults)])
+	for (const [problem, count] of problems) if (count > 0) rows.push([problem, formatNumber(count)])
+	const conclusion = ledger.balances
 		? style.green('The ledger balances: committed = received exactly once.')
 		: style.red('The ledger does not balance.')
-	return [style.bold(`Ledger, ${ledger.database}`), ...formatPairs(rows, columns), verdict].join('\n')
+	return [style.bold(`Ledger, ${ledger.database}`), ...formatPairs(rows, columns), conclusion].join('\n')
 }
 
-/** What it had written down as sent is not sent again; what it had sent and not written down is, whether an answer had come or not. */
-function killText({ duplicatesRefused, ofThoseAnswered }: KillEntry): string {
-	const count = formatNumber(duplicatesRefused)
-	if (duplicatesRefused === 0) return count
-	const answered = ofThoseAnswered === duplicatesRefused ? 'all' : formatNumber(ofThoseAnswered)
-	return `${count} that it had sent and not yet written down as sent; the receiver had answered ${answered} of them`
+/** Acked messages are not sent again. Messages that were sent but not acked are, whether a response had arrived or not. */
+function describeKill({ duplicatesRejected, duplicatesAnswered }: KillEntry): string {
+	const count = formatNumber(duplicatesRejected)
+	if (duplicatesRejected === 0) return count
+	const answered = duplicatesAnswered === duplicatesRejected ? 'all' : formatNumber(duplicatesAnswered)
+	return `${count} sent but not yet acked; the receiver had answered ${answered} of them`
 }
-
-const ordersText = (count: number): string => `${formatNumber(count)} ${count === 1 ? 'order' : 'orders'}`
-
-const timesText = (count: number): string => (count === 1 ? 'once' : `${formatNumber(count)} times`)

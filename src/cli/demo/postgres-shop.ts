@@ -1,9 +1,9 @@
-/** The shop in a PostgreSQL that somebody else may use as well: in a schema of its own, which is dropped at the end. */
+/** The shop in a PostgreSQL database that others may use too: in a schema of its own, which is dropped at the end. */
 import { randomBytes } from 'node:crypto'
 import { Outbox, postgresStore } from '../../outbox/index.ts'
 import type { PostgresTarget } from '../outbox/database-target.ts'
 import { openPostgresPool } from '../outbox/open-outbox.ts'
-import { messageOf, type Shop } from './shop.ts'
+import { orderMessage, type Shop } from './shop.ts'
 
 export async function postgresShop(target: PostgresTarget): Promise<Shop> {
 	const schema = `yaoki_demo_${randomBytes(6).toString('hex')}`
@@ -21,7 +21,7 @@ export async function postgresShop(target: PostgresTarget): Promise<Shop> {
 		await outbox.migrate()
 		await pool.query(`CREATE TABLE ${schema}.shop_orders (id text PRIMARY KEY, amount integer NOT NULL)`)
 	} catch (error) {
-		// What could not be made can mostly not be removed either, and the first error is the one to tell.
+		// If creating failed, dropping usually fails too; the first error is the one to report.
 		await remove().catch(() => {})
 		throw error
 	}
@@ -31,21 +31,21 @@ export async function postgresShop(target: PostgresTarget): Promise<Shop> {
 		outbox,
 		async write(order, end) {
 			const client = await pool.connect()
-			let broken: Error | undefined
+			let failure: Error | undefined
 			try {
 				await client.query('BEGIN')
 				await client.query(`INSERT INTO ${schema}.shop_orders (id, amount) VALUES ($1, $2)`, [
 					order.orderId,
 					order.amount,
 				])
-				await outbox.enqueue(messageOf(order), { tx: client })
+				await outbox.enqueue(orderMessage(order), { tx: client })
 				await client.query(end)
 			} catch (error) {
-				broken = error instanceof Error ? error : new Error(String(error))
+				failure = error instanceof Error ? error : new Error(String(error))
 				throw error
 			} finally {
-				// A connection in the middle of a transaction must not go back to the others.
-				client.release(broken)
+				// A connection inside a transaction must not return to the pool.
+				client.release(failure)
 			}
 		},
 		async orderIds() {

@@ -1,66 +1,67 @@
 /**
- * The other side: a server on loopback that fails on purpose. It does what a good receiver description: it remembers the Idempotency-Key of
- * what it has taken, and refuses a repeat with a friendly answer. What it took it counts by the order's own id, so that a mistake in
- * telling repeats apart would show in the ledger.
+ * The receiver of the demo: a server on loopback that fails on purpose. Like a good receiver, it remembers the Idempotency-Key
+ * of each message and rejects duplicates with status 200. It counts orders by their own id, so a mistake in detecting duplicates
+ * would show in the ledger.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Runtime } from '../../core/runtime/runtime.ts'
+import { formatNumber } from '../../text/format.ts'
 
-/** The relay that sends says its name in this header. */
+/** The header with the name of the sending relay. */
 export const RELAY_HEADER = 'x-demo-relay'
 
-/** How often it failed on purpose, by how. */
+/** How often the receiver failed on purpose, by kind. */
 export interface Faults {
 	serverErrors: number
-	tooMany: number
+	tooManyRequests: number
 	hung: number
 	outage: number
 }
 
-/** Repeats of what a relay brought before it was killed, by whether it had been answered. */
-export interface Repeats {
+/** Duplicates of messages from a killed relay, by whether the receiver had responded before. */
+export interface KillDuplicates {
 	answered: number
 	unanswered: number
 }
 
-interface Bringing {
+interface Delivery {
 	readonly relay: string
 	isAnswered: boolean
 }
 
 const SERVER_ERROR_SHARE = 0.04
 const HANG_SHARE = 0.01
-/** Taken, and not answered yet: who is killed in between makes a repeat. */
-const ANSWER_MS = { least: 10, spread: 30 }
+/** Delay between accepting an order and the response: a relay that is killed in between causes a duplicate. */
+const RESPONSE_DELAY_MS = { min: 10, spread: 30 }
 
 export class Receiver {
-	readonly faults: Faults = { serverErrors: 0, tooMany: 0, hung: 0, outage: 0 }
-	/** How often each order was taken, by its own id. */
+	readonly faults: Faults = { serverErrors: 0, tooManyRequests: 0, hung: 0, outage: 0 }
+	/** How often each order was accepted, by order id. */
 	readonly orders: Map<string, number> = new Map()
-	/** How many repeats were refused. */
-	refused = 0
-	/** Those among them that a kill made, by the relay that was killed. */
-	readonly refusedByKill: Map<string, Repeats> = new Map()
-	/** Does it hang up on all? */
+	/** How many duplicates were rejected. */
+	duplicates = 0
+	/** Duplicates caused by a kill, by the killed relay. */
+	readonly duplicatesByKill: Map<string, KillDuplicates> = new Map()
+	/** While true, every connection is closed without a response. */
 	isDown = false
-	/** Does it fail on purpose at all? */
-	isMoody = true
+	/** While false, the receiver does not fail at random. */
+	injectsFaults = true
 	readonly #runtime: Runtime
 	readonly #server: Server
-	/** By the key of what was taken: who brought it, of several the latest. */
-	readonly #taken: Map<string, Bringing> = new Map()
+	/** The latest delivery by Idempotency-Key. */
+	readonly #deliveries: Map<string, Delivery> = new Map()
 	readonly #unanswered: Map<string, number> = new Map()
 	readonly #timers: Set<() => void> = new Set()
-	readonly #next: (keyof Faults)[] = []
+	readonly #nextFaults: (keyof Faults)[] = []
 
 	constructor(runtime: Runtime) {
 		this.#runtime = runtime
-		this.#server = createServer((request, response) => void this.#hear(request, response))
+		this.#server = createServer((request, response) => void this.#onRequest(request, response))
 	}
 
-	/** Answers where it listens. */
+	/** Starts to listen and returns the URL. */
 	async start(): Promise<string> {
 		this.#server.listen(0, '127.0.0.1')
 		await once(this.#server, 'listening')
@@ -77,67 +78,64 @@ export class Receiver {
 		await closed
 	}
 
-	/** The next request fails like that. */
+	/** Makes the next request fail. */
 	failNext(fault: keyof Faults): void {
-		this.#next.push(fault)
+		this.#nextFaults.push(fault)
 	}
 
-	/** How many messages of this relay were taken, and wait for their answer. */
-	unansweredOf(relay: string): number {
+	/** Returns how many messages of this relay are accepted but not answered yet. */
+	countUnanswered(relay: string): number {
 		return this.#unanswered.get(relay) ?? 0
 	}
 
 	/**
-	 * From now on a repeat of what this relay brought is the kill's doing: it could not write down that it had brought it. Some of that
-	 * was answered already, for relays write down many at a time.
+	 * From now on, duplicates of messages from this relay count as caused by the kill: the relay could not ack them. Some were
+	 * answered before, because relays ack many messages at a time.
 	 */
-	killed(relay: string): void {
-		this.refusedByKill.set(relay, { answered: 0, unanswered: 0 })
+	markKilled(relay: string): void {
+		this.duplicatesByKill.set(relay, { answered: 0, unanswered: 0 })
 	}
 
-	async #hear(request: IncomingMessage, response: ServerResponse): Promise<void> {
-		const body = await textOf(request)
-		// Who hung up while sending is not answered, and nothing of it is taken.
+	async #onRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
+		const body = await readBody(request)
+		// The client disconnected while it was sending.
 		if (body === undefined) return
-		const fault = this.#faultFor()
-		if (fault !== undefined) return FAILING[fault](response)
-		const id = String(request.headers['idempotency-key'])
+		const fault = this.#nextFault()
+		if (fault !== undefined) {
+			this.faults[fault] += 1
+			return FAULT_RESPONSES[fault](response)
+		}
+		const key = String(request.headers['idempotency-key'])
 		const relay = String(request.headers[RELAY_HEADER])
-		const bringing = { relay, isAnswered: false }
-		const status = this.#take(id, bringing, body)
-		this.#unanswered.set(relay, this.unansweredOf(relay) + 1)
-		response.once('close', () => this.#unanswered.set(relay, this.unansweredOf(relay) - 1))
-		this.#after(ANSWER_MS.least + ANSWER_MS.spread * this.#runtime.random(), () => {
-			// Whoever has hung up by now does not hear it.
-			bringing.isAnswered = !response.destroyed
+		const delivery = { relay, isAnswered: false }
+		const status = this.#accept(key, delivery, body)
+		this.#unanswered.set(relay, this.countUnanswered(relay) + 1)
+		response.once('close', () => this.#unanswered.set(relay, this.countUnanswered(relay) - 1))
+		this.#after(RESPONSE_DELAY_MS.min + RESPONSE_DELAY_MS.spread * this.#runtime.random(), () => {
+			// A relay that disconnected does not receive the response.
+			delivery.isAnswered = !response.destroyed
 			response.writeHead(status).end()
 		})
 	}
 
-	#faultFor(): keyof Faults | undefined {
-		const fault = this.#mood()
-		if (fault !== undefined) this.faults[fault] += 1
-		return fault
-	}
-
-	#mood(): keyof Faults | undefined {
+	#nextFault(): keyof Faults | undefined {
 		if (this.isDown) return 'outage'
-		if (!this.isMoody) return undefined
-		const next = this.#next.shift()
+		if (!this.injectsFaults) return undefined
+		const next = this.#nextFaults.shift()
 		if (next !== undefined) return next
-		const chance = this.#runtime.random()
-		if (chance < SERVER_ERROR_SHARE) return 'serverErrors'
-		return chance < SERVER_ERROR_SHARE + HANG_SHARE ? 'hung' : undefined
+		const random = this.#runtime.random()
+		if (random < SERVER_ERROR_SHARE) return 'serverErrors'
+		return random < SERVER_ERROR_SHARE + HANG_SHARE ? 'hung' : undefined
 	}
 
-	/** Answers 201 for what is new and 200 for a repeat. */
-	#take(id: string, bringing: Bringing, body: string): number {
-		const before = this.#taken.get(id)
-		this.#taken.set(id, bringing)
-		if (before) {
-			this.refused += 1
-			const byKill = this.refusedByKill.get(before.relay)
-			if (byKill) byKill[before.isAnswered ? 'answered' : 'unanswered'] += 1
+	/** Returns 201 for a new order and 200 for a duplicate. */
+	#accept(key: string, delivery: Delivery, body: string): number {
+		const earlier = this.#deliveries.get(key)
+		this.#deliveries.set(key, delivery)
+		if (earlier) {
+			this.duplicates += 1
+			const byKill = this.duplicatesByKill.get(earlier.relay)
+			if (byKill) byKill[earlier.isAnswered ? 'answered' : 'unanswered'] += 1
 			return 200
 		}
 		const { orderId }: { orderId?: unknown } = JSON.parse(body)
@@ -155,15 +153,21 @@ export class Receiver {
 	}
 }
 
-const FAILING: Readonly<Record<keyof Faults, (response: ServerResponse) => void>> = {
+/** Returns the counts as `status 500: 3, status 429: 1, hung: 2, outage: 14`. */
+export const formatFaults = ({ serverErrors, tooManyRequests, hung, outage }: Readonly<Faults>): string =>
+	Object.entries({ 'status 500': serverErrors, 'status 429': tooManyRequests, hung, outage })
+		.map(([name, count]) => `${name}: ${formatNumber(count)}`)
+		.join(', ')
+
+const FAULT_RESPONSES: Readonly<Record<keyof Faults, (response: ServerResponse) => void>> = {
 	serverErrors: (response) => void response.writeHead(500).end(),
-	tooMany: (response) => void response.writeHead(429, { 'retry-after': '1' }).end(),
+	tooManyRequests: (response) => void response.writeHead(429, { 'retry-after': '1' }).end(),
 	hung: () => {},
-	// As a machine that is gone: no answer, and no connection.
+	// Like a machine that is off: the connection breaks without a response.
 	outage: (response) => void response.destroy(),
 }
 
-async function textOf(request: IncomingMessage): Promise<string | undefined> {
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
 	let text = ''
 	try {
 		for await (const chunk of request.setEncoding('utf8')) text += chunk

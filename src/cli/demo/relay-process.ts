@@ -1,63 +1,92 @@
-/** A relay of the demo as its parent sees it: started, listened to, killed or stopped, and never left behind. */
+/** A relay process of the demo as its parent sees it, and the messages between the two. No process outlives the demo. */
 import { type ChildProcess, fork } from 'node:child_process'
+import type { CircuitState } from '../../core/events/events.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import type { Brief, Order, RelayCounts, Word } from './relay-protocol.ts'
+import type { DemoSchedule } from './schedule.ts'
 
-/** Which of the two files there is: the sources run as they are, and the package is built. */
-const WORKER = new URL(
+/** Sent over the channel instead of as arguments, which every user of the machine can read. */
+export interface RelayInput {
+	readonly type: 'start'
+	readonly name: string
+	readonly database:
+		| { readonly kind: 'sqlite'; readonly file: string }
+		| { readonly kind: 'postgres'; readonly url: string; readonly schema: string }
+	/** URL of the receiver. */
+	readonly to: string
+	readonly schedule: Pick<DemoSchedule, 'leaseMs' | 'timeoutMs' | 'breakerMs'>
+}
+
+export type ToRelay = RelayInput | { readonly type: 'stop' }
+
+export interface RelayCounts {
+	readonly sent: number
+	readonly failed: number
+	readonly circuit: CircuitState
+}
+
+export type FromRelay =
+	| { readonly type: 'ready' }
+	| ({ readonly type: 'counts' } & RelayCounts)
+	| { readonly type: 'failed'; readonly message: string }
+
+/** The sources run as they are; the package is built. */
+const WORKER_FILE = new URL(
 	import.meta.url.endsWith('.ts') ? './relay-worker.ts' : './relay-worker.js',
 	import.meta.url,
 )
 
-/** What does not end by then is ended. */
-const STOP_WITHIN_MS = 10_000
-const LONGEST_COMPLAINT = 2000
+/** A process that has not stopped by then is killed. */
+const STOP_TIMEOUT_MS = 10_000
+const MAX_OUTPUT = 2000
 
-/** Told when it is gone without having been asked to: by an error of its own, or because somebody killed it. */
-export type Gone = (relay: RelayProcess, error: Error | undefined) => void
+/** Called if a process ends without `kill` or `stop`: with its error, or without one if it was killed from outside. */
+export type OnUnexpectedExit = (relay: RelayProcess, error: Error | undefined) => void
 
 export class RelayProcess {
 	readonly name: string
-	counts: RelayCounts = { sent: 0, failed: 0, gate: 'closed' }
+	counts: RelayCounts = { sent: 0, failed: 0, circuit: 'closed' }
 	state: 'starting' | 'running' | 'killed' | 'stopping' | 'ended' = 'starting'
-	/** Resolves when it works, or when it never will. */
+	/** Resolves when the relay runs or has ended. */
 	readonly ready: Promise<void>
 	readonly #child: ChildProcess
 	readonly #exit: Promise<void>
-	#complaint = ''
+	/** The latest error and output of the process. */
+	#output = ''
 
-	constructor(brief: Brief, gone: Gone) {
-		this.name = brief.name
-		const child = fork(WORKER, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: [] })
+	constructor(input: RelayInput, onUnexpectedExit: OnUnexpectedExit) {
+		this.name = input.name
+		const child = fork(WORKER_FILE, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], execArgv: [] })
 		this.#child = child
 		for (const stream of [child.stdout, child.stderr])
-			stream?.setEncoding('utf8').on('data', (text: string) => this.#complain(text))
-		let isReady = () => {}
+			stream?.setEncoding('utf8').on('data', (text: string) => {
+				this.#output = (this.#output + text).slice(-MAX_OUTPUT)
+			})
+		let resolveReady = () => {}
 		const ready = new Promise<void>((resolve) => {
-			isReady = resolve
+			resolveReady = resolve
 		})
 		this.#exit = new Promise((resolve) => {
 			child.once('exit', (code, signal) => {
 				resolve()
-				this.#gone(gone, signal === null ? `exit code ${code}` : undefined)
+				this.#onExit(onUnexpectedExit, signal === null ? `exit code ${code}` : undefined)
 			})
-			// The channel of a process that was killed breaks, which is no news; that there is no process at all is.
+			// The channel of a killed process also emits an error. Only a process that did not start has no pid.
 			child.on('error', ({ message }) => {
 				if (child.pid !== undefined) return
 				resolve()
-				this.#gone(gone, message)
+				this.#onExit(onUnexpectedExit, message)
 			})
 		})
 		this.ready = Promise.race([ready, this.#exit])
-		child.on('message', (word: Word) => this.#heard(word, isReady))
-		this.#tell(brief)
+		child.on('message', (message: FromRelay) => this.#onMessage(message, resolveReady))
+		this.#send(input)
 	}
 
 	get pid(): number | undefined {
 		return this.#child.pid
 	}
 
-	/** At once, as a power cut would. */
+	/** Kills the process immediately, like a power failure. */
 	async kill(): Promise<void> {
 		if (this.#hasEnded) return
 		this.state = 'killed'
@@ -65,12 +94,12 @@ export class RelayProcess {
 		await this.#exit
 	}
 
-	/** Lets it finish what it is at. */
+	/** Lets the relay finish its messages in flight. */
 	async stop(runtime: Runtime): Promise<void> {
 		if (this.#hasEnded) return
 		this.state = 'stopping'
-		const cancel = runtime.setTimer(STOP_WITHIN_MS, () => void this.#child.kill('SIGKILL'), 'limit')
-		this.#tell({ type: 'stop' })
+		const cancel = runtime.setTimer(STOP_TIMEOUT_MS, () => void this.#child.kill('SIGKILL'), 'limit')
+		this.#send({ type: 'stop' })
 		await this.#exit
 		cancel()
 		this.state = 'ended'
@@ -81,30 +110,26 @@ export class RelayProcess {
 		return pid === undefined || exitCode !== null || signalCode !== null
 	}
 
-	/** Without a reason it was a signal, and not one of ours. */
-	#gone(gone: Gone, why: string | undefined): void {
+	/** Without a reason the process was killed by a signal from outside. */
+	#onExit(onUnexpectedExit: OnUnexpectedExit, reason: string | undefined): void {
 		if (this.state === 'killed' || this.state === 'stopping') return
-		this.state = why === undefined ? 'killed' : 'ended'
+		this.state = reason === undefined ? 'killed' : 'ended'
 		const error =
-			why === undefined ? undefined : new Error(`${this.name} ended: ${this.#complaint.trim() || why}`)
-		gone(this, error)
+			reason === undefined ? undefined : new Error(`${this.name} ended: ${this.#output.trim() || reason}`)
+		onUnexpectedExit(this, error)
 	}
 
-	#tell(order: Order): void {
-		this.#child.send(order, () => {})
+	#send(message: ToRelay): void {
+		this.#child.send(message, () => {})
 	}
 
-	#heard(word: Word, isReady: () => void): void {
-		if (word.type === 'ready') {
+	#onMessage(message: FromRelay, resolveReady: () => void): void {
+		if (message.type === 'ready') {
 			if (this.state === 'starting') this.state = 'running'
-			isReady()
-		} else if (word.type === 'counts') {
-			const { type: _, ...counts } = word
+			resolveReady()
+		} else if (message.type === 'counts') {
+			const { type: _, ...counts } = message
 			this.counts = counts
-		} else this.#complaint = word.message
-	}
-
-	#complain(text: string): void {
-		this.#complaint = (this.#complaint + text).slice(-LONGEST_COMPLAINT)
+		} else this.#output = message.message
 	}
 }

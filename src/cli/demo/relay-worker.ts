@@ -1,29 +1,28 @@
 /**
- * One relay of the demo, in a process of its own, so that it can be killed. It ends when it is told to, and when its parent is gone:
- * a demo that was killed itself leaves no process behind. Ctrl-C, or a window that is closed, reaches all processes of a terminal, and is
- * the parent's to answer.
+ * The main module of a relay process, which the demo can kill. It ends when the parent stops it or is gone, so a demo that was
+ * killed leaves no process behind. Ctrl-C and SIGHUP reach all processes of a terminal and are handled by the parent.
  */
-import { demoRelay } from './demo-relay.ts'
-import type { Order, Word } from './relay-protocol.ts'
+import { runDemoRelay } from './demo-relay.ts'
+import type { FromRelay, ToRelay } from './relay-process.ts'
 
-const tell = (word: Word): void => void process.send?.(word)
-const orphaned = () => process.exit(1)
+const send = (message: FromRelay): void => void process.send?.(message)
+const exitWithoutParent = () => process.exit(1)
 
 for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
-process.on('disconnect', orphaned)
+process.on('disconnect', exitWithoutParent)
 
 let stop = () => {}
 const stopped = new Promise<void>((resolve) => {
 	stop = resolve
 })
-process.on('message', async (order: Order) => {
-	if (order.type === 'stop') return stop()
+process.on('message', async (message: ToRelay) => {
+	if (message.type === 'stop') return stop()
 	try {
-		await demoRelay(order, tell, stopped)
+		await runDemoRelay(message, send, stopped)
 	} catch (error) {
-		tell({ type: 'failed', message: error instanceof Error ? error.message : String(error) })
+		send({ type: 'failed', message: error instanceof Error ? error.message : String(error) })
 		process.exitCode = 1
 	}
-	process.off('disconnect', orphaned)
+	process.off('disconnect', exitWithoutParent)
 	process.disconnect()
 })

@@ -1,70 +1,70 @@
-/** The demo from its first file to the last: whatever happens in between, nothing is left of it, neither a process nor a table. */
-
+/** Sets up the demo and removes every process, file and table that it created, however it ends. */
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import type { ExitKind } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { toCliError } from '../outbox/database-errors.ts'
 import { type PostgresTarget, resolveTarget } from '../outbox/database-target.ts'
-import { ledgerText } from './ledger.ts'
-import { planOf } from './plan.ts'
-import { Play } from './play.ts'
+import { Demo } from './demo.ts'
+import { renderLedger } from './ledger.ts'
+import { LiveStatus } from './live-status.ts'
 import { Receiver } from './receiver.ts'
-import { Screen } from './screen.ts'
+import { createSchedule } from './schedule.ts'
 import type { Shop } from './shop.ts'
 
-export interface AskedDemo {
+export interface DemoArguments {
 	readonly seconds: number
 	readonly database: string | undefined
 }
 
-export async function runDemo({ seconds, database }: AskedDemo, io: CommandIo): Promise<ExitKind> {
-	const target = serverOf(database, io.env)
+export async function runDemo({ seconds, database }: DemoArguments, io: CommandIo): Promise<ExitKind> {
+	const target = resolvePostgres(database, io.env)
 	try {
 		const shop = await openShop(target)
 		const receiver = new Receiver(io.runtime)
-		const screen = new Screen(io, isWatched(io))
-		const play = new Play({ shop, receiver, screen, plan: planOf(seconds), runtime: io.runtime })
-		// What the frame says of a Ctrl-C stands below the counts.
-		const forget = () => screen.forget()
+		const status = new LiveStatus(io, canRedraw(io))
+		const schedule = createSchedule(seconds)
+		const demo = new Demo({ shop, receiver, status, schedule, runtime: io.runtime })
+		// The note about Ctrl-C is printed below the status and must not be overwritten.
+		const forget = () => status.forget()
 		io.signal.addEventListener('abort', forget)
-		const ended = endedBySystem()
+		const system = listenForTermination()
 		try {
 			io.note(
-				`Orders are written to ${shop.name}, and two relays bring them to a receiver that fails on purpose.`,
+				`Orders are written to ${shop.name}. Two relays deliver them to a receiver that fails on purpose.`,
 			)
-			const ledger = await play.toItsEnd(AbortSignal.any([io.signal, ended.signal]))
-			screen.end()
-			io.result(ledger, () => ledgerText(ledger, io))
+			const ledger = await demo.run(AbortSignal.any([io.signal, system.signal]))
+			status.end()
+			io.result(ledger, () => renderLedger(ledger, io))
 			return ledger.balances ? 'ok' : 'checkFailed'
 		} finally {
 			io.signal.removeEventListener('abort', forget)
-			screen.end()
-			await play.clear()
+			status.end()
+			await demo.close()
 			await receiver.close()
 			await shop.remove()
-			ended.forget()
+			system.unlisten()
 		}
 	} catch (error) {
 		throw target ? toCliError(error, target) : error
 	}
 }
 
-/** A supervisor's SIGTERM, or a window that is closed: as with Ctrl-C nothing is to be left behind. Each is heard once. */
-function endedBySystem(): { readonly signal: AbortSignal; forget(): void } {
-	const stop = new AbortController()
-	const end = () => stop.abort()
+/** SIGTERM from a supervisor and SIGHUP from a closed window clean up like Ctrl-C. A second one ends the process. */
+function listenForTermination(): { readonly signal: AbortSignal; unlisten(): void } {
+	const controller = new AbortController()
+	const abort = () => controller.abort()
 	const signals = ['SIGTERM', 'SIGHUP'] as const
-	for (const name of signals) process.once(name, end)
+	for (const name of signals) process.once(name, abort)
 	return {
-		signal: stop.signal,
-		forget() {
-			for (const name of signals) process.off(name, end)
+		signal: controller.signal,
+		unlisten() {
+			for (const name of signals) process.off(name, abort)
 		},
 	}
 }
 
-/** The server that was asked for. A DATABASE_URL of another kind is not meant for a demo, which makes a file of its own. */
-function serverOf(database: string | undefined, env: CommandIo['env']): PostgresTarget | undefined {
+/** Returns the PostgreSQL database, or undefined for SQLite. A DATABASE_URL of another kind is ignored: the demo creates its own file. */
+function resolvePostgres(database: string | undefined, env: CommandIo['env']): PostgresTarget | undefined {
 	const url = database ?? env['DATABASE_URL'] ?? ''
 	if (/^postgres(ql)?:/i.test(url)) {
 		const target = resolveTarget({ database, schema: undefined }, env)
@@ -74,11 +74,11 @@ function serverOf(database: string | undefined, env: CommandIo['env']): Postgres
 	throw new InvalidOptionError(
 		'--database',
 		database.replace(/(?<=^[a-z\d+.-]+:).*/is, '...'),
-		'postgres://...; without it a SQLite file is made, and removed at the end',
+		'postgres://... (without --database the demo uses a temporary SQLite file)',
 	)
 }
 
-/** Each is loaded only when it is needed: one needs a driver, the other a Node that has SQLite. */
+/** Loads one of two modules: one needs the driver, the other a Node with SQLite. */
 async function openShop(target: PostgresTarget | undefined): Promise<Shop> {
 	if (!target) {
 		const { sqliteShop } = await import('./sqlite-shop.ts')
@@ -88,5 +88,5 @@ async function openShop(target: PostgresTarget | undefined): Promise<Shop> {
 	return postgresShop(target)
 }
 
-const isWatched = ({ isTTY, env }: CommandIo): boolean =>
+const canRedraw = ({ isTTY, env }: CommandIo): boolean =>
 	isTTY && process.stderr.isTTY === true && env['TERM'] !== 'dumb'

@@ -1,29 +1,30 @@
-/** A shop's database with an outbox in it, and what the demo does to it. The two databases differ in nothing that the demo sees. */
+/** A shop database with an outbox, and what the demo does with it. SQLite and PostgreSQL look the same to the demo. */
 import type { Outbox } from '../../outbox/index.ts'
-import type { Brief } from './relay-protocol.ts'
+import type { RelayInput } from './relay-process.ts'
 
 export interface ShopOrder {
 	readonly orderId: string
 	readonly amount: number
 }
 
-/** One for each kind of database. */
 export interface Shop {
-	/** What it is called for people. */
+	/** For messages. */
 	readonly name: string
-	/** How a relay process finds it. */
-	readonly database: Brief['database']
+	/** How a relay process connects to it. */
+	readonly database: RelayInput['database']
 	readonly outbox: Outbox
-	/** Writes the order and its message in one transaction, and then commits it or rolls it back. */
+	/** Writes the order and its message in one transaction, then commits it or rolls it back. */
 	write(order: ShopOrder, end: 'COMMIT' | 'ROLLBACK'): Promise<void>
-	/** The ids of all orders that are there. */
+	/** Returns the ids of all committed orders. */
 	orderIds(): Promise<readonly string[]>
-	/** Takes away all that was made. */
+	/** Removes everything that the demo created. */
 	remove(): Promise<void>
 }
 
-/** Every message of the demo. */
-export const messageOf = (order: ShopOrder): { topic: string; destination: string; payload: ShopOrder } => ({
+/** Returns the message of an order. */
+export const orderMessage = (
+	order: ShopOrder,
+): { topic: string; destination: string; payload: ShopOrder } => ({
 	topic: 'order.created',
 	destination: 'orders',
 	payload: order,

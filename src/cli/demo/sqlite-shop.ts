@@ -1,13 +1,13 @@
-/** The shop in a file of a temporary folder. */
+/** The shop as a SQLite file in a temporary folder. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Outbox, sqliteStore } from '../../outbox/index.ts'
-import { messageOf, type Shop } from './shop.ts'
+import { orderMessage, type Shop } from './shop.ts'
 
-/** The relays write into the same file; a commit of theirs takes a few milliseconds. */
-const BUSY_MS = 5000
+/** The relays write to the same file; each commit blocks others for a few milliseconds. */
+const BUSY_TIMEOUT_MS = 5000
 
 export async function sqliteShop(): Promise<Shop> {
 	const folder = await mkdtemp(join(tmpdir(), 'yaoki-demo-'))
@@ -17,7 +17,7 @@ export async function sqliteShop(): Promise<Shop> {
 	try {
 		await outbox.migrate()
 		const database = new DatabaseSync(file)
-		database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`)
+		database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
 		database.exec('CREATE TABLE shop_orders (id TEXT PRIMARY KEY, amount INTEGER NOT NULL) STRICT')
 		const insert = database.prepare('INSERT INTO shop_orders (id, amount) VALUES (?, ?)')
 		const select = database.prepare('SELECT id FROM shop_orders')
@@ -29,7 +29,7 @@ export async function sqliteShop(): Promise<Shop> {
 				database.exec('BEGIN IMMEDIATE')
 				try {
 					insert.run(order.orderId, order.amount)
-					await outbox.enqueue(messageOf(order), { tx: database })
+					await outbox.enqueue(orderMessage(order), { tx: database })
 				} catch (error) {
 					database.exec('ROLLBACK')
 					throw error

@@ -1,14 +1,11 @@
 import { existsSync, readdirSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type PostgresDatabase, postgresDatabase } from '../../outbox/postgres-database.ts'
 import { run, temporaryFolder } from '../outbox/run-yaoki.ts'
-import { Spawned } from '../spawned.ts'
+import { MAIN, Spawned } from '../spawned.ts'
 
-const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
-
-/** It ends by itself or by its own limit, and starts three processes on a machine that may be busy. */
+/** Each demo starts three processes on a machine that may be busy. */
 const LONG = 90_000
 
 const demo = (words: readonly string[], env: Readonly<Record<string, string>> = {}) =>
@@ -26,7 +23,7 @@ const pidsIn = (stderr: string): readonly number[] =>
 	[...stderr.matchAll(/is process (\d+)/g)].map(([, pid]) => Number(pid))
 
 test(
-	'the demo ends by itself with a ledger that balances, and leaves neither a file nor a process',
+	'the demo ends with a ledger that balances, and leaves no file and no process',
 	async () => {
 		const { code, stdout, stderr } = await run(['demo', '--seconds', '6', '--json'])
 		expect(code, stderr).toBe(0)
@@ -42,23 +39,21 @@ test(
 		expect(ledger.database).toMatch(/^SQLite in /)
 		expect(existsSync(ledger.database.replace('SQLite in ', ''))).toBe(false)
 		expect(stderr).toContain('the receiver goes down')
-		expect(stderr).toMatch(
-			/relay-\d \(process \d+\) was killed with SIGKILL while .*; relay-3 takes its place/,
-		)
+		expect(stderr).toMatch(/relay-\d \(process \d+\) was killed with SIGKILL during .*; relay-3 replaces it/)
 	},
 	LONG,
 )
 
-describe.skipIf(process.platform === 'win32')('a demo that does not come to its end', () => {
+describe.skipIf(process.platform === 'win32')('a demo that is ended early', () => {
 	test(
-		'by Ctrl-C brings what is under way to its end, and tells the ledger; a relay that was killed by hand before is replaced',
+		'by Ctrl-C delivers pending messages and prints the ledger; a relay that a user kills is replaced',
 		async () => {
 			const temporary = temporaryFolder()
 			const child = demo(['--seconds', '600'], { TMPDIR: temporary })
 			await child.prints('received 1')
 			const [first = 0] = pidsIn(child.stderr)
 			process.kill(first, 'SIGKILL')
-			await child.prints('relay-3 takes its place')
+			await child.prints('relay-3 replaces it')
 			child.process.kill('SIGINT')
 			const { code, stdout, stderr } = await child.ended()
 			expect(code, stderr).toBe(130)
@@ -70,7 +65,7 @@ describe.skipIf(process.platform === 'win32')('a demo that does not come to its 
 	)
 
 	test(
-		'because it was killed leaves no relay behind',
+		'by SIGKILL leaves no relay process',
 		async () => {
 			const child = demo(['--seconds', '600'], { TMPDIR: temporaryFolder() })
 			await child.prints('received 1')
@@ -84,7 +79,7 @@ describe.skipIf(process.platform === 'win32')('a demo that does not come to its 
 })
 
 test.skipIf(process.platform === 'win32')(
-	'a demo that a supervisor ends cleans up as well, and its exit code is that of the ledger',
+	'SIGTERM cleans up, and the exit code is that of the ledger',
 	async () => {
 		const temporary = temporaryFolder()
 		const child = demo(['--seconds', '600'], { TMPDIR: temporary })
@@ -98,17 +93,17 @@ test.skipIf(process.platform === 'win32')(
 	LONG,
 )
 
-test('a file of your own is not what a demo is for', async () => {
+test('rejects a database other than PostgreSQL, without its password', async () => {
 	const { code, stderr } = await run(['demo', '--database', 'mysql://ada:hunter2@db/shop'])
 	expect(code).toBe(2)
-	expect(stderr).toContain("--database: got 'mysql:...'; takes postgres://")
+	expect(stderr).toContain('Invalid option "--database": expected postgres://')
 	expect(stderr).not.toContain('hunter2')
 })
 
-test('a PostgreSQL that can not be reached is exit code 5', async () => {
+test('exits with 5 for an unreachable PostgreSQL', async () => {
 	const { code, stderr } = await run(['demo'], { DATABASE_URL: 'postgres://ada:hunter2@127.0.0.1:1/shop' })
 	expect(code).toBe(5)
-	expect(stderr).toContain('postgres://ada@127.0.0.1:1/shop could not be reached')
+	expect(stderr).toContain('Cannot reach postgres://ada@127.0.0.1:1/shop')
 	expect(stderr).not.toContain('hunter2')
 })
 
@@ -120,7 +115,7 @@ describe('with DATABASE_URL', () => {
 	afterAll(() => database[Symbol.asyncDispose]())
 
 	test(
-		'it runs on that PostgreSQL, and leaves nothing in it',
+		'runs on that PostgreSQL and leaves nothing in it',
 		async () => {
 			const ran = await run(['demo', '--seconds', '6', '--json'], { DATABASE_URL: database.url })
 			expect(ran.code, ran.stderr).toBe(0)

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { type Books, ledgerOf, ledgerText } from '../../../src/cli/demo/ledger.ts'
-import { createStyle } from '../../../src/cli/style.ts'
+import { createLedger, type LedgerInput, renderLedger } from '../../../src/cli/demo/ledger.ts'
+import { PLAIN } from '../../../src/text/style.ts'
 
-const books: Books = {
+const input: LedgerInput = {
 	database: 'shop.db',
 	relays: [],
 	committed: ['a', 'b', 'c'],
@@ -12,52 +12,50 @@ const books: Books = {
 		['b', 1],
 		['c', 1],
 	]),
-	refused: 3,
-	refusedByKill: new Map([['relay-1', { answered: 1, unanswered: 1 }]]),
+	duplicates: 3,
+	duplicatesByKill: new Map([['relay-1', { answered: 1, unanswered: 1 }]]),
 	kills: [{ relay: 'relay-1', unanswered: 4 }],
-	faults: { serverErrors: 5, tooMany: 1, hung: 2, outage: 30 },
+	faults: { serverErrors: 5, tooManyRequests: 1, hung: 2, outage: 30 },
 	left: 0,
 	dead: 0,
 }
 
-const text = (changes: Partial<Books> = {}) =>
-	ledgerText(ledgerOf({ ...books, ...changes }), { style: createStyle(false), columns: 100 })
+const text = (changes: Partial<LedgerInput> = {}) =>
+	renderLedger(createLedger({ ...input, ...changes }), { style: PLAIN, columns: 100 })
 
-test('the ledger balances when every order that was committed was received once, and no other', () => {
-	expect(ledgerOf(books)).toMatchObject({ committed: 3, receivedOnce: 3, balances: true })
+test('the ledger balances if every committed order was received once, and no other', () => {
+	expect(createLedger(input)).toMatchObject({ committed: 3, receivedOnce: 3, balances: true })
 	expect(text()).toContain('The ledger balances: committed = received exactly once.')
 })
 
-test('it tells how many duplicates were refused, and how many of them a kill made', () => {
-	expect(ledgerOf(books)).toMatchObject({
-		duplicatesRefused: 3,
-		kills: [{ relay: 'relay-1', unanswered: 4, duplicatesRefused: 2, ofThoseAnswered: 1 }],
+test('it shows how many duplicates were rejected, and how many of them a kill caused', () => {
+	expect(createLedger(input)).toMatchObject({
+		duplicatesRejected: 3,
+		kills: [{ relay: 'relay-1', unanswered: 4, duplicatesRejected: 2, duplicatesAnswered: 1 }],
 	})
-	expect(text()).toMatch(
-		/relay-1, killed +2 that it had sent and not yet written down as sent; the receiver had\s+answered 1 of them/,
-	)
+	expect(text()).toMatch(/relay-1, killed +2 sent but not yet acked; the receiver had answered 1 of them/)
 })
 
-test('a kill made 19 duplicates though the relay waited for 9 answers: what was answered and not written down counts too', () => {
+test('a kill can cause more duplicates than unanswered requests, because answered messages may not be acked', () => {
 	const kills = [{ relay: 'relay-1', unanswered: 9 }]
 	const of = (answered: number, unanswered: number) =>
-		text({ kills, refused: 19, refusedByKill: new Map([['relay-1', { answered, unanswered }]]) })
-	expect(of(10, 9)).toMatch(/killed +19 that it had sent [\s\S]* answered 10 of them/)
-	expect(of(19, 0)).toMatch(/killed +19 that it had sent [\s\S]* answered all of them/)
+		text({ kills, duplicates: 19, duplicatesByKill: new Map([['relay-1', { answered, unanswered }]]) })
+	expect(of(10, 9)).toMatch(/killed +19 sent [\s\S]* answered 10 of them/)
+	expect(of(19, 0)).toMatch(/killed +19 sent [\s\S]* answered all of them/)
 	expect(of(0, 0)).toMatch(/killed +0\n/)
-	expect(text({ kills, refusedByKill: new Map() })).toMatch(/killed +0\n/)
+	expect(text({ kills, duplicatesByKill: new Map() })).toMatch(/killed +0\n/)
 })
 
-test('what happened once did not happen "1 times"', () => {
-	expect(text()).toContain('1 order, of which none may arrive')
-	expect(text()).toContain('5 times 500, once 429, 2 hung, 30 in the outage')
+test('it uses the singular for one order, and shows the injected faults', () => {
+	expect(text()).toContain('1 order, none of which may arrive')
+	expect(text()).toContain('status 500: 5, status 429: 1, hung: 2, outage: 30')
 })
 
-describe('it does not balance', () => {
-	test.each<[string, Partial<Books>, object]>([
-		['when one is lost', { received: new Map([['a', 1]]) }, { lost: ['b', 'c'], receivedOnce: 1 }],
+describe('the ledger does not balance', () => {
+	test.each<[string, Partial<LedgerInput>, object]>([
+		['if an order is lost', { received: new Map([['a', 1]]) }, { lost: ['b', 'c'], receivedOnce: 1 }],
 		[
-			'when one was taken twice, also if another is lost so that the sums agree',
+			'if an order was accepted twice, even if another is lost so that the sums agree',
 			{
 				received: new Map([
 					['a', 2],
@@ -67,19 +65,15 @@ describe('it does not balance', () => {
 			{ repeated: ['a'], lost: ['c'] },
 		],
 		[
-			'when one came that was rolled back',
-			{ received: new Map([...books.received, ['d', 1]]) },
+			'if an order arrived that was rolled back',
+			{ received: new Map([...input.received, ['d', 1]]) },
 			{ phantom: ['d'] },
 		],
-		['when something is still in the queue', { left: 1 }, { left: 1 }],
-		['when there is a dead letter', { dead: 1 }, { dead: 1 }],
-		[
-			'when nothing was committed at all, which would show nothing',
-			{ committed: [], received: new Map() },
-			{},
-		],
+		['if a message is still in the queue', { left: 1 }, { left: 1 }],
+		['if there is a dead letter', { dead: 1 }, { dead: 1 }],
+		['if no order was committed', { committed: [], received: new Map() }, {}],
 	])('%s', (_, changes, found) => {
-		expect(ledgerOf({ ...books, ...changes })).toMatchObject({ ...found, balances: false })
+		expect(createLedger({ ...input, ...changes })).toMatchObject({ ...found, balances: false })
 		expect(text(changes)).toContain('The ledger does not balance.')
 	})
 })

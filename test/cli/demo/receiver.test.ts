@@ -3,22 +3,22 @@ import { RELAY_HEADER, Receiver } from '../../../src/cli/demo/receiver.ts'
 import type { Runtime } from '../../../src/core/runtime/runtime.ts'
 import { systemRuntime } from '../../../src/core/runtime/system.ts'
 
-/** What chance says: 1 is no fault, 0 an error, and between them it hangs. */
-let chance = 0.99
+/** The next random number: 0 is a server error, 0.99 no fault. */
+let random = 0.99
 let receiver: Receiver
 let url: string
-/** Answers that are held back until a test gives them; undefined when they come by themselves. */
-let held: (() => void)[] | undefined
+/** Responses that wait for the test; undefined if they are sent automatically. */
+let delayed: (() => void)[] | undefined
 
 beforeEach(async () => {
-	chance = 0.99
-	held = undefined
+	random = 0.99
+	delayed = undefined
 	const setTimer: Runtime['setTimer'] = (ms, fire, kind) => {
-		if (!held) return systemRuntime.setTimer(ms, fire, kind)
-		held.push(fire)
+		if (!delayed) return systemRuntime.setTimer(ms, fire, kind)
+		delayed.push(fire)
 		return () => {}
 	}
-	receiver = new Receiver({ ...systemRuntime, random: () => chance, setTimer })
+	receiver = new Receiver({ ...systemRuntime, random: () => random, setTimer })
 	url = await receiver.start()
 })
 afterEach(() => receiver.close())
@@ -31,7 +31,7 @@ const post = (id: string, orderId: string, relay = 'relay-1', init: RequestInit 
 		...init,
 	})
 
-test('the receiver takes an order once, and refuses a repeat by its key', async () => {
+test('accepts an order once, and rejects a duplicate by its key', async () => {
 	expect((await post('1', 'a')).status).toBe(201)
 	expect((await post('1', 'a', 'relay-2')).status).toBe(200)
 	expect((await post('2', 'b', 'relay-2')).status).toBe(201)
@@ -39,70 +39,70 @@ test('the receiver takes an order once, and refuses a repeat by its key', async 
 		['a', 1],
 		['b', 1],
 	])
-	expect(receiver.refused).toBe(1)
+	expect(receiver.duplicates).toBe(1)
 })
 
-test('a repeat is put down to a kill only when the one who brought it before was killed by then', async () => {
+test('counts a duplicate as caused by a kill only if the earlier relay was killed before', async () => {
 	await post('1', 'a', 'relay-1')
 	await post('2', 'b', 'relay-1')
 	await post('3', 'c', 'relay-2')
 	await post('1', 'a', 'relay-2')
-	receiver.killed('relay-1')
+	receiver.markKilled('relay-1')
 	await post('1', 'a', 'relay-3')
 	await post('2', 'b', 'relay-3')
 	await post('2', 'b', 'relay-3')
 	await post('3', 'c', 'relay-3')
-	expect(receiver.refused).toBe(5)
-	expect([...receiver.refusedByKill]).toEqual([['relay-1', { answered: 1, unanswered: 0 }]])
+	expect(receiver.duplicates).toBe(5)
+	expect([...receiver.duplicatesByKill]).toEqual([['relay-1', { answered: 1, unanswered: 0 }]])
 })
 
-test('a repeat of what was never answered is told apart from one whose answer was not written down', async () => {
+test('distinguishes duplicates of answered and of unanswered messages', async () => {
 	await post('1', 'a', 'relay-1')
 	const answers: (() => void)[] = []
-	held = answers
+	delayed = answers
 	const stop = new AbortController()
 	const hanging = post('2', 'b', 'relay-1', { signal: stop.signal })
 	await expect.poll(() => receiver.orders.size).toBe(2)
 	stop.abort()
 	await hanging.catch(() => {})
-	await expect.poll(() => receiver.unansweredOf('relay-1')).toBe(0)
-	held = undefined
+	await expect.poll(() => receiver.countUnanswered('relay-1')).toBe(0)
+	delayed = undefined
 	for (const answer of answers) answer()
-	receiver.killed('relay-1')
+	receiver.markKilled('relay-1')
 	await post('1', 'a', 'relay-2')
 	await post('2', 'b', 'relay-2')
-	expect(receiver.refusedByKill.get('relay-1')).toEqual({ answered: 1, unanswered: 1 })
+	expect(receiver.duplicatesByKill.get('relay-1')).toEqual({ answered: 1, unanswered: 1 })
 })
 
-test('the receiver would show an order that came under two keys', async () => {
+test('counts an order twice if it arrives with two keys', async () => {
 	await post('1', 'a')
 	await post('2', 'a')
 	expect(receiver.orders.get('a')).toBe(2)
 })
 
-describe('on purpose', () => {
-	test('it fails by chance with 500, and takes nothing then', async () => {
-		chance = 0
+describe('injected faults', () => {
+	test('status 500 at random, without accepting the order', async () => {
+		random = 0
 		expect((await post('1', 'a')).status).toBe(500)
 		expect(receiver.orders.size).toBe(0)
 		expect(receiver.faults.serverErrors).toBe(1)
 	})
 
-	test('it says when to come back, once for each time that it is told to', async () => {
-		receiver.failNext('tooMany')
+	test('status 429 with Retry-After, once per failNext', async () => {
+		receiver.failNext('tooManyRequests')
 		const answer = await post('1', 'a')
 		expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '1'])
 		expect((await post('1', 'a')).status).toBe(201)
 	})
 
-	test('it is down as long as it is told to be', async () => {
+	test('an outage while isDown is true', async () => {
 		receiver.isDown = true
 		await expect(post('1', 'a')).rejects.toThrow()
 		receiver.isDown = false
 		expect((await post('1', 'a')).status).toBe(201)
 	})
 
-	test('it hangs, and takes nothing then', async () => {
+	test('a request that hangs, without accepting the order', async () => {
 		receiver.failNext('hung')
 		const stop = new AbortController()
 		const answer = post('1', 'a', 'relay-1', { signal: stop.signal })
@@ -112,18 +112,18 @@ describe('on purpose', () => {
 		expect(receiver.orders.size).toBe(0)
 	})
 
-	test('it does none of it any more when the shop is closed', async () => {
-		chance = 0
-		receiver.isMoody = false
+	test('none while injectsFaults is false', async () => {
+		random = 0
+		receiver.injectsFaults = false
 		expect((await post('1', 'a')).status).toBe(201)
 	})
 })
 
-test('what was taken and not answered counts for the relay that waits, until it hangs up', async () => {
+test('countUnanswered counts accepted requests until the relay disconnects', async () => {
 	const stop = new AbortController()
 	const answer = post('1', 'a', 'relay-9', { signal: stop.signal })
 	await expect.poll(() => receiver.orders.size).toBe(1)
 	stop.abort()
 	await answer.catch(() => {})
-	await expect.poll(() => receiver.unansweredOf('relay-9')).toBe(0)
+	await expect.poll(() => receiver.countUnanswered('relay-9')).toBe(0)
 })

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { planOf } from '../../../src/cli/demo/plan.ts'
+import { createSchedule } from '../../../src/cli/demo/schedule.ts'
 
-test('a demo of any length shows the same story: an outage that ends, then a kill, then time to finish', () => {
+test('a demo of any duration has an outage, then a kill, then time to finish', () => {
 	fc.assert(
 		fc.property(fc.double({ min: 5, max: 3600, noNaN: true }), (seconds) => {
-			const { produceMs, outage, killAtMs, failures, leaseMs, timeoutMs } = planOf(seconds)
+			const { produceMs, outage, killAtMs, failures, leaseMs, timeoutMs } = createSchedule(seconds)
 			expect(outage.fromMs).toBeGreaterThan(0)
 			expect(outage.toMs - outage.fromMs).toBeGreaterThanOrEqual(500)
 			expect(outage.toMs).toBeLessThan(killAtMs)

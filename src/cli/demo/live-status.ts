@@ -1,0 +1,119 @@
+/**
+ * The counts while the demo runs: a block that is redrawn on a terminal, otherwise a line per second, which suits a log. It goes
+ * to standard error, so standard output contains only the ledger.
+ */
+import type { Runtime } from '../../core/runtime/runtime.ts'
+import { formatNumber } from '../../text/format.ts'
+import { wrap } from '../../text/width.ts'
+import type { CommandIo } from '../io.ts'
+import { formatFaults, type Receiver } from './receiver.ts'
+import type { RelayProcess } from './relay-process.ts'
+
+export interface DemoStatus {
+	readonly committed: number
+	readonly receiver: Receiver
+	readonly relays: readonly RelayProcess[]
+	/** What happens at the moment, in a few words. */
+	readonly phase: string
+}
+
+const REDRAW_MS = 100
+const LINE_INTERVAL_MS = 1000
+
+export class LiveStatus {
+	readonly #io: Pick<CommandIo, 'note' | 'style' | 'columns'>
+	readonly #runtime: Runtime
+	readonly #canRedraw: boolean
+	readonly #startedAt: number
+	/** Lines of the block on the screen. */
+	#height = 0
+	#cancel = () => {}
+
+	constructor(io: Pick<CommandIo, 'note' | 'style' | 'columns' | 'runtime'>, canRedraw: boolean) {
+		this.#io = io
+		this.#runtime = io.runtime
+		this.#canRedraw = canRedraw
+		this.#startedAt = io.runtime.now()
+	}
+
+	/** Shows the status repeatedly until `end`. */
+	follow(readStatus: () => DemoStatus): void {
+		const step = () => {
+			this.#show(readStatus())
+			this.#cancel = this.#runtime.setTimer(this.#canRedraw ? REDRAW_MS : LINE_INTERVAL_MS, step)
+		}
+		step()
+	}
+
+	/** Prints a line that stays. */
+	print(text: string): void {
+		this.#io.note(`${this.#erase()}${this.#clock()}  ${text}`)
+		this.#height = 0
+	}
+
+	/** Must be called after another part wrote to the screen, so that its lines are not overwritten. */
+	forget(): void {
+		this.#height = 0
+	}
+
+	end(): void {
+		this.#cancel()
+		if (this.#canRedraw && this.#height > 0) this.#io.note(this.#erase().trimEnd())
+		this.#height = 0
+	}
+
+	#show(status: DemoStatus): void {
+		if (!this.#canRedraw) {
+			this.#io.note(`${this.#clock()}  ${[orderCounts(status), ...receiverCounts(status)].join('; ')}`)
+			return
+		}
+		const lines = this.#block(status).map((line) => line.slice(0, this.#maxWidth))
+		const [head = '', ...rest] = lines
+		this.#io.note([this.#erase() + this.#io.style.bold(head), ...rest].join('\n'))
+		this.#height = lines.length
+	}
+
+	/** Moves up to the first line of the block and clears the screen below. */
+	#erase(): string {
+		return this.#canRedraw && this.#height > 0 ? `\x1b[${this.#height}A\x1b[J` : ''
+	}
+
+	#clock(): string {
+		const seconds = (this.#runtime.now() - this.#startedAt) / 1000
+		return `${seconds.toFixed(1).padStart(5)} s`
+	}
+
+	/** A line as wide as the terminal wraps, and wrapped lines cannot be erased. */
+	get #maxWidth(): number {
+		return this.#io.columns - 1
+	}
+
+	#block(status: DemoStatus): readonly string[] {
+		const texts = [
+			orderCounts(status),
+			`receiver: ${receiverCounts(status).join('; ')}`,
+			...status.relays.map(relayCounts),
+			status.phase,
+		]
+		const clock = `${this.#clock()}  `
+		return texts
+			.flatMap((text) => wrap(text, this.#maxWidth - clock.length))
+			.map((line, index) => (index === 0 ? clock : ' '.repeat(clock.length)) + line)
+	}
+}
+
+function orderCounts({ committed, receiver }: DemoStatus): string {
+	const received = receiver.orders.size
+	const pending = Math.max(0, committed - received)
+	return `committed ${formatNumber(committed)}, received ${formatNumber(received)}, pending ${formatNumber(pending)}`
+}
+
+function receiverCounts({ receiver: { faults, isDown, duplicates } }: DemoStatus): readonly string[] {
+	const down = isDown ? ' (down now)' : ''
+	return [formatFaults(faults) + down, `duplicates rejected ${formatNumber(duplicates)}`]
+}
+
+function relayCounts({ name, state, counts }: RelayProcess): string {
+	const circuit = state === 'running' && counts.circuit !== 'closed' ? `, circuit ${counts.circuit}` : ''
+	return `${name} ${state}: sent ${formatNumber(counts.sent)}, failed ${formatNumber(counts.failed)}${circuit}`
+}
