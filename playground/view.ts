@@ -88,7 +88,7 @@ function addPlot(parent: Element, name: ChartName): Update {
 				make('span', { class: `item ${kind} ${color}` }, make('i'), words.series[series]),
 			),
 		)
-		// The only place that sets markup: the chart functions escape every text.
+		// The only statement that sets markup. The chart functions escape every text.
 		container.innerHTML = draw(
 			buildPlot(name, run, previous, words),
 			Math.max(240, Math.floor(container.clientWidth)),

@@ -3,15 +3,19 @@
  * node:util does not exist everywhere. A color never carries information that the text does not.
  */
 
+/** Functions that emphasize a text, or return it unchanged. Tables and reports need no more. */
+export interface TextStyle {
+	bold(text: string): string
+	dim(text: string): string
+}
+
 /**
- * Functions that color a text, or return it unchanged.
+ * Functions that style a text, or return it unchanged.
  *
  * @example
  * const style: Style = { ...PLAIN, bold: (text) => styleText('bold', text) }
  */
-export interface Style {
-	bold(text: string): string
-	dim(text: string): string
+export interface Style extends TextStyle {
 	red(text: string): string
 	green(text: string): string
 	yellow(text: string): string

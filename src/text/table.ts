@@ -5,7 +5,7 @@
  */
 import { formatSignificant } from './format.ts'
 import { sanitizeLine } from './sanitize.ts'
-import { PLAIN, type Style } from './style.ts'
+import { PLAIN, type TextStyle } from './style.ts'
 import { type Align, displayWidth, pad, wrap } from './width.ts'
 
 /** Rows of cells, with an optional head. */
@@ -21,7 +21,7 @@ export interface TableOptions {
 	/** Columns of the terminal. Default 80, at least 20. */
 	readonly width?: number | undefined
 	/** Default: no colors. */
-	readonly style?: Style | undefined
+	readonly style?: TextStyle | undefined
 }
 
 export const cellText = (cell: string | number): string =>
@@ -88,7 +88,7 @@ function splitColumns(nameWidth: number, figures: readonly Column[], room: numbe
 	return even.every((part) => part.length > 0 && fits(part)) ? even : parts
 }
 
-function tableLines(names: Column, figures: readonly Column[], hasHead: boolean, style: Style): string[] {
+function tableLines(names: Column, figures: readonly Column[], hasHead: boolean, style: TextStyle): string[] {
 	const rows = names.texts.map((name, row) => {
 		const isLong = displayWidth(name) > names.width
 		const [first = '', ...more] = isLong ? wrap(name, names.width - INDENT.length, 'break') : [name]

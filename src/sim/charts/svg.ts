@@ -1,5 +1,5 @@
 /**
- * The only place that writes markup: it escapes every attribute and text and rounds every number, so no chart can forget to.
+ * The only module that writes markup. It escapes every attribute and text and rounds every number, so no chart can forget to.
  * Rounding also keeps the bytes the same where two engines differ in the last digit of a float.
  */
 import { isWide, type Measure, truncate, wrap } from '../../text/width.ts'

@@ -1,5 +1,5 @@
 /** `yaoki/sim/report`: runs studies and reports their results as text, HTML, SVG and JSON. Runs anywhere. */
-export type { Style } from '../../text/style.ts'
+export type { TextStyle } from '../../text/style.ts'
 export type { Curves } from '../run/study.ts'
 export { type TextOptions, toHTML, toJSON, toSVG, toText } from './report.ts'
 export { runStudy } from './run-study.ts'

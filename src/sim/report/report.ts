@@ -1,6 +1,6 @@
 /** The result of a study as text, HTML, SVG and JSON. */
 import { sanitizeLine } from '../../text/sanitize.ts'
-import { PLAIN, type Style } from '../../text/style.ts'
+import { PLAIN, type TextStyle } from '../../text/style.ts'
 import { formatTable, type TableOptions } from '../../text/table.ts'
 import { wrap } from '../../text/width.ts'
 import { heatMap } from '../charts/heat-map.ts'
@@ -14,8 +14,8 @@ import { heatTable, measuresTable, referenceTable, sparklineTable } from './tabl
 export interface TextOptions {
 	/** The width of the text. Default 80, at least 20. */
 	readonly columns?: number | undefined
-	/** Colors. Default: none. */
-	readonly style?: Style | undefined
+	/** Functions for bold and dim text. Default: plain text. */
+	readonly style?: TextStyle | undefined
 }
 
 /** Returns the chart of a study as an SVG file. */

@@ -1,4 +1,5 @@
 /** The chart of a study: rates over time with a panel per variant, curves over a number, or a heat map. */
+import { invalidOption } from '../../core/options/schema.ts'
 import type { FaultBand, ReferenceLine, TimeChart } from '../charts/chart-data.ts'
 import type { HeatMap } from '../charts/heat-map.ts'
 import { MEASURES, type MeasureName } from '../measure/measures.ts'
@@ -102,6 +103,8 @@ export function buildCurves(
 ): TimeChart {
 	const known = cases.flatMap(({ case: { name }, runs }) => {
 		const point = points[name]
+		if (point && !Number.isFinite(point.x))
+			invalidOption(`curves.points.${name}.x`, point.x, 'a finite number')
 		return point && runs.length > 0 ? [{ ...point, estimates: mergeRuns(runs).measures }] : []
 	})
 	const x = [...new Set(known.map((point) => point.x))].sort((a, b) => a - b)

@@ -148,6 +148,18 @@ describe('a study of variants', () => {
 	})
 })
 
+it('rejects a curve with a point that is not a finite number', () => {
+	const curves = {
+		xLabel: 'load',
+		measures: ['amplification'] as const,
+		points: { full: { curve: 'jitter', x: Number.NaN } },
+	}
+	const result = runStudy({ ...variants, curves }, { replications: 1 })
+	expect(() => toSVG(result)).toThrow(
+		expect.objectContaining({ name: 'InvalidOptionError', optionPath: 'curves.points.full.x' }),
+	)
+})
+
 describe('a grid study', () => {
 	const result = runStudy(grid)
 
