@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { retry } from 'yaoki'
 
 describe('AsyncLocalStorage', () => {
-	it("after a wait the context is the caller's own, with many callers at once", async () => {
+	it("restores the caller's context after a wait, with many concurrent callers", async () => {
 		const storage = new AsyncLocalStorage<string>()
 		const policy = retry({ baseDelayMs: 1, maxDelayMs: 3, maxRetries: 3 })
 		const callers = Array.from({ length: 50 }, (_, i) => `caller ${i}`)
@@ -25,7 +25,7 @@ describe('AsyncLocalStorage', () => {
 		expect(seen).toEqual(callers.map((caller) => new Array(5).fill(caller)))
 	})
 
-	it("hooks run in the caller's context too", async () => {
+	it("runs hooks in the caller's context", async () => {
 		const storage = new AsyncLocalStorage<string>()
 		const seen: (string | undefined)[] = []
 		const policy = retry({ baseDelayMs: 1, maxRetries: 2, onRetry: () => seen.push(storage.getStore()) })

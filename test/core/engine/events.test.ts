@@ -12,7 +12,7 @@ beforeEach(() => {
 })
 
 describe('events', () => {
-	it('tell every retry, and how the call ended', async () => {
+	it('describe every retry and how the call ended', async () => {
 		const policy = retry({ ...steady, runtime: clock, name: 'users' })
 		policy.subscribe(listen)
 		await settled(
@@ -39,7 +39,7 @@ describe('events', () => {
 		])
 	})
 
-	it('tell the pipeline that a call went through, when it has a name', async () => {
+	it('name the pipeline of the call, if it has a name', async () => {
 		const policy = retry({ runtime: clock })
 		policy.subscribe(listen)
 		await pipeline({ runtime: clock, name: 'payments' }, policy).execute(() => 1)
@@ -50,7 +50,7 @@ describe('events', () => {
 		])
 	})
 
-	it('tell of a success without any retry, for rates need a denominator', async () => {
+	it('report a success without retries, because rates need a denominator', async () => {
 		const policy = retry({ runtime: clock })
 		policy.subscribe(listen)
 		await policy.execute(() => 1)
@@ -67,7 +67,7 @@ describe('events', () => {
 		])
 	})
 
-	it('tell why a call was given up', async () => {
+	it('report why a call was not retried further', async () => {
 		const policy = retry({ ...steady, runtime: clock, maxRetries: 0 })
 		policy.subscribe(listen)
 		await policy.settle(dead(clock))
@@ -82,7 +82,7 @@ describe('events', () => {
 		])
 	})
 
-	it('tell of unwanted results without an error', async () => {
+	it('report unwanted results without an error', async () => {
 		const policy = retry({ ...steady, runtime: clock, maxRetries: 1, retryResult: () => true })
 		policy.subscribe(listen)
 		await settled(
@@ -96,7 +96,7 @@ describe('events', () => {
 		expect(events.some((event) => 'errorType' in event)).toBe(false)
 	})
 
-	it('tell of an abort during a wait', async () => {
+	it('report an abort during a wait', async () => {
 		const policy = retry({ ...steady, runtime: clock })
 		policy.subscribe(listen)
 		const caller = new AbortController()
@@ -112,7 +112,7 @@ describe('events', () => {
 		})
 	})
 
-	it('are plain: written as JSON lines and read back they are the same', async () => {
+	it('survive a round trip through JSON lines', async () => {
 		const policy = retry({ ...steady, runtime: clock, maxRetries: Infinity, maxElapsedMs: 500 })
 		policy.subscribe(listen)
 		await settled(clock, policy.execute(dead(clock), { name: 'x' }))
@@ -121,7 +121,7 @@ describe('events', () => {
 		expect(JSON.parse(JSON.stringify(events))).toStrictEqual(events)
 	})
 
-	it('of all policies of a pipeline come through one subscription, once each', async () => {
+	it('of all policies of a pipeline reach one subscription, once each', async () => {
 		const policy = retry({ ...steady, runtime: clock })
 		const all = pipeline({ runtime: clock }, pipeline(policy), faults(), policy)
 		const stop = all.subscribe(listen)
@@ -132,7 +132,7 @@ describe('events', () => {
 		expect(events.length).toBe(2)
 	})
 
-	it('go to every listener, each subscription ending by itself', async () => {
+	it('reach every listener, and each subscription ends separately', async () => {
 		const policy = retry({ runtime: clock })
 		const [first, second] = [policy.subscribe(listen), policy.subscribe(listen)]
 		await policy.execute(() => 1)
@@ -144,7 +144,7 @@ describe('events', () => {
 		expect(events.length).toBe(3)
 	})
 
-	it('a listener that throws harms neither the call nor the other listeners', async () => {
+	it('a listener that throws affects neither the call nor other listeners', async () => {
 		const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
 		const policy = retry({ runtime: clock })
 		policy.subscribe(() => {
@@ -156,7 +156,7 @@ describe('events', () => {
 		expect(warn).toHaveBeenCalledOnce()
 	})
 
-	it('cost nothing while nobody listens: the wall clock is not even read', async () => {
+	it('cost nothing without a listener: the wall clock is not read', async () => {
 		const wall = vi.spyOn(clock, 'wallNow')
 		const policy = retry({ ...steady, runtime: clock })
 		await settled(clock, policy.execute(dead(clock)))

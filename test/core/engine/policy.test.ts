@@ -19,7 +19,7 @@ beforeEach(() => {
 })
 
 describe('execute', () => {
-	it('hands the work its context: attempt from 0, signal, deadline', async () => {
+	it('passes the context to the operation: attempt from 0, signal, deadline', async () => {
 		const deadline = Deadline.after(10_000, { runtime: clock })
 		const seen: unknown[] = []
 		const answer = policy.execute(
@@ -37,7 +37,7 @@ describe('execute', () => {
 		])
 	})
 
-	it('a context keeps the number of its own attempt when the work outlives it', async () => {
+	it('keeps the attempt number in the context of an operation that outlives its attempt', async () => {
 		const contexts: CallContext[] = []
 		await settled(
 			clock,
@@ -49,7 +49,7 @@ describe('execute', () => {
 		expect(contexts.map((context) => context.attempt)).toEqual([0, 1, 2, 3])
 	})
 
-	it('a context can be handed on as call options', async () => {
+	it('accepts a context as call options', async () => {
 		const deadline = Deadline.after(1000, { runtime: clock })
 		const inner = retry({ runtime: clock })
 		await policy.execute((ctx) => inner.execute((deeper) => expect(deeper.deadline).toBe(deadline), ctx), {
@@ -57,19 +57,19 @@ describe('execute', () => {
 		})
 	})
 
-	it('rejects, and does not throw, for what is not a function', async () => {
+	it('rejects, and does not throw, if the operation is not a function', async () => {
 		const answer = policy.execute('work' as never)
 		await expect(answer).rejects.toBeInstanceOf(InvalidOptionError)
 		expect((await policy.settle(undefined as never)).ok).toBe(false)
 	})
 
-	it('rejects for a deadline that is none', async () => {
+	it('rejects an invalid deadline', async () => {
 		await expect(policy.execute(() => 1, { deadline: 5000 as never })).rejects.toThrow(
 			'Invalid option "deadline": expected a Deadline: Deadline.after(ms), got 5000',
 		)
 	})
 
-	it('infers what the work gives', () => {
+	it('infers the result type', () => {
 		expectTypeOf(policy.execute(() => 5)).toEqualTypeOf<Promise<number>>()
 		expectTypeOf(policy.execute(async () => 'x')).toEqualTypeOf<Promise<string>>()
 		expectTypeOf(policy.settle(async () => 'x')).toEqualTypeOf<Promise<Settled<string>>>()
@@ -77,7 +77,7 @@ describe('execute', () => {
 })
 
 describe('settle', () => {
-	it('answers with the value', async () => {
+	it('returns the value', async () => {
 		expect(await policy.settle(() => 5)).toStrictEqual({ ok: true, value: 5 })
 	})
 	it('never rejects: failures, sync throws, aborts, throwing hooks, expired deadlines', async () => {
@@ -114,12 +114,12 @@ describe('wrap', () => {
 		expectTypeOf(price).toEqualTypeOf(shop.price)
 		expect(await price.call(shop, 20)).toBe('15 EUR')
 	})
-	it('makes a function that was not async return a promise', async () => {
+	it('makes a synchronous function return a promise', async () => {
 		const double = policy.wrap((n: number) => n * 2)
 		expectTypeOf(double).toEqualTypeOf<(n: number) => Promise<number>>()
 		expect(await double(4)).toBe(8)
 	})
-	it('retries every call on its own', async () => {
+	it('retries every call separately', async () => {
 		const work = failing(clock, new Error('a'), new Error('b'))
 		const wrapped = policy.wrap((context: CallContext) => work(context))
 		expect((await settled(clock, wrapped({ attempt: 0 } as CallContext))).ok).toBe(true)
@@ -128,7 +128,7 @@ describe('wrap', () => {
 })
 
 describe('bind', () => {
-	it('gives a function of the arguments whose work sees the context', async () => {
+	it('returns a function of the arguments whose operation sees the context', async () => {
 		const load = policy.bind(async ({ attempt }, id: string, times: number) => {
 			if (attempt < times) throw new Error('x')
 			return `${id} after ${attempt}`
@@ -139,7 +139,7 @@ describe('bind', () => {
 })
 
 describe('a pipeline', () => {
-	it('of none is the bare call, of any number one policy', async () => {
+	it('of no policies is the bare call; of several, one policy', async () => {
 		expect(await pipeline().execute(() => 5)).toBe(5)
 		const many = pipeline(...Array.from({ length: 50 }, () => faults()), policy)
 		expect(await many.execute(() => 5)).toBe(5)
@@ -156,19 +156,19 @@ describe('a pipeline', () => {
 		expect(clock.now()).toBe(700)
 	})
 
-	it('nests: a pipeline is a policy', async () => {
+	it('can be nested', async () => {
 		const nested = pipeline(pipeline(pipeline(policy)), faults())
 		expect((await settled(clock, nested.execute(failing(clock, new Error('x'))))).ok).toBe(true)
 	})
 
-	it('hands its runtime to the policies that were given none, through nested pipelines', async () => {
+	it('provides its runtime to policies without one, through nested pipelines', async () => {
 		const work = dead(clock)
 		const outer = pipeline({ runtime: clock }, pipeline(retry(steady)))
 		await settled(clock, outer.execute(work))
 		expect(work.startedAt).toEqual([0, 100, 300, 700])
 	})
 
-	it('leaves a policy its own runtime', async () => {
+	it("keeps a policy's own runtime", async () => {
 		const other = virtualRuntime()
 		const work = dead(other)
 		const answer = pipeline({ runtime: clock }, retry({ ...steady, runtime: other })).execute(work)
@@ -176,7 +176,7 @@ describe('a pipeline', () => {
 		expect([work.startedAt.length, clock.now()]).toEqual([4, 0])
 	})
 
-	it('extends classification once for all of its policies', async () => {
+	it('extends the classification for all its policies', async () => {
 		const work = failing(clock, new Error('no such tenant'))
 		const strict = pipeline(
 			{
@@ -189,22 +189,22 @@ describe('a pipeline', () => {
 		expect(work.attempts).toHaveLength(1)
 	})
 
-	it('refuses what is not a policy and says where it stood', () => {
+	it('rejects a value that is not a policy, with its position', () => {
 		expect(() => pipeline(policy, {} as never)).toThrow('pipeline, argument 2')
 		expect(() => pipeline({ classify: 5 as never }, policy)).toThrow(
 			'Invalid option "classify": expected a function, got 5',
 		)
 	})
 
-	it('two retries in one pipeline do not multiply: the innermost retries', async () => {
+	it('with two retries does not multiply attempts: the innermost retries', async () => {
 		const work = dead(clock)
 		await settled(clock, pipeline(policy, policy).execute(work))
 		expect(work.attempts).toHaveLength(4)
 	})
 })
 
-describe('a policy without waiting', () => {
-	it("does the same in no time, on the system's clock", async () => {
+describe('skipDelays', () => {
+	it('makes the same attempts without waiting, on the system clock', async () => {
 		const seen: number[] = []
 		const slow = retry({
 			maxRetries: 3,
@@ -217,13 +217,13 @@ describe('a policy without waiting', () => {
 		expect(seen).toEqual([60_000, 120_000, 240_000])
 	})
 
-	it('ends at maxElapsedMs just as it would have', async () => {
+	it('ends at maxElapsedMs as with real waits', async () => {
 		const work = vi.fn(() => Promise.reject(new Error('x')))
 		await skipDelays(retry({ ...steady, maxElapsedMs: 650 })).settle(work)
 		expect(work).toHaveBeenCalledTimes(3)
 	})
 
-	it("waits of many calls overlap, as they would have: nobody's limit is used up by others", async () => {
+	it("lets waits of concurrent calls overlap, so that no call uses another's limit", async () => {
 		// On a clock that stands still, so that a busy machine uses up nothing of the limit.
 		const hurried = skipDelays(retry({ ...steady, maxElapsedMs: 750, runtime: virtualRuntime() }))
 		const works = Array.from({ length: 100 }, () => vi.fn(() => Promise.reject(new Error('x'))))
@@ -231,7 +231,7 @@ describe('a policy without waiting', () => {
 		expect(works.every((work) => work.mock.calls.length === 4)).toBe(true)
 	})
 
-	it('works on a whole pipeline and passes its events on', async () => {
+	it('works for a whole pipeline and passes its events on', async () => {
 		const events: string[] = []
 		const hurried = skipDelays(
 			pipeline(retry({ baseDelayMs: 60_000, maxDelayMs: 600_000 }), faults({ latencyMs: 5_000 })),

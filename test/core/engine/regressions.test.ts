@@ -23,8 +23,8 @@ const throwing = (): never => {
 	throw thrown
 }
 
-describe('once broken: hooks', () => {
-	it('a classify that threw where nothing retries was thrown out of execute, and hung the other runner', async () => {
+describe('regressions: hooks', () => {
+	it('a classify that threw without a retry was thrown out of execute, and hung the callback runner', async () => {
 		const policy = pipeline({ runtime: clock, classify: throwing })
 		expect(await policy.settle(() => Promise.reject(new Error('x')))).toEqual({ ok: false, error: thrown })
 		await expect(
@@ -42,26 +42,23 @@ describe('once broken: hooks', () => {
 		['shouldRetry', { shouldRetry: throwing }],
 		['classify', { classify: throwing }],
 		['retryResult', { retryResult: throwing }],
-	])(
-		'a %s that threw was not told in events, and its attempt was missing from explain',
-		async (hook, options) => {
-			const policy = retry({ ...steady, runtime: clock, ...options })
-			const events: YaokiEvent[] = []
-			policy.subscribe((event) => events.push(event))
-			const result = await policy.settle(hook === 'retryResult' ? failing(clock) : dead(clock))
-			expect(events).toMatchObject([{ type: 'retry_failure', stop: 'hook-threw', errorMessage: 'hook' }])
-			expect(explain(result)?.attempts).toHaveLength(1)
-		},
-	)
+	])('a %s that threw was missing from events, and its attempt from explain', async (hook, options) => {
+		const policy = retry({ ...steady, runtime: clock, ...options })
+		const events: YaokiEvent[] = []
+		policy.subscribe((event) => events.push(event))
+		const result = await policy.settle(hook === 'retryResult' ? failing(clock) : dead(clock))
+		expect(events).toMatchObject([{ type: 'retry_failure', stop: 'hook-threw', errorMessage: 'hook' }])
+		expect(explain(result)?.attempts).toHaveLength(1)
+	})
 
-	it('a classify that forgot to return hid the error behind a TypeError', async () => {
+	it('a classify without a return value hid the error behind a TypeError', async () => {
 		const policy = retry({ runtime: clock, classify: () => undefined as never })
 		await expect(policy.execute(dead(clock))).rejects.toThrow(
 			'Invalid option "classify(error)": expected a function giving { kind, isKnown }, got undefined',
 		)
 	})
 
-	it("a user's own classifier lost the Retry-After of the error", async () => {
+	it("a user's classifier lost the Retry-After of the error", async () => {
 		const work = failing(clock, new HttpError(429, undefined, { retryAfterMs: 7777 }))
 		await settled(
 			clock,
@@ -74,7 +71,7 @@ describe('once broken: hooks', () => {
 		expect(work.startedAt).toEqual([0, 7777])
 	})
 
-	it('a delayFor that answered null waited the backoff and said otherwise', async () => {
+	it('a delayFor that returned null used the backoff but reported delay-for', async () => {
 		const error = new Error('x')
 		await settled(
 			clock,
@@ -88,7 +85,7 @@ describe('once broken: hooks', () => {
 		expect(explain(error)?.attempts[0]).toMatchObject({ delayMs: 100, delaySource: 'backoff' })
 	})
 
-	it('an error none of whose properties can be read is retried and thrown as it is', async () => {
+	it('an error with unreadable properties is retried and thrown unchanged', async () => {
 		const hostile = new Proxy(new Error('x'), { get: throwing })
 		const work = dead(clock, hostile)
 		const answer = await settled(clock, retryWithBackoff(work, { ...steady, runtime: clock }))
@@ -96,7 +93,7 @@ describe('once broken: hooks', () => {
 		expect(work.attempts).toHaveLength(4)
 	})
 
-	it('an error whose message can not be read broke the call as soon as somebody listened', async () => {
+	it('an error with an unreadable message broke the call when there was a listener', async () => {
 		const hostile = Object.defineProperty(new Error(), 'message', { get: throwing })
 		const policy = retry({ ...steady, runtime: clock })
 		policy.subscribe(() => {})
@@ -108,8 +105,8 @@ describe('once broken: hooks', () => {
 	})
 })
 
-describe('once broken: attempts', () => {
-	it('two retries in one pipeline numbered their attempts alike, and explain lost some', async () => {
+describe('regressions: attempts', () => {
+	it('two retries in one pipeline used the same attempt numbers, and explain lost some', async () => {
 		const results = ['bad', new Error('2'), new Error('3'), 'ok']
 		const attempts: number[] = []
 		const work = async ({ attempt }: CallContext) => {
@@ -134,7 +131,7 @@ describe('once broken: attempts', () => {
 		])
 	})
 
-	it("the inner of two began its decorrelated delays from the outer's wait", async () => {
+	it("the inner of two retries started its decorrelated delays from the outer's delay", async () => {
 		const results = ['bad', new Error('2'), 'ok']
 		const delays: number[] = []
 		const work = async () => {
@@ -171,7 +168,7 @@ describe('once broken: attempts', () => {
 		expect(refs.filter((ref) => ref.deref()).length).toBeLessThan(10)
 	})
 
-	it('the time for many retries grew with their square: these would have taken longer than a test may', async () => {
+	it('the time for many retries grew quadratically', async () => {
 		const policy = retry({
 			growth: 'constant',
 			baseDelayMs: 1,
@@ -186,7 +183,7 @@ describe('once broken: attempts', () => {
 		expect(explain(await answer)?.attempts).toHaveLength(30_001)
 	})
 
-	it('who began to listen in the middle of a call was told a duration since the clock began', async () => {
+	it("a listener that subscribed during a call got a duration since the clock's zero", async () => {
 		await clock.advance(1_000_000)
 		const policy = retry({ ...steady, runtime: clock })
 		const events: YaokiEvent[] = []
@@ -198,7 +195,7 @@ describe('once broken: attempts', () => {
 		expect(events).toMatchObject([{ type: 'retry_success', attempts: 2, durationMs: 0 }])
 	})
 
-	it('attempts without a wait between them were deaf to timers and aborts', async () => {
+	it('attempts without a wait between them ignored timers and aborts', async () => {
 		const caller = new AbortController()
 		let calls = 0
 		setTimeout(() => caller.abort('heard'), 5)
@@ -214,8 +211,8 @@ describe('once broken: attempts', () => {
 	})
 })
 
-describe('once broken: deadlines and signals', () => {
-	it("on the system's clock a deadline's signal fired before its time, and the stop was told as cancelled", async () => {
+describe('regressions: deadlines and signals', () => {
+	it("on the system clock a deadline's signal fired early, and the stop reason was cancelled", async () => {
 		const stops = await Promise.all(
 			Array.from({ length: 40 }, async (_, i) => {
 				const deadline = Deadline.after(3 + i / 7)
@@ -235,7 +232,7 @@ describe('once broken: deadlines and signals', () => {
 		expect(stops).toEqual(stops.map(() => ['deadline', true]))
 	})
 
-	it("a signal read after the call had ended was tied to the caller's for good", async () => {
+	it("a signal read after the call had settled stayed linked to the caller's permanently", async () => {
 		const caller = new AbortController()
 		const deadline = Deadline.after(1000, { runtime: clock })
 		const context = await retry({ runtime: clock }).execute((ctx) => ctx, { signal: caller.signal, deadline })
@@ -245,7 +242,7 @@ describe('once broken: deadlines and signals', () => {
 		expect(context.signal.aborted).toBe(false)
 	})
 
-	it('a deadline that passed while faults held a call up did not keep it from the work', async () => {
+	it('a deadline that expired during an injected latency did not prevent the operation', async () => {
 		const work = vi.fn()
 		const slow = pipeline({ runtime: clock }, faults({ latencyMs: 5000 }))
 		const answer = slow.settle(work, { deadline: Deadline.after(100, { runtime: clock }) })
@@ -254,7 +251,7 @@ describe('once broken: deadlines and signals', () => {
 		expect(work).not.toHaveBeenCalled()
 	})
 
-	it('a call inside another said abort when the deadline that they share had passed', async () => {
+	it('a nested call reported abort when the shared deadline had expired', async () => {
 		const deadline = Deadline.after(100, { runtime: clock })
 		const inner = retry({ ...steady, runtime: clock })
 		let told: unknown
@@ -270,7 +267,7 @@ describe('once broken: deadlines and signals', () => {
 		expect(told).toBe('deadline')
 	})
 
-	it('signals without throwIfAborted, as older polyfills make them, failed every call', async () => {
+	it('signals without throwIfAborted, as in older polyfills, failed every call', async () => {
 		const { signal } = new AbortController()
 		const old = {
 			aborted: false,
@@ -286,8 +283,8 @@ describe('once broken: deadlines and signals', () => {
 	})
 })
 
-describe('once broken: virtual time', () => {
-	it('ran backwards when told a negative time, or told twice at once', async () => {
+describe('regressions: virtual time', () => {
+	it('ran backwards for a negative time or for two concurrent advances', async () => {
 		await clock.advance(100)
 		expect(() => clock.runTimers(-50)).toThrow(/Invalid option "runTimers\(ms\)": expected .*, got -50/)
 		await Promise.all([clock.advance(100), clock.advance(10)])

@@ -18,8 +18,8 @@ import { dead, settled, steady } from '../../scenario.ts'
 const never = () => new Promise<never>(() => {})
 const twice = { ...steady, maxRetries: 2 }
 
-describe('once broken: an outer retry gave up for the wrong reason', () => {
-	test('because of a timeout further in, though nothing had retried there', async () => {
+describe('regressions: an outer retry stopped for the wrong reason', () => {
+	test('because of an inner timeout, although nothing had been retried there', async () => {
 		const clock = virtualRuntime()
 		const inner = timeout(10, { runtime: clock })
 		let calls = 0
@@ -36,7 +36,7 @@ describe('once broken: an outer retry gave up for the wrong reason', () => {
 		expect(explain(result.ok ? undefined : result.error)?.stop).toBe('retries-exhausted')
 	})
 
-	test('because of a failure that the work had handled before it failed anew', async () => {
+	test('because of a failure that the operation had handled before it failed again', async () => {
 		const clock = virtualRuntime()
 		const inner = retry({ ...twice, runtime: clock })
 		const outer = retry({ ...twice, runtime: clock })
@@ -52,7 +52,7 @@ describe('once broken: an outer retry gave up for the wrong reason', () => {
 		expect(attempts).toBe(3)
 	})
 
-	test('because maxElapsedMs was set in the middle of a call that had noted no start', async () => {
+	test('because maxElapsedMs was set during a call without a recorded start', async () => {
 		const clock = virtualRuntime()
 		await clock.advance(90_000)
 		const policy = retry({ ...steady, maxRetries: 4, runtime: clock })
@@ -68,8 +68,8 @@ describe('once broken: an outer retry gave up for the wrong reason', () => {
 	})
 })
 
-describe('once broken: what callers hand in', () => {
-	test('a controller in the place of its signal leaked a slot and threw out of a timer', async () => {
+describe('regressions: call options', () => {
+	test('a controller instead of its signal leaked a slot and threw in a timer', async () => {
 		const slots = bulkhead({ maxConcurrent: 1, maxQueue: 0 })
 		const policy = pipeline(slots, retry({ maxRetries: 1, baseDelayMs: 1 }))
 		const signal = new AbortController() as unknown as AbortSignal
@@ -84,7 +84,7 @@ describe('once broken: what callers hand in', () => {
 		expect(slots.stats.concurrent).toBe(0)
 	})
 
-	test('withContext of a context inside another context lost all but the deadline', async () => {
+	test('runWithContext inside another context lost everything but the deadline', async () => {
 		const clock = virtualRuntime()
 		const script = dead(clock)
 		await settled(
@@ -101,8 +101,8 @@ describe('once broken: what callers hand in', () => {
 	})
 })
 
-describe('once broken: hooks that do too much', () => {
-	test('a classify that throws left hedges behind that went on sending after the answer', async () => {
+describe('regressions: hooks with side effects', () => {
+	test('a classify that threw left hedges that were still sent after the result', async () => {
 		const clock = virtualRuntime()
 		const classify = () => {
 			throw new Error('no status')
@@ -120,7 +120,7 @@ describe('once broken: hooks that do too much', () => {
 		expect(sent).toBe(2)
 	})
 
-	test('a key whose policy, while it was made, called the same key hung the next eviction', async () => {
+	test('a key whose policy called the same key during creation hung the next eviction', async () => {
 		let isFirst = true
 		const perKey = keyed(
 			({ key = '' }) => key,
@@ -138,7 +138,7 @@ describe('once broken: hooks that do too much', () => {
 		expect([...perKey.keys()]).toEqual(['b'])
 	})
 
-	test('a change of the state made by onStateChange was told before the change that it answered', async () => {
+	test('a state change made by onStateChange was emitted before the change that caused it', async () => {
 		const told: string[] = []
 		const breaker = circuitBreaker({
 			failureThreshold: 1,
@@ -152,7 +152,7 @@ describe('once broken: hooks that do too much', () => {
 	})
 })
 
-test('once broken: a direct call of a policy took the clock of its pipeline away', async () => {
+test('regression: a direct call of a policy replaced the runtime of its pipeline', async () => {
 	const clock = virtualRuntime()
 	const breaker = circuitBreaker({ failureThreshold: 1, resetTimeoutMs: 1_000 })
 	const policy = pipeline({ runtime: clock }, breaker)

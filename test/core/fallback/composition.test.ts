@@ -21,7 +21,7 @@ const fail = () => {
 const never = () => new Promise<never>(() => {})
 
 describe('a fallback among other policies', () => {
-	test('outside a retry answers when the retries are used up', async () => {
+	test('outside a retry applies when the retries are exhausted', async () => {
 		const clock = virtualRuntime()
 		const work = dead(clock)
 		const policy = pipeline({ runtime: clock }, fallback('instead'), retry({ ...steady, maxRetries: 2 }))
@@ -29,7 +29,7 @@ describe('a fallback among other policies', () => {
 		expect(work.startedAt).toEqual([0, 100, 300])
 	})
 
-	test('inside a retry answers for the first failure already', async () => {
+	test('inside a retry applies to the first failure', async () => {
 		const clock = virtualRuntime()
 		const work = dead(clock)
 		const policy = pipeline(
@@ -41,7 +41,7 @@ describe('a fallback among other policies', () => {
 		expect(work.startedAt).toEqual([0])
 	})
 
-	test('inside a retry has the work itself tried again when the alternative failed', async () => {
+	test('inside a retry lets the operation run again if the alternative failed', async () => {
 		const clock = virtualRuntime()
 		const work = failing(clock, down)
 		const policy = pipeline({ runtime: clock }, retry(steady), fallback(fail))
@@ -49,7 +49,7 @@ describe('a fallback among other policies', () => {
 		expect(work.startedAt).toEqual([0, 100])
 	})
 
-	test('outside a breaker answers for its refusal', async () => {
+	test('outside a breaker replaces its rejection', async () => {
 		const clock = virtualRuntime()
 		const policy = pipeline(
 			{ runtime: clock },
@@ -60,7 +60,7 @@ describe('a fallback among other policies', () => {
 		expect(await settled(clock, policy.execute(fail))).toEqual({ ok: true, value: 'CircuitOpenError' })
 	})
 
-	test('inside a breaker keeps it closed, for the call has been answered', async () => {
+	test('inside a breaker keeps it closed, because the call succeeded', async () => {
 		const clock = virtualRuntime()
 		const breaker = circuitBreaker({ failureThreshold: 1 })
 		const policy = pipeline(
@@ -72,7 +72,7 @@ describe('a fallback among other policies', () => {
 		expect(breaker.currentState).toBe('closed')
 	})
 
-	test('outside a timeout answers for it', async () => {
+	test('outside a timeout replaces its error', async () => {
 		const clock = virtualRuntime()
 		const policy = pipeline(
 			{ runtime: clock },
@@ -82,7 +82,7 @@ describe('a fallback among other policies', () => {
 		expect(await settled(clock, policy.execute(never))).toEqual({ ok: true, value: true })
 	})
 
-	test('inside a timeout is interrupted with an alternative that hangs', async () => {
+	test('inside a timeout is interrupted if an alternative hangs', async () => {
 		const clock = virtualRuntime()
 		const signals: AbortSignal[] = []
 		const hanging = (_: unknown, { signal }: CallContext) => {
@@ -96,7 +96,7 @@ describe('a fallback among other policies', () => {
 		expect(clock.pendingTimers).toBe(0)
 	})
 
-	test('is not asked for work that a timeout outside has cut short', async () => {
+	test('is skipped for an operation that an outer timeout ended', async () => {
 		const clock = virtualRuntime()
 		const asked: string[] = []
 		const policy = pipeline(
@@ -108,7 +108,7 @@ describe('a fallback among other policies', () => {
 		expect(asked).toEqual([])
 	})
 
-	test('regression: an alternative that fails does not have the outer of two retries start all over', async () => {
+	test('regression: a failed alternative does not make the outer of two retries start again', async () => {
 		// The alternative's failure once made the outer retry forget that the inner one had given up: 9 calls instead of 3.
 		const clock = virtualRuntime()
 		const work = dead(clock)
@@ -118,7 +118,7 @@ describe('a fallback among other policies', () => {
 		expect(work.startedAt).toHaveLength(3)
 	})
 
-	test('works without promises, too', () => {
+	test('works with the callback runner', () => {
 		const clock = virtualRuntime()
 		const policy = pipeline(
 			{ runtime: clock },
@@ -136,7 +136,7 @@ describe('a fallback among other policies', () => {
 	})
 })
 
-describe('what a fallback tells', () => {
+describe('what a fallback reports', () => {
 	async function told(policy: ReturnType<typeof fallback>, clock: ReturnType<typeof virtualRuntime>) {
 		const events: YaokiEvent[] = []
 		policy.subscribe((event) => events.push(event))
@@ -144,7 +144,7 @@ describe('what a fallback tells', () => {
 		return events
 	}
 
-	test('is one event, with the error that it answers for', async () => {
+	test('is one event with the error that it replaces', async () => {
 		const clock = virtualRuntime()
 		const policy = fallback(fail, { orElse: [fail, 'instead'], name: 'prices', runtime: clock })
 		expect(await told(policy, clock)).toEqual([
@@ -162,12 +162,12 @@ describe('what a fallback tells', () => {
 		])
 	})
 
-	test('regression: is nothing when it has nothing to answer with', async () => {
+	test('regression: is nothing if it has no value', async () => {
 		const clock = virtualRuntime()
 		expect(await told(fallback(lastGoodValue(1_000), { runtime: clock }), clock)).toEqual([])
 	})
 
-	test('is found by explain: the call was ended by a fallback', async () => {
+	test('is found by explain: the call ended with fallback', async () => {
 		const clock = virtualRuntime()
 		for (const alternative of ['instead', () => 'instead']) {
 			const policy = pipeline({ runtime: clock }, fallback(alternative), retry({ ...steady, maxRetries: 1 }))
@@ -185,7 +185,7 @@ describe('what a fallback tells', () => {
 		}
 	})
 
-	test('regression: is not that it answered, when in the end the work did', async () => {
+	test('regression: is not a fallback if the operation succeeded in the end', async () => {
 		const clock = virtualRuntime()
 		const policy = pipeline({ runtime: clock }, retry(steady), fallback(fail))
 		const answer = policy.settle(failing(clock, down))
@@ -196,7 +196,7 @@ describe('what a fallback tells', () => {
 		})
 	})
 
-	test('of an alternative that failed is why the work was given up', async () => {
+	test("for a failed alternative is the operation's stop reason", async () => {
 		const clock = virtualRuntime()
 		const policy = pipeline(
 			{ runtime: clock },

@@ -9,7 +9,7 @@ const fail = () => {
 }
 
 describe('a fallback', () => {
-	test('stays out of the way of a call that succeeds', async () => {
+	test('does not affect a call that succeeds', async () => {
 		const clock = virtualRuntime()
 		const policy = fallback('instead', { runtime: clock })
 		expect(
@@ -20,27 +20,24 @@ describe('a fallback', () => {
 		).toEqual({ ok: true, value: 'own' })
 	})
 
-	test.each(['instead', undefined, null, false, 0, '', Number.NaN])(
-		'answers with the value %s',
-		async (value) => {
-			const clock = virtualRuntime()
-			expect(await settled(clock, fallback(value, { runtime: clock }).execute(fail))).toEqual({
-				ok: true,
-				value,
-			})
-		},
-	)
+	test.each(['instead', undefined, null, false, 0, '', Number.NaN])('returns the value %s', async (value) => {
+		const clock = virtualRuntime()
+		expect(await settled(clock, fallback(value, { runtime: clock }).execute(fail))).toEqual({
+			ok: true,
+			value,
+		})
+	})
 
 	test.each([
 		['at once', (error: unknown) => `after ${error}`],
 		['later', async (error: unknown) => `after ${error}`],
-	])('asks a function of the error, which may answer %s', async (_, alternative) => {
+	])('calls a function with the error, which may return %s', async (_, alternative) => {
 		const clock = virtualRuntime()
 		const result = await settled(clock, fallback(alternative, { runtime: clock }).execute(fail))
 		expect(result).toEqual({ ok: true, value: 'after Error: down' })
 	})
 
-	test('gives the function a context, so that it can be aborted like the work', async () => {
+	test('passes a context to the function, so that it can be aborted', async () => {
 		const clock = virtualRuntime()
 		const contexts: CallContext[] = []
 		const deadline = Deadline.after(1_000, { runtime: clock })
@@ -58,13 +55,13 @@ describe('a fallback', () => {
 			},
 		],
 		['rejects', async () => Promise.reject(new Error('replica down, too'))],
-	])('ends with the own error of an alternative that %s, when it is the last', async (_, alternative) => {
+	])('ends with the error of the last alternative if it %s', async (_, alternative) => {
 		const clock = virtualRuntime()
 		const result = await settled(clock, fallback(alternative, { runtime: clock }).execute(fail))
 		expect(result).toMatchObject({ ok: false, error: { message: 'replica down, too' } })
 	})
 
-	test('tries its alternatives in order until one answers, and no more', async () => {
+	test('tries its alternatives in order until one succeeds', async () => {
 		const clock = virtualRuntime()
 		const asked: string[] = []
 		const alternative = (name: string, ok: boolean) => async () => {
@@ -86,7 +83,7 @@ describe('a fallback', () => {
 		expect(await settled(clock, policy.execute(fail))).toEqual({ ok: true, value: undefined })
 	})
 
-	test('starts its chain anew for every call', async () => {
+	test('starts its chain again for every call', async () => {
 		const clock = virtualRuntime()
 		let asked = 0
 		const replica = () => (asked++ ? 'ok' : fail())
@@ -95,7 +92,7 @@ describe('a fallback', () => {
 		expect(answers).toMatchObject([{ value: 'second' }, { value: 'ok' }])
 	})
 
-	test('answers only for the errors that `when` picks', async () => {
+	test('applies only to errors that `when` selects', async () => {
 		const clock = virtualRuntime()
 		const policy = fallback('instead', { when: (error) => error === down, runtime: clock })
 		expect(await settled(clock, policy.execute(fail))).toEqual({ ok: true, value: 'instead' })
@@ -111,7 +108,7 @@ describe('a fallback', () => {
 		})
 	})
 
-	test('ends the call when `when` throws, or answers with a promise', async () => {
+	test('ends the call if `when` throws or returns a promise', async () => {
 		const clock = virtualRuntime()
 		const broken = new Error('when is broken')
 		const policy = fallback('instead', {
@@ -125,7 +122,7 @@ describe('a fallback', () => {
 		expect(await settled(clock, policy.execute(fail))).toMatchObject({ error: { code: 'YAOKI_ASYNC_HOOK' } })
 	})
 
-	test('answers for permanent errors as well', async () => {
+	test('applies to permanent errors too', async () => {
 		const clock = virtualRuntime()
 		const policy = pipeline({ runtime: clock }, fallback('instead'), retry(steady))
 		const result = await settled(
@@ -135,7 +132,7 @@ describe('a fallback', () => {
 		expect(result).toEqual({ ok: true, value: 'instead' })
 	})
 
-	test('takes other settings for the calls to come', async () => {
+	test('can be changed for later calls', async () => {
 		const clock = virtualRuntime()
 		const policy = fallback(lastGoodValue(1_000), { when: () => false, runtime: clock })
 		expect(await settled(clock, policy.execute(fail))).toEqual({ ok: false, error: down })
@@ -143,7 +140,7 @@ describe('a fallback', () => {
 		expect(await settled(clock, policy.execute(fail))).toEqual({ ok: true, value: 'now' })
 	})
 
-	test('refuses settings that can not work', () => {
+	test('rejects invalid options', () => {
 		expect(() => fallback(1, { orElse: 'x' as unknown as [] })).toThrow('Invalid option "orElse"')
 		expect(() => fallback(1, { when: true as unknown as () => boolean })).toThrow(
 			/Invalid option "when": expected .*, got true/,
@@ -157,7 +154,7 @@ describe('a fallback', () => {
 	})
 })
 
-describe('a fallback and the caller’s own abort', () => {
+describe("a fallback and the caller's own abort", () => {
 	test('never masks it', async () => {
 		const clock = virtualRuntime()
 		const controller = new AbortController()
@@ -173,7 +170,7 @@ describe('a fallback and the caller’s own abort', () => {
 		expect(await settled(clock, answer)).toMatchObject({ error: { message: 'I changed my mind' } })
 	})
 
-	test('runs nothing and answers nothing when the call was aborted before', async () => {
+	test('runs nothing if the call was aborted before', async () => {
 		const clock = virtualRuntime()
 		const asked: string[] = []
 		const policy = fallback(() => asked.push('alternative'), { runtime: clock })
@@ -200,7 +197,7 @@ describe('a fallback and the caller’s own abort', () => {
 		expect(result).toMatchObject({ ok: false, error: { message: 'I changed my mind' } })
 	})
 
-	test('lets a wait of a retry inside end with the reason', async () => {
+	test('lets a wait of an inner retry end with the reason', async () => {
 		const clock = virtualRuntime()
 		const controller = new AbortController()
 		const policy = pipeline({ runtime: clock }, fallback('instead'), retry(steady))

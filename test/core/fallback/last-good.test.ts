@@ -24,8 +24,8 @@ function kept(maxAgeMs: number) {
 	}
 }
 
-describe('the last good result', () => {
-	test('answers for a failure, with the latest of them', async () => {
+describe('the last good value', () => {
+	test('replaces a failure with the latest result', async () => {
 		const { good, bad } = kept(1_000)
 		await good('old')
 		await good('new')
@@ -39,12 +39,12 @@ describe('the last good result', () => {
 		expect(await bad()).toEqual({ ok: true, value })
 	})
 
-	test('is not there before the first success: then the error passes', async () => {
+	test('does not exist before the first success: then the error passes', async () => {
 		const { bad } = kept(1_000)
 		expect(await bad()).toEqual({ ok: false, error: down })
 	})
 
-	test('is not used when it is older than allowed', async () => {
+	test('is not used if it is older than allowed', async () => {
 		const { clock, good, bad } = kept(1_000)
 		await good('fresh')
 		await clock.advance(1_000)
@@ -53,7 +53,7 @@ describe('the last good result', () => {
 		expect(await bad()).toEqual({ ok: false, error: down })
 	})
 
-	test('is as old as the call’s end, whatever the wall clock does and however often it was used', async () => {
+	test("has the age of the call's end, whatever the wall clock does and however often it is used", async () => {
 		const { clock, good, bad } = kept(1_000)
 		await good('first')
 		await clock.advance(600)
@@ -65,7 +65,7 @@ describe('the last good result', () => {
 		expect(await bad()).toEqual({ ok: false, error: down })
 	})
 
-	test('of one key never answers for another, nor for a call without one', async () => {
+	test('of one key never replaces a result of another, nor of a call without a key', async () => {
 		const { good, bad } = kept(1_000)
 		await good('ann’s', 'ann')
 		expect(await bad('bob')).toEqual({ ok: false, error: down })
@@ -78,14 +78,14 @@ describe('the last good result', () => {
 		expect(await bad('__proto__')).toEqual({ ok: false, error: down })
 	})
 
-	test('can be kept for as long as the process lives', async () => {
+	test('can be kept for the lifetime of the process', async () => {
 		const { clock, good, bad } = kept(Infinity)
 		await good('for ever')
 		await clock.advance(1e12)
 		expect(await bad()).toEqual({ ok: true, value: 'for ever' })
 	})
 
-	test('is kept for the thousand keys that were used last', async () => {
+	test('is kept for the thousand most recently used keys', async () => {
 		const { good, bad } = kept(Infinity)
 		for (let i = 0; i <= 1_000; i++) await good(i, String(i))
 		expect(await bad('0')).toEqual({ ok: false, error: down })
@@ -93,7 +93,7 @@ describe('the last good result', () => {
 		expect(await bad('1000')).toEqual({ ok: true, value: 1_000 })
 	})
 
-	test('is what the work gave, never what another alternative answered', async () => {
+	test("is the operation's result, never that of another alternative", async () => {
 		const clock = virtualRuntime()
 		const results = [async () => 'good', () => Promise.reject(down), () => Promise.reject(down)]
 		const policy = fallback(() => Promise.reject(new Error('replica')), {
@@ -108,7 +108,7 @@ describe('the last good result', () => {
 		expect(await settled(clock, policy.execute(dead(clock)))).toEqual({ ok: true, value: 'constant' })
 	})
 
-	test('outside a retry answers after the retries', async () => {
+	test('outside a retry applies after the retries', async () => {
 		const clock = virtualRuntime()
 		const policy = pipeline(
 			{ runtime: clock },
@@ -123,7 +123,7 @@ describe('the last good result', () => {
 		expect(clock.now()).toBe(100)
 	})
 
-	test.each([Number.NaN, -1, '5'])('refuses an age of %s', (age) => {
+	test.each([Number.NaN, -1, '5'])('rejects an age of %s', (age) => {
 		expect(() => lastGoodValue(age as number)).toThrow('Invalid option "lastGoodValue(maxAgeMs)"')
 	})
 })

@@ -14,7 +14,7 @@ const listeners = () => getEventListeners(caller.signal, 'abort').length
 const reason = new Error('the user left')
 
 describe("the caller's abort", () => {
-	it('in a backoff wait answers at once with the reason, and calls nothing again', async () => {
+	it('during a backoff wait ends the call immediately with the reason, and runs nothing again', async () => {
 		const work = dead(clock)
 		const answer = retryWithBackoff(work, { ...steady, runtime: clock, signal: caller.signal })
 		await clock.advance(50)
@@ -25,7 +25,7 @@ describe("the caller's abort", () => {
 		expect(work.attempts).toEqual([0])
 	})
 
-	it('leaves no timer and no listener behind', async () => {
+	it('leaves no timer and no listener', async () => {
 		const answer = retryWithBackoff(dead(clock), { ...steady, runtime: clock, signal: caller.signal })
 		await clock.advance(50)
 		expect([listeners(), clock.pendingTimers]).toEqual([1, 1])
@@ -42,7 +42,7 @@ describe("the caller's abort", () => {
 		expect(explain(reason)).toMatchObject({ stop: 'abort', attempts: [] })
 	})
 
-	it('during an attempt stops the retries; the error of the work itself is thrown', async () => {
+	it("during an attempt stops the retries, and the operation's own error is thrown", async () => {
 		const fault = new Error('cut off')
 		const work = vi.fn(async () => {
 			caller.abort(reason)
@@ -57,7 +57,7 @@ describe("the caller's abort", () => {
 		expect(explain(fault)).toMatchObject({ stop: 'abort', attempts: [{ outcome: 'cancelled' }] })
 	})
 
-	it("is stronger than a user's shouldRetry", async () => {
+	it("wins over a user's shouldRetry", async () => {
 		const work = vi.fn(async () => {
 			caller.abort(reason)
 			throw caller.signal.reason
@@ -67,7 +67,7 @@ describe("the caller's abort", () => {
 		expect(work).toHaveBeenCalledOnce()
 	})
 
-	it('by a hook just before the wait is not overheard', async () => {
+	it('by a hook just before the wait is not missed', async () => {
 		const work = dead(clock)
 		const onRetry = () => caller.abort(reason)
 		const answer = await settled(
@@ -78,7 +78,7 @@ describe("the caller's abort", () => {
 		expect([work.attempts, clock.now(), listeners()]).toEqual([[0], 0, 0])
 	})
 
-	it('after an attempt that succeeded all the same does not take the result away', async () => {
+	it('after a successful attempt does not discard the result', async () => {
 		const answer = retryWithBackoff(
 			async () => {
 				caller.abort(reason)
@@ -89,7 +89,7 @@ describe("the caller's abort", () => {
 		await expect(answer).resolves.toBe('done')
 	})
 
-	it("an AbortError while the caller's own signal is not aborted is retried: it was somebody else's", async () => {
+	it("an AbortError without the caller's abort is retried", async () => {
 		const work = failing(clock, new DOMException('aborted', 'AbortError'))
 		expect(
 			await settled(clock, retryWithBackoff(work, { ...steady, runtime: clock, signal: caller.signal })),
@@ -97,12 +97,12 @@ describe("the caller's abort", () => {
 	})
 })
 
-describe('the signal that the work sees', () => {
-	it("is the caller's own when nothing else can abort the call", async () => {
+describe("the operation's signal", () => {
+	it("is the caller's own if nothing else can abort the call", async () => {
 		await retryWithBackoff(({ signal }) => expect(signal).toBe(caller.signal), { signal: caller.signal })
 	})
 
-	it('is made only when it is read', async () => {
+	it('is created only when it is read', async () => {
 		const made = vi.spyOn(globalThis, 'AbortController')
 		const policy = retry({ runtime: clock })
 		await policy.execute(() => 1)
@@ -112,7 +112,7 @@ describe('the signal that the work sees', () => {
 		expect(made).toHaveBeenCalledOnce()
 	})
 
-	it('is aborted by the caller and by the deadline alike, each with its own reason', async () => {
+	it('is aborted by the caller and by the deadline, each with its own reason', async () => {
 		const deadline = Deadline.after(1000, { runtime: clock })
 		const answer = retryWithBackoff(
 			({ signal }) =>
@@ -124,7 +124,7 @@ describe('the signal that the work sees', () => {
 		expect([listeners(), clock.pendingTimers]).toEqual([0, 0])
 	})
 
-	it('is not aborted after success, and nothing is left behind', async () => {
+	it('is not aborted after success, and leaves nothing behind', async () => {
 		const deadline = Deadline.after(1000, { runtime: clock })
 		let seen: AbortSignal | undefined
 		await retryWithBackoff(({ signal }) => (seen = signal), {

@@ -35,13 +35,13 @@ describe('a retry with a retry budget', () => {
 		[0.2, 10, 2],
 		[0, 100, 0],
 		[0.3, 1, 0],
-	])('makes at a ratio of %s for %i calls %i retries, exactly', async (maxRetryRatio, callers, retries) => {
+	])('makes with a ratio of %s for %i calls exactly %i retries', async (maxRetryRatio, callers, retries) => {
 		const clock = virtualRuntime()
 		const budget = retryBudget({ maxRetryRatio, minRetriesPerSecond: 0, runtime: clock })
 		expect(await storm(clock, budget, callers)).toBe(callers + retries)
 	})
 
-	test('makes as many as the floor allows, when that is more, and not their sum', async () => {
+	test('makes as many as the floor allows if that is more, not the sum of both', async () => {
 		const clock = virtualRuntime()
 		const budget = retryBudget({ maxRetryRatio: 0.5, minRetriesPerSecond: 2, runtime: clock })
 		// The floor is 20 in the window of 10 seconds, the ratio gives 5, then 50.
@@ -50,7 +50,7 @@ describe('a retry with a retry budget', () => {
 		expect(await storm(clock, budget, 100)).toBe(100 + 50)
 	})
 
-	test('may retry again when earlier retries have left the window, not on account of earlier calls', async () => {
+	test('retries again when earlier retries have left the window, not because of earlier calls', async () => {
 		const clock = virtualRuntime()
 		const budget = retryBudget({ maxRetryRatio: 0.1, minRetriesPerSecond: 0, runtime: clock })
 		const policy = retry({ budget, runtime: clock })
@@ -61,7 +61,7 @@ describe('a retry with a retry budget', () => {
 		expect(await storm(clock, budget, 10)).toBe(11)
 	})
 
-	test('ends with the last error itself, and tells that the budget was the reason', async () => {
+	test('ends with the last error itself, and reports the budget as the reason', async () => {
 		const clock = virtualRuntime()
 		const budget = retryBudget({ maxRetryRatio: 0, minRetriesPerSecond: 0.1, runtime: clock })
 		const policy = retry({ ...steady, budget, runtime: clock })
@@ -79,7 +79,7 @@ describe('a retry with a retry budget', () => {
 		])
 	})
 
-	test('spends nothing on calls that are not retried for another reason', async () => {
+	test('charges nothing for calls that are not retried for another reason', async () => {
 		const clock = virtualRuntime()
 		const budget = retryBudget({ runtime: clock })
 		const policy = retry({ ...steady, maxRetries: 1, maxElapsedMs: 50, budget, runtime: clock })
@@ -91,7 +91,7 @@ describe('a retry with a retry budget', () => {
 		expect(budget.stats).toMatchObject({ requests: 2, retries: 0 })
 	})
 
-	test('is asked for an unwanted result as for a failure', async () => {
+	test('is checked for an unwanted result as for a failure', async () => {
 		const clock = virtualRuntime()
 		const budget = retryBudget({ maxRetryRatio: 0, minRetriesPerSecond: 0.1, runtime: clock })
 		const policy = retry({ ...steady, retryResult: () => true, budget, runtime: clock })
@@ -104,7 +104,7 @@ describe('a retry with a retry budget', () => {
 		).toEqual({ ok: true, value: 2 })
 	})
 
-	test('may be shared by policies that know nothing of each other', async () => {
+	test('can be shared by unrelated policies', async () => {
 		const clock = virtualRuntime()
 		const budget = retryBudget({ maxRetryRatio: 0.1, minRetriesPerSecond: 0, runtime: clock })
 		const [users, orders] = [
@@ -117,7 +117,7 @@ describe('a retry with a retry budget', () => {
 		expect(work.startedAt).toHaveLength(22)
 	})
 
-	test('holds for a single call by retryWithBackoff', async () => {
+	test('applies to a single call by retryWithBackoff', async () => {
 		const clock = virtualRuntime()
 		const budget = retryBudget({ maxRetryRatio: 0, minRetriesPerSecond: 0.1, runtime: clock })
 		const work = dead(clock)
@@ -125,7 +125,7 @@ describe('a retry with a retry budget', () => {
 		expect(work.startedAt).toHaveLength(2)
 	})
 
-	test('counts on the policy’s clock, also when the budget was given none', async () => {
+	test("counts on the policy's clock, also if the budget has no runtime", async () => {
 		const clock = virtualRuntime()
 		const budget = retryBudget({ maxRetryRatio: 0, minRetriesPerSecond: 0.1 })
 		expect(await storm(clock, budget, 1)).toBe(2)
@@ -133,7 +133,7 @@ describe('a retry with a retry budget', () => {
 		expect(await storm(clock, budget, 1)).toBe(2)
 	})
 
-	test('can be changed while calls are under way', async () => {
+	test('can be changed while calls are in flight', async () => {
 		const clock = virtualRuntime()
 		const budget = retryBudget({ maxRetryRatio: 0, minRetriesPerSecond: 10, runtime: clock })
 		const work = dead(clock)
@@ -163,7 +163,7 @@ describe('two layers that share a budget deposit once', () => {
 		expect(budget.stats).toMatchObject({ requests: 1 })
 	})
 
-	test('in calls inside of calls, when the context is passed on', async () => {
+	test('in nested calls that pass the context on', async () => {
 		const clock = virtualRuntime()
 		const { budget, outer, inner } = both(clock)
 		await settled(
@@ -192,7 +192,7 @@ describe('two layers that share a budget deposit once', () => {
 		expect(budget.stats).toMatchObject({ requests: 1, retries: 2 })
 	})
 
-	test('but two calls are two, also inside of one', async () => {
+	test('but two calls deposit twice, also inside one call', async () => {
 		const clock = virtualRuntime()
 		const { budget, inner } = both(clock)
 		await settled(
@@ -202,7 +202,7 @@ describe('two layers that share a budget deposit once', () => {
 		expect(budget.stats).toMatchObject({ requests: 2 })
 	})
 
-	test('and two budgets are told of it, one each', async () => {
+	test('and each of two budgets is deposited once', async () => {
 		const clock = virtualRuntime()
 		const budgets = [retryBudget({ runtime: clock }), retryBudget({ runtime: clock })]
 		const policies = budgets.map((budget) => retry({ budget, runtime: clock }))
@@ -215,7 +215,7 @@ describe('two layers that share a budget deposit once', () => {
 })
 
 describe('a retry with a token budget', () => {
-	test('stops when half of the tokens are gone, and tells so', async () => {
+	test('stops when half of the tokens are gone, and reports it', async () => {
 		const clock = virtualRuntime()
 		const budget = tokenBudget({ maxTokens: 10, tokenRatio: 0.1 })
 		const work = dead(clock, down)
@@ -226,7 +226,7 @@ describe('a retry with a token budget', () => {
 		expect(budget.stats).toEqual({ tokens: 5, available: 0 })
 	})
 
-	test('is filled by successes, slowly', async () => {
+	test('is refilled slowly by successes', async () => {
 		const clock = virtualRuntime()
 		const budget = tokenBudget({ maxTokens: 10, tokenRatio: 0.1 })
 		expect(await storm(clock, budget, 5, { maxRetries: 0 })).toBe(5)
@@ -236,7 +236,7 @@ describe('a retry with a token budget', () => {
 		expect(await storm(clock, budget, 1)).toBe(2)
 	})
 
-	test('is not drained by errors that are nobody’s overload', async () => {
+	test('is not drained by errors that do not indicate overload', async () => {
 		const clock = virtualRuntime()
 		const budget = tokenBudget()
 		const policy = retry({ ...steady, budget, runtime: clock })
@@ -254,14 +254,14 @@ describe('a retry with a token budget', () => {
 })
 
 describe('a retry with a quota', () => {
-	test('pays for every retry until nothing is left', async () => {
+	test('charges every retry until nothing is left', async () => {
 		const clock = virtualRuntime()
 		const budget = quotaBudget({ capacity: 23 })
 		expect(await storm(clock, budget, 10)).toBe(14)
 		expect(budget.stats).toEqual({ left: 3, available: 0 })
 	})
 
-	test('pays more for a retry after a timeout', async () => {
+	test('charges more for a retry after a timeout', async () => {
 		const clock = virtualRuntime()
 		const budget = quotaBudget({ capacity: 23 })
 		const policy = pipeline({ runtime: clock }, retry({ ...steady, budget }), timeout(50))
@@ -274,7 +274,7 @@ describe('a retry with a quota', () => {
 		expect(budget.stats).toMatchObject({ left: 3 })
 	})
 
-	test('gets back what the last retry has cost when it was of use', async () => {
+	test('refunds the last retry if it succeeded', async () => {
 		const clock = virtualRuntime()
 		const budget = quotaBudget({ capacity: 100 })
 		const policy = pipeline({ runtime: clock }, retry({ ...steady, budget }), timeout(50))
@@ -289,7 +289,7 @@ describe('a retry with a quota', () => {
 		expect(budget.stats).toMatchObject({ left: 95 })
 	})
 
-	test('gets a little back for a call that needed no retry', async () => {
+	test('refunds a little for a call without retries', async () => {
 		const clock = virtualRuntime()
 		const budget = quotaBudget({ capacity: 100, successRefund: 2 })
 		await storm(clock, budget, 1)
@@ -299,7 +299,7 @@ describe('a retry with a quota', () => {
 	})
 
 	// Does not hold yet: the success that settle writes down hides what the retry was paid for.
-	test('gets back as much by settle as by execute', async () => {
+	test('refunds the same by settle as by execute', async () => {
 		const clock = virtualRuntime()
 		const budget = quotaBudget({ capacity: 100 })
 		const policy = pipeline({ runtime: clock }, retry({ ...steady, budget }), timeout(50))
@@ -314,7 +314,7 @@ describe('a retry with a quota', () => {
 	test.each([
 		['token', () => tokenBudget(), { tokens: 9.1 }],
 		['quota', () => quotaBudget({ capacity: 10 }), { left: 6 }],
-	])('or a %s budget is told of one success once, when two layers share it', async (_, make, stats) => {
+	])('or a %s budget counts one success once if two layers share it', async (_, make, stats) => {
 		const clock = virtualRuntime()
 		const budget = make()
 		budget.recordOutcome(false)

@@ -52,7 +52,7 @@ describe('a decision hook', () => {
 			},
 		],
 	]
-	it.each(throwing)('%s may throw, and that ends the call with its error', async (name, options) => {
+	it.each(throwing)('%s may throw, which ends the call with its error', async (name, options) => {
 		const work = name === 'retryResult' ? failing(clock) : dead(clock)
 		expect(await settled(clock, retryWithBackoff(work, { ...steady, runtime: clock, ...options }))).toEqual({
 			ok: false,
@@ -62,7 +62,7 @@ describe('a decision hook', () => {
 		expect(explain(thrown)?.stop).toBe('hook-threw')
 	})
 
-	it('that throws is not retried by a policy further out', async () => {
+	it('that throws is not retried by an outer policy', async () => {
 		const inner = retry({
 			...steady,
 			runtime: clock,
@@ -76,7 +76,7 @@ describe('a decision hook', () => {
 	})
 
 	it.each(['shouldRetry', 'retryResult', 'delayFor', 'classify'])(
-		'%s that returns a promise is an error that says so',
+		'%s that returns a promise throws an error that says so',
 		async (hook) => {
 			const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
 			const work = hook === 'retryResult' ? failing(clock) : dead(clock)
@@ -100,7 +100,7 @@ describe('a decision hook', () => {
 	)
 })
 
-describe('an observing hook', () => {
+describe('a notification hook', () => {
 	it.each([
 		[
 			'throws',
@@ -109,7 +109,7 @@ describe('an observing hook', () => {
 			},
 		],
 		['rejects', () => Promise.reject(new Error('log is down'))],
-	])('that %s changes nothing: a warning on the console, never an error in the call', async (_, onRetry) => {
+	])('that %s has no effect but a console warning', async (_, onRetry) => {
 		const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
 		const answer = await settled(
 			clock,

@@ -10,8 +10,8 @@ beforeEach(() => {
 const down = new Error('down')
 const within = (ms: number) => Deadline.after(ms, { runtime: clock })
 
-describe('no attempt starts that can not finish', () => {
-	it('the wait that would pass maxElapsedMs is not slept: it stops now, with the last error', async () => {
+describe('no attempt starts that cannot finish', () => {
+	it('a wait that would pass maxElapsedMs is not started: the call ends now, with the last error', async () => {
 		const work = dead(clock, down)
 		const answer = await settled(
 			clock,
@@ -28,7 +28,7 @@ describe('no attempt starts that can not finish', () => {
 		expect(work.startedAt).toEqual([0, 100, 300, 700])
 	})
 
-	it('the attempts count towards maxElapsedMs as much as the waits', async () => {
+	it('attempts count toward maxElapsedMs like waits', async () => {
 		const answer = retryWithBackoff(taking(clock, 500, down), {
 			...steady,
 			runtime: clock,
@@ -43,7 +43,7 @@ describe('no attempt starts that can not finish', () => {
 		})
 	})
 
-	it('the wait that would pass the deadline is not slept: it stops now, with the last error', async () => {
+	it('a wait that would pass the deadline is not started: the call ends now, with the last error', async () => {
 		const work = dead(clock, down)
 		const answer = await settled(
 			clock,
@@ -54,7 +54,7 @@ describe('no attempt starts that can not finish', () => {
 		expect(clock.now()).toBe(300)
 	})
 
-	it('a deadline that expired before the first attempt gives DeadlineExceededError and calls nothing', async () => {
+	it('a deadline that expired before the first attempt throws DeadlineExceededError and calls nothing', async () => {
 		const deadline = within(10)
 		await clock.advance(10)
 		const work = dead(clock, down)
@@ -64,7 +64,7 @@ describe('no attempt starts that can not finish', () => {
 		expect(explain(answer.ok ? undefined : answer.error)).toMatchObject({ stop: 'deadline', attempts: [] })
 	})
 
-	it('a timer that is late does not start an attempt past the limit', async () => {
+	it('a late timer does not start an attempt past the limit', async () => {
 		const late = (ms: number, fn: () => void) => clock.setTimer(ms * 10, fn)
 		const lazy: Runtime = {
 			now: () => clock.now(),
@@ -80,7 +80,7 @@ describe('no attempt starts that can not finish', () => {
 		}
 	})
 
-	it('the work sees the deadline, and its signal is aborted when it passes', async () => {
+	it('the operation sees the deadline, and its signal is aborted when it expires', async () => {
 		const deadline = within(250)
 		const reasons: unknown[] = []
 		const answer = retryWithBackoff(

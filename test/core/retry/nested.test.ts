@@ -67,7 +67,7 @@ function retries(clock: VirtualRuntime, retried: string[], ...options: readonly 
 	})
 }
 
-describe.each(forms)('retries around each other, %s', (_, execute) => {
+describe.each(forms)('nested retries, %s', (_, execute) => {
 	async function run(work: (clock: VirtualRuntime) => Script, ...options: readonly RetryOptions[]) {
 		const clock = virtualRuntime()
 		const retried: string[] = []
@@ -76,24 +76,24 @@ describe.each(forms)('retries around each other, %s', (_, execute) => {
 		return { result, retried, calls: script.startedAt.length, error: result.ok ? undefined : result.error }
 	}
 
-	test('make 3 calls to a dead service, not 9, and the innermost makes them', async () => {
+	test('make 3 calls to a dead service, not 9, by the innermost', async () => {
 		const { calls, retried } = await run(dead, {}, {})
 		expect(calls).toBe(3)
 		expect(retried).toEqual(['retry 1', 'retry 1'])
 	})
 
-	test('make 3 calls, not 27, when there are three', async () => {
+	test('make 3 calls, not 27, with three levels', async () => {
 		const { calls, retried } = await run(dead, {}, {}, {})
 		expect(calls).toBe(3)
 		expect(retried).toEqual(['retry 2', 'retry 2'])
 	})
 
-	test('do not retry what is permanent, at any level', async () => {
+	test('do not retry permanent errors at any level', async () => {
 		const { calls } = await run((clock) => dead(clock, permanent(new Error('no such user'))), {}, {})
 		expect(calls).toBe(1)
 	})
 
-	test('recover as one retry would', async () => {
+	test('recover like one retry', async () => {
 		const { calls, result } = await run((clock) => failing(clock, new Error('a'), new Error('b')), {}, {})
 		expect(result).toEqual({ ok: true, value: 'ok' })
 		expect(calls).toBe(3)
@@ -103,7 +103,7 @@ describe.each(forms)('retries around each other, %s', (_, execute) => {
 		['the inner one', {}, { nested: 'outermost' }],
 		['the outer one', { nested: 'outermost' }, {}],
 		['both', { nested: 'outermost' }, { nested: 'outermost' }],
-	] as const)('leave it to the outermost when %s says so', async (_who, outer, inner) => {
+	] as const)('leave retrying to the outermost if %s sets it', async (_who, outer, inner) => {
 		const { calls, retried } = await run(dead, outer, inner)
 		expect(calls).toBe(3)
 		expect(retried).toEqual(['retry 0', 'retry 0'])
@@ -112,20 +112,20 @@ describe.each(forms)('retries around each other, %s', (_, execute) => {
 	test.each([
 		['first', { nested: 'outermost' }, {}, {}],
 		['second', {}, { nested: 'outermost' }, {}],
-	] as const)('leave it to the outermost when the %s of three says so', async (_who, a, b, c) => {
+	] as const)('leave retrying to the outermost if the %s of three sets it', async (_who, a, b, c) => {
 		const { calls, retried } = await run(dead, a, b, c)
 		expect(calls).toBe(3)
 		expect(retried).toEqual(['retry 0', 'retry 0'])
 	})
 
 	// Does not hold yet: the second does not learn what the third has said, and retries itself.
-	test('leave it to the outermost when the third of three says so', async () => {
+	test('leave retrying to the outermost if the third of three sets it', async () => {
 		const { calls, retried } = await run(dead, {}, {}, { nested: 'outermost' })
 		expect(calls).toBe(3)
 		expect(retried).toEqual(['retry 0', 'retry 0'])
 	})
 
-	test('do retry when there is but one, whatever `nested` says', async () => {
+	test('retry if there is only one, whatever `nested` is', async () => {
 		const { calls } = await run(dead, { nested: 'outermost' })
 		expect(calls).toBe(3)
 	})
@@ -137,7 +137,7 @@ describe('nested retries', () => {
 		return { outer: make(), inner: make() }
 	}
 
-	test('are found by explain: the call around was ended by the retry further in', async () => {
+	test('are found by explain: the outer call ended with inner-retry', async () => {
 		const clock = virtualRuntime()
 		const { outer, inner } = pair(clock)
 		const answer = outer.execute((ctx) =>
@@ -155,7 +155,7 @@ describe('nested retries', () => {
 		})
 	})
 
-	test('show the attempt of the call around, too', async () => {
+	test('show the attempt of the outer call', async () => {
 		const clock = virtualRuntime()
 		const { outer, inner } = pair(clock)
 		const wrapped = new Error('wrapped')
@@ -166,7 +166,7 @@ describe('nested retries', () => {
 		expect(explain(wrapped)).toMatchObject({ attempts: [{ attempt: 0, errorMessage: 'wrapped: down' }] })
 	})
 
-	test('tell the reason of the stop in the outer’s event', async () => {
+	test('report the stop reason in the outer event', async () => {
 		const clock = virtualRuntime()
 		const { outer, inner } = pair(clock)
 		const stops: unknown[] = []
@@ -178,7 +178,7 @@ describe('nested retries', () => {
 		expect(stops).toEqual([[1, 'inner-retry']])
 	})
 
-	test('do no harm to work that handled the inner one’s failure and succeeds', async () => {
+	test('do not affect an operation that handled the inner failure and succeeds', async () => {
 		const clock = virtualRuntime()
 		const outer = retry({ ...steady, runtime: clock })
 		const inner = retry({ ...steady, maxRetries: 1, runtime: clock })
@@ -189,7 +189,7 @@ describe('nested retries', () => {
 		expect(explain(result)).toMatchObject({ stop: 'success' })
 	})
 
-	test('do no harm to a later attempt, whose failure is its own', async () => {
+	test('do not affect a later attempt that fails with its own error', async () => {
 		const clock = virtualRuntime()
 		const outer = retry({
 			...steady,
@@ -209,7 +209,7 @@ describe('nested retries', () => {
 	})
 
 	// Does not hold yet.
-	test('do no harm to the next attempt when a timeout has left the inner one behind', async () => {
+	test('do not affect the next attempt if a timeout orphaned the inner one', async () => {
 		// The inner call ends after its attempt was given up, and must not be taken for part of the one after it.
 		const clock = virtualRuntime()
 		const outer = pipeline({ runtime: clock }, retry({ maxRetries: 2, baseDelayMs: 0 }), timeout(50))
@@ -224,7 +224,7 @@ describe('nested retries', () => {
 		expect(attempts).toEqual([0, 1, 2])
 	})
 
-	test('do not keep the outer one from retrying an attempt that timed out around the inner one', async () => {
+	test('let the outer retry an attempt that timed out around the inner one', async () => {
 		const clock = virtualRuntime()
 		const outer = pipeline({ runtime: clock }, retry({ ...steady, maxRetries: 1 }), timeout(150))
 		const inner = retry({ ...steady, maxRetries: 9, runtime: clock })
@@ -239,7 +239,7 @@ describe('nested retries', () => {
 	test.each([
 		['a rate limiter', () => rateLimiter({ limit: 1, intervalMs: 50 })],
 		['a breaker', () => circuitBreaker({ failureThreshold: 1, resetTimeoutMs: 50 })],
-	])('let the outer one retry a refusal by %s between them', async (_, make) => {
+	])('let the outer retry a rejection by %s between them', async (_, make) => {
 		const clock = virtualRuntime()
 		const gate = make()
 		const around = retry({ ...steady, shouldRetry: () => true })
@@ -253,7 +253,7 @@ describe('nested retries', () => {
 		expect(work.attempts).toEqual([1])
 	})
 
-	test('let the outer one retry a refusal inside a call that was passed the context', async () => {
+	test('let the outer retry a rejection inside a call that got the context', async () => {
 		const clock = virtualRuntime()
 		const outer = retry({ ...steady, shouldRetry: () => true, runtime: clock })
 		const full = bulkhead({ maxConcurrent: 1, maxQueue: 0, runtime: clock })
@@ -264,7 +264,7 @@ describe('nested retries', () => {
 		await busy
 	})
 
-	test('that know nothing of each other still multiply: the context was not passed on', async () => {
+	test('multiply if the context is not passed on', async () => {
 		const clock = virtualRuntime()
 		const { outer, inner } = pair(clock)
 		const work = dead(clock)
@@ -276,7 +276,7 @@ describe('nested retries', () => {
 	})
 
 	// Does not hold yet: in a hedge, the first request's own retry is taken for one around it.
-	test('inside a hedge: one that leaves it to the outermost retries, for there is none around it', async () => {
+	test('inside a hedge: retries although it defers to the outermost, because there is no outer retry', async () => {
 		const clock = virtualRuntime()
 		const edge = retry({ ...steady, nested: 'outermost' })
 		const policy = pipeline({ runtime: clock }, hedge({ delayMs: 10 }), edge)

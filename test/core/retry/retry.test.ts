@@ -12,7 +12,7 @@ const run = <T>(fn: (context: CallContext) => T, options: RetryOptions = {}) =>
 	settled(clock, retryWithBackoff(fn, { ...steady, runtime: clock, ...options }))
 
 describe('how often', () => {
-	it('a success at once is one call', async () => {
+	it('one call for an immediate success', async () => {
 		const work = failing(clock)
 		expect(await settled(clock, retryWithBackoff(work, { runtime: clock }))).toEqual({
 			ok: true,
@@ -21,20 +21,20 @@ describe('how often', () => {
 		expect(work.attempts).toEqual([0])
 	})
 
-	it('maxRetries counts the retries after the first call: 3 make at most 4 calls, and that is the default', async () => {
+	it('maxRetries counts retries after the first attempt: the default 3 makes at most 4 attempts', async () => {
 		const work = dead(clock)
 		await settled(clock, retryWithBackoff(work, { ...steady, runtime: clock }))
 		expect(work.attempts).toEqual([0, 1, 2, 3])
 		expect(work.startedAt).toEqual([0, 100, 300, 700])
 	})
 
-	it('no retries are no retries', async () => {
+	it('maxRetries 0 makes no retries', async () => {
 		const work = dead(clock)
 		await settled(clock, retryWithBackoff(work, { maxRetries: 0, runtime: clock }))
 		expect(work.attempts).toEqual([0])
 	})
 
-	it('calls made are never more than maxRetries + 1, whatever the options, and it always ends', async () => {
+	it('never makes more than maxRetries + 1 attempts, and always ends', async () => {
 		const options = fc.record({
 			maxRetries: fc.nat(12),
 			baseDelayMs: fc.nat(1000),
@@ -55,7 +55,7 @@ describe('how often', () => {
 		)
 	})
 
-	it('maxRetries: Infinity ends at maxElapsedMs', async () => {
+	it('maxRetries Infinity ends at maxElapsedMs', async () => {
 		const work = dead(clock)
 		await settled(
 			clock,
@@ -73,7 +73,7 @@ describe('how often', () => {
 })
 
 describe('what is thrown', () => {
-	it('the last error itself, not a wrapper and not the first', async () => {
+	it('the last error itself, neither a wrapper nor the first error', async () => {
 		const last = new Error('last')
 		const answer = await run(failing(clock, new Error('first'), last, new Error('never reached')), {
 			maxRetries: 1,
@@ -83,7 +83,7 @@ describe('what is thrown', () => {
 	})
 
 	it.each([undefined, null, 0, '', 'text', Symbol('s'), 7n, Object.create(null), () => 1])(
-		'a thrown non-error as it is (%s)',
+		'a thrown non-error unchanged (%s)',
 		async (thrown) => {
 			const work = failing(clock, thrown, thrown)
 			const answer = await run(work, { maxRetries: 1 })
@@ -109,7 +109,7 @@ describe('what is returned', () => {
 		expect(await run(() => value)).toEqual({ ok: true, value })
 	})
 
-	it('a thenable is waited for, and one that rejects is retried', async () => {
+	it('a thenable is awaited, and retried if it rejects', async () => {
 		let calls = 0
 		class Later implements PromiseLike<string> {
 			// biome-ignore lint/suspicious/noThenProperty: a thenable that is no promise is the subject.
@@ -124,7 +124,7 @@ describe('what is returned', () => {
 		expect(calls).toBe(2)
 	})
 
-	it('what is not a function is refused by name', async () => {
+	it('an operation that is not a function is rejected by name', async () => {
 		await expect(retryWithBackoff(undefined as never)).rejects.toThrow(
 			'Invalid option "fn": expected a function, got undefined',
 		)
@@ -138,8 +138,8 @@ describe('what is returned', () => {
 	})
 })
 
-describe('what is worth another try', () => {
-	it('not what is permanent: a client error, a programming error, what the user marked', async () => {
+describe('what is retried', () => {
+	it('not permanent errors: a client error, a programming error, an error marked by the user', async () => {
 		for (const error of [
 			new HttpError(404),
 			new TypeError('x is not a function'),
@@ -151,11 +151,11 @@ describe('what is worth another try', () => {
 		}
 	})
 
-	it('what is unknown: who wraps a call in a retry expects its failures to pass', async () => {
+	it('unknown errors: a user who adds a retry expects failures to be temporary', async () => {
 		expect(await run(failing(clock, new Error('never seen before')))).toEqual({ ok: true, value: 'ok' })
 	})
 
-	it('shouldRetry overrides permanent, in both directions, and counts from 0', async () => {
+	it('shouldRetry overrides permanent in both directions, and counts from 0', async () => {
 		const seen: unknown[] = []
 		const work = failing(clock, new HttpError(404), new HttpError(404))
 		const answer = await run(work, {
@@ -171,13 +171,13 @@ describe('what is worth another try', () => {
 		])
 	})
 
-	it("the toolkit's own refusals are not retried, unless shouldRetry says so", async () => {
+	it("the toolkit's own rejections are not retried, unless shouldRetry says so", async () => {
 		const refusal = Object.assign(new Error('open'), { code: 'YAOKI_CIRCUIT_OPEN' })
 		expect(await run(failing(clock, refusal))).toEqual({ ok: false, error: refusal })
 		expect(await run(failing(clock, refusal), { shouldRetry: () => true })).toEqual({ ok: true, value: 'ok' })
 	})
 
-	it("a user's classify decides first and may ask the next one", async () => {
+	it("a user's classify decides first and may call the next one", async () => {
 		const work = failing(clock, new Error('E-42'), new HttpError(404))
 		const answer = await run(work, {
 			classify: (error, next) =>
@@ -190,8 +190,8 @@ describe('what is worth another try', () => {
 	})
 })
 
-describe('results that are no good', () => {
-	it('are retried when retryResult says so, attempts from 0', async () => {
+describe('unwanted results', () => {
+	it('are retried if retryResult returns true, attempts from 0', async () => {
 		const attempts: number[] = []
 		let calls = 0
 		const answer = await run(() => ++calls, {
@@ -204,13 +204,13 @@ describe('results that are no good', () => {
 		expect(attempts).toEqual([0, 1, 2])
 	})
 
-	it('may be declared as what they are', async () => {
+	it('may be declared with their type', async () => {
 		const poll = async () => ({ status: 'done' as 'done' | 'pending' })
 		await retryWithBackoff(poll, { retryResult: (job) => job.status === 'pending' })
 		await retry({ retryResult: (job: { status: string }) => job.status === 'pending' }).execute(poll)
 	})
 
-	it('are returned, the last of them, when the retries are used up', async () => {
+	it('the last one is returned when the retries are exhausted', async () => {
 		let calls = 0
 		expect(await run(() => ++calls, { retryResult: () => true, maxRetries: 2 })).toEqual({
 			ok: true,
@@ -228,15 +228,15 @@ describe('results that are no good', () => {
 	})
 })
 
-describe('the wait', () => {
-	it('is what the server asked for, when it did; Retry-After of 0 included', async () => {
+describe('the delay', () => {
+	it("is the server's Retry-After, 0 included", async () => {
 		const asked = (retryAfterMs: number) => new HttpError(429, undefined, { retryAfterMs })
 		const work = failing(clock, asked(4000), asked(0))
 		await run(work)
 		expect(work.startedAt).toEqual([0, 4000, 4000])
 	})
 
-	it('is what an error asks for that nothing else is known about', async () => {
+	it("is the error's retryAfterMs if nothing else is known about it", async () => {
 		const work = failing(clock, Object.assign(new Error('busy'), { retryAfterMs: 1234 }))
 		await run(work)
 		expect(work.startedAt).toEqual([0, 1234])
@@ -249,7 +249,7 @@ describe('the wait', () => {
 		expect((work.startedAt[2] ?? 0) - (work.startedAt[1] ?? 0)).toBeLessThanOrEqual(300)
 	})
 
-	it('decorrelated jitter remembers the previous backoff delay', async () => {
+	it('decorrelated jitter continues from the previous backoff delay', async () => {
 		const random = vi.spyOn(clock, 'random').mockReturnValue(0.5)
 		const work = dead(clock)
 		await run(work, { jitterStrategy: 'decorrelated', maxRetries: 3 })
@@ -257,7 +257,7 @@ describe('the wait', () => {
 		expect(work.startedAt).toEqual([0, 200, 550, 1125])
 	})
 
-	it('delayFor beats both, and leaves it to the backoff with undefined', async () => {
+	it('delayFor wins over both; undefined keeps the backoff', async () => {
 		const work = failing(clock, new HttpError(429, undefined, { retryAfterMs: 9000 }), new Error('b'))
 		await run(work, { delayFor: (_, attempt) => (attempt === 0 ? 50 : undefined) })
 		expect(work.startedAt).toEqual([0, 50, 250])
@@ -271,14 +271,14 @@ describe('the wait', () => {
 		},
 	)
 
-	it('a growth function that returns nonsense ends the call with an error that says so', async () => {
+	it('a growth function that returns NaN ends the call with an error that says so', async () => {
 		const answer = await run(dead(clock), { growth: () => Number.NaN })
 		expect(answer.ok === false && String(answer.error)).toMatch(
 			/Invalid option "growth\(attempt\)": expected .*, got NaN/,
 		)
 	})
 
-	it('onRetry is told before it: the error, the attempt from 1, the delay', async () => {
+	it('onRetry is called before it with the error, the attempt from 1 and the delay', async () => {
 		const onRetry = vi.fn()
 		const [a, b] = [new Error('a'), new Error('b')]
 		await run(failing(clock, a, b), { onRetry })
@@ -288,14 +288,14 @@ describe('the wait', () => {
 		])
 	})
 
-	it('of 2^31 ms and more is waited for, and not cut short', async () => {
+	it('of 2^31 ms and more is waited for completely', async () => {
 		const month = 30 * 24 * 3600 * 1000
 		const work = failing(clock, new Error('x'))
 		await run(work, { baseDelayMs: month, maxDelayMs: month })
 		expect(work.startedAt).toEqual([0, month])
 	})
 
-	it('a wall clock that jumps an hour during it does no harm', async () => {
+	it('a wall clock jump of an hour has no effect', async () => {
 		const work = failing(clock, new Error('x'))
 		const answer = retryWithBackoff(work, { ...steady, runtime: clock, maxElapsedMs: 1000 })
 		await clock.advance(50)

@@ -13,7 +13,7 @@ const obedient = ({ signal }: { signal: AbortSignal }) =>
 	})
 
 describe('a timeout', () => {
-	test('answers when its time has come, even when the work ignores it', async () => {
+	test('ends the call when it expires, even if the operation ignores it', async () => {
 		const clock = virtualRuntime()
 		const result = await settled(clock, timeout(50, { runtime: clock }).execute(never))
 		expect(result).toMatchObject({
@@ -28,7 +28,7 @@ describe('a timeout', () => {
 		expect(clock.now()).toBe(50)
 	})
 
-	test('aborts the signal of the work with the same error', async () => {
+	test("aborts the operation's signal with the same error", async () => {
 		const clock = virtualRuntime()
 		const reasons: unknown[] = []
 		const result = await settled(
@@ -41,7 +41,7 @@ describe('a timeout', () => {
 		expect(reasons).toEqual([result.ok ? undefined : result.error])
 	})
 
-	test('shows an aborted signal also to work that asks for it only later', async () => {
+	test('shows an aborted signal also to an operation that reads it later', async () => {
 		const clock = virtualRuntime()
 		let later: (() => AbortSignal) | undefined
 		await settled(
@@ -55,7 +55,7 @@ describe('a timeout', () => {
 		expect(later?.().reason).toMatchObject({ name: 'TimeoutError' })
 	})
 
-	test('does nothing to work that answers in time, not even afterwards', async () => {
+	test('does nothing to an operation that settles in time, not even afterwards', async () => {
 		const clock = virtualRuntime()
 		const signals: AbortSignal[] = []
 		const work = taking(clock, 49)
@@ -68,7 +68,7 @@ describe('a timeout', () => {
 		expect(signals[0]?.aborted).toBe(false)
 	})
 
-	test('is told apart from the caller’s own abort', async () => {
+	test("is distinguishable from the caller's own abort", async () => {
 		const clock = virtualRuntime()
 		const controller = new AbortController()
 		const answer = settled(
@@ -79,7 +79,7 @@ describe('a timeout', () => {
 		expect(await answer).toMatchObject({ ok: false, error: { message: 'I changed my mind' } })
 	})
 
-	test('inside a retry is for each attempt', async () => {
+	test('inside a retry applies to each attempt', async () => {
 		const clock = virtualRuntime()
 		const policy = pipeline({ runtime: clock }, retry({ ...steady, maxRetries: 2 }), timeout(50))
 		const started: number[] = []
@@ -103,7 +103,7 @@ describe('a timeout', () => {
 		})
 	})
 
-	test('inside a retry gives each attempt a signal of its own', async () => {
+	test('inside a retry gives each attempt its own signal', async () => {
 		const clock = virtualRuntime()
 		const policy = pipeline({ runtime: clock }, retry({ ...steady, maxRetries: 1 }), timeout(50))
 		const signals: AbortSignal[] = []
@@ -117,7 +117,7 @@ describe('a timeout', () => {
 		expect(signals.map((signal) => signal.aborted)).toEqual([true, false])
 	})
 
-	test('outside a retry is for the whole, waits included', async () => {
+	test('outside a retry applies to the whole call, waits included', async () => {
 		const clock = virtualRuntime()
 		const policy = pipeline({ runtime: clock }, timeout(250), retry({ ...steady, maxRetries: 9 }))
 		let calls = 0
@@ -134,7 +134,7 @@ describe('a timeout', () => {
 		expect(clock.pendingTimers).toBe(0)
 	})
 
-	test('outside beats one inside that ends at the same moment', async () => {
+	test('outside wins over an inner one that expires at the same moment', async () => {
 		const clock = virtualRuntime()
 		const policy = pipeline(
 			{ runtime: clock },
@@ -147,7 +147,7 @@ describe('a timeout', () => {
 		expect(clock.now()).toBe(50)
 	})
 
-	test('lets an outer retry repeat what it cut short', async () => {
+	test('lets an outer retry repeat what it ended', async () => {
 		const clock = virtualRuntime()
 		const policy = pipeline(
 			{ runtime: clock },
@@ -166,32 +166,32 @@ describe('a timeout', () => {
 		expect(started).toEqual([0, 100, 350, 450])
 	})
 
-	test('of 0 ms answers at once', async () => {
+	test('of 0 ms ends the call immediately', async () => {
 		const clock = virtualRuntime()
 		expect(await settled(clock, timeout(0, { runtime: clock }).execute(never))).toMatchObject({ ok: false })
 		expect(clock.now()).toBe(0)
 	})
 
-	test('can be longer than a JavaScript timer', async () => {
+	test('can be longer than a JavaScript timer allows', async () => {
 		const clock = virtualRuntime()
 		const result = await settled(clock, timeout(2 ** 31 + 5, { runtime: clock }).execute(never))
 		expect(result.ok).toBe(false)
 		expect(clock.now()).toBe(2 ** 31 + 5)
 	})
 
-	test.each([Number.NaN, -1, Infinity, '5'])('refuses %s', (ms) => {
+	test.each([Number.NaN, -1, Infinity, '5'])('rejects %s', (ms) => {
 		expect(() => timeout(ms as number)).toThrow(
 			`Invalid option "timeout(ms)": expected a finite number, 0 or more, got ${typeof ms === 'string' ? `"${ms}"` : ms}`,
 		)
 	})
 
-	test('refuses options that do not exist', () => {
+	test('rejects unknown options', () => {
 		expect(() => timeout(5, { nme: 'x' } as object)).toThrow(
 			'Unknown option "nme" for timeout. Did you mean "name"?',
 		)
 	})
 
-	test('tells an event, once', async () => {
+	test('emits one event', async () => {
 		const clock = virtualRuntime()
 		const events: YaokiEvent[] = []
 		const policy = timeout(50, { runtime: clock, name: 'slow' })
@@ -209,7 +209,7 @@ describe('a timeout', () => {
 		])
 	})
 
-	test('takes another length for the calls to come', async () => {
+	test('can be changed for later calls', async () => {
 		const clock = virtualRuntime()
 		const policy = timeout(50, { runtime: clock })
 		const first = policy.execute(never)
@@ -223,7 +223,7 @@ describe('a timeout', () => {
 		expect(() => policy.update(-1)).toThrow(/Invalid option "timeout\(ms\)": expected .*, got -1/)
 	})
 
-	test('swallows what the work says after it was given up', async () => {
+	test('ignores the result of an operation that it ended', async () => {
 		const clock = virtualRuntime()
 		const unhandled = vi.fn()
 		process.on('unhandledRejection', unhandled)
@@ -236,7 +236,7 @@ describe('a timeout', () => {
 		expect(unhandled).not.toHaveBeenCalled()
 	})
 
-	test('leaves no listener on the caller’s signal, and no timer', async () => {
+	test("leaves no listener on the caller's signal, and no timer", async () => {
 		const clock = virtualRuntime()
 		const { signal } = new AbortController()
 		const added = vi.spyOn(signal, 'addEventListener')
@@ -253,7 +253,7 @@ describe('a timeout', () => {
 		expect(clock.pendingTimers).toBe(0)
 	})
 
-	test('cuts a wait in a deadline’s shadow no later than the deadline would', async () => {
+	test('ends a wait no later than the deadline would', async () => {
 		const clock = virtualRuntime()
 		const policy = pipeline({ runtime: clock }, retry({ ...steady, maxRetries: 9 }), timeout(50))
 		const deadline = Deadline.after(120, { runtime: clock })
@@ -262,7 +262,7 @@ describe('a timeout', () => {
 		expect(clock.now()).toBe(50)
 	})
 
-	test('keeps the caller’s async context for the attempt after it', async () => {
+	test("keeps the caller's async context for the next attempt", async () => {
 		const clock = virtualRuntime()
 		const storage = new AsyncLocalStorage<string>()
 		const policy = pipeline({ runtime: clock }, retry({ ...steady, maxRetries: 1 }), timeout(50))
@@ -300,7 +300,7 @@ describe('timeouts of equal length share one timer', () => {
 		expect(new Set(await Promise.all(calls))).toEqual(new Set([1_000]))
 	})
 
-	test('and each still ends at its own time', async () => {
+	test('and each still expires at its own time', async () => {
 		const clock = virtualRuntime()
 		const policy = timeout(100, { runtime: clock })
 		const ends: number[] = []
@@ -321,7 +321,7 @@ describe('timeouts of equal length share one timer', () => {
 		void faked
 	})
 
-	test('fake timers find none left behind by calls that answered', async () => {
+	test('fake timers find none left by settled calls', async () => {
 		vi.useFakeTimers()
 		await timeout(20).execute(() => 1)
 		expect(vi.getTimerCount()).toBe(0)
