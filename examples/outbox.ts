@@ -1,4 +1,4 @@
-/** An order and its message in one transaction, a relay that delivers it, and a message that can not be delivered until it is mended. */
+/** Writes an order and its message in one transaction, delivers it with a relay, and edits a dead letter. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,14 +10,14 @@ import { z } from 'zod'
 const folder = mkdtempSync(join(tmpdir(), 'yaoki-outbox-'))
 const file = join(folder, 'shop.db')
 
-// The shop's own database, and the outbox in the same file.
+// The shop's database, with the outbox in the same file.
 const shop = new DatabaseSync(file, { timeout: 5_000 })
 shop.exec('CREATE TABLE orders (id TEXT PRIMARY KEY, email TEXT NOT NULL)')
 const topics = { 'order.placed': z.object({ id: z.string(), email: z.string() }) }
 const outbox = new Outbox({ store: sqliteStore(file), topics })
 await outbox.migrate()
 
-/** The order and its message are written, or neither. */
+/** Writes the order and its message, or neither. */
 async function placeOrder(id: string, email: string, isPaid = true): Promise<void> {
 	shop.exec('BEGIN IMMEDIATE')
 	try {
@@ -46,47 +46,47 @@ const relay = new Relay(outbox, {
 			console.log(`${id}: mail to ${email}`)
 		},
 	},
-	concurrency: 1, // so that this example prints the same every time
-	retry: { baseDelayMs: 20, maxDelayMs: 20 }, // and does not take a second
-	onEvent: tell,
+	concurrency: 1, // for a deterministic output
+	retry: { baseDelayMs: 20, maxDelayMs: 20 }, // short delays for this example
+	onEvent: log,
 })
 
-function tell(event: RelayEvent): void {
-	if (event.type === 'sent') console.log(`  sent by attempt ${event.attempts}`)
+function log(event: RelayEvent): void {
+	if (event.type === 'sent') console.log(`  sent on attempt ${event.attempts}`)
 	if (event.type === 'retry_scheduled')
-		console.log(`  attempt ${event.attempts} failed, to be tried again: ${event.errorMessage}`)
-	if (event.type === 'dead_letter') console.log(`  a dead letter, ${event.cause}: ${event.errorMessage}`)
+		console.log(`  attempt ${event.attempts} failed, retry scheduled: ${event.errorMessage}`)
+	if (event.type === 'dead_letter') console.log(`  dead letter (${event.cause}): ${event.errorMessage}`)
 }
 
-/** Resolves when so many more messages were sent or have died. */
-function ended(count: number): Promise<void> {
+/** Resolves when `count` more messages were sent or became dead letters. */
+function messagesEnd(count: number): Promise<void> {
 	return new Promise((resolve) => {
 		let left = count
-		const stop = relay.subscribe(({ type }) => {
+		const unsubscribe = relay.subscribe(({ type }) => {
 			if (type !== 'sent' && type !== 'dead_letter') return
 			left--
 			if (left > 0) return
-			stop()
+			unsubscribe()
 			resolve()
 		})
 	})
 }
 
-const both = ended(2)
+const both = messagesEnd(2)
 await relay.start()
 await both
 
-// In the morning: what has died, and of what? It is mended and replayed in one step.
+// Find the dead letters, fix the payload and replay it in one step.
 for (const { count, cause, destination, exampleId } of await outbox.dead.groups()) {
-	console.log(`${count} dead letter at ${destination}, ${cause}`)
-	const mended = ended(1)
+	console.log(`${count} dead letter for ${destination}: ${cause}`)
+	const fixed = messagesEnd(1)
 	await outbox.dead.edit(exampleId, { payload: { id: 'o-2', email: 'bob@example.com' } })
-	await mended
+	await fixed
 }
 
 await relay.stop()
 const { due, scheduled, dead } = (await outbox.stats()).totals
-console.log(`left: ${due.count + scheduled.count} in the queue, ${dead.count} dead`)
+console.log(`remaining: ${due.count + scheduled.count} queued, ${dead.count} dead`)
 
 await outbox.close()
 shop.close()

@@ -73,7 +73,7 @@ function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
 		'breaker of a relay': namedIn(relay, /^`breaker` takes.*?, as for/ms).slice(1),
 		'retry of a relay': namedIn(relay, /^`retry` takes.*?A message/ms).slice(1),
 		'message of a handler': namedIn(relay, /The message has.*?\n\n/s),
-		'changes of a dead letter': namedIn(dead, /^that id\. It takes.*?checked/ms),
+		'changes of a dead letter': namedIn(dead, /^It changes .*?, validated/ms),
 		stoppedBy: firstNames(table(dead, '`stoppedBy`')),
 		cause: firstNames(table(dead, 'cause')),
 		'checks of the outbox': shownChecks(guide('outbox-operations')),
