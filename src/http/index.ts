@@ -1,18 +1,22 @@
-/** `yaoki/http`: a `fetch` that survives, a client with breakers and bulkheads, Retry-After, deadlines across services. Runs anywhere. */
+/**
+ * `yaoki/http`: a resilient `fetch`, an HTTP client with circuit breakers and bulkheads per origin, adapters for axios and undici,
+ * Retry-After, and deadlines across services. Runs anywhere.
+ */
 export { HttpError } from '../core/errors/errors.ts'
 export { type AxiosAdapterOptions, axiosAdapter } from './adapters/axios/axios-adapter.ts'
 export { type UndiciInterceptor, undiciInterceptor } from './adapters/undici/undici-interceptor.ts'
 export { isCachedResponse } from './cache/cached-response.ts'
 export type { CacheOptions } from './cache/options.ts'
 export type { CacheStats } from './cache/response-cache.ts'
+export type { OriginStats } from './client/origin-pipeline.ts'
 export { type ResilientFetch, type ResilientFetchOptions, resilientFetch } from './client/resilient-fetch.ts'
 export {
 	type HttpClientInit,
 	type HttpClientOptions,
+	type HttpClientStats,
 	ResilientHttpClient,
 } from './client/resilient-http-client.ts'
 export { type RetryAfterOptions, retryWithRetryAfter } from './client/retry-with-retry-after.ts'
-export type { HttpClientStats, OriginStats } from './client/stats.ts'
 export type { DeadlineHeader } from './headers/deadline-headers.ts'
 export { parseRetryAfter } from './headers/retry-after.ts'
 export type { HttpOptions } from './options/http-options.ts'
@@ -22,13 +26,12 @@ export { fastifyServerContext } from './server/fastify.ts'
 export { fetchServerContext } from './server/fetch-handler.ts'
 export { honoServerContext } from './server/hono.ts'
 export { expressServerContext, nodeServerContext } from './server/node-handler.ts'
-export type { IncomingRequest } from './server/normalize-request.ts'
 export type {
+	ServerContext,
 	ServerContextOptions,
 	ServerContextRequestOptions,
 	ServerMiddlewareOptions,
 } from './server/options.ts'
-export type { ServerContext } from './server/request-context.ts'
 export { deadlineExceededResponse } from './server/responses.ts'
 export { createServerContext, getServerContext } from './server/server-context.ts'
 export type { RequestBody } from './transport/request-body.ts'

@@ -9,8 +9,8 @@ import {
 } from '../../src/http/headers/deadline-headers.ts'
 import { readQuota } from '../../src/http/headers/rate-limit-headers.ts'
 import { RETRIES_EXHAUSTED, RETRY_ATTEMPT, RETRY_LAYER } from '../../src/http/headers/retry-headers.ts'
-import { CLIENT_BULKHEAD, HTTP_RULES, readHttpOptions } from '../../src/http/options/http-options.ts'
-import { addJitter } from '../../src/http/origin/origin-pause.ts'
+import { CLIENT_BULKHEAD, HTTP_SCHEMA, readHttpOptions } from '../../src/http/options/http-options.ts'
+import { addJitter } from '../../src/http/origin/origin.ts'
 import { isIdempotentMethod, isSafeMethod } from '../../src/http/transport/methods.ts'
 import { named, page, table } from './markdown.ts'
 
@@ -25,7 +25,7 @@ const defaultOf = (option: string): string | undefined =>
 	table(http, 'option', 'default').find(([cell = '']) => named(cell)[0] === option)?.[1]
 
 test('the defaults that depend on others, or are objects, are those of the code', () => {
-	const settings = readHttpOptions({ timeout: 7 }, HTTP_RULES)
+	const settings = readHttpOptions({ timeout: 7 }, HTTP_SCHEMA, 'resilientFetch')
 	expect(defaultOf('totalTimeoutMs')).toBe(`${settings.totalTimeoutMs / 7} times \`timeout\``)
 	const vetoes = settings.vetoes.map(([name, value]) => `'${name}': '${value}'`)
 	expect(defaultOf('retryVetoHeaders')).toBe(`\`{ ${vetoes.join(', ')} }\``)
@@ -34,11 +34,17 @@ test('the defaults that depend on others, or are objects, are those of the code'
 })
 
 test('what is on and what is off by default is so', () => {
-	const { circuitBreaker, bulkhead, budget, hedge, pacing } = readHttpOptions({}, HTTP_RULES)
-	for (const [name, value] of Object.entries({ circuitBreaker, budget, hedge, pacing }))
+	const { circuitBreaker, bulkhead, budget, hedge, honorRateLimit } = readHttpOptions(
+		{},
+		HTTP_SCHEMA,
+		'resilientFetch',
+	)
+	for (const [name, value] of Object.entries({ circuitBreaker, budget, hedge, honorRateLimit }))
 		expect(defaultOf(name), name).toBe(value ? 'on' : 'off')
 	expect(bulkhead).toBeUndefined()
-	expect(readHttpOptions({}, HTTP_RULES, CLIENT_BULKHEAD).bulkhead).toBe(CLIENT_BULKHEAD)
+	expect(readHttpOptions({}, HTTP_SCHEMA, 'ResilientHttpClient', CLIENT_BULKHEAD).bulkhead).toBe(
+		CLIENT_BULKHEAD,
+	)
 	expect(defaultOf('bulkhead')).toBe('for a client on, for `resilientFetch` off')
 })
 
@@ -87,7 +93,7 @@ test('the headers of deadlines are those of the code, and who understands them',
 
 test('the headers between services are those of the code', () => {
 	const [deadline, ...others] = firsts(table(services, 'header', 'on a'))
-	expect(deadline).toBe(readHttpOptions({}, HTTP_RULES).deadlineHeader)
+	expect(deadline).toBe(readHttpOptions({}, HTTP_SCHEMA, 'resilientFetch').deadlineHeader)
 	expect(others).toEqual([RETRY_ATTEMPT, RETRY_LAYER, RETRIES_EXHAUSTED])
 })
 

@@ -31,8 +31,8 @@ import { readRateLimiterOptions } from '../../src/core/rate-limiter/options.ts'
 import { readRetryOptions } from '../../src/core/retry/options.ts'
 import { readThrottleOptions } from '../../src/core/throttle/options.ts'
 import { readCacheOptions } from '../../src/http/cache/options.ts'
-import { HTTP_RULES, readHttpOptions } from '../../src/http/options/http-options.ts'
-import { MIDDLEWARE_RULES, readServerOptions } from '../../src/http/server/options.ts'
+import { HTTP_SCHEMA, readHttpOptions } from '../../src/http/options/http-options.ts'
+import { MIDDLEWARE_SCHEMA, readServerOptions } from '../../src/http/server/options.ts'
 import { readOutboxOptions } from '../../src/outbox/outbox-options.ts'
 import { readDestination, readRelayOptions } from '../../src/outbox/relay/options.ts'
 import { readPostgresOptions } from '../../src/outbox/store/postgres/options.ts'
@@ -97,13 +97,13 @@ const tables: readonly (readonly [path: string, head: string, read: (options: ob
 ]
 /** Those of options that have a value: what is worked out from others is no option, and switches are words in the table. */
 function httpDefaults(options: object): object {
-	const settings = Object.entries(readHttpOptions(options, HTTP_RULES))
+	const settings = Object.entries(readHttpOptions(options, HTTP_SCHEMA, 'resilientFetch'))
 	return Object.fromEntries(
-		settings.filter(([name, value]) => name in HTTP_RULES && !/object|boolean/.test(typeof value)),
+		settings.filter(([name, value]) => name in HTTP_SCHEMA && !/object|boolean/.test(typeof value)),
 	)
 }
 function serverDefaults(options: object): object {
-	const { deadlineHeaders, ...plain } = readServerOptions(options, MIDDLEWARE_RULES)
+	const { deadlineHeaders, ...plain } = readServerOptions(options, MIDDLEWARE_SCHEMA)
 	return plain
 }
 /** Numbers and texts: what else there is has no value that a table could show. */

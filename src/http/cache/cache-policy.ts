@@ -1,7 +1,6 @@
 /**
- * Answers from the cache while the circuit is open. A layer around the breaker and not a catch around the call, so that what answered
- * is told in events and in `explain` as of any other fallback. Other failures are not answered for: they are news, and who
- * wants to hide them has `fallback`.
+ * Returns cached responses while the circuit is open. It is a layer around the breaker and not a catch around the call, so that events and
+ * `explain` report it like any other fallback. Other failures are not replaced; for them there is `fallback`.
  */
 import type { BoundLayer, Call } from '../../core/engine/call.ts'
 import { GO, type Step } from '../../core/engine/layer.ts'
@@ -9,10 +8,14 @@ import { type Emit, LeafPolicy, type ObservableLayer } from '../../core/engine/p
 import { CircuitOpenError } from '../../core/errors/errors.ts'
 import { errorFacts } from '../../core/events/error-facts.ts'
 import { attachRecord } from '../../core/explain/record.ts'
-import { httpCallOf } from '../request/http-call.ts'
+import { requestHeader } from '../headers/request-headers.ts'
+import { httpCallOf } from '../request/attempt-layer.ts'
+import type { PreparedRequest } from '../request/http-call.ts'
+import type { HttpResponse } from '../transport/transport.ts'
+import type { CachedRequest } from './cacheability.ts'
 import { cachedResponse } from './cached-response.ts'
+import { readWhole } from './read-body.ts'
 import type { ResponseCache } from './response-cache.ts'
-import { cachedRequest } from './store-response.ts'
 
 class CacheLayer implements ObservableLayer {
 	readonly cache: ResponseCache
@@ -30,23 +33,48 @@ class CacheLayer implements ObservableLayer {
 		const { value: error } = call
 		if (call.ok || call.isAborted || !(error instanceof CircuitOpenError)) return GO
 		const now = bound.runtime.now()
-		const kept = this.cache.find(cachedRequest(httpCallOf(call).request), now)
-		if (!kept) return GO
+		const entry = this.cache.find(cachedRequest(httpCallOf(call).request), now)
+		if (!entry) return GO
 		this.emit?.(call, bound, { type: 'fallback', ...errorFacts(error) })
 		call.rareState.keepsRecord = true
 		call.classify(bound)
 		call.rareState.isSubstituted = true
 		call.ok = true
 		call.stop = undefined
-		call.value = cachedResponse(kept, now - kept.at)
+		call.value = cachedResponse(entry, now - entry.storedAt)
 		attachRecord(call.value, call)
 		return GO
 	}
 }
 
-/** The cache as the outermost policy of a lane. */
+/** The cache as the outermost policy of an origin. */
 export class CachePolicy extends LeafPolicy {
 	constructor(cache: ResponseCache) {
 		super('cache', {}, new CacheLayer(cache))
 	}
+}
+
+/** Returns the part of a request that the cache needs. The caller's headers identify the principal. */
+export const cachedRequest = (
+	{ method, url, headers }: Pick<PreparedRequest, 'method' | 'url' | 'headers'>,
+	generation?: number,
+): CachedRequest => ({
+	method,
+	url,
+	headers: { get: (name) => requestHeader(headers, name) },
+	generation,
+})
+
+/** Stores a cacheable response, and returns the response for the caller, whose body is unread. */
+export async function storeResponse(
+	cache: ResponseCache,
+	request: CachedRequest,
+	response: HttpResponse,
+	now: () => number,
+): Promise<HttpResponse> {
+	if (!cache.isWanted(request, response, now())) return response
+	const { bytes, response: unread } = await readWhole(response, cache.maxBodyBytes)
+	const { status, statusText, url, headers } = unread
+	if (bytes) cache.store(request, { status, statusText, url, headers, bytes }, now())
+	return unread
 }

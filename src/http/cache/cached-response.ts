@@ -1,13 +1,13 @@
 /**
- * An answer from memory, given out as what it is. People read `Cache-Status` (RFC 9211) and `Age` in their logs; code asks `isCachedResponse`,
- * since a header can come from anywhere, also from a server that was answered from such a memory itself.
+ * Creates responses from cache entries, marked as cached. `Cache-Status` (RFC 9211) and `Age` are for logs; code calls `isCachedResponse`,
+ * because these headers may also come from the server or another cache.
  */
 import { rebuildResponse } from './rebuild-response.ts'
 import type { CachedEntry } from './response-cache.ts'
 
-/** About a connection that no longer is. */
-const OF_THE_CONNECTION = ['connection', 'keep-alive', 'transfer-encoding'] as const
-const OF_THE_BODY = ['content-encoding', 'content-length'] as const
+/** Headers of the original connection. */
+const CONNECTION_HEADERS = ['connection', 'keep-alive', 'transfer-encoding'] as const
+const BODY_HEADERS = ['content-encoding', 'content-length'] as const
 
 const TOKEN = /^[A-Za-z*][\w!#$%&'*+.^`|~:/-]*$/
 const SECONDS = /^\d{1,10}$/
@@ -15,7 +15,7 @@ const SECONDS = /^\d{1,10}$/
 const cached = new WeakSet<object>()
 
 /**
- * Was this response given out from memory?
+ * Returns true if the response came from the client's cache.
  *
  * @example
  * const response = await client.request('https://api.example.com/rates')
@@ -25,29 +25,29 @@ export function isCachedResponse(response: object): boolean {
 	return cached.has(response)
 }
 
-/** A new response over kept bytes, marked with its age and with why it was not asked for anew. */
-export function cachedResponse(kept: CachedEntry, ageMs: number, detail = 'circuit-open'): Response {
+/** Creates a response from an entry, with its age and the reason for using the cache. */
+export function cachedResponse(entry: CachedEntry, ageMs: number, detail = 'circuit-open'): Response {
 	const headers = new Headers()
-	for (const [name, value] of kept.headers) headers.append(name, value)
-	for (const name of OF_THE_CONNECTION) headers.delete(name)
-	// A length that fits shows that the bytes are those of the wire. Otherwise they were decoded on the way, and both are wrong.
-	if (headers.get('content-length') !== `${kept.bytes.byteLength}`)
-		for (const name of OF_THE_BODY) headers.delete(name)
-	headers.set('age', `${ageAtArrival(headers) + Math.floor(Math.max(0, ageMs) / 1_000)}`)
-	// Behind those of other caches: the last is the one nearest to the caller.
+	for (const [name, value] of entry.headers) headers.append(name, value)
+	for (const name of CONNECTION_HEADERS) headers.delete(name)
+	// If the length does not match, the body was decoded on arrival, and both headers are wrong.
+	if (headers.get('content-length') !== `${entry.bytes.byteLength}`)
+		for (const name of BODY_HEADERS) headers.delete(name)
+	headers.set('age', `${receivedAge(headers) + Math.floor(Math.max(0, ageMs) / 1_000)}`)
+	// Appended: the last entry is the cache nearest to the caller.
 	headers.append('cache-status', `yaoki; hit; detail=${tokenOrString(detail)}`)
-	const { status, statusText, url, bytes } = kept
+	const { status, statusText, url, bytes } = entry
 	const response = rebuildResponse(bytes, { status, statusText, url, headers })
 	cached.add(response)
 	return response
 }
 
-/** It may have come from a cache on the way, and had an age already. */
-function ageAtArrival(headers: Headers): number {
+/** Returns the age that the response had when it arrived, from a cache on the way. */
+function receivedAge(headers: Headers): number {
 	const age = headers.get('age') ?? ''
 	return SECONDS.test(age) ? Number(age) : 0
 }
 
-/** A value of a structured field (RFC 8941); a string there has printable ASCII only. */
+/** Formats a structured field value (RFC 8941), whose strings are printable ASCII. */
 const tokenOrString = (text: string): string =>
 	TOKEN.test(text) ? text : `"${text.replace(/[^ -~]/g, '?').replace(/["\\]/g, '\\$&')}"`

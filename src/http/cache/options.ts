@@ -6,19 +6,19 @@ import {
 	readOptions,
 } from '../../core/options/schema.ts'
 
-/** How many last good responses are remembered, how large, and for how long. */
+/** Limits of the cache of last successful responses. */
 export interface CacheOptions {
-	/** How many responses are remembered; past that the one unused for longest is forgotten. Default 500. */
+	/** Maximum number of responses; beyond it the least recently used one is evicted. Default 500. */
 	readonly maxEntries?: number | undefined
-	/** How many bytes they may have together, with their headers and keys. Default 10,000,000. */
+	/** Maximum total size in bytes, headers and keys included. Default 10,000,000. */
 	readonly maxBytes?: number | undefined
-	/** A body above so many bytes is not remembered. Default 1,000,000. */
+	/** Larger bodies are not cached, in bytes. Default 1,000,000. */
 	readonly maxBodyBytes?: number | undefined
-	/** A response older than this is forgotten. Infinity: never for its age. Default 300,000 (five minutes). */
+	/** Maximum age of a response in milliseconds. Infinity: no limit. Default 300,000 (five minutes). */
 	readonly maxAgeMs?: number | undefined
 }
 
-/** Cache options after the check, with every default filled in. */
+/** The validated options with defaults. */
 export interface CacheSettings {
 	readonly maxEntries: number
 	readonly maxBytes: number
@@ -26,7 +26,7 @@ export interface CacheSettings {
 	readonly maxAgeMs: number
 }
 
-const CACHE_RULES: OptionSchema = {
+const CACHE_SCHEMA: OptionSchema = {
 	maxEntries: [1, MAX_NUMBER, 500],
 	maxBytes: [0, MAX_NUMBER, 10_000_000],
 	maxBodyBytes: [0, MAX_NUMBER, 1_000_000],
@@ -34,10 +34,10 @@ const CACHE_RULES: OptionSchema = {
 }
 
 export function readCacheOptions(options: CacheOptions): CacheSettings {
-	checkNames(options, CACHE_RULES)
-	const settings = readOptions<CacheSettings>(options, CACHE_RULES)
+	checkNames(options, CACHE_SCHEMA, 'cache')
+	const settings = readOptions<CacheSettings>(options, CACHE_SCHEMA)
 	const { maxAgeMs: _, ...counts } = settings
 	for (const [option, count] of Object.entries(counts))
-		if (count % 1) invalidOption(option, count, 'a whole number')
+		if (count % 1) invalidOption(option, count, 'an integer')
 	return settings
 }

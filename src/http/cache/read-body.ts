@@ -1,40 +1,33 @@
 /**
- * Reads a body for the cache, up to a limit. What is read is copied into one growing buffer, so that a body in chunks of one byte
- * costs no more than another. `clone()` and `tee()` are of no use: the branch that is not read piles up without a
- * limit, and the caller's can not be slowed down by it.
+ * Reads a body for the cache, up to a limit. Chunks are copied into one growing buffer, so that many small chunks cost no more than one.
+ * `clone()` and `tee()` are unsuitable: the unread branch is buffered without limit and without backpressure.
  */
 import type { HttpResponse } from '../transport/transport.ts'
 import { rebuildResponse } from './rebuild-response.ts'
 
 type Bytes = Uint8Array<ArrayBuffer>
 
-/** A response for the caller, whose body is still to be read, and its bytes if there are no more than the limit. */
+/** A response for the caller with an unread body, and its bytes if they do not exceed the limit. */
 export interface ReadWhole<R extends HttpResponse> {
 	readonly response: R | Response
 	readonly bytes: Bytes | undefined
 }
 
-/** These go on until somebody leaves; to wait for their end is to never answer. */
+/** Content types that may never end; waiting for their end would block the caller. */
 const ENDLESS =
 	/^(text\/event-stream|multipart\/x-mixed-replace|application\/(x-)?(ndjson|jsonl|json-seq))\b/i
 
 /**
- * Reads a body whole if it has at most `maxBytes`. A larger one is given on as a stream: what was read, then the rest, fetched as
- * the caller reads. One that is known to be larger, or that is made to be read piece by piece, is not touched at all, and
- * the response is the given one. Rejects with the error of the body if that breaks off before.
- *
- * @example
- * const { response, bytes } = await readWhole(await fetch(url), 1_000_000)
- * if (bytes) keep(bytes)
- * return response
+ * Reads a whole body of at most `maxBytes`. A larger one is returned as a stream: the bytes read so far, then the rest as the caller
+ * reads. If the headers show a larger or endless body, the given response is returned untouched. Rejects if reading fails.
  */
 export async function readWhole<R extends HttpResponse>(
 	response: R,
 	maxBytes: number,
 ): Promise<ReadWhole<R>> {
 	const { headers, bodyUsed } = response
-	// A stream that was read and released again looks like an empty body.
-	if (bodyUsed) throw new TypeError('the body of the response has been read already')
+	// A stream that was read and released looks like an empty body.
+	if (bodyUsed) throw new TypeError('The response body has already been read')
 	if (Number(headers.get('content-length')) > maxBytes || ENDLESS.test(headers.get('content-type') ?? ''))
 		return { response, bytes: undefined }
 	const reader = response.body?.getReader()
@@ -44,12 +37,12 @@ export async function readWhole<R extends HttpResponse>(
 	for (;;) {
 		const { done, value } = await reader.read()
 		if (done) break
-		if (!ArrayBuffer.isView(value)) throw refused(reader)
+		if (!ArrayBuffer.isView(value)) throw notBytesError(reader)
 		if (length + value.byteLength > maxBytes) {
-			const stream = continued([read.subarray(0, length), value], reader)
+			const stream = resumedStream([read.subarray(0, length), value], reader)
 			return { response: rebuildResponse(stream, response), bytes: undefined }
 		}
-		read = appended(read, length, value)
+		read = append(read, length, value)
 		length += value.byteLength
 	}
 	const bytes = read.subarray(0, length)
@@ -58,8 +51,8 @@ export async function readWhole<R extends HttpResponse>(
 
 type BodyReader = ReadableStreamDefaultReader<Bytes>
 
-/** The buffer with a chunk behind its first `length` bytes; another one when it was full. A first chunk is taken as it is. */
-function appended(read: Bytes, length: number, chunk: Bytes): Bytes {
+/** Appends a chunk after the first `length` bytes, in a larger buffer if needed. The first chunk is used without copying. */
+function append(read: Bytes, length: number, chunk: Bytes): Bytes {
 	if (!length) return chunk
 	const needed = length + chunk.byteLength
 	let buffer = read
@@ -71,8 +64,8 @@ function appended(read: Bytes, length: number, chunk: Bytes): Bytes {
 	return buffer
 }
 
-/** What was read, then what is left. Nothing is fetched ahead of the caller, and a caller who leaves frees the connection. */
-function continued(read: readonly Bytes[], reader: BodyReader): ReadableStream<Bytes> {
+/** Returns a stream of the bytes read so far and then the rest. It reads only on demand, and cancelling it frees the connection. */
+function resumedStream(read: readonly Bytes[], reader: BodyReader): ReadableStream<Bytes> {
 	return new ReadableStream<Bytes>(
 		{
 			start(controller) {
@@ -89,9 +82,9 @@ function continued(read: readonly Bytes[], reader: BodyReader): ReadableStream<B
 	)
 }
 
-/** A body of texts, say, which a transport of the user's own may give: a `Response` would refuse it with the same type of error. */
-function refused(reader: BodyReader): TypeError {
-	const error = new TypeError('the body of the response gave something else than bytes')
+/** A user's transport may return a stream of strings; a `Response` rejects it with the same type of error. */
+function notBytesError(reader: BodyReader): TypeError {
+	const error = new TypeError('The response body contains chunks that are not bytes')
 	reader.cancel(error).catch(() => {})
 	return error
 }

@@ -1,6 +1,4 @@
-/** A `Response` in place of another, over other bytes. The constructor takes no URL, so it is put on the object. */
-
-/** What a rebuilt response takes over. */
+/** The properties that a rebuilt response copies. */
 export interface RebuiltHead {
 	readonly status: number
 	readonly statusText: string
@@ -9,15 +7,16 @@ export interface RebuiltHead {
 	readonly headers: Headers
 }
 
-/** With these the constructor refuses any body, even an empty one. */
-const WITHOUT_BODY: readonly number[] = [204, 205, 304]
+/** With these statuses the constructor rejects any body, even an empty one. */
+const BODILESS: readonly number[] = [204, 205, 304]
 
+/** Returns a copy of a `Response` with another body. The constructor accepts no URL, so the property is defined on the object. */
 export function rebuildResponse(
 	body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>,
 	{ status, statusText, url, redirected = false, headers }: RebuiltHead,
 ): Response {
 	const init = { status, statusText, headers }
-	const response = new Response(WITHOUT_BODY.includes(status) ? null : body, init)
+	const response = new Response(BODILESS.includes(status) ? null : body, init)
 	return Object.defineProperties(response, {
 		url: { value: url, configurable: true, enumerable: true },
 		redirected: { value: redirected, configurable: true, enumerable: true },

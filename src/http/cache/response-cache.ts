@@ -1,8 +1,8 @@
 /**
- * The last good answer to each GET, for the time when there is no other. It saves no request, so it knows nothing of freshness
- * and validation, and what a cache by RFC 9111 would have to revalidate is kept as well: whoever is given it is told so. Entries
- * stand in two lines, by age and by use, so that what is too old goes with the next access, with the credentials in its key, and no
- * access searches for whom to evict.
+ * The last successful response to each GET, for use while the circuit is open. It does not save requests, so it has no freshness or
+ * validation, and it also stores what a cache by RFC 9111 would have to revalidate: its responses are marked. Entries are in two
+ * lists, by age and by use, so that expired entries (and the credentials in their keys) are removed on the next access, and eviction
+ * needs no search. It has no clock: methods receive the time.
  */
 import { type Link, LinkedList } from '../../core/structures/linked-list.ts'
 import {
@@ -13,83 +13,73 @@ import {
 	isWithdrawn,
 	MAX_VARY_NAMES,
 	type ResponseHead,
-	selectorOf,
+	variantKey,
 	varyNames,
 	withoutFragment,
 } from './cacheability.ts'
 import { type CacheOptions, type CacheSettings, readCacheOptions } from './options.ts'
 
-/** An answer with its whole body. The bytes are the cache's from here on. */
+/** A response with its whole body. The cache owns the bytes. */
 export interface WholeResponse extends ResponseHead {
 	readonly statusText: string
 	readonly url: string
 	readonly bytes: Uint8Array<ArrayBuffer>
 }
 
-/** An answer as it is remembered. */
+/** A cached response. */
 export interface CachedEntry {
 	readonly status: number
 	readonly statusText: string
 	readonly url: string
 	readonly headers: readonly (readonly [name: string, value: string])[]
 	readonly bytes: Uint8Array<ArrayBuffer>
-	/** When it was kept. */
-	readonly at: number
+	readonly storedAt: number
 }
 
 export interface CacheStats {
 	readonly entries: number
-	/** Of bodies, headers and keys. */
+	/** Size of bodies, headers and keys. */
 	readonly bytes: number
 	readonly hits: number
 	readonly misses: number
 }
 
-/** All answers of one URL. There is none without an entry, or any number of URLs would be remembered. */
-interface Page {
+/** All responses of one URL. Removed with its last entry, or the number of URLs would grow without limit. */
+interface Variants {
 	readonly url: string
-	/** All that Vary named since the first of the entries. */
+	/** All names in Vary since the first entry. */
 	readonly names: readonly string[]
-	readonly entries: Map<string, Entry>
+	readonly nodes: Map<string, Node>
 }
 
-interface Place extends Link<Place> {
-	readonly entry: Entry
+interface NodeLink extends Link<NodeLink> {
+	readonly node: Node
 }
 
-class Entry {
-	readonly byAge: Place = { entry: this, before: undefined, after: undefined }
-	readonly byUse: Place = { entry: this, before: undefined, after: undefined }
-	readonly page: Page
-	readonly selector: string
-	readonly kept: CachedEntry
+/** An entry with its key and its links in the two lists. */
+class Node {
+	readonly byAge: NodeLink = { node: this, before: undefined, after: undefined }
+	readonly byUse: NodeLink = { node: this, before: undefined, after: undefined }
+	readonly variants: Variants
+	readonly key: string
+	readonly entry: CachedEntry
 	readonly size: number
 
-	constructor(page: Page, selector: string, kept: CachedEntry) {
-		this.page = page
-		this.selector = selector
-		this.kept = kept
-		let size = kept.bytes.byteLength + page.url.length + selector.length + kept.url.length
-		for (const [name, value] of kept.headers) size += name.length + value.length
+	constructor(variants: Variants, key: string, entry: CachedEntry) {
+		this.variants = variants
+		this.key = key
+		this.entry = entry
+		let size = entry.bytes.byteLength + variants.url.length + key.length + entry.url.length
+		for (const [name, value] of entry.headers) size += name.length + value.length
 		this.size = size
 	}
 }
 
-/**
- * Remembers the last good answer to each GET, apart for each principal. It has no clock: every method is told the time.
- *
- * @example
- * if (cache.wants(request, response, now)) {
- * 	const { bytes, response: whole } = await readWhole(response, cache.maxBodyBytes)
- * 	const { status, statusText, url, headers } = whole
- * 	if (bytes) cache.keep(request, { status, statusText, url, headers, bytes }, now)
- * }
- */
 export class ResponseCache {
 	readonly #settings: CacheSettings
-	readonly #pages = new Map<string, Page>()
-	readonly #byAge = new LinkedList<Place>()
-	readonly #byUse = new LinkedList<Place>()
+	readonly #urls = new Map<string, Variants>()
+	readonly #byAge = new LinkedList<NodeLink>()
+	readonly #byUse = new LinkedList<NodeLink>()
 	#entries = 0
 	#generation = 0
 	#bytes = 0
@@ -105,126 +95,123 @@ export class ResponseCache {
 	}
 
 	/**
-	 * Raised by all that makes answers on their way untrue: a `clear`, a write that went well. A request takes it down when it is sent, and
-	 * its answer is kept only if nothing has happened since.
+	 * Incremented by everything that makes responses in flight outdated: `clear` and successful writes. A response is stored only if the
+	 * generation has not changed since its request was sent.
 	 */
 	get generation(): number {
 		return this.#generation
 	}
 
-	/** A larger body need not be read for the cache. */
+	/** Larger bodies are not read for the cache. */
 	get maxBodyBytes(): number {
 		return this.#settings.maxBodyBytes
 	}
 
 	/**
-	 * Is the body worth reading, judged by the head? Tell it of every answer, also of errors and to other methods: what a write may
-	 * have changed, what turns out to depend on more than headers, and what is gone or forbidden by now is forgotten.
+	 * Returns true if the body should be read for the cache, judged by the head. Call it for every response, errors and other methods
+	 * included: it removes entries that a write may have changed, that are gone or forbidden, or whose Vary cannot be understood.
 	 */
-	wants(request: CachedRequest, head: ResponseHead, now: number): boolean {
-		this.#forgetOld(now)
-		if (isWithdrawn(head) && !isUnsafe(request)) this.#forget(this.#entryOf(request))
-		const isGood = head.status >= 200 && head.status < 400
-		if (isGood && (isUnsafe(request) || !varyNames(head.headers))) {
+	isWanted(request: CachedRequest, head: ResponseHead, now: number): boolean {
+		this.#removeExpired(now)
+		if (isWithdrawn(head) && !isUnsafe(request)) this.#remove(this.#nodeOf(request))
+		const isSuccess = head.status >= 200 && head.status < 400
+		if (isSuccess && (isUnsafe(request) || !varyNames(head.headers))) {
 			this.#generation++
-			this.#forgetPage(withoutFragment(request.url))
+			this.#removeUrl(withoutFragment(request.url))
 			return false
 		}
 		return isStorable(request, head)
 	}
 
-	/** Remembers an answer in place of the one before, if it may be kept and is not too large. Says whether it did. */
-	keep(request: CachedRequest, response: WholeResponse, now: number): boolean {
+	/** Stores a response in place of the previous one. Returns false if it may not be stored or is too large. */
+	store(request: CachedRequest, response: WholeResponse, now: number): boolean {
 		const { status, statusText, url, bytes } = response
 		const { generation = this.#generation } = request
 		if (generation !== this.#generation) return false
-		if (!this.wants(request, response, now) || bytes.byteLength > this.#settings.maxBodyBytes) return false
-		const page = this.#learn(withoutFragment(request.url), varyNames(response.headers) ?? [])
-		if (!page) return false
+		if (!this.isWanted(request, response, now) || bytes.byteLength > this.#settings.maxBodyBytes) return false
+		const variants = this.#variantsBy(withoutFragment(request.url), varyNames(response.headers) ?? [])
+		if (!variants) return false
 		const headers = [...response.headers]
-		const kept: CachedEntry = { status, statusText, url, headers, bytes: ownBytes(bytes), at: now }
-		const entry = new Entry(page, selectorOf(request, page.names), kept)
-		if (entry.size > this.#settings.maxBytes) return false
-		this.#add(entry)
+		const entry: CachedEntry = { status, statusText, url, headers, bytes: ownBytes(bytes), storedAt: now }
+		const node = new Node(variants, variantKey(request, variants.names), entry)
+		if (node.size > this.#settings.maxBytes) return false
+		this.#add(node)
 		return true
 	}
 
-	/** The last good answer to the same GET by the same principal. */
+	/** Returns the last successful response to the same GET by the same principal. */
 	find(request: CachedRequest, now: number): CachedEntry | undefined {
-		this.#forgetOld(now)
-		const entry = acceptsCached(request) ? this.#entryOf(request) : undefined
-		if (!entry) {
+		this.#removeExpired(now)
+		const node = acceptsCached(request) ? this.#nodeOf(request) : undefined
+		if (!node) {
 			this.#misses++
 			return undefined
 		}
 		this.#hits++
-		this.#byUse.remove(entry.byUse)
-		this.#byUse.insert(entry.byUse, this.#byUse.last)
-		return entry.kept
+		this.#byUse.remove(node.byUse)
+		this.#byUse.insert(node.byUse, this.#byUse.last)
+		return node.entry
 	}
 
-	/** Forgets all answers, as when a user logs out of a page whose cookies can not be seen from here. Hits and misses stay counted. */
+	/** Removes all entries, for example when a user logs out of a page whose cookies are not visible here. Keeps the hit counts. */
 	clear(): void {
 		this.#generation++
-		while (this.#byUse.first) this.#forget(this.#byUse.first.entry)
+		while (this.#byUse.first) this.#remove(this.#byUse.first.node)
 	}
 
-	#entryOf(request: CachedRequest): Entry | undefined {
-		const page = this.#pages.get(withoutFragment(request.url))
-		return page?.entries.get(selectorOf(request, page.names))
+	#nodeOf(request: CachedRequest): Node | undefined {
+		const variants = this.#urls.get(withoutFragment(request.url))
+		return variants?.nodes.get(variantKey(request, variants.names))
 	}
 
-	/**
-	 * The URL's page, by which its answers are told apart by these names, too. Answers that were kept before a name was known
-	 * go: by whose value they were made nobody wrote down.
-	 */
-	#learn(url: string, names: readonly string[]): Page | undefined {
-		const page = this.#pages.get(url)
-		if (page && names.every((name) => page.names.includes(name))) return page
-		this.#forgetPage(url)
-		const all = [...new Set([...(page?.names ?? []), ...names])]
-		return all.length > MAX_VARY_NAMES ? undefined : { url, names: all, entries: new Map() }
+	/** Returns the variants of a URL, distinguished by these names too. Older entries are removed: their values of a new name are unknown. */
+	#variantsBy(url: string, names: readonly string[]): Variants | undefined {
+		const variants = this.#urls.get(url)
+		if (variants && names.every((name) => variants.names.includes(name))) return variants
+		this.#removeUrl(url)
+		const all = [...new Set([...(variants?.names ?? []), ...names])]
+		return all.length > MAX_VARY_NAMES ? undefined : { url, names: all, nodes: new Map() }
 	}
 
-	#add(entry: Entry): void {
-		const { page, selector, size } = entry
-		this.#forget(page.entries.get(selector))
-		page.entries.set(selector, entry)
-		// It is not there when it is new, or when the entry before was its only one.
-		this.#pages.set(page.url, page)
-		this.#byAge.insert(entry.byAge, this.#byAge.last)
-		this.#byUse.insert(entry.byUse, this.#byUse.last)
+	#add(node: Node): void {
+		const { variants, key, size } = node
+		this.#remove(variants.nodes.get(key))
+		variants.nodes.set(key, node)
+		// Missing if it is new, or if the replaced node was its only one.
+		this.#urls.set(variants.url, variants)
+		this.#byAge.insert(node.byAge, this.#byAge.last)
+		this.#byUse.insert(node.byUse, this.#byUse.last)
 		this.#entries++
 		this.#bytes += size
 		const { maxEntries, maxBytes } = this.#settings
 		while (this.#byUse.first && (this.#entries > maxEntries || this.#bytes > maxBytes))
-			this.#forget(this.#byUse.first.entry)
+			this.#remove(this.#byUse.first.node)
 	}
 
-	#forget(entry: Entry | undefined): void {
-		if (!entry) return
-		const { page, selector, size } = entry
-		page.entries.delete(selector)
-		if (!page.entries.size) this.#pages.delete(page.url)
-		this.#byAge.remove(entry.byAge)
-		this.#byUse.remove(entry.byUse)
+	#remove(node: Node | undefined): void {
+		if (!node) return
+		const { variants, key, size } = node
+		variants.nodes.delete(key)
+		if (!variants.nodes.size) this.#urls.delete(variants.url)
+		this.#byAge.remove(node.byAge)
+		this.#byUse.remove(node.byUse)
 		this.#entries--
 		this.#bytes -= size
 	}
 
-	#forgetPage(url: string): void {
-		for (const entry of this.#pages.get(url)?.entries.values() ?? []) this.#forget(entry)
+	#removeUrl(url: string): void {
+		for (const node of this.#urls.get(url)?.nodes.values() ?? []) this.#remove(node)
 	}
 
-	#forgetOld(now: number): void {
+	#removeExpired(now: number): void {
 		for (;;) {
-			const oldest = this.#byAge.first?.entry
-			if (!oldest || now - oldest.kept.at <= this.#settings.maxAgeMs) return
-			this.#forget(oldest)
+			const oldest = this.#byAge.first?.node
+			if (!oldest || now - oldest.entry.storedAt <= this.#settings.maxAgeMs) return
+			this.#remove(oldest)
 		}
 	}
 }
 
-/** A few bytes of a large buffer would keep all of it alive, uncounted. */
+/** Copies a small view of a large buffer, which would otherwise stay alive uncounted. */
 const ownBytes = (bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> =>
 	bytes.byteLength < bytes.buffer.byteLength ? new Uint8Array(bytes) : bytes

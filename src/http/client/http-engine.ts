@@ -1,190 +1,202 @@
-/**
- * What `resilientFetch`, the client and the adapters share: finds the lane of a request's origin and sends the request through its policies.
- */
-import { Deadline } from '../../core/deadline/deadline.ts'
+/** The part that `resilientFetch`, the client and the adapters share: sends each request through the pipeline of its origin. */
 import { Call } from '../../core/engine/call.ts'
-import type { CallOptions } from '../../core/engine/call-options.ts'
+import { notify } from '../../core/engine/hooks.ts'
 import type { Policy } from '../../core/engine/policy.ts'
 import { run } from '../../core/engine/runner.ts'
 import { YaokiError } from '../../core/errors/errors.ts'
-import { attachRecord, findRecord } from '../../core/explain/record.ts'
+import type { PolicyListener } from '../../core/events/events.ts'
+import { attachRecord, findRecord, type StopReason } from '../../core/explain/record.ts'
+import type { Inspection } from '../../core/inspect/inspect.ts'
 import { Registry } from '../../core/keyed/registry.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
-import { requestHeader } from '../headers/request-headers.ts'
-import { DEFAULT_TOTAL_FACTOR, type HttpSettings } from '../options/http-options.ts'
-import { reword } from '../options/option-path.ts'
+import type { HttpSettings } from '../options/http-options.ts'
 import type { RequestOptions } from '../options/request-options.ts'
 import { OriginParser } from '../origin/origin-parser.ts'
 import { attributeResponse } from '../request/attempt-layer.ts'
 import { TimeoutLists } from '../request/attempt-timeouts.ts'
-import { HttpCall, type HttpCallFacts, type PreparedRequest } from '../request/http-call.ts'
-import { HttpStatusError } from '../request/status-error.ts'
-import { isSafeMethod } from '../transport/methods.ts'
-import { randomUuid } from '../transport/random-uuid.ts'
-import { BODY_NOT_REPLAYABLE, isReplayable } from '../transport/request-body.ts'
+import { HttpCall, type PreparedRequest } from '../request/http-call.ts'
+import { HttpStatusError, setMessage } from '../request/status-error.ts'
+import { BODY_NOT_REPLAYABLE } from '../transport/request-body.ts'
 import type { HttpResponse } from '../transport/transport.ts'
-import { OriginPipeline } from './origin-pipeline.ts'
+import { OriginPipeline, type OriginStats } from './origin-pipeline.ts'
 
-/** An origin that was not asked for this long is forgotten. */
+/** An origin without requests for this long is evicted. */
 const IDLE_MS = 600_000
 
-/** What the engine has counted since it was made. */
-export interface Counts {
+/** Totals, and the current state of each origin. */
+export interface RequestStats {
 	/** Logical requests. */
-	requests: number
-	/** Of these, those that ended in an error or in a status of 400 and more. */
-	failures: number
-	/** What was sent: first attempts, retries and hedges. */
-	attempts: number
+	readonly requests: number
+	/** Requests that ended with an error or a status of 400 or more. */
+	readonly failures: number
+	/** Attempts sent: first attempts, retries and hedges. */
+	readonly attempts: number
+	readonly origins: Readonly<Record<string, OriginStats>>
 }
 
-/** What becomes of statuses that are no success. */
-export interface StatusHandling {
-	/** Is everything but a 2xx a failure, a redirect that was not followed among them? Default: from 400 up. */
-	readonly needsOk?: boolean
-	/** Answers for a request that ended with such a status, or throws. Default: it is thrown. */
-	refused?(error: HttpStatusError, call: Call): HttpResponse | Promise<HttpResponse>
+export interface EngineOptions {
+	/** True if every status other than 2xx is a failure, including redirects that were not followed. Default: 400 and above. */
+	readonly requiresOk?: boolean
+	/** Handles the final failed status: returns a response or throws. Default: throws the error. */
+	onFailedStatus?(error: HttpStatusError, call: Call): HttpResponse | Promise<HttpResponse>
+	/** Creates policies around those of an origin. */
+	outerPolicies?(): readonly Policy[]
+	/** Returns true for URL schemes that can be requested, such as `'https:'`. Default: all. */
+	isAllowedScheme?(scheme: string): boolean
 }
 
 export class HttpEngine {
 	readonly settings: HttpSettings
 	readonly runtime: Runtime
-	readonly counts: Counts = { requests: 0, failures: 0, attempts: 0 }
-	readonly lanes: Registry<OriginPipeline>
-	readonly #origins: OriginParser
-	readonly #make: (origin: string) => OriginPipeline
-	readonly #ending: StatusHandling
+	readonly #counts = { requests: 0, failures: 0, attempts: 0 }
+	readonly #origins: Registry<OriginPipeline>
+	readonly #parser: OriginParser
+	readonly #create: (origin: string) => OriginPipeline
+	readonly #options: EngineOptions
+	#listeners: readonly PolicyListener[] = []
 
-	/** `takes` says which schemes of URLs are sent, such as `'https:'`. Default: all. */
-	constructor(
-		settings: HttpSettings,
-		ending: StatusHandling = {},
-		around: () => readonly Policy[] = () => [],
-		takes?: (scheme: string) => boolean,
-	) {
+	constructor(settings: HttpSettings, options: EngineOptions = {}) {
 		this.settings = settings
-		this.#origins = new OriginParser(takes)
-		this.#ending = ending
+		this.#options = options
+		this.#parser = new OriginParser(options.isAllowedScheme)
 		this.runtime = settings.runtime ?? systemRuntime
-		this.lanes = new Registry(settings.maxOrigins, IDLE_MS)
-		const limits = new TimeoutLists()
-		this.#make = (origin) => new OriginPipeline(origin, settings, this.runtime, limits, around())
-		// Made for nobody, so that options that can not work are refused now and not with the first request.
-		this.#make('sample')
+		this.#origins = new Registry(settings.maxOrigins, IDLE_MS)
+		const timeouts = new TimeoutLists()
+		this.#create = (name) => {
+			const outer = options.outerPolicies?.() ?? []
+			const origin = new OriginPipeline(name, settings, this.runtime, timeouts, outer)
+			if (this.#listeners.length) origin.listen(this.#emit)
+			return origin
+		}
+		// Validates the options of the policies now instead of with the first request.
+		this.#create('sample')
+		if (settings.onEvent) this.subscribe(settings.onEvent)
 	}
 
-	/** The lane of a URL's origin, made if there is none. */
-	laneOf(url: string): OriginPipeline {
-		return this.lanes.get(this.#origins.of(url), this.runtime.now(), this.#make)
+	get stats(): RequestStats {
+		const origins: Record<string, OriginStats> = {}
+		for (const { key, value } of this.#origins.entries()) origins[key] = value.stats
+		return { ...this.#counts, origins }
 	}
 
-	/** Sends a request. Throws at once for what is no URL, or one that is not sent. */
+	/** Subscribes to the events of all origins, later ones included. Without listeners the policies do not create events. */
+	subscribe(listener: PolicyListener): () => void {
+		// One wrapper per subscription, so that each unsubscribe removes one.
+		const subscription: PolicyListener = (event) => listener(event)
+		this.#setListeners([...this.#listeners, subscription])
+		return () => this.#setListeners(this.#listeners.filter((other) => other !== subscription))
+	}
+
+	inspect(stats: () => unknown): Inspection {
+		return {
+			name: this.settings.name ?? 'http',
+			sample: () => this.#create('sample').lintPolicy(),
+			policies: () => [...this.#origins.entries()].map(({ key, value }) => [key, value.policy] as const),
+			stats,
+		}
+	}
+
+	/** Returns the pipeline of a URL's origin, created on first use. */
+	pipelineOf(url: string): OriginPipeline {
+		return this.#origins.get(this.#parser.originOf(url), this.runtime.now(), this.#create)
+	}
+
+	/** Sends a request. Throws synchronously for an invalid URL or scheme. */
 	send(
-		outgoing: PreparedRequest,
-		given: RequestOptions,
+		request: PreparedRequest,
+		options: RequestOptions,
 		signal: AbortSignal | undefined,
 	): Promise<HttpResponse> {
-		const { runtime, counts, lanes } = this
-		// Whatever may throw comes first: what is held has to be released.
-		const facts = this.#facts(outgoing, given, signal)
-		const entry = lanes.acquire(this.#origins.of(outgoing.url), runtime.now(), this.#make)
-		const { origin, plan } = entry.value
-		const exchange = new HttpCall(outgoing, origin, runtime, facts)
-		const call = new Call(plan, exchange, (context) => {
+		const { runtime } = this
+		const counts = this.#counts
+		const origins = this.#origins
+		// Everything that may throw comes before `acquire`, because an acquired entry must be released.
+		const http = new HttpCall(request, options, signal, this.settings, runtime)
+		const entry = origins.acquire(this.#parser.originOf(request.url), runtime.now(), this.#create)
+		const { origin, compiled } = entry.value
+		http.origin = origin
+		http.key = origin.name
+		const call = new Call(compiled, http, (context) => {
 			counts.attempts++
-			return exchange.attempt(context)
+			return http.attempt(context)
 		})
-		exchange.call = call
+		http.call = call
 		counts.requests++
 		return run(call).then(
 			(response) => {
-				lanes.release(entry, runtime.now())
-				exchange.drainAllExcept(response)
-				return this.#answered(call, response as HttpResponse)
+				origins.release(entry, runtime.now())
+				http.drainAllExcept(response)
+				return this.#onResponse(call, response as HttpResponse)
 			},
 			(error) => {
-				lanes.release(entry, runtime.now())
-				exchange.drainAllExcept(error instanceof HttpStatusError ? error.response : undefined)
-				return this.#failed(call, error)
+				origins.release(entry, runtime.now())
+				http.drainAllExcept(error instanceof HttpStatusError ? error.response : undefined)
+				return this.#onFailure(call, error)
 			},
 		)
 	}
 
-	#answered(call: Call, response: HttpResponse): HttpResponse | Promise<HttpResponse> {
+	readonly #emit: PolicyListener = (event) => {
+		for (const listener of this.#listeners) notify('a listener', listener, event)
+	}
+
+	#setListeners(listeners: readonly PolicyListener[]): void {
+		const hadListeners = this.#listeners.length > 0
+		this.#listeners = listeners
+		const hasListeners = listeners.length > 0
+		if (hadListeners === hasListeners) return
+		for (const { value } of this.#origins.entries()) value.listen(hasListeners ? this.#emit : undefined)
+	}
+
+	#onResponse(call: Call, response: HttpResponse): HttpResponse | Promise<HttpResponse> {
 		if (call.lastAttempt) attributeResponse(response, call)
-		return this.#ending.needsOk && !response.ok ? this.#failed(call, statusError(response)) : response
+		return this.#options.requiresOk && !response.ok ? this.#onFailure(call, notOkError(response)) : response
 	}
 
-	#failed(call: Call, error: unknown): HttpResponse | Promise<HttpResponse> {
-		this.counts.failures++
-		if (!(error instanceof HttpStatusError)) throw call.stop === 'body-used' ? told(error, call) : error
+	#onFailure(call: Call, error: unknown): HttpResponse | Promise<HttpResponse> {
+		this.#counts.failures++
+		if (!(error instanceof HttpStatusError)) throw withStopHint(error, call)
 		attributeResponse(error.response, call)
-		if (!this.#ending.refused) throw error
-		return this.#ending.refused(error, call)
-	}
-
-	#facts(outgoing: PreparedRequest, given: RequestOptions, signal: AbortSignal | undefined): HttpCallFacts {
-		const { settings } = this
-		const { method } = outgoing
-		const totalMs = given.totalTimeoutMs ?? wholeTime(given.timeout, settings)
-		const own = totalMs < Infinity ? Deadline.after(totalMs, this) : undefined
-		const isEarlier = given.deadline && !(own && own.remainingMs < given.deadline.remainingMs)
-		const isSafe = isSafeMethod(method)
-		const key = isSafe ? undefined : keyOf(outgoing, given, settings)
-		return {
-			settings: given,
-			signal,
-			within: given.parent ?? this.#context(),
-			deadline: isEarlier ? given.deadline : own,
-			totalMs: isEarlier ? undefined : totalMs,
-			// What can be sent only once can not be sent twice at once either.
-			isSafe: isSafe && given.idempotent !== false && !outgoing.isSingleUse && isReplayable(outgoing.body),
-			idempotencyKey: key?.value,
-			isKeyAdded: key?.isAdded === true,
-		}
-	}
-
-	#context(): CallOptions | undefined {
-		return this.settings.getContext?.()
+		if (!this.#options.onFailedStatus) throw error
+		return this.#options.onFailedStatus(error, call)
 	}
 }
 
-/** Who gives one request more time for an attempt means the whole to be longer, too, unless it was said how long that is. */
-const wholeTime = (timeout: number | undefined, { totalTimeoutMs, isTotalGiven }: HttpSettings): number =>
-	timeout === undefined || isTotalGiven ? totalTimeoutMs : DEFAULT_TOTAL_FACTOR * timeout
-
-/** The key of a request that changes something: the caller's own, if there is one, or a new one where that was asked for. */
-function keyOf(
-	{ method, headers }: PreparedRequest,
-	{ idempotencyKey }: RequestOptions,
-	{ idempotency, idempotencyHeader }: HttpSettings,
-): { readonly value: string; readonly isAdded: boolean } | undefined {
-	const written = requestHeader(headers, idempotencyHeader)
-	// An empty one is in the way of a new one and tells the server nothing.
-	if (written !== null) return written === '' ? undefined : { value: written, isAdded: false }
-	if (idempotencyKey !== undefined) return { value: idempotencyKey, isAdded: true }
-	if (idempotency === 'manual' || (method !== 'POST' && method !== 'PATCH')) return undefined
-	return { value: randomUuid(), isAdded: true }
-}
-
-/** Nothing has failed, and yet it is no answer. */
-function statusError(response: HttpResponse): HttpStatusError {
+/** Creates the error for a response that no attempt treated as a failure, such as an unfollowed redirect. */
+function notOkError(response: HttpResponse): HttpStatusError {
 	const error = new HttpStatusError(response)
 	const record = findRecord(response)
 	if (record) attachRecord(error, record)
 	return error
 }
 
-/** A failure that would have been repeated, had it not been for the body: says so itself, for that can be mended. */
-function told(error: unknown, call: Call): unknown {
-	// What is the toolkit's own stays what it is: a timeout is looked for by its name.
+const HINTS: { readonly [reason in StopReason]?: string } = {
+	'body-used': BODY_NOT_REPLAYABLE,
+	'not-idempotent':
+		"not retried: the request has no idempotency key. Pass yaoki.idempotencyKey, or idempotency: 'auto'",
+}
+
+/** Returns why a request that could have been retried was not, and how to change that, in parentheses; otherwise an empty text. */
+export function stopHint({ stop }: { readonly stop: StopReason | undefined }): string {
+	const hint = stop && HINTS[stop]
+	return hint ? ` (${hint})` : ''
+}
+
+/**
+ * Adds the hint to an error. The toolkit's own errors get another message and keep their class. A foreign error becomes the cause of a
+ * new one, but only if the body prevented the retry: code that inspects the `code` of network errors of a POST keeps working.
+ */
+function withStopHint(error: unknown, call: Call): unknown {
+	const hint = stopHint(call)
+	if (!hint) return error
 	if (error instanceof YaokiError) {
-		reword(error, `${error.message} (${BODY_NOT_REPLAYABLE})`)
+		setMessage(error, error.message + hint)
 		return error
 	}
+	if (call.stop !== 'body-used') return error
 	const message = error instanceof Error ? error.message : String(error)
-	const clearer = new TypeError(`${message} (${BODY_NOT_REPLAYABLE})`, { cause: error })
-	attachRecord(clearer, call)
-	return clearer
+	const wrapped = new TypeError(message + hint, { cause: error })
+	attachRecord(wrapped, call)
+	return wrapped
 }

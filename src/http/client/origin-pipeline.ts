@@ -1,28 +1,43 @@
 /**
- * The policies of one origin. They stand in one ready-made pipeline for each origin; a registry as a layer of a common pipeline would be asked
- * several times for every request.
+ * The policies of one origin, compiled into one pipeline. The alternative, a `keyed` registry as a layer of a common pipeline, would
+ * cost several lookups per request.
  */
+
 import type { Budget } from '../../core/budget/budget.ts'
 import { RetryBudget, type RetryBudgetOptions } from '../../core/budget/retry-budget.ts'
-import { Bulkhead } from '../../core/bulkhead/bulkhead.ts'
+import { Bulkhead, type BulkheadStats } from '../../core/bulkhead/bulkhead.ts'
 import { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
-import type { Classifier } from '../../core/classify/classification.ts'
+import type { CircuitStats } from '../../core/circuit-breaker/stats.ts'
+import type { Classification, Classifier } from '../../core/classify/classification.ts'
 import type { CompiledPipeline } from '../../core/engine/call.ts'
 import { pipeline } from '../../core/engine/pipeline.ts'
 import { LeafPolicy, type Policy } from '../../core/engine/policy.ts'
+import type { PolicyListener } from '../../core/events/events.ts'
 import { Hedge } from '../../core/hedge/hedge.ts'
+import { withOptionPath } from '../../core/options/option-path.ts'
 import { Retry } from '../../core/retry/retry.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
+import { Timeout } from '../../core/timeout/timeout.ts'
 import type { HttpSettings } from '../options/http-options.ts'
-import { placed } from '../options/option-path.ts'
 import { Origin } from '../origin/origin.ts'
 import { AttemptLayer } from '../request/attempt-layer.ts'
 import type { TimeoutLists } from '../request/attempt-timeouts.ts'
 import { drainBody } from '../request/drain-body.ts'
 import { HttpStatusError } from '../request/status-error.ts'
 
-/** The innermost policy, as one that can be listened to. */
-class Attempts extends LeafPolicy {
+/** The current state of one origin. */
+export interface OriginStats {
+	readonly circuit: CircuitStats | undefined
+	readonly bulkhead: BulkheadStats | undefined
+	/** Retries that the budget would allow now. */
+	readonly retriesAvailable: number | undefined
+	/** Remaining pause because of Retry-After or RateLimit headers; 0 if the origin is not paused. */
+	readonly pausedForMs: number
+	/** Requests that wait for the head of their response. */
+	readonly inFlight: number
+}
+
+class AttemptPolicy extends LeafPolicy {
 	constructor(layer: AttemptLayer) {
 		super('attempt', {}, layer)
 	}
@@ -31,85 +46,114 @@ class Attempts extends LeafPolicy {
 export class OriginPipeline {
 	readonly origin: Origin
 	readonly breaker: CircuitBreaker | undefined
-	readonly bulkhead: Bulkhead | undefined
-	readonly budget: Budget | undefined
-	readonly plan: CompiledPipeline
+	readonly policy: Policy
+	readonly compiled: CompiledPipeline
 	readonly #settings: HttpSettings
-	readonly #runtime: Runtime
+	/** The policies between the total timeout and the attempt. */
+	readonly #policies: readonly Policy[]
+	#unsubscribe: (() => void) | undefined
+	readonly #bulkhead: Bulkhead | undefined
+	readonly #budget: Budget | undefined
 
 	constructor(
 		name: string,
 		settings: HttpSettings,
 		runtime: Runtime,
-		limits: TimeoutLists,
-		around: readonly Policy[],
+		timeouts: TimeoutLists,
+		outerPolicies: readonly Policy[],
 	) {
 		this.origin = new Origin(name, settings, runtime)
 		this.#settings = settings
-		this.#runtime = runtime
-		const { circuitBreaker, bulkhead, hedge, onEvent } = settings
-		this.budget = budgetOf(settings.budget, runtime)
-		this.bulkhead = bulkhead && placed('bulkhead.', () => new Bulkhead({ name, ...bulkhead }))
+		const { circuitBreaker, bulkhead, hedge } = settings
+		this.#budget = createBudget(settings.budget, runtime)
+		this.#bulkhead = bulkhead && withOptionPath('bulkhead', () => new Bulkhead({ name, ...bulkhead }))
 		this.breaker =
-			circuitBreaker && placed('circuitBreaker.', () => new CircuitBreaker({ name, ...circuitBreaker }))
-		const policies = [
-			...around,
-			this.bulkhead,
+			circuitBreaker &&
+			withOptionPath('circuitBreaker', () => new CircuitBreaker({ name, ...circuitBreaker }))
+		this.#policies = [
+			this.#bulkhead,
 			this.breaker,
-			this.#retry(),
-			hedge && placed('hedge.', () => new Hedge({ budget: this.budget, ...hedge })),
-			new Attempts(new AttemptLayer(this.origin, limits)),
+			createRetry(settings, this.#budget, runtime),
+			hedge && withOptionPath('hedge', () => new Hedge({ budget: this.#budget, ...hedge })),
 		].filter((policy) => policy !== undefined)
-		const policy = pipeline({ name: settings.name ?? 'http', runtime, classify: this.#classify }, ...policies)
-		if (onEvent) policy.subscribe(onEvent)
-		this.plan = policy.compiled()
+		const attempt = new AttemptPolicy(new AttemptLayer(this.origin, timeouts))
+		const classify = createClassifier(settings.classify)
+		const options = { name: settings.name ?? 'http', runtime, classify }
+		this.policy = pipeline(options, ...outerPolicies, ...this.#policies, attempt)
+		this.policy.setKey(name)
+		this.compiled = this.policy.compiled()
 	}
 
-	#retry(): Retry {
-		const settings = this.#settings
-		const { onRetry } = settings
-		return new Retry({
-			baseDelayMs: settings.baseDelayMs,
-			maxDelayMs: settings.maxDelayMs,
-			growth: settings.growth,
-			factor: settings.factor,
-			jitterStrategy: settings.jitterStrategy,
-			jitterFactor: settings.jitterFactor,
-			jitterRangeMs: settings.jitterRangeMs,
-			maxRetries: settings.maxRetries,
-			maxElapsedMs: settings.maxElapsedMs === Infinity ? undefined : settings.maxElapsedMs,
-			shouldRetry: settings.shouldRetry,
-			nested: settings.nested,
-			budget: this.budget,
-			onRetry: (error, attempt, delayMs) => {
-				// The answer will not be seen by anybody, and its connection is needed.
-				if (error instanceof HttpStatusError) void drainBody(error.response, this.#runtime)
-				onRetry?.(error, attempt, delayMs)
-			},
-		})
+	/** Sets the listener of all policies, or removes it. */
+	listen(listener: PolicyListener | undefined): void {
+		this.#unsubscribe?.()
+		this.#unsubscribe = listener && this.policy.subscribe(listener)
 	}
 
-	readonly #classify: Classifier = (error, next) => {
-		const { classify } = this.#settings
-		const known = (failure: unknown) => {
-			const verdict = next(failure)
-			return failure instanceof HttpStatusError ? forStatus(failure, verdict) : verdict
+	/** Returns the same policies for `lint`, which knows timeouts as policies and not as part of an attempt. */
+	lintPolicy(): Policy {
+		const { totalTimeoutMs, timeout } = this.#settings
+		const timeouts = [totalTimeoutMs, timeout].map((ms) => (ms < Infinity ? [new Timeout(ms)] : []))
+		const [total = [], attempt = []] = timeouts
+		return pipeline({ name: this.policy.name }, ...total, ...this.#policies, ...attempt)
+	}
+
+	get stats(): OriginStats {
+		return {
+			circuit: this.breaker?.stats,
+			bulkhead: this.#bulkhead?.stats,
+			retriesAvailable: this.#budget?.available(),
+			pausedForMs: Math.ceil(this.origin.pausedForMs),
+			inFlight: this.origin.inFlight,
 		}
-		return classify ? classify(error, known) : known(error)
 	}
 }
 
-function forStatus(failure: HttpStatusError, verdict: ReturnType<Classifier>): ReturnType<Classifier> {
-	// It was sent to the wrong server, and the right one may be reached by another connection.
-	if (failure.statusCode === 421) return { kind: 'transient', isKnown: true }
-	const { waitMs: retryAfterMs, isInProgress } = failure
-	if (retryAfterMs === undefined && !isInProgress) return verdict
-	return { kind: isInProgress ? 'throttled' : verdict.kind, isKnown: true, retryAfterMs }
+function createRetry(settings: HttpSettings, budget: Budget | undefined, runtime: Runtime): Retry {
+	const { onRetry, maxElapsedMs } = settings
+	return new Retry({
+		baseDelayMs: settings.baseDelayMs,
+		maxDelayMs: settings.maxDelayMs,
+		growth: settings.growth,
+		factor: settings.factor,
+		jitterStrategy: settings.jitterStrategy,
+		jitterFactor: settings.jitterFactor,
+		jitterRangeMs: settings.jitterRangeMs,
+		maxRetries: settings.maxRetries,
+		maxElapsedMs: maxElapsedMs === Infinity ? undefined : maxElapsedMs,
+		shouldRetry: settings.shouldRetry,
+		nested: settings.nested,
+		budget,
+		onRetry: (error, attempt, delayMs) => {
+			// The caller does not receive this response, and its connection is needed.
+			if (error instanceof HttpStatusError) void drainBody(error.response, runtime)
+			onRetry?.(error, attempt, delayMs)
+		},
+	})
 }
 
-function budgetOf(given: Budget | RetryBudgetOptions | undefined, runtime: Runtime): Budget | undefined {
+/** Core's classification with the facts of a failed status; the user's classifier comes first. */
+function createClassifier(custom: HttpSettings['classify']): Classifier {
+	return (error, next) => {
+		const withStatus = (failure: unknown) => {
+			const classification = next(failure)
+			return failure instanceof HttpStatusError ? classifyStatus(failure, classification) : classification
+		}
+		return custom ? custom(error, withStatus) : withStatus(error)
+	}
+}
+
+function classifyStatus(error: HttpStatusError, classification: Classification): Classification {
+	// Misdirected Request: another connection may reach the right server.
+	if (error.statusCode === 421) return { kind: 'transient', isKnown: true }
+	const { waitMs: retryAfterMs, isInProgress } = HttpStatusError.factsOf(error)
+	if (retryAfterMs === undefined && !isInProgress) return classification
+	return { kind: isInProgress ? 'throttled' : classification.kind, isKnown: true, retryAfterMs }
+}
+
+function createBudget(given: Budget | RetryBudgetOptions | undefined, runtime: Runtime): Budget | undefined {
 	if (!given) return undefined
-	return isBudget(given) ? given : placed('budget.', () => new RetryBudget({ runtime, ...given }))
+	return isBudget(given) ? given : withOptionPath('budget', () => new RetryBudget({ runtime, ...given }))
 }
 
 const isBudget = (given: Budget | RetryBudgetOptions): given is Budget =>

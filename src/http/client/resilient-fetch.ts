@@ -1,26 +1,31 @@
-import { HTTP_RULES, type HttpOptions, readHttpOptions } from '../options/http-options.ts'
+import type { PolicyListener } from '../../core/events/events.ts'
+import { INSPECT } from '../../core/inspect/inspect.ts'
+import { HTTP_SCHEMA, type HttpOptions, readHttpOptions } from '../options/http-options.ts'
 import { type ResilientRequestInit, readRequestOptions } from '../options/request-options.ts'
-import { isFetched } from '../origin/origin-parser.ts'
+import { isFetchScheme } from '../origin/origin-parser.ts'
 import type { PreparedRequest } from '../request/http-call.ts'
 import { currentFetch, markResilientFetch, sendByFetch } from '../transport/fetch-transport.ts'
 import { BODY_ALREADY_READ, isBodyUsed } from '../transport/request-body.ts'
 import { HttpEngine } from './http-engine.ts'
 
-/** What `resilientFetch` takes. */
+/** Options of `resilientFetch`. */
 export interface ResilientFetchOptions extends HttpOptions {
-	/** What sends the requests. Default: the `fetch` of the runtime, looked up for each request. */
+	/** The `fetch` that sends the requests. Default: the global one, looked up for each request. */
 	readonly fetch?: typeof fetch | undefined
 }
 
-/** `fetch`, with more to say in its init. Fits wherever a `fetch` is asked for. */
-export type ResilientFetch = (input: string | URL | Request, init?: ResilientRequestInit) => Promise<Response>
+/** A `fetch` with additional options in its init. It can be passed wherever a `fetch` is expected. */
+export interface ResilientFetch {
+	(input: string | URL | Request, init?: ResilientRequestInit): Promise<Response>
+	/** Subscribes to every event of every origin. `key` in an event is the origin. Returns a function that unsubscribes. */
+	subscribe(listener: PolicyListener): () => void
+}
 
-const RULES = { ...HTTP_RULES, fetch: 'function' } as const
+const SCHEMA = { ...HTTP_SCHEMA, fetch: 'function' } as const
 
 /**
- * A `fetch` that survives: the same signature, and it resolves with whatever status comes in the end. Requests that may be repeated are
- * repeated; origins that fail are left alone for a while; every wait and every body has its time. `explain(response)` tells what
- * happened on the way.
+ * Creates a `fetch` with retries, a circuit breaker per origin, Retry-After support and timeouts. It has the signature of `fetch` and
+ * resolves with any final status. `explain(response)` shows all attempts.
  *
  * @example
  * const fetch = resilientFetch({ timeout: 2_000, maxRetries: 2 })
@@ -28,26 +33,34 @@ const RULES = { ...HTTP_RULES, fetch: 'function' } as const
  * console.log(response.status, String(explain(response)))
  */
 export function resilientFetch(options: ResilientFetchOptions = {}): ResilientFetch {
-	const settings = readHttpOptions(options, RULES)
-	const engine = new HttpEngine(settings, { refused: ({ response }) => response }, undefined, isFetched)
-	const { maxRetries } = settings
+	const settings = readHttpOptions(options, SCHEMA, 'resilientFetch')
+	const engine = new HttpEngine(settings, {
+		onFailedStatus: ({ response }) => response,
+		isAllowedScheme: isFetchScheme,
+	})
 	const { fetch: given } = options
-	const sender = (): typeof globalThis.fetch => given ?? currentFetch()
-	const send: PreparedRequest['send'] = (url, init) => sendByFetch(url, init, sender())
-	const fetch: ResilientFetch = (input, init) => {
+	const plainFetch = (): typeof globalThis.fetch => given ?? currentFetch()
+	const send: PreparedRequest['send'] = (url, init) => sendByFetch(url, init, plainFetch())
+	const resilient = (input: string | URL | Request, init?: ResilientRequestInit): Promise<Response> => {
 		try {
-			const own = readRequestOptions(init?.yaoki, maxRetries)
-			const outgoing = isRequest(input) ? ofRequest(input, init, sender) : ofUrl(input, init, send)
-			// Whatever sends them here gives real responses.
-			return engine.send(outgoing, own, signalOf(input, init)) as Promise<Response>
+			const requestOptions = readRequestOptions(init?.yaoki, settings.maxRetries)
+			const request = isRequest(input)
+				? prepareRequest(input, init, plainFetch)
+				: prepareUrl(String(input), init, send)
+			// A `fetch` returns real responses.
+			return engine.send(request, requestOptions, signalOf(input, init)) as Promise<Response>
 		} catch (error) {
 			return Promise.reject(error)
 		}
 	}
+	const fetch: ResilientFetch = Object.assign(resilient, {
+		subscribe: (listener: PolicyListener) => engine.subscribe(listener),
+		[INSPECT]: () => engine.inspect(() => engine.stats),
+	})
 	return markResilientFetch(fetch, given)
 }
 
-/** By what it has: a Request may be of another class than that of the runtime. */
+/** Checks the shape, because a Request may be of another class than the runtime's. */
 const isRequest = (input: string | URL | Request): input is Request =>
 	typeof input === 'object' && input !== null && 'headers' in input
 
@@ -55,17 +68,18 @@ function signalOf(
 	input: string | URL | Request,
 	init: ResilientRequestInit | undefined,
 ): AbortSignal | undefined {
-	// Null is an answer as well: not even that of the Request.
+	// As in `fetch`, null removes the signal of the Request.
 	if (init?.signal !== undefined) return init.signal ?? undefined
 	return isRequest(input) ? input.signal : undefined
 }
 
-function ofUrl(
-	input: string | URL,
+const NO_INIT: ResilientRequestInit = {}
+
+function prepareUrl(
+	url: string,
 	init: ResilientRequestInit | undefined,
 	send: PreparedRequest['send'],
 ): PreparedRequest {
-	const url = String(input)
 	const { method = 'GET', headers, body } = init ?? NO_INIT
 	if (isBodyUsed(body)) throw new TypeError(BODY_ALREADY_READ)
 	return {
@@ -73,20 +87,20 @@ function ofUrl(
 		method: method.toUpperCase(),
 		headers,
 		body,
-		init: rest(init),
+		init: platformInit(init),
 		isSingleUse: false,
 		send,
 	}
 }
 
-/** A Request brings its own body, which is a stream by now and can be sent once. */
-function ofRequest(
+/** The body of a Request is a stream and can be sent once. */
+function prepareRequest(
 	request: Request,
 	init: ResilientRequestInit | undefined,
-	sender: () => typeof fetch,
+	plainFetch: () => typeof fetch,
 ): PreparedRequest {
 	const { method = request.method, headers = request.headers, body } = init ?? NO_INIT
-	// To `fetch`, null beside a Request takes nothing away from it.
+	// As in `fetch`, a null body does not remove the body of the Request.
 	const hasBody = (body ?? null) === null && request.body !== null
 	if (hasBody && (request.bodyUsed || isBodyUsed(request.body))) throw new TypeError(BODY_ALREADY_READ)
 	return {
@@ -94,22 +108,20 @@ function ofRequest(
 		method: method.toUpperCase(),
 		headers,
 		body,
-		init: rest(init),
+		init: platformInit(init),
 		isSingleUse: hasBody,
 		send(_, init) {
-			const send = sender()
-			const first = (_: string, { body: sent, ...others }: RequestInit) =>
-				send(request, sent === undefined ? others : { ...others, body: sent })
+			const send = plainFetch()
+			const first = (_: string, { body: sent, ...rest }: RequestInit) =>
+				send(request, sent === undefined ? rest : { ...rest, body: sent })
 			return sendByFetch(request.url, init, first, send)
 		},
 	}
 }
 
-const NO_INIT: ResilientRequestInit = {}
-
-/** What is left to `fetch` itself. */
-function rest(init: ResilientRequestInit | undefined): RequestInit | undefined {
+/** Returns the init for the plain `fetch`. */
+function platformInit(init: ResilientRequestInit | undefined): RequestInit | undefined {
 	if (!init) return undefined
-	const { yaoki: _, ...others } = init
-	return others as RequestInit
+	const { yaoki: _, ...rest } = init
+	return rest as RequestInit
 }

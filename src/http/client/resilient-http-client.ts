@@ -1,82 +1,94 @@
 import type { CircuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
+import type { PolicyListener } from '../../core/events/events.ts'
+import { INSPECT, type Inspectable, type Inspection } from '../../core/inspect/inspect.ts'
+import { withOptionPath } from '../../core/options/option-path.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
-import { CachePolicy } from '../cache/cache-policy.ts'
+import { CachePolicy, cachedRequest, storeResponse } from '../cache/cache-policy.ts'
 import type { CacheOptions } from '../cache/options.ts'
-import { ResponseCache } from '../cache/response-cache.ts'
-import { cachedRequest, storeResponse } from '../cache/store-response.ts'
+import { type CacheStats, ResponseCache } from '../cache/response-cache.ts'
 import { addHeaders } from '../headers/request-headers.ts'
-import { CLIENT_BULKHEAD, HTTP_RULES, type HttpOptions, readHttpOptions } from '../options/http-options.ts'
-import { placed, refuse } from '../options/option-path.ts'
+import { CLIENT_BULKHEAD, HTTP_SCHEMA, type HttpOptions, readHttpOptions } from '../options/http-options.ts'
 import { type ResilientRequestInit, readRequestOptions } from '../options/request-options.ts'
-import { isHttp } from '../origin/origin-parser.ts'
+import { isHttpScheme, urlForMessage } from '../origin/origin-parser.ts'
+import { httpCallOf } from '../request/attempt-layer.ts'
 import { readText } from '../request/drain-body.ts'
 import type { PreparedRequest } from '../request/http-call.ts'
+import { setMessage } from '../request/status-error.ts'
 import { currentFetch, sendByFetch } from '../transport/fetch-transport.ts'
 import { BODY_ALREADY_READ, isBodyUsed } from '../transport/request-body.ts'
-import { type HttpResponse, MAX_DRAIN_MS, type Transport } from '../transport/transport.ts'
-import { HttpEngine, type StatusHandling } from './http-engine.ts'
-import { nameRequest } from './name-request.ts'
-import { type HttpClientStats, type OriginStats, statsOf } from './stats.ts'
+import {
+	type HttpResponse,
+	MAX_DRAIN_MS,
+	sendWithAbortSource,
+	type Transport,
+} from '../transport/transport.ts'
+import { HttpEngine, type RequestStats, stopHint } from './http-engine.ts'
 
-/** What a client takes. */
+/** Options of `ResilientHttpClient`. */
 export interface HttpClientOptions<R extends HttpResponse = Response> extends HttpOptions {
-	/** What sends the requests: default `fetch`; `undiciTransport(undici)` is about twice as fast. */
+	/** Sends the requests. Default `fetch`; `undiciTransport(undici)` is about twice as fast. */
 	readonly transport?: Transport<R> | undefined
-	/** Remembers the last good answer to each GET, and gives it while the circuit is open. Default: off. */
+	/** Stores the last successful response of each GET and returns it while the circuit is open. Default: off. */
 	readonly cache?: CacheOptions | boolean | undefined
 }
 
-/** What a request takes: all that `fetch` does, and a value to be sent as JSON. */
+/** The init of a request: that of `fetch`, plus a JSON value. */
 export interface HttpClientInit extends ResilientRequestInit {
-	/** Sent as the body, with its content-type. */
+	/** Sent as a JSON body with its content-type. */
 	readonly json?: unknown
 }
 
-const RULES = { ...HTTP_RULES, transport: 'function', cache: 'any' } as const
+/** Statistics of a client. */
+export interface HttpClientStats extends RequestStats {
+	readonly cache: CacheStats | undefined
+}
+
+const SCHEMA = { ...HTTP_SCHEMA, transport: 'function', cache: 'any' } as const
 
 /**
- * An HTTP client with a breaker, a bulkhead and a retry budget for each origin. Gives 2xx answers, and throws an HttpError for all
- * others when there is nothing more to try.
+ * An HTTP client with a circuit breaker, a bulkhead and a retry budget per origin. Returns 2xx responses and throws an HttpError for
+ * any other final status.
  *
  * @example
  * const client = new ResilientHttpClient({ timeout: 5_000, maxRetries: 3, cache: true })
  * const user = await (await client.get('https://api.example.com/users/7')).json()
  */
-export class ResilientHttpClient<R extends HttpResponse = Response> {
+export class ResilientHttpClient<R extends HttpResponse = Response> implements Inspectable {
 	readonly #engine: HttpEngine
 	readonly #transport: Transport<R>
 	readonly #cache: ResponseCache | undefined
 
 	constructor(options: HttpClientOptions<R> = {}) {
-		const settings = readHttpOptions(options, RULES, CLIENT_BULKHEAD)
-		const { cache } = options
-		if (cache === null || !['undefined', 'boolean', 'object'].includes(typeof cache))
-			refuse('cache', cache, 'options, true or false')
-		const kept = cache ? placed('cache.', () => new ResponseCache(cache === true ? {} : cache)) : undefined
-		this.#cache = kept
-		// Without a transport R is Response, which is what `fetch` gives.
-		this.#transport = options.transport ?? (overFetch as Transport<HttpResponse> as Transport<R>)
-		const runtime = settings.runtime ?? systemRuntime
-		const ending: StatusHandling = {
-			needsOk: true,
-			async refused(error, call) {
-				nameRequest(error, call)
-				// Read now, for who catches the error seldom reads a stream; and no more of it than an error needs.
+		const settings = readHttpOptions(options, SCHEMA, 'ResilientHttpClient', CLIENT_BULKHEAD)
+		const cache = createCache(options.cache)
+		const { runtime = systemRuntime } = settings
+		this.#cache = cache
+		// Without a transport R is Response, which is what `fetch` returns.
+		this.#transport = options.transport ?? (fetchTransport as Transport<HttpResponse> as Transport<R>)
+		this.#engine = new HttpEngine(settings, {
+			requiresOk: true,
+			async onFailedStatus(error, call) {
+				// Only the final error names its request: in `explain` the same URL on every line would be noise.
+				const { method, url } = httpCallOf(call).request
+				setMessage(error, `${error.message} for ${method} ${urlForMessage(url)}${stopHint(call)}`)
+				// Read now, because code that catches an error rarely reads a stream; and only as much as an error needs.
 				const leftMs = call.options?.deadline?.remainingMs ?? Infinity
 				error.body = await readText(error.response, runtime, Math.min(MAX_DRAIN_MS, leftMs))
 				call.options?.signal?.throwIfAborted()
 				throw error
 			},
-		}
-		this.#engine = new HttpEngine(settings, ending, kept && (() => [new CachePolicy(kept)]), isHttp)
+			outerPolicies: () => (cache ? [new CachePolicy(cache)] : []),
+			isAllowedScheme: isHttpScheme,
+		})
 	}
 
-	/** Sends a request, again where that may help, and answers with a 2xx response; throws an HttpError for any other. */
+	/** Sends a request, with retries, and returns a 2xx response. Throws an HttpError for any other final status. */
 	request(url: string | URL, init: HttpClientInit = {}): Promise<R> {
 		try {
-			const own = readRequestOptions(init.yaoki, this.#engine.settings.maxRetries)
-			const sent = this.#engine.send(this.#outgoing(addressed(url), init), own, init.signal ?? undefined)
-			// Of the transport, or a real Response from the cache.
+			const options = readRequestOptions(init.yaoki, this.#engine.settings.maxRetries)
+			const sent = this.#engine.send(this.#prepare(toUrl(url), init), options, init.signal ?? undefined)
+			// From the transport, or a real Response from the cache.
 			return sent as Promise<R>
 		} catch (error) {
 			return Promise.reject(error)
@@ -103,67 +115,82 @@ export class ResilientHttpClient<R extends HttpResponse = Response> {
 		return this.request(url, { ...init, method: 'DELETE' })
 	}
 
-	/** What it has done so far, and how each origin is. */
+	/** Totals, and the current state of each origin. */
 	get stats(): HttpClientStats {
-		const { counts, lanes } = this.#engine
-		const origins: Record<string, OriginStats> = {}
-		for (const { key, value } of lanes.entries()) origins[key] = statsOf(value)
-		return { ...counts, cache: this.#cache?.stats, origins }
+		return { ...this.#engine.stats, cache: this.#cache?.stats }
 	}
 
-	/** Forgets every answer that was kept, as when somebody logs out. */
+	/**
+	 * Subscribes to every event of every origin. `key` in an event is the origin. Returns a function that unsubscribes.
+	 *
+	 * @example
+	 * client.subscribe((event) => console.log(JSON.stringify(event)))
+	 */
+	subscribe(listener: PolicyListener): () => void {
+		return this.#engine.subscribe(listener)
+	}
+
+	/** @internal */
+	[INSPECT](): Inspection {
+		return this.#engine.inspect(() => this.stats)
+	}
+
+	/** Removes every cached response, for example when the user logs out. */
 	clearCache(): void {
 		this.#cache?.clear()
 	}
 
 	/**
-	 * The breaker of an origin, by any URL of it, to be isolated or reset by an operator; also before the first request. Undefined
-	 * for a client that has none.
+	 * Returns the circuit breaker of an origin, given by any of its URLs, also before the first request. Undefined if breakers are off.
 	 *
 	 * @example
 	 * const release = client.circuitBreaker('https://api.example.com')?.isolate()
 	 */
 	circuitBreaker(origin: string | URL): CircuitBreaker | undefined {
-		return this.#engine.laneOf(addressed(origin)).breaker
+		return this.#engine.pipelineOf(toUrl(origin)).breaker
 	}
 
-	#outgoing(url: string, init: HttpClientInit): PreparedRequest {
+	#prepare(url: string, init: HttpClientInit): PreparedRequest {
 		const { method = 'GET', yaoki: _, json, ...rest } = init
 		const { headers, body } = rest
 		if (isBodyUsed(body)) throw new TypeError(BODY_ALREADY_READ)
-		if (json !== undefined && body !== undefined) refuse('json', json, 'no body beside it')
+		if (json !== undefined && body !== undefined) invalidOption('json', json, 'either json or body, not both')
 		const text = json === undefined ? undefined : JSON.stringify(json)
-		// It would be sent without a body, and with a content-type of one.
-		if (json !== undefined && text === undefined) refuse('json', json, 'a value that JSON can write')
+		if (json !== undefined && text === undefined)
+			invalidOption('json', json, 'a value that JSON.stringify can convert')
 		const cache = this.#cache
-		const whole = json === undefined ? headers : addHeaders(headers, { 'content-type': 'application/json' })
-		const outgoing: PreparedRequest = {
+		const allHeaders =
+			json === undefined ? headers : addHeaders(headers, { 'content-type': 'application/json' })
+		const request: PreparedRequest = {
 			url,
 			method: method.toUpperCase(),
-			// What is kept is filed under these, and sent with these: a caller who changes them meanwhile must not mix up two principals.
-			headers: cache ? new Headers(whole) : whole,
+			// The cache key and the request use this copy: a caller that changes the headers meanwhile must not mix up two principals.
+			headers: cache ? new Headers(allHeaders) : allHeaders,
 			body: text ?? body,
 			init: rest as RequestInit,
 			isSingleUse: false,
 			send: this.#transport,
-			sendWithNotice: this.#transport.withNotice,
+			sendWithAbortSource: sendWithAbortSource(this.#transport),
 		}
-		return cache ? { ...outgoing, finish: this.#keeping(cache, outgoing) } : outgoing
-	}
-
-	/** Keeps what is answered, if nothing has happened to the cache since the request was made. */
-	#keeping(cache: ResponseCache, outgoing: PreparedRequest): NonNullable<PreparedRequest['finish']> {
-		const request = cachedRequest(outgoing, cache.generation)
-		return (response) => storeResponse(cache, request, response, () => this.#engine.runtime.now())
+		if (!cache) return request
+		const cached = cachedRequest(request, cache.generation)
+		const now = () => this.#engine.runtime.now()
+		return { ...request, finish: (response) => storeResponse(cache, cached, response, now) }
 	}
 }
 
-/** A Request has a method and a body of its own, which would be lost. A URL may be of another class than that of the runtime. */
-function addressed(url: unknown): string {
+function createCache(given: CacheOptions | boolean | undefined): ResponseCache | undefined {
+	if (given === null || !['undefined', 'boolean', 'object'].includes(typeof given))
+		invalidOption('cache', given, 'an options object, true or false')
+	return given ? withOptionPath('cache', () => new ResponseCache(given === true ? {} : given)) : undefined
+}
+
+/** A Request is not accepted: its method and body would be lost. A URL may be of another class than the runtime's. */
+function toUrl(url: unknown): string {
 	if (typeof url === 'string') return url
-	if (typeof url !== 'object' || url === null || !('href' in url)) refuse('url', url, 'a string or URL')
+	if (typeof url !== 'object' || url === null || !('href' in url))
+		invalidOption('url', url, 'a string or URL')
 	return String(url)
 }
 
-/** Looked up for each request, for tests and tools put their own in its place. */
-const overFetch: Transport<Response> = (url, init) => sendByFetch(url, init, currentFetch())
+const fetchTransport: Transport<Response> = (url, init) => sendByFetch(url, init, currentFetch())

@@ -1,29 +1,29 @@
 import type { CallContext } from '../../core/engine/call-options.ts'
 import { HttpError, InvalidOptionError } from '../../core/errors/errors.ts'
-import { checkNames, checkRange } from '../../core/options/schema.ts'
+import { checkNames, checkRange, invalidOption } from '../../core/options/schema.ts'
 import type { RetryWithBackoffOptions } from '../../core/retry/options.ts'
 import { retryWithBackoff } from '../../core/retry/retry-with-backoff.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
-import { readRetryAfter } from '../headers/asked-wait.ts'
-import { placed, refuse, reword } from '../options/option-path.ts'
-import { addJitter } from '../origin/origin-pause.ts'
+import { readRetryAfter } from '../headers/retry-after.ts'
+import { addJitter } from '../origin/origin.ts'
 import { readText } from '../request/drain-body.ts'
-import { type HttpResponse, MAX_DRAIN_MS } from '../transport/transport.ts'
+import { setMessage } from '../request/status-error.ts'
+import type { HttpResponse } from '../transport/transport.ts'
 
-/** What belongs to one call of `retryWithRetryAfter`. */
+/** Options of `retryWithRetryAfter`. */
 export interface RetryAfterOptions
 	extends Pick<
 		RetryWithBackoffOptions,
 		'signal' | 'deadline' | 'baseDelayMs' | 'maxDelayMs' | 'jitterStrategy' | 'onRetry'
 	> {
-	/** The longest Retry-After that is waited for; a longer one is thrown as an HttpError at once. Default 60,000. */
+	/** The longest Retry-After to wait for, in milliseconds; a longer one fails immediately with an HttpError. Default 60,000. */
 	readonly maxRetryAfterMs?: number | undefined
-	/** Time and chance. Default: the system's. */
+	/** Clock and random source. Default: the system's. */
 	readonly runtime?: Runtime | undefined
 }
 
-const NAMES = {
+const SCHEMA = {
 	signal: 'any',
 	deadline: 'any',
 	baseDelayMs: 'any',
@@ -34,25 +34,25 @@ const NAMES = {
 	runtime: 'any',
 } as const
 
-const FN_TAKES = 'a function that returns a Response'
+const FN_EXPECTED = 'a function that returns a Response'
 
-/** By what it has: a Response may be of another class than that of the runtime. */
+/** Checks the shape, because a Response may be of another class than the runtime's. */
 const isResponse = (given: unknown): boolean => {
 	const { status, headers } = Object(given)
 	return typeof status === 'number' && typeof headers?.get === 'function'
 }
 
-/** Mostly somebody forgot the `return`. */
-function notOfResponses(fn: unknown, result: unknown): InvalidOptionError {
-	const error = new InvalidOptionError('fn', fn, FN_TAKES)
-	const what = result === null ? 'null' : typeof result
-	reword(error, `Invalid option "fn": expected ${FN_TAKES}, got a function whose result is of type ${what}`)
+/** Usually the `return` was forgotten. */
+function notAResponse(fn: unknown, result: unknown): InvalidOptionError {
+	const error = new InvalidOptionError('fn', fn, FN_EXPECTED)
+	const type = result === null ? 'null' : typeof result
+	setMessage(error, `Invalid option "fn": expected ${FN_EXPECTED}, got a function that returned ${type}`)
 	return error
 }
 
 /**
- * Calls any function that gives a Response, and again when that is a 429 or a 503: after as long as the server says, and a little
- * more by chance. Throws an HttpError when the retries are used up or the server asks for too much; every other response is returned.
+ * Calls a function that returns a Response, and retries on 429 and 503 after the server's Retry-After plus jitter. Throws an HttpError
+ * when the retries are exhausted or Retry-After is too long. Any other response is returned.
  *
  * @example
  * const response = await retryWithRetryAfter(({ signal }) => fetch(url, { signal }), 3)
@@ -62,20 +62,20 @@ export async function retryWithRetryAfter<R extends HttpResponse>(
 	maxRetries = 3,
 	options: RetryAfterOptions = {},
 ): Promise<R> {
-	placed('', () => checkNames(options, NAMES))
-	if (typeof fn !== 'function') refuse('fn', fn, FN_TAKES)
+	checkNames(options, SCHEMA, 'retryWithRetryAfter')
+	if (typeof fn !== 'function') invalidOption('fn', fn, FN_EXPECTED)
 	const { maxRetryAfterMs = 60_000, runtime = systemRuntime, ...backoff } = options
 	checkRange('maxRetryAfterMs', maxRetryAfterMs)
-	// The latest that was made here. What the function throws itself is thrown as it is, even if it is an HttpError, too.
-	let refused: HttpError | undefined
+	// The latest error created here. Errors of the function itself are rethrown, even an HttpError.
+	let failed: HttpError | undefined
 	const attempt = async (context: CallContext): Promise<R> => {
 		const response = await fn(context)
-		if (!isResponse(response)) throw notOfResponses(fn, response)
+		if (!isResponse(response)) throw notAResponse(fn, response)
 		const { status, headers } = response
 		if (status !== 429 && status !== 503) return response
 		const retryAfterMs = readRetryAfter(headers, runtime.wallNow())
-		refused = new HttpError(status, await readText(response, runtime, MAX_DRAIN_MS), { retryAfterMs })
-		throw refused
+		failed = new HttpError(status, await readText(response, runtime), { retryAfterMs })
+		throw failed
 	}
 	return retryWithBackoff<Promise<R>>(attempt, {
 		...backoff,
@@ -83,8 +83,8 @@ export async function retryWithRetryAfter<R extends HttpResponse>(
 		runtime,
 		maxRetries,
 		shouldRetry: (error) =>
-			refused !== undefined && error === refused && (refused.retryAfterMs ?? 0) <= maxRetryAfterMs,
+			failed !== undefined && error === failed && (failed.retryAfterMs ?? 0) <= maxRetryAfterMs,
 		delayFor: () =>
-			refused?.retryAfterMs === undefined ? undefined : addJitter(refused.retryAfterMs, runtime),
+			failed?.retryAfterMs === undefined ? undefined : addJitter(failed.retryAfterMs, runtime),
 	})
 }

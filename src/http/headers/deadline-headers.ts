@@ -1,13 +1,14 @@
 /**
- * What is left of a deadline, in the header forms that services read today. The value is always a duration and never a time of day,
- * since no two machines have the same clock. Writing rounds down, so that the other side never believes in more time than
- * there is; reading is strict, because a number that was guessed would end somebody's request.
+ * Writes and reads the remaining time of a deadline, in the headers that services use today. The value is always a duration and never a
+ * time of day, because clocks differ between machines. Writing rounds down, so that a service never assumes more time than is left.
+ * Reading is strict, because a guessed number could end a request too early.
  */
 import { checkRange } from '../../core/options/schema.ts'
+import type { HeaderLookup } from './field-value.ts'
 
 /**
- * Headers that carry a deadline. Of Envoy's two names a client sends `x-envoy-upstream-rq-timeout-ms` to its proxy, and the
- * service behind is told by `x-envoy-expected-rq-timeout-ms`.
+ * Headers that carry a deadline. Envoy has two: a client sends `x-envoy-upstream-rq-timeout-ms` to its proxy, and the proxy sends
+ * `x-envoy-expected-rq-timeout-ms` to the service.
  */
 export type DeadlineHeader =
 	| 'x-request-timeout-ms'
@@ -16,7 +17,7 @@ export type DeadlineHeader =
 	| 'x-envoy-expected-rq-timeout-ms'
 	| 'connect-timeout-ms'
 
-/** What a service is told by, whoever calls it. */
+/** The headers that a service reads by default. */
 export const RECEIVED_DEADLINES: readonly DeadlineHeader[] = [
 	'x-request-timeout-ms',
 	'grpc-timeout',
@@ -24,18 +25,13 @@ export const RECEIVED_DEADLINES: readonly DeadlineHeader[] = [
 	'connect-timeout-ms',
 ]
 
-/** Headers by name: those of a web request, or anything that looks them up. */
-export interface HeaderReader {
-	get(name: string): string | null | undefined
-}
-
 interface Format {
 	write(ms: number): string
-	/** Undefined for what is malformed. */
+	/** Returns undefined if the text is malformed. */
 	read(text: string): number | undefined
 }
 
-/** From the finest that is written. Microseconds and nanoseconds are only read: a request takes longer than that to arrive. */
+/** Units for writing, the finest first. Microseconds and nanoseconds are only read: a request takes longer than that to arrive. */
 const GRPC_UNITS: readonly (readonly [unit: string, ms: number])[] = [
 	['m', 1],
 	['S', 1_000],
@@ -45,16 +41,16 @@ const GRPC_UNITS: readonly (readonly [unit: string, ms: number])[] = [
 	['n', 1e-6],
 ]
 
-const GRPC_MOST = 99_999_999
+const GRPC_MAX = 99_999_999
 
 const grpc: Format = {
 	write(ms) {
 		for (const [unit, unitMs] of GRPC_UNITS) {
 			const amount = Math.floor(ms / unitMs)
-			if (amount <= GRPC_MOST) return `${amount}${unit}`
+			if (amount <= GRPC_MAX) return `${amount}${unit}`
 			if (unit === 'H') break
 		}
-		return `${GRPC_MOST}H`
+		return `${GRPC_MAX}H`
 	},
 	read(text) {
 		if (!/^\d{1,8}[HMSmun]$/.test(text)) return undefined
@@ -63,34 +59,34 @@ const grpc: Format = {
 	},
 }
 
-/** Whole milliseconds of so many digits. */
-const milliseconds = (digits: number, least = 0): Format => ({
-	write: (ms) => String(Math.min(Math.max(least, Math.floor(ms)), 10 ** digits - 1)),
+/** Integer milliseconds of at least `min`, with at most `digits` digits. */
+const milliseconds = (digits: number, min = 0): Format => ({
+	write: (ms) => String(Math.min(Math.max(min, Math.floor(ms)), 10 ** digits - 1)),
 	read(text) {
 		if (!/^\d+$/.test(text) || text.length > digits) return undefined
 		const ms = Number(text)
-		return ms < least ? undefined : ms
+		return ms < min ? undefined : ms
 	},
 })
 
 const FORMATS: Readonly<Record<DeadlineHeader, Format>> = {
 	'x-request-timeout-ms': milliseconds(15),
 	'grpc-timeout': grpc,
-	// To Envoy, 0 means no timeout at all, which is the opposite of nothing left.
+	// Envoy treats 0 as no timeout, so an expired deadline is sent as 1.
 	'x-envoy-upstream-rq-timeout-ms': milliseconds(15, 1),
 	'x-envoy-expected-rq-timeout-ms': milliseconds(15),
 	'connect-timeout-ms': milliseconds(10),
 }
 
-/** Is this a header that carries a deadline? */
+/** Returns true for a header that carries a deadline. */
 export const isDeadlineHeader = (name: unknown): name is DeadlineHeader =>
 	typeof name === 'string' && Object.hasOwn(FORMATS, name)
 
-/** The names, for a message. */
+/** Returns all header names, for error messages. */
 export const deadlineHeaderNames = (): string => Object.keys(FORMATS).join(', ')
 
 /**
- * What is left, as this header takes it: rounded down, and no more than the header has digits for.
+ * Returns the header value for the remaining time: rounded down, and capped at what the header can express.
  *
  * @example
  * writeDeadline('grpc-timeout', 1_500.7) // '1500m'
@@ -101,17 +97,17 @@ export function writeDeadline(header: DeadlineHeader, remainingMs: number): stri
 }
 
 /**
- * The least that any of these headers leaves, in milliseconds; undefined when there is none. What is malformed is no deadline.
+ * Returns the shortest remaining time of these headers in milliseconds, or undefined if none is set. Malformed values are ignored.
  *
  * @example
  * readDeadline(request.headers, ['x-request-timeout-ms', 'grpc-timeout'])
  */
-export function readDeadline(headers: HeaderReader, names: readonly DeadlineHeader[]): number | undefined {
-	let least: number | undefined
+export function readDeadline(headers: HeaderLookup, names: readonly DeadlineHeader[]): number | undefined {
+	let shortest: number | undefined
 	for (const name of names) {
 		const text = headers.get(name)
 		const ms = text ? FORMATS[name].read(text.replace(/^[ \t]+|[ \t]+$/g, '')) : undefined
-		if (ms !== undefined && (least === undefined || ms < least)) least = ms
+		if (ms !== undefined && (shortest === undefined || ms < shortest)) shortest = ms
 	}
-	return least
+	return shortest
 }

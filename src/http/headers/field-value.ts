@@ -1,16 +1,16 @@
 /**
- * What the readers of header fields share. A field's value is trimmed of spaces and tabs only, as HTTP says, and a number is
- * what its digits say: `trim` would also take a no-break space, and `Number` also `1e3`, `0x10` and the empty string.
+ * Helpers shared by the header parsers. HTTP trims a field value of spaces and tabs only, and a number consists of digits only:
+ * `String.trim` would also remove a no-break space, and `Number` would also accept `1e3`, `0x10` and the empty string.
  */
 
-/** Where header fields are looked up: a `Headers`, or anything that answers like one. */
+/** Looks up a header by its lower-case name: a `Headers` object, or anything with the same method. */
 export interface HeaderLookup {
-	get(name: string): string | null
+	get(name: string): string | null | undefined
 }
 
-const isBlank = (text: string, at: number): boolean => text[at] === ' ' || text[at] === '\t'
+const isBlank = (text: string, index: number): boolean => text[index] === ' ' || text[index] === '\t'
 
-/** The value without the spaces and tabs around it. By hand: a pattern for the end is quadratic in a long run of spaces. */
+/** Returns the value without leading and trailing spaces and tabs. A regular expression would be quadratic in a long run of spaces. */
 export function trimBlanks(text: string): string {
 	let start = 0
 	let end = text.length
@@ -19,10 +19,10 @@ export function trimBlanks(text: string): string {
 	return text.slice(start, end)
 }
 
-/** Fifteen digits are exact as a number. */
+/** Fifteen digits fit exactly into a number. */
 const DECIMAL = /^\d{1,15}(?:\.\d{1,15})?$/
 
-/** A number of 0 or more, with or without decimals, or undefined for anything else. */
+/** Returns a non-negative number with or without decimals, or undefined for anything else. */
 export function readDecimal(text: string): number | undefined {
 	const value = trimBlanks(text)
 	return DECIMAL.test(value) ? Number(value) : undefined

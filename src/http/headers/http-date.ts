@@ -1,7 +1,7 @@
 /**
- * The three forms of a date in HTTP (RFC 9110, 5.6.7), read by their grammar. `Date.parse` is not used: it takes much that is
- * no HTTP date, it reads the asctime form in the time zone of the machine, and it has its own idea of a two-digit year.
- * The day name must be one, but not the right one: it adds nothing to the date, and a server that gets it wrong still said when.
+ * Parses the three forms of an HTTP date (RFC 9110, 5.6.7) by their grammar. `Date.parse` is not used: it accepts many strings that are
+ * not HTTP dates, reads the asctime form in the machine's time zone, and interprets two-digit years differently.
+ * The day name must be valid but need not match the date: it adds no information.
  */
 
 const SHORT_DAY = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)'
@@ -22,31 +22,31 @@ const FORMS: readonly RegExp[] = [
 
 const SECOND_MS = 1_000
 const DAY_MS = 86_400_000
-/** After 400 years the calendar repeats itself. */
+/** The calendar repeats every 400 years. */
 const CYCLE_YEARS = 400
 const CYCLE_MS = 146_097 * DAY_MS
 const YEAR_MS = CYCLE_MS / CYCLE_YEARS
-const FORESEEN_MS = 50 * YEAR_MS
+const MAX_FUTURE_MS = 50 * YEAR_MS
 
-/** The first moment of a month. A cycle later and back, for `Date.UTC` takes the years 0 to 99 for 1900 to 1999. */
+/** Returns the start of a month. The year is shifted by a cycle and back, because `Date.UTC` maps the years 0 to 99 to 1900 to 1999. */
 const startOfMonth = (year: number, month: number): number =>
 	Date.UTC(year + CYCLE_YEARS, month, 1) - CYCLE_MS
 
 /**
- * Two digits mean the year that makes the date at most 50 years later than now, and less than 50 years earlier.
- * Not simply this century: at the end of 2099, `01-Jan-00` is tomorrow.
+ * Expands a two-digit year to the year that puts the date at most 50 years after and less than 50 years before now.
+ * Using the current century would be wrong: at the end of 2099, `01-Jan-00` is tomorrow.
  */
 function fullYear(digits: number, month: number, sinceMonth: number, nowMs: number): number {
-	const latest = nowMs + FORESEEN_MS
-	// One more than the mean length of a year may be off by.
+	const latest = nowMs + MAX_FUTURE_MS
+	// One more than the estimate: the mean length of a year can be off by one.
 	const bound = 1971 + Math.floor(latest / YEAR_MS)
 	const year = bound - ((((bound - digits) % 100) + 100) % 100)
 	return startOfMonth(year, month) + sinceMonth > latest ? year - 100 : year
 }
 
 /**
- * Milliseconds since 1970 of an HTTP date, or undefined when it is none or when there is no such day or time. Second 60, a leap
- * second, is the first of the next minute. `nowMs` decides the century of a two-digit year.
+ * Returns an HTTP date in milliseconds since 1970, or undefined if the text is not a valid HTTP date. Second 60 (a leap second) is the
+ * first second of the next minute. `nowMs` determines the century of a two-digit year.
  *
  * @example
  * parseHttpDate('Sun, 06 Nov 1994 08:49:37 GMT', runtime.wallNow())   // 784111777000
@@ -69,7 +69,7 @@ function timeOf(parts: Readonly<Record<string, string | undefined>>, nowMs: numb
 			? fullYear(Number(parts['shortYear']), month, sinceMonth, nowMs)
 			: Number(parts['year'])
 	const start = startOfMonth(year, month)
-	// With a clock that is not a number there is no year either, and the comparison fails as it should.
+	// If `nowMs` is NaN, so is the year, and the comparison is false.
 	const isInMonth = days >= 0 && start + days < startOfMonth(year, month + 1)
 	return isInMonth ? start + sinceMonth : undefined
 }

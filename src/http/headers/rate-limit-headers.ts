@@ -1,19 +1,22 @@
 /**
- * What a response says about its caller's quota, by the `RateLimit` field of the current draft or by one of the families of headers that
- * came before it. It runs for every response, and most say nothing: each family is asked for by one name only, and
- * the others are looked up when that one is there. The first family found decides; when it is malformed there is no report, for a
- * guess from its relatives could hold every caller back for an hour.
+ * Reads the caller's quota from a response: from the `RateLimit` field of the current draft, or from an older family of headers. Most
+ * responses have none of them, so each family costs one lookup until its first header is found. The first family found decides. If it
+ * is malformed there is no report: a guess from another family could delay every caller for an hour.
  */
-import { readServerTime } from './asked-wait.ts'
-import { type HeaderLookup, readDecimal } from './field-value.ts'
-import { type QuotaReport, validReport } from './quota-report.ts'
-import { readRateLimit, wholeNumber, windowOfLimit } from './rate-limit-field.ts'
-import { readReset } from './reset.ts'
+import { type HeaderLookup, readDecimal, trimBlanks } from './field-value.ts'
+import {
+	type QuotaReport,
+	readInteger,
+	readRateLimit,
+	validReport,
+	windowOfLimit,
+} from './rate-limit-field.ts'
+import { readServerTime } from './retry-after.ts'
 import { type Item, parseList } from './structured-fields.ts'
 
 interface Family {
 	readonly remaining: string
-	/** Where the time until the reset stands, the best first. */
+	/** Headers with the time until the reset, the preferred one first. */
 	readonly resets: readonly string[]
 	readonly limit: string
 	readonly policy?: string
@@ -21,7 +24,7 @@ interface Family {
 
 const FAMILIES: readonly Family[] = [
 	{
-		// Drafts before the seventh. GitLab uses the names with a reset since 1970.
+		// Drafts before 7. GitLab uses these names with a reset in seconds since 1970.
 		remaining: 'ratelimit-remaining',
 		resets: ['ratelimit-reset'],
 		limit: 'ratelimit-limit',
@@ -39,20 +42,20 @@ const FAMILIES: readonly Family[] = [
 		limit: 'x-rate-limit-limit',
 	},
 	{
-		// OpenAI and those who speak like it. Their quota of tokens is left out: nobody knows what the next request will cost.
+		// OpenAI and compatible APIs. Their token quota is ignored: the cost of the next request is unknown.
 		remaining: 'x-ratelimit-remaining-requests',
 		resets: ['x-ratelimit-reset-requests'],
 		limit: 'x-ratelimit-limit-requests',
 	},
 ]
 
-/** What the headers say about the quota, or undefined when they say nothing, or nothing that is well formed. */
+/** Returns the quota that the headers report, or undefined if they report none or are malformed. */
 export function readQuota(headers: HeaderLookup, wallNowMs: number): QuotaReport | undefined {
-	const rateLimit = headers.get('ratelimit')
-	if (rateLimit !== null) return readRateLimit(rateLimit, headers.get('ratelimit-policy'))
+	const rateLimit = headers.get('ratelimit') ?? undefined
+	if (rateLimit !== undefined) return readRateLimit(rateLimit, headers.get('ratelimit-policy') ?? null)
 	for (const family of FAMILIES) {
-		const remaining = headers.get(family.remaining)
-		if (remaining !== null) return readFamily(headers, family, remaining, wallNowMs)
+		const remaining = headers.get(family.remaining) ?? undefined
+		if (remaining !== undefined) return readFamily(headers, family, remaining, wallNowMs)
 	}
 	return undefined
 }
@@ -63,29 +66,55 @@ function readFamily(
 	remaining: string,
 	wallNowMs: number,
 ): QuotaReport | undefined {
-	const reset = firstOf(headers, family.resets)
+	const reset = firstHeader(headers, family.resets)
 	const limits = itemsOf(headers.get(family.limit))
-	// Older drafts, and Envoy to this day, tell the policies behind the limit: `10, 10;w=1, 1000;w=3600`.
+	// Older drafts and Envoy append the policies to the limit: `10, 10;w=1, 1000;w=3600`.
 	const policies = family.policy === undefined ? limits : limits.concat(itemsOf(headers.get(family.policy)))
-	const limit = limits[0] && wholeNumber(limits[0].value)
+	const limit = limits[0] && readInteger(limits[0].value)
 	return validReport({
-		// Some count in decimals: half a request is none.
+		// Some servers send decimals: half a request is not a request.
 		remaining: Math.floor(readDecimal(remaining) ?? Number.NaN),
-		resetMs: reset === null ? undefined : readReset(reset, () => readServerTime(headers, wallNowMs)),
+		resetMs: reset === undefined ? undefined : readReset(reset, () => readServerTime(headers, wallNowMs)),
 		limit,
 		windowMs: policies.includes(MALFORMED) ? Number.NaN : windowOfLimit(policies, limit),
 	})
 }
 
-function firstOf(headers: HeaderLookup, names: readonly string[]): string | null {
+function firstHeader(headers: HeaderLookup, names: readonly string[]): string | undefined {
 	for (const name of names) {
-		const value = headers.get(name)
-		if (value !== null) return value
+		const value = headers.get(name) ?? undefined
+		if (value !== undefined) return value
 	}
-	return null
+	return undefined
 }
 
 const MALFORMED: Item = { key: '', value: undefined, parameters: new Map() }
 
-const itemsOf = (value: string | null): readonly Item[] =>
-	value === null ? [] : (parseList(value) ?? [MALFORMED])
+const itemsOf = (value: string | null | undefined): readonly Item[] =>
+	typeof value === 'string' ? (parseList(value) ?? [MALFORMED]) : []
+
+const MIN_EPOCH_SECONDS = 1e9
+/** As seconds this is the year 5138, as milliseconds 1973. */
+const MIN_EPOCH_MS = 1e11
+
+const AMOUNT = '(\\d{1,12}(?:\\.\\d{1,12})?)'
+const DURATION = new RegExp(`^(?=.)(?:${AMOUNT}h)?(?:${AMOUNT}m(?!s))?(?:${AMOUNT}s)?(?:${AMOUNT}ms)?$`)
+const UNITS_MS = [3_600_000, 60_000, 1_000, 1]
+
+/**
+ * Returns the milliseconds until the reset, or NaN if malformed. Servers send seconds from now, seconds or milliseconds since 1970, or a
+ * duration. Plain numbers are told apart by size: a wait is shorter than thirty years, and a server's clock is past 2001.
+ */
+function readReset(text: string, serverTime: () => number): number {
+	const value = readDecimal(text)
+	if (value === undefined) return readDuration(text)
+	if (value < MIN_EPOCH_SECONDS) return value * 1_000
+	return Math.max(0, (value < MIN_EPOCH_MS ? value * 1_000 : value) - serverTime())
+}
+
+/** Reads a duration as Go prints it, down to milliseconds: `1h2m3.5s`, `120ms`. */
+function readDuration(text: string): number {
+	const amounts = DURATION.exec(trimBlanks(text))
+	if (amounts === null) return Number.NaN
+	return UNITS_MS.reduce((sum, unit, index) => sum + Number(amounts[index + 1] ?? 0) * unit, 0)
+}

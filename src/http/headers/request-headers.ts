@@ -1,50 +1,44 @@
-/** Headers of a request, in any of the forms that `fetch` takes, without making a `Headers` of them where that can be spared. */
+/** Reads and extends request headers in any form that `fetch` accepts. Plain objects stay plain: creating a `Headers` object is expensive. */
 
 export type HeaderSource = RequestInit['headers']
 
 const isPlain = (headers: HeaderSource): headers is Record<string, string> =>
 	typeof headers === 'object' && headers !== null && !(Symbol.iterator in headers)
 
-/** A header that was left undefined is none, though `fetch` would send it as that word. */
-const isGiven = (value: unknown): boolean => value !== undefined && value !== null
+/** `fetch` would send the words "undefined" and "null"; such headers are treated as absent. */
+const isGiven = (value: unknown): value is string => value !== undefined && value !== null
 
-/** As they are now: a caller may use the same object for the next request while this one waits. */
+/** Returns a copy, because the caller may change the object while the request waits. */
 export function copyHeaders(headers: HeaderSource): HeaderSource {
 	if (!headers) return headers
 	if (!isPlain(headers)) return new Headers(headers)
-	const own: Record<string, string> = {}
+	const copy: Record<string, string> = {}
 	for (const name of Object.keys(headers)) {
 		const value = headers[name]
-		if (value !== undefined && isGiven(value)) own[name] = value
+		if (isGiven(value)) copy[name] = value
 	}
-	return own
+	return copy
 }
 
-/** A header by its lower-case name. */
+/** Returns a header by its lower-case name, or null. */
 export function requestHeader(headers: HeaderSource, name: string): string | null {
 	if (!headers) return null
 	if (!isPlain(headers)) return new Headers(headers).get(name)
-	for (const own of Object.keys(headers))
-		if (own.toLowerCase() === name && isGiven(headers[own])) return String(headers[own]).trim()
+	for (const given of Object.keys(headers))
+		if (given.toLowerCase() === name && isGiven(headers[given])) return String(headers[given]).trim()
 	return null
 }
 
-/** Adds to headers what they do not have yet: what the caller wrote is the caller's. */
+/** Returns the headers with the missing ones of `extra` added. Headers that the caller set are not replaced. */
 export function addHeaders(headers: HeaderSource, extra: Record<string, string>): HeaderSource {
 	if (!headers) return extra
 	if (isPlain(headers)) {
-		const own = { ...headers }
+		const merged = { ...headers }
 		const names = Object.keys(headers).map((name) => name.toLowerCase())
-		for (const name of Object.keys(extra)) {
-			const value = extra[name]
-			if (value !== undefined && !names.includes(name)) own[name] = value
-		}
-		return own
+		for (const [name, value] of Object.entries(extra)) if (!names.includes(name)) merged[name] = value
+		return merged
 	}
-	const own = new Headers(headers)
-	for (const name of Object.keys(extra)) {
-		const value = extra[name]
-		if (value !== undefined && !own.has(name)) own.set(name, value)
-	}
-	return own
+	const merged = new Headers(headers)
+	for (const [name, value] of Object.entries(extra)) if (!merged.has(name)) merged.set(name, value)
+	return merged
 }

@@ -1,23 +1,23 @@
 /**
- * Retry-After as a wait. It is strict, because a wrong guess is a wait that nobody asked for: a value is digits or an HTTP date,
- * and one line that is neither spoils the others. It never caps what was asked: whether an hour is too long
- * is for the policy to say, which can then tell the caller how long it would have been.
+ * Reads Retry-After. Parsing is strict, because a wrong guess is a wait that the server did not ask for: a value is digits or an HTTP
+ * date, and one malformed line makes all lines invalid. Nothing is capped here: the policy decides whether an hour is too long, and its
+ * error can then say how long the server asked for.
  */
 import { systemRuntime } from '../../core/runtime/system.ts'
-import { trimBlanks } from './field-value.ts'
+import { type HeaderLookup, readDecimal, trimBlanks } from './field-value.ts'
 import { parseHttpDate } from './http-date.ts'
 
-/** Several lines come as one, joined by commas. A comma after a small letter is that of a date: only day names end in one. */
-const BETWEEN_LINES = /(?<![a-z]),/
+/** Several lines arrive as one, joined by commas. A comma after a lower-case letter belongs to a date: it follows the day name. */
+const LINE_SEPARATOR = /(?<![a-z]),/
 
 const SECONDS = /^\d+$/
 
 /**
- * The wait that a Retry-After header asks for, in milliseconds, or undefined when there is none or it is not valid.
+ * Returns the wait that a Retry-After header asks for, in milliseconds, or undefined if the header is missing or invalid.
  *
- * Takes seconds and all three forms of an HTTP date, which is measured against `nowMs` (default: the wall clock); a date in the past
- * is a wait of 0. Several lines, as a list or joined by commas as `Headers.get` gives them, ask for the longest of their waits;
- * seconds mixed with dates ask for nothing. It does not cap, but to keep the answer exact: at `Number.MAX_SAFE_INTEGER`.
+ * Accepts seconds and all three HTTP-date forms. A date is compared with `nowMs` (default: the wall clock); a past date is a wait of 0.
+ * Of several lines, given as a list or joined by commas as in `Headers.get`, the longest wait counts; seconds mixed with dates are
+ * invalid. The result is not capped, except at `Number.MAX_SAFE_INTEGER`, so that it stays exact.
  *
  * @example
  * parseRetryAfter('120')                                                            // 120000
@@ -29,14 +29,35 @@ export function parseRetryAfter(
 	nowMs: number = systemRuntime.wallNow(),
 ): number | undefined {
 	const lines: readonly unknown[] = Array.isArray(value) ? value : [value]
-	// What is no text, as from a caller without types, is like an empty line: not valid.
-	const asked = lines.flatMap((line) => (typeof line === 'string' ? line.split(BETWEEN_LINES) : ''))
-	if (asked.length === 0) return undefined
-	const texts = asked.map(trimBlanks)
+	// Untyped callers may pass anything: what is not a string is invalid, like an empty line.
+	const parts = lines.flatMap((line) => (typeof line === 'string' ? line.split(LINE_SEPARATOR) : ''))
+	if (parts.length === 0) return undefined
+	const texts = parts.map(trimBlanks)
 	const waits = texts.every((text) => SECONDS.test(text))
 		? texts.map((text) => Number(text) * 1_000)
-		: // What is no date is NaN, and so is then the greatest of all.
+		: // An invalid date is NaN, and Math.max then returns NaN.
 			texts.map((text) => (parseHttpDate(text, nowMs) ?? Number.NaN) - nowMs)
 	const longest = waits.reduce((longer, wait) => Math.max(longer, wait), 0)
 	return Number.isNaN(longest) ? undefined : Math.min(longest, Number.MAX_SAFE_INTEGER)
+}
+
+/** These come first: servers that send them (OpenAI, Azure) also send Retry-After, rounded up to whole seconds. */
+const MILLISECOND_HEADERS = ['retry-after-ms', 'x-ms-retry-after-ms']
+
+/** Returns the server's wall clock at the time of the response, or `nowMs` if the response has no valid Date. */
+export function readServerTime(headers: HeaderLookup, nowMs: number): number {
+	return parseHttpDate(headers.get('date') ?? '', nowMs) ?? nowMs
+}
+
+/**
+ * Returns the wait that a response asks for by any of its headers, in milliseconds, or undefined. A date is compared with the clock that
+ * wrote it, the response's own Date: on a machine whose clock is five minutes slow the wait would otherwise be five minutes too long.
+ */
+export function readRetryAfter(headers: HeaderLookup, nowMs: number): number | undefined {
+	for (const name of MILLISECOND_HEADERS) {
+		const wait = readDecimal(headers.get(name) ?? '')
+		if (wait !== undefined) return wait
+	}
+	const value = headers.get('retry-after') ?? null
+	return value === null ? undefined : parseRetryAfter(value, readServerTime(headers, nowMs))
 }

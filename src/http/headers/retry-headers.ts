@@ -1,39 +1,39 @@
 /**
- * What our client and our server tell each other about retries. Three small headers, each left out where it would say nothing, so
- * that most requests carry none of them: a retry that lies in another process is then known as well as one around it in the same
- * pipeline. A trace header would need both sides to look each other up; these are enough to decide.
+ * Headers by which client and server coordinate retries across processes: a retry in another process is detected like one in the same
+ * pipeline. Each header is omitted when it carries no information, so most requests have none. A trace header was rejected: both sides
+ * would have to look the trace up.
  */
-import type { HeaderReader } from './deadline-headers.ts'
+import type { HeaderLookup } from './field-value.ts'
 
-/** On a request: which retry it is, from 1. The first attempt has no such header. */
+/** On a request: the number of the retry, from 1. Absent on the first attempt. */
 export const RETRY_ATTEMPT = 'x-retry-attempt'
 
-/** On a request: `outermost` when a retry further out wants to be the only one. */
+/** On a request: `outermost` if only the outermost retry layer may retry. */
 export const RETRY_LAYER = 'x-retry-layer'
 
-/** The one value of `x-retry-layer`. */
+/** The only value of `x-retry-layer`. */
 export const OUTERMOST = 'outermost'
 
-/** On a response: `true` when a retry further in has given this up, so that nobody further out repeats it. */
+/** On a response: `true` if an inner retry layer has exhausted its retries, so that outer layers do not retry. */
 export const RETRIES_EXHAUSTED = 'x-retries-exhausted'
 
-/** Which attempt of its caller a request is, from 0. Anything malformed is a first attempt. */
-export function readAttempt(headers: HeaderReader): number {
+/** Returns the attempt number of the request at its caller, from 0. A malformed header counts as the first attempt. */
+export function readAttempt(headers: HeaderLookup): number {
 	const text = headers.get(RETRY_ATTEMPT) ?? ''
 	return /^\d{1,6}$/.test(text) ? Number(text) : 0
 }
 
-/** Which of its retries the caller wants to do it; undefined when it says nothing about retries. */
-export function readCallerRetry(headers: HeaderReader): 'innermost' | 'outermost' | undefined {
+/** Returns which retry layer the caller wants to retry; undefined if the request does not say. */
+export function readCallerRetry(headers: HeaderLookup): 'innermost' | 'outermost' | undefined {
 	if (headers.get(RETRY_LAYER) === OUTERMOST) return 'outermost'
 	return readAttempt(headers) > 0 ? 'innermost' : undefined
 }
 
 /**
- * Has a retry further in given up what this response answers? Then its caller leaves it at that.
+ * Returns true if an inner retry layer has exhausted its retries for this response. The caller then does not retry.
  *
  * @example
  * if (saysRetriesExhausted(response.headers)) return response
  */
-export const areRetriesExhausted = (headers: HeaderReader): boolean =>
+export const areRetriesExhausted = (headers: HeaderLookup): boolean =>
 	headers.get(RETRIES_EXHAUSTED) === 'true'

@@ -1,14 +1,14 @@
 /**
- * As much of Structured Fields (RFC 9651) as rate limit headers need: lists and dictionaries of items with parameters. The whole
- * value must be well formed, as the RFC asks, so every type of item is known here, though only the value of integers, strings and tokens is
- * kept; inner lists are refused. One pass with patterns that stick to the place, none of which can go back far.
+ * Parses the part of Structured Fields (RFC 9651) that rate limit headers use: lists and dictionaries of items with parameters. The RFC
+ * requires the whole value to be well formed, so every item type is parsed, but only the values of integers, strings and tokens are
+ * returned; inner lists are invalid. It makes one pass with sticky patterns, none of which backtracks far.
  */
 
-/** The value of an integer, a string or a token; undefined for the other types. */
+/** The value of an integer, a string or a token; undefined for other types. */
 type BareItem = number | string | undefined
 
 export interface Item {
-	/** Its name in a dictionary; empty in a list. */
+	/** The key in a dictionary; empty in a list. */
 	readonly key: string
 	readonly value: BareItem
 	readonly parameters: ReadonlyMap<string, BareItem>
@@ -22,42 +22,42 @@ const COMMA = /,[ \t]*/y
 const BARE_ITEM =
 	/-?\d{1,12}\.\d{1,3}|(-?\d{1,15})|"((?:[ !#-[\]-~]|\\["\\])*)"|([A-Za-z*][\w!#$%&'*+.^`|~:/-]*)|:[A-Za-z\d+/=]*:|\?[01]|@-?\d{1,15}|%"(?:[ !#$&-~]|%[\da-f]{2})*"/y
 
-/** The items of a list, or undefined when the text is none. */
+/** Returns the items of a list, or undefined if the text is not a valid list. */
 export const parseList = (text: string): Item[] | undefined => parseItems(text, false)
 
-/** The items of a dictionary, each with its key, or undefined when the text is none. */
+/** Returns the items of a dictionary with their keys, or undefined if the text is not a valid dictionary. */
 export const parseDictionary = (text: string): Item[] | undefined => parseItems(text, true)
 
 function parseItems(text: string, isKeyed: boolean): Item[] | undefined {
-	let at = 0
-	const take = (pattern: RegExp): RegExpExecArray | null => {
-		pattern.lastIndex = at
+	let position = 0
+	const match = (pattern: RegExp): RegExpExecArray | null => {
+		pattern.lastIndex = position
 		const found = pattern.exec(text)
-		if (found) at = pattern.lastIndex
+		if (found) position = pattern.lastIndex
 		return found
 	}
 	const items: Item[] = []
-	take(BLANKS)
+	match(BLANKS)
 	do {
-		const key = isKeyed ? take(KEY)?.[1] : ''
-		const value = take(BARE_ITEM)
+		const key = isKeyed ? match(KEY)?.[1] : ''
+		const value = match(BARE_ITEM)
 		if (key === undefined || value === null) return undefined
 		const parameters = new Map<string, BareItem>()
-		for (let found = take(PARAMETER); found; found = take(PARAMETER)) {
-			// A name alone is a boolean.
-			const given = found[2] === '=' ? take(BARE_ITEM) : undefined
+		for (let found = match(PARAMETER); found; found = match(PARAMETER)) {
+			// A name without a value is a boolean.
+			const given = found[2] === '=' ? match(BARE_ITEM) : undefined
 			if (given === null) return undefined
 			parameters.set(found[1] ?? '', given && readBare(given))
 		}
 		items.push({ key, value: readBare(value), parameters })
-		take(BLANKS)
-		if (at === text.length) return items
-	} while (take(COMMA))
+		match(BLANKS)
+		if (position === text.length) return items
+	} while (match(COMMA))
 	return undefined
 }
 
 function readBare([, integer, string, token]: RegExpExecArray): BareItem {
-	// Plus 0, for there is a `-0`.
+	// Adding 0 turns -0 into 0.
 	if (integer !== undefined) return Number(integer) + 0
 	return string?.replace(/\\(.)/g, '$1') ?? token
 }

@@ -1,4 +1,4 @@
-/** What `resilientFetch` and `ResilientHttpClient` take, in one table, so that the two can not drift apart. */
+/** The options that `resilientFetch`, `ResilientHttpClient` and the adapters share. */
 import { BACKOFF_SCHEMA, type BackoffOptions } from '../../core/backoff/options.ts'
 import type { Budget } from '../../core/budget/budget.ts'
 import type { RetryBudgetOptions } from '../../core/budget/retry-budget.ts'
@@ -8,64 +8,66 @@ import type { CallOptions } from '../../core/engine/call-options.ts'
 import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../../core/engine/policy-options.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
 import type { HedgeOptions } from '../../core/hedge/options.ts'
-import { MAX_NUMBER, type OptionSchema, readOptions } from '../../core/options/schema.ts'
+import { invalidOption, MAX_NUMBER, type OptionSchema, readOptions } from '../../core/options/schema.ts'
 import { type DeadlineHeader, deadlineHeaderNames, isDeadlineHeader } from '../headers/deadline-headers.ts'
-import { placed, refuse } from './option-path.ts'
 
-/** How requests are made, repeated and held back. */
+/** Options of `resilientFetch`, `ResilientHttpClient` and the adapters. */
 export interface HttpOptions extends BackoffOptions, PolicyOptions {
-	/** How long an attempt may take, its body included. Infinity: no limit. Default 10,000. */
+	/** Timeout per attempt in milliseconds, the body included. Infinity: none. Default 10,000. */
 	readonly timeout?: number | undefined
-	/** How long the whole may take, waits and the body included. Infinity: no limit. Default: three times `timeout`. */
+	/** Timeout for the whole call in milliseconds, waits and the body included. Infinity: none. Default: three times `timeout`. */
 	readonly totalTimeoutMs?: number | undefined
-	/** A circuit breaker for each origin. Default: on, with a breaker's own defaults. False: none. */
+	/** Circuit breaker per origin. Default: on, with the breaker's defaults. False: none. */
 	readonly circuitBreaker?: CircuitBreakerOptions | boolean | undefined
 	/**
-	 * A bulkhead for each origin. Default for a client: 100 at once and 500 waiting; for `resilientFetch`: none, since code that
-	 * was written for `fetch` may start any number of requests.
+	 * Bulkhead per origin. Default for a client: 100 concurrent requests and a queue of 500; for `resilientFetch`: none, because code
+	 * written for `fetch` may start any number of requests.
 	 */
 	readonly bulkhead?: BulkheadOptions | boolean | undefined
-	/** What retries and hedges may cost: a budget for all origins, or options for one of each origin. Default: a tenth, at least 10 a second. */
+	/** Retry budget: one for all origins, or options for one per origin. Default: 10 % of requests, at least 10 per second. */
 	readonly budget?: Budget | RetryBudgetOptions | boolean | undefined
-	/** A second request for safe methods when the first takes longer than usual. Default: off. True: after the live p95. */
+	/** Sends a second request for safe methods if the first is slow. Default: off. True: after the live p95. */
 	readonly hedge?: HedgeOptions | boolean | undefined
-	/** Is this failure worth another try? Default: all that is throttled or transient. Never asked for what must not be repeated. */
+	/** Returns true to retry after this error. Default: throttled and transient errors. Not called for requests that are unsafe to retry. */
 	readonly shouldRetry?: ((error: unknown, attempt: number) => boolean) | undefined
-	/** Told before each wait; `attempt` from 1. */
+	/** Called before each wait; `attempt` counts from 1. */
 	readonly onRetry?: ((error: unknown, attempt: number, delayMs: number) => void) | undefined
-	/** Which of several retries around each other retries, across services, too. Default `'innermost'`. */
+	/** Which of several nested retry layers retries, also across services. Default `'innermost'`. */
 	readonly nested?: 'innermost' | 'outermost' | undefined
-	/** The longest Retry-After that is waited for. Default 60,000. */
+	/** The longest Retry-After to wait for, in milliseconds. Default 60,000. */
 	readonly maxRetryAfterMs?: number | undefined
-	/** What a longer one means: the failure is final, the longest wait, or as though it had not been said. Default `'fail'`. */
+	/**
+	 * What to do when Retry-After exceeds `maxRetryAfterMs`: fail the request, wait `maxRetryAfterMs` (clamp), or ignore the header.
+	 * Default `'fail'`.
+	 */
 	readonly longRetryAfter?: 'fail' | 'clamp' | 'ignore' | undefined
-	/** Heeds `RateLimit` headers, so that the 429 does not come. Default true. */
-	readonly pacing?: boolean | undefined
-	/** A key for each POST and PATCH that has none, which makes them repeatable; for servers that know what to do with it. Default `'manual'`. */
+	/** Delays requests according to `RateLimit` headers, before the server returns a 429. Default true. */
+	readonly honorRateLimit?: boolean | undefined
+	/** `'auto'` adds an idempotency key to each POST and PATCH without one, so that they can be retried. Default `'manual'`. */
 	readonly idempotency?: 'manual' | 'auto' | undefined
-	/** The header of the key. Default `'idempotency-key'`. */
+	/** Header of the idempotency key. Default `'idempotency-key'`. */
 	readonly idempotencyHeader?: string | undefined
-	/** Response headers that forbid a retry, with the value that does. Default `{ 'x-should-retry': 'false' }`. */
+	/** Response headers, with their value, that forbid a retry. Default `{ 'x-should-retry': 'false' }`. */
 	readonly retryVetoHeaders?: Readonly<Record<string, string>> | undefined
 	/**
-	 * The header that tells the other side how much time is left. Default `'x-request-timeout-ms'`; false: none. Pages in a
-	 * browser send none to other origins unless it is named here, since it would need their consent (CORS).
+	 * Header that sends the remaining time to the service. Default `'x-request-timeout-ms'`; false: none. In browsers it is sent
+	 * to other origins only if set explicitly, because it needs their consent (CORS).
 	 */
 	readonly deadlineHeader?: DeadlineHeader | false | undefined
-	/** How many origins are remembered; past that the one unused for longest is forgotten. Default 1,000. */
+	/** Maximum number of origins in memory; beyond it the least recently used one is evicted. Default 1,000. */
 	readonly maxOrigins?: number | undefined
-	/** What every call is part of, such as `currentContext` of `yaoki/node`. Default: nothing. */
+	/** Returns the context that each call belongs to, such as `currentContext` of `yaoki/node`. Default: none. */
 	readonly getContext?: (() => CallOptions | undefined) | undefined
-	/** Told every event of every origin. */
+	/** Receives every event of every origin. */
 	readonly onEvent?: PolicyListener | undefined
 }
 
-/** The options after the check, with every default filled in. */
+/** The validated options with defaults. */
 export interface HttpSettings
 	extends Omit<HttpOptions, 'timeout' | 'circuitBreaker' | 'bulkhead' | 'budget' | 'hedge'> {
 	readonly timeout: number
 	readonly totalTimeoutMs: number
-	/** Was it said, and not taken from `timeout`? */
+	/** False if `totalTimeoutMs` was derived from `timeout`. */
 	readonly isTotalGiven: boolean
 	readonly maxRetries: number
 	readonly circuitBreaker: CircuitBreakerOptions | undefined
@@ -74,25 +76,23 @@ export interface HttpSettings
 	readonly hedge: HedgeOptions | undefined
 	readonly maxRetryAfterMs: number
 	readonly longRetryAfter: 'fail' | 'clamp' | 'ignore'
-	readonly pacing: boolean
+	readonly honorRateLimit: boolean
 	readonly idempotency: 'manual' | 'auto'
 	readonly idempotencyHeader: string
 	readonly vetoes: readonly (readonly [name: string, value: string])[]
 	readonly deadlineHeader: DeadlineHeader | undefined
-	/** Was the header asked for by name? */
+	/** True if the user set the header explicitly. */
 	readonly isDeadlineHeaderNamed: boolean
 	readonly maxOrigins: number
-	/** Does the user decide what is worth another try? */
-	readonly hasOwnRule: boolean
 }
 
-/** How many times an attempt's time the whole has, when nothing is said about it. */
+/** The default `totalTimeoutMs` as a multiple of `timeout`. */
 export const DEFAULT_TOTAL_FACTOR = 3
 
-/** A client's bulkhead when nothing is said about it. */
+/** The default bulkhead of a client. */
 export const CLIENT_BULKHEAD: BulkheadOptions = { maxConcurrent: 100, maxQueue: 500 }
 
-export const HTTP_RULES: OptionSchema = {
+export const HTTP_SCHEMA: OptionSchema = {
 	...BACKOFF_SCHEMA,
 	timeout: [0, Infinity, 10_000],
 	totalTimeoutMs: 'any',
@@ -105,7 +105,7 @@ export const HTTP_RULES: OptionSchema = {
 	nested: 'any',
 	maxRetryAfterMs: [0, MAX_NUMBER, 60_000],
 	longRetryAfter: 'any',
-	pacing: 'any',
+	honorRateLimit: 'any',
 	idempotency: 'any',
 	idempotencyHeader: 'string',
 	retryVetoHeaders: 'any',
@@ -116,91 +116,85 @@ export const HTTP_RULES: OptionSchema = {
 	...POLICY_SCHEMA,
 }
 
-const NAME = /^[!#$%&'*+.^_`|~\w-]+$/
+const HEADER_NAME = /^[!#$%&'*+.^_`|~\w-]+$/
 
-/** Options of a policy that may be switched on and off: undefined is as by default. */
-function part<Options extends object>(
+/** Returns the options of a policy that can be switched on and off; undefined means the default. */
+function policyOptions<Options extends object>(
 	name: string,
 	given: Options | boolean | undefined,
-	byDefault: Options | undefined,
+	defaults: Options | undefined,
 ): Options | undefined {
-	if (given === undefined) return byDefault
-	if (typeof given === 'boolean') return given ? (byDefault ?? ({} as Options)) : undefined
-	if (typeof given !== 'object' || given === null) refuse(name, given, 'options, true or false')
-	// One would be shared by all origins, and one origin's outage would be everybody's.
-	if ('execute' in given) refuse(name, given, 'options, and not a policy')
+	if (given === undefined) return defaults
+	if (typeof given === 'boolean') return given ? (defaults ?? ({} as Options)) : undefined
+	if (typeof given !== 'object' || given === null)
+		invalidOption(name, given, 'an options object, true or false')
+	// All origins would share the policy, and the outage of one would block the others.
+	if ('execute' in given) invalidOption(name, given, 'an options object, not a policy')
 	return given
 }
 
-function choice<const Choice extends string>(
+function checkChoice<const Choice extends string>(
 	name: string,
 	given: Choice | undefined,
 	choices: readonly Choice[],
 ): Choice | undefined {
 	if (given !== undefined && !choices.includes(given))
-		refuse(name, given, choices.map((one) => `'${one}'`).join(' or '))
+		invalidOption(name, given, choices.map((choice) => `'${choice}'`).join(' or '))
 	return given
 }
 
-/** A time to be done in, which may be without end. */
-export function checkTime(name: string, given: unknown): void {
+/** Checks a timeout, which may be infinite. */
+export function checkTimeout(name: string, given: unknown): void {
 	if (given !== undefined && !(typeof given === 'number' && given > 0))
-		refuse(name, given, 'a number above 0, in milliseconds, or Infinity')
+		invalidOption(name, given, 'a number above 0 (milliseconds) or Infinity')
 }
 
-function flag(name: string, given: unknown): void {
-	if (given !== undefined && typeof given !== 'boolean') refuse(name, given, 'true or false')
-}
-
-function vetoesOf(given: HttpOptions['retryVetoHeaders']): readonly (readonly [string, string])[] {
+function readVetoes(given: HttpOptions['retryVetoHeaders']): readonly (readonly [string, string])[] {
 	if (given === undefined) return [['x-should-retry', 'false']]
 	if (typeof given !== 'object' || given === null || Array.isArray(given))
-		refuse('retryVetoHeaders', given, "an object, such as { 'x-should-retry': 'false' }")
+		invalidOption('retryVetoHeaders', given, "an object such as { 'x-should-retry': 'false' }")
 	return Object.entries(given).map(([name, value]) => {
-		if (!NAME.test(name)) refuse('retryVetoHeaders', name, 'names of headers')
-		if (typeof value !== 'string') refuse(`retryVetoHeaders['${name}']`, value, 'a string')
+		if (!HEADER_NAME.test(name)) invalidOption('retryVetoHeaders', name, 'valid header names')
+		if (typeof value !== 'string') invalidOption(`retryVetoHeaders['${name}']`, value, 'a string')
 		return [name.toLowerCase(), value.toLowerCase()]
 	})
 }
 
-/** Checks all of them; those of a breaker, a bulkhead and a hedge are checked by who makes one. */
+/** Validates the options; `owner` is named in errors. Those of breaker, bulkhead and hedge are validated when these policies are created. */
 export function readHttpOptions(
 	options: HttpOptions,
-	rules: OptionSchema,
+	schema: OptionSchema,
+	owner: string,
 	bulkhead?: BulkheadOptions,
 ): HttpSettings {
-	return placed('', () => settingsOf(options, rules, bulkhead))
-}
-
-function settingsOf(options: HttpOptions, rules: OptionSchema, bulkhead?: BulkheadOptions): HttpSettings {
-	checkPolicyOptions(options, rules)
-	checkTime('timeout', options.timeout)
-	checkTime('totalTimeoutMs', options.totalTimeoutMs)
-	const settings = readOptions<HttpSettings>(options, rules)
-	const { totalTimeoutMs, deadlineHeader, idempotencyHeader = 'idempotency-key' } = options
-	if (!NAME.test(idempotencyHeader)) refuse('idempotencyHeader', idempotencyHeader, 'the name of a header')
+	checkPolicyOptions(options, schema, owner)
+	checkTimeout('timeout', options.timeout)
+	checkTimeout('totalTimeoutMs', options.totalTimeoutMs)
+	const settings = readOptions<HttpSettings>(options, schema)
+	const { totalTimeoutMs, deadlineHeader, honorRateLimit, idempotencyHeader = 'idempotency-key' } = options
+	if (!HEADER_NAME.test(idempotencyHeader))
+		invalidOption('idempotencyHeader', idempotencyHeader, 'a valid header name')
 	if (deadlineHeader !== undefined && deadlineHeader !== false && !isDeadlineHeader(deadlineHeader))
-		refuse('deadlineHeader', deadlineHeader, `false or one of ${deadlineHeaderNames()}`)
-	if (settings.maxOrigins % 1) refuse('maxOrigins', settings.maxOrigins, 'a whole number')
-	flag('pacing', options.pacing)
-	const longRetryAfter =
-		choice('longRetryAfter', options.longRetryAfter, ['fail', 'clamp', 'ignore']) ?? 'fail'
+		invalidOption('deadlineHeader', deadlineHeader, `false or one of ${deadlineHeaderNames()}`)
+	if (settings.maxOrigins % 1) invalidOption('maxOrigins', settings.maxOrigins, 'an integer')
+	if (honorRateLimit !== undefined && typeof honorRateLimit !== 'boolean')
+		invalidOption('honorRateLimit', honorRateLimit, 'true or false')
 	return {
 		...settings,
 		totalTimeoutMs: totalTimeoutMs ?? DEFAULT_TOTAL_FACTOR * settings.timeout,
 		isTotalGiven: totalTimeoutMs !== undefined,
-		circuitBreaker: part('circuitBreaker', options.circuitBreaker, {}),
-		bulkhead: part('bulkhead', options.bulkhead, bulkhead),
-		budget: part<Budget | RetryBudgetOptions>('budget', options.budget, {}),
-		hedge: part('hedge', options.hedge, undefined),
-		longRetryAfter,
-		nested: choice('nested', options.nested, ['innermost', 'outermost']),
-		pacing: options.pacing ?? true,
-		idempotency: choice('idempotency', options.idempotency, ['manual', 'auto']) ?? 'manual',
+		circuitBreaker: policyOptions('circuitBreaker', options.circuitBreaker, {}),
+		bulkhead: policyOptions('bulkhead', options.bulkhead, bulkhead),
+		budget: policyOptions<Budget | RetryBudgetOptions>('budget', options.budget, {}),
+		hedge: policyOptions('hedge', options.hedge, undefined),
+		longRetryAfter:
+			checkChoice('longRetryAfter', options.longRetryAfter, ['fail', 'clamp', 'ignore']) ?? 'fail',
+		nested: checkChoice('nested', options.nested, ['innermost', 'outermost']),
+		honorRateLimit: honorRateLimit ?? true,
+		idempotency: checkChoice('idempotency', options.idempotency, ['manual', 'auto']) ?? 'manual',
 		idempotencyHeader: idempotencyHeader.toLowerCase(),
-		vetoes: vetoesOf(options.retryVetoHeaders),
+		vetoes: readVetoes(options.retryVetoHeaders),
 		deadlineHeader: deadlineHeader === false ? undefined : (deadlineHeader ?? 'x-request-timeout-ms'),
 		isDeadlineHeaderNamed: deadlineHeader !== undefined,
-		hasOwnRule: options.shouldRetry !== undefined,
 	}
 }

@@ -1,40 +1,46 @@
 import type { Deadline } from '../../core/deadline/deadline.ts'
 import type { CallOptions } from '../../core/engine/call-options.ts'
-import { checkNames, checkRange, type OptionSchema, readOptions } from '../../core/options/schema.ts'
+import { withOptionPath } from '../../core/options/option-path.ts'
+import {
+	checkNames,
+	checkRange,
+	invalidOption,
+	type OptionSchema,
+	readOptions,
+} from '../../core/options/schema.ts'
 import type { RequestBody } from '../transport/request-body.ts'
-import { checkTime } from './http-options.ts'
-import { placed, refuse } from './option-path.ts'
+import { checkTimeout } from './http-options.ts'
 
-/** What belongs to one request, under `yaoki` in its init. */
+/** Options of one request, under `yaoki` in its init. */
 export interface RequestOptions {
-	/** By when an answer is worth having. */
+	/** Deadline for the whole call, retries included. */
 	readonly deadline?: Deadline | undefined
-	/** The context of the work or of the request that this call is part of. */
+	/** The context of the call or server request that this request belongs to. */
 	readonly parent?: CallOptions | undefined
-	/** What the call is called in events and in `explain`. */
+	/** Name of the call in events and in `explain`. */
 	readonly name?: string | undefined
-	/** May the request be sent twice? Default: by its method and its key. */
+	/** Whether the request may be sent twice. Default: decided by its method and idempotency key. */
 	readonly idempotent?: boolean | undefined
-	/** The key of this logical call, sent with every attempt. */
+	/** Idempotency key of this call, sent with every attempt. */
 	readonly idempotencyKey?: string | undefined
-	/** How long each attempt may take. Default: as for all. */
+	/** Timeout per attempt, in milliseconds. Default: the client's. */
 	readonly timeout?: number | undefined
-	/** How long the whole may take. Default: as for all; beside a `timeout` of its own, three times that. */
+	/** Timeout for the whole call, in milliseconds. Default: the client's; with a `timeout` here, three times that. */
 	readonly totalTimeoutMs?: number | undefined
-	/** How many retries this one may have, at most as many as all. */
+	/** Maximum number of retries, at most the client's. */
 	readonly maxRetries?: number | undefined
 }
 
-/** What `fetch` takes, a body that can be made anew for each attempt, and what belongs to this request. */
+/** The init of `fetch`, plus body factories and request options. */
 export interface ResilientRequestInit extends Omit<RequestInit, 'body'> {
-	/** As for `fetch`; or a function that makes one, called for each attempt: `body: () => createReadStream(path)`. */
+	/** A body as in `fetch`, or a function that creates one for each attempt: `body: () => createReadStream(path)`. */
 	readonly body?: RequestBody
-	/** Said beside a stream where nothing else does; here it need not be. */
+	/** Required by `fetch` for streams; optional here. */
 	readonly duplex?: 'half'
 	readonly yaoki?: RequestOptions | undefined
 }
 
-const RULES: OptionSchema = {
+const SCHEMA: OptionSchema = {
 	deadline: 'any',
 	parent: 'any',
 	name: 'string',
@@ -47,30 +53,30 @@ const RULES: OptionSchema = {
 
 const NONE: RequestOptions = Object.freeze({})
 
-/** Refuses what can not work, by the name that the caller wrote it under. `mostRetries` is what the client allows. */
-export function readRequestOptions(given: RequestOptions | undefined, mostRetries: number): RequestOptions {
+/** Validates the options of a request. `maxRetries` is the client's limit. */
+export function readRequestOptions(given: RequestOptions | undefined, maxRetries: number): RequestOptions {
 	if (given === undefined) return NONE
-	if (Object(given) !== given) refuse('yaoki', given, 'an object')
-	placed('yaoki.', () => check(given, mostRetries))
+	if (Object(given) !== given) invalidOption('yaoki', given, 'an object')
+	withOptionPath('yaoki', () => check(given, maxRetries))
 	return given
 }
 
-function check(given: RequestOptions, mostRetries: number): void {
-	checkNames(given, RULES)
-	readOptions(given, RULES)
+function check(given: RequestOptions, clientMaxRetries: number): void {
+	checkNames(given, SCHEMA, 'a request')
+	readOptions(given, SCHEMA)
 	const { deadline, parent, idempotent, idempotencyKey, maxRetries } = given
-	checkTime('timeout', given.timeout)
-	checkTime('totalTimeoutMs', given.totalTimeoutMs)
+	checkTimeout('timeout', given.timeout)
+	checkTimeout('totalTimeoutMs', given.totalTimeoutMs)
 	if (deadline !== undefined && typeof Object(deadline).remainingMs !== 'number')
-		refuse('deadline', deadline, 'a Deadline, such as Deadline.after(2_000)')
-	// A request has a signal, so it would look as though it worked, without what its headers say.
+		invalidOption('deadline', deadline, 'a Deadline such as Deadline.after(2_000)')
+	// A request has a signal too, so it would seem to work, but its headers would be ignored.
 	if (parent !== undefined && (Object(parent) !== parent || 'headers' in parent))
-		refuse('parent', parent, 'a context, such as getServerContext(request)')
+		invalidOption('parent', parent, 'a context such as getServerContext(request)')
 	if (idempotent !== undefined && typeof idempotent !== 'boolean')
-		refuse('idempotent', idempotent, 'true or false')
-	if (idempotencyKey === '') refuse('idempotencyKey', idempotencyKey, 'a key that is not empty')
+		invalidOption('idempotent', idempotent, 'true or false')
+	if (idempotencyKey === '') invalidOption('idempotencyKey', idempotencyKey, 'a non-empty string')
 	if (maxRetries !== undefined) {
-		checkRange('maxRetries', maxRetries, 0, mostRetries)
-		if (maxRetries % 1) refuse('maxRetries', maxRetries, 'a whole number')
+		checkRange('maxRetries', maxRetries, 0, clientMaxRetries)
+		if (maxRetries % 1) invalidOption('maxRetries', maxRetries, 'an integer')
 	}
 }

@@ -1,32 +1,39 @@
-/**
- * What is known of one origin, apart from its policies: how long it asked to be left alone, what is left of its quota, how many
- * requests are on the wire.
- */
+/** The state of one origin apart from its policies: its pause (Retry-After), its quota (RateLimit headers), its requests in flight. */
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { readQuota } from '../headers/rate-limit-headers.ts'
 import type { HttpSettings } from '../options/http-options.ts'
 import { pageOrigin } from '../transport/page.ts'
 import { type HttpResponse, headerOf } from '../transport/transport.ts'
-import { MAX_PAUSE_MS, OriginPause } from './origin-pause.ts'
 import { Quota } from './quota.ts'
 
-/** Of an origin whose first answers say nothing of a quota, every so many are looked at only. */
-const LOOKED_AT_FIRST = 8
-const LOOK_EVERY = 32
+/** The longest pause. One response must not block an origin permanently. */
+export const MAX_PAUSE_MS = 3_600_000
+
+/** Jitter on top of a pause: a share of it, and at least this much. */
+const MIN_JITTER_MS = 100
+const JITTER_FACTOR = 0.25
+
+/** Returns the wait plus jitter. All callers are told the same moment; without jitter they would all come back together. */
+export const addJitter = (waitMs: number, runtime: { random(): number }): number =>
+	waitMs + runtime.random() * Math.max(MIN_JITTER_MS, waitMs * JITTER_FACTOR)
+
+/** If the first responses of an origin have no RateLimit headers, only every 32nd response is checked: lookups cost. */
+const ALWAYS_CHECKED = 8
+const CHECK_INTERVAL = 32
 
 export class Origin {
 	readonly name: string
 	readonly settings: HttpSettings
-	/** May headers of the toolkit's own be sent there? A browser's page would have to be allowed to by the other side. */
+	/** False in a browser for another origin, where custom headers need the server's consent (CORS). */
 	readonly mayAddHeaders: boolean
-	/** Might it have to be left alone? */
-	isHeld = false
-	/** Requests that are on the wire. */
+	/** False if `waitMs` is certainly 0. */
+	mayBePaused = false
+	/** Requests that wait for the head of their response. */
 	inFlight = 0
-	readonly #hold = new OriginPause()
 	readonly #runtime: Runtime
+	#pausedUntil = Number.NEGATIVE_INFINITY
 	#quota: Quota | undefined
-	#answers = 0
+	#responses = 0
 
 	constructor(name: string, settings: HttpSettings, runtime: Runtime) {
 		this.name = name
@@ -36,48 +43,51 @@ export class Origin {
 		this.mayAddHeaders = settings.isDeadlineHeaderNamed || page === undefined || page === name
 	}
 
-	/** How long nobody should ask; 0 when a request may go now. */
+	/** Returns how long requests have to wait because of Retry-After or the quota; 0 if a request may be sent now. */
 	waitMs(now: number): number {
-		const waitMs = this.#hold.waitMs(now, this.#quota)
-		if (waitMs === 0) this.isHeld = this.#quota !== undefined
+		const waitMs = this.#waitMs(now)
+		if (waitMs === 0) this.mayBePaused = this.#quota !== undefined
 		return waitMs
 	}
 
-	/** A request goes out. */
-	sent(): void {
+	/** The same for statistics. */
+	get pausedForMs(): number {
+		return this.#waitMs(this.#runtime.now())
+	}
+
+	/** Pauses the origin for all callers, unless a longer pause is active. */
+	pause(forMs: number): void {
+		this.#pausedUntil = Math.max(this.#pausedUntil, this.#runtime.now() + forMs)
+		this.mayBePaused = true
+	}
+
+	/** Counts a request that is being sent. */
+	onRequest(): void {
 		this.inFlight++
 		if (this.#quota) this.#quota.spend(this.#runtime.now())
 	}
 
-	/** The head of a response is there. */
-	answered(response: HttpResponse): void {
+	/** Counts a response whose head has arrived, and reads its quota. */
+	onResponse(response: HttpResponse): void {
 		this.inFlight--
-		if (!this.settings.pacing) return
-		const isLookedAt =
+		if (!this.settings.honorRateLimit) return
+		const isChecked =
 			this.#quota !== undefined ||
-			++this.#answers <= LOOKED_AT_FIRST ||
-			this.#answers % LOOK_EVERY === 0 ||
+			++this.#responses <= ALWAYS_CHECKED ||
+			this.#responses % CHECK_INTERVAL === 0 ||
 			response.status === 429
-		if (!isLookedAt) return
+		if (!isChecked) return
 		const report = readQuota({ get: (name) => headerOf(response, name) }, this.#runtime.wallNow())
 		if (!report) return
 		this.#quota ??= new Quota()
-		// As of a Retry-After, one answer must not close an origin for good.
 		const { remaining, limit } = report
 		const resetMs = Math.min(report.resetMs, MAX_PAUSE_MS)
 		const windowMs = report.windowMs === undefined ? undefined : Math.min(report.windowMs, MAX_PAUSE_MS)
 		this.#quota.report(this.#runtime.now(), { remaining, resetMs, limit, windowMs }, this.inFlight)
-		this.isHeld = true
+		this.mayBePaused = true
 	}
 
-	/** An answer asks of everybody to stay away for so long. */
-	askedFor(waitMs: number): void {
-		this.#hold.ask(this.#runtime.now(), waitMs)
-		this.isHeld = true
-	}
-
-	/** For how long it wants to be left alone; 0 when it does not. */
-	get heldForMs(): number {
-		return this.#hold.waitMs(this.#runtime.now(), this.#quota)
+	#waitMs(now: number): number {
+		return Math.max(0, this.#pausedUntil - now, this.#quota?.waitMs(now) ?? 0)
 	}
 }

@@ -1,90 +1,90 @@
 /**
- * How much of a server's quota is left, as far as a client can know. The server's word is older than the requests that are on their way,
- * so those are taken off it; and answers overtake each other, so within a window the least that was said is the newest: a server
- * only counts down. An answer that says more is an old one, but it shows that its own request had
- * been counted by then, and is no longer taken off. Without that, sixty requests at once would be taken off twice, and callers
- * would wait with half of the quota unused.
+ * Tracks how much of a server's quota is left, as far as a client can know. A report is older than the requests in flight, so those are
+ * subtracted from it. Responses overtake each other, and a server only counts down, so within a window the lowest reported value is the
+ * newest. A higher value is outdated, but it proves that the server had counted that request, so the request is no longer subtracted.
+ * Without this, sixty concurrent requests would be subtracted twice, and callers would wait with half of the quota unused.
  */
-import type { QuotaReport } from '../headers/quota-report.ts'
+import type { QuotaReport } from '../headers/rate-limit-field.ts'
 
-/** Resets are told in whole seconds, and by answers that took more or less time: two that differ by less are the same. */
+/** Resets are reported in whole seconds and by responses of varying latency: resets that differ by less are the same. */
 const SAME_RESET_MS = 2_000
 
 export class Quota {
-	/** The least that the server said remains, in this window. Infinite when nothing is known. */
-	#said = Number.POSITIVE_INFINITY
-	/** Requests that may not have been counted when it said so. */
+	/** The lowest remaining count reported in this window; infinite if unknown. */
+	#reported = Number.POSITIVE_INFINITY
+	/** Requests that the server may not have counted at the time of the report. */
 	#uncounted = 0
-	/** Those of them that were already there when the window began. */
+	/** Of these, the ones that were in flight when the window began. */
 	#carried = 0
-	/** When this window ends, and when the one before it did. */
+	/** End of this window. */
 	#resetAt = Number.NEGATIVE_INFINITY
+	/** End of the previous window. */
 	#endedAt = Number.NEGATIVE_INFINITY
-	/** What a window begins with. Infinite when that is not known. */
+	/** Requests per window; infinite if unknown. */
 	#limit = Number.POSITIVE_INFINITY
 	#windowMs = 0
 
-	/** How long a request has to wait: 0 when it may go now, otherwise until the reset. Ask again after that. */
+	/** Returns 0 if a request may be sent now, otherwise the time until the reset. Check again after that. */
 	waitMs(now: number): number {
-		this.#turn(now)
-		return this.#said - this.#uncounted >= 1 ? 0 : this.#resetAt - now
+		this.#startNextWindow(now)
+		return this.#reported - this.#uncounted >= 1 ? 0 : this.#resetAt - now
 	}
 
-	/** A request goes out. */
+	/** Counts a request that is being sent. */
 	spend(now: number): void {
-		this.#turn(now)
+		this.#startNextWindow(now)
 		this.#uncounted++
 	}
 
-	/** A response said this. `inFlight` counts the requests that are under way without it. */
+	/** Applies the report of a response. `inFlight` counts the requests in flight without this one. */
 	report(now: number, report: QuotaReport, inFlight: number): void {
-		this.#turn(now)
+		this.#startNextWindow(now)
 		const { remaining } = report
 		const resetAt = now + report.resetMs
 		const slack = Math.min(SAME_RESET_MS, this.#windowMs / 2)
 		if (resetAt <= this.#endedAt + slack) {
-			this.#countedBefore()
+			this.#countInPreviousWindow()
 			return
 		}
 		const isLater = resetAt > this.#resetAt + slack
-		if (remaining > this.#said && !isLater) {
+		if (remaining > this.#reported && !isLater) {
 			this.#uncounted = Math.max(0, this.#uncounted - 1)
 			return
 		}
-		// The server's window may end a little before ours. Much before, it is no new window but the same one told anew, and then
-		// an answer with the old reset is a correction and not late.
+		// The server's window may end slightly before ours. If it ends much earlier, this is a correction of the same window and not a
+		// new one, and later reports with the old reset are not late.
 		if (isLater && now >= this.#resetAt - slack) this.#endedAt = this.#resetAt
 		const isSame = !isLater && resetAt >= this.#resetAt - slack
 		this.#resetAt = isSame ? Math.max(resetAt, this.#resetAt) : resetAt
-		this.#said = remaining
+		this.#reported = remaining
 		this.#uncounted = inFlight
 		this.#carried = 0
-		this.#learn(report)
+		this.#updateWindow(report)
 	}
 
-	/** The sizes of a window. One whose length is not told is at least as long as the longest time to its reset. */
-	#learn({ limit = Number.POSITIVE_INFINITY, windowMs, resetMs }: QuotaReport): void {
-		const known = limit === this.#limit ? this.#windowMs : 0
-		this.#windowMs = windowMs ?? Math.max(known, resetMs)
+	/** If the server does not report the window's length, the longest time to a reset is used. */
+	#updateWindow({ limit = Number.POSITIVE_INFINITY, windowMs, resetMs }: QuotaReport): void {
+		const knownMs = limit === this.#limit ? this.#windowMs : 0
+		this.#windowMs = windowMs ?? Math.max(knownMs, resetMs)
 		this.#limit = limit
 	}
 
-	/** A late answer of the window before: its request does not count in this one. */
-	#countedBefore(): void {
+	/** A late response of the previous window: its request does not count in this one. */
+	#countInPreviousWindow(): void {
 		if (this.#carried === 0) return
 		this.#carried--
 		this.#uncounted--
 	}
 
-	/** Begins the next window when this one is over. It begins now, for many servers start it with the first request. */
-	#turn(now: number): void {
-		if (now < this.#resetAt || this.#said === Number.POSITIVE_INFINITY) return
+	/** Starts the next window if this one has ended. It starts now, because many servers start it with the first request. */
+	#startNextWindow(now: number): void {
+		if (now < this.#resetAt || this.#reported === Number.POSITIVE_INFINITY) return
 		this.#endedAt = this.#resetAt
-		// A limit of 0 would shut the quota for good: nobody would ask again.
+		// A limit of 0 would block permanently: without requests there are no new reports.
 		const isKnown = this.#limit >= 1 && Number.isFinite(this.#limit) && this.#windowMs > 0
-		this.#said = isKnown ? this.#limit : Number.POSITIVE_INFINITY
+		this.#reported = isKnown ? this.#limit : Number.POSITIVE_INFINITY
 		this.#resetAt = isKnown ? now + this.#windowMs : Number.NEGATIVE_INFINITY
-		// What is still under way may be counted in the new window. Only once: an answer that never came must not be missed forever.
+		// Requests in flight may count in the new window, but only once: a response that never arrives must not be subtracted forever.
 		this.#carried = this.#uncounted - this.#carried
 		this.#uncounted = this.#carried
 	}

@@ -1,8 +1,7 @@
 /**
- * One attempt, from the request until its body has been read. In core, an attempt is over when its work answers; a response is
- * an answer whose second half is still to come, and its timeout must not end with the first. So this is what is inside a timeout (a scope), what
- * the timeout ends (a limit), what is told of the body (a follower) and what `explain` finds by the response (a record): one
- * object for each attempt instead of four.
+ * One attempt, from the request until its body has been read. In core an attempt ends when the operation returns; a response returns
+ * before its body has arrived, and the timeout must cover the body. To save allocations, one object per attempt has four roles: the scope
+ * inside the timeout, the timeout's entry, the observer of the body, and the record that `explain` finds by the response.
  */
 import type { BoundLayer, Call } from '../../core/engine/call.ts'
 import type { CallOptions } from '../../core/engine/call-options.ts'
@@ -14,7 +13,7 @@ import type { TimeoutEntry, TimeoutList } from '../../core/runtime/timeout-list.
 import { type BodyObserver, type HttpResponse, isObservable } from '../transport/transport.ts'
 import type { AttemptTimeouts } from './attempt-timeouts.ts'
 
-/** A call that never failed: no clock was read for it, so there are no times to tell. */
+/** The record of a call that never failed. No clock was read for it, so it has no times. */
 const SUCCESS: AttemptEntry = {
 	previous: undefined,
 	attempt: 0,
@@ -27,8 +26,8 @@ const SUCCESS: AttemptEntry = {
 	queuedMs: undefined,
 }
 
-/** Makes the error of an attempt whose time is over; `isWhole` when it was the time of the whole call. */
-export type TimedOut = (call: Call, bound: BoundLayer, isWhole: boolean) => unknown
+/** Creates the error of an attempt that timed out; `isTotal` if the whole call timed out. */
+export type CreateTimeoutError = (call: Call, bound: BoundLayer, isTotal: boolean) => unknown
 
 export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, CallRecord {
 	before: TimeoutEntry | undefined
@@ -36,72 +35,73 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, CallReco
 	list: TimeoutList | undefined
 	startedAt: number | undefined
 	link: SignalLink | undefined
-	/** The scope around it; undefined when the head of the response is there, or nothing will come. */
-	within: Scope | undefined
-	/** Let go when a call without a failure has ended: a response may live long, and collectors of young objects take it to. */
+	/** The outer scope; undefined after the head has arrived or the attempt has failed. */
+	outer: Scope | undefined
+	/** Dropped after a call without failures: a response may live long and would keep the call alive. */
 	call: Call | undefined
 	readonly pipeline: CallRecord['pipeline']
 	readonly bound: BoundLayer
-	/** The list that it waits in for its head. */
-	limits: AttemptTimeouts | undefined
-	/** The timer of an attempt that has less time than others. */
+	/** The list of its timeout until the head arrives. */
+	timeouts: AttemptTimeouts | undefined
+	/** A separate timer if less time is left than the timeout of an attempt. */
 	timer: CancelTimer | undefined
-	/** Makes the error that the limit ends it with. */
-	readonly timedOut: TimedOut
-	/** The response, until its body has been read. */
+	readonly createTimeoutError: CreateTimeoutError
+	/** Set until the body has been read. */
 	response: HttpResponse | undefined
-	/** Is it being read by `text()` and the like? A stream that somebody reads otherwise is theirs. */
-	#isRead = false
-	/** What it was ended with in the middle of the body. */
-	#failure: { readonly error: unknown } | undefined
+	/** True if the body is read by `text()` or a similar method. A stream that the caller reads has no timeout. */
+	#isReadByMethod = false
+	/** The timeout error, if it occurred while the body was read. */
+	#timeout: { readonly error: unknown } | undefined
 
-	constructor(call: Call, bound: BoundLayer, timedOut: TimedOut) {
+	constructor(call: Call, bound: BoundLayer, createTimeoutError: CreateTimeoutError) {
 		this.call = call
 		this.pipeline = call.pipeline
 		this.bound = bound
-		this.within = call.scope
-		this.timedOut = timedOut
+		this.outer = call.scope
+		this.createTimeoutError = createTimeoutError
 	}
 
 	get abortsItself(): boolean {
 		return true
 	}
 
-	/** The caller's own signal is given to the transport beside this one: it holds for the body, too. */
+	/** Without the caller's signal: the transport receives it separately, because it applies to the body too. */
 	abortedBy(): CallOptions | undefined {
-		const { within } = this
-		return within?.abortsItself ? { signal: scopeSignal(within) } : undefined
+		const { outer } = this
+		return outer?.abortsItself ? { signal: scopeSignal(outer) } : undefined
 	}
 
 	expire(): void {
-		const { call, bound, within, link } = this
+		const { call, bound, outer, link } = this
 		if (!call) return
-		// Who gave up first is already being told so: the body may only not have ended yet.
-		const isOver = call.options?.signal?.aborted || (!this.#isRead && this.response && isTaken(this.response))
-		if (!within && isOver) {
+		// The caller has aborted, or has taken over the stream.
+		const isOver =
+			call.options?.signal?.aborted ||
+			(!this.#isReadByMethod && this.response && isStreamTaken(this.response))
+		if (!outer && isOver) {
 			this.release()
 			return
 		}
-		const error = this.timedOut(call, bound, this.timer !== undefined)
-		if (within) interrupt(call, bound, this, error, 'timeout')
+		const error = this.createTimeoutError(call, bound, this.timer !== undefined)
+		if (outer) interrupt(call, bound, this, error, 'timeout')
 		else {
-			this.#failure = { error }
+			this.#timeout = { error }
 			this.release()
 			link?.abort?.(error)
 		}
 	}
 
-	/** The head is there, or will not come. */
-	headEnded(): void {
-		this.within = undefined
-		this.limits?.headEnded()
-		this.limits = undefined
+	/** The head has arrived, or the attempt has failed. */
+	onHead(): void {
+		this.outer = undefined
+		this.timeouts?.onHead()
+		this.timeouts = undefined
 		this.timer?.keepAlive?.(false)
-		// What is further out is no longer its affair: of a hedge, the loser is aborted and not this one.
+		// An abort of the outer scope no longer applies: a hedge aborts the losers and not this response.
 		this.link?.unlink?.()
 	}
 
-	/** Nothing more is waited for: neither timer nor listener stays. */
+	/** Releases timer and listeners. */
 	release(): void {
 		this.list?.remove(this)
 		this.timer?.()
@@ -112,16 +112,16 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, CallReco
 		if (call && !call.lastAttempt && call.options?.name === undefined) this.call = undefined
 	}
 
-	began(): void {
-		this.#isRead = true
+	onReadStart(): void {
+		this.#isReadByMethod = true
 	}
 
-	ended(error?: unknown): unknown {
+	onEnd(error?: unknown): unknown {
 		this.release()
-		return this.#failure ? this.#failure.error : error
+		return this.#timeout ? this.#timeout.error : error
 	}
 
-	handedOver(): void {
+	onHandOver(): void {
 		this.release()
 	}
 
@@ -146,12 +146,14 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, CallReco
 	}
 }
 
-/** Does somebody read the stream itself, or has somebody? */
-const isTaken = (response: HttpResponse): boolean =>
-	isObservable(response) ? response.isTaken === true : response.bodyUsed || response.body?.locked === true
+/** Returns true if the caller reads or has read the stream itself. */
+const isStreamTaken = (response: HttpResponse): boolean =>
+	isObservable(response)
+		? response.isStreamTaken === true
+		: response.bodyUsed || response.body?.locked === true
 
-/** The toolkit itself is about to read a body, and has its own time for that. */
+/** Ends the body's timeout before the toolkit itself reads the body with its own timeout. */
 export function releaseBody(response: object): void {
 	const record = findRecord(response)
-	if (record instanceof AttemptScope) record.handedOver()
+	if (record instanceof AttemptScope) record.onHandOver()
 }

@@ -2,20 +2,20 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import { type TimeoutEntry, TimeoutList } from '../../core/runtime/timeout-list.ts'
 
 /**
- * The limits of attempts of one length. A process stays for an answer that somebody waits for; for a body that nobody has read
- * it need not: a script that only looks at a status would otherwise end when the timeout does.
+ * The timeouts of attempts of one duration. The process stays alive while a call waits for the head of a response, but not for an unread
+ * body: a script that only checks a status would otherwise exit when the timeout expires.
  */
 export class AttemptTimeouts extends TimeoutList {
-	/** How many wait for the head of their response. */
+	/** Attempts that wait for the head of their response. */
 	#heads = 0
 
-	begin(limit: TimeoutEntry, now: number): void {
+	start(entry: TimeoutEntry, now: number): void {
 		if (!this.#heads++) this.timer?.keepAlive?.(true)
-		this.add(limit, now)
+		this.add(entry, now)
 	}
 
-	/** The head is there, or will not come. */
-	headEnded(): void {
+	/** The head has arrived, or the attempt has failed. */
+	onHead(): void {
 		if (!--this.#heads) this.timer?.keepAlive?.(false)
 	}
 
@@ -25,25 +25,26 @@ export class AttemptTimeouts extends TimeoutList {
 	}
 }
 
-/** The lists of an engine: one for each length and, as fake timers come and go, for each make of timers. */
+/** Requests may have their own timeouts. Beyond this many durations the lists are dropped; their entries still expire. */
+const MAX_LISTS = 100
+
+/** One list per duration. Shared by all origins, because a list may outlive an evicted origin. */
 export class TimeoutLists {
 	#latest: AttemptTimeouts | undefined
 	readonly #lists = new Map<number, AttemptTimeouts>()
 
-	of(ms: number, runtime: Runtime): AttemptTimeouts {
+	/** Returns the list of a duration. A change of the timer source (fake timers in tests) creates a new one. */
+	get(ms: number, runtime: Runtime): AttemptTimeouts {
 		const source = runtime.timerSource?.() ?? runtime
 		const latest = this.#latest
 		if (latest?.ms === ms && latest.source === source) return latest
 		let list = this.#lists.get(ms)
 		if (list?.source !== source) {
 			list = new AttemptTimeouts(ms, runtime, source)
-			if (this.#lists.size >= MOST_LENGTHS) this.#lists.clear()
+			if (this.#lists.size >= MAX_LISTS) this.#lists.clear()
 			this.#lists.set(ms, list)
 		}
 		this.#latest = list
 		return list
 	}
 }
-
-/** A request may have a length of its own. Past this many, lists are forgotten; what is in them still ends in its time. */
-const MOST_LENGTHS = 100

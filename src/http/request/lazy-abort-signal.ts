@@ -1,26 +1,24 @@
 import type { SignalLink } from '../../core/engine/scope.ts'
+import type { AbortSource } from '../transport/transport.ts'
 
-/** What hears of an abort: a function, or an object as event targets know it. */
 type AbortListener = (() => void) | { handleEvent(): void }
 
 /**
- * The abort of one attempt, which mostly never comes. A real signal is made when somebody asks for it; who only wants to hear of the
- * abort, as undici does, listens here. A real one with its listener costs a tenth of such a request. (It has no `aborted`, or undici
- * would hand it to Node as a real one.)
+ * The abort of one attempt, which is rarely needed. A real signal is created on first use; undici listens here instead. A real signal with
+ * its listener costs a tenth of a request over undici. (There is no `aborted`, or undici would pass this object to Node as a real signal.)
  */
-export class LazyAbortSignal implements SignalLink {
+export class LazyAbortSignal implements SignalLink, AbortSource {
 	isAborted = false
 	reason: unknown
 	#controller: AbortController | undefined
 	#listeners: AbortListener[] | undefined
+	/** The first listener: mostly there is only one, and an array per request costs. */
 	#listener: AbortListener | undefined
 
-	/** The same, by the name that transports know. */
 	get cause(): unknown {
 		return this.reason
 	}
 
-	/** The same as a real signal. */
 	get signal(): AbortSignal {
 		if (!this.#controller) {
 			this.#controller = new AbortController()

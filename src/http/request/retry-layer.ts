@@ -4,13 +4,10 @@ import { Context } from '../../core/engine/context.ts'
 import { RetryLayer } from '../../core/retry/layer.ts'
 
 /**
- * Does a retry around this call want to be the only one, be it in this process or in that of a caller? Then a request that is
- * sent from here says so, too: the wish would otherwise end at the second service.
- *
- * @example
- * if (isLeftToOutermost(context)) headers['x-retry-layer'] = 'outermost'
+ * Returns true if a retry layer around this call, in this process or at a caller, is set to `nested: 'outermost'`. Requests then send
+ * `x-retry-layer`, or the setting would end at the second service.
  */
-export function isLeftToOutermost(context: CallOptions | undefined): boolean {
+export function hasOutermostRetry(context: CallOptions | undefined): boolean {
 	const first = Context.callOf(Context.of(context))
 	for (let call = first instanceof Call ? first : undefined; call; call = call.parentCall)
 		for (let bound = call.current; bound; bound = bound.outer)

@@ -1,9 +1,22 @@
 import { HttpError } from '../../core/errors/errors.ts'
 import type { HttpResponse } from '../transport/transport.ts'
 
+/** What the retry decision needs to know about a failed response. */
+export interface StatusFacts {
+	/** What the server asked for. */
+	readonly retryAfterMs?: number | undefined
+	/** How long the next attempt waits because of it: with jitter, at most `maxRetryAfterMs`. */
+	readonly waitMs?: number | undefined
+	/** True if the server asks for more than `maxRetryAfterMs`. */
+	readonly isTooLong?: boolean
+	/** True if an earlier attempt with the same idempotency key is still in progress. */
+	readonly isInProgress?: boolean
+}
+
+const NO_FACTS: StatusFacts = {}
+
 /**
- * An answer with a status of 400 or more, while it is decided upon; what the client throws in the end. `response` is the
- * answer itself, with its headers.
+ * The error for a response with a status of 400 or more. `response` is the response itself, with its headers.
  *
  * @example
  * const error = await client.get(url).catch((error) => error)
@@ -12,37 +25,25 @@ import type { HttpResponse } from '../transport/transport.ts'
 export class HttpStatusError extends HttpError {
 	override body: unknown = undefined
 	readonly response: HttpResponse
-	/** Private, for in the logs of those who catch the error it would be of no use. */
-	readonly #asked: RetryAfterFacts
+	/** Private, so that loggers do not print it. */
+	readonly #facts: StatusFacts
 
-	constructor(response: HttpResponse, asked: RetryAfterFacts = NOTHING) {
-		super(response.status, undefined, { retryAfterMs: asked.retryAfterMs })
+	/** @internal */
+	constructor(response: HttpResponse, facts: StatusFacts = NO_FACTS) {
+		super(response.status, undefined, { retryAfterMs: facts.retryAfterMs })
 		this.response = response
-		this.#asked = asked
+		this.#facts = facts
 	}
 
-	/** How long the next attempt waits because the server said so: with jitter, and at most what is allowed. */
-	get waitMs(): number | undefined {
-		return this.#asked.waitMs
-	}
-
-	/** Does the server ask for a longer wait than is allowed? */
-	get isTooLong(): boolean {
-		return this.#asked.isTooLong === true
-	}
-
-	/** Is the request that this answers still being worked on, as its key shows? */
-	get isInProgress(): boolean {
-		return this.#asked.isInProgress === true
+	/** @internal */
+	static factsOf(error: HttpStatusError): StatusFacts {
+		return error.#facts
 	}
 }
 
-/** What a failed answer asks for. */
-export interface RetryAfterFacts {
-	readonly retryAfterMs?: number | undefined
-	readonly waitMs?: number | undefined
-	readonly isTooLong?: boolean
-	readonly isInProgress?: boolean
+/** Replaces the message of an error, in its stack too: that is what logs print. */
+export function setMessage(error: Error, message: string): void {
+	const { message: previous, stack } = error
+	error.message = message
+	if (stack) error.stack = stack.replace(previous, () => message)
 }
-
-const NOTHING: RetryAfterFacts = {}

@@ -1,59 +1,58 @@
 /**
- * Learns when the body of a `Response` has been read, so that the time for it ends then and not before. The response itself is
- * given out, with another prototype in front of its own: a wrapper would not be a `Response` to other libraries, a stream around
- * the body would cost as much as the request, and methods put on each response cost more than a prototype that all share.
+ * Detects when the body of a `Response` has been read, so that its timeout ends then. The response itself is returned, with another
+ * prototype in front of its own: a wrapper would not be a `Response` to other libraries, a stream around the body would cost as
+ * much as the request, and methods on each response cost more than a shared prototype.
  */
 import type { BodyObserver, HttpResponse } from '../transport/transport.ts'
 
-/** Where a response's follower is kept is the business of who watches it. */
-type FollowerOf = (response: object) => BodyObserver | undefined
+type FindObserver = (response: object) => BodyObserver | undefined
 
-const READERS = ['text', 'json', 'arrayBuffer', 'blob', 'bytes', 'formData'] as const
+const READ_METHODS = ['text', 'json', 'arrayBuffer', 'blob', 'bytes', 'formData'] as const
 
-/** By the prototype of the responses: those of undici are another class than those of the runtime. */
+/** By original prototype: responses of undici have another class than those of the runtime. */
 const prototypes = new WeakMap<object, object>()
 let latest: object | undefined
-let latestWatched: object | undefined
+let latestTracked: object | undefined
 
-/** Tells the follower of this response, found by `followerOf`, when its body was read or cloned. */
-export function trackBody(response: HttpResponse, followerOf: FollowerOf): void {
+/** Notifies the observer of this response, returned by `findObserver`, when its body is read or cloned. */
+export function trackBody(response: HttpResponse, findObserver: FindObserver): void {
 	const prototype: object = Object.getPrototypeOf(response)
 	if (prototype !== latest) {
-		latestWatched = prototypes.get(prototype) ?? watched(prototype, followerOf)
-		prototypes.set(prototype, latestWatched)
+		latestTracked = prototypes.get(prototype) ?? trackedPrototype(prototype, findObserver)
+		prototypes.set(prototype, latestTracked)
 		latest = prototype
 	}
-	Object.setPrototypeOf(response, latestWatched as object)
+	Object.setPrototypeOf(response, latestTracked as object)
 }
 
-function watched(prototype: object, followerOf: FollowerOf): object {
-	const made: object = Object.create(prototype)
-	const wrap = (name: string, call: (follower: BodyObserver | undefined, own: () => unknown) => unknown) => {
-		const own: unknown = Reflect.get(prototype, name)
-		if (typeof own !== 'function') return
-		Object.defineProperty(made, name, {
+function trackedPrototype(prototype: object, findObserver: FindObserver): object {
+	const tracked: object = Object.create(prototype)
+	const wrap = (name: string, call: (observer: BodyObserver | undefined, run: () => unknown) => unknown) => {
+		const method: unknown = Reflect.get(prototype, name)
+		if (typeof method !== 'function') return
+		Object.defineProperty(tracked, name, {
 			configurable: true,
 			writable: true,
 			value(this: object) {
-				return call(followerOf(this), () => Reflect.apply(own, this, []))
+				return call(findObserver(this), () => Reflect.apply(method, this, []))
 			},
 		})
 	}
-	for (const name of READERS) wrap(name, followed)
-	wrap('clone', (follower, clone) => {
-		follower?.handedOver()
+	for (const name of READ_METHODS) wrap(name, observeRead)
+	wrap('clone', (observer, clone) => {
+		observer?.onHandOver()
 		return clone()
 	})
-	return made
+	return tracked
 }
 
-async function followed(follower: BodyObserver | undefined, read: () => unknown): Promise<unknown> {
-	follower?.began()
+async function observeRead(observer: BodyObserver | undefined, read: () => unknown): Promise<unknown> {
+	observer?.onReadStart()
 	try {
 		const value = await read()
-		follower?.ended()
+		observer?.onEnd()
 		return value
 	} catch (error) {
-		throw follower ? follower.ended(error) : error
+		throw observer ? observer.onEnd(error) : error
 	}
 }

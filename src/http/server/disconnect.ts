@@ -1,18 +1,17 @@
 /**
- * The signal that web requests have and Node's have not: aborted when the client goes away before it was answered. Only the response
- * knows for certain, for a request is "closed" as soon as its body has been read. Where only the request is at hand, its connection
- * is followed instead, with one listener for all requests that a connection carries one after the other.
+ * The signal that web requests have and Node's requests do not: aborted when the client disconnects before the response. Only the response
+ * shows this reliably, because a request is "closed" as soon as its body has been read. If only the request is available, its connection
+ * is observed instead, with one listener for all sequential requests of a connection.
  */
 
-/** Something that tells when it is closed. */
-interface Closing {
+interface Closable {
 	once(event: 'close', listener: () => void): unknown
 }
 
-/** What is used of Node's `ServerResponse`, and so of Express's response. */
-export interface NodeResponse extends Closing {
+/** The part of Node's `ServerResponse` that is used, also by Express. */
+export interface NodeResponse extends Closable {
 	statusCode: number
-	/** Has all of it been handed to the system? Not every response says so. */
+	/** True if everything was handed to the operating system. Missing in some implementations. */
 	readonly writableFinished?: boolean
 	readonly writableEnded: boolean
 	readonly closed?: boolean
@@ -21,41 +20,41 @@ export interface NodeResponse extends Closing {
 	end(body: string): unknown
 }
 
-const isClosing = (value: unknown): value is Closing =>
+const isClosable = (value: unknown): value is Closable =>
 	typeof value === 'object' && value !== null && 'once' in value && typeof value.once === 'function'
 
-/** Both, since HTTP/2's response calls a stream finished that was reset before anybody had ended it. */
-const isAnswered = ({ writableEnded, writableFinished }: NodeResponse): boolean =>
+/** Checks both, because HTTP/2's response reports a stream as finished that was reset before its end. */
+const isSent = ({ writableEnded, writableFinished }: NodeResponse): boolean =>
 	writableEnded && writableFinished !== false
 
-/** What to do when a connection is lost: that of the request which came last, since the ones before it have been answered. */
-const onLoss = new WeakMap<object, () => void>()
+/** The abort of the latest request on each connection; earlier ones have been answered. */
+const aborts = new WeakMap<object, () => void>()
 
-/** `isOver` is called when the response has been sent or will never be. */
-export function disconnectSignal(
+/** Returns the signal. `onEnd` is called when the response has been sent or can no longer be sent. */
+export function createDisconnectSignal(
 	request: { readonly socket?: object | null | undefined },
 	response: NodeResponse | undefined,
-	isOver: () => void,
+	onEnd: () => void,
 ): AbortSignal | undefined {
 	const controller = new AbortController()
-	const abort = () => controller.abort(new DOMException('the client has gone away', 'AbortError'))
+	const abort = () => controller.abort(new DOMException('The client has disconnected', 'AbortError'))
 	if (response) {
 		const close = () => {
-			if (!isAnswered(response)) abort()
-			isOver()
+			if (!isSent(response)) abort()
+			onEnd()
 		}
 		if (response.closed) close()
 		else response.once('close', close)
-	} else if (isClosing(request.socket)) followConnection(request.socket, abort)
+	} else if (isClosable(request.socket)) observeConnection(request.socket, abort)
 	else return undefined
 	return controller.signal
 }
 
-function followConnection(connection: Closing, abort: () => void): void {
+function observeConnection(connection: Closable, abort: () => void): void {
 	if ('destroyed' in connection && connection.destroyed) {
 		abort()
 		return
 	}
-	if (!onLoss.has(connection)) connection.once('close', () => onLoss.get(connection)?.())
-	onLoss.set(connection, abort)
+	if (!aborts.has(connection)) connection.once('close', () => aborts.get(connection)?.())
+	aborts.set(connection, abort)
 }

@@ -1,8 +1,8 @@
 import { RETRIES_EXHAUSTED } from '../headers/retry-headers.ts'
 import type { NodeResponse } from './disconnect.ts'
 import type { NodeRequest } from './normalize-request.ts'
-import { MIDDLEWARE_RULES, readServerOptions, type ServerMiddlewareOptions } from './options.ts'
-import { BODY_TYPE, DEADLINE_BODY, DEADLINE_STATUS, mustReportExhausted } from './responses.ts'
+import { MIDDLEWARE_SCHEMA, readServerOptions, type ServerMiddlewareOptions } from './options.ts'
+import { CONTENT_TYPE, DEADLINE_EXCEEDED, mustReportExhausted } from './responses.ts'
 import { getServerContext, openContext } from './server-context.ts'
 
 interface FastifyRequest {
@@ -25,30 +25,30 @@ type SendHook = (
 	done: (error: null, payload: unknown) => void,
 ) => void
 
-/** What is used of a Fastify instance. */
+/** The part of a Fastify instance that is used. */
 interface FastifyApp {
 	addHook(name: 'onRequest', hook: Hook): unknown
 	addHook(name: 'onSend', hook: SendHook): unknown
 }
 
 /**
- * A plugin for Fastify that holds for the instance it is registered with. Handlers ask `getServerContext(request)`.
+ * Creates a plugin for Fastify that applies to the instance it is registered with. Handlers call `getServerContext(request)`.
  *
  * @example
- * await app.register(fastifyServerContext({ maxDeadlineMs: 10_000, run: withContext }))
+ * await app.register(fastifyServerContext({ maxDeadlineMs: 10_000, run: runWithContext }))
  */
 export function fastifyServerContext(
 	options: ServerMiddlewareOptions = {},
 ): (app: FastifyApp, registered: object, done: () => void) => void {
-	const settings = readServerOptions(options, MIDDLEWARE_RULES)
+	const settings = readServerOptions(options, MIDDLEWARE_SCHEMA)
 	const { run } = options
 	const plugin = (app: FastifyApp, _registered: object, done: () => void): void => {
 		app.addHook('onRequest', (request, reply, next) => {
 			const context = openContext(request, settings, reply.raw)
 			if (context.isExpired) {
-				reply.code(DEADLINE_STATUS)
-				reply.header('content-type', BODY_TYPE)
-				reply.send(DEADLINE_BODY)
+				reply.code(DEADLINE_EXCEEDED.status)
+				reply.header('content-type', CONTENT_TYPE)
+				reply.send(DEADLINE_EXCEEDED.body)
 			} else if (run) run(context, next)
 			else next()
 		})
@@ -59,6 +59,6 @@ export function fastifyServerContext(
 		})
 		done()
 	}
-	// Fastify would keep the hooks to the plugin itself otherwise.
+	// Otherwise Fastify would apply the hooks only inside the plugin.
 	return Object.assign(plugin, { [Symbol.for('skip-override')]: true })
 }

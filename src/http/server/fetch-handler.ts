@@ -1,12 +1,16 @@
-import { exhaustedResponse } from './failing-handler.ts'
-import { MIDDLEWARE_RULES, readServerOptions, type ServerMiddlewareOptions } from './options.ts'
-import type { ServerContext } from './request-context.ts'
-import { deadlineExceededResponse, reportExhausted } from './responses.ts'
+import {
+	MIDDLEWARE_SCHEMA,
+	readServerOptions,
+	type ServerContext,
+	type ServerMiddlewareOptions,
+} from './options.ts'
+import { deadlineExceededResponse, exhaustedResponse, reportExhausted } from './responses.ts'
 import { openContext } from './server-context.ts'
 
 /**
- * Gives a fetch handler (Deno, Bun, Workers, a route of a web framework) the context of its request. Nothing left of the deadline is
- * answered without it, and so is, with 502, what it throws after a retry inside gave up. Other errors are the platform's affair.
+ * Wraps a fetch handler (Deno, Bun, Workers, a route of a web framework) and passes it the context of its request. If the deadline has
+ * expired, it responds with 504 without calling the handler; if the handler throws after exhausted retries, with 502. Other errors are
+ * left to the platform.
  *
  * @example
  * export default {
@@ -19,7 +23,7 @@ export function fetchServerContext<Rest extends readonly unknown[]>(
 	handler: (request: Request, context: ServerContext, ...rest: Rest) => Response | Promise<Response>,
 	options: ServerMiddlewareOptions = {},
 ): (request: Request, ...rest: Rest) => Promise<Response> {
-	const settings = readServerOptions(options, MIDDLEWARE_RULES)
+	const settings = readServerOptions(options, MIDDLEWARE_SCHEMA)
 	const { run } = options
 	return async (request, ...rest) => {
 		const context = openContext(request, settings)

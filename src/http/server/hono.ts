@@ -1,9 +1,9 @@
 import { RETRIES_EXHAUSTED } from '../headers/retry-headers.ts'
-import { MIDDLEWARE_RULES, readServerOptions, type ServerMiddlewareOptions } from './options.ts'
+import { MIDDLEWARE_SCHEMA, readServerOptions, type ServerMiddlewareOptions } from './options.ts'
 import { deadlineExceededResponse, mustReportExhausted } from './responses.ts'
 import { openContext } from './server-context.ts'
 
-/** What is used of Hono's context. */
+/** The part of Hono's context that is used. */
 interface HonoContext {
 	readonly req: { readonly raw: Request }
 	readonly res: Response
@@ -11,7 +11,7 @@ interface HonoContext {
 }
 
 /**
- * Middleware for Hono. Handlers after it ask `getServerContext(c)`.
+ * Creates middleware for Hono. Handlers after it call `getServerContext(c)`.
  *
  * @example
  * app.use(honoServerContext({ maxDeadlineMs: 10_000 }))
@@ -19,7 +19,7 @@ interface HonoContext {
 export function honoServerContext(
 	options: ServerMiddlewareOptions = {},
 ): (c: HonoContext, next: () => Promise<void>) => Promise<Response | undefined> {
-	const settings = readServerOptions(options, MIDDLEWARE_RULES)
+	const settings = readServerOptions(options, MIDDLEWARE_SCHEMA)
 	const { run } = options
 	return async (c, next) => {
 		const context = openContext(c, settings)

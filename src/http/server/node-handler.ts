@@ -1,16 +1,24 @@
 import type { NodeResponse } from './disconnect.ts'
-import { type AnswerableResponse, sendHandlerFailure } from './failing-handler.ts'
 import type { NodeRequest } from './normalize-request.ts'
-import { MIDDLEWARE_RULES, readServerOptions, type ServerMiddlewareOptions } from './options.ts'
-import type { ServerContext } from './request-context.ts'
-import { reportExhaustedInHead, sendDeadlineExceeded } from './responses.ts'
+import {
+	MIDDLEWARE_SCHEMA,
+	readServerOptions,
+	type ServerContext,
+	type ServerMiddlewareOptions,
+} from './options.ts'
+import {
+	type ReplaceableResponse,
+	reportExhaustedInHead,
+	sendDeadlineExceeded,
+	sendHandlerFailure,
+} from './responses.ts'
 import { openContext } from './server-context.ts'
 
-/** Makes the context of a request; answers one that came too late, and makes none. */
-function opening(
+/** Returns a function that creates the context of a request, or responds and returns undefined if the deadline has expired. */
+function contextOpener(
 	options: ServerMiddlewareOptions,
 ): (request: NodeRequest, response: NodeResponse) => ServerContext | undefined {
-	const settings = readServerOptions(options, MIDDLEWARE_RULES)
+	const settings = readServerOptions(options, MIDDLEWARE_SCHEMA)
 	return (request, response) => {
 		const context = openContext(request, settings, response)
 		if (context.isExpired) {
@@ -23,19 +31,20 @@ function opening(
 }
 
 /**
- * Gives a handler of `node:http` the context of its request. Nothing left of the deadline is answered without it. What it throws
- * is told on the console and answered: with 502 when a retry inside gave up, otherwise with 500.
+ * Wraps a handler of `node:http` and passes it the context of its request. If the deadline has expired, it responds with 504 without
+ * calling the handler. If the handler throws, the error is logged to the console, and the response is 502 after exhausted retries,
+ * otherwise 500.
  *
  * @example
  * createServer(nodeServerContext(async (request, response, context) => {
  *   response.end(await policy.execute(({ signal }) => load(signal), context))
  * }))
  */
-export function nodeServerContext<Request extends NodeRequest, Response extends AnswerableResponse>(
+export function nodeServerContext<Request extends NodeRequest, Response extends ReplaceableResponse>(
 	handler: (request: Request, response: Response, context: ServerContext) => unknown,
 	options: ServerMiddlewareOptions = {},
 ): (request: Request, response: Response) => Promise<void> {
-	const open = opening(options)
+	const open = contextOpener(options)
 	const { run } = options
 	return async (request, response) => {
 		const context = open(request, response)
@@ -50,16 +59,16 @@ export function nodeServerContext<Request extends NodeRequest, Response extends 
 }
 
 /**
- * Middleware for Express, and for what takes the same, such as Connect. Handlers after it ask `getServerContext(req)`. What they throw
- * is Express's affair: its answer says so when a retry inside gave up.
+ * Creates middleware for Express and compatible frameworks such as Connect. Handlers after it call `getServerContext(req)`. Errors are
+ * handled by Express; its response reports exhausted retries.
  *
  * @example
- * app.use(expressServerContext({ maxDeadlineMs: 10_000, run: withContext }))
+ * app.use(expressServerContext({ maxDeadlineMs: 10_000, run: runWithContext }))
  */
 export function expressServerContext(
 	options: ServerMiddlewareOptions = {},
 ): (request: NodeRequest, response: NodeResponse, next: () => void) => void {
-	const open = opening(options)
+	const open = contextOpener(options)
 	const { run } = options
 	return (request, response, next) => {
 		const context = open(request, response)

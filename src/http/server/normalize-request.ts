@@ -1,49 +1,49 @@
 /**
- * A request as servers hand it out, told apart by its shape: a web `Request`, Node's message (Express's is one), or something
- * around either, such as Fastify's request and Hono's context. By shape and not by class, since none of them is imported here and some
- * are not there at all where this runs.
+ * Accepts requests of all servers: a web `Request`, Node's message (also Express), or a wrapper around either, such as Fastify's request
+ * and Hono's context. They are recognized by shape and not by class, because none of them is imported here and some do not exist in
+ * every runtime.
  */
 import { invalidOption } from '../../core/options/schema.ts'
-import type { HeaderReader } from '../headers/deadline-headers.ts'
-import { disconnectSignal, type NodeResponse } from './disconnect.ts'
+import type { HeaderLookup } from '../headers/field-value.ts'
+import { createDisconnectSignal, type NodeResponse } from './disconnect.ts'
 
-/** What is read of a web `Request`. */
+/** The part of a web `Request` that is used. */
 interface WebRequest {
-	readonly headers: HeaderReader
+	readonly headers: HeaderLookup
 	readonly signal?: AbortSignal | undefined
 }
 
-/** What is read of Node's `IncomingMessage`, and so of Express's request. */
+/** The part of Node's `IncomingMessage` that is used, also by Express. */
 export interface NodeRequest {
 	readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
 	readonly socket?: object | null | undefined
 }
 
 /** Fastify's request, or Hono's. */
-interface Wrapping {
+interface RawRequest {
 	readonly raw: WebRequest | NodeRequest
 }
 
 /** Hono's context. */
-interface Carrying {
-	readonly req: Wrapping | WebRequest | NodeRequest
+interface RequestHolder {
+	readonly req: RawRequest | WebRequest | NodeRequest
 }
 
-/** Any of the requests that `createServerContext` takes. */
-export type IncomingRequest = WebRequest | NodeRequest | Wrapping | Carrying
+/** Any request that `createServerContext` accepts. */
+export type IncomingRequest = WebRequest | NodeRequest | RawRequest | RequestHolder
 
-export interface NormalizedRequest {
-	readonly headers: HeaderReader
-	/** The objects that stand for this request, from the one that was given inwards. */
-	readonly faces: readonly object[]
-	/** The signal of a client that has gone away, made when asked for; undefined where nobody can tell. */
-	followClient(response: NodeResponse | undefined, isOver: () => void): AbortSignal | undefined
+interface NormalizedRequest {
+	readonly headers: HeaderLookup
+	/** All objects that represent this request, from the given one inwards. */
+	readonly objects: readonly object[]
+	/** Returns a signal that is aborted when the client disconnects; undefined if that cannot be detected. */
+	disconnectSignal(response: NodeResponse | undefined, onEnd: () => void): AbortSignal | undefined
 }
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
-/** What an object holds under a name, if that is an object. A getter that throws holds nothing. */
-function held(value: object, name: string): object | undefined {
+/** Returns an object property, or undefined if it is missing or its getter throws. */
+function getObject(value: object, name: string): object | undefined {
 	try {
 		const found: unknown = Reflect.get(value, name)
 		return isObject(found) ? found : undefined
@@ -53,45 +53,42 @@ function held(value: object, name: string): object | undefined {
 }
 
 function isWebRequest(request: object): request is WebRequest {
-	const headers = held(request, 'headers')
+	const headers = getObject(request, 'headers')
 	return headers !== undefined && 'get' in headers && typeof headers.get === 'function'
 }
 
-const isNodeRequest = (request: object): request is NodeRequest => held(request, 'headers') !== undefined
+const isNodeRequest = (request: object): request is NodeRequest => getObject(request, 'headers') !== undefined
 
-/** The objects from this one to the request itself; undefined when there is none. */
-function facesOf(request: object, depth = 0): object[] | undefined {
+/** Returns the objects from this one to the innermost request; undefined if there is no request. */
+function unwrap(request: object, depth = 0): object[] | undefined {
 	if (isWebRequest(request)) return [request]
-	// Before its own headers: Fastify's request has some, but not the socket.
+	// Before the object's own headers: Fastify's request has headers but no socket.
 	for (const name of depth < 2 ? ['raw', 'req'] : []) {
-		const inner = held(request, name)
-		const faces = inner && inner !== request ? facesOf(inner, depth + 1) : undefined
-		if (faces) return [request, ...faces]
+		const inner = getObject(request, name)
+		const objects = inner && inner !== request ? unwrap(inner, depth + 1) : undefined
+		if (objects) return [request, ...objects]
 	}
 	return isNodeRequest(request) ? [request] : undefined
 }
 
-/** Reads a request of any kind. Refuses what is none. */
+const EXPECTED = "a web Request, Node's IncomingMessage, Fastify's request or Hono's context"
+
+/** Reads a request of any kind. Throws an InvalidOptionError for anything else. */
 export function normalizeRequest(given: unknown): NormalizedRequest {
-	const faces = isObject(given) ? facesOf(given) : undefined
-	const request = faces?.at(-1)
-	if (!faces || !request)
-		invalidOption(
-			'request',
-			given,
-			"a web Request, Node's IncomingMessage, Fastify's request or Hono's context",
-		)
+	const objects = isObject(given) ? unwrap(given) : undefined
+	const request = objects?.at(-1)
+	if (!objects || !request) invalidOption('request', given, EXPECTED)
 	if (isWebRequest(request)) {
-		return { headers: request.headers, faces, followClient: () => request.signal }
+		return { headers: request.headers, objects, disconnectSignal: () => request.signal }
 	}
-	if (!isNodeRequest(request)) invalidOption('request', given, 'a request with headers')
+	if (!isNodeRequest(request)) invalidOption('request', given, EXPECTED)
 	return {
-		headers: { get: (name) => single(request.headers[name]) },
-		faces,
-		followClient: (response, isOver) => disconnectSignal(request, response, isOver),
+		headers: { get: (name) => singleValue(request.headers[name]) },
+		objects,
+		disconnectSignal: (response, onEnd) => createDisconnectSignal(request, response, onEnd),
 	}
 }
 
-/** A header that was sent several times is none of those that are read here. */
-const single = (value: string | readonly string[] | undefined): string | undefined =>
+/** None of the headers read here may be sent more than once. */
+const singleValue = (value: string | readonly string[] | undefined): string | undefined =>
 	typeof value === 'string' ? value : undefined

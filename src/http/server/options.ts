@@ -1,3 +1,4 @@
+import type { CallContext } from '../../core/engine/call-options.ts'
 import {
 	checkNames,
 	checkRange,
@@ -14,36 +15,51 @@ import {
 	RECEIVED_DEADLINES,
 } from '../headers/deadline-headers.ts'
 import type { NodeResponse } from './disconnect.ts'
-import type { ServerContext } from './request-context.ts'
 
-/** How much of what a caller says is believed. */
+/**
+ * The context of an incoming request. Pass it as call options, or as their `parent`: policies then observe the caller's deadline, and
+ * only the right layer retries.
+ */
+export interface ServerContext extends CallContext {
+	/** True if the caller's deadline has expired: the caller no longer waits for the response. */
+	readonly isExpired: boolean
+	/** True if a retry inside this request has exhausted its retries. The wrappers report this in a failed response. */
+	readonly retriesExhausted: boolean
+	/**
+	 * Ends the context after the response: its signal is no longer aborted, and its timer is released. The wrappers call it. Without it
+	 * the timer lasts until the deadline.
+	 */
+	end(): void
+}
+
+/** Limits for the deadline that a caller sends. */
 export interface ServerContextOptions {
-	/** Which headers may carry the deadline; the least of them counts. Default: ours, gRPC's, Connect's and the one that Envoy adds. */
+	/** Headers that may carry the deadline; the shortest one counts. Default: those of Yaoki, gRPC and Connect, and the one that Envoy adds. */
 	readonly deadlineHeaders?: readonly DeadlineHeader[] | undefined
-	/** No caller may ask for more than this. Default 60,000. */
+	/** Longer deadlines are capped at this, in milliseconds. Default 60,000. */
 	readonly maxDeadlineMs?: number | undefined
-	/** For callers that name no deadline. Default: none. */
+	/** Deadline for callers that send none, in milliseconds. Default: none. */
 	readonly defaultDeadlineMs?: number | undefined
-	/** What is kept back of the deadline, for the way of the answer. Default 0. */
+	/** Subtracted from the deadline, for sending the response, in milliseconds. Default 0. */
 	readonly marginMs?: number | undefined
-	/** Time. Default: the system's. */
+	/** The clock. Default: the system's. */
 	readonly runtime?: Runtime | undefined
 }
 
-/** The same for a request that is handed over by itself. */
+/** Options of `createServerContext`. */
 export interface ServerContextRequestOptions extends ServerContextOptions {
 	/**
-	 * Node's response to this request: it tells when the client has gone away. Without it the connection does, which may be
-	 * lost after the answer as well.
+	 * Node's response to this request; it shows when the client disconnects. Without it the connection is observed, which may also
+	 * close after the response.
 	 */
 	readonly response?: NodeResponse | undefined
 }
 
-/** The same for a handler or a framework. */
+/** Options of the wrappers and middleware. */
 export interface ServerMiddlewareOptions extends ServerContextOptions {
 	/**
-	 * Called around the rest of the request, such as `withContext` of `yaoki/node`, which makes ambient policies part of it.
-	 * Default: nothing is put around it.
+	 * Runs the rest of the request inside the context, such as `runWithContext` of `yaoki/node`, which ambient policies use.
+	 * Default: calls `next` directly.
 	 */
 	readonly run?: (<T>(context: ServerContext, next: () => T) => T) | undefined
 }
@@ -56,7 +72,7 @@ export interface ServerSettings {
 	readonly runtime: Runtime | undefined
 }
 
-const SERVER_RULES: OptionSchema = {
+const SERVER_SCHEMA: OptionSchema = {
 	deadlineHeaders: 'any',
 	maxDeadlineMs: [0, MAX_NUMBER, 60_000],
 	defaultDeadlineMs: 'any',
@@ -64,19 +80,22 @@ const SERVER_RULES: OptionSchema = {
 	runtime: 'any',
 }
 
-export const REQUEST_RULES: OptionSchema = { ...SERVER_RULES, response: 'any' }
+export const REQUEST_SCHEMA: OptionSchema = { ...SERVER_SCHEMA, response: 'any' }
 
-export const MIDDLEWARE_RULES: OptionSchema = { ...SERVER_RULES, run: 'function' }
+export const MIDDLEWARE_SCHEMA: OptionSchema = { ...SERVER_SCHEMA, run: 'function' }
 
-export function readServerOptions(options: ServerContextRequestOptions, rules: OptionSchema): ServerSettings {
-	checkNames(options, rules)
+export function readServerOptions(
+	options: ServerContextRequestOptions,
+	schema: OptionSchema,
+): ServerSettings {
+	checkNames(options, schema, 'server context')
 	const { deadlineHeaders = RECEIVED_DEADLINES, defaultDeadlineMs, runtime, response } = options
 	if (!Array.isArray(deadlineHeaders))
-		invalidOption('deadlineHeaders', deadlineHeaders, 'a list of header names')
+		invalidOption('deadlineHeaders', deadlineHeaders, 'an array of header names')
 	for (const name of deadlineHeaders)
-		if (!isDeadlineHeader(name)) invalidOption('deadlineHeaders', name, `any of ${deadlineHeaderNames()}`)
+		if (!isDeadlineHeader(name)) invalidOption('deadlineHeaders', name, `one of ${deadlineHeaderNames()}`)
 	if (defaultDeadlineMs !== undefined) checkRange('defaultDeadlineMs', defaultDeadlineMs)
 	if (response && !response.once) invalidOption('response', response, "Node's ServerResponse")
 	if (runtime && !runtime.setTimer) invalidOption('runtime', runtime, 'a Runtime')
-	return { ...readOptions<ServerSettings>(options, rules), deadlineHeaders }
+	return { ...readOptions<ServerSettings>(options, schema), deadlineHeaders }
 }

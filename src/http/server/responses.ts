@@ -1,30 +1,49 @@
-/** What a server says on its own: that nothing was left of the deadline, and that a retry inside has given up. */
-
+/**
+ * Responses that the wrappers create: for an expired deadline, and for a handler that throws. The platform's response to a throwing handler
+ * cannot report exhausted retries, so the caller would retry everything that was tried here; in that case the wrapper responds. Other
+ * errors of a fetch handler are left to the platform. In Node nothing handles them: the request would hang, and the rejection would
+ * end the process.
+ */
 import { RETRIES_EXHAUSTED } from '../headers/retry-headers.ts'
 import type { NodeResponse } from './disconnect.ts'
-import type { ServerContext } from './request-context.ts'
+import type { ServerContext } from './options.ts'
 
-export const DEADLINE_STATUS = 504
-export const DEADLINE_BODY = '{"error":"deadline exceeded"}'
-export const BODY_TYPE = 'application/json'
+/** A response in a form that suits every platform. */
+export interface PlainResponse {
+	readonly status: number
+	readonly body: string
+}
+
+export const CONTENT_TYPE = 'application/json'
+export const DEADLINE_EXCEEDED: PlainResponse = { status: 504, body: '{"error":"deadline exceeded"}' }
+const EXHAUSTED: PlainResponse = { status: 502, body: '{"error":"retries exhausted"}' }
+const HANDLER_FAILED: PlainResponse = { status: 500, body: '{"error":"internal server error"}' }
+
+const toResponse = ({ status, body }: PlainResponse): Response =>
+	new Response(body, { status, headers: { 'content-type': CONTENT_TYPE } })
+
+function sendJson(response: NodeResponse, { status, body }: PlainResponse): void {
+	response.statusCode = status
+	response.setHeader('content-type', CONTENT_TYPE)
+	response.end(body)
+}
 
 /**
- * Must this answer say that a retry inside has given up? Not when the handler has coped, nor when it blames the request: nobody
- * repeats those.
- */
-export const mustReportExhausted = ({ retriesExhausted }: ServerContext, status: number): boolean =>
-	retriesExhausted && (status === 429 || status >= 500)
-
-/**
- * The answer to a request that came too late: 504 with a short JSON body.
+ * Creates the response to a request whose deadline has expired: 504 with a short JSON body.
  *
  * @example
  * if (createServerContext(request).isExpired) return deadlineExceededResponse()
  */
-export const deadlineExceededResponse = (): Response =>
-	new Response(DEADLINE_BODY, { status: DEADLINE_STATUS, headers: { 'content-type': BODY_TYPE } })
+export const deadlineExceededResponse = (): Response => toResponse(DEADLINE_EXCEEDED)
 
-/** The response, with what it must say. A copy then, for the headers of one that came from `fetch` can not be changed. */
+/** Sends the same on Node's response. */
+export const sendDeadlineExceeded = (response: NodeResponse): void => sendJson(response, DEADLINE_EXCEEDED)
+
+/** Returns true if a response with this status must report exhausted retries: callers retry only these statuses. */
+export const mustReportExhausted = ({ retriesExhausted }: ServerContext, status: number): boolean =>
+	retriesExhausted && (status === 429 || status >= 500)
+
+/** Returns the response with the header if needed. It is copied, because headers of a response of `fetch` are immutable. */
 export function reportExhausted(response: Response, context: ServerContext): Response {
 	if (!mustReportExhausted(context, response.status)) return response
 	const copy = new Response(response.body, response)
@@ -32,18 +51,7 @@ export function reportExhausted(response: Response, context: ServerContext): Res
 	return copy
 }
 
-/** Answers with a short JSON body on Node's response. */
-export function sendJson(response: NodeResponse, status: number, body: string): void {
-	response.statusCode = status
-	response.setHeader('content-type', BODY_TYPE)
-	response.end(body)
-}
-
-/** The same as `deadlineExceededResponse`, on Node's response. */
-export const sendDeadlineExceeded = (response: NodeResponse): void =>
-	sendJson(response, DEADLINE_STATUS, DEADLINE_BODY)
-
-/** Has Node's response say what it must when its head is written: neither the status nor the outcome is known before. */
+/** Adds the header when Node's response writes its head: before that the status is unknown. */
 export function reportExhaustedInHead(response: NodeResponse, context: ServerContext): void {
 	const { writeHead } = response
 	response.writeHead = (status, ...rest) => {
@@ -51,3 +59,43 @@ export function reportExhaustedInHead(response: NodeResponse, context: ServerCon
 		return Reflect.apply(writeHead, response, [status, ...rest])
 	}
 }
+
+/** The part of Node's response that is used to respond for a handler. */
+export interface ReplaceableResponse extends NodeResponse {
+	readonly headersSent: boolean
+	getHeaderNames(): string[]
+	removeHeader(name: string): void
+	destroy(): unknown
+}
+
+/** The wrapper handles the error, so nothing else would report it. */
+const logError = (error: unknown): void => console.error('yaoki: a request handler failed:', error)
+
+/** Responds for a fetch handler that threw after exhausted retries; rethrows any other error. */
+export function exhaustedResponse(error: unknown, context: ServerContext): Response {
+	if (!mustReportExhausted(context, EXHAUSTED.status)) throw error
+	logError(error)
+	return reportExhausted(toResponse(EXHAUSTED), context)
+}
+
+/** Responds for a Node handler that threw, if it has not responded itself. */
+export function sendHandlerFailure(
+	error: unknown,
+	response: ReplaceableResponse,
+	context: ServerContext,
+): void {
+	if (!isClientAbort(error, context)) logError(error)
+	if (response.writableEnded) return
+	if (response.headersSent) {
+		// A partial response must not look complete.
+		response.destroy()
+		return
+	}
+	// They describe another response: its length, encoding, cacheability.
+	for (const name of response.getHeaderNames()) response.removeHeader(name)
+	sendJson(response, mustReportExhausted(context, EXHAUSTED.status) ? EXHAUSTED : HANDLER_FAILED)
+}
+
+/** Returns true if the handler stopped because the client has disconnected, which is not a failure. */
+const isClientAbort = (error: unknown, { signal, isExpired }: ServerContext): boolean =>
+	signal.aborted && error === signal.reason && !isExpired

@@ -1,33 +1,57 @@
 /**
- * What a request says about the call that it is part of, as the context of a call in this process. It is a real call of core,
- * with a retry around its work when the caller has one: so a policy inside finds the caller's retry, deadline and signal the way it
- * finds those of a pipeline around it, and nothing in core knows that they came over a wire. The alternative, options that
- * every policy and client would have to look at, would be forgotten by the next one that is written.
+ * The context of an incoming request: its deadline, its attempt number, and whether the caller retries. It is a real call of core, with a
+ * retry layer if the caller has one, so policies inside find the caller's retry, deadline and signal like those of a surrounding
+ * pipeline, and core does not know that they came over the network. The alternative, options that every policy and client has to
+ * check, would be forgotten in the next one.
  */
 import { Deadline } from '../../core/deadline/deadline.ts'
 import { Call } from '../../core/engine/call.ts'
 import type { CallOptions } from '../../core/engine/call-options.ts'
 import { compilePipeline, inheritEnv } from '../../core/engine/compile.ts'
+import { Context } from '../../core/engine/context.ts'
 import { RetryLayer } from '../../core/retry/layer.ts'
 import { readRetryOptions } from '../../core/retry/options.ts'
-import { type HeaderReader, readDeadline } from '../headers/deadline-headers.ts'
+import { readDeadline } from '../headers/deadline-headers.ts'
+import type { HeaderLookup } from '../headers/field-value.ts'
 import { readAttempt, readCallerRetry } from '../headers/retry-headers.ts'
 import type { NodeResponse } from './disconnect.ts'
 import { type IncomingRequest, normalizeRequest } from './normalize-request.ts'
 import {
-	REQUEST_RULES,
+	REQUEST_SCHEMA,
 	readServerOptions,
+	type ServerContext,
 	type ServerContextRequestOptions,
 	type ServerSettings,
 } from './options.ts'
-import { RequestContext, type ServerContext } from './request-context.ts'
 
-/** By the request and by what frameworks put around it: they replace one or the other on the way. */
+/** A context of core, so that core finds its call. */
+class RequestContext extends Context implements ServerContext {
+	readonly #call: Call
+
+	constructor(call: Call, attempt: number) {
+		super(call, call, attempt)
+		this.#call = call
+	}
+
+	get isExpired(): boolean {
+		return this.deadline?.isExpired === true
+	}
+
+	get retriesExhausted(): boolean {
+		return this.#call.rare?.innerFailure !== undefined
+	}
+
+	end(): void {
+		this.#call.settle(true, undefined)
+	}
+}
+
+/** Keyed by the request and by the objects that frameworks wrap around it, because frameworks replace one or the other. */
 const contexts = new WeakMap<object, ServerContext>()
 
 /**
- * Reads what the caller of a request said: by when it needs an answer, which attempt this is, and who retries. Without options it
- * answers the context that a wrapper or an earlier call has made for this request, if there is one.
+ * Creates the context of a request from its headers: deadline, attempt number, and which layer retries. Without options it returns
+ * the context that a wrapper or an earlier call has created for this request, if there is one.
  *
  * @example
  * const context = createServerContext(request)
@@ -39,11 +63,11 @@ export function createServerContext(
 	options?: ServerContextRequestOptions,
 ): ServerContext {
 	const known = options ? undefined : getServerContext(request)
-	return known ?? openContext(request, readServerOptions(options ?? {}, REQUEST_RULES), options?.response)
+	return known ?? openContext(request, readServerOptions(options ?? {}, REQUEST_SCHEMA), options?.response)
 }
 
 /**
- * The context that a wrapper has made for this request; undefined when none has. Policies take either as their options.
+ * Returns the context that a wrapper has created for this request, or undefined. Policies accept both as call options.
  *
  * @example
  * app.get('/users/:id', async (req, res) => {
@@ -51,40 +75,40 @@ export function createServerContext(
  * })
  */
 export function getServerContext(request: IncomingRequest): ServerContext | undefined {
-	for (const face of normalizeRequest(request).faces) {
-		const context = contexts.get(face)
+	for (const key of normalizeRequest(request).objects) {
+		const context = contexts.get(key)
 		if (context) return context
 	}
 	return undefined
 }
 
-/** Makes the context of a request, and keeps it for whoever asks by that request. */
+/** Creates the context of a request and stores it for `getServerContext`. */
 export function openContext(
 	given: IncomingRequest,
 	settings: ServerSettings,
 	response?: NodeResponse,
 ): ServerContext {
-	const { headers, faces, followClient } = normalizeRequest(given)
-	const around = inheritEnv({ runtime: settings.runtime })
+	const { headers, objects, disconnectSignal } = normalizeRequest(given)
+	const env = inheritEnv({ runtime: settings.runtime })
 	const nested = readCallerRetry(headers)
-	// A caller that says nothing about retries has none as far as anybody here knows, and those inside are the outermost.
-	const layers = nested ? [{ layer: new RetryLayer(readRetryOptions({ nested })), ...around }] : []
-	const plan = compilePipeline('request', layers, around)
+	// Without retry headers the caller is assumed not to retry, and retry layers inside are the outermost.
+	const layers = nested ? [{ layer: new RetryLayer(readRetryOptions({ nested })), ...env }] : []
+	const pipeline = compilePipeline('request', layers, env)
 	const options: CallOptions = {
 		deadline: deadlineOf(headers, settings),
-		// Read once, by the first who wants a signal: most requests are answered before anybody does.
+		// A getter, because most requests are answered before anything reads the signal.
 		get signal() {
-			return followClient(response, () => context.end())
+			return disconnectSignal(response, () => context.end())
 		},
 	}
-	const call = new Call(plan, options, () => undefined)
-	if (plan.first) call.enterLayer(plan.first)
+	const call = new Call(pipeline, options, () => undefined)
+	if (pipeline.first) call.enterLayer(pipeline.first)
 	const context = new RequestContext(call, readAttempt(headers))
-	for (const face of faces) contexts.set(face, context)
+	for (const key of objects) contexts.set(key, context)
 	return context
 }
 
-function deadlineOf(headers: HeaderReader, settings: ServerSettings): Deadline | undefined {
+function deadlineOf(headers: HeaderLookup, settings: ServerSettings): Deadline | undefined {
 	const { deadlineHeaders, maxDeadlineMs, defaultDeadlineMs, marginMs, runtime } = settings
 	const givenMs = readDeadline(headers, deadlineHeaders) ?? defaultDeadlineMs
 	if (givenMs === undefined) return undefined

@@ -1,13 +1,12 @@
 /**
- * Undoes a content-encoding, as `fetch` does by itself. It is built on DecompressionStream and not on Node's zlib, so that
- * nothing here is bound to Node; only compressed bodies pay for the web streams between.
+ * Decodes a content-encoding, as `fetch` does. It uses DecompressionStream instead of Node's zlib, so that nothing here depends on Node.
+ * Only compressed bodies pay for the web streams in between.
  */
-import { chunkStream } from './chunk-stream.ts'
 
 type Bytes = AsyncIterable<Uint8Array>
 
-/** More than anybody needs, and few enough that a body can not be wrapped a thousandfold. */
-const MOST_CODINGS = 5
+/** Limits the work that a malicious response with nested encodings can cause. */
+const MAX_ENCODINGS = 5
 
 const FORMATS: Readonly<Record<string, string>> = {
 	gzip: 'gzip',
@@ -16,20 +15,20 @@ const FORMATS: Readonly<Record<string, string>> = {
 	br: 'brotli',
 }
 
-/** The bytes as they were before these encodings. With too many, or one that is not known here, they stay as they are. `giveUp` ends the source. */
-export function decodeBody(source: Bytes, encoding: string, giveUp: () => void): Bytes {
-	const codings = encoding.split(',').map((coding) => coding.trim().toLowerCase())
-	if (codings.length > MOST_CODINGS) return source
-	const formats = codings.map((coding) => (Object.hasOwn(FORMATS, coding) ? FORMATS[coding] : undefined))
+/** Returns the decoded bytes. With too many or unknown encodings, the source is returned unchanged. `cancel` ends the source. */
+export function decodeBody(source: Bytes, encoding: string, cancel: () => void): Bytes {
+	const encodings = encoding.split(',').map((name) => name.trim().toLowerCase())
+	if (encodings.length > MAX_ENCODINGS) return source
+	const formats = encodings.map((name) => (Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined))
 	let bytes = source
 	for (const format of formats.reverse()) {
 		if (!format || !isSupported(format)) return source
-		bytes = decompressed(bytes, format, giveUp)
+		bytes = decompress(bytes, format, cancel)
 	}
 	return bytes
 }
 
-// The runtime decides which formats there are, and the types are behind: Brotli came later.
+// Which formats exist depends on the runtime; the types do not know Brotli yet.
 const decompression = (format: string) => new DecompressionStream(format as CompressionFormat)
 
 function isSupported(format: string): boolean {
@@ -41,14 +40,14 @@ function isSupported(format: string): boolean {
 	}
 }
 
-async function* decompressed(source: Bytes, format: string, giveUp: () => void): AsyncGenerator<Uint8Array> {
+async function* decompress(source: Bytes, format: string, cancel: () => void): AsyncGenerator<Uint8Array> {
 	const chunks = source[Symbol.asyncIterator]()
 	const first = await chunks.next()
-	// No bytes at all are not even an empty archive, but servers send them.
+	// Servers send empty bodies with a content-encoding, though zero bytes are not a valid archive.
 	if (first.done) return
-	// Half of the servers send deflate without the wrapping that the standard asks for; the first byte tells.
+	// Many servers send deflate without the zlib header that the standard requires; the first byte shows it.
 	const isRaw = format === 'deflate' && ((first.value[0] ?? 8) & 15) !== 8
-	const compressed = chunkStream(startingWith(first.value, chunks), giveUp)
+	const compressed = chunkStream(prepend(first.value, chunks), cancel)
 	const reader = compressed.pipeThrough(decompression(isRaw ? 'deflate-raw' : format)).getReader()
 	try {
 		for (;;) {
@@ -57,12 +56,42 @@ async function* decompressed(source: Bytes, format: string, giveUp: () => void):
 			yield value
 		}
 	} finally {
-		// After the end it does nothing; before it, nobody wants the rest. The error, if there is one, is already on its way.
+		// Has no effect after the end. An error, if any, is already being thrown.
 		reader.cancel().catch(() => {})
 	}
 }
 
-async function* startingWith(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* prepend(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
 	yield first
 	yield* { [Symbol.asyncIterator]: () => rest }
+}
+
+/**
+ * Returns a byte stream over chunks. `ReadableStream.from` does not create a byte stream, as `fetch` does, and passes on chunks that share
+ * memory with other responses. `onCancel` must end the source itself: the iterator's `return` would wait for the pending chunk.
+ */
+export function chunkStream(
+	source: AsyncIterable<Uint8Array>,
+	onCancel: () => void,
+	onRead?: () => void,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+	const chunks = source[Symbol.asyncIterator]()
+	return new ReadableStream({
+		type: 'bytes',
+		async pull(controller) {
+			onRead?.()
+			for (;;) {
+				const { done, value } = await chunks.next()
+				if (done) {
+					controller.close()
+					// A reader with its own buffer waits for this response.
+					controller.byobRequest?.respond(0)
+					return
+				}
+				// Byte streams reject empty chunks.
+				if (value.byteLength > 0) return controller.enqueue(new Uint8Array(value))
+			}
+		},
+		cancel: onCancel,
+	})
 }

@@ -1,6 +1,6 @@
-/** These change nothing on the server, so that two at once do no harm either. */
+/** Methods that change nothing on the server, so that two concurrent requests are harmless. */
 const SAFE = /^(GET|HEAD|OPTIONS|TRACE|QUERY)$/
-/** Of these a second one changes nothing any more. */
+/** Methods of which a second request changes nothing more. */
 const IDEMPOTENT = /^(GET|HEAD|OPTIONS|TRACE|QUERY|PUT|DELETE)$/
 
 export const isSafeMethod = (method: string): boolean => method === 'GET' || SAFE.test(method)

@@ -4,8 +4,8 @@ interface Page {
 	readonly protocol?: string
 }
 
-/** Where the page is, in a browser: relative URLs and the question what is another origin depend on it. */
+/** Returns the location of the page in a browser: relative URLs and cross-origin rules depend on it. */
 export const page = (): Page | undefined => (globalThis as { location?: Page }).location
 
-/** The origin of the page, in a browser. */
+/** Returns the origin of the page in a browser, otherwise undefined. */
 export const pageOrigin = (): string | undefined => page()?.origin

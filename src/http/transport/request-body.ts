@@ -1,35 +1,34 @@
 /**
- * The body of a request, which may have to be sent more than once. What is data is sent again as it is; what is a stream is gone
- * when it was sent, unless there is a function that makes a new one. Nothing is copied, cloned or split for the sake of
- * a retry that mostly does not come.
+ * Request bodies, which may have to be sent more than once. Data is sent again as it is. A stream can be sent once, unless the caller
+ * passes a function that creates a new one. Nothing is copied, cloned or teed for a retry that rarely happens.
  */
 
-/** Whatever `fetch` takes as a body, or a function that makes one for each attempt. */
+/** Whatever `fetch` accepts as a body, or an async iterable where the runtime supports it. */
 export type BodySource = RequestInit['body'] | AsyncIterable<Uint8Array> | undefined
+/** A body, or a function that creates one for each attempt. */
 export type RequestBody = BodySource | (() => BodySource | Promise<BodySource>)
 
-/** Can it be sent again? */
+/** Returns true if the body can be sent again. */
 export function isReplayable(body: RequestBody): boolean {
 	return typeof body === 'function' || !isStream(body)
 }
 
-/** Only what flows needs to be told so (`duplex`), and only that can be used up. */
+/** Returns true for bodies that can be read once: web streams, async iterables, generators. `fetch` requires `duplex` for them. */
 export function isStream(body: RequestBody): boolean {
 	if (typeof body !== 'object' || body === null) return false
 	if ('getReader' in body || Symbol.asyncIterator in body) return true
-	// Views, forms and parameters can be gone through as often as one likes; a generator only once.
+	// Views, forms and URLSearchParams are iterable any number of times; a generator only once.
 	return Symbol.iterator in body && 'next' in body
 }
 
-/** Has somebody begun to read this stream already, or closed it? Those of Node say so by other names than those of the web. */
+/** Returns true if the stream was read or closed before. Node's streams and web streams report this differently. */
 export function isBodyUsed(body: RequestBody): boolean {
 	if (typeof body !== 'object' || body === null) return false
 	if ('locked' in body) return body.locked
 	return 'readableDidRead' in body && (body.readableDidRead === true || Object(body).destroyed === true)
 }
 
-/** What is wrong about a body, said before anything is sent. */
 export const BODY_ALREADY_READ =
-	'the request body has been read already, so it can not be sent; give a new one, or body: () => a new one'
+	'The request body has already been read. Pass a new one, or body: () => a new stream'
 export const BODY_NOT_REPLAYABLE =
-	'not retried, for the request body is a stream and was sent already; give body: () => a new stream'
+	'not retried: the request body is a stream and was already sent. Pass body: () => a new stream'

@@ -1,90 +1,56 @@
 /**
- * How a request gets onto the wire. A transport is a function like `fetch`, so that `fetch` itself is one, and what comes
- * back is the part of a `Response` that people read. It is an interface and not the class, for making a real `Response`
- * costs more than the rest of a request over undici's `request`.
+ * How a request is sent. A transport is a function like `fetch`, so `fetch` itself is one, and its result is the commonly used part of a
+ * `Response`. `HttpResponse` is an interface and not the class, because creating a real `Response` costs more than the rest of a
+ * request over undici's `request`.
  */
 
-/** The part of a `Response` that every transport gives. A real `Response` is one. */
+/** The part of a `Response` that every transport returns. A real `Response` is one. */
 export interface HttpResponse {
 	readonly status: number
 	readonly statusText: string
-	/** Is the status from 200 to 299? */
+	/** True for a status from 200 to 299. */
 	readonly ok: boolean
-	/** Where it came from, after redirects. */
+	/** The URL after redirects. */
 	readonly url: string
 	readonly redirected: boolean
 	readonly headers: Headers
 	readonly body: ReadableStream<Uint8Array<ArrayBuffer>> | null
 	readonly bodyUsed: boolean
 	text(): Promise<string>
-	// What is in a body nobody knows; `fetch` says so with the same type.
+	// The same type as `fetch` declares.
 	json(): ReturnType<Response['json']>
 	arrayBuffer(): Promise<ArrayBuffer>
 	blob(): Promise<Blob>
 }
 
-/** Told what becomes of a body, so that the time for it ends with it. */
+/** Notified of what happens to a response body, so that the body's timeout ends with it. */
 export interface BodyObserver {
-	/** Somebody has begun to read it, by `text()` and the like. */
-	began(): void
-	/** It has been read to its end, or reading it failed with this. Answers what to throw in its place. */
-	ended(error?: unknown): unknown
-	/** It is the caller's from now on, however long that takes. */
-	handedOver(): void
+	/** The caller has called `text()` or a similar method. */
+	onReadStart(): void
+	/** The body was read to its end, or reading failed with this error. Returns the error to throw instead. */
+	onEnd(error?: unknown): unknown
+	/** The caller has taken over the stream; the timeout no longer applies. */
+	onHandOver(): void
 }
 
-/** A response that tells about its body itself. A real `Response` can not, and is watched (watch.ts). */
+/** A response that notifies about its body. A real `Response` cannot; see request/track-body.ts. */
 export interface ObservableResponse extends HttpResponse {
-	/** Called at most once, before anybody reads the body. */
-	observe(follower: BodyObserver): void
-	/** Does somebody read the stream itself, or has somebody? To look at it is not to take it. */
-	readonly isTaken?: boolean
-	/** Throws the rest of the body away and frees the connection. Never rejects. */
-	discard(): Promise<void>
+	/** Called at most once, before the body is read. */
+	observe(observer: BodyObserver): void
+	/** True if the caller reads or has read the stream itself. Accessing `body` is not reading it. */
+	readonly isStreamTaken?: boolean
+	/** Drains or cancels the rest of the body and frees the connection. Never rejects. */
+	drain(): Promise<void>
 }
 
-/** By what it can do: transports are the user's own, too. */
-export const isObservable = (response: HttpResponse): response is ObservableResponse => 'follow' in response
+/** Checks the shape, because users can write their own transports. */
+export const isObservable = (response: HttpResponse): response is ObservableResponse => 'observe' in response
 
-/** As much of a signal as a transport needs to hear of an abort. */
-export interface AbortListenable {
-	readonly isAborted: boolean
-	/** What it was aborted with. */
-	readonly cause: unknown
-	addEventListener(type: 'abort', listener: (() => void) | { handleEvent(): void }): void
-	removeEventListener(type: 'abort', listener: (() => void) | { handleEvent(): void }): void
-}
+/** Unread bodies are drained up to this size and time to reuse the connection, then cancelled. */
+export const MAX_DRAINED_BYTES = 65_536
+export const MAX_DRAIN_MS = 1_000
 
-/** What a transport is asked to send. The body is new for each attempt. */
-export interface TransportInit extends RequestInit {
-	readonly method: string
-	readonly signal: AbortSignal
-	/** Set beside a stream, as `fetch` wants it. */
-	readonly duplex?: 'half'
-}
-
-/** The same for a transport that only listens for an abort. */
-export interface ListenableInit extends Omit<TransportInit, 'signal'> {
-	readonly signal?: AbortSignal | undefined
-	readonly notice: AbortListenable
-}
-
-/**
- * Sends a request and answers when the head of the response is there. Rejects as `fetch` does: with the signal's reason when
- * that is aborted, and with whatever the network said otherwise.
- *
- * @example
- * const client = new ResilientHttpClient({ transport: undiciTransport(undici) })
- */
-export type Transport<R extends HttpResponse = HttpResponse> = ((
-	url: string,
-	init: TransportInit,
-) => Promise<R>) & {
-	/** The same without a signal: one that mostly never comes costs a tenth of a request. Used where there is one. */
-	readonly withNotice?: (url: string, init: ListenableInit) => Promise<R>
-}
-
-/** A header of a response. What undici's `request` gives answers without making a `Headers` of all of them. */
+/** Returns a response header by its lower-case name. Own response classes return it without creating a `Headers` object. */
 export function headerOf(response: HttpResponse, name: string): string | null {
 	return hasHeader(response) ? response.header(name) : response.headers.get(name)
 }
@@ -93,7 +59,56 @@ const hasHeader = (
 	response: HttpResponse,
 ): response is HttpResponse & { header(name: string): string | null } => 'header' in response
 
-/** So much of a body is read for the sake of its connection, in bytes. */
-export const MAX_DRAINED_BYTES = 65_536
-/** And for so long. */
-export const MAX_DRAIN_MS = 1_000
+/** Returns a header of a table with lower-case names, its lines joined by commas, or null. */
+export function headerFrom(
+	table: Readonly<Record<string, string | string[] | undefined>>,
+	name: string,
+): string | null {
+	const value = Object.hasOwn(table, name) ? table[name] : undefined
+	return Array.isArray(value) ? value.join(', ') : (value ?? null)
+}
+
+/** The request that a transport sends. The body is new for each attempt. */
+export interface TransportInit extends RequestInit {
+	readonly method: string
+	readonly signal: AbortSignal
+	/** Set if the body is a stream, as `fetch` requires. */
+	readonly duplex?: 'half'
+}
+
+/**
+ * Sends a request and resolves when the head of the response has arrived. Rejects as `fetch` does: with the signal's reason after an
+ * abort, otherwise with the network error.
+ *
+ * @example
+ * const client = new ResilientHttpClient({ transport: undiciTransport(undici) })
+ */
+export type Transport<R extends HttpResponse = HttpResponse> = (
+	url: string,
+	init: TransportInit,
+) => Promise<R>
+
+/** The part of a signal that undici needs. It has no `aborted`, or undici would pass it to Node as a real signal. */
+export interface AbortSource {
+	readonly isAborted: boolean
+	/** What it was aborted with. */
+	readonly cause: unknown
+	addEventListener(type: 'abort', listener: (() => void) | { handleEvent(): void }): void
+	removeEventListener(type: 'abort', listener: (() => void) | { handleEvent(): void }): void
+}
+
+/** A transport that does not need a real signal: creating one costs a tenth of a request, and it is rarely aborted. */
+export type SendWithAbortSource = (
+	url: string,
+	init: Omit<TransportInit, 'signal'>,
+	abortSource: AbortSource,
+) => Promise<HttpResponse>
+
+const SEND_WITH_ABORT_SOURCE = Symbol('yaoki.sendWithAbortSource')
+
+/** Attaches the second form to a transport, under a symbol so that it is not part of the public type. */
+export const attachAbortSource = <T extends Transport>(transport: T, send: SendWithAbortSource): T =>
+	Object.defineProperty(transport, SEND_WITH_ABORT_SOURCE, { value: send })
+
+export const sendWithAbortSource = (transport: Transport): SendWithAbortSource | undefined =>
+	(transport as { [SEND_WITH_ABORT_SOURCE]?: SendWithAbortSource })[SEND_WITH_ABORT_SOURCE]

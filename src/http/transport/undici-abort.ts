@@ -1,12 +1,12 @@
 /**
- * One request on its way, and what its signal means for it. undici hears an abort only once a connection has taken the
- * request up, so a call to a host that does not answer would be deaf to it for ten seconds; `fetch` is not. This stands
- * between the two: it looks enough like a signal for undici, holds the only listener on the real one, and rejects at once.
+ * Connects a real signal to an undici request. undici notices an abort only after a connection has started the request, so a call to an
+ * unresponsive host would ignore its signal for ten seconds. This object looks enough like a signal for undici, holds the only
+ * listener on the real one, and rejects immediately.
  */
-import type { AbortListenable } from './transport.ts'
+import type { AbortSource } from './transport.ts'
 import type { UndiciResult } from './undici-module.ts'
 
-export class UndiciAbort implements AbortListenable {
+export class UndiciAbort implements AbortSource {
 	readonly #signal: AbortSignal
 	#reject: ((reason: unknown) => void) | undefined
 	#listener: (() => void) | undefined
@@ -15,11 +15,11 @@ export class UndiciAbort implements AbortListenable {
 		this.#signal = signal
 	}
 
-	/** The answer, or the signal's reason as soon as there is one. */
-	answer(asked: Promise<UndiciResult>): Promise<UndiciResult> {
+	/** Settles with the result, or rejects with the signal's reason as soon as it is aborted. */
+	race(result: Promise<UndiciResult>): Promise<UndiciResult> {
 		return new Promise((resolve, reject) => {
 			this.#reject = reject
-			asked.then(resolve, reject)
+			result.then(resolve, reject)
 		})
 	}
 
@@ -31,14 +31,13 @@ export class UndiciAbort implements AbortListenable {
 		return this.#signal.reason
 	}
 
-	// What follows is for undici. It has no `aborted`, or undici would hand it to Node as a real signal.
+	/** Read by undici, which ignores a falsy reason and would send the request. */
 	get reason(): unknown {
-		// One that is falsy counts for none with undici, which would then send the request all the same.
 		return this.#signal.reason || undefined
 	}
 
 	addEventListener(_: 'abort', listener: () => void): void {
-		// An interceptor may listen as well; there is room for the one of the request.
+		// The first listener is the request's; an interceptor may add its own.
 		if (this.#listener) this.#signal.addEventListener('abort', listener)
 		else {
 			this.#listener = listener
@@ -46,12 +45,12 @@ export class UndiciAbort implements AbortListenable {
 		}
 	}
 
-	/** undici calls it when the body is closed, so that a long-lived signal gathers no listeners. */
+	/** undici calls this when the body is closed, so that a long-lived signal does not collect listeners. */
 	removeEventListener(_: 'abort', listener: () => void): void {
 		this.#signal.removeEventListener('abort', listener === this.#listener ? this : listener)
 	}
 
-	/** The signal was aborted. */
+	/** Called when the signal is aborted. */
 	handleEvent(): void {
 		this.#reject?.(this.#signal.reason)
 		this.#listener?.()

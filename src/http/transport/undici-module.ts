@@ -1,28 +1,28 @@
 /**
- * The little of undici that is used, as structural types: the package never imports undici, so that its version is the
- * user's choice, and versions 7 and 8 both fit. Options are loose on purpose, since their types differ between the two.
+ * The part of undici that the transport uses, as structural types: the package never imports undici, so users choose its version (7 or
+ * 8). The options are loosely typed, because their types differ between the two.
  */
 
-/** What `import * as undici from 'undici'` gives, as far as it is needed. */
+/** The undici module: `import * as undici from 'undici'`. */
 export interface UndiciModule {
 	request(url: string, options: object): Promise<UndiciResult>
 }
 
-/** What undici's `request` resolves with. */
+/** The result of undici's `request`. */
 export interface UndiciResult {
 	readonly statusCode: number
-	/** The first 7.x do not tell it. */
+	/** Missing in the first 7.x versions. */
 	readonly statusText?: string
 	/** Names are in lower case. */
 	readonly headers: Readonly<Record<string, string | string[] | undefined>>
 	readonly body: UndiciBody
 }
 
-/** A Node `Readable` that can read itself. */
+/** undici's body: a Node `Readable` with the read methods of a `Response`. */
 export interface UndiciBody extends AsyncIterable<Uint8Array> {
 	text(): Promise<string>
 	arrayBuffer(): Promise<ArrayBuffer>
-	/** Reads up to `limit` bytes and throws them away; destroys itself when there are more. */
+	/** Reads and discards up to `limit` bytes; destroys the body if there are more. */
 	dump(options: { limit: number }): Promise<unknown>
 	on(event: 'error', listener: () => void): unknown
 	resume(): unknown

@@ -1,15 +1,14 @@
 /**
- * What undici answered, with the face of a `Response`. Everything that costs is made when it is asked for: of a small JSON
- * answer only `status` and `json()` are read, and then there is no Headers, no URL and no web stream. A real `Response`
- * around the same body costs more than the request itself.
+ * A result of undici's `request` with the interface of a `Response`. Everything expensive is created on first use: for a small JSON
+ * response only `status` and `json()` are used, without a Headers object, a URL or a web stream. A real `Response` around the same body
+ * costs more than the request itself.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
-
-import { chunkStream } from './chunk-stream.ts'
-import { decodeBody } from './decode.ts'
+import { chunkStream, decodeBody } from './decode.ts'
 import {
-	type AbortListenable,
+	type AbortSource,
 	type BodyObserver,
+	headerFrom,
 	MAX_DRAIN_MS,
 	MAX_DRAINED_BYTES,
 	type ObservableResponse,
@@ -18,49 +17,46 @@ import type { UndiciBody, UndiciResult } from './undici-module.ts'
 
 const ignore = (): void => {}
 
-/** What undici's body and a `Response` both do. */
-type Readout = Pick<UndiciBody, 'text' | 'arrayBuffer'>
-
-/** A response of {@link undiciTransport}. Made by it alone. */
+/** A response of {@link undiciTransport}. */
 export class UndiciResponse implements ObservableResponse {
 	readonly status: number
 	readonly redirected: boolean
-	readonly #address: string
-	readonly #answer: UndiciResult
-	readonly #signal: AbortListenable
+	readonly #requestUrl: string
+	readonly #result: UndiciResult
+	readonly #abort: AbortSource
 	readonly #runtime: Runtime
 	readonly #hasBody: boolean
 	#isUsed = false
-	/** Is or was it read by `text()` and the like? */
-	#isReadOut = false
+	/** True after a call of `text()` or a similar method. */
+	#isReadByMethod = false
 	#url: string | undefined
 	#headers: Headers | undefined
 	#stream: ReadableStream<Uint8Array<ArrayBuffer>> | undefined
-	#follower: BodyObserver | undefined
+	#observer: BodyObserver | undefined
 
 	/** @internal */
 	constructor(
-		address: string,
+		requestUrl: string,
 		redirected: boolean,
 		method: string,
-		answer: UndiciResult,
-		signal: AbortListenable,
+		result: UndiciResult,
+		abort: AbortSource,
 		runtime: Runtime,
 	) {
-		const status = answer.statusCode
+		const status = result.statusCode
 		this.status = status
 		this.redirected = redirected
-		this.#address = address
-		this.#answer = answer
-		this.#signal = signal
+		this.#requestUrl = requestUrl
+		this.#result = result
+		this.#abort = abort
 		this.#runtime = runtime
 		this.#hasBody = method !== 'HEAD' && status !== 204 && status !== 205 && status !== 304
-		// Nobody will read it, and until it has ended the signal holds on to the request.
-		if (!this.#hasBody) answer.body.resume()
+		// The caller cannot read it, and until it has ended the signal references the request.
+		if (!this.#hasBody) result.body.resume()
 	}
 
 	get statusText(): string {
-		return this.#answer.statusText ?? ''
+		return this.#result.statusText ?? ''
 	}
 
 	get ok(): boolean {
@@ -69,7 +65,7 @@ export class UndiciResponse implements ObservableResponse {
 
 	get url(): string {
 		if (this.#url === undefined) {
-			const url = new URL(this.#address)
+			const url = new URL(this.#requestUrl)
 			url.hash = ''
 			this.#url = url.href
 		}
@@ -79,24 +75,23 @@ export class UndiciResponse implements ObservableResponse {
 	get headers(): Headers {
 		if (!this.#headers) {
 			const headers = new Headers()
-			for (const [name, value] of Object.entries(this.#answer.headers))
-				for (const line of Array.isArray(value) ? value : [value ?? '']) headers.append(name, byteText(line))
+			for (const [name, value] of Object.entries(this.#result.headers))
+				for (const line of Array.isArray(value) ? value : [value ?? ''])
+					headers.append(name, toByteString(line))
 			this.#headers = headers
 		}
 		return this.#headers
 	}
 
-	/** A header without the `Headers`: its lines joined by commas, or null. The name is in lower case. */
+	/** Returns a header by its lower-case name without creating a `Headers` object, or null. */
 	header(name: string): string | null {
-		const { headers } = this.#answer
-		const value = Object.hasOwn(headers, name) ? headers[name] : undefined
-		return Array.isArray(value) ? value.join(', ') : (value ?? null)
+		return headerFrom(this.#result.headers, name)
 	}
 
 	get body(): ReadableStream<Uint8Array<ArrayBuffer>> | null {
 		if (!this.#hasBody) return null
 		if (!this.#stream) {
-			this.#stream = this.#isUsed ? spentStream() : this.#open()
+			this.#stream = this.#isUsed ? lockedStream() : this.#open()
 		}
 		return this.#stream
 	}
@@ -105,12 +100,12 @@ export class UndiciResponse implements ObservableResponse {
 		return this.#isUsed
 	}
 
-	get isTaken(): boolean {
-		return !this.#isReadOut && this.#stream !== undefined && (this.#isUsed || this.#stream.locked)
+	get isStreamTaken(): boolean {
+		return !this.#isReadByMethod && this.#stream !== undefined && (this.#isUsed || this.#stream.locked)
 	}
 
 	text(): Promise<string> {
-		return this.#isUnusable ? refused() : this.#ending(this.#readout().text())
+		return this.#isUnusable ? rejectUsed() : this.#finish(this.#reader().text())
 	}
 
 	json(): ReturnType<Response['json']> {
@@ -118,7 +113,7 @@ export class UndiciResponse implements ObservableResponse {
 	}
 
 	arrayBuffer(): Promise<ArrayBuffer> {
-		return this.#isUnusable ? refused() : this.#ending(this.#readout().arrayBuffer())
+		return this.#isUnusable ? rejectUsed() : this.#finish(this.#reader().arrayBuffer())
 	}
 
 	async blob(): Promise<Blob> {
@@ -126,16 +121,14 @@ export class UndiciResponse implements ObservableResponse {
 		return new Blob([bytes], { type: (this.header('content-type') ?? '').replace(/;\s+/g, ';') })
 	}
 
-	/** Tells the follower once what became of the body; for a response without one, that it has ended. */
-	observe(follower: BodyObserver): void {
-		if (this.#hasBody) this.#follower = follower
-		else follower.ended()
+	observe(observer: BodyObserver): void {
+		if (this.#hasBody) this.#observer = observer
+		else observer.onEnd()
 	}
 
-	/** Reads up to 64 kB for up to a second, so that the connection can be used again, and closes it otherwise. */
-	async discard(): Promise<void> {
+	async drain(): Promise<void> {
 		if (!this.#hasBody) return
-		const { body } = this.#answer
+		const { body } = this.#result
 		body.on('error', ignore)
 		if (this.#isUsed || this.#stream) {
 			body.destroy()
@@ -146,80 +139,82 @@ export class UndiciResponse implements ObservableResponse {
 		try {
 			await body.dump({ limit: MAX_DRAINED_BYTES })
 		} catch {
-			// What went wrong with bytes that nobody wants is nobody's concern.
+			// The bytes are not needed, and an error frees the connection too.
 		}
 		cancel()
-		this.#told()?.ended()
+		this.#takeObserver()?.onEnd()
 	}
 
 	get #isUnusable(): boolean {
 		return this.#isUsed || this.#stream?.locked === true
 	}
 
-	#readout(): Readout {
+	/** Returns undici's body, or a `Response` if the body must be decoded or is already a web stream. */
+	#reader(): Pick<UndiciBody, 'text' | 'arrayBuffer'> {
 		if (!this.#hasBody) return new Response(null)
 		this.#isUsed = true
-		this.#isReadOut = true
-		this.#follower?.began()
-		const isPlain = !this.#stream && this.#answer.headers['content-encoding'] === undefined
-		return isPlain ? this.#answer.body : new Response(this.#stream ?? this.#open())
+		this.#isReadByMethod = true
+		this.#observer?.onReadStart()
+		const isPlain = !this.#stream && this.#result.headers['content-encoding'] === undefined
+		return isPlain ? this.#result.body : new Response(this.#stream ?? this.#open())
 	}
 
-	async #ending<T>(reading: Promise<T>): Promise<T> {
+	async #finish<T>(reading: Promise<T>): Promise<T> {
 		let value: T
 		try {
 			value = await reading
 		} catch (error) {
-			const reason = this.#signal.isAborted ? this.#signal.cause : error
-			const follower = this.#told()
-			throw follower ? follower.ended(reason) : reason
+			const reason = this.#abort.isAborted ? this.#abort.cause : error
+			const observer = this.#takeObserver()
+			throw observer ? observer.onEnd(reason) : reason
 		}
-		this.#told()?.ended()
+		this.#takeObserver()?.onEnd()
 		return value
 	}
 
-	/** The follower, who hears of it now and of nothing else after. */
-	#told(): BodyObserver | undefined {
-		const follower = this.#follower
-		this.#follower = undefined
-		return follower
+	/** Returns the observer once: it is notified of one end only. */
+	#takeObserver(): BodyObserver | undefined {
+		const observer = this.#observer
+		this.#observer = undefined
+		return observer
 	}
 
 	#open(): ReadableStream<Uint8Array<ArrayBuffer>> {
-		const { body } = this.#answer
+		const { body } = this.#result
 		body.on('error', ignore)
 		const encoding = this.header('content-encoding')
-		const chunks = untilAborted(body, this.#signal)
-		const giveUp = () => {
+		const chunks = withAbortReason(body, this.#abort)
+		const cancel = () => {
 			this.#isUsed = true
 			body.destroy()
 		}
-		const bytes = encoding === null ? chunks : decodeBody(chunks, encoding, giveUp)
-		return chunkStream(bytes, giveUp, () => {
+		const bytes = encoding === null ? chunks : decodeBody(chunks, encoding, cancel)
+		return chunkStream(bytes, cancel, () => {
 			this.#isUsed = true
 		})
 	}
 }
 
-const refused = (): Promise<never> =>
+// The message of `fetch`.
+const rejectUsed = (): Promise<never> =>
 	Promise.reject(new TypeError('Body is unusable: Body has already been read'))
 
-/** What `body` is once the bytes are gone: a stream that somebody else holds. */
-function spentStream(): ReadableStream<Uint8Array<ArrayBuffer>> {
+/** The `body` of a response that was read by a method: a locked stream, as in `fetch`. */
+function lockedStream(): ReadableStream<Uint8Array<ArrayBuffer>> {
 	const stream = new ReadableStream<Uint8Array<ArrayBuffer>>()
 	stream.getReader()
 	return stream
 }
 
-async function* untilAborted(body: UndiciBody, signal: AbortListenable): AsyncGenerator<Uint8Array> {
+async function* withAbortReason(body: UndiciBody, abort: AbortSource): AsyncGenerator<Uint8Array> {
 	try {
 		yield* body
 	} catch (error) {
-		throw signal.isAborted ? signal.cause : error
+		throw abort.isAborted ? abort.cause : error
 	}
 }
 
-/** Some versions of undici read headers as UTF-8, and `Headers` takes only texts of bytes. */
-function byteText(text: string): string {
+/** Some versions of undici decode headers as UTF-8, but `Headers` accepts byte strings only. */
+function toByteString(text: string): string {
 	return /[^\t -\u00ff]/.test(text) ? String.fromCharCode(...new TextEncoder().encode(text)) : text
 }

@@ -50,7 +50,7 @@ export function httpDestination<M extends Message = Message>(
 		circuitBreaker: false,
 		bulkhead: false,
 		budget: false,
-		pacing: false,
+		honorRateLimit: false,
 		// The relay honors Retry-After: waiting here would count towards the handler's timeout.
 		...{ maxRetryAfterMs: 0, longRetryAfter: 'clamp' },
 		// The relay's timeout applies.
@@ -70,7 +70,9 @@ export function httpDestination<M extends Message = Message>(
 				signal,
 			})
 			const response = await request.catch((error: unknown) => {
-				throw error instanceof HttpStatusError && error.isInProgress ? new InProgressError(error) : error
+				throw error instanceof HttpStatusError && HttpStatusError.factsOf(error).isInProgress
+					? new InProgressError(error)
+					: error
 			})
 			// An unread body would keep the connection busy. The message is sent even if this fails.
 			await response.body?.cancel().catch(() => {})

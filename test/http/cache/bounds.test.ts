@@ -38,7 +38,7 @@ describe('in any history', () => {
 					for (const [old, { at }] of model) if (now - at > 100) model.delete(old)
 					if (act === 'keep') {
 						const text = `${turn}`.padEnd(size)
-						cache.keep(request, answer(text), now)
+						cache.store(request, answer(text), now)
 						model.set(key, { text, at: now, turn: ++turn })
 						const [oldest] = [...model].sort(([, a], [, b]) => a.turn - b.turn)
 						if (model.size > maxEntries && oldest) model.delete(oldest[0])
@@ -47,7 +47,7 @@ describe('in any history', () => {
 						if (known) known.turn = ++turn
 						expect(found(cache, request, now)).toBe(known?.text)
 					} else if (act === 'write') {
-						cache.wants({ ...request, method: 'PUT' }, answer(''), now)
+						cache.isWanted({ ...request, method: 'PUT' }, answer(''), now)
 						for (const old of model.keys()) if (old.startsWith(page)) model.delete(old)
 					} else {
 						cache.clear()
@@ -72,7 +72,7 @@ describe('in any history', () => {
 					if (act === 'find') cache.find(request, now)
 					else if (act !== 'keep') cache.clear()
 					// The newest is not the one that has to make room.
-					else if (cache.keep(request, answer(text), now)) expect(found(cache, request, now)).toBe(text)
+					else if (cache.store(request, answer(text), now)) expect(found(cache, request, now)).toBe(text)
 					else expect(size + 200).toBeGreaterThan(maxBytes)
 					const { bytes, entries } = cache.stats
 					expect(bytes).toBeLessThanOrEqual(maxBytes)
@@ -88,16 +88,16 @@ describe('in any history', () => {
 
 it('an answer that alone is more than all may have drives out no other', () => {
 	const cache = new ResponseCache({ maxBytes: 1_000 })
-	cache.keep(get({}, urlOf('a')), answer('small'), 0)
-	expect(cache.keep(get({}, urlOf('b')), answer('x'.repeat(990)), 0)).toBe(false)
+	cache.store(get({}, urlOf('a')), answer('small'), 0)
+	expect(cache.store(get({}, urlOf('b')), answer('x'.repeat(990)), 0)).toBe(false)
 	expect(found(cache, get({}, urlOf('a')))).toBe('small')
 })
 
 it('an answer that is being served is not the one to go, though others were kept since', () => {
 	const cache = new ResponseCache({ maxEntries: 2 })
-	cache.keep(get({}, urlOf('dead')), answer('last good'), 0)
+	cache.store(get({}, urlOf('dead')), answer('last good'), 0)
 	for (let i = 0; i < 10; i++) {
-		cache.keep(get({}, urlOf(`alive-${i}`)), answer('fine'), i)
+		cache.store(get({}, urlOf(`alive-${i}`)), answer('fine'), i)
 		expect(found(cache, get({}, urlOf('dead')), i)).toBe('last good')
 	}
 })
@@ -106,7 +106,7 @@ it('a hundred thousand answers leave no more behind than the last few', () => {
 	const cache = new ResponseCache({ maxEntries: 10 })
 	const response = answer('x')
 	const { headers } = get()
-	for (let i = 0; i < 100_000; i++) cache.keep({ method: 'GET', url: urlOf(`${i}`), headers }, response, i)
+	for (let i = 0; i < 100_000; i++) cache.store({ method: 'GET', url: urlOf(`${i}`), headers }, response, i)
 	expect(cache.stats.entries).toBe(10)
 	expect(cache.stats.bytes).toBeLessThan(2_000)
 })

@@ -9,7 +9,7 @@ const keptWith = (headers: Record<string, string> = {}, text = 'hello', status =
 	url: 'https://api.example.com/after/redirect',
 	headers: Object.entries(headers),
 	bytes: new TextEncoder().encode(text),
-	at: 0,
+	storedAt: 0,
 })
 
 describe('an answer from memory', () => {

@@ -18,13 +18,13 @@ it('every option is taken', () => {
 
 it.each([
 	[{ maxEntries: 0 }, 'Invalid option "maxEntries": expected a finite number, 1 or more, got 0'],
-	[{ maxEntries: 1.5 }, 'Invalid option "maxEntries": expected a whole number, got 1.5'],
-	[{ maxBytes: 0.5 }, 'Invalid option "maxBytes": expected a whole number, got 0.5'],
+	[{ maxEntries: 1.5 }, 'Invalid option "maxEntries": expected an integer, got 1.5'],
+	[{ maxBytes: 0.5 }, 'Invalid option "maxBytes": expected an integer, got 0.5'],
 	[{ maxBytes: Infinity }, 'Invalid option "maxBytes": expected a finite number, 0 or more, got Infinity'],
 	[{ maxBodyBytes: -1 }, 'Invalid option "maxBodyBytes": expected a finite number, 0 or more, got -1'],
 	[{ maxBodyBytes: '1MB' }, 'Invalid option "maxBodyBytes": expected a finite number, 0 or more, got "1MB"'],
 	[{ maxAgeMs: Number.NaN }, /^Invalid option "maxAgeMs": expected .*, got NaN/],
-	[{ maxAge: 5 }, 'Unknown option "maxAge"'],
+	[{ maxAge: 5 }, 'Unknown option "maxAge" for cache. Did you mean "maxAgeMs"?'],
 	[null, 'Invalid option "options": expected an object, got null'],
 ])('%o is refused', (options, message) => {
 	expect(() => new ResponseCache(options as CacheOptions)).toThrow(message)

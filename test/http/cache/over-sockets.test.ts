@@ -62,15 +62,15 @@ describe('over a real socket', () => {
 		const cache = new ResponseCache()
 		const request = get({}, server.url)
 		const fetched = await fetch(server.url)
-		expect(cache.wants(request, fetched, 0)).toBe(true)
+		expect(cache.isWanted(request, fetched, 0)).toBe(true)
 		const { bytes, response } = await readWhole(fetched, cache.maxBodyBytes)
 		expect(await response.text()).toBe(text)
 		if (!bytes) throw new Error('it was not read')
 		const { status, statusText, url } = response
-		cache.keep(request, { status, statusText, url, headers: response.headers, bytes }, 0)
+		cache.store(request, { status, statusText, url, headers: response.headers, bytes }, 0)
 		const kept = cache.find(request, 2_500)
 		if (!kept) throw new Error('it was not kept')
-		const served = cachedResponse(kept, 2_500 - kept.at)
+		const served = cachedResponse(kept, 2_500 - kept.storedAt)
 		expect(await served.text()).toBe(text)
 		expect(Object.fromEntries(served.headers)).toEqual({
 			age: '2',

@@ -60,7 +60,7 @@ describe('whatever servers say in Vary, and in any order', () => {
 						// From now on the older answers count as varying by these as well.
 						for (const { names: known } of answered)
 							for (const name of names) if (name && name !== '*') known.add(name)
-						cache.keep(request, answer(`${answered.length}`, vary === undefined ? {} : { vary }), 0)
+						cache.store(request, answer(`${answered.length}`, vary === undefined ? {} : { vary }), 0)
 						answered.push({ asked, names: new Set(names.filter((name) => name && name !== '*')) })
 					}
 				}
@@ -77,7 +77,7 @@ describe('whatever servers say in Vary, and in any order', () => {
 				const cache = new ResponseCache()
 				for (const [index, [asked, vary]] of steps.entries()) {
 					const request = get(headersOf(asked))
-					const isKept = cache.keep(request, answer(`${index}`, vary === undefined ? {} : { vary }), 0)
+					const isKept = cache.store(request, answer(`${index}`, vary === undefined ? {} : { vary }), 0)
 					expect(found(cache, request)).toBe(isKept ? `${index}` : undefined)
 				}
 			}),
@@ -90,8 +90,8 @@ describe('credentials', () => {
 		'in %s tell answers apart though no server names it in Vary',
 		(name) => {
 			const cache = new ResponseCache()
-			cache.keep(get({ [name]: 'ann' }), answer('for ann'), 0)
-			cache.keep(get({ [name]: 'bob' }), answer('for bob'), 0)
+			cache.store(get({ [name]: 'ann' }), answer('for ann'), 0)
+			cache.store(get({ [name]: 'bob' }), answer('for bob'), 0)
 			expect(found(cache, get({ [name]: 'ann' }))).toBe('for ann')
 			expect(found(cache, get({ [name]: 'bob' }))).toBe('for bob')
 			for (const headers of [{}, { [name]: '' }, { [name]: 'ANN' }])
@@ -101,7 +101,7 @@ describe('credentials', () => {
 
 	it('in one header are not those in another', () => {
 		const cache = new ResponseCache()
-		cache.keep(get({ authorization: 'a' }), answer('one'), 0)
+		cache.store(get({ authorization: 'a' }), answer('one'), 0)
 		expect(found(cache, get({ cookie: 'a' }))).toBeUndefined()
 	})
 })
@@ -109,8 +109,8 @@ describe('credentials', () => {
 describe('what Vary names', () => {
 	it('is the same header in any case and with any whitespace', () => {
 		const cache = new ResponseCache()
-		cache.keep(get({ 'Accept-Language': ' ja ' }), answer('はい', { vary: ' ACCEPT-language ,, ' }), 0)
-		cache.keep(get({ 'accept-language': 'en' }), answer('yes', { vary: 'Accept-Language' }), 0)
+		cache.store(get({ 'Accept-Language': ' ja ' }), answer('はい', { vary: ' ACCEPT-language ,, ' }), 0)
+		cache.store(get({ 'accept-language': 'en' }), answer('yes', { vary: 'Accept-Language' }), 0)
 		expect(found(cache, get({ 'ACCEPT-LANGUAGE': 'ja\t' }))).toBe('はい')
 		expect(found(cache, get({ 'Accept-Language': 'en' }))).toBe('yes')
 		expect(found(cache, get())).toBeUndefined()
@@ -122,7 +122,7 @@ describe('what Vary names', () => {
 			['vary', 'x-a'],
 			['vary', 'x-b'],
 		])
-		cache.keep(get({ 'x-a': '1', 'x-b': '1' }), answer('one', headers), 0)
+		cache.store(get({ 'x-a': '1', 'x-b': '1' }), answer('one', headers), 0)
 		expect(found(cache, get({ 'x-a': '1', 'x-b': '1' }))).toBe('one')
 		expect(found(cache, get({ 'x-a': '1', 'x-b': '2' }))).toBeUndefined()
 		expect(found(cache, get({ 'x-a': '2', 'x-b': '1' }))).toBeUndefined()
@@ -130,8 +130,8 @@ describe('what Vary names', () => {
 
 	it('may be learnt late: what was kept before is then given to nobody', () => {
 		const cache = new ResponseCache()
-		cache.keep(get({ 'x-tenant': 'ann' }), answer('for ann'), 0)
-		cache.keep(get({ 'x-tenant': 'bob', cookie: 'b' }), answer('for bob', { vary: 'x-tenant' }), 0)
+		cache.store(get({ 'x-tenant': 'ann' }), answer('for ann'), 0)
+		cache.store(get({ 'x-tenant': 'bob', cookie: 'b' }), answer('for bob', { vary: 'x-tenant' }), 0)
 		for (const tenant of ['ann', 'bob', 'eve'])
 			expect(found(cache, get({ 'x-tenant': tenant }))).toBeUndefined()
 		expect(cache.stats.entries).toBe(1)
@@ -140,8 +140,8 @@ describe('what Vary names', () => {
 
 	it('stays known while the URL has an answer, though a later one does not name it', () => {
 		const cache = new ResponseCache()
-		cache.keep(get({ 'x-tenant': 'ann' }), answer('for ann', { vary: 'x-tenant' }), 0)
-		cache.keep(get({ 'x-tenant': 'bob' }), answer('for bob'), 0)
+		cache.store(get({ 'x-tenant': 'ann' }), answer('for ann', { vary: 'x-tenant' }), 0)
+		cache.store(get({ 'x-tenant': 'bob' }), answer('for bob'), 0)
 		expect(found(cache, get({ 'x-tenant': 'ann' }))).toBe('for ann')
 		expect(found(cache, get({ 'x-tenant': 'bob' }))).toBe('for bob')
 		expect(found(cache, get({ 'x-tenant': 'eve' }))).toBeUndefined()
@@ -150,29 +150,29 @@ describe('what Vary names', () => {
 	it('adds up where answers name one thing and then another, so that they do not drive each other out', () => {
 		const cache = new ResponseCache()
 		const names = ['x-a', 'x-b', 'x-a', 'x-b']
-		for (const [i, vary] of names.entries()) cache.keep(get({ 'x-a': `${i}` }), answer(`${i}`, { vary }), 0)
+		for (const [i, vary] of names.entries()) cache.store(get({ 'x-a': `${i}` }), answer(`${i}`, { vary }), 0)
 		expect(names.map((_, i) => found(cache, get({ 'x-a': `${i}` })))).toEqual([undefined, '1', '2', '3'])
 	})
 
 	it('is forgotten with the last answer of the URL, or any number of URLs would be remembered', () => {
 		const cache = new ResponseCache({ maxAgeMs: 100 })
-		cache.keep(get({ 'x-a': '1' }), answer('one', { vary: 'x-a' }), 0)
-		cache.keep(get({ 'x-a': '1' }), answer('two'), 101)
+		cache.store(get({ 'x-a': '1' }), answer('one', { vary: 'x-a' }), 0)
+		cache.store(get({ 'x-a': '1' }), answer('two'), 101)
 		expect(found(cache, get({ 'x-a': '2' }), 101)).toBe('two')
 	})
 
 	it('is known of its own URL only', () => {
 		const cache = new ResponseCache()
-		cache.keep(get({ 'x-a': '1' }), answer('one', { vary: 'x-a' }), 0)
-		cache.keep(get({ 'x-a': '1' }, `${URL_A}b`), answer('two'), 0)
+		cache.store(get({ 'x-a': '1' }), answer('one', { vary: 'x-a' }), 0)
+		cache.store(get({ 'x-a': '1' }, `${URL_A}b`), answer('two'), 0)
 		expect(found(cache, get({ 'x-a': '2' }, `${URL_A}b`))).toBe('two')
 	})
 
 	it('is everything from the moment when it is *: all answers of the URL are forgotten', () => {
 		const cache = new ResponseCache()
-		cache.keep(get(), answer('one'), 0)
-		cache.keep(get({ cookie: 'b' }), answer('two'), 0)
-		cache.wants(get({ cookie: 'c' }), answer('', { vary: '*' }), 0)
+		cache.store(get(), answer('one'), 0)
+		cache.store(get({ cookie: 'b' }), answer('two'), 0)
+		cache.isWanted(get({ cookie: 'c' }), answer('', { vary: '*' }), 0)
 		expect(cache.stats).toMatchObject({ entries: 0, bytes: 0 })
 	})
 
@@ -184,7 +184,7 @@ describe('what Vary names', () => {
 			return null
 		}
 		const request = { ...get(), headers: { get: recorded } }
-		for (let i = 0; i < 1_000; i++) cache.keep(request, answer(`${i}`, { vary: `x-${i}` }), 0)
+		for (let i = 0; i < 1_000; i++) cache.store(request, answer(`${i}`, { vary: `x-${i}` }), 0)
 		asked.length = 0
 		cache.find(request, 0)
 		expect(asked.length).toBeLessThan(50)
@@ -194,7 +194,7 @@ describe('what Vary names', () => {
 	it('is read off a request of any make', () => {
 		const cache = new ResponseCache()
 		const request = new Request(URL_A, { headers: { 'x-a': '1' } })
-		cache.keep(request, answer('one', { vary: 'X-A' }), 0)
+		cache.store(request, answer('one', { vary: 'X-A' }), 0)
 		expect(textOf(cache.find(get({ 'x-a': '1' }), 0))).toBe('one')
 	})
 })

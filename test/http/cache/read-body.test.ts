@@ -189,7 +189,7 @@ describe('what can not be read', () => {
 	it('is a body that was read before: it would look empty', async () => {
 		const response = new Response('hello')
 		await response.text()
-		await expect(readWhole(response, 10)).rejects.toThrow('the body of the response has been read already')
+		await expect(readWhole(response, 10)).rejects.toThrow('The response body has already been read')
 	})
 
 	it('is a body of something else than bytes, which is left', async () => {

@@ -7,7 +7,7 @@ describe('the last good answer', () => {
 	it('is found as it was: status, text, address, headers and bytes', () => {
 		const cache = new ResponseCache()
 		const headers = { 'Content-Type': 'text/plain', ETag: '"1"', 'Cache-Control': 'private, max-age=0' }
-		expect(cache.keep(get(), answer('one', headers, 203), 5)).toBe(true)
+		expect(cache.store(get(), answer('one', headers, 203), 5)).toBe(true)
 		expect(cache.find(get(), 6)).toEqual({
 			status: 203,
 			statusText: 'OK',
@@ -18,20 +18,20 @@ describe('the last good answer', () => {
 				['etag', '"1"'],
 			],
 			bytes: new TextEncoder().encode('one'),
-			at: 5,
+			storedAt: 5,
 		})
 	})
 
 	it('takes the place of the one before', () => {
 		const cache = new ResponseCache()
-		for (const text of ['one', 'two', 'three']) cache.keep(get(), answer(text), 0)
+		for (const text of ['one', 'two', 'three']) cache.store(get(), answer(text), 0)
 		expect(found(cache, get())).toBe('three')
 		expect(cache.stats.entries).toBe(1)
 	})
 
 	it('is found whatever the fragment, for the server never saw that', () => {
 		const cache = new ResponseCache()
-		cache.keep(get({}, `${URL_A}?q=1#top`), answer('one'), 0)
+		cache.store(get({}, `${URL_A}?q=1#top`), answer('one'), 0)
 		expect(found(cache, get({}, `${URL_A}?q=1`))).toBe('one')
 		expect(found(cache, get({}, `${URL_A}?q=1#end`))).toBe('one')
 		expect(found(cache, get({}, `${URL_A}?q=2#top`))).toBeUndefined()
@@ -39,7 +39,7 @@ describe('the last good answer', () => {
 
 	it('is found for so long and no longer, and then forgotten with its key by any access', () => {
 		const cache = new ResponseCache({ maxAgeMs: 100 })
-		cache.keep(get({ authorization: 'secret' }), answer('one'), 1_000)
+		cache.store(get({ authorization: 'secret' }), answer('one'), 1_000)
 		expect(found(cache, get({ authorization: 'secret' }), 1_100)).toBe('one')
 		cache.find(get({}, 'https://other.example.com/'), 1_101)
 		expect(cache.stats).toMatchObject({ entries: 0, bytes: 0 })
@@ -47,7 +47,7 @@ describe('the last good answer', () => {
 
 	it('grows old from when it was kept, not from when it was last found', () => {
 		const cache = new ResponseCache({ maxAgeMs: 100 })
-		cache.keep(get(), answer('one'), 0)
+		cache.store(get(), answer('one'), 0)
 		for (let now = 0; now <= 100; now += 10) expect(found(cache, get(), now)).toBe('one')
 		expect(found(cache, get(), 101)).toBeUndefined()
 	})
@@ -55,22 +55,22 @@ describe('the last good answer', () => {
 	it('is kept of any length up to the limit, and the one before stays when the next is longer', () => {
 		const cache = new ResponseCache({ maxBodyBytes: 3 })
 		expect(cache.maxBodyBytes).toBe(3)
-		expect(cache.keep(get(), answer('123'), 0)).toBe(true)
-		expect(cache.keep(get(), answer('1234'), 0)).toBe(false)
+		expect(cache.store(get(), answer('123'), 0)).toBe(true)
+		expect(cache.store(get(), answer('1234'), 0)).toBe(false)
 		expect(found(cache, get())).toBe('123')
 	})
 
 	it('holds no more memory than is counted: a slice of a large buffer does not keep the buffer', () => {
 		const cache = new ResponseCache()
 		const slice = new Uint8Array(1_000_000).subarray(10, 13)
-		cache.keep(get(), { ...answer(''), bytes: slice }, 0)
+		cache.store(get(), { ...answer(''), bytes: slice }, 0)
 		expect(cache.find(get(), 0)?.bytes.buffer.byteLength).toBe(3)
 	})
 
 	it('is not changed by who changes the headers that it was kept with', () => {
 		const cache = new ResponseCache()
 		const response = answer('one', { 'x-a': '1' })
-		cache.keep(get(), response, 0)
+		cache.store(get(), response, 0)
 		response.headers.set('x-a', '2')
 		expect(cache.find(get(), 0)?.headers).toEqual([['x-a', '1']])
 	})
@@ -107,20 +107,20 @@ describe('never kept', () => {
 	]
 	test.each(refused)('%s', (_, request, response) => {
 		const cache = new ResponseCache()
-		expect(cache.wants(request, response, 0)).toBe(false)
-		expect(cache.keep(request, response, 0)).toBe(false)
+		expect(cache.isWanted(request, response, 0)).toBe(false)
+		expect(cache.store(request, response, 0)).toBe(false)
 		expect(cache.stats.entries).toBe(0)
 	})
 
 	test('and all of this is known before the body is read', () => {
 		const cache = new ResponseCache()
-		expect(cache.wants(get(), { status: 200, headers: new Headers() }, 0)).toBe(true)
+		expect(cache.isWanted(get(), { status: 200, headers: new Headers() }, 0)).toBe(true)
 		expect(cache.stats).toEqual({ entries: 0, bytes: 0, hits: 0, misses: 0 })
 	})
 
 	test('a method in lower case is the method that fetch makes of it', () => {
 		const cache = new ResponseCache()
-		expect(cache.keep(get({}, URL_A, 'get'), answer('one'), 0)).toBe(true)
+		expect(cache.store(get({}, URL_A, 'get'), answer('one'), 0)).toBe(true)
 		expect(found(cache, get())).toBe('one')
 	})
 })
@@ -128,7 +128,7 @@ describe('never kept', () => {
 describe('what was kept is not shown', () => {
 	const kept = () => {
 		const cache = new ResponseCache()
-		cache.keep(get(), answer('one'), 0)
+		cache.store(get(), answer('one'), 0)
 		return cache
 	}
 
@@ -146,27 +146,28 @@ describe('what was kept is not shown', () => {
 
 	test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'delete'])('after a %s that went well', (method) => {
 		const cache = kept()
-		expect(cache.wants(get({ authorization: 'other' }, URL_A, method), answer('', {}, 204), 1)).toBe(false)
+		expect(cache.isWanted(get({ authorization: 'other' }, URL_A, method), answer('', {}, 204), 1)).toBe(false)
 		expect(found(cache, get(), 1)).toBeUndefined()
 	})
 
 	test('after a write that failed it still is', () => {
 		const cache = kept()
-		for (const status of [400, 403, 404, 500]) cache.wants(get({}, URL_A, 'PUT'), answer('', {}, status), 1)
+		for (const status of [400, 403, 404, 500])
+			cache.isWanted(get({}, URL_A, 'PUT'), answer('', {}, status), 1)
 		expect(found(cache, get(), 1)).toBe('one')
 	})
 
 	test.each([401, 403, 404, 410, 451])('after the server answered %i instead', (status) => {
 		const cache = kept()
-		cache.keep(get({ cookie: 'b' }), answer('two'), 0)
-		cache.wants(get(), answer('', {}, status), 1)
+		cache.store(get({ cookie: 'b' }), answer('two'), 0)
+		cache.isWanted(get(), answer('', {}, status), 1)
 		expect(found(cache, get(), 1)).toBeUndefined()
 		expect(found(cache, get({ cookie: 'b' }), 1)).toBe('two')
 	})
 
 	test.each([304, 429, 500, 503])('but still after %i, which says nothing about it', (status) => {
 		const cache = kept()
-		cache.wants(get(), answer('', {}, status), 1)
+		cache.isWanted(get(), answer('', {}, status), 1)
 		expect(found(cache, get(), 1)).toBe('one')
 	})
 })
@@ -175,7 +176,7 @@ describe('the figures', () => {
 	it('count hits and misses, also after all was cleared', () => {
 		const cache = new ResponseCache()
 		cache.find(get(), 0)
-		cache.keep(get(), answer('one'), 0)
+		cache.store(get(), answer('one'), 0)
 		cache.find(get(), 0)
 		cache.find(get(), 0)
 		cache.clear()
@@ -186,7 +187,7 @@ describe('the figures', () => {
 	it('count headers and keys as memory, and not only bodies', () => {
 		const cache = new ResponseCache()
 		const before = cache.stats.bytes
-		cache.keep(get({ cookie: 'c'.repeat(1_000) }), answer('', { 'x-large': 'h'.repeat(2_000) }), 0)
+		cache.store(get({ cookie: 'c'.repeat(1_000) }), answer('', { 'x-large': 'h'.repeat(2_000) }), 0)
 		expect(cache.stats.bytes - before).toBeGreaterThan(3_000)
 	})
 })

@@ -76,8 +76,11 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 		await client.get(server.url())
 		const release = client.circuitBreaker(server.origin)?.isolate()
 		const error = await failure(client.get(server.url()))
-		expect(error).toMatchObject({ code: 'YAOKI_CIRCUIT_OPEN', retryAfterMs: Infinity })
-		expect(error).toMatchObject({ message: `${server.origin}: the circuit is open; it is held open` })
+		expect(error).toMatchObject({
+			code: 'YAOKI_CIRCUIT_OPEN',
+			policy: server.origin,
+			retryAfterMs: Infinity,
+		})
 		release?.()
 		expect(await textOf(client.get(server.url()))).toBe('fine')
 		server.play([broken, broken, fine])
@@ -103,7 +106,7 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 	it('have no breaker to isolate where breakers are off, and what is no URL has none either', () => {
 		const client = new ResilientHttpClient({ circuitBreaker: false })
 		expect(client.circuitBreaker('https://api.example.com')).toBeUndefined()
-		expect(() => client.circuitBreaker('api.example.com')).toThrow("'api.example.com' is no URL")
+		expect(() => client.circuitBreaker('api.example.com')).toThrow("Invalid URL 'api.example.com'")
 	})
 
 	it('have bulkheads of their own, which tell how full they are', async () => {
@@ -137,7 +140,7 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 			circuit: undefined,
 			bulkhead: undefined,
 			retriesAvailable: undefined,
-			heldForMs: 0,
+			pausedForMs: 0,
 			inFlight: 0,
 		})
 		expect(client.circuitBreaker(server.origin)).toBeUndefined()

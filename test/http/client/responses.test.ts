@@ -62,14 +62,14 @@ describe.each(TRANSPORTS)('a request over %s', (_, transport) => {
 		const { client, server } = await setting(transport, fine)
 		const url = server.url()
 		await expect(client.post(url, { json: {}, body: 'both' })).rejects.toThrow('Invalid option "json"')
-		await expect(client.get('nowhere')).rejects.toThrow("'nowhere' is no URL that can be requested")
+		await expect(client.get('nowhere')).rejects.toThrow("Invalid URL 'nowhere'")
 		await expect(client.get(url, { yaoki: { timeout: 0 } })).rejects.toThrow(
 			/Invalid option "yaoki\.timeout": expected .*, got 0/,
 		)
 		await expect(client.get(url, { yaoki: JSON.parse('{"retries":1}') })).rejects.toThrow('retries')
 		const used = new Response('used').body
 		used?.getReader()
-		await expect(client.put(url, { body: used })).rejects.toThrow('has been read already')
+		await expect(client.put(url, { body: used })).rejects.toThrow('has already been read')
 		expect(server.requests).toEqual([])
 	})
 

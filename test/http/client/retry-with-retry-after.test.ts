@@ -165,8 +165,8 @@ describe('retryWithRetryAfter', () => {
 		const fn = vi.fn(() => result as never)
 		expect(await failure(retryWithRetryAfter(fn, 3, { runtime }))).toMatchObject({
 			name: 'InvalidOptionError',
-			option: 'fn',
-			message: `Invalid option "fn": expected a function that returns a Response, got a function whose result is of type ${type}`,
+			optionPath: 'fn',
+			message: `Invalid option "fn": expected a function that returns a Response, got a function that returned ${type}`,
 		})
 		expect(fn).toHaveBeenCalledTimes(1)
 	})

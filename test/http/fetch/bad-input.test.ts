@@ -22,7 +22,7 @@ describe('a URL', () => {
 		const error = await failure(fetch(url))
 		expect(error).toBeInstanceOf(TypeError)
 		expect(error.message).toBe(
-			`'${url}' is no URL that can be requested; it takes one such as 'https://example.com/path'`,
+			`Invalid URL '${url}': expected an absolute URL such as 'https://example.com/path'`,
 		)
 	})
 
@@ -32,7 +32,7 @@ describe('a URL', () => {
 			const { fetch } = fetching()
 			const error = await failure(fetch(untyped(url)))
 			expect(error).toBeInstanceOf(TypeError)
-			expect(error.message).toContain('is no URL that can be requested')
+			expect(error.message).toMatch(/^Invalid URL '/)
 		},
 	)
 
@@ -64,7 +64,7 @@ describe('a request that fetch does not take', () => {
 test('a signal that is none is refused by its name, and nothing is sent', async () => {
 	const { fetch, url, server } = await setting(FINE)
 	const error = await failure(fetch(url, { signal: untyped({}) }))
-	expect(error).toMatchObject({ name: 'InvalidOptionError', option: 'signal' })
+	expect(error).toMatchObject({ name: 'InvalidOptionError', optionPath: 'signal' })
 	expect(server.connections.opened).toBe(0)
 })
 
@@ -76,7 +76,7 @@ describe('an option', () => {
 		['transport', { transport: () => {} }],
 		['yaoki', { yaoki: {} }],
 	])('that is not known (%s) is refused by its name', (name, options) => {
-		expect(refused(options)).toMatchObject({ name: 'InvalidOptionError', option: name })
+		expect(refused(options)).toMatchObject({ name: 'InvalidOptionError', optionPath: name })
 	})
 
 	test.each<[string, unknown]>([
@@ -97,24 +97,24 @@ describe('an option', () => {
 		["retryVetoHeaders['x-no']", { 'x-no': true }],
 		['deadlineHeader', 'x-deadline'],
 		['nested', 'both'],
-		['pacing', 'yes'],
+		['honorRateLimit', 'yes'],
 		['circuitBreaker', 5],
 		['bulkhead', 'on'],
 		['budget', 0.1],
 		['hedge', null],
 		['fetch', 'node-fetch'],
-		['context', {}],
+		['getContext', {}],
 		['onEvent', true],
 		['shouldRetry', true],
 	])('%s does not take %j, and the message says so', (name, value) => {
 		const error = refused({ [name.replace(/\[.*/, '')]: value })
-		expect(error).toMatchObject({ name: 'InvalidOptionError', option: name })
-		expect(error.message).toMatch(/^[\w[\]'-]+: got .*; takes ./)
+		expect(error).toMatchObject({ name: 'InvalidOptionError', optionPath: name })
+		expect(error.message).toContain(`option "${name}"`)
 	})
 
 	test.each([null, 7, 'fast'])('%j in place of the options is refused', (options) => {
 		expect(() => resilientFetch(untyped(options))).toThrow(
-			/^Invalid option "options": expected an object$.*, got .*/,
+			/^Invalid option "options": expected an object, got /,
 		)
 	})
 
@@ -140,18 +140,18 @@ describe('an option of one request', () => {
 		['yaoki.idempotencyKey', 7],
 		['yaoki.name', 7],
 		['yaoki.deadline', 500],
-		['yaoki.within', 'all'],
+		['yaoki.parent', 'all'],
 	])('%s does not take %j: refused by its name, and nothing is sent', async (name, value) => {
 		const { fetch, url, server } = await setting(FINE)
 		const error = await failure(fetch(url, { yaoki: untyped({ [name.replace('yaoki.', '')]: value }) }))
 		expect(error).toMatchObject({ name: 'InvalidOptionError' })
-		expect(error).toHaveProperty('option', name)
+		expect(error).toHaveProperty('optionPath', name)
 		expect(server.connections.opened).toBe(0)
 	})
 
 	test.each([null, 7, 'fast'])('%j in place of them is refused, too', async (yaoki) => {
 		const { fetch, url, server } = await setting(FINE)
-		expect(await failure(fetch(url, { yaoki: untyped(yaoki) }))).toHaveProperty('option', 'yaoki')
+		expect(await failure(fetch(url, { yaoki: untyped(yaoki) }))).toHaveProperty('optionPath', 'yaoki')
 		expect(server.connections.opened).toBe(0)
 	})
 

@@ -166,7 +166,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 				expect.stringMatching(/ECONNRESET|EPIPE|UND_ERR_SOCKET/),
 			)
 			expect(error.message).toBe(
-				`${Object(error.cause).message} (not retried, for the request body is a stream and was sent already; give body: () => a new stream)`,
+				`${Object(error.cause).message} (not retried: the request body is a stream and was already sent. Pass body: () => a new stream)`,
 			)
 			expect(explain(error)).toMatchObject({ stop: 'body-used', attempts: [{ outcome: 'transient' }] })
 			expect(server.requests).toHaveLength(1)

@@ -25,7 +25,7 @@ describe('a Request', () => {
 	test('with a body says why it was not repeated', async () => {
 		const { fetch, url } = await setting(reset('request-head'))
 		const error = await failure(fetch(new Request(url, { method: 'PUT', body: 'an order' })))
-		expect(error.message).toContain('give body: () => a new stream')
+		expect(error.message).toContain('Pass body: () => a new stream')
 	})
 
 	test.each(['text', () => 'text'])(
@@ -98,7 +98,7 @@ describe('a body that somebody has begun to read', () => {
 	test('is refused with a clear word when it is locked, and nothing is sent', async () => {
 		const body = new Blob(['once']).stream()
 		body.getReader()
-		expect(await refused(body)).toContain('give a new one, or body: () => a new one')
+		expect(await refused(body)).toContain('Pass a new one, or body: () => a new stream')
 	})
 
 	test('is refused when it was read and let go, and nothing is sent', async () => {
@@ -124,7 +124,7 @@ describe('a body that somebody has begun to read', () => {
 		await use(request)
 		const error = await failure(fetch(request))
 		expect(error).toBeInstanceOf(TypeError)
-		expect(error.message).toContain('give a new one, or body: () => a new one')
+		expect(error.message).toContain('Pass a new one, or body: () => a new stream')
 		expect(server.connections.opened).toBe(0)
 	})
 

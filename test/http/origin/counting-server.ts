@@ -1,6 +1,6 @@
 /** A server that counts, a network on which answers overtake each other, and one client that asks a `Quota` before it sends. */
 
-import type { QuotaReport } from '../../../src/http/headers/quota-report.ts'
+import type { QuotaReport } from '../../../src/http/headers/rate-limit-field.ts'
 import { Quota } from '../../../src/http/origin/quota.ts'
 
 export interface ServerSettings {

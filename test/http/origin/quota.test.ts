@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { QuotaReport } from '../../../src/http/headers/quota-report.ts'
+import type { QuotaReport } from '../../../src/http/headers/rate-limit-field.ts'
 import { Quota } from '../../../src/http/origin/quota.ts'
 
 const WINDOW = { limit: 10, windowMs: 60_000 }

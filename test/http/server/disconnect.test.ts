@@ -2,7 +2,7 @@ import { Agent, get, type IncomingMessage, type ServerResponse } from 'node:http
 import { createServer as createHttp2Server } from 'node:http2'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { nodeServerContext } from '../../../src/http/server/node-handler.ts'
-import type { ServerContext } from '../../../src/http/server/request-context.ts'
+import type { ServerContext } from '../../../src/http/server/options.ts'
 import { createServerContext } from '../../../src/http/server/server-context.ts'
 import { gate } from './gate.ts'
 import { connected } from './http2-client.ts'
@@ -44,7 +44,7 @@ describe("a context that was made of Node's request alone", () => {
 		const client = get(url).on('error', () => undefined)
 		const reason = reasonOf(await made.passed)
 		client.destroy()
-		expect(await reason).toMatchObject({ name: 'AbortError', message: 'the client has gone away' })
+		expect(await reason).toMatchObject({ name: 'AbortError', message: 'The client has disconnected' })
 	})
 
 	test('also when it asks for the signal only afterwards', async () => {

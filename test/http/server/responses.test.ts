@@ -3,7 +3,7 @@ import { retry } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 import { fetchServerContext } from '../../../src/http/server/fetch-handler.ts'
 import { nodeServerContext } from '../../../src/http/server/node-handler.ts'
-import type { ServerContext } from '../../../src/http/server/request-context.ts'
+import type { ServerContext } from '../../../src/http/server/options.ts'
 import { listening } from './servers.ts'
 
 /** Lets a retry inside the request give up. */

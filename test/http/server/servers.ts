@@ -8,8 +8,7 @@ import { fastifyServerContext } from '../../../src/http/server/fastify.ts'
 import { fetchServerContext } from '../../../src/http/server/fetch-handler.ts'
 import { honoServerContext } from '../../../src/http/server/hono.ts'
 import { expressServerContext, nodeServerContext } from '../../../src/http/server/node-handler.ts'
-import type { ServerMiddlewareOptions } from '../../../src/http/server/options.ts'
-import type { ServerContext } from '../../../src/http/server/request-context.ts'
+import type { ServerContext, ServerMiddlewareOptions } from '../../../src/http/server/options.ts'
 import { getServerContext } from '../../../src/http/server/server-context.ts'
 
 /** What the service does: told the context of its request and the JSON that was posted, it answers a status. */

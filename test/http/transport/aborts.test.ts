@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import * as undici from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { undiciTransport } from '../../../src/http/transport/undici-transport.ts'
-import { init, pending, serve, settled, transports } from './local-server.ts'
+import { init, observableTransport, pending, serve, settled, transports } from './local-server.ts'
 
 /** A server that sends a head and half a body; `held` is its response. */
 async function serveHalf() {
@@ -145,13 +145,13 @@ describe('an abort over undici, where undici itself does not hear it yet', () =>
 		const dispatcher = new undici.Agent({ connections: 1 })
 		onTestFinished(() => dispatcher.destroy())
 		const { url, held, seen } = await serveHalf()
-		const send = undiciTransport(undici, { dispatcher })
+		const send = observableTransport(undici, { dispatcher })
 		const first = await send(`${url}/first`, init())
 		await abortWaiting(dispatcher, `${url}/waiting`)
 		held[0]?.end('.'.repeat(96))
 		await first.text()
 		const third = await send(`${url}/third`, init())
-		await third.discard()
+		await third.drain()
 		expect(seen.map(({ path }) => path)).not.toContain('/waiting')
 	})
 })

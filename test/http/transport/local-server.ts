@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import * as undici from 'undici'
 import { onTestFinished } from 'vitest'
 import type { Transport, TransportInit } from '../../../src/http/transport/transport.ts'
+import type { UndiciResponse } from '../../../src/http/transport/undici-response.ts'
 import { undiciTransport } from '../../../src/http/transport/undici-transport.ts'
 
 /** One request as the server saw it. */
@@ -51,6 +52,12 @@ export async function serve(handler: Handler = (_, response) => response.end('ok
 	})
 	return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen, sockets }
 }
+
+/** The undici transport with the class of its responses, which its public type hides. */
+export const observableTransport = (
+	...args: Parameters<typeof undiciTransport>
+): ((url: string, init: TransportInit) => Promise<UndiciResponse>) =>
+	undiciTransport(...args) as Transport<UndiciResponse>
 
 /** Both take the same requests and are meant to answer alike. */
 export const transports: readonly { readonly name: string; readonly send: Transport }[] = [

@@ -4,10 +4,9 @@ import * as undici from 'undici'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { virtualRuntime } from 'yaoki/testing'
 import type { BodyObserver } from '../../../src/http/transport/transport.ts'
-import { undiciTransport } from '../../../src/http/transport/undici-transport.ts'
-import { type Handler, init, pending, serve, settled } from './local-server.ts'
+import { type Handler, init, observableTransport, pending, serve, settled } from './local-server.ts'
 
-const send = undiciTransport(undici)
+const send = observableTransport(undici)
 
 const cutOff: Handler = (_, response) => {
 	response.writeHead(200, { 'content-length': 100 }).write('half', () => response.destroy())
@@ -33,7 +32,7 @@ describe('a header of an undici response', () => {
 		expect([response.header('x'), response.header('x-two')]).toEqual(['1', 'a, b'])
 		expect([response.header('x-none'), response.header('constructor')]).toEqual([null, null])
 		expect(response.headers).toBe(response.headers)
-		await response.discard()
+		await response.drain()
 	})
 
 	it('that undici read as UTF-8 is bytes again, as in fetch', async () => {
@@ -42,17 +41,17 @@ describe('a header of an undici response', () => {
 			const answer = await undici.request(...request)
 			return { ...answer, headers: { ...answer.headers, 'x-name': '日' } }
 		}
-		const response = await undiciTransport({ request: old })(url, init())
+		const response = await observableTransport({ request: old })(url, init())
 		expect(response.headers.get('x-name')).toBe('\u00e6\u0097\u00a5')
-		await response.discard()
+		await response.drain()
 	})
 })
 
 describe('a follower', () => {
 	const follower = () => ({
-		ended: vi.fn<BodyObserver['ended']>((error) => error && new Error('instead', { cause: error })),
-		began: vi.fn<BodyObserver['began']>(),
-		handedOver: vi.fn<BodyObserver['handedOver']>(),
+		onEnd: vi.fn<BodyObserver['onEnd']>((error) => error && new Error('instead', { cause: error })),
+		onReadStart: vi.fn<BodyObserver['onReadStart']>(),
+		onHandOver: vi.fn<BodyObserver['onHandOver']>(),
 	})
 
 	const followed = async (handler?: Handler, signal = new AbortController().signal) => {
@@ -64,80 +63,80 @@ describe('a follower', () => {
 	}
 
 	it.each(['text', 'arrayBuffer', 'blob'] as const)('hears once that %s has come to the end', async (how) => {
-		const { response, ended, handedOver } = await followed()
-		expect(ended).not.toHaveBeenCalled()
+		const { response, onEnd, onHandOver } = await followed()
+		expect(onEnd).not.toHaveBeenCalled()
 		await response[how]()
 		await expect(response[how]()).rejects.toThrow(TypeError)
-		await response.discard()
-		expect(ended.mock.calls).toEqual([[]])
-		expect(handedOver).not.toHaveBeenCalled()
+		await response.drain()
+		expect(onEnd.mock.calls).toEqual([[]])
+		expect(onHandOver).not.toHaveBeenCalled()
 	})
 
 	it('hears that bad JSON has come to its end, for it was read', async () => {
-		const { response, ended } = await followed()
+		const { response, onEnd } = await followed()
 		await expect(response.json()).rejects.toThrow(SyntaxError)
-		expect(ended.mock.calls).toEqual([[]])
+		expect(onEnd.mock.calls).toEqual([[]])
 	})
 
 	it('hears of a failure once, and says what is thrown in its place', async () => {
-		const { response, ended } = await followed(cutOff)
+		const { response, onEnd } = await followed(cutOff)
 		await expect(response.text()).rejects.toThrow('instead')
-		expect(ended.mock.calls).toEqual([[expect.objectContaining({ name: 'SocketError' })]])
+		expect(onEnd.mock.calls).toEqual([[expect.objectContaining({ name: 'SocketError' })]])
 	})
 
 	it('hears of the reason of an abort, and says what is thrown in its place', async () => {
 		const controller = new AbortController()
 		const half: Handler = (_, answer) => void answer.write('half')
-		const { response, ended } = await followed(half, controller.signal)
+		const { response, onEnd } = await followed(half, controller.signal)
 		const reading = response.text()
 		controller.abort('too late')
 		await expect(reading).rejects.toThrow('instead')
-		expect(ended.mock.calls).toEqual([['too late']])
+		expect(onEnd.mock.calls).toEqual([['too late']])
 	})
 
 	it('hears nothing of a second reading while the first goes on', async () => {
-		const { response, ended } = await followed()
+		const { response, onEnd } = await followed()
 		const reading = response.text()
 		await expect(response.text()).rejects.toThrow(TypeError)
 		expect(response.body?.locked).toBe(true)
-		expect(ended).not.toHaveBeenCalled()
+		expect(onEnd).not.toHaveBeenCalled()
 		await reading
-		expect(ended).toHaveBeenCalledTimes(1)
+		expect(onEnd).toHaveBeenCalledTimes(1)
 	})
 
 	it('can ask whether the stream was taken, which looking at it is not', async () => {
-		const { response, ended, handedOver } = await followed()
+		const { response, onEnd, onHandOver } = await followed()
 		expect(response.body).toBe(response.body)
-		expect(response.isTaken).toBe(false)
+		expect(response.isStreamTaken).toBe(false)
 		const reader = response.body?.getReader()
-		expect(response.isTaken).toBe(true)
+		expect(response.isStreamTaken).toBe(true)
 		while (!(await reader?.read())?.done);
 		reader?.releaseLock()
-		expect(response.isTaken).toBe(true)
-		expect(handedOver).not.toHaveBeenCalled()
-		expect(ended).not.toHaveBeenCalled()
+		expect(response.isStreamTaken).toBe(true)
+		expect(onHandOver).not.toHaveBeenCalled()
+		expect(onEnd).not.toHaveBeenCalled()
 	})
 
 	it('hears of a body that was looked at and then read as text', async () => {
-		const { response, began, ended } = await followed()
+		const { response, onReadStart, onEnd } = await followed()
 		expect(response.body).not.toBeNull()
 		expect(await response.text()).toBe('ok')
-		expect(response.isTaken).toBe(false)
-		expect([began.mock.calls, ended.mock.calls]).toEqual([[[]], [[]]])
+		expect(response.isStreamTaken).toBe(false)
+		expect([onReadStart.mock.calls, onEnd.mock.calls]).toEqual([[[]], [[]]])
 	})
 
 	it('hears at once that there is no body', async () => {
-		const { response, ended } = await followed((_, answer) => answer.writeHead(204).end())
-		expect(ended.mock.calls).toEqual([[]])
+		const { response, onEnd } = await followed((_, answer) => answer.writeHead(204).end())
+		expect(onEnd.mock.calls).toEqual([[]])
 		await response.text()
-		await response.discard()
-		expect(ended).toHaveBeenCalledTimes(1)
+		await response.drain()
+		expect(onEnd).toHaveBeenCalledTimes(1)
 	})
 
 	it('hears of a body that was thrown away', async () => {
-		const { response, ended } = await followed()
-		await response.discard()
-		expect(ended.mock.calls).toEqual([[]])
+		const { response, onEnd } = await followed()
+		await response.drain()
+		expect(onEnd.mock.calls).toEqual([[]])
 	})
 })
 
@@ -151,8 +150,8 @@ describe('discard', () => {
 		const { url, sockets } = await serve(handler)
 		for (let i = 0; i < 10; i++) {
 			const response = await send(url, init({ method }))
-			await response.discard()
-			await response.discard()
+			await response.drain()
+			await response.drain()
 			if (response.body) await expect(response.text()).rejects.toThrow(TypeError)
 		}
 		return sockets.length
@@ -176,7 +175,7 @@ describe('discard', () => {
 			response.resolve(answer)
 		})
 		const endless = await send(url, init())
-		await endless.discard()
+		await endless.drain()
 		const answer = await response.promise
 		if (!answer.destroyed) await once(answer, 'close')
 	})
@@ -184,9 +183,9 @@ describe('discard', () => {
 	it('does not wait more than a second for it', async () => {
 		const runtime = virtualRuntime()
 		const { url } = await serve((_, response) => void response.write('slow'))
-		const response = await undiciTransport(undici, { runtime })(url, init())
+		const response = await observableTransport(undici, { runtime })(url, init())
 		const done = vi.fn()
-		const discarding = response.discard().then(done)
+		const discarding = response.drain().then(done)
 		await settled()
 		await runtime.advance(999)
 		await settled()
@@ -198,7 +197,7 @@ describe('discard', () => {
 	it('leaves no timer behind', async () => {
 		const runtime = virtualRuntime()
 		const { url } = await serve()
-		await (await undiciTransport(undici, { runtime })(url, init())).discard()
+		await (await observableTransport(undici, { runtime })(url, init())).drain()
 		expect(runtime.pendingTimers).toBe(0)
 	})
 
@@ -208,13 +207,13 @@ describe('discard', () => {
 		const first = await send(url, init())
 		const reading = expect(first.text()).rejects.toThrow(Error)
 		await settled()
-		await first.discard()
+		await first.drain()
 		await reading
 		const second = await send(url, init())
 		const reader = second.body?.getReader()
 		await reader?.read()
 		const next = expect(reader?.read()).rejects.toThrow(Error)
-		await second.discard()
+		await second.drain()
 		await next
 		await settled()
 		expect(errors).toEqual([])
@@ -223,15 +222,15 @@ describe('discard', () => {
 	it('does not mind that the body fails, before or meanwhile', async () => {
 		const errors = uncaught()
 		const { url, sockets } = await serve(cutOff)
-		await (await send(url, init())).discard()
+		await (await send(url, init())).drain()
 		const late = await send(url, init())
 		const [, socket] = sockets
 		if (socket && !socket.destroyed) await once(socket, 'close')
 		await settled()
-		await late.discard()
+		await late.drain()
 		const controller = new AbortController()
 		const aborted = await send(url, init({ signal: controller.signal }))
-		const discarding = aborted.discard()
+		const discarding = aborted.drain()
 		controller.abort()
 		await discarding
 		await settled()
@@ -261,7 +260,7 @@ describe('a body that nobody reads', () => {
 		expect([first.body, second.body]).not.toContain(null)
 		await settled()
 		await first.body?.cancel()
-		await second.discard()
+		await second.drain()
 		await settled()
 		expect([first.bodyUsed, errors]).toEqual([true, []])
 	})

@@ -6,13 +6,13 @@ import { init, serve } from './local-server.ts'
 describe('undiciTransport', () => {
 	it.each<[object, string]>([
 		[{ maxRedirects: -1 }, 'Invalid option "maxRedirects": expected a number from 0 to 1000, got -1'],
-		[{ maxRedirects: 1.5 }, 'Invalid option "maxRedirects": expected a whole number, got 1.5'],
+		[{ maxRedirects: 1.5 }, 'Invalid option "maxRedirects": expected an integer, got 1.5'],
 		[
 			{ dispatcher: {} },
-			'Invalid option "dispatcher": expected a dispatcher of undici, such as new Agent(), got [object Object]',
+			'Invalid option "dispatcher": expected an undici dispatcher such as new Agent(), got [object Object]',
 		],
 		[{ dispatcher: 'agent' }, 'Invalid option "dispatcher"'],
-		[{ maxRedirect: 3 }, 'Unknown option "maxRedirect"'],
+		[{ maxRedirect: 3 }, 'Unknown option "maxRedirect" for undiciTransport. Did you mean "maxRedirects"?'],
 	])('refuses %o', (options, message) => {
 		expect(() => undiciTransport(undici, options)).toThrow(message)
 	})
@@ -20,7 +20,7 @@ describe('undiciTransport', () => {
 	it('says when it was not given undici', () => {
 		const nothing = undefined as unknown as typeof undici
 		expect(() => undiciTransport(nothing)).toThrow(
-			'Invalid option "undiciTransport(undici)": expected the undici module, got undefined',
+			'Invalid option "undiciTransport(undici)": expected the undici module',
 		)
 	})
 

@@ -1,38 +1,36 @@
 /**
- * An adapter is the one place in axios that is called once for each request, after all interceptors and transforms of the request and
- * before those of the response. So attempts are made in here: an interceptor that sends the request again would run all of them
- * again, and transform data twice. Each attempt is one call of the adapter that axios would have taken itself.
+ * An axios adapter is called once per request, after all request interceptors and transforms and before those of the response. So attempts
+ * are made here: an interceptor that sends the request again would run the interceptors again and transform data twice. Each attempt
+ * calls the adapter that axios would have used.
  */
-
+import { invalidOption } from '../../../core/options/schema.ts'
 import { HttpEngine } from '../../client/http-engine.ts'
 import {
 	DEFAULT_TOTAL_FACTOR,
-	HTTP_RULES,
+	HTTP_SCHEMA,
 	type HttpOptions,
 	readHttpOptions,
 } from '../../options/http-options.ts'
-import { refuse } from '../../options/option-path.ts'
 import { type RequestOptions, readRequestOptions } from '../../options/request-options.ts'
 import { HttpStatusError } from '../../request/status-error.ts'
 import type { Adapter, AdapterChoice, AxiosConfig, AxiosModule, AxiosResponse } from './axios-module.ts'
-import { addressOf, prepareAxiosRequest } from './axios-request.ts'
+import { linkCancellation, prepareAxiosRequest, urlOf } from './axios-request.ts'
 import type { AxiosResponseView } from './axios-response.ts'
 import { AxiosResult } from './axios-result.ts'
-import { cancellationOf } from './cancellation.ts'
 
-/** What `axiosAdapter` takes. */
+/** Options of `axiosAdapter`. */
 export interface AxiosAdapterOptions extends HttpOptions {
-	/** What sends the requests: a name that axios knows, an adapter, or several to choose from. Default: what axios would take. */
+	/** Sends the requests: the name of an axios adapter, an adapter, or a list to choose from. Default: the one that axios would use. */
 	readonly adapter?: AdapterChoice | undefined
 }
 
-const RULES = { ...HTTP_RULES, adapter: 'any' } as const
+const SCHEMA = { ...HTTP_SCHEMA, adapter: 'any' } as const
 
 /**
- * An adapter for axios: requests that may be repeated are repeated, origins that fail are left alone for a while, and everything else
- * is as axios does it. A `timeout` of axios, where it is set, is that of each attempt; the whole then has three times as long, unless
- * `totalTimeoutMs` is given. One request's own settings are under `yaoki` in its config. Hooks such as `shouldRetry` are given
- * an HttpStatusError for a status of 400 and more, and axios' own error otherwise.
+ * Creates an axios adapter with retries, a circuit breaker per origin, Retry-After support and timeouts; everything else behaves as in
+ * axios. The `timeout` of axios applies to each attempt; the total timeout is then three times that, unless `totalTimeoutMs` is set.
+ * Options of one request are under `yaoki` in its config. Hooks such as `shouldRetry` receive an HttpStatusError for a status
+ * of 400 or more, and otherwise axios' own error.
  *
  * @example
  * import axios from 'axios'
@@ -40,61 +38,62 @@ const RULES = { ...HTTP_RULES, adapter: 'any' } as const
  * const api = axios.create({ baseURL: 'https://api.example.com', adapter: axiosAdapter(axios, { maxRetries: 3 }) })
  * const { data } = await api.get('/users/7')
  */
-export function axiosAdapter<Config extends AxiosConfig, Answer extends AxiosResponse>(
-	axios: AxiosModule<Config, Answer>,
+export function axiosAdapter<Config extends AxiosConfig, Result extends AxiosResponse>(
+	axios: AxiosModule<Config, Result>,
 	options: AxiosAdapterOptions = {},
-): Adapter<Config, Answer> {
+): Adapter<Config, Result> {
 	if (typeof axios?.getAdapter !== 'function' || !axios.defaults)
-		refuse('axiosAdapter(axios)', axios, "axios itself, as in import axios from 'axios'")
-	const engine = new HttpEngine(readHttpOptions(options, RULES))
-	const adapterFor = chosen(axios, options.adapter)
-	// One without defaults: what was set on axios itself later on is not part of the config that is sent.
-	const addresses = new axios.Axios({})
+		invalidOption('axiosAdapter(axios)', axios, "the axios module (import axios from 'axios')")
+	const engine = new HttpEngine(readHttpOptions(options, SCHEMA, 'axiosAdapter'))
+	const adapterFor = selectAdapter(axios, options.adapter)
+	// Without defaults: defaults set on axios later are not part of the config that is sent.
+	const urls = new axios.Axios({})
 
 	return async (config) => {
-		const settings = settingsOf(config, engine.settings.maxRetries, options)
-		const outgoing = prepareAxiosRequest(config, addressOf(config, addresses), adapterFor(config))
-		const outcome = new AxiosResult(axios, config)
-		const { signal, release } = cancellationOf(config)
+		const requestOptions = readOptionsOf(config, engine.settings.maxRetries, options)
+		const request = prepareAxiosRequest(config, urlOf(config, urls), adapterFor(config))
+		const result = new AxiosResult(axios, config)
+		const { signal, release } = linkCancellation(config)
 		try {
-			// Every attempt answers with one of these.
-			const answered = (await engine.send(outgoing, settings, signal)) as AxiosResponseView<Answer>
-			return outcome.answer(answered)
+			// Every attempt returns this class.
+			const view = (await engine.send(request, requestOptions, signal)) as AxiosResponseView<Result>
+			return result.response(view)
 		} catch (error) {
-			if (signal?.aborted) throw outcome.cancelled(error)
-			if (!(error instanceof HttpStatusError)) throw outcome.failure(error)
-			return outcome.answer(error.response as AxiosResponseView<Answer>, error)
+			if (signal?.aborted) throw result.cancelled(error)
+			if (!(error instanceof HttpStatusError)) throw result.failure(error)
+			return result.response(error.response as AxiosResponseView<Result>, error)
 		} finally {
 			release()
 		}
 	}
 }
 
-/** What axios itself would take, asked now: an adapter that is made the default would otherwise end up with itself. */
-function chosen<Config, Answer>(
-	axios: AxiosModule<Config, Answer>,
+/** Reads axios' default adapter now: this adapter may become the default itself later. */
+function selectAdapter<Config, Result>(
+	axios: AxiosModule<Config, Result>,
 	given: AdapterChoice | undefined,
-): (config: Config) => Adapter<Config, Answer> {
+): (config: Config) => Adapter<Config, Result> {
 	const choice = given ?? axios.defaults.adapter
 	try {
 		axios.getAdapter(choice)
 	} catch {
-		refuse(
+		invalidOption(
 			'adapter',
 			given,
-			"a name that axios has an adapter for here, such as 'http' or 'fetch', or an adapter",
+			"an adapter, or the name of one that is available here, such as 'http' or 'fetch'",
 		)
 	}
 	return (config) => axios.getAdapter(choice, config)
 }
 
-/** A timeout of axios is that of an attempt. The whole would otherwise be over before an attempt that is given more than usual. */
-function settingsOf(config: AxiosConfig, mostRetries: number, options: HttpOptions): RequestOptions {
-	const given = readRequestOptions(config.yaoki, mostRetries)
+/** The timeout of axios applies to each attempt. Without a longer total timeout, a long attempt would be cut off. */
+function readOptionsOf(config: AxiosConfig, maxRetries: number, options: HttpOptions): RequestOptions {
+	const given = readRequestOptions(config.yaoki, maxRetries)
 	if (!config.timeout || given.timeout !== undefined) return given
-	// axios takes a text as well.
+	// axios also accepts a string.
 	const timeout = Number(config.timeout)
-	if (!(timeout > 0)) refuse('timeout', config.timeout, 'a number of milliseconds, or 0 for as usual')
+	if (!(timeout > 0))
+		invalidOption('timeout', config.timeout, 'a number of milliseconds, or 0 for the default')
 	const totalTimeoutMs = given.totalTimeoutMs ?? options.totalTimeoutMs ?? DEFAULT_TOTAL_FACTOR * timeout
 	return { ...given, timeout, totalTimeoutMs }
 }

@@ -1,19 +1,18 @@
 /**
- * The part of axios that the adapter needs, by its shape. axios is never imported, so that who does not use it need not install
- * it; and the types of the config and of the response are taken from the module that is given, so that what is made of it fits
- * wherever that axios wants an adapter.
+ * The part of axios that the adapter uses, as structural types: the package never imports axios. The types of config and response are
+ * inferred from the given module, so that the adapter fits that version of axios.
  */
 import type { RequestOptions } from '../../options/request-options.ts'
 
-/** The headers of a request: axios' own class. */
+/** Request headers: axios' own class. */
 interface AxiosHeaderList {
 	concat(): AxiosHeaderList
 	set(name: string, value: string, rewrite: boolean): unknown
-	// Early versions promise no more than an object.
+	// Early versions declare no more than an object.
 	toJSON(asStrings: true): object
 }
 
-/** What axios gives its adapters, once interceptors and `transformRequest` have run. */
+/** The config that an adapter receives, after interceptors and `transformRequest`. */
 export interface AxiosConfig {
 	readonly url?: string | undefined
 	readonly baseURL?: string | undefined
@@ -28,26 +27,26 @@ export interface AxiosConfig {
 	readonly validateStatus?: ((status: number) => boolean) | null | undefined
 	readonly signal?: AxiosSignal | undefined
 	readonly cancelToken?: AxiosCancelToken | undefined
-	/** What belongs to this request alone. */
+	/** Options of this request. */
 	readonly yaoki?: RequestOptions | undefined
 }
 
-/** An `AbortSignal`, or what a polyfill has in its place. */
+/** An `AbortSignal` or a polyfill of it. */
 interface AxiosSignal {
 	readonly aborted: boolean
 	addEventListener?(type: 'abort', listener: () => void): void
 	removeEventListener?(type: 'abort', listener: () => void): void
 }
 
-/** axios' own way to cancel, from before there were signals. */
+/** axios' own cancellation, older than signals. */
 interface AxiosCancelToken {
 	readonly reason?: unknown
-	// In the types of early versions they are missing.
+	// Missing in the types of early versions.
 	subscribe?(listener: (reason: unknown) => void): void
 	unsubscribe?(listener: (reason: unknown) => void): void
 }
 
-/** What axios' adapters answer with. */
+/** The response of an adapter. */
 export interface AxiosResponse {
 	data: unknown
 	status: number
@@ -58,21 +57,21 @@ export interface AxiosResponse {
 }
 
 /** Sends one request. */
-export type Adapter<Config, Answer> = (config: Config) => Promise<Answer>
+export type Adapter<Config, Result> = (config: Config) => Promise<Result>
 
-/** Any adapter. That it is one of this axios is not checked: its options would need types that nobody wants to write. */
+/** Any adapter. Its types are not checked against the given axios: that would complicate the options for little gain. */
 type AnyAdapter = Adapter<never, AxiosResponse>
 
-/** The name of an adapter, an adapter, or several of which the first that works here is taken. */
+/** The name of an adapter, an adapter, or a list of which the first available one is used. */
 export type AdapterChoice = string | AnyAdapter | (string | AnyAdapter)[]
 
-/** Puts addresses together as axios does. */
+/** Builds URLs as axios does. */
 export interface UrlBuilder {
 	getUri(config: object): string
 }
 
-/** axios itself: `import axios from 'axios'`. An instance of it does not have all of this. */
-export interface AxiosModule<Config, Answer> {
+/** The axios module: `import axios from 'axios'`. An instance does not have all of this. */
+export interface AxiosModule<Config, Result> {
 	readonly defaults: { readonly adapter?: AdapterChoice | undefined }
 	readonly Axios: new (defaults: object) => UrlBuilder
 	readonly AxiosError: new (
@@ -80,23 +79,23 @@ export interface AxiosModule<Config, Answer> {
 		code?: string,
 		config?: NoInfer<Config>,
 		request?: unknown,
-		response?: NoInfer<Answer>,
+		response?: NoInfer<Result>,
 	) => Error
-	// What else it takes depends on the version, as far as the types go.
+	// The types of further parameters depend on the version.
 	readonly CanceledError: new (
 		message?: string,
 	) => Error
-	getAdapter(choice: AdapterChoice | undefined, config?: NoInfer<Config>): Adapter<Config, Answer>
+	getAdapter(choice: AdapterChoice | undefined, config?: NoInfer<Config>): Adapter<Config, Result>
 }
 
-/** What an AxiosError has. */
-export interface AxiosFailure<Config, Answer> extends Error {
+/** An AxiosError. */
+export interface AxiosFailure<Config, Result> extends Error {
 	readonly code?: string
 	config?: Config
 	readonly request?: unknown
-	readonly response?: Answer
+	readonly response?: Result
 }
 
-/** By its mark, as axios itself does: there may be two copies of axios. */
-export const isAxiosFailure = <Config, Answer>(error: unknown): error is AxiosFailure<Config, Answer> =>
+/** Checks the marker, as axios itself does: there may be two copies of axios. */
+export const isAxiosFailure = <Config, Result>(error: unknown): error is AxiosFailure<Config, Result> =>
 	error instanceof Error && 'isAxiosError' in error && error.isAxiosError === true

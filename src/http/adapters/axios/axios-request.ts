@@ -1,6 +1,6 @@
 /**
- * A request of axios as the engine sends it: each attempt is the caller's config again, with what is the attempt's own in the places of
- * the signal, the headers and the time. The config itself is never changed, for axios' adapters write into what they are given.
+ * Prepares an axios request for the engine. Each attempt sends a copy of the caller's config with the attempt's own signal, headers and
+ * timeout. The config itself is not changed, because axios' adapters write to the config they receive.
  */
 import { permanent } from '../../../core/classify/permanent.ts'
 import type { PreparedRequest } from '../../request/http-call.ts'
@@ -14,92 +14,112 @@ import {
 } from './axios-module.ts'
 import { AxiosResponseView } from './axios-response.ts'
 
-/** Where the request goes, without its params: what matters is the origin. */
-export function addressOf(
+/** Returns the URL without the params: only its origin matters. */
+export function urlOf(
 	{ url, baseURL, allowAbsoluteUrls, socketPath }: AxiosConfig,
-	addresses: UrlBuilder,
+	urls: UrlBuilder,
 ): string {
 	// Each socket is a service of its own, whatever host the request names.
 	if (socketPath) return `http://${socketPath.replace(/[^a-z\d]+/gi, '-')}.unix/`
-	return addresses.getUri({ url, baseURL, allowAbsoluteUrls })
+	return urls.getUri({ url, baseURL, allowAbsoluteUrls })
 }
 
-export function prepareAxiosRequest<Config extends AxiosConfig, Answer extends AxiosResponse>(
+export function prepareAxiosRequest<Config extends AxiosConfig, Result extends AxiosResponse>(
 	config: Config,
 	url: string,
-	adapter: Adapter<Config, Answer>,
+	adapter: Adapter<Config, Result>,
 ): PreparedRequest {
-	const headers = textsOf(config.headers.toJSON(true))
+	// All values are strings already, though the types of axios do not say so.
+	const headers = Object.fromEntries(
+		Object.entries(config.headers.toJSON(true)).map(([name, value]) => [name, String(value)]),
+	)
 	const { data } = config
 	return {
 		url,
 		method: (config.method ?? 'get').toUpperCase(),
 		headers,
-		// It stays in the config.
+		// The body stays in the config.
 		body: undefined,
 		init: undefined,
 		isSingleUse: isStream(data),
 		async send(_, sent) {
 			try {
-				const answer = await adapter(
-					copyOf(config, {
-						headers: withExtra(config.headers, headers, sent),
+				const result = await adapter(
+					copyConfig(config, {
+						headers: addMissing(config.headers, headers, sent),
 						data: typeof data === 'function' ? await data() : data,
 						signal: sent.signal,
 						timeout: 0,
-						validateStatus: acceptAll,
+						// The engine classifies every status.
+						validateStatus: () => true,
 					}),
 				)
-				answer.config = config
-				return new AxiosResponseView(answer, url)
+				result.config = config
+				return new AxiosResponseView(result, url)
 			} catch (error) {
-				throw sent.signal.aborted ? sent.signal.reason : own(error, config)
+				throw sent.signal.aborted ? sent.signal.reason : withCallerConfig(error, config)
 			}
 		},
 	}
 }
 
-/** Headers as a table of texts, which they are already; the types of axios do not say so. */
-function textsOf(headers: object): Record<string, string> {
-	const table: Record<string, string> = {}
-	for (const [name, value] of Object.entries(headers)) table[name] = String(value)
-	return table
-}
-
-/** The engine decides what a status means, and needs to see them all. */
-const acceptAll = (): boolean => true
-
-/** axios makes its configs without a prototype, so that nothing can be slipped into them; so is the copy. */
-function copyOf<Config extends AxiosConfig>(config: Config, changes: Partial<AxiosConfig>): Config {
+/** Keeps the prototype: axios creates configs without one, to prevent prototype pollution. */
+function copyConfig<Config extends AxiosConfig>(config: Config, changes: Partial<AxiosConfig>): Config {
 	return Object.assign(Object.create(Object.getPrototypeOf(config)), config, changes)
 }
 
-function withExtra(
+function addMissing(
 	given: AxiosConfig['headers'],
-	written: Readonly<Record<string, string>>,
+	existing: Readonly<Record<string, string>>,
 	sent: TransportInit,
 ): AxiosConfig['headers'] {
 	const headers = given.concat()
 	for (const [name, value] of Object.entries(sent.headers ?? {}))
-		if (!Object.hasOwn(written, name)) headers.set(name, value, true)
+		if (!Object.hasOwn(existing, name)) headers.set(name, value, true)
 	return headers
 }
 
-/** A stream of Node or of the web, or a form of the form-data package: gone when it was sent. */
+/** Returns true for Node streams, web streams and forms of the form-data package: they can be sent once. */
 function isStream(data: unknown): boolean {
 	if (typeof data !== 'object' || data === null) return false
 	return 'pipe' in data || 'getReader' in data || Symbol.asyncIterator in data
 }
 
-/** Codes of what axios itself refuses. */
-const REFUSED = /^ERR_(BAD_REQUEST|NOT_SUPPORT|FORM_DATA_DEPTH_EXCEEDED)$/
+/** Codes of requests that axios itself rejects. */
+const REJECTED_BY_AXIOS = /^ERR_(BAD_REQUEST|NOT_SUPPORT|FORM_DATA_DEPTH_EXCEEDED)$/
 
-/** The error of an attempt, about the caller's config: code around axios sends that again. */
-function own<Config extends AxiosConfig>(error: unknown, config: Config): unknown {
+/** Puts the caller's config into the error of an attempt: code around axios sends that config again. */
+function withCallerConfig<Config extends AxiosConfig>(error: unknown, config: Config): unknown {
 	if (!isAxiosFailure<Config, AxiosResponse>(error)) return error
 	error.config = config
 	if (error.response) error.response.config = config
-	// The network had no part in it: the same request would be refused again.
-	const isRefused = REFUSED.test(error.code ?? '') || error.message.startsWith('maxContentLength')
-	return isRefused ? permanent(error) : error
+	// Not a network error: axios would reject the same request again. For the size limit axios has only a message.
+	const isRejected = REJECTED_BY_AXIOS.test(error.code ?? '') || error.message.startsWith('maxContentLength')
+	return isRejected ? permanent(error) : error
+}
+
+/**
+ * Returns the caller's cancellation as one signal: a signal, a polyfill of one, or an axios cancel token. During a request axios' adapter
+ * handles them itself; this signal is for the waits between attempts. `release` removes the listeners.
+ */
+export function linkCancellation({ signal, cancelToken }: AxiosConfig): {
+	readonly signal: AbortSignal | undefined
+	release(): void
+} {
+	const real = signal instanceof AbortSignal ? signal : undefined
+	const polyfill = real ? undefined : signal
+	if (!cancelToken && !polyfill) return { signal: real, release: () => {} }
+	const controller = new AbortController()
+	const cancel = (reason?: unknown) => controller.abort(reason)
+	const abort = () => cancel()
+	cancelToken?.subscribe?.(cancel)
+	polyfill?.addEventListener?.('abort', abort)
+	return {
+		// A real signal stays linked to a stream that the caller reads; axios' adapter links the token to it.
+		signal: real ? AbortSignal.any([real, controller.signal]) : controller.signal,
+		release() {
+			cancelToken?.unsubscribe?.(cancel)
+			polyfill?.removeEventListener?.('abort', abort)
+		},
+	}
 }

@@ -1,14 +1,12 @@
 /**
- * What axios answered, with the face that the engine knows. axios has read the body when it answers, unless a stream was asked
- * for, and that is the caller's own; so there is nothing to follow, and little to throw away. Who decides about retries sees
- * the same face, and may read a body from it that is there.
+ * A response of axios with the interface that the engine uses. axios has already read the body, unless the caller asked for a stream,
+ * which the caller then owns: there is nothing to observe and little to drain. Retry hooks see this object and can read the body.
  */
 import type { BodyObserver, ObservableResponse } from '../../transport/transport.ts'
 import type { AxiosResponse } from './axios-module.ts'
 
 const ignore = (): void => {}
 
-/** A stream of Node. */
 interface NodeStream {
 	on(event: 'error', listener: () => void): unknown
 	destroy(): unknown
@@ -26,25 +24,25 @@ const isReadable = (
 	data instanceof Blob ||
 	data instanceof FormData
 
-export class AxiosResponseView<Answer extends AxiosResponse = AxiosResponse> implements ObservableResponse {
-	readonly answer: Answer
+export class AxiosResponseView<Result extends AxiosResponse = AxiosResponse> implements ObservableResponse {
+	readonly result: Result
 	readonly url: string
-	/** axios does not say it everywhere. */
+	/** axios does not report it in all environments. */
 	readonly redirected = false
 	readonly body = null
 	#read: Response | undefined
 
-	constructor(answer: Answer, url: string) {
-		this.answer = answer
+	constructor(result: Result, url: string) {
+		this.result = result
 		this.url = url
 	}
 
 	get status(): number {
-		return this.answer.status
+		return this.result.status
 	}
 
 	get statusText(): string {
-		return this.answer.statusText
+		return this.result.statusText
 	}
 
 	get ok(): boolean {
@@ -58,16 +56,16 @@ export class AxiosResponseView<Answer extends AxiosResponse = AxiosResponse> imp
 		return headers
 	}
 
-	/** A header without the `Headers`, by its lower-case name. */
+	/** Returns a header by its lower-case name without creating a `Headers` object, or null. */
 	header(name: string): string | null {
-		for (const [own, value] of this.#lines())
-			if (own.toLowerCase() === name) return Array.isArray(value) ? value.join(', ') : String(value)
+		for (const [given, value] of this.#lines())
+			if (given.toLowerCase() === name) return Array.isArray(value) ? value.join(', ') : String(value)
 		return null
 	}
 
-	/** An adapter of the user's own may answer with a plain object, or with none. */
+	/** A user's adapter may return plain or missing headers. */
 	#lines(): [string, unknown][] {
-		const lines: [string, unknown][] = Object.entries(this.answer.headers ?? {})
+		const lines: [string, unknown][] = Object.entries(this.result.headers ?? {})
 		return lines.filter(([, value]) => value !== undefined && value !== null)
 	}
 
@@ -76,28 +74,28 @@ export class AxiosResponseView<Answer extends AxiosResponse = AxiosResponse> imp
 	}
 
 	text(): Promise<string> {
-		return this.#readout().text()
+		return this.#reader().text()
 	}
 
 	json(): ReturnType<Response['json']> {
-		return this.#readout().json()
+		return this.#reader().json()
 	}
 
 	arrayBuffer(): Promise<ArrayBuffer> {
-		return this.#readout().arrayBuffer()
+		return this.#reader().arrayBuffer()
 	}
 
 	blob(): Promise<Blob> {
-		return this.#readout().blob()
+		return this.#reader().blob()
 	}
 
-	observe(follower: BodyObserver): void {
-		if (this.#isStream) follower.handedOver()
-		else follower.ended()
+	observe(observer: BodyObserver): void {
+		if (this.#isStream) observer.onHandOver()
+		else observer.onEnd()
 	}
 
-	async discard(): Promise<void> {
-		const { data } = this.answer
+	async drain(): Promise<void> {
+		const { data } = this.result
 		if (isNodeStream(data)) {
 			data.on('error', ignore)
 			data.destroy()
@@ -105,13 +103,13 @@ export class AxiosResponseView<Answer extends AxiosResponse = AxiosResponse> imp
 	}
 
 	get #isStream(): boolean {
-		const { data } = this.answer
+		const { data } = this.result
 		return isNodeStream(data) || data instanceof ReadableStream
 	}
 
-	/** Of a stream nothing is read here: it has one reader, and that is the caller. */
-	#readout(): Response {
-		const { data } = this.answer
+	/** A stream is not read here: it belongs to the caller. */
+	#reader(): Response {
+		const { data } = this.result
 		this.#read ??= new Response(isReadable(data) ? data : null)
 		return this.#read
 	}

@@ -1,8 +1,7 @@
 /**
- * The handler that the caller gave, told of one request however many were sent. It gets its controller before the first attempt,
- * so that an abort is heard in a queue and in a wait between two attempts as well; a controller of undici's own belongs
- * to one attempt and would be gone by then. The first attempt whose answer is good enough takes the caller over, and nobody
- * else has a word to say to it from then on.
+ * The caller's handler, which sees one request however many attempts are sent. It receives this controller before the first attempt, so
+ * that it can abort in a queue and between attempts; undici's own controllers belong to one attempt. The first attempt with an
+ * acceptable response claims the handler; later events of other attempts are ignored.
  */
 import { notify } from '../../../core/engine/hooks.ts'
 import type { DispatchController, DispatchHandler, HeaderTable } from './undici-types.ts'
@@ -12,10 +11,10 @@ export class CallerHandler implements DispatchController {
 	rawTrailers: unknown = null
 	readonly #handler: DispatchHandler
 	readonly #aborting = new AbortController()
-	/** What interceptors further in have to say of the request, such as the redirects. They say it when an attempt begins. */
+	/** Information of inner interceptors, such as redirects; set when an attempt starts. */
 	readonly #context: object = {}
-	/** The attempt whose answer the caller gets, and the first one that was sent. */
-	#giver: object | undefined
+	/** The attempt whose response the caller receives. */
+	#claimedBy: object | undefined
 	#first: object | undefined
 	#source: DispatchController | undefined
 	#isPaused = false
@@ -25,7 +24,7 @@ export class CallerHandler implements DispatchController {
 		this.#handler = handler
 	}
 
-	/** Aborted by the caller, and by nobody else. */
+	/** Aborted only by the caller. */
 	get signal(): AbortSignal {
 		return this.#aborting.signal
 	}
@@ -56,8 +55,8 @@ export class CallerHandler implements DispatchController {
 		this.#source?.resume()
 	}
 
-	/** Answers whether the request is to be sent. */
-	begin(): boolean {
+	/** Notifies the handler of the start. Returns false if the request must not be sent. */
+	start(): boolean {
 		try {
 			this.#handler.onRequestStart?.(this, this.#context)
 		} catch (error) {
@@ -66,35 +65,35 @@ export class CallerHandler implements DispatchController {
 		return !this.#isOver
 	}
 
-	attemptBegins(attempt: object, context: object | null): void {
+	onAttemptStart(attempt: object, context: object | null): void {
 		this.#first ??= attempt
 		Object.assign(this.#context, context)
 	}
 
-	/** Only of the first attempt: who shows the progress of an upload does not want to see it twice. */
-	bodySent(attempt: object, chunk: Uint8Array): void {
+	/** Forwarded for the first attempt only, or an upload's progress would be shown twice. */
+	onBodySent(attempt: object, chunk: Uint8Array): void {
 		if (attempt === this.#first) this.#handler.onBodySent?.(chunk)
 	}
 
-	requestSent(attempt: object): void {
+	onRequestSent(attempt: object): void {
 		if (attempt === this.#first) this.#handler.onRequestSent?.()
 	}
 
-	/** An informational answer, of whichever attempt. */
-	inform(source: DispatchController, status: number, headers: HeaderTable, message?: string): void {
-		if (this.#giver || this.#isOver) return
+	/** Forwards an informational response of any attempt. */
+	onInformational(source: DispatchController, status: number, headers: HeaderTable, message?: string): void {
+		if (this.#claimedBy || this.#isOver) return
 		this.rawHeaders = source.rawHeaders
 		this.#handler.onResponseStart?.(this, status, headers, message)
 	}
 
-	/** Answers whether this attempt may answer the caller. Of several at once, one may. */
-	take(attempt: object): boolean {
-		if (this.#giver || this.#isOver) return false
-		this.#giver = attempt
+	/** Returns true if this attempt's response goes to the caller. Of concurrent attempts the first one wins. */
+	claim(attempt: object): boolean {
+		if (this.#claimedBy || this.#isOver) return false
+		this.#claimedBy = attempt
 		return true
 	}
 
-	head(source: DispatchController, status: number, headers: HeaderTable, message?: string): void {
+	onHead(source: DispatchController, status: number, headers: HeaderTable, message?: string): void {
 		this.#source = source
 		this.rawHeaders = source.rawHeaders
 		if (this.#isPaused) source.pause()
@@ -102,20 +101,20 @@ export class CallerHandler implements DispatchController {
 		this.#handler.onResponseStart?.(this, status, headers, message)
 	}
 
-	data(chunk: Uint8Array): void {
+	onData(chunk: Uint8Array): void {
 		this.#handler.onResponseData?.(this, chunk)
 	}
 
-	/** Not over when the handler throws: undici makes a failure of that, which it is told next. */
-	end(trailers: HeaderTable): void {
+	/** If the handler throws, the request is not over: undici reports the error next. */
+	onEnd(trailers: HeaderTable): void {
 		this.rawTrailers = this.#source?.rawTrailers
 		this.#handler.onResponseEnd?.(this, trailers)
 		this.#isOver = true
 	}
 
-	/** No attempt answers the caller. What goes wrong with one that does, it tells itself. */
-	refuse(error: unknown): void {
-		if (!this.#giver) this.fail(error)
+	/** Reports an error, unless an attempt has claimed the handler: that attempt reports its own errors. */
+	failUnlessClaimed(error: unknown): void {
+		if (!this.#claimedBy) this.fail(error)
 	}
 
 	fail(error: unknown): void {

@@ -1,12 +1,13 @@
 /**
- * One dispatch: what undici tells of it, and the response that the engine decides upon. A good answer is the caller's from its head on, in
- * the same tick, so that nothing is paused or copied. A bad one is held back until it is decided whether there is another attempt:
- * then the rest of it is thrown away, or else the caller gets it as though nothing had happened.
+ * One dispatch: the handler that undici calls, and the response that the engine sees. A successful response is forwarded to the caller from
+ * its head on, in the same tick, so that nothing is paused or copied. A failed one is paused until the engine has decided about a
+ * retry: then it is drained, or delivered to the caller.
  */
 import type { Runtime } from '../../../core/runtime/runtime.ts'
 
 import {
 	type BodyObserver,
+	headerFrom,
 	MAX_DRAIN_MS,
 	MAX_DRAINED_BYTES,
 	type ObservableResponse,
@@ -20,7 +21,7 @@ import type {
 	HeaderTable,
 } from './undici-types.ts'
 
-/** How a body ended that was held back: in good form, or not. */
+/** How a paused body ended. */
 type Ending = { readonly trailers: HeaderTable } | { readonly error: unknown }
 
 const NO_HEADERS: HeaderTable = {}
@@ -40,13 +41,13 @@ export class DispatchAttempt implements ObservableResponse, DispatchHandler {
 	readonly #head: Promise<this>
 	#resolve: (self: this) => void = ignore
 	#reject: (reason: unknown) => void = ignore
-	#phase: 'asked' | 'given' | 'held' | 'dropped' = 'asked'
+	#phase: 'pending' | 'forwarded' | 'paused' | 'draining' = 'pending'
 	#isOver = false
 	#controller: DispatchController | undefined
 	#table: HeaderTable = NO_HEADERS
-	#follower: BodyObserver | undefined
-	/** What came in spite of the pause: undici lets go of all it has when the server hangs up. */
-	#held: Uint8Array[] = []
+	#observer: BodyObserver | undefined
+	/** Chunks that arrived in spite of the pause: undici emits all it has when the server closes the connection. */
+	#buffered: Uint8Array[] = []
 	#ending: Ending | undefined
 	#drained = 0
 	#stopTimer: (() => void) | undefined
@@ -62,8 +63,8 @@ export class DispatchAttempt implements ObservableResponse, DispatchHandler {
 		})
 	}
 
-	/** Resolves with itself when the head of a response is there. */
-	open(dispatch: Dispatch, options: DispatchOptions): Promise<this> {
+	/** Dispatches the request. Resolves with this object when the head of the response has arrived. */
+	start(dispatch: Dispatch, options: DispatchOptions): Promise<this> {
 		this.#signal.addEventListener('abort', this)
 		try {
 			dispatch(options, this)
@@ -73,25 +74,25 @@ export class DispatchAttempt implements ObservableResponse, DispatchHandler {
 		return this.#head
 	}
 
-	/** The signal was aborted. undici hears of it only when a connection has taken the request up. */
+	/** Called when the signal is aborted. undici notices it only after a connection has started the request. */
 	handleEvent(): void {
 		this.#reject(this.#signal.reason)
 		this.#controller?.abort(this.#signal.reason)
 	}
 
-	/** More than once where an interceptor further in sends more than one request. */
+	/** Called more than once if an inner interceptor sends several requests. */
 	onRequestStart(controller: DispatchController, context: object | null): void {
 		this.#controller = controller
 		if (this.#signal.aborted) controller.abort(this.#signal.reason)
-		else this.#caller.attemptBegins(this, context)
+		else this.#caller.onAttemptStart(this, context)
 	}
 
 	onBodySent(chunk: Uint8Array): void {
-		this.#caller.bodySent(this, chunk)
+		this.#caller.onBodySent(this, chunk)
 	}
 
 	onRequestSent(): void {
-		this.#caller.requestSent(this)
+		this.#caller.onRequestSent(this)
 	}
 
 	onResponseStart(
@@ -100,10 +101,10 @@ export class DispatchAttempt implements ObservableResponse, DispatchHandler {
 		headers: HeaderTable,
 		message?: string,
 	): void {
-		// Where an interceptor further in is deaf to aborts.
+		// An inner interceptor may ignore aborts.
 		if (this.#signal.aborted) return
 		if (status < 200) {
-			this.#caller.inform(controller, status, headers, message)
+			this.#caller.onInformational(controller, status, headers, message)
 			return
 		}
 		this.#controller = controller
@@ -111,86 +112,84 @@ export class DispatchAttempt implements ObservableResponse, DispatchHandler {
 		this.statusText = message ?? ''
 		this.#table = headers
 		this.#resolve(this)
-		if (status < 400 && this.#caller.take(this)) {
-			this.#phase = 'given'
-			this.#caller.head(controller, status, headers, message)
+		if (status < 400 && this.#caller.claim(this)) {
+			this.#phase = 'forwarded'
+			this.#caller.onHead(controller, status, headers, message)
 			return
 		}
-		this.#phase = 'held'
+		this.#phase = 'paused'
 		controller.pause()
 	}
 
 	onResponseData(_: DispatchController, chunk: Uint8Array): void {
-		if (this.#phase === 'given') this.#caller.data(chunk)
-		else if (this.#phase === 'held') this.#held.push(chunk)
-		else this.#drain(chunk.byteLength)
+		if (this.#phase === 'forwarded') this.#caller.onData(chunk)
+		else if (this.#phase === 'paused') this.#buffered.push(chunk)
+		else this.#countDrained(chunk.byteLength)
 	}
 
 	onResponseEnd(_: DispatchController, trailers: HeaderTable): void {
 		this.#end()
-		if (this.#phase === 'given') this.#caller.end(trailers)
+		if (this.#phase === 'forwarded') this.#caller.onEnd(trailers)
 		else this.#ending = { trailers }
 	}
 
 	onResponseError(_: DispatchController | null, failure: unknown): void {
 		const error = this.#end(failure)
 		this.#reject(error)
-		if (this.#phase === 'given') this.#caller.fail(error)
+		if (this.#phase === 'forwarded') this.#caller.fail(error)
 		else this.#ending = { error }
 	}
 
-	/** There will be no better answer than this one, which was held back: the caller gets it. */
-	give(): void {
+	/** Delivers the paused response to the caller, because there is no further attempt. */
+	deliver(): void {
 		const caller = this.#caller
 		const controller = this.#controller
-		if (this.#phase !== 'held' || !controller || !caller.take(this)) return
-		this.#phase = 'given'
+		if (this.#phase !== 'paused' || !controller || !caller.claim(this)) return
+		this.#phase = 'forwarded'
 		const ending = this.#ending
 		try {
-			caller.head(controller, this.status, this.#table, this.statusText)
-			for (const chunk of this.#held) caller.data(chunk)
+			caller.onHead(controller, this.status, this.#table, this.statusText)
+			for (const chunk of this.#buffered) caller.onData(chunk)
 			if (!ending) {
 				if (!caller.paused) controller.resume()
-			} else if ('trailers' in ending) caller.end(ending.trailers)
+			} else if ('trailers' in ending) caller.onEnd(ending.trailers)
 			else caller.fail(ending.error)
 		} catch (error) {
-			// Thrown by the caller's handler, which is a failure of the request as long as that goes on.
+			// The caller's handler threw, which fails the request if it is still running.
 			if (ending) caller.fail(error)
 			else controller.abort(error)
 		}
-		this.#held = []
+		this.#buffered = []
 	}
 
-	/** Reads a small rest for the sake of its connection, and cuts off a large or a slow one. Nobody has to wait for it. */
-	async discard(): Promise<void> {
-		if (this.#phase !== 'held') return
-		this.#phase = 'dropped'
-		const held = this.#held
-		this.#held = []
+	async drain(): Promise<void> {
+		if (this.#phase !== 'paused') return
+		this.#phase = 'draining'
+		const buffered = this.#buffered
+		this.#buffered = []
 		if (this.#isOver) return
-		this.#stopTimer = this.#runtime.setTimer(MAX_DRAIN_MS, () => this.#cutOff(), 'housekeeping')
-		if (Number(this.header('content-length')) > MAX_DRAINED_BYTES) this.#cutOff()
+		this.#stopTimer = this.#runtime.setTimer(MAX_DRAIN_MS, () => this.#cancel(), 'housekeeping')
+		if (Number(this.header('content-length')) > MAX_DRAINED_BYTES) this.#cancel()
 		else {
-			for (const { byteLength } of held) this.#drain(byteLength)
+			for (const { byteLength } of buffered) this.#countDrained(byteLength)
 			if (!this.#isOver) this.#controller?.resume()
 		}
 	}
 
-	/** Told of the end of the body, which may be past. A stream of events has none, and is the caller's at once. */
-	observe(follower: BodyObserver): void {
-		if (this.#isOver) follower.ended()
-		else if (this.header('content-type')?.startsWith('text/event-stream')) follower.handedOver()
-		else this.#follower = follower
+	/** The body may have ended already. An event stream does not end, so its timeout ends immediately. */
+	observe(observer: BodyObserver): void {
+		if (this.#isOver) observer.onEnd()
+		else if (this.header('content-type')?.startsWith('text/event-stream')) observer.onHandOver()
+		else this.#observer = observer
 	}
 
 	get ok(): boolean {
 		return this.status >= 200 && this.status <= 299
 	}
 
-	/** A header without the `Headers`. The name is in lower case. */
+	/** Returns a header by its lower-case name without creating a `Headers` object, or null. */
 	header(name: string): string | null {
-		const value = Object.hasOwn(this.#table, name) ? this.#table[name] : undefined
-		return Array.isArray(value) ? value.join(', ') : (value ?? null)
+		return headerFrom(this.#table, name)
 	}
 
 	get headers(): Headers {
@@ -199,43 +198,43 @@ export class DispatchAttempt implements ObservableResponse, DispatchHandler {
 		return headers
 	}
 
-	// Who looks at a failed answer between two attempts finds its head here. The bytes are on their way to the caller.
+	// Retry hooks can read the head of a failed response. Its bytes go to the caller.
 	text(): Promise<string> {
-		return notHere()
+		return rejectRead()
 	}
 
 	json(): ReturnType<Response['json']> {
-		return notHere()
+		return rejectRead()
 	}
 
 	arrayBuffer(): Promise<ArrayBuffer> {
-		return notHere()
+		return rejectRead()
 	}
 
 	blob(): Promise<Blob> {
-		return notHere()
+		return rejectRead()
 	}
 
-	#drain(bytes: number): void {
+	#countDrained(bytes: number): void {
 		this.#drained += bytes
-		if (this.#drained > MAX_DRAINED_BYTES && !this.#isOver) this.#cutOff()
+		if (this.#drained > MAX_DRAINED_BYTES && !this.#isOver) this.#cancel()
 	}
 
-	#cutOff(): void {
-		this.#controller?.abort(new DOMException('the rest of a failed answer is not wanted', 'AbortError'))
+	#cancel(): void {
+		this.#controller?.abort(new DOMException('The rest of a failed response is discarded', 'AbortError'))
 		this.#end()
 	}
 
-	/** Neither timer nor listener stays. Answers what the failure is, as far as the follower knows better. */
+	/** Releases timer and listener. Returns the error, or the one that the observer replaces it with. */
 	#end(failure?: unknown): unknown {
-		const follower = this.#follower
-		this.#follower = undefined
+		const observer = this.#observer
+		this.#observer = undefined
 		this.#isOver = true
 		this.#stopTimer?.()
 		this.#signal.removeEventListener('abort', this)
-		return follower ? follower.ended(failure) : failure
+		return observer ? observer.onEnd(failure) : failure
 	}
 }
 
-const notHere = (): Promise<never> =>
-	Promise.reject(new TypeError('the body of this answer can be read only by who sent the request'))
+const rejectRead = (): Promise<never> =>
+	Promise.reject(new TypeError('The response body can only be read by the caller that sent the request'))

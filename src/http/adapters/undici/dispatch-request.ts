@@ -1,6 +1,6 @@
 /**
- * A request to a dispatcher, as the engine sees it. undici takes headers in several forms and bodies of many kinds; they stay what they are, so
- * that the request on the wire is the caller's, and what is added is added in the same form.
+ * Prepares a request to a dispatcher for the engine. undici accepts headers and bodies in many forms. They stay unchanged, so that the
+ * request on the wire is the caller's; headers are added in the same form.
  */
 
 import type { PreparedRequest } from '../../request/http-call.ts'
@@ -15,7 +15,7 @@ export class DispatchRequest implements PreparedRequest {
 	readonly url: string
 	readonly method: string
 	readonly headers: Record<string, string>
-	/** Only if it is made for each attempt: of all others the engine needs to know no more than `isOnce`. */
+	/** Set only if it is a factory; for other bodies the engine needs only `isSingleUse`. */
 	readonly body: RequestBody
 	readonly init = undefined
 	readonly #options: DispatchOptions
@@ -26,15 +26,15 @@ export class DispatchRequest implements PreparedRequest {
 		const { body, headers } = options
 		this.url = url
 		this.method = options.method.toUpperCase()
-		this.headers = readable(headers)
-		this.body = isMaker(body) ? body : undefined
+		this.headers = toTable(headers)
+		this.body = isFactory(body) ? body : undefined
 		this.#options = options
 		this.#source = sourceOf(body)
 		this.#open = open
 	}
 
 	get isSingleUse(): boolean {
-		return this.#source.isGone()
+		return this.#source.isUsed()
 	}
 
 	send(_: string, { headers, body, signal }: TransportInit): Promise<HttpResponse> {
@@ -48,12 +48,13 @@ export class DispatchRequest implements PreparedRequest {
 	}
 }
 
-const isMaker = (body: unknown): body is () => BodySource | Promise<BodySource> => typeof body === 'function'
+const isFactory = (body: unknown): body is () => BodySource | Promise<BodySource> =>
+	typeof body === 'function'
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
-/** Headers as a table of texts, for the engine to look into. */
-function readable(headers: unknown): Record<string, string> {
+/** Returns the headers as strings by lower-case name, for the engine. */
+function toTable(headers: unknown): Record<string, string> {
 	const table: Record<string, string> = {}
 	for (const [name, value] of pairs(headers))
 		if (value !== undefined) table[String(name).toLowerCase()] = String(value)
@@ -77,37 +78,37 @@ function withAdded(headers: unknown, added: readonly (readonly [string, string])
 	return { ...(isObject(headers) ? headers : {}), ...Object.fromEntries(added) }
 }
 
-/** A body in the form in which it is dispatched, and whether it is used up by now. */
+/** A body as it is dispatched, and whether it has been read. */
 interface Source {
 	readonly body: unknown
-	isGone(): boolean
+	isUsed(): boolean
 }
 
 const never = (): boolean => false
 
 /**
- * Data can be sent again. What flows is gone once somebody has begun to read it, and not before: a request that found no connection may be
- * sent again with it. `fetch` makes a generator of every body, so that this is all that can be repeated of its requests.
+ * Data can be sent again. A stream can be sent again until undici has started to read it: after a failed connection it is still unread.
+ * `fetch` turns every body into a generator, so this is the only way to retry its requests with a body.
  */
 function sourceOf(body: unknown): Source {
-	if (!isObject(body) || ArrayBuffer.isView(body) || isForm(body)) return { body, isGone: never }
+	if (!isObject(body) || ArrayBuffer.isView(body) || isForm(body)) return { body, isUsed: never }
 	if ('readableDidRead' in body && 'destroyed' in body)
-		return { body, isGone: () => body.readableDidRead !== false || body.destroyed === true }
+		return { body, isUsed: () => body.readableDidRead !== false || body.destroyed === true }
 	if (isAsyncIterable(body)) {
-		let isGone = false
+		let isUsed = false
 		const watched = {
 			[Symbol.asyncIterator]() {
-				isGone = true
+				isUsed = true
 				return body[Symbol.asyncIterator]()
 			},
 		}
-		return { body: watched, isGone: () => isGone }
+		return { body: watched, isUsed: () => isUsed }
 	}
-	const flows = Symbol.iterator in body || 'pipe' in body
-	return { body, isGone: () => flows }
+	const isStream = Symbol.iterator in body || 'pipe' in body
+	return { body, isUsed: () => isStream }
 }
 
-/** undici's own and the platform's are different classes. */
+/** undici and the platform have different classes. */
 const isForm = (body: object): boolean =>
 	Symbol.toStringTag in body && body[Symbol.toStringTag] === 'FormData'
 

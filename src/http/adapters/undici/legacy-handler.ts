@@ -1,6 +1,6 @@
 /**
- * Handlers of the older kind. The `fetch` of Node 22 and 24 brings them along, and undici 8 refuses them; undici 7 turns them into the
- * newer kind before an interceptor sees them. With this, `fetch(url, { dispatcher })` works whatever the two versions are.
+ * Adapts handlers of the older kind. The `fetch` of Node 22 and 24 passes them, undici 8 rejects them, and undici 7 converts them
+ * before an interceptor sees them. With this, `fetch(url, { dispatcher })` works with any combination of versions.
  */
 import type { DispatchController, DispatchHandler, HeaderTable } from './undici-types.ts'
 
@@ -18,56 +18,27 @@ interface LegacyHandler {
 export const isLegacy = (handler: object): handler is LegacyHandler =>
 	!('onRequestStart' in handler) && 'onConnect' in handler
 
-/** A handler of the newer kind that tells one of the older kind. */
-export class LegacyHandlerAdapter implements DispatchHandler {
-	readonly #handler: LegacyHandler
+/** Returns a handler of the newer kind that calls one of the older kind. */
+export const adaptLegacyHandler = (handler: LegacyHandler): DispatchHandler => ({
+	onRequestStart: (controller, context) => handler.onConnect?.((reason) => controller.abort(reason), context),
+	onBodySent: (chunk) => handler.onBodySent?.(chunk),
+	onRequestSent: () => handler.onRequestSent?.(),
+	onResponseStarted: () => handler.onResponseStarted?.(),
+	onResponseStart(controller, status, headers, message) {
+		const raw = rawHeaders(controller.rawHeaders, headers)
+		pauseIf(handler.onHeaders?.(status, raw, () => controller.resume(), message) === false, controller)
+	},
+	onResponseData: (controller, chunk) => pauseIf(handler.onData?.(chunk) === false, controller),
+	onResponseEnd: (controller, trailers) => handler.onComplete?.(rawHeaders(controller.rawTrailers, trailers)),
+	onResponseError: (_, error) => handler.onError?.(error),
+})
 
-	constructor(handler: LegacyHandler) {
-		this.#handler = handler
-	}
-
-	onRequestStart(controller: DispatchController, context: object | null): void {
-		this.#handler.onConnect?.((reason) => controller.abort(reason), context)
-	}
-
-	onBodySent(chunk: Uint8Array): void {
-		this.#handler.onBodySent?.(chunk)
-	}
-
-	onRequestSent(): void {
-		this.#handler.onRequestSent?.()
-	}
-
-	onResponseStarted(): void {
-		this.#handler.onResponseStarted?.()
-	}
-
-	onResponseStart(
-		controller: DispatchController,
-		status: number,
-		headers: HeaderTable,
-		message?: string,
-	): void {
-		const raw = flat(controller.rawHeaders, headers)
-		const goesOn = this.#handler.onHeaders?.(status, raw, () => controller.resume(), message)
-		if (goesOn === false) controller.pause()
-	}
-
-	onResponseData(controller: DispatchController, chunk: Uint8Array): void {
-		if (this.#handler.onData?.(chunk) === false) controller.pause()
-	}
-
-	onResponseEnd(controller: DispatchController, trailers: HeaderTable): void {
-		this.#handler.onComplete?.(flat(controller.rawTrailers, trailers))
-	}
-
-	onResponseError(_: DispatchController | null, error: unknown): void {
-		this.#handler.onError?.(error)
-	}
+function pauseIf(isFull: boolean, controller: DispatchController): void {
+	if (isFull) controller.pause()
 }
 
-/** Name, value, name, value: as they came, or where an interceptor further in made them up, from the table. */
-function flat(raw: unknown, table: HeaderTable | null | undefined): readonly unknown[] {
+/** Returns name, value, name, value: as received, or from the table if an inner interceptor created the response. */
+function rawHeaders(raw: unknown, table: HeaderTable | null | undefined): readonly unknown[] {
 	if (Array.isArray(raw)) return raw
 	return Object.entries(table ?? {}).flatMap(([name, value]) =>
 		[value ?? ''].flat().flatMap((line) => [name, line]),

@@ -1,47 +1,46 @@
 import { HttpEngine } from '../../client/http-engine.ts'
-import { HTTP_RULES, type HttpOptions, readHttpOptions } from '../../options/http-options.ts'
+import { HTTP_SCHEMA, type HttpOptions, readHttpOptions } from '../../options/http-options.ts'
 import type { RequestOptions } from '../../options/request-options.ts'
 import { HttpStatusError } from '../../request/status-error.ts'
 import { CallerHandler } from './caller-handler.ts'
 import { DispatchAttempt } from './dispatch-attempt.ts'
 import { DispatchRequest } from './dispatch-request.ts'
-import { isLegacy, LegacyHandlerAdapter } from './legacy-handler.ts'
+import { adaptLegacyHandler, isLegacy } from './legacy-handler.ts'
 import type { Dispatch, DispatchHandler, DispatchOptions } from './undici-types.ts'
 
-/** What `dispatcher.compose` of undici takes, in the types of whichever version it is. */
+/** An interceptor for `dispatcher.compose`, with the types of the installed undici version. */
 export type UndiciInterceptor = <D extends (options: never, handler: never) => boolean>(dispatch: D) => D
 
 /**
- * An interceptor for undici: whatever goes through the dispatcher that it is composed with is retried, held back and given its time, by the
- * same rules as with `resilientFetch`. That holds for `undici.request`, for `fetch` with a `dispatcher`, and for SDKs that take one. The
- * answer that comes in the end is the caller's, whatever its status is; upgrades and CONNECT are passed on as they are.
+ * Creates an undici interceptor with the behavior of `resilientFetch`: retries, a circuit breaker per origin, Retry-After, timeouts. It
+ * applies to everything that uses the composed dispatcher: `undici.request`, `fetch` with a `dispatcher`, and SDKs that accept one. The
+ * caller receives the final response, whatever its status. Upgrades and CONNECT are passed through.
  *
- * The time for an attempt lasts until its body is there; only a `text/event-stream` may take longer. A body that is a stream is sent
- * once; `body: () => a new stream` is made for each attempt. `idempotent`, which undici takes itself, says whether a
- * request may be sent twice.
+ * The attempt timeout includes the body, except for `text/event-stream`. A stream body is sent once; `body: () => a new stream` is
+ * called for each attempt. undici's own option `idempotent` says whether a request may be sent twice.
  *
  * @example
  * const dispatcher = new Agent().compose(undiciInterceptor({ maxRetries: 3 }))
  * const { statusCode, body } = await request('https://api.example.com/users/7', { dispatcher })
  */
 export function undiciInterceptor(options: HttpOptions = {}): UndiciInterceptor {
-	const engine = new HttpEngine(readHttpOptions(options, HTTP_RULES))
+	const engine = new HttpEngine(readHttpOptions(options, HTTP_SCHEMA, 'undiciInterceptor'))
 	let compositions = 0
 	const intercept = (dispatch: Dispatch): Dispatch => {
-		// A pool of undici 7 does not say where it sends its requests, but it is one place.
-		const nameless = `pool-${++compositions}:`
+		// A pool of undici 7 does not report its origin, but it has only one.
+		const poolName = `pool-${++compositions}:`
 		return (given, handler) => {
 			if (!isRequest(given) || typeof handler !== 'object' || handler === null)
 				return dispatch(given, handler)
 			if (isLegacy(handler)) {
-				// Those who still bring one know nothing of HTTP/2.
+				// Handlers of the older kind do not support HTTP/2.
 				const plain: DispatchOptions & { readonly allowH2: false } = { ...given, allowH2: false }
-				send(engine, dispatch, plain, new LegacyHandlerAdapter(handler), nameless)
-			} else send(engine, dispatch, given, handler, nameless)
+				send(engine, dispatch, plain, adaptLegacyHandler(handler), poolName)
+			} else send(engine, dispatch, given, handler, poolName)
 			return true
 		}
 	}
-	// The types of each version fit these, but not the other way round, as the compiler wants it of a function's function.
+	// Handlers of each version fit these types, but parameters of function types are checked the other way round.
 	return intercept as UndiciInterceptor
 }
 
@@ -53,37 +52,37 @@ function send(
 	dispatch: Dispatch,
 	options: DispatchOptions,
 	handler: DispatchHandler,
-	nameless: string,
+	poolName: string,
 ): void {
 	const caller = new CallerHandler(handler)
-	if (!caller.begin()) return
-	const url = urlOf(options, nameless)
+	if (!caller.start()) return
+	const url = urlOf(options, poolName)
 	const attempts: DispatchAttempt[] = []
 	const request = new DispatchRequest(url, options, (sent, signal) => {
 		const attempt = new DispatchAttempt(url, caller, signal, engine.runtime)
 		attempts.push(attempt)
-		return attempt.open(dispatch, sent)
+		return attempt.start(dispatch, sent)
 	})
-	const ended = () => {
-		// Of several at once, those that the caller did not get.
-		for (const attempt of attempts) void attempt.discard()
+	const drainOthers = () => {
+		// The responses of hedges that lost.
+		for (const attempt of attempts) void attempt.drain()
 	}
-	engine.send(request, settingsOf(options), caller.signal).then(ended, (error: unknown) => {
-		const answer = error instanceof HttpStatusError ? error.response : undefined
-		if (answer instanceof DispatchAttempt) answer.give()
-		else caller.refuse(error)
-		ended()
+	engine.send(request, requestOptionsOf(options), caller.signal).then(drainOthers, (error: unknown) => {
+		const response = error instanceof HttpStatusError ? error.response : undefined
+		if (response instanceof DispatchAttempt) response.deliver()
+		else caller.failUnlessClaimed(error)
+		drainOthers()
 	})
 }
 
-/** Only its origin matters: the path may be a whole URL, when it is meant for a proxy. */
-function urlOf({ origin, path }: DispatchOptions, nameless: string): string {
+/** Only the origin matters: for a proxy the path may be a whole URL. */
+function urlOf({ origin, path }: DispatchOptions, poolName: string): string {
 	const start =
-		typeof origin === 'string' && origin ? origin : origin instanceof URL ? origin.origin : nameless
+		typeof origin === 'string' && origin ? origin : origin instanceof URL ? origin.origin : poolName
 	return String(path).startsWith('/') ? start + path : start
 }
 
 const NONE: RequestOptions = {}
 
-const settingsOf = ({ idempotent }: DispatchOptions): RequestOptions =>
+const requestOptionsOf = ({ idempotent }: DispatchOptions): RequestOptions =>
 	typeof idempotent === 'boolean' ? { idempotent } : NONE

@@ -1,24 +1,24 @@
 /**
- * The part of undici's dispatching that is used here, as structural types: undici is never imported, so that its version is the
- * user's choice. Loose where versions 7 and 8 differ, and methods throughout, since that is how undici declares them.
+ * The part of undici's dispatcher API that is used here, as structural types: the package never imports undici, so users choose its
+ * version. The types are loose where versions 7 and 8 differ, and use methods, as undici declares them.
  */
 
-/** A request as a dispatcher is asked for it. There is more to it, which is handed through. */
+/** The options of a request. Further properties are passed through. */
 export interface DispatchOptions {
 	readonly origin?: unknown
 	readonly path: string
 	readonly method: string
 	readonly headers?: unknown
 	readonly body?: unknown
-	/** May it be sent twice? */
+	/** Whether the request may be sent twice. */
 	readonly idempotent?: unknown
 	readonly upgrade?: unknown
 }
 
-/** The headers of a response. Names are in lower case. */
+/** Response headers; names are in lower case. */
 export type HeaderTable = Readonly<Record<string, string | string[] | undefined>>
 
-/** What a handler stops, slows down and ends its request with. */
+/** Lets a handler abort, pause and resume its request. */
 export interface DispatchController {
 	readonly aborted: boolean
 	readonly paused: boolean
@@ -30,7 +30,7 @@ export interface DispatchController {
 	resume(): void
 }
 
-/** Who is told how a request goes. */
+/** Receives the events of a request. */
 export interface DispatchHandler {
 	onRequestStart?(controller: DispatchController, context: object | null): void
 	onBodySent?(chunk: Uint8Array): void
@@ -44,7 +44,7 @@ export interface DispatchHandler {
 	): void
 	onResponseData?(controller: DispatchController, chunk: Uint8Array): void
 	onResponseEnd?(controller: DispatchController, trailers: HeaderTable): void
-	/** There is no controller when the request could not even begin. */
+	/** The controller is null if the request could not start. */
 	onResponseError?(controller: DispatchController | null, error: unknown): void
 }
 
@@ -52,5 +52,5 @@ interface Dispatcher {
 	dispatch(options: DispatchOptions, handler: DispatchHandler): boolean
 }
 
-/** Sends a request and tells its handler; false when the dispatcher would rather have no more for the moment. */
+/** Sends a request and notifies its handler; returns false if the dispatcher is busy. */
 export type Dispatch = Dispatcher['dispatch']

@@ -104,13 +104,13 @@ describe.each(['http', 'fetch'])('a stream over %s', (adapter) => {
 describe('the adapter', () => {
 	test('takes axios itself and options that there are', () => {
 		expect(() => axiosAdapter(Object(axios.create()))).toThrow(
-			"takes axios itself, as in import axios from 'axios'",
+			'Invalid option "axiosAdapter(axios)": expected the axios module',
 		)
 		expect(() => axiosAdapter(axios, { adapter: 'carrier pigeon' })).toThrow(
-			'Invalid option "adapter": expected a name that axios has an adapter for here, got "carrier pigeon"',
+			'Invalid option "adapter": expected an adapter, or the name of one',
 		)
 		expect(() => axiosAdapter(axios, Object({ retries: 3 }))).toThrow(
-			'Invalid option "retries": expected nothing, got 3',
+			'Unknown option "retries" for axiosAdapter.',
 		)
 	})
 
@@ -132,7 +132,7 @@ describe('the adapter', () => {
 			axios.defaults.baseURL = 'http://other.test'
 			const { config } = await api.get(server.url('/'))
 			expect(config.url).toBe(server.url('/'))
-			await expect(api.get('/nowhere')).rejects.toThrow("'/nowhere' is no URL that can be requested")
+			await expect(api.get('/nowhere')).rejects.toThrow("Invalid URL '/nowhere'")
 		} finally {
 			if (baseURL === undefined) delete axios.defaults.baseURL
 			else axios.defaults.baseURL = baseURL

@@ -187,7 +187,7 @@ describe('the body of a repeated request', () => {
 	test('is sent once when it is a stream, and the failure says why', async () => {
 		const { api, server } = await setting([reset('response-head'), fine])
 		const error = await axiosFailure(api.put('/', Readable.from(['a stream'])))
-		expect(error.message).toContain('give data: () => a new stream')
+		expect(error.message).toContain('Pass data: () => a new stream')
 		expect(axios.isAxiosError(error.cause)).toBe(true)
 		expect(error.config?.method).toBe('put')
 		expect(explain(error)?.stop).toBe('body-used')

@@ -50,7 +50,7 @@ describe('a timeout', () => {
 		await clock.advance(1_000)
 		const error = await request
 		expect(error.message).toBe(
-			'timeout of 1000ms exceeded (not retried, for data is a stream and was sent already; give data: () => a new stream)',
+			'timeout of 1000ms exceeded (not retried: data is a stream and was already sent. Pass data: () => a new stream)',
 		)
 		expect(error.code).toBe('ECONNABORTED')
 	})
@@ -75,7 +75,7 @@ describe('a timeout', () => {
 	test('that is none is refused', async () => {
 		const { api } = await setting(answer())
 		await expect(api.get('/', { timeout: -5 })).rejects.toThrow(
-			'Invalid option "timeout": expected a number of milliseconds, got -5',
+			'Invalid option "timeout": expected a number of milliseconds, or 0 for the default, got -5',
 		)
 	})
 })

@@ -86,7 +86,7 @@ describe('a failed answer that is the last one', () => {
 		}
 		const { body } = await request(server.url('/a'), { dispatcher: composed({ shouldRetry }) })
 		expect(seen).toEqual([false, 'because', server.url('/a')])
-		for (const read of reads) await expect(read).rejects.toThrow(/who sent the request/)
+		for (const read of reads) await expect(read).rejects.toThrow(/that sent the request/)
 		expect(reads).toHaveLength(4)
 		expect(await body.text()).toBe('why')
 	})

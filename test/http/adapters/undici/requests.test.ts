@@ -70,7 +70,7 @@ describe('the body of a request through the interceptor', () => {
 		const options: object = { dispatcher: composed(), method: 'PUT', body: make() }
 		const error = await failureOf(request(server.url(), options))
 		expect(error).toMatchObject({
-			message: expect.stringContaining('not retried, for the request body is a stream'),
+			message: expect.stringContaining('not retried: the request body is a stream'),
 		})
 		expect(server.requests.map(({ body }) => body)).toEqual(['a stream'])
 	})

@@ -131,7 +131,7 @@ describe.each(TRANSPORTS)('a server with a quota over %s', (_, transport) => {
 		it('refuses what is too much when nobody listens to it', async () => {
 			const { client, server, clock, waits } = await setting(transport, answer(), {
 				...patient,
-				pacing: false,
+				honorRateLimit: false,
 			})
 			server.play(counting(clock, wording))
 			const statuses = await askOften(client, server.url(), 30)
@@ -149,7 +149,7 @@ describe.each(TRANSPORTS)('a server with a quota over %s', (_, transport) => {
 		expect(client.stats.origins[server.origin]?.inFlight).toBe(9)
 		await server.done(10)
 		expect(client.stats.attempts).toBe(10)
-		expect(client.stats.origins[server.origin]?.heldForMs).toBeGreaterThan(0)
+		expect(client.stats.origins[server.origin]?.pausedForMs).toBeGreaterThan(0)
 	})
 
 	it('holds nobody of another origin, and those without time for it are told at once', async () => {
