@@ -129,7 +129,7 @@ export function instrument(file: string, text: string, mutants: Mutant[]): strin
 		}
 	}
 
-	return `const mutant = globalThis.activeMutant ?? (() => false)\n${emit(program as unknown as Node)}`
+	return `${emit(program as unknown as Node)}\nfunction mutant(id) { return globalThis.activeMutant(id) }\n`
 }
 
 /** A text is joined by `+`, which no other operator can replace. */
@@ -153,9 +153,7 @@ function children(node: Node): readonly Node[] {
 			if (isNode(child) && (!child.type.startsWith('TS') || TYPED_EXPRESSION.has(child.type)))
 				found.push(child)
 	}
-	return found.filter((child) => !isShorthand(node, child)).sort((a, b) => a.start - b.start)
+	found.sort((a, b) => a.start - b.start)
+	// `{ a }` and `import { a }` have the same name twice at the same position.
+	return found.filter((child, index) => index === 0 || child.start >= (found[index - 1]?.end ?? 0))
 }
-
-/** `{ a }` has its name twice at the same position. */
-const isShorthand = (node: Node, child: Node): boolean =>
-	node.type === 'Property' && node['shorthand'] === true && child === node['value']

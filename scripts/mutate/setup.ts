@@ -1,7 +1,7 @@
 /** Runs before each test file of a mutation run: makes one mutant active, and records which mutants the tests reach. */
 import { appendFileSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
-import { afterAll, expect } from 'vitest'
+import { afterAll, beforeEach, expect } from 'vitest'
 
 declare global {
 	var activeMutant: ((id: number) => boolean) | undefined
@@ -9,6 +9,7 @@ declare global {
 
 const folder = process.env['MUTATE_FOLDER'] ?? ''
 const active = Number(readFileSync(`${folder}/active`, 'utf8'))
+const skipped = new Set<string>(JSON.parse(readFileSync(`${folder}/skipped`, 'utf8')))
 
 // The smallest counterexample is not needed, and finding it takes long.
 fc.configureGlobal({ endOnFailure: true, seed: 1 })
@@ -25,6 +26,8 @@ globalThis.activeMutant = (id) => {
 	if (asked > ENDLESS) throw new Error('endless loop')
 	return true
 }
+
+beforeEach(({ task, skip }) => skip(skipped.has(task.fullTestName)))
 
 if (active === 0)
 	afterAll(() => {
