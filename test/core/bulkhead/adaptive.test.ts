@@ -84,19 +84,22 @@ function adaptive(clock: VirtualRuntime, options: AdaptiveBulkheadOptions = {}) 
 }
 
 describe('an adaptive bulkhead', () => {
-	test.each([4, 20, 120])('finds what a server of 20 workers can bear, from %i on', (initialConcurrent) => {
-		const clock = virtualRuntime()
-		const { policy } = adaptive(clock, { initialConcurrent })
-		const load = loaded(clock, policy, 300)
-		load.run(60_000)
-		const mean = meanOf(load.limits.slice(-5_000))
-		expect(mean).toBeGreaterThan(20)
-		expect(mean).toBeLessThan(56)
-		load.stop()
-		expect(policy.stats).toMatchObject({ concurrent: 0, queued: 0 })
-	})
+	test.each([4, 20, 120])(
+		'finds the capacity of a server with 20 workers, starting from %i',
+		(initialConcurrent) => {
+			const clock = virtualRuntime()
+			const { policy } = adaptive(clock, { initialConcurrent })
+			const load = loaded(clock, policy, 300)
+			load.run(60_000)
+			const mean = meanOf(load.limits.slice(-5_000))
+			expect(mean).toBeGreaterThan(20)
+			expect(mean).toBeLessThan(56)
+			load.stop()
+			expect(policy.stats).toMatchObject({ concurrent: 0, queued: 0 })
+		},
+	)
 
-	test('by aimd finds what is answered within the latency limit', () => {
+	test('with aimd finds the concurrency that keeps latency below its limit', () => {
 		const clock = virtualRuntime()
 		const { policy } = adaptive(clock, { algorithm: 'aimd', latencyLimitMs: 150 })
 		const load = loaded(clock, policy, 300)
@@ -106,7 +109,7 @@ describe('an adaptive bulkhead', () => {
 		expect(mean).toBeLessThan(50)
 	})
 
-	test('tells every change of its limit, the next from where the last one ended', () => {
+	test('emits every change of its limit, each from where the last one ended', () => {
 		const clock = virtualRuntime()
 		const { policy, events } = adaptive(clock, { name: 'search' })
 		loaded(clock, policy, 300).run(5_000)
@@ -120,7 +123,7 @@ describe('an adaptive bulkhead', () => {
 		expect(policy.stats.maxConcurrent).toBe(changes.at(-1)?.to)
 	})
 
-	test('does not take its looks at the latency for findings, neither in events nor in stats', () => {
+	test('reports latency measurements neither in events nor in stats', () => {
 		const clock = virtualRuntime()
 		const { policy, events } = adaptive(clock, { minConcurrent: 1, maxConcurrent: 24, initialConcurrent: 24 })
 		const load = loaded(clock, policy, 300)
@@ -136,7 +139,7 @@ describe('an adaptive bulkhead', () => {
 			if (event.type === 'limit_change') expect(event.to / event.from).toBeGreaterThan(0.7)
 	})
 
-	test('lets callers in again soon when calls that hang are more than a look at the latency allows', () => {
+	test('admits callers again soon if hung calls exceed the lowered limit of a measurement', () => {
 		const clock = virtualRuntime()
 		const { policy } = adaptive(clock, { maxConcurrent: 20, initialConcurrent: 20 })
 		const load = loaded(clock, policy, 100)
@@ -168,7 +171,7 @@ describe('an adaptive bulkhead', () => {
 		expect(Math.max(...gaps)).toBeGreaterThan(150)
 	})
 
-	test('keeps the server busy also where one call in twenty takes twenty times as long', () => {
+	test('keeps the server busy if one call in twenty takes twenty times as long', () => {
 		const shares = [1, 2, 3, 4, 5, 6].map((seed) => {
 			const clock = virtualRuntime()
 			const random = seededRandom(seed)
@@ -179,7 +182,7 @@ describe('an adaptive bulkhead', () => {
 		expect(meanOf(shares)).toBeGreaterThan(0.9)
 	})
 
-	test('leaves no timer when a look at the latency is over', () => {
+	test('leaves no timer after a latency measurement', () => {
 		const clock = virtualRuntime()
 		const { policy } = adaptive(clock, { maxConcurrent: 4 })
 		let looks = 0
@@ -199,7 +202,7 @@ describe('an adaptive bulkhead', () => {
 		expect(looks).toBeGreaterThan(4)
 	})
 
-	test('never lets in more than its limit, and queues and rejects like any bulkhead', async () => {
+	test('never exceeds its limit, and queues and rejects like a bulkhead', async () => {
 		const clock = virtualRuntime()
 		const policy = adaptiveBulkhead({ initialConcurrent: 2, maxQueue: 1, queueTimeoutMs: 70, runtime: clock })
 		const { begun, work, end } = byHand(clock)
@@ -249,12 +252,12 @@ describe('its limit', () => {
 		expect(await limitAfter(work)).toBe(20)
 	})
 
-	test('follows the user’s own classifier', async () => {
+	test("follows the user's classifier", async () => {
 		const classify = () => ({ kind: 'permanent' as const, isKnown: true })
 		expect(await limitAfter(throwing(new HttpError(503)), { classify })).toBe(20)
 	})
 
-	test('learns nothing from a caller’s abort', async () => {
+	test("ignores a caller's abort", async () => {
 		const controller = new AbortController()
 		const work = () => {
 			controller.abort()
@@ -263,7 +266,7 @@ describe('its limit', () => {
 		expect(await limitAfter(work, {}, controller.signal)).toBe(20)
 	})
 
-	test('learns nothing from refusals further in, nor from the losers of a hedge', async () => {
+	test('ignores inner rejections and the losers of a hedge', async () => {
 		const clock = virtualRuntime()
 		const { policy: slots } = adaptive(clock, { initialConcurrent: 20 })
 		const breaker = circuitBreaker({ runtime: clock })
@@ -291,7 +294,7 @@ describe('its limit', () => {
 		expect([inside.stats.maxConcurrent, around.stats.maxConcurrent]).toEqual([18, 18])
 	})
 
-	test('learns nothing from callers who were timed out before they ran, though the slot was theirs', async () => {
+	test('ignores callers that timed out before they ran, although they had a slot', async () => {
 		const clock = virtualRuntime()
 		const { policy: slots } = adaptive(clock, { minConcurrent: 1, initialConcurrent: 10 })
 		const policy = pipeline({ runtime: clock }, timeout(50), slots)
@@ -310,7 +313,7 @@ describe('its limit', () => {
 		expect(slots.stats).toMatchObject({ maxConcurrent: 9, concurrent: 0, queued: 0 })
 	})
 
-	test('learns from the time in the slot, not from that in the queue', async () => {
+	test('uses the time in the slot, not in the queue', async () => {
 		const clock = virtualRuntime()
 		const { policy } = adaptive(clock, { initialConcurrent: 1, algorithm: 'aimd', latencyLimitMs: 15 })
 		const calls = Array.from({ length: 10 }, () => policy.settle(taking(clock, 10)))
@@ -319,7 +322,7 @@ describe('its limit', () => {
 		expect(policy.stats.maxConcurrent).toBeGreaterThan(1)
 	})
 
-	test('a classifier that throws ends the call, and the slot is given back', async () => {
+	test('a classifier that throws ends the call, and the slot is freed', async () => {
 		const clock = virtualRuntime()
 		const classify = () => {
 			throw new Error('from the classifier')
@@ -332,7 +335,7 @@ describe('its limit', () => {
 		expect(policy.stats).toMatchObject({ concurrent: 0, queued: 0 })
 	})
 
-	test('counts one sample for a call of several attempts', async () => {
+	test('counts one sample for a call with several attempts', async () => {
 		const clock = virtualRuntime()
 		const { policy: slots } = adaptive(clock, { initialConcurrent: 20 })
 		const policy = pipeline({ runtime: clock }, slots, retry({ ...steady, maxRetries: 3 }))
@@ -343,8 +346,8 @@ describe('its limit', () => {
 	})
 })
 
-describe('other bounds', () => {
-	test('hold at once, wake who has room now, and keep what was found as far as they allow', async () => {
+describe('changed bounds', () => {
+	test('apply immediately, wake queued calls, and keep the found limit within them', async () => {
 		const clock = virtualRuntime()
 		const { policy } = adaptive(clock, { initialConcurrent: 2, maxConcurrent: 4 })
 		const { begun, work } = byHand(clock)
@@ -357,7 +360,7 @@ describe('other bounds', () => {
 		expect(policy.stats).toMatchObject({ concurrent: 3, queued: 1, maxConcurrent: 2 })
 	})
 
-	test('may leave the place where it started outside: once it runs, that is past', () => {
+	test('may exclude the initial limit once the bulkhead runs', () => {
 		const policy = adaptiveBulkhead({ initialConcurrent: 50 })
 		policy.update({ maxConcurrent: 30 })
 		expect(policy.stats.maxConcurrent).toBe(30)

@@ -5,7 +5,7 @@ import { settled, taking } from '../../scenario.ts'
 import { byHand, never, watched } from './by-hand.ts'
 
 describe('a bulkhead', () => {
-	test('never runs more calls at once than it may, with many callers, and runs them all', async () => {
+	test('never exceeds its concurrency with many callers, and runs them all', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 7, maxQueue: Infinity, runtime: clock })
 		let running = 0
@@ -24,14 +24,14 @@ describe('a bulkhead', () => {
 		expect(policy.stats).toEqual({ concurrent: 0, queued: 0, maxConcurrent: 7, maxQueue: Infinity })
 	})
 
-	test('calls the work before execute returns when a slot is free', () => {
+	test('calls the operation before execute returns if a slot is free', () => {
 		const clock = virtualRuntime()
 		const { begun, work } = byHand(clock)
 		void bulkhead({ runtime: clock }).execute(work('a'))
 		expect(begun).toEqual(['a'])
 	})
 
-	test('has room for 10 and a queue for 50 unless told otherwise', async () => {
+	test('has 10 slots and a queue of 50 by default', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ runtime: clock })
 		const calls = Array.from({ length: 61 }, () => watched(clock, policy.execute(never)))
@@ -44,7 +44,7 @@ describe('a bulkhead', () => {
 		expect(policy.stats).toMatchObject({ concurrent: 10, queued: 0 })
 	})
 
-	test('rejects at once, and says so, when slots and queue are full', async () => {
+	test('rejects immediately, with the reason, if slots and queue are full', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ name: 'db', maxConcurrent: 2, maxQueue: 1, runtime: clock })
 		for (let i = 0; i < 3; i++) void policy.execute(never).catch(() => {})
@@ -65,7 +65,7 @@ describe('a bulkhead', () => {
 		expect(policy.stats).toMatchObject({ concurrent: 2, queued: 1 })
 	})
 
-	test('without a queue rejects whom it can not serve', async () => {
+	test('without a queue rejects calls that find no slot', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, maxQueue: 0, runtime: clock })
 		const { work, end } = byHand(clock)
@@ -77,7 +77,7 @@ describe('a bulkhead', () => {
 		expect(policy.stats.concurrent).toBe(1)
 	})
 
-	test('rejects who waited too long, to the millisecond, and calls nothing for it', async () => {
+	test('rejects a call after exactly queueTimeoutMs, and runs nothing for it', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ name: 'db', maxConcurrent: 1, queueTimeoutMs: 200, runtime: clock })
 		const { begun, work } = byHand(clock)
@@ -111,7 +111,7 @@ describe('a bulkhead', () => {
 		expect(second).toMatchObject({ at: 0, answer: { name: 'BulkheadRejectedError' } })
 	})
 
-	test('without a queue timeout lets callers wait for any time, and sets no timer', async () => {
+	test('without a queue timeout lets calls wait for any time, and sets no timer', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, queueTimeoutMs: Infinity, runtime: clock })
 		const { work, end, begun } = byHand(clock)
@@ -123,7 +123,7 @@ describe('a bulkhead', () => {
 		expect(begun).toEqual(['first', 'second'])
 	})
 
-	test('serves callers in the order in which they came', async () => {
+	test('serves calls in order of arrival', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 2, runtime: clock })
 		const { begun, work, end } = byHand(clock)
@@ -135,7 +135,7 @@ describe('a bulkhead', () => {
 		expect(begun).toEqual(['a', 'b', 'c', 'd', 'e'])
 	})
 
-	test('serves higher priorities first, and equals in the order in which they came', async () => {
+	test('serves higher priorities first, and equal ones in order of arrival', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({
 			maxConcurrent: 1,
@@ -150,7 +150,7 @@ describe('a bulkhead', () => {
 		expect(begun).toEqual(['first', 'paid 1', 'paid 2', 'usual 1', 'usual 2', 'crawler 1', 'crawler 2'])
 	})
 
-	test('asks for a priority only where one must wait, and may be asked without call options', async () => {
+	test('calls priority only for calls that must queue, also without call options', async () => {
 		const clock = virtualRuntime()
 		const asked: unknown[] = []
 		const priority = (call: unknown) => asked.push(call)
@@ -171,7 +171,7 @@ describe('a bulkhead', () => {
 		],
 		['gives a string', () => 'high', 'Invalid option "priority(call)": expected a finite number, got "high"'],
 		['gives a promise', () => Promise.resolve(1), 'priority must be synchronous, but it returned a promise'],
-	])('a priority that %s ends the call and leaves nobody in the queue', async (_, priority, message) => {
+	])('a priority that %s ends the call and leaves the queue empty', async (_, priority, message) => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, priority: priority as () => number, runtime: clock })
 		const { work, end, begun } = byHand(clock)
@@ -202,7 +202,7 @@ describe('a bulkhead', () => {
 			// biome-ignore lint/suspicious/noThenProperty: a thenable is what this is about.
 			() => ({ then: (_: unknown, reject: (error: Error) => void) => reject(new Error('x')) }),
 		],
-	])('gets its slot back from work that %s', async (_, work) => {
+	])('gets its slot back from an operation that %s', async (_, work) => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const calls = [policy.settle(work), policy.settle(work), policy.settle(work)]
@@ -215,7 +215,7 @@ describe('a bulkhead', () => {
 		expect(policy.stats).toMatchObject({ concurrent: 0, queued: 0 })
 	})
 
-	test('tells of those it rejects and why, and of nobody else', async () => {
+	test('emits its rejections with their reason, and nothing else', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({
 			name: 'db',
@@ -238,7 +238,7 @@ describe('a bulkhead', () => {
 		])
 	})
 
-	test('tells in explain how long a failed call had waited in the queue, and counts it in', async () => {
+	test('reports in explain how long a failed call was queued, and includes it in the duration', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, runtime: clock })
 		void policy.execute(taking(clock, 30))
@@ -250,8 +250,8 @@ describe('a bulkhead', () => {
 	})
 })
 
-describe('other limits', () => {
-	test('up: wake as many as there is room for now, next in line first', async () => {
+describe('changed limits', () => {
+	test('up: wake as many calls as there are free slots, in order', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const { begun, work } = byHand(clock)
@@ -262,7 +262,7 @@ describe('other limits', () => {
 		expect(begun).toEqual(['a', 'b', 'c'])
 	})
 
-	test('down: drop nobody, and let in nobody until there is room', async () => {
+	test('down: drop no call, and admit none until there is a free slot', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 3, maxQueue: 5, runtime: clock })
 		const { begun, work, end } = byHand(clock)
@@ -287,7 +287,7 @@ describe('other limits', () => {
 		expect(policy.stats).toMatchObject({ maxConcurrent: 3, maxQueue: 7 })
 	})
 
-	test('that can not work are refused, and the old ones hold', () => {
+	test('that are invalid are rejected, and the old ones stay', () => {
 		const policy = bulkhead({ maxConcurrent: 3 })
 		expect(() => policy.update({ maxConcurrent: 0 })).toThrow(
 			/Invalid option "maxConcurrent": expected .*, got 0/,
@@ -295,7 +295,7 @@ describe('other limits', () => {
 		expect(policy.stats.maxConcurrent).toBe(3)
 	})
 
-	test('who waits when the queue timeout changes is told of the one it came under', async () => {
+	test('a queued call keeps the queue timeout under which it arrived', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, queueTimeoutMs: 100, runtime: clock })
 		void policy.execute(never)

@@ -107,7 +107,7 @@ function expected(model: BulkheadModel<Caller>, act: Act, caller: Caller | undef
 test.each([
 	['promises', true, 400],
 	['callbacks', false, 2_000],
-] as const)('in any history, with %s, it does what the model says', async (_, promises, numRuns) => {
+] as const)('in any history, with %s, it behaves like the model', async (_, promises, numRuns) => {
 	const acts = fc.array(anAct, { maxLength: 25, size: 'max' })
 	await fc.assert(
 		fc.asyncProperty(
@@ -206,7 +206,7 @@ async function played(calls: readonly ACall[], order: number, promises: boolean)
 	return told
 }
 
-test('callers, aborts, deadlines, timeouts and retries: callbacks see to the moment what promises see', async () => {
+test('callers, aborts, deadlines, timeouts and retries: the callback runner and promises agree on every moment', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(aCall, { minLength: 1, maxLength: 8 }), fc.nat(3), async (calls, order) => {
 			const [withPromises, withCallbacks] = [

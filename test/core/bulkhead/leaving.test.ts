@@ -7,7 +7,7 @@ import { settled, steady, taking } from '../../scenario.ts'
 import { byHand, never, watched } from './by-hand.ts'
 
 describe('an abort', () => {
-	test('in the queue answers at once with the reason, calls nothing and leaves the queue', async () => {
+	test('in the queue ends the call immediately with the reason, runs nothing and leaves the queue', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const { begun, work, end } = byHand(clock)
@@ -32,7 +32,7 @@ describe('an abort', () => {
 		expect(clock.pendingTimers).toBe(0)
 	})
 
-	test('of the last in the queue leaves no timer, and no listener', async () => {
+	test('of the last queued call leaves no timer and no listener', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const controller = new AbortController()
@@ -46,7 +46,7 @@ describe('an abort', () => {
 		expect(removed).toHaveBeenCalled()
 	})
 
-	test('before the call takes neither a slot nor a place in the queue', async () => {
+	test('before the call takes neither a slot nor a queue position', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const { begun, work } = byHand(clock)
@@ -58,7 +58,7 @@ describe('an abort', () => {
 		expect(policy.stats).toMatchObject({ concurrent: 1, queued: 0 })
 	})
 
-	test('at the very moment a slot is handed over calls nothing, and hands the slot on', async () => {
+	test('at the moment of the handover runs nothing, and hands the slot on', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const { begun, work } = byHand(clock)
@@ -80,7 +80,7 @@ describe('an abort', () => {
 		expect(policy.stats).toMatchObject({ concurrent: 1, queued: 0 })
 	})
 
-	test('after a resize has handed the slot over gives it back', async () => {
+	test('after a resize handed the slot over frees it', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const { begun, work } = byHand(clock)
@@ -96,7 +96,7 @@ describe('an abort', () => {
 		expect(policy.stats).toMatchObject({ concurrent: 1, queued: 0 })
 	})
 
-	test('from the priority hook is heard', async () => {
+	test('from the priority hook takes effect', async () => {
 		const clock = virtualRuntime()
 		const controller = new AbortController()
 		const priority = () => {
@@ -113,7 +113,7 @@ describe('an abort', () => {
 })
 
 describe('a newcomer', () => {
-	test('overtakes nobody, not even between the hand-over of a slot and its first use', async () => {
+	test('overtakes no call, not even between the handover of a slot and its first use', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const { begun, work } = byHand(clock)
@@ -132,7 +132,7 @@ describe('a newcomer', () => {
 		expect(policy.stats).toMatchObject({ concurrent: 1, queued: 10 })
 	})
 
-	test('drops nobody from a full queue, however urgent it is', async () => {
+	test('drops no call from a full queue, whatever its priority', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({
 			maxConcurrent: 1,
@@ -150,7 +150,7 @@ describe('a newcomer', () => {
 })
 
 describe('a deadline', () => {
-	test('in the queue answers when it passes, calls nothing and leaves the queue', async () => {
+	test('in the queue ends the call when it expires, runs nothing and leaves the queue', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const { begun, work, end } = byHand(clock)
@@ -168,7 +168,7 @@ describe('a deadline', () => {
 		expect(clock.pendingTimers).toBe(0)
 	})
 
-	test('that passes as the slot comes free runs nothing, and the slot goes on to the next', async () => {
+	test('that expires as the slot becomes free runs nothing, and the slot goes to the next', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const { begun, work } = byHand(clock)
@@ -182,7 +182,7 @@ describe('a deadline', () => {
 		expect(policy.stats).toMatchObject({ concurrent: 1, queued: 0 })
 	})
 
-	test('shorter than the queue is refused at once, for its turn would come too late', async () => {
+	test('shorter than the queue rejects immediately, because the turn would come too late', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ name: 'db', maxConcurrent: 2, runtime: clock })
 		const events: YaokiEvent[] = []
@@ -211,7 +211,7 @@ describe('a deadline', () => {
 		expect(begun).toEqual(['accepted'])
 	})
 
-	test('is not what a full bulkhead blames', async () => {
+	test('is not the reason if the bulkhead is full', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, maxQueue: 0, runtime: clock })
 		const within = (ms: number) => ({ deadline: Deadline.after(ms, { runtime: clock }) })
@@ -220,7 +220,7 @@ describe('a deadline', () => {
 		await expect(policy.execute(never, within(1))).rejects.toMatchObject({ name: 'BulkheadRejectedError' })
 	})
 
-	test('is measured against the time of work, not of callers who gave up in the queue', async () => {
+	test('is compared with the time of operations, not of callers that left the queue', async () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const { work, end } = byHand(clock)
@@ -241,7 +241,7 @@ describe('a deadline', () => {
 	})
 })
 
-test('after the queue the async context is the caller’s own, in the work and behind the answer', async () => {
+test("after the queue the async context is the caller's, in the operation and after the result", async () => {
 	const clock = virtualRuntime()
 	const storage = new AsyncLocalStorage<string>()
 	const policy = bulkhead({ maxConcurrent: 2, queueTimeoutMs: 35, runtime: clock })
@@ -261,7 +261,7 @@ test('after the queue the async context is the caller’s own, in the work and b
 	expect(await Promise.all(seen)).toEqual(callers.map((caller, i) => (i < 8 ? [caller, caller] : [caller])))
 })
 
-test('nothing is left of a thousand aborted, timed-out and rejected calls', async () => {
+test('nothing remains of a thousand aborted, timed-out and rejected calls', async () => {
 	const clock = virtualRuntime()
 	const policy = pipeline(
 		{ runtime: clock },

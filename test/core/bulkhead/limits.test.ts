@@ -32,23 +32,20 @@ describe.each(['gradient', 'aimd'] as const)('%s', (algorithm) => {
 	const settings = { algorithm, latencyLimitMs: algorithm === 'aimd' ? 150 : Infinity }
 	const server = { workers: 20, serviceMs: 50 }
 
-	it('starts where it is told to', () => {
+	it('starts at the configured limit', () => {
 		expect(limitOf({ algorithm, initialConcurrent: 7 }).limit).toBe(7)
 	})
 
-	it.each([1, 2, 3])(
-		'settles between the capacity of a server and twice and a half of it (seed %i)',
-		(seed) => {
-			const random = seededRandom(seed)
-			for (const workers of [10, 20, 60]) {
-				const factor = settled(limitOf(settings), { ...server, workers }, random)
-				expect(factor).toBeGreaterThan(1)
-				expect(factor).toBeLessThan(2.5)
-			}
-		},
-	)
+	it.each([1, 2, 3])('settles between the capacity of a server and 2.5 times of it (seed %i)', (seed) => {
+		const random = seededRandom(seed)
+		for (const workers of [10, 20, 60]) {
+			const factor = settled(limitOf(settings), { ...server, workers }, random)
+			expect(factor).toBeGreaterThan(1)
+			expect(factor).toBeLessThan(2.5)
+		}
+	})
 
-	it('follows a server that loses half of its workers and gets twice as many', () => {
+	it('follows a server that loses half of its workers and then gets twice as many', () => {
 		const random = seededRandom(7)
 		const limit = limitOf(settings)
 		for (const workers of [20, 10, 20, 40, 20]) {
@@ -58,13 +55,13 @@ describe.each(['gradient', 'aimd'] as const)('%s', (algorithm) => {
 		}
 	})
 
-	it('settles below what makes a server refuse', () => {
+	it('settles below the point where a server rejects', () => {
 		const factor = settled(limitOf({ algorithm }), { ...server, maxInside: 30 }, seededRandom(3))
 		expect(factor).toBeGreaterThan(1)
 		expect(factor).toBeLessThan(31 / 20)
 	})
 
-	it('keeps the workers of the server busy', () => {
+	it("keeps the server's workers busy", () => {
 		const random = seededRandom(5)
 		const limit = limitOf(settings)
 		settled(limit, server, random)
@@ -76,13 +73,13 @@ describe.each(['gradient', 'aimd'] as const)('%s', (algorithm) => {
 		expect(samples(limitOf({ algorithm }), 10_000, 50, 9)).toBe(20)
 	})
 
-	it('grows up to its upper bound and no further', () => {
+	it('grows up to its maximum', () => {
 		const limit = limitOf({ algorithm, maxConcurrent: 30 })
 		const { limits } = load(limit, { workers: 500, serviceMs: 50 }, 10_000, seededRandom(1))
 		expect(Math.max(...limits)).toBe(30)
 	})
 
-	it('falls to its lower bound and no further, and rises again', () => {
+	it('falls to its minimum, and rises again', () => {
 		const limit = limitOf({ algorithm, minConcurrent: 4 })
 		for (let i = 0; i < 1_000; i++) limit.sample(50, true, 20)
 		expect(limit.limit).toBe(4)
@@ -90,7 +87,7 @@ describe.each(['gradient', 'aimd'] as const)('%s', (algorithm) => {
 		expect(Math.max(...limits)).toBeGreaterThan(20)
 	})
 
-	it('falls by a tenth for a drop, and once a round trip however many there are', () => {
+	it('falls by a tenth for a failure, once per round trip however many there are', () => {
 		const limit = limitOf({ algorithm })
 		expect(limit.sample(50, true, 20)).toBe(18)
 		// Those that ran when the limit fell had begun under the old one.
@@ -98,19 +95,19 @@ describe.each(['gradient', 'aimd'] as const)('%s', (algorithm) => {
 		expect(limit.sample(50, true, 18)).toBe(16)
 	})
 
-	it('takes an answer slower than the latency limit for a drop', () => {
+	it('counts a call slower than the latency limit as a failure', () => {
 		const limit = limitOf({ algorithm, latencyLimitMs: 100 })
 		expect([limit.sample(100, false, 20), limit.sample(101, false, 20)]).toEqual([20, 18])
 	})
 
-	it('learns nothing from latencies that are none', () => {
+	it('ignores invalid latencies', () => {
 		const limit = limitOf({ algorithm })
 		for (const latencyMs of [Number.NaN, -1, Infinity, -Infinity])
 			expect(samples(limit, 1_000, latencyMs, 20)).toBe(20)
 		expect(samples(limit, 1_000, 0, 200)).toBeGreaterThan(20)
 	})
 
-	it('stays a whole number within its bounds, whatever it is told', () => {
+	it('stays an integer within its bounds for any input', () => {
 		const whole = (max: number) => fc.integer({ min: 1, max })
 		const bounds = fc.tuple(whole(300), whole(300), whole(300)).map((three) => three.sort((a, b) => a - b))
 		const latency = fc.oneof(
@@ -140,7 +137,7 @@ describe.each(['gradient', 'aimd'] as const)('%s', (algorithm) => {
 		)
 	})
 
-	it('keeps its limit through other settings, as far as their bounds allow', () => {
+	it('keeps its limit through changed settings, within their bounds', () => {
 		const limit = limitOf({ algorithm, initialConcurrent: 50 })
 		limit.update({ ...DEFAULTS, algorithm })
 		expect(limit.limit).toBe(50)
@@ -152,13 +149,13 @@ describe.each(['gradient', 'aimd'] as const)('%s', (algorithm) => {
 })
 
 describe('aimd', () => {
-	it('grows by one for as many good answers as the limit is', () => {
+	it('grows by one for as many successes as the limit is', () => {
 		const limit = limitOf({ algorithm: 'aimd' })
 		expect([samples(limit, 19, 50, 20), samples(limit, 1, 50, 20)]).toEqual([20, 21])
 		expect([samples(limit, 20, 50, 21), samples(limit, 1, 50, 21)]).toEqual([21, 22])
 	})
 
-	it('does not mind slowness that nobody forbade', () => {
+	it('ignores slowness without a latency limit', () => {
 		const limit = limitOf({ algorithm: 'aimd' })
 		samples(limit, 100, 10, 20)
 		expect(samples(limit, 100, 10_000, 20)).toBeGreaterThan(20)
@@ -166,26 +163,26 @@ describe('aimd', () => {
 })
 
 describe('gradient', () => {
-	it('falls by half of what the answers are too slow by, a quarter at most, and adds a little queue', () => {
+	it('falls by half of the excess latency, at most a quarter, and adds a small queue', () => {
 		const next = (latencyMs: number) => ALGORITHMS.gradient(100, latencyMs, 99, 1.5)
 		expect([next(99), next(149), next(199), next(299), next(9_999)]).toEqual([102.5, 102.5, 90, 77.5, 77.5])
 	})
 
-	it('does not learn the queue for its own: under a load that never lets up the limit does not drift away', () => {
+	it('does not learn the queue: under sustained load the limit does not drift', () => {
 		const random = seededRandom(11)
 		const limit = limitOf({ maxConcurrent: 1_000 })
 		const server = { workers: 10, serviceMs: 50 }
 		for (let hour = 0; hour < 10; hour++) expect(settled(limit, server, random)).toBeLessThan(2.8)
 	})
 
-	it('finds the way down from a start far above what the server can do', () => {
+	it('comes down from a start far above the capacity', () => {
 		const limit = limitOf({ initialConcurrent: 200 })
 		const server = { workers: 10, serviceMs: 50 }
 		load(limit, server, 40_000, seededRandom(1))
 		expect(settled(limit, server, seededRandom(2))).toBeLessThan(2.8)
 	})
 
-	it('takes work that became slower for what it is, and not for a queue', () => {
+	it('recognizes operations that became slower, and does not take them for a queue', () => {
 		const random = seededRandom(13)
 		const limit = limitOf()
 		for (const serviceMs of [20, 200, 20]) {
@@ -195,7 +192,7 @@ describe('gradient', () => {
 		}
 	})
 
-	it('is not thrown off by a few calls that take twenty times as long', () => {
+	it('is not misled by a few calls that take twenty times as long', () => {
 		const server = { workers: 60, serviceMs: 50 }
 		const shares = [1, 2, 3, 4, 5, 6].map((seed) => {
 			const random = seededRandom(seed)
@@ -208,7 +205,7 @@ describe('gradient', () => {
 		expect(meanOf(shares)).toBeGreaterThan(0.97)
 	})
 
-	it('tolerates as much slowness as it is told to', () => {
+	it('tolerates the configured slowness', () => {
 		const server = { workers: 20, serviceMs: 50 }
 		const [little = 0, usual = 0, much = 0] = [1, 1.5, 2].map((latencyTolerance) =>
 			settled(limitOf({ latencyTolerance }), server, seededRandom(1)),
@@ -217,7 +214,7 @@ describe('gradient', () => {
 		expect(usual).toBeLessThan(much)
 	})
 
-	it('lowers the limit for a look at the latency only where most of it is in use', () => {
+	it('lowers the limit for a latency measurement only if most of it is in use', () => {
 		const limit = limitOf({ maxConcurrent: 20 })
 		const lightly = load(limit, { workers: 20, serviceMs: 50, callers: 8 }, 5_000, seededRandom(1)).limits
 		expect(Math.min(...lightly)).toBe(20)
@@ -225,14 +222,14 @@ describe('gradient', () => {
 		expect(Math.min(...fully)).toBeLessThanOrEqual(10)
 	})
 
-	it('takes such a look seldom, and never below the lower bound', () => {
+	it('measures rarely, and never below the minimum', () => {
 		const limit = limitOf({ minConcurrent: 15, maxConcurrent: 20 })
 		const { limits } = load(limit, { workers: 20, serviceMs: 50 }, 5_000, seededRandom(1))
 		expect(Math.min(...limits)).toBe(15)
 		expect(limits.filter((one) => one === 15).length).toBeLessThan(5_000 / 8)
 	})
 
-	it('ends such a look when it is given other settings', () => {
+	it('ends a measurement when settings change', () => {
 		const limit = limitOf({ maxConcurrent: 20 })
 		while (limit.sample(50, false, limit.limit) === 20);
 		expect(limit.limit).toBe(10)

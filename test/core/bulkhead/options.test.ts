@@ -17,7 +17,7 @@ describe('a bulkhead', () => {
 		})
 	})
 
-	it('takes every option', () => {
+	it('accepts every option', () => {
 		const options: Required<Omit<BulkheadOptions, 'runtime' | 'classify'>> = {
 			name: 'payments',
 			maxConcurrent: 1,
@@ -48,7 +48,7 @@ describe('a bulkhead', () => {
 		[{ priority: 3 }, 'Invalid option "priority": expected a function, got 3'],
 		[{ maxConcurent: 3 }, /^Unknown option "maxConcurent" for bulkhead\. Did you mean "maxConcurrent"\?$/],
 		[{ initialConcurrent: 3 }, /^Unknown option "initialConcurrent" for bulkhead\./],
-	])('refuses %o', (options, message) => {
+	])('rejects %o', (options, message) => {
 		expect(() => readBulkheadOptions(options as BulkheadOptions)).toThrow(message)
 	})
 })
@@ -68,7 +68,7 @@ describe('an adaptive bulkhead', () => {
 		})
 	})
 
-	it('takes every option', () => {
+	it('accepts every option', () => {
 		const options: Required<Omit<AdaptiveBulkheadOptions, 'runtime' | 'classify'>> = {
 			name: 'payments',
 			algorithm: 'aimd',
@@ -85,7 +85,7 @@ describe('an adaptive bulkhead', () => {
 		expect(readAdaptiveBulkheadOptions(options)).toEqual(options)
 	})
 
-	it('starts at the nearest bound where the default lies outside of them', () => {
+	it('starts at the nearest bound if the default is outside', () => {
 		expect(readAdaptiveBulkheadOptions({ maxConcurrent: 8 }).initialConcurrent).toBe(8)
 		expect(readAdaptiveBulkheadOptions({ minConcurrent: 30 }).initialConcurrent).toBe(30)
 	})
@@ -118,7 +118,7 @@ describe('an adaptive bulkhead', () => {
 		[{ latencyLimitMs: -1 }, /^Invalid option "latencyLimitMs": expected .*, got -1/],
 		[{ algorithm: 'vegas' }, 'Invalid option "algorithm": expected one of gradient, aimd, got "vegas"'],
 		[{ algorithm: 'toString' }, 'Invalid option "algorithm": expected one of gradient, aimd, got "toString"'],
-	])('refuses %o', (options, message) => {
+	])('rejects %o', (options, message) => {
 		expect(() => readAdaptiveBulkheadOptions(options as AdaptiveBulkheadOptions)).toThrow(message)
 	})
 })

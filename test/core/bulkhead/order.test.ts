@@ -17,7 +17,7 @@ import { settled, steady, taking } from '../../scenario.ts'
 import { byHand, never, obedient, watched } from './by-hand.ts'
 
 describe('a timed-out call', () => {
-	test('keeps its slot until its work settles', async () => {
+	test('keeps its slot until its operation settles', async () => {
 		const clock = virtualRuntime()
 		const slots = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const policy = pipeline({ runtime: clock }, slots, timeout(50))
@@ -36,7 +36,7 @@ describe('a timed-out call', () => {
 		expect(slots.stats).toMatchObject({ concurrent: 0, queued: 0 })
 	})
 
-	test('gives its slot back in the same moment when its work obeys', async () => {
+	test('frees its slot in the same moment if its operation obeys', async () => {
 		const clock = virtualRuntime()
 		const slots = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const policy = pipeline({ runtime: clock }, slots, timeout(50))
@@ -46,7 +46,7 @@ describe('a timed-out call', () => {
 		expect(slots.stats.concurrent).toBe(0)
 	})
 
-	test('whose work never settles has its slot taken after abandonAfterMs, and leaves no timer', async () => {
+	test('whose operation never settles loses its slot after abandonAfterMs, and leaves no timer', async () => {
 		const clock = virtualRuntime()
 		const slots = bulkhead({ maxConcurrent: 1, abandonAfterMs: 30, runtime: clock })
 		const policy = pipeline({ runtime: clock }, slots, timeout(50))
@@ -77,7 +77,7 @@ describe('a timed-out call', () => {
 		expect(slots.stats).toMatchObject({ concurrent: 2, queued: 1 })
 	})
 
-	test('that settles in time to keep its slot for less than abandonAfterMs leaves no timer', async () => {
+	test('whose operation settles before abandonAfterMs leaves no timer', async () => {
 		const clock = virtualRuntime()
 		const slots = bulkhead({ maxConcurrent: 1, abandonAfterMs: 1_000, runtime: clock })
 		const policy = pipeline({ runtime: clock }, slots, timeout(50))
@@ -87,7 +87,7 @@ describe('a timed-out call', () => {
 		expect(clock.pendingTimers).toBe(0)
 	})
 
-	test('abandoned by other settings goes by those that hold when it is answered', async () => {
+	test('uses the abandonAfterMs that is set when it settles', async () => {
 		const clock = virtualRuntime()
 		const slots = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const policy = pipeline({ runtime: clock }, slots, timeout(50))
@@ -101,7 +101,7 @@ describe('a timed-out call', () => {
 })
 
 describe('bulkhead > retry > timeout', () => {
-	test('one slot is for all attempts, their waits included', async () => {
+	test('one slot serves all attempts, waits included', async () => {
 		const clock = virtualRuntime()
 		const slots = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const policy = pipeline({ runtime: clock }, slots, retry({ ...steady, maxRetries: 1 }), timeout(50))
@@ -134,7 +134,7 @@ describe('bulkhead > retry > timeout', () => {
 })
 
 describe('retry > bulkhead > timeout', () => {
-	test('each attempt has a slot of its own, and a hung one keeps only its own', async () => {
+	test('each attempt has its own slot, and a hung one keeps only its own', async () => {
 		const clock = virtualRuntime()
 		const slots = bulkhead({ maxConcurrent: 2, runtime: clock })
 		const policy = pipeline({ runtime: clock }, retry({ ...steady, maxRetries: 1 }), slots, timeout(50))
@@ -154,7 +154,7 @@ describe('retry > bulkhead > timeout', () => {
 		expect(slots.stats.concurrent).toBe(0)
 	})
 
-	test('the slot is free during the wait, and the next attempt queues like everyone', async () => {
+	test('the slot is free during the wait, and the next attempt queues like other calls', async () => {
 		const clock = virtualRuntime()
 		const slots = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const policy = pipeline({ runtime: clock }, retry({ ...steady, maxRetries: 1 }), slots, timeout(50))
@@ -176,7 +176,7 @@ describe('retry > bulkhead > timeout', () => {
 		expect(first).toEqual({ at: 110, answer: 'again' })
 	})
 
-	test('a refusal is not retried', async () => {
+	test('a rejection is not retried', async () => {
 		const clock = virtualRuntime()
 		const slots = bulkhead({ maxConcurrent: 1, maxQueue: 0, runtime: clock })
 		const policy = pipeline({ runtime: clock }, retry({ ...steady, maxRetries: 3 }), slots)
@@ -197,7 +197,7 @@ describe('retry > bulkhead > timeout', () => {
 })
 
 describe('timeout > bulkhead', () => {
-	test('a timeout in the queue answers then, calls nothing and leaves the queue', async () => {
+	test('a timeout in the queue ends the call then, runs nothing and leaves the queue', async () => {
 		const clock = virtualRuntime()
 		const slots = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const policy = pipeline({ runtime: clock }, timeout(50), slots)
@@ -216,7 +216,7 @@ describe('timeout > bulkhead', () => {
 		expect(clock.pendingTimers).toBe(0)
 	})
 
-	test('those whose time ends together with that of who holds the slot hand it on unused', async () => {
+	test("calls that time out together with the slot's holder hand the slot on unused", async () => {
 		const clock = virtualRuntime()
 		const slots = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const policy = pipeline({ runtime: clock }, timeout(50), slots)
@@ -232,7 +232,7 @@ describe('timeout > bulkhead', () => {
 		expect(slots.stats).toMatchObject({ concurrent: 0, queued: 0 })
 	})
 
-	test('work that ignores the timeout keeps its slot until it settles', async () => {
+	test('an operation that ignores the timeout keeps its slot until it settles', async () => {
 		const clock = virtualRuntime()
 		const slots = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const policy = pipeline({ runtime: clock }, timeout(50), slots)
@@ -271,7 +271,7 @@ describe('hedges', () => {
 		expect(slots.stats.concurrent).toBe(0)
 	})
 
-	test('around a bulkhead take a slot each, and a loser in the queue leaves it', async () => {
+	test('around a bulkhead take a slot each, and a queued loser leaves the queue', async () => {
 		const clock = virtualRuntime()
 		const slots = bulkhead({ maxConcurrent: 1, runtime: clock })
 		const policy = pipeline({ runtime: clock }, hedge({ delayMs: 20 }), slots)
@@ -286,7 +286,7 @@ describe('hedges', () => {
 	})
 })
 
-test('a refusal does not trip a breaker around it, and a fallback may answer for it', async () => {
+test('a rejection does not trip an outer breaker, and a fallback may replace it', async () => {
 	const clock = virtualRuntime()
 	const breaker = circuitBreaker({ failureThreshold: 1, runtime: clock })
 	const slots = bulkhead({ maxConcurrent: 1, maxQueue: 0, runtime: clock })
@@ -310,7 +310,7 @@ test('a bulkhead in two pipelines has one set of slots', async () => {
 	expect(begun).toEqual(['a', 'b'])
 })
 
-test('two bulkheads are queued for one after the other, and each slot is given back', async () => {
+test('two bulkheads are queued for in turn, and each slot is freed', async () => {
 	const clock = virtualRuntime()
 	const outer = bulkhead({ maxConcurrent: 2, runtime: clock })
 	const inner = bulkhead({ maxConcurrent: 1, runtime: clock })
@@ -325,7 +325,7 @@ test('two bulkheads are queued for one after the other, and each slot is given b
 	expect([outer.stats.concurrent, inner.stats.concurrent]).toEqual([0, 0])
 })
 
-test('a bulkhead of each key has slots and a queue of its own', async () => {
+test('a keyed bulkhead has slots and a queue per key', async () => {
 	const clock = virtualRuntime()
 	const perHost = keyed(
 		({ key }) => key ?? '',

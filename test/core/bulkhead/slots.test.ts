@@ -35,7 +35,7 @@ function bulkhead(maxConcurrent: number, maxQueue: number) {
 }
 
 describe('a caller', () => {
-	it('goes inside while there are slots, then queues, then is turned away', () => {
+	it('takes a slot while there are any, then queues, then is rejected', () => {
 		const { arrive, slots } = bulkhead(2, 1)
 		expect(['a', 'b', 'c', 'd'].map((name) => arrive(name))).toEqual([
 			'inside',
@@ -46,18 +46,18 @@ describe('a caller', () => {
 		expect([slots.concurrent, slots.queued]).toEqual([2, 1])
 	})
 
-	it('never queues where there is no queue', () => {
+	it('never queues without a queue', () => {
 		const { arrive } = bulkhead(1, 0)
 		expect([arrive('a'), arrive('b')]).toEqual(['inside', 'outside'])
 	})
 
-	it('always finds a place in a queue without a bound', () => {
+	it('always finds room in an unbounded queue', () => {
 		const { arrive, slots } = bulkhead(1, Infinity)
 		for (let i = 0; i <= 1000; i++) arrive(`${i}`)
 		expect(slots.queued).toBe(1000)
 	})
 
-	it('who has left may come again', () => {
+	it('that has left may come again', () => {
 		const slots = new Slots<Caller>(1, 1)
 		const caller = new Caller('a')
 		slots.arrive(caller)
@@ -67,7 +67,7 @@ describe('a caller', () => {
 })
 
 describe('a free slot', () => {
-	it('goes to the next in line at once: a newcomer finds none', () => {
+	it('goes to the next queued call in the same step: a newcomer finds none', () => {
 		const { arrive, leave, slots } = bulkhead(1, 5)
 		arrive('a')
 		arrive('b')
@@ -76,7 +76,7 @@ describe('a free slot', () => {
 		expect(slots.concurrent).toBe(1)
 	})
 
-	it('goes to equals in the order in which they came, and to the higher priority first', () => {
+	it('goes to the higher priority first, and to equal ones in order of arrival', () => {
 		const { arrive, leave } = bulkhead(1, 9)
 		arrive('running')
 		arrive('low 1', -1)
@@ -90,7 +90,7 @@ describe('a free slot', () => {
 		expect(order).toEqual(['high 1', 'high 2', 'usual 1', 'usual 2', 'low 1', 'low 2'])
 	})
 
-	it('is not given to who left the queue', () => {
+	it('is not given to a caller that left the queue', () => {
 		const { arrive, leave, place, slots } = bulkhead(1, 5)
 		for (const name of ['a', 'b', 'c', 'd']) arrive(name)
 		expect(leave('c')).toBeUndefined()
@@ -98,7 +98,7 @@ describe('a free slot', () => {
 		expect([leave('a'), leave('b'), leave('d')]).toEqual(['b', 'd', undefined])
 	})
 
-	it('is handed on when its new owner is aborted before it ran', () => {
+	it('is handed on if its new owner is aborted before it ran', () => {
 		const { arrive, leave, slots } = bulkhead(1, 5)
 		for (const name of ['a', 'b', 'c']) arrive(name)
 		expect(leave('a')).toBe('b')
@@ -106,7 +106,7 @@ describe('a free slot', () => {
 		expect([slots.concurrent, slots.queued]).toEqual([1, 0])
 	})
 
-	it('is freed once: work that settles after its slot was given up for lost frees no other', () => {
+	it('is freed once: an operation that settles after its slot was reclaimed frees no other', () => {
 		const { arrive, leave, slots } = bulkhead(2, 5)
 		for (const name of ['hung', 'b', 'c', 'd']) arrive(name)
 		expect(leave('hung')).toBe('c')
@@ -116,7 +116,7 @@ describe('a free slot', () => {
 })
 
 describe('a full queue', () => {
-	it('drops nobody for a newcomer, however high its priority', () => {
+	it('drops no call for a newcomer, whatever its priority', () => {
 		const { arrive, leave, place } = bulkhead(1, 1)
 		arrive('a')
 		arrive('b')
@@ -126,15 +126,15 @@ describe('a full queue', () => {
 	})
 })
 
-describe('other limits', () => {
-	it('let in as many as there are new slots, next in line first', () => {
+describe('changed limits', () => {
+	it('admit as many calls as there are new slots, in order', () => {
 		const { arrive, resize, slots } = bulkhead(1, 9)
 		for (const name of ['a', 'b', 'c', 'd']) arrive(name)
 		expect(resize(3, 9)).toEqual(['b', 'c'])
 		expect([slots.concurrent, slots.queued]).toEqual([3, 1])
 	})
 
-	it('drop nobody: who is inside or queued stays, and no one is let in before there is room', () => {
+	it('drop no call: running and queued calls stay, and none is admitted before there is a free slot', () => {
 		const { arrive, leave, resize, slots } = bulkhead(3, 9)
 		for (const name of ['a', 'b', 'c', 'd', 'e']) arrive(name)
 		expect(resize(1, 0)).toEqual([])
@@ -144,7 +144,7 @@ describe('other limits', () => {
 	})
 })
 
-it('who has left keeps none of its neighbours alive', () => {
+it('a caller that has left keeps no neighbor alive', () => {
 	const slots = new Slots<Caller>(1, 9)
 	const callers = ['a', 'b', 'c', 'd'].map((name) => new Caller(name))
 	for (const caller of callers) slots.arrive(caller)
@@ -224,7 +224,7 @@ describe('against the reference model, in any history', () => {
 		agree(model, real, 0)
 	}
 
-	it('nobody is lost, overtaken, let in too early or let in after leaving', () => {
+	it('no call is lost, overtaken, admitted too early or admitted after leaving', () => {
 		const commands = fc.commands([arrive, arrive, arrive, leave, leave, resize], {
 			maxCommands: 60,
 			size: 'max',

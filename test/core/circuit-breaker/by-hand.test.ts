@@ -4,20 +4,20 @@ import { rig } from './rig.ts'
 const one = { failureThreshold: 1, resetTimeoutMs: 1_000 }
 
 describe('isolate', () => {
-	it('holds the circuit open for as long as it takes', () => {
+	it('keeps the circuit open until it is released', () => {
 		const breaker = rig(one)
 		breaker.circuit.isolate()
 		expect(breaker.pass(1e12).admit()).toBe(-1)
 		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: Infinity })
 		expect(breaker.told).toEqual(['closed -> open'])
 	})
-	it('lets go when the handle is released: closed, and as new', () => {
+	it('closes the circuit with empty counts when the handle is released', () => {
 		const breaker = rig({ failureThreshold: 2 }).calls('f')
 		breaker.circuit.isolate()()
 		expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 0, rejectedCount: 0 })
 		expect(breaker.calls('f').circuit.state).toBe('closed')
 	})
-	it('waits for every handle, and a handle counts once', () => {
+	it('waits for every handle, and counts a handle once', () => {
 		const { circuit } = rig()
 		const [first, second] = [circuit.isolate(), circuit.isolate()]
 		first()
@@ -34,7 +34,7 @@ describe('isolate', () => {
 		old()
 		expect(circuit.state).toBe('open')
 	})
-	it('calls under way count for nothing', () => {
+	it('ignores the results of calls in flight', () => {
 		const breaker = rig(one)
 		const call = breaker.admit()
 		const release = breaker.circuit.isolate()
@@ -42,7 +42,7 @@ describe('isolate', () => {
 		release()
 		expect(breaker.fail(call).stats).toMatchObject({ state: 'closed', failureCount: 0 })
 	})
-	it('probes under way count for nothing, and none of them is waited for', () => {
+	it('ignores the results of probes in flight and does not wait for them', () => {
 		const breaker = rig({ ...one, successThreshold: 1 })
 			.fail()
 			.pass(1_000)
@@ -52,12 +52,12 @@ describe('isolate', () => {
 		expect(breaker.pass(60_000).stats.retryAfterMs).toBe(Infinity)
 		expect(breaker.told.at(-1)).toBe('half-open -> open')
 	})
-	it('of a circuit that is open already tells nothing, and closes it when released', () => {
+	it('of an open circuit emits nothing, and the release closes it', () => {
 		const breaker = rig(one).fail()
 		breaker.circuit.isolate()()
 		expect(breaker.told).toEqual(['closed -> open', 'open -> closed'])
 	})
-	it('is in force before it is told, so that a hook can not undo it', () => {
+	it('takes effect before the hook is called, so that a hook cannot undo it', () => {
 		const { circuit } = rig()
 		circuit.onChange = () => circuit.reset()
 		circuit.isolate()
@@ -66,19 +66,19 @@ describe('isolate', () => {
 })
 
 describe('reset', () => {
-	it('closes an open circuit, and forgets what opened it', () => {
+	it('closes an open circuit and clears the counts', () => {
 		const breaker = rig(one).fail()
 		breaker.circuit.reset()
 		expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 0, consecutiveFailures: 0 })
 		expect(breaker.told).toEqual(['closed -> open', 'open -> closed'])
 	})
-	it('of a closed circuit forgets, and tells nothing', () => {
+	it('of a closed circuit clears the counts and emits nothing', () => {
 		const breaker = rig({ failureThreshold: 2 }).calls('f')
 		breaker.circuit.reset()
 		expect(breaker.calls('f').circuit.state).toBe('closed')
 		expect(breaker.told).toEqual([])
 	})
-	it('makes calls under way count for nothing', () => {
+	it('ignores the results of calls in flight', () => {
 		const breaker = rig(one)
 		const call = breaker.admit()
 		breaker.circuit.reset()
@@ -94,8 +94,8 @@ describe('reset', () => {
 	})
 })
 
-describe('a shadow lets refused calls run on, with the ticket of a refusal', () => {
-	it('which counts for nothing, in any state', () => {
+describe('in shadow mode a rejected call runs with the ticket of a rejection', () => {
+	it('whose result is ignored in every state', () => {
 		const breaker = rig({ ...one, successThreshold: 1, shadow: true }).fail()
 		const refused = breaker.admit()
 		expect(refused).toBe(-1)
@@ -108,50 +108,50 @@ describe('a shadow lets refused calls run on, with the ticket of a refusal', () 
 })
 
 describe('update', () => {
-	it('keeps the state, the streak and the counts', () => {
+	it('keeps the state, the consecutive failures and the counts', () => {
 		const breaker = rig({ failureThreshold: 3 }).calls('sff').update({ failureThreshold: 4 })
 		expect(breaker.stats).toMatchObject({ failureCount: 2, successCount: 1, consecutiveFailures: 2 })
 		expect(breaker.calls('f').circuit.state).toBe('closed')
 		expect(breaker.calls('f').circuit.state).toBe('open')
 	})
-	it('a lower threshold is looked at with the next failure', () => {
+	it('a lower threshold applies to the next failure', () => {
 		const breaker = rig({ failureThreshold: 9 }).calls('fff').update({ failureThreshold: 2 })
 		expect(breaker.circuit.state).toBe('closed')
 		expect(breaker.calls('f').circuit.state).toBe('open')
 	})
-	it('a changed resetTimeoutMs counts from the next opening on', () => {
+	it('a changed resetTimeoutMs applies to the next open state', () => {
 		const breaker = rig(one)
 			.fail()
 			.update({ ...one, resetTimeoutMs: 9_000 })
 		expect(breaker.stats.retryAfterMs).toBe(1_000)
 		expect(breaker.pass(1_000).fail().stats.retryAfterMs).toBe(9_000)
 	})
-	it('a smaller count window keeps the latest calls, a larger one all of them', () => {
+	it('a smaller count window keeps the last calls, a larger one all', () => {
 		const sized = (windowSize: number) => ({ windowSize, minimumRequests: 1, failureThreshold: 99 })
 		const breaker = rig(sized(6)).calls('ffffsf')
 		expect(breaker.update(sized(3)).stats).toMatchObject({ failureCount: 2, successCount: 1 })
 		expect(breaker.update(sized(5)).calls('ss').stats).toMatchObject({ failureCount: 2, successCount: 3 })
 		expect(breaker.calls('s').stats).toMatchObject({ failureCount: 1, successCount: 4 })
 	})
-	it('another monitorWindowMs keeps the counts, as though all had just happened', () => {
+	it('another monitorWindowMs keeps the counts as if they had just happened', () => {
 		const breaker = rig({ monitorWindowMs: 1_000 }).calls('sf').pass(500).update({ monitorWindowMs: 10_000 })
 		expect(breaker.pass(9_999).stats).toMatchObject({ failureCount: 1, successCount: 1 })
 		expect(breaker.pass(1).stats).toMatchObject({ failureCount: 0, successCount: 0 })
 	})
-	it('the same windows again do not keep old counts alive', () => {
+	it('the same window settings do not keep old counts alive', () => {
 		const options = { monitorWindowMs: 1_000 }
 		const breaker = rig(options).calls('s')
 		for (let i = 0; i < 10; i++) breaker.pass(100).update({ ...options, slowCallMs: undefined })
 		expect(breaker.stats.successCount).toBe(0)
 	})
-	it('from a window of time to one of calls begins with an empty one', () => {
+	it('from a time window to a count window starts empty', () => {
 		expect(rig().calls('sf').update({ windowSize: 10 }).stats).toMatchObject({
 			failureCount: 0,
 			successCount: 0,
 		})
 		expect(rig({ windowSize: 10 }).calls('sf').update({}).stats.successCount).toBe(0)
 	})
-	it('calls that were slow are like others where nothing is slow any more', () => {
+	it('slow calls become ordinary ones when slowCallMs is removed', () => {
 		const windows = [{}, { windowSize: 10 }]
 		for (const window of windows) {
 			const breaker = rig({ ...window, slowCallMs: 1_000, failureThreshold: 99 }).calls('SFsf')
@@ -162,7 +162,7 @@ describe('update', () => {
 			})
 		}
 	})
-	it('switching the streak off forgets it', () => {
+	it('switching consecutive failures off clears them', () => {
 		const breaker = rig({ failureThreshold: 3 }).calls('ff')
 		breaker.update({ failureThreshold: Infinity, errorRateThreshold: 1 }).update({ failureThreshold: 3 })
 		expect(breaker.calls('ff').circuit.state).toBe('closed')

@@ -18,7 +18,7 @@ import { calls, fresh, Held, never, opened, touchy } from './scenes.ts'
 const coded = (code: string) => Object.assign(new Error('connect failed'), { code })
 const rejecting = (error: unknown) => () => Promise.reject(error)
 
-describe('speaks against the other side', () => {
+describe('counts as a failure of the dependency', () => {
 	test.each([
 		['a throttling answer', new HttpError(429)],
 		['an unavailable service', new HttpError(503)],
@@ -36,7 +36,7 @@ describe('speaks against the other side', () => {
 		expect(breaker.stats).toMatchObject({ state: 'open', failureCount: 1, successCount: 0 })
 	})
 
-	test('a throw before the work has returned a promise', async () => {
+	test('a throw before the operation returns a promise', async () => {
 		const { breaker } = fresh(touchy)
 		const answer = breaker.settle(() => {
 			throw new Error('down')
@@ -56,7 +56,7 @@ describe('speaks against the other side', () => {
 	})
 })
 
-describe('is an answer, and counts as a success', () => {
+describe('counts as a success, because the dependency responded', () => {
 	test.each([
 		['a request that was wrong', new HttpError(400)],
 		['something not found', new HttpError(404)],
@@ -84,7 +84,7 @@ describe('is an answer, and counts as a success', () => {
 	})
 })
 
-describe('says nothing about the other side', () => {
+describe('is ignored', () => {
 	const refusals: [string, unknown][] = [
 		['another circuit that is open', new CircuitOpenError('inner', 100)],
 		['a bulkhead that is full', new BulkheadRejectedError('inner', 'bulkhead-full', 'full')],
@@ -93,14 +93,14 @@ describe('says nothing about the other side', () => {
 		['a hedge that lost', new YaokiError('YAOKI_CANCELLED', 'another request of this call has answered')],
 	]
 
-	test.each(refusals)('%s, thrown by the work', async (_, error) => {
+	test.each(refusals)('%s, thrown by the operation', async (_, error) => {
 		const { breaker } = fresh({ ...touchy, failureThreshold: 2 })
 		await calls(breaker, 'f')
 		await breaker.settle(rejecting(error))
 		expect(breaker.stats).toMatchObject({ failureCount: 1, successCount: 0, consecutiveFailures: 1 })
 	})
 
-	test.each(refusals)('%s, met by a probe, whose place is free again', async (_, error) => {
+	test.each(refusals)('%s in a probe, whose slot is free again', async (_, error) => {
 		const { breaker, clock } = await opened()
 		await clock.advance(1_000)
 		await breaker.settle(rejecting(error))
@@ -109,7 +109,7 @@ describe('says nothing about the other side', () => {
 		expect(breaker.currentState).toBe('closed')
 	})
 
-	test('the caller’s own abort, whatever the work makes of it', async () => {
+	test("the caller's own abort, whatever the operation throws", async () => {
 		for (const error of [undefined, new Error('socket closed'), coded('ECONNRESET')]) {
 			const { breaker } = fresh(touchy)
 			const controller = new AbortController()
@@ -122,7 +122,7 @@ describe('says nothing about the other side', () => {
 		}
 	})
 
-	test('the caller’s own abort of a probe, whose place is free again', async () => {
+	test("the caller's own abort of a probe, whose slot is free again", async () => {
 		const { breaker, clock } = await opened()
 		await clock.advance(1_000)
 		const controller = new AbortController()
@@ -136,7 +136,7 @@ describe('says nothing about the other side', () => {
 		expect(breaker.currentState).toBe('closed')
 	})
 
-	test('a call that was aborted before it began: it runs nothing and takes no probe’s place', async () => {
+	test('a call aborted before it began: it runs nothing and takes no probe slot', async () => {
 		const { breaker, clock } = await opened()
 		await clock.advance(1_000)
 		const work = vi.fn()
@@ -145,7 +145,7 @@ describe('says nothing about the other side', () => {
 		expect(breaker.currentState).toBe('open')
 	})
 
-	test('a deadline that passes while the work listens to its signal', async () => {
+	test('a deadline that expires while the operation listens to its signal', async () => {
 		const { breaker, clock } = fresh(touchy)
 		const deadline = Deadline.after(100, { runtime: clock })
 		const answer = breaker.settle(
@@ -160,7 +160,7 @@ describe('says nothing about the other side', () => {
 		expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 0, successCount: 0 })
 	})
 
-	test('a refusal by a policy further in', async () => {
+	test('a rejection by an inner policy', async () => {
 		const { breaker, clock } = fresh(touchy)
 		const busy = pipeline({ runtime: clock }, breaker, bulkhead({ maxConcurrent: 1, maxQueue: 0 }))
 		void busy.execute(never)

@@ -5,7 +5,7 @@ import { dead, failing, settled, steady, taking } from '../../scenario.ts'
 import { calls, errorOf, fresh, Held, opened, touchy } from './scenes.ts'
 
 describe('with a retry inside, a breaker', () => {
-	test('counts a call once, by what came of it in the end', async () => {
+	test('counts a call once, by its final outcome', async () => {
 		const { breaker, clock } = fresh({ failureThreshold: 2 })
 		const policy = pipeline({ runtime: clock }, breaker, retry({ ...steady, maxRetries: 2 }))
 		await settled(clock, policy.execute(failing(clock, new Error('down'), new Error('down'))))
@@ -16,7 +16,7 @@ describe('with a retry inside, a breaker', () => {
 		expect(breaker.currentState).toBe('open')
 	})
 
-	test('lets the retries of a call under way go on when it opens', async () => {
+	test('lets the retries of a call in flight continue when it opens', async () => {
 		const { breaker, clock } = fresh(touchy)
 		const policy = pipeline({ runtime: clock }, breaker, retry({ ...steady, maxRetries: 2 }))
 		const work = failing(clock, new Error('down'), new Error('down'))
@@ -47,7 +47,7 @@ describe('with a retry outside, a breaker', () => {
 		})
 	})
 
-	test('is waited for by a retry that says so, for as long as the refusal asks, and probed then', async () => {
+	test('is waited for by a retry that retries rejections, for retryAfterMs, and then probed', async () => {
 		const { breaker, clock } = fresh(touchy)
 		const policy = pipeline({ runtime: clock }, retry({ ...steady, shouldRetry: () => true }), breaker)
 		const work = failing(clock, new Error('down'))
@@ -56,7 +56,7 @@ describe('with a retry outside, a breaker', () => {
 		expect(breaker.currentState).toBe('closed')
 	})
 
-	test('is asked by withoutWaiting at the times at which it would have been', async () => {
+	test('is asked by skipDelays at the times of real waits', async () => {
 		const { breaker, clock } = fresh(touchy)
 		const policy = skipDelays(
 			pipeline({ runtime: clock }, retry({ ...steady, shouldRetry: () => true }), breaker),
@@ -67,7 +67,7 @@ describe('with a retry outside, a breaker', () => {
 })
 
 describe('two pipelines that share a breaker', () => {
-	test('find it open together, and events tell which of them a call went through', async () => {
+	test('both find it open, and events name the pipeline of the call', async () => {
 		const clock = virtualRuntime()
 		// Its own runtime: a direct call does not use the clock of a pipeline.
 		const breaker = circuitBreaker({ failureThreshold: 2, runtime: clock })
@@ -90,7 +90,7 @@ describe('two pipelines that share a breaker', () => {
 		])
 	})
 
-	test('have one probe between them', async () => {
+	test('share one probe slot', async () => {
 		const { breaker, clock } = await opened()
 		const [one, two] = [pipeline({ runtime: clock }, breaker), pipeline({ runtime: clock }, breaker)]
 		await clock.advance(1_000)
@@ -104,7 +104,7 @@ describe('two pipelines that share a breaker', () => {
 })
 
 describe('the clock', () => {
-	test('of the pipeline is that of stats, of the state and of snapshots', async () => {
+	test('of the pipeline is used for stats, state and snapshots', async () => {
 		const clock = virtualRuntime()
 		const breaker = circuitBreaker(touchy)
 		await calls(pipeline({ runtime: clock }, breaker), 'f')
@@ -115,7 +115,7 @@ describe('the clock', () => {
 		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 0, failureCount: 0 })
 	})
 
-	test('of its own is kept in a pipeline that has another: successes were then dated by the wrong one', async () => {
+	test('of its own is kept in a pipeline with another one', async () => {
 		const { breaker, clock } = fresh()
 		const other = virtualRuntime()
 		const policy = pipeline({ runtime: other }, breaker)
@@ -126,7 +126,7 @@ describe('the clock', () => {
 		expect(breaker.stats.successCount).toBe(0)
 	})
 
-	test('of its own measures slow calls in a pipeline that has another', async () => {
+	test('of its own measures slow calls in a pipeline with another one', async () => {
 		const { breaker, clock } = fresh({ slowCallMs: 100 })
 		const policy = pipeline({ runtime: virtualRuntime() }, breaker)
 		const answer = policy.execute(taking(clock, 150))

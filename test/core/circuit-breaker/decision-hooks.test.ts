@@ -5,7 +5,7 @@ import { calls, fresh, opened, touchy } from './scenes.ts'
 const rejecting = (error: unknown) => () => Promise.reject(error)
 
 describe('isFailure', () => {
-	test('decides instead of the classification, both ways', async () => {
+	test('decides instead of the classification, in both directions', async () => {
 		const isFailure = (error: unknown) => error instanceof HttpError && error.statusCode === 404
 		const { breaker } = fresh({ failureThreshold: 2, isFailure })
 		await breaker.settle(rejecting(new HttpError(500)))
@@ -15,7 +15,7 @@ describe('isFailure', () => {
 		expect(breaker.currentState).toBe('open')
 	})
 
-	test('is not asked about the caller’s abort nor about refusals', async () => {
+	test("is not asked about the caller's abort or rejections", async () => {
 		const isFailure = vi.fn(() => true)
 		const { breaker } = fresh({ ...touchy, isFailure })
 		const controller = new AbortController()
@@ -41,7 +41,7 @@ describe('isFailureResult', () => {
 		expect(breaker.stats).toMatchObject({ state: 'open', failureCount: 2, successCount: 0 })
 	})
 
-	test('sees every result, also after a long row of good ones', async () => {
+	test('sees every result, also after many successes', async () => {
 		const { breaker } = fresh({ ...touchy, isFailureResult: (value) => value === 'bad' })
 		await calls(breaker, 's'.repeat(300))
 		await breaker.execute(() => 'bad')
@@ -56,7 +56,7 @@ describe('isFailureResult', () => {
 	})
 })
 
-describe('a decision hook that throws ends the call with its error and counts for nothing', () => {
+describe('a decision hook that throws ends the call with its error and counts nothing', () => {
 	const throwing = () => {
 		throw new Error('hook')
 	}
@@ -72,7 +72,7 @@ describe('a decision hook that throws ends the call with its error and counts fo
 		expect(clock.pendingTimers).toBe(0)
 	})
 
-	test('a hook that fails for one error only: the error of the hook was then counted in its place', async () => {
+	test("regression: for one error only, the hook's error was counted instead", async () => {
 		const isFailure = (error: unknown) => {
 			if (error instanceof HttpError) throw new Error('hook')
 			return true
@@ -82,7 +82,7 @@ describe('a decision hook that throws ends the call with its error and counts fo
 		expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 0 })
 	})
 
-	test('a test of results with a slip of the pen: each call was then a success, and ended the row of failures', async () => {
+	test('regression: in isFailureResult, each call counted as a success', async () => {
 		const isFailureResult = (response: { body: { ok: boolean } }) => !response.body.ok
 		const { breaker } = fresh({ failureThreshold: 3, isFailureResult })
 		await calls(breaker, 'ff')
@@ -90,14 +90,14 @@ describe('a decision hook that throws ends the call with its error and counts fo
 		expect(breaker.stats).toMatchObject({ failureCount: 2, successCount: 0, consecutiveFailures: 2 })
 	})
 
-	test('a hook of a policy further in', async () => {
+	test('in an inner policy', async () => {
 		const { breaker, clock } = fresh(touchy)
 		const policy = pipeline({ runtime: clock }, breaker, retry({ shouldRetry: throwing }))
 		await expect(policy.execute(rejecting(new Error('down')))).rejects.toThrow('hook')
 		expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 0, successCount: 0 })
 	})
 
-	test('a promise from one is an error that says so', async () => {
+	test('a hook that returns a promise throws an error that says so', async () => {
 		const { breaker } = fresh({ ...touchy, isFailure: (async () => true) as never })
 		await expect(breaker.execute(rejecting(new Error('down')))).rejects.toMatchObject({
 			code: 'YAOKI_ASYNC_HOOK',
@@ -107,7 +107,7 @@ describe('a decision hook that throws ends the call with its error and counts fo
 })
 
 describe('classify', () => {
-	test('of the breaker or of its pipeline says what counts', async () => {
+	test('of the breaker or of its pipeline decides what counts', async () => {
 		const classify = () => ({ kind: 'permanent', isKnown: true }) as const
 		const own = fresh({ ...touchy, classify })
 		await calls(own.breaker, 'f')

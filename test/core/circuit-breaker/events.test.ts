@@ -7,7 +7,7 @@ import { calls, fresh, Held, never, opened, touchy } from './scenes.ts'
 const START = Date.UTC(2026, 0, 1)
 
 describe('events', () => {
-	test('of a whole life, exactly, and the same after JSON', async () => {
+	test('of a whole life cycle are exact, and survive JSON', async () => {
 		const events: YaokiEvent[] = []
 		const { breaker, clock } = fresh({ ...touchy, name: 'payments', onEvent: (event) => events.push(event) })
 		const held = new Held()
@@ -82,7 +82,7 @@ describe('events', () => {
 		])
 	})
 
-	test('of an isolated circuit leave out a time that nobody knows, so that they survive JSON', async () => {
+	test('of an isolated circuit omit retryAfterMs, so that they survive JSON', async () => {
 		const events: YaokiEvent[] = []
 		const { breaker } = fresh()
 		breaker.isolate()
@@ -101,7 +101,7 @@ describe('events', () => {
 		expect(JSON.parse(JSON.stringify(events))).toEqual(events)
 	})
 
-	test('of a shadow say so, and the call is neither refused nor counted', async () => {
+	test('in shadow mode say so, and the call is neither rejected nor counted', async () => {
 		const events: YaokiEvent[] = []
 		const { breaker } = await opened({ shadow: true })
 		breaker.subscribe((event) => events.push(event))
@@ -120,7 +120,7 @@ describe('events', () => {
 		])
 	})
 
-	test('tell nothing of calls that count for nothing', async () => {
+	test('are not emitted for calls that are ignored', async () => {
 		const events: YaokiEvent[] = []
 		const { breaker } = fresh({ onEvent: (event) => events.push(event) })
 		const controller = new AbortController()
@@ -134,7 +134,7 @@ describe('events', () => {
 		expect(events).toEqual([])
 	})
 
-	test('time a call from its start, also when a retry inside repeats it', async () => {
+	test('measure a call from its start if an inner retry repeats it', async () => {
 		const events: YaokiEvent[] = []
 		const { breaker, clock } = fresh({ onEvent: (event) => events.push(event) })
 		const policy = pipeline({ runtime: clock }, breaker, retry({ ...steady, maxRetries: 2 }))
@@ -146,7 +146,7 @@ describe('events', () => {
 		expect(events).toMatchObject([{ type: 'success', durationMs: 300 }])
 	})
 
-	test('time each attempt, when the retry is outside', async () => {
+	test('measure each attempt if the retry is outside', async () => {
 		const events: YaokiEvent[] = []
 		const { breaker, clock } = fresh({ onEvent: (event) => events.push(event) })
 		const policy = pipeline({ runtime: clock }, retry({ ...steady, maxRetries: 1 }), breaker, timeout(50))
@@ -159,7 +159,7 @@ describe('events', () => {
 		])
 	})
 
-	test('can be heard after a long row of calls that nobody listened to', async () => {
+	test('are emitted after many calls without a listener', async () => {
 		const { breaker, clock } = fresh()
 		await calls(breaker, 's'.repeat(500))
 		await clock.advance(5_000)
@@ -169,7 +169,7 @@ describe('events', () => {
 		expect(events).toMatchObject([{ type: 'success', durationMs: 0, timestamp: START + 5_000 }])
 	})
 
-	test('are heard by each listener until it ends', async () => {
+	test('reach each listener until it unsubscribes', async () => {
 		const { breaker } = fresh({ failureThreshold: 99 })
 		const heard: string[] = []
 		const one = breaker.subscribe(() => heard.push('one'))
@@ -183,7 +183,7 @@ describe('events', () => {
 		expect(heard).toEqual(['one', 'two', 'two'])
 	})
 
-	test('a listener that throws changes nothing for the call and is a warning', async () => {
+	test('a listener that throws does not affect the call and causes a warning', async () => {
 		const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
 		const { breaker } = fresh({
 			...touchy,
@@ -204,7 +204,7 @@ describe('events', () => {
 	})
 })
 
-test('a pipeline hears a breaker that stands in it twice once', async () => {
+test('reach a pipeline once if the breaker occurs in it twice', async () => {
 	const clock = virtualRuntime()
 	const { breaker } = fresh()
 	const events: YaokiEvent[] = []

@@ -3,12 +3,12 @@ import { CircuitOpenError, circuitBreaker, explain, pipeline, retry, YaokiError 
 import { calls, errorOf, fresh, Held, never, opened, touchy } from './scenes.ts'
 
 describe('execute', () => {
-	test('(fn, options) hands the options to the call', async () => {
+	test('(fn, options) passes the options to the call', async () => {
 		const { breaker } = fresh()
 		expect(await breaker.execute(({ key }) => key, { key: 'a' })).toBe('a')
 	})
 
-	test('(fn, fallback) answers with the fallback while the circuit is open, told the refusal', async () => {
+	test("(fn, fallback) returns the fallback's result while the circuit is open, with the rejection as argument", async () => {
 		const { breaker, clock } = await opened()
 		await clock.advance(400)
 		const work = vi.fn(() => 'fresh')
@@ -17,7 +17,7 @@ describe('execute', () => {
 		expect(work).not.toHaveBeenCalled()
 	})
 
-	test('(fn, fallback) waits for a fallback that takes time, and throws what it throws', async () => {
+	test('(fn, fallback) awaits an async fallback and throws its error', async () => {
 		const { breaker } = await opened()
 		expect(
 			await breaker.execute(
@@ -29,7 +29,7 @@ describe('execute', () => {
 		await expect(breaker.execute(() => 1, nothingCached)).rejects.toThrow('nothing in the cache')
 	})
 
-	test('(fn, fallback) answers for excess callers of a half-open circuit, too', async () => {
+	test('(fn, fallback) applies to excess callers of a half-open circuit', async () => {
 		const { breaker, clock } = await opened()
 		await clock.advance(1_000)
 		const probe = new Held()
@@ -44,7 +44,7 @@ describe('execute', () => {
 		expect(await first).toBe('ok')
 	})
 
-	test('(fn, fallback) does not answer for an error of the work, not even the one that opens the circuit', async () => {
+	test('(fn, fallback) does not apply to an error of the operation, not even the one that opens the circuit', async () => {
 		const { breaker } = fresh(touchy)
 		const fallback = vi.fn()
 		await expect(breaker.execute(() => Promise.reject(new Error('down')), fallback)).rejects.toThrow('down')
@@ -52,7 +52,7 @@ describe('execute', () => {
 		expect(fallback).not.toHaveBeenCalled()
 	})
 
-	test('(fn, fallback) does not answer for a breaker that refuses inside the work', async () => {
+	test('(fn, fallback) does not apply to a breaker that rejects inside the operation', async () => {
 		const inner = await opened({ name: 'inner' })
 		const { breaker } = fresh({ ...touchy, name: 'outer' })
 		const fallback = vi.fn()
@@ -62,7 +62,7 @@ describe('execute', () => {
 		expect(breaker.currentState).toBe('closed')
 	})
 
-	test('(fn, fallback) does not mask the caller’s own abort', async () => {
+	test("(fn, fallback) does not mask the caller's own abort", async () => {
 		const { breaker } = await opened()
 		const fallback = vi.fn()
 		const signal = AbortSignal.abort(new Error('I changed my mind'))
@@ -70,14 +70,14 @@ describe('execute', () => {
 		expect(fallback).not.toHaveBeenCalled()
 	})
 
-	test('(fn, fallback) in shadow mode calls the work', async () => {
+	test('(fn, fallback) in shadow mode calls the operation', async () => {
 		const { breaker } = await opened({ shadow: true })
 		const fallback = vi.fn()
 		expect(await breaker.execute(() => 'fresh', fallback)).toBe('fresh')
 		expect(fallback).not.toHaveBeenCalled()
 	})
 
-	test('(fn, fallback, options) takes both, and (fn, undefined, options) the options alone', async () => {
+	test('(fn, fallback, options) takes both, (fn, undefined, options) only the options', async () => {
 		const { breaker } = fresh(touchy)
 		const keyOf = ({ key }: { key: string | undefined }) => key
 		expect(await breaker.execute(keyOf, () => 'fallback', { key: 'a' })).toBe('a')
@@ -86,7 +86,7 @@ describe('execute', () => {
 		expect(await breaker.execute(keyOf, () => 'fallback', { key: 'a' })).toBe('fallback')
 	})
 
-	test('has the types of what it can answer', () => {
+	test('has the type of both results', () => {
 		const breaker = circuitBreaker()
 		const number = async () => 1
 		const nothing = async () => null
@@ -104,7 +104,7 @@ describe('execute', () => {
 			.toBeString()
 	})
 
-	test('settle, wrap and bind are refused alike', async () => {
+	test('settle, wrap and bind are rejected alike', async () => {
 		const { breaker } = await opened()
 		const refusal = { code: 'YAOKI_CIRCUIT_OPEN' }
 		expect(await breaker.settle(() => 1)).toMatchObject({ ok: false, error: refusal })
@@ -114,7 +114,7 @@ describe('execute', () => {
 })
 
 describe('a CircuitOpenError', () => {
-	test('says which breaker refused and when to come back, in whole milliseconds', async () => {
+	test('names the breaker and the time to retry, in whole milliseconds', async () => {
 		const { breaker, clock } = await opened({ name: 'payments' })
 		await clock.advance(250.25)
 		const error = errorOf(await breaker.settle(() => 1))
@@ -128,7 +128,7 @@ describe('a CircuitOpenError', () => {
 		})
 	})
 
-	test('never says to come back a moment too early', async () => {
+	test('never names a time that is too early', async () => {
 		const { breaker, clock } = await opened({ resetTimeoutMs: 1_000.5 })
 		const error = errorOf(await breaker.settle(() => 1))
 		expect(error).toMatchObject({ retryAfterMs: 1_001 })
@@ -136,7 +136,7 @@ describe('a CircuitOpenError', () => {
 		expect(await breaker.execute(() => 1)).toBe(1)
 	})
 
-	test('of a half-open circuit tells when its probe is given up at the latest', async () => {
+	test("of a half-open circuit names the end of the probe's timeout", async () => {
 		const { breaker, clock } = await opened({ probeTimeoutMs: 400 })
 		await clock.advance(1_000)
 		void breaker.execute(never)
@@ -155,12 +155,12 @@ describe('a CircuitOpenError', () => {
 		}
 	})
 
-	test('is a new one for every caller', async () => {
+	test('is a new object for every caller', async () => {
 		const { breaker } = await opened()
 		expect(errorOf(await breaker.settle(() => 1))).not.toBe(errorOf(await breaker.settle(() => 1)))
 	})
 
-	test('is explained: nothing was attempted, and why', async () => {
+	test('is explained: no attempt, and why', async () => {
 		const { breaker } = await opened({ name: 'payments' })
 		const result = await breaker.settle(() => 1, { name: 'charge' })
 		for (const held of [result, errorOf(result)]) {

@@ -4,27 +4,27 @@ import { rig } from './rig.ts'
 const one = { failureThreshold: 1, resetTimeoutMs: 1_000 }
 
 describe('an open circuit', () => {
-	it('refuses until the reset time, and says how long that is', () => {
+	it('rejects until the reset time, and says how long that is', () => {
 		const breaker = rig(one).fail()
 		expect(breaker.admit()).toBe(-1)
 		expect(breaker.pass(400).stats).toMatchObject({ retryAfterMs: 600, rejectedCount: 1 })
 		expect(breaker.pass(599).admit()).toBe(-1)
 		expect(breaker.circuit.state).toBe('open')
 	})
-	it('is half-open with the first call at the reset time, not before somebody calls', () => {
+	it('becomes half-open with the first call at the reset time, not earlier', () => {
 		const breaker = rig(one).fail().pass(1_000)
 		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 0 })
 		expect(breaker.admit()).toBeGreaterThan(0)
 		expect(breaker.circuit.state).toBe('half-open')
 		expect(breaker.told).toEqual(['closed -> open', 'open -> half-open'])
 	})
-	it('does not hear of calls that began before it opened', () => {
+	it('ignores calls that began before it opened', () => {
 		const breaker = rig(one)
 		const [a, b] = [breaker.admit(), breaker.admit()]
 		breaker.fail().succeed(a).fail(b)
 		expect(breaker.stats).toMatchObject({ failureCount: 1, successCount: 0, retryAfterMs: 1_000 })
 	})
-	it('stays open as long as a Retry-After asks, up to maxRetryAfterMs', () => {
+	it('stays open for a Retry-After, up to maxRetryAfterMs', () => {
 		expect(rig(one).fail(0, 5_000).stats.retryAfterMs).toBe(5_000)
 		expect(rig(one).fail(0, 90_000).stats.retryAfterMs).toBe(60_000)
 		expect(rig({ ...one, maxRetryAfterMs: 2_000 }).fail(0, 5_000).stats.retryAfterMs).toBe(2_000)
@@ -37,13 +37,13 @@ describe('an open circuit', () => {
 		[Number.NaN, 1_000],
 		[-5, 1_000],
 		[Infinity, 60_000],
-	])('is open neither for ever nor for no time after a Retry-After of %s', (asked, retryAfterMs) => {
+	])('is open for a finite, positive time after a Retry-After of %s', (asked, retryAfterMs) => {
 		const breaker = rig(one).fail(0, asked)
 		expect(breaker.admit()).toBe(-1)
 		expect(breaker.stats.retryAfterMs).toBe(retryAfterMs)
 		expect(breaker.pass(retryAfterMs).admit()).toBeGreaterThan(0)
 	})
-	it('waits for the Retry-After of a failed probe as well', () => {
+	it('honors the Retry-After of a failed probe', () => {
 		const breaker = rig(one).fail().pass(1_000)
 		expect(breaker.fail(breaker.admit(), 7_000).stats.retryAfterMs).toBe(7_000)
 	})
@@ -55,7 +55,7 @@ describe('a half-open circuit', () => {
 			.fail()
 			.pass(1_000)
 
-	it('lets one probe in and refuses the others', () => {
+	it('admits one probe and rejects the others', () => {
 		const breaker = probing()
 		expect([breaker.admit(), breaker.admit(), breaker.admit()].map((ticket) => ticket > 0)).toEqual([
 			true,
@@ -64,7 +64,7 @@ describe('a half-open circuit', () => {
 		])
 		expect(breaker.stats.rejectedCount).toBe(2)
 	})
-	it('lets halfOpenMaxConcurrent probes in at a time', () => {
+	it('admits halfOpenMaxConcurrent concurrent probes', () => {
 		const breaker = probing({ halfOpenMaxConcurrent: 2, successThreshold: 3 })
 		const first = breaker.admit()
 		expect(breaker.admit()).toBeGreaterThan(0)
@@ -72,7 +72,7 @@ describe('a half-open circuit', () => {
 		expect(breaker.succeed(first).admit()).toBeGreaterThan(0)
 		expect(breaker.admit()).toBe(-1)
 	})
-	it('closes after successThreshold successes, and is as new', () => {
+	it('closes after successThreshold successes, with empty counts', () => {
 		const breaker = probing().succeed()
 		expect(breaker.stats).toMatchObject({ state: 'half-open', successCount: 1, errorRate: 0 })
 		expect(breaker.succeed().stats).toMatchObject({
@@ -84,50 +84,50 @@ describe('a half-open circuit', () => {
 		})
 		expect(breaker.told.at(-1)).toBe('half-open -> closed')
 	})
-	it('reopens at one failure, for the whole open time', () => {
+	it('opens again at one failure, for the whole open time', () => {
 		const breaker = probing().succeed().fail()
 		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 1_000 })
 		expect(breaker.told.at(-1)).toBe('half-open -> open')
 	})
-	it('counts the successes of its own time only', () => {
+	it('counts only the successes of its current half-open state', () => {
 		expect(probing().succeed().fail().pass(1_000).succeed().circuit.state).toBe('half-open')
 	})
-	it('reopens at a slow success where slow calls count', () => {
+	it('opens again at a slow success if slow calls count', () => {
 		expect(probing({ slowCallMs: 500 }).calls('S').circuit.state).toBe('open')
 		expect(probing().calls('S').circuit.state).toBe('half-open')
 	})
-	it('gives the place of an ignored probe to the next, and counts it for nothing', () => {
+	it('frees the slot of an ignored probe and does not count it', () => {
 		const breaker = probing({ successThreshold: 1 })
 		breaker.ignore(breaker.admit())
 		expect(breaker.stats).toMatchObject({ state: 'half-open', successCount: 0 })
 		expect(breaker.succeed().circuit.state).toBe('closed')
 	})
-	it('counts a probe once, however often its end is told', () => {
+	it('counts a probe once, however often its end is reported', () => {
 		const breaker = probing({ successThreshold: 2 })
 		const probe = breaker.admit()
 		expect(breaker.succeed(probe).succeed(probe).circuit.state).toBe('half-open')
 	})
-	it('does not hear of a probe of an earlier half-open time', () => {
+	it('ignores a probe of an earlier half-open state', () => {
 		const breaker = probing({ halfOpenMaxConcurrent: 2, successThreshold: 1 })
 		const [late, failing] = [breaker.admit(), breaker.admit()]
 		breaker.fail(failing).pass(1_000).admit()
 		expect(breaker.succeed(late).circuit.state).toBe('half-open')
 		expect(breaker.fail(late).circuit.state).toBe('half-open')
 	})
-	it('does not hear of a call that began while it was closed', () => {
+	it('ignores a call that began while it was closed', () => {
 		const breaker = rig({ ...one, successThreshold: 1 })
 		const early = breaker.admit()
 		breaker.fail().pass(1_000).admit()
 		expect(breaker.succeed(early).circuit.state).toBe('half-open')
 		expect(breaker.fail(early).circuit.state).toBe('half-open')
 	})
-	it('does not let a late probe into the counts of the closed circuit that follows', () => {
+	it('does not count a late probe in the next closed state', () => {
 		const breaker = probing({ halfOpenMaxConcurrent: 2, successThreshold: 1 })
 		const [late, quick] = [breaker.admit(), breaker.admit()]
 		breaker.succeed(quick)
 		expect(breaker.fail(late).stats).toMatchObject({ state: 'closed', failureCount: 0 })
 	})
-	it('has given the probe its place before it tells of itself, so that a hook which calls gets none', () => {
+	it('has assigned the probe slot before it notifies, so that a hook that calls is rejected', () => {
 		const breaker = probing()
 		const inside: number[] = []
 		breaker.circuit.onChange = () => {
@@ -136,7 +136,7 @@ describe('a half-open circuit', () => {
 		expect(breaker.admit()).toBeGreaterThan(0)
 		expect(inside).toEqual([-1])
 	})
-	it('says, while all places are taken, when the oldest probe is given up', () => {
+	it("names the end of the oldest probe's timeout while all slots are in use", () => {
 		const breaker = probing({ probeTimeoutMs: 200, halfOpenMaxConcurrent: 2 })
 		breaker.admit()
 		expect(breaker.pass(50).stats.retryAfterMs).toBe(0)
@@ -153,41 +153,41 @@ describe('a hung probe does not lock the circuit', () => {
 		return { breaker, probe: breaker.admit() }
 	}
 
-	it('it has failed after probeTimeoutMs, and the circuit is open from that moment', () => {
+	it('has failed after probeTimeoutMs, and the circuit is open from that moment', () => {
 		const { breaker } = hung()
 		expect(breaker.pass(199).admit()).toBe(-1)
 		expect(breaker.circuit.state).toBe('half-open')
 		expect(breaker.pass(1).admit()).toBe(-1)
 		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 1_000 })
 	})
-	it('whoever comes long after is the next probe at once', () => {
+	it('a caller long afterwards is the next probe immediately', () => {
 		const { breaker } = hung()
 		expect(breaker.pass(1_200).admit()).toBeGreaterThan(0)
 		expect(breaker.told.slice(-2)).toEqual(['half-open -> open', 'open -> half-open'])
 	})
-	it('who only looks sees it, too', () => {
+	it('is visible in stats', () => {
 		const { breaker } = hung()
 		expect(breaker.pass(700).stats).toMatchObject({ state: 'open', retryAfterMs: 500 })
 	})
-	it('its late result changes nothing', () => {
+	it('its late result is ignored', () => {
 		const { breaker, probe } = hung()
 		expect(breaker.pass(200).succeed(probe).circuit.state).toBe('open')
 		const other = hung()
 		other.breaker.pass(1_200).admit()
 		expect(other.breaker.succeed(other.probe).circuit.state).toBe('half-open')
 	})
-	it('nor does it help that it is cancelled in the end', () => {
+	it('its late cancellation is ignored', () => {
 		const { breaker, probe } = hung()
 		expect(breaker.pass(300).ignore(probe).stats).toMatchObject({ state: 'open', retryAfterMs: 900 })
 	})
-	it('the oldest decides, when there are several', () => {
+	it('the oldest of several decides', () => {
 		const { breaker, probe } = hung({ halfOpenMaxConcurrent: 3, successThreshold: 3 })
 		const second = breaker.pass(100).admit()
 		breaker.succeed(probe)
 		expect(breaker.pass(199).admit()).toBeGreaterThan(0)
 		expect(breaker.pass(1).succeed(second).stats).toMatchObject({ state: 'open', retryAfterMs: 1_000 })
 	})
-	it('is given resetTimeoutMs when nothing is said', () => {
+	it('has resetTimeoutMs by default', () => {
 		const breaker = rig(one).fail().pass(1_000)
 		breaker.admit()
 		expect(breaker.pass(999).stats.state).toBe('half-open')
@@ -206,24 +206,24 @@ describe('resetBackoff', () => {
 		})
 	}
 
-	it('is off by default: the open time is exactly resetTimeoutMs each time', () => {
+	it('is off by default: the open time is always exactly resetTimeoutMs', () => {
 		const breaker = rig(one)
 		const times = Array.from({ length: 4 }, () => breaker.pass(1_000).fail().stats.retryAfterMs)
 		expect(times).toEqual([1_000, 1_000, 1_000, 1_000])
 	})
-	it('doubles the open time with every reopening, up to ten times', () => {
+	it('doubles the open time with every failed probe, up to ten times', () => {
 		expect(openTimes({ jitterStrategy: 'none' }, 6)).toEqual([1_000, 2_000, 4_000, 8_000, 10_000, 10_000])
 	})
 	it('spreads it over the upper half of each step', () => {
 		expect(openTimes({}, 3, 0)).toEqual([500, 1_000, 2_000])
 		expect(openTimes({}, 3, 0.5)).toEqual([750, 1_500, 3_000])
 	})
-	it('goes on from the time before, where the strategy does', () => {
+	it('continues from the previous time, if the strategy does', () => {
 		expect(openTimes({ jitterStrategy: 'decorrelated', maxDelayMs: 50_000 }, 3)).toEqual([
 			2_000, 3_500, 5_750,
 		])
 	})
-	it('takes a growth, a factor and a cap', () => {
+	it('accepts a growth, a factor and a cap', () => {
 		const none = { jitterStrategy: 'none' }
 		expect(openTimes({ ...none, growth: 'linear' }, 3)).toEqual([1_000, 2_000, 3_000])
 		expect(openTimes({ ...none, factor: 3, maxDelayMs: 5_000 }, 3)).toEqual([1_000, 3_000, 5_000])
@@ -231,17 +231,17 @@ describe('resetBackoff', () => {
 		expect(openTimes({ jitterStrategy: 'proportional', jitterFactor: 0.2 }, 1)).toEqual([1_100])
 		expect(openTimes({ jitterStrategy: 'additive', jitterRangeMs: 20 }, 1)).toEqual([1_010])
 	})
-	it('begins anew after the circuit was closed', () => {
+	it('starts again after the circuit was closed', () => {
 		const breaker = rig({ ...one, successThreshold: 1, resetBackoff: { jitterStrategy: 'none' } })
 		breaker.fail().pass(1_000).fail().pass(2_000).succeed()
 		expect(breaker.fail().stats.retryAfterMs).toBe(1_000)
 	})
-	it('is not led astray by a Retry-After', () => {
+	it('is not changed by a Retry-After', () => {
 		const breaker = rig({ ...one, resetBackoff: { jitterStrategy: 'decorrelated', maxDelayMs: 50_000 } })
 		expect(breaker.fail(0, 30_000).stats.retryAfterMs).toBe(30_000)
 		expect(breaker.pass(30_000).fail().stats.retryAfterMs).toBe(3_500)
 	})
-	it('counts a hung probe as a reopening', () => {
+	it('counts a hung probe as a failed probe', () => {
 		const breaker = rig({ ...one, resetBackoff: { jitterStrategy: 'none' } })
 			.fail()
 			.pass(1_000)

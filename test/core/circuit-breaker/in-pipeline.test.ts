@@ -4,8 +4,8 @@ import { bulkhead, Deadline, fallback, hedge, pipeline, rateLimiter } from 'yaok
 import { settled, taking } from '../../scenario.ts'
 import { errorOf, fresh, Held, never, opened, touchy } from './scenes.ts'
 
-describe('beside other policies, a breaker', () => {
-	test('inside a rate limiter’s wait looks at the clock after it', async () => {
+describe('with other policies, a breaker', () => {
+	test('inside a rate limiter reads the clock after its wait', async () => {
 		const { breaker, clock } = await opened()
 		const policy = pipeline(
 			{ runtime: clock },
@@ -18,13 +18,13 @@ describe('beside other policies, a breaker', () => {
 		expect(await waiting).toBe('probe')
 	})
 
-	test('is answered for by a fallback policy around it', async () => {
+	test('is replaced by an outer fallback', async () => {
 		const { breaker, clock } = await opened()
 		const policy = pipeline({ runtime: clock }, fallback('from the cache'), breaker)
 		expect(await policy.execute(() => 'fresh')).toBe('from the cache')
 	})
 
-	test('counts what the work did, not what a fallback further out made of it', async () => {
+	test("counts the operation's outcome, not that of an outer fallback", async () => {
 		const { breaker, clock } = fresh(touchy)
 		await pipeline({ runtime: clock }, fallback('x'), breaker).execute(() =>
 			Promise.reject(new Error('down')),
@@ -37,7 +37,7 @@ describe('beside other policies, a breaker', () => {
 		expect(inner.breaker.stats).toMatchObject({ state: 'closed', successCount: 1 })
 	})
 
-	test('inside a hedge does not hear of the request that lost', async () => {
+	test('inside a hedge ignores the request that lost', async () => {
 		const { breaker, clock } = fresh(touchy)
 		const policy = pipeline({ runtime: clock }, hedge({ delayMs: 10 }), breaker)
 		const works = [taking(clock, 100, new Error('down')), taking(clock, 5)]
@@ -49,7 +49,7 @@ describe('beside other policies, a breaker', () => {
 		expect(breaker.stats).toMatchObject({ state: 'closed', successCount: 1, failureCount: 0 })
 	})
 
-	test('inside a hedge has its probe’s place free again when the probe lost', async () => {
+	test('inside a hedge frees its probe slot when the probe lost', async () => {
 		const { breaker, clock } = await opened({ halfOpenMaxConcurrent: 2, successThreshold: 2 })
 		const policy = pipeline({ runtime: clock }, hedge({ delayMs: 10 }), breaker)
 		await clock.advance(1_000)
@@ -66,7 +66,7 @@ describe('beside other policies, a breaker', () => {
 		expect(breaker.currentState).toBe('closed')
 	})
 
-	test('gives a bulkhead outside of it the slot back at once when it refuses', async () => {
+	test('inside a bulkhead frees the slot immediately when it rejects', async () => {
 		const { breaker, clock } = await opened()
 		const hall = bulkhead({ maxConcurrent: 1, maxQueue: 0 })
 		const policy = pipeline({ runtime: clock }, hall, breaker)
@@ -75,7 +75,7 @@ describe('beside other policies, a breaker', () => {
 		expect(hall.stats.concurrent).toBe(0)
 	})
 
-	test('is not reached by a call whose deadline has passed', async () => {
+	test('is not reached by a call whose deadline has expired', async () => {
 		const { breaker, clock } = await opened()
 		await clock.advance(1_000)
 		const deadline = Deadline.after(0, { runtime: clock })
@@ -87,7 +87,7 @@ describe('beside other policies, a breaker', () => {
 		expect(breaker.currentState).toBe('open')
 	})
 
-	test('runs its fallback in the caller’s own async context', async () => {
+	test("runs its fallback in the caller's async context", async () => {
 		const { breaker } = await opened()
 		const storage = new AsyncLocalStorage<string>()
 		const ask = (who: string) =>
@@ -100,7 +100,7 @@ describe('beside other policies, a breaker', () => {
 		expect(await Promise.all([ask('ann'), ask('bob')])).toEqual(['ann', 'bob'])
 	})
 
-	test('works without promises, too', () => {
+	test('works with the callback runner', () => {
 		const { breaker, clock } = fresh(touchy)
 		const answers: unknown[] = []
 		const ask = (error?: Error) =>

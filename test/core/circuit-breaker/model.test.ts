@@ -202,7 +202,7 @@ const restart = fc
 	)
 const stats = fc.constant(command('stats', compareStats))
 
-it('does in every history what a slow and obvious model does', () => {
+it('behaves in every history like a slow and obvious model', () => {
 	const tally: Record<string, number> = {}
 	const often = [call, call, begin, begin, end, end, waitUntilTried, waitUntilTried, shortWait, wait, stats]
 	const seldom = [ignore, isolate, release, reset, update, restart]

@@ -4,7 +4,7 @@ import { virtualRuntime } from 'yaoki/testing'
 import { calls, fresh, opened, touchy } from './scenes.ts'
 
 describe('the open time', () => {
-	test('is exactly resetTimeoutMs, time after time, where no backoff is asked for', async () => {
+	test('is always exactly resetTimeoutMs without a backoff', async () => {
 		const { breaker, clock } = await opened()
 		for (let i = 0; i < 5; i++) {
 			expect(breaker.stats.retryAfterMs).toBe(1_000)
@@ -40,7 +40,7 @@ describe('the open time', () => {
 		expect(first.different).toBeGreaterThan(190)
 	})
 
-	test('begins anew with the backoff once the circuit was closed', async () => {
+	test('starts the backoff again after the circuit was closed', async () => {
 		const resetBackoff = { jitterStrategy: 'none' } as const
 		const { breaker, clock } = await opened({ resetBackoff })
 		await clock.advance(1_000)
@@ -53,7 +53,7 @@ describe('the open time', () => {
 
 	const asking = (retryAfterMs: number) => () => Promise.reject(new HttpError(503, '', { retryAfterMs }))
 
-	test('is as long as a Retry-After asks for, never shorter than it would be, up to a limit', async () => {
+	test('is extended by a Retry-After up to a limit, never shortened', async () => {
 		for (const [asked, openFor] of [
 			[10_000, 10_000],
 			[10, 1_000],
@@ -65,7 +65,7 @@ describe('the open time', () => {
 		}
 	})
 
-	test('of a failed probe follows its Retry-After, and 0 as the limit ignores it', async () => {
+	test('of a failed probe follows its Retry-After; a limit of 0 ignores it', async () => {
 		const { breaker, clock } = await opened()
 		await clock.advance(1_000)
 		await breaker.settle(asking(5_000))
@@ -75,7 +75,7 @@ describe('the open time', () => {
 		expect(deaf.breaker.stats.retryAfterMs).toBe(1_000)
 	})
 
-	test('takes its chance from the pipeline’s runtime', async () => {
+	test("takes its random numbers from the pipeline's runtime", async () => {
 		const open = async (seed: number) => {
 			const breaker = circuitBreaker({ ...touchy, resetBackoff: {} })
 			await calls(pipeline({ runtime: virtualRuntime({ seed }) }, breaker), 'f')

@@ -3,36 +3,36 @@ import { rig } from './rig.ts'
 
 const HOUR = 3_600_000
 
-describe('failures in a row open the circuit', () => {
-	it('at the fifth, when nothing is said', () => {
+describe('consecutive failures open the circuit', () => {
+	it('at the fifth by default', () => {
 		const breaker = rig().calls('ffff')
 		expect(breaker.circuit.state).toBe('closed')
 		expect(breaker.calls('f').circuit.state).toBe('open')
 		expect(breaker.told).toEqual(['closed -> open'])
 	})
-	it('at the first, when one is too many', () => {
+	it('at the first with a threshold of 1', () => {
 		expect(rig({ failureThreshold: 1 }).calls('f').circuit.state).toBe('open')
 	})
-	it('not when a success comes between', () => {
+	it('not if a success comes between', () => {
 		expect(rig({ failureThreshold: 3 }).calls('ffsffsff').circuit.state).toBe('closed')
 	})
-	it('when the first and the last are exactly the window apart', () => {
+	it('if the first and the last are exactly one window apart', () => {
 		const breaker = rig({ failureThreshold: 3, monitorWindowMs: 1_000 })
 		expect(breaker.calls('f').pass(500).calls('f').pass(500).calls('f').circuit.state).toBe('open')
 	})
-	it('not when they lie further apart than the window, however many there are', () => {
+	it('not if they are further apart than the window, however many there are', () => {
 		const breaker = rig({ failureThreshold: 3, monitorWindowMs: 1_000 })
 		for (let i = 0; i < 1_000; i++) breaker.calls('f').pass(501)
 		expect(breaker.circuit.state).toBe('closed')
 		expect(breaker.stats.consecutiveFailures).toBe(1)
 	})
-	it('when the latest of them lie close enough, whatever came before', () => {
+	it('if the last of them are close enough, whatever came before', () => {
 		const breaker = rig({ failureThreshold: 3, monitorWindowMs: 1_000 })
 		breaker.calls('ff').pass(2_000).calls('f').pass(900).calls('f')
 		expect(breaker.circuit.state).toBe('closed')
 		expect(breaker.pass(100).calls('f').circuit.state).toBe('open')
 	})
-	it('never, where the rule is off', () => {
+	it('never if the rule is off', () => {
 		const breaker = rig({ failureThreshold: Infinity, errorRateThreshold: 1, minimumRequests: 1_000 })
 		expect(breaker.calls('f'.repeat(999)).circuit.state).toBe('closed')
 		expect(breaker.stats.consecutiveFailures).toBe(0)
@@ -52,30 +52,30 @@ describe('an error rate opens the circuit', () => {
 		expect(rig(rate).calls('fffffsssss').circuit.state).toBe('closed')
 		expect(rig(rate).calls('ffffffssss').circuit.state).toBe('open')
 	})
-	it('at 7 of 25 for a threshold of 0.28, though 0.28 * 25 is a little more than 7', () => {
+	it('at 7 of 25 for a threshold of 0.28, although 0.28 * 25 is slightly more than 7', () => {
 		const breaker = rig({ ...rate, errorRateThreshold: 0.28, minimumRequests: 25 })
 		expect(breaker.calls(`${'s'.repeat(18)}fffffff`).circuit.state).toBe('open')
 	})
-	it('not before there were minimumRequests', () => {
+	it('not before minimumRequests', () => {
 		const breaker = rig({ ...rate, minimumRequests: 4 }).calls('fff')
 		expect(breaker.circuit.state).toBe('closed')
 		expect(breaker.calls('s').circuit.state).toBe('open')
 	})
-	it('over the latest windowSize calls, whenever they were', () => {
+	it('over the last windowSize calls, whenever they were', () => {
 		const breaker = rig({ ...rate, windowSize: 5, minimumRequests: 5 }).calls('sssss')
 		expect(breaker.pass(HOUR).calls('ff').circuit.state).toBe('closed')
 		expect(breaker.pass(HOUR).calls('f').circuit.state).toBe('open')
 	})
-	it('by a success, when older ones have left the window', () => {
+	it('through a success, when older ones have left the window', () => {
 		const breaker = rig({ ...rate, monitorWindowMs: 1_000, minimumRequests: 3 }).calls('sss')
 		expect(breaker.pass(900).calls('ff').circuit.state).toBe('closed')
 		expect(breaker.pass(100).calls('s').circuit.state).toBe('open')
 	})
-	it('not for calls that have left the window of time', () => {
+	it('not for calls that have left the time window', () => {
 		const breaker = rig({ ...rate, monitorWindowMs: 10_000 }).calls('fffffffff')
 		expect(breaker.pass(10_000).calls('f').circuit.state).toBe('closed')
 	})
-	it('beside failures in a row: whichever comes first', () => {
+	it('together with consecutive failures: the first rule wins', () => {
 		const both = { failureThreshold: 3, errorRateThreshold: 0.5, minimumRequests: 4 }
 		expect(rig(both).calls('fff').circuit.state).toBe('open')
 		expect(rig(both).calls('sfsf').circuit.state).toBe('open')
@@ -85,11 +85,11 @@ describe('an error rate opens the circuit', () => {
 describe('slow calls open the circuit', () => {
 	const slow = { slowCallMs: 1_000, minimumRequests: 4 }
 
-	it('at half of the calls, when nothing else is said', () => {
+	it('at half of the calls by default', () => {
 		expect(rig(slow).calls('sssS').circuit.state).toBe('closed')
 		expect(rig(slow).calls('ssSS').circuit.state).toBe('open')
 	})
-	it('at the share that was chosen', () => {
+	it('at the configured share', () => {
 		expect(rig({ ...slow, slowCallRateThreshold: 1 }).calls('sSSS').circuit.state).toBe('closed')
 		expect(rig({ ...slow, slowCallRateThreshold: 1 }).calls('SSSS').circuit.state).toBe('open')
 	})
@@ -102,12 +102,12 @@ describe('slow calls open the circuit', () => {
 		expect(breaker.succeed(breaker.admit(), 1_001).circuit.state).toBe('open')
 		expect(breaker.stats).toMatchObject({ slowCallCount: 1, slowCallRate: 0.5 })
 	})
-	it('over a count window, too', () => {
+	it('over a count window', () => {
 		const breaker = rig({ ...slow, windowSize: 4 }).calls('ssssS')
 		expect(breaker.circuit.state).toBe('closed')
 		expect(breaker.calls('S').circuit.state).toBe('open')
 	})
-	it('never, where nothing is called slow', () => {
+	it('never without slowCallMs', () => {
 		expect(rig({ minimumRequests: 1 }).calls('SSSSSSSS').stats).toMatchObject({
 			state: 'closed',
 			slowCallCount: 0,
@@ -116,7 +116,7 @@ describe('slow calls open the circuit', () => {
 })
 
 describe('stats', () => {
-	it('are zeros at first', () => {
+	it('are zero at first', () => {
 		expect(rig().stats).toEqual({
 			state: 'closed',
 			failureCount: 0,
@@ -139,7 +139,7 @@ describe('stats', () => {
 			consecutiveFailures: 2,
 		})
 	})
-	it('count the latest calls of a count window', () => {
+	it('count the last calls of a count window', () => {
 		const breaker = rig({ windowSize: 10, failureThreshold: 100 }).calls('ffffffsssssss')
 		expect(breaker.stats).toMatchObject({ failureCount: 3, successCount: 7, errorRate: 0.3 })
 	})
@@ -147,7 +147,7 @@ describe('stats', () => {
 		const breaker = rig({ monitorWindowMs: 10_000 }).calls('sff').pass(HOUR)
 		expect(breaker.stats).toMatchObject({ failureCount: 0, successCount: 0, consecutiveFailures: 0 })
 	})
-	it('still show, while open, what opened it', () => {
+	it('show, while open, what opened it', () => {
 		expect(rig({ failureThreshold: 2 }).calls('sff').stats).toMatchObject({
 			state: 'open',
 			failureCount: 2,
@@ -155,14 +155,14 @@ describe('stats', () => {
 			retryAfterMs: 30_000,
 		})
 	})
-	it('count a success that was told a time a little too old', () => {
+	it('count a success with a slightly old time', () => {
 		const breaker = rig().calls('f').pass(30_000).calls('f')
 		breaker.circuit.succeed(breaker.circuit.generation, breaker.now - 20_000, 0, { random: () => 0 })
 		expect(breaker.stats).toMatchObject({ failureCount: 2, successCount: 1, consecutiveFailures: 0 })
 		// It went into the current tenth, and stays as long as that does.
 		expect(breaker.pass(53_999).stats).toMatchObject({ failureCount: 1, successCount: 1 })
 	})
-	it('count a million calls in a window that never holds more than its size', () => {
+	it('count a million calls in a window of bounded size', () => {
 		const breaker = rig({ windowSize: 100, failureThreshold: Infinity, errorRateThreshold: 1 })
 		for (let i = 0; i < 1_000_000; i++) breaker.succeed(breaker.circuit.generation)
 		expect(breaker.calls('f').stats).toMatchObject({ failureCount: 1, successCount: 99 })

@@ -4,7 +4,7 @@ import { virtualRuntime } from 'yaoki/testing'
 import { calls, errorOf, fresh, Held, opened, touchy } from './scenes.ts'
 
 describe('isolate', () => {
-	test('refuses every call until it is released, whatever time passes', async () => {
+	test('rejects every call until it is released, whatever time passes', async () => {
 		const { breaker, clock } = fresh()
 		const release = breaker.isolate()
 		await clock.advance(1e9)
@@ -19,7 +19,7 @@ describe('isolate', () => {
 		expect(await breaker.execute(() => 1)).toBe(1)
 	})
 
-	test('by several holds until all have let go, each once', async () => {
+	test('by several callers lasts until all have released it, each once', async () => {
 		const { breaker } = fresh()
 		const [one, two] = [breaker.isolate(), breaker.isolate()]
 		one()
@@ -45,7 +45,7 @@ describe('isolate', () => {
 		).toBe('from the cache')
 	})
 
-	test('makes calls under way count for nothing', async () => {
+	test('ignores the results of calls in flight', async () => {
 		const { breaker } = fresh(touchy)
 		const held = new Held()
 		const answer = breaker.settle(held.work)
@@ -57,7 +57,7 @@ describe('isolate', () => {
 })
 
 describe('reset', () => {
-	test('lets calls through at once and forgets all failures', async () => {
+	test('lets calls pass immediately and clears all failures', async () => {
 		const { breaker } = await opened({ failureThreshold: 2 })
 		await calls(breaker, 'f')
 		expect(breaker.currentState).toBe('open')
@@ -72,7 +72,7 @@ describe('reset', () => {
 		expect(breaker.currentState).toBe('closed')
 	})
 
-	test('leaves an isolated circuit open', () => {
+	test('keeps an isolated circuit isolated', () => {
 		const { breaker } = fresh()
 		breaker.isolate()
 		breaker.reset()
@@ -80,8 +80,8 @@ describe('reset', () => {
 	})
 })
 
-describe('a shadow', () => {
-	test('goes through all states and never refuses', async () => {
+describe('shadow mode', () => {
+	test('goes through all states and never rejects', async () => {
 		const changes: string[] = []
 		const onStateChange = (_: string, to: string) => changes.push(to)
 		const { breaker, clock } = await opened({ shadow: true, onStateChange })
@@ -94,13 +94,13 @@ describe('a shadow', () => {
 		expect(work).toHaveBeenCalledTimes(4)
 	})
 
-	test('does not refuse while it is isolated either, for it never does', async () => {
+	test('does not reject while isolated', async () => {
 		const { breaker } = fresh({ shadow: true })
 		breaker.isolate()
 		expect(await breaker.execute(() => 1)).toBe(1)
 	})
 
-	test('is switched on and off by update', async () => {
+	test('is switched by update', async () => {
 		const { breaker } = await opened({ shadow: true })
 		breaker.update({ shadow: false })
 		expect((await breaker.settle(() => 1)).ok).toBe(false)
@@ -110,7 +110,7 @@ describe('a shadow', () => {
 })
 
 describe('update', () => {
-	test('keeps the state, the windows and the streak', async () => {
+	test('keeps the state, the windows and the consecutive failures', async () => {
 		const { breaker } = fresh({ failureThreshold: 3 })
 		await calls(breaker, 'sff')
 		breaker.update({ failureThreshold: 4 })
@@ -123,21 +123,21 @@ describe('update', () => {
 		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 30_000 })
 	})
 
-	test('leaves what is not named, or is undefined, as it was', async () => {
+	test('keeps settings that are not named or undefined', async () => {
 		const { breaker } = fresh(touchy)
 		breaker.update({ resetTimeoutMs: 5_000, failureThreshold: undefined })
 		await calls(breaker, 'f')
 		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 5_000 })
 	})
 
-	test('that can not work throws, and nothing has changed', async () => {
+	test('with invalid options throws, and nothing has changed', async () => {
 		const { breaker } = fresh(touchy)
 		expect(() => breaker.update({ resetTimeoutMs: 5_000, failureThreshold: 0 })).toThrow('failureThreshold')
 		await calls(breaker, 'f')
 		expect(breaker.stats.retryAfterMs).toBe(1_000)
 	})
 
-	test('counts calls that are under way', async () => {
+	test('applies to calls in flight', async () => {
 		const { breaker } = fresh({ failureThreshold: 9 })
 		const held = new Held()
 		const answer = breaker.settle(held.work)
@@ -160,7 +160,7 @@ describe('a snapshot', () => {
 	/** Another process: another monotonic clock, and so much later by the wall clock. */
 	const later = (ms: number) => virtualRuntime({ startAt: Date.UTC(2026, 0, 1) + ms, seed: 2 })
 
-	test('takes an open circuit to another process, which waits for the rest', async () => {
+	test('carries an open circuit to another process, which waits for the rest', async () => {
 		const { breaker, clock } = await opened()
 		await clock.advance(300)
 		const json = JSON.stringify(breaker.snapshot())
@@ -175,7 +175,7 @@ describe('a snapshot', () => {
 		expect(next.currentState).toBe('closed')
 	})
 
-	test('takes a streak along: the fifth failure may be in the next process', async () => {
+	test('carries consecutive failures: the fifth may be in the next process', async () => {
 		const { breaker } = fresh()
 		await calls(breaker, 'sffff')
 		const runtime = later(1_000)
@@ -186,7 +186,7 @@ describe('a snapshot', () => {
 		expect(next.currentState).toBe('open')
 	})
 
-	test('of a day ago says nothing any more', async () => {
+	test('of a day ago has no effect', async () => {
 		const { breaker } = fresh()
 		await calls(breaker, 'ffff')
 		const next = circuitBreaker({ runtime: later(86_400_000) })
@@ -194,13 +194,13 @@ describe('a snapshot', () => {
 		expect(next.stats).toMatchObject({ state: 'closed', failureCount: 0, consecutiveFailures: 0 })
 	})
 
-	test('with successes that nobody looked at has them, too', async () => {
+	test('includes successes without a clock read', async () => {
 		const { breaker } = fresh()
 		await calls(breaker, 's'.repeat(300))
 		expect(breaker.snapshot()).toMatchObject({ state: 'closed', outcomes: [300, 0, 0, 0] })
 	})
 
-	test('of anything else is refused by name, and changes nothing', async () => {
+	test('that is invalid is rejected by name and changes nothing', async () => {
 		const { breaker } = await opened()
 		expect(() => breaker.restore({ version: 2 } as never)).toThrow(
 			/Invalid option "snapshot\.version": expected .*, got 2/,
@@ -209,7 +209,7 @@ describe('a snapshot', () => {
 		expect(breaker.currentState).toBe('open')
 	})
 
-	test('makes calls that were under way count for nothing', async () => {
+	test('makes the results of calls in flight ignored', async () => {
 		const { breaker } = fresh(touchy)
 		const snapshot = breaker.snapshot()
 		const held = new Held()

@@ -15,8 +15,8 @@ const refused = (options: object): InvalidOptionError => {
 	throw new Error(`accepted ${JSON.stringify(options)}`)
 }
 
-describe('a breaker that is told nothing', () => {
-	it('has the defaults that the options state', () => {
+describe('a breaker without options', () => {
+	it('has the documented defaults', () => {
 		expect(readCircuitBreakerOptions({})).toEqual({
 			failureThreshold: 5,
 			successThreshold: 2,
@@ -33,16 +33,16 @@ describe('a breaker that is told nothing', () => {
 			resetBackoff: undefined,
 		})
 	})
-	it('gives a probe as long as the circuit stays open', () => {
+	it('gives a probe as much time as the circuit stays open', () => {
 		expect(readCircuitBreakerOptions({ resetTimeoutMs: 700 }).probeTimeoutMs).toBe(700)
 		expect(readCircuitBreakerOptions({ resetTimeoutMs: 700, probeTimeoutMs: 20 }).probeTimeoutMs).toBe(20)
 	})
-	it('takes undefined for every option', () => {
+	it('accepts undefined for every option', () => {
 		const names = Object.keys(readCircuitBreakerOptions({}))
 		const given = Object.fromEntries(names.map((name) => [name, undefined]))
 		expect(readCircuitBreakerOptions(given)).toEqual(readCircuitBreakerOptions({}))
 	})
-	it('lets its open time grow from resetTimeoutMs to ten times that, when it is to grow', () => {
+	it('lets its open time grow from resetTimeoutMs to ten times that with a backoff', () => {
 		expect(readCircuitBreakerOptions({ resetTimeoutMs: 100, resetBackoff: {} }).resetBackoff).toMatchObject({
 			baseDelayMs: 100,
 			maxDelayMs: 1_000,
@@ -51,7 +51,7 @@ describe('a breaker that is told nothing', () => {
 			jitterStrategy: 'equal',
 		})
 	})
-	it('keeps the hooks it was given', () => {
+	it('keeps its hooks', () => {
 		const hooks = {
 			isFailure: () => true,
 			isFailureResult: (answer: { ok: boolean }) => !answer.ok,
@@ -64,7 +64,7 @@ describe('a breaker that is told nothing', () => {
 	})
 })
 
-describe('a bad option is refused when the policy is made', () => {
+describe('an invalid option is rejected at construction', () => {
 	const numbers = [
 		'failureThreshold',
 		'successThreshold',
@@ -97,7 +97,7 @@ describe('a bad option is refused when the policy is made', () => {
 		expect(refused({ [option]: Infinity }).optionPath).toBe(option)
 	})
 	it.each(['failureThreshold', 'successThreshold', 'halfOpenMaxConcurrent', 'minimumRequests', 'windowSize'])(
-		'%s: 2.5, for there are no half calls',
+		'%s: 2.5',
 		(option) => {
 			expect(refused({ [option]: 2.5 }).message).toBe(
 				`Invalid option "${option}": expected an integer, got 2.5`,
@@ -158,11 +158,11 @@ describe('a bad option is refused when the policy is made', () => {
 		['treshold', { treshold: 5 }],
 		['resetBackoff.baseDelayMs', { resetBackoff: { baseDelayMs: 5 } }],
 		['resetBackoff.maxRetries', { resetBackoff: { maxRetries: 5 } }],
-	])('%s, which is no option there', (option, options) => {
+	])('%s, which is unknown there', (option, options) => {
 		expect(refused(options).optionPath).toBe(option)
 	})
 
-	it('failureThreshold Infinity is fine beside a rate', () => {
+	it('failureThreshold Infinity is valid with a rate', () => {
 		expect(
 			readCircuitBreakerOptions({ failureThreshold: Infinity, errorRateThreshold: 0.5 }).failureThreshold,
 		).toBe(Infinity)

@@ -4,12 +4,12 @@ import { virtualRuntime } from 'yaoki/testing'
 import { calls, fresh, Held, opened, touchy } from './scenes.ts'
 
 describe('a circuit breaker', () => {
-	test('from the factory is the class of the same name', () => {
+	test('from the factory is an instance of the class', () => {
 		expect(circuitBreaker()).toBeInstanceOf(CircuitBreaker)
 		expect(circuitBreaker({ name: 'payments' }).name).toBe('payments')
 	})
 
-	test('lets calls through and hands their results on, called before execute returns', async () => {
+	test('passes results on, and calls the operation before execute returns', async () => {
 		const { breaker } = fresh()
 		const work = vi.fn(() => 7)
 		const answer = breaker.execute(work)
@@ -17,13 +17,13 @@ describe('a circuit breaker', () => {
 		expect(await answer).toBe(7)
 	})
 
-	test('throws the error of the work itself', async () => {
+	test("throws the operation's own error", async () => {
 		const { breaker } = fresh()
 		const error = new Error('down')
 		await expect(breaker.execute(() => Promise.reject(error))).rejects.toBe(error)
 	})
 
-	test('told nothing opens after 5 failures, for 30 seconds, and closes after 2 good probes', async () => {
+	test('by default opens after 5 failures, for 30 seconds, and closes after 2 successful probes', async () => {
 		const { breaker, clock } = fresh()
 		await calls(breaker, 'ffff')
 		expect(breaker.currentState).toBe('closed')
@@ -41,7 +41,7 @@ describe('a circuit breaker', () => {
 		expect(breaker.currentState).toBe('closed')
 	})
 
-	test('told nothing does not add up failures that are more than a minute apart', async () => {
+	test('by default does not add up failures more than a minute apart', async () => {
 		const { breaker, clock } = fresh()
 		await calls(breaker, 'ffff')
 		await clock.advance(60_001)
@@ -51,7 +51,7 @@ describe('a circuit breaker', () => {
 		expect(breaker.currentState).toBe('open')
 	})
 
-	test('begins to count anew after every success', async () => {
+	test('starts counting again after every success', async () => {
 		const { breaker } = fresh()
 		await calls(breaker, 'ffffsffff')
 		expect(breaker.currentState).toBe('closed')
@@ -63,7 +63,7 @@ describe('a circuit breaker', () => {
 		})
 	})
 
-	test('counts on after a long row of successes, which it did not look at one by one', async () => {
+	test('continues to count after many successes that it did not record one by one', async () => {
 		const { breaker } = fresh()
 		await calls(breaker, `${'s'.repeat(1_000)}ffff`)
 		expect(breaker.stats).toMatchObject({
@@ -76,7 +76,7 @@ describe('a circuit breaker', () => {
 		expect(breaker.currentState).toBe('open')
 	})
 
-	test('a single success among a thousand that nobody timed still ends a row of failures', async () => {
+	test('a single success among a thousand without a time ends consecutive failures', async () => {
 		const { breaker } = fresh()
 		await calls(breaker, `${'s'.repeat(200)}ffffsffff`)
 		expect(breaker.currentState).toBe('closed')
@@ -89,7 +89,7 @@ describe('a circuit breaker', () => {
 		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 1_000 })
 	})
 
-	test('an error rate opens it, over time or over the latest calls', async () => {
+	test('an error rate opens it, over time or over the last calls', async () => {
 		for (const window of [{ monitorWindowMs: 10_000 }, { windowSize: 10 }]) {
 			const { breaker } = fresh({ ...window, failureThreshold: Infinity, errorRateThreshold: 0.6 })
 			await calls(breaker, 'sfsfsfsff')
@@ -112,7 +112,7 @@ describe('a circuit breaker', () => {
 		expect(counted.breaker.stats).toMatchObject({ state: 'open', failureCount: 7, successCount: 3 })
 	})
 
-	test('slow calls open it although they go well, and a slow probe opens it again', async () => {
+	test('slow calls open it although they succeed, and a slow probe opens it again', async () => {
 		const { breaker, clock } = fresh({ slowCallMs: 100, minimumRequests: 2, resetTimeoutMs: 1_000 })
 		const slow = async () => {
 			const held = new Held()
@@ -130,7 +130,7 @@ describe('a circuit breaker', () => {
 		expect(breaker.currentState).toBe('open')
 	})
 
-	test('a call that answers just in time is not slow', async () => {
+	test('a call that takes just less than slowCallMs is not slow', async () => {
 		const { breaker, clock } = fresh({ slowCallMs: 100 })
 		const held = new Held()
 		const answer = breaker.execute(held.work)
@@ -140,14 +140,14 @@ describe('a circuit breaker', () => {
 		expect(breaker.stats).toMatchObject({ slowCallCount: 0, successCount: 1 })
 	})
 
-	test('refuses options that can not work, by name', () => {
+	test('rejects invalid options by name', () => {
 		expect(() => circuitBreaker({ failureThreshold: 0 })).toThrow(InvalidOptionError)
 		expect(() => circuitBreaker({ failureTreshold: 5 } as object)).toThrow(
 			'Unknown option "failureTreshold" for circuitBreaker. Did you mean "failureThreshold"?',
 		)
 	})
 
-	test('refuses work that is no function with a rejection', async () => {
+	test('rejects an operation that is not a function', async () => {
 		const { breaker } = fresh()
 		await expect(breaker.execute(7 as never)).rejects.toMatchObject({ optionPath: 'fn' })
 		await expect(breaker.execute(7 as never, () => 1)).rejects.toMatchObject({ optionPath: 'fn' })
@@ -155,7 +155,7 @@ describe('a circuit breaker', () => {
 })
 
 describe('a half-open circuit', () => {
-	test('lets one of many callers through that come at once, and refuses the others without queueing', async () => {
+	test('admits one of many concurrent callers and rejects the others without queueing', async () => {
 		const { breaker, clock } = await opened()
 		await clock.advance(1_000)
 		const probe = new Held()
@@ -169,7 +169,7 @@ describe('a half-open circuit', () => {
 		expect(breaker.currentState).toBe('closed')
 	})
 
-	test('lets as many probe at a time as it is told', async () => {
+	test('admits as many concurrent probes as configured', async () => {
 		const { breaker, clock } = await opened({ halfOpenMaxConcurrent: 3, successThreshold: 4 })
 		await clock.advance(1_000)
 		const probe = new Held()
@@ -182,7 +182,7 @@ describe('a half-open circuit', () => {
 		expect(breaker.currentState).toBe('closed')
 	})
 
-	test('needs all its successes at one time: a failed probe begins from nothing', async () => {
+	test('needs all successes in one half-open state: a failed probe starts again', async () => {
 		const { breaker, clock } = await opened({ successThreshold: 2 })
 		await clock.advance(1_000)
 		await calls(breaker, 'sf')
@@ -195,7 +195,7 @@ describe('a half-open circuit', () => {
 })
 
 describe('many breakers', () => {
-	test('own no timer, whatever state they are in', async () => {
+	test('own no timer in any state', async () => {
 		const clock = virtualRuntime()
 		for (let i = 0; i < 100; i++) {
 			const breaker = circuitBreaker({ ...touchy, runtime: clock })
@@ -205,7 +205,7 @@ describe('many breakers', () => {
 		expect(clock.pendingTimers).toBe(0)
 	})
 
-	test('do not disturb each other', async () => {
+	test('do not affect each other', async () => {
 		const clock = virtualRuntime()
 		const [one, two] = [
 			circuitBreaker({ ...touchy, runtime: clock }),

@@ -21,7 +21,7 @@ describe('a snapshot', () => {
 		})
 		expect(rig({ windowSize: 10, slowCallMs: 1_000 }).calls('sfSF').snapshot().outcomes).toBe('0123')
 	})
-	it('of an open circuit says how long it stays so', () => {
+	it('of an open circuit contains the rest of the open time', () => {
 		expect(rig(one).fail().pass(300).snapshot()).toMatchObject({
 			state: 'open',
 			openForMs: 700,
@@ -29,12 +29,12 @@ describe('a snapshot', () => {
 			delayMs: 1_000,
 		})
 	})
-	it('of an isolated circuit is that of a new one: nobody could release it elsewhere', () => {
+	it('of an isolated circuit is that of a new one, because nothing could release it elsewhere', () => {
 		const breaker = rig(one).calls('sf')
 		breaker.circuit.isolate()
 		expect(breaker.snapshot()).toEqual(rig(one).snapshot())
 	})
-	it('sees that a probe hangs', () => {
+	it('notices a hung probe', () => {
 		const breaker = rig(one).fail().pass(1_000)
 		breaker.admit()
 		expect(breaker.pass(1_400).snapshot()).toMatchObject({ state: 'open', openForMs: 600, failedProbes: 1 })
@@ -42,19 +42,19 @@ describe('a snapshot', () => {
 })
 
 describe('a restored circuit', () => {
-	it('goes on with the streak, aged by the wall clock', () => {
+	it('continues the consecutive failures, aged by the wall clock', () => {
 		const options = { failureThreshold: 3, monitorWindowMs: 1_000 }
 		const snapshot = rig(options).calls('f').pass(400).calls('f').snapshot()
 		expect(rig(options).restore(snapshot, 600).calls('f').circuit.state).toBe('open')
 		expect(rig(options).restore(snapshot, 601).calls('f').circuit.state).toBe('closed')
 	})
-	it('goes on with the counts, aged by the wall clock', () => {
+	it('continues the counts, aged by the wall clock', () => {
 		const snapshot = rig({ monitorWindowMs: 1_000 }).calls('sf').snapshot()
 		const restored = rig({ monitorWindowMs: 1_000 }).restore(snapshot, 900)
 		expect(restored.stats).toMatchObject({ failureCount: 1, successCount: 1 })
 		expect(restored.pass(100).stats).toMatchObject({ failureCount: 0, successCount: 0 })
 	})
-	it('goes on with the order of the calls in a count window', () => {
+	it('continues the order of calls in a count window', () => {
 		const options = { windowSize: 4, minimumRequests: 4, failureThreshold: 99 }
 		const snapshot = rig(options).calls('ssssfsff').snapshot()
 		expect(snapshot.outcomes).toBe('1011')
@@ -68,25 +68,25 @@ describe('a restored circuit', () => {
 		expect(restored.told).toEqual(['closed -> open'])
 		expect(restored.pass(200).admit()).toBeGreaterThan(0)
 	})
-	it('that was half-open is open with nothing left to wait', () => {
+	it('that was half-open is open without a wait', () => {
 		const half = rig(one).fail().pass(1_000)
 		half.admit()
 		const restored = rig(one).restore(half.snapshot())
 		expect(restored.stats).toMatchObject({ state: 'open', retryAfterMs: 0 })
 		expect(restored.admit()).toBeGreaterThan(0)
 	})
-	it('goes on with the growth of the open time', () => {
+	it('continues the growth of the open time', () => {
 		const options = { ...one, resetBackoff: { jitterStrategy: 'none' } } as const
 		const snapshot = rig(options).fail().pass(1_000).fail().snapshot()
 		expect(rig(options).restore(snapshot, 2_000).fail().stats.retryAfterMs).toBe(4_000)
 	})
-	it('is not harmed by a wall clock that jumped back', () => {
+	it('is not affected by a wall clock that jumped back', () => {
 		const snapshot = rig(one).fail().pass(300).snapshot()
 		expect(rig(one).restore(snapshot, -DAY).stats.retryAfterMs).toBe(700)
 		const closed = rig({ failureThreshold: 2 }).calls('f').snapshot()
 		expect(rig({ failureThreshold: 2 }).restore(closed, -DAY).calls('f').circuit.state).toBe('open')
 	})
-	it('has nothing left of a wall clock that jumped far ahead', () => {
+	it('keeps nothing after a wall clock that jumped far ahead', () => {
 		const snapshot = rig({ failureThreshold: 2 }).calls('ff').snapshot()
 		expect(rig().restore(snapshot, 1e6 * DAY).stats).toMatchObject({
 			state: 'open',
@@ -106,13 +106,13 @@ describe('a restored circuit', () => {
 			['none', 'full', 'equal', 'decorrelated', 'decorrelated-aws', 'additive', 'proportional'].map(most),
 		).toEqual([70_000, 70_000, 70_000, 70_000, 70_000, 70_500, 105_000])
 	})
-	it('forgets what it was before, and calls under way count for nothing', () => {
+	it('replaces the previous state, and ignores the results of calls in flight', () => {
 		const breaker = rig({ failureThreshold: 2 }).calls('f')
 		const call = breaker.admit()
 		breaker.restore(rig().snapshot()).fail(call)
 		expect(breaker.stats).toMatchObject({ failureCount: 0, consecutiveFailures: 0 })
 	})
-	it('that is isolated stays isolated, and is as new when it is released', () => {
+	it('that is isolated stays isolated, and is closed with empty counts when released', () => {
 		const breaker = rig({ failureThreshold: 2 })
 		const release = breaker.circuit.isolate()
 		breaker.restore(rig({ failureThreshold: 2 }).calls('f').snapshot())
@@ -120,7 +120,7 @@ describe('a restored circuit', () => {
 		release()
 		expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 0 })
 	})
-	it('takes what fits of a snapshot of other settings', () => {
+	it('uses what fits from a snapshot of other settings', () => {
 		const many = rig({ failureThreshold: 9 }).calls('fffff').snapshot()
 		expect(rig({ failureThreshold: 2 }).restore(many).stats.consecutiveFailures).toBe(2)
 		const off = { failureThreshold: Infinity, errorRateThreshold: 1 }
@@ -133,7 +133,7 @@ describe('a restored circuit', () => {
 			slowCallCount: 0,
 		})
 	})
-	it('sorts the failures of whoever wrote them down in another order', () => {
+	it('sorts failures that are out of order', () => {
 		const options = { failureThreshold: 3, monitorWindowMs: 1_000 }
 		const snapshot = { ...rig(options).snapshot(), failureAgesMs: [10, 900] }
 		const breaker = rig(options).restore(snapshot).pass(200).calls('f')
@@ -141,7 +141,7 @@ describe('a restored circuit', () => {
 	})
 })
 
-describe('what is no snapshot is refused, and changes nothing', () => {
+describe('an invalid snapshot is rejected and changes nothing', () => {
 	const bad: [string, object][] = [
 		['version', { version: 2 }],
 		['version', { version: undefined }],

@@ -9,7 +9,7 @@ describe('onStateChange', () => {
 		return { changes, ...fresh({ ...touchy, onStateChange, ...options }) }
 	}
 
-	test('is told every change, alone', async () => {
+	test('is called for every change', async () => {
 		const { changes, breaker, clock } = watched()
 		await calls(breaker, 'sf')
 		await calls(breaker, 'ss')
@@ -26,7 +26,7 @@ describe('onStateChange', () => {
 		])
 	})
 
-	test('is told once a change, however many listen beside it and come and go', async () => {
+	test('is called once per change, however many listeners come and go', async () => {
 		const { changes, breaker } = watched({ onEvent: () => {} })
 		const ends = [breaker.subscribe(() => {}), breaker.subscribe(() => {})]
 		await calls(breaker, 'f')
@@ -35,7 +35,7 @@ describe('onStateChange', () => {
 		expect(changes).toEqual(['closed -> open', 'open -> closed'])
 	})
 
-	test('hears what an operator does', () => {
+	test('is called for what an operator does', () => {
 		const { changes, breaker } = watched()
 		const release = breaker.isolate()
 		release()
@@ -59,7 +59,7 @@ describe('onStateChange', () => {
 		expect(breaker.currentState).toBe('closed')
 	})
 
-	test('given later by update is told from then on, in the place of the one before', async () => {
+	test('replaced by update is called from then on', async () => {
 		const { changes, breaker } = watched()
 		const later = vi.fn()
 		breaker.update({ onStateChange: later })
@@ -68,7 +68,7 @@ describe('onStateChange', () => {
 		expect(later.mock.calls).toEqual([['closed', 'open', { policy: 'circuitBreaker', key: undefined }]])
 	})
 
-	test('given later by update leaves listeners what they hear', async () => {
+	test('replaced by update does not affect listeners', async () => {
 		const { breaker } = fresh(touchy)
 		const types: string[] = []
 		breaker.subscribe(({ type }) => types.push(type))
@@ -77,7 +77,7 @@ describe('onStateChange', () => {
 		expect(types).toEqual(['failure', 'state_change', 'hook'])
 	})
 
-	test('tells of a hung probe when anybody looks', async () => {
+	test('is called for a hung probe on the next access', async () => {
 		const { changes, breaker, clock } = watched({ probeTimeoutMs: 500 })
 		await calls(breaker, 'f')
 		await clock.advance(1_000)

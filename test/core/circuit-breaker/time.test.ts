@@ -28,7 +28,7 @@ describe('time', () => {
 		expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 1 })
 	})
 
-	test('a jump of the wall clock by an hour does no harm, in either direction', async () => {
+	test('a wall clock jump of an hour has no effect, in either direction', async () => {
 		for (const jump of [3_600_000, -3_600_000]) {
 			const { breaker, clock } = fresh({ ...touchy, failureThreshold: 2 })
 			await calls(breaker, 'f')
@@ -43,7 +43,7 @@ describe('time', () => {
 		}
 	})
 
-	test('busy for an hour without a look at the clock: the stats then had no success at all', async () => {
+	test('regression: after a busy hour without a clock read the stats had no success', async () => {
 		const { breaker, clock } = fresh({ monitorWindowMs: 10_000 })
 		for (let second = 0; second < 3_600; second++) {
 			await calls(breaker, 's')
@@ -57,7 +57,7 @@ describe('time', () => {
 		expect(successCount).toBeLessThanOrEqual(11)
 	})
 
-	test('an idle hour after hundreds of successes that nobody dated leaves a window of 10 s empty', async () => {
+	test('an idle hour after hundreds of successes without a time leaves a 10 s window empty', async () => {
 		const { breaker, clock } = fresh({ monitorWindowMs: 10_000 })
 		await calls(breaker, 's'.repeat(300))
 		expect(breaker.stats.successCount).toBe(300)
@@ -66,7 +66,7 @@ describe('time', () => {
 		expect(breaker.stats).toMatchObject({ successCount: 0, failureCount: 0, errorRate: 0 })
 	})
 
-	test('a call that took an hour belongs to no window but ends a row of failures all the same', async () => {
+	test('a call that took an hour is in no window but ends consecutive failures', async () => {
 		const { breaker, clock } = fresh({ failureThreshold: 2 })
 		const held = new Held()
 		const long = breaker.execute(held.work)
@@ -78,7 +78,7 @@ describe('time', () => {
 		expect(breaker.stats).toMatchObject({ state: 'closed', consecutiveFailures: 1, failureCount: 2 })
 	})
 
-	test('an open time longer than a JavaScript timer', async () => {
+	test('an open time can be longer than a JavaScript timer allows', async () => {
 		const { breaker, clock } = await opened({ resetTimeoutMs: 2 ** 31 + 5 })
 		await clock.advance(2 ** 31 + 4)
 		expect((await breaker.settle(() => 1)).ok).toBe(false)
@@ -86,7 +86,7 @@ describe('time', () => {
 		expect((await breaker.settle(() => 1)).ok).toBe(true)
 	})
 
-	test('waited for in the queue of a bulkhead counts: the circuit may be probed by then', async () => {
+	test("time in a bulkhead's queue counts: the circuit may be probed by then", async () => {
 		const { breaker, clock } = await opened()
 		const policy = pipeline({ runtime: clock }, bulkhead({ maxConcurrent: 1 }), breaker)
 		breaker.update({ shadow: true })

@@ -3,8 +3,8 @@ import { type circuitBreaker, pipeline, retry, timeout } from 'yaoki'
 import { settled, taking } from '../../scenario.ts'
 import { calls, errorOf, fresh, Held, never, opened, touchy } from './scenes.ts'
 
-describe('a late result of an older generation changes nothing', () => {
-	test('a success from before does not close an open circuit, nor a half-open one', async () => {
+describe('a late result of an older generation is ignored', () => {
+	test('a success does not close an open or half-open circuit', async () => {
 		const { breaker, clock } = fresh(touchy)
 		const held = new Held()
 		const [before, during] = [breaker.execute(held.work), breaker.execute(held.work)]
@@ -22,7 +22,7 @@ describe('a late result of an older generation changes nothing', () => {
 		expect(breaker.currentState).toBe('closed')
 	})
 
-	test('a failure from before does not open a circuit that has closed again', async () => {
+	test('a failure does not open a circuit that has closed again', async () => {
 		const { breaker, clock } = fresh(touchy)
 		const held = new Held()
 		const old = breaker.settle(held.work)
@@ -34,7 +34,7 @@ describe('a late result of an older generation changes nothing', () => {
 		expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 0 })
 	})
 
-	test('a success from before does not end the row of failures of a circuit that has closed again', async () => {
+	test('a success does not end the consecutive failures of a circuit that has closed again', async () => {
 		const { breaker, clock } = fresh({ ...touchy, failureThreshold: 2 })
 		const held = new Held()
 		const old = breaker.execute(held.work)
@@ -48,7 +48,7 @@ describe('a late result of an older generation changes nothing', () => {
 		expect(breaker.currentState).toBe('open')
 	})
 
-	test('a failure from before does not lengthen the open time', async () => {
+	test('a failure does not extend the open time', async () => {
 		const { breaker, clock } = fresh(touchy)
 		const held = new Held()
 		const old = breaker.settle(held.work)
@@ -59,7 +59,7 @@ describe('a late result of an older generation changes nothing', () => {
 		expect(breaker.stats.retryAfterMs).toBe(100)
 	})
 
-	test('a hundred callers who fail together open it once', async () => {
+	test('a hundred callers that fail together open it once', async () => {
 		const changes = vi.fn()
 		const { breaker } = fresh({ onStateChange: changes })
 		const held = new Held()
@@ -70,7 +70,7 @@ describe('a late result of an older generation changes nothing', () => {
 		expect(breaker.stats.failureCount).toBe(5)
 	})
 
-	test('a probe that was given up neither closes the circuit later nor takes the next one’s place', async () => {
+	test("an expired probe neither closes the circuit later nor takes the next probe's slot", async () => {
 		const { breaker, clock } = await opened({ probeTimeoutMs: 500 })
 		await clock.advance(1_000)
 		const held = new Held()
@@ -98,7 +98,7 @@ describe('a timeout counts once, when it fires', () => {
 			return { breaker, clock, policy: pipeline({ runtime: clock }, ...inOrder(breaker)) }
 		}
 
-		test('although the work fails later as well', async () => {
+		test('although the operation fails later', async () => {
 			const { breaker, clock, policy } = scene()
 			const answer = policy.settle(taking(clock, 80, new Error('down')))
 			await clock.advance(49)
@@ -110,7 +110,7 @@ describe('a timeout counts once, when it fires', () => {
 			expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 1, successCount: 0 })
 		})
 
-		test('although the work succeeds later', async () => {
+		test('although the operation succeeds later', async () => {
 			const { breaker, clock, policy } = scene()
 			const answer = settled(clock, policy.execute(taking(clock, 80)))
 			expect(errorOf(await answer)).toMatchObject({ name: 'TimeoutError' })
@@ -118,14 +118,14 @@ describe('a timeout counts once, when it fires', () => {
 			expect(breaker.stats).toMatchObject({ failureCount: 1, successCount: 0, consecutiveFailures: 1 })
 		})
 
-		test('and opens the circuit then, not when the work gives up', async () => {
+		test('and opens the circuit then, not when the operation ends', async () => {
 			const { breaker, clock, policy } = scene({ failureThreshold: 1 })
 			void policy.settle(never)
 			await clock.advance(50)
 			expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 1_000 })
 		})
 
-		test('of a probe opens the circuit again, and what it says later is nothing to the next probe', async () => {
+		test('of a probe opens the circuit again, and its late result does not affect the next probe', async () => {
 			const { breaker, clock, policy } = scene({ failureThreshold: 1 })
 			await calls(breaker, 'f')
 			await clock.advance(1_000)
@@ -144,7 +144,7 @@ describe('a timeout counts once, when it fires', () => {
 			expect(breaker.currentState).toBe('closed')
 		})
 
-		test('after a long row of quick answers as well', async () => {
+		test('after many fast successes', async () => {
 			const { breaker, clock, policy } = scene({ failureThreshold: 1 })
 			await calls(policy, 's'.repeat(300))
 			void policy.settle(never)
@@ -153,7 +153,7 @@ describe('a timeout counts once, when it fires', () => {
 		})
 	})
 
-	test('of the whole call counts once for a retry that was waiting inside', async () => {
+	test('of the whole call counts once for an inner retry that was waiting', async () => {
 		const { breaker, clock } = fresh()
 		const policy = pipeline({ runtime: clock }, timeout(500), breaker, retry({ jitterStrategy: 'none' }))
 		await settled(
@@ -166,7 +166,7 @@ describe('a timeout counts once, when it fires', () => {
 })
 
 describe('a hung probe does not lock the breaker', () => {
-	test('it is given up after resetTimeoutMs, unless told otherwise', async () => {
+	test('it expires after resetTimeoutMs by default', async () => {
 		const { breaker, clock } = await opened()
 		await clock.advance(1_000)
 		void breaker.execute(never)
@@ -176,7 +176,7 @@ describe('a hung probe does not lock the breaker', () => {
 		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 1_000 })
 	})
 
-	test('who comes long after is the next probe at once', async () => {
+	test('a caller long afterwards is the next probe immediately', async () => {
 		const { breaker, clock } = await opened()
 		await clock.advance(1_000)
 		void breaker.execute(never)
@@ -185,7 +185,7 @@ describe('a hung probe does not lock the breaker', () => {
 		expect(breaker.currentState).toBe('closed')
 	})
 
-	test('with a timeout inside it has failed when that fires', async () => {
+	test('with an inner timeout it has failed when that fires', async () => {
 		const { breaker, clock } = await opened()
 		const policy = pipeline({ runtime: clock }, breaker, timeout(50))
 		await clock.advance(1_000)
@@ -194,7 +194,7 @@ describe('a hung probe does not lock the breaker', () => {
 		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 1_000 })
 	})
 
-	test('a hundred probes that hang one after the other leave nothing behind', async () => {
+	test('a hundred hung probes in a row leave nothing behind', async () => {
 		const { breaker, clock } = await opened()
 		for (let i = 0; i < 100; i++) {
 			await clock.advance(2_000)

@@ -46,7 +46,7 @@ describe('a hedge inside a retry', () => {
 		})
 	})
 
-	test('regression: tells what is around it of a call once, however many requests it had', async () => {
+	test('regression: reports a call once to the outer layers, however many requests it had', async () => {
 		// Each hedge went on through the layers around: a bulkhead got slots back that nobody held, a breaker counted twice.
 		const clock = virtualRuntime()
 		const limit = bulkhead({ maxConcurrent: 2 })
@@ -69,7 +69,7 @@ describe('a hedge inside a retry', () => {
 		expect(limit.stats).toMatchObject({ concurrent: 0 })
 	})
 
-	test('does not retry for one request as long as the other may answer', async () => {
+	test('does not retry one request while the other may succeed', async () => {
 		const clock = virtualRuntime()
 		const policy = pipeline({ runtime: clock }, retry(steady), hedge({ delayMs: 10 }))
 		const work = lasting(clock, -30, 100)
@@ -79,7 +79,7 @@ describe('a hedge inside a retry', () => {
 })
 
 describe('a retry inside a hedge', () => {
-	test('retries each request on its own', async () => {
+	test('retries each request separately', async () => {
 		const clock = virtualRuntime()
 		const policy = pipeline({ runtime: clock }, hedge({ delayMs: 10 }), retry({ ...steady, maxRetries: 2 }))
 		const attempts: string[] = []
@@ -92,7 +92,7 @@ describe('a retry inside a hedge', () => {
 		expect(attempts).toEqual(['attempt 0 at 0', 'attempt 0 at 10', 'attempt 1 at 101'])
 	})
 
-	test('regression: that gives up in the hedge does not have the first request give up, too', async () => {
+	test('regression: whose retries are exhausted in the hedge does not stop the first request', async () => {
 		const clock = virtualRuntime()
 		const policy = pipeline({ runtime: clock }, hedge({ delayMs: 10 }), retry({ ...steady, maxRetries: 1 }))
 		// The hedge fails at 12 and 113; the first request at 200, and is then tried again.
@@ -115,7 +115,7 @@ describe('a retry inside a hedge', () => {
 
 describe('a hedge that shares a budget with a retry', () => {
 	test.each(['around', 'inside'])(
-		'and the retry %s it pay for one call, and spend from the same',
+		'with the retry %s it: deposit for one call, and spend from the same',
 		async (where) => {
 			const clock = virtualRuntime()
 			const budget = retryBudget({ maxRetryRatio: 0, minRetriesPerSecond: 0.2, runtime: clock })
@@ -130,7 +130,7 @@ describe('a hedge that shares a budget with a retry', () => {
 })
 
 describe('a hedge and timeouts', () => {
-	test('outside ends all requests at once, with its own error as their reason', async () => {
+	test('outside ends all requests immediately, with its own error as the reason', async () => {
 		const clock = virtualRuntime()
 		const policy = pipeline({ runtime: clock }, timeout(50), hedge({ delayMs: 10 }))
 		const reasons: unknown[] = []
@@ -146,7 +146,7 @@ describe('a hedge and timeouts', () => {
 		expect(clock.pendingTimers).toBe(0)
 	})
 
-	test('outside also ends a call that waits for its second request only', async () => {
+	test('outside also ends a call that waits only for its second request', async () => {
 		const clock = virtualRuntime()
 		const policy = pipeline({ runtime: clock }, timeout(50), hedge({ delayMs: 10 }))
 		const work = lasting(clock, -20, 500)
@@ -156,7 +156,7 @@ describe('a hedge and timeouts', () => {
 		expect(await end).toBe(50)
 	})
 
-	test('regression: outside is not overruled by a request that answers because it was aborted', async () => {
+	test('regression: outside is not overruled by a request that settles because it was aborted', async () => {
 		const clock = virtualRuntime()
 		const limit = timeout(50)
 		const events: string[] = []
@@ -170,7 +170,7 @@ describe('a hedge and timeouts', () => {
 		expect(events).toEqual(['timeout'])
 	})
 
-	test('inside are for each request', async () => {
+	test('inside apply to each request', async () => {
 		const clock = virtualRuntime()
 		const policy = pipeline({ runtime: clock }, hedge({ delayMs: 10 }), timeout(50))
 		const ends: number[] = []
@@ -183,7 +183,7 @@ describe('a hedge and timeouts', () => {
 		expect(clock.pendingTimers).toBe(0)
 	})
 
-	test('inside let the second request answer after the first has timed out', async () => {
+	test('inside let the second request win after the first has timed out', async () => {
 		const clock = virtualRuntime()
 		const policy = pipeline({ runtime: clock }, hedge({ delayMs: 30 }), timeout(50))
 		const work = lasting(clock, 500, 40)
@@ -195,7 +195,7 @@ describe('a hedge and timeouts', () => {
 })
 
 describe('a hedge and bulkheads', () => {
-	test('keeps the loser’s slot until its work has settled', async () => {
+	test("keeps the loser's slot until its operation has settled", async () => {
 		const clock = virtualRuntime()
 		const inner = bulkhead({ maxConcurrent: 2 })
 		const policy = pipeline({ runtime: clock }, hedge({ delayMs: 10 }), inner)
@@ -211,7 +211,7 @@ describe('a hedge and bulkheads', () => {
 		['first', [100, 20], 30, 100],
 		['second', [20, 100], 20, 110],
 	])(
-		'keeps the call’s own slot around it until the %s request, which lost, has settled',
+		"keeps the call's outer slot until the %s request, which lost, has settled",
 		async (_, durations, won, end) => {
 			const clock = virtualRuntime()
 			const outer = bulkhead({ maxConcurrent: 1 })
@@ -226,7 +226,7 @@ describe('a hedge and bulkheads', () => {
 		},
 	)
 
-	test('gives the place in a queue back when the other request has won', async () => {
+	test('leaves a queue when the other request has won', async () => {
 		const clock = virtualRuntime()
 		const inner = bulkhead({ maxConcurrent: 1 })
 		const policy = pipeline({ runtime: clock }, hedge({ delayMs: 10 }), inner)
@@ -249,7 +249,7 @@ describe('a hedge and breakers', () => {
 		expect(breaker.currentState).toBe('closed')
 	})
 
-	test('inside may refuse the second request, which then does no harm', async () => {
+	test('inside may reject the second request without effect', async () => {
 		const clock = virtualRuntime()
 		const breaker = circuitBreaker({ failureThreshold: 1 })
 		const policy = pipeline({ runtime: clock }, hedge({ delayMs: 10 }), breaker)
@@ -264,7 +264,7 @@ describe('a hedge and breakers', () => {
 })
 
 describe('a hedge and a fallback', () => {
-	test('inside answers for each request', async () => {
+	test('inside applies to each request', async () => {
 		const clock = virtualRuntime()
 		const policy = pipeline(
 			{ runtime: clock },
@@ -277,7 +277,7 @@ describe('a hedge and a fallback', () => {
 		})
 	})
 
-	test('outside answers when both requests have failed', async () => {
+	test('outside applies when both requests have failed', async () => {
 		const clock = virtualRuntime()
 		const asked = vi.fn((error: Error) => error.message)
 		const policy = pipeline({ runtime: clock }, fallback(asked), hedge({ delayMs: 10 }))
@@ -289,7 +289,7 @@ describe('a hedge and a fallback', () => {
 	})
 })
 
-describe('a hedge without promises', () => {
+describe('a hedge with the callback runner', () => {
 	/** Runs a call by callbacks: each request takes so long and answers with its number, or fails. */
 	function run(durations: readonly number[], ...around: readonly Parameters<typeof pipeline>[1][]) {
 		const clock = virtualRuntime()
@@ -311,13 +311,13 @@ describe('a hedge without promises', () => {
 		return { answers, reasons, sent }
 	}
 
-	test('takes the first answer and aborts the loser', () => {
+	test('returns the first result and aborts the loser', () => {
 		expect(run([100, 20])).toEqual({ answers: [[30, 2]], reasons: [[1, 'YaokiError']], sent: 2 })
 		expect(run([20, 100])).toEqual({ answers: [[20, 1]], reasons: [[2, 'YaokiError']], sent: 2 })
 		expect(run([5])).toEqual({ answers: [[5, 1]], reasons: [], sent: 1 })
 	})
 
-	test('waits for the other request, and ends with the first one’s error', () => {
+	test("waits for the other request, and ends with the first one's error", () => {
 		expect(run([-20, 50])).toMatchObject({ answers: [[60, 2]] })
 		expect(run([-20, -50])).toMatchObject({ answers: [[60, 'failed 1']] })
 		expect(run([-50, -20])).toMatchObject({ answers: [[50, 'failed 1']] })

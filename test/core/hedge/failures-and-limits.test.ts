@@ -20,7 +20,7 @@ describe('a hedge whose requests fail', () => {
 		expect(clock.now()).toBe(20)
 	})
 
-	test('answers with the second when the first fails meanwhile', async () => {
+	test('returns the second result if the first fails meanwhile', async () => {
 		const clock = virtualRuntime()
 		const work = requests(clock, { ms: 60, error: first }, { ms: 100, value: 'second' })
 		expect(await settled(clock, hedge({ delayMs: 50, runtime: clock }).execute(work))).toEqual({
@@ -31,7 +31,7 @@ describe('a hedge whose requests fail', () => {
 		expect(work.contexts[1]?.signal.aborted).toBe(false)
 	})
 
-	test('answers with the first when the second fails meanwhile', async () => {
+	test('returns the first result if the second fails meanwhile', async () => {
 		const clock = virtualRuntime()
 		const work = requests(clock, { ms: 200, value: 'first' }, { ms: 10, error: second })
 		expect(await settled(clock, hedge({ delayMs: 50, runtime: clock }).execute(work))).toEqual({
@@ -43,7 +43,7 @@ describe('a hedge whose requests fail', () => {
 	test.each([
 		['first', 60, 100, 150],
 		['last', 200, 10, 200],
-	])('ends with the error of the first request when that fails %s', async (_, ms, hedgeMs, end) => {
+	])('ends with the error of the first request if that fails %s', async (_, ms, hedgeMs, end) => {
 		const clock = virtualRuntime()
 		const unhandled = vi.fn()
 		process.on('unhandledRejection', unhandled)
@@ -58,7 +58,7 @@ describe('a hedge whose requests fail', () => {
 		expect(unhandled).not.toHaveBeenCalled()
 	})
 
-	test('ends at once with a permanent error of the first, and aborts the second', async () => {
+	test('ends immediately with a permanent error of the first, and aborts the second', async () => {
 		const clock = virtualRuntime()
 		const error = permanent(new Error('no such user'))
 		const work = requests(clock, { ms: 60, error }, { ms: 500 })
@@ -77,7 +77,7 @@ describe('a hedge whose requests fail', () => {
 		expect(work.sentAt).toEqual([0, 50])
 	})
 
-	test('goes on with the third when only the second has failed', async () => {
+	test('continues with the third if only the second has failed', async () => {
 		const clock = virtualRuntime()
 		const work = requests(clock, { ms: 500 }, { ms: 10, error: second }, { ms: 10, value: 'third' })
 		const policy = hedge({ delayMs: 50, maxHedges: 3, runtime: clock })
@@ -86,8 +86,8 @@ describe('a hedge whose requests fail', () => {
 	})
 })
 
-describe('a hedge within limits', () => {
-	test('is held back when its budget is used up, and tells so', async () => {
+describe('a hedge and its limits', () => {
+	test('is skipped if its budget is exhausted, and emits that', async () => {
 		const clock = virtualRuntime()
 		const budget = retryBudget({ maxRetryRatio: 0.5, minRetriesPerSecond: 0, runtime: clock })
 		const policy = hedge({ delayMs: 50, budget, runtime: clock })
@@ -99,7 +99,7 @@ describe('a hedge within limits', () => {
 		expect(budget.stats).toMatchObject({ requests: 4, retries: 2 })
 	})
 
-	test('is not sent when the deadline has passed by then', async () => {
+	test('is not sent after the deadline', async () => {
 		const clock = virtualRuntime()
 		const work = requests(clock, { ms: 100, value: 'late' })
 		const deadline = Deadline.after(50, { runtime: clock })
@@ -107,7 +107,7 @@ describe('a hedge within limits', () => {
 		expect(work.sentAt).toEqual([0])
 	})
 
-	test('is not sent when the deadline leaves less time than calls usually take', async () => {
+	test('is not sent if the deadline leaves less time than calls usually take', async () => {
 		const clock = virtualRuntime()
 		const policy = hedge({ delayMs: 50, runtime: clock })
 		for (let i = 0; i < 20; i++) await settled(clock, policy.execute(taking(clock, 40)))
@@ -122,7 +122,7 @@ describe('a hedge within limits', () => {
 })
 
 describe('a hedge and its caller', () => {
-	test('aborts every request when the caller aborts, with the caller’s reason', async () => {
+	test("aborts every request if the caller aborts, with the caller's reason", async () => {
 		const clock = virtualRuntime()
 		const controller = new AbortController()
 		const reason = new Error('I changed my mind')
@@ -145,7 +145,7 @@ describe('a hedge and its caller', () => {
 		expect(clock.now()).toBe(60)
 	})
 
-	test('sends nothing after the caller’s abort, whatever the first request does', async () => {
+	test("sends nothing after the caller's abort, whatever the first request does", async () => {
 		const clock = virtualRuntime()
 		const controller = new AbortController()
 		const work = requests(clock, { ms: 100, value: 'deaf' })
@@ -156,7 +156,7 @@ describe('a hedge and its caller', () => {
 		expect(work.sentAt).toEqual([0])
 	})
 
-	test('ends at once when the caller aborts while only the second is waited for', async () => {
+	test('ends immediately if the caller aborts while only the second is waited for', async () => {
 		const clock = virtualRuntime()
 		const controller = new AbortController()
 		const reason = new Error('I changed my mind')
@@ -169,7 +169,7 @@ describe('a hedge and its caller', () => {
 		expect(await end).toBe(70)
 	})
 
-	test('runs every request in the async context of its own caller', async () => {
+	test('runs every request in the async context of its caller', async () => {
 		const clock = virtualRuntime()
 		const storage = new AsyncLocalStorage<string>()
 		const policy = hedge({ delayMs: 50, maxHedges: 2, runtime: clock })

@@ -7,7 +7,7 @@ import { requests } from './requests.ts'
 const first = new Error('first')
 
 describe('a hedge', () => {
-	test('does nothing for a call that answers in time', async () => {
+	test('does nothing for a call that settles in time', async () => {
 		const clock = virtualRuntime()
 		const work = requests(clock, { ms: 49, value: 'a' })
 		const policy = hedge({ delayMs: 50, runtime: clock })
@@ -17,7 +17,7 @@ describe('a hedge', () => {
 		expect(clock.now()).toBe(49)
 	})
 
-	test('does nothing for work that answers at once, or throws', async () => {
+	test('does nothing for an operation that settles immediately or throws', async () => {
 		const clock = virtualRuntime()
 		const policy = hedge({ delayMs: 0, runtime: clock })
 		expect(
@@ -33,7 +33,7 @@ describe('a hedge', () => {
 		expect(clock.now()).toBe(0)
 	})
 
-	test('sends a second request after the delay and takes the first answer', async () => {
+	test('sends a second request after the delay and returns the first result', async () => {
 		const clock = virtualRuntime()
 		const work = requests(clock, { ms: 500, value: 'slow' }, { ms: 20, value: 'fast' })
 		const answer = hedge({ delayMs: 50, runtime: clock }).execute(work)
@@ -43,7 +43,7 @@ describe('a hedge', () => {
 		expect(work.sentAt).toEqual([0, 50])
 	})
 
-	test('takes the first request’s answer when that comes first after all', async () => {
+	test("returns the first request's result if that comes first", async () => {
 		const clock = virtualRuntime()
 		const work = requests(clock, { ms: 60, value: 'slow' }, { ms: 200, value: 'slower' })
 		expect(await settled(clock, hedge({ delayMs: 50, runtime: clock }).execute(work))).toEqual({
@@ -55,7 +55,7 @@ describe('a hedge', () => {
 	test.each([
 		['the first', 0, [{ ms: 500 }, { ms: 20 }]],
 		['the second', 1, [{ ms: 60 }, { ms: 500 }]],
-	])('aborts %s with a reason when it loses, and never the winner', async (_, loser, script) => {
+	])('aborts %s with a reason if it loses, and never the winner', async (_, loser, script) => {
 		const clock = virtualRuntime()
 		const work = requests(clock, ...script)
 		await settled(clock, hedge({ delayMs: 50, runtime: clock }).execute(work))
@@ -67,7 +67,7 @@ describe('a hedge', () => {
 		expect(signals[1 - loser]?.aborted).toBe(false)
 	})
 
-	test('regression: shows no aborted signal to a winner that asks for it only after the end', async () => {
+	test('regression: shows no aborted signal to a winner that reads it after the end', async () => {
 		// The winner's signal hung on that of the scope which was aborted for the losers.
 		const clock = virtualRuntime()
 		const contexts: CallContext[] = []
@@ -80,7 +80,7 @@ describe('a hedge', () => {
 		expect(contexts.map(({ signal }) => signal.aborted)).toEqual([true, false])
 	})
 
-	test('tells every request the same attempt, key and deadline', async () => {
+	test('passes the same attempt, key and deadline to every request', async () => {
 		const clock = virtualRuntime()
 		const deadline = Deadline.after(1_000, { runtime: clock })
 		const work = requests(clock, { ms: 500 }, { ms: 20 })
@@ -88,7 +88,7 @@ describe('a hedge', () => {
 		expect(work.contexts).toMatchObject(new Array(2).fill({ attempt: 0, key: 'k', deadline }))
 	})
 
-	test('is never made for a call that is not idempotent', async () => {
+	test('is never sent for a call that is not idempotent', async () => {
 		const clock = virtualRuntime()
 		const work = requests(clock, { ms: 500, value: 'once' })
 		const policy = hedge({ delayMs: 50, runtime: clock })
@@ -99,7 +99,7 @@ describe('a hedge', () => {
 		expect(work.sentAt).toEqual([0])
 	})
 
-	test('sends several, each after one more delay, until one answers', async () => {
+	test('sends several, each after one more delay, until one succeeds', async () => {
 		const clock = virtualRuntime()
 		const work = requests(clock, { ms: 900 }, { ms: 900 }, { ms: 30, value: 'third' })
 		const policy = hedge({ delayMs: 50, maxHedges: 5, runtime: clock })
@@ -108,14 +108,14 @@ describe('a hedge', () => {
 		expect(work.contexts.map(({ signal }) => signal.aborted)).toEqual([true, true, false])
 	})
 
-	test('sends no more than it may', async () => {
+	test('sends no more than maxHedges', async () => {
 		const clock = virtualRuntime()
 		const work = requests(clock, { ms: 900, value: 'a' }, { ms: 900 }, { ms: 900 })
 		await settled(clock, hedge({ delayMs: 50, maxHedges: 2, runtime: clock }).execute(work))
 		expect(work.sentAt).toEqual([0, 50, 100])
 	})
 
-	test('tells when it was sent, and when it won', async () => {
+	test('emits when it was sent and when it won', async () => {
 		const clock = virtualRuntime()
 		const events: YaokiEvent[] = []
 		const policy = hedge({ delayMs: 50, maxHedges: 2, name: 'reads', runtime: clock })
@@ -130,7 +130,7 @@ describe('a hedge', () => {
 		])
 	})
 
-	test('takes other settings for the calls to come', async () => {
+	test('can be changed for later calls', async () => {
 		const clock = virtualRuntime()
 		const policy = hedge({ delayMs: 50, runtime: clock })
 		policy.update({ delayMs: 10 })
@@ -146,7 +146,7 @@ describe('a hedge', () => {
 		[{ maxHedges: 1.5 }, /Invalid option "maxHedges": expected .*, got 1\.5/],
 		[{ budget: {} }, 'Invalid option "budget"'],
 		[{ delay: 5 }, /^Unknown option "delay" for hedge\. Did you mean "delayMs"\?$/],
-	])('refuses %o', (options, message) => {
+	])('rejects %o', (options, message) => {
 		expect(() => hedge(options as object)).toThrow(message)
 	})
 })
@@ -168,7 +168,7 @@ describe('a hedge that learns its delay', () => {
 		expect(work.sentAt).toHaveLength(1)
 	})
 
-	test('then hedges what takes longer than 95 % of them did', async () => {
+	test('then hedges calls that take longer than 95 % of them', async () => {
 		const { clock, policy } = await taught(20)
 		const { delayMs = 0 } = policy.stats
 		expect(Math.abs(delayMs - 19)).toBeLessThanOrEqual(1)
@@ -178,19 +178,19 @@ describe('a hedge that learns its delay', () => {
 		expect(work.sentAt.map((at) => at - from)).toEqual([0, delayMs])
 	})
 
-	test('or than another share of them', async () => {
+	test('or than another percentile', async () => {
 		const { policy } = await taught(100, 50)
 		expect(Math.abs((policy.stats.delayMs ?? 0) - 50)).toBeLessThanOrEqual(3)
 	})
 
-	test('does not learn from failures', async () => {
+	test('ignores failures', async () => {
 		const clock = virtualRuntime()
 		const policy = hedge({ runtime: clock })
 		for (let i = 0; i < 30; i++) await settled(clock, policy.execute(taking(clock, 5, first)))
 		expect(policy.stats).toEqual({ delayMs: undefined })
 	})
 
-	test('keeps what it has learned when its settings change', async () => {
+	test('keeps its latencies when settings change', async () => {
 		const { policy } = await taught(100)
 		const before = policy.stats.delayMs
 		policy.update({ maxHedges: 2 })

@@ -23,14 +23,14 @@ function isClose(histogram: LatencyHistogram, p: number, expected: number): void
 }
 
 describe('a latency histogram', () => {
-	it('knows nothing before the first call', () => {
+	it('has no percentile before the first call', () => {
 		expect(new LatencyHistogram().percentile(95)).toBeUndefined()
 		expect(new LatencyHistogram().count).toBe(0)
 	})
-	it.each([50, 90, 95, 99, 100])('tells p%i of 1 to 1,000 ms', (p) => {
+	it.each([50, 90, 95, 99, 100])('returns p%i of 1 to 1,000 ms', (p) => {
 		isClose(of(Array.from({ length: 1_000 }, (_, i) => i + 1)), p, p * 10)
 	})
-	it('tells one slow call of a hundred by the 100th percentile and not by the 99th', () => {
+	it('finds one slow call of a hundred at the 100th percentile and not at the 99th', () => {
 		const histogram = of([...new Array<number>(99).fill(10), 5_000])
 		isClose(histogram, 99, 10)
 		isClose(histogram, 100, 5_000)
@@ -39,10 +39,10 @@ describe('a latency histogram', () => {
 		const histogram = of([...new Array<number>(7).fill(1), ...new Array<number>(93).fill(100)])
 		isClose(histogram, 7, 1)
 	})
-	it.each([0.125, 0.5, 1, 30_000, HOUR, 4 * HOUR])('tells %d ms', (ms) => {
+	it.each([0.125, 0.5, 1, 30_000, HOUR, 4 * HOUR])('returns %d ms', (ms) => {
 		isClose(of([ms]), 50, ms)
 	})
-	it('takes what is shorter or longer than all of its buckets for the first and the last', () => {
+	it('puts values outside its range into the first or last bucket', () => {
 		expect(of([0]).percentile(50)).toBeLessThan(0.14)
 		expect(of([0.001]).percentile(50)).toBeLessThan(0.14)
 		expect(of([1_000 * HOUR]).percentile(50)).toBeGreaterThan(4 * HOUR)
@@ -53,7 +53,7 @@ describe('a latency histogram', () => {
 		isClose(histogram, 0, 1_000)
 		expect(histogram.count).toBeLessThanOrEqual(1_024)
 	})
-	it('does not forget too soon: one slow call of 20 is still seen by the 96th percentile', () => {
+	it('does not forget too soon: one slow call of 20 is still visible at the 96th percentile', () => {
 		const histogram = of(Array.from({ length: 100_000 }, (_, i) => (i % 20 ? 10 : 700)))
 		isClose(histogram, 96, 700)
 		isClose(histogram, 94, 10)
@@ -78,7 +78,7 @@ describe('against sorted lists', () => {
 		)
 	})
 
-	it('also when there were more calls than it remembers: it answers for the latest of them', () => {
+	it('also with more calls than it keeps: it covers the last ones', () => {
 		fc.assert(
 			fc.property(
 				fc.array(time, { minLength: 1, maxLength: 50 }),
@@ -97,7 +97,7 @@ describe('against sorted lists', () => {
 		)
 	})
 
-	it('percentiles never fall from one to the next', () => {
+	it('percentiles never decrease', () => {
 		fc.assert(
 			fc.property(fc.array(time, { minLength: 1 }), (times) => {
 				const histogram = of(times)

@@ -18,7 +18,7 @@ const heard = () => {
 }
 
 describe('a listener of a keyed policy', () => {
-	test('hears the policies of keys that are there and of those to come, each once', async () => {
+	test('gets the events of present and future keys, each once', async () => {
 		const policy = keyed(keyOf, (name) => circuitBreaker({ name }), { runtime: virtualRuntime() })
 		await policy.execute(() => 1, { key: 'a' })
 		const { names, listener } = heard()
@@ -27,7 +27,7 @@ describe('a listener of a keyed policy', () => {
 		expect(names).toEqual(['a', 'b', 'a', 'c', 'b'])
 	})
 
-	test('hears the first call of a new key', async () => {
+	test('gets the events of the first call of a new key', async () => {
 		const policy = keyed(keyOf, () => circuitBreaker(), { runtime: virtualRuntime() })
 		const events: YaokiEvent[] = []
 		policy.subscribe((event) => events.push(event))
@@ -46,7 +46,7 @@ describe('a listener of a keyed policy', () => {
 		])
 	})
 
-	test('hears nothing more after it has ended, of old keys or new, and others still do', async () => {
+	test('gets nothing after it unsubscribed, for old or new keys, and others still do', async () => {
 		const policy = keyed(keyOf, (name) => circuitBreaker({ name }), { runtime: virtualRuntime() })
 		const [one, two] = [heard(), heard()]
 		const end = policy.subscribe(one.listener)
@@ -59,7 +59,7 @@ describe('a listener of a keyed policy', () => {
 		expect(two.names).toEqual(['a', 'a', 'b'])
 	})
 
-	test('that has ended is a burden to no later key', async () => {
+	test('that unsubscribed costs later keys nothing', async () => {
 		const subscribed = vi.fn()
 		const policy = keyed(keyOf, () => {
 			const breaker = circuitBreaker()
@@ -71,7 +71,7 @@ describe('a listener of a keyed policy', () => {
 		expect(subscribed).not.toHaveBeenCalled()
 	})
 
-	test('subscribed twice hears twice, until each has ended', async () => {
+	test('subscribed twice gets events twice, until each has unsubscribed', async () => {
 		const policy = keyed(keyOf, (name) => circuitBreaker({ name }), { runtime: virtualRuntime() })
 		const { names, listener } = heard()
 		const ends = [policy.subscribe(listener), policy.subscribe(listener)]
@@ -81,7 +81,7 @@ describe('a listener of a keyed policy', () => {
 		expect(names).toEqual(['a', 'a', 'a'])
 	})
 
-	test('hears a key that is forgotten and comes again', async () => {
+	test('gets the events of a key that is evicted and created again', async () => {
 		const policy = keyed(keyOf, (name) => circuitBreaker({ name }), { runtime: virtualRuntime(), maxKeys: 1 })
 		const { names, listener } = heard()
 		policy.subscribe(listener)
@@ -89,7 +89,7 @@ describe('a listener of a keyed policy', () => {
 		expect(names).toEqual(['a', 'b', 'a'])
 	})
 
-	test('hears a call of a deleted key to its end, unless it has ended itself', async () => {
+	test('gets the events of a call of a deleted key to its end, unless it unsubscribed', async () => {
 		const policy = keyed(keyOf, (name) => circuitBreaker({ name }), { runtime: virtualRuntime() })
 		const [one, two] = [heard(), heard()]
 		policy.subscribe(one.listener)
@@ -103,7 +103,7 @@ describe('a listener of a keyed policy', () => {
 		expect([one.names, two.names]).toEqual([['a'], []])
 	})
 
-	test('hears a policy that several keys share once: it was told as often as there were keys', async () => {
+	test('regression: gets the events of a policy that several keys share once', async () => {
 		const shared = circuitBreaker({ name: 'shared' })
 		const policies = [
 			keyed(keyOf, () => shared, { runtime: virtualRuntime(), maxKeys: 2 }),
@@ -119,7 +119,7 @@ describe('a listener of a keyed policy', () => {
 		}
 	})
 
-	test('of the pipeline hears nested registries as well', async () => {
+	test('of the pipeline gets the events of nested keyed policies', async () => {
 		const perTenant = keyed(
 			({ name = '' }) => name,
 			(tenant) => keyed(keyOf, (host) => circuitBreaker({ name: `${tenant} ${host}` })),
@@ -134,7 +134,7 @@ describe('a listener of a keyed policy', () => {
 		expect(names).toEqual(['ann x', 'bob y'])
 	})
 
-	test('kept every forgotten policy alive, so that the bound was none', async () => {
+	test('regression: kept every evicted policy alive', async () => {
 		const made: WeakRef<CircuitBreaker>[] = []
 		const policy = keyed(
 			keyOf,

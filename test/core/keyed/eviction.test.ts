@@ -10,13 +10,13 @@ const perTenant = (runtime: VirtualRuntime, maxKeys: number, idleMs = Infinity) 
 	keyed(keyOf, () => bulkhead(one), { runtime, maxKeys, idleMs })
 
 describe('past maxKeys', () => {
-	test('the key unused for longest is forgotten', async () => {
+	test('the key that was idle for longest is evicted', async () => {
 		const policy = perTenant(virtualRuntime(), 2)
 		for (const key of ['a', 'b', 'a', 'c']) await policy.execute(() => 1, { key })
 		expect([...policy.keys()]).toEqual(['a', 'c'])
 	})
 
-	test('looking at a key does not count as using it', async () => {
+	test('get does not count as a use', async () => {
 		const policy = perTenant(virtualRuntime(), 2)
 		for (const key of ['a', 'b']) await policy.execute(() => 1, { key })
 		policy.get('a')
@@ -24,7 +24,7 @@ describe('past maxKeys', () => {
 		expect([...policy.keys()]).toEqual(['b', 'c'])
 	})
 
-	test('a key in use stays, however many come after it', async () => {
+	test('a key in use stays, however many follow', async () => {
 		const clock = virtualRuntime()
 		const policy = perTenant(clock, 2)
 		const long = policy.execute(taking(clock, 100), { key: 'long' })
@@ -35,7 +35,7 @@ describe('past maxKeys', () => {
 		expect(policy.size).toBe(2)
 	})
 
-	test('more are remembered while all are in use, and then no more', async () => {
+	test('more are kept while all are in use, and then no more', async () => {
 		const clock = virtualRuntime()
 		const policy = perTenant(clock, 3)
 		const crowd = Array.from({ length: 20 }, (_, i) => policy.execute(taking(clock, 100), { key: `k${i}` }))
@@ -45,7 +45,7 @@ describe('past maxKeys', () => {
 		expect(policy.size).toBe(3)
 	})
 
-	test('1,000 keys are remembered by default', async () => {
+	test('1,000 keys are kept by default', async () => {
 		const policy = keyed(keyOf, () => circuitBreaker(), { runtime: virtualRuntime() })
 		for (let i = 0; i < 1_100; i++) await policy.execute(() => 1, { key: `k${i}` })
 		expect(policy.size).toBe(1_000)
@@ -54,7 +54,7 @@ describe('past maxKeys', () => {
 })
 
 describe('a key that is not used', () => {
-	test('is forgotten after idleMs, ten minutes by default', async () => {
+	test('is evicted after idleMs, ten minutes by default', async () => {
 		const clock = virtualRuntime()
 		const policy = keyed(keyOf, () => circuitBreaker(), { runtime: clock })
 		await policy.execute(() => 1, { key: 'a' })
@@ -67,7 +67,7 @@ describe('a key that is not used', () => {
 		expect([...policy.keys()]).toEqual(['b'])
 	})
 
-	test('is idle from the end of its last call on, not from its start', async () => {
+	test('is idle from the end of its last call, not from its start', async () => {
 		const clock = virtualRuntime()
 		const policy = perTenant(clock, 10, 1_000)
 		const long = policy.execute(taking(clock, 5_000), { key: 'a' })
@@ -89,7 +89,7 @@ describe('a key that is not used', () => {
 })
 
 describe('update', () => {
-	test('to fewer keys forgets those unused for longest at once', async () => {
+	test('to fewer keys evicts those that were idle for longest immediately', async () => {
 		const policy = perTenant(virtualRuntime(), 10)
 		for (const key of ['a', 'b', 'c']) await policy.execute(() => 1, { key })
 		const kept = policy.get('c')
@@ -98,7 +98,7 @@ describe('update', () => {
 		expect(policy.get('c')).toBe(kept)
 	})
 
-	test('to another idle time counts from the next call on, and leaves the rest', async () => {
+	test('to another idle time applies from the next call, and keeps the rest', async () => {
 		const clock = virtualRuntime()
 		const policy = perTenant(clock, 2)
 		await policy.execute(() => 1, { key: 'a' })
@@ -108,7 +108,7 @@ describe('update', () => {
 		expect([...policy.keys()]).toEqual(['c', 'd'])
 	})
 
-	test('went by the system’s clock when the pipeline had another, and forgot every key', async () => {
+	test('regression: used the system clock if the pipeline had another, and evicted every key', async () => {
 		const clock = virtualRuntime()
 		const policy = keyed(keyOf, () => bulkhead(one), { idleMs: 1 })
 		await pipeline({ runtime: clock }, policy).execute(() => 1, { key: 'a' })
@@ -116,7 +116,7 @@ describe('update', () => {
 		expect([...policy.keys()]).toEqual(['a'])
 	})
 
-	test('that can not work throws, and nothing has changed', async () => {
+	test('with invalid options throws, and nothing has changed', async () => {
 		const policy = perTenant(virtualRuntime(), 2)
 		expect(() => policy.update({ maxKeys: 0.5 })).toThrow('maxKeys')
 		for (const key of ['a', 'b', 'c']) await policy.execute(() => 1, { key })
@@ -124,7 +124,7 @@ describe('update', () => {
 	})
 })
 
-describe('work that goes on after its call was answered', () => {
+describe('an operation that outlives its call', () => {
 	const bulkheadFull = { ok: false, error: { code: 'YAOKI_BULKHEAD_REJECTED' } }
 
 	const orders = {
@@ -143,7 +143,7 @@ describe('work that goes on after its call was answered', () => {
 	}
 
 	test.each(Object.entries(orders))(
-		'under %s keeps its key: another’s call had it forgotten, and a fresh bulkhead let one too many in',
+		'under %s keeps its key: otherwise a new bulkhead would admit one call too many',
 		async (_, make) => {
 			const clock = virtualRuntime()
 			const { tenants, policy } = make(clock)
@@ -159,7 +159,7 @@ describe('work that goes on after its call was answered', () => {
 		},
 	)
 
-	test('is waited for once for each attempt, and the key is idle when the last has ended', async () => {
+	test('is waited for once per attempt, and the key is idle when the last has ended', async () => {
 		const clock = virtualRuntime()
 		const tenants = keyed(keyOf, () => bulkhead({ maxConcurrent: 3 }), { maxKeys: 1 })
 		const policy = pipeline({ runtime: clock }, retry({ ...steady, maxRetries: 2 }), tenants, timeout(50))
@@ -182,7 +182,7 @@ describe('work that goes on after its call was answered', () => {
 		expect(kept?.stats.concurrent).toBe(0)
 	})
 
-	test('as the loser of a hedge keeps its key as well', async () => {
+	test('as the loser of a hedge keeps its key', async () => {
 		const clock = virtualRuntime()
 		const tenants = keyed(keyOf, () => pipeline(bulkhead(one), hedge({ delayMs: 10 })), { maxKeys: 1 })
 		const policy = pipeline({ runtime: clock }, tenants)
@@ -210,7 +210,7 @@ describe('work that goes on after its call was answered', () => {
 	})
 })
 
-test('calls that fail, are refused, aborted or timed out all let go of their key', async () => {
+test('calls that fail, are rejected, aborted or timed out all release their key', async () => {
 	const clock = virtualRuntime()
 	const tenants = perTenant(clock, 1)
 	const policy = pipeline({ runtime: clock }, tenants, timeout(50))

@@ -20,7 +20,7 @@ const down = () => Promise.reject(new Error('down'))
 const touchy = { failureThreshold: 1, resetTimeoutMs: 1_000, successThreshold: 1 } as const
 
 describe('a keyed policy', () => {
-	test('keeps one policy per key: one host’s outage is not another’s', async () => {
+	test("keeps one policy per key: one host's outage does not affect another", async () => {
 		const clock = virtualRuntime()
 		const perHost = keyed(keyOf, () => circuitBreaker(touchy))
 		const policy = pipeline({ runtime: clock }, perHost, retry({ maxRetries: 0 }))
@@ -33,7 +33,7 @@ describe('a keyed policy', () => {
 		expect(perHost.get('b.example')?.currentState).toBe('closed')
 	})
 
-	test('makes the policy of a key once, when the key is first seen, and tells make the key', async () => {
+	test('creates the policy of a key on first use, and passes the key to make', async () => {
 		const make = vi.fn((key: string) => circuitBreaker({ name: `breaker of ${key}` }))
 		const policy = keyed(keyOf, make)
 		expect(make).not.toHaveBeenCalled()
@@ -42,7 +42,7 @@ describe('a keyed policy', () => {
 		expect(policy.get('a')?.name).toBe('breaker of a')
 	})
 
-	test('is given the whole of the call’s options, and an empty object when there are none', async () => {
+	test("passes the call's options to the key function, or an empty object", async () => {
 		const seen = vi.fn((call: CallOptions) => call.name ?? 'none')
 		const policy = keyed(seen, () => timeout(50))
 		await policy.execute(() => 1)
@@ -51,7 +51,7 @@ describe('a keyed policy', () => {
 		expect([...policy.keys()]).toEqual(['none', 'load'])
 	})
 
-	test('from the factory is the class, and knows the type of its policies', () => {
+	test('from the factory is an instance of the class, and knows the type of its policies', () => {
 		const policy = keyed(keyOf, () => bulkhead())
 		expect(policy).toBeInstanceOf(Keyed)
 		expectTypeOf(policy.get('a')).toEqualTypeOf<Bulkhead | undefined>()
@@ -60,7 +60,7 @@ describe('a keyed policy', () => {
 		>()
 	})
 
-	test('calls the work before execute returns', async () => {
+	test('calls the operation before execute returns', async () => {
 		const policy = keyed(keyOf, () => circuitBreaker())
 		const work = vi.fn()
 		const answer = policy.execute(work)
@@ -68,7 +68,7 @@ describe('a keyed policy', () => {
 		await answer
 	})
 
-	test('hands its pipeline’s runtime on', async () => {
+	test("passes its pipeline's runtime on", async () => {
 		const clock = virtualRuntime()
 		const perHost = keyed(keyOf, () => circuitBreaker(touchy))
 		await pipeline({ runtime: clock }, perHost).settle(down)
@@ -76,7 +76,7 @@ describe('a keyed policy', () => {
 		expect(perHost.get('default')?.stats.retryAfterMs).toBe(600)
 	})
 
-	test('hands its own runtime and classifier on before the pipeline’s', async () => {
+	test("passes its own runtime and classifier on before the pipeline's", async () => {
 		const clock = virtualRuntime()
 		const classify = () => ({ kind: 'permanent', isKnown: true }) as const
 		const perHost = keyed(keyOf, () => circuitBreaker(touchy), { runtime: clock, classify })
@@ -84,7 +84,7 @@ describe('a keyed policy', () => {
 		expect(perHost.get('default')?.currentState).toBe('closed')
 	})
 
-	test('is left with the key’s policy alone where there is no pipeline', async () => {
+	test("is only the key's policy outside a pipeline", async () => {
 		const policy = keyed(keyOf, () => circuitBreaker(touchy))
 		await policy.settle(down)
 		expect(await policy.settle(() => 1)).toMatchObject({ error: { code: 'YAOKI_CIRCUIT_OPEN' } })
@@ -92,7 +92,7 @@ describe('a keyed policy', () => {
 })
 
 describe('the registry', () => {
-	test('lists keys and policies in the order in which they were made', async () => {
+	test('lists keys and policies in order of creation', async () => {
 		const policy = keyed(keyOf, (name) => circuitBreaker({ name }))
 		for (const key of ['b', 'a', 'c', 'b']) await policy.execute(() => 1, { key })
 		expect(policy.size).toBe(3)
@@ -105,7 +105,7 @@ describe('the registry', () => {
 		expect(policy.get('nobody')).toBeUndefined()
 	})
 
-	test('forgets a deleted key: calls under way go on, and the next gets a new policy', async () => {
+	test('deletes a key: calls in flight continue, and the next call gets a new policy', async () => {
 		const clock = virtualRuntime()
 		const policy = keyed(keyOf, () => bulkhead({ maxConcurrent: 1, maxQueue: 1 }), { runtime: clock })
 		let end = (_: string) => {}
@@ -121,15 +121,15 @@ describe('the registry', () => {
 		expect(policy.size).toBe(1)
 	})
 
-	test('holds any key that is a string', async () => {
+	test('accepts any string as a key', async () => {
 		const policy = keyed(keyOf, () => circuitBreaker())
 		for (const key of ['', '__proto__', 'constructor', 'toString']) await policy.execute(() => 1, { key })
 		expect([...policy.keys()]).toEqual(['', '__proto__', 'constructor', 'toString'])
 	})
 })
 
-describe('a key function that does not do its part ends the call, and nothing is called', () => {
-	test('when it throws', async () => {
+describe('an invalid key function ends the call, and nothing is called', () => {
+	test('if it throws', async () => {
 		const policy = keyed(
 			() => {
 				throw new Error('no tenant')
@@ -143,7 +143,7 @@ describe('a key function that does not do its part ends the call, and nothing is
 		expect(work).not.toHaveBeenCalled()
 	})
 
-	test.each([[undefined], [7], [null], [{}]])('when it gives %s', async (key) => {
+	test.each([[undefined], [7], [null], [{}]])('if it returns %s', async (key) => {
 		const policy = keyed((() => key) as never, () => circuitBreaker())
 		const work = vi.fn()
 		await expect(policy.execute(work)).rejects.toMatchObject({
@@ -154,12 +154,12 @@ describe('a key function that does not do its part ends the call, and nothing is
 		expect([work.mock.calls.length, policy.size]).toEqual([0, 0])
 	})
 
-	test('when it gives a promise', async () => {
+	test('if it returns a promise', async () => {
 		const policy = keyed((async () => 'a') as never, () => circuitBreaker())
 		await expect(policy.execute(() => 1)).rejects.toMatchObject({ code: 'YAOKI_ASYNC_HOOK' })
 	})
 
-	test('and is not retried, nor counted by a breaker around it', async () => {
+	test('and is neither retried nor counted by an outer breaker', async () => {
 		const clock = virtualRuntime()
 		const breaker = circuitBreaker(touchy)
 		const key = vi.fn(() => {
@@ -195,7 +195,7 @@ describe('make', () => {
 		expect(await policy.execute(() => 1)).toBe(1)
 	})
 
-	test('that gives no policy is told so by the key', async () => {
+	test('that returns no policy throws an error that names the key', async () => {
 		const policy = keyed(keyOf, (() => ({})) as never)
 		await expect(policy.execute(() => 1, { key: 'a' })).rejects.toThrow(
 			'Invalid option "the policy of key \'a\'": expected a policy, got [object Object]',

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import { type KeyedOptions, readKeyedOptions } from '../../../src/core/keyed/options.ts'
 
-it('a thousand keys are remembered for ten idle minutes when nothing is said', () => {
+it('keeps a thousand keys for ten idle minutes by default', () => {
 	expect(readKeyedOptions({})).toEqual({ maxKeys: 1_000, idleMs: 600_000 })
 })
 
-it('every option is taken', () => {
+it('accepts every option', () => {
 	const options = { name: 'tenants', maxKeys: 1, idleMs: Infinity }
 	expect(readKeyedOptions(options)).toEqual(options)
 })
@@ -17,6 +17,6 @@ it.each([
 	[{ idleMs: -1 }, /^Invalid option "idleMs": expected .*, got -1/],
 	[{ idleMs: Number.NaN }, /^Invalid option "idleMs": expected .*, got NaN/],
 	[{ idle: 5 }, 'Unknown option "idle"'],
-])('%o is refused', (options, message) => {
+])('rejects %o', (options, message) => {
 	expect(() => readKeyedOptions(options as KeyedOptions)).toThrow(message)
 })

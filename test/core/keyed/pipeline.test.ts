@@ -18,7 +18,7 @@ const never = () => new Promise<never>(() => {})
 const touchy = { failureThreshold: 1, resetTimeoutMs: 1_000, successThreshold: 1 } as const
 
 describe('in a pipeline, a keyed policy', () => {
-	test('stands for what make gives, be it a pipeline', async () => {
+	test('acts as what make returns, also a pipeline', async () => {
 		const clock = virtualRuntime()
 		const perHost = keyed(keyOf, () =>
 			pipeline(circuitBreaker({ failureThreshold: 2 }), retry({ ...steady, maxRetries: 1 }), timeout(50)),
@@ -51,7 +51,7 @@ describe('in a pipeline, a keyed policy', () => {
 		expect(times).toEqual([0, 0, 150])
 	})
 
-	test('is entered anew by every attempt of a retry around it', async () => {
+	test('is entered again by every attempt of an outer retry', async () => {
 		const clock = virtualRuntime()
 		const perHost = keyed(keyOf, () => circuitBreaker())
 		const policy = pipeline({ runtime: clock }, retry({ ...steady, maxRetries: 2 }), perHost)
@@ -60,7 +60,7 @@ describe('in a pipeline, a keyed policy', () => {
 		expect(perHost.get('a')?.stats).toMatchObject({ failureCount: 2, successCount: 1 })
 	})
 
-	test('has what comes after it inside of each key’s policy', async () => {
+	test("runs the rest of the pipeline inside each key's policy", async () => {
 		const clock = virtualRuntime()
 		const perHost = keyed(keyOf, () => circuitBreaker())
 		const policy = pipeline({ runtime: clock }, perHost, retry({ ...steady, maxRetries: 2 }))
@@ -93,7 +93,7 @@ describe('in a pipeline, a keyed policy', () => {
 		])
 	})
 
-	test('nested: a registry of registries', async () => {
+	test('can be nested', async () => {
 		const clock = virtualRuntime()
 		const perTenant = keyed(
 			({ name = '' }) => name,
@@ -125,7 +125,7 @@ describe('in a pipeline, a keyed policy', () => {
 		expect(await slow.settle(() => 1)).toMatchObject({ error: { code: 'YAOKI_CIRCUIT_OPEN' } })
 	})
 
-	test('works without promises, too', () => {
+	test('works with the callback runner', () => {
 		const clock = virtualRuntime()
 		const perHost = keyed(keyOf, () => timeout(50))
 		const answers: unknown[] = []

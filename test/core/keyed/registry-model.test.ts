@@ -124,7 +124,7 @@ describe('against a reference model, in any history', () => {
 		{ maxCommands: 60, size: 'max' },
 	)
 
-	it('the right ones are remembered, no more than may be, and none in use is forgotten', () => {
+	it('keeps the right keys, no more than allowed, and evicts none in use', () => {
 		fc.assert(
 			fc.property(bounds, commands, ([maxKeys, idleMs], history) => {
 				fc.modelRun(

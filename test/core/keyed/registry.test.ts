@@ -3,7 +3,7 @@ import { Registry } from '../../../src/core/keyed/registry.ts'
 import { numbered } from './numbered.ts'
 
 describe('a key', () => {
-	it('is made once and then found', () => {
+	it('is created once and then found', () => {
 		const registry = new Registry<string>(10, 1000)
 		const make = numbered()
 		expect([registry.get('a', 0, make), registry.get('b', 0, make), registry.get('a', 0, make)]).toEqual([
@@ -13,13 +13,13 @@ describe('a key', () => {
 		])
 	})
 
-	it('called like a property of every object is a key like another', () => {
+	it('named like a property of every object is an ordinary key', () => {
 		const registry = new Registry<string>(10, 1000)
 		expect(registry.find('constructor')).toBeUndefined()
 		expect(registry.get('__proto__', 0, numbered())).toBe('__proto__#1')
 	})
 
-	it('that could not be made leaves nothing behind', () => {
+	it('whose creation failed leaves nothing behind', () => {
 		const registry = new Registry<string>(1, 1000)
 		registry.get('a', 0, numbered())
 		const failing = () => {
@@ -43,15 +43,15 @@ describe('a key', () => {
 	})
 })
 
-describe('past the greatest number of keys', () => {
-	it('the one unused for longest goes', () => {
+describe('beyond the maximum number of keys', () => {
+	it('the one that was idle for longest is evicted', () => {
 		const registry = new Registry<string>(2, Infinity)
 		const make = numbered()
 		for (const key of ['a', 'b', 'a', 'c']) registry.get(key, 0, make)
 		expect([...registry.keys()]).toEqual(['a', 'c'])
 	})
 
-	it('looking at one does not count as using it', () => {
+	it('find does not count as a use', () => {
 		const registry = new Registry<string>(2, Infinity)
 		const make = numbered()
 		for (const key of ['a', 'b']) registry.get(key, 0, make)
@@ -60,7 +60,7 @@ describe('past the greatest number of keys', () => {
 		expect([...registry.keys()]).toEqual(['b', 'c'])
 	})
 
-	it('one in use never goes, and the bound is kept again when it is released', () => {
+	it('one in use is never evicted, and the bound holds again when it is released', () => {
 		const registry = new Registry<string>(2, Infinity)
 		const make = numbered()
 		const held = ['a', 'b', 'c'].map((key) => registry.acquire(key, 0, make))
@@ -69,7 +69,7 @@ describe('past the greatest number of keys', () => {
 		expect([...registry.keys()]).toEqual(['b', 'c'])
 	})
 
-	it('one held twice is in use until both let go', () => {
+	it('one acquired twice is in use until both are released', () => {
 		const registry = new Registry<string>(1, Infinity)
 		const make = numbered()
 		const entry = registry.acquire('a', 0, make)
@@ -82,7 +82,7 @@ describe('past the greatest number of keys', () => {
 		expect([...registry.keys()]).toEqual(['b'])
 	})
 
-	it('a value can be had even when all places are in use: it is just not remembered', () => {
+	it('a value is available even if all entries are in use: it is just not kept', () => {
 		const registry = new Registry<string>(1, Infinity)
 		const make = numbered()
 		registry.acquire('a', 0, make)
@@ -90,7 +90,7 @@ describe('past the greatest number of keys', () => {
 		expect([...registry.keys()]).toEqual(['a'])
 	})
 
-	it('fewer keys from now on: those unused for longest go at once', () => {
+	it('a lower maximum evicts those that were idle for longest immediately', () => {
 		const registry = new Registry<string>(5, Infinity)
 		for (const key of ['a', 'b', 'c']) registry.get(key, 0, numbered())
 		registry.resize(1, Infinity)
@@ -99,7 +99,7 @@ describe('past the greatest number of keys', () => {
 })
 
 describe('an idle key', () => {
-	it('goes after exactly the idle time, and not a moment earlier', () => {
+	it('is evicted after exactly the idle time, not earlier', () => {
 		const registry = new Registry<string>(10, 1000)
 		const make = numbered()
 		registry.get('a', 0, make)
@@ -108,14 +108,14 @@ describe('an idle key', () => {
 		expect(registry.get('a', 2998, make)).toBe('a#2')
 	})
 
-	it('goes when any other is used', () => {
+	it('is evicted when any other is used', () => {
 		const registry = new Registry<string>(10, 1000)
 		for (const key of ['a', 'b', 'c']) registry.get(key, 0, numbered())
 		registry.get('d', 5000, numbered())
 		expect([...registry.keys()]).toEqual(['d'])
 	})
 
-	it('is not idle while it is used, however long that takes', () => {
+	it('is not idle while it is in use, however long that takes', () => {
 		const registry = new Registry<string>(10, 1000)
 		const make = numbered()
 		const entry = registry.acquire('a', 0, make)
@@ -126,7 +126,7 @@ describe('an idle key', () => {
 })
 
 describe('a deleted key', () => {
-	it('is made anew', () => {
+	it('is created again', () => {
 		const registry = new Registry<string>(10, 1000)
 		const make = numbered()
 		registry.get('a', 0, make)
