@@ -13,10 +13,7 @@ import {
 } from './option-tables.ts'
 
 /** A line to paste into a shell, and what it does. */
-export interface Example {
-	readonly command: string
-	readonly description: string
-}
+export type Example = readonly [command: string, description: string]
 
 /** What `defineCommand` takes. */
 export interface CommandDefinition<Options extends OptionTable, Positionals extends PositionalTable> {
@@ -41,7 +38,7 @@ export interface Command {
  *
  * @example
  * export const greet: Command = defineCommand({
- * 	examples: [{ command: 'yaoki greet Ada --times 2', description: 'greet twice' }],
+ * 	examples: [['yaoki greet Ada --times 2', 'greet twice']],
  * 	options: { times: { type: 'integer', placeholder: 'N', description: 'how often', default: 1, min: 1 } },
  * 	positionals: { name: { placeholder: 'NAME', description: 'whom to greet' } },
  * 	async run({ name, times }, io) {

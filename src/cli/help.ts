@@ -29,7 +29,7 @@ export function programHelp(program: Program, group: string, format: HelpFormat)
 	const { name, summary, examples, commands } = program
 	const isGroup = group !== ''
 	const prefix = isGroup ? `${name} ${group}` : name
-	const shown = isGroup ? examples.filter(({ command }) => command.startsWith(`${prefix} `)) : examples
+	const shown = isGroup ? examples.filter(([command]) => command.startsWith(`${prefix} `)) : examples
 	const rows = commandsInGroup(group, commands).map((one): Pair => [one.name, one.summary])
 	return join([
 		...exampleSection(shown, format),
@@ -70,7 +70,7 @@ const section = (title: string, rows: readonly Pair[], { columns, style }: HelpF
 
 function exampleSection(examples: readonly Example[], { style }: HelpFormat): Section[] {
 	if (examples.length === 0) return []
-	const lines = examples.flatMap(({ command, description }) => [
+	const lines = examples.flatMap(([command, description]) => [
 		`  ${style.dim(`# ${description}`)}`,
 		`  ${command}`,
 	])

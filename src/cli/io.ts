@@ -37,64 +37,38 @@ export interface CommandIo {
 	progress(label: string, total: number): Progress
 }
 
-export class Io implements CommandIo {
-	readonly signal: AbortSignal
-	readonly json: boolean
-	readonly style: Style
-	readonly #terminal: Terminal
-	readonly #reporter: Reporter
-	#hasResult = false
+export interface RunIo extends CommandIo {
+	/** Prints `null` with `--json` if the command had no result. */
+	finish(): void
+}
 
-	constructor(terminal: Terminal, reporter: Reporter, flags: GlobalFlags, signal: AbortSignal) {
-		this.#terminal = terminal
-		this.#reporter = reporter
-		this.signal = signal
-		this.json = flags.json
-		this.style = reporter.styleFor(terminal.stdout)
+export function createIo(
+	terminal: Terminal,
+	reporter: Reporter,
+	{ json }: GlobalFlags,
+	signal: AbortSignal,
+): RunIo {
+	const { stdout, runtime, env } = terminal
+	let hasResult = false
+	const result: CommandIo['result'] = (data, text) => {
+		if (hasResult) throw new Error('a command must call io.result once, and this one called it twice')
+		hasResult = true
+		const document = json ? (JSON.stringify(data, undefined, stdout.isTTY ? 2 : 0) ?? 'null') : undefined
+		const output = document ?? (typeof text === 'string' ? text : text())
+		reporter.hideProgress()
+		stdout.write(output === '' || output.endsWith('\n') ? output : `${output}\n`)
 	}
-
-	get runtime(): Runtime {
-		return this.#terminal.runtime
-	}
-
-	get env(): Readonly<Record<string, string | undefined>> {
-		return this.#terminal.env
-	}
-
-	get isTTY(): boolean {
-		return this.#terminal.stdout.isTTY
-	}
-
-	get columns(): number {
-		return this.#terminal.stdout.columns
-	}
-
-	result(data: unknown, text: string | (() => string)): void {
-		if (this.#hasResult) throw new Error('a command must call io.result once, and this one called it twice')
-		this.#hasResult = true
-		if (this.json) this.#print(JSON.stringify(data, undefined, this.isTTY ? 2 : 0) ?? 'null')
-		else this.#print(typeof text === 'string' ? text : text())
-	}
-
-	/** With `--json`, a command without a result still prints one document. */
-	finish(): void {
-		if (this.json && !this.#hasResult) this.result(null, '')
-	}
-
-	note(text: string): void {
-		this.#reporter.note(text)
-	}
-
-	warn(text: string): void {
-		this.#reporter.warn(text)
-	}
-
-	progress(label: string, total: number): Progress {
-		return this.#reporter.progress(label, total)
-	}
-
-	#print(text: string): void {
-		this.#reporter.hideProgress()
-		this.#terminal.stdout.write(text === '' || text.endsWith('\n') ? text : `${text}\n`)
+	return {
+		...{ signal, runtime, env, json, result, isTTY: stdout.isTTY, style: reporter.styleFor(stdout) },
+		// Read each time because a window can be resized.
+		get columns() {
+			return stdout.columns
+		},
+		note: (text) => reporter.note(text),
+		warn: (text) => reporter.warn(text),
+		progress: (label, total) => reporter.progress(label, total),
+		finish() {
+			if (json && !hasResult) result(null, '')
+		},
 	}
 }

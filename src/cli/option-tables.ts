@@ -92,11 +92,31 @@ export const toKebabCase = (name: string): string =>
 /** Returns the flag of an option: `--max-events` for `maxEvents`. */
 export const toFlag = (name: string): string => `--${toKebabCase(name)}`
 
-const flag = (description: string, short?: string): FlagOption => ({
+/** Defines an option without a value. */
+export const flag = (description: string, short?: string): FlagOption => ({
 	type: 'boolean',
 	description,
 	...(short !== undefined && { short }),
 })
+
+type Details<O extends Option> = Partial<Omit<O, 'type' | 'placeholder' | 'description'>>
+type Defined<O extends Option, D> = Pick<O, 'type' | 'description'> & { readonly placeholder: string } & D
+
+/** Defines an option with a text value. */
+export const text = <const D extends Details<TextOption> = Record<never, never>>(
+	placeholder: string,
+	description: string,
+	details?: D,
+): Defined<TextOption, D> =>
+	({ type: 'string', placeholder, description, ...details }) as Defined<TextOption, D>
+
+/** Defines an option with an integer value. */
+export const integer = <const D extends Details<NumberOption> = Record<never, never>>(
+	placeholder: string,
+	description: string,
+	details?: D,
+): Defined<NumberOption, D> =>
+	({ type: 'integer', placeholder, description, ...details }) as Defined<NumberOption, D>
 
 /** The options of every command. All are flags, so they can also stand before the command's name. */
 export const GLOBAL_OPTIONS: Readonly<Record<'help' | 'json' | 'quiet' | 'noColor' | 'debug', FlagOption>> = {

@@ -35,27 +35,17 @@ const shareDone = (done: number, total: number): number =>
 	total > 0 ? Math.min(1, Math.max(0, done / total)) : 1
 
 /** Prints a line for each tenth of the task. */
-export class ProgressLines implements ProgressDisplay {
-	readonly #stream: OutputStream
-	readonly #label: string
-	readonly #total: number
-	#tenths = 0
-
-	constructor(stream: OutputStream, label: string, total: number) {
-		this.#stream = stream
-		this.#label = label
-		this.#total = total
+export function progressLines(stream: OutputStream, label: string, total: number): ProgressDisplay {
+	let printedTenths = 0
+	return {
+		...NO_PROGRESS,
+		update(done) {
+			const tenths = Math.floor(shareDone(done, total) * 10)
+			if (tenths <= printedTenths) return
+			printedTenths = tenths
+			stream.write(`${label}: ${tenths * 10} %\n`)
+		},
 	}
-
-	update(done: number): void {
-		const tenths = Math.floor(shareDone(done, this.#total) * 10)
-		if (tenths <= this.#tenths) return
-		this.#tenths = tenths
-		this.#stream.write(`${this.#label}: ${tenths * 10} %\n`)
-	}
-
-	end(): void {}
-	hide(): void {}
 }
 
 const REDRAW_MS = 100
@@ -66,52 +56,44 @@ const ESTIMATE_AFTER_MS = 1000
 const ERASE = '\r\x1b[K'
 
 /** Draws a bar over itself, and erases it at the end. */
-export class ProgressBar implements ProgressDisplay {
-	readonly #stream: OutputStream
-	readonly #runtime: Runtime
-	readonly #label: string
-	readonly #total: number
-	readonly #startedAt: number
-	#drawnAt = -Infinity
-	#isVisible = false
-	#hasEnded = false
-
-	constructor(stream: OutputStream, runtime: Runtime, label: string, total: number) {
-		this.#stream = stream
-		this.#runtime = runtime
-		this.#label = label
-		this.#total = total
-		this.#startedAt = runtime.now()
+export function progressBar(
+	stream: OutputStream,
+	runtime: Runtime,
+	label: string,
+	total: number,
+): ProgressDisplay {
+	const startedAt = runtime.now()
+	let drawnAt = -Infinity
+	let isVisible = false
+	let hasEnded = false
+	const hide = () => {
+		if (isVisible) stream.write(ERASE)
+		isVisible = false
+		drawnAt = -Infinity
 	}
-
-	update(done: number): void {
-		const now = this.#runtime.now()
-		if (this.#hasEnded || now - this.#drawnAt < REDRAW_MS) return
-		this.#drawnAt = now
-		this.#isVisible = true
-		this.#stream.write(ERASE + this.#line(shareDone(done, this.#total), now - this.#startedAt))
+	return {
+		hide,
+		update(done) {
+			const now = runtime.now()
+			if (hasEnded || now - drawnAt < REDRAW_MS) return
+			drawnAt = now
+			isVisible = true
+			stream.write(ERASE + barLine(label, shareDone(done, total), now - startedAt, stream.columns))
+		},
+		end() {
+			hasEnded = true
+			hide()
+		},
 	}
+}
 
-	end(): void {
-		this.#hasEnded = true
-		this.hide()
-	}
-
-	hide(): void {
-		if (this.#isVisible) this.#stream.write(ERASE)
-		this.#isVisible = false
-		this.#drawnAt = -Infinity
-	}
-
-	#line(share: number, elapsedMs: number): string {
-		const { columns } = this.#stream
-		const secondsLeft = Math.ceil((elapsedMs * (1 - share)) / share / 1000)
-		const hasEstimate = share > 0 && share < 1 && elapsedMs >= ESTIMATE_AFTER_MS
-		const percent = `${Math.floor(share * 100)} %${hasEstimate ? `, ${secondsLeft} s left` : ''}`
-		const filled = Math.floor(share * BAR_CELLS)
-		const bar = '█'.repeat(filled) + '░'.repeat(BAR_CELLS - filled)
-		const line = `${this.#label} ${bar} ${percent}`
-		// A line that fills its row wraps, and a wrapped line cannot be erased.
-		return line.length < columns ? line : `${this.#label} ${percent}`.slice(0, columns - 1)
-	}
+function barLine(label: string, share: number, elapsedMs: number, columns: number): string {
+	const secondsLeft = Math.ceil((elapsedMs * (1 - share)) / share / 1000)
+	const hasEstimate = share > 0 && share < 1 && elapsedMs >= ESTIMATE_AFTER_MS
+	const percent = `${Math.floor(share * 100)} %${hasEstimate ? `, ${secondsLeft} s left` : ''}`
+	const filled = Math.floor(share * BAR_CELLS)
+	const bar = '█'.repeat(filled) + '░'.repeat(BAR_CELLS - filled)
+	const line = `${label} ${bar} ${percent}`
+	// A line that fills its row wraps, and a wrapped line cannot be erased.
+	return line.length < columns ? line : `${label} ${percent}`.slice(0, columns - 1)
 }

@@ -7,7 +7,7 @@ import { inspect } from 'node:util'
 import { sanitizeText } from '../text/sanitize.ts'
 import type { Style } from '../text/style.ts'
 import { type ExitKind, toFailure } from './errors.ts'
-import { NO_PROGRESS, type Progress, ProgressBar, type ProgressDisplay, ProgressLines } from './progress.ts'
+import { NO_PROGRESS, type Progress, type ProgressDisplay, progressBar, progressLines } from './progress.ts'
 import { createStyle, isColored } from './style.ts'
 import type { OutputStream, Terminal } from './terminal.ts'
 
@@ -48,8 +48,8 @@ export class Reporter {
 		const canRedraw = stderr.isTTY && env['TERM'] !== 'dumb'
 		this.endProgress()
 		if (this.#flags.quiet) this.#progress = NO_PROGRESS
-		else if (canRedraw) this.#progress = new ProgressBar(stderr, runtime, label, total)
-		else this.#progress = new ProgressLines(stderr, label, total)
+		else if (canRedraw) this.#progress = progressBar(stderr, runtime, label, total)
+		else this.#progress = progressLines(stderr, label, total)
 		return this.#progress
 	}
 

@@ -6,7 +6,7 @@ import type { Command } from './command.ts'
 import { CliError, type ExitKind, exitCode } from './errors.ts'
 import { findCommand, type Program } from './find-command.ts'
 import { commandHelp, type HelpFormat, programHelp } from './help.ts'
-import { Io } from './io.ts'
+import { createIo } from './io.ts'
 import { GLOBAL_OPTIONS, PROGRAM_OPTIONS, type Values } from './option-tables.ts'
 import { hasFlag, parseArguments, type Tokens, tokenize } from './parse-arguments.ts'
 import { type GlobalFlags, Reporter } from './reporter.ts'
@@ -107,7 +107,7 @@ class Run {
 			},
 			closed: () => stop.abort(new CliError('ok', 'standard output is closed')),
 		})
-		const io = new Io(this.#terminal, this.#reporter, this.#flags, signal)
+		const io = createIo(this.#terminal, this.#reporter, this.#flags, signal)
 		try {
 			const kind = await command.run(values, io)
 			io.finish()

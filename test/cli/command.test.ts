@@ -1,6 +1,6 @@
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { defineCommand } from '../../src/cli/command.ts'
-import { Io } from '../../src/cli/io.ts'
+import { createIo } from '../../src/cli/io.ts'
 import type { OptionTable, PositionalTable } from '../../src/cli/option-tables.ts'
 import { parseArguments, tokenize } from '../../src/cli/parse-arguments.ts'
 import { Reporter } from '../../src/cli/reporter.ts'
@@ -52,7 +52,7 @@ test('run receives values with the types that the tables declare', async () => {
 	const args = ['herd', '--rate', '.5', '--size', '1', '--size', '2', '--wide']
 	const terminal = new FakeTerminal()
 	const flags = { json: false, quiet: false, noColor: false, debug: false }
-	const io = new Io(terminal, new Reporter(terminal, flags), flags, new AbortController().signal)
+	const io = createIo(terminal, new Reporter(terminal, flags), flags, new AbortController().signal)
 	const values = parseArguments(tokenize(args, command.options), command.positionals)
 	expect(await command.run(values, io)).toBe('ok')
 	expect(seen).toEqual({

@@ -11,7 +11,7 @@ type RunCommand = (io: CommandIo) => ExitKind | Promise<ExitKind>
 /** `work WHAT --seed N` */
 const workCommand = (run: RunCommand): Command =>
 	defineCommand({
-		examples: [{ command: 'fake work it', description: 'work on it' }],
+		examples: [['fake work it', 'work on it']],
 		options: {
 			seed: { type: 'integer', short: 's', placeholder: 'N', description: 'the seed', default: 1 },
 		},
@@ -48,8 +48,8 @@ export function fakeProgram(work: RunCommand = () => 'ok'): FakeProgram {
 		name: 'fake',
 		summary: 'A program for tests.',
 		examples: [
-			{ command: 'fake work it', description: 'start here' },
-			{ command: 'fake box show', description: 'a command of a group' },
+			['fake work it', 'start here'],
+			['fake box show', 'a command of a group'],
 		],
 		commands: [
 			entry('work', 'run the function of a test', workCommand(work)),

@@ -1,16 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { virtualRuntime } from 'yaoki/testing'
-import { ProgressBar, ProgressLines } from '../../src/cli/progress.ts'
+import { progressBar, progressLines } from '../../src/cli/progress.ts'
 import { Reporter } from '../../src/cli/reporter.ts'
 import { FakeOutput, FakeTerminal } from './fake-terminal.ts'
 
 const ERASE = '\r\x1b[K'
 
-describe('ProgressLines', () => {
+describe('progressLines', () => {
 	const linesFor = (total: number, steps: readonly number[]): string[] => {
 		const output = new FakeOutput()
-		const lines = new ProgressLines(output, 'seeds', total)
+		const lines = progressLines(output, 'seeds', total)
 		for (const done of steps) lines.update(done)
 		lines.end()
 		return output.lines
@@ -46,11 +46,11 @@ describe('ProgressLines', () => {
 	})
 })
 
-describe('ProgressBar', () => {
+describe('progressBar', () => {
 	const started = (columns = 80, label = 'seeds', total = 100) => {
 		const clock = virtualRuntime()
 		const output = new FakeOutput({ isTTY: true, columns })
-		return { clock, output, bar: new ProgressBar(output, clock, label, total) }
+		return { clock, output, bar: progressBar(output, clock, label, total) }
 	}
 
 	test('draws over itself and erases itself at the end', () => {

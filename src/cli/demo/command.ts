@@ -4,11 +4,8 @@ import { DATABASE_OPTIONS } from '../outbox/database-target.ts'
 
 export const demo: Command = defineCommand({
 	examples: [
-		{ command: 'yaoki demo', description: 'about 30 seconds, with SQLite in a temporary folder' },
-		{
-			command: 'DATABASE_URL=postgres://localhost/shop yaoki demo --seconds 10',
-			description: 'with PostgreSQL',
-		},
+		['yaoki demo', 'about 30 seconds, with SQLite in a temporary folder'],
+		['DATABASE_URL=postgres://localhost/shop yaoki demo --seconds 10', 'with PostgreSQL'],
 	],
 	options: {
 		seconds: {

@@ -1,35 +1,20 @@
 /** `yaoki outbox check`: a health check for monitoring, by its exit code. */
 import { type Command, defineCommand } from '../command.ts'
+import { integer, text } from '../option-tables.ts'
 import { DATABASE_OPTIONS } from './database-target.ts'
 import { checkHealth, renderHealth } from './health-checks.ts'
 import { parseDuration } from './parse-time.ts'
 
 export const check: Command = defineCommand({
 	examples: [
-		{ command: 'yaoki outbox check', description: 'one line per check' },
-		{ command: 'yaoki outbox check --max-lag 30s --max-dead 10 --quiet', description: 'with other limits' },
+		['yaoki outbox check', 'one line per check'],
+		['yaoki outbox check --max-lag 30s --max-dead 10 --quiet', 'with other limits'],
 	],
 	options: {
 		...DATABASE_OPTIONS,
-		maxLag: {
-			type: 'string',
-			placeholder: '5m',
-			description: 'how late the oldest due message may be',
-			default: '5m',
-		},
-		maxDead: {
-			type: 'integer',
-			placeholder: 'N',
-			description: 'how many dead letters are acceptable',
-			default: 0,
-			min: 0,
-		},
-		maxSkew: {
-			type: 'string',
-			placeholder: '5s',
-			description: 'how much the clocks of this machine and the database may differ',
-			default: '5s',
-		},
+		maxLag: text('5m', 'how late the oldest due message may be', { default: '5m' }),
+		maxDead: integer('N', 'how many dead letters are acceptable', { default: 0, min: 0 }),
+		maxSkew: text('5s', 'how much the clocks of this machine and the database may differ', { default: '5s' }),
 	},
 	positionals: {},
 	async run(args, io) {

@@ -5,17 +5,14 @@
 import { fileURLToPath } from 'node:url'
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { CliError } from '../errors.ts'
-import type { Arguments } from '../option-tables.ts'
+import { type Arguments, text } from '../option-tables.ts'
 
 export const DATABASE_OPTIONS = {
-	database: {
-		type: 'string',
+	database: text('URL', 'postgres://..., sqlite:FILE or FILE.db; default DATABASE_URL, then ./outbox.db', {
 		short: 'd',
-		placeholder: 'URL',
-		description: 'postgres://..., sqlite:FILE or FILE.db; default DATABASE_URL, then ./outbox.db',
-	},
-	schema: { type: 'string', placeholder: 'NAME', description: 'PostgreSQL schema of the outbox tables' },
-} as const
+	}),
+	schema: text('NAME', 'PostgreSQL schema of the outbox tables'),
+}
 
 export type DatabaseArguments = Arguments<typeof DATABASE_OPTIONS>
 

@@ -2,46 +2,25 @@
 import type { MessageFilter } from '../../outbox/index.ts'
 import type { DeadLetterCause, MessageStatus } from '../../outbox/message/message.ts'
 import { CliError } from '../errors.ts'
-import type { Arguments } from '../option-tables.ts'
+import { type Arguments, text } from '../option-tables.ts'
 import { parseMoment } from './parse-time.ts'
-
-export const STATUSES: readonly ['pending', 'processing', 'sent', 'dead'] = [
-	'pending',
-	'processing',
-	'sent',
-	'dead',
-]
 
 /** Filters for messages in the queue. */
 export const QUEUE_FILTER_OPTIONS = {
-	topic: { type: 'string', short: 't', placeholder: 'TOPIC', description: 'messages of this topic' },
-	destination: { type: 'string', placeholder: 'NAME', description: 'messages to this destination' },
-	key: { type: 'string', short: 'k', placeholder: 'KEY', description: 'messages with this key' },
-	fingerprint: {
-		type: 'string',
-		short: 'f',
-		placeholder: 'HEX',
-		description: 'messages with this error fingerprint, as shown by list --groups',
-	},
-	since: {
-		type: 'string',
-		placeholder: '2h|DATE',
-		description: 'messages enqueued since then; dead letters that died since then',
-	},
-	until: { type: 'string', placeholder: '2h|DATE', description: 'messages before then' },
-} as const
-
-const CAUSE = {
-	type: 'string',
-	placeholder: 'CAUSE',
-	description: 'dead letters with this cause',
-	choices: ['retries-exhausted', 'permanent', 'expired', 'crashed', 'predecessor-dead'],
-} as const
+	topic: text('TOPIC', 'messages of this topic', { short: 't' }),
+	destination: text('NAME', 'messages to this destination'),
+	key: text('KEY', 'messages with this key', { short: 'k' }),
+	fingerprint: text('HEX', 'messages with this error fingerprint, as shown by list --groups', { short: 'f' }),
+	since: text('2h|DATE', 'messages enqueued since then; dead letters that died since then'),
+	until: text('2h|DATE', 'messages before then'),
+}
 
 /** Filters for dead letters. */
-export const FILTER_OPTIONS: typeof QUEUE_FILTER_OPTIONS & { readonly cause: typeof CAUSE } = {
+export const FILTER_OPTIONS = {
 	...QUEUE_FILTER_OPTIONS,
-	cause: CAUSE,
+	cause: text('CAUSE', 'dead letters with this cause', {
+		choices: ['retries-exhausted', 'permanent', 'expired', 'crashed', 'predecessor-dead'],
+	}),
 }
 
 export type FilterArguments = Arguments<typeof QUEUE_FILTER_OPTIONS> & {

@@ -1,16 +1,17 @@
 /** The commands that only read: `outbox status`, `outbox list`, `outbox show` and `outbox why`. */
 import { type Command, defineCommand } from '../command.ts'
 import { CliError } from '../errors.ts'
+import { flag, integer, text } from '../option-tables.ts'
 import { requireMessage } from './check-ids.ts'
 import { DATABASE_OPTIONS } from './database-target.ts'
-import { FILTER_OPTIONS, STATUSES, toFilter } from './filter-options.ts'
+import { FILTER_OPTIONS, toFilter } from './filter-options.ts'
 import { renderGroups, renderList, renderMessage } from './render-messages.ts'
 import { renderStatus } from './render-status.ts'
 
 export const status: Command = defineCommand({
 	examples: [
-		{ command: 'yaoki outbox status', description: 'totals, destinations, the next hour, relays' },
-		{ command: 'yaoki outbox status --json', description: 'the same for a program' },
+		['yaoki outbox status', 'totals, destinations, the next hour, relays'],
+		['yaoki outbox status --json', 'the same for a program'],
 	],
 	options: DATABASE_OPTIONS,
 	positionals: {},
@@ -26,40 +27,19 @@ export const status: Command = defineCommand({
 
 export const list: Command = defineCommand({
 	examples: [
-		{
-			command: 'yaoki outbox list --status dead --since 2h',
-			description: 'dead letters of the last two hours',
-		},
-		{ command: 'yaoki outbox list --groups', description: 'dead letters by cause, largest groups first' },
-		{
-			command: 'yaoki outbox list --key order-17 --json',
-			description: 'all messages of one order, for a program',
-		},
+		['yaoki outbox list --status dead --since 2h', 'dead letters of the last two hours'],
+		['yaoki outbox list --groups', 'dead letters by cause, largest groups first'],
+		['yaoki outbox list --key order-17 --json', 'all messages of one order, for a program'],
 	],
 	options: {
 		...DATABASE_OPTIONS,
-		status: {
-			type: 'string',
-			placeholder: 'STATUS',
-			description: 'messages with this status; default: the queue and the dead letters',
-			choices: STATUSES,
-		},
+		status: text('STATUS', 'messages with this status; default: the queue and the dead letters', {
+			choices: ['pending', 'processing', 'sent', 'dead'],
+		}),
 		...FILTER_OPTIONS,
-		groups: {
-			type: 'boolean',
-			short: 'g',
-			description: 'group dead letters by cause, destination and error',
-		},
-		limit: {
-			type: 'integer',
-			short: 'n',
-			placeholder: 'N',
-			description: 'maximum number of results',
-			default: 100,
-			min: 1,
-			max: 10_000,
-		},
-		after: { type: 'string', placeholder: 'ID', description: 'continue after this message' },
+		groups: flag('group dead letters by cause, destination and error', 'g'),
+		limit: integer('N', 'maximum number of results', { short: 'n', default: 100, min: 1, max: 10_000 }),
+		after: text('ID', 'continue after this message'),
 	},
 	positionals: {},
 	async run(args, io) {
@@ -92,10 +72,7 @@ const MESSAGE_ID = { id: { placeholder: 'ID', description: 'id of the message' }
 
 export const show: Command = defineCommand({
 	examples: [
-		{
-			command: 'yaoki outbox show 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77',
-			description: 'status, attempts, last error and payload',
-		},
+		['yaoki outbox show 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77', 'status, attempts, last error and payload'],
 	],
 	options: DATABASE_OPTIONS,
 	positionals: MESSAGE_ID,
@@ -112,10 +89,10 @@ export const show: Command = defineCommand({
 
 export const why: Command = defineCommand({
 	examples: [
-		{
-			command: 'yaoki outbox why 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77',
-			description: 'waits for a retry, destination paused, dead, no relay, ...',
-		},
+		[
+			'yaoki outbox why 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77',
+			'waits for a retry, destination paused, dead, no relay, ...',
+		],
 	],
 	options: DATABASE_OPTIONS,
 	positionals: MESSAGE_ID,

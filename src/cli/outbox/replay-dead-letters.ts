@@ -3,14 +3,14 @@
  * as soon as it claims it, so "due now" would be true for a moment and useless. All selected letters are read before anything
  * changes, one page at a time.
  */
-import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import type { DeadLetterChanges } from '../../outbox/dead-letters/options.ts'
 import type { MessageFilter, Outbox } from '../../outbox/index.ts'
 import type { MessageRecord } from '../../outbox/message/message.ts'
 import { formatCount, formatDuration, formatNumber } from '../../text/format.ts'
-import { CliError, type ExitKind, errorCode, errorMessage } from '../errors.ts'
+import { CliError, type ExitKind } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
+import { parseJson, readJson } from '../read-file.ts'
 import { requireMessages } from './check-ids.ts'
 import type { DatabaseArguments } from './database-target.ts'
 import { type FilterArguments, toFilter } from './filter-options.ts'
@@ -34,7 +34,7 @@ export async function replayDeadLetters(args: ReplayArguments, io: CommandIo): P
 		expires === undefined ? undefined : parseExpiry('--expires', expires, now)
 	// Both are parsed before the database is opened: invalid arguments are reported first.
 	expiryAt(io.runtime.wallNow())
-	const payload = file === undefined ? undefined : await readJson(file)
+	const payload = file === undefined ? undefined : { value: await readPayload(file) }
 	return withOutbox(args, io, async ({ outbox, store }) => {
 		const letters = await requireMessages(outbox, ids, 'dead')
 		// Relays use the clock of the database.
@@ -162,23 +162,6 @@ async function splitByExpiry(
 	return { all, valid, expired }
 }
 
-/** Reads JSON from a file, or from standard input for `-`. */
-async function readJson(file: string): Promise<{ readonly value: unknown }> {
-	const name = file === '-' ? 'standard input' : file
-	const json = file === '-' ? await text(process.stdin) : await readText(file)
-	try {
-		return { value: JSON.parse(json.replace(/^\uFEFF/, '')) }
-	} catch (cause) {
-		throw new CliError('usage', `${name} is not valid JSON: ${errorMessage(cause)}`, { cause })
-	}
-}
-
-async function readText(file: string): Promise<string> {
-	try {
-		return await readFile(file, 'utf8')
-	} catch (cause) {
-		if (errorCode(cause) === 'ENOENT')
-			throw new CliError('notFound', `File "${file}" does not exist.`, { cause })
-		throw new CliError('failure', `Cannot read "${file}": ${errorMessage(cause)}`, { cause })
-	}
-}
+/** Reads a payload from a file, or from standard input for `-`. */
+const readPayload = async (file: string): Promise<unknown> =>
+	file === '-' ? parseJson('standard input', await text(process.stdin)) : readJson(file)

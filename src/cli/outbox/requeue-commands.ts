@@ -7,26 +7,23 @@
 import { formatCount } from '../../text/format.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { CliError } from '../errors.ts'
-import type { Arguments } from '../option-tables.ts'
+import { type Arguments, flag, text } from '../option-tables.ts'
 import { requireMessages } from './check-ids.ts'
 import { DATABASE_OPTIONS } from './database-target.ts'
 import { FILTER_OPTIONS, QUEUE_FILTER_OPTIONS, toSelection } from './filter-options.ts'
 
 export const retry: Command = defineCommand({
 	examples: [
-		{
-			command: 'yaoki outbox retry --destination billing',
-			description: 'billing has recovered: skip the remaining backoff',
-		},
-		{
-			command: 'yaoki outbox retry 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77',
-			description: 'one message, even if it is scheduled for later',
-		},
+		['yaoki outbox retry --destination billing', 'billing has recovered: skip the remaining backoff'],
+		[
+			'yaoki outbox retry 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77',
+			'one message, even if it is scheduled for later',
+		],
 	],
 	options: {
 		...DATABASE_OPTIONS,
 		...QUEUE_FILTER_OPTIONS,
-		all: { type: 'boolean', description: 'all messages that wait for a retry' },
+		all: flag('all messages that wait for a retry'),
 	},
 	positionals: {
 		ids: {
@@ -57,48 +54,25 @@ const LETTER_IDS = {
 const REPLAY_OPTIONS = {
 	...DATABASE_OPTIONS,
 	...FILTER_OPTIONS,
-	all: { type: 'boolean', description: 'all dead letters' },
-	canary: {
-		type: 'boolean',
-		short: 'c',
-		description: 'replay 1, then 10, then the rest; stop if they fail again',
-	},
-	timeout: {
-		type: 'string',
-		placeholder: '1m',
-		description: 'with --canary: how long to wait for each step',
-		default: '1m',
-	},
-	payload: {
-		type: 'string',
-		placeholder: 'FILE|-',
-		description: 'with one ID: JSON file with a new payload, or - for standard input',
-	},
-	expires: {
-		type: 'string',
-		placeholder: 'never|2h|DATE',
-		description: 'set a new expiry; without it expired letters are skipped, with exit code 4',
-	},
-} as const
+	all: flag('all dead letters'),
+	canary: flag('replay 1, then 10, then the rest; stop if they fail again', 'c'),
+	timeout: text('1m', 'with --canary: how long to wait for each step', { default: '1m' }),
+	payload: text('FILE|-', 'with one ID: JSON file with a new payload, or - for standard input'),
+	expires: text(
+		'never|2h|DATE',
+		'set a new expiry; without it expired letters are skipped, with exit code 4',
+	),
+}
 
 export const replay: Command = defineCommand({
 	examples: [
-		{
-			command: 'yaoki outbox replay --fingerprint 3f9a0c1d2e4b --canary',
-			description: 'one group of failures, step by step',
-		},
-		{
-			command: 'yaoki outbox replay --destination billing --since 2h',
-			description: 'recent dead letters of one destination',
-		},
-		{
-			command: 'yaoki outbox replay 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77 --payload fixed.json',
-			description: 'one letter with a corrected payload',
-		},
-		{
-			command: 'yaoki outbox replay --cause expired --expires 2h',
-			description: 'expired letters with two more hours',
-		},
+		['yaoki outbox replay --fingerprint 3f9a0c1d2e4b --canary', 'one group of failures, step by step'],
+		['yaoki outbox replay --destination billing --since 2h', 'recent dead letters of one destination'],
+		[
+			'yaoki outbox replay 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77 --payload fixed.json',
+			'one letter with a corrected payload',
+		],
+		['yaoki outbox replay --cause expired --expires 2h', 'expired letters with two more hours'],
 	],
 	options: REPLAY_OPTIONS,
 	positionals: LETTER_IDS,
@@ -122,19 +96,15 @@ function checkReplayArguments(args: Arguments<typeof REPLAY_OPTIONS, typeof LETT
 
 export const discard: Command = defineCommand({
 	examples: [
-		{ command: 'yaoki outbox discard --cause expired', description: 'how many letters would be deleted' },
-		{ command: 'yaoki outbox discard --cause expired --yes', description: 'delete them' },
+		['yaoki outbox discard --cause expired', 'how many letters would be deleted'],
+		['yaoki outbox discard --cause expired --yes', 'delete them'],
 	],
 	options: {
 		...DATABASE_OPTIONS,
 		...FILTER_OPTIONS,
-		all: { type: 'boolean', description: 'all dead letters' },
-		yes: {
-			type: 'boolean',
-			short: 'y',
-			description: 'delete them; without it only the count is printed, with exit code 2',
-		},
-		keepHistory: { type: 'boolean', description: 'move them to the history instead' },
+		all: flag('all dead letters'),
+		yes: flag('delete them; without it only the count is printed, with exit code 2', 'y'),
+		keepHistory: flag('move them to the history instead'),
 	},
 	positionals: LETTER_IDS,
 	async run(args, io) {

@@ -1,18 +1,13 @@
 /** `outbox migrate` creates or updates the tables; `outbox sql` prints the same migrations for another migration tool. */
 import { type Command, defineCommand } from '../command.ts'
 import { CliError } from '../errors.ts'
+import { integer, text } from '../option-tables.ts'
 import { DATABASE_OPTIONS } from './database-target.ts'
 
 export const migrate: Command = defineCommand({
 	examples: [
-		{
-			command: 'yaoki outbox migrate --database postgres://localhost/shop',
-			description: 'PostgreSQL, in a schema of its own',
-		},
-		{
-			command: 'yaoki outbox migrate --database outbox.db',
-			description: 'SQLite; creates the file if needed',
-		},
+		['yaoki outbox migrate --database postgres://localhost/shop', 'PostgreSQL, in a schema of its own'],
+		['yaoki outbox migrate --database outbox.db', 'SQLite; creates the file if needed'],
 	],
 	options: DATABASE_OPTIONS,
 	positionals: {},
@@ -40,21 +35,15 @@ export const migrate: Command = defineCommand({
 
 export const sql: Command = defineCommand({
 	examples: [
-		{ command: 'yaoki outbox sql > outbox.sql', description: 'for your own migration tool' },
-		{
-			command: 'yaoki outbox sql --dialect sqlite --from 2',
-			description: 'migrations from version 2 on; exit code 3 if there are none',
-		},
+		['yaoki outbox sql > outbox.sql', 'for your own migration tool'],
+		[
+			'yaoki outbox sql --dialect sqlite --from 2',
+			'migrations from version 2 on; exit code 3 if there are none',
+		],
 	],
 	options: {
-		dialect: {
-			type: 'string',
-			placeholder: 'NAME',
-			description: 'SQL dialect',
-			choices: ['postgres', 'sqlite'],
-			default: 'postgres',
-		},
-		from: { type: 'integer', placeholder: 'N', description: 'first version to print', min: 1, default: 1 },
+		dialect: text('NAME', 'SQL dialect', { choices: ['postgres', 'sqlite'], default: 'postgres' }),
+		from: integer('N', 'first version to print', { min: 1, default: 1 }),
 		schema: DATABASE_OPTIONS.schema,
 	},
 	positionals: {},

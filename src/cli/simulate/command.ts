@@ -2,77 +2,31 @@
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { CliError } from '../errors.ts'
-import { type Arguments, toFlag } from '../option-tables.ts'
+import { type Arguments, flag, integer, text, toFlag } from '../option-tables.ts'
 
 const OPTIONS = {
-	list: { type: 'boolean', short: 'l', description: 'list the scenarios of the package' },
-	out: {
-		type: 'string',
-		short: 'o',
-		placeholder: 'FILE',
-		multiple: true,
-		description: 'write the result to a .svg, .html or .json file',
-	},
-	assert: {
-		type: 'string',
-		short: 'a',
-		placeholder: 'CHECK',
-		multiple: true,
-		description: "exit with 4 unless it holds in every run: 'p99Ms<500', 'VARIANT: amplification<1.2'",
-	},
-	variant: { type: 'string', placeholder: 'NAME', multiple: true, description: 'run only this variant' },
-	seed: { type: 'string', short: 's', placeholder: 'SEED', description: 'first seed, a number or a text' },
-	replications: {
-		type: 'integer',
+	list: flag('list the scenarios of the package', 'l'),
+	out: text('FILE', 'write the result to a .svg, .html or .json file', { short: 'o', multiple: true }),
+	assert: text(
+		'CHECK',
+		"exit with 4 unless it holds in every run: 'p99Ms<500', 'VARIANT: amplification<1.2'",
+		{ short: 'a', multiple: true },
+	),
+	variant: text('NAME', 'run only this variant', { multiple: true }),
+	seed: text('SEED', 'first seed, a number or a text', { short: 's' }),
+	replications: integer('N', 'runs of each variant, each with the next seed', {
 		short: 'n',
-		placeholder: 'N',
 		min: 1,
 		max: 1e6,
-		description: 'runs of each variant, each with the next seed',
-	},
-	maxEvents: {
-		type: 'integer',
-		placeholder: 'N',
-		min: 1,
-		description: 'end a run after this many events',
-	},
-	workers: {
-		type: 'integer',
-		short: 'w',
-		placeholder: 'N',
-		min: 1,
-		max: 512,
-		description: 'number of threads; default: number of cores',
-	},
-	incident: {
-		type: 'string',
-		short: 'i',
-		placeholder: 'FILE',
-		description: 'replay an incident from recorded events (JSON lines)',
-	},
-	policy: {
-		type: 'string',
-		placeholder: 'FILE',
-		description: 'with --incident: the policy to try, .json, .js or .ts',
-	},
-	pipeline: {
-		type: 'string',
-		placeholder: 'NAME',
-		description: 'with --incident: use the events of this pipeline',
-	},
-	fromPolicy: {
-		type: 'string',
-		placeholder: 'NAME',
-		multiple: true,
-		description: 'with --incident: use the events of this policy',
-	},
-	capacity: {
-		type: 'integer',
-		placeholder: 'N',
-		min: 1,
-		description: 'with --incident: how many requests the service processes concurrently',
-	},
-} as const
+	}),
+	maxEvents: integer('N', 'end a run after this many events', { min: 1 }),
+	workers: integer('N', 'number of threads; default: number of cores', { short: 'w', min: 1, max: 512 }),
+	incident: text('FILE', 'replay an incident from recorded events (JSON lines)', { short: 'i' }),
+	policy: text('FILE', 'with --incident: the policy to try, .json, .js or .ts'),
+	pipeline: text('NAME', 'with --incident: use the events of this pipeline'),
+	fromPolicy: text('NAME', 'with --incident: use the events of this policy', { multiple: true }),
+	capacity: integer('N', 'with --incident: how many requests the service processes concurrently', { min: 1 }),
+}
 
 const POSITIONALS = {
 	scenario: {
@@ -86,22 +40,16 @@ type SimulateArguments = Arguments<typeof OPTIONS, typeof POSITIONALS>
 
 export const simulate: Command = defineCommand({
 	examples: [
-		{
-			command: 'yaoki simulate herd',
-			description: 'a thousand clients return after an outage, with five kinds of backoff',
-		},
-		{
-			command: 'yaoki simulate metastable --out metastable.svg',
-			description: 'which policies recover from an outage, as a heat map',
-		},
-		{
-			command: 'yaoki simulate my-service.ts --assert "recoveredAfterMs<=5000"',
-			description: 'your own service as a CI check: exit code 4 if a run recovers too late',
-		},
-		{
-			command: 'yaoki simulate --incident events.jsonl',
-			description: 'replay an incident with other policies',
-		},
+		['yaoki simulate herd', 'a thousand clients return after an outage, with five kinds of backoff'],
+		[
+			'yaoki simulate metastable --out metastable.svg',
+			'which policies recover from an outage, as a heat map',
+		],
+		[
+			'yaoki simulate my-service.ts --assert "recoveredAfterMs<=5000"',
+			'your own service as a CI check: exit code 4 if a run recovers too late',
+		],
+		['yaoki simulate --incident events.jsonl', 'replay an incident with other policies'],
 	],
 	options: OPTIONS,
 	positionals: POSITIONALS,
@@ -135,7 +83,7 @@ function checkCombinations(args: SimulateArguments): void {
 }
 
 /** Any text is a seed, also `NaN`. An empty text is an unset variable of a script. */
-function parseSeed(text: string | undefined): number | string | undefined {
-	if (text === '') throw new InvalidOptionError('--seed', text, 'a number or a text')
-	return text !== undefined && Number.isFinite(Number(text)) && text.trim() !== '' ? Number(text) : text
+function parseSeed(seed: string | undefined): number | string | undefined {
+	if (seed === '') throw new InvalidOptionError('--seed', seed, 'a number or a text')
+	return seed !== undefined && Number.isFinite(Number(seed)) && seed.trim() !== '' ? Number(seed) : seed
 }

@@ -2,11 +2,12 @@
  * Loads a file of the user: JSON, or the default export of a module. Node runs TypeScript by removing the types, so no build
  * and no loader is needed. Every error names the file because a command can have two.
  */
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { basename, extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { InvalidOptionError } from '../../core/errors/errors.ts'
-import { CliError, errorCode, errorMessage, toFailure } from '../errors.ts'
+import { CliError, errorCode, toFailure } from '../errors.ts'
+import { fileError, readJson } from '../read-file.ts'
 
 const EXTENSIONS: readonly string[] = ['.json', '.js', '.mjs', '.cjs', '.ts', '.mts', '.cts']
 
@@ -27,7 +28,7 @@ export async function loadFile(file: string): Promise<unknown> {
 			'usage',
 			`Cannot load ${file}: expected a file with extension ${EXTENSIONS.join(', ')}.`,
 		)
-	return path.toLowerCase().endsWith('.json') ? loadJson(file, path) : loadModule(file, path)
+	return path.toLowerCase().endsWith('.json') ? readJson(file) : loadModule(file, path)
 }
 
 /** Runs a check of a file's content. Errors get the file name, and `pathPrefix` before the path of an invalid option. */
@@ -46,26 +47,6 @@ function withPathPrefix(error: unknown, prefix: string): unknown {
 	if (!(error instanceof InvalidOptionError)) return error
 	const { optionPath, received, expected, isUnknown } = error
 	return new InvalidOptionError(prefix + optionPath, received, expected, isUnknown ? error : undefined)
-}
-
-/** Returns the error for a file that cannot be read. */
-export function fileError(file: string, cause: unknown): CliError {
-	const code = errorCode(cause)
-	if (code === 'ENOENT' || code === 'ENOTDIR')
-		return new CliError('notFound', `File "${file}" does not exist.`, { cause })
-	return new CliError('failure', `Cannot read ${file}: ${errorMessage(cause)}`, { cause })
-}
-
-async function loadJson(file: string, path: string): Promise<unknown> {
-	const text = await readFile(path, 'utf8').catch((error: unknown) => {
-		throw fileError(file, error)
-	})
-	try {
-		// Some editors write a byte order mark, which is not valid JSON.
-		return JSON.parse(text.replace(/^\uFEFF/, ''))
-	} catch (cause) {
-		throw new CliError('usage', `${file} is not valid JSON: ${errorMessage(cause)}`, { cause })
-	}
 }
 
 async function loadModule(file: string, path: string): Promise<unknown> {

@@ -5,7 +5,8 @@ import type { Incident } from '../../sim/incident/incident.ts'
 import type { IncidentOptions } from '../../sim/incident/reader.ts'
 import { IncidentReader } from '../../sim/incident/reader.ts'
 import { CliError } from '../errors.ts'
-import { fileError, withFileContext } from './load-file.ts'
+import { fileError } from '../read-file.ts'
+import { withFileContext } from './load-file.ts'
 
 export { formatIncident } from '../../sim/incident/summary.ts'
 
