@@ -1,4 +1,4 @@
-/** A store that keeps what it is given in a list, for tests of what stands in front of stores. What they do not need it refuses. */
+/** A store that keeps rows in an array, for tests of the outbox. Operations that those tests do not need reject. */
 
 import type { InsertResult, NewRow, StoredMessage } from '../../src/outbox/store/rows.ts'
 import type { Store, StoreFilter } from '../../src/outbox/store/store.ts'
@@ -8,18 +8,18 @@ export interface FakeStore extends Store {
 	readonly rows: readonly NewRow[]
 	/** The `tx` of each insert. */
 	readonly inserts: readonly (Queryable | undefined)[]
-	rings: number
+	notifications: number
 	closes: number
-	/** What it answers about transactions. */
+	/** What `insert` reports about the transaction. */
 	isInTransaction: boolean | undefined
-	/** Fails the next rings. */
-	ringError: unknown
-	/** What ids the next calls of `retryNow` answer. */
+	/** The error of the next notifications. */
+	notifyError: unknown
+	/** The ids that the next calls of `retryNow` return. */
 	retryBatches: (readonly string[])[]
 	retryFilters: StoreFilter[]
 }
 
-const refuse = (): Promise<never> => Promise.reject(new Error('the fake store can not do this'))
+const unsupported = (): Promise<never> => Promise.reject(new Error('not supported by the fake store'))
 
 export function fakeStore(settings: { readonly kind?: string } = {}): FakeStore {
 	const rows: NewRow[] = []
@@ -27,10 +27,10 @@ export function fakeStore(settings: { readonly kind?: string } = {}): FakeStore 
 	const store: FakeStore = {
 		rows,
 		inserts,
-		rings: 0,
+		notifications: 0,
 		closes: 0,
 		isInTransaction: true,
-		ringError: undefined,
+		notifyError: undefined,
 		retryBatches: [],
 		retryFilters: [],
 		kind: settings.kind ?? 'postgres',
@@ -56,8 +56,8 @@ export function fakeStore(settings: { readonly kind?: string } = {}): FakeStore 
 			return Promise.resolve(store.retryBatches.shift() ?? [])
 		},
 		notify() {
-			store.rings++
-			return store.ringError === undefined ? Promise.resolve() : Promise.reject(store.ringError)
+			store.notifications++
+			return store.notifyError === undefined ? Promise.resolve() : Promise.reject(store.notifyError)
 		},
 		close() {
 			store.closes++
@@ -66,26 +66,26 @@ export function fakeStore(settings: { readonly kind?: string } = {}): FakeStore 
 		migrations: [],
 		migrate: () => Promise.resolve({ from: 0, to: 1, applied: ['first'] }),
 		schemaVersion: () => Promise.resolve(1),
-		claim: refuse,
-		settle: refuse,
-		renew: refuse,
-		nextDueInMs: refuse,
-		dueDestinations: refuse,
-		dropHistory: refuse,
+		claim: unsupported,
+		settle: unsupported,
+		renew: unsupported,
+		nextDueInMs: unsupported,
+		dueDestinations: unsupported,
+		dropHistory: unsupported,
 		circuits: () => Promise.resolve([]),
-		changeCircuit: refuse,
-		pause: refuse,
-		acquireTokens: refuse,
-		returnTokens: refuse,
-		acquirePermits: refuse,
-		heartbeat: refuse,
-		removeRelay: refuse,
+		changeCircuit: unsupported,
+		pause: unsupported,
+		acquireTokens: unsupported,
+		returnTokens: unsupported,
+		acquirePermits: unsupported,
+		heartbeat: unsupported,
+		removeRelay: unsupported,
 		relays: () => Promise.resolve([]),
-		deadGroups: refuse,
-		countDead: refuse,
+		deadGroups: unsupported,
+		countDead: unsupported,
 		replay: (filter) => Promise.resolve(filter.ids ?? []),
-		discard: refuse,
-		findPredecessor: refuse,
+		discard: unsupported,
+		findPredecessor: unsupported,
 		stats: () =>
 			Promise.resolve({
 				now: 0,
@@ -95,7 +95,7 @@ export function fakeStore(settings: { readonly kind?: string } = {}): FakeStore 
 				forecast: [],
 			}),
 		now: () => Promise.resolve(0),
-		listen: refuse,
+		listen: unsupported,
 	}
 	return store
 }

@@ -111,9 +111,9 @@ export class FakeStore implements Store {
 	/** The limits and sizes of batches. */
 	batches: number[] = []
 	statsLimits: number[] = []
-	/** Of which destination figures were asked for; undefined means all. */
+	/** The destinations for which stats were requested; undefined means all. */
 	statsOf: (string | undefined)[] = []
-	/** Figures in the place of those that were cappedCount. */
+	/** Replaces the counts of the fake. */
 	counts: Readonly<Record<string, Partial<DestinationCounts>>> = {}
 	hasMoreDestinations = false
 	/** Called with the ids of each replay, once they are in the queue. */
@@ -191,7 +191,7 @@ export class FakeStore implements Store {
 		const ids = letters.map(({ id }) => id)
 		this.batches.push(ids.length)
 		this.edits.push(edit)
-		// The note of the old failure stays: who watches must not take it for a new one.
+		// The old error stays: a canary must not mistake it for a new one.
 		const fresh = { status: 'pending', attempts: 0, crashes: 0, endedAt: null, cause: null } as const
 		for (const id of ids) this.change(id, { ...fresh, dueAt: this.time })
 		this.onReplay(ids)

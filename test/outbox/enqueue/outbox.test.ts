@@ -94,7 +94,7 @@ describe('retry makes waiting messages due now', () => {
 		store.retryBatches = [batch(0, 1_000), batch(1_000, 1_000), batch(2_000, 7)]
 		expect(await outbox.retry({ destination: 'billing' })).toBe(2_007)
 		expect(store.retryFilters).toEqual(Array.from({ length: 3 }, () => ({ destination: 'billing' })))
-		expect(store.rings).toBeGreaterThan(0)
+		expect(store.notifications).toBeGreaterThan(0)
 	})
 
 	test('and does not retry again what fails in the meantime', async () => {
@@ -149,7 +149,7 @@ test('enqueue rejects with the error of the database, thrown or rejected', async
 		throw new Error('closed')
 	}
 	await expect(outbox.enqueue({ topic: 'a', payload: 1 })).rejects.toThrow('closed')
-	expect(store.rings).toBe(0)
+	expect(store.notifications).toBe(0)
 })
 
 test('close sends the pending notification, closes the store once and leaves no timer', async () => {
@@ -157,9 +157,9 @@ test('close sends the pending notification, closes the store once and leaves no 
 	const { outbox, store } = open({ runtime })
 	for (let i = 0; i < 3; i++) await outbox.enqueue({ topic: 'a', payload: 1 })
 	await Promise.all([outbox.close(), outbox.close()])
-	expect(store.rings).toBe(2)
+	expect(store.notifications).toBe(2)
 	expect(store.closes).toBe(1)
 	expect(runtime.pendingTimers).toBe(0)
 	outbox.wake()
-	expect(store.rings).toBe(2)
+	expect(store.notifications).toBe(2)
 })

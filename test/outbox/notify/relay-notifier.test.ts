@@ -36,7 +36,7 @@ describe('after a commit', () => {
 		outbox.attach(billing)
 		outbox.attach(mail)
 		await outbox.enqueue({ topic: 'a', destination: 'billing', payload: 1 })
-		expect([billing.woken, mail.woken, store.rings]).toEqual([1, 0, 0])
+		expect([billing.woken, mail.woken, store.notifications]).toEqual([1, 0, 0])
 	})
 
 	test('notifies through the database when no local relay serves the destination', async () => {
@@ -44,7 +44,7 @@ describe('after a commit', () => {
 		const relay = new Relay('mail')
 		outbox.attach(relay)
 		await outbox.enqueue({ topic: 'billing', payload: 1 })
-		expect([relay.woken, store.rings]).toEqual([0, 1])
+		expect([relay.woken, store.notifications]).toEqual([0, 1])
 	})
 
 	test('a batch for local and remote relays wakes each once', async () => {
@@ -54,7 +54,7 @@ describe('after a commit', () => {
 		const topics = ['mail', 'billing', 'sms', 'billing', 'mail']
 		await outbox.enqueue(topics.map((topic) => ({ topic, payload: 1 })))
 		await runtime.runUntilIdle()
-		expect([relay.woken, store.rings]).toEqual([1, 1])
+		expect([relay.woken, store.notifications]).toEqual([1, 1])
 	})
 
 	test('a detached relay is not woken', async () => {
@@ -64,15 +64,15 @@ describe('after a commit', () => {
 		detach()
 		detach()
 		await outbox.enqueue({ topic: 'mail', payload: 1 })
-		expect([relay.woken, store.rings]).toEqual([0, 1])
+		expect([relay.woken, store.notifications]).toEqual([0, 1])
 	})
 
 	test('a failed notification does not fail the enqueue', async () => {
 		const { outbox, store, runtime } = open()
-		store.ringError = new Error('too many connections')
+		store.notifyError = new Error('too many connections')
 		await outbox.enqueue({ topic: 'mail', payload: 1 })
 		await runtime.runUntilIdle()
-		expect(store.rings).toBe(1)
+		expect(store.notifications).toBe(1)
 		expect(store.rows).toHaveLength(1)
 	})
 })
@@ -83,7 +83,7 @@ test('wake() wakes local relays and those of other processes', () => {
 	for (const relay of relays) outbox.attach(relay)
 	outbox.wake()
 	expect(relays.map(({ woken }) => woken)).toEqual([1, 1])
-	expect(store.rings).toBe(1)
+	expect(store.notifications).toBe(1)
 })
 
 test('an uncommitted message wakes no relay', async () => {

@@ -8,7 +8,7 @@ const relay = new Relay(new Outbox({ store: sqliteStore(file) }), {
 		jobs: async ({ payload }) => {
 			appendFileSync(ledger, `${payload}\n`)
 			if (payload === 'poison') process.kill(process.pid, 'SIGKILL')
-			// Long enough for neighbours to be under way when the process dies.
+			// Long enough for other messages to be in flight when the process crashes.
 			await new Promise((resolve) => setTimeout(resolve, 20))
 			appendFileSync(ledger, `${payload} done\n`)
 		},

@@ -5,7 +5,7 @@ import { world } from './world.ts'
 
 const RETRY = { baseDelayMs: 600_000, maxDelayMs: 600_000, jitterStrategy: 'none' } as const
 
-/** Sends forty messages, a second apart, of which some fail. Answers after how many the gate was shut; 40 when it never was. */
+/** Sends forty messages, a second apart, some of which fail. Returns after how many the circuit opened; 40 if it never did. */
 async function sentBefore(
 	breaker: RelayBreakerOptions,
 	fails: (n: number) => boolean,
@@ -29,29 +29,29 @@ const always = () => true
 const everyOther = (n: number) => n % 2 === 0
 const never = () => false
 
-test('failureThreshold failures in a row open it, and a success between them does not count', async () => {
+test('failureThreshold consecutive failures open the circuit; a success resets the count', async () => {
 	expect(await sentBefore({ failureThreshold: 7 }, always)).toBe(7)
 	expect(await sentBefore({}, always)).toBe(5)
 	expect(await sentBefore({ failureThreshold: 2 }, everyOther)).toBe(40)
 })
 
-test('failures further apart than monitorWindowMs do not add up', async () => {
+test('failures further apart than monitorWindowMs are not counted together', async () => {
 	expect(await sentBefore({ failureThreshold: 4, monitorWindowMs: 2_500 }, always)).toBe(40)
 	expect(await sentBefore({ failureThreshold: 4, monitorWindowMs: 5_000 }, always)).toBe(4)
 })
 
-test('errorRateThreshold opens it by the share of failures, once there are minimumRequests', async () => {
+test('errorRateThreshold opens the circuit by the share of failures from minimumRequests on', async () => {
 	expect(await sentBefore({ errorRateThreshold: 0.5 }, everyOther)).toBe(10)
 	expect(await sentBefore({ errorRateThreshold: 0.5, minimumRequests: 20 }, everyOther)).toBe(20)
 	expect(await sentBefore({ errorRateThreshold: 0.6, minimumRequests: 4 }, everyOther)).toBe(40)
 })
 
-test('windowSize makes it the latest so many, whenever they were', async () => {
+test('windowSize counts the latest results, whatever their age', async () => {
 	const breaker = { errorRateThreshold: 0.5, windowSize: 6, minimumRequests: 6, monitorWindowMs: 2_000 }
 	expect(await sentBefore(breaker, everyOther)).toBe(6)
 })
 
-test('slowCallMs opens it for messages that go well, but slowly', async () => {
+test('slowCallMs opens the circuit for slow successes', async () => {
 	expect(await sentBefore({ slowCallMs: 300, minimumRequests: 5 }, never, 400)).toBe(5)
 	expect(await sentBefore({ slowCallMs: 500, minimumRequests: 5 }, never, 400)).toBe(40)
 	expect(
@@ -59,13 +59,13 @@ test('slowCallMs opens it for messages that go well, but slowly', async () => {
 	).toBe(8)
 })
 
-test('isFailure says what speaks against the destination', async () => {
+test('isFailure decides what counts as a failure', async () => {
 	const isFailure = (error: unknown) => error instanceof HttpError && error.statusCode === 404
 	expect(await sentBefore({ failureThreshold: 3, isFailure }, always, 0, new HttpError(404))).toBe(3)
 	expect(await sentBefore({ failureThreshold: 3, isFailure }, always, 0, new HttpError(500))).toBe(40)
 })
 
-test('resetTimeoutMs is how long it is left alone, and a transient error’s wish makes it longer, up to maxRetryAfterMs', async () => {
+test('resetTimeoutMs is the open time; a retryAfterMs of a transient error extends it up to maxRetryAfterMs', async () => {
 	for (const [maxRetryAfterMs, openMs] of [
 		[0, 3_000],
 		[60_000, 20_000],

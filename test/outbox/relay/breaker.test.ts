@@ -16,7 +16,7 @@ const RETRY = { baseDelayMs: 1_000, jitterStrategy: 'none', maxRetries: 20 } as 
 const attempts = async (here: World) =>
 	(await here.outbox.list()).map((one) => one.attempts).toSorted((a, b) => a - b)
 
-test('an open breaker burns no attempt: what was claimed is given back, what waits is left alone', async () => {
+test('an open circuit uses no attempts: claimed messages are released, queued ones stay', async () => {
 	await using here = await world()
 	await here.enqueue(40)
 	await here.relay({ jobs: { deliver: here.sends(no), concurrency: 1, breaker: BREAKER } }, { retry: RETRY })
@@ -29,14 +29,14 @@ test('an open breaker burns no attempt: what was claimed is given back, what wai
 	])
 })
 
-test('a probe that fails shuts it for longer, a probe that goes well lets all through', async () => {
+test('a failed probe extends the open time; a successful one closes the circuit', async () => {
 	await using here = await world()
 	await here.enqueue(10)
 	let isDown = true
 	const deliver = here.sends(() => (isDown ? no() : undefined))
 	await here.relay({ jobs: { deliver, concurrency: 1, breaker: BREAKER } }, { retry: RETRY, rampUpMs: 0 })
 	await here.clock.advance(100_000)
-	// 10 s after opening, 20 s after that, 40 s after that.
+	// Probes after 10 s, 20 s and 40 s.
 	const probes = here.sendings.slice(3).map(({ at }) => Math.round(at / 1_000))
 	expect(probes).toEqual([10, 30, 70])
 	isDown = false
@@ -46,7 +46,7 @@ test('a probe that fails shuts it for longer, a probe that goes well lets all th
 	expect(changes.slice(-2)).toEqual(['half-open', 'closed'])
 })
 
-test('of three relays exactly one probes', async () => {
+test('exactly one of three relays probes', async () => {
 	await using here = await world()
 	await here.enqueue(30)
 	let isDown = true
@@ -71,7 +71,7 @@ test('of three relays exactly one probes', async () => {
 	expect(await here.outbox.list()).toEqual([])
 })
 
-test('a prober that dies does not lock the gate', async () => {
+test('a relay that crashes while probing does not block the circuit', async () => {
 	await using here = await world()
 	await here.enqueue(10)
 	const doomed = new Process(here)
@@ -100,8 +100,8 @@ test('a prober that dies does not lock the gate', async () => {
 	expect(await here.outbox.list()).toEqual([])
 })
 
-test('a relay whose handlers hang from before the outage still probes beside them', async () => {
-	// It took the one place of a probe for taken, asked to be the one who probes, and never did; and the gate was half-open for good.
+test('a relay with handlers that hang since before the outage still probes', async () => {
+	// Regression: hung handlers occupied the slot of the probe, so the relay never sent it and the circuit stayed half-open.
 	await using here = await world()
 	await here.enqueue(10)
 	let isDown = true
@@ -120,8 +120,8 @@ test('a relay whose handlers hang from before the outage still probes beside the
 	expect(await here.outbox.list()).toEqual([])
 })
 
-test('what was started before the outage says nothing about the probe', async () => {
-	// The late success of an older send was taken for that of the probe, and closed the gate of a host that was down.
+test('results of deliveries from before the outage do not count for the probe', async () => {
+	// Regression: the late success of an older delivery closed the circuit of a host that was down.
 	await using here = await world()
 	await here.enqueue(1, { payload: 'slow' })
 	await here.enqueue(8)
@@ -135,7 +135,7 @@ test('what was started before the outage says nothing about the probe', async ()
 	expect(here.eventsOf('state_change').map(({ to }) => to)).toEqual(['open', 'half-open', 'open'])
 })
 
-test('after an outage concurrency grows from one, whether or not a message ends meanwhile', async () => {
+test('after an outage concurrency ramps up from one, even if no message ends', async () => {
 	await using here = await world()
 	await here.enqueue(200)
 	let isDown = true
@@ -165,7 +165,7 @@ test('after an outage concurrency grows from one, whether or not a message ends 
 	expect(firsts).toEqual(Array.from({ length: 16 }, (_, n) => n + 1))
 })
 
-test('successThreshold probes close it, one after the other', async () => {
+test('successThreshold probes close the circuit, one by one', async () => {
 	await using here = await world()
 	await here.enqueue(12)
 	let isDown = true
@@ -191,7 +191,7 @@ test('successThreshold probes close it, one after the other', async () => {
 	expect(await here.outbox.list()).toEqual([])
 })
 
-test('failures that are the message’s own fault do not open it', async () => {
+test('permanent errors do not open the circuit', async () => {
 	await using here = await world()
 	await here.enqueue(20)
 	const deliver = here.sends(() => {
@@ -203,7 +203,7 @@ test('failures that are the message’s own fault do not open it', async () => {
 	expect(here.eventsOf('state_change')).toEqual([])
 })
 
-test('with breaker: false nothing is ever left alone', async () => {
+test('with breaker: false the circuit never opens', async () => {
 	await using here = await world()
 	await here.enqueue(50)
 	await here.relay({ jobs: { deliver: here.sends(no), breaker: false } }, { retry: RETRY, breaker: BREAKER })
@@ -211,7 +211,7 @@ test('with breaker: false nothing is ever left alone', async () => {
 	expect(here.sendings).toHaveLength(50)
 })
 
-test('a relay that counts no failures heeds the gate that another shut', async () => {
+test('a relay with breaker: false obeys a circuit that another relay opened', async () => {
 	await using here = await world()
 	await here.enqueue(10)
 	const counting = await here.relay(
@@ -228,8 +228,8 @@ test('a relay that counts no failures heeds the gate that another shut', async (
 	expect(await here.outbox.list()).toEqual([])
 })
 
-test('a relay that holds messages hears within a poll that another has shut the gate', async () => {
-	// It asked for the gates of those lanes only that it knew to be shut, and went on to send what it held.
+test('a relay with queued messages notices within pollMs that another relay opened the circuit', async () => {
+	// Regression: it read only circuits that it knew to be open, and sent its queued messages.
 	await using here = await world()
 	const quickThenSlow = here.sends(({ payload }) => (Number(payload) > 100 ? here.pause(1_500) : undefined))
 	const options = { retry: RETRY, batchSize: 20 }

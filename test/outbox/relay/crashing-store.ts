@@ -1,7 +1,6 @@
 /**
- * A relay that dies at a chosen moment. Every await of its cycle is a moment: before the store does what was asked, after it did and before the
- * answer arrives, before a handler sends, after it sent and before it returns, and whenever a timer fires. From then on nothing that it asked
- * for happens any more, no timer fires, and nothing is answered: as after a SIGKILL.
+ * A relay that crashes at a chosen moment. Moments are: before a store operation, after it and before its response, before a handler sends, after it
+ * sent and before it returns, and every timer. From then on no operation runs, no timer fires and no promise resolves, as after a SIGKILL.
  */
 import type { Runtime } from 'yaoki'
 import type { Handler } from 'yaoki/outbox'
@@ -10,49 +9,49 @@ import type { Settlement } from '../../../src/outbox/store/rows.ts'
 
 const NEVER = new Promise<never>(() => {})
 
-export class Life {
-	readonly #diesAt: number
-	/** How many moments there were. */
+export class CrashPoint {
+	readonly #crashesAt: number
+	/** The number of moments so far. */
 	moments = 0
-	/** Payloads that were sent, or are being sent, and are not written down as such: only these may be sent once more. */
-	readonly unwritten = new Map<string, unknown>()
-	/** What happened at the moment of death. */
-	lastWords = ''
+	/** Payloads that are in flight, or sent and not acked: only these may be sent again. */
+	readonly unacked = new Map<string, unknown>()
+	/** What happened at the moment of the crash. */
+	crashedAt = ''
 
-	constructor(diesAt: number) {
-		this.#diesAt = diesAt
+	constructor(crashesAt: number) {
+		this.#crashesAt = crashesAt
 	}
 
-	get isOver(): boolean {
-		return this.moments >= this.#diesAt
+	get hasCrashed(): boolean {
+		return this.moments >= this.#crashesAt
 	}
 
-	/** One more moment; answers whether it was the last. */
-	passes(what: string): boolean {
-		if (this.isOver) return true
+	/** Counts a moment; returns true if it was the last. */
+	reach(what: string): boolean {
+		if (this.hasCrashed) return true
 		this.moments++
-		if (this.isOver) this.lastWords = what
-		return this.isOver
+		if (this.hasCrashed) this.crashedAt = what
+		return this.hasCrashed
 	}
 }
 
-export function mortalStore(store: Store, life: Life): Store {
+export function crashingStore(store: Store, crash: CrashPoint): Store {
 	return new Proxy(store, {
 		get(target, name) {
 			const value: unknown = Reflect.get(target, name, target)
 			if (typeof value !== 'function') return value
 			if (name === 'accepts') return value.bind(target)
 			return async (...args: unknown[]): Promise<unknown> => {
-				if (life.passes(`before ${String(name)}`)) return NEVER
-				const answer: unknown = await Reflect.apply(value, target, args)
-				if (name === 'settle') for (const { id } of args[1] as Settlement[]) life.unwritten.delete(id)
-				return life.passes(`after ${String(name)}`) ? NEVER : answer
+				if (crash.reach(`before ${String(name)}`)) return NEVER
+				const result: unknown = await Reflect.apply(value, target, args)
+				if (name === 'settle') for (const { id } of args[1] as Settlement[]) crash.unacked.delete(id)
+				return crash.reach(`after ${String(name)}`) ? NEVER : result
 			}
 		},
 	})
 }
 
-export const mortalRuntime = (runtime: Runtime, life: Life): Runtime => ({
+export const crashingRuntime = (runtime: Runtime, crash: CrashPoint): Runtime => ({
 	now: () => runtime.now(),
 	wallNow: () => runtime.wallNow(),
 	random: () => runtime.random(),
@@ -60,20 +59,20 @@ export const mortalRuntime = (runtime: Runtime, life: Life): Runtime => ({
 		runtime.setTimer(
 			ms,
 			() => {
-				if (!life.passes('at a timer')) fn()
+				if (!crash.reach('at a timer')) fn()
 			},
 			kind,
 		),
 })
 
-export const mortalHandler =
-	(send: Handler, life: Life): Handler =>
+export const crashingHandler =
+	(send: Handler, crash: CrashPoint): Handler =>
 	async (message, context) => {
-		if (life.passes(`before sending ${message.payload}`)) return NEVER
-		life.unwritten.set(message.id, message.payload)
+		if (crash.reach(`before sending ${message.payload}`)) return NEVER
+		crash.unacked.set(message.id, message.payload)
 		try {
 			await send(message, context)
 		} finally {
-			if (life.passes(`after sending ${message.payload}`)) await NEVER
+			if (crash.reach(`after sending ${message.payload}`)) await NEVER
 		}
 	}

@@ -1,4 +1,4 @@
-/** What others in the process notice of a relay that has a lot to do. In real time: a virtual clock stands still while promises run. */
+/** Effects of a busy relay on the rest of the process. In real time, because a virtual clock stands still while promises run. */
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { Outbox, Relay, sqliteStore } from 'yaoki/outbox'
@@ -9,7 +9,7 @@ import { readDestination, readRelayOptions } from '../../../src/outbox/relay/opt
 import type { ClaimedRow } from '../../../src/outbox/store/rows.ts'
 import { world } from './world.ts'
 
-test('a drain of SQLite leaves timers their turn: no heartbeat and no stop came through before it was empty', async () => {
+test('draining SQLite lets timers run (regression: heartbeat and stop were blocked until the queue was empty)', async () => {
 	const outbox = new Outbox({ store: sqliteStore(':memory:'), outsideTransaction: 'allow' })
 	await outbox.migrate()
 	const COUNT = 30_000
@@ -18,7 +18,7 @@ test('a drain of SQLite leaves timers their turn: no heartbeat and no stop came 
 	let sent = 0
 	const relay = new Relay(outbox, { destinations: { jobs: () => void sent++ } })
 	await relay.start()
-	// How far it has come when a timer has its first turn.
+	// The number sent when the first timer fires.
 	const sentByThen = await new Promise<number>((resolve) => {
 		const timer = setInterval(() => {
 			if (sent === 0) return
@@ -38,24 +38,24 @@ const row = (id: string, attempt = 1): ClaimedRow => ({
 	...{ maxRetries: null, delayMs: null, crashes: 0, createdAt: 0, claimedAt: 0, dueAt: 0, expiresAt: null },
 })
 
-test('a message that the relay works on is not begun again when its lease had ended and it was claimed here once more', () => {
+test('a message in flight is not started again if its lease expired and the same relay claimed it again', () => {
 	const settings = readRelayOptions({})
 	const own: DestinationSettings = readDestination('jobs', () => {}, settings)
-	const lane = new DestinationState('jobs', own, settings, undefined)
+	const state = new DestinationState('jobs', own, settings, undefined)
 	const [slow, quick] = [new Delivery(row('slow'), 100, () => {}), new Delivery(row('quick'), 900, () => {})]
-	for (const delivery of [slow, quick]) lane.inFlight.add(delivery)
+	for (const delivery of [slow, quick]) state.inFlight.add(delivery)
 	const claimed = [row('slow', 2), row('new')]
-	expect(lane.withoutInFlight(claimed, 500, 2_000).map(({ id }) => id)).toEqual(['new'])
-	// It goes on under the new number, so that its outcome is written.
+	expect(state.withoutInFlight(claimed, 500, 2_000).map(({ id }) => id)).toEqual(['new'])
+	// It continues under the new claim, so that its result is written.
 	expect(slow.row.attempt).toBe(2)
 	expect(slow.leaseUntil).toBe(2_000)
-	// One that has had its time and hangs is another matter: it was given up, and is due again.
+	// A hung one was already settled, and is due again.
 	slow.isSettled = true
 	slow.leaseUntil = 100
-	expect(lane.withoutInFlight(claimed, 500, 2_000)).toEqual(claimed)
+	expect(state.withoutInFlight(claimed, 500, 2_000)).toEqual(claimed)
 })
 
-test('a freed key asks for its next message and for nothing else: with one hot key every message cost a look through its backlog', async () => {
+test('a free key claims only its next message (regression: with one hot key every message scanned the backlog)', async () => {
 	await using here = await world()
 	await here.enqueue(30, { key: 'k' })
 	const { claim } = here.store
@@ -70,7 +70,7 @@ test('a freed key asks for its next message and for nothing else: with one hot k
 	expect(wholeLooks.reduce((sum, looks) => sum + looks, 0)).toBeLessThan(10)
 })
 
-test('a process may end while a handler never does: its time limit kept it alive for as long as it had left', async () => {
+test('a hung handler does not keep the process alive (regression: its timeout did)', async () => {
 	await using here = await world()
 	await here.enqueue(1)
 	const relay = await here.relay({ jobs: () => new Promise(() => {}) }, { timeoutMs: 30_000 })
@@ -81,7 +81,7 @@ test('a process may end while a handler never does: its time limit kept it alive
 	expect(here.clock.pendingTimers).toBe(0)
 })
 
-test('handlers that have had their time and do not end are told of, once, for they hold their destination up', async () => {
+test('emits handlers_hung once when hung handlers occupy all slots', async () => {
 	await using here = await world()
 	await here.enqueue(5)
 	const options = { concurrency: 2, timeoutMs: 200, breaker: false } as const
@@ -90,7 +90,7 @@ test('handlers that have had their time and do not end are told of, once, for th
 	expect(here.eventsOf('handlers_hung')).toMatchObject([{ key: 'jobs', count: 2 }])
 })
 
-test('a context shows its attempt and nothing of the relay’s own: other messages stood in the logs of who printed it', async () => {
+test('a printed context shows only its attempt (regression: it showed other messages)', async () => {
 	await using here = await world()
 	await here.enqueue(1)
 	let seen: { copy: object; hasSignal: boolean; text: string } | undefined

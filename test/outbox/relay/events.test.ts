@@ -6,7 +6,7 @@ import { world } from './world.ts'
 
 const RETRY = { baseDelayMs: 1_000, jitterStrategy: 'none', maxRetries: 1 } as const
 
-test('each event comes once for its reason, with all that it promises', async () => {
+test('emits each event once with all its fields', async () => {
 	await using here = await world()
 	const plan: Record<string, () => unknown> = {
 		good: () => here.pause(40),
@@ -43,7 +43,7 @@ test('each event comes once for its reason, with all that it promises', async ()
 	expect(JSON.parse(JSON.stringify(here.events))).toEqual(here.events)
 })
 
-test('a listener that throws is a warning on the console, and changes nothing', async () => {
+test('reports an exception of a listener as a console warning', async () => {
 	await using here = await world()
 	const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
 	await here.enqueue(3)
@@ -57,7 +57,7 @@ test('a listener that throws is a warning on the console, and changes nothing', 
 	warn.mockRestore()
 })
 
-test('without a listener no event is made', async () => {
+test('creates no event without a listener', async () => {
 	await using here = await world()
 	await using there = new Process(here)
 	let looks = 0
@@ -76,20 +76,20 @@ test('without a listener no event is made', async () => {
 	expect(looks).toBe(0)
 })
 
-test('listeners come and go while it runs', async () => {
+test('listeners can be added and removed while it runs', async () => {
 	await using here = await world()
 	const relay = await here.relay({ jobs: here.sends() })
-	const heard: RelayEvent[] = []
-	const leave = relay.subscribe((event) => heard.push(event))
+	const received: RelayEvent[] = []
+	const unsubscribe = relay.subscribe((event) => received.push(event))
 	await here.enqueue(1)
 	await here.clock.advance(100)
-	leave()
+	unsubscribe()
 	await here.enqueue(1)
 	await here.clock.advance(100)
-	expect(heard.map(({ type }) => type)).toEqual(['sent'])
+	expect(received.map(({ type }) => type)).toEqual(['sent'])
 })
 
-test('stats count what is under way, what waits, and what became of the rest', async () => {
+test('stats count messages in flight, queued, sent, failed and dead', async () => {
 	await using here = await world()
 	const bad = ({ payload }: { payload: unknown }) => {
 		if (payload === 1) throw permanent(new Error('never'))
@@ -105,17 +105,17 @@ test('stats count what is under way, what waits, and what became of the rest', a
 	await here.clock.advance(6_000)
 	const [row] = await here.store.relays()
 	expect(row).toMatchObject({ inFlight: 3, sent: 2, failed: 1, dead: 1, destinations: ['jobs'] })
-	// For the line that a process writes when it ends.
+	// Counts stay readable after the stop.
 	const stopped = relay.stop({ timeoutMs: 10 })
 	await here.clock.advance(2_000)
 	await stopped
 	expect(relay.stats).toMatchObject({ inFlight: 0, queued: 0, sent: 2, dead: 1 })
 })
 
-test('a message that was given back says why', async () => {
+test('a released message has a reason', async () => {
 	await using here = await world()
 	const notBefore = new Date(here.clock.wallNow() + 3_000)
-	await here.enqueue(1, { payload: 'suspect', notBefore } as object)
+	await here.enqueue(1, { payload: 'candidate', notBefore } as object)
 	here.tx.prepare('UPDATE yaoki_outbox SET crashes = 2').all()
 	await here.enqueue(30)
 	await here.relay(

@@ -24,12 +24,12 @@ function verdict(
 	return decideFailure({ ...ROW, ...row }, error, classify(error), settings, circumstances)
 }
 
-test('a cancelled send is retried: a message has no caller that gave up on it', () => {
+test('retries a cancelled delivery, because a message has no caller', () => {
 	const error = Object.assign(new Error('stop'), { name: 'AbortError' })
 	expect(verdict({}, error)).toMatchObject({ type: 'retry' })
 })
 
-test('decorrelated jitter goes on from the delay that is stored', () => {
+test('decorrelated jitter continues from the stored delay', () => {
 	const retry = { baseDelayMs: 1_000, maxDelayMs: 60_000, jitterStrategy: 'decorrelated' } as const
 	expect(verdict({}, 'x', retry, 0, 1)).toMatchObject({ inMs: 3_000, delayMs: 3_000 })
 	expect(verdict({ attempt: 2, delayMs: 3_000 }, 'x', retry, 0, 1)).toMatchObject({ inMs: 9_000 })
@@ -37,18 +37,18 @@ test('decorrelated jitter goes on from the delay that is stored', () => {
 	expect(verdict({ attempt: 9, delayMs: 50_000 }, 'x', retry, 0, 0)).toMatchObject({ inMs: 1_000 })
 })
 
-test('a Retry-After leaves the stored delay as it was', () => {
+test('a Retry-After does not change the stored delay', () => {
 	const error = Object.assign(new HttpError(429), { retryAfterMs: 5_000 })
 	expect(verdict({ attempt: 2, delayMs: 1_234 }, error)).toMatchObject({ inMs: 5_000, delayMs: 1_234 })
 })
 
-test('permanent beats retries that are left, and a message of its own says how many there are', () => {
+test('a permanent error overrides remaining retries, and maxRetries of the message those of the destination', () => {
 	expect(verdict({}, permanent(new Error('x')))).toMatchObject({ type: 'dead', cause: 'permanent' })
 	expect(verdict({ maxRetries: 0 }, 'x')).toMatchObject({ type: 'dead', cause: 'retries-exhausted' })
 	expect(verdict({ maxRetries: 99, attempt: 50 }, 'x')).toMatchObject({ type: 'retry' })
 })
 
-test('every failure ends in a retry within its limits, or in a dead letter', () => {
+test('every failure leads to a retry within its limits or a dead letter', () => {
 	const row = fc.record({
 		attempt: fc.integer({ min: 1, max: 40 }),
 		maxRetries: fc.option(fc.nat(40)),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Outbox, Relay } from 'yaoki/outbox'
 import { world } from './world.ts'
 
-test('kept history is dropped when its time is over, by the relay, and not before', async () => {
+test('the relay deletes history after keepForMs', async () => {
 	await using here = await world()
 	const { store, clock } = here
 	const outbox = new Outbox({
@@ -24,7 +24,7 @@ test('kept history is dropped when its time is over, by the relay, and not befor
 	expect(clock.pendingTimers).toBe(0)
 })
 
-test('without history what was sent is gone', async () => {
+test('without history sent messages are deleted', async () => {
 	await using here = await world()
 	const [id = ''] = await here.enqueue(1)
 	await here.relay({ jobs: here.sends() })

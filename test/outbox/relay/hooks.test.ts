@@ -5,11 +5,11 @@ import { world } from './world.ts'
 const fail = (error: unknown) => () => {
 	throw error
 }
-/** By another name, for the linter takes an object with a `then` for a mistake. */
+/** A computed name, because the linter rejects objects with `then`. */
 const THEN = 'then'
 const PLAIN = { baseDelayMs: 1_000, jitterStrategy: 'none', maxRetries: 2 } as const
 
-test('shouldRetry decides, with attempts from 0: what it refuses is a dead letter', async () => {
+test('shouldRetry decides, with attempts from 0; false makes a dead letter', async () => {
 	await using here = await world()
 	const [id = ''] = await here.enqueue(1)
 	const asked: number[] = []
@@ -23,7 +23,7 @@ test('shouldRetry decides, with attempts from 0: what it refuses is a dead lette
 	expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'permanent', attempts: 2 })
 })
 
-test('shouldRetry may ask for another try of what is permanent', async () => {
+test('shouldRetry may retry a permanent error', async () => {
 	await using here = await world()
 	await here.enqueue(1)
 	await here.relay(
@@ -34,7 +34,7 @@ test('shouldRetry may ask for another try of what is permanent', async () => {
 	expect(here.sendings).toHaveLength(3)
 })
 
-test('delayFor beats the backoff, and leaves it to the backoff with undefined', async () => {
+test('delayFor replaces the backoff; undefined keeps it', async () => {
 	await using here = await world()
 	await here.enqueue(1)
 	const delayFor = (_: unknown, attempt: number) => (attempt === 0 ? 10_000 : undefined)
@@ -44,7 +44,7 @@ test('delayFor beats the backoff, and leaves it to the backoff with undefined', 
 	expect(here.sendings.map(({ at }) => Math.round(at / 1_000))).toEqual([0, 10, 12])
 })
 
-test('classify knows errors of your own', async () => {
+test('classify handles custom errors', async () => {
 	await using here = await world()
 	const [id = ''] = await here.enqueue(1)
 	await here.relay(
@@ -68,7 +68,7 @@ test.each([
 	['delayFor with what is no delay', { delayFor: () => Number.NaN }],
 	['shouldRetry with a promise', { shouldRetry: () => Promise.resolve(false) as unknown as boolean }],
 	['classify', { classify: broken as () => never }],
-])('a message is not given up for a rule that throws: %s', async (_, hooks) => {
+])('a throwing option does not cost the message: %s', async (_, hooks) => {
 	await using here = await world()
 	const [id = ''] = await here.enqueue(1)
 	const retry = { ...PLAIN, ...hooks }
@@ -78,7 +78,7 @@ test.each([
 	expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'retries-exhausted' })
 })
 
-test('isFailure of a breaker that throws is as though there were none', async () => {
+test('a throwing isFailure is ignored', async () => {
 	await using here = await world()
 	await here.enqueue(3)
 	const breaker = { failureThreshold: 2, isFailure: broken as () => never }
@@ -109,22 +109,22 @@ test.each<[string, unknown, string, string]>([
 	},
 )
 
-test('a handler need not be async: it may throw, return nothing, or return a thenable', async () => {
+test('a handler may be synchronous, throw, or return a thenable', async () => {
 	await using here = await world()
 	const [, , third = ''] = await here.enqueue(3)
 	const answers: Record<number, () => unknown> = {
 		1: () => undefined,
 		2: () => ({ [THEN]: (done: () => void) => done() }),
-		3: fail(new Error('at once')),
+		3: fail(new Error('thrown')),
 	}
 	await here.relay({ jobs: ({ payload }) => answers[Number(payload)]?.() }, { retry: PLAIN })
 	await here.clock.advance(100)
 	const left = await here.outbox.list()
 	expect(left.map(({ id }) => id)).toEqual([third])
-	expect(left[0]?.lastError?.message).toBe('at once')
+	expect(left[0]?.lastError?.message).toBe('thrown')
 })
 
-test('a thenable that rejects is a failure, and one that answers twice has answered once', async () => {
+test('a rejecting thenable is a failure; one that resolves twice counts once', async () => {
 	await using here = await world()
 	await here.enqueue(1)
 	const twice = {
@@ -136,7 +136,7 @@ test('a thenable that rejects is a failure, and one that answers twice has answe
 	expect(here.eventsOf('sent')).toHaveLength(0)
 })
 
-test('a stored message that is no JSON is a dead letter, and its handler is not called', async () => {
+test('a stored message with invalid JSON becomes a dead letter without a call of its handler', async () => {
 	await using here = await world()
 	const [id = ''] = await here.enqueue(1)
 	here.tx.prepare(`UPDATE yaoki_outbox SET payload = '{'`).all()

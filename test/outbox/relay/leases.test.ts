@@ -5,7 +5,7 @@ import { world } from './world.ts'
 
 const OPTIONS = { leaseMs: 3_000, timeoutMs: 600_000 }
 
-test('a handler that takes many leases long keeps its message', async () => {
+test('a handler that runs longer than many leases keeps its message', async () => {
 	await using here = await world()
 	await using there = new Process(here)
 	await here.enqueue(3)
@@ -19,7 +19,7 @@ test('a handler that takes many leases long keeps its message', async () => {
 	expect(await here.outbox.list()).toEqual([])
 })
 
-test('a relay that stands still loses its messages to another, and its late ack changes nothing', async () => {
+test('a frozen relay loses its messages to another one, and its late ack is ignored', async () => {
 	await using here = await world()
 	await using sleeper = new Process(here)
 	await here.enqueue(4)
@@ -40,7 +40,7 @@ test('a relay that stands still loses its messages to another, and its late ack 
 	await here.clock.advance(5_000)
 	expect(sleeper.eventsOf('lease_lost')).toHaveLength(4)
 	expect(sleeper.eventsOf('sent')).toEqual([])
-	// The other one is at it still, and the message its own.
+	// The other relay is still sending it and holds the lease.
 	const states = (await here.outbox.list()).map(({ status, attempts }) => `${status} ${attempts}`)
 	expect(states).toEqual(Array.from({ length: 4 }, () => 'processing 2'))
 	await here.clock.advance(20_000)
@@ -48,7 +48,7 @@ test('a relay that stands still loses its messages to another, and its late ack 
 	expect(await here.outbox.list()).toEqual([])
 })
 
-test('the signal of a message that was lost is aborted, with the reason', async () => {
+test('aborts the signal of a message whose lease is lost', async () => {
 	await using here = await world()
 	await using cutOff = new Process(here)
 	await here.enqueue(1)
@@ -68,8 +68,8 @@ test('the signal of a message that was lost is aborted, with the reason', async 
 	expect(cutOff.eventsOf('lease_lost')).toHaveLength(1)
 })
 
-test('a database that does not answer at all does not keep a relay from letting go in time', async () => {
-	// The heartbeat waited for its answer, and looked at the clock only after it.
+test('a hung database does not prevent leases from expiring in time', async () => {
+	// Regression: the heartbeat awaited the database before it checked the clock.
 	await using here = await world()
 	const deaf = new Process(here)
 	await here.enqueue(1)
@@ -100,7 +100,7 @@ test('a database that does not answer at all does not keep a relay from letting 
 	deaf.kill()
 })
 
-test('what waits in a relay whose lease has ended is not started', async () => {
+test('does not start a queued message whose lease has expired', async () => {
 	await using here = await world()
 	await using sleeper = new Process(here)
 	await here.enqueue(6)
@@ -109,7 +109,7 @@ test('what waits in a relay whose lease has ended is not started', async () => {
 	await here.clock.advance(100)
 	sleeper.freeze()
 	await here.clock.advance(60_000)
-	// Another one takes them all and is slow about it.
+	// Another, slow relay claims all of them.
 	await here.relay({ jobs: here.sends(() => here.pause(30_000)) }, { leaseMs: 60_000, timeoutMs: 600_000 })
 	await here.clock.advance(1_000)
 	const before = here.sendings.length

@@ -4,7 +4,7 @@ import type { Handler } from 'yaoki/outbox'
 import { Process } from './process.ts'
 import { type World, world } from './world.ts'
 
-/** How many were under way at most, in all and by destination. */
+/** The maximum number in flight, in total and by destination. */
 function gauge(here: World, ms: number | (() => number)) {
 	const counts: Record<string, number> = {}
 	const most: Record<string, number> = {}
@@ -20,7 +20,7 @@ function gauge(here: World, ms: number | (() => number)) {
 	return { most, deliver }
 }
 
-test('each destination has at most its own concurrency under way, or the relay’s', async () => {
+test('limits messages in flight to the concurrency of the destination or the relay', async () => {
 	await using here = await world()
 	for (const topic of ['a', 'b']) await here.enqueue(50, { topic })
 	const { most, deliver } = gauge(here, 100)
@@ -30,7 +30,7 @@ test('each destination has at most its own concurrency under way, or the relay�
 	expect(here.sendings).toHaveLength(100)
 })
 
-test('of maxInFlight places every destination gets its turn, however long the queue of another is', async () => {
+test('shares maxInFlight among destinations, however long the queue of another one is', async () => {
 	await using here = await world()
 	await here.enqueue(500, { topic: 'greedy' })
 	await here.enqueue(10, { topic: 'modest' })
@@ -44,7 +44,7 @@ test('of maxInFlight places every destination gets its turn, however long the qu
 	expect(destinations).toEqual([{ n: 0 }])
 })
 
-test('batchSize is the most that one claim takes', async () => {
+test('batchSize limits one claim', async () => {
 	await using here = await world()
 	await using there = new Process(here)
 	await here.enqueue(100)
@@ -61,12 +61,12 @@ test('batchSize is the most that one claim takes', async () => {
 		most = Math.max(most, relay.stats.queued)
 	}
 	expect(greatest).toBe(5)
-	// One batch that is being sent, and one that came meanwhile.
+	// One batch that is being sent, and one claimed meanwhile.
 	expect(most).toBeGreaterThan(0)
 	expect(most).toBeLessThanOrEqual(10)
 })
 
-test('a rate holds for all relays together, in every interval', async () => {
+test('rate limits all relays together in every interval', async () => {
 	await using here = await world()
 	await using there = new Process(here)
 	await here.enqueue(120)
@@ -83,8 +83,8 @@ test('a rate holds for all relays together, in every interval', async () => {
 	expect(Math.max(...times)).toBeLessThan(13_000)
 })
 
-test('a rate holds where order is kept as well', async () => {
-	// The next of each key that was free again came on top of those that had been paid for.
+test('rate limits ordered destinations too', async () => {
+	// Regression: messages of free keys were claimed without tokens.
 	await using here = await world()
 	for (let key = 0; key < 10; key++) await here.enqueue(6, { key: `k${key}` })
 	const rate = { limit: 10, intervalMs: 1_000, burst: 10 }
@@ -97,7 +97,7 @@ test('a rate holds where order is kept as well', async () => {
 	expect(Math.max(...times)).toBeGreaterThan(4_500)
 })
 
-test('maxConcurrent is never passed by three relays, while shares move and when one is killed', async () => {
+test('three relays never exceed maxConcurrent, while shares change and when one is killed', async () => {
 	await using here = await world()
 	await here.enqueue(600)
 	const { most, deliver } = gauge(here, () => 50 + 400 * here.clock.random())
@@ -119,8 +119,8 @@ test('maxConcurrent is never passed by three relays, while shares move and when 
 	expect(await here.outbox.list()).toEqual([])
 })
 
-test('shares are asked for again and again, and what starts meanwhile is reckoned with', async () => {
-	// A relay asked while it used no place, filled all of its old ones before the answer came, and the others were given them too.
+test('permits are renewed, and messages that start meanwhile are counted', async () => {
+	// Regression: a relay used its old permits while it requested new ones, and the others got them too.
 	await using here = await world()
 	const { most, deliver } = gauge(here, 5_000)
 	const options = { leaseMs: 3_000, concurrency: 10, pollMs: 100 }
@@ -131,7 +131,7 @@ test('shares are asked for again and again, and what starts meanwhile is reckone
 	await using second = new Process(here)
 	await second.relay(destinations, options)
 	first.delay = (method) => (method === 'acquirePermits' ? 300 : 0)
-	// The first one is asking just now, and is told its part of half the places in a moment.
+	// The first relay is renewing, and gets half of the permits in a moment.
 	await here.clock.advance(600)
 	expect(first.calls.at(-1)).toBe('acquirePermits')
 	await here.enqueue(30)
@@ -142,8 +142,8 @@ test('shares are asked for again and again, and what starts meanwhile is reckone
 	expect(await here.outbox.list()).toEqual([])
 })
 
-test('a destination that a wildcard meets has its places at once', async () => {
-	// It had to wait for the next heartbeat, five seconds away, and again whenever its queue had been empty.
+test('a destination found by the wildcard gets permits immediately', async () => {
+	// Regression: it waited for the next heartbeat, and again whenever its queue had been empty.
 	await using here = await world()
 	await here.relay({ '*': { deliver: here.sends(), maxConcurrent: 2 } })
 	await here.clock.advance(500)
@@ -152,7 +152,7 @@ test('a destination that a wildcard meets has its places at once', async () => {
 	expect(here.sendings).toHaveLength(3)
 })
 
-test('without budget a retry is put off, and none is given up for it', async () => {
+test('an exhausted budget postpones retries and drops none', async () => {
 	await using here = await world()
 	let allowed = 0
 	let retried = 0
@@ -181,8 +181,8 @@ test('without budget a retry is put off, and none is given up for it', async () 
 	expect(here.eventsOf('dead_letter')).toEqual([])
 })
 
-test('a backoff of nothing and a budget that is used up are no reason to ask the database all the time', async () => {
-	// The message was due again at once, claimed, refused by the budget and given back, without an end.
+test('baseDelayMs 0 with an exhausted budget does not claim in a tight loop', async () => {
+	// Regression: the message was claimed, released and due again endlessly.
 	await using here = await world()
 	await using there = new Process(here)
 	await here.enqueue(1)
@@ -206,7 +206,7 @@ test('a backoff of nothing and a budget that is used up are no reason to ask the
 	expect(there.calls.filter((name) => name === 'claim').length).toBeLessThan(60)
 })
 
-test('timeoutMs ends a message, its destination’s or the relay’s, and its place stays taken until the handler ends', async () => {
+test('timeoutMs of destination or relay ends a delivery; its slot stays occupied until the handler ends', async () => {
 	await using here = await world()
 	for (const topic of ['a', 'b']) await here.enqueue(1, { topic })
 	const aborted: unknown[] = []

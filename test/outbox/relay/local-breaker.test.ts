@@ -13,7 +13,7 @@ const SETTINGS = readCircuitBreakerOptions({
 })
 const createBreaker = (countsFailures = true) => new LocalBreaker('d', SETTINGS, countsFailures, 10_000)
 
-/** What a store would answer. */
+/** Returns the circuit that a store would return after the change. */
 function stored(change: CircuitChange): DestinationCircuit {
 	const { version, ...rest } = change
 	return { ...rest, closedAgoMs: change.state === 'closed' ? 0 : null, version: version + 1 }
@@ -22,19 +22,19 @@ function stored(change: CircuitChange): DestinationCircuit {
 function opened(breaker: LocalBreaker, now: number): CircuitChange {
 	breaker.recordFailure(breaker.generation, now, 1, undefined, random)
 	const change = breaker.recordFailure(breaker.generation, now, 1, undefined, random)
-	if (!change) throw new Error('it stayed closed')
+	if (!change) throw new Error('the circuit stayed closed')
 	return change
 }
 
-test('it opens after so many failures, and is shut here before the store has heard of it', () => {
+test('opens after failureThreshold failures and pauses locally before the store knows', () => {
 	const breaker = createBreaker()
 	expect(opened(breaker, 0)).toMatchObject({ state: 'open', pausedForMs: 1_000, version: 0, failedProbes: 0 })
 	expect(breaker.pausedUntil).toBe(1_000)
 	expect(breaker.state).toBe('closed')
 })
 
-test('an answer that was on its way when it was shut does not open it again', () => {
-	// Of a gate that had been open before: the claim under way told its old state, and what that claim brought was sent to a dead host.
+test('an older store response does not end a local pause', () => {
+	// Regression: a claim in flight returned the old state, and its messages were sent to a dead host.
 	const breaker = createBreaker()
 	const before: DestinationCircuit = {
 		...stored({ ...opened(breaker, 0), state: 'closed', pausedForMs: 0, reason: null }),
@@ -49,7 +49,7 @@ test('an answer that was on its way when it was shut does not open it again', ()
 	expect(breaker.state).toBe('open')
 })
 
-test('an older answer than what is known changes nothing', () => {
+test('ignores an outdated store response', () => {
 	const breaker = createBreaker()
 	const open = stored(opened(breaker, 0))
 	breaker.update({ ...open, version: 7 }, 0)
@@ -57,7 +57,7 @@ test('an older answer than what is known changes nothing', () => {
 	expect(breaker.state).toBe('open')
 })
 
-test('one that does not count heeds what others say', () => {
+test('without countsFailures it obeys the shared state', () => {
 	const breaker = createBreaker(false)
 	for (let n = 0; n < 10; n++)
 		expect(breaker.recordFailure(breaker.generation, n, 1, undefined, random)).toBeUndefined()
@@ -66,7 +66,7 @@ test('one that does not count heeds what others say', () => {
 	expect(breaker.shouldProbe(1_000)).toBe(true)
 })
 
-test('only tickets of the probe count while it probes', () => {
+test('only results of the probe generation count while probing', () => {
 	const breaker = createBreaker()
 	const old = breaker.generation
 	breaker.update(stored(opened(breaker, 0)), 0)
@@ -83,7 +83,7 @@ test('only tickets of the probe count while it probes', () => {
 	})
 })
 
-test('whoever does not end its probe in time probes no longer, and may ask again', () => {
+test('a probe that does not end in time is given up and can be requested again', () => {
 	const breaker = createBreaker()
 	breaker.update(stored(opened(breaker, 0)), 0)
 	breaker.update(stored(breaker.requestProbe(5_000)), 1_000)
@@ -94,7 +94,7 @@ test('whoever does not end its probe in time probes no longer, and may ask again
 	expect(breaker.isProbing).toBe(false)
 })
 
-test('a probe that went well closes it, and room grows from one', () => {
+test('a successful probe closes the circuit, and the limit ramps up from one', () => {
 	const breaker = createBreaker()
 	breaker.update(stored(opened(breaker, 0)), 0)
 	breaker.update(stored(breaker.requestProbe(5_000)), 1_000)
@@ -107,7 +107,7 @@ test('a probe that went well closes it, and room grows from one', () => {
 	expect(breaker.limit(16, 11_500)).toBe(16)
 })
 
-test('of relays that share a store never two probe at a time, whatever they do and in whatever order', () => {
+test('at most one of several relays probes at a time, in any sequence of steps', () => {
 	const step = fc.record({
 		who: fc.nat(2),
 		what: fc.constantFrom('ask', 'good', 'bad', 'look', 'nothing'),

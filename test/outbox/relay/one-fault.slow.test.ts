@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Process } from './process.ts'
 import { world } from './world.ts'
 
-const away = () => new Error('the database is away')
+const away = () => new Error('the database is down')
 
 const METHODS = [
 	...['claim', 'settle', 'renew', 'nextDueInMs', 'dueDestinations', 'circuits', 'changeCircuit', 'pause'],

@@ -5,7 +5,7 @@ import { type World, world } from './world.ts'
 
 const RETRY = { baseDelayMs: 1_000, jitterStrategy: 'none', maxRetries: 5 } as const
 
-/** Sends, and checks that each key has one message in flight. */
+/** Returns a handler that checks that each key has one message in flight. */
 function inOrder(here: World, work: (payload: number) => unknown) {
 	const under = new Map<string | undefined, number>()
 	const done: Record<string, number[]> = {}
@@ -25,7 +25,7 @@ function inOrder(here: World, work: (payload: number) => unknown) {
 
 const ascending = (list: readonly number[] = []) => list.toSorted((a, b) => a - b)
 
-test('for each key one message at a time, in order, by two relays, under failures and retries', async () => {
+test('sends one message per key at a time, in order, with two relays, failures and retries', async () => {
 	await using here = await world()
 	await using there = new Process(here)
 	for (let n = 0; n < 60; n++) await here.enqueue(1, { key: `k${n % 6}` })
@@ -45,7 +45,7 @@ test('for each key one message at a time, in order, by two relays, under failure
 	}
 })
 
-test('the next of a key follows without waiting for the poll', async () => {
+test('sends the next message of a key without waiting for the poll', async () => {
 	await using here = await world()
 	await here.enqueue(50, { key: 'one' })
 	const { deliver, done } = inOrder(here, () => here.pause(10))
@@ -54,7 +54,7 @@ test('the next of a key follows without waiting for the poll', async () => {
 	expect(done['one']).toHaveLength(50)
 })
 
-test('many keys go side by side', async () => {
+test('sends messages of many keys concurrently', async () => {
 	await using here = await world()
 	for (let n = 0; n < 200; n++) await here.enqueue(1, { key: `k${n % 50}` })
 	const { deliver } = inOrder(here, () => here.pause(100))
@@ -63,7 +63,7 @@ test('many keys go side by side', async () => {
 	expect(here.sendings).toHaveLength(200)
 })
 
-test('messages without a key are free, and so are those of other keys', async () => {
+test('does not order messages without a key or of other keys', async () => {
 	await using here = await world()
 	await here.enqueue(2, { key: 'stuck' })
 	await here.enqueue(3)
@@ -91,7 +91,7 @@ async function withStuckHead(here: World, afterDeadLetter: 'block' | 'skip' | 'd
 	}
 }
 
-test('a stuck head blocks its key until it was replayed; then all go in order', async () => {
+test('afterDeadLetter block blocks the key until the dead letter is replayed', async () => {
 	await using here = await world()
 	const { ids, done, cure } = await withStuckHead(here, 'block')
 	expect(done['k']).toBeUndefined()
@@ -102,13 +102,13 @@ test('a stuck head blocks its key until it was replayed; then all go in order', 
 	expect(done['k']).toEqual([1, 2, 3])
 })
 
-test('with dead-letter a stuck head is put aside, and the others go on', async () => {
+test('afterDeadLetter skip continues with later messages', async () => {
 	await using here = await world()
 	const { done } = await withStuckHead(here, 'skip')
 	expect(done['k']).toEqual([2, 3])
 })
 
-test('with park those behind a stuck head become dead letters as well', async () => {
+test('afterDeadLetter dead-letter-rest makes later messages dead letters', async () => {
 	await using here = await world()
 	const { ids, done } = await withStuckHead(here, 'dead-letter-rest')
 	expect(done['k']).toBeUndefined()

@@ -5,7 +5,7 @@ import { type World, world } from './world.ts'
 
 const OPTIONS = { leaseMs: 2_000, pollMs: 500 }
 
-/** Processes one after the other, a new one for each that died, with a message among others that kills. */
+/** Runs processes one after another, each until it crashes, with one poison message among others. */
 async function generations(here: World, count: number, options: RelayOptions = {}) {
 	const alone: boolean[] = []
 	let died = 0
@@ -30,7 +30,7 @@ async function generations(here: World, count: number, options: RelayOptions = {
 	return { alone, died }
 }
 
-test('the rows of a relay that died come back when its lease is over', async () => {
+test('messages of a crashed relay are sent after its lease expired', async () => {
 	await using here = await world()
 	await here.enqueue(20)
 	const one = new Process(here)
@@ -44,7 +44,7 @@ test('the rows of a relay that died come back when its lease is over', async () 
 	expect(here.eventsOf('sent')).toHaveLength(20)
 })
 
-test('a message that kills three times is alone the third time, then dead; its neighbours are delivered', async () => {
+test('a poison message runs alone at the third attempt, then becomes a dead letter; the others are sent', async () => {
 	await using here = await world()
 	await here.enqueue(4)
 	const [killer = ''] = await here.enqueue(1, { payload: 'killer' })
@@ -56,7 +56,7 @@ test('a message that kills three times is alone the third time, then dead; its n
 	expect((await here.outbox.list()).map(({ id }) => id)).toEqual([killer])
 })
 
-test('maxCrashes says after how many deaths', async () => {
+test('maxCrashes limits the number of crashes', async () => {
 	await using here = await world()
 	const [killer = ''] = await here.enqueue(1, { payload: 'killer' })
 	await here.enqueue(4)
@@ -65,7 +65,7 @@ test('maxCrashes says after how many deaths', async () => {
 	expect(await here.outbox.find(killer)).toMatchObject({ status: 'dead', cause: 'crashed' })
 })
 
-test('a message that failed in the meantime has no crashes any more', async () => {
+test('a failure without a crash resets the count', async () => {
 	await using here = await world()
 	const [id = ''] = await here.enqueue(1)
 	const one = new Process(here)
@@ -80,12 +80,12 @@ test('a message that failed in the meantime has no crashes any more', async () =
 	expect(await here.outbox.find(id)).toMatchObject({ status: 'pending', attempts: 2, crashes: 0 })
 })
 
-test('a handler that hangs for good does not keep suspects from being tried, nor all others from going on', async () => {
-	// Whoever was to be tried alone waited until nothing was under way, and nothing else was started meanwhile: for ever.
+test('a permanently hung handler blocks neither poison candidates nor other messages', async () => {
+	// Regression: the candidate waited forever for the hung handler, and nothing else was started.
 	await using here = await world()
 	await here.enqueue(1, { topic: 'hangs' })
 	const notBefore = new Date(here.clock.wallNow() + 2_000)
-	await here.enqueue(1, { payload: 'suspect', notBefore } as object)
+	await here.enqueue(1, { payload: 'candidate', notBefore } as object)
 	here.tx.prepare(`UPDATE yaoki_outbox SET crashes = 2 WHERE destination = 'jobs'`).all()
 	await here.relay(
 		{ hangs: () => new Promise(() => {}), jobs: here.sends() },
@@ -94,11 +94,11 @@ test('a handler that hangs for good does not keep suspects from being tried, nor
 	await here.clock.advance(3_000)
 	await here.enqueue(5)
 	await here.clock.advance(5_000)
-	expect(here.payloads()).toContain('suspect')
+	expect(here.payloads()).toContain('candidate')
 	expect(here.sendings).toHaveLength(6)
 })
 
-test('suspects heed the rate and the places of their destination', async () => {
+test('poison candidates obey rate and concurrency of their destination', async () => {
 	await using here = await world()
 	await here.enqueue(6)
 	here.tx.prepare('UPDATE yaoki_outbox SET crashes = 2').all()
@@ -110,13 +110,13 @@ test('suspects heed the rate and the places of their destination', async () => {
 	expect(here.sendings).toHaveLength(6)
 })
 
-test('suspects are found while their destination has all its places taken', async () => {
+test('finds poison candidates while all slots of their destination are occupied', async () => {
 	await using here = await world()
 	const notBefore = new Date(here.clock.wallNow() + 3_000)
-	await here.enqueue(1, { payload: 'suspect', notBefore } as object)
+	await here.enqueue(1, { payload: 'candidate', notBefore } as object)
 	here.tx.prepare('UPDATE yaoki_outbox SET crashes = 2').all()
 	await here.enqueue(200)
 	await here.relay({ jobs: { deliver: here.sends(() => here.pause(400)), concurrency: 1 } }, OPTIONS)
 	await here.clock.advance(6_000)
-	expect(here.payloads()).toContain('suspect')
+	expect(here.payloads()).toContain('candidate')
 })

@@ -1,23 +1,23 @@
 /**
- * A process of its own in the world: it has the same database and the same time as the others, and it can be frozen, killed, or cut off from
- * its database. What is killed does nothing more, as though the power was cut: no timer fires and no answer of the database arrives.
+ * A process in the test world: it shares database and clock with the others, and can be frozen, killed, or cut off from its database. After a kill no timer
+ * fires and no response of the database arrives.
  */
 import { Outbox, Relay, type RelayEvent, type RelayOptions } from 'yaoki/outbox'
 import type { Store } from 'yaoki/outbox/store'
 import type { Runtime } from '../../../src/core/runtime/runtime.ts'
 import type { Destinations, World } from './world.ts'
 
-/** What a call of the store fails with; undefined lets it through. `nth` counts the calls of this method from 1. */
+/** Returns the error of a store call; undefined to let it through. `nth` counts the calls of this method from 1. */
 export type Fault = (method: string, nth: number) => Error | undefined
 
 export class Process implements AsyncDisposable {
 	readonly outbox: Outbox
 	readonly runtime: Runtime
 	readonly events: RelayEvent[] = []
-	/** Every call of the store, by its method. */
+	/** The method of every store call. */
 	readonly calls: string[] = []
 	fault: Fault | undefined
-	/** For how long the answer of a call is on its way. */
+	/** Returns the latency of a store call. */
 	delay: ((method: string) => number) | undefined
 	readonly #world: World
 	readonly #relays: Relay[] = []
@@ -44,7 +44,7 @@ export class Process implements AsyncDisposable {
 		return relay
 	}
 
-	/** The same, not started. */
+	/** Creates a relay without starting it. */
 	make(destinations: Destinations, options: RelayOptions = {}): Relay {
 		const onEvent = (event: RelayEvent) => this.events.push(event)
 		const relay = new Relay(this.outbox, { runtime: this.runtime, onEvent, ...options, destinations })
@@ -56,17 +56,17 @@ export class Process implements AsyncDisposable {
 		return this.events.filter((event): event is Extract<RelayEvent, { type: Type }> => event.type === type)
 	}
 
-	/** Resolves after so long, unless the process is dead by then. */
+	/** Resolves after `ms`, unless the process was killed. */
 	pause(ms: number): Promise<void> {
 		return new Promise((resolve) => this.runtime.setTimer(ms, resolve))
 	}
 
-	/** Nothing of it happens any more. */
+	/** Kills the process. */
 	kill(): void {
 		this.#isDead = true
 	}
 
-	/** It stands still while time goes on, as a laptop that was closed. */
+	/** Stops the process while time continues, like a suspended laptop. */
 	freeze(): void {
 		this.#frozen = []
 	}
@@ -112,7 +112,7 @@ export class Process implements AsyncDisposable {
 		})
 	}
 
-	/** What the database answers to a process that has died meanwhile never arrives. */
+	/** A response to a process that was killed in the meantime never arrives. */
 	async #heard(answer: unknown, delayMs: number): Promise<unknown> {
 		const value = await answer
 		if (delayMs > 0) await this.pause(delayMs)

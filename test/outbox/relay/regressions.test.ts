@@ -1,4 +1,4 @@
-/** What a review of the relay over a real PostgreSQL broke, each as it was told. */
+/** Regressions found by a review of the relay with a real PostgreSQL. */
 import { expect, test } from 'vitest'
 import { HttpError } from 'yaoki'
 import type { Relay } from 'yaoki/outbox'
@@ -6,7 +6,7 @@ import type { Settlement } from '../../../src/outbox/store/rows.ts'
 import { Process } from './process.ts'
 import { type World, world } from './world.ts'
 
-/** Hangs when it does not: nobody lets more time pass. */
+/** Advances the clock by `ms` and awaits the stop; hangs if it takes longer. */
 async function stopsWithin(
 	ms: number,
 	relay: Relay,
@@ -18,7 +18,7 @@ async function stopsWithin(
 	await stopped
 }
 
-test('order and maxConcurrent together: what waited for a place kept it from all relays, and everybody was told to wait', async () => {
+test('order with maxConcurrent: queued messages do not withhold permits from all relays', async () => {
 	await using here = await world()
 	for (let n = 0; n < 10; n++)
 		await here.outbox.enqueue(
@@ -35,7 +35,7 @@ test('order and maxConcurrent together: what waited for a place kept it from all
 	}
 })
 
-test('a Retry-After is heeded for as long as was asked: the breaker opened as well, for longer, and then came a probe and a ramp', async () => {
+test('a Retry-After pauses exactly as long as requested and does not open the circuit', async () => {
 	await using here = await world()
 	await here.enqueue(40)
 	let isBusy = true
@@ -54,7 +54,7 @@ test('a Retry-After is heeded for as long as was asked: the breaker opened as we
 	expect(here.sendings.length).toBeGreaterThan(before)
 })
 
-test('a call that is never answered is asked again: a connection that was only half there stopped the relay for good', async () => {
+test('a store call without a response is repeated (a half-open connection blocked the relay)', async () => {
 	await using here = await world()
 	await using process = new Process(here)
 	await here.enqueue(3)
@@ -69,7 +69,7 @@ test('a call that is never answered is asked again: a connection that was only h
 	expect(process.eventsOf('store_failure')).toMatchObject([{ operation: 'claim', errorType: 'TimeoutError' }])
 })
 
-test('stop() ends in its time although a call is never answered', async () => {
+test('stop() ends in time although a store call gets no response', async () => {
 	await using here = await world()
 	await using process = new Process(here)
 	await here.enqueue(1)
@@ -80,7 +80,7 @@ test('stop() ends in its time although a call is never answered', async () => {
 	expect(process.eventsOf('relay_stopped')).toHaveLength(1)
 })
 
-test('a relay with nothing under way stops at once while its database is away: it waited out all of its time', async () => {
+test('an idle relay stops immediately while its database is unavailable', async () => {
 	await using here = await world()
 	await using process = new Process(here)
 	const relay = await process.relay({ jobs: here.sends() })
@@ -90,7 +90,7 @@ test('a relay with nothing under way stops at once while its database is away: i
 	expect(process.eventsOf('relay_stopped')).toHaveLength(1)
 })
 
-test('a settling whose answer was lost is told as what it was: five messages were sent, and told as five lost leases', async () => {
+test('a repeated settle emits sent, not lease_lost', async () => {
 	await using here = await world()
 	await here.enqueue(5)
 	const { settle } = here.store

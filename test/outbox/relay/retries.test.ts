@@ -43,7 +43,7 @@ test.each(STRATEGIES)(
 	},
 )
 
-test('by default it is the preset of message queues: ten retries, decorrelated', async () => {
+test('the default is the preset messageQueue: ten retries with decorrelated jitter', async () => {
 	await using here = await world()
 	const [id = ''] = await here.enqueue(1)
 	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { breaker: false })
@@ -56,7 +56,7 @@ test('by default it is the preset of message queues: ten retries, decorrelated',
 	expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', attempts: 11 })
 })
 
-test('an option that is undefined is the preset, and not the default of another place', async () => {
+test('an undefined option uses the preset', async () => {
 	await using here = await world()
 	await here.enqueue(1)
 	const retry = { maxRetries: undefined, jitterStrategy: undefined, baseDelayMs: undefined }
@@ -65,7 +65,7 @@ test('an option that is undefined is the preset, and not the default of another 
 	expect(here.sendings).toHaveLength(11)
 })
 
-test('Retry-After comes first, cut at the longest that is heeded', async () => {
+test('Retry-After replaces the backoff, up to maxRetryAfterMs', async () => {
 	await using here = await world()
 	await here.enqueue(1)
 	const asked = Object.assign(new Error('later'), { retryAfterMs: 7_000 })
@@ -77,7 +77,7 @@ test('Retry-After comes first, cut at the longest that is heeded', async () => {
 	expect(gaps(here)).toEqual([7_000, 20_000])
 })
 
-test('a wait that the other side asked for is not what the backoff goes on from', async () => {
+test('the backoff does not continue from a Retry-After', async () => {
 	await using here = await world()
 	const [id = ''] = await here.enqueue(1)
 	const asked = Object.assign(new Error('later'), { retryAfterMs: 50_000 })
@@ -88,7 +88,7 @@ test('a wait that the other side asked for is not what the backoff goes on from'
 	expect(here.tx.prepare('SELECT delay_ms AS d FROM yaoki_outbox').all()).toEqual([{ d: null }])
 })
 
-test('a failure that no retry would mend makes a dead letter at once', async () => {
+test('a permanent failure makes a dead letter immediately', async () => {
 	await using here = await world()
 	const [first = '', second = ''] = await here.enqueue(2)
 	const errors = [permanent(new Error('never')), new HttpError(422)]
@@ -99,7 +99,7 @@ test('a failure that no retry would mend makes a dead letter at once', async () 
 		expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'permanent', attempts: 1 })
 })
 
-test('a message may say how often it is retried', async () => {
+test('maxRetries of a message limits its retries', async () => {
 	await using here = await world()
 	await here.outbox.enqueue({ topic: 'jobs', payload: 'none', maxRetries: 0 })
 	await here.outbox.enqueue({ topic: 'jobs', payload: 'two', maxRetries: 2 })
@@ -108,7 +108,7 @@ test('a message may say how often it is retried', async () => {
 	expect(here.payloads().toSorted()).toEqual(['none', 'two', 'two', 'two'])
 })
 
-test('a message whose time is over before its first try is a dead letter, and nobody is called', async () => {
+test('an expired message becomes a dead letter without a call of its handler', async () => {
 	await using here = await world()
 	const [id = ''] = await here.enqueue(1, { expiresAt: new Date(here.clock.wallNow() + 500) })
 	await here.clock.advance(1_000)
@@ -118,7 +118,7 @@ test('a message whose time is over before its first try is a dead letter, and no
 	expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'expired' })
 })
 
-test('a message that would be over before its next try is a dead letter now, with its error', async () => {
+test('a message that would expire before its next attempt becomes a dead letter now, with its error', async () => {
 	await using here = await world()
 	const [id = ''] = await here.enqueue(1, { expiresAt: new Date(here.clock.wallNow() + 2_500) })
 	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { retry: PLAIN, breaker: false })
@@ -128,7 +128,7 @@ test('a message that would be over before its next try is a dead letter now, wit
 	expect(await here.outbox.find(id)).toMatchObject(dead)
 })
 
-test('a message in the queue of a relay expires there as well', async () => {
+test('a claimed and queued message can expire', async () => {
 	await using here = await world()
 	const ids = await here.enqueue(2, { expiresAt: new Date(here.clock.wallNow() + 5_000) })
 	await here.relay({ jobs: { deliver: here.sends(() => here.pause(6_000)), concurrency: 1 } })

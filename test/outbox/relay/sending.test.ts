@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { world } from './world.ts'
 
-test('messages are sent once, in the order of enqueuing, and are gone from the queue', async () => {
+test('sends messages once, in the order of enqueuing, and deletes them', async () => {
 	await using here = await world()
 	await here.enqueue(5)
 	await here.relay({ jobs: here.sends() })
@@ -11,7 +11,7 @@ test('messages are sent once, in the order of enqueuing, and are gone from the q
 	expect(here.eventsOf('sent')).toHaveLength(5)
 })
 
-test('a message that comes later is sent without waiting for the poll', async () => {
+test('sends a later message without waiting for the poll', async () => {
 	await using here = await world()
 	await here.relay({ jobs: here.sends() }, { pollMs: 60_000 })
 	await here.clock.advance(100)
@@ -20,7 +20,7 @@ test('a message that comes later is sent without waiting for the poll', async ()
 	expect(here.payloads()).toEqual([1])
 })
 
-test('a failed message comes again by the backoff, and is dead when its retries are used up', async () => {
+test('retries a failed message with backoff until its retries are exhausted', async () => {
 	await using here = await world()
 	const [id = ''] = await here.enqueue(1)
 	const fails = here.sends(() => {

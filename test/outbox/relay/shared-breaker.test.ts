@@ -8,7 +8,7 @@ const busy = (retryAfterMs: number) => {
 	throw Object.assign(new HttpError(429), { retryAfterMs })
 }
 
-test('a Retry-After defers the whole destination, for all relays, and burns no attempt of others', async () => {
+test('a Retry-After pauses the destination for all relays and uses no attempts of other messages', async () => {
 	await using here = await world()
 	await using elsewhere = new Process(here)
 	await here.enqueue(10)
@@ -27,8 +27,8 @@ test('a Retry-After defers the whole destination, for all relays, and burns no a
 	expect(here.eventsOf('paused')).toMatchObject([{ reason: 'retry-after', pausedForMs: 20_000 }])
 })
 
-test('when a hold is over the destination goes on at once, and not one poll later', async () => {
-	// What was given back is due as before; but the next look was planned for the next poll.
+test('after a pause the destination continues immediately, not one poll later', async () => {
+	// Regression: released messages were due, but the next scan was scheduled for the next poll.
 	await using here = await world()
 	await here.enqueue(5)
 	let isBusy = true
@@ -40,8 +40,8 @@ test('when a hold is over the destination goes on at once, and not one poll late
 	expect(await here.outbox.list()).toEqual([])
 })
 
-test('that the breaker opens at the same failure is no reason to come back sooner than was asked for', async () => {
-	// The breaker cuts a Retry-After at a minute, and the failure that opened it was taken for the breaker’s alone.
+test('an opening circuit does not shorten a Retry-After', async () => {
+	// Regression: the breaker limits a Retry-After to a minute, and that limit was used.
 	await using here = await world()
 	await here.enqueue(10)
 	const deliver = here.sends(() => busy(600_000))
@@ -52,7 +52,7 @@ test('that the breaker opens at the same failure is no reason to come back soone
 	expect(here.sendings.some(({ at }) => at > 590_000)).toBe(true)
 })
 
-test('no Retry-After is longer than maxRetryAfterMs', async () => {
+test('maxRetryAfterMs limits Retry-After', async () => {
 	await using here = await world()
 	await here.enqueue(1)
 	let isBusy = true
@@ -64,7 +64,7 @@ test('no Retry-After is longer than maxRetryAfterMs', async () => {
 	expect(here.sendings).toHaveLength(2)
 })
 
-test('one dead host never starves others, nor one that hangs with all its places taken', async () => {
+test('neither a dead destination nor a hung one starves others', async () => {
 	await using here = await world()
 	await here.enqueue(100, { topic: 'dead' })
 	await here.enqueue(100, { topic: 'hanging' })
@@ -82,7 +82,7 @@ test('one dead host never starves others, nor one that hangs with all its places
 	expect(here.sendings).toHaveLength(100)
 })
 
-test('when an outage ends the backlog does not come all at once', async () => {
+test('after an outage the backlog is sent with a ramp', async () => {
 	await using here = await world()
 	await here.enqueue(500)
 	let isDown = true
@@ -100,7 +100,7 @@ test('when an outage ends the backlog does not come all at once', async () => {
 	expect(await here.outbox.list()).toEqual([])
 })
 
-test('a gate that is open with nothing to probe with asks the database now and then, and not all the time', async () => {
+test('an open circuit without messages to probe does not query the database in a loop', async () => {
 	await using here = await world()
 	await using elsewhere = new Process(here)
 	const [id = ''] = await here.enqueue(1)
@@ -116,8 +116,8 @@ test('a gate that is open with nothing to probe with asks the database now and t
 	expect(await here.outbox.find(id)).toMatchObject({ attempts: 1 })
 })
 
-test('what a claim brings that was under way when the gate was shut is given back, and sent when it opens', async () => {
-	// It knew nothing of the gate; its messages sat in the relay beyond the hold, until the next poll looked at them.
+test('messages of a claim in flight during a new pause are released and sent after it', async () => {
+	// Regression: they stayed queued beyond the pause until the next poll.
 	await using here = await world()
 	await using there = new Process(here)
 	await here.enqueue(10)

@@ -3,7 +3,7 @@ import type { Handler } from 'yaoki/outbox'
 import { Process } from './process.ts'
 import { world } from './world.ts'
 
-test('stop waits for what is under way, writes it down, and gives the rest back unburned', async () => {
+test('stop waits for messages in flight, writes their results and releases the rest without an attempt', async () => {
 	await using here = await world()
 	await here.enqueue(20)
 	const relay = await here.relay({ jobs: { deliver: here.sends(() => here.pause(1_000)), concurrency: 4 } })
@@ -21,8 +21,8 @@ test('stop waits for what is under way, writes it down, and gives the rest back 
 	expect(here.clock.pendingTimers).toBe(0)
 })
 
-test('handlers that take longer than timeoutMs are aborted; it counts as an attempt, for it may have been sent, and against nobody', async () => {
-	// Sixteen aborted handlers were sixteen failures of the destination: a deployment opened its breaker for everybody.
+test('handlers beyond timeoutMs are aborted; that counts as an attempt but not as a failure of the destination', async () => {
+	// Regression: aborted handlers counted as failures, so a deployment opened the circuit for all relays.
 	await using here = await world()
 	await here.enqueue(16)
 	const deliver: Handler = (_, { signal }) =>
@@ -39,7 +39,7 @@ test('handlers that take longer than timeoutMs are aborted; it counts as an atte
 	expect(new Set(types)).toEqual(new Set(['RelayStoppedError']))
 })
 
-test('a handler that fails for a reason of its own after the abort has failed', async () => {
+test('a handler that fails with its own error after the abort counts as failed', async () => {
 	await using here = await world()
 	await here.enqueue(1)
 	const deliver: Handler = (_, { signal }) =>
@@ -52,8 +52,8 @@ test('a handler that fails for a reason of its own after the abort has failed', 
 	expect(here.eventsOf('retry_scheduled')).toMatchObject([{ errorMessage: 'torn paper' }])
 })
 
-test('a handler that does not heed its signal is left behind, and its message has not killed the process', async () => {
-	// It stayed claimed; the next relay found it locked by one that was gone and counted a crash. Three deployments made it a dead letter.
+test('a handler that ignores its signal is abandoned, and its message gets no crash', async () => {
+	// Regression: it stayed claimed, and the next relay counted a crash; three deployments made it a dead letter.
 	await using here = await world()
 	const [id = ''] = await here.enqueue(1)
 	const options = { leaseMs: 5_000 }
@@ -69,7 +69,7 @@ test('a handler that does not heed its signal is left behind, and its message ha
 	expect(await here.outbox.find(id)).toMatchObject({ status: 'pending', crashes: 0, attempts: 4 })
 })
 
-test('what a stopped relay left running keeps the rest of its lease', async () => {
+test('an abandoned message keeps the rest of its lease', async () => {
 	await using here = await world()
 	await here.enqueue(1)
 	const relay = await here.relay({ jobs: () => new Promise(() => {}) }, { leaseMs: 30_000 })
@@ -84,7 +84,7 @@ test('what a stopped relay left running keeps the rest of its lease', async () =
 	expect(here.sendings).toHaveLength(1)
 })
 
-test('a second stop is the same promise; a relay that was not started has nothing to stop', async () => {
+test('a second stop returns the same promise; stop of a relay that was not started resolves', async () => {
 	await using here = await world()
 	await using there = new Process(here)
 	const relay = there.make({ jobs: here.sends() })
@@ -97,7 +97,7 @@ test('a second stop is the same promise; a relay that was not started has nothin
 	expect(there.events.map(({ type }) => type)).toEqual(['relay_started', 'relay_stopping', 'relay_stopped'])
 })
 
-test('a relay starts once, and again after its stop', async () => {
+test('start rejects while running and works again after stop', async () => {
 	await using here = await world()
 	const relay = await here.relay({ jobs: here.sends() })
 	await expect(relay.start()).rejects.toMatchObject({ optionPath: 'start()' })
@@ -112,8 +112,8 @@ test('a relay starts once, and again after its stop', async () => {
 	expect(here.sendings).toHaveLength(1)
 })
 
-test('a stop in the middle of a start leaves nothing behind', async () => {
-	// The stop undid what was done so far, and the start went on: attached, listening, and telling that it had started.
+test('stop during start leaves nothing behind', async () => {
+	// Regression: the start continued after the stop had cleaned up.
 	await using here = await world()
 	await using there = new Process(here)
 	const relay = there.make({ jobs: here.sends() })
@@ -129,7 +129,7 @@ test('a stop in the middle of a start leaves nothing behind', async () => {
 	expect(here.sendings).toEqual([])
 })
 
-test('stop ends in bounded time when the database is away', async () => {
+test('stop ends in bounded time while the database is unavailable', async () => {
 	await using here = await world()
 	const there = new Process(here)
 	await here.enqueue(5)
@@ -145,7 +145,7 @@ test('stop ends in bounded time when the database is away', async () => {
 	await stopped
 })
 
-test('a relay does not come back by a heartbeat that was under way when it stopped', async () => {
+test('a heartbeat in flight does not register a stopped relay again', async () => {
 	await using here = await world()
 	await using there = new Process(here)
 	const relay = await there.relay({ jobs: { deliver: here.sends(), maxConcurrent: 2 } }, { leaseMs: 300 })
@@ -159,7 +159,7 @@ test('a relay does not come back by a heartbeat that was under way when it stopp
 	}
 })
 
-test('a time limit that is none is refused', async () => {
+test('rejects an invalid timeoutMs', async () => {
 	await using here = await world()
 	const relay = await here.relay({ jobs: here.sends() })
 	expect(() => relay.stop({ timeoutMs: Number.NaN })).toThrow(
@@ -167,7 +167,7 @@ test('a time limit that is none is refused', async () => {
 	)
 })
 
-test('closing the outbox stops its relays first: they used to ask a closed database without end, and the process never ended', async () => {
+test('closing the outbox stops its relays first (regression: they retried a closed database forever)', async () => {
 	const here = await world()
 	const ids = await here.enqueue(3)
 	await here.relay({ jobs: here.sends(() => here.pause(1_000)) })

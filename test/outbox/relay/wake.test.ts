@@ -4,7 +4,7 @@ import { world } from './world.ts'
 
 const HOUR = 3_600_000
 
-test('a message that is to wait is sent at its time, and not up to a poll later', async () => {
+test('sends a scheduled message at its time, not up to a poll later', async () => {
 	await using here = await world()
 	await here.relay({ jobs: here.sends() }, { pollMs: HOUR })
 	await here.clock.advance(100)
@@ -15,7 +15,7 @@ test('a message that is to wait is sent at its time, and not up to a poll later'
 	expect(here.sendings).toHaveLength(1)
 })
 
-test('one that is to wait is sent at its time by a relay whose places were all taken when it came', async () => {
+test('sends a scheduled message at its time even if all slots were occupied when it was enqueued', async () => {
 	await using here = await world()
 	await here.enqueue(1)
 	await here.enqueue(1, { notBefore: new Date(here.clock.wallNow() + 8_000) } as object)
@@ -27,7 +27,7 @@ test('one that is to wait is sent at its time by a relay whose places were all t
 	expect(here.sendings).toHaveLength(2)
 })
 
-test('what was enqueued elsewhere is found by the poll', async () => {
+test('the poll finds messages of other processes', async () => {
 	await using here = await world()
 	await using there = new Process(here)
 	await there.relay({ jobs: here.sends() }, { pollMs: 5_000 })
@@ -39,7 +39,7 @@ test('what was enqueued elsewhere is found by the poll', async () => {
 	expect(here.sendings).toHaveLength(1)
 })
 
-test('a relay with nothing to do asks its database seldom', async () => {
+test('an idle relay queries its database rarely', async () => {
 	await using here = await world()
 	await using there = new Process(here)
 	await there.relay({ jobs: here.sends(), other: here.sends() }, { pollMs: 1_000 })
@@ -49,8 +49,8 @@ test('a relay with nothing to do asks its database seldom', async () => {
 	expect(there.calls.length).toBeLessThan(60 * 5)
 })
 
-test('fractions of a millisecond do not make it turn in circles', async () => {
-	// Less than a poll had passed, as a difference; nothing was left to wait, as a sum. The loop went round without a pause.
+test('fractions of a millisecond do not cause a tight loop', async () => {
+	// Regression: by a difference the poll was not yet due, by a sum there was no time left to wait.
 	await using here = await world()
 	await using there = new Process(here)
 	await here.clock.advance(1_000 * Math.PI)
@@ -59,7 +59,7 @@ test('fractions of a millisecond do not make it turn in circles', async () => {
 	expect(there.calls.length).toBeLessThan(20_000)
 })
 
-test('the wildcard serves every destination that has no entry of its own, each with its own places', async () => {
+test('the wildcard serves every other destination, each with its own slots', async () => {
 	await using here = await world()
 	const own: unknown[] = []
 	const seen: string[] = []
@@ -79,15 +79,15 @@ test('the wildcard serves every destination that has no entry of its own, each w
 	expect(seen.toSorted()).toEqual(['b', 'c', 'hangs', 'hangs'])
 })
 
-test('a destination that nobody serves stays in the queue, untouched', async () => {
+test('messages of a destination without a relay stay in the queue', async () => {
 	await using here = await world()
-	const [id = ''] = await here.enqueue(1, { topic: 'nobody' })
+	const [id = ''] = await here.enqueue(1, { topic: 'unserved' })
 	await here.relay({ jobs: here.sends() })
 	await here.clock.advance(10_000)
 	expect(await here.outbox.find(id)).toMatchObject({ status: 'pending', attempts: 0 })
 })
 
-test('a wall clock that jumps by an hour does no harm', async () => {
+test('a jump of the wall clock does no harm', async () => {
 	await using here = await world()
 	await here.enqueue(3)
 	const fails = here.sends(({ attempts }) => (attempts < 3 ? Promise.reject(new Error('no')) : undefined))

@@ -1,6 +1,6 @@
 /**
- * A small world in virtual time: an outbox in memory, relays that can be killed, and a ledger of all that was sent. Nothing sleeps: time passes when
- * the test says so, for the store and for every relay alike.
+ * A test world in virtual time: an in-memory outbox, relays that can be killed, and a record of all sends. The test advances the clock of the store and
+ * of every relay.
  */
 import {
 	type Destination,
@@ -16,7 +16,7 @@ import type { Message } from '../../../src/outbox/message/message.ts'
 import type { SqliteStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
 import type { SqliteClient } from '../../../src/sql/clients.ts'
 
-/** Where messages go in a test. */
+/** Destinations of a test. */
 export type Destinations = Readonly<Record<string, Handler | Destination>>
 
 interface Sending {
@@ -33,14 +33,14 @@ export interface World extends AsyncDisposable {
 	readonly tx: SqliteClient
 	readonly events: RelayEvent[]
 	readonly sendings: Sending[]
-	/** A handler that writes into the ledger, then does as told. */
+	/** Returns a handler that records the send and then calls the given function. */
 	sends(work?: (message: Message) => unknown): (message: Message) => Promise<void>
 	relay(destinations: Destinations, options?: RelayOptions): Promise<Relay>
 	enqueue(count: number, message?: Partial<Message>): Promise<string[]>
 	payloads(): unknown[]
-	/** Resolves after so long. */
+	/** Resolves after `ms`. */
 	pause(ms: number): Promise<void>
-	/** Timers of the world's clock, for a runtime of one's own. */
+	/** The clock's timers, for a custom runtime. */
 	readonly timer: VirtualRuntime['setTimer']
 	eventsOf<Type extends RelayEvent['type']>(type: Type): Extract<RelayEvent, { type: Type }>[]
 }

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { Process } from './process.ts'
 import { world } from './world.ts'
 
-const away = () => new Error('the database is away')
+const away = () => new Error('the database is down')
 
-test('a database that is away for a minute costs time and nothing else', async () => {
+test('a database outage of a minute loses nothing', async () => {
 	await using here = await world()
 	await using there = new Process(here)
 	await here.enqueue(20)
@@ -14,7 +14,7 @@ test('a database that is away for a minute costs time and nothing else', async (
 	there.fault = away
 	there.calls.length = 0
 	await here.clock.advance(60_000)
-	// Not one call after the other: the pauses grow to some seconds.
+	// The delays between calls grow to some seconds.
 	expect(there.calls.length).toBeLessThan(150)
 	there.fault = undefined
 	await here.clock.advance(15_000)
@@ -27,12 +27,12 @@ test('a database that is away for a minute costs time and nothing else', async (
 	).toEqual(Array.from({ length: 20 }, (_, n) => n + 1))
 	const failed = there.eventsOf('store_failure')
 	expect(failed.length).toBeGreaterThan(5)
-	expect(failed[0]).toMatchObject({ errorMessage: 'the database is away' })
+	expect(failed[0]).toMatchObject({ errorMessage: 'the database is down' })
 	expect(there.eventsOf('store_recovered').map(({ operation }) => operation)).toContain('settle')
 	expect(there.eventsOf('sent')).toHaveLength(20)
 })
 
-test('what is enqueued while a relay can not reach its database is sent when it can', async () => {
+test('sends messages that were enqueued while the relay could not reach its database', async () => {
 	await using here = await world()
 	await using there = new Process(here)
 	await there.relay({ jobs: here.sends() })
@@ -46,13 +46,13 @@ test('what is enqueued while a relay can not reach its database is sent when it 
 	expect(here.sendings).toHaveLength(10)
 })
 
-test('a relay that can not reach its database does not start, and leaves nothing behind', async () => {
+test('start rejects without a database and leaves nothing behind', async () => {
 	await using here = await world()
 	const there = new Process(here)
 	const relay = there.make({ jobs: here.sends() })
 	for (const method of ['schemaVersion', 'listen', 'heartbeat'] as const) {
 		there.fault = (name) => (name === method ? away() : undefined)
-		await expect(relay.start()).rejects.toThrow('away')
+		await expect(relay.start()).rejects.toThrow('the database is down')
 		expect(here.clock.pendingTimers).toBe(0)
 	}
 	there.fault = undefined
