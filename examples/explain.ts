@@ -1,12 +1,12 @@
-/** The error is your own, untouched; what happened on the way is asked for separately. */
+/** The thrown error is your own, unchanged. `explain` returns what happened before it was thrown. */
 import { explain, HttpError, retryWithBackoff } from 'yaoki'
 
-const answers = [new HttpError(503), new HttpError(429, undefined, { retryAfterMs: 2 }), new HttpError(404)]
+const errors = [new HttpError(503), new HttpError(429, undefined, { retryAfterMs: 2 }), new HttpError(404)]
 
 try {
 	await retryWithBackoff(
 		({ attempt }) => {
-			throw answers[attempt]
+			throw errors[attempt]
 		},
 		{ name: 'load invoice', baseDelayMs: 1, maxRetries: 5 },
 	)

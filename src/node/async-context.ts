@@ -1,7 +1,7 @@
 /**
- * Calls that know which call they are part of, without being handed its context: it travels in the async context. The
- * only piece of the lower floors that is bound to Node, which is why it is a subpath of its own; Bun and Deno have the module as well. A
- * policy has to be asked for it: an async context that worked behind everybody's back would be global state.
+ * Passes a call's context to the calls inside it through AsyncLocalStorage, so that it need not be passed as an argument.
+ * It is a subpath of its own because it needs a Node module, which Bun and Deno have too. A policy has to opt in: an async
+ * context that applies to all policies would be hidden global state.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { CallContext, CallOptions } from '../core/engine/call-options.ts'
@@ -12,28 +12,29 @@ import type { PolicyListener } from '../core/events/events.ts'
 
 const storage = new AsyncLocalStorage<CallOptions>()
 
-/** What belongs to the call whose work, or to the request whose handler, this is asked from. */
+/** Returns the context of the call or request in which the current code runs; undefined outside of one. */
 export function currentContext(): CallOptions | undefined {
 	return storage.getStore()
 }
 
 /**
- * Runs `fn` as part of a call: what is said here holds for every call that an ambient policy makes inside of it, however deep.
+ * Runs `fn` with these call options as context: all calls inside it, however deep, that use `withAmbientContext` inherit
+ * them.
  *
  * @example
- * await withContext({ deadline: Deadline.after(2_000) }, () => handle(request))
+ * await runWithContext({ deadline: Deadline.after(2_000) }, () => handle(request))
  */
 export function runWithContext<T>(options: CallOptions, fn: () => T): T {
-	return storage.run(inherited(options) ?? options, fn)
+	return storage.run(inherit(options) ?? options, fn)
 }
 
 /**
- * The same policy, whose calls take over the deadline, the signal, the key and the attempt of the call that they are part of, and
- * hand their own on. Retries around each other then do not multiply.
+ * Returns the same policy with calls that inherit deadline, signal, key and attempt from the call around them, and pass
+ * their own on. Nested retries then do not multiply.
  *
  * @example
- * const inner = ambient(retry(presets.database))
- * const outer = ambient(retry(presets.interactive))
+ * const inner = withAmbientContext(retry(presets.database))
+ * const outer = withAmbientContext(retry(presets.interactive))
  * await outer.execute(() => inner.execute(() => query(sql)))
  */
 export function withAmbientContext(policy: Policy): Policy {
@@ -49,11 +50,11 @@ class AmbientPolicy extends Policy {
 	}
 
 	override execute<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Awaited<T>> {
-		return this.#policy.execute(inContext(fn), inherited(options))
+		return this.#policy.execute(inContext(fn), inherit(options))
 	}
 
 	override settle<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Settled<Awaited<T>>> {
-		return this.#policy.settle(inContext(fn), inherited(options))
+		return this.#policy.settle(inContext(fn), inherit(options))
 	}
 
 	override subscribe(listener: PolicyListener): () => void {
@@ -64,9 +65,10 @@ class AmbientPolicy extends Policy {
 		return this.#policy.leaves()
 	}
 
-	/** Inside of another policy it would be just the policy that it was made of, and nobody would notice. */
+	/** Inside another policy it would have no effect, so that is an error. */
 	override layers(): readonly UnboundLayer[] {
-		throw new InvalidOptionError('ambient(policy)', this.name, 'the outermost place: ambient(pipeline(...))')
+		const expected = 'the outermost position, as in withAmbientContext(pipeline(...))'
+		throw new InvalidOptionError('withAmbientContext(policy)', this.name, expected)
 	}
 }
 
@@ -75,9 +77,9 @@ const inContext =
 	(context: CallContext): T =>
 		storage.run(context, () => fn(context))
 
-/** Who hands a context on, as options or among them, has said what the call is part of. */
-function inherited(options: CallOptions | undefined): CallOptions | undefined {
-	const around = storage.getStore()
-	if (!around || options?.parent || (options && 'attempt' in options)) return options
-	return options ? { ...options, parent: around } : around
+/** Options that are a context, or that contain a parent, already name the call around. */
+function inherit(options: CallOptions | undefined): CallOptions | undefined {
+	const outer = storage.getStore()
+	if (!outer || options?.parent || (options && 'attempt' in options)) return options
+	return options ? { ...options, parent: outer } : outer
 }

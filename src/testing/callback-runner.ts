@@ -1,6 +1,6 @@
 /**
- * The runner without promises: it drives the same call through the same policies as production does, with callbacks. In
- * virtual time a million calls run in a second or so, and one after the other in an order that never changes.
+ * Runs calls with callbacks instead of promises, through the same state machine and policies as in production. In virtual
+ * time a million calls take about a second, and they run one after the other in an order that never changes.
  */
 import { Call, type Operation } from '../core/engine/call.ts'
 import type { CallContext, CallOptions } from '../core/engine/call-options.ts'
@@ -9,34 +9,34 @@ import type { Policy } from '../core/engine/policy.ts'
 import { createRejection } from '../core/engine/rejection.ts'
 import { startWait } from '../core/engine/runner.ts'
 
-/** Told once how it ended: `done()` or `done(null, value)` for a success, `done(error)` for a failure. */
+/** Receives the result once: `done()` or `done(null, value)` for a success, `done(error)` for a failure. */
 export type DoneCallback<T> = (error?: unknown, value?: T) => void
 
-/** Work that answers through a callback, now or later. */
-export type CallbackWork<T> = (context: CallContext, done: DoneCallback<T>) => void
+/** An operation that passes its result to a callback, immediately or later. */
+export type CallbackOperation<T> = (context: CallContext, done: DoneCallback<T>) => void
 
 export function run<T>(
 	policy: Policy,
-	work: CallbackWork<T>,
+	operation: CallbackOperation<T>,
 	done: DoneCallback<T>,
 	options?: CallOptions,
 ): void {
-	const call = new Call(policy.compiled(), options, work as Operation)
-	if (call.pipeline.runner) call.rareState.branch = branch
-	new CallbackRun(call, work, done).proceed(call.begin())
+	const call = new Call(policy.compiled(), options, operation as Operation)
+	if (call.pipeline.runner) call.rareState.branch = runBranch
+	new CallbackRun(call, operation, done).proceed(call.begin())
 }
 
-function branch(call: Call, step: Step, ended: () => void): void {
-	call.rareState.branch = branch
-	new CallbackRun(call, call.operation as CallbackWork<unknown>, ended).proceed(step)
+function runBranch(call: Call, step: Step, onEnd: () => void): void {
+	call.rareState.branch = runBranch
+	new CallbackRun(call, call.operation as CallbackOperation<unknown>, onEnd).proceed(step)
 }
 
-/** Woken calls whose turn comes when the present one is done: nobody is called from within another call's end. */
+/** Calls that were woken while another one runs. They run after it, so that calls never nest. */
 const woken: { proceed(): void }[] = []
 let isBusy = false
 
-/** Answers whether nobody else is at it. Whoever gets that answer must end the turn as well. */
-function beginsTurn(): boolean {
+/** Returns true if no call is running. The caller must then call `endTurn`. */
+function beginTurn(): boolean {
 	if (isBusy) return false
 	isBusy = true
 	return true
@@ -52,22 +52,22 @@ function endTurn(): void {
 
 class CallbackRun<T> {
 	readonly #call: Call
-	readonly #work: CallbackWork<T>
+	readonly #operation: CallbackOperation<T>
 	readonly #done: DoneCallback<T>
-	/** What an attempt that answered before it returned wants next; the loop goes on with it instead of recursing. */
-	#answered: Step | undefined
-	#isInWork = false
+	/** The next step after an operation that ended synchronously; the loop continues with it instead of recursing. */
+	#nextStep: Step | undefined
+	#isInOperation = false
 	#isAsleep = false
 
-	constructor(call: Call, work: CallbackWork<T>, done: DoneCallback<T>) {
+	constructor(call: Call, operation: CallbackOperation<T>, done: DoneCallback<T>) {
 		this.#call = call
-		this.#work = work
+		this.#operation = operation
 		this.#done = done
 	}
 
-	/** Without a step, a wait is over or an interruption has come. */
+	/** Without a step, a wait has ended or the call was interrupted. */
 	proceed(from?: Step): void {
-		const isFirst = beginsTurn()
+		const isFirst = beginTurn()
 		try {
 			this.#proceed(from ?? this.#call.resume())
 		} finally {
@@ -106,59 +106,56 @@ class CallbackRun<T> {
 
 	#attempt(): Step | undefined {
 		const call = this.#call
-		const turn = call.beginRun()
-		let isOpen = true
-		this.#answered = undefined
-		this.#isInWork = true
+		const runId = call.beginRun()
+		let isPending = true
+		this.#nextStep = undefined
+		this.#isInOperation = true
 		if (call.pipeline.runner) this.#sleep()
 		const settle = (ok: boolean, value: unknown) => {
-			if (!isOpen) return
-			isOpen = false
-			this.#settled(turn, ok, value)
+			if (!isPending) return
+			isPending = false
+			this.#settle(runId, ok, value)
 		}
 		try {
-			this.#begin(settle)
+			this.#startOperation(settle)
 		} catch (error) {
 			settle(false, error)
 		}
-		this.#isInWork = false
-		if (isOpen) call.onPending()
-		return this.#answered
+		this.#isInOperation = false
+		if (isPending) call.onPending()
+		return this.#nextStep
 	}
 
-	#settled(turn: number, ok: boolean, value: unknown): void {
-		const isFirst = beginsTurn()
+	#settle(runId: number, ok: boolean, value: unknown): void {
+		const isFirst = beginTurn()
 		try {
-			if (!this.#call.endRun(turn)) return
+			if (!this.#call.endRun(runId)) return
 			this.#isAsleep = false
-			this.#answer(this.#call.settle(ok, value))
+			const step = this.#call.settle(ok, value)
+			if (this.#isInOperation) this.#nextStep = step
+			else this.proceed(step)
 		} finally {
 			if (isFirst) endTurn()
 		}
 	}
 
-	#begin(settle: (ok: boolean, value: unknown) => void): void {
+	#startOperation(settle: (ok: boolean, value: unknown) => void): void {
 		const call = this.#call
-		const instead = call.rare?.substitute
-		if (!instead) {
-			this.#work(call.context(), (error, value) => {
+		const substitute = call.rare?.substitute
+		if (!substitute) {
+			this.#operation(call.context(), (error, value) => {
 				const ok = error === undefined || error === null
 				settle(ok, ok ? value : error)
 			})
 			return
 		}
-		const answer = instead(call.context())
-		if (answer instanceof Promise)
-			answer.then(
+		const result = substitute(call.context())
+		if (result instanceof Promise)
+			result.then(
 				(value) => settle(true, value),
 				(error) => settle(false, error),
 			)
-		else settle(true, answer)
-	}
-
-	#answer(step: Step): void {
-		if (this.#isInWork) this.#answered = step
-		else this.proceed(step)
+		else settle(true, result)
 	}
 
 	#finish(): void {

@@ -1,7 +1,7 @@
 /**
- * What will happen, in order of (time, sequence): a heap. Events of the same time come out in the order in which they
- * were put in, so that a run is the same every time. A cancelled event stays until its time comes and is then passed
- * over: most timers are cancelled never or late, and taking one out of the middle would cost more.
+ * Scheduled events in a heap, ordered by (time, sequence). Events of the same time keep their insertion order, so that
+ * every run is the same. A cancelled event stays in the heap and is skipped when its time comes: most timers are cancelled
+ * late or never, and removing one from the middle would cost more.
  */
 export interface ScheduledEvent {
 	readonly at: number
@@ -9,7 +9,7 @@ export interface ScheduledEvent {
 	fire: (() => void) | undefined
 }
 
-/** Four children a parent: half the levels of two, and the children lie side by side in memory. */
+/** Four children per node: half the levels of a binary heap, and the children are adjacent in memory. */
 const CHILDREN = 4
 
 export class EventHeap {
@@ -19,21 +19,21 @@ export class EventHeap {
 	add(at: number, fire: () => void): ScheduledEvent {
 		const event: ScheduledEvent = { at, sequence: this.#sequence++, fire }
 		const heap = this.#heap
-		let place = heap.length
+		let index = heap.length
 		heap.push(event)
-		while (place > 0) {
-			const parent = ((place - 1) / CHILDREN) | 0
+		while (index > 0) {
+			const parent = ((index - 1) / CHILDREN) | 0
 			const above = heap[parent]
-			// Equal times keep their order, for the newcomer has the greater sequence.
+			// With equal times the new event stays behind, because its sequence is greater.
 			if (above === undefined || above.at <= at) break
-			heap[place] = above
-			place = parent
+			heap[index] = above
+			index = parent
 		}
-		heap[place] = event
+		heap[index] = event
 		return event
 	}
 
-	/** Takes the next event out that has not been cancelled, unless it comes after `until`. */
+	/** Removes and returns the next event that is not cancelled, unless it is after `until`. */
 	take(until: number = Infinity): ScheduledEvent | undefined {
 		for (let first = this.#heap[0]; first && first.at <= until; first = this.#heap[0]) {
 			this.#removeFirst()
@@ -42,7 +42,7 @@ export class EventHeap {
 		return undefined
 	}
 
-	/** Is one still to come? Takes out those that were cancelled, as far as they are in front. */
+	/** True if an event is scheduled. Removes cancelled events from the front. */
 	get hasNext(): boolean {
 		for (let first = this.#heap[0]; first; first = this.#heap[0]) {
 			if (first.fire) return true
@@ -51,7 +51,7 @@ export class EventHeap {
 		return false
 	}
 
-	/** How many events are still to come. */
+	/** The number of scheduled events. */
 	get size(): number {
 		return this.#heap.reduce((count, event) => (event.fire === undefined ? count : count + 1), 0)
 	}
@@ -61,8 +61,8 @@ export class EventHeap {
 		const last = heap.pop()
 		const size = heap.length
 		if (last === undefined || size === 0) return
-		let place = 0
-		for (let child = 1; child < size; child = place * CHILDREN + 1) {
+		let index = 0
+		for (let child = 1; child < size; child = index * CHILDREN + 1) {
 			const end = Math.min(child + CHILDREN, size)
 			let first = heap[child]
 			let firstAt = child
@@ -74,10 +74,10 @@ export class EventHeap {
 				}
 			}
 			if (first === undefined || comesFirst(last, first)) break
-			heap[place] = first
-			place = firstAt
+			heap[index] = first
+			index = firstAt
 		}
-		heap[place] = last
+		heap[index] = last
 	}
 }
 

@@ -5,21 +5,21 @@ import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../core/e
 import { invalidOption, isAmount, type OptionSchema, readOptions } from '../core/options/schema.ts'
 import { seededRandom } from './seeded-random.ts'
 
-/** How often, how and how slowly calls are to fail. */
+/** Options of `faults`. */
 export interface FaultOptions extends PolicyOptions {
-	/** The share of calls that fail before they reach the work, 0 to 1. Default 0. */
+	/** The share of attempts that fail before the operation is called, 0 to 1. Default 0. */
 	readonly errorRate?: number | undefined
-	/** What they fail with: an error, or a function that makes one. Default: an Error whose code is ECONNRESET. */
+	/** The error, or a function that creates it. Default: an Error with code ECONNRESET. */
 	readonly error?: unknown
-	/** How long every call is held up first: milliseconds, or a range to draw from. Default 0. */
-	readonly latencyMs?: number | readonly [least: number, greatest: number] | undefined
-	/** Makes the faults the same in every run. Default: the runtime's chance. */
+	/** The delay before every attempt: milliseconds, or a range for a random delay. Default 0. */
+	readonly latencyMs?: number | readonly [min: number, max: number] | undefined
+	/** The same seed gives the same faults in every run. Default: the random numbers of the runtime. */
 	readonly seed?: number | string | undefined
 }
 
 type Settings = Omit<FaultOptions, 'errorRate'> & { readonly errorRate: number }
 
-const RULES: OptionSchema = {
+const FAULTS_SCHEMA: OptionSchema = {
 	errorRate: [0, 1, 0],
 	error: 'any',
 	latencyMs: 'any',
@@ -28,20 +28,19 @@ const RULES: OptionSchema = {
 }
 
 function readFaultOptions(options: FaultOptions): Settings {
-	checkPolicyOptions(options, RULES)
+	checkPolicyOptions(options, FAULTS_SCHEMA, 'faults')
 	const { latencyMs = 0 } = options
-	const [least, greatest] = bounds(latencyMs)
-	if (!isAmount(least) || !isAmount(greatest) || least > greatest) {
-		invalidOption('latencyMs', latencyMs, 'milliseconds, or [least, greatest]')
-	}
-	return readOptions<Settings>(options, RULES)
+	const [min, max] = toRange(latencyMs)
+	if (!isAmount(min) || !isAmount(max) || min > max)
+		invalidOption('latencyMs', latencyMs, 'milliseconds, or [min, max]')
+	return readOptions<Settings>(options, FAULTS_SCHEMA)
 }
 
-const bounds = (latencyMs: number | readonly [number, number]): readonly [number, number] =>
+const toRange = (latencyMs: number | readonly [number, number]): readonly [number, number] =>
 	typeof latencyMs === 'number' ? [latencyMs, latencyMs] : latencyMs
 
 /**
- * Trouble on purpose, as a policy: put it innermost, where the network would be.
+ * Creates a policy that injects latency and errors. Put it innermost, in the place of the network.
  *
  * @example
  * const flaky = pipeline(retry(), faults({ errorRate: 0.3, latencyMs: [10, 200], seed: 7 }))
@@ -50,13 +49,13 @@ export function faults(options: FaultOptions = {}): Faults {
 	return new Faults(options)
 }
 
-/** What `faults()` makes: a policy that troubles the calls inside it. */
+/** The policy that `faults()` creates. */
 export class Faults extends LeafPolicy {
 	constructor(options: FaultOptions = {}) {
 		super('faults', options, new FaultLayer(readFaultOptions(options)))
 	}
 
-	/** @internal Faults tell nothing of themselves: the policies around them do. */
+	/** @internal It emits no events of its own; the policies around it do. */
 	protected override setListening(): void {}
 }
 
@@ -72,8 +71,8 @@ class FaultLayer implements Layer {
 	enter(call: Call, bound: BoundLayer): Step {
 		const random = this.#random ?? (() => bound.runtime.random())
 		const { latencyMs = 0, errorRate } = this.#settings
-		const [least, greatest] = bounds(latencyMs)
-		const delayMs = least + random() * (greatest - least)
+		const [min, max] = toRange(latencyMs)
+		const delayMs = min + random() * (max - min)
 		const fails = random() < errorRate
 		call.enterLayer(bound, fails)
 		return delayMs > 0 ? delayMs : this.resume(call, bound)
@@ -81,14 +80,14 @@ class FaultLayer implements Layer {
 
 	resume(call: Call, bound: BoundLayer): Step {
 		call.startedAt = call.pipeline.runtime.now()
-		return call.layerState(bound) ? call.settle(false, this.#makeError()) : GO
+		return call.layerState(bound) ? call.settle(false, this.#createError()) : GO
 	}
 
 	leave(): Step {
 		return GO
 	}
 
-	#makeError(): unknown {
+	#createError(): unknown {
 		const { error } = this.#settings
 		if (error === undefined)
 			return Object.assign(new Error('injected fault: read ECONNRESET'), { code: 'ECONNRESET' })

@@ -1,6 +1,6 @@
-/** `yaoki/testing`: virtual time, seeded chance, policies without waits, and faults on purpose. */
+/** `yaoki/testing`: virtual time, seeded random numbers, policies without delays, and fault injection. */
 
-export type { CallbackWork, DoneCallback } from './callback-runner.ts'
+export type { CallbackOperation, DoneCallback } from './callback-runner.ts'
 export { type FaultOptions, Faults, faults } from './faults.ts'
 export { seededRandom } from './seeded-random.ts'
 export { skipDelays } from './skip-delays.ts'

@@ -1,7 +1,6 @@
 /**
- * Chance that can be repeated: the same seed gives the same numbers on every engine. A 128-bit counter-based small fast
- * generator (sfc32), which passes the usual batteries and needs four integer additions a number; 53 bits of two draws
- * make one number in [0, 1).
+ * Returns a random number generator. The same seed gives the same numbers on every engine. It is sfc32, a small generator
+ * with 128 bits of state that passes the usual test batteries; 53 bits of two draws make one number in [0, 1).
  *
  * @example
  * const random = seededRandom(7)
@@ -16,12 +15,12 @@ export function seededRandom(seed: number | string): () => number {
 		c = (((c << 21) | (c >>> 11)) + sum) | 0
 		return sum >>> 0
 	}
-	// Neighbouring seeds start alike; a few rounds part them.
+	// The first numbers of similar seeds are similar; a few rounds separate them.
 	for (let round = 0; round < 15; round++) next()
 	return () => ((next() >>> 5) * 2 ** 26 + (next() >>> 6)) / 2 ** 53
 }
 
-/** Three well-mixed words of a text. */
+/** Hashes a text to three words. */
 function scramble(text: string): [number, number, number] {
 	const mix = (start: number): number => {
 		let hash = start

@@ -6,9 +6,9 @@ import type { Runtime } from '../core/runtime/runtime.ts'
 import { EventHeap } from './event-heap.ts'
 
 /**
- * The same policy with waits that take no time, for suites of users: as many attempts, no sleeping. The policy's own clock
- * moves on by what was skipped, so that `maxElapsedMs` ends a call just as it would have. Calls side by side share that
- * clock, and a Deadline runs on its own: where such moments matter, take a virtual runtime.
+ * Returns the same policy with delays that take no time, for tests: the same attempts without waiting. The policy's clock
+ * advances by the skipped time, so that `maxElapsedMs` ends a call as usual. Concurrent calls share that clock, and a
+ * `Deadline` has its own clock: if such details matter, use `virtualRuntime`.
  *
  * @example
  * const payments = skipDelays(productionPolicy)
@@ -20,7 +20,7 @@ export function skipDelays(policy: Policy): Policy {
 
 class SkipDelays extends Policy {
 	readonly #policy: Policy
-	readonly #hasty = new Map<Runtime, Runtime>()
+	readonly #runtimes = new Map<Runtime, Runtime>()
 
 	constructor(policy: Policy) {
 		super(policy.name, {})
@@ -35,37 +35,37 @@ class SkipDelays extends Policy {
 		return this.#policy.subscribe(listener)
 	}
 
-	override layers(around: LayerEnv): readonly UnboundLayer[] {
-		return this.#policy.layers(around).map((bound) => ({ ...bound, runtime: this.#hurry(bound.runtime) }))
+	override layers(parent: LayerEnv): readonly UnboundLayer[] {
+		return this.#policy.layers(parent).map((bound) => ({ ...bound, runtime: this.#skip(bound.runtime) }))
 	}
 
-	override envInside(around: LayerEnv): LayerEnv {
-		const inside = this.#policy.envInside(around)
-		return { ...inside, runtime: this.#hurry(inside.runtime) }
+	override envInside(parent: LayerEnv): LayerEnv {
+		const env = this.#policy.envInside(parent)
+		return { ...env, runtime: this.#skip(env.runtime) }
 	}
 
-	/** One for each runtime, so that layers which shared a clock still do. */
-	#hurry(runtime: Runtime): Runtime {
-		const hasty = this.#hasty.get(runtime) ?? hurry(runtime)
-		this.#hasty.set(runtime, hasty)
-		return hasty
+	/** Returns one runtime for each original, so that layers which share a clock still do. */
+	#skip(runtime: Runtime): Runtime {
+		const skipping = this.#runtimes.get(runtime) ?? createSkippingRuntime(runtime)
+		this.#runtimes.set(runtime, skipping)
+		return skipping
 	}
 }
 
-/** Waits end in the order of their times, each a promise job after the one before; the clock leaps along. */
-function hurry(runtime: Runtime): Runtime {
+/** Waits end in the order of their times, one per microtask, and advance the clock. */
+function createSkippingRuntime(runtime: Runtime): Runtime {
 	const waits = new EventHeap()
-	let ahead = 0
-	const now = () => runtime.now() + ahead
+	let skippedMs = 0
+	const now = () => runtime.now() + skippedMs
 	const endNext = () => {
 		const wait = waits.take()
 		if (wait === undefined) return
-		ahead += Math.max(0, wait.at - now())
+		skippedMs += Math.max(0, wait.at - now())
 		wait.fire?.()
 	}
 	return {
 		now,
-		wallNow: () => runtime.wallNow() + ahead,
+		wallNow: () => runtime.wallNow() + skippedMs,
 		random: () => runtime.random(),
 		...(runtime.createId && { createId: () => runtime.createId?.() ?? '' }),
 		setTimer(ms, fn, kind) {

@@ -1,6 +1,6 @@
 /**
- * Time that passes from one event to the next, and not at all in between. The part of a virtual runtime that has no
- * promises in it: tests put those on top, the simulator drives it as it is.
+ * A clock that moves from one scheduled event to the next. This is the part of a virtual runtime without promises: tests
+ * add promises on top, the simulator uses it directly.
  */
 import { checkRange } from '../core/options/schema.ts'
 import { EventHeap, type ScheduledEvent } from './event-heap.ts'
@@ -23,7 +23,7 @@ export class VirtualClock {
 		return this.#wallOffset + this.#now
 	}
 
-	/** Counts, so that every run has the same ids. */
+	/** Returns a counter, so that every run has the same ids. */
 	createId(): string {
 		return `call-${++this.#ids}`
 	}
@@ -40,22 +40,22 @@ export class VirtualClock {
 		}
 	}
 
-	/** The same for those who know what they do: no check, and nothing made to cancel it with. */
+	/** Like `setTimer`, without validation and without allocating a cancel function. */
 	after(ms: number, fn: () => void): ScheduledEvent {
 		return this.#events.add(this.#now + ms, fn)
 	}
 
-	/** How many events are still to come. */
+	/** The number of scheduled events. */
 	get pending(): number {
 		return this.#events.size
 	}
 
-	/** Is any? Cheap, for who asks often. */
+	/** True if an event is scheduled. Cheaper than `pending`. */
 	get hasPending(): boolean {
 		return this.#events.hasNext
 	}
 
-	/** Goes to the next event, unless it comes after `until`, and lets it happen. Answers whether there was one. */
+	/** Advances to the next event and runs it, unless it is after `until`. Returns true if there was one. */
 	step(until: number): boolean {
 		const event = this.#events.take(until)
 		if (event === undefined) return false
@@ -64,7 +64,7 @@ export class VirtualClock {
 		return true
 	}
 
-	/** Lets time pass in which nothing happens. */
+	/** Advances the clock without running events. */
 	skipTo(time: number): void {
 		this.#now = Math.max(this.#now, time)
 	}

@@ -2,49 +2,64 @@ import type { CallOptions } from '../core/engine/call-options.ts'
 import type { Policy } from '../core/engine/policy.ts'
 import { checkNames, checkRange } from '../core/options/schema.ts'
 import type { Runtime } from '../core/runtime/runtime.ts'
-import { type CallbackWork, type DoneCallback, run } from './callback-runner.ts'
-import { promiseJobs } from './promise-jobs.ts'
+import { type CallbackOperation, type DoneCallback, run } from './callback-runner.ts'
 import { seededRandom } from './seeded-random.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
-/** Where a virtual runtime's chance and its wall clock begin. */
+/** Options of `virtualRuntime`. */
 export interface VirtualRuntimeOptions {
-	/** The same seed gives the same run. Default 1. */
+	/** The seed of the random numbers: the same seed gives the same run. Default 1. */
 	readonly seed?: number | string | undefined
 	/** The wall time at the start, milliseconds since 1970. Default: 2026-01-01 in UTC. */
 	readonly startAt?: number | undefined
 }
 
-/** A runtime whose time passes only when it is told to. */
+/** A runtime whose clock only moves when a test moves it. */
 export interface VirtualRuntime extends Runtime {
-	/** Lets `ms` pass. Timers fire in order, and promise jobs run to their end before the next one does. */
+	/** Advances the clock by `ms`. Timers fire in order, and all promise jobs run before the next timer. */
 	advance(ms: number): Promise<void>
-	/** Lets time pass until no timer is left, promise jobs included. Answers how long that took, in virtual time. */
+	/** Advances the clock until no timer and no promise job is left. Returns the virtual time that passed. */
 	runUntilIdle(): Promise<number>
-	/** The same for work without promises: fires every timer up to `ms` from now, at once, and answers how many. */
+	/** Fires every timer up to `ms` from now, synchronously: for code without promises. Returns their number. */
 	runTimers(ms?: number): number
-	/** Runs work under a policy without promises; the policy waits on its own runtime, so make it with this one. */
-	run<T>(policy: Policy, work: CallbackWork<T>, done: DoneCallback<T>, options?: CallOptions): void
-	/** Moves the wall clock, as an operator or a time server would. The clock that policies go by does not notice. */
+	/** Runs a callback operation under a policy, without promises. The policy must have been created with this runtime. */
+	run<T>(policy: Policy, operation: CallbackOperation<T>, done: DoneCallback<T>, options?: CallOptions): void
+	/** Moves the wall clock, as an operator or a time server would. The monotonic clock of the policies does not move. */
 	jumpWallClock(ms: number): void
-	/** How many timers are waiting. */
+	/** The number of timers that are set. */
 	readonly pendingTimers: number
 }
 
 /**
- * Time and chance for tests and simulations: nothing waits, and every run is the same.
+ * Creates a virtual clock with seeded random numbers, for tests and simulations: no real waiting, the same run every time.
  *
  * @example
  * const clock = virtualRuntime({ seed: 7 })
- * const answer = retryWithBackoff(flaky, { runtime: clock })
+ * const result = retryWithBackoff(flaky, { runtime: clock })
  * await clock.runUntilIdle()
- * await answer
+ * await result
  */
 export function virtualRuntime(options: VirtualRuntimeOptions = {}): VirtualRuntime {
-	checkNames(options, { seed: 'any', startAt: 'any' })
+	checkNames(options, { seed: 'any', startAt: 'any' }, 'virtualRuntime')
 	const { seed = 1, startAt = Date.UTC(2026, 0, 1) } = options
 	checkRange('startAt', startAt)
 	return new Virtual(seed, startAt)
+}
+
+/**
+ * Resolves when every promise job that can run has run. Jobs create jobs, so no number of `await`s is enough; the next
+ * macrotask comes after all of them. A message channel is a macrotask on every runtime, fake timers do not replace it, and
+ * unlike `setTimeout` browsers do not delay it by 4 ms.
+ */
+function runPromiseJobs(): Promise<void> {
+	return new Promise((resolve) => {
+		const { port1, port2 } = new MessageChannel()
+		port1.onmessage = () => {
+			port1.close()
+			resolve()
+		}
+		port2.postMessage(undefined)
+	})
 }
 
 class Virtual extends VirtualClock implements VirtualRuntime {
@@ -55,8 +70,13 @@ class Virtual extends VirtualClock implements VirtualRuntime {
 		this.random = seededRandom(seed)
 	}
 
-	run<T>(policy: Policy, work: CallbackWork<T>, done: DoneCallback<T>, options?: CallOptions): void {
-		run(policy, work, done, options)
+	run<T>(
+		policy: Policy,
+		operation: CallbackOperation<T>,
+		done: DoneCallback<T>,
+		options?: CallOptions,
+	): void {
+		run(policy, operation, done, options)
 	}
 
 	get pendingTimers(): number {
@@ -66,15 +86,15 @@ class Virtual extends VirtualClock implements VirtualRuntime {
 	async advance(ms: number): Promise<void> {
 		checkRange('advance(ms)', ms)
 		const until = this.now() + ms
-		await promiseJobs()
-		while (this.step(until)) await promiseJobs()
+		await runPromiseJobs()
+		while (this.step(until)) await runPromiseJobs()
 		this.skipTo(until)
 	}
 
 	async runUntilIdle(): Promise<number> {
 		const from = this.now()
-		await promiseJobs()
-		while (this.step(Infinity)) await promiseJobs()
+		await runPromiseJobs()
+		while (this.step(Infinity)) await runPromiseJobs()
 		return this.now() - from
 	}
 

@@ -69,20 +69,20 @@ test('pipeline: a busy shop is asked again, an empty one is not', async () => {
 	)
 })
 
-test('deadline: the retry stops where the next wait would end too late', async () => {
-	// One call only where the machine was so slow that the first wait used the deadline up.
+test('deadline: the retry stops before a delay that would end after the deadline', async () => {
+	// A single attempt if the machine is so slow that the first delay passes the deadline.
 	expect(await output('deadline')).toMatch(
-		/^call 1: in time, deadline known: true\n(.*\n)?[12] calls, ended by deadline$/,
+		/^attempt 1: in time, deadline known: true\n(.*\n)?[12] attempts, stopped: deadline$/,
 	)
 })
 
-test('explain: every attempt with its outcome and the reason of its wait', async () => {
+test('explain: every attempt with its outcome and the source of its delay', async () => {
 	const printed = await output('explain')
 	expect(printed).toMatch(
-		/^thrown: HttpError: HTTP 404\nload invoice: 3 attempts in \d+ ms, ended by permanent\n/,
+		/^thrown: HttpError: HTTP 404\nload invoice: 3 attempts in \d+ ms, stopped: permanent\n/,
 	)
 	expect(printed).toMatch(
-		/#2 at \d+ ms, took \d+ ms: throttled \(HttpError: HTTP 429\), then a wait of 2 ms \(retry-after\)/,
+		/#2 at \d+ ms, took \d+ ms: throttled \(HttpError: HTTP 429\), retry in 2 ms \(retry-after\)/,
 	)
 	expect(printed).toContain('[["throttled","backoff"],["throttled","retry-after"],["permanent",null]]')
 })

@@ -19,9 +19,9 @@ import {
 } from 'yaoki'
 import { ResilientHttpClient } from 'yaoki/http'
 import { sqliteStore } from 'yaoki/outbox'
-import { RULES as QUOTA_BUDGET_RULES } from '../../src/core/budget/quota-budget.ts'
-import { RULES as RETRY_BUDGET_RULES } from '../../src/core/budget/retry-budget.ts'
-import { RULES as TOKEN_BUDGET_RULES } from '../../src/core/budget/token-budget.ts'
+import { QUOTA_BUDGET_SCHEMA } from '../../src/core/budget/quota-budget.ts'
+import { RETRY_BUDGET_SCHEMA } from '../../src/core/budget/retry-budget.ts'
+import { TOKEN_BUDGET_SCHEMA } from '../../src/core/budget/token-budget.ts'
 import { readAdaptiveBulkheadOptions } from '../../src/core/bulkhead/adaptive-options.ts'
 import { readBulkheadOptions } from '../../src/core/bulkhead/options.ts'
 import { readCircuitBreakerOptions } from '../../src/core/circuit-breaker/options.ts'
@@ -81,9 +81,9 @@ const tables: readonly (readonly [path: string, head: string, read: (options: ob
 	['hedge', 'option', readHedgeOptions],
 	['rate-limit', 'option', readRateLimiterOptions],
 	['rate-limit', 'throttle option', readThrottleOptions],
-	['budgets', 'retry budget option', (options) => budgetDefaults(retryBudget(options), RETRY_BUDGET_RULES)],
-	['budgets', 'token budget option', (options) => budgetDefaults(tokenBudget(options), TOKEN_BUDGET_RULES)],
-	['budgets', 'quota budget option', (options) => budgetDefaults(quotaBudget(options), QUOTA_BUDGET_RULES)],
+	['budgets', 'retry budget option', (options) => budgetDefaults(retryBudget(options), RETRY_BUDGET_SCHEMA)],
+	['budgets', 'token budget option', (options) => budgetDefaults(tokenBudget(options), TOKEN_BUDGET_SCHEMA)],
+	['budgets', 'quota budget option', (options) => budgetDefaults(quotaBudget(options), QUOTA_BUDGET_SCHEMA)],
 	['pipelines', 'pipeline option', (options) => onlyChecked(pipeline(options))],
 	['pipelines', 'keyed option', readKeyedOptions],
 	['http', 'option', httpDefaults],

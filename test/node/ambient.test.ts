@@ -7,7 +7,7 @@ import { dead, settled, steady } from '../scenario.ts'
 const twice = { ...steady, maxRetries: 2 }
 
 describe('retries in an async context', () => {
-	test('three attempts around three attempts on a dead dependency make three calls, not nine', async () => {
+	test('three attempts around three attempts on a dead dependency make three attempts, not nine', async () => {
 		const clock = virtualRuntime()
 		const inner = withAmbientContext(retry({ ...twice, runtime: clock }))
 		const outer = withAmbientContext(retry({ ...twice, runtime: clock }))
@@ -20,7 +20,7 @@ describe('retries in an async context', () => {
 		expect(explain(result.ok ? undefined : result.error)?.stop).toBe('inner-retry')
 	})
 
-	test('nor does a third layer, or a wait between them, multiply', async () => {
+	test('a third layer or a wait in between does not multiply attempts', async () => {
 		const clock = virtualRuntime()
 		const policy = withAmbientContext(pipeline({ runtime: clock }, retry(twice), timeout(10_000)))
 		const script = dead(clock)
@@ -38,7 +38,7 @@ describe('retries in an async context', () => {
 		expect(script.startedAt).toHaveLength(3)
 	})
 
-	test("nested: 'outermost' leaves them to the edge", async () => {
+	test("nested: 'outermost' lets only the outermost retry", async () => {
 		const clock = virtualRuntime()
 		const inner = withAmbientContext(retry({ ...twice, runtime: clock, nested: 'outermost' }))
 		const outer = withAmbientContext(retry({ ...twice, runtime: clock }))
@@ -55,7 +55,7 @@ describe('retries in an async context', () => {
 		expect(started).toHaveLength(3)
 	})
 
-	test('policies that were not asked to know nothing of each other', async () => {
+	test('policies without withAmbientContext do not know of each other', async () => {
 		const clock = virtualRuntime()
 		const policy = retry({ ...twice, runtime: clock })
 		const script = dead(clock)
@@ -67,7 +67,7 @@ describe('retries in an async context', () => {
 	})
 })
 
-describe('what travels', () => {
+describe('what calls inherit', () => {
 	test('the deadline: the earlier of the two counts', async () => {
 		const clock = virtualRuntime()
 		const policy = withAmbientContext(retry({ ...steady, maxRetries: 9, runtime: clock }))
@@ -87,16 +87,16 @@ describe('what travels', () => {
 		const policy = withAmbientContext(retry({ ...steady, maxRetries: 9, runtime: clock }))
 		const controller = new AbortController()
 		const script = dead(clock)
-		const answer = settled(
+		const result = settled(
 			clock,
 			policy.execute(() => policy.execute(script, { name: 'inner' }), { signal: controller.signal }),
 		)
 		clock.setTimer(50, () => controller.abort(new Error('enough')))
-		expect(await answer).toMatchObject({ error: { message: 'enough' } })
+		expect(await result).toMatchObject({ error: { message: 'enough' } })
 		expect(script.startedAt).toEqual([0])
 	})
 
-	test('the key and whether the work may be done twice, but not the name', async () => {
+	test('key and idempotent, but not the name', async () => {
 		const policy = withAmbientContext(retry())
 		let seen: CallOptions | undefined
 		await policy.execute(
@@ -113,7 +113,7 @@ describe('what travels', () => {
 		expect(seen?.idempotent).toBe(false)
 	})
 
-	test('a context that is handed on by hand wins over the ambient one', async () => {
+	test('a context passed as options wins over the ambient one', async () => {
 		const policy = withAmbientContext(retry())
 		let seen: CallOptions | undefined
 		await policy.execute(
@@ -128,13 +128,13 @@ describe('what travels', () => {
 		expect(seen?.key).toBe('mine')
 	})
 
-	test('nothing, outside of any call', () => {
+	test('nothing outside a call', () => {
 		expect(currentContext()).toBeUndefined()
 	})
 })
 
-describe('withContext', () => {
-	test('gives a request a deadline that every ambient call in it keeps', async () => {
+describe('runWithContext', () => {
+	test('sets a deadline for all ambient calls inside', async () => {
 		const clock = virtualRuntime()
 		const policy = withAmbientContext(retry({ ...steady, maxRetries: 9, runtime: clock }))
 		const script = dead(clock)
@@ -146,7 +146,7 @@ describe('withContext', () => {
 		expect(script.startedAt).toEqual([0, 100])
 	})
 
-	test('inside another adds to it', async () => {
+	test('extends an outer context', async () => {
 		const policy = withAmbientContext(retry())
 		const deadline = Deadline.after(60_000)
 		await runWithContext({ deadline }, () =>
@@ -160,8 +160,8 @@ describe('withContext', () => {
 	})
 })
 
-describe('an ambient policy', () => {
-	test('settles, wraps, binds and is heard like the policy itself', async () => {
+describe('withAmbientContext', () => {
+	test('supports settle, wrap, bind and subscribe like the policy itself', async () => {
 		const clock = virtualRuntime()
 		const policy = withAmbientContext(retry({ ...twice, runtime: clock, name: 'db' }))
 		const types: string[] = []
@@ -181,7 +181,7 @@ describe('an ambient policy', () => {
 		expect(policy.name).toBe('db')
 	})
 
-	test('refuses a place inside a pipeline, where it would silently not be ambient', () => {
-		expect(() => pipeline(withAmbientContext(retry(twice)))).toThrow('ambient(pipeline(...))')
+	test('throws inside a pipeline, where it would have no effect', () => {
+		expect(() => pipeline(withAmbientContext(retry(twice)))).toThrow('withAmbientContext(pipeline(...))')
 	})
 })

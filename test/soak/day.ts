@@ -3,7 +3,7 @@
  * lose patience, operators change settings and clocks jump; after every event the policies are compared with own books.
  */
 import { bulkhead, circuitBreaker, Deadline, pipeline, retry, retryBudget, timeout } from 'yaoki'
-import { type CallbackWork, seededRandom, type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
+import { type CallbackOperation, seededRandom, type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 import { Breaches, BudgetBook, CircuitBook, type Probe } from './books.ts'
 import { OwnTimers, suffer, Trail, Weather } from './weather.ts'
 
@@ -172,7 +172,7 @@ class Day {
 		if (controller) this.#timers.set(300 * random(), () => this.#abort(visit, controller))
 	}
 
-	#workOf(visit: Visit): CallbackWork<string> {
+	#workOf(visit: Visit): CallbackOperation<string> {
 		return (context, done) => {
 			const now = this.#clock.now()
 			if (visit.starts++ === 0) this.#admitted(visit, now)

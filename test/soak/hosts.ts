@@ -19,7 +19,7 @@ import {
 	retryBudget,
 	timeout,
 } from 'yaoki'
-import { type CallbackWork, seededRandom, virtualRuntime } from 'yaoki/testing'
+import { type CallbackOperation, seededRandom, virtualRuntime } from 'yaoki/testing'
 import { Breaches, BudgetBook, CircuitBook } from './books.ts'
 import { OwnTimers, suffer, Trail, Weather } from './weather.ts'
 
@@ -197,7 +197,7 @@ export function soakHosts({ seed, calls }: { readonly seed: string; readonly cal
 	}
 
 	const workOf =
-		(visit: Visit): CallbackWork<string> =>
+		(visit: Visit): CallbackOperation<string> =>
 		(context, done) => {
 			const now = clock.now()
 			if (visit.starts++ === 0) admitted(visit)

@@ -1,6 +1,6 @@
 /** A dependency with good days and bad hours, drawn from a seed: how long each attempt takes and what comes of it. */
 import { HttpError } from 'yaoki'
-import type { CallbackWork, VirtualRuntime } from 'yaoki/testing'
+import type { CallbackOperation, VirtualRuntime } from 'yaoki/testing'
 
 type Regime = 'fair' | 'down' | 'flaky' | 'slow' | 'hung' | 'throttling'
 const OUTAGES: readonly Regime[] = ['down', 'flaky', 'slow', 'hung', 'throttling']
@@ -113,9 +113,9 @@ export class OwnTimers {
 /** Lets an attempt have its fate. `settled` is told before the policies are. */
 export function suffer(
 	{ takesMs, error, listens }: Fate,
-	context: Parameters<CallbackWork<string>>[0],
+	context: Parameters<CallbackOperation<string>>[0],
 	timers: OwnTimers,
-	done: Parameters<CallbackWork<string>>[1],
+	done: Parameters<CallbackOperation<string>>[1],
 	settled: (answer: () => void) => void,
 ): void {
 	const end = () => settled(() => (error ? done(error) : done(null, 'fine')))

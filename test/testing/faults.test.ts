@@ -8,12 +8,12 @@ beforeEach(() => {
 	clock = virtualRuntime()
 })
 
-describe('faults on purpose', () => {
-	it('are none when nothing is asked for', async () => {
+describe('faults', () => {
+	it('do nothing by default', async () => {
 		expect(await faults().execute(() => 1)).toBe(1)
 	})
 
-	it('come at the rate that was asked for, before the work is reached', async () => {
+	it('fail at errorRate, before the operation is called', async () => {
 		const flaky = faults({ errorRate: 0.3, seed: 1, runtime: clock })
 		let reached = 0
 		const results = await Promise.all(Array.from({ length: 5000 }, () => flaky.settle(() => ++reached)))
@@ -33,20 +33,20 @@ describe('faults on purpose', () => {
 		expect(await run(3)).not.toEqual(await run(4))
 	})
 
-	it('look like a broken connection, unless an error or a maker of errors is given', async () => {
+	it('fail with ECONNRESET, or with the given error or function', async () => {
 		const outcome = await faults({ errorRate: 1 }).settle(() => 1)
 		expect(classify(outcome.ok ? undefined : outcome.error)).toEqual({ kind: 'transient', isKnown: true })
 		const error = new Error('mine')
 		expect(await faults({ errorRate: 1, error }).settle(() => 1)).toEqual({ ok: false, error })
-		let made = 0
-		const maker = faults({ errorRate: 1, error: () => `made ${++made}` })
-		expect([await maker.settle(() => 1), await maker.settle(() => 1)]).toMatchObject([
-			{ error: 'made 1' },
-			{ error: 'made 2' },
+		let created = 0
+		const withFactory = faults({ errorRate: 1, error: () => `created ${++created}` })
+		expect([await withFactory.settle(() => 1), await withFactory.settle(() => 1)]).toMatchObject([
+			{ error: 'created 1' },
+			{ error: 'created 2' },
 		])
 	})
 
-	it('hold a call up, by a fixed time or a drawn one', async () => {
+	it('delay a call by a fixed or a random time', async () => {
 		await settled(
 			clock,
 			faults({ latencyMs: 250, runtime: clock }).execute(() => 1),
@@ -59,7 +59,7 @@ describe('faults on purpose', () => {
 		expect(clock.now() >= 260 && clock.now() < 270).toBe(true)
 	})
 
-	it('and the latency comes before the error, and an abort ends it at once', async () => {
+	it('delay before the error, and an abort ends the delay immediately', async () => {
 		const slow = faults({ latencyMs: 100, errorRate: 1, runtime: clock })
 		expect(
 			(
@@ -71,14 +71,14 @@ describe('faults on purpose', () => {
 		).toBe(false)
 		expect(clock.now()).toBe(100)
 		const caller = new AbortController()
-		const answer = slow.settle(() => 1, { signal: caller.signal })
+		const result = slow.settle(() => 1, { signal: caller.signal })
 		await clock.advance(10)
 		caller.abort('left')
-		expect(await answer).toEqual({ ok: false, error: 'left' })
+		expect(await result).toEqual({ ok: false, error: 'left' })
 		expect(clock.pendingTimers).toBe(0)
 	})
 
-	it('are met by a retry outside of them', async () => {
+	it('are retried by a retry around them', async () => {
 		const policy = pipeline(
 			{ runtime: clock },
 			retry({ maxRetries: 20 }),
@@ -93,11 +93,11 @@ describe('faults on purpose', () => {
 	})
 
 	it.each([0, 5])(
-		'a maker of errors that throws, after %d ms, ends the call with what it threw',
+		'an error function that throws after %d ms ends the call with its error',
 		async (latencyMs) => {
-			const made = new Error('bad maker')
+			const thrown = new Error('bad error function')
 			const error = () => {
-				throw made
+				throw thrown
 			}
 			const broken = pipeline({ runtime: clock }, retry(), faults({ errorRate: 1, latencyMs, error }))
 			expect(
@@ -105,19 +105,19 @@ describe('faults on purpose', () => {
 					clock,
 					broken.execute(() => 1),
 				),
-			).toEqual({ ok: false, error: made })
+			).toEqual({ ok: false, error: thrown })
 			expect(clock.now()).toBe(latencyMs)
 		},
 	)
 
 	it.each([
 		[{ errorRate: 2 }, 'Invalid option "errorRate": expected a number from 0 to 1, got 2'],
-		[{ latencyMs: -1 }, 'Invalid option "latencyMs": expected milliseconds, or [least, greatest], got -1'],
+		[{ latencyMs: -1 }, 'Invalid option "latencyMs": expected milliseconds, or [min, max], got -1'],
 		[
 			{ latencyMs: [20, 10] as const },
-			'Invalid option "latencyMs": expected milliseconds, or [least, greatest], got [20,10]',
+			'Invalid option "latencyMs": expected milliseconds, or [min, max], got [20,10]',
 		],
-	])('%o is refused', (options, message) => {
+	])('rejects %o', (options, message) => {
 		expect(() => faults(options)).toThrow(message)
 	})
 })

@@ -6,7 +6,7 @@ import { EventHeap } from '../../src/testing/event-heap.ts'
 import { steady } from '../scenario.ts'
 
 describe('virtual time', () => {
-	it('passes only when it is told to, timers firing in order', async () => {
+	it('passes only when advanced, and timers fire in order', async () => {
 		const clock = virtualRuntime()
 		const fired: string[] = []
 		clock.setTimer(20, () => fired.push(`b at ${clock.now()}`))
@@ -17,20 +17,20 @@ describe('virtual time', () => {
 		expect(fired).toEqual(['a at 10', 'b at 20'])
 	})
 
-	it('drains promise jobs between timers, however deep they are', async () => {
+	it('runs all promise jobs between two timers, however deep', async () => {
 		const clock = virtualRuntime()
 		const seen: string[] = []
 		const deepJobs = async () => {
 			for (let depth = 0; depth < 50; depth++) await Promise.resolve()
-			seen.push('jobs of the first')
+			seen.push('jobs of the first timer')
 		}
 		clock.setTimer(10, () => void deepJobs())
-		clock.setTimer(10, () => seen.push('second'))
+		clock.setTimer(10, () => seen.push('second timer'))
 		await clock.advance(10)
-		expect(seen).toEqual(['jobs of the first', 'second'])
+		expect(seen).toEqual(['jobs of the first timer', 'second timer'])
 	})
 
-	it('fires what timers arm, within the time that is let pass', async () => {
+	it('fires timers that timers set, within the advanced time', async () => {
 		const clock = virtualRuntime()
 		const at: number[] = []
 		const again = () => {
@@ -43,21 +43,21 @@ describe('virtual time', () => {
 		expect(clock.runTimers()).toBe(2)
 	})
 
-	it('forgets what was cancelled', async () => {
+	it('does not fire cancelled timers', async () => {
 		const clock = virtualRuntime()
 		clock.setTimer(10, () => expect.unreachable())()
 		expect(clock.pendingTimers).toBe(0)
 		expect(await clock.runUntilIdle()).toBe(0)
 	})
 
-	it('has a wall clock that starts where one likes and jumps when told', () => {
+	it('has a wall clock that starts at startAt and jumps with jumpWallClock', () => {
 		const clock = virtualRuntime({ startAt: 1000 })
 		clock.jumpWallClock(-400)
 		expect([clock.wallNow(), clock.now()]).toEqual([600, 0])
 		expect(new Date(virtualRuntime().wallNow()).toISOString()).toBe('2026-01-01T00:00:00.000Z')
 	})
 
-	it('refuses times that are none', async () => {
+	it('rejects invalid times', async () => {
 		const clock = virtualRuntime()
 		expect(() => clock.setTimer(Number.NaN, () => {})).toThrow(
 			/Invalid option "setTimer\(ms\)": expected .*, got NaN/,
@@ -67,12 +67,12 @@ describe('virtual time', () => {
 	})
 })
 
-describe('the heap of events', () => {
-	it('gives them out by time and, at the same time, in the order in which they came, whatever was cancelled', () => {
+describe('EventHeap', () => {
+	it('returns events by time, equal times in insertion order, and skips cancelled ones', () => {
 		fc.assert(
-			fc.property(fc.array(fc.tuple(fc.nat(20), fc.boolean()), { maxLength: 200 }), (plan) => {
+			fc.property(fc.array(fc.tuple(fc.nat(20), fc.boolean()), { maxLength: 200 }), (events) => {
 				const heap = new EventHeap()
-				const expected = plan
+				const expected = events
 					.map(([at, cancelled], i) => {
 						const event = heap.add(at, () => {})
 						if (cancelled) event.fire = undefined
@@ -88,15 +88,15 @@ describe('the heap of events', () => {
 	})
 })
 
-describe('seeded chance', () => {
-	it('is the same for the same seed and another for another', () => {
+describe('seededRandom', () => {
+	it('returns the same numbers for the same seed, and others for another', () => {
 		const take = (seed: number | string) => Array.from({ length: 5 }, seededRandom(seed))
 		expect(take(7)).toEqual(take(7))
 		expect(take('a')).not.toEqual(take('b'))
 		expect(take(1)).not.toEqual(take(2))
 	})
 
-	it('is uniform in [0, 1): its tenths are filled evenly', () => {
+	it('is uniform in [0, 1)', () => {
 		const random = seededRandom(42)
 		const tenths = new Array<number>(10).fill(0)
 		for (let i = 0; i < 100_000; i++) {
@@ -108,15 +108,15 @@ describe('seeded chance', () => {
 		expect(chiSquare).toBeLessThan(27.9)
 	})
 
-	it('neighbouring seeds are not alike', () => {
+	it('returns unrelated numbers for adjacent seeds', () => {
 		const firsts = Array.from({ length: 2000 }, (_, seed) => seededRandom(seed)())
 		const mean = firsts.reduce((a, b) => a + b) / firsts.length
 		expect(Math.abs(mean - 0.5)).toBeLessThan(4 / Math.sqrt(12 * firsts.length))
 	})
 })
 
-describe('the runner without promises', () => {
-	it('drives the same policies: attempts, waits, contexts and the answer', () => {
+describe('run, without promises', () => {
+	it('runs the same policies: attempts, delays, contexts and the result', () => {
 		const clock = virtualRuntime()
 		const policy = retry({ ...steady, runtime: clock })
 		const starts: number[] = []
@@ -135,7 +135,7 @@ describe('the runner without promises', () => {
 		expect(done).toHaveBeenCalledExactlyOnceWith(null, 'ok')
 	})
 
-	it('tells the last error when the retries are used up, synchronous throws included', () => {
+	it('passes the last error when retries are exhausted, for synchronous throws too', () => {
 		const clock = virtualRuntime()
 		const done = vi.fn()
 		const error = new Error('thrown')
@@ -150,7 +150,7 @@ describe('the runner without promises', () => {
 		expect(done).toHaveBeenCalledExactlyOnceWith(error)
 	})
 
-	it('does not grow the stack over thousands of attempts without a wait', () => {
+	it('does not grow the stack over thousands of attempts without a delay', () => {
 		const clock = virtualRuntime()
 		const done = vi.fn()
 		clock.run(
@@ -161,7 +161,7 @@ describe('the runner without promises', () => {
 		expect(done).toHaveBeenCalledOnce()
 	})
 
-	it('takes an answer once', () => {
+	it('accepts a result once', () => {
 		const clock = virtualRuntime()
 		const done = vi.fn()
 		clock.run(
@@ -178,7 +178,7 @@ describe('the runner without promises', () => {
 		expect(done).toHaveBeenCalledExactlyOnceWith(null, 1)
 	})
 
-	it("ends a wait at the caller's abort", () => {
+	it("ends a delay at the caller's abort", () => {
 		const clock = virtualRuntime()
 		const caller = new AbortController()
 		const done = vi.fn()
@@ -191,11 +191,11 @@ describe('the runner without promises', () => {
 		expect(clock.pendingTimers).toBe(0)
 	})
 
-	it('decides exactly as the runner of production does, for any script of failures', async () => {
+	it('decides exactly like the promise runner, for random failures', async () => {
 		const scripts = fc.array(fc.constantFrom('transient', 'permanent', 'ok'), { minLength: 1, maxLength: 6 })
 		await fc.assert(
 			fc.asyncProperty(scripts, fc.nat(5), fc.integer(), async (script, maxRetries, seed) => {
-				const play = () => {
+				const setUp = () => {
 					const clock = virtualRuntime({ seed })
 					const starts: number[] = []
 					const policy = pipeline(
@@ -209,15 +209,15 @@ describe('the runner without promises', () => {
 					}
 					return { clock, starts, policy, errorAt }
 				}
-				const a = play()
-				const answer = a.policy.settle(async () => {
+				const a = setUp()
+				const settling = a.policy.settle(async () => {
 					a.starts.push(a.clock.now())
 					const error = a.errorAt(a.starts.length - 1)
 					if (error) throw error
 					return 'ok'
 				})
 				await a.clock.runUntilIdle()
-				const b = play()
+				const b = setUp()
 				let ended: unknown[] = []
 				b.clock.run(
 					b.policy,
@@ -230,7 +230,7 @@ describe('the runner without promises', () => {
 					},
 				)
 				b.clock.runTimers()
-				const { ok } = await answer
+				const { ok } = await settling
 				expect(b.starts).toEqual(a.starts)
 				expect(b.clock.now()).toBe(a.clock.now())
 				expect(ended[0] === null).toBe(ok)

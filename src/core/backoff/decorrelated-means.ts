@@ -1,31 +1,33 @@
 /**
- * The mean of the n-th decorrelated delay.
+ * The means of decorrelated delays, by numeric integration.
  *
- * Let g_k(x) be the mean of the k-th delay from now when the previous one was x. Then g_0(x) = x, and one draw uniform in
- * [base, m) with m = 3x (capped) gives g_k(x) = (1 / (m - base)) * integral of g_(k-1) from base to m. The answer is
- * g_n(base).
+ * Let g_k(x) be the mean of the k-th delay from now if the previous delay was x. Then g_0(x) = x. One uniform draw from
+ * [base, m) with m = 3x (capped) gives g_k(x) = (1 / (m - base)) * integral of g_(k-1) from base to m. The mean of the
+ * n-th delay is g_n(base).
  *
- * The g_k have kinks at cap / 3^j and start at base, so the panels' edges are base * 3^j and cap / 3^j: between two edges
- * each g_k is smooth, and multiplying by 3 maps a panel onto another one, node onto node. So g_k is needed only at
- * Chebyshev nodes and nothing is ever interpolated; 17 nodes a panel give far more than the promised 1e-6. Sampling
- * would need some 10^12 draws for that.
+ * The g_k have kinks at cap / 3^j and start at base, so the edges of the panels are base * 3^j and cap / 3^j. Between two
+ * edges each g_k is smooth, and multiplication by 3 maps a panel onto another panel, node onto node. So g_k is needed at
+ * Chebyshev nodes only, without interpolation. 17 nodes per panel are far more accurate than the documented 1e-6;
+ * sampling would need about 10^12 draws for that.
  */
 import type { BackoffSettings } from './settings.ts'
 
 const LAST_NODE = 16
 const NODES = Array.from({ length: LAST_NODE + 1 }, (_, i) => i)
 
-/** One function, tabulated: its values at the nodes of each panel. */
+/** A tabulated function: its values at the nodes of each panel. */
 type Table = readonly (readonly number[])[]
 
+/** Returns the means of the first `count` delays. */
 export function decorrelatedMeans(settings: BackoffSettings, count: number): number[] {
 	const { baseDelayMs: base, maxDelayMs: cap, jitterStrategy } = settings
 	if (base === 0 || cap === base) return new Array<number>(count).fill(base)
 
 	const edges = panelEdges(base, cap)
 	const xs: Table = edges.slice(1).map((right, i) => nodesBetween(edges[i] ?? base, right))
-	// How many panels up a multiplication by 3 leads; none are left where 3x passes the cap at once.
-	const tripled = 3 * base > cap ? xs.length : edges.findIndex((edge) => edge > 3 * base * (1 - NEARLY))
+	// By how many panels a multiplication by 3 moves x. If 3 * base is above the cap, 3x is beyond the last panel.
+	const panelShift =
+		3 * base > cap ? xs.length : edges.findIndex((edge) => edge > 3 * base * (1 - EDGE_TOLERANCE))
 	const weights = integrationWeights()
 
 	let g = xs
@@ -35,9 +37,9 @@ export function decorrelatedMeans(settings: BackoffSettings, count: number): num
 		const atCap = g.at(-1)?.at(-1) ?? cap
 		g = xs.map((nodes, panel) =>
 			nodes.map((x, node) => {
-				const upTo3x = integral[panel + tripled]?.[node]
+				const upTo3x = integral[panel + panelShift]?.[node]
 				if (upTo3x !== undefined) return upTo3x / (3 * x - base)
-				// Here 3x reaches the cap: the draw ends there or, in the published form, runs past it and is cut back.
+				// 3x reaches the cap: the draw ends at the cap or, in the published form, is cut back to it.
 				return jitterStrategy === 'decorrelated'
 					? whole / (cap - base)
 					: (whole + (3 * x - cap) * atCap) / (3 * x - base)
@@ -47,24 +49,24 @@ export function decorrelatedMeans(settings: BackoffSettings, count: number): num
 	})
 }
 
-/** So close are two edges that only rounding tells them apart. */
-const NEARLY = 1e-9
+/** Two edges with a smaller relative difference are the same edge with a rounding error. */
+const EDGE_TOLERANCE = 1e-9
 
-/** base * 3^j and cap / 3^j, in order. Where cap is base * 3^k but for rounding, the two are one family. */
+/** Returns base * 3^j and cap / 3^j, sorted. If cap is base * 3^k, up to rounding, both give the same edges. */
 function panelEdges(base: number, cap: number): number[] {
 	const rising: number[] = []
-	for (let edge = base; edge < cap * (1 - NEARLY); edge *= 3) rising.push(edge)
+	for (let edge = base; edge < cap * (1 - EDGE_TOLERANCE); edge *= 3) rising.push(edge)
 	const falling: number[] = []
 	let edge = cap
-	for (; edge > base * (1 + NEARLY); edge /= 3) falling.push(edge)
-	if (edge > base * (1 - NEARLY)) return [...rising, cap]
+	for (; edge > base * (1 + EDGE_TOLERANCE); edge /= 3) falling.push(edge)
+	if (edge > base * (1 - EDGE_TOLERANCE)) return [...rising, cap]
 	return [...rising, ...falling].sort((a, b) => a - b)
 }
 
 const nodesBetween = (left: number, right: number): number[] =>
 	NODES.map((i) => left + ((right - left) * (1 - Math.cos((Math.PI * i) / LAST_NODE))) / 2)
 
-/** The integral from base to each node, panel after panel. */
+/** Returns the integral from base to each node. */
 function runningIntegral(values: Table, xs: Table, weights: Table): number[][] {
 	let before = 0
 	return values.map((panel, p) => {
@@ -78,7 +80,7 @@ function runningIntegral(values: Table, xs: Table, weights: Table): number[][] {
 	})
 }
 
-/** Row i integrates the polynomial through the values at the nodes of [-1, 1] from -1 to node i. */
+/** Returns a matrix. Row i integrates, from -1 to node i, the polynomial through the values at the nodes of [-1, 1]. */
 function integrationWeights(): number[][] {
 	const chebyshev = (k: number, node: number): number =>
 		Math.cos((k * Math.PI * (LAST_NODE - node)) / LAST_NODE)

@@ -1,27 +1,26 @@
 import { invalidOption, isAmount, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
-import { GROWTHS } from './growth.ts'
-import { JITTERS } from './jitter.ts'
+import { GROWTHS, JITTERS } from './formula.ts'
 import type { BackoffGrowth, BackoffSettings, JitterStrategy } from './settings.ts'
 
-/** How long to wait before each retry. Every part of the toolkit that waits takes these. */
+/** The delay before each retry, and the number of retries. Everything in the package that retries takes these options. */
 export interface BackoffOptions {
-	/** The first step. Default 1,000. */
+	/** The first step of the backoff. Default 1,000. */
 	readonly baseDelayMs?: number | undefined
 	/** The cap of every step, applied before the jitter. Default 30,000. */
 	readonly maxDelayMs?: number | undefined
 	/** How steps grow: a named curve, a list whose last value repeats, or a function of the attempt. Default `'exponential'`. */
 	readonly growth?: BackoffGrowth | undefined
-	/** What an exponential step is multiplied by. Default 2. */
+	/** The base of exponential growth: each step is `factor` times the one before. Default 2. */
 	readonly factor?: number | undefined
-	/** How chance spreads the delays of a fleet. Default `'full'`. */
+	/** How the delays are randomized, so that clients do not retry at the same time. Default `'full'`. */
 	readonly jitterStrategy?: JitterStrategy | undefined
-	/** The share of a step that `'proportional'` jitter adds at most, 0 to 1. Default 0.3. */
+	/** The greatest share of a step that `'proportional'` jitter adds, 0 to 1. Default 0.3. */
 	readonly jitterFactor?: number | undefined
-	/** What `'additive'` jitter adds at most. Default 1,000. */
+	/** The most that `'additive'` jitter adds. Default 1,000. */
 	readonly jitterRangeMs?: number | undefined
-	/** How many retries may follow the first call: 3 makes at most 4 calls. Default 3. */
+	/** The number of retries after the first attempt: 3 makes at most 4 attempts. Default 3. */
 	readonly maxRetries?: number | undefined
-	/** No attempt starts later than this after the first one did. Default: no limit. */
+	/** No attempt starts later than this after the first one. Default: no limit. */
 	readonly maxElapsedMs?: number | undefined
 }
 
@@ -37,30 +36,30 @@ export const BACKOFF_SCHEMA: OptionSchema = {
 	maxElapsedMs: [0, MAX_NUMBER, Infinity],
 }
 
-/** The options with every default filled in, and those that `rules` add to them; throws for what can not work. */
+/** Validates the options and fills in every default. `schema` is `BACKOFF_SCHEMA`, or that and more options. */
 export function readBackoff<Settings extends BackoffSettings = BackoffSettings>(
 	options: BackoffOptions,
-	rules: OptionSchema = BACKOFF_SCHEMA,
+	schema: OptionSchema = BACKOFF_SCHEMA,
 ): Settings {
 	const { growth = 'exponential', jitterStrategy = 'full' } = options
-	const settings = { ...readOptions<Settings>(options, rules), growth, jitterStrategy }
+	const settings = { ...readOptions<Settings>(options, schema), growth, jitterStrategy }
 	const { baseDelayMs, maxDelayMs, maxRetries, maxElapsedMs } = settings
 	checkName('jitterStrategy', jitterStrategy, JITTERS, '')
 	if (Array.isArray(growth)) {
 		if (!growth.length || !growth.every(isAmount))
-			invalidOption('growth', growth, 'a list of milliseconds, one or more')
+			invalidOption('growth', growth, 'a non-empty list of milliseconds')
 	} else if (typeof growth !== 'function') {
 		checkName('growth', growth, GROWTHS, ', a list of milliseconds, a function')
 	}
-	// Nothing retries forever.
-	if (maxRetries === Infinity ? maxElapsedMs === Infinity || !baseDelayMs : maxRetries % 1) {
-		invalidOption(
-			'maxRetries',
-			maxRetries,
-			'an integer, or Infinity together with maxElapsedMs and baseDelayMs above 0',
-		)
-	}
-	// A list or a function of one's own does not grow from the base, so there the cap may lie below its default.
+	if (maxRetries === Infinity) {
+		if (maxElapsedMs === Infinity || !baseDelayMs)
+			invalidOption(
+				'maxRetries',
+				maxRetries,
+				'an integer, or Infinity together with maxElapsedMs and a baseDelayMs above 0',
+			)
+	} else if (maxRetries % 1) invalidOption('maxRetries', maxRetries, 'a non-negative integer')
+	// A list or a function does not grow from the base, so its cap may be below the default base.
 	if (maxDelayMs < baseDelayMs && (typeof growth === 'string' || jitterStrategy.startsWith('decorrelated'))) {
 		invalidOption(
 			'maxDelayMs',

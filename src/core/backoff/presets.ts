@@ -1,6 +1,6 @@
 import type { JitterStrategy } from './settings.ts'
 
-/** Settings with a name: what a preset says about waiting and giving up. */
+/** The backoff options of a preset. */
 export interface BackoffPreset {
 	readonly baseDelayMs: number
 	readonly maxDelayMs: number
@@ -10,7 +10,7 @@ export interface BackoffPreset {
 }
 
 /**
- * Sane settings for the usual places. Spread one to change a part: `retry({ ...presets.background, maxRetries: 3 })`.
+ * Backoff options for common cases. Spread one to change a part: `retry({ ...presets.background, maxRetries: 3 })`.
  *
  * @example
  * const user = await retryWithBackoff(loadUser, presets.interactive)
@@ -18,15 +18,15 @@ export interface BackoffPreset {
 export const presets: Readonly<
 	Record<'interactive' | 'background' | 'batch' | 'externalApi' | 'database' | 'messageQueue', BackoffPreset>
 > = Object.freeze({
-	/** Someone is waiting. */
+	/** A user is waiting. */
 	interactive: preset(100, 3_000, 3, 'proportional', 0.2),
-	/** Jobs. */
+	/** Background jobs. */
 	background: preset(1_000, 30_000, 5, 'proportional', 0.3),
-	/** Nightly work. */
+	/** Nightly batches. */
 	batch: preset(5_000, 300_000, 10, 'proportional', 0.5),
 	/** Third-party APIs. */
 	externalApi: preset(1_000, 30_000, 3, 'full'),
-	/** Connections and deadlocks. */
+	/** Database connections and deadlocks. */
 	database: preset(500, 10_000, 5, 'equal'),
 	/** Publishers and outboxes. */
 	messageQueue: preset(1_000, 60_000, 10, 'decorrelated'),
@@ -39,11 +39,6 @@ function preset(
 	jitterStrategy: JitterStrategy,
 	jitterFactor?: number,
 ): BackoffPreset {
-	return Object.freeze({
-		baseDelayMs,
-		maxDelayMs,
-		maxRetries,
-		jitterStrategy,
-		...(jitterFactor === undefined ? {} : { jitterFactor }),
-	})
+	const factor = jitterFactor === undefined ? {} : { jitterFactor }
+	return Object.freeze({ baseDelayMs, maxDelayMs, maxRetries, jitterStrategy, ...factor })
 }

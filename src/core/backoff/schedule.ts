@@ -1,10 +1,10 @@
 /**
- * A whole policy's waits, computed and never sampled: the bounds are the formula's own, the means are closed forms or,
- * for the decorrelated strategies, an integral. The figures in the documentation come from here.
+ * The delays of a whole retry policy, computed and not sampled. The bounds are the formula's own; the means are closed
+ * forms or, for the decorrelated strategies, a numeric integral. The figures in the documentation come from here.
  */
 import { invalidOption } from '../options/schema.ts'
 import { decorrelatedMeans } from './decorrelated-means.ts'
-import { stepMs } from './growth.ts'
+import { computeStepMs } from './formula.ts'
 import { type BackoffOptions, readBackoff } from './options.ts'
 import type { BackoffSettings } from './settings.ts'
 
@@ -15,22 +15,21 @@ interface DelayRange {
 	readonly maxMs: number | undefined
 }
 
-/** The wait after the failure of `attempt` (from 0). */
+/** The delay after the failure of `attempt` (from 0). */
 export interface ScheduledDelay extends DelayRange {
 	readonly attempt: number
 }
 
-/** Every wait of a policy, and their sum. */
+/** Every delay of a retry policy, and their sum. */
 export interface RetrySchedule {
 	readonly delays: readonly ScheduledDelay[]
 	readonly total: DelayRange
 }
 
-/** Who plans for more retries than this has another problem. */
-const LONGEST = 100_000
+const MAX_LISTED_RETRIES = 100_000
 
 /**
- * Tells each wait's least, mean and greatest length, and the totals.
+ * Returns the minimum, mean and maximum of each delay, and the totals.
  *
  * @example
  * schedule(presets.background).total.maxMs // 40300
@@ -38,35 +37,33 @@ const LONGEST = 100_000
 export function schedule(options: BackoffOptions = {}): RetrySchedule {
 	const settings = readBackoff(options)
 	const { maxRetries } = settings
-	if (maxRetries > LONGEST) invalidOption('maxRetries', maxRetries, `at most ${LONGEST}, as each is listed`)
+	if (maxRetries > MAX_LISTED_RETRIES)
+		invalidOption(
+			'maxRetries',
+			maxRetries,
+			`at most ${MAX_LISTED_RETRIES}, because schedule lists every delay`,
+		)
 	const ranges = settings.jitterStrategy.startsWith('decorrelated')
 		? decorrelatedRanges(settings, maxRetries)
-		: Array.from({ length: maxRetries }, (_, attempt) => range(settings, attempt))
+		: Array.from({ length: maxRetries }, (_, attempt) => stepRange(settings, attempt))
 	return {
 		delays: ranges.map((delay, attempt) => ({ attempt, ...delay })),
-		total: ranges.reduce(add, rangeOf(0, 0, 0)),
+		total: ranges.reduce(addRanges, { minMs: 0, meanMs: 0, maxMs: 0 }),
 	}
 }
 
-const rangeOf = (minMs?: number, meanMs?: number, maxMs?: number): DelayRange => ({
-	minMs,
-	meanMs,
-	maxMs,
-})
-
-function add(a: DelayRange, b: DelayRange): DelayRange {
+function addRanges(a: DelayRange, b: DelayRange): DelayRange {
 	const sum = (x?: number, y?: number) => (x === undefined || y === undefined ? undefined : x + y)
-	return rangeOf(sum(a.minMs, b.minMs), sum(a.meanMs, b.meanMs), sum(a.maxMs, b.maxMs))
+	return { minMs: sum(a.minMs, b.minMs), meanMs: sum(a.meanMs, b.meanMs), maxMs: sum(a.maxMs, b.maxMs) }
 }
 
-function range(settings: BackoffSettings, attempt: number): DelayRange {
-	if (typeof settings.growth === 'function') return rangeOf()
-	const step = stepMs(settings, attempt)
-	const [least, greatest] = bounds(settings, step)
-	return rangeOf(least, (least + greatest) / 2, greatest)
+function stepRange(settings: BackoffSettings, attempt: number): DelayRange {
+	if (typeof settings.growth === 'function') return { minMs: undefined, meanMs: undefined, maxMs: undefined }
+	const [minMs, maxMs] = jitterBounds(settings, computeStepMs(settings, attempt))
+	return { minMs, meanMs: (minMs + maxMs) / 2, maxMs }
 }
 
-function bounds(
+function jitterBounds(
 	{ jitterStrategy, jitterFactor, jitterRangeMs }: BackoffSettings,
 	step: number,
 ): [number, number] {
@@ -78,10 +75,10 @@ function bounds(
 }
 
 function decorrelatedRanges(settings: BackoffSettings, maxRetries: number): DelayRange[] {
-	const { baseDelayMs, maxDelayMs } = settings
-	let greatest = baseDelayMs
-	return decorrelatedMeans(settings, maxRetries).map((mean) => {
-		greatest = Math.min(maxDelayMs, 3 * greatest)
-		return rangeOf(baseDelayMs, mean, greatest)
+	const { baseDelayMs: minMs, maxDelayMs } = settings
+	let maxMs = minMs
+	return decorrelatedMeans(settings, maxRetries).map((meanMs) => {
+		maxMs = Math.min(maxDelayMs, 3 * maxMs)
+		return { minMs, meanMs, maxMs }
 	})
 }

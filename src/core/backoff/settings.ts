@@ -3,7 +3,7 @@ export type NamedGrowth = 'exponential' | 'linear' | 'constant' | 'fibonacci'
 /** A named curve, a list in milliseconds whose last value repeats, or a function of the attempt (from 0). */
 export type BackoffGrowth = NamedGrowth | readonly number[] | ((attempt: number) => number)
 
-/** How chance changes a step; each is one line in jitter.ts. */
+/** How a delay is randomized; formula.ts has one line for each strategy. */
 export type JitterStrategy =
 	| 'none'
 	| 'full'
@@ -13,7 +13,7 @@ export type JitterStrategy =
 	| 'proportional'
 	| 'additive'
 
-/** Backoff options after the check, with every default filled in. */
+/** Validated backoff options, with every default filled in. */
 export interface BackoffSettings {
 	readonly baseDelayMs: number
 	readonly maxDelayMs: number
@@ -21,7 +21,7 @@ export interface BackoffSettings {
 	readonly jitterFactor: number
 	readonly jitterRangeMs: number
 	readonly maxRetries: number
-	/** Infinity when there is no limit. */
+	/** Infinity if there is no limit. */
 	readonly maxElapsedMs: number
 	readonly growth: BackoffGrowth
 	readonly jitterStrategy: JitterStrategy

@@ -1,15 +1,15 @@
 /**
- * What keeps retries from becoming the load that keeps a service down. A count of retries for each call can not: when all
- * calls fail, three retries each are four times the traffic. A budget is shared by many calls and knows their sum. It is an
- * interface and not one class with modes, so that nobody pays for the arithmetic of the two others.
+ * Budgets keep retries from becoming the load that keeps a service down. A limit per call cannot do that: when all calls
+ * fail, three retries each are four times the traffic. A budget is shared by many calls and knows their sum. It is an
+ * interface and not one class with modes, so that a bundle contains only the budget that is used.
  */
 import { checkPolicyOptions } from '../engine/policy-options.ts'
 import { mergeOptions, type OptionSchema, readOptions } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 
 /**
- * What a retry or a hedge asks before it repeats a call. Every `now` is monotonic milliseconds; left out, the budget's own
- * runtime tells it.
+ * Decides whether a retry or a hedge may repeat a call. `now` is always in monotonic milliseconds; by default it comes
+ * from the budget's own runtime.
  *
  * @example
  * const budget: Budget = retryBudget({ maxRetryRatio: 0.2 })
@@ -17,30 +17,35 @@ import type { Runtime } from '../runtime/runtime.ts'
  * const orders = retry({ budget })
  */
 export interface Budget {
-	/** Once per logical call. */
+	/** Counts a call. Policies call it once per call, however many layers share the budget. */
 	recordRequest(now?: number): void
-	/** May one more call be repeated? Changes nothing. `isTimeout`: the failure was a timeout. */
+	/** Returns true if one more retry is allowed. Changes nothing. `isTimeout`: the failure was a timeout. */
 	canRetry(now?: number, isTimeout?: boolean): boolean
-	/** A call is repeated. */
+	/** Counts a retry or a hedge. */
 	recordRetry(now?: number, isTimeout?: boolean): void
-	/** An attempt ended. `paid`: what this call's latest retry was for, undefined when it was not repeated. */
-	recordOutcome(ok: boolean, paid?: 'timeout' | 'failure'): void
-	/** How many retries could be made now. */
+	/** Counts the end of an attempt. `chargedFor`: the cause of the call's latest retry; undefined without one. */
+	recordOutcome(ok: boolean, chargedFor?: 'timeout' | 'failure'): void
+	/** Returns the number of retries that are allowed now. */
 	available(now?: number): number
 }
 
-/** What every budget takes. */
+/** Options that all budgets share. */
 export interface BudgetOptions {
-	/** Time, for a budget that counts over a window; the others never ask it. Default: the system's. */
+	/** The clock of a budget that counts over a window; the other budgets do not use it. Default: the system's. */
 	readonly runtime?: Runtime | undefined
 }
 
-/** A budget's options after the check, with every default filled in. */
+/** Validated options of a budget, with every default filled in. */
 export type BudgetSettings<Options> = { readonly [Name in Exclude<keyof Options, 'runtime'>]-?: number }
 
-/** `settings` with `options` in their place, checked; where there are none yet, the defaults. */
-export function readBudget<Settings>(options: object, rules: OptionSchema, settings?: Settings): Settings {
-	// Counts are on the clock that they were made with, so that one can not be replaced.
-	checkPolicyOptions(options, settings ? rules : { ...rules, runtime: 'any' })
-	return readOptions(settings ? mergeOptions({ ...settings }, options) : options, rules)
+/** Validates the options of the budget `owner`. With `settings`, the options are changes to them. */
+export function readBudget<Settings>(
+	options: object,
+	schema: OptionSchema,
+	owner: string,
+	settings?: Settings,
+): Settings {
+	// The counts belong to the clock they were made with, so an update cannot replace the runtime.
+	checkPolicyOptions(options, settings ? schema : { ...schema, runtime: 'any' }, owner)
+	return readOptions(settings ? mergeOptions({ ...settings }, options) : options, schema)
 }

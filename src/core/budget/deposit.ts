@@ -3,18 +3,18 @@ import type { Call } from '../engine/call.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { Budget } from './budget.ts'
 
-/** Tells a budget of a logical call once, however many layers share the budget and however deep calls are nested. */
-export function depositOnce(call: Call, budget: Budget, runtime: Runtime): void {
-	let whole = call
+/** Counts a call in the budget once, however many layers share the budget and however deep calls are nested. */
+export function recordRequestOnce(call: Call, budget: Budget, runtime: Runtime): void {
+	let root = call
 	for (let outer: Call | undefined = call; outer; outer = outer.rare?.branchOf ?? outer.parentCall)
-		whole = outer
-	const { rareState } = whole
+		root = outer
+	const { rareState } = root
 	rareState.deposits ??= []
 	if (rareState.deposits.includes(budget)) return
 	rareState.deposits.push(budget)
 	budget.recordRequest(call.now(runtime))
 }
 
-/** Some budgets charge more for a retry after a timeout, since the first call may still be at work. */
+/** Some budgets charge more for a retry after a timeout, because the first attempt may still be running. */
 export const isTimeout = (error: unknown): boolean =>
 	safeGet(error, 'name') === 'TimeoutError' || safeGet(error, 'code') === 'ETIMEDOUT'

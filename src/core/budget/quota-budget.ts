@@ -1,32 +1,32 @@
 /**
- * The retry quota of the AWS SDKs' standard mode: a purse that retries pay from, and that is paid back when they were of
- * use. A service that recovers gets its retries back at once, where a window would make callers wait for it to pass.
- * Timeouts cost more, for they hold a connection and a caller for as long as they last. All amounts are whole, so that no
- * sum drifts.
+ * The retry quota of the AWS SDKs' standard mode: a retry takes its cost from a quota, and the success of the retry
+ * gives it back. When a service recovers, its retries are available again immediately; with a window, callers would
+ * wait until it has passed. Timeouts cost more, because they occupy a connection and a caller the whole time. All
+ * amounts are integers, so that sums do not drift.
  */
 import { invalidOption, type OptionSchema } from '../options/schema.ts'
 import { type Budget, type BudgetOptions, type BudgetSettings, readBudget } from './budget.ts'
 
-/** What retries cost. */
+/** Options of `quotaBudget`. All are integers. */
 export interface QuotaBudgetOptions extends BudgetOptions {
-	/** What there is to spend, a whole number. Default 500. */
+	/** The size of the quota. Default 500. */
 	readonly capacity?: number | undefined
-	/** What a retry takes, a whole number. Default 5. */
+	/** The cost of a retry. Default 5. */
 	readonly retryCost?: number | undefined
-	/** What a retry after a timeout takes, a whole number. Default 10. */
+	/** The cost of a retry after a timeout. Default 10. */
 	readonly timeoutCost?: number | undefined
-	/** What a success gives that needed no retry, a whole number. Default 1. */
+	/** What the success of a first attempt gives back. Default 1. */
 	readonly successRefund?: number | undefined
 }
 
-/** What is left of the quota. */
+/** The state of a quota budget. */
 export interface QuotaBudgetStats {
 	readonly left: number
-	/** How many retries could be made now, at the cost of a failure that is not a timeout. */
+	/** The number of retries that are allowed now, at `retryCost` each. */
 	readonly available: number
 }
 
-export const RULES: OptionSchema = {
+export const QUOTA_BUDGET_SCHEMA: OptionSchema = {
 	capacity: [0, 1e9, 500],
 	retryCost: [1, 1e9, 5],
 	timeoutCost: [1, 1e9, 10],
@@ -36,7 +36,7 @@ export const RULES: OptionSchema = {
 type Settings = BudgetSettings<QuotaBudgetOptions>
 
 function readQuota(options: QuotaBudgetOptions, before?: Settings): Settings {
-	const settings = readBudget<Settings>(options, RULES, before)
+	const settings = readBudget<Settings>(options, QUOTA_BUDGET_SCHEMA, 'quotaBudget', before)
 	for (const [name, value] of Object.entries(settings)) {
 		if (value % 1) invalidOption(name, value, 'an integer')
 	}
@@ -44,7 +44,7 @@ function readQuota(options: QuotaBudgetOptions, before?: Settings): Settings {
 }
 
 /**
- * A retry takes its cost out of a quota, and a success after it gives that back.
+ * A budget in which a retry takes its cost from a quota and a success after it gives the cost back.
  *
  * @example
  * const budget = new QuotaBudget({ capacity: 500, retryCost: 5, timeoutCost: 10 })
@@ -60,7 +60,7 @@ export class QuotaBudget implements Budget {
 	}
 
 	recordRequest(): void {
-		// Only retries cost anything.
+		// Only retries have a cost.
 	}
 
 	canRetry(_now?: number, isTimeout?: boolean): boolean {
@@ -68,11 +68,11 @@ export class QuotaBudget implements Budget {
 	}
 
 	recordRetry(_now?: number, isTimeout?: boolean): void {
-		this.#put(-this.#cost(isTimeout))
+		this.#add(-this.#cost(isTimeout))
 	}
 
-	recordOutcome(ok: boolean, paid?: 'timeout' | 'failure'): void {
-		if (ok) this.#put(paid ? this.#cost(paid === 'timeout') : this.#settings.successRefund)
+	recordOutcome(ok: boolean, chargedFor?: 'timeout' | 'failure'): void {
+		if (ok) this.#add(chargedFor ? this.#cost(chargedFor === 'timeout') : this.#settings.successRefund)
 	}
 
 	available(): number {
@@ -83,24 +83,24 @@ export class QuotaBudget implements Budget {
 		return { left: this.#left, available: this.available() }
 	}
 
-	/** Other settings from now on; what is left out stays as it is, and what has been spent stays spent. */
+	/** Changes the given options; the others keep their values. What has been spent stays spent. */
 	update(options: Omit<QuotaBudgetOptions, 'runtime'>): void {
 		const before = this.#settings
 		this.#settings = readQuota(options, before)
-		this.#put(this.#settings.capacity - before.capacity)
+		this.#add(this.#settings.capacity - before.capacity)
 	}
 
 	#cost(isTimeout: boolean | undefined): number {
 		return isTimeout ? this.#settings.timeoutCost : this.#settings.retryCost
 	}
 
-	#put(amount: number): void {
+	#add(amount: number): void {
 		this.#left = Math.max(0, Math.min(this.#settings.capacity, this.#left + amount))
 	}
 }
 
 /**
- * An AWS-style budget: `new QuotaBudget(options)`.
+ * Creates a budget like the AWS SDKs' retry quota: `new QuotaBudget(options)`.
  *
  * @example
  * const policy = retry({ budget: quotaBudget({ capacity: 100 }) })

@@ -1,7 +1,7 @@
 /**
- * Retries as a share of the calls of the last seconds, with a floor for quiet times. The share is counted in whole
- * millionths: with fractions, 0.1 added ten times is less than 1, and the tenth call would not earn its retry. Tokens that
- * are put in and taken out would be shorter, but whole windows of them outlive the traffic that earned them.
+ * Retries as a share of the calls in a time window, with a minimum for low traffic. The share is computed in integer
+ * millionths: in floating point, 0.1 added ten times is less than 1, and the tenth call would not earn its retry.
+ * Tokens that calls add and retries remove would be shorter, but they outlive the traffic that earned them.
  */
 import type { OptionSchema } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
@@ -9,13 +9,13 @@ import { systemRuntime } from '../runtime/system.ts'
 import { TimeWindow } from '../structures/time-window.ts'
 import { type Budget, type BudgetOptions, type BudgetSettings, readBudget } from './budget.ts'
 
-/** How many retries there may be. */
+/** Options of `retryBudget`. */
 export interface RetryBudgetOptions extends BudgetOptions {
-	/** Retries for each call, 0 to 10, to six decimals. Default 0.1: one retry for ten calls. */
+	/** Retries per call, 0 to 10, with up to six decimals. Default 0.1: one retry for every ten calls. */
 	readonly maxRetryRatio?: number | undefined
-	/** Calls and retries are counted over so long; they leave in tenths of it. At most a day. Default 10,000. */
+	/** The window over which calls and retries are counted, in ten buckets. At most a day. Default 10,000. */
 	readonly windowMs?: number | undefined
-	/** Retries that are allowed however few calls there are, for each second of the window. Default 10. */
+	/** Retries that are always allowed, per second of the window. Default 10. */
 	readonly minRetriesPerSecond?: number | undefined
 }
 
@@ -23,11 +23,11 @@ export interface RetryBudgetOptions extends BudgetOptions {
 export interface RetryBudgetStats {
 	readonly requests: number
 	readonly retries: number
-	/** How many retries could be made now. */
+	/** The number of retries that are allowed now. */
 	readonly available: number
 }
 
-export const RULES: OptionSchema = {
+export const RETRY_BUDGET_SCHEMA: OptionSchema = {
 	maxRetryRatio: [0, 10, 0.1],
 	windowMs: [1, 86_400_000, 10_000],
 	minRetriesPerSecond: [0, 1e6, 10],
@@ -36,12 +36,13 @@ export const RULES: OptionSchema = {
 const REQUESTS = 0
 const RETRIES = 1
 
-/** So many of `count` as a share of millionths gives, exactly. */
-const share = (ratio: number, count: number): number => Math.floor((Math.round(ratio * 1e6) * count) / 1e6)
+/** Returns `ratio * count`, rounded down, without the rounding error of the ratio. */
+const takeShare = (ratio: number, count: number): number =>
+	Math.floor((Math.round(ratio * 1e6) * count) / 1e6)
 
 /**
- * A share of the calls may be repeated, or so many a second, whichever is greater. Share one between all that call the same
- * service.
+ * A budget that allows retries up to a share of the calls or up to a number per second, whichever is greater. Share one
+ * between all policies that call the same service.
  *
  * @example
  * const budget = new RetryBudget({ maxRetryRatio: 0.1, windowMs: 10_000, minRetriesPerSecond: 10 })
@@ -54,7 +55,7 @@ export class RetryBudget implements Budget {
 	settings: BudgetSettings<RetryBudgetOptions>
 
 	constructor(options: RetryBudgetOptions = {}) {
-		this.settings = readBudget(options, RULES)
+		this.settings = readBudget(options, RETRY_BUDGET_SCHEMA, 'retryBudget')
 		this.#runtime = options.runtime ?? systemRuntime
 		this.#window = new TimeWindow(this.settings.windowMs, 2)
 	}
@@ -72,14 +73,14 @@ export class RetryBudget implements Budget {
 	}
 
 	recordOutcome(): void {
-		// It counts what is sent. How that ended is for the next call's retry to find out.
+		// Only calls and retries count, not how they end.
 	}
 
 	available(now: number = this.#runtime.now()): number {
 		const { maxRetryRatio, windowMs, minRetriesPerSecond } = this.settings
-		const earned = share(maxRetryRatio, this.#window.sum(now, REQUESTS))
-		const floor = Math.floor(share(minRetriesPerSecond, windowMs) / 1_000)
-		return Math.max(0, Math.max(earned, floor) - this.#window.sum(now, RETRIES))
+		const earned = takeShare(maxRetryRatio, this.#window.sum(now, REQUESTS))
+		const minimum = Math.floor(takeShare(minRetriesPerSecond, windowMs) / 1_000)
+		return Math.max(0, Math.max(earned, minimum) - this.#window.sum(now, RETRIES))
 	}
 
 	get stats(): RetryBudgetStats {
@@ -91,15 +92,15 @@ export class RetryBudget implements Budget {
 		}
 	}
 
-	/** Other settings from now on; what is left out stays as it is, and so does what has been counted. */
+	/** Changes the given options; the others keep their values, and so do the counts. */
 	update(options: Omit<RetryBudgetOptions, 'runtime'>, now: number = this.#runtime.now()): void {
-		this.settings = readBudget(options, RULES, this.settings)
+		this.settings = readBudget(options, RETRY_BUDGET_SCHEMA, 'retryBudget', this.settings)
 		this.#window.resize(now, this.settings.windowMs)
 	}
 }
 
 /**
- * A retry budget: `new RetryBudget(options)`.
+ * Creates a retry budget: `new RetryBudget(options)`.
  *
  * @example
  * const policy = retry({ budget: retryBudget({ maxRetryRatio: 0.2 }) })

@@ -1,36 +1,36 @@
 /**
- * Retry throttling as gRPC specifies it (proposal A6): failures drain a bucket, successes fill it slowly, and retries stop
- * while it is half empty or worse. It looks at outcomes where a RetryBudget looks at traffic, so it needs no clock. Tokens
- * are counted in whole thousandths, as gRPC does; fractions would end beside the threshold.
+ * Retry throttling as gRPC specifies it (proposal A6): failures drain a bucket, successes refill it slowly, and retries
+ * stop while it is at most half full. It counts outcomes, whereas a RetryBudget counts traffic, so it needs no clock.
+ * Tokens are counted in integer thousandths, as in gRPC; with fractions, sums would miss the threshold.
  */
 import type { OptionSchema } from '../options/schema.ts'
 import { type Budget, type BudgetOptions, type BudgetSettings, readBudget } from './budget.ts'
 
-/** How many failures a service is forgiven. */
+/** Options of `tokenBudget`. */
 export interface TokenBudgetOptions extends BudgetOptions {
-	/** What the bucket holds, and begins with. Above 0, at most 1,000. Default 10. */
+	/** The size of the bucket, which starts full. Above 0, at most 1,000. Default 10. */
 	readonly maxTokens?: number | undefined
-	/** What a success puts in; a failure takes 1. Decimals after the third are dropped. Default 0.1. */
+	/** The tokens that a success adds; a failure removes 1. Decimals after the third are dropped. Default 0.1. */
 	readonly tokenRatio?: number | undefined
 }
 
-/** What is in the bucket. */
+/** The state of a token budget. */
 export interface TokenBudgetStats {
 	readonly tokens: number
-	/** How many retries could be made now if all of them failed. */
+	/** The number of retries that are allowed now if all of them fail. */
 	readonly available: number
 }
 
-export const RULES: OptionSchema = {
+export const TOKEN_BUDGET_SCHEMA: OptionSchema = {
 	maxTokens: [0.001, 1_000, 10],
 	tokenRatio: [0.001, 1_000, 0.1],
 }
 
-/** Cut off and not rounded, as gRPC asks; the hair keeps 1.005, which is 1.00499... in binary, at 1,005. */
-const thousandths = (amount: number): number => Math.floor(amount * 1_000 + 1e-6)
+/** Truncates, as gRPC specifies. The epsilon keeps 1.005, which is 1.00499... in binary, at 1,005. */
+const toThousandths = (amount: number): number => Math.floor(amount * 1_000 + 1e-6)
 
 /**
- * Retries are allowed while the bucket is more than half full.
+ * A budget that allows retries while its bucket is more than half full.
  *
  * @example
  * const budget = new TokenBudget({ maxTokens: 10, tokenRatio: 0.1 })
@@ -43,9 +43,9 @@ export class TokenBudget implements Budget {
 	#settings: BudgetSettings<TokenBudgetOptions>
 
 	constructor(options: TokenBudgetOptions = {}) {
-		this.#settings = readBudget(options, RULES)
-		this.#max = this.#tokens = thousandths(this.#settings.maxTokens)
-		this.#ratio = thousandths(this.#settings.tokenRatio)
+		this.#settings = readBudget(options, TOKEN_BUDGET_SCHEMA, 'tokenBudget')
+		this.#max = this.#tokens = toThousandths(this.#settings.maxTokens)
+		this.#ratio = toThousandths(this.#settings.tokenRatio)
 	}
 
 	recordRequest(): void {
@@ -72,18 +72,18 @@ export class TokenBudget implements Budget {
 		return { tokens: this.#tokens / 1_000, available: this.available() }
 	}
 
-	/** Other settings from now on; what is left out stays as it is. The bucket stays as full as it was, in proportion. */
+	/** Changes the given options; the others keep their values. The fill level keeps its proportion. */
 	update(options: Omit<TokenBudgetOptions, 'runtime'>): void {
-		this.#settings = readBudget(options, RULES, this.#settings)
-		const max = thousandths(this.#settings.maxTokens)
+		this.#settings = readBudget(options, TOKEN_BUDGET_SCHEMA, 'tokenBudget', this.#settings)
+		const max = toThousandths(this.#settings.maxTokens)
 		this.#tokens = Math.round((this.#tokens * max) / this.#max)
 		this.#max = max
-		this.#ratio = thousandths(this.#settings.tokenRatio)
+		this.#ratio = toThousandths(this.#settings.tokenRatio)
 	}
 }
 
 /**
- * A gRPC-style budget: `new TokenBudget(options)`.
+ * Creates a budget like gRPC's retry throttling: `new TokenBudget(options)`.
  *
  * @example
  * const policy = retry({ budget: tokenBudget({ maxTokens: 100, tokenRatio: 0.5 }) })

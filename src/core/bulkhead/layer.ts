@@ -5,7 +5,7 @@ import type { Emit, ObservableLayer } from '../engine/policy.ts'
 import { BulkheadRejectedError, DeadlineExceededError } from '../errors/errors.ts'
 import { checkRange, MAX_NUMBER } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import { type TimeoutEntry, type TimeoutList, timeoutList } from '../runtime/timeout-list.ts'
+import { type TimeoutEntry, type TimeoutList, findTimeoutList } from '../runtime/timeout-list.ts'
 import type { QueueSettings } from './options.ts'
 import { Slots, type Waiter, type WaiterState } from './slots.ts'
 
@@ -106,7 +106,7 @@ export class BulkheadLayer implements ObservableLayer {
 		call.enterLayer(bound, waiting)
 		if (queueTimeoutMs < Infinity) {
 			waiting.limit = new QueueTimeout(call, queueTimeoutMs)
-			this.#list = timeoutList(runtime, queueTimeoutMs, this.#list)
+			this.#list = findTimeoutList(runtime, queueTimeoutMs, this.#list)
 			this.#list.add(waiting.limit, now)
 		}
 		return PARK

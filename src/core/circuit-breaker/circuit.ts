@@ -7,7 +7,7 @@
  * nothing. A half-open circuit numbers each probe, so that it knows whose slot is free again. Tickets of an earlier
  * state are ignored.
  */
-import type { RandomSource } from '../backoff/jitter.ts'
+import type { RandomSource } from '../backoff/formula.ts'
 import { TimeWindow } from '../structures/time-window.ts'
 import { createOpenState, nextOpenState, type OpenState } from './open-state.ts'
 import type { CircuitSettings } from './options.ts'

@@ -1,4 +1,4 @@
-import type { RandomSource } from '../backoff/jitter.ts'
+import type { RandomSource } from '../backoff/formula.ts'
 import { CANCELLED } from '../classify/classify.ts'
 import type { BoundLayer, Call } from '../engine/call.ts'
 import { notify, requireSync } from '../engine/hooks.ts'

@@ -3,7 +3,7 @@
  * version may contain anything, so every field is validated before one is used: a NaN would end an open time
  * immediately. Times are relative to the wall time `at`, because a monotonic clock means nothing in another process.
  */
-import { computeDelayMs } from '../backoff/delay.ts'
+import { computeDelayMs } from '../backoff/formula.ts'
 import { checkRange, invalidOption, isAmount } from '../options/schema.ts'
 import type { CircuitSettings } from './options.ts'
 import type { SavedOutcomes } from './outcomes.ts'

@@ -1,27 +1,27 @@
 /**
  * What a failure means.
  *
- * - `throttled`: the other side asked for less. Wait as it says, then retry.
- * - `transient`: it may pass. Retry with backoff.
+ * - `throttled`: the dependency asked for fewer requests. Wait as long as it says, then retry.
+ * - `transient`: the failure may be temporary. Retry with backoff.
  * - `permanent`: the same call will fail again. Do not retry.
- * - `cancelled`: the caller, its deadline or the toolkit itself ended it. Not a failure of the other side.
+ * - `cancelled`: the caller, its deadline or a policy ended the call. The dependency did not fail.
  */
 export type FailureKind = 'throttled' | 'transient' | 'permanent' | 'cancelled'
 
-/** The answer of `classify`. */
+/** The result of `classify`. */
 export interface Classification {
 	readonly kind: FailureKind
-	/** False when nothing about the error was recognised; it then counts as transient. */
+	/** False if nothing about the error was recognized; the kind is then `transient`. */
 	readonly isKnown: boolean
-	/** How long the other side asked to be left alone, if it did. */
+	/** The wait that the dependency asked for, if any. */
 	readonly retryAfterMs?: number | undefined
 }
 
 /**
- * A user's own knowledge about errors, in front of the toolkit's: answer, or ask `next`.
+ * A user's own classifier. Return a classification, or call `next` for the package's one.
  *
  * @example
- * const classify: Classify = (error, next) =>
+ * const classifier: Classifier = (error, next) =>
  *   error instanceof StockError ? { kind: 'permanent', isKnown: true } : next(error)
  */
 export type Classifier = (error: unknown, next: (error: unknown) => Classification) => Classification

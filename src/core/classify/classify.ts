@@ -1,31 +1,31 @@
 /**
- * One answer for every part: what does this failure mean? Judged by names, codes and statuses, not by `instanceof`, for
- * errors cross realms, bundles and copies of packages.
+ * One classifier for every part of the package. It matches names, codes and statuses instead of using `instanceof`,
+ * because errors cross realms, bundles and copies of packages.
  */
 import type { Classification, Classifier, FailureKind } from './classification.ts'
 import { KINDS, NETWORK_FAILURE } from './codes.ts'
-import { Clues } from './error-signals.ts'
+import { ErrorSignals } from './error-signals.ts'
 
 export const CANCELLED: Classification = Object.freeze({ kind: 'cancelled', isKnown: true })
 
-/** An outage says the same thing thousands of times. What a text means never changes, so the latest are kept. */
-const meanings = new Map<string, FailureKind | 'unknown'>()
-const MOST_MEANINGS = 100
-const LONGEST_MEANING = 1_000
+/** The kinds of the latest texts: during an outage the same error occurs thousands of times. */
+const kindCache = new Map<string, FailureKind | 'unknown'>()
+const MAX_CACHED_TEXTS = 100
+const MAX_CACHED_LENGTH = 1_000
 
-function meaningOf(text: string): FailureKind | 'unknown' {
-	const kept = meanings.get(text)
-	if (kept) return kept
+function findKind(text: string): FailureKind | 'unknown' {
+	const cached = kindCache.get(text)
+	if (cached) return cached
 	const kind = KINDS.find(([, pattern]) => pattern.test(text))?.[0] ?? 'unknown'
-	if (meanings.size >= MOST_MEANINGS) meanings.clear()
-	if (text.length < LONGEST_MEANING) meanings.set(text, kind)
+	if (kindCache.size >= MAX_CACHED_TEXTS) kindCache.clear()
+	if (text.length < MAX_CACHED_LENGTH) kindCache.set(text, kind)
 	return kind
 }
 
 /**
- * What a failure means: `{ kind, known, retryAfterMs? }`.
+ * Returns what a failure means: `{ kind, isKnown, retryAfterMs? }`.
  *
- * An AbortError counts as transient, unless `signal`, the caller's own, is aborted: then everything is `cancelled`.
+ * `signal` is the caller's own. If it is aborted, every error is `cancelled`; otherwise an AbortError is `transient`.
  *
  * @example
  * classify(new HttpError(503)).kind // 'throttled'
@@ -36,35 +36,35 @@ export function classify(
 ): Classification {
 	if (options?.signal?.aborted) return CANCELLED
 	try {
-		const { text, retryAfterMs } = new Clues().add(error)
-		const meaning = meaningOf(text)
-		const isKnown = meaning !== 'unknown'
-		const answer: Classification = { kind: isKnown ? meaning : 'transient', isKnown }
-		return retryAfterMs === undefined ? answer : { ...answer, retryAfterMs }
+		const { text, retryAfterMs } = new ErrorSignals().add(error)
+		const kind = findKind(text)
+		const isKnown = kind !== 'unknown'
+		const classification: Classification = { kind: isKnown ? kind : 'transient', isKnown }
+		return retryAfterMs === undefined ? classification : { ...classification, retryAfterMs }
 	} catch {
-		// A getter or a proxy of the error's own threw: nothing is known about it.
+		// A getter or a proxy of the error threw.
 		return { kind: 'transient', isKnown: false }
 	}
 }
 
-/** Puts a user's own classifier in front of the next one. */
+/** Returns a function that asks the user's classifier first, if there is one, and `next` otherwise. */
 export const extendClassifier = (
 	own: Classifier | undefined,
 	next: (error: unknown) => Classification,
 ): ((error: unknown) => Classification) => (own ? (error) => own(error, next) : next)
 
-/** True only for what is known to be throttled or transient. An unknown error is not. */
+/** Returns true if the error is known to be throttled or transient. Unknown errors return false. */
 export function isRetryable(error: unknown): boolean {
 	const { kind, isKnown } = classify(error)
 	return isKnown && (kind === 'throttled' || kind === 'transient')
 }
 
-/** Would a call that was answered with this HTTP status be worth repeating? */
+/** Returns true if a request that got this HTTP status is worth retrying. */
 export function isRetryableStatus(status: number): boolean {
 	return isRetryable({ status })
 }
 
-/** Did the network fail (and not the server, the caller or the program)? */
+/** Returns true if the network failed, and not the server, the caller or the program. */
 export function isRetryableNetworkError(error: unknown): boolean {
-	return isRetryable(error) && NETWORK_FAILURE.test(new Clues().add(error).text)
+	return isRetryable(error) && NETWORK_FAILURE.test(new ErrorSignals().add(error).text)
 }

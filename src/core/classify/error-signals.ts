@@ -1,19 +1,18 @@
 /**
- * Everything that an error says about itself, line by line in one text: codes, names, messages, statuses, and those of its
- * causes. Errors come from a hundred libraries and no two keep the same thing in the same place; once it is gathered,
- * one ordered list of patterns answers for all of them. (The rejected design, a check for each place, was twice the size
- * and had to repeat its order of precedence at every level of nesting.)
+ * Collects what identifies an error into one text, one signal per line: codes, names, messages and statuses, and those of
+ * its causes. Libraries keep the same fact in different fields; once collected, one ordered list of patterns classifies
+ * all of them. (Rejected: a check per field. It was twice the size and repeated its precedence at every nesting level.)
  */
 import { isAmount } from '../options/schema.ts'
 import { isMarkedPermanent } from './permanent.ts'
 
-/** Errors nest, even in rings, and an aggregate may hold thousands. More than this are not worth more steps. */
-const MOST_ERRORS = 99
+/** Bounds the work for errors that nest, even in cycles, and for aggregates of thousands. */
+const MAX_ERRORS = 99
 
-/** Messages can hold whole documents. What a client says of a failure stands at their beginning. */
-const LONGEST_MESSAGE = 256
+/** A message may contain a whole document; what identifies the failure is at its beginning. */
+const MAX_MESSAGE_LENGTH = 256
 
-/** What any library's error may have. Each is checked where it is used. */
+/** The fields that errors of any library may have. Each is checked where it is used. */
 interface ErrorLike {
 	readonly message?: unknown
 	readonly code?: unknown
@@ -36,22 +35,22 @@ interface ErrorLike {
 
 const isErrorLike = (value: unknown): value is ErrorLike => typeof value === 'object' && value !== null
 
-/** An HTTP status that tells of an error, or 0. */
-function errorStatus(value: unknown): number {
+/** Returns the value if it is an HTTP error status, else 0. */
+function toErrorStatus(value: unknown): number {
 	const status = value === undefined ? 0 : Number(value)
 	return status >= 400 && status < 600 ? status : 0
 }
 
-/** Most errors are called just that, which says nothing. */
+/** The name 'Error' is skipped: it says nothing. */
 const line = (text: unknown): string =>
-	typeof text === 'string' && text !== 'Error' ? `${text.slice(0, LONGEST_MESSAGE)}\n` : ''
+	typeof text === 'string' && text !== 'Error' ? `${text.slice(0, MAX_MESSAGE_LENGTH)}\n` : ''
 
-/** What has been gathered from one error and all that is inside it. */
-export class Clues {
+/** The signals of one error, its causes and its parts. */
+export class ErrorSignals {
 	text = ''
-	/** The longest wait that any of them asks for. */
+	/** The longest wait that any of the errors asks for. */
 	retryAfterMs: number | undefined
-	/** Made when there is something inside the first. */
+	/** Created for the first error that has causes or parts. */
 	#seen: unknown[] | undefined
 
 	add(error: unknown): this {
@@ -62,20 +61,20 @@ export class Clues {
 		const { code, retryAfterMs, $retryable, errors, cause } = error
 		if (cause !== undefined || errors !== undefined) {
 			this.#seen ??= []
-			if (this.#seen.length > MOST_ERRORS || this.#seen.includes(error)) return this
+			if (this.#seen.length > MAX_ERRORS || this.#seen.includes(error)) return this
 			this.#seen.push(error)
 		}
 		if (isAmount(retryAfterMs)) this.retryAfterMs = Math.max(retryAfterMs, this.retryAfterMs ?? 0)
 		this.text += line(code) + line(error.name) + line(error.errno) + line(error.reason) + line(error.sqlState)
 		if ($retryable) this.text += $retryable.throttling ? 'throttling\n' : 'retryable\n'
 		if (Array.isArray(error.issues) || isMarkedPermanent(error)) this.text += 'permanent\n'
-		const http = statusOf(error)
-		const parts: readonly unknown[] = Array.isArray(errors) ? errors.slice(0, MOST_ERRORS) : []
-		// Who has an answer from a server needs no cause to explain it, and what messages quote (a URL, a body) could only
-		// mislead; a reason among the parts is GCP's word for it. A 413 that says when to come back is a 429.
+		const http = readStatus(error)
+		const parts: readonly unknown[] = Array.isArray(errors) ? errors.slice(0, MAX_ERRORS) : []
+		// With a status, causes and messages are skipped: a message may quote a URL or a body, which would mislead. Only the
+		// `reason` of a part counts, which is GCP's error code. A 413 with Retry-After is classified like a 429.
 		if (http) for (const part of parts) this.text += line(isErrorLike(part) ? part.reason : undefined)
 		else for (const part of parts) this.add(part)
-		// A DOMException has small numeric codes of its own, so a gRPC code needs gRPC's other marks beside it.
+		// A DOMException has small numeric codes too, so a gRPC code counts only beside gRPC's `details` or `metadata`.
 		const isGrpc = typeof code === 'number' && code > 0 && code < 17
 		if (isGrpc && (error.details ?? error.metadata) !== undefined) this.text += `grpc ${code}\n`
 		else if (http) this.text += `http ${http === 413 && retryAfterMs !== undefined ? 429 : http}\n`
@@ -87,10 +86,10 @@ export class Clues {
 	}
 }
 
-const statusOf = ({ status, statusCode, response, $metadata, code }: ErrorLike): number =>
-	errorStatus(status) ||
-	errorStatus(statusCode) ||
-	errorStatus(response?.status) ||
-	errorStatus(response?.statusCode) ||
-	errorStatus($metadata?.httpStatusCode) ||
-	errorStatus(code)
+const readStatus = ({ status, statusCode, response, $metadata, code }: ErrorLike): number =>
+	toErrorStatus(status) ||
+	toErrorStatus(statusCode) ||
+	toErrorStatus(response?.status) ||
+	toErrorStatus(response?.statusCode) ||
+	toErrorStatus($metadata?.httpStatusCode) ||
+	toErrorStatus(code)

@@ -3,7 +3,7 @@ import { invalidOption } from '../options/schema.ts'
 const marked = new WeakSet<object>()
 
 /**
- * Marks an error of your own as one that no retry will mend, and returns it. The error itself stays untouched.
+ * Marks an error as permanent, so that it is not retried, and returns it. The error object is not changed.
  *
  * @example
  * if (stock === 0) throw permanent(new Error('sold out'))

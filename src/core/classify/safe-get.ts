@@ -1,4 +1,4 @@
-/** A property of anything that was thrown. A hostile error's getter may throw, and must not end more than it has. */
+/** Returns a property of a thrown value, or undefined if its getter throws: reading an error must not fail a call. */
 export function safeGet(error: unknown, name: string): unknown {
 	try {
 		return Object(error)[name]

@@ -1,6 +1,6 @@
 /**
- * A point in time by which an answer is worth having. It is handed down, so that every layer knows what is left, and
- * nobody starts work that nobody will wait for. It runs on the clock that does not jump.
+ * Deadlines are passed down from call to call, so that every layer knows the remaining time and does not start work whose
+ * result comes too late. They use the monotonic clock, so a jump of the wall clock does not move them.
  */
 import { DeadlineExceededError } from '../errors/errors.ts'
 import { checkRange } from '../options/schema.ts'
@@ -8,7 +8,7 @@ import type { Runtime } from '../runtime/runtime.ts'
 import { systemRuntime } from '../runtime/system.ts'
 
 /**
- * What is left of a caller's patience.
+ * The point in time by which a call must have finished, retries included.
  *
  * @example
  * const deadline = Deadline.after(2_000)
@@ -24,7 +24,7 @@ export class Deadline {
 		this.#at = at
 	}
 
-	/** A deadline `ms` from now. */
+	/** Returns a deadline `ms` from now. */
 	static after(ms: number, options: { readonly runtime?: Runtime | undefined } = {}): Deadline {
 		checkRange('Deadline.after(ms)', ms)
 		const runtime = options.runtime ?? systemRuntime
@@ -32,8 +32,8 @@ export class Deadline {
 	}
 
 	/**
-	 * The deadline that another machine sent in a header, as `toHeader` writes it. Undefined for anything but whole milliseconds;
-	 * at most `maxMs` from now, if that is given.
+	 * Returns the deadline that another machine sent in a header, as `toHeader` writes it, but at most `maxMs` from now.
+	 * Returns undefined if the value is not an integer. Default of `maxMs`: no limit.
 	 *
 	 * @example
 	 * const deadline = Deadline.fromHeader(request.headers.get('x-request-timeout-ms'), { maxMs: 30_000 })
@@ -46,47 +46,50 @@ export class Deadline {
 		return Deadline.after(Math.min(Number(value), options.maxMs ?? Infinity), options)
 	}
 
-	/** What is left, for a header: relative, since no two machines have the same clock, and rounded down. */
+	/**
+	 * Returns the remaining milliseconds for a header, rounded down. They are relative, because the clocks of two machines
+	 * differ.
+	 */
 	toHeader(): string {
 		return String(Math.floor(this.remainingMs))
 	}
 
-	/** What is left, in milliseconds; 0 when it has passed. */
+	/** The remaining time in milliseconds; 0 after expiry. */
 	get remainingMs(): number {
 		return Math.max(0, this.#at - this.#runtime.now())
 	}
 
-	/** Has the time passed? */
+	/** True after the deadline. */
 	get isExpired(): boolean {
 		return this.remainingMs === 0
 	}
 
-	/** A deadline that ends `marginMs` earlier, for a call further down, so that there is time left to answer. */
+	/** Returns a deadline `marginMs` earlier, for a call further down, so that time is left to respond. Default 100. */
 	child(marginMs = 100): Deadline {
 		checkRange('child(marginMs)', marginMs)
 		if (this.remainingMs <= marginMs) {
 			throw new DeadlineExceededError(
-				`nothing is left of the deadline: ${this.remainingMs} ms less a margin of ${marginMs} ms`,
+				`too little time left: ${this.remainingMs} ms, with a margin of ${marginMs} ms`,
 			)
 		}
 		return new Deadline(this.#runtime, this.#at - marginMs)
 	}
 
-	/** Would another attempt that takes about `estimatedMs` still finish in time? */
+	/** Returns true if an attempt that takes `estimatedMs` finishes before the deadline. */
 	shouldRetry(estimatedMs: number): boolean {
 		return !this.isExpired && this.remainingMs >= estimatedMs
 	}
 
-	/** Like `AbortSignal.throwIfAborted`: throws a DeadlineExceededError when the time has passed. */
+	/** Throws a DeadlineExceededError after the deadline, like `AbortSignal.throwIfAborted`. */
 	throwIfExpired(): void {
 		if (this.isExpired) throw new DeadlineExceededError()
 	}
 
-	/** Calls `listener` when the time has come, at once if it has, unless what it returns is called before. */
+	/** Calls `listener` at the deadline, or immediately after it. The returned function cancels that. */
 	onExpiry(listener: (error: DeadlineExceededError) => void): () => void {
 		let cancel: (() => void) | undefined
 		const check = () => {
-			// Timers may fire a little early, and nobody should hear of an end that has not come.
+			// A timer may fire slightly early.
 			if (this.isExpired) listener(new DeadlineExceededError())
 			else cancel = this.#runtime.setTimer(this.remainingMs, check, 'housekeeping')
 		}
@@ -94,7 +97,7 @@ export class Deadline {
 		return () => cancel?.()
 	}
 
-	/** Aborts with a DeadlineExceededError when the time has come. Made, with its timer, when it is first read. */
+	/** A signal that aborts at the deadline with a DeadlineExceededError. Created, with its timer, when first read. */
 	get signal(): AbortSignal {
 		if (!this.#controller) {
 			const controller = new AbortController()

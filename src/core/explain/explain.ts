@@ -7,42 +7,43 @@ import {
 	type StopReason,
 } from './record.ts'
 
-/** What happened to one call. As a string it is readable in a log. */
+/** The history of one call. `String(explanation)` is a text for logs. */
 export interface Explanation {
-	/** The call's name, or its policy's. */
+	/** The call's name, or that of its policy. */
 	readonly name?: string
-	/** Wall time, milliseconds since 1970. Not measured in a call that never failed. */
+	/** Wall time, milliseconds since 1970. Not measured if no attempt failed. */
 	readonly startedAt?: number
-	/** From the call to its answer. Not measured in a call that never failed. */
+	/** The duration of the whole call. Not measured if no attempt failed. */
 	readonly durationMs?: number
 	readonly attempts: readonly AttemptRecord[]
-	/** Why nothing more was tried. */
+	/** Why there were no more attempts. */
 	readonly stop: StopReason
-	/** What the call was refused with, if a policy did not let it in. */
+	/** The name of the error, if a policy rejected the call. */
 	readonly errorType?: string
+	/** The message of the error, if a policy rejected the call. */
 	readonly errorMessage?: string
 	toString(): string
 }
 
 /**
- * Tells what happened to the call that ended in this error or gave this settled result: attempt by attempt, with the
- * reason of every wait and of the stop. Undefined for primitives and for errors that ended no call.
+ * Returns what happened to the call that ended with this error or settled result: every attempt, the reason for every
+ * delay and the reason for the stop. Returns undefined for primitives and for errors that did not end a call.
  *
- * An error object that ended several calls tells of the latest. A result of `settle` is exact.
+ * If the same error object ended several calls, the explanation is that of the latest. A result of `settle` is exact.
  *
  * @example
  * const result = await payments.settle(() => charge(order))
  * console.log(String(explain(result)))
  */
-export function explain(held: unknown): Explanation | undefined {
-	const record = findRecord(held)
+export function explain(errorOrSettled: unknown): Explanation | undefined {
+	const record = findRecord(errorOrSettled)
 	if (record) return new CallExplanation(record)
-	// No record was written for it: then it is a stranger, or the result of a call that never failed.
-	return isSuccess(held) ? new CallExplanation() : undefined
+	// There is no record of a call without a failure.
+	return isSuccess(errorOrSettled) ? new CallExplanation() : undefined
 }
 
-const isSuccess = (held: unknown): boolean =>
-	typeof held === 'object' && held !== null && 'ok' in held && held.ok === true && 'value' in held
+const isSuccess = (value: unknown): boolean =>
+	typeof value === 'object' && value !== null && 'ok' in value && value.ok === true && 'value' in value
 
 class CallExplanation implements Explanation {
 	declare readonly name?: string
@@ -57,8 +58,8 @@ class CallExplanation implements Explanation {
 		if (!record) return
 		const { options, pipeline, rare, stop, value } = record
 		const { runtime } = pipeline
-		const notes = attemptEntries(record)
-		const [first] = notes
+		const entries = listAttempts(record)
+		const [first] = entries
 		const started = (first ?? record).startedAt
 		const startedAt = started === undefined ? undefined : started - (first?.queuedMs ?? rare?.queuedMs ?? 0)
 		this.name = options?.name ?? pipeline.name
@@ -66,36 +67,34 @@ class CallExplanation implements Explanation {
 			this.startedAt = Math.round(runtime.wallNow() - (runtime.now() - startedAt))
 			this.durationMs = (rare?.endedAt ?? startedAt) - startedAt
 		}
-		this.attempts = notes.map((note) => toAttemptRecord(note, startedAt))
+		this.attempts = entries.map((entry) => toAttemptRecord(entry, startedAt))
 		this.stop = stop ?? 'success'
 		if (stop === 'rejected') Object.assign(this, describeError(value))
 	}
 
 	toString(): string {
-		const { name, durationMs, attempts, stop, errorType, errorMessage } = this
+		const { name = 'call', durationMs, attempts, stop } = this
 		const count = `${attempts.length} attempt${attempts.length === 1 ? '' : 's'}`
-		const took = durationMs === undefined ? '' : ` in ${ms(durationMs)}`
-		const why = errorType === undefined ? '' : ` (${errorType}: ${errorMessage})`
-		return [`${name ?? 'call'}: ${count}${took}, ended by ${stop}${why}`, ...attempts.map(attemptLine)].join(
-			'\n',
-		)
+		const took = durationMs === undefined ? '' : ` in ${formatMs(durationMs)}`
+		const end = stop === 'success' ? 'succeeded' : `stopped: ${stop}${formatError(this)}`
+		return [`${name}: ${count}${took}, ${end}`, ...attempts.map(formatAttempt)].join('\n')
 	}
 }
 
-function attemptEntries({ lastAttempt }: CallRecord): AttemptEntry[] {
-	const notes: AttemptEntry[] = []
-	for (let note = lastAttempt; note; note = note.previous) notes.push(note)
-	return notes.reverse()
+function listAttempts({ lastAttempt }: CallRecord): AttemptEntry[] {
+	const entries: AttemptEntry[] = []
+	for (let entry = lastAttempt; entry; entry = entry.previous) entries.push(entry)
+	return entries.reverse()
 }
 
-/** Leaves out what was not there or not measured. */
+/** Omits what does not exist or was not measured. */
 function toAttemptRecord(
 	{ attempt, outcome, startedAt, endedAt, error, delayMs, delaySource, queuedMs }: AttemptEntry,
-	from: number | undefined,
+	callStartedAt: number | undefined,
 ): AttemptRecord {
 	return {
 		attempt,
-		...(startedAt === undefined || from === undefined ? {} : { startMs: startedAt - from }),
+		...(startedAt === undefined || callStartedAt === undefined ? {} : { startMs: startedAt - callStartedAt }),
 		...(startedAt === undefined ? {} : { durationMs: endedAt - startedAt }),
 		outcome,
 		...(queuedMs && { queuedMs }),
@@ -105,23 +104,21 @@ function toAttemptRecord(
 	}
 }
 
-const ms = (value: number): string => `${Math.round(value)} ms`
+function formatAttempt(record: AttemptRecord): string {
+	const { attempt, startMs, durationMs, outcome, queuedMs, delayMs, delaySource } = record
+	const times = [
+		...(startMs === undefined ? [] : [`at ${formatMs(startMs)}`]),
+		...(queuedMs ? [`queued ${formatMs(queuedMs)}`] : []),
+		...(durationMs === undefined ? [] : [`took ${formatMs(durationMs)}`]),
+	]
+	const retry = delayMs === undefined ? '' : `, retry in ${formatMs(delayMs)} (${delaySource})`
+	return `  #${attempt + 1}${times.length ? ` ${times.join(', ')}` : ''}: ${outcome}${formatError(record)}${retry}`
+}
 
-function attemptLine({
-	attempt,
-	startMs,
-	durationMs,
-	outcome,
-	queuedMs,
+const formatError = ({
 	errorType,
 	errorMessage,
-	delayMs,
-	delaySource,
-}: AttemptRecord): string {
-	const at = startMs === undefined ? '' : ` at ${ms(startMs)}`
-	const took = durationMs === undefined ? '' : `${at && ','} took ${ms(durationMs)}`
-	const queued = queuedMs ? ` after ${ms(queuedMs)} in a queue` : ''
-	const what = errorType === undefined ? '' : ` (${errorType}: ${errorMessage})`
-	const wait = delayMs === undefined ? '' : `, then a wait of ${ms(delayMs)} (${delaySource})`
-	return `  #${attempt + 1}${at}${queued}${took}: ${outcome}${what}${wait}`
-}
+}: Pick<AttemptRecord, 'errorType' | 'errorMessage'>): string =>
+	errorType === undefined ? '' : ` (${errorType}: ${errorMessage})`
+
+const formatMs = (value: number): string => `${Math.round(value)} ms`

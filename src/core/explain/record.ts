@@ -1,21 +1,23 @@
 /**
- * What happened to one call, written down from its first failure on. A call that never fails has no record, so the
- * success path pays for none. Records hang on errors and on settled results by weak references: nothing is put on the
- * user's objects, and nothing outlives them.
+ * The record of one call, written from its first failure on. A call without a failure has no record, so the success path
+ * does not pay for one. Records are attached to errors and settled results by private fields: nothing is visible on the
+ * user's objects, and no record outlives them.
  */
 import type { FailureKind } from '../classify/classification.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 
 /**
- * Why nothing more was tried.
+ * Why there were no more attempts.
  *
- * `should-retry-false`: the user's own shouldRetry said no. `hook-threw`: a decision hook threw. `not-retried`: no
- * retry policy was there. `budget`: the retry budget had nothing left. `inner-retry`: a retry further in had given up.
- * `refused`: a policy did not let the call in. `fallback`: a fallback
- * answered. `timeout`: a timeout ended it. `interrupted`: a branch of a hedge lost.
- *
- * Of HTTP: `not-idempotent`: the request must not be sent twice. `body-used`: its body could be sent only once. `server-veto`: the
- * server forbade a retry. `retry-after`: it asked for a longer wait than is allowed.
+ * - `success`: the call succeeded. `fallback`: a fallback replaced the failure.
+ * - `retries-exhausted`: `maxRetries` was reached. `elapsed-limit`: `maxElapsedMs` was reached. `budget`: the retry budget
+ *   was exhausted. `deadline`: the next attempt would have been too late. `timeout`: a timeout ended the call.
+ * - `permanent`, `cancelled`: the kind of the failure. `should-retry-false`: `shouldRetry` returned false. `hook-threw`: a
+ *   decision hook threw. `abort`: the caller aborted.
+ * - `not-retried`: the pipeline has no retry policy. `inner-retry`: a retry policy further in already failed.
+ * - `rejected`: a policy rejected the call. `interrupted`: the attempt was a hedge that lost.
+ * - HTTP only: `not-idempotent`: the request must not be sent twice. `body-used`: its body can be sent only once.
+ *   `server-veto`: the server forbade a retry. `retry-after`: the server asked for a longer wait than allowed.
  */
 export type StopReason =
 	| 'success'
@@ -39,101 +41,103 @@ export type StopReason =
 	| 'server-veto'
 	| 'retry-after'
 
-/** Where a wait's length came from. */
+/** What determined a delay. */
 export type DelaySource = 'backoff' | 'retry-after' | 'delay-for'
 
-/** `unwanted-result`: the work returned, and `retryResult` would not have it. */
+/** How an attempt ended. `unwanted-result`: the operation returned a value, and `retryResult` asked for a retry. */
 export type AttemptOutcome = 'success' | 'unwanted-result' | FailureKind
 
 /** One attempt of a call. */
 export interface AttemptRecord {
-	/** From 0. */
+	/** Counted from 0. */
 	readonly attempt: number
-	/** When it began, in milliseconds after the call did. */
+	/** The start, in milliseconds after the start of the call. */
 	readonly startMs?: number
-	/** How long it took. */
+	/** The duration of the attempt. */
 	readonly durationMs?: number
 	readonly outcome: AttemptOutcome
-	/** How long it had waited in queues before it began, if it had. */
+	/** The time in queues before the attempt, if any. */
 	readonly queuedMs?: number
 	readonly errorType?: string
 	readonly errorMessage?: string
-	/** How long the call then waited, or meant to wait when an abort came. */
+	/** The delay before the next attempt, as scheduled: an abort may have ended it early. */
 	readonly delayMs?: number
 	readonly delaySource?: DelaySource
 }
 
-/** A wait, and where its length came from. */
+/** A delay and what determined it. */
 export interface RetryDelay {
 	readonly delayMs: number
 	readonly source: DelaySource
 }
 
-/** An attempt while it is written. Every field is there from the start, for one shape is faster than many. */
+/** An attempt while its record is written. Every field exists from the start, because one object shape is faster than several. */
 export interface AttemptEntry {
-	/** A chain and not a list: half the bytes for the usual one or two. */
+	/** A linked list, not an array: half the bytes for the usual one or two attempts. */
 	readonly previous: AttemptEntry | undefined
 	readonly attempt: number
-	/** On the plan's clock; undefined when it was not read. */
+	/** On the pipeline's clock; undefined if the clock was not read. */
 	readonly startedAt: number | undefined
 	readonly endedAt: number
 	outcome: AttemptOutcome
-	/** What was thrown. Results are not kept: a poll for a large one would hold them all. */
+	/** The thrown value. Results are not stored: a call that polls for a large result would hold all of them. */
 	readonly error: unknown
 	delayMs: number | undefined
 	delaySource: DelaySource | undefined
-	/** How long it had waited in queues before it began; 0 or undefined when it had not. */
+	/** The time in queues before the attempt; 0 or undefined without one. */
 	readonly queuedMs: number | undefined
 }
 
-/** What `explain` reads: the call itself is its record. */
+/** The part of a call that `explain` reads: the call object itself is the record. */
 export interface CallRecord {
 	readonly options: { readonly name?: string | undefined } | undefined
 	readonly pipeline: { readonly name: string; readonly runtime: Runtime }
-	/** When the last attempt began, or the call itself if there was none. */
+	/** The start of the last attempt, or of the call if there was no attempt. */
 	readonly startedAt: number | undefined
 	readonly rare: { readonly endedAt?: number; readonly queuedMs?: number } | undefined
 	readonly lastAttempt: AttemptEntry | undefined
 	readonly stop: StopReason | undefined
-	/** What it ended with. */
+	/** The result or error of the call. */
 	readonly value: unknown
 }
 
 /**
- * Where a record is kept: in a private field of what the user holds, which nobody else can see and which goes when that goes. A
- * weak map says the same, but collectors of young objects take all that is in it for alive: every failed call was copied
- * twice, and that was half of the time of a service that was down. What can not be extended is in a map all the same, where an engine minds.
+ * Stores a record in a private field of the user's object. The field is invisible and is collected with the object. A
+ * WeakMap would do the same, but V8's young-generation collector treats its entries as alive: every failed call was
+ * copied twice, which took half the time of a service that was down. Objects that reject private fields (non-extensible
+ * ones, in some engines) are stored in a WeakMap.
  */
-class RecordField extends (ReturnArgument as unknown as new (held: object) => object) {
+class RecordField extends (ReturnArgument as unknown as new (target: object) => object) {
 	#record: CallRecord
 
-	constructor(held: object, record: CallRecord) {
-		super(held)
+	constructor(target: object, record: CallRecord) {
+		super(target)
 		this.#record = record
 	}
 
-	static put(held: object, record: CallRecord): void {
+	static set(target: object, record: CallRecord): void {
 		try {
-			if (#record in held) held.#record = record
-			else new RecordField(held, record)
+			if (#record in target) target.#record = record
+			else new RecordField(target, record)
 		} catch {
-			sealed.set(held, record)
+			nonExtensible.set(target, record)
 		}
 	}
 
-	static get(held: object): CallRecord | undefined {
-		return #record in held ? held.#record : sealed.get(held)
+	static get(target: object): CallRecord | undefined {
+		return #record in target ? target.#record : nonExtensible.get(target)
 	}
 }
 
-const sealed = new WeakMap<object, CallRecord>()
+const nonExtensible = new WeakMap<object, CallRecord>()
 
-/** A constructor that makes nothing new: what extends it puts its fields on whatever it is given. */
-function ReturnArgument(held: object): object {
-	return held
+/** A constructor that returns its argument, so that a subclass adds its fields to that object. */
+function ReturnArgument(target: object): object {
+	return target
 }
 
-/** Lets `explain` find the record again by what the user holds. A primitive can not be found again: its box is not what they hold. */
-export const attachRecord = (held: unknown, record: CallRecord): void => RecordField.put(Object(held), record)
+/** Attaches the record to an error or result, for `explain`. Has no effect on a primitive: only its wrapper would get it. */
+export const attachRecord = (target: unknown, record: CallRecord): void =>
+	RecordField.set(Object(target), record)
 
-export const findRecord = (held: unknown): CallRecord | undefined => RecordField.get(Object(held))
+export const findRecord = (target: unknown): CallRecord | undefined => RecordField.get(Object(target))

@@ -3,7 +3,7 @@
  * async context, and parked until its time comes. The first branch is the call itself, so a call that settles in time
  * pays for nothing else.
  */
-import { depositOnce } from '../budget/deposit.ts'
+import { recordRequestOnce } from '../budget/deposit.ts'
 import { type BoundLayer, Call } from '../engine/call.ts'
 import type { CallOptions } from '../engine/call-options.ts'
 import { interrupt } from '../engine/interrupt.ts'
@@ -12,7 +12,7 @@ import { GO, PARK, type Step } from '../engine/layer.ts'
 import type { Emit, ObservableLayer } from '../engine/policy.ts'
 import { abortScope, type Scope, type SignalLink, scopeSignal } from '../engine/scope.ts'
 import { YaokiError } from '../errors/errors.ts'
-import { type TimeoutEntry, type TimeoutList, timeoutList } from '../runtime/timeout-list.ts'
+import { findTimeoutList, type TimeoutEntry, type TimeoutList } from '../runtime/timeout-list.ts'
 import { LatencyHistogram } from './latency.ts'
 import type { HedgeSettings } from './options.ts'
 
@@ -43,7 +43,7 @@ export class HedgeLayer implements ObservableLayer {
 		if (call.options?.idempotent === false) return GO
 		const { budget } = this.settings
 		const { runtime } = bound
-		if (budget) depositOnce(call, budget, runtime)
+		if (budget) recordRequestOnce(call, budget, runtime)
 		const hedged = new HedgedCall(call, bound)
 		call.scope = hedged
 		return call.enterLayer(bound, hedged)
@@ -159,7 +159,7 @@ function prepare(hedged: HedgedCall, number: number, delayMs: number): void {
 	// The outer layers belong to the call. A pending branch shows them state that they already know.
 	for (let { outer } = bound; outer; { outer } = outer) child.enterLayer(outer, call.layerState(outer))
 	child.enterLayer(bound, hedge)
-	timeoutList(runtime, delayMs, undefined).add(hedge, runtime.now())
+	findTimeoutList(runtime, delayMs, undefined).add(hedge, runtime.now())
 	const start = call.rare?.branch ?? runBranch
 	start(child, PARK, () => hedge.ended())
 }

@@ -1,4 +1,4 @@
-/** What lint found. The code is stable, the texts are not. */
+/** The code of a finding. Codes are stable; texts may change. */
 export type FindingCode =
 	| 'no-timeout'
 	| 'no-attempt-timeout'
@@ -23,15 +23,15 @@ export type FindingCode =
 	| 'half-open-probes'
 	| 'queue-size'
 
-/** One thing that is probably not what was meant. */
+/** A probable mistake in a policy. */
 export interface LintFinding {
-	/** Stable: what a test or an exception list may name. */
+	/** Stable: tests and exception lists may use it. */
 	readonly code: FindingCode
-	/** What is wrong, with the numbers. */
+	/** The problem, with the numbers, as a sentence. */
 	readonly message: string
-	/** What to do about it. */
+	/** What to change, as a sentence. */
 	readonly fix: string
-	/** The name of the policy that it is about. */
+	/** The name of the policy that has the problem. */
 	readonly policy: string
 }
 

@@ -1,193 +1,165 @@
 /**
- * Policies that stand in each other's way. Only what is wrong whatever was meant is found: that a breaker or a bulkhead stands inside
- * a retry is often right, and is told only where the numbers make it a trap.
+ * Policies that defeat each other. Only what is wrong in every case is reported: a breaker or a bulkhead inside a retry is
+ * often right, and is reported only if the numbers make it a mistake.
  */
 import { CircuitOpenError } from '../errors/errors.ts'
 import { finding, type LintFinding } from './finding.ts'
-import type { BreakerPart, Part, RetryPart, TimeoutPart } from './parse-pipeline.ts'
-import { costOf, startsOf, worstOf } from './worst-case.ts'
+import type { BreakerInfo, PolicyInfo, RetryInfo, TimeoutInfo } from './parse-pipeline.ts'
+import { attemptStarts, computeCost, worstDuration } from './worst-case.ts'
 
-/** What is found about the part at `place`, given those around it. */
-export function outOfOrder(parts: readonly Part[], place: number): readonly LintFinding[] {
-	const part = parts[place]
-	const outer = parts.slice(0, place)
-	const inner = parts.slice(place + 1)
-	switch (part?.kind) {
+/** Checks the policy at `index` against the policies around and inside it. */
+export function checkOrder(policies: readonly PolicyInfo[], index: number): readonly LintFinding[] {
+	const policy = policies[index]
+	const inner = policies.slice(index + 1)
+	switch (policy?.kind) {
 		case 'timeout':
-			return besideTimeout(part, inner)
+			return checkTimeout(policy, inner)
 		case 'retry':
-			return part.isLeftToOuter ? [] : insideRetry(part, inner)
-		case 'hedge':
-			return part.settings.budget ? [] : [unbudgeted(part, part.settings.maxHedges)]
+			return policy.alwaysDefers ? [] : checkRetry(policy, inner)
+		case 'hedge': {
+			const message = `When the dependency is slow, every call is sent ${policy.settings.maxHedges + 1} times.`
+			const fix = 'Add a budget, such as retryBudget(), and share it with the retry.'
+			return policy.settings.budget ? [] : [finding('hedge-without-budget', policy, message, fix)]
+		}
 		case 'fallback':
-			return part.isChoosy ? [] : outer.filter(needsFailures).map((blind) => hidden(part, blind))
-		case 'limiter':
-			return inner
-				.filter(isRetrying)
-				.map(({ settings: { maxRetries } }) =>
-					finding(
-						'rate-limiter-outside-retry',
-						part,
-						`it counts a call once, and the retry inside makes up to ${maxRetries + 1} of it: ${part.settings.limit} may become ${part.settings.limit * (maxRetries + 1)}`,
-						'put the rate limiter inside the retry, so that every request counts',
-					),
-				)
+			if (policy.isConditional) return []
+			return policies
+				.slice(0, index)
+				.filter(reactsToFailures)
+				.map((outer) => {
+					const message = `${outer.name} is outside this fallback and sees only successes, so it never acts.`
+					return finding(
+						'fallback-hides-failures',
+						policy,
+						message,
+						`Put the fallback outside ${outer.name}.`,
+					)
+				})
+		case 'rate-limiter':
+			return inner.filter(isRetrying).map(({ settings: { maxRetries } }) => {
+				const { limit } = policy.settings
+				const message = `A call counts once, but the retry inside makes up to ${maxRetries + 1} attempts: ${limit} calls can become ${limit * (maxRetries + 1)} requests.`
+				const fix = 'Put the rate limiter inside the retry, so that every attempt counts.'
+				return finding('rate-limiter-outside-retry', policy, message, fix)
+			})
 		default:
 			return []
 	}
 }
 
-const isRetrying = (part: Part): part is RetryPart =>
-	part.kind === 'retry' && !part.isLeftToOuter && part.settings.maxRetries > 0
+const isRetrying = (policy: PolicyInfo): policy is RetryInfo =>
+	policy.kind === 'retry' && !policy.alwaysDefers && policy.settings.maxRetries > 0
 
-const isTimeout = (part: Part): part is TimeoutPart => part.kind === 'timeout'
+const isTimeout = (policy: PolicyInfo): policy is TimeoutInfo => policy.kind === 'timeout'
 
-const needsFailures = (part: Part): boolean =>
-	isRetrying(part) || part.kind === 'breaker' || part.kind === 'hedge'
+const reactsToFailures = (policy: PolicyInfo): boolean =>
+	isRetrying(policy) || policy.kind === 'breaker' || policy.kind === 'hedge'
 
-const hidden = (part: Part, blind: Part): LintFinding =>
-	finding(
-		'fallback-hides-failures',
-		part,
-		`${blind.name} stands outside of it, takes every answer of the fallback for a success and never acts`,
-		`put the fallback outside of ${blind.name}`,
-	)
-
-const unbudgeted = (part: Part, maxHedges: number): LintFinding =>
-	finding(
-		'hedge-without-budget',
-		part,
-		`when everything is slow, every call is made ${maxHedges + 1} times`,
-		'give it a budget, such as retryBudget(), and share it with the retry',
-	)
-
-function besideTimeout(part: TimeoutPart, inner: readonly Part[]): readonly LintFinding[] {
-	const { ms } = part
-	const at = inner.findIndex(isRetrying)
-	const retry = inner[at]
+function checkTimeout(timeout: TimeoutInfo, inner: readonly PolicyInfo[]): readonly LintFinding[] {
+	const { ms, name } = timeout
+	const index = inner.findIndex(isRetrying)
+	const retry = inner[index]
 	const found: LintFinding[] = []
-	for (const waiting of at < 0 ? inner : inner.slice(0, at)) {
-		const waitMs = longestWait(waiting)
-		if (waitMs >= ms)
-			found.push(
-				finding(
-					'wait-outlasts-timeout',
-					waiting,
-					`a call may wait ${waitMs} ms here, and ${part.name} around it ends after ${ms} ms: the wait alone uses it up`,
-					`wait less than ${ms} ms, or put ${part.name} inside of ${waiting.name}`,
-				),
-			)
-		if (isTimeout(waiting) && waiting.ms >= ms)
-			found.push(
-				finding(
-					'timeout-never-fires',
-					waiting,
-					`its ${waiting.ms} ms are never reached, for ${part.name} around it ends after ${ms} ms`,
-					'leave one of the two out, or make the inner one shorter',
-				),
-			)
+	for (const policy of index < 0 ? inner : inner.slice(0, index)) {
+		const waitMs = longestWait(policy)
+		if (waitMs >= ms) {
+			const message = `A call can wait ${waitMs} ms here, but ${name} around it ends after ${ms} ms.`
+			const fix = `Wait less than ${ms} ms, or put ${name} inside ${policy.name}.`
+			found.push(finding('wait-outlasts-timeout', policy, message, fix))
+		}
+		if (isTimeout(policy) && policy.ms >= ms) {
+			const message = `This timeout of ${policy.ms} ms never fires, because ${name} around it ends after ${ms} ms.`
+			const fix = 'Remove one of the two, or make the inner one shorter.'
+			found.push(finding('timeout-never-fires', policy, message, fix))
+		}
 	}
-	return retry && isRetrying(retry) ? [...found, ...aroundRetry(part, retry, inner.slice(at + 1))] : found
+	if (retry && isRetrying(retry)) found.push(...checkTotalTimeout(timeout, retry, inner.slice(index + 1)))
+	return found
 }
 
-/** The limit of the whole against what is inside of it. */
-function aroundRetry(part: TimeoutPart, retry: RetryPart, attempt: readonly Part[]): readonly LintFinding[] {
-	const { ms } = part
-	const attemptMs = worstOf(costOf(attempt))
-	const waitsMs = startsOf(retry.settings).greatest.at(-1) ?? 0
-	const wholeMs = worstOf(costOf([retry, ...attempt]))
-	if (attemptMs === Infinity && !attempt.some(isTimeout))
+/** Compares a timeout around a retry with what the retry can take. `attempt` are the policies inside the retry. */
+function checkTotalTimeout(
+	timeout: TimeoutInfo,
+	retry: RetryInfo,
+	attempt: readonly PolicyInfo[],
+): readonly LintFinding[] {
+	const { ms } = timeout
+	const attemptMs = worstDuration(computeCost(attempt))
+	if (attemptMs === Infinity && !attempt.some(isTimeout)) {
+		const delaysMs = attemptStarts(retry.settings).max.at(-1) ?? 0
+		const message = `One attempt that hangs uses all ${ms} ms, so ${retry.name} inside never retries.`
+		const fix = 'Add a shorter timeout inside the retry, for each attempt.'
 		return [
-			finding(
-				'no-attempt-timeout',
-				part,
-				`one attempt that hangs takes all of its ${ms} ms, and ${retry.name} inside never gets to retry`,
-				'put a shorter timeout inside the retry, for each attempt',
-			),
-			...(waitsMs > ms ? [tooShort(part, retry, waitsMs)] : []),
+			finding('no-attempt-timeout', timeout, message, fix),
+			...(delaysMs > ms ? [reportShortTimeout(timeout, retry, delaysMs)] : []),
 		]
-	if (ms <= attemptMs)
-		return [
-			finding(
-				'timeout-shorter-than-attempt',
-				part,
-				`it ends after ${ms} ms, and one attempt inside of ${retry.name} may take ${attemptMs} ms`,
-				'make it longer than all attempts, or the attempts shorter',
-			),
-		]
-	return wholeMs > ms ? [tooShort(part, retry, wholeMs)] : []
+	}
+	if (ms <= attemptMs) {
+		const message = `It ends after ${ms} ms, but one attempt inside ${retry.name} can take ${attemptMs} ms.`
+		const fix = 'Make it longer than all attempts together, or make the attempts shorter.'
+		return [finding('timeout-shorter-than-attempt', timeout, message, fix)]
+	}
+	const totalMs = worstDuration(computeCost([retry, ...attempt]))
+	return totalMs > ms ? [reportShortTimeout(timeout, retry, totalMs)] : []
 }
 
-const tooShort = (part: TimeoutPart, retry: RetryPart, neededMs: number): LintFinding =>
+const reportShortTimeout = (timeout: TimeoutInfo, retry: RetryInfo, neededMs: number): LintFinding =>
 	finding(
 		'timeout-shorter-than-schedule',
-		part,
-		`it ends after ${part.ms} ms, and ${retry.name} inside may take ${neededMs} ms: the last retries are never made`,
-		'make it longer, or retry less often or sooner',
+		timeout,
+		`It ends after ${timeout.ms} ms, but ${retry.name} inside can take ${neededMs} ms: the last retries never run.`,
+		'Make it longer, or use fewer retries or shorter delays.',
 	)
 
-const longestWait = (part: Part): number => {
-	if (part.kind === 'limiter') return part.settings.maxWaitMs
-	return part.kind === 'bulkhead' && part.settings.maxQueue ? part.settings.queueTimeoutMs : 0
+const longestWait = (policy: PolicyInfo): number => {
+	if (policy.kind === 'rate-limiter') return policy.settings.maxWaitMs
+	return policy.kind === 'bulkhead' && policy.settings.maxQueue ? policy.settings.queueTimeoutMs : 0
 }
 
-function insideRetry(retry: RetryPart, inner: readonly Part[]): readonly LintFinding[] {
+function checkRetry(retry: RetryInfo, inner: readonly PolicyInfo[]): readonly LintFinding[] {
 	const attempts = retry.settings.maxRetries + 1
 	if (attempts === 1) return []
-	return inner.flatMap((part) => {
-		if (part.kind === 'bulkhead' && part.settings.maxQueue)
-			return [
-				finding(
-					'bulkhead-inside-retry',
-					part,
-					`each of up to ${attempts} attempts may wait ${part.settings.queueTimeoutMs} ms in its queue, behind calls that came later`,
-					`put the bulkhead outside of ${retry.name}, or give it no queue (maxQueue: 0)`,
-				),
-			]
-		return part.kind === 'breaker' ? [...tripped(retry, part, attempts), ...knocking(retry, part)] : []
+	return inner.flatMap((policy) => {
+		if (policy.kind === 'bulkhead' && policy.settings.maxQueue) {
+			const message = `Each of up to ${attempts} attempts can wait ${policy.settings.queueTimeoutMs} ms in the queue, behind calls that came later.`
+			const fix = `Put the bulkhead outside ${retry.name}, or remove its queue (maxQueue: 0).`
+			return [finding('bulkhead-inside-retry', policy, message, fix)]
+		}
+		if (policy.kind !== 'breaker') return []
+		const found = checkOpenCircuitRetries(retry, policy)
+		const { failureThreshold } = policy.settings
+		if (attempts < failureThreshold) return found
+		const message = `The circuit opens after ${failureThreshold} failures, and one failing call makes ${attempts} attempts: a single call can block all callers.`
+		const fix = `Put the breaker outside ${retry.name}, or set failureThreshold above ${attempts}.`
+		return [finding('breaker-inside-retry', policy, message, fix), ...found]
 	})
 }
 
-function tripped(retry: RetryPart, part: BreakerPart, attempts: number): readonly LintFinding[] {
-	const { failureThreshold } = part.settings
-	if (attempts < failureThreshold) return []
-	return [
-		finding(
-			'breaker-inside-retry',
-			part,
-			`it opens after ${failureThreshold} failures, and one call that fails for good makes ${attempts}: a single bad call shuts everybody out`,
-			`put the breaker outside of ${retry.name}, or have failureThreshold above ${attempts}`,
-		),
-	]
+/**
+ * Reports retries that all run while the circuit is still open. By default a retry does not repeat rejected calls; if it
+ * does, it waits for the circuit's `retryAfterMs`.
+ */
+function checkOpenCircuitRetries(retry: RetryInfo, breaker: BreakerInfo): readonly LintFinding[] {
+	const { resetTimeoutMs } = breaker.settings
+	const delaysMs = totalDelayWhileOpen(retry, new CircuitOpenError(breaker.name, resetTimeoutMs))
+	if (delaysMs === undefined || delaysMs >= resetTimeoutMs) return []
+	const message = `It retries calls that the open circuit of ${breaker.name} rejects, for at most ${delaysMs} ms, but the circuit stays open for ${resetTimeoutMs} ms.`
+	const fix = 'Return false from shouldRetry for CircuitOpenError, or its retryAfterMs from delayFor.'
+	return [finding('open-circuit-retried', retry, message, fix)]
 }
 
-/** Retries that are all refused by the same open circuit. By default none is made, and one that is waits as long as the circuit asks. */
-function knocking(retry: RetryPart, part: BreakerPart): readonly LintFinding[] {
-	const { resetTimeoutMs } = part.settings
-	const waitsMs = waitsBesideOpen(retry, new CircuitOpenError(part.name, resetTimeoutMs))
-	if (waitsMs === undefined || waitsMs >= resetTimeoutMs) return []
-	return [
-		finding(
-			'open-circuit-retried',
-			retry,
-			`it retries what the open circuit of ${part.name} refuses, for ${waitsMs} ms at most: the circuit stays open for ${resetTimeoutMs} ms`,
-			'let shouldRetry answer false for CircuitOpenError, or delayFor answer its retryAfterMs',
-		),
-	]
-}
-
-/** How long the retry waits in all while a circuit stays open; undefined when it does not retry that. */
-function waitsBesideOpen({ settings, classify }: RetryPart, error: CircuitOpenError): number | undefined {
+/** Returns the sum of the retry's delays while a circuit rejects it; undefined if it does not retry the rejection. */
+function totalDelayWhileOpen({ settings, classify }: RetryInfo, error: CircuitOpenError): number | undefined {
 	const { shouldRetry, delayFor } = settings
-	const { greatest } = startsOf(settings)
+	const { max } = attemptStarts(settings)
 	try {
 		const { kind } = classify(error)
 		const isRetried = shouldRetry ? shouldRetry(error, 0) : kind !== 'cancelled' && kind !== 'permanent'
 		if (!isRetried) return undefined
 		if (!delayFor) return error.retryAfterMs
-		return greatest.slice(1).reduce((sum, ms, n) => sum + (delayFor(error, n) ?? ms - (greatest[n] ?? 0)), 0)
+		return max.slice(1).reduce((sum, ms, n) => sum + (delayFor(error, n) ?? ms - (max[n] ?? 0)), 0)
 	} catch {
-		// A hook that expects an error of its own kind has no opinion about this one.
+		// A hook may expect other errors and throw for this one. Then nothing is known.
 		return undefined
 	}
 }

@@ -1,6 +1,6 @@
 /**
- * What a policy is made of, as lint looks at it: one part for each policy of a pipeline, outermost first. The layers are told apart by
- * their classes and not by a name that each would carry, so that who does not lint pays nothing for it.
+ * Describes the policies of a pipeline for lint, outermost first. Policies are recognized by the classes of their layers
+ * and not by a field that each would carry, so that programs without lint do not pay for it.
  */
 import type { Budget } from '../budget/budget.ts'
 import { QuotaBudget } from '../budget/quota-budget.ts'
@@ -24,97 +24,99 @@ import type { RetrySettings } from '../retry/options.ts'
 import { AdaptiveThrottle } from '../throttle/adaptive-throttle.ts'
 import { TimeoutLayer } from '../timeout/layer.ts'
 
-export interface RetryPart {
+export interface RetryInfo {
 	readonly kind: 'retry'
 	readonly name: string
 	readonly settings: RetrySettings
 	readonly classify: (error: unknown) => Classification
-	/** Does it leave everything to a retry around it? */
-	readonly isLeftToOuter: boolean
-	/** Does a retry further in ask it to? What that one does not see is then still its own. */
-	readonly isAskedTo: boolean
+	/** True if it leaves every failure to a retry further out. */
+	readonly alwaysDefers: boolean
+	/** True if a retry further in asks the outermost to retry. Failures that do not pass that retry are retried here. */
+	readonly sometimesDefers: boolean
 }
 
-interface BulkheadPart {
+interface BulkheadInfo {
 	readonly kind: 'bulkhead'
 	readonly name: string
 	readonly settings: QueueSettings
-	/** Undefined when the bulkhead tunes itself. */
+	/** Undefined for an adaptive bulkhead. */
 	readonly maxConcurrent: number | undefined
 }
 
-export interface BreakerPart {
+export interface BreakerInfo {
 	readonly kind: 'breaker'
 	readonly name: string
 	readonly settings: CircuitBreakerSettings
 }
 
-export interface FallbackPart {
+export interface FallbackInfo {
 	readonly kind: 'fallback'
 	readonly name: string
 	readonly alternatives: readonly unknown[]
-	/** Does it let some errors pass? */
-	readonly isChoosy: boolean
+	/** True if its `when` option lets some errors pass. */
+	readonly isConditional: boolean
 }
 
-interface HedgePart {
+interface HedgeInfo {
 	readonly kind: 'hedge'
 	readonly name: string
 	readonly settings: HedgeSettings
 }
 
-export interface TimeoutPart {
+export interface TimeoutInfo {
 	readonly kind: 'timeout'
 	readonly name: string
 	readonly ms: number
 }
 
-interface LimiterPart {
-	readonly kind: 'limiter'
+interface RateLimiterInfo {
+	readonly kind: 'rate-limiter'
 	readonly name: string
 	readonly settings: RateLimiterSettings
 }
 
-/** A throttle; or a policy that lint does not know, and which may therefore do anything. */
-interface OtherPart {
-	readonly kind: 'throttle' | 'stranger'
+/** `unknown`: a policy that lint does not know, which may do anything. */
+interface OtherInfo {
+	readonly kind: 'throttle' | 'unknown'
 	readonly name: string
 }
 
-export type Part =
-	| RetryPart
-	| BulkheadPart
-	| BreakerPart
-	| FallbackPart
-	| HedgePart
-	| TimeoutPart
-	| LimiterPart
-	| OtherPart
+export type PolicyInfo =
+	| RetryInfo
+	| BulkheadInfo
+	| BreakerInfo
+	| FallbackInfo
+	| HedgeInfo
+	| TimeoutInfo
+	| RateLimiterInfo
+	| OtherInfo
 
-export function partsOf(policy: Policy): readonly Part[] {
-	const parts = leavesOf(policy).map(partOf)
-	const retries = parts.filter((part) => part.kind === 'retry')
-	const asking = retries.map(({ settings }) => settings.nested).lastIndexOf('outermost')
-	const first = retries.findIndex(({ settings }) => settings.nested === 'outermost')
-	return parts.map((part) => {
-		if (part.kind !== 'retry') return part
-		const nth = retries.indexOf(part)
-		const isLeftToOuter = nth > 0 && first >= 0 && nth >= first
-		return { ...part, isLeftToOuter, isAskedTo: nth > 0 && nth < asking }
+export function parsePipeline(policy: Policy): readonly PolicyInfo[] {
+	const policies = listLeaves(policy).map(describePolicy)
+	const retries = policies.filter((info) => info.kind === 'retry')
+	const isOutermost = ({ settings }: RetryInfo): boolean => settings.nested === 'outermost'
+	const first = retries.findIndex(isOutermost)
+	const last = retries.findLastIndex(isOutermost)
+	return policies.map((info) => {
+		if (info.kind !== 'retry') return info
+		const index = retries.indexOf(info)
+		const alwaysDefers = index > 0 && first >= 0 && index >= first
+		return { ...info, alwaysDefers, sometimesDefers: index > 0 && index < last }
 	})
 }
 
-/** In the place of a registry stands what one of its keys would have. */
-const leavesOf = (policy: Policy): readonly Policy[] =>
-	policy.leaves().flatMap((leaf) => (leaf instanceof Keyed ? leavesOf(leaf.sample()) : [leaf]))
+/** A `keyed` policy is replaced by the policy that one of its keys would get. */
+const listLeaves = (policy: Policy): readonly Policy[] =>
+	policy.leaves().flatMap((leaf) => (leaf instanceof Keyed ? listLeaves(leaf.sample()) : [leaf]))
 
-function partOf(leaf: Policy): Part {
+function describePolicy(leaf: Policy): PolicyInfo {
 	const { name } = leaf
-	const bound = seatOf(leaf)
+	const bound = getLayer(leaf)
 	const layer = bound?.layer
 	if (bound && layer instanceof RetryLayer) {
 		const { settings } = layer
-		return { kind: 'retry', name, settings, classify: bound.classify, isLeftToOuter: false, isAskedTo: false }
+		const { classify } = bound
+		return { kind: 'retry', name, settings, classify, alwaysDefers: false, sometimesDefers: false }
 	}
 	if (layer instanceof TimeoutLayer) return { kind: 'timeout', name, ms: layer.ms }
 	if (layer instanceof BulkheadLayer) {
@@ -123,23 +125,23 @@ function partOf(leaf: Policy): Part {
 	}
 	if (layer instanceof CircuitBreakerLayer) return { kind: 'breaker', name, settings: layer.settings }
 	if (layer instanceof HedgeLayer) return { kind: 'hedge', name, settings: layer.settings }
-	if (layer instanceof RateLimiterLayer) return { kind: 'limiter', name, settings: layer.settings }
+	if (layer instanceof RateLimiterLayer) return { kind: 'rate-limiter', name, settings: layer.settings }
 	if (layer instanceof FallbackLayer) {
 		const { first, settings } = layer
 		const alternatives = [first, ...(settings.orElse ?? [])]
-		return { kind: 'fallback', name, alternatives, isChoosy: settings.when !== undefined }
+		return { kind: 'fallback', name, alternatives, isConditional: settings.when !== undefined }
 	}
-	return { kind: leaf instanceof AdaptiveThrottle ? 'throttle' : 'stranger', name }
+	return { kind: leaf instanceof AdaptiveThrottle ? 'throttle' : 'unknown', name }
 }
 
-/** A policy remembers where it was last seated, so it is seated where it is: to look at a policy must not change it. */
-function seatOf(leaf: Policy): UnboundLayer | undefined {
+/** Binds the layer to the environment that the policy has: another one would change the policy. */
+function getLayer(leaf: Policy): UnboundLayer | undefined {
 	return leaf instanceof LeafPolicy ? leaf.layers(leaf['env'])[0] : undefined
 }
 
-/** How many of a hundred calls this budget lets be repeated, as a share, while all of them fail; undefined when that is not known. */
-export function ratioOf(budget: Budget | undefined): number | undefined {
+/** Returns the retries per call that the budget allows while all calls fail; undefined if that is unknown. */
+export function getRetryRatio(budget: Budget | undefined): number | undefined {
 	if (budget instanceof RetryBudget) return budget.settings.maxRetryRatio
-	// These are filled by successes.
+	// Only successes refill these.
 	return budget instanceof TokenBudget || budget instanceof QuotaBudget ? 0 : undefined
 }

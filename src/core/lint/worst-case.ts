@@ -1,220 +1,235 @@
 /**
- * What one call may cost: how long it takes, how many calls of the work it makes. Computed from the work outwards; each policy makes
- * the cost of itself of what is inside of it.
+ * The worst case of one call: its duration and its number of attempts. It is computed from the operation outwards: each
+ * policy derives its cost from the cost of what is inside it.
  *
- * A bound is only as good as what it says about who repeats what, so the ends of a call are told apart as the engine does: a
- * retry acts upon failures that no retry further in has acted upon, and upon refusals only when it was told to.
+ * The bound is exact only if it is known which failures are retried, so the ways in which a call can end are kept apart as
+ * in the engine: a retry acts on failures that no inner retry has acted on, and on rejections only if it is configured to.
  */
 import { schedule } from '../backoff/schedule.ts'
 import { LastGoodValue } from '../fallback/last-good-value.ts'
 import type { HedgeSettings } from '../hedge/options.ts'
 import type { RetrySettings } from '../retry/options.ts'
-import type { FallbackPart, Part } from './parse-pipeline.ts'
+import type { FallbackInfo, PolicyInfo } from './parse-pipeline.ts'
 
-/** How the inner part may end, and after how many milliseconds at most; -1 where it can not end so. */
+/** The maximum duration in milliseconds for each way to end; NEVER if it cannot end that way. */
 interface Cost {
-	/** A failure that no retry has acted upon. */
-	readonly open: number
-	/** A policy did not let the call in. */
-	readonly refused: number
-	/** A failure that a retry has given up. */
-	readonly spent: number
-	readonly ok: number
-	/** In an outage in which the work hangs, with mean waits between the attempts and no queues. */
+	/** Ends with a failure that no retry has acted on. */
+	readonly unretriedMs: number
+	/** Ends because a policy rejects the call. */
+	readonly rejectedMs: number
+	/** Ends with a failure after a retry has made its last attempt. */
+	readonly exhaustedMs: number
+	readonly successMs: number
+	/** While the operation hangs, with mean delays and empty queues. */
 	readonly meanMs: number
-	/** How many calls of the work can have begun so long after the start, at most. */
-	readonly calls: (untilMs: number) => number
-	/** How many of them before a refusal. */
-	readonly refusedCalls: number
+	/** Returns the maximum number of attempts that start within `untilMs`. */
+	readonly attempts: (untilMs: number) => number
+	/** The maximum number of attempts before a rejection. */
+	readonly attemptsBeforeRejection: number
 }
 
 const NEVER = -1
 
-const WORK: Cost = {
-	open: Infinity,
-	refused: NEVER,
-	spent: NEVER,
-	ok: Infinity,
+const OPERATION: Cost = {
+	unretriedMs: Infinity,
+	rejectedMs: NEVER,
+	exhaustedMs: NEVER,
+	successMs: Infinity,
 	meanMs: Infinity,
-	calls: (untilMs) => (untilMs >= 0 ? 1 : 0),
-	refusedCalls: 0,
+	attempts: (untilMs) => (untilMs >= 0 ? 1 : 0),
+	attemptsBeforeRejection: 0,
 }
 
-export const costOf = (parts: readonly Part[]): Cost =>
-	parts.reduceRight((inner, part) => costAround(part, inner), WORK)
+export const computeCost = (policies: readonly PolicyInfo[]): Cost =>
+	policies.reduceRight((inner, policy) => addPolicy(policy, inner), OPERATION)
 
-const failureOf = ({ open, refused, spent }: Cost): number => Math.max(open, refused, spent)
+const worstFailure = ({ unretriedMs, rejectedMs, exhaustedMs }: Cost): number =>
+	Math.max(unretriedMs, rejectedMs, exhaustedMs)
 
-export const worstOf = (cost: Cost): number => Math.max(failureOf(cost), cost.ok)
+export const worstDuration = (cost: Cost): number => Math.max(worstFailure(cost), cost.successMs)
 
-function costAround(part: Part, inner: Cost): Cost {
-	switch (part.kind) {
-		case 'retry':
-			return part.isLeftToOuter
-				? inner
-				: passing(retried(inner, part.settings), part.isAskedTo && inner.open >= 0)
-		case 'timeout':
-			return limited(inner, part.ms)
-		case 'bulkhead': {
-			const { maxQueue, queueTimeoutMs } = part.settings
-			const waitMs = maxQueue ? queueTimeoutMs : 0
-			return refusing(delayed(inner, waitMs), waitMs)
+function addPolicy(policy: PolicyInfo, inner: Cost): Cost {
+	switch (policy.kind) {
+		case 'retry': {
+			if (policy.alwaysDefers) return inner
+			const cost = addRetry(inner, policy.settings)
+			const mayDefer = policy.sometimesDefers && inner.unretriedMs >= 0
+			return mayDefer ? { ...cost, unretriedMs: worstDuration(cost) } : cost
 		}
-		case 'limiter':
-			return refusing(delayed(inner, part.settings.maxWaitMs), 0)
+		case 'timeout':
+			return addTimeout(inner, policy.ms)
+		case 'bulkhead': {
+			const { maxQueue, queueTimeoutMs } = policy.settings
+			const waitMs = maxQueue ? queueTimeoutMs : 0
+			return addRejection(addWait(inner, waitMs), waitMs)
+		}
+		case 'rate-limiter':
+			return addRejection(addWait(inner, policy.settings.maxWaitMs), 0)
 		case 'breaker':
-			return part.settings.shadow ? inner : refusing(inner, 0)
+			return policy.settings.shadow ? inner : addRejection(inner, 0)
 		case 'throttle':
-			return refusing(inner, 0)
+			return addRejection(inner, 0)
 		case 'hedge':
-			return hedged(inner, part.settings)
+			return addHedges(inner, policy.settings)
 		case 'fallback':
-			return replaced(inner, part)
+			return addFallback(inner, policy)
 		default:
-			return { ...delayed(inner, Infinity), open: Infinity, refused: Infinity, meanMs: Infinity }
+			return { ...addWait(inner, Infinity), unretriedMs: Infinity, rejectedMs: Infinity, meanMs: Infinity }
 	}
 }
 
-/** A failure that it does not act upon is open to the next retry. */
-const passing = (cost: Cost, passes: boolean): Cost => (passes ? { ...cost, open: worstOf(cost) } : cost)
-
-const refusing = (inner: Cost, afterMs: number): Cost => ({
+const addRejection = (inner: Cost, afterMs: number): Cost => ({
 	...inner,
-	refused: Math.max(inner.refused, afterMs),
+	rejectedMs: Math.max(inner.rejectedMs, afterMs),
 })
 
-/** Every end so much later. */
-function delayed(inner: Cost, ms: number): Cost {
-	const later = (end: number): number => (end < 0 ? end : end + ms)
+/** Delays every end by `ms`. */
+function addWait(inner: Cost, ms: number): Cost {
+	const delay = (endMs: number): number => (endMs < 0 ? endMs : endMs + ms)
 	return {
 		...inner,
-		open: later(inner.open),
-		refused: later(inner.refused),
-		spent: later(inner.spent),
-		ok: later(inner.ok),
+		unretriedMs: delay(inner.unretriedMs),
+		rejectedMs: delay(inner.rejectedMs),
+		exhaustedMs: delay(inner.exhaustedMs),
+		successMs: delay(inner.successMs),
 	}
 }
 
-/** A timeout is a failure that no retry has seen, even when it ends one. */
-function limited(inner: Cost, ms: number): Cost {
-	const { open, refused, spent, ok, meanMs, calls } = inner
+/** A timeout is a failure that no retry has acted on, even if it ends a retry. */
+function addTimeout(inner: Cost, ms: number): Cost {
 	return {
 		...inner,
-		open: worstOf(inner) < ms ? open : ms,
-		refused: Math.min(refused, ms),
-		spent: Math.min(spent, ms),
-		ok: Math.min(ok, ms),
-		meanMs: Math.min(meanMs, ms),
-		calls: (untilMs) => calls(Math.min(untilMs, ms)),
+		unretriedMs: worstDuration(inner) < ms ? inner.unretriedMs : ms,
+		rejectedMs: Math.min(inner.rejectedMs, ms),
+		exhaustedMs: Math.min(inner.exhaustedMs, ms),
+		successMs: Math.min(inner.successMs, ms),
+		meanMs: Math.min(inner.meanMs, ms),
+		attempts: (untilMs) => inner.attempts(Math.min(untilMs, ms)),
 	}
 }
 
-/** An alternative that is a function takes as long as it likes, and may fail itself. */
-function replaced(inner: Cost, { alternatives, isChoosy }: FallbackPart): Cost {
-	const failedMs = failureOf(inner)
-	if (failedMs < 0) return inner
+/** An alternative that is a function can take any time and can fail. */
+function addFallback(inner: Cost, { alternatives, isConditional }: FallbackInfo): Cost {
+	const failureMs = worstFailure(inner)
+	if (failureMs < 0) return inner
 	const ms = alternatives.some(isFunction) ? Infinity : 0
-	const answered = { ...delayed(inner, ms), ok: Math.max(inner.ok, failedMs + ms), meanMs: inner.meanMs + ms }
-	const isSure = !isChoosy && !alternatives.every((one) => isFunction(one) || one instanceof LastGoodValue)
-	return isSure ? { ...answered, open: NEVER, refused: NEVER, spent: NEVER } : answered
+	const successMs = Math.max(inner.successMs, failureMs + ms)
+	const cost = { ...addWait(inner, ms), successMs, meanMs: inner.meanMs + ms }
+	const canFail =
+		isConditional || alternatives.every((one) => isFunction(one) || one instanceof LastGoodValue)
+	return canFail ? cost : { ...cost, unretriedMs: NEVER, rejectedMs: NEVER, exhaustedMs: NEVER }
 }
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'
 
-/** A hedge is sent as long as the first request has not ended; when that fails, those under way are waited for. */
-function hedged(inner: Cost, { delayMs, maxHedges }: HedgeSettings): Cost {
-	const { open, refused, spent, ok, meanMs } = inner
-	const [failedMs, worstMs] = [failureOf(inner), worstOf(inner)]
+/** Hedges are sent until the first request ends. If that fails, the call waits for the hedges in flight. */
+function addHedges(inner: Cost, { delayMs, maxHedges }: HedgeSettings): Cost {
+	const { unretriedMs, rejectedMs, exhaustedMs, successMs, meanMs } = inner
+	const [failureMs, worstMs] = [worstFailure(inner), worstDuration(inner)]
 	const lastSentMs = (untilMs: number): number =>
-		// By a percentile, it may be sent in the very moment in which the first request fails.
+		// With a percentile, a hedge can be sent at the moment when the first request fails.
 		delayMs < 0 ? untilMs : Math.min(maxHedges, Math.floor(untilMs / (delayMs || 1))) * delayMs
-	const later = (end: number): number => (end < 0 ? end : Math.max(end, lastSentMs(end) + failedMs))
+	const extend = (endMs: number): number =>
+		endMs < 0 ? endMs : Math.max(endMs, lastSentMs(endMs) + failureMs)
 	const starts = Array.from({ length: maxHedges + 1 }, (_, hedge) => hedge * Math.max(0, delayMs))
 	const sent = starts.filter((ms) => ms <= worstMs)
-	const calls: Cost['calls'] = (untilMs) => sent.reduce((sum, ms) => sum + inner.calls(untilMs - ms), 0)
+	const attempts: Cost['attempts'] = (untilMs) =>
+		sent.reduce((sum, ms) => sum + inner.attempts(untilMs - ms), 0)
 	return {
-		open: later(open),
-		refused: later(refused),
-		spent: later(spent),
-		ok: failedMs < 0 ? ok : ok + lastSentMs(failedMs),
-		meanMs: failedMs < 0 ? meanMs : meanMs + lastSentMs(meanMs),
-		calls,
-		refusedCalls: refused < 0 ? 0 : calls(Infinity),
+		unretriedMs: extend(unretriedMs),
+		rejectedMs: extend(rejectedMs),
+		exhaustedMs: extend(exhaustedMs),
+		successMs: failureMs < 0 ? successMs : successMs + lastSentMs(failureMs),
+		meanMs: failureMs < 0 ? meanMs : meanMs + lastSentMs(meanMs),
+		attempts,
+		attemptsBeforeRejection: rejectedMs < 0 ? 0 : attempts(Infinity),
 	}
 }
 
-/** So many waits are looked at one by one; of later ones only the bounds are known. */
-const LISTED = 1_000
+/** The delays of this many retries are computed one by one; for later ones only the bounds are known. */
+const MAX_LISTED = 1_000
 
-/** A retry's waits: after how long, in sum, each attempt can begin. The first begins at once. */
-interface Starts {
-	readonly least: readonly number[]
+/** The sum of the delays before each attempt; 0 for the first. */
+interface AttemptStarts {
+	readonly min: readonly number[]
 	readonly mean: readonly number[]
-	readonly greatest: readonly number[]
+	readonly max: readonly number[]
 }
 
-export function startsOf(settings: RetrySettings): Starts {
+export function attemptStarts(settings: RetrySettings): AttemptStarts {
 	const { growth, maxDelayMs, maxRetries } = settings
 	const isKnown = typeof growth !== 'function'
 	const { delays } = schedule({
 		...settings,
-		// What a function will say is not known, only that it is cut off at the cap.
+		// Of a function only the cap is known.
 		growth: isKnown ? growth : [maxDelayMs],
-		maxRetries: Math.min(maxRetries, LISTED),
+		maxRetries: Math.min(maxRetries, MAX_LISTED),
 		maxElapsedMs: undefined,
 	})
 	return {
-		least: sums(delays.map(({ minMs = 0 }) => (isKnown ? minMs : 0))),
-		mean: sums(delays.map(({ meanMs = 0 }) => meanMs)),
-		greatest: sums(delays.map(({ maxMs = 0 }) => maxMs)),
+		min: runningSums(delays.map(({ minMs = 0 }) => (isKnown ? minMs : 0))),
+		mean: runningSums(delays.map(({ meanMs = 0 }) => meanMs)),
+		max: runningSums(delays.map(({ maxMs = 0 }) => maxMs)),
 	}
 }
 
-function sums(delays: readonly number[]): number[] {
+function runningSums(delays: readonly number[]): number[] {
 	let sum = 0
 	return [0, ...delays.map((delay) => (sum += delay))]
 }
 
-function retried(inner: Cost, settings: RetrySettings): Cost {
+function addRetry(inner: Cost, settings: RetrySettings): Cost {
 	const { maxRetries, maxElapsedMs, shouldRetry, classify, retryResult } = settings
-	const againMs = Math.max(
-		inner.open,
-		shouldRetry || classify ? inner.refused : NEVER,
-		retryResult ? inner.ok : NEVER,
+	const retriedMs = Math.max(
+		inner.unretriedMs,
+		shouldRetry || classify ? inner.rejectedMs : NEVER,
+		retryResult ? inner.successMs : NEVER,
 	)
-	const given = { ...inner, open: NEVER, refused: NEVER, spent: failureOf(inner), refusedCalls: 0 }
-	if (againMs < 0) return given
-	const { least, mean, greatest } = startsOf(settings)
-	const inTime = least.filter((ms) => ms <= maxElapsedMs)
-	const retries = inTime.length < least.length ? inTime.length - 1 : maxRetries
-	const waitsMs = greatest[retries] ?? Infinity
-	const lastStartMs = waitsMs < Infinity && retries ? waitsMs + retries * againMs : waitsMs
-	const isWorkRepeated = inner.open >= 0 || retryResult !== undefined
+	const lastAttempt = {
+		...inner,
+		unretriedMs: NEVER,
+		rejectedMs: NEVER,
+		exhaustedMs: worstFailure(inner),
+		attemptsBeforeRejection: 0,
+	}
+	if (retriedMs < 0) return lastAttempt
+	const { min, mean, max } = attemptStarts(settings)
+	const inTime = min.filter((ms) => ms <= maxElapsedMs)
+	const retries = inTime.length < min.length ? inTime.length - 1 : maxRetries
+	const delaysMs = max[retries] ?? Infinity
+	const lastStartMs = delaysMs < Infinity && retries ? delaysMs + retries * retriedMs : delaysMs
+	const repeatsOperation = inner.unretriedMs >= 0 || retryResult !== undefined
 	return {
-		...delayed(given, Math.min(lastStartMs, maxElapsedMs)),
-		meanMs: inner.open < 0 ? inner.meanMs : meanOf(inner.meanMs, mean, settings),
-		calls(untilMs) {
-			if (!isWorkRepeated) return inner.calls(untilMs) + (inner.refusedCalls && inner.refusedCalls * retries)
-			const later = laterStarts(least, retries, Math.min(untilMs, maxElapsedMs))
+		...addWait(lastAttempt, Math.min(lastStartMs, maxElapsedMs)),
+		meanMs: inner.unretriedMs < 0 ? inner.meanMs : meanDuration(inner.meanMs, mean, settings),
+		attempts(untilMs) {
+			const { attempts, attemptsBeforeRejection } = inner
+			// 0 * Infinity is NaN, hence the `&&`.
+			if (!repeatsOperation)
+				return attempts(untilMs) + (attemptsBeforeRejection && attemptsBeforeRejection * retries)
+			const unlisted = countUnlistedStarts(min, retries, Math.min(untilMs, maxElapsedMs))
 			return inTime.reduce(
-				(sum, ms) => sum + inner.calls(untilMs - ms),
-				later && later * inner.calls(untilMs),
+				(sum, ms) => sum + attempts(untilMs - ms),
+				unlisted && unlisted * attempts(untilMs),
 			)
 		},
 	}
 }
 
-/** How many attempts can begin by then beyond those that are listed: each waits at least as long as the last of these. */
-function laterStarts(least: readonly number[], retries: number, untilMs: number): number {
-	const [before = 0, last = 0] = least.slice(-2)
-	if (retries < least.length || untilMs < last) return 0
-	return Math.min(retries - LISTED, last > before ? Math.floor((untilMs - last) / (last - before)) : Infinity)
+/** Returns how many attempts beyond the listed ones can start in time: each waits at least as long as the last listed one. */
+function countUnlistedStarts(min: readonly number[], retries: number, untilMs: number): number {
+	const [before = 0, last = 0] = min.slice(-2)
+	if (retries < min.length || untilMs < last) return 0
+	return Math.min(
+		retries - MAX_LISTED,
+		last > before ? Math.floor((untilMs - last) / (last - before)) : Infinity,
+	)
 }
 
-function meanOf(attemptMs: number, waits: readonly number[], settings: RetrySettings): number {
+function meanDuration(attemptMs: number, delays: readonly number[], settings: RetrySettings): number {
 	const { maxRetries, maxElapsedMs } = settings
-	const starts = waits.map((ms, attempt) => ms + (attempt && attempt * attemptMs))
+	const starts = delays.map((ms, attempt) => ms + (attempt && attempt * attemptMs))
 	const inTime = starts.filter((ms) => ms <= maxElapsedMs)
-	const isListed = inTime.length < starts.length || maxRetries <= LISTED
+	const isListed = inTime.length < starts.length || maxRetries <= MAX_LISTED
 	return attemptMs + (isListed ? (inTime.at(-1) ?? 0) : maxElapsedMs)
 }

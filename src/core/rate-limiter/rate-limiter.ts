@@ -9,25 +9,25 @@ import type { Pacer } from './pacer.ts'
 import { SlidingWindow } from './sliding-window.ts'
 import { TokenBucket } from './token-bucket.ts'
 
-/** A place that was booked ahead of a call. */
+/** A reserved start of a call. */
 export interface Reservation {
-	/** How long to wait before the call; 0 when it may be made at once. */
+	/** How long to wait before the call; 0 if it may start immediately. */
 	readonly delayMs: number
-	/** Gives the place back when the call will not be made after all. */
+	/** Cancels the reservation, if the call is not made. */
 	cancel(): void
 }
 
-/** What a rate limiter has to give. */
+/** The state of a rate limiter. */
 export interface RateLimiterStats {
-	/** How many calls could start at once now. */
+	/** The number of calls that may start now. */
 	readonly available: number
-	/** When the next call could start. */
+	/** When the next call may start, in milliseconds from now. */
 	readonly retryAfterMs: number
 }
 
 /**
- * Lets so many calls start in a stretch of time and no more: the others wait for their turn, up to `maxWaitMs`, or are refused
- * with a RateLimitedError that says when to come back.
+ * A policy that limits how many calls start per interval. Calls above the limit wait, up to `maxWaitMs`, or are rejected
+ * with a RateLimitedError that has `retryAfterMs`.
  *
  * @example
  * const policy = new RateLimiter({ limit: 100, intervalMs: 60_000, maxWaitMs: 5_000 })
@@ -51,7 +51,7 @@ export class RateLimiter extends LeafPolicy {
 	}
 
 	/**
-	 * Books the next place for a call that is made some other way, however long the wait for it is.
+	 * Reserves the next start for a call that does not go through this policy, however long the wait is.
 	 *
 	 * @example
 	 * const { delayMs } = limiter.reserve()
@@ -62,20 +62,20 @@ export class RateLimiter extends LeafPolicy {
 		const { pacer } = this.#layer
 		const now = runtime.now()
 		const at = pacer.reserve(now)
-		let isBooked = true
+		let isReserved = true
 		return {
 			delayMs: at - now,
 			cancel() {
-				if (isBooked) pacer.cancel(at, runtime.now())
-				isBooked = false
+				if (isReserved) pacer.cancel(at, runtime.now())
+				isReserved = false
 			},
 		}
 	}
 
-	/** Another rate from now on. What is booked stays; another algorithm would have to forget it, and is refused. */
+	/** Changes the given options. Reservations stay; the algorithm cannot change, because it would lose them. */
 	update(options: Omit<Changes<RateLimiterOptions>, 'algorithm'>): void {
 		if ('algorithm' in options)
-			invalidOption('algorithm', options.algorithm, 'nothing here, for it can not be changed')
+			invalidOption('algorithm', options.algorithm, 'no value: it cannot be changed after creation')
 		const next = mergeOptions(this.#options, options)
 		const settings = readRateLimiterOptions(next)
 		this.#options = next
@@ -104,7 +104,7 @@ export class RateLimiterLayer implements ObservableLayer {
 		const { pacer, settings } = this
 		const now = call.now(bound.runtime)
 		const waitMs = pacer.next(now) - now
-		// Nobody waits for what will come too late.
+		// Do not wait for a start after the deadline.
 		if (
 			waitMs > settings.maxWaitMs ||
 			(waitMs > 0 && waitMs >= (call.options?.deadline?.remainingMs ?? Infinity))
@@ -124,7 +124,7 @@ export class RateLimiterLayer implements ObservableLayer {
 		return call.enterLayer(bound)
 	}
 
-	/** Who did not wait to the end gives the place back. */
+	/** A call that was interrupted while it waited cancels its reservation. */
 	leave(call: Call, bound: BoundLayer): Step {
 		const at = call.layerState(bound)
 		if (typeof at === 'number') this.pacer.cancel(at, bound.runtime.now())
@@ -133,7 +133,7 @@ export class RateLimiterLayer implements ObservableLayer {
 }
 
 /**
- * A rate limiter: `new RateLimiter(options)`.
+ * Creates a rate limiter: `new RateLimiter(options)`.
  *
  * @example
  * const api = pipeline(rateLimiter({ limit: 100, intervalMs: 60_000, maxWaitMs: 5_000 }), retry(presets.externalApi))

@@ -1,7 +1,7 @@
 /**
- * A token bucket as virtual scheduling: nothing is poured in, the time at which the bucket will be full again is known
- * instead. It is held as a whole number of tokens taken since the bucket was last full, and not as a time to which an
- * interval is added for each call: a third of a second added a million times is not a million thirds.
+ * A token bucket without a refill timer: the state is the number of tokens taken since the bucket was last full. An
+ * integer count is exact. (Rejected: a next start time to which each call adds an interval. A third of a second added a
+ * million times is not a million thirds.)
  */
 import { CancelledReservations, type Pacer, TICKS, tickAfter } from './pacer.ts'
 
@@ -11,13 +11,13 @@ export class TokenBucket implements Pacer {
 	#burst: number
 	/** When the bucket was last full, in ticks. */
 	#fullAt = 0
-	/** How many tokens have been taken since. Above the burst, they are those of calls that wait. */
+	/** The number of tokens taken since then. Those above `burst` belong to waiting calls. */
 	#taken = 0
-	/** The tick of the latest booking, NaN when it is not known. */
+	/** The tick of the latest reservation; NaN if unknown. */
 	#latest = Number.NaN
-	#givenBack: CancelledReservations | undefined
+	#cancelled: CancelledReservations | undefined
 
-	/** `limit` tokens come back in each `intervalMs`, up to `burst`. Whole numbers above 0. */
+	/** `limit` tokens are refilled per `intervalMs`, up to `burst`. All are integers above 0. */
 	constructor(limit: number, intervalMs: number, burst: number) {
 		this.#limit = limit
 		this.#intervalTicks = intervalMs * TICKS
@@ -36,7 +36,7 @@ export class TokenBucket implements Pacer {
 			this.#fullAt = this.#latest
 			this.#taken = 0
 		} else if (refilled >= this.#limit) {
-			// The same state, told from one interval later: the numbers stay small enough to be exact under any load.
+			// The same state relative to one interval later: the numbers stay small enough to be exact under any load.
 			this.#fullAt += this.#intervalTicks
 			this.#taken -= this.#limit
 		}
@@ -46,16 +46,16 @@ export class TokenBucket implements Pacer {
 
 	cancel(at: number, now: number): void {
 		const tick = tickAfter(now)
-		this.#givenBack ??= new CancelledReservations()
-		this.#givenBack.add(
+		this.#cancelled ??= new CancelledReservations()
+		this.#cancelled.add(
 			tickAfter(at),
 			tick,
 			() => this.#latest,
 			() => {
-				const place = --this.#taken - this.#burst
-				const latest = this.#tickOf(place)
-				// Who did not have to wait may have started later than that.
-				this.#latest = place > 0 && latest > tick ? latest : Number.NaN
+				const waiting = --this.#taken - this.#burst
+				const latest = this.#refillTick(waiting)
+				// A call that did not have to wait may have started later than that.
+				this.#latest = waiting > 0 && latest > tick ? latest : Number.NaN
 			},
 		)
 	}
@@ -67,38 +67,38 @@ export class TokenBucket implements Pacer {
 
 	update(limit: number, intervalMs: number, burst: number, now: number): void {
 		const intervalTicks = intervalMs * TICKS
-		// Part of a token is lost below. Settings that are only read again must not lose it each time.
+		// A fraction of a token is lost below, so an update without a change must not get there.
 		if (limit === this.#limit && intervalTicks === this.#intervalTicks && burst === this.#burst) return
 		const tick = tickAfter(now)
-		const last = this.#tickOf(Math.max(0, this.#taken - this.#burst))
+		const last = this.#refillTick(Math.max(0, this.#taken - this.#burst))
 		if (last > tick) {
-			// Calls wait. The new rate begins where the last of them empties the bucket, or a newcomer would overtake them.
+			// Calls are waiting. The new rate starts when the last of them empties the bucket, or a new call would overtake them.
 			this.#fullAt = last
 			this.#taken = burst
 		} else {
 			this.#taken = Math.max(0, this.#taken - this.#refilled(now))
 			this.#fullAt = tick
 		}
-		// Bookings of another rate are not told apart by its places, so they can not be given back.
+		// Reservations made at the old rate have no tick at the new one, so they cannot be cancelled.
 		this.#latest = Number.NaN
 		this.#limit = limit
 		this.#intervalTicks = intervalTicks
 		this.#burst = burst
 	}
 
-	/** How many tokens have come back since the bucket was full. */
+	/** Returns how many tokens have been refilled since the bucket was full. */
 	#refilled(now: number): number {
 		const ticks = Math.floor(now * TICKS) - this.#fullAt
 		return Math.max(0, Math.floor((ticks * this.#limit) / this.#intervalTicks))
 	}
 
-	/** When so many tokens have come back. */
-	#tickOf(refilled: number): number {
+	/** Returns the tick at which this many tokens have been refilled. */
+	#refillTick(refilled: number): number {
 		return this.#fullAt + Math.ceil((refilled * this.#intervalTicks) / this.#limit)
 	}
 
 	#start(now: number, refilled: number): number {
 		const needed = this.#taken - this.#burst + 1
-		return needed > refilled ? this.#tickOf(needed) / TICKS : now
+		return needed > refilled ? this.#refillTick(needed) / TICKS : now
 	}
 }

@@ -1,6 +1,6 @@
 /** The two halves of a retry policy, without the policy class: all that `retryWithBackoff` needs. */
 import type { Budget } from '../budget/budget.ts'
-import { depositOnce, isTimeout } from '../budget/deposit.ts'
+import { recordRequestOnce, isTimeout } from '../budget/deposit.ts'
 import type { BoundLayer, Call, Layer } from '../engine/call.ts'
 import { recordAttempt } from '../engine/call-record.ts'
 import { notify, requireSync } from '../engine/hooks.ts'
@@ -28,7 +28,7 @@ export class RetryLayer implements Layer {
 
 	enter(call: Call, bound: BoundLayer<RetryLayer>): Step {
 		const { budget, maxElapsedMs } = this.settings
-		if (budget) depositOnce(call, budget, bound.runtime)
+		if (budget) recordRequestOnce(call, budget, bound.runtime)
 		const needsStart = this.observer || maxElapsedMs < Infinity
 		return call.enterLayer(bound, needsStart ? new RetryState(bound.runtime.now()) : undefined)
 	}

@@ -1,19 +1,19 @@
 /**
- * Limits of one length, in the order in which they end: as all last equally long, that is the order in which they began.
- * One timer serves them all, since setting and clearing one for each call costs ten times as much as the call. The timer is left to run when the
- * limit it was set for is no longer needed, and then set again for the one that is first by then.
+ * Timeouts of equal length, in the order in which they expire, which is the order in which they started. One timer serves
+ * all of them, because setting and clearing a timer for each call costs ten times as much as the call. The timer keeps
+ * running when its entry is removed; when it fires, it is set again for the first entry in the list.
  *
- * A list belongs to what its timer is made of, too: one that was set under fake timers must not keep later ones waiting.
+ * A list belongs to one timer implementation: a timer set under fake timers must not block later real ones.
  */
 import type { CancelTimer, Runtime } from './runtime.ts'
 
-/** What ends when its time has come. An intrusive list: the links are in the members. */
+/** A timeout. The list is intrusive: the entries contain the links. */
 export interface TimeoutEntry {
 	before: TimeoutEntry | undefined
 	after: TimeoutEntry | undefined
-	/** When it was added; that and not the end, for then the number is shared with who else has it. */
+	/** When it was added. Not the end: the start is a number object that the call already has, so it costs no memory. */
 	startedAt: number | undefined
-	/** The list that it is in; undefined when it is in none. */
+	/** The list that contains it; undefined if none does. */
 	list: TimeoutList | undefined
 	expire(): void
 }
@@ -22,7 +22,7 @@ export class TimeoutList {
 	readonly ms: number
 	readonly runtime: Runtime
 	readonly source: object
-	/** Where the next to end was found; undefined when nobody has looked for it. Storing it for each limit costs too much. */
+	/** The cached first entry; undefined if not searched for yet. Updating it in every `add` is too expensive. */
 	first: TimeoutEntry | undefined
 	last: TimeoutEntry | undefined
 	timer: CancelTimer | undefined
@@ -33,26 +33,26 @@ export class TimeoutList {
 		this.source = source
 	}
 
-	add(limit: TimeoutEntry, now: number): void {
+	add(entry: TimeoutEntry, now: number): void {
 		const { last, timer } = this
-		limit.list = this
-		limit.startedAt = now
-		limit.before = last
-		limit.after = undefined
-		if (last) last.after = limit
+		entry.list = this
+		entry.startedAt = now
+		entry.before = last
+		entry.after = undefined
+		if (last) last.after = entry
 		else if (timer) timer.keepAlive?.(true)
 		else this.arm(this.ms)
-		this.last = limit
+		this.last = entry
 	}
 
-	remove(limit: TimeoutEntry): void {
-		const { before, after } = limit
+	remove(entry: TimeoutEntry): void {
+		const { before, after } = entry
 		if (before) before.after = after
 		if (after) after.before = before
 		else this.last = before
-		if (this.first === limit) this.first = after
-		// Who has left and is kept alive by hung work must not keep alive all that once stood beside it.
-		limit.list = limit.before = limit.after = undefined
+		if (this.first === entry) this.first = after
+		// An entry that an operation still references must not keep its former neighbors alive.
+		entry.list = entry.before = entry.after = undefined
 		const { timer } = this
 		if (this.last || !timer) return
 		if (timer.keepAlive) timer.keepAlive(false)
@@ -75,9 +75,9 @@ export class TimeoutList {
 	fire(): void {
 		this.timer = undefined
 		const now = this.runtime.now()
-		for (let limit = this.oldest; limit && endOf(limit, this.ms) <= now; limit = this.oldest) {
-			this.remove(limit)
-			limit.expire()
+		for (let entry = this.oldest; entry && endOf(entry, this.ms) <= now; entry = this.oldest) {
+			this.remove(entry)
+			entry.expire()
 		}
 		const { oldest } = this
 		if (!oldest) lists.get(this.source)?.delete(this.ms)
@@ -89,8 +89,8 @@ const endOf = ({ startedAt = 0 }: TimeoutEntry, ms: number): number => startedAt
 
 const lists = new WeakMap<object, Map<number, TimeoutList>>()
 
-/** The list for limits of this length. `latest` is the one that was used before, which mostly is the same. */
-export function timeoutList(runtime: Runtime, ms: number, latest: TimeoutList | undefined): TimeoutList {
+/** Returns the list for timeouts of this length. `latest` is the list used before, which is usually the same. */
+export function findTimeoutList(runtime: Runtime, ms: number, latest: TimeoutList | undefined): TimeoutList {
 	const source = runtime.timerSource?.() ?? runtime
 	if (latest?.source === source && latest.ms === ms && latest.runtime === runtime) return latest
 	const ofSource = lists.get(source) ?? new Map<number, TimeoutList>()

@@ -1,7 +1,7 @@
 /**
- * A line of objects that know their neighbours. Who waits in it is made for its call anyway, so joining allocates nothing,
- * and leaving from the middle, as every abort does, costs the same in a line of ten thousand as in one of two. (In an array
- * it is a search; in a Set each passing through leaves a hole behind, and holes are paid for by rehashing.)
+ * An intrusive doubly linked list. Queued objects exist for their call anyway, so inserting allocates nothing, and removing
+ * one from the middle, as every abort does, is O(1). (An array needs a search; a Set leaves a hole for each removed entry,
+ * which rehashing pays for later.)
  */
 export interface Link<L> {
 	before: L | undefined
@@ -12,7 +12,7 @@ export class LinkedList<L extends Link<L>> {
 	first: L | undefined
 	last: L | undefined
 
-	/** Puts `link` right behind `before`; without one, at the front. */
+	/** Inserts `link` after `before`, or at the front without one. */
 	insert(link: L, before: L | undefined): void {
 		const after = before ? before.after : this.first
 		link.before = before
@@ -23,14 +23,14 @@ export class LinkedList<L extends Link<L>> {
 		else this.last = link
 	}
 
-	/** Takes out `link`, which must be in this chain. */
+	/** Removes `link`, which must be in this list. */
 	remove(link: L): void {
 		const { before, after } = link
 		if (before) before.after = after
 		else this.first = after
 		if (after) after.before = before
 		else this.last = before
-		// Who has left and lives on must not keep alive all that once stood beside it.
+		// A removed link must not keep its former neighbors alive.
 		link.before = link.after = undefined
 	}
 }

@@ -1,24 +1,25 @@
 /**
- * Counts over the latest `windowMs`: a ring of buckets with running sums. Recording and asking cost the same after a
- * million records as after one, and nothing ticks: what has grown too old is dropped when somebody next looks, however long
- * nobody did. The price is grain: a record leaves with its bucket, up to a tenth of the window early. (A list of times
- * would be exact, but grows with the load, which is when it must not.)
+ * Counts over the latest `windowMs`: a ring of buckets with running sums. `add` and `sum` are O(1) and there is no timer:
+ * expired buckets are cleared at the next access, after any idle time. The price is resolution: a record expires with its
+ * bucket, up to a tenth of the window early. (A list of times would be exact, but grows with the load.)
  */
 const BUCKETS = 10
 
 export class TimeWindow {
 	#windowMs: number
 	readonly #kinds: number
-	/** One stretch of `#kinds` counts for each bucket, and at the end one with their sums. Made at the first record. */
+	/** `#kinds` counts per bucket, followed by their sums. Created at the first record. */
 	#counts: number[] | undefined
-	/** When the first record came. Buckets are counted from there, for a clock's zero may be anywhere, also ahead. */
+	/** The time of the first record. Buckets are numbered from it, because the clock may start anywhere. */
 	#origin = 0
-	/** The number of the current bucket, where its counts begin, and for how long after the first record that stays so. */
+	/** The number of the current bucket. */
 	#bucket = 0
+	/** The index of its first count. */
 	#begin = 0
-	#lasts = 0
+	/** The end of the bucket, in milliseconds after the first record. */
+	#end = 0
 
-	/** `kinds` is how many things are counted side by side. */
+	/** `kinds` is the number of separate counts. */
 	constructor(windowMs: number, kinds: number) {
 		this.#windowMs = windowMs
 		this.#kinds = kinds
@@ -28,17 +29,17 @@ export class TimeWindow {
 		if (!this.#counts) {
 			this.#counts = new Array<number>((BUCKETS + 1) * this.#kinds).fill(0)
 			this.#origin = now
-			this.#bucket = this.#lasts = 0
+			this.#bucket = this.#end = 0
 		}
 		const counts = this.#counts
-		if (now - this.#origin >= this.#lasts) this.#rotate(now, counts)
-		const place = this.#begin + kind
+		if (now - this.#origin >= this.#end) this.#rotate(now, counts)
+		const index = this.#begin + kind
 		const sum = BUCKETS * this.#kinds + kind
-		counts[place] = (counts[place] ?? 0) + amount
+		counts[index] = (counts[index] ?? 0) + amount
 		counts[sum] = (counts[sum] ?? 0) + amount
 	}
 
-	/** How many of a kind there are now. */
+	/** Returns the count of a kind in the window. */
 	sum(now: number, kind: number): number {
 		const counts = this.#counts
 		if (counts) this.#rotate(now, counts)
@@ -50,8 +51,8 @@ export class TimeWindow {
 	}
 
 	/**
-	 * Another length from now on. What is counted stays, as though all of it had just happened; with the length that it has,
-	 * nothing changes, or a configuration that is read again and again would keep old counts alive.
+	 * Changes the length. The counts stay, as if all of them had just been recorded. With the same length nothing changes, or
+	 * a configuration that is applied again and again would keep old counts alive.
 	 */
 	resize(now: number, windowMs: number): void {
 		if (windowMs === this.#windowMs) return
@@ -64,7 +65,7 @@ export class TimeWindow {
 	#rotate(now: number, counts: number[]): void {
 		const kinds = this.#kinds
 		const current = Math.floor(((now - this.#origin) * BUCKETS) / this.#windowMs)
-		// A ring has no more buckets than can be emptied in one round, however long nobody looked.
+		// After a long idle time, one round clears every bucket.
 		const stale = Math.min(current - this.#bucket, BUCKETS)
 		for (let i = 0; i < stale; i++) {
 			const begin = ((current - i) % BUCKETS) * kinds
@@ -76,7 +77,7 @@ export class TimeWindow {
 		}
 		if (stale > 0) this.#bucket = current
 		this.#begin = (this.#bucket % BUCKETS) * kinds
-		// A hair early, for rounding must not keep a bucket for longer than the formula above would.
-		this.#lasts = ((this.#bucket + 1 - 1e-6) * this.#windowMs) / BUCKETS
+		// Slightly early, so that rounding never keeps a bucket longer than the formula above.
+		this.#end = ((this.#bucket + 1 - 1e-6) * this.#windowMs) / BUCKETS
 	}
 }

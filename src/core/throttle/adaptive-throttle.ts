@@ -7,15 +7,15 @@ import { mergeOptions } from '../options/schema.ts'
 import { ThrottleDecision } from './decision.ts'
 import { type AdaptiveThrottleOptions, readThrottleOptions } from './options.ts'
 
-/** How an adaptive throttle sees the other side. */
+/** The state of an adaptive throttle. */
 export interface AdaptiveThrottleStats {
-	/** With which probability the next call is refused, 0 to 1. */
+	/** The probability that the next call is rejected, 0 to 1. */
 	readonly rejectProbability: number
 }
 
 /**
- * Refuses a share of the calls on this side when the other side is too busy to accept them: the more it turns down, the fewer
- * are sent. Calls that are refused end with a RateLimitedError at once.
+ * A policy that rejects a share of the calls locally while the dependency is overloaded: the more calls the dependency
+ * turns down, the fewer are sent. A rejected call fails immediately with a RateLimitedError.
  *
  * @example
  * const policy = new AdaptiveThrottle({ k: 2 })
@@ -37,7 +37,7 @@ export class AdaptiveThrottle extends LeafPolicy {
 		return { rejectProbability: this.#layer.decision.probability(this.env.runtime.now()) }
 	}
 
-	/** Other settings from now on. What was counted stays. */
+	/** Changes the given options. The counts stay. */
 	update(options: Changes<AdaptiveThrottleOptions>): void {
 		const next = mergeOptions(this.#options, options)
 		const { k, windowMs } = readThrottleOptions(next)
@@ -65,7 +65,7 @@ class ThrottleLayer implements ObservableLayer {
 		return call.reject(new RateLimitedError(this.name))
 	}
 
-	/** Whoever answers, even that the call was wrong, has accepted it; and who gave up waiting was not turned down. */
+	/** A permanent failure is a response, so the dependency accepted the call; a cancelled call was not turned down. */
 	leave(call: Call, bound: BoundLayer): Step {
 		const kind = call.ok ? 'permanent' : call.classify(bound).kind
 		if (kind === 'permanent' || kind === 'cancelled') this.decision.accept(bound.runtime.now())
@@ -74,7 +74,7 @@ class ThrottleLayer implements ObservableLayer {
 }
 
 /**
- * An adaptive throttle: `new AdaptiveThrottle(options)`.
+ * Creates an adaptive throttle: `new AdaptiveThrottle(options)`.
  *
  * @example
  * const search = pipeline(adaptiveThrottle(), retry(presets.interactive), timeout(1_000))

@@ -6,7 +6,7 @@ import { GO, type Step } from '../engine/layer.ts'
 import type { Emit, ObservableLayer } from '../engine/policy.ts'
 import { type Scope, type SignalLink, scopeSignal } from '../engine/scope.ts'
 import { TimeoutError } from '../errors/errors.ts'
-import { type TimeoutEntry, type TimeoutList, timeoutList } from '../runtime/timeout-list.ts'
+import { type TimeoutEntry, type TimeoutList, findTimeoutList } from '../runtime/timeout-list.ts'
 
 export class TimeoutLayer implements ObservableLayer {
 	readonly runner: typeof runInterruptibly = runInterruptibly
@@ -31,7 +31,7 @@ export class TimeoutLayer implements ObservableLayer {
 		if (scope.limit) return
 		const { runtime } = bound
 		scope.limit = new TimeoutLimit(call, bound, scope)
-		this.list = timeoutList(runtime, scope.ms, this.list)
+		this.list = findTimeoutList(runtime, scope.ms, this.list)
 		this.list.add(scope.limit, call.now(runtime))
 	}
 

@@ -3,7 +3,7 @@
  * state and limit, so one that hangs does not delay the others.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
-import { type TimeoutList, timeoutList } from '../../core/runtime/timeout-list.ts'
+import { findTimeoutList, type TimeoutList } from '../../core/runtime/timeout-list.ts'
 import type { ClaimedRow, ClaimTarget } from '../store/rows.ts'
 import { ScanSchedule } from '../timing/scan-schedule.ts'
 import type { Delivery } from './delivery.ts'
@@ -75,7 +75,7 @@ export class DestinationState {
 
 	/** Returns the list of the timeouts of its deliveries. */
 	timeouts(): TimeoutList {
-		this.#timeouts = timeoutList(this.#runtime, this.settings.timeoutMs, this.#timeouts)
+		this.#timeouts = findTimeoutList(this.#runtime, this.settings.timeoutMs, this.#timeouts)
 		return this.#timeouts
 	}
 

@@ -2,7 +2,7 @@
  * This relay's view of a destination's circuit. Failures are counted here, by core's circuit; the open state and the right to probe are shared by all
  * relays through the store. Synchronous: methods return the change that SharedBreaker has to write.
  */
-import type { RandomSource } from '../../core/backoff/jitter.ts'
+import type { RandomSource } from '../../core/backoff/formula.ts'
 import { Circuit } from '../../core/circuit-breaker/circuit.ts'
 import { createOpenState, nextOpenState } from '../../core/circuit-breaker/open-state.ts'
 import type { CircuitChange, DestinationCircuit } from '../store/rows.ts'

@@ -2,7 +2,7 @@
  * Shared by all parts of a running relay: store, clock, listeners, counters, and retries of database operations. A relay never gives up
  * on its database: it retries with growing delays, and keeps in memory what it has to write.
  */
-import { computeDelayMs } from '../../core/backoff/delay.ts'
+import { computeDelayMs } from '../../core/backoff/formula.ts'
 import { readBackoff } from '../../core/backoff/options.ts'
 import { presets } from '../../core/backoff/presets.ts'
 import { TimeoutError } from '../../core/errors/errors.ts'

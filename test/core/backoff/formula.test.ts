@@ -7,34 +7,34 @@ const none = (options: BackoffOptions) => ({ jitterStrategy: 'none', ...options 
 const delays = (options: BackoffOptions, count = 6) =>
 	Array.from({ length: count }, (_, attempt) => calculateDelay(attempt, none(options)))
 
-/** A runtime whose chance always draws the same. */
+/** A runtime whose random numbers are all the same. */
 const drawing = (random: number) => ({ ...virtualRuntime(), random: () => random })
 
-describe('a step grows', () => {
-	it('by doubling, up to the cap, when nothing is said', () => {
+describe('growth', () => {
+	it('doubles up to the cap by default', () => {
 		expect(delays({ baseDelayMs: 1000, maxDelayMs: 30_000 })).toEqual([
 			1000, 2000, 4000, 8000, 16_000, 30_000,
 		])
 	})
-	it('by any factor', () => {
+	it('multiplies by factor', () => {
 		expect(delays({ baseDelayMs: 10, factor: 3 }, 4)).toEqual([10, 30, 90, 270])
 	})
-	it('linearly', () => {
+	it('linear', () => {
 		expect(delays({ baseDelayMs: 100, growth: 'linear' }, 4)).toEqual([100, 200, 300, 400])
 	})
-	it('not at all', () => {
+	it('constant', () => {
 		expect(delays({ baseDelayMs: 100, growth: 'constant' }, 3)).toEqual([100, 100, 100])
 	})
-	it('as Fibonacci counted', () => {
+	it('fibonacci', () => {
 		expect(delays({ baseDelayMs: 100, growth: 'fibonacci' }, 7)).toEqual([100, 100, 200, 300, 500, 800, 1300])
 	})
-	it('along a list whose last value repeats, capped like all else', () => {
+	it('a list: its last value repeats, and the cap applies', () => {
 		expect(delays({ growth: [5, 50, 500], maxDelayMs: 300 }, 5)).toEqual([5, 50, 300, 300, 300])
 	})
-	it('as a function of the attempt says, capped like all else', () => {
+	it('a function of the attempt: the cap applies', () => {
 		expect(delays({ growth: (attempt) => attempt ** 2, maxDelayMs: 8 }, 4)).toEqual([0, 1, 4, 8])
 	})
-	it('to a finite delay at attempt 10,000, whatever the curve', () => {
+	it('is finite at attempt 10,000 for every curve', () => {
 		for (const growth of [
 			'exponential',
 			'linear',
@@ -49,7 +49,7 @@ describe('a step grows', () => {
 	})
 })
 
-describe('jitter draws', () => {
+describe('jitter', () => {
 	const step = { baseDelayMs: 1000, maxDelayMs: 30_000 }
 	const at = (jitterStrategy: JitterStrategy, random: number, previous?: number, more: BackoffOptions = {}) =>
 		calculateDelay(2, { ...step, ...more, jitterStrategy, runtime: drawing(random) }, previous)
@@ -72,7 +72,7 @@ describe('jitter draws', () => {
 		expect(at('decorrelated', 0.5, 29_000)).toBe(15_500)
 		expect(at('decorrelated', 0.5)).toBe(2000)
 	})
-	it('decorrelated: the base where the range is empty', () => {
+	it('decorrelated: the base if the range is empty', () => {
 		expect(at('decorrelated', 0.5, 100)).toBe(1000)
 		expect(at('decorrelated', 0.5, 4000, { maxDelayMs: 1000 })).toBe(1000)
 	})
@@ -80,12 +80,12 @@ describe('jitter draws', () => {
 		expect(at('decorrelated-aws', 0.9, 29_000)).toBe(30_000)
 		expect(at('decorrelated-aws', 0.5, 4000)).toBe(6500)
 	})
-	it('full, when nothing is said', () => {
+	it('full by default', () => {
 		expect(calculateDelay(2, { ...step, runtime: drawing(0.25) })).toBe(1000)
 	})
 })
 
-/** The bounds of SPEC's table, written down a second time and independently of the code. */
+/** The documented bounds, written a second time and independently of the code. */
 function expectedBounds(o: Required<BackoffOptions>, step: number, previous: number): [number, number] {
 	switch (o.jitterStrategy) {
 		case 'full':
@@ -134,11 +134,11 @@ describe('properties', () => {
 			fc.property(options, fc.nat(10_000), random, previous, (o, attempt, r, p) => {
 				const step = calculateDelay(attempt, { ...o, jitterStrategy: 'none' })
 				const delay = calculateDelay(attempt, { ...o, runtime: drawing(r) }, p)
-				const [least, greatest] = expectedBounds(o, step, p)
+				const [min, max] = expectedBounds(o, step, p)
 				expect(step).toBeLessThanOrEqual(o.maxDelayMs ?? 0)
 				expect(Number.isFinite(delay)).toBe(true)
-				expect(delay).toBeGreaterThanOrEqual(least)
-				expect(delay).toBeLessThanOrEqual(greatest * (1 + 1e-12))
+				expect(delay).toBeGreaterThanOrEqual(min)
+				expect(delay).toBeLessThanOrEqual(max * (1 + 1e-12))
 			}),
 			{ numRuns: 3_000 },
 		)
@@ -168,7 +168,7 @@ describe('properties', () => {
 		['additive', 900, 1000 / Math.sqrt(12)],
 		['decorrelated', 950, 1700 / Math.sqrt(12)],
 		['decorrelated-aws', 950, 1700 / Math.sqrt(12)],
-	] as const)('the mean of %s lies within its confidence interval', (strategy, expected, deviation) => {
+	] as const)('the mean of %s is within its confidence interval', (strategy, expected, deviation) => {
 		const count = 20_000
 		expect(Math.abs(mean(draws(strategy, 2, count)) - expected)).toBeLessThan(
 			(4 * deviation) / Math.sqrt(count),
@@ -176,14 +176,14 @@ describe('properties', () => {
 	})
 
 	it.each(strategies.filter((s) => s !== 'none' && s !== 'decorrelated-aws'))(
-		'at the cap, fewer than 1 %% of the draws of %s equal it: jitter is still there',
+		'%s still has jitter at the cap: fewer than 1 %% of the delays equal it',
 		(strategy) => {
 			const atCap = draws(strategy, 50, 5_000).filter((delay) => delay === 2000)
 			expect(atCap.length).toBeLessThan(50)
 		},
 	)
 
-	it('decorrelated-aws bunches at the cap, which is why it is there for comparisons only', () => {
+	it('decorrelated-aws bunches at the cap', () => {
 		const runtime = { ...virtualRuntime(), random: seededRandom(1) }
 		const at = () =>
 			calculateDelay(
@@ -196,7 +196,7 @@ describe('properties', () => {
 })
 
 describe('nextRetryAt', () => {
-	it('is the same formula as a Date', () => {
+	it('returns now plus the delay as a Date', () => {
 		const now = new Date('2026-03-01T00:00:00Z')
 		expect(nextRetryAt(now, 3, none({ baseDelayMs: 1000 }))).toEqual(new Date('2026-03-01T00:00:08Z'))
 		expect(nextRetryAt(now.getTime(), 0, none({ baseDelayMs: 500 }))).toEqual(

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { calculateDelay, nextRetryAt, presets, retry, schedule } from 'yaoki'
 import { seededRandom, virtualRuntime } from 'yaoki/testing'
 
-describe('once broken', () => {
+describe('regressions', () => {
 	it.each([8_980, 8_990, 26_950, 80_800, 27_000 * (1 + 1e-12), 27_000 * (1 - 1e-12), 9_000])(
-		'the means were far too small for a cap just below base times a power of 3, such as %d',
+		'means are right for a cap just below base times a power of 3, such as %d',
 		(maxDelayMs) => {
 			const { delays } = schedule({
 				baseDelayMs: 1000,
@@ -29,7 +29,7 @@ describe('once broken', () => {
 	)
 
 	it.each([Number.NaN, -50, undefined, Promise.resolve(5)])(
-		'a growth function that answered %s was a hot loop under full jitter',
+		'a growth function that returns %s is rejected instead of retrying in a tight loop',
 		(step) => {
 			expect(() => calculateDelay(0, { growth: () => step as number })).toThrow(
 				'Invalid option "growth(attempt)"',
@@ -37,22 +37,22 @@ describe('once broken', () => {
 		},
 	)
 
-	it('nextRetryAt never backed off with a decorrelated preset, for it could not be told the previous delay', () => {
+	it('nextRetryAt takes the previous delay, so that decorrelated delays grow', () => {
 		const runtime = { ...virtualRuntime(), random: () => 0.5 }
 		const options = { ...presets.messageQueue, runtime }
 		expect(nextRetryAt(0, 9, options, 20_000).getTime()).toBe(30_500)
 		expect(() => nextRetryAt(new Date('nonsense'), 0)).toThrow(
-			'Invalid option "now": expected a Date or milliseconds since 1970, got Invalid Date',
+			'Invalid option "now": expected a valid Date or milliseconds since 1970, got Invalid Date',
 		)
 	})
 
-	it('Infinity retries without any wait would never let virtual time pass', () => {
+	it('rejects infinite retries without a delay, which would loop forever in virtual time', () => {
 		expect(() => retry({ maxRetries: Infinity, maxElapsedMs: 1000, baseDelayMs: 0 })).toThrow(
 			'baseDelayMs above 0',
 		)
 	})
 
-	it('the greatest cap made a delay that was refused at run time', () => {
+	it('a delay above the greatest safe integer is valid at run time', () => {
 		const runtime = { ...virtualRuntime(), random: () => 0.9 }
 		const huge = {
 			baseDelayMs: 2 ** 53 - 1,
@@ -62,7 +62,7 @@ describe('once broken', () => {
 		expect(calculateDelay(3, { ...huge, runtime })).toBeGreaterThan(2 ** 53)
 	})
 
-	it('the table of presets itself could be changed', () => {
+	it('the table of presets is frozen', () => {
 		expect(Object.isFrozen(presets)).toBe(true)
 	})
 })

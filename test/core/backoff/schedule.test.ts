@@ -4,8 +4,8 @@ import { seededRandom } from 'yaoki/testing'
 
 const ranges = (options: BackoffOptions) => schedule(options).delays.map((d) => [d.minMs, d.maxMs])
 
-describe('a schedule', () => {
-	it('tells the bounds of each wait: the example of the specification', () => {
+describe('schedule', () => {
+	it('returns the bounds of each delay: the documented example', () => {
 		const options = {
 			baseDelayMs: 1000,
 			maxDelayMs: 30_000,
@@ -22,7 +22,7 @@ describe('a schedule', () => {
 		])
 	})
 
-	it('tells means where a closed form exists, and the totals', () => {
+	it('returns exact means and totals for strategies with a closed form', () => {
 		const { delays, total } = schedule({ baseDelayMs: 100, maxRetries: 3, jitterStrategy: 'equal' })
 		expect(delays.map((delay) => delay.meanMs)).toEqual([75, 150, 300])
 		expect(total).toEqual({ minMs: 350, meanMs: 525, maxMs: 700 })
@@ -42,7 +42,7 @@ describe('a schedule', () => {
 		})
 	})
 
-	it('knows nothing about a function', () => {
+	it('returns undefined for a growth function', () => {
 		const { delays, total } = schedule({ growth: () => 5, maxRetries: 1 })
 		expect(delays).toEqual([{ attempt: 0, minMs: undefined, meanMs: undefined, maxMs: undefined }])
 		expect(total.maxMs).toBeUndefined()
@@ -56,7 +56,7 @@ describe('a schedule', () => {
 	})
 })
 
-/** The n-th mean by brute force: the density of the previous delay on a grid of mid-points, one draw after the other. */
+/** The n-th mean by brute force: the density of the previous delay on a grid, one draw after the other. */
 function gridMeans(base: number, cap: number, count: number, cells: number): number[] {
 	const width = (cap - base) / cells
 	const xs = Array.from({ length: cells }, (_, i) => base + (i + 0.5) * width)
@@ -65,9 +65,9 @@ function gridMeans(base: number, cap: number, count: number, cells: number): num
 		const sums = [0]
 		for (const value of g) sums.push((sums.at(-1) ?? 0) + value * width)
 		const upTo = (x: number) => {
-			const place = (Math.min(x, cap) - base) / width
-			const cell = Math.min(cells, Math.floor(place))
-			return (sums[cell] ?? 0) + (place - cell) * width * (g[cell] ?? 0)
+			const position = (Math.min(x, cap) - base) / width
+			const cell = Math.min(cells, Math.floor(position))
+			return (sums[cell] ?? 0) + (position - cell) * width * (g[cell] ?? 0)
 		}
 		const meanAfter = (x: number) => upTo(3 * x) / (Math.min(3 * x, cap) - base)
 		const first = meanAfter(base)
@@ -87,7 +87,7 @@ describe('the decorrelated means', () => {
 			(delay) => delay.meanMs ?? Number.NaN,
 		)
 
-	it('follow their closed form while no draw can reach the cap: base * (1.5^n + ... )', () => {
+	it('match the closed form while no draw can reach the cap', () => {
 		// Uncapped, E[d_n] = (base + 3 E[d_(n-1)]) / 2.
 		let mean = 1
 		const expected = Array.from({ length: 10 }, () => {
@@ -100,7 +100,7 @@ describe('the decorrelated means', () => {
 		})
 	})
 
-	it('agree to 1e-6 with the third mean worked out by hand', () => {
+	it('match the third mean, computed by hand, to 1e-6', () => {
 		// base 1, cap 6: g_1(x) = (1 + min(3x, 6)) / 2; g_2(1) = 3.5 / 2 + ...; integrals split at x = 2.
 		const g1 = (x: number) => (1 + Math.min(3 * x, 6)) / 2
 		const g2 = (x: number) => {
@@ -127,14 +127,14 @@ describe('the decorrelated means', () => {
 		[1000, 2500],
 		[100, 27_000.01],
 		[7, 2000],
-	])('agree with brute force for base %d and cap %d', (base, cap) => {
+	])('match brute force for base %d and cap %d', (base, cap) => {
 		const grid = gridMeans(base, cap, 8, 200_000)
 		means(base, cap, 8, 'decorrelated').forEach((mean, i) => {
 			expect(Math.abs(mean / (grid[i] ?? 0) - 1)).toBeLessThan(2e-4)
 		})
 	})
 
-	it('agree with a million draws of the published form too', () => {
+	it('match a million draws of decorrelated-aws', () => {
 		const random = seededRandom(3)
 		const sums = [0, 0, 0, 0, 0]
 		const rounds = 200_000
@@ -150,7 +150,7 @@ describe('the decorrelated means', () => {
 		})
 	})
 
-	it('are the base where nothing can be drawn', () => {
+	it('are the base if the range is empty', () => {
 		expect(means(0, 50, 2, 'decorrelated')).toEqual([0, 0])
 		expect(means(50, 50, 2, 'decorrelated')).toEqual([50, 50])
 	})
@@ -165,14 +165,14 @@ describe('the presets', () => {
 		['database', 500, 10_000, 5, 'equal', 15_500],
 		['messageQueue', 1_000, 60_000, 10, 'decorrelated', undefined],
 	] as const)(
-		'%s holds what the table promises',
+		'%s has the documented values',
 		(name, baseDelayMs, maxDelayMs, maxRetries, jitterStrategy, total) => {
 			expect(presets[name]).toMatchObject({ baseDelayMs, maxDelayMs, maxRetries, jitterStrategy })
 			if (total !== undefined) expect(schedule(presets[name]).total.maxMs).toBeCloseTo(total, 6)
 		},
 	)
 
-	it('can not be changed by anyone for everyone', () => {
+	it('are frozen', () => {
 		expect(Object.values(presets).every(Object.isFrozen)).toBe(true)
 	})
 })

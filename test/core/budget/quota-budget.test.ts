@@ -1,20 +1,20 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { QuotaBudget, type QuotaBudgetOptions, quotaBudget } from '../../../src/core/budget/quota-budget.ts'
-import { command, HISTORIES, LENGTH } from '../window/command.ts'
+import { command, HISTORIES, LENGTH } from '../structures/command.ts'
 
-describe('a quota', () => {
-	it('of 500 pays for 100 retries when nothing is said', () => {
+describe('quotaBudget', () => {
+	it('allows 100 retries by default', () => {
 		expect(new QuotaBudget().stats).toEqual({ left: 500, available: 100 })
 	})
-	it('takes 5 for a retry and 10 for one after a timeout', () => {
+	it('takes 5 for a retry and 10 for a retry after a timeout', () => {
 		const budget = quotaBudget()
 		budget.recordRetry()
 		expect(budget.stats.left).toBe(495)
 		budget.recordRetry(0, true)
 		expect(budget.stats.left).toBe(485)
 	})
-	it('refuses a retry that it can not pay for, and may still pay for a cheaper one', () => {
+	it('rejects a retry that costs more than is left, and allows a cheaper one', () => {
 		const budget = new QuotaBudget({ capacity: 9 })
 		expect([budget.canRetry(0, true), budget.canRetry(0, false), budget.canRetry()]).toEqual([
 			false,
@@ -24,7 +24,7 @@ describe('a quota', () => {
 		budget.recordRetry()
 		expect(budget.canRetry()).toBe(false)
 	})
-	it('gets back what the latest retry took when that succeeds', () => {
+	it('refunds the cost of the latest retry when it succeeds', () => {
 		const budget = new QuotaBudget()
 		budget.recordRetry()
 		budget.recordRetry(0, true)
@@ -33,7 +33,7 @@ describe('a quota', () => {
 		budget.recordOutcome(true, 'failure')
 		expect(budget.stats.left).toBe(500)
 	})
-	it('gets 1 for a success without a retry, and nothing for a failure', () => {
+	it('refunds 1 for a success without a retry, and nothing for a failure', () => {
 		const budget = new QuotaBudget()
 		budget.recordRetry()
 		budget.recordOutcome(false)
@@ -42,12 +42,12 @@ describe('a quota', () => {
 		budget.recordOutcome(true)
 		expect(budget.stats.left).toBe(496)
 	})
-	it('takes no notice of calls', () => {
+	it('ignores calls', () => {
 		const budget = new QuotaBudget()
 		budget.recordRequest()
 		expect(budget.stats.left).toBe(500)
 	})
-	it('keeps spent what is spent when its settings change', () => {
+	it('keeps what was spent when its settings change', () => {
 		const budget = new QuotaBudget()
 		for (let i = 0; i < 20; i++) budget.recordRetry()
 		budget.update({ capacity: 600, retryCost: undefined })
@@ -68,8 +68,8 @@ describe('a quota', () => {
 		[{ timeoutCost: 1.1 }, 'Invalid option "timeoutCost": expected an integer, got 1.1'],
 		[{ successRefund: -1 }, 'Invalid option "successRefund": expected a number from 0 to 1000000000, got -1'],
 		[{ successRefund: 0.5 }, 'Invalid option "successRefund": expected an integer, got 0.5'],
-		[{ cost: 1 }, 'Invalid option "cost": expected nothing, got 1'],
-	])('refuses %j', (options, message) => {
+		[{ cost: 1 }, 'Unknown option "cost" for quotaBudget. Valid options: capacity, '],
+	])('rejects %j', (options, message) => {
 		expect(() => new QuotaBudget(options as QuotaBudgetOptions)).toThrow(message)
 	})
 })
@@ -77,15 +77,15 @@ describe('a quota', () => {
 interface Model {
 	settings: Record<'capacity' | 'retryCost' | 'timeoutCost' | 'successRefund', number>
 	left: number
-	/** What the retries that are on their way were for. */
+	/** The causes of the retries in flight. */
 	running: ('timeout' | 'failure')[]
 }
 
-describe('against a purse', () => {
-	it('a retry is paid for in full or refused, and nothing is paid back that was not there', () => {
+describe('compared with a model', () => {
+	it('allows exactly the retries that the quota covers, and never refunds above the capacity', () => {
 		const price = (model: Model, isTimeout: boolean) =>
 			isTimeout ? model.settings.timeoutCost : model.settings.retryCost
-		const put = (model: Model, amount: number) => {
+		const add = (model: Model, amount: number) => {
 			model.left = Math.min(model.settings.capacity, model.left + amount)
 		}
 		const agree = (model: Model, real: QuotaBudget) => {
@@ -117,18 +117,19 @@ describe('against a purse', () => {
 					}),
 				),
 				fc.boolean().map((ok) =>
-					command(`a retry ends ${ok ? 'well' : 'badly'}`, (model, real) => {
-						const paid = model.running.shift()
-						real.recordOutcome(ok, paid)
-						if (ok) put(model, paid ? price(model, paid === 'timeout') : model.settings.successRefund)
+					command(`a retry ${ok ? 'succeeds' : 'fails'}`, (model, real) => {
+						const chargedFor = model.running.shift()
+						real.recordOutcome(ok, chargedFor)
+						if (ok)
+							add(model, chargedFor ? price(model, chargedFor === 'timeout') : model.settings.successRefund)
 						agree(model, real)
 					}),
 				),
 				fc.boolean().map((ok) =>
-					command(`a first call ends ${ok ? 'well' : 'badly'}`, (model, real) => {
+					command(`a first attempt ${ok ? 'succeeds' : 'fails'}`, (model, real) => {
 						real.recordRequest()
 						real.recordOutcome(ok)
-						if (ok) put(model, model.settings.successRefund)
+						if (ok) add(model, model.settings.successRefund)
 						agree(model, real)
 					}),
 				),

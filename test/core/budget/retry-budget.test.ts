@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { RetryBudget, type RetryBudgetOptions, retryBudget } from '../../../src/core/budget/retry-budget.ts'
 import { virtualRuntime } from '../../../src/testing/virtual-runtime.ts'
-import { command, HISTORIES, LENGTH } from '../window/command.ts'
+import { command, HISTORIES, LENGTH } from '../structures/command.ts'
 
 const HOUR = 3_600_000
 
-/** How many retries a budget gives after so many calls, when each is taken as soon as it is allowed. */
+/** Returns how many retries the budget allows after `requests` calls. */
 function retriesAfter(requests: number, options: RetryBudgetOptions): number {
 	const budget = new RetryBudget({ minRetriesPerSecond: 0, ...options })
 	let retries = 0
@@ -15,7 +15,7 @@ function retriesAfter(requests: number, options: RetryBudgetOptions): number {
 	return retries
 }
 
-describe('a retry budget gives', () => {
+describe('the retries that retryBudget allows', () => {
 	it.each([
 		[0.6, 10, 6],
 		[0.1, 10, 1],
@@ -29,17 +29,17 @@ describe('a retry budget gives', () => {
 		[1.001, 1_000, 1_001],
 		[0.000001, 1_000_000, 1],
 		[0, 1_000, 0],
-	])('a ratio of %s: of %s calls, %s retries', (maxRetryRatio, requests, retries) => {
+	])('with a ratio of %s and %s calls: %s', (maxRetryRatio, requests, retries) => {
 		expect(retriesAfter(requests, { maxRetryRatio })).toBe(retries)
 	})
-	it('exactly n of 1,000 for every ratio of n thousandths', () => {
+	it('with a ratio of n thousandths and 1,000 calls: exactly n', () => {
 		for (let n = 0; n <= 1_000; n += 7)
 			expect(retriesAfter(1_000, { maxRetryRatio: n / 1_000 }), String(n)).toBe(n)
 	})
-	it('ten a second however few calls there are, when nothing is said', () => {
+	it('by default without calls: ten per second', () => {
 		expect(new RetryBudget().available(0)).toBe(100)
 	})
-	it('the floor or the share, whichever is greater, and not their sum', () => {
+	it('are the minimum or the share of the calls, whichever is greater, not their sum', () => {
 		const options = { maxRetryRatio: 0.1, windowMs: 10_000, minRetriesPerSecond: 2 }
 		expect(retriesAfter(100, options)).toBe(20)
 		expect(retriesAfter(200, options)).toBe(20)
@@ -50,16 +50,16 @@ describe('a retry budget gives', () => {
 		[1_000, 10_001, 10_001],
 		[0.5, 1_000, 0],
 		[0.7, 10_000, 7],
-	])('a floor of %s a second over %s ms: %s retries', (minRetriesPerSecond, windowMs, retries) => {
+	])('with a minimum of %s per second over %s ms: %s', (minRetriesPerSecond, windowMs, retries) => {
 		expect(retriesAfter(0, { minRetriesPerSecond, windowMs })).toBe(retries)
 	})
-	it('nothing for calls that left the window: deposits expire', () => {
+	it('do not include calls that have left the window', () => {
 		const budget = new RetryBudget({ maxRetryRatio: 0.5, windowMs: 10_000, minRetriesPerSecond: 0 })
 		for (let i = 0; i < 10; i++) budget.recordRequest(0)
 		expect(budget.available(9_999)).toBe(5)
 		expect(budget.available(10_000)).toBe(0)
 	})
-	it('all again after an idle hour', () => {
+	it('are all available after an idle hour', () => {
 		const budget = new RetryBudget({ minRetriesPerSecond: 1 })
 		for (let i = 0; i < 10; i++) budget.recordRetry(0)
 		expect(budget.canRetry(0)).toBe(false)
@@ -67,17 +67,17 @@ describe('a retry budget gives', () => {
 	})
 })
 
-describe('a retry budget', () => {
-	it('is not changed by a question', () => {
+describe('retryBudget', () => {
+	it('canRetry changes nothing', () => {
 		const budget = new RetryBudget({ minRetriesPerSecond: 0.1 })
 		expect([budget.canRetry(0), budget.canRetry(0), budget.canRetry(0)]).toEqual([true, true, true])
 	})
-	it('takes no notice of outcomes', () => {
+	it('ignores outcomes', () => {
 		const budget = new RetryBudget()
 		for (let i = 0; i < 1_000; i++) budget.recordOutcome()
 		expect(budget.available(0)).toBe(100)
 	})
-	it('reads its own runtime where no time is given', async () => {
+	it('uses its own runtime if no time is given', async () => {
 		const runtime = virtualRuntime()
 		const budget = retryBudget({ maxRetryRatio: 0.5, minRetriesPerSecond: 0, runtime })
 		for (let i = 0; i < 4; i++) budget.recordRequest()
@@ -88,7 +88,7 @@ describe('a retry budget', () => {
 		expect(budget.stats).toEqual({ requests: 0, retries: 0, available: 0 })
 		expect(budget.canRetry()).toBe(false)
 	})
-	it('keeps its counts when its settings change, and the settings that are left out', () => {
+	it('update keeps the counts and the options that are left out', () => {
 		const budget = new RetryBudget({ maxRetryRatio: 0.1, minRetriesPerSecond: 0 })
 		for (let i = 0; i < 100; i++) budget.recordRequest(0)
 		for (let i = 0; i < 10; i++) budget.recordRetry(0)
@@ -98,18 +98,20 @@ describe('a retry budget', () => {
 		expect(budget.available(64_999)).toBe(10)
 		expect(budget.available(65_000)).toBe(0)
 	})
-	it('has the settings that it had after an update that was refused', () => {
+	it('keeps its settings after an update with an invalid option', () => {
 		const budget = new RetryBudget()
 		expect(() => budget.update({ maxRetryRatio: 1, minRetriesPerSecond: -1 })).toThrow('minRetriesPerSecond')
 		expect(budget.available(0)).toBe(100)
 	})
-	it('can not be given another clock', () => {
+	it('update rejects another runtime', () => {
 		const options = { runtime: virtualRuntime() }
-		expect(() => new RetryBudget().update(options as object)).toThrow('Invalid option "runtime"')
+		expect(() => new RetryBudget().update(options as object)).toThrow(
+			'Unknown option "runtime" for retryBudget',
+		)
 	})
 })
 
-describe('a bad option is refused', () => {
+describe('an invalid option is rejected', () => {
 	it.each([
 		[{ maxRetryRatio: -0.1 }, 'Invalid option "maxRetryRatio": expected a number from 0 to 10, got -0.1'],
 		[{ maxRetryRatio: 11 }, 'Invalid option "maxRetryRatio": expected a number from 0 to 10, got 11'],
@@ -125,7 +127,10 @@ describe('a bad option is refused', () => {
 			'Invalid option "minRetriesPerSecond": expected a number from 0 to 1000000, got -1',
 		],
 		[{ runtime: {} }, 'Invalid option "runtime": expected a Runtime, got [object Object]'],
-		[{ ratio: 1 }, 'Unknown option "ratio"'],
+		[
+			{ ratio: 1 },
+			'Unknown option "ratio" for retryBudget. Valid options: maxRetryRatio, windowMs, minRetriesPerSecond, runtime',
+		],
 	])('%j', (options, message) => {
 		expect(() => new RetryBudget(options as RetryBudgetOptions)).toThrow(message)
 	})
@@ -136,7 +141,7 @@ interface Model {
 	/** In millionths. */
 	ratio: number
 	windowMs: number
-	/** In thousandths a second. */
+	/** In thousandths per second. */
 	rate: number
 	requests: number[]
 	retries: number[]
@@ -145,7 +150,7 @@ interface Model {
 const counted = ({ now, windowMs }: Model, times: readonly number[]) =>
 	times.filter((at) => now - at < windowMs).length
 
-/** The promise in whole numbers, which do not round. */
+/** The documented rule in integers, which do not round. */
 function isAllowed(model: Model): boolean {
 	const next = BigInt(counted(model, model.retries)) + 1n
 	const earned = BigInt(model.ratio) * BigInt(counted(model, model.requests))
@@ -153,12 +158,12 @@ function isAllowed(model: Model): boolean {
 	return next * 1_000_000n <= earned || next * 1_000_000n <= floor
 }
 
-describe('against lists of all calls and retries', () => {
-	it('a retry is allowed exactly while there is room below the floor or the share', () => {
+describe('compared with lists of all calls and retries', () => {
+	it('allows a retry exactly while the minimum or the share is not used up', () => {
 		const agree = (model: Model, real: RetryBudget) => {
 			const { now } = model
 			expect(real.canRetry(now)).toBe(isAllowed(model))
-			// As many as it says, and not one more.
+			// Exactly as many as available() returns.
 			const retries = Array.from({ length: real.available(now) }, () => now)
 			if (retries.length > 0)
 				expect(isAllowed({ ...model, retries: [...model.retries, ...retries.slice(1)] })).toBe(true)
@@ -186,7 +191,7 @@ describe('against lists of all calls and retries', () => {
 						agree(model, real)
 					}),
 				),
-				// Whole tenths of both lengths, so that the window's grain does not blur what is compared.
+				// Multiples of a tenth of both windows, so that the buckets do not affect the comparison.
 				fc.oneof(fc.nat(12), fc.constantFrom(1_800, 180_000)).map((steps) =>
 					command(`wait ${2 * steps} s`, (model, real) => {
 						model.now += steps * 2_000

@@ -1,40 +1,40 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { TokenBudget, type TokenBudgetOptions, tokenBudget } from '../../../src/core/budget/token-budget.ts'
-import { command, HISTORIES, LENGTH } from '../window/command.ts'
+import { command, HISTORIES, LENGTH } from '../structures/command.ts'
 
-const having = (options: TokenBudgetOptions, ...outcomes: readonly boolean[]) => {
+const budgetAfter = (options: TokenBudgetOptions, ...outcomes: readonly boolean[]) => {
 	const budget = tokenBudget(options)
 	for (const ok of outcomes) budget.recordOutcome(ok)
 	return budget
 }
 const times = (count: number, ok: boolean) => new Array<boolean>(count).fill(ok)
 
-describe('a token budget', () => {
-	it('begins full: ten tokens when nothing is said', () => {
+describe('tokenBudget', () => {
+	it('starts full, with ten tokens by default', () => {
 		expect(new TokenBudget().stats).toEqual({ tokens: 10, available: 5 })
 	})
-	it('stops retries when failures have left half of the tokens', () => {
-		expect(having({}, ...times(4, false)).canRetry()).toBe(true)
-		expect(having({}, ...times(5, false)).canRetry()).toBe(false)
+	it('stops retries when half of the tokens are left', () => {
+		expect(budgetAfter({}, ...times(4, false)).canRetry()).toBe(true)
+		expect(budgetAfter({}, ...times(5, false)).canRetry()).toBe(false)
 	})
-	it('allows them again with the first success above the half', () => {
-		expect(having({}, ...times(5, false), true).canRetry()).toBe(true)
-		expect(having({}, ...times(6, false), ...times(10, true)).canRetry()).toBe(false)
-		expect(having({}, ...times(6, false), ...times(11, true)).canRetry()).toBe(true)
+	it('allows retries again when more than half of the tokens are back', () => {
+		expect(budgetAfter({}, ...times(5, false), true).canRetry()).toBe(true)
+		expect(budgetAfter({}, ...times(6, false), ...times(10, true)).canRetry()).toBe(false)
+		expect(budgetAfter({}, ...times(6, false), ...times(11, true)).canRetry()).toBe(true)
 	})
-	it('is never emptier than empty nor fuller than full', () => {
-		expect(having({}, ...times(100, false)).stats.tokens).toBe(0)
-		expect(having({}, ...times(100, true)).stats.tokens).toBe(10)
+	it('keeps the tokens between 0 and maxTokens', () => {
+		expect(budgetAfter({}, ...times(100, false)).stats.tokens).toBe(0)
+		expect(budgetAfter({}, ...times(100, true)).stats.tokens).toBe(10)
 	})
-	it('adds a tenth ten times and has one, which fractions would not', () => {
-		expect(having({}, ...times(10, false), ...times(10, true)).stats.tokens).toBe(1)
+	it('has exactly one token after ten times 0.1', () => {
+		expect(budgetAfter({}, ...times(10, false), ...times(10, true)).stats.tokens).toBe(1)
 	})
 	it('drops the decimals after the third, as gRPC does', () => {
-		const one = (tokenRatio: number) => having({ tokenRatio }, ...times(10, false), true).stats.tokens
+		const one = (tokenRatio: number) => budgetAfter({ tokenRatio }, ...times(10, false), true).stats.tokens
 		expect([one(0.5466), one(0.5469), one(1.005), one(0.001)]).toEqual([0.546, 0.546, 1.005, 0.001])
 	})
-	it('takes no notice of calls and retries, only of how they end', () => {
+	it('ignores calls and retries; only outcomes count', () => {
 		const budget = new TokenBudget()
 		for (let i = 0; i < 100; i++) {
 			budget.recordRequest()
@@ -42,8 +42,8 @@ describe('a token budget', () => {
 		}
 		expect(budget.stats.tokens).toBe(10)
 	})
-	it('stays as full as it was when its size changes', () => {
-		const budget = having({}, ...times(4, false))
+	it('keeps its fill level in proportion when its size changes', () => {
+		const budget = budgetAfter({}, ...times(4, false))
 		budget.update({ maxTokens: 100 })
 		expect(budget.stats).toEqual({ tokens: 60, available: 10 })
 		budget.recordOutcome(true)
@@ -59,8 +59,8 @@ describe('a token budget', () => {
 		[{ maxTokens: Number.NaN }, 'Invalid option "maxTokens": expected a number from 0.001 to 1000, got NaN'],
 		[{ tokenRatio: 0 }, 'Invalid option "tokenRatio": expected a number from 0.001 to 1000, got 0'],
 		[{ tokenRatio: -1 }, 'Invalid option "tokenRatio": expected a number from 0.001 to 1000, got -1'],
-		[{ tokens: 1 }, 'Invalid option "tokens": expected nothing, got 1'],
-	])('refuses %j', (options, message) => {
+		[{ tokens: 1 }, 'Unknown option "tokens" for tokenBudget. Did you mean "maxTokens"?'],
+	])('rejects %j', (options, message) => {
 		expect(() => new TokenBudget(options as TokenBudgetOptions)).toThrow(message)
 	})
 })
@@ -71,12 +71,12 @@ interface Model {
 	tokens: bigint
 }
 
-describe('against whole thousandths', () => {
-	it('retries are allowed exactly while more than half of the tokens are there', () => {
+describe('compared with integers', () => {
+	it('allows retries exactly while more than half of the tokens are left', () => {
 		const agree = (model: Model, real: TokenBudget) => {
 			expect(real.stats.tokens).toBe(Number(model.tokens) / 1_000)
 			expect(real.canRetry()).toBe(2n * model.tokens > model.max)
-			// Were every retry to fail, there would be as many as it says.
+			// available() is the number of retries if all of them fail.
 			let { tokens } = model
 			let retries = 0
 			for (; 2n * tokens > model.max; retries++) tokens -= 1_000n

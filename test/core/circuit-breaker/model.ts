@@ -2,7 +2,7 @@
  * The breaker once more, slowly and obviously: lists that are searched each time instead of rings and running sums, and a
  * generation that is an object instead of a number. Whatever the circuit does has to be what this does.
  */
-import { computeDelayMs } from '../../../src/core/backoff/delay.ts'
+import { computeDelayMs } from '../../../src/core/backoff/formula.ts'
 import type { CircuitSettings } from '../../../src/core/circuit-breaker/options.ts'
 import type { CircuitState, CircuitStats } from '../../../src/core/circuit-breaker/stats.ts'
 import { ModelWindow } from './model-window.ts'

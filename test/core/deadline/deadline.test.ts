@@ -9,7 +9,7 @@ beforeEach(() => {
 })
 
 describe('a deadline', () => {
-	it('tells what is left, never less than nothing', async () => {
+	it('returns the remaining time, at least 0', async () => {
 		const deadline = within(100)
 		expect([deadline.remainingMs, deadline.isExpired]).toEqual([100, false])
 		await clock.advance(60)
@@ -24,28 +24,26 @@ describe('a deadline', () => {
 		expect(deadline.remainingMs).toBe(100)
 	})
 
-	it('gives a child that ends earlier, by 100 ms unless told otherwise', () => {
+	it('returns a child that ends earlier, by 100 ms by default', () => {
 		expect(within(500).child().remainingMs).toBe(400)
 		expect(within(500).child(50).remainingMs).toBe(450)
 		expect(within(500).child().child().remainingMs).toBe(300)
 	})
 
-	it('throws instead of giving a child that has nothing left', () => {
+	it('throws if no time is left for a child', () => {
 		expect(() => within(100).child()).toThrow(DeadlineExceededError)
-		expect(() => within(100).child()).toThrow(
-			'nothing is left of the deadline: 100 ms less a margin of 100 ms',
-		)
+		expect(() => within(100).child()).toThrow('too little time left: 100 ms, with a margin of 100 ms')
 		expect(within(101).child().remainingMs).toBe(1)
 	})
 
-	it('says whether another attempt would still finish', async () => {
+	it('shouldRetry compares the remaining time with the estimate', async () => {
 		const deadline = within(100)
 		expect([deadline.shouldRetry(100), deadline.shouldRetry(101)]).toEqual([true, false])
 		await clock.advance(100)
 		expect(deadline.shouldRetry(0)).toBe(false)
 	})
 
-	it('aborts its signal when the time has come, with a DeadlineExceededError', async () => {
+	it('aborts its signal at the deadline with a DeadlineExceededError', async () => {
 		const { signal } = within(100)
 		await clock.advance(99)
 		expect(signal.aborted).toBe(false)
@@ -54,38 +52,38 @@ describe('a deadline', () => {
 		expect(signal.reason).toMatchObject({ name: 'DeadlineExceededError', code: 'YAOKI_DEADLINE_EXCEEDED' })
 	})
 
-	it('makes the signal and its timer only when it is read, and once', () => {
+	it('creates the signal and its timer once, when first read', () => {
 		const deadline = within(100)
 		expect(clock.pendingTimers).toBe(0)
 		expect(deadline.signal).toBe(deadline.signal)
 		expect(clock.pendingTimers).toBe(1)
 	})
 
-	it('gives an aborted signal when it has passed already', async () => {
+	it('returns an aborted signal after the deadline', async () => {
 		const deadline = within(0)
 		expect(deadline.signal.aborted).toBe(true)
 		expect(() => deadline.throwIfExpired()).toThrow(DeadlineExceededError)
 	})
 
-	it('tells a listener at its end, unless that was called off', async () => {
-		const [told, calledOff] = [vi.fn(), vi.fn()]
-		within(50).onExpiry(told)
-		within(50).onExpiry(calledOff)()
+	it('calls a listener at the deadline unless it was cancelled', async () => {
+		const [listener, cancelled] = [vi.fn(), vi.fn()]
+		within(50).onExpiry(listener)
+		within(50).onExpiry(cancelled)()
 		await clock.advance(50)
-		expect(told).toHaveBeenCalledExactlyOnceWith(expect.any(DeadlineExceededError))
-		expect(calledOff).not.toHaveBeenCalled()
+		expect(listener).toHaveBeenCalledExactlyOnceWith(expect.any(DeadlineExceededError))
+		expect(cancelled).not.toHaveBeenCalled()
 	})
 
-	it.each([-1, Number.NaN, Infinity, '5'])('refuses %s', (ms) => {
+	it.each([-1, Number.NaN, Infinity, '5'])('rejects %s', (ms) => {
 		expect(() => Deadline.after(ms as number)).toThrow(
-			/Invalid option "Deadline.after\(ms\)": expected .*, got .* takes a finite number/,
+			/Invalid option "Deadline.after\(ms\)": expected a finite number, 0 or more, got /,
 		)
 		expect(() => within(5).child(ms as number)).toThrow(/Invalid option "child\(marginMs\)": expected .*/)
 	})
 })
 
 describe('in a header', () => {
-	it('a deadline travels as the whole milliseconds that are left', async () => {
+	it('toHeader writes the remaining milliseconds, rounded down', async () => {
 		const clock = virtualRuntime()
 		const deadline = Deadline.after(1_500.7, { runtime: clock })
 		expect(deadline.toHeader()).toBe('1500')
@@ -95,7 +93,7 @@ describe('in a header', () => {
 		expect(deadline.toHeader()).toBe('0')
 	})
 
-	it('and is a deadline again on the other side, whatever its clock says', () => {
+	it('fromHeader restores the deadline on a machine with another wall clock', () => {
 		const here = virtualRuntime()
 		const there = virtualRuntime({ startAt: 0 })
 		const received = Deadline.fromHeader(Deadline.after(1_500, { runtime: here }).toHeader(), {
@@ -104,14 +102,14 @@ describe('in a header', () => {
 		expect(received?.remainingMs).toBe(1_500)
 	})
 
-	it('no longer than the receiver allows', () => {
+	it('fromHeader limits the deadline to maxMs', () => {
 		const runtime = virtualRuntime()
 		expect(Deadline.fromHeader('999999999', { runtime, maxMs: 30_000 })?.remainingMs).toBe(30_000)
 		expect(Deadline.fromHeader('20', { runtime, maxMs: 30_000 })?.remainingMs).toBe(20)
 	})
 
 	it.each([null, undefined, '', 'soon', '-1', '1.5', '1e3', '0x10', '12 34', 'NaN', '9'.repeat(16)])(
-		'%s is no deadline',
+		'fromHeader returns undefined for %s',
 		(value) => {
 			expect(Deadline.fromHeader(value)).toBeUndefined()
 		},

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import { explain, HttpError, retry } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 
-// An adapter's test saw a 503 told as "cancelled": on its way out the abort was judged again and written over the attempt before the wait.
-it('still tells how an attempt ended when the caller aborts in the wait after it', async () => {
+// Regression: the abort was classified again and overwrote the outcome of the attempt before the wait, so a 503 became "cancelled".
+it('keeps the outcome of an attempt when the caller aborts in the wait after it', async () => {
 	const runtime = virtualRuntime({ seed: 1 })
 	const caller = new AbortController()
 	const policy = retry({ maxRetries: 3, baseDelayMs: 1_000, jitterStrategy: 'none', runtime })
@@ -15,7 +15,7 @@ it('still tells how an attempt ended when the caller aborts in the wait after it
 	)
 	await Promise.resolve()
 	caller.abort(new Error('gone'))
-	const told = explain(await settled)
-	expect(told?.stop).toBe('abort')
-	expect(told?.attempts).toMatchObject([{ outcome: 'throttled', delayMs: 1_000 }])
+	const explanation = explain(await settled)
+	expect(explanation?.stop).toBe('abort')
+	expect(explanation?.attempts).toMatchObject([{ outcome: 'throttled', delayMs: 1_000 }])
 })

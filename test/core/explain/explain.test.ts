@@ -9,20 +9,23 @@ beforeEach(() => {
 })
 
 describe('explain', () => {
-	it('tells each attempt of a failed call: start, duration, kind, wait and where the wait came from', async () => {
+	it('lists each attempt of a failed call: start, duration, kind, delay and source of the delay', async () => {
 		const last = new Error('third')
 		const errors = [new HttpError(503, undefined, { retryAfterMs: 700 }), new Error('second'), last]
-		const work = () => taking(clock, 50, errors.shift())()
+		const operation = () => taking(clock, 50, errors.shift())()
 		await clock.advance(1000)
-		await settled(clock, retryWithBackoff(work, { ...steady, name: 'users', runtime: clock, maxRetries: 2 }))
-		const told = explain(last)
-		expect(told).toMatchObject({
+		await settled(
+			clock,
+			retryWithBackoff(operation, { ...steady, name: 'users', runtime: clock, maxRetries: 2 }),
+		)
+		const explanation = explain(last)
+		expect(explanation).toMatchObject({
 			name: 'users',
 			startedAt: 5_001_000,
 			durationMs: 50 + 700 + 50 + 200 + 50,
 			stop: 'retries-exhausted',
 		})
-		expect(told?.attempts).toEqual([
+		expect(explanation?.attempts).toEqual([
 			{
 				attempt: 0,
 				startMs: 0,
@@ -54,7 +57,7 @@ describe('explain', () => {
 		])
 	})
 
-	it('is readable in a log', async () => {
+	it('converts to a readable text', async () => {
 		const last = new Error('boom')
 		await settled(
 			clock,
@@ -62,8 +65,8 @@ describe('explain', () => {
 		)
 		expect(String(explain(last))).toBe(
 			[
-				'retryWithBackoff: 2 attempts in 100 ms, ended by retries-exhausted',
-				'  #1 at 0 ms, took 0 ms: transient (Error: bang), then a wait of 100 ms (backoff)',
+				'retryWithBackoff: 2 attempts in 100 ms, stopped: retries-exhausted',
+				'  #1 at 0 ms, took 0 ms: transient (Error: bang), retry in 100 ms (backoff)',
 				'  #2 at 100 ms, took 0 ms: transient (Error: boom)',
 			].join('\n'),
 		)
@@ -75,12 +78,12 @@ describe('explain', () => {
 		['cancelled', {}, Object.assign(new Error('open'), { code: 'YAOKI_CIRCUIT_OPEN' })],
 		['should-retry-false', { shouldRetry: () => false }, new Error('x')],
 		['elapsed-limit', { maxElapsedMs: 50 }, new Error('x')],
-	] as const)('tells why it stopped: %s', async (stop, options, error) => {
+	] as const)('reports the reason of the stop: %s', async (stop, options, error) => {
 		await settled(clock, retryWithBackoff(dead(clock, error), { ...steady, runtime: clock, ...options }))
 		expect(explain(error)?.stop).toBe(stop)
 	})
 
-	it('tells that nothing was there to retry', async () => {
+	it('reports not-retried without a retry policy', async () => {
 		const error = new Error('x')
 		await pipeline({ runtime: clock, name: 'bare' }, faults()).settle(() => Promise.reject(error))
 		expect(explain(error)).toMatchObject({
@@ -90,13 +93,13 @@ describe('explain', () => {
 		})
 	})
 
-	it('tells of a settled success after failures, exactly', async () => {
+	it('explains a settled success after failures', async () => {
 		const result = await (async () => {
-			const answer = retry({ ...steady, runtime: clock }).settle(failing(clock, new Error('x')), {
+			const settling = retry({ ...steady, runtime: clock }).settle(failing(clock, new Error('x')), {
 				name: 'load',
 			})
 			await clock.runUntilIdle()
-			return answer
+			return settling
 		})()
 		expect(explain(result)).toMatchObject({
 			name: 'load',
@@ -109,23 +112,23 @@ describe('explain', () => {
 		})
 	})
 
-	it('tells of a settled success that never failed without having measured it', async () => {
-		const told = explain(await retry({ runtime: clock }).settle(() => 1))
-		expect(told).toMatchObject({ stop: 'success', attempts: [{ attempt: 0, outcome: 'success' }] })
-		expect(String(told)).toBe('call: 1 attempt, ended by success\n  #1: success')
+	it('explains a settled success without failures, which is not measured', async () => {
+		const explanation = explain(await retry({ runtime: clock }).settle(() => 1))
+		expect(explanation).toMatchObject({ stop: 'success', attempts: [{ attempt: 0, outcome: 'success' }] })
+		expect(String(explanation)).toBe('call: 1 attempt, succeeded\n  #1: success')
 	})
 
-	it('tells of unwanted results', async () => {
+	it('lists unwanted results', async () => {
 		const policy = retry({ ...steady, runtime: clock, maxRetries: 1, retryResult: () => true })
-		const answer = policy.settle(() => 'meh')
+		const settling = policy.settle(() => 'meh')
 		await clock.runUntilIdle()
-		expect(explain(await answer)).toMatchObject({
+		expect(explain(await settling)).toMatchObject({
 			stop: 'retries-exhausted',
 			attempts: [{ outcome: 'unwanted-result', delayMs: 100 }, { outcome: 'unwanted-result' }],
 		})
 	})
 
-	it('an error that ended several calls tells of the latest; a settled result is exact', async () => {
+	it('explains the latest call for an error that ended several; a settled result is exact', async () => {
 		const error = new Error('shared')
 		const policy = retry({ ...steady, runtime: clock, maxRetries: 0 })
 		const first = await policy.settle(() => Promise.reject(error), { name: 'first' })
@@ -135,12 +138,12 @@ describe('explain', () => {
 		expect(explain(second)?.name).toBe('second')
 	})
 
-	it('tells the cause beside a message that says nothing, as fetch throws it', async () => {
-		const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+	it('adds the cause to the message, as for errors of fetch', async () => {
+		const cause = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
 		const errors = [
-			[new TypeError('fetch failed', { cause: refused }), 'fetch failed: ECONNREFUSED'],
+			[new TypeError('fetch failed', { cause }), 'fetch failed: ECONNREFUSED'],
 			[new Error('outer', { cause: new Error('inner') }), 'outer: inner'],
-			[new AggregateError([refused, new Error('y')], ''), 'ECONNREFUSED'],
+			[new AggregateError([cause, new Error('y')], ''), 'ECONNREFUSED'],
 		] as const
 		for (const [error, text] of errors) {
 			await retry({ maxRetries: 0, runtime: clock }).settle(() => Promise.reject(error))
@@ -148,29 +151,29 @@ describe('explain', () => {
 		}
 	})
 
-	it('is undefined for primitives and for strangers', async () => {
+	it('returns undefined for primitives and for values that did not end a call', async () => {
 		await settled(clock, retryWithBackoff(dead(clock, 'text'), { ...steady, runtime: clock }))
-		for (const stranger of ['text', undefined, null, 5, new Error('never thrown'), {}, { ok: false }]) {
-			expect(explain(stranger)).toBeUndefined()
+		for (const value of ['text', undefined, null, 5, new Error('never thrown'), {}, { ok: false }]) {
+			expect(explain(value)).toBeUndefined()
 		}
 	})
 
-	it("puts nothing on the user's error, frozen ones included", async () => {
+	it("adds no visible property to the user's error, frozen ones included", async () => {
 		const error = Object.freeze(new Error('frozen'))
 		await settled(clock, retryWithBackoff(dead(clock, error), { ...steady, runtime: clock, maxRetries: 1 }))
 		expect(Reflect.ownKeys(error).sort()).toEqual(['message', 'stack'])
 		expect(explain(error)?.attempts).toHaveLength(2)
 	})
 
-	it('an explanation can not be changed through another one', async () => {
+	it('returns independent copies', async () => {
 		const error = new Error('x')
 		await retry({ maxRetries: 0, runtime: clock }).settle(() => Promise.reject(error))
-		const told = explain(error)
-		Object.assign(told?.attempts[0] ?? {}, { outcome: 'success' })
+		const explanation = explain(error)
+		Object.assign(explanation?.attempts[0] ?? {}, { outcome: 'success' })
 		expect(explain(error)?.attempts[0]?.outcome).toBe('transient')
 	})
 
-	it('does not even look at the clock when a policy has been quiet, and measures again after a failure', async () => {
+	it('does not read the clock after many successes, and measures again after a failure', async () => {
 		const now = vi.spyOn(clock, 'now')
 		const policy = retry({ ...steady, runtime: clock, maxRetries: 0 })
 		for (let call = 0; call < 100; call++) await policy.execute(() => 1)
@@ -182,7 +185,7 @@ describe('explain', () => {
 			{ attempt: 0, outcome: 'transient', errorType: 'Error', errorMessage: 'first' },
 		])
 		expect(String(explain(first))).toBe(
-			'retry: 1 attempt, ended by retries-exhausted\n  #1: transient (Error: first)',
+			'retry: 1 attempt, stopped: retries-exhausted\n  #1: transient (Error: first)',
 		)
 		const second = await policy.settle(() => Promise.reject(new Error('second')))
 		expect(explain(second)?.attempts[0]).toMatchObject({ startMs: 0, durationMs: 0 })
@@ -206,14 +209,15 @@ describe('explain', () => {
 	})
 })
 
-describe('what happened before the work', () => {
-	it('a refusal is told with what refused, and no attempt', async () => {
+describe('before the first attempt', () => {
+	it('explains a rejection with its error and without an attempt', async () => {
 		const policy = pipeline({ name: 'payments', runtime: clock }, bulkhead({ maxConcurrent: 1, maxQueue: 0 }))
 		void policy.execute(() => new Promise(() => {}))
 		const result = await settled(
 			clock,
 			policy.execute(() => 1),
 		)
+		const { message } = Object(result.ok ? undefined : result.error)
 		const explanation = explain(result.ok ? undefined : result.error)
 		expect(explanation).toMatchObject({
 			attempts: [],
@@ -222,11 +226,11 @@ describe('what happened before the work', () => {
 			durationMs: 0,
 		})
 		expect(String(explanation)).toBe(
-			'payments: 0 attempts in 0 ms, ended by refused (BulkheadRejectedError: bulkhead: all 1 slots and all 0 places in the queue are taken)',
+			`payments: 0 attempts in 0 ms, stopped: rejected (BulkheadRejectedError: ${message})`,
 		)
 	})
 
-	it('a refusal after a wait in the queue tells how long that took', async () => {
+	it('measures a rejection after a wait in the queue', async () => {
 		const policy = bulkhead({ maxConcurrent: 1, queueTimeoutMs: 300, runtime: clock })
 		void policy.execute(() => new Promise(() => {}))
 		const result = await settled(
@@ -236,7 +240,7 @@ describe('what happened before the work', () => {
 		expect(explain(result.ok ? undefined : result.error)).toMatchObject({ stop: 'rejected', durationMs: 300 })
 	})
 
-	it('time in a queue belongs to the call, and to the attempt that came after it', async () => {
+	it('counts time in a queue to the call, and reports it at the attempt after it', async () => {
 		const policy = pipeline(
 			{ name: 'payments', runtime: clock },
 			bulkhead({ maxConcurrent: 1 }),
@@ -249,6 +253,6 @@ describe('what happened before the work', () => {
 			durationMs: 250,
 			attempts: [{ startMs: 200, durationMs: 50, queuedMs: 200, outcome: 'transient' }],
 		})
-		expect(String(explanation)).toContain('#1 at 200 ms after 200 ms in a queue, took 50 ms: transient')
+		expect(String(explanation)).toContain('#1 at 200 ms, queued 200 ms, took 50 ms: transient')
 	})
 })

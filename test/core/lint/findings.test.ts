@@ -23,20 +23,20 @@ import {
 } from 'yaoki'
 import { faults, virtualRuntime } from 'yaoki/testing'
 
-/** Each finding as `code policy`, of policies around work that has a second to answer in. */
+/** Returns each finding as `code policy`, for the policies around an operation with a timeout of one second. */
 const found = (...policies: readonly Policy[]): readonly string[] =>
 	codes(pipeline(...policies, timeout(1_000)))
 
 const codes = (policy: Policy, options?: LintOptions): readonly string[] =>
 	lint(policy, options).findings.map(({ code, policy: name }) => `${code} ${name}`)
 
-const about = (policy: Policy, options?: LintOptions): string =>
+const messages = (policy: Policy, options?: LintOptions): string =>
 	lint(policy, options)
 		.findings.map(({ message }) => message)
 		.join('\n')
 
-describe('nothing is found', () => {
-	test('in the pipeline that the documentation recommends', () => {
+describe('no findings', () => {
+	test('for the pipeline that the documentation recommends', () => {
 		const payments = pipeline(
 			bulkhead({ maxConcurrent: 10, maxQueue: 50 }),
 			circuitBreaker({ failureThreshold: 5, resetTimeoutMs: 30_000 }),
@@ -46,18 +46,18 @@ describe('nothing is found', () => {
 		expect(lint(payments, { deadlineMs: 57_000 })).toMatchObject({
 			worstMs: 30_000 + 4 * 5_000 + 7_000,
 			meanMs: 4 * 5_000 + 3_500,
-			maxCalls: 4,
+			maxAttempts: 4,
 			amplification: 4,
 			findings: [],
 		})
 	})
 
-	test.each(Object.entries(presets))('in the preset %s beside a timeout', (_, preset) => {
+	test.each(Object.entries(presets))('for the preset %s with a timeout', (_, preset) => {
 		expect(found(retry(preset))).toEqual([])
 		expect(found(bulkhead(), circuitBreaker(), retry({ ...preset, budget: retryBudget() }))).toEqual([])
 	})
 
-	test('in a pipeline of everything, in the order that the guide gives', () => {
+	test('for a pipeline of all policies in the order of the guide', () => {
 		const budget = retryBudget()
 		const everything = found(
 			fallback('instead'),
@@ -72,7 +72,7 @@ describe('nothing is found', () => {
 		expect(everything).toEqual([])
 	})
 
-	test('in any policy that is left at its defaults', () => {
+	test('for policies with default options', () => {
 		expect(found(bulkhead(), circuitBreaker(), retry(), rateLimiter())).toEqual([])
 		expect(found(adaptiveBulkhead(), hedge({ budget: retryBudget() }))).toEqual([])
 		expect(
@@ -87,13 +87,13 @@ describe('nothing is found', () => {
 		).toEqual([])
 	})
 
-	test('in a preset whose number of retries was changed within the usual', () => {
+	test('for a preset with another usual number of retries', () => {
 		expect(found(retry({ ...presets.externalApi, maxRetries: 5 }))).toEqual([])
 		expect(found(retry({ ...presets.batch, maxRetries: 4 }))).toEqual([])
 	})
 })
 
-describe('settings outside of the usual', () => {
+describe('settings outside the usual range', () => {
 	const inRetry = (options: RetryOptions) => found(retry(options))
 	const inBreaker = (options: CircuitBreakerOptions) => found(circuitBreaker(options))
 
@@ -101,19 +101,19 @@ describe('settings outside of the usual', () => {
 		['base-delay', 'baseDelayMs', [99, 1_001], [100, 1_000]],
 		['max-delay', 'maxDelayMs', [29_999, 60_001], [30_000, 60_000]],
 		['retry-count', 'maxRetries', [0, 2, 6], [3, 5]],
-	])('%s is told beyond its bounds, not at them', (code, option, beyond, within) => {
+	])('reports %s beyond its bounds, not at them', (code, option, beyond, within) => {
 		for (const value of beyond) expect(inRetry({ [option]: value })).toEqual([`${code} retry`])
 		for (const value of within) expect(inRetry({ [option]: value })).toEqual([])
 	})
 
-	test('the base and the cap do not matter to a list of delays of one’s own', () => {
+	test('ignores base and cap if the delays are a list', () => {
 		expect(inRetry({ growth: [10, 20, 40], baseDelayMs: 1, maxDelayMs: 40 })).toEqual([])
 		expect(inRetry({ growth: [10], jitterStrategy: 'decorrelated', baseDelayMs: 99 })).toEqual([
 			'base-delay retry',
 		])
 	})
 
-	test('who waits as a preset does may retry as often, and nobody else', () => {
+	test('accepts the retry count of a preset only with the delays of that preset', () => {
 		expect(inRetry({ ...presets.batch, maxRetries: 11 })).toEqual(['retry-count retry'])
 		expect(inRetry({ ...presets.batch, maxDelayMs: 200_000 })).toEqual([
 			'base-delay retry',
@@ -123,14 +123,14 @@ describe('settings outside of the usual', () => {
 		expect(inRetry({ maxRetries: 10 })).toEqual(['retry-count retry'])
 	})
 
-	test('jitter-factor is told above a half, and only where it is used', () => {
+	test('reports jitter-factor above 0.5, only with proportional jitter', () => {
 		const proportional = { jitterStrategy: 'proportional' } as const
 		expect(inRetry({ ...proportional, jitterFactor: 0.51 })).toEqual(['jitter-factor retry'])
 		expect(inRetry({ ...proportional, jitterFactor: 0.5 })).toEqual([])
 		expect(inRetry({ jitterFactor: 0.9 })).toEqual([])
 	})
 
-	test('no-jitter is told of none, and of a spread of nothing', () => {
+	test('reports no-jitter for strategy none and for a jitter range of 0', () => {
 		expect(inRetry({ jitterStrategy: 'none' })).toEqual(['no-jitter retry'])
 		expect(inRetry({ jitterStrategy: 'proportional', jitterFactor: 0 })).toEqual(['no-jitter retry'])
 		expect(inRetry({ jitterStrategy: 'additive', jitterRangeMs: 0 })).toEqual(['no-jitter retry'])
@@ -142,16 +142,16 @@ describe('settings outside of the usual', () => {
 		['failure-threshold', 'failureThreshold', [4, 11], [5, 10]],
 		['reset-timeout', 'resetTimeoutMs', [14_999, 60_001], [15_000, 60_000]],
 		['half-open-probes', 'halfOpenMaxConcurrent', [4], [1, 3]],
-	])('%s is told beyond its bounds, not at them', (code, option, beyond, within) => {
+	])('reports %s beyond its bounds, not at them', (code, option, beyond, within) => {
 		for (const value of beyond) expect(inBreaker({ [option]: value })).toEqual([`${code} circuitBreaker`])
 		for (const value of within) expect(inBreaker({ [option]: value })).toEqual([])
 	})
 
-	test('a breaker that goes by rates has no threshold to tell of', () => {
+	test('ignores the failure threshold of a breaker that uses rates', () => {
 		expect(inBreaker({ failureThreshold: Infinity, errorRateThreshold: 0.5 })).toEqual([])
 	})
 
-	test('queue-size is told below twice and above five times the concurrency; no queue is a decision', () => {
+	test('reports queue-size below twice and above five times the concurrency, but not without a queue', () => {
 		const withQueue = (maxQueue: number) => found(bulkhead({ maxConcurrent: 10, maxQueue }))
 		for (const maxQueue of [1, 19, 51, Infinity]) expect(withQueue(maxQueue)).toEqual(['queue-size bulkhead'])
 		for (const maxQueue of [0, 20, 50]) expect(withQueue(maxQueue)).toEqual([])
@@ -160,27 +160,27 @@ describe('settings outside of the usual', () => {
 })
 
 describe('time', () => {
-	test('no-timeout is told when nothing ends work that hangs', () => {
+	test('reports no-timeout if nothing ends an operation that hangs', () => {
 		expect(codes(retry())).toEqual(['no-timeout retry'])
 		expect(codes(pipeline({ name: 'payments' }, retry()))).toEqual(['no-timeout payments'])
 		expect(codes(timeout(1_000))).toEqual([])
 	})
 
-	test('exceeds-deadline is told when the longest call is longer than the deadline', () => {
+	test('reports exceeds-deadline if the worst case is longer than the deadline', () => {
 		const policy = pipeline({ name: 'payments' }, retry(presets.interactive), timeout(1_000))
 		expect(codes(policy, { deadlineMs: 4_839 })).toEqual(['exceeds-deadline payments'])
-		expect(about(policy, { deadlineMs: 4_839 })).toContain('4840 ms, and its caller waits for 4839 ms')
+		expect(messages(policy, { deadlineMs: 4_839 })).toContain('4840 ms, but its caller waits 4839 ms')
 		expect(codes(policy, { deadlineMs: 4_840 })).toEqual([])
 		expect(codes(policy)).toEqual([])
 	})
 
-	test('timeout-shorter-than-attempt is told of a timeout around retries that ends before one attempt does', () => {
+	test('reports timeout-shorter-than-attempt for a total timeout that ends before one attempt', () => {
 		expect(found(timeout(1_000, { name: 'whole' }), retry())).toEqual(['timeout-shorter-than-attempt whole'])
 		expect(found(timeout(999, { name: 'whole' }), retry())).toEqual(['timeout-shorter-than-attempt whole'])
 	})
 
-	test('timeout-shorter-than-schedule is told of one that ends before the last retry', () => {
-		// Four attempts of a second, and waits of up to 1, 2 and 4 seconds.
+	test('reports timeout-shorter-than-schedule for a total timeout that ends before the last retry', () => {
+		// Four attempts of one second each, and delays of up to 1, 2 and 4 seconds.
 		expect(found(timeout(10_999, { name: 'whole' }), retry())).toEqual([
 			'timeout-shorter-than-schedule whole',
 		])
@@ -188,7 +188,7 @@ describe('time', () => {
 		expect(found(timeout(6_000), retry({ maxElapsedMs: 5_000 }))).toEqual([])
 	})
 
-	test('no-attempt-timeout is told of a timeout around retries without one inside', () => {
+	test('reports no-attempt-timeout for a timeout around a retry without one inside', () => {
 		expect(codes(pipeline(timeout(7_000), retry()))).toEqual(['no-attempt-timeout timeout'])
 		expect(codes(pipeline(timeout(6_999), retry()))).toEqual([
 			'no-attempt-timeout timeout',
@@ -197,14 +197,14 @@ describe('time', () => {
 		expect(codes(pipeline(timeout(6_999), retry({ maxRetries: 0 })))).toEqual(['retry-count retry'])
 	})
 
-	test('timeout-never-fires is told of an inner timeout that is not the shorter one', () => {
+	test('reports timeout-never-fires for an inner timeout that is not shorter', () => {
 		const nested = (ms: number) =>
 			codes(pipeline(timeout(1_000), circuitBreaker(), timeout(ms, { name: 'inner' })))
 		expect(nested(1_000)).toEqual(['timeout-never-fires inner'])
 		expect(nested(999)).toEqual([])
 	})
 
-	test('wait-outlasts-timeout is told of a queue that holds a call for as long as the timeout around it lasts', () => {
+	test('reports wait-outlasts-timeout for a queue that can take the whole timeout around it', () => {
 		const queued = (queueTimeoutMs: number, maxQueue = 50) =>
 			codes(pipeline(timeout(5_000), bulkhead({ queueTimeoutMs, maxQueue })))
 		expect(queued(5_000)).toEqual(['wait-outlasts-timeout bulkhead'])
@@ -217,7 +217,7 @@ describe('time', () => {
 })
 
 describe('order', () => {
-	test('fallback-hides-failures is told of one inside of what waits for failures', () => {
+	test('reports fallback-hides-failures for a fallback inside a retry, breaker or hedge', () => {
 		const hiding = fallback('instead')
 		expect(found(retry(), hiding)).toEqual(['fallback-hides-failures fallback'])
 		expect(found(circuitBreaker(), hiding)).toEqual(['fallback-hides-failures fallback'])
@@ -225,20 +225,20 @@ describe('order', () => {
 		expect(found(bulkhead(), hiding, circuitBreaker(), retry())).toEqual([])
 	})
 
-	test('a fallback that lets some errors pass may stand anywhere', () => {
+	test('accepts a conditional fallback anywhere', () => {
 		expect(found(retry(), fallback('instead', { when: (error) => error instanceof TypeError }))).toEqual([])
 	})
 
-	test('bulkhead-inside-retry is told where every attempt queues anew', () => {
+	test('reports bulkhead-inside-retry if every attempt queues again', () => {
 		expect(found(retry(), bulkhead())).toEqual(['bulkhead-inside-retry bulkhead'])
 		expect(found(retry(), bulkhead({ maxQueue: 0 }))).toEqual([])
 		expect(found(retry(), retry({ nested: 'outermost' }), bulkhead())).toEqual([
 			'bulkhead-inside-retry bulkhead',
 		])
-		expect(about(pipeline(retry(), bulkhead(), timeout(1)))).toContain('4 attempts may wait 30000 ms')
+		expect(messages(pipeline(retry(), bulkhead(), timeout(1)))).toContain('4 attempts can wait 30000 ms')
 	})
 
-	test('breaker-inside-retry is told where one call alone can open the circuit', () => {
+	test('reports breaker-inside-retry if one call can open the circuit', () => {
 		const inside = (maxRetries: number, failureThreshold: number) =>
 			found(retry({ maxRetries }), circuitBreaker({ failureThreshold }))
 		expect(inside(4, 5)).toEqual(['breaker-inside-retry circuitBreaker'])
@@ -246,46 +246,50 @@ describe('order', () => {
 		expect(found(circuitBreaker(), retry({ maxRetries: 5 }))).toEqual([])
 	})
 
-	test('open-circuit-retried is told of retries that all come while the circuit is still open', () => {
-		const knocking = (options: RetryOptions) => found(retry(options), circuitBreaker())
+	test('reports open-circuit-retried if all retries run while the circuit is open', () => {
+		const aroundBreaker = (options: RetryOptions) => found(retry(options), circuitBreaker())
 		const everything = { shouldRetry: () => true }
-		expect(knocking({ ...everything, delayFor: () => undefined })).toEqual(['open-circuit-retried retry'])
-		expect(knocking({ ...everything, delayFor: () => 9_999 })).toEqual(['open-circuit-retried retry'])
-		expect(knocking({ ...everything, delayFor: () => 10_000 })).toEqual([])
+		expect(aroundBreaker({ ...everything, delayFor: () => undefined })).toEqual([
+			'open-circuit-retried retry',
+		])
+		expect(aroundBreaker({ ...everything, delayFor: () => 9_999 })).toEqual(['open-circuit-retried retry'])
+		expect(aroundBreaker({ ...everything, delayFor: () => 10_000 })).toEqual([])
 		const transient = { classify: () => ({ kind: 'transient', isKnown: true }) as const }
-		expect(knocking({ ...transient, delayFor: () => 0 })).toEqual(['open-circuit-retried retry'])
+		expect(aroundBreaker({ ...transient, delayFor: () => 0 })).toEqual(['open-circuit-retried retry'])
 	})
 
-	test('the waits in between are those of the backoff where delayFor leaves it to that', () => {
-		const knocking = { shouldRetry: () => true, delayFor: () => undefined, maxRetries: 4 }
+	test('uses the backoff delays if delayFor returns undefined', () => {
+		const options = { shouldRetry: () => true, delayFor: () => undefined, maxRetries: 4 }
 		const breaker = (resetTimeoutMs: number) => circuitBreaker({ failureThreshold: 10, resetTimeoutMs })
-		expect(found(retry(knocking), breaker(15_001))).toEqual(['open-circuit-retried retry'])
-		expect(found(retry(knocking), breaker(15_000))).toEqual([])
+		expect(found(retry(options), breaker(15_001))).toEqual(['open-circuit-retried retry'])
+		expect(found(retry(options), breaker(15_000))).toEqual([])
 	})
 
-	test('a retry that leaves refusals alone, or waits as long as the circuit asks, is not told of', () => {
-		const knocking = (options: RetryOptions) => found(retry(options), circuitBreaker())
-		expect(knocking({ shouldRetry: () => true })).toEqual([])
-		expect(knocking({ shouldRetry: isRetryable, delayFor: () => 0 })).toEqual([])
-		expect(knocking({ delayFor: () => 0 })).toEqual([])
+	test('accepts a retry that does not retry rejections or waits as long as the circuit asks', () => {
+		const aroundBreaker = (options: RetryOptions) => found(retry(options), circuitBreaker())
+		expect(aroundBreaker({ shouldRetry: () => true })).toEqual([])
+		expect(aroundBreaker({ shouldRetry: isRetryable, delayFor: () => 0 })).toEqual([])
+		expect(aroundBreaker({ delayFor: () => 0 })).toEqual([])
 		const own = (error: unknown) => !(error instanceof CircuitOpenError)
-		expect(knocking({ shouldRetry: own, delayFor: () => 0 })).toEqual([])
+		expect(aroundBreaker({ shouldRetry: own, delayFor: () => 0 })).toEqual([])
 	})
 
-	test('a hook that can not cope with an open circuit does not break lint', () => {
+	test('ignores a shouldRetry that throws for CircuitOpenError', () => {
 		const shouldRetry = () => {
-			throw new Error('not mine')
+			throw new Error('unexpected error')
 		}
 		expect(found(retry({ shouldRetry }), circuitBreaker())).toEqual([])
 	})
 
-	test('rate-limiter-outside-retry is told where retries are not counted', () => {
+	test('reports rate-limiter-outside-retry if retries do not count', () => {
 		expect(found(rateLimiter({ limit: 100 }), retry())).toEqual(['rate-limiter-outside-retry rateLimiter'])
-		expect(about(pipeline(rateLimiter({ limit: 100 }), retry(), timeout(1)))).toContain('100 may become 400')
+		expect(messages(pipeline(rateLimiter({ limit: 100 }), retry(), timeout(1)))).toContain(
+			'100 calls can become 400 requests',
+		)
 		expect(found(retry(), rateLimiter({ limit: 100 }))).toEqual([])
 	})
 
-	test('hedge-without-budget is told', () => {
+	test('reports hedge-without-budget', () => {
 		expect(found(hedge())).toEqual(['hedge-without-budget hedge'])
 		expect(found(hedge({ budget: retryBudget() }))).toEqual([])
 	})
@@ -298,37 +302,37 @@ describe('a report', () => {
 		timeout(100),
 	)
 
-	test('is plain data that can be written down and read back', () => {
+	test('survives JSON.stringify and JSON.parse', () => {
 		const report = lint(policy)
 		expect(JSON.parse(JSON.stringify(report))).toEqual({ ...report })
 		expect(report.findings[0]).toEqual({
 			code: 'no-jitter',
-			message: expect.stringContaining('come back together'),
+			message: expect.stringContaining('retry together'),
 			fix: expect.stringContaining("'full'"),
 			policy: 'again',
 		})
 	})
 
-	test('is readable as text', () => {
+	test('converts to a readable text', () => {
 		expect(String(lint(policy))).toBe(
 			[
-				'payments: at most 4 calls in 7400 ms, 7400 ms in the mean, 4 times the load in an outage',
-				"  no-jitter (again): callers that failed together come back together, after each of their waits; take jitterStrategy 'full', the default",
+				'payments: at most 4 attempts, worst case 7400 ms, mean 7400 ms, amplification 4',
+				"  no-jitter (again): Without jitter, clients that fail together retry together. Use jitterStrategy 'full', the default.",
 			].join('\n'),
 		)
 		expect(String(lint(fallback(() => 'instead')))).toMatch(
-			/^fallback: at most 1 call in any time, any time in the mean/,
+			/^fallback: at most 1 attempt, worst case unlimited, mean unlimited, amplification 1\n/,
 		)
 	})
 
-	test('follows the settings that a policy has now', () => {
+	test('uses the current settings of a policy after update', () => {
 		const changing = retry({ maxRetries: 9 })
 		expect(found(changing)).toEqual(['retry-count retry'])
 		changing.update({ maxRetries: 3 })
 		expect(found(changing)).toEqual([])
 	})
 
-	test('leaves the policy as it was: one that a pipeline gave a clock keeps that clock', async () => {
+	test('does not change the policy: it keeps the clock of its pipeline', async () => {
 		const clock = virtualRuntime()
 		const breaker = circuitBreaker({ failureThreshold: 1, resetTimeoutMs: 1_000 })
 		const whole = pipeline({ runtime: clock }, breaker)
@@ -339,14 +343,14 @@ describe('a report', () => {
 		expect(breaker.stats.retryAfterMs).toBe(600)
 	})
 
-	test('promises nothing about a policy that it does not know', () => {
-		const strange = faults({ latencyMs: 1_000 })
-		expect(lint(pipeline(strange, timeout(10)))).toMatchObject({ worstMs: Infinity, maxCalls: 1 })
-		expect(lint(pipeline(timeout(10), strange))).toMatchObject({ worstMs: 10, findings: [] })
+	test('assumes no bound for an unknown policy', () => {
+		const unknown = faults({ latencyMs: 1_000 })
+		expect(lint(pipeline(unknown, timeout(10)))).toMatchObject({ worstMs: Infinity, maxAttempts: 1 })
+		expect(lint(pipeline(timeout(10), unknown))).toMatchObject({ worstMs: 10, findings: [] })
 	})
 
-	test('is refused for what is no policy, and with options that there are not', () => {
-		expect(() => lint({} as Policy)).toThrow('lint, first: got [object Object]; takes a policy')
+	test('rejects a value that is not a policy, and invalid or unknown options', () => {
+		expect(() => lint({} as Policy)).toThrow('expected a policy or an HTTP client, got [object Object]')
 		expect(() => lint(retry(), { deadlineMs: -1 })).toThrow(
 			/Invalid option "deadlineMs": expected .*, got -1/,
 		)
@@ -354,7 +358,7 @@ describe('a report', () => {
 			/Invalid option "deadlineMs": expected .*, got Infinity/,
 		)
 		expect(() => lint(retry(), { deadline: 5 } as LintOptions)).toThrow(
-			'Invalid option "deadline": expected nothing, got 5',
+			'Unknown option "deadline" for lint. Did you mean "deadlineMs"?',
 		)
 	})
 })

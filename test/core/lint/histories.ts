@@ -1,42 +1,46 @@
-/** What may happen to calls, so that the figures of lint can be held against it in virtual time. */
+/** Operations with prescribed outcomes, to compare the figures of lint with calls in virtual time. */
 import type { Policy } from 'yaoki'
 import type { VirtualRuntime } from 'yaoki/testing'
 
-/** What the work does when it is called for the n-th time; it hangs where there is no time. */
-export interface Deed {
+/** The outcome of one attempt. It hangs if `takesMs` is undefined. */
+export interface Outcome {
 	readonly takesMs: number | undefined
 	readonly ok: boolean
 }
 
-export interface Took {
+export interface CallResult {
 	ms: number
-	calls: number
+	attempts: number
 }
 
-/** Runs one call and tells what it took, once it has ended; one that hangs for good has none. */
-export function begin(clock: VirtualRuntime, policy: Policy, deeds: readonly Deed[]): Took {
-	const took: Took = { ms: Number.NaN, calls: 0 }
+/** Starts a call. The duration is set when it ends; it stays NaN if the call never ends. */
+export function startCall(clock: VirtualRuntime, policy: Policy, outcomes: readonly Outcome[]): CallResult {
+	const result: CallResult = { ms: Number.NaN, attempts: 0 }
 	const from = clock.now()
 	const end = () => {
-		took.ms = clock.now() - from
+		result.ms = clock.now() - from
 	}
-	const work = () => {
-		const { takesMs, ok } = deeds[took.calls++ % deeds.length] ?? { takesMs: undefined, ok: false }
+	const operation = () => {
+		const { takesMs, ok } = outcomes[result.attempts++ % outcomes.length] ?? { takesMs: undefined, ok: false }
 		if (takesMs === 0 && !ok) throw new Error('down')
 		return new Promise<string>((resolve, reject) => {
 			if (takesMs === undefined) return
 			clock.setTimer(takesMs, () => (ok ? resolve('ok') : reject(new Error('down'))))
 		})
 	}
-	policy.execute(work).then(end, end)
-	return took
+	policy.execute(operation).then(end, end)
+	return result
 }
 
-export async function take(clock: VirtualRuntime, policy: Policy, ...deeds: readonly Deed[]): Promise<Took> {
-	const took = begin(clock, policy, deeds)
+export async function runCall(
+	clock: VirtualRuntime,
+	policy: Policy,
+	...outcomes: readonly Outcome[]
+): Promise<CallResult> {
+	const result = startCall(clock, policy, outcomes)
 	await clock.runUntilIdle()
-	return took
+	return result
 }
 
-export const HANGS: Deed = { takesMs: undefined, ok: false }
-export const FAILS: Deed = { takesMs: 0, ok: false }
+export const HANGS: Outcome = { takesMs: undefined, ok: false }
+export const FAILS: Outcome = { takesMs: 0, ok: false }

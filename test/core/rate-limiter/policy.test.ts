@@ -6,7 +6,7 @@ import { dead, settled, steady } from '../../scenario.ts'
 
 const algorithms = ['token-bucket', 'sliding-window'] as const
 
-/** A limiter of two calls a second, and calls through it that write down when they start. */
+/** A limiter of two calls per second, and calls through it that record when they start. */
 function limited(options: Parameters<typeof rateLimiter>[0]) {
 	const clock = virtualRuntime()
 	const policy = rateLimiter({ limit: 2, intervalMs: 1_000, runtime: clock, ...options })
@@ -16,14 +16,14 @@ function limited(options: Parameters<typeof rateLimiter>[0]) {
 	return { clock, policy, starts, call }
 }
 
-describe.each(algorithms)('a rate limiter (%s)', (algorithm) => {
-	test('lets calls start at once within the limit', async () => {
+describe.each(algorithms)('rateLimiter (%s)', (algorithm) => {
+	test('starts calls within the limit immediately', async () => {
 		const { clock, call, starts } = limited({ algorithm })
 		await settled(clock, Promise.all([call('a'), call('b')]))
 		expect(starts).toEqual(['a at 0', 'b at 0'])
 	})
 
-	test('refuses the others at once and says when to come back', async () => {
+	test('rejects calls above the limit immediately, with retryAfterMs', async () => {
 		const { clock, call, starts } = limited({ algorithm, name: 'api' })
 		await Promise.all([call('a'), call('b')])
 		const retryAfterMs = algorithm === 'token-bucket' ? 500 : 1_000
@@ -33,7 +33,7 @@ describe.each(algorithms)('a rate limiter (%s)', (algorithm) => {
 				name: 'RateLimitedError',
 				code: 'YAOKI_RATE_LIMITED',
 				retryAfterMs,
-				message: `api: the rate limit is used up; try again in ${retryAfterMs} ms`,
+				policy: 'api',
 			},
 		})
 		await clock.advance(retryAfterMs - 1)
@@ -43,7 +43,7 @@ describe.each(algorithms)('a rate limiter (%s)', (algorithm) => {
 		expect(starts).toEqual(['a at 0', 'b at 0', `in time at ${retryAfterMs}`])
 	})
 
-	test('has the others wait in order, up to `maxWaitMs`', async () => {
+	test('queues calls above the limit in order, up to maxWaitMs', async () => {
 		const { clock, call, starts } = limited({ algorithm, maxWaitMs: 1_000 })
 		const results = await settled(
 			clock,
@@ -58,13 +58,13 @@ describe.each(algorithms)('a rate limiter (%s)', (algorithm) => {
 		expect(last).toMatchObject({ reason: { retryAfterMs: algorithm === 'token-bucket' ? 1_500 : 2_000 } })
 	})
 
-	test('waits for as long as it takes, if told to', async () => {
+	test('waits without a limit if maxWaitMs is Infinity', async () => {
 		const { clock, call, starts } = limited({ algorithm, limit: 1, maxWaitMs: Infinity })
 		await settled(clock, Promise.all(Array.from({ length: 5 }, (_, i) => call(`${i}`))))
 		expect(starts).toEqual(['0 at 0', '1 at 1000', '2 at 2000', '3 at 3000', '4 at 4000'])
 	})
 
-	test('gives the place back when the caller aborts the wait, which ends at once with the reason', async () => {
+	test('an abort ends the wait immediately with its reason and cancels the reservation', async () => {
 		const { clock, call, starts } = limited({ algorithm, limit: 1, maxWaitMs: 1_000 })
 		await call('a')
 		const controller = new AbortController()
@@ -78,7 +78,7 @@ describe.each(algorithms)('a rate limiter (%s)', (algorithm) => {
 		expect(starts).toEqual(['a at 0', 'b at 1000'])
 	})
 
-	test('gives the place back when a timeout outside ends the wait', async () => {
+	test('a timeout outside ends the wait and cancels the reservation', async () => {
 		const { clock, policy, starts } = limited({ algorithm, limit: 1, maxWaitMs: 1_000 })
 		const hasty = pipeline({ runtime: clock }, timeout(100), policy)
 		const work = () => starts.push(`at ${clock.now()}`)
@@ -88,7 +88,7 @@ describe.each(algorithms)('a rate limiter (%s)', (algorithm) => {
 		expect(starts).toEqual(['at 0', 'at 1000'])
 	})
 
-	test('refuses at once who would wait past the deadline, and keeps no place for it', async () => {
+	test('rejects a call that would wait past its deadline immediately, without a reservation', async () => {
 		const { clock, call, starts } = limited({ algorithm, limit: 1, maxWaitMs: 5_000 })
 		await call('a')
 		const deadline = Deadline.after(1_000, { runtime: clock })
@@ -101,31 +101,31 @@ describe.each(algorithms)('a rate limiter (%s)', (algorithm) => {
 		expect(starts).toEqual(['a at 0', 'b at 1000'])
 	})
 
-	test('books places ahead for calls that are made some other way', async () => {
+	test('reserve returns the delay for calls that do not go through the policy', async () => {
 		const { clock, policy, call, starts } = limited({ algorithm, limit: 1, maxWaitMs: 5_000 })
 		expect([policy.reserve().delayMs, policy.reserve().delayMs]).toEqual([0, 1_000])
 		await settled(clock, call('a'))
 		expect(starts).toEqual(['a at 2000'])
 	})
 
-	test('takes a booking back, once', async () => {
+	test('cancels a reservation once', async () => {
 		const { clock, policy, call } = limited({ algorithm, limit: 1 })
 		policy.reserve()
-		const booked = policy.reserve()
+		const reservation = policy.reserve()
 		expect(policy.stats).toEqual({ available: 0, retryAfterMs: 2_000 })
-		booked.cancel()
-		booked.cancel()
+		reservation.cancel()
+		reservation.cancel()
 		expect(policy.stats).toEqual({ available: 0, retryAfterMs: 1_000 })
 		const [, last] = [policy.reserve(), policy.reserve()]
 		last.cancel()
-		// The place that was given back twice belongs to somebody else now.
+		// The second cancel had no effect: the start belongs to another reservation.
 		expect(policy.stats).toEqual({ available: 0, retryAfterMs: 2_000 })
 		await clock.advance(2_000)
 		await call('a')
 		await expect(call('b')).rejects.toMatchObject({ name: 'RateLimitedError' })
 	})
 
-	test('shows what it has to give', async () => {
+	test('stats returns the available calls and retryAfterMs', async () => {
 		const { clock, policy, call } = limited({ algorithm })
 		expect(policy.stats).toEqual({ available: 2, retryAfterMs: 0 })
 		await call('a')
@@ -136,7 +136,7 @@ describe.each(algorithms)('a rate limiter (%s)', (algorithm) => {
 		expect(policy.stats).toEqual({ available: 2, retryAfterMs: 0 })
 	})
 
-	test('takes another rate from now on and forgets no call', async () => {
+	test('update changes the rate and keeps waiting calls', async () => {
 		const { clock, policy, call, starts } = limited({ algorithm, limit: 1 })
 		await call('a')
 		policy.update({ limit: 3, maxWaitMs: 10_000 })
@@ -149,7 +149,7 @@ describe.each(algorithms)('a rate limiter (%s)', (algorithm) => {
 		expect(() => policy.update({ algorithm } as object)).toThrow('Invalid option "algorithm"')
 	})
 
-	test('is told in an event and found by explain', async () => {
+	test('emits a rejected event, and explain reports the rejection', async () => {
 		const { clock, policy, call } = limited({ algorithm, limit: 1, name: 'api' })
 		const events: YaokiEvent[] = []
 		policy.subscribe((event) => events.push(event))
@@ -161,14 +161,16 @@ describe.each(algorithms)('a rate limiter (%s)', (algorithm) => {
 				reason: 'rate-limited',
 				retryAfterMs: 1_000,
 				policy: 'api',
+				callId: expect.any(String),
 				call: 'load',
+				attempt: 1,
 				timestamp: expect.any(Number),
 			},
 		])
 		expect(explain(result.ok ? undefined : result.error)).toMatchObject({ stop: 'rejected' })
 	})
 
-	test('inside a retry counts every attempt, and its refusal is not retried by default', async () => {
+	test('inside a retry counts every attempt, and rejections are not retried by default', async () => {
 		const { clock, policy } = limited({ algorithm })
 		const work = dead(clock)
 		const result = await settled(clock, pipeline({ runtime: clock }, retry(steady), policy).execute(work))
@@ -177,7 +179,7 @@ describe.each(algorithms)('a rate limiter (%s)', (algorithm) => {
 		expect(clock.now()).toBe(300)
 	})
 
-	test('inside a retry that wants it retried has the retry wait for as long as it asks', async () => {
+	test('inside a retry that retries rejections, the retry waits for retryAfterMs', async () => {
 		const { clock, policy, starts } = limited({ algorithm, limit: 1 })
 		const stubborn = retry({ ...steady, shouldRetry: () => true })
 		const work = () => starts.push(`at ${clock.now()}`)
@@ -186,7 +188,7 @@ describe.each(algorithms)('a rate limiter (%s)', (algorithm) => {
 		expect(starts).toEqual(['at 0', 'at 1000'])
 	})
 
-	test('leaves no timer and no listener after waits that ended well', async () => {
+	test('leaves no timer and no abort listener after a wait', async () => {
 		const { clock, call } = limited({ algorithm, maxWaitMs: Infinity })
 		const { signal } = new AbortController()
 		const added = vi.spyOn(signal, 'addEventListener')
@@ -197,7 +199,7 @@ describe.each(algorithms)('a rate limiter (%s)', (algorithm) => {
 		expect(clock.pendingTimers).toBe(0)
 	})
 
-	test('is never exceeded, whoever calls, waits and aborts when', async () => {
+	test('never exceeds the limit with random calls, waits and aborts', async () => {
 		const arrival = fc.record({
 			afterMs: fc.nat(400),
 			abortAfterMs: fc.option(fc.nat(900), { nil: undefined }),

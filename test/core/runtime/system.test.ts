@@ -14,13 +14,13 @@ afterEach(() => {
 const jestConfig = { fakeTimers: { enableGlobally: false }, rootDir: '', testMatch: [] }
 const jest = new ModernFakeTimers({ global: globalThis, config: jestConfig as never })
 
-/** The turns of promises, which node:test does not wait for. */
+/** Runs promise jobs, which node:test does not wait for. */
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 interface FakeTimers {
 	readonly library: string
 	readonly start: () => unknown
-	/** Lets time pass, and what waited for it happen. */
+	/** Advances the clock and runs what was waiting. */
 	readonly tick: (ms: number) => Promise<unknown>
 	readonly end: () => unknown
 }
@@ -51,48 +51,49 @@ const FAKE_TIMERS: readonly FakeTimers[] = [
 ]
 
 const flaky = () => {
-	let calls = 0
-	return { work: async () => (++calls < 3 ? Promise.reject(new Error('x')) : 'ok'), calls: () => calls }
+	let attempts = 0
+	const operation = async () => (++attempts < 3 ? Promise.reject(new Error('x')) : 'ok')
+	return { operation, attempts: () => attempts }
 }
 
-describe('the system runtime looks its globals up when it is called', () => {
-	it.each(FAKE_TIMERS)("so the fake timers of $library work on users' code", async ({ start, tick, end }) => {
+describe('the system runtime looks up globals when it is called', () => {
+	it.each(FAKE_TIMERS)('works with the fake timers of $library', async ({ start, tick, end }) => {
 		start()
 		try {
-			const { work, calls } = flaky()
-			const answer = retryWithBackoff(work, {
+			const { operation, attempts } = flaky()
+			const result = retryWithBackoff(operation, {
 				baseDelayMs: 60_000,
 				maxDelayMs: 120_000,
 				jitterStrategy: 'none',
 			})
 			await tick(60_000)
-			expect(calls()).toBe(2)
+			expect(attempts()).toBe(2)
 			await tick(120_000)
-			await expect(answer).resolves.toBe('ok')
-			expect(calls()).toBe(3)
+			await expect(result).resolves.toBe('ok')
+			expect(attempts()).toBe(3)
 		} finally {
 			end()
 		}
 	})
 
-	it('so does a setTimeout that somebody put in its place', async () => {
+	it('works with a replaced setTimeout', async () => {
 		vi.stubGlobal('setTimeout', (fn: () => void) => queueMicrotask(fn))
-		const { work } = flaky()
-		await expect(retryWithBackoff(work, { baseDelayMs: 60_000, maxDelayMs: 60_000 })).resolves.toBe('ok')
+		const { operation } = flaky()
+		await expect(retryWithBackoff(operation, { baseDelayMs: 60_000, maxDelayMs: 60_000 })).resolves.toBe('ok')
 	})
 
-	it('and a wait armed under fake timers does not break later real ones', async () => {
+	it('a wait started under fake timers does not break later real ones', async () => {
 		vi.useFakeTimers()
 		const policy = retry({ baseDelayMs: 1, maxDelayMs: 2 })
-		const stuck = policy.settle(flaky().work)
+		const stuck = policy.settle(flaky().operation)
 		vi.useRealTimers()
-		expect((await policy.settle(flaky().work)).ok).toBe(true)
+		expect((await policy.settle(flaky().operation)).ok).toBe(true)
 		void stuck
 	})
 })
 
-describe('a long wait', () => {
-	it('of more than 2^31 - 1 ms is chained, fires once and in time', () => {
+describe('a long timer', () => {
+	it('of more than 2^31 - 1 ms fires once, at its time', () => {
 		vi.useFakeTimers()
 		const fired = vi.fn()
 		const days = 60 * 24 * 3600 * 1000
@@ -104,7 +105,7 @@ describe('a long wait', () => {
 		expect(vi.getTimerCount()).toBe(0)
 	})
 
-	it('can be cancelled in any of its links', () => {
+	it('can be cancelled in any link of its chain', () => {
 		vi.useFakeTimers()
 		const cancel = systemRuntime.setTimer(2 ** 33, () => expect.unreachable())
 		vi.advanceTimersByTime(2 ** 32)
@@ -112,7 +113,7 @@ describe('a long wait', () => {
 		expect(vi.getTimerCount()).toBe(0)
 	})
 
-	it('of exactly the limit needs no chain', () => {
+	it('of exactly 2^31 - 1 ms needs no chain', () => {
 		vi.useFakeTimers()
 		const fired = vi.fn()
 		systemRuntime.setTimer(2 ** 31 - 1, fired)
@@ -130,7 +131,7 @@ describe('the process', () => {
 			{ encoding: 'utf8', timeout: 30_000 },
 		)
 
-	it('stays alive for a wait that a user awaits', () => {
+	it('stays alive for a backoff delay', () => {
 		expect(
 			runScript(
 				"let n = 0; y.retryWithBackoff(() => { if (n++ < 1) throw new Error('x'); return 'ok' }, { baseDelayMs: 30 }).then(console.log)",
@@ -138,13 +139,13 @@ describe('the process', () => {
 		).toBe('ok\n')
 	})
 
-	it("ends although a deadline's signal still waits: that is housekeeping", () => {
+	it("exits while the timer of a deadline's signal is set", () => {
 		expect(runScript("y.Deadline.after(3_600_000).signal; console.log('done')")).toBe('done\n')
 	})
 })
 
 describe('time', () => {
-	it('goes forward on one clock and is told by the other', () => {
+	it('now is monotonic, wallNow is the wall time, random is in [0, 1)', () => {
 		const [before, wall] = [systemRuntime.now(), systemRuntime.wallNow()]
 		expect(systemRuntime.now()).toBeGreaterThanOrEqual(before)
 		expect(Math.abs(wall - Date.now())).toBeLessThan(60_000)

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ThrottleDecision } from '../../../src/core/throttle/decision.ts'
 import { type AdaptiveThrottleOptions, readThrottleOptions } from '../../../src/core/throttle/options.ts'
-import { command, HISTORIES, LENGTH } from '../window/command.ts'
+import { command, HISTORIES, LENGTH } from '../structures/command.ts'
 
 const HOUR = 3_600_000
 const having = (requests: number, accepts: number, k = 2) => {
@@ -12,25 +12,25 @@ const having = (requests: number, accepts: number, k = 2) => {
 	return throttle
 }
 
-describe('a throttle', () => {
-	it('refuses nothing before anything was sent', () => {
+describe('ThrottleDecision', () => {
+	it('rejects nothing before the first call', () => {
 		expect(having(0, 0).probability(0)).toBe(0)
 	})
-	it('refuses nothing while half of the calls are accepted', () => {
+	it('rejects nothing while half of the calls are accepted', () => {
 		expect(having(100, 100).probability(0)).toBe(0)
 		expect(having(100, 50).probability(0)).toBe(0)
 		expect(having(100, 49).probability(0)).toBe(2 / 101)
 	})
-	it('refuses nearly all, but never all, when nothing is accepted', () => {
+	it('rejects nearly all calls, but never all, when none is accepted', () => {
 		expect(having(1, 0).probability(0)).toBe(0.5)
 		expect(having(99, 0).probability(0)).toBe(0.99)
 		expect(having(100_000, 0).probability(0)).toBeLessThan(1)
 	})
-	it('refuses sooner with a smaller k', () => {
+	it('rejects sooner with a smaller k', () => {
 		expect(having(100, 50, 1).probability(0)).toBe(50 / 101)
 		expect(having(100, 50, 1.5).probability(0)).toBe(25 / 101)
 	})
-	it('forgets within two minutes, and after an idle hour', () => {
+	it('forgets calls after two minutes, and after an idle hour', () => {
 		const throttle = having(100, 0)
 		expect(throttle.probability(119_999)).toBeGreaterThan(0.9)
 		expect(throttle.probability(120_000)).toBe(0)
@@ -45,7 +45,7 @@ describe('a throttle', () => {
 })
 
 describe('throttle options', () => {
-	it('are those of the SRE book when nothing is said', () => {
+	it('default to those of the SRE book', () => {
 		expect(readThrottleOptions({})).toEqual({ k: 2, windowMs: 120_000 })
 	})
 	it.each([
@@ -53,8 +53,8 @@ describe('throttle options', () => {
 		[{ k: Number.NaN }, 'Invalid option "k": expected a number from 1 to 1000000, got NaN'],
 		[{ windowMs: 0 }, 'Invalid option "windowMs": expected a number from 1 to 86400000, got 0'],
 		[{ classify: 1 }, 'Invalid option "classify": expected a function, got 1'],
-		[{ K: 2 }, 'Invalid option "K": expected nothing, got 2'],
-	])('are refused where they can not work: %j', (options, message) => {
+		[{ K: 2 }, 'Unknown option "K" for adaptiveThrottle. Did you mean "k"?'],
+	])('are rejected if invalid: %j', (options, message) => {
 		expect(() => readThrottleOptions(options as AdaptiveThrottleOptions)).toThrow(message)
 	})
 })
@@ -66,8 +66,8 @@ interface Model {
 	accepts: number[]
 }
 
-describe('against lists of all calls', () => {
-	it('the probability is the formula over what the window holds', () => {
+describe('compared with lists of all calls', () => {
+	it('the probability is the formula over the calls in the window', () => {
 		const agree = ({ now, k, requests, accepts }: Model, real: ThrottleDecision) => {
 			const counted = (times: readonly number[]) => times.filter((at) => now - at < 10_000).length
 			const expected = (counted(requests) - k * counted(accepts)) / (counted(requests) + 1)
@@ -86,7 +86,7 @@ describe('against lists of all calls', () => {
 						agree(model, real)
 					}),
 				),
-				// Whole tenths of the window, so that its grain does not blur what is compared.
+				// Multiples of a tenth of the window, so that the buckets do not affect the comparison.
 				fc.oneof(fc.nat(12), fc.constant(3_600)).map((seconds) =>
 					command(`wait ${seconds} s`, (model, real) => {
 						model.now += seconds * 1_000

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { HttpError, permanent } from 'yaoki'
-import { computeDelayMs } from '../../../src/core/backoff/delay.ts'
+import { computeDelayMs } from '../../../src/core/backoff/formula.ts'
 import { readBackoff } from '../../../src/core/backoff/options.ts'
 import type { JitterStrategy } from '../../../src/core/backoff/settings.ts'
 import { type World, world } from './world.ts'

@@ -3,7 +3,7 @@
  * would serialize all commits. LISTEN needs a permanent connection; if it is lost, it is restored with backoff and then reports one
  * notification for any that were missed. Until then the relay's polling finds everything, only later.
  */
-import { computeDelayMs } from '../../../core/backoff/delay.ts'
+import { computeDelayMs } from '../../../core/backoff/formula.ts'
 import { readBackoff } from '../../../core/backoff/options.ts'
 import type { Runtime } from '../../../core/runtime/runtime.ts'
 import type { PgClient, PgPool } from '../../../sql/clients.ts'

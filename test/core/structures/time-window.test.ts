@@ -5,8 +5,8 @@ import { command, HISTORIES, LENGTH } from './command.ts'
 
 const HOUR = 3_600_000
 
-describe('a window counts', () => {
-	it('what happened within its length, each kind for itself', () => {
+describe('TimeWindow counts', () => {
+	it('the records within its length, each kind separately', () => {
 		const window = new TimeWindow(1_000, 2)
 		window.add(0, 0)
 		window.add(300, 1, 5)
@@ -15,7 +15,7 @@ describe('a window counts', () => {
 		expect([window.sum(1_000, 0), window.sum(1_000, 1)]).toEqual([1, 5])
 		expect([window.sum(1_600, 0), window.sum(1_600, 1)]).toEqual([0, 0])
 	})
-	it('nothing before the first record, and nothing after it is cleared', () => {
+	it('nothing before the first record and after clear', () => {
 		const window = new TimeWindow(1_000, 1)
 		expect(window.sum(5, 0)).toBe(0)
 		window.add(5, 0)
@@ -29,7 +29,7 @@ describe('a window counts', () => {
 		for (let i = 0; i < 100; i++) window.add(i, 0)
 		expect(window.sum(HOUR, 0)).toBe(0)
 	})
-	it('a late record in the latest bucket rather than nowhere', () => {
+	it('a record with an earlier time in the latest bucket', () => {
 		const window = new TimeWindow(1_000, 1)
 		window.add(5_000, 0)
 		window.add(4_000, 0)
@@ -38,22 +38,22 @@ describe('a window counts', () => {
 	})
 })
 
-describe('another length', () => {
-	it('keeps what is counted, for as long as the new length', () => {
+describe('resize', () => {
+	it('keeps the counts for the new length', () => {
 		const window = new TimeWindow(1_000, 1)
 		window.add(0, 0, 3)
 		window.resize(500, 10_000)
 		expect(window.sum(10_499, 0)).toBe(3)
 		expect(window.sum(10_500, 0)).toBe(0)
 	})
-	it('that is longer does not keep counts for ever: buckets had been numbered by the length before', () => {
+	it('to a longer window does not keep counts forever (regression: bucket numbers of the old length)', () => {
 		const window = new TimeWindow(1_000, 1)
 		window.add(1_000_000, 0)
 		window.resize(1_000_000, 10_000)
 		window.add(1_000_000, 0)
 		expect(window.sum(1_010_000, 0)).toBe(0)
 	})
-	it('that is the same does not make old counts young', () => {
+	it('to the same length does not renew old counts', () => {
 		const window = new TimeWindow(1_000, 1)
 		window.add(0, 0)
 		window.resize(900, 1_000)
@@ -67,19 +67,19 @@ interface Model {
 	records: { at: number; kind: number; amount: number }[]
 }
 
-/** The least and the most that a window with the grain of a tenth may tell, by going through every record there was. */
+/** Returns the minimum and maximum that a window with ten buckets may return, from a list of all records. */
 function bounds({ now, windowMs, records }: Model, kind: number): [number, number] {
-	let least = 0
-	let most = 0
-	// Times far from zero have no more digits than this.
-	const hair = Math.abs(now) * 1e-14 + windowMs * 1e-9
+	let min = 0
+	let max = 0
+	// The rounding error of times far from zero.
+	const epsilon = Math.abs(now) * 1e-14 + windowMs * 1e-9
 	for (const record of records) {
 		if (record.kind !== kind) continue
 		const age = now - record.at
-		if (age < 0.9 * windowMs - hair) least += record.amount
-		if (age < windowMs + hair) most += record.amount
+		if (age < 0.9 * windowMs - epsilon) min += record.amount
+		if (age < windowMs + epsilon) max += record.amount
 	}
-	return [least, most]
+	return [min, max]
 }
 
 const kind = fc.nat(2)
@@ -91,8 +91,8 @@ const pause = (windowMs: number) =>
 		fc.integer({ min: 1, max: 100 }).map((hours) => hours * HOUR),
 	)
 
-describe('against a list of all records', () => {
-	it('a window never tells of what is older than its length nor forgets what is younger than nine tenths of it', () => {
+describe('compared with a list of all records', () => {
+	it('never counts a record older than its length, and always one younger than nine tenths of it', () => {
 		const commands = fc.commands<Model, TimeWindow>(
 			[
 				fc.tuple(kind, fc.nat(5)).map(([k, amount]) =>
@@ -109,9 +109,9 @@ describe('against a list of all records', () => {
 				kind.map((k) =>
 					command(`sum(${k})`, (model, real) => {
 						const sum = real.sum(model.now, k)
-						const [least, most] = bounds(model, k)
-						expect(sum).toBeGreaterThanOrEqual(least)
-						expect(sum).toBeLessThanOrEqual(most)
+						const [min, max] = bounds(model, k)
+						expect(sum).toBeGreaterThanOrEqual(min)
+						expect(sum).toBeLessThanOrEqual(max)
 						expect(real.sum(model.now, k)).toBe(sum)
 					}),
 				),
@@ -146,7 +146,7 @@ describe('against a list of all records', () => {
 		)
 	})
 
-	it('it comes to nothing once all is over, whatever was added: running sums do not drift', () => {
+	it('returns 0 after the window: running sums do not drift', () => {
 		fc.assert(
 			fc.property(fc.array(pause(500), { maxLength: 100 }), (pauses) => {
 				const window = new TimeWindow(500, 1)

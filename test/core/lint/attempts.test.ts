@@ -2,17 +2,17 @@ import { describe, expect, test } from 'vitest'
 import { hedge, keyed, lint, pipeline, retry, retryBudget, timeout, tokenBudget } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 import { steady } from '../../scenario.ts'
-import { FAILS, HANGS, take } from './histories.ts'
+import { FAILS, HANGS, runCall } from './histories.ts'
 
-describe('the calls that lint counts', () => {
+describe('maxAttempts', () => {
 	const three = () => retry({ ...steady, maxRetries: 2 })
 
-	test('retries within one pipeline do not multiply', () => {
-		expect(lint(pipeline(three(), three(), timeout(50))).maxCalls).toBe(3)
-		expect(lint(pipeline(three(), retry({ nested: 'outermost' }), timeout(50))).maxCalls).toBe(3)
+	test('does not multiply for several retries in one pipeline', () => {
+		expect(lint(pipeline(three(), three(), timeout(50))).maxAttempts).toBe(3)
+		expect(lint(pipeline(three(), retry({ nested: 'outermost' }), timeout(50))).maxAttempts).toBe(3)
 	})
 
-	test('only the outermost retries as soon as one of them asks for that', async () => {
+	test('counts only the outermost retry if one of them has nested: outermost', async () => {
 		const clock = virtualRuntime()
 		const asking = retry({ ...steady, maxRetries: 4, nested: 'outermost' })
 		for (const retries of [
@@ -20,50 +20,50 @@ describe('the calls that lint counts', () => {
 			[retry({ ...steady, maxRetries: 4 }), retry({ nested: 'outermost' }), three()],
 		]) {
 			const policy = pipeline({ runtime: clock }, ...retries, timeout(50))
-			expect((await take(clock, policy, FAILS)).calls).toBe(5)
-			expect(lint(policy).maxCalls).toBe(5)
+			expect((await runCall(clock, policy, FAILS)).attempts).toBe(5)
+			expect(lint(policy).maxAttempts).toBe(5)
 		}
 	})
 
-	test('but for a timeout between them, which no inner retry has given up', async () => {
+	test('multiplies for a timeout between two retries, which the inner retry has not acted on', async () => {
 		const clock = virtualRuntime()
 		const policy = pipeline({ runtime: clock }, three(), timeout(350), three(), timeout(100))
-		const { calls } = await take(clock, policy, FAILS, FAILS, HANGS)
-		expect(calls).toBe(9)
-		expect(lint(policy).maxCalls).toBe(9)
+		const { attempts } = await runCall(clock, policy, FAILS, FAILS, HANGS)
+		expect(attempts).toBe(9)
+		expect(lint(policy).maxAttempts).toBe(9)
 	})
 
-	test('hedges multiply', async () => {
+	test('multiplies for hedges', async () => {
 		const clock = virtualRuntime()
 		const policy = pipeline({ runtime: clock }, three(), hedge({ delayMs: 10, maxHedges: 2 }), timeout(50))
-		expect((await take(clock, policy, HANGS)).calls).toBe(9)
-		expect(lint(policy)).toMatchObject({ maxCalls: 9, amplification: 9 })
+		expect((await runCall(clock, policy, HANGS)).attempts).toBe(9)
+		expect(lint(policy)).toMatchObject({ maxAttempts: 9, amplification: 9 })
 	})
 
-	test('a hedge whose delay is longer than the timeout is never sent', () => {
-		expect(lint(pipeline(hedge({ delayMs: 60 }), timeout(50))).maxCalls).toBe(1)
-		expect(lint(pipeline(hedge({ delayMs: 50 }), timeout(50))).maxCalls).toBe(2)
+	test('does not count a hedge whose delay is longer than the timeout', () => {
+		expect(lint(pipeline(hedge({ delayMs: 60 }), timeout(50))).maxAttempts).toBe(1)
+		expect(lint(pipeline(hedge({ delayMs: 50 }), timeout(50))).maxAttempts).toBe(2)
 	})
 
-	test('a policy per key is looked at as one of its keys', () => {
+	test('of a keyed policy is that of one key', () => {
 		const perHost = keyed(
 			({ key }) => key ?? '',
 			() => pipeline(three(), timeout(50)),
 		)
-		expect(lint(perHost)).toMatchObject({ policy: 'keyed', maxCalls: 3, worstMs: 450 })
+		expect(lint(perHost)).toMatchObject({ policy: 'keyed', maxAttempts: 3, worstMs: 450 })
 		expect(perHost.size).toBe(0)
 	})
 })
 
 describe('amplification', () => {
-	test('without a budget is the most calls, with one the share that it allows', () => {
+	test('is maxAttempts without a budget and follows the ratio of a budget', () => {
 		const budget = retryBudget({ maxRetryRatio: 0.2 })
 		expect(lint(retry({ maxRetries: 3 })).amplification).toBe(4)
 		expect(lint(retry({ maxRetries: 3, budget })).amplification).toBe(1.2)
 		expect(lint(retry({ maxRetries: 0, budget })).amplification).toBe(1)
 	})
 
-	test('a retry and a hedge with one budget share what it allows', () => {
+	test('counts a budget once if a retry and a hedge share it', () => {
 		const budget = retryBudget()
 		const other = retryBudget({ maxRetryRatio: 0.5 })
 		expect(lint(pipeline(retry({ budget }), hedge({ budget }))).amplification).toBeCloseTo(1.1, 9)
@@ -71,17 +71,17 @@ describe('amplification', () => {
 		expect(lint(pipeline(retry({ budget }), hedge())).amplification).toBeCloseTo(2.2, 9)
 	})
 
-	test('a budget that only successes fill allows nothing in an outage', () => {
+	test('is 1 with a budget that only successes refill', () => {
 		expect(lint(retry({ budget: tokenBudget() })).amplification).toBe(1)
 	})
 
-	test('of a budget of one’s own nothing is known', () => {
+	test('is maxAttempts with a custom budget', () => {
 		const { recordRequest, recordRetry, recordOutcome } = retryBudget()
 		const own = { recordRequest, recordRetry, recordOutcome, canRetry: () => true, available: () => 1 }
 		expect(lint(retry({ maxRetries: 3, budget: own })).amplification).toBe(4)
 	})
 
-	test('holds in a long outage', () => {
+	test('matches the measured ratio in a long outage', () => {
 		const clock = virtualRuntime()
 		const budget = retryBudget({ maxRetryRatio: 0.25, minRetriesPerSecond: 0, runtime: clock })
 		const policy = pipeline({ runtime: clock }, retry({ ...steady, maxRetries: 3, budget }))

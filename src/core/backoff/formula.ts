@@ -1,0 +1,66 @@
+/**
+ * The backoff formula: `min(growth(attempt), maxDelayMs)`, then jitter. The cap comes before the jitter, so that the
+ * clients of a fleet stay spread out when they reach the cap. `decorrelated-aws`, the published form, caps after the
+ * draw and bunches at the cap; it exists for comparisons.
+ */
+import { checkRange } from '../options/schema.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import type { BackoffSettings, JitterStrategy, NamedGrowth } from './settings.ts'
+
+/** The part of a runtime that draws random numbers. */
+export type RandomSource = Pick<Runtime, 'random'>
+
+/** Returns the delay after the failure of `attempt` (from 0), in milliseconds. The settings must be validated. */
+export function computeDelayMs(
+	settings: BackoffSettings,
+	attempt: number,
+	previousMs: number,
+	source: RandomSource,
+): number {
+	return JITTERS[settings.jitterStrategy](settings, computeStepMs(settings, attempt), previousMs, source)
+}
+
+export const GROWTHS: Record<NamedGrowth, (base: number, attempt: number, factor: number) => number> = {
+	exponential: (base, attempt, factor) => base * factor ** attempt,
+	linear: (base, attempt) => base * (attempt + 1),
+	constant: (base) => base,
+	fibonacci(base, attempt) {
+		let [step, next] = [base, base]
+		// Once `next` is Infinity it stays Infinity, so attempt 10,000 does not need 10,000 additions.
+		for (let n = 0; n < attempt && next < Infinity; n++) [step, next] = [next, step + next]
+		return step
+	},
+}
+
+/** Returns `min(growth(attempt), maxDelayMs)`. Growth reaches Infinity around attempt 1,000; the cap bounds that too. */
+export function computeStepMs(settings: BackoffSettings, attempt: number): number {
+	const { growth, baseDelayMs, maxDelayMs, factor } = settings
+	let step: number
+	if (typeof growth === 'function') {
+		step = growth(attempt)
+		checkRange('growth(attempt)', step, 0, Infinity)
+	} else if (typeof growth === 'string') {
+		// 0 * Infinity is NaN, and a base of 0 means no delay at any attempt.
+		step = baseDelayMs && GROWTHS[growth](baseDelayMs, attempt, factor)
+	} else {
+		step = growth[Math.min(attempt, growth.length - 1)] ?? 0
+	}
+	return Math.min(step, maxDelayMs)
+}
+
+type Draw = (settings: BackoffSettings, step: number, previousMs: number, source: RandomSource) => number
+
+const uniform = (from: number, to: number, source: RandomSource): number =>
+	to > from ? from + source.random() * (to - from) : from
+
+export const JITTERS: Record<JitterStrategy, Draw> = {
+	none: (_, step) => step,
+	full: (_, step, __, source) => uniform(0, step, source),
+	equal: (_, step, __, source) => uniform(step / 2, step, source),
+	decorrelated: ({ baseDelayMs, maxDelayMs }, _, previousMs, source) =>
+		uniform(baseDelayMs, Math.min(maxDelayMs, 3 * previousMs), source),
+	'decorrelated-aws': ({ baseDelayMs, maxDelayMs }, _, previousMs, source) =>
+		Math.min(maxDelayMs, uniform(baseDelayMs, 3 * previousMs, source)),
+	proportional: ({ jitterFactor }, step, _, source) => uniform(step, step + step * jitterFactor, source),
+	additive: ({ jitterRangeMs }, step, _, source) => uniform(step, step + jitterRangeMs, source),
+}

@@ -1,0 +1,68 @@
+/** Settings outside the ranges that work in practice. Each policy is checked alone. */
+import { presets } from '../backoff/presets.ts'
+import type { RetrySettings } from '../retry/options.ts'
+import { type FindingCode, finding, type LintFinding } from './finding.ts'
+import type { PolicyInfo } from './parse-pipeline.ts'
+
+type Range = readonly [code: FindingCode, option: string, value: number, min: number, max: number]
+
+export const checkRanges = (policy: PolicyInfo): readonly LintFinding[] => [
+	...listRanges(policy)
+		.filter(([, , value, min, max]) => value < min || value > max)
+		.map(([code, option, value, min, max]) =>
+			finding(
+				code,
+				policy,
+				`${option} is ${value}, outside the usual range from ${min} to ${max}.`,
+				`Choose ${option} from ${min} to ${max}${policy.kind === 'retry' ? ', or use a preset' : ''}.`,
+			),
+		),
+	...checkJitter(policy),
+]
+
+function listRanges(policy: PolicyInfo): readonly Range[] {
+	if (policy.kind === 'retry') return listRetryRanges(policy.settings)
+	if (policy.kind === 'breaker') {
+		const { failureThreshold, resetTimeoutMs, halfOpenMaxConcurrent } = policy.settings
+		return [
+			// Infinity: rates open this circuit.
+			['failure-threshold', 'failureThreshold', failureThreshold === Infinity ? 5 : failureThreshold, 5, 10],
+			['reset-timeout', 'resetTimeoutMs', resetTimeoutMs, 15_000, 60_000],
+			['half-open-probes', 'halfOpenMaxConcurrent', halfOpenMaxConcurrent, 1, 3],
+		]
+	}
+	// A bulkhead without a queue is a decision, not a wrong size.
+	if (policy.kind !== 'bulkhead' || !policy.maxConcurrent || !policy.settings.maxQueue) return []
+	const { maxConcurrent, settings } = policy
+	return [['queue-size', 'maxQueue', settings.maxQueue, 2 * maxConcurrent, 5 * maxConcurrent]]
+}
+
+/** Settings with the delays of a preset may also have its number of retries, even outside the usual range. */
+function listRetryRanges(settings: RetrySettings): readonly Range[] {
+	const { baseDelayMs, maxDelayMs, maxRetries, growth, jitterStrategy, jitterFactor } = settings
+	const similar = Object.values(presets).filter(
+		(preset) => preset.baseDelayMs === baseDelayMs && preset.maxDelayMs === maxDelayMs,
+	)
+	const usesDelays = typeof growth === 'string' || jitterStrategy.startsWith('decorrelated')
+	const ranges: Range[] = []
+	if (usesDelays && !similar.length) {
+		ranges.push(['base-delay', 'baseDelayMs', baseDelayMs, 100, 1_000])
+		ranges.push(['max-delay', 'maxDelayMs', maxDelayMs, 30_000, 60_000])
+	}
+	if (!similar.some((preset) => preset.maxRetries === maxRetries))
+		ranges.push(['retry-count', 'maxRetries', maxRetries, 3, 5])
+	if (jitterStrategy === 'proportional') ranges.push(['jitter-factor', 'jitterFactor', jitterFactor, 0, 0.5])
+	return ranges
+}
+
+function checkJitter(policy: PolicyInfo): readonly LintFinding[] {
+	if (policy.kind !== 'retry' || hasJitter(policy.settings)) return []
+	const message = 'Without jitter, clients that fail together retry together.'
+	return [finding('no-jitter', policy, message, "Use jitterStrategy 'full', the default.")]
+}
+
+function hasJitter({ jitterStrategy, jitterFactor, jitterRangeMs }: RetrySettings): boolean {
+	if (jitterStrategy === 'proportional') return jitterFactor > 0
+	if (jitterStrategy === 'additive') return jitterRangeMs > 0
+	return jitterStrategy !== 'none'
+}
