@@ -5,7 +5,7 @@ import type { Emit, ObservableLayer } from '../engine/policy.ts'
 import { BulkheadRejectedError, DeadlineExceededError } from '../errors/errors.ts'
 import { checkRange, MAX_NUMBER } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import { type TimeoutEntry, type TimeoutList, findTimeoutList } from '../runtime/timeout-list.ts'
+import { findTimeoutList, type TimeoutEntry, type TimeoutList } from '../runtime/timeout-list.ts'
 import type { QueueSettings } from './options.ts'
 import { Slots, type Waiter, type WaiterState } from './slots.ts'
 

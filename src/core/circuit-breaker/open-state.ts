@@ -2,8 +2,9 @@
  * What a circuit knows since it was last closed. A separate object, because a closed circuit needs none of it, and
  * most of ten thousand circuits are closed.
  */
-import { computeDelayMs } from '../backoff/formula.ts'
+
 import type { RandomSource } from '../backoff/formula.ts'
+import { computeDelayMs } from '../backoff/formula.ts'
 import type { CircuitSettings } from './options.ts'
 
 export interface OpenState {

@@ -3,8 +3,8 @@
  * remaining time are parameters.
  */
 
-import { computeDelayMs } from '../backoff/formula.ts'
 import type { RandomSource } from '../backoff/formula.ts'
+import { computeDelayMs } from '../backoff/formula.ts'
 import type { Classification } from '../classify/classification.ts'
 import { safeGet } from '../classify/safe-get.ts'
 import { requireSync } from '../engine/hooks.ts'

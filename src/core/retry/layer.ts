@@ -1,6 +1,6 @@
 /** The two halves of a retry policy, without the policy class: all that `retryWithBackoff` needs. */
 import type { Budget } from '../budget/budget.ts'
-import { recordRequestOnce, isTimeout } from '../budget/deposit.ts'
+import { isTimeout, recordRequestOnce } from '../budget/deposit.ts'
 import type { BoundLayer, Call, Layer } from '../engine/call.ts'
 import { recordAttempt } from '../engine/call-record.ts'
 import { notify, requireSync } from '../engine/hooks.ts'

@@ -6,7 +6,7 @@ import { GO, type Step } from '../engine/layer.ts'
 import type { Emit, ObservableLayer } from '../engine/policy.ts'
 import { type Scope, type SignalLink, scopeSignal } from '../engine/scope.ts'
 import { TimeoutError } from '../errors/errors.ts'
-import { type TimeoutEntry, type TimeoutList, findTimeoutList } from '../runtime/timeout-list.ts'
+import { findTimeoutList, type TimeoutEntry, type TimeoutList } from '../runtime/timeout-list.ts'
 
 export class TimeoutLayer implements ObservableLayer {
 	readonly runner: typeof runInterruptibly = runInterruptibly

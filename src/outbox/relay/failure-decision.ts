@@ -2,8 +2,9 @@
  * Decides what follows a failed delivery, with the same rules as a failed call in core; but the result is stored and not awaited. Pure. Rules of the
  * user may throw; the decision is then made as if the rule did not exist, because a message must not be lost to a bug in a rule.
  */
-import { computeDelayMs } from '../../core/backoff/formula.ts'
+
 import type { RandomSource } from '../../core/backoff/formula.ts'
+import { computeDelayMs } from '../../core/backoff/formula.ts'
 import type { Classification } from '../../core/classify/classification.ts'
 import { nextWait, stopReason } from '../../core/retry/decision.ts'
 import type { RetrySettings } from '../../core/retry/options.ts'
