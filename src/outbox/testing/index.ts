@@ -1,99 +1,94 @@
 /**
- * The definition of a store, as cases that can be run. The stores of this package pass them all, and a store of your own is one when it
- * does: types say what a call looks like, and only cases say what it means.
+ * `yaoki/outbox/testing`: the conformance suite of stores. The stores of this package pass all cases, and so must a store of your own: types say how a
+ * call looks, only cases say what it means. Cases are plain functions that reject, so they run under any test framework.
  */
-
-import { ahead } from './cases/ahead.ts'
-import { claiming } from './cases/claiming.ts'
-import { deadLetters } from './cases/dead-letters.ts'
-import { discarding } from './cases/discarding.ts'
-import { duplicates } from './cases/duplicates.ts'
-import { filters } from './cases/filters.ts'
-import { gateChanges } from './cases/gate-changes.ts'
-import { gates } from './cases/gates.ts'
-import { history } from './cases/history.ts'
-import { inserting } from './cases/inserting.ts'
-import { keys } from './cases/keys.ts'
-import { leases } from './cases/leases.ts'
-import { listing } from './cases/listing.ts'
-import { migrating, withoutTables } from './cases/migrating.ts'
-import { oddErrors } from './cases/odd-errors.ts'
-import { oddTexts } from './cases/odd-texts.ts'
-import { order } from './cases/order.ts'
-import { places } from './cases/places.ts'
-import { rates } from './cases/rates.ts'
-import { relays } from './cases/relays.ts'
-import { repeats } from './cases/repeats.ts'
-import { replaying } from './cases/replaying.ts'
-import { retryingNow } from './cases/retrying-now.ts'
-import { schedule } from './cases/schedule.ts'
-import { settling } from './cases/settling.ts'
-import { stats } from './cases/stats.ts'
-import { stuckKeys } from './cases/stuck-keys.ts'
-import { suspects } from './cases/suspects.ts'
-import { waking } from './cases/waking.ts'
+import { afterDeadLetter } from './cases/delivery/after-dead-letter.ts'
+import { claim } from './cases/delivery/claim.ts'
+import { duplicates } from './cases/delivery/duplicates.ts'
+import { insert } from './cases/delivery/insert.ts'
+import { leases, repeatedSettlements } from './cases/delivery/leases.ts'
+import { claimByKey, order, predecessors } from './cases/delivery/order.ts'
+import { poisonCandidates } from './cases/delivery/poison.ts'
+import { retryNow, schedule } from './cases/delivery/schedule.ts'
+import { settle } from './cases/delivery/settle.ts'
+import { errorTexts, texts } from './cases/delivery/texts.ts'
+import { circuitChanges, circuits } from './cases/operations/circuits.ts'
+import { deadLetters, replay } from './cases/operations/dead-letters.ts'
+import { discard, history } from './cases/operations/history.ts'
+import { filters, list } from './cases/operations/listing.ts'
+import { permits } from './cases/operations/permits.ts'
+import { notifications, relays } from './cases/operations/relays.ts'
+import { schema, withoutTables } from './cases/operations/schema.ts'
+import { stats } from './cases/operations/stats.ts'
+import { tokens } from './cases/operations/tokens.ts'
 import { type CaseTable, StoreHarness } from './harness/harness.ts'
-import type { ConformanceCase, StoreUnderTest } from './harness/store-under-test.ts'
+import type { StoreUnderTest } from './harness/store-under-test.ts'
 
-export type { ConformanceCase, StoreUnderTest } from './harness/store-under-test.ts'
+export type { StoreUnderTest } from './harness/store-under-test.ts'
 
-const SUBJECTS: Readonly<Record<string, CaseTable>> = {
-	inserting,
+/** One requirement on a store. `run` rejects if the store does not meet it. */
+export interface ConformanceCase {
+	readonly name: string
+	run(): Promise<void>
+}
+
+const TABLES: Readonly<Record<string, CaseTable>> = {
+	insert,
 	duplicates,
-	claiming,
+	claim,
 	leases,
-	suspects,
-	settling,
-	repeats,
+	'poison candidates': poisonCandidates,
+	settle,
+	'repeated settlements': repeatedSettlements,
 	order,
-	keys,
-	'stuck keys': stuckKeys,
-	ahead,
-	gates,
-	'gate changes': gateChanges,
-	rates,
-	places,
+	'claim by key': claimByKey,
+	'after dead letter': afterDeadLetter,
+	predecessors,
+	circuits,
+	'circuit changes': circuitChanges,
+	tokens,
+	permits,
 	relays,
 	schedule,
 	'dead letters': deadLetters,
-	replaying,
-	discarding,
-	'retrying now': retryingNow,
-	listing,
+	replay,
+	discard,
+	'retry now': retryNow,
+	list,
 	filters,
 	stats,
 	history,
-	waking,
-	'odd texts': oddTexts,
-	'odd errors': oddErrors,
+	notifications,
+	texts,
+	'error texts': errorTexts,
 }
 
-const casesOf = (
+const toCases = (
 	title: string,
-	subject: CaseTable,
+	table: CaseTable,
 	open: () => Promise<StoreUnderTest>,
 	isMigrated: boolean,
 ): ConformanceCase[] =>
-	Object.entries(subject).map(([promise, check]) => ({
-		name: `${title}: ${promise}`,
+	Object.entries(table).map(([name, check]) => ({
+		name: `${title}: ${name}`,
 		run: async () => {
-			const trial = new StoreHarness(await open())
+			const harness = new StoreHarness(await open())
 			try {
-				if (isMigrated) await trial.store.migrate()
-				await check(trial)
+				if (isMigrated) await harness.store.migrate()
+				await check(harness)
 			} finally {
-				await trial.close()
+				await harness.close()
 			}
 		},
 	}))
 
 /**
- * Every promise of a store, each as a case that opens a store, checks and closes it.
+ * Returns the cases that define a store. Each case opens a store, checks one requirement and closes it.
  *
  * @example
  * for (const { name, run } of storeConformance(openMyStore)) test(name, run)
  */
 export const storeConformance = (open: () => Promise<StoreUnderTest>): readonly ConformanceCase[] => [
-	...casesOf('migrating', { ...migrating, ...withoutTables }, open, false),
-	...Object.entries(SUBJECTS).flatMap(([title, subject]) => casesOf(title, subject, open, true)),
+	...toCases('schema', { ...schema, ...withoutTables }, open, false),
+	...Object.entries(TABLES).flatMap(([title, table]) => toCases(title, table, open, true)),
 ]

@@ -1,6 +1,6 @@
 /**
- * One store under trial, with the few moves that every case is made of. Times are minutes and hours on purpose: a real database's clock
- * runs on while a case runs, and what a promise means must not hang on some seconds more or less.
+ * A store under test with the steps that cases consist of. Durations are minutes and hours: the clock of a real database runs on during
+ * a case, and a few seconds must not change a result.
  */
 import assert from 'node:assert/strict'
 import type {
@@ -18,22 +18,28 @@ import type { StoreUnderTest } from './store-under-test.ts'
 export const MINUTE = 60_000
 export const HOUR: number = 60 * MINUTE
 
-/** More than any limit that a case should not run into. */
+/** A limit that no case reaches. */
 export const MANY = 10_000
 
-/** Promises by their names. */
-export type CaseTable = Readonly<Record<string, (trial: StoreHarness) => Promise<void>>>
+/** Cases by name. */
+export type CaseTable = Readonly<Record<string, (t: StoreHarness) => Promise<void>>>
 
-/** What a claim of one lane asks for, where it differs from the plainest. */
+/** Fields of a claim of one target that differ from the defaults. */
 export type ClaimOverrides = Partial<ClaimTarget> & Partial<Omit<ClaimRequest, 'targets'>>
 
-/** A time by the database, give or take what a slow machine needs. */
-export const near = (actual: number | null | undefined, expected: number, what: string): void => {
+/** Asserts a time of the database, with a minute of tolerance for slow machines. */
+export const assertNear = (actual: number | null | undefined, expected: number, what: string): void => {
 	assert.ok(typeof actual === 'number', `${what} is a number, not ${actual}`)
 	assert.ok(Math.abs(actual - expected) <= MINUTE, `${what} is about ${expected}, not ${actual}`)
 }
 
-export const the = <T>(value: T | null | undefined, what: string): T => {
+/** Asserts the given fields of an object. */
+export const assertFields = <T extends object>(actual: T, expected: Partial<T>): void => {
+	const names = Object.keys(expected) as (keyof T)[]
+	assert.deepEqual(Object.fromEntries(names.map((name) => [name, actual[name]])), expected)
+}
+
+export const required = <T>(value: T | null | undefined, what: string): T => {
 	assert.ok(value !== undefined && value !== null, `${what} is missing`)
 	return value
 }
@@ -42,13 +48,13 @@ export const idsOf = (rows: readonly { readonly id: string }[]): string[] => row
 
 export const sorted = (texts: Iterable<string>): string[] => [...texts].sort()
 
-export const target = (wish: Partial<ClaimTarget> = {}): ClaimTarget => ({
-	destination: wish.destination ?? 'a',
-	limit: wish.limit ?? 100,
-	since: wish.since ?? 0,
-	isOrdered: wish.isOrdered ?? false,
-	keys: wish.keys,
-	isProbe: wish.isProbe ?? false,
+export const target = (overrides: Partial<ClaimTarget> = {}): ClaimTarget => ({
+	destination: overrides.destination ?? 'a',
+	limit: overrides.limit ?? 100,
+	since: overrides.since ?? 0,
+	isOrdered: overrides.isOrdered ?? false,
+	keys: overrides.keys,
+	isProbe: overrides.isProbe ?? false,
 })
 
 export class StoreHarness {
@@ -62,7 +68,7 @@ export class StoreHarness {
 		this.store = opened.store
 	}
 
-	/** Ids go up with each call; a case that needs them otherwise gives its own. */
+	/** Returns ascending ids. */
 	id(): string {
 		this.#ids++
 		return `01890a5d-ac96-7000-8000-${this.#ids.toString(16).padStart(12, '0')}`
@@ -91,50 +97,50 @@ export class StoreHarness {
 	}
 
 	async enqueueOne(part: Partial<NewRow> = {}): Promise<string> {
-		return the((await this.enqueue(part))[0], 'an id')
+		return required((await this.enqueue(part))[0], 'an id')
 	}
 
 	claimTargets(
 		targets: readonly ClaimTarget[],
-		wish: ClaimOverrides = {},
+		overrides: ClaimOverrides = {},
 		store: Store = this.store,
 	): ReturnType<Store['claim']> {
 		return store.claim({
-			owner: wish.owner ?? 'r1',
-			leaseMs: wish.leaseMs ?? HOUR,
-			poisonCandidates: wish.poisonCandidates ?? false,
-			poisonAfter: wish.poisonAfter ?? 1_000,
+			owner: overrides.owner ?? 'r1',
+			leaseMs: overrides.leaseMs ?? HOUR,
+			poisonCandidates: overrides.poisonCandidates ?? false,
+			poisonAfter: overrides.poisonAfter ?? 1_000,
 			targets,
 		})
 	}
 
-	async claim(wish: ClaimOverrides = {}, store?: Store): Promise<readonly ClaimedRow[]> {
-		return (await this.claimTargets([target(wish)], wish, store)).rows
+	async claim(overrides: ClaimOverrides = {}, store?: Store): Promise<readonly ClaimedRow[]> {
+		return (await this.claimTargets([target(overrides)], overrides, store)).rows
 	}
 
-	async claimIds(wish: ClaimOverrides = {}): Promise<string[]> {
-		return idsOf(await this.claim(wish))
+	async claimIds(overrides: ClaimOverrides = {}): Promise<string[]> {
+		return idsOf(await this.claim(overrides))
 	}
 
-	/** Claims what must be exactly one message. */
-	async claimOne(wish: ClaimOverrides = {}): Promise<ClaimedRow> {
-		const rows = await this.claim(wish)
+	/** Claims exactly one message. */
+	async claimOne(overrides: ClaimOverrides = {}): Promise<ClaimedRow> {
+		const rows = await this.claim(overrides)
 		assert.equal(rows.length, 1, `one message is claimed, not ${rows.length}`)
-		return the(rows[0], 'the message')
+		return required(rows[0], 'the message')
 	}
 
-	/** Settles for the owner that claims have by default; nothing may be lost. */
-	async settle(outcomes: readonly Settlement[], keepHistory = false, owner = 'r1'): Promise<void> {
-		assert.deepEqual(await this.store.settle(owner, outcomes, keepHistory), [], 'no claim was lost')
+	/** Settles for the default owner of claims. No claim may be lost. */
+	async settle(settlements: readonly Settlement[], keepHistory = false, owner = 'r1'): Promise<void> {
+		assert.deepEqual(await this.store.settle(owner, settlements, keepHistory), [], 'no claim was lost')
 	}
 
-	/** Enqueues a message and makes it a dead letter. */
-	async bury(part: Partial<NewRow> = {}, death: Death = {}): Promise<string> {
+	/** Enqueues a message and dead-letters it. */
+	async addDeadLetter(part: Partial<NewRow> = {}, death: Death = {}): Promise<string> {
 		const id = await this.enqueueOne(part)
 		const rows = await this.claim({ destination: part.destination ?? 'a', limit: MANY })
-		const row = the(
+		const row = required(
 			rows.find((each) => each.id === id),
-			'the message to bury',
+			'the dead letter',
 		)
 		const others = rows.filter((each) => each.id !== id)
 		await this.settle([
@@ -144,28 +150,40 @@ export class StoreHarness {
 		return id
 	}
 
-	/** What is known about a message that must be known. */
+	/** Finds a message that must exist. */
 	async find(id: string): Promise<StoredMessage> {
-		return the(await this.store.find(id), `message ${id}`)
+		return required(await this.store.find(id), `message ${id}`)
 	}
 
-	/** The database's time. */
+	/** Asserts some fields of a message. */
+	async expectMessage(id: string, expected: Partial<StoredMessage>): Promise<void> {
+		assertFields(await this.find(id), expected)
+	}
+
+	/** Claims exactly one message and asserts some of its fields. */
+	async expectClaimed(expected: Partial<ClaimedRow>, overrides: ClaimOverrides = {}): Promise<void> {
+		assertFields(await this.claimOne(overrides), expected)
+	}
+
+	transaction: StoreUnderTest['transaction'] = (work, end) => this.opened.transaction(work, end)
+
+	/** Returns the database's time. */
 	async now(): Promise<number> {
-		return (await this.claimTargets([target({ destination: 'nobody at all' })])).now
+		return (await this.claimTargets([target({ destination: 'unused' })])).now
 	}
 
 	async advance(ms: number): Promise<void> {
 		await this.opened.advance(ms)
 	}
 
-	/** A second store on the same database, where there can be one. */
+	/** Opens a second store on the same database, if possible. */
 	async another(): Promise<Store | undefined> {
 		const other = await this.opened.another?.()
 		if (other) this.#others.push(other)
 		return other
 	}
 
-	/** A second store, or the same one when there can be no second: what must hold between two must hold within one. */
+	/** Returns a second store, or the same one if there can be only one: what holds between two stores must hold within one. */
 	async other(): Promise<Store> {
 		return (await this.another()) ?? this.store
 	}

@@ -1,9 +1,9 @@
-/** The tables: how they come to be, and what is said while they are not there. */
+/** Migrations, and calls without tables. */
 import assert from 'node:assert/strict'
-import { type CaseTable, target, the } from '../harness/harness.ts'
+import { type CaseTable, required, target } from '../../harness/harness.ts'
 
-export const migrating: CaseTable = {
-	'the steps are numbered upwards from 1, and each has a name and its SQL': async ({ store }) => {
+export const schema: CaseTable = {
+	'numbers its steps from 1, each with a name and SQL': async ({ store }) => {
 		const versions = store.migrations.map((step) => step.version)
 		assert.deepEqual(
 			versions,
@@ -13,9 +13,7 @@ export const migrating: CaseTable = {
 		for (const step of store.migrations) assert.ok(step.name !== '' && step.sql !== '')
 	},
 
-	'the schema is brought to the latest version, and the report tells every step that was taken': async ({
-		store,
-	}) => {
+	'migrates to the latest version and reports every applied step': async ({ store }) => {
 		const from = await store.schemaVersion()
 		const report = await store.migrate()
 		assert.equal(report.from, from)
@@ -24,17 +22,17 @@ export const migrating: CaseTable = {
 		assert.equal(await store.schemaVersion(), report.to)
 	},
 
-	'a second time there is nothing to do, and nothing is lost': async (trial) => {
-		await trial.store.migrate()
-		const id = await trial.enqueueOne()
-		const report = await trial.store.migrate()
+	'applies nothing the second time and keeps all messages': async (t) => {
+		await t.store.migrate()
+		const id = await t.enqueueOne()
+		const report = await t.store.migrate()
 		assert.deepEqual(report, { from: report.to, to: report.to, applied: [] })
-		assert.equal((await trial.find(id)).status, 'pending')
+		assert.equal((await t.find(id)).status, 'pending')
 	},
 
-	'two at once take each step once': async (trial) => {
-		const { store } = trial
-		const other = await trial.other()
+	'applies each step once in two concurrent migrations': async (t) => {
+		const { store } = t
+		const other = await t.other()
 		const from = await store.schemaVersion()
 		const reports = await Promise.all([store.migrate(), other.migrate(), store.migrate()])
 		const steps = store.migrations.filter((step) => step.version > from).length
@@ -44,15 +42,15 @@ export const migrating: CaseTable = {
 		)
 		for (const report of reports) assert.equal(report.to, store.migrations.at(-1)?.version)
 		assert.equal(await other.schemaVersion(), store.migrations.at(-1)?.version)
-		await trial.enqueueOne()
-		assert.equal((await trial.claim()).length, 1)
+		await t.enqueueOne()
+		assert.equal((await t.claim()).length, 1)
 	},
 
-	'a store has a name and takes the transactions of its own kind only': async (trial) => {
-		const { store } = trial
+	'has a kind and accepts only transactions of its own kind': async (t) => {
+		const { store } = t
 		assert.ok(store.kind !== '')
-		assert.equal(await trial.opened.transaction(async (tx) => store.accepts(tx), 'rollback'), true)
-		const foreign = await trial.opened.transaction(
+		assert.equal(await t.transaction(async (tx) => store.accepts(tx), 'rollback'), true)
+		const foreign = await t.transaction(
 			async (tx) =>
 				'query' in tx ? { prepare: () => ({ all: () => [] }) } : { query: async () => ({ rows: [] }) },
 			'rollback',
@@ -62,16 +60,16 @@ export const migrating: CaseTable = {
 }
 
 export const withoutTables: CaseTable = {
-	'without tables every call says that they are missing and how to get them': async (trial) => {
-		const { store } = trial
+	'rejects every call with SchemaVersionError if there are no tables': async (t) => {
+		const { store } = t
 		if ((await store.schemaVersion()) > 0) return
-		const held = { id: trial.id(), attempt: 1 }
+		const held = { id: t.id(), attempt: 1 }
 		const gate = { state: 'open', pausedForMs: 1, reason: null, failedProbes: 0, delayMs: 1 } as const
 		const report = { id: 'r1', host: 'h', pid: 1, inFlight: 0, sent: 0, failed: 0, dead: 0, throughput: 0 }
 		const calls: Readonly<Record<string, () => Promise<unknown>>> = {
-			insert: () => store.insert([trial.row()]),
-			'insert with a dedupe key': () => store.insert([trial.row({ dedupeKey: 'd' })]),
-			claim: () => trial.claimTargets([target()]),
+			insert: () => store.insert([t.row()]),
+			'insert with a dedupe key': () => store.insert([t.row({ dedupeKey: 'd' })]),
+			claim: () => t.claimTargets([target()]),
 			settle: () => store.settle('r1', [{ type: 'sent', ...held }], false),
 			renew: () => store.renew('r1', 1_000, [held]),
 			nextDueInMs: () => store.nextDueInMs(['a']),
@@ -105,7 +103,7 @@ export const withoutTables: CaseTable = {
 			stats: () => store.stats(10),
 			'stats of one destination': () => store.stats(10, 'a'),
 		}
-		const needed = the(store.migrations.at(-1), 'a migration').version
+		const needed = required(store.migrations.at(-1), 'a migration').version
 		for (const [name, call] of Object.entries(calls))
 			await assert.rejects(
 				call,
@@ -114,12 +112,12 @@ export const withoutTables: CaseTable = {
 			)
 	},
 
-	'before the first migration the version is 0 and afterwards everything works': async (trial) => {
-		const { store } = trial
+	'reports version 0 before the first migration and works after it': async (t) => {
+		const { store } = t
 		if ((await store.schemaVersion()) > 0) return
-		await assert.rejects(() => trial.enqueueOne())
+		await assert.rejects(() => t.enqueueOne())
 		await store.migrate()
-		const id = await trial.enqueueOne()
-		assert.equal((await trial.find(id)).id, id)
+		const id = await t.enqueueOne()
+		assert.equal((await t.find(id)).id, id)
 	},
 }

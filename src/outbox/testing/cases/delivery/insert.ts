@@ -1,0 +1,157 @@
+/** Inserting messages: fields, due time, batches and transactions. */
+import assert from 'node:assert/strict'
+import { assertNear, type CaseTable, HOUR, idsOf, MANY } from '../../harness/harness.ts'
+
+export const insert: CaseTable = {
+	'stores a message as it was inserted, pending with 0 attempts': async (t) => {
+		const now = await t.now()
+		const row = t.row({
+			topic: 'order.paid',
+			destination: 'mail',
+			key: 'order-7',
+			payload: '{"total": 12.50, "lines": [1, 2]}',
+			headers: '{"trace":"abc"}',
+			dedupeKey: 'paid-7',
+			expiresAt: now + 48 * HOUR,
+			maxRetries: 7,
+		})
+		await t.store.insert([row])
+		const { createdAt, dueAt, ...found } = await t.find(row.id)
+		const { notBefore: _, ...written } = row
+		assert.deepEqual(found, {
+			...written,
+			status: 'pending',
+			attempts: 0,
+			lastAttemptAt: null,
+			error: null,
+			lockedAt: null,
+			lockedBy: null,
+			leaseUntil: null,
+			crashes: 0,
+			endedAt: null,
+			cause: null,
+			blocks: false,
+		})
+		assertNear(createdAt, now, 'createdAt')
+		assertNear(dueAt, now, 'dueAt')
+	},
+
+	'stores omitted fields as null': async (t) => {
+		const { key, headers, dedupeKey, expiresAt, maxRetries } = await t.find(await t.enqueueOne())
+		assert.deepEqual([key, headers, dedupeKey, expiresAt, maxRetries], [null, null, null, null, null])
+	},
+
+	'distinguishes maxRetries 0 from no maxRetries': async (t) => {
+		const id = await t.enqueueOne({ maxRetries: 0 })
+		assert.equal((await t.find(id)).maxRetries, 0)
+		assert.equal((await t.claimOne()).maxRetries, 0)
+	},
+
+	'a message with notBefore is due exactly then': async (t) => {
+		const notBefore = (await t.now()) + 2 * HOUR
+		const id = await t.enqueueOne({ notBefore })
+		assert.equal((await t.find(id)).dueAt, notBefore)
+		assert.deepEqual(await t.claimIds(), [])
+		await t.advance(HOUR)
+		assert.deepEqual(await t.claimIds(), [])
+		await t.advance(HOUR)
+		assert.deepEqual(await t.claimIds(), [id])
+	},
+
+	'a notBefore in the past means now': async (t) => {
+		const id = await t.enqueueOne({ notBefore: (await t.now()) - HOUR })
+		assert.deepEqual(await t.claimIds(), [id])
+	},
+
+	'finds nothing for an unknown id': async ({ store }) => {
+		assert.equal(await store.find('01890a5d-ffff-7000-8000-000000000001'), undefined)
+	},
+
+	'accepts an empty list': async ({ store }) => {
+		const inserted = await store.insert([])
+		assert.equal(inserted.duplicates.size, 0)
+		assert.deepEqual(await store.list({}, MANY), [])
+	},
+
+	'inserts a thousand rows in order': async (t) => {
+		const rows = Array.from({ length: 1_000 }, (_, n) => t.row({ payload: String(n) }))
+		await t.store.insert(rows)
+		const claimed = await t.claim({ limit: MANY })
+		assert.deepEqual(
+			claimed.map((row) => row.payload),
+			rows.map((row) => row.payload),
+		)
+	},
+
+	'keeps the fields of different messages in one batch apart': async (t) => {
+		const now = await t.now()
+		const rows = [
+			t.row({ destination: 'b', key: 'k' }),
+			t.row({ headers: '{"h":"1"}', dedupeKey: 'd' }),
+			t.row({ notBefore: now + HOUR, maxRetries: 3 }),
+			t.row({ expiresAt: now + HOUR, payload: 'null' }),
+		]
+		await t.store.insert(rows)
+		for (const row of rows) {
+			const found = await t.find(row.id)
+			assert.deepEqual(
+				[found.destination, found.key, found.headers, found.dedupeKey, found.maxRetries, found.expiresAt],
+				[row.destination, row.key, row.headers, row.dedupeKey, row.maxRetries, row.expiresAt],
+			)
+			assert.equal(found.payload, row.payload)
+		}
+	},
+
+	'inserts a batch completely or not at all': async (t) => {
+		const id = await t.enqueueOne({ payload: '"first"' })
+		const fresh = t.row()
+		await assert.rejects(t.store.insert([fresh, t.row({ id, payload: '"second"' })]))
+		assert.equal(await t.store.find(fresh.id), undefined)
+		assert.equal((await t.find(id)).payload, '"first"')
+	},
+
+	'keeps the rows of a committed transaction': async (t) => {
+		const rows = [t.row(), t.row()]
+		const single = t.row()
+		await t.transaction(async (tx) => {
+			await t.store.insert(rows, tx)
+			await t.store.insert([single], tx)
+		}, 'commit')
+		assert.deepEqual(await t.claimIds(), idsOf([...rows, single]))
+	},
+
+	'keeps no rows of a rolled back transaction': async (t) => {
+		const rows = [t.row(), t.row({ dedupeKey: 'd' })]
+		await t.transaction((tx) => t.store.insert(rows, tx), 'rollback')
+		assert.deepEqual(await t.store.list({}, MANY), [])
+		assert.deepEqual(await t.claimIds(), [])
+	},
+
+	'treats a message of a transaction like any other': async (t) => {
+		const now = await t.now()
+		const row = t.row({ key: 'k', notBefore: now + HOUR, headers: '{"a":"b"}', maxRetries: 2 })
+		await t.transaction((tx) => t.store.insert([row], tx), 'commit')
+		const found = await t.find(row.id)
+		assert.deepEqual(
+			[found.key, found.dueAt, found.headers, found.maxRetries],
+			['k', now + HOUR, '{"a":"b"}', 2],
+		)
+		assertNear(found.createdAt, now, 'createdAt')
+	},
+
+	'reports that the caller commits, where the client exposes it': async (t) => {
+		const one = await t.transaction((tx) => t.store.insert([t.row()], tx), 'commit')
+		const many = await t.transaction(
+			(tx) => t.store.insert([t.row(), t.row({ dedupeKey: 'd' })], tx),
+			'commit',
+		)
+		assert.notEqual(one.isInTransaction, false)
+		assert.notEqual(many.isInTransaction, false)
+	},
+
+	'reports no transaction without tx': async (t) => {
+		assert.notEqual((await t.store.insert([t.row()])).isInTransaction, true)
+		const many = await t.store.insert([t.row(), t.row({ dedupeKey: 'd' })])
+		assert.notEqual(many.isInTransaction, true)
+	},
+}

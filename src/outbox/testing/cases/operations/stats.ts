@@ -1,0 +1,217 @@
+/** Counts at a bounded cost. */
+import assert from 'node:assert/strict'
+import type { CappedCount, DestinationCounts } from '../../../store/store.ts'
+import {
+	assertNear,
+	type CaseTable,
+	HOUR,
+	MANY,
+	MINUTE,
+	required,
+	type StoreHarness,
+} from '../../harness/harness.ts'
+import { retry } from '../../harness/settlements.ts'
+
+const of = async (t: StoreHarness, destination = 'a', limit = MANY): Promise<DestinationCounts> => {
+	const { destinations } = await t.store.stats(limit)
+	return required(
+		destinations.find((counts) => counts.destination === destination),
+		`the figures of ${destination}`,
+	)
+}
+
+const exactly = (count: number): CappedCount => ({ count, isCapped: false })
+
+const sum = (counts: readonly number[]): number => counts.reduce((a, b) => a + b, 0)
+
+export const stats: CaseTable = {
+	'returns zeros for an empty outbox': async (t) => {
+		const now = await t.now()
+		const told = await t.store.stats(MANY)
+		assertNear(told.now, now, 'now')
+		assert.deepEqual(told.destinations, [])
+		assert.equal(sum(told.attempts), 0)
+		assert.deepEqual(
+			told.forecast,
+			Array.from({ length: 12 }, () => exactly(0)),
+		)
+	},
+
+	'counts due, scheduled, in-flight and dead messages per destination': async (t) => {
+		const notBefore = (await t.now()) + 2 * HOUR
+		await t.addDeadLetter()
+		await t.enqueue({}, {}, {})
+		await t.claim({ limit: 2 })
+		await t.enqueue({}, {}, { notBefore }, { notBefore }, { notBefore }, { notBefore })
+		await t.enqueueOne({ destination: 'b' })
+		const { due, scheduled, inFlight, dead } = await of(t)
+		assert.deepEqual([due, scheduled, inFlight, dead], [exactly(3), exactly(4), exactly(2), exactly(1)])
+		const other = await of(t, 'b')
+		assert.deepEqual(
+			[other.due, other.scheduled, other.inFlight, other.dead],
+			[exactly(1), exactly(0), exactly(0), exactly(0)],
+		)
+		assert.equal((await t.store.stats(MANY)).destinations.length, 2)
+	},
+
+	'includes a destination with only dead letters': async (t) => {
+		await t.addDeadLetter({ destination: 'grave' })
+		const { due, scheduled, inFlight, dead } = await of(t, 'grave')
+		assert.deepEqual([due, scheduled, inFlight, dead], [exactly(0), exactly(0), exactly(0), exactly(1)])
+	},
+
+	'counts a message of a crashed relay once': async (t) => {
+		await t.enqueueOne()
+		await t.claimOne({ leaseMs: MINUTE })
+		await t.advance(HOUR)
+		const { due, scheduled, inFlight } = await of(t)
+		assert.equal(due.count + scheduled.count + inFlight.count, 1)
+	},
+
+	'oldestLagMs is the lag of the message that has been due longest': async (t) => {
+		await t.enqueueOne()
+		await t.advance(2 * HOUR)
+		await t.enqueueOne()
+		await t.advance(HOUR)
+		assertNear((await of(t)).oldestLagMs, 3 * HOUR, 'oldestLagMs')
+	},
+
+	'oldestLagMs and nextDueInMs are null without due and scheduled messages': async (t) => {
+		await t.enqueueOne({ notBefore: (await t.now()) + 3 * HOUR })
+		const waiting = await of(t)
+		assert.equal(waiting.oldestLagMs, null)
+		assertNear(waiting.nextDueInMs, 3 * HOUR, 'nextDueInMs')
+		await t.advance(5 * HOUR)
+		const due = await of(t)
+		assert.equal(due.nextDueInMs, null)
+		assertNear(due.oldestLagMs, 2 * HOUR, 'oldestLagMs')
+	},
+
+	'counts no further than the limit and says so': async (t) => {
+		const notBefore = (await t.now()) + MINUTE
+		for (let n = 0; n < 5; n++) await t.addDeadLetter()
+		await t.enqueue(...Array.from({ length: 5 }, () => ({})))
+		await t.claim()
+		await t.enqueue(...Array.from({ length: 5 }, () => ({})))
+		await t.enqueue(...Array.from({ length: 5 }, () => ({ notBefore: notBefore + MINUTE })))
+		const capped = { count: 3, isCapped: true }
+		const told = await of(t, 'a', 3)
+		assert.deepEqual([told.due, told.scheduled, told.dead], [capped, capped, capped])
+		assert.ok(told.inFlight.count <= 3)
+		const all = await of(t, 'a', 100)
+		assert.deepEqual(
+			[all.due, all.scheduled, all.inFlight, all.dead],
+			[exactly(5), exactly(5), exactly(5), exactly(5)],
+		)
+		assert.ok(sum((await t.store.stats(3)).attempts) <= 3 * 3)
+	},
+
+	'counts messages by attempts': async (t) => {
+		await t.enqueue({}, {}, {}, {})
+		await t.settle((await t.claim({ limit: 3 })).map((row) => retry(row, 0)))
+		const again = await t.claim({ limit: MANY })
+		const [one] = again.filter((row) => row.attempt === 2)
+		assert.ok(one)
+		const { attempts } = await t.store.stats(MANY)
+		assert.equal(sum(attempts), 4)
+		assert.deepEqual([attempts[0], attempts[1], attempts[2]], [0, 1, 3])
+	},
+
+	'counts messages without an attempt at index 0': async (t) => {
+		await t.enqueue({}, {}, {})
+		assert.equal((await t.store.stats(MANY)).attempts[0], 3)
+	},
+
+	'the last attempts count includes all higher numbers': async (t) => {
+		await t.enqueueOne()
+		for (let n = 0; n < 60; n++) await t.settle([retry(await t.claimOne(), 0)])
+		const { attempts } = await t.store.stats(MANY)
+		assert.equal(sum(attempts), 1)
+		assert.equal(attempts.at(-1), 1)
+	},
+
+	'forecasts the next hour in steps of five minutes': async (t) => {
+		const now = await t.now()
+		const minutes = [2, 3, 7, 32, 57, 63, 600]
+		await t.enqueue(...minutes.map((n) => ({ notBefore: now + n * MINUTE })))
+		await t.enqueueOne({ destination: 'b', notBefore: now + 32 * MINUTE })
+		await t.enqueueOne()
+		const { forecast } = await t.store.stats(MANY)
+		assert.deepEqual(
+			forecast.map((slot) => slot.count),
+			[2, 1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 1],
+		)
+	},
+
+	'counts the forecast up to the limit': async (t) => {
+		const notBefore = (await t.now()) + 7 * MINUTE
+		await t.enqueue(...Array.from({ length: 9 }, () => ({ notBefore })))
+		const { forecast } = await t.store.stats(4)
+		assert.deepEqual(forecast[1], { count: 4, isCapped: true })
+		assert.equal(forecast.length, 12)
+	},
+
+	'marks the slot where counting stopped and all later ones as capped': async (t) => {
+		const now = await t.now()
+		const early = Array.from({ length: 60 }, () => ({ notBefore: now + 7 * MINUTE }))
+		await t.enqueue(...early, { notBefore: now + 32 * MINUTE })
+		const { forecast } = await t.store.stats(4)
+		assert.deepEqual(forecast[0], exactly(0))
+		assert.deepEqual(forecast[1], { count: 4, isCapped: true })
+		assert.ok(forecast.slice(2).every((slot) => slot.isCapped))
+	},
+
+	'counts a single destination': async (t) => {
+		const notBefore = (await t.now()) + 7 * MINUTE
+		await t.enqueue({}, {}, { notBefore }, { destination: 'b' }, { destination: 'b', notBefore })
+		await t.claim({ limit: 1 })
+		const told = await t.store.stats(MANY, 'a')
+		assert.deepEqual(
+			told.destinations.map(({ destination, due, inFlight }) => [destination, due, inFlight]),
+			[['a', exactly(1), exactly(1)]],
+		)
+		assert.deepEqual([sum(told.attempts), told.attempts[1]], [3, 1])
+		assert.deepEqual(told.forecast[1], exactly(1))
+		assert.equal(told.hasMoreDestinations, false)
+		assertNear(told.now, await t.now(), 'now')
+	},
+
+	'returns zeros for a single empty destination': async (t) => {
+		await t.enqueueOne()
+		const { destinations, attempts } = await t.store.stats(MANY, 'nobody')
+		assert.equal(sum(attempts), 0)
+		assert.deepEqual(
+			destinations.map(({ due, scheduled, inFlight, dead }) => [due, scheduled, inFlight, dead]),
+			[[exactly(0), exactly(0), exactly(0), exactly(0)]],
+		)
+	},
+
+	'divides the limit equally among many destinations and marks capped counts': async (t) => {
+		const names = Array.from({ length: 40 }, (_, n) => `d${n}`)
+		await t.enqueue(...names.flatMap((destination) => Array.from({ length: 30 }, () => ({ destination }))))
+		await t.enqueueOne({ destination: 'small' })
+		const { destinations, hasMoreDestinations } = await t.store.stats(100)
+		assert.deepEqual([destinations.length, hasMoreDestinations], [41, false])
+		for (const { destination, due } of destinations)
+			if (destination === 'small') assert.deepEqual(due, exactly(1))
+			else assert.deepEqual(due, { count: 10, isCapped: true })
+		assert.deepEqual((await t.store.stats(100, 'd7')).destinations[0]?.due, exactly(30))
+	},
+
+	'counts a thousand destinations and says that there are more': async (t) => {
+		const of = (n: number) => ({ destination: `d${String(n).padStart(4, '0')}` })
+		await t.enqueue(...Array.from({ length: 1_000 }, (_, n) => of(n)))
+		const all = await t.store.stats(MANY)
+		assert.deepEqual([all.destinations.length, all.hasMoreDestinations], [1_000, false])
+		await t.enqueueOne(of(1_000))
+		const most = await t.store.stats(MANY)
+		assert.deepEqual([most.destinations.length, most.hasMoreDestinations], [1_000, true])
+	},
+
+	'now returns the time of the database': async (t) => {
+		const before = await t.store.now()
+		assertNear(before, await t.now(), 'now')
+		await t.advance(3 * HOUR)
+		assertNear(await t.store.now(), before + 3 * HOUR, 'now')
+	},
+}
