@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import type {
+	AfterDeadLetter,
 	ClaimedRow,
 	ClaimRequest,
 	ClaimTarget,
@@ -56,6 +57,10 @@ export const target = (overrides: Partial<ClaimTarget> = {}): ClaimTarget => ({
 	keys: overrides.keys,
 	isProbe: overrides.isProbe ?? false,
 })
+
+type Rows<Count extends number, List extends ClaimedRow[] = []> = List['length'] extends Count
+	? List
+	: Rows<Count, [...List, ClaimedRow]>
 
 export class StoreHarness {
 	readonly store: Store
@@ -148,6 +153,32 @@ export class StoreHarness {
 			...others.map((each) => ({ type: 'release', id: each.id, attempt: each.attempt }) as const),
 		])
 		return id
+	}
+
+	/** Claims exactly `count` messages. */
+	async claimMany<const Count extends number>(
+		count: Count,
+		overrides?: ClaimOverrides,
+	): Promise<Rows<Count>> {
+		const rows = await this.claim(overrides)
+		assert.equal(rows.length, count, `${count} messages are claimed, not ${rows.length}`)
+		return rows as unknown as Rows<Count>
+	}
+
+	/** Claims the only first message of a key and dead-letters it. */
+	async deadLetterHead(afterDeadLetter: AfterDeadLetter): Promise<void> {
+		await this.settle([dead(await this.claimOne({ isOrdered: true }), { afterDeadLetter })])
+	}
+
+	/** Claims and sends `count` messages of one key, one after the other. Returns their ids. */
+	async sendInOrder(count: number): Promise<string[]> {
+		const ids: string[] = []
+		for (let n = 0; n < count; n++) {
+			const row = await this.claimOne({ isOrdered: true })
+			ids.push(row.id)
+			await this.settle([{ type: 'sent', id: row.id, attempt: row.attempt }])
+		}
+		return ids
 	}
 
 	/** Finds a message that must exist. */

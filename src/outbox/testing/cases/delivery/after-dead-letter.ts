@@ -42,7 +42,7 @@ export const afterDeadLetter: CaseTable = {
 
 	'block: a message enqueued when none is left waits': async (t) => {
 		await t.enqueueOne(k)
-		await t.settle([dead(await t.claimOne(ORDERED), { afterDeadLetter: 'block' })])
+		await t.deadLetterHead('block')
 		await t.enqueueOne(k)
 		assert.deepEqual(await t.claimIds(ORDERED), [])
 	},
@@ -57,7 +57,7 @@ export const afterDeadLetter: CaseTable = {
 
 	'block: a dead letter blocks only later messages': async (t) => {
 		const [first] = await threeWithDeadHead(t, 'skip')
-		await t.settle([dead(await t.claimOne(ORDERED), { afterDeadLetter: 'block' })])
+		await t.deadLetterHead('block')
 		assert.deepEqual(await t.claimIds(ORDERED), [])
 		await t.store.replay({ ids: [first ?? ''] }, 1)
 		assert.deepEqual(await t.claimIds(ORDERED), [first])
@@ -66,13 +66,7 @@ export const afterDeadLetter: CaseTable = {
 	'block: a replayed message comes first, then the others': async (t) => {
 		const ids = await threeWithDeadHead(t, 'block')
 		await t.store.replay({ key: 'k' }, MANY)
-		const seen: string[] = []
-		for (const _ of ids) {
-			const row = await t.claimOne(ORDERED)
-			seen.push(row.id)
-			await t.settle([sent(row)])
-		}
-		assert.deepEqual(seen, ids)
+		assert.deepEqual(await t.sendInOrder(ids.length), ids)
 	},
 
 	'block: discarding releases the others, with and without history': async (t) => {
@@ -88,8 +82,7 @@ export const afterDeadLetter: CaseTable = {
 
 	'block: a dead letter without a key blocks nothing': async (t) => {
 		const [, second] = await t.enqueue({}, {})
-		const [first, other] = await t.claim(ORDERED)
-		assert.ok(first && other)
+		const [first, other] = await t.claimMany(2, ORDERED)
 		await t.settle([dead(first, { afterDeadLetter: 'block' }), sent(other)])
 		assert.equal(other.id, second)
 		const id = await t.enqueueOne(k)
@@ -126,7 +119,7 @@ export const afterDeadLetter: CaseTable = {
 		await t.enqueueOne(k)
 		const id = await t.enqueueOne(part)
 		const before = await t.find(id)
-		await t.settle([dead(await t.claimOne(ORDERED), { afterDeadLetter: 'dead-letter-rest' })])
+		await t.deadLetterHead('dead-letter-rest')
 		const found = await t.find(id)
 		assert.deepEqual([found.status, found.attempts, found.cause], ['dead', 0, 'predecessor-dead'])
 		assert.deepEqual(
@@ -146,14 +139,13 @@ export const afterDeadLetter: CaseTable = {
 	'dead-letter-rest: scheduled followers become dead letters': async (t) => {
 		await t.enqueueOne(k)
 		const id = await t.enqueueOne({ ...k, notBefore: (await t.now()) + 50 * HOUR })
-		await t.settle([dead(await t.claimOne(ORDERED), { afterDeadLetter: 'dead-letter-rest' })])
+		await t.deadLetterHead('dead-letter-rest')
 		assert.equal((await t.find(id)).status, 'dead')
 	},
 
 	'dead-letter-rest: earlier messages stay': async (t) => {
 		const [first, second, third] = await t.enqueue(k, k, k)
-		const [one, two, three] = await t.claim()
-		assert.ok(one && two && three)
+		const [one, two, three] = await t.claimMany(3)
 		await t.settle([release(one), release(three)])
 		await t.settle([dead(two, { afterDeadLetter: 'dead-letter-rest' })])
 		const found = await Promise.all([first, second, third].map((id) => t.find(id ?? '')))

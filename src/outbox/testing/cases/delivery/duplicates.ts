@@ -1,11 +1,13 @@
 /** A message with a dedupe key is not inserted while an earlier one with the same key exists in any table. */
 import assert from 'node:assert/strict'
 import { type CaseTable, HOUR, MANY, required, type StoreHarness } from '../../harness/harness.ts'
-import { dead, retry, sent } from '../../harness/settlements.ts'
+import { retry, sent } from '../../harness/settlements.ts'
 
-/** Tries to enqueue another with the key `d`, and answers whose it is. */
-const second = async (t: StoreHarness): Promise<string | undefined> => {
-	const row = t.row({ dedupeKey: 'd' })
+const d = { dedupeKey: 'd' }
+
+/** Inserts another message with the key `d`. Returns the id of the message that has the key. */
+const insertAgain = async (t: StoreHarness): Promise<string | undefined> => {
+	const row = t.row(d)
 	const { duplicates } = await t.store.insert([row])
 	const holder = duplicates.get(row.id)
 	assert.equal(duplicates.size, holder === undefined ? 0 : 1)
@@ -13,93 +15,91 @@ const second = async (t: StoreHarness): Promise<string | undefined> => {
 	return holder
 }
 
+/** `prepare` returns the id of the message that has the key `d`, or undefined if the key is free again. */
+const keyCase = (prepare: (t: StoreHarness) => Promise<string | undefined>) => async (t: StoreHarness) => {
+	const id = await prepare(t)
+	assert.equal(await insertAgain(t), id)
+}
+
+const sendOne = async (t: StoreHarness, keepHistory: boolean): Promise<string> => {
+	const id = await t.enqueueOne(d)
+	await t.settle([sent(await t.claimOne())], keepHistory)
+	return id
+}
+
 export const duplicates: CaseTable = {
 	'finds a duplicate of a pending message': async (t) => {
-		const id = await t.enqueueOne({ dedupeKey: 'd' })
-		assert.equal(await second(t), id)
-		assert.equal(await second(t), id)
+		const id = await t.enqueueOne(d)
+		assert.equal(await insertAgain(t), id)
+		assert.equal(await insertAgain(t), id)
 	},
 
-	'finds a duplicate of a scheduled message': async (t) => {
-		const id = await t.enqueueOne({ dedupeKey: 'd', notBefore: (await t.now()) + HOUR })
-		assert.equal(await second(t), id)
-	},
+	'finds a duplicate of a scheduled message': keyCase(async (t) =>
+		t.enqueueOne({ ...d, notBefore: (await t.now()) + HOUR }),
+	),
 
-	'finds a duplicate of a message in flight': async (t) => {
-		const id = await t.enqueueOne({ dedupeKey: 'd' })
-		await t.claimOne()
-		assert.equal(await second(t), id)
-	},
+	'finds a duplicate of a message in flight': keyCase(async (t) => {
+		await t.enqueueOne(d)
+		return (await t.claimOne()).id
+	}),
 
-	'finds a duplicate of a message waiting for a retry': async (t) => {
-		const id = await t.enqueueOne({ dedupeKey: 'd' })
+	'finds a duplicate of a message waiting for a retry': keyCase(async (t) => {
+		const id = await t.enqueueOne(d)
 		await t.settle([retry(await t.claimOne(), HOUR)])
-		assert.equal(await second(t), id)
-	},
+		return id
+	}),
 
-	'finds a duplicate of a dead letter': async (t) => {
-		const id = await t.addDeadLetter({ dedupeKey: 'd' })
-		assert.equal(await second(t), id)
-	},
+	'finds a duplicate of a dead letter': keyCase((t) => t.addDeadLetter(d)),
 
-	'finds a duplicate of a message dead-lettered after its predecessor': async (t) => {
-		await t.enqueueOne({ key: 'k' })
-		const id = await t.enqueueOne({ key: 'k', dedupeKey: 'd' })
-		await t.settle([dead(await t.claimOne({ isOrdered: true }), { afterDeadLetter: 'dead-letter-rest' })])
-		assert.equal(await second(t), id)
-	},
+	'finds a duplicate of a message dead-lettered after its predecessor': keyCase(async (t) => {
+		const [, id] = await t.enqueue({ key: 'k' }, { key: 'k', ...d })
+		await t.deadLetterHead('dead-letter-rest')
+		return id
+	}),
 
-	'finds a duplicate of a replayed message': async (t) => {
-		const id = await t.addDeadLetter({ dedupeKey: 'd' })
+	'finds a duplicate of a replayed message': keyCase(async (t) => {
+		const id = await t.addDeadLetter(d)
 		await t.store.replay({}, MANY)
-		assert.equal(await second(t), id)
-	},
+		return id
+	}),
 
-	'finds a duplicate of a sent message in the history': async (t) => {
-		const id = await t.enqueueOne({ dedupeKey: 'd' })
-		await t.settle([sent(await t.claimOne())], true)
-		assert.equal(await second(t), id)
-	},
+	'finds a duplicate of a sent message in the history': keyCase((t) => sendOne(t, true)),
 
-	'finds a duplicate of a discarded message in the history': async (t) => {
-		const id = await t.addDeadLetter({ dedupeKey: 'd' })
+	'finds a duplicate of a discarded message in the history': keyCase(async (t) => {
+		const id = await t.addDeadLetter(d)
 		await t.store.discard({}, MANY, true)
-		assert.equal(await second(t), id)
-	},
+		return id
+	}),
 
-	'accepts the key again after its message was sent without history': async (t) => {
-		await t.enqueueOne({ dedupeKey: 'd' })
-		await t.settle([sent(await t.claimOne())])
-		assert.equal(await second(t), undefined)
-	},
+	'accepts the key again after its message was sent without history': keyCase(async (t) => {
+		await sendOne(t, false)
+		return undefined
+	}),
 
-	'accepts the key again after its message was discarded': async (t) => {
-		await t.addDeadLetter({ dedupeKey: 'd' })
+	'accepts the key again after its message was discarded': keyCase(async (t) => {
+		await t.addDeadLetter(d)
 		await t.store.discard({}, MANY, false)
-		assert.equal(await second(t), undefined)
-	},
+		return undefined
+	}),
 
-	'accepts the key again after its history was dropped': async (t) => {
-		await t.enqueueOne({ dedupeKey: 'd' })
-		await t.settle([sent(await t.claimOne())], true)
+	'accepts the key again after its history was dropped': keyCase(async (t) => {
+		await sendOne(t, true)
 		await t.advance(2 * HOUR)
 		await t.store.dropHistory(HOUR, MANY)
-		assert.equal(await second(t), undefined)
-	},
+		return undefined
+	}),
 
-	'accepts the key again after its transaction was rolled back': async (t) => {
-		const row = t.row({ dedupeKey: 'd' })
-		await t.transaction((tx) => t.store.insert([row], tx), 'rollback')
-		assert.equal(await second(t), undefined)
-	},
+	'accepts the key again after its transaction was rolled back': keyCase(async (t) => {
+		await t.transaction((tx) => t.store.insert([t.row(d)], tx), 'rollback')
+		return undefined
+	}),
 
-	'finds a duplicate regardless of topic and destination': async (t) => {
-		const id = await t.enqueueOne({ dedupeKey: 'd', destination: 'b', topic: 'other' })
-		assert.equal(await second(t), id)
-	},
+	'finds a duplicate regardless of topic and destination': keyCase((t) =>
+		t.enqueueOne({ ...d, destination: 'b', topic: 'other' }),
+	),
 
 	'inserts the first of two in one batch': async (t) => {
-		const rows = [1, 2, 3].map(() => t.row({ dedupeKey: 'd' }))
+		const rows = [1, 2, 3].map(() => t.row(d))
 		const [first, next, last] = rows
 		const { duplicates: found } = await t.store.insert(rows)
 		const id = required(first, 'a row').id
@@ -114,10 +114,10 @@ export const duplicates: CaseTable = {
 	},
 
 	'inserts the other messages of a batch, with a key and without': async (t) => {
-		const id = await t.enqueueOne({ dedupeKey: 'd' })
-		const [plain, taken, free] = [t.row(), t.row({ dedupeKey: 'd' }), t.row({ dedupeKey: 'e' })]
-		const { duplicates: found } = await t.store.insert([plain, taken, free])
-		assert.deepEqual([...found], [[taken.id, id]])
+		const id = await t.enqueueOne(d)
+		const [plain, duplicate, free] = [t.row(), t.row(d), t.row({ dedupeKey: 'e' })]
+		const { duplicates: found } = await t.store.insert([plain, duplicate, free])
+		assert.deepEqual([...found], [[duplicate.id, id]])
 		assert.deepEqual(await t.claimIds(), [id, plain.id, free.id])
 	},
 
@@ -134,19 +134,15 @@ export const duplicates: CaseTable = {
 	},
 
 	'finds duplicates inside a transaction': async (t) => {
-		const id = await t.addDeadLetter({ dedupeKey: 'd' })
-		const [taken, own, again] = [
-			t.row({ dedupeKey: 'd' }),
-			t.row({ dedupeKey: 'e' }),
-			t.row({ dedupeKey: 'e' }),
-		]
+		const id = await t.addDeadLetter(d)
+		const [duplicate, own, again] = [t.row(d), t.row({ dedupeKey: 'e' }), t.row({ dedupeKey: 'e' })]
 		const found = await t.transaction(async (tx) => {
-			const first = await t.store.insert([taken, own], tx)
+			const first = await t.store.insert([duplicate, own], tx)
 			const later = await t.store.insert([again], tx)
 			return [...first.duplicates, ...later.duplicates]
 		}, 'commit')
 		assert.deepEqual(found, [
-			[taken.id, id],
+			[duplicate.id, id],
 			[again.id, own.id],
 		])
 		assert.deepEqual(await t.claimIds(), [own.id])
@@ -154,7 +150,7 @@ export const duplicates: CaseTable = {
 
 	'inserts one of several concurrent duplicates and returns its id for the others': async (t) => {
 		const other = await t.other()
-		const rows = Array.from({ length: 8 }, () => t.row({ dedupeKey: 'd' }))
+		const rows = Array.from({ length: 8 }, () => t.row(d))
 		const all = await Promise.all(rows.map((row, n) => (n % 2 ? other : t.store).insert([row])))
 		const winners = rows.filter((row, n) => all[n]?.duplicates.has(row.id) === false)
 		assert.equal(winners.length, 1)

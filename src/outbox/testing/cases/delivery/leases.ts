@@ -83,7 +83,7 @@ export const leases: CaseTable = {
 		assert.equal((await t.find(id)).lockedBy, 'r1')
 	},
 
-	'a late settlement counts if the message was not taken over': async (t) => {
+	'a late settlement counts if the message was not takenOver over': async (t) => {
 		const id = await t.enqueueOne()
 		const row = await t.claimOne({ leaseMs: MINUTE })
 		await t.advance(HOUR)
@@ -113,18 +113,21 @@ export const leases: CaseTable = {
 
 	'renew reports lost claims and renews the others': async (t) => {
 		await t.enqueue({}, {}, {}, {})
-		const [taken, kept, done, given] = await t.claim({ leaseMs: HOUR })
-		assert.ok(taken && kept && done && given)
-		await t.store.renew('r1', 3 * HOUR, [kept, done, given].map(claimRef))
+		const [takenOver, renewed, done, released] = await t.claimMany(4, { leaseMs: HOUR })
+		await t.store.renew('r1', 3 * HOUR, [renewed, done, released].map(claimRef))
 		await t.advance(2 * HOUR)
 		await t.claimOne({ owner: 'r2' })
-		await t.settle([sent(done), release(given, HOUR)])
+		await t.settle([sent(done), release(released, HOUR)])
 		const unknown = { id: t.id(), attempt: 1 }
-		const lost = await t.store.renew('r1', 4 * HOUR, [taken, kept, done, given, unknown].map(claimRef))
-		assert.deepEqual([...lost].sort(), [taken.id, done.id, given.id, unknown.id].sort())
+		const lost = await t.store.renew(
+			'r1',
+			4 * HOUR,
+			[takenOver, renewed, done, released, unknown].map(claimRef),
+		)
+		assert.deepEqual([...lost].sort(), [takenOver.id, done.id, released.id, unknown.id].sort())
 		await t.advance(2 * HOUR)
-		assert.deepEqual((await t.find(kept.id)).lockedBy, 'r1')
-		assert.ok(!(await t.claimIds({ owner: 'r3' })).includes(kept.id))
+		assert.deepEqual((await t.find(renewed.id)).lockedBy, 'r1')
+		assert.ok(!(await t.claimIds({ owner: 'r3' })).includes(renewed.id))
 	},
 
 	'renew ignores another attempt or another owner': async (t) => {
@@ -153,8 +156,7 @@ export const leases: CaseTable = {
 
 	'a released message keeps its position': async (t) => {
 		const ids = await t.enqueue({}, {}, {})
-		const [first, second] = await t.claim({ limit: 2 })
-		assert.ok(first && second)
+		const [first, second] = await t.claimMany(2, { limit: 2 })
 		await t.advance(MINUTE)
 		await t.settle([release(second), release(first)])
 		assert.deepEqual(await t.claimIds(), ids)

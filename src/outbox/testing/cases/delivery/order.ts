@@ -48,7 +48,7 @@ export const order: CaseTable = {
 		assert.deepEqual(await t.claimIds(ORDERED), [second])
 	},
 
-	'a message waiting for a retry stays first': async (t) => {
+	'a message scheduled for a retry stays first': async (t) => {
 		const [first] = await t.enqueue(k, k)
 		await t.settle([retry(await t.claimOne(ORDERED), HOUR)])
 		assert.deepEqual(await t.claimIds(ORDERED), [])
@@ -240,18 +240,18 @@ export const predecessors: CaseTable = {
 		assert.equal(await predecessorOf(t, third), second)
 	},
 
-	'returns the predecessor with its state: in flight or waiting for a retry': async (t) => {
+	'returns the predecessor with its state: in flight or scheduled for a retry': async (t) => {
 		const [, second] = await t.enqueue(k, k)
 		const row = await t.claimOne(ORDERED)
-		const flying = required(await t.store.findPredecessor(second ?? ''), 'the predecessor')
-		assert.deepEqual([flying.status, flying.lockedBy, flying.blocks], ['processing', 'r1', false])
+		const inFlight = required(await t.store.findPredecessor(second ?? ''), 'the predecessor')
+		assert.deepEqual([inFlight.status, inFlight.lockedBy, inFlight.blocks], ['processing', 'r1', false])
 		await t.settle([retry(row, HOUR)])
 		assert.deepEqual(await t.store.findPredecessor(second ?? ''), await t.find(row.id))
 	},
 
 	'returns the blocking dead letter as predecessor of all later messages': async (t) => {
 		const [first, second, third] = await t.enqueue(k, k, k)
-		await t.settle([dead(await t.claimOne(ORDERED), { afterDeadLetter: 'block' })])
+		await t.deadLetterHead('block')
 		assert.equal(await predecessorOf(t, second), first)
 		const letter = required(await t.store.findPredecessor(third ?? ''), 'the predecessor')
 		assert.deepEqual([letter.id, letter.status, letter.blocks], [first, 'dead', true])
@@ -262,14 +262,14 @@ export const predecessors: CaseTable = {
 
 	'ignores a dead letter that does not block': async (t) => {
 		const [first, second] = await t.enqueue(k, k)
-		await t.settle([dead(await t.claimOne(ORDERED), { afterDeadLetter: 'skip' })])
+		await t.deadLetterHead('skip')
 		assert.equal(await predecessorOf(t, second), undefined)
 		assert.equal((await t.find(first ?? '')).blocks, false)
 	},
 
 	'returns a dead follower as predecessor of later messages': async (t) => {
 		const [first, second] = await t.enqueue(k, k)
-		await t.settle([dead(await t.claimOne(ORDERED), { afterDeadLetter: 'dead-letter-rest' })])
+		await t.deadLetterHead('dead-letter-rest')
 		const late = await t.enqueueOne(k)
 		assert.equal(await predecessorOf(t, late), first)
 		assert.equal((await t.find(second ?? '')).blocks, true)
@@ -277,8 +277,7 @@ export const predecessors: CaseTable = {
 
 	'a dead letter precedes only later messages, and none after its replay': async (t) => {
 		const [first, second] = await t.enqueue(k, k)
-		const [one, two] = await t.claim()
-		assert.ok(one && two)
+		const [one, two] = await t.claimMany(2)
 		await t.settle([release(one), dead(two, { afterDeadLetter: 'block' })])
 		assert.equal(await predecessorOf(t, first), undefined)
 		await t.store.replay({}, MANY)

@@ -100,8 +100,8 @@ export const schedule: CaseTable = {
 		t,
 	) => {
 		const notBefore = (await t.now()) + HOUR
-		const waiting = Array.from({ length: 20 }, (_, n) => ({ destination: `a${n}`, notBefore }))
-		await t.enqueue(...waiting, { destination: 'z' })
+		const failedOnce = Array.from({ length: 20 }, (_, n) => ({ destination: `a${n}`, notBefore }))
+		await t.enqueue(...failedOnce, { destination: 'z' })
 		const { names, nextDueInMs } = await t.store.dueDestinations(1)
 		assert.deepEqual(names, ['z'])
 		assertNear(nextDueInMs, HOUR, 'nextDueInMs')
@@ -110,14 +110,14 @@ export const schedule: CaseTable = {
 	'pages by the last name until all are listed': async (t) => {
 		const all = [...Array.from({ length: 12 }, (_, n) => `d${n}`), 'Ä', 'ß', '東京', '_', 'a-b', 'a b', "o'k"]
 		await t.enqueue(...all.map((destination) => ({ destination })))
-		const told: string[] = []
+		const listed: string[] = []
 		let after: string | undefined
 		do {
 			const { names } = await t.store.dueDestinations(5, after)
-			told.push(...names)
+			listed.push(...names)
 			after = names.at(-1)
-		} while (after !== undefined && told.length <= all.length)
-		assert.deepEqual(sorted(told), sorted(all))
+		} while (after !== undefined && listed.length <= all.length)
+		assert.deepEqual(sorted(listed), sorted(all))
 	},
 
 	'pages after a name that no longer exists': async (t) => {
@@ -133,8 +133,8 @@ export const schedule: CaseTable = {
 	},
 }
 
-/** Messages that have failed once. */
-const waiting = async (t: StoreHarness, ...parts: readonly Partial<NewRow>[]): Promise<string[]> => {
+/** Enqueues messages and fails each once. */
+const failedOnce = async (t: StoreHarness, ...parts: readonly Partial<NewRow>[]): Promise<string[]> => {
 	const ids = await t.enqueue(...parts)
 	await t.settle((await t.claim()).map((row) => retry(row, 50 * HOUR)))
 	return ids
@@ -173,19 +173,19 @@ export const retryNow: CaseTable = {
 	},
 
 	'makes at most limit messages due': async (t) => {
-		await waiting(t, {}, {}, {}, {}, {})
+		await failedOnce(t, {}, {}, {}, {}, {})
 		assert.equal((await t.store.retryNow({}, 2)).length, 2)
 		assert.equal((await t.claim()).length, 2)
 	},
 
 	'makes only matching messages due': async (t) => {
-		const [one] = await waiting(t, { topic: 't' }, { topic: 'u' })
+		const [one] = await failedOnce(t, { topic: 't' }, { topic: 'u' })
 		assert.deepEqual(await t.store.retryNow({ topic: 't' }, MANY), [one])
 		assert.deepEqual(await t.claimIds(), [one])
 	},
 
 	'matches nothing with an empty list of ids': async (t) => {
-		await waiting(t, {})
+		await failedOnce(t, {})
 		assert.deepEqual(await t.store.retryNow({ ids: [] }, MANY), [])
 		assert.deepEqual(await t.claimIds(), [])
 	},

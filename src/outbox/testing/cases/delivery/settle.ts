@@ -112,14 +112,14 @@ export const settle: CaseTable = {
 		await t.settle([retry(await t.claimOne(), 0)])
 		await t.enqueue({}, {}, {}, {})
 		const [old, ...fresh] = await t.claim()
-		const [gone, failed, given, buried] = fresh
+		const [gone, failed, released, died] = fresh
 		const away = await t.enqueueOne({ destination: 'b' }).then(() => t.claimOne({ destination: 'b' }))
-		assert.ok(old && gone && failed && given && buried)
-		await t.settle([sent(gone), dead(buried), sent(old), retry(failed, HOUR), release(given), sent(away)])
+		assert.ok(old && gone && failed && released && died)
+		await t.settle([sent(gone), dead(died), sent(old), retry(failed, HOUR), release(released), sent(away)])
 		assert.equal(await t.store.find(gone.id), undefined)
 		assert.equal(await t.store.find(old.id), undefined)
 		assert.equal(await t.store.find(away.id), undefined)
-		const rest = await Promise.all([failed, given, buried].map((row) => t.find(row.id)))
+		const rest = await Promise.all([failed, released, died].map((row) => t.find(row.id)))
 		assert.deepEqual(
 			rest.map((found) => [found.status, found.attempts]),
 			[
@@ -137,12 +137,11 @@ export const settle: CaseTable = {
 
 	'reports lost claims and writes the others': async (t) => {
 		await t.enqueue({}, {}, {}, {}, {})
-		const [a, b, c, d, e] = await t.claim()
-		assert.ok(a && b && c && d && e)
+		const [a, b, c, d, e] = await t.claimMany(5)
 		const unknown = { id: t.id(), attempt: 1 }
 		const older = { ...d, attempt: 0 }
 		const newer = { ...e, attempt: 2 }
-		const outcomes = [
+		const settlements = [
 			sent(a),
 			sent(unknown),
 			retry(b, HOUR),
@@ -151,7 +150,7 @@ export const settle: CaseTable = {
 			retry(newer, 0),
 			release(newer),
 		]
-		const lost = await t.store.settle('r1', outcomes, false)
+		const lost = await t.store.settle('r1', settlements, false)
 		assert.deepEqual([...new Set(lost)].sort(), [unknown.id, d.id, e.id].sort())
 		assert.equal(await t.store.find(a.id), undefined)
 		assert.equal((await t.find(b.id)).status, 'pending')

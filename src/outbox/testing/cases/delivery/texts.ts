@@ -123,7 +123,7 @@ export const texts: CaseTable = {
 			const one = { destination: text, wanted: 1, inUse: 0, total: 1, leaseMs: 60_000 }
 			await store.pause(text, 60_000, 'retry-after')
 			assert.deepEqual(
-				(await store.circuits([text])).map((gate) => gate.destination),
+				(await store.circuits([text])).map((circuit) => circuit.destination),
 				[text],
 			)
 			assert.equal((await store.acquireTokens(text, 1, { limit: 1, intervalMs: 1_000, burst: 1 })).granted, 1)
@@ -141,7 +141,7 @@ const KEPT: readonly string[] = [
 	'long '.repeat(20_000),
 ]
 
-/** What some databases can not hold. */
+/** Texts that some databases cannot store. */
 const HARD: readonly string[] = [
 	'a NUL \u0000 inside',
 	'\u0000',

@@ -46,12 +46,12 @@ export const circuits: CaseTable = {
 		const claimed = await t.claimTargets([target()])
 		assert.deepEqual(claimed.rows, [])
 		assert.equal(claimed.circuits.length, 1)
-		const told = required(claimed.circuits[0], 'the circuit')
+		const found = required(claimed.circuits[0], 'the circuit')
 		assert.deepEqual(
-			[told.destination, told.state, told.reason, told.failedProbes, told.delayMs, told.version],
+			[found.destination, found.state, found.reason, found.failedProbes, found.delayMs, found.version],
 			['a', 'open', 'circuit-open', 2, 2_000, circuit.version],
 		)
-		assertNear(told.pausedForMs, HOUR, 'pausedForMs')
+		assertNear(found.pausedForMs, HOUR, 'pausedForMs')
 		assert.equal((await t.find(id)).attempts, 0)
 	},
 
@@ -127,8 +127,8 @@ export const circuits: CaseTable = {
 
 	'returns only requested circuits, each once': async (t) => {
 		for (const destination of ['a', 'b', 'c']) await changeTo(t, { destination })
-		const told = await t.store.circuits(['c', 'a', 'x'])
-		assert.deepEqual(told.map((circuit) => circuit.destination).sort(), ['a', 'c'])
+		const found = await t.store.circuits(['c', 'a', 'x'])
+		assert.deepEqual(found.map((circuit) => circuit.destination).sort(), ['a', 'c'])
 	},
 
 	'pausedForMs decreases to 0 and not below': async (t) => {

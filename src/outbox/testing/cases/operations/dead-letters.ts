@@ -128,7 +128,7 @@ export const deadLetters: CaseTable = {
 	},
 }
 
-const buried = async (t: StoreHarness, count: number): Promise<string[]> => {
+const addDeadLetters = async (t: StoreHarness, count: number): Promise<string[]> => {
 	const ids: string[] = []
 	for (let n = 0; n < count; n++) {
 		ids.push(await t.addDeadLetter())
@@ -185,13 +185,13 @@ export const replay: CaseTable = {
 
 	'makes a message due that was scheduled when it was dead-lettered after its predecessor': async (t) => {
 		await t.enqueue({ key: 'k' }, { key: 'k', notBefore: (await t.now()) + 50 * HOUR })
-		await t.settle([dead(await t.claimOne({ isOrdered: true }), { afterDeadLetter: 'dead-letter-rest' })])
+		await t.deadLetterHead('dead-letter-rest')
 		await t.store.replay({}, MANY)
 		assert.equal((await t.claim()).length, 2)
 	},
 
 	'replays the oldest first, at most limit': async (t) => {
-		const ids = await buried(t, 5)
+		const ids = await addDeadLetters(t, 5)
 		assert.deepEqual(sorted(await t.store.replay({}, 2)), sorted(ids.slice(0, 2)))
 		assert.deepEqual(sorted(await t.store.replay({}, 1)), sorted(ids.slice(2, 3)))
 		assert.deepEqual(sorted(await t.store.replay({}, MANY)), sorted(ids.slice(3)))
@@ -206,19 +206,19 @@ export const replay: CaseTable = {
 	},
 
 	'matches nothing with an empty list of ids': async (t) => {
-		await buried(t, 2)
+		await addDeadLetters(t, 2)
 		assert.deepEqual(await t.store.replay({ ids: [] }, MANY), [])
 		assert.equal((await t.store.countDead({}, MANY)).count, 2)
 	},
 
 	'ignores messages that are not dead': async (t) => {
-		const waiting = await t.enqueueOne({ notBefore: (await t.now()) + HOUR })
-		const flying = await t.enqueueOne()
+		const scheduled = await t.enqueueOne({ notBefore: (await t.now()) + HOUR })
+		const inFlight = await t.enqueueOne()
 		await t.claimOne()
-		const before = [await t.find(waiting), await t.find(flying)]
-		assert.deepEqual(await t.store.replay({ ids: [waiting, flying, t.id()] }, MANY), [])
+		const before = [await t.find(scheduled), await t.find(inFlight)]
+		assert.deepEqual(await t.store.replay({ ids: [scheduled, inFlight, t.id()] }, MANY), [])
 		assert.deepEqual(await t.store.replay({}, MANY), [])
-		assert.deepEqual([await t.find(waiting), await t.find(flying)], before)
+		assert.deepEqual([await t.find(scheduled), await t.find(inFlight)], before)
 	},
 
 	'replays a message that died again': async (t) => {
@@ -233,14 +233,14 @@ export const replay: CaseTable = {
 
 	'concurrent replay and discard get each dead letter once': async (t) => {
 		const other = await t.other()
-		const ids = await buried(t, 12)
-		const answers = await Promise.all([
+		const ids = await addDeadLetters(t, 12)
+		const results = await Promise.all([
 			t.store.replay({}, 8),
 			other.replay({}, 8),
 			t.store.discard({}, 8, true),
 			other.replay({}, 8),
 		])
-		const all = answers.flat()
+		const all = results.flat()
 		assert.equal(new Set(all).size, all.length)
 		const rest = await t.store.countDead({}, MANY)
 		assert.equal(all.length + rest.count, ids.length)

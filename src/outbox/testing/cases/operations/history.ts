@@ -45,8 +45,7 @@ export const history: CaseTable = {
 
 	'keeps messages only if requested': async (t) => {
 		await t.enqueue({}, {})
-		const [one, two] = await t.claim()
-		assert.ok(one && two)
+		const [one, two] = await t.claimMany(2)
 		await t.settle([sent(one)], true)
 		await t.settle([sent(two)], false)
 		assert.deepEqual(idsOf(await t.store.list({ status: 'sent' }, MANY)), [one.id])
@@ -101,10 +100,10 @@ export const history: CaseTable = {
 	},
 
 	'drops neither queued nor dead messages': async (t) => {
-		const [waiting, dead] = [await t.enqueueOne({ destination: 'b' }), await t.addDeadLetter()]
+		const [scheduled, dead] = [await t.enqueueOne({ destination: 'b' }), await t.addDeadLetter()]
 		await t.advance(99 * HOUR)
 		assert.equal(await t.store.dropHistory(HOUR, MANY), 0)
-		assert.equal((await t.find(waiting)).status, 'pending')
+		assert.equal((await t.find(scheduled)).status, 'pending')
 		assert.equal((await t.find(dead)).status, 'dead')
 	},
 }
@@ -172,12 +171,12 @@ export const discard: CaseTable = {
 	},
 
 	'ignores messages that are not dead': async (t) => {
-		const waiting = await t.enqueueOne({ notBefore: (await t.now()) + HOUR })
-		const flying = await t.enqueueOne()
+		const scheduled = await t.enqueueOne({ notBefore: (await t.now()) + HOUR })
+		const inFlight = await t.enqueueOne()
 		await t.claimOne()
-		assert.deepEqual(await t.store.discard({ ids: [waiting, flying, t.id()] }, MANY, false), [])
+		assert.deepEqual(await t.store.discard({ ids: [scheduled, inFlight, t.id()] }, MANY, false), [])
 		assert.deepEqual(await t.store.discard({}, MANY, false), [])
-		assert.equal((await t.find(waiting)).status, 'pending')
-		assert.equal((await t.find(flying)).status, 'processing')
+		assert.equal((await t.find(scheduled)).status, 'pending')
+		assert.equal((await t.find(inFlight)).status, 'processing')
 	},
 }

@@ -26,8 +26,8 @@ export const relays: CaseTable = {
 		await t.store.heartbeat(report(), HOUR)
 		const rows = await t.store.relays()
 		assert.equal(rows.length, 1)
-		const { startedAt, seenAt, ...told } = required(rows[0], 'the relay')
-		assert.deepEqual(told, report())
+		const { startedAt, seenAt, ...found } = required(rows[0], 'the relay')
+		assert.deepEqual(found, report())
 		assertNear(startedAt, now, 'startedAt')
 		assertNear(seenAt, now, 'seenAt')
 	},
@@ -40,8 +40,8 @@ export const relays: CaseTable = {
 		await t.store.heartbeat(later, 9 * HOUR)
 		const [row, ...others] = await t.store.relays()
 		assert.deepEqual(others, [])
-		const { startedAt, seenAt, ...told } = required(row, 'the relay')
-		assert.deepEqual(told, later)
+		const { startedAt, seenAt, ...found } = required(row, 'the relay')
+		assert.deepEqual(found, later)
 		assert.equal(startedAt, first?.startedAt)
 		assertNear(seenAt, startedAt + 2 * HOUR, 'seenAt')
 	},
@@ -61,7 +61,7 @@ export const relays: CaseTable = {
 		await store.heartbeat(report({ id: 'r1' }), HOUR)
 		await store.heartbeat(report({ id: 'r2' }), HOUR)
 		await store.removeRelay('r1')
-		await store.removeRelay('nobody')
+		await store.removeRelay('unknown')
 		assert.deepEqual(
 			(await store.relays()).map((row) => row.id),
 			['r2'],
@@ -77,10 +77,17 @@ export const relays: CaseTable = {
 	},
 
 	'accepts unusual names': async ({ store }) => {
-		const odd = report({ id: 'r"1\'', host: 'höst,{}\\', destinations: ['a,b', '{"c"}', 'd"e', '🚚', ''] })
-		await store.heartbeat(odd, HOUR)
+		const unusual = report({
+			id: 'r"1\'',
+			host: 'höst,{}\\',
+			destinations: ['a,b', '{"c"}', 'd"e', '🚚', ''],
+		})
+		await store.heartbeat(unusual, HOUR)
 		const [row] = await store.relays()
-		assert.deepEqual([row?.id, row?.host, row?.destinations], [odd.id, odd.host, odd.destinations])
+		assert.deepEqual(
+			[row?.id, row?.host, row?.destinations],
+			[unusual.id, unusual.host, unusual.destinations],
+		)
 	},
 }
 
@@ -94,14 +101,14 @@ export const notifications: CaseTable = {
 		const other = await t.another()
 		if (other === undefined) return
 		let stop = async (): Promise<void> => undefined
-		const rang = new Promise<void>((resolve, reject) => {
+		const notified = new Promise<void>((resolve, reject) => {
 			t.store.listen(resolve, reject).then(async (unlisten) => {
 				stop = unlisten
 				await other.insert([t.row()])
 				await other.notify()
 			}, reject)
 		})
-		await rang
+		await notified
 		await stop()
 		assert.equal((await t.claim({ limit: MANY })).length, 1)
 	},

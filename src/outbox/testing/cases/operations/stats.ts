@@ -27,12 +27,12 @@ const sum = (counts: readonly number[]): number => counts.reduce((a, b) => a + b
 export const stats: CaseTable = {
 	'returns zeros for an empty outbox': async (t) => {
 		const now = await t.now()
-		const told = await t.store.stats(MANY)
-		assertNear(told.now, now, 'now')
-		assert.deepEqual(told.destinations, [])
-		assert.equal(sum(told.attempts), 0)
+		const found = await t.store.stats(MANY)
+		assertNear(found.now, now, 'now')
+		assert.deepEqual(found.destinations, [])
+		assert.equal(sum(found.attempts), 0)
 		assert.deepEqual(
-			told.forecast,
+			found.forecast,
 			Array.from({ length: 12 }, () => exactly(0)),
 		)
 	},
@@ -78,9 +78,9 @@ export const stats: CaseTable = {
 
 	'oldestLagMs and nextDueInMs are null without due and scheduled messages': async (t) => {
 		await t.enqueueOne({ notBefore: (await t.now()) + 3 * HOUR })
-		const waiting = await of(t)
-		assert.equal(waiting.oldestLagMs, null)
-		assertNear(waiting.nextDueInMs, 3 * HOUR, 'nextDueInMs')
+		const scheduled = await of(t)
+		assert.equal(scheduled.oldestLagMs, null)
+		assertNear(scheduled.nextDueInMs, 3 * HOUR, 'nextDueInMs')
 		await t.advance(5 * HOUR)
 		const due = await of(t)
 		assert.equal(due.nextDueInMs, null)
@@ -95,9 +95,9 @@ export const stats: CaseTable = {
 		await t.enqueue(...Array.from({ length: 5 }, () => ({})))
 		await t.enqueue(...Array.from({ length: 5 }, () => ({ notBefore: notBefore + MINUTE })))
 		const capped = { count: 3, isCapped: true }
-		const told = await of(t, 'a', 3)
-		assert.deepEqual([told.due, told.scheduled, told.dead], [capped, capped, capped])
-		assert.ok(told.inFlight.count <= 3)
+		const found = await of(t, 'a', 3)
+		assert.deepEqual([found.due, found.scheduled, found.dead], [capped, capped, capped])
+		assert.ok(found.inFlight.count <= 3)
 		const all = await of(t, 'a', 100)
 		assert.deepEqual(
 			[all.due, all.scheduled, all.inFlight, all.dead],
@@ -165,20 +165,20 @@ export const stats: CaseTable = {
 		const notBefore = (await t.now()) + 7 * MINUTE
 		await t.enqueue({}, {}, { notBefore }, { destination: 'b' }, { destination: 'b', notBefore })
 		await t.claim({ limit: 1 })
-		const told = await t.store.stats(MANY, 'a')
+		const found = await t.store.stats(MANY, 'a')
 		assert.deepEqual(
-			told.destinations.map(({ destination, due, inFlight }) => [destination, due, inFlight]),
+			found.destinations.map(({ destination, due, inFlight }) => [destination, due, inFlight]),
 			[['a', exactly(1), exactly(1)]],
 		)
-		assert.deepEqual([sum(told.attempts), told.attempts[1]], [3, 1])
-		assert.deepEqual(told.forecast[1], exactly(1))
-		assert.equal(told.hasMoreDestinations, false)
-		assertNear(told.now, await t.now(), 'now')
+		assert.deepEqual([sum(found.attempts), found.attempts[1]], [3, 1])
+		assert.deepEqual(found.forecast[1], exactly(1))
+		assert.equal(found.hasMoreDestinations, false)
+		assertNear(found.now, await t.now(), 'now')
 	},
 
 	'returns zeros for a single empty destination': async (t) => {
 		await t.enqueueOne()
-		const { destinations, attempts } = await t.store.stats(MANY, 'nobody')
+		const { destinations, attempts } = await t.store.stats(MANY, 'unused')
 		assert.equal(sum(attempts), 0)
 		assert.deepEqual(
 			destinations.map(({ due, scheduled, inFlight, dead }) => [due, scheduled, inFlight, dead]),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { Rate } from '../../../store/rows.ts'
 import { type CaseTable, HOUR, MINUTE, type StoreHarness } from '../../harness/harness.ts'
 
-/** One an hour, ten at once after a pause. */
+/** One token per hour, with a burst of ten. */
 const RATE: Rate = { limit: 5, intervalMs: 5 * HOUR, burst: 10 }
 
 const take = async (t: StoreHarness, count: number, rate = RATE): Promise<number> =>
