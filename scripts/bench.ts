@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 
 function run(command: string, ...args: readonly string[]): void {
-	// What the bench prints is data; what its preparation prints is not.
+	// Standard output is for the results, so the preparation prints to standard error.
 	const { status } = spawnSync(command, args, { stdio: ['ignore', 'inherit', 'inherit'] })
 	if (status !== 0) process.exit(status ?? 1)
 }

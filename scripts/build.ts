@@ -1,15 +1,15 @@
-/** `npm run build`: dist/ anew, by the compiler alone. What a bundler would add, a user's bundler does better; only the playground is a page. */
+/** `npm run build`: writes dist/ with the compiler alone. Users have their own bundler; only the playground is bundled. */
 import { chmodSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildPlayground } from './playground.ts'
 import { ROOT, tsc } from './tools.ts'
 
-// A file that src no longer has would otherwise stay in the package.
+// Files that were deleted from src must not stay in the package.
 rmSync(join(ROOT, 'dist'), { recursive: true, force: true })
 const { ok, output } = tsc('-p', 'tsconfig.build.json')
 process.stdout.write(output)
 if (ok) {
-	// npm makes it so where it installs it; in a clone nobody else does.
+	// npm makes the command executable when it installs the package. In a clone this script has to.
 	chmodSync(join(ROOT, 'dist', 'cli', 'main.js'), 0o755)
 	await buildPlayground(join(ROOT, 'dist', 'playground'))
 } else process.exitCode = 1

@@ -1,14 +1,14 @@
-/** The package as a user gets it: packed by npm, and installed from the tarball into a folder of its own. */
+/** The package as a user gets it: packed by npm and installed from the tarball into a separate folder. */
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { npm, type Ran, ROOT, readJson } from './tools.ts'
 
 export interface Packed {
-	/** A project outside of this one, whose only dependency is the package. */
+	/** A separate project whose only dependency is the package. */
 	readonly home: string
 	readonly tarball: string
-	/** What a user can import: `yaoki`, `yaoki/testing`, each with its file of JavaScript in the package. */
+	/** The entries that a user can import, such as `yaoki/testing`, with their JavaScript files in the package. */
 	readonly entries: ReadonlyMap<string, string>
 	remove(): void
 }

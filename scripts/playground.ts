@@ -1,6 +1,6 @@
 /**
- * `npm run playground`: the page in playground/ as one file, dist/playground/index.html, which asks nobody for anything. It is the one
- * thing that is bundled here, with the bundler that the tests bring along.
+ * `npm run playground`: builds the page in playground/ into one file, dist/playground/index.html, that loads nothing else. It is the only
+ * part that is bundled, with the bundler of the tests.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,10 +8,10 @@ import { pathToFileURL } from 'node:url'
 import { build } from 'vite'
 import { ROOT } from './tools.ts'
 
-/** The page must stay one that opens at once. */
+/** The page must open quickly. */
 const MOST_BYTES = 150_000
 
-/** The browser is told as well that nothing is to be fetched: what slipped in would fail, and not phone home. */
+/** The browser enforces that the page loads nothing: a forgotten request fails instead of leaving the machine. */
 const POLICY = [
 	"default-src 'none'",
 	"script-src 'unsafe-inline'",
@@ -21,12 +21,12 @@ const POLICY = [
 	"form-action 'none'",
 ].join('; ')
 
-/** Builds the page into a folder, and answers the path of its one file and how many bytes that has. */
+/** Builds the page into a folder. Returns the path of its file and the size in bytes. */
 export async function buildPlayground(folder: string): Promise<{ file: string; bytes: number }> {
 	const { html, script, style } = await bundle()
 	const page = inlined(html, script, style)
 	const bytes = Buffer.byteLength(page)
-	if (bytes > MOST_BYTES) throw new Error(`the playground has ${bytes} bytes, and may have ${MOST_BYTES}`)
+	if (bytes > MOST_BYTES) throw new Error(`The playground has ${bytes} bytes; at most ${MOST_BYTES} are allowed.`)
 	const file = join(folder, 'index.html')
 	mkdirSync(folder, { recursive: true })
 	writeFileSync(file, page)
@@ -52,20 +52,20 @@ async function bundle(): Promise<Bundle> {
 			rolldownOptions: { output: { codeSplitting: false } },
 		},
 	})
-	if (!('output' in built)) throw new Error('vite has built something else than one bundle')
+	if (!('output' in built)) throw new Error('Vite did not return a single bundle.')
 	const parts = { html: '', script: '', style: '' }
 	for (const part of built.output) {
 		if (part.type === 'chunk') parts.script += part.code
 		else if (part.fileName.endsWith('.html')) parts.html += String(part.source)
 		else if (part.fileName.endsWith('.css')) parts.style += String(part.source)
-		else throw new Error(`the playground has a file that can not be inlined: ${part.fileName}`)
+		else throw new Error(`The playground has a file that cannot be inlined: ${part.fileName}`)
 	}
 	return parts
 }
 
-/** What is put in comes from functions, for the `$` in a text would be read as a pattern. */
+/** Replacements are functions, because `replace` treats `$` in a text as a pattern. */
 function inlined(html: string, script: string, style: string): string {
-	// Before the rest is put in: a line end in the program may be part of a text.
+	// Before the rest is inserted: a line break in the program may be part of a string.
 	const page = html
 		.replaceAll(/\n\s*/g, '\n')
 		.replace(/<script[^>]*><\/script>/, '')
@@ -74,13 +74,13 @@ function inlined(html: string, script: string, style: string): string {
 		.replace('</head>', () => `<style>${style.trim()}</style></head>`)
 		.replace('</body>', () => `<script type="module">${safe(script.trim())}</script></body>`)
 	const left = /<(script|link|img)[^>]*\s(src|href)="(?!data:)[^"]*"/.exec(page)
-	if (left) throw new Error(`the playground still asks for something: ${left[0]}`)
+	if (left) throw new Error(`The playground still loads something: ${left[0]}`)
 	return page
 }
 
 const meta = (): string => `<meta http-equiv="Content-Security-Policy" content="${POLICY}" />`
 
-/** A text in the program must not end the element that the program is in. */
+/** A string in the program must not close the script element. */
 const safe = (script: string): string => script.replaceAll(/<(?=\/script|!--)/gi, '\\x3C')
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

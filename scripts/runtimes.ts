@@ -1,6 +1,6 @@
 /**
- * `npm run runtimes`: builds and packs the package, installs it as a user would, and runs one and the same suite
- * (test/runtimes/suite.js) wherever the package says that it runs. A row for each; any failure fails it all.
+ * `npm run runtimes`: builds and packs the package, installs it as a user would, and runs the same suite (test/runtimes/suite.js)
+ * on every supported runtime. Prints a row for each; exits with 1 if a test fails.
  */
 import { copyFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,13 +22,13 @@ const row = (...cells: readonly unknown[]): string =>
 		.join(' ')
 		.trimEnd()
 
-/** Prints a runtime's row and answers how many tests passed and failed. */
+/** Prints the row of a runtime. Returns how many tests passed and failed. */
 async function tryOn(runtime: Runtime, site: Site): Promise<readonly [passed: number, failed: number]> {
 	const from = performance.now()
 	const outcome = await runtime.run(site)
 	if (outcome === undefined) {
 		console.log(row(runtime.name, 'skipped: chromium is not installed (apt-get install chromium)'))
-		// On a user's machine that is fair; where everything is meant to be tried, it is a hole.
+		// Acceptable on a user's machine, but CI must run everything.
 		return [0, process.env['CI'] ? 1 : 0]
 	}
 	const { version, passed, failed, skipped } = outcome
@@ -42,7 +42,7 @@ async function tryOn(runtime: Runtime, site: Site): Promise<readonly [passed: nu
 }
 
 const built = run(process.execPath, ['scripts/build.ts'])
-if (!built.ok) throw new Error(`the build failed:\n${built.output}`)
+if (!built.ok) throw new Error(`The build failed:\n${built.output}`)
 installRuntimes()
 const packed = pack()
 for (const file of readdirSync(SUITE))

@@ -1,6 +1,6 @@
 /**
- * `npm run scenarios`: draws the pictures of docs/scenarios anew, and writes the tables of the two studies that take too long for a
- * test to run. The seeds are fixed, so that nothing changes unless the simulator does.
+ * `npm run scenarios`: rewrites the charts of docs/scenarios, and the tables of the two studies that take too long for a test. The seeds
+ * are fixed, so the output changes only if the simulator does.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ const names = [
 	'slow-dependency',
 ]
 
-/** The figures of a study, which is drawn on the way. */
+/** Runs a study, writes its chart and returns its results. */
 function simulated(name: string): readonly Case[] {
 	const out = join(folder, `${name}.svg`)
 	const ran = run(process.execPath, [
@@ -47,7 +47,7 @@ function simulated(name: string): readonly Case[] {
 	return (JSON.parse(ran.stdout) as { readonly cases: readonly Case[] }).cases
 }
 
-/** Puts rows below the head of the first table of a page. */
+/** Replaces the rows of the first table of a page. */
 function writeTable(name: string, rows: readonly (readonly string[])[]): void {
 	const path = join(folder, `${name}.md`)
 	const [before = '', after = ''] = readFileSync(path, 'utf8').split(/(?<=^\|[-|]+\|\n)(?:\|.*\n)*/m)
@@ -57,7 +57,7 @@ function writeTable(name: string, rows: readonly (readonly string[])[]): void {
 const figure = (value: number): string =>
 	value.toLocaleString('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 })
 
-/** Of each remedy, in how many cells of its map every run recovered. */
+/** For each remedy, the number of cells of its map in which every run recovered. */
 function remedies(cases: readonly Case[]): readonly (readonly string[])[] {
 	return [...new Set(cases.map(({ name }) => name))].map((name) => {
 		const cells = cases.filter((one) => one.name === name)
@@ -68,7 +68,7 @@ function remedies(cases: readonly Case[]): readonly (readonly string[])[] {
 	})
 }
 
-/** Ours, the published figure, and the difference in standard errors. */
+/** Our result, the published result, and the difference in standard errors. */
 async function published(cases: readonly Case[]): Promise<readonly (readonly string[])[]> {
 	const { aws } = await import('../src/sim/scenarios/aws.ts')
 	const { standardErrors } = await import('../src/sim/measure/estimate.ts')

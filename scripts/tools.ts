@@ -1,6 +1,6 @@
 /**
- * Runs the project's tools the same way everywhere: by their own entry files, under the Node that runs this. The system's
- * Node may be older, and the commands in node_modules/.bin are different things on different systems.
+ * Runs the tools of the project the same way on every system: by their entry files, with the Node that runs this script. The system's
+ * Node may be older, and node_modules/.bin contains different files on different systems.
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -9,11 +9,11 @@ import { fileURLToPath } from 'node:url'
 
 export const ROOT: string = fileURLToPath(new URL('..', import.meta.url))
 
-/** How a program ended, and all that it said. */
+/** The exit status and the output of a program. */
 export interface Ran {
 	readonly ok: boolean
 	readonly stdout: string
-	/** The standard output and then the standard error. */
+	/** Standard output followed by standard error. */
 	readonly output: string
 }
 
@@ -30,7 +30,7 @@ export function run(
 	return { ok: ran.status === 0, stdout, output: `${stdout}${ran.stderr ?? ''}${why}` }
 }
 
-/** A command of an installed package: `tool('typescript', 'tsc', ['--version'])`. */
+/** Runs a command of an installed package: `tool('typescript', 'tsc', ['--version'])`. */
 export function tool(name: string, command: string, args: readonly string[], input?: string): Ran {
 	const home = join(ROOT, 'node_modules', name)
 	const { bin } = readJson(join(home, 'package.json'))
@@ -41,11 +41,11 @@ export function tool(name: string, command: string, args: readonly string[], inp
 
 export const tsc = (...args: readonly string[]): Ran => tool('typescript', 'tsc', args)
 
-/** npm is a script for a shell on Windows; everywhere else a shell would only mangle the arguments. */
+/** On Windows npm is a shell script. Elsewhere a shell would only change the arguments. */
 export const npm = (args: readonly string[], cwd: string = ROOT): Ran =>
 	process.platform === 'win32' ? run('cmd', ['/c', 'npm', ...args], { cwd }) : run('npm', args, { cwd })
 
-/** Runs several until one fails. */
+/** Runs programs one after the other until one fails. */
 export function inTurn(...runs: readonly (() => Ran)[]): Ran {
 	let all: Ran = { ok: true, stdout: '', output: '' }
 	for (const next of runs) {

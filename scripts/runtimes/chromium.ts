@@ -1,10 +1,10 @@
-/** The suite in a page of Chromium: the package unbundled, found through an import map made of its `exports`. */
+/** Runs the suite in a page of Chromium: the package is not bundled, and an import map replaces its `exports`. */
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
 import type { Outcome, Runtime, Site } from './runtime.ts'
 
-/** Debian's. A browser that playwright brings along would be a download of its own. */
+/** Debian's browser. The one of playwright would be another download. */
 export const CHROMIUM = '/usr/bin/chromium'
 export const FLAGS: readonly string[] = ['--no-sandbox', '--disable-gpu', '--disable-background-networking']
 
@@ -29,6 +29,6 @@ async function runInPage(browser: Browser, { home, entries, urls }: Site): Promi
 	writeFileSync(join(home, 'page.html'), `<!doctype html><title>yaoki</title>${map}`)
 	const page = await browser.newPage()
 	await page.goto(`${urls.faultyUrl}/page.html`)
-	// As text, for the file is one of the page's and not of this project's.
+	// As text, because the file belongs to the page and not to this project.
 	return page.evaluate(`import('/suite.js').then(({ runSuite }) => runSuite(${JSON.stringify(urls)}))`)
 }

@@ -1,16 +1,16 @@
-/** The suite in a process of Node, Bun or Deno, and two small programs that must end when they should. */
+/** Runs the suite in a process of Node, Bun or Deno, and two small programs that must exit by themselves. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { npm, ROOT, readJson } from '../tools.ts'
 import type { Outcome, Runtime, Site } from './runtime.ts'
 
-/** The one folder where the runtimes are installed that the root does not bring itself. */
+/** Where the runtimes are installed that the root project does not have. */
 const HOME = join(ROOT, 'test', 'runtimes')
 const bin = (home: string, command: string): string => join(home, 'node_modules', '.bin', command)
-/** By its own path: two packages of Node in one folder both want to be .bin/node. */
+/** By its path: two versions of Node in one folder both claim .bin/node. */
 const node = (home: string, name = 'node'): string => join(home, 'node_modules', name, 'bin', 'node')
 
-/** Deno is given no more than the network and the folder: the package itself must need no permission at all. */
+/** Deno gets access to the network and the folder only: the package itself needs no permission. */
 const DENO = ['run', '--no-lock', '--node-modules-dir=manual', '--allow-net=127.0.0.1', '--allow-read=.']
 
 export const processes: readonly Runtime[] = [
@@ -21,20 +21,20 @@ export const processes: readonly Runtime[] = [
 	inProcess('Deno', bin(HOME, 'deno'), DENO),
 ]
 
-/** Installs what is missing or of another version than the pinned one. */
+/** Installs runtimes that are missing or do not have the pinned version. */
 export function installRuntimes(): void {
 	const wanted = readJson(join(HOME, 'package.json'))['devDependencies'] as Record<string, string>
 	const isThere = ([name, version]: [string, string]) => {
 		try {
 			const installed = readJson(join(HOME, 'node_modules', name, 'package.json'))['version']
-			// Of an alias (npm:node@26.0.0) the version is the end.
+			// An alias such as npm:node@26.0.0 ends with the version.
 			return installed === version.split('@').at(-1)
 		} catch {
 			return false
 		}
 	}
 	if (Object.entries(wanted).every(isThere)) return
-	console.log('installing the runtimes ...')
+	console.log('Installing the runtimes ...')
 	const { ok, output } = npm(['ci', '--no-audit', '--no-fund'], HOME)
 	if (!ok) throw new Error(`npm ci in test/runtimes failed:\n${output}`)
 }
@@ -66,7 +66,7 @@ function inProcess(name: string, command: string, args: readonly string[] = []):
 		},
 	}
 
-	/** A process that is kept too long is killed, and that is a failure like any other. */
+	/** A process that does not exit in time is killed and counts as a failure. */
 	async function prints(
 		word: string,
 		promise: string,

@@ -1,33 +1,33 @@
-/** Where the suite finds its servers. */
+/** The addresses of the servers for the suite. */
 export interface Urls {
-	/** Nobody listens there. */
+	/** Refuses connections. */
 	readonly deadUrl: string
-	/** Serves the suite's folder as well: in a browser, the page's own origin. */
+	/** Also serves the folder of the suite: the origin of the page in a browser. */
 	readonly faultyUrl: string
-	/** The same stories from another origin. */
+	/** The same server under another origin. */
 	readonly apiUrl: string
 }
 
-/** Where the suite finds its package and its servers. */
+/** What the suite needs: its package and its servers. */
 export interface Site {
-	/** A folder with the suite, and the packed package installed beside it. */
+	/** A folder with the suite and the installed package. */
 	readonly home: string
-	/** What can be imported, and the file of the package that it stands for. */
+	/** The entries of the package and their files. */
 	readonly entries: ReadonlyMap<string, string>
 	readonly urls: Urls
 }
 
-/** What the suite answers. */
+/** The results of the suite. */
 export interface Outcome {
 	readonly passed: number
-	/** By name: what this runtime lacks. */
+	/** Names of tests that this runtime cannot run. */
 	readonly skipped: readonly string[]
 	readonly failed: readonly { readonly name: string; readonly error: string }[]
 }
 
-/** Something that runs JavaScript. */
+/** A JavaScript runtime. */
 export interface Runtime {
 	readonly name: string
-	/** Undefined when it is not installed; only a browser may be missing. */
+	/** Undefined if it is not installed. Only a browser may be missing. */
 	run(site: Site): Promise<(Outcome & { readonly version: string }) | undefined>
 }

@@ -1,4 +1,4 @@
-/** What the suite of test/runtimes calls: a server with every fault that a fetch must survive, one of another origin, and an address with none. */
+/** The servers for test/runtimes: one that fails in every way that a fetch must handle, one with another origin, and a closed port. */
 import { readFile } from 'node:fs/promises'
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -40,7 +40,7 @@ export async function startServers(folder: string): Promise<Servers> {
 		}),
 	)
 	const api = await listen(serve((_, response) => response.writeHead(404).end()))
-	// A port that was free a moment ago. (Low ports that are surely closed are refused by fetch itself.)
+	// A port that was free a moment ago. Low ports would certainly be closed, but fetch itself rejects them.
 	const dead = await listen(() => {})
 	const deadUrl = urlOf(dead)
 	await new Promise((resolve) => dead.close(resolve))
@@ -65,7 +65,7 @@ async function serveFile(folder: string, path: string, response: ServerResponse)
 }
 
 function listen(handle: RequestListener): Promise<Server> {
-	// A connection that is closed for its idleness while a request is on its way would be a fault that no test asked for.
+	// Closing an idle connection while a request is on its way would be a fault that no test asked for.
 	const server = createServer({ keepAliveTimeout: 60_000 }, handle)
 	return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server)))
 }

@@ -1,15 +1,15 @@
 /**
- * A server that is told by each URL what to do: `/story/<id>/503,hang,200` refuses the first request, never answers the second
- * and answers all that follow. The script stands in the test that needs it, and not in two places; what was seen of a story
- * is asked for by its id, since a browser's suite can not look into this process.
+ * A server whose responses are scripted in the URL: `/story/<id>/503,hang,200` fails the first request, never responds to the second and
+ * succeeds for all others. So the script stands in the test that needs it. Tests fetch the recorded requests by the id, because a suite in
+ * a browser cannot look into this process.
  */
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 
-/** One request, as it arrived. */
+/** A received request. */
 interface Seen {
 	readonly method: string
-	/** By this server's clock, in milliseconds. */
+	/** In milliseconds, by the clock of this server. */
 	readonly at: number
 	readonly type: string | undefined
 	readonly bytes: number
@@ -19,12 +19,12 @@ interface Seen {
 
 interface Story {
 	readonly seen: Seen[]
-	/** Settles when somebody has gone away before an answer was complete. */
+	/** Settles when a client disconnects before the response is complete. */
 	readonly gone: Promise<void>
 	readonly leave: () => void
 }
 
-/** A page of another origin may send any header and read any. The star does not stand for credentials. */
+/** Allows a page of another origin to send and read all headers. `*` does not cover credentials. */
 const CORS: Readonly<Record<string, string>> = {
 	'access-control-allow-origin': '*',
 	'access-control-allow-methods': '*',
@@ -43,7 +43,7 @@ const begin = (response: ServerResponse, then: () => void) => {
 	response.write('the beginning', then)
 }
 
-/** What a step may be, apart from a status: `404`; or `503@1`, which asks to come back after a second. */
+/** Steps other than a status such as `404`, or `503@1` with `Retry-After: 1`. */
 const STEPS: Readonly<Record<string, (response: ServerResponse) => void>> = {
 	hang: () => {},
 	reset: (response) => response.destroy(),
@@ -67,7 +67,7 @@ function play(step: string, seen: Seen, response: ServerResponse): void {
 	json(response, Number(status), seen)
 }
 
-/** The answers of a server with stories; undefined for a path that is none of them. */
+/** Returns the handler of scripted URLs. It returns undefined for other paths. */
 export function storyTeller(): (path: string) => RequestListener | undefined {
 	const stories = new Map<string, Story>()
 	const storyOf = (id: string): Story => {
@@ -84,7 +84,7 @@ export function storyTeller(): (path: string) => RequestListener | undefined {
 
 	async function tell(id: string, steps: string, request: IncomingMessage, response: ServerResponse) {
 		for (const [name, value] of Object.entries(CORS)) response.setHeader(name, value)
-		// A browser's question whether it may ask is no part of the story.
+		// A preflight request of a browser does not count.
 		if (request.method === 'OPTIONS') return response.writeHead(204).end()
 		const { seen, leave } = storyOf(id)
 		response.on('close', () => response.writableFinished || leave())
@@ -109,7 +109,7 @@ export function storyTeller(): (path: string) => RequestListener | undefined {
 	}
 }
 
-/** Undefined for a request that broke off. */
+/** Returns undefined if the request was interrupted. */
 async function arrival(request: IncomingMessage): Promise<Seen | undefined> {
 	const at = performance.now()
 	const { method = '', headers } = request
@@ -125,7 +125,7 @@ async function arrival(request: IncomingMessage): Promise<Seen | undefined> {
 	}
 }
 
-/** A form is given another boundary each time that it is sent. All else of it must be the same. */
+/** Each time a form is sent it gets another boundary. Everything else must be the same. */
 function withoutBoundary(body: Buffer, type = ''): Buffer {
 	const boundary = type.match(/^multipart\/.*boundary="?([^";]+)/)?.[1]
 	if (!boundary) return body

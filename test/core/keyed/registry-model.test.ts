@@ -135,7 +135,7 @@ describe('against a reference model, in any history', () => {
 					history,
 				)
 			}),
-			{ numRuns: 1_000 },
+			{ numRuns: 300 },
 		)
 	})
 })
