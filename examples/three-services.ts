@@ -1,4 +1,4 @@
-/** Retries do not multiply across services: A -> B -> C, three attempts each, C is dead. How often is it called for one user? */
+/** Retries do not multiply across services: A -> B -> C, three attempts each, and C is down. How often is it called for one user request? */
 import { type Fleet, startFleet } from './three-services/fleet.ts'
 
 async function show(title: string, starting: Promise<Fleet>): Promise<void> {
@@ -8,8 +8,8 @@ async function show(title: string, starting: Promise<Fleet>): Promise<void> {
 	console.log(`${title.padEnd(34)} B was called ${calls.b} x, C ${calls.c} x; the user got a ${status}`)
 }
 
-await show('nobody listens to its caller:', startFleet(false))
-// B, which is nearest to the failure, has tried three times. Its answer says so, and A leaves it at that.
-await show('the innermost retries (default):', startFleet(true))
-// A tells B, with its request, that it wants to be the only one.
-await show('the edge alone retries:', startFleet(true, { nested: 'outermost' }))
+await show('headers ignored:', startFleet(false))
+// B is nearest to the failure and has made three attempts. Its response says so, and A does not retry.
+await show('innermost layer retries (default):', startFleet(true))
+// A's request tells B that only A retries.
+await show('only the edge retries:', startFleet(true, { nested: 'outermost' }))

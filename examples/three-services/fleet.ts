@@ -1,15 +1,15 @@
-/** Three real servers on the loopback, A -> B -> C. C is dead: it answers, but only 503. A and B ask the next one up to three times. */
+/** Three real servers on the loopback, A -> B -> C. C always responds with 503. A and B make up to three attempts. */
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { type HttpOptions, nodeServerContext, ResilientHttpClient, type ServerContext } from 'yaoki/http'
 
-/** How often each of the two behind A was called. */
+/** How often B and C were called. */
 interface Calls {
 	b: number
 	c: number
 }
 
 export interface Fleet {
-	/** Where users call A. */
+	/** The URL of A. */
 	readonly url: string
 	readonly calls: Calls
 	close(): Promise<void>
@@ -35,12 +35,12 @@ async function listen(listener: RequestListener): Promise<Server> {
 	}
 }
 
-/** A service that asks the next one. `context` is what its own caller said, if it listens to that. */
-function asking(client: ResilientHttpClient, nextUrl: string) {
+/** A service that calls the next one. `context` comes from its own caller's headers, if it reads them. */
+function calling(client: ResilientHttpClient, nextUrl: string) {
 	return async (response: ServerResponse, context?: ServerContext): Promise<void> => {
 		try {
-			const answer = await client.get(nextUrl, { yaoki: { parent: context } })
-			response.end(await answer.text())
+			const next = await client.get(nextUrl, { yaoki: { parent: context } })
+			response.end(await next.text())
 		} catch {
 			response.statusCode = 502
 			response.end()
@@ -48,25 +48,25 @@ function asking(client: ResilientHttpClient, nextUrl: string) {
 	}
 }
 
-/** `areTold`: do the services hear what their callers say about deadlines and retries? `edge` are options of A alone. */
-export async function startFleet(areTold: boolean, edge: HttpOptions = {}): Promise<Fleet> {
+/** `readsHeaders`: whether the services read their callers' headers. `edge` are options of A alone. */
+export async function startFleet(readsHeaders: boolean, edge: HttpOptions = {}): Promise<Fleet> {
 	const calls: Calls = { b: 0, c: 0 }
 	const options: HttpOptions = { maxRetries: 2, baseDelayMs: 5 }
-	const serve = (ask: ReturnType<typeof asking>, count = () => {}): Promise<Server> => {
-		const told = nodeServerContext((_: IncomingMessage, response: ServerResponse, context) =>
-			ask(response, context),
+	const serve = (call: ReturnType<typeof calling>, count = () => {}): Promise<Server> => {
+		const handler = nodeServerContext((_: IncomingMessage, response: ServerResponse, context) =>
+			call(response, context),
 		)
 		return listen((request, response) => {
 			count()
-			return areTold ? told(request, response) : ask(response)
+			return readsHeaders ? handler(request, response) : call(response)
 		})
 	}
 	const c = await listen((_request, response) => {
 		calls.c++
 		response.writeHead(503).end()
 	})
-	const b = await serve(asking(new ResilientHttpClient(options), c.url), () => calls.b++)
-	const a = await serve(asking(new ResilientHttpClient({ ...options, ...edge }), b.url))
+	const b = await serve(calling(new ResilientHttpClient(options), c.url), () => calls.b++)
+	const a = await serve(calling(new ResilientHttpClient({ ...options, ...edge }), b.url))
 	return {
 		url: a.url,
 		calls,

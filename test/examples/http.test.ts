@@ -30,7 +30,9 @@ test('the defaults that depend on others, or are objects, are those of the code'
 	const vetoes = settings.vetoes.map(([name, value]) => `'${name}': '${value}'`)
 	expect(defaultOf('retryVetoHeaders')).toBe(`\`{ ${vetoes.join(', ')} }\``)
 	const { maxConcurrent, maxQueue } = CLIENT_BULKHEAD
-	expect(http.text).toContain(`A client's lets ${maxConcurrent} run and ${maxQueue} wait.`)
+	expect(http.text).toContain(
+		`A client's default: ${maxConcurrent} concurrent requests, a queue of ${maxQueue}.`,
+	)
 })
 
 test('what is on and what is off by default is so', () => {
@@ -50,7 +52,7 @@ test('what is on and what is off by default is so', () => {
 
 test('methods are repeated and hedged as the table says', () => {
 	const rows = table(http, 'method').map(([methods = '', repeated = '', hedged]) =>
-		named(methods).map((method) => [method, repeated === 'repeated', hedged === 'yes']),
+		named(methods).map((method) => [method, repeated === 'retried', hedged === 'yes']),
 	)
 	for (const [method, isRepeated, isHedged] of rows.flat())
 		expect([method, isIdempotentMethod(String(method)), isSafeMethod(String(method))]).toEqual([

@@ -154,7 +154,7 @@ test.each(tables)(
 			if (!REQUIRED.has(name)) expect(() => read({ [name]: undefined }), name).not.toThrow()
 		const option = expect.stringMatching(/(^|\.)stranger$/)
 		expect(() => read({ stranger: 1 })).toThrow(
-			expect.objectContaining({ name: 'InvalidOptionError', option }),
+			expect.objectContaining({ name: 'InvalidOptionError', optionPath: option }),
 		)
 	},
 )

@@ -1,5 +1,5 @@
 import type { PolicyListener } from '../../core/events/events.ts'
-import { INSPECT } from '../../core/inspect/inspect.ts'
+import { INSPECT, type Inspectable } from '../../core/inspect/inspect.ts'
 import { HTTP_SCHEMA, type HttpOptions, readHttpOptions } from '../options/http-options.ts'
 import { type ResilientRequestInit, readRequestOptions } from '../options/request-options.ts'
 import { isFetchScheme } from '../origin/origin-parser.ts'
@@ -15,7 +15,7 @@ export interface ResilientFetchOptions extends HttpOptions {
 }
 
 /** A `fetch` with additional options in its init. It can be passed wherever a `fetch` is expected. */
-export interface ResilientFetch {
+export interface ResilientFetch extends Inspectable {
 	(input: string | URL | Request, init?: ResilientRequestInit): Promise<Response>
 	/** Subscribes to every event of every origin. `key` in an event is the origin. Returns a function that unsubscribes. */
 	subscribe(listener: PolicyListener): () => void

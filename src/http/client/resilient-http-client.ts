@@ -54,7 +54,8 @@ const SCHEMA = { ...HTTP_SCHEMA, transport: 'function', cache: 'any' } as const
  * const client = new ResilientHttpClient({ timeout: 5_000, maxRetries: 3, cache: true })
  * const user = await (await client.get('https://api.example.com/users/7')).json()
  */
-export class ResilientHttpClient<R extends HttpResponse = Response> implements Inspectable {
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: declares [INSPECT], whose computed name isolatedDeclarations cannot emit.
+export class ResilientHttpClient<R extends HttpResponse = Response> {
 	readonly #engine: HttpEngine
 	readonly #transport: Transport<R>
 	readonly #cache: ResponseCache | undefined
@@ -178,6 +179,9 @@ export class ResilientHttpClient<R extends HttpResponse = Response> implements I
 		return { ...request, finish: (response) => storeResponse(cache, cached, response, now) }
 	}
 }
+
+// biome-ignore lint/correctness/noUnusedVariables: the type parameters must be those of the class.
+export interface ResilientHttpClient<R extends HttpResponse = Response> extends Inspectable {}
 
 function createCache(given: CacheOptions | boolean | undefined): ResponseCache | undefined {
 	if (given === null || !['undefined', 'boolean', 'object'].includes(typeof given))

@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest'
+import { lint, type YaokiEvent } from 'yaoki'
+import { ResilientHttpClient, resilientFetch } from 'yaoki/http'
+import { INSPECT } from '../../../src/core/inspect/inspect.ts'
+import { answer, hang } from '../faults/fault-server.ts'
+import { failure, serve, setting, TRANSPORTS, virtualTime } from './setting.ts'
+
+const fine = answer({ body: 'fine' })
+const busy = answer({ status: 503, headers: { 'retry-after': '2' } })
+
+describe.each(TRANSPORTS)('events of a client over %s', (_, transport) => {
+	test('carry pipeline, policy, origin, method, call id and attempt', async () => {
+		const { client, server, events } = await setting(transport, [answer({ status: 500 }), fine], {
+			name: 'orders',
+		})
+		await client.put(server.url(), { body: 'an order', yaoki: { name: 'place order' } })
+		expect(events.map(({ type, attempt }) => [type, attempt])).toEqual([
+			['retry_attempt', 1],
+			['retry_success', 2],
+			['success', 2],
+		])
+		for (const event of events)
+			expect(event).toMatchObject({
+				pipeline: 'orders',
+				policy: expect.any(String),
+				key: server.origin,
+				method: 'PUT',
+				call: 'place order',
+				callId: events[0]?.callId,
+			})
+		expect(events[0]?.callId).toEqual(expect.any(String))
+	})
+
+	test('carry status, Retry-After and error type of a failed response as fields', async () => {
+		const { client, server, events } = await setting(transport, [busy, fine])
+		await client.get(server.url())
+		expect(events[0]).toMatchObject({
+			type: 'retry_attempt',
+			statusCode: 503,
+			retryAfterMs: 2_000,
+			errorType: 'HttpError',
+			errorCode: 'YAOKI_HTTP',
+			delaySource: 'retry-after',
+		})
+	})
+
+	test('carry the timeout of an attempt and the duration of the call', async () => {
+		const { client, server, clock, events } = await setting(transport, hang(), {
+			timeout: 1_000,
+			maxRetries: 0,
+		})
+		const request = failure(client.get(server.url()))
+		await server.requested(1)
+		await clock.advance(1_000)
+		await request
+		expect(events).toMatchObject([
+			{ type: 'timeout', timeoutMs: 1_000, key: server.origin },
+			{ type: 'retry_failure', timeoutMs: 1_000, durationMs: 1_000, errorCode: 'YAOKI_TIMEOUT' },
+			{ type: 'failure', timeoutMs: 1_000, method: 'GET' },
+		])
+	})
+
+	test('differ in their call ids between requests', async () => {
+		const { client, server, events } = await setting(transport, fine)
+		await client.get(server.url())
+		await client.get(server.url())
+		expect(new Set(events.map(({ callId }) => callId)).size).toBe(2)
+	})
+})
+
+test('a state change that no call caused names the origin, in the event and in onStateChange', () => {
+	const sources: unknown[] = []
+	const events: YaokiEvent[] = []
+	const origin = 'https://api.example.com'
+	const client = new ResilientHttpClient({
+		circuitBreaker: { onStateChange: (from, to, source) => sources.push([from, to, source]) },
+	})
+	client.subscribe((event) => events.push(event))
+	client.circuitBreaker(origin)?.isolate()
+	expect(events).toMatchObject([{ type: 'state_change', to: 'open', key: origin, pipeline: 'http' }])
+	expect(sources).toEqual([['closed', 'open', { policy: origin, key: origin }]])
+})
+
+describe('subscribe', () => {
+	test('of a client covers known and new origins until it is cancelled', async () => {
+		const [first, second] = [await serve(fine), await serve(fine)]
+		const client = new ResilientHttpClient()
+		await client.get(first.url())
+		const keys: unknown[] = []
+		const unsubscribe = client.subscribe(({ type, key }) => type === 'success' && keys.push(key))
+		await client.get(first.url())
+		await client.get(second.url())
+		unsubscribe()
+		await client.get(first.url())
+		await client.get(second.url())
+		expect(keys).toEqual([first.origin, second.origin])
+	})
+
+	test('of resilientFetch is a property of the function', async () => {
+		const server = await serve(fine)
+		const fetch = resilientFetch()
+		const events: YaokiEvent[] = []
+		const unsubscribe = fetch.subscribe((event) => events.push(event))
+		await fetch(server.url())
+		unsubscribe()
+		await fetch(server.url())
+		expect(events.map(({ type, key, method }) => [type, key, method])).toEqual([
+			['retry_success', server.origin, 'GET'],
+			['success', server.origin, 'GET'],
+		])
+	})
+
+	test('calls one function twice if it subscribed twice, and each unsubscribe removes one', async () => {
+		const server = await serve(fine)
+		const client = new ResilientHttpClient({ circuitBreaker: false })
+		let calls = 0
+		const count = () => void calls++
+		const unsubscribe = client.subscribe(count)
+		client.subscribe(count)
+		await client.get(server.url())
+		unsubscribe()
+		unsubscribe()
+		await client.get(server.url())
+		expect(calls).toBe(3)
+	})
+})
+
+describe('inspection', () => {
+	test('lets lint see the policies and timeouts of a client and of a fetch', () => {
+		const { runtime } = virtualTime()
+		const options = { timeout: 1_000, totalTimeoutMs: 5_000, maxRetries: 2, name: 'orders', runtime }
+		for (const inspectable of [new ResilientHttpClient(options), resilientFetch(options)]) {
+			const report = lint(inspectable)
+			expect(report).toMatchObject({ policy: 'orders', worstMs: 5_000, maxCalls: 3 })
+			expect(report.findings.map(({ code }) => code)).not.toContain('no-timeout')
+		}
+	})
+
+	test('lists the policy of each origin, and the stats', async () => {
+		const server = await serve(fine)
+		const client = new ResilientHttpClient()
+		await client.get(server.url())
+		const inspection = client[INSPECT]()
+		expect([...inspection.policies()].map(([key]) => key)).toEqual([server.origin])
+		expect(inspection.stats()).toEqual(client.stats)
+	})
+})
