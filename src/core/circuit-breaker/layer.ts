@@ -1,5 +1,5 @@
 import type { RandomSource } from '../backoff/formula.ts'
-import { CANCELLED } from '../classify/classify.ts'
+import { CANCELLED } from '../classify/classification.ts'
 import type { BoundLayer, Call } from '../engine/call.ts'
 import { notify, requireSync } from '../engine/hooks.ts'
 import { GO, type Step } from '../engine/layer.ts'

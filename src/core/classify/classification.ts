@@ -17,6 +17,8 @@ export interface Classification {
 	readonly retryAfterMs?: number | undefined
 }
 
+export const CANCELLED: Classification = /* @__PURE__ */ Object.freeze({ kind: 'cancelled', isKnown: true })
+
 /**
  * A user's own classifier. Return a classification, or call `next` for the package's one.
  *

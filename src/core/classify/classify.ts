@@ -2,11 +2,9 @@
  * One classifier for every part of the package. It matches names, codes and statuses instead of using `instanceof`,
  * because errors cross realms, bundles and copies of packages.
  */
-import type { Classification, Classifier, FailureKind } from './classification.ts'
+import { CANCELLED, type Classification, type Classifier, type FailureKind } from './classification.ts'
 import { KINDS, NETWORK_FAILURE } from './codes.ts'
 import { ErrorSignals } from './error-signals.ts'
-
-export const CANCELLED: Classification = Object.freeze({ kind: 'cancelled', isKnown: true })
 
 /** The kinds of the latest texts: during an outage the same error occurs thousands of times. */
 const kindCache = new Map<string, FailureKind | 'unknown'>()

@@ -1,4 +1,4 @@
-import { invalidOption } from '../options/schema.ts'
+import { InvalidOptionError } from '../errors/errors.ts'
 
 const marked = new WeakSet<object>()
 
@@ -9,7 +9,8 @@ const marked = new WeakSet<object>()
  * if (stock === 0) throw permanent(new Error('sold out'))
  */
 export function permanent<E extends object>(error: E): E {
-	if (Object(error) !== error) invalidOption('permanent(error)', error, 'an object, such as an Error')
+	if (Object(error) !== error)
+		throw new InvalidOptionError('permanent(error)', error, 'an object, such as an Error')
 	marked.add(error)
 	return error
 }

@@ -1,7 +1,6 @@
 /** Writes a call's record: classification of failures, attempts, and the end. */
 
-import type { Classification } from '../classify/classification.ts'
-import { CANCELLED } from '../classify/classify.ts'
+import { CANCELLED, type Classification } from '../classify/classification.ts'
 import { safeGet } from '../classify/safe-get.ts'
 import {
 	type AttemptEntry,
