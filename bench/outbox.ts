@@ -1,4 +1,4 @@
-/** What the outbox must reach, on a real PostgreSQL with the durability that it comes with, and on SQLite; each part beside its peers. */
+/** The performance targets of the outbox, on a real PostgreSQL with its default durability and on SQLite, each beside its peers. */
 import type { Report } from './figure.ts'
 import { outboxDrain } from './outbox/drain.ts'
 import { outboxEnqueue } from './outbox/enqueue.ts'
@@ -7,7 +7,7 @@ import { outboxOpenTransaction } from './outbox/open-transaction.ts'
 import { share } from './outbox/servers.ts'
 import { outboxWaiting } from './outbox/waiting.ts'
 
-/** A figure that was measured with fewer messages than were asked for is not reached, however good it is. */
+/** A target measured with fewer messages than required does not count as reached. */
 async function onlyInFull(measure: () => Promise<Report>): Promise<Report> {
 	const report = await measure()
 	if (share >= 1) return report

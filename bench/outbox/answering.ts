@@ -1,4 +1,4 @@
-/** The contender's end of the line: does one thing after the other, as it is told, and answers. */
+/** The child side of the protocol: executes one command after another and sends the results. */
 import type { Answer, Command } from './child.ts'
 
 export function answering(obey: (command: Command) => Promise<Answer>): void {

@@ -1,9 +1,9 @@
-/** The parent's hand on a contender's process. */
+/** The parent side of the protocol with a contender's process. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
-/** Which message, and when, by the system's monotonic clock in nanoseconds. */
+/** A message and its time, by the system's monotonic clock in nanoseconds. */
 export type Moment = readonly [seq: number, at: number]
 
 export interface Command {
@@ -14,7 +14,7 @@ export interface Command {
 export interface Answer {
 	readonly nanoseconds: number
 	readonly moments?: readonly Moment[]
-	/** Of contenders that share the process, round by round. */
+	/** Results of contenders that share the process, by round. */
 	readonly taken?: Readonly<Record<string, readonly number[]>>
 	readonly error?: string
 }
@@ -25,7 +25,7 @@ export interface Child {
 	end(): Promise<void>
 }
 
-/** Answers when the contender is ready to be measured. */
+/** Resolves when the contender is ready. */
 export async function startChild(name: string, url: string, script = './process.ts'): Promise<Child> {
 	const path = fileURLToPath(new URL(script, import.meta.url))
 	const child = fork(path, [name, url], { execArgv: ['--no-warnings'] })
@@ -46,16 +46,16 @@ export async function startChild(name: string, url: string, script = './process.
 	}
 }
 
-/** What a process answers next. One that ends instead would otherwise be waited for without an end. */
+/** Returns the next result of a process; rejects if the process exits. */
 async function answerOf(child: ChildProcess, name: string): Promise<Answer> {
 	const left = new AbortController()
 	const { signal } = left
 	try {
 		const ended = once(child, 'exit', { signal }).then(() => {
-			throw new Error(`the process of ${name} has ended`)
+			throw new Error(`the process of ${name} exited`)
 		})
 		const [answer]: Answer[] = await Promise.race([once(child, 'message', { signal }), ended])
-		if (!answer) throw new Error(`the process of ${name} said nothing`)
+		if (!answer) throw new Error(`the process of ${name} sent no result`)
 		if (answer.error !== undefined) throw new Error(answer.error)
 		return answer
 	} finally {

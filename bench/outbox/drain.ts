@@ -1,7 +1,6 @@
 /**
- * Messages a second that one process takes out of a full queue and does nothing with, until all are written down as done. Every contender
- * is a process of its own with a database of its own, on one server, one at a time; a round runs each once, and ratios are taken
- * within a round.
+ * Throughput of one process that drains a full queue with a no-op handler until all messages are acked. Every contender has its own process and
+ * database on one server, and they run one at a time; a round runs each once, and ratios are computed within a round.
  */
 import { column, type Figure, type Report } from '../figure.ts'
 import type { Child } from './child.ts'
@@ -22,7 +21,7 @@ import { Servers, scaled } from './servers.ts'
 const MESSAGES = 50_000
 const ROUNDS = 3
 
-/** Those that take so long that the whole run would wait for them: fewer messages give the same rate. */
+/** Slow contenders get fewer messages, which give the same rate. */
 const FEWER: Readonly<Record<string, number>> = { [BULLMQ_REDIS]: 5_000, [BULLMQ_POSTGRES]: 1_000 }
 
 const CONTENDERS = [RAW, RAW_AT_ONCE, YAOKI, GRAPHILE, PG_BOSS, BULLMQ_REDIS, BULLMQ_POSTGRES, YAOKI_SQLITE]
@@ -47,7 +46,7 @@ export function outboxDrain(): Promise<Report> {
 		const children = await servers.contenders(CONTENDERS)
 		const filled = new Map(children.map(({ name }): [string, number[]] => [name, []]))
 		const turns = children.map((child) => drained(child, filled))
-		// Code is slow until it has run a while, and the server's files grow in the first round.
+		// Warm-up: the JIT has not run yet, and the server's files grow in the first round.
 		for (const { name, ask } of children) {
 			const few = Math.min(messagesFor(name), 10_000)
 			await ask('fill', few)
@@ -70,7 +69,7 @@ export function outboxDrain(): Promise<Report> {
 				...missing.map((name) => column(name, 'not measured: its server is not installed')),
 				...Object.keys(FEWER).map(
 					(name) =>
-						`${name} with ${messagesFor(name).toLocaleString('en-US')} messages, for the time it takes`,
+						`${name} with ${messagesFor(name).toLocaleString('en-US')} messages, because of its duration`,
 				),
 			],
 			figures: figuresOf(taken),
@@ -89,20 +88,20 @@ function figuresOf(taken: ReadonlyMap<string, readonly number[]>): Figure[] {
 	const onSqlite = middle(taken, YAOKI_SQLITE)
 	return [
 		{
-			figure: 'outbox, drain on PostgreSQL, to the best of the peers',
+			figure: 'outbox, drain on PostgreSQL, relative to the fastest peer',
 			asked: 'at least 1.4',
 			measured: toPeers.toFixed(2),
 			reached: toPeers >= 1.4,
 		},
 		{
-			figure: 'outbox, drain on PostgreSQL, to raw claim + delete',
+			figure: 'outbox, drain on PostgreSQL, relative to raw claim + delete',
 			asked: 'at least 0.85',
 			measured: toRaw.toFixed(2),
 			reached: toRaw >= 0.85,
 		},
 		{
 			figure: 'outbox, drain on SQLite',
-			asked: 'at least 100,000 a second',
+			asked: 'at least 100,000 msg/s',
 			measured: perSecond(onSqlite),
 			reached: onSqlite >= 100_000,
 		},

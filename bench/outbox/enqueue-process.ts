@@ -1,6 +1,6 @@
 /**
- * What enqueuing costs beyond a bare INSERT of the same row: both write into tables that are copies of each other, by the same client, in
- * turns, in a transaction that is the user's. That the rows are the same is checked, for a smaller row would be an easy match to lose.
+ * The cost of enqueue compared to a bare INSERT of the same row: both write into identical tables, with the same client, in turns, in the user's
+ * transaction. The rows are compared, because a smaller row would make the comparison unfair.
  */
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
@@ -31,7 +31,7 @@ const FROM_JSON = `insert into bare.outbox (${COLUMNS})
 	as rows (id uuid, destination text, topic text, due_at bigint, created_at bigint, payload text)`
 
 let made = 0
-/** In the order of time, as the outbox's are: others would be dearer for the index. */
+/** Ordered by time, like the outbox's ids: random ids would be slower for the index. */
 function nextId(): string {
 	const time = Date.now().toString(16).padStart(12, '0')
 	const count = (made++ & 0xfff).toString(16).padStart(3, '0')
@@ -50,7 +50,7 @@ function rowOf(body: Body): object {
 	return { id: nextId(), destination: 'jobs', topic: 'jobs', due_at: now, created_at: now, payload }
 }
 
-/** `work` is called for each of `count` in one transaction; answers how many a second, the commit included. */
+/** Calls `work` `count` times in one transaction; returns the rate per second, including the commit. */
 function turn(name: string, count: number, each: number, work: (from: number) => Promise<unknown>): Turn {
 	return {
 		name,
@@ -79,7 +79,7 @@ const batched = (count: number): Turn[] => [
 	turn(YAOKI, count, BATCH, (from) => outbox.enqueue(many(from).map(message), { tx: client })),
 ]
 
-/** Which columns hold something; of those that do not change from row to row, what. */
+/** Returns the columns that have values, with the value if it is the same in all rows. */
 async function shapeOf(table: string): Promise<string> {
 	const { rows } = await client.query(
 		`select string_agg(name || case when name in ('payload', 'topic', 'destination') then '=' || content else '' end, ' ' order by name) as shape
@@ -93,7 +93,7 @@ async function checkSameRow(): Promise<void> {
 	for (const { run } of oneAtATime(1)) await run()
 	await client.query(ONE, valuesOf(one(0)))
 	const [ours, bare] = [await shapeOf('yaoki.outbox'), await shapeOf('bare.outbox')]
-	if (ours !== bare) throw new Error(`the rows are not the same:\n${ours}\n${bare}`)
+	if (ours !== bare) throw new Error(`the rows differ:\n${ours}\n${bare}`)
 }
 
 await checkSameRow()

@@ -1,4 +1,4 @@
-/** What it costs to enqueue in the user's own transaction, beside a bare INSERT of the same row; and beside other queues. */
+/** The cost of enqueue in the user's transaction, compared to a bare INSERT of the same row and to other queues. */
 import { column, type Report } from '../figure.ts'
 import type { Child } from './child.ts'
 import {
@@ -43,7 +43,7 @@ const linesOf = (taken: Taken, against: readonly string[]): string[] =>
 export function outboxEnqueue(): Promise<Report> {
 	return Servers.during(async (servers) => {
 		const child = await servers.contender('enqueue', './enqueue-process.ts')
-		if (!child) throw new Error('there is no PostgreSQL')
+		if (!child) throw new Error('PostgreSQL is not available')
 		const one = await takenBy(child, 'enqueueEach')
 		const batched = await takenBy(child, 'fill')
 		const [toOne, toBatched] = [
@@ -62,13 +62,13 @@ export function outboxEnqueue(): Promise<Report> {
 			PEER_ROUNDS,
 		)
 		return {
-			title: `Outbox: messages enqueued a second in the user's transaction (${servers.about})`,
+			title: `Outbox: messages enqueued per second in the user's transaction (${servers.about})`,
 			lines: [
-				'one at a time, many in a transaction:',
+				'one at a time, many per transaction:',
 				...linesOf(one, [BARE]),
 				'1,000 at a time, 10 in a transaction:',
 				...linesOf(batched, [BARE_VALUES, BARE_JSON]),
-				'beside other queues (BullMQ outside of a transaction), one at a time and 1,000 at a time:',
+				'other queues (BullMQ outside a transaction), one at a time and 1,000 at a time:',
 				...peers.map(({ name }) =>
 					column(name, perSecond(middle(peersEach, name)), perSecond(middle(peersBatched, name))),
 				),
@@ -78,13 +78,13 @@ export function outboxEnqueue(): Promise<Report> {
 			],
 			figures: [
 				{
-					figure: 'outbox, enqueue one at a time, to a bare INSERT of the same row',
+					figure: 'outbox, enqueue one at a time, relative to a bare INSERT of the same row',
 					asked: 'at least 0.75',
 					measured: toOne.toFixed(2),
 					reached: toOne >= 0.75,
 				},
 				{
-					figure: 'outbox, enqueue 1,000 at a time, to the better bare INSERT of as many',
+					figure: 'outbox, enqueue 1,000 at a time, relative to the faster bare INSERT',
 					asked: 'at least 0.85',
 					measured: toBatched.toFixed(2),
 					reached: toBatched >= 0.85,

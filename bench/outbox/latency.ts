@@ -1,7 +1,7 @@
 /**
- * From the answer to the commit until the handler is called, at 100 messages a second that come at their times whatever became of those before.
- * In one process, where the relay can be told, and across two, where it must hear of it through the database. Both clocks are the
- * system's monotonic one. What is told is the median over the rounds of each round's p50 and p99.
+ * The time from the response to the commit until the handler is called, at 100 messages per second with an open-loop schedule. In one process, where
+ * the relay is notified directly, and across two, where it is notified through the database. Both use the system's monotonic clock. Reported
+ * are the medians over the rounds of p50 and p99.
  */
 import { column, type Figure, type Report } from '../figure.ts'
 import { median } from '../harness.ts'
@@ -45,7 +45,7 @@ const ms = (value: number): string => `${value.toFixed(1)} ms`
 
 function figure(name: string, most: number, measured: number): Figure {
 	return {
-		figure: `outbox, commit to handler at 100 a second, ${name}`,
+		figure: `outbox, commit to handler at 100 msg/s, ${name}`,
 		asked: `at most ${most} ms`,
 		measured: ms(measured),
 		reached: measured <= most,
@@ -74,7 +74,7 @@ export function outboxLatency(): Promise<Report> {
 		const ours = pairs.find(({ name }) => name === YAOKI)
 		const [within, across] = [middleOf(ours?.within ?? []), middleOf(ours?.across ?? [])]
 		return {
-			title: `Outbox: from commit to handler at 100 a second, p50 and p99, in one process and across two (${servers.about})`,
+			title: `Outbox: from commit to handler at 100 msg/s, p50 and p99, in one process and across two (${servers.about})`,
 			lines: [
 				...pairs.map((pair) => {
 					const [one, two] = [middleOf(pair.within), middleOf(pair.across)]

@@ -1,7 +1,6 @@
 /**
- * A report, a backup or a forgotten session that holds a snapshot keeps every dead row of the queue where it is, and who looks for
- * due rows from the start each time walks over more and more of them. Here the transaction is open before the first message is written
- * and until the last one is sent.
+ * A report, a backup or an idle session that holds a snapshot keeps every dead row of the queue, and scans from the start read more and more of them.
+ * Here the transaction is open from before the first message is written until the last one is sent.
  */
 import pg from 'pg'
 import { column, type Report } from '../figure.ts'
@@ -20,7 +19,7 @@ async function drainRate(child: Child, count: number): Promise<number> {
 	return (count / (await child.ask('drain', count)).nanoseconds) * 1e9
 }
 
-/** A snapshot is taken by the first query, not by the beginning. */
+/** The first query takes the snapshot, not BEGIN. */
 async function holding<Result>(url: string, work: () => Promise<Result>): Promise<Result> {
 	const client = new pg.Client({ connectionString: url })
 	await client.connect()
@@ -38,7 +37,7 @@ async function holding<Result>(url: string, work: () => Promise<Result>): Promis
 export function outboxOpenTransaction(): Promise<Report> {
 	return Servers.during(async (servers) => {
 		const child = await servers.contender(YAOKI)
-		if (!child) throw new Error('there is no PostgreSQL')
+		if (!child) throw new Error('PostgreSQL is not available')
 		const count = scaled(MESSAGES)
 		await drainRate(child, scaled(10_000))
 		const taken = await inTurns(
@@ -67,7 +66,7 @@ export function outboxOpenTransaction(): Promise<Report> {
 			lines: [ALONE, HELD].map((name) => column(name, perSecond(middle(taken, name)))),
 			figures: [
 				{
-					figure: 'outbox, what a transaction held open takes off the throughput',
+					figure: 'outbox, loss of throughput by an open transaction',
 					asked: 'less than 15 %',
 					measured: percent,
 					reached: drop < 0.15,

@@ -1,40 +1,40 @@
-/** What is asked of a queue to be measured; each contender is one of these, in a process of its own. */
+/** What a queue must implement to be measured; each contender runs in its own process. */
 import type pg from 'pg'
 
-/** A message as small as most are. `seq` tells which it is. */
+/** A small message, identified by `seq`. */
 export const ORDER = { orderId: 1_234_567, customer: 'someone@example.com', total: 99.5, lines: [1, 2, 3] }
 
 export interface Body {
 	readonly seq: number
 }
 
-/** A no-op, except that it counts. */
+/** A no-op handler that counts. */
 export type Handle = (seq: number) => void
 
-/** For what a worker is set up: its best documented settings for that. */
+/** What a worker is configured for, with its best documented settings. */
 export type Tuning = 'drain' | 'latency'
 
 export interface Peer {
-	/** Enqueues so many in batches of 1,000, each in a transaction that is committed. */
+	/** Enqueues `count` messages in batches of 1,000, each in its own transaction. */
 	fill(count: number): Promise<void>
-	/** Enqueues so many one after the other, in one transaction where it can be the user's own. */
+	/** Enqueues `count` messages one by one, in one transaction of the user if possible. */
 	enqueueEach(count: number): Promise<void>
-	/** Enqueues one and commits; answers when the commit was answered, in nanoseconds. */
+	/** Enqueues one message and commits; returns the time of the commit's response in nanoseconds. */
 	send(seq: number): Promise<number>
-	/** Works until it is told to stop. */
+	/** Runs until it is stopped. */
 	work(handle: Handle, tuning: Tuning): Promise<() => Promise<void>>
-	/** Is nothing left, and everything that was handled written down as done? */
+	/** Returns true if the queue is empty and everything is acked. */
 	isEmpty(): Promise<boolean>
-	/** Makes the queue as good as new: empty, and nothing left of what was done. */
+	/** Resets the queue. */
 	tidy(): Promise<void>
-	/** After filling: no vacuum shall come by in the middle of a run, and plans shall know the table. */
+	/** Vacuums and analyzes after filling, so that no autovacuum runs during the measurement. */
 	vacuum(): Promise<void>
 	close(): Promise<void>
 }
 
 export const BATCH = 1_000
 
-/** Calls with `[from, to)` of each batch of a thousand. */
+/** Calls the function with `[from, to)` of each batch of a thousand. */
 export async function inBatches(
 	count: number,
 	enqueue: (from: number, to: number) => Promise<unknown>,
@@ -45,7 +45,7 @@ export async function inBatches(
 export const bodies = (from: number, to: number): Body[] =>
 	Array.from({ length: to - from }, (_, i) => ({ ...ORDER, seq: from + i }))
 
-/** The user's own transaction; answers when the commit was answered. */
+/** Runs the user's transaction; returns the time of the commit's response. */
 export async function committed(
 	pool: pg.Pool,
 	work: (client: pg.PoolClient) => Promise<unknown>,

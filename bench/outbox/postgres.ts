@@ -1,18 +1,18 @@
 /**
- * The PostgreSQL that the outbox is measured on: the one of `DATABASE_URL`, else one of this run's own. Durable as PostgreSQL comes, for a
- * commit that does not wait for the disk flatters whoever commits most often; so a server that is set up otherwise is refused.
- * Every contender gets a database of its own, made anew and gone afterwards.
+ * The PostgreSQL of the benchmarks: `DATABASE_URL`, or one that this run starts. With default durability, because commits that do not wait for the disk
+ * would favor contenders that commit often; a server with other settings is rejected. Every contender gets a new database, which is dropped
+ * afterwards.
  */
 import pg from 'pg'
 import { startPostgres } from '../../test/real-postgres.ts'
 
-/** As PostgreSQL comes, in the place of what tests are given. */
+/** PostgreSQL's defaults, instead of the settings for tests. */
 const DURABLE = { fsync: 'on', synchronous_commit: 'on', full_page_writes: 'on', deadlock_timeout: '1s' }
 
 export interface Server extends AsyncDisposable {
-	/** Which PostgreSQL, and how durable it is. */
+	/** Version and durability settings. */
 	readonly about: string
-	/** A database that is empty; answers its URL. */
+	/** Creates an empty database; returns its URL. */
 	database(name: string): Promise<string>
 }
 
@@ -30,7 +30,7 @@ export async function openServer(): Promise<Server> {
 	}
 }
 
-/** With `stop` the databases are gone with their server. */
+/** With `stop` the databases are removed with their server. */
 async function serverAt(url: string, stop?: () => Promise<void>): Promise<Server> {
 	const admin = new pg.Client({ connectionString: url })
 	await admin.connect()
@@ -67,7 +67,7 @@ async function durabilityOf(admin: pg.Client): Promise<string> {
 	const said: string[] = []
 	for (const name of ['fsync', 'synchronous_commit']) {
 		const value = await show(name)
-		if (value !== 'on') throw new Error(`the outbox is measured with ${name} on, and here it is ${value}`)
+		if (value !== 'on') throw new Error(`the benchmark requires ${name} = on, but it is ${value}`)
 		said.push(`${name} ${value}`)
 	}
 	return `PostgreSQL ${version}, ${said.join(', ')}`

@@ -1,21 +1,21 @@
-/** A process of its own for one contender. It does one thing after the other, as it is told, and answers what that took. */
+/** The process of one contender: executes commands one by one and sends their durations. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { answering } from './answering.ts'
 import type { Answer, Command, Moment } from './child.ts'
 import { nanoseconds, type Peer } from './peer.ts'
 import { PEERS } from './peers/index.ts'
 
-/** How often a message is sent when latency is measured: 100 a second. */
+/** The interval between messages when latency is measured: 100 per second. */
 const EVERY_MS = 10
 
-/** Who has not handled everything by then never will. */
+/** Timeout for handling all messages. */
 const PATIENCE_MS = 120_000
 
 const [, , name = '', url = ''] = process.argv
 const open = PEERS[name]
-if (!open) throw new Error(`there is no contender '${name}'`)
+if (!open) throw new Error(`unknown contender '${name}'`)
 
-let heard: Moment[] = []
+let handledAt: Moment[] = []
 let stopListening: (() => Promise<void>) | undefined
 
 async function timed(work: () => Promise<unknown>): Promise<Answer> {
@@ -32,7 +32,7 @@ async function until(isSo: () => boolean | Promise<boolean>, what: string): Prom
 	}
 }
 
-/** From when work begins until everything is handled and written down as done. */
+/** Measures the time from the start until everything is handled and acked. */
 async function drain(peer: Peer, count: number): Promise<Answer> {
 	let handled = 0
 	let finish = () => {}
@@ -48,9 +48,9 @@ async function drain(peer: Peer, count: number): Promise<Answer> {
 		const working = peer.work(() => {
 			if (++handled === count) finish()
 		}, 'drain')
-		// Who fails to start is heard of at once; who has started goes on.
+		// A failed start rejects immediately; a started worker runs until it is stopped.
 		await Promise.race([all, tooLate, working.then(() => all)])
-		await until(() => peer.isEmpty(), 'all were handled, and the queue is not empty')
+		await until(() => peer.isEmpty(), 'all messages were handled, but the queue is not empty')
 		stop = await working
 	})
 	waiting.abort()
@@ -59,7 +59,7 @@ async function drain(peer: Peer, count: number): Promise<Answer> {
 	return answer
 }
 
-/** Each at its time, whether the one before is committed or not. */
+/** Sends each message at its scheduled time, whether or not the previous one is committed. */
 async function send(peer: Peer, count: number): Promise<Answer> {
 	const startedAt = performance.now()
 	const sent: Promise<Moment>[] = []
@@ -85,16 +85,16 @@ async function obey(peer: Peer, { call, count }: Command): Promise<Answer> {
 		case 'drain':
 			return drain(peer, count)
 		case 'listen':
-			heard = []
+			handledAt = []
 			return timed(async () => {
-				stopListening = await peer.work((seq) => heard.push([seq, nanoseconds()]), 'latency')
+				stopListening = await peer.work((seq) => handledAt.push([seq, nanoseconds()]), 'latency')
 			})
 		case 'send':
 			return send(peer, count)
-		case 'heard':
-			await until(() => heard.length >= count, `${heard.length} of ${count} were handled`)
+		case 'handledAt':
+			await until(() => handledAt.length >= count, `${handledAt.length} of ${count} were handled`)
 			await stopListening?.()
-			return { nanoseconds: 0, moments: heard }
+			return { nanoseconds: 0, moments: handledAt }
 		case 'close':
 			return timed(() => peer.close())
 	}

@@ -1,4 +1,4 @@
-/** A Redis of this run's own, with the settings that it comes with, when there is a `redis-server` on the PATH. */
+/** Starts a Redis with default settings, if `redis-server` is on the PATH. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -10,7 +10,7 @@ export interface Redis extends AsyncDisposable {
 	readonly url: string
 }
 
-/** Undefined when it is not installed. */
+/** Returns undefined if it is not installed. */
 export async function startRedis(): Promise<Redis | undefined> {
 	const home = await mkdtemp(join(tmpdir(), 'yaoki-redis-'))
 	const port = await freePort()
@@ -25,7 +25,7 @@ export async function startRedis(): Promise<Redis | undefined> {
 	return undefined
 }
 
-/** False when there is no such program; rejects with what it said when it ends by itself. */
+/** Resolves to false if the program does not exist; rejects with its output if it exits. */
 function isReady(server: ChildProcess): Promise<boolean> {
 	let said = ''
 	return new Promise((resolve, reject) => {
@@ -45,6 +45,6 @@ async function freePort(): Promise<number> {
 	const address = server.address()
 	server.close()
 	await once(server, 'close')
-	if (typeof address !== 'object' || !address) throw new Error('there is no free port')
+	if (typeof address !== 'object' || !address) throw new Error('no free port')
 	return address.port
 }

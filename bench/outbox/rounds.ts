@@ -1,16 +1,16 @@
 /**
- * Contenders in turns, each telling what it took by its own clock: what comes before and after (filling, tidying) is not measured.
- * The order moves on by one each round, and ratios are taken within a round, so that a machine that is slow for a while is slow for all.
+ * Runs contenders in turns; each measures its own time, without setup and cleanup. The order rotates by one each round, and ratios are computed within
+ * a round, so that a temporarily slow machine affects all contenders.
  */
 import { median } from '../harness.ts'
 
 export interface Turn {
 	readonly name: string
-	/** Answers what is measured: a time, or a rate. */
+	/** Returns the measurement: a time or a rate. */
 	run(): Promise<number>
 }
 
-/** What each contender took, round by round. */
+/** The measurements of each contender, by round. */
 export type Taken = ReadonlyMap<string, readonly number[]>
 
 export async function inTurns(turns: readonly Turn[], rounds: number): Promise<Taken> {
@@ -26,7 +26,7 @@ export async function inTurns(turns: readonly Turn[], rounds: number): Promise<T
 
 export const middle = (taken: Taken, name: string): number => median(taken.get(name) ?? [])
 
-/** The median over the rounds of `name` to the greatest of `others` in the same round. */
+/** Returns the median over the rounds of `name` relative to the greatest of `others` in the same round. */
 export function toGreatest(taken: Taken, name: string, others: readonly string[]): number {
 	return median(
 		(taken.get(name) ?? []).map(

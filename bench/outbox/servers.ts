@@ -1,4 +1,4 @@
-/** The servers of one part and the processes of its contenders, all gone when the part is over. */
+/** The servers and processes of one benchmark, which are stopped at its end. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ export class Servers {
 		this.#home = home
 	}
 
-	/** Opens what a part needs, and closes it whatever becomes of the part. */
+	/** Opens what a benchmark needs, and always closes it. */
 	static async during<Result>(work: (servers: Servers) => Promise<Result>): Promise<Result> {
 		const postgres = await openServer()
 		const home = await mkdtemp(join(tmpdir(), 'yaoki-bench-'))
@@ -35,7 +35,7 @@ export class Servers {
 		return this.#postgres.about
 	}
 
-	/** A process of this contender; those of one name share a database. Undefined when its server is not installed. */
+	/** Returns a process of this contender; processes of one name share a database. Undefined if its server is not installed. */
 	async contender(name: string, script?: string): Promise<Child | undefined> {
 		const url = this.#urls.get(name) ?? (await this.#urlFor(name))
 		if (url === undefined) return undefined
@@ -45,7 +45,7 @@ export class Servers {
 		return child
 	}
 
-	/** Of those that there are. */
+	/** Processes of the available contenders. */
 	async contenders(names: readonly string[]): Promise<Child[]> {
 		const children: Child[] = []
 		for (const name of names) {
@@ -55,7 +55,7 @@ export class Servers {
 		return children
 	}
 
-	/** A URL of a contender's database, for whoever is to disturb it. */
+	/** Returns the URL of a contender's database, to disturb it. */
 	urlOf(name: string): string {
 		return this.#urls.get(name) ?? ''
 	}
@@ -75,7 +75,7 @@ export class Servers {
 	}
 }
 
-/** Only to see whether it works at all: a share of the messages. The figures count with all of them. */
+/** Scales the number of messages for a smoke test. Targets count only with all messages. */
 export const share = Number(process.env['BENCH_SHARE'] ?? 1)
 
 export const scaled = (count: number): number => Math.max(1_000, Math.round((count * share) / 1_000) * 1_000)

@@ -1,4 +1,4 @@
-/** Claims in two queues of one database, in turns: one that holds nothing but what is due, and one with many more that are due tomorrow. */
+/** Claims from two queues of one database in turns: one with only due messages, and one with many more that are due tomorrow. */
 import pg from 'pg'
 import { Outbox, type PostgresStore, postgresStore, type Store } from 'yaoki/outbox'
 import { answering } from './answering.ts'
@@ -33,7 +33,7 @@ async function enqueue({ outbox }: Queue, count: number, notBefore?: Date): Prom
 	await committed(pool, (tx) => outbox.enqueue(messages, { tx }))
 }
 
-/** From the start each time: the lower bound that a relay carries on would spare it the look. */
+/** Always a full scan: the lower bound of a relay would avoid the rows in question. */
 const REQUEST: Parameters<Store['claim']>[0] = {
 	owner: OWNER,
 	leaseMs: 60_000,
@@ -46,13 +46,13 @@ async function timedClaim({ store }: Queue, expected: number): Promise<number> {
 	const startedAt = nanoseconds()
 	const { rows } = await store.claim(REQUEST)
 	const taken = nanoseconds() - startedAt
-	if (rows.length !== expected) throw new Error(`${rows.length} messages were claimed, not ${expected}`)
+	if (rows.length !== expected) throw new Error(`expected ${expected} claimed messages, got ${rows.length}`)
 	const sent = rows.map(({ id, attempt }) => ({ type: 'sent', id, attempt }) as const)
 	if (sent.length) await store.settle(OWNER, sent, false)
 	return taken
 }
 
-/** Milliseconds a claim of a thousand takes. */
+/** Returns the duration of a claim of 1,000 messages in milliseconds. */
 const claiming = (queue: Queue): Turn => ({
 	name: queue.name,
 	async run() {
@@ -64,7 +64,7 @@ const claiming = (queue: Queue): Turn => ({
 	},
 })
 
-/** Milliseconds a claim takes that finds nothing. */
+/** Returns the duration of an empty claim in milliseconds. */
 const looking = (queue: Queue): Turn => ({
 	name: queue.name,
 	async run() {

@@ -1,4 +1,4 @@
-/** BullMQ, on the Redis that it is made for, and on PostgreSQL. It can not enqueue in the user's transaction. */
+/** BullMQ, on the Redis that it is made for, and on PostgreSQL. It cannot enqueue in the user's transaction. */
 import { createPostgresBackend, Queue, Worker } from 'bullmq'
 import pg from 'pg'
 import { type Body, bodies, type Handle, inBatches, nanoseconds, ORDER, type Peer, vacuum } from '../peer.ts'
@@ -6,7 +6,7 @@ import { type Body, bodies, type Handle, inBatches, nanoseconds, ORDER, type Pee
 const QUEUE = 'jobs'
 const DONE = { removeOnComplete: { count: 0 }, concurrency: 100 } as const
 
-/** What both kinds of queue have. */
+/** What both kinds of queue share. */
 interface Jobs {
 	add(name: string, data: Body): Promise<unknown>
 	addBulk(jobs: { name: string; data: Body }[]): Promise<unknown>

@@ -1,11 +1,11 @@
-/** graphile-worker, with its local queue and its batched completion as its documentation has it for throughput. */
+/** graphile-worker with its local queue and batched completion, as documented for throughput. */
 import { Logger, makeWorkerUtils, runTaskList } from 'graphile-worker'
 import pg from 'pg'
 import { bodies, committed, exists, inBatches, ORDER, type Peer, type Tuning, vacuum } from '../peer.ts'
 
 const TASK = 'jobs'
 
-/** It tells of every job, and whoever measures would wait for the terminal. */
+/** It logs every job, which would measure the terminal. */
 const logger = new Logger(() => () => {})
 
 const SETTINGS: Record<Tuning, GraphileConfig.WorkerOptions> = {
@@ -15,7 +15,7 @@ const SETTINGS: Record<Tuning, GraphileConfig.WorkerOptions> = {
 		completeJobBatchDelay: 0,
 		failJobBatchDelay: 0,
 	},
-	// Its local queue and its batches are for throughput; without them a job starts sooner.
+	// The local queue and batches improve throughput but delay the start of a job.
 	latency: { concurrentJobs: 24 },
 }
 

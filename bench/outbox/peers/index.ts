@@ -13,7 +13,7 @@ export const PG_BOSS = 'pg-boss 12'
 export const BULLMQ_REDIS = 'BullMQ 6 on Redis'
 export const BULLMQ_POSTGRES = 'BullMQ 6 on PostgreSQL'
 
-/** Who does the same for a user as the outbox does. */
+/** Peers with the same features for users as the outbox. */
 export const QUEUES: readonly string[] = [GRAPHILE, PG_BOSS, BULLMQ_POSTGRES, BULLMQ_REDIS]
 
 export const PEERS: Readonly<Record<string, (url: string) => Promise<Peer>>> = {

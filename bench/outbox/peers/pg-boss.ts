@@ -1,6 +1,6 @@
 /**
- * pg-boss, in batches of 3,000 that follow each other without a pause as long as they are full, and woken by NOTIFY. Two workers in the
- * process: one fetches while the other completes, which was twice as fast as one, and faster than three or four.
+ * pg-boss with batches of 3,000, no delay between full batches, and NOTIFY. Two workers in the process: one fetches while the other completes, which was
+ * twice as fast as one worker, and faster than three or four.
  */
 import pg from 'pg'
 import { PgBoss } from 'pg-boss'
@@ -25,7 +25,7 @@ const SETTINGS: Record<Tuning, object> = {
 
 export async function pgBoss(url: string): Promise<Peer> {
 	const pool = new pg.Pool({ connectionString: url })
-	// Without its housekeeping, which would come by in the middle of a run.
+	// Without its maintenance, which would run during a measurement.
 	const boss = new PgBoss({ connectionString: url, schedule: false, supervise: false, useListenNotify: true })
 	boss.on('error', () => {})
 	await boss.start()

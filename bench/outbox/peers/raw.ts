@@ -1,6 +1,6 @@
 /**
- * What PostgreSQL gives without a library: a table, a claim of a thousand, a delete. No attempts, no leases, no schedule, nobody told of
- * anything. Its latency is that of who claims right after the commit, or right after a NOTIFY that follows the commit.
+ * PostgreSQL without a library: a table, a claim of a thousand, a delete. No attempts, leases, schedule or events. Its latency is that of a claim
+ * immediately after the commit, or after a NOTIFY that follows the commit.
  */
 import pg from 'pg'
 import {
@@ -29,7 +29,7 @@ const TABLE = `
 const DUE = `select id from jobs where due_at <= now() and locked_by is null
 	order by due_at, id limit ${BATCH} for update skip locked`
 
-// By an array and not by a join, which the planner answers with a look at the whole table: half as fast here.
+// An array instead of a join, for which the planner scans the whole table: half as fast here.
 const CLAIM = {
 	name: 'claim',
 	text: `update jobs set attempts = attempts + 1, locked_by = 'me' where id = any(array(${DUE})) returning id, payload`,
@@ -50,14 +50,14 @@ interface Row {
 	readonly payload: string
 }
 
-/** With a claim that is committed and a delete after the work, or with a delete that comes before it and loses what crashes. */
+/** Claims, commits and deletes after the work; or deletes before the work and loses messages in a crash. */
 export async function raw(url: string, takesAtOnce: boolean): Promise<Peer> {
 	const pool = new pg.Pool({ connectionString: url })
 	const client = await pool.connect()
 	if (!(await exists(pool, `pg_tables where tablename = 'jobs'`))) await client.query(TABLE)
 	let ring: (() => void) | undefined
 
-	/** Claims once and handles what there was; answers how many. */
+	/** Claims once and handles the messages; returns their number. */
 	async function round(handle: Handle): Promise<number> {
 		const { rows } = await client.query<Row>(takesAtOnce ? DELETE_RETURNING : CLAIM)
 		for (const { payload } of rows) handle(JSON.parse(payload).seq)

@@ -15,13 +15,13 @@ import {
 	vacuum,
 } from '../peer.ts'
 
-/** Where all messages go: the destination that is named like their topic. */
+/** The topic and destination of all messages. */
 const TOPIC = 'jobs'
 
 export const message = (payload: Body): { topic: string; payload: Body } => ({ topic: TOPIC, payload })
 
 function worker(outbox: Outbox): Peer['work'] {
-	// As it comes: there is nothing to tune.
+	// Default options.
 	return async (handle: Handle) => {
 		const relay = new Relay(outbox, {
 			destinations: {

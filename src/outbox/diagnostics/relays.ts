@@ -15,7 +15,7 @@ const reportedInFlight = (relays: readonly RelayRow[]): number =>
 
 /**
  * Replaces a capped count by what the relays report. Leases have no index, because every claim would have to change it; so a store counts in-flight
- * messages only among the oldest due ones. "0 or more" helps nobody, and the relays know better.
+ * messages only among the oldest due ones. "0 or more" is useless, and the relays know the number.
  */
 export function inFlightTotal({ count, isCapped }: CappedCount, relays: readonly RelayRow[]): CappedCount {
 	const reported = reportedInFlight(relays)
