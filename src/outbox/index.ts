@@ -1,4 +1,4 @@
-/** `yaoki/outbox`: messages that are written in your own transaction, and relays that deliver them with retries that outlive the process. */
+/** `yaoki/outbox`: messages written in your own transaction, and relays that deliver them with retries that survive a restart. */
 export type { Queryable, SqlClient, SqliteClient } from '../sql/clients.ts'
 export type { DeadLetters } from './dead-letters/dead-letters.ts'
 export type {
@@ -30,8 +30,7 @@ export type {
 } from './events/outbox-events.ts'
 export type {
 	DeadLetterEvent,
-	DestinationPausedEvent,
-	DestinationResumedEvent,
+	DestinationPauseEvent,
 	DestinationStateChangeEvent,
 	HandlersHungEvent,
 	LeaseLostEvent,
@@ -39,7 +38,6 @@ export type {
 	RelayLifecycleEvent,
 	RelayListener,
 	ReleasedEvent,
-	ReleaseReason,
 	RetryScheduledEvent,
 	SentEvent,
 	StoreFailureEvent,

@@ -70,16 +70,12 @@ export interface DestinationStateChangeEvent extends DestinationEventBase {
 	readonly reason?: PauseReason
 }
 
-/** All relays stopped claiming messages for a destination, for example because of a Retry-After; its circuit state did not change. */
-export interface DestinationPausedEvent extends DestinationEventBase {
-	readonly type: 'paused'
+/** All relays paused or resumed a destination, for example because of a Retry-After; its circuit state did not change. */
+export interface DestinationPauseEvent extends DestinationEventBase {
+	readonly type: 'paused' | 'resumed'
+	/** How long relays do not claim messages for the destination; 0 if resumed. */
 	readonly pausedForMs: number
 	readonly reason?: PauseReason
-}
-
-/** A pause ended; the circuit state did not change. */
-export interface DestinationResumedEvent extends DestinationEventBase {
-	readonly type: 'resumed'
 }
 
 /** Handlers that run beyond their timeout occupy all slots of a destination: this relay sends nothing more to it until one ends. */
@@ -114,8 +110,7 @@ export type RelayEvent =
 	| ReleasedEvent
 	| LeaseLostEvent
 	| DestinationStateChangeEvent
-	| DestinationPausedEvent
-	| DestinationResumedEvent
+	| DestinationPauseEvent
 	| HandlersHungEvent
 	| StoreFailureEvent
 	| StoreRecoveredEvent

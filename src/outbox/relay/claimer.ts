@@ -2,34 +2,21 @@
  * The relay's main loop: claims messages for destinations that need some. One claim at a time for all destinations, while the results of earlier
  * messages are written concurrently; then it waits until it is woken, a slot is free, or the next message is due.
  */
-import type { WakeSignal } from '../notify/wake-signal.ts'
 import type { ClaimedRow, ClaimResult, ClaimTarget } from '../store/rows.ts'
 import { EventLoopYield } from '../timing/yield.ts'
 import { Delivery } from './delivery.ts'
-import { DestinationDiscovery, type DestinationStates } from './destination-discovery.ts'
+import { DestinationDiscovery } from './destination-discovery.ts'
 import type { DestinationState } from './destination-state.ts'
-import type { Dispatcher } from './dispatcher.ts'
+import type { RelayParts } from './dispatcher.ts'
 import { acquirePermits } from './heartbeat.ts'
-import type { PoisonDetection } from './poison-detection.ts'
-import type { RelayContext } from './relay-context.ts'
-import type { Settler } from './settler.ts'
-import type { SharedBreaker } from './shared-breaker.ts'
+import { PoisonDetection } from './poison-detection.ts'
 
 /** The store is asked for the next due time at most this often. */
 const NEXT_DUE_EVERY_MS = 20
 
-export interface ClaimerParts {
-	readonly context: RelayContext
-	readonly states: DestinationStates
-	readonly dispatcher: Dispatcher
-	readonly breaker: SharedBreaker
-	readonly settler: Settler
-	readonly poison: PoisonDetection
-	readonly signal: WakeSignal
-}
-
 export class Claimer {
-	readonly #parts: ClaimerParts
+	readonly #parts: RelayParts
+	readonly #poison: PoisonDetection
 	readonly #yield: EventLoopYield
 	readonly #discovery: DestinationDiscovery
 	#isWoken = true
@@ -38,8 +25,9 @@ export class Claimer {
 	/** Destinations whose next due time is known; cleared when messages are claimed or the relay is woken. */
 	readonly #nextDueKnown = new Set<DestinationState>()
 
-	constructor(parts: ClaimerParts) {
+	constructor(parts: RelayParts) {
 		this.#parts = parts
+		this.#poison = new PoisonDetection(parts)
 		this.#yield = new EventLoopYield(parts.context.runtime)
 		this.#discovery = new DestinationDiscovery(parts.context, parts.states)
 	}
@@ -65,7 +53,7 @@ export class Claimer {
 	}
 
 	async #prepare(): Promise<void> {
-		const { context, states, breaker, poison, dispatcher } = this.#parts
+		const { context, states, breaker, dispatcher } = this.#parts
 		const now = context.runtime.now()
 		// The same sum as in `#msUntilNext`: a difference, rounded differently, could be not yet due with no time left to wait.
 		const isPoll = now >= this.#polledAt + context.settings.pollMs
@@ -82,7 +70,7 @@ export class Claimer {
 				state.breaker.pausedUntil > now || state.queued.length > 0
 			const affected = new Map([...states.byName].filter(isAffected))
 			if (affected.size > 0) await breaker.refresh(affected)
-			await poison.runCandidates()
+			await this.#poison.runCandidates()
 			for (const state of states.byName.values()) this.#emitHung(state)
 			// While a destination ramps up after an outage its capacity grows with time, even if none of its messages ends.
 			dispatcher.pump()
@@ -109,7 +97,7 @@ export class Claimer {
 
 	/** Returns true if messages were claimed, so that the next claim should follow immediately. */
 	async #claim(): Promise<boolean> {
-		const { context, settler, dispatcher, poison } = this.#parts
+		const { context, settler, dispatcher } = this.#parts
 		const targets = await this.#claimTargets()
 		if (targets.length === 0 || dispatcher.isPaused) return false
 		// Together with the claim and not after it: some stores combine both writes.
@@ -121,7 +109,7 @@ export class Claimer {
 			startedAt = context.runtime.now()
 			return context.store.claim({
 				...{ owner, leaseMs: settings.leaseMs, targets, poisonCandidates: false },
-				poisonAfter: poison.poisonAfter,
+				poisonAfter: this.#poison.poisonAfter,
 			})
 		})
 		this.#nextDueKnown.clear()

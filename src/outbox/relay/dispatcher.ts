@@ -7,6 +7,7 @@ import type { DeadLetterCause } from '../message/message.ts'
 import { toStoredError } from '../message/stored-error.ts'
 import type { WakeSignal } from '../notify/wake-signal.ts'
 import { claimRef, type Delivery, invokeHandler, LeaseLostError, RelayStoppedError } from './delivery.ts'
+import type { DestinationStates } from './destination-discovery.ts'
 import type { DestinationState } from './destination-state.ts'
 import { classifyFailure, countsAsFailure, decideFailure } from './failure-decision.ts'
 import type { RelayContext } from './relay-context.ts'
@@ -223,4 +224,14 @@ export class Dispatcher {
 		else if (!this.isPaused) while (this.inFlight < maxInFlight && this.#startNext(state));
 		this.#signal.wake()
 	}
+}
+
+/** The parts of a running relay that its loops share. */
+export interface RelayParts {
+	readonly context: RelayContext
+	readonly states: DestinationStates
+	readonly settler: Settler
+	readonly breaker: SharedBreaker
+	readonly dispatcher: Dispatcher
+	readonly signal: WakeSignal
 }

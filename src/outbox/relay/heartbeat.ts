@@ -4,42 +4,27 @@
  */
 import { hostname } from 'node:os'
 import type { CancelTimer } from '../../core/runtime/runtime.ts'
-import type { WakeSignal } from '../notify/wake-signal.ts'
 import { claimRef, type Delivery } from './delivery.ts'
-import type { DestinationStates } from './destination-discovery.ts'
 import type { DestinationState } from './destination-state.ts'
-import type { Dispatcher } from './dispatcher.ts'
+import type { RelayParts } from './dispatcher.ts'
 import type { RelayContext } from './relay-context.ts'
-import type { Settler } from './settler.ts'
 
 const MAX_INTERVAL_MS = 5_000
 
 export class Heartbeat {
+	readonly #parts: RelayParts
 	readonly #context: RelayContext
-	readonly #states: DestinationStates
-	readonly #dispatcher: Dispatcher
-	readonly #settler: Settler
-	readonly #signal: WakeSignal
 	readonly intervalMs: number
 	#cancel: CancelTimer | undefined
 	#isStopped = false
 	#isRunning = false
 	#reported = { at: 0, sent: 0 }
 
-	constructor(
-		context: RelayContext,
-		states: DestinationStates,
-		dispatcher: Dispatcher,
-		settler: Settler,
-		signal: WakeSignal,
-	) {
-		this.#context = context
-		this.#states = states
-		this.#dispatcher = dispatcher
-		this.#settler = settler
-		this.#signal = signal
-		this.intervalMs = Math.min(MAX_INTERVAL_MS, context.settings.leaseMs / 3)
-		this.#reported.at = context.runtime.now()
+	constructor(parts: RelayParts) {
+		this.#parts = parts
+		this.#context = parts.context
+		this.intervalMs = Math.min(MAX_INTERVAL_MS, this.#context.settings.leaseMs / 3)
+		this.#reported.at = this.#context.runtime.now()
 	}
 
 	/** Sends the first heartbeat and schedules the others. */
@@ -78,9 +63,9 @@ export class Heartbeat {
 	/** Gives up leases that have ended by this process's clock, whatever the database would say. */
 	#expireLeases(): void {
 		const now = this.#context.runtime.now()
-		for (const state of this.#states.byName.values())
+		for (const state of this.#parts.states.byName.values())
 			for (const delivery of [...state.queued, ...state.inFlight])
-				if (now >= delivery.leaseUntil) this.#dispatcher.expireLease(state, delivery)
+				if (now >= delivery.leaseUntil) this.#parts.dispatcher.expireLease(state, delivery)
 	}
 
 	async #renewLeases(): Promise<void> {
@@ -88,11 +73,11 @@ export class Heartbeat {
 		const now = runtime.now()
 		const renewBefore = now + (settings.leaseMs * 2) / 3
 		const due = new Map<string, readonly [Delivery, DestinationState | undefined]>()
-		for (const state of this.#states.byName.values())
+		for (const state of this.#parts.states.byName.values())
 			for (const delivery of [...state.queued, ...state.inFlight])
 				if (!delivery.isSettled && delivery.leaseUntil <= renewBefore)
 					due.set(delivery.row.id, [delivery, state])
-		for (const delivery of this.#settler.unwritten())
+		for (const delivery of this.#parts.settler.unwritten())
 			if (delivery.leaseUntil <= renewBefore) due.set(delivery.row.id, [delivery, undefined])
 		if (due.size === 0) return
 		const refs = [...due.values()].map(([{ row }]) => claimRef(row))
@@ -100,18 +85,18 @@ export class Heartbeat {
 		for (const [id, [delivery, state]] of due) {
 			if (!lost.has(id)) delivery.leaseUntil = now + settings.leaseMs
 			// A delivery that was settled in the meantime is no longer claimed, as intended.
-			else if (state && !delivery.isSettled) this.#dispatcher.loseLease(state, delivery)
+			else if (state && !delivery.isSettled) this.#parts.dispatcher.loseLease(state, delivery)
 		}
 	}
 
 	async #renewPermits(): Promise<void> {
-		for (const state of this.#states.byName.values()) {
+		for (const state of this.#parts.states.byName.values()) {
 			if (state.settings.maxConcurrent === Infinity) continue
 			await this.#context.callStoreOnce(() => acquirePermits(this.#context, state))
 			// Other relays get the permits that this one lost; queued messages would hold them back.
 			if (state.queued.length > Math.max(0, state.capacity(this.#context.runtime.now())))
-				this.#settler.releaseQueued(state, 'no-permit')
-			this.#signal.wake()
+				this.#parts.settler.releaseQueued(state, 'no-permit')
+			this.#parts.signal.wake()
 		}
 	}
 
@@ -123,8 +108,8 @@ export class Heartbeat {
 		this.#reported = { at: now, sent }
 		const report = {
 			...{ id: owner, host: hostname(), pid: process.pid, sent, failed, dead, throughput },
-			destinations: [...this.#states.byName.keys(), ...(this.#states.hasWildcard ? ['*'] : [])],
-			inFlight: this.#dispatcher.inFlight,
+			destinations: [...this.#parts.states.byName.keys(), ...(this.#parts.states.hasWildcard ? ['*'] : [])],
+			inFlight: this.#parts.dispatcher.inFlight,
 		}
 		await this.#context.callStoreOnce(() => store.heartbeat(report, 6 * this.intervalMs))
 	}

@@ -58,21 +58,11 @@ export interface RelayOptions {
 	readonly runtime?: Runtime | undefined
 }
 
-export interface RelaySettings {
-	readonly name: string
-	readonly concurrency: number
-	readonly maxInFlight: number
-	readonly batchSize: number
-	readonly leaseMs: number
-	readonly timeoutMs: number
-	readonly pollMs: number
-	readonly maxCrashes: number
-	readonly rampUpMs: number
-	readonly maxRetryAfterMs: number
-	readonly retry?: RelayRetryOptions | undefined
-	readonly breaker?: RelayBreakerOptions | false | undefined
-	readonly onEvent?: RelayListener | undefined
-	readonly runtime: Runtime
+type OptionalInSettings = 'retry' | 'breaker' | 'onEvent'
+
+/** The options with all defaults. */
+export type RelaySettings = Pick<RelayOptions, OptionalInSettings> & {
+	readonly [Name in Exclude<keyof RelayOptions, OptionalInSettings>]: NonNullable<RelayOptions[Name]>
 }
 
 export interface DestinationSettings {

@@ -2,13 +2,10 @@
  * Finds the message that crashes its process. After a crash it is unknown which of the claimed messages caused it; so messages that were claimed
  * during more than one crash run alone, with nothing else in flight or claimed. If the process crashes again, it was that message.
  */
-import type { WakeSignal } from '../notify/wake-signal.ts'
 import type { ClaimedRow } from '../store/rows.ts'
 import { claimRef, Delivery } from './delivery.ts'
-import type { DestinationStates } from './destination-discovery.ts'
-import type { Dispatcher } from './dispatcher.ts'
+import type { RelayParts } from './dispatcher.ts'
 import type { RelayContext } from './relay-context.ts'
-import type { Settler } from './settler.ts'
 
 /** After this many candidates, or this time, other messages continue. */
 const MAX_CANDIDATES = 20
@@ -17,26 +14,14 @@ const MAX_MS = 250
 export class PoisonDetection {
 	/** The number of crashes that make a message a candidate. */
 	readonly poisonAfter: number
+	readonly #parts: RelayParts
 	readonly #context: RelayContext
-	readonly #states: DestinationStates
-	readonly #dispatcher: Dispatcher
-	readonly #settler: Settler
-	readonly #signal: WakeSignal
 	#claimStartedAt = 0
 
-	constructor(
-		context: RelayContext,
-		states: DestinationStates,
-		dispatcher: Dispatcher,
-		settler: Settler,
-		signal: WakeSignal,
-	) {
-		this.#context = context
-		this.poisonAfter = Math.max(1, context.settings.maxCrashes - 1)
-		this.#states = states
-		this.#dispatcher = dispatcher
-		this.#settler = settler
-		this.#signal = signal
+	constructor(parts: RelayParts) {
+		this.#parts = parts
+		this.#context = parts.context
+		this.poisonAfter = Math.max(1, this.#context.settings.maxCrashes - 1)
 	}
 
 	/** Runs poison candidates, if there are any, one by one. */
@@ -45,9 +30,10 @@ export class PoisonDetection {
 		if (!first) return
 		// Released first: if the process crashes while the other deliveries end, this message must not be blamed.
 		await this.#release([first])
-		this.#dispatcher.isPaused = true
+		this.#parts.dispatcher.isPaused = true
 		try {
-			for (const state of this.#states.byName.values()) this.#settler.releaseQueued(state, 'poison-check')
+			for (const state of this.#parts.states.byName.values())
+				this.#parts.settler.releaseQueued(state, 'poison-check')
 			await this.#drain()
 			const endsAt = this.#context.runtime.now() + MAX_MS
 			for (let count = 0; count < MAX_CANDIDATES && !this.#context.isStopping; count++) {
@@ -57,10 +43,10 @@ export class PoisonDetection {
 				await this.#runAlone(row)
 			}
 		} finally {
-			this.#dispatcher.isPaused = this.#context.isStopping
+			this.#parts.dispatcher.isPaused = this.#context.isStopping
 			// Released messages keep their due times, which are before the next scan's start.
-			for (const state of this.#states.byName.values()) state.scan.reset()
-			this.#dispatcher.pump()
+			for (const state of this.#parts.states.byName.values()) state.scan.reset()
+			this.#parts.dispatcher.pump()
 		}
 	}
 
@@ -68,7 +54,7 @@ export class PoisonDetection {
 		const { store, owner, settings, runtime } = this.#context
 		const { leaseMs } = settings
 		const now = runtime.now()
-		const targets = [...this.#states.byName.values()]
+		const targets = [...this.#parts.states.byName.values()]
 			.filter(
 				(state) =>
 					state.breaker.state === 'closed' &&
@@ -92,7 +78,7 @@ export class PoisonDetection {
 	}
 
 	async #runAlone(row: ClaimedRow): Promise<void> {
-		const state = this.#states.byName.get(row.destination)
+		const state = this.#parts.states.byName.get(row.destination)
 		if (!state) return
 		const { settings, store } = this.#context
 		const { rate } = state.settings
@@ -103,7 +89,7 @@ export class PoisonDetection {
 			await this.#release([row], Math.max(1, token.inMs))
 			return
 		}
-		this.#dispatcher.start(state, new Delivery(row, leaseUntil, this.#dispatcher.onTimeout))
+		this.#parts.dispatcher.start(state, new Delivery(row, leaseUntil, this.#parts.dispatcher.onTimeout))
 		await this.#drain()
 	}
 
@@ -115,12 +101,12 @@ export class PoisonDetection {
 
 	/** Waits until nothing is in flight and all results are written. Hung handlers are not awaited, because they may never end. */
 	async #drain(): Promise<void> {
-		while (this.#isBusy()) await this.#signal.wait(this.#context.settings.pollMs)
-		await this.#settler.flushAll()
+		while (this.#isBusy()) await this.#parts.signal.wait(this.#context.settings.pollMs)
+		await this.#parts.settler.flushAll()
 	}
 
 	#isBusy(): boolean {
-		for (const { inFlight } of this.#states.byName.values())
+		for (const { inFlight } of this.#parts.states.byName.values())
 			for (const { isSettled } of inFlight) if (!isSettled) return true
 		return false
 	}

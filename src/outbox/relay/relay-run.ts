@@ -8,9 +8,8 @@ import { withTimeout } from '../timing/sleep.ts'
 import { Claimer } from './claimer.ts'
 import { RelayStoppedError } from './delivery.ts'
 import type { DestinationStates } from './destination-discovery.ts'
-import { Dispatcher } from './dispatcher.ts'
+import { Dispatcher, type RelayParts } from './dispatcher.ts'
 import { Heartbeat } from './heartbeat.ts'
-import { PoisonDetection } from './poison-detection.ts'
 import type { RelayContext } from './relay-context.ts'
 import { Settler } from './settler.ts'
 import { SharedBreaker } from './shared-breaker.ts'
@@ -28,11 +27,7 @@ const HISTORY_BATCH = 1_000
 
 export class RelayRun {
 	readonly context: RelayContext
-	readonly #states: DestinationStates
-	readonly #dispatcher: Dispatcher
-	readonly #signal: WakeSignal
-	readonly #settler: Settler
-	readonly #breaker: SharedBreaker
+	readonly #parts: RelayParts
 	readonly #claimer: Claimer
 	readonly #heartbeat: Heartbeat
 	readonly #cleanups: (() => unknown)[] = []
@@ -40,34 +35,29 @@ export class RelayRun {
 
 	constructor(context: RelayContext, states: DestinationStates) {
 		this.context = context
-		this.#states = states
 		const signal = new WakeSignal(context.runtime)
 		const settler = new Settler(context, signal)
 		const breaker = new SharedBreaker(context, settler)
 		const dispatcher = new Dispatcher(context, states.byName, settler, breaker, signal)
-		const poison = new PoisonDetection(context, states, dispatcher, settler, signal)
-		this.#claimer = new Claimer({ context, states, dispatcher, breaker, settler, poison, signal })
-		this.#heartbeat = new Heartbeat(context, states, dispatcher, settler, signal)
-		this.#signal = signal
-		this.#settler = settler
-		this.#breaker = breaker
-		this.#dispatcher = dispatcher
+		this.#parts = { context, states, settler, breaker, dispatcher, signal }
+		this.#claimer = new Claimer(this.#parts)
+		this.#heartbeat = new Heartbeat(this.#parts)
 		this.#cleanups.push(() => context.store.removeRelay(context.owner))
 	}
 
 	get inFlight(): number {
-		return this.#dispatcher.inFlight
+		return this.#parts.dispatcher.inFlight
 	}
 
 	/** The number of messages that are claimed and not started. */
 	get queued(): number {
 		let queued = 0
-		for (const state of this.#states.byName.values()) queued += state.queued.length
+		for (const state of this.#parts.states.byName.values()) queued += state.queued.length
 		return queued
 	}
 
 	serves(destination: string): boolean {
-		return this.#states.serves(destination)
+		return this.#parts.states.serves(destination)
 	}
 
 	/** Starts to send. Rejects if the database cannot be reached or its tables do not fit. */
@@ -101,12 +91,12 @@ export class RelayRun {
 		const { runtime } = context
 		const endsAt = runtime.now() + timeoutMs
 		context.isStopping = true
-		this.#dispatcher.isPaused = true
-		this.#signal.wake()
+		this.#parts.dispatcher.isPaused = true
+		this.#parts.signal.wake()
 		const cancel = runtime.setTimer(timeoutMs + 2 * ABORT_GRACE_MS, () => context.abandonStore())
 		this.#releaseAll()
 		// With nothing in flight and nothing to write, an unreachable database must not delay the stop.
-		if (context.isStoreDown && this.inFlight === 0 && this.#settler.isIdle) context.abandonStore()
+		if (context.isStoreDown && this.inFlight === 0 && this.#parts.settler.isIdle) context.abandonStore()
 		await withTimeout(runtime, timeoutMs, this.#running)
 		// Again, because the last claim may have returned messages.
 		this.#releaseAll()
@@ -114,10 +104,10 @@ export class RelayRun {
 		if (this.inFlight > 0) {
 			this.#forEachInFlight((_, delivery) => delivery.abort(new RelayStoppedError()))
 			await this.#drain(runtime.now() + ABORT_GRACE_MS)
-			this.#forEachInFlight((state, delivery) => this.#dispatcher.abandon(state, delivery))
+			this.#forEachInFlight((state, delivery) => this.#parts.dispatcher.abandon(state, delivery))
 		}
-		await this.#settler.flushAll()
-		await this.#breaker.flushAll()
+		await this.#parts.settler.flushAll()
+		await this.#parts.breaker.flushAll()
 		this.#heartbeat.stop()
 		cancel()
 		context.abandonStore()
@@ -135,18 +125,19 @@ export class RelayRun {
 	}
 
 	#releaseAll(): void {
-		for (const state of this.#states.byName.values()) this.#settler.releaseQueued(state, 'stopping')
+		for (const state of this.#parts.states.byName.values())
+			this.#parts.settler.releaseQueued(state, 'stopping')
 	}
 
 	#forEachInFlight(visit: (...args: Parameters<Dispatcher['abandon']>) => void): void {
-		for (const state of this.#states.byName.values())
+		for (const state of this.#parts.states.byName.values())
 			for (const delivery of state.inFlight) visit(state, delivery)
 	}
 
 	async #drain(until: number): Promise<void> {
 		const { runtime } = this.context
 		while (this.inFlight > 0 && runtime.now() < until)
-			await this.#signal.wait(Math.max(0, until - runtime.now()))
+			await this.#parts.signal.wait(Math.max(0, until - runtime.now()))
 	}
 }
 

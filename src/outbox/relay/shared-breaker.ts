@@ -89,8 +89,7 @@ export class SharedBreaker {
 		const { destination: key, pausedForMs, reason } = circuit
 		const details = { key, pausedForMs, ...(reason === null ? {} : { reason }) }
 		if (from !== to) this.#context.emit({ type: 'state_change', from, to, ...details })
-		else if (pausedForMs > 0) this.#context.emit({ type: 'paused', ...details })
-		else this.#context.emit({ type: 'resumed', key })
+		else this.#context.emit({ type: pausedForMs > 0 ? 'paused' : 'resumed', ...details })
 	}
 
 	#track(write: Promise<unknown>): void {
