@@ -6,26 +6,15 @@ import { httpDestination, Relay } from '../../outbox/index.ts'
 import type { ExitKind } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { removeSecrets } from '../outbox/database-errors.ts'
-import type { DatabaseArguments } from '../outbox/database-target.ts'
 import { withOutbox } from '../outbox/open-outbox.ts'
 import { parseDuration } from '../outbox/parse-time.ts'
-import { parseDestinationUrl, parseHeaders } from './destination-options.ts'
+import { parseDestinationUrl, parseHeaders, type RelayArguments } from './options.ts'
 import { RelaySummary } from './summary.ts'
 
 const REPORT_INTERVAL_MS = 5000
 /** The limits of the relay's own options, so that messages name the flag. */
 const MIN_LEASE_MS = 50
 const MIN_TIMEOUT_MS = 1
-
-export interface RelayArguments extends DatabaseArguments {
-	readonly to: string | undefined
-	readonly destination: readonly string[]
-	readonly header: readonly string[]
-	readonly concurrency: number
-	readonly timeout: string
-	readonly lease: string
-	readonly keepHistory: boolean
-}
 
 export async function runRelay(args: RelayArguments, io: CommandIo): Promise<ExitKind> {
 	const url = parseDestinationUrl(args.to)

@@ -6,24 +6,14 @@ import { CliError, type ExitKind, toFailure } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { assertionError, checkAssertion, parseAssertion } from './assertions.ts'
 import { countRuns, planJobs, type RunOptions } from './job-plan.ts'
+import type { SimulateArguments } from './options.ts'
 import { checkOutFiles } from './out-files.ts'
 import { FailedRunError, type PoolResult, runAll } from './pool.ts'
 import { printResult, type StudyOutput, warnAboutEventLimits, writeFiles } from './render-result.ts'
 import { loadStudy, resolveSource, type StudyRequest } from './study-source.ts'
 
-export interface SimulateOptions extends RunOptions {
-	/** A built-in scenario or a file; undefined for an incident. */
-	readonly scenario: string | undefined
-	readonly variant: readonly string[]
-	readonly workers: number | undefined
-	readonly out: readonly string[]
-	readonly assert: readonly string[]
-	readonly incident: string | undefined
-	readonly policy: string | undefined
-	readonly pipeline: string | undefined
-	readonly fromPolicy: readonly string[]
-	readonly capacity: number | undefined
-}
+/** The arguments of the command, with a parsed seed. */
+type SimulateOptions = Omit<SimulateArguments, 'seed'> & RunOptions
 
 interface LoadedStudy {
 	readonly request: StudyRequest

@@ -6,7 +6,9 @@ import { sep } from 'node:path'
 import { isGrid, type Study } from '../../sim/run/study.ts'
 import { scenarios } from '../../sim/scenarios/catalog.ts'
 import { didYouMean, nearestName } from '../../text/nearest.ts'
+import { formatPairs } from '../../text/table.ts'
 import { CliError } from '../errors.ts'
+import type { CommandIo } from '../io.ts'
 import { unknownName } from '../parse-arguments.ts'
 import { checkStudy } from './check-study.ts'
 import { hasFileExtension, loadFile } from './load-file.ts'
@@ -74,4 +76,23 @@ export const variantNames = (study: Study): readonly string[] =>
 export function checkVariantName(flag: string, name: string, study: Study): void {
 	const names = variantNames(study)
 	if (!names.includes(name)) throw unknownName(flag, name, names)
+}
+
+/** Prints the built-in scenarios, one per line. */
+export async function listScenarios(io: CommandIo): Promise<void> {
+	const studies = await Promise.all(
+		Object.entries(scenarios).map(async ([name, load]) => ({ name, study: await load() })),
+	)
+	const data = studies.map(({ name, study }) => ({
+		...{ name, title: study.title, description: study.description },
+		variants: variantNames(study),
+	}))
+	const pairs = data.map(({ name, title }) => [name, title] as const)
+	io.result(data, () =>
+		[
+			...formatPairs(pairs, io.columns),
+			'',
+			`Run one with ${io.style.dim('yaoki simulate herd')}; see ${io.style.dim('--help')} for more options.`,
+		].join('\n'),
+	)
 }

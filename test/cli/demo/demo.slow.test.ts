@@ -8,8 +8,8 @@ import { MAIN, Spawned } from '../spawned.ts'
 /** Each demo starts three processes on a machine that may be busy. */
 const LONG = 90_000
 
-const demo = (words: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-	new Spawned(MAIN, ['demo', ...words], { env })
+const demo = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+	new Spawned(MAIN, ['demo', ...args], { env })
 
 const isAlive = (pid: number): boolean => {
 	try {

@@ -26,11 +26,11 @@ afterAll(async () => {
 	await database[Symbol.asyncDispose]()
 })
 
-const cli = (words: string) =>
-	run([...words.split(' '), '--schema', 'shop', '--json'], { DATABASE_URL: database.url })
+const cli = (args: string) =>
+	run([...args.split(' '), '--schema', 'shop', '--json'], { DATABASE_URL: database.url })
 
-const resultOf = async (words: string) => {
-	const { code, stdout, stderr } = await cli(words)
+const resultOf = async (args: string) => {
+	const { code, stdout, stderr } = await cli(args)
 	expect(code, stderr).toBe(0)
 	return JSON.parse(stdout)
 }
@@ -78,8 +78,8 @@ test('all commands work with PostgreSQL in the given schema', async () => {
 test('outbox sql prints the migrations that outbox migrate runs', async () => {
 	const { stdout } = await run(['outbox', 'sql', '--schema', 'by_hand'])
 	await pool.query(stdout)
-	const words = ['outbox', 'migrate', '--schema', 'by_hand', '--json']
-	const ran = await run(words, { DATABASE_URL: database.url })
+	const args = ['outbox', 'migrate', '--schema', 'by_hand', '--json']
+	const ran = await run(args, { DATABASE_URL: database.url })
 	expect(JSON.parse(ran.stdout)).toMatchObject({ applied: [] })
 })
 

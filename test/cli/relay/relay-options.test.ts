@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseDestinationUrl, parseHeaders } from '../../../src/cli/relay/destination-options.ts'
+import { parseDestinationUrl, parseHeaders } from '../../../src/cli/relay/options.ts'
 import { RelaySummary } from '../../../src/cli/relay/summary.ts'
 import type { RelayEvent } from '../../../src/outbox/events/relay-events.ts'
 
