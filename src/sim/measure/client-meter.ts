@@ -1,7 +1,7 @@
 import { Histogram } from './histogram.ts'
 import type { RecoveryTracker } from './recovery-tracker.ts'
 import type { ClientResult, ClientTimeline } from './result.ts'
-import type { Channel, TimelineBins } from './timeline-bins.ts'
+import { type Channel, readChannels, type TimelineBins } from './timeline-bins.ts'
 
 /** Counts the calls of one client and their outcomes. */
 export class ClientMeter {
@@ -17,27 +17,19 @@ export class ClientMeter {
 	readonly latency: Histogram = new Histogram()
 	readonly #recovery: RecoveryTracker | undefined
 	readonly #goodWithinMs: number
-	readonly #started: Channel
-	readonly #startedGood: Channel
-	readonly #startedBad: Channel
-	readonly #good: Channel
-	readonly #bad: Channel
+	readonly #timeline: Readonly<Record<keyof ClientTimeline, Channel>>
 
 	/** `recovery` is undefined if no fault is scheduled. */
 	constructor(bins: TimelineBins, goodWithinMs: number, recovery: RecoveryTracker | undefined) {
 		this.#recovery = recovery
 		this.#goodWithinMs = goodWithinMs
-		this.#started = bins.channel()
-		this.#startedGood = bins.channel()
-		this.#startedBad = bins.channel()
-		this.#good = bins.channel()
-		this.#bad = bins.channel()
+		this.#timeline = bins.channels('started', 'startedGood', 'startedBad', 'good', 'bad')
 	}
 
 	start(now: number): void {
 		this.calls++
 		this.#recovery?.start(now)
-		this.#started.count(now)
+		this.#timeline.started.count(now)
 	}
 
 	/** `isFirst`: the first request of its call. */
@@ -57,8 +49,9 @@ export class ClientMeter {
 			this.failed++
 			if (requests === 0) this.rejected++
 		}
-		;(isGood ? this.#good : this.#bad).count(now)
-		;(isGood ? this.#startedGood : this.#startedBad).count(startedAt)
+		const { good, bad, startedGood, startedBad } = this.#timeline
+		;(isGood ? good : bad).count(now)
+		;(isGood ? startedGood : startedBad).count(startedAt)
 		this.lastResponseAt = now
 	}
 
@@ -82,12 +75,6 @@ export class ClientMeter {
 	}
 
 	timeline(length: number): ClientTimeline {
-		return {
-			started: this.#started.values(length),
-			startedGood: this.#startedGood.values(length),
-			startedBad: this.#startedBad.values(length),
-			good: this.#good.values(length),
-			bad: this.#bad.values(length),
-		}
+		return readChannels(this.#timeline, length)
 	}
 }

@@ -4,7 +4,6 @@ import type { ClientResult, ServiceResult, SimulationResult } from './result.ts'
 export interface Measure {
 	/** Column heading. */
 	readonly label: string
-	readonly description: string
 	readonly unit: '' | '%' | 'ms' | '/s'
 	readonly better: 'more' | 'less'
 	/** Returns null where a run has no such value: a recovery that never came, a latency without successes. */
@@ -13,27 +12,43 @@ export interface Measure {
 
 /** The name of a measure. */
 export type MeasureName =
+	/** Share of calls that succeeded in time. */
 	| 'goodShare'
+	/** Calls that succeeded in time, per second. */
 	| 'goodputPerSecond'
+	/** Calls that clients started, per second. */
 	| 'offeredPerSecond'
+	/** Requests sent to all services. */
 	| 'requests'
+	/** Requests of clients beyond the first of each call. */
 	| 'retries'
+	/** Requests per call, at the service with the most. */
 	| 'amplification'
+	/** Requests per second in the busiest step of the busiest service, after the last fault. */
 	| 'peakPerSecond'
+	/** Share of the work of services that was wasted: the caller had stopped waiting, or got an error. */
 	| 'wastedShare'
+	/** Median latency of successful calls. */
 	| 'p50Ms'
+	/** 99th percentile of the latency of successful calls. */
 	| 'p99Ms'
+	/** 99th percentile of the queue time of processed requests, at the worst service. */
 	| 'queueAgeP99Ms'
+	/** Time from the end of the last fault to full recovery. */
 	| 'recoveredAfterMs'
+	/** When the last call ended. */
 	| 'lastResponseAtMs'
 
-const measure = (
-	label: string,
-	unit: Measure['unit'],
-	better: Measure['better'],
-	description: string,
-	of: Measure['of'],
-): Measure => ({ label, unit, better, description, of })
+const more = (label: string, unit: Measure['unit'], of: Measure['of']): Measure => ({
+	label,
+	unit,
+	better: 'more',
+	of,
+})
+const less = (...[label, unit, of]: Parameters<typeof more>): Measure => ({
+	...more(label, unit, of),
+	better: 'less',
+})
 
 const services = (result: SimulationResult): readonly ServiceResult[] => Object.values(result.services)
 const clients = (result: SimulationResult): readonly ClientResult[] => Object.values(result.clients)
@@ -56,79 +71,23 @@ function peak({ recovery, endedAtMs, timeline: { stepMs, services: byName } }: S
 }
 
 export const MEASURES: Readonly<Record<MeasureName, Measure>> = {
-	goodShare: measure(
-		'good',
-		'%',
-		'more',
-		'share of calls that succeeded in time',
-		({ totals }) => totals.goodShare,
-	),
-	goodputPerSecond: measure(
-		'goodput',
-		'/s',
-		'more',
-		'calls that succeeded in time, per second',
-		({ totals }) => totals.goodputPerSecond,
-	),
-	offeredPerSecond: measure(
-		'offered',
-		'/s',
-		'more',
-		'calls that clients started, per second',
-		({ totals }) => totals.offeredPerSecond,
-	),
-	requests: measure('requests', '', 'less', 'requests sent to all services', (result) =>
+	goodShare: more('good', '%', ({ totals }) => totals.goodShare),
+	goodputPerSecond: more('goodput', '/s', ({ totals }) => totals.goodputPerSecond),
+	offeredPerSecond: more('offered', '/s', ({ totals }) => totals.offeredPerSecond),
+	requests: less('requests', '', (result) =>
 		services(result).reduce((total, service) => total + service.requests, 0),
 	),
-	retries: measure(
-		'retries',
-		'',
-		'less',
-		'requests of clients beyond the first of each call',
-		({ totals }) => totals.retries,
+	retries: less('retries', '', ({ totals }) => totals.retries),
+	amplification: less('amplification', '', ({ totals }) => totals.amplification),
+	peakPerSecond: less('peak', '/s', peak),
+	wastedShare: less('wasted', '%', ({ totals }) => totals.wastedShare),
+	p50Ms: less('p50', 'ms', (result) => ofSuccesses(result, result.totals.latency.p50Ms)),
+	p99Ms: less('p99', 'ms', (result) => ofSuccesses(result, result.totals.latency.p99Ms)),
+	queueAgeP99Ms: less('queue age p99', 'ms', (result) =>
+		Math.max(0, ...services(result).map(({ queue }) => queue.age.p99Ms)),
 	),
-	amplification: measure(
-		'amplification',
-		'',
-		'less',
-		'requests per call, at the service with the most',
-		({ totals }) => totals.amplification,
-	),
-	peakPerSecond: measure(
-		'peak',
-		'/s',
-		'less',
-		'requests per second in the busiest step of the busiest service, after the last fault',
-		peak,
-	),
-	wastedShare: measure(
-		'wasted',
-		'%',
-		'less',
-		"share of the services' work that was wasted: the caller had stopped waiting, or got an error",
-		({ totals }) => totals.wastedShare,
-	),
-	p50Ms: measure('p50', 'ms', 'less', 'median latency of successful calls', (result) =>
-		ofSuccesses(result, result.totals.latency.p50Ms),
-	),
-	p99Ms: measure('p99', 'ms', 'less', '99th percentile of the latency of successful calls', (result) =>
-		ofSuccesses(result, result.totals.latency.p99Ms),
-	),
-	queueAgeP99Ms: measure(
-		'queue age p99',
-		'ms',
-		'less',
-		'99th percentile of the time in the queue of processed requests, at the worst service',
-		(result) => Math.max(0, ...services(result).map(({ queue }) => queue.age.p99Ms)),
-	),
-	recoveredAfterMs: measure(
-		'recovery',
-		'ms',
-		'less',
-		'time from the end of the last fault to full recovery',
-		({ recovery }) => recovery?.recoveredAfterMs ?? null,
-	),
-	lastResponseAtMs: measure('last response', 'ms', 'less', 'when the last call ended', (result) =>
+	recoveredAfterMs: less('recovery', 'ms', ({ recovery }) => recovery?.recoveredAfterMs ?? null),
+	lastResponseAtMs: less('last response', 'ms', (result) =>
 		clients(result).some(({ calls, unfinished }) => calls > unfinished)
 			? result.totals.lastResponseAtMs
 			: null,

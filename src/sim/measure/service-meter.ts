@@ -1,7 +1,7 @@
 import { Histogram } from './histogram.ts'
 import type { ServiceResult, ServiceTimeline } from './result.ts'
 import { TimeWeightedCount } from './time-weighted-count.ts'
-import type { Channel, TimelineBins } from './timeline-bins.ts'
+import { type Channel, readChannels, type TimelineBins } from './timeline-bins.ts'
 
 /** Why a service did not process a request. */
 export type RejectReason = 'rejected' | 'rateLimited' | 'unreachable' | 'dropped'
@@ -29,28 +29,21 @@ export class ServiceMeter {
 	/** Time that finished requests spent here, and the sum of the arrival times of the others. */
 	#spentMs = 0
 	#arrivals = 0
-	readonly #requests: Channel
-	readonly #useful: Channel
-	readonly #wasted: Channel
-	readonly #rejected: Channel
-	readonly #queue: Channel
+	readonly #timeline: Readonly<Record<keyof ServiceTimeline, Channel>>
 
 	constructor(bins: TimelineBins) {
-		this.#requests = bins.channel()
-		this.#useful = bins.channel()
-		this.#wasted = bins.channel()
-		this.#rejected = bins.channel()
-		this.#queue = bins.channel('max')
+		const sums = bins.channels('requests', 'useful', 'wasted', 'rejected')
+		this.#timeline = { ...sums, queue: bins.channel('max') }
 	}
 
 	send(now: number): void {
 		this.requests++
-		this.#requests.count(now)
+		this.#timeline.requests.count(now)
 	}
 
 	reject(now: number, reason: RejectReason): void {
 		this.rejected[reason]++
-		this.#rejected.count(now)
+		this.#timeline.rejected.count(now)
 	}
 
 	admit(now: number): void {
@@ -67,7 +60,7 @@ export class ServiceMeter {
 
 	enqueue(now: number): void {
 		this.queue.enter(now)
-		this.#queue.raise(now, this.queue.current)
+		this.#timeline.queue.raise(now, this.queue.current)
 	}
 
 	dequeue(now: number): void {
@@ -80,11 +73,11 @@ export class ServiceMeter {
 		if (ok && isAwaited) {
 			this.useful++
 			this.usefulMs += workedMs
-			this.#useful.count(now)
+			this.#timeline.useful.count(now)
 		} else {
 			this.wasted++
 			this.wastedMs += workedMs
-			this.#wasted.count(now)
+			this.#timeline.wasted.count(now)
 		}
 	}
 
@@ -114,12 +107,6 @@ export class ServiceMeter {
 	}
 
 	timeline(length: number): ServiceTimeline {
-		return {
-			requests: this.#requests.values(length),
-			useful: this.#useful.values(length),
-			wasted: this.#wasted.values(length),
-			rejected: this.#rejected.values(length),
-			queue: this.#queue.values(length),
-		}
+		return readChannels(this.#timeline, length)
 	}
 }

@@ -20,6 +20,11 @@ export class TimelineBins {
 		return channel
 	}
 
+	/** Adds several series of sums. */
+	channels<Name extends string>(...names: readonly Name[]): Record<Name, Channel> {
+		return Object.fromEntries(names.map((name) => [name, this.channel()])) as Record<Name, Channel>
+	}
+
 	/** Returns the index of the step that contains a time. */
 	indexAt(time: number): number {
 		let step = Math.floor(time / this.stepMs)
@@ -91,3 +96,12 @@ export class Channel {
 		return this.#values[step] ?? 0
 	}
 }
+
+/** Returns the values of the first `length` steps of several series. */
+export const readChannels = <Name extends string>(
+	channels: Readonly<Record<Name, Channel>>,
+	length: number,
+): Record<Name, number[]> =>
+	Object.fromEntries(
+		Object.entries<Channel>(channels).map(([name, channel]) => [name, channel.values(length)]),
+	) as Record<Name, number[]>
