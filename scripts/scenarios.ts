@@ -1,12 +1,12 @@
 /**
- * `npm run scenarios`: rewrites the charts of docs/scenarios, and the tables of the two studies that take too long for a test. The seeds
- * are fixed, so the output changes only if the simulator does.
+ * `npm run scenarios`: redraws the charts of docs/scenarios, and writes the tables of the two studies that take too long for a test. The
+ * seeds are fixed, so nothing changes unless the simulator does.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT, run } from './tools.ts'
 
-interface Estimated {
+interface Estimate {
 	readonly mean: number
 	readonly sd: number
 	readonly count: number
@@ -15,7 +15,7 @@ interface Estimated {
 interface Case {
 	readonly name: string
 	readonly neverRecoveredShare: number
-	readonly measures: Readonly<Record<string, Estimated>>
+	readonly measures: Readonly<Record<string, Estimate>>
 }
 
 const folder = join(ROOT, 'docs', 'scenarios')
@@ -31,10 +31,10 @@ const names = [
 	'slow-dependency',
 ]
 
-/** Runs a study, writes its chart and returns its results. */
-function simulated(name: string): readonly Case[] {
+/** Runs a study, writes its chart, and returns its cases. */
+function runStudy(name: string): readonly Case[] {
 	const out = join(folder, `${name}.svg`)
-	const ran = run(process.execPath, [
+	const result = run(process.execPath, [
 		join(ROOT, 'dist', 'cli', 'main.js'),
 		'simulate',
 		name,
@@ -43,8 +43,8 @@ function simulated(name: string): readonly Case[] {
 		'--json',
 		'--quiet',
 	])
-	if (!ran.ok) throw new Error(ran.output)
-	return (JSON.parse(ran.stdout) as { readonly cases: readonly Case[] }).cases
+	if (!result.ok) throw new Error(result.output)
+	return (JSON.parse(result.stdout) as { readonly cases: readonly Case[] }).cases
 }
 
 /** Replaces the rows of the first table of a page. */
@@ -54,11 +54,11 @@ function writeTable(name: string, rows: readonly (readonly string[])[]): void {
 	writeFileSync(path, before + rows.map((row) => `| ${row.join(' | ')} |\n`).join('') + after)
 }
 
-const figure = (value: number): string =>
+const formatTenths = (value: number): string =>
 	value.toLocaleString('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 })
 
-/** For each remedy, the number of cells of its map in which every run recovered. */
-function remedies(cases: readonly Case[]): readonly (readonly string[])[] {
+/** Counts, per remedy, the cells of its map in which every run recovered. */
+function countRecovered(cases: readonly Case[]): readonly (readonly string[])[] {
 	return [...new Set(cases.map(({ name }) => name))].map((name) => {
 		const cells = cases.filter((one) => one.name === name)
 		return [
@@ -68,8 +68,8 @@ function remedies(cases: readonly Case[]): readonly (readonly string[])[] {
 	})
 }
 
-/** Our result, the published result, and the difference in standard errors. */
-async function published(cases: readonly Case[]): Promise<readonly (readonly string[])[]> {
+/** Returns our figure, the published one, and the difference in standard errors. */
+async function compareToPublished(cases: readonly Case[]): Promise<readonly (readonly string[])[]> {
 	const { aws } = await import('../src/sim/scenarios/aws.ts')
 	const { standardErrors } = await import('../src/sim/measure/estimate.ts')
 	return cases.map(({ name, measures }) => [
@@ -78,14 +78,18 @@ async function published(cases: readonly Case[]): Promise<readonly (readonly str
 			const [ours, theirs] = [measures[measure], aws.reference?.[name]?.[measure]]
 			if (!ours || !theirs) return ['', '', '']
 			const errors = standardErrors(ours, theirs)
-			return [figure(ours.mean), figure(theirs.mean), `${errors < 0 ? '' : '+'}${figure(errors)} SE`]
+			return [
+				formatTenths(ours.mean),
+				formatTenths(theirs.mean),
+				`${errors < 0 ? '' : '+'}${formatTenths(errors)} SE`,
+			]
 		}),
 	])
 }
 
 for (const name of names) {
-	const cases = simulated(name)
-	if (name === 'metastable') writeTable(name, remedies(cases))
-	if (name === 'aws') writeTable(name, await published(cases))
+	const cases = runStudy(name)
+	if (name === 'metastable') writeTable(name, countRecovered(cases))
+	if (name === 'aws') writeTable(name, await compareToPublished(cases))
 	console.log(`${name}: ${cases.length} cases`)
 }

@@ -1,4 +1,4 @@
-/** What most tests of the simulator need: one service `api`, one client `web` that calls it, and what became of them. */
+/** A scenario with one service `api` and one client `web`, and access to its results. */
 import type {
 	ClientModel,
 	ClientResult,
@@ -12,13 +12,13 @@ import type {
 export interface Parts {
 	readonly api?: Partial<ServerModel>
 	readonly web?: Partial<ClientModel>
-	/** What the calls go through. Default: nothing. */
+	/** The policy of the client. Default: none. */
 	readonly policy?: PolicyModel
-	/** Whatever else the scenario has. */
+	/** Other fields of the scenario. */
 	readonly rest?: Partial<Scenario>
 }
 
-/** By default a single call at time 0, for which one worker takes 10 ms, until nothing is left to do. */
+/** By default a single call at time 0 and one worker with a service time of 10 ms, until idle. */
 export function scene({ api: service, web: client, policy, rest }: Parts = {}): Scenario {
 	return {
 		...(rest?.duration === undefined ? { until: 'idle' } : {}),
@@ -37,13 +37,13 @@ export function scene({ api: service, web: client, policy, rest }: Parts = {}): 
 	}
 }
 
-/** So many calls, one each `everyMs`, from 0 on. */
+/** Returns `count` arrivals, one every `everyMs`, from 0 on. */
 export const every = (everyMs: number, count: number): ClientModel['arrivals'] => ({
 	kind: 'trace',
 	atMs: Array.from({ length: count }, (_, index) => index * everyMs),
 })
 
-/** The first `count` at once. */
+/** Returns `count` arrivals at time 0. */
 export const atOnce = (count: number): ClientModel['arrivals'] => every(0, count)
 
 export const api = (result: SimulationResult): ServiceResult => serviceOf(result, 'api')

@@ -1,10 +1,10 @@
 /**
- * The published model that made jitter known ("Exponential Backoff And Jitter", AWS Architecture Blog, 2015): N clients update one
- * row with optimistic concurrency, and whoever loses the race backs off. Run here with the policies of this package, beside the
+ * The published model that popularized jitter ("Exponential Backoff And Jitter", AWS Architecture Blog, 2015): N clients update one
+ * row with optimistic concurrency, and a client that loses the race backs off. It runs with the policies of this package, next to the
  * figures of the published program.
  *
- * Its first sleep is numbered 1, so that its base of 5 ms is doubled before it is used once: that is a base of 10 here. Its
- * decorrelated jitter starts from the base itself.
+ * The published program numbers its first sleep 1, so its base of 5 ms is doubled before the first use: that is a base of 10 here.
+ * Its decorrelated jitter starts from the base itself.
  */
 
 import type { PublishedFigure, Reference, VariantStudy } from '../run/study.ts'
@@ -31,7 +31,7 @@ const scenarioOf = (clients: number, retry: LayerOptions['retry']): Scenario => 
 type Published = readonly [calls: number, callsSd: number, timeMs: number, timeSd: number]
 
 /**
- * Strategies in the order above: writes, and milliseconds until the last reply, each with the standard deviation between runs. The
+ * By strategy, in the order above: writes, and milliseconds until the last response, each with the standard deviation between runs. The
  * means for 20 clients are the published ones, of 500 runs; the others, and all deviations, are of 2,000 runs of the published model.
  */
 const PUBLISHED: Readonly<Record<number, { readonly runs: number; readonly figures: readonly Published[] }>> =
@@ -96,8 +96,8 @@ function referenceOf(figures: Published | undefined, count: number): Reference {
 export const aws: VariantStudy = {
 	title: 'Backoff and jitter, the published model',
 	description:
-		'Clients update one row with optimistic concurrency. Requests are writes; the last answer is when the last client is done. ' +
-		'Differences to the published figures are in standard errors: beyond 4 would be another model.',
+		'Clients update one row with optimistic concurrency. Requests are writes; the last response is when the last client is done. ' +
+		'Differences to the published figures are in standard errors; beyond 4 would mean a different model.',
 	replications: 500,
 	measures: ['requests', 'lastResponseAtMs'],
 	variants: Object.fromEntries(cases.map(({ name, scenario }) => [name, scenario])),

@@ -1,8 +1,8 @@
-/** Loaded one by one, when asked for: who runs one scenario does not pay for nine. */
+/** The scenarios, each loaded on first use: running one does not load all nine. */
 import type { Study } from '../run/study.ts'
 
 /**
- * The studies that come with the package, by name: each has a page in the documentation.
+ * The studies that come with the package, by name. Each has a page in the documentation.
  *
  * @example
  * const study = await scenarios['herd']?.()

@@ -1,7 +1,7 @@
 /**
- * A thousand clients lose their service for a minute, all at the same moment. How do they come back? Those without jitter come
- * back as they went, all at once: the service takes a fifth of them, and the others wait for the next round. Any jitter
- * makes an even stream of them that is below what the service can bear.
+ * A thousand clients lose their service for a minute, all at the same time. Without jitter they all come back in the same second: the
+ * service accepts a fifth of them, and the others wait for the next round. Any jitter spreads them to a rate that the service can
+ * handle.
  */
 import type { VariantStudy } from '../run/study.ts'
 import type { LayerOptions } from '../scenario/layers.ts'
@@ -10,14 +10,14 @@ import { STRATEGIES } from './strategies.ts'
 
 const CLIENTS = 1_000
 const OUTAGE_MS = 60_000
-/** A client that has waited so long does not wait longer next time: a thousand in 15 s, the mean of full jitter, are 67 a second. */
+/** At this cap the mean delay of full jitter is 15 s: a thousand clients make 67 requests per second. */
 const MAX_DELAY_MS = 30_000
 
 const scenarioOf = (strategy: LayerOptions['retry']): Scenario => ({
 	until: 'idle',
 	stepMs: 1_000,
 	services: {
-		// A hundred requests a second, and room for a second's worth of waiting ones. The others get a 503.
+		// Processes 100 requests per second and queues as many. The others get a 503.
 		api: {
 			workers: 20,
 			serviceTime: { kind: 'exponential', meanMs: 200 },
@@ -26,7 +26,7 @@ const scenarioOf = (strategy: LayerOptions['retry']): Scenario => ({
 		},
 	},
 	clients: {
-		// Each is a process of its own that makes one call, in the first second of the outage.
+		// Each client is a process that makes one call, in the first second of the outage.
 		web: {
 			to: 'api',
 			arrivals: { kind: 'closed', users: CLIENTS, callsEach: 1, startWithinMs: 1_000 },
@@ -41,8 +41,8 @@ const scenarioOf = (strategy: LayerOptions['retry']): Scenario => ({
 export const herd: VariantStudy = {
 	title: 'Thundering herd',
 	description:
-		'A thousand clients are caught by an outage of a minute. Look at the first seconds after it: whether they come as one or as ' +
-		'a stream, and how long it takes until the last of them is served.',
+		'A thousand clients call during an outage of a minute. Look at the first seconds after it: whether they come all together or ' +
+		'as a stream, and how long it takes until the last call succeeds.',
 	replications: 10,
 	measures: ['peakPerSecond', 'requests', 'amplification', 'recoveredAfterMs'],
 	variants: Object.fromEntries(

@@ -1,27 +1,27 @@
 /**
- * A user calls A, which calls B, which calls C, and both A and B try three times. What does C get? Nine requests for each call
- * when it is down, if A and B do not know of each other. Three, if the context is handed on: then B retries, or only A, whoever
- * is told to. What that costs is a few calls that nine attempts would have saved.
+ * A user calls A, which calls B, which calls C, and both A and B make up to three attempts. While C is down it gets nine requests per
+ * call if A and B are independent, and three if they pass their context on: then only B retries, or only A. The cost is a few calls
+ * that nine attempts would have saved.
  */
 import type { VariantStudy } from '../run/study.ts'
 import type { Fault, Scenario } from '../scenario/scenario.ts'
 
 const THROUGHOUT = { fromMs: 0, toMs: 30_000 }
 const DOWN: Fault = { kind: 'outage', ...THROUGHOUT }
-const SHAKY: Fault = { kind: 'errors', rate: 0.3, ...THROUGHOUT }
+const FLAKY: Fault = { kind: 'errors', rate: 0.3, ...THROUGHOUT }
 
-interface Manners {
-	/** Do A and B tell each other what they know of a call? */
+interface Nesting {
+	/** A and B pass their context on. */
 	readonly passContext: boolean
-	/** Which of them retries, if they do. */
+	/** Which of them retries, if they pass it. */
 	readonly nested?: 'innermost' | 'outermost'
 }
 
-const unaware: Manners = { passContext: false }
-const innermost: Manners = { passContext: true, nested: 'innermost' }
-const outermost: Manners = { passContext: true, nested: 'outermost' }
+const independent: Nesting = { passContext: false }
+const innermost: Nesting = { passContext: true, nested: 'innermost' }
+const outermost: Nesting = { passContext: true, nested: 'outermost' }
 
-const scenarioOf = (fault: Fault, { passContext, nested }: Manners): Scenario => ({
+const scenarioOf = (fault: Fault, { passContext, nested }: Nesting): Scenario => ({
 	until: 'idle',
 	services: {
 		a: { workers: 100, serviceTime: 5, dependsOn: [{ to: 'b', policy: 'three attempts', passContext }] },
@@ -35,18 +35,18 @@ const scenarioOf = (fault: Fault, { passContext, nested }: Manners): Scenario =>
 })
 
 export const layered: VariantStudy = {
-	title: 'Retries on two floors',
+	title: 'Retries on two levels',
 	description:
-		'A calls B, B calls C, and both try three times. Look at the requests that the worst-off service gets for each call of a ' +
-		'user (the amplification), while C is down and while it fails three times in ten.',
+		'A calls B, B calls C, and both make up to three attempts. Look at the amplification, the requests per call at the service with ' +
+		'the most, while C is down and while 30 % of its requests fail.',
 	replications: 10,
 	measures: ['amplification', 'requests', 'goodShare', 'p99Ms'],
 	variants: {
-		'C is down: each for itself': scenarioOf(DOWN, unaware),
+		'C is down: independent': scenarioOf(DOWN, independent),
 		'C is down: only B retries': scenarioOf(DOWN, innermost),
 		'C is down: only A retries': scenarioOf(DOWN, outermost),
-		'C is shaky: each for itself': scenarioOf(SHAKY, unaware),
-		'C is shaky: only B retries': scenarioOf(SHAKY, innermost),
-		'C is shaky: only A retries': scenarioOf(SHAKY, outermost),
+		'C fails 30 %: independent': scenarioOf(FLAKY, independent),
+		'C fails 30 %: only B retries': scenarioOf(FLAKY, innermost),
+		'C fails 30 %: only A retries': scenarioOf(FLAKY, outermost),
 	},
 }

@@ -1,8 +1,7 @@
 /**
- * A hundred mail clients, each with one mail, and a server that takes one at a time and turns the others away. How long does
- * it take until the last mail is out, and what does it cost? Without jitter the clients stay in step and one of each round gets
- * in: growing waits make that the better part of an hour. Jitter is nearly as quick as asking every second, for a tenth of the
- * attempts. A line at the server beats them all.
+ * A hundred mail clients with one mail each, and a server that accepts one at a time and rejects the others. Without jitter the clients
+ * stay in step, and one of each round is accepted: with growing delays the last mail takes most of an hour. Jitter is about as fast as
+ * a retry every second, with a tenth of the attempts. A queue at the server is better than all of them.
  */
 import type { VariantStudy } from '../run/study.ts'
 import type { LayerOptions } from '../scenario/layers.ts'
@@ -11,11 +10,11 @@ import { STRATEGIES } from './strategies.ts'
 
 const CLIENTS = 100
 
-const scenarioOf = (strategy: LayerOptions['retry'], places = 0): Scenario => ({
+const scenarioOf = (strategy: LayerOptions['retry'], queueLimit = 0): Scenario => ({
 	until: 'idle',
 	services: {
-		// A mail takes a second. Nobody waits in line, unless there are places to do so.
-		server: { workers: 1, serviceTime: { kind: 'exponential', meanMs: 1_000 }, queue: { limit: places } },
+		// A mail takes a second.
+		server: { workers: 1, serviceTime: { kind: 'exponential', meanMs: 1_000 }, queue: { limit: queueLimit } },
 	},
 	clients: {
 		senders: {
@@ -32,12 +31,12 @@ const scenarioOf = (strategy: LayerOptions['retry'], places = 0): Scenario => ({
 export const mail: VariantStudy = {
 	title: 'A hundred mails, one at a time',
 	description:
-		'A server takes one mail at a time and turns the others away. Look at when the last of a hundred mails is out, and at the ' +
-		'attempts that each took.',
+		'A server accepts one mail at a time and rejects the others. Look at when the last of a hundred mails is sent, and at the ' +
+		'attempts per mail.',
 	replications: 10,
 	measures: ['lastResponseAtMs', 'amplification', 'p50Ms', 'p99Ms'],
 	variants: {
 		...Object.fromEntries(Object.entries(STRATEGIES).map(([name, strategy]) => [name, scenarioOf(strategy)])),
-		'a line at the server': scenarioOf({}, CLIENTS),
+		'queue at the server': scenarioOf({}, CLIENTS),
 	},
 }

@@ -1,22 +1,22 @@
 /**
- * A service is slow for a moment, and never comes back: its queue is full of requests that nobody waits for any more, it works on
- * them all the same, and those who gave up come again. The load alone would be bearable; the retries keep it up. Jitter spreads
- * them and takes none of them away. What ends it takes load away: a budget, a breaker, a queue with an end, or a server that
- * throws away what can not be answered in time any more. To throw away only what has expired is too late.
+ * A service is slow for a short time and never recovers: its queue is full of requests whose callers have stopped waiting, it processes
+ * them anyway, and those callers retry. The load alone would be no problem; the retries keep the service overloaded. Jitter spreads them
+ * and removes none. Recovery needs less load: a budget, a breaker, a bounded queue, or a server that drops requests that can no longer
+ * be answered in time. Dropping only expired requests is too late.
  */
 import type { GridStudy } from '../run/study.ts'
 import type { PolicyLayer } from '../scenario/layers.ts'
 import type { QueueModel, Scenario } from '../scenario/scenario.ts'
 
 const WORKERS = 5
-/** With a mean of 200 ms. */
+/** The mean is 200 ms. */
 const SERVICE_TIME = { kind: 'lognormal', medianMs: 190, p99Ms: 402 } as const
 const CAPACITY_PER_SECOND = 25
 const TRIGGER_AT_MS = 4_000
-/** So long it may take to recover. */
-const PATIENCE_MS = 20_000
+/** Time allowed for recovery. */
+const RECOVERY_MS = 20_000
 
-interface Cure {
+interface Remedy {
 	readonly policy: readonly PolicyLayer[]
 	readonly queue?: QueueModel
 }
@@ -25,12 +25,12 @@ const retry = { maxRetries: 3, baseDelayMs: 100, maxDelayMs: 2_000 }
 const timeout: PolicyLayer = { timeout: 1_000 }
 const jittered: readonly PolicyLayer[] = [{ retry }, timeout]
 
-const CURES: Readonly<Record<string, Cure>> = {
+const REMEDIES: Readonly<Record<string, Remedy>> = {
 	'full jitter': { policy: jittered },
-	'jitter and a budget': {
+	'jitter and budget': {
 		policy: [{ retry: { ...retry, budget: { maxRetryRatio: 0.1, minRetriesPerSecond: 1 } } }, timeout],
 	},
-	'jitter and a breaker': {
+	'jitter and breaker': {
 		policy: [
 			{ retry },
 			{
@@ -49,11 +49,11 @@ const CURES: Readonly<Record<string, Cure>> = {
 	'jitter, drops after 500 ms': { policy: jittered, queue: { maxAgeMs: 500 } },
 }
 
-const at = (load: number, triggerMs: number, cure: string): Scenario => {
-	const { policy, queue = {} } = CURES[cure] ?? { policy: [] }
+const at = (load: number, triggerMs: number, remedy: string): Scenario => {
+	const { policy, queue = {} } = REMEDIES[remedy] ?? { policy: [] }
 	const triggerEnds = TRIGGER_AT_MS + triggerMs
 	return {
-		duration: triggerEnds + PATIENCE_MS,
+		duration: triggerEnds + RECOVERY_MS,
 		until: 'recovered',
 		stepMs: 1_000,
 		services: {
@@ -78,16 +78,16 @@ const at = (load: number, triggerMs: number, cure: string): Scenario => {
 export const metastable: GridStudy = {
 	title: 'Metastable failure',
 	description:
-		'A service at a load it can bear is three times slower for a moment. Each cell is the share of runs in which it recovered ' +
-		'within 20 seconds of the moment’s end.',
+		'A service at a load that it can handle is three times slower for a short time. Each cell is the share of runs that recovered ' +
+		'within 20 seconds of the end of that time.',
 	replications: 20,
-	x: { label: 'load, as a share of capacity', values: [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9] },
+	x: { label: 'load / capacity', values: [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9] },
 	y: {
-		label: 'how long it was slow',
+		label: 'length of the slow period',
 		values: [250, 500, 1_000, 1_500, 2_000, 3_000, 4_000, 6_000, 8_000, 10_000],
 		format: (ms) => `${ms / 1_000} s`,
 	},
-	panels: Object.keys(CURES),
+	panels: Object.keys(REMEDIES),
 	at,
 	cell: 'recovered',
 }

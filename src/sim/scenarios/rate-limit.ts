@@ -1,7 +1,7 @@
 /**
- * Ten processes have two thousand calls to make to an API that takes a hundred a second. How do they get through? With a
- * limiter on their own side, in 20 s and without a single 429. Retry-After, followed to the letter, is a trap here: it tells
- * everybody of the same free place, one of them gets it, and the others use up their retries in the crowd.
+ * Ten processes make two thousand calls to an API that accepts a hundred per second. With a client-side limiter they finish in 20 s
+ * without a 429. An exact Retry-After is a trap here: all clients wait for the same token, one of them gets it, and the others use a
+ * retry.
  */
 import { HttpError } from '../../core/errors/errors.ts'
 import type { RateLimiterOptions } from '../../core/rate-limiter/options.ts'
@@ -36,8 +36,8 @@ const scenarioOf = (policy: PolicyModel, retryAfter = true): Scenario => ({
 	policies: { caller: policy },
 })
 
-/** No earlier than told, and then spread by chance, the wider the more often it was in vain: a decision of one's own is a function. */
-const spread: PolicyModel = ({ runtime }) =>
+/** Retry-After plus a jitter that grows with each attempt. A custom delay needs a function. */
+const jittered: PolicyModel = ({ runtime }) =>
 	retry({
 		...eightRetries,
 		delayFor: (error, attempt) =>
@@ -54,18 +54,18 @@ const limited = (rateLimiter: RateLimiterOptions, shared = false): readonly Poli
 export const rateLimit: VariantStudy = {
 	title: 'A rate-limited API',
 	description:
-		'Two thousand calls, an API that takes a hundred a second and answers 429 to the others. Look at the share of calls that ' +
-		'got through, and at the requests that each took.',
+		'Two thousand calls to an API that accepts a hundred per second and responds with 429 to the rest. Look at the share of calls ' +
+		'that succeed, and at the requests per call.',
 	replications: 10,
 	measures: ['goodShare', 'amplification', 'lastResponseAtMs', 'peakPerSecond'],
 	chart: 'work',
 	variants: {
 		'no retry': scenarioOf([]),
 		'backoff, no Retry-After': scenarioOf([{ retry: eightRetries }], false),
-		'Retry-After, to the letter': scenarioOf([{ retry: eightRetries }]),
-		'Retry-After, and spread': scenarioOf(spread),
-		'a limiter each, of 100/s': scenarioOf(limited({ limit: LIMIT, burst: 10 })),
-		'a limiter each, of 10/s': scenarioOf(limited({ limit: LIMIT / PROCESSES, burst: 1 })),
-		'one limiter for all': scenarioOf(limited({ limit: LIMIT, burst: 10 }, true)),
+		'Retry-After, exact': scenarioOf([{ retry: eightRetries }]),
+		'Retry-After with jitter': scenarioOf(jittered),
+		'own limiter, 100/s each': scenarioOf(limited({ limit: LIMIT, burst: 10 })),
+		'own limiter, 10/s each': scenarioOf(limited({ limit: LIMIT / PROCESSES, burst: 1 })),
+		'shared limiter': scenarioOf(limited({ limit: LIMIT, burst: 10 }, true)),
 	},
 }

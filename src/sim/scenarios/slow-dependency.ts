@@ -1,7 +1,7 @@
 /**
- * A shop shows reviews on three pages in ten, and the reviews become fifty times slower. What happens to the other seven? They
- * die with them: every worker of the shop waits for reviews. A timeout saves them only if it is short enough that the waiting
- * ones leave some workers free. A bulkhead says so in a number. A fallback saves the three pages as well.
+ * A shop shows reviews on three pages in ten, and the reviews become fifty times slower. The other seven fail too, because every worker
+ * of the shop waits for reviews. A timeout helps only if it is short enough to leave workers free. A bulkhead sets that number directly.
+ * A fallback saves the three pages as well.
  */
 import { bulkhead } from '../../core/bulkhead/bulkhead.ts'
 import { circuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
@@ -10,8 +10,8 @@ import { fallback } from '../../core/fallback/fallback.ts'
 import type { VariantStudy } from '../run/study.ts'
 import type { PolicyModel, Scenario } from '../scenario/scenario.ts'
 
-/** No more than so many of the shop's workers wait for reviews. On a good day it is one or two. */
-const PLACES = { maxConcurrent: 6, maxQueue: 0 }
+/** Limits the workers of the shop that wait for reviews. Normally it is one or two. */
+const BULKHEAD = { maxConcurrent: 6, maxQueue: 0 }
 const BREAKER = { slowCallMs: 400, minimumRequests: 10, monitorWindowMs: 5_000, resetTimeoutMs: 2_000 }
 
 const scenarioOf = (policy: PolicyModel): Scenario => ({
@@ -43,20 +43,20 @@ const scenarioOf = (policy: PolicyModel): Scenario => ({
 export const slowDependency: VariantStudy = {
 	title: 'A slow dependency',
 	description:
-		'Three pages in ten need the reviews, which are fifty times slower for 20 s. Look at the share of all pages that came well ' +
-		'and within a second. The shop without reviews would still be worth seven in ten.',
+		'Three pages in ten need the reviews, which are fifty times slower for 20 s. Look at the share of pages that succeed within a ' +
+		'second. Without any reviews it would be seven in ten.',
 	replications: 10,
 	measures: ['goodShare', 'p50Ms', 'p99Ms', 'recoveredAfterMs'],
 	chart: 'responses',
 	variants: {
-		nothing: scenarioOf([]),
-		'a timeout of 1 s': scenarioOf([{ timeout: 1_000 }]),
-		'a timeout of 250 ms': scenarioOf([{ timeout: 250 }]),
-		'a bulkhead': scenarioOf([{ bulkhead: PLACES }]),
-		'a bulkhead and a breaker': scenarioOf([{ bulkhead: PLACES }, { circuitBreaker: BREAKER }]),
-		// A fallback is a value of the user's own, so it is no layer as data: a function makes the policy as production would.
-		'and a page without reviews': scenarioOf(() =>
-			pipeline(fallback('no reviews'), bulkhead(PLACES), circuitBreaker(BREAKER)),
+		'no policy': scenarioOf([]),
+		'timeout 1 s': scenarioOf([{ timeout: 1_000 }]),
+		'timeout 250 ms': scenarioOf([{ timeout: 250 }]),
+		bulkhead: scenarioOf([{ bulkhead: BULKHEAD }]),
+		'bulkhead and breaker': scenarioOf([{ bulkhead: BULKHEAD }, { circuitBreaker: BREAKER }]),
+		// A fallback is user code, which data cannot contain, so a function creates the policy.
+		'bulkhead, breaker, fallback': scenarioOf(() =>
+			pipeline(fallback('no reviews'), bulkhead(BULKHEAD), circuitBreaker(BREAKER)),
 		),
 	},
 }

@@ -1,4 +1,4 @@
-/** Closing the loop: what is read from the events of a known world is that world, whatever policy told them. */
+/** The scenario built from the events of a known simulation matches that simulation, whatever policy emitted the events. */
 
 import { describe, expect, test } from 'vitest'
 import { bulkhead, circuitBreaker, fallback, type Policy, pipeline, retry, timeout } from 'yaoki'
@@ -9,7 +9,7 @@ import { arrivalsOf, produce, readArrivals, readService } from './production.ts'
 const breaker = () => circuitBreaker({ failureThreshold: 5, resetTimeoutMs: 2_000 })
 const attempts = () => retry({ maxRetries: 3, baseDelayMs: 200 })
 
-/** Each with how far off the edges of a fault may be: a breaker that is open does not see them. */
+/** Each with the tolerance for the edges of a fault, which are not visible while a circuit is open. */
 const POLICIES: Readonly<Record<string, readonly [make: () => Policy, offMs: number]>> = {
 	'a retry': [() => pipeline(attempts(), timeout(1_000)), 200],
 	'a breaker': [() => pipeline(breaker(), timeout(1_000)), 2_200],
@@ -40,38 +40,38 @@ const cases = Object.entries(POLICIES).flatMap(([policy, [make, offMs]]) =>
 	Object.entries(FAULTS).map(([name, fault]) => ({ policy, make, offMs, name, fault })),
 )
 
-describe.each(cases)('$name, as $policy tells it', ({ make, offMs, fault, policy }) => {
-	// In a bulkhead of 30, whose slots what hangs never gives back, nobody can see the end of an outage.
+describe.each(cases)('$name, from the events of $policy', ({ make, offMs, fault, policy }) => {
+	// Hanging requests never release the 30 slots of the bulkhead, so the end of the outage is not visible.
 	const isStuck = policy.includes('bulkhead') && fault.kind === 'outage' && fault.mode === 'hang'
 	const world = { faults: [fault] }
 	const { lines, truth } = produce(world, make)
 	const { scenario, summary } = scenarioFromIncident(lines)
 
-	test('has every call that ended, once', () => {
+	test('has every finished call once', () => {
 		const unfinished = truth.clients['web']?.unfinished ?? 0
 		expect(readArrivals(scenario)).toHaveLength(arrivalsOf(world).length - unfinished)
 	})
 
-	// A call that waits in a queue before its retry is told later than it came.
+	// A call that waits in a queue outside of the retry seems to start later.
 	if (policy !== 'a bulkhead around a retry' && !isStuck)
-		test('has every call when it began', () => {
+		test('has the start of every call', () => {
 			const real = arrivalsOf(world)
 			for (const [index, at] of readArrivals(scenario).entries())
 				expect(Math.abs(at - (real[index] ?? 0))).toBeLessThan(0.01)
 		})
 
-	test('counts what became of the calls', () => {
+	test('counts the results of the calls', () => {
 		const { good, failed, rejected } = truth.clients['web'] ?? { good: 0, failed: 0, rejected: 0 }
 		if (policy === 'a fallback around all') expect(summary.calls.total).toBe(good)
 		else expect(summary.calls).toMatchObject({ good, failed: failed - rejected, rejected })
 	})
 
-	test('has the fault, and no other', () => {
+	test('finds the fault and no other', () => {
 		const { kind } = fault
 		expect(readService(scenario).faults).toHaveLength(1)
 		const [found] = readService(scenario).faults ?? []
 		if (fault.kind === 'outage') expect(found).toMatchObject({ kind, mode: fault.mode })
-		// Few probes of an open breaker can not tell an outage from errors that take no time.
+		// A few half-open probes cannot tell an outage from errors without a service time.
 		else if (fault.kind === 'errors' && fault.rate === 1) expect(['errors', 'outage']).toContain(found?.kind)
 		else expect(found).toMatchObject({ kind })
 		if (found?.kind === 'errors' && fault.kind === 'errors') {
@@ -83,7 +83,7 @@ describe.each(cases)('$name, as $policy tells it', ({ make, offMs, fault, policy
 	})
 
 	if (!isStuck)
-		test('has the fault when it was', () => {
+		test('finds the times of the fault', () => {
 			const [found] = readService(scenario).faults ?? []
 			expect(Math.abs((found?.fromMs ?? 0) - times.fromMs)).toBeLessThan(offMs)
 			expect(Math.abs((found?.toMs ?? 0) - times.toMs)).toBeLessThan(offMs)
@@ -94,7 +94,7 @@ describe.each(cases)('$name, as $policy tells it', ({ make, offMs, fault, policy
 			expect(endsBetween[1]).toBeGreaterThan(times.toMs - 100)
 		})
 
-	test('has the service times of when all was well', () => {
+	test('has the normal service times', () => {
 		const { p50Ms, p99Ms } = summary.serviceTime
 		expect(Math.abs(p50Ms / 20 - 1)).toBeLessThan(0.1)
 		expect(Math.abs(p99Ms / 120 - 1)).toBeLessThan(0.2)

@@ -1,4 +1,4 @@
-/** Logs of several processes are merged by whoever finds them: the order of lines must not matter. */
+/** Logs of several processes are merged in any order, so the order of lines must not matter. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { circuitBreaker, type Policy, pipeline, retry, timeout } from 'yaoki'
@@ -12,7 +12,7 @@ const makers: Readonly<Record<string, () => Policy>> = {
 	both: () => pipeline(retry({ maxRetries: 2 }), circuitBreaker({ failureThreshold: 3 }), timeout(300)),
 }
 
-describe.each(Object.entries(makers))('what a %s told', (_, make) => {
+describe.each(Object.entries(makers))('the incident from the events of: %s', (_, make) => {
 	const { lines } = produce(
 		{
 			seconds: 20,
@@ -26,7 +26,7 @@ describe.each(Object.entries(makers))('what a %s told', (_, make) => {
 		make,
 	)
 
-	test.each([{}, { workers: 2 }])('is the same in any order, read with %j', (options) => {
+	test.each([{}, { workers: 2 }])('does not depend on the order of lines, with %j', (options) => {
 		const inOrder = scenarioFromIncident(lines, options)
 		fc.assert(
 			fc.property(fc.shuffledSubarray([...lines], { minLength: lines.length }), (shuffled) => {
@@ -36,12 +36,12 @@ describe.each(Object.entries(makers))('what a %s told', (_, make) => {
 		)
 	})
 
-	test('keeps its calls when it is read a second time from the same text', () => {
+	test('is the same from a string', () => {
 		expect(scenarioFromIncident(lines.join('\n'))).toEqual(scenarioFromIncident(lines))
 	})
 })
 
-test('any subset of an incident either is an incident or is refused in so many words', () => {
+test('any subset of the lines is an incident or is rejected', () => {
 	const { lines } = produce(
 		{ seconds: 10, perSecond: 10, faults: [{ kind: 'outage', fromMs: 3_000, toMs: 6_000 }] },
 		() => pipeline(retry({ maxRetries: 2 }), circuitBreaker({ failureThreshold: 2 }), timeout(300)),

@@ -1,4 +1,4 @@
-/** What is printed of an incident, and that the guide shows the same. */
+/** The text of an incident, also in the guide. */
 
 import { describe, expect, test } from 'vitest'
 import { circuitBreaker, pipeline, retry, timeout } from 'yaoki'
@@ -7,7 +7,7 @@ import { formatIncident } from '../../../src/sim/incident/summary.ts'
 import { blocks, page } from '../../examples/markdown.ts'
 import { produce, STORM } from './production.ts'
 
-test('the guide shows what a retry storm prints', () => {
+test('the guide shows the text of a retry storm', () => {
 	const make = () => pipeline(retry({ name: 'users retry', maxRetries: 3, baseDelayMs: 100 }), timeout(500))
 	const { lines } = produce(STORM, make, (event) => ({ ...event, pipeline: 'users' }))
 	const { summary } = scenarioFromIncident(lines, { workers: 10 })
@@ -16,7 +16,7 @@ test('the guide shows what a retry storm prints', () => {
 })
 
 describe('the text', () => {
-	test('says what was left out, and what could not be known', () => {
+	test('has skipped lines and caveats', () => {
 		const make = () => pipeline(circuitBreaker({ failureThreshold: 5, resetTimeoutMs: 10_000 }), timeout(300))
 		const { lines } = produce(
 			{
@@ -57,7 +57,7 @@ describe('the text', () => {
 		`)
 	})
 
-	test('says when there was nothing wrong', () => {
+	test('has no faults if there were none', () => {
 		const { lines } = produce({ seconds: 10 }, () => retry({ name: 'calm' }))
 		expect(formatIncident(scenarioFromIncident(lines).summary)).toMatchInlineSnapshot(`
 			"Incident: 2026-01-01 00:00:00 to 00:00:10 UTC (10 s)

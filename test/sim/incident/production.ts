@@ -1,6 +1,6 @@
 /**
- * A production of our own: a world whose truth is known, with a real policy in it whose listener writes JSON lines. What is
- * read from the lines can then be held against the truth.
+ * Simulates production: a known service with a real policy whose listener writes JSON lines. The scenario that
+ * is built from the lines can then be compared with the simulation.
  */
 import type { Policy } from 'yaoki'
 import { type Fault, type Scenario, type ServerModel, type SimulationResult, simulate } from 'yaoki/sim'
@@ -13,10 +13,10 @@ export interface World {
 	readonly service?: Partial<ServerModel>
 }
 
-/** How long the service takes when it is well. */
+/** The normal service time. */
 const SERVICE = { kind: 'lognormal', medianMs: 20, p99Ms: 120 } as const
 
-/** When calls come: by chance, and always the same. */
+/** Returns random arrival times, always the same. */
 export function arrivalsOf({ perSecond = 50, seconds = 120 }: World = {}): number[] {
 	const random = seededRandom('arrivals')
 	const atMs: number[] = []
@@ -38,8 +38,8 @@ const scenarioOf = (world: World, policies: Scenario['policies']): Scenario => (
 })
 
 /**
- * A retry storm that outlives its outage: the service can do 500 requests a second, and 350 calls come; but each makes four requests
- * when it gets no answer in time.
+ * A retry storm that outlasts its outage: the service can process 500 requests per second and gets 350 calls, but each sends four
+ * requests if it gets no response in time.
  */
 export const STORM: World = {
 	perSecond: 350,
@@ -53,7 +53,7 @@ export interface Production {
 	readonly truth: SimulationResult
 }
 
-/** Runs the world with this policy, and writes down what it tells. `rewritten` may change each event before it is. */
+/** Runs the service with this policy and records its events. `rewritten` may change each event. */
 export function produce(
 	world: World,
 	make: () => Policy,
@@ -68,11 +68,11 @@ export function produce(
 	return { truth: simulate(scenarioOf(world, { web })), lines }
 }
 
-/** The truth of the same world under another policy. */
+/** Returns the result of the same service with another policy. */
 export const truthOf = (world: World, web: NonNullable<Scenario['policies']>[string]): SimulationResult =>
 	simulate(scenarioOf(world, { web }))
 
-/** When calls came, as the scenario that was read has it. */
+/** Returns the arrivals of the scenario. */
 export function readArrivals({ clients }: Scenario): readonly number[] {
 	const arrivals = clients['calls']?.arrivals
 	if (arrivals?.kind !== 'trace') throw new Error('arrivals are a trace')

@@ -1,4 +1,4 @@
-/** What the page promises: the incident under another policy is what that policy would have made of the same world. */
+/** A replay with another policy matches a simulation of the original service with that policy. */
 
 import { describe, expect, test } from 'vitest'
 import { circuitBreaker, type Policy, pipeline, retry, timeout } from 'yaoki'
@@ -27,7 +27,7 @@ function figures({ clients, services }: SimulationResult): Figures {
 	return { good: client?.good ?? Number.NaN, requests: service?.requests ?? Number.NaN }
 }
 
-/** Both figures: of the incident as it was read, and of the world itself. */
+/** Returns the figures of the replay and of the original. */
 function replayed(
 	{ scenario }: Incident,
 	world: World,
@@ -39,11 +39,11 @@ function replayed(
 	}
 }
 
-/** Is one within a share of the other? */
+/** Expects that two figures differ by at most a share. */
 const expectNear = (read: number, truth: number, share: number) =>
 	expect(Math.abs(read - truth), `${read} is about ${truth}`).toBeLessThanOrEqual(share * truth)
 
-describe('an incident that retries lived through, replayed with another policy', () => {
+describe('an incident recorded with retries, replayed with another policy', () => {
 	const times = { fromMs: 30_500, toMs: 50_250 }
 	const faults: readonly (readonly [string, Fault])[] = [
 		['refused', { kind: 'outage', mode: 'refuse', ...times }],
@@ -51,7 +51,7 @@ describe('an incident that retries lived through, replayed with another policy',
 		['failed in part', { kind: 'errors', rate: 0.4, status: 503, ...times }],
 		['was slow', { kind: 'slowdown', factor: 12, ...times }],
 	]
-	describe.each(faults)('when the service %s', (_, fault) => {
+	describe.each(faults)('in which the service %s', (_, fault) => {
 		const world: World = { faults: [fault], seconds: 80 }
 		const incident = scenarioFromIncident(produce(world, naive).lines)
 
@@ -62,7 +62,7 @@ describe('an incident that retries lived through, replayed with another policy',
 		})
 	})
 
-	test('does not depend on the policy that lived through it', () => {
+	test('does not depend on the recorded policy', () => {
 		const world: World = { faults: [{ kind: 'outage', mode: 'refuse', ...times }], seconds: 80 }
 		const makers: readonly (() => Policy)[] = [
 			naive,
@@ -78,7 +78,7 @@ describe('an incident that retries lived through, replayed with another policy',
 	})
 })
 
-describe('a retry storm that outlived its outage', () => {
+describe('a retry storm that outlasts its outage', () => {
 	const { lines, truth } = produce(STORM, naive)
 	const incident = scenarioFromIncident(lines, { workers: 10 })
 
@@ -86,12 +86,12 @@ describe('a retry storm that outlived its outage', () => {
 		expect(truth.totals.goodShare).toBeLessThan(0.4)
 	})
 
-	test('is blamed on the service as long as nobody says what that can do', () => {
+	test('counts as a fault if the capacity is unknown', () => {
 		const [found] = readService(scenarioFromIncident(lines).scenario).faults ?? []
 		expect(found?.toMs).toBeGreaterThan(60_000)
 	})
 
-	test('is told from the outage by who knows the workers', () => {
+	test('is told apart from the outage if the workers are known', () => {
 		const { scenario, summary } = incident
 		const faults = readService(scenario).faults ?? []
 		expect(faults).toHaveLength(1)
@@ -101,7 +101,7 @@ describe('a retry storm that outlived its outage', () => {
 		expect(summary.attempts.explainedByLoad).toBeGreaterThan(30_000)
 	})
 
-	test.each(['a timeout', 'a budget', 'a breaker'])('would not have come with %s', (name) => {
+	test.each(['a timeout', 'a budget', 'a breaker'])('does not happen with %s', (name) => {
 		const layers = CAREFUL[name] ?? []
 		const { read, truth: other } = replayed(incident, STORM, layers)
 		expect(other.good).toBeGreaterThan(2 * figures(truth).good)
@@ -109,7 +109,7 @@ describe('a retry storm that outlived its outage', () => {
 		expectNear(read.requests, other.requests, 0.05)
 	})
 
-	test('would have come with the same policy', () => {
+	test('happens with the same policy', () => {
 		const same: readonly PolicyLayer[] = [{ retry: { maxRetries: 3, baseDelayMs: 100 } }, { timeout: 500 }]
 		const { read, truth: other } = replayed(incident, STORM, same)
 		expectNear(read.good, other.good, 0.03)

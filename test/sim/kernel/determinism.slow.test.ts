@@ -14,7 +14,7 @@ const careful: readonly PolicyLayer[] = [
 	{ timeout: 200 },
 ]
 
-/** A bit of everything that draws: arrivals, service times, latencies, errors, shares of dependencies, jitter. */
+/** A scenario with everything that draws random numbers: arrivals, service times, latencies, errors, shares of dependencies, jitter. */
 const busy: Scenario = {
 	seed: 'a busy day',
 	duration: 20_000,
@@ -64,7 +64,7 @@ describe('the same seed', () => {
 		expect(bytesOf(busy)).toBe(bytes)
 	})
 
-	it('gives the same bytes after other runs, which leave nothing behind', () => {
+	it('gives the same bytes after other runs', () => {
 		simulate({ ...busy, seed: 99 })
 		expect(bytesOf(structuredClone(busy))).toBe(bytes)
 	})
@@ -82,38 +82,38 @@ describe('the same seed', () => {
 		expect(printed.trim()).toBe(bytes)
 	})
 
-	it('as a number and as a text is the same seed', () => {
+	it('is the same as a number and as a string', () => {
 		expect(simulate({ ...busy, seed: '7' }).traceHash).toBe(simulate({ ...busy, seed: 7 }).traceHash)
 	})
 })
 
 describe('another seed', () => {
-	it('gives another run, and every one of a hundred its own', () => {
+	it('gives another run, and 100 seeds give 100 different runs', () => {
 		const hashes = Array.from({ length: 100 }, (_, seed) => simulate({ ...busy, duration: 500, seed }))
 		expect(new Set(hashes.map(({ traceHash }) => traceHash)).size).toBe(100)
 	})
 
-	it('is 1 when none is named', () => {
+	it('is 1 by default', () => {
 		const { seed: _, ...unnamed } = busy
 		expect(bytesOf(unnamed)).toBe(bytesOf({ ...busy, seed: 1 }))
 	})
 })
 
-describe('the trace hash changes', () => {
+describe('the trace hash', () => {
 	const hashOf = (scenario: Scenario) => simulate(scenario).traceHash
 	const three = (third: number) =>
 		scene({ web: { arrivals: { kind: 'trace', atMs: [0, 5, third] } }, api: { serviceTime: 20 } })
 
-	it('when one event comes a billionth of a millisecond later', () => {
+	it('changes if one event is a billionth of a millisecond later', () => {
 		expect(hashOf(three(7 + 1e-9))).not.toBe(hashOf(three(7)))
 	})
 
-	it('when there is one call more', () => {
+	it('changes if there is one more call', () => {
 		const more = scene({ web: { arrivals: { kind: 'trace', atMs: [0, 5, 7, 7] } }, api: { serviceTime: 20 } })
 		expect(hashOf(more)).not.toBe(hashOf(three(7)))
 	})
 
-	it('when calls end in another order, though all events come at the same times', () => {
+	it('changes if calls end in another order at the same times', () => {
 		const order = (which: 'fifo' | 'lifo') =>
 			scene({
 				web: { arrivals: { kind: 'trace', atMs: [0, 5, 7] } },
@@ -122,19 +122,19 @@ describe('the trace hash changes', () => {
 		expect(hashOf(order('lifo'))).not.toBe(hashOf(order('fifo')))
 	})
 
-	it('when a call fails that went well, though at the same time', () => {
+	it('changes if a call fails instead of succeeding at the same time', () => {
 		const failing = (rate: number) =>
 			scene({ api: { faults: [{ kind: 'errors', rate, fromMs: 0, toMs: 100 }] } })
 		expect(hashOf(failing(1))).not.toBe(hashOf(failing(0)))
 	})
 
-	it('by nothing that is only a name', () => {
+	it('does not depend on names', () => {
 		expect(hashOf({ ...three(7), name: 'three' })).toBe(hashOf(three(7)))
 	})
 })
 
 describe('common random numbers', () => {
-	/** Steps of a millisecond, so that the timeline shows every arrival. */
+	/** Steps of 1 ms, so that the timeline shows every arrival. */
 	const closeUp = { duration: 240, stepMs: 1 } as const
 	const calls = { kind: 'poisson', perSecond: 800 } as const
 	const arrivals = (scenario: Scenario) => simulate(scenario).timeline.clients['web']?.started ?? []
@@ -150,14 +150,14 @@ describe('common random numbers', () => {
 		faults: [{ kind: 'errors', rate: 0.5, fromMs: 0, toMs: 200 }],
 	} as const
 
-	it('bring the same arrivals to every policy', () => {
+	it('give every policy the same arrivals', () => {
 		const plain = arrivals(scene({ api: shaky, web: { arrivals: calls }, rest: closeUp }))
 		expect(sum(plain)).toBeGreaterThan(150)
 		for (const policy of strategies)
 			expect(arrivals(scene({ api: shaky, web: { arrivals: calls }, policy, rest: closeUp }))).toEqual(plain)
 	})
 
-	it('bring the same arrivals beside another client', () => {
+	it('do not change arrivals when another client is added', () => {
 		const alone = scene({ api: shaky, web: { arrivals: calls }, rest: closeUp })
 		const crowded: Scenario = {
 			...alone,
@@ -171,7 +171,7 @@ describe('common random numbers', () => {
 		expect(simulate(crowded).timeline.clients['first']?.started).not.toEqual(arrivals(alone))
 	})
 
-	it('give each request in its turn the same service time, whatever the policy', () => {
+	it('give the nth request the same service time with every policy', () => {
 		const workMs = (policy: readonly PolicyLayer[]) => {
 			const { usefulMs, wastedMs, requests } = api(
 				simulate(
@@ -184,12 +184,12 @@ describe('common random numbers', () => {
 			)
 			return { workMs: usefulMs + wastedMs, requests }
 		}
-		// A timeout leaves requests behind, on which the service goes on working; the draws are the same.
+		// After a timeout the service goes on processing the request; the draws are the same.
 		expect(workMs([{ timeout: 10 }]).requests).toBe(100)
 		expect(workMs([{ timeout: 10 }]).workMs).toBeCloseTo(workMs([]).workMs, 9)
 	})
 
-	it('let a policy that draws more often disturb nobody else', () => {
+	it('isolate a policy that draws more often from everything else', () => {
 		const beside = (policy: readonly PolicyLayer[]) =>
 			simulate({
 				duration: 5_000,
@@ -209,7 +209,7 @@ describe('common random numbers', () => {
 		}
 	})
 
-	it('give instances of one client chances of their own', () => {
+	it('give each instance of a client its own stream', () => {
 		const herd = scene({
 			api: { faults: [{ kind: 'outage', fromMs: 0, toMs: 50 }], workers: Infinity },
 			web: { arrivals: { kind: 'closed', users: 200, callsEach: 1 } },
@@ -217,7 +217,7 @@ describe('common random numbers', () => {
 			rest: { duration: 240, stepMs: 1 },
 		})
 		const retries = (simulate(herd).timeline.services['api']?.requests ?? []).slice(1)
-		// 200 draws over 100 ms: were they all the same draw, they would come at one time.
+		// 200 draws over 100 ms: if all were the same draw, they would be at one time.
 		expect(Math.max(...retries)).toBeLessThan(20)
 	})
 })

@@ -14,7 +14,7 @@ const sdOf = (values: readonly number[]) => {
 	const average = mean(values)
 	return Math.sqrt(mean(values.map((value) => (value - average) ** 2)))
 }
-/** The share of values up to a bound. */
+/** The share of values up to a limit. */
 const shareUpTo = (values: readonly number[], bound: number) =>
 	values.filter((value) => value <= bound).length / values.length
 /** Five standard errors of a share. */
@@ -31,20 +31,20 @@ const laws: Readonly<Record<string, Distribution>> = {
 describe.each(Object.entries(laws))('%s', (_name, law) => {
 	const values = sample(law)
 
-	it('has the mean that it says', () => {
+	it('has the mean that meanOf returns', () => {
 		expect(Math.abs(mean(values) - meanOf(law))).toBeLessThan((5 * sdOf(values)) / Math.sqrt(COUNT))
 	})
 
-	it('takes no less than no time, and never for ever', () => {
+	it('draws non-negative, finite values', () => {
 		expect(values.every((value) => value >= 0 && value < Infinity)).toBe(true)
 	})
 
-	it('draws the same from the same chance, and otherwise from another', () => {
+	it('draws the same from the same seed, and other values from another', () => {
 		expect(sample(law, 1, 100)).toEqual(values.slice(0, 100))
 		expect(sample(law, 2, 100)).not.toEqual(values.slice(0, 100))
 	})
 
-	it('has draws that do not depend on the one before', () => {
+	it('draws independent values', () => {
 		const [average, variance] = [mean(values), sdOf(values) ** 2]
 		const next = values.slice(1).map((value, index) => (value - average) * ((values[index] ?? 0) - average))
 		expect(Math.abs(mean(next)) / variance).toBeLessThan(5 / Math.sqrt(COUNT))
@@ -64,17 +64,17 @@ describe('quantiles', () => {
 		expect(Math.abs(shareUpTo(sample(law ?? 0), bound) - share)).toBeLessThan(shareError(share))
 	})
 
-	it('a lognormal whose p99 is its median is a constant', () => {
+	it('of a lognormal with equal p99 and median are constant', () => {
 		expect(new Set(sample({ kind: 'lognormal', medianMs: 20, p99Ms: 20 }, 1, 100))).toEqual(new Set([20]))
 	})
 })
 
-it('a number is that number, always', () => {
+it('a number is a constant', () => {
 	expect(new Set(sample(12.5, 1, 100))).toEqual(new Set([12.5]))
 	expect(meanOf(12.5)).toBe(12.5)
 })
 
-it('a uniform stays within its bounds', () => {
+it('a uniform distribution stays within its limits', () => {
 	const time = fc.double({ min: 0, max: 1e9, noNaN: true })
 	fc.assert(
 		fc.property(time, time, fc.nat(), (a, b, seed) => {
@@ -87,7 +87,7 @@ it('a uniform stays within its bounds', () => {
 	)
 })
 
-it('an empirical law draws only what was measured, and each value as often as it was', () => {
+it('an empirical distribution draws only the given values, each with its frequency', () => {
 	const values = sample(laws['empirical'] ?? 0)
 	expect(new Set(values)).toEqual(new Set([1, 2, 100]))
 	const shares = [1, 2, 100].map((one) => values.filter((value) => value === one).length / COUNT)
@@ -100,19 +100,19 @@ it('an empirical law draws only what was measured, and each value as often as it
 	)
 })
 
-it('a normal that would fall below zero is turned over', () => {
+it('a normal distribution draws absolute values', () => {
 	const values = sample({ kind: 'normal', meanMs: 0, sdMs: 10 })
 	expect(values.every((value) => value >= 0)).toBe(true)
 	expect(mean(values)).toBeCloseTo(10 * Math.sqrt(2 / Math.PI), 0)
 })
 
-it('the most extreme chances there are give times that can be added up', () => {
+it('extreme random numbers give finite durations', () => {
 	const extreme = [0, 1 - 2 ** -53, 2 ** -53]
 	for (const law of [...Object.values(laws), { kind: 'lognormal', medianMs: 1e-9, p99Ms: 1e15 } as const])
 		for (const first of extreme)
 			for (const second of extreme) {
 				let turn = 0
-				// The polar way throws pairs away that lie too far out, so it is offered others after these.
+				// The polar method discards pairs that lie too far out, so others follow these.
 				const random = () => [first, second, 0.5, 0.25][turn++ % 4] ?? 0
 				const draw = sampler(law, random)
 				expect([draw(), draw()].every((value) => value >= 0 && value < Infinity)).toBe(true)

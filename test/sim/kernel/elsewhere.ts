@@ -1,4 +1,4 @@
-/** Runs a scenario wherever it is loaded: by an import, as a worker, or as a program of its own. */
+/** Runs a scenario where it is loaded: imported, in a worker, or in a process of its own. */
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 import { type Scenario, simulate } from '../../../src/sim/index.ts'
 

@@ -6,7 +6,7 @@ const newLoop = (seed: number | string = 1, maxEvents = 1e6) => new EventLoop(se
 const draws = (random: () => number, count = 20) => Array.from({ length: count }, random)
 
 describe('events', () => {
-	it('happen by their time, and those of one time in the order in which they were asked for', () => {
+	it('run by time, and in the order of scheduling at equal times', () => {
 		fc.assert(
 			fc.property(fc.array(fc.nat(5), { maxLength: 60 }), (times) => {
 				const loop = newLoop()
@@ -20,7 +20,7 @@ describe('events', () => {
 		)
 	})
 
-	it('happen up to a time and not at it, so that two stretches have no moment in common', () => {
+	it('run up to a time, exclusive, so that slices do not overlap', () => {
 		const loop = newLoop()
 		const seen: number[] = []
 		for (const time of [1, 2, 2, 3]) loop.after(time, () => seen.push(time))
@@ -34,14 +34,14 @@ describe('events', () => {
 		expect([loop.hasEvents, loop.events]).toEqual([false, 4])
 	})
 
-	it('that would come after all time never do', () => {
+	it('at Infinity never run', () => {
 		const loop = newLoop()
 		loop.after(Infinity, () => expect.unreachable())
 		loop.run(Infinity)
 		expect(loop.now()).toBe(0)
 	})
 
-	it('end at the limit, and so do requests', () => {
+	it('stop at the limit, and so do requests', () => {
 		const loop = newLoop(1, 5)
 		const again = () => loop.after(0, again)
 		again()
@@ -60,19 +60,19 @@ describe('a stream', () => {
 		expect(draws(newLoop(7).stream('a'))).toEqual(draws(newLoop(7).stream('a')))
 	})
 
-	it('is another for another seed or another name', () => {
+	it('differs for another seed or another name', () => {
 		const a = draws(newLoop(7).stream('a'))
 		expect(draws(newLoop(8).stream('a'))).not.toEqual(a)
 		expect(draws(newLoop(7).stream('b'))).not.toEqual(a)
 	})
 
-	it('does not depend on which others there are, or how often those draw', () => {
+	it('does not depend on other streams', () => {
 		const loop = newLoop(7)
 		draws(loop.stream('another'), 1_000)
 		expect(draws(loop.stream('a'))).toEqual(draws(newLoop(7).stream('a')))
 	})
 
-	it('draws evenly from 0 to 1, and neighbours have nothing to do with each other', () => {
+	it('is uniform, and neighboring seeds are uncorrelated', () => {
 		const pairs = Array.from({ length: 5_000 }, (_, index) => {
 			const [first = 0] = draws(newLoop(index).stream('x'), 1)
 			const [second = 0] = draws(newLoop(index + 1).stream('x'), 1)
@@ -87,7 +87,7 @@ describe('a stream', () => {
 })
 
 describe('a runtime', () => {
-	it('shares the clock with all others and has a chance of its own', () => {
+	it('shares the clock with others and has its own random stream', () => {
 		const loop = newLoop(7)
 		const [one, other] = [loop.runtime('one'), loop.runtime('other')]
 		const wall = one.wallNow()
@@ -99,7 +99,7 @@ describe('a runtime', () => {
 		expect(draws(() => one.random())).not.toEqual(draws(() => other.random()))
 	})
 
-	it('wakes who set a timer, unless it was cancelled', () => {
+	it('fires timers, unless they were cancelled', () => {
 		const loop = newLoop()
 		const seen: string[] = []
 		const runtime = loop.runtime('x')
@@ -109,7 +109,7 @@ describe('a runtime', () => {
 		expect(seen).toEqual(['kept'])
 	})
 
-	it('does not let anybody look at the clock for ever within one event', () => {
+	it('throws if the clock is read endlessly within one event', () => {
 		const loop = newLoop(1, 10)
 		const runtime = loop.runtime('x')
 		loop.after(1, () => {
@@ -120,7 +120,7 @@ describe('a runtime', () => {
 	})
 })
 
-it('what is made once is the same for all who ask by its name', () => {
+it('once returns the same value for the same name', () => {
 	const loop = newLoop()
 	const made = loop.once('budget', () => ({ left: 3 }))
 	expect(loop.once('budget', () => ({ left: 9 }))).toBe(made)

@@ -2,12 +2,12 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { logarithm, powerOfE } from '../../../src/sim/kernel/logarithm.ts'
 
-/** How far apart, in units of the last place. */
+/** The difference in units in the last place. */
 const apart = (one: number, other: number): number =>
 	one === other ? 0 : Math.abs(one - other) / (Math.abs(other) * Number.EPSILON)
 
 describe('the logarithm', () => {
-	test('is that of the engine but for the last bits', () => {
+	test('equals that of the engine except for the last bits', () => {
 		const drawn = fc.double({ min: Number.MIN_VALUE, max: 1, noNaN: true })
 		const any = fc.double({ min: Number.MIN_VALUE, max: Number.MAX_VALUE, noNaN: true })
 		fc.assert(
@@ -26,13 +26,13 @@ describe('the logarithm', () => {
 		])
 	})
 
-	test('of one is nothing, and of what has none is what it always is', () => {
+	test('of 1 is 0, and special values are as usual', () => {
 		expect([1, 0, -1, Infinity, Number.NaN].map(logarithm)).toEqual([0, -Infinity, NaN, Infinity, NaN])
 	})
 })
 
-describe('its inverse', () => {
-	test('is that of the engine but for the last bits', () => {
+describe('the exponential', () => {
+	test('equals that of the engine except for the last bits', () => {
 		fc.assert(
 			fc.property(fc.double({ min: -800, max: 800, noNaN: true }), (x) => {
 				expect(apart(powerOfE(x), Math.exp(x))).toBeLessThan(4)

@@ -7,13 +7,13 @@ import { every, scene } from '../scene.ts'
 const limit = () => Reflect.get(Error, 'stackTraceLimit')
 
 describe('errors without stacks', () => {
-	it('are made only while it runs', () => {
+	it('exist only while the function runs', () => {
 		const before = limit()
 		expect(suppressStacks(() => limit())).toBe(0)
 		expect(limit()).toBe(before)
 	})
 
-	it('are made no longer when it throws', () => {
+	it('end when the function throws', () => {
 		const before = limit()
 		expect(() =>
 			suppressStacks(() => {
@@ -23,7 +23,7 @@ describe('errors without stacks', () => {
 		expect(limit()).toBe(before)
 	})
 
-	it('are not forced upon a program that has frozen the setting', () => {
+	it('do not occur if the program has frozen the setting', () => {
 		const before = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')
 		Object.defineProperty(Error, 'stackTraceLimit', { value: 7, writable: false, configurable: true })
 		try {
@@ -34,8 +34,8 @@ describe('errors without stacks', () => {
 	})
 })
 
-describe('a user', () => {
-	it('whose own functions run gets their errors with stacks', () => {
+describe('a simulation', () => {
+	it('with user functions keeps stacks', () => {
 		const seen: unknown[] = []
 		const shouldRetry = () => {
 			seen.push(limit())
@@ -59,7 +59,7 @@ describe('a user', () => {
 		expect(limit()).toBeGreaterThan(0)
 	})
 
-	it('who writes only data has none to find', () => {
+	it('with data only has no stacks', () => {
 		expect(hasFunction(scene({ policy: [{ retry: {} }] }))).toBe(false)
 		expect(hasFunction([undefined, { a: [{ b: () => 1 }] }])).toBe(true)
 	})

@@ -10,7 +10,7 @@ const hashOf = (values: readonly number[]): string => {
 
 const numbers = fc.array(fc.double({ noNaN: true }), { minLength: 1, maxLength: 50 })
 
-it('the same numbers give the same sixteen digits', () => {
+it('the same numbers give the same 16 digits', () => {
 	fc.assert(
 		fc.property(numbers, (values) => {
 			expect(hashOf(values)).toBe(hashOf([...values]))
@@ -19,7 +19,7 @@ it('the same numbers give the same sixteen digits', () => {
 	)
 })
 
-it('one number that differs, however little and wherever, gives others', () => {
+it('one different number gives another hash', () => {
 	fc.assert(
 		fc.property(numbers, fc.nat(), fc.double({ noNaN: true }), (values, where, other) => {
 			const place = where % values.length
@@ -32,11 +32,11 @@ it('one number that differs, however little and wherever, gives others', () => {
 	expect(hashOf(times.with(500, 850 * (1 + Number.EPSILON)))).not.toBe(hashOf(times.with(500, 850)))
 })
 
-it('so do another order, one more and one less', () => {
+it('another order, one more and one less number give another hash', () => {
 	expect(new Set([[1, 2], [2, 1], [1], [1, 2, 0], [], [0], [-0]].map(hashOf)).size).toBe(7)
 })
 
-it('a hundred thousand traces have as many hashes', () => {
+it('100,000 traces have 100,000 hashes', () => {
 	const seen = new Set<string>()
 	for (let index = 0; index < 100_000; index++) {
 		const trace = new Trace()

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { estimate, standardErrors, studentQuantile } from '../../../src/sim/measure/estimate.ts'
 import { seededRandom } from '../../../src/testing/seeded-random.ts'
 
-describe("Student's law", () => {
-	// The usual table of the 97.5th percentile.
+describe("Student's t quantile", () => {
+	// From the usual table of the 97.5th percentile.
 	it.each([
 		[1, 12.706],
 		[2, 4.303],
@@ -21,11 +21,11 @@ describe("Student's law", () => {
 		[60, 2.0],
 		[120, 1.98],
 		[1_000, 1.962],
-	])('of %i degrees of freedom is %f', (freedom, expected) => {
+	])('for %i degrees of freedom is %f', (freedom, expected) => {
 		expect(Math.abs(studentQuantile(freedom) - expected)).toBeLessThan(0.0025)
 	})
 
-	it('falls towards the normal law', () => {
+	it('approaches the normal distribution', () => {
 		const all = Array.from({ length: 300 }, (_, index) => studentQuantile(index + 1))
 		expect(all).toEqual(all.toSorted((a, b) => b - a))
 		expect(studentQuantile(1e9)).toBeCloseTo(1.959964, 5)
@@ -33,7 +33,7 @@ describe("Student's law", () => {
 })
 
 describe('an estimate', () => {
-	it('has the mean, the deviation between runs, and the bounds that follow from them', () => {
+	it('has the mean, the standard deviation, and the confidence interval', () => {
 		const { mean, sd, low, high, count, min, max } = estimate([2, 4, 4, 4, 5, 5, 7, 9])
 		expect([mean, count, min, max]).toEqual([5, 8, 2, 9])
 		expect(sd).toBeCloseTo(Math.sqrt(32 / 7), 12)
@@ -41,22 +41,22 @@ describe('an estimate', () => {
 		expect(mean - low).toBeCloseTo(high - mean, 12)
 	})
 
-	it('of a single run has no spread', () => {
+	it('of a single run has no interval', () => {
 		expect(estimate([3])).toEqual({ mean: 3, low: 3, high: 3, sd: 0, count: 1, min: 3, max: 3 })
 	})
 
-	it('of no run at all is no number, so that nobody takes never for at once', () => {
+	it('of no runs is NaN', () => {
 		const { count, ...figures } = estimate([])
 		expect(count).toBe(0)
 		expect(Object.keys(figures)).toHaveLength(6)
 		for (const figure of Object.values(figures)) expect(figure).toBeNaN()
 	})
 
-	it('of as many runs as there may be is made', () => {
+	it('works for the maximum number of runs', () => {
 		expect(estimate(Array.from({ length: 1e6 }, (_, index) => index)).max).toBe(999_999)
 	})
 
-	it('moves and stretches with its values', () => {
+	it('scales with its values', () => {
 		const values = fc.array(fc.integer({ min: -1_000, max: 1_000 }), { minLength: 2, maxLength: 50 })
 		fc.assert(
 			fc.property(
@@ -72,7 +72,7 @@ describe('an estimate', () => {
 		)
 	})
 
-	it('contains the truth in 95 of 100 cases', () => {
+	it('contains the true mean in 95 of 100 cases', () => {
 		const random = seededRandom('coverage')
 		const draw = () => Array.from({ length: 12 }, random).reduce((sum, one) => sum + one, -6)
 		const hits = Array.from({ length: 4_000 }, () => {
@@ -84,13 +84,13 @@ describe('an estimate', () => {
 })
 
 describe('two means', () => {
-	it('lie so many standard errors apart', () => {
+	it('are compared in standard errors', () => {
 		const ours = { mean: 10, sd: 3, count: 9 }
 		expect(standardErrors(ours, { mean: 7, sd: 4, count: 16 })).toBeCloseTo(3 / Math.SQRT2, 12)
 		expect(standardErrors(ours, ours)).toBe(0)
 	})
 
-	it('without any spread are the same or not, and nothing in between', () => {
+	it('without a standard deviation differ by 0 or Infinity', () => {
 		const exact = (mean: number) => ({ mean, sd: 0, count: 10 })
 		expect(standardErrors(exact(5), exact(5))).toBe(0)
 		expect(standardErrors(exact(5), exact(6))).toBe(-Infinity)

@@ -8,7 +8,7 @@ const histogramOf = (values: readonly number[]): Histogram => {
 	return histogram
 }
 
-/** The value that so large a share lies within, of a sorted list. */
+/** The quantile of a sorted list. */
 const exact = (sorted: readonly number[], share: number): number =>
 	sorted[Math.max(1, Math.ceil(sorted.length * share)) - 1] ?? 0
 
@@ -17,7 +17,7 @@ const time = fc.double({ min: 1e-6, max: 1e13, noNaN: true })
 const times = fc.array(time, { minLength: 1, maxLength: 200 })
 
 describe('a quantile', () => {
-	it('is at most 1.6 % off, of whatever values', () => {
+	it('is at most 1.6 % off, for any values', () => {
 		fc.assert(
 			fc.property(times, fc.double({ min: 0, max: 1, noNaN: true }), (values, share) => {
 				const truth = exact(
@@ -30,7 +30,7 @@ describe('a quantile', () => {
 		)
 	})
 
-	it('never grows when the share falls, and is never more than the most', () => {
+	it('grows with the share, up to the maximum', () => {
 		fc.assert(
 			fc.property(times, (values) => {
 				const histogram = histogramOf(values)
@@ -41,25 +41,25 @@ describe('a quantile', () => {
 		)
 	})
 
-	it('of nothing is 0, and of no time at all as well', () => {
+	it('is 0 without values, and for zeros', () => {
 		expect(new Histogram().quantile(0.99)).toBe(0)
 		expect(histogramOf([0, 0, 0]).summary).toEqual({ meanMs: 0, p50Ms: 0, p90Ms: 0, p99Ms: 0, maxMs: 0 })
 	})
 
-	it('counts what lies beyond all as the outermost', () => {
+	it('counts out-of-range values in the outermost buckets', () => {
 		const histogram = histogramOf([1e-300, 1e300])
 		expect([histogram.quantile(0.5), histogram.count, histogram.max]).toEqual([0, 2, 1e300])
 		expect(histogram.quantile(1)).toBeGreaterThan(1e13)
 	})
 })
 
-it('the mean, the count and the most are exact', () => {
+it('mean, count and maximum are exact', () => {
 	const { count, sum, max, summary } = histogramOf([1, 2, 4, 9])
 	expect({ count, sum, max }).toEqual({ count: 4, sum: 16, max: 9 })
 	expect([summary.meanMs, summary.maxMs]).toEqual([4, 9])
 })
 
-it('what two have recorded, one has recorded that took both', () => {
+it('a merged histogram equals one that recorded all values', () => {
 	fc.assert(
 		fc.property(times, times, (some, others) => {
 			const both = histogramOf(some)
@@ -67,7 +67,7 @@ it('what two have recorded, one has recorded that took both', () => {
 			const one = histogramOf([...some, ...others])
 			const { meanMs, ...rest } = both.summary
 			expect({ ...rest, meanMs: one.summary.meanMs }).toEqual(one.summary)
-			// Of numbers as great as these a sum depends on the order, in its last digits.
+			// For numbers this large the last digits of a sum depend on the order.
 			expect(Math.abs(meanMs - one.summary.meanMs) / meanMs).toBeLessThan(1e-9)
 			expect(both.count).toBe(one.count)
 		}),

@@ -104,15 +104,15 @@ describe('in a run', () => {
 			}),
 		)
 
-	it('without a fault there is nothing to recover from', () => {
+	it('has no recovery without a fault', () => {
 		expect(met({ faults: [] }).recovery).toBe(null)
 	})
 
-	it('with a fault that is not over at its end there is no answer', () => {
+	it('has no recovery if the fault is not over', () => {
 		expect(met({}, {}, { duration: 3_999 }).recovery).toBe(null)
 	})
 
-	it('that has no retries and no queue is well at once', () => {
+	it('recovers immediately without retries and queue', () => {
 		expect(met({}).recovery).toEqual({
 			faultEndedAtMs: 4_000,
 			healthyAfterMs: 0,
@@ -121,12 +121,12 @@ describe('in a run', () => {
 		})
 	})
 
-	it('a call that hung in the outage and has no timeout is never answered', () => {
+	it('never recovers if a call hangs without a timeout', () => {
 		const { recovery } = met({ faults: [{ ...outage, mode: 'hang' }] })
 		expect(recovery).toMatchObject({ healthyAfterMs: 0, drainedAfterMs: null, recoveredAfterMs: null })
 	})
 
-	it('of clients that call once, the last straggler tells', () => {
+	it('recovers with the last call, if clients call once', () => {
 		const herd = simulate(
 			scene({
 				api: { faults: [{ ...outage, fromMs: 0, toMs: 500 }] },
@@ -134,7 +134,7 @@ describe('in a run', () => {
 				policy: [{ retry: { baseDelayMs: 400, growth: 'constant', jitterStrategy: 'none', maxRetries: 5 } }],
 			}),
 		)
-		// All come again at 800, and are served one after the other.
+		// All retry at 800 and are processed one after the other.
 		expect(herd).toMatchObject({ endedBy: 'idle', endedAtMs: 1_300, recovery: { recoveredAfterMs: 800 } })
 	})
 
@@ -151,7 +151,7 @@ describe('in a run', () => {
 	})
 
 	it.each([24_000, 60_000, 120_000, 240_000])(
-		'does not depend on how long it is looked at, also when that fills all steps (%i ms)',
+		'does not depend on the length of the run (%i ms)',
 		(duration) => {
 			const { recovery, timeline, clients } = met({}, {}, { duration, stepMs: duration / 240 })
 			expect(recovery).toMatchObject({ drainedAfterMs: 10 })
@@ -160,7 +160,7 @@ describe('in a run', () => {
 		},
 	)
 
-	it('depends neither on the steps of the timeline nor on how long it is looked at', () => {
+	it('depends neither on the timeline steps nor on the length of the run', () => {
 		const slow: Fault = { kind: 'slowdown', factor: 30, fromMs: 5_000, toMs: 8_000 }
 		const of = (rest: object) => met({ workers: 2, faults: [slow] }, { goodWithinMs: 500 }, rest).recovery
 		const expected = of({ duration: 60_000 })
@@ -169,7 +169,7 @@ describe('in a run', () => {
 		expect(of({ duration: 2_000_000 })).toEqual(expected)
 	})
 
-	it('that is late is still found, when the first steps were full before it came', () => {
+	it('finds a late recovery after steps were merged', () => {
 		const outageThenBusy = simulate({
 			duration: 1_000_000,
 			services: {
@@ -182,7 +182,7 @@ describe('in a run', () => {
 			},
 			clients: {
 				calm: { to: 'api', arrivals: { kind: 'constant', perSecond: 5 }, goodWithinMs: 1_000 },
-				// Beside it, for ten minutes, twice what it can do.
+				// For ten minutes, twice the capacity.
 				rush: {
 					to: 'api',
 					arrivals: { kind: 'constant', perSecond: 20, fromMs: 2_000, toMs: 600_000 },
@@ -190,7 +190,7 @@ describe('in a run', () => {
 				},
 			},
 		})
-		// From 598 s on, to within one of the steps that have been joined since.
+		// At 598 s, to within one merged step.
 		expect(outageThenBusy.recovery?.healthyAfterMs).toBeGreaterThan(597_000)
 		expect(outageThenBusy.recovery?.healthyAfterMs).toBeLessThan(599_000)
 	})

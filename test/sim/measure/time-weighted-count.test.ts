@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { TimeWeightedCount } from '../../../src/sim/measure/time-weighted-count.ts'
 
-it('the area under the number is the sum of the times that each was there', () => {
+it('the area is the sum of the times that each item was present', () => {
 	const stay = fc.tuple(fc.nat(1_000), fc.nat(100)).map(([from, long]) => [from, from + long] as const)
 	fc.assert(
 		fc.property(fc.array(stay, { maxLength: 40 }), (stays) => {
@@ -11,7 +11,7 @@ it('the area under the number is the sum of the times that each was there', () =
 				{ at: from, enter: true },
 				{ at: to, enter: false },
 			])
-			// Who comes and goes in the same moment comes first.
+			// At equal times, entering comes first.
 			for (const { at, enter } of moves.sort((a, b) => a.at - b.at || Number(b.enter) - Number(a.enter)))
 				if (enter) presence.enter(at)
 				else presence.leave(at)
@@ -21,7 +21,7 @@ it('the area under the number is the sum of the times that each was there', () =
 	)
 })
 
-it('those who are still there count up to now, and asking changes nothing', () => {
+it('items still present count up to now, and reading changes nothing', () => {
 	const presence = new TimeWeightedCount()
 	presence.enter(10)
 	presence.enter(20)

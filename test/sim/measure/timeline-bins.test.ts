@@ -8,14 +8,14 @@ const ascending = fc
 	.map((times) => times.toSorted((a, b) => a - b))
 
 describe('steps', () => {
-	it('hold what has happened, each in its own time', () => {
+	it('count events by time', () => {
 		const steps = new TimelineBins(100)
 		const channel = steps.channel()
 		for (const time of [0, 99.9, 100, 250]) channel.count(time)
 		expect(channel.values(steps.countUntil(400))).toEqual([2, 1, 1, 0])
 	})
 
-	it('are at most 240, and become longer instead of more', () => {
+	it('are at most 240, and become longer', () => {
 		const steps = new TimelineBins(1)
 		const channel = steps.channel()
 		for (let time = 0; time < 1_000; time++) channel.count(time)
@@ -23,20 +23,20 @@ describe('steps', () => {
 		expect(channel.values(125)).toEqual(Array.from({ length: 125 }, () => 8))
 	})
 
-	it('of a run that fills all of them exactly are not joined', () => {
+	it('are not merged if a run fills them exactly', () => {
 		const steps = new TimelineBins(100)
 		steps.channel().count(23_999)
 		expect([steps.countUntil(24_000), steps.stepMs]).toEqual([240, 100])
 		expect([steps.countUntil(24_000.1), steps.stepMs]).toEqual([121, 200])
 	})
 
-	it('lose nothing and invent nothing when they are joined, whenever that is', () => {
+	it('keep the total when they are merged', () => {
 		fc.assert(
 			fc.property(ascending, fc.double({ min: 1, max: 1_000, noNaN: true }), (times, stepMs) => {
 				const [early, late] = [new TimelineBins(stepMs), new TimelineBins(stepMs)]
 				const [one, other] = [early.channel(), late.channel()]
 				const end = times.at(-1) ?? 0
-				// The one is asked on the way, as a run is that is looked at; the other only in the end.
+				// One is read during the run, the other only at the end.
 				for (const [index, time] of times.entries()) {
 					one.count(time)
 					expect(sum(one.values(early.countUntil(time)))).toBe(index + 1)
@@ -49,7 +49,7 @@ describe('steps', () => {
 		)
 	})
 
-	it('keep their peaks when they are joined', () => {
+	it('keep their maximum when they are merged', () => {
 		fc.assert(
 			fc.property(ascending, (times) => {
 				const steps = new TimelineBins(1)
@@ -61,7 +61,7 @@ describe('steps', () => {
 		)
 	})
 
-	it('are the same for all that is counted beside each other', () => {
+	it('are the same for all channels', () => {
 		const steps = new TimelineBins(1)
 		const [one, other] = [steps.channel(), steps.channel()]
 		one.count(3)
@@ -69,7 +69,7 @@ describe('steps', () => {
 		expect(one.values(steps.countUntil(100_000))).toHaveLength(other.values(steps.countUntil(100_000)).length)
 	})
 
-	it('count what happens in the very last moment', () => {
+	it('count events at the very end', () => {
 		const steps = new TimelineBins(100)
 		const channel = steps.channel()
 		channel.count(0)
@@ -78,7 +78,7 @@ describe('steps', () => {
 		expect(channel.values(steps.countUntil(200))).toEqual([1, 0, 1])
 	})
 
-	it('are followed by another, always later, however odd their length', () => {
+	it('end later than any time within them, for any length', () => {
 		fc.assert(
 			fc.property(fc.double({ min: 1, max: 10, noNaN: true }), (stepMs) => {
 				const steps = new TimelineBins(stepMs)

@@ -33,21 +33,21 @@ describe('totals', () => {
 		expect(totals.retries).toBe(clientOf(result, 'jobs').retries)
 	})
 
-	it('have the latency of all calls that ended well, and of no others', () => {
+	it('have the latency of successful calls only', () => {
 		const ok = sum(all.map(({ good, late }) => good + late))
 		const whole = sum(all.map(({ latency, good, late }) => latency.meanMs * (good + late)))
 		expect(totals.latency.meanMs).toBeCloseTo(whole / ok, 9)
 		expect(totals.latency.maxMs).toBe(15)
 	})
 
-	it('have the amplification of the service that got most for each call', () => {
+	it('have the amplification of the service with the most requests per call', () => {
 		const [api, shaky] = [services['api'], services['shaky']]
 		expect(api?.amplification).toBe(1)
 		expect(totals.amplification).toBe(shaky?.amplification)
 		expect(totals.amplification).toBeGreaterThan(1.4)
 	})
 
-	it('have the share of all work that was for nobody', () => {
+	it('have the share of wasted work', () => {
 		const [used, lost] = [
 			sum(Object.values(services).map(({ usefulMs }) => usefulMs)),
 			sum(Object.values(services).map(({ wastedMs }) => wastedMs)),
@@ -55,22 +55,22 @@ describe('totals', () => {
 		expect(totals.wastedShare).toBeCloseTo(lost / (used + lost), 12)
 	})
 
-	it('say when the last call ended', () => {
+	it('have the time when the last call ended', () => {
 		expect(totals.lastResponseAtMs).toBe(9_990)
 	})
 
-	it('do not count late answers as good ones', () => {
+	it('do not count late calls as good', () => {
 		const late = simulate(scene({ web: { arrivals: every(0, 4), goodWithinMs: 25 } }))
 		expect(clientOf(late, 'web')).toMatchObject({ good: 2, late: 2, failed: 0 })
 		expect(late.totals.goodShare).toBe(0.5)
 	})
 
-	it('do not let calls that hang pass for good ones', () => {
+	it('do not count hanging calls as good', () => {
 		const hanging = simulate(scene({ api: { faults: [hung] }, web: { arrivals: every(1, 10) } }))
 		expect(hanging.totals.goodShare).toBe(0)
 	})
 
-	it('of a run in which nothing happens are zeros', () => {
+	it('are zeros if nothing happens', () => {
 		const empty = simulate(scene({ web: { arrivals: { kind: 'trace', atMs: [] } } }))
 		expect(empty.totals).toMatchObject({
 			offeredPerSecond: 0,
@@ -86,7 +86,7 @@ describe('measures', () => {
 	const figures = (result: SimulationResult) =>
 		Object.fromEntries(MEASURE_NAMES.map((name) => [name, readMeasure(name, result)]))
 
-	it('are read off a result by their names', () => {
+	it('are read from a result by name', () => {
 		const result = simulate(mixed)
 		expect(figures(result)).toMatchObject({
 			goodShare: result.totals.goodShare,
@@ -105,7 +105,7 @@ describe('measures', () => {
 		}
 	})
 
-	it('find the peak in the busiest step of the busiest service, as a rate', () => {
+	it('include the peak of the busiest step of the busiest service, as a rate', () => {
 		const burst = scene({
 			web: { arrivals: { kind: 'trace', atMs: [0, 500, 510, 520, 900] } },
 			rest: { duration: 1_000, stepMs: 100 },
@@ -113,12 +113,12 @@ describe('measures', () => {
 		expect(figures(simulate(burst))['peakPerSecond']).toBe(30)
 	})
 
-	it('have no latency for a run in which nothing went well: it was not a quick one', () => {
+	it('have no latency if no call succeeded', () => {
 		const failed = simulate(scene({ api: { faults: [dead] } }))
 		expect(figures(failed)).toMatchObject({ p50Ms: null, p99Ms: null, lastResponseAtMs: 0 })
 	})
 
-	it('have no last answer for a run without one', () => {
+	it('have no last response if no call ended', () => {
 		expect(figures(simulate(scene({ api: { faults: [hung] } })))).toMatchObject({ lastResponseAtMs: null })
 	})
 

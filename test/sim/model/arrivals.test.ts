@@ -5,7 +5,7 @@ import { EventLoop } from '../../../src/sim/kernel/event-loop.ts'
 import { scheduleCalls } from '../../../src/sim/model/arrivals.ts'
 import { scene, web } from '../scene.ts'
 
-/** When calls began and by which user, up to a time; each takes `takesMs`. */
+/** Returns when calls started and by which user, up to a time; each takes `takesMs`. */
 function calls(arrivals: Arrivals, untilMs: number, takesMs = 0): { at: number; user: number }[] {
 	const loop = new EventLoop(5, 1e7)
 	const seen: { at: number; user: number }[] = []
@@ -21,11 +21,11 @@ const times = (arrivals: Arrivals, untilMs: number, takesMs = 0) =>
 	calls(arrivals, untilMs, takesMs).map(({ at }) => at)
 
 describe('constant arrivals', () => {
-	it('come at equal distances, from the first moment on', () => {
+	it('come at equal intervals, from 0 on', () => {
 		expect(times({ kind: 'constant', perSecond: 4 }, 1_000)).toEqual([0, 250, 500, 750])
 	})
 
-	it('are exactly so many, whatever the rate and however long', () => {
+	it('have the exact number, for any rate and length', () => {
 		for (const [perSecond, seconds] of [
 			[100, 10],
 			[3, 1_000],
@@ -38,43 +38,43 @@ describe('constant arrivals', () => {
 		}
 	})
 
-	it('do not drift: each comes by its number, and not by the one before', () => {
+	it('do not drift', () => {
 		const perSecond = 7
 		const all = times({ kind: 'constant', perSecond, fromMs: 100 }, 1e6)
 		for (const [index, at] of all.entries()) expect(at).toBeCloseTo(100 + (index * 1_000) / perSecond, 9)
 	})
 
-	it('begin and end when told, the end not included', () => {
+	it('start at fromMs and end before toMs', () => {
 		const window = { kind: 'constant', perSecond: 10, fromMs: 1_000, toMs: 1_500 } as const
 		expect(times(window, 1e4)).toEqual([1_000, 1_100, 1_200, 1_300, 1_400])
 	})
 
-	it('are counted to the last in a run: ten seconds of a hundred are a thousand', () => {
+	it('are complete in a run: 10 s at 100 per second are 1,000', () => {
 		const arrivals = { kind: 'constant', perSecond: 100 } as const
 		expect(web(simulate(scene({ web: { arrivals }, rest: { duration: 10_000 } }))).calls).toBe(1_000)
 	})
 })
 
-describe('arrivals by chance', () => {
-	it('have their mean, and gaps without a memory', () => {
+describe('poisson arrivals', () => {
+	it('have the mean rate and exponential gaps', () => {
 		const all = times({ kind: 'poisson', perSecond: 100 }, 1e6)
 		const gaps = all.map((at, index) => at - (all[index - 1] ?? 0))
 		expect(Math.abs(all.length - 100_000)).toBeLessThan(5 * Math.sqrt(100_000))
-		// Of exponential gaps a share of exp(-2) is longer than two means.
+		// A share of exp(-2) of exponential gaps is longer than two means.
 		const long = gaps.filter((gap) => gap > 20).length / gaps.length
 		expect(Math.abs(long - Math.exp(-2))).toBeLessThan(
 			5 * Math.sqrt((Math.exp(-2) * (1 - Math.exp(-2))) / 100_000),
 		)
 	})
 
-	it('begin and end when told', () => {
+	it('start at fromMs and end before toMs', () => {
 		const all = times({ kind: 'poisson', perSecond: 1_000, fromMs: 500, toMs: 700 }, 1e4)
 		expect(Math.min(...all)).toBeGreaterThan(500)
 		expect(Math.max(...all)).toBeLessThan(700)
 		expect(all.length).toBeGreaterThan(120)
 	})
 
-	it('that begin later are the same ones, later', () => {
+	it('are shifted by fromMs', () => {
 		const early = times({ kind: 'poisson', perSecond: 100 }, 1_000)
 		const late = times({ kind: 'poisson', perSecond: 100, fromMs: 1_000 }, 2_000)
 		expect(late).toHaveLength(early.length)
@@ -83,13 +83,13 @@ describe('arrivals by chance', () => {
 })
 
 describe('a trace of arrivals', () => {
-	it('is kept to, also where several come at once', () => {
+	it('is followed exactly, with several calls at one time', () => {
 		const atMs = [3, 3, 3, 10.5, 20, 20]
 		expect(times({ kind: 'trace', atMs }, 1e4)).toEqual(atMs)
 		expect(times({ kind: 'trace', atMs: [] }, 1e4)).toEqual([])
 	})
 
-	it('is kept to within rounding, whatever is in it', () => {
+	it('is followed to within rounding, for any times', () => {
 		fc.assert(
 			fc.property(fc.array(fc.double({ min: 0, max: 1e9, noNaN: true }), { maxLength: 50 }), (some) => {
 				const atMs = some.toSorted((a, b) => a - b)
@@ -102,7 +102,7 @@ describe('a trace of arrivals', () => {
 })
 
 describe('a closed loop', () => {
-	it('is users who each wait for an answer, think, and call again', () => {
+	it('consists of users that wait for a result, think, and call again', () => {
 		const users = calls({ kind: 'closed', users: 2, think: 5 }, 40, 10)
 		expect(users.map(({ at, user }) => `${user}@${at}`)).toEqual([
 			'0@0',
@@ -114,19 +114,19 @@ describe('a closed loop', () => {
 		])
 	})
 
-	it('makes as many calls as each user makes', () => {
+	it('makes callsEach calls per user', () => {
 		const all = calls({ kind: 'closed', users: 7, callsEach: 3, think: 2 }, Infinity, 10)
 		expect(all).toHaveLength(21)
 		for (let user = 0; user < 7; user++) expect(all.filter((call) => call.user === user)).toHaveLength(3)
 	})
 
-	it('begins evenly over the time it is given for that', () => {
+	it('starts users evenly within startWithinMs', () => {
 		expect(times({ kind: 'closed', users: 4, callsEach: 1, startWithinMs: 100 }, 1e4)).toEqual([
 			0, 25, 50, 75,
 		])
 	})
 
-	it('never has more calls under way than users', () => {
+	it('never has more calls in flight than users', () => {
 		const result = simulate(
 			scene({
 				api: { workers: Infinity, serviceTime: { kind: 'exponential', meanMs: 20 } },
@@ -138,7 +138,7 @@ describe('a closed loop', () => {
 		expect(web(result).unfinished).toBe(8)
 	})
 
-	it('slows down with the service, where arrivals by chance would not', () => {
+	it('slows down with the service, unlike poisson arrivals', () => {
 		const served = (serviceTime: number) =>
 			web(
 				simulate(
@@ -152,17 +152,17 @@ describe('a closed loop', () => {
 		expect([served(10), served(100)]).toEqual([1_000 + 4, 100 + 4])
 	})
 
-	it('thinks by a chance of its own for each user', () => {
+	it('has a random stream per user', () => {
 		const thoughtful = { kind: 'closed', users: 2, think: { kind: 'exponential', meanMs: 50 } } as const
 		const all = calls(thoughtful, 5_000)
 		const of = (wanted: number) => all.filter(({ user }) => user === wanted).map(({ at }) => at)
 		expect(of(0).slice(1, 20)).not.toEqual(of(1).slice(1, 20))
-		// Another user more does not change the thoughts of those who are there.
+		// Another user does not change the think times of the others.
 		const more = calls({ ...thoughtful, users: 3 }, 5_000)
 		expect(more.filter(({ user }) => user === 1).map(({ at }) => at)).toEqual(of(1))
 	})
 
-	it('stops calling when its answer never comes', () => {
+	it('stops if a call never ends', () => {
 		const hung = [{ kind: 'outage', mode: 'hang', fromMs: 105, toMs: 200 }] as const
 		const result = simulate(
 			scene({

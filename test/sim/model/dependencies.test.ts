@@ -9,7 +9,7 @@ import {
 } from 'yaoki/sim'
 import { api, atOnce, every, type Parts, scene, serviceOf, web } from '../scene.ts'
 
-/** `api` asks `db` before it does its own work of 10 ms. */
+/** `api` calls `db` before its own work of 10 ms. */
 function chain(hop: Partial<DependencyModel>, db: Partial<ServerModel>, parts: Parts = {}): Scenario {
 	return scene({
 		...parts,
@@ -23,8 +23,8 @@ const dead = { faults: [{ kind: 'outage', fromMs: 0, toMs: 1e6 }] } as const
 const hung = { faults: [{ kind: 'outage', mode: 'hang', fromMs: 0, toMs: 1e6 }] } as const
 const thrice: readonly PolicyLayer[] = [{ retry: { maxRetries: 2, baseDelayMs: 1 } }]
 
-describe('a service that asks another', () => {
-	it('does so before it does its own work, and its worker waits meanwhile', () => {
+describe('a service that calls another', () => {
+	it('does so before its own work, with a busy worker', () => {
 		const result = simulate(
 			chain({}, { serviceTime: 50 }, { api: { workers: 1 }, web: { arrivals: atOnce(2) } }),
 		)
@@ -33,7 +33,7 @@ describe('a service that asks another', () => {
 		expect(db(result)).toMatchObject({ requests: 2, usefulMs: 100 })
 	})
 
-	it('is as full as the other is slow', () => {
+	it('is as busy as the other is slow', () => {
 		const slow = simulate(
 			chain(
 				{},
@@ -44,19 +44,19 @@ describe('a service that asks another', () => {
 		expect(web(slow)).toMatchObject({ good: 3, failed: 17 })
 	})
 
-	it('answers 502 when the other fails, and that is worth a retry', () => {
+	it('responds with a retryable 502 if the other fails', () => {
 		const result = simulate(chain({}, dead, { policy: thrice }))
 		expect(web(result)).toMatchObject({ failed: 1, requests: 3 })
 		expect(api(result)).toMatchObject({ requests: 3, failed: 3, wasted: 3 })
 	})
 
-	it('never answers when the other hangs and nobody has a timeout', () => {
+	it('never responds if the other hangs without a timeout', () => {
 		const result = simulate(chain({}, hung, { api: { workers: 2 }, web: { arrivals: atOnce(5) } }))
 		expect(web(result)).toMatchObject({ good: 0, failed: 0, unfinished: 5 })
 		expect(result.endedBy).toBe('idle')
 	})
 
-	it('asks several, one after the other, and none after one that failed', () => {
+	it('calls several in order, and none after a failure', () => {
 		const two = (first: Partial<ServerModel>) =>
 			simulate(
 				scene({
@@ -68,26 +68,26 @@ describe('a service that asks another', () => {
 		expect(serviceOf(two(dead), 'b').requests).toBe(0)
 	})
 
-	it('asks only for the share of requests that need it', () => {
+	it('calls only for the configured share of requests', () => {
 		const asked = (share: number) =>
 			db(simulate(chain({ share }, {}, { web: { arrivals: every(1, 4_000) } }))).requests
 		expect([asked(0), asked(1)]).toEqual([0, 4_000])
 		expect(Math.abs(asked(0.3) - 1_200)).toBeLessThan(5 * Math.sqrt(4_000 * 0.3 * 0.7))
 	})
 
-	it('asks the same one twice by two chances: a quarter needs both halves', () => {
+	it('draws twice for two dependencies on the same service', () => {
 		const twice = { workers: 100, dependsOn: [1, 2].map(() => ({ to: 'db', share: 0.5 })) }
 		const result = simulate(
 			chain({}, { serviceTime: 1 }, { api: twice, web: { arrivals: every(20, 2_000) } }),
 		)
 		const took = result.clients['web']?.latency
 		expect(Math.abs(db(result).requests - 2_000)).toBeLessThan(5 * Math.sqrt(4_000 * 0.25))
-		// With one and the same chance nobody would have asked just once, and the median would be 10 or 12.
+		// With a single draw no request would call once, and the median would be 10 or 12.
 		expect(took?.p50Ms).toBeGreaterThan(10.8)
 		expect(took?.p50Ms).toBeLessThan(11.2)
 	})
 
-	it('may stand in a chain of many', () => {
+	it('may be in a long chain', () => {
 		const names = Array.from({ length: 50 }, (_, index) => `s${index}`)
 		const services = Object.fromEntries(
 			names.map((name, index) => [
@@ -105,7 +105,7 @@ describe('a service that asks another', () => {
 	})
 })
 
-describe('retries on two floors', () => {
+describe('retries on two levels', () => {
 	const both = (passContext: boolean) =>
 		simulate(
 			chain({ policy: 'inner', passContext }, dead, {
@@ -114,16 +114,16 @@ describe('retries on two floors', () => {
 			}),
 		)
 
-	it('multiply when the floors do not know of each other: A(3) x B(3) are 9', () => {
+	it('multiply without a context: A(3) x B(3) = 9', () => {
 		expect([api(both(false)).requests, db(both(false)).requests]).toEqual([3, 9])
 		expect(both(false).totals.amplification).toBe(9)
 	})
 
-	it('do not when the context is passed on: 3', () => {
+	it('do not multiply if the context is passed on', () => {
 		expect([api(both(true)).requests, db(both(true)).requests]).toEqual([1, 3])
 	})
 
-	it('are left to the outermost one that says so', () => {
+	it('are left to the outermost with nested: outermost', () => {
 		const nested = (inner: readonly PolicyLayer[]) =>
 			simulate(
 				chain({ policy: 'inner', passContext: true }, dead, {
@@ -135,7 +135,7 @@ describe('retries on two floors', () => {
 		expect([api(outermost).requests, db(outermost).requests]).toEqual([3, 3])
 	})
 
-	it('are paid by the budget of their hop, which all requests of the service share', () => {
+	it('use the budget of their hop, which all requests of the service share', () => {
 		const budgeted: readonly PolicyLayer[] = [
 			{ retry: { maxRetries: 2, baseDelayMs: 1, budget: { maxRetryRatio: 0.1, minRetriesPerSecond: 0 } } },
 		]
@@ -149,7 +149,7 @@ describe('retries on two floors', () => {
 	})
 })
 
-describe('a caller who gives up', () => {
+describe('a caller that times out', () => {
 	const impatient: readonly PolicyLayer[] = [{ timeout: 20 }]
 	const busyDb = { workers: 1, serviceTime: 100, queue: { dropExpired: true } } as const
 	const met = (hop: Partial<DependencyModel>, inner: readonly PolicyLayer[] = thrice) =>
@@ -161,7 +161,7 @@ describe('a caller who gives up', () => {
 			}),
 		)
 
-	it('is not known further down when nobody says so: all the work is done, for nobody', () => {
+	it('is unknown downstream without a context: all work is done and wasted', () => {
 		const result = met({ policy: 'inner' })
 		expect(web(result)).toMatchObject({ good: 0, failed: 6 })
 		expect(db(result)).toMatchObject({ useful: 6, dropped: 0 })
@@ -177,13 +177,13 @@ describe('a caller who gives up', () => {
 		},
 	)
 
-	it('frees the worker that waited for it, when its context is passed on', () => {
+	it('frees the worker if its context is passed on', () => {
 		const worked = (passContext: boolean) => api(met({ policy: 'inner', passContext })).wastedMs
 		expect(worked(true)).toBe(6 * 20)
 		expect(worked(false)).toBeGreaterThan(100 + 200 + 300 + 400 + 500 + 600)
 	})
 
-	it('is not asked for by a worker that begins only then', () => {
+	it('prevents the downstream call of a worker that starts later', () => {
 		const late = (passContext: boolean) =>
 			simulate(
 				chain(
@@ -205,13 +205,13 @@ describe('a caller who gives up', () => {
 				}),
 			)
 		expect(web(deadline(false))).toMatchObject({ failed: 1 })
-		// The worker heard of it, too.
+		// The worker is informed, too.
 		expect(api(deadline(true))).toMatchObject({ wasted: 1, wastedMs: 40 })
 		expect(api(deadline(false))).toMatchObject({ wasted: 0 })
 	})
 })
 
-it('requests are counted for each call of those clients whose calls come to the service, and of no others', () => {
+it('amplification counts only the calls of clients that reach the service', () => {
 	const result = simulate({
 		until: 'idle',
 		services: {
@@ -228,6 +228,6 @@ it('requests are counted for each call of those clients whose calls come to the 
 	})
 	expect(api(result).amplification).toBe(3)
 	expect(db(result).amplification).toBe((3 + 10) / (1 + 10))
-	// A crowd that calls another service does not hide what happens here.
+	// Many calls to another service do not hide the amplification here.
 	expect(result.totals.amplification).toBe(3)
 })

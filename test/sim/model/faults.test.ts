@@ -11,7 +11,7 @@ const outage = (fromMs: number, toMs: number, mode?: 'refuse' | 'hang'): Fault =
 })
 
 describe('an outage', () => {
-	it('that refuses says so at once, from its first moment to its last', () => {
+	it('with mode refuse fails immediately, from start to end', () => {
 		expect(serve({ faults: [outage(20, 40)] }, { a: 0, b: 20, c: 39, d: 40 })).toEqual([
 			'a ok at 10',
 			'b ECONNREFUSED at 20',
@@ -20,14 +20,14 @@ describe('an outage', () => {
 		])
 	})
 
-	it('that hangs never answers', () => {
+	it('with mode hang never responds', () => {
 		expect(serve({ faults: [outage(20, 40, 'hang')] }, { a: 0, b: 20, c: 39, d: 40 })).toEqual([
 			'a ok at 10',
 			'd ok at 50',
 		])
 	})
 
-	it('loses what is inside, and tells those who wait', () => {
+	it('with mode refuse loses its requests with ECONNRESET', () => {
 		expect(serve({ faults: [outage(15, 16)] }, { a: 0, b: 0, c: 0, d: 16 })).toEqual([
 			'a ok at 10',
 			'b ECONNRESET at 15',
@@ -36,14 +36,14 @@ describe('an outage', () => {
 		])
 	})
 
-	it('loses what is inside, and when it hangs, tells nobody', () => {
+	it('with mode hang loses its requests silently', () => {
 		expect(serve({ faults: [outage(15, 16, 'hang')] }, { a: 0, b: 0, c: 0, d: 16 })).toEqual([
 			'a ok at 10',
 			'd ok at 26',
 		])
 	})
 
-	it('takes the work with it: what was begun counts as wasted, and its worker is free afterwards', () => {
+	it('wastes the work in progress and frees the workers', () => {
 		const result = simulate(
 			scene({ api: { serviceTime: 10, faults: [outage(4, 5)] }, web: { arrivals: every(6, 2) } }),
 		)
@@ -51,25 +51,25 @@ describe('an outage', () => {
 		expect(result.endedAtMs).toBe(16)
 	})
 
-	it('does not reach an answer that is on its way back', () => {
+	it('does not affect a response in transit', () => {
 		expect(serve({ latency: 5, faults: [outage(16, 30)] }, { a: 0 })).toEqual(['a ok at 20'])
 	})
 
-	it('hits who is on the way there', () => {
+	it('affects a request in transit', () => {
 		expect(serve({ latency: 5, faults: [outage(3, 30)] }, { a: 0 })).toEqual(['a ECONNREFUSED at 10'])
 	})
 
-	it('leaves those unfinished who have no timeout and were not told', () => {
+	it('leaves calls without a timeout unfinished', () => {
 		const hanging = scene({ api: { faults: [outage(0, 50, 'hang')] }, web: { arrivals: every(25, 4) } })
 		const { totals } = simulate(hanging)
 		expect(web(simulate(hanging))).toMatchObject({ calls: 4, good: 2, failed: 0, unfinished: 2 })
-		// A call that hangs is none of the good ones.
+		// A call that hangs is not good.
 		expect(totals.goodShare).toBe(0.5)
 	})
 })
 
 describe('faults that overlap', () => {
-	it('of the same service keep it down until the last of them is over', () => {
+	it('keep the service down until the last one ends', () => {
 		const faults = [outage(10, 30), outage(20, 50)]
 		expect(serve({ faults, serviceTime: 1 }, { a: 0, b: 15, c: 25, d: 35, e: 50 })).toEqual([
 			'a ok at 1',
@@ -80,7 +80,7 @@ describe('faults that overlap', () => {
 		])
 	})
 
-	it('that follow each other without a gap are as one', () => {
+	it('without a gap act as one', () => {
 		const faults = [outage(10, 20), outage(20, 30)]
 		expect(serve({ faults, serviceTime: 1 }, { a: 20, b: 30 })).toEqual([
 			'a ECONNREFUSED at 20',
@@ -92,12 +92,12 @@ describe('faults that overlap', () => {
 		])
 	})
 
-	it('behave as the latest of them does', () => {
+	it('use the mode of the latest outage', () => {
 		const faults = [outage(0, 100, 'hang'), outage(20, 40, 'refuse')]
 		expect(serve({ faults }, { a: 10, b: 30, c: 50 })).toEqual(['b ECONNREFUSED at 30'])
 	})
 
-	it('multiply their slowness, also when the same one is listed twice', () => {
+	it('multiply slowdown factors, even of the same object', () => {
 		const slow: Fault = { kind: 'slowdown', factor: 3, fromMs: 0, toMs: 50 }
 		const slower: Fault = { kind: 'slowdown', factor: 2, fromMs: 40, toMs: 200 }
 		expect(serve({ faults: [slow, slower], workers: 9 }, { a: 0, b: 45, c: 60, d: 200 })).toEqual([
@@ -109,7 +109,7 @@ describe('faults that overlap', () => {
 		expect(serve({ faults: [slow, slow] }, { a: 0 })).toEqual(['a ok at 90'])
 	})
 
-	it('fail as independent causes do', () => {
+	it('combine error rates as independent causes', () => {
 		const half: Fault = { kind: 'errors', rate: 0.5, fromMs: 0, toMs: 1e6 }
 		const result = simulate(
 			scene({
@@ -120,7 +120,7 @@ describe('faults that overlap', () => {
 		expect(Math.abs(web(result).failed - 6_000)).toBeLessThan(5 * Math.sqrt(10_000 * 0.6 * 0.4))
 	})
 
-	it('an outage goes before all else', () => {
+	it('give precedence to an outage', () => {
 		const faults: Fault[] = [{ kind: 'errors', rate: 1, fromMs: 0, toMs: 50 }, outage(20, 40)]
 		expect(serve({ faults, serviceTime: 1 }, { a: 10, b: 30, c: 45 })).toEqual([
 			'a 500 at 11',
@@ -133,7 +133,7 @@ describe('faults that overlap', () => {
 describe('a slowdown', () => {
 	const faults: Fault[] = [{ kind: 'slowdown', factor: 5, fromMs: 20, toMs: 40 }]
 
-	it('is for requests that a worker begins in it, to their end', () => {
+	it('applies to requests that start during it, until they end', () => {
 		expect(serve({ faults, workers: 9 }, { a: 15, b: 20, c: 39, d: 40 })).toEqual([
 			'a ok at 25',
 			'd ok at 50',
@@ -142,7 +142,7 @@ describe('a slowdown', () => {
 		])
 	})
 
-	it('is for those who came before it and are begun in it', () => {
+	it('applies to requests that were queued before and start during it', () => {
 		expect(serve({ faults }, { a: 12, b: 13 })).toEqual(['a ok at 22', 'b ok at 72'])
 	})
 })
@@ -156,7 +156,7 @@ describe('an error rate', () => {
 		toMs: 1e6,
 	})
 
-	it('is the share of answers that fail, with its status, after the whole work', () => {
+	it('is the share of error responses with its status, after the full service time', () => {
 		expect(serve({ faults: [errors(1, 503)] }, { a: 0 })).toEqual(['a 503 at 10'])
 		expect(serve({ faults: [errors(1)] }, { a: 0 })).toEqual(['a 500 at 10'])
 		expect(serve({ faults: [errors(0)] }, { a: 0 })).toEqual(['a ok at 10'])
@@ -167,12 +167,12 @@ describe('an error rate', () => {
 		expect(api(result).failed).toBe(web(result).failed)
 	})
 
-	it('is work for nothing', () => {
+	it('is wasted work', () => {
 		const { totals } = simulate(scene({ api: { faults: [errors(1)] }, web: { arrivals: atOnce(3) } }))
 		expect(totals).toMatchObject({ wastedShare: 1, goodShare: 0 })
 	})
 
-	it('holds for answers that are given in it, whenever their work was begun', () => {
+	it('applies to responses during it, whenever they started', () => {
 		const faults: Fault[] = [{ kind: 'errors', rate: 1, fromMs: 20, toMs: 30 }]
 		expect(serve({ faults, workers: 9 }, { a: 9, b: 15, c: 25 })).toEqual([
 			'a ok at 19',
@@ -181,11 +181,11 @@ describe('an error rate', () => {
 		])
 	})
 
-	it('tells a policy what it would tell it in production', () => {
+	it('gives a policy the same error as in production', () => {
 		const met = (status: number) =>
 			web(simulate(scene({ api: { faults: [errors(1, status)] }, policy: [{ retry: { maxRetries: 3 } }] })))
 				.requests
-		// A server that is overloaded is asked again; a request that is wrong is not.
+		// A 503 is retried; a 400 is not.
 		expect([met(503), met(500), met(429), met(400), met(404)]).toEqual([4, 4, 4, 1, 1])
 	})
 })

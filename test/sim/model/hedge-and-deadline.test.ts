@@ -3,7 +3,7 @@ import { type ClientModel, type Fault, type PolicyLayer, simulate } from 'yaoki/
 import { api, atOnce, every, scene, web } from '../scene.ts'
 
 describe('a hedge', () => {
-	// The first request meets a slow service, the second one does not.
+	// The service is slow for the first request, not for the second.
 	const slow: Fault = { kind: 'slowdown', factor: 10, fromMs: 0, toMs: 20 }
 	const hedged = (api_: object, layers: readonly PolicyLayer[] = []) =>
 		simulate(
@@ -13,14 +13,14 @@ describe('a hedge', () => {
 			}),
 		)
 
-	it('answers with the request that comes first, and leaves the other behind as wasted work', () => {
+	it('uses the first response, and the other is wasted work', () => {
 		const result = hedged({})
 		expect(web(result)).toMatchObject({ good: 1, requests: 2, retries: 1 })
 		expect(result.totals.lastResponseAtMs).toBe(30 + 10)
 		expect(api(result)).toMatchObject({ useful: 1, usefulMs: 10, wasted: 1, wastedMs: 100 })
 	})
 
-	it('that is too late is itself the wasted one', () => {
+	it('that is slower is the wasted one', () => {
 		const result = simulate(
 			scene({ api: { workers: 5, serviceTime: 35 }, policy: [{ hedge: { delayMs: 30 } }] }),
 		)
@@ -28,7 +28,7 @@ describe('a hedge', () => {
 		expect(api(result)).toMatchObject({ useful: 1, wasted: 1, wastedMs: 35 })
 	})
 
-	it('that still waits when the first has answered is thrown away where expired work is', () => {
+	it('that is still queued is dropped with dropExpired', () => {
 		const met = (dropExpired: boolean) =>
 			api(
 				simulate(
@@ -40,21 +40,21 @@ describe('a hedge', () => {
 				),
 			)
 		expect(met(false)).toMatchObject({ useful: 2, wasted: 2, dropped: 0 })
-		// The last one is taken in the very moment in which its call is answered: word of that comes too late.
+		// The last one starts at the very time its call ends, too late to be dropped.
 		expect(met(true)).toMatchObject({ useful: 2, wasted: 1, dropped: 1 })
 	})
 
-	it('is not sent when the first answers in time', () => {
+	it('is not sent if the first response is in time', () => {
 		expect(web(simulate(scene({ policy: [{ hedge: { delayMs: 30 } }] }))).requests).toBe(1)
 	})
 
-	it('inside a timeout ends with it, and both are wasted', () => {
+	it('inside a timeout ends with it, and both requests are wasted', () => {
 		const result = hedged({ serviceTime: 500 }, [{ timeout: 60 }])
 		expect(web(result)).toMatchObject({ failed: 1, requests: 2 })
 		expect(api(result)).toMatchObject({ useful: 0, wasted: 2 })
 	})
 
-	it('costs what its budget allows', () => {
+	it('is limited by its budget', () => {
 		const layers: readonly PolicyLayer[] = [
 			{ hedge: { delayMs: 5, budget: { maxRetryRatio: 0.1, minRetriesPerSecond: 0 } } },
 		]
@@ -88,14 +88,14 @@ describe('a deadline', () => {
 		expect(result.totals.lastResponseAtMs).toBe(104)
 	})
 
-	it('leaves the request behind, which is then worked on for nobody', () => {
+	it('leaves the request to the service, as wasted work', () => {
 		const met = (dropExpired: boolean) =>
 			api(simulate(scene({ api: { queue: { dropExpired } }, web: { deadlineMs: 15, arrivals: atOnce(4) } })))
 		expect(met(false)).toMatchObject({ useful: 1, wasted: 3 })
 		expect(met(true)).toMatchObject({ useful: 1, wasted: 1, dropped: 2 })
 	})
 
-	it('ends the retries: none is made that could not finish', () => {
+	it('ends the retries that could not finish', () => {
 		const dead: Fault = { kind: 'outage', fromMs: 0, toMs: 1e6 }
 		const client: Partial<ClientModel> = { deadlineMs: 350 }
 		const policy: readonly PolicyLayer[] = [
@@ -106,7 +106,7 @@ describe('a deadline', () => {
 		expect(result.totals.lastResponseAtMs).toBeLessThanOrEqual(350)
 	})
 
-	it('of nothing lets nothing through', () => {
+	it('of 0 rejects every call', () => {
 		expect(web(simulate(scene({ web: { deadlineMs: 0 } })))).toMatchObject({
 			failed: 1,
 			rejected: 1,
@@ -114,12 +114,12 @@ describe('a deadline', () => {
 		})
 	})
 
-	it('that is kept changes nothing', () => {
+	it('that is met changes nothing', () => {
 		expect(web(simulate(scene({ web: { deadlineMs: 11 } })))).toEqual(web(simulate(scene())))
 	})
 
-	it('holds no memory once its call is over', () => {
-		// A day of deadlines for calls that end at once: nothing of them is left to wait for.
+	it('releases its memory when the call is over', () => {
+		// Deadlines of a day for calls that end immediately leave no timers.
 		const result = simulate(scene({ web: { deadlineMs: 86_400_000, arrivals: every(20, 100) } }))
 		expect(result).toMatchObject({ endedBy: 'idle', endedAtMs: 1_990 })
 	})

@@ -5,7 +5,7 @@ import { api, every, scene, web } from '../scene.ts'
 
 const dead = { faults: [{ kind: 'outage', fromMs: 0, toMs: 1e6 }] } as const
 
-/** Requests that a dead service gets from 100 calls. */
+/** Returns the requests that a dead service gets from 100 calls. */
 const requests = (policy: PolicyModel, client: Partial<ClientModel> = {}): number =>
 	api(simulate(scene({ api: dead, web: { arrivals: every(1, 100), ...client }, policy }))).requests
 
@@ -16,25 +16,25 @@ const budgeted = (shared: boolean): readonly PolicyLayer[] => [
 ]
 
 describe('a breaker', () => {
-	it('is one for all calls of a client, by default', () => {
+	it('is shared by all calls of a client by default', () => {
 		expect(requests([breaker])).toBe(3)
 	})
 
-	it('is one for each instance: each has to learn for itself', () => {
+	it('is separate for each instance', () => {
 		expect(requests([breaker], { instances: 4 })).toBe(4 * 3)
 	})
 
-	it('is one for each user of a closed loop, who are processes of their own', () => {
+	it('is separate for each user of a closed loop', () => {
 		const users = { kind: 'closed', users: 5, callsEach: 10, think: 1 } as const
 		expect(requests([breaker], { arrivals: users })).toBe(5 * 3)
 		expect(requests([breaker], { arrivals: users, instances: 1 })).toBe(3)
 	})
 
-	it('is one for all instances when it is shared', () => {
+	it('is shared by all instances with shared: true', () => {
 		expect(requests([{ ...breaker, shared: true }], { instances: 4 })).toBe(3)
 	})
 
-	it('is one for all that a function makes once', () => {
+	it('is shared if a function creates it with once', () => {
 		const made =
 			(isShared: boolean): PolicyModel =>
 			({ once }) => {
@@ -45,7 +45,7 @@ describe('a breaker', () => {
 		expect(requests(made(true), { instances: 4 })).toBe(3)
 	})
 
-	it('of one client tells another nothing, unless they share the policy and the breaker in it', () => {
+	it('is separate for each client, unless the policy and its breaker are shared', () => {
 		const two = (layer: PolicyLayer) =>
 			api(
 				simulate({
@@ -64,16 +64,16 @@ describe('a breaker', () => {
 })
 
 describe('a budget', () => {
-	it('is one for each instance', () => {
+	it('is separate for each instance', () => {
 		expect(requests(budgeted(false))).toBe(100 + 10)
 		expect(requests(budgeted(false), { instances: 4 })).toBe(100 + 4 * 10)
 	})
 
-	it('is one for all when it is shared', () => {
+	it('is shared with shared: true', () => {
 		expect(requests(budgeted(true), { instances: 4 })).toBe(100 + 10)
 	})
 
-	it('is one for all when a function makes it once, and counts in the time of the run', () => {
+	it('is shared if a function creates it with once, in virtual time', () => {
 		const policy: PolicyModel = ({ once, runtime }) =>
 			retry({
 				maxRetries: 50,
@@ -94,13 +94,13 @@ describe('a budget', () => {
 		expect(requests(layers(false), { instances: 10 })).toBeGreaterThan(requests(layers(true)))
 	})
 
-	it('starts afresh in every run', () => {
+	it('starts fresh in every run', () => {
 		expect(requests(budgeted(true))).toBe(requests(budgeted(true)))
 	})
 })
 
 describe('instances', () => {
-	it('are given calls in turn', () => {
+	it('get calls round-robin', () => {
 		const seen: number[] = []
 		let instance = 0
 		const policy: PolicyModel = () => {
@@ -117,7 +117,7 @@ describe('instances', () => {
 	})
 })
 
-it('a breaker in shadow mode only says what it would do, whatever stands inside of it', () => {
+it('a breaker in shadow mode lets every call through, whatever is inside', () => {
 	const shadow: PolicyLayer = { circuitBreaker: { failureThreshold: 3, resetTimeoutMs: 1e5, shadow: true } }
 	const inside: readonly PolicyLayer[] = [{ timeout: 50 }, { retry: { maxRetries: 0 } }, { bulkhead: {} }]
 	for (const layer of inside) {

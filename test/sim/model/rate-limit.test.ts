@@ -5,20 +5,20 @@ import { api, atOnce, every, scene, web } from '../scene.ts'
 import { serve } from './rig.ts'
 
 describe('a rate limit', () => {
-	it('lets so many in a second, and as many at once after a pause', () => {
+	it('admits perSecond requests, and a burst after a pause', () => {
 		const limit = new RateLimit({ perSecond: 10, burst: 3 })
 		const admitted = (now: number) => [1, 2, 3, 4].filter(() => limit.take(now)).length
 		expect([admitted(0), admitted(100), admitted(300), admitted(5_000)]).toEqual([3, 1, 2, 3])
 	})
 
-	it('by default lets a second of requests come at once, and at least one', () => {
+	it('has a default burst of one second, at least 1', () => {
 		const admitted = (limit: RateLimit) =>
 			Array.from({ length: 50 }, () => limit.take(0)).filter(Boolean).length
 		expect(admitted(new RateLimit({ perSecond: 20 }))).toBe(20)
 		expect(admitted(new RateLimit({ perSecond: 0.1 }))).toBe(1)
 	})
 
-	it('lets everyone in who keeps exactly to it, however long', () => {
+	it('admits every request at exactly its rate, for any length', () => {
 		for (const perSecond of [3, 7, 10, 1_000 / 3]) {
 			const limit = new RateLimit({ perSecond, burst: 1 })
 			const all = Array.from({ length: 10_000 }, (_, index) => limit.take((index * 1_000) / perSecond))
@@ -26,13 +26,13 @@ describe('a rate limit', () => {
 		}
 	})
 
-	it('tells when there is room again, and then there is', () => {
+	it('reports when the next token is available', () => {
 		const limit = new RateLimit({ perSecond: 3, burst: 1 })
 		expect([limit.take(0), limit.take(0), limit.retryAfterMs]).toEqual([true, false, 334])
 		expect([limit.take(333), limit.take(334)]).toEqual([false, true])
 	})
 
-	it('answers 429 at once, and that costs no worker', () => {
+	it('responds with 429 immediately, without a worker', () => {
 		expect(serve({ rateLimit: { perSecond: 1, burst: 1 } }, { a: 0, b: 1, c: 1_000 })).toEqual([
 			'b 429 at 1',
 			'a ok at 10',
@@ -59,17 +59,17 @@ describe('Retry-After', () => {
 			}),
 		)
 
-	it('is honoured by a retry, which comes when there is room and not before', () => {
+	it('is honored by a retry', () => {
 		expect(web(met(undefined))).toMatchObject({ good: 2, requests: 3 })
-		// Told at 1 ms to come back in 499.
+		// At 1 ms: retry after 499 ms.
 		expect(met(true).totals.lastResponseAtMs).toBe(510)
 	})
 
-	it('that is not sent leaves a retry to its backoff', () => {
+	it('if not sent leaves the delay to the backoff', () => {
 		expect(web(met(false))).toMatchObject({ good: 2, requests: 8 })
 	})
 
-	it('is honoured beyond a hop that passes contexts on', () => {
+	it('is honored across a hop that passes the context', () => {
 		const beyond = (passContext: boolean) =>
 			simulate({
 				...scene({

@@ -1,4 +1,4 @@
-/** A service by itself, without clients: what it answered to whom, and when. */
+/** A service without clients, and its responses. */
 import type { ServerModel } from 'yaoki/sim'
 import { EventLoop } from '../../../src/sim/kernel/event-loop.ts'
 import { ServiceMeter } from '../../../src/sim/measure/service-meter.ts'
@@ -6,7 +6,7 @@ import { TimelineBins } from '../../../src/sim/measure/timeline-bins.ts'
 import { Request } from '../../../src/sim/model/request.ts'
 import { Server } from '../../../src/sim/model/server.ts'
 
-/** How a request ended, as a word: `ok`, a status or a code. */
+/** Returns how a request ended: `ok`, a status or a code. */
 function wordFor(error: unknown): string {
 	if (error === undefined || error === null) return 'ok'
 	const { statusCode, code } = Object(error)
@@ -14,7 +14,7 @@ function wordFor(error: unknown): string {
 }
 
 /**
- * Sends requests by their names at their times, and answers a line for each reply, in the order of the replies: `'a ok at 10'`.
+ * Sends named requests at given times, and returns one line per response, in order: `'a ok at 10'`.
  *
  * @example
  * serve({ serviceTime: 10 }, { a: 0, b: 5 }) // => ['a ok at 10', 'b ok at 20']

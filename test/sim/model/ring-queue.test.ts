@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { RingQueue } from '../../../src/sim/model/ring-queue.ts'
 
-it('does what a list does, however it is used', () => {
+it('behaves like an array', () => {
 	const commands = fc.array(fc.constantFrom('push', 'push', 'push', 'shift', 'pop'), { maxLength: 300 })
 	fc.assert(
 		fc.property(commands, (all) => {
@@ -21,7 +21,7 @@ it('does what a list does, however it is used', () => {
 	)
 })
 
-it('keeps nothing alive that has left it', async () => {
+it('does not keep removed items alive', async () => {
 	const line = new RingQueue<object>()
 	const refs = Array.from({ length: 40 }, (_, index) => {
 		const item = { index }
@@ -32,7 +32,7 @@ it('keeps nothing alive that has left it', async () => {
 		line.shift()
 		line.pop()
 	}
-	// A reference is let go of at the earliest when the present job is over.
+	// A WeakRef is cleared at the earliest when the current job is over.
 	await new Promise((resolve) => setImmediate(resolve))
 	globalThis.gc?.()
 	expect(refs.filter((ref) => ref.deref() !== undefined)).toEqual([])

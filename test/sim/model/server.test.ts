@@ -4,7 +4,7 @@ import { api, atOnce, every, scene, sum, web } from '../scene.ts'
 import { serve } from './rig.ts'
 
 describe('workers', () => {
-	it('take one request at a time each', () => {
+	it('process one request at a time each', () => {
 		expect(serve({ workers: 2, serviceTime: 10 }, { a: 0, b: 1, c: 2, d: 3 })).toEqual([
 			'a ok at 10',
 			'b ok at 11',
@@ -13,18 +13,18 @@ describe('workers', () => {
 		])
 	})
 
-	it('without a limit never let anybody wait', () => {
+	it('without a limit never queue', () => {
 		const { queue, utilization, capacityPerSecond } = api(
 			simulate(scene({ api: { workers: Infinity }, web: { arrivals: atOnce(500) } })),
 		)
 		expect([queue.max, utilization, capacityPerSecond]).toEqual([0, 0, null])
 	})
 
-	it('that need no time answer at once, and still one after the other', () => {
+	it('without a service time respond immediately, one after the other', () => {
 		expect(serve({ serviceTime: 0 }, { a: 5, b: 5 })).toEqual(['a ok at 5', 'b ok at 5'])
 	})
 
-	it('are busy as long as they work, and not while they wait for it', () => {
+	it('are busy only while they work', () => {
 		const result = simulate(
 			scene({ api: { workers: 2, serviceTime: 100 }, web: { arrivals: atOnce(3) }, rest: { duration: 400 } }),
 		)
@@ -32,7 +32,7 @@ describe('workers', () => {
 		expect(api(result).usefulMs).toBe(300)
 	})
 
-	it('a request that takes a while has its way there and its way back before and after', () => {
+	it('latency applies to the request and to the response', () => {
 		expect(serve({ serviceTime: 10, latency: 3 }, { a: 0, b: 0 })).toEqual(['a ok at 16', 'b ok at 26'])
 		expect(serve({ latency: 3, queue: { limit: 0 } }, { a: 0, b: 1 })).toEqual(['b 503 at 7', 'a ok at 16'])
 	})
@@ -63,7 +63,7 @@ describe('a queue', () => {
 		expect(serve({}, four)).toEqual(['a ok at 10', 'b ok at 20', 'c ok at 30', 'd ok at 40'])
 	})
 
-	it('is last in, first out when told so', () => {
+	it('is last in, first out with order: lifo', () => {
 		expect(serve({ queue: { order: 'lifo' } }, { ...four, e: 12 })).toEqual([
 			'a ok at 10',
 			'd ok at 20',
@@ -73,7 +73,7 @@ describe('a queue', () => {
 		])
 	})
 
-	it('with a limit refuses whoever comes when it is full, with a 503 and at once', () => {
+	it('with a limit rejects excess requests with 503 immediately', () => {
 		expect(serve({ queue: { limit: 2 } }, { ...four, e: 11 })).toEqual([
 			'd 503 at 3',
 			'a ok at 10',
@@ -83,7 +83,7 @@ describe('a queue', () => {
 		])
 	})
 
-	it('of none lets in only who finds a free worker', () => {
+	it('with limit 0 admits only requests that find a free worker', () => {
 		expect(serve({ workers: 2, queue: { limit: 0 } }, four)).toEqual([
 			'c 503 at 2',
 			'd 503 at 3',
@@ -92,7 +92,7 @@ describe('a queue', () => {
 		])
 	})
 
-	it('is measured: how long it was, and how long those waited whom a worker took out of it', () => {
+	it('is measured by length and by the queue time of processed requests', () => {
 		const { queue, inFlight, rejected } = api(
 			simulate(
 				scene({ api: { queue: { limit: 2 } }, web: { arrivals: atOnce(5) }, rest: { duration: 100 } }),
@@ -103,11 +103,11 @@ describe('a queue', () => {
 		expect([inFlight.count, inFlight.meanMs, inFlight.mean]).toEqual([3, 20, 0.6])
 	})
 
-	it('is forgotten together with the service that goes down', () => {
+	it('is lost when the service goes down', () => {
 		const faults = [{ kind: 'outage', fromMs: 15, toMs: 20 }] as const
 		const result = simulate(scene({ api: { faults }, web: { arrivals: atOnce(5) } }))
 		const { useful, wasted, unreachable, queue, inFlight } = api(result)
-		// One was served, one was at a worker, three were waiting, and nobody was taken out of the queue later.
+		// One was done, one in progress, three queued, and none was taken from the queue later.
 		expect({ useful, wasted, unreachable, waited: queue.age.maxMs, present: inFlight.count }).toEqual({
 			useful: 1,
 			wasted: 1,
@@ -119,26 +119,26 @@ describe('a queue', () => {
 	})
 })
 
-describe('requests that nobody waits for any more', () => {
+describe('requests whose caller has stopped waiting', () => {
 	const impatient: readonly PolicyLayer[] = [{ timeout: 25 }]
 	const met = (queue: QueueModel) =>
 		simulate(scene({ api: { queue }, web: { arrivals: atOnce(10) }, policy: impatient }))
 
-	it('are worked on all the same, and that is wasted', () => {
+	it('are processed anyway, as wasted work', () => {
 		const { useful, wasted, wastedMs, dropped } = api(met({}))
 		expect({ useful, wasted, wastedMs, dropped }).toEqual({ useful: 2, wasted: 8, wastedMs: 80, dropped: 0 })
 		expect(met({}).totals.wastedShare).toBe(0.8)
 	})
 
-	it('are thrown away by a queue that drops what has expired, and that saves exactly those', () => {
+	it('are dropped with dropExpired', () => {
 		const { useful, wasted, dropped, queue } = api(met({ dropExpired: true }))
-		// The third was begun at 20 and given up at 25; the other seven were still in the queue.
+		// The third started at 20 and timed out at 25; the other seven were still queued.
 		expect({ useful, wasted, dropped }).toEqual({ useful: 2, wasted: 1, dropped: 7 })
 		expect(queue.age.maxMs).toBe(20)
 		expect(web(met({ dropExpired: true }))).toEqual(web(met({})))
 	})
 
-	it('are thrown away by age when there is one, and those who still wait are told', () => {
+	it('are dropped by maxAgeMs, and waiting callers get a 503', () => {
 		const patient = simulate(scene({ api: { queue: { maxAgeMs: 15 } }, web: { arrivals: atOnce(5) } }))
 		expect(api(patient)).toMatchObject({ useful: 2, wasted: 0, dropped: 3 })
 		expect(web(patient)).toMatchObject({ good: 2, failed: 3 })
@@ -150,7 +150,7 @@ describe('requests that nobody waits for any more', () => {
 		])
 	})
 
-	it('come again at once when they are told, and find no worker free that has been given away', () => {
+	it('do not find a free worker when they retry immediately', () => {
 		const { utilization, useful, dropped } = api(
 			simulate(
 				scene({
@@ -164,12 +164,12 @@ describe('requests that nobody waits for any more', () => {
 		expect([useful, dropped > 0]).toEqual([8, true])
 	})
 
-	it('are none of a client without a policy, which waits for ever', () => {
+	it('do not exist for a client without a policy', () => {
 		const result = simulate(scene({ api: { queue: { dropExpired: true } }, web: { arrivals: atOnce(10) } }))
 		expect(api(result)).toMatchObject({ useful: 10, wasted: 0, dropped: 0 })
 	})
 
-	it('keep coming when they are retried, until the service does nothing else', () => {
+	it('occupy the service completely when they are retried', () => {
 		const storm = simulate(
 			scene({
 				web: { arrivals: every(12, 400) },

@@ -27,7 +27,7 @@ const busy = (policy: readonly PolicyLayer[], rest: Partial<Scenario> = {}): Sce
 const retrying: readonly PolicyLayer[] = [{ retry: { baseDelayMs: 100 } }]
 
 describe('replications', () => {
-	it('are the runs of one seed after the other, in their order', () => {
+	it('run consecutive seeds in order', () => {
 		const { runs } = replicate(busy([], { seed: 7 }), { replications: 3 })
 		expect(runs.map(({ seed }) => seed)).toEqual([7, 8, 9])
 		expect(runs.map(({ traceHash }) => traceHash)).toEqual(
@@ -35,19 +35,19 @@ describe('replications', () => {
 		)
 	})
 
-	it('of a seed that is a text are numbered, and of none begin with 1', () => {
+	it('number the runs of a string seed, and start with seed 1 by default', () => {
 		expect(seedsFor(busy([], { seed: 'night' }), 3)).toEqual(['night 0', 'night 1', 'night 2'])
 		expect(seedsFor(busy([]), 2)).toEqual([1, 2])
 	})
 
-	it('are ten by default, and each is told of', () => {
+	it('are ten by default, and onRun is called for each', () => {
 		const told: [number, number][] = []
 		const { runs } = replicate(scene(), { onRun: (_result, done, of) => told.push([done, of]) })
 		expect(runs).toHaveLength(10)
 		expect(told).toEqual(Array.from({ length: 10 }, (_, index) => [index + 1, 10]))
 	})
 
-	it('give each figure its mean over the runs that have it', () => {
+	it('estimate each measure over the runs that have it', () => {
 		const { runs, measures } = replicate(busy(retrying), { replications: 4 })
 		for (const name of MEASURE_NAMES) {
 			const values = runs.flatMap((run) => readMeasure(name, run) ?? [])
@@ -57,7 +57,7 @@ describe('replications', () => {
 		}
 	})
 
-	it('count the share of those that never recovered among those that had something to recover from', () => {
+	it('report the share of runs with a fault that never recovered', () => {
 		const run = (recovery: Partial<SimulationResult['recovery']> | null): SimulationResult => ({
 			...simulate(scene()),
 			recovery: recovery && {
@@ -77,17 +77,17 @@ describe('replications', () => {
 		})
 	})
 
-	it.each([0, -1, 1.5, NaN, 1e7, '3'])('of %s runs are refused', (replications) => {
+	it.each([0, -1, 1.5, NaN, 1e7, '3'])('reject %s runs', (replications) => {
 		expect(() => replicate(scene(), { replications: replications as number })).toThrow(InvalidOptionError)
 	})
 
-	it('with an option that does not exist are refused', () => {
+	it('reject an unknown option', () => {
 		expect(() => replicate(scene(), { replication: 3 } as object)).toThrow('Did you mean "replications"?')
 	})
 })
 
 describe('a comparison', () => {
-	it('takes the differences seed by seed, to the first', () => {
+	it('computes differences to the first scenario, seed by seed', () => {
 		const [none, retried] = compare([busy([]), busy(retrying)], { replications: 5 })
 		if (!none || !retried) expect.unreachable()
 		const pairs = retried.runs.map(
@@ -98,7 +98,7 @@ describe('a comparison', () => {
 		expect(retried.runs.map(({ seed }) => seed)).toEqual(none.runs.map(({ seed }) => seed))
 	})
 
-	it('shows differences that are smaller than the noise between seeds', () => {
+	it('shows differences smaller than the noise between seeds', () => {
 		const [quick, slow] = compare(
 			[10, 10.1].map((latency) => {
 				const scenario = busy([])
@@ -111,19 +111,19 @@ describe('a comparison', () => {
 		)
 		if (!quick || !slow) expect.unreachable()
 		const { difference, measures } = slow
-		// 0.2 ms, on the way there and back, of a p50 that differs by more than that from seed to seed.
+		// 0.2 ms in each direction, of a p50 that differs by more than that between seeds.
 		expect(difference.p50Ms.high - difference.p50Ms.low).toBeLessThan(
 			measures.p50Ms.high - measures.p50Ms.low,
 		)
 		expect(difference.goodShare.mean).toBeCloseTo(0, 3)
 	})
 
-	it('names each, by its own name or by its number', () => {
+	it('names each scenario by its name or its number', () => {
 		const compared = compare([scene(), { ...scene(), name: 'second' }], { replications: 1 })
 		expect(compared.map(({ name }) => name)).toEqual(['scenario 1', 'second'])
 	})
 
-	it('runs all with the seed that one of them names', () => {
+	it('runs all with the seed that one of them has', () => {
 		const compared = compare([scene(), { ...scene(), seed: 40 }], { replications: 2 })
 		expect(compared.map(({ runs }) => runs.map(({ seed }) => seed))).toEqual([
 			[40, 41],
@@ -131,7 +131,7 @@ describe('a comparison', () => {
 		])
 	})
 
-	it('refuses two seeds, for then nothing could be compared', () => {
+	it('rejects two different seeds', () => {
 		const two = [
 			{ ...scene(), seed: 1 },
 			{ ...scene(), seed: 2 },
@@ -139,13 +139,13 @@ describe('a comparison', () => {
 		expect(() => compare(two)).toThrow('the same seed in all scenarios, 1')
 	})
 
-	it('leaves out of a difference the pairs of which one has no such figure', () => {
+	it('leaves pairs out of a difference if one has no such measure', () => {
 		const [first, second] = compare([busy([]), scene({ rest: { duration: 9_000 } })], { replications: 2 })
 		expect([first, second].map((one) => one?.difference.recoveredAfterMs.count)).toEqual([2, 0])
 		expect(second?.difference.recoveredAfterMs.mean).toBeNaN()
 	})
 
-	it('tells which of the scenarios is wrong, and where', () => {
+	it('reports which scenario is invalid, and where', () => {
 		const wrong = { ...scene(), services: { api: { serviceTime: -1 } } }
 		expect(() => compare([scene(), wrong], { replications: 1 })).toThrow(
 			'scenarios[1].services.api.serviceTime',
@@ -157,11 +157,11 @@ describe('a comparison', () => {
 		expect(() => compare([null as never])).toThrow('scenarios[0].services')
 	})
 
-	it.each([[[]], [undefined], [{}], ['two']])('of %j is refused', (scenarios) => {
+	it.each([[[]], [undefined], [{}], ['two']])('rejects %j', (scenarios) => {
 		expect(() => compare(scenarios as never)).toThrow('a non-empty list of scenarios')
 	})
 
-	it('refuses wrong options by their own names', () => {
+	it('rejects invalid options by their own names', () => {
 		expect(() => compare([scene()], { replications: 0 })).toThrow('an integer from 1 to 1000000')
 	})
 })

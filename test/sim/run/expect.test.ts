@@ -21,10 +21,10 @@ const messageOf = (act: () => unknown): string => {
 	return 'it holds'
 }
 
-describe('what is expected of a run', () => {
+describe('an expectation of a run', () => {
 	const result = simulate(recovering)
 
-	it('holds and lets the next expectation follow, or throws', () => {
+	it('can be chained, or throws', () => {
 		expectResilience(result)
 			.toRecoverWithin(10)
 			.amplificationBelow(1.1)
@@ -51,34 +51,34 @@ describe('what is expected of a run', () => {
 		expect(messageOf(act)).toBe(message)
 	})
 
-	it('that never recovers says so', () => {
+	it('reports that a run never recovers', () => {
 		expect(messageOf(() => expectResilience(simulate(hung)).toRecoverWithin(1e6))).toBe(
 			'recoveredAfterMs: expected <= 1000000, got never (seed 1)',
 		)
 		expectResilience(result).toRecoverWithin(Infinity)
 	})
 
-	it('that had nothing to recover from says that, and not never', () => {
+	it('reports that a run had no fault', () => {
 		expect(messageOf(() => expectResilience(simulate(scene())).toRecoverWithin(5))).toBe(
 			'recoveredAfterMs: expected <= 5, got no fault that ended during the run (seed 1)',
 		)
 	})
 
-	it('in which nothing went well was not quick', () => {
+	it('has no latency if no call succeeded', () => {
 		const dead = scene({ api: { faults: [{ ...outage, fromMs: 0 }] } })
 		expect(messageOf(() => expectResilience(simulate(dead)).p99Below(1_000))).toBe(
 			'p99Ms: expected < 1000, got never (seed 1)',
 		)
 	})
 
-	it('that was cut short by its limit of events shows nothing', () => {
+	it('fails for a run that reached its event limit', () => {
 		const cut = simulate({ ...recovering, maxEvents: 100 })
 		expect(messageOf(() => expectResilience(cut).amplificationBelow(9))).toBe(
 			'amplification: expected < 9, got 0.970588 when the run reached its event limit (seed 3)',
 		)
 	})
 
-	it('throws an error that carries the figure and the seed', () => {
+	it('throws an error with the measure and the seed', () => {
 		const expectation = expectResilience(simulate(hung))
 		expect(() => expectation.toRecoverWithin(5)).toThrow(
 			expect.objectContaining({
@@ -92,14 +92,14 @@ describe('what is expected of a run', () => {
 	})
 })
 
-describe('what is expected of several', () => {
+describe('an expectation of several runs', () => {
 	const shaky = scene({
 		api: { faults: [{ kind: 'errors', rate: 0.5, fromMs: 0, toMs: 1e6 }] },
 		web: { arrivals: every(20, 100) },
 		rest: { seed: 10 },
 	})
 
-	it('must hold in every run, and the first that breaks it is told', () => {
+	it('must hold in every run, and reports the first that fails', () => {
 		const runs = replicate(shaky, { replications: 8 })
 		const shares = runs.runs.map(({ totals }) => totals.goodShare)
 		const least = Math.min(...shares)
@@ -111,7 +111,7 @@ describe('what is expected of several', () => {
 	})
 })
 
-describe('what can not be meant', () => {
+describe('an invalid expectation', () => {
 	const expectation = expectResilience(simulate(scene()))
 
 	it.each([
@@ -122,7 +122,7 @@ describe('what can not be meant', () => {
 		["'<' or '<=' or", () => expectation.measure('p99Ms', '==' as never, 1)],
 		['a result of simulate or replicate', () => expectResilience(undefined as never)],
 		['result', () => expectResilience({ runs: [] } as never)],
-	])('is refused: %s', (message, act) => {
+	])('is rejected: %s', (message, act) => {
 		expect(act).toThrow(InvalidOptionError)
 		expect(messageOf(act)).toContain(message)
 	})

@@ -7,9 +7,9 @@ const dead = { faults: [{ kind: 'outage', fromMs: 0, toMs: 1e6 }] } as const
 const forEver: PolicyLayer = { retry: { maxRetries: 1e12, baseDelayMs: 0, jitterStrategy: 'none' } }
 const users = { arrivals: { kind: 'closed', users: 3 } } as const
 
-/** All of these would go on for ever without time passing, or for longer than anybody waits. */
+/** All of these would run forever without virtual time passing, or for too long. */
 const endless: Readonly<Record<string, Parts>> = {
-	'users who neither wait nor think, and a service that takes no time': {
+	'users without think time, and a service without service time': {
 		api: { serviceTime: 0 },
 		web: users,
 	},
@@ -32,7 +32,7 @@ const endless: Readonly<Record<string, Parts>> = {
 		web: { arrivals: { kind: 'constant', perSecond: 1e6 } },
 		rest: { duration: 1e9 },
 	},
-	'a service that takes less time than a clock can tell at a late hour': {
+	'a service time below the resolution of the clock at a late hour': {
 		api: { serviceTime: 1e-9 },
 		web: { arrivals: { kind: 'closed', users: 1, startWithinMs: 1e15 } },
 	},
@@ -42,31 +42,31 @@ const limited = (parts: Parts, maxEvents: number): Scenario =>
 	scene({ ...parts, rest: { duration: 1e12, ...parts.rest, maxEvents } })
 
 describe.each(Object.entries(endless))('%s', (_what, parts) => {
-	it('come to an end, and the result says why', () => {
+	it('end at the event limit, and the result says so', () => {
 		const result = simulate(limited(parts, 20_000))
 		expect(result.endedBy).toBe('event-limit')
 		expect(result.events).toBeLessThanOrEqual(20_000)
 	})
 
-	it('are the same bytes again, cut short', () => {
+	it('give the same bytes twice', () => {
 		const [one, other] = [1, 2].map(() => JSON.stringify(simulate(limited(parts, 3_000))))
 		expect(one).toBe(other)
 	})
 })
 
-describe('a policy of functions', () => {
+describe('a policy with hooks', () => {
 	const never = { api: dead, web: { arrivals: every(1, 3) } }
 	const withPolicy = (policy: PolicyModel) =>
 		simulate(scene({ ...never, policy, rest: { maxEvents: 10_000 } }))
 
-	it('that comes again at once, whatever happens, ends with the limit', () => {
+	it('that always retries immediately ends at the limit', () => {
 		const result = withPolicy(() =>
 			retry({ maxRetries: 1e12, baseDelayMs: 0, shouldRetry: () => true, delayFor: () => 0 }),
 		)
 		expect(result.endedBy).toBe('event-limit')
 	})
 
-	it('that asks a breaker over and over, and never sends a request, ends with the limit', () => {
+	it('that retries against an open breaker, without a request, ends at the limit', () => {
 		const result = withPolicy(() =>
 			pipeline(
 				retry({ maxRetries: 1e12, shouldRetry: () => true, delayFor: () => 0 }),
@@ -77,7 +77,7 @@ describe('a policy of functions', () => {
 		expect(api(result).requests).toBe(1)
 	})
 
-	it('that calls itself again ends with the limit, too', () => {
+	it('that calls itself ends at the limit', () => {
 		const result = withPolicy(() => {
 			const inner = retry({ maxRetries: 1e6, baseDelayMs: 0 })
 			return pipeline(inner, inner, inner)
@@ -86,15 +86,15 @@ describe('a policy of functions', () => {
 	})
 })
 
-describe('what is not endless', () => {
-	it('may be as many retries at once as there are', () => {
+describe('no loop', () => {
+	it('is detected in many concurrent retries', () => {
 		const often: PolicyLayer = { retry: { maxRetries: 100_000, baseDelayMs: 0, jitterStrategy: 'none' } }
 		const result = simulate(scene({ api: dead, policy: [often] }))
 		expect(result.endedBy).toBe('idle')
 		expect(web(result).requests).toBe(100_001)
 	})
 
-	it('may be as many calls as there are that are timed out in the same moment', () => {
+	it('is detected in many calls that time out at the same time', () => {
 		const hung = { faults: [{ kind: 'outage', mode: 'hang', fromMs: 0, toMs: 50 }] } as const
 		const result = simulate(
 			scene({
@@ -112,20 +112,20 @@ describe('what is not endless', () => {
 })
 
 describe('the limit', () => {
-	it('is told also when a run would have been finished soon after', () => {
+	it('is reported even if the run would have ended soon after', () => {
 		const calls = scene({ web: { arrivals: every(1, 100) } })
-		// Of each call the arrival, the request and the end of the work.
+		// Per call: the arrival, the request and the end of the work.
 		expect(simulate({ ...calls, maxEvents: 299 })).toMatchObject({ endedBy: 'event-limit' })
 		expect(simulate({ ...calls, maxEvents: 301 })).toMatchObject({ endedBy: 'idle', events: 200 })
 	})
 
-	it('is not what a loop without time has to come to, for that would be more than there is memory for', () => {
+	it('is not what ends a loop without virtual time, which would exceed the memory', () => {
 		const result = simulate(scene({ api: dead, policy: [forEver], rest: { duration: 1_000 } }))
 		expect(result.endedBy).toBe('event-limit')
 		expect(web(result).requests).toBeLessThan(2e6)
 	})
 
-	it('leaves what was cut off unfinished, and the books in order', () => {
+	it('leaves calls unfinished, with consistent counts', () => {
 		const { calls, good, late, failed, unfinished } = web(
 			simulate(limited(endless['a million calls a second'] ?? {}, 5_000)),
 		)
@@ -133,7 +133,7 @@ describe('the limit', () => {
 		expect(unfinished).toBeGreaterThan(0)
 	})
 
-	it('holds for the next one too that is advanced after it', () => {
+	it('holds for further calls of advance', () => {
 		simulate(limited(endless['users who are refused at once and call again'] ?? {}, 1_000))
 		expect(simulate(scene())).toMatchObject({ endedBy: 'idle', endedAtMs: 10 })
 	})

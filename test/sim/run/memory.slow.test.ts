@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { type PolicyLayer, type Scenario, Simulation } from 'yaoki/sim'
 import { atOnce, scene } from '../scene.ts'
 
-/** Bytes on the heap that a run holds when it is over. */
+/** Returns the bytes on the heap that a finished run holds. */
 function heldAfter(scenario: Scenario): number {
 	const before = heapUsed()
 	const simulation = new Simulation(scenario)
 	simulation.advance()
 	const held = heapUsed() - before
-	// It is looked at after it was measured, so that it is still there when it is.
+	// Read after the measurement, so that it is still alive.
 	expect(simulation.result().endedBy).toBe('duration')
 	return held
 }
@@ -47,11 +47,11 @@ const faulty = (duration: number): Scenario =>
 
 describe('memory', () => {
 	it.skipIf(!globalThis.gc)('does not grow with the time that is simulated', () => {
-		// The first ones also warm the engine up, which takes memory of its own.
+		// The first runs also warm up the engine, which takes memory.
 		for (let times = 0; times < 3; times++) heldAfter(faulty(5_000))
 		heldAfter(faulty(50_000))
 		const [short, long] = [heldAfter(faulty(5_000)), heldAfter(faulty(50_000))]
-		// 13,500 calls more. A hundred bytes of each would be more than this.
+		// 13,500 more calls. A hundred bytes per call would exceed this.
 		expect(long - short).toBeLessThan(1_000_000)
 	})
 
@@ -74,7 +74,7 @@ describe('memory', () => {
 	})
 })
 
-/** A thousand years in which little happens. */
+/** A thousand years with few events. */
 function longRun() {
 	const simulation = new Simulation(
 		scene({

@@ -31,11 +31,11 @@ describe('a policy as a function', () => {
 			timeout(80),
 		)
 
-	it('is what the same layers are as data, to the last event', () => {
+	it('behaves like the same layers as data, to the last event', () => {
 		expect(met(production)).toEqual(met(layers))
 	})
 
-	it('runs in virtual time and by the chance of the run, though nobody has told it', () => {
+	it('inherits the virtual time and the random stream of the run', () => {
 		expect(met(production).traceHash).toBe(met(production).traceHash)
 		expect(met(production, 2).traceHash).not.toBe(met(production).traceHash)
 	})
@@ -51,7 +51,7 @@ describe('a policy as a function', () => {
 		expect(make).toHaveBeenCalledTimes(4)
 	})
 
-	it('is not called when nobody uses it', () => {
+	it('is not called if it is unused', () => {
 		const make = vi.fn(() => retry())
 		simulate(scene({ rest: { policies: { spare: make } } }))
 		expect(make).not.toHaveBeenCalled()
@@ -66,7 +66,7 @@ describe('a policy as a function', () => {
 		},
 	)
 
-	it('that throws lets the user see what it threw', () => {
+	it('that throws ends the simulation with its error', () => {
 		const thrown = new RangeError('my own')
 		expect(() =>
 			met(() => {
@@ -75,7 +75,7 @@ describe('a policy as a function', () => {
 		).toThrow(thrown)
 	})
 
-	it('whose hook throws ends the run with that', () => {
+	it('whose hook throws ends the simulation with that error', () => {
 		const thrown = new RangeError('my own')
 		const shouldRetry = () => {
 			throw thrown
@@ -83,26 +83,26 @@ describe('a policy as a function', () => {
 		expect(() => met(() => retry({ shouldRetry }))).toThrow(thrown)
 	})
 
-	it('that gives the policy of an earlier run again is refused, for that remembers', () => {
+	it('is rejected if it returns a policy of an earlier run', () => {
 		const breaker = circuitBreaker()
 		const again = () => pipeline(retry(), breaker)
 		met(again)
 		expect(() => met(again)).toThrow('a function that returns a new policy on each call')
 	})
 
-	it('may give one and the same to all instances of a run', () => {
+	it('may return the same policy to all instances of a run', () => {
 		const policy: PolicyModel = ({ once }) => once('all', () => circuitBreaker())
 		const run = () => simulate(scene({ web: { arrivals: every(1, 9), instances: 3 }, policy }))
 		expect(run().traceHash).toBe(run().traceHash)
 	})
 })
 
-it('a policy itself is refused, for it remembers and every run begins afresh', () => {
+it('a policy instance is rejected', () => {
 	for (const policy of [retry(), pipeline(circuitBreaker(), retry())])
 		expect(() => met(policy as never)).toThrow('a list of layers, or a function that returns a new policy')
 })
 
-it('what is shared has a chance of its own, each by its place, and not that of whoever made it first', () => {
+it('shared layers have their own random streams, by their path', () => {
 	const loop = new EventLoop(1, 1e6)
 	const runtime = vi.spyOn(loop, 'runtime')
 	const make = policyFactory(loop, {
@@ -122,12 +122,12 @@ it('what is shared has a chance of its own, each by its place, and not that of w
 	])
 })
 
-it('no layers are a policy that does nothing', () => {
+it('an empty list is a policy without effect', () => {
 	expect(web(met([]))).toEqual(web(met(() => pipeline())))
 	expect(web(met([])).requests).toBe(web(met([])).calls)
 })
 
-it('each layer of a list does what its factory does', () => {
+it('each layer of a list behaves like its factory', () => {
 	const one = (layer: PolicyLayer) => web(met([layer]))
 	const plain = web(met([]))
 	expect(one({ retry: { baseDelayMs: 10 } }).retries).toBeGreaterThan(0)

@@ -7,20 +7,20 @@ const steady = { arrivals: { kind: 'constant', perSecond: 100 } } as const
 const outage = { kind: 'outage', fromMs: 1_000, toMs: 2_000 } as const
 
 describe('a run', () => {
-	it('lasts as long as it is told to, and what would come just then does not', () => {
+	it('lasts for its duration, without events at exactly that time', () => {
 		const result = simulate(scene({ web: steady, rest: { duration: 1_000 } }))
 		expect(result).toMatchObject({ endedAtMs: 1_000, endedBy: 'duration' })
 		expect(web(result)).toMatchObject({ calls: 100, good: 99, unfinished: 1 })
 	})
 
-	it('lasts that long although nothing is left to do', () => {
+	it('lasts for its duration even if nothing is left to do', () => {
 		expect(simulate(scene({ rest: { duration: 1_000 } }))).toMatchObject({
 			endedAtMs: 1_000,
 			endedBy: 'duration',
 		})
 	})
 
-	it('until nothing is left to do ends with its last event', () => {
+	it('until idle ends with its last event', () => {
 		const result = simulate(scene({ web: { arrivals: every(10, 5) }, api: { serviceTime: 7 } }))
 		expect(result).toMatchObject({ endedAtMs: 47, endedBy: 'idle' })
 		expect(simulate(scene({ rest: { duration: 30, until: 'idle' } }))).toMatchObject({
@@ -33,7 +33,7 @@ describe('a run', () => {
 		})
 	})
 
-	it('is not kept going by timeouts that are no longer needed', () => {
+	it('is not prolonged by cancelled timeouts', () => {
 		const layers = [
 			{ timeout: 60_000 },
 			{ circuitBreaker: {} },
@@ -43,7 +43,7 @@ describe('a run', () => {
 		expect(simulate(scene({ policy: layers })).endedAtMs).toBe(10)
 	})
 
-	it('until all is well again ends at the step that shows it', () => {
+	it('until recovered ends at the step that shows it', () => {
 		const result = simulate(
 			scene({
 				api: { faults: [outage] },
@@ -58,7 +58,7 @@ describe('a run', () => {
 		})
 	})
 
-	it('that never recovers ends at its end', () => {
+	it('until recovered ends at its duration if it never recovers', () => {
 		const rest = { duration: 20_000, until: 'recovered' } as const
 		const hung = simulate(scene({ api: { faults: [{ ...outage, mode: 'hang' }] }, web: steady, rest }))
 		expect(hung).toMatchObject({
@@ -69,7 +69,7 @@ describe('a run', () => {
 		expect(simulate(scene({ web: steady, rest }))).toMatchObject({ endedBy: 'duration', recovery: null })
 	})
 
-	it('until a function says so asks it once a step, of what has happened by then', () => {
+	it('until a function returns true calls it once per step, with the progress', () => {
 		const seen: SimulationProgress[] = []
 		const result = simulate(
 			scene({
@@ -90,15 +90,15 @@ describe('a run', () => {
 		expect(seen.at(-1)).toMatchObject({ good: 49, failed: 0 })
 	})
 
-	it('until a function that never says so ends when nothing is left to do', () => {
+	it('until a function that never returns true ends when nothing is left to do', () => {
 		expect(simulate(scene({ rest: { until: () => false } }))).toMatchObject({
 			endedAtMs: 10,
 			endedBy: 'idle',
 		})
 	})
 
-	it('is asked whether it is enough, however odd its steps are, and comes to its end', () => {
-		// With these, a time divided by the step and multiplied again lies before itself.
+	it('evaluates until with any step length, and ends', () => {
+		// With these, a time divided by the step and multiplied again is earlier.
 		for (const stepMs of [9.449636692036046, 7.570293637727071, 9.052771977855222, 1.1]) {
 			let asked = 0
 			const until = () => {
@@ -113,14 +113,14 @@ describe('a run', () => {
 		}
 	})
 
-	it('throws what a function of the user throws', () => {
+	it('throws the error of a user function', () => {
 		const until = () => {
 			throw new RangeError('my own')
 		}
 		expect(() => simulate(scene({ web: steady, rest: { until } }))).toThrow(new RangeError('my own'))
 	})
 
-	it('does not touch its scenario', () => {
+	it('does not modify its scenario', () => {
 		const freeze = (value: object): object => {
 			for (const one of Object.values(value)) if (typeof one === 'object' && one !== null) freeze(one)
 			return Object.freeze(value)
@@ -137,12 +137,12 @@ describe('a run', () => {
 		expect(scenario).toEqual(copy)
 	})
 
-	it('gives plain data: it survives JSON as it is', () => {
+	it('returns plain data that survives JSON', () => {
 		const result = simulate(scene({ api: { faults: [outage] }, web: steady, rest: { duration: 10_000 } }))
 		expect(JSON.parse(JSON.stringify(result))).toEqual(result)
 	})
 
-	it('has lists of the same length in its timeline, that add up to what it counted', () => {
+	it('has timeline lists of equal length that add up to its counts', () => {
 		const result = simulate(
 			scene({
 				api: { faults: [outage], queue: { limit: 3 } },
@@ -176,7 +176,7 @@ describe('a simulation that is advanced in slices', () => {
 		scene({ web: { arrivals: every(13, 50) }, policy: [{ retry: {} }], api: { faults: [outage] } }),
 	]
 
-	it('gives the same bytes as in one go, looked at on the way or not', () => {
+	it('gives the same bytes as in one go', () => {
 		const slices = fc.array(fc.double({ min: 0, max: 900, noNaN: true }), { minLength: 1, maxLength: 12 })
 		const expected = variants.map((scenario) => [scenario, JSON.stringify(simulate(scenario))] as const)
 		fc.assert(
@@ -195,7 +195,7 @@ describe('a simulation that is advanced in slices', () => {
 		)
 	})
 
-	it('gives the same bytes in slices that end just when its steps do', () => {
+	it('gives the same bytes in slices that end with its steps', () => {
 		for (const scenario of variants) {
 			const simulation = new Simulation(scenario)
 			for (let time = 0; !simulation.advance(time) && time < 40_000; time += scenario.stepMs ?? 100)
@@ -204,7 +204,7 @@ describe('a simulation that is advanced in slices', () => {
 		}
 	})
 
-	it('asks its function once a step all the same', () => {
+	it('calls its until function once per step', () => {
 		const asked: number[] = []
 		const until = ({ nowMs }: SimulationProgress) => {
 			asked.push(nowMs)
@@ -215,7 +215,7 @@ describe('a simulation that is advanced in slices', () => {
 		expect(asked).toEqual([100, 200, 300])
 	})
 
-	it('says whether it is over, and what is known so far', () => {
+	it('reports whether it is over, and its progress', () => {
 		const simulation = new Simulation(scene({ web: steady, rest: { duration: 1_000 } }))
 		expect([simulation.advance(0), simulation.progress.calls]).toEqual([false, 0])
 		expect(simulation.advance(500)).toBe(false)
@@ -227,7 +227,7 @@ describe('a simulation that is advanced in slices', () => {
 		expect(simulation.progress.nowMs).toBe(1_000)
 	})
 
-	it('is not disturbed by another that is advanced in turn with it', () => {
+	it('is independent of another one that is advanced alternately', () => {
 		const [one, other] = [new Simulation(faulty), new Simulation({ ...faulty, seed: 2 })]
 		for (let time = 100; !(one.advance(time) && other.advance(time)); time += 100);
 		expect(JSON.stringify(one.result())).toBe(JSON.stringify(simulate(faulty)))

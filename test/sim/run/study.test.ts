@@ -19,7 +19,7 @@ const grid: GridStudy = {
 }
 
 describe('a study', () => {
-	it('of variants has a case for each, named as the study names it, in its order', () => {
+	it('of variants has a case for each, in order', () => {
 		expect(isGrid(variants)).toBe(false)
 		expect(listCases(variants).map(({ name, scenario }) => [name, scenario.name])).toEqual([
 			['second', 'second'],
@@ -27,7 +27,7 @@ describe('a study', () => {
 		])
 	})
 
-	it('on a grid has a case for each pair of values and each panel, row by row', () => {
+	it('on a grid has a case for each panel and pair of values, row by row', () => {
 		expect(isGrid(grid)).toBe(true)
 		const cases = listCases(grid)
 		expect(cases).toHaveLength(12)
@@ -40,14 +40,14 @@ describe('a study', () => {
 		for (const { name, x, y, scenario } of cases) expect(scenario.name).toBe(`${name} ${x} ${y}`)
 	})
 
-	it('is made of a single scenario, under its name or that of its file', () => {
+	it('wraps a single scenario, under its name or that of its file', () => {
 		expect(toStudy(variants, 'file')).toBe(variants)
 		expect(toStudy(grid, 'file')).toBe(grid)
 		expect(toStudy(scene(), 'file')).toMatchObject({ title: 'file', variants: { file: scene() } })
 		expect(toStudy({ ...scene(), name: 'mine' }, 'file')).toMatchObject({ title: 'mine' })
 	})
 
-	it.each([undefined, null, 5, 'scenario'])('is not made of %s', (given) => {
+	it.each([undefined, null, 5, 'scenario'])('rejects %s', (given) => {
 		expect(() => toStudy(given as never, 'file.json')).toThrow(InvalidOptionError)
 		expect(() => toStudy(given as never, 'file.json')).toThrow('a scenario or a study')
 	})

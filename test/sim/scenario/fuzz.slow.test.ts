@@ -8,14 +8,14 @@ type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 
 const small: Scenario = { ...valid, duration: 800, maxEvents: 3_000 }
 
-/** Every place in it, as the names that lead there. */
+/** Every path in it, as a list of names. */
 function places(value: unknown, path: readonly string[] = []): (readonly string[])[] {
 	if (Object(value) !== value) return [path]
 	return [path, ...Object.entries(value as object).flatMap(([name, one]) => places(one, [...path, name]))]
 }
 
 const PLACES = places(small).slice(1)
-/** Words that mean something somewhere. */
+/** Values that are meaningful somewhere. */
 const WORDS = [...new Set(PLACES.flatMap((path) => path.at(-1) ?? []))].filter((word) => !/^\d+$/.test(word))
 
 const odd: fc.Arbitrary<Json> = fc.oneof(
@@ -65,7 +65,7 @@ type Change =
 	| { readonly kind: 'add'; readonly path: readonly string[]; readonly name: string; readonly value: Json }
 
 const place = fc.constantFrom(...PLACES)
-/** Most of these make sense, so that many of the changed ones run. */
+/** Mostly meaningful values, so that many changed scenarios run. */
 const figure = fc.oneof(
 	fc.integer({ min: 0, max: 3_000 }),
 	fc.integer({ min: 1, max: 9 }),
@@ -94,7 +94,7 @@ function at(value: unknown, path: readonly string[]): unknown {
 	)
 }
 
-/** Changes what is there; a place that an earlier change has taken away is left alone. */
+/** Applies the changes; paths that an earlier change removed are skipped. */
 function apply(scenario: object, { path, ...change }: Change): void {
 	const inner = change.kind === 'add' ? path : path.slice(0, -1)
 	const target = at(scenario, inner)
@@ -113,13 +113,13 @@ function apply(scenario: object, { path, ...change }: Change): void {
 const mutated = fc.array(change, { minLength: 1, maxLength: 4 }).map((changes): Scenario => {
 	const scenario: Scenario = structuredClone(small)
 	for (const one of changes) apply(scenario, structuredClone(one))
-	// As a file would give it.
+	// As from a file.
 	const read = JSON.parse(JSON.stringify(scenario)) as Scenario
-	// A limit of its own may be as high as it likes, and then the test would wait for it.
+	// A random limit may be too high for a test.
 	return read.maxEvents !== undefined && read.maxEvents > 3_000 ? { ...read, maxEvents: 3_000 } : read
 })
 
-/** A run, or the refusal that it met. Anything else is thrown. */
+/** Returns the result, or the InvalidOptionError. Throws anything else. */
 function meet(scenario: Scenario): SimulationResult | InvalidOptionError {
 	try {
 		return simulate({ maxEvents: 3_000, ...scenario })
@@ -129,8 +129,8 @@ function meet(scenario: Scenario): SimulationResult | InvalidOptionError {
 	}
 }
 
-describe('any scenario that was changed at random', () => {
-	it('runs to its end, or is refused with its place, and nothing else ever happens', () => {
+describe('a randomly changed scenario', () => {
+	it('runs to its end, or is rejected with a path', () => {
 		const ends = { ran: 0, refused: 0 }
 		fc.assert(
 			fc.property(mutated, (scenario) => {
@@ -152,11 +152,11 @@ describe('any scenario that was changed at random', () => {
 			}),
 			{ numRuns: 1_500 },
 		)
-		// Both happen often, or this would show little.
+		// Both happen often.
 		expect(Math.min(ends.ran, ends.refused)).toBeGreaterThan(200)
 	})
 
-	it('gives the same bytes twice, if it runs at all', () => {
+	it('gives the same bytes twice, if it runs', () => {
 		fc.assert(
 			fc.property(mutated, (scenario) => {
 				const [one, other] = [meet(scenario), meet(structuredClone(scenario))]
@@ -168,7 +168,7 @@ describe('any scenario that was changed at random', () => {
 	})
 })
 
-it('any JSON at all is refused', () => {
+it('arbitrary JSON is rejected', () => {
 	fc.assert(
 		fc.property(fc.jsonValue(), (value) => {
 			expect(meet({ ...(value as object) } as Scenario)).toBeInstanceOf(InvalidOptionError)

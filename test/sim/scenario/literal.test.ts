@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { literal } from '../../../src/sim/scenario/literal.ts'
 
 describe('data as TypeScript', () => {
-	test('is the same data when it is read again', () => {
+	test('evaluates to the same data', () => {
 		const number = fc
 			.oneof(fc.double({ noNaN: true }), fc.integer(), fc.constantFrom(Infinity, 1_234.5))
 			.filter((value) => !Object.is(value, -0))
@@ -20,7 +20,7 @@ describe('data as TypeScript', () => {
 		)
 	})
 
-	test('is written as people write it', () => {
+	test('is formatted like hand-written code', () => {
 		expect(
 			literal({ duration: 120_000, names: ['a', "it's"], 'not-a-name': -1_234.5, left: undefined }),
 		).toBe(`{ duration: 120_000, names: ['a', 'it\\'s'], 'not-a-name': -1_234.5 }`)
@@ -29,7 +29,7 @@ describe('data as TypeScript', () => {
 		)
 	})
 
-	test('is broken into lines where it would be too long, but a list of numbers never is', () => {
+	test('is broken into lines if too long, except lists of numbers', () => {
 		const many = Array.from({ length: 40 }, () => 15_000)
 		const lines = literal({
 			clients: { one: { to: 'a', arrivals: { kind: 'trace', atMs: many } } },

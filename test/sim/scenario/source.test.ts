@@ -7,8 +7,8 @@ import { type PolicyLayer, type PolicyModel, type SimulationResult, simulate } f
 import { ROOT, tsc } from '../../../scripts/tools.ts'
 import { policyToTypeScript } from '../../../src/sim/scenario/source.ts'
 
-describe('a policy as data is printed as a person would write it', () => {
-	test('layers in their order, the budget as a constant, thousands apart', () => {
+describe('a policy as data is printed like hand-written code', () => {
+	test('prints layers in order, the budget as a constant, thousands separators', () => {
 		expect(
 			policyToTypeScript([
 				{ circuitBreaker: { failureThreshold: 5, resetTimeoutMs: 30_000 } },
@@ -29,13 +29,13 @@ export const policy = pipeline(
 		)
 	})
 
-	test('no layers are still a policy', () => {
+	test('prints a pipeline for an empty list', () => {
 		expect(policyToTypeScript([])).toBe(
 			"import { pipeline } from 'yaoki'\n\nexport const policy = pipeline()\n",
 		)
 	})
 
-	test('several budgets have a number each, and what is shared can be imported', () => {
+	test('numbers several budgets, and exports shared ones', () => {
 		const printed = policyToTypeScript([
 			{ bulkhead: { maxConcurrent: 20 }, shared: true },
 			{ hedge: { budget: { kind: 'quota' } } },
@@ -59,7 +59,7 @@ export const policy = pipeline(
 		])
 	})
 
-	test('what would be a long line is several', () => {
+	test('breaks long lines', () => {
 		const printed = policyToTypeScript([
 			{
 				retry: {
@@ -86,19 +86,19 @@ export const policy = pipeline(
 		])
 	})
 
-	test('what was left at its default is not written', () => {
+	test('omits undefined options', () => {
 		expect(policyToTypeScript([{ retry: { maxRetries: undefined } }, { bulkhead: {} }])).toContain(
 			'\n  retry(),\n  bulkhead(),\n',
 		)
 	})
 
-	test('a function is not lost: its name is written, and that it must be there', () => {
+	test('prints the name of a function, with a comment', () => {
 		const printed = policyToTypeScript([{ retry: { maxRetries: 2, shouldRetry: () => true } }])
 		expect(printed).toContain('// shouldRetry is a function of your own and must be in scope here.')
 		expect(printed).toContain('retry({ maxRetries: 2, shouldRetry })')
 	})
 
-	test('what is no layer is refused by its place', () => {
+	test('rejects an invalid layer with its path', () => {
 		const odd = [{ timeout: 1_000 }, { wait: 5 }] as unknown as PolicyLayer[]
 		expect(() => policyToTypeScript(odd)).toThrow(InvalidOptionError)
 		expect(() => policyToTypeScript(odd)).toThrow('Invalid option "layers[1]"')
@@ -110,7 +110,7 @@ export const policy = pipeline(
 
 describe('the printed program', () => {
 	const programs = fc.sample(policies(), { seed: 20_260_401, numRuns: 60 })
-	// Inside the repository, where `yaoki` can be found; git does not see it.
+	// Inside the repository, where `yaoki` resolves; ignored by git.
 	mkdirSync(join(ROOT, '.cache'), { recursive: true })
 	const folder = mkdtempSync(join(ROOT, '.cache', 'source-'))
 	const fileOf = (index: number): string => join(folder, `policy-${index}.ts`)
@@ -128,7 +128,7 @@ describe('the printed program', () => {
 		expect(tsc('-p', folder).output).toBe('')
 	})
 
-	test('makes the same policy, to the last event of a run', async () => {
+	test('creates the same policy, to the last event of a run', async () => {
 		for (const [index, layers] of programs.entries()) {
 			const { policy }: { policy: unknown } = await import(fileOf(index))
 			if (!(policy instanceof Policy)) expect.unreachable('it exports a policy')
@@ -138,13 +138,13 @@ describe('the printed program', () => {
 		}
 	})
 
-	test('is another one for other settings', () => {
+	test('differs for other settings', () => {
 		const runs = programs.map((layers) => meet(layers).traceHash)
 		expect(new Set(runs).size).toBeGreaterThan(programs.length / 2)
 	})
 })
 
-/** A service that is too slow at first, then down, then fails now and then: every policy has something to do. */
+/** A service that is slow, then down, then fails at times, so that every policy has an effect. */
 function meet(policy: PolicyModel): SimulationResult {
 	return simulate({
 		duration: 12_000,
@@ -165,7 +165,7 @@ function meet(policy: PolicyModel): SimulationResult {
 	})
 }
 
-/** Up to four layers, each with some of its options. Nothing is shared: that would have a chance of its own. */
+/** Up to four layers, each with some of its options. Nothing is shared, because shared layers have their own random stream. */
 function policies(): fc.Arbitrary<readonly PolicyLayer[]> {
 	const ms = fc.oneof(fc.integer({ min: 1, max: 20_000 }), fc.constantFrom(1_000, 2_500.5, 1e6))
 	const some = { requiredKeys: [] as [] }

@@ -1,4 +1,4 @@
-/** A scenario that uses every field there is, as a file would hold it: the tests of this folder break it in all ways. */
+/** A scenario that uses every field, as from a file. The tests in this folder change it. */
 import type { Scenario } from 'yaoki/sim'
 
 export const valid = {

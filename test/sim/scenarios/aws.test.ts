@@ -9,19 +9,19 @@ const rows = page('docs/scenarios/aws.md')
 	.map((line) => line.slice(2, -2).split(' | '))
 const number = (text = ''): number => Number(text.replaceAll(/[,+]| SE/g, ''))
 
-test('the page has every number of clients and every strategy', () => {
+test('the page has every number of clients with every strategy', () => {
 	expect(rows.map(([name]) => name)).toEqual(Object.keys(aws.variants))
 	expect(rows).toHaveLength(20)
 })
 
-test('the published figures stand on the page as they are in the study', () => {
+test('the page has the published figures of the study', () => {
 	for (const [name = '', , writes, , , ms] of rows) {
 		expect(number(writes)).toBeCloseTo(aws.reference?.[name]?.requests?.mean ?? Number.NaN, 0)
 		expect(number(ms)).toBeCloseTo(aws.reference?.[name]?.lastResponseAtMs?.mean ?? Number.NaN, 0)
 	}
 })
 
-test('no figure of ours is 4 standard errors from the published one', () => {
+test('no figure differs from the published one by 4 standard errors', () => {
 	for (const row of rows)
 		for (const difference of [row[3], row[6]]) expect(Math.abs(number(difference))).toBeLessThan(4)
 })

@@ -24,40 +24,40 @@ const sent =
 const COLUMNS: readonly Column[] = [
 	['good while 5 % fail', good(FEW), percent],
 	['good while 30 % fail', good(SOME), percent],
-	['requests a call while 30 % fail', sent(SOME), times],
-	['requests a call while all fail', sent(ALL), times],
+	['requests per call while 30 % fail', sent(SOME), times],
+	['requests per call while all fail', sent(ALL), times],
 ]
 
-test('the page shows what comes out', () => {
+test('the table on the page shows the results of the runs', () => {
 	study.expectTable('docs/scenarios/budgets.md', 'budget', COLUMNS)
 })
 
-test('while one request in twenty fails, every budget lets retries do their work', () => {
+test('every budget allows retries while 5 % of the requests fail', () => {
 	expect(study.names).toHaveLength(5)
 	for (const name of study.names) expect(Math.min(...study.values(name, good(FEW)))).toBeGreaterThan(0.99)
 })
 
-test('while all fail, no budget is four times the traffic', () => {
+test('no budget quadruples the traffic while all requests fail', () => {
 	expect(study.mean('no budget', sent(ALL))).toBeGreaterThan(3.9)
 })
 
-test('a ratio adds no more than its tenth, whatever happens', () => {
+test('a ratio budget never adds more than a tenth', () => {
 	for (const phase of [FEW, SOME, ALL])
-		expect(Math.max(...study.values('a ratio', sent(phase)))).toBeLessThan(1.15)
+		expect(Math.max(...study.values('ratio budget', sent(phase)))).toBeLessThan(1.15)
 })
 
-test('a floor of ten a second, where a process makes ten calls a second, doubles the traffic of an outage', () => {
-	expect(study.mean('a ratio, floor of 10/s', sent(ALL))).toBeGreaterThan(1.9)
+test('a floor of ten per second doubles the traffic of an outage if a process makes ten calls per second', () => {
+	expect(study.mean('ratio budget, floor 10/s', sent(ALL))).toBeGreaterThan(1.9)
 })
 
-test('tokens stop soonest, and give up calls that a retry would have saved', () => {
-	for (const name of study.names.filter((other) => other !== 'tokens')) {
-		expect(study.mean('tokens', sent(ALL))).toBeLessThan(study.mean(name, sent(ALL)))
-		expect(study.mean('tokens', good(SOME))).toBeLessThan(study.mean(name, good(SOME)))
+test('a token budget stops first, and calls fail that a retry would have saved', () => {
+	for (const name of study.names.filter((other) => other !== 'token budget')) {
+		expect(study.mean('token budget', sent(ALL))).toBeLessThan(study.mean(name, sent(ALL)))
+		expect(study.mean('token budget', good(SOME))).toBeLessThan(study.mean(name, good(SOME)))
 	}
 })
 
-test('a quota retries like no budget as long as that works, and hardly at all when it does not', () => {
-	expect(study.mean('a quota', good(SOME))).toBeGreaterThan(0.98)
-	expect(study.mean('a quota', sent(ALL))).toBeLessThan(1.15)
+test('a quota budget retries freely while retries succeed, and hardly when they fail', () => {
+	expect(study.mean('quota budget', good(SOME))).toBeGreaterThan(0.98)
+	expect(study.mean('quota budget', sent(ALL))).toBeLessThan(1.15)
 })

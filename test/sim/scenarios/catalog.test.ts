@@ -6,7 +6,7 @@ import { named, page, table } from '../../examples/markdown.ts'
 
 const names = Object.keys(scenarios)
 
-test('every scenario can be run: nothing in any of its cases is refused', async () => {
+test('every case of every scenario is valid', async () => {
 	for (const [name, load] of Object.entries(scenarios)) {
 		const study = await load()
 		expect(study.title, name).not.toBe('')
@@ -15,12 +15,12 @@ test('every scenario can be run: nothing in any of its cases is refused', async 
 	}
 })
 
-test('the index of the documentation lists each of them, and leads to its page', () => {
-	const rows = table(page('docs/scenarios/README.md'), 'scenario', 'question', 'answer')
+test('the index of the documentation lists every scenario and links to its page', () => {
+	const rows = table(page('docs/scenarios/README.md'), 'scenario', 'question', 'result')
 	expect(rows.map(([cell = '']) => named(cell)[0])).toEqual(names)
 	for (const [cell = ''] of rows) expect(cell).toMatch(/^\[`([\w-]+)`\]\(\1\.md\)$/)
 })
 
-test('they are in the order of their names', () => {
+test('the scenarios are sorted by name', () => {
 	expect(names).toEqual([...names].sort())
 })

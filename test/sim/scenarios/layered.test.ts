@@ -12,42 +12,42 @@ const perCall =
 const p99 = ({ totals }: SimulationResult): number => totals.latency.p99Ms
 
 const COLUMNS: readonly Column[] = [
-	['requests at B a call', perCall('b'), times],
-	['requests at C a call', perCall('c'), times],
-	['calls answered', 'goodShare', percent],
+	['requests at B per call', perCall('b'), times],
+	['requests at C per call', perCall('c'), times],
+	['calls succeeded', 'goodShare', percent],
 	// Where nothing is answered there is no such time.
-	['p99 of those', p99, (ms) => (ms === 0 ? '' : milliseconds(ms))],
+	['p99 of successes', p99, (ms) => (ms === 0 ? '' : milliseconds(ms))],
 ]
 const each = (figure: string, trouble: 'down' | 'shaky'): readonly number[] =>
-	study.values(`C is ${trouble}: each for itself`, perCall(figure))
+	study.values(`C is ${trouble}: independent`, perCall(figure))
 
-test('the page shows what comes out', () => {
+test('the table on the page shows the results of the runs', () => {
 	study.expectTable('docs/scenarios/layered.md', 'case', COLUMNS)
 })
 
-test('while C is down, two floors of three attempts make nine requests of every call', () => {
+test('while C is down, two levels of three attempts make nine requests per call', () => {
 	expect(each('b', 'down')).toEqual(new Array(10).fill(3))
 	expect(each('c', 'down')).toEqual(new Array(10).fill(9))
 })
 
-test('with the context handed on, C gets three, whoever retries', () => {
+test('with the context passed on, C gets three requests per call', () => {
 	for (const name of ['C is down: only B retries', 'C is down: only A retries'])
 		expect(study.values(name, perCall('c'))).toEqual(new Array(10).fill(3))
 	expect(study.mean('C is down: only B retries', perCall('b'))).toBe(1)
 	expect(study.mean('C is down: only A retries', perCall('b'))).toBe(3)
 })
 
-test('what it costs: of calls that fail three times in ten, three attempts lose what their odds say', () => {
-	for (const name of ['C is shaky: only B retries', 'C is shaky: only A retries']) {
+test('with a failure rate of 30 %, three attempts fail at the expected rate', () => {
+	for (const name of ['C fails 30 %: only B retries', 'C fails 30 %: only A retries']) {
 		const odds = 1 - 0.3 ** 3
 		expect(Math.abs(study.mean(name, 'goodShare') - odds)).toBeLessThan(0.005)
 	}
-	expect(study.mean('C is shaky: each for itself', 'goodShare')).toBeGreaterThan(0.999)
+	expect(study.mean('C fails 30 %: independent', 'goodShare')).toBeGreaterThan(0.999)
 })
 
-test('on a day that is only shaky, C is spared next to nothing', () => {
-	const [unaware, aware] = ['each for itself', 'only B retries'].map((name) =>
-		study.mean(`C is shaky: ${name}`, perCall('c')),
+test('with a failure rate of 30 %, C gets hardly fewer requests', () => {
+	const [unaware, aware] = ['independent', 'only B retries'].map((name) =>
+		study.mean(`C fails 30 %: ${name}`, perCall('c')),
 	)
 	expect(unaware).toBeLessThan(1.05 * (aware ?? Number.NaN))
 })

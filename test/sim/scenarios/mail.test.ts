@@ -9,45 +9,45 @@ const busy = ({ services }: SimulationResult): number => services['server']?.uti
 const lastToMiddle = ({ totals: { latency } }: SimulationResult): number => latency.maxMs / latency.p50Ms
 
 const COLUMNS: readonly Column[] = [
-	['the last mail is out after', 'lastResponseAtMs', seconds],
-	['attempts a mail', 'amplification', tenths],
-	['the server is busy', busy, percent],
-	['last wait to middle wait', lastToMiddle, tenths],
+	['last mail sent after', 'lastResponseAtMs', seconds],
+	['attempts per mail', 'amplification', tenths],
+	['server busy', busy, percent],
+	['last wait / median wait', lastToMiddle, tenths],
 ]
-const LINE = 'a line at the server'
+const QUEUE = 'queue at the server'
 const WITH_JITTER = ['equal jitter', 'full jitter', 'decorrelated jitter']
 
-test('the page shows what comes out', () => {
+test('the table on the page shows the results of the runs', () => {
 	study.expectTable('docs/scenarios/mail.md', 'strategy', COLUMNS)
 })
 
-test('every mail gets out', () => {
+test('every mail is sent', () => {
 	for (const name of study.names)
 		expect(study.mean(name, ({ clients }) => clients['senders']?.good ?? 0)).toBe(100)
 })
 
-test('growing waits without jitter take 15 times as long as any jitter, for the server is idle nearly all the time', () => {
+test('exponential delays without jitter take 15 times as long as any jitter, with an idle server', () => {
 	const none = study.mean('exponential, no jitter', 'lastResponseAtMs')
 	for (const name of WITH_JITTER) expect(none).toBeGreaterThan(15 * study.mean(name, 'lastResponseAtMs'))
 	expect(study.mean('exponential, no jitter', busy)).toBeLessThan(0.05)
 })
 
-test('asking every second is no quicker than full jitter, for eight times the attempts and more', () => {
-	const [same, full] = ['the same wait', 'full jitter']
+test('a retry every second is no faster than full jitter, for more than eight times the attempts', () => {
+	const [same, full] = ['constant delay', 'full jitter']
 	expect(study.mean(same, 'lastResponseAtMs')).toBeGreaterThan(study.mean(full, 'lastResponseAtMs'))
 	expect(study.mean(same, 'amplification')).toBeGreaterThan(8 * study.mean(full, 'amplification'))
 })
 
-test('a line at the server is the quickest and as fair as any, with one attempt', () => {
-	expect(study.mean(LINE, 'amplification')).toBe(1)
-	expect(study.mean(LINE, busy)).toBeGreaterThan(0.999)
-	for (const name of study.names.filter((other) => other !== LINE)) {
-		expect(study.mean(LINE, 'lastResponseAtMs')).toBeLessThan(study.mean(name, 'lastResponseAtMs'))
-		expect(study.mean(LINE, lastToMiddle)).toBeLessThan(study.mean(name, lastToMiddle) + 0.05)
+test('a queue at the server is the fastest and as fair as any, with one attempt per mail', () => {
+	expect(study.mean(QUEUE, 'amplification')).toBe(1)
+	expect(study.mean(QUEUE, busy)).toBeGreaterThan(0.999)
+	for (const name of study.names.filter((other) => other !== QUEUE)) {
+		expect(study.mean(QUEUE, 'lastResponseAtMs')).toBeLessThan(study.mean(name, 'lastResponseAtMs'))
+		expect(study.mean(QUEUE, lastToMiddle)).toBeLessThan(study.mean(name, lastToMiddle) + 0.05)
 	}
 })
 
-test('waits that grow are unfair to who has waited long: with jitter the last waits far longer than the middle one', () => {
+test('growing delays are unfair: with jitter the last mail waits far longer than the median', () => {
 	for (const name of WITH_JITTER)
-		expect(study.mean(name, lastToMiddle)).toBeGreaterThan(study.mean('the same wait', lastToMiddle))
+		expect(study.mean(name, lastToMiddle)).toBeGreaterThan(study.mean('constant delay', lastToMiddle))
 })

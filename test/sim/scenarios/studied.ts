@@ -1,4 +1,4 @@
-/** Runs a study as the command line does, and writes its figures as the pages do, so that a table can be held against them. */
+/** Runs a study as the command line does, and formats its figures as the pages do, to compare them with a table. */
 import { expect } from 'vitest'
 import { type MeasureName, readMeasure } from '../../../src/sim/measure/measures.ts'
 import type { SimulationResult } from '../../../src/sim/measure/result.ts'
@@ -6,10 +6,10 @@ import { replicate } from '../../../src/sim/run/replicate.ts'
 import { listCases, type Study } from '../../../src/sim/run/study.ts'
 import { page, table } from '../../examples/markdown.ts'
 
-/** What is read off a run. */
+/** A value of a run. */
 export type Figure = MeasureName | ((result: SimulationResult) => number)
 
-/** Of a table: its head, the figure, and how the mean of it is written. */
+/** A column of a table: heading, figure, and the format of its mean. */
 export type Column = readonly [head: string, figure: Figure, write: (mean: number) => string]
 
 export class Studied {
@@ -25,7 +25,7 @@ export class Studied {
 		)
 	}
 
-	/** One for each seed. */
+	/** Returns one value per seed. */
 	values(name: string, figure: Figure): readonly number[] {
 		return (this.#runs.get(name) ?? []).map((run) => {
 			const value = typeof figure === 'string' ? readMeasure(figure, run) : figure(run)
@@ -40,7 +40,7 @@ export class Studied {
 		return values.reduce((sum, value) => sum + value, 0) / values.length
 	}
 
-	/** A row for each variant, as its table has it. */
+	/** Returns one table row per variant. */
 	rows(columns: readonly Column[]): string[][] {
 		return this.names.map((name) => [
 			name,
@@ -48,14 +48,14 @@ export class Studied {
 		])
 	}
 
-	/** The page has this table, with these figures. */
+	/** Expects that the page has this table with these figures. */
 	expectTable(path: string, head: string, columns: readonly Column[]): void {
 		const shown = table(page(path), head, ...columns.map(([title]) => title))
 		expect(shown).toEqual(this.rows(columns))
 	}
 }
 
-/** The sum of a line of the timeline from one time to another. */
+/** Sums a series of the timeline between two times. */
 export function between(
 	{ timeline: { stepMs } }: SimulationResult,
 	steps: readonly number[] | undefined,
@@ -65,7 +65,7 @@ export function between(
 	return (steps ?? []).slice(fromMs / stepMs, toMs / stepMs).reduce((sum, value) => sum + value, 0)
 }
 
-/** Of the calls that a client began in a stretch of time, the share that ended well. */
+/** Returns the share of good calls among those that a client started between two times. */
 export const goodBetween =
 	(client: string, fromMs: number, toMs: number): Figure =>
 	(result) => {

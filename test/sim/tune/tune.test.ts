@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { InvalidOptionError, retry } from 'yaoki'
 import { expectResilience, replicate, type Scenario, tune } from 'yaoki/sim'
 
-/** A service that a slow moment brings down for good, because those who give up come again. */
+/** A service that stays overloaded after a short slowdown, because of retries. */
 const metastable: Scenario = {
 	duration: 30_000,
 	until: 'recovered',
@@ -26,25 +26,25 @@ const constraints = { recoveredAfterMs: { atMost: 15_000 }, amplification: { atM
 describe('the smallest change that survives', () => {
 	const tuned = tune('client', metastable, { constraints, replications: 3 })
 
-	it('is found for a policy that does not', () => {
+	it('is found for a policy that does not survive', () => {
 		expect(tuned.before.neverRecoveredShare).toBe(1)
 		expect(tuned.survives).toBe(true)
 		expect(tuned.after?.neverRecoveredShare).toBe(0)
 	})
 
-	it('says what was changed, from what and to what', () => {
+	it('lists the changes with old and new values', () => {
 		expect(tuned.changes.length).toBeGreaterThan(0)
 		for (const change of tuned.changes)
 			expect(change).toEqual({ path: expect.any(String), from: change.from, to: expect.anything() })
 	})
 
-	it('survives when its policy is put into the scenario, seed by seed', () => {
+	it('survives in the scenario, with every seed', () => {
 		const again = replicate({ ...metastable, policies: { client: tuned.policy } }, { replications: 3 })
 		expectResilience(again).toRecoverWithin(15_000).measure('amplification', '<=', 1.6)
 		expect(again.runs.map((run) => run.traceHash)).toEqual(tuned.after?.runs.map((run) => run.traceHash))
 	})
 
-	it('comes with evidence: every smaller change was tried and broke a constraint in a run that is named', () => {
+	it('comes with evidence: every smaller change violates a constraint in a run with a known seed', () => {
 		const size = tuned.steps.at(-1)?.size ?? 0
 		const failed = tuned.steps.filter(({ violation }) => violation)
 		expect(failed.length).toBeGreaterThan(5)
@@ -55,7 +55,7 @@ describe('the smallest change that survives', () => {
 		expect(failed.filter((one) => one.changes.length === 1).every((one) => one.runs >= 1)).toBe(true)
 	})
 
-	it('is no change when the policy survives as it is', () => {
+	it('is no change if the policy survives unchanged', () => {
 		const calm = tune(
 			'client',
 			{ ...metastable, services: { api: { workers: 5, serviceTime: 100 } } },
@@ -67,7 +67,7 @@ describe('the smallest change that survives', () => {
 		expect(calm).toMatchObject({ survives: true, changes: [], steps: [] })
 	})
 
-	it('is none when nothing can survive, and then the policy is what it was', () => {
+	it('is none if nothing survives, and the policy is unchanged', () => {
 		const hopeless = tune('client', metastable, {
 			constraints: { goodShare: { atLeast: 1 } },
 			replications: 1,
@@ -82,7 +82,7 @@ describe('the smallest change that survives', () => {
 		expect(hopeless.steps).toHaveLength(5)
 	})
 
-	it('is the one that is best by the objective among those of the same size', () => {
+	it('is the best by the objective among changes of the same size', () => {
 		const sizes = (objective: 'goodShare' | 'amplification') =>
 			tune('client', metastable, {
 				constraints: { recoveredAfterMs: { atMost: 25_000 } },
@@ -98,7 +98,7 @@ describe('the smallest change that survives', () => {
 		)
 	})
 
-	it('tells of every policy that it tries', () => {
+	it('calls onStep for every policy', () => {
 		const counts: number[] = []
 		tune('client', metastable, {
 			constraints: { goodShare: { atLeast: 1 } },
@@ -110,7 +110,7 @@ describe('the smallest change that survives', () => {
 	})
 })
 
-describe('a search that can not be made', () => {
+describe('an invalid search', () => {
 	const bad: readonly (readonly [string, () => unknown])[] = [
 		['the name of a policy in the scenario: client', () => tune('other', metastable, { constraints })],
 		['limits by measure', () => tune('client', metastable, { constraints: {} })],
@@ -127,7 +127,7 @@ describe('a search that can not be made', () => {
 			() => tune('client', { ...metastable, policies: { client: () => retry() } }, { constraints }),
 		],
 	]
-	it.each(bad)('is refused with what is allowed: %s', (message, search) => {
+	it.each(bad)('is rejected: %s', (message, search) => {
 		expect(search).toThrow(InvalidOptionError)
 		expect(search).toThrow(message)
 	})

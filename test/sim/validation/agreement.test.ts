@@ -1,4 +1,4 @@
-/** That the tests beside this one are able to fail. */
+/** Shows that the tests in this folder can fail. */
 import { describe, expect, it } from 'vitest'
 import type { Scenario } from 'yaoki/sim'
 import { expectAgreement, known, meanLatency, meanPresent, runs, samples } from './agreement.ts'
@@ -14,16 +14,16 @@ const queue: Scenario = {
 }
 
 describe('an agreement', () => {
-	it('is found where the interval holds the formula', () => {
+	it('is found if the interval contains the value of the formula', () => {
 		expectAgreement(around(100, 2), 101)
 	})
-	it('is denied when the formula lies outside of the interval', () => {
+	it('is denied if the value is outside of the interval', () => {
 		expect(() => expectAgreement(around(100, 2), 102)).toThrow('off')
 	})
-	it('is denied when the interval is too wide to say anything', () => {
+	it('is denied if the interval is too wide', () => {
 		expect(() => expectAgreement(around(100, 20), 100)).toThrow('too wide')
 	})
-	it('is denied to a formula that is five per cent off, or for another law', () => {
+	it('is denied for a formula that is 5 % off, or for another distribution', () => {
 		const latencies = samples(runs(queue), meanLatency)
 		expectAgreement(latencies, 20)
 		expect(() => expectAgreement(latencies, 20 * 1.05)).toThrow('off')
@@ -31,8 +31,8 @@ describe('an agreement', () => {
 	})
 })
 
-describe('what is counted', () => {
-	it('leaves the beginning out: calls that all come then are not seen', () => {
+describe('the counted part of a run', () => {
+	it('excludes the warm-up', () => {
 		const early: Scenario = {
 			...queue,
 			clients: { web: { to: 'api', arrivals: { kind: 'poisson', perSecond: 50, toMs: 30_000 } } },
@@ -40,10 +40,10 @@ describe('what is counted', () => {
 		expect(Math.max(...samples(runs(early), meanPresent))).toBeLessThan(1e-12)
 		expect(Math.min(...samples(runs(early, 0), meanPresent))).toBeGreaterThan(0)
 	})
-	it('is of a part that exists', () => {
+	it('must exist', () => {
 		expect(() => known(undefined)).toThrow('no such part')
 	})
-	it('is a run that came to its end', () => {
+	it('requires a complete run', () => {
 		expect(() => runs({ ...queue, maxEvents: 100 })).toThrow('cut short')
 	})
 })

@@ -1,10 +1,10 @@
 /**
- * Holds the simulator against a formula. A run is cut in two: what it did in its first tenth, when it had begun empty, is
- * taken off, and the rest is one sample of what happens in the long run. Over 24 seeds that gives an interval, and two things must
- * hold: the formula lies in it, and it is narrow. Without the second a test would pass for want of data.
+ * Compares the simulator with a formula. The first tenth of a run, which starts empty, is
+ * excluded as warm-up, and the rest is one sample of the steady state. 24 seeds give an interval, and two things must
+ * hold: the value of the formula lies in it, and it is narrow. Without the second a test would pass for lack of data.
  *
- * The interval is one of 99.9 %. Seeds are fixed, so a test that passes always does; with fresh ones each call of `expectAgreement`
- * would raise a false alarm once in a thousand times, and each file says how many of them it has.
+ * The confidence is 99.9 %. Seeds are fixed, so that a test always passes or always fails; with fresh seeds each call of `expectAgreement`
+ * would raise a false alarm once in a thousand runs, and each file states how many calls it has.
  */
 import { expect } from 'vitest'
 import {
@@ -17,22 +17,22 @@ import {
 
 const REPLICATIONS = 24
 
-/** The 99.95th percentile of Student's law with 23 degrees of freedom. */
+/** The 99.95th percentile of Student's t distribution with 23 degrees of freedom. */
 const STUDENT = 3.76763
 
-/** How wide half an interval may be, as a share of the formula's value. */
+/** The maximum half width of an interval, as a share of the formula's value. */
 const NARROW = 0.03
 
-/** Two totals that grow during a run, whose quotient is the figure: time spent and calls, or refusals and calls. */
+/** Two totals that grow during a run and whose quotient is the figure: time spent and calls, or rejections and calls. */
 export type Growing = (result: SimulationResult) => readonly [sum: number, over: number]
 
-/** What a run had counted when the counting began, and at its end. */
+/** The totals after the warm-up, and at the end of a run. */
 interface Stretch {
 	readonly before: SimulationResult
 	readonly after: SimulationResult
 }
 
-/** Runs with 24 seeds. `warmUp` is the share of the duration that is not counted. */
+/** Runs 24 seeds. `warmUp` is the share of the duration that is not counted. */
 export function runs(scenario: Scenario, warmUp = 0.1): readonly Stretch[] {
 	return Array.from({ length: REPLICATIONS }, (_, index) => {
 		const simulation = new Simulation({ ...scenario, seed: index + 1 })
@@ -45,7 +45,7 @@ export function runs(scenario: Scenario, warmUp = 0.1): readonly Stretch[] {
 	})
 }
 
-/** The figure of each run, in the time that is counted. */
+/** Returns the figure of each run, without the warm-up. */
 export const samples = (stretches: readonly Stretch[], figure: Growing): readonly number[] =>
 	stretches.map(({ before, after }) => {
 		const [sumBefore, overBefore] = figure(before)
@@ -53,7 +53,7 @@ export const samples = (stretches: readonly Stretch[], figure: Growing): readonl
 		return (sumAfter - sumBefore) / (overAfter - overBefore)
 	})
 
-/** Fails unless the interval of the samples is narrow and has the formula's value in it. */
+/** Fails unless the interval of the samples is narrow and contains the formula's value. */
 export function expectAgreement(values: readonly number[], formula: number, narrow = NARROW): void {
 	expect(values.length).toBe(REPLICATIONS)
 	const mean = values.reduce((sum, value) => sum + value, 0) / REPLICATIONS
@@ -72,39 +72,39 @@ export function known<T>(found: T | undefined): T {
 	return found
 }
 
-/** From a call's begin to its good end. */
+/** Latency of successful calls. */
 export const meanLatency: Growing = (result) => {
 	const { latency, good, late } = web(result)
 	return [latency.meanMs * (good + late), good + late]
 }
 
-/** In the queue or at a worker, over time. */
+/** Requests in flight, mean over time. */
 export const meanPresent: Growing = (result) => [
 	api(result).inFlight.mean * result.endedAtMs,
 	result.endedAtMs,
 ]
 
-/** In the queue, over time. */
+/** Queued requests, mean over time. */
 export const meanQueue: Growing = (result) => [api(result).queue.mean * result.endedAtMs, result.endedAtMs]
 
-/** The share of requests that did not find a free worker: as many as make up the queue, each with its age. */
+/** The share of requests that did not find a free worker. */
 export const waitedShare: Growing = (result) => {
 	const { queue, inFlight } = api(result)
 	const waited = queue.age.meanMs > 0 ? (queue.mean * result.endedAtMs) / queue.age.meanMs : 0
 	return [waited, inFlight.count]
 }
 
-/** The share of good answers that took longer than the client's limit. */
+/** The share of successful calls that took longer than the client's limit. */
 export const lateShare: Growing = (result) => [web(result).late, web(result).good + web(result).late]
 
-/** The share of calls that a policy refused before they were sent, and that which failed in the end. */
+/** The share of calls that a policy rejected, and the share that failed. */
 export const refusedShare: Growing = (result) => [web(result).rejected, web(result).calls]
 export const failedShare: Growing = (result) => [web(result).failed, web(result).calls]
 
 /** The share of requests that found the queue full. */
 export const rejectedShare: Growing = (result) => [api(result).rejected, api(result).requests]
 
-/** Requests for each call, at a service. */
+/** Requests per call, at a service. */
 export const requestsPerCall =
 	(name = 'api'): Growing =>
 	(result) => [known(result.services[name]).requests, web(result).calls]

@@ -1,7 +1,7 @@
 /**
- * The books, which have to be right to the last request in every run and not only in the mean: Little's law, and that
- * nothing is lost or counted twice. Held for random small worlds with all that can go wrong in them, in the middle of a run and
- * when nothing is left to do.
+ * Invariants that hold exactly in every run and not only on average: Little's law, and that
+ * nothing is lost or counted twice. Checked for small random scenarios with all kinds of faults, in the middle of a run and
+ * at its end.
  */
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
@@ -21,7 +21,7 @@ const aMoment = fc.double({ min: 1, max: 3_000, noNaN: true })
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
-/** A run, looked at in the middle and at its end. */
+/** Returns the result in the middle of a run and at its end. */
 function looks(scenario: Scenario, middleMs: number): { middle: SimulationResult; end: SimulationResult } {
 	const simulation = new Simulation(scenario)
 	simulation.advance(middleMs)
@@ -30,17 +30,17 @@ function looks(scenario: Scenario, middleMs: number): { middle: SimulationResult
 	return { middle, end: simulation.result() }
 }
 
-/** Every request that was answered by a worker or turned away, for whatever reason. */
+/** Requests that were processed or rejected, for any reason. */
 const doneWith = ({ useful, wasted, rejected, rateLimited, unreachable, dropped }: ServiceResult): number =>
 	useful + wasted + rejected + rateLimited + unreachable + dropped
 
-/** Is there a time when it takes requests and never answers them? */
+/** True if the service has a period in which it never responds. */
 const hangs = (service: ServiceModel | undefined): boolean =>
 	service !== undefined &&
 	service.kind !== 'optimistic-lock' &&
 	(service.faults ?? []).some((fault) => fault.kind === 'outage' && fault.mode === 'hang')
 
-/** Holds something of every world, looked at in the middle of its run and at its end. */
+/** Checks a property of every scenario, in the middle of its run and at its end. */
 const always = (holds: (middle: SimulationResult, end: SimulationResult, scenario: Scenario) => void): void =>
 	fc.assert(
 		fc.property(aWorld, aMoment, (scenario, middleMs) => {
@@ -50,29 +50,29 @@ const always = (holds: (middle: SimulationResult, end: SimulationResult, scenari
 		WORLDS,
 	)
 
-describe('in every world', () => {
-	it("Little's law holds exactly: the area under the number is the sum of the times", () => {
+describe('in every scenario', () => {
+	it("Little's law holds exactly: the area under the count is the sum of the times", () => {
 		always((middle, end) => {
 			for (const { services, endedAtMs } of [middle, end])
 				for (const { inFlight } of Object.values(services)) {
 					const [area, times] = [inFlight.mean * endedAtMs, inFlight.count * inFlight.meanMs]
-					// Of somebody who has only just come, the clock itself is rounded by more than a share of the time.
+					// For a request that has just arrived, the rounding of the clock exceeds the relative tolerance.
 					const rounding = 1e-12 * endedAtMs
 					expect(Math.abs(area - times)).toBeLessThanOrEqual(1e-9 * Math.max(area, times) + rounding)
 				}
 		})
 	})
 
-	it('a request is answered, turned away or still there, and in the end nobody is there who could go on', () => {
+	it('a request is processed, rejected or in flight, and at the end none is in flight that could continue', () => {
 		always((middle, end, scenario) => {
 			for (const service of Object.values(middle.services))
 				expect(service.requests - doneWith(service)).toBeGreaterThanOrEqual(0)
 			expect(end.endedBy).toBe('idle')
 			for (const [name, service] of Object.entries(end.services)) {
-				// A worker that asks somebody who never answers stays where it is, and the queue with it.
+				// A worker that calls a service which never responds stays busy, and the queue stays.
 				if (name === 'api' && hangs(scenario.services['db'])) continue
 				expect(doneWith(service)).toBe(service.requests)
-				// Who was let in was dealt with there, or lost in the queue when the service went down.
+				// Admitted requests were processed, or lost in the queue when the service went down.
 				const lost = service.inFlight.count - service.useful - service.wasted - service.dropped
 				expect(lost).toBeGreaterThanOrEqual(0)
 				expect(lost).toBeLessThanOrEqual(service.unreachable)
@@ -81,7 +81,7 @@ describe('in every world', () => {
 		})
 	})
 
-	it('a call ends well, late or badly, or has not ended, which in the end only those have that hang', () => {
+	it('a call is good, late, failed or unfinished, and at the end only hanging calls are unfinished', () => {
 		always((middle, end, scenario) => {
 			for (const result of [middle, end]) {
 				const { calls, good, late, failed, rejected, unfinished, requests, retries } = web(result)
@@ -95,7 +95,7 @@ describe('in every world', () => {
 		})
 	})
 
-	it('what happened step by step adds up to what happened in all', () => {
+	it('the timeline adds up to the totals', () => {
 		always((middle, end) => {
 			for (const { timeline, clients, services } of [middle, end]) {
 				for (const [name, steps] of Object.entries(timeline.clients)) {
@@ -119,7 +119,7 @@ describe('in every world', () => {
 	})
 })
 
-test("Little's law holds across the wire: the area at the service is the sum of what its callers measured", () => {
+test("Little's law holds across services: the area at the service is the sum of the latencies of its callers", () => {
 	fc.assert(
 		fc.property(aQueue, (scenario) => {
 			const { end } = looks(scenario, 1)
@@ -132,7 +132,7 @@ test("Little's law holds across the wire: the area at the service is the sum of 
 	)
 })
 
-test('whoever waits without a policy is there: calls that have not ended are the requests that are present', () => {
+test('without a policy, unfinished calls are the requests in flight', () => {
 	fc.assert(
 		fc.property(fc.nat(), aMoment, (seed, middleMs) => {
 			const { middle } = looks(
@@ -157,7 +157,7 @@ test('whoever waits without a policy is there: calls that have not ended are the
 	)
 })
 
-test('a world of these has outages, full queues, drops, retries and late answers, or the above would say little', () => {
+test('the random scenarios include outages, full queues, drops, retries and late calls', () => {
 	const results = fc.sample(aWorld, { numRuns: 200, seed: 1 }).map((scenario) => looks(scenario, 1).end)
 	const seen = (of: (result: SimulationResult) => number) => results.filter((result) => of(result) > 0).length
 	const services = (name: 'rejected' | 'rateLimited' | 'unreachable' | 'dropped' | 'wasted') =>

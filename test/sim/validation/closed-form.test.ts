@@ -1,4 +1,4 @@
-/** The formulas themselves: against published tables, against special cases, and against chains that are solved by brute force. */
+/** Compares the formulas with published tables, special cases, and numerically solved Markov chains. */
 import { describe, expect, it, test } from 'vitest'
 import {
 	erlangB,
@@ -13,7 +13,7 @@ import {
 } from './closed-form.ts'
 
 describe('Erlang B', () => {
-	// The load that so many lines carry at this loss, as printed in telephone engineers' tables.
+	// The load per number of lines at this loss, from published tables.
 	test.each([
 		[1, 0.0101, 0.01],
 		[5, 1.36, 0.01],
@@ -24,11 +24,11 @@ describe('Erlang B', () => {
 		[20, 12.0, 0.01],
 		[50, 37.9, 0.01],
 		[100, 84.1, 0.01],
-	])('%i lines lose of %f erlangs what the tables say, %f', (servers, load, loss) => {
-		// Loads are printed to three figures, and the loss changes several times as fast as they do.
+	])('%i lines at %f erlangs lose the tabulated share, %f', (servers, load, loss) => {
+		// Loads are printed to three digits, and the loss is several times as sensitive.
 		expect(Math.abs(erlangB(servers, load) / loss - 1)).toBeLessThan(0.03)
 	})
-	it('is load / (1 + load) for one line, and stays a number for thousands', () => {
+	it('is load / (1 + load) for one line, and finite for thousands', () => {
 		expect(erlangB(1, 3)).toBeCloseTo(0.75, 12)
 		expect(erlangB(5_000, 4_900)).toBeGreaterThan(0)
 		expect(erlangB(5_000, 4_900)).toBeLessThan(0.02)
@@ -36,7 +36,7 @@ describe('Erlang B', () => {
 })
 
 describe('Erlang C', () => {
-	// The mean number that waits, as printed in tables for planners.
+	// The mean queue length, from published tables.
 	test.each([
 		[2, 1, 0.333],
 		[2, 1.5, 1.929],
@@ -44,23 +44,23 @@ describe('Erlang C', () => {
 		[4, 2, 0.174],
 		[4, 3, 1.528],
 		[5, 4, 2.216],
-	])('%i servers with a load of %f keep the tabulated number waiting, %f', (servers, load, waiting) => {
+	])('%i servers at a load of %f have the tabulated queue length, %f', (servers, load, waiting) => {
 		expect(meanWaiting(servers, load)).toBeCloseTo(waiting, 3)
 	})
-	it('is the load for one server, and 2 r^2 / (1 + r) for two that are busy r of the time', () => {
+	it('is the load for one server, and 2 r^2 / (1 + r) for two at utilization r', () => {
 		expect(erlangC(1, 0.7)).toBeCloseTo(0.7, 12)
 		expect(erlangC(2, 1.6)).toBeCloseTo((2 * 0.8 ** 2) / 1.8, 12)
 	})
 })
 
-describe('Pollaczek and Khinchine', () => {
-	it('say of exponential work what M/M/1 does, and of constant work half of that', () => {
+describe('Pollaczek-Khinchine', () => {
+	it('equals M/M/1 for exponential service times, and half of that for constant ones', () => {
 		const [load, meanMs] = [0.8, 10]
 		const wait = (load * meanMs) / (1 - load)
 		expect(meanWaitMs(load / meanMs, momentsOf({ kind: 'exponential', meanMs }))).toBeCloseTo(wait, 9)
 		expect(meanWaitMs(load / meanMs, momentsOf(meanMs))).toBeCloseTo(wait / 2, 9)
 	})
-	it('are given moments that an integral over the law gives as well', () => {
+	it('uses moments that equal a numerical integral', () => {
 		const halves = 200_000
 		const integral = (of: (share: number) => number) => {
 			let sum = 0
@@ -70,7 +70,7 @@ describe('Pollaczek and Khinchine', () => {
 		const uniform = (power: number) => integral((share) => (5 + 20 * share) ** power)
 		const { meanMs, squareMs2 } = momentsOf({ kind: 'uniform', minMs: 5, maxMs: 25 })
 		expect([meanMs, squareMs2]).toEqual([expect.closeTo(uniform(1), 6), expect.closeTo(uniform(2), 4)])
-		// Over the normal law from -12 to 12, whose logarithm at the 99th percentile is that of 80 / 8.
+		// Over the normal distribution from -12 to 12; its 99th percentile is ln(80 / 8).
 		const sigma = Math.log(80 / 8) / 2.3263478740408408
 		const lognormal = (power: number) =>
 			24 *
@@ -82,35 +82,35 @@ describe('Pollaczek and Khinchine', () => {
 		expect(moments.meanMs / lognormal(1)).toBeCloseTo(1, 6)
 		expect(moments.squareMs2 / lognormal(2)).toBeCloseTo(1, 6)
 	})
-	it('refuse a law whose moments nobody has written down', () => {
+	it('rejects a distribution without known moments', () => {
 		expect(() => momentsOf({ kind: 'empirical', valuesMs: [1] })).toThrow('empirical')
 	})
 })
 
 describe('M/M/1/K', () => {
-	it('loses what Erlang B says with a single place, and one in K + 1 at a load of 1', () => {
+	it('equals Erlang B for K = 1, and loses one in K + 1 at a load of 1', () => {
 		expect(finiteQueue(1, 2.5).blocked).toBeCloseTo(erlangB(1, 2.5), 12)
 		expect(finiteQueue(4, 1)).toEqual({ blocked: expect.closeTo(1 / 5, 12), mean: expect.closeTo(2, 12) })
 	})
-	it('is the printed quotient elsewhere, and M/M/1 with room enough', () => {
+	it('equals the textbook formula elsewhere, and M/M/1 for large K', () => {
 		expect(finiteQueue(5, 0.8).blocked).toBeCloseTo(((1 - 0.8) * 0.8 ** 5) / (1 - 0.8 ** 6), 12)
 		expect(finiteQueue(400, 0.8).mean).toBeCloseTo(0.8 / 0.2, 9)
 	})
 })
 
 /**
- * The chain of the retrial queue, by what flows over each cut: the server takes up work from an orbit of n at the rate at which it
- * goes from n - 1 away to n, and a busy server with n away is left as often as it is come to.
+ * The Markov chain of the retrial queue, from the flow over each cut: the server accepts calls from an orbit of n at the rate at which it
+ * moves from n - 1 waiting to n, and the state busy with n waiting is left as often as entered.
  */
 function orbitByBruteForce(perMs: number, meanMs: number, retriesPerMs: number): number {
 	const done = 1 / meanMs
-	// Idle and busy with n away, up to a constant that cancels out.
+	// Idle and busy with n waiting, up to a constant that cancels out.
 	let [idle, busy] = [1, perMs * meanMs]
 	let [all, sum] = [idle + busy, 0]
 	for (let n = 1; n < 5_000; n++) {
-		// Across the cut between n - 1 and n away: busy and an arrival, against idle and a retry.
+		// Across the cut between n - 1 and n waiting: an arrival while busy, against a retry while idle.
 		const nextIdle = (perMs * busy) / (n * retriesPerMs)
-		// Idle with n away: left by an arrival or a retry, come to by the end of work.
+		// Idle with n waiting: left by an arrival or a retry, entered by the end of a service.
 		const nextBusy = ((perMs + n * retriesPerMs) * nextIdle) / done
 		;[idle, busy] = [nextIdle, nextBusy]
 		all += idle + busy
@@ -125,15 +125,18 @@ describe('the retrial queue', () => {
 		[0.06, 10, 0.02],
 		[0.09, 10, 1],
 		[0.02, 5, 0.001],
-	])('at %f a ms, %f ms of work and %f retries a ms holds what its balance equations say', (...given) => {
-		expect(meanInOrbit(...given) / orbitByBruteForce(...given)).toBeCloseTo(1, 9)
-	})
-	it('whose customers come again at once is a queue', () => {
+	])(
+		'at %f calls per ms, %f ms service time and %f retries per ms satisfies its balance equations',
+		(...given) => {
+			expect(meanInOrbit(...given) / orbitByBruteForce(...given)).toBeCloseTo(1, 9)
+		},
+	)
+	it('with immediate retries is a queue', () => {
 		expect(meanInOrbit(0.08, 10, 1e9)).toBeCloseTo(meanWaiting(1, 0.8), 6)
 	})
 })
 
-/** Failures in a row, step by step: the mean number of calls from each state to the end is found by repeating. */
+/** Consecutive failures: the mean number of calls from each state to the end, found by iteration. */
 function tripByBruteForce(failing: number, inRow: number): number {
 	let left = new Array<number>(inRow + 1).fill(0)
 	for (let round = 0; round < 20_000; round++)
@@ -143,8 +146,8 @@ function tripByBruteForce(failing: number, inRow: number): number {
 	return left[0] ?? 0
 }
 
-describe('tries', () => {
-	it('are counted as if one listed them', () => {
+describe('attempts', () => {
+	it('equal the sum over all outcomes', () => {
 		expect(meanAttempts(0.5, 3)).toBeCloseTo(1 + 0.5 + 0.25, 12)
 		expect([meanAttempts(0, 3), meanAttempts(1, 3)]).toEqual([1, 3])
 	})
@@ -159,7 +162,7 @@ describe('tries', () => {
 			expect(meanCallsToTrip(...given) / tripByBruteForce(...given)).toBeCloseTo(1, 9)
 		},
 	)
-	it('that always fail are no more than have to be in a row', () => {
+	it('that always fail equal the number of consecutive failures', () => {
 		expect(meanCallsToTrip(1, 5)).toBe(5)
 	})
 })

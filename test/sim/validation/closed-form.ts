@@ -1,37 +1,37 @@
 /**
- * What theory says of queues, losses and retries, as formulas. They are written from the definitions and import nothing of
- * the simulator, so that an error there can not be repeated here; their own tests hold them against tables and against
- * balance equations that are solved by brute force. Times are in milliseconds, rates are per millisecond, and a load is a rate times a mean time.
+ * Closed forms for queues, losses and retries. They follow the definitions and import nothing of
+ * the simulator, so that they cannot repeat its errors; their own tests compare them with tables and with
+ * numerically solved balance equations. Times are in milliseconds, rates per millisecond, and a load is a rate times a mean time.
  */
 import type { Distribution } from 'yaoki/sim'
 
-/** Erlang B: the share of calls that find all servers busy, when those are lost. By the recursion, which does not overflow. */
+/** Erlang B: the share of calls that find all servers busy, if those are lost. Uses the recursion, which does not overflow. */
 export function erlangB(servers: number, load: number): number {
 	let blocked = 1
 	for (let n = 1; n <= servers; n++) blocked = (load * blocked) / (n + load * blocked)
 	return blocked
 }
 
-/** Erlang C: the share of calls that find all servers busy, when those wait. */
+/** Erlang C: the share of calls that find all servers busy, if those wait. */
 export function erlangC(servers: number, load: number): number {
 	const blocked = erlangB(servers, load)
 	return blocked / (1 - (load / servers) * (1 - blocked))
 }
 
-/** M/M/c: how many wait, the mean over time. */
+/** M/M/c: the mean number of queued calls. */
 export const meanWaiting = (servers: number, load: number): number =>
 	(erlangC(servers, load) * load) / (servers - load)
 
-/** The mean of a duration, and that of its square. */
+/** The mean of a duration, and the mean of its square. */
 interface Moments {
 	readonly meanMs: number
 	readonly squareMs2: number
 }
 
-/** The 99th percentile of the standard normal law. */
+/** The 99th percentile of the standard normal distribution. */
 const Z99 = 2.3263478740408408
 
-/** Of the laws that Pollaczek and Khinchine are asked about. */
+/** The moments of a distribution. */
 export function momentsOf(law: Distribution): Moments {
 	if (typeof law === 'number') return { meanMs: law, squareMs2: law ** 2 }
 	if (law.kind === 'exponential') return { meanMs: law.meanMs, squareMs2: 2 * law.meanMs ** 2 }
@@ -47,11 +47,11 @@ export function momentsOf(law: Distribution): Moments {
 	}
 }
 
-/** Pollaczek and Khinchine: the mean wait before one server, whatever the law of its work. */
+/** Pollaczek-Khinchine: the mean wait for one server, for any distribution of service times. */
 export const meanWaitMs = (perMs: number, { meanMs, squareMs2 }: Moments): number =>
 	(perMs * squareMs2) / (2 * (1 - perMs * meanMs))
 
-/** M/M/1/K: how many are there, one of them in work, as a law over 0 to `places`. A load of 1 and more is allowed. */
+/** M/M/1/K: the distribution of the number in the system, 0 to `places`. The load may be 1 or more. */
 export function finiteQueue(
 	places: number,
 	load: number,
@@ -65,19 +65,19 @@ export function finiteQueue(
 }
 
 /**
- * M/M/1 with retrials (Falin and Templeton): who finds the server busy comes again, each for himself, after exponential times
- * of mean `1 / retriesPerMs`. The mean number of those who are away: what a queue would hold, and what the server loses by idling
- * while they are.
+ * M/M/1 with retrials (Falin and Templeton): a call that finds the server busy retries after an exponential time
+ * of mean `1 / retriesPerMs`. Returns the mean number of calls that wait for a retry: what a queue would hold, and what the server
+ * loses by being idle meanwhile.
  */
 export function meanInOrbit(perMs: number, meanMs: number, retriesPerMs: number): number {
 	const load = perMs * meanMs
 	return (load ** 2 + (load * perMs) / retriesPerMs) / (1 - load)
 }
 
-/** How often something is tried that fails with probability `failing`, when nobody tries more than `most` times. */
+/** The mean number of attempts that fail with probability `failing`, with at most `most` attempts. */
 export const meanAttempts = (failing: number, most: number): number =>
 	failing === 1 ? most : (1 - failing ** most) / (1 - failing)
 
-/** How many calls until `inRow` failures have come without a success between them. */
+/** The mean number of calls until `inRow` consecutive failures. */
 export const meanCallsToTrip = (failing: number, inRow: number): number =>
 	failing === 1 ? inRow : (1 - failing ** inRow) / (failing ** inRow * (1 - failing))

@@ -1,5 +1,5 @@
 /**
- * Systems without a queue: calls that find no room are lost, or come again later. 12 intervals: with fresh seeds about one run
+ * Systems without a queue: calls that find no free worker are lost, or retry later. 12 intervals: with fresh seeds about one run
  * in eighty would raise a false alarm.
  */
 import { describe, expect, test } from 'vitest'
@@ -18,7 +18,7 @@ import {
 } from './agreement.ts'
 import { erlangB, meanInOrbit, momentsOf } from './closed-form.ts'
 
-describe('a bulkhead without a queue refuses by Erlang B, whatever the law of the work', () => {
+describe('a bulkhead without a queue rejects by Erlang B, for any distribution of service times', () => {
 	test.each<[string, Distribution, number]>([
 		['exponential', { kind: 'exponential', meanMs: 10 }, 12_000],
 		['constant', 10, 6_000],
@@ -41,7 +41,7 @@ describe('a bulkhead without a queue refuses by Erlang B, whatever the law of th
 	})
 })
 
-/** The time that calls spent, but for that at the worker: nobody waits there, so the rest was spent away. */
+/** The time that calls spent, without that at the worker: without a queue, the rest is retry delays. */
 const meanAway: Growing = (result) => {
 	const { latency, good } = web(result)
 	return [latency.meanMs * good - api(result).inFlight.mean * result.endedAtMs, result.endedAtMs]
@@ -50,12 +50,12 @@ const meanAway: Growing = (result) => {
 const comingAgain =
 	(everyMs: number): PolicyModel =>
 	({ runtime }) =>
-		// The longest of all waits for a free server is finite, but nobody knows it.
+		// The longest wait for a free server is finite but unknown.
 		retry({ maxRetries: 1e6, delayFor: () => -everyMs * Math.log(1 - runtime.random()) })
 
 const isNeverGivenUp = (result: SimulationResult) => web(result).failed === 0
 
-describe('an M/M/1 queue whose customers come again by chance holds as many away as Falin and Templeton say', () => {
+describe('an M/M/1 retrial queue has the mean number of waiting calls of Falin and Templeton', () => {
 	test.each([
 		[0.4, 20, 13_000],
 		[0.5, 60, 13_000],
@@ -73,7 +73,7 @@ describe('an M/M/1 queue whose customers come again by chance holds as many away
 		const away = meanInOrbit(perMs, meanMs, 1 / everyMs)
 		expectAgreement(samples(stretches, meanAway), away, 0.04)
 		expectAgreement(samples(stretches, meanPresent), load)
-		// Each who is away comes again once in that time, so these are the requests beyond the first.
+		// Each waiting call retries once in that time, so these are the requests beyond the first.
 		expectAgreement(samples(stretches, requestsPerCall()), 1 + away / everyMs / perMs)
 		expect(stretches.every(({ after }) => isNeverGivenUp(after))).toBe(true)
 	})

@@ -1,7 +1,7 @@
 /**
- * The program that made jitter known: clients that all want to write one row, and begin again after each conflict. Its
- * published figures are means of 500 repetitions. Both programs draw from the same law if ours is right, so ours also tells how much theirs may be
- * off by chance. Ten figures at four standard errors: with fresh seeds about one run in 1,600 would raise a false alarm.
+ * The published program that popularized jitter: clients write one row, and start again after each conflict. Its
+ * published figures are means of 500 runs. If our model is right both have the same distribution, so ours also gives the
+ * standard error of theirs. Ten figures at four standard errors: with fresh seeds about one run in 1,600 would raise a false alarm.
  */
 import { describe, expect, test } from 'vitest'
 import type { PolicyLayer } from 'yaoki/sim'
@@ -13,14 +13,14 @@ type RetryModel = Extract<PolicyLayer, { retry: unknown }>['retry']
 
 const STRATEGIES: readonly [name: string, retry: RetryModel, calls: number, ms: number][] = [
 	['none', { baseDelayMs: 0, growth: 'constant', jitterStrategy: 'none' }, 151.6, 597],
-	// The published first sleep is numbered 1, so its base of 5 has doubled once.
+	// The published program numbers its first sleep 1, so its base of 5 is doubled once.
 	['exponential', { baseDelayMs: 10, jitterStrategy: 'none' }, 150.1, 14_499],
 	['equal', { baseDelayMs: 10, jitterStrategy: 'equal' }, 108.1, 1_630],
 	['full', { baseDelayMs: 10, jitterStrategy: 'full' }, 100.3, 999],
 	['decorrelated', { baseDelayMs: 5, jitterStrategy: 'decorrelated-aws' }, 101.1, 821],
 ]
 
-describe('twenty clients that write one row', () => {
+describe('20 clients that write one row', () => {
 	test.each(STRATEGIES)(
 		'with the backoff %s need the published number of calls and time',
 		(_, retry, calls, ms) => {
@@ -40,7 +40,7 @@ describe('twenty clients that write one row', () => {
 				[measures.lastResponseAtMs, ms],
 			] as const) {
 				const error = sd * Math.sqrt(1 / REPETITIONS + 1 / REPETITIONS)
-				// Narrow enough to tell: neither figure of a strategy could pass for another program's.
+				// Narrow enough to tell strategies apart.
 				expect(error).toBeLessThan(0.02 * published)
 				expect(Math.abs(mean - published), `${mean} against ${published}`).toBeLessThan(4 * error)
 			}

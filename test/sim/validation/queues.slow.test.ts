@@ -1,5 +1,5 @@
 /**
- * Queues that theory has solved: Poisson arrivals before one worker or several. 34 intervals, so with fresh seeds about one
+ * Queues with closed forms: Poisson arrivals at one or several workers. 34 intervals, so with fresh seeds about one
  * run in 29 would raise a false alarm.
  */
 import { describe, test } from 'vitest'
@@ -20,7 +20,7 @@ import { erlangC, finiteQueue, meanWaiting, meanWaitMs, momentsOf } from './clos
 const MEAN_MS = 10
 const exponential: Distribution = { kind: 'exponential', meanMs: MEAN_MS }
 
-/** `calls` are how many come in all to each of the runs, so that busier ones can be longer. */
+/** `calls` is the number of calls per run, so that busier runs can be longer. */
 function queue(server: ServerModel, perMs: number, calls: number, goodWithinMs?: number): Scenario {
 	return {
 		duration: calls / perMs,
@@ -33,29 +33,29 @@ describe('M/M/1', () => {
 	test.each([
 		[0.3, 10_000],
 		[0.6, 20_000],
-	])('at a load of %f: time, number, who waits and who takes longer than the mean', (load, calls) => {
+	])('at a load of %f: latency, number in system, share that waits, share above the mean', (load, calls) => {
 		const perMs = load / MEAN_MS
 		const meanMs = MEAN_MS / (1 - load)
 		const stretches = runs(queue({ serviceTime: exponential }, perMs, calls, meanMs))
 		expectAgreement(samples(stretches, meanLatency), meanMs)
 		expectAgreement(samples(stretches, meanPresent), load / (1 - load))
 		expectAgreement(samples(stretches, waitedShare), load)
-		// The time has an exponential law, which has 1 / e beyond its mean.
+		// The latency is exponential, with a share of 1 / e above its mean.
 		expectAgreement(samples(stretches, lateShare), Math.exp(-1))
 	})
-	test('whose newest goes first keeps its means, for the order changes only who waits', () => {
+	test('with order lifo keeps its means', () => {
 		const stretches = runs(queue({ serviceTime: exponential, queue: { order: 'lifo' } }, 0.05, 15_000))
 		expectAgreement(samples(stretches, meanPresent), 1)
 		expectAgreement(samples(stretches, meanLatency), 20)
 	})
 })
 
-describe('M/G/1, by Pollaczek and Khinchine', () => {
+describe('M/G/1, by Pollaczek-Khinchine', () => {
 	test.each<[string, Distribution, number]>([
 		['constant', 10, 15_000],
 		['uniform', { kind: 'uniform', minMs: 0, maxMs: 20 }, 20_000],
 		['lognormal', { kind: 'lognormal', medianMs: 8, p99Ms: 32 }, 22_000],
-	])('with %s work: the wait, the number and the time', (_, law, calls) => {
+	])('with %s service times: wait, number in system and latency', (_, law, calls) => {
 		const moments = momentsOf(law)
 		const perMs = 0.6 / moments.meanMs
 		const waitMs = meanWaitMs(perMs, moments)
@@ -71,7 +71,7 @@ describe('M/M/c, by Erlang C', () => {
 		[2, 1.2, 13_000],
 		[5, 3.5, 20_000],
 		[20, 16, 30_000],
-	])('with %i workers and a load of %f: who waits, how many and how long', (workers, load, calls) => {
+	])('with %i workers and a load of %f: share that waits, queue length and wait', (workers, load, calls) => {
 		const perMs = load / MEAN_MS
 		const stretches = runs(queue({ workers, serviceTime: exponential }, perMs, calls))
 		expectAgreement(samples(stretches, waitedShare), erlangC(workers, load), 0.06)

@@ -1,5 +1,5 @@
 /**
- * Retries and breakers against a service that fails by chance. 13 intervals: with fresh seeds about one run in 77 would
+ * Retries and breakers against a service with random failures. 13 intervals: with fresh seeds about one run in 77 would
  * raise a false alarm.
  */
 import { describe, expect, test } from 'vitest'
@@ -8,7 +8,7 @@ import { type PolicyLayer, type Scenario, type ServerModel, simulate } from 'yao
 import { expectAgreement, failedShare, known, requestsPerCall, runs, samples, web } from './agreement.ts'
 import { meanAttempts, meanCallsToTrip } from './closed-form.ts'
 
-/** So many calls, one every 10 ms. Services have room for all, so nobody waits for anybody. */
+/** One call every 10 ms. Services have unlimited workers, so that no call waits for another. */
 const calling = (calls: number, policy?: string): Scenario['clients'] => ({
 	web: { to: 'api', arrivals: { kind: 'constant', perSecond: 100, toMs: calls * 10 }, policy },
 })
@@ -21,7 +21,7 @@ const failing = (rate: number): ServerModel => ({
 
 const attempts = (most: number): PolicyLayer[] => [{ retry: { maxRetries: most - 1, baseDelayMs: 5 } }]
 
-describe('a retry against failures that come by chance', () => {
+describe('a retry against random failures', () => {
 	test.each([
 		[0.5, 2, 3_000],
 		[0.7, 3, 2_000],
@@ -44,7 +44,7 @@ describe('a retry against failures that come by chance', () => {
 	)
 })
 
-/** Three services in a row, of which the last fails. The first two retry, and tell each other of it or not. */
+/** A chain of three services whose last one fails. The first two retry, with or without a shared context. */
 const layered = (
 	calls: number,
 	rate: number,
@@ -65,13 +65,13 @@ const layered = (
 describe('retries around retries', () => {
 	const [rate, outer, inner] = [0.92, 3, 3]
 
-	test('multiply when neither knows of the other: 3 x 3 are as good and as dear as 9', () => {
+	test('multiply without a context: 3 x 3 are as good and as expensive as 9', () => {
 		const stretches = runs(layered(1_300, rate, outer, inner, false), 0)
 		expectAgreement(samples(stretches, failedShare), rate ** 9)
 		expectAgreement(samples(stretches, requestsPerCall('c')), meanAttempts(rate, 9))
 		expectAgreement(samples(stretches, requestsPerCall('b')), meanAttempts(rate ** inner, outer))
 	})
-	test('do not when contexts are passed on: the inner one retries, and the outer one leaves it at that', () => {
+	test('do not multiply if the context is passed on: only the inner one retries', () => {
 		const stretches = runs(layered(400, rate, outer, inner, true), 0)
 		expectAgreement(samples(stretches, failedShare), rate ** inner)
 		expectAgreement(samples(stretches, requestsPerCall('c')), meanAttempts(rate, inner))
@@ -91,14 +91,14 @@ describe('retries around retries', () => {
 	)
 })
 
-describe('a breaker that counts failures in a row', () => {
+describe('a breaker that counts consecutive failures', () => {
 	test.each([
 		[0.5, 2],
 		[0.8, 4],
 	])(
 		'which have probability %f lets (1 - p^k) / (p^k (1 - p)) calls through before it opens at %i',
 		(rate, failureThreshold) => {
-			// One for each run. Closed again as soon as it opens, a breaker has hundreds of lives in one.
+			// One per run. A breaker that is closed as soon as it opens gives hundreds of samples in one run.
 			const trips: number[] = []
 			const careful = (): CircuitBreaker => {
 				const run = trips.push(0) - 1

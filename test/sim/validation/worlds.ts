@@ -1,8 +1,8 @@
-/** Small worlds by chance: a service, perhaps one behind it, a client, a policy, and whatever can go wrong. Each comes to an end. */
+/** Small random scenarios: a service, maybe a dependency, a client, a policy, and faults. Each ends. */
 import fc from 'fast-check'
 import type { Distribution, Fault, PolicyLayer, Scenario, ServerModel } from 'yaoki/sim'
 
-/** When the last call begins. */
+/** When the last call starts. */
 const LAST_MS = 2_000
 
 const some = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
@@ -72,7 +72,7 @@ const arrivals = fc.constantFrom(
 	{ kind: 'closed', users: 8, callsEach: 5, think: { kind: 'exponential', meanMs: 100 } } as const,
 )
 
-/** Ends by itself, when all is done that can be. */
+/** Ends when nothing is left to do. */
 export const aWorld: fc.Arbitrary<Scenario> = fc
 	.record({
 		seed: fc.nat(),
@@ -99,7 +99,7 @@ export const aWorld: fc.Arbitrary<Scenario> = fc
 		}
 	})
 
-/** Nothing but a queue and those who come: a call takes as long as its request is there. Ends by itself. */
+/** Only a queue and arrivals: a call lasts as long as its request is in flight. Ends when nothing is left to do. */
 export const aQueue: fc.Arbitrary<Scenario> = fc
 	.record({ seed: fc.nat(), workers, serviceTime: aDuration, order, arrivals })
 	.map(({ seed, workers, serviceTime, order, arrivals }) => ({
