@@ -1,4 +1,4 @@
-/** The simulator on one core, the shipped studies as a user runs them, and its memory. */
+/** Throughput of the simulator on one core, run time of shipped studies, and memory. */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { type Scenario, type SimulationResult, simulate } from 'yaoki/sim'
@@ -27,7 +27,7 @@ const stack: Scenario = {
 
 const rate = (count: number): string => Math.round(count).toLocaleString('en-US')
 
-/** The median of five runs, each with its own seed. */
+/** Returns the median rate of five runs with different seeds. */
 function perSecond(scenario: Scenario, count: (result: SimulationResult) => number): number {
 	const runs = [1, 2, 3, 4, 5].map((seed) => {
 		const from = process.hrtime.bigint()
@@ -37,7 +37,7 @@ function perSecond(scenario: Scenario, count: (result: SimulationResult) => numb
 	return median(runs)
 }
 
-/** From the start of the process to its end, as whoever types the command waits. */
+/** Returns the run time of a command, process start included. */
 function seconds(...args: readonly string[]): number {
 	const cli = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url))
 	const from = process.hrtime.bigint()
@@ -49,7 +49,7 @@ function seconds(...args: readonly string[]): number {
 	return Number(process.hrtime.bigint() - from) / 1e9
 }
 
-/** What stays when a run is over that was ten times as long, and while it runs at the most. */
+/** Returns the heap size after a run. */
 function heapAfter(duration: number): number {
 	const result = simulate({ ...queue, duration })
 	globalThis.gc?.()

@@ -1,11 +1,11 @@
-/** A million retried calls in virtual time, through the runner without promises, on one core. */
+/** A million retried calls in virtual time, with the callback runner, on one core. */
 import { retry } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 import type { Report } from './figure.ts'
 import { median } from './harness.ts'
 
 const CALLS = 1_000_000
-/** So many calls are under way at once; each that ends starts the next. */
+/** Calls in flight; each that ends starts the next. */
 const CLIENTS = 1_000
 
 function attemptsPerSecond(seed: number): number {
@@ -42,7 +42,7 @@ export async function virtual(): Promise<Report> {
 	const rate = median(runs)
 	const measured = `${Math.round(rate).toLocaleString('en-US')} attempts/s`
 	return {
-		title: `${CALLS.toLocaleString('en-US')} retried calls in virtual time, ${CLIENTS} at once`,
+		title: `${CALLS.toLocaleString('en-US')} retried calls in virtual time, ${CLIENTS} concurrently`,
 		lines: runs.map((run) => `${Math.round(run).toLocaleString('en-US').padStart(12)} attempts/s`),
 		figures: [
 			{ figure: 'virtual time', asked: 'at least 1,000,000 attempts/s', measured, reached: rate >= 1e6 },
