@@ -1,6 +1,6 @@
 /**
- * An empty database of a test file's own on a real PostgreSQL: on the server that DATABASE_URL names, or on one that is started for
- * it. It is gone afterwards.
+ * Creates an empty database for a test file on a real PostgreSQL: on the server of DATABASE_URL, or on one started for the test. The database is
+ * dropped afterwards.
  */
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
@@ -22,26 +22,26 @@ export async function postgresDatabase(): Promise<PostgresDatabase> {
 		url,
 		connection: { connectionString: url },
 		[Symbol.asyncDispose]: async () => {
-			await othersLeft(url)
+			await connectionsClosed(url)
 			await server[Symbol.asyncDispose]()
 		},
 	}
 }
 
-/** How often it is looked whether the connections are gone. One that was forgotten must not keep the server running. */
-const MOST_LOOKS = 5_000
+/** A forgotten connection must not keep the server running forever. */
+const MAX_CHECKS = 5_000
 
 /**
- * A pool says that it has ended before its connections are gone, and one of them that the server ends in that moment throws where
- * nobody can catch it.
+ * Waits until all connections are closed. A pool resolves `end` earlier, and a connection that the server terminates then throws where no
+ * handler can catch it.
  */
-async function othersLeft(url: string): Promise<void> {
+async function connectionsClosed(url: string): Promise<void> {
 	const client = new pg.Client({ connectionString: url })
 	await client.connect()
-	const others = `select from pg_stat_activity
+	const remaining = `select from pg_stat_activity
 		where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`
-	for (let look = 0; look < MOST_LOOKS; look++) {
-		if ((await client.query(others)).rows.length === 0) break
+	for (let check = 0; check < MAX_CHECKS; check++) {
+		if ((await client.query(remaining)).rows.length === 0) break
 	}
 	await client.end()
 }
@@ -64,7 +64,7 @@ async function freshDatabase(given: string): Promise<PostgresDatabase> {
 		url: url.href,
 		connection: { connectionString: url.href },
 		[Symbol.asyncDispose]: async () => {
-			await othersLeft(url.href)
+			await connectionsClosed(url.href)
 			await admin(`drop database if exists ${name} with (force)`)
 		},
 	}

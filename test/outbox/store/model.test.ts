@@ -5,13 +5,13 @@ import { openSqliteFile, openSqliteMemory } from './open-sqlite.ts'
 
 const SEEDS = Array.from({ length: 40 }, (_, seed) => seed)
 
-describe('SQLite in memory does what a queue in an array does', () => {
+describe('SQLite in memory agrees with a queue in an array', () => {
 	test.each(SEEDS)('seed %i', async (seed) => {
 		await expect(storeModel(openSqliteMemory, seed)).resolves.toBeUndefined()
 	})
 })
 
-describe('SQLite in a file does what a queue in an array does', () => {
+describe('SQLite in a file agrees with a queue in an array', () => {
 	test.each(SEEDS.slice(0, 8))('seed %i', async (seed) => {
 		await expect(storeModel(openSqliteFile, seed)).resolves.toBeUndefined()
 	})

@@ -1,6 +1,6 @@
 /**
- * Random moves against a store and against a queue in an array at the same time; after each the two must tell the same. Every
- * destination keeps to one way of treating stuck keys, as destinations do.
+ * Applies random operations to a store and to a queue in an array; after each, both must return the same. Every destination uses one
+ * `afterDeadLetter` policy.
  */
 import assert from 'node:assert/strict'
 import type { AfterDeadLetter, ClaimRef, NewRow, Settlement } from '../../../src/outbox/store/rows.ts'
@@ -56,14 +56,14 @@ class Run {
 
 	async #now(): Promise<number> {
 		const request = { owner: 'x', leaseMs: 1, poisonCandidates: false, poisonAfter: 9 }
-		const lane = { destination: 'nobody', limit: 1, since: 0, isOrdered: false, isProbe: false }
-		return (await this.#store.claim({ ...request, targets: [lane] })).now
+		const target = { destination: 'unused', limit: 1, since: 0, isOrdered: false, isProbe: false }
+		return (await this.#store.claim({ ...request, targets: [target] })).now
 	}
 
 	#row(now: number): NewRow {
 		const [destination] = this.#pick(DESTINATIONS)
 		const key = this.#below(3) ? `k${this.#below(4)}` : null
-		// New ones behind parked letters would be overtaken by their replay; what that means is nobody's promise.
+		// A replay would overtake new messages behind dead followers; the contract does not define that.
 		const isParked = this.#model.at('dead').some((each) => each.destination === 'parking' && each.key === key)
 		return {
 			id: `01890a5d-ac96-7000-8000-${(++this.#ids).toString(16).padStart(12, '0')}`,
@@ -94,15 +94,15 @@ class Run {
 	async claim(): Promise<void> {
 		const [destination, , isOrdered] = this.#pick(DESTINATIONS)
 		const keys = isOrdered && this.#below(4) === 0 ? ['k0', 'k2'] : undefined
-		const lane = { destination, limit: 1 + this.#below(6), isOrdered, isProbe: this.#below(5) === 0, keys }
+		const target = { destination, limit: 1 + this.#below(6), isOrdered, isProbe: this.#below(5) === 0, keys }
 		const isForSuspects = this.#below(4) === 0
-		// Half a minute more: leases then never end at the very moment that somebody asks.
+		// Half a minute more, so that no lease ends exactly at the time of a call.
 		const leaseMs = (1 + this.#below(4)) * MINUTE + MINUTE / 2
 		const request = { owner: `r${this.#below(3)}`, leaseMs, poisonCandidates: isForSuspects, poisonAfter: 3 }
 		// Of several keys whichever come first is the store's own choice, so all of them may.
-		const limited = keys ? { ...lane, limit: ALL } : lane
+		const limited = keys ? { ...target, limit: ALL } : target
 		const { now, rows } = await this.#store.claim({ ...request, targets: [{ ...limited, since: 0 }] })
-		const expected = this.#model.claim({ ...request, lane: limited }, now)
+		const expected = this.#model.claim({ ...request, target: limited }, now)
 		const given = rows.map(({ id, attempt }) => ({ id, attempt }))
 		assert.deepEqual(keys ? byId(given) : given, keys ? byId(expected) : expected)
 		for (const row of rows) {
@@ -175,7 +175,7 @@ class Run {
 				: move === 1
 					? this.#model.replay(isMeant, now)
 					: this.#model.retryNow(destination, now)
-		// A message that is due already may be told of or not: it stays due.
+		// A message that is already due may be included or not; it stays due.
 		if (move === 2) for (const id of expected) assert.ok(done.includes(id))
 		else assert.deepEqual([...done].sort(), expected.sort())
 	}

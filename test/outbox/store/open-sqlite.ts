@@ -1,4 +1,4 @@
-/** SQLite stores for the suite and the model, on a clock that only a test moves. */
+/** SQLite stores with a clock that only the test moves. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,16 +14,16 @@ const transactionOn =
 		const tx = database()
 		tx.exec('BEGIN IMMEDIATE')
 		try {
-			const answer = await work(tx)
+			const result = await work(tx)
 			tx.exec(end)
-			return answer
+			return result
 		} catch (error) {
 			tx.exec('rollback')
 			throw error
 		}
 	}
 
-/** In memory: the store's own connection is the only one there is. */
+/** In memory: the store's own connection is the only one. */
 export async function openSqliteMemory(): Promise<StoreUnderTest> {
 	let now = START
 	const store = sqliteStore({ file: ':memory:', clock: () => now })
@@ -37,7 +37,7 @@ export async function openSqliteMemory(): Promise<StoreUnderTest> {
 	}
 }
 
-/** In a file of its own, which the user and other stores have connections to as well. */
+/** In a file that the user and other stores are connected to as well. */
 export async function openSqliteFile(): Promise<StoreUnderTest> {
 	let now = START
 	const folder = mkdtempSync(join(tmpdir(), 'yaoki-conformance-'))

@@ -1,5 +1,5 @@
 /**
- * A queue in an array, as simple as the contract can be told: what a store must do, without SQL, indexes or batches. Times are the
+ * A queue in an array, the simplest form of the contract: what a store must do, without SQL, indexes or batches. Times are the
  * store's own where they were read back, so that a database whose clock runs on can be compared as well.
  */
 import type { AfterDeadLetter, ClaimRef, NewRow, Settlement } from '../../../src/outbox/store/rows.ts'
@@ -33,7 +33,7 @@ export interface ModelClaim {
 	readonly leaseMs: number
 	readonly poisonCandidates: boolean
 	readonly poisonAfter: number
-	readonly lane: ModelLane
+	readonly target: ModelLane
 }
 
 export class QueueModel {
@@ -63,7 +63,7 @@ export class QueueModel {
 		return duplicates
 	}
 
-	/** Is nobody of its key in front of it? */
+	/** Returns true if it is the first message of its key. */
 	#isHead({ destination, key, seq }: Entry): boolean {
 		if (key === null) return true
 		return !this.entries.some(
@@ -75,18 +75,18 @@ export class QueueModel {
 		)
 	}
 
-	claim({ owner, leaseMs, poisonCandidates, poisonAfter, lane }: ModelClaim, now: number): ClaimRef[] {
-		if ((this.heldUntil.get(lane.destination) ?? 0) > now && !lane.isProbe) return []
+	claim({ owner, leaseMs, poisonCandidates, poisonAfter, target }: ModelClaim, now: number): ClaimRef[] {
+		if ((this.heldUntil.get(target.destination) ?? 0) > now && !target.isProbe) return []
 		const given = this.at('queue')
-			.filter((entry) => entry.destination === lane.destination && entry.dueAt <= now)
+			.filter((entry) => entry.destination === target.destination && entry.dueAt <= now)
 			.filter((entry) => entry.lockedBy === null || entry.leaseUntil <= now)
 			.filter(
 				(entry) => entry.crashes + (entry.lockedBy === null ? 0 : 1) >= poisonAfter === poisonCandidates,
 			)
-			.filter((entry) => !lane.isOrdered || this.#isHead(entry))
-			.filter((entry) => lane.keys === undefined || (entry.key !== null && lane.keys.includes(entry.key)))
+			.filter((entry) => !target.isOrdered || this.#isHead(entry))
+			.filter((entry) => target.keys === undefined || (entry.key !== null && target.keys.includes(entry.key)))
 			.sort((a, b) => a.dueAt - b.dueAt || a.seq - b.seq)
-			.slice(0, lane.limit)
+			.slice(0, target.limit)
 		for (const entry of given) {
 			entry.crashes += entry.lockedBy === null ? 0 : 1
 			entry.attempts++

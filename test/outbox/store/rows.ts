@@ -3,7 +3,7 @@ import type { NewRow } from '../../../src/outbox/store/rows.ts'
 
 let made = 0
 
-/** A row with an id that nobody else has; ids go up. */
+/** Returns a row with a unique, ascending id. */
 export const newRow = (part: Partial<NewRow> = {}): NewRow => ({
 	id: `01890a5d-ac96-7000-8000-${(++made).toString(16).padStart(12, '0')}`,
 	...{ topic: 'order.created', destination: 'a', key: null, payload: '{"n":1}', headers: null },

@@ -16,12 +16,12 @@ const prepared = async (prepare: boolean): Promise<number> => {
 	return (await pool.query('select name from pg_prepared_statements')).rows.length
 }
 
-test('statements are prepared once for each connection, and not at all where a pooler can not have it', async () => {
+test('prepares statements once per connection, and none with prepare: false', async () => {
 	expect(await prepared(true)).toBe(2)
 	expect(await prepared(false)).toBe(0)
 })
 
-test('two stores of different schemas share a pool', async () => {
+test('two stores of different schemas can share a pool', async () => {
 	const pool = rig.anotherPool({ max: 1 })
 	const one = postgresStore({ client: pool, schema: rig.schema })
 	const two = postgresStore({ client: pool, schema: `${rig.schema}_two` })
@@ -33,7 +33,7 @@ test('two stores of different schemas share a pool', async () => {
 	await pool.query(`drop schema ${rig.schema}_two cascade`)
 })
 
-test("whether a transaction is open is known of pg's clients and pools", async () => {
+test('reports an open transaction for clients and pools of pg', async () => {
 	const client = await rig.pool.connect()
 	await client.query('begin')
 	expect((await rig.store.insert([newRow()], client)).isInTransaction).toBe(true)
@@ -47,7 +47,7 @@ test("whether a transaction is open is known of pg's clients and pools", async (
 	expect((await rig.store.insert([newRow()], plain)).isInTransaction).toBeUndefined()
 })
 
-test('idle connections that the server ends do no harm', async () => {
+test('survives idle connections that the server ends', async () => {
 	const pool = rig.anotherPool()
 	const store = postgresStore({ client: pool, schema: rig.schema })
 	await store.insert([newRow()])
@@ -57,7 +57,7 @@ test('idle connections that the server ends do no harm', async () => {
 	expect((await store.claim(wanted())).rows).toHaveLength(1)
 })
 
-test('a connection that is lost in the middle of a transaction is an error of that call, and the next call works', async () => {
+test('a connection lost within a transaction fails that call, and the next call works', async () => {
 	const pool = rig.anotherPool()
 	const store = postgresStore({ client: pool, schema: rig.schema })
 	const request = { destination: 'shop', owner: 'r', wanted: 1, inUse: 0, total: 1, leaseMs: 60_000 }
@@ -80,7 +80,7 @@ test('a connection that is lost in the middle of a transaction is an error of th
 	expect(pool.idleCount).toBe(pool.totalCount)
 })
 
-test('a full disk is an error that says so, with the own error of the database as its cause', async () => {
+test('a full disk rejects with a StoreError whose cause is the error of the database', async () => {
 	const cause = Object.assign(new Error('could not extend file: No space left on device'), { code: '53100' })
 	const pool = rig.anotherPool()
 	const store = postgresStore({ client: pool, schema: rig.schema })
@@ -90,7 +90,7 @@ test('a full disk is an error that says so, with the own error of the database a
 	expect(error).toMatchObject({ cause, message: expect.stringMatching(/disk of the database is full/) })
 })
 
-test('an error of the connection is passed on as it is', async () => {
+test('passes connection errors through', async () => {
 	const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
 	const pool = rig.anotherPool()
 	const store = postgresStore({ client: pool, schema: rig.schema })

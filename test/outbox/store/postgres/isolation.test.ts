@@ -1,4 +1,4 @@
-/** The user of a database may have any isolation level as the default, for the sake of other programs. */
+/** The user of a database may have any isolation level as the default, because of other programs. */
 import type pg from 'pg'
 import { describe, expect, test, vi } from 'vitest'
 import { type PostgresStore, postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
@@ -27,7 +27,7 @@ async function withDefault<T>(
 }
 
 describe.each(['repeatable read', 'serializable'])('with %s as the default', (level) => {
-	test('relays that claim, renew and settle at the same time do not fail on each other', async () => {
+	test('concurrent claims, renewals and settlements do not fail', async () => {
 		await withDefault(level, async (store) => {
 			await store.insert(newRows(1_200, { key: null }))
 			const sent = new Set<string>()
@@ -49,7 +49,7 @@ describe.each(['repeatable read', 'serializable'])('with %s as the default', (le
 		})
 	}, 30_000)
 
-	test('gates, tokens, places and heartbeats that many ask for at once do not fail either', async () => {
+	test('concurrent circuit changes, tokens, permits and heartbeats do not fail', async () => {
 		await withDefault(level, async (store) => {
 			const rate = { limit: 10, intervalMs: 60_000, burst: 10 }
 			const granted = await Promise.all(
@@ -71,7 +71,7 @@ describe.each(['repeatable read', 'serializable'])('with %s as the default', (le
 		})
 	})
 
-	test("nothing of ours runs at that level, so that it is in nobody else's way", async () => {
+	test('runs no statement at that level', async () => {
 		await withDefault(level, async (store, pool) => {
 			const query = vi.spyOn(pool, 'query')
 			await store.insert(newRows(2))
@@ -82,7 +82,7 @@ describe.each(['repeatable read', 'serializable'])('with %s as the default', (le
 	})
 })
 
-test('with read committed as the default a statement is one round trip, after one look', async () => {
+test('with read committed as the default, a statement is one round trip after one lookup', async () => {
 	const pool = rig.anotherPool()
 	const query = vi.spyOn(pool, 'query')
 	const connect = vi.spyOn(pool, 'connect')

@@ -7,7 +7,7 @@ import { wanted } from './rows.ts'
 
 const rig = postgresRig()
 
-test('processes that migrate at the same time all succeed, and one of them does it', async () => {
+test('concurrent migrations all succeed, and one of them applies the steps', async () => {
 	await rig.pool.query(`drop schema ${rig.schema} cascade`)
 	const stores = Array.from({ length: 4 }, () =>
 		postgresStore({ client: rig.anotherPool(), schema: rig.schema }),
@@ -17,7 +17,7 @@ test('processes that migrate at the same time all succeed, and one of them does 
 	expect(await rig.store.schemaVersion()).toBe(1)
 })
 
-test('a connection that has seen no tables before does not make them again while it waits for who does', async () => {
+test('a connection that looked for tables before does not create them again after waiting for another migration', async () => {
 	await rig.pool.query(`drop schema ${rig.schema} cascade`)
 	const pool = rig.anotherPool({ max: 1 })
 	const store = postgresStore({ client: pool, schema: rig.schema })
@@ -36,14 +36,14 @@ test('a connection that has seen no tables before does not make them again while
 	expect(await second).toEqual({ from: 1, to: 1, applied: [] })
 })
 
-test('the printed SQL, run by hand, makes the same schema', async () => {
+test('the printed SQL creates the same schema', async () => {
 	await rig.pool.query(`drop schema ${rig.schema} cascade`)
 	for (const { sql } of rig.store.migrations) await rig.pool.query(sql)
 	expect(await rig.store.migrate()).toEqual({ from: 1, to: 1, applied: [] })
 	await rig.store.insert([newRow()])
 })
 
-test('a user without the right to create anything migrates what is up to date, and a schema made for it is used', async () => {
+test('a user without CREATE privilege can migrate an up-to-date schema, and an existing schema is used', async () => {
 	const role = `${rig.schema}_user`
 	await rig.pool.query(`create role ${role}`)
 	await rig.pool.query(`drop schema ${rig.schema} cascade; create schema ${rig.schema} authorization ${role}`)
@@ -56,12 +56,12 @@ test('a user without the right to create anything migrates what is up to date, a
 	await rig.pool.query(`drop schema ${rig.schema} cascade; drop role ${role}`)
 })
 
-test('a newer schema is refused', async () => {
+test('rejects a newer schema', async () => {
 	await rig.pool.query(`insert into ${rig.schema}.outbox_schema (version, name) values (99, 'later')`)
 	await expect(rig.store.migrate()).rejects.toThrow(/version 99, this release needs version 1/)
 })
 
-test('without tables every call says what to do, also in the transaction of a user', async () => {
+test('rejects calls without tables with SchemaVersionError, also in a transaction of the user', async () => {
 	await rig.pool.query(`drop schema ${rig.schema} cascade`)
 	await expect(rig.store.claim(wanted())).rejects.toThrow(SchemaVersionError)
 	await expect(rig.store.insert([newRow()])).rejects.toThrow(/Run outbox\.migrate\(\)/)
@@ -72,7 +72,7 @@ test('without tables every call says what to do, also in the transaction of a us
 	client.release()
 })
 
-test("a user's transaction on the only connection there is does not hang when the tables are missing", async () => {
+test("does not hang without tables in the user's transaction on the only connection", async () => {
 	const pool = rig.anotherPool({ max: 1 })
 	const store = postgresStore({ client: pool, schema: 'nowhere' })
 	const client = await pool.connect()
@@ -82,7 +82,7 @@ test("a user's transaction on the only connection there is does not hang when th
 	client.release()
 })
 
-test('people see messages under the names they know', async () => {
+test('the view shows messages with the documented columns', async () => {
 	await rig.store.insert([newRow({ key: 'k', headers: '{"a":"b"}' })])
 	await rig.store.claim(wanted())
 	const { rows } = await rig.pool.query(`select * from ${rig.schema}.outbox_messages`)

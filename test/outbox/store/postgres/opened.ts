@@ -1,11 +1,11 @@
-/** A store of a schema of its own in a database that several tests share, as the conformance suite wants it. */
+/** A store in its own schema of a database that several tests share, for the conformance suite. */
 import type { PGlite } from '@electric-sql/pglite'
 import type pg from 'pg'
 import { type PostgresStore, postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
 import type { StoreUnderTest } from '../../../../src/outbox/testing/harness/store-under-test.ts'
 import type { Queryable } from '../../../../src/sql/clients.ts'
 
-/** Ends a transaction that is to leave nothing. */
+/** Rolls back a PGlite transaction. */
 class Undone extends Error {}
 
 let schemas = 0
@@ -17,7 +17,7 @@ export interface OpenedPostgres extends StoreUnderTest {
 	readonly schema: string
 }
 
-/** All but its transactions and its end. */
+/** Everything except transaction and close. */
 async function onFreshSchema(client: pg.Pool | PGlite) {
 	const schema = freshSchema()
 	let offsetMs = 0
@@ -45,13 +45,13 @@ export async function openOnPool(pool: pg.Pool): Promise<OpenedPostgres> {
 			}
 		},
 		async close() {
-			// Its schema goes with the database: to drop each would take as long as the test.
+			// The schema is dropped with the database: dropping each would take as long as the test.
 			await base.store.close()
 		},
 	}
 }
 
-/** On PGlite, which takes seconds to start: one database for all, a schema each. */
+/** On PGlite, which takes seconds to start: one database for all tests, with a schema each. */
 export async function openOnPGlite(db: PGlite): Promise<OpenedPostgres> {
 	const base = await onFreshSchema(db)
 	return {
@@ -66,11 +66,11 @@ export async function openOnPGlite(db: PGlite): Promise<OpenedPostgres> {
 			} catch (error) {
 				if (!(error instanceof Undone)) throw error
 			}
-			if (result === undefined) throw new Error('the work gave no result')
+			if (result === undefined) throw new Error('the transaction returned no result')
 			return result.value
 		},
 		async close() {
-			// Its schema goes with the database: to drop each would take as long as the test.
+			// The schema is dropped with the database: dropping each would take as long as the test.
 			await base.store.close()
 		},
 	}

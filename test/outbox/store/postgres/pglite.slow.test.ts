@@ -7,14 +7,14 @@ import { newRow, newRows } from '../rows.ts'
 import { openOnPGlite } from './opened.ts'
 import { wanted } from './rows.ts'
 
-// It takes seconds to start, so there is one for all.
+// Takes seconds to start, so all tests share one.
 let db: PGlite
 beforeAll(async () => {
 	db = await PGlite.create()
 }, 60_000)
 afterAll(() => db?.close())
 
-test('a message goes in with the transaction of PGlite that it was enqueued in, and out', async () => {
+test('enqueues in a PGlite transaction, claims and settles', async () => {
 	const store = postgresStore({ client: db, schema: 'smoke' })
 	await store.migrate()
 	const row = newRow()
@@ -27,20 +27,20 @@ test('a message goes in with the transaction of PGlite that it was enqueued in, 
 	expect(await store.find(row.id)).toBeUndefined()
 })
 
-test('a ring is heard until listening is stopped', async () => {
+test('notifies until listening is stopped', async () => {
 	const store = postgresStore({ client: db, schema: 'smoke' })
-	const onRing = vi.fn()
-	const stop = await store.listen(onRing, () => {})
+	const onNotify = vi.fn()
+	const stop = await store.listen(onNotify, () => {})
 	await store.notify()
-	await vi.waitFor(() => expect(onRing).toHaveBeenCalledTimes(1))
+	await vi.waitFor(() => expect(onNotify).toHaveBeenCalledTimes(1))
 	await stop()
 	await store.notify()
 	await db.query('select 1')
-	expect(onRing).toHaveBeenCalledTimes(1)
+	expect(onNotify).toHaveBeenCalledTimes(1)
 	await store.close()
 })
 
-test('a transaction on tables that are missing does not hang, though PGlite has one connection only', async () => {
+test('does not hang without tables in a transaction, although PGlite has one connection', async () => {
 	const store = postgresStore({ client: db, schema: 'nowhere' })
 	await expect(db.transaction((tx) => store.insert(newRows(2), tx))).rejects.toThrow(SchemaVersionError)
 })

@@ -12,7 +12,7 @@ function countedStore() {
 	return { pool, store: postgresStore({ client: pool, schema: rig.schema }) }
 }
 
-test('a claim changes no index: every one of its updates is a HOT update', async () => {
+test('a claim updates no index: all its updates are HOT updates', async () => {
 	const { pool, store } = countedStore()
 	await store.insert(newRows(2_000, { key: 'k', payload: JSON.stringify('x'.repeat(100)) }))
 	for (let round = 0; round < 4; round++) await store.claim(wanted({ limit: 500 }))

@@ -6,7 +6,7 @@ import { wanted } from './rows.ts'
 
 const rig = postgresRig()
 
-test('relays that claim at the same time never get the same message, and together get all', async () => {
+test('concurrent relays share no message and together claim all', async () => {
 	await rig.store.insert(newRows(2_000))
 	const other = postgresStore({ client: rig.anotherPool(), schema: rig.schema })
 	const claims = await Promise.all(
@@ -22,7 +22,7 @@ test('relays that claim at the same time never get the same message, and togethe
 	expect(all).toHaveLength(2_000)
 })
 
-test('a claim steps over what somebody else has locked, and does not wait for it', async () => {
+test('a claim skips locked rows without waiting', async () => {
 	await rig.store.insert(newRows(3))
 	const client = await rig.pool.connect()
 	await client.query('begin')
@@ -35,7 +35,7 @@ test('a claim steps over what somebody else has locked, and does not wait for it
 	expect((await rig.store.claim(wanted())).rows.map(({ id }) => id)).toEqual([rows[0].id])
 })
 
-test('a locked head does not let the next of its key overtake it', async () => {
+test('a locked first message of a key is not overtaken by the next', async () => {
 	const [head, next] = newRows(2, { key: 'k' })
 	if (!head || !next) throw new Error('two rows')
 	await rig.store.insert([head, next])
@@ -48,7 +48,7 @@ test('a locked head does not let the next of its key overtake it', async () => {
 	client.release()
 })
 
-test('a message that was written earlier but committed later waits for the one of its key that is in flight', async () => {
+test('a message inserted earlier but committed later waits for the one of its key in flight', async () => {
 	const client = await rig.pool.connect()
 	await client.query('begin')
 	const early = newRow({ key: 'k' })
@@ -64,18 +64,18 @@ test('a message that was written earlier but committed later waits for the one o
 	expect((await rig.store.claim(wanted({ isOrdered: true }))).rows.map(({ id }) => id)).toEqual([early.id])
 })
 
-test('of enqueuers with one dedupe key that commit at the same time one gets in, and the others are told its id', async () => {
+test('of concurrent inserts with one dedupe key one succeeds, and the others get its id', async () => {
 	const rows = newRows(20, { dedupeKey: 'once' })
 	const answers = await Promise.all(rows.map((row) => rig.store.insert([row])))
 	const winners = rows.filter((row, at) => !answers[at]?.duplicates.has(row.id))
 	expect(winners).toHaveLength(1)
-	const told = new Set(answers.flatMap(({ duplicates }) => [...duplicates.values()]))
-	expect([...told]).toEqual([winners[0]?.id])
+	const ids = new Set(answers.flatMap(({ duplicates }) => [...duplicates.values()]))
+	expect([...ids]).toEqual([winners[0]?.id])
 })
 
-test('places are never given twice, however many relays ask at the same time', async () => {
+test('concurrent permit requests never exceed the total', async () => {
 	const ask = (owner: string) =>
 		rig.store.acquirePermits({ destination: 'shop', owner, wanted: 10, inUse: 0, total: 10, leaseMs: 60_000 })
-	const given = await Promise.all(Array.from({ length: 12 }, (_, at) => ask(`relay ${at}`)))
-	expect(given.reduce((sum, places) => sum + places, 0)).toBeLessThanOrEqual(10)
+	const granted = await Promise.all(Array.from({ length: 12 }, (_, at) => ask(`relay ${at}`)))
+	expect(granted.reduce((sum, permits) => sum + permits, 0)).toBeLessThanOrEqual(10)
 })

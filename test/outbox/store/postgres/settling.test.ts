@@ -6,7 +6,7 @@ import { retry, wanted } from './rows.ts'
 
 const rig = postgresRig()
 
-test('one row with a text that PostgreSQL can not hold does not keep a hundred others from being settled', async () => {
+test('settles a hundred messages beside one whose error PostgreSQL cannot store', async () => {
 	await rig.store.insert(newRows(100))
 	const { rows } = await rig.store.claim(wanted())
 	const outcomes = rows.map((row, at) => (at === 37 ? retry(row, 'a\0b\ud800c') : retry(row, 'down')))
@@ -16,7 +16,7 @@ test('one row with a text that PostgreSQL can not hold does not keep a hundred o
 	expect((await rig.store.find(rows[37]?.id ?? ''))?.error?.message).toBe('a\uFFFDb\uFFFDc')
 })
 
-test('a row whose error breaks a rule of the database is settled with other words', async () => {
+test('settles a message whose error violates a constraint with a substitute error', async () => {
 	await rig.pool.query(`alter table ${rig.schema}.outbox add check (error_message <> 'forbidden')`)
 	await rig.store.insert(newRows(10))
 	const { rows } = await rig.store.claim(wanted())
@@ -30,7 +30,7 @@ test('a row whose error breaks a rule of the database is settled with other word
 	])
 })
 
-test('a batch that was sent is one statement, and a mixed one is one transaction', async () => {
+test('settles sent messages in one statement and a mixed batch in one transaction', async () => {
 	const pool = rig.anotherPool()
 	const store = postgresStore({ client: pool, schema: rig.schema })
 	await store.insert(newRows(20))
@@ -54,7 +54,7 @@ test('a batch that was sent is one statement, and a mixed one is one transaction
 	expect(await store.list({}, 100)).toHaveLength(1)
 })
 
-test('what fails in the middle of a mixed batch leaves nothing half done', async () => {
+test('a failing mixed batch changes nothing', async () => {
 	await rig.store.insert(newRows(2))
 	const { rows } = await rig.store.claim(wanted())
 	const [first, second] = rows

@@ -21,12 +21,12 @@ const planOf = (store: SqliteStore, sql: string): string =>
 		.join('\n')
 
 describe('a claim', () => {
-	it('reads what is due in the order of the index, sorting nothing', async () => {
+	it('reads due messages in index order without sorting', async () => {
 		const plan = planOf(await emptyStore(), CLAIM_TEXTS['few crashes'].unordered)
 		expect(plan).toBe('SEARCH q USING INDEX yaoki_outbox_due (destination=? AND due_at>? AND due_at<?)')
 	})
 
-	it('looks for heads in the index of keys, and for what blocks them in the index of that', async () => {
+	it('finds first messages and blocking dead letters by index', async () => {
 		const plan = planOf(await emptyStore(), CLAIM_TEXTS['few crashes'].ordered)
 		expect(plan).toContain('SEARCH q USING INDEX yaoki_outbox_due')
 		expect(plan).toContain(
@@ -36,26 +36,26 @@ describe('a claim', () => {
 		expect(plan).not.toMatch(/SCAN q|SCAN e|SCAN d|TEMP B-TREE/)
 	})
 
-	it('finds the first of a key without looking at those behind it', async () => {
+	it('finds the first message of a key without scanning later ones', async () => {
 		const plan = planOf(await emptyStore(), CLAIM_TEXTS['few crashes'].keys)
 		expect(plan).toContain('SEARCH q USING INTEGER PRIMARY KEY')
 		expect(plan).toContain('SEARCH f USING COVERING INDEX yaoki_outbox_key')
 	})
 
-	it('of suspects looks only at what has crashed before', async () => {
+	it('reads only rows with recorded crashes for poison candidates', async () => {
 		const plan = planOf(await emptyStore(), CLAIM_TEXTS['recorded crashes'].unordered)
 		expect(plan).toContain('yaoki_outbox_crashed')
 		expect(plan).not.toContain('TEMP B-TREE')
 	})
 
-	it('changes no index', async () => {
+	it('updates no index', async () => {
 		const store = await emptyStore()
 		const opcodes = store.database.prepare(`EXPLAIN ${MARK_LIST}`).all()
 		const opened = opcodes.filter(({ opcode }) => opcode === 'OpenWrite')
 		expect(opened).toHaveLength(1)
 	})
 
-	it('is found by the same plan after ANALYZE of an overfull table', async () => {
+	it('uses the same plan after ANALYZE of an overfull table', async () => {
 		const store = await emptyStore()
 		await store.insert(newRows(3_000, { key: 'same' }))
 		const before = planOf(store, CLAIM_TEXTS['few crashes'].ordered)
@@ -65,12 +65,12 @@ describe('a claim', () => {
 	})
 })
 
-it('destinations are found by jumping from one to the next', async () => {
+it('finds destinations by jumping through the index', async () => {
 	const plan = planOf(await emptyStore(), NEXT_QUEUED)
 	expect(plan).toBe('SEARCH yaoki_outbox USING COVERING INDEX yaoki_outbox_due (destination>?)')
 })
 
-it('what a message waits for is found by its key, sorting nothing', async () => {
+it('finds a predecessor by its key without sorting', async () => {
 	const store = await emptyStore()
 	expect(planOf(store, BLOCKING)).toBe(
 		'SEARCH yaoki_outbox_dead USING INDEX yaoki_outbox_dead_blocking (destination=? AND key=? AND rowid<?)',

@@ -19,24 +19,24 @@ function start(file: string, what: string): ChildProcess {
 	return child
 }
 
-/** What it told until it ended. */
+/** Returns the messages that the child sent until it ended. */
 async function ended(child: ChildProcess): Promise<unknown[]> {
-	const told: unknown[] = []
-	child.on('message', (message) => told.push(message))
+	const received: unknown[] = []
+	child.on('message', (message) => received.push(message))
 	const [code] = await once(child, 'exit')
 	expect(code).toBe(0)
-	return told
+	return received
 }
 
 describe('several processes on one file', () => {
-	it('migrate at the same time: one does it, the others find it done', async () => {
+	it('migrate concurrently: one applies the steps', async () => {
 		const file = temporaryFile()
 		const reports = (await Promise.all([1, 2, 3].map(() => ended(start(file, 'migrate'))))).flat()
 		const applied = reports.map((report) => (report as { applied: string[] }).applied.length)
 		expect(applied.sort()).toEqual([0, 0, 1])
 	})
 
-	it('share the work: every message is claimed once, whoever claims it', async () => {
+	it('claim every message once', async () => {
 		const file = temporaryFile()
 		const store = await migratedStore(file)
 		onTestFinished(() => store.close())
@@ -47,7 +47,7 @@ describe('several processes on one file', () => {
 		expect(await store.list({}, 10)).toEqual([])
 	})
 
-	it('hear of what another has committed', async () => {
+	it('are notified of commits of another process', async () => {
 		const file = temporaryFile()
 		const store = await migratedStore(file)
 		onTestFinished(() => store.close())
@@ -57,7 +57,7 @@ describe('several processes on one file', () => {
 		expect(await claimRows(store)).toHaveLength(1)
 	})
 
-	it('are not kept alive by listening', async () => {
+	it('can exit while they listen', async () => {
 		const file = temporaryFile()
 		const store = await migratedStore(file)
 		await store.close()
@@ -65,17 +65,17 @@ describe('several processes on one file', () => {
 	})
 })
 
-describe('a process that is killed with SIGKILL', () => {
-	it('has lost nothing of what it was told is written', async () => {
+describe('a process killed with SIGKILL', () => {
+	it('loses no committed message', async () => {
 		const file = temporaryFile()
 		const first = await migratedStore(file)
 		await first.close()
 		const child = start(file, 'insert')
-		const told: string[] = []
+		const committed: string[] = []
 		await new Promise<void>((resolve) => {
 			child.on('message', (id) => {
-				told.push(String(id))
-				if (told.length === 50) resolve()
+				committed.push(String(id))
+				if (committed.length === 50) resolve()
 			})
 		})
 		child.kill('SIGKILL')
@@ -83,11 +83,11 @@ describe('a process that is killed with SIGKILL', () => {
 		const store = await migratedStore(file)
 		onTestFinished(() => store.close())
 		const kept = new Set((await store.list({}, 10_000)).map(({ id }) => id))
-		expect(told.filter((id) => !kept.has(id))).toEqual([])
+		expect(committed.filter((id) => !kept.has(id))).toEqual([])
 		expect(store.database.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
 	})
 
-	it('gives back what it held when its lease is over', async () => {
+	it('releases its messages when their leases expire', async () => {
 		const file = temporaryFile()
 		let ahead = 0
 		const store = await migratedStore({ file, clock: () => Date.now() + ahead })

@@ -12,68 +12,68 @@ const endListeners = () =>
 		"select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%' and pid <> pg_backend_pid()",
 	)
 
-test('a ring of one process is heard in another', async () => {
-	const onRing = vi.fn()
+test('a notification reaches another process', async () => {
+	const onNotify = vi.fn()
 	const ears = storeOn()
-	const stop = await ears.listen(onRing, () => {})
+	const stop = await ears.listen(onNotify, () => {})
 	await storeOn().notify()
-	await vi.waitFor(() => expect(onRing).toHaveBeenCalledTimes(1))
+	await vi.waitFor(() => expect(onNotify).toHaveBeenCalledTimes(1))
 	await stop()
 	await ears.close()
 })
 
-test('a ring of another schema is not heard', async () => {
-	const onRing = vi.fn()
+test('ignores notifications of another schema', async () => {
+	const onNotify = vi.fn()
 	const ears = storeOn()
-	await ears.listen(onRing, () => {})
+	await ears.listen(onNotify, () => {})
 	await postgresStore({ client: rig.pool, schema: 'another_outbox' }).notify()
 	await rig.store.notify()
-	await vi.waitFor(() => expect(onRing).toHaveBeenCalled())
-	expect(onRing).toHaveBeenCalledTimes(1)
+	await vi.waitFor(() => expect(onNotify).toHaveBeenCalled())
+	expect(onNotify).toHaveBeenCalledTimes(1)
 	await ears.close()
 })
 
-test('a listening connection that is lost is told, taken up again, and rings for what was missed', async () => {
-	const onRing = vi.fn()
+test('reports a lost listening connection, reconnects, and notifies once for missed notifications', async () => {
+	const onNotify = vi.fn()
 	const onError = vi.fn()
 	const ears = storeOn()
-	await ears.listen(onRing, onError)
+	await ears.listen(onNotify, onError)
 	await endListeners()
 	await vi.waitFor(() => expect(onError).toHaveBeenCalledTimes(1), 10_000)
-	await vi.waitFor(() => expect(onRing).toHaveBeenCalledTimes(1), 10_000)
+	await vi.waitFor(() => expect(onNotify).toHaveBeenCalledTimes(1), 10_000)
 	await rig.store.notify()
-	await vi.waitFor(() => expect(onRing).toHaveBeenCalledTimes(2), 10_000)
+	await vi.waitFor(() => expect(onNotify).toHaveBeenCalledTimes(2), 10_000)
 	await ears.close()
 })
 
-test('a database that can not be reached is told and does not make listening fail', async () => {
+test('reports an unreachable database without rejecting listen', async () => {
 	const pool = rig.anotherPool()
 	const connect = vi.spyOn(pool, 'connect').mockImplementationOnce(() => Promise.reject(new Error('down')))
-	const onRing = vi.fn()
+	const onNotify = vi.fn()
 	const onError = vi.fn()
 	const ears = storeOn(pool)
-	await ears.listen(onRing, onError)
+	await ears.listen(onNotify, onError)
 	expect(onError.mock.calls).toEqual([[new Error('down')]])
-	await vi.waitFor(() => expect(onRing).toHaveBeenCalledTimes(1), 10_000)
+	await vi.waitFor(() => expect(onNotify).toHaveBeenCalledTimes(1), 10_000)
 	expect(connect).toHaveBeenCalledTimes(2)
 	await ears.close()
 })
 
-test('after stop nothing is heard, nothing is tried again, and the connection is gone', async () => {
-	const onRing = vi.fn()
+test('stop ends notifications, reconnecting and the connection', async () => {
+	const onNotify = vi.fn()
 	const pool = rig.anotherPool()
 	const ears = storeOn(pool)
-	const stop = await ears.listen(onRing, () => {})
+	const stop = await ears.listen(onNotify, () => {})
 	expect(pool.totalCount).toBe(1)
 	await stop()
 	await stop()
 	await rig.store.notify()
 	await vi.waitFor(() => expect(pool.totalCount).toBe(0))
-	expect(onRing).not.toHaveBeenCalled()
+	expect(onNotify).not.toHaveBeenCalled()
 	await ears.close()
 })
 
-test('a pool of one connection is refused by who listens: everything else waited for it, without a word', async () => {
+test('listen rejects a pool of one connection: all other calls used to wait silently', async () => {
 	const store = storeOn(rig.anotherPool({ max: 1 }))
 	await expect(
 		store.listen(
