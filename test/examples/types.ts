@@ -7,6 +7,8 @@ import type {
 	bulkhead,
 	CallOptions,
 	CircuitBreakerOptions,
+	ErrorFacts,
+	EventBase,
 	Explanation,
 	FallbackOptions,
 	HedgeOptions,
@@ -63,7 +65,7 @@ type First<F extends (...args: never[]) => unknown> = keyof Chosen<Parameters<F>
 /** Names of options, by page and header of their table. */
 export interface Options {
 	'retry: option': keyof RetryOptions
-	'retry: call option': keyof CallOptions
+	'retry: call option': Exclude<keyof CallOptions, 'method'>
 	'circuit-breaker: option': keyof CircuitBreakerOptions
 	'circuit-breaker: resetBackoff option': keyof Chosen<CircuitBreakerOptions['resetBackoff']>
 	'bulkhead: option': First<typeof bulkhead>
@@ -109,6 +111,8 @@ export interface Facts {
 	growth: Extract<BackoffGrowth, string>
 	jitterStrategy: JitterStrategy
 	stop: StopReason
+	'fields of all events': keyof EventBase
+	'error facts': keyof ErrorFacts
 	'reason of rejected': EventOf<YaokiEvent, 'rejected'>['reason']
 	explanation: Exclude<keyof Explanation | keyof Explanation['attempts'][number], 'toString'>
 	'beyond HttpOptions': Exclude<keyof ResilientFetchOptions | keyof HttpClientOptions, keyof HttpOptions>
@@ -126,17 +130,21 @@ export interface Facts {
 	'checks of the outbox': HealthCheck['name']
 }
 
+/** The error facts, for an event that has them: they have a table of their own. */
+type FactsOf<Event> = 'errorType' extends keyof Event ? keyof ErrorFacts : never
+
 /** The types of events, and the fields that belong to one type only. */
 export interface Events {
 	policy: YaokiEvent['type']
 	relay: RelayEvent['type']
 }
 export interface EventFields<Type> {
-	policy: Exclude<keyof EventOf<YaokiEvent, Type>, keyof YaokiEvent>
+	policy: Exclude<keyof EventOf<YaokiEvent, Type>, keyof EventBase | FactsOf<EventOf<YaokiEvent, Type>>>
 	/** `lease_lost` has no fields of its own, only those that all events of messages share. */
 	relay: Exclude<
 		keyof EventOf<RelayEvent, Type>,
 		| keyof RelayEvent
+		| FactsOf<EventOf<RelayEvent, Type>>
 		| (EventOf<RelayEvent, Type> extends { readonly messageId: string }
 				? keyof EventOf<RelayEvent, 'lease_lost'>
 				: never)
