@@ -14,25 +14,70 @@ export interface TransactionWatch {
 	stop(): void
 }
 
+interface Steps {
+	/** Returns the delay before the given step; undefined after the last step. */
+	delayMs(step: number): number | undefined
+	/** Returns true to end the sequence. */
+	run(destinations: ReadonlySet<string>): boolean
+	onLastStep(destinations: Set<string>): void
+}
+
 const MAX_POLL_MS = 100
 const STOP_POLLING_AFTER_MS = 10_000
 /** When relays are notified without knowledge of the commit, in milliseconds after the write. */
 const BLIND_NOTIFICATIONS_MS: readonly number[] = [5, 20, 50, 100, 250, 500, 1_000]
 
+/** Polls until the transaction has ended. */
+export const commitPoller = (
+	runtime: Runtime,
+	hasEnded: () => boolean,
+	onCommit: OnCommit,
+	onTimeout: () => void,
+): TransactionWatch =>
+	new BackoffTimer(runtime, {
+		delayMs(step) {
+			// 0, 1, 2, 4 ... 64: the first eight steps take 127 ms.
+			if (step > 8 + STOP_POLLING_AFTER_MS / MAX_POLL_MS) return undefined
+			return step === 0 ? 0 : Math.min(2 ** (step - 1), MAX_POLL_MS)
+		},
+		run(destinations) {
+			if (!hasEnded()) return false
+			onCommit(destinations)
+			return true
+		},
+		onLastStep: onTimeout,
+	})
+
+/** Notifies several times within a second. One instance serves all transactions whose state is unknown. */
+export const blindNotifier = (runtime: Runtime, notify: OnCommit): TransactionWatch =>
+	new BackoffTimer(runtime, {
+		delayMs(step) {
+			const at = BLIND_NOTIFICATIONS_MS[step]
+			return at === undefined ? undefined : at - (BLIND_NOTIFICATIONS_MS[step - 1] ?? 0)
+		},
+		run(destinations) {
+			notify(destinations)
+			return false
+		},
+		onLastStep: (destinations) => destinations.clear(),
+	})
+
 /** Runs a step after each of a sequence of delays; a new message restarts the sequence. */
-abstract class BackoffTimer implements TransactionWatch {
-	protected readonly destinations: Set<string> = new Set()
+class BackoffTimer implements TransactionWatch {
 	readonly #runtime: Runtime
+	readonly #steps: Steps
+	readonly #destinations: Set<string> = new Set()
 	#cancel: CancelTimer | undefined
 	#step = 0
 	#mustRestart = false
 
-	constructor(runtime: Runtime) {
+	constructor(runtime: Runtime, steps: Steps) {
 		this.#runtime = runtime
+		this.#steps = steps
 	}
 
 	add(destinations: ReadonlySet<string>): void {
-		for (const destination of destinations) this.destinations.add(destination)
+		for (const destination of destinations) this.#destinations.add(destination)
 		// The first delay is short. Letting it run and repeating it saves a timer per message.
 		if (this.#cancel !== undefined && this.#step === 0) this.#mustRestart = true
 		else {
@@ -46,86 +91,21 @@ abstract class BackoffTimer implements TransactionWatch {
 		this.#cancel = undefined
 	}
 
-	/** Returns the delay before the given step; undefined after the last step. */
-	protected abstract delayMs(step: number): number | undefined
-	/** Returns true to end the sequence. */
-	protected abstract runStep(): boolean
-	protected abstract onLastStep(): void
-
 	#schedule(step: number): void {
 		this.#step = step
-		const delayMs = this.delayMs(step)
+		const delayMs = this.#steps.delayMs(step)
 		if (delayMs !== undefined) this.#cancel = this.#runtime.setTimer(delayMs, this.#fire, 'housekeeping')
 		else {
 			this.#cancel = undefined
-			this.onLastStep()
+			this.#steps.onLastStep(this.#destinations)
 		}
 	}
 
 	readonly #fire = (): void => {
 		this.#cancel = undefined
-		if (this.runStep()) return
+		if (this.#steps.run(this.#destinations)) return
 		const mustRestart = this.#mustRestart
 		this.#mustRestart = false
 		this.#schedule(mustRestart ? 0 : this.#step + 1)
-	}
-}
-
-/** Polls until the transaction has ended. */
-export class CommitPoller extends BackoffTimer {
-	readonly #hasEnded: () => boolean
-	readonly #onCommit: OnCommit
-	readonly #onTimeout: () => void
-
-	constructor(runtime: Runtime, hasEnded: () => boolean, onCommit: OnCommit, onTimeout: () => void) {
-		super(runtime)
-		this.#hasEnded = hasEnded
-		this.#onCommit = onCommit
-		this.#onTimeout = onTimeout
-	}
-
-	protected override delayMs(step: number): number | undefined {
-		// 0, 1, 2, 4 ... 64: the first eight steps take 127 ms.
-		if (step > 8 + STOP_POLLING_AFTER_MS / MAX_POLL_MS) return undefined
-		return step === 0 ? 0 : Math.min(2 ** (step - 1), MAX_POLL_MS)
-	}
-
-	protected override runStep(): boolean {
-		if (!this.#hasEnded()) return false
-		this.#onCommit(this.destinations)
-		return true
-	}
-
-	protected override onLastStep(): void {
-		this.#onTimeout()
-	}
-}
-
-/** Notifies immediately and again within a second. One instance serves all transactions whose state is unknown. */
-export class BlindNotifier extends BackoffTimer {
-	readonly #notify: OnCommit
-
-	constructor(runtime: Runtime, notify: OnCommit) {
-		super(runtime)
-		this.#notify = notify
-	}
-
-	override add(destinations: ReadonlySet<string>): void {
-		super.add(destinations)
-		this.#notify(destinations)
-	}
-
-	protected override delayMs(step: number): number | undefined {
-		const at = BLIND_NOTIFICATIONS_MS[step]
-		return at === undefined ? undefined : at - (BLIND_NOTIFICATIONS_MS[step - 1] ?? 0)
-	}
-
-	protected override runStep(): boolean {
-		this.#notify(this.destinations)
-		return false
-	}
-
-	protected override onLastStep(): void {
-		this.destinations.clear()
 	}
 }

@@ -6,7 +6,7 @@
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { isSqlClient, type Queryable } from '../../sql/clients.ts'
 import { serverStatus, transactionState } from '../../sql/transaction-state.ts'
-import { BlindNotifier, CommitPoller, type OnCommit, type TransactionWatch } from './commit-polling.ts'
+import { blindNotifier, commitPoller, type OnCommit, type TransactionWatch } from './commit-polling.ts'
 
 type ServerListener = (message: { readonly status?: unknown }) => void
 
@@ -21,7 +21,7 @@ export class CommitWatch {
 	readonly #onCommit: OnCommit
 	/** One per client, however many messages it writes. */
 	readonly #watches = new Map<Queryable, TransactionWatch>()
-	#blindNotifier: BlindNotifier | undefined
+	#blindNotifier: TransactionWatch | undefined
 
 	constructor(runtime: Runtime, onCommit: OnCommit) {
 		this.#runtime = runtime
@@ -52,8 +52,9 @@ export class CommitWatch {
 	#start(tx: Queryable, destinations: ReadonlySet<string>): void {
 		const connection = pgConnection(tx)
 		if (connection === undefined && transactionState(tx) === 'unknown') {
-			this.#blindNotifier ??= new BlindNotifier(this.#runtime, this.#onCommit)
+			this.#blindNotifier ??= blindNotifier(this.#runtime, this.#onCommit)
 			this.#blindNotifier.add(destinations)
+			this.#onCommit(destinations)
 			return
 		}
 		const remove = () => this.#watches.delete(tx)
@@ -63,7 +64,7 @@ export class CommitWatch {
 		}
 		const watch =
 			connection === undefined
-				? new CommitPoller(this.#runtime, () => transactionState(tx) !== 'open', onEnd, remove)
+				? commitPoller(this.#runtime, () => transactionState(tx) !== 'open', onEnd, remove)
 				: new ConnectionListener(connection, onEnd)
 		this.#watches.set(tx, watch)
 		watch.add(destinations)
