@@ -13,7 +13,7 @@ import { ROOT } from './tools.ts'
 
 /** The decisions of core, and the folders with their tests. */
 const TARGETS: Readonly<Record<string, readonly string[]>> = {
-	backoff: ['backoff/delay.ts', 'backoff/growth.ts', 'backoff/jitter.ts', 'backoff/schedule.ts'],
+	backoff: ['backoff/delay.ts', 'backoff/formula.ts', 'backoff/schedule.ts'],
 	retry: ['retry/decision.ts'],
 	'circuit-breaker': [
 		'circuit-breaker/circuit.ts',
@@ -28,7 +28,7 @@ const TARGETS: Readonly<Record<string, readonly string[]>> = {
 	classify: ['classify/classify.ts', 'classify/error-signals.ts', 'classify/codes.ts'],
 	window: ['structures/time-window.ts'],
 	deadline: ['deadline/deadline.ts'],
-	lint: ['lint/worst-case.ts', 'lint/ranges.ts'],
+	lint: ['lint/worst-case.ts', 'lint/range-rules.ts'],
 }
 
 const { values } = parseArgs({

@@ -71,8 +71,9 @@ export function instrument(file: string, text: string, mutants: Mutant[]): strin
 	/** The text of a node with all mutants inside of it. */
 	const emit = (node: Node): string => {
 		const inner = withParts(node)
+		// The block keeps an `else` behind it with its own `if`.
 		if (node.type === 'ExpressionStatement' && isRemovable(node['expression']))
-			return `if (!mutant(${add(node, '')})) { ${inner} }`
+			return `{ if (!mutant(${add(node, '')})) { ${inner} } }`
 		const choices = alternatives(node).map(
 			(replacement) => `mutant(${add(node, replacement)}) ? (${replacement}) : `,
 		)

@@ -2,25 +2,25 @@ import { describe, expect, test } from 'vitest'
 import { soakDay } from './day.ts'
 import { soakHosts } from './hosts.ts'
 
-/** A busy machine may need several times as long as a quiet one. */
-const PATIENCE_MS = 180_000
+/** Generous, because a busy machine needs several times as long. */
+const TIMEOUT_MS = 180_000
 
-/** A soak in which something never happened has shown nothing about it. */
+/** Requires minimum counts: a soak shows nothing about what never happened in it. */
 function expectAllOf(
 	counts: Readonly<Record<string, number>>,
 	least: Readonly<Record<string, number>>,
 ): void {
 	for (const [what, times] of Object.entries(least))
-		expect(counts[what], `how often: ${what}`).toBeGreaterThanOrEqual(times)
+		expect(counts[what], `count of ${what}`).toBeGreaterThanOrEqual(times)
 }
 
 describe('a virtual day', () => {
 	test(
-		'of a million calls with outages never breaks a limit, and leaves nothing behind',
+		'with a million calls and outages breaks no limit and leaves nothing behind',
 		() => {
 			const { counts, hash, ...rest } = soakDay({ seed: 'seven', calls: 1_000_000 })
 			expect(rest).toEqual({
-				breaches: [],
+				violations: [],
 				unanswered: 0,
 				running: 0,
 				pendingTimers: 0,
@@ -41,26 +41,26 @@ describe('a virtual day', () => {
 				'HttpError YAOKI_HTTP': 1_000,
 			})
 		},
-		PATIENCE_MS,
+		TIMEOUT_MS,
 	)
 
 	test(
-		'is the same day again with the same seed, and another with another',
+		'repeats with the same seed and differs with another',
 		() => {
 			const hashes = ['eight', 'eight', 'nine'].map((seed) => soakDay({ seed, calls: 30_000 }).hash)
 			expect(hashes[1]).toBe(hashes[0])
 			expect(hashes[2]).not.toBe(hashes[0])
 		},
-		PATIENCE_MS,
+		TIMEOUT_MS,
 	)
 })
 
 describe('calls to several hosts, with fallback, hedge, rate limit and a breaker and bulkhead for each', () => {
 	test(
-		'never break a limit, and leave nothing behind, although some work never settles',
+		'break no limit and leave nothing behind, although some operations never settle',
 		() => {
 			const { counts, hash, ...rest } = soakHosts({ seed: 'seven', calls: 40_000 })
-			expect(rest).toEqual({ breaches: [], unanswered: 0, pendingTimers: 0, concurrent: 0, queued: 0 })
+			expect(rest).toEqual({ violations: [], unanswered: 0, pendingTimers: 0, concurrent: 0, queued: 0 })
 			expectAllOf(counts, {
 				fine: 20_000,
 				'nothing better': 100,
@@ -77,16 +77,16 @@ describe('calls to several hosts, with fallback, hedge, rate limit and a breaker
 				BulkheadRejectedError: 500,
 			})
 		},
-		PATIENCE_MS,
+		TIMEOUT_MS,
 	)
 
 	test(
-		'happen again with the same seed',
+		'repeat with the same seed and differ with another',
 		() => {
 			const hashes = ['eight', 'eight', 'nine'].map((seed) => soakHosts({ seed, calls: 5_000 }).hash)
 			expect(hashes[1]).toBe(hashes[0])
 			expect(hashes[2]).not.toBe(hashes[0])
 		},
-		PATIENCE_MS,
+		TIMEOUT_MS,
 	)
 })

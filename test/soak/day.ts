@@ -1,23 +1,23 @@
 /**
- * A virtual day of calls through the usual stack: bulkhead, breaker, retry with a budget, timeout. The weather changes, callers
- * lose patience, operators change settings and clocks jump; after every event the policies are compared with own books.
+ * A virtual day of calls through bulkhead, breaker, retry with a budget, and timeout. The dependency fails in many ways, callers abort,
+ * operators change settings and the wall clock jumps. After every event the policies are compared with independent models.
  */
 import { bulkhead, circuitBreaker, Deadline, pipeline, retry, retryBudget, timeout } from 'yaoki'
 import { type CallbackOperation, seededRandom, type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
-import { Breaches, BudgetBook, CircuitBook, type Probe } from './books.ts'
-import { OwnTimers, suffer, Trail, Weather } from './weather.ts'
+import { CountedTimers, EventHash, FaultSchedule, runAttempt } from './fault-schedule.ts'
+import { BudgetModel, CircuitModel, type Probe, Violations } from './models.ts'
 
-/** One call as seen from outside. */
-interface Visit extends Probe {
+/** A call as its caller sees it. */
+interface TrackedCall extends Probe {
 	readonly id: number
 	readonly deadlineAt: number
-	/** Of the circuit, when its work was first called; -1 before. */
+	/** The generation of the circuit at the first attempt; -1 before it. */
 	generation: number
 	startedAt: number
-	/** How often its work was called, and how often that has not settled. */
+	/** The number of attempts, and of those in flight. */
 	starts: number
 	running: number
-	/** The latest of its attempts, and how long that may take. */
+	/** The start and the timeout of the latest attempt. */
 	attemptAt: number
 	attemptMs: number
 	isLatestRunning: boolean
@@ -25,9 +25,9 @@ interface Visit extends Probe {
 	answer: { readonly error: unknown } | undefined
 }
 
-/** What happened in a day; the test asks that all of it did. */
+/** What happened in a day. The test requires that all of it happened. */
 export interface DayReport {
-	readonly breaches: readonly string[]
+	readonly violations: readonly string[]
 	readonly hash: number
 	readonly counts: Readonly<Record<string, number>>
 	readonly unanswered: number
@@ -48,24 +48,24 @@ class Day {
 	readonly #calls: number
 	readonly #random: () => number
 	readonly #clock: VirtualRuntime
-	readonly #timers: OwnTimers
-	readonly #weather: Weather
-	readonly #trail = new Trail()
-	readonly #breaches = new Breaches()
+	readonly #timers: CountedTimers
+	readonly #faults: FaultSchedule
+	readonly #eventHash = new EventHash()
+	readonly #violations = new Violations()
 	readonly #counts: Record<string, number> = {}
 	readonly #lastsMs: number
-	readonly #circuit: CircuitBook
-	readonly #budgetBook = new BudgetBook(20, 1, 10_000)
+	readonly #circuit: CircuitModel
+	readonly #budgetModel = new BudgetModel(20, 1, 10_000)
 	readonly #limits = { maxConcurrent: 8, maxQueue: 20, timeoutMs: 400 }
-	/** Calls that hold a slot: their work was called, and they are not answered or some of it still runs. */
+	/** Calls that hold a slot: they have started, and are not settled or have an operation in flight. */
 	#holding = 0
-	/** Calls that are not answered and whose work was not called. */
+	/** Calls that have neither started nor settled. */
 	#waiting = 0
 	#unanswered = 0
 	#running = 0
 	#latestStarted = 0
-	/** The call whose work has just settled, while the policies are told. */
-	#ending: Visit | undefined
+	/** The call whose operation has just settled, while the policies handle it. */
+	#ending: TrackedCall | undefined
 
 	readonly #bulkhead
 	readonly #breaker
@@ -76,7 +76,7 @@ class Day {
 
 	constructor(seed: string, calls: number) {
 		this.#calls = calls
-		// Fewer calls are a shorter day, for a quieter one would never fill a queue.
+		// Fewer calls make a shorter day, because a day with less traffic would never fill a queue.
 		this.#lastsMs = (DAY_MS * calls) / 1_000_000
 		const random = seededRandom(seed)
 		const clock = virtualRuntime({ seed: `policies ${seed}` })
@@ -89,9 +89,9 @@ class Day {
 		}
 		this.#random = random
 		this.#clock = clock
-		this.#timers = new OwnTimers(clock)
-		this.#weather = new Weather({ random, lastsMs: this.#lastsMs, fairMs: 600_000, neverShare: 0 })
-		this.#circuit = new CircuitBook(rules, this.#breaches, true)
+		this.#timers = new CountedTimers(clock)
+		this.#faults = new FaultSchedule({ random, lastsMs: this.#lastsMs, fairMs: 600_000, neverShare: 0 })
+		this.#circuit = new CircuitModel(rules, this.#violations, true)
 		this.#bulkhead = bulkhead({ maxConcurrent: 8, maxQueue: 20, queueTimeoutMs: 2_000 })
 		this.#breaker = circuitBreaker({
 			...rules,
@@ -112,13 +112,13 @@ class Day {
 		const clock = this.#clock
 		this.#timers.set(0, () => this.#arrive(1))
 		this.#timers.set(EVERY_HOUR / 2, () => this.#operate())
-		// Not for ever, or a call that is never answered would not be reported.
+		// Bounded, so that a call that never settles is reported.
 		const endMs = 2 * this.#lastsMs + EVERY_HOUR
 		while (this.#timers.pending + this.#unanswered > 0 && clock.now() < endMs) clock.runTimers(10_000)
 		const { concurrent, queued } = this.#bulkhead.stats
 		return {
-			breaches: this.#breaches.texts,
-			hash: this.#trail.hash,
+			violations: this.#violations.texts,
+			hash: this.#eventHash.hash,
 			counts: { ...this.#counts, opened: this.#circuit.opened },
 			unanswered: this.#unanswered,
 			running: this.#running,
@@ -129,25 +129,25 @@ class Day {
 	}
 
 	#arrive(id: number): void {
-		this.#quiet()
+		this.#checkBalance()
 		const now = this.#clock.now()
 		const random = this.#random
 		if (id < this.#calls) {
-			// Quiet nights and busy noons, and now and then many at once.
+			// Less traffic at night, more at noon, and bursts.
 			const daily = 1 + 0.9 * Math.sin((now / this.#lastsMs) * 2 * Math.PI)
 			const gap = (-Math.log(1 - random()) * this.#lastsMs) / this.#calls / (daily + 0.05)
 			this.#timers.set(random() < 0.05 ? 0 : gap, () => this.#arrive(id + 1))
 		}
 		if (id % 1_000 === 0) this.#countTimers()
 		this.#call(id, now)
-		this.#quiet()
+		this.#checkBalance()
 	}
 
 	#call(id: number, now: number): void {
 		const random = this.#random
 		const controller = random() < 0.03 ? new AbortController() : undefined
 		const deadlineMs = random() < 0.05 ? 1_000 * random() : Infinity
-		const visit: Visit = {
+		const call: TrackedCall = {
 			id,
 			deadlineAt: now + deadlineMs,
 			generation: -1,
@@ -159,105 +159,107 @@ class Day {
 			isLatestRunning: false,
 			isAborted: false,
 			answer: undefined,
-			isGone: () => this.#ending === visit,
+			isGone: () => this.#ending === call,
 		}
 		const queuedBefore = this.#waiting
 		this.#waiting++
 		this.#unanswered++
 		const deadline = deadlineMs < Infinity ? Deadline.after(deadlineMs, { runtime: this.#clock }) : undefined
 		const options = controller || deadline ? { signal: controller?.signal, deadline } : undefined
-		this.#clock.run(this.#stack, this.#workOf(visit), (error) => this.#answered(visit, error), options)
+		this.#clock.run(this.#stack, this.#operationFor(call), (error) => this.#answered(call, error), options)
 		if (this.#waiting > queuedBefore && this.#waiting > this.#limits.maxQueue)
-			this.#breach(`${this.#waiting} calls are in the queue`)
-		if (controller) this.#timers.set(300 * random(), () => this.#abort(visit, controller))
+			this.#violation(`${this.#waiting} calls are in the queue`)
+		if (controller) this.#timers.set(300 * random(), () => this.#abort(call, controller))
 	}
 
-	#workOf(visit: Visit): CallbackOperation<string> {
+	#operationFor(call: TrackedCall): CallbackOperation<string> {
 		return (context, done) => {
 			const now = this.#clock.now()
-			if (visit.starts++ === 0) this.#admitted(visit, now)
-			if (context.attempt !== visit.starts - 1) this.#breach(`attempt ${context.attempt} is a lie`)
-			if (visit.answer) this.#breach('work was called after the answer')
-			if (visit.isAborted) this.#breach('work was called after the abort')
-			if (now >= visit.deadlineAt) this.#breach('work was called after the deadline')
-			const attempt = visit.starts
-			visit.running++
+			if (call.starts++ === 0) this.#admitted(call, now)
+			if (context.attempt !== call.starts - 1)
+				this.#violation(`the context has attempt ${context.attempt} instead of ${call.starts - 1}`)
+			if (call.answer) this.#violation('an attempt started after the call settled')
+			if (call.isAborted) this.#violation('an attempt started after the abort')
+			if (now >= call.deadlineAt) this.#violation('an attempt started after the deadline')
+			const attempt = call.starts
+			call.running++
 			this.#running++
-			visit.attemptAt = now
-			visit.attemptMs = this.#limits.timeoutMs
-			visit.isLatestRunning = true
+			call.attemptAt = now
+			call.attemptMs = this.#limits.timeoutMs
+			call.isLatestRunning = true
 			let isRunning = true
-			suffer(this.#weather.fate(now, !this.#ending), context, this.#timers, done, (answer) => {
-				if (!isRunning) this.#breach('a signal was aborted after its work had settled')
+			runAttempt(this.#faults.outcome(now, !this.#ending), context, this.#timers, done, (answer) => {
+				if (!isRunning) this.#violation('a signal was aborted after its operation settled')
 				isRunning = false
-				visit.running--
+				call.running--
 				this.#running--
-				if (attempt === visit.starts) visit.isLatestRunning = false
-				if (visit.answer) this.#count('settled late')
-				this.#leaveSlot(visit)
-				// From here on its place may be another's, a moment before its caller is told.
-				this.#ending = visit
+				if (attempt === call.starts) call.isLatestRunning = false
+				if (call.answer) this.#count('settled late')
+				this.#leaveSlot(call)
+				// From here on another call may use the slot, before the caller of this one is notified.
+				this.#ending = call
 				answer()
 				this.#ending = undefined
 			})
 		}
 	}
 
-	#admitted(visit: Visit, now: number): void {
+	#admitted(call: TrackedCall, now: number): void {
 		this.#waiting--
 		this.#holding++
 		const { maxConcurrent } = this.#limits
 		const isEnding = this.#ending && !this.#ending.answer
 		if (this.#holding > (isEnding ? maxConcurrent + 1 : maxConcurrent))
-			this.#breach(`${this.#holding} calls hold a slot`)
-		if (visit.id < this.#latestStarted) this.#breach(`call ${visit.id} was overtaken`)
-		this.#latestStarted = visit.id
-		visit.startedAt = now
-		visit.generation = this.#circuit.admit(visit)
-		this.#budgetBook.call(now)
+			this.#violation(`${this.#holding} calls hold a slot`)
+		if (call.id < this.#latestStarted) this.#violation(`call ${call.id} was overtaken`)
+		this.#latestStarted = call.id
+		call.startedAt = now
+		call.generation = this.#circuit.admit(call)
+		this.#budgetModel.call(now)
 	}
 
 	#retried(): void {
 		this.#count('retries')
-		const left = this.#budgetBook.retry(this.#clock.now())
-		if (left < 0) this.#breach('a retry was beyond the budget')
+		const left = this.#budgetModel.retry(this.#clock.now())
+		if (left < 0) this.#violation('a retry exceeded the budget')
 		if (left === 0) this.#count('budget spent')
 	}
 
-	#answered(visit: Visit, error: unknown): void {
+	#answered(call: TrackedCall, error: unknown): void {
 		const now = this.#clock.now()
-		if (visit.answer) this.#breach(`call ${visit.id} was answered twice`)
-		visit.answer = { error }
+		if (call.answer) this.#violation(`call ${call.id} settled twice`)
+		call.answer = { error }
 		this.#unanswered--
 		const { name = 'fine', code = '' } = Object(error ?? {})
 		this.#count(error ? `${name} ${code}` : 'fine')
-		this.#trail.add(visit.id, now, visit.starts, error ? String(name).length : 0)
-		if (visit.isLatestRunning && Math.abs(now - visit.attemptAt - visit.attemptMs) > 1e-6)
-			this.#breach(`call ${visit.id} did not wait for its work`)
-		if (!visit.starts) this.#waiting--
-		this.#leaveSlot(visit)
-		if (visit.generation >= 0) this.#circuit.end(visit, visit.generation, now, outcomeOf(visit, error))
+		this.#eventHash.add(call.id, now, call.starts, error ? String(name).length : 0)
+		if (call.isLatestRunning && Math.abs(now - call.attemptAt - call.attemptMs) > 1e-6)
+			this.#violation(`call ${call.id} settled before its operation`)
+		if (!call.starts) this.#waiting--
+		this.#leaveSlot(call)
+		if (call.generation >= 0) this.#circuit.end(call, call.generation, now, outcomeOf(call, error))
 	}
 
-	#leaveSlot({ starts, running, answer }: Visit): void {
+	#leaveSlot({ starts, running, answer }: TrackedCall): void {
 		if (starts && !running && answer) this.#holding--
 	}
 
-	#abort(visit: Visit, controller: AbortController): void {
-		this.#quiet()
-		if (visit.answer) return
+	#abort(call: TrackedCall, controller: AbortController): void {
+		this.#checkBalance()
+		if (call.answer) return
 		const reason = new Error('I changed my mind')
-		const isAtWork = visit.isLatestRunning && this.#clock.now() <= visit.attemptAt + visit.attemptMs
-		visit.isAborted = true
+		const isRunning = call.isLatestRunning && this.#clock.now() <= call.attemptAt + call.attemptMs
+		call.isAborted = true
 		this.#count('aborted')
 		controller.abort(reason)
-		if (!isAtWork && Object(visit.answer).error !== reason) this.#breach('an abort was not answered at once')
-		this.#quiet()
+		if (!isRunning && Object(call.answer).error !== reason)
+			this.#violation('an abort did not settle the call immediately')
+		this.#checkBalance()
 	}
 
-	/** Somebody changes settings, or the wall clock. */
+	/** An operator changes settings, and the wall clock jumps. */
 	#operate(): void {
-		this.#quiet()
+		this.#checkBalance()
 		const random = this.#random
 		const now = this.#clock.now()
 		if (now < this.#lastsMs) this.#timers.set(EVERY_HOUR * random(), () => this.#operate())
@@ -274,41 +276,42 @@ class Day {
 			resetTimeoutMs: 5_000 + Math.floor(10_000 * random()),
 			halfOpenMaxConcurrent: 1 + Math.floor(3 * random()),
 		}
-		// The breaker first: what it notices now is by the rules of before.
+		// The breaker first: what it notices during the update follows the old rules.
 		this.#breaker.update(rules)
 		this.#circuit.rules = rules
 		this.#retry.update({ maxRetries: 1 + Math.floor(4 * random()) })
 		const percent = 10 + Math.floor(20 * random())
 		const windowMs = 5_000 + 5_000 * Math.floor(2 * random())
 		this.#budget.update({ maxRetryRatio: percent / 100, windowMs })
-		this.#budgetBook.resize(now, windowMs)
-		this.#budgetBook.percent = percent
-		this.#quiet()
+		this.#budgetModel.resize(now, windowMs)
+		this.#budgetModel.percent = percent
+		this.#checkBalance()
 	}
 
-	/** Between events nothing is half done: the policies and the books agree to the last call. */
-	#quiet(): void {
+	/** Between events the policies and the models agree exactly. */
+	#checkBalance(): void {
 		const { concurrent, queued } = this.#bulkhead.stats
-		if (concurrent !== this.#holding) this.#breach(`${concurrent} slots are taken, by ${this.#holding} calls`)
-		if (queued !== this.#waiting) this.#breach(`${queued} places are taken, by ${this.#waiting} calls`)
+		if (concurrent !== this.#holding)
+			this.#violation(`${concurrent} slots are in use by ${this.#holding} calls`)
+		if (queued !== this.#waiting) this.#violation(`${queued} queued, but ${this.#waiting} calls wait`)
 	}
 
-	/** A call waits for one thing at a time, and for its deadline; timeouts of equal length share a timer. */
+	/** A call has at most a wait and a deadline; timeouts of equal length share a timer. */
 	#countTimers(): void {
 		const others = this.#clock.pendingTimers - this.#timers.pending
-		if (others > 3 * this.#unanswered + 10) this.#breach(`${others} timers for ${this.#unanswered} calls`)
+		if (others > 3 * this.#unanswered + 10) this.#violation(`${others} timers for ${this.#unanswered} calls`)
 	}
 
 	#count(what: string): void {
 		this.#counts[what] = (this.#counts[what] ?? 0) + 1
 	}
 
-	#breach(what: string): void {
-		this.#breaches.note(this.#clock.now(), what)
+	#violation(what: string): void {
+		this.#violations.note(this.#clock.now(), what)
 	}
 }
 
-function outcomeOf({ isAborted }: Visit, error: unknown): 'good' | 'bad' | 'neither' {
+function outcomeOf({ isAborted }: TrackedCall, error: unknown): 'good' | 'bad' | 'neither' {
 	if (!error) return 'good'
 	const { name, statusCode } = Object(error)
 	if (isAborted || name === 'DeadlineExceededError') return 'neither'

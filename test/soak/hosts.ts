@@ -1,7 +1,7 @@
 /**
- * Calls to several hosts through all that a pipeline can hold: last good results, a bulkhead and a breaker for each host, a
- * budget that retries and hedges share, a rate limit. Here the breaker stands inside the retry, so it judges every attempt;
- * and some work never settles, so its slot is given up for lost.
+ * Calls to several hosts through every kind of policy: last good values, a bulkhead and a breaker for each host, a budget that retries
+ * and hedges share, a rate limit. The breaker is inside the retry, so it counts every attempt. Some operations never settle, so their
+ * slots are abandoned.
  */
 import {
 	type Bulkhead,
@@ -20,10 +20,10 @@ import {
 	timeout,
 } from 'yaoki'
 import { type CallbackOperation, seededRandom, virtualRuntime } from 'yaoki/testing'
-import { Breaches, BudgetBook, CircuitBook } from './books.ts'
-import { OwnTimers, suffer, Trail, Weather } from './weather.ts'
+import { CountedTimers, EventHash, FaultSchedule, runAttempt } from './fault-schedule.ts'
+import { BudgetModel, CircuitModel, Violations } from './models.ts'
 
-interface Visit {
+interface TrackedCall {
 	readonly key: string
 	readonly deadlineAt: number
 	starts: number
@@ -33,12 +33,12 @@ interface Visit {
 }
 
 export interface HostsReport {
-	readonly breaches: readonly string[]
+	readonly violations: readonly string[]
 	readonly hash: number
 	readonly counts: Readonly<Record<string, number>>
 	readonly unanswered: number
 	readonly pendingTimers: number
-	/** Of all hosts. */
+	/** For all hosts together. */
 	readonly concurrent: number
 	readonly queued: number
 }
@@ -57,21 +57,21 @@ const RULES = {
 	monitorWindowMs: 10_000,
 }
 
-/** Who holds a slot of one host's bulkhead. */
-class SlotBook {
-	readonly #holders = new Set<Visit>()
+/** The calls that hold a slot of the bulkhead of one host. */
+class SlotModel {
+	readonly #holders = new Set<TrackedCall>()
 
-	/** How many hold one. Work that hangs has lost it a while after its call was answered. */
+	/** How many calls hold a slot. An operation that hangs loses it some time after its call settled. */
 	heldAt(now: number): number {
-		for (const visit of this.#holders) {
-			const { answer, running } = visit
-			if (answer && (!running || now >= answer.at + ABANDON_AFTER_MS)) this.#holders.delete(visit)
+		for (const call of this.#holders) {
+			const { answer, running } = call
+			if (answer && (!running || now >= answer.at + ABANDON_AFTER_MS)) this.#holders.delete(call)
 		}
 		return this.#holders.size
 	}
 
-	add(visit: Visit): void {
-		this.#holders.add(visit)
+	add(call: TrackedCall): void {
+		this.#holders.add(call)
 	}
 }
 
@@ -79,30 +79,30 @@ export function soakHosts({ seed, calls }: { readonly seed: string; readonly cal
 	const lastsMs = calls * 100
 	const random = seededRandom(seed)
 	const clock = virtualRuntime({ seed: `policies ${seed}` })
-	const timers = new OwnTimers(clock)
-	const breaches = new Breaches()
-	const trail = new Trail()
+	const timers = new CountedTimers(clock)
+	const violations = new Violations()
+	const eventHash = new EventHash()
 	const counts: Record<string, number> = {}
-	const weather = new Map(
-		HOSTS.map((host) => [host, new Weather({ random, lastsMs, fairMs: 200_000, neverShare: 0.3 })]),
+	const faults = new Map(
+		HOSTS.map((host) => [host, new FaultSchedule({ random, lastsMs, fairMs: 200_000, neverShare: 0.3 })]),
 	)
-	const slotBooks = new Map<Bulkhead, SlotBook>()
-	const circuitBooks = new Map<CircuitBreaker, CircuitBook>()
-	const budgetBook = new BudgetBook(20, 1, 10_000)
-	/** When work was called lately. */
+	const slotModels = new Map<Bulkhead, SlotModel>()
+	const circuitModels = new Map<CircuitBreaker, CircuitModel>()
+	const budgetModel = new BudgetModel(20, 1, 10_000)
+	/** The times of recent attempts. */
 	const starts: number[] = []
 	let unanswered = 0
-	/** The call whose work has just settled, while the policies are told: its place may be another's already. */
-	let ending: Visit | undefined
+	/** The call whose operation has just settled, while the policies handle it. Another call may use its slot already. */
+	let ending: TrackedCall | undefined
 
 	const count = (what: string) => {
 		counts[what] = (counts[what] ?? 0) + 1
 	}
-	const breach = (what: string) => breaches.note(clock.now(), what)
+	const violation = (what: string) => violations.note(clock.now(), what)
 	const spend = (what: string) => {
 		count(what)
-		const left = budgetBook.retry(clock.now())
-		if (left < 0) breach(`${what}: more than the budget`)
+		const left = budgetModel.retry(clock.now())
+		if (left < 0) violation(`${what}: exceeds the budget`)
 		if (left === 0) count('budget spent')
 	}
 	const few = { runtime: clock, maxKeys: 4, idleMs: 20_000 }
@@ -117,7 +117,7 @@ export function soakHosts({ seed, calls }: { readonly seed: string; readonly cal
 				queueTimeoutMs: 1_000,
 				abandonAfterMs: ABANDON_AFTER_MS,
 			})
-			slotBooks.set(made, new SlotBook())
+			slotModels.set(made, new SlotModel())
 			return made
 		},
 		few,
@@ -126,23 +126,23 @@ export function soakHosts({ seed, calls }: { readonly seed: string; readonly cal
 		keyOf,
 		() => {
 			count('breakers')
-			const book = new CircuitBook(RULES, breaches, false)
+			const model = new CircuitModel(RULES, violations, false)
 			const made = circuitBreaker({
 				...RULES,
 				onStateChange(from, to) {
 					if (to === 'open') count('opened')
-					book.changed(from, to, clock.now())
+					model.changed(from, to, clock.now())
 				},
 			})
-			circuitBooks.set(made, book)
+			circuitModels.set(made, model)
 			return made
 		},
 		few,
 	)
-	// A budget counts a call that has come through the bulkhead, whether or not its work is called; so must the book.
+	// A budget counts a call that the bulkhead admits, whether or not its operation runs, and so does the model.
 	const doorkeeper = keyed(
 		() => {
-			budgetBook.call(clock.now())
+			budgetModel.call(clock.now())
 			return 'all'
 		},
 		() => pipeline(),
@@ -153,7 +153,7 @@ export function soakHosts({ seed, calls }: { readonly seed: string; readonly cal
 		if (event.type !== 'hedge') return
 		if (event.outcome === 'sent') spend('hedges')
 		else count(`hedge ${event.outcome}`)
-		if (event.call === 'once') breach('a call that is not idempotent was hedged')
+		if (event.call === 'once') violation('a call that is not idempotent was hedged')
 	})
 	const limiter = rateLimiter({
 		algorithm: 'sliding-window',
@@ -177,67 +177,69 @@ export function soakHosts({ seed, calls }: { readonly seed: string; readonly cal
 		timeout(400),
 	)
 
-	/** Between events no slot is held that the bulkhead does not know of, and no queue is too long. */
+	/** Between events the bulkhead knows every slot in use, and no queue is too long. */
 	const quiet = () => {
 		for (const [, made] of bulkheads.entries()) {
 			const { concurrent, queued } = made.stats
-			const held = slotBooks.get(made)?.heldAt(clock.now()) ?? 0
-			if (concurrent > MAX_CONCURRENT || queued > MAX_QUEUE) breach(`${concurrent} inside, ${queued} queued`)
-			if (held > concurrent) breach(`${held} hold one of ${concurrent} slots`)
+			const held = slotModels.get(made)?.heldAt(clock.now()) ?? 0
+			if (concurrent > MAX_CONCURRENT || queued > MAX_QUEUE)
+				violation(`${concurrent} in flight, ${queued} queued`)
+			if (held > concurrent) violation(`${held} hold one of ${concurrent} slots`)
 		}
 	}
 
-	const admitted = (visit: Visit) => {
-		const made = bulkheads.get(visit.key)
-		const book = made && slotBooks.get(made)
-		book?.add(visit)
+	const admitted = (call: TrackedCall) => {
+		const made = bulkheads.get(call.key)
+		const model = made && slotModels.get(made)
+		model?.add(call)
 		const most = ending && !ending.answer ? MAX_CONCURRENT + 1 : MAX_CONCURRENT
-		const held = book?.heldAt(clock.now()) ?? Infinity
-		if (held > most) breach(`${held} calls hold a slot of ${visit.key}`)
+		const held = model?.heldAt(clock.now()) ?? Infinity
+		if (held > most) violation(`${held} calls hold a slot of ${call.key}`)
 	}
 
 	const workOf =
-		(visit: Visit): CallbackOperation<string> =>
+		(call: TrackedCall): CallbackOperation<string> =>
 		(context, done) => {
 			const now = clock.now()
-			if (visit.starts++ === 0) admitted(visit)
-			if (visit.answer) breach('work was called after the answer')
-			if (visit.isAborted) breach('work was called after the abort')
-			if (now >= visit.deadlineAt) breach('work was called after the deadline')
+			if (call.starts++ === 0) admitted(call)
+			if (call.answer) violation('an attempt started after the call settled')
+			if (call.isAborted) violation('an attempt started after the abort')
+			if (now >= call.deadlineAt) violation('an attempt started after the deadline')
 			starts.push(now)
 			if (starts.length > STARTS && now - (starts.shift() ?? now) < STARTS_IN_MS)
-				breach(`more than ${STARTS} starts in ${STARTS_IN_MS} ms`)
+				violation(`more than ${STARTS} starts in ${STARTS_IN_MS} ms`)
 			let isRunning = true
-			visit.running++
-			const breaker = breakers.get(visit.key)
-			const book = breaker && circuitBooks.get(breaker)
-			if (!book) breach('no breaker was asked')
-			const signal = book?.state === 'half-open' ? context.signal : undefined
+			call.running++
+			const breaker = breakers.get(call.key)
+			const model = breaker && circuitModels.get(breaker)
+			if (!model) violation('no breaker admitted the call')
+			const signal = model?.state === 'half-open' ? context.signal : undefined
 			const probe = { startedAt: now, isGone: () => !isRunning || signal?.aborted === true }
-			book?.admit(probe)
-			const fate = weather.get(visit.key)?.fate(now, !ending)
-			if (!fate) throw new Error(`no weather for ${visit.key}`)
-			suffer(fate, context, timers, done, (answer) => {
-				if (!isRunning) breach('a signal was aborted after its work had settled')
+			model?.admit(probe)
+			const outcome = faults.get(call.key)?.outcome(now, !ending)
+			if (!outcome) throw new Error(`no faults for ${call.key}`)
+			runAttempt(outcome, context, timers, done, (answer) => {
+				if (!isRunning) violation('a signal was aborted after its operation settled')
 				isRunning = false
-				visit.running--
-				if (visit.answer) count('settled late')
-				book?.end(probe, -1, clock.now(), 'neither')
-				ending = visit
+				call.running--
+				if (call.answer) count('settled late')
+				model?.end(probe, -1, clock.now(), 'neither')
+				ending = call
 				answer()
 				ending = undefined
 			})
 		}
 
-	const abort = (visit: Visit, controller: AbortController) => {
+	const abort = (call: TrackedCall, controller: AbortController) => {
 		quiet()
-		if (visit.answer) return
+		if (call.answer) return
 		const reason = new Error('I changed my mind')
-		const isAtWork = visit.running > 0
-		visit.isAborted = true
+		const isRunning = call.running > 0
+		call.isAborted = true
 		count('aborted')
 		controller.abort(reason)
-		if (!isAtWork && Object(visit.answer).error !== reason) breach('an abort was not answered at once')
+		if (!isRunning && Object(call.answer).error !== reason)
+			violation('an abort did not settle the call immediately')
 		quiet()
 	}
 
@@ -249,7 +251,7 @@ export function soakHosts({ seed, calls }: { readonly seed: string; readonly cal
 		const key = HOSTS[Math.floor(HOSTS.length * random() ** 3)] ?? 'a'
 		const controller = random() < 0.03 ? new AbortController() : undefined
 		const deadlineMs = random() < 0.05 ? 1_000 * random() : Infinity
-		const visit: Visit = {
+		const call: TrackedCall = {
 			key,
 			deadlineAt: now + deadlineMs,
 			starts: 0,
@@ -261,16 +263,16 @@ export function soakHosts({ seed, calls }: { readonly seed: string; readonly cal
 		const isOnce = random() < 0.1
 		clock.run(
 			stack,
-			workOf(visit),
+			workOf(call),
 			(error, value) => {
-				if (visit.answer) breach(`call ${id} was answered twice`)
-				visit.answer = { error, at: clock.now() }
+				if (call.answer) violation(`call ${id} settled twice`)
+				call.answer = { error, at: clock.now() }
 				unanswered--
-				if (error && !visit.isAborted && Object(error).name !== 'BulkheadRejectedError')
-					breach(`the fallback let ${String(error)} through`)
+				if (error && !call.isAborted && Object(error).name !== 'BulkheadRejectedError')
+					violation(`the fallback let ${String(error)} through`)
 				const { name } = Object(error ?? {})
 				count(error ? String(name) : String(value))
-				trail.add(id, clock.now(), visit.starts, error ? String(name).length : 0)
+				eventHash.add(id, clock.now(), call.starts, error ? String(name).length : 0)
 			},
 			{
 				key,
@@ -279,22 +281,22 @@ export function soakHosts({ seed, calls }: { readonly seed: string; readonly cal
 				...(isOnce ? { idempotent: false, name: 'once' } : {}),
 			},
 		)
-		if (controller) timers.set(300 * random(), () => abort(visit, controller))
+		if (controller) timers.set(300 * random(), () => abort(call, controller))
 		quiet()
 	}
 
 	timers.set(0, () => arrive(1))
 	while (timers.pending + unanswered > 0 && clock.now() < 2 * lastsMs + 3_600_000) clock.runTimers(1_000)
-	// Until the slots of what never settles are given up.
+	// Until the slots of operations that never settle are abandoned.
 	clock.runTimers(ABANDON_AFTER_MS)
 	let [concurrent, queued] = [0, 0]
-	for (const made of slotBooks.keys()) {
+	for (const made of slotModels.keys()) {
 		concurrent += made.stats.concurrent
 		queued += made.stats.queued
 	}
 	return {
-		breaches: breaches.texts,
-		hash: trail.hash,
+		violations: violations.texts,
+		hash: eventHash.hash,
 		counts,
 		unanswered,
 		pendingTimers: clock.pendingTimers,

@@ -26,9 +26,9 @@ import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 afterEach(() => void vi.useRealTimers())
 
 const CALLS = 10_000
-/** A busy machine may need many times as long as a quiet one. */
-const PATIENCE_MS = 120_000
-/** At a time: more than there are slots, so that most of them queue. */
+/** Generous, because a busy machine needs many times as long. */
+const TIMEOUT_MS = 120_000
+/** Calls that run concurrently: more than there are slots, so that most of them queue. */
 const BATCH = 500
 
 interface Stack {
@@ -36,7 +36,7 @@ interface Stack {
 	readonly slots: Bulkhead
 }
 
-/** The usual four. The circuit never opens, or the work of most calls would not be called. */
+/** The four usual policies. The circuit never opens, because otherwise most operations would not run. */
 function usual(runtime: Runtime | undefined): readonly [Bulkhead, ...Policy[]] {
 	const budget = retryBudget({ maxRetryRatio: 1, runtime })
 	return [
@@ -78,12 +78,12 @@ const STACKS: Readonly<
 function stackOf(name: string, runtime?: Runtime): Stack {
 	const [slots, ...inner] = usual(runtime)
 	const make = STACKS[name]
-	if (!make) throw new Error(`no stack is called ${name}`)
+	if (!make) throw new Error(`Unknown stack ${name}`)
 	return { policy: make(runtime, slots, inner), slots }
 }
 
-/** Listens as a fetch does: until it is done. */
-function hearing({ signal }: CallContext, begin: (end: (error: unknown) => void) => void): Promise<never> {
+/** Listens to the signal until it is done, as fetch does. */
+function listening({ signal }: CallContext, begin: (end: (error: unknown) => void) => void): Promise<never> {
 	return new Promise((_, reject) => {
 		const onAbort = () => reject(signal.reason)
 		signal.addEventListener('abort', onAbort)
@@ -94,24 +94,24 @@ function hearing({ signal }: CallContext, begin: (end: (error: unknown) => void)
 	})
 }
 
-type Trouble = (clock: VirtualRuntime, policy: Policy, options: CallOptions, turn: number) => Promise<unknown>
+type Failure = (clock: VirtualRuntime, policy: Policy, options: CallOptions, turn: number) => Promise<unknown>
 
-const TROUBLES: Readonly<Record<string, Trouble>> = {
+const FAILURES: Readonly<Record<string, Failure>> = {
 	failing: (clock, policy, options) =>
 		policy.settle(
-			(context) => hearing(context, (end) => void clock.setTimer(3, () => end(new Error('down')))),
+			(context) => listening(context, (end) => void clock.setTimer(3, () => end(new Error('down')))),
 			options,
 		),
-	// By turns before the start, in the queue, at work and while waiting for a retry.
+	// In turn before the start, in the queue, in flight and in the wait for a retry.
 	aborted: async (clock, policy, { key, signal }, turn) => {
 		const own = new AbortController()
 		const cancel = clock.setTimer(turn % 30, () => own.abort(new Error('never mind')))
 		if (turn % 30 === 0) own.abort(new Error('never mind'))
 		const outer = timeout(1_000, { runtime: clock })
-		// One of them is the work of another call, which has the long-lived signal.
+		// Every second one is the operation of an outer call, which has the long-lived signal.
 		await outer.settle(
 			(parent) =>
-				policy.settle((context) => hearing(context, () => {}), {
+				policy.settle((context) => listening(context, () => {}), {
 					signal: own.signal,
 					key,
 					...(turn % 2 ? {} : { parent }),
@@ -121,23 +121,23 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
 		cancel()
 		expect(getEventListeners(own.signal, 'abort')).toHaveLength(0)
 	},
-	'timed-out': (_, policy, options) => policy.settle((context) => hearing(context, () => {}), options),
+	'timed-out': (_, policy, options) => policy.settle((context) => listening(context, () => {}), options),
 	'past their deadline': (clock, policy, options, turn) =>
-		policy.settle((context) => hearing(context, () => {}), {
+		policy.settle((context) => listening(context, () => {}), {
 			...options,
 			deadline: Deadline.after(turn % 40, { runtime: clock }),
 		}),
 }
 
-async function trouble(
+async function runFailures(
 	clock: VirtualRuntime,
 	stack: Stack,
 	kind: string,
 	signal: AbortSignal,
 	calls: number,
 ) {
-	const one = TROUBLES[kind]
-	if (!one) throw new Error(`no trouble is called ${kind}`)
+	const one = FAILURES[kind]
+	if (!one) throw new Error(`Unknown kind of failure ${kind}`)
 	for (let done = 0; done < calls; done += BATCH) {
 		const batch = Array.from({ length: BATCH }, (_, turn) =>
 			one(clock, stack.policy, { signal, key: `host ${turn % 30}` }, turn),
@@ -146,68 +146,68 @@ async function trouble(
 		const over = Promise.all(batch).then(() => {
 			isOver = true
 		})
-		// All timers of a millisecond at once, for a turn of the event loop after each would take a minute in all.
+		// All timers of a millisecond together: a turn of the event loop after each would take a minute in total.
 		while (!isOver) {
 			clock.runTimers(1)
-			await turnOfEvents()
+			await nextEventLoopTurn()
 		}
 		await over
 	}
 }
 
-const turnOfEvents = () => new Promise((resolve) => setImmediate(resolve))
+const nextEventLoopTurn = () => new Promise((resolve) => setImmediate(resolve))
 
-/** What the heap holds when everything that can be collected has been: the least of several looks. */
+/** Returns the size of the heap after garbage collection: the smallest of several measurements. */
 async function heapBytes(): Promise<number> {
 	let least = Infinity
 	for (let look = 0; look < 5; look++) {
-		// What weak references hold is let go only between two turns of the event loop.
-		await turnOfEvents()
+		// Targets of weak references are released only between two turns of the event loop.
+		await nextEventLoopTurn()
 		globalThis.gc?.()
 		least = Math.min(least, process.memoryUsage().heapUsed)
 	}
 	return least
 }
 
-/** Makes that much trouble in turn, after a warm-up, and looks for what is left of it. */
+/** Runs calls of these kinds after a warm-up, and checks that they leave nothing behind. */
 async function expectNothingLeft(name: string, kinds: readonly string[], calls: number): Promise<void> {
-	expect(globalThis.gc, 'the collector is exposed to tests').toBeTypeOf('function')
+	expect(globalThis.gc, 'tests run with --expose-gc').toBeTypeOf('function')
 	const clock = virtualRuntime()
 	const stack = stackOf(name, clock)
 	const { signal } = new AbortController()
-	for (const kind of kinds) await trouble(clock, stack, kind, signal, BATCH * 2)
+	for (const kind of kinds) await runFailures(clock, stack, kind, signal, BATCH * 2)
 	await clock.runUntilIdle()
 	const before = await heapBytes()
-	for (const kind of kinds) await trouble(clock, stack, kind, signal, calls)
+	for (const kind of kinds) await runFailures(clock, stack, kind, signal, calls)
 	expect(getEventListeners(signal, 'abort')).toHaveLength(0)
 	expect(clock.pendingTimers).toBe(0)
 	expect(stack.slots.stats).toMatchObject({ concurrent: 0, queued: 0 })
-	// The virtual clock itself keeps a cancelled timer until its time comes.
+	// The virtual clock keeps a cancelled timer until it is due.
 	await clock.runUntilIdle()
 	expect((await heapBytes()) - before).toBeLessThan(1_000_000)
 }
 
 describe('the usual stack', () => {
-	for (const kind of Object.keys(TROUBLES)) {
+	for (const kind of Object.keys(FAILURES)) {
 		test(
-			`after 10,000 ${kind} calls has no listener, no timer, no queue and no memory left`,
+			`leaves no listener, timer, queued call or memory after 10,000 ${kind} calls`,
 			() => expectNothingLeft('the usual stack', [kind], CALLS),
-			PATIENCE_MS,
+			TIMEOUT_MS,
 		)
 	}
 })
 
 test(
-	'one call that hangs for ever does not keep all later calls in memory, though they shared its timer',
+	'a call that never settles does not keep later calls in memory that share its timer',
 	async () => {
 		const clock = virtualRuntime()
 		const policy = timeout(100, { runtime: clock })
-		/** One every 10 ms, and each takes 50: there is no moment without any. */
+		/** A call every 10 ms that takes 50 ms: there is always one in flight. */
 		const overlapping = async (calls: number) => {
 			for (let call = 0; call < calls; call++) {
 				void policy.execute(() => new Promise<void>((resolve) => clock.setTimer(50, resolve)))
 				clock.runTimers(10)
-				await turnOfEvents()
+				await nextEventLoopTurn()
 			}
 		}
 		await overlapping(2_000)
@@ -220,22 +220,22 @@ test(
 		expect((await heapBytes()) - before).toBeLessThan(1_000_000)
 		expect(held).toHaveLength(1)
 	},
-	PATIENCE_MS,
+	TIMEOUT_MS,
 )
 
 test.each(Object.keys(STACKS).slice(1))(
-	'%s has none of these either, after 10,000 calls of all kinds of trouble',
-	(name) => expectNothingLeft(name, Object.keys(TROUBLES), CALLS / Object.keys(TROUBLES).length),
-	PATIENCE_MS,
+	'%s leaves none of these after 10,000 failing calls of all kinds',
+	(name) => expectNothingLeft(name, Object.keys(FAILURES), CALLS / Object.keys(FAILURES).length),
+	TIMEOUT_MS,
 )
 
-test('on the system’s clock, 10,000 timed-out calls leave no timer behind', async () => {
+test('10,000 calls that time out on the system clock leave no timer behind', async () => {
 	vi.useFakeTimers()
 	const { policy, slots } = stackOf('the usual stack')
 	const { signal } = new AbortController()
 	for (let done = 0; done < CALLS; done += BATCH) {
 		const batch = Array.from({ length: BATCH }, () =>
-			policy.settle((context) => hearing(context, () => {}), { signal }),
+			policy.settle((context) => listening(context, () => {}), { signal }),
 		)
 		await vi.advanceTimersByTimeAsync(10_000)
 		await Promise.all(batch)
@@ -248,13 +248,13 @@ test('on the system’s clock, 10,000 timed-out calls leave no timer behind', as
 describe('a process', () => {
 	const index = new URL('../../src/core/index.ts', import.meta.url).href
 	const node = promisify(execFile)
-	/** What a script prints. One that does not end by itself is killed, and that is an error. */
+	/** Returns what a script prints. Throws if it does not exit by itself. */
 	const printed = async (code: string) => {
 		const script = `import * as yaoki from ${JSON.stringify(index)}; ${code}`
 		return (await node(process.execPath, ['--input-type=module', '-e', script], { timeout: 30_000 })).stdout
 	}
 
-	test('ends at once when its calls are done, though their timeouts and queue places were good for a minute', async () => {
+	test('exits immediately after its calls settle, although their timeouts last a minute', async () => {
 		const code = `
 			const { pipeline, bulkhead, retry, timeout } = yaoki
 			const policy = pipeline(bulkhead({ maxConcurrent: 2, maxQueue: 100, queueTimeoutMs: 60_000 }), retry(), timeout(60_000))
@@ -265,7 +265,7 @@ describe('a process', () => {
 		expect(await printed(code)).toBe('0\n')
 	})
 
-	test('that does nothing but hang lives until its timeout has told, and then ends', async () => {
+	test('with a hung call runs until the timeout fires, and then exits', async () => {
 		const code = `
 			const hung = yaoki.timeout(50).execute(() => new Promise(() => {}))
 			hung.catch((error) => console.log(error.name))

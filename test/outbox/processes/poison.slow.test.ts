@@ -21,12 +21,12 @@ test('a message that crashes its process three times becomes a dead letter, and 
 
 	let crashes = 0
 	let relay: ChildProcess | undefined
-	let isOver = false
+	let isStopped = false
 	const supervise = async () => {
-		while (!isOver) {
+		while (!isStopped) {
 			relay = spawn(process.execPath, [PROGRAM, file, ledger], { stdio: 'inherit' })
 			const [, signal] = await once(relay, 'exit')
-			if (!isOver && signal === 'SIGKILL') crashes++
+			if (!isStopped && signal === 'SIGKILL') crashes++
 		}
 	}
 	const supervised = supervise()
@@ -42,11 +42,11 @@ test('a message that crashes its process three times becomes a dead letter, and 
 		expect(crashes).toBe(3)
 		const lines = existsSync(ledger) ? readFileSync(ledger, 'utf8').split('\n') : []
 		for (const other of OTHERS) expect(lines).toContain(`${other} done`)
-		// The third time it was alone: all that was begun before it had ended.
+		// The third time it was sent alone: all messages before it were done.
 		const begun = lines.slice(0, lines.lastIndexOf('poison'))
 		expect(begun.at(-1)).toMatch(/ done$/)
 	} finally {
-		isOver = true
+		isStopped = true
 		relay?.kill('SIGKILL')
 		await supervised
 		await outbox.close()

@@ -1,4 +1,4 @@
-/** A relay in a process of its own that some messages kill, as one that eats all memory would: at once, and without a word. */
+/** A relay in its own process. A poison message kills it immediately and without cleanup, as one that exhausts the memory would. */
 import { appendFileSync } from 'node:fs'
 import { Outbox, Relay, sqliteStore } from '../../../src/outbox/index.ts'
 

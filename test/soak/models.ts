@@ -1,11 +1,11 @@
 /**
- * What the policies may do, counted once more from outside and in another way: a soak compares every event with these books.
- * They note a breach instead of throwing it, for an error thrown into a call would only become that call's outcome.
+ * Independent models of what the policies may do. A soak compares every event with them. They record a violation instead of throwing,
+ * because an error thrown into a call would only become the outcome of that call.
  */
 import type { CircuitState } from 'yaoki'
 
-/** What must not happen, told with its time. The first few are enough to find it by its seed. */
-export class Breaches {
+/** What must not happen, with its time. The first few are enough to find the cause with the seed. */
+export class Violations {
 	readonly texts: string[] = []
 	count = 0
 
@@ -16,9 +16,9 @@ export class Breaches {
 
 const TENTHS = 10
 
-/** A retry budget: each call and retry by the tenth of the window in which it was. */
-export class BudgetBook {
-	/** Of a hundred calls. */
+/** A retry budget: counts calls and retries in tenths of the window. */
+export class BudgetModel {
+	/** Retries for a hundred calls. */
 	percent: number
 	perSecond: number
 	#windowMs: number
@@ -38,7 +38,7 @@ export class BudgetBook {
 		this.#calls++
 	}
 
-	/** Answers how many more there may be; below 0, this one was too many. */
+	/** Returns how many more retries are allowed; negative if this one was too many. */
 	retry(now: number): number {
 		this.#tenthOf(now).retries++
 		this.#retries++
@@ -46,7 +46,7 @@ export class BudgetBook {
 		return Math.max(earned, Math.floor((this.perSecond * this.#windowMs) / 1_000)) - this.#retries
 	}
 
-	/** Another window: what was counted stays, as though it had just happened. */
+	/** Changes the window. Counts stay, as if they had just happened. */
 	resize(now: number, windowMs: number): void {
 		if (windowMs === this.#windowMs) return
 		this.#tenthOf(now)
@@ -79,51 +79,51 @@ export interface CircuitRules {
 	readonly monitorWindowMs: number
 }
 
-/** One that was let through while half-open. */
+/** A call that was admitted while the circuit was half-open. */
 export interface Probe {
 	readonly startedAt: number
-	/** Has it ended, though the book was not told yet? */
+	/** Returns true if it has ended and the model has not counted it yet. */
 	isGone?(): boolean
 }
 
-/** A circuit breaker that counts failures in a row. */
-export class CircuitBook {
+/** A circuit breaker that counts consecutive failures. */
+export class CircuitModel {
 	rules: CircuitRules
 	state: CircuitState = 'closed'
-	/** Changes with the state: what began in another one counts for nothing. */
+	/** Increases with every state change. Outcomes of another generation do not count. */
 	generation = 0
 	opened = 0
-	readonly #breaches: Breaches
-	/** Does the book see every outcome that the breaker sees? If not, it watches only who is let in and when. */
+	readonly #violations: Violations
+	/** False if the model does not see every outcome. Then it only checks which calls are admitted, and when. */
 	readonly #isComplete: boolean
 	#failures: number[] = []
 	#successes = 0
 	#halfOpenFrom = 0
 	#probes = new Set<Probe>()
 
-	constructor(rules: CircuitRules, breaches: Breaches, isComplete: boolean) {
+	constructor(rules: CircuitRules, violations: Violations, isComplete: boolean) {
 		this.rules = rules
-		this.#breaches = breaches
+		this.#violations = violations
 		this.#isComplete = isComplete
 	}
 
 	changed(from: CircuitState, to: CircuitState, now: number): void {
 		const { failureThreshold, successThreshold, resetTimeoutMs } = this.rules
-		const complain = (what: string) => this.#breaches.note(now, `the circuit ${what}`)
-		if (from !== this.state) complain(`was ${this.state} and told that it was ${from}`)
+		const complain = (what: string) => this.#violations.note(now, `the circuit ${what}`)
+		if (from !== this.state) complain(`was ${this.state} but reported ${from}`)
 		if (to === 'open') {
 			this.opened++
-			// The outcome that opens it is not written down here yet.
+			// The outcome that opens it is not counted here yet.
 			if (this.#isComplete && from === 'closed' && this.#recent(now) + 1 < failureThreshold)
 				complain(`opened after ${this.#recent(now) + 1} failures`)
-			// A probe that hangs was given up when its time was up, though nobody looked until now.
+			// A hung probe expired at its time limit, although the breaker notices only now.
 			const [oldest] = this.#probes
 			const dueAt = (oldest?.startedAt ?? Infinity) + resetTimeoutMs
 			this.#halfOpenFrom = Math.min(now, dueAt) + resetTimeoutMs
 		} else if (to === 'half-open') {
-			if (now < this.#halfOpenFrom) complain(`let a probe in ${this.#halfOpenFrom - now} ms early`)
+			if (now < this.#halfOpenFrom) complain(`admitted a probe ${this.#halfOpenFrom - now} ms early`)
 		} else if (this.#isComplete && this.#successes + 1 < successThreshold)
-			complain(`closed after ${this.#successes + 1} good probes`)
+			complain(`closed after ${this.#successes + 1} successful probes`)
 		this.state = to
 		this.generation++
 		this.#failures = []
@@ -131,15 +131,15 @@ export class CircuitBook {
 		this.#probes = new Set()
 	}
 
-	/** The work is called for somebody who was just let in. Answers the generation that this counts for. */
+	/** A call that was just admitted starts. Returns the generation that its outcome counts for. */
 	admit(probe: Probe): number {
 		const { startedAt } = probe
-		if (this.state === 'open') this.#breaches.note(startedAt, 'work was called while the circuit was open')
+		if (this.state === 'open') this.#violations.note(startedAt, 'a call started while the circuit was open')
 		if (this.state === 'half-open') {
 			for (const other of this.#probes) if (other.isGone?.()) this.#probes.delete(other)
 			this.#probes.add(probe)
 			if (this.#probes.size > this.rules.halfOpenMaxConcurrent)
-				this.#breaches.note(startedAt, `${this.#probes.size} probes were under way`)
+				this.#violations.note(startedAt, `${this.#probes.size} probes were in flight`)
 		}
 		return this.generation
 	}
@@ -154,9 +154,9 @@ export class CircuitBook {
 		}
 		this.#failures.push(now)
 		if (this.#isComplete && this.#recent(now) >= this.rules.failureThreshold)
-			this.#breaches.note(
+			this.#violations.note(
 				now,
-				`the circuit was ${this.state} after ${this.#failures.length} failures in a row`,
+				`the circuit was ${this.state} after ${this.#failures.length} consecutive failures`,
 			)
 	}
 

@@ -1,40 +1,40 @@
-/** A dependency with good days and bad hours, drawn from a seed: how long each attempt takes and what comes of it. */
+/** A dependency that fails from time to time, decided by a seed: how long each attempt takes, and its result. */
 import { HttpError } from 'yaoki'
 import type { CallbackOperation, VirtualRuntime } from 'yaoki/testing'
 
 type Regime = 'fair' | 'down' | 'flaky' | 'slow' | 'hung' | 'throttling'
 const OUTAGES: readonly Regime[] = ['down', 'flaky', 'slow', 'hung', 'throttling']
 
-/** What one attempt will come to. */
-export interface Fate {
-	/** Infinity: it never settles. */
+/** The duration and the result of an attempt. */
+export interface AttemptOutcome {
+	/** Infinity if it never settles. */
 	readonly takesMs: number
 	readonly error: unknown
-	/** Does it end when its signal says so? */
+	/** True if it stops when its signal is aborted. */
 	readonly listens: boolean
 }
 
-export interface WeatherOptions {
+export interface FaultScheduleOptions {
 	readonly random: () => number
 	readonly lastsMs: number
-	/** How long it is fair between two outages, on the average. */
+	/** The mean time between two outages. */
 	readonly fairMs: number
-	/** The share of hung work that never settles. The other settles minutes later. */
+	/** The share of hung operations that never settle. The others settle minutes later. */
 	readonly neverShare: number
 }
 
-export class Weather {
-	readonly #options: WeatherOptions
+export class FaultSchedule {
+	readonly #options: FaultScheduleOptions
 	#regime: Regime = 'fair'
 	#until = 0
 
-	constructor(options: WeatherOptions) {
+	constructor(options: FaultScheduleOptions) {
 		this.#options = options
 		this.#until = options.fairMs * options.random()
 	}
 
-	/** Must be asked in the order of time. Some work answers before it returns, where that is wanted. */
-	fate(now: number, mayBeAtOnce: boolean): Fate {
+	/** Must be called in the order of time. With `mayBeImmediate` some operations settle synchronously. */
+	outcome(now: number, mayBeImmediate: boolean): AttemptOutcome {
 		const { random } = this.#options
 		const regime = this.#at(now)
 		const chance = random()
@@ -42,7 +42,7 @@ export class Weather {
 		if (chance < 0.001) return { takesMs: usualMs, error: new HttpError(400), listens: false }
 		switch (regime) {
 			case 'down':
-				return { takesMs: mayBeAtOnce && chance < 0.5 ? 0 : usualMs, error: reset(), listens: false }
+				return { takesMs: mayBeImmediate && chance < 0.5 ? 0 : usualMs, error: reset(), listens: false }
 			case 'flaky':
 				return { takesMs: usualMs, error: chance < 0.4 ? reset() : undefined, listens: false }
 			case 'slow':
@@ -56,14 +56,14 @@ export class Weather {
 			}
 			default:
 				return {
-					takesMs: mayBeAtOnce && chance < 0.05 ? 0 : usualMs,
+					takesMs: mayBeImmediate && chance < 0.05 ? 0 : usualMs,
 					error: chance > 0.995 ? reset() : undefined,
 					listens: chance > 0.9,
 				}
 		}
 	}
 
-	#hung(chance: number, usualMs: number): Fate {
+	#hung(chance: number, usualMs: number): AttemptOutcome {
 		const { random, neverShare } = this.#options
 		if (chance > 0.6) return { takesMs: usualMs, error: undefined, listens: false }
 		const takesMs = random() < neverShare ? Infinity : 1_000 + 200_000 * random()
@@ -83,8 +83,8 @@ export class Weather {
 
 const reset = (): Error => Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
 
-/** Timers of the soak's own, counted, so that what else is pending is known to be the policies'. */
-export class OwnTimers {
+/** Counts the timers of the soak itself, so that all other pending timers belong to the policies. */
+export class CountedTimers {
 	pending = 0
 	readonly #clock: VirtualRuntime
 
@@ -110,11 +110,11 @@ export class OwnTimers {
 	}
 }
 
-/** Lets an attempt have its fate. `settled` is told before the policies are. */
-export function suffer(
-	{ takesMs, error, listens }: Fate,
+/** Runs an attempt to its outcome. Calls `settled` before the policies are notified. */
+export function runAttempt(
+	{ takesMs, error, listens }: AttemptOutcome,
 	context: Parameters<CallbackOperation<string>>[0],
-	timers: OwnTimers,
+	timers: CountedTimers,
 	done: Parameters<CallbackOperation<string>>[1],
 	settled: (answer: () => void) => void,
 ): void {
@@ -127,14 +127,14 @@ export function suffer(
 		const { signal } = context
 		signal.addEventListener('abort', () => {
 			cancel()
-			// As a promise would: a moment later.
+			// Later, as a promise would.
 			timers.set(0, () => settled(() => done(signal.reason)))
 		})
 	}
 }
 
-/** What happened, as one number: the same run gives the same one. */
-export class Trail {
+/** A hash of all events: the same run has the same hash. */
+export class EventHash {
 	hash = 0x811c9dc5
 
 	add(...facts: readonly number[]): void {

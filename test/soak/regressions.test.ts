@@ -1,10 +1,10 @@
-/** What the soak found. Each test tells the story of one bug. */
+/** Bugs that the soak found. */
 import { expect, test } from 'vitest'
 import { bulkhead, hedge, pipeline, rateLimiter, retry, timeout } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 import { steady } from '../scenario.ts'
 
-test('callback work that answers from its abort listener is retried after a timeout like any other', () => {
+test('retries a callback operation that settles in its abort listener after a timeout', () => {
 	const clock = virtualRuntime()
 	const policy = pipeline({ runtime: clock }, retry({ ...steady, maxRetries: 2 }), timeout(50))
 	const startedAt: number[] = []
@@ -20,7 +20,7 @@ test('callback work that answers from its abort listener is retried after a time
 	expect(startedAt).toEqual([0, 150, 400])
 })
 
-test('a caller in the queue is let in after the one before it was answered, not from within its end', () => {
+test('admits a queued call after the call before it has settled, and not while it settles', () => {
 	const clock = virtualRuntime()
 	const policy = pipeline({ runtime: clock }, bulkhead({ maxConcurrent: 1 }))
 	const order: string[] = []
@@ -38,7 +38,7 @@ test('a caller in the queue is let in after the one before it was answered, not 
 	expect(order).toEqual(['first works', 'first is answered', 'second works', 'second is answered'])
 })
 
-test('a hedge made while the call waited for the rate limit keeps the slot until its own work ends, not the first one’s', async () => {
+test('keeps the slot until the operation of a hedge ends that was sent while the call waited for the rate limit', async () => {
 	const clock = virtualRuntime()
 	const slots = bulkhead({ maxConcurrent: 1 })
 	const policy = pipeline(
