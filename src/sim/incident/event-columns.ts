@@ -66,6 +66,9 @@ export class EventColumns {
 	}
 }
 
+const SUCCESS = encodeOutcome(OUTCOME.responded, false)
+const REJECTED = encodeOutcome(OUTCOME.rejected, true)
+
 export class PolicyEvents {
 	/** Calls that ended inside a retry. */
 	readonly endings: EventColumns = new EventColumns()
@@ -79,38 +82,27 @@ export class PolicyEvents {
 	readonly shadowed: EventColumns = new EventColumns()
 
 	add(event: YaokiEvent): void {
-		const { timestamp: time } = event
 		const call = hashCallId(event.callId ?? '')
+		const add = (columns: EventColumns, ms: number, attempt: number, code: number) =>
+			columns.add(event.timestamp, ms, attempt, code, call)
 		switch (event.type) {
 			case 'retry_success':
-				this.endings.add(
-					time,
-					event.durationMs,
-					event.attempts,
-					encodeOutcome(OUTCOME.responded, false),
-					call,
-				)
+				add(this.endings, event.durationMs, event.attempts, SUCCESS)
 				break
 			case 'retry_failure':
-				this.endings.add(time, event.durationMs, event.attempts, codeForFailure(event), call)
+				add(this.endings, event.durationMs, event.attempts, codeForFailure(event))
 				break
 			case 'retry_attempt':
-				this.retries.add(time, event.delayMs, event.attempt, codeForRetry(event), call)
+				add(this.retries, event.delayMs, event.attempt, codeForRetry(event))
 				break
 			case 'success':
-				this.counted.add(time, event.durationMs, 1, encodeOutcome(OUTCOME.responded, false), call)
+				add(this.counted, event.durationMs, 1, SUCCESS)
 				break
 			case 'failure':
-				this.counted.add(time, event.durationMs, 1, codeForError(event, true), call)
+				add(this.counted, event.durationMs, 1, codeForError(event, true))
 				break
 			case 'rejected':
-				;(event.shadow ? this.shadowed : this.rejected).add(
-					time,
-					0,
-					1,
-					encodeOutcome(OUTCOME.rejected, true),
-					call,
-				)
+				add(event.shadow ? this.shadowed : this.rejected, 0, 1, REJECTED)
 				break
 		}
 	}

@@ -74,14 +74,14 @@ type Closed = Extract<Arrivals, { kind: 'closed' }>
 function closed(loop: EventLoop, call: StartCall, path: string, model: Closed): void {
 	const { users, think = 0, startWithinMs = 0, callsEach = Infinity } = model
 	for (let user = 0; user < users; user++) {
-		const thinking =
+		const thinkTime =
 			typeof think === 'number' ? () => think : sampler(think, loop.stream(`${path} user ${user}`))
 		let left = callsEach
 		// Through an event even without think time: calls that fail immediately would otherwise loop endlessly.
 		const next = () => {
-			if (--left > 0) loop.after(thinking(), begin)
+			if (--left > 0) loop.after(thinkTime(), start)
 		}
-		const begin = () => call(user, next)
-		loop.after((startWithinMs * user) / users, begin)
+		const start = () => call(user, next)
+		loop.after((startWithinMs * user) / users, start)
 	}
 }

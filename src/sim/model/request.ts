@@ -33,8 +33,8 @@ const IGNORE: DoneCallback<unknown> = () => {}
 const RELEASED = -1
 
 /**
- * One request in flight. Whether its caller still waits is read from the policy's call. An abort listener would tell the same but
- * costs more than the request.
+ * One request in flight. Whether its caller still waits is read from the policy's call. An abort listener would
+ * cost more than the request.
  */
 export class Request {
 	/** The context of the attempt; undefined if the client has no policy. */

@@ -82,7 +82,7 @@ export interface ServerModel {
 	readonly faults?: readonly Fault[] | undefined
 	/** Rejects excess requests with 429. */
 	readonly rateLimit?: RateLimitModel | undefined
-	/** Services that it calls, one after the other, before its own work. The worker is busy meanwhile. */
+	/** Services that it calls, one after the other, before its own work. The worker stays busy. */
 	readonly dependsOn?: readonly DependencyModel[] | undefined
 }
 
@@ -114,7 +114,7 @@ export interface DependencyModel {
 /** A token bucket. Excess requests get a 429 immediately, without using a worker. */
 export interface RateLimitModel {
 	readonly perSecond: number
-	/** Requests admitted at once after a pause. Default: `perSecond`, at least 1. */
+	/** Maximum burst after a pause. Default: `perSecond`, at least 1. */
 	readonly burst?: number | undefined
 	/** Sends Retry-After with the 429. Default true. */
 	readonly retryAfter?: boolean | undefined

@@ -1,8 +1,8 @@
 /** Limits that every run of a policy must satisfy. */
-import { checkRange, invalidOption } from '../../core/options/schema.ts'
+import { invalidOption } from '../../core/options/schema.ts'
 import { MEASURE_NAMES, type MeasureName, readMeasure } from '../measure/measures.ts'
 import type { SimulationResult } from '../measure/result.ts'
-import { listed } from '../scenario/shape.ts'
+import { amount, fields, named, oneOf, type Shape } from '../scenario/shape.ts'
 
 /** Limits of one measure. A run without the measure, such as one that never recovers, violates every limit. */
 export interface Limit {
@@ -21,27 +21,16 @@ export interface Violation {
 	readonly seed: number | string
 }
 
-export function checkConstraints(constraints: Constraints): void {
-	if (Object(constraints) !== constraints || Object.keys(constraints).length === 0)
-		invalidOption(
-			'constraints',
-			constraints,
-			'limits by measure, such as { recoveredAfterMs: { atMost: 5000 } }',
-		)
-	for (const [name, limit] of Object.entries(constraints)) {
-		checkMeasure(`constraints.${name}`, name)
-		const path = `constraints.${name}`
-		const names = Object.keys(Object(limit))
-		const unknown = names.find((one) => one !== 'atMost' && one !== 'atLeast')
-		if (names.length === 0 || unknown !== undefined)
-			invalidOption(path, unknown ?? limit, 'an object with atMost or atLeast')
-		for (const [side, value] of Object.entries(limit ?? {})) checkRange(`${path}.${side}`, value)
-	}
-}
+const measureName = oneOf(...MEASURE_NAMES)
+const limits = fields({ 'atMost?': amount(), 'atLeast?': amount() })
 
-export function checkMeasure(path: string, name: string): void {
-	if (!MEASURE_NAMES.some((known) => known === name)) invalidOption(path, name, listed(MEASURE_NAMES))
-}
+export const checkConstraints: Shape = (constraints, path) =>
+	named((limit, limitPath) => {
+		measureName(limitPath.slice(path.length + 1), limitPath)
+		limits(limit, limitPath)
+		if (Object.keys(limit as object).length === 0)
+			invalidOption(limitPath, '{}', 'an object with atMost or atLeast')
+	}, 'limit, such as recoveredAfterMs: { atMost: 5000 }')(constraints, path)
 
 /** Returns the first constraint that a run violates. */
 export function findViolation(constraints: Constraints, result: SimulationResult): Violation | undefined {

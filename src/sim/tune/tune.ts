@@ -4,22 +4,16 @@
  * cliff, not a slope, and it would return settings that cannot be explained.
  */
 import { InvalidOptionError } from '../../core/errors/errors.ts'
-import { checkNames, checkRange, invalidOption } from '../../core/options/schema.ts'
-import { MEASURES, type MeasureName } from '../measure/measures.ts'
+import { invalidOption } from '../../core/options/schema.ts'
+import { MEASURE_NAMES, MEASURES, type MeasureName } from '../measure/measures.ts'
 import { mergeRuns, type Replications } from '../measure/replications.ts'
 import type { SimulationResult } from '../measure/result.ts'
 import { seedsFor } from '../run/replicate.ts'
 import { simulate } from '../run/simulation.ts'
 import type { PolicyLayer } from '../scenario/layers.ts'
 import type { Scenario } from '../scenario/scenario.ts'
-import { count } from '../scenario/shape.ts'
-import {
-	type Constraints,
-	checkConstraints,
-	checkMeasure,
-	findViolation,
-	type Violation,
-} from './constraints.ts'
+import { count, fields, oneOf } from '../scenario/shape.ts'
+import { type Constraints, checkConstraints, findViolation, type Violation } from './constraints.ts'
 import { type Move, movesFor } from './moves.ts'
 
 export interface TuneOptions {
@@ -69,6 +63,17 @@ export interface TuneResult {
 	readonly steps: readonly TuneStep[]
 }
 
+const checkOptions = fields({
+	constraints: checkConstraints,
+	'objective?': oneOf(...MEASURE_NAMES),
+	'replications?': count(1, 1e6),
+	'maxChanges?': count(1, 2),
+	'maxSteps?': count(1, 1e6),
+	'onStep?': (value, path) => {
+		if (typeof value !== 'function') invalidOption(path, value, 'a function')
+	},
+})
+
 interface Candidate {
 	readonly moves: readonly Move[]
 	readonly size: number
@@ -110,19 +115,8 @@ class Search {
 	readonly #objective: MeasureName
 
 	constructor(policy: string, scenario: Scenario, options: TuneOptions) {
-		checkNames(options, {
-			constraints: 'any',
-			objective: 'any',
-			replications: 'any',
-			maxChanges: 'any',
-			maxSteps: 'any',
-			onStep: 'any',
-		})
-		checkConstraints(options.constraints)
-		count(1, 2)(options.maxChanges ?? 2, 'maxChanges')
-		checkRange('maxSteps', options.maxSteps ?? 500, 1, 1e6)
+		checkOptions(options, '')
 		this.#objective = options.objective ?? 'goodShare'
-		checkMeasure('objective', this.#objective)
 		this.#policy = policy
 		this.#scenario = scenario
 		this.#layers = layersOf(policy, scenario)

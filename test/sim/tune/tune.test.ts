@@ -113,10 +113,10 @@ describe('the smallest change that survives', () => {
 describe('an invalid search', () => {
 	const bad: readonly (readonly [string, () => unknown])[] = [
 		['the name of a policy in the scenario: client', () => tune('other', metastable, { constraints })],
-		['limits by measure', () => tune('client', metastable, { constraints: {} })],
+		['at least one limit', () => tune('client', metastable, { constraints: {} })],
 		["'goodShare' or", () => tune('client', metastable, { constraints: { speed: { atMost: 1 } } as never })],
 		[
-			'an object with atMost or atLeast',
+			'constraints.goodShare.below',
 			() => tune('client', metastable, { constraints: { goodShare: { below: 1 } as never } }),
 		],
 		['objective', () => tune('client', metastable, { constraints, objective: 'speed' as never })],
