@@ -1,27 +1,27 @@
-/** Calls that are retried, aborted and explained. */
+/** Retries, aborts, deadlines and explanations. */
 import { classify, Deadline, explain, HttpError, permanent, pipeline, retry, retryWithBackoff } from 'yaoki'
 import { A_MINUTE, errorOf, fail, isTrue, once, SHORT, SKIPPED, same } from './checks.js'
 
 export const tests = {
-	async 'a call that fails twice is made a third time, after real waits'() {
+	async 'retries a call that fails twice, after real waits'() {
 		const from = performance.now()
 		const answer = await retryWithBackoff(
 			({ attempt }) => (attempt < 2 ? fail('ECONNRESET') : attempt),
 			SHORT,
 		)
 		same(answer, 2)
-		// Timers may come a millisecond early by another clock's rounding.
+		// A timer may fire a millisecond early, because clocks round differently.
 		isTrue(performance.now() - from >= 4, 'it did not wait')
 	},
 
-	async 'a call that keeps failing throws its own error'() {
+	async 'throws the last error when retries are exhausted'() {
 		const error = await errorOf(retryWithBackoff(() => fail('EPIPE'), { ...SHORT, maxRetries: 1 }))
 		same(error.code, 'EPIPE')
 		same(explain(error).attempts.length, 2)
 		same(explain(error).stop, 'retries-exhausted')
 	},
 
-	async 'what is permanent is not tried again'() {
+	async 'does not retry a permanent error'() {
 		let calls = 0
 		const work = () => {
 			calls++
@@ -31,7 +31,7 @@ export const tests = {
 		same(calls, 1)
 	},
 
-	async 'an abort ends a wait at once, with its reason'() {
+	async 'an abort ends a wait immediately with its reason'() {
 		const controller = new AbortController()
 		const reason = new Error('never mind')
 		const { signal } = controller
@@ -41,7 +41,7 @@ export const tests = {
 		same(explain(error).stop, 'abort')
 	},
 
-	async 'an abort without a reason is the AbortError of the runtime'() {
+	async 'an abort without a reason throws the AbortError of the runtime'() {
 		const controller = new AbortController()
 		const onRetry = () => controller.abort()
 		const error = await errorOf(
@@ -50,14 +50,14 @@ export const tests = {
 		same(error.name, 'AbortError')
 	},
 
-	async 'a call that was aborted before it began runs nothing'() {
+	async 'a call with an aborted signal runs nothing'() {
 		let calls = 0
 		const error = await errorOf(retryWithBackoff(() => calls++, { signal: AbortSignal.abort('too late') }))
 		same(error, 'too late')
 		same(calls, 0)
 	},
 
-	async 'the signal of the work is aborted with that of the caller'() {
+	async 'aborts the signal of the operation with the signal of the caller'() {
 		const controller = new AbortController()
 		const work = ({ signal }) =>
 			new Promise((_, reject) => {
@@ -68,20 +68,20 @@ export const tests = {
 		same(await errorOf(retry(SHORT).execute(work, options)), 'enough')
 	},
 
-	async 'a deadline aborts its signal when the time has come'() {
+	async 'a deadline aborts its signal on time'() {
 		const { signal } = Deadline.after(5)
 		await once(signal, 'abort')
 		same(signal.reason.name, 'DeadlineExceededError')
 	},
 
-	async 'a deadline ends a call that would wait past it'() {
+	async 'ends a call that would wait beyond its deadline'() {
 		const error = await errorOf(
 			retryWithBackoff(() => fail('EPIPE'), { ...A_MINUTE, deadline: Deadline.after(1_000) }),
 		)
 		same(explain(error).stop, 'deadline')
 	},
 
-	async 'settle answers and never throws, and explain tells the story'() {
+	async 'settle never throws, and explain lists the attempts'() {
 		const policy = pipeline({ name: 'payments' }, retry({ ...SHORT, maxRetries: 1 }))
 		const failed = await policy.settle(() => fail('EPIPE'))
 		same(failed.ok, false)
@@ -91,12 +91,12 @@ export const tests = {
 		same(explain(settled).stop, 'success')
 	},
 
-	async 'statuses mean the same everywhere'() {
+	async 'classifies statuses the same everywhere'() {
 		const kinds = [429, 503, 500, 404].map((status) => classify(new HttpError(status)).kind)
 		same(kinds.join(), 'throttled,throttled,transient,permanent')
 	},
 
-	async 'the async context after a wait is the caller’s own'({ AsyncLocalStorage }) {
+	async 'keeps the async context of the caller after a wait'({ AsyncLocalStorage }) {
 		if (!AsyncLocalStorage) return SKIPPED
 		const user = new AsyncLocalStorage()
 		const ask = (name) =>

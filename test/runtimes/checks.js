@@ -1,11 +1,11 @@
-/** What the parts of the suite check with: no framework runs on all of these runtimes and in a page. */
+/** Assertions of the suite: no framework runs on all of these runtimes and in a page. */
 import { isRetryableNetworkError } from 'yaoki'
 
-/** Waits that are real and short. */
+/** Real and short delays. */
 export const SHORT = { baseDelayMs: 3, jitterStrategy: 'none', growth: 'constant' }
 export const A_MINUTE = { ...SHORT, baseDelayMs: 60_000, maxDelayMs: 60_000 }
 
-/** What a test answers where the runtime lacks what it is about. */
+/** Returned by a test that the runtime cannot run. */
 export const SKIPPED = Symbol('skipped')
 
 export function same(actual, expected, about = '') {
@@ -30,7 +30,7 @@ export function isNetworkFailure(error) {
 	isTrue(isRetryableNetworkError(error), `not known as a network failure: ${describe(error)}`)
 }
 
-/** All that classification goes by, for whoever has to teach it a new runtime. */
+/** Everything that classification reads of an error, for support of a new runtime. */
 export function describe(error) {
 	const { name, code, message, cause } = Object(error)
 	const because = cause === undefined ? '' : `, caused by ${describe(cause)}`

@@ -1,4 +1,4 @@
-/** Bodies of requests that have to be sent more than once. The server says what arrived, byte by byte, in a hash. */
+/** Request bodies that are sent more than once. The server returns a hash of the bytes that arrived. */
 import { explain } from 'yaoki'
 import { resilientFetch } from 'yaoki/http'
 import { errorOf, isTrue, SHORT, SKIPPED, same } from './checks.js'
@@ -13,7 +13,7 @@ const form = () => {
 	return data
 }
 
-/** Each with the bytes that it is on the wire; those of a form are the runtime's affair, but always the same. */
+/** Each with its bytes on the wire. The runtime chooses those of a form, but they stay the same. */
 const KINDS = {
 	string: ['grüße', 'grüße'],
 	URLSearchParams: [new URLSearchParams({ a: '1', b: 'ü' }), 'a=1&b=%C3%BC'],
@@ -31,7 +31,7 @@ async function sha256(content) {
 	return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** By trying: a browser makes the request, and refuses to send it by HTTP/1.1. */
+/** Detected by trying: a browser creates the request, but does not send it over HTTP/1.1. */
 async function canStreamUploads(apiUrl) {
 	const init = { method: 'PUT', body: streamOf('a stream'), duplex: 'half' }
 	try {
@@ -42,7 +42,7 @@ async function canStreamUploads(apiUrl) {
 }
 
 export const tests = {
-	async 'bodies of every kind arrive whole at every attempt'({ apiUrl }) {
+	async 'sends bodies of every kind completely at every attempt'({ apiUrl }) {
 		for (const [kind, [body, content]] of Object.entries(KINDS)) {
 			const { url, seen } = story(apiUrl, '503,503,200')
 			same((await resilientFetch(SHORT)(url, { method: 'PUT', body })).status, 200, kind)
@@ -55,7 +55,7 @@ export const tests = {
 		}
 	},
 
-	async 'a form is sent as one'({ apiUrl }) {
+	async 'sends a form as multipart'({ apiUrl }) {
 		const { url, seen } = story(apiUrl, '503,200')
 		await resilientFetch(SHORT)(url, { method: 'PUT', body: form() })
 		for (const { type, bytes } of await seen()) {
@@ -64,7 +64,7 @@ export const tests = {
 		}
 	},
 
-	async 'a function makes a body for each attempt'({ apiUrl }) {
+	async 'calls a body function for each attempt'({ apiUrl }) {
 		const { url, seen } = story(apiUrl, '503,200')
 		let made = 0
 		const body = async () => `body ${++made}`
@@ -75,7 +75,7 @@ export const tests = {
 		)
 	},
 
-	async 'also a stream (where fetch can stream uploads)'({ apiUrl }) {
+	async 'calls it for streams (if fetch can stream uploads)'({ apiUrl }) {
 		if (!(await canStreamUploads(apiUrl))) return SKIPPED
 		const { url, seen } = story(apiUrl, '503,200')
 		const body = () => streamOf('flowing')
@@ -85,7 +85,7 @@ export const tests = {
 		return undefined
 	},
 
-	async 'a stream itself is sent once, and explain says why (where fetch can stream uploads)'({ apiUrl }) {
+	async 'sends a stream once, and explain says why (if fetch can stream uploads)'({ apiUrl }) {
 		if (!(await canStreamUploads(apiUrl))) return SKIPPED
 		const { url, seen } = story(apiUrl, '503,200')
 		const response = await resilientFetch(SHORT)(url, { method: 'PUT', body: streamOf('gone') })
@@ -95,14 +95,14 @@ export const tests = {
 		return undefined
 	},
 
-	async 'a stream that fails says what would help'({ apiUrl }) {
+	async 'the error of a failed stream says what helps'({ apiUrl }) {
 		const { url } = story(apiUrl, 'reset')
 		const error = await errorOf(resilientFetch(SHORT)(url, { method: 'PUT', body: streamOf('gone') }))
 		same(explain(error).stop, 'body-used')
 		isTrue(error.message.includes('body: () => a new stream'), error.message)
 	},
 
-	async 'a body that somebody reads already is refused before anything is sent'({ apiUrl }) {
+	async 'rejects a body that is already read before anything is sent'({ apiUrl }) {
 		const { url, seen } = story(apiUrl, '200')
 		const body = streamOf('taken')
 		body.getReader()
@@ -112,14 +112,14 @@ export const tests = {
 		same((await seen()).length, 0)
 	},
 
-	async 'a Request is repeated if it has no body'({ apiUrl }) {
+	async 'repeats a Request without a body'({ apiUrl }) {
 		const { url, seen } = story(apiUrl, '503,200')
 		const request = new Request(url, { headers: { 'x-caller': 'Ana' } })
 		same((await resilientFetch(SHORT)(request)).status, 200)
 		same((await seen()).map(({ headers }) => headers['x-caller']).join(), 'Ana,Ana')
 	},
 
-	async 'a Request that has one is sent once'({ apiUrl }) {
+	async 'sends a Request with a body once'({ apiUrl }) {
 		const { url, seen } = story(apiUrl, '503,200')
 		const request = new Request(url, { method: 'PUT', body: 'once' })
 		const response = await resilientFetch(SHORT)(request)

@@ -1,15 +1,15 @@
-/** `ResilientHttpClient` over the runtime's own fetch: errors with bodies, what it remembers for an outage, what it counts. */
+/** `ResilientHttpClient` with the fetch of the runtime: errors with bodies, cached responses in an outage, stats. */
 import { explain } from 'yaoki'
-import { HttpError, isCached, ResilientHttpClient } from 'yaoki/http'
+import { HttpError, isCachedResponse, ResilientHttpClient } from 'yaoki/http'
 import { errorOf, isTrue, SHORT, same } from './checks.js'
 import { story } from './stories.js'
 
-/** The first failure opens its circuit for a long time. */
+/** The first failure opens the circuit for a long time. */
 const fragile = () =>
 	new ResilientHttpClient({ cache: true, maxRetries: 0, circuitBreaker: { failureThreshold: 1 } })
 
 export const tests = {
-	async 'the client gives a 2xx, after retries'({ apiUrl }) {
+	async 'returns a 2xx after retries'({ apiUrl }) {
 		const client = new ResilientHttpClient(SHORT)
 		const response = await client.get(story(apiUrl, '503,200').url)
 		isTrue(response instanceof Response, 'no Response')
@@ -17,7 +17,7 @@ export const tests = {
 		same(explain(response).attempts.length, 2)
 	},
 
-	async 'the client throws an HttpError for the rest, with what the server said'({ apiUrl }) {
+	async 'throws an HttpError with the body for other statuses'({ apiUrl }) {
 		const client = new ResilientHttpClient(SHORT)
 		const error = await errorOf(client.get(story(apiUrl, '404@7').url))
 		isTrue(error instanceof HttpError, `${error}`)
@@ -25,7 +25,7 @@ export const tests = {
 		same(error.response.headers.get('content-type'), 'application/json')
 	},
 
-	async 'the client sends JSON'({ apiUrl }) {
+	async 'sends JSON'({ apiUrl }) {
 		const { url, seen } = story(apiUrl, '503,200')
 		await new ResilientHttpClient(SHORT).put(url, { json: { a: 'ü' } })
 		same(
@@ -34,16 +34,16 @@ export const tests = {
 		)
 	},
 
-	async 'while the circuit is open the last good answer is given, marked as such'({ apiUrl }) {
+	async 'returns the last good response while the circuit is open, marked as cached'({ apiUrl }) {
 		const { url, seen } = story(apiUrl, '200,503')
 		const client = fragile()
 		const fresh = await client.get(url)
-		same(isCached(fresh), false)
+		same(isCachedResponse(fresh), false)
 		const first = await fresh.text()
 		same((await errorOf(client.get(url))).statusCode, 503)
 		const kept = await client.get(url)
 		isTrue(kept instanceof Response, 'no Response')
-		same(isCached(kept), true)
+		same(isCachedResponse(kept), true)
 		same(kept.url, url)
 		same(await kept.text(), first)
 		isTrue(/^\d+$/.test(kept.headers.get('age')), 'no age')
@@ -52,7 +52,7 @@ export const tests = {
 		same((await seen()).length, 2)
 	},
 
-	async 'but never to somebody else'({ apiUrl }) {
+	async 'never returns the cached response of other credentials'({ apiUrl }) {
 		const { url } = story(apiUrl, '200,503')
 		const client = fragile()
 		const as = (who) => ({ headers: { authorization: who } })
@@ -63,7 +63,7 @@ export const tests = {
 		same((await errorOf(client.get(url))).name, 'CircuitOpenError')
 	},
 
-	async 'the client counts what it did, for each origin'({ apiUrl, faultyUrl }) {
+	async 'counts requests for each origin'({ apiUrl, faultyUrl }) {
 		const client = new ResilientHttpClient(SHORT)
 		await client.get(story(apiUrl, '503,200').url)
 		await errorOf(client.get(story(faultyUrl, '404').url))

@@ -1,14 +1,14 @@
-/** What ends a request: the time of an attempt, of the whole, of the caller, and the caller. With the runtime's own signals. */
+/** Timeouts of an attempt and of the request, the deadline and the abort of the caller, with the signals of the runtime. */
 import { Deadline, explain } from 'yaoki'
 import { resilientFetch } from 'yaoki/http'
 import { virtualRuntime } from 'yaoki/testing'
 import { A_MINUTE, describe, errorOf, SHORT, same } from './checks.js'
 import { story } from './stories.js'
 
-/** So long that a head arrives in it on a busy machine. */
+/** Long enough for the head of a response on a busy machine. */
 const LONG_ENOUGH = 400
 
-/** An abort whose reason can be told from every other. */
+/** An abort with a recognizable reason. */
 function abortable() {
 	const controller = new AbortController()
 	const reason = new Error('never mind')
@@ -24,34 +24,34 @@ function isTimeout(error, timeoutMs) {
 }
 
 export const tests = {
-	async 'a server that does not answer in time is a TimeoutError, and is hung up on'({ apiUrl }) {
+	async 'throws a TimeoutError if the server does not respond in time, and disconnects'({ apiUrl }) {
 		const { url, gone } = story(apiUrl, 'hang')
 		isTimeout(await errorOf(resilientFetch({ timeout: LONG_ENOUGH, maxRetries: 0 })(url)), LONG_ENOUGH)
 		await gone()
 	},
 
-	async 'and is asked again'({ apiUrl }) {
+	async 'retries after a timeout'({ apiUrl }) {
 		const { url } = story(apiUrl, 'hang,200')
 		const response = await resilientFetch({ ...SHORT, timeout: LONG_ENOUGH })(url)
 		same(response.status, 200)
 		same(explain(response).attempts[0].errorType, 'TimeoutError')
 	},
 
-	async 'a body that stops in the middle is a TimeoutError, too'({ apiUrl }) {
+	async 'throws a TimeoutError if the body stops in the middle'({ apiUrl }) {
 		const { url, gone } = story(apiUrl, 'stall')
 		const response = await resilientFetch({ timeout: LONG_ENOUGH })(url)
 		isTimeout(await errorOf(response.text()), LONG_ENOUGH)
 		await gone()
 	},
 
-	async 'so is one of which nobody has begun to read when the time is up'({ apiUrl }) {
+	async 'throws a TimeoutError for a body that is not read in time'({ apiUrl }) {
 		const clock = virtualRuntime()
 		const response = await resilientFetch({ timeout: 1_000, runtime: clock })(story(apiUrl, 'stall').url)
 		await clock.advance(1_000)
 		isTimeout(await errorOf(response.json()), 1_000)
 	},
 
-	async 'a body that was handed over as a stream is the caller’s, and has all the time'({ apiUrl }) {
+	async 'does not limit a body that the caller reads as a stream'({ apiUrl }) {
 		const clock = virtualRuntime()
 		const { url } = story(apiUrl, 'stall')
 		const response = await resilientFetch({ timeout: 1_000, runtime: clock })(url)
@@ -62,7 +62,7 @@ export const tests = {
 		await reader.cancel()
 	},
 
-	async 'a body that was read in time has no timeout afterwards'({ apiUrl }) {
+	async 'clears the timeout of a body that was read in time'({ apiUrl }) {
 		const clock = virtualRuntime()
 		const events = []
 		const get = resilientFetch({ timeout: 1_000, runtime: clock, onEvent: ({ type }) => events.push(type) })
@@ -72,20 +72,20 @@ export const tests = {
 		same(events.includes('timeout'), false)
 	},
 
-	async 'the whole has its time as well'({ apiUrl }) {
+	async 'limits the whole request'({ apiUrl }) {
 		const { url } = story(apiUrl, 'hang')
 		const get = resilientFetch({ ...SHORT, timeout: 60_000, totalTimeoutMs: 30 })
 		isTimeout(await errorOf(get(url)), 30)
 	},
 
-	async 'the caller’s deadline ends a request with a DeadlineExceededError'({ apiUrl }) {
+	async 'throws a DeadlineExceededError at the deadline of the caller'({ apiUrl }) {
 		const { url } = story(apiUrl, 'hang')
 		const deadline = Deadline.after(30)
 		const error = await errorOf(resilientFetch(SHORT)(url, { yaoki: { deadline } }))
 		same(error.name, 'DeadlineExceededError', describe(error))
 	},
 
-	async 'an abort before the answer throws its own reason, and the server is hung up on'({ apiUrl }) {
+	async 'an abort before the response throws its reason and disconnects'({ apiUrl }) {
 		const { url, gone } = story(apiUrl, 'hang')
 		const { signal, reason, abort } = abortable()
 		setTimeout(abort, 30)
@@ -95,13 +95,13 @@ export const tests = {
 		await gone()
 	},
 
-	async 'an abort in a wait throws its own reason, at once'({ apiUrl }) {
+	async 'an abort in a wait throws its reason immediately'({ apiUrl }) {
 		const { signal, reason, abort } = abortable()
 		const get = resilientFetch({ ...A_MINUTE, totalTimeoutMs: Infinity, onRetry: () => setTimeout(abort, 1) })
 		same(await errorOf(get(story(apiUrl, '503').url, { signal })), reason)
 	},
 
-	async 'an abort in the middle of the body throws its own reason'({ apiUrl }) {
+	async 'an abort in the middle of the body throws its reason'({ apiUrl }) {
 		const { url, gone } = story(apiUrl, 'stall')
 		const { signal, reason, abort } = abortable()
 		const response = await resilientFetch(SHORT)(url, { signal })
@@ -111,20 +111,20 @@ export const tests = {
 		await gone()
 	},
 
-	async 'an abort without a reason is the AbortError of the runtime'({ apiUrl }) {
+	async 'an abort without a reason throws the AbortError of the runtime'({ apiUrl }) {
 		const controller = new AbortController()
 		setTimeout(() => controller.abort(), 5)
 		const error = await errorOf(resilientFetch(SHORT)(story(apiUrl, 'hang').url, controller))
 		same(error.name, 'AbortError')
 	},
 
-	async 'a request that was aborted before it began is not sent'({ apiUrl }) {
+	async 'does not send a request with an aborted signal'({ apiUrl }) {
 		const { url, seen } = story(apiUrl, '200')
 		same(await errorOf(resilientFetch(SHORT)(url, { signal: AbortSignal.abort('too late') })), 'too late')
 		same((await seen()).length, 0)
 	},
 
-	async 'the signal of a Request counts like one of the init'({ apiUrl }) {
+	async 'honors the signal of a Request'({ apiUrl }) {
 		const { signal, reason, abort } = abortable()
 		const request = new Request(story(apiUrl, 'hang').url, { signal })
 		setTimeout(abort, 5)

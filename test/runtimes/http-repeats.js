@@ -1,4 +1,4 @@
-/** Which requests are sent twice when a connection fails or a server does: by method, by key, by certainty that nothing arrived. */
+/** Which requests are repeated: by method, by idempotency key, and by certainty that nothing arrived. */
 import { explain } from 'yaoki'
 import { resilientFetch } from 'yaoki/http'
 import { errorOf, isNetworkFailure, SHORT, same } from './checks.js'
@@ -6,14 +6,14 @@ import { isPage, story } from './stories.js'
 
 const POST = { method: 'POST', body: 'an order' }
 
-/** A fetch that goes astray the first time, by way of the real one: what it throws is the runtime's own. */
+/** A fetch whose first call goes to a closed port, so that it throws the error of the runtime. */
 function astray(firstUrl) {
 	let calls = 0
 	return (url, init) => fetch(calls++ === 0 ? firstUrl : url, init)
 }
 
 export const tests = {
-	async 'a POST is not repeated'({ apiUrl }) {
+	async 'does not repeat a POST'({ apiUrl }) {
 		const { url, seen } = story(apiUrl, '503,200')
 		const response = await resilientFetch(SHORT)(url, POST)
 		same(response.status, 503)
@@ -21,14 +21,14 @@ export const tests = {
 		same((await seen()).length, 1)
 	},
 
-	async 'a PUT and a DELETE are'({ apiUrl }) {
+	async 'repeats a PUT and a DELETE'({ apiUrl }) {
 		for (const method of ['PUT', 'DELETE']) {
 			const { url } = story(apiUrl, '503,200')
 			same((await resilientFetch(SHORT)(url, { method })).status, 200, method)
 		}
 	},
 
-	async 'a POST with a key is, with the same key'({ apiUrl }) {
+	async 'repeats a POST with its idempotency key'({ apiUrl }) {
 		const { url, seen } = story(apiUrl, '503,409@0,200')
 		const headers = { 'Idempotency-Key': 'order-7' }
 		same((await resilientFetch(SHORT)(url, { ...POST, headers })).status, 200)
@@ -38,7 +38,7 @@ export const tests = {
 		)
 	},
 
-	async 'a key can be made for it, one for each call'({ apiUrl }) {
+	async 'creates an idempotency key for each call'({ apiUrl }) {
 		const post = resilientFetch({ ...SHORT, idempotency: 'auto' })
 		const keys = new Set()
 		for (const _ of [1, 2]) {
@@ -51,12 +51,12 @@ export const tests = {
 		same(keys.size, 2)
 	},
 
-	async 'and so is one that the caller calls repeatable'({ apiUrl }) {
+	async 'repeats a POST that the caller declares idempotent'({ apiUrl }) {
 		const { url } = story(apiUrl, '503,200')
 		same((await resilientFetch(SHORT)(url, { ...POST, yaoki: { idempotent: true } })).status, 200)
 	},
 
-	async 'a GET is repeated when nobody listens, and the last error is the runtime’s own'({
+	async 'repeats a GET if the connection is refused, and throws the error of the runtime'({
 		deadUrl,
 		apiUrl,
 	}) {
@@ -67,7 +67,7 @@ export const tests = {
 		same(`${error.name} ${explain(error).attempts.length}`, `${(await errorOf(fetch(deadUrl))).name} 2`)
 	},
 
-	async 'so is a POST, which can not have arrived (not in a page, which is not told why it failed)'({
+	async 'repeats a POST that cannot have arrived (not in a page, which does not know why it failed)'({
 		deadUrl,
 		apiUrl,
 	}) {
@@ -82,7 +82,7 @@ export const tests = {
 		}
 	},
 
-	async 'a GET is repeated when the connection breaks off'({ apiUrl }) {
+	async 'repeats a GET if the connection breaks'({ apiUrl }) {
 		const { url } = story(apiUrl, '200')
 		const { url: broken } = story(apiUrl, 'reset')
 		const response = await resilientFetch({ ...SHORT, fetch: astray(broken) })(url)
@@ -90,7 +90,7 @@ export const tests = {
 		same(explain(response).attempts.length, 2)
 	},
 
-	async 'a POST is not, for it may have arrived'({ apiUrl }) {
+	async 'does not repeat a POST that may have arrived'({ apiUrl }) {
 		const { url } = story(apiUrl, 'reset')
 		const error = await errorOf(resilientFetch(SHORT)(url, POST))
 		isNetworkFailure(error)
@@ -98,13 +98,13 @@ export const tests = {
 		same(explain(error).attempts.length, 1)
 	},
 
-	async 'an answer that breaks off in the middle fails while it is read, as a network failure'({ apiUrl }) {
+	async 'a response that breaks in the middle fails as a network error while it is read'({ apiUrl }) {
 		const response = await resilientFetch(SHORT)(story(apiUrl, 'cut').url)
 		same(response.status, 200)
 		isNetworkFailure(await errorOf(response.text()))
 	},
 
-	async 'what is no URL is refused and not tried'() {
+	async 'rejects an invalid URL without an attempt'() {
 		const error = await errorOf(resilientFetch(SHORT)('http://'))
 		same(error.name, 'TypeError')
 	},

@@ -1,4 +1,4 @@
-/** What is given out is the runtime's own Response, with all that one can do to it, though it is watched while it is read. */
+/** Responses are those of the runtime and support everything that the runtime does, although reads are tracked. */
 import { resilientFetch } from 'yaoki/http'
 import { errorOf, isTrue, SHORT, SKIPPED, same } from './checks.js'
 import { isPage, story } from './stories.js'
@@ -8,7 +8,7 @@ const text = (bytes) => new TextDecoder().decode(bytes)
 const page = ({ apiUrl }, init) => resilientFetch(SHORT)(story(apiUrl, 'page').url, init)
 
 export const tests = {
-	async 'a response is a Response'(where) {
+	async 'returns a Response of the runtime'(where) {
 		const response = await page(where)
 		isTrue(response instanceof Response, 'it is none')
 		same(Object.prototype.toString.call(response), '[object Response]')
@@ -22,7 +22,7 @@ export const tests = {
 		same((await errorOf(response.text())).name, 'TypeError')
 	},
 
-	async 'its body is read in every way that there is'(where) {
+	async 'reads the body in every way'(where) {
 		const { apiUrl } = where
 		same(await (await page(where)).text(), 'a page')
 		same(text(await (await page(where)).arrayBuffer()), 'a page')
@@ -34,7 +34,7 @@ export const tests = {
 		same((await (await get(story(apiUrl, 'form').url)).formData()).get('a'), '1')
 	},
 
-	async 'also as bytes (where a Response has them)'(where) {
+	async 'reads the body as bytes (if Response has bytes())'(where) {
 		if (!('bytes' in Response.prototype)) return SKIPPED
 		const bytes = await (await page(where)).bytes()
 		isTrue(bytes instanceof Uint8Array, 'no bytes')
@@ -42,7 +42,7 @@ export const tests = {
 		return undefined
 	},
 
-	async 'and as a stream'(where) {
+	async 'reads the body as a stream'(where) {
 		const { body } = await page(where)
 		const chunks = []
 		const reader = body.getReader()
@@ -50,7 +50,7 @@ export const tests = {
 		same(chunks.join(''), 'a page')
 	},
 
-	async 'a copy is read beside it'(where) {
+	async 'reads a clone beside the original'(where) {
 		const response = await page(where)
 		const copy = response.clone()
 		isTrue(copy instanceof Response, 'the copy is none')
@@ -58,19 +58,19 @@ export const tests = {
 		same(await response.text(), 'a page')
 	},
 
-	async 'another Response can be made of it'(where) {
+	async 'creates another Response from it'(where) {
 		const response = await page(where)
 		const made = new Response(response.body, response)
 		same(`${made.status} ${made.headers.get('content-type')} ${await made.text()}`, '200 text/plain a page')
 	},
 
-	async 'the methods of its class work on it, too'(where) {
+	async 'works with the methods of Response.prototype'(where) {
 		same(await Response.prototype.text.call(await page(where)), 'a page')
 		const { get } = Object.getOwnPropertyDescriptor(Response.prototype, 'status')
 		same(get.call(await page(where)), 200)
 	},
 
-	async 'a server can answer with it (where the runtime has one with fetch handlers)'(where) {
+	async 'serves it from a fetch handler (if the runtime has such a server)'(where) {
 		if (!where.serve) return SKIPPED
 		const server = where.serve(() => page(where))
 		try {
@@ -82,7 +82,7 @@ export const tests = {
 		return undefined
 	},
 
-	async 'a cache takes it (where there is the Cache of the web)'(where) {
+	async 'stores it in a Cache (if there is one)'(where) {
 		if (!globalThis.caches) return SKIPPED
 		const cache = await caches.open('yaoki')
 		await cache.put('http://127.0.0.1/page', await page(where))
@@ -91,28 +91,28 @@ export const tests = {
 		return undefined
 	},
 
-	async 'a 204 has no body, and no waiting for one'({ apiUrl }) {
+	async 'does not wait for the body of a 204'({ apiUrl }) {
 		const response = await resilientFetch(SHORT)(story(apiUrl, '503,204').url)
 		same(`${response.status} ${await response.text()}`, '204 ')
 	},
 
-	async 'nor has the answer to a HEAD'(where) {
+	async 'does not wait for the body of a HEAD'(where) {
 		const response = await page(where, { method: 'HEAD' })
 		same(`${response.status} ${response.headers.get('content-type')}`, '200 text/plain')
 		same(await response.text(), '')
 	},
 
-	async 'a redirect is followed, or is an answer if the caller wants it so'({ apiUrl }) {
+	async 'follows a redirect, or returns it if the caller asks for it'({ apiUrl }) {
 		const { url } = story(apiUrl, 'moved,page')
 		const response = await resilientFetch(SHORT)(url)
 		same(`${response.redirected} ${response.url.endsWith('/page')}`, 'true true')
 		same(await response.text(), 'a page')
 		const manual = await resilientFetch(SHORT)(story(apiUrl, 'moved').url, { redirect: 'manual' })
-		// A page is not told where to.
+		// A page does not see the location.
 		same(manual.type === 'opaqueredirect' ? 302 : manual.status, 302)
 	},
 
-	async 'what only the page may read is as opaque as ever (in a page)'({ apiUrl }) {
+	async 'returns an opaque response (in a page)'({ apiUrl }) {
 		if (!isPage) return SKIPPED
 		const response = await resilientFetch(SHORT)(story(apiUrl, 'page').url, { mode: 'no-cors' })
 		same(`${response.type} ${response.status} ${await response.text()}`, 'opaque 0 ')

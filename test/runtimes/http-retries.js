@@ -1,14 +1,14 @@
-/** `resilientFetch` against a server that fails and recovers: what is asked again, when, and what is told of it. */
+/** `resilientFetch` with a server that fails and recovers: what is retried, when, and the explanation. */
 import { explain } from 'yaoki'
 import { resilientFetch, retryWithRetryAfter } from 'yaoki/http'
 import { errorOf, isTrue, SHORT, same } from './checks.js'
 import { story } from './stories.js'
 
-/** The clocks of two processes, and timers that come a millisecond early, differ by no more than this. */
+/** Tolerance for the clocks of two processes, and for timers that fire early. */
 const A_SECOND = 990
 
 export const tests = {
-	async 'a 503 is asked again until it is none, and explain(response) tells of it'({ apiUrl }) {
+	async 'retries a 503 until it succeeds, and explains the attempts'({ apiUrl }) {
 		const { url, seen } = story(apiUrl, '503,503,200')
 		const response = await resilientFetch(SHORT)(url)
 		same(response.status, 200)
@@ -18,12 +18,12 @@ export const tests = {
 		same(stop, 'success')
 	},
 
-	async 'a response at the first try is explained as well'({ apiUrl }) {
-		const told = explain(await resilientFetch()(story(apiUrl, '200').url))
-		same(`${told.attempts.length} ${told.stop}`, '1 success')
+	async 'explains a response of the first attempt'({ apiUrl }) {
+		const explanation = explain(await resilientFetch()(story(apiUrl, '200').url))
+		same(`${explanation.attempts.length} ${explanation.stop}`, '1 success')
 	},
 
-	async 'a 503 that stays is given out in the end, as fetch would, and can be read'({ apiUrl }) {
+	async 'returns the last 503 with its body when retries are exhausted'({ apiUrl }) {
 		const { url, seen } = story(apiUrl, '503')
 		const response = await resilientFetch({ ...SHORT, maxRetries: 2 })(url)
 		same(response.status, 503)
@@ -32,7 +32,7 @@ export const tests = {
 		same(explain(response).stop, 'retries-exhausted')
 	},
 
-	async 'a 404 is an answer'({ apiUrl }) {
+	async 'returns a 404'({ apiUrl }) {
 		const { url, seen } = story(apiUrl, '404,200')
 		const response = await resilientFetch(SHORT)(url)
 		same(response.status, 404)
@@ -40,14 +40,14 @@ export const tests = {
 		same(explain(response).stop, 'permanent')
 	},
 
-	async 'a veto of the server is heeded'({ apiUrl }) {
+	async 'honors a retry veto of the server'({ apiUrl }) {
 		const { url, seen } = story(apiUrl, 'veto,200')
 		const response = await resilientFetch(SHORT)(url)
 		same(explain(response).stop, 'server-veto')
 		same((await seen()).length, 1)
 	},
 
-	async 'Retry-After is waited for in full, and by everybody who asks that origin'({ apiUrl }) {
+	async 'honors Retry-After for all requests to the origin'({ apiUrl }) {
 		const busy = story(apiUrl, '503@1,200')
 		const other = story(apiUrl, '200')
 		let meanwhile
@@ -66,7 +66,7 @@ export const tests = {
 		same(explain(response).attempts[0].delaySource, 'retry-after')
 	},
 
-	async 'a Retry-After that is too long ends the call at once'({ apiUrl }) {
+	async 'ends the call immediately if Retry-After is too long'({ apiUrl }) {
 		const { url, seen } = story(apiUrl, '503@120,200')
 		const response = await resilientFetch(SHORT)(url)
 		same(explain(response).stop, 'retry-after')
@@ -74,7 +74,7 @@ export const tests = {
 		same((await seen()).length, 1)
 	},
 
-	async 'retryWithRetryAfter does the same for any function that gives a response'({ apiUrl }) {
+	async 'retryWithRetryAfter honors it for any function that returns a response'({ apiUrl }) {
 		const { url } = story(apiUrl, '429@0,503@0,200')
 		const response = await retryWithRetryAfter(({ signal }) => fetch(url, { signal }))
 		same(response.status, 200)
@@ -83,7 +83,7 @@ export const tests = {
 		same(`${error.name} ${error.statusCode} ${error.retryAfterMs}`, 'HttpError 429 120000')
 	},
 
-	async 'a server that keeps failing is left alone by the breaker of its origin'({ apiUrl, faultyUrl }) {
+	async 'opens the circuit of an origin that keeps failing'({ apiUrl, faultyUrl }) {
 		const { url, seen } = story(apiUrl, '503')
 		const get = resilientFetch({ maxRetries: 0, circuitBreaker: { failureThreshold: 2 } })
 		for (const _ of [1, 2]) same((await get(url)).status, 503)
@@ -93,8 +93,8 @@ export const tests = {
 		same((await get(story(faultyUrl, '200').url)).status, 200)
 	},
 
-	// The browser's cache holds a second GET of the same URL back until the first is answered, unless it is told to stay out of it.
-	async 'a hedge answers for a server that hangs (in a page with no-store), and the loser is hung up on'({
+	// The cache of a browser delays a second GET of the same URL until the first has its response, except with no-store.
+	async 'a hedge responds for a server that hangs (in a page with no-store), and the other request is cancelled'({
 		apiUrl,
 	}) {
 		const { url, gone } = story(apiUrl, 'hang,200')

@@ -1,12 +1,12 @@
-/** What services tell each other in headers, read from web Requests; and Retry-After, which depends on the runtime's dates. */
+/** Headers between services, read from web Requests; and Retry-After, which depends on the date parser of the runtime. */
 import { retry } from 'yaoki'
-import { parseRetryAfter, resilientFetch, serverContext, withServerContext } from 'yaoki/http'
+import { createServerContext, fetchServerContext, parseRetryAfter, resilientFetch } from 'yaoki/http'
 import { errorOf, fail, isTrue, once, SHORT, same } from './checks.js'
 import { isPage, story } from './stories.js'
 
 const NOW = Date.UTC(1994, 10, 6, 8, 49, 0)
 
-/** Half a minute and more after NOW, in all the ways that RFC 9110 has for it. */
+/** Half a minute and more after NOW, in all formats of RFC 9110. */
 const WAITS = [
 	['120', 120_000],
 	['\t 7 ', 7_000],
@@ -31,21 +31,21 @@ const WAITS = [
 
 const requestWith = (headers, init) => new Request('http://127.0.0.1/', { headers, ...init })
 
-/** A service that calls another, which is down, within the context of its own request. */
+/** A service that calls a failing one in the context of its own request. */
 function serviceBefore(down) {
 	const call = resilientFetch({ ...SHORT, maxRetries: 2, fetch: down })
-	return withServerContext(async (_, within) => {
-		const response = await call('http://127.0.0.1/', { yaoki: { within } })
+	return fetchServerContext(async (_, parent) => {
+		const response = await call('http://127.0.0.1/', { yaoki: { parent } })
 		return new Response(null, { status: response.status })
 	})
 }
 
 export const tests = {
-	'Retry-After means the same everywhere, whatever dates the runtime would take'() {
+	'parses Retry-After the same everywhere'() {
 		for (const [value, ms] of WAITS) same(parseRetryAfter(value, NOW), ms, `for '${value}'`)
 	},
 
-	async 'a request tells the server how much time is left, and which attempt it is'({ faultyUrl }) {
+	async 'sends the remaining time and the attempt to the server'({ faultyUrl }) {
 		const { url, seen } = story(faultyUrl, '503,200')
 		await resilientFetch({ ...SHORT, totalTimeoutMs: 5_000 })(url)
 		const [first, second] = (await seen()).map(({ headers }) => headers)
@@ -54,58 +54,58 @@ export const tests = {
 		same(`${first['x-retry-attempt']} ${second['x-retry-attempt']}`, 'undefined 1')
 	},
 
-	async 'a page tells other origins only what it was asked to, since they would have to allow it'({
-		apiUrl,
-	}) {
-		const told = async (options) => {
+	async 'a page sends headers to other origins only if asked to, because of CORS'({ apiUrl }) {
+		const isSent = async (options) => {
 			const { url, seen } = story(apiUrl, '200')
 			await resilientFetch(options)(url)
 			return 'x-request-timeout-ms' in (await seen())[0].headers
 		}
-		same(await told({}), !isPage)
-		same(await told({ deadlineHeader: 'x-request-timeout-ms' }), true)
-		same(await told({ deadlineHeader: false }), false)
+		same(await isSent({}), !isPage)
+		same(await isSent({ deadlineHeader: 'x-request-timeout-ms' }), true)
+		same(await isSent({ deadlineHeader: false }), false)
 	},
 
-	'a server reads them from a web Request'() {
-		const context = serverContext(requestWith({ 'x-request-timeout-ms': '4000', 'x-retry-attempt': '2' }))
+	'reads them from a web Request'() {
+		const context = createServerContext(
+			requestWith({ 'x-request-timeout-ms': '4000', 'x-retry-attempt': '2' }),
+		)
 		isTrue(context.deadline.remainingMs > 0 && context.deadline.remainingMs <= 4_000, 'not the deadline')
 		same(`${context.attempt} ${context.isExpired}`, '2 false')
 		context.end()
-		same(serverContext(requestWith({})).deadline, undefined)
-		const late = serverContext(requestWith({ 'grpc-timeout': '0m' }))
+		same(createServerContext(requestWith({})).deadline, undefined)
+		const late = createServerContext(requestWith({ 'grpc-timeout': '0m' }))
 		same(late.isExpired, true)
 		late.end()
 	},
 
-	async 'the work of a request is aborted when its client goes away'() {
+	async 'aborts the operation when the client disconnects'() {
 		const controller = new AbortController()
-		const context = serverContext(requestWith({}, { signal: controller.signal }))
+		const context = createServerContext(requestWith({}, { signal: controller.signal }))
 		const aborted = once(context.signal, 'abort')
 		controller.abort(new Error('gone'))
 		await aborted
 		same(context.signal.aborted, true)
 	},
 
-	async 'a retry inside leaves it to the outermost where the caller says so'() {
+	async 'an inner retry leaves retries to the outermost service if the caller asks for it'() {
 		let calls = 0
 		const down = () => {
 			calls++
 			fail('ECONNREFUSED')
 		}
-		const within = serverContext(requestWith({ 'x-retry-layer': 'outermost' }))
-		await errorOf(retry(SHORT).execute(down, within))
+		const parent = createServerContext(requestWith({ 'x-retry-layer': 'outermost' }))
+		await errorOf(retry(SHORT).execute(down, parent))
 		same(calls, 1)
 	},
 
-	async 'a request that comes too late is answered with 504, without the handler'() {
+	async 'responds with 504 to a request beyond its deadline, without the handler'() {
 		let calls = 0
-		const handle = withServerContext(() => new Response(`${++calls}`))
+		const handle = fetchServerContext(() => new Response(`${++calls}`))
 		const response = await handle(requestWith({ 'x-request-timeout-ms': '0' }))
 		same(`${response.status} ${response.headers.get('content-type')} ${calls}`, '504 application/json 0')
 	},
 
-	async 'three services in a row, the last one down: it is called three times and not nine'() {
+	async 'calls the last of three services three times and not nine'() {
 		let calls = 0
 		const down = async () => {
 			calls++

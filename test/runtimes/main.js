@@ -1,12 +1,12 @@
-/** The suite on Node, Bun and Deno. Its last line is the result, for scripts/runtimes.ts. */
+/** Runs the suite on Node, Bun and Deno. The last line of the output is the result, for scripts/runtimes.ts. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import process from 'node:process'
-import { ambient } from 'yaoki/node'
+import { withAmbientContext } from 'yaoki/node'
 import { runSuite } from './suite.js'
 
 const { Bun, Deno } = globalThis
 
-/** A server of the runtime's own that answers with web Responses. Node has none. */
+/** The server of the runtime that takes fetch handlers. Node has none. */
 const serve = (Bun && serveWithBun) ?? (Deno && serveWithDeno)
 
 function serveWithBun(fetch) {
@@ -20,5 +20,5 @@ function serveWithDeno(handle) {
 }
 
 const urls = JSON.parse(process.argv[2])
-const result = JSON.stringify(await runSuite({ ...urls, AsyncLocalStorage, ambient, serve }))
+const result = JSON.stringify(await runSuite({ ...urls, AsyncLocalStorage, withAmbientContext, serve }))
 process.stdout.write(`${result}\n`)

@@ -1,26 +1,26 @@
-/** What `fetch` throws on this runtime, and what classification makes of it. */
+/** Classifies the errors that `fetch` throws on this runtime. */
 import { classify, retryWithBackoff } from 'yaoki'
 import { describe, errorOf, isNetworkFailure, SHORT, same } from './checks.js'
 
 export const tests = {
-	async 'a server that is not there is a network failure worth retrying'({ deadUrl }) {
+	async 'classifies a refused connection as transient'({ deadUrl }) {
 		isNetworkFailure(await errorOf(fetch(deadUrl)))
 	},
 
-	async 'so is a connection that breaks off'({ faultyUrl }) {
+	async 'classifies a broken connection as transient'({ faultyUrl }) {
 		isNetworkFailure(await errorOf(fetch(`${faultyUrl}/reset`)))
 	},
 
-	async 'so is an answer that breaks off in the middle'({ faultyUrl }) {
+	async 'classifies a response that breaks in the middle as transient'({ faultyUrl }) {
 		isNetworkFailure(await errorOf(fetch(`${faultyUrl}/cut`).then((response) => response.text())))
 	},
 
-	async 'and such a call is made again'({ deadUrl, faultyUrl }) {
+	async 'retries such a call'({ deadUrl, faultyUrl }) {
 		const work = ({ attempt }) => fetch(attempt === 0 ? deadUrl : `${faultyUrl}/ok`)
 		same(await (await retryWithBackoff(work, SHORT)).text(), 'ok')
 	},
 
-	async 'a fetch that the caller aborts ends the call'({ faultyUrl }) {
+	async 'ends the call if the caller aborts the fetch'({ faultyUrl }) {
 		const controller = new AbortController()
 		let calls = 0
 		const work = ({ signal }) => {
@@ -35,7 +35,7 @@ export const tests = {
 		same(classify(error, { signal }).kind, 'cancelled')
 	},
 
-	async 'a fetch that takes too long is worth another try'({ faultyUrl }) {
+	async 'retries a fetch that times out'({ faultyUrl }) {
 		const error = await errorOf(fetch(`${faultyUrl}/hang`, { signal: AbortSignal.timeout(5) }))
 		same(JSON.stringify(classify(error)), '{"kind":"transient","known":true}', describe(error))
 	},

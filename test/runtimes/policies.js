@@ -1,4 +1,4 @@
-/** The other policies, alone and around each other. */
+/** The other policies, alone and combined. */
 import {
 	bulkhead,
 	circuitBreaker,
@@ -14,7 +14,7 @@ import {
 import { errorOf, fail, once, SHORT, SKIPPED, same } from './checks.js'
 
 export const tests = {
-	async 'a timeout answers by itself, and aborts the work'() {
+	async 'a timeout settles the call and aborts the operation'() {
 		let heard
 		const error = await errorOf(
 			timeout(5).execute(({ signal }) => {
@@ -26,7 +26,7 @@ export const tests = {
 		await heard
 	},
 
-	async 'four policies around each other survive an outage and recover'() {
+	async 'four combined policies survive an outage and recover'() {
 		const breaker = circuitBreaker({ failureThreshold: 2, successThreshold: 1, resetTimeoutMs: 20 })
 		const stack = pipeline(
 			bulkhead({ maxConcurrent: 2 }),
@@ -42,7 +42,7 @@ export const tests = {
 		same(breaker.currentState, 'closed')
 	},
 
-	async 'a bulkhead lets so many in, and the others in their turn'() {
+	async 'a bulkhead admits queued calls in order'() {
 		const policy = bulkhead({ maxConcurrent: 2 })
 		let [running, most] = [0, 0]
 		const work = async () => {
@@ -55,13 +55,13 @@ export const tests = {
 		same(policy.stats.queued, 0)
 	},
 
-	async 'a hedge answers for a request that hangs'() {
+	async 'a hedge settles a call whose first request hangs'() {
 		const policy = hedge({ delayMs: 3, budget: retryBudget() })
 		let calls = 0
 		same(await policy.execute(() => (++calls === 1 ? new Promise(() => {}) : 'second')), 'second')
 	},
 
-	async 'a fallback, a rate limit and one policy for each key'() {
+	async 'a fallback, a rate limit and a keyed policy'() {
 		same(await fallback(() => 'instead').execute(() => fail('EPIPE')), 'instead')
 		const limited = keyed(
 			({ key }) => key ?? '',
@@ -72,9 +72,9 @@ export const tests = {
 		same(await limited.execute(() => 1, { key: 'b' }), 1)
 	},
 
-	async 'retries that are ambient do not multiply'({ ambient }) {
-		if (!ambient) return SKIPPED
-		const policy = ambient(retry({ ...SHORT, maxRetries: 2 }))
+	async 'nested retries with ambient context do not multiply'({ withAmbientContext }) {
+		if (!withAmbientContext) return SKIPPED
+		const policy = withAmbientContext(retry({ ...SHORT, maxRetries: 2 }))
 		let calls = 0
 		const down = () => {
 			calls++
@@ -84,7 +84,7 @@ export const tests = {
 		same(calls, 3)
 	},
 
-	async 'the async context after a timeout and after a queue is the caller’s own'({ AsyncLocalStorage }) {
+	async 'keeps the async context of the caller after a timeout and a queue'({ AsyncLocalStorage }) {
 		if (!AsyncLocalStorage) return SKIPPED
 		const storage = new AsyncLocalStorage()
 		const policy = pipeline(bulkhead({ maxConcurrent: 1 }), retry({ ...SHORT, maxRetries: 1 }), timeout(5))

@@ -1,11 +1,11 @@
-/** Virtual time and the simulator: the same everywhere. */
+/** Virtual time and the simulator give the same results everywhere. */
 import { explain, pipeline, retry } from 'yaoki'
 import { scenarios, simulate } from 'yaoki/sim'
 import { runStudy, toSVG } from 'yaoki/sim/report'
 import { faults, skipDelays, virtualRuntime } from 'yaoki/testing'
 import { A_MINUTE, errorOf, fail, isTrue, same } from './checks.js'
 
-/** Something of everything that draws: all laws, jitter, a breaker by rate, an outage, errors. */
+/** Uses everything random: all distributions, jitter, a breaker by error rate, an outage, errors. */
 const SIMULATED = {
 	seed: 'everywhere',
 	duration: 60_000,
@@ -31,23 +31,23 @@ const SIMULATED = {
 	},
 }
 
-/** What it comes to, of every event and every bit. */
+/** The trace hash of all events. */
 const TRACE = '925737e73f348999'
 
 export const tests = {
-	'a simulation is the same everywhere, to the last bit'() {
+	'gives the same trace hash everywhere'() {
 		const { traceHash, totals, recovery } = simulate(SIMULATED)
 		same([totals.goodShare, totals.amplification].map((value) => value.toFixed(3)).join(' '), '0.827 0.896')
 		same(Math.round(recovery.recoveredAfterMs), 59)
 		same(traceHash, TRACE)
 	},
 
-	async 'a study is drawn'() {
+	async 'draws a study'() {
 		const study = await scenarios.layered()
 		isTrue(toSVG(runStudy(study, { replications: 1 })).startsWith('<svg'), 'no SVG')
 	},
 
-	async 'virtual time passes half an hour of waits in no time, and every time the same'() {
+	async 'runs half an hour of waits in virtual time, with the same result every time'() {
 		const story = async () => {
 			const clock = virtualRuntime({ seed: 7 })
 			const policy = pipeline(
@@ -64,7 +64,7 @@ export const tests = {
 		isTrue(Number.parseFloat(first) > 1_800_000, first)
 	},
 
-	async 'a policy without waits makes as many attempts'() {
+	async 'a policy without delays makes the same attempts'() {
 		let calls = 0
 		const policy = skipDelays(retry({ ...A_MINUTE, maxRetries: 5 }))
 		await errorOf(policy.execute(() => fail('EPIPE', calls++)))

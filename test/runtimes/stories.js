@@ -1,23 +1,23 @@
-/** The suite's side of scripts/runtimes/stories.ts: a URL that is a script, and what its server has seen. */
+/** The client of scripts/runtimes/stories.ts: URLs that script the responses, and the requests that the server received. */
 
 const run = crypto.randomUUID()
-let told = 0
+let count = 0
 
 /**
- * `story(apiUrl, '503,200')`: the first request to its `url` is answered with 503, all others with 200 and, as JSON, with what
- * arrived. `503@1` says Retry-After: 1. `hang`, `reset`, `cut` and `stall` are a server's ways to fail.
+ * `story(apiUrl, '503,200')`: the first request to its `url` gets 503, all others 200 with the received request as JSON. `503@1` adds
+ * `Retry-After: 1`. `hang`, `reset`, `cut` and `stall` are other failures.
  */
 export function story(origin, steps) {
-	const id = `${run}-${++told}`
+	const id = `${run}-${++count}`
 	const ask = async (what) => (await fetch(`${origin}/${what}/${id}`)).json()
 	return {
 		url: `${origin}/story/${id}/${steps}`,
-		/** Every request so far, in the order in which they arrived. */
+		/** All requests so far, in the order of arrival. */
 		seen: () => ask('seen'),
-		/** Answers once somebody has gone away without waiting for the whole answer. */
+		/** Resolves when a client has disconnected before the end of the response. */
 		gone: () => ask('gone'),
 	}
 }
 
-/** A page is not told why there was no connection, nor may it send what it likes to other origins. */
+/** A page does not see why a connection failed, and CORS limits what it may send. */
 export const isPage = 'document' in globalThis

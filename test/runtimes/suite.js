@@ -1,11 +1,10 @@
 /**
- * The built package, on whatever runs this: no test framework, no `node:` import, nothing that a browser lacks. Waits are
- * real and short, for here it is the runtime's own timers, signals and network errors that are asked.
+ * Tests of the built package that run on every runtime: no test framework, no `node:` import, nothing that a browser lacks. Delays are
+ * real and short, because these tests are about the timers, signals and network errors of the runtime.
  *
- * `surroundings`: `deadUrl` where nobody listens; `faultyUrl` whose server holds its answer back (`/hang`), breaks the
- * connection off (`/reset`) or in the middle of the body (`/cut`); `apiUrl`, to a browser's page another origin, which like
- * `faultyUrl` does as a URL says (stories.js); `AsyncLocalStorage`, `ambient` of `yaoki/node`, and `serve` to start a server with a fetch
- * handler, where there is one.
+ * `env`: `deadUrl` is a closed port; the server of `faultyUrl` never responds (`/hang`), or breaks the connection before (`/reset`) or in
+ * the body (`/cut`); `apiUrl` is another origin for a page, and scripted by its URLs like `faultyUrl` (stories.js); `AsyncLocalStorage`,
+ * `withAmbientContext` of `yaoki/node`, and `serve` to start a server with a fetch handler exist on some runtimes only.
  */
 import { tests as calls } from './calls.js'
 import { describe, SKIPPED } from './checks.js'
@@ -34,14 +33,14 @@ const PARTS = [
 	services,
 ]
 
-/** Answers how many passed, what went wrong with each that did not, and which this runtime can not run. */
-export async function runSuite(surroundings) {
+/** Returns the number of passed tests, the error of each failed one, and the names of skipped ones. */
+export async function runSuite(env) {
 	let passed = 0
 	const failed = []
 	const skipped = []
 	for (const [name, test] of PARTS.flatMap(Object.entries)) {
 		try {
-			if ((await inTime(test(surroundings))) === SKIPPED) skipped.push(name)
+			if ((await inTime(test(env))) === SKIPPED) skipped.push(name)
 			else passed++
 		} catch (error) {
 			failed.push({ name, error: describe(error) })
@@ -50,7 +49,7 @@ export async function runSuite(surroundings) {
 	return { passed, failed, skipped }
 }
 
-/** A test that hangs must fail by its name, and not take the whole run with it. */
+/** Fails a test that hangs, so that the others still run. */
 function inTime(promise) {
 	let timer
 	const late = new Promise((_, reject) => {

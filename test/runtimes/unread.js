@@ -1,4 +1,4 @@
-/** A body that nobody reads keeps nobody: this must end by itself, at once, though its timeout is a minute away. */
+/** Must exit immediately, although the timeout of an unread body is a minute away. */
 import { resilientFetch } from 'yaoki/http'
 
 const [url] = process.argv.slice(2)

@@ -1,4 +1,4 @@
-/** A wait is awaited by somebody: this must not end before it does, though nothing else keeps the process alive. */
+/** Must not exit before the wait of a retry ends, although nothing else keeps the process alive. */
 import { retryWithBackoff } from 'yaoki'
 
 const failOnce = ({ attempt }) => {
