@@ -65,79 +65,64 @@ const CHANGES: { readonly [Kind in LayerKind]?: (options: LayerOptions[Kind]) =>
 /** Factors on a timeout, whose only option is its length. */
 const TIMEOUT_FACTORS = [0.5, 2, 5]
 
-export function movesFor(layers: readonly PolicyLayer[]): readonly Move[] {
-	return [...layers.flatMap((layer, index) => changesOf(layer, index)), ...additions(layers)]
+interface Addition {
+	readonly layer: PolicyLayer
+	readonly kind: LayerKind
+	readonly size: number
+	/** Evaluated when the layer is added, because another layer may have been added before. */
+	indexIn(layers: readonly PolicyLayer[]): number
 }
 
-function changesOf(layer: PolicyLayer, index: number): readonly Move[] {
-	const given = layer as Partial<LayerOptions>
-	if (given.timeout !== undefined) {
-		const from = given.timeout
-		return TIMEOUT_FACTORS.map((factor) =>
-			changeLayer(`[${index}].timeout`, from, from * factor, Math.abs(Math.log2(factor)), index, {
-				timeout: from * factor,
-			}),
-		)
-	}
-	const kind = Object.keys(CHANGES).find((known): known is LayerKind => Object.hasOwn(given, known))
-	if (kind === undefined) return []
-	const options = given[kind] as never
-	return (CHANGES[kind]?.(options) ?? []).map(([option, to, size]) =>
-		changeLayer(
-			`[${index}].${kind}.${option}`,
-			(options as Readonly<Record<string, unknown>>)[option],
-			to,
+/** Layers at their usual positions: a timeout innermost, a breaker inside the retry, the others outermost. */
+const ADDITIONS: readonly Addition[] = [
+	{ kind: 'timeout', layer: { timeout: 1_000 }, size: 2, indexIn: ({ length }) => length },
+	{
+		kind: 'circuitBreaker',
+		layer: { circuitBreaker: BREAKER },
+		size: 4,
+		indexIn: (layers) => layers.findIndex((layer) => 'retry' in layer) + 1,
+	},
+	{ kind: 'adaptiveThrottle', layer: { adaptiveThrottle: {} }, size: 4, indexIn: () => 0 },
+	{ kind: 'adaptiveBulkhead', layer: { adaptiveBulkhead: {} }, size: 5, indexIn: () => 0 },
+]
+
+/** Returns the changes to try: to the options of each layer, and layers to add. */
+export function movesFor(layers: readonly PolicyLayer[]): readonly Move[] {
+	const has = (kind: LayerKind) => layers.some((layer) => Object.hasOwn(layer, kind))
+	const missing = ADDITIONS.filter(
+		({ kind }) => !has(kind) && !(kind === 'adaptiveBulkhead' && has('bulkhead')),
+	)
+	return [
+		...layers.flatMap((layer, index) => changesOf(layer as Partial<LayerOptions>, index)),
+		...missing.map(({ layer, kind, size, indexIn }) => ({
+			path: kind,
+			from: undefined,
+			to: (layer as Partial<LayerOptions>)[kind],
 			size,
-			index,
-			{
-				[kind]: { ...(options as object), [option]: to },
-			},
-		),
+			apply: (all: readonly PolicyLayer[]) => all.toSpliced(indexIn(all), 0, layer),
+		})),
+	]
+}
+
+function changesOf(layer: Partial<LayerOptions>, index: number): readonly Move[] {
+	const move = (path: string, from: unknown, to: unknown, size: number, change: object): Move => ({
+		path: `[${index}].${path}`,
+		from,
+		to,
+		size,
+		apply: (layers) => layers.with(index, { ...layers[index], ...change } as PolicyLayer),
+	})
+	const { timeout } = layer
+	if (timeout !== undefined)
+		return TIMEOUT_FACTORS.map((factor) =>
+			move('timeout', timeout, timeout * factor, Math.abs(Math.log2(factor)), { timeout: timeout * factor }),
+		)
+	const kind = Object.keys(CHANGES).find((known): known is LayerKind => Object.hasOwn(layer, known))
+	if (kind === undefined) return []
+	const options = layer[kind] as never
+	return (CHANGES[kind]?.(options) ?? []).map(([option, to, size]) =>
+		move(`${kind}.${option}`, (options as Readonly<Record<string, unknown>>)[option], to, size, {
+			[kind]: { ...(options as object), [option]: to },
+		}),
 	)
 }
-
-const changeLayer = (
-	path: string,
-	from: unknown,
-	to: unknown,
-	size: number,
-	index: number,
-	change: object,
-): Move => ({
-	path,
-	from,
-	to,
-	size,
-	apply: (layers) =>
-		layers.map((layer, at) => (at === index ? ({ ...layer, ...change } as PolicyLayer) : layer)),
-})
-
-const indexOf = (kind: LayerKind, layers: readonly PolicyLayer[]): number =>
-	layers.findIndex((layer) => Object.hasOwn(layer, kind))
-
-/** Missing layers at their usual positions: a breaker inside the retry, a timeout innermost, a bulkhead outermost. */
-function additions(layers: readonly PolicyLayer[]): readonly Move[] {
-	const has = (kind: LayerKind) => indexOf(kind, layers) >= 0
-	const found: Move[] = []
-	if (!has('timeout')) found.push(addLayer({ timeout: 1_000 }, 'timeout', 2, (now) => now.length))
-	if (!has('circuitBreaker'))
-		found.push(addLayer({ circuitBreaker: BREAKER }, 'circuitBreaker', 4, (now) => indexOf('retry', now) + 1))
-	if (!has('adaptiveThrottle')) found.push(addLayer({ adaptiveThrottle: {} }, 'adaptiveThrottle', 4, () => 0))
-	if (!has('bulkhead') && !has('adaptiveBulkhead'))
-		found.push(addLayer({ adaptiveBulkhead: {} }, 'adaptiveBulkhead', 5, () => 0))
-	return found
-}
-
-/** `indexIn` is evaluated when the layer is added, because another layer may have been added before. */
-const addLayer = (
-	layer: PolicyLayer,
-	kind: LayerKind,
-	size: number,
-	indexIn: (layers: readonly PolicyLayer[]) => number,
-): Move => ({
-	path: kind,
-	from: undefined,
-	to: (layer as Partial<LayerOptions>)[kind],
-	size,
-	apply: (layers) => layers.toSpliced(indexIn(layers), 0, layer),
-})

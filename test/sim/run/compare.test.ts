@@ -41,10 +41,10 @@ describe('replications', () => {
 	})
 
 	it('are ten by default, and onRun is called for each', () => {
-		const told: [number, number][] = []
-		const { runs } = replicate(scene(), { onRun: (_result, done, of) => told.push([done, of]) })
+		const progress: [number, number][] = []
+		const { runs } = replicate(scene(), { onRun: (_result, done, of) => progress.push([done, of]) })
 		expect(runs).toHaveLength(10)
-		expect(told).toEqual(Array.from({ length: 10 }, (_, index) => [index + 1, 10]))
+		expect(progress).toEqual(Array.from({ length: 10 }, (_, index) => [index + 1, 10]))
 	})
 
 	it('estimate each measure over the runs that have it', () => {

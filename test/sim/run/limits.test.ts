@@ -13,9 +13,16 @@ const endless: Readonly<Record<string, Parts>> = {
 		api: { serviceTime: 0 },
 		web: users,
 	},
-	'users who are refused at once and call again': { api: dead, web: users },
-	'users who are refused by a full queue': { api: { queue: { limit: 0 }, serviceTime: 1e9 }, web: users },
-	'users whose own breaker refuses them': { api: dead, web: users, policy: [{ circuitBreaker: {} }] },
+	'users whose calls fail immediately': { api: dead, web: users },
+	'users whose calls are rejected by a full queue': {
+		api: { queue: { limit: 0 }, serviceTime: 1e9 },
+		web: users,
+	},
+	'users whose calls are rejected by their own breaker': {
+		api: dead,
+		web: users,
+		policy: [{ circuitBreaker: {} }],
+	},
 	'a retry without a wait or an end against a service that is down': { api: dead, policy: [forEver] },
 	'the same inside a timeout, for which no time passes': { api: dead, policy: [{ timeout: 100 }, forEver] },
 	'the same on two floors': { api: dead, policy: [forEver, forEver] },
@@ -23,7 +30,7 @@ const endless: Readonly<Record<string, Parts>> = {
 		api: { dependsOn: [{ to: 'db', policy: 'hop' }] },
 		rest: { services: { db: { serviceTime: 1, ...dead } }, policies: { hop: [forEver] } },
 	},
-	'a row that a thousand write at once, without a wait': {
+	'a row with a thousand concurrent writers and no latency': {
 		web: { to: 'row', arrivals: atOnce(1_000) },
 		policy: [forEver],
 		rest: { services: { row: { kind: 'optimistic-lock' } } },
@@ -134,7 +141,7 @@ describe('the limit', () => {
 	})
 
 	it('holds for further calls of advance', () => {
-		simulate(limited(endless['users who are refused at once and call again'] ?? {}, 1_000))
+		simulate(limited(endless['users whose calls fail immediately'] ?? {}, 1_000))
 		expect(simulate(scene())).toMatchObject({ endedBy: 'idle', endedAtMs: 10 })
 	})
 })

@@ -55,7 +55,7 @@ describe('memory', () => {
 		expect(long - short).toBeLessThan(1_000_000)
 	})
 
-	it.skipIf(!globalThis.gc)('is not held by calls that hang and that nobody waits for', () => {
+	it.skipIf(!globalThis.gc)('is not held by hanging requests of finished calls', () => {
 		const hanging = (duration: number) =>
 			scene({
 				api: { faults: [{ kind: 'outage', mode: 'hang', fromMs: 0, toMs: 1e9 }] },

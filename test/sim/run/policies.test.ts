@@ -58,7 +58,7 @@ describe('a policy as a function', () => {
 	})
 
 	it.each([undefined, null, {}, 'retry', [], Promise.resolve(retry())])(
-		'that returns %s is refused',
+		'is rejected if it returns %s',
 		(made) => {
 			const act = () => met((() => made) as never)
 			expect(act).toThrow(InvalidOptionError)

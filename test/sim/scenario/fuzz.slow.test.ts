@@ -131,12 +131,12 @@ function meet(scenario: Scenario): SimulationResult | InvalidOptionError {
 
 describe('a randomly changed scenario', () => {
 	it('runs to its end, or is rejected with a path', () => {
-		const ends = { ran: 0, refused: 0 }
+		const ends = { ran: 0, rejected: 0 }
 		fc.assert(
 			fc.property(mutated, (scenario) => {
 				const met = meet(scenario)
 				if (met instanceof InvalidOptionError) {
-					ends.refused++
+					ends.rejected++
 					expect(met.message).toMatch(/^(Invalid|Unknown) option "/)
 					return
 				}
@@ -153,7 +153,7 @@ describe('a randomly changed scenario', () => {
 			{ numRuns: 1_500 },
 		)
 		// Both happen often.
-		expect(Math.min(ends.ran, ends.refused)).toBeGreaterThan(200)
+		expect(Math.min(ends.ran, ends.rejected)).toBeGreaterThan(200)
 	})
 
 	it('gives the same bytes twice, if it runs', () => {

@@ -5,7 +5,7 @@ import { type Column, percent, Studied, seconds, tenths } from './studied.ts'
 
 const study = new Studied(mail)
 const busy = ({ services }: SimulationResult): number => services['server']?.utilization ?? Number.NaN
-/** How many times as long as the middle one the last mail waited: 2 in a line where everybody moves up. */
+/** The wait of the last mail divided by the median wait: 2 in a queue. */
 const lastToMiddle = ({ totals: { latency } }: SimulationResult): number => latency.maxMs / latency.p50Ms
 
 const COLUMNS: readonly Column[] = [
