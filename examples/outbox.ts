@@ -47,7 +47,7 @@ const relay = new Relay(outbox, {
 		},
 	},
 	concurrency: 1, // for a deterministic output
-	retry: { baseDelayMs: 20, maxDelayMs: 20 }, // short delays for this example
+	retry: { baseDelayMs: 300, maxDelayMs: 300 }, // short, but long enough for a deterministic output
 	onEvent: log,
 })
 
