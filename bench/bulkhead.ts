@@ -1,5 +1,5 @@
 /**
- * A hundred callers at once through ten slots, again and again: what a place in the queue costs. There is no figure to
+ * A hundred concurrent callers through ten slots, again and again: what a place in the queue costs. There is no figure to
  * reach; the peers are limiters of concurrency and nothing else, and it is good to know how far off we are.
  */
 import { bulkhead as cockatielBulkhead } from 'cockatiel'
@@ -20,7 +20,7 @@ const work: Work = async () => 1
 const together = (limit: Limit, fn: Work): Promise<unknown[]> =>
 	Promise.all(Array.from({ length: CALLERS }, () => limit(fn)))
 
-/** `count` is of calls, so that what is told is the cost of one. */
+/** `count` counts calls, so that the reported cost is that of one call. */
 const crowd = (name: string, limit: Limit): Contender => ({
 	name,
 	async run(count) {
@@ -28,7 +28,7 @@ const crowd = (name: string, limit: Limit): Contender => ({
 	},
 })
 
-/** How many were at work at once: who lets more through than there are slots has less to do. */
+/** The maximum concurrency: a contender that admits more calls than there are slots has less to do. */
 async function mostAtOnce(limit: Limit): Promise<number> {
 	let [active, most] = [0, 0]
 	await together(limit, async () => {
@@ -57,10 +57,10 @@ export async function bulkhead(): Promise<Report> {
 	const most: Record<string, number> = {}
 	for (const [name, limit] of Object.entries(limits)) most[name] = await mostAtOnce(limit)
 	return {
-		title: `${CALLERS} callers at once through ${SLOTS} slots, cost of a call`,
+		title: `${CALLERS} concurrent callers through ${SLOTS} slots, cost of a call`,
 		lines: [
 			...rows.map(line),
-			'most at work at once:',
+			'maximum concurrency:',
 			...Object.entries(most).map(([name, count]) => column(name, String(count))),
 		],
 		figures: [],

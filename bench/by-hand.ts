@@ -17,7 +17,7 @@ const fullJitter = (attempt: number): number => Math.random() * Math.min(30_000,
 
 /**
  * The four policies the same way: a count and a queue, a count and a time, the loop above, a race with a timer. Here
- * because the peers do more than asked, and somebody may well think that less would do.
+ * because the peers do more than asked, and a reader may think that less is enough.
  */
 export function byHandStack(): <T>(fn: () => Promise<T>) => Promise<T> {
 	const queue: (() => void)[] = []

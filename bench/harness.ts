@@ -1,6 +1,6 @@
 /**
  * Machines are noisy, so times mean nothing and ratios little unless the contenders run in turns: every round runs each
- * contender once, in an order that moves on by one each round, and what is told is the median over the rounds of each
+ * contender once, in an order that moves on by one each round, and the result is the median over the rounds of each
  * round's ratio to the first contender.
  */
 import { column, times } from './figure.ts'
@@ -50,7 +50,7 @@ export async function race(contenders: readonly Contender[], { rounds, count }: 
 /**
  * Between two runs, off the clock: a turn of the event loop, for promises alone never let a timer fire and a contender
  * that tidies up by timer would only pile up. No collection is forced: that shrinks the young generation to its least, and then
- * everybody is measured under a heap that no busy process has.
+ * all contenders are measured with a heap that no busy process has.
  */
 const rest = (): Promise<void> => nextLoop()
 

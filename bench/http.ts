@@ -1,7 +1,7 @@
 /**
  * Requests a second beside other clients, on loopback, 64 at a time. The server is a process of its own and so is every contender,
  * for they would otherwise be measured on each other's heap; they run in turns all the same, one at a time, and what is
- * told is the median of each round's ratio to bare fetch.
+ * reported is the median of each round's ratio to bare fetch.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -75,7 +75,7 @@ export async function http(): Promise<Report> {
 	}
 }
 
-/** How many calls a server that fails sees for each request, when all come at once. */
+/** How many calls a server that fails sees for each request, when all come concurrently. */
 export async function httpBurst(): Promise<Report> {
 	const requests = 10_000
 	const server = await start('./http/server.ts')

@@ -1,6 +1,6 @@
 /**
- * What it costs to be turned away by an open circuit. Everybody's caller awaits, catches, and reads the message and when
- * to come back, for a message made on reading must not look free. Nobody reads the stack: V8 writes down the frames when
+ * What it costs to be turned away by an open circuit. Every caller awaits, catches, and reads the message and when
+ * to come back, for a message made on reading must not look free. The stack is not read: V8 writes down the frames when
  * an error is made, which is measured, and makes the text of them when it is first read, which is the same for all.
  */
 import { ConsecutiveBreaker, circuitBreaker as cockatielCircuitBreaker, handleAll } from 'cockatiel'
@@ -13,7 +13,7 @@ const HOUR = 3_600_000
 const reused = new Error('down')
 const down = () => Promise.reject(reused)
 
-/** What the callers have read, so that no compiler finds out that nobody wants it. */
+/** What the callers have read, so that the compiler cannot remove it as unused. */
 let read = 0
 
 const turnedAway = (name: string, call: () => Promise<unknown>): Contender => ({
@@ -57,7 +57,7 @@ export async function openCircuit(): Promise<Report> {
 		{ rounds: 25, count: 20_000 },
 	)
 	opossum.shutdown()
-	if (read === 0) throw new Error('nobody was turned away')
+	if (read === 0) throw new Error('no call was rejected')
 
 	const ours = ratioOf(rows, 'yaoki')
 	const stack = await stackOf(yaoki)

@@ -15,7 +15,7 @@ const payments = pipeline(
 	timeout(SECOND),
 )
 
-/** Answers in 50 ms. From 10 s to 40 s it does not: first it hangs, as what is overloaded does, and at last it refuses. */
+/** Responds in 50 ms. From 10 s to 40 s it fails: first it hangs, as an overloaded service does, then it refuses connections. */
 let requests = 0
 function charge(signal: AbortSignal): Promise<string> {
 	requests++
@@ -52,7 +52,7 @@ for (let ms = 0; ms < 60 * SECOND; ms += 500) {
 	if ((ms + 500) % (10 * SECOND) === 0) {
 		const { calls, answered, failed, rejected } = stretch
 		console.log(
-			`${at(clock.now())}  ${calls} calls: ${answered} answered, ${failed} failed, ${rejected} of them refused at once; ${requests} requests`,
+			`${at(clock.now())}  ${calls} calls: ${answered} answered, ${failed} failed, ${rejected} of them rejected immediately; ${requests} requests`,
 		)
 		stretch = newStretch()
 		requests = 0

@@ -1,4 +1,4 @@
-/** One breaker for each host: the one that is down is left alone, and the others do not notice. */
+/** One breaker per host: the host that is down is not called, and the others are not affected. */
 import { CircuitOpenError, circuitBreaker, HttpError, keyed, pipeline, retry } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 
@@ -21,16 +21,16 @@ async function load(host: string): Promise<string> {
 	return `hello from ${host}`
 }
 
-let refused = 0
+let rejected = 0
 for (let round = 0; round < 10; round++) {
 	for (const key of ['a.example.com', 'b.example.com', 'c.example.com']) {
 		const answer = api.settle(() => load(key), { key })
 		await runtime.runUntilIdle()
 		const result = await answer
-		if (!result.ok && result.error instanceof CircuitOpenError) refused++
+		if (!result.ok && result.error instanceof CircuitOpenError) rejected++
 	}
 }
 
 for (const [host, breaker] of perHost.entries())
 	console.log(`${host}: ${requests.get(host)} requests, the circuit is ${breaker.currentState}`)
-console.log(`${refused} calls were refused before they were sent`)
+console.log(`${rejected} calls were rejected before they were sent`)

@@ -25,4 +25,4 @@ console.log(`bought ${await buySafely('tea', 2)}`)
 
 // Or an answer that never throws.
 const result = await shop.settle(() => buy('tea', 1))
-console.log(result.ok ? `bought ${result.value}` : `refused: ${result.error}`)
+console.log(result.ok ? `bought ${result.value}` : `failed: ${result.error}`)

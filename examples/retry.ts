@@ -11,7 +11,7 @@ async function loadUser(id: string): Promise<{ id: string; name: string }> {
 
 const user = await retryWithBackoff(() => loadUser('7'), {
 	...presets.interactive,
-	baseDelayMs: 1, // so that this example ends at once
+	baseDelayMs: 1, // so that this example ends immediately
 	onRetry: (error, attempt) => console.log(`retry ${attempt} after ${error}`),
 })
 

@@ -10,7 +10,7 @@ const alwaysFails = async (): Promise<never> => {
 // 1. Your production policy, with waits that take no time.
 const policy = skipDelays(retry(presets.batch))
 await assert.rejects(policy.execute(alwaysFails), /down/)
-console.log('half an hour of retries, at once')
+console.log('half an hour of retries, without waiting')
 
 // 2. A clock of your own, when the moments matter.
 const clock = virtualRuntime({ seed: 7 })

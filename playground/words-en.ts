@@ -79,7 +79,7 @@ export const en: Words = {
 		calledBy: { clients: 'clients, directly', shop: 'a shop that depends on it' },
 		distribution: { constant: 'constant', exponential: 'exponential', lognormal: 'lognormal (long tail)' },
 		queueOrder: { fifo: 'oldest first (FIFO)', lifo: 'newest first (LIFO)' },
-		arrivals: { random: 'random (Poisson)', simultaneous: 'all clients at once' },
+		arrivals: { random: 'random (Poisson)', simultaneous: 'all clients at the same time' },
 		fault: {
 			none: 'none',
 			refuse: 'down, refuses connections',

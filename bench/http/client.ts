@@ -1,4 +1,4 @@
-/** A process of its own for one contender: told how many requests to make, it answers how long that took. */
+/** A separate process for one contender: receives the number of requests, and returns how long they took. */
 import { CONTENDERS } from './contenders.ts'
 
 /** As the issue has it. */

@@ -17,7 +17,7 @@ type Get = (url: string) => Promise<unknown>
 
 export const CONTENDERS: Readonly<Record<string, () => Promise<Get>>> = {
 	fetch: async () => async (url) => (await fetch(url)).text(),
-	// What every timeout costs that can be heard: nobody ends a fetch without one.
+	// The cost of every timeout with a signal: a fetch cannot be ended without one.
 	'fetch with a signal': async () => async (url) =>
 		(await fetch(url, { signal: new AbortController().signal })).text(),
 	'undici request': async () => {

@@ -5,12 +5,12 @@ export function answering(obey: (command: Command) => Promise<Answer>): void {
 	process.on('message', (command: Command) => {
 		void obey(command).then(
 			(answer) => process.send?.(answer),
-			(error: unknown) => process.send?.({ nanoseconds: 0, error: told(error) } satisfies Answer),
+			(error: unknown) => process.send?.({ nanoseconds: 0, error: describe(error) } satisfies Answer),
 		)
 	})
 	process.on('disconnect', () => process.exit())
 	process.send?.({ nanoseconds: 0 } satisfies Answer)
 }
 
-const told = (error: unknown): string =>
+const describe = (error: unknown): string =>
 	error instanceof Error ? (error.stack ?? error.message) : String(error)

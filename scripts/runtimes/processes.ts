@@ -47,15 +47,9 @@ function inProcess(name: string, command: string, args: readonly string[] = []):
 			const suite = await start(command, [...args, 'main.js', JSON.stringify(urls)], home)
 			const outcomes = [
 				resultOf(suite) ?? failure('the suite', suite),
-				await prints('ended', 'a deadline that nobody waits for lets the process end', 'ends.js', home),
+				await prints('ended', 'a deadline without a waiting call lets the process end', 'ends.js', home),
 				await prints('waited', 'a wait keeps the process alive until it ends', 'waits.js', home),
-				await prints(
-					'ended',
-					'a body that nobody reads lets the process end',
-					'unread.js',
-					home,
-					urls.faultyUrl,
-				),
+				await prints('ended', 'an unread body lets the process end', 'unread.js', home, urls.faultyUrl),
 			]
 			return {
 				version: stdout.match(/\d+\.\d+\.\d+/)?.[0] ?? 'unknown',
@@ -76,28 +70,31 @@ function inProcess(name: string, command: string, args: readonly string[] = []):
 	): Promise<Outcome> {
 		const ended = await start(command, [...args, file, ...given], home, 15_000)
 		if (ended.ok && ended.stdout.trim() === word) return { passed: 1, failed: [], skipped: [] }
-		return failure(promise, { ...ended, told: `${ended.told}It should have printed "${word}" and ended.` })
+		return failure(promise, {
+			...ended,
+			report: `${ended.report}It should have printed "${word}" and ended.`,
+		})
 	}
 }
 
 interface Ended {
 	readonly ok: boolean
 	readonly stdout: string
-	readonly told: string
+	readonly report: string
 }
 
 function start(command: string, args: readonly string[], cwd: string, timeout = 120_000): Promise<Ended> {
 	return new Promise((resolve) => {
 		execFile(command, args, { cwd, timeout, killSignal: 'SIGKILL' }, (error, stdout, stderr) => {
 			const how = error ? `${error.killed ? `killed after ${timeout} ms` : error.message}\n` : ''
-			resolve({ ok: error === null, stdout, told: how + stdout + stderr })
+			resolve({ ok: error === null, stdout, report: how + stdout + stderr })
 		})
 	})
 }
 
-const failure = (name: string, { told }: Ended): Outcome => ({
+const failure = (name: string, { report }: Ended): Outcome => ({
 	passed: 0,
-	failed: [{ name, error: told }],
+	failed: [{ name, error: report }],
 	skipped: [],
 })
 

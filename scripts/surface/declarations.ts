@@ -32,10 +32,10 @@ export function readDeclarations(file: string): Declarations {
 
 function parseDeclarations(file: string, text: string): Declarations {
 	const { program, comments, errors } = parseSync(file, text)
-	const refuse = (why: string): never => {
+	const fail = (why: string): never => {
 		throw new Error(`${file}: ${why}`)
 	}
-	if (errors[0]) refuse(errors[0].message)
+	if (errors[0]) fail(errors[0].message)
 	const declared = new Map<string, ESTree.Statement[]>()
 	const imported = new Map<string, Reference>()
 	const exported = new Map<string, Reference>()
@@ -58,9 +58,9 @@ function parseDeclarations(file: string, text: string): Declarations {
 				exported.set(nameOf(specifier.exported), { file: from, name: nameOf(specifier.local) })
 			}
 		} else if (statement.type === 'ExportAllDeclaration') {
-			refuse(`export * from '${statement.source.value}' makes names public by accident: name them`)
+			fail(`export * from '${statement.source.value}' makes names public by accident: name them`)
 		} else if (statement.type === 'ExportDefaultDeclaration') {
-			refuse('a default export has no name: name it')
+			fail('a default export has no name: name it')
 		} else {
 			declare(statement, statement)
 		}

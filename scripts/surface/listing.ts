@@ -30,7 +30,7 @@ const MENTIONS: Readonly<Record<string, string>> = {
 
 /** `entries`: the name of each entry of the package and its .d.ts file. */
 export function listSurface(entries: ReadonlyMap<string, string>): Map<string, Listing> {
-	// What is listed under one entry, with a public name or without, is not told again under the next.
+	// A type that is listed under one entry is not listed again under the next.
 	const listed = new Set<string>()
 	for (const file of entries.values()) {
 		for (const reference of readDeclarations(file).exported.values())
@@ -60,7 +60,7 @@ function list(entry: string, file: string, listed: Set<string>): Listing {
 	}
 }
 
-/** What a declaration mentions and nobody exports, and what that mentions in turn. */
+/** Types that a declaration uses without being exported, and what they use in turn. */
 function seenThrough(from: Reference, listed: Set<string>): Reference[] {
 	const seen: Reference[] = []
 	walk(statementsOf(from), (node) => {
@@ -105,7 +105,7 @@ function textOf(reference: Reference): string {
 		.replace(/\n\s*\n/g, '\n')
 }
 
-/** A private constructor stays: that a class can not be made by its users is for them to know. */
+/** A private constructor stays listed, because users must know that they cannot create the class. */
 const isPrivate = ({ type, key, accessibility, kind }: Node): boolean =>
 	(type === 'PropertyDefinition' && Object(key).type === 'PrivateIdentifier') ||
 	(accessibility === 'private' && kind !== 'constructor')
@@ -126,6 +126,6 @@ function format(parts: readonly string[]): string {
 		['format', '--stdin-file-path=surface.d.ts'],
 		text,
 	)
-	if (!ok) throw new Error(`the listing can not be formatted:\n${output}`)
+	if (!ok) throw new Error(`the listing cannot be formatted:\n${output}`)
 	return stdout.replace(/^(export )?(declare )?(?=abstract|class|const|enum|function|interface|type)/gm, '')
 }

@@ -148,7 +148,7 @@ function scheduleRetry(call: Call, bound: BoundLayer<RetryLayer>, wait: RetryDel
 
 function notifyObserver(call: Call, bound: BoundLayer<RetryLayer>, wait?: RetryDelay): void {
 	const { observer } = bound.layer
-	if (observer) notify('telling an event', observer, call, bound, retryState(call, bound), wait)
+	if (observer) notify('emitting an event', observer, call, bound, retryState(call, bound), wait)
 }
 
 function exceededLimit(call: Call, bound: BoundLayer<RetryLayer>, waitMs: number): StopReason | undefined {

@@ -103,7 +103,7 @@ const UNITS_MS = [3_600_000, 60_000, 1_000, 1]
 
 /**
  * Returns the milliseconds until the reset, or NaN if malformed. Servers send seconds from now, seconds or milliseconds since 1970, or a
- * duration. Plain numbers are told apart by size: a wait is shorter than thirty years, and a server's clock is past 2001.
+ * duration. Plain numbers are distinguished by size: a wait is shorter than thirty years, and a server's clock is past 2001.
  */
 function readReset(text: string, serverTime: () => number): number {
 	const value = readDecimal(text)

@@ -13,7 +13,7 @@ export const MAX_PAUSE_MS = 3_600_000
 const MIN_JITTER_MS = 100
 const JITTER_FACTOR = 0.25
 
-/** Returns the wait plus jitter. All callers are told the same moment; without jitter they would all come back together. */
+/** Returns the wait plus jitter. All callers get the same time; without jitter they would all return together. */
 export const addJitter = (waitMs: number, runtime: { random(): number }): number =>
 	waitMs + runtime.random() * Math.max(MIN_JITTER_MS, waitMs * JITTER_FACTOR)
 

@@ -72,7 +72,7 @@ export interface ServiceResult {
 	readonly amplification: number
 	/** Requests processed successfully while the caller waited. */
 	readonly useful: number
-	/** Requests processed in vain: the caller had stopped waiting, or got an error. */
+	/** Requests processed unnecessarily: the caller had stopped waiting, or got an error. */
 	readonly wasted: number
 	/** Worker time spent on either, in milliseconds. */
 	readonly usefulMs: number
@@ -132,7 +132,7 @@ export interface ServiceTimeline {
 	readonly requests: readonly number[]
 	/** Processed successfully while the caller waited. */
 	readonly useful: readonly number[]
-	/** Processed in vain. */
+	/** Processed unnecessarily. */
 	readonly wasted: readonly number[]
 	/** Not processed, for any reason. */
 	readonly rejected: readonly number[]

@@ -17,7 +17,7 @@ export const tokens: CaseTable = {
 		assert.equal(await take(t, 4), 0)
 	},
 
-	'never grants more than the burst at once': async (t) => {
+	'never grants more than the burst in one request': async (t) => {
 		assert.equal(await take(t, 1_000), 10)
 	},
 
