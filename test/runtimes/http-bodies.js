@@ -108,7 +108,6 @@ export const tests = {
 		body.getReader()
 		const error = await errorOf(resilientFetch(SHORT)(url, { method: 'PUT', body }))
 		same(error.name, 'TypeError')
-		isTrue(error.message.includes('has been read already'), error.message)
 		same((await seen()).length, 0)
 	},
 

@@ -37,6 +37,6 @@ export const tests = {
 
 	async 'retries a fetch that times out'({ faultyUrl }) {
 		const error = await errorOf(fetch(`${faultyUrl}/hang`, { signal: AbortSignal.timeout(5) }))
-		same(JSON.stringify(classify(error)), '{"kind":"transient","known":true}', describe(error))
+		same(JSON.stringify(classify(error)), '{"kind":"transient","isKnown":true}', describe(error))
 	},
 }
