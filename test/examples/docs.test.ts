@@ -1,4 +1,4 @@
-/** Every `ts` block of the README and of docs/ is compiled and run; the `text` block below one is what it prints. */
+/** Compiles and runs every `ts` block of the README and of docs/. A `text` block below one is its output. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -14,7 +14,7 @@ const snippets = pages()
 	.filter(({ language }) => language === 'ts')
 
 describe('the examples in the documentation', () => {
-	// Inside the repository, where the packages that an example imports can be found; git does not see it.
+	// Inside the repository, so that imports of packages resolve. Git ignores it.
 	const cache = join(ROOT, '.cache')
 	mkdirSync(cache, { recursive: true })
 	const folder = mkdtempSync(join(cache, 'docs-'))
@@ -32,7 +32,7 @@ describe('the examples in the documentation', () => {
 	})
 	afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-	test('there are some', () => {
+	test('exist', () => {
 		expect(snippets.length).toBeGreaterThan(20)
 	})
 
@@ -46,7 +46,7 @@ describe('the examples in the documentation', () => {
 		vi.spyOn(console, 'log').mockImplementation((...parts: unknown[]) => {
 			printed.push(parts.map(String).join(' '))
 		})
-		// The waits of the examples pass at once, and their chances are always the same.
+		// Delays end immediately, and random numbers are the same in every run.
 		vi.useFakeTimers().setTimerTickMode('nextTimerAsync')
 		vi.spyOn(Math, 'random').mockImplementation(seededRandom(1))
 		vi.stubGlobal('fetch', network())

@@ -8,7 +8,7 @@ import { blocks, page, table } from './markdown.ts'
 
 const folder = new URL('../../examples/', import.meta.url)
 
-/** Runs an example as `node examples/<name>.ts <args>` would, and gives back what it prints. */
+/** Runs an example as `node examples/<name>.ts <args>` would. Returns what it prints. */
 async function output(name: string, ...args: readonly string[]): Promise<string> {
 	const printed: string[] = []
 	vi.spyOn(console, 'log').mockImplementation((...parts: unknown[]) => {
@@ -32,7 +32,7 @@ afterEach(() => {
 	stdout.isTTY = isTerminal
 })
 
-test('no example goes without a test', () => {
+test('every example has a test', () => {
 	const names = readdirSync(folder).filter((file) => file.endsWith('.ts'))
 	expect(names.sort()).toEqual([
 		'deadline.ts',
@@ -49,7 +49,7 @@ test('no example goes without a test', () => {
 	])
 })
 
-test('retry: two failures, and the user comes with the third call', async () => {
+test('retry: two attempts fail and the third succeeds', async () => {
 	expect(await output('retry')).toBe(
 		['retry 1 after HttpError: HTTP 503', 'retry 2 after HttpError: HTTP 503', 'Ada came with call 3'].join(
 			'\n',
@@ -57,7 +57,7 @@ test('retry: two failures, and the user comes with the third call', async () => 
 	)
 })
 
-test('pipeline: a busy shop is asked again, an empty one is not', async () => {
+test('pipeline: retries a busy shop, but not a permanent error', async () => {
 	expect(await output('pipeline')).toBe(
 		[
 			'event: retry_attempt',
@@ -87,7 +87,7 @@ test('explain: every attempt with its outcome and the source of its delay', asyn
 	expect(printed).toContain('[["throttled","backoff"],["throttled","retry-after"],["permanent",null]]')
 })
 
-test('payments: an outage is left alone, and over as soon as a probe comes through', async () => {
+test('payments: the circuit opens in an outage and closes after a successful probe', async () => {
 	const printed = (await output('payments')).split('\n')
 	expect(printed.filter((line) => line.includes('circuit')).map((line) => line.trim())).toEqual([
 		'17 s  the circuit is open',
@@ -96,7 +96,7 @@ test('payments: an outage is left alone, and over as soon as a probe comes throu
 		'48 s  the circuit is half-open',
 		'49 s  the circuit is closed',
 	])
-	// Four requests a call while it is down and the circuit still closed; none while it is open; one a call otherwise.
+	// Four requests per call until the circuit opens, none while it is open, one per call otherwise.
 	const requests = printed.flatMap((line) => /(\d+) requests/.exec(line)?.[1] ?? []).map(Number)
 	expect(requests.at(0)).toBe(20)
 	expect(requests.at(1)).toBeGreaterThan(40)
@@ -106,7 +106,7 @@ test('payments: an outage is left alone, and over as soon as a probe comes throu
 	)
 })
 
-test('per host: one that is down is left alone, and the others do not notice', async () => {
+test('per host: the circuit of one host opens, and the others stay closed', async () => {
 	expect(await output('per-host')).toBe(
 		[
 			'b.example.com: closed -> open',
@@ -128,7 +128,7 @@ test('testing your code: retries run in virtual time', async () => {
 	)
 })
 
-test('http: a GET is repeated, a POST only with a key, and the cache answers while the circuit is open', async () => {
+test('http: repeats a GET, repeats a POST only with a key, and uses the cache while the circuit is open', async () => {
 	expect((await output('http')).replace(/\d+\.\d+\.\d+\.\d+:\d+/, 'host')).toBe(
 		[
 			'GET: 200 "green tea: 4.20", after 3 attempts',
@@ -139,7 +139,7 @@ test('http: a GET is repeated, a POST only with a key, and the cache answers whi
 	)
 })
 
-test('three services: a dead one is called 3 times for one user, not 9, as the guide shows', async () => {
+test('three services: the failing one is called 3 times and not 9, as in the guide', async () => {
 	const printed = await output('three-services')
 	expect(printed.split('\n').map((line) => line.match(/\d+(?= x)/g))).toEqual([
 		['3', '9'],
@@ -150,7 +150,7 @@ test('three services: a dead one is called 3 times for one user, not 9, as the g
 	expect(`${printed}\n`).toBe(shown?.code)
 })
 
-test('outbox: an order and its message, a retry, a dead letter, and its replay', async () => {
+test('outbox: an order with its message, a retry, a dead letter and its replay', async () => {
 	expect(await output('outbox')).toBe(
 		[
 			'o-1: committed, with its message',

@@ -1,4 +1,4 @@
-/** What the documentation states as a fact is compared with the code, so that it can not grow old unnoticed. */
+/** Compares facts in the documentation with the code. */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -50,7 +50,7 @@ describe('presets', () => {
 describe('backoff', () => {
 	const guide = page('docs/guide/backoff.md')
 
-	test('the steps of every curve are the documented ones', () => {
+	test('every growth has the documented steps', () => {
 		for (const [growth = '', , steps] of table(guide, '`growth`')) {
 			const options = { growth: unquoted(growth), jitterStrategy: 'none' } as BackoffOptions
 			const computed = [0, 1, 2, 3, 4].map((attempt) => thousands(calculateDelay(attempt, options)))
@@ -66,7 +66,7 @@ describe('backoff', () => {
 })
 
 describe('classification', () => {
-	/** What an entry of the table would look like as an error; undefined for prose. */
+	/** Returns errors for the entries of a cell. */
 	function errorsOf(text: string): readonly (readonly [string, unknown])[] {
 		const plain = text.replace(/\(and 413[^)]*\)/, '').replace(/and other [^;]*/g, '')
 		const grpc = GRPC_CODES.filter(([, name]) => new RegExp(`gRPC [A-Z_, ]*\\b${name}\\b`).test(plain))
@@ -112,7 +112,7 @@ describe('classification', () => {
 })
 
 describe('the README', () => {
-	test('has a line for each policy, and leads to its page', () => {
+	test('lists each policy with a link to its page', () => {
 		const listed = table(page('README.md'), 'policy', 'use it when').map(([cell = '']) => named(cell)[0])
 		const factories = { adaptiveBulkhead, adaptiveThrottle, bulkhead, circuitBreaker, fallback, hedge, keyed }
 		const others = { rateLimiter, retry, timeout }
@@ -121,7 +121,7 @@ describe('the README', () => {
 })
 
 describe('the pages', () => {
-	test('lead nowhere that does not exist', () => {
+	test('link only to files that exist', () => {
 		for (const { path, text } of pages()) {
 			for (const [, target = ''] of text.matchAll(/\]\(([^)#]+)[^)]*\)/g)) {
 				if (target.startsWith('https://')) continue
@@ -130,7 +130,7 @@ describe('the pages', () => {
 		}
 	})
 
-	test('lead to headings that exist', () => {
+	test('link only to headings that exist', () => {
 		const slugOf = (heading: string) =>
 			heading
 				.toLowerCase()
@@ -145,7 +145,7 @@ describe('the pages', () => {
 		}
 	})
 
-	test('name only commands that exist', () => {
+	test('name only npm scripts that exist', () => {
 		const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 		for (const { path, text } of pages()) {
 			for (const [, script = ''] of text.matchAll(/\bnpm run ([\w-]+)/g)) {
@@ -163,7 +163,7 @@ describe('the pages', () => {
 	})
 })
 
-test('every dependency has its line in the decisions, and every line its dependency', () => {
+test('the decisions list exactly the installed dependencies', () => {
 	const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 	const { text } = page('docs/decisions/0006-dependencies.md')
 	const listed = [...text.matchAll(/^- `([^`]+)`: \S/gm)].map(([, name]) => name)

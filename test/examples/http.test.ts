@@ -1,4 +1,4 @@
-/** What the pages about HTTP state is compared with the code. */
+/** Compares the pages about HTTP with the code. */
 import { METHODS } from 'node:http'
 import { expect, test } from 'vitest'
 import {
@@ -18,13 +18,13 @@ const http = page('docs/guide/http.md')
 const services = page('docs/guide/across-services.md')
 const retryAfter = page('docs/guide/retry-after.md')
 
-/** The names in the first cells, without the arguments of functions. */
+/** The names in the first column, without the parameters of functions. */
 const firsts = (rows: readonly (readonly string[])[]): readonly string[] =>
 	rows.flatMap(([cell = '']) => named(cell)).map((name) => name.replace(/\(.*/, ''))
 const defaultOf = (option: string): string | undefined =>
 	table(http, 'option', 'default').find(([cell = '']) => named(cell)[0] === option)?.[1]
 
-test('the defaults that depend on others, or are objects, are those of the code', () => {
+test('defaults that depend on others or are objects match the code', () => {
 	const settings = readHttpOptions({ timeout: 7 }, HTTP_SCHEMA, 'resilientFetch')
 	expect(defaultOf('totalTimeoutMs')).toBe(`${settings.totalTimeoutMs / 7} times \`timeout\``)
 	const vetoes = settings.vetoes.map(([name, value]) => `'${name}': '${value}'`)
@@ -35,7 +35,7 @@ test('the defaults that depend on others, or are objects, are those of the code'
 	)
 })
 
-test('what is on and what is off by default is so', () => {
+test('parts are on or off by default as documented', () => {
 	const { circuitBreaker, bulkhead, budget, hedge, honorRateLimit } = readHttpOptions(
 		{},
 		HTTP_SCHEMA,
@@ -50,7 +50,7 @@ test('what is on and what is off by default is so', () => {
 	expect(defaultOf('bulkhead')).toBe('for a client on, for `resilientFetch` off')
 })
 
-test('methods are repeated and hedged as the table says', () => {
+test('methods are repeated and hedged as documented', () => {
 	const rows = table(http, 'method').map(([methods = '', repeated = '', hedged]) =>
 		named(methods).map((method) => [method, repeated === 'retried', hedged === 'yes']),
 	)
@@ -65,23 +65,23 @@ test('methods are repeated and hedged as the table says', () => {
 	expect(rows.flat().map(([method]) => method)).toEqual(expect.arrayContaining(known))
 })
 
-test('the headers of quotas are those that are read', () => {
-	// A family of headers is read when its first one is there, so each name that was asked for is set in turn.
-	const asked = new Set<string>()
-	const ask = (present: string) => {
+test('quota headers match the code', () => {
+	// A family of headers is read only if its first header is present, so each name that was read is set in turn.
+	const read = new Set<string>()
+	const readWith = (present: string) => {
 		const get = (name: string) => {
-			asked.add(name)
+			read.add(name)
 			return name === present ? '1' : null
 		}
 		readQuota({ get }, 0)
 	}
-	ask('')
-	for (const name of asked) ask(name)
-	const quotaHeaders = [...asked].filter((name) => name !== 'date')
+	readWith('')
+	for (const name of read) readWith(name)
+	const quotaHeaders = [...read].filter((name) => name !== 'date')
 	expect([...firsts(table(retryAfter, 'headers'))].sort()).toEqual(quotaHeaders.sort())
 })
 
-test('the headers of deadlines are those of the code, and who understands them', () => {
+test('deadline headers match the code', () => {
 	const rows = table(services, '`deadlineHeader`')
 	expect(firsts(rows).join(', ')).toBe(deadlineHeaderNames())
 	const understood = rows.filter(([, , cell]) => cell === 'yes')
@@ -93,13 +93,13 @@ test('the headers of deadlines are those of the code, and who understands them',
 	}
 })
 
-test('the headers between services are those of the code', () => {
+test('headers between services match the code', () => {
 	const [deadline, ...others] = firsts(table(services, 'header', 'on a'))
 	expect(deadline).toBe(readHttpOptions({}, HTTP_SCHEMA, 'resilientFetch').deadlineHeader)
 	expect(others).toEqual([RETRY_ATTEMPT, RETRY_LAYER, RETRIES_EXHAUSTED])
 })
 
-test('the spread on top of a wait is the documented one', () => {
+test('the jitter on top of Retry-After is the documented one', () => {
 	const told = retryAfter.text.replaceAll(/\s+/g, ' ')
 	expect(told).toContain('up to a quarter of the wait, or up to 100 ms if that is more')
 	const most = { random: () => 1 }

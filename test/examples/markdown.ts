@@ -1,4 +1,4 @@
-/** Reads the documentation as a user would: pages, fenced blocks, tables. */
+/** Reads pages, fenced blocks and tables of the documentation. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,14 +6,14 @@ import { fileURLToPath } from 'node:url'
 export const ROOT: string = fileURLToPath(new URL('../..', import.meta.url))
 
 export interface Page {
-	/** From the root of the repository. */
+	/** Relative to the root of the repository. */
 	readonly path: string
 	readonly text: string
 }
 
 export const page = (path: string): Page => ({ path, text: readFileSync(join(ROOT, path), 'utf8') })
 
-/** Every page for readers: those at the root, and all of docs/. */
+/** Returns all pages: those at the root and in docs/. */
 export function pages(): readonly Page[] {
 	const atRoot = readdirSync(ROOT).filter((file) => file.endsWith('.md'))
 	const inDocs = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
@@ -27,7 +27,7 @@ export interface Block {
 	readonly place: string
 	readonly language: string
 	readonly code: string
-	/** What stands in a `text` block right below: the output that the page promises. */
+	/** The `text` block directly below: the documented output. */
 	readonly prints: string | undefined
 }
 
@@ -40,7 +40,7 @@ export function blocks({ path, text }: Page): readonly Block[] {
 	})
 }
 
-/** The rows of the table whose header begins with these cells; each row a list of its cells. */
+/** Returns the rows of the table whose header starts with these cells. */
 export function table({ path, text }: Page, ...header: readonly string[]): readonly (readonly string[])[] {
 	const lines = text.split('\n')
 	const at = lines.findIndex((line) => {
@@ -53,19 +53,19 @@ export function table({ path, text }: Page, ...header: readonly string[]): reado
 	return rest.slice(0, end < 0 ? undefined : end).map(cells)
 }
 
-// A bar inside a cell is written \| in Markdown.
+// Markdown escapes a bar inside a cell.
 const cells = (line: string): readonly string[] =>
 	line
 		.split(/(?<!\\)\|/)
 		.slice(1, -1)
 		.map((cell) => cell.trim().replaceAll('\\|', '|'))
 
-/** What stands between backticks. */
+/** Returns the texts between backticks. */
 export const named = (text: string): readonly string[] =>
 	[...text.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
 
-/** A number as the pages write it. */
+/** Formats a number like the pages. */
 export const thousands = (value: number): string => value.toLocaleString('en-US')
 
-/** The first quoted text of a cell, or the whole cell. */
+/** Returns the first quoted text of a cell, or the whole cell. */
 export const unquoted = (cell: string): string => /'([^']+)'/.exec(cell)?.[1] ?? cell

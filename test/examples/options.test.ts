@@ -1,4 +1,4 @@
-/** Every table of options in the guide has the names and the defaults of the code, so that it can not grow old unnoticed. */
+/** Compares the tables of options in the guide with the code: accepted names and defaults. Types are compared by documented-types.ts. */
 import { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import {
@@ -55,9 +55,10 @@ const POLICIES: Readonly<Record<string, { readonly name: string }>> = {
 		() => retry(),
 	),
 	'relay relay option': readRelayOptions({}),
+	'outbox outbox option': readOutboxOptions({ store: sqliteStore(':memory:') }),
 	'http option': await httpPipeline(),
 }
-/** The name of the pipeline that an HTTP client runs its requests through, as its events have it. */
+/** Returns the name of the pipeline of an HTTP client, from its events. */
 async function httpPipeline(): Promise<{ readonly name: string }> {
 	const names: string[] = []
 	const client = new ResilientHttpClient({
@@ -69,7 +70,7 @@ async function httpPipeline(): Promise<{ readonly name: string }> {
 }
 const nameOf = ([cell = '']: readonly string[]): string => named(cell)[0]?.replace(/\(.*/, '') ?? ''
 
-/** What each table is about: a page, the head of its first column, and what reads such options. */
+/** The page, the first header of the table, and the function that reads the options. */
 const tables: readonly (readonly [path: string, head: string, read: (options: object) => object])[] = [
 	['retry', 'option', readRetryOptions],
 	['circuit-breaker', 'option', readCircuitBreakerOptions],
@@ -95,7 +96,7 @@ const tables: readonly (readonly [path: string, head: string, read: (options: ob
 	['outbox-stores', 'postgres option', postgresDefaults],
 	['outbox-stores', 'sqlite option', sqliteDefaults],
 ]
-/** Those of options that have a value: what is worked out from others is no option, and switches are words in the table. */
+/** Defaults that are values. Computed settings are not options, and the table describes switches in words. */
 function httpDefaults(options: object): object {
 	const settings = Object.entries(readHttpOptions(options, HTTP_SCHEMA, 'resilientFetch'))
 	return Object.fromEntries(
@@ -106,7 +107,7 @@ function serverDefaults(options: object): object {
 	const { deadlineHeaders, ...plain } = readServerOptions(options, MIDDLEWARE_SCHEMA)
 	return plain
 }
-/** Numbers and texts: what else there is has no value that a table could show. */
+/** Keeps numbers and texts: a table cannot show other values. */
 function plain(settings: object): object {
 	return Object.fromEntries(
 		Object.entries(settings).filter(([, value]) => /number|string/.test(typeof value)),
@@ -119,7 +120,7 @@ function outboxDefaults(options: object): object {
 	})
 	return plain(settings)
 }
-/** Those of a destination are the relay's: of each that has a number, that of a relay which differs is followed. */
+/** The defaults of a destination are the options of its relay. */
 function destinationDefaults(options: object): object {
 	const relay = readRelayOptions({ concurrency: 3, timeoutMs: 4 })
 	const { concurrency, timeoutMs, ...settings } = readDestination('a', { deliver() {}, ...options }, relay)
@@ -135,7 +136,7 @@ function sqliteDefaults(options: object): object {
 }
 const onlyChecked = (_made: object): object => ({})
 const resetOf = (options: object): object => {
-	// It begins at resetTimeoutMs, and has no end; neither is an option of it.
+	// The first delay is resetTimeoutMs, and there is no limit of retries; neither is an option.
 	const { baseDelayMs, maxRetries, maxElapsedMs, ...rest } =
 		readCircuitBreakerOptions(options).resetBackoff ?? {}
 	return rest
@@ -165,29 +166,29 @@ const REQUIRED: ReadonlySet<string> = new Set(['client', 'deliver', 'destination
 test.each(tables)('the defaults in %s, table "%s", are those of the code', (path, head, read) => {
 	const documented = new Map(rowsOf(path, head).map((row) => [nameOf(row), row[1] ?? '']))
 	for (const [name, value] of Object.entries(read({}))) {
-		const told = documented.get(name)
-		const [other = ''] = named(told ?? '')
-		// `10 times` another one has a test of its own, below.
-		if (told?.includes(' times ')) continue
+		const cell = documented.get(name)
+		const [other = ''] = named(cell ?? '')
+		// A multiple of another option has its own test below.
+		if (cell?.includes(' times ')) continue
 		if (documented.has(other)) {
-			// It is that of another option: then it follows it.
+			// The default is another option, so it changes with it.
 			expect(new Map(Object.entries(read({ [other]: 7 }))).get(name), name).toBe(7)
 		} else if (value === undefined || value === Infinity || Number(value) < 0)
-			// Off, or decided in some other way: then no number may stand there.
-			expect(told, name).toMatch(/^[^\d]+$/)
-		else expect(told, name).toBe(typeof value === 'number' ? thousands(value) : `\`'${value}'\``)
+			// Off or computed: the table must not show a number.
+			expect(cell, name).toMatch(/^[^\d]+$/)
+		else expect(cell, name).toBe(typeof value === 'number' ? thousands(value) : `\`'${value}'\``)
 	}
 })
 
-test("the cap of a breaker's open time is so many times resetTimeoutMs as is told", () => {
-	const [, told] = rowsOf('circuit-breaker', 'resetBackoff option').find(
+test('the maximum open time of a breaker is the documented multiple of resetTimeoutMs', () => {
+	const [, cell] = rowsOf('circuit-breaker', 'resetBackoff option').find(
 		(row) => nameOf(row) === 'maxDelayMs',
 	) ?? ['', '']
 	const { resetBackoff } = readCircuitBreakerOptions({ resetTimeoutMs: 7, resetBackoff: {} })
-	expect(told).toBe(`${(resetBackoff?.maxDelayMs ?? 0) / 7} times \`resetTimeoutMs\``)
+	expect(cell).toBe(`${(resetBackoff?.maxDelayMs ?? 0) / 7} times \`resetTimeoutMs\``)
 })
 
-test('a number in a table of defaults is a number in the code, too', () => {
+test('every documented number is a default in the code', () => {
 	for (const [path, head, read] of tables) {
 		const known = read({})
 		for (const row of rowsOf(path, head))
@@ -195,10 +196,10 @@ test('a number in a table of defaults is a number in the code, too', () => {
 	}
 })
 
-test('the names that policies have by themselves are those of the code', () => {
+test('the default names of policies match the code', () => {
 	for (const [path, head] of tables) {
-		const told = rowsOf(path, head).find((row) => nameOf(row) === 'name')?.[1]
-		if (told === undefined) continue
-		expect(told, `${path}, ${head}`).toBe(`\`'${POLICIES[`${path} ${head}`]?.name}'\``)
+		const cell = rowsOf(path, head).find((row) => nameOf(row) === 'name')?.[1]
+		if (cell === undefined) continue
+		expect(cell, `${path}, ${head}`).toBe(`\`'${POLICIES[`${path} ${head}`]?.name}'\``)
 	}
 })

@@ -1,4 +1,4 @@
-/** What the pages about the outbox state is compared with the code. */
+/** Compares the pages about the outbox with the code. */
 import { describe, expect, test } from 'vitest'
 import { yaoki } from '../../src/cli/commands.ts'
 import { createLedger, renderLedger } from '../../src/cli/demo/ledger.ts'
@@ -24,7 +24,7 @@ test('the fields of a message have the documented limits', () => {
 })
 
 describe('operations', () => {
-	test('give rights on tables that there are', () => {
+	test('grant rights on tables that exist', () => {
 		const sql = migrationsIn('yaoki')
 			.map((step) => step.sql)
 			.join('\n')
@@ -38,13 +38,13 @@ describe('operations', () => {
 describe('the command line', () => {
 	const commandLine = page('docs/guide/command-line.md')
 
-	test('has a line for each command of the outbox', () => {
-		const told = firsts(table(commandLine, 'command')).map((name) => name.replace(/ [A-Z]+$/, ''))
+	test('lists each command of the outbox', () => {
+		const documented = firsts(table(commandLine, 'command')).map((name) => name.replace(/ [A-Z]+$/, ''))
 		const names = yaoki.commands.map(({ name }) => name).filter((name) => name !== 'simulate')
-		expect(told).toEqual(names)
+		expect(documented).toEqual(names)
 	})
 
-	test('has options of the commands that they are told for', async () => {
+	test('mentions only options that exist', async () => {
 		const commands = await Promise.all(yaoki.commands.map(({ load }) => load()))
 		const known = new Set(commands.flatMap(({ options }) => Object.keys(options)).map(flag))
 		for (const { text, path } of [commandLine, operations, stores])

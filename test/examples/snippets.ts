@@ -1,34 +1,34 @@
 /**
- * Makes a module of an example in the documentation: its imports, what it takes for granted (stand-ins.ts), and the rest as
- * the body of a function, to be called when its time has come. Two kinds of comment are promises, and become checks:
+ * Turns an example of the documentation into a module: its imports, the functions that it assumes (stand-ins.ts), and its code as the body
+ * of a function. Two kinds of comments become checks:
  *
  *     calculateDelay(2, options) // => 4000
  *     retry({ maxRetries: 1.5 }) // => throws maxRetries: got 1.5
  *
- * And a database that an example keeps in a file is made in a temporary folder.
+ * A database file of an example is created in a temporary folder.
  */
 import type { Block } from './markdown.ts'
 import * as standIns from './stand-ins.ts'
 
-/** Seen from a folder in .cache/. */
+/** Relative to a folder in .cache/. */
 const STAND_INS = '../../test/examples/stand-ins.ts'
-/** What can stand only at the top of a module: imports, and additions to the types of others. */
+/** Statements for the top level of a module: imports and type augmentations. */
 const TOP = /^import [^']*'[^']+'$|^declare module .*?^}$/gms
 
-/** The file of the examples' databases. */
+/** The database file in examples. */
 const FILE = "'shop.db'"
 
-/** A name for the file that tells the page and the line. */
+/** Returns a file name with the page and the line. */
 export const fileName = ({ place }: Block): string => `${place.replaceAll(/[^\w.]/g, '-')}.ts`
 
-/** With its promises as checks or, for a reader who copies it, as it stands. */
+/** Returns the module, with its comments as checks or as a reader copies it. */
 export function moduleOf({ code }: Block, form: 'checked' | 'verbatim'): string {
 	const top = code.match(TOP) ?? []
 	const lines = code.replace(TOP, '').split('\n')
 	const body = form === 'checked' ? inTemporaryFile(lines.map(withCheck).join('\n')) : lines.join('\n')
 	return [
 		...top,
-		// All of them: what the example declares itself, inside the function, hides the stand-in of that name.
+		// All of them: declarations of the example inside the function hide stand-ins of the same name.
 		`import { ${Object.keys(standIns).join(', ')} } from '${STAND_INS}'`,
 		'export default async (): Promise<void> => {',
 		body,

@@ -1,4 +1,4 @@
-/** What the documentation's examples take for granted: a user's own functions. They work at once unless they say otherwise. */
+/** Functions of a user that the examples in the documentation assume. They succeed immediately unless documented otherwise. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,12 +28,12 @@ export async function charge(
 	return `receipt for ${orderId}: ${amount}`
 }
 
-/** A service that is down for good. */
+/** A service that always fails. */
 export async function alwaysFails(): Promise<never> {
 	throw new HttpError(503)
 }
 
-/** In place of the network. */
+/** Replaces the network. */
 export async function fetch(_url: string, init: { readonly signal?: AbortSignal } = {}): Promise<Response> {
 	init.signal?.throwIfAborted()
 	return new Response('{"id":"7","name":"Ada"}')
@@ -55,7 +55,7 @@ export function checkThrows(run: () => unknown, message: string): void {
 	expect(run).toThrow(message)
 }
 
-/** `'shop.db'` in an example: a file that is gone after it. */
+/** Replaces `'shop.db'` in an example: a file that is deleted afterwards. */
 export function temporaryFile(): string {
 	const folder = mkdtempSync(join(tmpdir(), 'yaoki-docs-'))
 	onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
