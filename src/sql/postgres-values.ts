@@ -5,6 +5,12 @@ export type Big = string | number | bigint
 
 export const toNumberOrNull = (value: Big | null): number | null => (value === null ? null : Number(value))
 
+/** Returns the row with the named columns as numbers. Null stays null. */
+export function withNumbers<Row extends object>(row: Row, columns: readonly (keyof Row)[]): Row {
+	const numbers = columns.map((column) => [column, toNumberOrNull(row[column] as Big | null)])
+	return { ...row, ...Object.fromEntries(numbers) }
+}
+
 /** Returns a uuid[] literal. The ids must be valid UUIDs. */
 export const uuidList = (ids: readonly string[]): string => `{${ids.join(',')}}`
 

@@ -3,24 +3,11 @@
  * there, so that it always exists in one table.
  */
 import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
-import type { Big } from '../../../sql/postgres-values.ts'
-import type { DeadLetterCause } from '../../message/message.ts'
+import { type Big, withNumbers } from '../../../sql/postgres-values.ts'
 import { cappedCount } from '../count-limits.ts'
 import type { CappedCount, DeadGroup, MessageEdit, StoreFilter } from '../store.ts'
 import { FINGERPRINT, filterSql, Parameters } from './filter.ts'
 import { MESSAGE_COLUMNS } from './schema.ts'
-
-interface GroupRow {
-	readonly fingerprint: string
-	readonly cause: DeadLetterCause
-	readonly destination: string
-	readonly error_type: string | null
-	readonly error_message: string | null
-	readonly count: Big
-	readonly first_at: Big
-	readonly last_at: Big
-	readonly example: string
-}
 
 export async function deadGroups(
 	executor: PostgresExecutor,
@@ -29,25 +16,16 @@ export async function deadGroups(
 ): Promise<readonly DeadGroup[]> {
 	const parameters = new Parameters()
 	const sql = `
-		select g.*, e.error_type, e.error_message, e.id::text as example from (
+		select g.fingerprint, g.cause, g.destination, e.error_type as "errorType", e.error_message as "errorMessage", g.count,
+			g.first_at as "firstAt", g.last_at as "lastAt", e.id::text as "exampleId" from (
 			select ${FINGERPRINT} as fingerprint, cause, destination, count(*) as count, min(died_at) as first_at,
 				max(died_at) as last_at, min(seq) as seq
 			from {s}.outbox_dead where ${filterSql('outbox_dead', filter, parameters)}
 			group by 1, 2, 3 order by count desc, seq limit ${parameters.add(limit, 'int')}
 		) g join {s}.outbox_dead e on e.seq = g.seq
 		order by g.count desc, g.seq`
-	const rows = await executor.runOnce<GroupRow>(sql, parameters.values)
-	return rows.map((row) => ({
-		fingerprint: row.fingerprint,
-		cause: row.cause,
-		destination: row.destination,
-		errorType: row.error_type,
-		errorMessage: row.error_message,
-		count: Number(row.count),
-		firstAt: Number(row.first_at),
-		lastAt: Number(row.last_at),
-		exampleId: row.example,
-	}))
+	const rows = await executor.runOnce<DeadGroup>(sql, parameters.values)
+	return rows.map((row) => withNumbers(row, ['count', 'firstAt', 'lastAt']))
 }
 
 export async function countDead(

@@ -1,81 +1,46 @@
 /** Finds one message or a page of messages in all tables, in enqueue order. */
 import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
-import { type Big, isUuid, toNumberOrNull } from '../../../sql/postgres-values.ts'
-import type { DeadLetterCause, MessageStatus } from '../../message/message.ts'
+import { type Big, isUuid, withNumbers } from '../../../sql/postgres-values.ts'
+import type { MessageStatus } from '../../message/message.ts'
 import type { StoredMessage } from '../rows.ts'
 import type { StoreFilter } from '../store.ts'
 import { filterSql, Parameters, type Table } from './filter.ts'
 
-const SHARED = `id::text as id, seq, topic, destination, key, payload, headers, dedupe_key, attempts, max_retries,
-	error_type, error_message, error_fingerprint, created_at, expires_at, crashes`
+const SHARED = `id::text as id, seq, topic, destination, key, payload, headers, dedupe_key as "dedupeKey", attempts,
+	max_retries as "maxRetries", error_type, error_message, error_fingerprint, created_at as "createdAt", expires_at as "expiresAt", crashes`
 
 const REST: Record<Table, string> = {
-	outbox: `case when lease_until > {now} then 'processing' else 'pending' end as status, due_at,
-		coalesce(locked_at, last_attempt_at) as last_attempt_at, locked_at, locked_by, lease_until,
-		null::bigint as ended_at, null::text as cause, false as blocks`,
-	outbox_dead: `'dead' as status, due_at, last_attempt_at, null::bigint as locked_at, null::text as locked_by,
-		null::bigint as lease_until, died_at as ended_at, cause, blocks`,
-	outbox_history: `case when cause is null then 'sent' else 'dead' end as status, due_at, last_attempt_at,
-		null::bigint as locked_at, null::text as locked_by, null::bigint as lease_until, ended_at, cause, false as blocks`,
+	outbox: `case when lease_until > {now} then 'processing' else 'pending' end as status, due_at as "dueAt",
+		coalesce(locked_at, last_attempt_at) as "lastAttemptAt", locked_at as "lockedAt", locked_by as "lockedBy",
+		lease_until as "leaseUntil", null::bigint as "endedAt", null::text as cause, false as blocks`,
+	outbox_dead: `'dead' as status, due_at as "dueAt", last_attempt_at as "lastAttemptAt", null::bigint as "lockedAt",
+		null::text as "lockedBy", null::bigint as "leaseUntil", died_at as "endedAt", cause, blocks`,
+	outbox_history: `case when cause is null then 'sent' else 'dead' end as status, due_at as "dueAt",
+		last_attempt_at as "lastAttemptAt", null::bigint as "lockedAt", null::text as "lockedBy", null::bigint as "leaseUntil",
+		ended_at as "endedAt", cause, false as blocks`,
 }
 
-interface Row {
-	readonly id: string
-	readonly topic: string
-	readonly destination: string
-	readonly key: string | null
-	readonly payload: string
-	readonly headers: string | null
-	readonly dedupe_key: string | null
-	readonly status: MessageStatus
-	readonly attempts: Big
-	readonly max_retries: Big | null
-	readonly due_at: Big | null
-	readonly last_attempt_at: Big | null
+interface Row extends Omit<StoredMessage, 'error'> {
+	readonly seq: Big
 	readonly error_type: string | null
 	readonly error_message: string | null
 	readonly error_fingerprint: string | null
-	readonly locked_at: Big | null
-	readonly locked_by: string | null
-	readonly lease_until: Big | null
-	readonly created_at: Big
-	readonly expires_at: Big | null
-	readonly crashes: Big
-	readonly ended_at: Big | null
-	readonly cause: DeadLetterCause | null
-	readonly blocks: boolean
 }
 
-const toStoredMessage = (row: Row): StoredMessage => ({
-	id: row.id,
-	topic: row.topic,
-	destination: row.destination,
-	key: row.key,
-	payload: row.payload,
-	headers: row.headers,
-	dedupeKey: row.dedupe_key,
-	status: row.status,
-	attempts: Number(row.attempts),
-	maxRetries: toNumberOrNull(row.max_retries),
-	dueAt: toNumberOrNull(row.due_at),
-	lastAttemptAt: toNumberOrNull(row.last_attempt_at),
-	error:
-		row.error_type === null
-			? null
-			: {
-					type: row.error_type,
-					message: row.error_message ?? '',
-					fingerprint: row.error_fingerprint ?? '',
-				},
-	lockedAt: toNumberOrNull(row.locked_at),
-	lockedBy: row.locked_by,
-	leaseUntil: toNumberOrNull(row.lease_until),
-	createdAt: Number(row.created_at),
-	expiresAt: toNumberOrNull(row.expires_at),
-	crashes: Number(row.crashes),
-	endedAt: toNumberOrNull(row.ended_at),
-	cause: row.cause,
-	blocks: row.blocks,
+const NUMBERS: readonly (keyof Omit<StoredMessage, 'error'>)[] = [
+	...(['attempts', 'maxRetries', 'dueAt', 'lastAttemptAt', 'lockedAt'] as const),
+	...(['leaseUntil', 'createdAt', 'expiresAt', 'crashes', 'endedAt'] as const),
+]
+
+const toStoredMessage = ({
+	seq: _,
+	error_type: type,
+	error_message: message,
+	error_fingerprint: fingerprint,
+	...row
+}: Row): StoredMessage => ({
+	...withNumbers(row, NUMBERS),
+	error: type === null ? null : { type, message: message ?? '', fingerprint: fingerprint ?? '' },
 })
 
 const FIND = (['outbox', 'outbox_dead', 'outbox_history'] as const)

@@ -1,6 +1,6 @@
 /** Running relays and their permits. */
 import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
-import type { Big } from '../../../sql/postgres-values.ts'
+import { type Big, withNumbers } from '../../../sql/postgres-values.ts'
 import { grantPermits } from '../decisions/permits.ts'
 import type { PermitRequest, RelayReport, RelayRow } from '../rows.ts'
 import { timeAfter } from '../time-after.ts'
@@ -73,37 +73,17 @@ export async function removeRelay(executor: PostgresExecutor, owner: string): Pr
 	await executor.run(REMOVE, [owner])
 }
 
-interface Row {
-	readonly id: string
-	readonly host: string
-	readonly pid: Big
-	readonly destinations: string
-	readonly in_flight: Big
-	readonly sent: Big
-	readonly failed: Big
-	readonly dead: Big
-	readonly throughput: Big
-	readonly started_at: Big
-	readonly seen_at: Big
-}
-
 const RELAYS = `
-select id, host, pid, destinations, in_flight, sent, failed, dead, throughput, started_at, seen_at
+select id, host, pid, destinations, in_flight as "inFlight", sent, failed, dead, throughput, started_at as "startedAt",
+	seen_at as "seenAt"
 from {s}.outbox_relays order by started_at, id`
 
+const NUMBERS = ['pid', 'inFlight', 'sent', 'failed', 'dead', 'throughput', 'startedAt', 'seenAt'] as const
+
 export async function relays(executor: PostgresExecutor): Promise<readonly RelayRow[]> {
-	const rows = await executor.run<Row>(RELAYS)
+	const rows = await executor.run<Omit<RelayRow, 'destinations'> & { readonly destinations: string }>(RELAYS)
 	return rows.map((row) => ({
-		id: row.id,
-		host: row.host,
-		pid: Number(row.pid),
+		...withNumbers(row, NUMBERS),
 		destinations: JSON.parse(row.destinations) as string[],
-		inFlight: Number(row.in_flight),
-		sent: Number(row.sent),
-		failed: Number(row.failed),
-		dead: Number(row.dead),
-		throughput: Number(row.throughput),
-		startedAt: Number(row.started_at),
-		seenAt: Number(row.seen_at),
 	}))
 }

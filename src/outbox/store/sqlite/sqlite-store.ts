@@ -1,16 +1,15 @@
 /**
- * The outbox in an SQLite file: durable, no server, shared by any number of processes. This class only says which call reads and which
- * writes; each concern has a file of its own.
+ * The outbox in an SQLite file: durable, no server, shared by any number of processes. This file only says which operation reads and which
+ * writes; the operations are functions in the files beside it.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { checkNames, invalidOption, type OptionSchema, readOptions } from '../../../core/options/schema.ts'
 import type { Runtime } from '../../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../../core/runtime/system.ts'
-import { isSqliteClient, type Queryable } from '../../../sql/clients.ts'
+import { isSqliteClient } from '../../../sql/clients.ts'
 import { SqliteConnection } from '../../../sql/sqlite-connection.ts'
 import { StoreError } from '../errors.ts'
-import type { InsertResult, NewRow } from '../rows.ts'
-import type { Migration, Store } from '../store.ts'
+import type { Store } from '../store.ts'
 import { acquireTokens, changeCircuit, circuits, pause, returnTokens } from './circuits.ts'
 import { claim, renew } from './claim.ts'
 import { countDead, deadGroups, discard, dropHistory, replay, retryNow } from './dead-letters.ts'
@@ -53,139 +52,67 @@ function openDatabase(file: string): DatabaseSync {
 	throw new StoreError(`open ${file}`, 'this runtime has no node:sqlite', hint)
 }
 
-/** An outbox in an SQLite database, through `node:sqlite`. */
-export class SqliteStore implements Store {
-	readonly kind = 'sqlite'
-	readonly migrations: readonly Migration[] = MIGRATIONS
-	readonly #runtime: Runtime
-	readonly #file: string
-	readonly #connection: SqliteConnection
-	readonly #executor: SqliteExecutor
-	readonly #stops = new Set<() => void>()
+/** Operations with the action that completes "Cannot ..." in errors. */
+const READS = {
+	schemaVersion: ['read the schema version', schemaVersion],
+	nextDueInMs: ['read the next due time', nextDueInMs],
+	dueDestinations: ['read due destinations', dueDestinations],
+	circuits: ['read circuits', circuits],
+	relays: ['list relays', relays],
+	find: ['find a message', find],
+	list: ['list messages', list],
+	deadGroups: ['group dead letters', deadGroups],
+	countDead: ['count dead letters', countDead],
+	findPredecessor: ['find a predecessor', findPredecessor],
+	stats: ['count messages', stats],
+	now: ['read the clock', (db: SqliteConnection) => db.now()],
+} as const
 
-	constructor(options: SqliteStoreOptions | string) {
-		const { file, clock, runtime = systemRuntime } = readSqliteOptions(options)
-		this.#runtime = runtime
-		this.#file = file
-		this.#connection = new SqliteConnection(() => openDatabase(file), clock)
-		this.#executor = new SqliteExecutor(this.#connection, file, runtime)
-	}
+const WRITES = {
+	migrate: ['migrate', migrate],
+	claim: ['claim', claim],
+	renew: ['renew leases', renew],
+	dropHistory: ['delete history', dropHistory],
+	changeCircuit: ['change a circuit', changeCircuit],
+	pause: ['pause a destination', pause],
+	acquireTokens: ['acquire tokens', acquireTokens],
+	returnTokens: ['return tokens', returnTokens],
+	acquirePermits: ['acquire permits', acquirePermits],
+	heartbeat: ['record a heartbeat', heartbeat],
+	removeRelay: ['remove a relay', removeRelay],
+	replay: ['replay dead letters', replay],
+	discard: ['discard dead letters', discard],
+	retryNow: ['retry messages', retryNow],
+} as const
 
-	/** The store's own connection. With `':memory:'` it is the only one, and can be passed as `tx`. */
-	get database(): DatabaseSync {
-		try {
-			return this.#connection.database as DatabaseSync
-		} catch (error) {
-			throw storeError(`open ${this.#file}`, error)
-		}
-	}
-
-	accepts(tx: Queryable): boolean {
-		return isSqliteClient(tx)
-	}
-
-	async close(): Promise<void> {
-		for (const stop of this.#stops) stop()
-		await this.#executor.idle()
-		this.#connection.close()
-	}
-
-	migrate: Store['migrate'] = () => this.#executor.write('migrate', (db) => migrate(db))
-	schemaVersion: Store['schemaVersion'] = () => this.#executor.read('read the schema version', schemaVersion)
-
-	/** With `tx`, the rows are inserted before the call returns. */
-	insert: Store['insert'] = (rows, tx) => {
-		if (tx !== undefined) return settled(() => this.#insertInto(tx, rows))
-		return this.#executor.write('enqueue', (db) => ({
-			duplicates: insertRows((sql, ...params) => db.rows(sql, ...params), rows, this.#testNow()),
-			isInTransaction: false,
-		}))
-	}
-
-	#insertInto(tx: Queryable, rows: readonly NewRow[]): InsertResult {
-		if (!isSqliteClient(tx)) throw new StoreError('enqueue', 'tx is not a connection of node:sqlite')
-		try {
-			return insertInto(tx, rows, this.#testNow())
-		} catch (error) {
-			throw this.#executor.explain('enqueue in your transaction', error, tx)
-		}
-	}
-
-	#testNow(): number | null {
-		return this.#connection.clock ? this.#connection.now() : null
-	}
-
-	claim: Store['claim'] = (request) => this.#executor.write('claim', (db) => claim(db, request))
-	settle: Store['settle'] = (owner, settlements, keepHistory) =>
-		this.#executor.write('settle', (db, isSolo) => settle(db, owner, settlements, keepHistory, isSolo))
-	renew: Store['renew'] = (owner, leaseMs, claims) =>
-		this.#executor.write('renew leases', (db) => renew(db, owner, leaseMs, claims))
-	nextDueInMs: Store['nextDueInMs'] = (among) =>
-		this.#executor.read('read the next due time', (db) => nextDueInMs(db, among))
-	dueDestinations: Store['dueDestinations'] = (limit, after) =>
-		this.#executor.read('read due destinations', (db) => dueDestinations(db, limit, after))
-	dropHistory: Store['dropHistory'] = (olderThanMs, limit) =>
-		this.#executor.write('delete history', (db) => dropHistory(db, olderThanMs, limit))
-
-	circuits: Store['circuits'] = (among) => this.#executor.read('read circuits', (db) => circuits(db, among))
-	changeCircuit: Store['changeCircuit'] = (change) =>
-		this.#executor.write('change a circuit', (db) => changeCircuit(db, change))
-	pause: Store['pause'] = (destination, forMs, reason) =>
-		this.#executor.write('pause a destination', (db) => pause(db, destination, forMs, reason))
-	acquireTokens: Store['acquireTokens'] = (destination, count, rate) =>
-		this.#executor.write('acquire tokens', (db) => acquireTokens(db, destination, count, rate))
-	returnTokens: Store['returnTokens'] = (destination, count, rate) =>
-		this.#executor.write('return tokens', (db) => returnTokens(db, destination, count, rate))
-	acquirePermits: Store['acquirePermits'] = (request) =>
-		this.#executor.write('acquire permits', (db) => acquirePermits(db, request))
-	heartbeat: Store['heartbeat'] = (report, forgetAfterMs) =>
-		this.#executor.write('record a heartbeat', (db) => heartbeat(db, report, forgetAfterMs))
-	removeRelay: Store['removeRelay'] = (owner) =>
-		this.#executor.write('remove a relay', (db) => removeRelay(db, owner))
-	relays: Store['relays'] = () => this.#executor.read('list relays', relays)
-
-	find: Store['find'] = (id) => this.#executor.read('find a message', (db) => find(db, id))
-	list: Store['list'] = (filter, limit, after) =>
-		this.#executor.read('list messages', (db) => list(db, filter, limit, after))
-	deadGroups: Store['deadGroups'] = (filter, limit) =>
-		this.#executor.read('group dead letters', (db) => deadGroups(db, filter, limit))
-	countDead: Store['countDead'] = (filter, limit) =>
-		this.#executor.read('count dead letters', (db) => countDead(db, filter, limit))
-	replay: Store['replay'] = (filter, limit, edit) =>
-		this.#executor.write('replay dead letters', (db) => replay(db, filter, limit, edit))
-	discard: Store['discard'] = (filter, limit, keepHistory) =>
-		this.#executor.write('discard dead letters', (db) => discard(db, filter, limit, keepHistory))
-	retryNow: Store['retryNow'] = (filter, limit) =>
-		this.#executor.write('retry messages', (db) => retryNow(db, filter, limit))
-	findPredecessor: Store['findPredecessor'] = (id) =>
-		this.#executor.read('find a predecessor', (db) => findPredecessor(db, id))
-	stats: Store['stats'] = (limit, destination) =>
-		this.#executor.read('count messages', (db) => stats(db, limit, destination))
-	now: Store['now'] = () => this.#executor.read('read the clock', (db) => db.now())
-
-	/** Does nothing: listeners detect every commit. */
-	async notify(): Promise<void> {}
-
-	listen(onNotify: () => void, onError: (error: unknown) => void): Promise<() => Promise<void>> {
-		const explain = (error: unknown): void => onError(this.#executor.explain('listen', error))
-		// No other connection can open a database in memory.
-		const stop =
-			this.#file === ':memory:' ? () => {} : listen(this.#connection, this.#runtime, onNotify, explain)
-		this.#stops.add(stop)
-		return Promise.resolve(async () => {
-			stop()
-			this.#stops.delete(stop)
-		})
-	}
+type Bound<Operations> = {
+	[Name in keyof Operations]: Operations[Name] extends readonly [
+		string,
+		(connection: SqliteConnection, ...args: infer Args) => infer Result,
+	]
+		? (...args: Args) => Promise<Result>
+		: never
 }
 
-/** Runs `work` immediately; an error becomes a rejection. */
-function settled<T>(work: () => T): Promise<T> {
-	try {
-		return Promise.resolve(work())
-	} catch (error) {
-		return Promise.reject(error)
-	}
+type Operation = (connection: SqliteConnection, ...args: unknown[]) => unknown
+
+const bindTo = <Operations extends object>(
+	executor: SqliteExecutor,
+	mode: 'read' | 'write',
+	operations: Operations,
+): Bound<Operations> =>
+	Object.fromEntries(
+		Object.entries(operations).map(([name, [action, operation]]) => [
+			name,
+			(...args: unknown[]) => executor[mode](action, (db) => (operation as Operation)(db, ...args)),
+		]),
+	) as Bound<Operations>
+
+/** An outbox in an SQLite database, through `node:sqlite`. */
+export interface SqliteStore extends Store {
+	readonly kind: 'sqlite'
+	/** The store's own connection. With `':memory:'` it is the only one, and can be passed as `tx`. */
+	readonly database: DatabaseSync
 }
 
 /**
@@ -196,5 +123,56 @@ function settled<T>(work: () => T): Promise<T> {
  * await outbox.migrate()
  */
 export function sqliteStore(options: SqliteStoreOptions | string): SqliteStore {
-	return new SqliteStore(options)
+	const { file, clock, runtime = systemRuntime } = readSqliteOptions(options)
+	const connection = new SqliteConnection(() => openDatabase(file), clock)
+	const executor = new SqliteExecutor(connection, file, runtime)
+	const stops = new Set<() => void>()
+	const testNow = (): number | null => (clock ? connection.now() : null)
+	return {
+		...bindTo(executor, 'read', READS),
+		...bindTo(executor, 'write', WRITES),
+		kind: 'sqlite',
+		migrations: MIGRATIONS,
+		accepts: isSqliteClient,
+		get database() {
+			try {
+				return connection.database as DatabaseSync
+			} catch (error) {
+				throw storeError(`open ${file}`, error)
+			}
+		},
+		settle: (owner, settlements, keepHistory) =>
+			executor.write('settle', (db, isSolo) => settle(db, owner, settlements, keepHistory, isSolo)),
+		/** With `tx`, the rows are inserted before the call returns. */
+		async insert(rows, tx) {
+			if (tx === undefined)
+				return executor.write('enqueue', (db) => ({
+					duplicates: insertRows((sql, ...params) => db.rows(sql, ...params), rows, testNow()),
+					isInTransaction: false,
+				}))
+			if (!isSqliteClient(tx)) throw new StoreError('enqueue', 'tx is not a connection of node:sqlite')
+			try {
+				return insertInto(tx, rows, testNow())
+			} catch (error) {
+				throw executor.explain('enqueue in your transaction', error, tx)
+			}
+		},
+		/** Does nothing: listeners detect every commit. */
+		async notify() {},
+		async listen(onNotify, onError) {
+			const explain = (error: unknown): void => onError(executor.explain('listen', error))
+			// No other connection can open a database in memory.
+			const stop = file === ':memory:' ? () => {} : listen(connection, runtime, onNotify, explain)
+			stops.add(stop)
+			return async () => {
+				stop()
+				stops.delete(stop)
+			}
+		},
+		async close() {
+			for (const stop of stops) stop()
+			await executor.idle()
+			connection.close()
+		},
+	}
 }
