@@ -19,12 +19,7 @@ export interface CacheOptions {
 }
 
 /** The validated options with defaults. */
-export interface CacheSettings {
-	readonly maxEntries: number
-	readonly maxBytes: number
-	readonly maxBodyBytes: number
-	readonly maxAgeMs: number
-}
+export type CacheSettings = Readonly<Record<keyof CacheOptions, number>>
 
 const CACHE_SCHEMA: OptionSchema = {
 	maxEntries: [1, MAX_NUMBER, 500],

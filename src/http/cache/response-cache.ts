@@ -1,10 +1,9 @@
 /**
  * The last successful response to each GET, for use while the circuit is open. It does not save requests, so it has no freshness or
  * validation, and it also stores what a cache by RFC 9111 would have to revalidate: its responses are marked. Entries are in two
- * lists, by age and by use, so that expired entries (and the credentials in their keys) are removed on the next access, and eviction
- * needs no search. It has no clock: methods receive the time.
+ * sets, ordered by age and by use, so that expired entries (and the credentials in their keys) are removed on the next access, and
+ * eviction needs no search. It has no clock: methods receive the time.
  */
-import { type Link, LinkedList } from '../../core/structures/linked-list.ts'
 import {
 	acceptsCached,
 	type CachedRequest,
@@ -52,35 +51,28 @@ interface Variants {
 	readonly nodes: Map<string, Node>
 }
 
-interface NodeLink extends Link<NodeLink> {
-	readonly node: Node
-}
-
-/** An entry with its key and its links in the two lists. */
-class Node {
-	readonly byAge: NodeLink = { node: this, before: undefined, after: undefined }
-	readonly byUse: NodeLink = { node: this, before: undefined, after: undefined }
+/** An entry with its key. */
+interface Node {
 	readonly variants: Variants
 	readonly key: string
 	readonly entry: CachedEntry
 	readonly size: number
-
-	constructor(variants: Variants, key: string, entry: CachedEntry) {
-		this.variants = variants
-		this.key = key
-		this.entry = entry
-		let size = entry.bytes.byteLength + variants.url.length + key.length + entry.url.length
-		for (const [name, value] of entry.headers) size += name.length + value.length
-		this.size = size
-	}
 }
+
+function createNode(variants: Variants, key: string, entry: CachedEntry): Node {
+	let size = entry.bytes.byteLength + variants.url.length + key.length + entry.url.length
+	for (const [name, value] of entry.headers) size += name.length + value.length
+	return { variants, key, entry, size }
+}
+
+/** Returns the oldest element: a Set iterates in insertion order. */
+const first = <T>(set: ReadonlySet<T>): T | undefined => set.values().next().value
 
 export class ResponseCache {
 	readonly #settings: CacheSettings
 	readonly #urls = new Map<string, Variants>()
-	readonly #byAge = new LinkedList<NodeLink>()
-	readonly #byUse = new LinkedList<NodeLink>()
-	#entries = 0
+	readonly #byAge = new Set<Node>()
+	readonly #byUse = new Set<Node>()
 	#generation = 0
 	#bytes = 0
 	#hits = 0
@@ -91,7 +83,7 @@ export class ResponseCache {
 	}
 
 	get stats(): CacheStats {
-		return { entries: this.#entries, bytes: this.#bytes, hits: this.#hits, misses: this.#misses }
+		return { entries: this.#byAge.size, bytes: this.#bytes, hits: this.#hits, misses: this.#misses }
 	}
 
 	/**
@@ -133,7 +125,7 @@ export class ResponseCache {
 		if (!variants) return false
 		const headers = [...response.headers]
 		const entry: CachedEntry = { status, statusText, url, headers, bytes: ownBytes(bytes), storedAt: now }
-		const node = new Node(variants, variantKey(request, variants.names), entry)
+		const node = createNode(variants, variantKey(request, variants.names), entry)
 		if (node.size > this.#settings.maxBytes) return false
 		this.#add(node)
 		return true
@@ -148,15 +140,15 @@ export class ResponseCache {
 			return undefined
 		}
 		this.#hits++
-		this.#byUse.remove(node.byUse)
-		this.#byUse.insert(node.byUse, this.#byUse.last)
+		this.#byUse.delete(node)
+		this.#byUse.add(node)
 		return node.entry
 	}
 
 	/** Removes all entries, for example when a user logs out of a page whose cookies are not visible here. Keeps the hit counts. */
 	clear(): void {
 		this.#generation++
-		while (this.#byUse.first) this.#remove(this.#byUse.first.node)
+		for (const node of this.#byUse) this.#remove(node)
 	}
 
 	#nodeOf(request: CachedRequest): Node | undefined {
@@ -179,13 +171,11 @@ export class ResponseCache {
 		variants.nodes.set(key, node)
 		// Missing if it is new, or if the replaced node was its only one.
 		this.#urls.set(variants.url, variants)
-		this.#byAge.insert(node.byAge, this.#byAge.last)
-		this.#byUse.insert(node.byUse, this.#byUse.last)
-		this.#entries++
+		this.#byAge.add(node)
+		this.#byUse.add(node)
 		this.#bytes += size
 		const { maxEntries, maxBytes } = this.#settings
-		while (this.#byUse.first && (this.#entries > maxEntries || this.#bytes > maxBytes))
-			this.#remove(this.#byUse.first.node)
+		while (this.#byUse.size > maxEntries || this.#bytes > maxBytes) this.#remove(first(this.#byUse))
 	}
 
 	#remove(node: Node | undefined): void {
@@ -193,9 +183,8 @@ export class ResponseCache {
 		const { variants, key, size } = node
 		variants.nodes.delete(key)
 		if (!variants.nodes.size) this.#urls.delete(variants.url)
-		this.#byAge.remove(node.byAge)
-		this.#byUse.remove(node.byUse)
-		this.#entries--
+		this.#byAge.delete(node)
+		this.#byUse.delete(node)
 		this.#bytes -= size
 	}
 
@@ -204,10 +193,9 @@ export class ResponseCache {
 	}
 
 	#removeExpired(now: number): void {
-		for (;;) {
-			const oldest = this.#byAge.first?.node
-			if (!oldest || now - oldest.entry.storedAt <= this.#settings.maxAgeMs) return
-			this.#remove(oldest)
+		for (const node of this.#byAge) {
+			if (now - node.entry.storedAt <= this.#settings.maxAgeMs) return
+			this.#remove(node)
 		}
 	}
 }

@@ -3,6 +3,7 @@
  * cost several lookups per request.
  */
 
+import { BACKOFF_SCHEMA, type BackoffOptions } from '../../core/backoff/options.ts'
 import type { Budget } from '../../core/budget/budget.ts'
 import { RetryBudget, type RetryBudgetOptions } from '../../core/budget/retry-budget.ts'
 import { Bulkhead, type BulkheadStats } from '../../core/bulkhead/bulkhead.ts'
@@ -110,19 +111,13 @@ export class OriginPipeline {
 }
 
 function createRetry(settings: HttpSettings, budget: Budget | undefined, runtime: Runtime): Retry {
-	const { onRetry, maxElapsedMs } = settings
+	const { onRetry, shouldRetry, nested, maxElapsedMs } = settings
+	const backoff = Object.keys(BACKOFF_SCHEMA).map((name) => [name, settings[name as keyof BackoffOptions]])
 	return new Retry({
-		baseDelayMs: settings.baseDelayMs,
-		maxDelayMs: settings.maxDelayMs,
-		growth: settings.growth,
-		factor: settings.factor,
-		jitterStrategy: settings.jitterStrategy,
-		jitterFactor: settings.jitterFactor,
-		jitterRangeMs: settings.jitterRangeMs,
-		maxRetries: settings.maxRetries,
+		...Object.fromEntries(backoff),
 		maxElapsedMs: maxElapsedMs === Infinity ? undefined : maxElapsedMs,
-		shouldRetry: settings.shouldRetry,
-		nested: settings.nested,
+		shouldRetry,
+		nested,
 		budget,
 		onRetry: (error, attempt, delayMs) => {
 			// The caller does not receive this response, and its connection is needed.

@@ -22,31 +22,21 @@ interface Family {
 	readonly policy?: string
 }
 
+const family = (prefix: string, suffix = '', extra: Partial<Family> = {}): Family => ({
+	remaining: `${prefix}-remaining${suffix}`,
+	resets: [`${prefix}-reset${suffix}`],
+	limit: `${prefix}-limit${suffix}`,
+	...extra,
+})
+
 const FAMILIES: readonly Family[] = [
-	{
-		// Drafts before 7. GitLab uses these names with a reset in seconds since 1970.
-		remaining: 'ratelimit-remaining',
-		resets: ['ratelimit-reset'],
-		limit: 'ratelimit-limit',
-		policy: 'ratelimit-policy',
-	},
-	{
-		// GitHub, Discord, Envoy, Reddit and most others.
-		remaining: 'x-ratelimit-remaining',
-		resets: ['x-ratelimit-reset-after', 'x-ratelimit-reset'],
-		limit: 'x-ratelimit-limit',
-	},
-	{
-		remaining: 'x-rate-limit-remaining',
-		resets: ['x-rate-limit-reset'],
-		limit: 'x-rate-limit-limit',
-	},
-	{
-		// OpenAI and compatible APIs. Their token quota is ignored: the cost of the next request is unknown.
-		remaining: 'x-ratelimit-remaining-requests',
-		resets: ['x-ratelimit-reset-requests'],
-		limit: 'x-ratelimit-limit-requests',
-	},
+	// Drafts before 7. GitLab uses these names with a reset in seconds since 1970.
+	family('ratelimit', '', { policy: 'ratelimit-policy' }),
+	// GitHub, Discord, Envoy, Reddit and most others.
+	family('x-ratelimit', '', { resets: ['x-ratelimit-reset-after', 'x-ratelimit-reset'] }),
+	family('x-rate-limit'),
+	// OpenAI and compatible APIs. Their token quota is ignored: the cost of the next request is unknown.
+	family('x-ratelimit', '-requests'),
 ]
 
 /** Returns the quota that the headers report, or undefined if they report none or are malformed. */

@@ -62,28 +62,30 @@ export interface HttpOptions extends BackoffOptions, PolicyOptions {
 	readonly onEvent?: PolicyListener | undefined
 }
 
+type Defaulted =
+	| 'timeout'
+	| 'totalTimeoutMs'
+	| 'maxRetries'
+	| 'maxRetryAfterMs'
+	| 'longRetryAfter'
+	| 'honorRateLimit'
+	| 'idempotency'
+	| 'idempotencyHeader'
+	| 'maxOrigins'
+
+type Policies = 'circuitBreaker' | 'bulkhead' | 'budget' | 'hedge'
+
 /** The validated options with defaults. */
 export interface HttpSettings
-	extends Omit<HttpOptions, 'timeout' | 'circuitBreaker' | 'bulkhead' | 'budget' | 'hedge'> {
-	readonly timeout: number
-	readonly totalTimeoutMs: number
+	extends Omit<HttpOptions, Defaulted | Policies | 'deadlineHeader'>,
+		Readonly<{ [name in Defaulted]: NonNullable<HttpOptions[name]> }>,
+		Readonly<{ [name in Policies]: Exclude<HttpOptions[name], boolean> }> {
 	/** False if `totalTimeoutMs` was derived from `timeout`. */
 	readonly isTotalGiven: boolean
-	readonly maxRetries: number
-	readonly circuitBreaker: CircuitBreakerOptions | undefined
-	readonly bulkhead: BulkheadOptions | undefined
-	readonly budget: Budget | RetryBudgetOptions | undefined
-	readonly hedge: HedgeOptions | undefined
-	readonly maxRetryAfterMs: number
-	readonly longRetryAfter: 'fail' | 'clamp' | 'ignore'
-	readonly honorRateLimit: boolean
-	readonly idempotency: 'manual' | 'auto'
-	readonly idempotencyHeader: string
 	readonly vetoes: readonly (readonly [name: string, value: string])[]
 	readonly deadlineHeader: DeadlineHeader | undefined
 	/** True if the user set the header explicitly. */
 	readonly isDeadlineHeaderNamed: boolean
-	readonly maxOrigins: number
 }
 
 /** The default `totalTimeoutMs` as a multiple of `timeout`. */

@@ -64,12 +64,10 @@ export interface ServerMiddlewareOptions extends ServerContextOptions {
 	readonly run?: (<T>(context: ServerContext, next: () => T) => T) | undefined
 }
 
-export interface ServerSettings {
+export interface ServerSettings extends ServerContextOptions {
 	readonly deadlineHeaders: readonly DeadlineHeader[]
 	readonly maxDeadlineMs: number
-	readonly defaultDeadlineMs: number | undefined
 	readonly marginMs: number
-	readonly runtime: Runtime | undefined
 }
 
 const SERVER_SCHEMA: OptionSchema = {

@@ -28,11 +28,7 @@ export interface UndiciTransportOptions {
 	readonly runtime?: Runtime | undefined
 }
 
-interface Settings {
-	readonly dispatcher?: object | undefined
-	readonly maxRedirects: number
-	readonly runtime?: Runtime | undefined
-}
+type Settings = UndiciTransportOptions & { readonly maxRedirects: number }
 
 const SCHEMA: OptionSchema = { dispatcher: 'any', maxRedirects: [0, 1_000, 20], runtime: 'any' }
 
