@@ -24,8 +24,8 @@ const steps = fc.array(
 
 const urlOf = (page: string) => `https://api.example.com/${page}`
 
-describe('in any history', () => {
-	it('the answers unused for longest go first, the old ones go at once, and the rest is found', () => {
+describe('for any sequence of operations', () => {
+	it('the least recently used entries are evicted first, expired ones are removed, and the rest is found', () => {
 		fc.assert(
 			fc.property(fc.integer({ min: 1, max: 5 }), steps, (maxEntries, history) => {
 				const cache = new ResponseCache({ maxEntries, maxAgeMs: 100 })
@@ -60,7 +60,7 @@ describe('in any history', () => {
 		)
 	})
 
-	it('there are never more bytes than allowed, and none when nothing is left', () => {
+	it('the size never exceeds maxBytes, and is 0 when the cache is empty', () => {
 		fc.assert(
 			fc.property(fc.integer({ min: 0, max: 2_000 }), steps, (maxBytes, history) => {
 				const cache = new ResponseCache({ maxBytes, maxAgeMs: 100 })
@@ -86,14 +86,14 @@ describe('in any history', () => {
 	})
 })
 
-it('an answer that alone is more than all may have drives out no other', () => {
+it('a response larger than maxBytes evicts nothing', () => {
 	const cache = new ResponseCache({ maxBytes: 1_000 })
 	cache.store(get({}, urlOf('a')), answer('small'), 0)
 	expect(cache.store(get({}, urlOf('b')), answer('x'.repeat(990)), 0)).toBe(false)
 	expect(found(cache, get({}, urlOf('a')))).toBe('small')
 })
 
-it('an answer that is being served is not the one to go, though others were kept since', () => {
+it('an entry that was just returned is not evicted before older ones', () => {
 	const cache = new ResponseCache({ maxEntries: 2 })
 	cache.store(get({}, urlOf('dead')), answer('last good'), 0)
 	for (let i = 0; i < 10; i++) {
@@ -102,7 +102,7 @@ it('an answer that is being served is not the one to go, though others were kept
 	}
 })
 
-it('a hundred thousand answers leave no more behind than the last few', () => {
+it('a hundred thousand responses do not leak memory', () => {
 	const cache = new ResponseCache({ maxEntries: 10 })
 	const response = answer('x')
 	const { headers } = get()

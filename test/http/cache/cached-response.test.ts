@@ -12,8 +12,8 @@ const keptWith = (headers: Record<string, string> = {}, text = 'hello', status =
 	storedAt: 0,
 })
 
-describe('an answer from memory', () => {
-	it('is a real Response, with the status, the address, the headers and the body that it had', async () => {
+describe('a cached response', () => {
+	it('is a real Response with the original status, URL, headers and body', async () => {
 		const response = cachedResponse(keptWith({ 'content-type': 'application/json' }, '{"a":1}', 203), 0)
 		expect(response).toBeInstanceOf(Response)
 		const { status, statusText, url, ok } = response
@@ -27,7 +27,7 @@ describe('an answer from memory', () => {
 		expect(await response.json()).toEqual({ a: 1 })
 	})
 
-	it('can be given out again, whatever was done to it before', async () => {
+	it('can be returned again, whatever the caller did with the previous one', async () => {
 		const kept = keptWith()
 		const first = new Uint8Array(await cachedResponse(kept, 0).arrayBuffer())
 		first.fill(0)
@@ -39,18 +39,18 @@ describe('an answer from memory', () => {
 		expect(await third.text()).toBe('hello')
 	})
 
-	it.each([204, 205])('may be one without a body: %i', async (status) => {
+	it.each([204, 205])('can have no body: %i', async (status) => {
 		const response = cachedResponse(keptWith({}, '', status), 0)
 		expect([response.status, response.body, await response.text()]).toEqual([status, null, ''])
 	})
 
-	it('may be an empty one', async () => {
+	it('can be empty', async () => {
 		expect(await cachedResponse(keptWith({}, ''), 0).text()).toBe('')
 	})
 })
 
-describe('it is marked', () => {
-	it('for code: a response from elsewhere is not cached, even one that says so', () => {
+describe('is marked', () => {
+	it('for code: isCachedResponse is false for other responses, even with the headers', () => {
 		const response = cachedResponse(keptWith(), 0)
 		expect(isCachedResponse(response)).toBe(true)
 		expect(isCachedResponse(new Response(null, { headers: response.headers }))).toBe(false)
@@ -71,7 +71,7 @@ describe('it is marked', () => {
 		expect(cachedResponse(kept, ageMs).headers.get('age')).toBe(age)
 	})
 
-	it('by Cache-Status, behind what other caches said', () => {
+	it('by Cache-Status, appended to that of other caches', () => {
 		expect(cachedResponse(keptWith(), 0).headers.get('cache-status')).toBe('yaoki; hit; detail=circuit-open')
 		const kept = keptWith({ 'cache-status': '"Some CDN"; hit; ttl=3' })
 		expect(cachedResponse(kept, 0, 'failure').headers.get('cache-status')).toBe(
@@ -93,7 +93,7 @@ describe('it is marked', () => {
 		)
 	})
 
-	it('and no detail makes another header, or one that can not be read', () => {
+	it('and no detail can inject a header or make it invalid', () => {
 		const member = /^yaoki; hit; detail=([A-Za-z*][\w!#$%&'*+.^`|~:/-]*|"([ !#-[\]-~]|\\["\\])*")$/
 		fc.assert(
 			fc.property(
@@ -106,7 +106,7 @@ describe('it is marked', () => {
 	})
 })
 
-describe('headers that no longer fit are gone', () => {
+describe('removes headers that no longer apply', () => {
 	const names = (headers: Record<string, string>) => [
 		...cachedResponse(keptWith({ ...headers, 'x-mine': '1' }), 0).headers.keys(),
 	]
@@ -122,7 +122,7 @@ describe('headers that no longer fit are gone', () => {
 		expect(names(connection)).toEqual(['age', 'cache-status', 'x-mine'])
 	})
 
-	it('but not a length that is right', () => {
+	it('but keeps a correct length', () => {
 		expect(names({ 'content-length': '5' })).toContain('content-length')
 	})
 })

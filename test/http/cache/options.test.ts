@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { type CacheOptions, readCacheOptions } from '../../../src/http/cache/options.ts'
 import { ResponseCache } from '../../../src/http/cache/response-cache.ts'
 
-it('five hundred answers of ten megabytes in all are remembered for five minutes when nothing is said', () => {
+it('the default is 500 responses, 10 MB and five minutes', () => {
 	expect(readCacheOptions({})).toEqual({
 		maxEntries: 500,
 		maxBytes: 10_000_000,
@@ -11,7 +11,7 @@ it('five hundred answers of ten megabytes in all are remembered for five minutes
 	})
 })
 
-it('every option is taken', () => {
+it('accepts every option', () => {
 	const options = { maxEntries: 1, maxBytes: 0, maxBodyBytes: 0, maxAgeMs: Infinity }
 	expect(readCacheOptions(options)).toEqual(options)
 })
@@ -26,6 +26,6 @@ it.each([
 	[{ maxAgeMs: Number.NaN }, /^Invalid option "maxAgeMs": expected .*, got NaN/],
 	[{ maxAge: 5 }, 'Unknown option "maxAge" for cache. Did you mean "maxAgeMs"?'],
 	[null, 'Invalid option "options": expected an object, got null'],
-])('%o is refused', (options, message) => {
+])('rejects %o', (options, message) => {
 	expect(() => new ResponseCache(options as CacheOptions)).toThrow(message)
 })

@@ -20,7 +20,7 @@ const CHUNKED = `${HEAD}transfer-encoding: chunked\r\n\r\n`
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
 
 describe('over a real socket', () => {
-	it('a body that breaks off fails as it does for fetch itself', async () => {
+	it('a body that breaks fails as in fetch', async () => {
 		await using server = await faultServer(closeMidBody)
 		const failure = await fetch(server.url)
 			.then((response) => response.text())
@@ -30,12 +30,12 @@ describe('over a real socket', () => {
 		await expect(readWhole(response, 1_000)).rejects.toMatchObject({ message: 'terminated' })
 	})
 
-	it('chunks that are garbage fail, and nothing of them is kept', async () => {
+	it('invalid chunks fail, and nothing is cached', async () => {
 		await using server = await wire(CHUNKED, chunk('good'), 'zz\r\nbad')
 		await expect(readWhole(await fetch(server.url), 1_000)).rejects.toBeInstanceOf(TypeError)
 	})
 
-	it('a large body that breaks off after the limit fails where the caller reads it', async () => {
+	it('a large body that breaks after the limit fails when the caller reads it', async () => {
 		await using server = await wire(CHUNKED, chunk('a'.repeat(100)), chunk('b'.repeat(100)), '64\r\ncut')
 		const { bytes, response } = await readWhole(await fetch(server.url), 50)
 		expect(bytes).toBeUndefined()
@@ -43,7 +43,7 @@ describe('over a real socket', () => {
 		await expect(response.text()).rejects.toBeInstanceOf(TypeError)
 	})
 
-	it('an abort in the middle of the body is what it fails with', async () => {
+	it('an abort while the body is read rejects with its reason', async () => {
 		await using server = await faultServer((socket) =>
 			socket.once('data', () => socket.write(CHUNKED + chunk('half'))),
 		)
@@ -54,7 +54,7 @@ describe('over a real socket', () => {
 		await expect(reading).rejects.toBe(reason)
 	})
 
-	it('a compressed answer is kept decoded, and given out without saying that it is compressed', async () => {
+	it('a compressed response is cached decoded, without its content-encoding', async () => {
 		const text = 'hello '.repeat(100)
 		const zipped = gzipSync(text)
 		const headers = `content-encoding: gzip\r\ncontent-length: ${zipped.byteLength}\r\n`

@@ -37,7 +37,7 @@ const histories = requests.chain((asked) =>
 type Asked = Readonly<Record<string, string | undefined>>
 
 describe('whatever servers say in Vary, and in any order', () => {
-	it('nobody is given the answer to another principal, or one that varies by what they did not send', () => {
+	it('never returns the response of another principal or of another Vary value', () => {
 		let hits = 0
 		fc.assert(
 			fc.property(histories, (steps) => {
@@ -71,7 +71,7 @@ describe('whatever servers say in Vary, and in any order', () => {
 		expect(hits).toBeGreaterThan(100)
 	})
 
-	it('who asked last with the same headers is given exactly what they were answered', () => {
+	it('returns exactly the latest response for the same headers', () => {
 		fc.assert(
 			fc.property(histories, (steps) => {
 				const cache = new ResponseCache()
@@ -87,7 +87,7 @@ describe('whatever servers say in Vary, and in any order', () => {
 
 describe('credentials', () => {
 	it.each(['authorization', 'cookie', 'x-api-key', 'api-key', 'x-auth-token'])(
-		'in %s tell answers apart though no server names it in Vary',
+		'in %s separate entries, though the server does not name it in Vary',
 		(name) => {
 			const cache = new ResponseCache()
 			cache.store(get({ [name]: 'ann' }), answer('for ann'), 0)
@@ -99,7 +99,7 @@ describe('credentials', () => {
 		},
 	)
 
-	it('in one header are not those in another', () => {
+	it('in one header differ from the same value in another', () => {
 		const cache = new ResponseCache()
 		cache.store(get({ authorization: 'a' }), answer('one'), 0)
 		expect(found(cache, get({ cookie: 'a' }))).toBeUndefined()
@@ -128,7 +128,7 @@ describe('what Vary names', () => {
 		expect(found(cache, get({ 'x-a': '2', 'x-b': '1' }))).toBeUndefined()
 	})
 
-	it('may be learnt late: what was kept before is then given to nobody', () => {
+	it('can appear later: earlier entries are then not returned', () => {
 		const cache = new ResponseCache()
 		cache.store(get({ 'x-tenant': 'ann' }), answer('for ann'), 0)
 		cache.store(get({ 'x-tenant': 'bob', cookie: 'b' }), answer('for bob', { vary: 'x-tenant' }), 0)
@@ -138,7 +138,7 @@ describe('what Vary names', () => {
 		expect(found(cache, get({ 'x-tenant': 'bob', cookie: 'b' }))).toBe('for bob')
 	})
 
-	it('stays known while the URL has an answer, though a later one does not name it', () => {
+	it('stays known while the URL has an entry, though a later response does not name it', () => {
 		const cache = new ResponseCache()
 		cache.store(get({ 'x-tenant': 'ann' }), answer('for ann', { vary: 'x-tenant' }), 0)
 		cache.store(get({ 'x-tenant': 'bob' }), answer('for bob'), 0)
@@ -147,28 +147,28 @@ describe('what Vary names', () => {
 		expect(found(cache, get({ 'x-tenant': 'eve' }))).toBeUndefined()
 	})
 
-	it('adds up where answers name one thing and then another, so that they do not drive each other out', () => {
+	it('accumulates over responses, so that they do not evict each other', () => {
 		const cache = new ResponseCache()
 		const names = ['x-a', 'x-b', 'x-a', 'x-b']
 		for (const [i, vary] of names.entries()) cache.store(get({ 'x-a': `${i}` }), answer(`${i}`, { vary }), 0)
 		expect(names.map((_, i) => found(cache, get({ 'x-a': `${i}` })))).toEqual([undefined, '1', '2', '3'])
 	})
 
-	it('is forgotten with the last answer of the URL, or any number of URLs would be remembered', () => {
+	it('is removed with the last entry of the URL', () => {
 		const cache = new ResponseCache({ maxAgeMs: 100 })
 		cache.store(get({ 'x-a': '1' }), answer('one', { vary: 'x-a' }), 0)
 		cache.store(get({ 'x-a': '1' }), answer('two'), 101)
 		expect(found(cache, get({ 'x-a': '2' }), 101)).toBe('two')
 	})
 
-	it('is known of its own URL only', () => {
+	it('applies to its own URL only', () => {
 		const cache = new ResponseCache()
 		cache.store(get({ 'x-a': '1' }), answer('one', { vary: 'x-a' }), 0)
 		cache.store(get({ 'x-a': '1' }, `${URL_A}b`), answer('two'), 0)
 		expect(found(cache, get({ 'x-a': '2' }, `${URL_A}b`))).toBe('two')
 	})
 
-	it('is everything from the moment when it is *: all answers of the URL are forgotten', () => {
+	it('of * removes all entries of the URL', () => {
 		const cache = new ResponseCache()
 		cache.store(get(), answer('one'), 0)
 		cache.store(get({ cookie: 'b' }), answer('two'), 0)
@@ -176,7 +176,7 @@ describe('what Vary names', () => {
 		expect(cache.stats).toMatchObject({ entries: 0, bytes: 0 })
 	})
 
-	it('can not be piled up without end by a server that names another header each time', () => {
+	it('is bounded, though the server names another header each time', () => {
 		const cache = new ResponseCache()
 		const asked: string[] = []
 		const recorded = (name: string) => {
@@ -191,7 +191,7 @@ describe('what Vary names', () => {
 		expect(cache.stats.entries).toBeLessThanOrEqual(1)
 	})
 
-	it('is read off a request of any make', () => {
+	it('works with headers of any kind', () => {
 		const cache = new ResponseCache()
 		const request = new Request(URL_A, { headers: { 'x-a': '1' } })
 		cache.store(request, answer('one', { vary: 'X-A' }), 0)

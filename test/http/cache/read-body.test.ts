@@ -58,20 +58,20 @@ describe('a body within the limit', () => {
 		expect(await mine.text()).toBe('hello')
 	})
 
-	it('is for the caller to change: the bytes that are kept stay as they were', async () => {
+	it('can be changed by the caller without changing the cached bytes', async () => {
 		const { bytes, response } = await readWhole(chunked([bytesOf('hello')]).response, 10)
 		new Uint8Array(await response.arrayBuffer()).fill(0)
 		expect(bytes).toEqual(bytesOf('hello'))
 	})
 
-	it('may be empty, or none at all', async () => {
+	it('can be empty or missing', async () => {
 		const empty = await readWhole(chunked([new Uint8Array(0)]).response, 0)
 		expect([empty.bytes?.byteLength, await empty.response.text()]).toEqual([0, ''])
 		const none = new Response(null, { status: 204 })
 		expect(await readWhole(none, 0)).toEqual({ response: none, bytes: new Uint8Array(0) })
 	})
 
-	it('may be an empty stream where the status allows none', async () => {
+	it('can be an empty stream for a status without a body', async () => {
 		const { response } = chunked([])
 		Object.defineProperty(response, 'status', { value: 204 })
 		const read = await readWhole(response, 10)
@@ -80,7 +80,7 @@ describe('a body within the limit', () => {
 })
 
 describe('a body above the limit', () => {
-	it('reaches the caller whole, and nothing is read ahead of the caller', async () => {
+	it('reaches the caller whole, and nothing is read ahead', async () => {
 		const chunks = [bytesOf('one '), bytesOf('two '), bytesOf('three '), bytesOf('four')]
 		const { response, seen } = chunked(chunks)
 		const { bytes, response: mine } = await readWhole(response, 6)
@@ -93,21 +93,21 @@ describe('a body above the limit', () => {
 		expect((await reader?.read())?.done).toBe(true)
 	})
 
-	it('is not touched when its length is known', async () => {
+	it('is not touched if its length is known', async () => {
 		const { response, seen } = chunked([bytesOf('hello')], { headers: { 'content-length': '5' } })
 		expect(await readWhole(response, 4)).toEqual({ response, bytes: undefined })
 		expect([seen.taken, response.bodyUsed]).toEqual([0, false])
 		expect(await response.text()).toBe('hello')
 	})
 
-	it('is found out though its length says less, as that of a compressed one does', async () => {
+	it('is detected though content-length is smaller, as for a compressed one', async () => {
 		const { response } = chunked([numbers(50), numbers(50)], { headers: { 'content-length': '10' } })
 		const { bytes, response: mine } = await readWhole(response, 60)
 		expect(bytes).toBeUndefined()
 		expect((await mine.arrayBuffer()).byteLength).toBe(100)
 	})
 
-	it('is left when the caller leaves, which frees the connection', async () => {
+	it('is cancelled when the caller cancels, which frees the connection', async () => {
 		const { response, seen } = chunked([numbers(50), numbers(50)])
 		const { response: mine } = await readWhole(response, 10)
 		const reason = new Error('enough')
@@ -115,7 +115,7 @@ describe('a body above the limit', () => {
 		expect(seen.cancel).toHaveBeenCalledExactlyOnceWith(reason)
 	})
 
-	it('that breaks off later gives what came, and then its own error', async () => {
+	it('that breaks later yields the received bytes and then its own error', async () => {
 		const failure = new Error('cut off')
 		const { response } = chunked([bytesOf('12345'), bytesOf('678')], {}, failure)
 		const reader = (await readWhole(response, 4)).response.body?.getReader()
@@ -124,7 +124,7 @@ describe('a body above the limit', () => {
 		await expect(reader?.read()).rejects.toBe(failure)
 	})
 
-	it('has a status, headers and an address as any other', async () => {
+	it('has status, headers and URL like any other', async () => {
 		const { response } = chunked([numbers(50)], { status: 201, headers: { 'x-a': '1' } })
 		Object.defineProperty(response, 'url', { value: 'https://api.example.com/there' })
 		const { response: mine } = await readWhole(response, 10)
@@ -137,7 +137,7 @@ describe('a body above the limit', () => {
 })
 
 describe('any body in any chunks', () => {
-	it('is the same to the caller, and is kept exactly when it fits', async () => {
+	it('is unchanged for the caller, and cached exactly if it fits', async () => {
 		await fc.assert(
 			fc.asyncProperty(bodies, fc.nat({ max: 250 }), async (chunks, maxBytes) => {
 				const whole = joined(chunks)
@@ -149,7 +149,7 @@ describe('any body in any chunks', () => {
 		)
 	})
 
-	it('is the same as well where the chunks are parts of one buffer', async () => {
+	it('is unchanged if the chunks share one buffer', async () => {
 		const slab = numbers(100)
 		const chunks = [slab.subarray(0, 30), slab.subarray(30, 60), slab.subarray(60)]
 		for (const maxBytes of [0, 30, 45, 99, 100]) {
@@ -159,13 +159,13 @@ describe('any body in any chunks', () => {
 		expect(slab).toEqual(numbers(100))
 	})
 
-	it('that breaks off before the limit fails with its own error', async () => {
+	it('that breaks before the limit fails with its own error', async () => {
 		const failure = new Error('cut off')
 		await expect(readWhole(chunked([bytesOf('half')], {}, failure).response, 100)).rejects.toBe(failure)
 	})
 })
 
-describe('a body that is read piece by piece', () => {
+describe('a body that may not end', () => {
 	it.each([
 		'text/event-stream',
 		'Text/Event-Stream; charset=utf-8',
@@ -173,26 +173,26 @@ describe('a body that is read piece by piece', () => {
 		'application/x-ndjson',
 		'application/jsonl',
 		'application/json-seq',
-	])('is not waited for: %s', async (type) => {
+	])('is passed through: %s', async (type) => {
 		const { response, seen } = chunked([bytesOf('data: 1\n\n')], { headers: { 'content-type': type } })
 		expect(await readWhole(response, 1_000)).toEqual({ response, bytes: undefined })
 		expect(seen.taken).toBe(0)
 	})
 
-	it('is not one of plain JSON', async () => {
+	it('does not include plain JSON', async () => {
 		const { response } = chunked([bytesOf('{}')], { headers: { 'content-type': 'application/json' } })
 		expect((await readWhole(response, 1_000)).bytes).toEqual(bytesOf('{}'))
 	})
 })
 
-describe('what can not be read', () => {
-	it('is a body that was read before: it would look empty', async () => {
+describe('rejects', () => {
+	it('a body that was already read: it would look empty', async () => {
 		const response = new Response('hello')
 		await response.text()
 		await expect(readWhole(response, 10)).rejects.toThrow('The response body has already been read')
 	})
 
-	it('is a body of something else than bytes, which is left', async () => {
+	it('a body of something other than bytes, and cancels it', async () => {
 		const cancel = vi.fn()
 		const body = new ReadableStream({ start: (controller) => controller.enqueue('text'), cancel })
 		await expect(readWhole(new Response(body), 10)).rejects.toThrow(TypeError)

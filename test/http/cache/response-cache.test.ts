@@ -3,8 +3,8 @@ import type { CachedRequest } from '../../../src/http/cache/cacheability.ts'
 import { ResponseCache } from '../../../src/http/cache/response-cache.ts'
 import { answer, found, get, textOf, URL_A } from './cache-responses.ts'
 
-describe('the last good answer', () => {
-	it('is found as it was: status, text, address, headers and bytes', () => {
+describe('the last successful response', () => {
+	it('is found unchanged: status, text, URL, headers and bytes', () => {
 		const cache = new ResponseCache()
 		const headers = { 'Content-Type': 'text/plain', ETag: '"1"', 'Cache-Control': 'private, max-age=0' }
 		expect(cache.store(get(), answer('one', headers, 203), 5)).toBe(true)
@@ -22,14 +22,14 @@ describe('the last good answer', () => {
 		})
 	})
 
-	it('takes the place of the one before', () => {
+	it('replaces the previous one', () => {
 		const cache = new ResponseCache()
 		for (const text of ['one', 'two', 'three']) cache.store(get(), answer(text), 0)
 		expect(found(cache, get())).toBe('three')
 		expect(cache.stats.entries).toBe(1)
 	})
 
-	it('is found whatever the fragment, for the server never saw that', () => {
+	it('is found whatever the fragment, which is not sent to the server', () => {
 		const cache = new ResponseCache()
 		cache.store(get({}, `${URL_A}?q=1#top`), answer('one'), 0)
 		expect(found(cache, get({}, `${URL_A}?q=1`))).toBe('one')
@@ -37,7 +37,7 @@ describe('the last good answer', () => {
 		expect(found(cache, get({}, `${URL_A}?q=2#top`))).toBeUndefined()
 	})
 
-	it('is found for so long and no longer, and then forgotten with its key by any access', () => {
+	it('is found until maxAgeMs, and then removed by any access', () => {
 		const cache = new ResponseCache({ maxAgeMs: 100 })
 		cache.store(get({ authorization: 'secret' }), answer('one'), 1_000)
 		expect(found(cache, get({ authorization: 'secret' }), 1_100)).toBe('one')
@@ -45,14 +45,14 @@ describe('the last good answer', () => {
 		expect(cache.stats).toMatchObject({ entries: 0, bytes: 0 })
 	})
 
-	it('grows old from when it was kept, not from when it was last found', () => {
+	it('ages from when it was stored, not from when it was last found', () => {
 		const cache = new ResponseCache({ maxAgeMs: 100 })
 		cache.store(get(), answer('one'), 0)
 		for (let now = 0; now <= 100; now += 10) expect(found(cache, get(), now)).toBe('one')
 		expect(found(cache, get(), 101)).toBeUndefined()
 	})
 
-	it('is kept of any length up to the limit, and the one before stays when the next is longer', () => {
+	it('is stored up to maxBodyBytes, and the previous one stays if the next is larger', () => {
 		const cache = new ResponseCache({ maxBodyBytes: 3 })
 		expect(cache.maxBodyBytes).toBe(3)
 		expect(cache.store(get(), answer('123'), 0)).toBe(true)
@@ -60,14 +60,14 @@ describe('the last good answer', () => {
 		expect(found(cache, get())).toBe('123')
 	})
 
-	it('holds no more memory than is counted: a slice of a large buffer does not keep the buffer', () => {
+	it('does not keep the large buffer behind a small view alive', () => {
 		const cache = new ResponseCache()
 		const slice = new Uint8Array(1_000_000).subarray(10, 13)
 		cache.store(get(), { ...answer(''), bytes: slice }, 0)
 		expect(cache.find(get(), 0)?.bytes.buffer.byteLength).toBe(3)
 	})
 
-	it('is not changed by who changes the headers that it was kept with', () => {
+	it('is not changed when the caller changes the stored headers', () => {
 		const cache = new ResponseCache()
 		const response = answer('one', { 'x-a': '1' })
 		cache.store(get(), response, 0)
@@ -76,7 +76,7 @@ describe('the last good answer', () => {
 	})
 })
 
-describe('never kept', () => {
+describe('never stored', () => {
 	const refused: [string, CachedRequest, ReturnType<typeof answer>][] = [
 		...['POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS', 'PROPFIND'].map(
 			(method): [string, CachedRequest, ReturnType<typeof answer>] => [
@@ -112,7 +112,7 @@ describe('never kept', () => {
 		expect(cache.stats.entries).toBe(0)
 	})
 
-	test('and all of this is known before the body is read', () => {
+	test('and this is known before the body is read', () => {
 		const cache = new ResponseCache()
 		expect(cache.isWanted(get(), { status: 200, headers: new Headers() }, 0)).toBe(true)
 		expect(cache.stats).toEqual({ entries: 0, bytes: 0, hits: 0, misses: 0 })
@@ -125,14 +125,14 @@ describe('never kept', () => {
 	})
 })
 
-describe('what was kept is not shown', () => {
+describe('a stored response is not returned', () => {
 	const kept = () => {
 		const cache = new ResponseCache()
 		cache.store(get(), answer('one'), 0)
 		return cache
 	}
 
-	test.each(['no-cache', 'no-store', 'max-age=0, No-Cache'])('to who says %s', (directive) => {
+	test.each(['no-cache', 'no-store', 'max-age=0, No-Cache'])('to a caller with %s', (directive) => {
 		expect(found(kept(), get({ 'cache-control': directive }))).toBeUndefined()
 	})
 
@@ -140,24 +140,24 @@ describe('what was kept is not shown', () => {
 		expect(found(kept(), get({}, URL_A, method))).toBeUndefined()
 	})
 
-	test('to who asks for a part of it', () => {
+	test('to a range request', () => {
 		expect(found(kept(), get({ range: 'bytes=0-1' }))).toBeUndefined()
 	})
 
-	test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'delete'])('after a %s that went well', (method) => {
+	test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'delete'])('after a successful %s', (method) => {
 		const cache = kept()
 		expect(cache.isWanted(get({ authorization: 'other' }, URL_A, method), answer('', {}, 204), 1)).toBe(false)
 		expect(found(cache, get(), 1)).toBeUndefined()
 	})
 
-	test('after a write that failed it still is', () => {
+	test('but it is after a failed write', () => {
 		const cache = kept()
 		for (const status of [400, 403, 404, 500])
 			cache.isWanted(get({}, URL_A, 'PUT'), answer('', {}, status), 1)
 		expect(found(cache, get(), 1)).toBe('one')
 	})
 
-	test.each([401, 403, 404, 410, 451])('after the server answered %i instead', (status) => {
+	test.each([401, 403, 404, 410, 451])('after the server responded with %i', (status) => {
 		const cache = kept()
 		cache.store(get({ cookie: 'b' }), answer('two'), 0)
 		cache.isWanted(get(), answer('', {}, status), 1)
@@ -165,15 +165,15 @@ describe('what was kept is not shown', () => {
 		expect(found(cache, get({ cookie: 'b' }), 1)).toBe('two')
 	})
 
-	test.each([304, 429, 500, 503])('but still after %i, which says nothing about it', (status) => {
+	test.each([304, 429, 500, 503])('but it is after %i', (status) => {
 		const cache = kept()
 		cache.isWanted(get(), answer('', {}, status), 1)
 		expect(found(cache, get(), 1)).toBe('one')
 	})
 })
 
-describe('the figures', () => {
-	it('count hits and misses, also after all was cleared', () => {
+describe('the stats', () => {
+	it('count hits and misses, also after clear', () => {
 		const cache = new ResponseCache()
 		cache.find(get(), 0)
 		cache.store(get(), answer('one'), 0)

@@ -31,30 +31,27 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 			expect(error).toMatchObject({ message: expect.stringMatching(/\w/) })
 		})
 
-		it('is no reason to send the request again once somebody has the response', async () => {
+		it('does not retry after the caller has the response', async () => {
 			const { client, server } = await setting(transport, [fault, fine], { maxRetries: 0 })
 			await failure(textOf(client.get(server.url())))
 			expect(server.requests).toHaveLength(1)
 		})
 	})
 
-	it.each(READERS)(
-		'that stops in the middle is a TimeoutError in %s, and the server is left',
-		async (read) => {
-			const { client, server, clock } = await setting(transport, hang('body'), { timeout: 5_000 })
-			const response = await client.get(server.url())
-			const reading = failure(response[read]())
-			await clock.advance(4_999)
-			expect(server.abortedCount).toBe(0)
-			await clock.advance(1)
-			const error = await reading
-			expect(error).toBeInstanceOf(TimeoutError)
-			expect(error).toMatchObject({ code: 'YAOKI_TIMEOUT', policy: server.origin, timeoutMs: 5_000 })
-			await server.aborted(1)
-		},
-	)
+	it.each(READERS)('that stalls rejects %s with TimeoutError and closes the connection', async (read) => {
+		const { client, server, clock } = await setting(transport, hang('body'), { timeout: 5_000 })
+		const response = await client.get(server.url())
+		const reading = failure(response[read]())
+		await clock.advance(4_999)
+		expect(server.abortedCount).toBe(0)
+		await clock.advance(1)
+		const error = await reading
+		expect(error).toBeInstanceOf(TimeoutError)
+		expect(error).toMatchObject({ code: 'YAOKI_TIMEOUT', policy: server.origin, timeoutMs: 5_000 })
+		await server.aborted(1)
+	})
 
-	it('that drips without end is a TimeoutError, however alive it looks', async () => {
+	it('that drips endlessly rejects with TimeoutError', async () => {
 		const { client, server, clock } = await setting(transport, drip(), { timeout: 5_000 })
 		const reading = failure(textOf(client.get(server.url())))
 		await server.requested(1)
@@ -64,7 +61,7 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 		await server.aborted(1)
 	})
 
-	it('has the time that is left of the whole, where that is less', async () => {
+	it('has the remaining total timeout if that is less', async () => {
 		const { client, server, clock } = await setting(transport, [answer({ status: 503 }), hang('body')], {
 			timeout: 5_000,
 			totalTimeoutMs: 6_000,
@@ -79,7 +76,7 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 		expect(await reading).toMatchObject({ code: 'YAOKI_TIMEOUT', timeoutMs: 6_000 })
 	})
 
-	it('has the time of its own request, where that was given', async () => {
+	it('has the timeout of its request, if set', async () => {
 		const { client, server, clock } = await setting(transport, hang('body'))
 		const response = await client.get(server.url(), { yaoki: { timeout: 700 } })
 		const reading = failure(response.text())
@@ -87,7 +84,7 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 		expect(await reading).toMatchObject({ code: 'YAOKI_TIMEOUT', timeoutMs: 700 })
 	})
 
-	it("that outlasts the caller's deadline fails as such, and not as a timeout of the client's", async () => {
+	it("that exceeds the caller's deadline rejects with DeadlineExceededError, not TimeoutError", async () => {
 		const { client, server, clock, runtime } = await setting(transport, hang('body'))
 		const deadline = Deadline.after(900, { runtime })
 		const response = await client.get(server.url(), { yaoki: { deadline } })
@@ -96,7 +93,7 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 		expect(await reading).toMatchObject({ code: 'YAOKI_DEADLINE_EXCEEDED' })
 	})
 
-	it("fails with the caller's own reason when the caller leaves in the middle", async () => {
+	it("rejects with the caller's abort reason", async () => {
 		const { client, server } = await setting(transport, hang('body'))
 		const abort = new AbortController()
 		const response = await client.get(server.url(), { signal: abort.signal })
@@ -107,7 +104,7 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 		await server.aborted(1)
 	})
 
-	it("is the caller's own affair once its stream was taken: an event stream may last for hours", async () => {
+	it('has no timeout once the caller reads its stream: an event stream may last for hours', async () => {
 		const done = gate()
 		const { client, server, clock } = await setting(transport, drip({ stop: done.opened }), {
 			timeout: 1_000,
@@ -121,7 +118,7 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 		expect(server.abortedCount).toBe(0)
 	})
 
-	it('leaves no timer behind when it was read, thrown away with an error, or never began', async () => {
+	it('leaves no timer after it was read, drained, or never started', async () => {
 		const { client, server, clock } = await setting(transport, {
 			'/fine': fine,
 			'/empty': answer({ status: 204 }),
@@ -134,7 +131,7 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 		expect(client.stats.origins[server.origin]?.inFlight).toBe(0)
 	})
 
-	it('of an error that hangs is waited for a second at most, and what came of it is kept', async () => {
+	it('of an error that stalls is read for at most a second, and the error has the received part', async () => {
 		const broken = hang('body', { status: 500, body: 'half of the reason' })
 		const { client, server, clock } = await setting(transport, broken, { maxRetries: 0 })
 		const failed = failure(client.get(server.url()))
@@ -150,8 +147,8 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 	})
 })
 
-describe.each(TRANSPORTS)('a request over %s that is not answered', (_, transport) => {
-	it('is a TimeoutError for each attempt, repeated, and explained', async () => {
+describe.each(TRANSPORTS)('a request over %s without a response', (_, transport) => {
+	it('is a TimeoutError for each attempt, retried and explained', async () => {
 		const { client, server, clock } = await setting(transport, [hang(), hang(), fine], { timeout: 5_000 })
 		const answered = client.get(server.url())
 		for (const n of [1, 2]) {
@@ -168,7 +165,7 @@ describe.each(TRANSPORTS)('a request over %s that is not answered', (_, transpor
 		])
 	})
 
-	it('ends with the time for the whole, in the middle of an attempt', async () => {
+	it('ends with the total timeout, during an attempt', async () => {
 		const options = { timeout: 5_000, totalTimeoutMs: 5_500 }
 		const { client, server, clock } = await setting(transport, hang(), options)
 		const failed = failure(client.get(server.url()))
@@ -181,7 +178,7 @@ describe.each(TRANSPORTS)('a request over %s that is not answered', (_, transpor
 		expect(explain(error)?.stop).toBe('deadline')
 	})
 
-	it("fails with the caller's own reason at once, also in the wait between attempts", async () => {
+	it("rejects immediately with the caller's abort reason, also between attempts", async () => {
 		const { client, server, waiting } = await setting(transport, answer({ status: 503 }), {
 			areWaitsHeld: true,
 		})

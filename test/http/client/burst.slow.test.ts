@@ -19,7 +19,7 @@ describe('a burst of 10,000 requests to a server that fails three in ten', () =>
 		['a hundred at a time', { maxConcurrent: 100, maxQueue: 10_000 }],
 	]
 
-	it.each(bulkheads)('costs it at most 1.12 calls a request, %s', async (_, bulkhead) => {
+	it.each(bulkheads)('causes at most 1.12 calls per request, %s', async (_, bulkhead) => {
 		const clock = virtualRuntime({ seed: 7 })
 		const chance = seededRandom(11)
 		let calls = 0
@@ -46,7 +46,7 @@ describe('a burst of 10,000 requests to a server that fails three in ten', () =>
 })
 
 describe.each(TRANSPORTS)('a burst over %s', (_, transport) => {
-	it('costs a server on a real socket no more, and a failure says that the budget was used up', async () => {
+	it('causes no more on a real socket, and explain says that the budget was exhausted', async () => {
 		const chance = seededRandom(11)
 		const script = () => answer({ status: chance() < FAILING ? 503 : 200 })
 		const options = { ...common, bulkhead: { maxConcurrent: 50, maxQueue: 1_000 } }

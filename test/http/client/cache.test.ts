@@ -26,7 +26,7 @@ async function opened(
 const isOpen = async (request: Promise<HttpResponse>) => (await failure(request)) instanceof CircuitOpenError
 
 describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
-	it('answers while the circuit is open, and marks what it gives', async () => {
+	it('returns marked responses while the circuit is open', async () => {
 		const { client, server, clock } = await opened(transport)
 		await clock.advance(4_200)
 		const response = await client.get(server.url('/rates'))
@@ -42,7 +42,7 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 		expect(server.requests).toHaveLength(3)
 	})
 
-	it('gives the whole body every time, also the first, fresh one', async () => {
+	it('returns the whole body each time, also the first, fresh one', async () => {
 		const { client, server } = await opened(transport, async ({ client, server }) => {
 			const fresh = await client.get(server.url('/rates'))
 			expect(isCachedResponse(fresh)).toBe(false)
@@ -59,7 +59,7 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 		expect(await Promise.all(both)).toEqual(['rates of today', 'rates of today'])
 	})
 
-	it('is told in stats, in explain and in an event', async () => {
+	it('is reported in stats, in explain and in an event', async () => {
 		const { client, server, events } = await opened(transport)
 		const before = client.stats
 		const response = await client.get(server.url('/rates'), { yaoki: { name: 'rates' } })
@@ -81,7 +81,7 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 		])
 	})
 
-	it('changes nothing about what a fresh answer tells, and leaves no timer', async () => {
+	it('does not change what explain says about a fresh response, and leaves no timer', async () => {
 		const { client, server, clock } = await setting(transport, [broken, rates], { ...caching, maxRetries: 1 })
 		const response = await client.get(server.url('/rates'))
 		expect(explain(response)).toMatchObject({ stop: 'success', attempts: [{ outcome: 'transient' }, {}] })
@@ -90,7 +90,7 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 		expect(clock.pendingTimers).toBe(0)
 	})
 
-	it('is silent as long as the circuit is closed: a failure is news', async () => {
+	it('is not used while the circuit is closed', async () => {
 		const { client, server } = await setting(transport, rates, caching)
 		await textOf(client.get(server.url('/rates')))
 		server.play([broken, fin('request-head'), rates])
@@ -100,7 +100,7 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 		expect(client.stats.cache).toMatchObject({ hits: 0, misses: 0 })
 	})
 
-	it('gives way to the server as soon as that is back', async () => {
+	it('is not used after the server has recovered', async () => {
 		const { client, server, clock } = await opened(transport)
 		server.play(answer({ body: 'rates of tomorrow' }))
 		expect(await textOf(client.get(server.url('/rates')))).toBe('rates of today')
@@ -114,7 +114,7 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 	})
 
 	it.each(['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
-		'neither keeps nor gives an answer to %s',
+		'neither stores nor returns a response to %s',
 		async (method) => {
 			const { client, server } = await opened(transport, ({ client, server }) =>
 				client.request(server.url('/rates'), { method }),
@@ -125,14 +125,14 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 		},
 	)
 
-	it('never answers a HEAD or a POST with what a GET was answered', async () => {
+	it('never uses the response to a GET for a HEAD or POST', async () => {
 		const { client, server } = await opened(transport)
 		for (const method of ['HEAD', 'POST'])
 			expect(await isOpen(client.request(server.url('/rates'), { method }))).toBe(true)
 		expect(await textOf(client.get(server.url('/rates')))).toBe('rates of today')
 	})
 
-	it('forgets a page that somebody has written to since', async () => {
+	it('removes the entry after a write to its URL', async () => {
 		const { client, server } = await opened(transport, async ({ client, server }) => {
 			await client.get(server.url('/rates'))
 			await client.put(server.url('/rates'), { body: 'new' })
@@ -145,7 +145,7 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 		['what must not be stored', answer({ headers: { 'cache-control': 'private, no-store' }, body: 'x' })],
 		['what sets a cookie', answer({ headers: { 'set-cookie': 'session=1' }, body: 'x' })],
 		['what varies by all', answer({ headers: { vary: '*' }, body: 'x' })],
-	])('does not keep %s', async (_what, step) => {
+	])('does not store %s', async (_what, step) => {
 		const ask = async ({ client, server }: Setting) =>
 			textOf(client.get(server.url('/rates'))).catch(() => {})
 		const { client, server } = await opened(transport, ask, { step })
@@ -153,21 +153,21 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 		expect(client.stats.cache).toMatchObject({ entries: 0, bytes: 0 })
 	})
 
-	it('keeps no body that broke off, and repeats the request instead', async () => {
+	it('stores no broken body, and retries the request', async () => {
 		const { client, server } = await setting(transport, [fin('body'), rates], { ...caching, maxRetries: 1 })
 		expect(await textOf(client.get(server.url('/rates')))).toBe('rates of today')
 		expect(server.requests).toHaveLength(2)
 		expect(client.stats.cache?.entries).toBe(1)
 	})
 
-	it('gives a body beyond its limit on as it comes, and does not keep it', async () => {
+	it('passes a body above the limit through and does not store it', async () => {
 		const large = answer({ headers: { 'transfer-encoding': 'chunked' }, body: 'x'.repeat(200_000) })
 		const { client, server } = await setting(transport, large, { ...caching, cache: { maxBodyBytes: 1_000 } })
 		expect(await textOf(client.get(server.url('/large')))).toHaveLength(200_000)
 		expect(client.stats.cache).toMatchObject({ entries: 0, bytes: 0 })
 	})
 
-	it('does not answer for a caller who has left', async () => {
+	it("is not used after the caller's abort", async () => {
 		const { client, server } = await opened(transport)
 		const reason = new Error('the user went home')
 		const error = await failure(client.get(server.url('/rates'), { signal: AbortSignal.abort(reason) }))
@@ -175,7 +175,7 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 		expect(client.stats.cache?.hits).toBe(0)
 	})
 
-	it('does not answer for one who wants it fresh or not at all', async () => {
+	it('is not used for a request with no-cache or no-store', async () => {
 		const { client, server } = await opened(transport)
 		for (const control of ['no-cache', 'no-store'])
 			expect(await isOpen(client.get(server.url('/rates'), { headers: { 'cache-control': control } }))).toBe(
@@ -183,7 +183,7 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 			)
 	})
 
-	it('forgets what is too old, and everything when it is told to', async () => {
+	it('removes expired entries, and everything with clearCache', async () => {
 		const options = { cache: { maxAgeMs: 20_000 } }
 		const { client, server, clock } = await opened(transport, undefined, options)
 		await clock.advance(20_000)
@@ -196,7 +196,7 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 		expect(again.client.stats.cache?.entries).toBe(0)
 	})
 
-	it('holds an answer back for an operator who isolates the origin, too', async () => {
+	it('is also used while the origin is isolated', async () => {
 		const { client, server } = await setting(transport, rates, caching)
 		await textOf(client.get(server.url('/rates')))
 		const release = client.circuitBreaker(server.origin)?.isolate()
@@ -205,7 +205,7 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 		expect(isCachedResponse(await client.get(server.url('/rates')))).toBe(false)
 	})
 
-	it('is not there unless it was asked for', async () => {
+	it('is off by default', async () => {
 		const { client, server } = await opened(transport, undefined, { cache: false })
 		expect(await isOpen(client.get(server.url('/rates')))).toBe(true)
 		expect(client.stats.cache).toBeUndefined()

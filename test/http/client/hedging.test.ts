@@ -233,7 +233,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 })
 
 describe('a hedge over a transport that does not hear of aborts', () => {
-	it('throws away what the loser still answers', async () => {
+	it('drains the late response of the loser', async () => {
 		const { clock, runtime } = virtualTime()
 		const late = gate()
 		const loser = new Response('late')

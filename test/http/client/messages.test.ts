@@ -14,7 +14,7 @@ const USED = 'The request body has already been read. Pass a new one, or body: (
 const untyped = (value: unknown): never => value as never
 
 describe.each(TRANSPORTS)('an HttpError over %s', (_, transport) => {
-	it('names the request, without the query, in which there may be secrets', async () => {
+	it('names the request without the query, which may contain secrets', async () => {
 		const { client, server } = await setting(transport, answer({ status: 404 }))
 		const error = await failure(client.get(server.url('/users/7?token=secret#part')))
 		const message = `HTTP 404 for GET ${server.origin}/users/7`
@@ -23,14 +23,14 @@ describe.each(TRANSPORTS)('an HttpError over %s', (_, transport) => {
 		expect(inspect(error)).not.toContain('HTTP 404\n')
 	})
 
-	it('names the request that was made when retries do not help, while each attempt is told in short', async () => {
+	it('names the request in the final error only, while explain stays short', async () => {
 		const { client, server } = await setting(transport, answer({ status: 503 }), { maxRetries: 1 })
 		const error = await failure(client.put(server.url('/a')))
 		expect(error).toMatchObject({ message: `HTTP 503 for PUT ${server.origin}/a` })
 		expect(explain(error)?.attempts[0]).toMatchObject({ errorMessage: 'HTTP 503' })
 	})
 
-	it('shows in logs what a reader can use, and not what the client thought about it', async () => {
+	it('shows no internal fields in logs', async () => {
 		const { client, server } = await setting(
 			transport,
 			answer({ status: 503, headers: { 'retry-after': '999' } }),
@@ -53,7 +53,7 @@ describe.each(TRANSPORTS)('an HttpError over %s', (_, transport) => {
 		expect(server.requests).toHaveLength(1)
 	})
 
-	it('does not speak of the stream when it would not have been sent again anyway', async () => {
+	it('does not mention the stream if the failure is permanent', async () => {
 		const { client, server } = await setting(transport, answer({ status: 422 }))
 		const error = await failure(client.put(server.url(), { body: Readable.from([Buffer.from('an order')]) }))
 		expect(error).toMatchObject({ message: `HTTP 422 for PUT ${server.url()}` })
@@ -80,7 +80,7 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 			},
 		],
 		['was destroyed', async () => createReadStream(import.meta.filename).destroy()],
-	])('that is a stream of Node and %s is refused before anything is sent', async (_, make) => {
+	])('that is a Node stream and %s is rejected before anything is sent', async (_, make) => {
 		const { client, server, waits } = await setting(transport, answer())
 		const error = await failure(client.put(server.url(), { body: await make() }))
 		expect(error).toBeInstanceOf(TypeError)
@@ -88,7 +88,7 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 		expect([server.connections.opened, waits]).toEqual([0, []])
 	})
 
-	it('that is a stream of Node which nobody has read is sent', async () => {
+	it('that is an unread Node stream is sent', async () => {
 		const { client, server } = await setting(transport, answer({ body: 'fine' }))
 		const body = Readable.from([Buffer.from('an order')])
 		expect(await textOf(client.put(server.url(), { body }))).toBe('fine')
@@ -99,7 +99,7 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 		['a function', () => 1, 'a function'],
 		['a symbol', Symbol('order'), 'Symbol(order)'],
 		['an object that writes itself as nothing', { toJSON: () => undefined }, '[object Object]'],
-	])('of json that is %s is refused, for nothing would be sent', async (_, json, shown) => {
+	])('of json that is %s is rejected, because nothing would be sent', async (_, json, shown) => {
 		const { client, server } = await setting(transport, answer())
 		const error = await failure(client.post(server.url(), { json }))
 		expect(error).toMatchObject({ optionPath: 'json', received: json })
@@ -116,7 +116,7 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 		expect(String(server.requests[0]?.body)).toBe(JSON.stringify(json))
 	})
 
-	it('where a URL is meant: a Request is refused, for its method and body would be lost', async () => {
+	it('rejects a Request as the URL, because its method and body would be lost', async () => {
 		const { client, server } = await setting(transport, answer())
 		for (const given of [new Request(server.url()), undefined, null, 7, {}]) {
 			const error = await failure(client.get(untyped(given)))
@@ -128,7 +128,7 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 })
 
 it.each(['localhost:3000/x', 'ftp://example.com/x', 'data:text/plain,hello', 'file:///etc/hosts'])(
-	'a client asks by http and https only, and says so of %s',
+	'a client rejects other schemes than http and https: %s',
 	async (url) => {
 		const sent: string[] = []
 		const client = new ResilientHttpClient({

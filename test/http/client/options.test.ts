@@ -4,7 +4,7 @@ import { ResilientHttpClient } from 'yaoki/http'
 /** Options as they come out of a file, where no compiler has seen them. */
 const made = (options: string) => () => new ResilientHttpClient(JSON.parse(options))
 
-describe('a client is not made of options that can not work', () => {
+describe('a client rejects invalid options', () => {
 	it.each([
 		['{"retries":3}', 'retries'],
 		['{"transport":"undici"}', 'Invalid option "transport"'],
@@ -36,7 +36,7 @@ describe('a client is not made of options that can not work', () => {
 		expect(made(options)).toThrow(expect.objectContaining({ code: 'YAOKI_INVALID_OPTION' }))
 	})
 
-	it('but of none at all, and then has told nothing and done nothing', () => {
+	it('but accepts none, and starts with empty stats', () => {
 		expect(new ResilientHttpClient().stats).toEqual({
 			requests: 0,
 			failures: 0,

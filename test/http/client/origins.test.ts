@@ -14,7 +14,7 @@ async function open(client: Client, url: string): Promise<void> {
 }
 
 describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
-	it('have circuits of their own: one that is down does not touch another', async () => {
+	it('have separate circuits', async () => {
 		const { client, server: down } = await setting(transport, broken, eager)
 		const up = await serve(fine)
 		await open(client, down.url())
@@ -28,7 +28,7 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 		expect(client.stats.origins[up.origin]?.circuit).toMatchObject({ state: 'closed', successCount: 1 })
 	})
 
-	it('are told apart by host and port, and not by how the URL is written', async () => {
+	it('are distinguished by host and port, not by the spelling of the URL', async () => {
 		const { client, server } = await setting(transport, broken, eager)
 		const { origin } = server
 		await open(client, `${origin}/a`)
@@ -38,7 +38,7 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 		expect(await failure(client.get(origin.replace('127.0.0.1', '127.1')))).toBeInstanceOf(CircuitOpenError)
 	})
 
-	it('that come back are probed after the reset time, and then closed again', async () => {
+	it('are probed after resetTimeoutMs, and then the circuit closes', async () => {
 		const { client, server, clock, events } = await setting(transport, [broken, broken, fine], eager)
 		await open(client, server.url())
 		await clock.advance(30_000)
@@ -51,7 +51,7 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 		expect(new Set(changes.map(({ policy }) => policy))).toEqual(new Set([server.origin]))
 	})
 
-	it('are not blamed for a 4xx, nor for a caller who leaves; but for every failure of the network', async () => {
+	it('do not count a 4xx or an abort as a failure, but every network error', async () => {
 		const { client, server } = await setting(transport, answer({ status: 404 }), eager)
 		for (let n = 0; n < 5; n++) await failure(client.get(server.url()))
 		for (let n = 0; n < 5; n++) await failure(client.get(server.url(), { signal: AbortSignal.abort() }))
@@ -64,7 +64,7 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 		expect(await failure(client.get(refused))).toBeInstanceOf(CircuitOpenError)
 	})
 
-	it('count a call once, however often it was tried', async () => {
+	it('count a call once, however many attempts it made', async () => {
 		const { client, server } = await setting(transport, broken, { ...eager, maxRetries: 3 })
 		await failure(client.get(server.url()))
 		expect(server.requests).toHaveLength(4)
@@ -89,7 +89,7 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 		expect(await textOf(client.get(server.url()))).toBe('fine')
 	})
 
-	it('can be isolated before the first request, by any URL of theirs', async () => {
+	it('can be isolated before the first request, by any of their URLs', async () => {
 		const { client, server } = await setting(transport, fine, eager)
 		const { origin } = server
 		const breaker = client.circuitBreaker(origin)
@@ -103,13 +103,13 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 		expect(Object.keys(client.stats.origins)).toEqual([origin])
 	})
 
-	it('have no breaker to isolate where breakers are off, and what is no URL has none either', () => {
+	it('have no breaker if breakers are off, and an invalid URL is rejected', () => {
 		const client = new ResilientHttpClient({ circuitBreaker: false })
 		expect(client.circuitBreaker('https://api.example.com')).toBeUndefined()
 		expect(() => client.circuitBreaker('api.example.com')).toThrow("Invalid URL 'api.example.com'")
 	})
 
-	it('have bulkheads of their own, which tell how full they are', async () => {
+	it('have separate bulkheads with stats', async () => {
 		const held = gate()
 		const slow = answer({ body: 'slow', after: held.opened })
 		const { client, server } = await setting(transport, slow, { bulkhead: { maxConcurrent: 2, maxQueue: 1 } })
@@ -131,7 +131,7 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 		expect(client.stats.origins[server.origin]?.circuit?.failureCount).toBe(0)
 	})
 
-	it('have no breaker and no bulkhead where these are switched off', async () => {
+	it('have no breaker and no bulkhead if these are off', async () => {
 		const options = { maxRetries: 0, circuitBreaker: false, bulkhead: false, budget: false } as const
 		const { client, server } = await setting(transport, broken, options)
 		for (let n = 0; n < 10; n++)
@@ -146,7 +146,7 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 		expect(client.circuitBreaker(server.origin)).toBeUndefined()
 	})
 
-	it('tell what their budgets would still allow', async () => {
+	it('report how many retries their budgets allow', async () => {
 		const budget = { minRetriesPerSecond: 0.2, windowMs: 10_000 }
 		const { client, server } = await setting(transport, broken, { budget, maxRetries: 1 })
 		const left = async () => {
@@ -163,7 +163,7 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 describe('ten thousand origins', () => {
 	const answerAtOnce: Transport<Response> = async () => new Response('fine')
 
-	it('are remembered up to maxOrigins, and those that were used last', async () => {
+	it('are kept up to maxOrigins, the most recently used ones', async () => {
 		const { runtime } = virtualTime()
 		const client = new ResilientHttpClient({ transport: answerAtOnce, maxOrigins: 100, runtime })
 		for (let n = 0; n < 10_000; n++) await client.get(`https://tenant-${n}.example.com/`)
@@ -175,7 +175,7 @@ describe('ten thousand origins', () => {
 		expect(client.stats).toMatchObject({ requests: 10_000, attempts: 10_000, failures: 0 })
 	})
 
-	it('are all kept while each has a request under way, and let go after', async () => {
+	it('are all kept while each has a request in flight, and evicted after', async () => {
 		const held = gate()
 		const transport: Transport<HttpResponse> = async () => {
 			await held.opened
@@ -190,7 +190,7 @@ describe('ten thousand origins', () => {
 		expect(Object.keys(client.stats.origins)).toHaveLength(10)
 	})
 
-	it('that nobody asked for ten minutes are forgotten, but not one that is in use', async () => {
+	it('without requests for ten minutes are evicted, but not one in use', async () => {
 		const { runtime, clock } = virtualTime()
 		const client = new ResilientHttpClient({ transport: answerAtOnce, runtime })
 		await client.get('https://a.example.com/')

@@ -51,7 +51,7 @@ async function given(
 }
 
 describe.each(TRANSPORTS)('principals over %s', (_, transport) => {
-	it('are given what they were answered themselves, and nobody else was', async () => {
+	it('receive only their own responses', async () => {
 		const server = await serve(mirror)
 		const principals = fc.array(principal, { minLength: 1, maxLength: 5 })
 		await fc.assert(
@@ -69,7 +69,7 @@ describe.each(TRANSPORTS)('principals over %s', (_, transport) => {
 	})
 
 	it.each(['authorization', 'cookie', 'x-api-key', 'api-key', 'x-auth-token'])(
-		'are told apart by %s, though the server says nothing of it',
+		'are distinguished by %s, though the server does not name it',
 		async (name) => {
 			const server = await serve(({ headers }) => answer({ body: `for ${headers[name]}` }))
 			const client = clientOf(transport)
@@ -82,7 +82,7 @@ describe.each(TRANSPORTS)('principals over %s', (_, transport) => {
 		},
 	)
 
-	it('are told apart in whatever form their headers are given', async () => {
+	it('are distinguished in any form of headers', async () => {
 		const server = await serve(mirror)
 		const client = clientOf(transport)
 		await client.get(server.url('/me'), { headers: new Headers({ authorization: 'Ada' }) })
@@ -92,7 +92,7 @@ describe.each(TRANSPORTS)('principals over %s', (_, transport) => {
 			expect(isCachedResponse(await client.get(server.url('/me'), { headers }))).toBe(true)
 	})
 
-	it('are not mixed up when a caller changes the headers while the request is under way', async () => {
+	it('are not mixed up if the caller changes the headers during the request', async () => {
 		const { client, server } = await setting(transport, mirror, { cache: true })
 		const headers = new Headers({ authorization: 'Ada' })
 		const answered = client.get(server.url('/me'), { headers })
@@ -104,7 +104,7 @@ describe.each(TRANSPORTS)('principals over %s', (_, transport) => {
 		expect(await failure(get('Bob'))).toMatchObject({ code: 'YAOKI_CIRCUIT_OPEN' })
 	})
 
-	it('who were shut out since are not given what they once were', async () => {
+	it('that lost access do not receive their earlier response', async () => {
 		const { client, server } = await setting(transport, mirror, { cache: true })
 		const get = (authorization: string) => client.get(server.url('/me'), { headers: { authorization } })
 		await get('Ada')
@@ -116,7 +116,7 @@ describe.each(TRANSPORTS)('principals over %s', (_, transport) => {
 		expect(await textOf(get('Ada'))).toContain('"Ada"')
 	})
 
-	it('of a URL with another query are others', async () => {
+	it('of a URL with another query are separate', async () => {
 		const { client, server } = await setting(transport, ({ path }) => answer({ body: path }), { cache: true })
 		await client.get(server.url('/me?user=ada'))
 		client.circuitBreaker(server.origin)?.isolate()

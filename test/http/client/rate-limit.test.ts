@@ -115,8 +115,8 @@ async function askOften(client: Client, url: string, times: number): Promise<rea
 }
 
 describe.each(TRANSPORTS)('a server with a quota over %s', (_, transport) => {
-	describe.each(WORDINGS)('that tells it by %s', (_name, wording) => {
-		it('never has to refuse one of a hundred requests', async () => {
+	describe.each(WORDINGS)('reported by %s', (_name, wording) => {
+		it('never sends a 429 for a hundred requests', async () => {
 			const all = await setting(transport, answer(), { ...patient, areWaitsHeld: true })
 			const { client, server, clock } = all
 			server.play(counting(clock, wording))
@@ -128,7 +128,7 @@ describe.each(TRANSPORTS)('a server with a quota over %s', (_, transport) => {
 			expect(clock.now()).toBeLessThan(15 * WINDOW_MS)
 		})
 
-		it('refuses what is too much when nobody listens to it', async () => {
+		it('sends a 429 for the excess with honorRateLimit: false', async () => {
 			const { client, server, clock, waits } = await setting(transport, answer(), {
 				...patient,
 				honorRateLimit: false,
@@ -140,7 +140,7 @@ describe.each(TRANSPORTS)('a server with a quota over %s', (_, transport) => {
 		})
 	})
 
-	it('is not asked one by one: what the quota allows goes out at once', async () => {
+	it('receives concurrently what the quota allows', async () => {
 		const { client, server, clock } = await setting(transport, answer(), { ...patient, areWaitsHeld: true })
 		const [, wording] = WORDINGS[0] ?? []
 		if (wording) server.play(counting(clock, wording))
@@ -152,7 +152,7 @@ describe.each(TRANSPORTS)('a server with a quota over %s', (_, transport) => {
 		expect(client.stats.origins[server.origin]?.pausedForMs).toBeGreaterThan(0)
 	})
 
-	it('holds nobody of another origin, and those without time for it are told at once', async () => {
+	it('does not delay other origins, and calls without time are rejected immediately', async () => {
 		const used = answer({ headers: { ratelimit: '"default";r=0;t=20' } })
 		const { client, server, waits } = await setting(transport, used, patient)
 		const other = await serve(answer({ body: 'fine' }))
@@ -166,7 +166,7 @@ describe.each(TRANSPORTS)('a server with a quota over %s', (_, transport) => {
 		expect(waits[0]).toBeGreaterThan(20_000)
 	})
 
-	it('that resets in an hour is not waited for, and the refusal says when to come back', async () => {
+	it('that resets in an hour: calls are rejected with retryAfterMs', async () => {
 		const used = answer({ headers: { ratelimit: '"default";r=0;t=3600' } })
 		const { client, server, clock, waits } = await setting(transport, used, patient)
 		await textOf(client.get(server.url()))
@@ -181,23 +181,20 @@ describe.each(TRANSPORTS)('a server with a quota over %s', (_, transport) => {
 	it.each([
 		['clamp', 60_000],
 		['ignore', 0],
-	] as const)(
-		'that resets in an hour is waited for by %s as a Retry-After is',
-		async (longRetryAfter, least) => {
-			const used = answer({ headers: { ratelimit: '"default";r=0;t=3600' } })
-			const { client, server, clock } = await setting(transport, used, { ...patient, longRetryAfter })
-			await textOf(client.get(server.url()))
-			await textOf(client.get(server.url()))
-			expect(clock.now()).toBeGreaterThanOrEqual(least)
-			expect(clock.now()).toBeLessThanOrEqual(least * 1.25)
-		},
-	)
+	] as const)('that resets in an hour is handled by %s like a Retry-After', async (longRetryAfter, least) => {
+		const used = answer({ headers: { ratelimit: '"default";r=0;t=3600' } })
+		const { client, server, clock } = await setting(transport, used, { ...patient, longRetryAfter })
+		await textOf(client.get(server.url()))
+		await textOf(client.get(server.url()))
+		expect(clock.now()).toBeGreaterThanOrEqual(least)
+		expect(clock.now()).toBeLessThanOrEqual(least * 1.25)
+	})
 
 	it.each([
 		['that is malformed', { ratelimit: 'r=0, t=?' }],
 		['of which nobody knows when it is full again', { ratelimit: '"default";r=0' }],
 		['that is reset in the past', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1000000000' }],
-	])('%s holds nobody back', async (_what, headers) => {
+	])('%s delays no request', async (_what, headers) => {
 		const { client, server, waits } = await setting(transport, answer({ headers }), patient)
 		for (let n = 0; n < 5; n++) await textOf(client.get(server.url()))
 		expect(waits).toEqual([])

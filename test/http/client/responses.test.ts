@@ -15,7 +15,7 @@ async function statusError(request: Promise<unknown>): Promise<HttpStatusError> 
 }
 
 describe.each(TRANSPORTS)('a request over %s', (_, transport) => {
-	it('is answered with a response that is read like any other', async () => {
+	it('returns a response that can be read like any other', async () => {
 		const { client, server } = await setting(transport, fine)
 		const response = await client.request(new URL(server.url('/users/7?full=1')))
 		expect(response).toMatchObject({ status: 200, ok: true, url: server.url('/users/7?full=1') })
@@ -24,7 +24,7 @@ describe.each(TRANSPORTS)('a request over %s', (_, transport) => {
 		expect(server.requests).toMatchObject([{ method: 'GET', path: '/users/7?full=1', body: '' }])
 	})
 
-	it.each(['get', 'post', 'put', 'patch', 'delete'] as const)('has its method by %s', async (method) => {
+	it.each(['get', 'post', 'put', 'patch', 'delete'] as const)('has the method of %s', async (method) => {
 		const { client, server } = await setting(transport, fine)
 		// A method in the init is somebody's rest of another request, and not what was called.
 		await client[method](server.url('/a'), { method: 'OPTIONS', headers: { 'x-own': 'mine' } })
@@ -33,7 +33,7 @@ describe.each(TRANSPORTS)('a request over %s', (_, transport) => {
 		])
 	})
 
-	it('has any other method by request, in capitals', async () => {
+	it('has any other method with request, in upper case', async () => {
 		const { client, server } = await setting(transport, fine)
 		await client.request(server.url('/a'), { method: 'options' })
 		const head = await client.request(server.url('/a'), { method: 'head' })
@@ -41,7 +41,7 @@ describe.each(TRANSPORTS)('a request over %s', (_, transport) => {
 		expect(server.requests.map(({ method }) => method)).toEqual(['OPTIONS', 'HEAD'])
 	})
 
-	it('sends json as JSON, says so, and leaves a content-type of the caller alone', async () => {
+	it('sends json with its content-type, unless the caller sets one', async () => {
 		const { client, server } = await setting(transport, fine)
 		await client.post(server.url(), { json: { name: 'Ada' } })
 		await client.put(server.url(), { json: null, headers: { 'Content-Type': 'application/vnd.own+json' } })
@@ -58,7 +58,7 @@ describe.each(TRANSPORTS)('a request over %s', (_, transport) => {
 		expect(server.requests.map(({ body }) => body)).toEqual(['{"id":7}', '{"id":7}'])
 	})
 
-	it('refuses what can not be sent with words that name it, and sends nothing', async () => {
+	it('rejects invalid requests with an error that names the cause, and sends nothing', async () => {
 		const { client, server } = await setting(transport, fine)
 		const url = server.url()
 		await expect(client.post(url, { json: {}, body: 'both' })).rejects.toThrow('Invalid option "json"')
@@ -73,7 +73,7 @@ describe.each(TRANSPORTS)('a request over %s', (_, transport) => {
 		expect(server.requests).toEqual([])
 	})
 
-	it('throws an HttpError with status, body and headers when nothing more is to be tried', async () => {
+	it('throws an HttpError with status, body and headers when the retries are exhausted', async () => {
 		const broken = answer({ status: 500, headers: { 'x-request-id': 'r7' }, body: 'out of order' })
 		const { client, server, waits } = await setting(transport, broken, { maxRetries: 2 })
 		const error = await statusError(client.get(server.url()))
@@ -90,7 +90,7 @@ describe.each(TRANSPORTS)('a request over %s', (_, transport) => {
 		})
 	})
 
-	it.each([400, 401, 403, 404, 410, 422])('is not repeated after a %i', async (status) => {
+	it.each([400, 401, 403, 404, 410, 422])('is not retried after a %i', async (status) => {
 		const { client, server } = await setting(transport, answer({ status, body: 'no' }))
 		const error = await statusError(client.get(server.url()))
 		expect(error).toMatchObject({ statusCode: status, body: 'no' })
@@ -99,7 +99,7 @@ describe.each(TRANSPORTS)('a request over %s', (_, transport) => {
 	})
 
 	it.each([408, 429, 500, 502, 503, 504])(
-		'is repeated after a %i, and the answer tells of both',
+		'is retried after a %i, and explain shows both attempts',
 		async (status) => {
 			const { client, server } = await setting(transport, [answer({ status }), fine])
 			const response = await client.get(server.url(), { yaoki: { name: 'load user' } })
@@ -115,7 +115,7 @@ describe.each(TRANSPORTS)('a request over %s', (_, transport) => {
 		},
 	)
 
-	it('that worked at once is explained as well', async () => {
+	it('that succeeded has an explanation too', async () => {
 		const { client, server } = await setting(transport, fine)
 		const response = await client.get(server.url())
 		expect(explain(response)).toMatchObject({
@@ -124,7 +124,7 @@ describe.each(TRANSPORTS)('a request over %s', (_, transport) => {
 		})
 	})
 
-	it('gives a 304 as an HttpError, for there is nothing to read in it', async () => {
+	it('throws an HttpError for a 304, which has no body', async () => {
 		const { client, server } = await setting(transport, answer({ status: 304, headers: { etag: '"7"' } }))
 		const error = await statusError(client.get(server.url(), { headers: { 'if-none-match': '"7"' } }))
 		expect(error).toMatchObject({ statusCode: 304, body: '' })
@@ -132,7 +132,7 @@ describe.each(TRANSPORTS)('a request over %s', (_, transport) => {
 		expect(server.requests).toHaveLength(1)
 	})
 
-	it('follows redirects, or gives them as an HttpError where that was asked for', async () => {
+	it("follows redirects, or throws an HttpError with redirect: 'manual'", async () => {
 		const { client, server } = await setting(transport, {
 			'/old': answer({ status: 302, headers: { location: '/new' }, body: 'moved' }),
 			'/new': answer({ body: 'here' }),
@@ -147,7 +147,7 @@ describe.each(TRANSPORTS)('a request over %s', (_, transport) => {
 		expect(client.stats.origins[server.origin]?.circuit).toMatchObject({ failureCount: 0, successCount: 2 })
 	})
 
-	it('counts a redirect that was not followed as the failure that its caller sees', async () => {
+	it('counts an unfollowed redirect as a failure', async () => {
 		const { client, server } = await setting(transport, answer({ status: 302, headers: { location: '/' } }))
 		await statusError(client.get(server.url(), { redirect: 'manual' }))
 		expect(client.stats).toMatchObject({ requests: 1, failures: 1 })
@@ -161,7 +161,7 @@ describe.each(TRANSPORTS)('a request over %s', (_, transport) => {
 		expect((await server.aborted(1)).bytesWritten).toBeLessThan(20_000_000)
 	})
 
-	it('reads an error body that is exactly at the limit whole, and cuts no more than what is beyond', async () => {
+	it('reads an error body up to exactly the limit', async () => {
 		const { client, server } = await setting(transport, {
 			'/at': answer({ status: 400, body: 'y'.repeat(65_536) }),
 			'/beyond': answer({ status: 400, body: `${'y'.repeat(65_536)}z` }),
@@ -173,7 +173,7 @@ describe.each(TRANSPORTS)('a request over %s', (_, transport) => {
 		expect((await statusError(client.get(server.url('/split')))).body).toBe(`${'y'.repeat(65_535)}\ufffd`)
 	})
 
-	it('gives the body of the last answer, and needs few connections for all attempts', async () => {
+	it('returns the body of the last response, and needs few connections for all attempts', async () => {
 		const script = [
 			answer({ status: 503, body: 'a'.repeat(50_000) }),
 			busy,

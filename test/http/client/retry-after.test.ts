@@ -10,7 +10,7 @@ const comeBack = (after: string, status = 429, headers = {}) =>
 	answer({ status, headers: { 'retry-after': after, ...headers }, body: 'later' })
 
 describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
-	it('is waited for, with a little more by chance and never less', async () => {
+	it('is waited for, plus jitter and never less', async () => {
 		const { client, server, waits } = await setting(transport, [comeBack('7'), fine])
 		const response = await client.get(server.url())
 		expect(await response.text()).toBe('fine')
@@ -20,7 +20,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 		expect(explain(response)?.attempts[0]).toMatchObject({ outcome: 'throttled', delaySource: 'retry-after' })
 	})
 
-	it.each([429, 503, 500])('of a %i holds every caller of that origin back until then', async (status) => {
+	it.each([429, 503, 500])('of a %i pauses the origin for every caller', async (status) => {
 		const { client, server, clock, waiting } = await setting(transport, [comeBack('1', status), fine], {
 			areWaitsHeld: true,
 		})
@@ -37,7 +37,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 		expect(client.stats.origins[server.origin]?.pausedForMs).toBe(0)
 	})
 
-	it.each(['10', '60'])('of %s s sends those who were held back at different moments', async (asked) => {
+	it.each(['10', '60'])('of %s s releases paused callers at different moments', async (asked) => {
 		const { client, server, waiting, waits } = await setting(transport, [comeBack(asked), fine], {
 			totalTimeoutMs: Infinity,
 			areWaitsHeld: true,
@@ -53,7 +53,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 		['3000', 3_000_000],
 		['99999999999', 3_600_000],
 	])(
-		'of %s s, longer than is waited for, has others refused at once and for an hour at most',
+		'of %s s, above maxRetryAfterMs, rejects other calls immediately, for an hour at most',
 		async (asked, pausedForMs) => {
 			const { client, server, clock } = await setting(transport, [comeBack(asked), fine], {
 				areWaitsHeld: true,
@@ -67,7 +67,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 		},
 	)
 
-	it('is not heard of by callers of another origin', async () => {
+	it('does not affect callers of another origin', async () => {
 		const { client, server, waits } = await setting(transport, comeBack('30'), { maxRetries: 0 })
 		const other = await serve(fine)
 		await failure(client.get(server.url()))
@@ -77,7 +77,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 		expect(client.stats.origins[server.origin]?.pausedForMs).toBe(30_000)
 	})
 
-	it('of a request that is not repeated holds the others all the same', async () => {
+	it('of a request that is not retried still pauses the origin', async () => {
 		const { client, server, waits } = await setting(transport, [comeBack('7'), fine])
 		const error = await failure(client.post(server.url(), { body: 'order' }))
 		expect(error).toMatchObject({ statusCode: 429, retryAfterMs: 7_000 })
@@ -85,14 +85,14 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 		expect(waits[0]).toBeGreaterThan(7_000)
 	})
 
-	it('of a 404 is about what was asked for, and holds nobody', async () => {
+	it('of a 404 does not pause the origin', async () => {
 		const { client, server, waits } = await setting(transport, [comeBack('7', 404), fine])
 		expect(await failure(client.get(server.url()))).toMatchObject({ statusCode: 404, retryAfterMs: 7_000 })
 		await client.get(server.url())
 		expect(waits).toEqual([])
 	})
 
-	it('that comes while others wait makes them wait for longer', async () => {
+	it('that arrives during a pause extends it', async () => {
 		const script = [comeBack('1'), comeBack('5'), fine] as const
 		const { client, server, clock, waiting } = await setting(transport, script, { areWaitsHeld: true })
 		const all = [textOf(client.get(server.url()))]
@@ -111,7 +111,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 		expect(await Promise.all(all)).toEqual(['fine', 'fine', 'fine'])
 	})
 
-	it('lets a caller go at once who has no time for it', async () => {
+	it('rejects a paused call immediately if its deadline is earlier', async () => {
 		const { client, server, runtime, waits } = await setting(transport, [comeBack('10'), fine], {
 			maxRetries: 0,
 		})
@@ -136,7 +136,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 		expect(client.stats.origins[server.origin]?.circuit?.failureCount).toBe(1)
 	})
 
-	it('lets the caller go at once who was told of it and has no time for it', async () => {
+	it('ends the failed call immediately if its deadline is earlier', async () => {
 		const { client, server, waits } = await setting(transport, comeBack('10'), { totalTimeoutMs: 9_000 })
 		const error = await failure(client.get(server.url()))
 		expect(error).toMatchObject({ statusCode: 429, retryAfterMs: 10_000, body: 'later' })
@@ -144,7 +144,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 		expect(waits).toEqual([])
 	})
 
-	it('lets a caller go at once who leaves while it is held back', async () => {
+	it('ends a paused call immediately on abort', async () => {
 		const { client, server, waiting, clock } = await setting(transport, [comeBack('10'), fine], {
 			areWaitsHeld: true,
 			maxRetries: 0,
@@ -162,7 +162,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 		})
 	})
 
-	it('above maxRetryAfterMs is a failure that says when to come back', async () => {
+	it('above maxRetryAfterMs fails with retryAfterMs', async () => {
 		const { client, server, waits } = await setting(transport, comeBack('3600'))
 		const error = await failure(client.get(server.url()))
 		expect(error).toMatchObject({
@@ -176,7 +176,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 		expect(server.requests).toHaveLength(1)
 	})
 
-	it('is waited for up to maxRetryAfterMs where it is to be clamped', async () => {
+	it("is clamped to maxRetryAfterMs with longRetryAfter: 'clamp'", async () => {
 		const options = { maxRetryAfterMs: 2_000, longRetryAfter: 'clamp' } as const
 		const { client, server, waits } = await setting(transport, [comeBack('99999999999'), fine], options)
 		expect(await textOf(client.get(server.url()))).toBe('fine')
@@ -184,7 +184,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 		expect(waits[0]).toBeLessThanOrEqual(2_500)
 	})
 
-	it('above maxRetryAfterMs is as though it had not been said where it is to be ignored', async () => {
+	it("above maxRetryAfterMs is ignored with longRetryAfter: 'ignore'", async () => {
 		const options = { maxRetryAfterMs: 2_000, longRetryAfter: 'ignore' } as const
 		const { client, server, waits } = await setting(
 			transport,
@@ -198,16 +198,13 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 		expect(waits[1]).toBeGreaterThan(1_000)
 	})
 
-	it.each(['-1', '1e3', '0x10', '', 'soon', '1, soon'])(
-		'of %j is no wait that anybody asked for',
-		async (text) => {
-			const { client, server, waits } = await setting(transport, [comeBack(text), fine])
-			await client.get(server.url())
-			expect(waits).toEqual([100])
-		},
-	)
+	it.each(['-1', '1e3', '0x10', '', 'soon', '1, soon'])('of %j is ignored', async (text) => {
+		const { client, server, waits } = await setting(transport, [comeBack(text), fine])
+		await client.get(server.url())
+		expect(waits).toEqual([100])
+	})
 
-	it('as a date is measured against the clock that wrote it', async () => {
+	it("as a date is compared with the server's clock", async () => {
 		const aheadByHours = {
 			date: 'Thu, 01 Jan 2026 05:00:00 GMT',
 			'retry-after': 'Thu, 01 Jan 2026 05:00:07 GMT',
@@ -219,8 +216,8 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 	})
 })
 
-describe('whatever chance says', () => {
-	it('nobody comes back before the time that the server named', async () => {
+describe('for any random numbers', () => {
+	it('no caller comes back before the requested time', async () => {
 		const asked = fc.integer({ min: 1, max: 60 })
 		await fc.assert(
 			fc.asyncProperty(

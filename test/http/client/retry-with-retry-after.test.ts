@@ -30,27 +30,24 @@ async function repeated(send: Send, script: Script<Step>, own: SettingOptions = 
 }
 
 describe.each(SENDERS)('retryWithRetryAfter over %s', (_, send) => {
-	it.each([429, 503])(
-		'calls again after a %i, as late as the server asks and a little later',
-		async (status) => {
-			const refusal = answer({ status, headers: { 'retry-after': '7' } })
-			const { ask, server, waits } = await repeated(send, [refusal, fine])
-			const response = await ask()
-			expect(await response.text()).toBe('fine')
-			expect(server.requests).toHaveLength(2)
-			expect(waits[0]).toBeGreaterThan(7_000)
-			expect(waits[0]).toBeLessThanOrEqual(8_750)
-		},
-	)
+	it.each([429, 503])('retries after a %i, after the requested wait plus jitter', async (status) => {
+		const refusal = answer({ status, headers: { 'retry-after': '7' } })
+		const { ask, server, waits } = await repeated(send, [refusal, fine])
+		const response = await ask()
+		expect(await response.text()).toBe('fine')
+		expect(server.requests).toHaveLength(2)
+		expect(waits[0]).toBeGreaterThan(7_000)
+		expect(waits[0]).toBeLessThanOrEqual(8_750)
+	})
 
-	it.each([200, 204, 304, 400, 404, 408, 500, 502, 504])('returns a %i as it is', async (status) => {
+	it.each([200, 204, 304, 400, 404, 408, 500, 502, 504])('returns a %i', async (status) => {
 		const { ask, server, waits } = await repeated(send, answer({ status, headers: { 'retry-after': '7' } }))
 		expect(await ask()).toMatchObject({ status, bodyUsed: false })
 		expect(server.requests).toHaveLength(1)
 		expect(waits).toEqual([])
 	})
 
-	it('waits by backoff where the server does not say how long', async () => {
+	it('uses the backoff if the server asks for no wait', async () => {
 		const { ask, waits } = await repeated(send, [answer({ status: 503 }), answer({ status: 503 }), fine])
 		const onRetry = vi.fn()
 		await ask(3, { baseDelayMs: 200, jitterStrategy: 'none', onRetry })
@@ -61,7 +58,7 @@ describe.each(SENDERS)('retryWithRetryAfter over %s', (_, send) => {
 		])
 	})
 
-	it('throws an HttpError with the body and the wait when the retries are used up', async () => {
+	it('throws an HttpError with body and wait when the retries are exhausted', async () => {
 		const { ask, server } = await repeated(send, busy)
 		const error = await failure(ask(2))
 		expect(error).toBeInstanceOf(HttpError)
@@ -70,7 +67,7 @@ describe.each(SENDERS)('retryWithRetryAfter over %s', (_, send) => {
 		expect(server.requests).toHaveLength(3)
 	})
 
-	it('calls once without retries, and four times without being told how often', async () => {
+	it('calls once with maxRetries 0, and four times by default', async () => {
 		const once = await repeated(send, busy)
 		await failure(once.ask(0))
 		expect(once.server.requests).toHaveLength(1)
@@ -79,7 +76,7 @@ describe.each(SENDERS)('retryWithRetryAfter over %s', (_, send) => {
 		expect(often.server.requests).toHaveLength(4)
 	})
 
-	it('throws at once when the server asks for too much', async () => {
+	it('throws immediately if the server asks for too long a wait', async () => {
 		const { ask, server, waits } = await repeated(
 			send,
 			answer({ status: 429, headers: { 'retry-after': '61' } }),
@@ -92,7 +89,7 @@ describe.each(SENDERS)('retryWithRetryAfter over %s', (_, send) => {
 		expect(waits).toHaveLength(1)
 	})
 
-	it('ends with the reason of an abort in the wait, and calls nothing again', async () => {
+	it('rejects with the abort reason during a wait, and does not call again', async () => {
 		const { ask, server, waiting, clock } = await repeated(send, [busy, fine], { areWaitsHeld: true })
 		const abort = new AbortController()
 		const failed = failure(ask(3, { signal: abort.signal }))
@@ -103,7 +100,7 @@ describe.each(SENDERS)('retryWithRetryAfter over %s', (_, send) => {
 		expect(clock.pendingTimers).toBe(0)
 	})
 
-	it("hands its signal to the function, so that the caller's abort ends what is under way", async () => {
+	it("passes its signal to the function, so that the caller's abort ends the request in flight", async () => {
 		const { ask, server } = await repeated(send, hang())
 		const abort = new AbortController()
 		const failed = failure(ask(3, { signal: abort.signal }))
@@ -114,7 +111,7 @@ describe.each(SENDERS)('retryWithRetryAfter over %s', (_, send) => {
 		await server.aborted(1)
 	})
 
-	it('does not begin a wait that its deadline would not survive', async () => {
+	it('does not start a wait that exceeds its deadline', async () => {
 		const { ask, server, runtime, waits } = await repeated(send, busy)
 		const error = await failure(ask(3, { deadline: Deadline.after(7_000, { runtime }) }))
 		expect(error).toMatchObject({ statusCode: 503, retryAfterMs: 7_000, body: 'busy' })
@@ -123,13 +120,13 @@ describe.each(SENDERS)('retryWithRetryAfter over %s', (_, send) => {
 		expect(waits).toEqual([])
 	})
 
-	it('throws what the function throws as it is, and does not call again', async () => {
+	it('rethrows errors of the function, and does not call again', async () => {
 		const { ask, server } = await repeated(send, reset('request-head'))
 		expect(await failure(ask())).not.toBeInstanceOf(HttpError)
 		expect(server.requests).toHaveLength(1)
 	})
 
-	it('carries no more of a huge body than an error needs, and leaves its connection', async () => {
+	it('reads at most 64 kB of a huge body, and closes its connection', async () => {
 		const { ask, server } = await repeated(send, hugeBody({ status: 503 }))
 		expect(await failure(ask(0))).toMatchObject({ statusCode: 503, body: 'x'.repeat(65_536) })
 		expect((await server.aborted(1)).bytesWritten).toBeLessThan(20_000_000)
@@ -140,7 +137,7 @@ describe('retryWithRetryAfter', () => {
 	const { runtime } = virtualTime()
 
 	it.each([new HttpError(503, 'of another client'), new TypeError('mine'), 'a text', null, undefined])(
-		'throws %s of the function untouched, after one call',
+		'rethrows %s of the function after one call',
 		async (thrown) => {
 			const fn = vi.fn(async () => {
 				throw thrown
@@ -150,7 +147,7 @@ describe('retryWithRetryAfter', () => {
 		},
 	)
 
-	it('takes a function that answers without a promise', async () => {
+	it('accepts a function that returns a response without a promise', async () => {
 		const response = new Response('fine')
 		expect(await retryWithRetryAfter(() => response)).toBe(response)
 	})
@@ -161,7 +158,7 @@ describe('retryWithRetryAfter', () => {
 		['a text', 'string'],
 		[{ id: 7 }, 'object'],
 		[{ status: 200 }, 'object'],
-	])('says so when the function forgets to return a Response, and gives %j', async (result, type) => {
+	])('rejects if the function returns %j instead of a Response', async (result, type) => {
 		const fn = vi.fn(() => result as never)
 		expect(await failure(retryWithRetryAfter(fn, 3, { runtime }))).toMatchObject({
 			name: 'InvalidOptionError',
@@ -171,7 +168,7 @@ describe('retryWithRetryAfter', () => {
 		expect(fn).toHaveBeenCalledTimes(1)
 	})
 
-	it('is called by its own name in what is told of it', async () => {
+	it('has its own name in explain and events', async () => {
 		const error = await failure(retryWithRetryAfter(() => new Response('', { status: 503 }), 0, { runtime }))
 		expect(String(explain(error))).toMatch(/^retryWithRetryAfter: 1 attempt/)
 	})
@@ -182,7 +179,7 @@ describe('retryWithRetryAfter', () => {
 		['maxRetryAfterMs', () => retryWithRetryAfter(() => new Response(), 1, { maxRetryAfterMs: Number.NaN })],
 		['baseDelayMs', () => retryWithRetryAfter(() => new Response(), 1, { baseDelayMs: -1 })],
 		['timeout', () => retryWithRetryAfter(() => new Response(), 1, JSON.parse('{"timeout":1}'))],
-	])('refuses a bad %s by its name', async (name, call) => {
+	])('rejects an invalid %s by its name', async (name, call) => {
 		expect(await failure(call())).toMatchObject({
 			code: 'YAOKI_INVALID_OPTION',
 			message: expect.stringContaining(name),

@@ -32,7 +32,7 @@ describe("Node's fetch", () => {
 		},
 	)
 
-	it('throws as the table says when there is no server, or none that speaks TLS', async () => {
+	it('throws as the table says if there is no server, or none with TLS', async () => {
 		await using cut = await startTlsFaultServer('reset')
 		await using closed = await startTlsFaultServer('fin')
 		expectFetchError(await viaFetch(await refusedUrl()), CONNECT_ERRORS.refused)

@@ -54,7 +54,7 @@ describe.each([
 		},
 	)
 
-	it('throws as the table says when there is no server, or none that speaks TLS', async () => {
+	it('throws as the table says if there is no server, or none with TLS', async () => {
 		await using cut = await startTlsFaultServer('reset')
 		await using closed = await startTlsFaultServer('fin')
 		await using own = agent()
@@ -84,7 +84,7 @@ describe.each([
 })
 
 describe("Node's fetch", () => {
-	it('can not use a dispatcher of undici 8', async () => {
+	it('cannot use a dispatcher of undici 8', async () => {
 		await using server = await startFaultServer()
 		await using own = agent()
 		const end = await ending(async () => {

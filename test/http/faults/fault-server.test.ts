@@ -17,7 +17,7 @@ import { GET, oneByOne, open } from './wire.ts'
 const text = async (server: FaultServer, init?: RequestInit) => (await fetch(server.url(), init)).text()
 
 describe('a fault server', () => {
-	it('plays its steps in order, the last for good', async () => {
+	it('plays its steps in order, and repeats the last one', async () => {
 		await using server = await startFaultServer([answer({ body: 'first' }), answer({ body: 'then' })])
 		expect([await text(server), await text(server), await text(server)]).toEqual(['first', 'then', 'then'])
 	})
@@ -33,13 +33,13 @@ describe('a fault server', () => {
 		expect(await get('/c')).toBe('GET 4')
 	})
 
-	it('tells on close that its script failed, instead of passing it off as a fault of the network', async () => {
+	it('reports on close that its script failed, instead of simulating a network error', async () => {
 		const server = await startFaultServer({ '/known': answer() })
 		await expect(fetch(server.url('/other'))).rejects.toThrow('fetch failed')
 		await expect(server.close()).rejects.toThrow('the script has no step for /other')
 	})
 
-	it('records what it was sent', async () => {
+	it('records the requests', async () => {
 		await using server = await startFaultServer(
 			answer({ status: 201, headers: { 'x-said': 'yes' }, body: 'made' }),
 		)
@@ -56,7 +56,7 @@ describe('a fault server', () => {
 		expect(request.bytesWritten).toBeGreaterThan('made'.length)
 	})
 
-	it('holds an answer back until the test lets it go', async () => {
+	it('delays a response until the test releases it', async () => {
 		const { opened, open: letGo } = gate()
 		await using server = await startFaultServer(answer({ body: 'late', after: opened }))
 		const answered = text(server)
@@ -65,7 +65,7 @@ describe('a fault server', () => {
 		expect(await answered).toBe('late')
 	})
 
-	it('may answer before the body of the request is there', async () => {
+	it('can respond before the request body has arrived', async () => {
 		await using server = await startFaultServer(answer({ status: 413, early: true }))
 		const socket = open(server)
 		socket.write('POST / HTTP/1.1\r\nhost: here\r\ncontent-length: 9\r\n\r\nhalf')
@@ -74,7 +74,7 @@ describe('a fault server', () => {
 		socket.destroy()
 	})
 
-	it('counts connections: in all, open, and the most at once', async () => {
+	it('counts connections: total, open, and the maximum concurrent ones', async () => {
 		const { opened, open: letGo } = gate()
 		await using server = await startFaultServer(answer({ after: opened }))
 		const all = [open(server), open(server), open(server)]
@@ -89,7 +89,7 @@ describe('a fault server', () => {
 		expect(server.abortedCount).toBe(0)
 	})
 
-	it('uses a connection again for the next request', async () => {
+	it('reuses a connection for the next request', async () => {
 		await using server = await startFaultServer([answer(), answer(), fin('request-head')])
 		expect(await oneByOne(server, 3)).toEqual({ answers: 2 })
 		expect(server.requests.map(({ connection }) => connection)).toEqual([1, 1, 1])
@@ -111,7 +111,7 @@ describe('a fault server', () => {
 		},
 	)
 
-	it('tells whoever waits in vain what never came', async () => {
+	it('reports what a failed wait was waiting for', async () => {
 		const server = await startFaultServer(answer())
 		await text(server)
 		const waiting = expect(server.aborted(1)).rejects.toThrow(

@@ -25,7 +25,7 @@ async function answered(client: ClientHttp2Session, body = '', path = '/'): Prom
 }
 
 describe.each([true, false])('the HTTP/2 server (tls: %s)', (tls) => {
-	it('records streams and answers them as told', async () => {
+	it('records streams and responds as scripted', async () => {
 		const { opened, open } = gate()
 		await using server = await startHttp2Server(
 			[answerStream({ body: 'now' }), answerStream({ body: 'later', after: opened })],
@@ -61,7 +61,7 @@ describe.each([true, false])('the HTTP/2 server (tls: %s)', (tls) => {
 		expect((await away).slice(0, 2)).toEqual([code, last])
 	})
 
-	it('sends a GOAWAY that spares the streams before', async () => {
+	it('sends a GOAWAY that keeps earlier streams', async () => {
 		await using server = await startHttp2Server([answerStream(), goAway({ covers: false })], { tls })
 		using client = session(server)
 		const away = once(client, 'goaway')
@@ -70,7 +70,7 @@ describe.each([true, false])('the HTTP/2 server (tls: %s)', (tls) => {
 		expect((await away).slice(0, 2)).toEqual([constants.NGHTTP2_NO_ERROR, 1])
 	})
 
-	it('notices that the client resets a stream, or leaves', async () => {
+	it('notices that the client resets a stream or disconnects', async () => {
 		await using server = await startHttp2Server(hangStream(), { tls })
 		const client = session(server)
 		const streams = [client.request({ ':path': '/' }), client.request({ ':path': '/' })]
@@ -86,7 +86,7 @@ describe.each([true, false])('the HTTP/2 server (tls: %s)', (tls) => {
 })
 
 describe('the certificate', () => {
-	it('is new each time, signs itself, and is good for loopback', () => {
+	it('is new each time, self-signed and valid for loopback', () => {
 		const [one, other] = [makeCertificate(), makeCertificate()]
 		const certificate = new X509Certificate(one.cert)
 		expect(certificate.verify(certificate.publicKey)).toBe(true)

@@ -41,13 +41,13 @@ describe('on the wire', () => {
 		expect([server.requests.length, server.connections.opened]).toEqual([1, 3])
 	})
 
-	it('on a connection kept alive, a fault of the accept strikes the next request', async () => {
+	it('on a kept-alive connection, an accept fault applies to the next request', async () => {
 		await using server = await startFaultServer([answer(), fin('accept')])
 		expect(await oneByOne(server, 2)).toEqual({ answers: 1 })
 		expect([server.requests.length, server.connections.opened]).toEqual([2, 1])
 	})
 
-	it('a fault strikes when the test says so', async () => {
+	it('a fault occurs when the test triggers it', async () => {
 		const { opened, open: strike } = gate()
 		await using server = await startFaultServer(reset('body', { after: opened }))
 		const response = await fetch(server.url())
@@ -78,7 +78,7 @@ describe('on the wire', () => {
 		expect(await (await response).text()).toBe('late')
 	})
 
-	it('informational heads come before the answer', async () => {
+	it('informational heads come before the response', async () => {
 		await using server = await startFaultServer(
 			answer({ informational: [102, 103], headers: { connection: 'close' }, body: 'ok' }),
 		)
@@ -89,7 +89,7 @@ describe('on the wire', () => {
 		expect(await text(server)).toBe('ok')
 	})
 
-	it('a content-length may lie either way', async () => {
+	it('content-length can be too small or too large', async () => {
 		await using server = await startFaultServer([wrongLength(), wrongLength({ declared: 4 })])
 		await expect(text(server)).rejects.toMatchObject({ cause: { code: 'UND_ERR_SOCKET' } })
 		expect(await wire(server)).toMatchObject({
@@ -98,7 +98,7 @@ describe('on the wire', () => {
 		})
 	})
 
-	it('garbage is left for the client to see: it is the client that closes', async () => {
+	it('the client closes the connection after garbage', async () => {
 		await using server = await startFaultServer([chunkedGarbage(), malformedHead()])
 		await expect(text(server)).rejects.toMatchObject({ cause: { name: 'HTTPParserError' } })
 		await expect(text(server)).rejects.toMatchObject({ cause: { name: 'HTTPParserError' } })
@@ -106,7 +106,7 @@ describe('on the wire', () => {
 		expect(server.abortedCount).toBe(0)
 	})
 
-	it('a huge body comes whole to a client that reads it, and is counted', async () => {
+	it('a huge body is sent completely to a client that reads it, and is counted', async () => {
 		await using server = await startFaultServer(hugeBody({ bytes: 3_000_000 }))
 		const response = await fetch(server.url())
 		expect(response.status).toBe(500)
@@ -114,14 +114,14 @@ describe('on the wire', () => {
 		expect((await server.done(1)).bytesWritten).toBeGreaterThanOrEqual(3_000_000)
 	})
 
-	it('a huge body that the client cancels is cut off long before its end', async () => {
+	it('a huge body stops soon after the client cancels it', async () => {
 		await using server = await startFaultServer(hugeBody())
 		const response = await fetch(server.url())
 		await response.body?.cancel()
 		expect((await server.aborted(1)).bytesWritten).toBeLessThan(50_000_000)
 	})
 
-	it('a TLS handshake hangs until the client leaves', async () => {
+	it('a TLS handshake hangs until the client disconnects', async () => {
 		await using server = await startTlsFaultServer('hang')
 		const caller = new AbortController()
 		const call = fetch(server.url(), { signal: caller.signal })

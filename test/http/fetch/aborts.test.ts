@@ -34,7 +34,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 		test.each([
 			['before the head', hang()],
 			['in the middle of the head', trickleHead()],
-		])('%s ends the request, and nothing more is sent', async (_, step) => {
+		])('%s ends the request and sends nothing more', async (_, step) => {
 			const { ask, abort, server, time } = await abortable(step)
 			const asked = failure(ask())
 			await server.requested(1)
@@ -49,7 +49,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 		test.each([
 			['an answer', BUSY],
 			['a reset', reset('request-head')],
-		])('in the wait after %s ends it at once, and nothing more is sent', async (_, step) => {
+		])('in the wait after %s ends it immediately and sends nothing more', async (_, step) => {
 			const { ask, abort, server, time, waiting } = await abortable(step)
 			const asked = failure(ask())
 			await waiting
@@ -60,7 +60,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 			expect(server.requests).toHaveLength(1)
 		})
 
-		test('while the origin wants to be left alone ends the wait', async () => {
+		test('while the origin is paused ends the wait', async () => {
 			const { ask, abort, fetch, url, server, waits, time } = await abortable(
 				status(429, { 'retry-after': '9' }),
 			)
@@ -74,7 +74,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 		})
 
 		test.each(['text', 'arrayBuffer', 'blob'] as const)(
-			'in the middle of %s() gives its reason',
+			'during %s() rejects with its reason',
 			async (how) => {
 				const { ask, abort, server, time } = await abortable(hang('body'))
 				const reading = failure((await ask())[how]())
@@ -86,7 +86,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 		)
 
 		// undici ends a body a turn after the abort; a timeout that came in that turn took the place of the reason.
-		test('in the middle of text() gives its reason, also when the timeout comes right after it', async () => {
+		test('during text() rejects with its reason, also if the timeout expires right after it', async () => {
 			const { ask, abort, time } = await abortable(hang('body'), { timeout: 1_000 })
 			const reading = failure((await ask()).text())
 			await setImmediate()
@@ -95,7 +95,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 			expect(await reading).toBe(REASON)
 		})
 
-		test('in the middle of a stream that was taken gives its reason', async () => {
+		test('while the caller reads the stream rejects with its reason', async () => {
 			const { ask, abort, server } = await abortable(drip())
 			const { body } = await ask()
 			const reading = failure(new Response(body).text())
@@ -105,7 +105,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 			await server.aborted(1)
 		})
 
-		test('while the body of a retried answer is thrown away ends that, too', async () => {
+		test('while a retried response is drained ends that too', async () => {
 			const { ask, abort, server, waiting } = await abortable(hang('body', { status: 503 }))
 			const asked = failure(ask())
 			await waiting
@@ -114,7 +114,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 			await server.aborted(1)
 		})
 
-		test('with a reason that is no error gives just that', async () => {
+		test('with a reason that is not an error rejects with that reason', async () => {
 			const { ask, abort, server } = await abortable(hang())
 			const asked = ask()
 			await server.requested(1)
@@ -122,7 +122,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 			await expect(asked).rejects.toBe('enough')
 		})
 
-		test('by AbortSignal.timeout is called a timeout of the caller, and is not repeated', async () => {
+		test("by AbortSignal.timeout counts as the caller's abort, and is not retried", async () => {
 			const { fetch, url, server } = await setting(hang())
 			const error = await fetch(url, { signal: AbortSignal.timeout(20) }).catch((thrown: unknown) => thrown)
 			expect(error).toBeInstanceOf(DOMException)

@@ -6,7 +6,7 @@ import { FINE, failure, fetching, refused, setting } from './setting.ts'
 /** What users without types may write. */
 const untyped = (value: unknown): never => value as never
 
-describe('a time', () => {
+describe('a timeout', () => {
 	const TAKES = 'a number above 0 (milliseconds) or Infinity'
 
 	test.each([
@@ -15,7 +15,7 @@ describe('a time', () => {
 		[Number.NaN, 'NaN'],
 		[0, '0'],
 		[null, 'null'],
-	])('of %j is refused in words that are true of each place', async (value, shown) => {
+	])('of %j is rejected with the right option path', async (value, shown) => {
 		const { fetch, url, server } = await setting(FINE)
 		for (const name of ['timeout', 'totalTimeoutMs']) {
 			expect(refused({ [name]: value }).message).toBe(
@@ -27,7 +27,7 @@ describe('a time', () => {
 		expect(server.connections.opened).toBe(0)
 	})
 
-	test('may be Infinity in each of them', async () => {
+	test('can be Infinity', async () => {
 		const { fetch, url } = await setting(FINE, { timeout: Infinity, totalTimeoutMs: Infinity })
 		const yaoki = { timeout: Infinity, totalTimeoutMs: Infinity }
 		expect((await fetch(url, { yaoki })).status).toBe(200)
@@ -41,7 +41,7 @@ describe('a URL with another scheme', () => {
 		['ftp://example.com/', 'ftp:', 'https://example.com/path'],
 		['mailto:someone@example.com', 'mailto:', 'https://example.com/path'],
 		['htps://example.com/', 'htps:', 'https://example.com/path'],
-	])('%s is refused before fetch sees it, by its scheme', async (url, scheme, meant) => {
+	])('%s is rejected before fetch is called', async (url, scheme, meant) => {
 		const sent: unknown[] = []
 		const { fetch } = fetching({
 			fetch: async (input) => {
@@ -59,7 +59,7 @@ describe('a URL with another scheme', () => {
 		expect(sent).toEqual([])
 	})
 
-	test('is not printed in full when it is long', async () => {
+	test('is shortened in the message if it is long', async () => {
 		const error = await failure(fetching().fetch(`ftp://example.com/${'x'.repeat(100_000)}`))
 		expect(error.message.length).toBeLessThan(500)
 	})
@@ -89,7 +89,7 @@ describe('a URL with another scheme', () => {
 	})
 })
 
-describe('an option of a part', () => {
+describe('an option of a policy', () => {
 	test.each([
 		['circuitBreaker.failureThreshold', { circuitBreaker: { failureThreshold: 0 } }],
 		['circuitBreaker.threshold', { circuitBreaker: { threshold: 5 } }],
@@ -98,7 +98,7 @@ describe('an option of a part', () => {
 		['budget.ratio', { budget: { ratio: 0.1 } }],
 		['hedge.percentile', { hedge: { percentile: 101 } }],
 	])(
-		'is refused by its place (%s) when the fetch is made, and not with the first request',
+		'is rejected by its path (%s) when the fetch is created, not with the first request',
 		(name, options) => {
 			const error = refused(options)
 			expect(error).toMatchObject({ name: 'InvalidOptionError', optionPath: name })
@@ -112,14 +112,14 @@ describe('an option of a part', () => {
 		['bulkhead', bulkhead()],
 		['hedge', hedge()],
 		['budget', retry()],
-	])('%s is no policy: one of it would be shared by all origins', (name, policy) => {
+	])('rejects a policy as %s: all origins would share it', (name, policy) => {
 		expect(refused({ [name]: policy }).message).toBe(
 			`Invalid option "${name}": expected an options object, not a policy, got [object Object]`,
 		)
 	})
 })
 
-describe('a function where none belongs', () => {
+describe('a function as an invalid value', () => {
 	const secret = () => 'the source of this'
 
 	test.each([
@@ -131,14 +131,14 @@ describe('a function where none belongs', () => {
 		['retryVetoHeaders', { retryVetoHeaders: secret }],
 		['idempotencyHeader', { idempotencyHeader: secret }],
 		['circuitBreaker.failureThreshold', { circuitBreaker: { failureThreshold: secret } }],
-	])('as %s is called a function, and its source is not told', (name, options) => {
+	])('as %s is shown as "a function", without its source', (name, options) => {
 		const error = refused(options)
 		expect(error).toMatchObject({ optionPath: name, received: secret })
 		expect(error.message).toContain(`option "${name}"`)
 		expect(error.stack).not.toContain('the source of this')
 	})
 
-	test('of one request neither', async () => {
+	test('also for one request', async () => {
 		const error = await failure(fetching().fetch('http://127.0.0.1:1', { yaoki: untyped({ name: secret }) }))
 		expect(error.message).toBe('Invalid option "yaoki.name": expected a string, got a function')
 	})
@@ -157,7 +157,7 @@ describe('an option of one request', () => {
 		expect(server.connections.opened).toBe(0)
 	})
 
-	test('deadline: 2000 is answered by how to make one of it', async () => {
+	test('deadline: 2000 is rejected with an example', async () => {
 		const error = await failure(
 			fetching().fetch('http://127.0.0.1:1', { yaoki: untyped({ deadline: 2_000 }) }),
 		)

@@ -17,7 +17,7 @@ describe('a URL', () => {
 		'http://host:99999/',
 		':',
 		'http//host',
-	])("'%s' is refused by a TypeError that shows it", async (url) => {
+	])("'%s' is rejected with a TypeError that shows it", async (url) => {
 		const { fetch } = fetching()
 		const error = await failure(fetch(url))
 		expect(error).toBeInstanceOf(TypeError)
@@ -26,17 +26,14 @@ describe('a URL', () => {
 		)
 	})
 
-	test.each([undefined, null, 7, {}, []])(
-		'%s, by users without types, is refused by a TypeError',
-		async (url) => {
-			const { fetch } = fetching()
-			const error = await failure(fetch(untyped(url)))
-			expect(error).toBeInstanceOf(TypeError)
-			expect(error.message).toMatch(/^Invalid URL '/)
-		},
-	)
+	test.each([undefined, null, 7, {}, []])('%s is rejected with a TypeError', async (url) => {
+		const { fetch } = fetching()
+		const error = await failure(fetch(untyped(url)))
+		expect(error).toBeInstanceOf(TypeError)
+		expect(error.message).toMatch(/^Invalid URL '/)
+	})
 
-	test('with credentials is refused by fetch itself, and not repeated', async () => {
+	test('with credentials is rejected by fetch itself, and not retried', async () => {
 		const { fetch, waits } = fetching()
 		const error = await failure(fetch('http://user:secret@127.0.0.1:1/'))
 		expect(error).toBeInstanceOf(TypeError)
@@ -44,7 +41,7 @@ describe('a URL', () => {
 	})
 })
 
-describe('a request that fetch does not take', () => {
+describe('a request that fetch rejects', () => {
 	test.each([
 		['a method with a space', { method: 'GE T' }],
 		['TRACE', { method: 'TRACE' }],
@@ -54,14 +51,14 @@ describe('a request that fetch does not take', () => {
 		['a header with a bad name', { headers: { 'x own': 'a' } }],
 		['a bad mode', { mode: untyped('sideways') }],
 		['a method that is no text', { method: untyped(7) }],
-	])('for %s is refused at once by a TypeError, and nothing is sent', async (_, init) => {
+	])('for %s is rejected immediately with a TypeError, and nothing is sent', async (_, init) => {
 		const { fetch, url, server, waits } = await setting(FINE)
 		expect(await failure(fetch(url, init))).toBeInstanceOf(TypeError)
 		expect([server.connections.opened, waits]).toEqual([0, []])
 	})
 })
 
-test('a signal that is none is refused by its name, and nothing is sent', async () => {
+test('an invalid signal is rejected by its name, and nothing is sent', async () => {
 	const { fetch, url, server } = await setting(FINE)
 	const error = await failure(fetch(url, { signal: untyped({}) }))
 	expect(error).toMatchObject({ name: 'InvalidOptionError', optionPath: 'signal' })
@@ -75,7 +72,7 @@ describe('an option', () => {
 		['maxRetry', { maxRetry: 3 }],
 		['transport', { transport: () => {} }],
 		['yaoki', { yaoki: {} }],
-	])('that is not known (%s) is refused by its name', (name, options) => {
+	])('that is unknown (%s) is rejected by its name', (name, options) => {
 		expect(refused(options)).toMatchObject({ name: 'InvalidOptionError', optionPath: name })
 	})
 
@@ -106,19 +103,19 @@ describe('an option', () => {
 		['getContext', {}],
 		['onEvent', true],
 		['shouldRetry', true],
-	])('%s does not take %j, and the message says so', (name, value) => {
+	])('%s rejects %j, and the message names the option', (name, value) => {
 		const error = refused({ [name.replace(/\[.*/, '')]: value })
 		expect(error).toMatchObject({ name: 'InvalidOptionError', optionPath: name })
 		expect(error.message).toContain(`option "${name}"`)
 	})
 
-	test.each([null, 7, 'fast'])('%j in place of the options is refused', (options) => {
+	test.each([null, 7, 'fast'])('%j instead of options is rejected', (options) => {
 		expect(() => resilientFetch(untyped(options))).toThrow(
 			/^Invalid option "options": expected an object, got /,
 		)
 	})
 
-	test('of undefined is as though it was not there', async () => {
+	test('of undefined means the default', async () => {
 		const none: ResilientFetchOptions = { timeout: undefined, maxRetries: undefined, fetch: undefined }
 		const { url } = await setting(FINE)
 		expect((await resilientFetch(none)(url)).status).toBe(200)
@@ -141,7 +138,7 @@ describe('an option of one request', () => {
 		['yaoki.name', 7],
 		['yaoki.deadline', 500],
 		['yaoki.parent', 'all'],
-	])('%s does not take %j: refused by its name, and nothing is sent', async (name, value) => {
+	])('%s rejects %j, and nothing is sent', async (name, value) => {
 		const { fetch, url, server } = await setting(FINE)
 		const error = await failure(fetch(url, { yaoki: untyped({ [name.replace('yaoki.', '')]: value }) }))
 		expect(error).toMatchObject({ name: 'InvalidOptionError' })
@@ -149,13 +146,13 @@ describe('an option of one request', () => {
 		expect(server.connections.opened).toBe(0)
 	})
 
-	test.each([null, 7, 'fast'])('%j in place of them is refused, too', async (yaoki) => {
+	test.each([null, 7, 'fast'])('%j instead of options is rejected', async (yaoki) => {
 		const { fetch, url, server } = await setting(FINE)
 		expect(await failure(fetch(url, { yaoki: untyped(yaoki) }))).toHaveProperty('optionPath', 'yaoki')
 		expect(server.connections.opened).toBe(0)
 	})
 
-	test('a key that can not be a header is refused by a TypeError, and not repeated', async () => {
+	test('an idempotency key that is not a valid header is rejected with a TypeError, and not retried', async () => {
 		const { fetch, url, server } = await setting(FINE)
 		const error = await failure(fetch(url, { method: 'POST', yaoki: { idempotencyKey: 'a\nb' } }))
 		expect(error).toBeInstanceOf(TypeError)

@@ -19,7 +19,7 @@ const asking = (retryAfter: string, code = 503) =>
 describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 	describe('a Retry-After', () => {
 		test.each(['-1', '1e3', '0x10', '', ' ', '1.5', '+7', 'soon', '7 seconds', 'Infinity', 'NaN'])(
-			"of '%s' is none: the wait is that of the backoff",
+			"of '%s' is ignored: the delay is the backoff",
 			async (text) => {
 				const { fetch, url, waits, server } = await setting(asking(text))
 				const response = await fetch(url)
@@ -37,7 +37,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			['007', 7_000, 8_750],
 			['7, 9', 9_000, 11_250],
 			['0, 0', 0, 100],
-		])("of '%s' is a wait of at least as much, and a little more by chance", async (text, least, most) => {
+		])("of '%s' is a wait of at least that, plus jitter", async (text, least, most) => {
 			const { fetch, url, waits } = await setting(asking(text))
 			const response = await fetch(url)
 			expect(response.status).toBe(200)
@@ -47,13 +47,13 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(explain(response)?.attempts[0]).toMatchObject({ delaySource: 'retry-after' })
 		})
 
-		test('in the past is a wait of next to nothing', async () => {
+		test('in the past is a wait of jitter only', async () => {
 			const { fetch, url, waits } = await setting(asking('Sun, 06 Nov 1994 08:49:37 GMT'))
 			expect((await fetch(url)).status).toBe(200)
 			expect(waits[0]).toBeLessThanOrEqual(100)
 		})
 
-		test('with a date is measured by the clock that wrote it', async () => {
+		test("with a date is compared with the server's clock", async () => {
 			const headers = {
 				'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT',
 				date: 'Sun, 06 Nov 1994 08:49:30 GMT',
@@ -65,7 +65,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 
 		test.each(['61', '99999999999', `${'9'.repeat(400)}`, 'Sun, 06 Nov 2094 08:49:37 GMT'])(
-			'of %s is longer than is waited for: the answer comes at once',
+			'of %s exceeds maxRetryAfterMs: the response is returned immediately',
 			async (text) => {
 				const { fetch, url, waits, server } = await setting(asking(text))
 				const response = await fetch(url)
@@ -75,7 +75,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			},
 		)
 
-		test('of 99999999999 keeps the next callers away and says for how long, but not for more than an hour', async () => {
+		test('of 99999999999 rejects the next calls with retryAfterMs, for an hour at most', async () => {
 			const { fetch, url, server, time } = await setting(asking('99999999999'))
 			await fetch(url)
 			const error = await failure(fetch(url))
@@ -87,7 +87,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect((await fetch(url)).status).toBe(200)
 		})
 
-		test("of 99999999999 is a wait of the longest with longRetryAfter: 'clamp'", async () => {
+		test("of 99999999999 is a wait of maxRetryAfterMs with longRetryAfter: 'clamp'", async () => {
 			const { fetch, url, waits } = await setting(asking('99999999999'), {
 				...{ longRetryAfter: 'clamp', maxRetryAfterMs: 5_000 },
 			})
@@ -96,52 +96,49 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(waits[0]).toBeLessThanOrEqual(6_250)
 		})
 
-		test("of 99999999999 is nothing with longRetryAfter: 'ignore'", async () => {
+		test("of 99999999999 is ignored with longRetryAfter: 'ignore'", async () => {
 			const { fetch, url, waits } = await setting(asking('99999999999'), { longRetryAfter: 'ignore' })
 			expect((await fetch(url)).status).toBe(200)
 			expect(waits).toEqual([100])
 		})
 
-		test('of 0 for ever is no hot loop: the retries are as many as ever', async () => {
+		test('of 0 in every response does not exceed maxRetries', async () => {
 			const { fetch, url, server, waits } = await setting(status(503, { 'retry-after': '0' }))
 			expect((await fetch(url)).status).toBe(503)
 			expect([server.requests.length, waits.length]).toEqual([3, 2])
 		})
 	})
 
-	describe('a server that answers with what is no HTTP', () => {
+	describe('a server that responds with invalid HTTP', () => {
 		const BAD: Readonly<Record<string, Step>> = {
 			'a malformed head': malformedHead(),
 			'another protocol': malformedHead('220 mail.example.com ESMTP\r\n'),
 			'an impossible status': malformedHead('HTTP/1.1 0 None\r\n\r\n'),
 		}
 
-		test.each(Object.entries(BAD))(
-			'%s: an error that says so, after as many attempts as there are',
-			async (_, step) => {
-				const { fetch, url, server } = await setting(step)
-				const error = await failure(fetch(url))
-				expect(networkError(error)).toHaveProperty('name', 'HTTPParserError')
-				expect(explain(error)?.attempts).toHaveLength(3)
-				expect(server.requests).toHaveLength(3)
-			},
-		)
+		test.each(Object.entries(BAD))('%s: rejects with the error after all attempts', async (_, step) => {
+			const { fetch, url, server } = await setting(step)
+			const error = await failure(fetch(url))
+			expect(networkError(error)).toHaveProperty('name', 'HTTPParserError')
+			expect(explain(error)?.attempts).toHaveLength(3)
+			expect(server.requests).toHaveLength(3)
+		})
 
-		test('once is forgiven', async () => {
+		test('once is retried', async () => {
 			const { fetch, url } = await setting([malformedHead(), FINE])
 			expect((await fetch(url)).status).toBe(200)
 		})
 	})
 
 	describe('a server that', () => {
-		test('accepts and closes is tried again, and then it is an error', async () => {
+		test('accepts and closes is retried, and then the call rejects', async () => {
 			const { fetch, url, server } = await setting(fin('accept'))
 			const error = await failure(fetch(url))
 			expect(explain(error)).toMatchObject({ stop: 'retries-exhausted', attempts: [{}, {}, {}] })
 			expect([server.requests.length, server.connections.opened]).toEqual([0, 3])
 		})
 
-		test('never answers costs no more than the timeouts', async () => {
+		test('never responds costs no more than the timeouts', async () => {
 			const { fetch, url, server, time } = await setting(hang(), { timeout: 100, maxRetries: 1 })
 			const asked = failure(fetch(url))
 			for (const nth of [1, 2]) {
@@ -158,7 +155,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			['breaks a chunked body off', fin('body', { headers: {} })],
 			['sends less than it said', wrongLength()],
 			['sends chunks that are none', chunkedGarbage()],
-		])('%s fails the reading, and leaves no timer', async (_, step) => {
+		])('%s fails the read, and leaves no timer', async (_, step) => {
 			const { fetch, url, server, time } = await setting(step)
 			const response = await fetch(url)
 			expect(response.status).toBe(200)
@@ -173,18 +170,18 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			['breaks the body of an error off', reset('body', { status: 503 })],
 			['sends chunks that are none with an error', chunkedGarbage({ status: 503 })],
 			['sends less than it said with an error', wrongLength({ status: 503 })],
-		])('%s is asked again all the same', async (_, step) => {
+		])('%s is retried all the same', async (_, step) => {
 			const { fetch, url } = await setting([step, FINE])
 			expect(await (await fetch(url)).text()).toBe('fine')
 		})
 
-		test('hints and only then answers is waited for', async () => {
+		test('sends early hints before its response is waited for', async () => {
 			const { fetch, url, server } = await setting(answer({ informational: [103, 102], body: 'late' }))
 			expect(await (await fetch(url)).text()).toBe('late')
 			expect(server.requests).toHaveLength(1)
 		})
 
-		test('redirects in a circle is an error, and not asked for ever', async () => {
+		test('redirects in a loop is an error, without endless requests', async () => {
 			const { fetch, url, server } = await setting(status(302, { location: '/' }), { maxRetries: 0 })
 			expect(await failure(fetch(url))).toBeInstanceOf(TypeError)
 			expect(server.requests.length).toBeLessThanOrEqual(21)

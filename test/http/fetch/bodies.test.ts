@@ -62,7 +62,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(first).toHaveProperty('body')
 		})
 
-		test('arrives as it does by fetch itself', async () => {
+		test('arrives as with fetch itself', async () => {
 			const { fetch, url, server } = await setting([FINE])
 			const body = make()
 			const bare = typeof body === 'function' ? await body() : body
@@ -82,7 +82,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(server.requests.map(({ body }) => body)).toEqual(['copy 1', 'copy 2', 'copy 3'])
 		})
 
-		test('is not called when the request is not to be sent again', async () => {
+		test('is not called if the request is not retried', async () => {
 			const { fetch, url } = await setting(BUSY)
 			let calls = 0
 			await fetch(url, { method: 'POST', body: () => `copy ${++calls}` })
@@ -99,7 +99,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 
 		// A reviewer's file that could not be opened was tried twenty times and closed the circuit to a server that was never asked.
-		test('and fails is asked once, and does not speak against the server', async () => {
+		test('and fails is called once, and does not count for the breaker', async () => {
 			const { fetch, url, server } = await setting(FINE, { circuitBreaker: { failureThreshold: 1 } })
 			let calls = 0
 			const body = () => {
@@ -111,7 +111,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect((await fetch(url)).status).toBe(200)
 		})
 
-		test('and fails for a reason that lasts is asked once', async () => {
+		test('and fails permanently is called once', async () => {
 			const { fetch, url } = await setting(FINE)
 			let calls = 0
 			const body = () => {
@@ -122,7 +122,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(calls).toBe(1)
 		})
 
-		test('and answers after the abort sends nothing', async () => {
+		test('and returns after the abort sends nothing', async () => {
 			const { fetch, url, server } = await setting(FINE)
 			const controller = new AbortController()
 			const reason = new Error('changed my mind')
@@ -151,13 +151,13 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 	}
 
 	describe.each(Object.entries(STREAMS))('a body that is %s', (_, make) => {
-		test('is sent, and the answer is the caller’s', async () => {
+		test('is sent, and the caller receives the response', async () => {
 			const { fetch, url, server } = await setting(FINE)
 			const response = await fetch(url, { method: 'PUT', body: await once(make) })
 			expect([response.status, server.requests[0]?.body]).toEqual([200, TEXT])
 		})
 
-		test('is sent once, and a failed connection says why it was not repeated and what to do', async () => {
+		test('is sent once, and the error of a failed connection says why and what to do', async () => {
 			const { fetch, url, server } = await setting([reset('request-head'), FINE])
 			const error = await failure(fetch(url, { method: 'PUT', body: await once(make) }))
 			expect(error).toBeInstanceOf(TypeError)
@@ -172,7 +172,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(server.requests).toHaveLength(1)
 		})
 
-		test('is sent once, and a 503 is the answer', async () => {
+		test('is sent once, and a 503 is returned', async () => {
 			const { fetch, url, server } = await setting([BUSY, FINE])
 			const response = await fetch(url, { method: 'PUT', body: await once(make) })
 			expect([response.status, explain(response)?.stop, server.requests.length]).toEqual([

@@ -13,8 +13,8 @@ const FORM = { 'content-type': 'application/x-www-form-urlencoded', 'content-len
 const HALF = hang('body', { headers: FORM })
 
 describe.each(SENDERS)('over $name', ({ isFetch, networkError, setting }) => {
-	describe('a timeout in the middle of a body', () => {
-		test.each(READERS)('is a TimeoutError of %s(), and the connection is freed', async (how) => {
+	describe('a timeout while the body is read', () => {
+		test.each(READERS)('rejects %s() with TimeoutError and frees the connection', async (how) => {
 			const { fetch, url, server, time } = await setting(HALF, { timeout: 1_000 })
 			const response = await fetch(url)
 			const reading = failure(response[how]())
@@ -25,7 +25,7 @@ describe.each(SENDERS)('over $name', ({ isFetch, networkError, setting }) => {
 			expect(time.pendingTimers).toBe(0)
 		})
 
-		test('comes to a body that drips, however lively it is', async () => {
+		test('applies to a body that drips', async () => {
 			const { fetch, url, server, time } = await setting(drip(), { timeout: 1_000 })
 			const reading = failure((await fetch(url)).text())
 			await time.advance(1_000)
@@ -42,14 +42,14 @@ describe.each(SENDERS)('over $name', ({ isFetch, networkError, setting }) => {
 			expect(time.now()).toBe(1_100)
 		})
 
-		test('of the whole tells how long that was', async () => {
+		test('of the whole call has its duration', async () => {
 			const { fetch, url, time } = await setting([BUSY, HALF], { timeout: 1_000, totalTimeoutMs: 500 })
 			const reading = failure((await fetch(url)).text())
 			await time.advance(400)
 			expect(await reading).toMatchObject({ name: 'TimeoutError', timeoutMs: 500 })
 		})
 
-		test("by the caller's deadline is named for it", async () => {
+		test("by the caller's deadline is a DeadlineExceededError", async () => {
 			const { fetch, url, time, runtime } = await setting(HALF)
 			const response = await fetch(url, { yaoki: { deadline: Deadline.after(500, { runtime }) } })
 			const reading = failure(response.text())
@@ -57,7 +57,7 @@ describe.each(SENDERS)('over $name', ({ isFetch, networkError, setting }) => {
 			expect((await reading).name).toBe('DeadlineExceededError')
 		})
 
-		test('comes, and so does an abort, although garbage was collected in between', async () => {
+		test('and an abort still work after a garbage collection', async () => {
 			const { fetch, url, server, time } = await setting(HALF, { timeout: 1_000 })
 			const controller = new AbortController()
 			const [late, aborted] = [await fetch(url), await fetch(url, { signal: controller.signal })]
@@ -75,7 +75,7 @@ describe.each(SENDERS)('over $name', ({ isFetch, networkError, setting }) => {
 			await Promise.all([server.aborted(1), server.aborted(2)])
 		})
 
-		test('is not in the way of a body that was read in time', async () => {
+		test('does not affect a body that was read in time', async () => {
 			const { fetch, url, time } = await setting(FINE, { timeout: 1_000 })
 			const response = await fetch(url)
 			expect(await response.text()).toBe('fine')
@@ -85,8 +85,8 @@ describe.each(SENDERS)('over $name', ({ isFetch, networkError, setting }) => {
 		})
 	})
 
-	describe('a body that nobody reads', () => {
-		test('is cut at the timeout, and the connection freed', async () => {
+	describe('an unread body', () => {
+		test('is cancelled at the timeout, and the connection freed', async () => {
 			const { fetch, url, server, time } = await setting(HALF, { timeout: 1_000 })
 			const response = await fetch(url)
 			expect(server.requests[0]?.outcome).toBe('open')
@@ -96,7 +96,7 @@ describe.each(SENDERS)('over $name', ({ isFetch, networkError, setting }) => {
 			expect(time.pendingTimers).toBe(0)
 		})
 
-		test('of an answer without one leaves no timer', async () => {
+		test('that is empty leaves no timer', async () => {
 			const { fetch, url, time } = await setting(answer({ status: 204 }))
 			await fetch(url)
 			await fetch(url, { method: 'HEAD' })
@@ -104,7 +104,7 @@ describe.each(SENDERS)('over $name', ({ isFetch, networkError, setting }) => {
 		})
 	})
 
-	describe('a body that is taken as a stream', () => {
+	describe('a body that is read as a stream', () => {
 		const readAll = (body: ReadableStream | null) => new Response(body).text()
 		const TAKEN: Readonly<Record<string, (response: Response) => () => Promise<string>>> = {
 			'a body that is being read': ({ body }) => {
@@ -124,7 +124,7 @@ describe.each(SENDERS)('over $name', ({ isFetch, networkError, setting }) => {
 			},
 		}
 
-		test.each(Object.entries(TAKEN))('as %s is the caller’s: neither timeout cuts it', async (_, take) => {
+		test.each(Object.entries(TAKEN))('as %s has no timeout', async (_, take) => {
 			const { opened, open } = gate()
 			const { fetch, url, time } = await setting(interrupted(opened), { timeout: 1_000 })
 			const rest = take(await fetch(url))
@@ -135,7 +135,7 @@ describe.each(SENDERS)('over $name', ({ isFetch, networkError, setting }) => {
 		})
 
 		// A newcomer logged a response, which looks at its body, and its timeouts were gone.
-		test('but was only looked at has its time as any other', async () => {
+		test('has a timeout if body was only accessed', async () => {
 			const { fetch, url, server, time } = await setting(HALF, { timeout: 1_000 })
 			const response = await fetch(url)
 			expect(inspect(response)).toContain('Response')
@@ -146,7 +146,7 @@ describe.each(SENDERS)('over $name', ({ isFetch, networkError, setting }) => {
 			await server.aborted(1)
 		})
 
-		test('and breaks off fails with what the network said', async () => {
+		test('and breaks fails with the network error', async () => {
 			const { fetch, url, server } = await setting(HALF)
 			const { body } = await fetch(url)
 			const reading = failure(readAll(body))
@@ -176,7 +176,7 @@ describe.each(SENDERS)('over $name', ({ isFetch, networkError, setting }) => {
 			['has read the body', 'await response.text()'],
 			['has taken the stream', 'for await (const chunk of response.body) chunk'],
 			['has cancelled the stream', 'await response.body.cancel()'],
-		])('can end once it %s', async (_, how) => {
+		])('can exit once it %s', async (_, how) => {
 			const { url } = await setting([
 				BUSY,
 				answer({ body: 'x'.repeat(100_000), headers: { connection: 'close' } }),

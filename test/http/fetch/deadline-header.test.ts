@@ -24,7 +24,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 	describe.each(NAMES)("with deadlineHeader: '%s'", (deadlineHeader) => {
 		const saying = (ms: number) => ({ [deadlineHeader]: FORMS[deadlineHeader](ms) })
 
-		test('every attempt tells the server how long it may last, or what is left of the whole, and by no other header', async () => {
+		test('every attempt sends its timeout or the remaining total, in this header only', async () => {
 			const { fetch, url, server } = await setting([BUSY, BUSY, FINE], {
 				...{ deadlineHeader, timeout: 2_450, totalTimeoutMs: 2_500 },
 			})
@@ -33,20 +33,20 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 			expect(server.requests.map(deadlines)).toEqual([saying(2_450), saying(2_400), saying(2_200)])
 		})
 
-		test("the caller's deadline is told when it comes first, and a part of a millisecond is not", async () => {
+		test("the caller's deadline is sent if it is earlier, without fractions of a millisecond", async () => {
 			const { fetch, url, server, runtime } = await setting(FINE, { deadlineHeader })
 			await fetch(url, { yaoki: { deadline: Deadline.after(750.9, { runtime }) } })
 			expect(server.requests.map(deadlines)).toEqual([saying(750)])
 		})
 
-		test('the other side reads what was written', async () => {
+		test('the server reads what was sent', async () => {
 			const { fetch, url, server } = await setting(FINE, { deadlineHeader, totalTimeoutMs: 5_000 })
 			await fetch(url, { method: 'POST', body: 'an order' })
 			const headers = new Headers(server.requests[0]?.headers as Record<string, string>)
 			expect(readDeadline(headers, [deadlineHeader])).toBe(5_000)
 		})
 
-		test('a request without an end says nothing', async () => {
+		test('a request without timeouts sends nothing', async () => {
 			const { fetch, url, server } = await setting(FINE, {
 				...{ deadlineHeader, timeout: Infinity, totalTimeoutMs: Infinity },
 			})
@@ -55,7 +55,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 		})
 	})
 
-	test('less than a millisecond is 1 to Envoy, for whom 0 is no timeout at all, and 0 to others', async () => {
+	test('less than a millisecond is sent as 1 to Envoy, for which 0 means no timeout, and as 0 to others', async () => {
 		for (const [deadlineHeader, text] of [
 			['x-envoy-upstream-rq-timeout-ms', '1'],
 			['x-request-timeout-ms', '0'],
@@ -70,13 +70,13 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 		}
 	})
 
-	test("it is 'x-request-timeout-ms' when nothing is said", async () => {
+	test("it is 'x-request-timeout-ms' by default", async () => {
 		const { fetch, url, server } = await setting(FINE)
 		await fetch(url)
 		expect(server.requests.map(deadlines)).toEqual([{ 'x-request-timeout-ms': '10000' }])
 	})
 
-	test('with deadlineHeader: false the server is told by no header, and the time is the same', async () => {
+	test('deadlineHeader: false sends no header and does not change the timeouts', async () => {
 		const { fetch, url, server, time } = await setting([BUSY, hang()], {
 			...{ deadlineHeader: false, totalTimeoutMs: 600 },
 		})

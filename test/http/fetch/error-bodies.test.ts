@@ -41,21 +41,21 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 	const BUFFERED = 20_000_000
 
 	describe('a retried error body', () => {
-		test('of 100 MB is cut off at once: what does not arrive can not fill the memory', async () => {
+		test('of 100 MB is cancelled immediately, without filling the memory', async () => {
 			const { fetch, url, server } = await setting([hugeBody({ status: 503 }), hugeBody(), FINE])
 			const response = await fetch(url)
 			expect(await response.text()).toBe('fine')
 			for (const nth of [1, 2]) expect((await server.aborted(nth)).bytesWritten).toBeLessThan(BUFFERED)
 		})
 
-		test('without a length and without an end is cut off, too', async () => {
+		test('without length and end is cancelled too', async () => {
 			const endless = drip({ status: 503, piece: 'x'.repeat(65_536), pace: setImmediate })
 			const { fetch, url, server } = await setting([endless, FINE])
 			expect((await fetch(url)).status).toBe(200)
 			expect((await server.aborted(1)).bytesWritten).toBeLessThan(BUFFERED)
 		})
 
-		test('that does not end is cut off after a second, whatever the timeouts are', async () => {
+		test('that does not end is cancelled after a second, whatever the timeouts', async () => {
 			const slow = hang('body', { status: 503, headers: {} })
 			const { fetch, url, server, time } = await setting([slow, FINE], {
 				timeout: Infinity,
@@ -68,13 +68,13 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 			expect(time.pendingTimers).toBe(0)
 		})
 
-		test('that breaks off disturbs nobody', async () => {
+		test('that breaks has no effect', async () => {
 			const { fetch, url } = await setting([reset('body', { status: 503 }), FINE])
 			const response = await fetch(url)
 			expect([response.status, explain(response)?.attempts.length]).toEqual([200, 2])
 		})
 
-		test('is thrown away as well when the abort comes in the wait after it', async () => {
+		test('is drained too if the call is aborted during the wait', async () => {
 			const { fetch, url, server, waiting } = await setting(hugeBody({ status: 503 }), { areWaitsHeld: true })
 			const controller = new AbortController()
 			const asked = fetch(url, { signal: controller.signal })

@@ -5,8 +5,8 @@ import { resilientFetch } from 'yaoki/http'
 import { gate, hang } from '../faults/fault-server.ts'
 import { BUSY, FINE, failure, fetching, interrupted, setting } from './setting.ts'
 
-describe('the fetch of the runtime', () => {
-	test('is looked up for each request: tools put their own in its place', async () => {
+describe('the global fetch', () => {
+	test('is looked up for each request, because tools replace it', async () => {
 		const { fetch, url, server } = await setting(FINE)
 		vi.stubGlobal('fetch', async () => new Response('from a tool'))
 		expect(await (await fetch(url)).text()).toBe('from a tool')
@@ -15,7 +15,7 @@ describe('the fetch of the runtime', () => {
 		expect(server.requests).toHaveLength(1)
 	})
 
-	test('may be replaced by one that survives, which called itself without end', async () => {
+	test('can be replaced by a resilient fetch (regression: endless recursion)', async () => {
 		const { fetch, url, server } = await setting([BUSY, FINE])
 		vi.stubGlobal('fetch', fetch)
 		const response = await globalThis.fetch(url)
@@ -24,7 +24,7 @@ describe('the fetch of the runtime', () => {
 		expect(server.requests).toHaveLength(2)
 	})
 
-	test('may be replaced again by another of these, or be used by one', async () => {
+	test('can be replaced by a second resilient fetch, or used by one', async () => {
 		const { url, server } = await setting(FINE)
 		const before = resilientFetch()
 		vi.stubGlobal('fetch', resilientFetch())
@@ -35,14 +35,14 @@ describe('the fetch of the runtime', () => {
 	})
 })
 
-describe('one of these through another', () => {
+describe('a resilient fetch around another one', () => {
 	const nested = async (script: Parameters<typeof setting>[0]) => {
 		const inner = fetching({ timeout: 1_000, maxRetries: 0 })
 		const outer = await setting(script, { fetch: inner.fetch, timeout: 2_000, maxRetries: 1 })
 		return { ...outer, inner }
 	}
 
-	test('gives a stream away for both: the timeout of the inner one cut it', async () => {
+	test('releases a stream for both (regression: the inner timeout cancelled it)', async () => {
 		const { opened, open } = gate()
 		const { fetch, url, time, inner } = await nested(interrupted(opened))
 		const { body } = await fetch(url)
@@ -53,13 +53,13 @@ describe('one of these through another', () => {
 		expect(await text).toBe('one, two')
 	})
 
-	test('is done with a body for both', async () => {
+	test('ends the body timeout for both', async () => {
 		const { fetch, url, time, inner } = await nested([BUSY, FINE])
 		expect(await (await fetch(url)).text()).toBe('fine')
 		expect([time.pendingTimers, inner.time.pendingTimers]).toEqual([0, 0])
 	})
 
-	test('ends a body by the time of the outer one, which was forgotten', async () => {
+	test('ends a body by the outer timeout (regression: it was ignored)', async () => {
 		const { fetch, url, time, inner, server } = await nested(hang('body'))
 		const reading = failure((await fetch(url)).text())
 		await time.advance(2_000)
@@ -68,7 +68,7 @@ describe('one of these through another', () => {
 		expect([time.pendingTimers, inner.time.pendingTimers]).toEqual([0, 0])
 	})
 
-	test('ends the wait for a head by the time of the inner one', async () => {
+	test('ends the wait for a head by the inner timeout', async () => {
 		const { fetch, url, time, inner, server } = await nested([hang(), FINE])
 		const asked = fetch(url)
 		await server.requested(1)

@@ -48,7 +48,7 @@ describe.each(SENDERS)('over $name', ({ fetching, isFetch, networkError }) => {
 			expect(server.requests[1]).toMatchObject({ method: 'POST', body: 'an order' })
 		})
 
-		test('that is refused for good is given up, with what the server said', async () => {
+		test("that is always refused fails with the server's error", async () => {
 			const { post, server } = await overHttp2(refuseStream())
 			const error = await failure(post())
 			expect(explain(error)).toMatchObject({ stop: 'retries-exhausted', attempts: [{}, {}, {}] })
@@ -70,7 +70,7 @@ describe.each(SENDERS)('over $name', ({ fetching, isFetch, networkError }) => {
 			expect(server.requests).toHaveLength(1)
 		})
 
-		test('that a GOAWAY covers gets its answer, when that still comes', async () => {
+		test('that a GOAWAY covers receives its response, if it still arrives', async () => {
 			const { server, post } = await overHttp2(goAway({ covers: true, next: 'answer' }))
 			expect(await (await post()).text()).toBe('the last one')
 			expect(server.requests).toHaveLength(1)
@@ -89,7 +89,7 @@ describe.each(SENDERS)('over $name', ({ fetching, isFetch, networkError }) => {
 		})
 	})
 
-	test('a GET over HTTP/2 survives whatever becomes of its stream', async () => {
+	test('a GET over HTTP/2 is retried after any stream error', async () => {
 		const { server, fetch } = await overHttp2(resetStream(NGHTTP2_CANCEL), cutSession('reset'), OK)
 		expect(await (await fetch(server.url())).text()).toBe('fine')
 	})
@@ -101,14 +101,14 @@ describe('a GOAWAY', () => {
 		new TypeError('fetch failed', { cause: Object.assign(new Error(message), own) })
 	const mark = (code: string) => ({ code, [Symbol.for(`undici.error.${code}`)]: true })
 
-	test('as undici 8 tells of it is a certainty', () => {
+	test('of undici 8 proves that the request was not processed', () => {
 		expect(isUnprocessed(goneAway(mark('UND_ERR_INFO')))).toBe(true)
 	})
 
 	test.each([
 		['undici 7, which says so of streams that were processed, too', mark('UND_ERR_SOCKET')],
 		['early versions of undici, likewise, whose errors bear no mark', { code: 'UND_ERR_INFO' }],
-	])('as told by %s is none', (_, own) => {
+	])('of %s proves nothing', (_, own) => {
 		expect(isUnprocessed(goneAway(own))).toBe(false)
 	})
 })

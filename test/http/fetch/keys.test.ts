@@ -25,14 +25,14 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 			},
 		)
 
-		test('every logical call has a key of its own', async () => {
+		test('every call has its own key', async () => {
 			const { fetch, url, server } = await setting(FINE, { idempotency: 'auto' })
 			for (let call = 0; call < 5; call++) await fetch(url, { method: 'POST' })
 			expect(new Set(keysOf(server.requests)).size).toBe(5)
 		})
 
 		test.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'QUERY', 'PURGE'])(
-			'a %s gets none',
+			'a %s gets no key',
 			async (method) => {
 				const { fetch, url, server } = await setting(FINE, { idempotency: 'auto' })
 				await fetch(url, { method })
@@ -40,7 +40,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 			},
 		)
 
-		test('the key goes into the header that was named', async () => {
+		test('the key is sent in idempotencyHeader', async () => {
 			const options = { idempotency: 'auto', idempotencyHeader: 'X-Request-Key' } as const
 			const { fetch, url, server } = await setting([BUSY, FINE], options)
 			await fetch(url, { method: 'POST' })
@@ -63,7 +63,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 		}),
 	}
 
-	describe.each(Object.entries(OWN))("the user's own key in %s", (_, init) => {
+	describe.each(Object.entries(OWN))("the caller's own key in %s", (_, init) => {
 		test.each(['manual', 'auto'] as const)(
 			'wins, and is sent with every attempt (%s)',
 			async (idempotency) => {
@@ -78,7 +78,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 		['an object', { 'Idempotency-Key': ' ' }],
 		['Headers', new Headers({ 'Idempotency-Key': '' })],
 	])(
-		'an empty key in %s is no key: beside it a POST was repeated under a key that was never sent',
+		'an empty key in %s is not a key (regression: a POST was retried with a key that was never sent)',
 		async (_, headers) => {
 			const { fetch, url, server } = await setting([BUSY, FINE], { idempotency: 'auto' })
 			const response = await fetch(url, { method: 'POST', headers })
@@ -87,7 +87,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 		},
 	)
 
-	test('the headers that were given are not changed', async () => {
+	test("the caller's headers object is not changed", async () => {
 		const { fetch, url } = await setting([BUSY, FINE], { idempotency: 'auto' })
 		const headers = new Headers({ 'x-own': 'yes' })
 		const init = { method: 'POST', headers }
@@ -114,7 +114,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 			expect(waits[0]).toBeGreaterThanOrEqual(2_000)
 		})
 
-		test('does not keep other callers away from the origin', async () => {
+		test('does not pause the origin', async () => {
 			const { fetch, url, waits, waiting, server, time } = await setting([inProgress, FINE], {
 				areWaitsHeld: true,
 			})
@@ -148,9 +148,16 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 		})
 	})
 
-	test.each([{}, { 'retry-after': '1' }])('a 422 is never repeated, key or not (%j)', async (headers) => {
-		const { fetch, url, server } = await setting([status(422, headers), FINE])
-		const response = await fetch(url, { method: 'POST', headers: { 'idempotency-key': 'mine' } })
-		expect([response.status, explain(response)?.stop, server.requests.length]).toEqual([422, 'permanent', 1])
-	})
+	test.each([{}, { 'retry-after': '1' }])(
+		'a 422 is never retried, with or without a key (%j)',
+		async (headers) => {
+			const { fetch, url, server } = await setting([status(422, headers), FINE])
+			const response = await fetch(url, { method: 'POST', headers: { 'idempotency-key': 'mine' } })
+			expect([response.status, explain(response)?.stop, server.requests.length]).toEqual([
+				422,
+				'permanent',
+				1,
+			])
+		},
+	)
 })

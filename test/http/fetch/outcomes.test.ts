@@ -4,9 +4,9 @@ import { answer, drip, fin, hang, reset } from '../faults/fault-server.ts'
 import { BUSY, FINE, failure, SENDERS, status } from './setting.ts'
 
 describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
-	describe('an answer of any status', () => {
+	describe('a response of any status', () => {
 		test.each([200, 204, 206, 304, 400, 401, 403, 404, 409, 410, 412, 413, 415, 422, 429, 451, 499])(
-			'of %i comes back with its body, without a throw',
+			'of %i is returned with its body, without an error',
 			async (code) => {
 				const { fetch, url } = await setting(status(code))
 				const response = await fetch(url)
@@ -16,7 +16,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		)
 
 		test.each([408, 425, 429, 500, 502, 503, 504, 507, 521, 599])(
-			'of %i comes back in the end, when all attempts gave it',
+			'of %i is returned after all attempts failed',
 			async (code) => {
 				const { fetch, url, server } = await setting(status(code))
 				const response = await fetch(url)
@@ -37,8 +37,8 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 	})
 
-	describe('explain tells of a response', () => {
-		test('that came at once', async () => {
+	describe('explain describes a response', () => {
+		test('that succeeded at the first attempt', async () => {
 			const { fetch, url } = await setting(FINE)
 			expect(explain(await fetch(url))).toMatchObject({
 				name: 'http',
@@ -47,7 +47,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			})
 		})
 
-		test('without a body, too', async () => {
+		test('without a body', async () => {
 			const { fetch, url } = await setting(answer({ status: 204 }))
 			expect(explain(await fetch(url, { method: 'HEAD' }))?.stop).toBe('success')
 		})
@@ -64,7 +64,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(String(told)).toContain('orders: 3 attempts')
 		})
 
-		test('whose retries are used up', async () => {
+		test('whose retries are exhausted', async () => {
 			const { fetch, url } = await setting(BUSY)
 			const told = explain(await fetch(url))
 			expect(told?.stop).toBe('retries-exhausted')
@@ -72,14 +72,14 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(told?.attempts[2]).not.toHaveProperty('delayMs')
 		})
 
-		test('whose own, smaller number of retries is used up', async () => {
+		test('whose own, smaller maxRetries is exhausted', async () => {
 			const { fetch, url, server } = await setting(BUSY)
 			const response = await fetch(url, { yaoki: { maxRetries: 1 } })
 			expect(explain(response)).toMatchObject({ stop: 'retries-exhausted', attempts: [{}, {}] })
 			expect(server.requests).toHaveLength(2)
 		})
 
-		test('that no retry would mend', async () => {
+		test('that is a permanent failure', async () => {
 			const { fetch, url, server } = await setting(status(404))
 			expect(explain(await fetch(url))).toMatchObject({
 				stop: 'permanent',
@@ -106,7 +106,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(explain(await fetch(url))?.stop).toBe('server-veto')
 		})
 
-		test('that asks for a longer wait than is allowed', async () => {
+		test('that asks for a wait above maxRetryAfterMs', async () => {
 			const { fetch, url, waits } = await setting(status(503, { 'retry-after': '61' }))
 			expect(explain(await fetch(url))?.stop).toBe('retry-after')
 			expect(waits).toEqual([])
@@ -119,13 +119,13 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect([response.status, explain(response)?.stop, server.requests.length]).toEqual([503, 'budget', 1])
 		})
 
-		test('that was final because no attempt would have been in time', async () => {
+		test('that was final because of the total timeout', async () => {
 			const { fetch, url, runtime, server } = await setting(BUSY)
 			const response = await fetch(url, { yaoki: { deadline: Deadline.after(50, { runtime }) } })
 			expect([response.status, explain(response)?.stop, server.requests.length]).toEqual([503, 'deadline', 1])
 		})
 
-		test('that the shouldRetry of the user found good enough', async () => {
+		test("that the user's shouldRetry did not retry", async () => {
 			const { fetch, url } = await setting(BUSY, { shouldRetry: () => false })
 			expect(explain(await fetch(url))?.stop).toBe('should-retry-false')
 		})
@@ -138,8 +138,8 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 	})
 
-	describe('explain tells of an error', () => {
-		test('after which nothing was left to try, with the code of the network', async () => {
+	describe('explain describes an error', () => {
+		test("after all attempts, with the network's error code", async () => {
 			const { fetch, url } = await setting(reset('request-head'))
 			const error = await failure(fetch(url))
 			expect(networkError(error)).toHaveProperty('code', 'ECONNRESET')
@@ -166,7 +166,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(explain(error)).toMatchObject({ stop: 'retries-exhausted', attempts: [attempt, attempt] })
 		})
 
-		test('that was the end of the time for the whole', async () => {
+		test('of the total timeout', async () => {
 			const { fetch, url, server, time } = await setting(hang(), { timeout: 1_000, totalTimeoutMs: 500 })
 			const asked = failure(fetch(url))
 			await server.requested(1)
@@ -176,7 +176,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(explain(error)).toMatchObject({ stop: 'deadline', attempts: [{ errorType: 'TimeoutError' }] })
 		})
 
-		test("that was the end of the caller's deadline", async () => {
+		test("of the caller's deadline", async () => {
 			const { fetch, url, server, time, runtime } = await setting(hang())
 			const asked = failure(fetch(url, { yaoki: { deadline: Deadline.after(500, { runtime }) } }))
 			await server.requested(1)
@@ -186,7 +186,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(explain(error)).toMatchObject({ stop: 'deadline', attempts: [{ outcome: 'cancelled' }] })
 		})
 
-		test("that is the caller's own reason", async () => {
+		test("that is the caller's abort reason", async () => {
 			const { fetch, url, server } = await setting(drip({ status: 503 }), { areWaitsHeld: true })
 			const controller = new AbortController()
 			const reason = new Error('changed my mind')

@@ -6,7 +6,7 @@ import { reset } from '../faults/fault-server.ts'
 import { BUSY, FINE, failure, setting } from './setting.ts'
 
 describe('a Request', () => {
-	test('without a body is repeated as it is', async () => {
+	test('without a body is retried unchanged', async () => {
 		const { fetch, url, server } = await setting([BUSY, reset('request-head'), FINE])
 		const request = new Request(`${url}orders?id=7`, { method: 'DELETE', headers: { 'x-own': 'yes' } })
 		expect((await fetch(request)).status).toBe(200)
@@ -22,14 +22,14 @@ describe('a Request', () => {
 		expect(server.requests.map(({ method, body }) => [method, body])).toEqual([['PUT', 'an order']])
 	})
 
-	test('with a body says why it was not repeated', async () => {
+	test('with a body says why it was not retried', async () => {
 		const { fetch, url } = await setting(reset('request-head'))
 		const error = await failure(fetch(new Request(url, { method: 'PUT', body: 'an order' })))
 		expect(error.message).toContain('Pass body: () => a new stream')
 	})
 
 	test.each(['text', () => 'text'])(
-		'is repeated with the body of the init in place of its own',
+		'is retried with the body of the init instead of its own',
 		async (body) => {
 			const { fetch, url, server } = await setting([BUSY, FINE])
 			const request = new Request(url, { method: 'PUT', body: 'an order' })
@@ -38,14 +38,14 @@ describe('a Request', () => {
 		},
 	)
 
-	test('keeps its body beside an init with body: null, as with fetch, and was repeated without it', async () => {
+	test('keeps its body with body: null in the init, as with fetch (regression: it was retried without it)', async () => {
 		const { fetch, url, server } = await setting([BUSY, FINE])
 		const response = await fetch(new Request(url, { method: 'PUT', body: 'an order' }), { body: null })
 		expect([response.status, explain(response)?.stop]).toEqual([503, 'body-used'])
 		expect(server.requests.map((seen) => seen.body)).toEqual(['an order'])
 	})
 
-	test('takes method and headers of the init in place of its own', async () => {
+	test('uses method and headers of the init instead of its own', async () => {
 		const { fetch, url, server } = await setting([BUSY, FINE])
 		const request = new Request(url, { method: 'POST', headers: { 'x-own': 'yes' } })
 		await fetch(request, { method: 'PUT', headers: { 'x-other': 'yes' } })
@@ -79,14 +79,14 @@ describe('a Request', () => {
 		expect(await asked).toBe(reason)
 	})
 
-	test('is not ended by its own signal beside an init with signal: null, as with fetch', async () => {
+	test('ignores its own signal with signal: null in the init, as with fetch', async () => {
 		const { fetch, url } = await setting(FINE)
 		const request = new Request(url, { signal: AbortSignal.abort() })
 		expect((await fetch(request, { signal: null })).status).toBe(200)
 	})
 })
 
-describe('a body that somebody has begun to read', () => {
+describe('a body that was already read', () => {
 	async function refused(body: RequestBody) {
 		const { fetch, url, server } = await setting(FINE)
 		const error = await failure(fetch(url, { method: 'PUT', body, duplex: 'half' }))
@@ -95,13 +95,13 @@ describe('a body that somebody has begun to read', () => {
 		return error.message
 	}
 
-	test('is refused with a clear word when it is locked, and nothing is sent', async () => {
+	test('is rejected with a clear message if it is locked, and nothing is sent', async () => {
 		const body = new Blob(['once']).stream()
 		body.getReader()
 		expect(await refused(body)).toContain('Pass a new one, or body: () => a new stream')
 	})
 
-	test('is refused when it was read and let go, and nothing is sent', async () => {
+	test('is rejected if it was read and released, and nothing is sent', async () => {
 		const body = new Blob(['once']).stream()
 		const reader = body.getReader()
 		await reader.read()
@@ -109,7 +109,7 @@ describe('a body that somebody has begun to read', () => {
 		expect(await refused(body)).toMatch(/body/)
 	})
 
-	test('is refused when it is a stream of Node that was read, and nothing is sent', async () => {
+	test('is rejected if it is a Node stream that was read, and nothing is sent', async () => {
 		const body = Readable.from([Buffer.from('once')])
 		for await (const _ of body);
 		expect(await refused(body)).toMatch(/body/)
@@ -118,7 +118,7 @@ describe('a body that somebody has begun to read', () => {
 	test.each([
 		['read', (request: Request) => request.text()],
 		['locked', (request: Request) => request.body?.getReader()],
-	])('is refused with a clear word in a Request that was %s, and nothing is sent', async (_, use) => {
+	])('is rejected with a clear message in a Request that was %s, and nothing is sent', async (_, use) => {
 		const { fetch, url, server } = await setting(FINE)
 		const request = new Request(url, { method: 'PUT', body: 'an order' })
 		await use(request)
@@ -128,7 +128,7 @@ describe('a body that somebody has begun to read', () => {
 		expect(server.connections.opened).toBe(0)
 	})
 
-	test('does not matter when the init brings another', async () => {
+	test('does not matter if the init has another one', async () => {
 		const { fetch, url, server } = await setting(FINE)
 		const request = new Request(url, { method: 'PUT', body: 'an order' })
 		await request.text()
@@ -136,7 +136,7 @@ describe('a body that somebody has begun to read', () => {
 		expect(server.requests[0]?.body).toBe('another')
 	})
 
-	test('is refused on the second attempt when a function gives the same one twice', async () => {
+	test('is rejected on the second attempt if a function returns the same one twice', async () => {
 		const { fetch, url, server } = await setting(BUSY)
 		const body = new Blob(['once']).stream()
 		const error = await failure(fetch(url, { method: 'PUT', body: () => body }))

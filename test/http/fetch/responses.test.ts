@@ -7,7 +7,7 @@ import { BUSY, FINE, failure, interrupted, setting, status } from './setting.ts'
 // no 2xx, and has read the beginning of its body by then; over undici, what it gives has only the readers that most people use.
 
 describe('a Response', () => {
-	test.each([200, 204, 304, 404, 503])('is what comes for a %i', async (code) => {
+	test.each([200, 204, 304, 404, 503])('is returned for a %i', async (code) => {
 		const { fetch, url } = await setting(status(code))
 		const response = await fetch(url)
 		expect(response).toBeInstanceOf(Response)
@@ -22,7 +22,7 @@ describe('a Response', () => {
 		expect(explain(response)?.attempts).toHaveLength(2)
 	})
 
-	test('that is cloned is the caller’s: neither timeout cuts it', async () => {
+	test('has no timeout after it was cloned', async () => {
 		const { opened, open } = gate()
 		const { fetch, url, time } = await setting(interrupted(opened), { timeout: 1_000 })
 		const copy = (await fetch(url)).clone()
@@ -35,9 +35,9 @@ describe('a Response', () => {
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': '100' }
 
-describe('a timeout in the middle of a body', () => {
+describe('a timeout while the body is read', () => {
 	test.each(['bytes', 'formData'] as const)(
-		'is a TimeoutError of %s(), and the connection is freed',
+		'rejects %s() with TimeoutError and frees the connection',
 		async (how) => {
 			const { fetch, url, server, time } = await setting(hang('body', { headers: FORM }), { timeout: 1_000 })
 			const reading = failure((await fetch(url))[how]())
@@ -48,7 +48,7 @@ describe('a timeout in the middle of a body', () => {
 		},
 	)
 
-	test('comes to the body of an error that is given back as well', async () => {
+	test('applies to the body of a returned error too', async () => {
 		const { fetch, url, server, time } = await setting(hang('body', { status: 404 }), { timeout: 1_000 })
 		const response = await fetch(url)
 		expect(response.status).toBe(404)
@@ -58,7 +58,7 @@ describe('a timeout in the middle of a body', () => {
 		await server.aborted(1)
 	})
 
-	test('comes to the body of an error that nobody reads, and the connection is freed', async () => {
+	test('applies to the unread body of an error, and frees the connection', async () => {
 		const { fetch, url, server, time } = await setting(hang('body', { status: 404 }), { timeout: 1_000 })
 		const response = await fetch(url)
 		await time.advance(1_000)
@@ -72,7 +72,7 @@ describe('a timeout in the middle of a body', () => {
 const BUFFERED = 20_000_000
 
 describe('the last error body', () => {
-	test('is the caller’s, all 100 MB of it, and comes as fast as it is read', async () => {
+	test('can be read completely (100 MB) with backpressure', async () => {
 		const { fetch, url, server } = await setting([BUSY, hugeBody()], { maxRetries: 1 })
 		const response = await fetch(url)
 		expect([response.status, explain(response)?.stop]).toEqual([500, 'retries-exhausted'])
@@ -82,12 +82,12 @@ describe('the last error body', () => {
 		expect(bytes).toBe(100_000_000)
 	})
 
-	test('of a status that is not retried is the caller’s, too', async () => {
+	test('of a status that is not retried can be read too', async () => {
 		const { fetch, url } = await setting(hugeBody({ status: 404, bytes: 1_000_000 }))
 		expect((await (await fetch(url)).arrayBuffer()).byteLength).toBe(1_000_000)
 	})
 
-	test('may be cancelled, which frees the connection', async () => {
+	test('can be cancelled, which frees the connection', async () => {
 		const { fetch, url, server, time } = await setting(hugeBody(), { maxRetries: 0 })
 		const response = await fetch(url)
 		await response.body?.cancel()

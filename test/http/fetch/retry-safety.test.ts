@@ -75,7 +75,7 @@ const initOf = ({ headers, yaoki }: Permission, method: string): ResilientReques
 describe.each(SENDERS)('over $name', ({ fetching, isFetch, networkError, setting }) => {
 	describe.each(Object.entries(FAULTS))('after %s', (_, [fault, answer]) => {
 		test.each(Object.entries(PERMISSIONS))(
-			'a request with %s is repeated as promised',
+			'a request with %s is retried as documented',
 			async (_name, permission) => {
 				const { fetch, server } = await setting(failingOnce(fault), permission.options)
 				const methods = Object.keys(METHODS)
@@ -99,42 +99,34 @@ describe.each(SENDERS)('over $name', ({ fetching, isFetch, networkError, setting
 		)
 	})
 
-	describe('a request that certainly did not get there', () => {
-		test.each(Object.keys(METHODS))('is repeated: %s to a port where nobody listens', async (method) => {
+	describe('a request that certainly was not processed', () => {
+		test.each(Object.keys(METHODS))('is retried: %s to a closed port', async (method) => {
 			const { fetch } = fetching()
 			const url = await refusedUrl()
 			const error = await failure(fetch(url, { method, yaoki: { idempotent: false } }))
 			expect(explain(error)).toMatchObject({ stop: 'retries-exhausted', attempts: [{}, {}, {}] })
 		})
 
-		test.each(Object.keys(METHODS))(
-			'is repeated: %s to a server that says it is the wrong one (421)',
-			async (method) => {
-				// The fetch of Node sends a 421 once more by itself, on another connection: so an attempt is two requests.
-				const { fetch, url, server } = await setting(isFetch ? [WRONG, WRONG, FINE] : [WRONG, FINE])
-				const response = await fetch(url, { method, yaoki: { idempotent: false } })
-				expect(response.status).toBe(200)
-				expect(explain(response)?.attempts).toMatchObject([{ outcome: 'transient' }, { outcome: 'success' }])
-				expect(server.requests).toHaveLength(isFetch ? 3 : 2)
-			},
-		)
+		test.each(Object.keys(METHODS))('is retried: %s after a 421', async (method) => {
+			// The fetch of Node sends a 421 once more by itself, on another connection: so an attempt is two requests.
+			const { fetch, url, server } = await setting(isFetch ? [WRONG, WRONG, FINE] : [WRONG, FINE])
+			const response = await fetch(url, { method, yaoki: { idempotent: false } })
+			expect(response.status).toBe(200)
+			expect(explain(response)?.attempts).toMatchObject([{ outcome: 'transient' }, { outcome: 'success' }])
+			expect(server.requests).toHaveLength(isFetch ? 3 : 2)
+		})
 
-		test.each(['ENOTFOUND', 'EAI_AGAIN'])(
-			'is repeated: POST to a name that nobody knows (%s)',
-			async (code) => {
-				// The answer of a resolver, without one: a machine that is not online may take long for it.
-				const unknown = Object.assign(new Error(`getaddrinfo ${code}`), { code, syscall: 'getaddrinfo' })
-				const agent = new Agent({ connect: { lookup: (_name, _options, found) => found(unknown, '') } })
-				const { fetch } = fetching({ dispatcher: agent })
-				const error = await failure(
-					fetch('http://no-such-host.invalid/', { method: 'POST', body: 'an order' }),
-				)
-				expect(explain(error)).toMatchObject({ stop: 'retries-exhausted', attempts: [{}, {}, {}] })
-				await agent.destroy()
-			},
-		)
+		test.each(['ENOTFOUND', 'EAI_AGAIN'])('is retried: POST to an unknown host (%s)', async (code) => {
+			// The answer of a resolver, without one: a machine that is not online may take long for it.
+			const unknown = Object.assign(new Error(`getaddrinfo ${code}`), { code, syscall: 'getaddrinfo' })
+			const agent = new Agent({ connect: { lookup: (_name, _options, found) => found(unknown, '') } })
+			const { fetch } = fetching({ dispatcher: agent })
+			const error = await failure(fetch('http://no-such-host.invalid/', { method: 'POST', body: 'an order' }))
+			expect(explain(error)).toMatchObject({ stop: 'retries-exhausted', attempts: [{}, {}, {}] })
+			await agent.destroy()
+		})
 
-		test('is not repeated when its body is a stream that was taken', async () => {
+		test('is not retried if its body is a used stream', async () => {
 			const { fetch } = fetching()
 			const body = new Blob(['once']).stream()
 			const error = await failure(fetch(await refusedUrl(), { method: 'POST', body, duplex: 'half' }))
@@ -163,15 +155,15 @@ describe.each(SENDERS)('over $name', ({ fetching, isFetch, networkError, setting
 		})
 	})
 
-	describe('a rule of the user', () => {
-		test('can have a 404 repeated, but never a POST without a key', async () => {
+	describe("the user's shouldRetry", () => {
+		test('can retry a 404, but never a POST without a key', async () => {
 			const { fetch, url, server } = await setting(status(404), { shouldRetry: () => true })
 			expect(explain(await fetch(url))?.stop).toBe('retries-exhausted')
 			expect(explain(await fetch(url, { method: 'POST' }))?.stop).toBe('not-idempotent')
 			expect(server.requests.map(({ method }) => method)).toEqual(['GET', 'GET', 'GET', 'POST'])
 		})
 
-		test('that throws ends the call with what it threw', async () => {
+		test('that throws ends the call with its error', async () => {
 			const boom = new Error('boom')
 			const { fetch, url } = await setting(status(503), {
 				shouldRetry: () => {

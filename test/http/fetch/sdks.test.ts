@@ -9,7 +9,7 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 const json = (body: unknown): Step => answer({ headers: JSON_TYPE, body: JSON.stringify(body) })
 
 describe('the type', () => {
-	test('of what resilientFetch makes is that of fetch', () => {
+	test('of a resilient fetch is assignable to fetch', () => {
 		expectTypeOf(resilientFetch()).toExtend<typeof fetch>()
 		const fetcher: typeof globalThis.fetch = resilientFetch()
 		expectTypeOf(fetcher).returns.resolves.toEqualTypeOf<Response>()
@@ -24,14 +24,14 @@ describe('as the fetch of ky', () => {
 		return { api: ky.create({ fetch, prefix: server.origin, retry: 0 }), server, waits }
 	}
 
-	test('it repeats what ky then need not', async () => {
+	test('it retries, so ky need not', async () => {
 		const { api, server, waits } = await client([BUSY, reset('request-head'), user])
 		expect(await api.get('users/7').json()).toEqual({ id: 7 })
 		expect(server.requests.map(({ path }) => path)).toEqual(['/users/7', '/users/7', '/users/7'])
 		expect(waits).toEqual([100, 200])
 	})
 
-	test('it gives ky the status that it makes its error of', async () => {
+	test('it returns the status from which ky creates its error', async () => {
 		const { api } = await client(status(404))
 		const error = await failure(api.get('users/8').json())
 		expect(error).toBeInstanceOf(HTTPError)
@@ -44,7 +44,7 @@ describe('as the fetch of ky', () => {
 		expect(server.requests[0]).toMatchObject({ method: 'POST', body: '{"id":7}', headers: JSON_TYPE })
 	})
 
-	test('it sends a body of ky once, which comes in a Request, and leaves the rest to the retries of ky', async () => {
+	test('it sends a body of ky once, because it comes in a Request, and ky retries', async () => {
 		const { fetch, server } = await setting([BUSY, user])
 		const retry = { limit: 1, methods: ['put'], backoffLimit: 1 }
 		const api = ky.create({ fetch, prefix: server.origin, retry })
@@ -52,7 +52,7 @@ describe('as the fetch of ky', () => {
 		expect(server.requests.map(({ body }) => body)).toEqual(['{"id":7}', '{"id":7}'])
 	})
 
-	test('it heeds the signal of ky', async () => {
+	test('it honors the signal of ky', async () => {
 		const { fetch, server, waiting } = await setting(BUSY, { areWaitsHeld: true })
 		const controller = new AbortController()
 		const asked = failure(ky.get(server.url('/'), { fetch, signal: controller.signal, retry: 0 }).text())
@@ -89,7 +89,7 @@ describe('as the fetch of the openai SDK', () => {
 	}
 	const completion = json({ choices: [{ index: 0, message: { role: 'assistant', content: 'Seven times' } }] })
 
-	test('it repeats a completion under one key', async () => {
+	test('it retries a completion with one key', async () => {
 		const { ai, server } = await client([BUSY, status(429, { 'retry-after': '1' }), completion], {
 			idempotency: 'auto',
 		})
@@ -100,20 +100,20 @@ describe('as the fetch of the openai SDK', () => {
 		expect(new Set(server.requests.map(({ body }) => body)).size).toBe(1)
 	})
 
-	test('it sends a completion once without a key, and the SDK makes its own error of the answer', async () => {
+	test('it sends a completion without a key once, and the SDK creates its own error', async () => {
 		const { ai, server } = await client([BUSY, completion])
 		const error = await failure(Promise.resolve(ai.chat.completions.create(QUESTION)))
 		expect(error).toBeInstanceOf(OpenAI.InternalServerError)
 		expect(server.requests).toHaveLength(1)
 	})
 
-	test('it obeys the veto that this server knows', async () => {
+	test('it honors the veto header of this server', async () => {
 		const { ai, server } = await client(status(500, { 'x-should-retry': 'false' }))
 		expect(await failure(Promise.resolve(ai.models.list()))).toBeInstanceOf(OpenAI.InternalServerError)
 		expect(server.requests).toHaveLength(1)
 	})
 
-	test('it does not cut a streamed completion that outlives the timeouts', async () => {
+	test('it does not cancel a streamed completion after the timeouts', async () => {
 		const { opened, open } = gate()
 		const { ai, time } = await client([BUSY, streamed(opened)], { timeout: 1_000, idempotency: 'auto' })
 		let text = ''
@@ -126,7 +126,7 @@ describe('as the fetch of the openai SDK', () => {
 		expect(time.pendingTimers).toBe(0)
 	})
 
-	test('it frees the connection when a streamed completion is left early', async () => {
+	test('it frees the connection when a streamed completion is cancelled', async () => {
 		const { ai, server } = await client(streamed(new Promise(() => {})))
 		for await (const _ of await ai.chat.completions.create({ ...QUESTION, stream: true })) break
 		await server.aborted(1)

@@ -6,11 +6,11 @@ import { fin, gate, hang, trickleHead } from '../faults/fault-server.ts'
 import { BUSY, FINE, failure, SENDERS } from './setting.ts'
 
 describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
-	describe('the time of an attempt', () => {
+	describe('the attempt timeout', () => {
 		test.each([
 			['never answers', hang()],
 			['sends its head without end', trickleHead()],
-		])('ends one to a server that %s, and the next may succeed', async (_, step) => {
+		])('ends an attempt to a server that %s, and the next one can succeed', async (_, step) => {
 			const { fetch, url, server, time } = await setting([step, FINE], { timeout: 1_000 })
 			const asked = fetch(url)
 			await server.requested(1)
@@ -25,7 +25,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(time.pendingTimers).toBe(0)
 		})
 
-		test('is not over a moment before', async () => {
+		test('does not expire earlier', async () => {
 			const { fetch, url, server, time } = await setting(hang(), { timeout: 1_000, maxRetries: 0 })
 			let isOver = false
 			const asked = failure(fetch(url)).finally(() => {
@@ -39,7 +39,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(await asked).toMatchObject({ name: 'TimeoutError', code: 'YAOKI_TIMEOUT', timeoutMs: 1_000 })
 		})
 
-		test('ends a POST for good, which may have been processed', async () => {
+		test('ends a POST permanently, because it may have been processed', async () => {
 			const { fetch, url, server, time } = await setting(hang(), { timeout: 1_000 })
 			const asked = failure(fetch(url, { method: 'POST', body: 'an order' }))
 			await server.requested(1)
@@ -49,7 +49,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			await server.aborted(1)
 		})
 
-		test('that ends a stream is still a TimeoutError, and was a TypeError for the sake of saying why it was final', async () => {
+		test('after a stream body is a TimeoutError (regression: it was a TypeError)', async () => {
 			const { fetch, url, server, time } = await setting(hang(), { timeout: 1_000 })
 			const asked = failure(fetch(url, { method: 'PUT', body: new Blob(['once']).stream() }))
 			await server.requested(1)
@@ -69,7 +69,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect([await short, await long]).toMatchObject([{ timeoutMs: 10 }, { timeoutMs: 2_000 }])
 		})
 
-		test('counts while a function makes the body', async () => {
+		test('includes the time in which a function creates the body', async () => {
 			const { fetch, url, server, time } = await setting(FINE, { timeout: 1_000, maxRetries: 0 })
 			const called = gate()
 			const body = () => {
@@ -84,8 +84,8 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 	})
 
-	describe('the time for the whole', () => {
-		test('ends the attempt that it comes to an end in', async () => {
+	describe('the total timeout', () => {
+		test('ends the current attempt', async () => {
 			const { fetch, url, server, time } = await setting([BUSY, hang()], {
 				timeout: 1_000,
 				totalTimeoutMs: 600,
@@ -100,7 +100,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			await server.aborted(2)
 		})
 
-		test('starts no wait that it would not survive: the last failure comes at once', async () => {
+		test('prevents waits that would exceed it: the last failure is returned immediately', async () => {
 			const { fetch, url, server, time, waits } = await setting(hang(), {
 				timeout: 400,
 				totalTimeoutMs: 1_000,
@@ -117,12 +117,12 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(server.requests).toHaveLength(2)
 		})
 
-		test('is three times that of an attempt when nothing is said', () => {
+		test('is three times the attempt timeout by default', () => {
 			expect(readHttpOptions({ timeout: 700 }, HTTP_SCHEMA, 'resilientFetch').totalTimeoutMs).toBe(2_100)
 		})
 
 		// The server would work on for nobody, once the attempt is given up.
-		test('is told to the server as far as the attempt may last', async () => {
+		test('is sent to the server, at most the attempt timeout', async () => {
 			const { fetch, url, server } = await setting(FINE, { timeout: 700 })
 			await fetch(url)
 			await fetch(url, { yaoki: { totalTimeoutMs: 300 } })
@@ -137,7 +137,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(await asked).toMatchObject({ name: 'TimeoutError', timeoutMs: 300 })
 		})
 
-		test('may be without end, as may that of an attempt', async () => {
+		test('can be infinite, like the attempt timeout', async () => {
 			const { opened, open } = gate()
 			const { fetch, url, server, time } = await setting(fin('request-head', { after: opened }), {
 				...{ timeout: Infinity, totalTimeoutMs: Infinity, maxRetries: 0 },
@@ -152,7 +152,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 	})
 
 	describe("a caller's deadline", () => {
-		test('that comes first ends the request, and is not called a timeout', async () => {
+		test('that is earlier ends the request, and is not a TimeoutError', async () => {
 			const { fetch, url, server, time, runtime } = await setting(hang(), { timeout: 1_000 })
 			const asked = failure(fetch(url, { yaoki: { deadline: Deadline.after(200, { runtime }) } }))
 			await server.requested(1)
@@ -170,7 +170,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(server.connections.opened).toBe(0)
 		})
 
-		test('that is later than the time for the whole changes nothing', async () => {
+		test('that is later than the total timeout changes nothing', async () => {
 			const { fetch, url, server, time, runtime } = await setting(hang(), {
 				timeout: 1_000,
 				totalTimeoutMs: 300,
@@ -181,7 +181,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(await asked).toMatchObject({ name: 'TimeoutError', timeoutMs: 300 })
 		})
 
-		test('of the work around it counts as well', async () => {
+		test('of the parent call counts too', async () => {
 			const { fetch, url, server, time, runtime } = await setting(hang(), { timeout: 1_000 })
 			const parent = { deadline: Deadline.after(200, { runtime }) }
 			const asked = failure(fetch(url, { yaoki: { parent } }))

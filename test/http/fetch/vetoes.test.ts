@@ -26,18 +26,18 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 			},
 		)
 
-		test('is obeyed by the headers that were named, in any case, and by no others', async () => {
+		test('by the headers in retryVetoHeaders, in any case, and by no others', async () => {
 			const options = { retryVetoHeaders: { 'X-Retry': 'Never', 'x-final': 'yes' } }
 			expect(await asked({ 'x-retry': 'never' }, options)).toEqual(VETOED)
 			expect(await asked({ 'x-final': 'YES' }, options)).toEqual(VETOED)
 			expect(await asked({ 'x-should-retry': 'false' }, options)).toEqual(REPEATED)
 		})
 
-		test('is not heard when no header is named', async () => {
+		test('is ignored without veto headers', async () => {
 			expect(await asked({ 'x-should-retry': 'false' }, { retryVetoHeaders: {} })).toEqual(REPEATED)
 		})
 
-		test("is obeyed before its own Retry-After, the key of the request and the user's rule", async () => {
+		test('takes precedence over Retry-After, the idempotency key and shouldRetry', async () => {
 			const script = [status(503, { 'x-should-retry': 'false', 'retry-after': '1' }), FINE] as const
 			const { fetch, url, server } = await setting(script, { shouldRetry: () => true })
 			const response = await fetch(url, { method: 'POST', headers: { 'idempotency-key': 'mine' } })
@@ -45,14 +45,14 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 			expect(server.requests).toHaveLength(1)
 		})
 
-		test('after the retries are used up is not what ended the call', async () => {
+		test('after exhausted retries is not the stop reason', async () => {
 			const { fetch, url } = await setting([status(503), status(503, { 'x-should-retry': 'false' })], {
 				maxRetries: 1,
 			})
 			expect(explain(await fetch(url))?.stop).toBe('retries-exhausted')
 		})
 
-		test('with an answer below 400 has nothing to forbid', async () => {
+		test('with a response below 400 has no effect', async () => {
 			const { fetch, url } = await setting(status(200, { 'x-should-retry': 'false' }))
 			expect(explain(await fetch(url))?.stop).toBe('success')
 		})

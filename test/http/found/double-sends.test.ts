@@ -10,7 +10,7 @@ const BAD = answer({ status: 500 })
 
 describe.each(TRANSPORTS)('over %s', (_, transport) => {
 	it.each([301, 302, 303, 307, 308])(
-		'an order that was answered with a %i to a host that is down is not placed again',
+		'an order that was redirected by a %i to a host that is down is not sent again',
 		async (status) => {
 			const location = await refusedUrl()
 			const { client, server } = await setting(transport, answer({ status, headers: { location } }))
@@ -19,7 +19,7 @@ describe.each(TRANSPORTS)('over %s', (_, transport) => {
 		},
 	)
 
-	it('an order that was redirected to a host that is not responsible is not placed again', async () => {
+	it('an order that was redirected to a host that responds with 421 is not sent again', async () => {
 		const other = await serve(answer({ status: 421 }))
 		const { client, server } = await setting(
 			transport,
@@ -66,7 +66,7 @@ describe.each(TRANSPORTS)('over %s', (_, transport) => {
 		expect(client.stats.attempts).toBe(4)
 	})
 
-	it('a retry carries its own headers, though the caller has used the object for the next call', async () => {
+	it('a retry sends its own headers, though the caller has changed the object', async () => {
 		const { client, server, waiting, clock } = await setting(
 			transport,
 			{ '/1': [BAD, FINE], '/2': FINE },
@@ -85,13 +85,13 @@ describe.each(TRANSPORTS)('over %s', (_, transport) => {
 		expect(seen).toEqual(['/1 order-1 alice', '/2 order-2 bob', '/1 order-1 alice'])
 	})
 
-	it.each([undefined, null])('a key that was left %s is none', async (key) => {
+	it.each([undefined, null])('a key that is %s is not a key', async (key) => {
 		const { client, server } = await setting(transport, BAD)
 		await failure(client.post(server.url(), { headers: { 'idempotency-key': key } as never, body: 'tea' }))
 		expect(server.requests.map(({ headers }) => headers['idempotency-key'])).toEqual([undefined])
 	})
 
-	it('a body that can be gone through only once is sent once', async () => {
+	it('a body that can be iterated only once is sent once', async () => {
 		const { client, server } = await setting(transport, [BAD, FINE])
 		const pieces = (function* () {
 			yield new TextEncoder().encode('payload')
@@ -102,7 +102,7 @@ describe.each(TRANSPORTS)('over %s', (_, transport) => {
 })
 
 it.each(['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN'])(
-	'%s of a connection that was there does not tell that nothing was sent',
+	'%s of an open connection does not prove that nothing was sent',
 	(code) => {
 		expect(isUnprocessed({ cause: { code, syscall: 'read' } })).toBe(false)
 		expect(isUnprocessed({ cause: { code, syscall: 'connect' } })).toBe(true)
@@ -111,7 +111,7 @@ it.each(['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN'])(
 )
 
 // A second fetch, made after the first was put in the place of the runtime's, sent sixteen requests for one that failed.
-it('retries do not multiply when one of ours is the global fetch of another', async () => {
+it('retries do not multiply if the global fetch is a resilient fetch', async () => {
 	const bare = globalThis.fetch
 	const server = await serve(BAD)
 	const options = { maxRetries: 3, baseDelayMs: 0, budget: false, circuitBreaker: false } as const

@@ -7,7 +7,7 @@ import { answer, gate, hang } from '../faults/fault-server.ts'
 const FINE = answer({ body: 'fine' })
 
 describe.each(TRANSPORTS)('over %s', (_, transport) => {
-	it('an answer on its way is not kept when the cache is cleared meanwhile', async () => {
+	it('a response in flight is not cached if the cache is cleared', async () => {
 		const { opened, open } = gate()
 		const { client, server } = await setting(transport, answer({ body: 'of alice', after: opened }), {
 			cache: true,
@@ -21,7 +21,7 @@ describe.each(TRANSPORTS)('over %s', (_, transport) => {
 		expect(await failure(client.get(server.url('/me')))).toMatchObject({ name: 'CircuitOpenError' })
 	})
 
-	it('an answer that a write overtook is not kept', async () => {
+	it('a response that was overtaken by a write is not cached', async () => {
 		const { opened, open } = gate()
 		const { client, server } = await setting(
 			transport,
@@ -41,7 +41,7 @@ describe.each(TRANSPORTS)('over %s', (_, transport) => {
 	it.each([
 		{ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '999999999' },
 		{ ratelimit: '"d";r=0;t=999999999999' },
-	])('an answer with %o does not close its origin for more than an hour', async (headers) => {
+	])('a response with %o does not pause its origin for more than an hour', async (headers) => {
 		const { client, server, clock } = await setting(transport, answer({ headers, body: 'fine' }))
 		await textOf(client.get(server.url()))
 		expect(await failure(client.get(server.url()))).toMatchObject({ name: 'RateLimitedError' })
@@ -52,7 +52,7 @@ describe.each(TRANSPORTS)('over %s', (_, transport) => {
 	it.each([
 		['first', 1],
 		['second', 0],
-	])('a hedge whose %s request is answered with an error leaves no connection', async (which, odd) => {
+	])('a hedge whose %s request fails leaves no connection', async (which, odd) => {
 		const headers = { connection: 'close' }
 		const { opened, open } = gate()
 		const { client, server, clock } = await setting(
@@ -73,14 +73,14 @@ describe.each(TRANSPORTS)('over %s', (_, transport) => {
 		expect(client.stats.origins[server.origin]?.inFlight).toBe(0)
 	})
 
-	it('a request that can not be sent holds no place among the origins', async () => {
+	it('a request that cannot be sent does not keep its origin in use', async () => {
 		const { client } = await setting(transport, FINE, { maxOrigins: 10 })
 		for (let n = 1; n <= 50; n++)
 			await failure(client.post(`http://host-${n}.example/`, { headers: [['bad']] as never }))
 		expect(Object.keys(client.stats.origins).length).toBeLessThanOrEqual(10)
 	})
 
-	it('a body that was made too late is closed', async () => {
+	it('a body that was created too late is closed', async () => {
 		const { opened, open } = gate()
 		const { client, server, clock } = await setting(transport, hang(), { timeout: 100, maxRetries: 0 })
 		let closed = false
@@ -102,7 +102,7 @@ describe.each(TRANSPORTS)('over %s', (_, transport) => {
 	})
 })
 
-it('an origin whose call took longer than it would have been remembered for is still known', async () => {
+it('an origin with a long call is not evicted', async () => {
 	const { runtime, clock } = virtualTime({ areWaitsHeld: true })
 	const { opened, open } = gate()
 	let isSlow = false
@@ -126,7 +126,7 @@ it('an origin whose call took longer than it would have been remembered for is s
 	expect(client.stats.origins['http://slow.example']?.circuit?.failureCount).toBeGreaterThan(0)
 })
 
-it('a 409 of a key that is still in progress is repeated, also when its long Retry-After is ignored', async () => {
+it('a 409 of a request in progress is retried, also if its long Retry-After is ignored', async () => {
 	const busy = answer({ status: 409, headers: { 'retry-after': '3600' } })
 	const { client, server } = await setting(undefined, [busy, FINE], { longRetryAfter: 'ignore' })
 	expect(await textOf(client.post(server.url(), { yaoki: { idempotencyKey: 'k' } }))).toBe('fine')

@@ -12,7 +12,7 @@ const ALL: readonly DeadlineHeader[] = [...RECEIVED_DEADLINES, 'x-envoy-upstream
 
 const read = (header: DeadlineHeader, value: string) => readDeadline(new Map([[header, value]]), [header])
 
-describe('what is left is written', () => {
+describe('writes the remaining time', () => {
 	test.each<[DeadlineHeader, number, string]>([
 		['x-request-timeout-ms', 1_500.9, '1500'],
 		['x-request-timeout-ms', 0.9, '0'],
@@ -31,19 +31,19 @@ describe('what is left is written', () => {
 		expect(writeDeadline(header, ms)).toBe(text)
 	})
 
-	test('to Envoy nothing left is one millisecond, since 0 would be no timeout at all', () => {
+	test('writes an expired deadline to Envoy as 1, because 0 means no timeout', () => {
 		expect(writeDeadline('x-envoy-upstream-rq-timeout-ms', 0.4)).toBe('1')
 		expect(read('x-envoy-upstream-rq-timeout-ms', '0')).toBeUndefined()
 	})
 
-	test.each([-1, Number.NaN, Infinity])('%d ms is refused', (ms) => {
+	test.each([-1, Number.NaN, Infinity])('rejects %d ms', (ms) => {
 		expect(() => writeDeadline('grpc-timeout', ms)).toThrow(
 			/Invalid option "writeDeadline\(remainingMs\)": expected .*/,
 		)
 	})
 })
 
-describe('and read', () => {
+describe('reads the remaining time', () => {
 	test.each<[DeadlineHeader, string, number]>([
 		['x-request-timeout-ms', '0', 0],
 		['x-request-timeout-ms', ' \t250 ', 250],
@@ -80,11 +80,11 @@ describe('and read', () => {
 		...['5', 'm', '5s', '5h', '123456789m', '1.5S', '-1S', '5 m', '5mm', '５m'].map(
 			(text): [DeadlineHeader, string] => ['grpc-timeout', text],
 		),
-	])('%s: %j is no deadline', (header, text) => {
+	])('%s: %j is ignored', (header, text) => {
 		expect(read(header, text)).toBeUndefined()
 	})
 
-	test('the least of several counts, whatever is malformed beside it', () => {
+	test('the shortest of several counts, malformed ones are ignored', () => {
 		const headers = new Headers({
 			'x-request-timeout-ms': '900',
 			'grpc-timeout': '800m',
@@ -97,7 +97,7 @@ describe('and read', () => {
 	})
 })
 
-test('what was written is read again, never as more than there was', () => {
+test('what was written is read back, never as more than was left', () => {
 	fc.assert(
 		fc.property(fc.constantFrom(...ALL), fc.double({ min: 1, max: 1e17, noNaN: true }), (header, ms) => {
 			const again = read(header, writeDeadline(header, ms)) ?? Number.NaN
@@ -107,7 +107,7 @@ test('what was written is read again, never as more than there was', () => {
 	)
 })
 
-test('no text makes anything but a duration or nothing of it', () => {
+test('any text is a duration or ignored', () => {
 	fc.assert(
 		fc.property(fc.constantFrom(...ALL), fc.string(), (header, text) => {
 			const ms = read(header, text) ?? 0
@@ -116,7 +116,7 @@ test('no text makes anything but a duration or nothing of it', () => {
 	)
 })
 
-test('a name is one of the five', () => {
+test('accepts the five header names only', () => {
 	expect(ALL.every(isDeadlineHeader)).toBe(true)
 	expect(['toString', 'x-timeout', 5, undefined].some(isDeadlineHeader)).toBe(false)
 })

@@ -41,14 +41,14 @@ describe('an HTTP date', () => {
 		expect(parse(text)).toBe(expected)
 	})
 
-	it('is believed when only its day name is wrong', () => {
+	it('is accepted if only its day name is wrong', () => {
 		expect(parse('Mon, 06 Nov 1994 08:49:37 GMT')).toBe(SAMPLE)
 		expect(parse('Friday, 06-Nov-94 08:49:37 GMT')).toBe(SAMPLE)
 		expect(parse('Wed Nov  6 08:49:37 1994')).toBe(SAMPLE)
 	})
 })
 
-describe('no date', () => {
+describe('an invalid date', () => {
 	it.each([
 		['a day that the month does not have', 'Sun, 31 Feb 2025 08:49:37 GMT'],
 		['a 29th of February in a common year', 'Sun, 29 Feb 2023 08:49:37 GMT'],
@@ -119,7 +119,7 @@ describe('a year of two digits', () => {
 		expect(parse('Tuesday, 29-Feb-00 00:00:00 GMT', at(2099))).toBeUndefined()
 	})
 
-	it('is unknown to a clock that is none', () => {
+	it('is undefined for an invalid clock', () => {
 		for (const now of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1e300])
 			expect(parse('Sunday, 06-Nov-94 08:49:37 GMT', now)).toBeUndefined()
 	})

@@ -22,7 +22,7 @@ describe('Retry-After in seconds', () => {
 		expect(parse(value)).toBe(expected)
 	})
 
-	it('that no number can hold is the longest wait that is still exact', () => {
+	it('that exceeds exact numbers is Number.MAX_SAFE_INTEGER', () => {
 		expect(parse('9'.repeat(20))).toBe(Number.MAX_SAFE_INTEGER)
 		expect(parse('9'.repeat(5_000))).toBe(Number.MAX_SAFE_INTEGER)
 	})
@@ -45,7 +45,7 @@ describe('Retry-After as a date', () => {
 		expect(parseRetryAfter(imfFixdate(NOW + 5_000))).toBe(5_000)
 	})
 
-	it('is none against a clock that is none', () => {
+	it('is undefined for an invalid clock', () => {
 		expect(parseRetryAfter(imfFixdate(NOW), Number.NaN)).toBeUndefined()
 		expect(parseRetryAfter('5', Number.NaN)).toBe(5_000)
 	})
@@ -80,12 +80,12 @@ describe('several lines of Retry-After', () => {
 		['one that is empty, in a list', ['120', '']],
 		['a date that is cut in two', soon.split(', ')],
 		['none', []],
-	])('ask for nothing with %s', (_, value) => {
+	])('are invalid with %s', (_, value) => {
 		expect(parse(value)).toBeUndefined()
 	})
 })
 
-describe('what is not Retry-After', () => {
+describe('an invalid Retry-After', () => {
 	it.each([
 		null,
 		undefined,
@@ -126,13 +126,13 @@ describe('what is not Retry-After', () => {
 		expect(parse(value)).toBeUndefined()
 	})
 
-	it('is ignored when it is not even text, as a caller without types may pass', () => {
+	it('is ignored if it is not a string', () => {
 		for (const value of [120, true, {}, [120], [null], [['5']]])
 			expect(Reflect.apply(parseRetryAfter, undefined, [value, NOW])).toBeUndefined()
 	})
 })
 
-describe('whatever a server sends', () => {
+describe('for any header value', () => {
 	const piece = fc.oneof(
 		fc.string(),
 		fc.string({ unit: 'binary' }),
@@ -150,7 +150,7 @@ describe('whatever a server sends', () => {
 	)
 	const clock = fc.oneof(fc.double(), fc.integer(), fc.constant(NOW))
 
-	it('it is undefined or a finite wait of 0 or more, and never throws', () => {
+	it('the result is undefined or a finite wait of 0 or more', () => {
 		fc.assert(
 			fc.property(value, clock, (sent, now) => {
 				const wait = parseRetryAfter(sent, now)

@@ -67,11 +67,11 @@ describe('the RateLimit field', () => {
 			{ remaining: 3, resetMs: 9_000 },
 		],
 		['that says when it resets', '"a";r=1, "b";r=7;t=2', { remaining: 7, resetMs: 2_000 }],
-	])('tells of several policies the one %s', (_, rateLimit, expected) => {
+	])('returns of several policies the one %s', (_, rateLimit, expected) => {
 		expect(read(rateLimit)).toEqual(expected)
 	})
 
-	it('tells the limit of the policy that binds, whatever the order', () => {
+	it('returns the limit of the strictest policy, in any order', () => {
 		const policy = '"perhr";q=1000;w=3600,"permin";q=50;w=60'
 		expect(read('"permin";r=4;t=30, "perhr";r=900;t=1800', policy)).toEqual({
 			remaining: 4,
@@ -87,7 +87,7 @@ describe('the RateLimit field', () => {
 		})
 	})
 
-	it('passes over what is not counted in requests', () => {
+	it('skips policies that do not count requests', () => {
 		const policy =
 			'"bytes";q=65535;qu="content-bytes";w=10, "calls";q=100;w=60, "open";q=5;qu="concurrent-requests"'
 		expect(read('"bytes";r=0;t=10, "calls";r=8;t=50, "open";r=0;t=1', policy)).toEqual({
@@ -123,7 +123,7 @@ describe('the RateLimit field', () => {
 		['as half a dictionary', 'remaining=50'],
 		['as a dictionary of words', 'limit=100, remaining=many, reset=5'],
 		['as a dictionary with a malformed limit', 'limit=-1, remaining=1, reset=5'],
-	])('is no report %s', (_, rateLimit) => {
+	])('is ignored %s', (_, rateLimit) => {
 		expect(read(rateLimit)).toBeUndefined()
 	})
 
@@ -138,7 +138,7 @@ describe('the RateLimit field', () => {
 		'"a";q=10;w="60"',
 		'"a";q=10,',
 		'a b',
-	])('is no report with a malformed policy: %j', (policy) => {
+	])('is ignored with a malformed policy: %j', (policy) => {
 		expect(read('"a";r=1;t=30', policy)).toBeUndefined()
 	})
 })

@@ -38,17 +38,17 @@ describe.each(FAMILIES)('the headers %s-...%s', (prefix, suffix) => {
 		['a duration of milliseconds', '120ms', 120],
 		['a duration of seconds and milliseconds', '1s500ms', 1_500],
 		['a duration of one minute', '1m', 60_000],
-	])('tell the reset as %s', (_, reset, resetMs) => {
+	])('report the reset as %s', (_, reset, resetMs) => {
 		expect(told('7', reset)).toEqual({ remaining: 7, resetMs })
 		expect(told('7', reset, '100')).toEqual({ remaining: 7, resetMs, limit: 100 })
 	})
 
-	it('may count in decimals', () => {
+	it('can contain decimals', () => {
 		expect(told('594.0', '30')).toEqual({ remaining: 594, resetMs: 30_000 })
 		expect(told('0.9', '30')).toEqual({ remaining: 0, resetMs: 30_000 })
 	})
 
-	it('may tell the policies behind the limit, as Envoy does', () => {
+	it('can have policies after the limit, as with Envoy', () => {
 		const report = { remaining: 7, resetMs: 1_000, limit: 10 }
 		expect(told('7', '1', '10, 10;w=1;name="a", 1000;w=3600')).toEqual({ ...report, windowMs: 1_000 })
 		expect(told('7', '1', '10, 1000;w=3600')).toEqual(report)
@@ -75,17 +75,17 @@ describe.each(FAMILIES)('the headers %s-...%s', (prefix, suffix) => {
 		['a limit in words', '5', '30', '100/hour'],
 		['a negative limit', '5', '30', '-1'],
 		['a malformed policy', '5', '30', '10, 10;w=0'],
-	])('are no report with %s', (_, remaining, reset, limit) => {
+	])('are ignored with %s', (_, remaining, reset, limit) => {
 		expect(told(remaining, reset, limit)).toBeUndefined()
 	})
 
-	it('are no report without a reset', () => {
+	it('are ignored without a reset', () => {
 		expect(
 			read({ [`${prefix}-remaining${suffix}`]: '5', [`${prefix}-limit${suffix}`]: '10' }),
 		).toBeUndefined()
 	})
 
-	it('measure a reset since 1970 on the clock that wrote it', () => {
+	it("compare a reset since 1970 with the server's clock", () => {
 		const skewed = NOW + 300_000
 		const headers = {
 			...family(prefix, '5', String(skewed / 1_000 + 20), undefined, suffix),
@@ -97,7 +97,7 @@ describe.each(FAMILIES)('the headers %s-...%s', (prefix, suffix) => {
 })
 
 describe('of several headers', () => {
-	it('the older draft may bring its policy along', () => {
+	it('the older draft can have a policy header', () => {
 		const headers = family('ratelimit', '5', '30', '100')
 		const report = { remaining: 5, resetMs: 30_000, limit: 100 }
 		expect(read({ ...headers, 'ratelimit-policy': '1000;w=3600, 100;w=60' })).toEqual({
@@ -108,7 +108,7 @@ describe('of several headers', () => {
 		expect(read({ ...headers, 'ratelimit-policy': '100;' })).toBeUndefined()
 	})
 
-	it('the time until the reset is better than the time of it', () => {
+	it('a reset duration is preferred to a reset time', () => {
 		expect(
 			read({ ...family('x-ratelimit', '5', String(SECONDS + 99)), 'x-ratelimit-reset-after': '1.5' }),
 		).toEqual({ remaining: 5, resetMs: 1_500 })
@@ -131,13 +131,13 @@ describe('of several headers', () => {
 		expect(read(all)).toBeUndefined()
 	})
 
-	it('a malformed one is not made up for by its relatives', () => {
+	it('a malformed family is not replaced by another one', () => {
 		expect(read({ ratelimit: 'x', ...family('x-ratelimit', '5', '30') })).toBeUndefined()
 	})
 })
 
-describe('a response that says nothing about a quota', () => {
-	it('gives no report', () => {
+describe('a response without quota headers', () => {
+	it('has no report', () => {
 		expect(read({})).toBeUndefined()
 		expect(
 			read({
@@ -149,7 +149,7 @@ describe('a response that says nothing about a quota', () => {
 		).toBeUndefined()
 	})
 
-	it('is asked for five names and no more', () => {
+	it('costs five lookups', () => {
 		const asked: string[] = []
 		const get = (name: string) => {
 			asked.push(name)
@@ -160,7 +160,7 @@ describe('a response that says nothing about a quota', () => {
 	})
 })
 
-it('whatever the headers say, a report is finite, whole and not negative', () => {
+it('for any headers, a report consists of finite non-negative integers', () => {
 	const text = fc.oneof(
 		fc.string(),
 		fc.nat().map(String),

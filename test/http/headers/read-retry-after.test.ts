@@ -6,7 +6,7 @@ const NOW = Date.UTC(2026, 4, 15, 12)
 const MINUTES = 60_000
 const asked = (headers: Record<string, string>) => readRetryAfter(new Headers(headers), NOW)
 
-describe('what a response asks for', () => {
+describe('the wait that a response asks for', () => {
 	it.each([
 		['nothing', {}, undefined],
 		['seconds', { 'retry-after': '3' }, 3_000],
@@ -38,17 +38,17 @@ describe('what a response asks for', () => {
 		['five minutes fast', 5 * MINUTES],
 		['five minutes slow', -5 * MINUTES],
 		['right', 0],
-	])('until a date is measured on the clock that wrote it, when that is %s', (_, skew) => {
+	])("until a date is compared with the server's clock, if that is %s", (_, skew) => {
 		const date = imfFixdate(NOW + skew)
 		expect(asked({ date, 'retry-after': imfFixdate(NOW + skew + 9_000) })).toBe(9_000)
 		expect(asked({ date, 'retry-after': asctime(NOW + skew - 9_000) })).toBe(0)
 	})
 
-	it('until a date is measured on our clock when the Date of the response is malformed', () => {
+	it("until a date is compared with our clock if the response's Date is malformed", () => {
 		expect(asked({ date: 'yesterday', 'retry-after': imfFixdate(NOW + 9_000) })).toBe(9_000)
 	})
 
-	it('in seconds has nothing to do with any clock', () => {
+	it('in seconds does not depend on a clock', () => {
 		expect(asked({ date: imfFixdate(0), 'retry-after': '9' })).toBe(9_000)
 	})
 

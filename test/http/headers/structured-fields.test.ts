@@ -75,7 +75,7 @@ describe('a list of items', () => {
 		'("a" "b")',
 		'limit=100',
 		'%"%C3"',
-	])('is refused as a whole: %j', (text) => {
+	])('is rejected as a whole: %j', (text) => {
 		expect(parseList(text)).toBeUndefined()
 	})
 
@@ -92,7 +92,7 @@ describe('a list of items', () => {
 		)
 	})
 
-	it('reads back what was written, names of any letters included', () => {
+	it('reads back what was written, with any names', () => {
 		const name = fc.string({ unit: 'binary-ascii' }).filter((text) => /^[ -~]*$/.test(text))
 		const amount = fc.integer({ min: -999_999_999_999_999, max: 999_999_999_999_999 })
 		fc.assert(
@@ -115,7 +115,7 @@ describe('a dictionary', () => {
 	})
 
 	it.each(['', '100', '"a";r=1', 'limit=100, 50', 'limit=', 'limit = 100', 'Limit=100'])(
-		'is refused: %j',
+		'is rejected: %j',
 		(text) => {
 			expect(parseDictionary(text)).toBeUndefined()
 		},

@@ -25,7 +25,7 @@ const wish = (isLost: fc.Arbitrary<boolean>): fc.Arbitrary<Wish> =>
 const wishes = (isLost: fc.Arbitrary<boolean>) => fc.array(wish(isLost), { minLength: 1, maxLength: 60 })
 
 describe('the only client of a server that counts', () => {
-	it('never sends more than the limit in a window, however slow and out of order the answers are', () => {
+	it('never sends more than the limit in a window, however slow and out of order the responses are', () => {
 		fc.assert(
 			fc.property(server, wishes(fc.constant(false)), (settings, all) => {
 				expect(play(settings, all).most).toBeLessThanOrEqual(settings.limit)
@@ -34,7 +34,7 @@ describe('the only client of a server that counts', () => {
 		)
 	})
 
-	it('sends everything in the end, also when answers are lost, and never waits oddly', () => {
+	it('sends everything, also if responses are lost, and never waits too long', () => {
 		fc.assert(
 			fc.property(server, wishes(fc.boolean()), (settings, all) => {
 				const { sentAt, oddWaits } = play(settings, all)
@@ -45,7 +45,7 @@ describe('the only client of a server that counts', () => {
 		)
 	})
 
-	it('uses the whole quota of each window when the network is quick', () => {
+	it('uses the whole quota of each window if the network is fast', () => {
 		const settings = { limit: 5, windowMs: WINDOW_MS, phaseMs: undefined, tellsWindow: true }
 		const all = Array.from({ length: 25 }, () => ({ at: 0, upMs: 0, downMs: 0, isLost: false }))
 		const { sentAt } = play(settings, all)

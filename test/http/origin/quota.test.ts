@@ -18,38 +18,38 @@ function goesNow(quota: Quota, now: number, most = 1_000): number {
 	return count
 }
 
-describe('a quota of which nothing is known', () => {
-	it('holds nobody back', () => {
+describe('an unknown quota', () => {
+	it('delays no request', () => {
 		expect(goesNow(new Quota(), 0)).toBe(1_000)
 	})
 })
 
 describe('within a window', () => {
-	it('as many may go as the server said, and the others wait until the reset', () => {
+	it('as many requests as reported are sent, and the others wait until the reset', () => {
 		const quota = told({ remaining: 3, resetMs: 30_000 })
 		expect(goesNow(quota, 1_000)).toBe(3)
 		expect([quota.waitMs(1_000), quota.waitMs(29_999.5)]).toEqual([29_000, 0.5])
 	})
 
-	it('those under way are taken off, for the server may not have counted them yet', () => {
+	it('requests in flight are subtracted, because the server may not have counted them', () => {
 		expect(goesNow(told({ remaining: 5, resetMs: 30_000 }, 3), 0)).toBe(2)
 		expect(goesNow(told({ remaining: 5, resetMs: 30_000 }, 9), 0)).toBe(0)
 	})
 
-	it('what is sent after the answer is taken off, and the next answer counts it', () => {
+	it('requests after the report are subtracted until the next report', () => {
 		const quota = told({ remaining: 5, resetMs: 30_000 })
 		for (let i = 0; i < 3; i++) quota.spend(10)
 		quota.report(100, { remaining: 4, resetMs: 29_900 }, 2)
 		expect(goesNow(quota, 100)).toBe(2)
 	})
 
-	it('an answer that was overtaken does not bring back what has been used', () => {
+	it('an outdated response does not increase the remaining quota', () => {
 		const quota = told({ remaining: 2, resetMs: 30_000 })
 		for (const remaining of [9, 5, 3]) quota.report(50, { remaining, resetMs: 29_950 }, 0)
 		expect(goesNow(quota, 50)).toBe(2)
 	})
 
-	it('but it shows that its own request was counted, which is then no longer taken off', () => {
+	it('but it shows that its own request was counted', () => {
 		// Six went at once and were all counted. The last of them is answered first.
 		const quota = told({ remaining: 4, resetMs: 30_000 }, 5)
 		expect(quota.waitMs(0)).toBe(30_000)
@@ -58,7 +58,7 @@ describe('within a window', () => {
 		expect(goesNow(quota, 2)).toBe(1)
 	})
 
-	it('sixty at once of a hundred leave forty, in whatever order they are answered', () => {
+	it('sixty concurrent requests of a hundred leave forty, in any order of responses', () => {
 		const quota = told({ remaining: 100, resetMs: 60_000 })
 		for (let i = 0; i < 60; i++) quota.spend(0)
 		for (let i = 0; i < 60; i++) {
@@ -68,13 +68,13 @@ describe('within a window', () => {
 		expect(goesNow(quota, 200)).toBe(40)
 	})
 
-	it('less than was expected is believed: others use the quota as well', () => {
+	it('a lower value than expected is accepted, because others use the quota too', () => {
 		const quota = told({ remaining: 50, resetMs: 30_000 })
 		quota.report(1_000, { remaining: 1, resetMs: 29_000 }, 0)
 		expect(goesNow(quota, 1_000)).toBe(1)
 	})
 
-	it('resets told in whole seconds are one reset, and the later one is waited for', () => {
+	it('resets that differ by rounding are the same, and the later one counts', () => {
 		const quota = told({ remaining: 1, resetMs: 30_000, ...WINDOW })
 		quota.report(100, { remaining: 0, resetMs: 30_000, ...WINDOW }, 0)
 		quota.report(900, { remaining: 9, resetMs: 30_000, ...WINDOW }, 0)
@@ -83,13 +83,13 @@ describe('within a window', () => {
 		expect(quota.waitMs(1_500)).toBe(28_600)
 	})
 
-	it('a reset that is corrected to an earlier time is believed', () => {
+	it('a reset that is corrected to an earlier time is accepted', () => {
 		const quota = told({ remaining: 0, resetMs: 50_000, ...WINDOW })
 		quota.report(10, { remaining: 0, resetMs: 20_000, ...WINDOW }, 0)
 		expect(quota.waitMs(10)).toBe(20_000)
 	})
 
-	it('a slow answer that seems to tell of a later reset is corrected by the next that does not', () => {
+	it('a slow response that seems to report a later reset is corrected by the next one', () => {
 		const quota = told({ remaining: 3, resetMs: 30_000, ...WINDOW })
 		// Its 30 seconds were true ten seconds ago.
 		quota.report(10_000, { remaining: 8, resetMs: 30_000, ...WINDOW }, 0)
@@ -97,14 +97,14 @@ describe('within a window', () => {
 		expect(quota.waitMs(10_001)).toBe(19_999)
 	})
 
-	it('a later window replaces the one before, also before that was over by our clock', () => {
+	it('a later window replaces the current one, also before that has ended by our clock', () => {
 		const quota = told({ remaining: 0, resetMs: 1_000, ...WINDOW })
 		quota.report(900, { remaining: 9, resetMs: 60_000, ...WINDOW }, 2)
 		expect(goesNow(quota, 900)).toBe(7)
 		expect(quota.waitMs(900)).toBe(60_000)
 	})
 
-	it('and an answer of the one before that comes after it changes nothing', () => {
+	it('and a late response of the previous window changes nothing', () => {
 		const quota = told({ remaining: 0, resetMs: 1_000, ...WINDOW })
 		quota.report(900, { remaining: 9, resetMs: 60_000, ...WINDOW }, 0)
 		quota.report(950, { remaining: 0, resetMs: 60, ...WINDOW }, 0)
@@ -113,7 +113,7 @@ describe('within a window', () => {
 })
 
 describe('at the reset', () => {
-	it('a quota whose limit is not known is free', () => {
+	it('a quota with an unknown limit is free', () => {
 		const quota = told({ remaining: 0, resetMs: 1_000, windowMs: 1_000 })
 		expect([quota.waitMs(999), quota.waitMs(1_000)]).toEqual([1, 0])
 		expect(goesNow(quota, 1_000)).toBe(1_000)
@@ -125,26 +125,26 @@ describe('at the reset', () => {
 		expect(quota.waitMs(1_000)).toBe(60_000)
 	})
 
-	it('after a long silence a window begins with the first who comes, not in the middle of one', () => {
+	it('after a long pause a window starts with the first request', () => {
 		const quota = told({ remaining: 0, resetMs: 1_000, ...WINDOW })
 		expect(goesNow(quota, 3_600_500)).toBe(10)
 		expect(quota.waitMs(3_600_500)).toBe(60_000)
 	})
 
-	it('a window whose length is not told is as long as the longest reset that was', () => {
+	it('a window of unknown length is as long as the longest reset', () => {
 		const quota = told({ remaining: 5, resetMs: 40_000, limit: 10 })
 		quota.report(30_000, { remaining: 0, resetMs: 10_000, limit: 10 }, 0)
 		expect(goesNow(quota, 40_000)).toBe(10)
 		expect(quota.waitMs(40_000)).toBe(40_000)
 	})
 
-	it('what is under way is taken off the new window, where it may be counted', () => {
+	it('requests in flight are subtracted from the new window', () => {
 		const quota = told({ remaining: 4, resetMs: 1_000, ...WINDOW })
 		for (let i = 0; i < 4; i++) quota.spend(990)
 		expect(goesNow(quota, 1_000)).toBe(6)
 	})
 
-	it('until a late answer shows that it was counted in the old one', () => {
+	it('until a late response shows that they were counted in the old one', () => {
 		const quota = told({ remaining: 4, resetMs: 1_000, ...WINDOW })
 		for (let i = 0; i < 4; i++) quota.spend(900)
 		expect(goesNow(quota, 1_000)).toBe(6)
@@ -155,27 +155,27 @@ describe('at the reset', () => {
 		expect(goesNow(quota, 1_020)).toBe(2)
 	})
 
-	it('answers that never come do not shut it for good', () => {
+	it('lost responses do not block it permanently', () => {
 		const quota = told({ remaining: 1, resetMs: 1_000, limit: 1, windowMs: 1_000 })
 		expect([0, 1_000, 2_000, 3_000, 4_000].map((now) => goesNow(quota, now))).toEqual([1, 0, 1, 0, 1])
 	})
 
-	it('a limit of 0 does not shut it for good', () => {
+	it('a limit of 0 does not block it permanently', () => {
 		const quota = told({ remaining: 0, resetMs: 1_000, limit: 0, windowMs: 1_000 })
 		expect([quota.waitMs(0), quota.waitMs(1_000)]).toEqual([1_000, 0])
 	})
 
-	it('a reset that is now holds nobody back', () => {
+	it('a reset of 0 delays no request', () => {
 		expect(told({ remaining: 0, resetMs: 0 }).waitMs(0)).toBe(0)
 		expect(told({ remaining: 0, resetMs: 0, limit: 5 }).waitMs(0)).toBe(0)
 	})
 })
 
-it('a reset far away is told as it is: a cap is for the caller to choose', () => {
+it('a distant reset is returned uncapped', () => {
 	expect(told({ remaining: 0, resetMs: 1e15 }).waitMs(5)).toBe(1e15 - 5)
 })
 
-it('a question changes nothing', () => {
+it('waitMs changes nothing', () => {
 	const quota = told({ remaining: 2, resetMs: 1_000, ...WINDOW })
 	for (let i = 0; i < 100; i++) expect(quota.waitMs(i)).toBe(0)
 	expect(goesNow(quota, 100)).toBe(2)

@@ -37,8 +37,8 @@ const reasonOf = ({ signal }: ServerContext): Promise<unknown> => {
 	return aborted.passed
 }
 
-describe("a context that was made of Node's request alone", () => {
-	test('hears of a client that goes away by its connection', async () => {
+describe("a context of Node's request alone", () => {
+	test('is aborted when the connection closes', async () => {
 		const made = gate<ServerContext>()
 		const url = await serving((request) => made.open(createServerContext(request)))
 		const client = get(url).on('error', () => undefined)
@@ -47,7 +47,7 @@ describe("a context that was made of Node's request alone", () => {
 		expect(await reason).toMatchObject({ name: 'AbortError', message: 'The client has disconnected' })
 	})
 
-	test('also when it asks for the signal only afterwards', async () => {
+	test('also if the signal is first read afterwards', async () => {
 		const arrived = gate<IncomingMessage>()
 		const url = await serving((request) => arrived.open(request))
 		const client = get(url).on('error', () => undefined)
@@ -58,7 +58,7 @@ describe("a context that was made of Node's request alone", () => {
 		expect(createServerContext(request).signal.aborted).toBe(true)
 	})
 
-	test('puts one listener on a connection, however many requests it carries', async () => {
+	test('adds one listener per connection, however many requests it carries', async () => {
 		const contexts: ServerContext[] = []
 		const listeners: number[] = []
 		const url = await serving((request, response) => {
@@ -79,8 +79,8 @@ describe("a context that was made of Node's request alone", () => {
 	})
 })
 
-describe('one that was given the response as well', () => {
-	test('is not aborted when the connection ends after the answer', async () => {
+describe("a context with Node's response", () => {
+	test('is not aborted when the connection closes after the response', async () => {
 		const made: { context: ServerContext; request: IncomingMessage }[] = []
 		const url = await serving((request, response) => {
 			const context = createServerContext(request, { response })
@@ -97,7 +97,7 @@ describe('one that was given the response as well', () => {
 		expect(only?.context.signal.aborted).toBe(false)
 	})
 
-	test('knows of a client that had gone before anybody asked', async () => {
+	test('is aborted if the client had disconnected before', async () => {
 		const arrived = gate<[IncomingMessage, ServerResponse]>()
 		const url = await serving((request, response) => arrived.open([request, response]))
 		const client = get(url).on('error', () => undefined)
@@ -118,7 +118,7 @@ describe('a request over HTTP/2', () => {
 		return connected(server)
 	}
 
-	test('is aborted when its stream is, and not when it was answered', async () => {
+	test('is aborted with its stream, and not after its response', async () => {
 		const contexts: ServerContext[] = []
 		const second = gate()
 		const client = await session((context, end) => {
@@ -138,7 +138,7 @@ describe('a request over HTTP/2', () => {
 		expect(first?.signal.aborted).toBe(false)
 	})
 
-	test('that comes too late is answered 504', async () => {
+	test('with an expired deadline is answered with 504', async () => {
 		const client = await session(() => expect.unreachable())
 		const late = client.request({ ':path': '/', 'grpc-timeout': '0n' })
 		const status = await new Promise((resolve) => late.on('response', (head) => resolve(head[':status'])))

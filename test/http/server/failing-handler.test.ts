@@ -49,7 +49,7 @@ const giveUp = (context: ServerContext | undefined, error: Error): Promise<never
 	retry({ maxRetries: 0 }).execute(() => Promise.reject(error), context)
 
 describe.each(servers)('%s', (_, start) => {
-	test('a handler that throws what a retry inside gave up does not make its caller repeat it', async () => {
+	test('a handler that throws after exhausted retries is not retried by its caller', async () => {
 		told()
 		const { a, calls } = await chain(start, 503)
 		const response = await fetch(a)
@@ -58,7 +58,7 @@ describe.each(servers)('%s', (_, start) => {
 		expect(calls).toEqual({ b: 1, c: 3 })
 	})
 
-	test('a caller that wants to be the only one to retry repeats what such a handler throws', async () => {
+	test('an outermost caller retries such a handler', async () => {
 		told()
 		const { a, calls } = await chain(start, 503, { nested: 'outermost' })
 		await fetch(a)
@@ -67,7 +67,7 @@ describe.each(servers)('%s', (_, start) => {
 })
 
 describe.each(servers.slice(0, 2))('%s, whose handler throws', (_, start) => {
-	test('answers 502 in JSON for a retry that gave up, and tells the error once', async () => {
+	test('responds with 502 in JSON after exhausted retries, and logs the error once', async () => {
 		const errors = told()
 		const failure = new Error('the database is down')
 		const service = await url(start((context) => giveUp(context, failure)))
@@ -79,7 +79,7 @@ describe.each(servers.slice(0, 2))('%s, whose handler throws', (_, start) => {
 		expect(errors).toEqual([['yaoki: a request handler failed:', failure]])
 	})
 
-	test('also when the error is one of its own, for it was made of the other', async () => {
+	test('also if the handler throws its own error with the original as cause', async () => {
 		told()
 		const service = await url(
 			start(async (context) => {
@@ -90,7 +90,7 @@ describe.each(servers.slice(0, 2))('%s, whose handler throws', (_, start) => {
 		expect((await fetch(service)).headers.get('x-retries-exhausted')).toBe('true')
 	})
 
-	test("does not pass a status on that was meant for it: a 404 from behind is not the user's", async () => {
+	test('does not pass on the status of a downstream service', async () => {
 		told()
 		const { a, calls } = await chain(start, 404)
 		expect((await fetch(a)).status).toBe(502)
@@ -99,7 +99,7 @@ describe.each(servers.slice(0, 2))('%s, whose handler throws', (_, start) => {
 })
 
 describe('a fetch handler that throws anything else', () => {
-	test('is left to the platform, and nothing is told', async () => {
+	test('is left to the platform, and nothing is logged', async () => {
 		const errors = told()
 		const fetchHandler = servers[1]?.[1]
 		const service = await url(fetchHandler?.(() => Promise.reject(new Error('bug'))) ?? expect.unreachable())
@@ -118,7 +118,7 @@ describe('a handler of node:http that throws anything else', () => {
 			},
 		],
 		['later', () => () => Promise.reject(new Error('bug'))],
-	])('%s is answered 500 without the mark, and told once', async (_when, make) => {
+	])('%s is answered with 500 without the mark, and logged once', async (_when, make) => {
 		const errors = told()
 		const service = await url(listening(nodeServerContext(make())))
 		const response = await fetch(service)
@@ -128,7 +128,7 @@ describe('a handler of node:http that throws anything else', () => {
 		expect(errors).toEqual([['yaoki: a request handler failed:', new Error('bug')]])
 	})
 
-	test('is answered so for what is put around it, too', async () => {
+	test('is answered in the same way if run throws', async () => {
 		const errors = told()
 		const run = () => {
 			throw new Error('not today')
@@ -138,7 +138,7 @@ describe('a handler of node:http that throws anything else', () => {
 		expect(errors).toHaveLength(1)
 	})
 
-	test('has its headers forgotten, for they were meant for another answer', async () => {
+	test('has its headers removed, because they describe another response', async () => {
 		told()
 		const service = await url(
 			listening(
@@ -154,7 +154,7 @@ describe('a handler of node:http that throws anything else', () => {
 		expect(await response.json()).toEqual({ error: 'internal server error' })
 	})
 
-	test('in the middle of its answer has the connection cut, so that half does not pass for the whole', async () => {
+	test('during its response has its connection closed, so that a partial response does not look complete', async () => {
 		const errors = told()
 		const service = await url(
 			listening(
@@ -168,7 +168,7 @@ describe('a handler of node:http that throws anything else', () => {
 		expect(errors).toHaveLength(1)
 	})
 
-	test('after its answer has still answered', async () => {
+	test('after its response does not change the response', async () => {
 		const errors = told()
 		const body = 'x'.repeat(5_000_000)
 		const service = await url(
@@ -183,7 +183,7 @@ describe('a handler of node:http that throws anything else', () => {
 		expect(errors).toHaveLength(1)
 	})
 
-	test('since its client has gone away has nothing to tell', async () => {
+	test('because the client has disconnected is not logged', async () => {
 		const errors = told()
 		const started = gate()
 		const over = gate()
@@ -199,7 +199,7 @@ describe('a handler of node:http that throws anything else', () => {
 		expect(errors).toEqual([])
 	})
 
-	test('over HTTP/2 is answered as well', async () => {
+	test('over HTTP/2 is answered too', async () => {
 		const errors = told()
 		const server = createHttp2Server(
 			nodeServerContext(async (_request, _response, context) => giveUp(context, new Error('down'))),

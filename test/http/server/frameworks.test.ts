@@ -54,7 +54,7 @@ const answering =
 		)
 
 describe.each(servers)('%s', (_, start) => {
-	test('a request whose deadline has passed is answered 504 before anything is done', async () => {
+	test('a request with an expired deadline is answered with 504 before the handler runs', async () => {
 		let isCalled = false
 		const url = await serving(start, () => {
 			isCalled = true
@@ -68,7 +68,7 @@ describe.each(servers)('%s', (_, start) => {
 		expect(isCalled).toBe(false)
 	})
 
-	test('so is one with a body that nobody read, and the connection still serves', async () => {
+	test('also with an unread body, and the connection stays usable', async () => {
 		const url = await serving(start, () => 200)
 		const headers = { 'grpc-timeout': '0m', 'content-type': 'application/json' }
 		const late = await fetch(url, { method: 'POST', headers, body: JSON.stringify('x'.repeat(50_000)) })
@@ -77,7 +77,7 @@ describe.each(servers)('%s', (_, start) => {
 		expect((await fetch(url)).status).toBe(200)
 	})
 
-	test('the handler is told the deadline, capped, and what is left of it for policies', async () => {
+	test('the handler receives the capped deadline', async () => {
 		const found: (number | undefined)[] = []
 		const service: Service = (context) => {
 			found.push(context?.deadline?.remainingMs)
@@ -90,7 +90,7 @@ describe.each(servers)('%s', (_, start) => {
 		expect(found).toEqual([950, 4_950, undefined, undefined, undefined, undefined])
 	})
 
-	test('a client that goes away aborts the signal', async () => {
+	test('a client that disconnects aborts the signal', async () => {
 		const started = gate()
 		const aborted = gate<unknown>()
 		const url = await serving(start, async (context) => {
@@ -109,7 +109,7 @@ describe.each(servers)('%s', (_, start) => {
 		expect(await aborted.passed).toMatchObject({ name: 'AbortError' })
 	})
 
-	test('one that was answered does not, nor does its deadline, and no timer stays', async () => {
+	test('after the response neither the client nor the deadline aborts it, and no timer is left', async () => {
 		const clock = virtualRuntime()
 		const signals: (AbortSignal | undefined)[] = []
 		const running = await start(
@@ -127,7 +127,7 @@ describe.each(servers)('%s', (_, start) => {
 		expect(signals.map((signal) => signal?.aborted)).toEqual([false, false, false])
 	})
 
-	test.each([429, 500, 503])('a %d after a retry inside gave up says so', async (status) => {
+	test.each([429, 500, 503])('a %d after exhausted retries is marked', async (status) => {
 		const { seen, call } = deadDependency()
 		const url = await serving(start, answering(status, call))
 		const response = await fetch(url)
@@ -137,7 +137,7 @@ describe.each(servers)('%s', (_, start) => {
 		expect(seen.calls).toBe(3)
 	})
 
-	test('a handler that coped, or blames the request, says nothing', async () => {
+	test('a 2xx or another 4xx is not marked', async () => {
 		const { seen, call } = deadDependency()
 		for (const status of [200, 404]) {
 			const url = await serving(start, answering(status, call))
@@ -148,14 +148,14 @@ describe.each(servers)('%s', (_, start) => {
 		expect(seen.calls).toBe(6)
 	})
 
-	test('nor does a failure that no retry has decided upon', async () => {
+	test('nor is a failure that no retry has handled', async () => {
 		const url = await serving(start, () => 503)
 		const response = await fetch(url)
 		expect(response.status).toBe(503)
 		expect(response.headers.has('x-retries-exhausted')).toBe(false)
 	})
 
-	test('a caller that is the outermost and wants to retry is left to it', async () => {
+	test('retries are left to an outermost caller', async () => {
 		const { seen, call } = deadDependency()
 		const url = await serving(start, answering(503, call))
 		for (const attempt of ['0', '1', '2']) {
@@ -167,7 +167,7 @@ describe.each(servers)('%s', (_, start) => {
 		expect(seen.calls).toBe(3)
 	})
 
-	test('requests at the same time know only of their own retries', async () => {
+	test('concurrent requests do not share retry state', async () => {
 		const { call } = deadDependency()
 		const both = gate()
 		let waiting = 0
@@ -185,7 +185,7 @@ describe.each(servers)('%s', (_, start) => {
 		expect(second?.headers.has('x-retries-exhausted')).toBe(false)
 	})
 
-	test('withContext around it makes ambient policies part of the request, also after its body was read', async () => {
+	test('run: runWithContext makes ambient policies part of the request, also after its body was read', async () => {
 		const policy = withAmbientContext(retry(atOnce))
 		let calls = 0
 		const service: Service = async (context, posted) => {
@@ -204,7 +204,7 @@ describe.each(servers)('%s', (_, start) => {
 		expect(currentContext()).toBeUndefined()
 	})
 
-	test('options that can not work are refused when it is made', async () => {
+	test('rejects invalid options when it is created', async () => {
 		const made = async () => start(() => 200, { maxDeadlineMs: -1 })
 		await expect(made()).rejects.toThrow(/Invalid option "maxDeadlineMs": expected .*, got -1/)
 		const other = async () => start(() => 200, { run: 5 } as never)
@@ -213,7 +213,7 @@ describe.each(servers)('%s', (_, start) => {
 })
 
 describe.each(catching)('%s', (_, start) => {
-	test('an error that a handler lets pass is an answer that says so as well', async () => {
+	test('an unhandled error is a marked response too', async () => {
 		const { seen, call } = deadDependency()
 		const url = await serving(start, async (context) => {
 			await call(context)

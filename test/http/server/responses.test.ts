@@ -13,7 +13,7 @@ const giveUp = (context: ServerContext): Promise<unknown> =>
 		.catch(() => undefined)
 
 describe('a fetch handler', () => {
-	test('may hand on a response whose headers can not be changed', async () => {
+	test('can return a response with immutable headers', async () => {
 		const { url, close } = await listening((_request, response) => {
 			response.writeHead(503, { 'retry-after': '7' }).end('from behind')
 		})
@@ -29,13 +29,13 @@ describe('a fetch handler', () => {
 		expect(await response.text()).toBe('from behind')
 	})
 
-	test('gives its own response back as it is when there is nothing to say', async () => {
+	test("returns the handler's own response if no header is needed", async () => {
 		const own = new Response('fine')
 		const handler = fetchServerContext(() => own)
 		expect(await handler(new Request('http://service.test/'))).toBe(own)
 	})
 
-	test('is given what the platform gives beside the request', async () => {
+	test("receives the platform's further arguments", async () => {
 		const handler = fetchServerContext((_request, { attempt }, env: { region: string }, extra: number) =>
 			Response.json([attempt, env.region, extra]),
 		)
@@ -43,7 +43,7 @@ describe('a fetch handler', () => {
 		expect(await (await handler(request, { region: 'eu' }, 5)).json()).toEqual([2, 'eu', 5])
 	})
 
-	test('that throws is not answered for, and leaves no timer', async () => {
+	test('that throws rejects, and leaves no timer', async () => {
 		const clock = virtualRuntime()
 		const failure = new Error('bug')
 		const handler = fetchServerContext(
@@ -58,12 +58,12 @@ describe('a fetch handler', () => {
 	})
 })
 
-describe("the head of Node's response says so", () => {
+describe("the head of Node's response has the mark", () => {
 	test.each([
 		['with headers', { 'x-own': '1' }],
 		['with a list of them', ['x-own', '1']],
 		['with none', undefined],
-	])('when it is written by hand, %s', async (_, headers) => {
+	])('if it is written with writeHead, %s', async (_, headers) => {
 		const { url, close } = await listening(
 			nodeServerContext(async (_request, response, context) => {
 				await giveUp(context)
@@ -77,7 +77,7 @@ describe("the head of Node's response says so", () => {
 		expect(response.headers.get('x-own')).toBe(headers ? '1' : null)
 	})
 
-	test('and keeps the words beside the status', async () => {
+	test('and keeps the status message', async () => {
 		const { url, close } = await listening(
 			nodeServerContext(async (_request, response, context) => {
 				await giveUp(context)

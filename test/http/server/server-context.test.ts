@@ -37,35 +37,35 @@ describe('the deadline of the caller', () => {
 	const remaining = (headers: Record<string, string>, options = {}) =>
 		createServerContext(request(headers), { runtime: virtualRuntime(), ...options }).deadline?.remainingMs
 
-	test('is taken over, in any of the forms', () => {
+	test('is read from any of the headers', () => {
 		expect(remaining({ 'x-request-timeout-ms': '1500' })).toBe(1_500)
 		expect(remaining({ 'grpc-timeout': '2S' })).toBe(2_000)
 		expect(remaining({ 'connect-timeout-ms': '300' })).toBe(300)
 		expect(remaining({ 'x-envoy-expected-rq-timeout-ms': '400', 'x-request-timeout-ms': '500' })).toBe(400)
 	})
 
-	test('is none where none was sent, or nothing that can be read', () => {
+	test('is undefined if none was sent, or a malformed one', () => {
 		expect(remaining({})).toBeUndefined()
 		expect(remaining({ 'x-request-timeout-ms': 'soon' })).toBeUndefined()
 	})
 
-	test('is a minute at most, or what the service says', () => {
+	test('is at most a minute, or maxDeadlineMs', () => {
 		expect(remaining({ 'x-request-timeout-ms': '999999999' })).toBe(60_000)
 		expect(remaining({ 'x-request-timeout-ms': '999999999' }, { maxDeadlineMs: 5_000 })).toBe(5_000)
 	})
 
-	test('has a default where the service wants one', () => {
+	test('has the default of defaultDeadlineMs', () => {
 		expect(remaining({}, { defaultDeadlineMs: 3_000 })).toBe(3_000)
 		expect(remaining({ 'x-request-timeout-ms': '9000' }, { defaultDeadlineMs: 3_000 })).toBe(9_000)
 		expect(remaining({}, { defaultDeadlineMs: 3_000, maxDeadlineMs: 1_000 })).toBe(1_000)
 	})
 
-	test('leaves a margin for the way back, and is over when there is no more than that', () => {
+	test('is reduced by marginMs, and expired if nothing is left', () => {
 		expect(remaining({ 'x-request-timeout-ms': '1000' }, { marginMs: 100 })).toBe(900)
 		expect(remaining({ 'x-request-timeout-ms': '50' }, { marginMs: 100 })).toBe(0)
 	})
 
-	test('is read only from the headers that were named', () => {
+	test('is read only from deadlineHeaders', () => {
 		const headers = { 'grpc-timeout': '1S', 'x-request-timeout-ms': '5000' }
 		expect(remaining(headers, { deadlineHeaders: ['x-request-timeout-ms'] })).toBe(5_000)
 	})
@@ -83,32 +83,32 @@ describe('the deadline of the caller', () => {
 	})
 })
 
-describe('who retries', () => {
-	test('a policy inside, where the caller says nothing about retries', async () => {
+describe('the layer that retries', () => {
+	test('is a policy inside, if the caller sends no retry headers', async () => {
 		const { calls, context } = await callsInside({})
 		expect(calls).toBe(3)
 		expect(context.retriesExhausted).toBe(true)
 	})
 
-	test('also one that would leave it to the outermost: here it is the outermost', async () => {
+	test("is also one with nested: 'outermost', which is the outermost here", async () => {
 		const { calls } = await callsInside({}, { nested: 'outermost' })
 		expect(calls).toBe(3)
 	})
 
-	test('the caller, when it says that it is the outermost and wants to', async () => {
+	test('is the caller, if it sends x-retry-layer: outermost', async () => {
 		const { calls, context, stop } = await callsInside({ 'x-retry-layer': 'outermost' })
 		expect(calls).toBe(1)
 		expect(stop).toBe('not-retried')
 		expect(context.retriesExhausted).toBe(false)
 	})
 
-	test('the policy inside, being nearer the failure, when the caller retries without saying more', async () => {
+	test('is the policy inside, if the caller retries without x-retry-layer', async () => {
 		const { calls, context } = await callsInside({ 'x-retry-attempt': '1' })
 		expect(calls).toBe(3)
 		expect(context).toMatchObject({ attempt: 1, retriesExhausted: true })
 	})
 
-	test('the caller that retries, when the policy inside would leave it to the outermost', async () => {
+	test("is the caller, if the policy inside has nested: 'outermost'", async () => {
 		const { calls, context } = await callsInside({ 'x-retry-attempt': '1' }, { nested: 'outermost' })
 		expect(calls).toBe(1)
 		expect(context.retriesExhausted).toBe(false)
@@ -121,13 +121,13 @@ describe('who retries', () => {
 		['x-retry-attempt', '1.5'],
 		['x-retry-attempt', '0'],
 		['x-retry-attempt', '12345678'],
-	])('%s: %s says nothing', async (name, value) => {
+	])('%s: %s is ignored', async (name, value) => {
 		const { calls, context } = await callsInside({ [name]: value }, { nested: 'outermost' })
 		expect(calls).toBe(3)
 		expect(context.attempt).toBe(0)
 	})
 
-	test('however the context is handed on: as it is, with more around it, or by the async context', async () => {
+	test('is the same however the context is passed: directly, as parent, or in async context', async () => {
 		const outermost = { 'x-retry-layer': 'outermost' }
 		expect((await callsInside(outermost, {}, (context) => context)).calls).toBe(1)
 		const deeper = await callsInside(outermost, {}, (context) => ({
@@ -146,7 +146,7 @@ describe('who retries', () => {
 		expect(script.startedAt).toHaveLength(1)
 	})
 
-	test('a retry two policies further in is known as well', async () => {
+	test('is detected two policies further in', async () => {
 		const clock = virtualRuntime()
 		const context = createServerContext(request(), { runtime: clock })
 		const policy = retry({ ...twice, runtime: clock })
@@ -159,7 +159,7 @@ describe('who retries', () => {
 		expect(context.retriesExhausted).toBe(true)
 	})
 
-	test('one that succeeded in the end has not given up', async () => {
+	test('has not exhausted its retries after a success', async () => {
 		const clock = virtualRuntime()
 		const context = createServerContext(request(), { runtime: clock })
 		const script = failing(clock, new Error('down'))
@@ -168,7 +168,7 @@ describe('who retries', () => {
 		expect(context.retriesExhausted).toBe(false)
 	})
 
-	test('that the outermost shall is passed on to the next service, and only that', async () => {
+	test('passes on x-retry-layer: outermost to the next service, and nothing else', async () => {
 		expect(hasOutermostRetry(undefined)).toBe(false)
 		expect(hasOutermostRetry(createServerContext(request()))).toBe(false)
 		expect(hasOutermostRetry(createServerContext(request({ 'x-retry-attempt': '2' })))).toBe(false)
@@ -179,7 +179,7 @@ describe('who retries', () => {
 		expect(await retry().execute(hasOutermostRetry)).toBe(false)
 	})
 
-	test('an answer says that retries are exhausted by one word', () => {
+	test('a response reports exhausted retries only with the value true', () => {
 		expect(areRetriesExhausted(new Headers({ 'x-retries-exhausted': 'true' }))).toBe(true)
 		expect(areRetriesExhausted(new Headers({ 'x-retries-exhausted': '1' }))).toBe(false)
 		expect(areRetriesExhausted(new Headers())).toBe(false)
@@ -187,12 +187,12 @@ describe('who retries', () => {
 })
 
 describe('the signal', () => {
-	test("is the request's own, where there is no deadline", () => {
+	test("is the request's own if there is no deadline", () => {
 		const web = request()
 		expect(createServerContext(web).signal).toBe(web.signal)
 	})
 
-	test('is aborted by the client also where there is one', () => {
+	test('is aborted by the client if there is a deadline too', () => {
 		const client = new AbortController()
 		const headers = { 'x-request-timeout-ms': '500' }
 		const { signal } = createServerContext(request(headers, client.signal), { runtime: virtualRuntime() })
@@ -201,7 +201,7 @@ describe('the signal', () => {
 		expect(signal.aborted).toBe(true)
 	})
 
-	test('keeps no timer and is not aborted once the request has ended', async () => {
+	test('has no timer and is not aborted after the request has ended', async () => {
 		const clock = virtualRuntime()
 		const context = createServerContext(request({ 'x-request-timeout-ms': '500' }), { runtime: clock })
 		expect(clock.pendingTimers).toBe(0)
@@ -230,7 +230,7 @@ describe('the request is found', () => {
 	})
 
 	test.each([undefined, null, 'GET /', {}, { raw: {} }, { req: { raw: {} } }, { headers: null }])(
-		'and %j is none',
+		'and %j is rejected',
 		(given) => {
 			expect(() => createServerContext(given as never)).toThrow(
 				/^Invalid option "request": expected a web Request.*, got .*/,
@@ -238,12 +238,12 @@ describe('the request is found', () => {
 		},
 	)
 
-	test('a header that came in several lines is not believed', () => {
+	test('a header with several lines is ignored', () => {
 		const several = { headers: { 'x-request-timeout-ms': ['5', '6'] } }
 		expect(createServerContext(several).deadline).toBeUndefined()
 	})
 
-	test('its context is the same from then on, by any of its faces', () => {
+	test('its context is found by any of its objects', () => {
 		const raw = request(headers)
 		const hono = { req: { raw } }
 		expect(getServerContext(hono)).toBeUndefined()
@@ -254,7 +254,7 @@ describe('the request is found', () => {
 		expect(getServerContext(hono)).toBe(context)
 	})
 
-	test('other options make another context, which counts from then on', () => {
+	test('other options create another context, which replaces the first', () => {
 		const web = request({ 'x-request-timeout-ms': '5000' })
 		const first = createServerContext(web)
 		const second = createServerContext(web, { maxDeadlineMs: 10 })
@@ -263,7 +263,7 @@ describe('the request is found', () => {
 	})
 })
 
-describe('options that can not work are refused by name', () => {
+describe('rejects invalid options by name', () => {
 	test.each([
 		[{ maxDeadlineMs: -1 }, /Invalid option "maxDeadlineMs": expected .*, got -1/],
 		[{ maxDeadlineMs: Infinity }, /Invalid option "maxDeadlineMs": expected .*, got Infinity/],

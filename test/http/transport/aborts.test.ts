@@ -29,19 +29,22 @@ describe.each(transports)('an abort over $name', ({ name, send }) => {
 		expect(sockets).toEqual([])
 	})
 
-	it.each(reasons)('with the reason %s before the head rejects with it, and hangs up', async (reason) => {
-		const controller = new AbortController()
-		const { promise: arrived, resolve } = pending<ServerResponse>()
-		const { url } = await serve((_, response) => resolve(response))
-		const asked = send(url, init({ signal: controller.signal }))
-		const response = await arrived
-		controller.abort(reason)
-		await expect(asked).rejects.toBe(reason)
-		if (!response.destroyed) await once(response, 'close')
-	})
+	it.each(reasons)(
+		'with the reason %s before the head rejects with it and closes the connection',
+		async (reason) => {
+			const controller = new AbortController()
+			const { promise: arrived, resolve } = pending<ServerResponse>()
+			const { url } = await serve((_, response) => resolve(response))
+			const asked = send(url, init({ signal: controller.signal }))
+			const response = await arrived
+			controller.abort(reason)
+			await expect(asked).rejects.toBe(reason)
+			if (!response.destroyed) await once(response, 'close')
+		},
+	)
 
 	it.each(['text', 'json', 'arrayBuffer', 'blob'] as const)(
-		'in the middle of %s rejects with the reason, and hangs up',
+		'during %s rejects with the reason and closes the connection',
 		async (how) => {
 			const controller = new AbortController()
 			const { url, held } = await serveHalf()
@@ -54,7 +57,7 @@ describe.each(transports)('an abort over $name', ({ name, send }) => {
 		},
 	)
 
-	it.each(reasonsInBody)('with the reason %s in the middle of the stream rejects with it', async (reason) => {
+	it.each(reasonsInBody)('with the reason %s while the stream is read rejects with it', async (reason) => {
 		const controller = new AbortController()
 		const { url } = await serveHalf()
 		const response = await send(url, init({ signal: controller.signal }))
@@ -65,7 +68,7 @@ describe.each(transports)('an abort over $name', ({ name, send }) => {
 		await expect(next).rejects.toBe(reason)
 	})
 
-	it('in the middle of a compressed body rejects with the reason', async () => {
+	it('while a compressed body is read rejects with the reason', async () => {
 		const controller = new AbortController()
 		const { url } = await serve((_, response) => {
 			response
@@ -80,7 +83,7 @@ describe.each(transports)('an abort over $name', ({ name, send }) => {
 	})
 
 	it.each(reasonsInBody)(
-		'with the reason %s while nobody reads is heard by whoever reads later',
+		'with the reason %s while the body is unread rejects a later read',
 		async (reason) => {
 			const controller = new AbortController()
 			const { url } = await serveHalf()
@@ -125,7 +128,7 @@ it.each(['GET', 'HEAD'])('a signal has no listener left after a %s over undici',
 	expect(getEventListeners(signal, 'abort')).toEqual([])
 })
 
-describe('an abort over undici, where undici itself does not hear it yet', () => {
+describe('an abort that undici does not notice yet', () => {
 	/** An abort of a request that `dispatcher` keeps waiting. */
 	async function abortWaiting(dispatcher: undici.Agent, url: string) {
 		const controller = new AbortController()
@@ -136,12 +139,12 @@ describe('an abort over undici, where undici itself does not hear it yet', () =>
 		await expect(asked).rejects.toBe(reason)
 	}
 
-	it('rejects at once while the connection is not there', async () => {
+	it('rejects immediately while connecting', async () => {
 		const dispatcher = new undici.Agent({ connect: () => {} })
 		await abortWaiting(dispatcher, 'http://127.0.0.1:1')
 	})
 
-	it('rejects at once while the request waits for a free connection, and never sends it', async () => {
+	it('rejects immediately while the request waits for a connection, and never sends it', async () => {
 		const dispatcher = new undici.Agent({ connections: 1 })
 		onTestFinished(() => dispatcher.destroy())
 		const { url, held, seen } = await serveHalf()

@@ -8,7 +8,7 @@ it('is a random UUID', () => {
 	expect(randomUuid()).not.toBe(randomUuid())
 })
 
-it('is one on a page without TLS, too, where there is no randomUUID', () => {
+it('is also a UUID on a page without TLS, where randomUUID is missing', () => {
 	const { crypto } = globalThis
 	vi.stubGlobal('crypto', {
 		getRandomValues: (bytes: Uint8Array<ArrayBuffer>) => crypto.getRandomValues(bytes),

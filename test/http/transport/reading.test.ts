@@ -19,7 +19,7 @@ describe.each(transports)('a response over $name', ({ send }) => {
 	const get = async (handler: Handler, method = 'GET') =>
 		await send((await serve(handler)).url, init({ method }))
 
-	it('tells its status, its words and its headers', async () => {
+	it('has status, status text and headers', async () => {
 		const response = await get((_, answer) =>
 			answer.writeHead(404, 'Gone Fishing', { 'set-cookie': ['a=1', 'b=2'], 'x-name': 'r\u00e9mi' }).end(),
 		)
@@ -38,7 +38,7 @@ describe.each(transports)('a response over $name', ({ send }) => {
 		expect([blob.type, await blob.text()]).toEqual(['application/json;charset=utf-8', '{"name":"Ada"}'])
 	})
 
-	it('is read in pieces', async () => {
+	it('can be read in chunks', async () => {
 		const response = await get((_, answer) => answer.end(long))
 		let size = 0
 		for await (const chunk of response.body ?? []) {
@@ -48,7 +48,7 @@ describe.each(transports)('a response over $name', ({ send }) => {
 		expect(size).toBe(long.length)
 	})
 
-	it('is read into a buffer that the reader brings', async () => {
+	it("can be read into the reader's own buffer", async () => {
 		const response = await get((_, answer) => answer.end('0123456789'))
 		const reader = response.body?.getReader({ mode: 'byob' })
 		const first = await reader?.read(new Uint8Array(4))
@@ -58,7 +58,7 @@ describe.each(transports)('a response over $name', ({ send }) => {
 		expect((await reader?.read(new Uint8Array(4)))?.done).toBe(true)
 	})
 
-	it('whose JSON is none is a SyntaxError', async () => {
+	it('rejects invalid JSON with a SyntaxError', async () => {
 		await expect((await get((_, answer) => answer.end('{'))).json()).rejects.toThrow(SyntaxError)
 	})
 
@@ -66,7 +66,7 @@ describe.each(transports)('a response over $name', ({ send }) => {
 		expect(await (await get((_, answer) => answer.end('\ufefftext'))).text()).toBe('text')
 	})
 
-	it('is used once it is read, and then refuses with a TypeError', async () => {
+	it('is used after it was read, and then rejects with a TypeError', async () => {
 		const response = await get(json)
 		expect(response.bodyUsed).toBe(false)
 		const first = response.text()
@@ -78,7 +78,7 @@ describe.each(transports)('a response over $name', ({ send }) => {
 		expect(() => response.body?.getReader()).toThrow(TypeError)
 	})
 
-	it('can still be read as a whole when its stream was only looked at', async () => {
+	it('can still be read as a whole if its stream was only accessed', async () => {
 		const response = await get(json)
 		expect(response.body).toBe(response.body)
 		expect(response.bodyUsed).toBe(false)
@@ -87,7 +87,7 @@ describe.each(transports)('a response over $name', ({ send }) => {
 		await expect(response.text()).rejects.toThrow(TypeError)
 	})
 
-	it('can not be read as a whole when its stream is held or was read from', async () => {
+	it('cannot be read as a whole if its stream is locked or was read from', async () => {
 		const response = await get(json)
 		const reader = response.body?.getReader()
 		expect(response.bodyUsed).toBe(false)
@@ -134,35 +134,32 @@ describe.each(transports)('a response over $name', ({ send }) => {
 		expect((await (await get(handler)).arrayBuffer()).byteLength).toBe(long.length)
 	})
 
-	it('stays as it is in an encoding that nobody knows', async () => {
+	it('stays encoded in an unknown encoding', async () => {
 		const response = await get((_, answer) =>
 			answer.writeHead(200, { 'content-encoding': 'rot13' }).end('grkg'),
 		)
 		expect(await response.text()).toBe('grkg')
 	})
 
-	it('may say that it is compressed and be empty', async () => {
+	it('can be empty with a content-encoding', async () => {
 		const handler: Handler = (_, answer) => answer.writeHead(200, { 'content-encoding': 'gzip' }).end()
 		expect(await (await get(handler)).text()).toBe('')
 		expect(await (await get(handler, 'HEAD')).text()).toBe('')
 	})
 
-	it('that is not what its encoding says is an error, not a crash', async () => {
+	it('that does not match its encoding rejects', async () => {
 		const response = await get((_, answer) => answer.writeHead(200, { 'content-encoding': 'gzip' }).end(long))
 		await expect(response.text()).rejects.toThrow(Error)
 	})
 
-	it.each(['text', 'json', 'arrayBuffer', 'blob'] as const)(
-		'that is cut off in the middle rejects %s',
-		async (how) => {
-			const response = await get((_, answer) => {
-				answer.writeHead(200, { 'content-length': 100 }).write('half', () => answer.destroy())
-			})
-			await expect(response[how]()).rejects.toThrow(Error)
-		},
-	)
+	it.each(['text', 'json', 'arrayBuffer', 'blob'] as const)('that breaks rejects %s', async (how) => {
+		const response = await get((_, answer) => {
+			answer.writeHead(200, { 'content-length': 100 }).write('half', () => answer.destroy())
+		})
+		await expect(response[how]()).rejects.toThrow(Error)
+	})
 
-	it('that never came is an error of the network', async () => {
+	it('that never arrived is a network error', async () => {
 		await expect(get((_, answer) => answer.destroy())).rejects.toThrow(Error)
 		await expect(send('http://127.0.0.1:1', init())).rejects.toThrow(Error)
 	})

@@ -22,7 +22,7 @@ const sent = async (send: Transport, status: number, method: string, body?: Body
 }
 
 describe.each(transports)('a redirect over $name', ({ send }) => {
-	it('is followed, and the response tells where it came from', async () => {
+	it('is followed, and the response has the final URL', async () => {
 		const { url } = await serve(redirecting())
 		const response = await send(`${url}/301/302/307/there#part`, init())
 		expect([response.url, response.redirected]).toEqual([`${url}/there`, true])
@@ -41,7 +41,7 @@ describe.each(transports)('a redirect over $name', ({ send }) => {
 		[302, 'DELETE', 'DELETE'],
 		[307, 'POST', 'POST'],
 		[308, 'POST', 'POST'],
-	])('with %i makes of %s a %s', async (status, method, expected) => {
+	])('with %i turns %s into %s', async (status, method, expected) => {
 		const body = method === 'POST' || method === 'PUT' ? 'text' : undefined
 		const { last } = await sent(send, status, method, body)
 		expect(last?.method).toBe(expected)
@@ -57,7 +57,7 @@ describe.each(transports)('a redirect over $name', ({ send }) => {
 		expect((await sent(send, 307, 'POST', new Blob(['blob']))).last?.body.toString()).toBe('blob')
 	})
 
-	it.each([301, 302, 307, 308])('with %i is not followed when the body was a stream', async (status) => {
+	it.each([301, 302, 307, 308])('with %i is not followed if the body was a stream', async (status) => {
 		await expect(sent(send, status, 'POST', new Blob(['a']).stream())).rejects.toThrow(TypeError)
 	})
 
@@ -65,7 +65,7 @@ describe.each(transports)('a redirect over $name', ({ send }) => {
 		expect((await sent(send, 303, 'POST', new Blob(['a']).stream())).last?.method).toBe('GET')
 	})
 
-	it('to another origin takes no credentials along, and to the same one all', async () => {
+	it('to another origin drops credentials, and to the same one keeps them', async () => {
 		const other = await serve()
 		const { url, seen } = await serve(({ path }, response) => {
 			response.writeHead(302, { location: path === '/' ? '/again' : other.url }).end()
@@ -79,14 +79,14 @@ describe.each(transports)('a redirect over $name', ({ send }) => {
 			expect(there).not.toHaveProperty(name)
 	})
 
-	it('is followed 20 times and not once more', async () => {
+	it('is followed at most 20 times', async () => {
 		const { url } = await serve(redirecting())
 		const response = await send(`${url}${'/302'.repeat(20)}/there`, init())
 		expect(await response.text()).toBe('/there')
 		await expect(send(`${url}${'/302'.repeat(21)}/there`, init())).rejects.toThrow(TypeError)
 	})
 
-	it('is the answer when it is to be handled by hand, or leads nowhere', async () => {
+	it("is returned with redirect: 'manual', or without a location", async () => {
 		const { url } = await serve(({ path }, response) => {
 			response.writeHead(302, path === '/' ? { location: '/there' } : {}).end('moved')
 		})
@@ -99,7 +99,7 @@ describe.each(transports)('a redirect over $name', ({ send }) => {
 		expect((await send(`${url}/nowhere`, init())).status).toBe(302)
 	})
 
-	it('is an error when there is to be none', async () => {
+	it("is an error with redirect: 'error'", async () => {
 		const { url } = await serve(redirecting())
 		await expect(send(`${url}/302/there`, init({ redirect: 'error' }))).rejects.toThrow(TypeError)
 	})
@@ -112,7 +112,7 @@ describe.each(transports)('a redirect over $name', ({ send }) => {
 		},
 	)
 
-	it.each([300, 304, 305, 306])('is not what %i means', async (status) => {
+	it.each([300, 304, 305, 306])('is not %i', async (status) => {
 		const { url } = await serve((_, response) => response.writeHead(status, { location: '/there' }).end())
 		expect((await send(url, init())).status).toBe(status)
 	})

@@ -39,13 +39,13 @@ describe.each(transports)('a request over $name', ({ send }) => {
 		['an object', { 'X-One': '1', Accept: 'text/csv' }],
 		['a list', [['X-One', '1'] as [string, string], ['Accept', 'text/csv'] as [string, string]]],
 		['Headers', new Headers({ 'X-One': '1', Accept: 'text/csv' })],
-	])('takes headers as %s', async (_, headers) => {
+	])('accepts headers as %s', async (_, headers) => {
 		const { url, seen } = await serve()
 		await (await send(url, init({ headers }))).text()
 		expect(seen[0]?.headers).toMatchObject({ 'x-one': '1', accept: 'text/csv' })
 	})
 
-	it('says what it accepts and who it is, unless the caller does', async () => {
+	it('sends accept and user-agent, unless the caller sets them', async () => {
 		const { url, seen } = await serve()
 		await (await send(url, init())).text()
 		await (await send(url, init({ headers: { 'User-Agent': 'me', 'Accept-Encoding': 'identity' } }))).text()
@@ -79,7 +79,7 @@ describe.each(transports)('a request over $name', ({ send }) => {
 		expect(seen.headers['content-length']).toBe(String(Buffer.byteLength(text)))
 	})
 
-	it('leaves a content type that was given', async () => {
+	it("keeps the caller's content type", async () => {
 		const seen = await post('{}', { 'Content-Type': 'application/json' })
 		expect(seen.headers['content-type']).toBe('application/json')
 	})
@@ -102,7 +102,7 @@ describe.each(transports)('a request over $name', ({ send }) => {
 	})
 
 	// Over undici they were in lower case, which is as good by the standard, and servers that compare letters found no field.
-	it("writes the names in a form's parts as fetch does", async () => {
+	it('writes part headers of a form as fetch does', async () => {
 		const form = new FormData()
 		form.append('file', new File(['a,b'], 'table.csv', { type: 'text/csv' }))
 		const { body } = await post(form)
@@ -123,7 +123,7 @@ describe.each(transports)('a request over $name', ({ send }) => {
 	it.each([
 		['was read before', async (stream: ReadableStream) => await stream.getReader().read()],
 		['is being read', async (stream: ReadableStream) => stream.getReader()],
-	])('refuses a stream that %s, before anything is sent', async (_, use) => {
+	])('rejects a stream that %s, before anything is sent', async (_, use) => {
 		const { url, seen } = await serve()
 		const body = new Blob(['stream']).stream()
 		await use(body)
@@ -131,17 +131,17 @@ describe.each(transports)('a request over $name', ({ send }) => {
 		expect(seen).toEqual([])
 	})
 
-	it.each(['GET', 'HEAD'])('refuses a body for %s', async (method) => {
+	it.each(['GET', 'HEAD'])('rejects a body for %s', async (method) => {
 		const { url, seen } = await serve()
 		await expect(send(url, init({ method, body: 'x' }))).rejects.toThrow(TypeError)
 		expect(seen).toEqual([])
 	})
 
-	it.each(['CONNECT', 'trace', 'TRACK'])('refuses the method %s', async (method) => {
+	it.each(['CONNECT', 'trace', 'TRACK'])('rejects the method %s', async (method) => {
 		await expect(send('http://127.0.0.1:1', init({ method }))).rejects.toThrow(TypeError)
 	})
 
-	it('refuses what is no URL, and one with credentials', async () => {
+	it('rejects an invalid URL, and one with credentials', async () => {
 		await expect(send('not a url', init())).rejects.toThrow(TypeError)
 		await expect(send('http://me:secret@127.0.0.1:1/', init())).rejects.toThrow(TypeError)
 		const { url } = await serve()

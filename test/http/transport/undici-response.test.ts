@@ -24,7 +24,7 @@ function uncaught(): unknown[] {
 }
 
 describe('a header of an undici response', () => {
-	it('is there without Headers, several lines as one, and null when it is not', async () => {
+	it('is returned without a Headers object, joined lines included, or null', async () => {
 		const { url } = await serve((_, response) =>
 			response.writeHead(200, { 'x-two': ['a', 'b'], x: '1' }).end(),
 		)
@@ -35,7 +35,7 @@ describe('a header of an undici response', () => {
 		await response.drain()
 	})
 
-	it('that undici read as UTF-8 is bytes again, as in fetch', async () => {
+	it('that undici decoded as UTF-8 is a byte string again, as in fetch', async () => {
 		const { url } = await serve()
 		const old: typeof undici.request = async (...request) => {
 			const answer = await undici.request(...request)
@@ -47,7 +47,7 @@ describe('a header of an undici response', () => {
 	})
 })
 
-describe('a follower', () => {
+describe('an observer', () => {
 	const follower = () => ({
 		onEnd: vi.fn<BodyObserver['onEnd']>((error) => error && new Error('instead', { cause: error })),
 		onReadStart: vi.fn<BodyObserver['onReadStart']>(),
@@ -62,7 +62,7 @@ describe('a follower', () => {
 		return { response, ...told }
 	}
 
-	it.each(['text', 'arrayBuffer', 'blob'] as const)('hears once that %s has come to the end', async (how) => {
+	it.each(['text', 'arrayBuffer', 'blob'] as const)('is notified once that %s has ended', async (how) => {
 		const { response, onEnd, onHandOver } = await followed()
 		expect(onEnd).not.toHaveBeenCalled()
 		await response[how]()
@@ -72,19 +72,19 @@ describe('a follower', () => {
 		expect(onHandOver).not.toHaveBeenCalled()
 	})
 
-	it('hears that bad JSON has come to its end, for it was read', async () => {
+	it('is notified of the end after invalid JSON', async () => {
 		const { response, onEnd } = await followed()
 		await expect(response.json()).rejects.toThrow(SyntaxError)
 		expect(onEnd.mock.calls).toEqual([[]])
 	})
 
-	it('hears of a failure once, and says what is thrown in its place', async () => {
+	it('is notified of a failure once, and can replace the error', async () => {
 		const { response, onEnd } = await followed(cutOff)
 		await expect(response.text()).rejects.toThrow('instead')
 		expect(onEnd.mock.calls).toEqual([[expect.objectContaining({ name: 'SocketError' })]])
 	})
 
-	it('hears of the reason of an abort, and says what is thrown in its place', async () => {
+	it('is notified of the abort reason, and can replace it', async () => {
 		const controller = new AbortController()
 		const half: Handler = (_, answer) => void answer.write('half')
 		const { response, onEnd } = await followed(half, controller.signal)
@@ -94,7 +94,7 @@ describe('a follower', () => {
 		expect(onEnd.mock.calls).toEqual([['too late']])
 	})
 
-	it('hears nothing of a second reading while the first goes on', async () => {
+	it('is not notified of a second read during the first', async () => {
 		const { response, onEnd } = await followed()
 		const reading = response.text()
 		await expect(response.text()).rejects.toThrow(TypeError)
@@ -104,7 +104,7 @@ describe('a follower', () => {
 		expect(onEnd).toHaveBeenCalledTimes(1)
 	})
 
-	it('can ask whether the stream was taken, which looking at it is not', async () => {
+	it('can check isStreamTaken, which is false after accessing body', async () => {
 		const { response, onEnd, onHandOver } = await followed()
 		expect(response.body).toBe(response.body)
 		expect(response.isStreamTaken).toBe(false)
@@ -117,7 +117,7 @@ describe('a follower', () => {
 		expect(onEnd).not.toHaveBeenCalled()
 	})
 
-	it('hears of a body that was looked at and then read as text', async () => {
+	it('is notified of a body that was accessed and then read as text', async () => {
 		const { response, onReadStart, onEnd } = await followed()
 		expect(response.body).not.toBeNull()
 		expect(await response.text()).toBe('ok')
@@ -125,7 +125,7 @@ describe('a follower', () => {
 		expect([onReadStart.mock.calls, onEnd.mock.calls]).toEqual([[[]], [[]]])
 	})
 
-	it('hears at once that there is no body', async () => {
+	it('is notified immediately if there is no body', async () => {
 		const { response, onEnd } = await followed((_, answer) => answer.writeHead(204).end())
 		expect(onEnd.mock.calls).toEqual([[]])
 		await response.text()
@@ -133,14 +133,14 @@ describe('a follower', () => {
 		expect(onEnd).toHaveBeenCalledTimes(1)
 	})
 
-	it('hears of a body that was thrown away', async () => {
+	it('is notified of a drained body', async () => {
 		const { response, onEnd } = await followed()
 		await response.drain()
 		expect(onEnd.mock.calls).toEqual([[]])
 	})
 })
 
-describe('discard', () => {
+describe('drain', () => {
 	const sized =
 		(bytes: number): Handler =>
 		(_, response) =>
@@ -163,7 +163,7 @@ describe('discard', () => {
 		expect(await connections((_, response) => response.writeHead(204).end())).toBeLessThan(3)
 	})
 
-	it('does not read more than 64 kB for it', async () => {
+	it('reads at most 64 kB', async () => {
 		expect(await connections(sized(65_537))).toBeGreaterThanOrEqual(10)
 		const response = pending<ServerResponse>()
 		const { url } = await serve((_, answer) => {
@@ -180,7 +180,7 @@ describe('discard', () => {
 		if (!answer.destroyed) await once(answer, 'close')
 	})
 
-	it('does not wait more than a second for it', async () => {
+	it('waits at most a second', async () => {
 		const runtime = virtualRuntime()
 		const { url } = await serve((_, response) => void response.write('slow'))
 		const response = await observableTransport(undici, { runtime })(url, init())
@@ -201,7 +201,7 @@ describe('discard', () => {
 		expect(runtime.pendingTimers).toBe(0)
 	})
 
-	it('ends a reading that is going on, and a stream that was taken', async () => {
+	it('ends a read in progress, and a stream that the caller reads', async () => {
 		const errors = uncaught()
 		const { url } = await serve((_, response) => void response.write('half'))
 		const first = await send(url, init())
@@ -219,7 +219,7 @@ describe('discard', () => {
 		expect(errors).toEqual([])
 	})
 
-	it('does not mind that the body fails, before or meanwhile', async () => {
+	it('ignores errors of the body', async () => {
 		const errors = uncaught()
 		const { url, sockets } = await serve(cutOff)
 		await (await send(url, init())).drain()
@@ -238,8 +238,8 @@ describe('discard', () => {
 	})
 })
 
-describe('a body that nobody reads', () => {
-	it('does not end the process when it breaks off or is aborted', async () => {
+describe('an unread body', () => {
+	it('does not crash the process if it breaks or is aborted', async () => {
 		const errors = uncaught()
 		const { url, sockets } = await serve(cutOff)
 		await send(url, init())
@@ -252,7 +252,7 @@ describe('a body that nobody reads', () => {
 		expect(errors).toEqual([])
 	})
 
-	it('nor when it is all there, and its stream is given up or thrown away', async () => {
+	it('nor if its complete stream is cancelled or drained', async () => {
 		const errors = uncaught()
 		const { url } = await serve()
 		const first = await send(url, init())
@@ -265,7 +265,7 @@ describe('a body that nobody reads', () => {
 		expect([first.bodyUsed, errors]).toEqual([true, []])
 	})
 
-	it.each([undefined, 'gzip'])('nor when its stream is given up (%s)', async (encoding) => {
+	it.each([undefined, 'gzip'])('nor if its stream is cancelled (%s)', async (encoding) => {
 		const errors = uncaught()
 		const response = pending<ServerResponse>()
 		const { url } = await serve((_, answer) => {
@@ -279,7 +279,7 @@ describe('a body that nobody reads', () => {
 		expect(errors).toEqual([])
 	})
 
-	it('nor when the compressed bytes are none, and the connection is closed', async () => {
+	it('nor if the compressed body is empty and the connection is closed', async () => {
 		const errors = uncaught()
 		const response = pending<ServerResponse>()
 		const { url } = await serve((_, answer) => {

@@ -13,18 +13,18 @@ describe('undiciTransport', () => {
 		],
 		[{ dispatcher: 'agent' }, 'Invalid option "dispatcher"'],
 		[{ maxRedirect: 3 }, 'Unknown option "maxRedirect" for undiciTransport. Did you mean "maxRedirects"?'],
-	])('refuses %o', (options, message) => {
+	])('rejects %o', (options, message) => {
 		expect(() => undiciTransport(undici, options)).toThrow(message)
 	})
 
-	it('says when it was not given undici', () => {
+	it('rejects anything but the undici module', () => {
 		const nothing = undefined as unknown as typeof undici
 		expect(() => undiciTransport(nothing)).toThrow(
 			'Invalid option "undiciTransport(undici)": expected the undici module',
 		)
 	})
 
-	it('sends over the dispatcher it was given', async () => {
+	it('sends over the given dispatcher', async () => {
 		const { url } = await serve()
 		const paths: string[] = []
 		const dispatcher = new undici.Agent().compose((dispatch) => (options, handler) => {
@@ -36,7 +36,7 @@ describe('undiciTransport', () => {
 		await dispatcher.close()
 	})
 
-	it('lets an interceptor listen to the signal as well', async () => {
+	it('lets an interceptor listen to the signal too', async () => {
 		const { url } = await serve((_, response) => void response.write('half'))
 		const dispatcher = new undici.Agent().compose(undici.interceptors.dump())
 		const controller = new AbortController()
@@ -57,7 +57,7 @@ describe('undiciTransport', () => {
 		await dispatcher.destroy()
 	})
 
-	it('hands on the errors of undici as they are', async () => {
+	it("passes on undici's errors unchanged", async () => {
 		await expect(undiciTransport(undici)('http://127.0.0.1:1', init())).rejects.toMatchObject({
 			code: 'ECONNREFUSED',
 		})
@@ -65,7 +65,7 @@ describe('undiciTransport', () => {
 		await expect(undiciTransport(undici)(url, init())).rejects.toMatchObject({ code: 'UND_ERR_SOCKET' })
 	})
 
-	it('takes a form that is undici’s own', async () => {
+	it('accepts undici’s own form class', async () => {
 		const { url, seen } = await serve()
 		const form = new undici.FormData()
 		form.append('name', 'Ada')

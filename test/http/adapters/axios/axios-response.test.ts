@@ -5,8 +5,8 @@ import { AxiosResponseView } from '../../../../src/http/adapters/axios/axios-res
 const answered = (data: unknown, headers: object = {}) =>
 	new AxiosResponseView({ status: 503, statusText: 'Busy', headers, config: {}, data }, 'http://a.test/')
 
-describe('what a hook sees of an answer', () => {
-	test('is its status and where it came from', () => {
+describe('the response that a hook receives', () => {
+	test('has the status and the URL', () => {
 		expect(answered('')).toMatchObject({ status: 503, statusText: 'Busy', ok: false, url: 'http://a.test/' })
 	})
 
@@ -15,7 +15,7 @@ describe('what a hook sees of an answer', () => {
 		['a Buffer', Buffer.from('busy')],
 		['an ArrayBuffer', new TextEncoder().encode('busy').buffer],
 		['a Blob', new Blob(['busy'])],
-	])('is its body when that is %s, once', async (_, data) => {
+	])('has the body once if it is %s', async (_, data) => {
 		expect(await answered(data).text()).toBe('busy')
 		expect(await (await answered(data).blob()).text()).toBe('busy')
 		const response = answered(data)
@@ -25,13 +25,13 @@ describe('what a hook sees of an answer', () => {
 		await expect(response.text()).rejects.toThrow(TypeError)
 	})
 
-	test('is nothing of a stream, which is for the caller to read', async () => {
+	test('does not read a stream, which belongs to the caller', async () => {
 		const data = Readable.from(['busy'])
 		expect(await answered(data).text()).toBe('')
 		expect(data.readableDidRead).toBe(false)
 	})
 
-	test('are its headers, of which some have several lines', () => {
+	test('has the headers, joined if there are several lines', () => {
 		const response = answered('', { 'Set-Cookie': ['a=1', 'b=2'], 'Retry-After': 7, 'x-none': undefined })
 		expect(response.headers.getSetCookie()).toEqual(['a=1', 'b=2'])
 		expect(response.headers.has('x-none')).toBe(false)

@@ -46,7 +46,7 @@ const ways: readonly [string, () => { config: AxiosRequestConfig; cancel: () => 
 ]
 
 describe.each(ways)('to cancel by %s', (_, make) => {
-	test('ends a wait at once, and nothing more is sent', async () => {
+	test('ends a wait immediately and sends nothing more', async () => {
 		const { api, server, waiting, clock } = await setting(busy, { areWaitsHeld: true })
 		const { config, cancel } = make()
 		const request = axiosFailure(api.get('/', config))
@@ -63,7 +63,7 @@ describe.each(ways)('to cancel by %s', (_, make) => {
 		expect(server.requests).toHaveLength(1)
 	})
 
-	test('ends a request on the wire, and hangs up', async () => {
+	test('ends a request in flight and closes the connection', async () => {
 		const { api, server, waits } = await setting(hang())
 		const { config, cancel } = make()
 		const request = failure(api.get('/', config))
@@ -76,7 +76,7 @@ describe.each(ways)('to cancel by %s', (_, make) => {
 })
 
 describe('to cancel', () => {
-	test.each(ways.slice(0, 3))('by %s ends a stream that was handed out', async (_, make) => {
+	test.each(ways.slice(0, 3))('by %s ends a stream that the caller reads', async (_, make) => {
 		const { api, server } = await setting(drip())
 		const { config, cancel } = make()
 		const { data } = await api.get<Readable>('/', { ...config, responseType: 'stream' })
@@ -88,7 +88,7 @@ describe('to cancel', () => {
 		await server.aborted(1)
 	})
 
-	test('leaves no listener behind on what lives longer than the request', async () => {
+	test('leaves no listener on long-lived objects', async () => {
 		const { api } = await setting([busy, answer()])
 		const { signal } = new AbortController()
 		const token: CancelToken & { _listeners?: unknown[] } = axios.CancelToken.source().token

@@ -8,8 +8,8 @@ import { axiosFailure, setting } from './setting.ts'
 const busy = answer({ status: 503, body: 'busy' })
 const fine = answer({ headers: { 'content-type': 'application/json' }, body: '{"id":7}' })
 
-describe('the answer', () => {
-	test('is judged by the validateStatus of the caller', async () => {
+describe('the response', () => {
+	test("is checked by the caller's validateStatus", async () => {
 		const { api } = await setting(answer({ status: 404, body: 'none' }))
 		await expect(api.get('/', { validateStatus: () => true })).resolves.toMatchObject({ status: 404 })
 		await expect(api.get('/', { validateStatus: null })).resolves.toMatchObject({ data: 'none' })
@@ -24,7 +24,7 @@ describe('the answer', () => {
 		expect(explain(error)?.stop).toBe('permanent')
 	})
 
-	test('is an error where the caller does not want a 204', async () => {
+	test('is an error if validateStatus rejects a 204', async () => {
 		const { api, server } = await setting(answer({ status: 204 }))
 		const error = await axiosFailure(api.get('/', { validateStatus: (status) => status === 200 }))
 		expect(error).toMatchObject({ status: 204, code: 'ERR_BAD_RESPONSE' })
@@ -50,7 +50,7 @@ describe('the answer', () => {
 		expect(first?.headers).toEqual(second?.headers)
 	})
 
-	test('has gone through each interceptor and each transform once, however many attempts it took', async () => {
+	test('passes each interceptor and transform once, however many attempts were made', async () => {
 		const { api, server } = await setting([busy, busy, fine])
 		const onRequest = vi.fn((config) => config)
 		const onResponse = vi.fn((response) => response)
@@ -65,7 +65,7 @@ describe('the answer', () => {
 			expect(called).toHaveBeenCalledOnce()
 	})
 
-	test('can be asked for again with the config of its error', async () => {
+	test('can be requested again with the config of its error', async () => {
 		const { api, server } = await setting([answer({ status: 401 }), fine])
 		api.interceptors.response.use(undefined, (error) => api.request(error.config))
 		expect((await api.get('/users/7', { params: { a: 1 } })).data).toEqual({ id: 7 })
@@ -80,21 +80,21 @@ describe.each(['http', 'fetch'])('a stream over %s', (adapter) => {
 		return Buffer.concat(chunks).toString()
 	}
 
-	test('is handed out when the head is there, and has no time limit from then on', async () => {
+	test('is returned with the head and has no timeout afterwards', async () => {
 		const { api, clock } = await setting([busy, fine], { adapter, timeout: 1_000 })
 		const { data } = await api.get('/', { responseType: 'stream' })
 		expect(clock.pendingTimers).toBe(0)
 		expect(await textOf(data)).toBe('{"id":7}')
 	})
 
-	test('of an answer that is not wanted is given up, and its connection with it', async () => {
+	test('of a discarded response is cancelled, and its connection is closed', async () => {
 		const { api, server } = await setting([drip({ status: 503 }), fine], { adapter })
 		const { data } = await api.get('/', { responseType: 'stream' })
 		expect(await textOf(data)).toBe('{"id":7}')
 		await server.aborted(1)
 	})
 
-	test('of a status that is an error is there to be read', async () => {
+	test('of a failed status can be read', async () => {
 		const { api } = await setting(answer({ status: 404, body: 'none' }), { adapter })
 		const { response } = await axiosFailure(api.get('/', { responseType: 'stream' }))
 		expect(await textOf(response?.data as AsyncIterable<Uint8Array>)).toBe('none')
@@ -102,7 +102,7 @@ describe.each(['http', 'fetch'])('a stream over %s', (adapter) => {
 })
 
 describe('the adapter', () => {
-	test('takes axios itself and options that there are', () => {
+	test('accepts the axios module and rejects anything else, and unknown options', () => {
 		expect(() => axiosAdapter(Object(axios.create()))).toThrow(
 			'Invalid option "axiosAdapter(axios)": expected the axios module',
 		)
@@ -114,7 +114,7 @@ describe('the adapter', () => {
 		)
 	})
 
-	test('can be made the default of axios, and does not end up calling itself', async () => {
+	test('can be the default adapter of axios without calling itself', async () => {
 		const { server } = await setting(fine)
 		const { adapter = 'http' } = axios.defaults
 		try {
@@ -125,7 +125,7 @@ describe('the adapter', () => {
 		}
 	})
 
-	test('goes by the address of the request, whatever the defaults of axios have become', async () => {
+	test('uses the URL of the request, whatever the current defaults of axios are', async () => {
 		const { api, server } = await setting(fine, { axiosDefaults: { baseURL: '' } })
 		const { baseURL } = axios.defaults
 		try {
@@ -139,7 +139,7 @@ describe('the adapter', () => {
 		}
 	})
 
-	test('may send by an adapter of the user, with headers in any form', async () => {
+	test("can send with a user's adapter, with headers in any form", async () => {
 		const adapter = vi
 			.fn()
 			.mockResolvedValueOnce({ status: 503, statusText: '', headers: { 'Retry-After': ['2'] }, data: null })

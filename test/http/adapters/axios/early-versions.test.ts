@@ -67,7 +67,7 @@ class Headers170 {
 	}
 }
 
-test('an axios that promises less of itself is taken as well, and its requests are repeated', async () => {
+test('an early axios version with looser types is accepted, and its requests are retried', async () => {
 	let sent = 0
 	const send: EarlyAdapter = async (config) => ({
 		data: Object.keys(config.headers.toJSON()),

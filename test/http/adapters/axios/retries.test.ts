@@ -9,7 +9,7 @@ const busy = answer({ status: 503, body: 'busy' })
 const fine = answer({ headers: { 'content-type': 'application/json' }, body: '{"id":7}' })
 
 describe('a request through axios', () => {
-	test('that works at once is sent once, and nothing waits', async () => {
+	test('that succeeds is sent once, without a wait', async () => {
 		const { api, server, clock } = await setting(fine)
 		const response = await api.get('/users/7', { params: { full: true } })
 		expect(response).toMatchObject({ status: 200, data: { id: 7 } })
@@ -18,7 +18,7 @@ describe('a request through axios', () => {
 		expect(explain(response)).toMatchObject({ stop: 'success', attempts: [{ outcome: 'success' }] })
 	})
 
-	test('is repeated after a 503, and the response tells of both attempts', async () => {
+	test('is retried after a 503, and explain shows both attempts', async () => {
 		const { api, server, waits } = await setting([busy, fine], { maxRetries: 3 })
 		const response = await api.get('/users/7')
 		expect(response.data).toEqual({ id: 7 })
@@ -35,13 +35,13 @@ describe('a request through axios', () => {
 		['closed before the answer', fin('request-head')],
 		['reset in the body', reset('body')],
 		['closed in the body', fin('body')],
-	])('is repeated when the connection is %s', async (_, fault) => {
+	])('is retried if the connection is %s', async (_, fault) => {
 		const { api, server } = await setting([fault, fine])
 		expect((await api.get('/')).data).toEqual({ id: 7 })
 		expect(server.requests).toHaveLength(2)
 	})
 
-	test('that fails for good throws the error of its last attempt, about the config of the caller', async () => {
+	test("that keeps failing throws the error of its last attempt with the caller's config", async () => {
 		const { api, server } = await setting(reset('request-head'), { maxRetries: 2 })
 		const validateStatus = (status: number) => status === 200
 		const error = await axiosFailure(api.get('/', { validateStatus, timeout: 5_000 }))
@@ -52,14 +52,14 @@ describe('a request through axios', () => {
 		expect(explain(error)).toMatchObject({ stop: 'retries-exhausted', attempts: [{}, {}, {}] })
 	})
 
-	test('waits as long as Retry-After says', async () => {
+	test('waits for Retry-After', async () => {
 		const { api, waits } = await setting([answer({ status: 429, headers: { 'retry-after': '7' } }), fine])
 		await api.get('/')
 		expect(waits).toHaveLength(1)
 		expect(waits[0]).toBeGreaterThanOrEqual(7_000)
 	})
 
-	test('is not repeated when Retry-After asks for too long, and the error says for how long', async () => {
+	test('is not retried if Retry-After is too long, and the error has retryAfterMs', async () => {
 		const { api, server } = await setting(answer({ status: 429, headers: { 'retry-after': '3600' } }))
 		const error = await axiosFailure(api.get('/'))
 		expect(error).toMatchObject({ status: 429, code: 'ERR_BAD_REQUEST', retryAfterMs: 3_600_000 })
@@ -67,7 +67,7 @@ describe('a request through axios', () => {
 		expect(explain(error)?.stop).toBe('retry-after')
 	})
 
-	test('keeps to its own settings', async () => {
+	test('uses the options of the request', async () => {
 		const { api, server } = await setting(busy, { maxRetries: 3 })
 		const error = await axiosFailure(api.get('/', { yaoki: { maxRetries: 1, name: 'user' } }))
 		expect(server.requests).toHaveLength(2)
@@ -77,7 +77,7 @@ describe('a request through axios', () => {
 		)
 	})
 
-	test('tells the other side how much time is left, and which attempt it is', async () => {
+	test('sends the remaining time and the attempt number', async () => {
 		const { api, server } = await setting([busy, fine], { timeout: 3_000, totalTimeoutMs: 3_000 })
 		const { config } = await api.get('/', { headers: { 'x-own': 'mine' } })
 		const [first, second] = server.requests.map(({ headers }) => headers)
@@ -86,7 +86,7 @@ describe('a request through axios', () => {
 		expect(Object.keys(config.headers.toJSON())).not.toContain('x-request-timeout-ms')
 	})
 
-	test('is refused at once while the circuit of its origin is open', async () => {
+	test('is rejected immediately while the circuit of its origin is open', async () => {
 		const { api, server } = await setting(busy, { maxRetries: 0, circuitBreaker: { failureThreshold: 2 } })
 		for (let n = 0; n < 2; n++) expect((await axiosFailure(api.get('/'))).status).toBe(503)
 		const error = await failure(api.get('/'))
@@ -97,7 +97,7 @@ describe('a request through axios', () => {
 		await expect(api.get(await refusedUrl())).rejects.toMatchObject({ code: 'ECONNREFUSED' })
 	})
 
-	test('over a socket of the file system has the circuit of that socket', async () => {
+	test('over a Unix socket has a circuit of its own', async () => {
 		const { api } = await setting(fine, { maxRetries: 0, circuitBreaker: { failureThreshold: 1 } })
 		const onSocket = (socketPath: string) => failure(api.get('/', { socketPath, baseURL: '' }))
 		await expect(onSocket('/nowhere/a.sock')).resolves.toMatchObject({ code: 'ENOENT' })
@@ -105,7 +105,7 @@ describe('a request through axios', () => {
 		await expect(onSocket('/nowhere/b.sock')).resolves.toMatchObject({ code: 'ENOENT' })
 	})
 
-	test('that axios itself refuses is not repeated', async () => {
+	test('that axios itself rejects is not retried', async () => {
 		const { api, server, waits } = await setting(answer({ body: 'far too long' }))
 		const error = await axiosFailure(api.get('/', { maxContentLength: 3 }))
 		expect(error.message).toContain('maxContentLength')
@@ -115,7 +115,7 @@ describe('a request through axios', () => {
 		expect(explain(error)?.stop).toBe('permanent')
 	})
 
-	test('goes through the adapter that was named', async () => {
+	test('uses the named adapter', async () => {
 		const { api, server } = await setting([busy, reset('request-head'), fine], { adapter: 'fetch' })
 		expect((await api.get('/')).data).toEqual({ id: 7 })
 		expect(server.requests).toHaveLength(3)
@@ -123,7 +123,7 @@ describe('a request through axios', () => {
 })
 
 describe('a POST', () => {
-	test('is not repeated, for nobody knows whether it was carried out', async () => {
+	test('is not retried, because it may have been processed', async () => {
 		const { api, server } = await setting([busy, fine])
 		const error = await axiosFailure(api.post('/orders', { id: 7 }))
 		expect(error).toMatchObject({ status: 503, code: 'ERR_BAD_RESPONSE' })
@@ -131,14 +131,14 @@ describe('a POST', () => {
 		expect(server.requests).toHaveLength(1)
 	})
 
-	test('is repeated when no connection came about', async () => {
+	test('is retried if no connection was established', async () => {
 		const { api } = await setting(fine, { maxRetries: 1 })
 		const error = await axiosFailure(api.post(await refusedUrl(), { id: 7 }))
 		expect(error.code).toBe('ECONNREFUSED')
 		expect(explain(error)?.attempts).toHaveLength(2)
 	})
 
-	test('is repeated under one key with idempotency: auto', async () => {
+	test('is retried with one key with idempotency: auto', async () => {
 		const { api, server } = await setting([busy, fine], { idempotency: 'auto' })
 		await api.post('/orders', { id: 7 })
 		await api.post('/orders', { id: 8 })
@@ -149,7 +149,7 @@ describe('a POST', () => {
 		expect(keys[2]).not.toBe(keys[0])
 	})
 
-	test('is repeated under the key that the caller gave', async () => {
+	test("is retried with the caller's key", async () => {
 		const { api, server } = await setting([busy, fine, busy, fine])
 		await api.post('/orders', 'a', { headers: { 'Idempotency-Key': 'mine' } })
 		await api.post('/orders', 'b', { yaoki: { idempotencyKey: 'mine, too' } })
@@ -158,14 +158,14 @@ describe('a POST', () => {
 	})
 
 	// Without the key the second request would be a second order.
-	test('is never repeated without its key, even where the header was switched off', async () => {
+	test('is never retried without its key, even if the header is switched off', async () => {
 		const { api, server } = await setting([busy, fine], { idempotency: 'auto' })
 		await api.post('/orders', 'a', { headers: { 'idempotency-key': false } }).catch(() => {})
 		for (const { headers } of server.requests) expect(headers['idempotency-key']).toEqual(expect.any(String))
 	})
 })
 
-describe('the body of a repeated request', () => {
+describe('the body of a retried request', () => {
 	const form = new FormData()
 	form.append('name', 'Yaoki')
 
@@ -184,7 +184,7 @@ describe('the body of a repeated request', () => {
 		for (const { body } of server.requests) expect(body).toContain(sent)
 	})
 
-	test('is sent once when it is a stream, and the failure says why', async () => {
+	test('is sent once if it is a stream, and the error says why', async () => {
 		const { api, server } = await setting([reset('response-head'), fine])
 		const error = await axiosFailure(api.put('/', Readable.from(['a stream'])))
 		expect(error.message).toContain('Pass data: () => a new stream')
@@ -194,7 +194,7 @@ describe('the body of a repeated request', () => {
 		expect(server.requests).toHaveLength(1)
 	})
 
-	test('is sent once when it is a stream, and a status is told as ever', async () => {
+	test('is sent once if it is a stream, and a failed status is reported as usual', async () => {
 		const { api, server } = await setting([busy, fine])
 		const error = await axiosFailure(api.put('/', Readable.from(['a stream'])))
 		expect(error).toMatchObject({ message: 'Request failed with status code 503', status: 503 })
@@ -204,7 +204,7 @@ describe('the body of a repeated request', () => {
 })
 
 describe('a hook', () => {
-	test('sees the status, the headers and the body of what failed', async () => {
+	test('sees the status, the headers and the body of the failed response', async () => {
 		const onRetry = vi.fn()
 		const body = '{"why":"busy"}'
 		const { api } = await setting([answer({ status: 503, headers: { 'x-id': '7' }, body }), fine], {

@@ -5,7 +5,7 @@ import { answer, hang } from '../../faults/fault-server.ts'
 import { axiosFailure, failure, setting } from './setting.ts'
 
 describe('a timeout', () => {
-	test('of axios is that of each attempt, and the error is the one that axios has for it', async () => {
+	test("of axios applies to each attempt and rejects with axios' own timeout error", async () => {
 		const { api, server, clock } = await setting(hang(), {
 			maxRetries: 1,
 			axiosDefaults: { timeout: 20_000 },
@@ -24,7 +24,7 @@ describe('a timeout', () => {
 		await server.aborted(2)
 	})
 
-	test('in the middle of a body is followed by another attempt', async () => {
+	test('while a body is read leads to another attempt', async () => {
 		const { api, server, clock } = await setting([hang('body'), answer({ body: '{"id":7}' })], {
 			timeout: 1_000,
 		})
@@ -34,7 +34,7 @@ describe('a timeout', () => {
 		expect((await request).data).toEqual({ id: 7 })
 	})
 
-	test('has the code and the message that the config asks for', async () => {
+	test('has the code and the message of the config', async () => {
 		const { api, server, clock } = await setting(hang(), { maxRetries: 0, timeout: 1_000 })
 		const transitional = { clarifyTimeoutError: true }
 		const request = axiosFailure(api.get('/', { transitional, timeoutErrorMessage: 'too slow' }))
@@ -43,7 +43,7 @@ describe('a timeout', () => {
 		expect(await request).toMatchObject({ code: 'ETIMEDOUT', message: 'too slow' })
 	})
 
-	test('of a stream that was sent says why it was the only attempt', async () => {
+	test('after a stream was sent says why it was not retried', async () => {
 		const { api, server, clock } = await setting(hang(), { timeout: 1_000 })
 		const request = axiosFailure(api.put('/', Readable.from(['a stream'])))
 		await server.requested(1)
@@ -55,7 +55,7 @@ describe('a timeout', () => {
 		expect(error.code).toBe('ECONNABORTED')
 	})
 
-	test('under yaoki counts more than that of axios', async () => {
+	test('under yaoki overrides that of axios', async () => {
 		const { api, server, clock } = await setting(hang(), { maxRetries: 0 })
 		const request = axiosFailure(api.get('/', { timeout: 5_000, yaoki: { timeout: 300 } }))
 		await server.requested(1)
@@ -63,7 +63,7 @@ describe('a timeout', () => {
 		expect((await request).message).toBe('timeout of 300ms exceeded')
 	})
 
-	test('is not what the end of a deadline is', async () => {
+	test('differs from an expired deadline', async () => {
 		const { api, server, clock } = await setting(hang())
 		const deadline = Deadline.after(500, { runtime: clock })
 		const request = failure(api.get('/', { yaoki: { deadline } }))
@@ -72,7 +72,7 @@ describe('a timeout', () => {
 		expect(await request).toMatchObject({ name: 'DeadlineExceededError' })
 	})
 
-	test('that is none is refused', async () => {
+	test('that is invalid is rejected', async () => {
 		const { api } = await setting(answer())
 		await expect(api.get('/', { timeout: -5 })).rejects.toThrow(
 			'Invalid option "timeout": expected a number of milliseconds, or 0 for the default, got -5',

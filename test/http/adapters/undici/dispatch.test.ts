@@ -19,7 +19,7 @@ function around(answering: (options: DispatchOptions, handler: DispatchHandler) 
 	return (options: object, handler: object): boolean => Reflect.apply(dispatch, undefined, [options, handler])
 }
 
-describe('what is no plain request is dispatched as it came, and so is the answer', () => {
+describe('passes anything but a plain request through unchanged', () => {
 	it.each([
 		['CONNECT', { ...REQUEST, method: 'CONNECT' }],
 		['an upgrade', { ...REQUEST, upgrade: 'websocket' }],
@@ -47,7 +47,7 @@ function controllerOf(calls: string[]) {
 }
 
 describe('a handler of the older kind', () => {
-	it('is told in its own words, and asks for no HTTP/2', async () => {
+	it('is called by its own methods, without HTTP/2', async () => {
 		const calls: string[] = []
 		const controller = controllerOf(calls)
 		const told: unknown[] = []
@@ -83,7 +83,7 @@ describe('a handler of the older kind', () => {
 		expect(calls).toEqual(['resume', 'pause', 'pause'])
 	})
 
-	it('aborts with the function that it was given', async () => {
+	it('aborts with the function passed to onConnect', async () => {
 		const reason = new Error('no')
 		const error = await new Promise((onError) => {
 			around(() => {})(REQUEST, { onConnect: (abort: (why: unknown) => void) => abort(reason), onError })
@@ -92,7 +92,7 @@ describe('a handler of the older kind', () => {
 	})
 })
 
-describe('an answer that does not heed a pause', () => {
+describe('a response that ignores a pause', () => {
 	function mocked() {
 		const agent = new MockAgent()
 		agent.disableNetConnect()
@@ -101,7 +101,7 @@ describe('an answer that does not heed a pause', () => {
 		return { pool: agent.get('http://mocked.test'), dispatcher }
 	}
 
-	it('is thrown away like any other when there is another attempt', async () => {
+	it('is drained if there is another attempt', async () => {
 		const { pool, dispatcher } = mocked()
 		pool.intercept({ path: '/' }).reply(503, 'busy').times(2)
 		pool.intercept({ path: '/' }).reply(200, 'fine')
@@ -109,7 +109,7 @@ describe('an answer that does not heed a pause', () => {
 		expect([statusCode, await body.text()]).toEqual([200, 'fine'])
 	})
 
-	it('is kept for the caller, body and trailers, until it is known to be the last', async () => {
+	it('is buffered for the caller, with body and trailers, until it is known to be the last', async () => {
 		const { pool, dispatcher } = mocked()
 		pool
 			.intercept({ path: '/' })
@@ -119,7 +119,7 @@ describe('an answer that does not heed a pause', () => {
 		expect([statusCode, await body.text(), trailers]).toEqual([503, 'busy', { end: 'yes' }])
 	})
 
-	it('is kept with its failure, when it broke off', async () => {
+	it('is buffered with its error if the connection broke', async () => {
 		const controller = controllerOf([])
 		const broken = new Error('broken')
 		const send = around((_, handler) => {
@@ -143,7 +143,7 @@ describe('an answer that does not heed a pause', () => {
 		expect(told).toEqual([404, 3, broken])
 	})
 
-	it('is cut off when too much of it has come already', async () => {
+	it('is cancelled if too much of it has arrived', async () => {
 		const calls: string[] = []
 		const controller = controllerOf(calls)
 		let status = 503
@@ -173,20 +173,20 @@ describe('over HTTP/2', () => {
 		return { status: statusCode, text: await body.text(), server }
 	}
 
-	it('a failed answer is thrown away and the request sent again, on one connection', async () => {
+	it('drains a failed response and retries on the same connection', async () => {
 		const failed = answerStream({ status: 503, body: 'x'.repeat(50_000) })
 		const { status, text, server } = await asking(failed, failed, answerStream({ body: 'fine' }))
 		expect([status, text]).toEqual([200, 'fine'])
 		expect(server.connections.opened).toBe(1)
 	})
 
-	it('the last failed answer is given with its body', async () => {
+	it('delivers the last failed response with its body', async () => {
 		const body = 'x'.repeat(500_000)
 		const { status, text } = await asking(answerStream({ status: 503, body }))
 		expect([status, text.length]).toEqual([503, body.length])
 	})
 
-	it('a stream that the server has refused is asked for again', async () => {
+	it('retries a stream that the server refused', async () => {
 		const { status } = await asking(refuseStream(), refuseStream(), answerStream())
 		expect(status).toBe(200)
 	})

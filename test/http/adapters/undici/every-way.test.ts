@@ -4,38 +4,38 @@ import { answer, gate, hang, refusedUrl, reset } from '../../faults/fault-server
 import { composed, failureOf, inVirtualTime, serving, ways } from './composed.ts'
 
 describe.each(ways)('through $name', ({ send, open, causeOf }) => {
-	it('a request is sent again until it succeeds', async () => {
+	it('retries a request until it succeeds', async () => {
 		const server = await serving([answer({ status: 503 }), reset('request-head'), answer({ body: 'fine' })])
 		expect(await send(server.url('/a?b'), composed())).toEqual({ status: 200, text: 'fine' })
 		expect(server.requests.map(({ path }) => path)).toEqual(['/a?b', '/a?b', '/a?b'])
 	})
 
-	it('the last answer is the caller’s own when all retries are used up, head and body', async () => {
+	it('delivers the last response, head and body, when the retries are exhausted', async () => {
 		const body = 'x'.repeat(300_000)
 		const server = await serving([answer({ status: 500 }), answer({ status: 503, body })])
 		expect(await send(server.url(), composed({ maxRetries: 2 }))).toEqual({ status: 503, text: body })
 		expect(server.requests).toHaveLength(3)
 	})
 
-	it('an answer that another attempt would not change is given at once', async () => {
+	it('delivers a permanent failure immediately', async () => {
 		const server = await serving(answer({ status: 404, body: 'no such thing' }))
 		expect(await send(server.url(), composed())).toEqual({ status: 404, text: 'no such thing' })
 		expect(server.requests).toHaveLength(1)
 	})
 
-	it('a POST is not sent twice', async () => {
+	it('does not send a POST twice', async () => {
 		const server = await serving(answer({ status: 503, body: 'busy' }))
 		const sent = { method: 'POST', body: 'pay' } as const
 		expect(await send(server.url(), composed(), sent)).toEqual({ status: 503, text: 'busy' })
 		expect(server.requests.map(({ body }) => body)).toEqual(['pay'])
 	})
 
-	it('a failure of the network is told with its own error', async () => {
+	it('rejects with the network error itself', async () => {
 		const error = await failureOf(send(await refusedUrl(), composed()))
 		expect(causeOf(error)).toMatchObject({ code: 'ECONNREFUSED' })
 	})
 
-	it('an open circuit fails fast with a CircuitOpenError, and nothing is sent', async () => {
+	it('rejects with CircuitOpenError and sends nothing while the circuit is open', async () => {
 		const server = await serving(answer({ status: 500 }))
 		const dispatcher = composed({ maxRetries: 0, circuitBreaker: { failureThreshold: 2 } })
 		await send(server.url(), dispatcher)
@@ -44,7 +44,7 @@ describe.each(ways)('through $name', ({ send, open, causeOf }) => {
 		expect(server.requests).toHaveLength(2)
 	})
 
-	it('Retry-After is waited for, and not much longer', async () => {
+	it('waits for Retry-After, and not much longer', async () => {
 		const server = await serving([answer({ status: 429, headers: { 'retry-after': '30' } }), answer()])
 		const waits = gate()
 		const { dispatcher, clock } = inVirtualTime({ timeout: 60_000, onRetry: () => waits.open() })
@@ -56,7 +56,7 @@ describe.each(ways)('through $name', ({ send, open, causeOf }) => {
 		expect((await asked).status).toBe(200)
 	})
 
-	it('an abort in the wait between two attempts ends it at once, with its reason', async () => {
+	it('ends a wait between two attempts immediately with the abort reason', async () => {
 		const server = await serving(answer({ status: 503 }))
 		const controller = new AbortController()
 		const reason = new Error('the page was left')
@@ -70,7 +70,7 @@ describe.each(ways)('through $name', ({ send, open, causeOf }) => {
 		expect(server.requests).toHaveLength(1)
 	})
 
-	it('an abort before the head ends it at once, and hangs up', async () => {
+	it('an abort before the head rejects immediately and closes the connection', async () => {
 		const server = await serving(hang())
 		const controller = new AbortController()
 		const reason = new Error('the page was left')
@@ -82,7 +82,7 @@ describe.each(ways)('through $name', ({ send, open, causeOf }) => {
 		expect(server.requests).toHaveLength(1)
 	})
 
-	it('an abort in the middle of the body ends it with its reason', async () => {
+	it('an abort while the body is read rejects with its reason', async () => {
 		const server = await serving(hang('body'))
 		const controller = new AbortController()
 		const reason = new Error('the page was left')
@@ -94,7 +94,7 @@ describe.each(ways)('through $name', ({ send, open, causeOf }) => {
 		await server.aborted(1)
 	})
 
-	it('a signal that is aborted already sends nothing', async () => {
+	it('sends nothing if the signal is already aborted', async () => {
 		const server = await serving(answer())
 		const reason = new Error('never mind')
 		const signal = AbortSignal.abort(reason)
@@ -102,14 +102,14 @@ describe.each(ways)('through $name', ({ send, open, causeOf }) => {
 		expect(server.connections.opened).toBe(0)
 	})
 
-	it('a body that breaks off after a good head is an error, and not another attempt', async () => {
+	it('a body that fails after a successful head is an error, not another attempt', async () => {
 		const server = await serving(reset('body'))
 		const error = await failureOf(send(server.url(), composed()))
 		expect(causeOf(error)).toMatchObject({ code: expect.stringMatching(/UND_ERR_SOCKET|ECONNRESET/) })
 		expect(server.requests).toHaveLength(1)
 	})
 
-	it('an attempt that takes too long is a TimeoutError in the end', async () => {
+	it('rejects with TimeoutError if the attempts take too long', async () => {
 		const server = await serving(hang())
 		const { dispatcher, clock } = inVirtualTime({ timeout: 1_000, maxRetries: 1 })
 		const failure = failureOf(send(server.url(), dispatcher))
@@ -122,7 +122,7 @@ describe.each(ways)('through $name', ({ send, open, causeOf }) => {
 		await server.allClosed()
 	})
 
-	it('a body that takes too long is a TimeoutError as well', async () => {
+	it('rejects with TimeoutError if the body takes too long', async () => {
 		const server = await serving(hang('body'))
 		const { dispatcher, clock } = inVirtualTime({ timeout: 1_000 })
 		const response = await open(server.url(), { dispatcher })
@@ -133,7 +133,7 @@ describe.each(ways)('through $name', ({ send, open, causeOf }) => {
 		expect(clock.pendingTimers).toBe(0)
 	})
 
-	it('nothing is left behind when all is well: no timer, and one connection for all', async () => {
+	it('leaves no timer and reuses one connection after success', async () => {
 		const server = await serving(answer({ body: 'fine' }))
 		const { dispatcher, clock } = inVirtualTime()
 		for (let n = 0; n < 5; n++) await send(server.url(), dispatcher)

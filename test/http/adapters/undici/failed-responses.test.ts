@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { answer, drip, gate, hang, hugeBody, wrongLength } from '../../faults/fault-server.ts'
 import { composed, failureOf, inVirtualTime, ONE_CONNECTION, serving } from './composed.ts'
 
-describe('an answer that is not the last one', () => {
-	it('of 50 kB is read to its end, so that all attempts share one connection', async () => {
+describe('a failed response that is not the last one', () => {
+	it('of 50 kB is drained, so that all attempts share one connection', async () => {
 		const failed = answer({ status: 503, body: 'x'.repeat(50_000) })
 		const server = await serving(({ n }) => (n % 3 === 0 ? answer({ body: 'fine' }) : failed))
 		const dispatcher = composed({ budget: false, circuitBreaker: false }, ONE_CONNECTION)
@@ -19,7 +19,7 @@ describe('an answer that is not the last one', () => {
 	it.each([
 		['that says so', hugeBody()],
 		['that does not say so', drip({ status: 500, piece: 'x'.repeat(10_000), pace: async () => {} })],
-	])('of a size beyond reason is cut off: one %s', async (_, failed) => {
+	])('is cancelled if it is too large: one %s', async (_, failed) => {
 		const server = await serving([failed, answer({ body: 'fine' })])
 		const { statusCode } = await request(server.url(), { dispatcher: composed() })
 		expect(statusCode).toBe(200)
@@ -27,7 +27,7 @@ describe('an answer that is not the last one', () => {
 		expect(server.requests[0]?.bytesWritten).toBeLessThan(20_000_000)
 	})
 
-	it('that comes drop by drop is cut off after a second', async () => {
+	it('is cancelled after a second if it arrives slowly', async () => {
 		const server = await serving([drip({ status: 503 }), answer({ body: 'fine' })])
 		const waits = gate()
 		const { dispatcher, clock } = inVirtualTime({ baseDelayMs: 5_000, onRetry: () => waits.open() })
@@ -41,15 +41,15 @@ describe('an answer that is not the last one', () => {
 		expect((await asked).statusCode).toBe(200)
 	})
 
-	it('costs nothing when its connection breaks off', async () => {
+	it('is harmless if its connection breaks', async () => {
 		const server = await serving([wrongLength({ status: 503 }), answer({ body: 'fine' })])
 		const { statusCode } = await request(server.url(), { dispatcher: composed() })
 		expect(statusCode).toBe(200)
 	})
 })
 
-describe('a failed answer that is the last one', () => {
-	it('is given with its head, its trailers and a body that waits for its reader', async () => {
+describe('a failed response that is the last one', () => {
+	it('is delivered with head, trailers and a body with backpressure', async () => {
 		const body = 'x'.repeat(2_000_000)
 		const server = await serving(answer({ status: 500, body, headers: { 'x-own': 'yes', trailer: 'x-end' } }))
 		const answered = await request(server.url(), { dispatcher: composed({ maxRetries: 0 }) })
@@ -57,14 +57,14 @@ describe('a failed answer that is the last one', () => {
 		expect((await answered.body.text()).length).toBe(body.length)
 	})
 
-	it('fails in its body as any other would', async () => {
+	it('fails in its body like any other', async () => {
 		const server = await serving(wrongLength({ status: 500 }))
 		const { statusCode, body } = await request(server.url(), { dispatcher: composed({ maxRetries: 0 }) })
 		expect(statusCode).toBe(500)
 		expect(await failureOf(body.text())).toMatchObject({ code: 'UND_ERR_SOCKET' })
 	})
 
-	it('has its time as well', async () => {
+	it('has a timeout too', async () => {
 		const server = await serving(hang('body', { status: 500 }))
 		const { dispatcher, clock } = inVirtualTime({ timeout: 1_000, maxRetries: 0 })
 		const { body } = await request(server.url(), { dispatcher })
@@ -74,7 +74,7 @@ describe('a failed answer that is the last one', () => {
 		expect(clock.pendingTimers).toBe(0)
 	})
 
-	it('shows its head to who decides about retries, and keeps its body for the caller', async () => {
+	it('shows its head to retry hooks, and its body only to the caller', async () => {
 		const seen: unknown[] = []
 		const reads: Promise<unknown>[] = []
 		const server = await serving(answer({ status: 500, body: 'why', headers: { 'x-why': 'because' } }))
@@ -92,7 +92,7 @@ describe('a failed answer that is the last one', () => {
 	})
 })
 
-it('a stream of events may go on for as long as it likes', async () => {
+it('does not apply the timeout to an event stream', async () => {
 	const end = gate()
 	const headers = { 'content-type': 'text/event-stream' }
 	const server = await serving(drip({ headers, piece: 'data: 1\n\n', stop: end.opened }))
@@ -105,7 +105,7 @@ it('a stream of events may go on for as long as it likes', async () => {
 })
 
 describe('a hedge', () => {
-	it('answers the caller once, and the slower one is aborted', async () => {
+	it('delivers one response, and the slower request is aborted', async () => {
 		const server = await serving([hang(), answer({ body: 'fine' })])
 		const dispatcher = composed({ hedge: { delayMs: 1 } })
 		const { statusCode, body } = await request(server.url(), { dispatcher })
@@ -113,7 +113,7 @@ describe('a hedge', () => {
 		await server.aborted(1)
 	})
 
-	it('that fails first is not left hanging when the other one succeeds', async () => {
+	it('that fails first is released when the other one succeeds', async () => {
 		const late = gate()
 		const failed = answer({ status: 503, body: 'x'.repeat(10_000) })
 		const server = await serving([answer({ body: 'fine', after: late.opened }), failed])

@@ -60,7 +60,7 @@ async function settled() {
 }
 
 describe('a handler', () => {
-	it('is told of one request, however many were sent', async () => {
+	it('sees one request, however many attempts were sent', async () => {
 		const server = await serving([
 			answer({ status: 503, body: 'no' }),
 			reset('request-head'),
@@ -76,7 +76,7 @@ describe('a handler', () => {
 		expect(server.requests).toHaveLength(3)
 	})
 
-	it('has its controller before anything is sent, and hears of its own abort at once', async () => {
+	it('has its controller before anything is sent, and can abort immediately', async () => {
 		const reason = new Error('no')
 		const server = await serving(answer())
 		const { handler, notes, errors, ended } = noting({
@@ -89,7 +89,7 @@ describe('a handler', () => {
 		expect(server.connections.opened).toBe(0)
 	})
 
-	it('is told of a refusal once, and of nothing else', async () => {
+	it('is notified of a rejection once, and of nothing else', async () => {
 		const server = await serving(answer({ status: 500 }))
 		const dispatcher = composed({ maxRetries: 0, circuitBreaker: { failureThreshold: 1 } })
 		const first = noting()
@@ -104,7 +104,7 @@ describe('a handler', () => {
 		expect(controller()).toMatchObject({ aborted: false, reason: null })
 	})
 
-	it('is told of informational answers', async () => {
+	it('is notified of informational responses', async () => {
 		const server = await serving([
 			answer({ status: 503, informational: [103] }),
 			answer({ informational: [102] }),
@@ -115,7 +115,7 @@ describe('a handler', () => {
 		expect(notes.filter((note) => note.startsWith('head'))).toEqual(['head 103', 'head 102', 'head 200'])
 	})
 
-	it.each([200, 500])('that pauses gets no more until it goes on: status %s', async (status) => {
+	it.each([200, 500])('that pauses receives nothing until it resumes: status %s', async (status) => {
 		const server = await serving(answer({ status, body: 'x'.repeat(200_000) }))
 		let paused = () => {}
 		const isPaused = new Promise<void>((resolve) => {
@@ -137,7 +137,7 @@ describe('a handler', () => {
 		expect(notes.at(-1)).toBe('end')
 	})
 
-	it('that was paused before there was an answer stays so', async () => {
+	it('that paused before the response stays paused', async () => {
 		const server = await serving(answer({ body: 'fine' }))
 		const { handler, notes, ended, controller } = noting({ onRequestStart: (given) => given.pause() })
 		composed().dispatch(get(server), handler)
@@ -169,7 +169,7 @@ describe('a handler', () => {
 		expect(errors).toEqual([thrown])
 	})
 
-	it('that throws when it is told of an error does no harm', async () => {
+	it('that throws in onResponseError does no harm', async () => {
 		const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
 		const rejections: unknown[] = []
 		const note = (error: unknown) => rejections.push(error)
@@ -188,7 +188,7 @@ describe('a handler', () => {
 		expect(rejections).toEqual([])
 	})
 
-	it('that aborts when all is over changes nothing', async () => {
+	it('that aborts after the end changes nothing', async () => {
 		const server = await serving(answer())
 		const { handler, notes, ended, controller } = noting()
 		const { dispatcher, clock } = inVirtualTime()
@@ -201,8 +201,8 @@ describe('a handler', () => {
 	})
 })
 
-describe('an interceptor further in', () => {
-	it('that throws instead of dispatching is a failure of the request', async () => {
+describe('an inner interceptor', () => {
+	it('that throws instead of dispatching fails the request', async () => {
 		const thrown = new Error('not today')
 		const dispatch = undiciInterceptor({ maxRetries: 0 })((): boolean => {
 			throw thrown
@@ -215,7 +215,7 @@ describe('an interceptor further in', () => {
 		expect(errors).toEqual([thrown])
 	})
 
-	it('tells the caller of its redirects', async () => {
+	it('reports its redirects to the caller', async () => {
 		const server = await serving([
 			answer({ status: 302, headers: { location: '/there' } }),
 			answer({ status: 503 }),
@@ -233,7 +233,7 @@ describe('an interceptor further in', () => {
 		expect(context).toHaveProperty('history')
 	})
 
-	it('and undici’s own retries around it get along', async () => {
+	it('works with undici’s own retry interceptor around it', async () => {
 		const server = await serving([answer({ status: 503 }), answer({ status: 503 }), answer({ body: 'fine' })])
 		const { interceptors } = await import('undici')
 		const dispatcher = composed({ maxRetries: 1 }).compose(

@@ -44,14 +44,14 @@ describe('the body of a request through the interceptor', () => {
 		['a Buffer', Buffer.from('data'), 'data'],
 		['a view', new Uint8Array([100, 97]), 'da'],
 		['none', null, ''],
-	])('is sent again when it is data: %s', async (_, body, seen) => {
+	])('is sent again if it is data: %s', async (_, body, seen) => {
 		const server = await twoFailures()
 		const { statusCode } = await request(server.url(), { dispatcher: composed(), method: 'PUT', body })
 		expect(statusCode).toBe(200)
 		expect(server.requests.map((one) => one.body)).toEqual([seen, seen, seen])
 	})
 
-	it('is sent again when it is a form', async () => {
+	it('is sent again if it is a form', async () => {
 		const server = await twoFailures()
 		const body = new FormData()
 		body.append('name', 'value')
@@ -64,7 +64,7 @@ describe('the body of a request through the interceptor', () => {
 		['a stream', () => Readable.from(pieces())],
 		['a generator', () => Readable.from(pieces()).iterator()],
 		['an iterable', () => ['a ', 'stream'].values()],
-	])('is sent once when it is %s, and the failure says why', async (_, make) => {
+	])('is sent once if it is %s, and the error says why', async (_, make) => {
 		const server = await serving(resetAfterBody)
 		// undici’s types know fewer bodies than undici does.
 		const options: object = { dispatcher: composed(), method: 'PUT', body: make() }
@@ -75,7 +75,7 @@ describe('the body of a request through the interceptor', () => {
 		expect(server.requests.map(({ body }) => body)).toEqual(['a stream'])
 	})
 
-	it('that was a stream leaves the caller the answer that would have been retried', async () => {
+	it('that was a stream: the caller receives the failed response', async () => {
 		const server = await serving(answer({ status: 503, body: 'busy' }))
 		const { statusCode, body } = await request(server.url(), {
 			dispatcher: composed(),
@@ -95,13 +95,13 @@ describe('the body of a request through the interceptor', () => {
 			'what fetch was given',
 			(url: string) => undiciFetch(url, { ...PUT, dispatcher: refusedOnce(), body: 'a stream' }),
 		],
-	])('that nobody has begun to read, is sent after all: %s', async (_, send) => {
+	])('that is still unread is sent again: %s', async (_, send) => {
 		const server = await serving(answer())
 		await send(server.url())
 		expect(server.requests.map(({ body }) => body)).toEqual(['a stream'])
 	})
 
-	it('is made for each attempt when it is a function', async () => {
+	it('is created for each attempt if it is a function', async () => {
 		const server = await twoFailures()
 		// undici’s types know no such body, but it hands all of its options through.
 		const options: object = { ...PUT, dispatcher: composed(), body: () => Readable.from(pieces()) }
@@ -114,19 +114,19 @@ describe('the body of a request through the interceptor', () => {
 const PUT = { method: 'PUT' } as const
 
 describe('a request through the interceptor', () => {
-	it('may be repeated when the caller says that it is idempotent, whatever its method', async () => {
+	it('is retried if the caller sets idempotent: true, whatever its method', async () => {
 		const server = await twoFailures()
 		const options = { dispatcher: composed(), body: 'x', idempotent: true } as const
 		expect((await request(server.url(), { method: 'POST', ...options })).statusCode).toBe(200)
 	})
 
-	it('must not be when the caller says that it is not', async () => {
+	it('is not retried if the caller sets idempotent: false', async () => {
 		const server = await twoFailures()
 		const options = { dispatcher: composed(), idempotent: false } as const
 		expect((await request(server.url(), options)).statusCode).toBe(503)
 	})
 
-	it('carries one idempotency key over all attempts where that was asked for', async () => {
+	it("sends one idempotency key with all attempts with idempotency: 'auto'", async () => {
 		const server = await twoFailures()
 		const dispatcher = composed({ idempotency: 'auto' })
 		expect((await request(server.url(), { dispatcher, method: 'POST', body: 'x' })).statusCode).toBe(200)
@@ -146,7 +146,7 @@ describe('a request through the interceptor', () => {
 				['Idempotency-Key', 'k-1'],
 			]),
 		],
-	])('keeps the caller’s headers and adds its own to them: %s', async (_, headers) => {
+	])('adds headers in the caller’s form: %s', async (_, headers) => {
 		const server = await serving([answer({ status: 503 }), answer()])
 		const dispatcher = composed({ idempotency: 'auto', timeout: 30_000 })
 		const sent = { dispatcher, method: 'POST', body: 'x', headers } as const
@@ -159,7 +159,7 @@ describe('a request through the interceptor', () => {
 		expect(second).toMatchObject({ 'x-own': 'yes', 'idempotency-key': 'k-1', 'x-retry-attempt': '1' })
 	})
 
-	it('has a breaker for each origin', async () => {
+	it('has one breaker per origin', async () => {
 		const bad = await serving(answer({ status: 500 }))
 		const good = await serving(answer())
 		const dispatcher = composed({ maxRetries: 0, circuitBreaker: { failureThreshold: 1 } })
@@ -169,7 +169,7 @@ describe('a request through the interceptor', () => {
 		expect(bad.requests).toHaveLength(1)
 	})
 
-	it('waits for its turn in a bulkhead, and an abort ends that wait', async () => {
+	it("waits in the bulkhead's queue, and an abort ends that wait", async () => {
 		const release = gate()
 		const server = await serving(answer({ after: release.opened }))
 		const dispatcher = composed({ bulkhead: { maxConcurrent: 1, maxQueue: 5 } })
@@ -185,7 +185,7 @@ describe('a request through the interceptor', () => {
 		expect(server.requests.map(({ path }) => path)).toEqual(['/first'])
 	})
 
-	it('through a pool that was made for one origin needs to name none', async () => {
+	it('through a pool needs no origin', async () => {
 		const server = await serving([answer({ status: 503 }), answer()])
 		const pool = new Pool(server.origin)
 		onTestFinished(() => pool.destroy())
@@ -193,7 +193,7 @@ describe('a request through the interceptor', () => {
 		expect((await dispatcher.request({ path: '/', method: 'GET' })).statusCode).toBe(200)
 	})
 
-	it('that asks for an upgrade is passed on as it is', async () => {
+	it('for an upgrade is passed through', async () => {
 		const server = createServer().listen(0, '127.0.0.1')
 		onTestFinished(() => void server.close())
 		server.on('upgrade', ({ headers }, socket) => {
@@ -209,7 +209,7 @@ describe('a request through the interceptor', () => {
 		socket.destroy()
 	})
 
-	it('that can not be sent is refused by undici itself, once', async () => {
+	it('that cannot be sent is rejected by undici itself, once', async () => {
 		let retries = 0
 		const dispatcher = composed({ onRetry: () => retries++ })
 		const sent = dispatcher.request({ origin: 'http://127.0.0.1:1', path: '/a b', method: 'GET' })
@@ -218,6 +218,6 @@ describe('a request through the interceptor', () => {
 	})
 })
 
-it('options that can not work are refused when the interceptor is made', () => {
+it('rejects invalid options when the interceptor is created', () => {
 	expect(() => undiciInterceptor({ maxRetries: -1 })).toThrow(/maxRetries/)
 })
