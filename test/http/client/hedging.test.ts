@@ -15,7 +15,7 @@ const hedgesIn = (events: readonly YaokiEvent[]) =>
 	events.filter((event) => event.type === 'hedge').map(({ outcome, hedge }) => `${outcome} ${hedge}`)
 
 describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
-	it('overtakes a slow request, which is left', async () => {
+	it('wins against a slow request, which is aborted', async () => {
 		const { client, server, clock, events } = await hedged(transport, [hang(), fine])
 		const answered = client.get(server.url())
 		await server.requested(1)
@@ -31,7 +31,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 		expect(clock.pendingTimers).toBe(0)
 	})
 
-	it('is not sent when the first answers in time', async () => {
+	it('is not sent if the first request is fast enough', async () => {
 		const { client, server, clock, events } = await hedged(transport, fine)
 		expect(await textOf(client.get(server.url()))).toBe('fine')
 		await clock.advance(1_000)
@@ -39,7 +39,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 		expect(hedgesIn(events)).toEqual([])
 	})
 
-	it('loses when the first answers after all, and is left itself', async () => {
+	it('is aborted if the first request completes after all', async () => {
 		const slow = gate()
 		const first = answer({ body: 'first', after: slow.opened })
 		const { client, server, clock, events } = await hedged(transport, [first, hang()])
@@ -54,7 +54,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 		expect(client.stats.origins[server.origin]?.inFlight).toBe(0)
 	})
 
-	it('that won has its whole body, though the other was aborted before that came', async () => {
+	it('that won has its whole body, though the other request was aborted before', async () => {
 		const done = gate()
 		const { client, server, clock } = await hedged(transport, [hang(), drip({ stop: done.opened })])
 		const answered = client.get(server.url())
@@ -69,7 +69,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 		expect(await text).toMatch(/^x{4,}$/)
 	})
 
-	it('leaves no connection behind when it has overtaken many', async () => {
+	it('leaves no connections after many wins', async () => {
 		const { client, server, clock } = await hedged(transport, ({ n }) =>
 			n % 2 ? hang() : answer({ headers: { connection: 'close' } }),
 		)
@@ -105,7 +105,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 		expect(await answered).toBe('slow')
 	})
 
-	it('is not sent for a GET that its caller does not want twice', async () => {
+	it('is not sent for a GET with idempotent: false', async () => {
 		const slow = gate()
 		const { client, server, clock } = await hedged(transport, answer({ after: slow.opened }))
 		const answered = client.get(server.url(), { yaoki: { idempotent: false } })
@@ -116,7 +116,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 		await answered
 	})
 
-	it('is paid for by the budget that retries are paid for by', async () => {
+	it('shares the budget of the retries', async () => {
 		const budget = { maxRetryRatio: 0, minRetriesPerSecond: 0.1, windowMs: 10_000 }
 		const held = gate()
 		const slow = answer({ body: 'slow', after: held.opened })
@@ -135,7 +135,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 		expect(server.requests).toHaveLength(3)
 	})
 
-	it('answers for a first request that fails while it is under way', async () => {
+	it('replaces a first request that fails while it is in flight', async () => {
 		const cut = gate()
 		const held = gate()
 		const script = [
@@ -155,7 +155,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 		expect(client.stats.origins[server.origin]?.circuit).toMatchObject({ failureCount: 0, successCount: 1 })
 	})
 
-	it('that fails as well is one failed attempt, which is repeated; and one call to the breaker', async () => {
+	it('that fails too is one failed attempt, which is retried, and one call for the breaker', async () => {
 		const held = gate()
 		const first = answer({ status: 500, body: 'x'.repeat(1_000), after: held.opened })
 		const { client, server, clock, waits, events } = await hedged(transport, [first, broken, fine])
@@ -176,7 +176,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 		expect(client.stats).toMatchObject({ requests: 1, attempts: 3 })
 	})
 
-	it('is sent for each attempt anew, and failures of all of them open the circuit by one', async () => {
+	it('is sent for each attempt, and all failures count once for the breaker', async () => {
 		const options = { maxRetries: 1, circuitBreaker: { failureThreshold: 2 } }
 		const { client, server, clock } = await hedged(transport, hang(), { ...options, timeout: 1_000 })
 		const failed = failure(client.get(server.url()))
@@ -197,7 +197,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 		expect(client.stats.origins[server.origin]?.inFlight).toBe(0)
 	})
 
-	it("ends with the caller's abort, and so does the first", async () => {
+	it("ends with the caller's abort, like the first request", async () => {
 		const { client, server, clock } = await hedged(transport, hang())
 		const abort = new AbortController()
 		const failed = failure(client.get(server.url(), { signal: abort.signal }))
@@ -210,7 +210,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 		expect(clock.pendingTimers).toBe(0)
 	})
 
-	it('is sent after the live p95 where no delay is given, and not before that is known', async () => {
+	it('is sent after the live p95 by default, and not before that is known', async () => {
 		const { client, server, clock } = await hedged(transport, fine, { hedge: true })
 		for (let n = 1; n <= 20; n++) {
 			const held = gate()
@@ -232,7 +232,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 	})
 })
 
-describe('a hedge over a transport that does not hear of aborts', () => {
+describe('a hedge over a transport that ignores aborts', () => {
 	it('drains the late response of the loser', async () => {
 		const { clock, runtime } = virtualTime()
 		const late = gate()
