@@ -1,10 +1,10 @@
-/** The usual four policies through an outage of half a minute, in virtual time: what each of them does, and when. */
+/** Bulkhead, breaker, retry and timeout during an outage of half a minute, in virtual time. */
 import { bulkhead, circuitBreaker, HttpError, pipeline, presets, retry, timeout } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 
 const SECOND = 1_000
 const clock = virtualRuntime({ seed: 7 })
-const at = (ms: number) => `${String(Math.round(ms / SECOND)).padStart(3)} s`
+const formatTime = (ms: number) => `${String(Math.round(ms / SECOND)).padStart(3)} s`
 
 const breaker = circuitBreaker({ failureThreshold: 5, resetTimeoutMs: 15 * SECOND })
 const payments = pipeline(
@@ -15,7 +15,7 @@ const payments = pipeline(
 	timeout(SECOND),
 )
 
-/** Responds in 50 ms. From 10 s to 40 s it fails: first it hangs, as an overloaded service does, then it refuses connections. */
+/** Responds in 50 ms. From 10 s to 30 s it hangs, like an overloaded service; from 30 s to 40 s it returns 503. */
 let requests = 0
 function charge(signal: AbortSignal): Promise<string> {
 	requests++
@@ -27,34 +27,34 @@ function charge(signal: AbortSignal): Promise<string> {
 	})
 }
 
-/** What happened in ten seconds. */
-const newStretch = () => ({ calls: 0, answered: 0, failed: 0, rejected: 0 })
-let stretch = newStretch()
+/** The counts of ten seconds. */
+const createCounts = () => ({ calls: 0, succeeded: 0, failed: 0, rejected: 0 })
+let counts = createCounts()
 
 breaker.subscribe((event) => {
-	if (event.type === 'state_change') console.log(`${at(clock.now())}  the circuit is ${event.to}`)
+	if (event.type === 'state_change') console.log(`${formatTime(clock.now())}  circuit ${event.to}`)
 })
 payments.subscribe(({ type }) => {
-	if (type === 'rejected') stretch.rejected++
+	if (type === 'rejected') counts.rejected++
 })
 
 async function call(): Promise<void> {
-	stretch.calls++
+	counts.calls++
 	const { ok } = await payments.settle(({ signal }) => charge(signal))
-	if (ok) stretch.answered++
-	else stretch.failed++
+	if (ok) counts.succeeded++
+	else counts.failed++
 }
 
-// Two customers a second, for a minute.
+// Two calls per second, for a minute.
 for (let ms = 0; ms < 60 * SECOND; ms += 500) {
 	void call()
 	await clock.advance(500)
 	if ((ms + 500) % (10 * SECOND) === 0) {
-		const { calls, answered, failed, rejected } = stretch
+		const { calls, succeeded, failed, rejected } = counts
 		console.log(
-			`${at(clock.now())}  ${calls} calls: ${answered} answered, ${failed} failed, ${rejected} of them rejected immediately; ${requests} requests`,
+			`${formatTime(clock.now())}  ${calls} calls: ${succeeded} succeeded, ${failed} failed (${rejected} rejected); ${requests} requests`,
 		)
-		stretch = newStretch()
+		counts = createCounts()
 		requests = 0
 	}
 }

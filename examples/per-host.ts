@@ -1,4 +1,4 @@
-/** One breaker per host: the host that is down is not called, and the others are not affected. */
+/** One breaker per host: a host that is down is not called, and the other hosts are not affected. */
 import { CircuitOpenError, circuitBreaker, HttpError, keyed, pipeline, retry } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 
@@ -24,13 +24,13 @@ async function load(host: string): Promise<string> {
 let rejected = 0
 for (let round = 0; round < 10; round++) {
 	for (const key of ['a.example.com', 'b.example.com', 'c.example.com']) {
-		const answer = api.settle(() => load(key), { key })
+		const settling = api.settle(() => load(key), { key })
 		await runtime.runUntilIdle()
-		const result = await answer
+		const result = await settling
 		if (!result.ok && result.error instanceof CircuitOpenError) rejected++
 	}
 }
 
 for (const [host, breaker] of perHost.entries())
-	console.log(`${host}: ${requests.get(host)} requests, the circuit is ${breaker.currentState}`)
-console.log(`${rejected} calls were rejected before they were sent`)
+	console.log(`${host}: ${requests.get(host)} requests, circuit ${breaker.currentState}`)
+console.log(`${rejected} calls rejected without a request`)

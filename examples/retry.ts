@@ -1,11 +1,11 @@
-/** A call that fails twice and then works. */
+/** A call that fails twice and then succeeds. */
 import { HttpError, presets, retryWithBackoff } from 'yaoki'
 
-let calls = 0
+let attempts = 0
 
 async function loadUser(id: string): Promise<{ id: string; name: string }> {
-	calls++
-	if (calls < 3) throw new HttpError(503)
+	attempts++
+	if (attempts < 3) throw new HttpError(503)
 	return { id, name: 'Ada' }
 }
 
@@ -15,4 +15,4 @@ const user = await retryWithBackoff(() => loadUser('7'), {
 	onRetry: (error, attempt) => console.log(`retry ${attempt} after ${error}`),
 })
 
-console.log(`${user.name} came with call ${calls}`)
+console.log(`loaded ${user.name} in attempt ${attempts}`)

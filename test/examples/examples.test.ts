@@ -49,22 +49,24 @@ test('every example has a test', () => {
 	])
 })
 
-test('retry: two attempts fail and the third succeeds', async () => {
+test('retry: fails twice and succeeds in the third attempt', async () => {
 	expect(await output('retry')).toBe(
-		['retry 1 after HttpError: HTTP 503', 'retry 2 after HttpError: HTTP 503', 'Ada came with call 3'].join(
-			'\n',
-		),
+		[
+			'retry 1 after HttpError: HTTP 503',
+			'retry 2 after HttpError: HTTP 503',
+			'loaded Ada in attempt 3',
+		].join('\n'),
 	)
 })
 
-test('pipeline: retries a busy shop, but not a permanent error', async () => {
+test('pipeline: retries a 503 and not a permanent error', async () => {
 	expect(await output('pipeline')).toBe(
 		[
 			'event: retry_attempt',
 			'event: retry_success',
 			'bought 2 tea',
 			'event: retry_failure permanent',
-			'refused: Error: not enough tea',
+			'failed: Error: not enough tea',
 		].join('\n'),
 	)
 })
@@ -87,33 +89,31 @@ test('explain: every attempt with its outcome and the source of its delay', asyn
 	expect(printed).toContain('[["throttled","backoff"],["throttled","retry-after"],["permanent",null]]')
 })
 
-test('payments: the circuit opens in an outage and closes after a successful probe', async () => {
+test('payments: the circuit opens during the outage and closes after the first successful probes', async () => {
 	const printed = (await output('payments')).split('\n')
 	expect(printed.filter((line) => line.includes('circuit')).map((line) => line.trim())).toEqual([
-		'17 s  the circuit is open',
-		'32 s  the circuit is half-open',
-		'33 s  the circuit is open',
-		'48 s  the circuit is half-open',
-		'49 s  the circuit is closed',
+		'17 s  circuit open',
+		'32 s  circuit half-open',
+		'33 s  circuit open',
+		'48 s  circuit half-open',
+		'49 s  circuit closed',
 	])
-	// Four requests per call until the circuit opens, none while it is open, one per call otherwise.
+	// Four requests per call while the service is down and the circuit closed; none while it is open; one otherwise.
 	const requests = printed.flatMap((line) => /(\d+) requests/.exec(line)?.[1] ?? []).map(Number)
 	expect(requests.at(0)).toBe(20)
 	expect(requests.at(1)).toBeGreaterThan(40)
 	expect(Math.max(...requests.slice(2, 5))).toBeLessThan(5)
-	expect(printed.at(-1)).toBe(
-		' 60 s  20 calls: 20 answered, 0 failed, 0 of them refused at once; 20 requests',
-	)
+	expect(printed.at(-1)).toBe(' 60 s  20 calls: 20 succeeded, 0 failed (0 rejected); 20 requests')
 })
 
-test('per host: the circuit of one host opens, and the others stay closed', async () => {
+test('per host: only the circuit of the dead host opens', async () => {
 	expect(await output('per-host')).toBe(
 		[
 			'b.example.com: closed -> open',
-			'a.example.com: 10 requests, the circuit is closed',
-			'b.example.com: 6 requests, the circuit is open',
-			'c.example.com: 10 requests, the circuit is closed',
-			'7 calls were refused before they were sent',
+			'a.example.com: 10 requests, circuit closed',
+			'b.example.com: 6 requests, circuit open',
+			'c.example.com: 10 requests, circuit closed',
+			'7 calls rejected without a request',
 		].join('\n'),
 	)
 })
@@ -121,9 +121,9 @@ test('per host: the circuit of one host opens, and the others stay closed', asyn
 test('testing your code: retries run in virtual time', async () => {
 	expect(await output('testing-your-code')).toBe(
 		[
-			'half an hour of retries, at once',
-			'calls at 0, 1000, 3000, 7000 ms',
-			'100 of 100 calls came through a network that loses half',
+			'half an hour of retries in no time',
+			'attempts at 0, 1000, 3000, 7000 ms',
+			'100 of 100 calls succeeded with 50 % faults',
 		].join('\n'),
 	)
 })

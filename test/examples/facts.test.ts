@@ -21,7 +21,7 @@ import {
 	timeout,
 } from 'yaoki'
 import { readRetryOptions } from '../../src/core/retry/options.ts'
-import { GRPC_CODES } from '../core/classify/verdicts.ts'
+import { GRPC_CODES } from '../core/classify/expected.ts'
 import { blocks, named, page, pages, ROOT, table, thousands, unquoted } from './markdown.ts'
 
 describe('presets', () => {

@@ -38,7 +38,7 @@ export interface Explanation {
 export function explain(errorOrSettled: unknown): Explanation | undefined {
 	const record = findRecord(errorOrSettled)
 	if (record) return new CallExplanation(record)
-	// There is no record of a call without a failure.
+	// A call without a failure has no record.
 	return isSuccess(errorOrSettled) ? new CallExplanation() : undefined
 }
 

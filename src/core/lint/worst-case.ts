@@ -204,7 +204,7 @@ function addRetry(inner: Cost, settings: RetrySettings): Cost {
 		meanMs: inner.unretriedMs < 0 ? inner.meanMs : meanDuration(inner.meanMs, mean, settings),
 		attempts(untilMs) {
 			const { attempts, attemptsBeforeRejection } = inner
-			// 0 * Infinity is NaN, hence the `&&`.
+			// The `&&` avoids 0 * Infinity, which is NaN.
 			if (!repeatsOperation)
 				return attempts(untilMs) + (attemptsBeforeRejection && attemptsBeforeRejection * retries)
 			const unlisted = countUnlistedStarts(min, retries, Math.min(untilMs, maxElapsedMs))

@@ -159,7 +159,7 @@ function isAllowed(model: Model): boolean {
 }
 
 describe('compared with lists of all calls and retries', () => {
-	it('allows a retry exactly while the minimum or the share is not used up', () => {
+	it('allows a retry exactly while the minimum or the share is not exhausted', () => {
 		const agree = (model: Model, real: RetryBudget) => {
 			const { now } = model
 			expect(real.canRetry(now)).toBe(isAllowed(model))

@@ -2,9 +2,9 @@ import { Agent } from 'node:http'
 import { SendMessageCommand, SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs'
 import { expect, test } from 'vitest'
 import { type Classification, classify } from 'yaoki'
-import { answers, bothLoopbacks, type Fault, faultServer, neverAnswers } from './fault-server.ts'
+import { catchFailure, classifyFailure, PERMANENT, THROTTLED, TRANSIENT } from './expected.ts'
+import { bothLoopbacks, type Fault, faultServer, neverResponds, respondWith } from './fault-server.ts'
 import { describeHttpClient } from './http-client.ts'
-import { failureOf, PERMANENT, THROTTLED, TRANSIENT, verdict } from './verdicts.ts'
 
 /** Sends a message through the SDK. */
 async function send(
@@ -15,7 +15,7 @@ async function send(
 		endpoint,
 		region: 'us-east-1',
 		maxAttempts: 1,
-		credentials: { accessKeyId: 'nobody', secretAccessKey: 'nothing' },
+		credentials: { accessKeyId: 'test', secretAccessKey: 'nothing' },
 		...settings,
 	})
 	try {
@@ -33,14 +33,14 @@ describeHttpClient('the AWS SDK', {
 	getOrThrow: send,
 	getJson: send,
 	followsRedirects: false,
-	mindsSchemes: false,
+	checksSchemes: false,
 	aggregateIs: 'the error',
 	abortThrows: 'an error of its own',
 })
 
-/** An error as AWS's JSON protocol tells it. */
-const refuses = (status: number, type: string, query?: string): Fault =>
-	answers(status, JSON.stringify({ __type: type, message: 'Said by the service' }), {
+/** An error response of AWS's JSON protocol. */
+const respondWithError = (status: number, type: string, query?: string): Fault =>
+	respondWith(status, JSON.stringify({ __type: type, message: 'Said by the service' }), {
 		'content-type': 'application/x-amz-json-1.0',
 		...(query && { 'x-amzn-query-error': query }),
 	})
@@ -62,28 +62,28 @@ test.each<[number, string, string | undefined, string, Classification]>([
 		'QueueDoesNotExist',
 		PERMANENT,
 	],
-])('status %i with %s means what the name says', async (status, type, query, name, meaning) => {
-	await using server = await faultServer(refuses(status, type, query))
-	const error = await failureOf(() => send(server.url))
+])('status %i with %s is classified by the name', async (status, type, query, name, meaning) => {
+	await using server = await faultServer(respondWithError(status, type, query))
+	const error = await catchFailure(() => send(server.url))
 	expect(error).toMatchObject({ name, $metadata: { httpStatusCode: status } })
 	expect(classify(error)).toEqual(meaning)
 })
 
-test('a gateway that answers HTML is judged by its status, though the SDK could not read it', async () => {
-	await using bad = await faultServer(answers(502, '<html>'))
-	await using full = await faultServer(answers(503, '<html>'))
-	await using missing = await faultServer(answers(404, '<html>'))
-	expect(await verdict(() => send(bad.url))).toEqual(TRANSIENT)
-	expect(await verdict(() => send(full.url))).toEqual(THROTTLED)
-	expect(await verdict(() => send(missing.url))).toEqual(PERMANENT)
+test('an HTML response of a gateway, which the SDK cannot read, is classified by its status', async () => {
+	await using bad = await faultServer(respondWith(502, '<html>'))
+	await using full = await faultServer(respondWith(503, '<html>'))
+	await using missing = await faultServer(respondWith(404, '<html>'))
+	expect(await classifyFailure(() => send(bad.url))).toEqual(TRANSIENT)
+	expect(await classifyFailure(() => send(full.url))).toEqual(THROTTLED)
+	expect(await classifyFailure(() => send(missing.url))).toEqual(PERMANENT)
 })
 
 test.each([
 	['request', { requestTimeout: 20, throwOnRequestTimeout: true }],
 	['socket', { socketTimeout: 20 }],
 ])('a %s timeout is transient', async (_, requestHandler) => {
-	await using server = await faultServer(neverAnswers)
-	const error = await failureOf(() => send(server.url, { requestHandler }))
+	await using server = await faultServer(neverResponds)
+	const error = await catchFailure(() => send(server.url, { requestHandler }))
 	expect(error).toHaveProperty('name', 'TimeoutError')
 	expect(classify(error)).toEqual(TRANSIENT)
 })

@@ -1,7 +1,7 @@
-/** What the clouds' SDKs and the browsers throw, which no server on loopback can make them do here. */
+/** Errors of cloud SDKs and browsers that a server on loopback cannot provoke here. */
 import { expect, test } from 'vitest'
 import { classify, isRetryable } from 'yaoki'
-import { PERMANENT, THROTTLED, TRANSIENT } from './verdicts.ts'
+import { PERMANENT, THROTTLED, TRANSIENT } from './expected.ts'
 
 const error = (message: string, more: object = {}) => Object.assign(new Error(message), more)
 
@@ -26,7 +26,7 @@ test.each([
 	expect(classify(new Error(`${name}: Rate exceeded`))).toEqual(THROTTLED)
 })
 
-test('AWS: what the SDK itself calls retryable is, and throttled where it says so', () => {
+test('AWS: $retryable makes an error transient, or throttled if it says so', () => {
 	expect(classify(error('Said', { $retryable: {} }))).toEqual(TRANSIENT)
 	expect(classify(error('Said', { $retryable: { throttling: false } }))).toEqual(TRANSIENT)
 	expect(classify(error('Said', { $retryable: { throttling: true } }))).toEqual(THROTTLED)
@@ -44,7 +44,7 @@ test('GCP: a 403 because of a rate limit is throttled, any other is permanent', 
 	)
 })
 
-test('Azure: a RestError is judged by its code and its status', () => {
+test('Azure: a RestError is classified by its code and its status', () => {
 	const rest = (statusCode: number, code: string) =>
 		error('Said', { name: 'RestError', statusCode, code, details: { errorCode: code } })
 	expect(classify(rest(503, 'ServerBusy'))).toEqual(THROTTLED)

@@ -1,4 +1,4 @@
-/** Every code, name and status that the documentation lists, in the shape in which it usually comes. */
+/** Every documented code, name and status, in its usual shape. */
 import { expect, test } from 'vitest'
 import {
 	BulkheadRejectedError,
@@ -12,13 +12,13 @@ import {
 	RateLimitedError,
 	TimeoutError,
 } from 'yaoki'
-import { CANCELLED, GRPC_CODES, PERMANENT, STATUSES, THROTTLED, TRANSIENT } from './verdicts.ts'
+import { CANCELLED, GRPC_CODES, PERMANENT, STATUSES, THROTTLED, TRANSIENT } from './expected.ts'
 
 const named = (name: string, more: object = {}) => Object.assign(new Error('Said'), { name, ...more })
 const coded = (code: string | number, more: object = {}) =>
 	Object.assign(new Error('Said'), { code, ...more })
 
-test.each(STATUSES)('status %i is %s wherever a library keeps it', (status, kind, meaning) => {
+test.each(STATUSES)('status %i is %s in every field that libraries use', (status, kind, meaning) => {
 	expect(classify(new HttpError(status))).toEqual(meaning)
 	expect(classify({ status })).toEqual(meaning)
 	expect(classify({ statusCode: status })).toEqual(meaning)
@@ -32,12 +32,9 @@ test.each(STATUSES)('status %i is %s wherever a library keeps it', (status, kind
 	expect(isRetryableStatus(status)).toBe(kind !== 'permanent')
 })
 
-test.each([200, 204, 301, 304, 399, 600, 0, Number.NaN])(
-	'status %d is no failure worth a retry',
-	(status) => {
-		expect(isRetryableStatus(status)).toBe(false)
-	},
-)
+test.each([200, 204, 301, 304, 399, 600, 0, Number.NaN])('status %d is not retryable', (status) => {
+	expect(isRetryableStatus(status)).toBe(false)
+})
 
 const NETWORK_CODES = [
 	'ECONNRESET',
@@ -57,7 +54,7 @@ const NETWORK_CODES = [
 ]
 
 test.each(NETWORK_CODES)(
-	'%s is a transient failure of the network, as a code, in a message, as a cause',
+	'%s is a transient network failure as a code, in a message and as a cause',
 	(code) => {
 		for (const error of [
 			coded(code),
@@ -89,7 +86,7 @@ test.each([
 	'RequestTimeout',
 	'OperationTimedOut',
 	'ServerTimeout',
-])('name %s is transient, and no failure of the network', (name) => {
+])('name %s is transient, but not a network failure', (name) => {
 	expect(classify(named(name))).toEqual(TRANSIENT)
 	expect(isRetryableNetworkError(named(name))).toBe(false)
 })
@@ -117,19 +114,19 @@ test.each([
 	expect(classify(coded(state, { message }))).toEqual(PERMANENT)
 })
 
-test('a code that only looks like an SQLSTATE does not outweigh a status', () => {
+test('a code that only looks like an SQLSTATE does not override a status', () => {
 	expect(classify(coded('42900', { status: 429 }))).toEqual(THROTTLED)
 	expect(classify(coded('23000', { status: 500 }))).toEqual(TRANSIENT)
 })
 
-test.each(GRPC_CODES)('gRPC %i, %s, means what the documentation says', (code, name, meaning) => {
+test.each(GRPC_CODES)('gRPC %i, %s, has its documented classification', (code, name, meaning) => {
 	const message = `${code} ${name}: said`
 	expect(classify(coded(code, { message, details: 'said', metadata: {} }))).toEqual(meaning)
 	expect(classify(coded(code, { message, details: '', metadata: {} }))).toEqual(meaning)
 	expect(classify({ code, metadata: {} })).toEqual(meaning)
 })
 
-test('the toolkit’s own refusals and an expired deadline are cancelled, its timeout is transient', () => {
+test('rejections by policies and an expired deadline are cancelled, a TimeoutError is transient', () => {
 	expect(classify(new CircuitOpenError('circuit', 5))).toEqual({ ...CANCELLED, retryAfterMs: 5 })
 	expect(classify(new BulkheadRejectedError('bulkhead', 'bulkhead-full', 'the queue is full'))).toEqual(
 		CANCELLED,

@@ -1,20 +1,20 @@
 /**
- * Servers on loopback that fail in one chosen way, so that real clients throw their real errors. Raw sockets and not
- * node:http, which is too well-behaved to cut an answer in two.
+ * Servers on loopback that fail in one given way, so that real clients throw their real errors. They use raw sockets, because
+ * node:http cannot interrupt a response in the middle.
  */
 
 import { once } from 'node:events'
 import { createServer, type LookupFunction, type Server, type Socket } from 'node:net'
 import { listen } from '../../listen.ts'
 
-/** What the server does with a connection. */
+/** Handles a connection of the server. */
 export type Fault = (socket: Socket) => void
 
 export interface FaultServer extends AsyncDisposable {
 	readonly port: number
 	/** `http://127.0.0.1:port` */
 	readonly url: string
-	/** The same port, spoken to in TLS. */
+	/** The same port, with TLS. */
 	readonly tlsUrl: string
 }
 
@@ -22,7 +22,7 @@ export async function faultServer(fault: Fault): Promise<FaultServer> {
 	const sockets = new Set<Socket>()
 	const server = createServer((socket) => {
 		sockets.add(socket)
-		// A client that is gone before the fault is dealt makes the server's socket fail as well: of no interest here.
+		// If the client has disconnected before the fault, the server's socket fails too.
 		socket.on('error', () => {})
 		fault(socket)
 	})
@@ -43,7 +43,7 @@ async function close(server: Server): Promise<void> {
 	await once(server, 'close')
 }
 
-/** A port at which nobody listens: it was free a moment ago. */
+/** Returns a port on which no server listens: it was free a moment ago. */
 export async function deadPort(): Promise<number> {
 	const server = createServer()
 	const port = await listen(server)
@@ -52,26 +52,26 @@ export async function deadPort(): Promise<number> {
 }
 
 const onRequest =
-	(answer: (socket: Socket) => void): Fault =>
+	(respond: (socket: Socket) => void): Fault =>
 	(socket) => {
-		socket.once('data', () => answer(socket))
+		socket.once('data', () => respond(socket))
 	}
 
-const PROMISED = 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n'
+const HEAD_OF_100_BYTES = 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n'
 
-export const closeAtOnce: Fault = (socket) => socket.end()
+export const closeImmediately: Fault = (socket) => socket.end()
 export const resetOnRequest = onRequest((socket) => socket.resetAndDestroy())
 export const closeOnRequest = onRequest((socket) => socket.end())
-export const closeMidHeaders = onRequest((socket) => socket.end(PROMISED.slice(0, 30)))
-export const closeAfterHeaders = onRequest((socket) => socket.end(PROMISED))
-export const closeMidBody = onRequest((socket) => socket.end(`${PROMISED}half of it`))
-export const stallMidBody = onRequest((socket) => socket.write(`${PROMISED}half of it`))
-export const neverAnswers: Fault = (socket) => socket.resume()
-/** Beside a client that speaks TLS: its hello is answered by a close. */
-export const cutHandshake: Fault = (socket) => closeOnRequest(socket)
+export const closeMidHeaders = onRequest((socket) => socket.end(HEAD_OF_100_BYTES.slice(0, 30)))
+export const closeAfterHeaders = onRequest((socket) => socket.end(HEAD_OF_100_BYTES))
+export const closeMidBody = onRequest((socket) => socket.end(`${HEAD_OF_100_BYTES}half of it`))
+export const stallMidBody = onRequest((socket) => socket.write(`${HEAD_OF_100_BYTES}half of it`))
+export const neverResponds: Fault = (socket) => socket.resume()
+/** Closes the connection after the client's TLS hello. */
+export const closeInHandshake: Fault = (socket) => closeOnRequest(socket)
 
-/** Answers every request of the connection. */
-export const answers =
+/** Responds to every request of the connection. */
+export const respondWith =
 	(status: number, body = '', headers: Readonly<Record<string, string>> = {}): Fault =>
 	(socket) => {
 		const lines = Object.entries({ 'content-length': `${Buffer.byteLength(body)}`, ...headers })
@@ -80,8 +80,8 @@ export const answers =
 	}
 
 /** `localhost` as a machine with both families resolves it. A failed connect to several addresses is an AggregateError. */
-export const bothLoopbacks: LookupFunction = (_host, _options, answer) =>
-	answer(null, [
+export const bothLoopbacks: LookupFunction = (_host, _options, callback) =>
+	callback(null, [
 		{ address: '127.0.0.1', family: 4 },
 		{ address: '::1', family: 6 },
 	])

@@ -1,16 +1,16 @@
 import { got, type OptionsOfTextResponseBody } from 'got'
 import { expect, test } from 'vitest'
 import { classify } from 'yaoki'
+import { catchFailure, PERMANENT, TRANSIENT } from './expected.ts'
 import {
-	answers,
 	bothLoopbacks,
 	type Fault,
 	faultServer,
-	neverAnswers,
+	neverResponds,
+	respondWith,
 	stallMidBody,
 } from './fault-server.ts'
 import { describeHttpClient } from './http-client.ts'
-import { failureOf, PERMANENT, TRANSIENT } from './verdicts.ts'
 
 const once = got.extend({ retry: { limit: 0 } })
 const get = (url: string, options: OptionsOfTextResponseBody = {}) => once(url, options).text()
@@ -21,29 +21,29 @@ describeHttpClient('got', {
 	getOrThrow: get,
 	getJson: (url) => once(url).json(),
 	followsRedirects: true,
-	mindsSchemes: true,
+	checksSchemes: true,
 	aggregateIs: 'its cause',
 	abortThrows: 'an error of its own',
 })
 
-test('the URL in a message does not change what a status means', async () => {
-	await using server = await faultServer(answers(404))
-	const error = await failureOf(() => get(`${server.url}/throttled/pool/full?code=ECONNRESET`))
+test('the URL in a message does not change the classification of a status', async () => {
+	await using server = await faultServer(respondWith(404))
+	const error = await catchFailure(() => get(`${server.url}/throttled/pool/full?code=ECONNRESET`))
 	expect(error).toHaveProperty('message', expect.stringContaining('ECONNRESET'))
 	expect(classify(error)).toEqual(PERMANENT)
 })
 
 test.each<[string, Fault, 'url' | 'tlsUrl']>([
-	['lookup', neverAnswers, 'url'],
-	['secureConnect', neverAnswers, 'tlsUrl'],
-	['socket', neverAnswers, 'url'],
-	['response', neverAnswers, 'url'],
-	['request', neverAnswers, 'url'],
+	['lookup', neverResponds, 'url'],
+	['secureConnect', neverResponds, 'tlsUrl'],
+	['socket', neverResponds, 'url'],
+	['response', neverResponds, 'url'],
+	['request', neverResponds, 'url'],
 	['read', stallMidBody, 'url'],
 ])('a %s timeout is transient', async (phase, fault, url) => {
 	await using server = await faultServer(fault)
 	const address = phase === 'lookup' ? 'http://nowhere.invalid' : server[url]
-	const error = await failureOf(() => get(address, { timeout: { [phase]: 20 }, dnsLookup: () => {} }))
+	const error = await catchFailure(() => get(address, { timeout: { [phase]: 20 }, dnsLookup: () => {} }))
 	expect(error).toHaveProperty('event', phase)
 	expect(classify(error)).toEqual(TRANSIENT)
 })

@@ -12,15 +12,15 @@ import {
 } from '@grpc/grpc-js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { classify, isRetryableNetworkError } from 'yaoki'
+import { CANCELLED, catchFailure, GRPC_CODES, TRANSIENT } from './expected.ts'
 import {
-	closeAtOnce,
-	cutHandshake,
+	closeImmediately,
+	closeInHandshake,
 	deadPort,
 	type Fault,
 	faultServer,
 	resetOnRequest,
 } from './fault-server.ts'
-import { CANCELLED, failureOf, GRPC_CODES, TRANSIENT } from './verdicts.ts'
 
 const PATH = '/test.Faults/Fail'
 const toBytes = (value: string) => Buffer.from(value)
@@ -29,7 +29,7 @@ const fromBytes = (bytes: Buffer) => bytes.toString()
 const server = new Server()
 let port: number
 
-/** Fails with the code and the details it is sent. */
+/** Fails with the code and the details of the request. */
 function fail({ request }: ServerUnaryCall<string, string>, done: sendUnaryData<string>): void {
 	const [code, ...details] = request.split(' ')
 	if (request === 'throw') done(new Error('of its own'))
@@ -66,18 +66,26 @@ async function failureWith(request: string, { tls, meanwhile, ...options }: Call
 	})
 	const send = () =>
 		new Promise((resolve, reject) => {
-			const answer = (error: unknown, value: unknown) => (error ? reject(error) : resolve(value))
-			const sent = client.makeUnaryRequest(PATH, toBytes, fromBytes, request, new Metadata(), options, answer)
+			const callback = (error: unknown, value: unknown) => (error ? reject(error) : resolve(value))
+			const sent = client.makeUnaryRequest(
+				PATH,
+				toBytes,
+				fromBytes,
+				request,
+				new Metadata(),
+				options,
+				callback,
+			)
 			meanwhile?.(sent)
 		})
 	try {
-		return await failureOf(send)
+		return await catchFailure(send)
 	} finally {
 		client.close()
 	}
 }
 
-test.each(GRPC_CODES)('code %i, %s, means what the documentation says', async (code, _, meaning) => {
+test.each(GRPC_CODES)('code %i, %s, has its documented classification', async (code, _, meaning) => {
 	for (const details of ['', 'ECONNRESET, the connection was throttled: 503']) {
 		const error = await failureWith(`${code} ${details}`)
 		expect(error).toMatchObject({ code, details })
@@ -85,11 +93,11 @@ test.each(GRPC_CODES)('code %i, %s, means what the documentation says', async (c
 	}
 })
 
-test('a handler that throws something of its own is transient', async () => {
+test('an error of the handler is transient', async () => {
 	expect(classify(await failureWith('throw'))).toEqual(TRANSIENT)
 })
 
-test('a port at which nobody listens is a transient failure of the network', async () => {
+test('a port without a server is a transient network failure', async () => {
 	const error = await failureWith('hang', { port: await deadPort() })
 	expect(error).toHaveProperty('code', status.UNAVAILABLE)
 	expect(classify(error)).toEqual(TRANSIENT)
@@ -97,15 +105,15 @@ test('a port at which nobody listens is a transient failure of the network', asy
 })
 
 test.each<[string, Fault, boolean]>([
-	['closes the connection', closeAtOnce, false],
+	['closes the connection', closeImmediately, false],
 	['resets the connection', resetOnRequest, false],
-	['cuts the TLS handshake off', cutHandshake, true],
+	['interrupts the TLS handshake', closeInHandshake, true],
 ])('a server that %s is transient', async (_, fault, tls) => {
 	await using broken = await faultServer(fault)
 	expect(classify(await failureWith('hang', { port: broken.port, tls }))).toEqual(TRANSIENT)
 })
 
-test('a deadline of the call that has passed is transient', async () => {
+test('an expired deadline of the call is transient', async () => {
 	const error = await failureWith('hang', { deadline: Date.now() + 20 })
 	expect(error).toHaveProperty('code', status.DEADLINE_EXCEEDED)
 	expect(classify(error)).toEqual(TRANSIENT)

@@ -1,18 +1,18 @@
 import { Redis, type RedisOptions } from 'ioredis'
 import { expect, test } from 'vitest'
 import { type Classification, classify } from 'yaoki'
+import { CANCELLED, catchFailure, PERMANENT, TRANSIENT } from './expected.ts'
 import {
-	closeAtOnce,
+	closeImmediately,
 	closeOnRequest,
 	deadPort,
 	type Fault,
 	faultServer,
-	neverAnswers,
+	neverResponds,
 	resetOnRequest,
 } from './fault-server.ts'
-import { CANCELLED, failureOf, PERMANENT, TRANSIENT } from './verdicts.ts'
 
-/** A Redis that gives every command the same reply. Clients send several at once, so they are counted. */
+/** A Redis server with the same reply for every command. Clients send several commands together, so they are counted. */
 const replies =
 	(reply: string): Fault =>
 	(socket) => {
@@ -23,7 +23,7 @@ const replies =
 
 type Settings = Omit<RedisOptions, 'replyMapping'>
 
-/** What `call` threw on a client that is gone afterwards. It does not reconnect unless a test says so. */
+/** Returns the error of `call` on a new client, which does not reconnect by default and is closed afterwards. */
 async function failureWith(settings: Settings, call = (redis: Redis): unknown => redis.get('key')) {
 	const redis = new Redis({
 		host: '127.0.0.1',
@@ -32,10 +32,10 @@ async function failureWith(settings: Settings, call = (redis: Redis): unknown =>
 		retryStrategy: () => null,
 		...settings,
 	})
-	// What is wrong with a connection is told here as well, and would be printed.
+	// Without a listener, connection errors are printed.
 	redis.on('error', () => {})
 	try {
-		return await failureOf(() => call(redis))
+		return await catchFailure(() => call(redis))
 	} finally {
 		redis.disconnect()
 	}
@@ -74,7 +74,7 @@ test.each([
 	expect(classify(error)).toEqual(kind)
 })
 
-test('a refused connection is transient, at once and after the last reconnection', async () => {
+test('ECONNREFUSED is transient, immediately and after the last reconnect', async () => {
 	const port = await deadPort()
 	expect(classify(await failureWith({ port }))).toEqual(TRANSIENT)
 	expect(classify(await failureWith({ port }, (redis) => redis.connect()))).toEqual(TRANSIENT)
@@ -84,7 +84,7 @@ test('a refused connection is transient, at once and after the last reconnection
 })
 
 test.each<[string, Fault]>([
-	['closed at once', closeAtOnce],
+	['closed immediately', closeImmediately],
 	['closed instead of a reply', closeOnRequest],
 	['reset', resetOnRequest],
 ])('a connection that is %s is transient', async (_, fault) => {
@@ -94,32 +94,32 @@ test.each<[string, Fault]>([
 	expect(classify(await failureWith(reconnecting))).toEqual(TRANSIENT)
 })
 
-test('a host that DNS does not know is transient', async () => {
+test('an unknown host is transient', async () => {
 	const error = await failureWith({ host: 'nowhere.invalid' }, (redis) => redis.connect())
 	expect(classify(error)).toEqual(TRANSIENT)
 })
 
-test('what is told of a connection’s failure is transient as well', async () => {
+test('the error event of a connection is transient too', async () => {
 	const port = await deadPort()
-	const told = (redis: Redis) =>
+	const waitForErrorEvent = (redis: Redis) =>
 		new Promise((_, reject) => {
 			redis.on('error', reject)
 			redis.connect().catch(() => {})
 		})
-	expect(classify(await failureWith({ port }, told))).toEqual(TRANSIENT)
-	await using server = await faultServer(neverAnswers)
-	const hasty = { port: server.port, tls: {}, connectTimeout: 20 }
-	expect(classify(await failureWith(hasty, told))).toEqual(TRANSIENT)
+	expect(classify(await failureWith({ port }, waitForErrorEvent))).toEqual(TRANSIENT)
+	await using server = await faultServer(neverResponds)
+	const impatient = { port: server.port, tls: {}, connectTimeout: 20 }
+	expect(classify(await failureWith(impatient, waitForErrorEvent))).toEqual(TRANSIENT)
 })
 
-test('a command that takes too long, or finds no connection to wait for, is transient', async () => {
-	await using server = await faultServer(neverAnswers)
+test('a command that times out or has no connection is transient', async () => {
+	await using server = await faultServer(neverResponds)
 	expect(classify(await failureWith({ port: server.port, commandTimeout: 20 }))).toEqual(TRANSIENT)
 	expect(classify(await failureWith({ port: server.port, enableOfflineQueue: false }))).toEqual(TRANSIENT)
 })
 
-test('a client that was closed under a command is transient, and cancelled when the caller gave up', async () => {
-	await using server = await faultServer(neverAnswers)
+test('a client that is closed during a command is transient, and cancelled after the caller aborted', async () => {
+	await using server = await faultServer(neverResponds)
 	const controller = new AbortController()
 	const error = await failureWith({ port: server.port }, (redis) => {
 		const reply = redis.get('key')

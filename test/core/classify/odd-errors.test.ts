@@ -1,11 +1,11 @@
-/** Whatever else may be thrown: `classify` always answers, and never claims to know what it does not. */
+/** Any thrown value: `classify` always returns a classification, and `isKnown` is false for what it does not recognize. */
 import { expect, test } from 'vitest'
 import { classify, HttpError, isRetryable, isRetryableNetworkError } from 'yaoki'
-import { CANCELLED, THROTTLED, TRANSIENT, UNKNOWN } from './verdicts.ts'
+import { CANCELLED, THROTTLED, TRANSIENT, UNKNOWN } from './expected.ts'
 
 const error = (message: string, more: object = {}) => Object.assign(new Error(message), more)
 
-test('a DOMException’s small numbers are not taken for gRPC codes', () => {
+test('the numeric codes of a DOMException are not gRPC codes', () => {
 	for (const name of [
 		'IndexSizeError',
 		'NotFoundError',
@@ -19,14 +19,14 @@ test('a DOMException’s small numbers are not taken for gRPC codes', () => {
 	expect(classify(new DOMException('Said', 'AbortError'))).toEqual(TRANSIENT)
 })
 
-test('an aborted signal of the caller makes everything cancelled, one that is not changes nothing', () => {
+test('an aborted signal of the caller makes every error cancelled', () => {
 	expect(classify(new HttpError(503), { signal: AbortSignal.abort() })).toEqual(CANCELLED)
 	expect(classify(undefined, { signal: AbortSignal.abort() })).toEqual(CANCELLED)
 	expect(classify(new HttpError(503), { signal: new AbortController().signal })).toEqual(THROTTLED)
 	expect(classify(new HttpError(503), { signal: undefined })).toEqual(THROTTLED)
 })
 
-test('what the server asked for is passed on, and makes a 413 throttled', () => {
+test('retryAfterMs is returned, and makes a 413 throttled', () => {
 	expect(classify(new HttpError(429, '', { retryAfterMs: 1500 }))).toEqual({
 		...THROTTLED,
 		retryAfterMs: 1500,
@@ -38,7 +38,7 @@ test('what the server asked for is passed on, and makes a 413 throttled', () => 
 })
 
 test.each([undefined, null, '', 'nope', 0, 42, 503, true, 7n, Symbol('nope'), () => {}, [], {}])(
-	'a thrown %s is unknown, and no reason to fail',
+	'a thrown %s is unknown',
 	(thrown) => {
 		expect(classify(thrown)).toEqual(UNKNOWN)
 		expect(isRetryable(thrown)).toBe(false)
@@ -46,12 +46,12 @@ test.each([undefined, null, '', 'nope', 0, 42, 503, true, 7n, Symbol('nope'), ()
 	},
 )
 
-test('a thrown string is read like a message', () => {
+test('a thrown string is classified like a message', () => {
 	expect(classify('connect ECONNREFUSED 127.0.0.1:80')).toEqual(TRANSIENT)
 	expect(classify('too many requests')).toEqual(THROTTLED)
 })
 
-test('a ring of causes, however wide, and a long chain come to an end', () => {
+test('a cycle of causes and a long chain terminate', () => {
 	const ring = error('first', { cause: undefined })
 	ring.cause = error('second', { cause: ring, errors: Array.from({ length: 1000 }, () => ring) })
 	expect(classify(ring)).toEqual(UNKNOWN)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
-import { TRANSIENT, verdict } from './verdicts.ts'
+import { classifyFailure, TRANSIENT } from './expected.ts'
 
 test('a database that another connection has locked is transient', async () => {
 	const directory = mkdtempSync(join(tmpdir(), 'yaoki-sqlite-'))
@@ -14,5 +14,5 @@ test('a database that another connection has locked is transient', async () => {
 		rmSync(directory, { recursive: true })
 	})
 	holder?.exec('begin exclusive')
-	expect(await verdict(() => other?.exec('create table a (id int)'))).toEqual(TRANSIENT)
+	expect(await classifyFailure(() => other?.exec('create table a (id int)'))).toEqual(TRANSIENT)
 })

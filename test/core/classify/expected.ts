@@ -1,4 +1,4 @@
-/** What the tests ask of a client's call: which error did it throw, and what does `classify` make of it? */
+/** Expected classifications, and helpers that catch and classify the error of a client. */
 import { type Classification, classify } from 'yaoki'
 
 export const TRANSIENT: Classification = { kind: 'transient', isKnown: true }
@@ -7,8 +7,8 @@ export const PERMANENT: Classification = { kind: 'permanent', isKnown: true }
 export const CANCELLED: Classification = { kind: 'cancelled', isKnown: true }
 export const UNKNOWN: Classification = { kind: 'transient', isKnown: false }
 
-/** What a call threw. A call that succeeds fails the test. */
-export async function failureOf(call: () => unknown): Promise<unknown> {
+/** Returns the error that a call throws. A call that succeeds fails the test. */
+export async function catchFailure(call: () => unknown): Promise<unknown> {
 	try {
 		await call()
 	} catch (error) {
@@ -17,19 +17,20 @@ export async function failureOf(call: () => unknown): Promise<unknown> {
 	throw new Error('this call was expected to fail')
 }
 
-export const verdict = async (call: () => unknown): Promise<Classification> => classify(await failureOf(call))
+export const classifyFailure = async (call: () => unknown): Promise<Classification> =>
+	classify(await catchFailure(call))
 
 const meaning = (kind: Classification, ...statuses: readonly number[]) =>
 	statuses.map((status) => [status, kind.kind, kind] as const)
 
-/** Each HTTP status, the word for what it means, and the classification. */
+/** Each HTTP status with its kind and classification. */
 export const STATUSES: readonly (readonly [status: number, kind: string, meaning: Classification])[] = [
 	...meaning(PERMANENT, 400, 401, 403, 404, 405, 409, 410, 412, 413, 415, 418, 422, 501, 505),
 	...meaning(TRANSIENT, 408, 425, 500, 502, 504, 507, 511, 599),
 	...meaning(THROTTLED, 429, 503),
 ]
 
-/** gRPC's codes in their own order, and what each means. */
+/** gRPC's codes with their classification. */
 export const GRPC_CODES: readonly (readonly [code: number, name: string, meaning: Classification])[] = [
 	[1, 'CANCELLED', CANCELLED],
 	[2, 'UNKNOWN', TRANSIENT],
