@@ -17,6 +17,7 @@ const STEPS: Readonly<Record<string, () => Step>> = {
 			() => tsc('-p', 'tsconfig.anywhere.json'),
 			() => tsc('-p', 'playground'),
 			() => tsc('-p', 'tsconfig.build.json', '--noEmit'),
+			() => tsc('-p', 'tsconfig.cli.json', '--noEmit'),
 		),
 	lint: () => tool('@biomejs/biome', 'biome', ['ci', '--error-on-warnings', '--colors=off']),
 	vocabulary: () => {
