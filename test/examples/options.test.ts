@@ -40,7 +40,6 @@ import { readSqliteOptions } from '../../src/outbox/store/sqlite/sqlite-store.ts
 import { named, page, table, thousands } from './markdown.ts'
 
 const POLICIES: Readonly<Record<string, { readonly name: string }>> = {
-	'outbox outbox option': readOutboxOptions({ store: sqliteStore(':memory:') }),
 	'retry option': retry(),
 	'circuit-breaker option': circuitBreaker(),
 	'bulkhead option': bulkhead(),
