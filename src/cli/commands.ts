@@ -23,10 +23,7 @@ export const yaoki: Program = {
 	name: 'yaoki',
 	summary: 'Simulate resilience policies, and operate a transactional outbox.',
 	examples: [
-		[
-			'yaoki simulate metastable --out metastable.svg',
-			'which policies recover from an outage? Simulate and draw it',
-		],
+		['yaoki simulate metastable --out metastable.svg', 'which policies recover from a slowdown, as a chart'],
 		['yaoki demo', 'an outbox with failures, an outage and a killed relay'],
 		['yaoki outbox status', 'count due, scheduled, in-flight and dead messages'],
 		['yaoki help simulate', 'options and examples of a command'],

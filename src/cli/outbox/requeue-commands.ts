@@ -28,7 +28,7 @@ export const retry: Command = defineCommand({
 	positionals: {
 		ids: {
 			placeholder: 'ID',
-			description: 'message ids; the only way to select scheduled messages without an attempt',
+			description: 'message ids; required to select scheduled messages that were never attempted',
 			optional: true,
 			multiple: true,
 		},
@@ -72,7 +72,7 @@ export const replay: Command = defineCommand({
 			'yaoki outbox replay 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77 --payload fixed.json',
 			'one letter with a corrected payload',
 		],
-		['yaoki outbox replay --cause expired --expires 2h', 'expired letters with two more hours'],
+		['yaoki outbox replay --cause expired --expires 2h', 'expired letters, with a new expiry in two hours'],
 	],
 	options: REPLAY_OPTIONS,
 	positionals: LETTER_IDS,

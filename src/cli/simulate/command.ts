@@ -10,7 +10,7 @@ export const simulate: Command = defineCommand({
 		['yaoki simulate herd', 'a thousand clients return after an outage, with five kinds of backoff'],
 		[
 			'yaoki simulate metastable --out metastable.svg',
-			'which policies recover from an outage, as a heat map',
+			'which policies recover from a slowdown, as a heat map',
 		],
 		[
 			'yaoki simulate my-service.ts --assert "recoveredAfterMs<=5000"',

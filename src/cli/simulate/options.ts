@@ -10,7 +10,7 @@ export const SIMULATE_OPTIONS = {
 		{ short: 'a', multiple: true },
 	),
 	variant: text('NAME', 'run only this variant', { multiple: true }),
-	seed: text('SEED', 'first seed, a number or a text', { short: 's' }),
+	seed: text('SEED', 'seed of the first run, a number or a text', { short: 's' }),
 	replications: integer('N', 'runs of each variant, each with the next seed', {
 		short: 'n',
 		min: 1,

@@ -64,7 +64,7 @@ export function readBackoff<Settings extends BackoffSettings = BackoffSettings>(
 		invalidOption(
 			'maxDelayMs',
 			maxDelayMs,
-			`at least baseDelayMs (${baseDelayMs})${options.maxDelayMs === undefined ? '; that is the default' : ''}`,
+			`at least baseDelayMs (${baseDelayMs})${options.maxDelayMs === undefined ? ' instead of the default' : ''}`,
 		)
 	}
 	return settings

@@ -47,7 +47,7 @@ export function readAdaptiveBulkheadOptions(options: AdaptiveBulkheadOptions): A
 		invalidOption(
 			'maxConcurrent',
 			maxConcurrent,
-			`at least minConcurrent (${minConcurrent})${options.maxConcurrent === undefined ? '; that is the default' : ''}`,
+			`at least minConcurrent (${minConcurrent})${options.maxConcurrent === undefined ? ' instead of the default' : ''}`,
 		)
 	}
 	checkRange('initialConcurrent', initialConcurrent, minConcurrent, maxConcurrent)

@@ -162,7 +162,7 @@ export function readCircuitBreakerOptions(options: CircuitBreakerOptions): Circu
 			'an integer, or Infinity together with errorRateThreshold or slowCallMs',
 		)
 	if (minimumRequests > windowSize) {
-		const why = options.minimumRequests === undefined ? '; that is the default' : ''
+		const why = options.minimumRequests === undefined ? ' instead of the default' : ''
 		invalidOption('minimumRequests', minimumRequests, `at most windowSize (${windowSize})${why}`)
 	}
 	const { shadow = false, resetBackoff } = options

@@ -39,7 +39,7 @@ export function classifyFailure(
 	const isCancelled = call.isAborted || (call.cancelledBy && safeGet(call.value, 'name') === 'AbortError')
 	const classification = isCancelled ? CANCELLED : requireSync('classify', classify(call.value))
 	if (!classification?.kind)
-		invalidOption('classify(error)', classification, 'a function giving { kind, isKnown }')
+		invalidOption('classify(error)', classification, 'a function that returns { kind, isKnown }')
 	recordAttempt(call, classification.kind)
 	return classification
 }

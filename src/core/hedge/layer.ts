@@ -20,7 +20,8 @@ import type { HedgeSettings } from './options.ts'
 const FEWEST = 20
 
 /** The abort reason of the other requests when one has won. */
-const lost = (): YaokiError => new YaokiError('YAOKI_CANCELLED', 'another request of this call has answered')
+const lost = (): YaokiError =>
+	new YaokiError('YAOKI_CANCELLED', 'another request of this call returned first')
 
 export class HedgeLayer implements ObservableLayer {
 	readonly runner: typeof runInterruptibly = runInterruptibly

@@ -22,7 +22,8 @@ const OPTIONS: OptionSchema = { tx: 'any', withoutTransaction: 'any' }
 /** What to do when a message is enqueued outside a transaction. */
 export type OutsideTransaction = 'warn' | 'allow' | 'reject'
 
-const CONSEQUENCE = 'if the process crashes in between, either the message or your database change is lost'
+const CONSEQUENCE =
+	'if the process crashes between the two writes, the message or your database change is lost'
 
 export class TransactionCheck {
 	readonly #store: Store

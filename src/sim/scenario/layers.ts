@@ -166,7 +166,7 @@ function checkOptions(options: unknown, path: string): void {
 		invalidOption(path, options, 'an object with options, {} for the defaults')
 	const { runtime } = options as { runtime?: unknown }
 	if (runtime !== undefined)
-		invalidOption(`${path}.runtime`, runtime, 'no runtime: the simulation provides it')
+		invalidOption(`${path}.runtime`, runtime, 'no runtime, because the simulation provides it')
 }
 
 function budgetOption(model: BudgetModel | undefined, context: LayerContext): { budget?: Budget } {

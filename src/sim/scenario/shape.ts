@@ -79,7 +79,7 @@ export function fields(shapes: Readonly<Record<string, Shape>>): Shape {
 				})
 		for (const { name, isRequired, shape } of known)
 			if (given[name] !== undefined) shape(given[name], join(path, name))
-			else if (isRequired) invalidOption(join(path, name), undefined, 'a value; this field is required')
+			else if (isRequired) invalidOption(join(path, name), undefined, 'a value (this field is required)')
 	}
 }
 

@@ -51,7 +51,7 @@ describe('an invalid option is rejected when the policy is created', () => {
 		],
 		[
 			{ baseDelayMs: 60_000 },
-			'Invalid option "maxDelayMs": expected at least baseDelayMs (60000); that is the default, got 30000',
+			'Invalid option "maxDelayMs": expected at least baseDelayMs (60000) instead of the default, got 30000',
 		],
 		[{ factor: 0.5 }, 'Invalid option "factor": expected a finite number, 1 or more, got 0.5'],
 		[{ jitterFactor: 1.1 }, 'Invalid option "jitterFactor": expected a number from 0 to 1, got 1.1'],

@@ -109,7 +109,7 @@ describe('an adaptive bulkhead', () => {
 		],
 		[
 			{ minConcurrent: 300 },
-			'Invalid option "maxConcurrent": expected at least minConcurrent (300); that is the default, got 200',
+			'Invalid option "maxConcurrent": expected at least minConcurrent (300) instead of the default, got 200',
 		],
 		[
 			{ latencyTolerance: 0.9 },

@@ -132,7 +132,7 @@ describe('an invalid option is rejected at construction', () => {
 		],
 		[
 			{ windowSize: 5 },
-			'Invalid option "minimumRequests": expected at most windowSize (5); that is the default, got 10',
+			'Invalid option "minimumRequests": expected at most windowSize (5) instead of the default, got 10',
 		],
 		[{ windowSize: 1e7 }, 'Invalid option "windowSize": expected a number from 1 to 1000000, got 10000000'],
 		[{ shadow: 'yes' }, 'Invalid option "shadow": expected true or false, got "yes"'],

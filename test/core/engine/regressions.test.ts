@@ -54,7 +54,7 @@ describe('regressions: hooks', () => {
 	it('a classify without a return value hid the error behind a TypeError', async () => {
 		const policy = retry({ runtime: clock, classify: () => undefined as never })
 		await expect(policy.execute(dead(clock))).rejects.toThrow(
-			'Invalid option "classify(error)": expected a function giving { kind, isKnown }, got undefined',
+			'Invalid option "classify(error)": expected a function that returns { kind, isKnown }, got undefined',
 		)
 	})
 

@@ -32,7 +32,7 @@ describe('a message outside a transaction', () => {
 		expect(store.rows).toHaveLength(1)
 		expect(warnings).toEqual([
 			expect.stringMatching(
-				/outside a transaction.*if the process crashes in between.*client\.query\('BEGIN'\).*\{ tx: client \}.*\{ withoutTransaction: true \}/,
+				/outside a transaction.*if the process crashes between the two writes.*client\.query\('BEGIN'\).*\{ tx: client \}.*\{ withoutTransaction: true \}/,
 			),
 		])
 	})

@@ -65,7 +65,7 @@ describe('a scenario that never ends', () => {
 
 	it.each([
 		[poisson, {}, 'a number of milliseconds, or until: '],
-		[poisson, { until: 'idle' }, 'a number of milliseconds; clients.web.arrivals never end'],
+		[poisson, { until: 'idle' }, 'a number of milliseconds, because clients.web.arrivals never end'],
 		[{ arrivals: { kind: 'closed', users: 1 } }, { until: 'idle' }, 'clients.web.arrivals never end'],
 		[
 			{ arrivals: { kind: 'closed', users: 1, callsEach: Infinity } },

@@ -7,7 +7,7 @@ const rate = 'a number from 1e-9 to 1000000000'
 const share = 'a number from 0 to 1'
 const flag = 'true or false'
 const object = 'an object'
-const required = 'a value; this field is required'
+const required = 'a value (this field is required)'
 
 /** A path, an invalid value, and a part of the message. It is empty where core checks the option. */
 export const invalid: readonly (readonly [path: string, value: unknown, expected: string])[] = [
@@ -136,7 +136,7 @@ export const invalid: readonly (readonly [path: string, value: unknown, expected
 	['policies.careful[0].retry.maxRetries', 1.5, ''],
 	['policies.careful[0].retry.maxRetry', 3, 'Did you mean "maxRetries"?'],
 	['policies.careful[0].retry.jitterStrategy', 'some', 'none'],
-	['policies.careful[0].retry.runtime', {}, 'no runtime: the simulation provides it'],
+	['policies.careful[0].retry.runtime', {}, 'no runtime, because the simulation provides it'],
 	['policies.careful[0].retry.shouldRetry', true, 'a function'],
 	['policies.careful[2].timeout', -1, ''],
 	['policies.careful[2].timeout', '1s', ''],
