@@ -134,7 +134,11 @@ export function checkScenario(scenario: Scenario): void {
 	checkCycles(services as Readonly<Record<string, ServerModel>>)
 	checkEnd(scenario)
 	if (until === 'recovered' && end === undefined)
-		invalidOption('duration', undefined, "a number of milliseconds, because until: 'recovered' may never happen")
+		invalidOption(
+			'duration',
+			undefined,
+			"a number of milliseconds, because until: 'recovered' may never happen",
+		)
 }
 
 interface KnownNames {
@@ -211,6 +215,10 @@ function checkEnd({ duration: end, until, clients }: Scenario): void {
 				? (arrivals.callsEach ?? Infinity) === Infinity
 				: arrivals.kind !== 'trace' && arrivals.toMs === undefined
 		if (isEndless && typeof until !== 'function')
-			invalidOption('duration', undefined, `a number of milliseconds, because clients.${name}.arrivals never end`)
+			invalidOption(
+				'duration',
+				undefined,
+				`a number of milliseconds, because clients.${name}.arrivals never end`,
+			)
 	}
 }

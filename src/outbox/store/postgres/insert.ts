@@ -84,7 +84,10 @@ export async function insert(
 		}
 		left = left.filter(({ id }) => unknown.has(id))
 		if (round === MAX_ROUNDS && left.length > 0)
-			throw new StoreError('enqueue', `dedupe key '${left[0]?.dedupeKey}' was repeatedly inserted and deleted by other transactions`)
+			throw new StoreError(
+				'enqueue',
+				`dedupe key '${left[0]?.dedupeKey}' was repeatedly inserted and deleted by other transactions`,
+			)
 	}
 	return { duplicates, isInTransaction: tx === undefined ? false : isInTransaction(tx) }
 }
