@@ -1,6 +1,6 @@
 import type { BoundLayer, Call, Layer } from '../core/engine/call.ts'
 import { GO, type Step } from '../core/engine/layer.ts'
-import { LeafPolicy } from '../core/engine/policy.ts'
+import { LeafPolicy, type Policy } from '../core/engine/policy.ts'
 import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../core/engine/policy-options.ts'
 import { invalidOption, isAmount, type OptionSchema, readOptions } from '../core/options/schema.ts'
 import { seededRandom } from './seeded-random.ts'
@@ -45,13 +45,12 @@ const toRange = (latencyMs: number | readonly [number, number]): readonly [numbe
  * @example
  * const flaky = pipeline(retry(), faults({ errorRate: 0.3, latencyMs: [10, 200], seed: 7 }))
  */
-export function faults(options: FaultOptions = {}): Faults {
+export function faults(options: FaultOptions = {}): Policy {
 	return new Faults(options)
 }
 
-/** The policy that `faults()` creates. */
-export class Faults extends LeafPolicy {
-	constructor(options: FaultOptions = {}) {
+class Faults extends LeafPolicy {
+	constructor(options: FaultOptions) {
 		super('faults', options, new FaultLayer(readFaultOptions(options)))
 	}
 

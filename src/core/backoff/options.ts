@@ -8,7 +8,7 @@ export interface BackoffOptions {
 	readonly baseDelayMs?: number | undefined
 	/** The cap of every step, applied before the jitter. Default 30,000. */
 	readonly maxDelayMs?: number | undefined
-	/** How steps grow: a named curve, a list whose last value repeats, or a function of the attempt. Default `'exponential'`. */
+	/** How steps grow: a named curve, a list whose last value repeats, or a function. Default `'exponential'`. */
 	readonly growth?: BackoffGrowth | undefined
 	/** The base of exponential growth: each step is `factor` times the one before. Default 2. */
 	readonly factor?: number | undefined

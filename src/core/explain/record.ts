@@ -71,7 +71,7 @@ export interface RetryDelay {
 	readonly source: DelaySource
 }
 
-/** An attempt while its record is written. Every field exists from the start, because one object shape is faster than several. */
+/** An attempt while its record is written. All fields exist from the start: one object shape is faster than several. */
 export interface AttemptEntry {
 	/** A linked list, not an array: half the bytes for the usual one or two attempts. */
 	readonly previous: AttemptEntry | undefined
@@ -136,7 +136,7 @@ function ReturnArgument(target: object): object {
 	return target
 }
 
-/** Attaches the record to an error or result, for `explain`. Has no effect on a primitive: only its wrapper would get it. */
+/** Attaches the record to an error or result, for `explain`. It has no effect on a primitive. */
 export const attachRecord = (target: unknown, record: CallRecord): void =>
 	RecordField.set(Object(target), record)
 

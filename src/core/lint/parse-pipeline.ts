@@ -24,9 +24,12 @@ import type { RetrySettings } from '../retry/options.ts'
 import { AdaptiveThrottle } from '../throttle/adaptive-throttle.ts'
 import { TimeoutLayer } from '../timeout/layer.ts'
 
-export interface RetryInfo {
-	readonly kind: 'retry'
+interface Info<Kind extends string> {
+	readonly kind: Kind
 	readonly name: string
+}
+
+export interface RetryInfo extends Info<'retry'> {
 	readonly settings: RetrySettings
 	readonly classify: (error: unknown) => Classification
 	/** True if it leaves every failure to a retry further out. */
@@ -35,50 +38,32 @@ export interface RetryInfo {
 	readonly sometimesDefers: boolean
 }
 
-interface BulkheadInfo {
-	readonly kind: 'bulkhead'
-	readonly name: string
+interface BulkheadInfo extends Info<'bulkhead'> {
 	readonly settings: QueueSettings
 	/** Undefined for an adaptive bulkhead. */
 	readonly maxConcurrent: number | undefined
 }
 
-export interface BreakerInfo {
-	readonly kind: 'breaker'
-	readonly name: string
+export interface BreakerInfo extends Info<'breaker'> {
 	readonly settings: CircuitBreakerSettings
 }
 
-export interface FallbackInfo {
-	readonly kind: 'fallback'
-	readonly name: string
+export interface FallbackInfo extends Info<'fallback'> {
 	readonly alternatives: readonly unknown[]
 	/** True if its `when` option lets some errors pass. */
 	readonly isConditional: boolean
 }
 
-interface HedgeInfo {
-	readonly kind: 'hedge'
-	readonly name: string
+interface HedgeInfo extends Info<'hedge'> {
 	readonly settings: HedgeSettings
 }
 
-export interface TimeoutInfo {
-	readonly kind: 'timeout'
-	readonly name: string
+export interface TimeoutInfo extends Info<'timeout'> {
 	readonly ms: number
 }
 
-interface RateLimiterInfo {
-	readonly kind: 'rate-limiter'
-	readonly name: string
+interface RateLimiterInfo extends Info<'rate-limiter'> {
 	readonly settings: RateLimiterSettings
-}
-
-/** `unknown`: a policy that lint does not know, which may do anything. */
-interface OtherInfo {
-	readonly kind: 'throttle' | 'unknown'
-	readonly name: string
 }
 
 export type PolicyInfo =
@@ -89,7 +74,8 @@ export type PolicyInfo =
 	| HedgeInfo
 	| TimeoutInfo
 	| RateLimiterInfo
-	| OtherInfo
+	/** `unknown`: a policy that lint does not know, which may do anything. */
+	| Info<'throttle' | 'unknown'>
 
 export function parsePipeline(policy: Policy): readonly PolicyInfo[] {
 	const policies = listLeaves(policy).map(describePolicy)

@@ -83,26 +83,25 @@ const addRejection = (inner: Cost, afterMs: number): Cost => ({
 	rejectedMs: Math.max(inner.rejectedMs, afterMs),
 })
 
-/** Delays every end by `ms`. */
-function addWait(inner: Cost, ms: number): Cost {
-	const delay = (endMs: number): number => (endMs < 0 ? endMs : endMs + ms)
+/** Changes every end that is possible. */
+function mapEnds(inner: Cost, map: (endMs: number) => number): Cost {
+	const mapEnd = (endMs: number): number => (endMs < 0 ? endMs : map(endMs))
 	return {
 		...inner,
-		unretriedMs: delay(inner.unretriedMs),
-		rejectedMs: delay(inner.rejectedMs),
-		exhaustedMs: delay(inner.exhaustedMs),
-		successMs: delay(inner.successMs),
+		unretriedMs: mapEnd(inner.unretriedMs),
+		rejectedMs: mapEnd(inner.rejectedMs),
+		exhaustedMs: mapEnd(inner.exhaustedMs),
+		successMs: mapEnd(inner.successMs),
 	}
 }
+
+const addWait = (inner: Cost, ms: number): Cost => mapEnds(inner, (endMs) => endMs + ms)
 
 /** A timeout is a failure that no retry has acted on, even if it ends a retry. */
 function addTimeout(inner: Cost, ms: number): Cost {
 	return {
-		...inner,
+		...mapEnds(inner, (endMs) => Math.min(endMs, ms)),
 		unretriedMs: worstDuration(inner) < ms ? inner.unretriedMs : ms,
-		rejectedMs: Math.min(inner.rejectedMs, ms),
-		exhaustedMs: Math.min(inner.exhaustedMs, ms),
-		successMs: Math.min(inner.successMs, ms),
 		meanMs: Math.min(inner.meanMs, ms),
 		attempts: (untilMs) => inner.attempts(Math.min(untilMs, ms)),
 	}
@@ -124,21 +123,18 @@ const isFunction = (value: unknown): boolean => typeof value === 'function'
 
 /** Hedges are sent until the first request ends. If that fails, the call waits for the hedges in flight. */
 function addHedges(inner: Cost, { delayMs, maxHedges }: HedgeSettings): Cost {
-	const { unretriedMs, rejectedMs, exhaustedMs, successMs, meanMs } = inner
+	const { rejectedMs, successMs, meanMs } = inner
 	const [failureMs, worstMs] = [worstFailure(inner), worstDuration(inner)]
 	const lastSentMs = (untilMs: number): number =>
 		// With a percentile, a hedge can be sent at the moment when the first request fails.
 		delayMs < 0 ? untilMs : Math.min(maxHedges, Math.floor(untilMs / (delayMs || 1))) * delayMs
-	const extend = (endMs: number): number =>
-		endMs < 0 ? endMs : Math.max(endMs, lastSentMs(endMs) + failureMs)
+
 	const starts = Array.from({ length: maxHedges + 1 }, (_, hedge) => hedge * Math.max(0, delayMs))
 	const sent = starts.filter((ms) => ms <= worstMs)
 	const attempts: Cost['attempts'] = (untilMs) =>
 		sent.reduce((sum, ms) => sum + inner.attempts(untilMs - ms), 0)
 	return {
-		unretriedMs: extend(unretriedMs),
-		rejectedMs: extend(rejectedMs),
-		exhaustedMs: extend(exhaustedMs),
+		...mapEnds(inner, (endMs) => Math.max(endMs, lastSentMs(endMs) + failureMs)),
 		successMs: failureMs < 0 ? successMs : successMs + lastSentMs(failureMs),
 		meanMs: failureMs < 0 ? meanMs : meanMs + lastSentMs(meanMs),
 		attempts,
@@ -216,7 +212,7 @@ function addRetry(inner: Cost, settings: RetrySettings): Cost {
 	}
 }
 
-/** Returns how many attempts beyond the listed ones can start in time: each waits at least as long as the last listed one. */
+/** Returns how many unlisted attempts can start in time: each waits at least as long as the last listed one. */
 function countUnlistedStarts(min: readonly number[], retries: number, untilMs: number): number {
 	const [before = 0, last = 0] = min.slice(-2)
 	if (retries < min.length || untilMs < last) return 0

@@ -19,12 +19,10 @@ export interface RateLimiterOptions extends PolicyOptions {
 }
 
 /** Validated rate limiter options, with every default filled in. */
-export interface RateLimiterSettings extends PolicyOptions {
-	readonly limit: number
-	readonly intervalMs: number
-	readonly burst: number
-	readonly algorithm: RateLimiterAlgorithm
-	readonly maxWaitMs: number
+export type RateLimiterSettings = PolicyOptions & {
+	readonly [Name in Exclude<keyof RateLimiterOptions, keyof PolicyOptions>]-?: NonNullable<
+		RateLimiterOptions[Name]
+	>
 }
 
 const RATE_LIMITER_SCHEMA: OptionSchema = {

@@ -9,12 +9,6 @@ export interface AdaptiveThrottleOptions extends PolicyOptions {
 	readonly windowMs?: number | undefined
 }
 
-/** Validated throttle options, with every default filled in. */
-export interface ThrottleSettings extends PolicyOptions {
-	readonly k: number
-	readonly windowMs: number
-}
-
 const THROTTLE_SCHEMA: OptionSchema = {
 	// Below 1, calls would be rejected although all are accepted.
 	k: [1, 1e6, 2],
@@ -22,7 +16,11 @@ const THROTTLE_SCHEMA: OptionSchema = {
 	...POLICY_SCHEMA,
 }
 
-export function readThrottleOptions(options: AdaptiveThrottleOptions): ThrottleSettings {
+/** Validates the options and fills in the defaults. */
+export function readThrottleOptions(options: AdaptiveThrottleOptions): {
+	readonly k: number
+	readonly windowMs: number
+} {
 	checkPolicyOptions(options, THROTTLE_SCHEMA, 'adaptiveThrottle')
 	return readOptions(options, THROTTLE_SCHEMA)
 }
