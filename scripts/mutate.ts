@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
-import { createVitest, type TestSpecification, type Vitest } from 'vitest/node'
+import { createVitest, type TestCase, type TestSpecification, type Vitest } from 'vitest/node'
 import { instrument, type Mutant } from './mutate/instrument.ts'
 import { ROOT } from './tools.ts'
 
@@ -30,6 +30,8 @@ const TARGETS: Readonly<Record<string, readonly string[]>> = {
 	deadline: ['deadline/deadline.ts'],
 	lint: ['lint/worst-case.ts', 'lint/range-rules.ts'],
 }
+
+const TIMEOUT_MS = 60_000
 
 const { values } = parseArgs({
 	options: {
@@ -60,19 +62,21 @@ try {
 	const unreached = mutants.filter(({ id }) => !reached.has(id))
 	const order = shuffle(mutants.filter(({ id }) => reached.has(id)))
 	const survivors: Mutant[] = []
-	let killed = 0
+	const results = { killed: 0, timeout: 0, survived: 0 }
 	for (const mutant of order) {
 		if (performance.now() > endsAt) break
 		writeFileSync(join(folder, 'active'), String(mutant.id))
-		if (await isKilled(vitest, reached.get(mutant.id) ?? [])) killed++
-		else survivors.push(mutant)
+		const result = await runMutant(vitest, reached.get(mutant.id) ?? [])
+		results[result]++
+		if (result === 'survived') survivors.push(mutant)
 	}
-	const run = killed + survivors.length
+	const { killed, timeout, survived } = results
+	const run = killed + timeout + survived
 	for (const mutant of [...survivors, ...unreached].sort((a, b) => a.id - b.id)) console.log(describe(mutant))
-	const share = ((100 * killed) / Math.max(1, run)).toFixed(1)
+	const share = ((100 * (killed + timeout)) / Math.max(1, run)).toFixed(1)
 	console.log(
-		`${mutants.length} mutants, ${unreached.length} not reached by a test, ${run} of ${order.length} others run: ` +
-			`${killed} killed, ${survivors.length} survived (${share} %)`,
+		`${mutants.length} mutants, ${unreached.length} not reached by a test. Of ${run} that ran ${killed} were killed, ` +
+			`${timeout} timed out and ${survived} survived: ${share} %`,
 	)
 } finally {
 	await vitest.close()
@@ -84,7 +88,7 @@ function openVitest(): Promise<Vitest> {
 	return createVitest(
 		'test',
 		{
-			...{ root: ROOT, config: false, watch: false, reporters: [{}], testTimeout: 20_000 },
+			...{ root: ROOT, config: false, watch: false, reporters: [{}], testTimeout: TIMEOUT_MS },
 			include: tests.map((name) => `test/core/${name}/**/*.test.ts`),
 			exclude: ['**/*.slow.test.ts'],
 			...{ setupFiles: ['scripts/mutate/setup.ts'], execArgv: ['--expose-gc'], restoreMocks: true },
@@ -142,14 +146,23 @@ async function findReached(
 	return new Map(entries.filter(([, specifications]) => specifications.length > 0))
 }
 
+type Result = 'killed' | 'timeout' | 'survived'
+
 /** One file after the other: most mutants are killed by the first. */
-async function isKilled(vitest: Vitest, specifications: readonly TestSpecification[]): Promise<boolean> {
+async function runMutant(vitest: Vitest, specifications: readonly TestSpecification[]): Promise<Result> {
 	for (const specification of specifications) {
 		const { testModules, unhandledErrors } = await vitest.runTestSpecifications([specification])
-		if (unhandledErrors.length > 0 || testModules.some((module) => !module.ok())) return true
+		const failed = testModules.flatMap((module) => [...module.children.allTests('failed')])
+		if (unhandledErrors.length === 0 && testModules.every((module) => module.ok())) continue
+		// A mutant may hang, but on a busy machine any test may take too long.
+		const isTimeout = failed.length > 0 && failed.every((test) => hasTimedOut(test))
+		return isTimeout ? 'timeout' : 'killed'
 	}
-	return false
+	return 'survived'
 }
+
+const hasTimedOut = (test: TestCase): boolean =>
+	(test.diagnostic()?.duration ?? 0) >= (test.options.timeout ?? TIMEOUT_MS)
 
 function shuffle(list: readonly Mutant[]): readonly Mutant[] {
 	let state = Number(values.seed)

@@ -100,8 +100,8 @@ test('headers between services match the code', () => {
 })
 
 test('the jitter on top of Retry-After is the documented one', () => {
-	const told = retryAfter.text.replaceAll(/\s+/g, ' ')
-	expect(told).toContain('up to a quarter of the wait, or up to 100 ms if that is more')
+	const documented = retryAfter.text.replaceAll(/\s+/g, ' ')
+	expect(documented).toContain('up to a quarter of the wait, or up to 100 ms if that is more')
 	const most = { random: () => 1 }
 	expect([0, 400, 4_000].map((waitMs) => addJitter(waitMs, most) - waitMs)).toEqual([100, 100, 1_000])
 })

@@ -61,8 +61,8 @@ export const tests = {
 		await meanwhile
 		const [first, second] = await busy.seen()
 		const [third] = await other.seen()
-		isTrue(second.at - first.at >= A_SECOND, `asked again after ${second.at - first.at} ms`)
-		isTrue(third.at - first.at >= A_SECOND, `somebody else asked after ${third.at - first.at} ms`)
+		isTrue(second.at - first.at >= A_SECOND, `retried after ${second.at - first.at} ms`)
+		isTrue(third.at - first.at >= A_SECOND, `another caller asked after ${third.at - first.at} ms`)
 		same(explain(response).attempts[0].delaySource, 'retry-after')
 	},
 
