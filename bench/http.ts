@@ -1,6 +1,6 @@
 /**
- * Requests a second beside other clients, on loopback, 64 at a time. The server is a process of its own and so is every contender,
- * for they would otherwise be measured on each other's heap; they run in turns all the same, one at a time, and what is
+ * Throughput compared with other clients, on loopback, at concurrency 64. The server and every contender run in their own process,
+ * so that they do not share a heap; they run in turns, one at a time, and the result
  * reported is the median of each round's ratio to bare fetch.
  */
 import { type ChildProcess, fork } from 'node:child_process'
@@ -21,7 +21,7 @@ async function start(
 	return { process, said: await messageOf(process) }
 }
 
-/** What a process says next. One that ends instead would otherwise be waited for without an end. */
+/** Returns the next message of a process. Rejects if the process exits instead. */
 async function messageOf(process: ChildProcess): Promise<unknown> {
 	const left = new AbortController()
 	const { signal } = left
@@ -52,7 +52,7 @@ export async function http(): Promise<Report> {
 				await messageOf(process)
 			},
 		}))
-		// Two rounds more than are counted, for code is slow until it has run a while.
+		// Two warm-up rounds are not counted.
 		for (const contender of contenders) await contender.run(4_000)
 		const rows = await race(contenders, { rounds: 41, count: 600 })
 		const of = (name: string) => 1 / (rows.find((row) => row.name === name)?.ratio ?? Number.NaN)

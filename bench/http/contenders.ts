@@ -1,9 +1,9 @@
 /**
- * The clients that are measured, each doing the same: a GET, and the body read as text. Each is imported only where it runs: undici,
- * once loaded, puts itself beneath Node's own fetch.
+ * The measured clients. Each sends a GET and reads the body as text. Each is imported only where it runs: undici,
+ * once loaded, replaces the dispatcher of Node's own fetch.
  */
 
-/** Everything that is on by the issue: breaker, bulkhead, retry, both timeouts and a budget. */
+/** Everything on: breaker, bulkhead, retry, both timeouts and a budget. */
 const ALL = {
 	timeout: 10_000,
 	totalTimeoutMs: 30_000,
@@ -74,7 +74,7 @@ export const CONTENDERS: Readonly<Record<string, () => Promise<Get>>> = {
 			retry(handleAll, { maxAttempts: 3, backoff: new ExponentialBackoff() }),
 			timeout(10_000, TimeoutStrategy.Cooperative),
 		)
-		// Inside, for it aborts its signal when the work has answered.
+		// Innermost, because it aborts its signal when the operation has completed.
 		return (url) => policy.execute(async ({ signal }) => (await fetch(url, { signal })).text())
 	},
 }

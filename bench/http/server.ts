@@ -1,8 +1,8 @@
-/** A process of its own that answers with a little JSON, or fails for a share of the requests. Ends with who started it. */
+/** A process that responds with a small JSON body, or fails for a share of the requests. Exits with its parent. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Every request whose number is one of the first three of ten fails on `/flaky`; so the share is exact and needs no chance. */
+/** On `/flaky` the first three of every ten requests fail, so the share is exact without randomness. */
 const FAILING = 3
 const OF = 10
 

@@ -1,4 +1,4 @@
-/** Requests and answers in one line each, and what the cache makes of them. */
+/** Short helpers for requests and responses of cache tests. */
 
 import type { CachedRequest } from '../../../src/http/cache/cacheability.ts'
 import type { CachedEntry, ResponseCache, WholeResponse } from '../../../src/http/cache/response-cache.ts'

@@ -6,7 +6,7 @@ import { ResponseCache } from '../../../src/http/cache/response-cache.ts'
 import { closeMidBody, faultServer } from '../../core/classify/fault-server.ts'
 import { get } from './cache-responses.ts'
 
-/** A server that answers every connection with these bytes and closes it. */
+/** A server that sends these bytes on every connection and closes it. */
 const wire = (...parts: (string | Uint8Array)[]) =>
 	faultServer((socket) =>
 		socket.once('data', () => {

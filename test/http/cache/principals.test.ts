@@ -57,7 +57,7 @@ describe('whatever servers say in Vary, and in any order', () => {
 						for (const name of made?.names ?? []) expect(made?.asked[name], name).toBe(sent[name])
 					} else {
 						const names = (vary ?? '').split(',').map((name) => name.trim().toLowerCase())
-						// From now on the older answers count as varying by these as well.
+						// From now on the older entries count as varying by these too.
 						for (const { names: known } of answered)
 							for (const name of names) if (name && name !== '*') known.add(name)
 						cache.store(request, answer(`${answered.length}`, vary === undefined ? {} : { vary }), 0)
@@ -67,7 +67,7 @@ describe('whatever servers say in Vary, and in any order', () => {
 			}),
 			{ numRuns: 1_000 },
 		)
-		// The promise is empty where nothing is ever found.
+		// Something must be found, or the test proves nothing.
 		expect(hits).toBeGreaterThan(100)
 	})
 

@@ -4,7 +4,7 @@ import { readWhole } from '../../../src/http/cache/read-body.ts'
 
 type Bytes = Uint8Array<ArrayBuffer>
 
-/** A response whose body gives these chunks one by one, and then ends or fails. Says how many were taken, and whether it was left. */
+/** A response whose body yields these chunks and then ends or fails. Counts the chunks read, and records a cancel. */
 function chunked(chunks: readonly Bytes[], init: ResponseInit = {}, failure?: Error) {
 	const cancel = vi.fn()
 	const seen = { taken: 0, cancel }

@@ -7,7 +7,7 @@ import { setting, TRANSPORTS } from './setting.ts'
 
 const FAILING = 0.3
 const budget = { maxRetryRatio: 0.1 }
-// A breaker would keep most of them from the server, and prove nothing about the budget.
+// Without a breaker, which would reject most of them and prove nothing about the budget.
 const common = { maxRetries: 3, budget, circuitBreaker: false } as const
 
 const countOf = (results: readonly PromiseSettledResult<unknown>[], status: 'fulfilled' | 'rejected') =>
@@ -34,7 +34,7 @@ describe('a burst of 10,000 requests to a server that fails three in ten', () =>
 		await clock.runUntilIdle()
 		const results = await all
 		expect(calls).toBeLessThanOrEqual(11_200)
-		// The budget is there to be used: a tenth of the calls was tried again, and most of these came through.
+		// The budget is used: a tenth of the calls was retried, and most of these succeeded.
 		expect(calls).toBeGreaterThanOrEqual(10_900)
 		expect(countOf(results, 'fulfilled')).toBeGreaterThan(7_500)
 		expect(client.stats).toMatchObject({

@@ -9,7 +9,7 @@ const broken = answer({ status: 500, body: 'broken' })
 
 const caching: SettingOptions = { maxRetries: 0, circuitBreaker: { failureThreshold: 2 }, cache: true }
 
-/** A client that has asked for `/rates` once, with whatever else was asked by `ask`, and whose circuit is open since. */
+/** A client that has requested `/rates` once, and whatever `ask` requests, and whose circuit is open now. */
 async function opened(
 	transport: Transport | undefined,
 	ask: (setting: Setting) => Promise<unknown> = async ({ client, server }) =>
@@ -52,7 +52,7 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 		const one = await client.get(server.url('/rates'))
 		const bytes = new Uint8Array(await one.arrayBuffer())
 		expect(new TextDecoder().decode(bytes)).toBe('rates of today')
-		// What one caller does with the bytes is not seen by the next.
+		// Changes by one caller are not visible to the next.
 		bytes.fill(0)
 		expect(await textOf(client.get(server.url('/rates#fragment')))).toBe('rates of today')
 		const both = [1, 2].map(() => textOf(client.get(server.url('/rates'))))
@@ -108,7 +108,7 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 		const response = await client.get(server.url('/rates'))
 		expect(isCachedResponse(response)).toBe(false)
 		expect(await response.text()).toBe('rates of tomorrow')
-		// And that is the last good answer from now on.
+		// And this is the last successful response from now on.
 		client.circuitBreaker(server.origin)?.isolate()
 		expect(await textOf(client.get(server.url('/rates')))).toBe('rates of tomorrow')
 	})

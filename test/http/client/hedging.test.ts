@@ -183,7 +183,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 		await server.requested(1)
 		await clock.advance(50)
 		await server.requested(2)
-		// Each has its own time: the second, sent later, is waited for.
+		// Each has its own timeout: the second request was sent later.
 		await clock.advance(950)
 		await server.aborted(1)
 		await clock.advance(50)

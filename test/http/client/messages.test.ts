@@ -10,7 +10,7 @@ import { failure, setting, TRANSPORTS, textOf } from './setting.ts'
 const ONCE = 'not retried: the request body is a stream and was already sent. Pass body: () => a new stream'
 const USED = 'The request body has already been read. Pass a new one, or body: () => a new stream'
 
-/** What users without types may write. */
+/** Values that untyped callers may pass. */
 const untyped = (value: unknown): never => value as never
 
 describe.each(TRANSPORTS)('an HttpError over %s', (_, transport) => {

@@ -8,7 +8,7 @@ const fine = answer({ body: 'fine' })
 const broken = answer({ status: 500, body: 'broken' })
 const eager = { maxRetries: 0, circuitBreaker: { failureThreshold: 2 } } as const
 
-/** Fails so often that the circuit of a client made `eager` opens. */
+/** Fails often enough to open the circuit of an `eager` client. */
 async function open(client: Client, url: string): Promise<void> {
 	for (let n = 0; n < 2; n++) await failure(client.get(url))
 }
@@ -127,7 +127,7 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 		held.open()
 		expect(await Promise.all(answers)).toEqual(['slow', 'slow', 'slow'])
 		expect(client.stats.origins[server.origin]).toMatchObject({ bulkhead: { concurrent: 0 }, inFlight: 0 })
-		// What the bulkhead refused was nobody's fault.
+		// Rejections by the bulkhead do not count for the breaker.
 		expect(client.stats.origins[server.origin]?.circuit?.failureCount).toBe(0)
 	})
 

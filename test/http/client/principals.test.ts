@@ -5,12 +5,12 @@ import { answer, type FaultServer, type Step } from '../faults/fault-server.ts'
 import type { SeenRequest } from '../faults/ledger.ts'
 import { failure, serve, setting, TRANSPORTS, textOf } from './setting.ts'
 
-/** The headers by which the server of these tests knows whom it answers; it names the last one in Vary. */
+/** The headers by which the test server identifies principals; it names the last one in Vary. */
 const OF_THE_PRINCIPAL = ['authorization', 'cookie', 'x-api-key', 'accept-language'] as const
 
 type Principal = Readonly<Partial<Record<(typeof OF_THE_PRINCIPAL)[number], string>>>
 
-/** Answers everybody with who they are. */
+/** Responds with the principal's identity. */
 const mirror = ({ headers }: SeenRequest): Step =>
 	answer({
 		headers: { vary: 'Accept-Language, Accept-Encoding' },
@@ -35,7 +35,7 @@ const headersOf = (one: Principal): Record<string, string> => ({ ...one })
 const clientOf = (transport: Transport | undefined) =>
 	new ResilientHttpClient<HttpResponse>({ transport, cache: true, maxRetries: 0 })
 
-/** What each of them is given: the text if it came from the cache, undefined when the request was refused. */
+/** What each of them receives: the text if it came from the cache, undefined if the request was rejected. */
 async function given(
 	client: ResilientHttpClient<HttpResponse>,
 	server: FaultServer,

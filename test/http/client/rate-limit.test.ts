@@ -25,7 +25,7 @@ type Wording = (quota: Quota, wallNow: number) => Record<string, string>
 
 const seconds = (ms: number): string => `${Math.ceil(ms / 1_000)}`
 
-/** The ways in which servers tell what is left. */
+/** The headers in which servers report their quota. */
 const WORDINGS: readonly (readonly [name: string, wording: Wording])[] = [
 	[
 		'RateLimit of the current draft',
@@ -61,7 +61,7 @@ const WORDINGS: readonly (readonly [name: string, wording: Wording])[] = [
 	],
 ]
 
-/** A server that answers so many requests in a window, which begins with the first of them, and 429 to all beyond. */
+/** A server that accepts a number of requests per window, which starts with the first one, and responds with 429 to all others. */
 function counting(
 	time: { now(): number; wallNow(): number },
 	wording: Wording,
@@ -87,7 +87,7 @@ const patient: SettingOptions = {
 	circuitBreaker: false,
 }
 
-/** Lets time pass until this has come about, and none while a request is under way. */
+/** Advances the clock until this is true, but not while a request is in flight. */
 async function unhurried<T>({ client, server, clock }: Setting, promise: Promise<T>): Promise<T> {
 	let isOver = false
 	const over = promise.finally(() => {
@@ -100,7 +100,7 @@ async function unhurried<T>({ client, server, clock }: Setting, promise: Promise
 	return over
 }
 
-/** One request, for before its answer nobody knows of a quota, and then the others at once. Answers with the statuses. */
+/** Sends one request, which reports the quota, and then the others concurrently. Returns the statuses. */
 async function askOften(client: Client, url: string, times: number): Promise<readonly number[]> {
 	const ask = () =>
 		client.get(url).then(
@@ -123,7 +123,7 @@ describe.each(TRANSPORTS)('a server with a quota over %s', (_, transport) => {
 			const statuses = await unhurried(all, askOften(client, server.url(), 100))
 			expect(statuses).toEqual(Array(100).fill(200))
 			expect(server.requests).toHaveLength(100)
-			// Ten windows, and not many more: what there is, is used.
+			// Ten windows and not many more: the quota is used.
 			expect(clock.now()).toBeGreaterThanOrEqual(9 * WINDOW_MS)
 			expect(clock.now()).toBeLessThan(15 * WINDOW_MS)
 		})

@@ -26,7 +26,7 @@ describe.each(TRANSPORTS)('a request over %s', (_, transport) => {
 
 	it.each(['get', 'post', 'put', 'patch', 'delete'] as const)('has the method of %s', async (method) => {
 		const { client, server } = await setting(transport, fine)
-		// A method in the init is somebody's rest of another request, and not what was called.
+		// A method in the init does not override the called method.
 		await client[method](server.url('/a'), { method: 'OPTIONS', headers: { 'x-own': 'mine' } })
 		expect(server.requests).toMatchObject([
 			{ method: method.toUpperCase(), path: '/a', headers: { 'x-own': 'mine' } },
@@ -143,7 +143,7 @@ describe.each(TRANSPORTS)('a request over %s', (_, transport) => {
 		expect(error).toMatchObject({ statusCode: 302, body: 'moved' })
 		expect(error.response.headers.get('location')).toBe('/new')
 		expect(explain(error)?.attempts).toHaveLength(1)
-		// The server does what it was asked for: that speaks for it and not against it.
+		// The server works, so the breaker counts a success.
 		expect(client.stats.origins[server.origin]?.circuit).toMatchObject({ failureCount: 0, successCount: 2 })
 	})
 
@@ -157,7 +157,7 @@ describe.each(TRANSPORTS)('a request over %s', (_, transport) => {
 		const { client, server } = await setting(transport, hugeBody({ status: 500 }), { maxRetries: 0 })
 		const error = await statusError(client.get(server.url()))
 		expect(error.body).toBe('x'.repeat(65_536))
-		// What the system's buffers hold had been sent before anybody could say no.
+		// Kernel buffers may have been filled before the cancel.
 		expect((await server.aborted(1)).bytesWritten).toBeLessThan(20_000_000)
 	})
 
@@ -169,7 +169,7 @@ describe.each(TRANSPORTS)('a request over %s', (_, transport) => {
 		})
 		expect((await statusError(client.get(server.url('/at')))).body).toBe('y'.repeat(65_536))
 		expect((await statusError(client.get(server.url('/beyond')))).body).toBe('y'.repeat(65_536))
-		// A letter that is cut in half is shown as one that can not be read, and breaks nothing.
+		// A character cut in half is replaced by U+FFFD.
 		expect((await statusError(client.get(server.url('/split')))).body).toBe(`${'y'.repeat(65_535)}\ufffd`)
 	})
 

@@ -99,7 +99,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 		await waiting(1)
 		all.push(textOf(client.get(server.url())), textOf(client.get(server.url())))
 		await waiting(3)
-		// The one whose time comes first is told to wait for five more seconds, and so are those behind it.
+		// The first one to continue receives five more seconds of pause, and so do those behind it.
 		while (client.stats.attempts === 1) await clock.advance(1)
 		await server.requested(2)
 		const asked = clock.now()
@@ -132,7 +132,7 @@ describe.each(TRANSPORTS)('Retry-After over %s', (_, transport) => {
 		}
 		expect(waits).toEqual([])
 		expect(server.requests).toHaveLength(1)
-		// Nobody has been asked, so nothing speaks against the origin.
+		// Nothing was sent, so the breaker counts nothing.
 		expect(client.stats.origins[server.origin]?.circuit?.failureCount).toBe(1)
 	})
 
@@ -234,7 +234,7 @@ describe('for any random numbers', () => {
 					}
 					const client = new ResilientHttpClient({ transport, runtime, totalTimeoutMs: Infinity })
 					const calls = [client.get('http://a.example.com/')]
-					// The others come somewhere in the time in which nobody should.
+					// The others start at a random time during the pause.
 					await clock.advance((seconds * 1_000 * share) / 100)
 					for (let n = 0; n < 5; n++) calls.push(client.get('http://a.example.com/'))
 					await clock.advance(200_000)

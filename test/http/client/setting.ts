@@ -1,6 +1,6 @@
 /**
- * What the tests of the client share: one suite for both transports, servers that fail as told on real sockets, and a clock that
- * is the test's own. Only time is virtual: what goes over the network does so at its own pace, and tests wait for events of it.
+ * Shared by the tests of the client: one suite for both transports, fault servers on real sockets, and a clock that
+ * the test controls. Only time is virtual: the network is real, and tests wait for its events.
  */
 import * as undici from 'undici'
 import { onTestFinished } from 'vitest'
@@ -16,7 +16,7 @@ import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 import { type FaultServer, type Step, startFaultServer } from '../faults/fault-server.ts'
 import type { Script } from '../faults/script.ts'
 
-/** The client promises the same behaviour over each of them; undefined is `fetch`, the default. */
+/** The client behaves the same over each of them; undefined is `fetch`, the default. */
 export const TRANSPORTS: readonly (readonly [name: string, transport: Transport | undefined])[] = [
 	['fetch', undefined],
 	['undici request', undiciTransport(undici)],
@@ -25,7 +25,7 @@ export const TRANSPORTS: readonly (readonly [name: string, transport: Transport 
 export type Client = ResilientHttpClient<HttpResponse>
 
 export interface SettingOptions extends Omit<HttpClientOptions<HttpResponse>, 'runtime' | 'onEvent'> {
-	/** Do waits last until the test moves the clock? Default: time leaps to the end of each. */
+	/** Whether waits last until the test advances the clock. Default: time jumps to the end of each. */
 	readonly areWaitsHeld?: boolean
 	readonly seed?: number
 }
@@ -35,7 +35,7 @@ export interface VirtualTime {
 	readonly runtime: Runtime
 	/** The waits so far, in milliseconds. */
 	readonly waits: readonly number[]
-	/** Resolves when so many waits have begun. */
+	/** Resolves when `n` waits have started. */
 	waiting(n: number): Promise<void>
 }
 
@@ -45,7 +45,7 @@ export interface Setting extends VirtualTime {
 	readonly events: readonly YaokiEvent[]
 }
 
-/** A clock whose waits either take no time or last until the test moves it. Timeouts never come by themselves. */
+/** A clock whose waits either take no time or last until the test advances it. Timeouts never expire by themselves. */
 export function virtualTime({ areWaitsHeld = false, seed = 1 }: SettingOptions = {}): VirtualTime {
 	const clock = virtualRuntime({ seed })
 	const waits: number[] = []
@@ -79,7 +79,7 @@ export async function serve(script?: Script<Step>): Promise<FaultServer> {
 	return server
 }
 
-/** A server with this script and a client for it. Waits between attempts are 100 ms to the millisecond, if nothing else is said. */
+/** A server with this script and a client for it. Delays between attempts are exactly 100 ms by default. */
 export async function setting(
 	transport: Transport | undefined,
 	script: Script<Step>,
@@ -100,10 +100,10 @@ export async function setting(
 	return { server, client, events, ...time }
 }
 
-/** The text of an answer. */
+/** Returns the text of a response. */
 export const textOf = async (answer: Promise<HttpResponse>): Promise<string> => (await answer).text()
 
-/** What a promise was rejected with. */
+/** Returns the reason of a rejected promise. */
 export function failure(promise: Promise<unknown>): Promise<unknown> {
 	return promise.then(
 		() => {

@@ -1,22 +1,22 @@
 /**
- * Answers that break the rules of HTTP, or go far beyond what anyone reads. They are written past node:http, which would not send them, so
- * the connection is of no use afterwards: each says so by closing it, or leaves that to the client.
+ * Responses that violate HTTP or are extremely large. They bypass node:http, which would not send them, so
+ * the connection is unusable afterwards: the step closes it, or leaves that to the client.
  */
 import { type Drip, dripping, type Head, type Step } from './steps.ts'
 
-/** A chunked body whose second chunk has no size. The connection stays open: the client has to see it. */
+/** A chunked body whose second chunk has no size. The connection stays open: the client must detect it. */
 export function chunkedGarbage({ status = 200 }: Head = {}): Step {
 	return raw(
 		`HTTP/1.1 ${status} Said\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\nno-size\r\nworld\r\n`,
 	)
 }
 
-/** Something that is no HTTP at all. */
+/** Bytes that are not HTTP. */
 export function malformedHead(text = 'HTTP/banana two hundred\r\n\r\n'): Step {
 	return raw(text)
 }
 
-/** A content-length that lies: more (the body is cut off by a FIN) or less than what comes. */
+/** A wrong content-length: larger (the body ends with a FIN) or smaller than the body. */
 export function wrongLength({ declared = 100, body = 'half of it', status = 200 } = {}): Step {
 	const text = `HTTP/1.1 ${status} Said\r\ncontent-length: ${declared}\r\n\r\n${body}`
 	return {
@@ -27,7 +27,7 @@ export function wrongLength({ declared = 100, body = 'half of it', status = 200 
 	}
 }
 
-/** Header line by header line, without end or until it is stopped; then the answer is 'late'. */
+/** Sends header line by header line, endlessly or until it is stopped; then the response is 'late'. */
 export function trickleHead(options: Drip = {}): Step {
 	const { status = 200 } = options
 	return {
@@ -44,7 +44,7 @@ export function trickleHead(options: Drip = {}): Step {
 
 const CHUNK = Buffer.alloc(64 * 1024, 'x')
 
-/** A body as large as asked (default 100 MB with status 500), as fast as the client reads it. See `bytesWritten` of the request. */
+/** A large body (default 100 MB with status 500), sent as fast as the client reads. See `bytesWritten` of the request. */
 export function hugeBody({ status = 500, bytes = 100_000_000 } = {}): Step {
 	return {
 		async play(exchange) {

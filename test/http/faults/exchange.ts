@@ -1,6 +1,6 @@
 /**
- * One request and the means to answer it, well or badly. A step writes through node:http as long as it keeps to the rules, and
- * straight onto the socket when it breaks them; either way the bytes are counted and a client that left ends every wait.
+ * One request and the means to respond to it, correctly or not. A step uses node:http as long as it follows the rules, and
+ * the socket directly when it violates them; both ways count the bytes, and a disconnect of the client ends every wait.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -10,9 +10,9 @@ export class Exchange {
 	readonly request: SeenRequest
 	readonly response: ServerResponse
 	readonly socket: Socket
-	/** Resolves when the connection is closed, by whomever. */
+	/** Resolves when the connection is closed, by either side. */
 	readonly left: Promise<void>
-	/** Resolves when the whole body of the request is there, or the client has left. */
+	/** Resolves when the whole request body has arrived, or the client has disconnected. */
 	readonly bodyArrived: Promise<void>
 	hasLeft = false
 	readonly #writtenBefore: number
@@ -50,18 +50,18 @@ export class Exchange {
 		})
 	}
 
-	/** What the server meant to do is done: whatever the client does from now on is no abort. */
+	/** The step is done: a later disconnect of the client is not an abort. */
 	finish(): void {
 		if (this.request.outcome === 'open') this.request.outcome = 'done'
 		this.#count()
 	}
 
-	/** Sends a piece of the body. Resolves when the system took it, with false when the client has left instead. */
+	/** Sends a piece of the body. Resolves when the operating system has accepted it, with false if the client has disconnected. */
 	send(piece: string | Uint8Array): Promise<boolean> {
 		return this.#written((taken) => this.response.write(piece, taken))
 	}
 
-	/** Sends bytes past node:http, whatever they are. */
+	/** Sends any bytes, bypassing node:http. */
 	sendRaw(bytes: string | Uint8Array): Promise<boolean> {
 		return this.#written((taken) => this.socket.write(bytes, taken))
 	}

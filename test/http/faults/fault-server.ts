@@ -1,6 +1,6 @@
 /**
- * A server on loopback that fails as it is told, for clients on real sockets: a mock of `fetch` would throw what its author
- * believes a network throws. node:http reads the requests, and the steps decide how far the answer keeps to the rules.
+ * A server on loopback with scripted faults, for clients on real sockets: a mock of `fetch` would throw what its author
+ * believes a network throws. node:http reads the requests, and the steps decide how the response is sent.
  *
  * @example
  * await using server = await startFaultServer([reset('body'), answer({ body: 'fine' })])
@@ -22,11 +22,11 @@ export { answer, drip, fin, hang, type Phase, reset, type Step } from './steps.t
 
 export class FaultServer extends LoopbackServer {
 	#cast: Cast<Step>
-	/** Connections that were struck when they were accepted. A client may write into a half-closed one: nobody reads that. */
+	/** Connections with a fault on accept. A client may still write to a half-closed one. */
 	readonly #struck = new WeakSet<Socket>()
 
 	constructor(script: Script<Step>) {
-		// No limit of the server's own: what ends a request here is the script or the client.
+		// No timeouts of the server itself: the script or the client ends a request.
 		const server = createServer({ keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0 })
 		super(server, 'http')
 		this.#cast = cast(script)
@@ -34,7 +34,7 @@ export class FaultServer extends LoopbackServer {
 		server.on('request', (incoming, response) => this.#request(incoming, response))
 	}
 
-	/** Begins another script, for requests and connections from now on. */
+	/** Starts another script for further requests and connections. */
 	play(script: Script<Step>): void {
 		this.#cast = cast(script)
 	}
@@ -62,12 +62,12 @@ export class FaultServer extends LoopbackServer {
 	}
 }
 
-/** Starts a server that plays a script; without one it answers 200 to everything. */
+/** Starts a server that plays a script; without one it responds with 200 to everything. */
 export function startFaultServer(script: Script<Step> = answer()): Promise<FaultServer> {
 	return new FaultServer(script).listen()
 }
 
-/** Starts a server that accepts and breaks off at the first byte of the client's TLS hello; or never says a word. */
+/** Starts a server that resets the connection at the first byte of the client's TLS hello, or never responds. */
 export function startTlsFaultServer(fault: 'reset' | 'fin' | 'hang' = 'reset'): Promise<LoopbackServer> {
 	const server = createTcpServer((socket) => {
 		socket.on('data', () => {

@@ -1,4 +1,4 @@
-/** A promise that the test opens. What the server waits for is an event of the test, never a length of time. */
+/** A promise that the test resolves. The server waits for events of the test, never for a duration. */
 export interface Gate {
 	readonly opened: Promise<void>
 	open(): void

@@ -1,6 +1,6 @@
 /**
- * The fault server's sister for HTTP/2, over TLS or in plain text with prior knowledge. It exists for the two ways in which only
- * HTTP/2 lets a server say that a request was certainly not processed: REFUSED_STREAM, and GOAWAY with a lower last stream.
+ * The fault server for HTTP/2, over TLS or in plain text with prior knowledge. It exists for the two ways in which only
+ * HTTP/2 lets a server report that a request was certainly not processed: REFUSED_STREAM, and GOAWAY with a lower last stream.
  *
  * @example
  * await using server = await startHttp2Server([refuseStream(), answerStream()])
@@ -27,7 +27,7 @@ export {
 } from './http2-steps.ts'
 
 export class Http2FaultServer extends LoopbackServer {
-	/** What a client has to trust, with TLS. */
+	/** The certificate that a client must trust, with TLS. */
 	readonly ca: string | undefined
 	readonly #cast: Cast<Http2Step>
 
@@ -36,19 +36,19 @@ export class Http2FaultServer extends LoopbackServer {
 		super(server, certificate ? 'https' : 'http')
 		this.ca = certificate?.cert
 		this.#cast = cast(script)
-		// An untrusting client ends the handshake with an error: its close is counted, and that is all.
+		// A client that does not trust the certificate fails the handshake; only its close is counted.
 		server.on('tlsClientError', () => {})
 		server.on(certificate ? 'secureConnection' : 'connection', (socket: Socket) => this.#speak(socket))
 	}
 
 	/**
-	 * The session speaks through a pair of streams and not to the socket itself, so that steps can write frames of their own
-	 * between its: beneath a session that owns its TLS socket a second writer brings the process down.
+	 * The session uses a pair of streams and not the socket itself, so that steps can write their own frames
+	 * in between: a second writer on a TLS socket owned by a session crashes the process.
 	 */
 	#speak(socket: Socket): void {
 		const [near, far] = duplexPair()
 		const session = performServerHandshake(far)
-		// A broken session is what this server is for.
+		// Errors are expected here.
 		for (const part of [session, socket, near, far]) part.on('error', () => {})
 		socket.pipe(near)
 		// Read to the end even when the socket takes no more: Node asserts that no write of the session is left waiting.
@@ -72,7 +72,7 @@ export class Http2FaultServer extends LoopbackServer {
 		stream.setEncoding('utf8').on('data', (text: string) => {
 			request.body += text
 		})
-		// A stream that the client resets is ended by Node as well: only its code tells.
+		// Node also ends a stream that the client resets: only its code shows it.
 		stream.once('close', () => end(stream.rstCode === 0 ? 'done' : 'aborted'))
 		this.changed()
 		const exchange: Http2Exchange = {
@@ -91,11 +91,11 @@ export class Http2FaultServer extends LoopbackServer {
 }
 
 export interface Http2ServerOptions {
-	/** Default true. Without it clients have to know beforehand that HTTP/2 is spoken. */
+	/** Default true. Without it clients need prior knowledge of HTTP/2. */
 	readonly tls?: boolean
 }
 
-/** Starts an HTTP/2 server that plays a script; without one it answers 200 to every stream. */
+/** Starts an HTTP/2 server that plays a script; without one it responds with 200 to every stream. */
 export function startHttp2Server(
 	script: Script<Http2Step> = answerStream(),
 	{ tls = true }: Http2ServerOptions = {},

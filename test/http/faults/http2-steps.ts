@@ -1,5 +1,5 @@
 /**
- * What the HTTP/2 server may do with a stream. GOAWAY and RST_STREAM are written by hand: Node's `goaway` replaces a last stream of 0 by
+ * What the HTTP/2 server can do with a stream. GOAWAY and RST_STREAM are written by hand: Node's `goaway` replaces a last stream of 0 by
  * the last one it saw, though "none of your streams was processed" is the case that matters most, and its `close` ends a body that has
  * begun in good form before it resets the stream.
  */
@@ -12,9 +12,9 @@ export interface Http2Exchange {
 	readonly stream: ServerHttp2Stream
 	/** Resolves when the whole body of the request is there, or the stream is closed. */
 	readonly bodyArrived: Promise<void>
-	/** What the server meant to do is done: whatever the client does from now on is no abort. */
+	/** The step is done: a later disconnect of the client is not an abort. */
 	finish(): void
-	/** Sends bytes past the session. Resolves when the system took them. */
+	/** Sends bytes that bypass the session. Resolves when the operating system has accepted them. */
 	sendRaw(bytes: Uint8Array): Promise<void>
 	/** Ends the connection with all its streams. */
 	cut(how: 'fin' | 'reset'): void
@@ -24,7 +24,7 @@ export interface Http2Step {
 	play(exchange: Http2Exchange): unknown
 }
 
-/** Answers as asked. */
+/** Sends the given response. */
 export function answerStream(options: Omit<Answer, 'informational' | 'early'> = {}): Http2Step {
 	const { status = 200, headers = {}, body = '' } = options
 	return {
@@ -40,12 +40,12 @@ export function answerStream(options: Omit<Answer, 'informational' | 'early'> = 
 	}
 }
 
-/** Never answers. */
+/** Never responds. */
 export function hangStream(): Http2Step {
 	return { play: () => {} }
 }
 
-/** Closes the stream with a code (RST_STREAM), at once or after a head and half a body. */
+/** Closes the stream with a code (RST_STREAM), immediately or after a head and half a body. */
 export function resetStream(code: number, { inBody = false } = {}): Http2Step {
 	return {
 		async play({ stream, finish, sendRaw }) {
@@ -59,17 +59,17 @@ export function resetStream(code: number, { inBody = false } = {}): Http2Step {
 	}
 }
 
-/** Says that the stream was not looked at, and may be sent again. */
+/** Reports that the stream was not processed and can be sent again. */
 export function refuseStream(): Http2Step {
 	return resetStream(constants.NGHTTP2_REFUSED_STREAM)
 }
 
 export interface GoAway {
-	/** Is this stream among those the server says it may have processed? With false it was certainly not. */
+	/** Whether the GOAWAY says that this stream may have been processed. False: certainly not. */
 	readonly covers: boolean
-	/** Default NO_ERROR, a server that shuts down in good form. */
+	/** Default NO_ERROR: a graceful shutdown. */
 	readonly code?: number
-	/** What follows the frame: nothing more (default), the answer of the stream, or the end of the connection. */
+	/** What follows the frame: nothing (default), the response of the stream, or the end of the connection. */
 	readonly next?: 'nothing' | 'answer' | 'fin' | 'reset'
 }
 
@@ -87,7 +87,7 @@ export function goAway({ covers, code = constants.NGHTTP2_NO_ERROR, next = 'noth
 	}
 }
 
-/** Breaks the connection off with all its streams. */
+/** Resets the connection with all its streams. */
 export function cutSession(how: 'fin' | 'reset'): Http2Step {
 	return {
 		play({ finish, cut }) {

@@ -1,7 +1,7 @@
 /**
- * What a server saw, and promises to wait for it. A test asks for a state ("the second request was aborted") and is woken
- * by the event that brings it about; polling or sleeping would make a slow machine fail. Whoever still waits when the server closes
- * is told what never came, instead of hanging until the test times out.
+ * What a server received, and promises to wait for it. A test waits for a state ("the second request was aborted") and continues
+ * with the event that causes it; polling or sleeping would fail on a slow machine. A test that still waits when the server closes
+ * fails with what it was waiting for, instead of hanging until the test times out.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 
@@ -15,9 +15,9 @@ export interface SeenRequest {
 	readonly headers: IncomingHttpHeaders
 	/** As much of the request's body as has arrived. */
 	body: string
-	/** What the server's system took for this request: head and body in HTTP/1, body alone in HTTP/2. */
+	/** Bytes that the operating system accepted for this request: head and body in HTTP/1, only the body in HTTP/2. */
 	bytesWritten: number
-	/** `aborted`: the client left before the server had done what it meant to do. */
+	/** `aborted`: the client disconnected before the step was done. */
 	outcome: 'open' | 'done' | 'aborted'
 }
 
@@ -43,19 +43,19 @@ export class Ledger {
 		return this.#request(n)
 	}
 
-	/** Waits until the server has done what it meant to do for the n-th request. */
+	/** Waits until the step of the n-th request is done. */
 	async done(n: number): Promise<SeenRequest> {
 		await this.until(`the end of request ${n}`, () => this.requests[n - 1]?.outcome === 'done')
 		return this.#request(n)
 	}
 
-	/** Waits until the client has left the n-th request before its end. */
+	/** Waits until the client has aborted the n-th request. */
 	async aborted(n: number): Promise<SeenRequest> {
 		await this.until(`the client's abort of request ${n}`, () => this.requests[n - 1]?.outcome === 'aborted')
 		return this.#request(n)
 	}
 
-	/** How many requests the client left before their end. */
+	/** The number of requests that the client aborted. */
 	get abortedCount(): number {
 		return this.requests.filter(({ outcome }) => outcome === 'aborted').length
 	}
@@ -66,14 +66,14 @@ export class Ledger {
 	}
 
 	/**
-	 * Waits until no connection is open. Resolves at once when none is. A client's pool keeps idle ones (4 s in undici): answer with
+	 * Waits until no connection is open. A client's pool keeps idle ones (4 s in undici): respond with
 	 * `connection: close`, or close the pool first.
 	 */
 	allClosed(): Promise<void> {
 		return this.until('the end of all connections', () => this.connections.open === 0)
 	}
 
-	/** Waits for any state of this ledger; `what` names it to whoever waits in vain. */
+	/** Waits for any state of this ledger; `what` names it if the wait fails. */
 	until(what: string, isReached: () => boolean): Promise<void> {
 		if (isReached()) return Promise.resolve()
 		return new Promise((resolve, reject) => {

@@ -36,7 +36,7 @@ export class LoopbackServer extends Ledger implements AsyncDisposable {
 		return `${this.origin}${path}`
 	}
 
-	/** Closes everything. Rejects with the error of a script that failed: otherwise it would look like a fault of the network. */
+	/** Closes everything. Rejects with the error of a failed script, which would otherwise look like a network error. */
 	async close(): Promise<void> {
 		if (!this.#server.listening) return
 		const closed = once(this.#server, 'close')
@@ -60,7 +60,7 @@ export class LoopbackServer extends Ledger implements AsyncDisposable {
 		return [...this.#sockets.keys()].find((socket) => socket.remotePort === remotePort)
 	}
 
-	/** Runs what a script does. Its failure is kept for `close`, and `drop` must end the client's wait. */
+	/** Runs a step. Its error is stored for `close`, and `drop` must end the client's wait. */
 	protected perform(work: () => unknown, drop: () => void): void {
 		const fail = (error: unknown) => {
 			this.#failures.push(error)
@@ -79,7 +79,7 @@ export class LoopbackServer extends Ledger implements AsyncDisposable {
 		connections.open++
 		connections.mostOpen = Math.max(connections.mostOpen, connections.open)
 		this.#sockets.set(socket, connections.opened)
-		// A client that resets makes the server's socket fail as well: it is counted by its close.
+		// A reset by the client also fails the server's socket: its close is counted.
 		socket.on('error', () => {})
 		socket.on('close', () => {
 			this.#sockets.delete(socket)
@@ -90,7 +90,7 @@ export class LoopbackServer extends Ledger implements AsyncDisposable {
 	}
 }
 
-/** An address at which nobody listens: it was free a moment ago. */
+/** An address without a listener: its port was free a moment ago. */
 export async function refusedUrl(scheme: 'http' | 'https' = 'http'): Promise<string> {
 	const server = createServer()
 	const port = await listen(server)

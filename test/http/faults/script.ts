@@ -1,7 +1,7 @@
 /**
- * Which step answers which request. A list is played in order over all connections and its last step repeats, so that "two
- * failures, then fine for good" is a list of three. Steps by path, or chosen by a function, are for tests with requests in parallel,
- * where an order of arrival is no one's promise.
+ * Selects the step of each request. A list is played in order over all connections and its last step repeats, so that "two
+ * failures, then success" is a list of three. Steps by path, or chosen by a function, are for tests with parallel requests,
+ * whose order of arrival is not defined.
  */
 import type { SeenRequest } from './ledger.ts'
 
@@ -11,7 +11,7 @@ type ByPath<S> = Readonly<Record<`/${string}`, Steps<S>>>
 /** A step, several in turn (the last repeats), the same by path (without the query), or a function of the request. */
 export type Script<S> = Steps<S> | ByPath<S> | ((request: SeenRequest) => S)
 
-/** Every step has it; that is how a step is told from a table of paths. */
+/** Every step has it; this distinguishes a step from a table of paths. */
 interface Playable {
 	readonly play: unknown
 }
@@ -19,7 +19,7 @@ interface Playable {
 export interface Cast<S> {
 	/** The step of the next request, if it is known before the request is. */
 	peek(): S | undefined
-	/** Passes over the step that was peeked at. */
+	/** Skips the peeked step. */
 	drop(): void
 	take(request: SeenRequest): S
 }

@@ -1,5 +1,5 @@
 /**
- * What the server may do with a request while it still keeps to the rules of HTTP: answer, or leave off at a chosen point. A step is a
+ * What the server can do with a request within the rules of HTTP: respond, or stop at a chosen point. A step is a
  * value, so that a script is a list and a test can name its own. Delays are promises of the test (`after`), never times.
  */
 import type { Socket } from 'node:net'
@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Exchange } from './exchange.ts'
 
 export interface Step {
-	/** Strikes when a connection is accepted and this step is next, before a byte of the request is read. */
+	/** Runs when a connection is accepted and this step is next, before a byte of the request is read. */
 	readonly atAccept?: (socket: Socket) => void
 	/** Plays with a request whose head has been read. */
 	play(exchange: Exchange): unknown
@@ -30,13 +30,13 @@ export interface Answer extends Head {
 	readonly body?: string | Uint8Array
 	/** Informational heads that go first, such as 102 or 103. */
 	readonly informational?: readonly number[]
-	/** The answer is held back until this resolves. */
+	/** The response waits until this resolves. */
 	readonly after?: Promise<unknown>
-	/** Answers when the head of the request is read, without waiting for its body. Default false. */
+	/** Responds when the head of the request has been read, without waiting for its body. Default false. */
 	readonly early?: boolean
 }
 
-/** Answers as asked. */
+/** Sends the given response. */
 export function answer(options: Answer = {}): Step {
 	const { status = 200, headers = {}, body = '', informational = [], early = false } = options
 	return {
@@ -53,24 +53,24 @@ export function answer(options: Answer = {}): Step {
 export interface Unfinished extends Head {
 	/** What is sent of the body in phase `body`. Default 'half of it', of a content-length of 100. */
 	readonly body?: string | Uint8Array
-	/** Strikes when this resolves; what goes before is sent at once. */
+	/** The fault occurs when this resolves; what precedes it is sent immediately. */
 	readonly after?: Promise<unknown>
 }
 
-/** Breaks the connection off with a RST. */
+/** Resets the connection (RST). */
 export function reset(phase: Phase, options: Unfinished = {}): Step {
 	return leaveOff(phase, options, (socket) => socket.resetAndDestroy())
 }
 
 /**
- * Closes the server's half in good form (FIN). `fin('accept')` is a server that accepts and closes. It ends the socket rather than
+ * Closes the server's half of the connection (FIN). `fin('accept')` is a server that accepts and closes. It ends the socket rather than
  * destroying it: the system turns the close of a socket with unread bytes into a RST.
  */
 export function fin(phase: Phase, options: Unfinished = {}): Step {
 	return leaveOff(phase, options, (socket) => socket.end())
 }
 
-/** Says nothing more, for good. `hang()` never answers at all. */
+/** Sends nothing more. `hang()` never responds at all. */
 export function hang(phase: Phase = 'request-head', options: Unfinished = {}): Step {
 	return { play: (exchange) => upTo(phase, options, exchange) }
 }
@@ -99,13 +99,13 @@ async function upTo(phase: Phase, options: Unfinished, exchange: Exchange): Prom
 export interface Drip extends Head {
 	/** Default 'x'. */
 	readonly piece?: string
-	/** What goes by between two pieces. Default a millisecond: the drip is the fault itself, and nothing in a test waits for it. */
+	/** The time between two pieces. Default one millisecond: the drip is the fault itself, and no test waits for it. */
 	readonly pace?: () => Promise<unknown>
-	/** Ends the answer in good form. Without it the drip ends with the client. */
+	/** Ends the response regularly. Without it the drip ends when the client disconnects. */
 	readonly stop?: Promise<unknown>
 }
 
-/** Sends the head and then the body in small pieces, without end. */
+/** Sends the head and then the body in small pieces, endlessly. */
 export function drip(options: Drip = {}): Step {
 	const { status = 200, headers = {}, piece = 'x' } = options
 	return {
@@ -117,7 +117,7 @@ export function drip(options: Drip = {}): Step {
 	}
 }
 
-/** Sends until it is stopped (true) or the client has left (false). */
+/** Sends until it is stopped (true) or the client has disconnected (false). */
 export async function dripping(options: Drip, send: (nth: number) => Promise<boolean>): Promise<boolean> {
 	const { pace = aMillisecond, stop = new Promise(() => {}) } = options
 	const stopped = stop.then(() => true)

@@ -1,4 +1,4 @@
-/** How a call ended, in the words of the table: the same for clients that wrap the network's error and for those that do not. */
+/** How a call ended, in the terms of the table: the same for clients that wrap the network error and for those that do not. */
 import { expect } from 'vitest'
 import type { Thrown } from './client-errors.ts'
 
@@ -8,7 +8,7 @@ export interface Ending {
 	readonly text?: string
 }
 
-/** Sends and reads to the end. `send` answers with the function that reads the body. */
+/** Sends a request and reads the response to its end. `send` returns the function that reads the body. */
 export async function ending(send: () => Promise<() => Promise<string>>): Promise<Ending> {
 	let at: Ending['at'] = 'head'
 	try {
@@ -20,7 +20,7 @@ export async function ending(send: () => Promise<() => Promise<string>>): Promis
 	}
 }
 
-/** A `fetch` says where it failed in the message of a TypeError, and why in its cause. */
+/** `fetch` reports where it failed in the message of a TypeError, and why in its cause. */
 export function expectFetchError({ at, error }: Ending, thrown: Thrown): void {
 	expect(error).toBeInstanceOf(TypeError)
 	expect(error).toHaveProperty('message', at === 'head' ? 'fetch failed' : 'terminated')

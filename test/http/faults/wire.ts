@@ -5,7 +5,7 @@ import type { FaultServer } from './fault-server.ts'
 
 export const GET = 'GET / HTTP/1.1\r\nhost: here\r\n\r\n'
 
-/** All that comes over a plain socket, and whether it ended by a FIN or by a RST. */
+/** Returns everything received over a plain socket, and whether it ended with FIN or RST. */
 export async function wire(server: FaultServer): Promise<{ end: string; received: string }> {
 	const socket = open(server)
 	const end = new Promise<string>((resolve) => {
@@ -22,7 +22,7 @@ export async function wire(server: FaultServer): Promise<{ end: string; received
 	return { end: how, received: withoutDate(received) }
 }
 
-/** Requests on one connection, each after the answer to the one before, until the server closes it. */
+/** Sends requests on one connection, each after the previous response, until the server closes it. */
 export async function oneByOne(server: FaultServer, requests: number): Promise<{ answers: number }> {
 	const socket = open(server)
 	const ended = once(socket, 'end').then(() => true)

@@ -1,9 +1,9 @@
-/** A newcomer's mistakes: each is answered by a message that names what was written, where it stood, and what would have been right. */
+/** Common mistakes: each error message names the value, the option path, and what is valid. */
 import { describe, expect, test } from 'vitest'
 import { bulkhead, circuitBreaker, hedge, retry } from 'yaoki'
 import { FINE, failure, fetching, refused, setting } from './setting.ts'
 
-/** What users without types may write. */
+/** Values that untyped callers may pass. */
 const untyped = (value: unknown): never => value as never
 
 describe('a timeout', () => {

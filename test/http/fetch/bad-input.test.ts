@@ -3,7 +3,7 @@ import { explain } from 'yaoki'
 import { type ResilientFetchOptions, resilientFetch } from 'yaoki/http'
 import { FINE, failure, fetching, refused, setting } from './setting.ts'
 
-/** What users without types may write. */
+/** Values that untyped callers may pass. */
 const untyped = (value: unknown): never => value as never
 
 describe('a URL', () => {

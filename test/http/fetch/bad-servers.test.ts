@@ -12,7 +12,7 @@ import {
 } from '../faults/fault-server.ts'
 import { FINE, failure, SENDERS, status } from './setting.ts'
 
-/** Asks for a wait in this way, and is fine the next time. */
+/** Responds with this Retry-After, and then with 200. */
 const asking = (retryAfter: string, code = 503) =>
 	[status(code, { 'retry-after': retryAfter }), FINE] as const
 
@@ -161,7 +161,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(response.status).toBe(200)
 			const error = await failure(response.text())
 			expect(String(networkError(error))).toMatch(/ECONNRESET|SocketError|HTTPParserError/)
-			// A body may have been acted upon already, so it is not fetched again.
+			// The caller already has the response, so it is not retried.
 			expect(server.requests).toHaveLength(1)
 			expect(time.pendingTimers).toBe(0)
 		})

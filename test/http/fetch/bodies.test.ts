@@ -16,7 +16,7 @@ function form(): FormData {
 	return data
 }
 
-/** What can be sent as often as one likes. */
+/** Bodies that can be sent any number of times. */
 const REPLAYED: Readonly<Record<string, () => RequestBody>> = {
 	'a string': () => TEXT,
 	'an empty string': () => '',
@@ -38,7 +38,7 @@ const REPLAYED: Readonly<Record<string, () => RequestBody>> = {
 	'a function of Node streams': () => () => Readable.from([BYTES]),
 }
 
-/** What arrived, without the boundary that is made up anew for each form. */
+/** The received body without the random boundary of forms. */
 function arrived({ body, headers }: SeenRequest): object {
 	const type = headers['content-type'] ?? ''
 	const boundary = /boundary=(\S+)/.exec(type)?.[1]
@@ -98,7 +98,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(server.connections.opened).toBe(0)
 		})
 
-		// A reviewer's file that could not be opened was tried twenty times and closed the circuit to a server that was never asked.
+		// Regression: a file that could not be opened was retried twenty times and opened the circuit of a server that was never called.
 		test('and fails is called once, and does not count for the breaker', async () => {
 			const { fetch, url, server } = await setting(FINE, { circuitBreaker: { failureThreshold: 1 } })
 			let calls = 0

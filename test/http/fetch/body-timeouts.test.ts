@@ -134,7 +134,7 @@ describe.each(SENDERS)('over $name', ({ isFetch, networkError, setting }) => {
 			expect(await rest()).toBe('one, two')
 		})
 
-		// A newcomer logged a response, which looks at its body, and its timeouts were gone.
+		// Regression: logging a response accesses its body, which disabled its timeouts.
 		test('has a timeout if body was only accessed', async () => {
 			const { fetch, url, server, time } = await setting(HALF, { timeout: 1_000 })
 			const response = await fetch(url)
@@ -160,7 +160,7 @@ describe.each(SENDERS)('over $name', ({ isFetch, networkError, setting }) => {
 
 	describe('a process', () => {
 		const entry = fileURLToPath(new URL('../../../src/http/index.ts', import.meta.url))
-		// A timer that stayed behind would keep it alive for ten minutes.
+		// A leaked timer would keep the process alive for ten minutes.
 		const program = (how: string) => `
 		import * as undici from 'undici'
 		import { ResilientHttpClient, resilientFetch, undiciTransport } from ${JSON.stringify(entry)}

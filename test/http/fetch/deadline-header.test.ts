@@ -6,7 +6,7 @@ import { hang } from '../faults/fault-server.ts'
 import type { SeenRequest } from '../faults/ledger.ts'
 import { BUSY, FINE, failure, SENDERS } from './setting.ts'
 
-/** How each of them says that so many milliseconds are left. */
+/** How each header expresses a remaining time. */
 const FORMS: Readonly<Record<DeadlineHeader, (ms: number) => string>> = {
 	'x-request-timeout-ms': String,
 	'grpc-timeout': (ms) => `${ms}m`,
@@ -16,7 +16,7 @@ const FORMS: Readonly<Record<DeadlineHeader, (ms: number) => string>> = {
 }
 const NAMES = Object.keys(FORMS) as DeadlineHeader[]
 
-/** All headers of a request that tell of a deadline. */
+/** All deadline headers of a request. */
 const deadlines = ({ headers }: SeenRequest): object =>
 	Object.fromEntries(NAMES.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])))
 

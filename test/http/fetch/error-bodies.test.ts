@@ -37,7 +37,7 @@ describe.each(SENDERS)('over $name', ({ setting }) => {
 		})
 	})
 
-	/** What the buffers of both systems may have taken before anybody read a byte. */
+	/** What the buffers of both systems may hold before a byte is read. */
 	const BUFFERED = 20_000_000
 
 	describe('a retried error body', () => {

@@ -18,7 +18,7 @@ const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_CANCEL } = constants
 const OK = answerStream({ body: 'fine' })
 
 describe.each(SENDERS)('over $name', ({ fetching, isFetch, networkError }) => {
-	/** What asks over the HTTP/2 of undici 8, and the server that it talks to. */
+	/** A sender over undici 8 with HTTP/2, and its server. */
 	async function overHttp2(...script: readonly [Http2Step, ...Http2Step[]]) {
 		const server = await startHttp2Server(script)
 		const dispatcher = new Agent({ allowH2: true, connect: { ca: server.ca } })

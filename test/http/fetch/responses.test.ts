@@ -3,8 +3,8 @@ import { explain } from 'yaoki'
 import { gate, hang, hugeBody } from '../faults/fault-server.ts'
 import { BUSY, FINE, failure, interrupted, setting, status } from './setting.ts'
 
-// What is true of resilientFetch alone: it gives real Responses, and those of any status with their bodies. A client throws what is
-// no 2xx, and has read the beginning of its body by then; over undici, what it gives has only the readers that most people use.
+// What applies to resilientFetch only: it returns real Responses of any status with their bodies. A client throws for any other
+// status than 2xx, after reading the beginning of the body; over undici its responses have only the common read methods.
 
 describe('a Response', () => {
 	test.each([200, 204, 304, 404, 503])('is returned for a %i', async (code) => {
@@ -68,7 +68,7 @@ describe('a timeout while the body is read', () => {
 	})
 })
 
-/** What the buffers of both systems may have taken before anybody read a byte. */
+/** What the buffers of both systems may hold before a byte is read. */
 const BUFFERED = 20_000_000
 
 describe('the last error body', () => {

@@ -5,7 +5,7 @@ import type { RequestOptions, ResilientFetchOptions, ResilientRequestInit } from
 import { fin, refusedUrl, reset, type Step } from '../faults/fault-server.ts'
 import { FINE, failingOnce, failure, SENDERS, status } from './setting.ts'
 
-/** By name, what may be sent twice without being asked. */
+/** Methods that may be sent twice. */
 const METHODS: Readonly<Record<string, boolean>> = {
 	...{ GET: true, HEAD: true, OPTIONS: true, QUERY: true, PUT: true, DELETE: true, get: true, put: true },
 	...{ POST: false, PATCH: false, post: false, patch: false, PURGE: false },
@@ -15,7 +15,7 @@ interface Permission {
 	readonly headers?: () => NonNullable<ResilientRequestInit['headers']>
 	readonly yaoki?: RequestOptions
 	readonly options?: ResilientFetchOptions
-	/** May this method be repeated, when the method by itself may or may not? */
+	/** Whether the request is retried, given whether its method alone allows it. */
 	readonly mayRepeat: (byMethod: boolean, method: string) => boolean
 }
 
@@ -46,7 +46,7 @@ const PERMISSIONS: Readonly<Record<string, Permission>> = {
 	},
 }
 
-/** `maybe`: repeated if that is allowed; `never`: it would not help. */
+/** `maybe`: retried if allowed; `never`: a permanent failure. */
 const FAULTS: Readonly<Record<string, readonly [Step, 'maybe' | 'never']>> = {
 	503: [status(503), 'maybe'],
 	500: [status(500), 'maybe'],
@@ -117,7 +117,7 @@ describe.each(SENDERS)('over $name', ({ fetching, isFetch, networkError, setting
 		})
 
 		test.each(['ENOTFOUND', 'EAI_AGAIN'])('is retried: POST to an unknown host (%s)', async (code) => {
-			// The answer of a resolver, without one: a machine that is not online may take long for it.
+			// A simulated resolver error: a real lookup may be slow without a network.
 			const unknown = Object.assign(new Error(`getaddrinfo ${code}`), { code, syscall: 'getaddrinfo' })
 			const agent = new Agent({ connect: { lookup: (_name, _options, found) => found(unknown, '') } })
 			const { fetch } = fetching({ dispatcher: agent })
@@ -143,7 +143,7 @@ describe.each(SENDERS)('over $name', ({ fetching, isFetch, networkError, setting
 		test('ends a POST, unless the reset came while it still connected', async () => {
 			const { fetch, url, server } = await setting([reset('accept'), FINE])
 			const ended = await fetch(url, { method: 'POST' }).catch((error) => error)
-			// Which of the two it is, is up to the system; what the client can not tell is never sent again.
+			// Which of the two occurs depends on the system; without proof the request is never sent again.
 			const wasConnecting = !(ended instanceof Error)
 			expect(explain(ended)?.stop).toBe(wasConnecting ? 'success' : 'not-idempotent')
 			if (!wasConnecting)

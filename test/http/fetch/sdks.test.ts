@@ -67,7 +67,7 @@ const QUESTION = { model: 'any', messages: [{ role: 'user' as const, content: 'h
 const event = (content: string) =>
 	`data: ${JSON.stringify({ object: 'chat.completion.chunk', choices: [{ index: 0, delta: { content } }] })}\n\n`
 
-/** A completion in two pieces, the second of which comes when the gate is open. */
+/** A completion in two pieces; the second one is sent when the test allows it. */
 function streamed(opened: Promise<unknown>): Step {
 	return {
 		async play(exchange) {

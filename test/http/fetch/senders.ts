@@ -1,5 +1,5 @@
 /**
- * The two ways in which a request reaches the wire, with one face, so that one suite tests both: `resilientFetch` over the `fetch`
+ * The two ways to send a request behind one interface, so that one suite tests both: `resilientFetch` over the `fetch`
  * of the runtime, and a client over undici's `request`. The second is the client and not a `resilientFetch` with another
  * `fetch` under it, since that is what people use, and only a client sends without a signal.
  */
@@ -15,7 +15,7 @@ import {
 } from 'yaoki/http'
 
 export interface SenderOptions extends ResilientFetchOptions {
-	/** The pool of undici that the requests go through. Default: that of all. */
+	/** The undici pool for the requests. Default: the global one. */
 	readonly dispatcher?: undici.Dispatcher | undefined
 }
 
@@ -31,13 +31,13 @@ export const byClient: Make = ({ dispatcher, fetch: _, ...options }) => {
 	return send as ResilientFetch
 }
 
-/** A client throws what `fetch` gives back. The answer is in the error, but its body has been read by then. */
+/** A client throws where `fetch` returns a response. The response is in the error, but its body has been read. */
 function answerOf(error: unknown): HttpResponse {
 	if (!(error instanceof HttpStatusError)) throw error
 	return Object.defineProperty(error.response, 'text', { value: async () => error.body })
 }
 
-/** The `fetch` of undici with a pool of its own. Two packages say `Response`, and mean the same. */
+/** undici's `fetch` with its own pool. Its `Response` type is the same as the platform's. */
 function through(dispatcher: undici.Dispatcher): typeof fetch {
 	const send: unknown = (url: string, init: object) => undici.fetch(url, { ...init, dispatcher })
 	return send as typeof fetch

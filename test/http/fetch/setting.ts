@@ -1,7 +1,7 @@
 /**
- * What the tests of requests share: a server that fails as it is told, real sockets, and a clock of the test's own. A wait
- * between attempts ends at once unless it is held; a timeout comes only when the test moves the clock. So nothing sleeps, and a slow
- * machine changes nothing. Behaviour is promised over both senders, so the suites about it run over both.
+ * Shared by the request tests: a fault server on real sockets, and a clock that the test controls. A wait
+ * between attempts ends immediately unless it is held; a timeout expires only when the test advances the clock. So nothing sleeps, and a slow
+ * machine changes nothing. Both senders must behave the same, so the suites run over both.
  */
 import { onTestFinished } from 'vitest'
 import type { Runtime } from 'yaoki'
@@ -15,13 +15,13 @@ import { byClient, byFetch, type Make, type SenderOptions } from './senders.ts'
 interface Clock {
 	readonly time: VirtualRuntime
 	readonly runtime: Runtime
-	/** The waits that were begun, in milliseconds. */
+	/** The waits that were started, in milliseconds. */
 	readonly waits: readonly number[]
 	/** Resolves when the first wait has begun. */
 	readonly waiting: Promise<void>
 }
 
-/** A clock on which waits end at once, or when the test says so. */
+/** A clock on which waits end immediately, or when the test advances it. */
 function clockOf(areWaitsHeld = false): Clock {
 	const time = virtualRuntime()
 	const waits: number[] = []
@@ -44,7 +44,7 @@ function clockOf(areWaitsHeld = false): Clock {
 }
 
 export interface SettingOptions extends SenderOptions {
-	/** Do waits last until the test moves the clock? Default: they end at once. */
+	/** Whether waits last until the test advances the clock. Default: they end immediately. */
 	readonly areWaitsHeld?: boolean
 }
 
@@ -54,7 +54,7 @@ interface Fetching extends Clock {
 
 interface Setting extends Fetching {
 	readonly server: FaultServer
-	/** The address of the server. */
+	/** The URL of the server. */
 	readonly url: string
 }
 
@@ -67,16 +67,16 @@ const PLAIN: ResilientFetchOptions = {
 	budget: false,
 }
 
-/** What sends the requests of a suite, and how it differs from the other on purpose. */
+/** The sender of a suite, and its intended differences. */
 export interface Sender {
 	readonly name: string
-	/** Is it `fetch`, with habits that are not ours? */
+	/** Whether it uses `fetch`, with its own behavior. */
 	readonly isFetch: boolean
-	/** What the network said. `fetch` wraps that into a TypeError of its own, on purpose; undici's `request` throws it as it is. */
+	/** Returns the network error. `fetch` wraps it in a TypeError; undici's `request` throws it directly. */
 	networkError(error: unknown): unknown
-	/** A server with this script, and what asks it. */
+	/** A server with this script, and a sender for it. */
 	setting(script: Script<Step>, options?: SettingOptions): Promise<Setting>
-	/** The same without a server of its own. */
+	/** The same without a server. */
 	fetching(options?: SenderOptions): Fetching
 }
 
@@ -106,20 +106,20 @@ function senderOf(name: string, isFetch: boolean, make: Make): Sender {
 
 const FETCH = senderOf('the fetch of the runtime', true, byFetch)
 
-/** The promises are the same over each of them. */
+/** All senders must behave the same. */
 export const SENDERS: readonly Sender[] = [FETCH, senderOf('a client with undici', false, byClient)]
 
-/** For what only `resilientFetch` promises. */
+/** For tests of `resilientFetch` only. */
 export const { setting, fetching } = FETCH
 
 export const FINE: Step = answer({ body: 'fine' })
 export const BUSY: Step = answer({ status: 503, body: 'busy' })
 
-/** An answer of this status, with or without headers. */
+/** A response with this status, with or without headers. */
 export const status = (code: number, headers: Readonly<Record<string, string>> = {}): Step =>
 	answer({ status: code, headers, body: `said ${code}` })
 
-/** Every path fails once as it is told, and is fine from then on. */
+/** Every path fails once with this step, and then succeeds. */
 export function failingOnce(fault: Step): (request: SeenRequest) => Step {
 	const seen = new Set<string>()
 	return ({ path }) => {
@@ -129,7 +129,7 @@ export function failingOnce(fault: Step): (request: SeenRequest) => Step {
 	}
 }
 
-/** What a request failed with, which has to be an error. */
+/** Returns the error of a request. */
 export async function failure(request: Promise<unknown>): Promise<Error> {
 	const error = await request.then(
 		() => new Error('it did not fail'),
@@ -139,7 +139,7 @@ export async function failure(request: Promise<unknown>): Promise<Error> {
 	return error
 }
 
-/** Half a body, and the rest once this has come. */
+/** Half a body, and the rest when this resolves. */
 export const interrupted = (resumed: Promise<unknown>): Step => ({
 	async play(exchange) {
 		await exchange.sendHead(200, {})
@@ -150,7 +150,7 @@ export const interrupted = (resumed: Promise<unknown>): Step => ({
 	},
 })
 
-/** What `resilientFetch` says to options that can not work. */
+/** Returns the error of `resilientFetch` for invalid options. */
 export function refused(options: object): Error {
 	try {
 		resilientFetch(options)

@@ -121,7 +121,7 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 			expect(readHttpOptions({ timeout: 700 }, HTTP_SCHEMA, 'resilientFetch').totalTimeoutMs).toBe(2_100)
 		})
 
-		// The server would work on for nobody, once the attempt is given up.
+		// Otherwise the server would continue after the attempt has timed out.
 		test('is sent to the server, at most the attempt timeout', async () => {
 			const { fetch, url, server } = await setting(FINE, { timeout: 700 })
 			await fetch(url)

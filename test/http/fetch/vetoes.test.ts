@@ -4,7 +4,7 @@ import type { ResilientFetchOptions } from 'yaoki/http'
 import { FINE, SENDERS, status } from './setting.ts'
 
 describe.each(SENDERS)('over $name', ({ setting }) => {
-	/** How often the server was asked, when it fails once with these headers. */
+	/** The number of requests if the server fails once with these headers. */
 	async function asked(headers: Readonly<Record<string, string>>, options: ResilientFetchOptions = {}) {
 		const { fetch, url, server } = await setting([status(503, headers), FINE], options)
 		const response = await fetch(url)

@@ -1,4 +1,4 @@
-/** What a reviewer found by trying to break it: requests that were sent twice, or with what belonged to another. */
+/** Regressions: requests that were sent twice, or with data of another request. */
 import { describe, expect, it, vi } from 'vitest'
 import { ResilientHttpClient, resilientFetch } from 'yaoki/http'
 import { isUnprocessed } from '../../../src/http/request/retry-safety.ts'
@@ -110,7 +110,7 @@ it.each(['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN'])(
 	},
 )
 
-// A second fetch, made after the first was put in the place of the runtime's, sent sixteen requests for one that failed.
+// Regression: with a resilient fetch as the global one, a second resilient fetch sent sixteen requests for one failure.
 it('retries do not multiply if the global fetch is a resilient fetch', async () => {
 	const bare = globalThis.fetch
 	const server = await serve(BAD)

@@ -1,4 +1,4 @@
-/** What a reviewer found by trying to break it: connections, origins and answers that stayed, and origins that stayed closed. */
+/** Regressions: leaked connections, origins and cached responses, and origins that stayed paused. */
 import { describe, expect, it } from 'vitest'
 import { type HttpResponse, isCachedResponse, ResilientHttpClient } from 'yaoki/http'
 import { failure, setting, TRANSPORTS, textOf, virtualTime } from '../client/setting.ts'

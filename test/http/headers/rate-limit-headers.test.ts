@@ -7,7 +7,7 @@ const NOW = Date.UTC(2026, 4, 15, 12)
 const SECONDS = NOW / 1_000
 const read = (headers: Record<string, string>) => readQuota(new Headers(headers), NOW)
 
-/** The headers of a family: what remains, when it resets, and the limit. */
+/** The headers of a family: remaining, reset and limit. */
 const family = (prefix: string, remaining: string, reset: string, limit?: string, suffix = '') => ({
 	[`${prefix}-remaining${suffix}`]: remaining,
 	[`${prefix}-reset${suffix}`]: reset,

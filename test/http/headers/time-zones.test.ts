@@ -5,7 +5,7 @@ import { asctime, imfFixdate, rfc850 } from './dates.ts'
 const PARSER = new URL('../../../src/http/headers/http-date.ts', import.meta.url).href
 const NOW = Date.UTC(2026, 4, 15, 12)
 
-/** Every half hour around the nights in which clocks were put forward and back, and a few plain days. */
+/** Every half hour around daylight saving changes, and a few other days. */
 const NIGHTS = [
 	Date.UTC(2025, 2, 9),
 	Date.UTC(2025, 10, 2),

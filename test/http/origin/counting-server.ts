@@ -1,4 +1,4 @@
-/** A server that counts, a network on which answers overtake each other, and one client that asks a `Quota` before it sends. */
+/** A server with a quota, a network with reordered responses, and one client that checks a `Quota` before it sends. */
 
 import type { QuotaReport } from '../../../src/http/headers/rate-limit-field.ts'
 import { Quota } from '../../../src/http/origin/quota.ts'
@@ -6,7 +6,7 @@ import { Quota } from '../../../src/http/origin/quota.ts'
 export interface ServerSettings {
 	readonly limit: number
 	readonly windowMs: number
-	/** When windows begin: by the clock, at multiples of their length plus this; or with the first request (undefined). */
+	/** When windows start: at multiples of their length plus this, or with the first request (undefined). */
 	readonly phaseMs: number | undefined
 	readonly tellsWindow: boolean
 }
@@ -14,21 +14,21 @@ export interface ServerSettings {
 export interface Wish {
 	/** When the caller wants to send. */
 	readonly at: number
-	/** How long the request and the answer travel. */
+	/** How long the request and the response travel. */
 	readonly upMs: number
 	readonly downMs: number
-	/** Is the answer lost, so that the client learns nothing from it? */
+	/** Whether the response is lost, so that the client learns nothing from it. */
 	readonly isLost: boolean
 }
 
-/** Many times what any game of the tests needs. */
+/** Many times what any test case needs. */
 const MOST_EVENTS = 20_000
 
 class Server {
 	readonly #settings: ServerSettings
 	#endsAt = Number.NEGATIVE_INFINITY
 	#count = 0
-	/** The most requests that came in one window. */
+	/** The maximum number of requests in one window. */
 	most = 0
 
 	constructor(settings: ServerSettings) {
@@ -49,7 +49,7 @@ class Server {
 	}
 }
 
-/** What came of it: the most requests in one window of the server, and when each request was sent. */
+/** The result: the maximum number of requests in one server window, and when each request was sent. */
 export interface Outcome {
 	readonly most: number
 	readonly sentAt: readonly number[]
@@ -57,7 +57,7 @@ export interface Outcome {
 	readonly oddWaits: readonly number[]
 }
 
-/** The first wish goes alone, for before the first answer nobody knows of a quota; the others begin when it was answered. */
+/** The first request is sent alone, because the quota is unknown before its response; the others start after it. */
 export function play(settings: ServerSettings, [first, ...others]: readonly Wish[]): Outcome {
 	const quota = new Quota()
 	const server = new Server(settings)
@@ -92,7 +92,7 @@ export function play(settings: ServerSettings, [first, ...others]: readonly Wish
 		send(0, { ...first, isLost: false }, (start) => {
 			for (const wish of others) plan(start + wish.at, (now) => send(now, wish))
 		})
-	// A client that is held back for good would ask again forever.
+	// A client that is blocked permanently would check forever.
 	for (let left = MOST_EVENTS; left > 0 && events.length > 0; left--) {
 		const event = events.shift()
 		event?.run(event.at)

@@ -11,7 +11,7 @@ const server: fc.Arbitrary<ServerSettings> = fc
 		phaseMs: fc.option(fc.integer({ min: 0, max: WINDOW_MS - 1 }), { nil: undefined }),
 		tellsWindow: fc.boolean(),
 	})
-	// By the clock, the first answer may come late in a window: how long that is has to be told.
+	// With fixed windows the first response may arrive late in a window, so the window's length must be reported.
 	.map((settings) => (settings.phaseMs === undefined ? settings : { ...settings, tellsWindow: true }))
 
 /** Requests travel for up to most of a window, answers for less than two resets may differ by. */

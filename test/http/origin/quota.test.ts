@@ -4,14 +4,14 @@ import { Quota } from '../../../src/http/origin/quota.ts'
 
 const WINDOW = { limit: 10, windowMs: 60_000 }
 
-/** A quota that was told something at the time 0, with nothing else under way. */
+/** A quota with a report at time 0, with nothing else in flight. */
 function told(report: QuotaReport, inFlight = 0): Quota {
 	const quota = new Quota()
 	quota.report(0, report, inFlight)
 	return quota
 }
 
-/** How many requests may go now. */
+/** The number of requests that may be sent now. */
 function goesNow(quota: Quota, now: number, most = 1_000): number {
 	let count = 0
 	for (; count < most && quota.waitMs(now) === 0; count++) quota.spend(now)
@@ -50,7 +50,7 @@ describe('within a window', () => {
 	})
 
 	it('but it shows that its own request was counted', () => {
-		// Six went at once and were all counted. The last of them is answered first.
+		// Six concurrent requests were all counted. The last one's response arrives first.
 		const quota = told({ remaining: 4, resetMs: 30_000 }, 5)
 		expect(quota.waitMs(0)).toBe(30_000)
 		quota.report(1, { remaining: 8, resetMs: 29_999 }, 4)

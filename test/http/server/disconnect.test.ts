@@ -15,7 +15,7 @@ function oneConnection(): Agent {
 	return agent
 }
 
-/** Sends a request and waits until its answer has been read. */
+/** Sends a request and waits until its response has been read. */
 const asked = (url: string, agent: Agent): Promise<void> =>
 	new Promise((resolve, reject) => {
 		get(url, { agent }, (response) => response.resume().on('end', resolve)).on('error', reject)
@@ -110,7 +110,7 @@ describe("a context with Node's response", () => {
 })
 
 describe('a request over HTTP/2', () => {
-	/** A server for one client, which is told the context of every request. */
+	/** A server for one client that passes on the context of every request. */
 	async function session(handler: (context: ServerContext, end: () => void) => void) {
 		const server = createHttp2Server(
 			nodeServerContext((_request, response, context) => handler(context, () => response.end('done'))),

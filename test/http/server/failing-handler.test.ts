@@ -9,7 +9,7 @@ import { gate } from './gate.ts'
 import { connected } from './http2-client.ts'
 import { listening, type Running, type Start, servers } from './servers.ts'
 
-/** What was told on the console, which stays quiet. */
+/** The errors logged to the console, which is silenced. */
 function told(): unknown[][] {
 	const spy = vi.spyOn(console, 'error').mockImplementation(() => undefined)
 	onTestFinished(() => spy.mockRestore())
@@ -24,7 +24,7 @@ async function url(starting: Promise<Running>): Promise<string> {
 
 const atOnce = { maxRetries: 2, baseDelayMs: 0 }
 
-/** A -> B -> C, of which C answers this status. A and B let pass what their client throws. */
+/** A -> B -> C; C responds with this status. A and B do not catch the errors of their clients. */
 async function chain(start: Start, status: number, edge: HttpOptions = {}) {
 	const calls = { b: 0, c: 0 }
 	const asking = (next: string, options: HttpOptions, count = () => {}) => {
@@ -44,7 +44,7 @@ async function chain(start: Start, status: number, edge: HttpOptions = {}) {
 	return { a: await url(asking(b, edge)), calls }
 }
 
-/** Fails for good inside the request. */
+/** Exhausts the retries inside the request. */
 const giveUp = (context: ServerContext | undefined, error: Error): Promise<never> =>
 	retry({ maxRetries: 0 }).execute(() => Promise.reject(error), context)
 
@@ -103,7 +103,7 @@ describe('a fetch handler that throws anything else', () => {
 		const errors = told()
 		const fetchHandler = servers[1]?.[1]
 		const service = await url(fetchHandler?.(() => Promise.reject(new Error('bug'))) ?? expect.unreachable())
-		// The platform of these tests cuts the connection.
+		// The platform of these tests closes the connection.
 		await expect(fetch(service)).rejects.toThrow()
 		expect(errors).toEqual([])
 	})

@@ -13,7 +13,7 @@ async function serving(start: Start, service: Service, options?: ServerMiddlewar
 	return url
 }
 
-/** Sends the body only when the server has seen the head, so that it comes in an event of its own. Answers the status. */
+/** Sends the body after the server has received the head, so that it arrives in a separate event. Returns the status. */
 const postedLate = (
 	url: string,
 	headers: Record<string, string>,
@@ -29,7 +29,7 @@ const postedLate = (
 
 const atOnce = { maxRetries: 2, baseDelayMs: 0 }
 
-/** A dead dependency behind a retry, and how often it was called. */
+/** A failing dependency behind a retry, and how often it was called. */
 function deadDependency() {
 	const seen = { calls: 0 }
 	const policy = retry(atOnce)
@@ -44,7 +44,7 @@ function deadDependency() {
 	return { seen, call }
 }
 
-/** A service that answers this when its dependency is dead. */
+/** A service that responds with this when its dependency fails. */
 const answering =
 	(status: number, call: (context: ServerContext | undefined) => Promise<unknown>): Service =>
 	(context) =>

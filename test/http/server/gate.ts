@@ -1,4 +1,4 @@
-/** Something that a test waits for, or lets others wait for. */
+/** A promise that a test resolves or waits for. */
 export interface Gate<T = void> {
 	readonly passed: Promise<T>
 	open(value: T): void

@@ -2,7 +2,7 @@ import { type ClientHttp2Session, connect, type Http2Server } from 'node:http2'
 import { onTestFinished } from 'vitest'
 import { listen } from '../../listen.ts'
 
-/** A client of a server that begins to listen now. Both are closed after the test. */
+/** A client of a new server. Both are closed after the test. */
 export async function connected(server: Http2Server): Promise<ClientHttp2Session> {
 	const client = connect(`http://127.0.0.1:${await listen(server)}`)
 	onTestFinished(() => {

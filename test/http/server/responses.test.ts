@@ -6,7 +6,7 @@ import { nodeServerContext } from '../../../src/http/server/node-handler.ts'
 import type { ServerContext } from '../../../src/http/server/options.ts'
 import { listening } from './servers.ts'
 
-/** Lets a retry inside the request give up. */
+/** Exhausts a retry inside the request. */
 const giveUp = (context: ServerContext): Promise<unknown> =>
 	retry({ maxRetries: 0 })
 		.execute(() => Promise.reject(new Error('down')), context)

@@ -13,7 +13,7 @@ const twice = { ...steady, maxRetries: 2 }
 const request = (headers: Record<string, string> = {}, signal?: AbortSignal) =>
 	new Request('http://service.test/', signal ? { headers, signal } : { headers })
 
-/** How often a dead dependency is called from a request with these headers, and what the request knows afterwards. */
+/** How often a failing dependency is called from a request with these headers, and the state of the context afterwards. */
 async function callsInside(
 	headers: Record<string, string>,
 	options: { nested?: 'innermost' | 'outermost' } = {},

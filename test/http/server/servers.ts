@@ -1,4 +1,4 @@
-/** The same small service on every framework, on a real socket, so that one suite holds for all of them. */
+/** The same small service on every framework, on a real socket, so that one suite tests all of them. */
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import express from 'express'
@@ -11,7 +11,7 @@ import { expressServerContext, nodeServerContext } from '../../../src/http/serve
 import type { ServerContext, ServerMiddlewareOptions } from '../../../src/http/server/options.ts'
 import { getServerContext } from '../../../src/http/server/server-context.ts'
 
-/** What the service does: told the context of its request and the JSON that was posted, it answers a status. */
+/** The service: receives the context of its request and the posted JSON, and returns a status. */
 export type Service = (context: ServerContext | undefined, posted: unknown) => number | Promise<number>
 
 export interface Running {
@@ -40,7 +40,7 @@ export function listening(listener: RequestListener): Promise<Running> {
 	})
 }
 
-/** Node's request as a web one and back, as small as it can be; aborted when the client goes away. */
+/** A minimal conversion between Node's and web requests; aborted when the client disconnects. */
 function bridged(handler: (request: Request) => Response | Promise<Response>): RequestListener {
 	const answer = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
 		const client = new AbortController()
@@ -126,5 +126,5 @@ export const servers: readonly (readonly [name: string, start: Start])[] = [
 	['Hono', startHono],
 ]
 
-/** Those that answer for a handler that throws. */
+/** The servers that respond for a throwing handler. */
 export const catching: readonly (readonly [name: string, start: Start])[] = servers.slice(2)

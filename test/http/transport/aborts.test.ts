@@ -19,7 +19,7 @@ async function serveHalf() {
 const reasons = [new Error('too late'), 'a text', 0, null]
 
 describe.each(transports)('an abort over $name', ({ name, send }) => {
-	// Of a reason that is falsy, fetch makes an error of its own once there is a body.
+	// For a falsy reason, fetch creates its own error once there is a body.
 	const reasonsInBody = name === 'fetch' ? reasons.slice(0, 2) : reasons
 
 	it.each(reasons)('with the reason %s before the call sends nothing', async (reason) => {
@@ -129,7 +129,7 @@ it.each(['GET', 'HEAD'])('a signal has no listener left after a %s over undici',
 })
 
 describe('an abort that undici does not notice yet', () => {
-	/** An abort of a request that `dispatcher` keeps waiting. */
+	/** Aborts a request that waits in `dispatcher`. */
 	async function abortWaiting(dispatcher: undici.Agent, url: string) {
 		const controller = new AbortController()
 		const asked = undiciTransport(undici, { dispatcher })(url, init({ signal: controller.signal }))

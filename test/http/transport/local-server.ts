@@ -30,7 +30,7 @@ async function read(request: IncomingMessage): Promise<Seen> {
 	return { method, path, headers, body: Buffer.concat(chunks) }
 }
 
-/** A server on a port of its own, closed after the test. The handler runs once the whole request is there. */
+/** A server on its own port, closed after the test. The handler runs when the whole request has arrived. */
 export async function serve(handler: Handler = (_, response) => response.end('ok')): Promise<LocalServer> {
 	const seen: Seen[] = []
 	const sockets: Socket[] = []
@@ -40,7 +40,7 @@ export async function serve(handler: Handler = (_, response) => response.end('ok
 				seen.push(one)
 				handler(one, response)
 			},
-			// The client went away while it was sending.
+			// The client disconnected while sending.
 			() => {},
 		)
 	})
@@ -59,20 +59,20 @@ export const observableTransport = (
 ): ((url: string, init: TransportInit) => Promise<UndiciResponse>) =>
 	undiciTransport(...args) as Transport<UndiciResponse>
 
-/** Both take the same requests and are meant to answer alike. */
+/** Both accept the same requests and must respond alike. */
 export const transports: readonly { readonly name: string; readonly send: Transport }[] = [
 	{ name: 'fetch', send: (url, init) => fetch(url, init) },
 	{ name: 'undici', send: undiciTransport(undici) },
 ]
 
-/** A request without an interest in its signal. */
+/** A request whose signal is never aborted. */
 export const init = (given: Partial<TransportInit> = {}): TransportInit => ({
 	method: 'GET',
 	signal: new AbortController().signal,
 	...given,
 })
 
-/** Resolves when all that is ready to run has run, and the errors of streams have been emitted. */
+/** Resolves when pending callbacks have run, and stream errors have been emitted. */
 export async function settled(): Promise<void> {
 	for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
 }

@@ -4,7 +4,7 @@ import type { Transport } from '../../../src/http/transport/transport.ts'
 import { undiciTransport } from '../../../src/http/transport/undici-transport.ts'
 import { type Handler, init, serve, settled, transports } from './local-server.ts'
 
-/** `/302/there` redirects to `/there`, anything else is an answer. */
+/** `/302/there` redirects to `/there`; any other path responds directly. */
 const redirecting =
 	(to = ''): Handler =>
 	({ path }, response) => {

@@ -101,7 +101,7 @@ describe.each(transports)('a request over $name', ({ send }) => {
 		expect([file.name, file.type, await file.text()]).toEqual(['table.csv', 'text/csv', 'a,b'])
 	})
 
-	// Over undici they were in lower case, which is as good by the standard, and servers that compare letters found no field.
+	// Regression: undici sent them in lower case, which is valid, but some servers compare case-sensitively.
 	it('writes part headers of a form as fetch does', async () => {
 		const form = new FormData()
 		form.append('file', new File(['a,b'], 'table.csv', { type: 'text/csv' }))

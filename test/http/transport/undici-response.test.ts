@@ -12,7 +12,7 @@ const cutOff: Handler = (_, response) => {
 	response.writeHead(200, { 'content-length': 100 }).write('half', () => response.destroy())
 }
 
-/** Every error that would have ended the process, from now on. */
+/** Every error that would crash the process, from now on. */
 function uncaught(): unknown[] {
 	const errors: unknown[] = []
 	const note = (error: unknown) => errors.push(error)

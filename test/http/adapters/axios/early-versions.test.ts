@@ -1,5 +1,5 @@
 /**
- * axios 1.7 says less about itself than later versions do. This is what its types say, in short; that the adapter takes it is checked
+ * The types of axios 1.7 declare less than later ones. This is a summary of them; that the adapter accepts it is checked
  * by the compiler, and the test itself sends a request through it.
  */
 import { expect, test } from 'vitest'
@@ -41,12 +41,12 @@ declare class EarlyError extends Error {
 
 type EarlyAdapter = (config: EarlyConfig) => Promise<EarlyAnswer>
 
-/** An axios with the types of early versions; what it does is not their business. */
+/** An axios with the types of early versions. */
 interface EarlyAxios {
 	defaults: { adapter?: string | EarlyAdapter | (string | EarlyAdapter)[] }
 	Axios: new (config?: object) => { getUri(config?: object): string }
 	AxiosError: typeof EarlyError
-	// It takes a config in the second place, but says that it takes what an AxiosError does.
+	// Its second parameter is a config, but its types declare that of an AxiosError.
 	CanceledError: typeof EarlyError
 	getAdapter(choice: unknown, config?: EarlyConfig): EarlyAdapter
 }

@@ -1,4 +1,4 @@
-/** What the tests of the axios adapter share: the real axios, a server that fails as told, and waits that take no time. */
+/** Shared by the tests of the axios adapter: the real axios, a fault server, and waits that take no time. */
 import axios, { type AxiosError, type AxiosInstance, type CreateAxiosDefaults } from 'axios'
 import { onTestFinished } from 'vitest'
 import type { Runtime } from 'yaoki'
@@ -8,7 +8,7 @@ import type { RequestOptions } from '../../../../src/http/options/request-option
 import { type FaultServer, gate, type Step, startFaultServer } from '../../faults/fault-server.ts'
 import type { Script } from '../../faults/script.ts'
 
-// As users of TypeScript write it once.
+// As TypeScript users declare it once.
 declare module 'axios' {
 	interface AxiosRequestConfig<D, P> {
 		yaoki?: RequestOptions
@@ -26,7 +26,7 @@ export interface Setting {
 }
 
 export interface SettingOptions extends AxiosAdapterOptions {
-	/** Do waits last until the test moves the clock? Default: they end at once. */
+	/** Whether waits last until the test advances the clock. Default: they end immediately. */
 	readonly areWaitsHeld?: boolean
 	readonly axiosDefaults?: CreateAxiosDefaults
 }
@@ -57,14 +57,14 @@ export async function setting(script: Script<Step>, options: SettingOptions = {}
 	return { server, api, clock, waits, waiting: wait.opened }
 }
 
-/** What a request failed with, which has to be an error of axios. */
+/** Returns the error of a request, which must be an AxiosError. */
 export async function axiosFailure(request: Promise<unknown>): Promise<AxiosError> {
 	const error = await failure(request)
 	if (!axios.isAxiosError(error)) throw new Error('not an error of axios', { cause: error })
 	return error
 }
 
-/** What a request failed with. */
+/** Returns the error of a request. */
 export async function failure(request: Promise<unknown>): Promise<unknown> {
 	return request.then(
 		() => {

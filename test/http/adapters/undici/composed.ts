@@ -6,7 +6,7 @@ import { type VirtualRuntime, virtualRuntime } from '../../../../src/testing/vir
 import { type FaultServer, type Step, startFaultServer } from '../../faults/fault-server.ts'
 import type { Script } from '../../faults/script.ts'
 
-/** Quick enough not to be noticed; tests about waits have a clock of their own. */
+/** Short delays; tests about waits have their own clock. */
 const QUICK: HttpOptions = { maxRetries: 3, baseDelayMs: 1, jitterStrategy: 'none' }
 
 /** A pool of several opens a second one before it knows that the first is free again. */
@@ -26,7 +26,7 @@ export async function serving(script: Script<Step>): Promise<FaultServer> {
 	return server
 }
 
-/** The same with a clock that the test moves. */
+/** The same with a clock that the test advances. */
 export function inVirtualTime(
 	options: HttpOptions = {},
 	agentOptions: Agent.Options = ONE_CONNECTION,
@@ -47,7 +47,7 @@ interface Answer {
 	readonly text: string
 }
 
-/** Answers when the head is there, and reads the body when it is asked to. */
+/** Resolves when the head has arrived, and reads the body on request. */
 type Open = (
 	url: string,
 	sent: Sent & { readonly dispatcher: Dispatcher },
@@ -76,14 +76,14 @@ const way = (name: string, open: Open, causeOf: (error: unknown) => unknown) => 
 	causeOf,
 })
 
-/** Who sends requests through a dispatcher. */
+/** The ways to send requests through a dispatcher. */
 export const ways: readonly ReturnType<typeof way>[] = [
 	way('undici.request', byRequest, (error) => error),
 	way('undici.fetch', (url, sent) => undiciFetch(url, sent), wrapped),
 	way('the fetch of Node', byNode, wrapped),
 ]
 
-/** What a promise was rejected with. */
+/** Returns the reason of a rejected promise. */
 export async function failureOf(promise: Promise<unknown>): Promise<unknown> {
 	try {
 		await promise

@@ -7,7 +7,7 @@ import { composed, ONE_CONNECTION } from './composed.ts'
 
 const REQUEST = { origin: 'http://127.0.0.1:1', path: '/', method: 'GET' }
 
-/** The interceptor around a dispatcher that answers by itself. */
+/** The interceptor around a dispatcher that responds itself. */
 function around(answering: (options: DispatchOptions, handler: DispatchHandler) => void) {
 	const dispatch = undiciInterceptor({ baseDelayMs: 1 })(
 		(options: DispatchOptions, handler: DispatchHandler) => {
@@ -15,7 +15,7 @@ function around(answering: (options: DispatchOptions, handler: DispatchHandler) 
 			return false
 		},
 	)
-	// Handlers of older callers are of no type that is known here.
+	// The types do not know handlers of the older kind.
 	return (options: object, handler: object): boolean => Reflect.apply(dispatch, undefined, [options, handler])
 }
 
@@ -33,7 +33,7 @@ describe('passes anything but a plain request through unchanged', () => {
 	})
 })
 
-/** A controller as an interceptor might make one up, without the headers as they came. */
+/** A controller that an interceptor created, without raw headers. */
 function controllerOf(calls: string[]) {
 	const note = (name: string) => () => void calls.push(name)
 	return {

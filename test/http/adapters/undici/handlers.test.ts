@@ -7,7 +7,7 @@ import { composed, inVirtualTime, serving } from './composed.ts'
 
 type Told = Dispatcher.DispatchHandler
 
-/** A handler that writes down what it is told; `own` may do more. */
+/** A handler that records its events; `own` can do more. */
 function noting(own: Told = {}) {
 	const notes: string[] = []
 	const errors: unknown[] = []
@@ -54,7 +54,7 @@ const get = (server: FaultServer): Dispatcher.DispatchOptions => ({
 	method: 'GET',
 })
 
-/** Long enough for whatever might still be said. */
+/** Long enough for any further event. */
 async function settled() {
 	for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
 }
