@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { Deadline, explain, TimeoutError } from 'yaoki'
 import type { HttpResponse } from 'yaoki/http'
-import { answer, chunkedGarbage, drip, fin, gate, hang, reset, wrongLength } from '../faults/fault-server.ts'
+import {
+	answer,
+	chunkedGarbage,
+	deferred,
+	drip,
+	fin,
+	hang,
+	reset,
+	wrongLength,
+} from '../faults/fault-server.ts'
 import { failure, setting, TRANSPORTS, textOf } from './setting.ts'
 
 const fine = answer({ body: 'fine' })
@@ -105,15 +114,15 @@ describe.each(TRANSPORTS)('a body over %s', (_, transport) => {
 	})
 
 	it('has no timeout once the caller reads its stream: an event stream may last for hours', async () => {
-		const done = gate()
-		const { client, server, clock } = await setting(transport, drip({ stop: done.opened }), {
+		const done = deferred()
+		const { client, server, clock } = await setting(transport, drip({ stop: done.promise }), {
 			timeout: 1_000,
 		})
 		const response = await client.get(server.url())
 		const { text, next } = await firstOf(response)
 		expect(text).toMatch(/^x+$/)
 		await clock.advance(3_600_000)
-		done.open()
+		done.resolve()
 		await expect(next()).resolves.toBeDefined()
 		expect(server.abortedCount).toBe(0)
 	})

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { explain, type YaokiEvent } from 'yaoki'
 import { ResilientHttpClient, type Transport } from 'yaoki/http'
-import { answer, drip, gate, hang, reset, type Step } from '../faults/fault-server.ts'
+import { answer, deferred, drip, hang, reset, type Step } from '../faults/fault-server.ts'
 import type { Script } from '../faults/script.ts'
 import { failure, type SettingOptions, setting, TRANSPORTS, textOf, virtualTime } from './setting.ts'
 
@@ -40,14 +40,14 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 	})
 
 	it('is aborted if the first request completes after all', async () => {
-		const slow = gate()
-		const first = answer({ body: 'first', after: slow.opened })
+		const slow = deferred()
+		const first = answer({ body: 'first', after: slow.promise })
 		const { client, server, clock, events } = await hedged(transport, [first, hang()])
 		const answered = client.get(server.url())
 		await server.requested(1)
 		await clock.advance(50)
 		await server.requested(2)
-		slow.open()
+		slow.resolve()
 		expect(await textOf(answered)).toBe('first')
 		await server.aborted(2)
 		expect(hedgesIn(events)).toEqual(['sent 1'])
@@ -55,8 +55,8 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 	})
 
 	it('that won has its whole body, though the other request was aborted before', async () => {
-		const done = gate()
-		const { client, server, clock } = await hedged(transport, [hang(), drip({ stop: done.opened })])
+		const done = deferred()
+		const { client, server, clock } = await hedged(transport, [hang(), drip({ stop: done.promise })])
 		const answered = client.get(server.url())
 		await server.requested(1)
 		await clock.advance(50)
@@ -65,7 +65,7 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 		const text = response.text()
 		const before = server.requests[1]?.bytesWritten ?? 0
 		await server.until('more of the body', () => (server.requests[1]?.bytesWritten ?? 0) > before + 20)
-		done.open()
+		done.resolve()
 		expect(await text).toMatch(/^x{4,}$/)
 	})
 
@@ -94,32 +94,32 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 	})
 
 	it.each(['POST', 'PATCH', 'PUT', 'DELETE'])('is never sent for %s, not even with a key', async (method) => {
-		const slow = gate()
-		const script = answer({ body: 'slow', after: slow.opened })
+		const slow = deferred()
+		const script = answer({ body: 'slow', after: slow.promise })
 		const { client, server, clock } = await hedged(transport, script, { idempotency: 'auto' })
 		const answered = textOf(client.request(server.url(), { method, yaoki: { idempotencyKey: 'k7' } }))
 		await server.requested(1)
 		await clock.advance(5_000)
 		expect(client.stats.attempts).toBe(1)
-		slow.open()
+		slow.resolve()
 		expect(await answered).toBe('slow')
 	})
 
 	it('is not sent for a GET with idempotent: false', async () => {
-		const slow = gate()
-		const { client, server, clock } = await hedged(transport, answer({ after: slow.opened }))
+		const slow = deferred()
+		const { client, server, clock } = await hedged(transport, answer({ after: slow.promise }))
 		const answered = client.get(server.url(), { yaoki: { idempotent: false } })
 		await server.requested(1)
 		await clock.advance(5_000)
 		expect(client.stats.attempts).toBe(1)
-		slow.open()
+		slow.resolve()
 		await answered
 	})
 
 	it('shares the budget of the retries', async () => {
 		const budget = { maxRetryRatio: 0, minRetriesPerSecond: 0.1, windowMs: 10_000 }
-		const held = gate()
-		const slow = answer({ body: 'slow', after: held.opened })
+		const held = deferred()
+		const slow = answer({ body: 'slow', after: held.promise })
 		const { client, server, clock, events } = await hedged(transport, [hang(), fine, slow], { budget })
 		const first = textOf(client.get(server.url()))
 		await server.requested(1)
@@ -129,41 +129,41 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 		const second = textOf(client.get(server.url()))
 		await server.requested(3)
 		await clock.advance(50)
-		held.open()
+		held.resolve()
 		expect(await second).toBe('slow')
 		expect(hedgesIn(events)).toEqual(['sent 1', 'won 1', 'no-budget 1'])
 		expect(server.requests).toHaveLength(3)
 	})
 
 	it('replaces a first request that fails while it is in flight', async () => {
-		const cut = gate()
-		const held = gate()
+		const cut = deferred()
+		const held = deferred()
 		const script = [
-			reset('request-head', { after: cut.opened }),
-			answer({ body: 'fine', after: held.opened }),
+			reset('request-head', { after: cut.promise }),
+			answer({ body: 'fine', after: held.promise }),
 		] as const
 		const { client, server, clock, waits } = await hedged(transport, script)
 		const answered = client.get(server.url())
 		await server.requested(1)
 		await clock.advance(50)
 		await server.requested(2)
-		cut.open()
+		cut.resolve()
 		await server.done(1)
-		held.open()
+		held.resolve()
 		expect(await textOf(answered)).toBe('fine')
 		expect(waits).toEqual([])
 		expect(client.stats.origins[server.origin]?.circuit).toMatchObject({ failureCount: 0, successCount: 1 })
 	})
 
 	it('that fails too is one failed attempt, which is retried, and one call for the breaker', async () => {
-		const held = gate()
-		const first = answer({ status: 500, body: 'x'.repeat(1_000), after: held.opened })
+		const held = deferred()
+		const first = answer({ status: 500, body: 'x'.repeat(1_000), after: held.promise })
 		const { client, server, clock, waits, events } = await hedged(transport, [first, broken, fine])
 		const answered = client.get(server.url())
 		await server.requested(1)
 		await clock.advance(50)
 		await server.done(2)
-		held.open()
+		held.resolve()
 		const response = await answered
 		expect(await response.text()).toBe('fine')
 		expect(waits).toEqual([100])
@@ -213,12 +213,12 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 	it('is sent after the live p95 by default, and not before that is known', async () => {
 		const { client, server, clock } = await hedged(transport, fine, { hedge: true })
 		for (let n = 1; n <= 20; n++) {
-			const held = gate()
-			server.play(answer({ after: held.opened }))
+			const held = deferred()
+			server.play(answer({ after: held.promise }))
 			const answered = client.get(server.url())
 			await server.requested(n)
 			await clock.advance(100)
-			held.open()
+			held.resolve()
 			await textOf(answered)
 		}
 		expect(server.requests).toHaveLength(20)
@@ -235,15 +235,15 @@ describe.each(TRANSPORTS)('a hedge over %s', (_, transport) => {
 describe('a hedge over a transport that ignores aborts', () => {
 	it('drains the late response of the loser', async () => {
 		const { clock, runtime } = virtualTime()
-		const late = gate()
+		const late = deferred()
 		const loser = new Response('late')
-		const answers = [late.opened.then(() => loser), Promise.resolve(new Response('fine'))]
+		const answers = [late.promise.then(() => loser), Promise.resolve(new Response('fine'))]
 		const transport = () => answers.shift() ?? Promise.reject(new Error('a third request'))
 		const client = new ResilientHttpClient({ transport, runtime, hedge: { delayMs: 50 } })
 		const answered = client.get('http://a.example.com/')
 		await clock.advance(50)
 		expect(await textOf(answered)).toBe('fine')
-		late.open()
+		late.resolve()
 		await clock.advance(0)
 		expect(loser.bodyUsed).toBe(true)
 		expect(client.stats.origins['http://a.example.com']?.inFlight).toBe(0)

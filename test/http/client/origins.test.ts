@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { BulkheadRejectedError, CircuitOpenError, explain } from 'yaoki'
 import { type HttpResponse, ResilientHttpClient, type Transport } from 'yaoki/http'
-import { answer, gate, refusedUrl, reset } from '../faults/fault-server.ts'
+import { answer, deferred, refusedUrl, reset } from '../faults/fault-server.ts'
 import { type Client, failure, serve, setting, TRANSPORTS, textOf, virtualTime } from './setting.ts'
 
 const fine = answer({ body: 'fine' })
@@ -110,8 +110,8 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 	})
 
 	it('have separate bulkheads with stats', async () => {
-		const held = gate()
-		const slow = answer({ body: 'slow', after: held.opened })
+		const held = deferred()
+		const slow = answer({ body: 'slow', after: held.promise })
 		const { client, server } = await setting(transport, slow, { bulkhead: { maxConcurrent: 2, maxQueue: 1 } })
 		const other = await serve(fine)
 		const answers = [1, 2, 3].map(() => textOf(client.get(server.url())))
@@ -124,7 +124,7 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 			inFlight: 2,
 		})
 		expect(await textOf(client.get(other.url()))).toBe('fine')
-		held.open()
+		held.resolve()
 		expect(await Promise.all(answers)).toEqual(['slow', 'slow', 'slow'])
 		expect(client.stats.origins[server.origin]).toMatchObject({ bulkhead: { concurrent: 0 }, inFlight: 0 })
 		// Rejections by the bulkhead do not count for the breaker.
@@ -176,16 +176,16 @@ describe('ten thousand origins', () => {
 	})
 
 	it('are all kept while each has a request in flight, and evicted after', async () => {
-		const held = gate()
+		const held = deferred()
 		const transport: Transport<HttpResponse> = async () => {
-			await held.opened
+			await held.promise
 			return new Response('fine')
 		}
 		const { runtime } = virtualTime()
 		const client = new ResilientHttpClient({ transport, maxOrigins: 10, runtime })
 		const answers = Array.from({ length: 1_000 }, (_, n) => client.get(`https://tenant-${n}.example.com/`))
 		expect(Object.keys(client.stats.origins)).toHaveLength(1_000)
-		held.open()
+		held.resolve()
 		await Promise.all(answers)
 		expect(Object.keys(client.stats.origins)).toHaveLength(10)
 	})

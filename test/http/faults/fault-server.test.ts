@@ -3,10 +3,10 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import {
 	answer,
+	deferred,
 	drip,
 	type FaultServer,
 	fin,
-	gate,
 	hang,
 	hugeBody,
 	startFaultServer,
@@ -57,8 +57,8 @@ describe('a fault server', () => {
 	})
 
 	it('delays a response until the test releases it', async () => {
-		const { opened, open: letGo } = gate()
-		await using server = await startFaultServer(answer({ body: 'late', after: opened }))
+		const { promise, resolve: letGo } = deferred()
+		await using server = await startFaultServer(answer({ body: 'late', after: promise }))
 		const answered = text(server)
 		expect((await server.requested(1)).outcome).toBe('open')
 		letGo()
@@ -75,8 +75,8 @@ describe('a fault server', () => {
 	})
 
 	it('counts connections: total, open, and the maximum concurrent ones', async () => {
-		const { opened, open: letGo } = gate()
-		await using server = await startFaultServer(answer({ after: opened }))
+		const { promise, resolve: letGo } = deferred()
+		await using server = await startFaultServer(answer({ after: promise }))
 		const all = [open(server), open(server), open(server)]
 		for (const socket of all) socket.write(GET)
 		await server.requested(3)

@@ -15,8 +15,8 @@ import { LoopbackServer } from './loopback.ts'
 import { type Cast, cast, type Script } from './script.ts'
 import { answer, type Step } from './steps.ts'
 
+export { deferred } from '../deferred.ts'
 export { chunkedGarbage, hugeBody, malformedHead, trickleHead, wrongLength } from './broken-steps.ts'
-export { gate } from './gate.ts'
 export { refusedUrl } from './loopback.ts'
 export { answer, drip, fin, hang, type Phase, reset, type Step } from './steps.ts'
 

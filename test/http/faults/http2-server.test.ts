@@ -2,8 +2,8 @@ import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { type ClientHttp2Session, connect, constants } from 'node:http2'
 import { describe, expect, it } from 'vitest'
+import { deferred } from '../deferred.ts'
 import { makeCertificate } from './certificate.ts'
-import { gate } from './gate.ts'
 import { answerStream, goAway, type Http2FaultServer, hangStream, startHttp2Server } from './http2-server.ts'
 
 /** A client of node:http2, closed with its block. */
@@ -26,9 +26,9 @@ async function answered(client: ClientHttp2Session, body = '', path = '/'): Prom
 
 describe.each([true, false])('the HTTP/2 server (tls: %s)', (tls) => {
 	it('records streams and responds as scripted', async () => {
-		const { opened, open } = gate()
+		const { promise, resolve } = deferred()
 		await using server = await startHttp2Server(
-			[answerStream({ body: 'now' }), answerStream({ body: 'later', after: opened })],
+			[answerStream({ body: 'now' }), answerStream({ body: 'later', after: promise })],
 			{
 				tls,
 			},
@@ -37,7 +37,7 @@ describe.each([true, false])('the HTTP/2 server (tls: %s)', (tls) => {
 		expect(await answered(client, 'an order', '/orders')).toBe('now')
 		const second = answered(client)
 		await server.requested(2)
-		open()
+		resolve()
 		expect(await second).toBe('later')
 		expect(server.requests[0]).toMatchObject({
 			n: 1,

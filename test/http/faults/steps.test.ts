@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import {
 	answer,
 	chunkedGarbage,
+	deferred,
 	drip,
 	type FaultServer,
 	fin,
-	gate,
 	hugeBody,
 	malformedHead,
 	type Phase,
@@ -48,8 +48,8 @@ describe('on the wire', () => {
 	})
 
 	it('a fault occurs when the test triggers it', async () => {
-		const { opened, open: strike } = gate()
-		await using server = await startFaultServer(reset('body', { after: opened }))
+		const { promise, resolve: strike } = deferred()
+		await using server = await startFaultServer(reset('body', { after: promise }))
 		const response = await fetch(server.url())
 		expect(response.status).toBe(200)
 		strike()
@@ -60,8 +60,8 @@ describe('on the wire', () => {
 	})
 
 	it('a drip goes on piece by piece until it is stopped', async () => {
-		const { opened, open: stop } = gate()
-		await using server = await startFaultServer(drip({ piece: 'drop', stop: opened }))
+		const { promise, resolve: stop } = deferred()
+		await using server = await startFaultServer(drip({ piece: 'drop', stop: promise }))
 		const response = await fetch(server.url())
 		await server.until('some drops', () => (server.requests[0]?.bytesWritten ?? 0) > 300)
 		stop()
@@ -69,8 +69,8 @@ describe('on the wire', () => {
 	})
 
 	it('a head trickles in line by line until it is stopped', async () => {
-		const { opened, open: stop } = gate()
-		await using server = await startFaultServer(trickleHead({ stop: opened }))
+		const { promise, resolve: stop } = deferred()
+		await using server = await startFaultServer(trickleHead({ stop: promise }))
 		const response = fetch(server.url())
 		await server.until('some lines', () => (server.requests[0]?.bytesWritten ?? 0) > 50)
 		stop()

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { Deadline } from 'yaoki'
-import { answer, drip, gate, hang } from '../faults/fault-server.ts'
+import { answer, deferred, drip, hang } from '../faults/fault-server.ts'
 import { BUSY, FINE, failure, interrupted, SENDERS } from './setting.ts'
 
 const READERS = ['text', 'json', 'arrayBuffer', 'blob'] as const
@@ -125,12 +125,12 @@ describe.each(SENDERS)('over $name', ({ isFetch, networkError, setting }) => {
 		}
 
 		test.each(Object.entries(TAKEN))('as %s has no timeout', async (_, take) => {
-			const { opened, open } = gate()
-			const { fetch, url, time } = await setting(interrupted(opened), { timeout: 1_000 })
+			const { promise, resolve } = deferred()
+			const { fetch, url, time } = await setting(interrupted(promise), { timeout: 1_000 })
 			const rest = take(await fetch(url))
 			await time.advance(3_600_000)
 			expect(time.pendingTimers).toBe(0)
-			open()
+			resolve()
 			expect(await rest()).toBe('one, two')
 		})
 

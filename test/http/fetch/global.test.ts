@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { explain } from 'yaoki'
 import { resilientFetch } from 'yaoki/http'
 
-import { gate, hang } from '../faults/fault-server.ts'
+import { deferred, hang } from '../faults/fault-server.ts'
 import { BUSY, FINE, failure, fetching, interrupted, setting } from './setting.ts'
 
 describe('the global fetch', () => {
@@ -43,13 +43,13 @@ describe('a resilient fetch around another one', () => {
 	}
 
 	test('releases a stream for both (regression: the inner timeout cancelled it)', async () => {
-		const { opened, open } = gate()
-		const { fetch, url, time, inner } = await nested(interrupted(opened))
+		const { promise, resolve } = deferred()
+		const { fetch, url, time, inner } = await nested(interrupted(promise))
 		const { body } = await fetch(url)
 		const text = new Response(body).text()
 		await inner.time.advance(3_600_000)
 		await time.advance(3_600_000)
-		open()
+		resolve()
 		expect(await text).toBe('one, two')
 	})
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { explain } from 'yaoki'
-import { gate, hang, hugeBody } from '../faults/fault-server.ts'
+import { deferred, hang, hugeBody } from '../faults/fault-server.ts'
 import { BUSY, FINE, failure, interrupted, setting, status } from './setting.ts'
 
 // What applies to resilientFetch only: it returns real Responses of any status with their bodies. A client throws for any other
@@ -23,12 +23,12 @@ describe('a Response', () => {
 	})
 
 	test('has no timeout after it was cloned', async () => {
-		const { opened, open } = gate()
-		const { fetch, url, time } = await setting(interrupted(opened), { timeout: 1_000 })
+		const { promise, resolve } = deferred()
+		const { fetch, url, time } = await setting(interrupted(promise), { timeout: 1_000 })
 		const copy = (await fetch(url)).clone()
 		expect(time.pendingTimers).toBe(0)
 		await time.advance(3_600_000)
-		open()
+		resolve()
 		expect(await copy.text()).toBe('one, two')
 	})
 })

@@ -2,7 +2,7 @@ import ky, { HTTPError } from 'ky'
 import OpenAI from 'openai'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { type ResilientFetch, resilientFetch } from 'yaoki/http'
-import { answer, gate, reset, type Step } from '../faults/fault-server.ts'
+import { answer, deferred, reset, type Step } from '../faults/fault-server.ts'
 import { BUSY, failure, type SettingOptions, setting, status } from './setting.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -114,13 +114,13 @@ describe('as the fetch of the openai SDK', () => {
 	})
 
 	test('it does not cancel a streamed completion after the timeouts', async () => {
-		const { opened, open } = gate()
-		const { ai, time } = await client([BUSY, streamed(opened)], { timeout: 1_000, idempotency: 'auto' })
+		const { promise, resolve } = deferred()
+		const { ai, time } = await client([BUSY, streamed(promise)], { timeout: 1_000, idempotency: 'auto' })
 		let text = ''
 		for await (const { choices } of await ai.chat.completions.create({ ...QUESTION, stream: true })) {
 			text += choices[0]?.delta.content ?? ''
 			await time.advance(3_600_000)
-			open()
+			resolve()
 		}
 		expect(text).toBe('Seven times')
 		expect(time.pendingTimers).toBe(0)

@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest'
 import type { Runtime } from 'yaoki'
 import { type ResilientFetch, type ResilientFetchOptions, resilientFetch } from 'yaoki/http'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
-import { answer, type FaultServer, gate, type Step, startFaultServer } from '../faults/fault-server.ts'
+import { answer, deferred, type FaultServer, type Step, startFaultServer } from '../faults/fault-server.ts'
 import type { SeenRequest } from '../faults/ledger.ts'
 import type { Script } from '../faults/script.ts'
 import { byClient, byFetch, type Make, type SenderOptions } from './senders.ts'
@@ -25,12 +25,12 @@ interface Clock {
 function clockOf(areWaitsHeld = false): Clock {
 	const time = virtualRuntime()
 	const waits: number[] = []
-	const { opened, open } = gate()
+	const { promise, resolve } = deferred()
 	const setTimer: Runtime['setTimer'] = (ms, fn, kind) => {
 		const cancel = time.setTimer(ms, fn, kind)
 		if (kind !== undefined && kind !== 'wait') return cancel
 		waits.push(ms)
-		open()
+		resolve()
 		if (!areWaitsHeld) setImmediate(() => void time.advance(ms))
 		return cancel
 	}
@@ -40,7 +40,7 @@ function clockOf(areWaitsHeld = false): Clock {
 		random: () => time.random(),
 		setTimer,
 	}
-	return { time, runtime, waits, waiting: opened }
+	return { time, runtime, waits, waiting: promise }
 }
 
 export interface SettingOptions extends SenderOptions {

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { Deadline, explain } from 'yaoki'
 import { HTTP_SCHEMA, readHttpOptions } from '../../../src/http/options/http-options.ts'
-import { fin, gate, hang, trickleHead } from '../faults/fault-server.ts'
+import { deferred, fin, hang, trickleHead } from '../faults/fault-server.ts'
 import { BUSY, FINE, failure, SENDERS } from './setting.ts'
 
 describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
@@ -71,13 +71,13 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 
 		test('includes the time in which a function creates the body', async () => {
 			const { fetch, url, server, time } = await setting(FINE, { timeout: 1_000, maxRetries: 0 })
-			const called = gate()
+			const called = deferred()
 			const body = () => {
-				called.open()
+				called.resolve()
 				return new Promise<string>(() => {})
 			}
 			const asked = failure(fetch(url, { method: 'PUT', body }))
-			await called.opened
+			await called.promise
 			await time.advance(1_000)
 			expect((await asked).name).toBe('TimeoutError')
 			expect(server.connections.opened).toBe(0)
@@ -138,15 +138,15 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 		})
 
 		test('can be infinite, like the attempt timeout', async () => {
-			const { opened, open } = gate()
-			const { fetch, url, server, time } = await setting(fin('request-head', { after: opened }), {
+			const { promise, resolve } = deferred()
+			const { fetch, url, server, time } = await setting(fin('request-head', { after: promise }), {
 				...{ timeout: Infinity, totalTimeoutMs: Infinity, maxRetries: 0 },
 			})
 			const asked = failure(fetch(url))
 			await server.requested(1)
 			await time.advance(1_000_000_000)
 			expect(time.pendingTimers).toBe(0)
-			open()
+			resolve()
 			expect(networkError(await asked)).toHaveProperty('code', 'UND_ERR_SOCKET')
 		})
 	})

@@ -2,36 +2,36 @@
 import { describe, expect, it } from 'vitest'
 import { type HttpResponse, isCachedResponse, ResilientHttpClient } from 'yaoki/http'
 import { failure, setting, TRANSPORTS, textOf, virtualTime } from '../client/setting.ts'
-import { answer, gate, hang } from '../faults/fault-server.ts'
+import { answer, deferred, hang } from '../faults/fault-server.ts'
 
 const FINE = answer({ body: 'fine' })
 
 describe.each(TRANSPORTS)('over %s', (_, transport) => {
 	it('a response in flight is not cached if the cache is cleared', async () => {
-		const { opened, open } = gate()
-		const { client, server } = await setting(transport, answer({ body: 'of alice', after: opened }), {
+		const { promise, resolve } = deferred()
+		const { client, server } = await setting(transport, answer({ body: 'of alice', after: promise }), {
 			cache: true,
 		})
 		const asked = client.get(server.url('/me'))
 		await server.requested(1)
 		client.clearCache()
-		open()
+		resolve()
 		expect(await textOf(asked)).toBe('of alice')
 		client.circuitBreaker(server.origin)?.isolate()
 		expect(await failure(client.get(server.url('/me')))).toMatchObject({ name: 'CircuitOpenError' })
 	})
 
 	it('a response that was overtaken by a write is not cached', async () => {
-		const { opened, open } = gate()
+		const { promise, resolve } = deferred()
 		const { client, server } = await setting(
 			transport,
-			({ method }) => (method === 'PUT' ? FINE : answer({ body: 'old', after: opened })),
+			({ method }) => (method === 'PUT' ? FINE : answer({ body: 'old', after: promise })),
 			{ cache: true },
 		)
 		const asked = client.get(server.url())
 		await server.requested(1)
 		await textOf(client.put(server.url(), { body: 'new' }))
-		open()
+		resolve()
 		await textOf(asked)
 		client.circuitBreaker(server.origin)?.isolate()
 		const refused = await failure(client.get(server.url()))
@@ -54,20 +54,20 @@ describe.each(TRANSPORTS)('over %s', (_, transport) => {
 		['second', 0],
 	])('a hedge whose %s request fails leaves no connection', async (which, odd) => {
 		const headers = { connection: 'close' }
-		const { opened, open } = gate()
+		const { promise, resolve } = deferred()
 		const { client, server, clock } = await setting(
 			transport,
 			({ n }) =>
 				n % 2 === odd
 					? answer({ status: 503, body: 'x'.repeat(500_000), headers })
-					: answer({ body: 'fine', headers, after: opened }),
+					: answer({ body: 'fine', headers, after: promise }),
 			{ hedge: { delayMs: 50 }, maxRetries: 0, timeout: Infinity, budget: false },
 		)
 		const asked = textOf(client.get(server.url())).catch(() => which)
 		await server.requested(1)
 		await clock.advance(50)
 		if (which === 'second') await server.requested(2)
-		open()
+		resolve()
 		await asked
 		await server.allClosed()
 		expect(client.stats.origins[server.origin]?.inFlight).toBe(0)
@@ -81,11 +81,11 @@ describe.each(TRANSPORTS)('over %s', (_, transport) => {
 	})
 
 	it('a body that was created too late is closed', async () => {
-		const { opened, open } = gate()
+		const { promise, resolve } = deferred()
 		const { client, server, clock } = await setting(transport, hang(), { timeout: 100, maxRetries: 0 })
 		let closed = false
 		const late = async () => {
-			await opened
+			await promise
 			return new ReadableStream<Uint8Array>({
 				cancel() {
 					closed = true
@@ -96,7 +96,7 @@ describe.each(TRANSPORTS)('over %s', (_, transport) => {
 		for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
 		await clock.advance(100)
 		expect(await asked).toMatchObject({ name: 'TimeoutError' })
-		open()
+		resolve()
 		for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
 		expect([closed, server.requests.length]).toEqual([true, 0])
 	})
@@ -104,10 +104,10 @@ describe.each(TRANSPORTS)('over %s', (_, transport) => {
 
 it('an origin with a long call is not evicted', async () => {
 	const { runtime, clock } = virtualTime({ areWaitsHeld: true })
-	const { opened, open } = gate()
+	const { promise, resolve } = deferred()
 	let isSlow = false
 	const transport = async (): Promise<HttpResponse> => {
-		if (isSlow) await opened
+		if (isSlow) await promise
 		return new Response('bad', { status: 500 })
 	}
 	const client = new ResilientHttpClient({
@@ -121,7 +121,7 @@ it('an origin with a long call is not evicted', async () => {
 	isSlow = true
 	const slow = failure(client.get('http://slow.example/'))
 	await clock.advance(700_000)
-	open()
+	resolve()
 	await slow
 	expect(client.stats.origins['http://slow.example']?.circuit?.failureCount).toBeGreaterThan(0)
 })

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { nodeServerContext } from '../../../src/http/server/node-handler.ts'
 import type { ServerContext } from '../../../src/http/server/options.ts'
 import { createServerContext } from '../../../src/http/server/server-context.ts'
-import { gate } from './gate.ts'
+import { deferred } from '../deferred.ts'
 import { connected } from './http2-client.ts'
 import { listening } from './servers.ts'
 
@@ -31,27 +31,27 @@ async function serving(
 
 /** The reason of a signal, once it has been aborted. */
 const reasonOf = ({ signal }: ServerContext): Promise<unknown> => {
-	const aborted = gate<unknown>()
-	if (signal.aborted) aborted.open(signal.reason)
-	signal.addEventListener('abort', () => aborted.open(signal.reason))
-	return aborted.passed
+	const aborted = deferred<unknown>()
+	if (signal.aborted) aborted.resolve(signal.reason)
+	signal.addEventListener('abort', () => aborted.resolve(signal.reason))
+	return aborted.promise
 }
 
 describe("a context of Node's request alone", () => {
 	test('is aborted when the connection closes', async () => {
-		const made = gate<ServerContext>()
-		const url = await serving((request) => made.open(createServerContext(request)))
+		const made = deferred<ServerContext>()
+		const url = await serving((request) => made.resolve(createServerContext(request)))
 		const client = get(url).on('error', () => undefined)
-		const reason = reasonOf(await made.passed)
+		const reason = reasonOf(await made.promise)
 		client.destroy()
 		expect(await reason).toMatchObject({ name: 'AbortError', message: 'The client has disconnected' })
 	})
 
 	test('also if the signal is first read afterwards', async () => {
-		const arrived = gate<IncomingMessage>()
-		const url = await serving((request) => arrived.open(request))
+		const arrived = deferred<IncomingMessage>()
+		const url = await serving((request) => arrived.resolve(request))
 		const client = get(url).on('error', () => undefined)
-		const request = await arrived.passed
+		const request = await arrived.promise
 		const closed = new Promise((resolve) => request.socket.once('close', resolve))
 		client.destroy()
 		await closed
@@ -98,10 +98,10 @@ describe("a context with Node's response", () => {
 	})
 
 	test('is aborted if the client had disconnected before', async () => {
-		const arrived = gate<[IncomingMessage, ServerResponse]>()
-		const url = await serving((request, response) => arrived.open([request, response]))
+		const arrived = deferred<[IncomingMessage, ServerResponse]>()
+		const url = await serving((request, response) => arrived.resolve([request, response]))
 		const client = get(url).on('error', () => undefined)
-		const [request, response] = await arrived.passed
+		const [request, response] = await arrived.promise
 		const closed = new Promise((resolve) => response.once('close', resolve))
 		client.destroy()
 		await closed
@@ -120,17 +120,17 @@ describe('a request over HTTP/2', () => {
 
 	test('is aborted with its stream, and not after its response', async () => {
 		const contexts: ServerContext[] = []
-		const second = gate()
+		const second = deferred()
 		const client = await session((context, end) => {
 			expect(context.signal.aborted).toBe(false)
 			contexts.push(context)
 			if (contexts.length === 1) end()
-			else second.open()
+			else second.resolve()
 		})
 		const answered = client.request({ ':path': '/' })
 		await new Promise((resolve) => answered.resume().on('close', resolve))
 		const dropped = client.request({ ':path': '/' })
-		await second.passed
+		await second.promise
 		dropped.close(8)
 		const [first, last] = contexts
 		if (last) await reasonOf(last)

@@ -5,7 +5,7 @@ import { retry } from 'yaoki'
 import { type HttpOptions, ResilientHttpClient } from 'yaoki/http'
 import { nodeServerContext } from '../../../src/http/server/node-handler.ts'
 import type { ServerContext } from '../../../src/http/server/options.ts'
-import { gate } from './gate.ts'
+import { deferred } from '../deferred.ts'
 import { connected } from './http2-client.ts'
 import { listening, type Running, type Start, servers } from './servers.ts'
 
@@ -185,17 +185,17 @@ describe('a handler of node:http that throws anything else', () => {
 
 	test('because the client has disconnected is not logged', async () => {
 		const errors = told()
-		const started = gate()
-		const over = gate()
+		const started = deferred()
+		const over = deferred()
 		const serve = nodeServerContext(async (_request, _response, { signal }) => {
-			started.open()
+			started.resolve()
 			await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 		})
-		const service = await url(listening((request, response) => serve(request, response).then(over.open)))
+		const service = await url(listening((request, response) => serve(request, response).then(over.resolve)))
 		const client = get(service).on('error', () => undefined)
-		await started.passed
+		await started.promise
 		client.destroy()
-		await over.passed
+		await over.promise
 		expect(errors).toEqual([])
 	})
 

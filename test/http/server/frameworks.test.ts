@@ -4,7 +4,7 @@ import { retry } from 'yaoki'
 import { currentContext, runWithContext, withAmbientContext } from 'yaoki/node'
 import { virtualRuntime } from 'yaoki/testing'
 import type { ServerContext, ServerMiddlewareOptions } from '../../../src/http/server/options.ts'
-import { gate } from './gate.ts'
+import { deferred } from '../deferred.ts'
 import { catching, type Service, type Start, servers } from './servers.ts'
 
 async function serving(start: Start, service: Service, options?: ServerMiddlewareOptions): Promise<string> {
@@ -91,22 +91,22 @@ describe.each(servers)('%s', (_, start) => {
 	})
 
 	test('a client that disconnects aborts the signal', async () => {
-		const started = gate()
-		const aborted = gate<unknown>()
+		const started = deferred()
+		const aborted = deferred<unknown>()
 		const url = await serving(start, async (context) => {
 			const signal = context?.signal
-			signal?.addEventListener('abort', () => aborted.open(signal.reason))
-			started.open()
-			await aborted.passed
+			signal?.addEventListener('abort', () => aborted.resolve(signal.reason))
+			started.resolve()
+			await aborted.promise
 			return 200
 		})
 		const client = new AbortController()
 		const body = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }
 		const answer = fetch(url, { ...body, signal: client.signal })
-		await started.passed
+		await started.promise
 		client.abort()
 		await expect(answer).rejects.toThrow()
-		expect(await aborted.passed).toMatchObject({ name: 'AbortError' })
+		expect(await aborted.promise).toMatchObject({ name: 'AbortError' })
 	})
 
 	test('after the response neither the client nor the deadline aborts it, and no timer is left', async () => {
@@ -169,13 +169,13 @@ describe.each(servers)('%s', (_, start) => {
 
 	test('concurrent requests do not share retry state', async () => {
 		const { call } = deadDependency()
-		const both = gate()
+		const both = deferred()
 		let waiting = 0
 		const url = await serving(start, async (context) => {
 			const isFirst = context?.attempt === 1
 			if (isFirst) await call(context).catch(() => undefined)
-			if (++waiting === 2) both.open()
-			await both.passed
+			if (++waiting === 2) both.resolve()
+			await both.promise
 			return 503
 		})
 		const [first, second] = await Promise.all(

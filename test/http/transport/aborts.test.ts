@@ -3,7 +3,8 @@ import type { ServerResponse } from 'node:http'
 import * as undici from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { undiciTransport } from '../../../src/http/transport/undici-transport.ts'
-import { init, observableTransport, pending, serve, settled, transports } from './local-server.ts'
+import { deferred } from '../deferred.ts'
+import { init, observableTransport, serve, settled, transports } from './local-server.ts'
 
 /** A server that sends a head and half a body; `held` is its response. */
 async function serveHalf() {
@@ -33,7 +34,7 @@ describe.each(transports)('an abort over $name', ({ name, send }) => {
 		'with the reason %s before the head rejects with it and closes the connection',
 		async (reason) => {
 			const controller = new AbortController()
-			const { promise: arrived, resolve } = pending<ServerResponse>()
+			const { promise: arrived, resolve } = deferred<ServerResponse>()
 			const { url } = await serve((_, response) => resolve(response))
 			const asked = send(url, init({ signal: controller.signal }))
 			const response = await arrived

@@ -76,12 +76,3 @@ export const init = (given: Partial<TransportInit> = {}): TransportInit => ({
 export async function settled(): Promise<void> {
 	for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
 }
-
-/** A promise and what resolves it. */
-export function pending<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {
-	let resolve: (value: T) => void = () => {}
-	const promise = new Promise<T>((settle) => {
-		resolve = settle
-	})
-	return { promise, resolve }
-}

@@ -4,7 +4,8 @@ import * as undici from 'undici'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { virtualRuntime } from 'yaoki/testing'
 import type { BodyObserver } from '../../../src/http/transport/transport.ts'
-import { type Handler, init, observableTransport, pending, serve, settled } from './local-server.ts'
+import { deferred } from '../deferred.ts'
+import { type Handler, init, observableTransport, serve, settled } from './local-server.ts'
 
 const send = observableTransport(undici)
 
@@ -165,7 +166,7 @@ describe('drain', () => {
 
 	it('reads at most 64 kB', async () => {
 		expect(await connections(sized(65_537))).toBeGreaterThanOrEqual(10)
-		const response = pending<ServerResponse>()
+		const response = deferred<ServerResponse>()
 		const { url } = await serve((_, answer) => {
 			const more = () => {
 				while (!answer.destroyed && answer.write('x'.repeat(10_000)));
@@ -267,7 +268,7 @@ describe('an unread body', () => {
 
 	it.each([undefined, 'gzip'])('nor if its stream is cancelled (%s)', async (encoding) => {
 		const errors = uncaught()
-		const response = pending<ServerResponse>()
+		const response = deferred<ServerResponse>()
 		const { url } = await serve((_, answer) => {
 			answer.writeHead(200, encoding ? { 'content-encoding': encoding } : {}).write('half')
 			response.resolve(answer)
@@ -281,7 +282,7 @@ describe('an unread body', () => {
 
 	it('nor if the compressed body is empty and the connection is closed', async () => {
 		const errors = uncaught()
-		const response = pending<ServerResponse>()
+		const response = deferred<ServerResponse>()
 		const { url } = await serve((_, answer) => {
 			answer.writeHead(200, { 'content-encoding': 'gzip' }).write('none')
 			response.resolve(answer)

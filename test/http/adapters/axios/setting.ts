@@ -5,7 +5,7 @@ import type { Runtime } from 'yaoki'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 import { type AxiosAdapterOptions, axiosAdapter } from '../../../../src/http/adapters/axios/axios-adapter.ts'
 import type { RequestOptions } from '../../../../src/http/options/request-options.ts'
-import { type FaultServer, gate, type Step, startFaultServer } from '../../faults/fault-server.ts'
+import { deferred, type FaultServer, type Step, startFaultServer } from '../../faults/fault-server.ts'
 import type { Script } from '../../faults/script.ts'
 
 // As TypeScript users declare it once.
@@ -38,7 +38,7 @@ export async function setting(script: Script<Step>, options: SettingOptions = {}
 	onTestFinished(() => server.close())
 	const clock = virtualRuntime()
 	const waits: number[] = []
-	const wait = gate()
+	const wait = deferred()
 	const runtime: Runtime = {
 		now: () => clock.now(),
 		wallNow: () => clock.wallNow(),
@@ -46,7 +46,7 @@ export async function setting(script: Script<Step>, options: SettingOptions = {}
 		setTimer(ms, fn, kind = 'wait') {
 			if (kind === 'wait') {
 				waits.push(ms)
-				wait.open()
+				wait.resolve()
 				if (!areWaitsHeld) setImmediate(() => clock.advance(ms).catch(() => {}))
 			}
 			return clock.setTimer(ms, fn, kind)
@@ -54,7 +54,7 @@ export async function setting(script: Script<Step>, options: SettingOptions = {}
 	}
 	const adapter = axiosAdapter(axios, { runtime, baseDelayMs: 100, jitterStrategy: 'none', ...own })
 	const api = axios.create({ baseURL: server.origin, adapter, ...axiosDefaults })
-	return { server, api, clock, waits, waiting: wait.opened }
+	return { server, api, clock, waits, waiting: wait.promise }
 }
 
 /** Returns the error of a request, which must be an AxiosError. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { CircuitOpenError, TimeoutError } from '../../../../src/core/errors/errors.ts'
-import { answer, gate, hang, refusedUrl, reset } from '../../faults/fault-server.ts'
+import { answer, deferred, hang, refusedUrl, reset } from '../../faults/fault-server.ts'
 import { composed, failureOf, inVirtualTime, serving, ways } from './composed.ts'
 
 describe.each(ways)('through $name', ({ send, open, causeOf }) => {
@@ -46,10 +46,10 @@ describe.each(ways)('through $name', ({ send, open, causeOf }) => {
 
 	it('waits for Retry-After, and not much longer', async () => {
 		const server = await serving([answer({ status: 429, headers: { 'retry-after': '30' } }), answer()])
-		const waits = gate()
-		const { dispatcher, clock } = inVirtualTime({ timeout: 60_000, onRetry: () => waits.open() })
+		const waits = deferred()
+		const { dispatcher, clock } = inVirtualTime({ timeout: 60_000, onRetry: () => waits.resolve() })
 		const asked = send(server.url(), dispatcher)
-		await waits.opened
+		await waits.promise
 		await clock.advance(29_999)
 		expect(server.requests).toHaveLength(1)
 		await clock.advance(7_600)

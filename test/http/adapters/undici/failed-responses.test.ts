@@ -1,6 +1,6 @@
 import { request } from 'undici'
 import { describe, expect, it } from 'vitest'
-import { answer, drip, gate, hang, hugeBody, wrongLength } from '../../faults/fault-server.ts'
+import { answer, deferred, drip, hang, hugeBody, wrongLength } from '../../faults/fault-server.ts'
 import { composed, failureOf, inVirtualTime, ONE_CONNECTION, serving } from './composed.ts'
 
 describe('a failed response that is not the last one', () => {
@@ -29,10 +29,10 @@ describe('a failed response that is not the last one', () => {
 
 	it('is cancelled after a second if it arrives slowly', async () => {
 		const server = await serving([drip({ status: 503 }), answer({ body: 'fine' })])
-		const waits = gate()
-		const { dispatcher, clock } = inVirtualTime({ baseDelayMs: 5_000, onRetry: () => waits.open() })
+		const waits = deferred()
+		const { dispatcher, clock } = inVirtualTime({ baseDelayMs: 5_000, onRetry: () => waits.resolve() })
 		const asked = request(server.url(), { dispatcher })
-		await waits.opened
+		await waits.promise
 		await clock.advance(999)
 		expect(server.abortedCount).toBe(0)
 		await clock.advance(2)
@@ -93,14 +93,14 @@ describe('a failed response that is the last one', () => {
 })
 
 it('does not apply the timeout to an event stream', async () => {
-	const end = gate()
+	const end = deferred()
 	const headers = { 'content-type': 'text/event-stream' }
-	const server = await serving(drip({ headers, piece: 'data: 1\n\n', stop: end.opened }))
+	const server = await serving(drip({ headers, piece: 'data: 1\n\n', stop: end.promise }))
 	const { dispatcher, clock } = inVirtualTime({ timeout: 1_000 })
 	const { body } = await request(server.url(), { dispatcher })
 	await clock.advance(100_000)
 	expect(clock.pendingTimers).toBe(0)
-	end.open()
+	end.resolve()
 	expect(await body.text()).toMatch(/^(data: 1\n\n)+$/)
 })
 
@@ -114,15 +114,15 @@ describe('a hedge', () => {
 	})
 
 	it('that fails first is released when the other one succeeds', async () => {
-		const late = gate()
+		const late = deferred()
 		const failed = answer({ status: 503, body: 'x'.repeat(10_000) })
-		const server = await serving([answer({ body: 'fine', after: late.opened }), failed])
+		const server = await serving([answer({ body: 'fine', after: late.promise }), failed])
 		const { dispatcher, clock } = inVirtualTime({ hedge: { delayMs: 1 }, maxRetries: 0 }, {})
 		const asked = request(server.url(), { dispatcher })
 		await server.requested(1)
 		await clock.advance(2)
 		await server.done(2)
-		late.open()
+		late.resolve()
 		const { statusCode, body } = await asked
 		expect([statusCode, await body.text()]).toEqual([200, 'fine'])
 		await clock.advance(0)

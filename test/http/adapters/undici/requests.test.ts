@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { buildConnector, type Dispatcher, FormData, Pool, request, fetch as undiciFetch } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { undiciInterceptor } from '../../../../src/http/adapters/undici/undici-interceptor.ts'
-import { answer, gate, reset, type Step } from '../../faults/fault-server.ts'
+import { answer, deferred, reset, type Step } from '../../faults/fault-server.ts'
 import { composed, failureOf, serving } from './composed.ts'
 
 const twoFailures = () => serving([answer({ status: 503 }), reset('request-head'), answer({ body: 'fine' })])
@@ -170,8 +170,8 @@ describe('a request through the interceptor', () => {
 	})
 
 	it("waits in the bulkhead's queue, and an abort ends that wait", async () => {
-		const release = gate()
-		const server = await serving(answer({ after: release.opened }))
+		const release = deferred()
+		const server = await serving(answer({ after: release.promise }))
 		const dispatcher = composed({ bulkhead: { maxConcurrent: 1, maxQueue: 5 } })
 		const first = request(server.url('/first'), { dispatcher })
 		const controller = new AbortController()
@@ -180,7 +180,7 @@ describe('a request through the interceptor', () => {
 		await server.requested(1)
 		controller.abort(reason)
 		expect(await second).toBe(reason)
-		release.open()
+		release.resolve()
 		expect((await first).statusCode).toBe(200)
 		expect(server.requests.map(({ path }) => path)).toEqual(['/first'])
 	})
