@@ -29,8 +29,8 @@ export function runWithContext<T>(options: CallOptions, fn: () => T): T {
 }
 
 /**
- * Returns the same policy with calls that inherit deadline, signal, key and attempt from the call around them, and pass
- * their own on. Nested retries then do not multiply.
+ * Returns the same policy. Its calls inherit deadline, signal, key and attempt from the current context, and the operation runs in the
+ * context of the call. So nested retries do not multiply.
  *
  * @example
  * const inner = withAmbientContext(retry(presets.database))

@@ -68,7 +68,8 @@ export class Outbox<T extends Topics = Topics> {
 	}
 
 	/**
-	 * Writes one message, or all messages of an array or none. With `tx` they are sent if and when that transaction commits.
+	 * Writes one message, or an array of messages (all or none). With `tx` they are sent after that transaction commits, and not
+	 * if it is rolled back.
 	 * Rejects with an InvalidMessageError, before anything is written, if a message is invalid.
 	 */
 	enqueue(message: MessageFor<T>, options?: EnqueueOptions): Promise<EnqueueResult>
@@ -110,7 +111,8 @@ export class Outbox<T extends Topics = Topics> {
 	}
 
 	/**
-	 * Makes messages that wait for a retry due now, and messages selected by `ids` whatever they wait for. Returns their number. For dead
+	 * Makes messages that wait for a retry due now. Messages selected by `ids` become due even if they were scheduled by
+	 * `notBefore`. Returns their number. For dead
 	 * letters use `dead.replay`.
 	 */
 	async retry(filter: MessageFilter): Promise<number> {
@@ -146,12 +148,12 @@ export class Outbox<T extends Topics = Topics> {
 		return this.#emitter.subscribe(listener)
 	}
 
-	/** Wakes all relays. Only needed if you know of a commit that the outbox cannot see. */
+	/** Wakes all relays. Only needed after a commit that the outbox cannot detect, for example if an ORM hides its client. */
 	wake(): void {
 		this.#notifier.wake()
 	}
 
-	/** Stops the relays of this process and closes what the outbox opened itself. A pool or client that you passed stays open. */
+	/** Stops the relays of this process and closes the connections that the outbox opened. A pool or client that you passed stays open. */
 	close(): Promise<void> {
 		this.#closed ??= this.#notifier.close().then(() => this.store.close())
 		return this.#closed

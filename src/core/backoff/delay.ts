@@ -31,7 +31,7 @@ export function calculateDelay(
 /**
  * Returns the time of the next attempt, for a row in a database: `now` plus `calculateDelay(...)`.
  *
- * A decorrelated strategy needs the previous delay of the row as well; without it every delay is drawn like the first.
+ * A decorrelated strategy also needs the previous delay, stored in the row; without it, every delay is computed like the first one.
  *
  * @example
  * await db.query('UPDATE jobs SET next_retry_at = $1', [nextRetryAt(failedAt, 2, presets.background)])

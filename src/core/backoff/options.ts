@@ -4,19 +4,19 @@ import type { BackoffGrowth, BackoffSettings, JitterStrategy } from './settings.
 
 /** The delay before each retry, and the number of retries. Everything in the package that retries takes these options. */
 export interface BackoffOptions {
-	/** The first step of the backoff. Default 1,000. */
+	/** The first step in milliseconds. A step is the delay before jitter. Default 1,000. */
 	readonly baseDelayMs?: number | undefined
-	/** The cap of every step, applied before the jitter. Default 30,000. */
+	/** The maximum of every step in milliseconds; jitter is applied after it. Default 30,000. */
 	readonly maxDelayMs?: number | undefined
 	/** How steps grow: a named curve, a list whose last value repeats, or a function. Default `'exponential'`. */
 	readonly growth?: BackoffGrowth | undefined
-	/** The base of exponential growth: each step is `factor` times the one before. Default 2. */
+	/** The factor of exponential growth: each step is `factor` times the step before it. Default 2. */
 	readonly factor?: number | undefined
 	/** How the delays are randomized, so that clients do not retry at the same time. Default `'full'`. */
 	readonly jitterStrategy?: JitterStrategy | undefined
-	/** The greatest share of a step that `'proportional'` jitter adds, 0 to 1. Default 0.3. */
+	/** `'proportional'` jitter adds at most this share of a step, 0 to 1. Default 0.3. */
 	readonly jitterFactor?: number | undefined
-	/** The most that `'additive'` jitter adds. Default 1,000. */
+	/** `'additive'` jitter adds at most this many milliseconds. Default 1,000. */
 	readonly jitterRangeMs?: number | undefined
 	/** The number of retries after the first attempt: 3 makes at most 4 attempts. Default 3. */
 	readonly maxRetries?: number | undefined

@@ -10,7 +10,7 @@ export interface BackoffPreset {
 }
 
 /**
- * Backoff options for common cases. Spread one to change a part: `retry({ ...presets.background, maxRetries: 3 })`.
+ * Backoff options for common cases. To change some of them, spread the preset: `retry({ ...presets.background, maxRetries: 3 })`.
  *
  * @example
  * const user = await retryWithBackoff(loadUser, presets.interactive)

@@ -23,7 +23,7 @@ export interface Budget {
 	canRetry(now?: number, isTimeout?: boolean): boolean
 	/** Counts a retry or a hedge. */
 	recordRetry(now?: number, isTimeout?: boolean): void
-	/** Counts the end of an attempt. `chargedFor`: the cause of the call's latest retry; undefined without one. */
+	/** Counts the end of an attempt. `chargedFor`: the cause of the latest retry of this call; undefined if the call was not retried. */
 	recordOutcome(ok: boolean, chargedFor?: 'timeout' | 'failure'): void
 	/** Returns the number of retries that are allowed now. */
 	available(now?: number): number

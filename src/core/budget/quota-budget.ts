@@ -15,7 +15,7 @@ export interface QuotaBudgetOptions extends BudgetOptions {
 	readonly retryCost?: number | undefined
 	/** The cost of a retry after a timeout. Default 10. */
 	readonly timeoutCost?: number | undefined
-	/** What the success of a first attempt gives back. Default 1. */
+	/** The amount that a success without a retry adds. Default 1. */
 	readonly successRefund?: number | undefined
 }
 
@@ -44,7 +44,7 @@ function readQuota(options: QuotaBudgetOptions, before?: Settings): Settings {
 }
 
 /**
- * A budget in which a retry takes its cost from a quota and a success after it gives the cost back.
+ * A budget that takes the cost of a retry from a quota, and refunds it if the retry succeeds.
  *
  * @example
  * const budget = new QuotaBudget({ capacity: 500, retryCost: 5, timeoutCost: 10 })

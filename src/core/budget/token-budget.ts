@@ -72,7 +72,7 @@ export class TokenBudget implements Budget {
 		return { tokens: this.#tokens / 1_000, available: this.available() }
 	}
 
-	/** Changes the given options; the others keep their values. The fill level keeps its proportion. */
+	/** Changes the given options; the others keep their values. The fill level stays the same in percent. */
 	update(options: Omit<TokenBudgetOptions, 'runtime'>): void {
 		this.#settings = readBudget(options, TOKEN_BUDGET_SCHEMA, 'tokenBudget', this.#settings)
 		const max = toThousandths(this.#settings.maxTokens)

@@ -6,15 +6,15 @@ import { checkIntegers, QUEUE_SCHEMA, type QueueOptions, type QueueSettings } fr
 /** How the bulkhead finds its limit, and within which bounds. */
 export interface AdaptiveBulkheadOptions extends QueueOptions {
 	/**
-	 * What the limit follows: `'gradient'` the latency compared with the latency without queueing at the server,
-	 * `'aimd'` only failures (and calls slower than `latencyLimitMs`). Default `'gradient'`.
+	 * How the limit is found: `'gradient'` compares the latency with the latency of a server without a queue; `'aimd'` uses only failures
+	 * (and calls slower than `latencyLimitMs`). Default `'gradient'`.
 	 */
 	readonly algorithm?: LimitSettings['algorithm'] | undefined
 	/** The minimum of the limit. Default 1. */
 	readonly minConcurrent?: number | undefined
 	/** The maximum of the limit. Default 200. */
 	readonly maxConcurrent?: number | undefined
-	/** The initial limit. Default 20, or the bound nearest to it. */
+	/** The initial limit. Default 20, or the nearest bound if 20 is outside of the bounds. */
 	readonly initialConcurrent?: number | undefined
 	/** The factor by which latency may grow before `'gradient'` lowers the limit. Default 1.5. */
 	readonly latencyTolerance?: number | undefined

@@ -96,7 +96,7 @@ export class CircuitBreaker extends LeafPolicy {
 	}
 
 	/**
-	 * Forces the circuit open until the returned function is called: for an operator who takes a dependency out of
+	 * Forces the circuit open until the returned function is called: for example when an operator takes a dependency out of
 	 * service. If several callers isolate the circuit, it closes when the last one releases it.
 	 *
 	 * @example

@@ -47,7 +47,7 @@ export interface CircuitBreakerOptions extends PolicyOptions {
 	 */
 	readonly slowCallRateThreshold?: number | undefined
 	/**
-	 * Rates count over this many last calls, up to 1,000,000, instead of over time. Default: over `monitorWindowMs`.
+	 * Rates are computed over the last calls, this many (up to 1,000,000), instead of over time. Default: over `monitorWindowMs`.
 	 */
 	readonly windowSize?: number | undefined
 	/**
@@ -56,8 +56,8 @@ export interface CircuitBreakerOptions extends PolicyOptions {
 	 */
 	readonly probeTimeoutMs?: number | undefined
 	/**
-	 * The maximum by which a Retry-After of the failure that opens the circuit extends the open time. It never shortens
-	 * it. 0 ignores Retry-After. Default 60,000.
+	 * If the failure that opens the circuit has a longer Retry-After, the circuit stays open for that time instead, up to this limit. 0
+	 * ignores Retry-After. Default 60,000.
 	 */
 	readonly maxRetryAfterMs?: number | undefined
 	/** Growth and jitter of the open time. Default: off; the open time is exactly `resetTimeoutMs`. */

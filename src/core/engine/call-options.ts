@@ -19,7 +19,7 @@ export interface CallOptions {
 }
 
 /**
- * What an operation learns about the attempt that it is. Pass it on as call options, `inner.execute(fn, ctx)`, so that
+ * The information about the current attempt that an operation receives. Pass it on as call options, `inner.execute(fn, ctx)`, so that
  * nested retries do not multiply. Its properties are getters, and a copy by `{ ...ctx }` loses them; to add to it, set
  * it as the parent: `{ parent: ctx, name: 'inner' }`.
  *

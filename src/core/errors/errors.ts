@@ -4,7 +4,7 @@
  * `code` or `name` instead of `instanceof`.
  */
 
-/** Base class of every error that the toolkit creates. Errors thrown by user code are never wrapped. */
+/** Base class of every error that the package creates. Errors thrown by user code are never wrapped. */
 export class YaokiError extends Error {
 	override readonly name: string = 'YaokiError'
 	/** Stable across versions, realms and copies of the package: `YAOKI_TIMEOUT`, `YAOKI_CIRCUIT_OPEN`, ... */

@@ -33,7 +33,7 @@ export interface EventBase {
 export interface ErrorFacts {
 	/** The error's `name`. */
 	readonly errorType?: string
-	/** The error's message, with that of its cause. For people: use the other fields to decide. */
+	/** The error's message, with that of its cause. Do not parse it: use the other fields for decisions. */
 	readonly errorMessage?: string
 	/** The error's `code`: `ECONNRESET`, `YAOKI_TIMEOUT`, a SQLSTATE, ... */
 	readonly errorCode?: string | number
@@ -41,7 +41,7 @@ export interface ErrorFacts {
 	readonly statusCode?: number
 	/** The timeout that expired. */
 	readonly timeoutMs?: number
-	/** The wait that the dependency asked for, or after which a rejecting policy lets calls in again. */
+	/** The wait that the dependency asked for, or the time until the policy that rejected the call accepts calls again. */
 	readonly retryAfterMs?: number
 }
 
@@ -92,7 +92,7 @@ export interface RejectedEvent extends EventBase {
 		| 'throttled'
 	/** When a call may be let in again, if that is known. */
 	readonly retryAfterMs?: number
-	/** True if a breaker in shadow mode only would have rejected the call. */
+	/** True if a breaker in shadow mode let the call pass that it would have rejected. */
 	readonly shadow?: boolean
 }
 

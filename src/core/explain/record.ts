@@ -14,8 +14,8 @@ import type { Runtime } from '../runtime/runtime.ts'
  *   was exhausted. `deadline`: the next attempt would have been too late. `timeout`: a timeout ended the call.
  * - `permanent`, `cancelled`: the kind of the failure. `should-retry-false`: `shouldRetry` returned false. `hook-threw`: a
  *   decision hook threw. `abort`: the caller aborted.
- * - `not-retried`: the pipeline has no retry policy. `inner-retry`: a retry policy further in already failed.
- * - `rejected`: a policy rejected the call. `interrupted`: the attempt was a hedge that lost.
+ * - `not-retried`: the pipeline has no retry policy. `inner-retry`: the retries of an inner policy are exhausted.
+ * - `rejected`: a policy rejected the call. `interrupted`: another request of a hedged call returned first.
  * - HTTP only: `not-idempotent`: the request must not be sent twice. `body-used`: its body can be sent only once.
  *   `server-veto`: the server forbade a retry. `retry-after`: the server asked for a longer wait than allowed.
  */

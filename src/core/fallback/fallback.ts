@@ -18,16 +18,16 @@ export type Alternative = unknown
 
 /** Which errors the fallback handles, and further alternatives. */
 export interface FallbackOptions extends PolicyOptions {
-	/** Return true if the fallback handles this error. Default: every error. The caller's own abort is never masked. */
+	/** Return true if the fallback handles this error. Default: every error. The caller's own abort is never replaced. */
 	readonly when?: ((error: unknown) => boolean) | undefined
-	/** Alternatives that are tried in this order if one fails or has no value. */
+	/** Further alternatives, in this order. The next one is tried if an alternative fails or has no value. */
 	readonly orElse?: readonly Alternative[] | undefined
 }
 
 const FALLBACK_SCHEMA: OptionSchema = { when: 'function', orElse: 'any', ...POLICY_SCHEMA }
 
 /**
- * Replaces the result of a call that failed. Never masks the caller's own abort.
+ * Replaces the failure of a call with another result. Never replaces the caller's own abort.
  *
  * @example
  * const policy = new Fallback(() => loadFromReplica(id), { orElse: [lastGoodValue(60_000), undefined] })

@@ -4,14 +4,14 @@ import { invalidOption, type OptionSchema, readOptions } from '../options/schema
 
 /** When a second request is sent, and how many there may be. */
 export interface HedgeOptions extends PolicyOptions {
-	/** The delay before a hedge. Default: the call takes longer than `percentile` of recent calls. */
+	/** The delay before a hedge. Default: the `percentile` of recent latencies. */
 	readonly delayMs?: number | undefined
 	/**
 	 * The latency percentile after which a hedge is sent, 0 to 100. Without known latencies nothing is hedged. Default
 	 * 95.
 	 */
 	readonly percentile?: number | undefined
-	/** The maximum number of hedges, each after one more delay. Default 1. */
+	/** The maximum number of hedges per call. Each is sent one delay after the one before it. Default 1. */
 	readonly maxHedges?: number | undefined
 	/** Limits hedges and retries that share it. Default: no budget. */
 	readonly budget?: Budget | undefined

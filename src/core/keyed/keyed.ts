@@ -155,7 +155,7 @@ function boundLayersOf({ policy, chains }: KeyEntry<Policy>, bound: BoundLayer):
 }
 
 /**
- * Keeps one policy per key: `new Keyed(keyOf, make, options)`. In a pipeline it acts as the policy of the call's key.
+ * Keeps one policy per key: `new Keyed(keyOf, make, options)`. In a pipeline, each call runs through the policy of its key.
  *
  * @example
  * const perTenant = keyed(({ key }) => key ?? 'anonymous', () => bulkhead({ maxConcurrent: 5 }))

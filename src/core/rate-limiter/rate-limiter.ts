@@ -51,7 +51,7 @@ export class RateLimiter extends LeafPolicy {
 	}
 
 	/**
-	 * Reserves the next start for a call that does not go through this policy, however long the wait is.
+	 * Reserves the next start for a call that you make without this policy, however long the wait is.
 	 *
 	 * @example
 	 * const { delayMs } = limiter.reserve()

@@ -27,8 +27,8 @@ export interface RetryOptions extends BackoffOptions, PolicyOptions {
 	/** Limits retries across calls and policies. Default: no budget. */
 	readonly budget?: Budget | undefined
 	/**
-	 * Which of several nested retries retries: the `'innermost'`, which is nearest the failure, or the `'outermost'`,
-	 * for retries at the edge only. It is enough if one of them sets it. Default `'innermost'`.
+	 * Which policy retries if retries are nested: the `'innermost'`, which is nearest to the failure, or the `'outermost'`, for retries at
+	 * the edge only. It is enough that one of the nested policies sets it. Default `'innermost'`.
 	 */
 	readonly nested?: 'innermost' | 'outermost' | undefined
 	/**

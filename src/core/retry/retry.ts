@@ -25,7 +25,7 @@ export class Retry extends LeafPolicy {
 		this.#options = options
 	}
 
-	/** Changes settings. They apply to decisions from now on, also for calls in flight. */
+	/** Changes settings. They apply to all later decisions, including those for calls in flight. */
 	update(options: Changes<RetryOptions>): void {
 		const next = mergeOptions(this.#options, options)
 		this.#layer.settings = readRetryOptions(next)

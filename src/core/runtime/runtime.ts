@@ -11,8 +11,8 @@ export interface CancelTimer {
 }
 
 /**
- * Time and randomness. Nothing in the package reads a clock or draws a random number except through a runtime, so every
- * policy can run in virtual time (`virtualRuntime` of `yaoki/testing`).
+ * Time and randomness. The package reads clocks and random numbers only through a runtime, so every policy can run in virtual
+ * time (`virtualRuntime` of `yaoki/testing`).
  *
  * @example
  * const clock = virtualRuntime({ seed: 7 })
@@ -29,6 +29,6 @@ export interface Runtime {
 	random(): number
 	/** Returns an id that is unique across processes, for calls in events. Default: a random UUID. */
 	createId?(): string
-	/** Identifies the current timer implementation. A timer is only shared by calls that see the same one. */
+	/** Identifies the current timer implementation. Calls share a timer only while this returns the same object. */
 	timerSource?(): object
 }

@@ -14,8 +14,8 @@ export interface AdaptiveThrottleStats {
 }
 
 /**
- * A policy that rejects a share of the calls locally while the dependency is overloaded: the more calls the dependency
- * turns down, the fewer are sent. A rejected call fails immediately with a RateLimitedError.
+ * A policy that rejects a share of the calls locally while the dependency is overloaded: the fewer calls the dependency accepts, the fewer
+ * are sent. A rejected call fails immediately with a RateLimitedError.
  *
  * @example
  * const policy = new AdaptiveThrottle({ k: 2 })

@@ -34,7 +34,7 @@ export interface OriginStats {
 	readonly retriesAvailable: number | undefined
 	/** Remaining pause because of Retry-After or RateLimit headers; 0 if the origin is not paused. */
 	readonly pausedForMs: number
-	/** Requests that wait for the head of their response. */
+	/** Requests that wait for the status and headers of their response. */
 	readonly inFlight: number
 }
 

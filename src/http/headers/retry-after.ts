@@ -16,8 +16,8 @@ const SECONDS = /^\d+$/
  * Returns the wait that a Retry-After header asks for, in milliseconds, or undefined if the header is missing or invalid.
  *
  * Accepts seconds and all three HTTP-date forms. A date is compared with `nowMs` (default: the wall clock); a past date is a wait of 0.
- * Of several lines, given as a list or joined by commas as in `Headers.get`, the longest wait counts; seconds mixed with dates are
- * invalid. The result is not capped, except at `Number.MAX_SAFE_INTEGER`, so that it stays exact.
+ * If the header occurs several times (a list, or joined by commas as in `Headers.get`), the longest wait is used; seconds mixed with dates
+ * are invalid. The result is not capped, except at `Number.MAX_SAFE_INTEGER`, so that it stays exact.
  *
  * @example
  * parseRetryAfter('120')                                                            // 120000

@@ -32,7 +32,7 @@ export interface HttpOptions extends BackoffOptions, PolicyOptions {
 	readonly shouldRetry?: ((error: unknown, attempt: number) => boolean) | undefined
 	/** Called before each wait; `attempt` counts from 1. */
 	readonly onRetry?: ((error: unknown, attempt: number, delayMs: number) => void) | undefined
-	/** Which of several nested retry layers retries, also across services. Default `'innermost'`. */
+	/** Which layer retries if retries are nested, also across services. Default `'innermost'`. */
 	readonly nested?: 'innermost' | 'outermost' | undefined
 	/** The longest Retry-After to wait for, in milliseconds. Default 60,000. */
 	readonly maxRetryAfterMs?: number | undefined
@@ -51,7 +51,7 @@ export interface HttpOptions extends BackoffOptions, PolicyOptions {
 	readonly retryVetoHeaders?: Readonly<Record<string, string>> | undefined
 	/**
 	 * Header that sends the remaining time to the service. Default `'x-request-timeout-ms'`; false: none. In browsers it is sent
-	 * to other origins only if set explicitly, because it needs their consent (CORS).
+	 * to other origins only if set explicitly, because they must allow it (CORS).
 	 */
 	readonly deadlineHeader?: DeadlineHeader | false | undefined
 	/** Maximum number of origins in memory; beyond it the least recently used one is evicted. Default 1,000. */

@@ -17,8 +17,8 @@ import {
 import type { NodeResponse } from './disconnect.ts'
 
 /**
- * The context of an incoming request. Pass it as call options, or as their `parent`: policies then observe the caller's deadline, and
- * only the right layer retries.
+ * The context of an incoming request. Pass it as call options, or as their `parent`: policies then observe the caller's deadline, and only
+ * one of the nested layers retries.
  */
 export interface ServerContext extends CallContext {
 	/** True if the caller's deadline has expired: the caller no longer waits for the response. */
@@ -49,8 +49,8 @@ export interface ServerContextOptions {
 /** Options of `createServerContext`. */
 export interface ServerContextRequestOptions extends ServerContextOptions {
 	/**
-	 * Node's response to this request; it shows when the client disconnects. Without it the connection is observed, which may also
-	 * close after the response.
+	 * Node's response to this request, to detect that the client disconnects. Without it, the connection is observed, which is less reliable:
+	 * it may also close after the response.
 	 */
 	readonly response?: NodeResponse | undefined
 }

@@ -10,7 +10,10 @@ import type { AfterDeadLetter } from '../store/rows.ts'
 export interface DeliveryContext {
 	/** Aborted after the timeout, when the relay stops, or when the lease is lost. */
 	readonly signal: AbortSignal
-	/** The index of this attempt, from 0, as in every `fn` of the toolkit. `message.attempts` is the count: always `attempt + 1`. */
+	/**
+	 * The index of this attempt, from 0, as in every function that the package calls. `message.attempts` is the number of
+	 * attempts: always `attempt + 1`.
+	 */
 	readonly attempt: number
 }
 
@@ -43,7 +46,7 @@ export interface RelayRetryOptions extends Omit<BackoffOptions, 'maxElapsedMs'> 
 	readonly delayFor?: ((error: unknown, attempt: number) => number | undefined) | undefined
 	/** Limits retries. If it is exhausted, a retry is postponed, never dropped. Default: no budget. */
 	readonly budget?: Budget | undefined
-	/** Classifies errors before the toolkit's own classifier. */
+	/** Classifies errors before the package's own classifier. */
 	readonly classify?: Classifier | undefined
 }
 
@@ -59,7 +62,10 @@ export interface RateOptions {
 
 /** Ordering: one message at a time per key, in the order of enqueuing. */
 export interface OrderOptions {
-	/** What happens to later messages of a key when one becomes a dead letter. Default `'block'`: they wait until it is replayed or discarded. */
+	/**
+	 * What happens to later messages of a key when one becomes a dead letter. Default `'block'`: they wait until it is replayed
+	 * or discarded.
+	 */
 	readonly afterDeadLetter?: AfterDeadLetter | undefined
 }
 
@@ -75,7 +81,7 @@ export interface DestinationOptions {
 	readonly timeoutMs?: number | undefined
 	/** Default: the relay's. */
 	readonly retry?: RelayRetryOptions | undefined
-	/** When sending is stopped; false for never. All relays share the open state. Default: the relay's. */
+	/** Options of the circuit breaker, or false for none. All relays share the open state. Default: the relay's. */
 	readonly breaker?: RelayBreakerOptions | false | undefined
 	/** Keeps the order of messages with the same key. Default: false. */
 	readonly order?: boolean | OrderOptions | undefined

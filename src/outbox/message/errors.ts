@@ -19,7 +19,7 @@ const MAX_ISSUES_IN_TEXT = 10
 const MAX_SHOWN_LENGTH = 60
 
 /**
- * Thrown when a message is invalid. Neither it nor any other message of its batch was enqueued.
+ * Thrown when a message is invalid. No message of its batch was enqueued.
  *
  * @example
  * await outbox.enqueue({ topic: 'order.created', payload: { total: NaN } })

@@ -14,7 +14,7 @@ import type { DeadLetterCause, MessageStatus } from './message.ts'
  * await outbox.dead.list({ destination: 'billing', cause: 'retries-exhausted', since: new Date('2026-05-01') })
  */
 export interface MessageFilter extends Omit<StoreFilter, 'since' | 'until'> {
-	/** At or after this time: of dead letters when they died, of others when they were enqueued. */
+	/** At or after this time. For dead letters this is the time when they died, for others the time when they were enqueued. */
 	readonly since?: Date | undefined
 	/** Before this time. */
 	readonly until?: Date | undefined

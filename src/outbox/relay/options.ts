@@ -32,7 +32,10 @@ export interface RelayOptions {
 	readonly name?: string | undefined
 	/** How failed messages are retried. Default: the preset `messageQueue`. */
 	readonly retry?: RelayRetryOptions | undefined
-	/** When sending to a destination is stopped; false for never. Default: after 5 consecutive failures, for 5 to 10 s (jittered), growing to 5 minutes. */
+	/**
+	 * Options of the circuit breaker per destination, or false for none. Default: it opens after 5 consecutive failures, for 5 to
+	 * 10 s (with jitter), growing to 5 minutes.
+	 */
 	readonly breaker?: RelayBreakerOptions | false | undefined
 	/** Maximum number of messages in flight per destination. Default 16. */
 	readonly concurrency?: number | undefined

@@ -68,7 +68,8 @@ export interface DueDestinations {
 export interface QueueStore {
 	claim(request: ClaimRequest): Promise<ClaimResult>
 	/**
-	 * Writes the outcome of claimed messages. Returns the ids that this owner no longer holds with that attempt; these are left unchanged. If one
+	 * Writes the outcome of claimed messages. Returns the ids that this owner no longer holds with that attempt; these are left
+	 * unchanged. If one
 	 * row of a batch cannot be written, the others are written, and that row with a sanitized error.
 	 */
 	settle(owner: string, settlements: readonly Settlement[], keepHistory: boolean): Promise<readonly string[]>
@@ -76,7 +77,10 @@ export interface QueueStore {
 	renew(owner: string, leaseMs: number, claims: readonly ClaimRef[]): Promise<readonly string[]>
 	/** Returns the time until the next scheduled message is due, undefined if there is none. Messages in flight do not count. */
 	nextDueInMs(destinations: readonly string[]): Promise<number | undefined>
-	/** Returns the first `limit` destinations after the name `after` with due messages, in flight or not. The cost grows only with the number of names. */
+	/**
+	 * Returns the first `limit` destinations after the name `after` with due messages, in flight or not. The cost grows only with
+	 * the number of names.
+	 */
 	dueDestinations(limit: number, after?: string): Promise<DueDestinations>
 	/** Deletes at most `limit` of the oldest history rows older than `olderThanMs`. Returns the number of deleted rows. */
 	dropHistory(olderThanMs: number, limit: number): Promise<number>
@@ -97,7 +101,8 @@ export interface CoordinationStore {
 	/** Returns unused tokens to the bucket. */
 	returnTokens(destination: string, count: number, rate: Rate): Promise<void>
 	/**
-	 * Returns how many of `total` permits this relay may use until `leaseMs` from now: its fair share, at most `wanted`, and never more than the
+	 * Returns how many of `total` permits this relay may use until `leaseMs` from now: its fair share, at most `wanted`, and
+	 * never more than the
 	 * other relays leave free. The relay starts nothing while it uses that many. The store records the larger of the share and `inUse`, so
 	 * that the permits in use never exceed `total` while shares move between relays.
 	 */
@@ -167,7 +172,8 @@ export interface DeadLetterStore {
 	/** Counts matching dead letters, up to `limit`. */
 	countDead(filter: StoreFilter, limit: number): Promise<CappedCount>
 	/**
-	 * Moves at most `limit` dead letters back into the queue in one transaction, oldest first: due now, no attempts, no crashes, at their former
+	 * Moves at most `limit` dead letters back into the queue in one transaction, oldest first: due now, no attempts, no crashes,
+	 * at their former
 	 * position in the order of their key. Returns their ids.
 	 */
 	replay(filter: StoreFilter, limit: number, edit?: MessageEdit): Promise<readonly string[]>
@@ -227,7 +233,10 @@ export interface DiagnosticsStore {
 export interface NotificationStore {
 	/** Notifies relays of other processes that messages may be due. Never uses the user's transaction. */
 	notify(): Promise<void>
-	/** Calls `onNotify` for each notification, and `onError` when the connection is lost and is being restored. Returns a function that stops listening. */
+	/**
+	 * Calls `onNotify` for each notification, and `onError` when the connection is lost and is being restored. Returns a function
+	 * that stops listening.
+	 */
 	listen(onNotify: () => void, onError: (error: unknown) => void): Promise<() => Promise<void>>
 }
 
@@ -245,6 +254,6 @@ export interface Store
 	readonly kind: string
 	/** Returns true if this kind of store can use `tx`. */
 	accepts(tx: Queryable): boolean
-	/** Closes what the store opened. A pool passed in by the user stays open. */
+	/** Closes the connections that the store opened. A pool that the user passed stays open. */
 	close(): Promise<void>
 }

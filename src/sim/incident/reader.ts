@@ -18,8 +18,8 @@ export interface IncidentOptions {
 	 */
 	readonly policy?: string | readonly string[] | undefined
 	/**
-	 * The number of requests that the service processes concurrently, if known. Slow responses that the load explains are then left to
-	 * the replay, where another policy may cause another load. Default: no limit, and every slow response is a fault.
+	 * The number of requests that the service processes concurrently, if known. Slow responses that the load explains do not count as a fault
+	 * then: the replay computes them again, because another policy causes another load. Default: no limit, and every slow response is a fault.
 	 */
 	readonly workers?: number | undefined
 	/** Resolution of the search for faults. Default 1,000. */
@@ -103,7 +103,7 @@ export class IncidentReader {
 		return events
 	}
 
-	/** Returns the scenario and a summary. Throws InvalidOptionError if the events do not suffice. */
+	/** Returns the scenario and a summary. Throws InvalidOptionError if the events do not contain enough information. */
 	finish(): Incident {
 		const [first, ...others] = this.#pipelines
 		if (!first) return this.#throwNoEvents()

@@ -25,7 +25,7 @@ export interface Totals {
 	readonly goodputPerSecond: number
 	/** The share of calls that succeeded in time, 0 to 1. Unfinished calls count as not good. */
 	readonly goodShare: number
-	/** Requests per call, at the service with the most. */
+	/** Requests per call, at the service with the highest value. */
 	readonly amplification: number
 	/** Requests of clients beyond the first of each call. */
 	readonly retries: number

@@ -29,7 +29,7 @@ export function toSVG(result: StudyResult): string {
 const timeChartSVG = (result: StudyResult, study: VariantStudy, chart: ChartName): string =>
 	(chart === 'requests' ? lineChart : stackedChart)(buildTimeChart(result, study, chart))
 
-/** Returns an HTML page with charts and tables. It is one file that loads nothing. */
+/** Returns an HTML page with charts and tables. It is one file without external resources. */
 export function toHTML(result: StudyResult): string {
 	const { study } = result
 	const blocks: Block[] = [...(study.description ? [study.description] : []), { svg: toSVG(result) }]

@@ -42,7 +42,7 @@ export function formatActual(
 export interface ResilienceExpectation {
 	/** Recovers within this time after the last fault. */
 	toRecoverWithin(ms: number): ResilienceExpectation
-	/** Fewer requests per call, at the service with the most. */
+	/** Fewer requests per call, at the service with the highest value. */
 	amplificationBelow(factor: number): ResilienceExpectation
 	/** A greater share of calls, 0 to 1, succeeded in time. */
 	goodShareAbove(share: number): ResilienceExpectation

@@ -57,7 +57,7 @@ export function replicate(scenario: Scenario, options: ReplicateOptions = {}): R
 }
 
 /**
- * Runs several scenarios with the same seeds, so that all meet the same arrivals and service times. Differences are to the first
+ * Runs several scenarios with the same seeds, so that all have the same arrivals and service times. Differences are to the first
  * scenario. The seed may be given in any of the scenarios.
  *
  * @example

@@ -55,8 +55,7 @@ export function simulate(scenario: Scenario): SimulationResult {
 }
 
 /**
- * A run that can be paused, inspected and continued. How it is sliced does not matter: the same seed gives the same result, to the
- * last bit.
+ * A run that can be paused, inspected and continued. The size of the steps does not matter: the same seed gives exactly the same result.
  *
  * @example
  * const simulation = new Simulation(scenario)

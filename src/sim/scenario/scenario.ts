@@ -106,7 +106,8 @@ export interface DependencyModel {
 	/** The share of requests that need it, 0 to 1. Default 1. */
 	readonly share?: number | undefined
 	/**
-	 * Passes deadline, abort and nested-retry state to the other service, as `yaoki/node` and headers do. Default false.
+	 * Passes the deadline, the abort signal and the state of nested retries to the other service, as `yaoki/node` and headers do.
+	 * Default false.
 	 */
 	readonly passContext?: boolean | undefined
 }

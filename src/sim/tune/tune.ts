@@ -53,12 +53,12 @@ export interface TuneStep {
 export interface TuneResult {
 	/** True if a policy satisfies all constraints. If not, `policy` is unchanged and `steps` shows why. */
 	readonly survives: boolean
-	/** Empty if the policy survives unchanged. */
+	/** Empty if the original policy satisfies all constraints. */
 	readonly changes: readonly TuneChange[]
 	readonly policy: readonly PolicyLayer[]
 	/** Runs with the original policy. */
 	readonly before: Replications
-	/** Runs with the changed policy; undefined if none survives. */
+	/** Runs with the changed policy; undefined if no policy satisfies all constraints. */
 	readonly after: Replications | undefined
 	readonly steps: readonly TuneStep[]
 }

@@ -6,7 +6,7 @@ import type { PostgresSettings } from '../../../sql/postgres-executor.ts'
 
 /** Options of a PostgreSQL store. */
 export interface PostgresStoreOptions {
-	/** A `Pool` of `pg`, or a PGlite database. The store does not end it. A relay keeps one connection of a pool for LISTEN. */
+	/** A `Pool` of `pg`, or a PGlite database. The store never closes it. A relay keeps one connection of a pool for LISTEN. */
 	readonly client: PgPool | PGliteLike
 	/** Schema of the tables: lower-case letters, digits and underscores. Default `'yaoki'`. */
 	readonly schema?: string | undefined

@@ -25,7 +25,10 @@ import { stats } from './stats.ts'
 
 /** Options of an SQLite store. */
 export interface SqliteStoreOptions {
-	/** The database file, created if missing (its folder is not); `':memory:'` for a database that ends with the store. */
+	/**
+	 * The database file. A missing file is created, a missing folder is not. `':memory:'`: a database that exists until the store
+	 * is closed.
+	 */
 	readonly file: string
 	/** For tests: replaces the database's clock, milliseconds since 1970. */
 	readonly clock?: (() => number) | undefined
