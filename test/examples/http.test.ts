@@ -47,7 +47,7 @@ test('parts are on or off by default as documented', () => {
 	expect(readHttpOptions({}, HTTP_SCHEMA, 'ResilientHttpClient', CLIENT_BULKHEAD).bulkhead).toBe(
 		CLIENT_BULKHEAD,
 	)
-	expect(defaultOf('bulkhead')).toBe('for a client on, for `resilientFetch` off')
+	expect(defaultOf('bulkhead')).toBe('on for a client, off for `resilientFetch`')
 })
 
 test('methods are repeated and hedged as documented', () => {
@@ -101,7 +101,7 @@ test('headers between services match the code', () => {
 
 test('the jitter on top of Retry-After is the documented one', () => {
 	const documented = retryAfter.text.replaceAll(/\s+/g, ' ')
-	expect(documented).toContain('up to a quarter of the wait, or up to 100 ms if that is more')
+	expect(documented).toContain('up to a quarter of it, or up to 100 ms if that is more')
 	const most = { random: () => 1 }
 	expect([0, 400, 4_000].map((waitMs) => addJitter(waitMs, most) - waitMs)).toEqual([100, 100, 1_000])
 })
