@@ -47,7 +47,8 @@ export interface CircuitBreakerOptions extends PolicyOptions {
 	 */
 	readonly slowCallRateThreshold?: number | undefined
 	/**
-	 * Rates are computed over the last calls, this many (up to 1,000,000), instead of over time. Default: over `monitorWindowMs`.
+	 * The number of last calls over which rates are computed, up to 1,000,000. Default: off; rates are computed over `monitorWindowMs`.
+?
 	 */
 	readonly windowSize?: number | undefined
 	/**

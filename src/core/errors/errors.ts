@@ -1,5 +1,5 @@
 /**
- * The errors of the toolkit. What a program needs (which policy rejected, when to retry, which option is wrong) is in
+ * The errors of the package. What a program needs (which policy rejected, when to retry, which option is wrong) is in
  * fields; the message is for people and may change. Where two copies of the package or two realms may meet, match on
  * `code` or `name` instead of `instanceof`.
  */

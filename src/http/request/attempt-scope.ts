@@ -152,7 +152,7 @@ const isStreamTaken = (response: HttpResponse): boolean =>
 		? response.isStreamTaken === true
 		: response.bodyUsed || response.body?.locked === true
 
-/** Ends the body's timeout before the toolkit itself reads the body with its own timeout. */
+/** Ends the body's timeout before the package itself reads the body with its own timeout. */
 export function releaseBody(response: object): void {
 	const record = findRecord(response)
 	if (record instanceof AttemptScope) record.onHandOver()

@@ -189,7 +189,7 @@ export class HttpCall implements CallOptions {
 			: request.send(url, final as TransportInit)
 	}
 
-	/** Returns the headers that the toolkit adds. Mostly there is one or none, and no further object is created. */
+	/** Returns the headers that the package adds. Mostly there is one or none, and no further object is created. */
 	#extraHeaders({ attempt, deadline }: CallContext): Record<string, string> | undefined {
 		const { origin, idempotencyKey, isKeyAdded, parent } = this
 		const { deadlineHeader, nested, idempotencyHeader } = origin.settings

@@ -1,7 +1,7 @@
 /**
  * Decides whether a request certainly never reached the server, so that even a POST can be sent again. Most errors do not show this;
  * then a request is retried only if executing it twice is the same as once: by its method or its idempotency key. The messages that
- * are matched here come from runtimes that provide the information nowhere else; the toolkit's own errors are never matched by text.
+ * are matched here come from runtimes that provide the information nowhere else; the package's own errors are never matched by text.
  */
 import { safeGet } from '../../core/classify/safe-get.ts'
 import { isAfterRedirect } from '../transport/redirect.ts'

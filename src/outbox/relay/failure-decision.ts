@@ -22,7 +22,7 @@ export interface DecisionContext {
 	readonly random: RandomSource
 }
 
-/** Classifies an error by the destination's classifier, then the toolkit's. */
+/** Classifies an error by the destination's classifier, then the package's. */
 export function classifyFailure(settings: DestinationSettings, error: unknown): Classification {
 	try {
 		return settings.classify(error)
