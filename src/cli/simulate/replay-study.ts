@@ -7,8 +7,9 @@ import { basename } from 'node:path'
 import { invalidOption } from '../../core/options/schema.ts'
 import { EventLoop } from '../../sim/kernel/event-loop.ts'
 import type { VariantStudy } from '../../sim/run/study.ts'
+import type { PolicyModel } from '../../sim/scenario/layers.ts'
 import { buildPolicy, type PolicyLayer } from '../../sim/scenario/layers.ts'
-import type { PolicyModel, Scenario } from '../../sim/scenario/scenario.ts'
+import type { Scenario } from '../../sim/scenario/scenario.ts'
 import { loadFile, withFileContext } from './load-file.ts'
 
 /** An incident as data that can be posted to a thread. */

@@ -1,6 +1,7 @@
 /** Validates a scenario before it runs: each field, and how the parts fit together. */
 import { invalidOption } from '../../core/options/schema.ts'
-import type { ClientModel, PolicyModel, Scenario, ServerModel } from './scenario.ts'
+import type { PolicyModel } from './layers.ts'
+import type { ClientModel, Scenario, ServerModel } from './scenario.ts'
 import {
 	amount,
 	byKind,

@@ -25,7 +25,6 @@ import type { AdaptiveThrottleOptions } from '../../core/throttle/options.ts'
 import { timeout } from '../../core/timeout/timeout.ts'
 import type { EventLoop } from '../kernel/event-loop.ts'
 import { type BudgetModel, createBudget } from './budgets.ts'
-import type { PolicyModel } from './scenario.ts'
 import { located } from './shape.ts'
 
 type WithBudget<Options> = Omit<Options, 'budget' | 'runtime'> & { readonly budget?: BudgetModel | undefined }
@@ -59,6 +58,22 @@ type Layer<Kind extends LayerKind> = { readonly [Name in Kind]: LayerOptions[Nam
  * const careful: PolicyLayer[] = [{ circuitBreaker: { failureThreshold: 5 } }, { retry: { maxRetries: 3 } }, { timeout: 1_000 }]
  */
 export type PolicyLayer = { [Kind in LayerKind]: Layer<Kind> }[LayerKind]
+
+/** Layers as data, or a function that creates a new policy for each run and for each instance of a client. */
+export type PolicyModel = readonly PolicyLayer[] | ((context: PolicyFactoryContext) => Policy)
+
+/** The argument of a function that creates a policy. */
+export interface PolicyFactoryContext {
+	/** Virtual time and seeded randomness. Policies without a runtime inherit it; pass it to budgets. */
+	readonly runtime: Runtime
+	/**
+	 * Creates a value once per run and returns the same one to all instances: a budget or a breaker that many clients share.
+	 *
+	 * @example
+	 * ({ once, runtime }) => retry({ budget: once('budget', () => retryBudget({ runtime })) })
+	 */
+	once<T>(name: string, make: () => T): T
+}
 
 /** What a layer is created with. `path` is its path in the scenario. */
 interface LayerContext {

@@ -1,8 +1,6 @@
 /** The input of a simulation: plain data that fits into a JSON file. Only policies and `until` may be functions. */
-import type { Policy } from '../../core/engine/policy.ts'
-import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { Distribution } from '../kernel/distribution.ts'
-import type { PolicyLayer } from './layers.ts'
+import type { PolicyModel } from './layers.ts'
 
 /**
  * Services, the clients that call them, and the policies in between.
@@ -47,22 +45,6 @@ export interface SimulationProgress {
 	readonly failed: number
 	/** Requests sent to services. */
 	readonly requests: number
-}
-
-/** Layers as data, or a function that creates a new policy for each run and for each instance of a client. */
-export type PolicyModel = readonly PolicyLayer[] | ((context: PolicyFactoryContext) => Policy)
-
-/** The argument of a function that creates a policy. */
-export interface PolicyFactoryContext {
-	/** Virtual time and seeded randomness. Policies without a runtime inherit it; pass it to budgets. */
-	readonly runtime: Runtime
-	/**
-	 * Creates a value once per run and returns the same one to all instances: a budget or a breaker that many clients share.
-	 *
-	 * @example
-	 * ({ once, runtime }) => retry({ budget: once('budget', () => retryBudget({ runtime })) })
-	 */
-	once<T>(name: string, make: () => T): T
 }
 
 /** A server, or a row written with optimistic concurrency. */

@@ -7,8 +7,8 @@ import { HttpError } from '../../core/errors/errors.ts'
 import type { RateLimiterOptions } from '../../core/rate-limiter/options.ts'
 import { retry } from '../../core/retry/retry.ts'
 import type { VariantStudy } from '../run/study.ts'
-import type { PolicyLayer } from '../scenario/layers.ts'
-import type { PolicyModel, Scenario } from '../scenario/scenario.ts'
+import type { PolicyLayer, PolicyModel } from '../scenario/layers.ts'
+import type { Scenario } from '../scenario/scenario.ts'
 
 const LIMIT = 100
 const PROCESSES = 10

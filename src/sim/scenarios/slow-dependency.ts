@@ -8,7 +8,8 @@ import { circuitBreaker } from '../../core/circuit-breaker/circuit-breaker.ts'
 import { pipeline } from '../../core/engine/pipeline.ts'
 import { fallback } from '../../core/fallback/fallback.ts'
 import type { VariantStudy } from '../run/study.ts'
-import type { PolicyModel, Scenario } from '../scenario/scenario.ts'
+import type { PolicyModel } from '../scenario/layers.ts'
+import type { Scenario } from '../scenario/scenario.ts'
 
 /** Limits the workers of the shop that wait for reviews. Normally it is one or two. */
 const BULKHEAD = { maxConcurrent: 6, maxQueue: 0 }
