@@ -41,7 +41,7 @@ export function findImports(source: Source): Import[] {
 }
 
 /** The name of an import whose specifier is an expression. */
-export const COMPUTED = 'a computed specifier'
+const COMPUTED = 'a computed specifier'
 
 function kindOf(node: Node): Import['kind'] {
 	if (node.type === 'ImportExpression') return 'dynamic'

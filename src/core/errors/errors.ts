@@ -15,7 +15,7 @@ export class YaokiError extends Error {
 	}
 }
 
-export const INVALID_OPTION = 'YAOKI_INVALID_OPTION'
+const INVALID_OPTION = 'YAOKI_INVALID_OPTION'
 
 /** What makes an option name unknown: whose options they are, and which names are valid. */
 export interface UnknownOption {

@@ -83,7 +83,7 @@ function pairs(given: TransportInit['headers']): Iterable<[string, string]> {
 }
 
 /** Checks the tag, because the platform and undici have different classes. */
-export function isForm(body: unknown): body is FormData {
+function isForm(body: unknown): body is FormData {
 	return Object.prototype.toString.call(body) === '[object FormData]'
 }
 
@@ -92,7 +92,7 @@ export function isForm(body: unknown): body is FormData {
  * on some with files. A blob has a length, can be sent again after a redirect, and does not read files early.
  * Header names are written as `fetch` writes them, because some servers compare them case-sensitively.
  */
-export function formBlob(form: FormData): Blob {
+function formBlob(form: FormData): Blob {
 	// Unguessable, or the content of a file could pass for another field. Lower case, like every blob type.
 	const boundary = `yaoki-${randomUuid()}`
 	const parts: BlobPart[] = []

@@ -35,7 +35,7 @@ export const assertNear = (actual: number | null | undefined, expected: number, 
 }
 
 /** Asserts the given fields of an object. */
-export const assertFields = <T extends object>(actual: T, expected: Partial<T>): void => {
+const assertFields = <T extends object>(actual: T, expected: Partial<T>): void => {
 	const names = Object.keys(expected) as (keyof T)[]
 	assert.deepEqual(Object.fromEntries(names.map((name) => [name, actual[name]])), expected)
 }
