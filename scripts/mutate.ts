@@ -161,8 +161,9 @@ async function runMutant(vitest: Vitest, specifications: readonly TestSpecificat
 	return 'survived'
 }
 
-const hasTimedOut = (test: TestCase): boolean =>
-	(test.diagnostic()?.duration ?? 0) >= (test.options.timeout ?? TIMEOUT_MS)
+function hasTimedOut(test: TestCase): boolean {
+	return (test.diagnostic()?.duration ?? 0) >= (test.options.timeout ?? TIMEOUT_MS)
+}
 
 function shuffle(list: readonly Mutant[]): readonly Mutant[] {
 	let state = Number(values.seed)
