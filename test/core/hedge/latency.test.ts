@@ -74,7 +74,7 @@ describe('against sorted lists', () => {
 				fc.oneof(fc.integer({ min: 0, max: 100 }), fc.double({ min: 0, max: 100, noNaN: true })),
 				(times, p) => isClose(of(times), p, exactPercentile(times, p)),
 			),
-			{ numRuns: 300 },
+			{ numRuns: 1_000 },
 		)
 	})
 
@@ -93,7 +93,7 @@ describe('against sorted lists', () => {
 					isClose(histogram, p, exactPercentile(latest, p))
 				},
 			),
-			{ numRuns: 300 },
+			{ numRuns: 1_000 },
 		)
 	})
 
@@ -105,7 +105,7 @@ describe('against sorted lists', () => {
 				expect(all).toEqual(all.toSorted((a, b) => a - b))
 				expect(all).not.toContain(Number.NaN)
 			}),
-			{ numRuns: 300 },
+			{ numRuns: 1_000 },
 		)
 	})
 })

@@ -135,7 +135,7 @@ describe('against a reference model, in any history', () => {
 					history,
 				)
 			}),
-			{ numRuns: 300 },
+			{ numRuns: 1_000 },
 		)
 	})
 })

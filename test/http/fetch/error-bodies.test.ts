@@ -6,7 +6,7 @@ import { answer, drip, hang, hugeBody, reset } from '../faults/fault-server.ts'
 import { FINE, failingOnce, SENDERS } from './setting.ts'
 
 const FIFTY_KB = answer({ status: 503, body: 'x'.repeat(50_000) })
-const CALLS = 200
+const CALLS = 1_000
 const WORKERS = 4
 
 describe.each(SENDERS)('over $name', ({ setting }) => {
