@@ -191,7 +191,7 @@ describe('a simulation that is advanced in slices', () => {
 				simulation.advance()
 				expect(JSON.stringify(simulation.result())).toBe(whole)
 			}),
-			{ numRuns: 30 },
+			{ numRuns: 60 },
 		)
 	})
 
