@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 export type Moment = readonly [seq: number, at: number]
 
 export interface Command {
-	readonly call: 'tidy' | 'fill' | 'enqueueEach' | 'drain' | 'listen' | 'send' | 'heard' | 'close'
+	readonly call: 'tidy' | 'fill' | 'enqueueEach' | 'drain' | 'listen' | 'send' | 'handledAt' | 'close'
 	readonly count: number
 }
 

@@ -29,7 +29,7 @@ interface Pair {
 async function measure(sender: Child, listener: Child, count: number): Promise<Latency> {
 	await listener.ask('listen')
 	const { moments: sent = [] } = await sender.ask('send', count)
-	const { moments: heard = [] } = await listener.ask('heard', count)
+	const { moments: heard = [] } = await listener.ask('handledAt', count)
 	const heardAt = new Map(heard)
 	const waits = sent.map(([seq, at]) => ((heardAt.get(seq) ?? Number.NaN) - at) / 1e6).sort((a, b) => a - b)
 	const quantile = (share: number) => waits[Math.min(waits.length - 1, Math.floor(waits.length * share))]

@@ -1,6 +1,7 @@
 /** Claims from two queues of one database in turns: one with only due messages, and one with many more that are due tomorrow. */
 import pg from 'pg'
-import { Outbox, type PostgresStore, postgresStore, type Store } from 'yaoki/outbox'
+import { Outbox, type PostgresStore, postgresStore } from 'yaoki/outbox'
+import type { Store } from 'yaoki/outbox/store'
 import { answering } from './answering.ts'
 import { BATCH, bodies, committed, nanoseconds } from './peer.ts'
 import { message } from './peers/yaoki.ts'

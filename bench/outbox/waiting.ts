@@ -23,7 +23,7 @@ export function outboxWaiting(): Promise<Report> {
 		if (!child) throw new Error('PostgreSQL is not available')
 		await child.ask('fill', scaled(WAITING))
 		const claims: Taken = new Map(Object.entries((await child.ask('drain', ROUNDS)).taken ?? {}))
-		const looks: Taken = new Map(Object.entries((await child.ask('heard', ROUNDS)).taken ?? {}))
+		const looks: Taken = new Map(Object.entries((await child.ask('handledAt', ROUNDS)).taken ?? {}))
 		const figureOf = (what: string, taken: Taken) => {
 			const ratio = toGreatest(taken, 'waiting', ['empty'])
 			return {
