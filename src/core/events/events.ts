@@ -135,7 +135,7 @@ export interface LimitChangeEvent extends EventBase {
 	readonly to: number
 }
 
-/** Every event that a policy emits. `type` tells them apart. */
+/** Every event that a policy emits, discriminated by `type`. */
 export type YaokiEvent =
 	| RetryAttemptEvent
 	| RetrySuccessEvent

@@ -53,7 +53,7 @@ export class TransactionCheck {
 		this.#warn(problem)
 	}
 
-	/** Warns if only the database could tell that `tx` has no transaction. */
+	/** Warns if only the database knows that `tx` has no transaction. */
 	afterInsert(options: EnqueueOptions, isInTransaction: boolean | undefined): void {
 		const { tx } = options
 		if (tx === undefined || isInTransaction !== false || this.#hasWarned) return

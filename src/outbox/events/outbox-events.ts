@@ -18,7 +18,7 @@ export interface MessagesChangedEvent extends EventBase {
 	readonly count: number
 }
 
-/** Every event of an outbox; `type` tells them apart. */
+/** Every event of an outbox, discriminated by `type`. */
 export type OutboxEvent = EnqueuedEvent | MessagesChangedEvent
 
 /** Receives every event synchronously. An exception is reported as a console warning and has no other effect. */

@@ -102,7 +102,7 @@ export interface RelayLifecycleEvent extends EventBase {
 	readonly type: 'relay_started' | 'relay_stopping' | 'relay_stopped'
 }
 
-/** Every event of a relay; `type` tells them apart. */
+/** Every event of a relay, discriminated by `type`. */
 export type RelayEvent =
 	| SentEvent
 	| RetryScheduledEvent

@@ -1,6 +1,6 @@
 /**
  * A fingerprint of everything that happened, in order. Two runs that differ in one event, by one bit of its time, have different
- * fingerprints. Not a cryptographic hash: it only tells runs apart.
+ * fingerprints. Not a cryptographic hash: it only distinguishes runs.
  */
 export class Trace {
 	#high = 0x243f6a88

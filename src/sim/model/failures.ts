@@ -1,5 +1,5 @@
 /**
- * The failures of simulated services. Policies cannot tell them from real errors, but they have no stack: capturing one
+ * The failures of simulated services. Policies cannot distinguish them from real errors, but they have no stack: capturing one
  * costs more than the rest of a simulated call and would only show the simulator.
  */
 import { HttpError, InvalidOptionError, YaokiError } from '../../core/errors/errors.ts'

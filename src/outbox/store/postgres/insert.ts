@@ -2,7 +2,7 @@
  * Inserts messages, usually in the user's transaction: one statement, a text with values, which every client accepts. Several rows are one JSON
  * parameter, the fastest form in measurements. Only messages with dedupe keys pay for the lookup.
  *
- * The client object tells whether a transaction is open. PostgreSQL does not: `now() <> statement_timestamp()` is also true outside a transaction,
+ * The client object shows whether a transaction is open. PostgreSQL does not: `now() <> statement_timestamp()` is also true outside a transaction,
  * because a statement with parameters is several protocol messages and the first one starts the clock.
  */
 import type { SqlClient } from '../../../sql/clients.ts'
