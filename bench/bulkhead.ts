@@ -1,6 +1,6 @@
 /**
- * A hundred concurrent callers through ten slots, again and again: what a place in the queue costs. There is no figure to
- * reach; the peers are limiters of concurrency and nothing else, and it is good to know how far off we are.
+ * The cost of the queue: a hundred concurrent callers share ten slots, repeatedly. There is no figure to reach, because the
+ * peers only limit concurrency and do nothing else. The part shows the difference.
  */
 import { bulkhead as cockatielBulkhead } from 'cockatiel'
 import pLimit from 'p-limit'

@@ -1,4 +1,4 @@
-/** What people write when they write it themselves: a loop, a catch, a sleep that doubles, full jitter. */
+/** A handwritten retry: a loop, a catch, a wait that doubles, full jitter. */
 export async function byHand<T>(
 	fn: () => Promise<T>,
 	delayMs: (attempt: number) => number = fullJitter,
@@ -16,8 +16,8 @@ export async function byHand<T>(
 const fullJitter = (attempt: number): number => Math.random() * Math.min(30_000, 1000 * 2 ** attempt)
 
 /**
- * The four policies the same way: a count and a queue, a count and a time, the loop above, a race with a timer. Here
- * because the peers do more than asked, and a reader may think that less is enough.
+ * The four policies, handwritten: a counter and a queue, a counter and a timestamp, the loop above, a race with a timer. It
+ * shows the cost of the minimum, because the peers do more.
  */
 export function byHandStack(): <T>(fn: () => Promise<T>) => Promise<T> {
 	const queue: (() => void)[] = []

@@ -1,7 +1,7 @@
 /**
- * Machines are noisy, so times mean nothing and ratios little unless the contenders run in turns: every round runs each
- * contender once, in an order that moves on by one each round, and the result is the median over the rounds of each
- * round's ratio to the first contender.
+ * Machines are noisy, so only ratios between interleaved contenders are meaningful. Every round runs each contender once,
+ * and each round starts with the next contender. The result is the median of the ratios to the first contender, computed
+ * per round.
  */
 import { column, times } from './figure.ts'
 
@@ -29,7 +29,7 @@ export async function race(contenders: readonly Contender[], { rounds, count }: 
 	for (let round = 0; round < rounds; round++) {
 		for (let turn = 0; turn < contenders.length; turn++) {
 			const index = (round + turn) % contenders.length
-			await rest()
+			await nextLoop()
 			const startedAt = process.hrtime.bigint()
 			await contenders[index]?.run(count)
 			const row = taken[index]
@@ -48,12 +48,10 @@ export async function race(contenders: readonly Contender[], { rounds, count }: 
 }
 
 /**
- * Between two runs, off the clock: a turn of the event loop, for promises alone never let a timer fire and a contender
- * that tidies up by timer would only pile up. No collection is forced: that shrinks the young generation to its least, and then
- * all contenders are measured with a heap that no busy process has.
+ * Waits for one turn of the event loop. It runs between two measurements, because timers never fire while only promises
+ * run, and a contender that cleans up in a timer would accumulate garbage. There is no forced garbage collection: it
+ * shrinks the young generation to its minimum, which no busy process has.
  */
-const rest = (): Promise<void> => nextLoop()
-
 export const nextLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 export const ratioOf = (rows: readonly Row[], name: string): number =>

@@ -1,7 +1,7 @@
 /**
- * What ten thousand breakers weigh that wait for trouble, as one a host or a tenant does: never used, and used once. Node's
- * list of active resources leaves out timers that let the process end, as opossum's do, and a hook on async resources would
- * slow every promise of the parts that follow; so timers are counted where they are started.
+ * Memory and timers of ten thousand idle breakers, such as one per host or tenant: never used, and used once. Node's list of
+ * active resources omits unreferenced timers, such as opossum's, and an async hook would slow down the parts that follow.
+ * So timers are counted where they are started.
  */
 import { ConsecutiveBreaker, circuitBreaker as cockatielCircuitBreaker, handleAll } from 'cockatiel'
 import Opossum from 'opossum'
@@ -17,7 +17,7 @@ interface Row {
 	readonly name: string
 	readonly unused: number
 	readonly usedOnce: number
-	/** Started by making one and using it once. */
+	/** Timers started by creating a breaker and using it once. */
 	readonly timers: number
 }
 
@@ -79,7 +79,7 @@ export async function idleBreakers(): Promise<Report> {
 			'opossum 10',
 			() => new Opossum(work),
 			(breaker) => breaker.fire(),
-			// Its intervals would go on counting through all parts that follow.
+			// Its intervals would run during all parts that follow.
 			(breaker) => breaker.shutdown(),
 		),
 	]

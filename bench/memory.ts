@@ -1,6 +1,6 @@
 /**
- * What a waiting retry holds: ten thousand calls that have failed once and sleep. All sleep equally long, for Node keeps a
- * list for every length of timer and ten thousand lengths would weigh Node's lists.
+ * Memory of a waiting retry: ten thousand calls that have failed once and wait. All waits have the same length, because Node
+ * keeps one list per timer length, and ten thousand lists would be measured too.
  */
 import { retry as cockatielRetry, ExponentialBackoff, handleAll } from 'cockatiel'
 import pRetry from 'p-retry'

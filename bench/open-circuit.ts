@@ -1,7 +1,7 @@
 /**
- * What it costs to be turned away by an open circuit. Every caller awaits, catches, and reads the message and when
- * to come back, for a message made on reading must not look free. The stack is not read: V8 writes down the frames when
- * an error is made, which is measured, and makes the text of them when it is first read, which is the same for all.
+ * The cost of a rejection by an open circuit. Every caller catches the error and reads its message and `retryAfterMs`, so
+ * that a message created on first read is measured too. The stack is not read: V8 captures the frames when the error is
+ * created, which is measured, and formats them on first read, which costs the same for every contender.
  */
 import { ConsecutiveBreaker, circuitBreaker as cockatielCircuitBreaker, handleAll } from 'cockatiel'
 import Opossum from 'opossum'
@@ -16,7 +16,7 @@ const down = () => Promise.reject(reused)
 /** What the callers have read, so that the compiler cannot remove it as unused. */
 let read = 0
 
-const turnedAway = (name: string, call: () => Promise<unknown>): Contender => ({
+const rejecting = (name: string, call: () => Promise<unknown>): Contender => ({
 	name,
 	async run(count) {
 		for (let i = 0; i < count; i++) {
@@ -30,7 +30,7 @@ const turnedAway = (name: string, call: () => Promise<unknown>): Contender => ({
 	},
 })
 
-/** The breakers open by themselves, through failures: one that is held open by hand does not know when to come back. */
+/** Opens the breaker by failures: a breaker that is forced open has no `retryAfterMs`. */
 async function opened(call: () => Promise<unknown>): Promise<() => Promise<unknown>> {
 	for (let i = 0; i < 5; i++) await call().catch(() => {})
 	if ((await call().catch((error: unknown) => error)) === reused)
@@ -48,11 +48,11 @@ export async function openCircuit(): Promise<Report> {
 	const yaoki = await opened(() => breaker.execute(down))
 	const rows = await race(
 		[
-			turnedAway('one reused error', down),
-			turnedAway('a new Error each', () => Promise.reject(new Error('the circuit is open'))),
-			turnedAway('yaoki', yaoki),
-			turnedAway('cockatiel 4', await opened(() => cockatiel.execute(down))),
-			turnedAway('opossum 10', await opened(() => opossum.fire())),
+			rejecting('one reused error', down),
+			rejecting('a new Error each', () => Promise.reject(new Error('the circuit is open'))),
+			rejecting('yaoki', yaoki),
+			rejecting('cockatiel 4', await opened(() => cockatiel.execute(down))),
+			rejecting('opossum 10', await opened(() => opossum.fire())),
 		],
 		{ rounds: 25, count: 20_000 },
 	)

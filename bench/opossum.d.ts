@@ -1,4 +1,4 @@
-/** What is used here of opossum, which brings no types; those of DefinitelyTyped bring a second @types/node with them. */
+/** The used part of opossum, which has no types. DefinitelyTyped's would install a second @types/node. */
 declare module 'opossum' {
 	interface Options {
 		timeout?: number | false

@@ -1,4 +1,4 @@
-/** A retry around work that succeeds, and around work that fails twice, beside the peers and a loop written by hand. */
+/** A retry around an operation that succeeds, and around one that fails twice, compared with the peers and a handwritten loop. */
 import { retry as cockatielRetry, ExponentialBackoff, handleAll } from 'cockatiel'
 import pRetry from 'p-retry'
 import { retry } from 'yaoki'
@@ -53,7 +53,7 @@ export async function success(): Promise<Report> {
 	}
 }
 
-/** Timers become microtasks for everyone alike, so that what is measured is the work of retrying and not the waiting. */
+/** Replaces timers by microtasks for all contenders, so that the cost of retrying is measured without the waits. */
 async function withMicrotaskTimers<T>(run: () => Promise<T>): Promise<T> {
 	const { setTimeout: real } = globalThis
 	const soon = (fn: (...args: unknown[]) => void, _ms?: number, ...args: unknown[]) => {

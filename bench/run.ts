@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: every figure that the project must reach, measured in one run beside the peers.
- * `npm run bench -- --json` prints the data instead; `npm run bench -- retry` runs the parts whose name starts so.
+ * `npm run bench`: every figure that the project must reach, measured in one run together with the peers.
+ * `npm run bench -- --json` prints the data instead; `npm run bench -- retry` runs the parts whose names start with it.
  */
 import { bulkhead } from './bulkhead.ts'
 import type { Report } from './figure.ts'
@@ -60,5 +60,5 @@ if (asJson) {
 		console.log(`  ${reached ? 'reached' : 'MISSED '} ${figure}: ${asked}; measured ${measured}`)
 	}
 }
-// Calls that the memory part left asleep would keep the process alive for an hour.
+// Waiting calls of the memory part would keep the process alive for an hour.
 process.exit(0)

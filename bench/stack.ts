@@ -1,8 +1,8 @@
 /**
- * Bulkhead, breaker, retry and timeout around an async function that succeeds, beside the peers' own four or, where a
- * peer has only one of them, beside that one alone. Cockatiel stands here with both of its timeouts: a cooperative one
- * only signals and is the cheaper, so the figures are held against it; an aggressive one also answers when the work
- * ignores the signal, as Yaoki's does.
+ * Bulkhead, breaker, retry and timeout around an async function that succeeds, compared with the same four policies of the
+ * peers. A peer that has only one of them is measured with that one. Cockatiel is measured with both of its timeouts. The
+ * cooperative timeout only aborts the signal and is cheaper, so the figures are compared with it. The aggressive timeout
+ * also rejects if the operation ignores the signal, as Yaoki's does.
  */
 import {
 	ConsecutiveBreaker,
@@ -45,8 +45,8 @@ const cockatiel = (strategy: TimeoutStrategy, abortOnReturn = true) =>
 	)
 
 /**
- * Effect's four in the same order; its breaker is marked experimental, so the other three stand alone as well. Who lives in
- * Effect pays for `runPromise` once for a whole program; who calls one thing from promises, as here, pays it each time.
+ * The four policies of Effect in the same order. Its breaker is experimental, so the other three are also measured without
+ * it. A program written in Effect calls `runPromise` once; code that calls Effect from promises, as here, calls it each time.
  */
 async function effects() {
 	const breaker = await Effect.runPromise(

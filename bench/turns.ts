@@ -1,16 +1,16 @@
-/** No chain of promises that is worth measuring is so long; a call that is waits for the event loop. */
+/** A call that takes more turns waits for the event loop. */
 const TOO_MANY = 1_000
 
 /**
- * How many turns of the microtask queue pass until the caller of a call goes on. A chain of microtasks, each of which
- * counts one and queues the next, starts just before the call: the queue is first in, first out, so the chain counts once
- * in every turn, and before anything of the call's own does. Awaiting an async function that awaits nothing is 1.
+ * Returns the number of microtask turns until the caller continues. A chain of microtasks starts immediately before the call;
+ * each counts one and queues the next. The queue is first in, first out, so the chain counts once per turn, before the
+ * microtasks of the call. Awaiting an async function that awaits nothing takes 1 turn.
  */
 export async function microtaskTurns(call: () => Promise<unknown>): Promise<number> {
 	let turns = 0
 	let isOver = false
 	const count = () => {
-		// Without an end the chain would keep a timer, and with it the call, from ever having its turn.
+		// An endless chain would block timers, and with them the call.
 		if (isOver || turns === TOO_MANY) return
 		turns++
 		queueMicrotask(count)

@@ -1,9 +1,7 @@
 /**
- * Two weights that are easily taken for each other. What is held is the heap's growth between two full collections while
- * the things are kept. What is allocated is everything that was asked of the heap, the garbage too: a growth between two
- * collections would say that a call allocates nothing. It is the growth without a collection, plus what the collections
- * meanwhile took away; so it is exact however small the young generation is, and needs no flag that would make the other
- * parts faster than they are for a user.
+ * Two measures of memory. Held bytes are the growth of the heap between two full collections while the objects are alive.
+ * Allocated bytes include garbage: the growth of the heap plus everything that collections freed in the meantime. This is
+ * exact for any size of the young generation, and needs no flag that would make the other parts faster than for a user.
  */
 import { GCProfiler, getHeapStatistics } from 'node:v8'
 import { median, nextLoop } from './harness.ts'
@@ -17,7 +15,7 @@ async function heapAfterCollection(): Promise<number> {
 	return process.memoryUsage().heapUsed
 }
 
-/** Bytes of heap that one of `count` things holds that `make` made; `discard` ends what would outlive it, like a timer. */
+/** Returns the held bytes of one object created by `make`, measured over `count` of them. `discard` stops its timers. */
 export async function bytesHeld<T>(
 	count: number,
 	make: () => T,
@@ -28,17 +26,17 @@ export async function bytesHeld<T>(
 	return Math.round(median(runs))
 }
 
-/** Apart, for in a loop an async function holds the things of one round until the next has made its own. */
+/** A separate function, because a loop in an async function keeps the objects of one round until the next has created its own. */
 async function weighOnce<T>(count: number, make: () => T, discard: (thing: T) => void): Promise<number> {
 	const before = await heapAfterCollection()
 	const things = Array.from({ length: count }, make)
 	const after = await heapAfterCollection()
-	// Looking at them once more also keeps them from being collected before they are weighed.
+	// This read also prevents the collection of the objects before they are measured.
 	for (const thing of things) discard(thing)
 	return (after - before) / count
 }
 
-/** Bytes that one call allocates, with the work's own promise and the caller's await, once the code is warm. */
+/** Returns the bytes that one call allocates after warm-up, including the operation's promise and the caller's await. */
 export async function bytesAllocated(call: () => Promise<unknown>): Promise<number> {
 	const calls = 2_000
 	for (let i = 0; i < 10 * calls; i++) await call()

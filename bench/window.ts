@@ -1,8 +1,7 @@
 /**
- * A breaker that counts over time, with 1,000 and with 100,000 calls in its window. The clock is set by hand: each call
- * comes one `calls`-th of the window after the one before, so the window holds just so many from its first filling on, old
- * calls leave as new ones come, and what is measured does not change what it is measured with. On the real clock the calls
- * of a round would all fall into the window, and after a few rounds the small one would be as full as the large one.
+ * A breaker with a time window that contains 1,000 or 100,000 calls. The bench controls the clock: each call advances it by
+ * `windowMs / calls`, so the number of calls in the window stays constant. With the real clock all calls of a round
+ * would be inside the window, and after a few rounds both windows would contain the same number of calls.
  */
 import { type CircuitBreaker, circuitBreaker, type Runtime } from 'yaoki'
 import { type Report, times } from './figure.ts'
@@ -16,7 +15,7 @@ const error = new Error('down')
 const succeed = () => Promise.resolve(1)
 const fail = () => Promise.reject(error)
 
-/** A breaker under an even load that keeps `calls` of them in its window. */
+/** A breaker under a constant load that keeps `calls` calls in its window. */
 class Load {
 	readonly breaker: CircuitBreaker
 	readonly #stepMs: number
@@ -36,7 +35,7 @@ class Load {
 		this.#failing = failing
 	}
 
-	/** One in four fails, if any does: below the threshold, and never so many in a row that they would open it. */
+	/** One in four calls fails, if any does: below the rate threshold and below the consecutive threshold. */
 	async run(count: number): Promise<void> {
 		for (let i = 0; i < count; i++) {
 			this.#now += this.#stepMs
@@ -54,15 +53,15 @@ async function contender(calls: number, failing: boolean): Promise<Contender> {
 		name,
 		async run(count) {
 			await load.run(count)
-			// An open breaker would be cheap for the wrong reason.
+			// An open breaker would reject, which is cheaper.
 			if (load.breaker.currentState !== 'closed') throw new Error(`the breaker opened: ${name}`)
 		},
 	}
 }
 
 /**
- * Proves that the window does hold so many: under the same load a breaker that wants four fifths of them before it judges
- * must open, and one that wants six fifths must not.
+ * Checks that the window contains `calls` calls: under the same load, a breaker with `minimumRequests` of four fifths of them
+ * must open, and one with six fifths must not.
  */
 async function checkWindowHolds(calls: number): Promise<void> {
 	for (const [share, isEnough] of [

@@ -1,7 +1,7 @@
 /** A separate process for one contender: receives the number of requests, and returns how long they took. */
 import { CONTENDERS } from './contenders.ts'
 
-/** As the issue has it. */
+/** Requests in flight. */
 const CONCURRENCY = 64
 
 const [, , name = '', url = ''] = process.argv

@@ -19,6 +19,9 @@ interface Seen {
 
 interface Story {
 	readonly seen: Seen[]
+	/** Settles when the first request has arrived. */
+	readonly arrived: Promise<void>
+	readonly arrive: () => void
 	/** Settles when a client disconnects before the response is complete. */
 	readonly gone: Promise<void>
 	readonly leave: () => void
@@ -73,11 +76,9 @@ export function storyTeller(): (path: string) => RequestListener | undefined {
 	const storyOf = (id: string): Story => {
 		const known = stories.get(id)
 		if (known) return known
-		let leave = () => {}
-		const gone = new Promise<void>((resolve) => {
-			leave = resolve
-		})
-		const story: Story = { seen: [], gone, leave }
+		const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
+		const { promise: gone, resolve: leave } = Promise.withResolvers<void>()
+		const story: Story = { seen: [], arrived, arrive, gone, leave }
 		stories.set(id, story)
 		return story
 	}
@@ -86,23 +87,25 @@ export function storyTeller(): (path: string) => RequestListener | undefined {
 		for (const [name, value] of Object.entries(CORS)) response.setHeader(name, value)
 		// A preflight request of a browser does not count.
 		if (request.method === 'OPTIONS') return response.writeHead(204).end()
-		const { seen, leave } = storyOf(id)
+		const { seen, arrive, leave } = storyOf(id)
 		response.on('close', () => response.writableFinished || leave())
 		const arrived = await arrival(request)
 		if (!arrived) return undefined
 		const script = steps.split(',')
 		const step = script[seen.length] ?? script.at(-1) ?? ''
 		seen.push(arrived)
+		arrive()
 		return play(step, arrived, response)
 	}
 
 	return (path) => {
 		const [, kind, id = '', steps = ''] = path.split('/')
 		if (kind === 'story') return (request, response) => void tell(id, steps, request, response)
-		if (kind !== 'seen' && kind !== 'gone') return undefined
+		if (kind !== 'seen' && kind !== 'arrived' && kind !== 'gone') return undefined
 		return async (_, response) => {
 			response.setHeader('access-control-allow-origin', '*')
-			const { seen, gone } = storyOf(id)
+			const { seen, arrived, gone } = storyOf(id)
+			if (kind === 'arrived') await arrived
 			if (kind === 'gone') await gone
 			json(response, 200, seen)
 		}

@@ -25,8 +25,12 @@ function isTimeout(error, timeoutMs) {
 
 export const tests = {
 	async 'throws a TimeoutError if the server does not respond in time, and disconnects'({ apiUrl }) {
-		const { url, gone } = story(apiUrl, 'hang')
-		isTimeout(await errorOf(resilientFetch({ timeout: LONG_ENOUGH, maxRetries: 0 })(url)), LONG_ENOUGH)
+		const clock = virtualRuntime()
+		const { url, arrived, gone } = story(apiUrl, 'hang')
+		const error = errorOf(resilientFetch({ timeout: 1_000, maxRetries: 0, runtime: clock })(url))
+		await arrived()
+		await clock.advance(1_000)
+		isTimeout(await error, 1_000)
 		await gone()
 	},
 
@@ -38,9 +42,12 @@ export const tests = {
 	},
 
 	async 'throws a TimeoutError if the body stops in the middle'({ apiUrl }) {
+		const clock = virtualRuntime()
 		const { url, gone } = story(apiUrl, 'stall')
-		const response = await resilientFetch({ timeout: LONG_ENOUGH })(url)
-		isTimeout(await errorOf(response.text()), LONG_ENOUGH)
+		const response = await resilientFetch({ timeout: 1_000, runtime: clock })(url)
+		const error = errorOf(response.text())
+		await clock.advance(1_000)
+		isTimeout(await error, 1_000)
 		await gone()
 	},
 
@@ -86,10 +93,12 @@ export const tests = {
 	},
 
 	async 'an abort before the response throws its reason and disconnects'({ apiUrl }) {
-		const { url, gone } = story(apiUrl, 'hang')
+		const { url, arrived, gone } = story(apiUrl, 'hang')
 		const { signal, reason, abort } = abortable()
-		setTimeout(abort, 30)
-		const error = await errorOf(resilientFetch(SHORT)(url, { signal }))
+		const failed = errorOf(resilientFetch(SHORT)(url, { signal }))
+		await arrived()
+		abort()
+		const error = await failed
 		same(error, reason, describe(error))
 		same(explain(error).stop, 'abort')
 		await gone()

@@ -14,6 +14,8 @@ export function story(origin, steps) {
 		url: `${origin}/story/${id}/${steps}`,
 		/** All requests so far, in the order of arrival. */
 		seen: () => ask('seen'),
+		/** Resolves when the server has received the first request. */
+		arrived: () => ask('arrived'),
 		/** Resolves when a client has disconnected before the end of the response. */
 		gone: () => ask('gone'),
 	}
