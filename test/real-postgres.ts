@@ -20,7 +20,7 @@ export interface RealPostgres extends AsyncDisposable {
 		readonly password: string
 		readonly database: string
 	}
-	/** Ends it as a crash would, without a word to anybody, and starts it again on the same data. */
+	/** Kills it like a crash, and starts it again on the same data. */
 	restart(): Promise<void>
 }
 
@@ -33,23 +33,23 @@ const SETTINGS = {
 }
 
 /** The user that owns nothing, on Linux and macOS alike in being there. */
-const NOBODY = { uid: 65_534, gid: 65_534 }
+const UNPRIVILEGED = { uid: 65_534, gid: 65_534 }
 
 /**
- * Rejects with PostgreSQL's own words when it does not start: what can not be proven is not skipped. `settings` beat those for tests,
+ * Rejects with PostgreSQL's output if it does not start: a test is not skipped because of that. `settings` override those for tests,
  * which are fast and not durable.
  */
 export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<RealPostgres> {
 	const home = await mkdtemp(join(tmpdir(), 'yaoki-postgres-'))
 	const isRoot = process.getuid?.() === 0
-	const as = isRoot ? NOBODY : {}
+	const as = isRoot ? UNPRIVILEGED : {}
 	const data = join(home, 'data')
 	const login = { port: await deadPort(), user: 'postgres', password: 'secret' }
 	const passwordFile = join(home, 'password')
 	await chmod(home, 0o755)
 	await mkdir(data)
 	await writeFile(passwordFile, login.password)
-	if (isRoot) await chown(data, NOBODY.uid, NOBODY.gid)
+	if (isRoot) await chown(data, UNPRIVILEGED.uid, UNPRIVILEGED.gid)
 	const bin = await binaries(isRoot ? home : undefined)
 
 	let server: ChildProcess | undefined
@@ -57,7 +57,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
 		const all = Object.entries({ ...SETTINGS, ...settings })
 		const flags = all.flatMap(([name, value]) => ['-c', `${name}=${value}`])
 		server = spawn(join(bin, 'postgres'), ['-D', data, '-p', String(login.port), ...flags], as)
-		await told(server, /ready to accept connections/)
+		await printed(server, /ready to accept connections/)
 	}
 	const restart = async () => {
 		if (server?.kill('SIGQUIT')) await once(server, 'exit')
@@ -82,7 +82,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
 			],
 			as,
 		)
-		await told(initdb, /Success\./)
+		await printed(initdb, /Success\./)
 		await start()
 	} catch (error) {
 		await stop()
@@ -106,7 +106,7 @@ async function binaries(copyTo: string | undefined): Promise<string> {
 }
 
 /** Resolves when the program has said so; rejects with all that it said when it ends before. */
-function told(program: ChildProcess, sign: RegExp): Promise<void> {
+function printed(program: ChildProcess, sign: RegExp): Promise<void> {
 	let said = ''
 	return new Promise((resolve, reject) => {
 		const hear = (chunk: unknown) => {

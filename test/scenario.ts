@@ -1,4 +1,4 @@
-/** What most tests need: work that fails as told, and a call that runs to its end in virtual time. */
+/** Operations that fail as listed, and calls that run to their end in virtual time. */
 import type { CallContext, Settled } from 'yaoki'
 import type { VirtualRuntime } from 'yaoki/testing'
 
@@ -9,7 +9,7 @@ export interface Script {
 	readonly attempts: number[]
 }
 
-/** Work that throws these in turn (or waits `{ takes }` first) and then answers 'ok' for good. */
+/** Returns an operation that throws these errors in turn (or waits for `{ takes }` first) and then always returns 'ok'. */
 export function failing(clock: VirtualRuntime, ...errors: readonly unknown[]): Script {
 	const startedAt: number[] = []
 	const attempts: number[] = []

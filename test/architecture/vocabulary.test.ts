@@ -8,15 +8,15 @@ const root = mkdtempSync(join(tmpdir(), 'yaoki-vocabulary-'))
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
 test('reports expressions with file, line and replacement, and honors exceptions', () => {
-	writeFileSync(join(root, 'a.md'), 'fine\nIt is told twice.\nA ring told in a song.\nThe toldea word.\n')
-	const vocabulary = { expressions: { 'told|tells': 'report' }, files: ['a.md'] }
+	writeFileSync(join(root, 'a.md'), 'fine\nIt is whispered twice.\nA ring whispered in a song.\nThe whispereda word.\n')
+	const vocabulary = { expressions: { 'whispered|whispers': 'report' }, files: ['a.md'] }
 	expect(checkVocabulary(root, { ...vocabulary, exceptions: {} })).toEqual([
-		'a.md:2: "told" (say: report)',
-		'a.md:3: "told" (say: report)',
+		'a.md:2: "whispered" (say: report)',
+		'a.md:3: "whispered" (say: report)',
 	])
-	const exceptions = { 'a.md': ['A ring told in a song.', 'Gone.'] }
+	const exceptions = { 'a.md': ['A ring whispered in a song.', 'Gone.'] }
 	expect(checkVocabulary(root, { ...vocabulary, exceptions })).toEqual([
-		'a.md:2: "told" (say: report)',
+		'a.md:2: "whispered" (say: report)',
 		'a.md: exception that no longer occurs: Gone.',
 	])
 })

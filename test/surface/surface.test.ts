@@ -1,5 +1,5 @@
 /**
- * The public surface is a list in this folder, so that whoever changes it sees it and says so. The list is made from the
+ * The public surface is a list in this folder, so that a change of it is visible in review. The list is made from the
  * declarations that users get, and not from the sources.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

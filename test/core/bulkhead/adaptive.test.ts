@@ -144,7 +144,7 @@ describe('an adaptive bulkhead', () => {
 		const { policy } = adaptive(clock, { maxConcurrent: 20, initialConcurrent: 20 })
 		const load = loaded(clock, policy, 100)
 		load.run(50)
-		// Fourteen of twenty hang for good, of which a look allows ten.
+		// Fourteen of twenty hang forever; a probe admits ten of them.
 		for (let i = 0; i < 14; i++) {
 			void clock.run(
 				policy,
@@ -167,7 +167,7 @@ describe('an adaptive bulkhead', () => {
 		expect(gaps.length).toBeGreaterThan(1_000)
 		expect(clock.now() - since).toBeLessThan(1_000)
 		expect(Math.max(...gaps)).toBeLessThan(1_000)
-		// It did look: there were times of some calls' length in which nobody was let in.
+		// It did probe: for the length of some calls, no call was admitted.
 		expect(Math.max(...gaps)).toBeGreaterThan(150)
 	})
 

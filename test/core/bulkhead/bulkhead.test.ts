@@ -193,7 +193,7 @@ describe('a bulkhead', () => {
 		],
 		['rejects', () => Promise.reject(new Error('x'))],
 		['throws what is no error', () => Promise.reject(undefined)],
-		['answers at once', () => 1],
+		['returns immediately', () => 1],
 		['answers undefined', () => undefined],
 		// biome-ignore lint/suspicious/noThenProperty: a thenable is what this is about.
 		['is a thenable', () => ({ then: (resolve: (value: number) => void) => resolve(1) })],

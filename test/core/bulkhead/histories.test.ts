@@ -33,11 +33,11 @@ type Start = (
 	done: (error: unknown) => void,
 ) => void
 
-/** Calls through a policy, told as a list: who began, who ended and how, in that order. */
+/** Runs calls through a policy and records in order which began, which ended, and how. */
 function stage(maxConcurrent: number, maxQueue: number, promises: boolean) {
 	const clock = virtualRuntime()
 	const policy = bulkhead({ maxConcurrent, maxQueue, priority: ({ key }) => Number(key), runtime: clock })
-	const told: string[] = []
+	const happened: string[] = []
 	const inWork = new Map<string, (error?: Error) => void>()
 	const aborts = new Map<string, AbortController>()
 	const start: Start = promises
@@ -58,18 +58,18 @@ function stage(maxConcurrent: number, maxQueue: number, promises: boolean) {
 				)
 	return {
 		policy,
-		told,
+		happened,
 		arrive({ name, priority }: Caller) {
 			const controller = new AbortController()
 			aborts.set(name, controller)
 			const begin = (settle: (error?: Error) => void) => {
-				told.push(`${name} begins`)
+				happened.push(`${name} begins`)
 				inWork.set(name, settle)
 			}
 			start(name, begin, { signal: controller.signal, key: `${priority}` }, (error) => {
 				const how =
 					error instanceof BulkheadRejectedError ? 'is rejected' : error ? `fails: ${error}` : 'ends'
-				told.push(`${name} ${how}`)
+				happened.push(`${name} ${how}`)
 			})
 		},
 		end: (name: string, error?: Error) => inWork.get(name)?.(error),
@@ -82,26 +82,26 @@ function stage(maxConcurrent: number, maxQueue: number, promises: boolean) {
 
 /** What the model says becomes of the same acts. Who began and ended in one act is compared as a set. */
 function expected(model: BulkheadModel<Caller>, act: Act, caller: Caller | undefined, ended: Set<Caller>) {
-	const told: string[] = []
+	const happened: string[] = []
 	const begins = (callers: readonly (Caller | undefined)[]) => {
-		for (const one of callers) if (one) told.push(`${one.name} begins`)
+		for (const one of callers) if (one) happened.push(`${one.name} begins`)
 	}
 	if (act.act === 'resize') begins(model.resize(act.maxConcurrent, act.maxQueue))
-	else if (!caller) return told
+	else if (!caller) return happened
 	else if (act.act === 'arrive') {
 		const place = model.arrive(caller)
 		if (place === 'inside') begins([caller])
-		if (place === 'outside') told.push(`${caller.name} is rejected`)
+		if (place === 'outside') happened.push(`${caller.name} is rejected`)
 	} else if (act.act === 'abort') {
-		if (model.placeOf(caller) !== 'queued') return told
+		if (model.placeOf(caller) !== 'queued') return happened
 		model.leave(caller)
-		told.push(`${caller.name} fails: aborted`)
+		happened.push(`${caller.name} fails: aborted`)
 	} else if (model.placeOf(caller) === 'inside' && !ended.has(caller)) {
-		told.push(`${caller.name} ${act.act === 'end' ? 'ends' : 'fails: Error: down'}`)
+		happened.push(`${caller.name} ${act.act === 'end' ? 'ends' : 'fails: Error: down'}`)
 		ended.add(caller)
 		begins([model.leave(caller)])
 	}
-	return told
+	return happened
 }
 
 test.each([
@@ -123,14 +123,14 @@ test.each([
 					if (act.act === 'arrive') callers.push({ name: `#${callers.length}`, priority: act.priority })
 					const caller =
 						act.act === 'resize' ? undefined : callers[act.act === 'arrive' ? callers.length - 1 : act.whom]
-					const told = expected(model, act, caller, ended)
+					const happened = expected(model, act, caller, ended)
 					if (act.act === 'resize') real.resize(act.maxConcurrent, act.maxQueue)
 					else if (!caller) continue
 					else if (act.act === 'arrive') real.arrive(caller)
 					else if (act.act === 'abort') real.abort(caller.name)
 					else real.end(caller.name, act.act === 'fail' ? new Error('down') : undefined)
 					await real.settle()
-					expect(real.told.splice(0).sort()).toEqual(told.sort())
+					expect(real.happened.splice(0).sort()).toEqual(happened.sort())
 					const { concurrent, queued } = real.policy.stats
 					expect([concurrent, queued]).toEqual([model.inside.size, model.waiting.length])
 				}
@@ -150,7 +150,7 @@ const aCall = fc.record({
 })
 type ACall = typeof aCall extends fc.Arbitrary<infer T> ? T : never
 
-/** Odd amounts everywhere, so that no two moments fall together by chance: which of two comes first is not the promise here. */
+/** Odd durations, so that no two events have the same time: their order would be unspecified. */
 function policyOf(clock: VirtualRuntime, order: number) {
 	const slots = bulkhead({ maxConcurrent: 2, maxQueue: 3, queueTimeoutMs: 33.03, abandonAfterMs: 50.07 })
 	const again = retry({ ...steady, baseDelayMs: 11.011, maxRetries: 1 })
@@ -167,8 +167,8 @@ function policyOf(clock: VirtualRuntime, order: number) {
 async function played(calls: readonly ACall[], order: number, promises: boolean): Promise<string[]> {
 	const clock = virtualRuntime()
 	const { policy, slots } = policyOf(clock, order)
-	const told: string[] = []
-	const tell = (what: string) => told.push(`${clock.now()} ${what} ${JSON.stringify(slots.stats)}`)
+	const happened: string[] = []
+	const record = (what: string) => happened.push(`${clock.now()} ${what} ${JSON.stringify(slots.stats)}`)
 	calls.forEach(({ at, takes, fails, abortAt, deadline }, i) => {
 		clock.setTimer(at + i / 1_000, () => {
 			const controller = new AbortController()
@@ -178,10 +178,10 @@ async function played(calls: readonly ACall[], order: number, promises: boolean)
 				...(deadline && { deadline: Deadline.after(deadline + 0.2 + i / 9_000, { runtime: clock }) }),
 			}
 			const error = fails ? new Error('down') : undefined
-			const done = (outcome: unknown) => tell(`${i} is answered: ${outcome}`)
+			const done = (outcome: unknown) => record(`${i} is answered: ${outcome}`)
 			if (promises) {
 				const work = () => {
-					tell(`${i} begins`)
+					record(`${i} begins`)
 					return new Promise<string>((resolve, reject) => {
 						clock.setTimer(takes, () => (error ? reject(error) : resolve('ok')))
 					})
@@ -191,7 +191,7 @@ async function played(calls: readonly ACall[], order: number, promises: boolean)
 				clock.run<string>(
 					policy,
 					(_, settle) => {
-						tell(`${i} begins`)
+						record(`${i} begins`)
 						clock.setTimer(takes, () => settle(error, 'ok'))
 					},
 					(failure, value) => done(failure ?? value),
@@ -202,8 +202,8 @@ async function played(calls: readonly ACall[], order: number, promises: boolean)
 	})
 	if (promises) await clock.runUntilIdle()
 	else clock.runTimers()
-	told.push(`${slots.stats.concurrent} ${slots.stats.queued} ${clock.pendingTimers}`)
-	return told
+	happened.push(`${slots.stats.concurrent} ${slots.stats.queued} ${clock.pendingTimers}`)
+	return happened
 }
 
 test('callers, aborts, deadlines, timeouts and retries: the callback runner and promises agree on every moment', async () => {
@@ -222,5 +222,5 @@ test('callers, aborts, deadlines, timeouts and retries: the callback runner and 
 	)
 })
 
-/** Without the stats, which are told in the middle of a moment. */
+/** Without the stats, which are recorded between two steps of the same time. */
 const momentOf = (line: string): string => line.replace(/ \{.*/, '')

@@ -192,7 +192,7 @@ describe('a deadline', () => {
 		for (let i = 0; i < 40; i++) await settled(clock, policy.execute(taking(clock, 100), within(500)))
 		for (let i = 0; i < 5; i++) void policy.execute(taking(clock, 100))
 		const { begun, work } = byHand(clock)
-		// Three wait and two are served at once: the fourth is expected to wait for 200 ms.
+		// Three are queued and two run concurrently: the fourth is expected to wait for 200 ms.
 		const refused = watched(clock, policy.execute(work('rejected'), within(199)))
 		const accepted = watched(clock, policy.execute(work('accepted'), within(201)))
 		const now = clock.now()

@@ -28,7 +28,7 @@ function settled(limit: AdaptiveLimit, server: Server, random: () => number): nu
 }
 
 describe.each(['gradient', 'aimd'] as const)('%s', (algorithm) => {
-	// Each is told of overload in its own way: by slowness that it compares, or by slowness that is too much.
+	// Each algorithm detects overload in its own way: by a relative or by an absolute latency.
 	const settings = { algorithm, latencyLimitMs: algorithm === 'aimd' ? 150 : Infinity }
 	const server = { workers: 20, serviceMs: 50 }
 
@@ -115,12 +115,12 @@ describe.each(['gradient', 'aimd'] as const)('%s', (algorithm) => {
 			fc.double({ min: 0, max: 1_000 }),
 			fc.constantFrom(0, 1, Number.MAX_VALUE),
 		)
-		const told = fc.tuple(latency, fc.boolean(), fc.nat(400), fc.integer({ min: 1, max: 60 }))
+		const observation = fc.tuple(latency, fc.boolean(), fc.nat(400), fc.integer({ min: 1, max: 60 }))
 		fc.assert(
 			fc.property(
 				bounds,
 				fc.double({ min: 1, max: 10, noNaN: true }),
-				fc.array(told, { maxLength: 40, size: 'max' }),
+				fc.array(observation, { maxLength: 40, size: 'max' }),
 				([minConcurrent = 1, initialConcurrent = 1, maxConcurrent = 1], latencyTolerance, history) => {
 					const bounded = { algorithm, minConcurrent, initialConcurrent, maxConcurrent, latencyTolerance }
 					const limit = limitOf(bounded)

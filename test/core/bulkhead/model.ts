@@ -1,5 +1,5 @@
 /**
- * A bulkhead as one would explain it, with lists and searches: slow, and too plain to be wrong. Callers are told apart by
+ * A bulkhead with lists and searches: slow, and simple enough to be obviously right. Callers are identified by
  * identity alone, so whatever a test uses as a caller will do.
  */
 import type { WaiterState } from '../../../src/core/bulkhead/slots.ts'

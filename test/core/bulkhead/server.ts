@@ -7,7 +7,7 @@ import type { LimitAlgorithm } from '../../../src/core/bulkhead/limits.ts'
 export interface Server {
 	workers: number
 	serviceMs: number
-	/** Calls that find as many in the server are refused at once. */
+	/** Calls beyond this number in the server are rejected immediately. */
 	maxInside?: number
 	/** How many callers there are; by default as many as the limit lets in. */
 	callers?: number

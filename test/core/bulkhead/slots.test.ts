@@ -20,7 +20,7 @@ class Caller implements Waiter<Caller> {
 function bulkhead(maxConcurrent: number, maxQueue: number) {
 	const slots = new Slots<Caller>(maxConcurrent, maxQueue)
 	const callers = new Map<string, Caller>()
-	const called = (name: string): Caller => callers.get(name) ?? expect.fail(`nobody is called ${name}`)
+	const called = (name: string): Caller => callers.get(name) ?? expect.fail(`there is no caller ${name}`)
 	return {
 		slots,
 		arrive(name: string, priority?: number): WaiterState {
@@ -166,7 +166,7 @@ describe('against the reference model, in any history', () => {
 		expect([slots.concurrent, slots.queued]).toEqual([model.inside.size, model.waiting.length])
 		// More than there are slots only where they were inside before some were taken away.
 		expect(slots.concurrent).toBeLessThanOrEqual(Math.max(model.maxConcurrent, before))
-		// Nobody waits beside a free slot.
+		// No caller is queued while a slot is free.
 		if (slots.queued) expect(slots.concurrent).toBeGreaterThanOrEqual(model.maxConcurrent)
 	}
 
@@ -204,7 +204,7 @@ describe('against the reference model, in any history', () => {
 			if (!next) return
 			expect(waiting).toContain(next)
 			for (const other of waiting) expect(other.priority).toBeLessThanOrEqual(next.priority)
-			// Nobody of the same priority had come before.
+			// No earlier caller has the same priority.
 			expect(waiting.find((other) => other.priority === next.priority)).toBe(next)
 		}),
 	)

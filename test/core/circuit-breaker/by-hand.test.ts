@@ -9,7 +9,7 @@ describe('isolate', () => {
 		breaker.circuit.isolate()
 		expect(breaker.pass(1e12).admit()).toBe(-1)
 		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: Infinity })
-		expect(breaker.told).toEqual(['closed -> open'])
+		expect(breaker.changes).toEqual(['closed -> open'])
 	})
 	it('closes the circuit with empty counts when the handle is released', () => {
 		const breaker = rig({ failureThreshold: 2 }).calls('f')
@@ -50,12 +50,12 @@ describe('isolate', () => {
 		breaker.circuit.isolate()
 		expect(breaker.succeed(probe).circuit.state).toBe('open')
 		expect(breaker.pass(60_000).stats.retryAfterMs).toBe(Infinity)
-		expect(breaker.told.at(-1)).toBe('half-open -> open')
+		expect(breaker.changes.at(-1)).toBe('half-open -> open')
 	})
 	it('of an open circuit emits nothing, and the release closes it', () => {
 		const breaker = rig(one).fail()
 		breaker.circuit.isolate()()
-		expect(breaker.told).toEqual(['closed -> open', 'open -> closed'])
+		expect(breaker.changes).toEqual(['closed -> open', 'open -> closed'])
 	})
 	it('takes effect before the hook is called, so that a hook cannot undo it', () => {
 		const { circuit } = rig()
@@ -70,13 +70,13 @@ describe('reset', () => {
 		const breaker = rig(one).fail()
 		breaker.circuit.reset()
 		expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 0, consecutiveFailures: 0 })
-		expect(breaker.told).toEqual(['closed -> open', 'open -> closed'])
+		expect(breaker.changes).toEqual(['closed -> open', 'open -> closed'])
 	})
 	it('of a closed circuit clears the counts and emits nothing', () => {
 		const breaker = rig({ failureThreshold: 2 }).calls('f')
 		breaker.circuit.reset()
 		expect(breaker.calls('f').circuit.state).toBe('closed')
-		expect(breaker.told).toEqual([])
+		expect(breaker.changes).toEqual([])
 	})
 	it('ignores the results of calls in flight', () => {
 		const breaker = rig(one)

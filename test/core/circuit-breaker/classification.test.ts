@@ -26,7 +26,7 @@ describe('counts as a failure of the dependency', () => {
 		['a broken connection', coded('ECONNRESET')],
 		['a timeout', new TimeoutError('attempt', 50)],
 		['an AbortError while the caller has not aborted', new DOMException('aborted', 'AbortError')],
-		['an error that nobody knows', new Error('down')],
+		['an unknown error', new Error('down')],
 		['a string', 'down'],
 		['undefined', undefined],
 		['null', null],
@@ -85,7 +85,7 @@ describe('counts as a success, because the dependency responded', () => {
 })
 
 describe('is ignored', () => {
-	const refusals: [string, unknown][] = [
+	const rejections: [string, unknown][] = [
 		['another circuit that is open', new CircuitOpenError('inner', 100)],
 		['a bulkhead that is full', new BulkheadRejectedError('inner', 'bulkhead-full', 'full')],
 		['a rate limit', new RateLimitedError('inner', 100)],
@@ -93,14 +93,14 @@ describe('is ignored', () => {
 		['a hedge that lost', new YaokiError('YAOKI_CANCELLED', 'another request of this call returned first')],
 	]
 
-	test.each(refusals)('%s, thrown by the operation', async (_, error) => {
+	test.each(rejections)('%s, thrown by the operation', async (_, error) => {
 		const { breaker } = fresh({ ...touchy, failureThreshold: 2 })
 		await calls(breaker, 'f')
 		await breaker.settle(rejecting(error))
 		expect(breaker.stats).toMatchObject({ failureCount: 1, successCount: 0, consecutiveFailures: 1 })
 	})
 
-	test.each(refusals)('%s in a probe, whose slot is free again', async (_, error) => {
+	test.each(rejections)('%s in a probe, whose slot is free again', async (_, error) => {
 		const { breaker, clock } = await opened()
 		await clock.advance(1_000)
 		await breaker.settle(rejecting(error))

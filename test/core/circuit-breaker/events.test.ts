@@ -211,6 +211,6 @@ test('reach a pipeline once if the breaker occurs in it twice', async () => {
 	const policy = pipeline({ runtime: clock }, breaker, pipeline(breaker))
 	policy.subscribe((event) => events.push(event))
 	await policy.execute(() => 1)
-	// The call came through it twice, and each time is told once.
+	// The call passes it twice, and each pass emits one event.
 	expect(events.map(({ type }) => type)).toEqual(['success', 'success'])
 })

@@ -106,10 +106,10 @@ describe('execute', () => {
 
 	test('settle, wrap and bind are rejected alike', async () => {
 		const { breaker } = await opened()
-		const refusal = { code: 'YAOKI_CIRCUIT_OPEN' }
-		expect(await breaker.settle(() => 1)).toMatchObject({ ok: false, error: refusal })
-		await expect(breaker.wrap(() => 1)()).rejects.toMatchObject(refusal)
-		await expect(breaker.bind(() => 1)()).rejects.toMatchObject(refusal)
+		const rejection = { code: 'YAOKI_CIRCUIT_OPEN' }
+		expect(await breaker.settle(() => 1)).toMatchObject({ ok: false, error: rejection })
+		await expect(breaker.wrap(() => 1)()).rejects.toMatchObject(rejection)
+		await expect(breaker.bind(() => 1)()).rejects.toMatchObject(rejection)
 	})
 })
 

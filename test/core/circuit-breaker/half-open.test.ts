@@ -16,7 +16,7 @@ describe('an open circuit', () => {
 		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 0 })
 		expect(breaker.admit()).toBeGreaterThan(0)
 		expect(breaker.circuit.state).toBe('half-open')
-		expect(breaker.told).toEqual(['closed -> open', 'open -> half-open'])
+		expect(breaker.changes).toEqual(['closed -> open', 'open -> half-open'])
 	})
 	it('ignores calls that began before it opened', () => {
 		const breaker = rig(one)
@@ -82,12 +82,12 @@ describe('a half-open circuit', () => {
 			consecutiveFailures: 0,
 			rejectedCount: 0,
 		})
-		expect(breaker.told.at(-1)).toBe('half-open -> closed')
+		expect(breaker.changes.at(-1)).toBe('half-open -> closed')
 	})
 	it('opens again at one failure, for the whole open time', () => {
 		const breaker = probing().succeed().fail()
 		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 1_000 })
-		expect(breaker.told.at(-1)).toBe('half-open -> open')
+		expect(breaker.changes.at(-1)).toBe('half-open -> open')
 	})
 	it('counts only the successes of its current half-open state', () => {
 		expect(probing().succeed().fail().pass(1_000).succeed().circuit.state).toBe('half-open')
@@ -163,7 +163,7 @@ describe('a hung probe does not lock the circuit', () => {
 	it('a caller long afterwards is the next probe immediately', () => {
 		const { breaker } = hung()
 		expect(breaker.pass(1_200).admit()).toBeGreaterThan(0)
-		expect(breaker.told.slice(-2)).toEqual(['half-open -> open', 'open -> half-open'])
+		expect(breaker.changes.slice(-2)).toEqual(['half-open -> open', 'open -> half-open'])
 	})
 	it('is visible in stats', () => {
 		const { breaker } = hung()

@@ -30,7 +30,7 @@ export class ModelWindow {
 		return this.#ended
 	}
 
-	/** All of it as though it had happened at one time. */
+	/** Treats all records as if they had the same time. */
 	movedTo(at: number, settings: CircuitSettings, now: number): ModelWindow {
 		return new ModelWindow(this.recent(settings, now).map((ended) => ({ ...ended, at })))
 	}

@@ -74,7 +74,7 @@ const command = (name: string, run: (model: CircuitModel, real: Real) => void): 
 	check: () => true,
 	run(model, real) {
 		run(model, real)
-		// Nobody has looked at the circuit after a mere wait, so it can not know.
+		// A wait alone does not evaluate the circuit, so its state has not changed yet.
 		if (name.startsWith('wait')) return
 		expect(real.circuit.state).toBe(model.state)
 		expect(real.latest).toBe(model.state)
@@ -204,9 +204,9 @@ const stats = fc.constant(command('stats', compareStats))
 
 it('behaves in every history like a slow and obvious model', () => {
 	const tally: Record<string, number> = {}
-	const often = [call, call, begin, begin, end, end, waitUntilTried, waitUntilTried, shortWait, wait, stats]
-	const seldom = [ignore, isolate, release, reset, update, restart]
-	const histories = fc.commands([...often, ...often, ...often, ...seldom, release], {
+	const frequent = [call, call, begin, begin, end, end, waitUntilTried, waitUntilTried, shortWait, wait, stats]
+	const rare = [ignore, isolate, release, reset, update, restart]
+	const histories = fc.commands([...frequent, ...frequent, ...frequent, ...rare, release], {
 		maxCommands: 60,
 		size: 'max',
 	})

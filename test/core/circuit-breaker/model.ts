@@ -22,7 +22,7 @@ export class CircuitModel {
 	readonly tally: Record<string, number>
 	#generation = {}
 	#window = new ModelWindow()
-	/** Failures since the latest success. What was too old when another came is gone for good. */
+	/** Failures since the latest success. Failures that were too old at the next failure are removed. */
 	#streak: number[] = []
 	/** The open times since it was last closed, as the backoff made them. */
 	#delays: number[] = []
@@ -39,7 +39,7 @@ export class CircuitModel {
 		this.tally = tally
 	}
 
-	/** Undefined is a refusal. */
+	/** Undefined means rejected. */
 	admit(now: number): ModelCall | undefined {
 		this.look(now)
 		const call = { generation: this.#generation, startedAt: now }

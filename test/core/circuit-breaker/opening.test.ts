@@ -8,7 +8,7 @@ describe('consecutive failures open the circuit', () => {
 		const breaker = rig().calls('ffff')
 		expect(breaker.circuit.state).toBe('closed')
 		expect(breaker.calls('f').circuit.state).toBe('open')
-		expect(breaker.told).toEqual(['closed -> open'])
+		expect(breaker.changes).toEqual(['closed -> open'])
 	})
 	it('at the first with a threshold of 1', () => {
 		expect(rig({ failureThreshold: 1 }).calls('f').circuit.state).toBe('open')

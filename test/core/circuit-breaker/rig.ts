@@ -8,19 +8,19 @@ import type { CircuitStats } from '../../../src/core/circuit-breaker/stats.ts'
 
 const WALL = 1_750_000_000_000
 
-/** A circuit, a clock that stands still until it is moved, and a list of what the circuit told. */
+/** A circuit, a clock that moves only when advanced, and the list of state changes. */
 export class Rig {
 	now = 5_000
 	/** What chance draws next. */
 	draw = 0.5
 	readonly circuit: Circuit
-	readonly told: string[] = []
+	readonly changes: string[] = []
 	readonly #chance = { random: (): number => this.draw }
 
 	constructor(options: CircuitBreakerOptions = {}) {
 		this.circuit = new Circuit(readCircuitBreakerOptions(options))
 		this.circuit.onChange = (from, to) => {
-			this.told.push(`${from} -> ${to}`)
+			this.changes.push(`${from} -> ${to}`)
 		}
 	}
 

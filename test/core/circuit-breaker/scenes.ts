@@ -1,4 +1,4 @@
-/** Breakers as policies, in virtual time: one that has opened, and calls that fail or answer at once. */
+/** Breakers as policies, in virtual time: one that has opened, and calls that fail or return immediately. */
 import {
 	type CallContext,
 	CircuitBreaker,
@@ -38,7 +38,7 @@ export async function opened(
 	return scene
 }
 
-/** Work that ends when it is told to. */
+/** An operation that settles when the test calls `succeed` or `fail`. */
 export class Held {
 	readonly contexts: CallContext[] = []
 	readonly #ends: { resolve: (value: string) => void; reject: (error: unknown) => void }[] = []

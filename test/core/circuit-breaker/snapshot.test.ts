@@ -65,7 +65,7 @@ describe('a restored circuit', () => {
 		const snapshot = rig(one).fail().pass(300).snapshot()
 		const restored = rig(one).restore(snapshot, 500)
 		expect(restored.stats).toMatchObject({ state: 'open', retryAfterMs: 200 })
-		expect(restored.told).toEqual(['closed -> open'])
+		expect(restored.changes).toEqual(['closed -> open'])
 		expect(restored.pass(200).admit()).toBeGreaterThan(0)
 	})
 	it('that was half-open is open without a wait', () => {

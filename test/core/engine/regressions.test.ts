@@ -254,17 +254,17 @@ describe('regressions: deadlines and signals', () => {
 	it('a nested call reported abort when the shared deadline had expired', async () => {
 		const deadline = Deadline.after(100, { runtime: clock })
 		const inner = retry({ ...steady, runtime: clock })
-		let told: unknown
+		let stopReason: unknown
 		const outer = retry({ runtime: clock, maxRetries: 0 }).settle(
 			async (ctx) => {
 				const result = await inner.settle(taking(clock, 200, new Error('slow')), ctx)
-				told = explain(result)?.stop
+				stopReason = explain(result)?.stop
 			},
 			{ deadline },
 		)
 		await clock.runUntilIdle()
 		await outer
-		expect(told).toBe('deadline')
+		expect(stopReason).toBe('deadline')
 	})
 
 	it('signals without throwIfAborted, as in older polyfills, failed every call', async () => {

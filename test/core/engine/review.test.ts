@@ -139,16 +139,16 @@ describe('regressions: hooks with side effects', () => {
 	})
 
 	test('a state change made by onStateChange was emitted before the change that caused it', async () => {
-		const told: string[] = []
+		const changes: string[] = []
 		const breaker = circuitBreaker({
 			failureThreshold: 1,
 			onStateChange: (_, to) => to === 'open' && breaker.reset(),
 		})
 		breaker.subscribe((event: YaokiEvent) => {
-			if (event.type === 'state_change') told.push(`${event.from} to ${event.to}`)
+			if (event.type === 'state_change') changes.push(`${event.from} to ${event.to}`)
 		})
 		await breaker.settle(() => Promise.reject(new Error('down')))
-		expect(told).toEqual(['closed to open', 'open to closed'])
+		expect(changes).toEqual(['closed to open', 'open to closed'])
 	})
 })
 

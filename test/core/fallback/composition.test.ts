@@ -137,7 +137,7 @@ describe('a fallback among other policies', () => {
 })
 
 describe('what a fallback reports', () => {
-	async function told(policy: ReturnType<typeof fallback>, clock: ReturnType<typeof virtualRuntime>) {
+	async function emitted(policy: ReturnType<typeof fallback>, clock: ReturnType<typeof virtualRuntime>) {
 		const events: YaokiEvent[] = []
 		policy.subscribe((event) => events.push(event))
 		await settled(clock, policy.execute(fail, { name: 'load', key: 'k' }))
@@ -147,7 +147,7 @@ describe('what a fallback reports', () => {
 	test('is one event with the error that it replaces', async () => {
 		const clock = virtualRuntime()
 		const policy = fallback(fail, { orElse: [fail, 'instead'], name: 'prices', runtime: clock })
-		expect(await told(policy, clock)).toEqual([
+		expect(await emitted(policy, clock)).toEqual([
 			{
 				type: 'fallback',
 				policy: 'prices',
@@ -164,7 +164,7 @@ describe('what a fallback reports', () => {
 
 	test('regression: is nothing if it has no value', async () => {
 		const clock = virtualRuntime()
-		expect(await told(fallback(lastGoodValue(1_000), { runtime: clock }), clock)).toEqual([])
+		expect(await emitted(fallback(lastGoodValue(1_000), { runtime: clock }), clock)).toEqual([])
 	})
 
 	test('is found by explain: the call ended with fallback', async () => {

@@ -29,7 +29,7 @@ describe('a fallback', () => {
 	})
 
 	test.each([
-		['at once', (error: unknown) => `after ${error}`],
+		['synchronously', (error: unknown) => `after ${error}`],
 		['later', async (error: unknown) => `after ${error}`],
 	])('calls a function with the error, which may return %s', async (_, alternative) => {
 		const clock = virtualRuntime()

@@ -47,7 +47,7 @@ describe('a hedge inside a retry', () => {
 	})
 
 	test('regression: reports a call once to the outer layers, however many requests it had', async () => {
-		// Each hedge went on through the layers around: a bulkhead got slots back that nobody held, a breaker counted twice.
+		// Each hedge went on through the layers around: a bulkhead released slots that were not held, a breaker counted twice.
 		const clock = virtualRuntime()
 		const limit = bulkhead({ maxConcurrent: 2 })
 		const breaker = circuitBreaker()

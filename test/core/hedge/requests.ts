@@ -8,7 +8,7 @@ interface Request {
 	readonly error?: unknown
 }
 
-/** Work whose requests end as told, in the order in which they are sent. */
+/** An operation whose requests settle as listed, in the order in which they are sent. */
 export function requests(clock: VirtualRuntime, ...script: readonly Request[]) {
 	const sentAt: number[] = []
 	const contexts: CallContext[] = []
@@ -16,7 +16,7 @@ export function requests(clock: VirtualRuntime, ...script: readonly Request[]) {
 		const { ms, value, error } = script[sentAt.length] ?? { ms: Infinity }
 		sentAt.push(clock.now())
 		contexts.push(context)
-		// Somebody who listens: a signal is made only when it is asked for.
+		// Reads the signal, because it is created on first use.
 		context.signal.addEventListener('abort', () => {})
 		return new Promise((resolve, reject) => {
 			if (ms < Infinity) clock.setTimer(ms, () => (error === undefined ? resolve(value) : reject(error)))

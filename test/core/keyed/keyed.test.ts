@@ -102,7 +102,7 @@ describe('the registry', () => {
 			['a', 'a', 1],
 			['c', 'c', 1],
 		])
-		expect(policy.get('nobody')).toBeUndefined()
+		expect(policy.get('unused')).toBeUndefined()
 	})
 
 	test('deletes a key: calls in flight continue, and the next call gets a new policy', async () => {

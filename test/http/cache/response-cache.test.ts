@@ -100,7 +100,7 @@ describe('never stored', () => {
 		['Vary with * among names', get(), answer('x', { vary: 'accept , *' })],
 		['Vary with what is no name', get(), answer('x', { vary: 'accept encoding' })],
 		[
-			'Vary with more names than anybody means',
+			'Vary with too many names',
 			get(),
 			answer('x', { vary: Array.from({ length: 40 }, (_, i) => `x-${i}`).join() }),
 		],

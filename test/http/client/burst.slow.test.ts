@@ -15,7 +15,7 @@ const countOf = (results: readonly PromiseSettledResult<unknown>[], status: 'ful
 
 describe('a burst of 10,000 requests to a server that fails three in ten', () => {
 	const bulkheads: readonly (readonly [string, HttpClientOptions['bulkhead']])[] = [
-		['all at once', false],
+		['concurrently', false],
 		['a hundred at a time', { maxConcurrent: 100, maxQueue: 10_000 }],
 	]
 

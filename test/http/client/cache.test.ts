@@ -75,8 +75,8 @@ describe.each(TRANSPORTS)('the cache over %s', (_, transport) => {
 			stop: 'fallback',
 			attempts: [{ outcome: 'cancelled', errorType: 'CircuitOpenError' }],
 		})
-		const told = events.filter(({ type }) => type === 'fallback')
-		expect(told).toMatchObject([
+		const fallbacks = events.filter(({ type }) => type === 'fallback')
+		expect(fallbacks).toMatchObject([
 			{ policy: 'cache', call: 'rates', key: server.origin, errorType: 'CircuitOpenError' },
 		])
 	})

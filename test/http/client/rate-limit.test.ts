@@ -192,7 +192,7 @@ describe.each(TRANSPORTS)('a server with a quota over %s', (_, transport) => {
 
 	it.each([
 		['that is malformed', { ratelimit: 'r=0, t=?' }],
-		['of which nobody knows when it is full again', { ratelimit: '"default";r=0' }],
+		['without a reset time', { ratelimit: '"default";r=0' }],
 		['that is reset in the past', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1000000000' }],
 	])('%s delays no request', async (_what, headers) => {
 		const { client, server, waits } = await setting(transport, answer({ headers }), patient)

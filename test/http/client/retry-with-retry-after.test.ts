@@ -31,8 +31,8 @@ async function repeated(send: Send, script: Script<Step>, own: SettingOptions = 
 
 describe.each(SENDERS)('retryWithRetryAfter over %s', (_, send) => {
 	it.each([429, 503])('retries after a %i, after the requested wait plus jitter', async (status) => {
-		const refusal = answer({ status, headers: { 'retry-after': '7' } })
-		const { ask, server, waits } = await repeated(send, [refusal, fine])
+		const rejection = answer({ status, headers: { 'retry-after': '7' } })
+		const { ask, server, waits } = await repeated(send, [rejection, fine])
 		const response = await ask()
 		expect(await response.text()).toBe('fine')
 		expect(server.requests).toHaveLength(2)

@@ -65,7 +65,7 @@ export const HTTP1_ERRORS: Readonly<Record<string, Http1Row>> = {
 /** Faults without a server that speaks HTTP. */
 export const CONNECT_ERRORS: Readonly<Record<'refused' | 'tlsReset' | 'tlsFin', Thrown>> = {
 	refused: { name: 'Error', code: 'ECONNREFUSED', message: /^connect ECONNREFUSED 127\.0\.0\.1:\d+$/ },
-	// Not to be told from a reset after the request was read.
+	// Indistinguishable from a reset after the request was read.
 	tlsReset: { name: 'Error', code: 'ECONNRESET', message: /^read ECONNRESET$/ },
 	// No errno and no syscall.
 	tlsFin: {

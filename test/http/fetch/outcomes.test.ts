@@ -54,22 +54,22 @@ describe.each(SENDERS)('over $name', ({ networkError, setting }) => {
 
 		test('that came after a 503 and a reset: each failure with its wait', async () => {
 			const { fetch, url } = await setting([BUSY, reset('request-head'), FINE])
-			const told = explain(await fetch(url, { yaoki: { name: 'orders' } }))
-			expect(told).toMatchObject({ name: 'orders', stop: 'success' })
-			expect(told?.attempts).toMatchObject([
+			const explanation = explain(await fetch(url, { yaoki: { name: 'orders' } }))
+			expect(explanation).toMatchObject({ name: 'orders', stop: 'success' })
+			expect(explanation?.attempts).toMatchObject([
 				{ attempt: 0, outcome: 'throttled', errorMessage: 'HTTP 503', delayMs: 100, delaySource: 'backoff' },
 				{ attempt: 1, outcome: 'transient', delayMs: 200 },
 				{ attempt: 2, outcome: 'success' },
 			])
-			expect(String(told)).toContain('orders: 3 attempts')
+			expect(String(explanation)).toContain('orders: 3 attempts')
 		})
 
 		test('whose retries are exhausted', async () => {
 			const { fetch, url } = await setting(BUSY)
-			const told = explain(await fetch(url))
-			expect(told?.stop).toBe('retries-exhausted')
-			expect(told?.attempts).toHaveLength(3)
-			expect(told?.attempts[2]).not.toHaveProperty('delayMs')
+			const explanation = explain(await fetch(url))
+			expect(explanation?.stop).toBe('retries-exhausted')
+			expect(explanation?.attempts).toHaveLength(3)
+			expect(explanation?.attempts[2]).not.toHaveProperty('delayMs')
 		})
 
 		test('whose own, smaller maxRetries is exhausted', async () => {

@@ -88,9 +88,9 @@ describe.each(SENDERS)('over $name', ({ fetching, isFetch, networkError, setting
 					}),
 				)
 				const isRepeated = (method: string) => answer === 'maybe' && isAllowed(permission, method)
-				const refusal = answer === 'never' ? 'permanent' : 'not-idempotent'
+				const rejection = answer === 'never' ? 'permanent' : 'not-idempotent'
 				expect(Object.fromEntries(stops)).toEqual(
-					Object.fromEntries(methods.map((method) => [method, isRepeated(method) ? 'success' : refusal])),
+					Object.fromEntries(methods.map((method) => [method, isRepeated(method) ? 'success' : rejection])),
 				)
 				const calls = (method: string) => server.requests.filter(({ path }) => path === `/${method}`)
 				for (const method of methods) expect(calls(method)).toHaveLength(isRepeated(method) ? 2 : 1)

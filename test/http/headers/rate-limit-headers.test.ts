@@ -21,7 +21,7 @@ const FAMILIES = [
 ] as const
 
 describe.each(FAMILIES)('the headers %s-...%s', (prefix, suffix) => {
-	const told = (remaining: string, reset: string, limit?: string) =>
+	const parsed = (remaining: string, reset: string, limit?: string) =>
 		read(family(prefix, remaining, reset, limit, suffix))
 
 	it.each([
@@ -39,20 +39,20 @@ describe.each(FAMILIES)('the headers %s-...%s', (prefix, suffix) => {
 		['a duration of seconds and milliseconds', '1s500ms', 1_500],
 		['a duration of one minute', '1m', 60_000],
 	])('report the reset as %s', (_, reset, resetMs) => {
-		expect(told('7', reset)).toEqual({ remaining: 7, resetMs })
-		expect(told('7', reset, '100')).toEqual({ remaining: 7, resetMs, limit: 100 })
+		expect(parsed('7', reset)).toEqual({ remaining: 7, resetMs })
+		expect(parsed('7', reset, '100')).toEqual({ remaining: 7, resetMs, limit: 100 })
 	})
 
 	it('can contain decimals', () => {
-		expect(told('594.0', '30')).toEqual({ remaining: 594, resetMs: 30_000 })
-		expect(told('0.9', '30')).toEqual({ remaining: 0, resetMs: 30_000 })
+		expect(parsed('594.0', '30')).toEqual({ remaining: 594, resetMs: 30_000 })
+		expect(parsed('0.9', '30')).toEqual({ remaining: 0, resetMs: 30_000 })
 	})
 
 	it('can have policies after the limit, as with Envoy', () => {
 		const report = { remaining: 7, resetMs: 1_000, limit: 10 }
-		expect(told('7', '1', '10, 10;w=1;name="a", 1000;w=3600')).toEqual({ ...report, windowMs: 1_000 })
-		expect(told('7', '1', '10, 1000;w=3600')).toEqual(report)
-		expect(told('7', '1', '10;w=60')).toEqual({ ...report, windowMs: 60_000 })
+		expect(parsed('7', '1', '10, 10;w=1;name="a", 1000;w=3600')).toEqual({ ...report, windowMs: 1_000 })
+		expect(parsed('7', '1', '10, 1000;w=3600')).toEqual(report)
+		expect(parsed('7', '1', '10;w=60')).toEqual({ ...report, windowMs: 60_000 })
 	})
 
 	it.each([
@@ -76,7 +76,7 @@ describe.each(FAMILIES)('the headers %s-...%s', (prefix, suffix) => {
 		['a negative limit', '5', '30', '-1'],
 		['a malformed policy', '5', '30', '10, 10;w=0'],
 	])('are ignored with %s', (_, remaining, reset, limit) => {
-		expect(told(remaining, reset, limit)).toBeUndefined()
+		expect(parsed(remaining, reset, limit)).toBeUndefined()
 	})
 
 	it('are ignored without a reset', () => {

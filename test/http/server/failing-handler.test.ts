@@ -10,7 +10,7 @@ import { connected } from './http2-client.ts'
 import { listening, type Running, type Start, servers } from './servers.ts'
 
 /** The errors logged to the console, which is silenced. */
-function told(): unknown[][] {
+function loggedErrors(): unknown[][] {
 	const spy = vi.spyOn(console, 'error').mockImplementation(() => undefined)
 	onTestFinished(() => spy.mockRestore())
 	return spy.mock.calls
@@ -50,7 +50,7 @@ const giveUp = (context: ServerContext | undefined, error: Error): Promise<never
 
 describe.each(servers)('%s', (_, start) => {
 	test('a handler that throws after exhausted retries is not retried by its caller', async () => {
-		told()
+		loggedErrors()
 		const { a, calls } = await chain(start, 503)
 		const response = await fetch(a)
 		expect(response.status).toBeGreaterThanOrEqual(500)
@@ -59,7 +59,7 @@ describe.each(servers)('%s', (_, start) => {
 	})
 
 	test('an outermost caller retries such a handler', async () => {
-		told()
+		loggedErrors()
 		const { a, calls } = await chain(start, 503, { nested: 'outermost' })
 		await fetch(a)
 		expect(calls).toEqual({ b: 3, c: 3 })
@@ -68,7 +68,7 @@ describe.each(servers)('%s', (_, start) => {
 
 describe.each(servers.slice(0, 2))('%s, whose handler throws', (_, start) => {
 	test('responds with 502 in JSON after exhausted retries, and logs the error once', async () => {
-		const errors = told()
+		const errors = loggedErrors()
 		const failure = new Error('the database is down')
 		const service = await url(start((context) => giveUp(context, failure)))
 		const response = await fetch(service)
@@ -80,7 +80,7 @@ describe.each(servers.slice(0, 2))('%s, whose handler throws', (_, start) => {
 	})
 
 	test('also if the handler throws its own error with the original as cause', async () => {
-		told()
+		loggedErrors()
 		const service = await url(
 			start(async (context) => {
 				await giveUp(context, new Error('down')).catch(() => undefined)
@@ -91,7 +91,7 @@ describe.each(servers.slice(0, 2))('%s, whose handler throws', (_, start) => {
 	})
 
 	test('does not pass on the status of a downstream service', async () => {
-		told()
+		loggedErrors()
 		const { a, calls } = await chain(start, 404)
 		expect((await fetch(a)).status).toBe(502)
 		expect(calls).toEqual({ b: 1, c: 1 })
@@ -100,7 +100,7 @@ describe.each(servers.slice(0, 2))('%s, whose handler throws', (_, start) => {
 
 describe('a fetch handler that throws anything else', () => {
 	test('is left to the platform, and nothing is logged', async () => {
-		const errors = told()
+		const errors = loggedErrors()
 		const fetchHandler = servers[1]?.[1]
 		const service = await url(fetchHandler?.(() => Promise.reject(new Error('bug'))) ?? expect.unreachable())
 		// The platform of these tests closes the connection.
@@ -112,14 +112,14 @@ describe('a fetch handler that throws anything else', () => {
 describe('a handler of node:http that throws anything else', () => {
 	test.each([
 		[
-			'at once',
+			'synchronously',
 			() => () => {
 				throw new Error('bug')
 			},
 		],
 		['later', () => () => Promise.reject(new Error('bug'))],
 	])('%s is answered with 500 without the mark, and logged once', async (_when, make) => {
-		const errors = told()
+		const errors = loggedErrors()
 		const service = await url(listening(nodeServerContext(make())))
 		const response = await fetch(service)
 		expect(response.status).toBe(500)
@@ -129,7 +129,7 @@ describe('a handler of node:http that throws anything else', () => {
 	})
 
 	test('is answered in the same way if run throws', async () => {
-		const errors = told()
+		const errors = loggedErrors()
 		const run = () => {
 			throw new Error('not today')
 		}
@@ -139,7 +139,7 @@ describe('a handler of node:http that throws anything else', () => {
 	})
 
 	test('has its headers removed, because they describe another response', async () => {
-		told()
+		loggedErrors()
 		const service = await url(
 			listening(
 				nodeServerContext((_request, response) => {
@@ -155,7 +155,7 @@ describe('a handler of node:http that throws anything else', () => {
 	})
 
 	test('during its response has its connection closed, so that a partial response does not look complete', async () => {
-		const errors = told()
+		const errors = loggedErrors()
 		const service = await url(
 			listening(
 				nodeServerContext((_request, response) => {
@@ -169,7 +169,7 @@ describe('a handler of node:http that throws anything else', () => {
 	})
 
 	test('after its response does not change the response', async () => {
-		const errors = told()
+		const errors = loggedErrors()
 		const body = 'x'.repeat(5_000_000)
 		const service = await url(
 			listening(
@@ -184,7 +184,7 @@ describe('a handler of node:http that throws anything else', () => {
 	})
 
 	test('because the client has disconnected is not logged', async () => {
-		const errors = told()
+		const errors = loggedErrors()
 		const started = deferred()
 		const over = deferred()
 		const serve = nodeServerContext(async (_request, _response, { signal }) => {
@@ -200,7 +200,7 @@ describe('a handler of node:http that throws anything else', () => {
 	})
 
 	test('over HTTP/2 is answered too', async () => {
-		const errors = told()
+		const errors = loggedErrors()
 		const server = createHttp2Server(
 			nodeServerContext(async (_request, _response, context) => giveUp(context, new Error('down'))),
 		)

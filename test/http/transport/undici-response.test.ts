@@ -58,9 +58,9 @@ describe('an observer', () => {
 	const followed = async (handler?: Handler, signal = new AbortController().signal) => {
 		const { url } = await serve(handler)
 		const response = await send(url, init({ signal }))
-		const told = follower()
-		response.observe(told)
-		return { response, ...told }
+		const watcher = follower()
+		response.observe(watcher)
+		return { response, ...watcher }
 	}
 
 	it.each(['text', 'arrayBuffer', 'blob'] as const)('is notified once that %s has ended', async (how) => {

@@ -187,8 +187,8 @@ describe('a canary replay', () => {
 	it('reports progress from the first message on', async () => {
 		const { store, relay, replay } = setUp(2_000)
 		relay((id) => store.rows.delete(id))
-		const told: number[] = []
-		await replay({ onProgress: ({ done }) => told.push(done) })
-		expect(told).toEqual([1, 11, 1_011, 2_000])
+		const counts: number[] = []
+		await replay({ onProgress: ({ done }) => counts.push(done) })
+		expect(counts).toEqual([1, 11, 1_011, 2_000])
 	})
 })

@@ -131,10 +131,10 @@ describe.each(['replay', 'discard'] as const)('%s', (action) => {
 
 	it('reports progress after every batch of 1,000', async () => {
 		const { dead, onChanged } = setUp(letters(2_500))
-		const told: number[] = []
-		const onProgress = ({ done }: { done: number }) => told.push(done)
+		const counts: number[] = []
+		const onProgress = ({ done }: { done: number }) => counts.push(done)
 		const report = await dead[action]({ topic: 'order.created' }, { onProgress })
-		expect(told).toEqual([1_000, 2_000, 2_500])
+		expect(counts).toEqual([1_000, 2_000, 2_500])
 		expect(Object.values(report)[0]).toBe(2_500)
 		expect(report.stopped).toBe(false)
 		expect(onChanged).toHaveBeenCalledTimes(3)

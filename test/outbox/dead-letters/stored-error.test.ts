@@ -17,9 +17,9 @@ const bad = (): never => {
 
 describe('toStoredError', () => {
 	it('returns the name and first line of an error', () => {
-		expect(toStoredError(new TypeError('x is no function\n  at once'))).toMatchObject({
+		expect(toStoredError(new TypeError('x is not a function\n  at load'))).toMatchObject({
 			type: 'TypeError',
-			message: 'x is no function',
+			message: 'x is not a function',
 		})
 	})
 
@@ -149,7 +149,7 @@ describe('toStoredError of an HTTP error', () => {
 })
 
 describe('the response body of an HTTP error', () => {
-	const told = (body: unknown): string => toStoredError(new HttpError(422, body)).message
+	const messageFor = (body: unknown): string => toStoredError(new HttpError(422, body)).message
 
 	it.each([
 		['no such product', 'HTTP 422: no such product'],
@@ -168,15 +168,15 @@ describe('the response body of an HTTP error', () => {
 		[null, 'HTTP 422'],
 		['HTTP 422', 'HTTP 422'],
 	])(
-		'is told: the 422 of a receiver said "no such product", and nobody could read it (%j)',
+		'is part of the stored message: an operator could not read the 422 of a receiver that said "no such product" (%j)',
 		(body, message) => {
-			expect(told(body)).toBe(message)
+			expect(messageFor(body)).toBe(message)
 		},
 	)
 
 	it('is truncated to 200 characters without splitting a pair', () => {
-		expect(told('x'.repeat(201))).toBe(`HTTP 422: ${'x'.repeat(200)}`)
-		expect(told(`${'x'.repeat(199)}🙂`)).toBe(`HTTP 422: ${'x'.repeat(199)}`)
+		expect(messageFor('x'.repeat(201))).toBe(`HTTP 422: ${'x'.repeat(200)}`)
+		expect(messageFor(`${'x'.repeat(199)}🙂`)).toBe(`HTTP 422: ${'x'.repeat(199)}`)
 	})
 
 	it('is included for other libraries, but not without a status', () => {
@@ -204,9 +204,9 @@ describe('the response body of an HTTP error', () => {
 				},
 			},
 		)
-		expect(told(counting)).toMatch(/^HTTP 422: \["no","no",/)
+		expect(messageFor(counting)).toMatch(/^HTTP 422: \["no","no",/)
 		expect(read).toBeLessThan(400)
-		expect(told({ text: 'x'.repeat(10_000_000) })).toHaveLength('HTTP 422: '.length + 200)
+		expect(messageFor({ text: 'x'.repeat(10_000_000) })).toHaveLength('HTTP 422: '.length + 200)
 	})
 
 	const ring: Record<string, unknown> = { error: 'round' }
@@ -220,18 +220,18 @@ describe('the response body of an HTTP error', () => {
 		['a function', bad],
 		['a big integer', 7n],
 	])('that is hostile is ignored: %s', (_, body) => {
-		expect(told(body)).toBe('HTTP 422')
+		expect(messageFor(body)).toBe('HTTP 422')
 	})
 
 	it('is read without running foreign code', () => {
 		const body = Object.defineProperty({ toJSON: bad }, 'error', { get: bad, enumerable: true })
-		expect(told(body)).toBe('HTTP 422: {"toJSON":…,"error":…}')
+		expect(messageFor(body)).toBe('HTTP 422: {"toJSON":…,"error":…}')
 	})
 
 	it('that is cyclic or has a million empty items ends', () => {
-		expect(told(ring)).toContain('{"error":"round"')
+		expect(messageFor(ring)).toContain('{"error":"round"')
 		const nothing = Array.from({ length: 1_000_000 }, () => bad)
-		expect(told([nothing, nothing, 'no'])).toBe('HTTP 422')
+		expect(messageFor([nothing, nothing, 'no'])).toBe('HTTP 422')
 	})
 
 	it('that throws when read is ignored', () => {

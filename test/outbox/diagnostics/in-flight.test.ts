@@ -9,7 +9,7 @@ const exactly = (count: number): CappedCount => ({ count, isCapped: false })
 const orMore = (count: number): CappedCount => ({ count, isCapped: true })
 
 /** Returns the in-flight counts of these destinations, and in total. */
-const told = async (inFlight: Readonly<Record<string, CappedCount>>, relays: readonly RelayRow[]) => {
+const counted = async (inFlight: Readonly<Record<string, CappedCount>>, relays: readonly RelayRow[]) => {
 	const names = Object.keys(inFlight)
 	const store = new FakeStore(names.map((destination, at) => message({ id: idOf(at), destination })))
 	store.counts = Object.fromEntries(names.map((name) => [name, { inFlight: inFlight[name] ?? exactly(0) }]))
@@ -22,15 +22,15 @@ const told = async (inFlight: Readonly<Record<string, CappedCount>>, relays: rea
 }
 
 it('keeps a complete count, whatever the relays report', async () => {
-	expect(await told({ billing: exactly(3) }, [relay({ inFlight: 7 })])).toEqual({
+	expect(await counted({ billing: exactly(3) }, [relay({ inFlight: 7 })])).toEqual({
 		billing: exactly(3),
 		all: exactly(3),
 	})
 })
 
 it('returns 0 if no relay reports messages in flight', async () => {
-	expect(await told({ billing: orMore(0) }, [relay()])).toEqual({ billing: exactly(0), all: exactly(0) })
-	expect(await told({ billing: orMore(0) }, [])).toEqual({ billing: exactly(0), all: exactly(0) })
+	expect(await counted({ billing: orMore(0) }, [relay()])).toEqual({ billing: exactly(0), all: exactly(0) })
+	expect(await counted({ billing: orMore(0) }, [])).toEqual({ billing: exactly(0), all: exactly(0) })
 })
 
 it('uses the relays report for a capped count', async () => {
@@ -39,11 +39,11 @@ it('uses the relays report for a capped count', async () => {
 		relay({ id: 'relay-2', inFlight: 5 }),
 		relay({ id: 'gone', inFlight: 9, seenAt: NOW - 60_000 }),
 	]
-	expect(await told({ billing: orMore(0) }, relays)).toEqual({ billing: exactly(12), all: exactly(12) })
+	expect(await counted({ billing: orMore(0) }, relays)).toEqual({ billing: exactly(12), all: exactly(12) })
 })
 
 it('never reports less than the count, because reports may be old', async () => {
-	expect(await told({ billing: orMore(9) }, [relay({ inFlight: 7 })])).toEqual({
+	expect(await counted({ billing: orMore(9) }, [relay({ inFlight: 7 })])).toEqual({
 		billing: orMore(9),
 		all: orMore(9),
 	})
@@ -54,7 +54,7 @@ it('subtracts what a relay sends to other destinations', async () => {
 		relay({ destinations: ['*'], inFlight: 10 }),
 		relay({ id: 'relay-2', destinations: ['post'], inFlight: 50 }),
 	]
-	expect(await told({ billing: orMore(2), mail: exactly(4) }, relays)).toEqual({
+	expect(await counted({ billing: orMore(2), mail: exactly(4) }, relays)).toEqual({
 		billing: exactly(6),
 		mail: exactly(4),
 		all: exactly(10),
@@ -63,7 +63,7 @@ it('subtracts what a relay sends to other destinations', async () => {
 
 it('returns 0 for a paused destination beside a busy one', async () => {
 	const relays = [relay({ destinations: ['billing', 'mail'], inFlight: 8 })]
-	expect(await told({ billing: orMore(0), mail: orMore(8) }, relays)).toEqual({
+	expect(await counted({ billing: orMore(0), mail: orMore(8) }, relays)).toEqual({
 		billing: exactly(0),
 		mail: orMore(8),
 		all: orMore(8),
@@ -72,7 +72,7 @@ it('returns 0 for a paused destination beside a busy one', async () => {
 
 it('returns only a total if it cannot be divided', async () => {
 	const relays = [relay({ destinations: ['billing', 'mail'], inFlight: 30 })]
-	expect(await told({ billing: orMore(3), mail: orMore(8) }, relays)).toEqual({
+	expect(await counted({ billing: orMore(3), mail: orMore(8) }, relays)).toEqual({
 		billing: orMore(3),
 		mail: orMore(8),
 		all: exactly(30),

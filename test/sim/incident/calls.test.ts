@@ -55,7 +55,7 @@ test('attempts start with their call, or after the delay of the retry before', (
 	])
 })
 
-test('concurrent calls are told apart by their id, in any order of lines', () => {
+test('concurrent calls are identified by their id, in any order of lines', () => {
 	const events = [
 		at(1_100, 'a', retried(1, 200)),
 		at(1_150, 'b', retried(1, 100)),

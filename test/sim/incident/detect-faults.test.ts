@@ -55,7 +55,7 @@ test('timeouts of some attempts, while the others are normal, are errors', () =>
 	expect(Math.abs((faults[0]?.fromMs ?? 0) - 50_000)).toBeLessThan(1_000)
 })
 
-test('several faults are told apart', () => {
+test('several faults are detected separately', () => {
 	const world: World = {
 		seconds: 120,
 		faults: [

@@ -91,7 +91,7 @@ describe('a retry storm that outlasts its outage', () => {
 		expect(found?.toMs).toBeGreaterThan(60_000)
 	})
 
-	test('is told apart from the outage if the workers are known', () => {
+	test('is detected separately from the outage if the workers are known', () => {
 		const { scenario, summary } = incident
 		const faults = readService(scenario).faults ?? []
 		expect(faults).toHaveLength(1)

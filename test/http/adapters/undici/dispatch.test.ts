@@ -50,7 +50,7 @@ describe('a handler of the older kind', () => {
 	it('is called by its own methods, without HTTP/2', async () => {
 		const calls: string[] = []
 		const controller = controllerOf(calls)
-		const told: unknown[] = []
+		const received: unknown[] = []
 		let asked: object = {}
 		const send = around((options, handler) => {
 			asked = options
@@ -62,24 +62,24 @@ describe('a handler of the older kind', () => {
 			handler.onResponseEnd?.(controller, { end: 'yes' })
 		})
 		send(REQUEST, {
-			onConnect: () => told.push('connect'),
-			onBodySent: ({ length }: Uint8Array) => told.push(length),
-			onRequestSent: () => told.push('sent'),
-			onResponseStarted: () => told.push('started'),
+			onConnect: () => received.push('connect'),
+			onBodySent: ({ length }: Uint8Array) => received.push(length),
+			onRequestSent: () => received.push('sent'),
+			onResponseStarted: () => received.push('started'),
 			onHeaders(status: number, raw: unknown, resume: () => void, message: string) {
-				told.push(status, raw, message)
+				received.push(status, raw, message)
 				resume()
 				return false
 			},
 			onData: ({ length }: Uint8Array) => {
-				told.push(length)
+				received.push(length)
 				return false
 			},
-			onComplete: (trailers: unknown) => told.push(trailers),
+			onComplete: (trailers: unknown) => received.push(trailers),
 		})
 		expect(asked).toMatchObject({ allowH2: false })
 		const raw = ['one', '1', 'two', '2', 'two', '3']
-		expect(told).toEqual(['connect', 1, 'sent', 'started', 200, raw, 'Fine', 2, ['end', 'yes']])
+		expect(received).toEqual(['connect', 1, 'sent', 'started', 200, raw, 'Fine', 2, ['end', 'yes']])
 		expect(calls).toEqual(['resume', 'pause', 'pause'])
 	})
 
@@ -128,19 +128,19 @@ describe('a response that ignores a pause', () => {
 			handler.onResponseData?.(controller, new Uint8Array(3))
 			handler.onResponseError?.(controller, broken)
 		})
-		const told: unknown[] = []
+		const received: unknown[] = []
 		await new Promise<void>((resolve) => {
 			send(REQUEST, {
 				onRequestStart: () => {},
-				onResponseStart: (_: unknown, status: number) => told.push(status),
-				onResponseData: (_: unknown, { length }: Uint8Array) => told.push(length),
+				onResponseStart: (_: unknown, status: number) => received.push(status),
+				onResponseData: (_: unknown, { length }: Uint8Array) => received.push(length),
 				onResponseError(_: unknown, error: unknown) {
-					told.push(error)
+					received.push(error)
 					resolve()
 				},
 			})
 		})
-		expect(told).toEqual([404, 3, broken])
+		expect(received).toEqual([404, 3, broken])
 	})
 
 	it('is cancelled if too much of it has arrived', async () => {

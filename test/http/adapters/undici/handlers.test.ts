@@ -5,10 +5,10 @@ import { undiciInterceptor } from '../../../../src/http/adapters/undici/undici-i
 import { answer, type FaultServer, reset } from '../../faults/fault-server.ts'
 import { composed, inVirtualTime, serving } from './composed.ts'
 
-type Told = Dispatcher.DispatchHandler
+type Handler = Dispatcher.DispatchHandler
 
 /** A handler that records its events; `own` can do more. */
-function noting(own: Told = {}) {
+function noting(own: Handler = {}) {
 	const notes: string[] = []
 	const errors: unknown[] = []
 	let controller: Dispatcher.DispatchController | undefined
@@ -16,7 +16,7 @@ function noting(own: Told = {}) {
 	const ended = new Promise<void>((resolve) => {
 		over = resolve
 	})
-	const handler: Told = {
+	const handler: Handler = {
 		onRequestStart(given, context) {
 			controller = given
 			notes.push('start')

@@ -60,7 +60,7 @@ describe('an unusable file', () => {
 
 	it('that is not a database: the error says so', async () => {
 		const file = temporaryFile()
-		writeFileSync(file, 'Dear diary, '.repeat(500))
+		writeFileSync(file, 'Not a database, '.repeat(500))
 		await migrating(file).toThrow('not an SQLite database')
 	})
 
@@ -75,7 +75,7 @@ describe('an unusable file', () => {
 	it('is opened again by the next call', async () => {
 		const folder = temporaryFolder()
 		const file = join(folder, 'outbox.db')
-		writeFileSync(file, 'Dear diary, '.repeat(500))
+		writeFileSync(file, 'Not a database, '.repeat(500))
 		const store = sqliteStore(file)
 		onTestFinished(() => store.close())
 		await expect(store.migrate()).rejects.toThrow()
