@@ -76,8 +76,8 @@ export function storyTeller(): (path: string) => RequestListener | undefined {
 	const storyOf = (id: string): Story => {
 		const known = stories.get(id)
 		if (known) return known
-		const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
-		const { promise: gone, resolve: leave } = Promise.withResolvers<void>()
+		const [arrived, arrive] = signal()
+		const [gone, leave] = signal()
 		const story: Story = { seen: [], arrived, arrive, gone, leave }
 		stories.set(id, story)
 		return story
@@ -110,6 +110,15 @@ export function storyTeller(): (path: string) => RequestListener | undefined {
 			json(response, 200, seen)
 		}
 	}
+}
+
+/** Returns a promise and the function that resolves it. */
+function signal(): [Promise<void>, () => void] {
+	let resolve = () => {}
+	const promise = new Promise<void>((done) => {
+		resolve = done
+	})
+	return [promise, resolve]
 }
 
 /** Returns undefined if the request was interrupted. */
