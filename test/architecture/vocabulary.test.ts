@@ -8,7 +8,10 @@ const root = mkdtempSync(join(tmpdir(), 'yaoki-vocabulary-'))
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
 test('reports expressions with file, line and replacement, and honors exceptions', () => {
-	writeFileSync(join(root, 'a.md'), 'fine\nIt is whispered twice.\nA ring whispered in a song.\nThe whispereda word.\n')
+	writeFileSync(
+		join(root, 'a.md'),
+		'fine\nIt is whispered twice.\nA ring whispered in a song.\nThe whispereda word.\n',
+	)
 	const vocabulary = { expressions: { 'whispered|whispers': 'report' }, files: ['a.md'] }
 	expect(checkVocabulary(root, { ...vocabulary, exceptions: {} })).toEqual([
 		'a.md:2: "whispered" (say: report)',

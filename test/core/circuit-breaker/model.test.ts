@@ -204,7 +204,19 @@ const stats = fc.constant(command('stats', compareStats))
 
 it('behaves in every history like a slow and obvious model', () => {
 	const tally: Record<string, number> = {}
-	const frequent = [call, call, begin, begin, end, end, waitUntilTried, waitUntilTried, shortWait, wait, stats]
+	const frequent = [
+		call,
+		call,
+		begin,
+		begin,
+		end,
+		end,
+		waitUntilTried,
+		waitUntilTried,
+		shortWait,
+		wait,
+		stats,
+	]
 	const rare = [ignore, isolate, release, reset, update, restart]
 	const histories = fc.commands([...frequent, ...frequent, ...frequent, ...rare, release], {
 		maxCommands: 60,

@@ -174,7 +174,10 @@ describe('what is retried', () => {
 	it("the toolkit's own rejections are not retried, unless shouldRetry says so", async () => {
 		const rejection = Object.assign(new Error('open'), { code: 'YAOKI_CIRCUIT_OPEN' })
 		expect(await run(failing(clock, rejection))).toEqual({ ok: false, error: rejection })
-		expect(await run(failing(clock, rejection), { shouldRetry: () => true })).toEqual({ ok: true, value: 'ok' })
+		expect(await run(failing(clock, rejection), { shouldRetry: () => true })).toEqual({
+			ok: true,
+			value: 'ok',
+		})
 	})
 
 	it("a user's classify decides first and may call the next one", async () => {
