@@ -7,7 +7,8 @@ import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import type { Big } from '../../../sql/postgres-values.ts'
 import { type CircuitRecord, NO_CIRCUIT, toCircuit } from '../decisions/circuit.ts'
 import { tokenGrant } from '../decisions/tokens.ts'
-import type { CircuitChange, DestinationCircuit, PauseReason, Rate, TokenGrant } from '../rows.ts'
+import type { DestinationCircuit, Rate } from '../rows.ts'
+import type { Store } from '../store.ts'
 import { MAX_TIME } from '../time-after.ts'
 
 /** `g` is a row of the destinations. */
@@ -30,14 +31,6 @@ interface CircuitRows {
 const CIRCUITS = `
 select {now} as ms, (select json_agg(${CIRCUIT_JSON})::text from {s}.outbox_destinations g
 	where g.version > 0 and g.destination in (select json_array_elements_text($1::text::json))) as circuits`
-
-export async function circuits(
-	executor: PostgresExecutor,
-	destinations: readonly string[],
-): Promise<readonly DestinationCircuit[]> {
-	const [found] = await executor.run<CircuitRows>(CIRCUITS, [JSON.stringify(destinations)])
-	return parseCircuits(found?.circuits ?? null, Number(found?.ms))
-}
 
 const timeAfterSql = (now: string, ms: string): string =>
 	`least(${now} + ceil(${ms}::double precision), ${MAX_TIME})::bigint`
@@ -63,34 +56,12 @@ with n as materialized (select {now} as ms), g as (
 )
 select ${NOW} as ms, (select json_agg(${CIRCUIT_JSON})::text from g) as circuits`
 
-export async function changeCircuit(
-	executor: PostgresExecutor,
-	change: CircuitChange,
-): Promise<{ readonly isApplied: boolean; readonly circuit: DestinationCircuit }> {
-	const { destination, version, state, pausedForMs, reason, failedProbes, delayMs } = change
-	const values = [destination, version, state, pausedForMs, reason, failedProbes, delayMs]
-	const [result] = await executor.run<CircuitRows>(CHANGE, values)
-	const [changed] = parseCircuits(result?.circuits ?? null, Number(result?.ms))
-	if (changed !== undefined) return { isApplied: true, circuit: changed }
-	const [found] = await circuits(executor, [destination])
-	return { isApplied: false, circuit: found ?? toCircuit(destination, NO_CIRCUIT, 0) }
-}
-
 const PAUSE = `
 insert into {s}.outbox_destinations as d (destination, paused_until, reason, version)
 values ($1::text, ${timeAfterSql('{now}', '$2')}, $3::text, 1)
 on conflict (destination) do update
 set paused_until = excluded.paused_until, reason = excluded.reason, version = d.version + 1
 where d.paused_until is null or d.paused_until < excluded.paused_until`
-
-export async function pause(
-	executor: PostgresExecutor,
-	destination: string,
-	forMs: number,
-	reason: PauseReason,
-): Promise<void> {
-	if (forMs > 0) await executor.run(PAUSE, [destination, forMs, reason])
-}
 
 /** $2 is the count, $3 to $5 the rate: limit, interval and burst. */
 const [COUNT, LIMIT, INTERVAL, BURST] = ['$2', '$3', '$4', '$5'].map((name) => `${name}::double precision`)
@@ -122,29 +93,38 @@ const rateValues = (destination: string, count: number, { limit, intervalMs, bur
 	burst,
 ]
 
-export async function acquireTokens(
-	executor: PostgresExecutor,
-	destination: string,
-	count: number,
-	rate: Rate,
-): Promise<TokenGrant> {
-	const [row] = await executor.run<{ parts: number; granted: number }>(
-		ACQUIRE,
-		rateValues(destination, count, rate),
-	)
-	return tokenGrant(Number(row?.granted), count, Number(row?.parts), rate)
-}
-
 const RETURN = `
 update {s}.outbox_destinations as d set
 	bucket_parts = least(${CAPACITY}, ${filledAt('{now}')} + ${COUNT} * ${INTERVAL}), bucket_interval = ${INTERVAL}, bucket_at = {now}
 where d.destination = $1::text and d.bucket_parts is not null`
 
-export async function returnTokens(
+export function circuitOperations(
 	executor: PostgresExecutor,
-	destination: string,
-	count: number,
-	rate: Rate,
-): Promise<void> {
-	await executor.run(RETURN, rateValues(destination, count, rate))
+): Pick<Store, 'circuits' | 'changeCircuit' | 'pause' | 'acquireTokens' | 'returnTokens'> {
+	const circuits: Store['circuits'] = async (destinations) => {
+		const [found] = await executor.run<CircuitRows>(CIRCUITS, [JSON.stringify(destinations)])
+		return parseCircuits(found?.circuits ?? null, Number(found?.ms))
+	}
+	return {
+		circuits,
+		async changeCircuit({ destination, version, state, pausedForMs, reason, failedProbes, delayMs }) {
+			const values = [destination, version, state, pausedForMs, reason, failedProbes, delayMs]
+			const [result] = await executor.run<CircuitRows>(CHANGE, values)
+			const [changed] = parseCircuits(result?.circuits ?? null, Number(result?.ms))
+			if (changed !== undefined) return { isApplied: true, circuit: changed }
+			const [found] = await circuits([destination])
+			return { isApplied: false, circuit: found ?? toCircuit(destination, NO_CIRCUIT, 0) }
+		},
+		async pause(destination, forMs, reason) {
+			if (forMs > 0) await executor.run(PAUSE, [destination, forMs, reason])
+		},
+		async acquireTokens(destination, count, rate) {
+			const values = rateValues(destination, count, rate)
+			const [row] = await executor.run<{ parts: number; granted: number }>(ACQUIRE, values)
+			return tokenGrant(Number(row?.granted), count, Number(row?.parts), rate)
+		},
+		async returnTokens(destination, count, rate) {
+			await executor.run(RETURN, rateValues(destination, count, rate))
+		},
+	}
 }

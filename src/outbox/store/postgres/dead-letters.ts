@@ -5,41 +5,9 @@
 import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import { type Big, withNumbers } from '../../../sql/postgres-values.ts'
 import { cappedCount } from '../count-limits.ts'
-import type { CappedCount, DeadGroup, MessageEdit, StoreFilter } from '../store.ts'
+import type { DeadGroup, DeadLetterStore, MessageEdit, Store, StoreFilter } from '../store.ts'
 import { FINGERPRINT, filterSql, Parameters } from './filter.ts'
 import { MESSAGE_COLUMNS } from './schema.ts'
-
-export async function deadGroups(
-	executor: PostgresExecutor,
-	filter: StoreFilter,
-	limit: number,
-): Promise<readonly DeadGroup[]> {
-	const parameters = new Parameters()
-	const sql = `
-		select g.fingerprint, g.cause, g.destination, e.error_type as "errorType", e.error_message as "errorMessage", g.count,
-			g.first_at as "firstAt", g.last_at as "lastAt", e.id::text as "exampleId" from (
-			select ${FINGERPRINT} as fingerprint, cause, destination, count(*) as count, min(died_at) as first_at,
-				max(died_at) as last_at, min(seq) as seq
-			from {s}.outbox_dead where ${filterSql('outbox_dead', filter, parameters)}
-			group by 1, 2, 3 order by count desc, seq limit ${parameters.add(limit, 'int')}
-		) g join {s}.outbox_dead e on e.seq = g.seq
-		order by g.count desc, g.seq`
-	const rows = await executor.runOnce<DeadGroup>(sql, parameters.values)
-	return rows.map((row) => withNumbers(row, ['count', 'firstAt', 'lastAt']))
-}
-
-export async function countDead(
-	executor: PostgresExecutor,
-	filter: StoreFilter,
-	limit: number,
-): Promise<CappedCount> {
-	const parameters = new Parameters()
-	const where = filterSql('outbox_dead', filter, parameters)
-	const sql = `select count(*) as count from (
-		select from {s}.outbox_dead where ${where} limit ${parameters.add(limit + 1, 'int')}) d`
-	const [row] = await executor.runOnce<{ count: Big }>(sql, parameters.values)
-	return cappedCount(Number(row?.count), limit)
-}
 
 /**
  * Deletes matching dead letters, oldest first, and skips those that another transaction is moving. The ids are an array, because a subquery
@@ -50,12 +18,6 @@ const deleteMatching = (filter: StoreFilter, limit: number, parameters: Paramete
 		select id from {s}.outbox_dead where ${filterSql('outbox_dead', filter, parameters)}
 		order by seq limit ${parameters.add(limit, 'int')} for update skip locked
 	)) returning *`
-
-const runForIds = async (
-	executor: PostgresExecutor,
-	sql: string,
-	{ values }: Parameters,
-): Promise<readonly string[]> => (await executor.runOnce<{ id: string }>(sql, values)).map(({ id }) => id)
 
 /** Columns that a replay resets. A dedupe key that another message has taken since is dropped. */
 const RESET: Readonly<Record<string, string>> = {
@@ -74,50 +36,71 @@ const EDIT_COLUMNS = {
 	maxRetries: ['max_retries', 'int'],
 } as const satisfies Record<keyof MessageEdit, readonly [string, string]>
 
-export function replay(
+const DROP_HISTORY = `
+with w as (
+	delete from {s}.outbox_history where id = any(array(
+		select id from {s}.outbox_history where ended_at < {now} - $1::bigint
+		order by ended_at limit $2::int for update skip locked
+	)) returning 1
+)
+select count(*) as count from w`
+
+export function deadLetterOperations(
 	executor: PostgresExecutor,
-	filter: StoreFilter,
-	limit: number,
-	edit: MessageEdit = {},
-): Promise<readonly string[]> {
-	const parameters = new Parameters()
-	const edited: Record<string, string> = {}
-	for (const [name, [column, type]] of Object.entries(EDIT_COLUMNS)) {
-		const value = edit[name as keyof MessageEdit]
-		if (value !== undefined) edited[column] = parameters.add(value, type)
-	}
-	const values = MESSAGE_COLUMNS.map((column) => edited[column] ?? RESET[column] ?? `d.${column}`)
-	const sql = `
+): DeadLetterStore & Pick<Store, 'retryNow' | 'dropHistory'> {
+	const runForIds = async (sql: string, { values }: Parameters): Promise<readonly string[]> =>
+		(await executor.runOnce<{ id: string }>(sql, values)).map(({ id }) => id)
+	return {
+		async deadGroups(filter, limit) {
+			const parameters = new Parameters()
+			const sql = `
+		select g.fingerprint, g.cause, g.destination, e.error_type as "errorType", e.error_message as "errorMessage", g.count,
+			g.first_at as "firstAt", g.last_at as "lastAt", e.id::text as "exampleId" from (
+			select ${FINGERPRINT} as fingerprint, cause, destination, count(*) as count, min(died_at) as first_at,
+				max(died_at) as last_at, min(seq) as seq
+			from {s}.outbox_dead where ${filterSql('outbox_dead', filter, parameters)}
+			group by 1, 2, 3 order by count desc, seq limit ${parameters.add(limit, 'int')}
+		) g join {s}.outbox_dead e on e.seq = g.seq
+		order by g.count desc, g.seq`
+			const rows = await executor.runOnce<DeadGroup>(sql, parameters.values)
+			return rows.map((row) => withNumbers(row, ['count', 'firstAt', 'lastAt']))
+		},
+		async countDead(filter, limit) {
+			const parameters = new Parameters()
+			const where = filterSql('outbox_dead', filter, parameters)
+			const sql = `select count(*) as count from (
+		select from {s}.outbox_dead where ${where} limit ${parameters.add(limit + 1, 'int')}) d`
+			const [row] = await executor.runOnce<{ count: Big }>(sql, parameters.values)
+			return cappedCount(Number(row?.count), limit)
+		},
+		async replay(filter, limit, edit = {}) {
+			const parameters = new Parameters()
+			const edited: Record<string, string> = {}
+			for (const [name, [column, type]] of Object.entries(EDIT_COLUMNS)) {
+				const value = edit[name as keyof MessageEdit]
+				if (value !== undefined) edited[column] = parameters.add(value, type)
+			}
+			const values = MESSAGE_COLUMNS.map((column) => edited[column] ?? RESET[column] ?? `d.${column}`)
+			const sql = `
 		with d as (${deleteMatching(filter, limit, parameters)}), w as (
 			insert into {s}.outbox (${MESSAGE_COLUMNS.join(', ')}, seq) select ${values.join(', ')}, d.seq from d
 		)
 		select id::text as id from d order by seq`
-	return runForIds(executor, sql, parameters)
-}
-
-export function discard(
-	executor: PostgresExecutor,
-	filter: StoreFilter,
-	limit: number,
-	keepHistory: boolean,
-): Promise<readonly string[]> {
-	const parameters = new Parameters()
-	const columns = MESSAGE_COLUMNS.join(', ')
-	const history = `, h as (
+			return runForIds(sql, parameters)
+		},
+		async discard(filter, limit, keepHistory) {
+			const parameters = new Parameters()
+			const columns = MESSAGE_COLUMNS.join(', ')
+			const history = `, h as (
 		insert into {s}.outbox_history (${columns}, seq, ended_at, cause) select ${columns}, seq, {now}, cause from d)`
-	const sql = `
+			const sql = `
 		with d as (${deleteMatching(filter, limit, parameters)})${keepHistory ? history : ''}
 		select id::text as id from d order by seq`
-	return runForIds(executor, sql, parameters)
-}
-
-export function retryNow(
-	executor: PostgresExecutor,
-	filter: StoreFilter,
-	limit: number,
-): Promise<readonly string[]> {
-	const parameters = new Parameters()
-	const sql = `
+			return runForIds(sql, parameters)
+		},
+		async retryNow(filter, limit) {
+			const parameters = new Parameters()
+			const sql = `
 		with n as materialized (select {now} as ms), d as (
 			update {s}.outbox set due_at = (select ms from n) where id = any(array(
 				select id from {s}.outbox
@@ -128,23 +111,11 @@ export function retryNow(
 			)) returning id, seq
 		)
 		select id::text as id from d order by seq`
-	return runForIds(executor, sql, parameters)
-}
-
-const DROP_HISTORY = `
-with w as (
-	delete from {s}.outbox_history where id = any(array(
-		select id from {s}.outbox_history where ended_at < {now} - $1::bigint
-		order by ended_at limit $2::int for update skip locked
-	)) returning 1
-)
-select count(*) as count from w`
-
-export async function dropHistory(
-	executor: PostgresExecutor,
-	olderThanMs: number,
-	limit: number,
-): Promise<number> {
-	const [row] = await executor.run<{ count: Big }>(DROP_HISTORY, [Math.ceil(olderThanMs), limit])
-	return Number(row?.count)
+			return runForIds(sql, parameters)
+		},
+		async dropHistory(olderThanMs, limit) {
+			const [row] = await executor.run<{ count: Big }>(DROP_HISTORY, [Math.ceil(olderThanMs), limit])
+			return Number(row?.count)
+		},
+	}
 }

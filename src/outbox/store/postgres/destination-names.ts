@@ -1,10 +1,7 @@
 /** Finds destinations with due messages and the next due time, for a relay that has nothing to claim. */
 import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import type { Big } from '../../../sql/postgres-values.ts'
-import type { DueDestinations } from '../store.ts'
-
-const toWait = (value: Big | null | undefined): number | undefined =>
-	value === null || value === undefined ? undefined : Number(value)
+import type { Store } from '../store.ts'
 
 const NEXT_DUE = `
 with n as materialized (select {now} as ms)
@@ -15,14 +12,6 @@ from json_array_elements_text($1::text::json) as d(destination) cross join later
 		and (o.lease_until is null or o.lease_until <= (select ms from n))
 	order by o.due_at limit 1
 ) x`
-
-export async function nextDueInMs(
-	executor: PostgresExecutor,
-	destinations: readonly string[],
-): Promise<number | undefined> {
-	const [next] = await executor.run<{ wait: Big | null }>(NEXT_DUE, [JSON.stringify(destinations)])
-	return toWait(next?.wait)
-}
 
 /** The first destination after a name, with the due time of its first message. */
 const nextAfter = (name: string): string => `
@@ -42,14 +31,19 @@ select json_agg(destination order by found) filter (where due_at <= (select ms f
 	min(due_at) filter (where due_at > (select ms from n)) - (select ms from n) as wait
 from d`
 
-export async function dueDestinations(
+const toWait = (value: Big | null | undefined): number | undefined =>
+	value === null || value === undefined ? undefined : Number(value)
+
+export const scheduleOperations = (
 	executor: PostgresExecutor,
-	limit: number,
-	after: string | undefined,
-): Promise<DueDestinations> {
-	const [found] = await executor.run<{ names: string | null; wait: Big | null }>(DUE_DESTINATIONS, [
-		limit,
-		after ?? null,
-	])
-	return { names: JSON.parse(found?.names ?? '[]') as string[], nextDueInMs: toWait(found?.wait) }
-}
+): Pick<Store, 'nextDueInMs' | 'dueDestinations'> => ({
+	async nextDueInMs(destinations) {
+		const [next] = await executor.run<{ wait: Big | null }>(NEXT_DUE, [JSON.stringify(destinations)])
+		return toWait(next?.wait)
+	},
+	async dueDestinations(limit, after = '') {
+		type Found = { names: string | null; wait: Big | null }
+		const [found] = await executor.run<Found>(DUE_DESTINATIONS, [limit, after])
+		return { names: JSON.parse(found?.names ?? '[]') as string[], nextDueInMs: toWait(found?.wait) }
+	},
+})

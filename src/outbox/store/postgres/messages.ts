@@ -3,11 +3,13 @@ import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import { type Big, isUuid, withNumbers } from '../../../sql/postgres-values.ts'
 import type { MessageStatus } from '../../message/message.ts'
 import type { StoredMessage } from '../rows.ts'
-import type { StoreFilter } from '../store.ts'
+import type { Store } from '../store.ts'
+import { type MessageRow, toStoredMessage } from '../stored-message.ts'
 import { filterSql, Parameters, type Table } from './filter.ts'
 
 const SHARED = `id::text as id, seq, topic, destination, key, payload, headers, dedupe_key as "dedupeKey", attempts,
-	max_retries as "maxRetries", error_type, error_message, error_fingerprint, created_at as "createdAt", expires_at as "expiresAt", crashes`
+	max_retries as "maxRetries", error_type as "errorType", error_message as "errorMessage",
+	error_fingerprint as "errorFingerprint", created_at as "createdAt", expires_at as "expiresAt", crashes`
 
 const REST: Record<Table, string> = {
 	outbox: `case when lease_until > {now} then 'processing' else 'pending' end as status, due_at as "dueAt",
@@ -20,38 +22,16 @@ const REST: Record<Table, string> = {
 		ended_at as "endedAt", cause, false as blocks`,
 }
 
-interface Row extends Omit<StoredMessage, 'error'> {
-	readonly seq: Big
-	readonly error_type: string | null
-	readonly error_message: string | null
-	readonly error_fingerprint: string | null
-}
-
-const NUMBERS: readonly (keyof Omit<StoredMessage, 'error'>)[] = [
+const NUMBERS: readonly (keyof MessageRow)[] = [
 	...(['attempts', 'maxRetries', 'dueAt', 'lastAttemptAt', 'lockedAt'] as const),
 	...(['leaseUntil', 'createdAt', 'expiresAt', 'crashes', 'endedAt'] as const),
 ]
 
-const toStoredMessage = ({
-	seq: _,
-	error_type: type,
-	error_message: message,
-	error_fingerprint: fingerprint,
-	...row
-}: Row): StoredMessage => ({
-	...withNumbers(row, NUMBERS),
-	error: type === null ? null : { type, message: message ?? '', fingerprint: fingerprint ?? '' },
-})
+const toMessage = (row: MessageRow): StoredMessage => toStoredMessage(withNumbers(row, NUMBERS))
 
 const FIND = (['outbox', 'outbox_dead', 'outbox_history'] as const)
 	.map((table) => `select ${SHARED}, ${REST[table]} from {s}.${table} where id = $1::uuid`)
 	.join('\nunion all\n')
-
-export async function find(executor: PostgresExecutor, id: string): Promise<StoredMessage | undefined> {
-	if (!isUuid(id)) return undefined
-	const [row] = await executor.run<Row>(FIND, [id])
-	return row && toStoredMessage(row)
-}
 
 const before = (table: 'outbox' | 'outbox_dead', which: string): string => `
 select ${SHARED}, ${REST[table]} from q cross join lateral (
@@ -66,16 +46,6 @@ with q as materialized (
 )${before('outbox_dead', 'o.blocks')}
 union all${before('outbox', 'true')}`
 
-export async function findPredecessor(
-	executor: PostgresExecutor,
-	id: string,
-): Promise<StoredMessage | undefined> {
-	if (!isUuid(id)) return undefined
-	const rows = await executor.run<Row>(PREDECESSOR, [id])
-	const row = rows.find(({ blocks }) => blocks) ?? rows[0]
-	return row && toStoredMessage(row)
-}
-
 /** Discarded messages are in the history and no longer listed as dead; `find` still returns them. */
 function tablesOf(status: MessageStatus | undefined): readonly Table[] {
 	if (status === undefined) return ['outbox', 'outbox_dead']
@@ -88,28 +58,38 @@ const AFTER = `
 select seq from {s}.outbox where id = $1::uuid union all select seq from {s}.outbox_dead where id = $1::uuid
 union all select seq from {s}.outbox_history where id = $1::uuid limit 1`
 
-export async function list(
+export const messageOperations = (
 	executor: PostgresExecutor,
-	filter: StoreFilter,
-	limit: number,
-	after: string | undefined,
-): Promise<readonly StoredMessage[]> {
-	// Starting over for an invalid id would make a caller page forever.
-	if (after !== undefined && !isUuid(after)) return []
-	const parameters = new Parameters()
-	let page = 'true'
-	if (after !== undefined) {
-		const [position] = await executor.run<{ seq: Big }>(AFTER, [after])
-		page =
-			position === undefined
-				? `id > ${parameters.add(after, 'uuid')}`
-				: `seq > ${parameters.add(Number(position.seq), 'bigint')}`
-	}
-	const max = parameters.add(limit, 'int')
-	const parts = tablesOf(filter.status).map(
-		(table) => `(select ${SHARED}, ${REST[table]} from {s}.${table}
+): Pick<Store, 'find' | 'findPredecessor' | 'list'> => ({
+	async find(id) {
+		if (!isUuid(id)) return undefined
+		const [row] = await executor.run<MessageRow>(FIND, [id])
+		return row && toMessage(row)
+	},
+	async findPredecessor(id) {
+		if (!isUuid(id)) return undefined
+		const rows = await executor.run<MessageRow>(PREDECESSOR, [id])
+		const row = rows.find(({ blocks }) => blocks) ?? rows[0]
+		return row && toMessage(row)
+	},
+	async list(filter, limit, after) {
+		// Starting over for an invalid id would make a caller page forever.
+		if (after !== undefined && !isUuid(after)) return []
+		const parameters = new Parameters()
+		let page = 'true'
+		if (after !== undefined) {
+			const [position] = await executor.run<{ seq: Big }>(AFTER, [after])
+			page =
+				position === undefined
+					? `id > ${parameters.add(after, 'uuid')}`
+					: `seq > ${parameters.add(Number(position.seq), 'bigint')}`
+		}
+		const max = parameters.add(limit, 'int')
+		const parts = tablesOf(filter.status).map(
+			(table) => `(select ${SHARED}, ${REST[table]} from {s}.${table}
 			where ${page} and ${filterSql(table, filter, parameters)} order by seq limit ${max})`,
-	)
-	const sql = `select * from (${parts.join(' union all ')}) m order by seq limit ${max}`
-	return (await executor.runOnce<Row>(sql, parameters.values)).map(toStoredMessage)
-}
+		)
+		const sql = `select * from (${parts.join(' union all ')}) m order by seq limit ${max}`
+		return (await executor.runOnce<MessageRow>(sql, parameters.values)).map(toMessage)
+	},
+})

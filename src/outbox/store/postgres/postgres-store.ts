@@ -1,48 +1,22 @@
 /**
- * The store on PostgreSQL 13 and later, and on PGlite through the same SQL. Each operation is a function in a file beside this one; this file
- * binds them to a database.
+ * The store on PostgreSQL 13 and later, and on PGlite through the same SQL. The files beside this one contain the
+ * operations, this one binds them to a database.
  */
 import { isPGlite, isSqlClient, type PgClient } from '../../../sql/clients.ts'
 import { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import type { Store } from '../store.ts'
-import { acquireTokens, changeCircuit, circuits, pause, returnTokens } from './circuits.ts'
+import { circuitOperations } from './circuits.ts'
 import { claim } from './claim.ts'
-import { countDead, deadGroups, discard, dropHistory, replay, retryNow } from './dead-letters.ts'
-import { dueDestinations, nextDueInMs } from './destination-names.ts'
+import { deadLetterOperations } from './dead-letters.ts'
+import { scheduleOperations } from './destination-names.ts'
 import { insert } from './insert.ts'
 import { channelOf, PgListener } from './listener.ts'
-import { find, findPredecessor, list } from './messages.ts'
+import { messageOperations } from './messages.ts'
 import { type PostgresStoreOptions, readPostgresOptions } from './options.ts'
-import { acquirePermits, heartbeat, relays, removeRelay } from './relays.ts'
+import { relayOperations } from './relays.ts'
 import { explainError, migrate, migrationsIn, schemaVersion } from './schema.ts'
-import { renew, settle } from './settle.ts'
-import { now, stats } from './stats.ts'
-
-const OPERATIONS = {
-	...{ migrate, schemaVersion, claim, settle, renew, nextDueInMs, dueDestinations, dropHistory },
-	...{ circuits, changeCircuit, pause, acquireTokens, returnTokens, acquirePermits },
-	...{ heartbeat, removeRelay, relays, deadGroups, countDead, replay, discard },
-	...{ find, list, retryNow, findPredecessor, stats, now },
-}
-
-type Bound<Operations> = {
-	[Name in keyof Operations]: Operations[Name] extends (
-		executor: PostgresExecutor,
-		...args: infer Args
-	) => infer Result
-		? (...args: Args) => Result
-		: never
-}
-
-type Operation = (executor: PostgresExecutor, ...args: unknown[]) => unknown
-
-const bindTo = (executor: PostgresExecutor): Bound<typeof OPERATIONS> =>
-	Object.fromEntries(
-		Object.entries(OPERATIONS).map(([name, operation]) => [
-			name,
-			(...args: unknown[]) => (operation as Operation)(executor, ...args),
-		]),
-	) as Bound<typeof OPERATIONS>
+import { settleOperations } from './settle.ts'
+import { statsOperations } from './stats.ts'
 
 const ignoreError = (): void => {}
 const onConnect = (client?: unknown): void => {
@@ -73,11 +47,20 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 		client.on('connect', onConnect)
 	}
 	return {
-		...bindTo(executor),
 		kind: 'postgres',
-		migrations: migrationsIn(schema),
 		accepts: isSqlClient,
+		migrations: migrationsIn(schema),
+		migrate: () => migrate(executor),
+		schemaVersion: () => schemaVersion(executor),
 		insert: (rows, tx) => insert(executor, rows, tx !== undefined && isSqlClient(tx) ? tx : undefined),
+		claim: (request) => claim(executor, request),
+		...settleOperations(executor),
+		...scheduleOperations(executor),
+		...circuitOperations(executor),
+		...relayOperations(executor),
+		...deadLetterOperations(executor),
+		...messageOperations(executor),
+		...statsOperations(executor),
 		async notify() {
 			await executor.run("select pg_notify($1::text, '')", [channel])
 		},

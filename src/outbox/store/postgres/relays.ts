@@ -1,8 +1,9 @@
 /** Running relays and their permits. */
 import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import { type Big, withNumbers } from '../../../sql/postgres-values.ts'
-import { grantPermits } from '../decisions/permits.ts'
-import type { PermitRequest, RelayReport, RelayRow } from '../rows.ts'
+import { grantPermits, type PermitHolder } from '../decisions/permits.ts'
+import type { RelayRow } from '../rows.ts'
+import type { RelayRegistry, Store } from '../store.ts'
 import { timeAfter } from '../time-after.ts'
 
 const LOCK = `
@@ -18,28 +19,6 @@ const SAVE = `
 insert into {s}.outbox_permits (destination, owner, permits, wanted, until) values ($1::text, $2::text, $3::int, $4::int, $5::bigint)
 on conflict (destination, owner) do update set permits = excluded.permits, wanted = excluded.wanted, until = excluded.until`
 
-/** Locks the destination before it reads the other relays' permits, so that the sum includes everything committed. */
-export function acquirePermits(executor: PostgresExecutor, request: PermitRequest): Promise<number> {
-	const { destination, owner, wanted, leaseMs } = request
-	return executor.transaction(async (transaction) => {
-		const [locked] = await transaction.run<{ ms: Big }>(LOCK, [destination])
-		const now = Number(locked?.ms)
-		const rows = await transaction.run<{ owner: string; wanted: Big; permits: Big }>(OTHERS, [
-			destination,
-			owner,
-			now,
-		])
-		const others = rows.map((row) => ({
-			owner: row.owner,
-			wanted: Number(row.wanted),
-			permits: Number(row.permits),
-		}))
-		const { granted, recorded } = grantPermits(request, others)
-		await transaction.run(SAVE, [destination, owner, recorded, wanted, timeAfter(now, leaseMs)])
-		return granted
-	})
-}
-
 const HEARTBEAT = `
 insert into {s}.outbox_relays as r
 	(id, host, pid, destinations, in_flight, sent, failed, dead, throughput, started_at, seen_at)
@@ -54,24 +33,9 @@ const FORGET = `
 with gone as (delete from {s}.outbox_relays where seen_at < {now} - $1::bigint returning id)
 delete from {s}.outbox_permits where owner in (select id from gone) or until < {now} - $1::bigint`
 
-export async function heartbeat(
-	executor: PostgresExecutor,
-	report: RelayReport,
-	forgetAfterMs: number,
-): Promise<void> {
-	const { id, host, pid, destinations, inFlight, sent, failed, dead, throughput } = report
-	const counts = [inFlight, sent, failed, dead, throughput]
-	await executor.run(HEARTBEAT, [id, host, pid, JSON.stringify(destinations), ...counts])
-	await executor.run(FORGET, [Math.ceil(forgetAfterMs)])
-}
-
 const REMOVE = `
 with r as (delete from {s}.outbox_relays where id = $1::text)
 delete from {s}.outbox_permits where owner = $1::text`
-
-export async function removeRelay(executor: PostgresExecutor, owner: string): Promise<void> {
-	await executor.run(REMOVE, [owner])
-}
 
 const RELAYS = `
 select id, host, pid, destinations, in_flight as "inFlight", sent, failed, dead, throughput, started_at as "startedAt",
@@ -80,10 +44,38 @@ from {s}.outbox_relays order by started_at, id`
 
 const NUMBERS = ['pid', 'inFlight', 'sent', 'failed', 'dead', 'throughput', 'startedAt', 'seenAt'] as const
 
-export async function relays(executor: PostgresExecutor): Promise<readonly RelayRow[]> {
-	const rows = await executor.run<Omit<RelayRow, 'destinations'> & { readonly destinations: string }>(RELAYS)
-	return rows.map((row) => ({
-		...withNumbers(row, NUMBERS),
-		destinations: JSON.parse(row.destinations) as string[],
-	}))
-}
+export const relayOperations = (
+	executor: PostgresExecutor,
+): RelayRegistry & Pick<Store, 'acquirePermits'> => ({
+	/** Locks the destination before it reads the other relays' permits, so that the sum includes everything committed. */
+	acquirePermits(request) {
+		const { destination, owner, wanted, leaseMs } = request
+		return executor.transaction(async (transaction) => {
+			const [locked] = await transaction.run<{ ms: Big }>(LOCK, [destination])
+			const now = Number(locked?.ms)
+			const rows = await transaction.run<PermitHolder>(OTHERS, [destination, owner, now])
+			const others = rows.map((row) => withNumbers(row, ['wanted', 'permits']))
+			const { granted, recorded } = grantPermits(request, others)
+			await transaction.run(SAVE, [destination, owner, recorded, wanted, timeAfter(now, leaseMs)])
+			return granted
+		})
+	},
+	async heartbeat(report, forgetAfterMs) {
+		const { id, host, pid, destinations, inFlight, sent, failed, dead, throughput } = report
+		const counts = [inFlight, sent, failed, dead, throughput]
+		await executor.run(HEARTBEAT, [id, host, pid, JSON.stringify(destinations), ...counts])
+		await executor.run(FORGET, [Math.ceil(forgetAfterMs)])
+	},
+	async removeRelay(owner) {
+		await executor.run(REMOVE, [owner])
+	},
+	async relays() {
+		const rows = await executor.run<Omit<RelayRow, 'destinations'> & { readonly destinations: string }>(
+			RELAYS,
+		)
+		return rows.map((row) => ({
+			...withNumbers(row, NUMBERS),
+			destinations: JSON.parse(row.destinations) as string[],
+		}))
+	},
+})

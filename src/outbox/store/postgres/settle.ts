@@ -10,8 +10,9 @@ import { isDataError } from '../../../sql/postgres-errors.ts'
 import type { PostgresExecutor, SqlExecutor, Value } from '../../../sql/postgres-executor.ts'
 import { uuidList } from '../../../sql/postgres-values.ts'
 import type { StoredError } from '../../message/message.ts'
-import type { ClaimRef, Settlement } from '../rows.ts'
+import type { Settlement } from '../rows.ts'
 import { sanitizeError, UNSTORABLE_ERROR } from '../sanitize-error.ts'
+import type { Store } from '../store.ts'
 import { MAX_TIME } from '../time-after.ts'
 import { MESSAGE_COLUMNS } from './schema.ts'
 
@@ -120,23 +121,29 @@ interface Step {
 	readonly ids: readonly string[]
 }
 
-export async function settle(
-	executor: PostgresExecutor,
-	owner: string,
-	settlements: readonly Settlement[],
-	keepHistory: boolean,
-): Promise<readonly string[]> {
-	if (settlements.length === 0) return []
-	const write = (some: readonly Settlement[]) => runSteps(executor, stepsFor(owner, some, keepHistory))
-	try {
-		return await write(settlements)
-	} catch (error) {
-		if (!isDataError(error)) throw error
-		const [first] = settlements
-		if (first !== undefined && settlements.length === 1) return writeSanitized(first, write, error)
-		const middle = settlements.length >> 1
-		const lost = await settle(executor, owner, settlements.slice(0, middle), keepHistory)
-		return [...lost, ...(await settle(executor, owner, settlements.slice(middle), keepHistory))]
+export function settleOperations(executor: PostgresExecutor): Pick<Store, 'settle' | 'renew'> {
+	const settle: Store['settle'] = async (owner, settlements, keepHistory) => {
+		if (settlements.length === 0) return []
+		const write = (some: readonly Settlement[]) => runSteps(executor, stepsFor(owner, some, keepHistory))
+		try {
+			return await write(settlements)
+		} catch (error) {
+			if (!isDataError(error)) throw error
+			const [first] = settlements
+			if (first !== undefined && settlements.length === 1) return writeSanitized(first, write, error)
+			const middle = settlements.length >> 1
+			const lost = await settle(owner, settlements.slice(0, middle), keepHistory)
+			return [...lost, ...(await settle(owner, settlements.slice(middle), keepHistory))]
+		}
+	}
+	return {
+		settle,
+		async renew(owner, leaseMs, claims) {
+			if (claims.length === 0) return []
+			const records = claims.map(({ id, attempt }) => ({ id, attempt }))
+			const values = [JSON.stringify(records), owner, Math.ceil(leaseMs)]
+			return runStep(executor, { sql: RENEW, values, ids: claims.map(({ id }) => id) })
+		},
 	}
 }
 
@@ -216,16 +223,3 @@ async function writeSanitized(
 
 const withError = (settlement: Settlement, error: StoredError): Settlement =>
 	settlement.type === 'retry' || settlement.type === 'dead' ? { ...settlement, error } : settlement
-
-/** Returns the ids that are no longer held. */
-export async function renew(
-	executor: PostgresExecutor,
-	owner: string,
-	leaseMs: number,
-	claims: readonly ClaimRef[],
-): Promise<readonly string[]> {
-	if (claims.length === 0) return []
-	const records = claims.map(({ id, attempt }) => ({ id, attempt }))
-	const values = [JSON.stringify(records), owner, Math.ceil(leaseMs)]
-	return runStep(executor, { sql: RENEW, values, ids: claims.map(({ id }) => id) })
-}

@@ -2,20 +2,21 @@
  * Counts messages at a cost that does not grow with the queue (count-limits.ts): each count reads a bounded number of rows of an index and says if
  * it stopped there. A queue of a million messages is exactly when people refresh the statistics every second.
  */
-import type { PostgresExecutor, SqlExecutor, Value } from '../../../sql/postgres-executor.ts'
-import type { Big } from '../../../sql/postgres-values.ts'
+import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
+import { type Big, withNumbers } from '../../../sql/postgres-values.ts'
 import {
 	cappedCount,
 	emptyAttempts,
 	FORECAST_STEP_MS,
 	FORECAST_STEPS,
+	type ForecastSlot,
 	MAX_ATTEMPTS_COUNTED,
 	MAX_DESTINATIONS,
 	MIN_LIMIT,
 	sumForecast,
 	TOTAL_FACTOR,
 } from '../count-limits.ts'
-import type { CappedCount, DestinationCounts, StoreStats } from '../store.ts'
+import type { DestinationCounts, Store } from '../store.ts'
 
 /** One more than are counted, to know whether there are more. */
 const MAX_NAMES = MAX_DESTINATIONS + 1
@@ -90,7 +91,7 @@ from (select attempts from {s}.outbox ${which} limit $1::int) o group by 1`
 
 const slotsSql = (names: string): string => `
 with recursive n as materialized (select {now} as ms), ${names}, ${SHARE}
-select step, sum(count) as count, bool_or(seen > ${FORECAST_STEPS} * (select rows from share) and step = last) as is_cut
+select step, sum(count) as count, bool_or(seen > ${FORECAST_STEPS} * (select rows from share) and step = last) as "isCut"
 from names cross join lateral (
 	select c.*, sum(c.count) over () as seen, max(c.step) over () as last from (
 		select (x.due_at - ${NOW} - 1) / ${FORECAST_STEP_MS} as step, count(*) as count from (
@@ -109,26 +110,34 @@ const ONE = {
 	slots: slotsSql(ONE_NAME),
 }
 
-export async function stats(
-	executor: PostgresExecutor,
-	limit: number,
-	destination?: string,
-): Promise<StoreStats> {
-	const sql = destination === undefined ? ALL : ONE
-	const values = destination === undefined ? [limit] : [limit, destination]
-	const rows = await executor.run<Row>(sql.counts, values)
-	return {
-		now: await now(executor),
-		destinations: rows.slice(0, MAX_DESTINATIONS).map(toCounts),
-		hasMoreDestinations: rows.length > MAX_DESTINATIONS,
-		attempts: await attempts(executor, sql.attempts, values),
-		forecast: await forecast(executor, sql.slots, values, limit),
+export function statsOperations(executor: PostgresExecutor): Pick<Store, 'stats' | 'now'> {
+	const now = async (): Promise<number> => {
+		const [row] = await executor.run<{ ms: Big }>('select {now} as ms')
+		return Number(row?.ms)
 	}
-}
-
-export async function now(executor: SqlExecutor): Promise<number> {
-	const [row] = await executor.run<{ ms: Big }>('select {now} as ms')
-	return Number(row?.ms)
+	return {
+		now,
+		async stats(limit, destination) {
+			const sql = destination === undefined ? ALL : ONE
+			const values = destination === undefined ? [limit] : [limit, destination]
+			const rows = await executor.run<Row>(sql.counts, values)
+			const databaseNow = await now()
+			const attempts = emptyAttempts()
+			for (const row of await executor.run<{ attempts: Big; count: Big }>(sql.attempts, values))
+				attempts[Number(row.attempts)] = Number(row.count)
+			const slots = await executor.run<ForecastSlot>(sql.slots, values)
+			return {
+				now: databaseNow,
+				destinations: rows.slice(0, MAX_DESTINATIONS).map(toCounts),
+				hasMoreDestinations: rows.length > MAX_DESTINATIONS,
+				attempts,
+				forecast: sumForecast(
+					slots.map((slot) => withNumbers(slot, ['step', 'count'])),
+					limit,
+				),
+			}
+		},
+	}
 }
 
 function toCounts(row: Row): DestinationCounts {
@@ -142,31 +151,4 @@ function toCounts(row: Row): DestinationCounts {
 		oldestLagMs: row.lag === null ? null : Math.max(0, Number(row.lag)),
 		nextDueInMs: row.next_due === null ? null : Number(row.next_due),
 	}
-}
-
-async function attempts(
-	executor: SqlExecutor,
-	sql: string,
-	values: readonly Value[],
-): Promise<readonly number[]> {
-	const counts = emptyAttempts()
-	for (const row of await executor.run<{ attempts: Big; count: Big }>(sql, values)) {
-		counts[Number(row.attempts)] = Number(row.count)
-	}
-	return counts
-}
-
-async function forecast(
-	executor: SqlExecutor,
-	sql: string,
-	values: readonly Value[],
-	limit: number,
-): Promise<readonly CappedCount[]> {
-	const rows = await executor.run<{ step: Big; count: Big; is_cut: boolean }>(sql, values)
-	const slots = rows.map((row) => ({
-		step: Number(row.step),
-		count: Number(row.count),
-		isCut: row.is_cut,
-	}))
-	return sumForecast(slots, limit)
 }

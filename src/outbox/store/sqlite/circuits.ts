@@ -3,7 +3,8 @@ import type { CircuitState } from '../../../core/events/events.ts'
 import type { SqliteConnection } from '../../../sql/sqlite-connection.ts'
 import { applyChange, applyPause, type CircuitRecord, NO_CIRCUIT, toCircuit } from '../decisions/circuit.ts'
 import * as bucket from '../decisions/tokens.ts'
-import type { CircuitChange, DestinationCircuit, PauseReason, Rate, TokenGrant } from '../rows.ts'
+import type { PauseReason } from '../rows.ts'
+import type { Operations } from './executor.ts'
 
 const FIND = `SELECT state, paused_until, reason, failed_probes, delay_ms, closed_at, version
 	FROM yaoki_outbox_destinations WHERE destination = ? AND version > 0`
@@ -32,40 +33,6 @@ function save(connection: SqliteConnection, destination: string, record: Circuit
 	connection.run(SAVE, destination, state, pausedUntil, reason, failedProbes, delayMs, closedAt, version)
 }
 
-export function circuits(
-	connection: SqliteConnection,
-	destinations: readonly string[],
-): readonly DestinationCircuit[] {
-	const now = connection.now()
-	return [...new Set(destinations)].flatMap((destination) => {
-		const record = readCircuit(connection, destination)
-		return record ? [toCircuit(destination, record, now)] : []
-	})
-}
-
-export function changeCircuit(
-	connection: SqliteConnection,
-	change: CircuitChange,
-): { isApplied: boolean; circuit: DestinationCircuit } {
-	const now = connection.now()
-	const { destination } = change
-	const before = readCircuit(connection, destination) ?? NO_CIRCUIT
-	const after = applyChange(before, change, now)
-	if (after) save(connection, destination, after)
-	return { isApplied: after !== undefined, circuit: toCircuit(destination, after ?? before, now) }
-}
-
-export function pause(
-	connection: SqliteConnection,
-	destination: string,
-	forMs: number,
-	reason: PauseReason,
-): void {
-	const before = readCircuit(connection, destination) ?? NO_CIRCUIT
-	const after = applyPause(before, forMs, reason, connection.now())
-	if (after) save(connection, destination, after)
-}
-
 const FIND_BUCKET =
 	'SELECT bucket_parts, bucket_interval, bucket_at FROM yaoki_outbox_destinations WHERE destination = ?'
 const SAVE_BUCKET = `INSERT INTO yaoki_outbox_destinations (destination, bucket_parts, bucket_interval, bucket_at)
@@ -84,25 +51,38 @@ const saveBucket = (
 	{ parts, intervalMs, at }: bucket.TokenBucket,
 ): number => connection.run(SAVE_BUCKET, destination, parts, intervalMs, at)
 
-export function acquireTokens(
+export const circuitOperations = (
 	connection: SqliteConnection,
-	destination: string,
-	count: number,
-	rate: Rate,
-): TokenGrant {
-	const before = readBucket(connection, destination)
-	const { bucket: after, ...grant } = bucket.takeTokens(before, count, rate, connection.now())
-	saveBucket(connection, destination, after)
-	return grant
-}
-
-export function returnTokens(
-	connection: SqliteConnection,
-	destination: string,
-	count: number,
-	rate: Rate,
-): void {
-	const before = readBucket(connection, destination)
-	const after = bucket.returnTokens(before, count, rate, connection.now())
-	if (after) saveBucket(connection, destination, after)
-}
+): Operations<'circuits' | 'changeCircuit' | 'pause' | 'acquireTokens' | 'returnTokens'> => ({
+	circuits(destinations) {
+		const now = connection.now()
+		return [...new Set(destinations)].flatMap((destination) => {
+			const record = readCircuit(connection, destination)
+			return record ? [toCircuit(destination, record, now)] : []
+		})
+	},
+	changeCircuit(change) {
+		const now = connection.now()
+		const { destination } = change
+		const before = readCircuit(connection, destination) ?? NO_CIRCUIT
+		const after = applyChange(before, change, now)
+		if (after) save(connection, destination, after)
+		return { isApplied: after !== undefined, circuit: toCircuit(destination, after ?? before, now) }
+	},
+	pause(destination, forMs, reason) {
+		const before = readCircuit(connection, destination) ?? NO_CIRCUIT
+		const after = applyPause(before, forMs, reason, connection.now())
+		if (after) save(connection, destination, after)
+	},
+	acquireTokens(destination, count, rate) {
+		const before = readBucket(connection, destination)
+		const { bucket: after, ...grant } = bucket.takeTokens(before, count, rate, connection.now())
+		saveBucket(connection, destination, after)
+		return grant
+	},
+	returnTokens(destination, count, rate) {
+		const before = readBucket(connection, destination)
+		const after = bucket.returnTokens(before, count, rate, connection.now())
+		if (after) saveBucket(connection, destination, after)
+	},
+})

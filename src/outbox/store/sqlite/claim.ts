@@ -7,17 +7,11 @@
  */
 import type { SqliteConnection, SqlRow, SqlValue } from '../../../sql/sqlite-connection.ts'
 import { isBlocked, toCircuit } from '../decisions/circuit.ts'
-import type {
-	ClaimedRow,
-	ClaimRef,
-	ClaimRequest,
-	ClaimResult,
-	ClaimTarget,
-	DestinationCircuit,
-} from '../rows.ts'
+import type { ClaimedRow, ClaimRequest, ClaimTarget, DestinationCircuit } from '../rows.ts'
 import { timeAfter } from '../time-after.ts'
 import { readCircuit } from './circuits.ts'
 import { idsByAttempt, MATCH_CLAIMS } from './claim-match.ts'
+import type { Operations } from './executor.ts'
 
 const COLUMNS = `q.seq, q.locked_by, q.id, q.topic, q.key, q.payload, q.headers, q.attempts, q.max_retries, q.delay_ms, q.crashes,
 	q.created_at, q.due_at, q.expires_at`
@@ -71,20 +65,6 @@ const COUNT_CRASHES = `UPDATE yaoki_outbox SET crashes = crashes + 1, last_attem
 const MARK = 'UPDATE yaoki_outbox SET attempts = attempts + 1, locked_by = ?, locked_at = ?, lease_until = ?'
 const MARK_RANGE = `${MARK} WHERE seq BETWEEN ? AND ?`
 export const MARK_LIST: string = `${MARK} WHERE seq IN (SELECT value FROM json_each(?))`
-
-export function claim(connection: SqliteConnection, request: ClaimRequest): ClaimResult {
-	const now = connection.now()
-	const rows: ClaimedRow[] = []
-	const circuits = new Map<string, DestinationCircuit>()
-	for (const target of request.targets) {
-		const { destination, limit, isProbe } = target
-		const circuit = readCircuit(connection, destination)
-		if (circuit) circuits.set(destination, toCircuit(destination, circuit, now))
-		const mayClaim = isProbe || !circuit || !isBlocked(circuit, now)
-		if (limit > 0 && mayClaim) claimTarget(connection, request, target, now, rows)
-	}
-	return { now, rows, circuits: [...circuits.values()] }
-}
 
 function claimTarget(
 	connection: SqliteConnection,
@@ -141,20 +121,29 @@ const toClaimedRow = (row: SqlRow, destination: string, claimedAt: number): Clai
 const RENEW = `UPDATE yaoki_outbox SET lease_until = ?4 WHERE ${MATCH_CLAIMS}`
 const STILL_HELD = `SELECT id FROM yaoki_outbox WHERE ${MATCH_CLAIMS}`
 
-/** Returns the ids that are no longer held. */
-export function renew(
-	connection: SqliteConnection,
-	owner: string,
-	leaseMs: number,
-	claims: readonly ClaimRef[],
-): readonly string[] {
-	const leaseUntil = timeAfter(connection.now(), leaseMs)
-	const lost: string[] = []
-	for (const [attempt, ids] of idsByAttempt(claims)) {
-		const json = JSON.stringify(ids)
-		if (connection.run(RENEW, json, owner, attempt, leaseUntil) === ids.length) continue
-		const held = new Set(connection.rows(STILL_HELD, json, owner, attempt).map(([id]) => id))
-		for (const id of ids) if (!held.has(id)) lost.push(id)
-	}
-	return lost
-}
+export const claimOperations = (connection: SqliteConnection): Operations<'claim' | 'renew'> => ({
+	claim(request) {
+		const now = connection.now()
+		const rows: ClaimedRow[] = []
+		const circuits = new Map<string, DestinationCircuit>()
+		for (const target of request.targets) {
+			const { destination, limit, isProbe } = target
+			const circuit = readCircuit(connection, destination)
+			if (circuit) circuits.set(destination, toCircuit(destination, circuit, now))
+			const mayClaim = isProbe || !circuit || !isBlocked(circuit, now)
+			if (limit > 0 && mayClaim) claimTarget(connection, request, target, now, rows)
+		}
+		return { now, rows, circuits: [...circuits.values()] }
+	},
+	renew(owner, leaseMs, claims) {
+		const leaseUntil = timeAfter(connection.now(), leaseMs)
+		const lost: string[] = []
+		for (const [attempt, ids] of idsByAttempt(claims)) {
+			const json = JSON.stringify(ids)
+			if (connection.run(RENEW, json, owner, attempt, leaseUntil) === ids.length) continue
+			const held = new Set(connection.rows(STILL_HELD, json, owner, attempt).map(([id]) => id))
+			for (const id of ids) if (!held.has(id)) lost.push(id)
+		}
+		return lost
+	},
+})

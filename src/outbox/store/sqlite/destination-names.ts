@@ -3,7 +3,7 @@
  * statement per jump; a single recursive statement could not stop at the last wanted name.
  */
 import type { SqliteConnection } from '../../../sql/sqlite-connection.ts'
-import type { DueDestinations } from '../store.ts'
+import type { Operations } from './executor.ts'
 
 /** The next destination with the due time of its first message. */
 export const NEXT_QUEUED = `SELECT destination, due_at FROM yaoki_outbox INDEXED BY yaoki_outbox_due
@@ -14,33 +14,32 @@ const NEXT_DEAD = `SELECT destination FROM yaoki_outbox_dead INDEXED BY yaoki_ou
 /** No destination has an empty name. */
 const START = ''
 
-export function dueDestinations(
-	connection: SqliteConnection,
-	limit: number,
-	after: string = START,
-): DueDestinations {
-	const now = connection.now()
-	const names: string[] = []
-	let nextDueAt = Infinity
-	let at = after
-	while (names.length < limit) {
-		const [name, dueAt] = connection.row(NEXT_QUEUED, at) ?? []
-		if (name === undefined) break
-		at = String(name)
-		if (Number(dueAt) <= now) names.push(at)
-		else nextDueAt = Math.min(nextDueAt, Number(dueAt))
-	}
-	return { names, nextDueInMs: nextDueAt === Infinity ? undefined : nextDueAt - now }
-}
-
 const NEXT_DUE = `SELECT due_at FROM yaoki_outbox INDEXED BY yaoki_outbox_due WHERE destination = ?1
 	AND due_at > ?2 AND (lease_until IS NULL OR lease_until <= ?2) ORDER BY due_at LIMIT 1`
 
-export function nextDueInMs(connection: SqliteConnection, among: readonly string[]): number | undefined {
-	const now = connection.now()
-	const times = among.flatMap((destination) => connection.row(NEXT_DUE, destination, now)?.[0] ?? [])
-	return times.length > 0 ? Math.min(...times.map(Number)) - now : undefined
-}
+export const scheduleOperations = (
+	connection: SqliteConnection,
+): Operations<'dueDestinations' | 'nextDueInMs'> => ({
+	dueDestinations(limit, after = START) {
+		const now = connection.now()
+		const names: string[] = []
+		let nextDueAt = Infinity
+		let at = after
+		while (names.length < limit) {
+			const [name, dueAt] = connection.row(NEXT_QUEUED, at) ?? []
+			if (name === undefined) break
+			at = String(name)
+			if (Number(dueAt) <= now) names.push(at)
+			else nextDueAt = Math.min(nextDueAt, Number(dueAt))
+		}
+		return { names, nextDueInMs: nextDueAt === Infinity ? undefined : nextDueAt - now }
+	},
+	nextDueInMs(destinations) {
+		const now = connection.now()
+		const times = destinations.flatMap((name) => connection.row(NEXT_DUE, name, now)?.[0] ?? [])
+		return times.length > 0 ? Math.min(...times.map(Number)) - now : undefined
+	},
+})
 
 function namesBy(connection: SqliteConnection, sql: string, limit: number): readonly string[] {
 	const names: string[] = []

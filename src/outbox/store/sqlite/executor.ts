@@ -6,11 +6,19 @@ import { GroupCommit } from '../../../sql/group-commit.ts'
 import type { SqliteConnection } from '../../../sql/sqlite-connection.ts'
 import { isSchemaMismatch, sqliteHint } from '../../../sql/sqlite-errors.ts'
 import { SchemaVersionError, StoreError } from '../errors.ts'
+import type { Store } from '../store.ts'
 import { NEEDED_VERSION, schemaVersion } from './schema.ts'
 
 /** Returns the error for the caller; `cause` is SQLite's own. */
 export const storeError = (action: string, error: unknown): Error =>
 	error instanceof YaokiError ? error : new StoreError(action, error, sqliteHint(error))
+
+/** Methods of a store as they run on its connection: synchronously. */
+export type Operations<Name extends keyof Store> = {
+	[Key in Name]: Store[Key] extends (...args: infer Args) => Promise<infer Result>
+		? (...args: Args) => Result
+		: never
+}
 
 export class SqliteExecutor {
 	readonly #connection: SqliteConnection
@@ -24,31 +32,17 @@ export class SqliteExecutor {
 	}
 
 	/** `action` completes "Cannot ..." in errors. `isSolo` is as in `Work`. */
-	write<T>(action: string, work: (connection: SqliteConnection, isSolo: boolean) => T): Promise<T> {
-		return this.#explained(
-			action,
-			this.#group.write((isSolo) => work(this.#connection, isSolo)),
-		)
-	}
-
-	read<T>(action: string, work: (connection: SqliteConnection) => T): Promise<T> {
-		return this.#explained(
-			action,
-			this.#group.read(() => work(this.#connection)),
-		)
+	async run<T>(mode: 'read' | 'write', action: string, work: (isSolo: boolean) => T): Promise<T> {
+		try {
+			return await this.#group[mode](work)
+		} catch (error) {
+			throw this.explain(action, error)
+		}
 	}
 
 	/** Resolves when no work is left. */
 	idle(): Promise<void> {
 		return this.#group.idle()
-	}
-
-	async #explained<T>(action: string, result: Promise<T>): Promise<T> {
-		try {
-			return await result
-		} catch (error) {
-			throw this.explain(action, error)
-		}
 	}
 
 	/** A missing table means tables of another version, or a `tx` of another database. */

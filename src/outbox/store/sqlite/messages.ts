@@ -3,9 +3,10 @@
  * between two pages.
  */
 import type { SqliteConnection, SqlRow, SqlValue } from '../../../sql/sqlite-connection.ts'
-import type { DeadLetterCause, MessageStatus, StoredError } from '../../message/message.ts'
+import type { MessageStatus } from '../../message/message.ts'
 import type { StoredMessage } from '../rows.ts'
-import type { StoreFilter } from '../store.ts'
+import { type MessageRow, toStoredMessage } from '../stored-message.ts'
+import type { Operations } from './executor.ts'
 import { conditionOf, type Table } from './filter.ts'
 
 const COMMON = `id, topic, destination, key, payload, headers, dedupe_key, attempts, max_retries, due_at, error_type, error_message,
@@ -21,17 +22,15 @@ const COLUMNS: Readonly<Record<Table, string>> = {
 		NULL AS locked_at, NULL AS locked_by, NULL AS lease_until, ended_at, cause, 0 AS blocks`,
 }
 
-const ALL_TABLES: readonly Table[] = ['yaoki_outbox', 'yaoki_outbox_dead', 'yaoki_outbox_history']
+/** What these columns are, in this order. */
+const FIELDS: readonly (keyof MessageRow)[] = [
+	...(['id', 'topic', 'destination', 'key', 'payload', 'headers', 'dedupeKey', 'attempts'] as const),
+	...(['maxRetries', 'dueAt', 'errorType', 'errorMessage', 'errorFingerprint', 'createdAt'] as const),
+	...(['expiresAt', 'crashes', 'seq', 'status', 'lastAttemptAt', 'lockedAt', 'lockedBy'] as const),
+	...(['leaseUntil', 'endedAt', 'cause', 'blocks'] as const),
+]
 
-export function find(connection: SqliteConnection, id: string): StoredMessage | undefined {
-	const now = connection.now()
-	for (const table of ALL_TABLES) {
-		const params = table === 'yaoki_outbox' ? [now, id] : [id]
-		const row = connection.row(`SELECT ${COLUMNS[table]} FROM ${table} WHERE id = ?`, ...params)
-		if (row) return toStoredMessage(row)
-	}
-	return undefined
-}
+const ALL_TABLES: readonly Table[] = ['yaoki_outbox', 'yaoki_outbox_dead', 'yaoki_outbox_history']
 
 const POSITION = 'SELECT destination, key, seq FROM yaoki_outbox WHERE id = ?'
 const BEFORE = 'destination = ? AND key = ? AND seq < ? ORDER BY seq LIMIT 1'
@@ -40,15 +39,6 @@ export const BLOCKING: string = `SELECT ${COLUMNS.yaoki_outbox_dead} FROM yaoki_
 export const QUEUED_BEFORE: string = `SELECT ${COLUMNS.yaoki_outbox} FROM yaoki_outbox INDEXED BY yaoki_outbox_key
 	WHERE ${BEFORE}`
 
-export function findPredecessor(connection: SqliteConnection, id: string): StoredMessage | undefined {
-	const [destination = null, key = null, seq = null] = connection.row(POSITION, id) ?? []
-	if (key === null) return undefined
-	const row =
-		connection.row(BLOCKING, destination, key, seq) ??
-		connection.row(QUEUED_BEFORE, connection.now(), destination, key, seq)
-	return row && toStoredMessage(row)
-}
-
 const TABLES_BY_STATUS: Readonly<Record<MessageStatus, readonly Table[]>> = {
 	pending: ['yaoki_outbox'],
 	processing: ['yaoki_outbox'],
@@ -56,26 +46,42 @@ const TABLES_BY_STATUS: Readonly<Record<MessageStatus, readonly Table[]>> = {
 	sent: ['yaoki_outbox_history'],
 }
 
-export function list(
+export const messageOperations = (
 	connection: SqliteConnection,
-	filter: StoreFilter,
-	limit: number,
-	after: string | undefined,
-): readonly StoredMessage[] {
-	const now = connection.now()
-	const start = after === undefined ? undefined : positionOf(connection, after)
-	const tables = filter.status ? TABLES_BY_STATUS[filter.status] : ALL_TABLES.slice(0, 2)
-	const params: SqlValue[] = []
-	const parts = tables.map((table) => {
-		const condition = conditionOf(filter, table, now)
-		if (table === 'yaoki_outbox') params.push(now)
-		params.push(...condition.params)
-		if (start) params.push(start.value)
-		return `SELECT ${COLUMNS[table]} FROM ${table} WHERE ${condition.sql}${start ? ` AND ${start.sql}` : ''}`
-	})
-	const text = `${parts.join(' UNION ALL ')} ORDER BY seq LIMIT ?`
-	return connection.rows(text, ...params, limit).map(toStoredMessage)
-}
+): Operations<'find' | 'findPredecessor' | 'list'> => ({
+	find(id) {
+		const now = connection.now()
+		for (const table of ALL_TABLES) {
+			const params = table === 'yaoki_outbox' ? [now, id] : [id]
+			const row = connection.row(`SELECT ${COLUMNS[table]} FROM ${table} WHERE id = ?`, ...params)
+			if (row) return toMessage(row)
+		}
+		return undefined
+	},
+	findPredecessor(id) {
+		const [destination = null, key = null, seq = null] = connection.row(POSITION, id) ?? []
+		if (key === null) return undefined
+		const row =
+			connection.row(BLOCKING, destination, key, seq) ??
+			connection.row(QUEUED_BEFORE, connection.now(), destination, key, seq)
+		return row && toMessage(row)
+	},
+	list(filter, limit, after) {
+		const now = connection.now()
+		const start = after === undefined ? undefined : positionOf(connection, after)
+		const tables = filter.status ? TABLES_BY_STATUS[filter.status] : ALL_TABLES.slice(0, 2)
+		const params: SqlValue[] = []
+		const parts = tables.map((table) => {
+			const condition = conditionOf(filter, table, now)
+			if (table === 'yaoki_outbox') params.push(now)
+			params.push(...condition.params)
+			if (start) params.push(start.value)
+			return `SELECT ${COLUMNS[table]} FROM ${table} WHERE ${condition.sql}${start ? ` AND ${start.sql}` : ''}`
+		})
+		const text = `${parts.join(' UNION ALL ')} ORDER BY seq LIMIT ?`
+		return connection.rows(text, ...params, limit).map(toMessage)
+	},
+})
 
 /** Returns the position of a message. If it was deleted, only its id remains, which starts with its time. */
 function positionOf(connection: SqliteConnection, id: string): { sql: string; value: SqlValue } {
@@ -84,38 +90,8 @@ function positionOf(connection: SqliteConnection, id: string): { sql: string; va
 	return seq === undefined ? { sql: 'id > ?', value: id } : { sql: 'seq > ?', value: seq }
 }
 
-const toStoredError = (type: SqlValue, message: SqlValue, fingerprint: SqlValue): StoredError | null =>
-	type === null
-		? null
-		: { type: String(type), message: String(message ?? ''), fingerprint: String(fingerprint ?? '') }
-
-function toStoredMessage(row: SqlRow): StoredMessage {
-	const text = (at: number): string => row[at] as string
-	const textOrNull = (at: number): string | null => row[at] as string | null
-	const number = (at: number): number => row[at] as number
-	const numberOrNull = (at: number): number | null => row[at] as number | null
-	return {
-		id: text(0),
-		topic: text(1),
-		destination: text(2),
-		key: textOrNull(3),
-		payload: text(4),
-		headers: textOrNull(5),
-		dedupeKey: textOrNull(6),
-		attempts: number(7),
-		maxRetries: numberOrNull(8),
-		dueAt: numberOrNull(9),
-		error: toStoredError(textOrNull(10), textOrNull(11), textOrNull(12)),
-		createdAt: number(13),
-		expiresAt: numberOrNull(14),
-		crashes: number(15),
-		status: row[17] as MessageStatus,
-		lastAttemptAt: numberOrNull(18),
-		lockedAt: numberOrNull(19),
-		lockedBy: textOrNull(20),
-		leaseUntil: numberOrNull(21),
-		endedAt: numberOrNull(22),
-		cause: row[23] as DeadLetterCause | null,
-		blocks: row[24] === 1,
-	}
+function toMessage(row: SqlRow): StoredMessage {
+	const columns: unknown = Object.fromEntries(FIELDS.map((name, at) => [name, row[at]]))
+	const message = toStoredMessage(columns as MessageRow)
+	return { ...message, blocks: Boolean(message.blocks) }
 }

@@ -10,15 +10,15 @@ import { isSqliteClient } from '../../../sql/clients.ts'
 import { SqliteConnection } from '../../../sql/sqlite-connection.ts'
 import { StoreError } from '../errors.ts'
 import type { Store } from '../store.ts'
-import { acquireTokens, changeCircuit, circuits, pause, returnTokens } from './circuits.ts'
-import { claim, renew } from './claim.ts'
-import { countDead, deadGroups, discard, dropHistory, replay, retryNow } from './dead-letters.ts'
-import { dueDestinations, nextDueInMs } from './destination-names.ts'
-import { SqliteExecutor, storeError } from './executor.ts'
+import { circuitOperations } from './circuits.ts'
+import { claimOperations } from './claim.ts'
+import { deadLetterOperations } from './dead-letters.ts'
+import { scheduleOperations } from './destination-names.ts'
+import { type Operations, SqliteExecutor, storeError } from './executor.ts'
 import { insertInto, insertRows } from './insert.ts'
 import { listen } from './listener.ts'
-import { find, findPredecessor, list } from './messages.ts'
-import { acquirePermits, heartbeat, relays, removeRelay } from './relays.ts'
+import { messageOperations } from './messages.ts'
+import { relayOperations } from './relays.ts'
 import { MIGRATIONS, migrate, schemaVersion } from './schema.ts'
 import { settle } from './settle.ts'
 import { stats } from './stats.ts'
@@ -55,61 +55,51 @@ function openDatabase(file: string): DatabaseSync {
 	throw new StoreError(`open ${file}`, 'this runtime has no node:sqlite', hint)
 }
 
-/** Operations with the action that completes "Cannot ..." in errors. */
+/** The actions complete "Cannot ..." in errors. */
 const READS = {
-	schemaVersion: ['read the schema version', schemaVersion],
-	nextDueInMs: ['read the next due time', nextDueInMs],
-	dueDestinations: ['read due destinations', dueDestinations],
-	circuits: ['read circuits', circuits],
-	relays: ['list relays', relays],
-	find: ['find a message', find],
-	list: ['list messages', list],
-	deadGroups: ['group dead letters', deadGroups],
-	countDead: ['count dead letters', countDead],
-	findPredecessor: ['find a predecessor', findPredecessor],
-	stats: ['count messages', stats],
-	now: ['read the clock', (db: SqliteConnection) => db.now()],
+	schemaVersion: 'read the schema version',
+	nextDueInMs: 'read the next due time',
+	dueDestinations: 'read due destinations',
+	circuits: 'read circuits',
+	relays: 'list relays',
+	find: 'find a message',
+	list: 'list messages',
+	deadGroups: 'group dead letters',
+	countDead: 'count dead letters',
+	findPredecessor: 'find a predecessor',
+	stats: 'count messages',
+	now: 'read the clock',
 } as const
 
 const WRITES = {
-	migrate: ['migrate', migrate],
-	claim: ['claim', claim],
-	renew: ['renew leases', renew],
-	dropHistory: ['delete history', dropHistory],
-	changeCircuit: ['change a circuit', changeCircuit],
-	pause: ['pause a destination', pause],
-	acquireTokens: ['acquire tokens', acquireTokens],
-	returnTokens: ['return tokens', returnTokens],
-	acquirePermits: ['acquire permits', acquirePermits],
-	heartbeat: ['record a heartbeat', heartbeat],
-	removeRelay: ['remove a relay', removeRelay],
-	replay: ['replay dead letters', replay],
-	discard: ['discard dead letters', discard],
-	retryNow: ['retry messages', retryNow],
+	migrate: 'migrate',
+	claim: 'claim',
+	renew: 'renew leases',
+	dropHistory: 'delete history',
+	changeCircuit: 'change a circuit',
+	pause: 'pause a destination',
+	acquireTokens: 'acquire tokens',
+	returnTokens: 'return tokens',
+	acquirePermits: 'acquire permits',
+	heartbeat: 'record a heartbeat',
+	removeRelay: 'remove a relay',
+	replay: 'replay dead letters',
+	discard: 'discard dead letters',
+	retryNow: 'retry messages',
 } as const
 
-type Bound<Operations> = {
-	[Name in keyof Operations]: Operations[Name] extends readonly [
-		string,
-		(connection: SqliteConnection, ...args: infer Args) => infer Result,
-	]
-		? (...args: Args) => Promise<Result>
-		: never
+type Operation = keyof typeof READS | keyof typeof WRITES
+
+/** Returns the methods of the store, which run the operations in transactions. */
+function bind(executor: SqliteExecutor, operations: Operations<Operation>): Pick<Store, Operation> {
+	const methodsFor = (mode: 'read' | 'write', actions: Readonly<Record<string, string>>) =>
+		Object.entries(actions).map(([name, action]) => {
+			const operation = operations[name as Operation] as (...args: unknown[]) => unknown
+			return [name, (...args: unknown[]) => executor.run(mode, action, () => operation(...args))]
+		})
+	const methods = [...methodsFor('read', READS), ...methodsFor('write', WRITES)]
+	return Object.fromEntries(methods) as Pick<Store, Operation>
 }
-
-type Operation = (connection: SqliteConnection, ...args: unknown[]) => unknown
-
-const bindTo = <Operations extends object>(
-	executor: SqliteExecutor,
-	mode: 'read' | 'write',
-	operations: Operations,
-): Bound<Operations> =>
-	Object.fromEntries(
-		Object.entries(operations).map(([name, [action, operation]]) => [
-			name,
-			(...args: unknown[]) => executor[mode](action, (db) => (operation as Operation)(db, ...args)),
-		]),
-	) as Bound<Operations>
 
 /** An outbox in an SQLite database, through `node:sqlite`. */
 export interface SqliteStore extends Store {
@@ -132,8 +122,18 @@ export function sqliteStore(options: SqliteStoreOptions | string): SqliteStore {
 	const stops = new Set<() => void>()
 	const testNow = (): number | null => (clock ? connection.now() : null)
 	return {
-		...bindTo(executor, 'read', READS),
-		...bindTo(executor, 'write', WRITES),
+		...bind(executor, {
+			...claimOperations(connection),
+			...scheduleOperations(connection),
+			...circuitOperations(connection),
+			...relayOperations(connection),
+			...deadLetterOperations(connection),
+			...messageOperations(connection),
+			migrate: () => migrate(connection),
+			schemaVersion: () => schemaVersion(connection),
+			stats: (limit, destination) => stats(connection, limit, destination),
+			now: () => connection.now(),
+		}),
 		kind: 'sqlite',
 		migrations: MIGRATIONS,
 		accepts: isSqliteClient,
@@ -145,12 +145,14 @@ export function sqliteStore(options: SqliteStoreOptions | string): SqliteStore {
 			}
 		},
 		settle: (owner, settlements, keepHistory) =>
-			executor.write('settle', (db, isSolo) => settle(db, owner, settlements, keepHistory, isSolo)),
+			executor.run('write', 'settle', (isSolo) =>
+				settle(connection, owner, settlements, keepHistory, isSolo),
+			),
 		/** With `tx`, the rows are inserted before the call returns. */
 		async insert(rows, tx) {
 			if (tx === undefined)
-				return executor.write('enqueue', (db) => ({
-					duplicates: insertRows((sql, ...params) => db.rows(sql, ...params), rows, testNow()),
+				return executor.run('write', 'enqueue', () => ({
+					duplicates: insertRows((sql, ...params) => connection.rows(sql, ...params), rows, testNow()),
 					isInTransaction: false,
 				}))
 			if (!isSqliteClient(tx)) throw new StoreError('enqueue', 'tx is not a connection of node:sqlite')
