@@ -3,6 +3,7 @@
  * a case, and a few seconds must not change a result.
  */
 import assert from 'node:assert/strict'
+import type { MessageStatus } from '../../message/message.ts'
 import type {
 	AfterDeadLetter,
 	ClaimedRow,
@@ -12,12 +13,10 @@ import type {
 	Settlement,
 	StoredMessage,
 } from '../../store/rows.ts'
-import type { Store } from '../../store/store.ts'
-import { type Death, dead } from './settlements.ts'
+import type { Store, StoreFilter } from '../../store/store.ts'
+import { assertFields, HOUR, idsOf, MINUTE, required, sorted } from './assertions.ts'
+import { type Death, dead, release, retry, sent } from './settlements.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
-
-export const MINUTE = 60_000
-export const HOUR: number = 60 * MINUTE
 
 /** A limit that no case reaches. */
 export const MANY = 10_000
@@ -28,35 +27,10 @@ export type CaseTable = Readonly<Record<string, (t: StoreHarness) => Promise<voi
 /** Fields of a claim of one target that differ from the defaults. */
 export type ClaimOverrides = Partial<ClaimTarget> & Partial<Omit<ClaimRequest, 'targets'>>
 
-/** Asserts a time of the database, with a minute of tolerance for slow machines. */
-export const assertNear = (actual: number | null | undefined, expected: number, what: string): void => {
-	assert.ok(typeof actual === 'number', `${what} is a number, not ${actual}`)
-	assert.ok(Math.abs(actual - expected) <= MINUTE, `${what} is about ${expected}, not ${actual}`)
+export const target = (overrides: Partial<ClaimTarget> = {}): ClaimTarget => {
+	const { destination = 'a', limit = 100, since = 0, isOrdered = false, isProbe = false, keys } = overrides
+	return { destination, limit, since, isOrdered, isProbe, keys }
 }
-
-/** Asserts the given fields of an object. */
-const assertFields = <T extends object>(actual: T, expected: Partial<T>): void => {
-	const names = Object.keys(expected) as (keyof T)[]
-	assert.deepEqual(Object.fromEntries(names.map((name) => [name, actual[name]])), expected)
-}
-
-export const required = <T>(value: T | null | undefined, what: string): T => {
-	assert.ok(value !== undefined && value !== null, `${what} is missing`)
-	return value
-}
-
-export const idsOf = (rows: readonly { readonly id: string }[]): string[] => rows.map((row) => row.id)
-
-export const sorted = (texts: Iterable<string>): string[] => [...texts].sort()
-
-export const target = (overrides: Partial<ClaimTarget> = {}): ClaimTarget => ({
-	destination: overrides.destination ?? 'a',
-	limit: overrides.limit ?? 100,
-	since: overrides.since ?? 0,
-	isOrdered: overrides.isOrdered ?? false,
-	keys: overrides.keys,
-	isProbe: overrides.isProbe ?? false,
-})
 
 type Rows<Count extends number, List extends ClaimedRow[] = []> = List['length'] extends Count
 	? List
@@ -95,28 +69,34 @@ export class StoreHarness {
 		}
 	}
 
-	async enqueue(...parts: readonly Partial<NewRow>[]): Promise<string[]> {
+	async enqueue<const Parts extends readonly Partial<NewRow>[]>(
+		...parts: Parts
+	): Promise<{ -readonly [Index in keyof Parts]: string }> {
 		const rows = parts.map((part) => this.row(part))
 		await this.store.insert(rows)
-		return idsOf(rows)
+		return idsOf(rows) as { -readonly [Index in keyof Parts]: string }
 	}
 
 	async enqueueOne(part: Partial<NewRow> = {}): Promise<string> {
-		return required((await this.enqueue(part))[0], 'an id')
+		return (await this.enqueue(part))[0]
+	}
+
+	enqueueMany(count: number, part: Partial<NewRow> = {}): Promise<string[]> {
+		return this.enqueue(...Array.from({ length: count }, () => part))
+	}
+
+	/** Enqueues a message and claims it. */
+	async enqueueAndClaim(part?: Partial<NewRow>, overrides?: ClaimOverrides): Promise<ClaimedRow> {
+		await this.enqueueOne(part)
+		return this.claimOne(overrides)
 	}
 
 	claimTargets(
 		targets: readonly ClaimTarget[],
-		overrides: ClaimOverrides = {},
+		{ owner = 'r1', leaseMs = HOUR, poisonCandidates = false, poisonAfter = 1_000 }: ClaimOverrides = {},
 		store: Store = this.store,
 	): ReturnType<Store['claim']> {
-		return store.claim({
-			owner: overrides.owner ?? 'r1',
-			leaseMs: overrides.leaseMs ?? HOUR,
-			poisonCandidates: overrides.poisonCandidates ?? false,
-			poisonAfter: overrides.poisonAfter ?? 1_000,
-			targets,
-		})
+		return store.claim({ owner, leaseMs, poisonCandidates, poisonAfter, targets })
 	}
 
 	async claim(overrides: ClaimOverrides = {}, store?: Store): Promise<readonly ClaimedRow[]> {
@@ -127,16 +107,47 @@ export class StoreHarness {
 		return idsOf(await this.claim(overrides))
 	}
 
+	async expectClaim(ids: readonly (string | undefined)[], overrides?: ClaimOverrides): Promise<void> {
+		assert.deepEqual(await this.claimIds(overrides), ids)
+	}
+
 	/** Claims exactly one message. */
-	async claimOne(overrides: ClaimOverrides = {}): Promise<ClaimedRow> {
-		const rows = await this.claim(overrides)
-		assert.equal(rows.length, 1, `one message is claimed, not ${rows.length}`)
-		return required(rows[0], 'the message')
+	async claimOne(overrides?: ClaimOverrides): Promise<ClaimedRow> {
+		return (await this.claimMany(1, overrides))[0]
+	}
+
+	/** Claims all due messages for a relay that crashes, and waits until its leases have expired. */
+	async crash(overrides?: ClaimOverrides): Promise<void> {
+		await this.claim({ leaseMs: MINUTE, ...overrides })
+		await this.advance(HOUR)
 	}
 
 	/** Settles for the default owner of claims. No claim may be lost. */
 	async settle(settlements: readonly Settlement[], keepHistory = false, owner = 'r1'): Promise<void> {
 		assert.deepEqual(await this.store.settle(owner, settlements, keepHistory), [], 'no claim was lost')
+	}
+
+	/** Settles claims that must all be lost. */
+	async expectLost(settlements: readonly Settlement[], owner = 'r1', keepHistory = false): Promise<void> {
+		const lost = await this.store.settle(owner, settlements, keepHistory)
+		assert.deepEqual(sorted(lost), sorted(idsOf(settlements)))
+	}
+
+	/** Claims exactly one message, which must have this id, and settles it as sent. */
+	async send(id: string | undefined, overrides?: ClaimOverrides): Promise<void> {
+		const row = await this.claimOne(overrides)
+		assert.equal(row.id, id)
+		await this.settle([sent(row)])
+	}
+
+	/** Claims exactly one message and settles it as failed, due again after `inMs`. */
+	async fail(inMs: number, overrides?: ClaimOverrides): Promise<void> {
+		await this.settle([retry(await this.claimOne(overrides), inMs)])
+	}
+
+	/** Claims exactly one message and dead-letters it. */
+	async die(death?: Death, overrides?: ClaimOverrides): Promise<void> {
+		await this.settle([dead(await this.claimOne(overrides), death)])
 	}
 
 	/** Enqueues a message and dead-letters it. */
@@ -147,12 +158,18 @@ export class StoreHarness {
 			rows.find((each) => each.id === id),
 			'the dead letter',
 		)
-		const others = rows.filter((each) => each.id !== id)
-		await this.settle([
-			dead(row, death),
-			...others.map((each) => ({ type: 'release', id: each.id, attempt: each.attempt }) as const),
-		])
+		await this.settle([dead(row, death), ...rows.filter((each) => each !== row).map((each) => release(each))])
 		return id
+	}
+
+	/** Adds dead letters a minute apart. */
+	async addDeadLetters(count: number): Promise<string[]> {
+		const ids: string[] = []
+		for (let n = 0; n < count; n++) {
+			ids.push(await this.addDeadLetter())
+			await this.advance(MINUTE)
+		}
+		return ids
 	}
 
 	/** Claims exactly `count` messages. */
@@ -167,18 +184,12 @@ export class StoreHarness {
 
 	/** Claims the only first message of a key and dead-letters it. */
 	async deadLetterHead(afterDeadLetter: AfterDeadLetter): Promise<void> {
-		await this.settle([dead(await this.claimOne({ isOrdered: true }), { afterDeadLetter })])
+		await this.die({ afterDeadLetter }, { isOrdered: true })
 	}
 
-	/** Claims and sends `count` messages of one key, one after the other. Returns their ids. */
-	async sendInOrder(count: number): Promise<string[]> {
-		const ids: string[] = []
-		for (let n = 0; n < count; n++) {
-			const row = await this.claimOne({ isOrdered: true })
-			ids.push(row.id)
-			await this.settle([{ type: 'sent', id: row.id, attempt: row.attempt }])
-		}
-		return ids
+	/** Sends all messages of one key, one after the other. */
+	async sendInOrder(ids: readonly string[], overrides: ClaimOverrides = { isOrdered: true }): Promise<void> {
+		for (const id of ids) await this.send(id, overrides)
 	}
 
 	/** Finds a message that must exist. */
@@ -189,6 +200,34 @@ export class StoreHarness {
 	/** Asserts some fields of a message. */
 	async expectMessage(id: string, expected: Partial<StoredMessage>): Promise<void> {
 		assertFields(await this.find(id), expected)
+	}
+
+	async expectStatus(status: MessageStatus, ids: readonly string[]): Promise<void> {
+		for (const id of ids) await this.expectMessage(id, { status })
+	}
+
+	/** Asserts that these messages are in no table. */
+	async expectGone(...ids: readonly string[]): Promise<void> {
+		for (const id of ids) assert.equal(await this.store.find(id), undefined)
+	}
+
+	/** Returns the ids of all matching messages. */
+	async list(filter: StoreFilter = {}): Promise<string[]> {
+		return idsOf(await this.store.list(filter, MANY))
+	}
+
+	/** Asserts how many messages have a status. */
+	async expectCounts(counts: Readonly<Partial<Record<MessageStatus, number>>>): Promise<void> {
+		const found = Object.keys(counts).map(async (status) => {
+			const messages = await this.list({ status: status as MessageStatus })
+			return [status, messages.length] as const
+		})
+		assert.deepEqual(Object.fromEntries(await Promise.all(found)), counts)
+	}
+
+	/** Returns the number of matching dead letters. */
+	async countDead(filter: StoreFilter = {}): Promise<number> {
+		return (await this.store.countDead(filter, MANY)).count
 	}
 
 	/** Claims exactly one message and asserts some of its fields. */

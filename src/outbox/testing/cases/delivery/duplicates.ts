@@ -1,7 +1,8 @@
 /** A message with a dedupe key is not inserted while an earlier one with the same key exists in any table. */
 import assert from 'node:assert/strict'
-import { type CaseTable, HOUR, MANY, required, type StoreHarness } from '../../harness/harness.ts'
-import { retry, sent } from '../../harness/settlements.ts'
+import { HOUR, sorted } from '../../harness/assertions.ts'
+import { type CaseTable, MANY, type StoreHarness } from '../../harness/harness.ts'
+import { sent } from '../../harness/settlements.ts'
 
 const d = { dedupeKey: 'd' }
 
@@ -15,16 +16,28 @@ const insertAgain = async (t: StoreHarness): Promise<string | undefined> => {
 	return holder
 }
 
-/** `prepare` returns the id of the message that has the key `d`, or undefined if the key is free again. */
-const keyCase = (prepare: (t: StoreHarness) => Promise<string | undefined>) => async (t: StoreHarness) => {
+/** `prepare` returns the id of the message that has the key `d`. */
+const keyTaken = (prepare: (t: StoreHarness) => Promise<string>) => async (t: StoreHarness) => {
 	const id = await prepare(t)
 	assert.equal(await insertAgain(t), id)
 }
 
-const sendOne = async (t: StoreHarness, keepHistory: boolean): Promise<string> => {
-	const id = await t.enqueueOne(d)
-	await t.settle([sent(await t.claimOne())], keepHistory)
+/** `steps` free the key `d`. */
+const keyFree = (steps: (t: StoreHarness) => Promise<unknown>) => async (t: StoreHarness) => {
+	await steps(t)
+	assert.equal(await insertAgain(t), undefined)
+}
+
+const afterDeath = (steps: (t: StoreHarness) => Promise<unknown>) => async (t: StoreHarness) => {
+	const id = await t.addDeadLetter(d)
+	await steps(t)
 	return id
+}
+
+const sendOne = async (t: StoreHarness, keepHistory: boolean): Promise<string> => {
+	const row = await t.enqueueAndClaim(d)
+	await t.settle([sent(row)], keepHistory)
+	return row.id
 }
 
 export const duplicates: CaseTable = {
@@ -34,83 +47,60 @@ export const duplicates: CaseTable = {
 		assert.equal(await insertAgain(t), id)
 	},
 
-	'finds a duplicate of a scheduled message': keyCase(async (t) =>
+	'finds a duplicate of a scheduled message': keyTaken(async (t) =>
 		t.enqueueOne({ ...d, notBefore: (await t.now()) + HOUR }),
 	),
 
-	'finds a duplicate of a message in flight': keyCase(async (t) => {
-		await t.enqueueOne(d)
-		return (await t.claimOne()).id
-	}),
+	'finds a duplicate of a message in flight': keyTaken(async (t) => (await t.enqueueAndClaim(d)).id),
 
-	'finds a duplicate of a message waiting for a retry': keyCase(async (t) => {
+	'finds a duplicate of a message waiting for a retry': keyTaken(async (t) => {
 		const id = await t.enqueueOne(d)
-		await t.settle([retry(await t.claimOne(), HOUR)])
+		await t.fail(HOUR)
 		return id
 	}),
 
-	'finds a duplicate of a dead letter': keyCase((t) => t.addDeadLetter(d)),
+	'finds a duplicate of a dead letter': keyTaken((t) => t.addDeadLetter(d)),
 
-	'finds a duplicate of a message dead-lettered after its predecessor': keyCase(async (t) => {
+	'finds a duplicate of a message dead-lettered after its predecessor': keyTaken(async (t) => {
 		const [, id] = await t.enqueue({ key: 'k' }, { key: 'k', ...d })
 		await t.deadLetterHead('dead-letter-rest')
 		return id
 	}),
 
-	'finds a duplicate of a replayed message': keyCase(async (t) => {
-		const id = await t.addDeadLetter(d)
-		await t.store.replay({}, MANY)
-		return id
-	}),
+	'finds a duplicate of a replayed message': keyTaken(afterDeath((t) => t.store.replay({}, MANY))),
 
-	'finds a duplicate of a sent message in the history': keyCase((t) => sendOne(t, true)),
+	'finds a duplicate of a sent message in the history': keyTaken((t) => sendOne(t, true)),
 
-	'finds a duplicate of a discarded message in the history': keyCase(async (t) => {
-		const id = await t.addDeadLetter(d)
-		await t.store.discard({}, MANY, true)
-		return id
-	}),
+	'finds a duplicate of a discarded message in the history': keyTaken(
+		afterDeath((t) => t.store.discard({}, MANY, true)),
+	),
 
-	'accepts the key again after its message was sent without history': keyCase(async (t) => {
-		await sendOne(t, false)
-		return undefined
-	}),
+	'accepts the key again after its message was sent without history': keyFree((t) => sendOne(t, false)),
 
-	'accepts the key again after its message was discarded': keyCase(async (t) => {
-		await t.addDeadLetter(d)
-		await t.store.discard({}, MANY, false)
-		return undefined
-	}),
+	'accepts the key again after its message was discarded': keyFree(
+		afterDeath((t) => t.store.discard({}, MANY, false)),
+	),
 
-	'accepts the key again after its history was dropped': keyCase(async (t) => {
+	'accepts the key again after its history was dropped': keyFree(async (t) => {
 		await sendOne(t, true)
 		await t.advance(2 * HOUR)
 		await t.store.dropHistory(HOUR, MANY)
-		return undefined
 	}),
 
-	'accepts the key again after its transaction was rolled back': keyCase(async (t) => {
-		await t.transaction((tx) => t.store.insert([t.row(d)], tx), 'rollback')
-		return undefined
-	}),
+	'accepts the key again after its transaction was rolled back': keyFree((t) =>
+		t.transaction((tx) => t.store.insert([t.row(d)], tx), 'rollback'),
+	),
 
-	'finds a duplicate regardless of topic and destination': keyCase((t) =>
+	'finds a duplicate regardless of topic and destination': keyTaken((t) =>
 		t.enqueueOne({ ...d, destination: 'b', topic: 'other' }),
 	),
 
 	'inserts the first of two in one batch': async (t) => {
-		const rows = [1, 2, 3].map(() => t.row(d))
-		const [first, next, last] = rows
-		const { duplicates: found } = await t.store.insert(rows)
-		const id = required(first, 'a row').id
-		assert.deepEqual(
-			[...found].sort(),
-			[
-				[required(next, 'a row').id, id],
-				[required(last, 'a row').id, id],
-			].sort(),
-		)
-		assert.deepEqual(await t.claimIds(), [id])
+		const [first, next, last] = [t.row(d), t.row(d), t.row(d)]
+		const { duplicates: found } = await t.store.insert([first, next, last])
+		assert.deepEqual(sorted(found.keys()), sorted([next.id, last.id]))
+		assert.deepEqual([...found.values()], [first.id, first.id])
+		await t.expectClaim([first.id])
 	},
 
 	'inserts the other messages of a batch, with a key and without': async (t) => {
@@ -118,7 +108,7 @@ export const duplicates: CaseTable = {
 		const [plain, duplicate, free] = [t.row(), t.row(d), t.row({ dedupeKey: 'e' })]
 		const { duplicates: found } = await t.store.insert([plain, duplicate, free])
 		assert.deepEqual([...found], [[duplicate.id, id]])
-		assert.deepEqual(await t.claimIds(), [id, plain.id, free.id])
+		await t.expectClaim([id, plain.id, free.id])
 	},
 
 	'never treats messages without a dedupe key as duplicates': async (t) => {
@@ -139,25 +129,20 @@ export const duplicates: CaseTable = {
 		const found = await t.transaction(async (tx) => {
 			const first = await t.store.insert([duplicate, own], tx)
 			const later = await t.store.insert([again], tx)
-			return [...first.duplicates, ...later.duplicates]
+			return [...first.duplicates, ...later.duplicates].flat()
 		}, 'commit')
-		assert.deepEqual(found, [
-			[duplicate.id, id],
-			[again.id, own.id],
-		])
-		assert.deepEqual(await t.claimIds(), [own.id])
+		assert.deepEqual(found, [duplicate.id, id, again.id, own.id])
+		await t.expectClaim([own.id])
 	},
 
 	'inserts one of several concurrent duplicates and returns its id for the others': async (t) => {
 		const other = await t.other()
 		const rows = Array.from({ length: 8 }, () => t.row(d))
 		const all = await Promise.all(rows.map((row, n) => (n % 2 ? other : t.store).insert([row])))
-		const winners = rows.filter((row, n) => all[n]?.duplicates.has(row.id) === false)
+		const holders = rows.map((row, n) => all[n]?.duplicates.get(row.id))
+		const winners = rows.filter((_, n) => holders[n] === undefined)
 		assert.equal(winners.length, 1)
-		for (const [n, row] of rows.entries()) {
-			const holder = all[n]?.duplicates.get(row.id)
-			assert.ok(holder === undefined || holder === winners[0]?.id)
-		}
-		assert.deepEqual(await t.claimIds(), [winners[0]?.id])
+		for (const holder of holders) assert.ok(holder === undefined || holder === winners[0]?.id)
+		await t.expectClaim([winners[0]?.id])
 	},
 }

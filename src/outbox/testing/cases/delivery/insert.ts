@@ -1,61 +1,50 @@
 /** Inserting messages: fields, due time, batches and transactions. */
 import assert from 'node:assert/strict'
-import { assertNear, type CaseTable, HOUR, idsOf, MANY } from '../../harness/harness.ts'
+import { assertNear, HOUR, idsOf } from '../../harness/assertions.ts'
+import { type CaseTable, MANY } from '../../harness/harness.ts'
 
 export const insert: CaseTable = {
 	'stores a message as it was inserted, pending with 0 attempts': async (t) => {
 		const now = await t.now()
 		const row = t.row({
-			topic: 'order.paid',
-			destination: 'mail',
-			key: 'order-7',
-			payload: '{"total": 12.50, "lines": [1, 2]}',
-			headers: '{"trace":"abc"}',
-			dedupeKey: 'paid-7',
-			expiresAt: now + 48 * HOUR,
-			maxRetries: 7,
+			...{
+				topic: 'order.paid',
+				destination: 'mail',
+				key: 'order-7',
+				payload: '{"total": 12.50, "lines": [1, 2]}',
+			},
+			...{ headers: '{"trace":"abc"}', dedupeKey: 'paid-7', expiresAt: now + 48 * HOUR, maxRetries: 7 },
 		})
 		await t.store.insert([row])
 		const { createdAt, dueAt, ...found } = await t.find(row.id)
 		const { notBefore: _, ...written } = row
 		assert.deepEqual(found, {
-			...written,
-			status: 'pending',
-			attempts: 0,
-			lastAttemptAt: null,
-			error: null,
-			lockedAt: null,
-			lockedBy: null,
-			leaseUntil: null,
-			crashes: 0,
-			endedAt: null,
-			cause: null,
-			blocks: false,
+			...{ ...written, status: 'pending', attempts: 0, lastAttemptAt: null, error: null, crashes: 0 },
+			...{ lockedAt: null, lockedBy: null, leaseUntil: null, endedAt: null, cause: null, blocks: false },
 		})
 		assertNear(createdAt, now, 'createdAt')
 		assertNear(dueAt, now, 'dueAt')
 	},
 
 	'stores omitted fields as null': async (t) => {
-		const { key, headers, dedupeKey, expiresAt, maxRetries } = await t.find(await t.enqueueOne())
-		assert.deepEqual([key, headers, dedupeKey, expiresAt, maxRetries], [null, null, null, null, null])
+		const omitted = { key: null, headers: null, dedupeKey: null, expiresAt: null, maxRetries: null }
+		await t.expectMessage(await t.enqueueOne(), omitted)
 	},
 
 	'distinguishes maxRetries 0 from no maxRetries': async (t) => {
-		const id = await t.enqueueOne({ maxRetries: 0 })
-		assert.equal((await t.find(id)).maxRetries, 0)
-		assert.equal((await t.claimOne()).maxRetries, 0)
+		await t.expectMessage(await t.enqueueOne({ maxRetries: 0 }), { maxRetries: 0 })
+		await t.expectClaimed({ maxRetries: 0 })
 	},
 
 	'a message with notBefore is due exactly then': async (t) => {
 		const notBefore = (await t.now()) + 2 * HOUR
 		const id = await t.enqueueOne({ notBefore })
-		assert.equal((await t.find(id)).dueAt, notBefore)
-		assert.deepEqual(await t.claimIds(), [])
+		await t.expectMessage(id, { dueAt: notBefore })
+		await t.expectClaim([])
 		await t.advance(HOUR)
-		assert.deepEqual(await t.claimIds(), [])
+		await t.expectClaim([])
 		await t.advance(HOUR)
-		assert.deepEqual(await t.claimIds(), [id])
+		await t.expectClaim([id])
 	},
 
 	'a notBefore in the past means now': async (t) => {
@@ -63,9 +52,7 @@ export const insert: CaseTable = {
 		assert.deepEqual(await t.claimIds(), [id])
 	},
 
-	'finds nothing for an unknown id': async ({ store }) => {
-		assert.equal(await store.find('01890a5d-ffff-7000-8000-000000000001'), undefined)
-	},
+	'finds nothing for an unknown id': (t) => t.expectGone('01890a5d-ffff-7000-8000-000000000001'),
 
 	'accepts an empty list': async ({ store }) => {
 		const inserted = await store.insert([])
@@ -77,10 +64,7 @@ export const insert: CaseTable = {
 		const rows = Array.from({ length: 1_000 }, (_, n) => t.row({ payload: String(n) }))
 		await t.store.insert(rows)
 		const claimed = await t.claim({ limit: MANY })
-		assert.deepEqual(
-			claimed.map((row) => row.payload),
-			rows.map((row) => row.payload),
-		)
+		assert.deepEqual(idsOf(claimed), idsOf(rows))
 	},
 
 	'keeps the fields of different messages in one batch apart': async (t) => {
@@ -92,14 +76,7 @@ export const insert: CaseTable = {
 			t.row({ expiresAt: now + HOUR, payload: 'null' }),
 		]
 		await t.store.insert(rows)
-		for (const row of rows) {
-			const found = await t.find(row.id)
-			assert.deepEqual(
-				[found.destination, found.key, found.headers, found.dedupeKey, found.maxRetries, found.expiresAt],
-				[row.destination, row.key, row.headers, row.dedupeKey, row.maxRetries, row.expiresAt],
-			)
-			assert.equal(found.payload, row.payload)
-		}
+		for (const { notBefore: _, ...row } of rows) await t.expectMessage(row.id, row)
 	},
 
 	'inserts a batch completely or not at all': async (t) => {
@@ -131,27 +108,19 @@ export const insert: CaseTable = {
 		const now = await t.now()
 		const row = t.row({ key: 'k', notBefore: now + HOUR, headers: '{"a":"b"}', maxRetries: 2 })
 		await t.transaction((tx) => t.store.insert([row], tx), 'commit')
-		const found = await t.find(row.id)
-		assert.deepEqual(
-			[found.key, found.dueAt, found.headers, found.maxRetries],
-			['k', now + HOUR, '{"a":"b"}', 2],
-		)
-		assertNear(found.createdAt, now, 'createdAt')
+		await t.expectMessage(row.id, { key: 'k', dueAt: now + HOUR, headers: '{"a":"b"}', maxRetries: 2 })
+		assertNear((await t.find(row.id)).createdAt, now, 'createdAt')
 	},
 
 	'reports that the caller commits, where the client exposes it': async (t) => {
-		const one = await t.transaction((tx) => t.store.insert([t.row()], tx), 'commit')
-		const many = await t.transaction(
-			(tx) => t.store.insert([t.row(), t.row({ dedupeKey: 'd' })], tx),
-			'commit',
-		)
-		assert.notEqual(one.isInTransaction, false)
-		assert.notEqual(many.isInTransaction, false)
+		for (const rows of [[t.row()], [t.row(), t.row({ dedupeKey: 'd' })]]) {
+			const { isInTransaction } = await t.transaction((tx) => t.store.insert(rows, tx), 'commit')
+			assert.notEqual(isInTransaction, false)
+		}
 	},
 
 	'reports no transaction without tx': async (t) => {
-		assert.notEqual((await t.store.insert([t.row()])).isInTransaction, true)
-		const many = await t.store.insert([t.row(), t.row({ dedupeKey: 'd' })])
-		assert.notEqual(many.isInTransaction, true)
+		for (const rows of [[t.row()], [t.row(), t.row({ dedupeKey: 'd' })]])
+			assert.notEqual((await t.store.insert(rows)).isInTransaction, true)
 	},
 }

@@ -4,32 +4,31 @@
  */
 import assert from 'node:assert/strict'
 import type { ClaimedRow, Settlement } from '../../../store/rows.ts'
-import { assertNear, type CaseTable, HOUR, MANY, MINUTE, type StoreHarness } from '../../harness/harness.ts'
+import { assertFields, assertNear, HOUR, MINUTE, sorted } from '../../harness/assertions.ts'
+import { type CaseTable, MANY, type StoreHarness } from '../../harness/harness.ts'
 import { claimRef, dead, release, retry, sent } from '../../harness/settlements.ts'
+
+const R2 = { owner: 'r2' }
 
 export const leases: CaseTable = {
 	'a lease keeps other relays off until it expires': async (t) => {
-		await t.enqueueOne()
-		await t.claimOne({ leaseMs: HOUR })
+		await t.enqueueAndClaim({}, { leaseMs: HOUR })
 		await t.advance(HOUR - 10 * MINUTE)
-		assert.deepEqual(await t.claimIds({ owner: 'r2' }), [])
+		await t.expectClaim([], R2)
 	},
 
 	'an expired lease yields the message with one more attempt and crash': async (t) => {
-		const id = await t.enqueueOne()
-		await t.claimOne({ leaseMs: HOUR })
+		const { id } = await t.enqueueAndClaim({}, { leaseMs: HOUR })
 		await t.advance(HOUR + 1)
-		await t.expectClaimed({ id, attempt: 2, crashes: 1 }, { owner: 'r2' })
+		await t.expectClaimed({ id, attempt: 2, crashes: 1 }, R2)
 		await t.expectMessage(id, { status: 'processing', attempts: 2, crashes: 1, lockedBy: 'r2' })
 	},
 
 	'a message is pending again once its lease has expired': async (t) => {
-		const id = await t.enqueueOne()
-		await t.claimOne({ leaseMs: HOUR })
+		const { id } = await t.enqueueAndClaim({}, { leaseMs: HOUR })
 		await t.advance(HOUR + 1)
-		assert.equal((await t.find(id)).status, 'pending')
-		assert.equal((await t.store.list({ status: 'pending' }, 9)).length, 1)
-		assert.deepEqual(await t.store.list({ status: 'processing' }, 9), [])
+		await t.expectStatus('pending', [id])
+		await t.expectCounts({ pending: 1, processing: 0 })
 	},
 
 	'counts every crash': async (t) => {
@@ -42,9 +41,8 @@ export const leases: CaseTable = {
 
 	'a recovered message keeps its position': async (t) => {
 		const ids = await t.enqueue({}, {}, {})
-		await t.claim({ limit: 2, leaseMs: MINUTE })
-		await t.advance(HOUR)
-		assert.deepEqual(await t.claimIds({ owner: 'r2' }), ids)
+		await t.crash({ limit: 2 })
+		await t.expectClaim(ids, R2)
 	},
 
 	'returns only messages whose lease has expired': async (t) => {
@@ -52,106 +50,93 @@ export const leases: CaseTable = {
 		await t.claim({ limit: 1, leaseMs: MINUTE })
 		await t.claim({ limit: 1, leaseMs: 3 * HOUR })
 		await t.advance(HOUR)
-		assert.deepEqual(await t.claimIds({ owner: 'r2' }), [first])
+		await t.expectClaim([first], R2)
 	},
 
 	'a relay can reclaim its own lost message': async (t) => {
-		await t.enqueueOne()
-		const first = await t.claimOne({ leaseMs: MINUTE })
+		const first = await t.enqueueAndClaim({}, { leaseMs: MINUTE })
 		await t.advance(HOUR)
 		const second = await t.claimOne()
-		assert.deepEqual([second.attempt, second.crashes], [2, 1])
-		assert.deepEqual(await t.store.settle('r1', [sent(first)], false), [first.id])
+		assertFields(second, { attempt: 2, crashes: 1 })
+		await t.expectLost([sent(first)])
 		await t.settle([sent(second)])
 	},
 
 	'a late settlement after a takeover changes nothing and is reported as lost': async (t) => {
-		const id = await t.enqueueOne()
-		const lost = await t.claimOne({ leaseMs: MINUTE })
+		const lost = await t.enqueueAndClaim({}, { leaseMs: MINUTE })
 		await t.advance(HOUR)
-		await t.claimOne({ owner: 'r2' })
-		const before = await t.find(id)
+		await t.claimOne(R2)
+		const before = await t.find(lost.id)
 		for (const settlement of [sent(lost), retry(lost, HOUR), release(lost), release(lost, HOUR), dead(lost)])
-			assert.deepEqual(await t.store.settle('r1', [settlement], true), [id], settlement.type)
-		assert.deepEqual(await t.find(id), before)
+			await t.expectLost([settlement], 'r1', true)
+		assert.deepEqual(await t.find(lost.id), before)
 	},
 
 	'a settlement by another owner with the right attempt is lost': async (t) => {
-		const id = await t.enqueueOne()
-		const row = await t.claimOne()
-		assert.deepEqual(await t.store.settle('r2', [sent(row)], false), [id])
-		assert.equal((await t.find(id)).lockedBy, 'r1')
+		const row = await t.enqueueAndClaim()
+		await t.expectLost([sent(row)], 'r2')
+		await t.expectMessage(row.id, { lockedBy: 'r1' })
 	},
 
-	'a late settlement counts if the message was not takenOver over': async (t) => {
-		const id = await t.enqueueOne()
-		const row = await t.claimOne({ leaseMs: MINUTE })
+	'a late settlement counts if the message was not taken over': async (t) => {
+		const row = await t.enqueueAndClaim({}, { leaseMs: MINUTE })
 		await t.advance(HOUR)
 		await t.settle([sent(row)])
-		assert.equal(await t.store.find(id), undefined)
+		await t.expectGone(row.id)
 	},
 
 	'renew extends the lease from now': async (t) => {
-		const id = await t.enqueueOne()
-		const row = await t.claimOne({ leaseMs: HOUR })
+		const row = await t.enqueueAndClaim({}, { leaseMs: HOUR })
 		await t.advance(30 * MINUTE)
 		const now = await t.now()
 		assert.deepEqual(await t.store.renew('r1', HOUR, [claimRef(row)]), [])
-		assertNear((await t.find(id)).leaseUntil, now + HOUR, 'leaseUntil')
+		assertNear((await t.find(row.id)).leaseUntil, now + HOUR, 'leaseUntil')
 		await t.advance(50 * MINUTE)
-		assert.deepEqual(await t.claimIds({ owner: 'r2' }), [])
+		await t.expectClaim([], R2)
 		await t.advance(11 * MINUTE)
-		assert.equal((await t.claimOne({ owner: 'r2' })).crashes, 1)
+		await t.expectClaimed({ crashes: 1 }, R2)
 	},
 
 	'renew changes neither attempts nor crashes': async (t) => {
-		const id = await t.enqueueOne()
-		const row = await t.claimOne()
+		const row = await t.enqueueAndClaim()
 		for (let n = 0; n < 3; n++) await t.store.renew('r1', HOUR, [claimRef(row)])
-		await t.expectMessage(id, { attempts: 1, crashes: 0, status: 'processing', lockedBy: 'r1' })
+		await t.expectMessage(row.id, { attempts: 1, crashes: 0, status: 'processing', lockedBy: 'r1' })
 	},
 
 	'renew reports lost claims and renews the others': async (t) => {
-		await t.enqueue({}, {}, {}, {})
+		await t.enqueueMany(4)
 		const [takenOver, renewed, done, released] = await t.claimMany(4, { leaseMs: HOUR })
 		await t.store.renew('r1', 3 * HOUR, [renewed, done, released].map(claimRef))
 		await t.advance(2 * HOUR)
-		await t.claimOne({ owner: 'r2' })
+		await t.claimOne(R2)
 		await t.settle([sent(done), release(released, HOUR)])
 		const unknown = { id: t.id(), attempt: 1 }
-		const lost = await t.store.renew(
-			'r1',
-			4 * HOUR,
-			[takenOver, renewed, done, released, unknown].map(claimRef),
-		)
-		assert.deepEqual([...lost].sort(), [takenOver.id, done.id, released.id, unknown.id].sort())
+		const claims = [takenOver, renewed, done, released, unknown].map(claimRef)
+		const lost = await t.store.renew('r1', 4 * HOUR, claims)
+		assert.deepEqual(sorted(lost), sorted([takenOver.id, done.id, released.id, unknown.id]))
 		await t.advance(2 * HOUR)
-		assert.deepEqual((await t.find(renewed.id)).lockedBy, 'r1')
+		await t.expectMessage(renewed.id, { lockedBy: 'r1' })
 		assert.ok(!(await t.claimIds({ owner: 'r3' })).includes(renewed.id))
 	},
 
 	'renew ignores another attempt or another owner': async (t) => {
-		const id = await t.enqueueOne()
-		const row = await t.claimOne({ leaseMs: HOUR })
+		const row = await t.enqueueAndClaim({}, { leaseMs: HOUR })
+		const { id } = row
 		assert.deepEqual(await t.store.renew('r2', 9 * HOUR, [claimRef(row)]), [id])
-		assert.deepEqual(await t.store.renew('r1', 9 * HOUR, [{ id, attempt: 2 }]), [id])
-		assert.deepEqual(await t.store.renew('r1', 9 * HOUR, [{ id, attempt: 0 }]), [id])
+		for (const attempt of [2, 0])
+			assert.deepEqual(await t.store.renew('r1', 9 * HOUR, [{ id, attempt }]), [id])
 		await t.advance(2 * HOUR)
-		assert.equal((await t.claimOne({ owner: 'r2' })).id, id)
+		await t.expectClaim([id], R2)
 	},
 
-	'renew accepts an empty list': async ({ store }) => {
-		assert.deepEqual(await store.renew('r1', HOUR, []), [])
-	},
+	'renew accepts an empty list': async ({ store }) => assert.deepEqual(await store.renew('r1', HOUR, []), []),
 
 	'release refunds the attempt and keeps the due time': async (t) => {
 		const id = await t.enqueueOne()
-		const before = await t.find(id)
+		const { lastAttemptAt: _, ...before } = await t.find(id)
 		await t.settle([release(await t.claimOne())])
-		const { lastAttemptAt: _, ...after } = await t.find(id)
-		const { lastAttemptAt: __, ...fresh } = before
-		assert.deepEqual(after, fresh)
-		await t.expectClaimed({ id, attempt: 1, crashes: 0 }, { owner: 'r2' })
+		await t.expectMessage(id, before)
+		await t.expectClaimed({ id, attempt: 1, crashes: 0 }, R2)
 	},
 
 	'a released message keeps its position': async (t) => {
@@ -159,36 +144,33 @@ export const leases: CaseTable = {
 		const [first, second] = await t.claimMany(2, { limit: 2 })
 		await t.advance(MINUTE)
 		await t.settle([release(second), release(first)])
-		assert.deepEqual(await t.claimIds(), ids)
+		await t.expectClaim(ids)
 	},
 
 	'release can schedule the message for later': async (t) => {
-		const id = await t.enqueueOne()
-		const now = await t.now()
-		await t.settle([release(await t.claimOne(), HOUR)])
-		assertNear((await t.find(id)).dueAt, now + HOUR, 'dueAt')
-		assert.deepEqual(await t.claimIds(), [])
+		const row = await t.enqueueAndClaim()
+		await t.settle([release(row, HOUR)])
+		assertNear((await t.find(row.id)).dueAt, (await t.now()) + HOUR, 'dueAt')
+		await t.expectClaim([])
 		await t.advance(HOUR)
-		assert.equal((await t.claimOne()).attempt, 1)
+		await t.expectClaimed({ attempt: 1 })
 	},
 
 	'release keeps the crash count, and a retry resets it': async (t) => {
 		await t.enqueueOne()
-		await t.claimOne({ leaseMs: MINUTE })
-		await t.advance(HOUR)
+		await t.crash()
 		await t.settle([release(await t.claimOne())])
 		const second = await t.claimOne()
-		assert.deepEqual([second.attempt, second.crashes], [2, 1])
+		assertFields(second, { attempt: 2, crashes: 1 })
 		await t.settle([retry(second, 0)])
 		await t.expectClaimed({ attempt: 3, crashes: 0 })
 	},
 
 	'a released claim matches nothing any more': async (t) => {
-		const id = await t.enqueueOne()
-		const row = await t.claimOne()
+		const row = await t.enqueueAndClaim()
 		await t.settle([release(row)])
-		assert.deepEqual(await t.store.settle('r1', [sent(row)], false), [id])
-		assert.equal((await t.find(id)).status, 'pending')
+		await t.expectLost([sent(row)])
+		await t.expectStatus('pending', [row.id])
 	},
 }
 
@@ -196,69 +178,61 @@ export const leases: CaseTable = {
 const twice = async (
 	t: StoreHarness,
 	settlement: Settlement,
-	between: () => Promise<unknown>,
+	between?: () => Promise<unknown>,
 ): Promise<ClaimedRow> => {
 	await t.settle([settlement])
 	await t.advance(MINUTE)
-	await between()
+	await between?.()
 	const again = await t.claimOne()
-	assert.deepEqual(await t.store.settle('r1', [settlement], false), [again.id])
+	await t.expectLost([settlement])
 	return again
 }
 
-const nothing = async (): Promise<void> => {}
-
 export const repeatedSettlements: CaseTable = {
 	'a repeated release does not end a later claim of the same relay': async (t) => {
-		const id = await t.enqueueOne()
-		const row = await t.claimOne()
-		const again = await twice(t, release(row), nothing)
+		const row = await t.enqueueAndClaim()
+		const again = await twice(t, release(row))
 		assert.equal(again.attempt, row.attempt)
-		await t.expectMessage(id, { status: 'processing', lockedBy: 'r1', attempts: 1 })
-		assert.deepEqual(await t.claimIds({ owner: 'r2' }), [])
+		await t.expectMessage(row.id, { status: 'processing', lockedBy: 'r1', attempts: 1 })
+		await t.expectClaim([], R2)
 		await t.settle([sent(again)])
 	},
 
 	'a repeated release for later does not end a later claim either': async (t) => {
-		const id = await t.enqueueOne()
-		const settlement = release(await t.claimOne(), 0)
-		const before = await twice(t, settlement, nothing)
-		await t.expectMessage(id, { status: 'processing', dueAt: before.dueAt })
+		const { id, dueAt } = await twice(t, release(await t.enqueueAndClaim(), 0))
+		await t.expectMessage(id, { status: 'processing', dueAt })
 	},
 
 	'a repeated dead settlement does not end the claim of a replayed message': async (t) => {
-		const id = await t.enqueueOne({ key: 'k' })
-		const settlement = dead(await t.claimOne(), { afterDeadLetter: 'dead-letter-rest' })
-		const again = await twice(t, settlement, () => t.store.replay({ ids: [id] }, 1))
-		assert.equal((await t.find(id)).status, 'processing')
+		const row = await t.enqueueAndClaim({ key: 'k' })
+		const settlement = dead(row, { afterDeadLetter: 'dead-letter-rest' })
+		const again = await twice(t, settlement, () => t.store.replay({ ids: [row.id] }, 1))
+		await t.expectStatus('processing', [row.id])
 		await t.settle([sent(again)])
 	},
 
 	'a repeated retry does not end the claim of a replayed message': async (t) => {
-		const id = await t.enqueueOne()
-		const first = await t.claimOne()
+		const first = await t.enqueueAndClaim()
 		await t.settle([retry(first, 0)])
-		await t.settle([dead(await t.claimOne())])
+		await t.die()
 		await t.advance(MINUTE)
-		await t.store.replay({ ids: [id] }, MANY)
+		await t.store.replay({ ids: [first.id] }, MANY)
 		await t.claimOne()
-		assert.deepEqual(await t.store.settle('r1', [retry(first, HOUR)], false), [id])
-		assert.equal((await t.find(id)).status, 'processing')
+		await t.expectLost([retry(first, HOUR)])
+		await t.expectStatus('processing', [first.id])
 	},
 
 	'a renewed lease is the same claim': async (t) => {
-		const id = await t.enqueueOne()
-		const row = await t.claimOne()
+		const row = await t.enqueueAndClaim()
 		await t.advance(MINUTE)
 		assert.deepEqual(await t.store.renew('r1', HOUR, [claimRef(row)]), [])
 		await t.settle([release(row)])
-		assert.equal((await t.find(id)).attempts, 0)
+		await t.expectMessage(row.id, { attempts: 0 })
 	},
 
 	'a settlement without claimedAt matches by owner and attempt': async (t) => {
-		const id = await t.enqueueOne()
-		const { attempt } = await t.claimOne()
+		const { id, attempt } = await t.enqueueAndClaim()
 		await t.settle([{ type: 'release', id, attempt }])
-		assert.equal((await t.find(id)).status, 'pending')
+		await t.expectStatus('pending', [id])
 	},
 }

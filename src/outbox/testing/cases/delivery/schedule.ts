@@ -1,42 +1,50 @@
 /** Due times: the next due message, destinations with due messages, and making retries due now. */
 import assert from 'node:assert/strict'
 import type { NewRow } from '../../../store/rows.ts'
-import { assertNear, type CaseTable, HOUR, MANY, type StoreHarness, sorted } from '../../harness/harness.ts'
+import { assertNear, HOUR, sorted } from '../../harness/assertions.ts'
+import { type CaseTable, MANY, type StoreHarness } from '../../harness/harness.ts'
 import { retry, sent } from '../../harness/settlements.ts'
 
+/** Asserts the time to the next due message. */
+const expectNext = async (t: StoreHarness, ms: number | undefined, destinations = ['a']): Promise<void> => {
+	const found = await t.store.nextDueInMs(destinations)
+	if (ms === undefined) assert.equal(found, undefined)
+	else assertNear(found, ms, 'nextDueInMs')
+}
+
+const expectNames = async (t: StoreHarness, expected: readonly string[], after?: string): Promise<void> =>
+	assert.deepEqual(sorted((await t.store.dueDestinations(MANY, after)).names), sorted(expected))
+
+const toEach = (names: readonly string[]) => names.map((destination) => ({ destination }))
+
 export const schedule: CaseTable = {
-	'nextDueInMs is undefined for an empty queue': async ({ store }) => {
-		assert.equal(await store.nextDueInMs(['a', 'b']), undefined)
-		assert.equal(await store.nextDueInMs([]), undefined)
+	'nextDueInMs is undefined for an empty queue': async (t) => {
+		await expectNext(t, undefined, ['a', 'b'])
+		await expectNext(t, undefined, [])
 	},
 
 	'nextDueInMs is the time to the next scheduled message, and decreases': async (t) => {
 		const now = await t.now()
-		await t.enqueue(
-			{ notBefore: now + 5 * HOUR },
-			{ notBefore: now + 3 * HOUR },
-			{ notBefore: now + 9 * HOUR },
-		)
-		assertNear(await t.store.nextDueInMs(['a']), 3 * HOUR, 'next')
+		await t.enqueue(...[5, 3, 9].map((hours) => ({ notBefore: now + hours * HOUR })))
+		await expectNext(t, 3 * HOUR)
 		await t.advance(HOUR)
-		assertNear(await t.store.nextDueInMs(['a']), 2 * HOUR, 'next')
+		await expectNext(t, 2 * HOUR)
 		await t.advance(3 * HOUR)
-		assertNear(await t.store.nextDueInMs(['a']), HOUR, 'next')
+		await expectNext(t, HOUR)
 	},
 
 	'nextDueInMs ignores due messages': async (t) => {
 		await t.enqueueOne()
-		assert.equal(await t.store.nextDueInMs(['a']), undefined)
+		await expectNext(t, undefined)
 		await t.enqueueOne({ notBefore: (await t.now()) + HOUR })
-		assertNear(await t.store.nextDueInMs(['a']), HOUR, 'next')
+		await expectNext(t, HOUR)
 	},
 
 	'nextDueInMs ignores messages in flight and includes retries': async (t) => {
-		await t.enqueueOne()
-		const row = await t.claimOne()
-		assert.equal(await t.store.nextDueInMs(['a']), undefined)
+		const row = await t.enqueueAndClaim()
+		await expectNext(t, undefined)
 		await t.settle([retry(row, 2 * HOUR)])
-		assertNear(await t.store.nextDueInMs(['a']), 2 * HOUR, 'next')
+		await expectNext(t, 2 * HOUR)
 	},
 
 	'nextDueInMs includes only requested destinations': async (t) => {
@@ -46,23 +54,21 @@ export const schedule: CaseTable = {
 			{ destination: 'b', notBefore: now + 2 * HOUR },
 			{ destination: 'c', notBefore: now + 3 * HOUR },
 		)
-		assertNear(await t.store.nextDueInMs(['c', 'b']), 2 * HOUR, 'next')
-		assert.equal(await t.store.nextDueInMs(['x']), undefined)
-		assert.equal(await t.store.nextDueInMs([]), undefined)
+		await expectNext(t, 2 * HOUR, ['c', 'b'])
+		await expectNext(t, undefined, ['x'])
+		await expectNext(t, undefined, [])
 	},
 
 	'nextDueInMs ignores dead letters': async (t) => {
 		await t.addDeadLetter()
-		assert.equal(await t.store.nextDueInMs(['a']), undefined)
+		await expectNext(t, undefined)
 	},
 
 	'lists every destination with due messages once': async (t) => {
-		const of = ['b', 'a', 'c', 'a', 'b', 'ä', 'Z'].map((destination) => ({ destination }))
-		await t.enqueue(...of)
+		await t.enqueue(...toEach(['b', 'a', 'c', 'a', 'b', 'ä', 'Z']))
 		await t.enqueueOne({ destination: 'a', notBefore: (await t.now()) + HOUR })
-		const { names, nextDueInMs } = await t.store.dueDestinations(MANY)
-		assert.deepEqual(sorted(names), sorted(['a', 'b', 'c', 'ä', 'Z']))
-		assert.equal(nextDueInMs, undefined)
+		await expectNames(t, ['a', 'b', 'c', 'ä', 'Z'])
+		assert.equal((await t.store.dueDestinations(MANY)).nextDueInMs, undefined)
 	},
 
 	'omits a destination without due messages, but returns when its first is due': async (t) => {
@@ -73,25 +79,22 @@ export const schedule: CaseTable = {
 			{ destination: 'later', notBefore: now + 3 * HOUR },
 			{ destination: 'sooner', notBefore: now + 2 * HOUR },
 		)
-		const first = await t.store.dueDestinations(MANY)
-		assert.deepEqual(first.names, ['a'])
-		assertNear(first.nextDueInMs, 2 * HOUR, 'nextDueInMs')
+		await expectNames(t, ['a'])
+		assertNear((await t.store.dueDestinations(MANY)).nextDueInMs, 2 * HOUR, 'nextDueInMs')
 		await t.advance(2 * HOUR)
-		const second = await t.store.dueDestinations(MANY)
-		assert.deepEqual(sorted(second.names), ['a', 'sooner'])
-		assertNear(second.nextDueInMs, HOUR, 'nextDueInMs')
+		await expectNames(t, ['a', 'sooner'])
+		assertNear((await t.store.dueDestinations(MANY)).nextDueInMs, HOUR, 'nextDueInMs')
 	},
 
 	'lists a destination whose messages are in flight, and omits an empty one': async (t) => {
-		await t.enqueueOne()
-		const row = await t.claimOne()
-		assert.deepEqual((await t.store.dueDestinations(MANY)).names, ['a'])
+		const row = await t.enqueueAndClaim()
+		await expectNames(t, ['a'])
 		await t.settle([sent(row)], true)
 		assert.deepEqual(await t.store.dueDestinations(MANY), { names: [], nextDueInMs: undefined })
 	},
 
 	'lists at most limit destinations': async (t) => {
-		await t.enqueue(...['a', 'b', 'c', 'd'].map((destination) => ({ destination })))
+		await t.enqueue(...toEach(['a', 'b', 'c', 'd']))
 		assert.equal((await t.store.dueDestinations(3)).names.length, 3)
 		assert.deepEqual((await t.store.dueDestinations(0)).names, [])
 	},
@@ -109,7 +112,7 @@ export const schedule: CaseTable = {
 
 	'pages by the last name until all are listed': async (t) => {
 		const all = [...Array.from({ length: 12 }, (_, n) => `d${n}`), 'Ä', 'ß', '東京', '_', 'a-b', 'a b', "o'k"]
-		await t.enqueue(...all.map((destination) => ({ destination })))
+		await t.enqueue(...toEach(all))
 		const listed: string[] = []
 		let after: string | undefined
 		do {
@@ -121,15 +124,15 @@ export const schedule: CaseTable = {
 	},
 
 	'pages after a name that no longer exists': async (t) => {
-		await t.enqueue({ destination: 'a' }, { destination: 'c' })
-		assert.deepEqual((await t.store.dueDestinations(MANY, 'b')).names, ['c'])
-		assert.deepEqual((await t.store.dueDestinations(MANY, 'c')).names, [])
+		await t.enqueue(...toEach(['a', 'c']))
+		await expectNames(t, ['c'], 'b')
+		await expectNames(t, [], 'c')
 	},
 
 	'lists a hundred destinations': async (t) => {
 		const names = Array.from({ length: 100 }, (_, n) => `d${n}`)
-		await t.enqueue(...names.flatMap((destination) => [{ destination }, { destination }, { destination }]))
-		assert.deepEqual(sorted((await t.store.dueDestinations(MANY)).names), sorted(names))
+		for (let n = 0; n < 3; n++) await t.enqueue(...toEach(names))
+		await expectNames(t, names)
 	},
 }
 
@@ -142,51 +145,48 @@ const failedOnce = async (t: StoreHarness, ...parts: readonly Partial<NewRow>[])
 
 export const retryNow: CaseTable = {
 	'makes a message scheduled by notBefore due only by its id: a filter used to send it early': async (t) => {
-		const notBefore = (await t.now()) + 50 * HOUR
-		const [id] = await t.enqueue({ notBefore, topic: 't' })
+		const id = await t.enqueueOne({ notBefore: (await t.now()) + 50 * HOUR, topic: 't' })
 		assert.deepEqual(await t.store.retryNow({}, MANY), [])
 		assert.deepEqual(await t.store.retryNow({ topic: 't' }, MANY), [])
-		assert.deepEqual(await t.store.retryNow({ ids: [id ?? ''] }, MANY), [id])
-		assertNear((await t.find(id ?? '')).dueAt, await t.now(), 'dueAt')
-		assert.deepEqual(await t.claimIds(), [id])
+		assert.deepEqual(await t.store.retryNow({ ids: [id] }, MANY), [id])
+		assertNear((await t.find(id)).dueAt, await t.now(), 'dueAt')
+		await t.expectClaim([id])
 	},
 
 	'makes a message that waits for a retry due now, with its attempts': async (t) => {
-		const id = await t.enqueueOne()
-		await t.settle([retry(await t.claimOne(), 9 * HOUR)])
-		assert.deepEqual(await t.store.retryNow({ ids: [id] }, MANY), [id])
-		assert.equal((await t.claimOne()).attempt, 2)
+		const ids = await failedOnce(t, {})
+		assert.deepEqual(await t.store.retryNow({ ids }, MANY), ids)
+		await t.expectClaimed({ attempt: 2 })
 	},
 
 	'ignores messages in flight': async (t) => {
-		const id = await t.enqueueOne()
-		await t.claimOne()
+		const { id } = await t.enqueueAndClaim()
 		const before = await t.find(id)
 		assert.deepEqual(await t.store.retryNow({ ids: [id] }, MANY), [])
 		assert.deepEqual(await t.find(id), before)
 	},
 
 	'ignores dead letters': async (t) => {
-		const id = await t.addDeadLetter()
-		assert.deepEqual(await t.store.retryNow({ ids: [id] }, MANY), [])
-		assert.equal((await t.find(id)).status, 'dead')
+		const ids = [await t.addDeadLetter()]
+		assert.deepEqual(await t.store.retryNow({ ids }, MANY), [])
+		await t.expectStatus('dead', ids)
 	},
 
 	'makes at most limit messages due': async (t) => {
 		await failedOnce(t, {}, {}, {}, {}, {})
 		assert.equal((await t.store.retryNow({}, 2)).length, 2)
-		assert.equal((await t.claim()).length, 2)
+		await t.claimMany(2)
 	},
 
 	'makes only matching messages due': async (t) => {
 		const [one] = await failedOnce(t, { topic: 't' }, { topic: 'u' })
 		assert.deepEqual(await t.store.retryNow({ topic: 't' }, MANY), [one])
-		assert.deepEqual(await t.claimIds(), [one])
+		await t.expectClaim([one])
 	},
 
 	'matches nothing with an empty list of ids': async (t) => {
 		await failedOnce(t, {})
 		assert.deepEqual(await t.store.retryNow({ ids: [] }, MANY), [])
-		assert.deepEqual(await t.claimIds(), [])
+		await t.expectClaim([])
 	},
 }

@@ -1,76 +1,66 @@
 /** Settling claimed messages: sent, retry and dead. */
 import assert from 'node:assert/strict'
-import { assertNear, type CaseTable, HOUR, idsOf, MANY, MINUTE } from '../../harness/harness.ts'
+import { assertFields, assertNear, HOUR, idsOf, sorted } from '../../harness/assertions.ts'
+import { type CaseTable, MANY } from '../../harness/harness.ts'
 import { BOOM, dead, release, retry, sent } from '../../harness/settlements.ts'
 
 const YEAR = 365 * 24 * HOUR
+const UNLOCKED = { lockedBy: null, lockedAt: null, leaseUntil: null }
 
 export const settle: CaseTable = {
 	'removes a sent message': async (t) => {
-		const id = await t.enqueueOne()
-		await t.settle([sent(await t.claimOne())])
-		assert.equal(await t.store.find(id), undefined)
-		assert.deepEqual(await t.store.list({}, MANY), [])
-		assert.deepEqual(await t.store.list({ status: 'sent' }, MANY), [])
+		const row = await t.enqueueAndClaim()
+		await t.settle([sent(row)])
+		await t.expectGone(row.id)
+		assert.deepEqual(await t.list(), [])
+		await t.expectCounts({ sent: 0 })
 	},
 
 	'a failed message is due after its delay, with its error': async (t) => {
-		const id = await t.enqueueOne()
-		const row = await t.claimOne()
+		const row = await t.enqueueAndClaim()
 		const now = await t.now()
 		await t.settle([retry(row, HOUR)])
-		const found = await t.find(id)
-		assert.deepEqual([found.status, found.attempts, found.crashes], ['pending', 1, 0])
-		assert.deepEqual([found.lockedBy, found.lockedAt, found.leaseUntil], [null, null, null])
-		assert.deepEqual(found.error, BOOM)
+		const found = await t.find(row.id)
+		assertFields(found, { status: 'pending', attempts: 1, crashes: 0, error: BOOM, ...UNLOCKED })
 		assertNear(found.dueAt, now + HOUR, 'dueAt')
 		assertNear(found.lastAttemptAt, now, 'lastAttemptAt')
-		assert.deepEqual(await t.claimIds(), [])
+		await t.expectClaim([])
 		await t.advance(HOUR)
-		assert.equal((await t.claimOne({ owner: 'r2' })).attempt, 2)
+		await t.expectClaimed({ attempt: 2 }, { owner: 'r2' })
 	},
 
 	'keeps the latest error': async (t) => {
 		const id = await t.enqueueOne()
-		await t.settle([retry(await t.claimOne(), 0)])
-		const later = { type: 'TypeError', message: 'later', fingerprint: 'f-2' }
-		await t.settle([retry(await t.claimOne(), 0, 0, later)])
-		assert.deepEqual((await t.find(id)).error, later)
+		await t.fail(0)
+		const error = { type: 'TypeError', message: 'later', fingerprint: 'f-2' }
+		await t.settle([retry(await t.claimOne(), 0, 0, error)])
+		await t.expectMessage(id, { error })
 	},
 
 	'a retry without delay is due immediately': async (t) => {
 		const id = await t.enqueueOne()
-		await t.settle([retry(await t.claimOne(), 0)])
-		assert.deepEqual(await t.claimIds(), [id])
+		await t.fail(0)
+		await t.expectClaim([id])
 	},
 
 	'accepts a retry in ten years': async (t) => {
 		const id = await t.enqueueOne()
-		const now = await t.now()
-		await t.settle([retry(await t.claimOne(), 10 * YEAR)])
-		assertNear((await t.find(id)).dueAt, now + 10 * YEAR, 'dueAt')
+		await t.fail(10 * YEAR)
+		assertNear((await t.find(id)).dueAt, (await t.now()) + 10 * YEAR, 'dueAt')
 	},
 
 	'moves a dead letter out of the queue with all its fields': async (t) => {
 		const part = { topic: 't', key: 'k', payload: '[2]', headers: '{"h":"1"}', dedupeKey: 'd', maxRetries: 1 }
 		const id = await t.enqueueOne(part)
-		const before = await t.find(id)
-		const row = await t.claimOne()
-		const now = await t.now()
-		await t.settle([dead(row, { cause: 'retries-exhausted' })])
-		const { endedAt, lastAttemptAt, dueAt: _, ...found } = await t.find(id)
-		const { endedAt: _e, lastAttemptAt: _l, dueAt: _d, ...fresh } = before
-		assert.deepEqual(found, {
-			...fresh,
-			status: 'dead',
-			attempts: 1,
-			error: BOOM,
-			cause: 'retries-exhausted',
-		})
-		assertNear(endedAt, now, 'endedAt')
-		assertNear(lastAttemptAt, now, 'lastAttemptAt')
+		const { endedAt: _, lastAttemptAt: __, dueAt: ___, ...before } = await t.find(id)
+		await t.die({ cause: 'retries-exhausted' })
+		const found = await t.find(id)
+		const after = { status: 'dead', attempts: 1, error: BOOM, cause: 'retries-exhausted' } as const
+		assertFields(found, { ...before, ...after })
+		assertNear(found.endedAt, await t.now(), 'endedAt')
+		assertNear(found.lastAttemptAt, await t.now(), 'lastAttemptAt')
 		await t.advance(9 * HOUR)
-		assert.deepEqual(await t.claimIds({ owner: 'r2' }), [])
+		await t.expectClaim([], { owner: 'r2' })
 		assert.deepEqual((await t.store.dueDestinations(MANY)).names, [])
 	},
 
@@ -81,129 +71,96 @@ export const settle: CaseTable = {
 
 	'a dead letter without an error keeps the latest one': async (t) => {
 		const id = await t.enqueueOne()
-		await t.settle([retry(await t.claimOne(), 0)])
-		await t.settle([dead(await t.claimOne(), { cause: 'expired', error: null })])
-		assert.deepEqual((await t.find(id)).error, BOOM)
+		await t.fail(0)
+		await t.die({ cause: 'expired', error: null })
+		await t.expectMessage(id, { error: BOOM })
 	},
 
 	'stores every cause': async (t) => {
-		for (const cause of [
-			'retries-exhausted',
-			'permanent',
-			'expired',
-			'crashed',
-			'predecessor-dead',
-		] as const) {
-			const id = await t.addDeadLetter({}, { cause })
-			assert.equal((await t.find(id)).cause, cause)
-		}
+		const causes = ['retries-exhausted', 'permanent', 'expired', 'crashed', 'predecessor-dead'] as const
+		for (const cause of causes) await t.expectMessage(await t.addDeadLetter({}, { cause }), { cause })
 	},
 
 	'a dead letter keeps its crash count': async (t) => {
 		const id = await t.enqueueOne()
-		await t.claimOne({ leaseMs: MINUTE })
-		await t.advance(HOUR)
-		await t.settle([dead(await t.claimOne(), { cause: 'crashed', error: null })])
+		await t.crash()
+		await t.die({ cause: 'crashed', error: null })
 		await t.expectMessage(id, { crashes: 1, attempts: 2 })
 	},
 
 	'settles a batch with every outcome, several destinations and attempts': async (t) => {
 		await t.enqueueOne()
-		await t.settle([retry(await t.claimOne(), 0)])
-		await t.enqueue({}, {}, {}, {})
-		const [old, ...fresh] = await t.claim()
-		const [gone, failed, released, died] = fresh
-		const away = await t.enqueueOne({ destination: 'b' }).then(() => t.claimOne({ destination: 'b' }))
-		assert.ok(old && gone && failed && released && died)
+		await t.fail(0)
+		await t.enqueueMany(4)
+		const [old, gone, failed, released, died] = await t.claimMany(5)
+		const away = await t.enqueueAndClaim({ destination: 'b' }, { destination: 'b' })
 		await t.settle([sent(gone), dead(died), sent(old), retry(failed, HOUR), release(released), sent(away)])
-		assert.equal(await t.store.find(gone.id), undefined)
-		assert.equal(await t.store.find(old.id), undefined)
-		assert.equal(await t.store.find(away.id), undefined)
-		const rest = await Promise.all([failed, released, died].map((row) => t.find(row.id)))
-		assert.deepEqual(
-			rest.map((found) => [found.status, found.attempts]),
-			[
-				['pending', 1],
-				['pending', 0],
-				['dead', 1],
-			],
-		)
+		await t.expectGone(gone.id, old.id, away.id)
+		await t.expectMessage(failed.id, { status: 'pending', attempts: 1 })
+		await t.expectMessage(released.id, { status: 'pending', attempts: 0 })
+		await t.expectMessage(died.id, { status: 'dead', attempts: 1 })
 	},
 
-	'accepts an empty batch': async ({ store }) => {
-		assert.deepEqual(await store.settle('r1', [], false), [])
-		assert.deepEqual(await store.settle('r1', [], true), [])
+	'accepts an empty batch': async (t) => {
+		await t.settle([], false)
+		await t.settle([], true)
 	},
 
 	'reports lost claims and writes the others': async (t) => {
-		await t.enqueue({}, {}, {}, {}, {})
+		await t.enqueueMany(5)
 		const [a, b, c, d, e] = await t.claimMany(5)
 		const unknown = { id: t.id(), attempt: 1 }
-		const older = { ...d, attempt: 0 }
-		const newer = { ...e, attempt: 2 }
-		const settlements = [
-			sent(a),
-			sent(unknown),
-			retry(b, HOUR),
-			dead(older),
-			dead(c),
-			retry(newer, 0),
-			release(newer),
+		const [older, newer] = [
+			{ ...d, attempt: 0 },
+			{ ...e, attempt: 2 },
 		]
-		const lost = await t.store.settle('r1', settlements, false)
-		assert.deepEqual([...new Set(lost)].sort(), [unknown.id, d.id, e.id].sort())
-		assert.equal(await t.store.find(a.id), undefined)
-		assert.equal((await t.find(b.id)).status, 'pending')
-		assert.equal((await t.find(c.id)).status, 'dead')
-		for (const row of [d, e]) assert.equal((await t.find(row.id)).status, 'processing')
+		const invalid = [sent(unknown), dead(older), retry(newer, 0), release(newer)]
+		const lost = await t.store.settle('r1', [sent(a), retry(b, HOUR), ...invalid, dead(c)], false)
+		assert.deepEqual(sorted(new Set(lost)), sorted([unknown.id, d.id, e.id]))
+		await t.expectGone(a.id)
+		await t.expectStatus('pending', [b.id])
+		await t.expectStatus('dead', [c.id])
+		await t.expectStatus('processing', [d.id, e.id])
 	},
 
 	'reports lost sent messages with history too, and keeps no history of them': async (t) => {
-		const id = await t.enqueueOne()
-		const row = await t.claimOne()
-		assert.deepEqual(await t.store.settle('r2', [sent(row)], true), [id])
-		assert.deepEqual(await t.store.list({ status: 'sent' }, MANY), [])
-		assert.equal((await t.find(id)).status, 'processing')
+		const row = await t.enqueueAndClaim()
+		await t.expectLost([sent(row)], 'r2', true)
+		await t.expectCounts({ sent: 0 })
+		await t.expectStatus('processing', [row.id])
 	},
 
 	'reports a whole batch of another owner or attempt as lost, with and without history': async (t) => {
-		await t.enqueue({}, {}, {})
+		await t.enqueueMany(3)
 		const rows = await t.claim()
 		const others = rows.map((row) => ({ ...row, attempt: 2 }))
 		for (const keepHistory of [true, false]) {
-			const strange = await t.store.settle('r2', rows.map(sent), keepHistory)
-			assert.deepEqual([...strange].sort(), idsOf(rows).sort())
-			const early = await t.store.settle('r1', others.map(sent), keepHistory)
-			assert.deepEqual([...early].sort(), idsOf(rows).sort())
+			await t.expectLost(rows.map(sent), 'r2', keepHistory)
+			await t.expectLost(others.map(sent), 'r1', keepHistory)
 		}
-		assert.equal((await t.store.list({ status: 'processing' }, MANY)).length, 3)
-		assert.deepEqual(await t.store.list({ status: 'sent' }, MANY), [])
+		await t.expectCounts({ processing: 3, sent: 0 })
 	},
 
 	'reports the second settlement of a claim as lost, whatever the first was': async (t) => {
-		await t.enqueue({}, {}, {})
-		const rows = await t.claim()
-		const [a, b, c] = rows
-		assert.ok(a && b && c)
+		await t.enqueueMany(3)
+		const [a, b, c] = await t.claimMany(3)
 		await t.settle([sent(a), retry(b, HOUR), dead(c)])
-		const lost = await t.store.settle('r1', rows.map(sent), false)
-		assert.deepEqual([...lost].sort(), idsOf(rows).sort())
-		assert.equal((await t.find(b.id)).status, 'pending')
-		assert.equal((await t.find(c.id)).status, 'dead')
+		await t.expectLost([a, b, c].map(sent))
+		await t.expectStatus('pending', [b.id])
+		await t.expectStatus('dead', [c.id])
 	},
 
 	'settles a batch of a thousand': async (t) => {
-		await t.enqueue(...Array.from({ length: 1_000 }, () => ({})))
+		await t.enqueueMany(1_000)
 		const rows = await t.claim({ limit: MANY })
 		await t.settle(
 			rows.map((row, n) => (n % 3 === 0 ? sent(row) : n % 3 === 1 ? retry(row, HOUR) : dead(row))),
 		)
-		assert.equal((await t.store.list({ status: 'pending' }, MANY)).length, 333)
-		assert.equal((await t.store.list({ status: 'dead' }, MANY)).length, 333)
+		await t.expectCounts({ pending: 333, dead: 333 })
 	},
 
 	'concurrent settle and claim do not interfere': async (t) => {
-		await t.enqueue(...Array.from({ length: 20 }, () => ({})))
+		await t.enqueueMany(20)
 		const seen: string[] = []
 		let rows = await t.claim({ limit: 5 })
 		while (rows.length > 0 && seen.length < 100) {
@@ -211,14 +168,13 @@ export const settle: CaseTable = {
 			const [, next] = await Promise.all([t.settle(rows.map(sent)), t.claim({ limit: 5 })])
 			rows = next
 		}
-		assert.equal(seen.length, 20)
-		assert.equal(new Set(seen).size, 20)
-		assert.deepEqual(await t.store.list({}, MANY), [])
+		assert.deepEqual([seen.length, new Set(seen).size], [20, 20])
+		assert.deepEqual(await t.list(), [])
 	},
 
 	'refundAttempt restores the attempts of a dead letter that was not attempted': async (t) => {
 		const id = await t.enqueueOne()
-		await t.settle([dead(await t.claimOne(), { cause: 'expired', refundAttempt: true })])
+		await t.die({ cause: 'expired', refundAttempt: true })
 		await t.expectMessage(id, { status: 'dead', attempts: 0, lastAttemptAt: null })
 	},
 }

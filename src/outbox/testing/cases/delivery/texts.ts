@@ -1,7 +1,8 @@
 /** Unusual texts: names, keys, payloads and errors are stored unchanged, or sanitized if the database cannot hold them. */
 import assert from 'node:assert/strict'
 import type { StoredError } from '../../../message/message.ts'
-import { type CaseTable, HOUR, MANY, required, type StoreHarness } from '../../harness/harness.ts'
+import { assertFields, HOUR, sum } from '../../harness/assertions.ts'
+import { type CaseTable, MANY, type StoreHarness } from '../../harness/harness.ts'
 import { BOOM, dead, retry, sent } from '../../harness/settlements.ts'
 
 const ODD_TEXTS: readonly string[] = [
@@ -39,12 +40,9 @@ const ODD_PAYLOADS: readonly string[] = [
 
 /** Written alone, in a batch and in a transaction, and read by every way there is. */
 const keepsPayload = async (t: StoreHarness, payload: string): Promise<void> => {
-	const rows = [t.row({ payload }), t.row({ payload }), t.row({ payload, dedupeKey: 'x' })]
-	const mine = t.row({ payload })
-	const [first, ...others] = rows
-	await t.store.insert([required(first, 'a row')])
-	await t.store.insert(others)
-	await t.transaction((tx) => t.store.insert([mine], tx), 'commit')
+	await t.enqueueOne({ payload })
+	await t.enqueue({ payload }, { payload, dedupeKey: 'x' })
+	await t.transaction((tx) => t.store.insert([t.row({ payload })], tx), 'commit')
 	const claimed = await t.claim()
 	assert.equal(claimed.length, 4)
 	for (const row of claimed) {
@@ -66,10 +64,9 @@ export const texts: CaseTable = {
 	'stores headers unchanged': async (t) => {
 		for (const text of ODD_TEXTS) {
 			const headers = JSON.stringify({ [text]: text })
-			const id = await t.enqueueOne({ headers })
-			assert.equal((await t.find(id)).headers, headers)
-			const row = await t.claimOne()
+			const row = await t.enqueueAndClaim({ headers })
 			assert.equal(row.headers, headers)
+			await t.expectMessage(row.id, { headers })
 			await t.settle([sent(row)])
 		}
 	},
@@ -81,9 +78,9 @@ export const texts: CaseTable = {
 			await t.enqueue(part, part)
 			const claimed = await t.claim({ destination: text })
 			assert.equal(claimed.length, 3)
-			for (const row of claimed) assert.deepEqual([row.topic, row.destination, row.key], [text, text, text])
+			for (const row of claimed) assertFields(row, part)
 			assert.deepEqual((await t.store.dueDestinations(MANY)).names, [text])
-			assert.equal((await t.store.list({ topic: text, key: text, destination: text }, MANY)).length, 3)
+			assert.equal((await t.list(part)).length, 3)
 			await t.settle(claimed.map(sent))
 		}
 	},
@@ -91,12 +88,8 @@ export const texts: CaseTable = {
 	'orders messages of unusual keys': async (t) => {
 		for (const key of ODD_TEXTS) {
 			const [first, second] = await t.enqueue({ key }, { key })
-			const row = await t.claimOne({ isOrdered: true, keys: [key] })
-			assert.equal(row.id, first)
-			await t.settle([sent(row)])
-			const next = await t.claimOne({ isOrdered: true })
-			assert.equal(next.id, second)
-			await t.settle([sent(next)])
+			await t.send(first, { isOrdered: true, keys: [key] })
+			await t.send(second, { isOrdered: true })
 		}
 	},
 
@@ -110,9 +103,8 @@ export const texts: CaseTable = {
 
 	'accepts owners with unusual names': async (t) => {
 		for (const owner of ODD_TEXTS) {
-			const id = await t.enqueueOne()
-			const row = await t.claimOne({ owner })
-			assert.equal((await t.find(id)).lockedBy, owner)
+			const row = await t.enqueueAndClaim({}, { owner })
+			await t.expectMessage(row.id, { lockedBy: owner })
 			assert.deepEqual(await t.store.renew(owner, 1_000, [row]), [])
 			await t.settle([sent(row)], false, owner)
 		}
@@ -122,10 +114,7 @@ export const texts: CaseTable = {
 		for (const text of ODD_TEXTS) {
 			const one = { destination: text, wanted: 1, inUse: 0, total: 1, leaseMs: 60_000 }
 			await store.pause(text, 60_000, 'retry-after')
-			assert.deepEqual(
-				(await store.circuits([text])).map((circuit) => circuit.destination),
-				[text],
-			)
+			assert.equal((await store.circuits([text]))[0]?.destination, text)
 			assert.equal((await store.acquireTokens(text, 1, { limit: 1, intervalMs: 1_000, burst: 1 })).granted, 1)
 			assert.equal(await store.acquirePermits({ ...one, owner: text }), 1)
 			await store.removeRelay(text)
@@ -151,47 +140,43 @@ const HARD: readonly string[] = [
 	'both \udc00\ud800 and \u0000',
 ]
 
-const note = (message: string, part: Partial<StoredError> = {}): StoredError => ({
-	...BOOM,
-	message,
-	...part,
-})
+const note = (message: string): StoredError => ({ ...BOOM, message })
 
 export const errorTexts: CaseTable = {
 	'stores error texts unchanged, for retries and dead letters': async (t) => {
 		for (const message of KEPT) {
 			const error = note(message)
-			const id = await t.enqueueOne()
-			await t.settle([retry(await t.claimOne(), 0, null, error)])
-			assert.deepEqual((await t.find(id)).error, error)
-			await t.settle([dead(await t.claimOne(), { error })])
-			assert.deepEqual((await t.find(id)).error, error)
+			const row = await t.enqueueAndClaim()
+			await t.settle([retry(row, 0, null, error)])
+			await t.expectMessage(row.id, { error })
+			await t.die({ error })
+			await t.expectMessage(row.id, { error })
 		}
 	},
 
 	'applies a retry whose error cannot be stored as it is': async (t) => {
 		for (const message of HARD) {
-			const id = await t.enqueueOne()
-			await t.settle([retry(await t.claimOne(), HOUR, 5_000, note(message))])
-			const found = await t.find(id)
-			assert.deepEqual([found.status, found.attempts, found.lockedBy], ['pending', 1, null])
+			const row = await t.enqueueAndClaim()
+			await t.settle([retry(row, HOUR, 5_000, note(message))])
+			const found = await t.find(row.id)
+			assertFields(found, { status: 'pending', attempts: 1, lockedBy: null })
 			assert.ok(found.error !== null)
-			assert.deepEqual(await t.claimIds(), [])
-			await t.store.retryNow({ ids: [id] }, 1)
-			await t.settle([sent(await t.claimOne())])
+			await t.expectClaim([])
+			await t.store.retryNow({ ids: [row.id] }, 1)
+			await t.send(row.id)
 		}
 	},
 
 	'applies a dead letter whose error cannot be stored as it is': async (t) => {
 		for (const message of HARD) {
 			const id = await t.enqueueOne()
-			await t.settle([dead(await t.claimOne(), { error: note(message), cause: 'retries-exhausted' })])
+			await t.die({ error: note(message), cause: 'retries-exhausted' })
 			await t.expectMessage(id, { status: 'dead', attempts: 1, cause: 'retries-exhausted' })
 		}
 	},
 
 	'settles the other messages of a batch with one bad text': async (t) => {
-		await t.enqueue(...Array.from({ length: 20 }, () => ({})))
+		await t.enqueueMany(20)
 		const rows = await t.claim()
 		const bad = note('\u0000 and \ud800')
 		await t.settle(
@@ -202,33 +187,27 @@ export const errorTexts: CaseTable = {
 			}),
 			true,
 		)
-		assert.equal((await t.store.list({ status: 'processing' }, MANY)).length, 0)
-		assert.equal((await t.store.list({ status: 'sent' }, MANY)).length, 7)
-		assert.equal((await t.store.list({ status: 'pending' }, MANY)).length, 6)
-		assert.equal((await t.store.list({ status: 'dead' }, MANY)).length, 7)
-		for (const [n, row] of rows.entries())
-			if (n % 3 !== 0 && n !== 7 && n !== 13) assert.deepEqual((await t.find(row.id)).error, BOOM)
+		await t.expectCounts({ processing: 0, sent: 7, pending: 6, dead: 7 })
+		for (const [n, { id }] of rows.entries())
+			if (n % 3 !== 0 && n !== 7 && n !== 13) await t.expectMessage(id, { error: BOOM })
 	},
 
 	'settles a batch of only bad texts': async (t) => {
-		await t.enqueue(...HARD.map(() => ({})))
+		await t.enqueueMany(HARD.length)
 		const rows = await t.claim()
 		await t.settle(rows.map((row, n) => retry(row, HOUR, null, note(HARD[n] ?? ''))))
-		assert.equal((await t.store.list({ status: 'pending' }, MANY)).length, HARD.length)
+		await t.expectCounts({ pending: HARD.length })
 	},
 
 	'stores unusual error types and fingerprints': async (t) => {
 		for (const text of HARD) {
-			const id = await t.enqueueOne()
-			const error = note('m', { type: text, fingerprint: text })
-			await t.settle([retry(await t.claimOne(), 0, null, error)])
-			await t.settle([dead(await t.claimOne(), { error })])
-			assert.equal((await t.find(id)).status, 'dead')
+			const error = { type: text, message: 'm', fingerprint: text }
+			const row = await t.enqueueAndClaim()
+			await t.settle([retry(row, 0, null, error)])
+			await t.die({ error })
+			await t.expectStatus('dead', [row.id])
 		}
 		const groups = await t.store.deadGroups({}, MANY)
-		assert.equal(
-			groups.reduce((sum, group) => sum + group.count, 0),
-			HARD.length,
-		)
+		assert.equal(sum(groups.map(({ count }) => count)), HARD.length)
 	},
 }

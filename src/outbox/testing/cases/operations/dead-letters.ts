@@ -1,17 +1,10 @@
 /** Grouping, counting and replaying dead letters. */
 import assert from 'node:assert/strict'
 import type { StoredError } from '../../../message/message.ts'
-import {
-	assertNear,
-	type CaseTable,
-	HOUR,
-	MANY,
-	MINUTE,
-	required,
-	type StoreHarness,
-	sorted,
-} from '../../harness/harness.ts'
-import { dead, retry } from '../../harness/settlements.ts'
+import type { DeadGroup, StoreFilter } from '../../../store/store.ts'
+import { assertFields, assertNear, HOUR, sorted } from '../../harness/assertions.ts'
+import { type CaseTable, MANY, type StoreHarness } from '../../harness/harness.ts'
+import { retry } from '../../harness/settlements.ts'
 
 const note = (fingerprint: string, message = `failed as ${fingerprint}`): StoredError => ({
 	type: 'Error',
@@ -19,34 +12,38 @@ const note = (fingerprint: string, message = `failed as ${fingerprint}`): Stored
 	fingerprint,
 })
 
+/** Asserts some fields of each group, in this order. */
+const expectGroups = async (
+	t: StoreHarness,
+	expected: readonly Partial<DeadGroup>[],
+	filter: StoreFilter = {},
+	limit = MANY,
+): Promise<void> => {
+	const groups = await t.store.deadGroups(filter, limit)
+	assert.equal(groups.length, expected.length)
+	for (const [n, group] of groups.entries()) assertFields(group, expected[n] ?? {})
+}
+
 export const deadLetters: CaseTable = {
 	'returns no group and count 0 without dead letters': async (t) => {
 		await t.enqueueOne()
-		assert.deepEqual(await t.store.deadGroups({}, MANY), [])
+		await expectGroups(t, [])
 		assert.deepEqual(await t.store.countDead({}, MANY), { count: 0, isCapped: false })
 	},
 
 	'groups dead letters with the same error, with the oldest as example': async (t) => {
 		const started = await t.now()
-		const first = await t.addDeadLetter({}, { error: note('x', 'order 1 failed') })
-		await t.advance(HOUR)
-		await t.addDeadLetter({}, { error: note('x', 'order 2 failed') })
-		await t.advance(HOUR)
-		await t.addDeadLetter({}, { error: note('x', 'order 3 failed') })
-		const groups = await t.store.deadGroups({}, MANY)
-		assert.equal(groups.length, 1)
-		const { firstAt, lastAt, errorMessage, ...group } = required(groups[0], 'the group')
-		assert.deepEqual(group, {
-			fingerprint: 'x',
-			cause: 'permanent',
-			destination: 'a',
-			errorType: 'Error',
-			count: 3,
-			exampleId: first,
-		})
-		assertNear(firstAt, started, 'firstAt')
-		assertNear(lastAt, started + 2 * HOUR, 'lastAt')
-		assert.match(errorMessage ?? '', /^order [123] failed$/)
+		const ids: string[] = []
+		for (const n of [1, 2, 3]) {
+			ids.push(await t.addDeadLetter({}, { error: note('x', `order ${n} failed`) }))
+			await t.advance(HOUR)
+		}
+		const expected = { fingerprint: 'x', cause: 'permanent', destination: 'a', errorType: 'Error' } as const
+		await expectGroups(t, [{ ...expected, count: 3, exampleId: ids[0] ?? '' }])
+		const [group] = await t.store.deadGroups({}, MANY)
+		assertNear(group?.firstAt, started, 'firstAt')
+		assertNear(group?.lastAt, started + 2 * HOUR, 'lastAt')
+		assert.match(group?.errorMessage ?? '', /^order [123] failed$/)
 	},
 
 	'separates groups by fingerprint, cause and destination, largest first': async (t) => {
@@ -54,32 +51,21 @@ export const deadLetters: CaseTable = {
 		for (let n = 0; n < 3; n++) await t.addDeadLetter({}, { error: note('y') })
 		for (let n = 0; n < 2; n++) await t.addDeadLetter({}, { error: note('x'), cause: 'retries-exhausted' })
 		await t.addDeadLetter({ destination: 'b' }, { error: note('x') })
-		const groups = await t.store.deadGroups({}, MANY)
-		assert.deepEqual(
-			groups.map((group) => [group.count, group.fingerprint, group.cause, group.destination]),
-			[
-				[4, 'x', 'permanent', 'a'],
-				[3, 'y', 'permanent', 'a'],
-				[2, 'x', 'retries-exhausted', 'a'],
-				[1, 'x', 'permanent', 'b'],
-			],
-		)
-		assert.equal((await t.store.deadGroups({}, 2)).length, 2)
-		assert.deepEqual(
-			(await t.store.deadGroups({}, 2)).map((group) => group.count),
-			[4, 3],
-		)
+		const expected = [
+			{ count: 4, fingerprint: 'x', cause: 'permanent', destination: 'a' },
+			{ count: 3, fingerprint: 'y', cause: 'permanent', destination: 'a' },
+			{ count: 2, fingerprint: 'x', cause: 'retries-exhausted', destination: 'a' },
+			{ count: 1, fingerprint: 'x', cause: 'permanent', destination: 'b' },
+		] as const
+		await expectGroups(t, expected)
+		await expectGroups(t, expected.slice(0, 2), {}, 2)
 	},
 
 	'groups dead letters without an error': async (t) => {
 		await t.addDeadLetter({}, { cause: 'expired', error: null })
 		await t.addDeadLetter({}, { cause: 'expired', error: null })
-		const groups = await t.store.deadGroups({}, MANY)
-		assert.deepEqual(
-			groups.map((group) => [group.count, group.cause, group.errorType, group.errorMessage]),
-			[[2, 'expired', null, null]],
-		)
-		assert.equal(typeof groups[0]?.fingerprint, 'string')
+		await expectGroups(t, [{ count: 2, cause: 'expired', errorType: null, errorMessage: null }])
+		assert.equal(typeof (await t.store.deadGroups({}, MANY))[0]?.fingerprint, 'string')
 	},
 
 	"a group's fields find its messages, with an error or without": async (t) => {
@@ -90,22 +76,18 @@ export const deadLetters: CaseTable = {
 		const groups = await t.store.deadGroups({}, MANY)
 		assert.equal(groups.length, 3)
 		for (const { fingerprint, cause, destination, count } of groups)
-			assert.equal((await t.store.countDead({ fingerprint, cause, destination }, MANY)).count, count)
+			assert.equal(await t.countDead({ fingerprint, cause, destination }), count)
 	},
 
 	'filters groups': async (t) => {
 		await t.addDeadLetter({ topic: 't' }, { error: note('x') })
 		await t.addDeadLetter({ topic: 'u' }, { error: note('x') })
 		await t.addDeadLetter({ topic: 'u' }, { error: note('y') })
-		const groups = await t.store.deadGroups({ topic: 'u', fingerprint: 'x' }, MANY)
-		assert.deepEqual(
-			groups.map((group) => [group.fingerprint, group.count]),
-			[['x', 1]],
-		)
+		await expectGroups(t, [{ fingerprint: 'x', count: 1 }], { topic: 'u', fingerprint: 'x' })
 	},
 
 	'counting stops at the limit and says so': async (t) => {
-		for (let n = 0; n < 5; n++) await t.addDeadLetter()
+		await t.addDeadLetters(5)
 		assert.deepEqual(await t.store.countDead({}, 3), { count: 3, isCapped: true })
 		assert.deepEqual(await t.store.countDead({}, 6), { count: 5, isCapped: false })
 	},
@@ -114,87 +96,66 @@ export const deadLetters: CaseTable = {
 		await t.addDeadLetter({ topic: 't' })
 		await t.addDeadLetter({ topic: 'u' })
 		await t.enqueueOne({ topic: 't' })
-		assert.equal((await t.store.countDead({ topic: 't' }, MANY)).count, 1)
-		assert.equal((await t.store.countDead({ topic: 'x' }, MANY)).count, 0)
+		assert.equal(await t.countDead({ topic: 't' }), 1)
+		assert.equal(await t.countDead({ topic: 'x' }), 0)
 	},
 
 	'does not count replayed or discarded messages': async (t) => {
-		const [one, two] = [await t.addDeadLetter(), await t.addDeadLetter()]
-		await t.addDeadLetter()
+		const [one = '', two = ''] = await t.addDeadLetters(3)
 		await t.store.replay({ ids: [one] }, MANY)
 		await t.store.discard({ ids: [two] }, MANY, true)
-		assert.equal((await t.store.countDead({}, MANY)).count, 1)
-		assert.equal((await t.store.deadGroups({}, MANY))[0]?.count, 1)
+		assert.equal(await t.countDead(), 1)
+		await expectGroups(t, [{ count: 1 }])
 	},
-}
-
-const addDeadLetters = async (t: StoreHarness, count: number): Promise<string[]> => {
-	const ids: string[] = []
-	for (let n = 0; n < count; n++) {
-		ids.push(await t.addDeadLetter())
-		await t.advance(MINUTE)
-	}
-	return ids
 }
 
 export const replay: CaseTable = {
 	'makes a message pending and due now, with no attempts and crashes': async (t) => {
 		const id = await t.enqueueOne()
-		await t.claimOne({ leaseMs: MINUTE })
-		await t.advance(HOUR)
-		await t.settle([dead(await t.claimOne())])
+		await t.crash()
+		await t.die()
 		await t.advance(HOUR)
 		assert.deepEqual(await t.store.replay({}, MANY), [id])
 		const found = await t.find(id)
-		assert.deepEqual(
-			[found.status, found.attempts, found.crashes, found.endedAt, found.cause, found.lockedBy],
-			['pending', 0, 0, null, null, null],
-		)
+		assertFields(found, { status: 'pending', attempts: 0, crashes: 0, endedAt: null })
+		assertFields(found, { cause: null, lockedBy: null })
 		assertNear(found.dueAt, await t.now(), 'dueAt')
-		assert.equal((await t.store.countDead({}, MANY)).count, 0)
+		assert.equal(await t.countDead(), 0)
 	},
 
 	'keeps the id and all enqueued fields': async (t) => {
-		const now = await t.now()
 		const part = {
-			topic: 't',
-			key: 'k',
-			payload: '{"a": [1,2]}',
-			headers: '{"h":"1"}',
-			dedupeKey: 'd',
-			maxRetries: 3,
-			expiresAt: now + 99 * HOUR,
+			...{ topic: 't', key: 'k', payload: '{"a": [1,2]}', headers: '{"h":"1"}', dedupeKey: 'd' },
+			...{ maxRetries: 3, expiresAt: (await t.now()) + 99 * HOUR },
 		}
 		const id = await t.enqueueOne(part)
 		const { createdAt } = await t.find(id)
-		await t.settle([dead(await t.claimOne())])
+		await t.die()
 		await t.advance(HOUR)
 		await t.store.replay({}, MANY)
-		const found = await t.find(id)
-		for (const [name, value] of Object.entries({ ...part, createdAt }))
-			assert.deepEqual(found[name as keyof typeof found], value, name)
+		await t.expectMessage(id, { ...part, createdAt })
 	},
 
 	'the next claim is the first attempt, without a previous delay': async (t) => {
-		const id = await t.enqueueOne()
-		await t.settle([retry(await t.claimOne(), 0, 5_000)])
-		await t.settle([dead(await t.claimOne())])
+		const row = await t.enqueueAndClaim()
+		await t.settle([retry(row, 0, 5_000)])
+		await t.die()
 		await t.store.replay({}, MANY)
-		await t.expectClaimed({ id, attempt: 1, crashes: 0, delayMs: null })
+		await t.expectClaimed({ id: row.id, attempt: 1, crashes: 0, delayMs: null })
 	},
 
 	'makes a message due that was scheduled when it was dead-lettered after its predecessor': async (t) => {
 		await t.enqueue({ key: 'k' }, { key: 'k', notBefore: (await t.now()) + 50 * HOUR })
 		await t.deadLetterHead('dead-letter-rest')
 		await t.store.replay({}, MANY)
-		assert.equal((await t.claim()).length, 2)
+		await t.claimMany(2)
 	},
 
 	'replays the oldest first, at most limit': async (t) => {
-		const ids = await addDeadLetters(t, 5)
-		assert.deepEqual(sorted(await t.store.replay({}, 2)), sorted(ids.slice(0, 2)))
-		assert.deepEqual(sorted(await t.store.replay({}, 1)), sorted(ids.slice(2, 3)))
-		assert.deepEqual(sorted(await t.store.replay({}, MANY)), sorted(ids.slice(3)))
+		const ids = await t.addDeadLetters(5)
+		assert.deepEqual(sorted(await t.store.replay({}, 2)), ids.slice(0, 2))
+		assert.deepEqual(sorted(await t.store.replay({}, 1)), ids.slice(2, 3))
+		assert.deepEqual(sorted(await t.store.replay({}, MANY)), ids.slice(3))
 		assert.deepEqual(await t.store.replay({}, MANY), [])
 	},
 
@@ -202,19 +163,18 @@ export const replay: CaseTable = {
 		const id = await t.addDeadLetter({ topic: 't' })
 		await t.addDeadLetter({ topic: 'u' })
 		assert.deepEqual(await t.store.replay({ topic: 't' }, MANY), [id])
-		assert.equal((await t.store.countDead({}, MANY)).count, 1)
+		assert.equal(await t.countDead(), 1)
 	},
 
 	'matches nothing with an empty list of ids': async (t) => {
-		await addDeadLetters(t, 2)
+		await t.addDeadLetters(2)
 		assert.deepEqual(await t.store.replay({ ids: [] }, MANY), [])
-		assert.equal((await t.store.countDead({}, MANY)).count, 2)
+		assert.equal(await t.countDead(), 2)
 	},
 
 	'ignores messages that are not dead': async (t) => {
 		const scheduled = await t.enqueueOne({ notBefore: (await t.now()) + HOUR })
-		const inFlight = await t.enqueueOne()
-		await t.claimOne()
+		const inFlight = (await t.enqueueAndClaim()).id
 		const before = [await t.find(scheduled), await t.find(inFlight)]
 		assert.deepEqual(await t.store.replay({ ids: [scheduled, inFlight, t.id()] }, MANY), [])
 		assert.deepEqual(await t.store.replay({}, MANY), [])
@@ -224,32 +184,27 @@ export const replay: CaseTable = {
 	'replays a message that died again': async (t) => {
 		const id = await t.enqueueOne()
 		for (let n = 0; n < 3; n++) {
-			const row = await t.claimOne()
-			assert.equal(row.attempt, 1)
-			await t.settle([dead(row)])
+			await t.die()
+			await t.expectMessage(id, { attempts: 1 })
 			assert.deepEqual(await t.store.replay({}, MANY), [id])
 		}
 	},
 
 	'concurrent replay and discard get each dead letter once': async (t) => {
+		const { store } = t
 		const other = await t.other()
-		const ids = await addDeadLetters(t, 12)
-		const results = await Promise.all([
-			t.store.replay({}, 8),
-			other.replay({}, 8),
-			t.store.discard({}, 8, true),
-			other.replay({}, 8),
-		])
-		const all = results.flat()
+		await t.addDeadLetters(12)
+		const calls = [store.replay({}, 8), other.replay({}, 8), store.discard({}, 8, true), other.replay({}, 8)]
+		const all = (await Promise.all(calls)).flat()
 		assert.equal(new Set(all).size, all.length)
-		const rest = await t.store.countDead({}, MANY)
-		assert.equal(all.length + rest.count, ids.length)
+		assert.equal(all.length + (await t.countDead()), 12)
 	},
 
 	'keeps fields that are not edited': async (t) => {
-		const id = await t.addDeadLetter({ payload: '[1]', headers: '{"h":"1"}', maxRetries: 2 })
+		const part = { payload: '[1]', headers: '{"h":"1"}', maxRetries: 2 }
+		const id = await t.addDeadLetter(part)
 		await t.store.replay({}, MANY, {})
-		await t.expectMessage(id, { payload: '[1]', headers: '{"h":"1"}', maxRetries: 2 })
+		await t.expectMessage(id, part)
 	},
 
 	'edits every editable field': async (t) => {
@@ -257,23 +212,17 @@ export const replay: CaseTable = {
 		const expiresAt = (await t.now()) + 7 * HOUR
 		const edit = { payload: '[2]', headers: '{"h":"2"}', destination: 'b', expiresAt, maxRetries: 9 }
 		assert.deepEqual(await t.store.replay({ ids: [id] }, 1, edit), [id])
-		const found = await t.find(id)
-		for (const [name, value] of Object.entries(edit))
-			assert.deepEqual(found[name as keyof typeof found], value, name)
-		assert.deepEqual(await t.claimIds({ destination: 'a' }), [])
-		await t.expectClaimed(
-			{ payload: '[2]', headers: '{"h":"2"}', expiresAt, maxRetries: 9 },
-			{ destination: 'b' },
-		)
+		await t.expectMessage(id, edit)
+		await t.expectClaim([], { destination: 'a' })
+		await t.expectClaimed(edit, { destination: 'b' })
 	},
 
 	'null removes a value, and omitted fields stay': async (t) => {
-		const expiresAt = (await t.now()) + 7 * HOUR
-		const part = { headers: '{"h":"1"}', maxRetries: 2, expiresAt }
-		const id = await t.addDeadLetter(part)
+		const kept = { maxRetries: 2, expiresAt: (await t.now()) + 7 * HOUR }
+		const id = await t.addDeadLetter({ headers: '{"h":"1"}', ...kept })
 		await t.store.replay({}, MANY, { headers: null })
-		await t.expectMessage(id, { headers: null, maxRetries: 2, expiresAt })
-		await t.settle([dead(await t.claimOne())])
+		await t.expectMessage(id, { headers: null, ...kept })
+		await t.die()
 		await t.store.replay({}, MANY, { maxRetries: null, expiresAt: null })
 		await t.expectMessage(id, { maxRetries: null, expiresAt: null })
 	},
@@ -281,17 +230,14 @@ export const replay: CaseTable = {
 	'edits maxRetries to 0': async (t) => {
 		const id = await t.addDeadLetter({ maxRetries: 5 })
 		await t.store.replay({}, MANY, { maxRetries: 0 })
-		assert.equal((await t.find(id)).maxRetries, 0)
+		await t.expectMessage(id, { maxRetries: 0 })
 	},
 
 	'lists a replayed message as queued': async (t) => {
 		const id = await t.addDeadLetter()
 		await t.store.replay({}, MANY)
-		const listed = await t.store.list({}, MANY)
-		assert.deepEqual(
-			listed.map((message) => [message.id, message.status]),
-			[[id, 'pending']],
-		)
+		assert.deepEqual(await t.list(), [id])
+		await t.expectStatus('pending', [id])
 		assert.deepEqual((await t.store.dueDestinations(MANY)).names, ['a'])
 	},
 }

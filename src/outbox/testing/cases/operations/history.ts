@@ -1,19 +1,11 @@
 /** The history of sent messages, and discarding dead letters. */
 import assert from 'node:assert/strict'
-import {
-	assertNear,
-	type CaseTable,
-	HOUR,
-	idsOf,
-	MANY,
-	MINUTE,
-	type StoreHarness,
-	sorted,
-} from '../../harness/harness.ts'
-import { retry, sent } from '../../harness/settlements.ts'
+import { assertFields, assertNear, HOUR, sorted } from '../../harness/assertions.ts'
+import { type CaseTable, MANY, type StoreHarness } from '../../harness/harness.ts'
+import { sent } from '../../harness/settlements.ts'
 
 const send = async (t: StoreHarness, count: number): Promise<string[]> => {
-	const ids = await t.enqueue(...Array.from({ length: count }, () => ({})))
+	const ids = await t.enqueueMany(count)
 	await t.settle((await t.claim({ limit: MANY })).map(sent), true)
 	return ids
 }
@@ -22,25 +14,13 @@ export const history: CaseTable = {
 	'keeps a sent message with all its fields': async (t) => {
 		const part = { topic: 't', key: 'k', payload: '[3]', headers: '{"h":"1"}', dedupeKey: 'd', maxRetries: 5 }
 		const id = await t.enqueueOne(part)
-		const before = await t.find(id)
-		await t.settle([retry(await t.claimOne(), 0)])
-		const row = await t.claimOne()
-		const now = await t.now()
-		await t.settle([sent(row)], true)
+		const { createdAt, destination } = await t.find(id)
+		await t.fail(0)
+		await t.settle([sent(await t.claimOne())], true)
 		const found = await t.find(id)
-		assert.deepEqual([found.status, found.attempts, found.cause], ['sent', 2, null])
-		for (const name of [
-			'topic',
-			'destination',
-			'key',
-			'payload',
-			'headers',
-			'dedupeKey',
-			'createdAt',
-		] as const)
-			assert.deepEqual(found[name], before[name], name)
-		assert.deepEqual([found.lockedBy, found.leaseUntil], [null, null])
-		assertNear(found.endedAt, now, 'endedAt')
+		assertFields(found, { ...part, createdAt, destination })
+		assertFields(found, { status: 'sent', attempts: 2, cause: null, lockedBy: null, leaseUntil: null })
+		assertNear(found.endedAt, await t.now(), 'endedAt')
 	},
 
 	'keeps messages only if requested': async (t) => {
@@ -48,18 +28,18 @@ export const history: CaseTable = {
 		const [one, two] = await t.claimMany(2)
 		await t.settle([sent(one)], true)
 		await t.settle([sent(two)], false)
-		assert.deepEqual(idsOf(await t.store.list({ status: 'sent' }, MANY)), [one.id])
-		assert.equal(await t.store.find(two.id), undefined)
+		assert.deepEqual(await t.list({ status: 'sent' }), [one.id])
+		await t.expectGone(two.id)
 	},
 
 	'is not part of the queue': async (t) => {
 		await send(t, 3)
 		await t.advance(9 * HOUR)
-		assert.deepEqual(await t.claimIds(), [])
-		assert.deepEqual(await t.store.list({}, MANY), [])
+		await t.expectClaim([])
+		assert.deepEqual(await t.list(), [])
 		assert.deepEqual((await t.store.dueDestinations(MANY)).names, [])
 		assert.deepEqual(await t.store.replay({}, MANY), [])
-		assert.equal((await t.store.countDead({}, MANY)).count, 0)
+		assert.equal(await t.countDead(), 0)
 	},
 
 	'drops rows older than the limit and keeps the rest': async (t) => {
@@ -69,8 +49,8 @@ export const history: CaseTable = {
 		assert.equal(await t.store.dropHistory(5 * HOUR, MANY), 0)
 		assert.equal(await t.store.dropHistory(HOUR, MANY), 2)
 		assert.equal(await t.store.dropHistory(HOUR, MANY), 0)
-		for (const id of old) assert.equal(await t.store.find(id), undefined)
-		assert.deepEqual(idsOf(await t.store.list({ status: 'sent' }, MANY)).sort(), young.sort())
+		await t.expectGone(...old)
+		assert.deepEqual(sorted(await t.list({ status: 'sent' })), young)
 	},
 
 	'counts the age from sending, not from enqueuing': async (t) => {
@@ -78,7 +58,7 @@ export const history: CaseTable = {
 		await t.advance(9 * HOUR)
 		await t.settle([sent(await t.claimOne())], true)
 		assert.equal(await t.store.dropHistory(HOUR, MANY), 0)
-		assert.equal((await t.find(id)).status, 'sent')
+		await t.expectStatus('sent', [id])
 	},
 
 	'drops the oldest first, at most limit': async (t) => {
@@ -88,7 +68,7 @@ export const history: CaseTable = {
 			await t.advance(HOUR)
 		}
 		assert.equal(await t.store.dropHistory(HOUR / 2, 2), 2)
-		assert.deepEqual(idsOf(await t.store.list({ status: 'sent' }, MANY)), ids.slice(2))
+		assert.deepEqual(await t.list({ status: 'sent' }), ids.slice(2))
 	},
 
 	'drops discarded messages too': async (t) => {
@@ -96,15 +76,15 @@ export const history: CaseTable = {
 		await t.store.discard({}, MANY, true)
 		await t.advance(2 * HOUR)
 		assert.equal(await t.store.dropHistory(HOUR, MANY), 1)
-		assert.equal(await t.store.find(id), undefined)
+		await t.expectGone(id)
 	},
 
 	'drops neither queued nor dead messages': async (t) => {
 		const [scheduled, dead] = [await t.enqueueOne({ destination: 'b' }), await t.addDeadLetter()]
 		await t.advance(99 * HOUR)
 		assert.equal(await t.store.dropHistory(HOUR, MANY), 0)
-		assert.equal((await t.find(scheduled)).status, 'pending')
-		assert.equal((await t.find(dead)).status, 'dead')
+		await t.expectStatus('pending', [scheduled])
+		await t.expectStatus('dead', [dead])
 	},
 }
 
@@ -112,8 +92,8 @@ export const discard: CaseTable = {
 	'removes the dead letter': async (t) => {
 		const id = await t.addDeadLetter()
 		assert.deepEqual(await t.store.discard({}, MANY, false), [id])
-		assert.equal(await t.store.find(id), undefined)
-		assert.deepEqual(await t.store.list({}, MANY), [])
+		await t.expectGone(id)
+		assert.deepEqual(await t.list(), [])
 		assert.deepEqual(await t.store.replay({}, MANY), [])
 	},
 
@@ -121,8 +101,8 @@ export const discard: CaseTable = {
 		const id = await t.addDeadLetter({ payload: '["kept"]' }, { cause: 'expired' })
 		assert.deepEqual(await t.store.discard({}, MANY, true), [id])
 		await t.expectMessage(id, { payload: '["kept"]', attempts: 1, cause: 'expired' })
-		assert.equal((await t.store.countDead({}, MANY)).count, 0)
-		assert.deepEqual(await t.store.list({}, MANY), [])
+		assert.equal(await t.countDead(), 0)
+		assert.deepEqual(await t.list(), [])
 		assert.deepEqual(await t.store.replay({ ids: [id] }, MANY), [])
 		assert.deepEqual(await t.store.discard({ ids: [id] }, MANY, false), [])
 	},
@@ -131,8 +111,7 @@ export const discard: CaseTable = {
 		const id = await t.addDeadLetter()
 		await t.store.discard({}, MANY, true)
 		assert.notEqual((await t.find(id)).status, 'sent')
-		for (const status of ['pending', 'processing', 'sent', 'dead'] as const)
-			assert.deepEqual(await t.store.list({ status }, MANY), [], status)
+		await t.expectCounts({ pending: 0, processing: 0, sent: 0, dead: 0 })
 	},
 
 	'matches nothing with another status than dead': async (t) => {
@@ -140,20 +119,16 @@ export const discard: CaseTable = {
 		for (const status of ['pending', 'processing', 'sent'] as const) {
 			assert.deepEqual(await t.store.discard({ status }, MANY, false), [])
 			assert.deepEqual(await t.store.replay({ status }, MANY), [])
-			assert.equal((await t.store.countDead({ status }, MANY)).count, 0)
+			assert.equal(await t.countDead({ status }), 0)
 			assert.deepEqual(await t.store.deadGroups({ status }, MANY), [])
 		}
-		assert.equal((await t.store.countDead({ status: 'dead' }, MANY)).count, 1)
+		assert.equal(await t.countDead({ status: 'dead' }), 1)
 		assert.equal((await t.store.discard({ status: 'dead' }, MANY, false)).length, 1)
 	},
 
 	'discards the oldest first, at most limit': async (t) => {
-		const ids: string[] = []
-		for (let n = 0; n < 4; n++) {
-			ids.push(await t.addDeadLetter())
-			await t.advance(MINUTE)
-		}
-		assert.deepEqual(sorted(await t.store.discard({}, 3, false)), sorted(ids.slice(0, 3)))
+		const ids = await t.addDeadLetters(4)
+		assert.deepEqual(sorted(await t.store.discard({}, 3, false)), ids.slice(0, 3))
 		assert.deepEqual(await t.store.discard({}, 3, true), ids.slice(3))
 	},
 
@@ -161,22 +136,21 @@ export const discard: CaseTable = {
 		const id = await t.addDeadLetter({ topic: 't' })
 		const other = await t.addDeadLetter({ topic: 'u' })
 		assert.deepEqual(await t.store.discard({ topic: 't' }, MANY, false), [id])
-		assert.equal((await t.find(other)).status, 'dead')
+		await t.expectStatus('dead', [other])
 	},
 
 	'matches nothing with an empty list of ids': async (t) => {
 		await t.addDeadLetter()
 		assert.deepEqual(await t.store.discard({ ids: [] }, MANY, false), [])
-		assert.equal((await t.store.countDead({}, MANY)).count, 1)
+		assert.equal(await t.countDead(), 1)
 	},
 
 	'ignores messages that are not dead': async (t) => {
 		const scheduled = await t.enqueueOne({ notBefore: (await t.now()) + HOUR })
-		const inFlight = await t.enqueueOne()
-		await t.claimOne()
+		const inFlight = (await t.enqueueAndClaim()).id
 		assert.deepEqual(await t.store.discard({ ids: [scheduled, inFlight, t.id()] }, MANY, false), [])
 		assert.deepEqual(await t.store.discard({}, MANY, false), [])
-		assert.equal((await t.find(scheduled)).status, 'pending')
-		assert.equal((await t.find(inFlight)).status, 'processing')
+		await t.expectStatus('pending', [scheduled])
+		await t.expectStatus('processing', [inFlight])
 	},
 }

@@ -1,23 +1,25 @@
 /** Permits that all relays share: never more than the total, in fair shares. */
 import assert from 'node:assert/strict'
 import type { PermitRequest } from '../../../store/rows.ts'
-import { type CaseTable, HOUR, MINUTE, type StoreHarness } from '../../harness/harness.ts'
+import { HOUR, MINUTE, sum } from '../../harness/assertions.ts'
+import type { CaseTable, StoreHarness } from '../../harness/harness.ts'
 
 const request = (owner: string, wanted: number, total: number, inUse = 0): PermitRequest => ({
-	destination: 'a',
-	owner,
-	wanted,
-	inUse,
-	total,
-	leaseMs: HOUR,
+	...{ destination: 'a', owner, wanted, inUse, total, leaseMs: HOUR },
 })
 
 const OWNERS = ['r1', 'r2', 'r3', 'r4', 'r5']
 
-const sum = (numbers: Iterable<number>): number => [...numbers].reduce((a, b) => a + b, 0)
-
 const ask = (t: StoreHarness, owner: string, wanted: number, total: number, inUse = 0): Promise<number> =>
 	t.store.acquirePermits(request(owner, wanted, total, inUse))
+
+/** A relay asks for permits of ten, of which it uses some, and is granted a number. */
+type Step = readonly [owner: string, wanted: number, granted: number, inUse?: number]
+
+const expectGrants = async (t: StoreHarness, ...steps: readonly Step[]): Promise<void> => {
+	for (const [owner, wanted, granted, inUse] of steps)
+		assert.equal(await ask(t, owner, wanted, 10, inUse), granted, `${owner} wants ${wanted}`)
+}
 
 /** Every owner asks in turn, four times. Returns the final grants; together they never exceed the total. */
 const rounds = async (
@@ -36,83 +38,55 @@ const rounds = async (
 }
 
 export const permits: CaseTable = {
-	'grants a single relay what it wants, up to the total': async (t) => {
-		assert.equal(await ask(t, 'r1', 4, 10), 4)
-		assert.equal(await ask(t, 'r1', 50, 10), 10)
-		assert.equal(await ask(t, 'r1', 3, 10), 3)
-	},
+	'grants a single relay what it wants, up to the total': (t) =>
+		expectGrants(t, ['r1', 4, 4], ['r1', 50, 10], ['r1', 3, 3]),
 
-	'grants no more than the other relays leave': async (t) => {
-		assert.equal(await ask(t, 'r1', 8, 10), 8)
-		assert.equal(await ask(t, 'r2', 10, 10), 2)
-		assert.equal(await ask(t, 'r3', 10, 10), 0)
-	},
+	'grants no more than the other relays leave': (t) =>
+		expectGrants(t, ['r1', 8, 8], ['r2', 10, 2], ['r3', 10, 0]),
 
-	'balances shares as relays ask again': async (t) => {
-		assert.equal(await ask(t, 'r1', 10, 10), 10)
-		assert.equal(await ask(t, 'r2', 10, 10), 0)
-		assert.equal(await ask(t, 'r1', 10, 10), 5)
-		assert.equal(await ask(t, 'r2', 10, 10), 5)
-	},
+	'balances shares as relays ask again': (t) =>
+		expectGrants(t, ['r1', 10, 10], ['r2', 10, 0], ['r1', 10, 5], ['r2', 10, 5]),
 
 	'does not grant permits that another relay still uses': async (t) => {
-		assert.equal(await ask(t, 'r1', 10, 10), 10)
-		assert.equal(await ask(t, 'r2', 10, 10), 0)
-		assert.equal(await ask(t, 'r1', 10, 10, 10), 5)
-		assert.equal(await ask(t, 'r2', 10, 10), 0)
-		assert.equal(await ask(t, 'r1', 10, 10, 7), 5)
-		assert.equal(await ask(t, 'r2', 10, 10), 3)
-		assert.equal(await ask(t, 'r1', 10, 10, 5), 5)
-		assert.equal(await ask(t, 'r2', 10, 10, 3), 5)
+		await expectGrants(t, ['r1', 10, 10], ['r2', 10, 0], ['r1', 10, 5, 10], ['r2', 10, 0])
+		await expectGrants(t, ['r1', 10, 5, 7], ['r2', 10, 3], ['r1', 10, 5, 5], ['r2', 10, 5, 3])
 	},
 
-	'keeps permits in use recorded for a relay that wants none': async (t) => {
-		await ask(t, 'r1', 10, 10)
-		assert.equal(await ask(t, 'r1', 0, 10, 4), 0)
-		assert.equal(await ask(t, 'r2', 10, 10), 6)
-	},
+	'keeps permits in use recorded for a relay that wants none': (t) =>
+		expectGrants(t, ['r1', 10, 10], ['r1', 0, 0, 4], ['r2', 10, 6]),
 
-	'divides ten among three relays as 4, 3, 3': async (t) => {
-		assert.deepEqual(await rounds(t, ['r1', 'r2', 'r3'], 10, 10), [4, 3, 3])
-	},
+	'divides ten among three relays as 4, 3, 3': async (t) =>
+		assert.deepEqual(await rounds(t, ['r1', 'r2', 'r3'], 10, 10), [4, 3, 3]),
 
-	'leaves the rest to others if a relay wants less than its share': async (t) => {
-		await ask(t, 'r1', 2, 10)
-		await ask(t, 'r2', 10, 10)
-		assert.equal(await ask(t, 'r1', 2, 10), 2)
-		assert.equal(await ask(t, 'r2', 10, 10), 8)
-	},
+	'leaves the rest to others if a relay wants less than its share': (t) =>
+		expectGrants(t, ['r1', 2, 2], ['r2', 10, 8], ['r1', 2, 2], ['r2', 10, 8]),
 
-	'grants two permits to two of five relays': async (t) => {
-		assert.deepEqual(await rounds(t, OWNERS, 4, 2), [1, 1, 0, 0, 0])
-	},
+	'grants two permits to two of five relays': async (t) =>
+		assert.deepEqual(await rounds(t, OWNERS, 4, 2), [1, 1, 0, 0, 0]),
 
 	'returns permits when the lease of their relay expires': async (t) => {
-		await ask(t, 'r1', 10, 10)
+		await expectGrants(t, ['r1', 10, 10])
 		await t.advance(HOUR + 1)
-		assert.equal(await ask(t, 'r2', 10, 10), 10)
+		await expectGrants(t, ['r2', 10, 10])
 	},
 
 	'keeps the permits of a relay that asks again': async (t) => {
-		await ask(t, 'r1', 6, 10)
+		await expectGrants(t, ['r1', 6, 6])
 		for (let n = 0; n < 4; n++) {
 			await t.advance(40 * MINUTE)
-			assert.equal(await ask(t, 'r1', 6, 10), 6)
+			await expectGrants(t, ['r1', 6, 6])
 		}
-		assert.equal(await ask(t, 'r2', 10, 10), 4)
+		await expectGrants(t, ['r2', 10, 4])
 	},
 
 	'returns permits when their relay is removed': async (t) => {
-		await ask(t, 'r1', 10, 10)
+		await expectGrants(t, ['r1', 10, 10])
 		await t.store.removeRelay('r1')
-		assert.equal(await ask(t, 'r2', 10, 10), 10)
+		await expectGrants(t, ['r2', 10, 10])
 	},
 
-	'grants nothing to a relay that wants none, and takes nothing from others': async (t) => {
-		await ask(t, 'r1', 10, 10)
-		assert.equal(await ask(t, 'r1', 0, 10), 0)
-		assert.equal(await ask(t, 'r2', 10, 10), 10)
-	},
+	'grants nothing to a relay that wants none, and takes nothing from others': (t) =>
+		expectGrants(t, ['r1', 10, 10], ['r1', 0, 0], ['r2', 10, 10]),
 
 	'applies a lowered total from then on': async (t) => {
 		await ask(t, 'r1', 10, 10)

@@ -1,14 +1,12 @@
 /** Migrations, and calls without tables. */
 import assert from 'node:assert/strict'
-import { type CaseTable, required, target } from '../../harness/harness.ts'
+import { required } from '../../harness/assertions.ts'
+import { type CaseTable, target } from '../../harness/harness.ts'
 
 export const schema: CaseTable = {
 	'numbers its steps from 1, each with a name and SQL': async ({ store }) => {
 		const versions = store.migrations.map((step) => step.version)
-		assert.deepEqual(
-			versions,
-			versions.map((_, index) => index + 1),
-		)
+		for (const [index, version] of versions.entries()) assert.equal(version, index + 1)
 		assert.ok(versions.length > 0)
 		for (const step of store.migrations) assert.ok(step.name !== '' && step.sql !== '')
 	},
@@ -27,7 +25,7 @@ export const schema: CaseTable = {
 		const id = await t.enqueueOne()
 		const report = await t.store.migrate()
 		assert.deepEqual(report, { from: report.to, to: report.to, applied: [] })
-		assert.equal((await t.find(id)).status, 'pending')
+		await t.expectStatus('pending', [id])
 	},
 
 	'applies each step once in two concurrent migrations': async (t) => {
@@ -36,25 +34,18 @@ export const schema: CaseTable = {
 		const from = await store.schemaVersion()
 		const reports = await Promise.all([store.migrate(), other.migrate(), store.migrate()])
 		const steps = store.migrations.filter((step) => step.version > from).length
-		assert.equal(
-			reports.reduce((sum, report) => sum + report.applied.length, 0),
-			steps,
-		)
+		assert.equal(reports.flatMap((report) => report.applied).length, steps)
 		for (const report of reports) assert.equal(report.to, store.migrations.at(-1)?.version)
 		assert.equal(await other.schemaVersion(), store.migrations.at(-1)?.version)
-		await t.enqueueOne()
-		assert.equal((await t.claim()).length, 1)
+		await t.enqueueAndClaim()
 	},
 
 	'has a kind and accepts only transactions of its own kind': async (t) => {
 		const { store } = t
 		assert.ok(store.kind !== '')
 		assert.equal(await t.transaction(async (tx) => store.accepts(tx), 'rollback'), true)
-		const foreign = await t.transaction(
-			async (tx) =>
-				'query' in tx ? { prepare: () => ({ all: () => [] }) } : { query: async () => ({ rows: [] }) },
-			'rollback',
-		)
+		const isSql = await t.transaction(async (tx) => 'query' in tx, 'rollback')
+		const foreign = isSql ? { prepare: () => ({ all: () => [] }) } : { query: async () => ({ rows: [] }) }
 		assert.equal(store.accepts(foreign), false)
 	},
 }
@@ -66,6 +57,8 @@ export const withoutTables: CaseTable = {
 		const claim = { id: t.id(), attempt: 1 }
 		const change = { state: 'open', pausedForMs: 1, reason: null, failedProbes: 0, delayMs: 1 } as const
 		const report = { id: 'r1', host: 'h', pid: 1, inFlight: 0, sent: 0, failed: 0, dead: 0, throughput: 0 }
+		const permits = { destination: 'a', owner: 'r1', wanted: 1, inUse: 0, total: 1, leaseMs: 1_000 }
+		const rate = { limit: 1, intervalMs: 1_000, burst: 1 }
 		const calls: Readonly<Record<string, () => Promise<unknown>>> = {
 			insert: () => store.insert([t.row()]),
 			'insert with a dedupe key': () => store.insert([t.row({ dedupeKey: 'd' })]),
@@ -78,17 +71,9 @@ export const withoutTables: CaseTable = {
 			circuits: () => store.circuits(['a']),
 			changeCircuit: () => store.changeCircuit({ destination: 'a', version: 0, ...change }),
 			hold: () => store.pause('a', 1_000, 'retry-after'),
-			takeTokens: () => store.acquireTokens('a', 1, { limit: 1, intervalMs: 1_000, burst: 1 }),
-			returnTokens: () => store.returnTokens('a', 1, { limit: 1, intervalMs: 1_000, burst: 1 }),
-			takePlaces: () =>
-				store.acquirePermits({
-					destination: 'a',
-					owner: 'r1',
-					wanted: 1,
-					inUse: 0,
-					total: 1,
-					leaseMs: 1_000,
-				}),
+			takeTokens: () => store.acquireTokens('a', 1, rate),
+			returnTokens: () => store.returnTokens('a', 1, rate),
+			takePlaces: () => store.acquirePermits(permits),
 			beat: () => store.heartbeat({ ...report, destinations: ['a'] }, 1_000),
 			leave: () => store.removeRelay('r1'),
 			relays: () => store.relays(),
@@ -104,12 +89,8 @@ export const withoutTables: CaseTable = {
 			'stats of one destination': () => store.stats(10, 'a'),
 		}
 		const needed = required(store.migrations.at(-1), 'a migration').version
-		for (const [name, call] of Object.entries(calls))
-			await assert.rejects(
-				call,
-				{ name: 'SchemaVersionError', code: 'YAOKI_OUTBOX_SCHEMA', found: 0, needed },
-				`${name} says so`,
-			)
+		const error = { name: 'SchemaVersionError', code: 'YAOKI_OUTBOX_SCHEMA', found: 0, needed }
+		for (const [name, call] of Object.entries(calls)) await assert.rejects(call, error, `${name} says so`)
 	},
 
 	'reports version 0 before the first migration and works after it': async (t) => {
@@ -117,7 +98,6 @@ export const withoutTables: CaseTable = {
 		if ((await store.schemaVersion()) > 0) return
 		await assert.rejects(() => t.enqueueOne())
 		await store.migrate()
-		const id = await t.enqueueOne()
-		assert.equal((await t.find(id)).id, id)
+		await t.find(await t.enqueueOne())
 	},
 }

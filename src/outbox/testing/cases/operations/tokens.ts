@@ -1,7 +1,8 @@
 /** The token bucket that all relays share. One token per hour, so that a slow machine makes no difference. */
 import assert from 'node:assert/strict'
 import type { Rate } from '../../../store/rows.ts'
-import { type CaseTable, HOUR, MINUTE, type StoreHarness } from '../../harness/harness.ts'
+import { HOUR, MINUTE, sum } from '../../harness/assertions.ts'
+import type { CaseTable, StoreHarness } from '../../harness/harness.ts'
 
 /** One token per hour, with a burst of ten. */
 const RATE: Rate = { limit: 5, intervalMs: 5 * HOUR, burst: 10 }
@@ -9,25 +10,25 @@ const RATE: Rate = { limit: 5, intervalMs: 5 * HOUR, burst: 10 }
 const take = async (t: StoreHarness, count: number, rate = RATE): Promise<number> =>
 	(await t.store.acquireTokens('a', count, rate)).granted
 
-export const tokens: CaseTable = {
-	'grants the burst immediately, and nothing beyond': async (t) => {
-		assert.equal(await take(t, 4), 4)
-		assert.equal(await take(t, 4), 4)
-		assert.equal(await take(t, 4), 2)
-		assert.equal(await take(t, 4), 0)
-	},
+/** Asserts how many tokens each of these requests gets. */
+const expectGrants = async (
+	t: StoreHarness,
+	...requests: readonly (readonly [count: number, granted: number])[]
+): Promise<void> => {
+	for (const [count, granted] of requests) assert.equal(await take(t, count), granted)
+}
 
-	'never grants more than the burst in one request': async (t) => {
-		assert.equal(await take(t, 1_000), 10)
-	},
+export const tokens: CaseTable = {
+	'grants the burst immediately, and nothing beyond': (t) => expectGrants(t, [4, 4], [4, 4], [4, 2], [4, 0]),
+
+	'never grants more than the burst in one request': (t) => expectGrants(t, [1_000, 10]),
 
 	'refills at the rate': async (t) => {
 		await take(t, 10)
 		await t.advance(HOUR)
-		assert.equal(await take(t, 10), 1)
+		await expectGrants(t, [10, 1])
 		await t.advance(3 * HOUR)
-		assert.equal(await take(t, 10), 3)
-		assert.equal(await take(t, 1), 0)
+		await expectGrants(t, [10, 3], [1, 0])
 	},
 
 	'keeps fractions of a token when asked too early': async (t) => {
@@ -94,10 +95,7 @@ export const tokens: CaseTable = {
 		const grants = await Promise.all(
 			Array.from({ length: 8 }, (_, n) => (n % 2 ? other : t.store).acquireTokens('a', 3, RATE)),
 		)
-		assert.equal(
-			grants.reduce((sum, { granted }) => sum + granted, 0),
-			10,
-		)
+		assert.equal(sum(grants.map(({ granted }) => granted)), 10)
 	},
 
 	'grants one at a time with a burst of one': async (t) => {
@@ -122,16 +120,9 @@ export const tokens: CaseTable = {
 		await take(t, 50)
 		assert.deepEqual(await t.store.circuits(['a']), [])
 		await t.enqueueOne()
-		assert.equal((await t.claim()).length, 1)
-		const { isApplied } = await t.store.changeCircuit({
-			destination: 'a',
-			version: 0,
-			state: 'open',
-			pausedForMs: HOUR,
-			reason: 'circuit-open',
-			failedProbes: 0,
-			delayMs: 0,
-		})
+		await t.claimOne()
+		const change = { state: 'open', pausedForMs: HOUR, reason: null, failedProbes: 0, delayMs: 0 } as const
+		const { isApplied } = await t.store.changeCircuit({ destination: 'a', version: 0, ...change })
 		assert.equal(isApplied, true)
 	},
 
