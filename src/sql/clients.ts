@@ -15,11 +15,10 @@ export interface SqliteClient {
 }
 
 /** `DatabaseSync` as a store uses its own connection. */
-export interface SqliteDatabase {
+export interface SqliteDatabase extends SqliteClient {
 	prepare(sql: string): SqliteStatement
 	exec(sql: string): void
 	close(): void
-	readonly isTransaction?: boolean
 }
 
 export interface SqliteStatement {
@@ -38,10 +37,6 @@ export const isSqlClient = (tx: Queryable): tx is SqlClient =>
 export const isSqliteClient = (tx: Queryable): tx is SqliteClient =>
 	typeof (tx as Partial<SqliteClient> | null | undefined)?.prepare === 'function' && !isSqlClient(tx)
 
-interface QueryResult {
-	readonly rows: readonly unknown[]
-}
-
 /** A statement that `pg` prepares once per connection under its name. */
 interface NamedQuery {
 	readonly name?: string
@@ -53,7 +48,7 @@ type EventHandler = (event?: unknown) => void
 
 /** A connection checked out of a `pg` pool. */
 export interface PgClient {
-	query(query: string | NamedQuery, values?: unknown[]): Promise<QueryResult>
+	query(query: string | NamedQuery, values?: unknown[]): ReturnType<SqlClient['query']>
 	release(isBroken?: boolean): void
 	on(event: 'error' | 'end' | 'notification', handler: EventHandler): unknown
 	removeListener(event: 'error' | 'end' | 'notification', handler: EventHandler): unknown
@@ -61,15 +56,14 @@ export interface PgClient {
 
 /** A `Pool` of `pg`. */
 export interface PgPool {
-	query(query: string | NamedQuery, values?: unknown[]): Promise<QueryResult>
+	query(query: string | NamedQuery, values?: unknown[]): ReturnType<SqlClient['query']>
 	connect(): Promise<PgClient>
 	on(event: 'error' | 'connect', handler: EventHandler): unknown
 	removeListener(event: 'error' | 'connect', handler: EventHandler): unknown
 }
 
 /** A transaction of PGlite. */
-export interface PGliteTransaction {
-	query(text: string, values?: unknown[]): Promise<QueryResult>
+export interface PGliteTransaction extends SqlClient {
 	exec(sql: string): Promise<unknown>
 }
 

@@ -82,18 +82,17 @@ export class GroupCommit {
 	}
 
 	#runTogether(jobs: readonly Job[]): void {
-		const results: unknown[] = []
 		let isCommitting = false
+		let results: readonly unknown[]
 		try {
-			const isOurs = this.#begin(jobs.some((job) => job.isWrite))
-			try {
-				for (const job of jobs) results.push(job.work(false))
-				isCommitting = true
-				if (isOurs) this.#connection.exec('COMMIT')
-			} catch (error) {
-				if (isOurs) this.#rollBack()
-				throw error
-			}
+			results = this.#transact(
+				jobs.some((job) => job.isWrite),
+				() => {
+					const values = jobs.map((job) => job.work(false))
+					isCommitting = true
+					return values
+				},
+			)
 		} catch (error) {
 			if (isBusy(error)) this.#retryLater(jobs, error)
 			// No single job is responsible for a failed commit. Any other error belongs to one job, or to all.
@@ -102,9 +101,7 @@ export class GroupCommit {
 			return
 		}
 		this.#pauses = 0
-		jobs.forEach((job, at) => {
-			job.resolve(results[at])
-		})
+		for (const [at, job] of jobs.entries()) job.resolve(results[at])
 	}
 
 	/** Writes wait; reads need not wait for a writer and run immediately. */
@@ -118,15 +115,7 @@ export class GroupCommit {
 	#runSolo(jobs: readonly Job[]): void {
 		for (const [at, job] of jobs.entries()) {
 			try {
-				const isOurs = this.#begin(job.isWrite)
-				try {
-					const result = job.work(true)
-					if (isOurs) this.#connection.exec('COMMIT')
-					job.resolve(result)
-				} catch (error) {
-					if (isOurs) this.#rollBack()
-					throw error
-				}
+				job.resolve(this.#transact(job.isWrite, () => job.work(true)))
 			} catch (error) {
 				if (isBusy(error)) {
 					this.#pause(jobs.slice(at), error)
@@ -137,18 +126,21 @@ export class GroupCommit {
 		}
 	}
 
-	/** Returns false if reads run inside a transaction that the user left open on this connection. */
-	#begin(isWrite: boolean): boolean {
-		if (!isWrite && this.#connection.isInTransaction) return false
+	/** Runs `work` in a transaction. Reads may also run inside one that the user left open on this connection. */
+	#transact<T>(isWrite: boolean, work: () => T): T {
+		if (!isWrite && this.#connection.isInTransaction) return work()
 		this.#connection.exec(isWrite ? 'BEGIN IMMEDIATE' : 'BEGIN')
-		return true
-	}
-
-	#rollBack(): void {
 		try {
-			this.#connection.exec('ROLLBACK')
-		} catch {
-			// SQLite already rolled back by itself, for example because the disk is full.
+			const result = work()
+			this.#connection.exec('COMMIT')
+			return result
+		} catch (error) {
+			try {
+				this.#connection.exec('ROLLBACK')
+			} catch {
+				// SQLite already rolled back by itself, for example because the disk is full.
+			}
+			throw error
 		}
 	}
 

@@ -4,6 +4,7 @@
  */
 import { withOptionPath } from '../../core/options/option-path.ts'
 import { checkNames, invalidOption } from '../../core/options/schema.ts'
+import { isUuid } from '../../sql/postgres-values.ts'
 import type { StoreFilter } from '../store/store.ts'
 import type { DeadLetterCause, MessageStatus } from './message.ts'
 
@@ -47,10 +48,8 @@ const SCHEMA: Readonly<Record<keyof MessageFilter, 'any'>> = {
 	until: 'any',
 }
 
-const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
-
 /** Returns true for a UUID. Other values cannot be message ids, and a database may reject a query for them. */
-export const isMessageId = (id: unknown): id is string => typeof id === 'string' && UUID.test(id)
+export const isMessageId = (id: unknown): id is string => typeof id === 'string' && isUuid(id)
 
 /** Returns the filter for the store, without undefined fields. */
 export function toFilter(given: MessageFilter): StoreFilter {
