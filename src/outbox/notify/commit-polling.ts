@@ -14,66 +14,36 @@ export interface TransactionWatch {
 	stop(): void
 }
 
-interface Steps {
-	/** Returns the delay before the given step; undefined after the last step. */
-	delayMs(step: number): number | undefined
-	/** Returns true to end the sequence. */
-	run(destinations: ReadonlySet<string>): boolean
-	onLastStep(destinations: Set<string>): void
-}
+/** 0, 1, 2, 4 ... 64, and then 100 for ten seconds. */
+export const POLL_DELAYS_MS: readonly number[] = [
+	...[0, 1, 2, 4, 8, 16, 32, 64],
+	...Array.from({ length: 101 }, () => 100),
+]
 
-const MAX_POLL_MS = 100
-const STOP_POLLING_AFTER_MS = 10_000
-/** When relays are notified without knowledge of the commit, in milliseconds after the write. */
-const BLIND_NOTIFICATIONS_MS: readonly number[] = [5, 20, 50, 100, 250, 500, 1_000]
+/** Notifications 5, 20, 50, 100, 250, 500 and 1,000 ms after the write. */
+export const BLIND_DELAYS_MS: readonly number[] = [5, 15, 30, 50, 150, 250, 500]
 
-/** Polls until the transaction has ended. */
-export const commitPoller = (
-	runtime: Runtime,
-	hasEnded: () => boolean,
-	onCommit: OnCommit,
-	onTimeout: () => void,
-): TransactionWatch =>
-	new BackoffTimer(runtime, {
-		delayMs(step) {
-			// 0, 1, 2, 4 ... 64: the first eight steps take 127 ms.
-			if (step > 8 + STOP_POLLING_AFTER_MS / MAX_POLL_MS) return undefined
-			return step === 0 ? 0 : Math.min(2 ** (step - 1), MAX_POLL_MS)
-		},
-		run(destinations) {
-			if (!hasEnded()) return false
-			onCommit(destinations)
-			return true
-		},
-		onLastStep: onTimeout,
-	})
-
-/** Notifies several times within a second. One instance serves all transactions whose state is unknown. */
-export const blindNotifier = (runtime: Runtime, notify: OnCommit): TransactionWatch =>
-	new BackoffTimer(runtime, {
-		delayMs(step) {
-			const at = BLIND_NOTIFICATIONS_MS[step]
-			return at === undefined ? undefined : at - (BLIND_NOTIFICATIONS_MS[step - 1] ?? 0)
-		},
-		run(destinations) {
-			notify(destinations)
-			return false
-		},
-		onLastStep: (destinations) => destinations.clear(),
-	})
-
-/** Runs a step after each of a sequence of delays; a new message restarts the sequence. */
-class BackoffTimer implements TransactionWatch {
+/** Runs a step after each of a sequence of delays, until it returns true; a new message restarts the sequence. */
+export class StepTimer implements TransactionWatch {
 	readonly #runtime: Runtime
-	readonly #steps: Steps
+	readonly #delaysMs: readonly number[]
+	readonly #run: (destinations: ReadonlySet<string>) => boolean
+	readonly #onLastStep: (destinations: Set<string>) => void
 	readonly #destinations: Set<string> = new Set()
 	#cancel: CancelTimer | undefined
 	#step = 0
 	#mustRestart = false
 
-	constructor(runtime: Runtime, steps: Steps) {
+	constructor(
+		runtime: Runtime,
+		delaysMs: readonly number[],
+		run: (destinations: ReadonlySet<string>) => boolean,
+		onLastStep: (destinations: Set<string>) => void,
+	) {
 		this.#runtime = runtime
-		this.#steps = steps
+		this.#delaysMs = delaysMs
+		this.#run = run
+		this.#onLastStep = onLastStep
 	}
 
 	add(destinations: ReadonlySet<string>): void {
@@ -93,17 +63,17 @@ class BackoffTimer implements TransactionWatch {
 
 	#schedule(step: number): void {
 		this.#step = step
-		const delayMs = this.#steps.delayMs(step)
+		const delayMs = this.#delaysMs[step]
 		if (delayMs !== undefined) this.#cancel = this.#runtime.setTimer(delayMs, this.#fire, 'housekeeping')
 		else {
 			this.#cancel = undefined
-			this.#steps.onLastStep(this.#destinations)
+			this.#onLastStep(this.#destinations)
 		}
 	}
 
 	readonly #fire = (): void => {
 		this.#cancel = undefined
-		if (this.#steps.run(this.#destinations)) return
+		if (this.#run(this.#destinations)) return
 		const mustRestart = this.#mustRestart
 		this.#mustRestart = false
 		this.#schedule(mustRestart ? 0 : this.#step + 1)

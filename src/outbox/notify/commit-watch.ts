@@ -6,7 +6,8 @@
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { isSqlClient, type Queryable } from '../../sql/clients.ts'
 import { serverStatus, transactionState } from '../../sql/transaction-state.ts'
-import { blindNotifier, commitPoller, type OnCommit, type TransactionWatch } from './commit-polling.ts'
+import type { OnCommit, TransactionWatch } from './commit-polling.ts'
+import { BLIND_DELAYS_MS, POLL_DELAYS_MS, StepTimer } from './commit-polling.ts'
 
 type ServerListener = (message: { readonly status?: unknown }) => void
 
@@ -52,7 +53,7 @@ export class CommitWatch {
 	#start(tx: Queryable, destinations: ReadonlySet<string>): void {
 		const connection = pgConnection(tx)
 		if (connection === undefined && transactionState(tx) === 'unknown') {
-			this.#blindNotifier ??= blindNotifier(this.#runtime, this.#onCommit)
+			this.#blindNotifier ??= this.#notifyBlindly()
 			this.#blindNotifier.add(destinations)
 			this.#onCommit(destinations)
 			return
@@ -62,12 +63,25 @@ export class CommitWatch {
 			remove()
 			this.#onCommit(pending)
 		}
-		const watch =
-			connection === undefined
-				? commitPoller(this.#runtime, () => transactionState(tx) !== 'open', onEnd, remove)
-				: new ConnectionListener(connection, onEnd)
+		const poll = (pending: ReadonlySet<string>) => {
+			const hasEnded = transactionState(tx) !== 'open'
+			if (hasEnded) onEnd(pending)
+			return hasEnded
+		}
+		const watch = connection
+			? new ConnectionListener(connection, onEnd)
+			: new StepTimer(this.#runtime, POLL_DELAYS_MS, poll, remove)
 		this.#watches.set(tx, watch)
 		watch.add(destinations)
+	}
+
+	/** Serves all transactions whose state is unknown. */
+	#notifyBlindly(): TransactionWatch {
+		const notify = (pending: ReadonlySet<string>) => {
+			this.#onCommit(pending)
+			return false
+		}
+		return new StepTimer(this.#runtime, BLIND_DELAYS_MS, notify, (pending) => pending.clear())
 	}
 }
 
