@@ -18,37 +18,22 @@ import type { SharedBreaker } from './shared-breaker.ts'
 const MIN_BUDGET_DELAY_MS = 100
 
 export class Dispatcher {
-	readonly #context: RelayContext
-	readonly #states: ReadonlyMap<string, DestinationState>
-	readonly #settler: Settler
-	readonly #breaker: SharedBreaker
-	/** Woken when a delivery ends, because there may be capacity to claim more. */
-	readonly #signal: WakeSignal
+	readonly #parts: Omit<RelayParts, 'dispatcher'>
 	inFlight = 0
 	/** True while nothing may be started: a poison candidate runs alone, or the relay stops. */
 	isPaused = false
 	/** The next destination of the round robin. */
 	#next = 0
 
-	constructor(
-		context: RelayContext,
-		states: ReadonlyMap<string, DestinationState>,
-		settler: Settler,
-		breaker: SharedBreaker,
-		signal: WakeSignal,
-	) {
-		this.#context = context
-		this.#states = states
-		this.#settler = settler
-		this.#breaker = breaker
-		this.#signal = signal
+	constructor(parts: Omit<RelayParts, 'dispatcher'>) {
+		this.#parts = parts
 	}
 
 	/** Starts queued deliveries of all destinations while there are free slots. */
 	pump(): void {
 		if (this.isPaused) return
-		const states = [...this.#states.values()]
-		const { maxInFlight } = this.#context.settings
+		const states = [...this.#parts.states.byName.values()]
+		const { maxInFlight } = this.#parts.context.settings
 		let skipped = 0
 		while (skipped < states.length && this.inFlight < maxInFlight) {
 			const state = states[this.#next++ % states.length]
@@ -63,19 +48,19 @@ export class Dispatcher {
 		if (cause) {
 			const afterDeadLetter = state.settings.afterDeadLetter ?? 'skip'
 			const dead = { type: 'dead', ...claimRef(row), cause, error: null, afterDeadLetter } as const
-			this.#settler.settle(state, delivery, { ...dead, refundAttempt: true }, 0)
+			this.#parts.settler.settle(state, delivery, { ...dead, refundAttempt: true }, 0)
 			return
 		}
 		const { budget, baseDelayMs } = state.settings.retry
 		if (budget && row.attempt > 1) {
-			const now = this.#context.runtime.now()
+			const now = this.#parts.context.runtime.now()
 			if (!budget.canRetry(now)) {
 				const inMs = Math.ceil(Math.max(row.delayMs ?? baseDelayMs, MIN_BUDGET_DELAY_MS))
-				this.#settler.release(state, delivery, 'retry-budget', inMs)
+				this.#parts.settler.release(state, delivery, 'retry-budget', inMs)
 				return
 			}
 			budget.recordRetry(now)
-		} else budget?.recordRequest(this.#context.runtime.now())
+		} else budget?.recordRequest(this.#parts.context.runtime.now())
 		this.#run(state, delivery)
 	}
 
@@ -84,7 +69,7 @@ export class Dispatcher {
 	 * send it; but it is settled, so that no crash is counted for it.
 	 */
 	abandon(state: DestinationState, delivery: Delivery): void {
-		const inMs = Math.max(0, delivery.leaseUntil - this.#context.runtime.now())
+		const inMs = Math.max(0, delivery.leaseUntil - this.#parts.context.runtime.now())
 		if (!delivery.isSettled) this.#postpone(state, delivery, inMs)
 		// Its timeout would keep the process alive.
 		delivery.list?.remove(delivery)
@@ -97,7 +82,7 @@ export class Dispatcher {
 			return
 		}
 		state.queued = state.queued.filter((one) => one !== delivery)
-		this.#settler.release(state, delivery, 'lease-expired')
+		this.#parts.settler.release(state, delivery, 'lease-expired')
 	}
 
 	/** Aborts a delivery whose message another relay has or may have. */
@@ -108,12 +93,12 @@ export class Dispatcher {
 		delivery.abort(new LeaseLostError(messageId))
 		delivery.list?.remove(delivery)
 		state.queued = state.queued.filter((one) => one !== delivery)
-		this.#context.emit({ type: 'lease_lost', messageId, topic, key, attempts })
+		this.#parts.context.emit({ type: 'lease_lost', messageId, topic, key, attempts })
 	}
 
 	/** Settles a delivery as failed after its timeout. It keeps its slot until the handler ends, because until then it may still send. */
 	readonly onTimeout = (delivery: Delivery): void => {
-		const state = this.#states.get(delivery.row.destination)
+		const state = this.#parts.states.byName.get(delivery.row.destination)
 		if (!state) return
 		const error = new TimeoutError(state.destination, state.settings.timeoutMs)
 		delivery.abort(error)
@@ -121,7 +106,7 @@ export class Dispatcher {
 	}
 
 	#startNext(state: DestinationState): boolean {
-		const now = this.#context.runtime.now()
+		const now = this.#parts.context.runtime.now()
 		while (state.queued.length > 0 && state.capacity(now) > 0 && now >= state.breaker.pausedUntil) {
 			const delivery = state.queued.pop()
 			if (!delivery || delivery.isSettled) continue
@@ -135,12 +120,14 @@ export class Dispatcher {
 	}
 
 	#unsendableCause({ row }: Delivery): DeadLetterCause | undefined {
-		if (row.crashes >= this.#context.settings.maxCrashes) return 'crashed'
-		return row.expiresAt !== null && row.expiresAt <= this.#context.databaseNow() ? 'expired' : undefined
+		if (row.crashes >= this.#parts.context.settings.maxCrashes) return 'crashed'
+		return row.expiresAt !== null && row.expiresAt <= this.#parts.context.databaseNow()
+			? 'expired'
+			: undefined
 	}
 
 	#run(state: DestinationState, delivery: Delivery): void {
-		const now = this.#context.runtime.now()
+		const now = this.#parts.context.runtime.now()
 		state.inFlight.add(delivery)
 		this.inFlight++
 		delivery.generation = state.breaker.generation
@@ -159,14 +146,14 @@ export class Dispatcher {
 
 	#onSuccess(state: DestinationState, delivery: Delivery, startedAt: number): void {
 		if (delivery.isSettled) return
-		const { runtime } = this.#context
+		const { runtime } = this.#parts.context
 		const now = runtime.now()
 		const durationMs = now - startedAt
 		state.settings.retry.budget?.recordOutcome(true)
 		const { id, attempt, claimedAt } = delivery.row
-		this.#settler.settle(state, delivery, { type: 'sent', id, attempt, claimedAt }, durationMs)
+		this.#parts.settler.settle(state, delivery, { type: 'sent', id, attempt, claimedAt }, durationMs)
 		const change = state.breaker.recordSuccess(delivery.generation, now, durationMs, runtime)
-		this.#breaker.apply(state, change)
+		this.#parts.breaker.apply(state, change)
 	}
 
 	#onFailure(state: DestinationState, delivery: Delivery, error: unknown): void {
@@ -177,20 +164,20 @@ export class Dispatcher {
 			return
 		}
 		delivery.error = error
-		const { runtime, settings } = this.#context
+		const { runtime, settings } = this.#parts.context
 		const { maxRetryAfterMs } = settings
 		const now = runtime.now()
 		const durationMs = now - (delivery.startedAt ?? now)
 		const classification = classifyFailure(state.settings, error)
-		const decisionContext = { now: this.#context.databaseNow(), maxRetryAfterMs, random: runtime }
+		const decisionContext = { now: this.#parts.context.databaseNow(), maxRetryAfterMs, random: runtime }
 		state.settings.retry.budget?.recordOutcome(false)
 		const settlement = decideFailure(delivery.row, error, classification, state.settings, decisionContext)
-		this.#settler.settle(state, delivery, settlement, durationMs)
+		this.#parts.settler.settle(state, delivery, settlement, durationMs)
 		const { kind, retryAfterMs } = classification
 		const pauseMs = kind === 'throttled' ? Math.min(retryAfterMs ?? 0, maxRetryAfterMs) : 0
 		// A destination that says when to come back is not down: it is paused until then, and its circuit does not count the failure.
 		if (pauseMs > 0 && !state.breaker.isProbing) {
-			this.#breaker.pause(state, pauseMs)
+			this.#parts.breaker.pause(state, pauseMs)
 			return
 		}
 		const { breaker } = state
@@ -198,10 +185,10 @@ export class Dispatcher {
 			? breaker.recordFailure(delivery.generation, now, durationMs, retryAfterMs, runtime)
 			: breaker.recordSuccess(delivery.generation, now, durationMs, runtime)
 		if (!change) return
-		if (change.state === 'open') this.#settler.releaseQueued(state, 'paused')
+		if (change.state === 'open') this.#parts.settler.releaseQueued(state, 'paused')
 		// An opening circuit must not shorten the Retry-After.
 		const pausedForMs = change.state === 'open' ? Math.max(change.pausedForMs, Math.ceil(pauseMs)) : 0
-		this.#breaker.apply(state, { ...change, pausedForMs })
+		this.#parts.breaker.apply(state, { ...change, pausedForMs })
 	}
 
 	/** Schedules a retry of a delivery that the stopping relay interrupted. It may have been sent, so the attempt counts, but never as the last one. */
@@ -210,19 +197,20 @@ export class Dispatcher {
 		delivery.error = new RelayStoppedError()
 		const error = toStoredError(delivery.error)
 		const retry = { type: 'retry', inMs: Math.ceil(inMs), delayMs: row.delayMs, error } as const
-		this.#settler.settle(state, delivery, { ...claimRef(row), ...retry }, 0)
+		this.#parts.settler.settle(state, delivery, { ...claimRef(row), ...retry }, 0)
 	}
 
 	#onEnd(state: DestinationState, delivery: Delivery): void {
 		delivery.list?.remove(delivery)
 		state.finish(delivery)
-		const { maxInFlight } = this.#context.settings
+		const { maxInFlight } = this.#parts.context.settings
 		const wasFull = this.inFlight-- >= maxInFlight
 		// Otherwise no other destination waits for this slot.
 		if (wasFull) this.pump()
 		// More than one if the capacity has grown, as it does after an outage.
 		else if (!this.isPaused) while (this.inFlight < maxInFlight && this.#startNext(state));
-		this.#signal.wake()
+		// There may be capacity to claim more.
+		this.#parts.signal.wake()
 	}
 }
 

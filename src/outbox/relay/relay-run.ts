@@ -38,8 +38,8 @@ export class RelayRun {
 		const signal = new WakeSignal(context.runtime)
 		const settler = new Settler(context, signal)
 		const breaker = new SharedBreaker(context, settler)
-		const dispatcher = new Dispatcher(context, states.byName, settler, breaker, signal)
-		this.#parts = { context, states, settler, breaker, dispatcher, signal }
+		const parts = { context, states, settler, breaker, signal }
+		this.#parts = { ...parts, dispatcher: new Dispatcher(parts) }
 		this.#claimer = new Claimer(this.#parts)
 		this.#heartbeat = new Heartbeat(this.#parts)
 		this.#cleanups.push(() => context.store.removeRelay(context.owner))
