@@ -3,13 +3,12 @@
  * transaction and one commit. Each statement matches the claim and returns the changed ids as one text: a thousand rows would cost the
  * client more than the database.
  *
- * A row that cannot be written fails its batch. A batch with bad data is halved until that row is alone, and then written with a sanitized
+ * A row that cannot be written fails its batch. A batch with bad data is halved until that row is alone, and then written with a substitute
  * error: knowing that a message failed matters more than the text.
  */
 import { isDataError } from '../../../sql/postgres-errors.ts'
 import type { PostgresExecutor, SqlExecutor, Value } from '../../../sql/postgres-executor.ts'
 import { uuidList } from '../../../sql/postgres-values.ts'
-import type { StoredError } from '../../message/message.ts'
 import type { Settlement } from '../rows.ts'
 import { sanitizeError, UNSTORABLE_ERROR } from '../sanitize-error.ts'
 import type { Store } from '../store.ts'
@@ -124,13 +123,15 @@ interface Step {
 export function settleOperations(executor: PostgresExecutor): Pick<Store, 'settle' | 'renew'> {
 	const settle: Store['settle'] = async (owner, settlements, keepHistory) => {
 		if (settlements.length === 0) return []
-		const write = (some: readonly Settlement[]) => runSteps(executor, stepsFor(owner, some, keepHistory))
 		try {
-			return await write(settlements)
+			return await runSteps(executor, stepsFor(owner, settlements, keepHistory))
 		} catch (error) {
 			if (!isDataError(error)) throw error
 			const [first] = settlements
-			if (first !== undefined && settlements.length === 1) return writeSanitized(first, write, error)
+			if (first !== undefined && settlements.length === 1) {
+				if (!('error' in first) || first.error === null || first.error === UNSTORABLE_ERROR) throw error
+				return settle(owner, [{ ...first, error: UNSTORABLE_ERROR }], keepHistory)
+			}
 			const middle = settlements.length >> 1
 			const lost = await settle(owner, settlements.slice(0, middle), keepHistory)
 			return [...lost, ...(await settle(owner, settlements.slice(middle), keepHistory))]
@@ -195,31 +196,8 @@ function stepsFor(owner: string, settlements: readonly Settlement[], keepHistory
 /** Flattens a settlement into the columns of GIVEN, where `type` is the error's. */
 function toRecord(settlement: Settlement): object {
 	const { id, attempt, claimedAt } = settlement
-	if (settlement.type === 'retry') {
-		const { inMs, delayMs, error } = settlement
-		return { id, attempt, claimedAt, inMs, delayMs, ...error }
-	}
-	if (settlement.type === 'dead') {
-		const { cause, afterDeadLetter, refundAttempt, error } = settlement
-		return { id, attempt, claimedAt, cause, afterDeadLetter, refundAttempt, ...error }
-	}
-	return { id, attempt, claimedAt, inMs: settlement.type === 'release' ? settlement.inMs : undefined }
+	if (settlement.type === 'sent' || settlement.type === 'release')
+		return { id, attempt, claimedAt, inMs: settlement.type === 'release' ? settlement.inMs : undefined }
+	const { type: _, error, ...fields } = settlement
+	return { ...fields, ...(error && sanitizeError(error)) }
 }
-
-async function writeSanitized(
-	settlement: Settlement,
-	write: (some: readonly Settlement[]) => Promise<readonly string[]>,
-	error: unknown,
-): Promise<readonly string[]> {
-	const stored = 'error' in settlement ? settlement.error : null
-	if (stored === null) throw error
-	try {
-		return await write([withError(settlement, sanitizeError(stored))])
-	} catch (again) {
-		if (!isDataError(again)) throw again
-		return write([withError(settlement, UNSTORABLE_ERROR)])
-	}
-}
-
-const withError = (settlement: Settlement, error: StoredError): Settlement =>
-	settlement.type === 'retry' || settlement.type === 'dead' ? { ...settlement, error } : settlement
