@@ -2,9 +2,8 @@
  * The state of the outbox in numbers, at a bounded cost: every count stops at a limit and says so. An exact count of ten million rows can overload
  * a database just when it is needed.
  */
-import type { CircuitState } from '../../core/events/events.ts'
 import { FORECAST_STEP_MS } from '../store/count-limits.ts'
-import type { PauseReason, RelayReport, RelayRow } from '../store/rows.ts'
+import type { DestinationCircuit, RelayReport, RelayRow } from '../store/rows.ts'
 import type { CappedCount, DestinationCounts, Store } from '../store/store.ts'
 import { inFlightByDestination, inFlightTotal, isAlive } from './relays.ts'
 
@@ -23,13 +22,7 @@ interface RelayInfo extends RelayReport {
 }
 
 /** The shared circuit of a destination that had failures. */
-interface CircuitInfo {
-	readonly destination: string
-	readonly state: CircuitState
-	/** How long no relay claims messages for it; 0 if it is not paused. */
-	readonly pausedForMs: number
-	readonly reason: PauseReason | null
-}
+type CircuitInfo = Pick<DestinationCircuit, 'destination' | 'state' | 'pausedForMs' | 'reason'>
 
 /** The state of the outbox. */
 export interface OutboxStats {

@@ -31,26 +31,16 @@ export interface InsertResult {
 }
 
 /** A message that a relay holds until its lease expires. */
-export interface ClaimedRow {
-	readonly id: string
-	readonly destination: string
-	readonly topic: string
-	readonly key: string | null
-	/** JSON. */
-	readonly payload: string
-	/** JSON. */
-	readonly headers: string | null
+export interface ClaimedRow extends Omit<NewRow, 'dedupeKey' | 'notBefore'> {
 	/** Number of this attempt, from 1. The claim counts it. */
 	readonly attempt: number
 	readonly claimedAt: number
-	readonly maxRetries: number | null
 	/** Previous backoff delay, for strategies that derive the next one from it; null before the first failure. */
 	readonly delayMs: number | null
 	/** How many times a process died while it held this message, including a crash that this claim discovered. */
 	readonly crashes: number
 	readonly createdAt: number
 	readonly dueAt: number
-	readonly expiresAt: number | null
 }
 
 /** Identifies one claim. A settlement that arrives after the lease was taken over refers to an older claim and changes nothing. */
@@ -149,15 +139,9 @@ export interface DestinationCircuit {
 export type PauseReason = 'circuit-open' | 'probe' | 'retry-after'
 
 /** A change of a circuit, applied only if the stored version is still `version`. */
-export interface CircuitChange {
-	readonly destination: string
+export interface CircuitChange extends Omit<DestinationCircuit, 'closedAgoMs'> {
 	/** The version that the change is based on; 0 if there was no circuit. */
 	readonly version: number
-	readonly state: CircuitState
-	readonly pausedForMs: number
-	readonly reason: PauseReason | null
-	readonly failedProbes: number
-	readonly delayMs: number
 }
 
 /** `limit` messages per interval over all relays, and up to `burst` of them immediately after an idle time. Integers. */

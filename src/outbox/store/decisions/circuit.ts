@@ -2,18 +2,14 @@
  * The circuit of a destination that all relays share, with its pause. PostgreSQL evaluates `applyChange` and `applyPause` in one statement
  * each (postgres/circuits.ts); a test compares both with these functions.
  */
-import type { CircuitState } from '../../../core/events/events.ts'
 import type { CircuitChange, DestinationCircuit, PauseReason } from '../rows.ts'
 import { timeAfter } from '../time-after.ts'
 
 /** A circuit as it is stored: absolute times. */
-export interface CircuitRecord {
-	readonly state: CircuitState
+export interface CircuitRecord
+	extends Omit<DestinationCircuit, 'destination' | 'pausedForMs' | 'closedAgoMs'> {
 	/** End of the pause or of the open state. */
 	readonly pausedUntil: number | null
-	readonly reason: PauseReason | null
-	readonly failedProbes: number
-	readonly delayMs: number
 	/** When the circuit was last closed after an outage. */
 	readonly closedAt: number | null
 	/** 0 for a record that exists only for its tokens. */
@@ -39,17 +35,13 @@ const resumedAt = ({ closedAt, pausedUntil }: CircuitRecord): number | null =>
 	closedAt === null || pausedUntil === null ? (closedAt ?? pausedUntil) : Math.max(closedAt, pausedUntil)
 
 export function toCircuit(destination: string, record: CircuitRecord, now: number): DestinationCircuit {
-	const { state, pausedUntil, reason, failedProbes, delayMs, version } = record
+	const { pausedUntil, closedAt: _, ...fields } = record
 	const resumed = resumedAt(record)
 	return {
 		destination,
-		state,
+		...fields,
 		pausedForMs: Math.max(0, (pausedUntil ?? 0) - now),
-		reason,
-		failedProbes,
-		delayMs,
 		closedAgoMs: resumed === null ? null : Math.max(0, now - resumed),
-		version,
 	}
 }
 
