@@ -1,6 +1,6 @@
 /** Claims from two queues of one database in turns: one with only due messages, and one with many more that are due tomorrow. */
 import pg from 'pg'
-import { Outbox, type PostgresStore, postgresStore } from 'yaoki/outbox'
+import { Outbox, postgresStore } from 'yaoki/outbox'
 import type { Store } from 'yaoki/outbox/store'
 import { answering } from './answering.ts'
 import { BATCH, bodies, committed, nanoseconds } from './peer.ts'
@@ -18,7 +18,7 @@ const pool = new pg.Pool({ connectionString: url })
 interface Queue {
 	readonly name: string
 	readonly schema: string
-	readonly store: PostgresStore
+	readonly store: ReturnType<typeof postgresStore>
 	readonly outbox: Outbox
 }
 

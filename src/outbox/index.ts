@@ -1,11 +1,9 @@
 /** `yaoki/outbox`: messages written in your own transaction, and relays that deliver them with retries that survive a restart. */
-export type { Queryable, SqlClient, SqliteClient } from '../sql/clients.ts'
-export type { DeadLetters } from './dead-letters/dead-letters.ts'
+export type { Queryable } from '../sql/clients.ts'
 export type {
 	DeadLetterChanges,
 	DeadLetterGroup,
 	DiscardReport,
-	PageOptions,
 	ReplayOptions,
 	ReplayReport,
 } from './dead-letters/options.ts'
@@ -14,8 +12,6 @@ export type {
 	Destination,
 	DestinationOptions,
 	Handler,
-	OrderOptions,
-	RateOptions,
 	RelayBreakerOptions,
 	RelayRetryOptions,
 } from './destinations/destination.ts'
@@ -43,7 +39,7 @@ export type {
 	StoreFailureEvent,
 	StoreRecoveredEvent,
 } from './events/relay-events.ts'
-export { InvalidMessageError, type MessageIssue, TransactionError } from './message/errors.ts'
+export { InvalidMessageError, TransactionError } from './message/errors.ts'
 export type { MessageFilter } from './message/filter.ts'
 export type {
 	DeadLetterCause,
@@ -52,16 +48,15 @@ export type {
 	MessageRecord,
 	MessageStatus,
 	NewMessage,
-	StoredError,
 	Topics,
 } from './message/message.ts'
 export type { StandardSchema } from './message/standard-schema.ts'
 export { Outbox } from './outbox.ts'
-export type { HistoryOptions, OutboxOptions } from './outbox-options.ts'
+export type { OutboxOptions } from './outbox-options.ts'
 export { LeaseLostError, RelayStoppedError } from './relay/delivery.ts'
 export type { RelayOptions } from './relay/options.ts'
 export { Relay, type RelayStats } from './relay/relay.ts'
 export { SchemaVersionError, StoreError } from './store/errors.ts'
 export type { PostgresStoreOptions } from './store/postgres/options.ts'
-export { type PostgresStore, postgresStore } from './store/postgres/postgres-store.ts'
+export { postgresStore } from './store/postgres/postgres-store.ts'
 export { type SqliteStore, type SqliteStoreOptions, sqliteStore } from './store/sqlite/sqlite-store.ts'

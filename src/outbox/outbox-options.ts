@@ -14,12 +14,6 @@ import type { OutsideTransaction } from './enqueue/transaction-check.ts'
 import type { Topics } from './message/message.ts'
 import type { Store } from './store/store.ts'
 
-/** How long sent messages are kept. */
-export interface HistoryOptions {
-	/** The time after sending, in milliseconds. */
-	readonly keepForMs: number
-}
-
 /** Options of an outbox. */
 export interface OutboxOptions<T extends Topics = Topics> {
 	/** The database: `sqliteStore(...)` or `postgresStore(...)`. */
@@ -30,8 +24,8 @@ export interface OutboxOptions<T extends Topics = Topics> {
 	readonly topics?: T | undefined
 	/** Maximum size of a payload, in bytes of JSON. Default 1,048,576. */
 	readonly maxPayloadBytes?: number | undefined
-	/** Keeps sent messages: `true` permanently, or for `keepForMs`. Default false: they are deleted. */
-	readonly history?: HistoryOptions | boolean | undefined
+	/** Keeps sent messages: `true` permanently, or for `keepForMs` milliseconds. Default false: they are deleted. */
+	readonly history?: { readonly keepForMs: number } | boolean | undefined
 	/** What to do when a message is enqueued outside a transaction. Default `'warn'`: print a warning once. */
 	readonly outsideTransaction?: 'warn' | 'allow' | 'reject' | undefined
 	/** Clock and timers, for ids and for waking relays. Default: those of the system. */
@@ -92,10 +86,9 @@ export function readOutboxOptions(options: OutboxOptions): OutboxSettings {
 
 function readHistory(history: unknown): number | undefined {
 	if (typeof history === 'boolean') return undefined
-	const keepForMs =
-		typeof history === 'object' && history !== null ? (history as Partial<HistoryOptions>).keepForMs : 0
+	const { keepForMs } = Object(history) as { readonly keepForMs?: unknown }
 	if (typeof keepForMs !== 'number' || !(keepForMs > 0 && keepForMs <= MAX_NUMBER))
 		invalidOption('history', history, 'true, false or { keepForMs } with a positive number')
-	withOptionPath('history', () => checkNames(history as HistoryOptions, { keepForMs: 'any' }))
+	withOptionPath('history', () => checkNames(Object(history), { keepForMs: 'any' }))
 	return keepForMs
 }

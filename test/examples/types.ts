@@ -38,7 +38,7 @@ import type {
 } from 'yaoki/http'
 import type {
 	DeadLetterCause,
-	DeadLetters,
+	DeadLetterChanges,
 	Destination,
 	DestinationOptions,
 	EnqueueOptions,
@@ -124,7 +124,7 @@ export interface Facts {
 		Exclude<keyof BackoffOptions, 'maxRetries'>
 	>
 	'message of a handler': keyof Message
-	'changes of a dead letter': keyof Parameters<DeadLetters['edit']>[1]
+	'changes of a dead letter': keyof DeadLetterChanges
 	stoppedBy: Chosen<ReplayReport['stoppedBy']>
 	cause: DeadLetterCause
 	'checks of the outbox': HealthCheck['name']
