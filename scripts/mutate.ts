@@ -17,6 +17,7 @@ const TARGETS: Readonly<Record<string, readonly string[]>> = {
 	retry: ['retry/decision.ts'],
 	'circuit-breaker': [
 		'circuit-breaker/circuit.ts',
+		'circuit-breaker/call-counts.ts',
 		'circuit-breaker/open-state.ts',
 		'circuit-breaker/outcomes.ts',
 		'circuit-breaker/count-window.ts',

@@ -1,7 +1,7 @@
 /** A relay process of the demo as its parent sees it, and the messages between the two. No process outlives the demo. */
 import { type ChildProcess, fork } from 'node:child_process'
-import type { CircuitState } from '../../core/events/events.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
+import type { SharedCircuitState } from '../../outbox/store/rows.ts'
 import type { DemoSchedule } from './schedule.ts'
 
 /** Sent over the channel instead of as arguments, which every user of the machine can read. */
@@ -21,7 +21,7 @@ export type ToRelay = RelayInput | { readonly type: 'stop' }
 export interface RelayCounts {
 	readonly sent: number
 	readonly failed: number
-	readonly circuit: CircuitState
+	readonly circuit: SharedCircuitState
 }
 
 export type FromRelay =

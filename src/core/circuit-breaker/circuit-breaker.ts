@@ -61,7 +61,7 @@ export class CircuitBreaker extends LeafPolicy {
 			// Most of the cost of an error is the depth of its stack. So it is created here, not further in, and without
 			// the constructors, which would add frames. It is indistinguishable from `new CircuitOpenError`.
 			const whenMs = Math.ceil(retryAfterMs)
-			const error = new Error(circuitOpenMessage(this.name, whenMs))
+			const error = new Error(circuitOpenMessage(this.name, whenMs), this.#layer.rejectionCause)
 			Object.setPrototypeOf(error, CircuitOpenError.prototype)
 			Object.assign(error, {
 				name: 'CircuitOpenError',
@@ -90,14 +90,15 @@ export class CircuitBreaker extends LeafPolicy {
 		return this.#layer.stats(runtime.now(), runtime)
 	}
 
-	/** Closes the circuit and clears its counts. An isolated circuit stays isolated. */
+	/** Closes the circuit and clears its counts. An isolated circuit stays isolated, and its release closes it. */
 	reset(): void {
 		this.#layer.reset()
 	}
 
 	/**
-	 * Forces the circuit open until the returned function is called: for example when an operator takes a dependency out of
-	 * service. If several callers isolate the circuit, it closes when the last one releases it.
+	 * Rejects all calls until the returned function is called, for example while an operator has taken a dependency out of
+	 * service. The release restores the state that the isolation found: closed with its counts, open for the rest of its
+	 * time, or half-open. If several callers isolate the circuit, the last one to release it restores the state.
 	 *
 	 * @example
 	 * const release = payments.isolate()
@@ -105,7 +106,8 @@ export class CircuitBreaker extends LeafPolicy {
 	 * release()
 	 */
 	isolate(): () => void {
-		return this.#layer.isolate()
+		const { runtime } = this.env
+		return this.#layer.isolate(runtime.now(), runtime)
 	}
 
 	/** Returns the breaker's state as plain data, for a process that is about to end. */

@@ -8,34 +8,21 @@
  * state are ignored.
  */
 import type { RandomSource } from '../backoff/formula.ts'
-import { TimeWindow } from '../structures/time-window.ts'
-import { createOpenState, nextOpenState, type OpenState } from './open-state.ts'
+import type { CircuitState } from '../events/events.ts'
+import { CallCounts } from './call-counts.ts'
+import { createIsolation, createOpenState, nextOpenState, type OpenState } from './open-state.ts'
 import type { CircuitSettings } from './options.ts'
-import { type Outcomes, openWindow, rateTrips, reopenWindow, saveOutcomes, tally } from './outcomes.ts'
+import { type Outcomes, openWindow, saveOutcomes, tally } from './outcomes.ts'
 import { type CircuitSnapshot, checkSnapshot, failureTimes, longestOpenMs } from './snapshot.ts'
-import type { CircuitState, CircuitStats } from './stats.ts'
+import type { CircuitStats } from './stats.ts'
 
-export class Circuit {
-	settings: CircuitSettings
+const NO_PROBE = [0, Infinity] as const
+
+export class Circuit extends CallCounts {
 	state: CircuitState = 'closed'
 	/** The ticket of every call that is admitted while closed; otherwise the last ticket. */
 	generation = 0
-	#outcomes: Outcomes | undefined
-	/**
-	 * Recent successes that are not in the window yet, and when the last of them was; undefined if the clock was not
-	 * read.
-	 */
-	#recentSuccesses = 0
-	#recentAt: number | undefined
-	/** Successes after those, at unknown times. */
-	#pendingSuccesses = 0
-	/** When each failure since the last success occurred, as far as they are within the window. */
-	#failures: number[] | undefined
 	#openState: OpenState | undefined
-
-	constructor(settings: CircuitSettings) {
-		this.settings = settings
-	}
 
 	/** Called after every change of state. The layer overrides it. */
 	onChange(_from: CircuitState, _to: CircuitState): void {}
@@ -50,7 +37,7 @@ export class Circuit {
 		if (!outage) return this.generation
 		const { probes, until } = outage
 		const from = this.state
-		if (from === 'open' ? now < until : probes.size >= this.settings.halfOpenMaxConcurrent) {
+		if (from === 'half-open' ? probes.size >= this.settings.halfOpenMaxConcurrent : now < until) {
 			outage.rejected++
 			return -1
 		}
@@ -68,32 +55,27 @@ export class Circuit {
 	 */
 	recordSuccessFast(ticket: number, now: number | undefined): void {
 		if (ticket !== this.generation) return
-		if (this.#failures) this.#failures = undefined
-		if (now === undefined) {
-			this.#pendingSuccesses++
-			return
-		}
-		// Within the length of a bucket, the order of successes makes no difference to the window.
-		if (this.#pendingSuccesses || now - (this.#recentAt ?? now) > this.settings.monitorWindowMs / 10)
-			this.#flushPendingSuccesses(now)
-		this.#recentAt = Math.max(now, this.#recentAt ?? now)
-		this.#recentSuccesses++
+		this.countSuccess(now)
 	}
 
 	/** Records a success of an admitted call. */
 	succeed(ticket: number, now: number, durationMs: number, source: RandomSource): void {
-		this.#settle(ticket, now, durationMs, 0, undefined, source)
+		this.#settle(ticket, now, durationMs, 0, undefined, undefined, source)
 	}
 
-	/** Records a failure of an admitted call. `retryAfterMs` is the wait that the dependency asked for. */
+	/**
+	 * Records a failure of an admitted call. `retryAfterMs` is the wait that the dependency asked for. `error` is kept for
+	 * as long as the circuit is not closed, if it opens the circuit.
+	 */
 	fail(
 		ticket: number,
 		now: number,
 		durationMs: number,
 		retryAfterMs: number | undefined,
 		source: RandomSource,
+		error?: unknown,
 	): void {
-		this.#settle(ticket, now, durationMs, 1, retryAfterMs, source)
+		this.#settle(ticket, now, durationMs, 1, retryAfterMs, error, source)
 	}
 
 	/**
@@ -110,10 +92,18 @@ export class Circuit {
 	 * immediately. Every method that depends on the time does this first, so the missing timer is not observable.
 	 */
 	expireProbe(now: number, source: RandomSource): void {
-		if (this.state !== 'half-open') return
-		const [startedAt = Infinity] = this.#openState?.probes.values() ?? []
-		const dueAt = startedAt + this.settings.probeTimeoutMs
-		if (now >= dueAt) this.#open(dueAt, undefined, source)
+		for (let outage = this.#openState; outage && this.state === 'half-open'; outage = this.#openState) {
+			const [[ticket, startedAt] = NO_PROBE] = outage.probes
+			const dueAt = startedAt + this.settings.probeTimeoutMs
+			if (now < dueAt) return
+			outage.probes.delete(ticket)
+			this.#countProbe(outage, dueAt, true, undefined, undefined, source)
+		}
+	}
+
+	/** The options of the error of a rejected call: its cause is the failure that opened the circuit. */
+	get rejectionCause(): ErrorOptions | undefined {
+		return this.#openState?.cause
 	}
 
 	/**
@@ -131,69 +121,83 @@ export class Circuit {
 		return Math.max(0, startedAt + probeTimeoutMs - now)
 	}
 
-	/** Closes the circuit and clears its counts. An isolated circuit stays isolated. */
+	/** Closes the circuit and clears its counts. An isolated circuit stays isolated, and its release closes it. */
 	reset(): void {
-		if (!this.#openState?.isolations) this.#enterState(undefined)
+		this.#replaceState('closed')
 	}
 
-	/** Forces the circuit open until every caller has released it. Then it is closed, with empty counts. */
-	isolate(): () => void {
+	/**
+	 * Rejects all calls until every caller has released the isolation. The release restores the state that the isolation
+	 * found, and the time in between has passed: windows and the open time are older by it. Results of calls from before,
+	 * probes too, are those of an earlier state.
+	 */
+	isolate(now: number, source: RandomSource): () => void {
+		this.expireProbe(now, source)
+		this.flushPendingSuccesses(now)
 		const before = this.#openState
-		const outage = before?.isolations ? before : createOpenState(Infinity, 0, 0, before?.rejected)
-		outage.isolations++
-		if (outage !== before) this.#enterState(outage)
+		const outage = before?.isolation ? before : createIsolation(this.state, before)
+		const { isolation } = outage
+		// Before listeners are notified, because a listener may isolate and release the circuit too.
+		if (isolation) isolation.handles++
+		if (outage !== before) {
+			before?.probes.clear()
+			this.#enterState('isolated', outage, this.outcomes, this.failures)
+		}
 		let isHeld = true
 		return () => {
-			if (!isHeld) return
+			if (!isHeld || !isolation) return
 			isHeld = false
-			if (!--outage.isolations) this.#enterState(undefined)
+			if (--isolation.handles) return
+			const { state, openState } = isolation
+			if (openState) openState.rejected = outage.rejected
+			this.#enterState(state, openState, this.outcomes, this.failures)
 		}
 	}
 
 	/** Changes settings. A current open time does not change. */
 	update(settings: CircuitSettings, now: number, source: RandomSource): void {
 		this.expireProbe(now, source)
-		this.#flushPendingSuccesses(now)
-		if (this.#outcomes) this.#outcomes = reopenWindow(this.#outcomes, this.settings, settings, now)
-		if (settings.failureThreshold === Infinity) this.#failures = undefined
-		this.settings = settings
+		this.changeSettings(settings, now)
 	}
 
 	/**
-	 * An isolated circuit is saved as a closed one: its handles do not survive the process, and nothing else could
-	 * release it.
+	 * An isolated circuit is saved with the state that its release would restore: its handles do not survive the process,
+	 * and nothing else could release it.
 	 */
 	snapshot(now: number, wallNow: number, source: RandomSource): CircuitSnapshot {
 		this.expireProbe(now, source)
-		this.#flushPendingSuccesses(now)
-		const outage = this.#openState
-		const isIsolated = outage?.isolations
+		this.flushPendingSuccesses(now)
+		const { state, openState: outage } = this.#openState?.isolation ?? {
+			state: this.state,
+			openState: this.#openState,
+		}
 		return {
 			version: 1,
 			at: wallNow,
-			state: isIsolated ? 'closed' : this.state,
-			openForMs: outage && !isIsolated ? Math.max(0, outage.until - now) : 0,
+			state: state === 'isolated' ? 'closed' : state,
+			openForMs: outage ? Math.max(0, outage.until - now) : 0,
 			failedProbes: outage?.failedProbes ?? 0,
 			delayMs: outage?.delayMs ?? 0,
-			failureAgesMs: this.#failures?.map((at) => now - at) ?? [],
-			outcomes: saveOutcomes(this.#outcomes, now),
+			failureAgesMs: this.failures?.map((at) => now - at) ?? [],
+			outcomes: saveOutcomes(this.outcomes, now),
 		}
 	}
 
 	/**
 	 * Restores the state of another circuit, aged by the wall clock. A clock that jumped back ages nothing, one that
 	 * jumped ahead ages everything. Half-open is restored as open with no wait left, because its probes are gone. An
-	 * isolation stays.
+	 * isolated circuit stays isolated, and its release restores this state.
 	 */
 	restore(snapshot: CircuitSnapshot, now: number, wallNow: number): void {
 		checkSnapshot(snapshot)
-		if (this.#openState?.isolations) return
 		const { settings } = this
 		const passedMs = Math.max(0, wallNow - snapshot.at)
 		const { state, openForMs, delayMs, failedProbes, outcomes } = snapshot
 		const until = now + Math.max(0, Math.min(openForMs, longestOpenMs(settings)) - passedMs)
-		this.#enterState(
-			state === 'closed' ? undefined : createOpenState(until, delayMs, failedProbes),
+		const isClosed = state === 'closed'
+		this.#replaceState(
+			isClosed ? state : 'open',
+			isClosed ? undefined : createOpenState(until, delayMs, failedProbes),
 			openWindow(settings, outcomes, now - passedMs),
 			failureTimes(snapshot, settings, now - passedMs),
 		)
@@ -201,13 +205,13 @@ export class Circuit {
 
 	stats(now: number, source: RandomSource): CircuitStats {
 		this.expireProbe(now, source)
-		this.#flushPendingSuccesses(now)
+		this.flushPendingSuccesses(now)
 		const { state } = this
-		const { successes = 0, rejected = 0 } = this.#openState ?? {}
+		const { successes = 0, failures = 0, rejected = 0 } = this.#openState ?? {}
 		const { good, failed, slow, calls } =
 			state === 'half-open'
-				? { good: successes, failed: 0, slow: 0, calls: successes }
-				: tally(this.#outcomes, now)
+				? { good: successes, failed: failures, slow: 0, calls: successes + failures }
+				: tally(this.outcomes, now)
 		return {
 			state,
 			failureCount: failed,
@@ -216,7 +220,7 @@ export class Circuit {
 			slowCallCount: slow,
 			slowCallRate: slow / (calls || 1),
 			consecutiveFailures:
-				this.#failures?.filter((at) => now - at <= this.settings.monitorWindowMs).length ?? 0,
+				this.failures?.filter((at) => now - at <= this.settings.monitorWindowMs).length ?? 0,
 			rejectedCount: rejected,
 			retryAfterMs: this.retryAfterMs(now),
 		}
@@ -228,79 +232,59 @@ export class Circuit {
 		durationMs: number,
 		failed: 0 | 1,
 		retryAfterMs: number | undefined,
+		error: unknown,
 		source: RandomSource,
 	): void {
-		const { slowCallMs, successThreshold } = this.settings
-		const outcome = durationMs >= slowCallMs ? failed + 2 : failed
+		const outcome = durationMs >= this.settings.slowCallMs ? failed + 2 : failed
 		if (this.state === 'closed') {
-			if (ticket === this.generation && this.#recordAndCheck(now, outcome, failed))
-				this.#open(now, retryAfterMs, source)
+			if (ticket === this.generation && this.countCall(now, outcome, failed))
+				this.#open(now, retryAfterMs, error, source)
 			return
 		}
 		this.expireProbe(now, source)
 		const outage = this.#openState
-		if (!outage?.probes.delete(ticket)) return
-		if (outcome) this.#open(now, retryAfterMs, source)
-		else if (++outage.successes >= successThreshold) this.#enterState(undefined)
+		if (outage?.probes.delete(ticket)) this.#countProbe(outage, now, outcome > 0, retryAfterMs, error, source)
 	}
 
-	/** Records an outcome. Returns true if a rule opens the circuit. */
-	#recordAndCheck(now: number, outcome: number, failed: 0 | 1): boolean {
-		const { settings } = this
-		const { failureThreshold, monitorWindowMs } = settings
-		this.#flushPendingSuccesses(now)
-		this.#outcomes ??= openWindow(settings)
-		this.#outcomes.add(now, outcome)
-		if (!failed) this.#failures = undefined
-		else if (failureThreshold < Infinity) {
-			// Not an empty array with `push`, for which V8 reserves room for 17 elements.
-			if (this.#failures) this.#failures.push(now)
-			else this.#failures = [now]
-			const failures = this.#failures
-			// Each failure enters and leaves once, and the circuit opens at the threshold, so this is cheap and the list is
-			// bounded.
-			while (now - (failures[0] ?? now) > monitorWindowMs) failures.shift()
-			if (failures.length >= failureThreshold) return true
-		}
-		return rateTrips(settings, this.#outcomes, now)
+	/** Counts a probe that has ended. Failures open the circuit as soon as their share of all judged probes is reached. */
+	#countProbe(
+		outage: OpenState,
+		now: number,
+		hasFailed: boolean,
+		retryAfterMs: number | undefined,
+		error: unknown,
+		source: RandomSource,
+	): void {
+		const { successThreshold, halfOpenFailureRate } = this.settings
+		if (hasFailed) outage.failures++
+		else outage.successes++
+		const { successes, failures } = outage
+		if (failures && failures / successThreshold >= halfOpenFailureRate)
+			this.#open(now, retryAfterMs, error, source)
+		else if (successes + failures >= successThreshold) this.#enterState('closed')
 	}
 
-	/**
-	 * Adds the pending successes to the window. Those without a time are assumed to be spread evenly since the last
-	 * clock read.
-	 */
-	#flushPendingSuccesses(now: number): void {
-		const undated = this.#pendingSuccesses
-		if (!this.#recentSuccesses && !undated) return
-		const { monitorWindowMs } = this.settings
-		const since = this.#recentAt ?? now
-		this.#outcomes ??= openWindow(this.settings)
-		// A count window records every call when it ends, so this is a time window.
-		if (this.#outcomes instanceof TimeWindow) {
-			this.#outcomes.add(since, 0, this.#recentSuccesses)
-			this.#outcomes.add(now, 0, Math.round(undated * Math.min(1, monitorWindowMs / (now - since))))
-		}
-		this.#clearPendingSuccesses()
+	#open(at: number, retryAfterMs: number | undefined, error: unknown, source: RandomSource): void {
+		const outage = nextOpenState(this.settings, this.#openState, at, retryAfterMs, source, error)
+		this.#enterState('open', outage, this.outcomes, this.failures)
 	}
 
-	#clearPendingSuccesses(): void {
-		this.#recentSuccesses = this.#pendingSuccesses = 0
-		this.#recentAt = undefined
+	/** Enters a state, or lets the release of an isolation enter it. */
+	#replaceState(state: CircuitState, openState?: OpenState, outcomes?: Outcomes, failures?: number[]): void {
+		const outage = this.#openState
+		if (outage?.isolation) {
+			Object.assign(outage.isolation, { state, openState })
+			outage.rejected = 0
+			this.replaceCounts(outcomes, failures)
+		} else this.#enterState(state, openState, outcomes, failures)
 	}
 
-	#open(at: number, retryAfterMs: number | undefined, source: RandomSource): void {
-		const outage = nextOpenState(this.settings, this.#openState, at, retryAfterMs, source)
-		this.#enterState(outage, this.#outcomes, this.#failures)
-	}
-
-	/** Starts a new generation: closed, or open with an open state. Counts that are not passed on are cleared. */
-	#enterState(outage: OpenState | undefined, outcomes?: Outcomes, failures?: number[]): void {
+	/** Starts a new generation, with an open state unless it is closed. Counts that are not passed on are cleared. */
+	#enterState(state: CircuitState, outage?: OpenState, outcomes?: Outcomes, failures?: number[]): void {
 		const from = this.state
 		this.#openState = outage
-		this.#outcomes = outcomes
-		this.#clearPendingSuccesses()
-		this.#failures = failures
-		this.state = outage ? 'open' : 'closed'
+		this.replaceCounts(outcomes, failures)
+		this.state = state
 		this.generation++
 		this.#notifyChange(from)
 	}

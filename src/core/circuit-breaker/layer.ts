@@ -67,13 +67,13 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 		const { shadow } = settings
 		emit?.(call, bound, {
 			type: 'rejected',
-			reason: 'circuit-open',
+			reason: this.state === 'isolated' ? 'isolated' : 'circuit-open',
 			...(retryAfterMs < Infinity ? { retryAfterMs } : {}),
 			...(shadow ? { shadow } : {}),
 		})
 		// Entered without state: the layers inside lead back to this one.
 		if (shadow) return call.enterLayer(bound)
-		const make = () => new CircuitOpenError(settings.name ?? DEFAULT_NAME, retryAfterMs)
+		const make = () => new CircuitOpenError(settings.name ?? DEFAULT_NAME, retryAfterMs, this.rejectionCause)
 		// Without an outer layer, the error is created further out, because most of its cost is the depth of the stack.
 		return call.current ? call.reject(make()) : rejectLazily(call, make)
 	}
@@ -131,7 +131,7 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 		if (isFailure) {
 			emit?.(call, bound, { type: 'failure', durationMs, ...(call.ok ? {} : errorFacts(call.value)) })
 			if (emit) this.#cause = call
-			this.fail(ticket, now, durationMs, retryAfterMs, runtime)
+			this.fail(ticket, now, durationMs, retryAfterMs, runtime, call.ok ? undefined : call.value)
 		} else {
 			emit?.(call, bound, { type: 'success', durationMs })
 			if (emit) this.#cause = call

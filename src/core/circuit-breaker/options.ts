@@ -1,10 +1,9 @@
 import { BACKOFF_SCHEMA, type BackoffOptions, readBackoff } from '../backoff/options.ts'
 import type { BackoffSettings } from '../backoff/settings.ts'
 import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../engine/policy-options.ts'
-import type { YaokiEvent } from '../events/events.ts'
+import type { CircuitState, YaokiEvent } from '../events/events.ts'
 import { withOptionPath } from '../options/option-path.ts'
 import { checkNames, invalidOption, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
-import type { CircuitState } from './stats.ts'
 
 /** Growth and jitter of the open time: it starts at `resetTimeoutMs` and grows with every failed probe. */
 interface ResetBackoffOptions
@@ -25,8 +24,16 @@ export interface CircuitBreakerOptions extends PolicyOptions {
 	 * off, so that only rates count.
 	 */
 	readonly failureThreshold?: number | undefined
-	/** This many successful probes close a half-open circuit. Default 2. */
+	/**
+	 * This many successful probes close a half-open circuit. With `halfOpenFailureRate`, the number of probes that are
+	 * judged. Default 2.
+	 */
 	readonly successThreshold?: number | undefined
+	/**
+	 * The share of `successThreshold` probes whose failure opens a half-open circuit again, from 0 to 1. Below it, the
+	 * circuit closes when that many probes have ended. Default 0: one failed probe opens it.
+	 */
+	readonly halfOpenFailureRate?: number | undefined
 	/** How long the circuit stays open before a call may probe. Default 30,000. */
 	readonly resetTimeoutMs?: number | undefined
 	/** The maximum number of concurrent probes. Further calls are rejected. Default 1. */
@@ -38,7 +45,7 @@ export interface CircuitBreakerOptions extends PolicyOptions {
 	/** The minimum number of calls in the window before rates count. Default 10. */
 	readonly minimumRequests?: number | undefined
 	/**
-	 * A call that takes this long is slow, whether it fails or not. A slow probe opens the circuit again. Default: off.
+	 * A call that takes this long is slow, whether it fails or not. A slow probe has failed. Default: off.
 	 */
 	readonly slowCallMs?: number | undefined
 	/**
@@ -89,6 +96,7 @@ export interface CircuitSource {
 export interface CircuitSettings {
 	readonly failureThreshold: number
 	readonly successThreshold: number
+	readonly halfOpenFailureRate: number
 	readonly resetTimeoutMs: number
 	readonly halfOpenMaxConcurrent: number
 	readonly monitorWindowMs: number
@@ -116,6 +124,7 @@ const {
 const CIRCUIT_BREAKER_SCHEMA: OptionSchema = {
 	failureThreshold: [1, Infinity, 5],
 	successThreshold: [1, MAX_NUMBER, 2],
+	halfOpenFailureRate: [0, 1, 0],
 	resetTimeoutMs: [1, MAX_NUMBER, 30_000],
 	halfOpenMaxConcurrent: [1, MAX_NUMBER, 1],
 	monitorWindowMs: [1, MAX_NUMBER, 60_000],

@@ -4,17 +4,18 @@
  * immediately. Times are relative to the wall time `at`, because a monotonic clock means nothing in another process.
  */
 import { computeDelayMs } from '../backoff/formula.ts'
+import type { CircuitState } from '../events/events.ts'
 import { checkRange, invalidOption, isAmount } from '../options/schema.ts'
 import type { CircuitSettings } from './options.ts'
 import type { SavedOutcomes } from './outcomes.ts'
-import type { CircuitState } from './stats.ts'
 
 /** What `snapshot()` returns and `restore()` takes. */
 export interface CircuitSnapshot {
 	readonly version: 1
 	/** Wall time, milliseconds since 1970. */
 	readonly at: number
-	readonly state: CircuitState
+	/** Of an isolated circuit, the state that its release restores. */
+	readonly state: Exclude<CircuitState, 'isolated'>
 	/** The rest of the open time. */
 	readonly openForMs: number
 	/** The number of failed probes since the circuit was last closed. */

@@ -1,9 +1,9 @@
-export type CircuitState = 'closed' | 'open' | 'half-open'
+import type { CircuitState } from '../events/events.ts'
 
 /** The state and the counts of a circuit. */
 export interface CircuitStats {
 	readonly state: CircuitState
-	/** Failed calls in the window. Always 0 while half-open, because a failed probe opens the circuit. */
+	/** Failed calls in the window or, while half-open, failed and slow probes. */
 	readonly failureCount: number
 	/** Successful calls in the window or, while half-open, successful probes. */
 	readonly successCount: number

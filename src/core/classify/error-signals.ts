@@ -3,6 +3,7 @@
  * its causes. Libraries keep the same fact in different fields; once collected, one ordered list of patterns classifies
  * all of them. (Rejected: a check per field. It was twice the size and repeated its precedence at every nesting level.)
  */
+import { CIRCUIT_OPEN } from '../errors/errors.ts'
 import { isAmount } from '../options/schema.ts'
 import { isMarkedPermanent } from './permanent.ts'
 
@@ -80,7 +81,8 @@ export class ErrorSignals {
 		else if (http) this.text += `http ${http === 413 && retryAfterMs !== undefined ? 429 : http}\n`
 		else {
 			this.text += line(error.message)
-			if (cause !== undefined) this.add(cause)
+			// What opened a circuit says nothing about a call that was rejected later.
+			if (cause !== undefined && code !== CIRCUIT_OPEN) this.add(cause)
 		}
 		return this
 	}

@@ -13,6 +13,11 @@ export class YaokiError extends Error {
 		super(message, options)
 		this.code = code
 	}
+
+	/** @internal Returns the error as other callers may see it, as the cause of their rejection by a breaker. */
+	toCause(): YaokiError {
+		return this
+	}
 }
 
 const INVALID_OPTION = 'YAOKI_INVALID_OPTION'
@@ -81,7 +86,10 @@ function show(value: unknown): string {
 	}
 }
 
-/** The circuit is open, and the operation was not called. */
+/**
+ * The circuit is open or isolated, and the operation was not called. `cause` is the error that opened the circuit, if
+ * there is one: that of another call.
+ */
 export class CircuitOpenError extends YaokiError {
 	override readonly name = 'CircuitOpenError'
 	/** The name of the breaker that rejected the call. */
@@ -89,8 +97,8 @@ export class CircuitOpenError extends YaokiError {
 	/** When a call may be let in again, in milliseconds from now; Infinity while the circuit is isolated. */
 	readonly retryAfterMs: number
 
-	constructor(policy: string, retryAfterMs: number) {
-		super(CIRCUIT_OPEN, circuitOpenMessage(policy, retryAfterMs))
+	constructor(policy: string, retryAfterMs: number, options?: ErrorOptions) {
+		super(CIRCUIT_OPEN, circuitOpenMessage(policy, retryAfterMs), options)
 		this.policy = policy
 		this.retryAfterMs = retryAfterMs
 	}

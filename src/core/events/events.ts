@@ -5,8 +5,11 @@
  */
 import type { AttemptOutcome, DelaySource, StopReason } from '../explain/record.ts'
 
-/** `closed`: calls pass. `open`: calls are rejected. `half-open`: a few probes pass. */
-export type CircuitState = 'closed' | 'open' | 'half-open'
+/**
+ * `closed`: calls pass. `open`: calls are rejected. `half-open`: a few probes pass. `isolated`: calls are rejected until
+ * the isolation is released.
+ */
+export type CircuitState = 'closed' | 'open' | 'half-open' | 'isolated'
 
 /** The fields that all events share, in every part of the package. */
 export interface EventBase {
@@ -85,6 +88,7 @@ export interface RejectedEvent extends EventBase {
 	readonly type: 'rejected'
 	readonly reason:
 		| 'circuit-open'
+		| 'isolated'
 		| 'bulkhead-full'
 		| 'queue-timeout'
 		| 'deadline'

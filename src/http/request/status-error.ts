@@ -35,6 +35,11 @@ export class HttpStatusError extends HttpError {
 		this.#facts = facts
 	}
 
+	/** @internal Without the response, which belongs to the caller who received it. */
+	override toCause(): HttpError {
+		return new HttpError(this.statusCode, undefined, { retryAfterMs: this.retryAfterMs })
+	}
+
 	/** @internal */
 	static factsOf(error: HttpStatusError): StatusFacts {
 		return error.#facts

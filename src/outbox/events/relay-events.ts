@@ -1,7 +1,7 @@
 /** Events of a relay: plain objects, serializable as JSON lines, like those of policies. `policy` is the name of the relay. */
-import type { CircuitState, ErrorFacts, EventBase } from '../../core/events/events.ts'
+import type { ErrorFacts, EventBase } from '../../core/events/events.ts'
 import type { DeadLetterCause } from '../message/message.ts'
-import type { PauseReason } from '../store/rows.ts'
+import type { PauseReason, SharedCircuitState } from '../store/rows.ts'
 
 interface DestinationEventBase extends EventBase {
 	/** The destination. */
@@ -63,8 +63,8 @@ export interface LeaseLostEvent extends MessageEventBase {
 /** The circuit of a destination, which all relays share, opened, half-opened or closed. */
 export interface DestinationStateChangeEvent extends DestinationEventBase {
 	readonly type: 'state_change'
-	readonly from: CircuitState
-	readonly to: CircuitState
+	readonly from: SharedCircuitState
+	readonly to: SharedCircuitState
 	/** How long relays do not claim messages for the destination. */
 	readonly pausedForMs: number
 	readonly reason?: PauseReason

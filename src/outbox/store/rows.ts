@@ -119,10 +119,13 @@ export interface ClaimResult {
 	readonly circuits: readonly DestinationCircuit[]
 }
 
+/** The state of a circuit that relays share. They pause a destination instead of isolating it. */
+export type SharedCircuitState = Exclude<CircuitState, 'isolated'>
+
 /** Circuit and pause of a destination, shared by all relays. Does not exist until the first failure or pause. */
 export interface DestinationCircuit {
 	readonly destination: string
-	readonly state: CircuitState
+	readonly state: SharedCircuitState
 	/** Remaining time of the pause or of the open state; 0 if it has expired. A circuit that is not closed at 0 is ready for a probe. */
 	readonly pausedForMs: number
 	readonly reason: PauseReason | null

@@ -4,64 +4,183 @@ import { rig } from './rig.ts'
 const one = { failureThreshold: 1, resetTimeoutMs: 1_000 }
 
 describe('isolate', () => {
-	it('keeps the circuit open until it is released', () => {
+	it('rejects all calls until it is released, whatever time passes', () => {
 		const breaker = rig(one)
-		breaker.circuit.isolate()
+		breaker.isolate()
 		expect(breaker.pass(1e12).admit()).toBe(-1)
-		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: Infinity })
-		expect(breaker.changes).toEqual(['closed -> open'])
-	})
-	it('closes the circuit with empty counts when the handle is released', () => {
-		const breaker = rig({ failureThreshold: 2 }).calls('f')
-		breaker.circuit.isolate()()
-		expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 0, rejectedCount: 0 })
-		expect(breaker.calls('f').circuit.state).toBe('closed')
+		expect(breaker.stats).toMatchObject({ state: 'isolated', retryAfterMs: Infinity, rejectedCount: 1 })
+		expect(breaker.changes).toEqual(['closed -> isolated'])
 	})
 	it('waits for every handle, and counts a handle once', () => {
-		const { circuit } = rig()
-		const [first, second] = [circuit.isolate(), circuit.isolate()]
+		const breaker = rig()
+		const [first, second] = [breaker.isolate(), breaker.isolate()]
 		first()
 		first()
-		expect(circuit.state).toBe('open')
+		expect(breaker.circuit.state).toBe('isolated')
 		second()
-		expect(circuit.state).toBe('closed')
+		expect(breaker.circuit.state).toBe('closed')
+		expect(breaker.changes).toEqual(['closed -> isolated', 'isolated -> closed'])
 	})
 	it('an old handle does not release a later isolation', () => {
-		const { circuit } = rig()
-		const old = circuit.isolate()
+		const breaker = rig()
+		const old = breaker.isolate()
 		old()
-		circuit.isolate()
+		breaker.isolate()
 		old()
-		expect(circuit.state).toBe('open')
+		expect(breaker.circuit.state).toBe('isolated')
 	})
 	it('ignores the results of calls in flight', () => {
 		const breaker = rig(one)
 		const call = breaker.admit()
-		const release = breaker.circuit.isolate()
+		const release = breaker.isolate()
 		breaker.fail(call)
 		release()
 		expect(breaker.fail(call).stats).toMatchObject({ state: 'closed', failureCount: 0 })
 	})
-	it('ignores the results of probes in flight and does not wait for them', () => {
-		const breaker = rig({ ...one, successThreshold: 1 })
+	it('takes effect before the hook is called, so that a hook cannot undo it', () => {
+		const breaker = rig()
+		const { circuit } = breaker
+		circuit.onChange = (_, to) => {
+			circuit.reset()
+			if (to === 'isolated') breaker.isolate()()
+		}
+		breaker.isolate()
+		expect(circuit.state).toBe('isolated')
+	})
+	it('keeps the counts of the window visible', () => {
+		const breaker = rig({ failureThreshold: 3 }).calls('sff')
+		breaker.isolate()
+		expect(breaker.stats).toMatchObject({ failureCount: 2, successCount: 1, consecutiveFailures: 2 })
+	})
+})
+
+describe('the release of an isolation restores the state that it found', () => {
+	it('closed, with its window and its consecutive failures', () => {
+		const breaker = rig({ failureThreshold: 3 }).calls('sff')
+		const before = breaker.stats
+		breaker.isolate()()
+		expect(breaker.stats).toEqual(before)
+		expect(breaker.calls('f').circuit.state).toBe('open')
+	})
+	it('closed, without what left the window meanwhile', () => {
+		const breaker = rig({ failureThreshold: 2, monitorWindowMs: 1_000 }).calls('f')
+		const release = breaker.isolate()
+		breaker.pass(1_001)
+		release()
+		expect(breaker.stats).toMatchObject({ failureCount: 0, consecutiveFailures: 0 })
+		expect(breaker.calls('f').circuit.state).toBe('closed')
+	})
+	it('closed, with successes that were counted without a time', () => {
+		const breaker = rig({ monitorWindowMs: 1_000 })
+		const { circuit } = breaker
+		for (let i = 0; i < 100; i++) circuit.recordSuccessFast(breaker.admit(), undefined)
+		const release = breaker.isolate()
+		breaker.pass(899)
+		release()
+		expect(breaker.stats.successCount).toBe(100)
+	})
+	it('open, for the rest of its time', () => {
+		const breaker = rig(one).fail().pass(300)
+		const release = breaker.isolate()
+		breaker.pass(200)
+		release()
+		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 500 })
+		expect(breaker.admit()).toBe(-1)
+		expect(breaker.pass(500).admit()).toBeGreaterThan(0)
+		expect(breaker.changes).toEqual([
+			'closed -> open',
+			'open -> isolated',
+			'isolated -> open',
+			'open -> half-open',
+		])
+	})
+	it('open without a wait, if its time ended meanwhile', () => {
+		const breaker = rig(one).fail()
+		const release = breaker.isolate()
+		breaker.pass(5_000)
+		release()
+		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 0 })
+	})
+	it('open, with the growth of its open time and its rejected calls', () => {
+		const breaker = rig({ ...one, resetBackoff: { jitterStrategy: 'none' } })
 			.fail()
 			.pass(1_000)
+			.fail()
+		breaker.admit()
+		const release = breaker.isolate()
+		breaker.admit()
+		release()
+		expect(breaker.stats.rejectedCount).toBe(2)
+		expect(breaker.pass(2_000).fail().stats.retryAfterMs).toBe(4_000)
+	})
+	it('half-open, with its successful probes and a free slot', () => {
+		const breaker = rig({ ...one, successThreshold: 2 })
+			.fail()
+			.pass(1_000)
+			.succeed()
 		const probe = breaker.admit()
-		breaker.circuit.isolate()
-		expect(breaker.succeed(probe).circuit.state).toBe('open')
-		expect(breaker.pass(60_000).stats.retryAfterMs).toBe(Infinity)
-		expect(breaker.changes.at(-1)).toBe('half-open -> open')
+		const release = breaker.isolate()
+		expect(breaker.succeed(probe).circuit.state).toBe('isolated')
+		breaker.pass(60_000)
+		release()
+		expect(breaker.fail(probe).stats).toMatchObject({ state: 'half-open', successCount: 1, retryAfterMs: 0 })
+		expect(breaker.succeed().circuit.state).toBe('closed')
+		expect(breaker.changes.slice(2)).toEqual([
+			'half-open -> isolated',
+			'isolated -> half-open',
+			'half-open -> closed',
+		])
 	})
-	it('of an open circuit emits nothing, and the release closes it', () => {
+	it('open, if the only probe had hung before', () => {
+		const breaker = rig(one).fail().pass(1_000)
+		breaker.admit()
+		breaker.pass(1_400).isolate()()
+		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 600 })
+	})
+	it('closed with empty counts, if it was reset meanwhile', () => {
 		const breaker = rig(one).fail()
-		breaker.circuit.isolate()()
-		expect(breaker.changes).toEqual(['closed -> open', 'open -> closed'])
+		const release = breaker.isolate()
+		breaker.circuit.reset()
+		expect(breaker.stats).toMatchObject({ state: 'isolated', failureCount: 0 })
+		release()
+		expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 0, rejectedCount: 0 })
 	})
-	it('takes effect before the hook is called, so that a hook cannot undo it', () => {
-		const { circuit } = rig()
-		circuit.onChange = () => circuit.reset()
-		circuit.isolate()
-		expect(circuit.state).toBe('open')
+})
+
+describe('the last failure', () => {
+	const cause = (breaker: ReturnType<typeof rig>) => breaker.circuit.rejectionCause?.cause
+	const [first, second] = [new Error('first'), new Error('second')]
+
+	it('that opened the circuit is kept while it is not closed', () => {
+		const breaker = rig({ ...one, successThreshold: 1 })
+		breaker.fail(breaker.admit(), undefined, 0, first)
+		expect(cause(breaker)).toBe(first)
+		breaker.pass(1_000).fail(breaker.admit(), undefined, 0, second)
+		expect(cause(breaker)).toBe(second)
+		breaker.pass(1_000)
+		const probe = breaker.admit()
+		expect(cause(breaker)).toBe(second)
+		expect(cause(breaker.succeed(probe))).toBeUndefined()
+	})
+	it('is not kept by a closed circuit', () => {
+		const breaker = rig({ failureThreshold: 2 })
+		breaker.fail(breaker.admit(), undefined, 0, first)
+		expect(cause(breaker)).toBeUndefined()
+	})
+	it('stays if a hung probe or a result without an error opens the circuit again', () => {
+		const breaker = rig(one)
+		breaker.fail(breaker.admit(), undefined, 0, first).pass(1_000).admit()
+		expect(breaker.pass(1_000).stats.state).toBe('open')
+		expect(cause(breaker)).toBe(first)
+		expect(cause(breaker.pass(1_000).fail())).toBe(first)
+	})
+	it('is not the cause of an isolation, and is back after it', () => {
+		const breaker = rig(one)
+		breaker.fail(breaker.admit(), undefined, 0, first)
+		const release = breaker.isolate()
+		expect(cause(breaker)).toBeUndefined()
+		release()
+		expect(cause(breaker)).toBe(first)
 	})
 })
 
@@ -85,12 +204,12 @@ describe('reset', () => {
 		expect(breaker.fail(call).circuit.state).toBe('closed')
 	})
 	it('does not end an isolation', () => {
-		const { circuit } = rig()
-		const release = circuit.isolate()
-		circuit.reset()
-		expect(circuit.state).toBe('open')
+		const breaker = rig()
+		const release = breaker.isolate()
+		breaker.circuit.reset()
+		expect(breaker.circuit.state).toBe('isolated')
 		release()
-		expect(circuit.state).toBe('closed')
+		expect(breaker.circuit.state).toBe('closed')
 	})
 })
 
@@ -175,7 +294,7 @@ describe('update', () => {
 	})
 	it('does not end an isolation', () => {
 		const breaker = rig()
-		breaker.circuit.isolate()
-		expect(breaker.update(one).stats).toMatchObject({ state: 'open', retryAfterMs: Infinity })
+		breaker.isolate()
+		expect(breaker.update(one).stats).toMatchObject({ state: 'isolated', retryAfterMs: Infinity })
 	})
 })

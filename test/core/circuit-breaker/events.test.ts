@@ -91,7 +91,7 @@ describe('events', () => {
 		expect(events).toEqual([
 			{
 				type: 'rejected',
-				reason: 'circuit-open',
+				reason: 'isolated',
 				policy: 'circuitBreaker',
 				callId: 'call-1',
 				attempt: 1,

@@ -128,6 +128,34 @@ describe('a CircuitOpenError', () => {
 		})
 	})
 
+	test('has the error that opened the circuit as its cause, alone and in a pipeline', async () => {
+		const { breaker, clock } = fresh(touchy)
+		const down = new Error('down')
+		await breaker.settle(() => Promise.reject(down))
+		for (const policy of [breaker, pipeline({ runtime: clock }, breaker, retry())]) {
+			const error = errorOf(await policy.settle(() => 1))
+			expect(error).toMatchObject({ name: 'CircuitOpenError', cause: down })
+			expect(Object.keys(error as object)).not.toContain('cause')
+		}
+		await expect(breaker.execute(() => 1)).rejects.toMatchObject({ cause: down })
+	})
+
+	test('has no cause if a result opened the circuit, or an operator isolated it', async () => {
+		const { breaker } = fresh({ ...touchy, isFailureResult: (value) => value === 'down' })
+		await breaker.execute(() => 'down')
+		expect(errorOf(await breaker.settle(() => 1))).not.toHaveProperty('cause')
+		breaker.reset()
+		breaker.isolate()
+		await expect(breaker.execute(() => 1)).rejects.not.toHaveProperty('cause')
+	})
+
+	test('has no cause after the circuit was closed and isolated', async () => {
+		const { breaker } = await opened()
+		breaker.reset()
+		breaker.isolate()
+		expect(errorOf(await breaker.settle(() => 1))).not.toHaveProperty('cause')
+	})
+
 	test('never names a time that is too early', async () => {
 		const { breaker, clock } = await opened({ resetTimeoutMs: 1_000.5 })
 		const error = errorOf(await breaker.settle(() => 1))

@@ -145,6 +145,63 @@ describe('a half-open circuit', () => {
 	})
 })
 
+describe('with halfOpenFailureRate', () => {
+	const half = (options = {}) =>
+		rig({ ...one, successThreshold: 4, halfOpenFailureRate: 0.5, ...options })
+			.fail()
+			.pass(1_000)
+
+	it('closes when successThreshold probes have ended and fewer than that share failed', () => {
+		const breaker = half().calls('fss')
+		expect(breaker.stats).toMatchObject({
+			state: 'half-open',
+			failureCount: 1,
+			successCount: 2,
+			errorRate: 1 / 3,
+		})
+		expect(breaker.calls('s').stats).toMatchObject({ state: 'closed', failureCount: 0, successCount: 0 })
+	})
+	it('closes with a failed probe as the last one', () => {
+		expect(half().calls('sssf').circuit.state).toBe('closed')
+	})
+	it('opens as soon as that share of successThreshold probes has failed', () => {
+		expect(half().calls('ff').stats).toMatchObject({ state: 'open', retryAfterMs: 1_000 })
+		expect(half().calls('sfsf').circuit.state).toBe('open')
+	})
+	it('counts a slow probe as failed', () => {
+		const breaker = half({ slowCallMs: 500 }).calls('S')
+		expect(breaker.stats).toMatchObject({ state: 'half-open', failureCount: 1 })
+		expect(breaker.calls('S').circuit.state).toBe('open')
+	})
+	it('counts a hung probe as one failed probe, and frees its slot', () => {
+		const breaker = half({ probeTimeoutMs: 200, halfOpenMaxConcurrent: 2 })
+		const hung = breaker.admit()
+		breaker.pass(100).admit()
+		expect(breaker.pass(100).stats).toMatchObject({ state: 'half-open', failureCount: 1, retryAfterMs: 0 })
+		expect(breaker.succeed(hung).stats).toMatchObject({ successCount: 0 })
+		expect(breaker.pass(100).stats).toMatchObject({ state: 'open', retryAfterMs: 1_000 })
+	})
+	it('closes if a hung probe was the last one', () => {
+		const breaker = half({ probeTimeoutMs: 200 }).calls('sss')
+		breaker.admit()
+		expect(breaker.pass(200).admit()).toBe(breaker.circuit.generation)
+		expect(breaker.circuit.state).toBe('closed')
+	})
+	it('of 1 opens only if all of them fail', () => {
+		expect(half({ halfOpenFailureRate: 1 }).calls('fffs').circuit.state).toBe('closed')
+		expect(half({ halfOpenFailureRate: 1 }).calls('ffff').circuit.state).toBe('open')
+	})
+	it('begins to count again with the next half-open state', () => {
+		expect(half().calls('ff').pass(1_000).calls('f').circuit.state).toBe('half-open')
+	})
+	it('judges the probes so far by settings that change meanwhile', () => {
+		const breaker = half()
+			.calls('f')
+			.update({ ...one, successThreshold: 4 })
+		expect(breaker.calls('s').circuit.state).toBe('open')
+	})
+})
+
 describe('a hung probe does not lock the circuit', () => {
 	const hung = (options = {}) => {
 		const breaker = rig({ ...one, probeTimeoutMs: 200, successThreshold: 1, ...options })

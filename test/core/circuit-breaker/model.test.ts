@@ -6,7 +6,7 @@ import {
 	type CircuitBreakerSettings,
 	readCircuitBreakerOptions,
 } from '../../../src/core/circuit-breaker/options.ts'
-import type { CircuitState } from '../../../src/core/circuit-breaker/stats.ts'
+import type { CircuitState } from '../../../src/core/events/events.ts'
 import { CircuitModel, type ModelCall } from './model.ts'
 
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined })
@@ -14,7 +14,8 @@ const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: und
 const settings: fc.Arbitrary<CircuitBreakerSettings> = fc
 	.record({
 		failureThreshold: fc.constantFrom(1, 2, 3, 5, Infinity),
-		successThreshold: fc.integer({ min: 1, max: 3 }),
+		successThreshold: fc.integer({ min: 1, max: 4 }),
+		halfOpenFailureRate: fc.constantFrom(undefined, 0, 0.5, 0.75, 1),
 		resetTimeoutMs: fc.constantFrom(10, 100, 1_000),
 		halfOpenMaxConcurrent: fc.integer({ min: 1, max: 3 }),
 		monitorWindowMs: fc.constantFrom(7, 100, 1_000, 60_000),
@@ -159,7 +160,17 @@ const ignore = places.map((place) =>
 )
 const isolate = fc.constant(
 	command('isolate', (model, real) => {
-		real.releases.push([real.circuit.isolate(), model.isolate()])
+		real.releases.push([real.circuit.isolate(real.now, real.chance), model.isolate(real.now)])
+	}),
+)
+/** All of an operator's work in one, because random releases rarely meet a half-open circuit. */
+const maintain = fc.constantFrom(0, 3, 100, 2_000).map((ms) =>
+	command(`isolate for ${ms}`, (model, real) => {
+		const releases = [real.circuit.isolate(real.now, real.chance), model.isolate(real.now)]
+		real.now += ms
+		for (const release of releases) release()
+		model.look(real.now)
+		real.circuit.expireProbe(real.now, real.chance)
 	}),
 )
 /** Releases stay in the list, so that one may be used twice. */
@@ -217,7 +228,7 @@ it('behaves in every history like a slow and obvious model', () => {
 		wait,
 		stats,
 	]
-	const rare = [ignore, isolate, release, reset, update, restart]
+	const rare = [ignore, isolate, maintain, release, reset, update, restart]
 	const histories = fc.commands([...frequent, ...frequent, ...frequent, ...rare, release], {
 		maxCommands: 60,
 		size: 'max',
@@ -239,6 +250,11 @@ it('behaves in every history like a slow and obvious model', () => {
 		'opened by slow calls',
 		'refused while open',
 		'refused while half-open',
+		'refused while isolated',
+		'released to closed',
+		'released to open',
+		'released to half-open',
+		'closed in spite of a failed probe',
 		'late result',
 		'hung probe',
 		'reopened',

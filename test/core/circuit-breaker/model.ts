@@ -4,7 +4,8 @@
  */
 import { computeDelayMs } from '../../../src/core/backoff/formula.ts'
 import type { CircuitSettings } from '../../../src/core/circuit-breaker/options.ts'
-import type { CircuitState, CircuitStats } from '../../../src/core/circuit-breaker/stats.ts'
+import type { CircuitStats } from '../../../src/core/circuit-breaker/stats.ts'
+import type { CircuitState } from '../../../src/core/events/events.ts'
 import { ModelWindow } from './model-window.ts'
 
 /** A call that was let in. */
@@ -30,8 +31,12 @@ export class CircuitModel {
 	#until = 0
 	#rejected = 0
 	#successes = 0
+	/** Failed probes of this half-open state. */
+	#failures = 0
 	#probes: ModelCall[] = []
 	readonly #holders = new Set<symbol>()
+	/** The state to which the last holder returns. */
+	#found: CircuitState = 'closed'
 
 	constructor(settings: CircuitSettings, draw = 0.5, tally: Record<string, number> = {}) {
 		this.settings = settings
@@ -44,9 +49,10 @@ export class CircuitModel {
 		this.look(now)
 		const call = { generation: this.#generation, startedAt: now }
 		if (this.state === 'closed') return call
+		if (this.state === 'isolated') return this.#refuse('refused while isolated')
 		if (this.state === 'open') {
 			if (now < this.#until) return this.#refuse('refused while open')
-			this.#successes = 0
+			this.#successes = this.#failures = 0
 			this.#turn('half-open')
 		}
 		if (this.#probes.length >= this.settings.halfOpenMaxConcurrent)
@@ -72,8 +78,7 @@ export class CircuitModel {
 		if (this.state === 'half-open') {
 			if (!this.#probes.includes(call)) return
 			this.#probes = this.#probes.filter((probe) => probe !== call)
-			if (failed || slow) this.#open(now, retryAfterMs)
-			else if (++this.#successes >= this.settings.successThreshold) this.#close()
+			this.#judge(failed || slow, now, retryAfterMs)
 			return
 		}
 		this.#window.add({ at: now, failed, slow })
@@ -92,29 +97,48 @@ export class CircuitModel {
 
 	/** What a timer would have done by now. */
 	look(now: number): void {
-		const [oldest] = this.#probes
-		const dueAt = (oldest?.startedAt ?? Infinity) + this.settings.probeTimeoutMs
-		if (now < dueAt) return
-		this.#count('hung probe')
-		this.#open(dueAt)
+		for (const probe of [...this.#probes]) {
+			const dueAt = probe.startedAt + this.settings.probeTimeoutMs
+			if (now < dueAt || !this.#probes.includes(probe)) return
+			this.#count('hung probe')
+			this.#probes = this.#probes.filter((other) => other !== probe)
+			this.#judge(true, dueAt)
+		}
+	}
+
+	#judge(failed: boolean, now: number, retryAfterMs?: number): void {
+		const { successThreshold, halfOpenFailureRate } = this.settings
+		if (failed) this.#failures++
+		else this.#successes++
+		const isTooBad = this.#failures > 0 && this.#failures / successThreshold >= halfOpenFailureRate
+		if (isTooBad) this.#open(now, retryAfterMs)
+		else if (this.#failures + this.#successes >= successThreshold) {
+			if (this.#failures > 0) this.#count('closed in spite of a failed probe')
+			this.#close()
+		}
 	}
 
 	reset(): void {
-		if (this.#holders.size === 0) this.#close()
+		const { state } = this
+		this.#close()
+		if (state !== 'isolated') return
+		this.#found = 'closed'
+		this.#turn('isolated')
 	}
 
-	isolate(): () => void {
+	isolate(now: number): () => void {
+		this.look(now)
 		const holder = Symbol()
 		if (this.#holders.size === 0) {
-			const rejected = this.#rejected
-			this.#close()
-			this.#rejected = rejected
-			this.#until = Infinity
-			this.#turn('open')
+			this.#found = this.state
+			this.#turn('isolated')
 		}
 		this.#holders.add(holder)
 		return () => {
-			if (this.#holders.delete(holder) && this.#holders.size === 0) this.#close()
+			if (!this.#holders.delete(holder) || this.#holders.size > 0) return
+			this.#count(`released to ${this.#found}`)
+			if (this.#found === 'closed') this.#rejected = 0
+			this.#turn(this.#found)
 		}
 	}
 
@@ -129,10 +153,8 @@ export class CircuitModel {
 	restart(before: number, after: number, passedMs: number): void {
 		this.look(before)
 		const passed = Math.max(0, passedMs)
-		if (this.#holders.size > 0) {
-			this.#holders.clear()
-			this.#close()
-		}
+		if (this.#holders.size > 0) this.#turn(this.#found)
+		this.#holders.clear()
 		this.#window = this.#window.movedTo(after - passed, this.settings, before)
 		const { failureThreshold } = this.settings
 		this.#streak = this.#streak
@@ -147,7 +169,10 @@ export class CircuitModel {
 	stats(now: number): CircuitStats {
 		this.look(now)
 		const { state } = this
-		const probed = Array.from({ length: this.#successes }, () => ({ failed: false, slow: false }))
+		const probed = Array.from({ length: this.#successes + this.#failures }, (_, place) => ({
+			failed: place < this.#failures,
+			slow: false,
+		}))
 		const calls = state === 'half-open' ? probed : this.#window.recent(this.settings, now)
 		const failureCount = calls.filter((call) => call.failed).length
 		const slowCallCount = calls.filter((call) => call.slow).length
@@ -175,6 +200,7 @@ export class CircuitModel {
 
 	#retryAfterMs(now: number): number {
 		if (this.state === 'closed') return 0
+		if (this.state === 'isolated') return Infinity
 		const { halfOpenMaxConcurrent, probeTimeoutMs } = this.settings
 		const [oldest] = this.#probes
 		if (this.state === 'open') return Math.max(0, this.#until - now)

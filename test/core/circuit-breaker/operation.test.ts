@@ -19,17 +19,40 @@ describe('isolate', () => {
 		expect(await breaker.execute(() => 1)).toBe(1)
 	})
 
+	test('of an open circuit is released into the rest of its open time', async () => {
+		const { breaker, clock } = await opened()
+		await clock.advance(400)
+		const release = breaker.isolate()
+		expect(breaker.currentState).toBe('isolated')
+		release()
+		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 600, failureCount: 1 })
+	})
+
+	test('emits its own events: the changes of state, and why calls are rejected', async () => {
+		const { breaker } = await opened()
+		const events: unknown[] = []
+		breaker.subscribe((event) => {
+			if (event.type === 'state_change') events.push([event.from, event.to])
+			if (event.type === 'rejected') events.push(event.reason)
+		})
+		await calls(breaker, 's')
+		const release = breaker.isolate()
+		await calls(breaker, 's')
+		release()
+		expect(events).toEqual(['circuit-open', ['open', 'isolated'], 'isolated', ['isolated', 'open']])
+	})
+
 	test('by several callers lasts until all have released it, each once', async () => {
 		const { breaker } = fresh()
 		const [one, two] = [breaker.isolate(), breaker.isolate()]
 		one()
 		one()
-		expect(breaker.currentState).toBe('open')
+		expect(breaker.currentState).toBe('isolated')
 		two()
 		expect(breaker.currentState).toBe('closed')
 		const three = breaker.isolate()
 		two()
-		expect(breaker.currentState).toBe('open')
+		expect(breaker.currentState).toBe('isolated')
 		three()
 		expect(breaker.currentState).toBe('closed')
 	})
@@ -76,7 +99,7 @@ describe('reset', () => {
 		const { breaker } = fresh()
 		breaker.isolate()
 		breaker.reset()
-		expect(breaker.currentState).toBe('open')
+		expect(breaker.currentState).toBe('isolated')
 	})
 })
 

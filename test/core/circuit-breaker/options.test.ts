@@ -20,6 +20,7 @@ describe('a breaker without options', () => {
 		expect(readCircuitBreakerOptions({})).toEqual({
 			failureThreshold: 5,
 			successThreshold: 2,
+			halfOpenFailureRate: 0,
 			resetTimeoutMs: 30_000,
 			halfOpenMaxConcurrent: 1,
 			monitorWindowMs: 60_000,
@@ -109,6 +110,10 @@ describe('an invalid option is rejected at construction', () => {
 		[
 			{ errorRateThreshold: 0 },
 			'Invalid option "errorRateThreshold": expected a number above 0, up to 1, got 0',
+		],
+		[
+			{ halfOpenFailureRate: 1.1 },
+			'Invalid option "halfOpenFailureRate": expected a number from 0 to 1, got 1.1',
 		],
 		[
 			{ errorRateThreshold: 1.1 },

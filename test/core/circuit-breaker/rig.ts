@@ -44,14 +44,18 @@ export class Rig {
 		return this
 	}
 
-	fail(ticket: number = this.admit(), retryAfterMs?: number, durationMs = 0): this {
-		this.circuit.fail(ticket, this.now, durationMs, retryAfterMs, this.#chance)
+	fail(ticket: number = this.admit(), retryAfterMs?: number, durationMs = 0, error?: unknown): this {
+		this.circuit.fail(ticket, this.now, durationMs, retryAfterMs, this.#chance, error)
 		return this
 	}
 
 	ignore(ticket: number): this {
 		this.circuit.ignore(ticket, this.now, this.#chance)
 		return this
+	}
+
+	isolate(): () => void {
+		return this.circuit.isolate(this.now, this.#chance)
 	}
 
 	/** A call for each letter: s(uccess), f(ailure), S and F the same but taking a second. */

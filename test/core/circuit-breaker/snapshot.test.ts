@@ -29,10 +29,16 @@ describe('a snapshot', () => {
 			delayMs: 1_000,
 		})
 	})
-	it('of an isolated circuit is that of a new one, because nothing could release it elsewhere', () => {
-		const breaker = rig(one).calls('sf')
-		breaker.circuit.isolate()
-		expect(breaker.snapshot()).toEqual(rig(one).snapshot())
+	it('of an isolated circuit is that of the state that its release restores', () => {
+		const open = rig(one).calls('sf')
+		open.isolate()
+		expect(open.pass(300).snapshot()).toEqual(rig(one).calls('sf').pass(300).snapshot())
+		const closed = rig().calls('sf')
+		closed.isolate()
+		expect(closed.snapshot()).toEqual(rig().calls('sf').snapshot())
+		const half = rig(one).fail().pass(1_000).succeed()
+		half.isolate()
+		expect(half.snapshot()).toMatchObject({ state: 'half-open', openForMs: 0 })
 	})
 	it('notices a hung probe', () => {
 		const breaker = rig(one).fail().pass(1_000)
@@ -112,13 +118,15 @@ describe('a restored circuit', () => {
 		breaker.restore(rig().snapshot()).fail(call)
 		expect(breaker.stats).toMatchObject({ failureCount: 0, consecutiveFailures: 0 })
 	})
-	it('that is isolated stays isolated, and is closed with empty counts when released', () => {
+	it('that is isolated stays isolated, and has the restored state when released', () => {
 		const breaker = rig({ failureThreshold: 2 })
-		const release = breaker.circuit.isolate()
+		const release = breaker.isolate()
 		breaker.restore(rig({ failureThreshold: 2 }).calls('f').snapshot())
-		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: Infinity })
+		expect(breaker.stats).toMatchObject({ state: 'isolated', retryAfterMs: Infinity })
+		breaker.restore(rig(one).fail().snapshot())
 		release()
-		expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 0 })
+		expect(breaker.stats).toMatchObject({ state: 'open', retryAfterMs: 1_000, failureCount: 1 })
+		expect(breaker.changes).toEqual(['closed -> isolated', 'isolated -> open'])
 	})
 	it('uses what fits from a snapshot of other settings', () => {
 		const many = rig({ failureThreshold: 9 }).calls('fffff').snapshot()
@@ -149,6 +157,7 @@ describe('an invalid snapshot is rejected and changes nothing', () => {
 		['at', { at: '2026-01-01' }],
 		['at', { at: undefined }],
 		['state', { state: 'ajar' }],
+		['state', { state: 'isolated' }],
 		['state', { state: undefined }],
 		['state', { state: ['open'] }],
 		['openForMs', { openForMs: Number.NaN }],

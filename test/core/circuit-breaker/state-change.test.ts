@@ -39,7 +39,7 @@ describe('onStateChange', () => {
 		const { changes, breaker } = watched()
 		const release = breaker.isolate()
 		release()
-		expect(changes).toEqual(['closed -> open', 'open -> closed'])
+		expect(changes).toEqual(['closed -> isolated', 'isolated -> closed'])
 	})
 
 	test('may call the breaker, which is in its new state by then', async () => {

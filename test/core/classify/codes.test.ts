@@ -126,6 +126,14 @@ test.each(GRPC_CODES)('gRPC %i, %s, has its documented classification', (code, n
 	expect(classify({ code, metadata: {} })).toEqual(meaning)
 })
 
+test('the cause of an open circuit does not change what the rejection means, nor when to retry', () => {
+	const cause = new HttpError(503, undefined, { retryAfterMs: 60_000 })
+	expect(classify(new CircuitOpenError('circuit', 5, { cause }))).toEqual({ ...CANCELLED, retryAfterMs: 5 })
+	expect(
+		isRetryableNetworkError(new CircuitOpenError('circuit', 5, { cause: new Error('ECONNRESET') })),
+	).toBe(false)
+})
+
 test('rejections by policies and an expired deadline are cancelled, a TimeoutError is transient', () => {
 	expect(classify(new CircuitOpenError('circuit', 5))).toEqual({ ...CANCELLED, retryAfterMs: 5 })
 	expect(classify(new BulkheadRejectedError('bulkhead', 'bulkhead-full', 'the queue is full'))).toEqual(

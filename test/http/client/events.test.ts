@@ -77,8 +77,8 @@ test('a state change that no call caused names the origin, in the event and in o
 	})
 	client.subscribe((event) => events.push(event))
 	client.circuitBreaker(origin)?.isolate()
-	expect(events).toMatchObject([{ type: 'state_change', to: 'open', key: origin, pipeline: 'http' }])
-	expect(sources).toEqual([['closed', 'open', { policy: origin, key: origin }]])
+	expect(events).toMatchObject([{ type: 'state_change', to: 'isolated', key: origin, pipeline: 'http' }])
+	expect(sources).toEqual([['closed', 'isolated', { policy: origin, key: origin }]])
 })
 
 describe('subscribe', () => {

@@ -28,6 +28,14 @@ describe.each(TRANSPORTS)('origins over %s', (_, transport) => {
 		expect(client.stats.origins[up.origin]?.circuit).toMatchObject({ state: 'closed', successCount: 1 })
 	})
 
+	it('reject with the failed status as the cause, without the response of another caller', async () => {
+		const { client, server } = await setting(transport, broken, eager)
+		await open(client, server.url())
+		const { cause } = (await failure(client.get(server.url()))) as CircuitOpenError
+		expect(cause).toMatchObject({ name: 'HttpError', statusCode: 500, body: undefined })
+		expect(cause).not.toHaveProperty('response')
+	})
+
 	it('are distinguished by host and port, not by the spelling of the URL', async () => {
 		const { client, server } = await setting(transport, broken, eager)
 		const { origin } = server

@@ -1,9 +1,8 @@
 /** Circuits, pauses and token buckets of destinations. The write lock makes reading, deciding and writing one step. */
-import type { CircuitState } from '../../../core/events/events.ts'
 import type { SqliteConnection } from '../../../sql/sqlite-connection.ts'
 import { applyChange, applyPause, type CircuitRecord, NO_CIRCUIT, toCircuit } from '../decisions/circuit.ts'
 import * as bucket from '../decisions/tokens.ts'
-import type { PauseReason } from '../rows.ts'
+import type { PauseReason, SharedCircuitState } from '../rows.ts'
 import type { Operations } from './executor.ts'
 
 const FIND = `SELECT state, paused_until, reason, failed_probes, delay_ms, closed_at, version
@@ -18,7 +17,7 @@ export function readCircuit(connection: SqliteConnection, destination: string): 
 	const row = connection.row(FIND, destination)
 	if (!row) return undefined
 	return {
-		state: row[0] as CircuitState,
+		state: row[0] as SharedCircuitState,
 		pausedUntil: row[1] as number | null,
 		reason: row[2] as PauseReason | null,
 		failedProbes: row[3] as number,
