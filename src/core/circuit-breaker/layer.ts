@@ -112,7 +112,7 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 		if (kind === 'cancelled') this.ignore(timed.ticket, runtime.now(), runtime)
 		else {
 			const counts = isFailure ? requireSync('isFailure', isFailure(value)) : kind !== 'permanent'
-			this.#count(call, bound, timed, counts, retryAfterMs)
+			this.#count(call, bound, timed, counts && !call.rare?.isForeignFailure, retryAfterMs)
 		}
 	}
 

@@ -96,6 +96,8 @@ export interface RareFacts {
 	innerFailure?: { readonly attempt: number | undefined; readonly error: unknown }
 	/** True if an inner retry left retrying to the outermost one. */
 	isDeferredToOuter?: boolean
+	/** True if another service than the one that was called has failed. A breaker counts the call as a success. */
+	isForeignFailure?: boolean
 	/** How long the next attempt has waited in queues. */
 	queuedMs?: number
 	endedAt?: number

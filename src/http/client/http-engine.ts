@@ -12,6 +12,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
 import type { HttpSettings } from '../options/http-options.ts'
 import type { RequestOptions } from '../options/request-options.ts'
+import { Origin } from '../origin/origin.ts'
 import { OriginParser } from '../origin/origin-parser.ts'
 import { attributeResponse } from '../request/attempt-layer.ts'
 import { TimeoutLists } from '../request/attempt-timeouts.ts'
@@ -64,10 +65,10 @@ export class HttpEngine {
 		this.#origins = new Registry(settings.maxOrigins, IDLE_MS)
 		const timeouts = new TimeoutLists()
 		this.#create = (name) => {
-			const outer = options.outerPolicies?.() ?? []
-			const origin = new OriginPipeline(name, settings, this.runtime, timeouts, outer)
-			if (this.#listeners.length) origin.listen(this.#emit)
-			return origin
+			const origin = new Origin(name, settings, this.runtime, (other) => this.#origins.find(other)?.origin)
+			const pipeline = new OriginPipeline(origin, timeouts, options.outerPolicies?.() ?? [])
+			if (this.#listeners.length) pipeline.listen(this.#emit)
+			return pipeline
 		}
 		// Validates the options of the policies now instead of with the first request.
 		this.#create('sample')

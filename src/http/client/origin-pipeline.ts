@@ -20,7 +20,7 @@ import { Retry } from '../../core/retry/retry.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { Timeout } from '../../core/timeout/timeout.ts'
 import type { HttpSettings } from '../options/http-options.ts'
-import { Origin } from '../origin/origin.ts'
+import type { Origin } from '../origin/origin.ts'
 import { AttemptLayer } from '../request/attempt-layer.ts'
 import type { TimeoutLists } from '../request/attempt-timeouts.ts'
 import { drainBody } from '../request/drain-body.ts'
@@ -56,14 +56,9 @@ export class OriginPipeline {
 	readonly #bulkhead: Bulkhead | undefined
 	readonly #budget: Budget | undefined
 
-	constructor(
-		name: string,
-		settings: HttpSettings,
-		runtime: Runtime,
-		timeouts: TimeoutLists,
-		outerPolicies: readonly Policy[],
-	) {
-		this.origin = new Origin(name, settings, runtime)
+	constructor(origin: Origin, timeouts: TimeoutLists, outerPolicies: readonly Policy[]) {
+		const { name, settings, runtime } = origin
+		this.origin = origin
 		this.#settings = settings
 		const { circuitBreaker, bulkhead, hedge } = settings
 		this.#budget = createBudget(settings.budget, runtime)

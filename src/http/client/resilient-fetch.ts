@@ -4,7 +4,13 @@ import { HTTP_SCHEMA, type HttpOptions, readHttpOptions } from '../options/http-
 import { type ResilientRequestInit, readRequestOptions } from '../options/request-options.ts'
 import { isFetchScheme } from '../origin/origin-parser.ts'
 import type { PreparedRequest } from '../request/http-call.ts'
-import { currentFetch, markResilientFetch, sendByFetch } from '../transport/fetch-transport.ts'
+import {
+	canFollow,
+	currentFetch,
+	followByFetch,
+	hasOriginBoundHeader,
+	markResilientFetch,
+} from '../transport/fetch-transport.ts'
 import { BODY_ALREADY_READ, isBodyUsed } from '../transport/request-body.ts'
 import { HttpEngine } from './http-engine.ts'
 
@@ -40,13 +46,15 @@ export function resilientFetch(options: ResilientFetchOptions = {}): ResilientFe
 	})
 	const { fetch: given } = options
 	const plainFetch = (): typeof globalThis.fetch => given ?? currentFetch()
-	const send: PreparedRequest['send'] = (url, init) => sendByFetch(url, init, plainFetch())
+	const send: PreparedRequest['send'] = (url, init) => plainFetch()(url, init)
+	const follow: PreparedRequest['follow'] = (response, url, init) =>
+		followByFetch(response, url, init, plainFetch())
 	const resilient = (input: string | URL | Request, init?: ResilientRequestInit): Promise<Response> => {
 		try {
 			const requestOptions = readRequestOptions(init?.yaoki, settings.maxRetries)
 			const request = isRequest(input)
-				? prepareRequest(input, init, plainFetch)
-				: prepareUrl(String(input), init, send)
+				? prepareRequest(input, init, plainFetch, settings.idempotencyHeader)
+				: prepareUrl(String(input), init, send, follow)
 			// A `fetch` returns real responses.
 			return engine.send(request, requestOptions, signalOf(input, init)) as Promise<Response>
 		} catch (error) {
@@ -79,6 +87,7 @@ function prepareUrl(
 	url: string,
 	init: ResilientRequestInit | undefined,
 	send: PreparedRequest['send'],
+	follow: PreparedRequest['follow'],
 ): PreparedRequest {
 	const { method = 'GET', headers, body } = init ?? NO_INIT
 	if (isBodyUsed(body)) throw new TypeError(BODY_ALREADY_READ)
@@ -90,6 +99,7 @@ function prepareUrl(
 		init: platformInit(init),
 		isSingleUse: false,
 		send,
+		follow: canFollow(init?.redirect, init?.integrity) ? follow : undefined,
 	}
 }
 
@@ -98,11 +108,15 @@ function prepareRequest(
 	request: Request,
 	init: ResilientRequestInit | undefined,
 	plainFetch: () => typeof fetch,
+	idempotencyHeader: string,
 ): PreparedRequest {
 	const { method = request.method, headers = request.headers, body } = init ?? NO_INIT
 	// As in `fetch`, a null body does not remove the body of the Request.
 	const hasBody = (body ?? null) === null && request.body !== null
 	if (hasBody && (request.bodyUsed || isBodyUsed(request.body))) throw new TypeError(BODY_ALREADY_READ)
+	const { redirect = request.redirect, integrity = request.integrity } = init ?? NO_INIT
+	// `fetch` can send the body of a Request again after a redirect, and this function cannot.
+	const isFollowed = !hasBody || hasOriginBoundHeader(new Headers(headers), idempotencyHeader)
 	return {
 		url: request.url,
 		method: method.toUpperCase(),
@@ -111,11 +125,13 @@ function prepareRequest(
 		init: platformInit(init),
 		isSingleUse: hasBody,
 		send(_, init) {
-			const send = plainFetch()
-			const first = (_: string, { body: sent, ...rest }: RequestInit) =>
-				send(request, sent === undefined ? rest : { ...rest, body: sent })
-			return sendByFetch(request.url, init, first, send)
+			const { body: sent, ...rest } = init
+			return plainFetch()(request, sent === undefined ? rest : init)
 		},
+		follow:
+			isFollowed && canFollow(redirect, integrity)
+				? (response, url, init) => followByFetch(response, url, init, plainFetch(), hasBody)
+				: undefined,
 	}
 }
 

@@ -15,7 +15,7 @@ import { httpCallOf } from '../request/attempt-layer.ts'
 import { readText } from '../request/drain-body.ts'
 import type { PreparedRequest } from '../request/http-call.ts'
 import { setMessage } from '../request/status-error.ts'
-import { currentFetch, sendByFetch } from '../transport/fetch-transport.ts'
+import { canFollow, currentFetch, followByFetch } from '../transport/fetch-transport.ts'
 import { BODY_ALREADY_READ, isBodyUsed } from '../transport/request-body.ts'
 import {
 	type HttpResponse,
@@ -58,6 +58,7 @@ const SCHEMA = { ...HTTP_SCHEMA, transport: 'function', cache: 'any' } as const
 export class ResilientHttpClient<R extends HttpResponse = Response> {
 	readonly #engine: HttpEngine
 	readonly #transport: Transport<R>
+	readonly #isFetch: boolean
 	readonly #cache: ResponseCache | undefined
 
 	constructor(options: HttpClientOptions<R> = {}) {
@@ -67,6 +68,7 @@ export class ResilientHttpClient<R extends HttpResponse = Response> {
 		this.#cache = cache
 		// Without a transport R is Response, which is what `fetch` returns.
 		this.#transport = options.transport ?? (fetchTransport as Transport<HttpResponse> as Transport<R>)
+		this.#isFetch = options.transport === undefined
 		this.#engine = new HttpEngine(settings, {
 			requiresOk: true,
 			async onFailedStatus(error, call) {
@@ -172,6 +174,8 @@ export class ResilientHttpClient<R extends HttpResponse = Response> {
 			isSingleUse: false,
 			send: this.#transport,
 			sendWithAbortSource: sendWithAbortSource(this.#transport),
+			// Another transport follows redirects itself.
+			follow: this.#isFetch && canFollow(rest.redirect, rest.integrity) ? followRedirects : undefined,
 		}
 		if (!cache) return request
 		const cached = cachedRequest(request, cache.generation)
@@ -197,4 +201,7 @@ function toUrl(url: unknown): string {
 	return String(url)
 }
 
-const fetchTransport: Transport<Response> = (url, init) => sendByFetch(url, init, currentFetch())
+const fetchTransport: Transport<Response> = (url, init) => currentFetch()(url, init)
+
+const followRedirects: PreparedRequest['follow'] = (response, url, init) =>
+	followByFetch(response, url, init, currentFetch())

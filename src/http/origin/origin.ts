@@ -21,6 +21,9 @@ export const addJitter = (waitMs: number, runtime: { random(): number }): number
 const ALWAYS_CHECKED = 8
 const CHECK_INTERVAL = 32
 
+/** Finds the state of another origin, if the client keeps one. */
+export type FindOrigin = (name: string) => Origin | undefined
+
 export class Origin {
 	readonly name: string
 	readonly settings: HttpSettings
@@ -30,15 +33,17 @@ export class Origin {
 	mayBePaused = false
 	/** Requests that wait for the head of their response. */
 	inFlight = 0
-	readonly #runtime: Runtime
+	readonly runtime: Runtime
+	readonly #find: FindOrigin
 	#pausedUntil = Number.NEGATIVE_INFINITY
 	#quota: Quota | undefined
 	#responses = 0
 
-	constructor(name: string, settings: HttpSettings, runtime: Runtime) {
+	constructor(name: string, settings: HttpSettings, runtime: Runtime, find: FindOrigin) {
 		this.name = name
 		this.settings = settings
-		this.#runtime = runtime
+		this.runtime = runtime
+		this.#find = find
 		const page = pageOrigin()
 		this.mayAddHeaders = settings.isDeadlineHeaderNamed || page === undefined || page === name
 	}
@@ -52,24 +57,28 @@ export class Origin {
 
 	/** The same for statistics. */
 	get pausedForMs(): number {
-		return this.#waitMs(this.#runtime.now())
+		return this.#waitMs(this.runtime.now())
 	}
 
 	/** Pauses the origin for all callers, unless a longer pause is active. */
 	pause(forMs: number): void {
-		this.#pausedUntil = Math.max(this.#pausedUntil, this.#runtime.now() + forMs)
+		this.#pausedUntil = Math.max(this.#pausedUntil, this.runtime.now() + forMs)
 		this.mayBePaused = true
 	}
 
 	/** Counts a request that is being sent. */
 	onRequest(): void {
 		this.inFlight++
-		if (this.#quota) this.#quota.spend(this.#runtime.now())
+		if (this.#quota) this.#quota.spend(this.runtime.now())
 	}
 
-	/** Counts a response whose head has arrived, and reads its quota. */
-	onResponse(response: HttpResponse): void {
-		this.inFlight--
+	/** Returns this origin or, after a redirect, the one with this name. Undefined if the client keeps no state for it. */
+	respondent(name: string | undefined): Origin | undefined {
+		return name === undefined || name === this.name ? this : this.#find(name)
+	}
+
+	/** Reads the quota from a response of this origin. */
+	readQuota(response: HttpResponse): void {
 		if (!this.settings.honorRateLimit) return
 		const isChecked =
 			this.#quota !== undefined ||
@@ -77,13 +86,13 @@ export class Origin {
 			this.#responses % CHECK_INTERVAL === 0 ||
 			response.status === 429
 		if (!isChecked) return
-		const report = readQuota({ get: (name) => headerOf(response, name) }, this.#runtime.wallNow())
+		const report = readQuota({ get: (name) => headerOf(response, name) }, this.runtime.wallNow())
 		if (!report) return
 		this.#quota ??= new Quota()
 		const { remaining, limit } = report
 		const resetMs = Math.min(report.resetMs, MAX_PAUSE_MS)
 		const windowMs = report.windowMs === undefined ? undefined : Math.min(report.windowMs, MAX_PAUSE_MS)
-		this.#quota.report(this.#runtime.now(), { remaining, resetMs, limit, windowMs }, this.inFlight)
+		this.#quota.report(this.runtime.now(), { remaining, resetMs, limit, windowMs }, this.inFlight)
 		this.mayBePaused = true
 	}
 

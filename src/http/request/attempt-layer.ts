@@ -10,14 +10,14 @@ import { DeadlineExceededError, RateLimitedError, TimeoutError } from '../../cor
 import { attachRecord, findRecord } from '../../core/explain/record.ts'
 import { addJitter, type Origin } from '../origin/origin.ts'
 import { type BodyObserver, type HttpResponse, isObservable } from '../transport/transport.ts'
-import { AttemptScope, type CreateTimeoutError, releaseBody } from './attempt-scope.ts'
+import { type AttemptOwner, AttemptScope, releaseBody } from './attempt-scope.ts'
 import type { TimeoutLists } from './attempt-timeouts.ts'
 import type { HttpCall } from './http-call.ts'
 import { LazyAbortSignal } from './lazy-abort-signal.ts'
 import { HttpStatusError } from './status-error.ts'
 import { trackBody } from './track-body.ts'
 
-export class AttemptLayer implements ObservableLayer {
+export class AttemptLayer implements ObservableLayer, AttemptOwner {
 	readonly runner: typeof runPending = runPending
 	readonly origin: Origin
 	emit: Emit | undefined
@@ -63,13 +63,13 @@ export class AttemptLayer implements ObservableLayer {
 		const response = ok ? value : value instanceof HttpStatusError ? value.response : undefined
 		if (response) observeBody(response as HttpResponse, scope)
 		else scope.release()
-		if (!ok) this.#onFailure(call, bound)
+		if (!ok) this.#onFailure(call, bound, scope)
 		return GO
 	}
 
 	#start(call: Call, bound: BoundLayer): Step {
 		const { scope: outer } = call
-		const scope = new AttemptScope(call, bound, this.#createTimeoutError)
+		const scope = new AttemptScope(call, bound, this)
 		// A scope inside one that can be aborted itself, such as a branch of a hedge, needs a real link.
 		if (!outer.abortsItself) scope.link = new LazyAbortSignal()
 		call.scope = scope
@@ -93,16 +93,18 @@ export class AttemptLayer implements ObservableLayer {
 		return waitMs
 	}
 
-	#onFailure(call: Call, bound: BoundLayer): void {
-		call.rareState.keepsRecord = true
+	#onFailure(call: Call, bound: BoundLayer, scope: AttemptScope): void {
+		const { rareState } = call
+		rareState.keepsRecord = true
+		rareState.isForeignFailure = scope.isForeign
 		if (call.stop || call.isAborted) return
 		const { kind } = call.classify(bound)
 		// The user's shouldRetry may retry permanent errors, but never a request that is unsafe to retry.
 		if (kind === 'cancelled' || (kind === 'permanent' && !this.origin.settings.shouldRetry)) return
-		call.stop = httpCallOf(call).retryBlocker(call.value, call.attempt)
+		call.stop = httpCallOf(call).retryBlocker(call.value, call.attempt, scope)
 	}
 
-	readonly #createTimeoutError: CreateTimeoutError = (call, bound, isTotal) => {
+	createTimeoutError(call: Call, bound: BoundLayer, isTotal: boolean): unknown {
 		const { timeoutMs, totalTimeoutMs, deadline } = httpCallOf(call)
 		const { name } = this.origin
 		// The deadline of the caller or of the parent call was earlier.

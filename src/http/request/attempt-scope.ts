@@ -10,6 +10,8 @@ import { type Scope, type SignalLink, scopeSignal } from '../../core/engine/scop
 import { type AttemptEntry, type CallRecord, findRecord } from '../../core/explain/record.ts'
 import type { CancelTimer } from '../../core/runtime/runtime.ts'
 import type { TimeoutEntry, TimeoutList } from '../../core/runtime/timeout-list.ts'
+import type { Origin } from '../origin/origin.ts'
+import type { RedirectObserver } from '../transport/redirect.ts'
 import { type BodyObserver, type HttpResponse, isObservable } from '../transport/transport.ts'
 import type { AttemptTimeouts } from './attempt-timeouts.ts'
 
@@ -26,10 +28,14 @@ const SUCCESS: AttemptEntry = {
 	queuedMs: undefined,
 }
 
-/** Creates the error of an attempt that timed out; `isTotal` if the whole call timed out. */
-export type CreateTimeoutError = (call: Call, bound: BoundLayer, isTotal: boolean) => unknown
+/** The layer that starts attempts. */
+export interface AttemptOwner {
+	readonly origin: Origin
+	/** Creates the error of an attempt that timed out; `isTotal` if the whole call timed out. */
+	createTimeoutError(call: Call, bound: BoundLayer, isTotal: boolean): unknown
+}
 
-export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, CallRecord {
+export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, RedirectObserver, CallRecord {
 	before: TimeoutEntry | undefined
 	after: TimeoutEntry | undefined
 	list: TimeoutList | undefined
@@ -45,7 +51,11 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, CallReco
 	timeouts: AttemptTimeouts | undefined
 	/** A separate timer if less time is left than the timeout of an attempt. */
 	timer: CancelTimer | undefined
-	readonly createTimeoutError: CreateTimeoutError
+	readonly #owner: AttemptOwner
+	/** The origin that a redirect led to, empty if it is unknown; undefined without a redirect. */
+	redirectedTo: string | undefined
+	/** True if another origin received a request that is unsafe to repeat, without its idempotency key. */
+	isKeyLost = false
 	/** Set until the body has been read. */
 	response: HttpResponse | undefined
 	/** True if the body is read by `text()` or a similar method. A stream that the caller reads has no timeout. */
@@ -53,12 +63,12 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, CallReco
 	/** The timeout error, if it occurred while the body was read. */
 	#timeout: { readonly error: unknown } | undefined
 
-	constructor(call: Call, bound: BoundLayer, createTimeoutError: CreateTimeoutError) {
+	constructor(call: Call, bound: BoundLayer, owner: AttemptOwner) {
 		this.call = call
 		this.pipeline = call.pipeline
 		this.bound = bound
 		this.outer = call.scope
-		this.createTimeoutError = createTimeoutError
+		this.#owner = owner
 	}
 
 	get abortsItself(): boolean {
@@ -82,7 +92,7 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, CallReco
 			this.release()
 			return
 		}
-		const error = this.createTimeoutError(call, bound, this.timer !== undefined)
+		const error = this.#owner.createTimeoutError(call, bound, this.timer !== undefined)
 		if (outer) interrupt(call, bound, this, error, 'timeout')
 		else {
 			this.#timeout = { error }
@@ -99,6 +109,26 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, CallReco
 		this.timer?.keepAlive?.(false)
 		// An abort of the outer scope no longer applies: a hedge aborts the losers and not this response.
 		this.link?.unlink?.()
+	}
+
+	get idempotencyHeader(): string {
+		return this.#owner.origin.settings.idempotencyHeader
+	}
+
+	onRedirect(url: string | undefined, isKeyLost: boolean): void {
+		this.redirectedTo = originOf(url ?? '')
+		this.isKeyLost ||= isKeyLost
+	}
+
+	/** True if a redirect led to another origin: its failures, pauses and quotas are not those of the first. */
+	get isForeign(): boolean {
+		return this.redirectedTo !== undefined && this.redirectedTo !== this.#owner.origin.name
+	}
+
+	/** Returns the origin that sent this response. Undefined if the client keeps no state for it. */
+	respondent(response: HttpResponse): Origin | undefined {
+		if (response.redirected) this.redirectedTo = originOf(response.url)
+		return this.#owner.origin.respondent(this.redirectedTo)
 	}
 
 	/** Releases timer and listeners. */
@@ -145,6 +175,9 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, CallReco
 		return this.call?.value
 	}
 }
+
+/** Returns the origin of the URL of a response, which is empty if a user's transport does not know it. */
+const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : '')
 
 /** Returns true if the caller reads or has read the stream itself. */
 const isStreamTaken = (response: HttpResponse): boolean =>

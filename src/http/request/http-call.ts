@@ -7,7 +7,7 @@ import { Deadline } from '../../core/deadline/deadline.ts'
 import { Call } from '../../core/engine/call.ts'
 import type { CallContext, CallOptions } from '../../core/engine/call-options.ts'
 import { Context } from '../../core/engine/context.ts'
-import type { SignalLink } from '../../core/engine/scope.ts'
+import { type SignalLink, scopeSignal } from '../../core/engine/scope.ts'
 import type { StopReason } from '../../core/explain/record.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { writeDeadline } from '../headers/deadline-headers.ts'
@@ -19,6 +19,7 @@ import type { RequestOptions } from '../options/request-options.ts'
 import { addJitter, MAX_PAUSE_MS, type Origin } from '../origin/origin.ts'
 import { isIdempotentMethod, isSafeMethod } from '../transport/methods.ts'
 import { randomUuid } from '../transport/random-uuid.ts'
+import { isRedirect, REDIRECT_OBSERVER } from '../transport/redirect.ts'
 import { type BodySource, isReplayable, isStream, type RequestBody } from '../transport/request-body.ts'
 import {
 	type HttpResponse,
@@ -26,6 +27,7 @@ import {
 	type SendWithAbortSource,
 	type TransportInit,
 } from '../transport/transport.ts'
+import { AttemptScope } from './attempt-scope.ts'
 import { drainBody } from './drain-body.ts'
 import { LazyAbortSignal } from './lazy-abort-signal.ts'
 import { hasOutermostRetry } from './retry-layer.ts'
@@ -45,6 +47,10 @@ export interface PreparedRequest {
 	readonly send: (url: string, init: TransportInit) => Promise<HttpResponse>
 	/** The same for a transport that does not need a real signal. */
 	readonly sendWithAbortSource?: SendWithAbortSource | undefined
+	/** Follows redirects from this response. If set, requests are sent with `redirect: 'manual'`. */
+	readonly follow?:
+		| ((response: HttpResponse, url: string, init: TransportInit) => Promise<HttpResponse>)
+		| undefined
 	/** Part of the attempt after the head has arrived, such as storing a copy in the cache. */
 	readonly finish?: ((response: HttpResponse) => HttpResponse | Promise<HttpResponse>) | undefined
 }
@@ -118,17 +124,23 @@ export class HttpCall implements CallOptions {
 	async attempt(context: CallContext): Promise<HttpResponse> {
 		const { origin, request } = this
 		const { body } = request
-		const link = signalLinkOf(context)
+		const scope = scopeOf(context)
+		const link = linkOf(scope)
 		const given = typeof body === 'function' ? await createBody(body, link) : body
 		origin.onRequest()
 		let response: HttpResponse
 		try {
-			response = await this.#send(context, link, given)
-		} catch (error) {
+			const init = this.#initFor(context, scope, link, given)
+			response = await (link instanceof LazyAbortSignal && !init.signal && request.sendWithAbortSource
+				? request.sendWithAbortSource(request.url, init, link)
+				: request.send(request.url, init))
+			if (request.follow && isRedirect(response.status))
+				response = await request.follow(response, request.url, init)
+		} finally {
 			origin.inFlight--
-			throw error
 		}
-		origin.onResponse(response)
+		const respondent = scope.respondent(response)
+		respondent?.readQuota(response)
 		// A transport that ignores its signal may respond after the abort.
 		if (isAborted(link)) {
 			void drainBody(response, this.runtime)
@@ -138,7 +150,7 @@ export class HttpCall implements CallOptions {
 		if (response.status >= 400) {
 			this.#failedResponses ??= []
 			this.#failedResponses.push(response)
-			throw this.#statusError(response)
+			throw this.#statusError(response, respondent)
 		}
 		return response
 	}
@@ -151,7 +163,7 @@ export class HttpCall implements CallOptions {
 	}
 
 	/** Returns why HTTP forbids a retry after this error, or undefined if it does not. */
-	retryBlocker(error: unknown, attempt: number): StopReason | undefined {
+	retryBlocker(error: unknown, attempt: number, scope: AttemptScope): StopReason | undefined {
 		const { requestOptions, origin, request, idempotencyKey } = this
 		const { maxRetries, idempotent } = requestOptions
 		if (attempt >= origin.settings.maxRetries) return undefined
@@ -163,30 +175,33 @@ export class HttpCall implements CallOptions {
 				if (headerOf(response, name)?.trim().toLowerCase() === value) return 'server-veto'
 			if (HttpStatusError.factsOf(error).isTooLong) return 'retry-after'
 		}
-		const isRepeatable = idempotent ?? (idempotencyKey !== undefined || isIdempotentMethod(request.method))
-		if (!isRepeatable && !isUnprocessed(error)) return 'not-idempotent'
+		const hasKey = idempotencyKey !== undefined && !scope.isKeyLost
+		const isRepeatable = idempotent ?? (hasKey || isIdempotentMethod(request.method))
+		// The server that sent a redirect has seen the request.
+		const mayBeProcessed = scope.redirectedTo !== undefined || !isUnprocessed(error)
+		if (!isRepeatable && mayBeProcessed) return 'not-idempotent'
 		return request.isSingleUse || !isReplayable(request.body) ? 'body-used' : undefined
 	}
 
-	#send(context: CallContext, link: SignalLink, body: RequestBody): Promise<HttpResponse> {
+	#initFor(context: CallContext, scope: AttemptScope, link: SignalLink, body: RequestBody): TransportInit {
 		const { request, call, headers } = this
-		const { method, init, url, sendWithAbortSource } = request
+		const { method, init, follow, sendWithAbortSource } = request
 		const caller = call?.options?.signal
 		const extra = this.#extraHeaders(context)
-		const abortSource = !caller && sendWithAbortSource && link instanceof LazyAbortSignal ? link : undefined
+		const needsNoSignal = !caller && sendWithAbortSource && link instanceof LazyAbortSignal
 		const sent = {
 			...init,
 			method,
 			headers: extra ? addHeaders(headers, extra) : headers,
 			body,
 			// `AbortSignal.any` keeps the two linked for as long as the body lasts, and releases them itself.
-			signal: abortSource ? undefined : caller ? AbortSignal.any([caller, link.signal]) : link.signal,
+			signal: needsNoSignal ? undefined : caller ? AbortSignal.any([caller, link.signal]) : link.signal,
+			redirect: follow ? 'manual' : init?.redirect,
+			[REDIRECT_OBSERVER]: scope,
 		}
 		// The platform's types do not know bodies that some runtimes accept, such as async iterables.
 		const final: unknown = isStream(body) ? { ...sent, duplex: 'half' } : sent
-		return abortSource && sendWithAbortSource
-			? sendWithAbortSource(url, final as TransportInit, abortSource)
-			: request.send(url, final as TransportInit)
+		return final as TransportInit
 	}
 
 	/** Returns the headers that the package adds. Mostly there is one or none, and no further object is created. */
@@ -211,8 +226,8 @@ export class HttpCall implements CallOptions {
 		}
 	}
 
-	/** Creates the error for a failed status, and pauses the origin for all callers if the server asks for it. */
-	#statusError(response: HttpResponse): HttpStatusError {
+	/** Creates the error for a failed status, and pauses the origin that sent it for all callers if it asks for it. */
+	#statusError(response: HttpResponse, respondent: Origin | undefined): HttpStatusError {
 		const { origin, runtime, idempotencyKey } = this
 		const { maxRetryAfterMs, longRetryAfter } = origin.settings
 		const { status } = response
@@ -223,7 +238,7 @@ export class HttpCall implements CallOptions {
 			return new HttpStatusError(response, { isInProgress })
 		const isTooLong = isLong && longRetryAfter === 'fail'
 		if (status === 429 || status >= 500)
-			origin.pause(Math.min(retryAfterMs, isTooLong ? MAX_PAUSE_MS : maxRetryAfterMs))
+			respondent?.pause(Math.min(retryAfterMs, isTooLong ? MAX_PAUSE_MS : maxRetryAfterMs))
 		const waitMs = isTooLong ? retryAfterMs : addJitter(Math.min(retryAfterMs, maxRetryAfterMs), runtime)
 		return new HttpStatusError(response, { retryAfterMs, waitMs, isTooLong, isInProgress })
 	}
@@ -266,9 +281,13 @@ const isAborted = (link: SignalLink): boolean =>
 const abortReason = (link: SignalLink): unknown =>
 	(link instanceof LazyAbortSignal ? link : link.signal).reason
 
-/** Returns the abort of this attempt without creating a real signal, as `context.signal` would. Each request of a hedge is its own call. */
-function signalLinkOf(context: CallContext): SignalLink {
+/** Returns the attempt that starts with this context. Each request of a hedge is its own call. */
+function scopeOf(context: CallContext): AttemptScope {
 	const call = context instanceof Context ? Context.callOf(context) : undefined
-	// Read now: the scope drops its link when it ends.
-	return (call instanceof Call ? call.scope.link : undefined) ?? { signal: context.signal }
+	const scope = call instanceof Call ? call.scope : undefined
+	if (!(scope instanceof AttemptScope)) throw new TypeError('Internal error: the attempt has no scope')
+	return scope
 }
+
+/** Returns the abort of an attempt, mostly without creating a real signal. Read it early: the scope drops its link when it ends. */
+const linkOf = (scope: AttemptScope): SignalLink => scope.link ?? { signal: scopeSignal(scope) }

@@ -4,7 +4,6 @@
  * are matched here come from runtimes that provide the information nowhere else; the package's own errors are never matched by text.
  */
 import { safeGet } from '../../core/classify/safe-get.ts'
-import { isAfterRedirect } from '../transport/redirect.ts'
 import { HttpStatusError } from './status-error.ts'
 
 /** No connection was established, so nothing was sent: codes of Node, undici and Bun; Deno has only a message. */
@@ -26,11 +25,10 @@ const CONNECT_SYSCALL = /^(connect|getaddrinfo)$/
 /** Limits the walk through nested causes. */
 const MAX_DEPTH = 9
 
-/** Returns true if the server has certainly not processed the request that failed with this error. */
+/** Returns true if the server has certainly not processed the request that failed with this error. Without redirects: a redirect is a response. */
 export function isUnprocessed(error: unknown): boolean {
 	// Misdirected Request: this server is not responsible for the origin.
-	if (error instanceof HttpStatusError) return error.statusCode === 421 && !error.response.redirected
-	if (isAfterRedirect(error) || wasRedirectedByAxios(error)) return false
+	if (error instanceof HttpStatusError) return error.statusCode === 421
 	let failure = error
 	for (let depth = 0; depth < MAX_DEPTH && failure; depth++) {
 		const errors = safeGet(failure, 'errors')
@@ -46,12 +44,6 @@ export function isUnprocessed(error: unknown): boolean {
 		failure = safeGet(failure, 'cause')
 	}
 	return false
-}
-
-/** axios over `node:http` counts the redirects that it followed. */
-const wasRedirectedByAxios = (error: unknown): boolean => {
-	const count = safeGet(safeGet(error, 'request'), '_redirectCount')
-	return typeof count === 'number' && count > 0
 }
 
 function getText(error: unknown, name: string): string {

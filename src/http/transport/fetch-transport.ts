@@ -1,56 +1,65 @@
 /**
- * Sends requests with `fetch`. `fetch` follows redirects invisibly, and a connection failure after a redirect looks as if nothing had
- * been sent. For a request that must not be executed twice this matters: its first redirect is followed here, and later errors
- * are marked. Browsers hide redirects, and their errors are too vague to prove that nothing was sent.
+ * Sends requests with `fetch`, and follows redirects here. The platform follows them invisibly: an API key would reach the next origin,
+ * a pause of that origin would be taken for one of the first, and a connection failure after a redirect would look as if nothing
+ * had been sent. Requests are sent with `redirect: 'manual'`, which costs nothing. Browsers hide redirects, so there the
+ * platform follows them.
  */
-import { isIdempotentMethod } from './methods.ts'
+import { isOriginBound } from '../headers/credential-headers.ts'
 import { pageOrigin } from './page.ts'
-import { followRedirect, isRedirect, markAfterRedirect } from './redirect.ts'
+import { followRedirect, isRedirect, MAX_REDIRECTS, redirectObserverOf } from './redirect.ts'
 import { isStream } from './request-body.ts'
-import type { TransportInit } from './transport.ts'
+import type { HttpResponse, TransportInit } from './transport.ts'
+import type { WireRequest } from './wire-request.ts'
 
-type Send = (url: string, init: RequestInit) => Promise<Response>
+type Fetch = typeof globalThis.fetch
 
-/** Sends a request with `first`, and requests after a redirect with `next`. */
-export function sendByFetch(
+/** Returns true if redirects of a request can be followed here. The platform would compare `integrity` with the body of a redirect. */
+export const canFollow = (redirect: RequestRedirect = 'follow', integrity = ''): boolean =>
+	redirect === 'follow' && integrity === '' && pageOrigin() === undefined
+
+/** Dropped by `fetch` itself. */
+const DROPPED_BY_FETCH = /^(authorization|cookie|proxy-authorization)$/
+
+/** Returns true if one of the headers must not be sent to another origin, although `fetch` would send it. */
+export const hasOriginBoundHeader = (headers: Headers, idempotencyHeader: string): boolean =>
+	[...headers.keys()].some((name) => !DROPPED_BY_FETCH.test(name) && isOriginBound(name, idempotencyHeader))
+
+/** Follows the redirects that begin with this response, as `fetch` does. `url` and `init` are those of its request. */
+export async function followByFetch(
+	first: HttpResponse,
 	url: string,
 	init: TransportInit,
-	first: Send,
-	next: Send = first,
-): Promise<Response> {
-	const { method, redirect = 'follow' } = init
-	const isDirect = redirect !== 'follow' || isIdempotentMethod(method) || pageOrigin() !== undefined
-	return isDirect ? first(url, init) : sendAndFollow(url, init, first, next)
-}
-
-async function sendAndFollow(url: string, init: TransportInit, first: Send, next: Send): Promise<Response> {
-	const response = await first(url, { ...init, redirect: 'manual' })
-	const location = isRedirect(response.status) ? response.headers.get('location') : null
-	if (location === null) return response
-	const { method, body } = init
-	await response.body?.cancel()
+	fetch: Fetch,
+	isSingleUse: boolean = isStream(init.body),
+): Promise<HttpResponse> {
 	const headers = [...new Headers(init.headers)].flat()
-	const sent = { method, headers, body, isSingleUse: isStream(body) }
-	const redirect = followRedirect(response.url || url, sent, response.status, location)
-	const { request } = redirect
-	const pairs = Array.from({ length: request.headers.length / 2 }, (_, i): [string, string] => [
-		request.headers[2 * i] ?? '',
-		request.headers[2 * i + 1] ?? '',
-	])
-	try {
-		const final = await next(redirect.url, {
-			...init,
-			method: request.method,
-			headers: pairs,
-			body: request.body as BodyInit | null,
-		})
-		return Object.defineProperty(final, 'redirected', { value: true, configurable: true })
-	} catch (error) {
-		throw markAfterRedirect(error)
+	let request: WireRequest = { method: init.method, headers, body: init.body, isSingleUse }
+	let from = url
+	let response = first
+	for (let redirects = 0; ; redirects++) {
+		const location = isRedirect(response.status) ? response.headers.get('location') : null
+		if (location === null) return redirects ? markRedirected(response) : response
+		// Not awaited: a slow body must not delay the next request.
+		void response.body?.cancel().catch(() => {})
+		// The message of `fetch`.
+		if (redirects >= MAX_REDIRECTS) throw new TypeError('redirect count exceeded')
+		const { status, url: answered } = response
+		const next = followRedirect(answered || from, request, status, location, redirectObserverOf(init))
+		;({ url: from, request } = next)
+		response = await fetch(from, toInit(init, request))
 	}
 }
 
-type Fetch = typeof globalThis.fetch
+function toInit(init: TransportInit, { method, headers, body }: WireRequest): RequestInit {
+	const pairs = Array.from({ length: headers.length / 2 }, (_, i): [string, string] => [
+		headers[2 * i] ?? '',
+		headers[2 * i + 1] ?? '',
+	])
+	return { ...init, method, headers: pairs, body: body as BodyInit | null }
+}
+
+const markRedirected = (response: HttpResponse): HttpResponse =>
+	Object.defineProperty(response, 'redirected', { value: true, configurable: true })
 
 /** Under this symbol a resilient fetch stores the plain `fetch` it uses. Registered, so that other copies of the package find it. */
 const PLAIN_FETCH = Symbol.for('yaoki.resilientFetch')

@@ -1,8 +1,30 @@
 /**
- * Follows redirects by the rules of `fetch`. undici's redirect interceptor has different rules: a user who changes the transport must
- * not send cookies to another host.
+ * Follows redirects by the rules of `fetch`, except that API keys and idempotency keys are not sent to another origin either. undici's
+ * redirect interceptor has different rules: a user who changes the transport must not send cookies to another host.
  */
+import { isOriginBound } from '../headers/credential-headers.ts'
+import { isIdempotentMethod } from './methods.ts'
 import type { WireRequest } from './wire-request.ts'
+
+/** Notified of the redirects of one attempt: the first origin must not be paused for what another one responds. */
+export interface RedirectObserver {
+	/** The header of the idempotency key. */
+	readonly idempotencyHeader: string
+	/**
+	 * The request is sent to another URL, undefined if it is unknown. `isKeyLost` if another origin receives a request that is unsafe to
+	 * repeat without its idempotency key.
+	 */
+	onRedirect(url: string | undefined, isKeyLost: boolean): void
+}
+
+/** The observer in the init of a transport. A symbol, because it is not part of the public type. */
+export const REDIRECT_OBSERVER: unique symbol = Symbol('yaoki.redirectObserver')
+
+export const redirectObserverOf = (init: object): RedirectObserver | undefined =>
+	(init as { readonly [REDIRECT_OBSERVER]?: RedirectObserver })[REDIRECT_OBSERVER]
+
+/** As in `fetch`. */
+export const MAX_REDIRECTS = 20
 
 export const isRedirect = (status: number): boolean =>
 	status >= 301 && status <= 308 && status !== 304 && status !== 305 && status !== 306
@@ -10,18 +32,16 @@ export const isRedirect = (status: number): boolean =>
 /** Dropped together with the body they describe. */
 const BODY_HEADERS = /^content-(encoding|language|location|type|length)$/
 
-/** Not sent to another origin. */
-const ORIGIN_HEADERS = /^(authorization|proxy-authorization|cookie|host)$/
-
 /** Returns the URL and the request that a redirect asks for. Throws a TypeError where `fetch` would not follow. */
 export function followRedirect(
 	from: string,
 	sent: WireRequest,
 	status: number,
 	location: string,
+	observer?: RedirectObserver,
 ): { readonly url: string; readonly request: WireRequest } {
 	const base = new URL(from)
-	if (!URL.canParse(location, base.href)) throw new TypeError(`Redirect to an invalid URL '${location}'`)
+	if (!URL.canParse(location, base.href)) throw new TypeError('Redirect to an invalid URL')
 	const target = new URL(location, base)
 	if (!/^https?:$/.test(target.protocol))
 		throw new TypeError(`Redirect to an unsupported scheme '${target.protocol}'`)
@@ -35,21 +55,12 @@ export function followRedirect(
 		status === 303 ? sent.method !== 'GET' && sent.method !== 'HEAD' : status <= 302 && sent.method === 'POST'
 	const headers = sent.headers.filter((_, i) => {
 		const name = sent.headers[i - (i % 2)] ?? ''
-		return !(isCrossOrigin && ORIGIN_HEADERS.test(name)) && !(becomesGet && BODY_HEADERS.test(name))
+		const isDropped = isCrossOrigin && (name === 'host' || isOriginBound(name, observer?.idempotencyHeader))
+		return !isDropped && !(becomesGet && BODY_HEADERS.test(name))
 	})
 	const request: WireRequest = becomesGet
 		? { method: 'GET', headers, body: null, isSingleUse: false }
 		: { ...sent, headers }
+	observer?.onRedirect(target.href, isCrossOrigin && !isIdempotentMethod(request.method))
 	return { url: target.href, request }
 }
-
-/** Errors after a redirect: the server that sent the redirect has seen the request. */
-const failedAfterRedirect = new WeakSet<object>()
-
-/** Marks an error as one after a redirect, and returns it. */
-export function markAfterRedirect(error: unknown): unknown {
-	if (typeof error === 'object' && error !== null) failedAfterRedirect.add(error)
-	return error
-}
-
-export const isAfterRedirect = (error: unknown): boolean => failedAfterRedirect.has(Object(error))

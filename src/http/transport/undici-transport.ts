@@ -5,7 +5,7 @@
 import { checkNames, invalidOption, type OptionSchema, readOptions } from '../../core/options/schema.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../core/runtime/system.ts'
-import { followRedirect, isRedirect, markAfterRedirect } from './redirect.ts'
+import { followRedirect, isRedirect, MAX_REDIRECTS, redirectObserverOf } from './redirect.ts'
 import {
 	type AbortSource,
 	attachAbortSource,
@@ -30,7 +30,7 @@ export interface UndiciTransportOptions {
 
 type Settings = UndiciTransportOptions & { readonly maxRedirects: number }
 
-const SCHEMA: OptionSchema = { dispatcher: 'any', maxRedirects: [0, 1_000, 20], runtime: 'any' }
+const SCHEMA: OptionSchema = { dispatcher: 'any', maxRedirects: [0, 1_000, MAX_REDIRECTS], runtime: 'any' }
 
 /**
  * Creates a transport over undici's `request`. Network errors are undici's own.
@@ -61,8 +61,7 @@ export function undiciTransport(
 		for (let redirects = 0; ; redirects++) {
 			const { method, headers, body } = request
 			const abort = source ?? new UndiciAbort(signal as AbortSignal)
-			const sent = undici.request(url, { method, headers, body, signal: abort, dispatcher })
-			const pending = redirects ? sent.catch(rethrowAfterRedirect) : sent
+			const pending = undici.request(url, { method, headers, body, signal: abort, dispatcher })
 			const result = await (abort instanceof UndiciAbort ? abort.race(pending) : pending)
 			const response = new UndiciResponse(url, redirects > 0, method, result, abort, runtime)
 			if (!isRedirect(response.status) || redirect === 'manual') return response
@@ -73,7 +72,13 @@ export function undiciTransport(
 			// The messages of `fetch`.
 			if (redirect === 'error') throw new TypeError('unexpected redirect')
 			if (redirects >= maxRedirects) throw new TypeError('redirect count exceeded')
-			;({ url, request } = followRedirect(url, request, response.status, location ?? ''))
+			;({ url, request } = followRedirect(
+				url,
+				request,
+				response.status,
+				location ?? '',
+				redirectObserverOf(init),
+			))
 		}
 	}
 	const transport: Transport<UndiciResponse> = (url, init) => send(url, init, init.signal)
@@ -90,10 +95,6 @@ function readTransportOptions(undici: UndiciModule, options: UndiciTransportOpti
 	if (dispatcher !== undefined && !(Object(dispatcher) === dispatcher && 'dispatch' in dispatcher))
 		invalidOption('dispatcher', dispatcher, 'an undici dispatcher such as new Agent()')
 	return settings
-}
-
-const rethrowAfterRedirect = (error: unknown): never => {
-	throw markAfterRedirect(error)
 }
 
 /** undici would drop the credentials, and the server would return an unexplained 401. */

@@ -27,8 +27,17 @@ export interface AxiosConfig {
 	readonly validateStatus?: ((status: number) => boolean) | null | undefined
 	readonly signal?: AxiosSignal | undefined
 	readonly cancelToken?: AxiosCancelToken | undefined
+	// A method, because the types of its parameters depend on the version.
+	beforeRedirect?(options: RedirectOptions, ...details: unknown[]): void
 	/** Options of this request. */
 	readonly yaoki?: RequestOptions | undefined
+}
+
+/** The request that axios over `node:http` is about to send after a redirect. */
+export interface RedirectOptions {
+	readonly href?: unknown
+	readonly method?: unknown
+	readonly headers?: object
 }
 
 /** An `AbortSignal` or a polyfill of it. */

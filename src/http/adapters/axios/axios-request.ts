@@ -3,13 +3,17 @@
  * timeout. The config itself is not changed, because axios' adapters write to the config they receive.
  */
 import { permanent } from '../../../core/classify/permanent.ts'
+import { isOriginBound } from '../../headers/credential-headers.ts'
 import type { PreparedRequest } from '../../request/http-call.ts'
+import { isIdempotentMethod } from '../../transport/methods.ts'
+import { type RedirectObserver, redirectObserverOf } from '../../transport/redirect.ts'
 import type { TransportInit } from '../../transport/transport.ts'
 import {
 	type Adapter,
 	type AxiosConfig,
 	type AxiosResponse,
 	isAxiosFailure,
+	type RedirectOptions,
 	type UrlBuilder,
 } from './axios-module.ts'
 import { AxiosResponseView } from './axios-response.ts'
@@ -50,6 +54,7 @@ export function prepareAxiosRequest<Config extends AxiosConfig, Result extends A
 						data: typeof data === 'function' ? await data() : data,
 						signal: sent.signal,
 						timeout: 0,
+						beforeRedirect: redirectHook(config, url, redirectObserverOf(sent)),
 						// The engine classifies every status.
 						validateStatus: () => true,
 					}),
@@ -60,6 +65,25 @@ export function prepareAxiosRequest<Config extends AxiosConfig, Result extends A
 				throw sent.signal.aborted ? sent.signal.reason : withCallerConfig(error, config)
 			}
 		},
+	}
+}
+
+/** Returns a hook that drops what must not reach another origin, before the caller's own hook. */
+function redirectHook(
+	config: AxiosConfig,
+	url: string,
+	observer: RedirectObserver | undefined,
+): (options: RedirectOptions, ...details: unknown[]) => void {
+	return (options, ...details) => {
+		const target = typeof options.href === 'string' ? options.href : undefined
+		const { headers = {}, method } = options
+		const isCrossOrigin = target === undefined || new URL(target).origin !== new URL(url).origin
+		observer?.onRedirect(target, isCrossOrigin && !isIdempotentMethod(String(method)))
+		if (isCrossOrigin)
+			for (const name of Object.keys(headers))
+				if (isOriginBound(name.toLowerCase(), observer?.idempotencyHeader))
+					Reflect.deleteProperty(headers, name)
+		config.beforeRedirect?.(options, ...details)
 	}
 }
 

@@ -24,17 +24,25 @@ const isReadable = (
 	data instanceof Blob ||
 	data instanceof FormData
 
+/** Returns the URL of a response to XMLHttpRequest, which has followed redirects. */
+function responseUrl(request: unknown): string | undefined {
+	const { responseURL } = Object(request)
+	return typeof responseURL === 'string' && URL.canParse(responseURL) ? responseURL : undefined
+}
+
 export class AxiosResponseView<Result extends AxiosResponse = AxiosResponse> implements ObservableResponse {
 	readonly result: Result
 	readonly url: string
-	/** axios does not report it in all environments. */
-	readonly redirected = false
+	/** True if a redirect led to another origin. Known in browsers only. Over `node:http` a hook observes redirects, and axios' fetch adapter hides them. */
+	readonly redirected: boolean
 	readonly body = null
 	#read: Response | undefined
 
 	constructor(result: Result, url: string) {
 		this.result = result
-		this.url = url
+		const answered = responseUrl(result.request)
+		this.url = answered ?? url
+		this.redirected = answered !== undefined && new URL(answered).origin !== new URL(url, answered).origin
 	}
 
 	get status(): number {

@@ -5,6 +5,7 @@
  */
 import type { Runtime } from '../../../core/runtime/runtime.ts'
 
+import type { RedirectObserver } from '../../transport/redirect.ts'
 import {
 	type BodyObserver,
 	headerFrom,
@@ -28,16 +29,28 @@ const NO_HEADERS: HeaderTable = {}
 
 const ignore = (): void => {}
 
+/** What links an attempt to the engine. */
+interface AttemptLinks {
+	readonly signal: AbortSignal
+	readonly redirects: RedirectObserver | undefined
+}
+
+/** Returns the URLs that undici's redirect interceptor has requested, if it is composed inside this one. It adds them as it goes. */
+const historyOf = (context: object | null): readonly unknown[] =>
+	context && 'history' in context && Array.isArray(context.history) ? context.history : []
+
 export class DispatchAttempt implements ObservableResponse, DispatchHandler {
 	status = 0
 	statusText = ''
-	readonly url: string
-	readonly redirected = false
+	url: string
+	redirected = false
 	readonly body = null
 	readonly bodyUsed = false
 	readonly #caller: CallerHandler
 	readonly #signal: AbortSignal
 	readonly #runtime: Runtime
+	readonly #redirects: RedirectObserver | undefined
+	#history: readonly unknown[] = []
 	readonly #head: Promise<this>
 	#resolve: (self: this) => void = ignore
 	#reject: (reason: unknown) => void = ignore
@@ -52,10 +65,11 @@ export class DispatchAttempt implements ObservableResponse, DispatchHandler {
 	#drained = 0
 	#stopTimer: (() => void) | undefined
 
-	constructor(url: string, caller: CallerHandler, signal: AbortSignal, runtime: Runtime) {
+	constructor(url: string, caller: CallerHandler, { signal, redirects }: AttemptLinks, runtime: Runtime) {
 		this.url = url
 		this.#caller = caller
 		this.#signal = signal
+		this.#redirects = redirects
 		this.#runtime = runtime
 		this.#head = new Promise((resolve, reject) => {
 			this.#resolve = resolve
@@ -83,6 +97,9 @@ export class DispatchAttempt implements ObservableResponse, DispatchHandler {
 	/** Called more than once if an inner interceptor sends several requests. */
 	onRequestStart(controller: DispatchController, context: object | null): void {
 		this.#controller = controller
+		this.#history = historyOf(context)
+		// The URL is in the history when its response arrives.
+		if (this.#history.length > 0) this.#redirects?.onRedirect(undefined, false)
 		if (this.#signal.aborted) controller.abort(this.#signal.reason)
 		else this.#caller.onAttemptStart(this, context)
 	}
@@ -111,6 +128,11 @@ export class DispatchAttempt implements ObservableResponse, DispatchHandler {
 		this.status = status
 		this.statusText = message ?? ''
 		this.#table = headers
+		const url = this.#history.at(-1)
+		if (url !== undefined && this.#history.length > 1) {
+			this.url = String(url)
+			this.redirected = true
+		}
 		this.#resolve(this)
 		if (status < 400 && this.#caller.claim(this)) {
 			this.#phase = 'forwarded'

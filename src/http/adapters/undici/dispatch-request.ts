@@ -9,7 +9,7 @@ import type { HttpResponse, TransportInit } from '../../transport/transport.ts'
 import type { DispatchOptions } from './undici-types.ts'
 
 /** Dispatches one attempt. */
-type Open = (options: DispatchOptions, signal: AbortSignal) => Promise<HttpResponse>
+type Open = (options: DispatchOptions, init: TransportInit) => Promise<HttpResponse>
 
 export class DispatchRequest implements PreparedRequest {
 	readonly url: string
@@ -37,14 +37,15 @@ export class DispatchRequest implements PreparedRequest {
 		return this.#source.isUsed()
 	}
 
-	send(_: string, { headers, body, signal }: TransportInit): Promise<HttpResponse> {
+	send(_: string, init: TransportInit): Promise<HttpResponse> {
+		const { headers, body } = init
 		const added = Object.entries(headers ?? {}).filter(([name]) => !Object.hasOwn(this.headers, name))
 		const sent = {
 			...this.#options,
 			headers: withAdded(this.#options.headers, added),
 			body: this.body ? body : this.#source.body,
 		}
-		return this.#open(sent, signal)
+		return this.#open(sent, init)
 	}
 }
 

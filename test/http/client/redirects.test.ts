@@ -1,0 +1,144 @@
+/** A redirect must not let one origin pause another, open its circuit, or receive its keys. */
+import { describe, expect, it } from 'vitest'
+import { CREDENTIAL_HEADERS } from '../../../src/http/headers/credential-headers.ts'
+import { answer, type FaultServer, hang, refusedUrl, type Step } from '../faults/fault-server.ts'
+import type { Script } from '../faults/script.ts'
+import { failure, type SettingOptions, serve, setting, TRANSPORTS, textOf } from './setting.ts'
+
+const FINE = answer({ body: 'fine' })
+const EAGER: SettingOptions = { maxRetries: 0, circuitBreaker: { failureThreshold: 2 } }
+
+const redirectTo = (location: string, status = 302): Step => answer({ status, headers: { location } })
+
+describe.each(TRANSPORTS)('a redirect to another origin over %s', (_, transport) => {
+	/** A client of `good`, whose `/go` redirects to `evil`. */
+	const between = async (evil: Script<Step>, options: SettingOptions = {}, status = 302) => {
+		const other = await serve(evil)
+		const script = { '/go': redirectTo(other.url('/there'), status), '/': FINE }
+		return { ...(await setting(transport, script, options)), other }
+	}
+
+	it('that responds with Retry-After does not pause the first origin', async () => {
+		const busy = answer({ status: 429, headers: { 'retry-after': '3600' } })
+		const { client, server, other } = await between(busy, EAGER)
+		expect(await failure(client.get(server.url('/go')))).toMatchObject({ statusCode: 429 })
+		expect(await textOf(client.get(server.url('/')))).toBe('fine')
+		expect(Object.keys(client.stats.origins)).toEqual([server.origin])
+		expect(other.requests.length).toBe(1)
+	})
+
+	it('that responds with Retry-After pauses that origin, if the client has called it before', async () => {
+		const busy = answer({ status: 503, headers: { 'retry-after': '7' } })
+		const { client, server, other } = await between({ '/': FINE, '/there': busy }, EAGER)
+		await textOf(client.get(other.url('/')))
+		await failure(client.get(server.url('/go')))
+		expect(client.stats.origins[other.origin]?.pausedForMs).toBe(7_000)
+		expect(client.stats.origins[server.origin]?.pausedForMs).toBe(0)
+	})
+
+	it('whose quota is exhausted does not delay requests to the first origin', async () => {
+		const last = answer({ headers: { ratelimit: '"day";r=0;t=3000' }, body: 'last' })
+		const { client, server, other } = await between({ '/': FINE, '/there': last }, EAGER)
+		await textOf(client.get(other.url('/')))
+		expect(await textOf(client.get(server.url('/go')))).toBe('last')
+		expect(client.stats.origins[server.origin]?.pausedForMs).toBe(0)
+		expect(client.stats.origins[other.origin]?.pausedForMs).toBe(3_000_000)
+	})
+
+	it('that fails fifty times does not open the circuit of the first origin', async () => {
+		const { client, server } = await between(answer({ status: 500 }), EAGER)
+		for (let n = 0; n < 50; n++)
+			expect(await failure(client.get(server.url('/go')))).toMatchObject({ statusCode: 500 })
+		expect(client.stats.origins[server.origin]?.circuit).toMatchObject({
+			state: 'closed',
+			failureCount: 0,
+			successCount: 50,
+		})
+	})
+
+	it('that is down does not open the circuit of the first origin', async () => {
+		const { client, server } = await setting(transport, redirectTo(await refusedUrl()), EAGER)
+		for (let n = 0; n < 3; n++) await failure(client.get(server.url()))
+		expect(client.circuitBreaker(server.origin)?.currentState).toBe('closed')
+	})
+
+	it('that never responds does not open the circuit of the first origin', async () => {
+		const { client, server, other, clock } = await between(hang(), { ...EAGER, timeout: 100 })
+		for (let n = 1; n <= 3; n++) {
+			const asked = failure(client.get(server.url('/go')))
+			await other.requested(n)
+			await clock.advance(100)
+			expect(await asked).toMatchObject({ name: 'TimeoutError' })
+		}
+		expect(client.circuitBreaker(server.origin)?.currentState).toBe('closed')
+	})
+
+	it('does not hide failures of the first origin after it', async () => {
+		const { client, server } = await between(answer({ status: 500 }), EAGER)
+		await failure(client.get(server.url('/go')))
+		server.play(answer({ status: 500 }))
+		for (let n = 0; n < 2; n++) await failure(client.get(server.url('/')))
+		expect(client.circuitBreaker(server.origin)?.currentState).toBe('open')
+	})
+
+	const seenBy = ({ requests }: FaultServer) => requests.at(-1)?.headers ?? {}
+
+	it.each([...CREDENTIAL_HEADERS, 'idempotency-key'])('does not carry %s', async (name) => {
+		const { client, server, other } = await between(FINE)
+		const headers = { [name]: 'secret', 'x-trace': '7' }
+		await textOf(client.post(server.url('/go'), { headers, body: '1 tea' }))
+		expect(server.requests[0]?.headers).toMatchObject(headers)
+		expect(seenBy(other)).not.toHaveProperty([name])
+		expect(seenBy(other)['x-trace']).toBe('7')
+	})
+
+	it('does not carry a key in the header that idempotencyHeader names', async () => {
+		const { client, server, other } = await between(FINE, { idempotencyHeader: 'X-Request-Key' }, 307)
+		await textOf(client.post(server.url('/go'), { body: '1 tea', yaoki: { idempotencyKey: 'k' } }))
+		expect(server.requests[0]?.headers['x-request-key']).toBe('k')
+		expect(seenBy(other)).not.toHaveProperty('x-request-key')
+	})
+
+	it('does not carry a key that a second redirect leads back with', async () => {
+		const other = await serve(({ path }) => redirectTo(`${path}`.slice(1), 307))
+		const { client, server } = await setting(transport, ({ path }) =>
+			path === '/go' ? redirectTo(`${other.origin}/${server.url('/back')}`, 307) : FINE,
+		)
+		await textOf(client.get(server.url('/go'), { headers: { 'x-api-key': 'secret' } }))
+		expect(server.requests.map(({ path, headers }) => [path, headers['x-api-key']])).toEqual([
+			['/go', 'secret'],
+			['/back', undefined],
+		])
+	})
+
+	it('with 307 loses the idempotency key, so an order that fails there is not sent again', async () => {
+		const { client, server, other } = await between(answer({ status: 503 }), {}, 307)
+		const error = await failure(
+			client.post(server.url('/go'), { body: '1 tea', yaoki: { idempotencyKey: 'k' } }),
+		)
+		expect(error).toMatchObject({ statusCode: 503, message: expect.stringContaining('not retried') })
+		expect(other.requests.length).toBe(1)
+	})
+
+	it('with 303 keeps the key for the first origin, so the order is sent again', async () => {
+		const { client, server, other } = await between([answer({ status: 503 }), FINE], {}, 303)
+		const order = client.post(server.url('/go'), { body: '1 tea', yaoki: { idempotencyKey: 'k' } })
+		expect(await textOf(order)).toBe('fine')
+		expect(server.requests.map(({ headers }) => headers['idempotency-key'])).toEqual(['k', 'k'])
+		expect(other.requests.map(({ method }) => method)).toEqual(['GET', 'GET'])
+	})
+})
+
+describe.each(TRANSPORTS)('a redirect within an origin over %s', (_, transport) => {
+	it('keeps API keys, and a failure counts', async () => {
+		const { client, server } = await setting(
+			transport,
+			{ '/go': redirectTo('/there', 307), '/there': answer({ status: 500 }) },
+			EAGER,
+		)
+		const headers = { 'x-api-key': 'secret', 'idempotency-key': 'k' }
+		for (let n = 0; n < 2; n++) await failure(client.post(server.url('/go'), { headers, body: '1 tea' }))
+		expect(server.requests.at(-1)).toMatchObject({ path: '/there', body: '1 tea', headers })
+		expect(client.circuitBreaker(server.origin)?.currentState).toBe('open')
+	})
+})
