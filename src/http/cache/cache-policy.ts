@@ -56,12 +56,13 @@ export class CachePolicy extends LeafPolicy {
 
 /** Returns the part of a request that the cache needs. The caller's headers identify the principal. */
 export const cachedRequest = (
-	{ method, url, headers }: Pick<PreparedRequest, 'method' | 'url' | 'headers'>,
+	{ method, url, headers, principal }: Pick<PreparedRequest, 'method' | 'url' | 'headers' | 'principal'>,
 	generation?: number,
 ): CachedRequest => ({
 	method,
 	url,
 	headers: { get: (name) => requestHeader(headers, name) },
+	principal,
 	generation,
 })
 
@@ -74,7 +75,7 @@ export async function storeResponse(
 ): Promise<HttpResponse> {
 	if (!cache.isWanted(request, response, now())) return response
 	const { bytes, response: unread } = await readWhole(response, cache.maxBodyBytes)
-	const { status, statusText, url, headers } = unread
-	if (bytes) cache.store(request, { status, statusText, url, headers, bytes }, now())
+	const { status, statusText, url, headers, redirected } = unread
+	if (bytes) cache.store(request, { status, statusText, url, headers, redirected, bytes }, now())
 	return unread
 }

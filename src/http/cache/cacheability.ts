@@ -2,12 +2,15 @@
  * Decides which responses may be cached, and by which key. If a header cannot be understood, the response is not cached: a miss costs an
  * error that would occur anyway, but a wrong hit would show one user the data of another.
  */
+import { CREDENTIAL_HEADERS } from '../headers/credential-headers.ts'
 
 /** The part of a request that its response may depend on. `get` is called with lower-case names. */
 export interface CachedRequest {
 	readonly method: string
 	readonly url: string
 	readonly headers: { get(name: string): string | null }
+	/** The user that the request belongs to, if the caller's `principal` function knows. */
+	readonly principal?: string | undefined
 	/** The cache's generation when the request was sent; undefined means the current one. */
 	readonly generation?: number | undefined
 }
@@ -16,20 +19,14 @@ export interface CachedRequest {
 export interface ResponseHead {
 	readonly status: number
 	readonly headers: Headers
+	readonly redirected?: boolean
 }
 
 /**
  * Always part of the key, whatever Vary says: headers with credentials, which servers rarely name in Vary, and Range, because a part is
  * not the whole.
  */
-const KEY_HEADERS: readonly string[] = [
-	'authorization',
-	'cookie',
-	'x-api-key',
-	'api-key',
-	'x-auth-token',
-	'range',
-]
+const KEY_HEADERS: readonly string[] = [...CREDENTIAL_HEADERS, 'range']
 
 /** A server that names more headers, in one or several responses, varies by something else. */
 export const MAX_VARY_NAMES = 32
@@ -37,6 +34,7 @@ export const MAX_VARY_NAMES = 32
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/
 // Also matches inside quotes or longer names, which errs on the side of not caching.
 const NO_STORE = /\bno-store\b/i
+const PRIVATE = /\bprivate\b/i
 const NO_CACHE = /\bno-(store|cache)\b/i
 
 /** Returns the URL as the server receives it. */
@@ -59,18 +57,29 @@ export const acceptsCached = (request: CachedRequest): boolean =>
 	!NO_CACHE.test(request.headers.get('cache-control') ?? '') &&
 	!NO_CACHE.test(request.headers.get('pragma') ?? '')
 
+/** Returns true if the key of this request contains a credential, so that no other user has the same key. */
+const hasPrincipal = ({ principal, headers }: CachedRequest): boolean =>
+	principal !== undefined || CREDENTIAL_HEADERS.some((name) => Boolean(headers.get(name)))
+
 /**
- * Returns true if the response to this GET may be cached, judged by its head. `Cache-Control: private` may, because the key separates
- * principals. Responses with Set-Cookie may not: each cached response would set the cookie again.
+ * Returns true if the response to this GET may be cached, judged by its head. `Cache-Control: private` may if a credential separates the
+ * user from others. Responses with Set-Cookie may not: each cached response would set the cookie again. Redirected ones may not: what
+ * the redirect depends on, and whether it may be stored, is unknown.
  */
-export function isStorable(request: CachedRequest, { status, headers }: ResponseHead): boolean {
+export function isStorable(
+	request: CachedRequest,
+	{ status, headers, redirected = false }: ResponseHead,
+): boolean {
+	const cacheControl = headers.get('cache-control') ?? ''
 	return (
+		!redirected &&
 		isGet(request) &&
 		status >= 200 &&
 		status < 300 &&
 		status !== 206 &&
 		!headers.has('set-cookie') &&
-		!NO_STORE.test(headers.get('cache-control') ?? '') &&
+		!NO_STORE.test(cacheControl) &&
+		(!PRIVATE.test(cacheControl) || hasPrincipal(request)) &&
 		!NO_STORE.test(request.headers.get('cache-control') ?? '')
 	)
 }
@@ -96,5 +105,5 @@ export function varyNames(headers: Headers): readonly string[] | undefined {
  * another user's response, a cryptographic hash is only available asynchronously, and a memory dump contains the responses as well.
  * JSON, because a separator in a value could forge a plain join, and a missing header differs from an empty one.
  */
-export const variantKey = ({ headers }: CachedRequest, names: readonly string[]): string =>
-	JSON.stringify([...KEY_HEADERS, ...names].map((name) => headers.get(name)))
+export const variantKey = ({ headers, principal }: CachedRequest, names: readonly string[]): string =>
+	JSON.stringify([principal, ...[...KEY_HEADERS, ...names].map((name) => headers.get(name))])

@@ -4,6 +4,7 @@
  * sets, ordered by age and by use, so that expired entries (and the credentials in their keys) are removed on the next access, and
  * eviction needs no search. It has no clock: methods receive the time.
  */
+import { invalidOption } from '../../core/options/schema.ts'
 import {
 	acceptsCached,
 	type CachedRequest,
@@ -16,7 +17,7 @@ import {
 	varyNames,
 	withoutFragment,
 } from './cacheability.ts'
-import { type CacheOptions, type CacheSettings, readCacheOptions } from './options.ts'
+import { type CacheOptions, type CacheSettings, type PrincipalRequest, readCacheOptions } from './options.ts'
 
 /** A response with its whole body. The cache owns the bytes. */
 export interface WholeResponse extends ResponseHead {
@@ -94,6 +95,15 @@ export class ResponseCache {
 		return this.#generation
 	}
 
+	/** Returns the user that a request belongs to, if the caller's function knows. Call it in the caller's async context. */
+	principalOf(request: PrincipalRequest): string | undefined {
+		const { principal: identify } = this.#settings
+		const principal: unknown = identify?.(request)
+		if (principal !== undefined && typeof principal !== 'string')
+			invalidOption('cache.principal(request)', principal, 'a function that returns a string or undefined')
+		return principal || undefined
+	}
+
 	/** Larger bodies are not read for the cache. */
 	get maxBodyBytes(): number {
 		return this.#settings.maxBodyBytes
@@ -101,7 +111,8 @@ export class ResponseCache {
 
 	/**
 	 * Returns true if the body should be read for the cache, judged by the head. Call it for every response, errors and other methods
-	 * included: it removes entries that a write may have changed, that are gone or forbidden, or whose Vary cannot be understood.
+	 * included: it removes entries that a write may have changed, that are gone or forbidden, that are now redirected, or whose Vary
+	 * cannot be understood.
 	 */
 	isWanted(request: CachedRequest, head: ResponseHead, now: number): boolean {
 		this.#removeExpired(now)
@@ -112,6 +123,7 @@ export class ResponseCache {
 			this.#removeUrl(withoutFragment(request.url))
 			return false
 		}
+		if (isSuccess && head.redirected) this.#removeUrl(withoutFragment(request.url))
 		return isStorable(request, head)
 	}
 

@@ -167,8 +167,7 @@ export class ResilientHttpClient<R extends HttpResponse = Response> {
 		const request: PreparedRequest = {
 			url,
 			method: method.toUpperCase(),
-			// The cache key and the request use this copy: a caller that changes the headers meanwhile must not mix up two principals.
-			headers: cache ? new Headers(allHeaders) : allHeaders,
+			headers: allHeaders,
 			body: text ?? body,
 			init: rest as RequestInit,
 			isSingleUse: false,
@@ -178,9 +177,13 @@ export class ResilientHttpClient<R extends HttpResponse = Response> {
 			follow: this.#isFetch && canFollow(rest.redirect, rest.integrity) ? followRedirects : undefined,
 		}
 		if (!cache) return request
-		const cached = cachedRequest(request, cache.generation)
+		// The cache key and the request use this copy: a caller that changes the headers meanwhile must not mix up two principals.
+		const copy = new Headers(allHeaders)
+		const principal = cache.principalOf({ method: request.method, url, headers: copy })
+		const sent = { ...request, headers: copy, principal }
+		const cached = cachedRequest(sent, cache.generation)
 		const now = () => this.#engine.runtime.now()
-		return { ...request, finish: (response) => storeResponse(cache, cached, response, now) }
+		return { ...sent, finish: (response) => storeResponse(cache, cached, response, now) }
 	}
 }
 

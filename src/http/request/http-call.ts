@@ -40,6 +40,8 @@ export interface PreparedRequest {
 	readonly method: string
 	readonly headers: HeaderSource
 	readonly body: RequestBody
+	/** The user that the request belongs to, for the cache. */
+	readonly principal?: string | undefined
 	/** The rest of the caller's init. */
 	readonly init: RequestInit | undefined
 	/** True if the request contains a body, beside `body`, that can be sent only once. */

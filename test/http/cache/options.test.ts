@@ -12,7 +12,8 @@ it('the default is 500 responses, 10 MB and five minutes', () => {
 })
 
 it('accepts every option', () => {
-	const options = { maxEntries: 1, maxBytes: 0, maxBodyBytes: 0, maxAgeMs: Infinity }
+	const principal = () => 'ann'
+	const options = { maxEntries: 1, maxBytes: 0, maxBodyBytes: 0, maxAgeMs: Infinity, principal }
 	expect(readCacheOptions(options)).toEqual(options)
 })
 
@@ -24,6 +25,7 @@ it.each([
 	[{ maxBodyBytes: -1 }, 'Invalid option "maxBodyBytes": expected a finite number, 0 or more, got -1'],
 	[{ maxBodyBytes: '1MB' }, 'Invalid option "maxBodyBytes": expected a finite number, 0 or more, got "1MB"'],
 	[{ maxAgeMs: Number.NaN }, /^Invalid option "maxAgeMs": expected .*, got NaN/],
+	[{ principal: 'ann' }, 'Invalid option "principal": expected a function, got "ann"'],
 	[{ maxAge: 5 }, 'Unknown option "maxAge" for cache. Did you mean "maxAgeMs"?'],
 	[null, 'Invalid option "options": expected an object, got null'],
 ])('rejects %o', (options, message) => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ResponseCache } from '../../../src/http/cache/response-cache.ts'
+import { CREDENTIAL_HEADERS } from '../../../src/http/headers/credential-headers.ts'
 import { answer, found, get, textOf, URL_A } from './cache-responses.ts'
 
 /** Values that a careless key would mix up: empty, absent, with separators, with quotes, one the beginning of another. */
@@ -86,7 +87,7 @@ describe('whatever servers say in Vary, and in any order', () => {
 })
 
 describe('credentials', () => {
-	it.each(['authorization', 'cookie', 'x-api-key', 'api-key', 'x-auth-token'])(
+	it.each(CREDENTIAL_HEADERS)(
 		'in %s separate entries, though the server does not name it in Vary',
 		(name) => {
 			const cache = new ResponseCache()
@@ -98,6 +99,27 @@ describe('credentials', () => {
 				expect(found(cache, get(headers))).toBeUndefined()
 		},
 	)
+
+	it.each(CREDENTIAL_HEADERS)('in %s allow a private response to be stored', (name) => {
+		const cache = new ResponseCache()
+		const response = answer('for ann', { 'cache-control': 'private' })
+		expect(cache.store(get({ [name]: 'ann' }), response, 0)).toBe(true)
+		expect(found(cache, get({ [name]: 'bob' }))).toBeUndefined()
+	})
+
+	it('that the principal function knows separate entries, and allow a private response to be stored', () => {
+		const cache = new ResponseCache()
+		const of = (principal?: string) => ({ ...get(), principal })
+		for (const name of ['ann', 'bob'])
+			expect(cache.store(of(name), answer(`for ${name}`, { 'cache-control': 'private' }), 0)).toBe(true)
+		expect(['ann', 'bob', 'eve', 'null', undefined].map((name) => found(cache, of(name)))).toEqual([
+			'for ann',
+			'for bob',
+			undefined,
+			undefined,
+			undefined,
+		])
+	})
 
 	it('in one header differ from the same value in another', () => {
 		const cache = new ResponseCache()

@@ -7,8 +7,9 @@ describe('the last successful response', () => {
 	it('is found unchanged: status, text, URL, headers and bytes', () => {
 		const cache = new ResponseCache()
 		const headers = { 'Content-Type': 'text/plain', ETag: '"1"', 'Cache-Control': 'private, max-age=0' }
-		expect(cache.store(get(), answer('one', headers, 203), 5)).toBe(true)
-		expect(cache.find(get(), 6)).toEqual({
+		const request = get({ authorization: 'ann' })
+		expect(cache.store(request, answer('one', headers, 203), 5)).toBe(true)
+		expect(cache.find(request, 6)).toEqual({
 			status: 203,
 			statusText: 'OK',
 			url: URL_A,
@@ -96,6 +97,9 @@ describe('never stored', () => {
 		['no-store in the answer', get(), answer('x', { 'cache-control': 'private, NO-STORE' })],
 		['no-store without a space', get(), answer('x', { 'cache-control': 'max-age=0,no-store' })],
 		['an answer that sets a cookie', get(), answer('x', { 'set-cookie': 'session=1' })],
+		['an answer after a redirect', get({ cookie: 'a' }), { ...answer('x'), redirected: true }],
+		['private without a credential', get(), answer('x', { 'cache-control': 'max-age=60, Private' })],
+		['private with an empty credential', get({ cookie: '' }), answer('x', { 'cache-control': 'private' })],
 		['Vary: *', get(), answer('x', { vary: '*' })],
 		['Vary with * among names', get(), answer('x', { vary: 'accept , *' })],
 		['Vary with what is no name', get(), answer('x', { vary: 'accept encoding' })],

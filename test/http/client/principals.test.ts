@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type HttpResponse, isCachedResponse, ResilientHttpClient, type Transport } from 'yaoki/http'
+import { CREDENTIAL_HEADERS } from '../../../src/http/headers/credential-headers.ts'
 import { answer, type FaultServer, type Step } from '../faults/fault-server.ts'
 import type { SeenRequest } from '../faults/ledger.ts'
 import { failure, serve, setting, TRANSPORTS, textOf } from './setting.ts'
@@ -68,7 +69,7 @@ describe.each(TRANSPORTS)('principals over %s', (_, transport) => {
 		)
 	})
 
-	it.each(['authorization', 'cookie', 'x-api-key', 'api-key', 'x-auth-token'])(
+	it.each(CREDENTIAL_HEADERS)(
 		'are distinguished by %s, though the server does not name it',
 		async (name) => {
 			const server = await serve(({ headers }) => answer({ body: `for ${headers[name]}` }))
@@ -114,6 +115,59 @@ describe.each(TRANSPORTS)('principals over %s', (_, transport) => {
 		client.circuitBreaker(server.origin)?.isolate()
 		expect(await failure(get('Bob'))).toMatchObject({ code: 'YAOKI_CIRCUIT_OPEN' })
 		expect(await textOf(get('Ada'))).toContain('"Ada"')
+	})
+
+	it('do not receive what a redirect led another one to', async () => {
+		const pages = { '/ada': answer({ body: 'for ada' }), '/bob': answer({ body: 'for bob' }) }
+		const server = await serve((request) => {
+			const { path, headers } = request
+			if (path === '/ada' || path === '/bob') return pages[path]
+			const vary = { vary: 'x-user', 'cache-control': 'no-store' }
+			return answer({ status: 302, headers: { location: `/${headers['x-user']}`, ...vary } })
+		})
+		const client = clientOf(transport)
+		const get = (user: string) => client.get(server.url('/me'), { headers: { 'x-user': user } })
+		expect(await textOf(get('ada'))).toBe('for ada')
+		client.circuitBreaker(server.origin)?.isolate()
+		expect(await failure(get('bob'))).toMatchObject({ code: 'YAOKI_CIRCUIT_OPEN' })
+		expect(client.stats.cache?.entries).toBe(0)
+	})
+
+	it('do not receive a response from before the URL was redirected', async () => {
+		const { client, server } = await setting(transport, mirror, { cache: true })
+		await client.get(server.url('/me'))
+		server.play({ '/me': answer({ status: 302, headers: { location: '/login' } }), '/login': answer() })
+		await client.get(server.url('/me'))
+		client.circuitBreaker(server.origin)?.isolate()
+		expect(await failure(client.get(server.url('/me')))).toMatchObject({ code: 'YAOKI_CIRCUIT_OPEN' })
+	})
+
+	it('are distinguished by the principal option, which is called once per request', async () => {
+		const seen: string[] = []
+		const principal = ({ method, url, headers }: { method: string; url: string; headers: Headers }) => {
+			seen.push(`${method} ${new URL(url).pathname}`)
+			return headers.get('x-user') ?? undefined
+		}
+		const privately = answer({ headers: { 'cache-control': 'private' }, body: 'for ada' })
+		const { client, server } = await setting(transport, privately, { cache: { principal } })
+		const get = (headers: Record<string, string>) => client.get(server.url('/me'), { headers })
+		await get({ 'x-user': 'ada' })
+		client.circuitBreaker(server.origin)?.isolate()
+		expect(await textOf(get({ 'x-user': 'ada' }))).toBe('for ada')
+		expect(await failure(get({ 'x-user': 'bob' }))).toMatchObject({ code: 'YAOKI_CIRCUIT_OPEN' })
+		expect(await failure(get({}))).toMatchObject({ code: 'YAOKI_CIRCUIT_OPEN' })
+		expect(seen).toEqual(Array(4).fill('GET /me'))
+	})
+
+	it('of a principal function that returns a promise are rejected, because all promises look alike', async () => {
+		const principal: unknown = async () => 'ada'
+		const options = { cache: { principal: principal as () => string } }
+		const { client, server } = await setting(transport, mirror, options)
+		expect(await failure(client.get(server.url('/me')))).toMatchObject({
+			name: 'InvalidOptionError',
+			optionPath: 'cache.principal(request)',
+		})
+		expect(server.requests.length).toBe(0)
 	})
 
 	it('of a URL with another query are separate', async () => {
