@@ -1,7 +1,8 @@
 import { safeGet } from '../classify/safe-get.ts'
 import type { ErrorFacts } from './events.ts'
+import { toMessageText } from './message-text.ts'
 
-/** Returns the error's name and message. Works for any thrown value, hostile ones included. */
+/** Returns the error's name and its message, without the secrets of URLs and truncated. Works for any thrown value, hostile ones included. */
 export function describeError(error: unknown): { readonly errorType: string; readonly errorMessage: string } {
 	try {
 		const { name, message, cause, errors } = Object(error)
@@ -10,10 +11,12 @@ export function describeError(error: unknown): { readonly errorType: string; rea
 		const texts = [message ?? (typeof error === 'object' ? '' : error), inner.code ?? inner.message]
 		return {
 			errorType: String(name ?? typeof error),
-			errorMessage: texts
-				.filter((text) => (text ?? '') !== '')
-				.map(String)
-				.join(': '),
+			errorMessage: toMessageText(
+				texts
+					.filter((text) => (text ?? '') !== '')
+					.map(String)
+					.join(': '),
+			),
 		}
 	} catch {
 		return { errorType: typeof error, errorMessage: '' }

@@ -36,7 +36,10 @@ export interface EventBase {
 export interface ErrorFacts {
 	/** The error's `name`. */
 	readonly errorType?: string
-	/** The error's message, with that of its cause. Do not parse it: use the other fields for decisions. */
+	/**
+	 * The error's message, with that of its cause. At most 1,000 characters; URLs in it are reduced to origin and path. Do not parse it:
+	 * use the other fields for decisions.
+	 */
 	readonly errorMessage?: string
 	/** The error's `code`: `ECONNRESET`, `YAOKI_TIMEOUT`, a SQLSTATE, ... */
 	readonly errorCode?: string | number

@@ -5,6 +5,7 @@ import type { Policy } from '../../core/engine/policy.ts'
 import { run } from '../../core/engine/runner.ts'
 import { YaokiError } from '../../core/errors/errors.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
+import { reduceUrls } from '../../core/events/message-text.ts'
 import { attachRecord, findRecord, type StopReason } from '../../core/explain/record.ts'
 import type { Inspection } from '../../core/inspect/inspect.ts'
 import { Registry } from '../../core/keyed/registry.ts'
@@ -132,6 +133,7 @@ export class HttpEngine {
 			},
 			(error) => {
 				origins.release(entry, runtime.now())
+				http.discardUnsentBody(error)
 				http.drainAllExcept(error instanceof HttpStatusError ? error.response : undefined)
 				return this.#onFailure(call, error)
 			},
@@ -197,7 +199,7 @@ function withStopHint(error: unknown, call: Call): unknown {
 	}
 	if (call.stop !== 'body-used') return error
 	const message = error instanceof Error ? error.message : String(error)
-	const wrapped = new TypeError(message + hint, { cause: error })
+	const wrapped = new TypeError(reduceUrls(message) + hint, { cause: error })
 	attachRecord(wrapped, call)
 	return wrapped
 }

@@ -124,6 +124,7 @@ function prepareRequest(
 		body,
 		init: platformInit(init),
 		isSingleUse: hasBody,
+		ownBody: hasBody ? request.body : undefined,
 		send(_, init) {
 			const { body: sent, ...rest } = init
 			return plainFetch()(request, sent === undefined ? rest : init)

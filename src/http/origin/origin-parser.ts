@@ -1,5 +1,6 @@
 /** Finds the origin of a URL, checks its scheme, and formats URLs for messages. */
 import { page } from '../transport/page.ts'
+import { rejectCredentials } from '../transport/url-credentials.ts'
 
 /** Maximum number of cached URL prefixes. */
 const MAX_CACHED = 1_000
@@ -20,7 +21,7 @@ export class OriginParser {
 		this.#isAllowed = isAllowed
 	}
 
-	/** Returns the origin. Throws a TypeError if the URL is invalid or its scheme is not allowed. */
+	/** Returns the origin. Throws a TypeError if the URL is invalid or has credentials, or if its scheme is not allowed. */
 	originOf(url: string): string {
 		return url.startsWith(this.#latestPrefix) && this.#latestOrigin ? this.#latestOrigin : this.#find(url)
 	}
@@ -38,7 +39,9 @@ export class OriginParser {
 	}
 
 	#parse(url: string, prefix: string): string {
-		const { origin, protocol } = parseUrl(url)
+		const parsed = parseUrl(url)
+		const { origin, protocol } = parsed
+		rejectCredentials(parsed)
 		if (!this.#isAllowed(protocol)) throw new TypeError(schemeMessage(url, protocol))
 		// data: and blob: URLs have no origin; their scheme is used instead.
 		const name = origin === 'null' ? protocol : origin
@@ -65,21 +68,26 @@ export function urlForMessage(url: string): string {
 	return origin + pathname
 }
 
-const shorten = (url: string): string => (url.length > 200 ? `${url.slice(0, 200)}...` : url)
+/** Returns the same for a URL that cannot be parsed or has another scheme, shortened. */
+function textForMessage(url: string): string {
+	const text = url.replace(/[?#].*/s, '').replace(/^([a-z][\w+.-]*:)?([/\\]*)[^/\\]*@/i, '$1$2')
+	return text.length > 200 ? `${text.slice(0, 200)}...` : text
+}
 
 function schemeMessage(url: string, scheme: string): string {
 	// Usually the scheme was forgotten, and the host is taken for it.
-	const example = /^[\w.-]+:\d+(?![^/?#])/.test(url) ? `http://${url}` : 'https://example.com/path'
-	return `Invalid URL '${shorten(url)}': unsupported scheme '${scheme}'. Use 'http:' or 'https:', for example '${shorten(example)}'`
+	const text = textForMessage(url)
+	const example = /^[\w.-]+:\d+(?![^/])/.test(text) ? `http://${text}` : 'https://example.com/path'
+	return `Invalid URL '${text}': unsupported scheme '${scheme}'. Use 'http:' or 'https:', for example '${example}'`
 }
 
 function parseUrl(url: string): URL {
 	try {
 		return new URL(url, page()?.href)
-	} catch (cause) {
+	} catch {
+		// Without a cause: the platform's error contains the whole URL.
 		throw new TypeError(
-			`Invalid URL '${shorten(url)}': expected an absolute URL such as 'https://example.com/path'`,
-			{ cause },
+			`Invalid URL '${textForMessage(url)}': expected an absolute URL such as 'https://example.com/path'`,
 		)
 	}
 }

@@ -20,7 +20,7 @@ import { addJitter, MAX_PAUSE_MS, type Origin } from '../origin/origin.ts'
 import { isIdempotentMethod, isSafeMethod } from '../transport/methods.ts'
 import { randomUuid } from '../transport/random-uuid.ts'
 import { isRedirect, REDIRECT_OBSERVER } from '../transport/redirect.ts'
-import { type BodySource, isReplayable, isStream, type RequestBody } from '../transport/request-body.ts'
+import { type BodySource, discardBody, isReplayable, isStream, type RequestBody } from '../transport/request-body.ts'
 import {
 	type HttpResponse,
 	headerOf,
@@ -44,6 +44,8 @@ export interface PreparedRequest {
 	readonly principal?: string | undefined
 	/** The rest of the caller's init. */
 	readonly init: RequestInit | undefined
+	/** A body beside `body`, such as that of a `Request`. */
+	readonly ownBody?: unknown
 	/** True if the request contains a body, beside `body`, that can be sent only once. */
 	readonly isSingleUse: boolean
 	readonly send: (url: string, init: TransportInit) => Promise<HttpResponse>
@@ -83,6 +85,8 @@ export class HttpCall implements CallOptions {
 	readonly headers: HeaderSource
 	origin!: Origin
 	call: Call | undefined
+	/** True after the first attempt has been sent. */
+	#isSent = false
 	/** Responses with a failed status. All but the final one are drained. */
 	#failedResponses: HttpResponse[] | undefined
 
@@ -129,6 +133,7 @@ export class HttpCall implements CallOptions {
 		const scope = scopeOf(context)
 		const link = linkOf(scope)
 		const given = typeof body === 'function' ? await createBody(body, link) : body
+		this.#isSent = true
 		origin.onRequest()
 		let response: HttpResponse
 		try {
@@ -155,6 +160,14 @@ export class HttpCall implements CallOptions {
 			throw this.#statusError(response, respondent)
 		}
 		return response
+	}
+
+	/** Ends the request body if the call was rejected before it was sent. A body that was sent belongs to the transport. */
+	discardUnsentBody(reason: unknown): void {
+		if (this.#isSent) return
+		const { body, ownBody } = this.request
+		if (typeof body !== 'function') discardBody(body, reason)
+		discardBody(ownBody, reason)
 	}
 
 	/** Drains the responses that the caller does not receive: those before a retry, and those of hedges that lost. */
@@ -272,9 +285,7 @@ async function createBody(
 		throw typeof error === 'object' && error !== null ? permanent(error) : error
 	}
 	if (!isAborted(link)) return body
-	const stream: { cancel?(): Promise<void>; destroy?(): void } = Object(body)
-	if (stream.destroy) stream.destroy()
-	else await stream.cancel?.().catch(() => {})
+	discardBody(body, abortReason(link))
 	throw abortReason(link)
 }
 

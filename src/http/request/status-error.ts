@@ -24,20 +24,25 @@ const NO_FACTS: StatusFacts = {}
  */
 export class HttpStatusError extends HttpError {
 	override body: unknown = undefined
-	readonly response: HttpResponse
-	/** Private, so that loggers do not print it. */
+	/** Private, so that loggers do not print it: a response shows its URL, with the query, and its headers. */
+	readonly #response: HttpResponse
 	readonly #facts: StatusFacts
 
 	/** @internal */
 	constructor(response: HttpResponse, facts: StatusFacts = NO_FACTS) {
 		super(response.status, undefined, { retryAfterMs: facts.retryAfterMs })
-		this.response = response
+		this.#response = response
 		this.#facts = facts
 	}
 
 	/** @internal Without the response, which belongs to the caller who received it. */
 	override toCause(): HttpError {
 		return new HttpError(this.statusCode, undefined, { retryAfterMs: this.retryAfterMs })
+	}
+
+	/** The response itself, with its headers. */
+	get response(): HttpResponse {
+		return this.#response
 	}
 
 	/** @internal */

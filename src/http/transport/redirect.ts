@@ -48,6 +48,9 @@ export function followRedirect(
 	const isCrossOrigin = target.origin !== base.origin
 	if (isCrossOrigin && (target.username || target.password))
 		throw new TypeError('Redirect to another origin with credentials in the URL')
+	// `fetch` does not send them to the same origin either, and rejects a request for such a URL.
+	target.username = ''
+	target.password = ''
 	if (sent.isSingleUse && status !== 303)
 		throw new TypeError('Redirect cannot be followed: the request body is a stream and was already sent')
 

@@ -28,6 +28,18 @@ export function isBodyUsed(body: RequestBody): boolean {
 	return 'readableDidRead' in body && (body.readableDidRead === true || Object(body).destroyed === true)
 }
 
+/** Ends a stream that is not sent, as `fetch` does, so that what it reads from is released. Never throws. */
+export function discardBody(body: unknown, reason: unknown): void {
+	const stream: Partial<Record<'destroy' | 'cancel' | 'return', (reason?: unknown) => unknown>> = Object(body)
+	try {
+		// A Node stream is destroyed without the reason: nothing listens to its error.
+		const ending = stream.destroy ? stream.destroy() : (stream.cancel?.(reason) ?? stream.return?.())
+		Promise.resolve(ending).catch(() => {})
+	} catch {
+		// A stream that is locked or broken.
+	}
+}
+
 export const BODY_ALREADY_READ =
 	'The request body has already been read. Pass a new one, or body: () => a new stream'
 export const BODY_NOT_REPLAYABLE =

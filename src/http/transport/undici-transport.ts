@@ -16,6 +16,7 @@ import {
 import { UndiciAbort } from './undici-abort.ts'
 import type { UndiciModule } from './undici-module.ts'
 import { UndiciResponse } from './undici-response.ts'
+import { rejectCredentials } from './url-credentials.ts'
 import { toWireRequest } from './wire-request.ts'
 
 /** Options of `undiciTransport`. */
@@ -55,7 +56,7 @@ export function undiciTransport(
 	): Promise<UndiciResponse> => {
 		const { redirect } = init
 		signal?.throwIfAborted()
-		rejectCredentials(requestUrl)
+		if (requestUrl.includes('@')) rejectCredentials(new URL(requestUrl))
 		let url = requestUrl
 		let request = toWireRequest(init)
 		for (let redirects = 0; ; redirects++) {
@@ -95,12 +96,4 @@ function readTransportOptions(undici: UndiciModule, options: UndiciTransportOpti
 	if (dispatcher !== undefined && !(Object(dispatcher) === dispatcher && 'dispatch' in dispatcher))
 		invalidOption('dispatcher', dispatcher, 'an undici dispatcher such as new Agent()')
 	return settings
-}
-
-/** undici would drop the credentials, and the server would return an unexplained 401. */
-function rejectCredentials(url: string): void {
-	if (!url.includes('@')) return
-	const { username, password } = new URL(url)
-	if (username || password)
-		throw new TypeError('URLs with credentials are not supported; use the authorization header')
 }

@@ -39,7 +39,7 @@ describe('a URL with another scheme', () => {
 		['localhost:3000/x', 'localhost:', 'http://localhost:3000/x'],
 		['api.example.com:8080', 'api.example.com:', 'http://api.example.com:8080'],
 		['ftp://example.com/', 'ftp:', 'https://example.com/path'],
-		['mailto:someone@example.com', 'mailto:', 'https://example.com/path'],
+		['mailto:example.com', 'mailto:', 'https://example.com/path'],
 		['htps://example.com/', 'htps:', 'https://example.com/path'],
 	])('%s is rejected before fetch is called', async (url, scheme, meant) => {
 		const sent: unknown[] = []

@@ -25,7 +25,16 @@ export function urlOf(
 ): string {
 	// Each socket is a service of its own, whatever host the request names.
 	if (socketPath) return `http://${socketPath.replace(/[^a-z\d]+/gi, '-')}.unix/`
-	return urls.getUri({ url, baseURL, allowAbsoluteUrls })
+	return withoutCredentials(urls.getUri({ url, baseURL, allowAbsoluteUrls }))
+}
+
+/** axios itself sends the credentials of a URL. */
+function withoutCredentials(url: string): string {
+	if (!url.includes('@') || !URL.canParse(url)) return url
+	const parsed = new URL(url)
+	parsed.username = ''
+	parsed.password = ''
+	return parsed.href
 }
 
 export function prepareAxiosRequest<Config extends AxiosConfig, Result extends AxiosResponse>(
@@ -46,6 +55,7 @@ export function prepareAxiosRequest<Config extends AxiosConfig, Result extends A
 		body: undefined,
 		init: undefined,
 		isSingleUse: isStream(data),
+		ownBody: isStream(data) ? data : undefined,
 		async send(_, sent) {
 			try {
 				const result = await adapter(

@@ -33,6 +33,10 @@ export class DispatchRequest implements PreparedRequest {
 		this.#open = open
 	}
 
+	get ownBody(): unknown {
+		return this.#options.body
+	}
+
 	get isSingleUse(): boolean {
 		return this.#source.isUsed()
 	}
