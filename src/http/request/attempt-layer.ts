@@ -7,10 +7,10 @@ import { advance, deferResult } from '../../core/engine/interruptible-runner.ts'
 import { GO, type Step } from '../../core/engine/layer.ts'
 import type { Emit, ObservableLayer } from '../../core/engine/policy.ts'
 import { DeadlineExceededError, RateLimitedError, TimeoutError } from '../../core/errors/errors.ts'
-import { attachRecord, findRecord } from '../../core/explain/record.ts'
+import { attachRecord } from '../../core/explain/record.ts'
 import { addJitter, type Origin } from '../origin/origin.ts'
-import { type BodyObserver, type HttpResponse, isObservable } from '../transport/transport.ts'
-import { type AttemptOwner, AttemptScope, releaseBody } from './attempt-scope.ts'
+import { type HttpResponse, isObservable } from '../transport/transport.ts'
+import { type AttemptOwner, AttemptScope, attemptOf } from './attempt-scope.ts'
 import type { TimeoutLists } from './attempt-timeouts.ts'
 import type { HttpCall } from './http-call.ts'
 import { LazyAbortSignal } from './lazy-abort-signal.ts'
@@ -119,23 +119,18 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 /** Extends the scope until the body has been read. */
 function observeBody(response: HttpResponse, scope: AttemptScope): void {
 	// The response may come from another resilient fetch; its body now belongs to this call.
-	releaseBody(response)
+	attemptOf(response)?.onHandOver()
 	attachRecord(response, scope)
-	scope.response = response
+	scope.extend(response)
 	if (isObservable(response)) response.observe(scope)
-	else if (response.body) trackBody(response, findObserver)
+	else if (response.body) trackBody(response, attemptOf)
 	else scope.release()
-}
-
-const findObserver = (response: object): BodyObserver | undefined => {
-	const record = findRecord(response)
-	return record instanceof AttemptScope ? record : undefined
 }
 
 /** Lets `explain` find the whole call by the response, and not the branch of a hedge that won. */
 export function attributeResponse(response: HttpResponse, call: Call): void {
-	const record = findRecord(response)
-	if (record instanceof AttemptScope) record.call = call
+	const attempt = attemptOf(response)
+	if (attempt) attempt.call = call
 }
 
 /**

@@ -14,6 +14,7 @@ import type { Origin } from '../origin/origin.ts'
 import type { RedirectObserver } from '../transport/redirect.ts'
 import { type BodyObserver, type HttpResponse, isObservable } from '../transport/transport.ts'
 import type { AttemptTimeouts } from './attempt-timeouts.ts'
+import { CallerLink } from './caller-link.ts'
 
 /** The record of a call that never failed. No clock was read for it, so it has no times. */
 const SUCCESS: AttemptEntry = {
@@ -58,6 +59,7 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, Redirect
 	isKeyLost = false
 	/** Set until the body has been read. */
 	response: HttpResponse | undefined
+	#callerLink: CallerLink | undefined
 	/** True if the body is read by `text()` or a similar method. A stream that the caller reads has no timeout. */
 	#isReadByMethod = false
 	/** The timeout error, if it occurred while the body was read. */
@@ -75,7 +77,16 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, Redirect
 		return true
 	}
 
-	/** Without the caller's signal: the transport receives it separately, because it applies to the body too. */
+	/** Returns the abort of this attempt. The caller's abort triggers it too, also while the body is read. */
+	connect(): SignalLink {
+		if (!this.link) scopeSignal(this)
+		const link = this.link ?? { signal: scopeSignal(this) }
+		const signal = this.call?.options?.signal
+		if (signal) this.#callerLink = new CallerLink(signal, link)
+		return link
+	}
+
+	/** Without the caller's signal, which is linked separately, because it applies to the body too. */
 	abortedBy(): CallOptions | undefined {
 		const { outer } = this
 		return outer?.abortsItself ? { signal: scopeSignal(outer) } : undefined
@@ -89,7 +100,7 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, Redirect
 			call.options?.signal?.aborted ||
 			(!this.#isReadByMethod && this.response && isStreamTaken(this.response))
 		if (!outer && isOver) {
-			this.release()
+			this.onHandOver()
 			return
 		}
 		const error = this.#owner.createTimeoutError(call, bound, this.timer !== undefined)
@@ -131,8 +142,25 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, Redirect
 		return this.#owner.origin.respondent(this.redirectedTo)
 	}
 
+	/** Extends the scope until the body of the response has been read. */
+	extend(response: HttpResponse): void {
+		this.response = response
+		// Without a timeout, nothing else ends the link if the caller drops the response.
+		if (!this.list && !this.timer) this.#unlinkAfter(bodyOf(response))
+	}
+
 	/** Releases timer and listeners. */
 	release(): void {
+		this.#callerLink?.unlink()
+		this.#callerLink = undefined
+		this.#releaseTimer()
+	}
+
+	#unlinkAfter(stream: object | null): void {
+		if (stream) this.#callerLink?.unlinkAfter(stream)
+	}
+
+	#releaseTimer(): void {
 		this.list?.remove(this)
 		this.timer?.()
 		this.timer = undefined
@@ -151,8 +179,9 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, Redirect
 		return this.#timeout ? this.#timeout.error : error
 	}
 
-	onHandOver(): void {
-		this.release()
+	onHandOver(stream: object | null = this.response ? bodyOf(this.response) : null): void {
+		this.#unlinkAfter(stream)
+		this.#releaseTimer()
 	}
 
 	get options(): CallOptions | undefined {
@@ -176,6 +205,9 @@ export class AttemptScope implements Scope, TimeoutEntry, BodyObserver, Redirect
 	}
 }
 
+/** Returns what lives as long as the body: its stream or, if that is created on first use, a response that its stream references. */
+const bodyOf = (response: HttpResponse): object | null => (isObservable(response) ? response : response.body)
+
 /** Returns the origin of the URL of a response, which is empty if a user's transport does not know it. */
 const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : '')
 
@@ -185,8 +217,8 @@ const isStreamTaken = (response: HttpResponse): boolean =>
 		? response.isStreamTaken === true
 		: response.bodyUsed || response.body?.locked === true
 
-/** Ends the body's timeout before the package itself reads the body with its own timeout. */
-export function releaseBody(response: object): void {
+/** Returns the attempt whose response this is. */
+export function attemptOf(response: object): AttemptScope | undefined {
 	const record = findRecord(response)
-	if (record instanceof AttemptScope) record.onHandOver()
+	return record instanceof AttemptScope ? record : undefined
 }

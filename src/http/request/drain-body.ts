@@ -4,7 +4,7 @@
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { type HttpResponse, isObservable, MAX_DRAIN_MS, MAX_DRAINED_BYTES } from '../transport/transport.ts'
-import { releaseBody } from './attempt-scope.ts'
+import { attemptOf } from './attempt-scope.ts'
 
 /** Responses that are being drained: a second call would cancel the first. */
 const drained = new WeakSet<HttpResponse>()
@@ -46,7 +46,9 @@ async function read(
 	timeoutMs: number,
 	onChunk?: (bytes: Uint8Array) => void,
 ): Promise<void> {
-	releaseBody(response)
+	// Its timeout is replaced by the one below.
+	const attempt = attemptOf(response)
+	attempt?.onHandOver()
 	const reader = response.body?.getReader()
 	if (!reader) return
 	const length = Number(response.headers.get('content-length') ?? 0)
@@ -62,5 +64,6 @@ async function read(
 		await reader.cancel()
 	} finally {
 		stop()
+		attempt?.onEnd()
 	}
 }

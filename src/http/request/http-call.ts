@@ -7,7 +7,7 @@ import { Deadline } from '../../core/deadline/deadline.ts'
 import { Call } from '../../core/engine/call.ts'
 import type { CallContext, CallOptions } from '../../core/engine/call-options.ts'
 import { Context } from '../../core/engine/context.ts'
-import { type SignalLink, scopeSignal } from '../../core/engine/scope.ts'
+import type { SignalLink } from '../../core/engine/scope.ts'
 import type { StopReason } from '../../core/explain/record.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { writeDeadline } from '../headers/deadline-headers.ts'
@@ -131,7 +131,7 @@ export class HttpCall implements CallOptions {
 		const { origin, request } = this
 		const { body } = request
 		const scope = scopeOf(context)
-		const link = linkOf(scope)
+		const link = scope.connect()
 		const given = typeof body === 'function' ? await createBody(body, link) : body
 		this.#isSent = true
 		origin.onRequest()
@@ -209,8 +209,7 @@ export class HttpCall implements CallOptions {
 			method,
 			headers: extra ? addHeaders(headers, extra) : headers,
 			body,
-			// `AbortSignal.any` keeps the two linked for as long as the body lasts, and releases them itself.
-			signal: needsNoSignal ? undefined : caller ? AbortSignal.any([caller, link.signal]) : link.signal,
+			signal: needsNoSignal ? undefined : link.signal,
 			redirect: follow ? 'manual' : init?.redirect,
 			[REDIRECT_OBSERVER]: scope,
 		}
@@ -301,6 +300,3 @@ function scopeOf(context: CallContext): AttemptScope {
 	if (!(scope instanceof AttemptScope)) throw new TypeError('Internal error: the attempt has no scope')
 	return scope
 }
-
-/** Returns the abort of an attempt, mostly without creating a real signal. Read it early: the scope drops its link when it ends. */
-const linkOf = (scope: AttemptScope): SignalLink => scope.link ?? { signal: scopeSignal(scope) }

@@ -29,8 +29,8 @@ export interface BodyObserver {
 	onReadStart(): void
 	/** The body was read to its end, or reading failed with this error. Returns the error to throw instead. */
 	onEnd(error?: unknown): unknown
-	/** The caller has taken over the stream; the timeout no longer applies. */
-	onHandOver(): void
+	/** The caller has taken over the stream; the timeout no longer applies. The caller's abort still does, for as long as it is used. */
+	onHandOver(stream?: object): void
 }
 
 /** A response that notifies about its body. A real `Response` cannot; see request/track-body.ts. */

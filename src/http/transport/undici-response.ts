@@ -183,10 +183,14 @@ export class UndiciResponse implements ObservableResponse {
 		const { body } = this.#result
 		body.on('error', ignore)
 		const encoding = this.header('content-encoding')
-		const chunks = withAbortReason(body, this.#abort)
+		const end = () => {
+			if (!this.#isReadByMethod) this.#takeObserver()?.onEnd()
+		}
+		const chunks = withAbortReason(body, this.#abort, end)
 		const cancel = () => {
 			this.#isUsed = true
 			body.destroy()
+			end()
 		}
 		const bytes = encoding === null ? chunks : decodeBody(chunks, encoding, cancel)
 		return chunkStream(bytes, cancel, () => {
@@ -206,11 +210,17 @@ function lockedStream(): ReadableStream<Uint8Array<ArrayBuffer>> {
 	return stream
 }
 
-async function* withAbortReason(body: UndiciBody, abort: AbortSource): AsyncGenerator<Uint8Array> {
+async function* withAbortReason(
+	body: UndiciBody,
+	abort: AbortSource,
+	end: () => void,
+): AsyncGenerator<Uint8Array> {
 	try {
 		yield* body
 	} catch (error) {
 		throw abort.isAborted ? abort.cause : error
+	} finally {
+		end()
 	}
 }
 

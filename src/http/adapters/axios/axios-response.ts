@@ -98,7 +98,8 @@ export class AxiosResponseView<Result extends AxiosResponse = AxiosResponse> imp
 	}
 
 	observe(observer: BodyObserver): void {
-		if (this.#isStream) observer.onHandOver()
+		const { data } = this.result
+		if (isNodeStream(data) || data instanceof ReadableStream) observer.onHandOver(data)
 		else observer.onEnd()
 	}
 
@@ -108,11 +109,6 @@ export class AxiosResponseView<Result extends AxiosResponse = AxiosResponse> imp
 			data.on('error', ignore)
 			data.destroy()
 		} else if (data instanceof ReadableStream) await data.cancel().catch(ignore)
-	}
-
-	get #isStream(): boolean {
-		const { data } = this.result
-		return isNodeStream(data) || data instanceof ReadableStream
 	}
 
 	/** A stream is not read here: it belongs to the caller. */
