@@ -3,7 +3,7 @@
  * `clone()` and `tee()` are unsuitable: the unread branch is buffered without limit and without backpressure.
  */
 import type { HttpResponse } from '../transport/transport.ts'
-import { rebuildResponse } from './rebuild-response.ts'
+import { rebuildResponse } from '../transport/rebuild-response.ts'
 
 type Bytes = Uint8Array<ArrayBuffer>
 

@@ -1,6 +1,12 @@
 import type { PolicyListener } from '../../core/events/events.ts'
 import { INSPECT, type Inspectable } from '../../core/inspect/inspect.ts'
-import { HTTP_SCHEMA, type HttpOptions, readHttpOptions } from '../options/http-options.ts'
+import {
+	HTTP_SCHEMA,
+	type HttpOptions,
+	RESPONSE_LIMIT_SCHEMA,
+	type ResponseLimitOptions,
+	readHttpOptions,
+} from '../options/http-options.ts'
 import { type ResilientRequestInit, readRequestOptions } from '../options/request-options.ts'
 import { isFetchScheme } from '../origin/origin-parser.ts'
 import type { PreparedRequest } from '../request/http-call.ts'
@@ -15,7 +21,7 @@ import { BODY_ALREADY_READ, isBodyUsed } from '../transport/request-body.ts'
 import { HttpEngine } from './http-engine.ts'
 
 /** Options of `resilientFetch`. */
-export interface ResilientFetchOptions extends HttpOptions {
+export interface ResilientFetchOptions extends HttpOptions, ResponseLimitOptions {
 	/** The `fetch` that sends the requests. Default: the global one, looked up for each request. */
 	readonly fetch?: typeof fetch | undefined
 }
@@ -27,7 +33,7 @@ export interface ResilientFetch extends Inspectable {
 	subscribe(listener: PolicyListener): () => void
 }
 
-const SCHEMA = { ...HTTP_SCHEMA, fetch: 'function' } as const
+const SCHEMA = { ...HTTP_SCHEMA, ...RESPONSE_LIMIT_SCHEMA, fetch: 'function' } as const
 
 /**
  * Creates a `fetch` with retries, a circuit breaker per origin, Retry-After support and timeouts. It has the signature of `fetch` and

@@ -8,7 +8,14 @@ import { CachePolicy, cachedRequest, storeResponse } from '../cache/cache-policy
 import type { CacheOptions } from '../cache/options.ts'
 import { type CacheStats, ResponseCache } from '../cache/response-cache.ts'
 import { addHeaders } from '../headers/request-headers.ts'
-import { CLIENT_BULKHEAD, HTTP_SCHEMA, type HttpOptions, readHttpOptions } from '../options/http-options.ts'
+import {
+	CLIENT_BULKHEAD,
+	HTTP_SCHEMA,
+	type HttpOptions,
+	RESPONSE_LIMIT_SCHEMA,
+	type ResponseLimitOptions,
+	readHttpOptions,
+} from '../options/http-options.ts'
 import { type ResilientRequestInit, readRequestOptions } from '../options/request-options.ts'
 import { isHttpScheme, urlForMessage } from '../origin/origin-parser.ts'
 import { httpCallOf } from '../request/attempt-layer.ts'
@@ -26,7 +33,9 @@ import {
 import { HttpEngine, type RequestStats, stopHint } from './http-engine.ts'
 
 /** Options of `ResilientHttpClient`. */
-export interface HttpClientOptions<R extends HttpResponse = Response> extends HttpOptions {
+export interface HttpClientOptions<R extends HttpResponse = Response>
+	extends HttpOptions,
+		ResponseLimitOptions {
 	/** Sends the requests. Default `fetch`; `undiciTransport(undici)` is about twice as fast. */
 	readonly transport?: Transport<R> | undefined
 	/** Stores the last successful response of each GET and returns it while the circuit is open. Default: off. */
@@ -44,7 +53,7 @@ export interface HttpClientStats extends RequestStats {
 	readonly cache: CacheStats | undefined
 }
 
-const SCHEMA = { ...HTTP_SCHEMA, transport: 'function', cache: 'any' } as const
+const SCHEMA = { ...HTTP_SCHEMA, ...RESPONSE_LIMIT_SCHEMA, transport: 'function', cache: 'any' } as const
 
 /**
  * An HTTP client with a circuit breaker, a bulkhead and a retry budget per origin. Returns 2xx responses and throws an HttpError for

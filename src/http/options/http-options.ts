@@ -62,6 +62,15 @@ export interface HttpOptions extends BackoffOptions, PolicyOptions {
 	readonly onEvent?: PolicyListener | undefined
 }
 
+/** The option that `resilientFetch` and `ResilientHttpClient` have in addition. axios and undici have their own. */
+export interface ResponseLimitOptions {
+	/**
+	 * Maximum size of a response body in bytes, after decompression. Reading more rejects with a ResponseTooLargeError and closes the
+	 * connection. Infinity: no limit. Default: no limit.
+	 */
+	readonly maxResponseBytes?: number | undefined
+}
+
 type Defaulted =
 	| 'timeout'
 	| 'totalTimeoutMs'
@@ -77,7 +86,8 @@ type Policies = 'circuitBreaker' | 'bulkhead' | 'budget' | 'hedge'
 
 /** The validated options with defaults. */
 export interface HttpSettings
-	extends Omit<HttpOptions, Defaulted | Policies | 'deadlineHeader'>,
+	extends ResponseLimitOptions,
+		Omit<HttpOptions, Defaulted | Policies | 'deadlineHeader'>,
 		Readonly<{ [name in Defaulted]: NonNullable<HttpOptions[name]> }>,
 		Readonly<{ [name in Policies]: Exclude<HttpOptions[name], boolean> }> {
 	/** False if `totalTimeoutMs` was derived from `timeout`. */
@@ -117,6 +127,8 @@ export const HTTP_SCHEMA: OptionSchema = {
 	onEvent: 'function',
 	...POLICY_SCHEMA,
 }
+
+export const RESPONSE_LIMIT_SCHEMA: OptionSchema = { maxResponseBytes: [1, Infinity, Infinity] }
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~\w-]+$/
 
@@ -178,7 +190,8 @@ export function readHttpOptions(
 		invalidOption('idempotencyHeader', idempotencyHeader, 'a valid header name')
 	if (deadlineHeader !== undefined && deadlineHeader !== false && !isDeadlineHeader(deadlineHeader))
 		invalidOption('deadlineHeader', deadlineHeader, `false or one of ${deadlineHeaderNames()}`)
-	if (settings.maxOrigins % 1) invalidOption('maxOrigins', settings.maxOrigins, 'an integer')
+	for (const name of ['maxOrigins', 'maxResponseBytes'] as const)
+		if ((settings[name] ?? Infinity) % 1) invalidOption(name, settings[name], 'an integer')
 	if (honorRateLimit !== undefined && typeof honorRateLimit !== 'boolean')
 		invalidOption('honorRateLimit', honorRateLimit, 'true or false')
 	return {

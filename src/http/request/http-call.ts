@@ -30,6 +30,7 @@ import {
 import { AttemptScope } from './attempt-scope.ts'
 import { drainBody } from './drain-body.ts'
 import { LazyAbortSignal } from './lazy-abort-signal.ts'
+import { limitBody } from './limit-body.ts'
 import { hasOutermostRetry } from './retry-layer.ts'
 import { isUnprocessed } from './retry-safety.ts'
 import { HttpStatusError } from './status-error.ts'
@@ -153,6 +154,8 @@ export class HttpCall implements CallOptions {
 			void drainBody(response, this.runtime)
 			throw abortReason(link)
 		}
+		const { maxResponseBytes = Infinity } = origin.settings
+		if (maxResponseBytes < Infinity) response = limitBody(response, maxResponseBytes, origin.name)
 		if (request.finish) response = await request.finish(response)
 		if (response.status >= 400) {
 			this.#failedResponses ??= []

@@ -37,6 +37,8 @@ export interface BodyObserver {
 export interface ObservableResponse extends HttpResponse {
 	/** Called at most once, before the body is read. */
 	observe(observer: BodyObserver): void
+	/** Passes the decoded body through a function. Called at most once, before the body is read. */
+	pipeBody?(through: (chunks: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>): void
 	/** True if the caller reads or has read the stream itself. Accessing `body` is not reading it. */
 	readonly isStreamTaken?: boolean
 	/** Drains or cancels the rest of the body and frees the connection. Never rejects. */

@@ -33,6 +33,7 @@ export class UndiciResponse implements ObservableResponse {
 	#headers: Headers | undefined
 	#stream: ReadableStream<Uint8Array<ArrayBuffer>> | undefined
 	#observer: BodyObserver | undefined
+	#through: ((chunks: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>) | undefined
 
 	/** @internal */
 	constructor(
@@ -126,6 +127,10 @@ export class UndiciResponse implements ObservableResponse {
 		else observer.onEnd()
 	}
 
+	pipeBody(through: (chunks: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>): void {
+		this.#through = through
+	}
+
 	async drain(): Promise<void> {
 		if (!this.#hasBody) return
 		const { body } = this.#result
@@ -149,13 +154,13 @@ export class UndiciResponse implements ObservableResponse {
 		return this.#isUsed || this.#stream?.locked === true
 	}
 
-	/** Returns undici's body, or a `Response` if the body must be decoded or is already a web stream. */
+	/** Returns undici's body, or a `Response` if the body must be decoded or limited or is already a web stream. */
 	#reader(): Pick<UndiciBody, 'text' | 'arrayBuffer'> {
 		if (!this.#hasBody) return new Response(null)
 		this.#isUsed = true
 		this.#isReadByMethod = true
 		this.#observer?.onReadStart()
-		const isPlain = !this.#stream && this.#result.headers['content-encoding'] === undefined
+		const isPlain = !this.#stream && !this.#through && this.#result.headers['content-encoding'] === undefined
 		return isPlain ? this.#result.body : new Response(this.#stream ?? this.#open())
 	}
 
@@ -193,7 +198,7 @@ export class UndiciResponse implements ObservableResponse {
 			end()
 		}
 		const bytes = encoding === null ? chunks : decodeBody(chunks, encoding, cancel)
-		return chunkStream(bytes, cancel, () => {
+		return chunkStream(this.#through?.(bytes) ?? bytes, cancel, () => {
 			this.#isUsed = true
 		})
 	}
