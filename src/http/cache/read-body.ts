@@ -2,8 +2,9 @@
  * Reads a body for the cache, up to a limit. Chunks are copied into one growing buffer, so that many small chunks cost no more than one.
  * `clone()` and `tee()` are unsuitable: the unread branch is buffered without limit and without backpressure.
  */
-import type { HttpResponse } from '../transport/transport.ts'
+
 import { rebuildResponse } from '../transport/rebuild-response.ts'
+import type { HttpResponse } from '../transport/transport.ts'
 
 type Bytes = Uint8Array<ArrayBuffer>
 

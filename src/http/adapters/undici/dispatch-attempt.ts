@@ -98,8 +98,7 @@ export class DispatchAttempt implements ObservableResponse, DispatchHandler {
 	onRequestStart(controller: DispatchController, context: object | null): void {
 		this.#controller = controller
 		this.#history = historyOf(context)
-		// The URL is in the history when its response arrives.
-		if (this.#history.length > 0) this.#redirects?.onRedirect(undefined, false)
+		this.#checkRedirect()
 		if (this.#signal.aborted) controller.abort(this.#signal.reason)
 		else this.#caller.onAttemptStart(this, context)
 	}
@@ -157,6 +156,8 @@ export class DispatchAttempt implements ObservableResponse, DispatchHandler {
 
 	onResponseError(_: DispatchController | null, failure: unknown): void {
 		const error = this.#end(failure)
+		// The connection to the next origin may have failed.
+		if (this.#phase === 'pending') this.#checkRedirect()
 		this.#reject(error)
 		if (this.#phase === 'forwarded') this.#caller.fail(error)
 		else this.#ending = { error }
@@ -235,6 +236,11 @@ export class DispatchAttempt implements ObservableResponse, DispatchHandler {
 
 	blob(): Promise<Blob> {
 		return rejectRead()
+	}
+
+	/** A URL is in the history when its response has arrived, so before the first response an entry means a redirect. */
+	#checkRedirect(): void {
+		if (this.#history.length > 0) this.#redirects?.onRedirect(undefined, false)
 	}
 
 	#countDrained(bytes: number): void {

@@ -16,7 +16,7 @@ async function between(location: string, options: HttpOptions = {}) {
 	const dispatcher = agent.compose(follow, undiciInterceptor({ ...eager, ...options }))
 	const redirect: Step = answer({ status: 302, headers: { location } })
 	const server = await serving({ '/go': redirect, '/': FINE })
-	const send = async (path: string) => {
+	const send = async (path: `/${string}`) => {
 		const { statusCode, body } = await request(server.url(path), { dispatcher })
 		await body.dump()
 		return statusCode
