@@ -69,19 +69,16 @@ describe.each(TRANSPORTS)('principals over %s', (_, transport) => {
 		)
 	})
 
-	it.each(CREDENTIAL_HEADERS)(
-		'are distinguished by %s, though the server does not name it',
-		async (name) => {
-			const server = await serve(({ headers }) => answer({ body: `for ${headers[name]}` }))
-			const client = clientOf(transport)
-			await client.get(server.url('/me'), { headers: { [name]: 'Ada' } })
-			client.circuitBreaker(server.origin)?.isolate()
-			const get = (headers: Record<string, string>) => client.get(server.url('/me'), { headers })
-			expect(await textOf(get({ [name.toUpperCase()]: 'Ada' }))).toBe('for Ada')
-			expect(await failure(get({ [name]: 'Bob' }))).toMatchObject({ code: 'YAOKI_CIRCUIT_OPEN' })
-			expect(await failure(get({}))).toMatchObject({ code: 'YAOKI_CIRCUIT_OPEN' })
-		},
-	)
+	it.each(CREDENTIAL_HEADERS)('are distinguished by %s, though the server does not name it', async (name) => {
+		const server = await serve(({ headers }) => answer({ body: `for ${headers[name]}` }))
+		const client = clientOf(transport)
+		await client.get(server.url('/me'), { headers: { [name]: 'Ada' } })
+		client.circuitBreaker(server.origin)?.isolate()
+		const get = (headers: Record<string, string>) => client.get(server.url('/me'), { headers })
+		expect(await textOf(get({ [name.toUpperCase()]: 'Ada' }))).toBe('for Ada')
+		expect(await failure(get({ [name]: 'Bob' }))).toMatchObject({ code: 'YAOKI_CIRCUIT_OPEN' })
+		expect(await failure(get({}))).toMatchObject({ code: 'YAOKI_CIRCUIT_OPEN' })
+	})
 
 	it('are distinguished in any form of headers', async () => {
 		const server = await serve(mirror)

@@ -111,10 +111,12 @@ describe('an observer', () => {
 		expect(response.isStreamTaken).toBe(false)
 		const reader = response.body?.getReader()
 		expect(response.isStreamTaken).toBe(true)
+		expect(onEnd).not.toHaveBeenCalled()
 		while (!(await reader?.read())?.done);
 		reader?.releaseLock()
 		expect(response.isStreamTaken).toBe(true)
 		expect(onHandOver).not.toHaveBeenCalled()
+		expect(onEnd).toHaveBeenCalledTimes(1)
 	})
 
 	it('is notified of a body that was accessed and then read as text', async () => {
