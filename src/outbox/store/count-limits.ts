@@ -38,7 +38,6 @@ export interface ForecastSlot {
 	readonly isCut: boolean
 }
 
-/** Adds up the slots of all destinations. */
 export function sumForecast(slots: Iterable<ForecastSlot>, limit: number): readonly CappedCount[] {
 	const counts = Array.from({ length: FORECAST_STEPS }, () => 0)
 	let cutAt = FORECAST_STEPS

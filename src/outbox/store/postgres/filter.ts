@@ -8,7 +8,6 @@ import type { StoreFilter } from '../store.ts'
 
 export type Table = 'outbox' | 'outbox_dead' | 'outbox_history'
 
-/** Collects parameters while a text is assembled. */
 export class Parameters {
 	readonly values: Value[] = []
 
@@ -40,7 +39,6 @@ function statusSql(table: Table, status: StoreFilter['status']): string {
 	return status === 'pending' ? `not ${IN_FLIGHT}` : 'false'
 }
 
-/** Returns a condition on the rows of this table, for use after `where`. */
 export function filterSql(table: Table, filter: StoreFilter, parameters: Parameters): string {
 	const { ids, topic, destination, key, cause, fingerprint, since, until } = filter
 	const conditions = [statusSql(table, filter.status)]

@@ -40,7 +40,6 @@ const MESSAGE = `
 	payload text not null,
 	headers text`
 
-/** Their names, for copying. */
 export const MESSAGE_COLUMNS: readonly string[] = [...MESSAGE.matchAll(/^\t(\w+) /gm)].map(
 	([, name = '']) => name,
 )
@@ -152,7 +151,6 @@ from {s}.outbox_history;
 /** A released step never changes; a change adds a step. */
 const STEPS: readonly Migration[] = [{ version: 1, name: 'tables', sql: `${TABLES}${VIEW}` }]
 
-/** The version that this release needs. */
 export const NEEDED_VERSION: number = STEPS.length
 
 const CREATE_SCHEMA = 'create schema if not exists {s};\n'

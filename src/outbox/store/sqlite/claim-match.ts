@@ -10,7 +10,6 @@ export const MATCH_CLAIMS = 'id IN (SELECT value FROM json_each(?1)) AND locked_
 /** ?4 is the time of the claim, or null. */
 export const MATCHES_EXACT_CLAIM: string = `${MATCHES_CLAIM} AND locked_at = coalesce(?4, locked_at)`
 
-/** Groups ids by attempt. */
 export function idsByAttempt(claims: readonly ClaimRef[]): ReadonlyMap<number, string[]> {
 	const groups = new Map<number, string[]>()
 	let attempt: number | undefined

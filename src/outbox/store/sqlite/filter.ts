@@ -16,7 +16,6 @@ export interface Condition {
 	readonly params: readonly SqlValue[]
 }
 
-/** Returns the condition for rows of one table. */
 export function conditionOf(filter: StoreFilter, table: Table, now: number): Condition {
 	const { ids, status, topic, destination, key, cause, fingerprint, since, until } = filter
 	const parts: string[] = []

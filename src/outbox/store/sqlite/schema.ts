@@ -130,7 +130,6 @@ UNION ALL${viewOf('yaoki_outbox_history', "CASE WHEN cause IS NULL THEN 'sent' E
 
 export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'first tables', sql: TABLES.trim() }]
 
-/** The version that this release needs. */
 export const NEEDED_VERSION: number = MIGRATIONS.length
 
 const VERSIONS = `CREATE TABLE IF NOT EXISTS yaoki_outbox_schema (

@@ -18,6 +18,14 @@ import { HISTORY_COLUMNS, MOVED_COLUMNS } from './schema.ts'
 type FailedSettlement = Exclude<Settlement, { readonly type: 'sent' }>
 type DeadSettlement = Extract<Settlement, { readonly type: 'dead' }>
 
+/** What the functions below share. */
+interface Batch {
+	readonly connection: SqliteConnection
+	readonly owner: string
+	readonly now: number
+	readonly keepHistory: boolean
+}
+
 const DELETE_ONE = `DELETE FROM yaoki_outbox WHERE ${MATCHES_CLAIM}`
 const DELETE_MANY = `DELETE FROM yaoki_outbox WHERE ${MATCH_CLAIMS}`
 
@@ -42,47 +50,36 @@ export function settle(
 	keepHistory: boolean,
 	isSolo: boolean,
 ): readonly string[] {
-	const now = connection.now()
-	const endedAt = keepHistory ? now : undefined
+	const batch: Batch = { connection, owner, now: connection.now(), keepHistory }
 	const lost: string[] = []
 	const sent: ClaimRef[] = []
 	for (const settlement of settlements) {
 		if (settlement.type === 'sent') sent.push(settlement)
-		else if (!settleFailed(connection, owner, settlement, now)) lost.push(settlement.id)
+		else if (!settleFailed(batch, settlement)) lost.push(settlement.id)
 	}
 	for (const [attempt, ids] of idsByAttempt(sent)) {
-		if (!isSolo) deleteTogether(connection, owner, attempt, ids, endedAt)
-		else for (const id of ids) if (!deleteOne(connection, owner, { id, attempt }, endedAt)) lost.push(id)
+		if (!isSolo) deleteTogether(batch, attempt, ids)
+		else for (const id of ids) if (!deleteOne(batch, { id, attempt })) lost.push(id)
 	}
 	return lost
 }
 
-function deleteTogether(
-	connection: SqliteConnection,
-	owner: string,
-	attempt: number,
-	ids: readonly string[],
-	endedAt: number | undefined,
-): void {
+function deleteTogether(batch: Batch, attempt: number, ids: readonly string[]): void {
+	const { connection, owner, now, keepHistory } = batch
 	const [only] = ids
 	const isOne = ids.length === 1 && only !== undefined
 	const which = isOne ? only : JSON.stringify(ids)
-	if (endedAt !== undefined) connection.run(isOne ? COPY_ONE : COPY_MANY, which, owner, attempt, endedAt)
+	if (keepHistory) connection.run(isOne ? COPY_ONE : COPY_MANY, which, owner, attempt, now)
 	const deleted = connection.run(isOne ? DELETE_ONE : DELETE_MANY, which, owner, attempt)
 	if (deleted < ids.length) throw RUN_ALONE
 }
 
 /** A message whose history row cannot be written is still deleted: it was sent. */
-function deleteOne(
-	connection: SqliteConnection,
-	owner: string,
-	{ id, attempt }: ClaimRef,
-	endedAt: number | undefined,
-): boolean {
+function deleteOne({ connection, owner, now, keepHistory }: Batch, { id, attempt }: ClaimRef): boolean {
 	const remove = (): boolean => connection.run(DELETE_ONE, id, owner, attempt) > 0
-	if (endedAt === undefined) return unlessBadRow(remove) ?? false
+	if (!keepHistory) return unlessBadRow(remove) ?? false
 	const copyAndRemove = (): boolean => {
-		connection.run(COPY_ONE, id, owner, attempt, endedAt)
+		connection.run(COPY_ONE, id, owner, attempt, now)
 		return remove()
 	}
 	return unlessBadRow(() => inSavepoint(connection, copyAndRemove)) ?? unlessBadRow(remove) ?? false
@@ -92,26 +89,16 @@ function deleteOne(
  * Returns false if the message is no longer held. A row that cannot be written is tried again with a substitute error; if that fails too, the
  * message stays as it is and returns when its lease expires.
  */
-function settleFailed(
-	connection: SqliteConnection,
-	owner: string,
-	settlement: FailedSettlement,
-	now: number,
-): boolean {
-	const first = unlessBadRow(() => writeFailed(connection, owner, settlement, now))
+function settleFailed(batch: Batch, settlement: FailedSettlement): boolean {
+	const first = unlessBadRow(() => writeFailed(batch, settlement))
 	if (first !== undefined) return first
 	const plain = settlement.type === 'release' ? settlement : { ...settlement, error: UNSTORABLE_ERROR }
-	return unlessBadRow(() => writeFailed(connection, owner, plain, now)) ?? false
+	return unlessBadRow(() => writeFailed(batch, plain)) ?? false
 }
 
-function writeFailed(
-	connection: SqliteConnection,
-	owner: string,
-	settlement: FailedSettlement,
-	now: number,
-): boolean {
-	if (settlement.type === 'dead')
-		return inSavepoint(connection, () => moveToDead(connection, owner, settlement, now))
+function writeFailed(batch: Batch, settlement: FailedSettlement): boolean {
+	const { connection, owner, now } = batch
+	if (settlement.type === 'dead') return inSavepoint(connection, () => moveToDead(batch, settlement))
 	const { id, attempt, claimedAt = null } = settlement
 	if (settlement.type === 'release') {
 		const { inMs } = settlement
@@ -147,12 +134,7 @@ const COPY_FOLLOWERS = `INSERT INTO yaoki_outbox_dead (${HISTORY_COLUMNS}, last_
 const DELETE_FOLLOWERS = `DELETE FROM yaoki_outbox WHERE ${FOLLOWERS}`
 
 /** Returns false if the message is no longer held. */
-function moveToDead(
-	connection: SqliteConnection,
-	owner: string,
-	settlement: DeadSettlement,
-	now: number,
-): boolean {
+function moveToDead({ connection, owner, now }: Batch, settlement: DeadSettlement): boolean {
 	const { id, attempt, claimedAt = null, cause, error, afterDeadLetter, refundAttempt } = settlement
 	const columns = error ? errorColumns(error) : [null, null, null]
 	const blocks = afterDeadLetter === 'skip' ? 0 : 1
