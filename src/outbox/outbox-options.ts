@@ -34,7 +34,6 @@ export interface OutboxOptions<T extends Topics = Topics> {
 	readonly onWarning?: ((text: string) => void) | undefined
 }
 
-/** The options after validation. */
 export interface OutboxSettings {
 	readonly store: Store
 	readonly name: string

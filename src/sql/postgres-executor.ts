@@ -198,7 +198,6 @@ export class PostgresExecutor implements SqlExecutor {
 	}
 }
 
-/** Inserts the schema's name into the text. */
 export const inSchema = (sql: string, schema: string): string => sql.replaceAll('{s}', `"${schema}"`)
 
 const nowSql = (offsetMs: number): string =>

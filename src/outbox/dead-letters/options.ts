@@ -18,7 +18,6 @@ export interface LimitOptions {
 
 export const PAGE_SIZE = 100
 
-/** Returns the options of a page with its defaults. */
 export function readPage(options: PageOptions): {
 	readonly limit: number
 	readonly after: string | undefined

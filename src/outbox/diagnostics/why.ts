@@ -18,7 +18,6 @@ const STUCK_AFTER_MS = 5_000
 const SAME_KEY_LIMIT = 10
 const MAX_ERROR_LENGTH = 200
 
-/** What else is known about the destination of a message. */
 interface Situation {
 	readonly now: number
 	/** Relays that are alive and serve the destination. */
@@ -29,7 +28,6 @@ interface Situation {
 	readonly due: CappedCount
 }
 
-/** Returns the explanation. */
 export async function explainMessage(store: Store, id: string): Promise<string> {
 	const message = isMessageId(id) ? await store.find(id.toLowerCase()) : undefined
 	if (!message)

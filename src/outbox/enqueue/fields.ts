@@ -73,7 +73,6 @@ export function toTime(field: string, value: unknown, ref: MessageRef): number |
 	return Math.max(0, time)
 }
 
-/** Returns the maximum number of retries; null for undefined. */
 export function toMaxRetries(value: unknown, ref: MessageRef): number | null {
 	if (value === undefined) return null
 	if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > MAX_RETRIES)

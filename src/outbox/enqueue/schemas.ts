@@ -38,7 +38,6 @@ export class Schemas {
 		}
 	}
 
-	/** Returns the validator of a topic; throws for an unknown topic. */
 	validator(topic: string, ref: MessageRef): Validator {
 		const validator = this.#byTopic.get(topic)
 		if (validator !== undefined) return validator

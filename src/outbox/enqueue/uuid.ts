@@ -14,7 +14,6 @@ const IDS_PER_DRAW = 1_024
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 const HEX_DIGITS = '0123456789abcdef'
 
-/** Generates increasing ids. */
 export class UuidSource {
 	readonly #runtime: Runtime
 	readonly #counterEnd: number
@@ -78,7 +77,6 @@ const hexAt = (bytes: Uint8Array, at: number): string | undefined => HEX[bytes[a
 /** One per clock, so that all outboxes of a process with the same clock share one increasing sequence. */
 const sources = new WeakMap<Runtime, UuidSource>()
 
-/** Returns a function that generates ids by this clock. */
 export function uuidGenerator(runtime: Runtime): () => string {
 	const source = sources.get(runtime) ?? new UuidSource(runtime)
 	sources.set(runtime, source)

@@ -20,7 +20,6 @@ export class Emitter<Event extends EventBase> {
 		return this.#listeners.size > 0
 	}
 
-	/** Adds a listener; returns a function that removes it. */
 	subscribe(listener: (event: Event) => void): () => void {
 		this.#listeners.add(listener)
 		return () => {

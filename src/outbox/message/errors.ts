@@ -55,7 +55,6 @@ export class TransactionError extends YaokiError {
 	}
 }
 
-/** Throws an InvalidMessageError about one field. */
 export function invalidField(ref: MessageRef, field: string, received: unknown, expected: string): never {
 	throw new InvalidMessageError(ref, [{ field, message: `expected ${expected}, got ${show(received)}` }])
 }

@@ -32,7 +32,6 @@ export function toStoredError(error: unknown): StoredError {
 	return { type, message: truncate(message, MAX_MESSAGE), fingerprint }
 }
 
-/** Returns the error's name, or the type of a value without one. */
 function errorName(error: unknown): string {
 	const name = isObject(error) ? firstLine(safeGet(error, 'name')) : ''
 	return name === '' ? (error === null ? 'null' : typeof error) : truncate(name, MAX_TYPE)

@@ -7,9 +7,7 @@ import type { CancelTimer, Runtime } from '../../core/runtime/runtime.ts'
 /** Called with the destinations of messages that have been committed, or may have been. */
 export type OnCommit = (destinations: ReadonlySet<string>) => void
 
-/** Waits for the end of one transaction. */
 export interface TransactionWatch {
-	/** Adds destinations to which the transaction has written messages. */
 	add(destinations: ReadonlySet<string>): void
 	stop(): void
 }

@@ -117,7 +117,6 @@ class ConnectionListener implements TransactionWatch {
 	}
 }
 
-/** Returns true if the write is known to be committed already. */
 function isCommitted(tx: Queryable, isInTransaction: boolean | undefined): boolean {
 	const state = transactionState(tx)
 	if (state !== 'unknown') return state === 'none'

@@ -38,7 +38,6 @@ export class Claimer {
 		this.#parts.signal.wake()
 	}
 
-	/** Runs until `context.isStopping`. */
 	async run(): Promise<void> {
 		const { context, signal } = this.#parts
 		while (!context.isStopping) {

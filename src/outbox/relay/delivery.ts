@@ -132,5 +132,4 @@ function toMessage(row: ClaimedRow): Message {
 	}
 }
 
-/** Returns the identity of this claim of the message. */
 export const claimRef = ({ id, attempt, claimedAt }: ClaimedRow): ClaimRef => ({ id, attempt, claimedAt })

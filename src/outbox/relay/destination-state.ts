@@ -58,7 +58,6 @@ export class DestinationState {
 		return this.queued.length === 0 && this.inFlight.size === 0
 	}
 
-	/** Returns how many more messages may be started now. */
 	capacity(now: number): number {
 		return this.#limit(now) - this.inFlight.size
 	}
@@ -73,7 +72,6 @@ export class DestinationState {
 		return this.#countHung() < this.#maxSlots(now)
 	}
 
-	/** Returns the list of the timeouts of its deliveries. */
 	timeouts(): TimeoutList {
 		this.#timeouts = findTimeoutList(this.#runtime, this.settings.timeoutMs, this.#timeouts)
 		return this.#timeouts

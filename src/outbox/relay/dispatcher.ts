@@ -29,7 +29,6 @@ export class Dispatcher {
 		this.#parts = parts
 	}
 
-	/** Starts queued deliveries of all destinations while there are free slots. */
 	pump(): void {
 		if (this.isPaused) return
 		const states = [...this.#parts.states.byName.values()]

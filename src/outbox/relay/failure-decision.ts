@@ -14,7 +14,6 @@ import type { ClaimedRow, Settlement } from '../store/rows.ts'
 import { claimRef } from './delivery.ts'
 import type { DestinationSettings } from './options.ts'
 
-/** What the decision needs besides the failure. */
 export interface DecisionContext {
 	/** The database's time. */
 	readonly now: number
@@ -46,7 +45,6 @@ export function countsAsFailure(
 	return kind === 'throttled' || kind === 'transient'
 }
 
-/** Returns a retry or a dead letter. */
 export function decideFailure(
 	row: ClaimedRow,
 	error: unknown,

@@ -27,7 +27,6 @@ export class Heartbeat {
 		this.#reported.at = this.#context.runtime.now()
 	}
 
-	/** Sends the first heartbeat and schedules the others. */
 	async start(): Promise<void> {
 		await this.#report()
 		await this.#renewPermits()

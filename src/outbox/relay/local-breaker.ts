@@ -34,7 +34,6 @@ export class LocalBreaker {
 		this.#circuit = new Circuit(settings)
 	}
 
-	/** The number of successful probes that close the circuit. */
 	get requiredProbes(): number {
 		return this.#settings.successThreshold
 	}
@@ -57,7 +56,6 @@ export class LocalBreaker {
 		return this.#sharedPauseUntil
 	}
 
-	/** Returns true if a relay should probe the destination now. */
 	shouldProbe(now: number): boolean {
 		// A probe that has not finished in time is given up, so that another relay may probe.
 		if (now >= this.#probeUntil) this.#probeSuccesses = undefined
@@ -69,13 +67,11 @@ export class LocalBreaker {
 		return this.#circuit.generation
 	}
 
-	/** Returns the number of messages that may be in flight. */
 	limit(concurrency: number, now: number): number {
 		if (this.isProbing) return 1
 		return rampedLimit(concurrency, now - this.#closedAt, this.#rampUpMs)
 	}
 
-	/** Takes over the state of the store. */
 	update(circuit: DestinationCircuit, now: number): void {
 		const before = this.#shared
 		// An outdated response.

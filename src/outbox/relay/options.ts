@@ -1,4 +1,5 @@
 /** The options of a relay and of its destinations: validation and defaults. */
+import { BACKOFF_SCHEMA } from '../../core/backoff/options.ts'
 import { presets } from '../../core/backoff/presets.ts'
 import { type CircuitSettings, readCircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
 import type { Classification } from '../../core/classify/classification.ts'
@@ -63,7 +64,6 @@ export interface RelayOptions {
 
 type OptionalInSettings = 'retry' | 'breaker' | 'onEvent'
 
-/** The options with all defaults. */
 export type RelaySettings = Pick<RelayOptions, OptionalInSettings> & {
 	readonly [Name in Exclude<keyof RelayOptions, OptionalInSettings>]: NonNullable<RelayOptions[Name]>
 }
@@ -128,20 +128,9 @@ const OPEN_MS = 10_000
 const MAX_OPEN_MS = 300_000
 
 /** The options of core's retry and breaker that have an effect here. */
-const RETRY_SCHEMA: Readonly<Record<keyof RelayRetryOptions, 'any'>> = {
-	baseDelayMs: 'any',
-	maxDelayMs: 'any',
-	growth: 'any',
-	factor: 'any',
-	jitterStrategy: 'any',
-	jitterFactor: 'any',
-	jitterRangeMs: 'any',
-	maxRetries: 'any',
-	shouldRetry: 'any',
-	delayFor: 'any',
-	budget: 'any',
-	classify: 'any',
-}
+const { maxElapsedMs: _, ...BACKOFF } = BACKOFF_SCHEMA
+const RETRY_HOOKS: OptionSchema = { shouldRetry: 'any', delayFor: 'any', budget: 'any', classify: 'any' }
+const RETRY_SCHEMA: OptionSchema = { ...BACKOFF, ...RETRY_HOOKS }
 const BREAKER_SCHEMA: Readonly<Record<keyof RelayBreakerOptions, 'any'>> = {
 	failureThreshold: 'any',
 	successThreshold: 'any',

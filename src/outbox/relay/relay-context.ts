@@ -61,7 +61,6 @@ export class RelayContext {
 		this.#emitter.emit(details)
 	}
 
-	/** Records the database's current time. */
 	syncClock(databaseNow: number): void {
 		this.#clockOffset = databaseNow - this.runtime.now()
 	}
@@ -115,7 +114,6 @@ export class RelayContext {
 		})
 	}
 
-	/** Ends all waits for the database. */
 	abandonStore(): void {
 		this.#hasAbandonedStore = true
 		for (const abandon of [...this.#storeWaits]) abandon()

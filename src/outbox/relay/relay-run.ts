@@ -49,7 +49,6 @@ export class RelayRun {
 		return this.#parts.dispatcher.inFlight
 	}
 
-	/** The number of messages that are claimed and not started. */
 	get queued(): number {
 		let queued = 0
 		for (const state of this.#parts.states.byName.values()) queued += state.queued.length

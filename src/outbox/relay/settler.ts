@@ -50,7 +50,6 @@ export class Settler {
 		this.settle(state, delivery, { type: 'release', ...claimRef(delivery.row), inMs }, 0)
 	}
 
-	/** Releases all messages that are claimed and not started. */
 	releaseQueued(state: DestinationState, reason: ReleaseReason): void {
 		const { queued } = state
 		state.queued = []

@@ -68,7 +68,6 @@ export class SharedBreaker {
 		}
 	}
 
-	/** Resolves when all changes are written. */
 	async flushAll(): Promise<void> {
 		while (this.#writes.size > 0) await Promise.all(this.#writes)
 	}

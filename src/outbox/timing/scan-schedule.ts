@@ -37,7 +37,6 @@ export class ScanSchedule {
 		this.#nextAt = at
 	}
 
-	/** Schedules a full scan now. */
 	reset(): void {
 		this.#nextAt = this.#nextFullScanAt = -Infinity
 	}
