@@ -5,7 +5,7 @@
  */
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { Queryable } from '../../sql/clients.ts'
-import type { Store } from '../store/store.ts'
+import type { NotificationStore } from '../store/store.ts'
 import { CommitWatch } from './commit-watch.ts'
 import { DatabaseNotifier } from './database-notifier.ts'
 
@@ -24,11 +24,12 @@ export class RelayNotifier {
 	readonly #database: DatabaseNotifier
 	readonly #commits: CommitWatch
 
-	constructor(store: Pick<Store, 'notify'>, runtime: Runtime) {
+	constructor(store: NotificationStore, runtime: Runtime) {
 		this.#database = new DatabaseNotifier(() => store.notify(), runtime)
 		this.#commits = new CommitWatch(runtime, (destinations) => this.#notify(destinations))
 	}
 
+	/** Adds a relay of this process; returns a function that removes it. */
 	attach(relay: LocalRelay): () => void {
 		this.#relays.add(relay)
 		return () => {
@@ -36,6 +37,7 @@ export class RelayNotifier {
 		}
 	}
 
+	/** Notifies relays when `tx` is committed. */
 	notifyAfterCommit(
 		tx: Queryable | undefined,
 		destinations: ReadonlySet<string>,

@@ -1,5 +1,6 @@
 /**
- * The contract between the outbox and a database. The conformance suite (`yaoki/outbox/testing`) defines what its methods mean.
+ * The contract between the outbox and a database. Each method is one statement or one transaction. The contract is split into roles, so that
+ * code names the part it needs; `Store` is all of them, and the conformance suite (`yaoki/outbox/testing`) defines what they mean.
  *
  * Only the database's clock decides about time: callers pass durations, and results carry the database's time.
  */
@@ -37,6 +38,21 @@ export interface MigrationReport {
 	readonly applied: readonly string[]
 }
 
+/** Creates and updates the tables. */
+export interface SchemaStore {
+	readonly migrations: readonly Migration[]
+	/** Updates the schema. Several processes may call it concurrently. Rejects if the schema is newer than this release. */
+	migrate(): Promise<MigrationReport>
+	/** Returns the version of the schema, 0 if there are no tables. */
+	schemaVersion(): Promise<number>
+}
+
+/** Writes new messages. */
+export interface EnqueueStore {
+	/** Inserts the rows in the transaction `tx`, or in a transaction of its own if `tx` is omitted. */
+	insert(rows: readonly NewRow[], tx?: Queryable): Promise<InsertResult>
+}
+
 /** Destinations with due messages. */
 export interface DueDestinations {
 	/** In the store's order, so that the last name can be passed as `after` for the next page. */
@@ -46,6 +62,60 @@ export interface DueDestinations {
 	 * otherwise after the last destination.
 	 */
 	readonly nextDueInMs: number | undefined
+}
+
+/** Claims and settles messages: the relay's main loop. */
+export interface QueueStore {
+	claim(request: ClaimRequest): Promise<ClaimResult>
+	/**
+	 * Writes the outcome of claimed messages. Returns the ids that this owner no longer holds with that attempt; these are left
+	 * unchanged. If one
+	 * row of a batch cannot be written, the others are written, and that row with a sanitized error.
+	 */
+	settle(owner: string, settlements: readonly Settlement[], keepHistory: boolean): Promise<readonly string[]>
+	/** Extends leases to `leaseMs` from now. Returns the ids that are no longer held. */
+	renew(owner: string, leaseMs: number, claims: readonly ClaimRef[]): Promise<readonly string[]>
+	/** Returns the time until the next scheduled message is due, undefined if there is none. Messages in flight do not count. */
+	nextDueInMs(destinations: readonly string[]): Promise<number | undefined>
+	/**
+	 * Returns the first `limit` destinations after the name `after` with due messages, in flight or not. The cost grows only with
+	 * the number of names.
+	 */
+	dueDestinations(limit: number, after?: string): Promise<DueDestinations>
+	/** Deletes at most `limit` of the oldest history rows older than `olderThanMs`. Returns the number of deleted rows. */
+	dropHistory(olderThanMs: number, limit: number): Promise<number>
+}
+
+/** State of a destination that all relays share: circuit, pause, rate, concurrency. */
+export interface CoordinationStore {
+	/** Returns the circuits of those destinations that have one. */
+	circuits(destinations: readonly string[]): Promise<readonly DestinationCircuit[]>
+	/** Applies the change unless the version has changed since. Returns the circuit as it is now. */
+	changeCircuit(
+		change: CircuitChange,
+	): Promise<{ readonly isApplied: boolean; readonly circuit: DestinationCircuit }>
+	/** Pauses claiming for `forMs` unless a longer pause is active. Does not change the circuit state. */
+	pause(destination: string, forMs: number, reason: PauseReason): Promise<void>
+	/** Takes up to `count` tokens from the bucket that all relays share. */
+	acquireTokens(destination: string, count: number, rate: Rate): Promise<TokenGrant>
+	/** Returns unused tokens to the bucket. */
+	returnTokens(destination: string, count: number, rate: Rate): Promise<void>
+	/**
+	 * Returns how many of `total` permits this relay may use until `leaseMs` from now: its fair share, at most `wanted`, and
+	 * never more than the
+	 * other relays leave free. The relay starts nothing while it uses that many. The store records the larger of the share and `inUse`, so
+	 * that the permits in use never exceed `total` while shares move between relays.
+	 */
+	acquirePermits(request: PermitRequest): Promise<number>
+}
+
+/** Lists the running relays. */
+export interface RelayRegistry {
+	/** Records that a relay is alive, and forgets relays without a heartbeat for `forgetAfterMs`. */
+	heartbeat(report: RelayReport, forgetAfterMs: number): Promise<void>
+	/** Removes a relay and its permits. */
+	removeRelay(owner: string): Promise<void>
+	relays(): Promise<readonly RelayRow[]>
 }
 
 /** Selects messages. All given fields must match. */
@@ -95,6 +165,22 @@ export interface CappedCount {
 	readonly isCapped: boolean
 }
 
+/** Lists, replays and discards dead letters. */
+export interface DeadLetterStore {
+	/** Returns the largest groups first. */
+	deadGroups(filter: StoreFilter, limit: number): Promise<readonly DeadGroup[]>
+	/** Counts matching dead letters, up to `limit`. */
+	countDead(filter: StoreFilter, limit: number): Promise<CappedCount>
+	/**
+	 * Moves at most `limit` dead letters back into the queue in one transaction, oldest first: due now, no attempts, no crashes,
+	 * at their former
+	 * position in the order of their key. Returns their ids.
+	 */
+	replay(filter: StoreFilter, limit: number, edit?: MessageEdit): Promise<readonly string[]>
+	/** Deletes at most `limit` dead letters, oldest first; with `keepHistory` moves them into the history. Returns their ids. */
+	discard(filter: StoreFilter, limit: number, keepHistory: boolean): Promise<readonly string[]>
+}
+
 export interface DestinationCounts {
 	readonly destination: string
 	readonly due: CappedCount
@@ -119,79 +205,8 @@ export interface StoreStats {
 	readonly forecast: readonly CappedCount[]
 }
 
-/** A database that holds an outbox. Each method is one statement or one transaction. */
-export interface Store {
-	/** Name of the store in messages: `'sqlite'`, `'postgres'`. */
-	readonly kind: string
-	/** Returns true if this kind of store can use `tx`. */
-	accepts(tx: Queryable): boolean
-	/** Closes the connections that the store opened. A pool that the user passed stays open. */
-	close(): Promise<void>
-
-	readonly migrations: readonly Migration[]
-	/** Updates the schema. Several processes may call it concurrently. Rejects if the schema is newer than this release. */
-	migrate(): Promise<MigrationReport>
-	/** Returns the version of the schema, 0 if there are no tables. */
-	schemaVersion(): Promise<number>
-
-	/** Inserts the rows in the transaction `tx`, or in a transaction of its own if `tx` is omitted. */
-	insert(rows: readonly NewRow[], tx?: Queryable): Promise<InsertResult>
-
-	claim(request: ClaimRequest): Promise<ClaimResult>
-	/**
-	 * Writes the outcome of claimed messages. Returns the ids that this owner no longer holds with that attempt; these are left unchanged. If
-	 * one row of a batch cannot be written, the others are written, and that row with a sanitized error.
-	 */
-	settle(owner: string, settlements: readonly Settlement[], keepHistory: boolean): Promise<readonly string[]>
-	/** Extends leases to `leaseMs` from now. Returns the ids that are no longer held. */
-	renew(owner: string, leaseMs: number, claims: readonly ClaimRef[]): Promise<readonly string[]>
-	/** Returns the time until the next scheduled message is due, undefined if there is none. Messages in flight do not count. */
-	nextDueInMs(destinations: readonly string[]): Promise<number | undefined>
-	/**
-	 * Returns the first `limit` destinations after the name `after` with due messages, in flight or not. The cost grows only with
-	 * the number of names.
-	 */
-	dueDestinations(limit: number, after?: string): Promise<DueDestinations>
-	/** Deletes at most `limit` of the oldest history rows older than `olderThanMs`. Returns the number of deleted rows. */
-	dropHistory(olderThanMs: number, limit: number): Promise<number>
-
-	/** Returns the circuits of those destinations that have one. */
-	circuits(destinations: readonly string[]): Promise<readonly DestinationCircuit[]>
-	/** Applies the change unless the version has changed since. Returns the circuit as it is now. */
-	changeCircuit(
-		change: CircuitChange,
-	): Promise<{ readonly isApplied: boolean; readonly circuit: DestinationCircuit }>
-	/** Pauses claiming for `forMs` unless a longer pause is active. Does not change the circuit state. */
-	pause(destination: string, forMs: number, reason: PauseReason): Promise<void>
-	/** Takes up to `count` tokens from the bucket that all relays share. */
-	acquireTokens(destination: string, count: number, rate: Rate): Promise<TokenGrant>
-	/** Returns unused tokens to the bucket. */
-	returnTokens(destination: string, count: number, rate: Rate): Promise<void>
-	/**
-	 * Returns how many of `total` permits this relay may use until `leaseMs` from now: its fair share, at most `wanted`, and never more than
-	 * the other relays leave free. The relay starts nothing while it uses that many. The store records the larger of the share and `inUse`, so
-	 * that the permits in use never exceed `total` while shares move between relays.
-	 */
-	acquirePermits(request: PermitRequest): Promise<number>
-
-	/** Records that a relay is alive, and forgets relays without a heartbeat for `forgetAfterMs`. */
-	heartbeat(report: RelayReport, forgetAfterMs: number): Promise<void>
-	/** Removes a relay and its permits. */
-	removeRelay(owner: string): Promise<void>
-	relays(): Promise<readonly RelayRow[]>
-
-	/** Returns the largest groups first. */
-	deadGroups(filter: StoreFilter, limit: number): Promise<readonly DeadGroup[]>
-	/** Counts matching dead letters, up to `limit`. */
-	countDead(filter: StoreFilter, limit: number): Promise<CappedCount>
-	/**
-	 * Moves at most `limit` dead letters back into the queue in one transaction, oldest first: due now, no attempts, no crashes, at their
-	 * former position in the order of their key. Returns their ids.
-	 */
-	replay(filter: StoreFilter, limit: number, edit?: MessageEdit): Promise<readonly string[]>
-	/** Deletes at most `limit` dead letters, oldest first; with `keepHistory` moves them into the history. Returns their ids. */
-	discard(filter: StoreFilter, limit: number, keepHistory: boolean): Promise<readonly string[]>
-
+/** Finds and counts messages, for people and tools. */
+export interface DiagnosticsStore {
 	find(id: string): Promise<StoredMessage | undefined>
 	/** Lists messages oldest first, after the message `after`. Without a status: queued and dead messages. */
 	list(filter: StoreFilter, limit: number, after?: string): Promise<readonly StoredMessage[]>
@@ -212,7 +227,10 @@ export interface Store {
 	stats(limit: number, destination?: string): Promise<StoreStats>
 	/** Returns the database's time. */
 	now(): Promise<number>
+}
 
+/** Notifies relays of other processes about new messages. */
+export interface NotificationStore {
 	/** Notifies relays of other processes that messages may be due. Never uses the user's transaction. */
 	notify(): Promise<void>
 	/**
@@ -220,4 +238,22 @@ export interface Store {
 	 * that stops listening.
 	 */
 	listen(onNotify: () => void, onError: (error: unknown) => void): Promise<() => Promise<void>>
+}
+
+/** A database that holds an outbox. */
+export interface Store
+	extends SchemaStore,
+		EnqueueStore,
+		QueueStore,
+		CoordinationStore,
+		RelayRegistry,
+		DeadLetterStore,
+		DiagnosticsStore,
+		NotificationStore {
+	/** Name of the store in messages: `'sqlite'`, `'postgres'`. */
+	readonly kind: string
+	/** Returns true if this kind of store can use `tx`. */
+	accepts(tx: Queryable): boolean
+	/** Closes the connections that the store opened. A pool that the user passed stays open. */
+	close(): Promise<void>
 }

@@ -5,7 +5,7 @@
 import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import { type Big, withNumbers } from '../../../sql/postgres-values.ts'
 import { cappedCount } from '../count-limits.ts'
-import type { DeadGroup, MessageEdit, Store, StoreFilter } from '../store.ts'
+import type { DeadGroup, DeadLetterStore, MessageEdit, Store, StoreFilter } from '../store.ts'
 import { FINGERPRINT, filterSql, Parameters } from './filter.ts'
 import { MESSAGE_COLUMNS } from './schema.ts'
 
@@ -47,7 +47,7 @@ select count(*) as count from w`
 
 export function deadLetterOperations(
 	executor: PostgresExecutor,
-): Pick<Store, 'deadGroups' | 'countDead' | 'replay' | 'discard' | 'retryNow' | 'dropHistory'> {
+): DeadLetterStore & Pick<Store, 'retryNow' | 'dropHistory'> {
 	const runForIds = async (sql: string, { values }: Parameters): Promise<readonly string[]> =>
 		(await executor.runOnce<{ id: string }>(sql, values)).map(({ id }) => id)
 	return {

@@ -3,7 +3,7 @@ import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import { type Big, withNumbers } from '../../../sql/postgres-values.ts'
 import { grantPermits, type PermitHolder } from '../decisions/permits.ts'
 import type { RelayRow } from '../rows.ts'
-import type { Store } from '../store.ts'
+import type { RelayRegistry, Store } from '../store.ts'
 import { timeAfter } from '../time-after.ts'
 
 const LOCK = `
@@ -46,7 +46,7 @@ const NUMBERS = ['pid', 'inFlight', 'sent', 'failed', 'dead', 'throughput', 'sta
 
 export const relayOperations = (
 	executor: PostgresExecutor,
-): Pick<Store, 'acquirePermits' | 'heartbeat' | 'removeRelay' | 'relays'> => ({
+): RelayRegistry & Pick<Store, 'acquirePermits'> => ({
 	/** Locks the destination before it reads the other relays' permits, so that the sum includes everything committed. */
 	acquirePermits(request) {
 		const { destination, owner, wanted, leaseMs } = request
