@@ -3,8 +3,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import { sleep } from '../../outbox/timing/sleep.ts'
 import { formatCount } from '../../text/format.ts'
 import { createLedger, type Kill, type Ledger } from './ledger.ts'
-import type { DemoStatus, LiveStatus } from './live-status.ts'
-import { OrderProducer } from './order-producer.ts'
+import type { LiveStatus } from './live-status.ts'
 import type { Receiver } from './receiver.ts'
 import { RelayProcess } from './relay-process.ts'
 import type { DemoSchedule } from './schedule.ts'
@@ -18,11 +17,8 @@ export interface DemoParts {
 	readonly runtime: Runtime
 }
 
-interface ScheduledAction {
-	readonly atMs: number
-	run(signal: AbortSignal): void | Promise<void>
-}
-
+/** One of this many orders is rolled back; its message must never arrive. */
+const ROLLBACK_EVERY = 20
 const DRAIN_POLL_MS = 50
 /** A kill shows duplicates only if the relay is busy; after this time it happens anyway. */
 const WAIT_FOR_BUSY_MS = 1000
@@ -30,28 +26,24 @@ const BUSY_MESSAGES = 4
 
 export class Demo {
 	readonly #parts: DemoParts
-	readonly #producer: OrderProducer
 	readonly #relays: RelayProcess[] = []
 	readonly #kills: Kill[] = []
 	/** Rejects if a relay process fails, and never resolves. */
-	readonly #failure: Promise<never>
-	#fail: (error: unknown) => void = () => {}
+	readonly #failure = Promise.withResolvers<never>()
+	#committed = 0
+	#rolledBack = 0
 	#url = ''
 	#isClosed = false
 	#phase = 'starting relays'
 
 	constructor(parts: DemoParts) {
 		this.#parts = parts
-		this.#producer = new OrderProducer(parts.shop, parts.runtime)
-		this.#failure = new Promise((_, reject) => {
-			this.#fail = reject
-		})
-		this.#failure.catch(() => {})
+		this.#failure.promise.catch(() => {})
 	}
 
 	/** Runs the demo and returns its ledger. `signal` ends the orders early; messages in flight are still delivered. */
 	run(signal: AbortSignal): Promise<Ledger> {
-		return Promise.race([this.#run(signal), this.#failure])
+		return Promise.race([this.#run(signal), this.#failure.promise])
 	}
 
 	/** Kills all relay processes that still run. */
@@ -61,59 +53,72 @@ export class Demo {
 	}
 
 	async #run(signal: AbortSignal): Promise<Ledger> {
-		const { receiver, status, schedule, runtime } = this.#parts
+		const { shop, receiver, status, runtime } = this.#parts
 		this.#url = await receiver.start()
 		const pair = [this.#startRelay(), this.#startRelay()]
 		await Promise.all(pair.map(({ ready }) => ready))
 		status.print(pair.map(({ name, pid }) => `${name} is process ${pid}`).join(', '))
-		status.follow(() => this.#status())
-		const stopOrders = new AbortController()
-		const stop = () => stopOrders.abort()
-		signal.addEventListener('abort', stop)
-		if (signal.aborted) stop()
+		status.follow(() => ({ committed: this.#committed, receiver, relays: this.#relays, phase: this.#phase }))
+		const end = new AbortController()
+		const untilEnd = AbortSignal.any([signal, end.signal])
+		const producing = this.#produceOrders(untilEnd)
 		try {
-			const producing = this.#producer.run(schedule.ordersPerSecond, stopOrders.signal)
-			await Promise.race([producing, this.#runSchedule(stopOrders.signal)])
-			stop()
-			await producing
+			await Promise.race([producing, this.#runSchedule(untilEnd)])
 		} finally {
-			stop()
-			signal.removeEventListener('abort', stop)
+			end.abort()
 		}
+		await producing
 		receiver.isDown = false
 		receiver.injectsFaults = false
 		this.#phase = 'no more orders; delivering the remaining messages'
-		const { left, dead } = await this.#drain()
+		const remaining = await this.#drain()
 		await Promise.all(this.#relays.map((relay) => relay.stop(runtime)))
-		return this.#ledger(left, dead)
+		return createLedger({
+			...{
+				...remaining,
+				database: shop.name,
+				committed: await shop.orderIds(),
+				rolledBack: this.#rolledBack,
+			},
+			...{ received: receiver.orders, faults: receiver.faults, kills: this.#kills },
+			...{ duplicates: receiver.duplicates, duplicatesByKill: receiver.duplicatesByKill },
+			relays: this.#relays.map(({ name, pid, counts }) => ({ name, pid, sent: counts.sent })),
+		})
 	}
 
-	async #runSchedule(signal: AbortSignal): Promise<void> {
-		const { runtime } = this.#parts
+	/** Each order has its own time, so that the rate does not depend on the precision of timers or a busy disk. */
+	async #produceOrders(signal: AbortSignal): Promise<void> {
+		const { shop, schedule, runtime } = this.#parts
 		const startedAt = runtime.now()
-		this.#phase = 'producing orders'
-		for (const { atMs, run } of this.#scheduledActions()) {
-			await sleep(runtime, Math.max(0, atMs - (runtime.now() - startedAt)), signal)
+		for (let number = 1; ; number++) {
+			const dueAt = startedAt + (number * 1000) / schedule.ordersPerSecond
+			await sleep(runtime, Math.max(0, dueAt - runtime.now()), signal)
 			if (signal.aborted) return
-			await run(signal)
+			const isRolledBack = number % ROLLBACK_EVERY === 0
+			const order = { orderId: `order-${number}`, amount: 1 + Math.floor(runtime.random() * 10_000) }
+			await shop.write(order, isRolledBack ? 'ROLLBACK' : 'COMMIT')
+			if (isRolledBack) this.#rolledBack += 1
+			else this.#committed += 1
 		}
 	}
 
-	#scheduledActions(): readonly ScheduledAction[] {
-		const { receiver, status, schedule } = this.#parts
-		const { failures, outage, killAtMs, produceMs } = schedule
+	async #runSchedule(signal: AbortSignal): Promise<void> {
+		const { receiver, status, schedule, runtime } = this.#parts
+		const startedAt = runtime.now()
+		const at = async (ms: number, act: () => void | Promise<void>) => {
+			await sleep(runtime, Math.max(0, startedAt + ms - runtime.now()), signal)
+			if (!signal.aborted) await act()
+		}
 		const setDown = (isDown: boolean, message: string) => () => {
 			receiver.isDown = isDown
 			status.print(message)
 		}
-		const actions: ScheduledAction[] = [
-			...failures.map(({ atMs, fault }) => ({ atMs, run: () => receiver.failNext(fault) })),
-			{ atMs: outage.fromMs, run: setDown(true, 'the receiver goes down') },
-			{ atMs: outage.toMs, run: setDown(false, 'the receiver is back') },
-			{ atMs: killAtMs, run: (signal) => this.#killBusiestRelay(signal) },
-			{ atMs: produceMs, run: () => {} },
-		]
-		return actions.sort((one, other) => one.atMs - other.atMs)
+		this.#phase = 'producing orders'
+		for (const { atMs, fault } of schedule.failures) await at(atMs, () => receiver.failNext(fault))
+		await at(schedule.outage.fromMs, setDown(true, 'the receiver goes down'))
+		await at(schedule.outage.toMs, setDown(false, 'the receiver is back'))
+		await at(schedule.killAtMs, () => this.#killBusiestRelay(signal))
+		await at(schedule.produceMs, () => {})
 	}
 
 	async #killBusiestRelay(signal: AbortSignal): Promise<void> {
@@ -126,11 +131,10 @@ export class Demo {
 				.sort((one, other) => other.unanswered - one.unanswered)[0]
 		while ((busiest()?.unanswered ?? 0) < BUSY_MESSAGES && runtime.now() < until && !signal.aborted)
 			await sleep(runtime, 1, signal)
-		const victim = busiest()?.relay
+		const victim = busiest()
 		if (!victim || signal.aborted) return
-		const unanswered = receiver.countUnanswered(victim.name)
-		await victim.kill()
-		this.#replace(victim, unanswered)
+		await victim.relay.kill()
+		this.#replace(victim.relay, victim.unanswered)
 	}
 
 	#replace({ name, pid }: RelayProcess, unanswered: number): void {
@@ -150,7 +154,7 @@ export class Demo {
 		const name = `relay-${this.#relays.length + 1}`
 		const input = { type: 'start', name, database: shop.database, to: this.#url, schedule } as const
 		const relay = new RelayProcess(input, (exited, error) => {
-			if (error) this.#fail(error)
+			if (error) this.#failure.reject(error)
 			else this.#replace(exited, receiver.countUnanswered(exited.name))
 		})
 		this.#relays.push(relay)
@@ -167,20 +171,5 @@ export class Demo {
 			if (left === 0 || runtime.now() > until) return { left, dead: dead.count }
 			await sleep(runtime, DRAIN_POLL_MS, undefined)
 		}
-	}
-
-	async #ledger(left: number, dead: number): Promise<Ledger> {
-		const { shop, receiver } = this.#parts
-		return createLedger({
-			...{ database: shop.name, committed: await shop.orderIds(), rolledBack: this.#producer.rolledBack },
-			...{ received: receiver.orders, faults: receiver.faults, left, dead, kills: this.#kills },
-			relays: this.#relays.map(({ name, pid, counts }) => ({ name, pid, sent: counts.sent })),
-			...{ duplicates: receiver.duplicates, duplicatesByKill: receiver.duplicatesByKill },
-		})
-	}
-
-	#status(): DemoStatus {
-		const { committed } = this.#producer
-		return { committed, receiver: this.#parts.receiver, relays: this.#relays, phase: this.#phase }
 	}
 }

@@ -14,91 +14,65 @@ export interface Kill {
 	readonly unanswered: number
 }
 
-interface RelayEntry {
-	readonly name: string
-	readonly pid: number | undefined
-	/** The last count that the process reported. */
-	readonly sent: number
-}
-
-interface LedgerBase {
+export interface LedgerInput {
 	readonly database: string
-	readonly relays: readonly RelayEntry[]
+	/** `sent` is the last count that the process reported. */
+	readonly relays: readonly {
+		readonly name: string
+		readonly pid: number | undefined
+		readonly sent: number
+	}[]
+	/** Ids of the committed orders. */
+	readonly committed: readonly string[]
 	readonly rolledBack: number
+	/** How often the receiver accepted each order. */
+	readonly received: ReadonlyMap<string, number>
 	readonly faults: Readonly<Faults>
+	/** How many duplicates the receiver rejected. */
+	readonly duplicates: number
+	/** Duplicates caused by a kill, by the killed relay. */
+	readonly duplicatesByKill: ReadonlyMap<string, KillDuplicates>
+	readonly kills: readonly Kill[]
 	/** Messages that are still in the queue. */
 	readonly left: number
 	/** Dead letters. */
 	readonly dead: number
 }
 
-export interface LedgerInput extends LedgerBase {
-	/** Ids of the committed orders. */
-	readonly committed: readonly string[]
-	/** How often the receiver accepted each order. */
-	readonly received: ReadonlyMap<string, number>
-	/** How many duplicates the receiver rejected. */
-	readonly duplicates: number
-	/** Duplicates caused by a kill, by the killed relay. */
-	readonly duplicatesByKill: ReadonlyMap<string, KillDuplicates>
-	readonly kills: readonly Kill[]
-}
+export type Ledger = ReturnType<typeof createLedger>
 
-interface KillEntry extends Kill {
-	/** Duplicates of messages that the relay had sent but not acked. */
-	readonly duplicatesRejected: number
-	/** How many of these the receiver had answered before. */
-	readonly duplicatesAnswered: number
-}
-
-export interface Ledger extends LedgerBase {
-	readonly committed: number
-	readonly receivedOnce: number
-	/** Committed but not received. */
-	readonly lost: readonly string[]
-	/** Accepted more than once. */
-	readonly repeated: readonly string[]
-	/** Received but not committed. */
-	readonly phantom: readonly string[]
-	readonly duplicatesRejected: number
-	readonly kills: readonly KillEntry[]
-	/** True if every committed order was received exactly once, and no other order. */
-	readonly balances: boolean
-}
-
-export function createLedger(input: LedgerInput): Ledger {
+/** Returns the ledger. It balances if every committed order was received exactly once, and no other order. */
+export function createLedger(input: LedgerInput) {
 	const { committed: ids, received, duplicates, duplicatesByKill, kills, ...base } = input
 	const committed = new Set(ids)
 	const countOf = (order: string) => received.get(order) ?? 0
-	const lost = [...committed].filter((order) => countOf(order) === 0)
-	const repeated = [...committed].filter((order) => countOf(order) > 1)
+	const lost = ids.filter((order) => countOf(order) === 0)
+	const repeated = ids.filter((order) => countOf(order) > 1)
 	const phantom = [...received.keys()].filter((order) => !committed.has(order))
+	const problems = lost.length + repeated.length + phantom.length + base.left + base.dead
 	return {
-		...{ ...base, committed: committed.size, lost, repeated, phantom },
+		...{ ...base, committed: committed.size, lost, repeated, phantom, duplicatesRejected: duplicates },
 		receivedOnce: committed.size - lost.length - repeated.length,
-		duplicatesRejected: duplicates,
 		kills: kills.map((kill) => {
 			const { answered, unanswered } = duplicatesByKill.get(kill.relay) ?? { answered: 0, unanswered: 0 }
 			return { ...kill, duplicatesRejected: answered + unanswered, duplicatesAnswered: answered }
 		}),
 		// A demo without orders would prove nothing.
-		balances:
-			committed.size > 0 && lost.length + repeated.length + phantom.length + base.left + base.dead === 0,
+		balances: committed.size > 0 && problems === 0,
 	}
 }
 
-export function renderLedger(
-	ledger: Ledger,
-	{ style, columns }: Pick<CommandIo, 'style' | 'columns'>,
-): string {
+type Format = Pick<CommandIo, 'style' | 'columns'>
+
+export function renderLedger(ledger: Ledger, { style, columns }: Format): string {
 	const { faults, lost, repeated, phantom, left, dead, kills, duplicatesRejected } = ledger
-	const problems: readonly (readonly [string, number])[] = [
-		['lost', lost.length],
-		['received twice', repeated.length],
-		['received but not committed', phantom.length],
-		['still in the queue', left],
-		['dead letters', dead],
-	]
+	const problems = {
+		lost: lost.length,
+		'received twice': repeated.length,
+		'received but not committed': phantom.length,
+		'still in the queue': left,
+		'dead letters': dead,
+	}
 	const otherDuplicates = kills.reduce((rest, kill) => rest - kill.duplicatesRejected, duplicatesRejected)
 	const rows: (readonly [string, string])[] = [
 		['committed', `${formatCount(ledger.committed, 'order')}, each with its message in one transaction`],
@@ -113,7 +87,8 @@ export function renderLedger(
 			`${formatNumber(otherDuplicates)}, after a late response or an expired lease on a busy machine`,
 		])
 	rows.push(['injected faults', formatFaults(faults)])
-	for (const [problem, count] of problems) if (count > 0) rows.push([problem, formatNumber(count)])
+	for (const [problem, count] of Object.entries(problems))
+		if (count > 0) rows.push([problem, formatNumber(count)])
 	const conclusion = ledger.balances
 		? style.green('The ledger balances: committed = received exactly once.')
 		: style.red('The ledger does not balance.')
@@ -121,7 +96,7 @@ export function renderLedger(
 }
 
 /** Acked messages are not sent again. Messages that were sent but not acked are, whether a response had arrived or not. */
-function describeKill({ duplicatesRejected, duplicatesAnswered }: KillEntry): string {
+function describeKill({ duplicatesRejected, duplicatesAnswered }: Ledger['kills'][number]): string {
 	const count = formatNumber(duplicatesRejected)
 	if (duplicatesRejected === 0) return count
 	const answered = duplicatesAnswered === duplicatesRejected ? 'all' : formatNumber(duplicatesAnswered)

@@ -2,9 +2,9 @@
  * The counts while the demo runs: a block that is redrawn on a terminal, otherwise a line per second, which suits a log. It goes
  * to standard error, so standard output contains only the ledger.
  */
-import type { Runtime } from '../../core/runtime/runtime.ts'
 import { formatNumber } from '../../text/format.ts'
 import { wrap } from '../../text/width.ts'
+import { every } from '../every.ts'
 import type { CommandIo } from '../io.ts'
 import { formatFaults, type Receiver } from './receiver.ts'
 import type { RelayProcess } from './relay-process.ts'
@@ -21,8 +21,7 @@ const REDRAW_MS = 100
 const LINE_INTERVAL_MS = 1000
 
 export class LiveStatus {
-	readonly #io: Pick<CommandIo, 'note' | 'style' | 'columns'>
-	readonly #runtime: Runtime
+	readonly #io: Pick<CommandIo, 'note' | 'style' | 'columns' | 'runtime'>
 	readonly #canRedraw: boolean
 	readonly #startedAt: number
 	/** Lines of the block on the screen. */
@@ -31,24 +30,20 @@ export class LiveStatus {
 
 	constructor(io: Pick<CommandIo, 'note' | 'style' | 'columns' | 'runtime'>, canRedraw: boolean) {
 		this.#io = io
-		this.#runtime = io.runtime
 		this.#canRedraw = canRedraw
 		this.#startedAt = io.runtime.now()
 	}
 
 	/** Shows the status repeatedly until `end`. */
 	follow(readStatus: () => DemoStatus): void {
-		const step = () => {
-			this.#show(readStatus())
-			this.#cancel = this.#runtime.setTimer(this.#canRedraw ? REDRAW_MS : LINE_INTERVAL_MS, step)
-		}
-		step()
+		const show = () => (this.#canRedraw ? this.#draw(readStatus()) : this.#log(readStatus()))
+		show()
+		this.#cancel = every(this.#io.runtime, this.#canRedraw ? REDRAW_MS : LINE_INTERVAL_MS, show)
 	}
 
 	/** Prints a line that stays. */
 	print(text: string): void {
-		this.#io.note(`${this.#erase()}${this.#clock()}  ${text}`)
-		this.#height = 0
+		this.#io.note(this.#erase() + this.#clock() + text)
 	}
 
 	/** Must be called after another part wrote to the screen, so that its lines are not overwritten. */
@@ -58,47 +53,40 @@ export class LiveStatus {
 
 	end(): void {
 		this.#cancel()
-		if (this.#canRedraw && this.#height > 0) this.#io.note(this.#erase().trimEnd())
-		this.#height = 0
+		if (this.#height > 0) this.#io.note(this.#erase())
 	}
 
-	#show(status: DemoStatus): void {
-		if (!this.#canRedraw) {
-			this.#io.note(`${this.#clock()}  ${[orderCounts(status), ...receiverCounts(status)].join('; ')}`)
-			return
-		}
-		const lines = this.#block(status).map((line) => line.slice(0, this.#maxWidth))
-		const [head = '', ...rest] = lines
-		this.#io.note([this.#erase() + this.#io.style.bold(head), ...rest].join('\n'))
-		this.#height = lines.length
+	#log(status: DemoStatus): void {
+		this.print([orderCounts(status), ...receiverCounts(status)].join('; '))
 	}
 
-	/** Moves up to the first line of the block and clears the screen below. */
-	#erase(): string {
-		return this.#canRedraw && this.#height > 0 ? `\x1b[${this.#height}A\x1b[J` : ''
-	}
-
-	#clock(): string {
-		const seconds = (this.#runtime.now() - this.#startedAt) / 1000
-		return `${seconds.toFixed(1).padStart(5)} s`
-	}
-
-	/** A line as wide as the terminal wraps, and wrapped lines cannot be erased. */
-	get #maxWidth(): number {
-		return this.#io.columns - 1
-	}
-
-	#block(status: DemoStatus): readonly string[] {
-		const texts = [
+	#draw(status: DemoStatus): void {
+		const { columns, style, note } = this.#io
+		const clock = this.#clock()
+		// A line as wide as the terminal wraps, and wrapped lines cannot be erased.
+		const width = columns - 1
+		const [head = '', ...rest] = [
 			orderCounts(status),
 			`receiver: ${receiverCounts(status).join('; ')}`,
 			...status.relays.map(relayCounts),
 			status.phase,
 		]
-		const clock = `${this.#clock()}  `
-		return texts
-			.flatMap((text) => wrap(text, this.#maxWidth - clock.length))
-			.map((line, index) => (index === 0 ? clock : ' '.repeat(clock.length)) + line)
+			.flatMap((text) => wrap(text, width - clock.length))
+			.map((line, index) => ((index === 0 ? clock : ' '.repeat(clock.length)) + line).slice(0, width))
+		note([this.#erase() + style.bold(head), ...rest].join('\n'))
+		this.#height = rest.length + 1
+	}
+
+	/** Returns the code that moves up to the first line of the block and clears the screen below. */
+	#erase(): string {
+		const height = this.#height
+		this.#height = 0
+		return height > 0 ? `\x1b[${height}A\x1b[J` : ''
+	}
+
+	#clock(): string {
+		const seconds = (this.#io.runtime.now() - this.#startedAt) / 1000
+		return `${seconds.toFixed(1).padStart(5)} s  `
 	}
 }
 

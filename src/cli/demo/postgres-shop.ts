@@ -25,27 +25,23 @@ export async function postgresShop(target: PostgresTarget): Promise<Shop> {
 		await remove().catch(() => {})
 		throw error
 	}
+	const insert = `INSERT INTO ${schema}.shop_orders (id, amount) VALUES ($1, $2)`
 	return {
 		name: `${target.name}, schema ${schema}`,
 		database: { kind: 'postgres', url: target.url, schema },
 		outbox,
 		async write(order, end) {
 			const client = await pool.connect()
-			let failure: Error | undefined
+			// A connection inside a transaction must not return to the pool.
+			let isOpen = true
 			try {
 				await client.query('BEGIN')
-				await client.query(`INSERT INTO ${schema}.shop_orders (id, amount) VALUES ($1, $2)`, [
-					order.orderId,
-					order.amount,
-				])
+				await client.query(insert, [order.orderId, order.amount])
 				await outbox.enqueue(orderMessage(order), { tx: client })
 				await client.query(end)
-			} catch (error) {
-				failure = error instanceof Error ? error : new Error(String(error))
-				throw error
+				isOpen = false
 			} finally {
-				// A connection inside a transaction must not return to the pool.
-				client.release(failure)
+				client.release(isOpen)
 			}
 		},
 		async orderIds() {

@@ -6,6 +6,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { formatNumber } from '../../text/format.ts'
 
@@ -53,7 +54,6 @@ export class Receiver {
 	/** The latest delivery by Idempotency-Key. */
 	readonly #deliveries: Map<string, Delivery> = new Map()
 	readonly #unanswered: Map<string, number> = new Map()
-	readonly #timers: Set<() => void> = new Set()
 	readonly #nextFaults: (keyof Faults)[] = []
 
 	constructor(runtime: Runtime) {
@@ -70,7 +70,6 @@ export class Receiver {
 	}
 
 	async close(): Promise<void> {
-		for (const cancel of this.#timers) cancel()
 		if (!this.#server.listening) return
 		const closed = once(this.#server, 'close')
 		this.#server.close()
@@ -97,21 +96,21 @@ export class Receiver {
 	}
 
 	async #onRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
-		const body = await readBody(request)
-		// The client disconnected while it was sending.
+		// Undefined if the client disconnected while it was sending.
+		const body = await text(request).catch(() => undefined)
 		if (body === undefined) return
 		const fault = this.#nextFault()
 		if (fault !== undefined) {
 			this.faults[fault] += 1
 			return FAULT_RESPONSES[fault](response)
 		}
-		const key = String(request.headers['idempotency-key'])
 		const relay = String(request.headers[RELAY_HEADER])
 		const delivery = { relay, isAnswered: false }
-		const status = this.#accept(key, delivery, body)
+		const status = this.#accept(String(request.headers['idempotency-key']), delivery, body)
 		this.#unanswered.set(relay, this.countUnanswered(relay) + 1)
 		response.once('close', () => this.#unanswered.set(relay, this.countUnanswered(relay) - 1))
-		this.#after(RESPONSE_DELAY_MS.min + RESPONSE_DELAY_MS.spread * this.#runtime.random(), () => {
+		const delayMs = RESPONSE_DELAY_MS.min + RESPONSE_DELAY_MS.spread * this.#runtime.random()
+		this.#runtime.setTimer(delayMs, () => {
 			// A relay that disconnected does not receive the response.
 			delivery.isAnswered = !response.destroyed
 			response.writeHead(status).end()
@@ -143,14 +142,6 @@ export class Receiver {
 		this.orders.set(order, (this.orders.get(order) ?? 0) + 1)
 		return 201
 	}
-
-	#after(ms: number, then: () => void): void {
-		const cancel = this.#runtime.setTimer(ms, () => {
-			this.#timers.delete(cancel)
-			then()
-		})
-		this.#timers.add(cancel)
-	}
 }
 
 /** Returns the counts as `status 500: 3, status 429: 1, hung: 2, outage: 14`. */
@@ -165,14 +156,4 @@ const FAULT_RESPONSES: Readonly<Record<keyof Faults, (response: ServerResponse) 
 	hung: () => {},
 	// Like a machine that is off: the connection breaks without a response.
 	outage: (response) => void response.destroy(),
-}
-
-async function readBody(request: IncomingMessage): Promise<string | undefined> {
-	let text = ''
-	try {
-		for await (const chunk of request.setEncoding('utf8')) text += chunk
-		return text
-	} catch {
-		return undefined
-	}
 }

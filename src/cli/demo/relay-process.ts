@@ -2,15 +2,14 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { SharedCircuitState } from '../../outbox/store/rows.ts'
+import type { StoreTarget } from '../outbox/open-outbox.ts'
 import type { DemoSchedule } from './schedule.ts'
 
 /** Sent over the channel instead of as arguments, which every user of the machine can read. */
 export interface RelayInput {
 	readonly type: 'start'
 	readonly name: string
-	readonly database:
-		| { readonly kind: 'sqlite'; readonly file: string }
-		| { readonly kind: 'postgres'; readonly url: string; readonly schema: string }
+	readonly database: StoreTarget
 	/** URL of the receiver. */
 	readonly to: string
 	readonly schedule: Pick<DemoSchedule, 'leaseMs' | 'timeoutMs' | 'breakerMs'>
@@ -19,21 +18,18 @@ export interface RelayInput {
 export type ToRelay = RelayInput | { readonly type: 'stop' }
 
 export interface RelayCounts {
-	readonly sent: number
-	readonly failed: number
-	readonly circuit: SharedCircuitState
+	sent: number
+	failed: number
+	circuit: SharedCircuitState
 }
 
 export type FromRelay =
 	| { readonly type: 'ready' }
-	| ({ readonly type: 'counts' } & RelayCounts)
+	| ({ readonly type: 'counts' } & Readonly<RelayCounts>)
 	| { readonly type: 'failed'; readonly message: string }
 
 /** The sources run as they are; the package is built. */
-const WORKER_FILE = new URL(
-	import.meta.url.endsWith('.ts') ? './relay-worker.ts' : './relay-worker.js',
-	import.meta.url,
-)
+const WORKER_FILE = new URL(`./relay-worker${import.meta.url.slice(-3)}`, import.meta.url)
 
 /** A process that has not stopped by then is killed. */
 const STOP_TIMEOUT_MS = 10_000
@@ -44,12 +40,12 @@ export type OnUnexpectedExit = (relay: RelayProcess, error: Error | undefined) =
 
 export class RelayProcess {
 	readonly name: string
-	counts: RelayCounts = { sent: 0, failed: 0, circuit: 'closed' }
+	counts: Readonly<RelayCounts> = { sent: 0, failed: 0, circuit: 'closed' }
 	state: 'starting' | 'running' | 'killed' | 'stopping' | 'ended' = 'starting'
 	/** Resolves when the relay runs or has ended. */
 	readonly ready: Promise<void>
 	readonly #child: ChildProcess
-	readonly #exit: Promise<void>
+	readonly #exit = Promise.withResolvers<void>()
 	/** The latest error and output of the process. */
 	#output = ''
 
@@ -61,24 +57,29 @@ export class RelayProcess {
 			stream?.setEncoding('utf8').on('data', (text: string) => {
 				this.#output = (this.#output + text).slice(-MAX_OUTPUT)
 			})
-		let resolveReady = () => {}
-		const ready = new Promise<void>((resolve) => {
-			resolveReady = resolve
+		const ready = Promise.withResolvers<void>()
+		this.ready = Promise.race([ready.promise, this.#exit.promise])
+		child.on('message', (message: FromRelay) => {
+			if (message.type === 'failed') this.#output = message.message
+			else if (message.type === 'counts') this.counts = message
+			else {
+				if (this.state === 'starting') this.state = 'running'
+				ready.resolve()
+			}
 		})
-		this.#exit = new Promise((resolve) => {
-			child.once('exit', (code, signal) => {
-				resolve()
-				this.#onExit(onUnexpectedExit, signal === null ? `exit code ${code}` : undefined)
-			})
-			// The channel of a killed process also emits an error. Only a process that did not start has no pid.
-			child.on('error', ({ message }) => {
-				if (child.pid !== undefined) return
-				resolve()
-				this.#onExit(onUnexpectedExit, message)
-			})
+		/** Without a reason the process was killed by a signal from outside. */
+		const onExit = (reason: string | undefined) => {
+			this.#exit.resolve()
+			if (this.state === 'killed' || this.state === 'stopping') return
+			this.state = reason === undefined ? 'killed' : 'ended'
+			const message = `${this.name} ended: ${this.#output.trim() || reason}`
+			onUnexpectedExit(this, reason === undefined ? undefined : new Error(message))
+		}
+		child.once('exit', (code, signal) => onExit(signal === null ? `exit code ${code}` : undefined))
+		// The channel of a killed process also emits an error. Only a process that did not start has no pid.
+		child.on('error', ({ message }) => {
+			if (child.pid === undefined) onExit(message)
 		})
-		this.ready = Promise.race([ready, this.#exit])
-		child.on('message', (message: FromRelay) => this.#onMessage(message, resolveReady))
 		this.#send(input)
 	}
 
@@ -91,7 +92,7 @@ export class RelayProcess {
 		if (this.#hasEnded) return
 		this.state = 'killed'
 		this.#child.kill('SIGKILL')
-		await this.#exit
+		await this.#exit.promise
 	}
 
 	/** Lets the relay finish its messages in flight. */
@@ -100,7 +101,7 @@ export class RelayProcess {
 		this.state = 'stopping'
 		const cancel = runtime.setTimer(STOP_TIMEOUT_MS, () => void this.#child.kill('SIGKILL'), 'limit')
 		this.#send({ type: 'stop' })
-		await this.#exit
+		await this.#exit.promise
 		cancel()
 		this.state = 'ended'
 	}
@@ -110,26 +111,7 @@ export class RelayProcess {
 		return pid === undefined || exitCode !== null || signalCode !== null
 	}
 
-	/** Without a reason the process was killed by a signal from outside. */
-	#onExit(onUnexpectedExit: OnUnexpectedExit, reason: string | undefined): void {
-		if (this.state === 'killed' || this.state === 'stopping') return
-		this.state = reason === undefined ? 'killed' : 'ended'
-		const error =
-			reason === undefined ? undefined : new Error(`${this.name} ended: ${this.#output.trim() || reason}`)
-		onUnexpectedExit(this, error)
-	}
-
 	#send(message: ToRelay): void {
 		this.#child.send(message, () => {})
-	}
-
-	#onMessage(message: FromRelay, resolveReady: () => void): void {
-		if (message.type === 'ready') {
-			if (this.state === 'starting') this.state = 'running'
-			resolveReady()
-		} else if (message.type === 'counts') {
-			const { type: _, ...counts } = message
-			this.counts = counts
-		} else this.#output = message.message
 	}
 }

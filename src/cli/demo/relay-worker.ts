@@ -11,14 +11,11 @@ const exitWithoutParent = () => process.exit(1)
 for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
 process.on('disconnect', exitWithoutParent)
 
-let stop = () => {}
-const stopped = new Promise<void>((resolve) => {
-	stop = resolve
-})
+const stopped = Promise.withResolvers<void>()
 process.on('message', async (message: ToRelay) => {
-	if (message.type === 'stop') return stop()
+	if (message.type === 'stop') return stopped.resolve()
 	try {
-		await runDemoRelay(message, send, stopped)
+		await runDemoRelay(message, send, stopped.promise)
 	} catch (error) {
 		send({ type: 'failed', message: error instanceof Error ? error.message : String(error) })
 		process.exitCode = 1

@@ -11,55 +11,43 @@ import { Receiver } from './receiver.ts'
 import { createSchedule } from './schedule.ts'
 import type { Shop } from './shop.ts'
 
-export interface DemoArguments {
-	readonly seconds: number
-	readonly database: string | undefined
-}
+/** A supervisor and a closed window clean up like Ctrl-C. A second signal of the same kind ends the process. */
+const TERMINATION = ['SIGTERM', 'SIGHUP'] as const
 
-export async function runDemo({ seconds, database }: DemoArguments, io: CommandIo): Promise<ExitKind> {
-	const target = resolvePostgres(database, io.env)
+export async function runDemo(
+	{ seconds, database }: { readonly seconds: number; readonly database: string | undefined },
+	io: CommandIo,
+): Promise<ExitKind> {
+	const { env, runtime } = io
+	const target = resolvePostgres(database, env)
 	try {
 		const shop = await openShop(target)
-		const receiver = new Receiver(io.runtime)
-		const status = new LiveStatus(io, canRedraw(io))
-		const schedule = createSchedule(seconds)
-		const demo = new Demo({ shop, receiver, status, schedule, runtime: io.runtime })
+		const receiver = new Receiver(runtime)
+		const canRedraw = io.isTTY && process.stderr.isTTY === true && env['TERM'] !== 'dumb'
+		const status = new LiveStatus(io, canRedraw)
+		const demo = new Demo({ shop, receiver, status, schedule: createSchedule(seconds), runtime })
 		// The note about Ctrl-C is printed below the status and must not be overwritten.
-		const forget = () => status.forget()
-		io.signal.addEventListener('abort', forget)
-		const system = listenForTermination()
+		io.signal.addEventListener('abort', () => status.forget())
+		const termination = new AbortController()
+		const terminate = () => termination.abort()
+		for (const name of TERMINATION) process.once(name, terminate)
 		try {
 			io.note(
 				`Orders are written to ${shop.name}. Two relays deliver them to a receiver that fails on purpose.`,
 			)
-			const ledger = await demo.run(AbortSignal.any([io.signal, system.signal]))
+			const ledger = await demo.run(AbortSignal.any([io.signal, termination.signal]))
 			status.end()
 			io.result(ledger, () => renderLedger(ledger, io))
 			return ledger.balances ? 'ok' : 'checkFailed'
 		} finally {
-			io.signal.removeEventListener('abort', forget)
 			status.end()
 			await demo.close()
 			await receiver.close()
 			await shop.remove()
-			system.unlisten()
+			for (const name of TERMINATION) process.off(name, terminate)
 		}
 	} catch (error) {
 		throw target ? toCliError(error, target) : error
-	}
-}
-
-/** SIGTERM from a supervisor and SIGHUP from a closed window clean up like Ctrl-C. A second one ends the process. */
-function listenForTermination(): { readonly signal: AbortSignal; unlisten(): void } {
-	const controller = new AbortController()
-	const abort = () => controller.abort()
-	const signals = ['SIGTERM', 'SIGHUP'] as const
-	for (const name of signals) process.once(name, abort)
-	return {
-		signal: controller.signal,
-		unlisten() {
-			for (const name of signals) process.off(name, abort)
-		},
 	}
 }
 
@@ -80,13 +68,6 @@ function resolvePostgres(database: string | undefined, env: CommandIo['env']): P
 
 /** Loads one of two modules: one needs the driver, the other a Node with SQLite. */
 async function openShop(target: PostgresTarget | undefined): Promise<Shop> {
-	if (!target) {
-		const { sqliteShop } = await import('./sqlite-shop.ts')
-		return sqliteShop()
-	}
-	const { postgresShop } = await import('./postgres-shop.ts')
-	return postgresShop(target)
+	if (target) return (await import('./postgres-shop.ts')).postgresShop(target)
+	return (await import('./sqlite-shop.ts')).sqliteShop()
 }
-
-const canRedraw = ({ isTTY, env }: CommandIo): boolean =>
-	isTTY && process.stderr.isTTY === true && env['TERM'] !== 'dumb'

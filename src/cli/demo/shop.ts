@@ -1,6 +1,6 @@
 /** A shop database with an outbox, and what the demo does with it. SQLite and PostgreSQL look the same to the demo. */
 import type { Outbox } from '../../outbox/index.ts'
-import type { RelayInput } from './relay-process.ts'
+import type { StoreTarget } from '../outbox/open-outbox.ts'
 
 export interface ShopOrder {
 	readonly orderId: string
@@ -11,7 +11,7 @@ export interface Shop {
 	/** For messages. */
 	readonly name: string
 	/** How a relay process connects to it. */
-	readonly database: RelayInput['database']
+	readonly database: StoreTarget
 	readonly outbox: Outbox
 	/** Writes the order and its message in one transaction, then commits it or rolls it back. */
 	write(order: ShopOrder, end: 'COMMIT' | 'ROLLBACK'): Promise<void>
@@ -22,10 +22,6 @@ export interface Shop {
 }
 
 /** Returns the message of an order. */
-export const orderMessage = (
-	order: ShopOrder,
-): { topic: string; destination: string; payload: ShopOrder } => ({
-	topic: 'order.created',
-	destination: 'orders',
-	payload: order,
-})
+export const orderMessage = (payload: ShopOrder) => {
+	return { topic: 'order.created', destination: 'orders', payload }
+}

@@ -6,18 +6,19 @@ import { DatabaseSync } from 'node:sqlite'
 import { Outbox, sqliteStore } from '../../outbox/index.ts'
 import { orderMessage, type Shop } from './shop.ts'
 
-/** The relays write to the same file; each commit blocks others for a few milliseconds. */
-const BUSY_TIMEOUT_MS = 5000
-
 export async function sqliteShop(): Promise<Shop> {
 	const folder = await mkdtemp(join(tmpdir(), 'yaoki-demo-'))
-	const removeFolder = () => rm(folder, { recursive: true, force: true })
 	const file = join(folder, 'shop.db')
 	const outbox = new Outbox({ store: sqliteStore({ file }) })
+	const remove = async () => {
+		await outbox.close()
+		await rm(folder, { recursive: true, force: true })
+	}
 	try {
 		await outbox.migrate()
 		const database = new DatabaseSync(file)
-		database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+		// The relays write to the same file; each commit blocks others for a few milliseconds.
+		database.exec('PRAGMA busy_timeout = 5000')
 		database.exec('CREATE TABLE shop_orders (id TEXT PRIMARY KEY, amount INTEGER NOT NULL) STRICT')
 		const insert = database.prepare('INSERT INTO shop_orders (id, amount) VALUES (?, ?)')
 		const select = database.prepare('SELECT id FROM shop_orders')
@@ -39,13 +40,11 @@ export async function sqliteShop(): Promise<Shop> {
 			orderIds: async () => select.all().map((row) => String(row['id'])),
 			async remove() {
 				database.close()
-				await outbox.close()
-				await removeFolder()
+				await remove()
 			},
 		}
 	} catch (error) {
-		await outbox.close()
-		await removeFolder()
+		await remove()
 		throw error
 	}
 }

@@ -23,7 +23,7 @@ interface TargetBase {
 	readonly flags: string
 }
 
-interface SqliteTarget extends TargetBase {
+export interface SqliteTarget extends TargetBase {
 	readonly kind: 'sqlite'
 	readonly file: string
 }

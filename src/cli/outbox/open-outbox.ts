@@ -16,6 +16,7 @@ import {
 	type DatabaseTarget,
 	type PostgresTarget,
 	resolveTarget,
+	type SqliteTarget,
 } from './database-target.ts'
 
 export interface OpenOutbox {
@@ -59,13 +60,13 @@ export async function withOutbox<T>(
 	}
 }
 
-export interface OpenStore {
-	readonly store: Store
-	/** Closes what the store does not close itself. */
-	close(): Promise<void>
-}
+/** What a store needs of a target, as data that can be posted to another process. */
+export type StoreTarget =
+	| Pick<SqliteTarget, 'kind' | 'file'>
+	| Pick<PostgresTarget, 'kind' | 'url' | 'schema'>
 
-export async function openStore(target: DatabaseTarget): Promise<OpenStore> {
+/** Returns the store, and a function that closes what the store does not close itself. */
+export async function openStore(target: StoreTarget): Promise<{ store: Store; close(): Promise<void> }> {
 	if (target.kind === 'sqlite') return { store: sqliteStore({ file: target.file }), close: async () => {} }
 	const pool = await openPostgresPool(target)
 	const { schema } = target
@@ -80,15 +81,16 @@ export async function openStore(target: DatabaseTarget): Promise<OpenStore> {
 
 /** Short because a person waits for it. */
 const CONNECT_TIMEOUT_MS = 5000
+const MAX_CONNECTIONS = 4
 
 /**
  * Loads `pg` only for a PostgreSQL database, so that SQLite users need not install it. It is searched next to this package and
  * then in the working directory, because a global `yaoki` does not see the drivers of a project.
  */
-export async function openPostgresPool({ url }: PostgresTarget, max = 4): Promise<Pool> {
+export async function openPostgresPool({ url }: Pick<PostgresTarget, 'url'>): Promise<Pool> {
 	const driver = await import('pg').catch(() => requireFromWorkingDirectory())
 	const pool = new driver.Pool({
-		...{ connectionString: url, max, connectionTimeoutMillis: CONNECT_TIMEOUT_MS },
+		...{ connectionString: url, max: MAX_CONNECTIONS, connectionTimeoutMillis: CONNECT_TIMEOUT_MS },
 		...{ application_name: 'yaoki', allowExitOnIdle: true },
 	})
 	// An idle or closing connection that breaks emits 'error'; without a listener that ends the process.

@@ -4,6 +4,7 @@
  */
 import { httpDestination, Relay } from '../../outbox/index.ts'
 import type { ExitKind } from '../errors.ts'
+import { every } from '../every.ts'
 import type { CommandIo } from '../io.ts'
 import { removeSecrets } from '../outbox/database-errors.ts'
 import { withOutbox } from '../outbox/open-outbox.ts'
@@ -41,7 +42,7 @@ export async function runRelay(args: RelayArguments, io: CommandIo): Promise<Exi
 			await relay.start()
 			const which = args.destination.length === 0 ? 'all messages' : `messages for ${names.join(', ')}`
 			io.note(`Sending ${which} of ${target.name} to ${url.origin}${url.pathname}. Press Ctrl-C to stop.`)
-			const cancelReports = every(REPORT_INTERVAL_MS, io, () => {
+			const cancelReports = every(io.runtime, REPORT_INTERVAL_MS, () => {
 				const line = summary.takeLine()
 				if (line !== undefined) io.note(line)
 			})
@@ -61,28 +62,11 @@ export async function runRelay(args: RelayArguments, io: CommandIo): Promise<Exi
 	)
 }
 
-interface StopRequests {
-	readonly requested: Promise<void>
-	readonly requestedAgain: Promise<void>
-	unlisten(): void
-}
-
 /** Listens to Ctrl-C and SIGTERM, each once: after that the system's default ends the process. */
-function stopRequests(signal: AbortSignal): StopRequests {
-	let resolveFirst = () => {}
-	let resolveSecond = () => {}
-	const requested = new Promise<void>((resolve) => {
-		resolveFirst = resolve
-	})
-	const requestedAgain = new Promise<void>((resolve) => {
-		resolveSecond = resolve
-	})
-	let count = 0
-	const request = () => {
-		count += 1
-		if (count === 1) resolveFirst()
-		else resolveSecond()
-	}
+function stopRequests(signal: AbortSignal) {
+	const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+	const pending = [first, second]
+	const request = () => pending.shift()?.resolve()
 	const interrupted = () => {
 		process.off('SIGTERM', request)
 		request()
@@ -91,23 +75,11 @@ function stopRequests(signal: AbortSignal): StopRequests {
 	signal.addEventListener('abort', interrupted, { once: true })
 	if (signal.aborted) interrupted()
 	return {
-		requested,
-		requestedAgain,
+		requested: first.promise,
+		requestedAgain: second.promise,
 		unlisten() {
 			process.off('SIGTERM', request)
 			signal.removeEventListener('abort', interrupted)
 		},
 	}
-}
-
-function every(intervalMs: number, { runtime }: CommandIo, report: () => void): () => void {
-	let cancel = () => {}
-	const schedule = () => {
-		cancel = runtime.setTimer(intervalMs, () => {
-			report()
-			schedule()
-		})
-	}
-	schedule()
-	return () => cancel()
 }
