@@ -93,6 +93,6 @@ function checkCase({ scenario }: StudyCase): void {
 
 /** Returns the path of a case in its file. */
 function casePath(study: Study, { name, x, y }: StudyCase, given: Scenario | Study): string {
-	if (isGrid(study)) return `at(${x}, ${y}, '${name}').`
-	return study === given ? `variants.${name}.` : ''
+	if (isGrid(study)) return `at(${x}, ${y}, '${name}')`
+	return study === given ? `variants.${name}` : ''
 }

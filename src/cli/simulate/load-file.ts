@@ -5,7 +5,7 @@
 import { stat } from 'node:fs/promises'
 import { basename, extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { InvalidOptionError } from '../../core/errors/errors.ts'
+import { withOptionPath } from '../../core/options/option-path.ts'
 import { CliError, errorCode, toFailure } from '../errors.ts'
 import { fileError, readJson } from '../read-file.ts'
 
@@ -31,22 +31,15 @@ export async function loadFile(file: string): Promise<unknown> {
 	return path.toLowerCase().endsWith('.json') ? readJson(file) : loadModule(file, path)
 }
 
-/** Runs a check of a file's content. Errors get the file name, and `pathPrefix` before the path of an invalid option. */
-export function withFileContext<T>(file: string, pathPrefix: string, check: () => T): T {
+/** Runs a check of a file's content. Errors get the file name, and invalid options the path to the part that is checked. */
+export function withFileContext<T>(file: string, path: string, check: () => T): T {
 	try {
-		return check()
-	} catch (error) {
-		if (error instanceof CliError) throw error
-		const cause = pathPrefix === '' ? error : withPathPrefix(error, pathPrefix)
+		return path === '' ? check() : withOptionPath(path, check)
+	} catch (cause) {
+		if (cause instanceof CliError) throw cause
 		const { kind, message } = toFailure(cause)
 		throw new CliError(kind, `${file}: ${message}`, { cause })
 	}
-}
-
-function withPathPrefix(error: unknown, prefix: string): unknown {
-	if (!(error instanceof InvalidOptionError)) return error
-	const { optionPath, received, expected, isUnknown } = error
-	return new InvalidOptionError(prefix + optionPath, received, expected, isUnknown ? error : undefined)
 }
 
 async function loadModule(file: string, path: string): Promise<unknown> {

@@ -2,12 +2,13 @@
  * Runs scenarios with several seeds. A single run is an anecdote: near the edge of stability one seed recovers and the next
  * does not. Results are merged in the order of the seeds, so that it does not matter where and in which order the runs were made.
  */
+import { withOptionPath } from '../../core/options/option-path.ts'
 import { invalidOption } from '../../core/options/schema.ts'
 import { type ComparisonResult, compareRuns, mergeRuns, type Replications } from '../measure/replications.ts'
 import type { SimulationResult } from '../measure/result.ts'
 import { checkScenario } from '../scenario/check.ts'
 import type { Scenario } from '../scenario/scenario.ts'
-import { count, fields, located } from '../scenario/shape.ts'
+import { count, fields } from '../scenario/shape.ts'
 import { simulate } from './simulation.ts'
 
 export interface ReplicateOptions {
@@ -79,7 +80,7 @@ export function compare(
 			const path = `scenarios[${index}]`
 			if (scenario?.seed !== undefined && scenario.seed !== seed)
 				invalidOption(`${path}.seed`, scenario.seed, `the same seed in all scenarios, ${seed}`)
-			const runs = located(path, () => replicate({ ...scenario, seed }, options))
+			const runs = withOptionPath(path, () => replicate({ ...scenario, seed }, options))
 			return [scenario.name ?? `scenario ${index + 1}`, runs]
 		}),
 	)

@@ -14,7 +14,8 @@ import { pipeline } from '../../core/engine/pipeline.ts'
 import { isPolicy, type Policy } from '../../core/engine/policy.ts'
 import { hedge } from '../../core/hedge/hedge.ts'
 import type { HedgeOptions } from '../../core/hedge/options.ts'
-import { invalidOption } from '../../core/options/schema.ts'
+import { withOptionPath } from '../../core/options/option-path.ts'
+import { checkRange, invalidOption } from '../../core/options/schema.ts'
 import type { RateLimiterOptions } from '../../core/rate-limiter/options.ts'
 import { rateLimiter } from '../../core/rate-limiter/rate-limiter.ts'
 import type { RetryOptions } from '../../core/retry/options.ts'
@@ -25,7 +26,6 @@ import type { AdaptiveThrottleOptions } from '../../core/throttle/options.ts'
 import { timeout } from '../../core/timeout/timeout.ts'
 import type { EventLoop } from '../kernel/event-loop.ts'
 import { type BudgetModel, createBudget } from './budgets.ts'
-import { located } from './shape.ts'
 
 type WithBudget<Options> = Omit<Options, 'budget' | 'runtime'> & { readonly budget?: BudgetModel | undefined }
 type Plain<Options> = Omit<Options, 'runtime'>
@@ -88,7 +88,10 @@ type Factories = {
 
 const FACTORIES: Factories = {
 	retry: ({ budget, ...options }, context) => retry({ ...options, ...budgetOption(budget, context) }),
-	timeout: (ms) => timeout(ms),
+	timeout(ms) {
+		checkRange('timeout', ms)
+		return timeout(ms)
+	},
 	circuitBreaker: (options) => circuitBreaker(options),
 	bulkhead: (options) => bulkhead(options),
 	adaptiveBulkhead: (options) => adaptiveBulkhead(options),
@@ -143,10 +146,12 @@ function checkFresh(policy: Policy, loop: EventLoop, path: string): void {
 function createLayer(layer: PolicyLayer, context: LayerContext): Policy {
 	const { loop, path } = context
 	const kind = checkLayer(layer, path)
-	const create = (runtime: Runtime) => {
-		const layerPath = `${path}.${kind}`
-		return located(layerPath, () => createKind(kind, layer, { loop, runtime, path: layerPath }))
-	}
+	const layerPath = `${path}.${kind}`
+	const create = (runtime: Runtime) =>
+		// The only argument of a timeout has no name.
+		withOptionPath(kind === 'timeout' ? path : layerPath, () =>
+			createKind(kind, layer, { loop, runtime, path: layerPath }),
+		)
 	if (isStateless(layer)) return loop.once(path, () => create(context.runtime))
 	if (!layer.shared) return create(context.runtime)
 	return loop.once(path, () => {
@@ -188,6 +193,6 @@ function budgetOption(model: BudgetModel | undefined, context: LayerContext): { 
 	if (model === undefined) return {}
 	const path = `${context.path}.budget`
 	const { loop, runtime } = context
-	if (!model?.shared) return { budget: createBudget(model, path, runtime) }
-	return { budget: loop.once(path, () => createBudget(model, path, loop.runtime(`${path} shared`))) }
+	if (!model?.shared) return { budget: createBudget(model, runtime) }
+	return { budget: loop.once(path, () => createBudget(model, loop.runtime(`${path} shared`))) }
 }

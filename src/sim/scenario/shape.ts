@@ -112,16 +112,3 @@ function checkObject(value: unknown, path: string): Readonly<Record<string, unkn
 		invalidOption(path || 'scenario', value, 'an object')
 	return value as Readonly<Record<string, unknown>>
 }
-
-/** Runs a function, and reports the options that core rejects with their path in the scenario. */
-export function located<T>(path: string, run: () => T): T {
-	try {
-		return run()
-	} catch (error) {
-		if (!(error instanceof InvalidOptionError) || error.optionPath.startsWith(path)) throw error
-		const { optionPath, received, expected, isUnknown } = error
-		// A value that is the only argument, such as the length of a timeout, is named like a call.
-		const option = /^\w+\(/.test(optionPath) ? path : `${path}.${optionPath}`
-		throw new InvalidOptionError(option, received, expected, isUnknown ? error : undefined)
-	}
-}
