@@ -22,48 +22,32 @@ export const EXIT_CODES: Readonly<Record<ExitKind, readonly [code: number, meani
 
 export const exitCode = (kind: ExitKind): number => EXIT_CODES[kind][0]
 
-export interface CliErrorOptions extends ErrorOptions {
-	/** One line that says what to do next. */
-	readonly hint?: string | undefined
-}
-
-/**
- * An expected failure of a command, with its exit code.
- *
- * @example
- * throw new CliError('notFound', `Unknown scenario "${name}".`, { hint: 'yaoki simulate --list shows all scenarios.' })
- */
+/** An expected failure of a command, with its exit code. `hint` is one line that says what to do next. */
 export class CliError extends YaokiError {
 	override readonly name = 'CliError'
 	readonly kind: ExitKind
-	readonly exitCode: number
 	readonly hint: string | undefined
 
-	constructor(kind: ExitKind, message: string, options: CliErrorOptions = {}) {
+	constructor(
+		kind: ExitKind,
+		message: string,
+		options: ErrorOptions & { readonly hint?: string | undefined } = {},
+	) {
 		super('YAOKI_CLI', message, options)
 		this.kind = kind
-		this.exitCode = exitCode(kind)
 		this.hint = options.hint
 	}
 }
 
-/** What is printed for a thrown value. */
-export interface Failure {
-	readonly kind: ExitKind
-	readonly message: string
-	readonly hint: string | undefined
-	/** True for errors that no command expects; their stack helps. */
-	readonly isUnexpected: boolean
-}
-
-export function toFailure(thrown: unknown): Failure {
+/** Returns what is printed for a thrown value. The stack of errors that no command expects helps. */
+export function toFailure(thrown: unknown) {
 	if (thrown instanceof CliError) {
 		const { kind, message, hint } = thrown
 		return { kind, message, hint, isUnexpected: false }
 	}
 	// By code instead of class: a user's file may import its own copy of the package.
 	const isUsage = errorCode(thrown) === 'YAOKI_INVALID_OPTION'
-	const kind = isUsage ? 'usage' : 'failure'
+	const kind: ExitKind = isUsage ? 'usage' : 'failure'
 	return { kind, message: errorMessage(thrown), hint: undefined, isUnexpected: !isUsage }
 }
 

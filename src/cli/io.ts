@@ -22,12 +22,7 @@ export interface CommandIo {
 	readonly columns: number
 	/** Colors for the result's text. */
 	readonly style: Style
-	/**
-	 * Prints the result, once per run: `data` with `--json`, otherwise `text`. JSON turns NaN and Infinity into null.
-	 *
-	 * @example
-	 * io.result({ scenario, seed, recovered }, () => `${scenario}: recovered in ${recovered} of ${seeds} runs`)
-	 */
+	/** Prints the result, once per run: `data` with `--json`, otherwise `text`. JSON turns NaN and Infinity into null. */
 	result(data: unknown, text: string | (() => string)): void
 	/** Prints a note. Not with `--quiet`. */
 	note(text: string): void

@@ -102,21 +102,20 @@ export const flag = (description: string, short?: string): FlagOption => ({
 type Details<O extends Option> = Partial<Omit<O, 'type' | 'placeholder' | 'description'>>
 type Defined<O extends Option, D> = Pick<O, 'type' | 'description'> & { readonly placeholder: string } & D
 
+const valueOption =
+	<O extends TextOption | NumberOption>(type: O['type']) =>
+	<const D extends Details<O> = Record<never, never>>(
+		placeholder: string,
+		description: string,
+		details?: D,
+	): Defined<O, D> =>
+		({ type, placeholder, description, ...details }) as Defined<O, D>
+
 /** Defines an option with a text value. */
-export const text = <const D extends Details<TextOption> = Record<never, never>>(
-	placeholder: string,
-	description: string,
-	details?: D,
-): Defined<TextOption, D> =>
-	({ type: 'string', placeholder, description, ...details }) as Defined<TextOption, D>
+export const text = valueOption<TextOption>('string')
 
 /** Defines an option with an integer value. */
-export const integer = <const D extends Details<NumberOption> = Record<never, never>>(
-	placeholder: string,
-	description: string,
-	details?: D,
-): Defined<NumberOption, D> =>
-	({ type: 'integer', placeholder, description, ...details }) as Defined<NumberOption, D>
+export const integer = valueOption<NumberOption>('integer')
 
 /** The options of every command. All are flags, so they can also stand before the command's name. */
 export const GLOBAL_OPTIONS: Readonly<Record<'help' | 'json' | 'quiet' | 'noColor' | 'debug', FlagOption>> = {

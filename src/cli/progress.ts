@@ -5,17 +5,7 @@
 import type { Runtime } from '../core/runtime/runtime.ts'
 import type { OutputStream } from './terminal.ts'
 
-/**
- * The progress of a task.
- *
- * @example
- * const progress = io.progress('simulating', seeds.length)
- * for (const [done, seed] of seeds.entries()) {
- * 	progress.update(done)
- * 	await run(seed)
- * }
- * progress.end()
- */
+/** The progress of a task. */
 export interface Progress {
 	/** Reports how much of the total is done. */
 	update(done: number): void

@@ -12,12 +12,7 @@ import { hasFlag, parseArguments, type Tokens, tokenize } from './parse-argument
 import { type GlobalFlags, Reporter } from './reporter.ts'
 import type { Terminal } from './terminal.ts'
 
-/**
- * Runs a program with the given arguments and returns the exit code.
- *
- * @example
- * process.exitCode = await runCli(process.argv.slice(2), processTerminal(process), yaoki)
- */
+/** Runs a program with the given arguments and returns the exit code. */
 export async function runCli(args: readonly string[], terminal: Terminal, program: Program): Promise<number> {
 	const run = new Run(args, terminal, program)
 	const kind = await run.execute()

@@ -5,13 +5,8 @@
 import { styleText } from 'node:util'
 import { PLAIN, type Style } from '../text/style.ts'
 
-type Color = keyof Style
-
 // The decision is made by isColored, so Node must not check process.stdout again (it does by default since 22.13).
-const paint =
-	(color: Color) =>
-	(text: string): string =>
-		styleText(color, text, { validateStream: false })
+const paint = (color: keyof Style) => (text: string) => styleText(color, text, { validateStream: false })
 
 const COLORED: Style = {
 	bold: paint('bold'),

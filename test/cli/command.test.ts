@@ -1,7 +1,6 @@
-import { describe, expect, expectTypeOf, test } from 'vitest'
+import { expect, expectTypeOf, test } from 'vitest'
 import { defineCommand } from '../../src/cli/command.ts'
 import { createIo } from '../../src/cli/io.ts'
-import type { OptionTable, PositionalTable } from '../../src/cli/option-tables.ts'
 import { parseArguments, tokenize } from '../../src/cli/parse-arguments.ts'
 import { Reporter } from '../../src/cli/reporter.ts'
 import { FakeTerminal } from './fake-terminal.ts'
@@ -67,34 +66,5 @@ test('run receives values with the types that the tables declare', async () => {
 		scenario: 'herd',
 		other: undefined,
 		more: [],
-	})
-})
-
-describe('defineCommand', () => {
-	const flag = (short?: string) => ({ type: 'boolean' as const, description: '', ...(short && { short }) })
-	const positional = { placeholder: 'X', description: '' }
-	const list = { ...positional, multiple: true }
-	const define = (options: OptionTable, positionals: PositionalTable = {}) =>
-		defineCommand({ examples: [], options, positionals, run: async () => 'ok' })
-
-	test.each<[string, OptionTable, PositionalTable]>([
-		['"json" is declared twice', { json: flag() }, {}],
-		['"-h" is declared twice', { high: flag('h') }, {}],
-		['"-a" is declared twice', { apple: flag('a'), ape: flag('a') }, {}],
-		['"name" is declared twice', { name: flag() }, { name: positional }],
-		['"a" takes all remaining arguments, so "b" cannot follow', {}, { a: list, b: positional }],
-		[
-			'"a" is optional, so "b" must be optional too',
-			{},
-			{ a: { ...positional, optional: true }, b: positional },
-		],
-		['"a" is a list and cannot have a default', { a: { type: 'string', default: 'x', ...list } }, {}],
-	])('rejects contradicting tables: %s', (message, options, positionals) => {
-		expect(() => define(options, positionals)).toThrow(`Invalid command: ${message}`)
-	})
-
-	test('accepts valid tables', () => {
-		const options = { apple: flag('a') }
-		expect(define(options, { name: positional, more: list }).options).toBe(options)
 	})
 })
