@@ -3,12 +3,7 @@
  * data that the engine was built with, and the same report must be the same bytes everywhere.
  */
 
-/**
- * Formats a number with thousands separators and a fixed number of decimals. From 1e9 on it uses the exponential form.
- *
- * @example
- * formatNumber(12345.678, 1) // '12,345.7'
- */
+/** Formats a number with thousands separators: `12,345.7`. From 1e9 on it uses the exponential form. */
 export function formatNumber(value: number, decimals = 0): string {
 	const size = Math.abs(value)
 	if (size >= 1e9 || (size > 0 && decimals > 6))
@@ -19,12 +14,7 @@ export function formatNumber(value: number, decimals = 0): string {
 	return value < 0 && Number(text.replaceAll(',', '')) !== 0 ? `-${text}` : text
 }
 
-/**
- * Formats a number with about three significant digits, without trailing zeros.
- *
- * @example
- * formatSignificant(16.74) // '16.7'
- */
+/** Formats a number with about three significant digits, without trailing zeros: 16.74 is `16.7`. */
 export function formatSignificant(value: number): string {
 	const size = Math.abs(value)
 	if (size >= 100 || Number.isInteger(value)) return formatNumber(value)
@@ -38,24 +28,13 @@ export function decimalsFor(step: number): number {
 	return Math.max(0, -exponent)
 }
 
-/**
- * Formats a share from 0 to 1 in percent, with the given decimals or about three significant digits.
- *
- * @example
- * formatPercent(0.1234) // '12.3 %'
- */
+/** Formats a share from 0 to 1, with the given decimals or about three significant digits: 0.1234 is `12.3 %`. */
 export function formatPercent(share: number, decimals?: number): string {
 	const percent = share * 100
 	return `${decimals === undefined ? formatSignificant(percent) : formatNumber(percent, decimals)} %`
 }
 
-/**
- * Formats a count with its noun.
- *
- * @example
- * formatCount(1, 'dead letter') // '1 dead letter'
- * formatCount(2_000, 'retry', 'retries') // '2,000 retries'
- */
+/** Formats a count with its noun: `1 dead letter`, `2,000 retries`. */
 export function formatCount(count: number, singular: string, plural = `${singular}s`): string {
 	return `${formatNumber(count)} ${count === 1 ? singular : plural}`
 }
@@ -69,12 +48,7 @@ const UNITS: readonly (readonly [ms: number, name: string])[] = [
 
 /**
  * Formats a duration in the largest unit of which there are at least two (90 s says more than 1 min), or with `units` 2 also
- * in the next smaller unit.
- *
- * @example
- * formatDuration(850) // '850 ms'
- * formatDuration(200_000) // '3 min'
- * formatDuration(200_000, 2) // '3 min 20 s'
+ * in the next smaller unit: `850 ms`, `3 min`, `3 min 20 s`.
  */
 export function formatDuration(ms: number, units: 1 | 2 = 1): string {
 	const length = Math.max(0, ms)
@@ -87,24 +61,12 @@ export function formatDuration(ms: number, units: 1 | 2 = 1): string {
 	return `${Math.floor(length / size)} ${name} ${Math.floor((length % size) / next[0])} ${next[1]}`
 }
 
-/**
- * Formats the time until or since a moment, given its distance from now; negative is in the past.
- *
- * @example
- * formatRelativeTime(12_000) // 'in 12 s'
- * formatRelativeTime(-180_000) // '3 min ago'
- */
+/** Formats the time until or since a moment, given its distance from now: `in 12 s`, or for a negative one `3 min ago`. */
 export function formatRelativeTime(offsetMs: number): string {
 	return offsetMs > 0 ? `in ${formatDuration(offsetMs)}` : `${formatDuration(-offsetMs)} ago`
 }
 
-/**
- * Joins items as in a sentence, at most `maxItems` of them.
- *
- * @example
- * joinList(['a', 'b', 'c'], 'or') // 'a, b or c'
- * joinList(['a', 'b', 'c', 'd'], 'and', 2) // 'a, b and 2 more'
- */
+/** Joins items as in a sentence, at most `maxItems` of them: `a, b or c`, `a, b and 2 more`. */
 export function joinList(
 	items: readonly string[],
 	conjunction: 'and' | 'or' = 'and',

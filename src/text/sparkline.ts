@@ -3,11 +3,8 @@
 const BLOCKS = '▁▂▃▄▅▆▇█'
 
 /**
- * Draws values from 0 to `max` as blocks of eight heights; null is a gap. If there are more values than columns, a column
+ * Draws values from 0 to `max` as blocks of eight heights, `▁▅█ ▃`; null is a gap. If there are more values than columns, a column
  * shows the highest of its values: an average would hide a short overload.
- *
- * @example
- * sparkline([0, 50, 100, null, 25], 40) // '▁▅█ ▃'
  */
 export function sparkline(
 	values: readonly (number | null)[],

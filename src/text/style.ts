@@ -9,12 +9,7 @@ export interface TextStyle {
 	dim(text: string): string
 }
 
-/**
- * Functions that style a text, or return it unchanged.
- *
- * @example
- * const style: Style = { ...PLAIN, bold: (text) => styleText('bold', text) }
- */
+/** Functions that style a text, or return it unchanged. */
 export interface Style extends TextStyle {
 	red(text: string): string
 	green(text: string): string

@@ -37,12 +37,7 @@ const READABLE_NAME = 24
 const MIN_NAME = 8
 const MIN_WIDTH = 20
 
-/**
- * Formats a table in aligned columns. Columns without any text are left out.
- *
- * @example
- * formatTable({ head: ['strategy', 'calls'], rows: [['naive', 105_149], ['full jitter', 11_371]] })
- */
+/** Formats a table in aligned columns. Columns without any text are left out. */
 export function formatTable(table: Table, { width = 80, style = PLAIN }: TableOptions = {}): string {
 	const room = Math.max(MIN_WIDTH, width)
 	const rows = [...(table.head ? [table.head] : []), ...table.rows].map((row) =>
@@ -108,12 +103,7 @@ const MAX_LEFT = 34
 /** Longer lines are hard to read, however wide the terminal is. */
 const MAX_LINE = 110
 
-/**
- * Formats pairs in two columns, indented, as in `--help`. The right column wraps; words are never broken.
- *
- * @example
- * formatPairs([['--seed', 'seed of the random numbers']], 80) // ['  --seed   seed of the random numbers']
- */
+/** Formats pairs in two columns, indented, as in `--help`. The right column wraps; words are never broken. */
 export function formatPairs(
 	pairs: readonly (readonly [left: string, right: string])[],
 	width: number,

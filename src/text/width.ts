@@ -19,12 +19,7 @@ export type Align = 'left' | 'right'
 /** Returns whether the character is a wide East Asian one, between which a line may break. */
 export const isWide = (character: string): boolean => WIDE.test(character)
 
-/**
- * Returns the number of terminal columns that a text without color codes takes.
- *
- * @example
- * displayWidth('八起き') // 6
- */
+/** Returns the number of terminal columns that a text without color codes takes: 6 for `八起き`. */
 export function displayWidth(text: string): number {
 	if (PRINTABLE_ASCII.test(text)) return text.length
 	let width = 0
@@ -41,12 +36,7 @@ export function pad(text: string, width: number, align: Align = 'left'): string 
 	return align === 'left' ? text + spaces : spaces + text
 }
 
-/**
- * Returns the text if it fits into `width`, otherwise as much of it as fits before an ellipsis.
- *
- * @example
- * truncate('a rather long name', 8) // 'a rathe…'
- */
+/** Returns the text if it fits into `width`, otherwise as much of it as fits before an ellipsis: `a rathe…`. */
 export function truncate(text: string, width: number, measure: Measure = displayWidth): string {
 	if (measure(text) <= width) return text
 	let start = ''
@@ -63,12 +53,7 @@ export function truncate(text: string, width: number, measure: Measure = display
  */
 export type LongWords = 'keep' | 'truncate' | 'break'
 
-/**
- * Splits a text into lines of at most `width`. Lines break at white space and between East Asian characters.
- *
- * @example
- * wrap('the service was called', 11) // ['the service', 'was called']
- */
+/** Splits a text into lines of at most `width`. Lines break at white space and between East Asian characters. */
 export function wrap(
 	text: string,
 	width: number,

@@ -56,22 +56,7 @@ const MAX_Y_LABEL = 160
 /** The name of the y axis may be longer than the axis: the space left of the titles and of the x axis is free. */
 const Y_NAME_OVERHANG = 50
 
-/**
- * Draws a heat map.
- *
- * @example
- * heatMap({
- *   title: 'Metastable failure',
- *   subtitle: '20 runs per cell',
- *   x: ['0.5', '0.7', '0.9'],
- *   y: ['1 s', '10 s'],
- *   xLabel: 'load',
- *   yLabel: 'trigger',
- *   valueLabel: 'runs that recovered',
- *   unknownLabel: 'not run',
- *   panels: [{ title: 'full jitter', cells: [[1, 1, 0.4], [1, 0.9, 0]] }],
- * })
- */
+/** Draws a heat map. */
 export function heatMap(map: HeatMap): string {
 	const grid = layOut(map)
 	const head = drawHeading(map.title, map.subtitle, [])

@@ -15,12 +15,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 	"'": '&#39;',
 }
 
-/**
- * Returns text for XML and HTML, between tags and in attributes.
- *
- * @example
- * escapeXml('a < b & "c"') // 'a &lt; b &amp; &quot;c&quot;'
- */
+/** Returns text for XML and HTML, between tags and in attributes. */
 export function escapeXml(text: string): string {
 	return text
 		.replace(NOT_IN_XML, '\uFFFD')

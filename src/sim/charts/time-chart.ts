@@ -17,18 +17,7 @@ const BETWEEN = 14
 /** How much wider bold text may be. */
 const BOLD = 1.1
 
-/**
- * Draws lines over time, each with its range around it.
- *
- * @example
- * lineChart({
- *   title: 'Requests',
- *   subtitle: 'seed 1',
- *   x: [0, 1, 2, 3],
- *   xLabel: 'seconds',
- *   panels: [{ title: 'full jitter', series: [{ name: 'requests', values: [50, 120, 90, 50] }] }],
- * })
- */
+/** Draws lines over time, each with its range around it. */
 export const lineChart = (chart: TimeChart): string => drawChart(chart, lineLayers)
 
 /** Draws the parts of a whole over time, the first series at the bottom. Values must not be negative. */
