@@ -2,7 +2,7 @@
 import { invalidOption } from '../../core/options/schema.ts'
 import type { Attempts } from './attempts.ts'
 import type { SymptomCounts } from './change-points.ts'
-import { at, increase } from './growable-array.ts'
+import { at, increase } from './numbers.ts'
 
 /** Returns whether an attempt shows a symptom; undefined if it does not count. */
 export type Symptom = (index: number) => boolean | undefined
@@ -12,7 +12,6 @@ const MAX_BINS = 5_000_000
 
 export class AttemptBins {
 	readonly attempts: Attempts
-	/** The wall time of time 0. */
 	readonly origin: number
 	readonly widthMs: number
 	readonly length: number

@@ -28,7 +28,6 @@ const REJECTIONS: ReadonlySet<string> = new Set([
 /** Error codes of sockets, HTTP clients and databases for a timeout: ETIMEDOUT, UND_ERR_HEADERS_TIMEOUT, ... */
 const TIMEOUT_CODE = /TIMED_?OUT$|TIMEOUT$/
 
-/** Returns the code for the error of an event. */
 export function codeForError(facts: ErrorFacts, failsCall: boolean): number {
 	const { errorType = '', errorCode = '', statusCode = 0, timeoutMs } = facts
 	if (REJECTIONS.has(errorType)) return encodeOutcome(OUTCOME.rejected, failsCall)
@@ -55,7 +54,6 @@ export function codeForFailure(event: RetryFailureEvent): number {
 	return code
 }
 
-/** Returns the code for an attempt that is retried. */
 export function codeForRetry(event: RetryAttemptEvent): number {
 	if (event.outcome === 'unwanted-result') return encodeOutcome(OUTCOME.failed, false)
 	const code = codeForError(event, false)

@@ -1,6 +1,6 @@
 /** The attempts that reached the service, as columns: when each started and ended, and its outcome. */
 import { OUTCOME, outcomeOf, statusOf } from './attempt-outcome.ts'
-import { at } from './growable-array.ts'
+import { at, indicesBy } from './numbers.ts'
 
 export class Attempts {
 	length = 0
@@ -55,12 +55,7 @@ export class Attempts {
 
 	/** Returns all indices by start, with ties in an order that does not depend on the order of lines. */
 	byStart(): Uint32Array {
-		const { length, startedAt, endedAt, outcome, status } = this
-		const keys = [startedAt, endedAt, outcome, status]
-		return Uint32Array.from({ length }, (_, index) => index).sort((a, b) => {
-			for (const key of keys) if (at(key, a) !== at(key, b)) return at(key, a) - at(key, b)
-			return 0
-		})
+		return indicesBy(this.length, [this.startedAt, this.endedAt, this.outcome, this.status])
 	}
 
 	count(outcome: number): number {

@@ -13,18 +13,12 @@ import {
 	type PolicyEvents,
 	type TimeRange,
 } from './event-columns.ts'
-import { at, GrowableArray } from './growable-array.ts'
+import { at, sorted } from './numbers.ts'
+import type { CallCounts } from './summary.ts'
 
-export interface Calls {
+export interface Calls extends Omit<CallCounts, 'total'> {
 	/** Wall times, in ascending order. */
 	readonly startedAt: Float64Array
-	readonly good: number
-	/** Failed after at least one attempt. */
-	readonly failed: number
-	/** Rejected without an attempt. */
-	readonly rejected: number
-	/** Calls whose result is not in the events. */
-	readonly unknown: number
 }
 
 /** The policies whose events are used. */
@@ -67,30 +61,27 @@ export function findSource(pipeline: PipelineEvents, isChosen: boolean): Source 
 }
 
 export function collectCalls(source: Source, pipeline: PipelineEvents, range: TimeRange): Calls {
-	const startedAt = new GrowableArray()
+	const startedAt: number[] = []
 	let [good, failed, rejected] = [0, 0, 0]
 	eachWithin(source.endings, range, (time, durationMs, attempts, code) => {
-		startedAt.add(time - durationMs)
+		startedAt.push(time - durationMs)
 		if (!isCallFailed(code)) good++
 		else if (outcomeOf(code) === OUTCOME.rejected && attempts === 1) rejected++
 		else failed++
 	})
-	const policies = [...pipeline.values()]
-	const rejectedElsewhere = findUnreported(
-		policies.map((events) => events.rejected),
-		source,
-		range,
-	)
+	const unreported = (kind: 'rejected' | 'shadowed') =>
+		findUnreported(
+			[...pipeline.values()].map((events) => events[kind]),
+			source,
+			range,
+		)
+	const rejectedElsewhere = unreported('rejected')
 	// A breaker in shadow mode does not report the result of a call that it would have rejected.
-	const shadowed = findUnreported(
-		policies.map((events) => events.shadowed),
-		source,
-		range,
-	)
+	const shadowed = unreported('shadowed')
 	for (const call of rejectedElsewhere.keys()) shadowed.delete(call)
-	for (const calls of [rejectedElsewhere, shadowed]) for (const time of calls.values()) startedAt.add(time)
+	for (const calls of [rejectedElsewhere, shadowed]) for (const time of calls.values()) startedAt.push(time)
 	rejected += rejectedElsewhere.size
-	return { startedAt: startedAt.sorted(), good, failed, rejected, unknown: shadowed.size }
+	return { startedAt: sorted(startedAt), good, failed, rejected, unknown: shadowed.size }
 }
 
 /** Returns the calls that have an event, but none of the source, with the time of the event. */
@@ -104,8 +95,7 @@ function findUnreported(
 		calls.set(call, Math.min(time, calls.get(call) ?? Infinity))
 	})
 	if (calls.size > 0)
-		for (const events of [...endings, ...retries])
-			events.each((_time, _ms, _attempt, _code, call) => calls.delete(call))
+		for (const events of [...endings, ...retries]) for (const call of events.call) calls.delete(call)
 	return calls
 }
 
@@ -117,20 +107,18 @@ export function collectAttempts({ endings, retries }: Source, range: TimeRange):
 	const attempts = new Attempts(events.length)
 	const order = events.byCall()
 	for (let from = 0, to = 0; from < order.length; from = to) {
-		const call = events.call(at(order, from))
-		while (to < order.length && events.call(at(order, to)) === call) to++
+		const call = events.call[at(order, from)]
+		while (to < order.length && events.call[at(order, to)] === call) to++
 		const last = at(order, to - 1)
 		// NaN while the start is unknown, because events of the call are missing.
-		let startedAt = last < endingCount ? events.time(last) - events.ms(last) : Number.NaN
+		let startedAt = last < endingCount ? at(events.time, last) - at(events.ms, last) : Number.NaN
 		let expected = 1
 		for (const index of order.subarray(from, to)) {
-			const [time, ms, attempt] = [events.time(index), events.ms(index), events.attempt(index)]
+			const [time, ms] = [at(events.time, index), at(events.ms, index)]
+			const attempt = at(events.attempt, index)
 			const isOnly = attempt === 1 && index < endingCount
-			attempts.add(
-				isOnly ? time - ms : attempt === expected ? startedAt : Number.NaN,
-				time,
-				events.code(index),
-			)
+			const begin = isOnly ? time - ms : attempt === expected ? startedAt : Number.NaN
+			attempts.add(begin, time, at(events.code, index))
 			startedAt = time + ms
 			expected = attempt + 1
 		}

@@ -5,7 +5,7 @@
  * level of their neighbors.
  */
 
-import { at } from './growable-array.ts'
+import { at } from './numbers.ts'
 
 /** Attempts per bin, and those of them with the symptom. */
 export interface SymptomCounts {

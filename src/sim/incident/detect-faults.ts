@@ -14,7 +14,7 @@ import {
 	faultFromTimeouts,
 	isDown,
 } from './faults.ts'
-import { at } from './growable-array.ts'
+import { at } from './numbers.ts'
 import { estimatePace, explainByLoad } from './service-time.ts'
 
 /** Levels for the share of failed attempts. Below about 2 % is normal. */

@@ -1,9 +1,7 @@
 /** The events of a policy as columns of numbers: a million events take 40 MB, and many times that as objects. */
 import type { YaokiEvent } from '../../core/events/events.ts'
 import { codeForError, codeForFailure, codeForRetry, encodeOutcome, OUTCOME } from './attempt-outcome.ts'
-import { at, GrowableArray } from './growable-array.ts'
-
-const WIDTH = 5
+import { at, indicesBy, sorted } from './numbers.ts'
 
 /**
  * `time` is the wall time at the end of an attempt. `ms` is the duration of the call, or the delay before the next attempt.
@@ -12,57 +10,33 @@ const WIDTH = 5
 export type EachEvent = (time: number, ms: number, attempt: number, code: number, call: number) => void
 
 export class EventColumns {
-	#cells = new Float64Array(0)
-	length = 0
+	readonly time: number[] = []
+	readonly ms: number[] = []
+	readonly attempt: number[] = []
+	readonly code: number[] = []
+	readonly call: number[] = []
+
+	get length(): number {
+		return this.time.length
+	}
 
 	add(time: number, ms: number, attempt: number, code: number, call: number): void {
-		const row = this.length++ * WIDTH
-		if (row === this.#cells.length) this.#grow()
-		const cells = this.#cells
-		cells[row] = time
-		cells[row + 1] = ms
-		cells[row + 2] = attempt
-		cells[row + 3] = code
-		cells[row + 4] = call
+		this.time.push(time)
+		this.ms.push(ms)
+		this.attempt.push(attempt)
+		this.code.push(code)
+		this.call.push(call)
 	}
 
 	each(callback: EachEvent): void {
+		const { time, ms, attempt, code, call } = this
 		for (let index = 0; index < this.length; index++)
-			callback(this.time(index), this.ms(index), this.attempt(index), this.code(index), this.call(index))
-	}
-
-	time(index: number): number {
-		return at(this.#cells, index * WIDTH)
-	}
-
-	ms(index: number): number {
-		return at(this.#cells, index * WIDTH + 1)
-	}
-
-	attempt(index: number): number {
-		return at(this.#cells, index * WIDTH + 2)
-	}
-
-	code(index: number): number {
-		return at(this.#cells, index * WIDTH + 3)
-	}
-
-	call(index: number): number {
-		return at(this.#cells, index * WIDTH + 4)
+			callback(at(time, index), at(ms, index), at(attempt, index), at(code, index), at(call, index))
 	}
 
 	/** Returns all indices, sorted by call and attempt. */
 	byCall(): Uint32Array {
-		return Uint32Array.from({ length: this.length }, (_, index) => index).sort(
-			(a, b) =>
-				this.call(a) - this.call(b) || this.attempt(a) - this.attempt(b) || this.time(a) - this.time(b),
-		)
-	}
-
-	#grow(): void {
-		const cells = new Float64Array(Math.max(16 * WIDTH, this.#cells.length * 2))
-		cells.set(this.#cells)
-		this.#cells = cells
+		return indicesBy(this.length, [this.call, this.attempt, this.time])
 	}
 }
 
@@ -112,7 +86,6 @@ export class PolicyEvents {
 	}
 }
 
-/** The policies of one pipeline, by name. */
 export type PipelineEvents = Map<string, PolicyEvents>
 
 /** Hashes a call id to 52 bits (cyrb53): a number needs a tenth of the memory of a string, and collisions are negligible. */
@@ -135,7 +108,6 @@ const MAX_GAP_MS = 3_600_000
 export interface TimeRange {
 	readonly from: number
 	readonly to: number
-	/** The number of events outside. */
 	readonly outliers: number
 }
 
@@ -144,23 +116,16 @@ export interface TimeRange {
  * incident over all the time in between. So the events are split at long gaps, and the largest part is used.
  */
 export function findTimeRange(columns: readonly EventColumns[]): TimeRange {
-	const times = new GrowableArray()
-	for (const events of columns) events.each((time) => times.add(time))
-	const sorted = times.sorted()
+	const times = sorted(columns.flatMap(({ time }) => time))
 	let [first, length, begin] = [0, 0, 0]
-	for (let index = 1; index <= sorted.length; index++) {
-		if (index < sorted.length && at(sorted, index) - at(sorted, index - 1) <= MAX_GAP_MS) continue
+	for (let index = 1; index <= times.length; index++) {
+		if (index < times.length && at(times, index) - at(times, index - 1) <= MAX_GAP_MS) continue
 		if (index - begin > length) [first, length] = [begin, index - begin]
 		begin = index
 	}
-	return {
-		from: at(sorted, first),
-		to: at(sorted, first + length - 1),
-		outliers: sorted.length - length,
-	}
+	return { from: at(times, first), to: at(times, first + length - 1), outliers: times.length - length }
 }
 
-/** Calls back for each event within the range. */
 export function eachWithin(
 	columns: readonly EventColumns[],
 	{ from, to }: TimeRange,

@@ -5,7 +5,7 @@
  */
 import type { AttemptBins, Symptom } from './attempt-bins.ts'
 import { findSegments, type Segment, type SymptomCounts } from './change-points.ts'
-import { at } from './growable-array.ts'
+import { at } from './numbers.ts'
 
 /** A time and its possible range, in milliseconds of the scenario. */
 export interface Edge {
@@ -60,7 +60,6 @@ export function findFaultWindows(
 	return { counts, windows }
 }
 
-/** Returns the attempts between the two edges. */
 export function attemptsIn({ from, to, starts, ends }: Bounds, bins: AttemptBins): Uint32Array {
 	const [first, last] = [bins.origin + starts.atMs, bins.origin + ends.atMs]
 	return bins.in(Math.max(0, from - 2), Math.min(bins.length, to + 2)).filter((index) => {

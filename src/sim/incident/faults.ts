@@ -3,7 +3,7 @@ import type { Fault } from '../scenario/scenario.ts'
 import type { AttemptBins } from './attempt-bins.ts'
 import { OUTCOME } from './attempt-outcome.ts'
 import { attemptsIn, type Edge, type FaultWindow } from './fault-windows.ts'
-import { at, GrowableArray, quantile } from './growable-array.ts'
+import { at, quantile, sorted } from './numbers.ts'
 import { type Pace, roundToMicroseconds } from './service-time.ts'
 
 /** From this share of symptoms on the service counts as down. */
@@ -40,14 +40,14 @@ export function faultFromFailures(
 	pace: Pace | undefined,
 ): FoundFault {
 	const { attempts } = bins
-	const durations = new GrowableArray()
+	const durations: number[] = []
 	const statuses = new Map<number, number>()
 	for (const index of attemptsIn(window, bins).filter((one) => attempts.outcome[one] === OUTCOME.failed)) {
-		durations.add(attempts.durationMs(index))
+		durations.push(attempts.durationMs(index))
 		const status = at(attempts.status, index)
 		statuses.set(status, (statuses.get(status) ?? 0) + 1)
 	}
-	const isFast = !(quantile(durations.sorted(), 0.5) > FAST * (pace?.medianMs ?? Infinity))
+	const isFast = !(quantile(sorted(durations), 0.5) > FAST * (pace?.medianMs ?? Infinity))
 	if (isDown(window) && isFast)
 		return createFault(window, (times) => ({ kind: 'outage', mode: 'refuse', ...times }))
 	return createFault(window, (times) => errors(window.share, mostFrequent(statuses), times))
@@ -68,19 +68,19 @@ export function faultFromSlowness(
 	serviceTimes: Float64Array,
 ): FoundFault | undefined {
 	const { attempts } = bins
-	const durations = new GrowableArray()
+	const durations: number[] = []
 	let timeouts = 0
 	const isUnexplained = (index: number) =>
 		!attempts.isExplained[index] && (attempts.outcome[index] === OUTCOME.timedOut || attempts.isTimed(index))
 	for (const index of attemptsIn(window, bins).filter(isUnexplained))
 		if (attempts.outcome[index] === OUTCOME.timedOut) timeouts++
-		else durations.add(attempts.durationMs(index))
+		else durations.push(attempts.durationMs(index))
 	const respondedShare = durations.length / (durations.length + timeouts)
 	if (respondedShare <= 1 - DOWN)
 		return createFault(window, (times) => ({ kind: 'outage', mode: 'hang', ...times }))
 	// Timeouts are known to be the slowest, so the responses are compared at a rank below them.
 	const rank = Math.min(0.5, respondedShare / 2)
-	const factor = quantile(durations.sorted(), rank / respondedShare) / quantile(serviceTimes, rank)
+	const factor = quantile(sorted(durations), rank / respondedShare) / quantile(serviceTimes, rank)
 	if (!(factor >= MIN_FACTOR)) return undefined
 	return createFault(window, (times) => ({ kind: 'slowdown', factor: roundToMicroseconds(factor), ...times }))
 }
@@ -88,12 +88,13 @@ export function faultFromSlowness(
 /** Returns the sorted durations of responses in these bins, without those that the load explains. */
 export function durationsIn(bins: AttemptBins, isIn: (bin: number) => boolean): Float64Array {
 	const { attempts } = bins
-	const durations = new GrowableArray()
+	const durations: number[] = []
 	for (let bin = 0; bin < bins.length; bin++)
 		if (isIn(bin))
 			for (const index of bins.in(bin, bin + 1))
-				if (attempts.isTimed(index) && !attempts.isExplained[index]) durations.add(attempts.durationMs(index))
-	return durations.sorted()
+				if (attempts.isTimed(index) && !attempts.isExplained[index])
+					durations.push(attempts.durationMs(index))
+	return sorted(durations)
 }
 
 interface Times {

@@ -10,7 +10,7 @@ import { OUTCOME } from './attempt-outcome.ts'
 import { collectAttempts, collectCalls, findSource } from './calls.ts'
 import { detectFaults } from './detect-faults.ts'
 import { findTimeRange, type PipelineEvents } from './event-columns.ts'
-import { at, quantile } from './growable-array.ts'
+import { at, quantile } from './numbers.ts'
 import { roundToMicroseconds, sampleDistribution } from './service-time.ts'
 import { type IncidentSummary, listCaveats, type SkippedLines } from './summary.ts'
 
@@ -19,9 +19,6 @@ export interface Incident {
 	/**
 	 * One service, `service`, and one client, `calls`, with the empty policy `replay`. Replace that policy to try another. The scenario
 	 * ends with the last event.
-	 *
-	 * @example
-	 * simulate({ ...scenario, policies: { replay: [{ retry: { maxRetries: 3 } }, { timeout: 1_000 }] } })
 	 */
 	readonly scenario: Scenario
 	readonly summary: IncidentSummary

@@ -29,7 +29,6 @@ const REQUIRED: Readonly<Record<YaokiEvent['type'], RequiredFields | undefined>>
 	limit_change: undefined,
 }
 
-/** Returns true for events that are used. */
 export const isUsed = ({ type }: YaokiEvent): boolean => REQUIRED[type] !== undefined
 
 /** The latest time that a Date can have. */

@@ -3,10 +3,10 @@
  * result does not depend on the order of lines, so that the files of several processes can be read one after the other.
  */
 import { invalidOption } from '../../core/options/schema.ts'
-import { amount, count, fields, listed } from '../scenario/shape.ts'
+import { amount, count, fields, listed, ofType } from '../scenario/shape.ts'
 import { type PipelineEvents, PolicyEvents } from './event-columns.ts'
-import { buildIncident, type Incident } from './incident.ts'
-import { isUsed, parseEvent, type UnreadableReason } from './parse-event.ts'
+import { buildIncident, type Incident, type ReadCounts } from './incident.ts'
+import { isUsed, parseEvent } from './parse-event.ts'
 
 /** How the events of an incident are read. */
 export interface IncidentOptions {
@@ -27,9 +27,7 @@ export interface IncidentOptions {
 }
 
 const checkOptions = fields({
-	'pipeline?': (value, path) => {
-		if (typeof value !== 'string') invalidOption(path, value, 'a string')
-	},
+	'pipeline?': ofType('string', 'a string'),
 	'policy?': (value, path) => {
 		const isList = Array.isArray(value) && value.length > 0 && value.every((name) => typeof name === 'string')
 		if (typeof value !== 'string' && !isList) invalidOption(path, value, 'a name or a list of names')
@@ -55,12 +53,10 @@ export class IncidentReader {
 	readonly #names = { pipelines: new Set<string>(), policies: new Set<string>() }
 	/** The number of the current line, empty lines included. */
 	#line = 0
-	#lines = 0
-	#events = 0
-	#used = 0
-	#unreadable = 0
-	#filtered = 0
-	#firstUnreadable: { readonly line: number; readonly reason: UnreadableReason } | undefined
+	#hasEvents = false
+	readonly #counts: { -readonly [Name in keyof ReadCounts]: ReadCounts[Name] } = {
+		...{ lines: 0, events: 0, unreadable: 0, firstUnreadable: undefined, filtered: 0 },
+	}
 
 	constructor(options: IncidentOptions = {}) {
 		if (Object(options) !== options) invalidOption('options', options, 'an object')
@@ -76,22 +72,23 @@ export class IncidentReader {
 		// Trims the byte order mark too, which some editors write.
 		const text = line.trim()
 		if (text === '') return
-		this.#lines++
+		const counts = this.#counts
+		counts.lines++
 		const event = parseEvent(text)
 		if (typeof event === 'string') {
-			this.#unreadable++
-			this.#firstUnreadable ??= { line: this.#line, reason: event }
+			counts.unreadable++
+			counts.firstUnreadable ??= { line: this.#line, reason: event }
 			return
 		}
-		this.#events++
+		this.#hasEvents = true
 		if (!isUsed(event)) return
 		const { pipeline = '', policy } = event
 		this.#names.pipelines.add(pipeline)
 		this.#names.policies.add(policy)
 		const { pipeline: wanted = pipeline } = this.#options
-		if (wanted !== pipeline || this.#policies?.has(policy) === false) this.#filtered++
+		if (wanted !== pipeline || this.#policies?.has(policy) === false) counts.filtered++
 		else {
-			this.#used++
+			counts.events++
 			this.#eventsOf(pipeline, policy).add(event)
 		}
 	}
@@ -111,28 +108,19 @@ export class IncidentReader {
 			invalidOption('pipeline', undefined, `${listed([...this.#pipelines.keys()].sort())}`)
 		const [pipeline, events] = first
 		const { workers = Infinity, resolutionMs = 1_000 } = this.#options
-		return buildIncident(
-			pipeline,
-			events,
-			{ hasPolicies: this.#policies !== undefined, workers, resolutionMs },
-			{
-				lines: this.#lines,
-				events: this.#used,
-				unreadable: this.#unreadable,
-				firstUnreadable: this.#firstUnreadable,
-				filtered: this.#filtered,
-			},
-		)
+		const hasPolicies = this.#policies !== undefined
+		return buildIncident(pipeline, events, { hasPolicies, workers, resolutionMs }, this.#counts)
 	}
 
 	#throwNoEvents(): never {
 		const { pipeline } = this.#options
 		const { pipelines, policies } = this.#names
 		const expected = 'events of policy.subscribe, one JSON object per line'
-		if (this.#lines === 0) invalidOption('lines', 'no lines', expected)
-		if (this.#firstUnreadable && this.#events === 0) {
-			const { line, reason } = this.#firstUnreadable
-			invalidOption('lines', `${this.#lines} lines without an event (line ${line} is ${reason})`, expected)
+		const { lines, firstUnreadable } = this.#counts
+		if (lines === 0) invalidOption('lines', 'no lines', expected)
+		if (firstUnreadable && !this.#hasEvents) {
+			const { line, reason } = firstUnreadable
+			invalidOption('lines', `${lines} lines without an event (line ${line} is ${reason})`, expected)
 		}
 		if (pipeline !== undefined && !pipelines.has(pipeline) && pipelines.size > 0)
 			invalidOption('pipeline', pipeline, `a pipeline in the events, ${listed([...pipelines].sort())}`)

@@ -5,7 +5,7 @@
 import type { AttemptBins } from './attempt-bins.ts'
 import { OUTCOME } from './attempt-outcome.ts'
 import type { Attempts } from './attempts.ts'
-import { at, GrowableArray, quantile } from './growable-array.ts'
+import { at, quantile, sorted } from './numbers.ts'
 
 /** A median of fewer durations is unreliable. */
 const MIN_SAMPLES = 50
@@ -26,40 +26,38 @@ export interface Pace {
 /** Returns undefined if no duration is known. */
 export function estimatePace(bins: AttemptBins): Pace | undefined {
 	const periods = splitPeriods(bins)
-	const medians = Float64Array.from(periods, (sorted) => quantile(sorted, 0.5)).sort()
-	const usual = quantile(medians, 0.25)
-	const quick = new GrowableArray()
-	for (const sorted of periods)
-		if (quantile(sorted, 0.5) <= MAX_RATIO * usual) for (const value of sorted) quick.add(value)
+	const usual = quantile(sorted(periods.map((period) => quantile(period, 0.5))), 0.25)
+	const quick: number[] = []
+	for (const period of periods)
+		if (quantile(period, 0.5) <= MAX_RATIO * usual) for (const value of period) quick.push(value)
 	if (quick.length === 0) return undefined
-	const sorted = quick.sorted()
-	const medianMs = quantile(sorted, 0.5)
-	return { medianMs, meanMs: meanOf(sorted), slowMs: Math.max(1.5 * medianMs, quantile(sorted, 0.8)) }
+	const values = sorted(quick)
+	const medianMs = quantile(values, 0.5)
+	const meanMs = values.reduce((sum, value) => sum + value, 0) / values.length
+	return { medianMs, meanMs, slowMs: Math.max(1.5 * medianMs, quantile(values, 0.8)) }
 }
-
-const meanOf = (values: Float64Array): number => values.reduce((sum, value) => sum + value, 0) / values.length
 
 /** Returns sorted durations of responses, in periods of whole bins with at least MIN_SAMPLES each. */
 function splitPeriods(bins: AttemptBins): readonly Float64Array[] {
 	const periods: Float64Array[] = []
-	let durations = new GrowableArray()
+	let durations: number[] = []
 	for (let bin = 0; bin < bins.length; bin++) {
 		for (const index of bins.in(bin, bin + 1))
-			if (bins.attempts.isTimed(index)) durations.add(bins.attempts.durationMs(index))
+			if (bins.attempts.isTimed(index)) durations.push(bins.attempts.durationMs(index))
 		if (durations.length < MIN_SAMPLES && bin < bins.length - 1) continue
-		if (durations.length > 0) periods.push(durations.sorted())
-		durations = new GrowableArray()
+		if (durations.length > 0) periods.push(sorted(durations))
+		durations = []
 	}
 	return periods
 }
 
 /** Returns values to draw from, in ascending order: all of them, or evenly spaced quantiles. */
-export function sampleDistribution(sorted: Float64Array): readonly number[] {
-	if (sorted.length <= MAX_VALUES) return Array.from(sorted, roundToMicroseconds)
-	return Array.from({ length: MAX_VALUES }, (_, index) =>
-		roundToMicroseconds(quantile(sorted, (index + 0.5) / MAX_VALUES)),
-	)
-}
+export const sampleDistribution = (values: Float64Array): readonly number[] =>
+	values.length <= MAX_VALUES
+		? Array.from(values, roundToMicroseconds)
+		: Array.from({ length: MAX_VALUES }, (_, index) =>
+				roundToMicroseconds(quantile(values, (index + 0.5) / MAX_VALUES)),
+			)
 
 /** Rounds to the resolution of clocks. */
 export const roundToMicroseconds = (ms: number): number => Math.round(ms * 1_000) / 1_000

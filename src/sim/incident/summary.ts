@@ -46,7 +46,7 @@ export interface SkippedLines {
 	readonly outliers: number
 }
 
-interface CallCounts {
+export interface CallCounts {
 	readonly total: number
 	readonly good: number
 	/** Failed after at least one attempt. */
@@ -124,14 +124,8 @@ const formatTime = (wall: number): string =>
 
 const formatClock = (wall: number): string => formatTime(wall).slice(11)
 
-interface Findings {
-	readonly faults: readonly FoundFault[]
-	readonly startedAt: number
-	readonly resolutionMs: number
-	readonly workers: number
-	readonly backgroundErrorRate: number
-	readonly outliers: number
-}
+type Findings = Pick<IncidentSummary, 'faults' | 'startedAt' | 'backgroundErrorRate'> &
+	Pick<SkippedLines, 'outliers'> & { readonly resolutionMs: number; readonly workers: number }
 
 /** Lists what the events cannot show, because an estimate without its limits would pass for the truth. */
 export function listCaveats(findings: Findings): readonly string[] {
