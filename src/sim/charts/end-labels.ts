@@ -24,7 +24,6 @@ export function endLabelsWidth(texts: readonly string[]): number {
 	return LEADER + GAP + Math.max(...texts.map((text) => textWidth(text, FONT.label)))
 }
 
-/** Whether `count` labels fit below each other. */
 export const endLabelsFit = (count: number, height: number): boolean => count * ROW <= height
 
 export function drawEndLabels(

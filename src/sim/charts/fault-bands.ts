@@ -4,7 +4,6 @@ import type { Extent, Scale } from './scale.ts'
 import { FONT } from './stylesheet.ts'
 import { type Drawing, element, fitText, textAt, textWidth } from './svg.ts'
 
-/** A fault band in pixels. */
 export interface PlacedBand {
 	readonly label: string
 	readonly x: number

@@ -18,7 +18,6 @@ export interface LegendEntry {
 	readonly color: string
 }
 
-/** Draws the title, the subtitle and the legend. */
 export function drawHeading(title: string, subtitle: string, legend: readonly LegendEntry[]): Drawing {
 	const width = WIDTH - 2 * PADDING
 	const marks: string[] = []
@@ -68,7 +67,6 @@ function drawSample(kind: LegendEntry['kind'], color: string, x: number, y: numb
 	return element('rect', { class: `${kind} ${color}`, x, y: y - 5, width: SAMPLE, height: 10 })
 }
 
-/** Returns the SVG file. */
 export function svgDocument(
 	{ title, description }: { readonly title: string; readonly description: string },
 	height: number,

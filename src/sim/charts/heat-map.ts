@@ -33,18 +33,7 @@ export interface HeatPanel {
 }
 
 /** The sizes that all panels of a map share. */
-interface Grid {
-	/** Panels in a row. */
-	readonly perRow: number
-	/** For the labels of the y axis and its name. */
-	readonly margin: number
-	readonly cellWidth: number
-	readonly cellHeight: number
-	/** At least as wide as its cells, and as a title needs. */
-	readonly panelWidth: number
-	readonly titles: readonly (readonly string[])[]
-	readonly titleHeight: number
-}
+type Grid = ReturnType<typeof layOut>
 
 const BETWEEN = 22
 const TITLE_ROW = 16
@@ -56,7 +45,6 @@ const MAX_Y_LABEL = 160
 /** The name of the y axis may be longer than the axis: the space left of the titles and of the x axis is free. */
 const Y_NAME_OVERHANG = 50
 
-/** Draws a heat map. */
 export function heatMap(map: HeatMap): string {
 	const grid = layOut(map)
 	const head = drawHeading(map.title, map.subtitle, [])
@@ -71,7 +59,8 @@ export function heatMap(map: HeatMap): string {
 	return svgDocument({ title: map.title, description: describe(map) }, y, marks)
 }
 
-function layOut({ x, y, panels }: HeatMap): Grid {
+function layOut({ x, y, panels }: HeatMap) {
+	// For the labels of the y axis and its name.
 	const margin = AXIS_NAME + Math.max(0, ...y.map((label) => textWidth(yText(label), FONT.small))) + 6
 	const width = WIDTH - 2 * PADDING - margin
 	const columns = Math.max(1, x.length)
@@ -179,7 +168,6 @@ export function percentText(share: number): string {
 	return share > 0 && share < 0.01 ? '1' : formatNumber(share * 100)
 }
 
-/** Draws the legend of the ramp. */
 function drawRamp({ valueLabel, unknownLabel, panels }: HeatMap, top: number): Drawing {
 	const [width, height] = [18, 10]
 	const name = fitText(valueLabel, WIDTH / 2, FONT.label)

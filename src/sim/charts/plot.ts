@@ -1,13 +1,13 @@
-/** One plot with its y axis, and the x axis that all plots of a chart share. */
+/** One plot with its y axis, and the x axis that all plots of a chart share. A timeline has at most 240 steps, so every value is drawn. */
 import { decimalsFor, formatNumber } from '../../text/format.ts'
+import type { Values } from './chart-data.ts'
 import { drawEndLabels, type EndLabel } from './end-labels.ts'
 import { drawBands, type PlacedBand } from './fault-bands.ts'
 import { PADDING, WIDTH } from './frame.ts'
-import type { Layer, PlotContent } from './layers.ts'
-import { type Extent, innerTicks, linearScale, type Scale, type Ticks } from './scale.ts'
+import type { PlotContent } from './layers.ts'
+import { type Extent, innerTicks, isDrawable, linearScale, type Scale, type Ticks } from './scale.ts'
 import { FONT } from './stylesheet.ts'
 import { coordinate, type Drawing, element, fitText, textAt, textWidth } from './svg.ts'
-import { areaPath, dotsPath, linePath, type Projection } from './svg-path.ts'
 
 /** The horizontal layout that all plots of a chart share. */
 export interface PlotColumns {
@@ -25,7 +25,6 @@ export interface PlotLabels {
 	readonly colorOf: (name: string) => string
 }
 
-/** Draws a plot between `top` and `bottom`. */
 export function drawPlot(
 	content: PlotContent,
 	{ left, right, xs, toX, bands }: PlotColumns,
@@ -35,7 +34,7 @@ export function drawPlot(
 	const { layers, references, ticks } = content
 	const { colorOf } = labels
 	const toY = linearScale(ticks, bottom, top)
-	const projection: Projection = { xs, toX, toY }
+	const segments = (values: Values) => splitAtGaps(values, { xs, toX }, toY)
 	const across = (kind: string, value: number): string =>
 		element('path', { class: kind, d: `M${coordinate(left)} ${coordinate(toY(value))}H${coordinate(right)}` })
 	const texts = tickTexts(ticks)
@@ -45,10 +44,18 @@ export function drawPlot(
 		...ticks.values.map((value, index) =>
 			textAt(left - 8, toY(value) + 4, 'small muted', texts[index] ?? '', 'end'),
 		),
-		...layers.flatMap((layer) => drawArea(layer, projection, colorOf(layer.name))),
+		...layers.flatMap(({ name, kind, area }) => {
+			const shape = kind === 'line' ? 'band' : 'layer'
+			return area
+				? [element('path', { class: `${shape} ${colorOf(name)}`, d: areaPath(area, segments) })]
+				: []
+		}),
 		across('axis', 0),
 		...references.map(({ value }) => across('reference', value)),
-		...layers.flatMap((layer) => drawLine(layer, projection, colorOf(layer.name))),
+		// A stack has no lines: a layer of height zero must not be visible.
+		...layers
+			.filter(({ kind }) => kind === 'line')
+			.flatMap(({ name, line }) => drawLine(segments(line), colorOf(name))),
 		...(layers.every(({ end }) => end === undefined)
 			? [textAt((left + right) / 2, (top + bottom) / 2, 'muted', 'no data', 'middle')]
 			: []),
@@ -56,19 +63,51 @@ export function drawPlot(
 	]
 }
 
-function drawArea({ kind, area }: Layer, projection: Projection, color: string): readonly string[] {
-	if (!area) return []
-	const shape = kind === 'line' ? 'band' : 'layer'
-	return [element('path', { class: `${shape} ${color}`, d: areaPath(area.low, area.high, projection) })]
+/** Draws a line through each segment; a value between two gaps is a dot: a stroke of length zero with round ends. */
+function drawLine(segments: readonly Segment[], color: string): readonly string[] {
+	const line = segments.filter(({ length }) => length > 1).map(path)
+	const dot = segments.filter(({ length }) => length === 1).map((segment) => `${path(segment)}h0`)
+	return Object.entries({ line, dot })
+		.filter(([, paths]) => paths.length > 0)
+		.map(([shape, paths]) => element('path', { class: `${shape} ${color}`, d: paths.join('') }))
 }
 
-/** A stack has no lines: a layer of height zero must not be visible. */
-function drawLine({ kind, line }: Layer, projection: Projection, color: string): readonly string[] {
-	const paths = kind === 'line' ? { line: linePath(line, projection), dot: dotsPath(line, projection) } : {}
-	return Object.entries(paths)
-		.filter(([, d]) => d !== '')
-		.map(([shape, d]) => element('path', { class: `${shape} ${color}`, d }))
+/** Returns the area between two lists, interrupted where either has a gap. A value between two gaps is a thin bar. */
+function areaPath(
+	{ low, high }: { readonly low: Values; readonly high: Values },
+	segments: (values: Values) => readonly Segment[],
+): string {
+	const hasBoth = low.map((value, index) => isDrawable(value) && isDrawable(high[index]))
+	const [bottoms = [], tops = []] = [low, high].map((values) =>
+		segments(values.map((value, index) => (hasBoth[index] ? value : null))).map(widened),
+	)
+	return tops.map((top, index) => `${path([...top, ...(bottoms[index] ?? []).toReversed()])}Z`).join('')
 }
+
+function widened(points: Segment): Segment {
+	const [only, second] = points
+	if (!only || second) return points
+	return [-1, 1].map((offset) => ({ ...only, x: only.x + offset }))
+}
+
+type Segment = readonly { readonly x: number; readonly y: number }[]
+
+function splitAtGaps(
+	values: Values,
+	{ xs, toX }: Pick<PlotColumns, 'xs' | 'toX'>,
+	toY: Scale,
+): readonly Segment[] {
+	const found: { x: number; y: number }[][] = [[]]
+	for (const [index, value] of values.entries()) {
+		const x = xs[index]
+		if (x === undefined || !isDrawable(value)) found.push([])
+		else found.at(-1)?.push({ x: toX(x), y: toY(value) })
+	}
+	return found.filter((segment) => segment.length > 0)
+}
+
+const path = (points: Segment): string =>
+	points.map(({ x, y }, index) => `${index ? 'L' : 'M'}${coordinate(x)} ${coordinate(y)}`).join('')
 
 function endLabels(
 	{ layers, references }: PlotContent,
@@ -91,11 +130,9 @@ function tickTexts({ values, step }: Ticks): readonly string[] {
 	return values.map((value) => formatNumber(value, decimalsFor(step)))
 }
 
-/** Returns the width of the widest number of an axis. */
 export const tickTextWidth = (ticks: Ticks): number =>
 	Math.max(0, ...tickTexts(ticks).map((text) => textWidth(text, FONT.small)))
 
-/** Draws the axis below the last plot. */
 export function drawXAxis(extent: Extent, columns: PlotColumns, top: number, label: string): Drawing {
 	const { left, right, toX } = columns
 	const ticks = xTicks(extent, right - left)

@@ -60,7 +60,6 @@ function ticksBetween(first: number, last: number, step: number): Ticks {
 	return { values, step, min: first * step, max: last * step }
 }
 
-/** Maps a value to a coordinate. */
 export type Scale = (value: number) => number
 
 export function linearScale({ min, max }: Extent, from: number, to: number): Scale {

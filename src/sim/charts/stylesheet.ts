@@ -5,7 +5,6 @@
  */
 import { DARK, LIGHT, type Theme } from './palette.ts'
 
-/** The class of the root element of every chart. */
 export const ROOT_CLASS = 'yaoki-chart'
 
 export const FONT = { title: 17, subtitle: 13, label: 12, small: 11, cell: 10 } as const

@@ -86,10 +86,8 @@ const inPixels =
 	(text) =>
 		textWidth(text, fontSize)
 
-/** Truncates a text to a width in pixels. */
 export const fitText = (text: string, width: number, fontSize: number): string =>
 	truncate(text, width, inPixels(fontSize))
 
-/** Wraps a text into lines of a width in pixels. */
 export const wrapText = (text: string, width: number, fontSize: number): readonly string[] =>
 	wrap(text, width, 'truncate', inPixels(fontSize))

@@ -3,10 +3,10 @@
  * so no text covers data: names stand beside or above it, fault labels above it.
  */
 import { describeChart, type Panel, seriesNames, type TimeChart } from './chart-data.ts'
+import { endLabelsFit, endLabelsWidth } from './end-labels.ts'
 import { drawBandLabels, placeBands } from './fault-bands.ts'
-import { drawHeading, PADDING, svgDocument, WIDTH } from './frame.ts'
-import { colorClass, layOutLabels } from './label-layout.ts'
-import { type Layer, lineLayers, preparePanels, stackedLayers } from './layers.ts'
+import { drawHeading, type LegendEntry, PADDING, svgDocument, WIDTH } from './frame.ts'
+import { type Layer, lineLayers, type PlotContent, preparePanels, stackedLayers } from './layers.ts'
 import { drawPlot, drawXAxis, type PlotColumns, tickTextWidth } from './plot.ts'
 import { type Extent, linearScale } from './scale.ts'
 import { FONT } from './stylesheet.ts'
@@ -56,6 +56,38 @@ function drawChart(chart: TimeChart, toLayers: (panel: Panel) => readonly Layer[
 	})
 	add(drawXAxis(extent, columns, y - BETWEEN, chart.xLabel))
 	return svgDocument({ title: chart.title, description: describeChart(chart) }, y + PADDING, marks)
+}
+
+const MAX_END_WIDTH = 0.28 * WIDTH
+
+/** There are six colors; further series are dashed. */
+const colorClass = (index: number): string => (index < 6 ? `s${index}` : `s${index % 6} dashed`)
+
+/**
+ * Decides where names are written: at the ends of the lines if there is one plot and they fit, otherwise in the legend. Every
+ * name is written once.
+ */
+function layOutLabels(
+	panels: readonly PlotContent[],
+	names: readonly string[],
+	rangeLabel: string | undefined,
+	height: number,
+) {
+	const references = [...new Set(panels.flatMap((panel) => panel.references.map(({ label }) => label)))]
+	const referencesAtEnd = endLabelsWidth(references) <= MAX_END_WIDTH
+	const count = names.length + (referencesAtEnd ? references.length : 0)
+	const seriesAtEnd =
+		panels.length === 1 && endLabelsWidth(names) <= MAX_END_WIDTH && endLabelsFit(count, height)
+	const layers = panels.flatMap((panel) => panel.layers)
+	const kind = layers.some((layer) => layer.kind === 'layer') ? 'layer' : 'line'
+	const hasRange = layers.some((layer) => layer.kind === 'line' && layer.area)
+	const legend: LegendEntry[] = [
+		...(seriesAtEnd ? [] : names.map((name, index) => ({ kind, name, color: colorClass(index) }) as const)),
+		...(referencesAtEnd ? [] : references.map((name) => ({ kind: 'reference', name, color: '' }) as const)),
+		...(hasRange && rangeLabel ? [{ kind: 'band', name: rangeLabel, color: 'muted' } as const] : []),
+	]
+	const endWidth = endLabelsWidth([...(referencesAtEnd ? references : []), ...(seriesAtEnd ? names : [])])
+	return { legend, seriesAtEnd, referencesAtEnd, endWidth }
 }
 
 /** Draws the title of a panel and the label of its y axis. */

@@ -9,7 +9,6 @@ import { element, escapeXml } from '../charts/svg.ts'
 /** A paragraph, a table, or the markup of a chart, which is inserted as it is. */
 export type Block = string | { readonly table: Table; readonly caption: string } | { readonly svg: string }
 
-/** Returns a whole page. */
 export function renderPage(title: string, blocks: readonly Block[]): string {
 	const head = [
 		'<meta charset="utf-8">',

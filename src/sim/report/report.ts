@@ -68,12 +68,7 @@ export function toText(result: StudyResult, { columns = 80, style = PLAIN }: Tex
 		.join('\n\n')
 }
 
-interface TextParts {
-	readonly note: string
-	readonly tables: readonly string[]
-}
-
-function textParts(result: StudyResult, study: Study, options: Required<TableOptions>): TextParts {
+function textParts(result: StudyResult, study: Study, options: Required<TableOptions>) {
 	if (isGrid(study)) {
 		const map = buildHeatMap(result, study)
 		const tables = map.panels.map((panel) => formatTable(heatTable(map, panel), options))

@@ -8,7 +8,9 @@ import type { ServiceResult, SimulationResult } from '../measure/result.ts'
 import type { Curves, GridStudy, VariantStudy } from '../run/study.ts'
 import type { Scenario } from '../scenario/scenario.ts'
 import { casesWithRuns, type StudyCaseResult, type StudyResult } from './study-result.ts'
-import { commonStepMs, type ReadSeries, sumSeries, timelinePercentiles } from './timelines.ts'
+
+/** Reads one series of a run, a value per step. */
+type ReadSeries = (result: SimulationResult) => readonly number[]
 
 export type ChartName = NonNullable<VariantStudy['chart']>
 
@@ -23,15 +25,15 @@ const CHARTS: Readonly<
 	work: {
 		yLabel: 'responses / s',
 		series: {
-			useful: ({ timeline }) => sumSeries(Object.values(timeline.services).map(({ useful }) => useful)),
-			wasted: ({ timeline }) => sumSeries(Object.values(timeline.services).map(({ wasted }) => wasted)),
+			useful: ({ timeline: { services } }) => sumSeries(services, 'useful'),
+			wasted: ({ timeline: { services } }) => sumSeries(services, 'wasted'),
 		},
 	},
 	responses: {
 		yLabel: 'calls / s',
 		series: {
-			good: ({ timeline }) => sumSeries(Object.values(timeline.clients).map(({ good }) => good)),
-			'failed or late': ({ timeline }) => sumSeries(Object.values(timeline.clients).map(({ bad }) => bad)),
+			good: ({ timeline: { clients } }) => sumSeries(clients, 'good'),
+			'failed or late': ({ timeline: { clients } }) => sumSeries(clients, 'bad'),
 		},
 	},
 }
@@ -49,7 +51,8 @@ function busiestService(run: SimulationResult | undefined): readonly [string, Se
 export function buildTimeChart(result: StudyResult, study: VariantStudy, chart: ChartName): TimeChart {
 	const cases = casesWithRuns(result)
 	const all = cases.flatMap(({ runs }) => runs)
-	const stepMs = commonStepMs(all)
+	// Runs without a fixed duration differ in the length of their steps, but always by a power of two.
+	const stepMs = Math.max(1, ...all.map(({ timeline }) => timeline.stepMs))
 	const length = Math.max(1, ...all.map(({ endedAtMs }) => Math.ceil(endedAtMs / stepMs)))
 	const { yLabel, series } = CHARTS[chart]
 	const isStack = chart !== 'requests'
@@ -71,6 +74,42 @@ export function buildTimeChart(result: StudyResult, study: VariantStudy, chart: 
 			references: isStack ? [] : capacityLine(runs[0]),
 		})),
 	}
+}
+
+/** Returns percentiles of rates per second, for `length` steps of `stepMs`. */
+function timelinePercentiles(
+	runs: readonly SimulationResult[],
+	read: ReadSeries,
+	stepMs: number,
+	length: number,
+): Readonly<Record<'p10' | 'p50' | 'p90', readonly number[]>> {
+	const rates = runs.map((run) => mergeSteps(read(run), stepMs / run.timeline.stepMs, 1_000 / stepMs))
+	const steps = Array.from({ length }, (_, step) =>
+		rates.map((rate) => rate[step] ?? 0).sort((a, b) => a - b),
+	)
+	const percentile = (share: number) =>
+		steps.map((values) => values[Math.round((values.length - 1) * share)] ?? 0)
+	return { p10: percentile(0.1), p50: percentile(0.5), p90: percentile(0.9) }
+}
+
+/** Returns the sums of `factor` neighbors each, multiplied by `scale`. */
+function mergeSteps(values: readonly number[], factor: number, scale: number): readonly number[] {
+	const sums = new Array<number>(Math.ceil(values.length / factor)).fill(0)
+	for (const [index, value] of values.entries()) {
+		const at = Math.floor(index / factor)
+		sums[at] = (sums[at] ?? 0) + value * scale
+	}
+	return sums
+}
+
+/** Returns the step-by-step sum of one series of all clients or services. */
+function sumSeries<Name extends string>(
+	timelines: Readonly<Record<string, Readonly<Record<Name, readonly number[]>>>>,
+	name: Name,
+): readonly number[] {
+	const series = Object.values(timelines).map((timeline) => timeline[name])
+	const length = Math.max(0, ...series.map((values) => values.length))
+	return Array.from({ length }, (_, step) => series.reduce((sum, values) => sum + (values[step] ?? 0), 0))
 }
 
 function describeRuns(cases: readonly StudyCaseResult[]): string {

@@ -112,7 +112,6 @@ export function sparklineTable({ x, yLabel = '', faults = [], panels }: TimeChar
 	}
 }
 
-/** Returns the cells of a heat map's panel in percent. */
 export function heatTable({ x, y }: HeatMap, { title, cells }: HeatPanel): Table {
 	const rows = y.map((label, row) => [
 		label,
