@@ -47,13 +47,11 @@ function list(values: readonly unknown[], column: number): string {
 const fits = (line: string, column: number): boolean =>
 	column + line.length + '),'.length <= MAX_WIDTH && !line.includes('\n')
 
-/** Prints items on separate, indented lines. */
 export const listed = (items: readonly string[]): string =>
 	items.map((item) => `${indented(item)},\n`).join('')
 
 const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, INDENT)
 
-/** Adds thousands separators. */
 function number(value: number): string {
 	const text = String(value)
 	return /^-?\d{4,}(\.|$)/.test(text) ? text.replaceAll(/\B(?<!\.\d*)(?=(\d{3})+(?!\d))/g, '_') : text

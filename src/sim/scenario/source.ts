@@ -25,88 +25,70 @@ const SHARED = '// Shared by all callers of this service: import it, do not crea
  * // )
  */
 export function policyToTypeScript(layers: readonly PolicyLayer[]): string {
-	const program = new Program(layers)
-	const calls = layers.map((layer, index) => program.layer(layer, index))
-	const policy = calls.length === 0 ? 'pipeline()' : `pipeline(\n${listed(calls)})`
-	const parts = [program.imports, ...program.notes, ...program.constants, `export const policy = ${policy}`]
-	return `${parts.join('\n\n')}\n`
-}
-
-class Program {
+	const parts = layers.map(readLayer)
 	/** Statements before the policy. */
-	readonly constants: string[] = []
-	readonly #factories = new Set(['pipeline'])
-	readonly #functions = new Set<string>()
-	readonly #nameOf: (wanted: string) => string
+	const constants: string[] = []
+	const factories = new Set(['pipeline'])
+	const functions = new Set<string>()
+	const nameOf = numbered(
+		parts.flatMap(({ kind, options, isShared }) => [
+			...(isShared ? [sharedName(kind)] : []),
+			...(hasBudget(options) ? ['budget'] : []),
+		]),
+	)
 
-	constructor(layers: readonly PolicyLayer[]) {
-		const names = layers.flatMap((layer, index) => {
-			const { kind, options } = readLayer(layer, index)
-			return [...(layer.shared ? [sharedName(kind)] : []), ...(hasBudget(options) ? ['budget'] : [])]
-		})
-		this.#nameOf = numbered(names)
+	/** Declares a constant and returns its name. */
+	const constant = (wanted: string, isShared: boolean, valueAt: (column: number) => string): string => {
+		const name = nameOf(wanted)
+		const start = `${isShared ? 'export ' : ''}const ${name} = `
+		constants.push(`${isShared ? `${SHARED}\n` : ''}${start}${valueAt(start.length)}`)
+		return name
 	}
-
-	/** The import of all factories used so far. */
-	get imports(): string {
-		const from = " from 'yaoki'"
-		return `import ${braces([...this.#factories].sort(), 'import '.length + from.length)}${from}`
+	const budget = ({ kind = 'ratio', shared = false, ...options }: BudgetModel): string => {
+		if (!Object.hasOwn(BUDGET_FACTORIES, kind))
+			invalidOption('budget.kind', kind, "'ratio', 'tokens' or 'quota'")
+		return constant('budget', shared, (column) => call(BUDGET_FACTORIES[kind], options, column))
 	}
-
-	get notes(): readonly string[] {
-		const names = [...this.#functions]
-		if (names.length === 0) return []
-		const are = names.length === 1 ? 'is a function' : 'are functions'
-		return [`// ${names.join(', ')} ${are} of your own and must be in scope here.`]
+	const option = (name: string, value: unknown): string => {
+		if (typeof value === 'function') {
+			functions.add(name)
+			return name
+		}
+		const written = isBudget(name, value) ? budget(value) : literal(value, name.length)
+		return written === name ? name : `${name}: ${written}`
 	}
-
-	/** Returns the call that creates a layer, or the name of its constant. */
-	layer(layer: PolicyLayer, index: number): string {
-		const { kind, options } = readLayer(layer, index)
-		if (!layer.shared) return this.#call(kind, options, 2)
-		return this.#constant(sharedName(kind), true, (column) => this.#call(kind, options, column))
-	}
-
 	/** `column` is the column where the call begins. */
-	#call(factory: string, options: unknown, column: number): string {
-		this.#factories.add(factory)
+	const call = (factory: string, options: unknown, column: number): string => {
+		factories.add(factory)
 		if (Object(options) !== options) return `${factory}(${literal(options)})`
-		const written = entriesOf(options).map(([name, value]) => this.#option(name, value))
+		const written = entriesOf(options).map(([name, value]) => option(name, value))
 		return `${factory}(${written.length === 0 ? '' : braces(written, column + factory.length)})`
 	}
 
-	#option(name: string, value: unknown): string {
-		const written = isBudget(name, value) ? this.#budget(value) : this.#value(name, value)
-		return written === name ? name : `${name}: ${written}`
-	}
-
-	#value(name: string, value: unknown): string {
-		if (typeof value !== 'function') return literal(value, name.length)
-		this.#functions.add(name)
-		return name
-	}
-
-	#budget(model: BudgetModel): string {
-		const { kind = 'ratio', shared = false, ...options } = model
-		if (!Object.hasOwn(BUDGET_FACTORIES, kind))
-			invalidOption('budget.kind', kind, "'ratio', 'tokens' or 'quota'")
-		return this.#constant('budget', shared, (column) => this.#call(BUDGET_FACTORIES[kind], options, column))
-	}
-
-	/** Declares a constant and returns its name. */
-	#constant(wanted: string, isShared: boolean, valueAt: (column: number) => string): string {
-		const name = this.#nameOf(wanted)
-		const start = `${isShared ? 'export ' : ''}const ${name} = `
-		this.constants.push(`${isShared ? `${SHARED}\n` : ''}${start}${valueAt(start.length)}`)
-		return name
-	}
+	const calls = parts.map(({ kind, options, isShared }) =>
+		isShared
+			? constant(sharedName(kind), true, (column) => call(kind, options, column))
+			: call(kind, options, 2),
+	)
+	const from = " from 'yaoki'"
+	const are = functions.size === 1 ? 'is a function' : 'are functions'
+	const note = `// ${[...functions].join(', ')} ${are} of your own and must be in scope here.`
+	const policy = calls.length === 0 ? 'pipeline()' : `pipeline(\n${listed(calls)})`
+	const statements = [
+		`import ${braces([...factories].sort(), 'import '.length + from.length)}${from}`,
+		...(functions.size > 0 ? [note] : []),
+		...constants,
+		`export const policy = ${policy}`,
+	]
+	return `${statements.join('\n\n')}\n`
 }
 
-function readLayer(layer: PolicyLayer, index: number): { kind: LayerKind; options: unknown } {
+function readLayer(layer: PolicyLayer, index: number) {
 	const kind = LAYER_KINDS.find((name) => Object(layer) === layer && Object.hasOwn(layer, name))
 	if (kind === undefined)
 		invalidOption(`layers[${index}]`, layer, `an object with one of ${LAYER_KINDS.join(', ')}`)
-	return { kind, options: (layer as Readonly<Record<string, unknown>>)[kind] }
+	const options: unknown = (layer as Readonly<Record<string, unknown>>)[kind]
+	return { kind, options, isShared: Boolean(layer.shared) }
 }
 
 const isBudget = (name: string, value: unknown): value is BudgetModel =>

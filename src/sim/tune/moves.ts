@@ -67,37 +67,35 @@ const TIMEOUT_FACTORS = [0.5, 2, 5]
 
 interface Addition {
 	readonly layer: PolicyLayer
-	readonly kind: LayerKind
 	readonly size: number
 	/** Evaluated when the layer is added, because another layer may have been added before. */
 	indexIn(layers: readonly PolicyLayer[]): number
 }
 
 /** Layers at their usual positions: a timeout innermost, a breaker inside the retry, the others outermost. */
-const ADDITIONS: readonly Addition[] = [
-	{ kind: 'timeout', layer: { timeout: 1_000 }, size: 2, indexIn: ({ length }) => length },
-	{
-		kind: 'circuitBreaker',
+const ADDITIONS: Readonly<Partial<Record<LayerKind, Addition>>> = {
+	timeout: { layer: { timeout: 1_000 }, size: 2, indexIn: ({ length }) => length },
+	circuitBreaker: {
 		layer: { circuitBreaker: BREAKER },
 		size: 4,
 		indexIn: (layers) => layers.findIndex((layer) => 'retry' in layer) + 1,
 	},
-	{ kind: 'adaptiveThrottle', layer: { adaptiveThrottle: {} }, size: 4, indexIn: () => 0 },
-	{ kind: 'adaptiveBulkhead', layer: { adaptiveBulkhead: {} }, size: 5, indexIn: () => 0 },
-]
+	adaptiveThrottle: { layer: { adaptiveThrottle: {} }, size: 4, indexIn: () => 0 },
+	adaptiveBulkhead: { layer: { adaptiveBulkhead: {} }, size: 5, indexIn: () => 0 },
+}
 
 /** Returns the changes to try: to the options of each layer, and layers to add. */
 export function movesFor(layers: readonly PolicyLayer[]): readonly Move[] {
-	const has = (kind: LayerKind) => layers.some((layer) => Object.hasOwn(layer, kind))
-	const missing = ADDITIONS.filter(
-		({ kind }) => !has(kind) && !(kind === 'adaptiveBulkhead' && has('bulkhead')),
+	const has = (kind: string) => layers.some((layer) => Object.hasOwn(layer, kind))
+	const missing = Object.entries(ADDITIONS).filter(
+		([kind]) => !has(kind) && !(kind === 'adaptiveBulkhead' && has('bulkhead')),
 	)
 	return [
 		...layers.flatMap((layer, index) => changesOf(layer as Partial<LayerOptions>, index)),
-		...missing.map(({ layer, kind, size, indexIn }) => ({
+		...missing.map(([kind, { layer, size, indexIn }]) => ({
 			path: kind,
 			from: undefined,
-			to: (layer as Partial<LayerOptions>)[kind],
+			to: (layer as Readonly<Record<string, unknown>>)[kind],
 			size,
 			apply: (all: readonly PolicyLayer[]) => all.toSpliced(indexIn(all), 0, layer),
 		})),

@@ -12,7 +12,7 @@ import { seedsFor } from '../run/replicate.ts'
 import { simulate } from '../run/simulation.ts'
 import type { PolicyLayer } from '../scenario/layers.ts'
 import type { Scenario } from '../scenario/scenario.ts'
-import { count, fields, oneOf } from '../scenario/shape.ts'
+import { callback, count, fields, oneOf } from '../scenario/shape.ts'
 import { type Constraints, checkConstraints, findViolation, type Violation } from './constraints.ts'
 import { type Move, movesFor } from './moves.ts'
 
@@ -69,9 +69,7 @@ const checkOptions = fields({
 	'replications?': count(1, 1e6),
 	'maxChanges?': count(1, 2),
 	'maxSteps?': count(1, 1e6),
-	'onStep?': (value, path) => {
-		if (typeof value !== 'function') invalidOption(path, value, 'a function')
-	},
+	'onStep?': callback,
 })
 
 interface Candidate {
@@ -89,94 +87,62 @@ interface Candidate {
  */
 export function tune(policy: string, scenario: Scenario, options: TuneOptions): TuneResult {
 	const layers = layersOf(policy, scenario)
-	const search = new Search(policy, scenario, options)
-	const before = search.runs([])
-	const found = search.holds(before)
-		? { moves: [], runs: before }
-		: search.smallest(candidates(layers, options.maxChanges))
-	const moves = found?.moves ?? []
-	return {
-		survives: found !== undefined,
-		changes: changesOf(moves),
-		policy: applied(layers, moves),
-		before: mergeRuns(before),
-		after: found && mergeRuns(found.runs),
-		steps: search.steps,
-	}
-}
-
-class Search {
-	readonly steps: TuneStep[] = []
-	readonly #policy: string
-	readonly #scenario: Scenario
-	readonly #layers: readonly PolicyLayer[]
-	readonly #options: TuneOptions
-	readonly #seeds: readonly (number | string)[]
-	readonly #objective: MeasureName
-
-	constructor(policy: string, scenario: Scenario, options: TuneOptions) {
-		checkOptions(options, '')
-		this.#objective = options.objective ?? 'goodShare'
-		this.#policy = policy
-		this.#scenario = scenario
-		this.#layers = layersOf(policy, scenario)
-		this.#options = options
-		this.#seeds = seedsFor(scenario, options.replications ?? 5)
-	}
-
-	runs(moves: readonly Move[]): readonly SimulationResult[] {
-		return this.#seeds.map((seed) => this.#run(moves, seed))
-	}
-
-	holds(runs: readonly SimulationResult[]): boolean {
-		return runs.every((run) => findViolation(this.#options.constraints, run) === undefined)
-	}
-
-	/** Returns the smallest candidate that survives; of several of the same size, the best by the objective. */
-	smallest(
-		all: readonly Candidate[],
-	): { moves: readonly Move[]; runs: readonly SimulationResult[] } | undefined {
-		let best: { moves: readonly Move[]; runs: readonly SimulationResult[]; value: number } | undefined
-		let size = Infinity
-		for (const candidate of all.slice(0, this.#options.maxSteps ?? 500)) {
-			if (candidate.size > size) break
-			const runs = this.#try(candidate)
-			if (!runs) continue
-			size = candidate.size
-			const value = this.#score(runs)
-			if (!best || value > best.value) best = { moves: candidate.moves, runs, value }
-		}
-		return best
-	}
-
+	checkOptions(options, '')
+	const {
+		constraints,
+		objective = 'goodShare',
+		replications = 5,
+		maxChanges,
+		maxSteps = 500,
+		onStep,
+	} = options
+	const seeds = seedsFor(scenario, replications)
+	const run = (moves: readonly Move[], seed: number | string) =>
+		simulate({ ...scenario, seed, policies: { ...scenario.policies, [policy]: applied(layers, moves) } })
+	const steps: TuneStep[] = []
 	/** Returns the runs, if all of them satisfy the constraints. */
-	#try({ moves, size }: Candidate): readonly SimulationResult[] | undefined {
+	const survivingRuns = ({ moves, size }: Candidate): readonly SimulationResult[] | undefined => {
 		const runs: SimulationResult[] = []
 		let violation: Violation | undefined
-		for (const seed of this.#seeds) {
-			const run = this.#run(moves, seed)
-			runs.push(run)
-			violation = findViolation(this.#options.constraints, run)
+		for (const seed of seeds) {
+			const result = run(moves, seed)
+			runs.push(result)
+			violation = findViolation(constraints, result)
 			if (violation) break
 		}
 		const step = { changes: changesOf(moves), size, violation, runs: runs.length }
-		this.steps.push(step)
-		this.#options.onStep?.(step, this.steps.length)
+		steps.push(step)
+		onStep?.(step, steps.length)
 		return violation ? undefined : runs
 	}
-
-	#run(moves: readonly Move[], seed: number | string): SimulationResult {
-		const policies = { ...this.#scenario.policies, [this.#policy]: applied(this.#layers, moves) }
-		return simulate({ ...this.#scenario, seed, policies })
+	const before = seeds.map((seed) => run([], seed))
+	let best: (Candidate & { readonly runs: readonly SimulationResult[] }) | undefined
+	if (before.every((result) => !findViolation(constraints, result)))
+		best = { moves: [], size: 0, runs: before }
+	// The smallest candidate that survives; of several of the same size, the best by the objective.
+	else
+		for (const candidate of candidates(layers, maxChanges).slice(0, maxSteps)) {
+			if (best && candidate.size > best.size) break
+			const runs = survivingRuns(candidate)
+			if (runs && (!best || score(objective, runs) > score(objective, best.runs)))
+				best = { ...candidate, runs }
+		}
+	const moves = best?.moves ?? []
+	return {
+		survives: best !== undefined,
+		changes: changesOf(moves),
+		policy: applied(layers, moves),
+		before: mergeRuns(before),
+		after: best && mergeRuns(best.runs),
+		steps,
 	}
+}
 
-	/** Returns the mean of the objective, signed so that more is better. */
-	#score(runs: readonly SimulationResult[]): number {
-		const { better } = MEASURES[this.#objective]
-		const { mean, count } = mergeRuns(runs).measures[this.#objective]
-		if (count === 0) return -Infinity
-		return better === 'more' ? mean : -mean
-	}
+/** Returns the mean of the objective, signed so that more is better. */
+function score(objective: MeasureName, runs: readonly SimulationResult[]): number {
+	const { mean, count: known } = mergeRuns(runs).measures[objective]
+	if (known === 0) return -Infinity
+	return MEASURES[objective].better === 'more' ? mean : -mean
 }
 
 const applied = (layers: readonly PolicyLayer[], moves: readonly Move[]): readonly PolicyLayer[] =>
