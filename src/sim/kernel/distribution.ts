@@ -20,7 +20,6 @@ export type Distribution =
 	| { readonly kind: 'uniform'; readonly minMs: number; readonly maxMs: number }
 	| { readonly kind: 'empirical'; readonly valuesMs: readonly number[] }
 
-/** Draws one duration. */
 export type Sampler = () => number
 
 /** The 99th percentile of the standard normal distribution. */

@@ -10,7 +10,6 @@ import { seededRandom } from '../../testing/seeded-random.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import { Trace } from './trace.ts'
 
-/** Wall time at the start of every run. */
 const START = Date.UTC(2026, 0, 1)
 
 /**
@@ -27,7 +26,6 @@ const JUST_BELOW = 1 - Number.EPSILON / 2
 export class EventLoop {
 	readonly seed: number | string
 	readonly trace: Trace = new Trace()
-	/** Events processed so far. */
 	events = 0
 	/** Requests count towards `maxEvents` too: a loop of requests need not take any virtual time. */
 	#requests = 0
@@ -111,7 +109,6 @@ export class EventLoop {
 		this.#clock.skipTo(time)
 	}
 
-	/** Returns the random stream of this name. */
 	stream(name: string): () => number {
 		return seededRandom(`${this.seed} ${name}`)
 	}

@@ -3,7 +3,6 @@ import type { RecoveryTracker } from './recovery-tracker.ts'
 import type { ClientResult, ClientTimeline } from './result.ts'
 import { type Channel, readChannels, type TimelineBins } from './timeline-bins.ts'
 
-/** Counts the calls of one client and their outcomes. */
 export class ClientMeter {
 	calls = 0
 	good = 0

@@ -15,7 +15,6 @@ export interface Estimate {
 	readonly max: number
 }
 
-/** Estimates the mean of values. */
 export function estimate(values: readonly number[]): Estimate {
 	const count = values.length
 	if (count === 0) return EMPTY

@@ -6,7 +6,6 @@ import { type Channel, readChannels, type TimelineBins } from './timeline-bins.t
 /** Why a service did not process a request. */
 export type RejectReason = 'rejected' | 'rateLimited' | 'unreachable' | 'dropped'
 
-/** Counts what happens at one service. */
 export class ServiceMeter {
 	requests = 0
 	useful = 0

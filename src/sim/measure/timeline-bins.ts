@@ -20,12 +20,10 @@ export class TimelineBins {
 		return channel
 	}
 
-	/** Adds several series of sums. */
 	channels<Name extends string>(...names: readonly Name[]): Record<Name, Channel> {
 		return Object.fromEntries(names.map((name) => [name, this.channel()])) as Record<Name, Channel>
 	}
 
-	/** Returns the index of the step that contains a time. */
 	indexAt(time: number): number {
 		let step = Math.floor(time / this.stepMs)
 		while (step >= STEPS) {
@@ -86,7 +84,6 @@ export class Channel {
 		}
 	}
 
-	/** Returns the values of the first `length` steps. */
 	values(length: number): number[] {
 		return Array.from(this.#values.subarray(0, length))
 	}
@@ -97,7 +94,6 @@ export class Channel {
 	}
 }
 
-/** Returns the values of the first `length` steps of several series. */
 export const readChannels = <Name extends string>(
 	channels: Readonly<Record<Name, Channel>>,
 	length: number,

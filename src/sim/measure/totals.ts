@@ -2,7 +2,6 @@ import type { ClientMeter } from './client-meter.ts'
 import { Histogram } from './histogram.ts'
 import type { ServiceResult, Totals } from './result.ts'
 
-/** Computes the totals of a run from its meters. */
 export function computeTotals(
 	end: number,
 	meters: readonly ClientMeter[],

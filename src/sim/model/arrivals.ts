@@ -7,52 +7,29 @@ import type { Arrivals } from '../scenario/scenario.ts'
 export type StartCall = (user: number, onEnd?: () => void) => void
 
 export function scheduleCalls(arrivals: Arrivals, path: string, loop: EventLoop, call: StartCall): void {
-	if (arrivals.kind === 'poisson') poisson(loop, call, path, arrivals)
-	else if (arrivals.kind === 'constant') constant(loop, call, arrivals)
-	else if (arrivals.kind === 'trace') trace(loop, call, arrivals.atMs)
-	else closed(loop, call, path, arrivals)
+	if (arrivals.kind === 'trace') trace(loop, call, arrivals.atMs)
+	else if (arrivals.kind === 'closed') closed(loop, call, path, arrivals)
+	else atRate(loop, call, path, arrivals)
 }
 
-interface Window {
-	readonly fromMs?: number | undefined
-	readonly toMs?: number | undefined
-}
-
-function repeat(
+function atRate(
 	loop: EventLoop,
 	call: StartCall,
-	gap: Sampler,
-	first: number,
-	{ fromMs = 0, toMs = Infinity }: Window,
+	path: string,
+	{ kind, perSecond, fromMs = 0, toMs = Infinity }: Extract<Arrivals, { perSecond: number }>,
 ): void {
 	let index = 0
+	// At equal intervals, each time is computed from the call's index, so that rounding errors do not add up.
+	const gap: Sampler =
+		kind === 'poisson'
+			? exponential(1_000 / perSecond, loop.stream(`${path} arrivals`))
+			: () => Math.max(0, fromMs + ((index + 1) * 1_000) / perSecond - loop.now())
 	const arrive = () => {
 		if (loop.now() >= toMs) return
 		loop.after(gap(), arrive)
 		call(index++)
 	}
-	loop.after(fromMs + first, arrive)
-}
-
-function poisson(
-	loop: EventLoop,
-	call: StartCall,
-	path: string,
-	model: Extract<Arrivals, { kind: 'poisson' }>,
-): void {
-	const gap = exponential(1_000 / model.perSecond, loop.stream(`${path} arrivals`))
-	repeat(loop, call, gap, gap(), model)
-}
-
-/** Each time is computed from the call's index, not from the call before, so that rounding errors do not add up. */
-function constant(
-	loop: EventLoop,
-	call: StartCall,
-	{ perSecond, fromMs = 0, toMs = Infinity }: Window & { perSecond: number },
-): void {
-	let index = 0
-	const gap = () => Math.max(0, fromMs + (++index * 1_000) / perSecond - loop.now())
-	repeat(loop, call, gap, 0, { fromMs, toMs })
+	loop.after(fromMs + (kind === 'poisson' ? gap() : 0), arrive)
 }
 
 function trace(loop: EventLoop, call: StartCall, atMs: readonly number[]): void {

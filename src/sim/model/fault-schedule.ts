@@ -5,7 +5,6 @@ import type { Fault } from '../scenario/scenario.ts'
 export class FaultSchedule {
 	/** The mode of the current outage. */
 	outage: 'refuse' | 'hang' | undefined
-	/** Factor on the service time. */
 	slowdown = 1
 	/** The share of responses that are errors, 0 to 1, and their status. */
 	errorRate = 0

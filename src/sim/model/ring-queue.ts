@@ -9,7 +9,6 @@ export class RingQueue<T> {
 		this.#ring[(this.#first + this.length++) & (this.#ring.length - 1)] = item
 	}
 
-	/** Removes and returns the oldest item. */
 	shift(): T | undefined {
 		if (this.length === 0) return undefined
 		const item = this.#ring[this.#first]
@@ -19,7 +18,6 @@ export class RingQueue<T> {
 		return item
 	}
 
-	/** Removes and returns the newest item. */
 	pop(): T | undefined {
 		if (this.length === 0) return undefined
 		const index = (this.#first + --this.length) & (this.#ring.length - 1)

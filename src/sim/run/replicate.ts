@@ -8,7 +8,7 @@ import { type ComparisonResult, compareRuns, mergeRuns, type Replications } from
 import type { SimulationResult } from '../measure/result.ts'
 import { checkScenario } from '../scenario/check.ts'
 import type { Scenario } from '../scenario/scenario.ts'
-import { count, fields } from '../scenario/shape.ts'
+import { callback, count, fields } from '../scenario/shape.ts'
 import { simulate } from './simulation.ts'
 
 export interface ReplicateOptions {
@@ -23,9 +23,7 @@ export const DEFAULT_REPLICATIONS = 10
 const runCount = count(1, 1e6)
 const checkOptions = fields({
 	'replications?': runCount,
-	'onRun?': (value, path) => {
-		if (typeof value !== 'function') invalidOption(path, value, 'a function')
-	},
+	'onRun?': callback,
 })
 
 /** Returns the seeds of several runs: a number is counted up, a string gets a number appended. */

@@ -2,6 +2,7 @@
  * One run: builds services, clients and policies from a scenario and processes events. A run can be paused and inspected, which is
  * how progress is shown and how an interrupted run still has a result.
  */
+import { niceStep } from '../charts/scale.ts'
 import { EventLoop } from '../kernel/event-loop.ts'
 import { hasFunction, suppressStacks } from '../kernel/suppress-stacks.ts'
 import { ClientMeter } from '../measure/client-meter.ts'
@@ -248,9 +249,5 @@ function createRecoveryTracker({ services }: Scenario): RecoveryTracker | undefi
 }
 
 /** Returns the shortest of 1, 2, 5 x 10^n that needs at most MAX_STEPS steps. */
-function defaultStep(duration: number): number {
-	if (duration === Infinity) return MIN_STEP_MS
-	const min = Math.max(MIN_STEP_MS, duration / MAX_STEPS)
-	const ten = 10 ** Math.floor(Math.log10(min))
-	return [1, 2, 5, 10].map((factor) => factor * ten).find((step) => step >= min * (1 - 1e-12)) ?? min
-}
+const defaultStep = (duration: number): number =>
+	duration === Infinity ? MIN_STEP_MS : niceStep(Math.max(MIN_STEP_MS, duration / MAX_STEPS))

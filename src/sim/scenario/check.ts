@@ -1,6 +1,5 @@
 /** Validates a scenario before it runs: each field, and how the parts fit together. */
 import { invalidOption } from '../../core/options/schema.ts'
-import type { PolicyModel } from './layers.ts'
 import type { ClientModel, Scenario, ServerModel } from './scenario.ts'
 import {
 	amount,
@@ -127,39 +126,26 @@ const scenarioShape = fields({
 
 export function checkScenario(scenario: Scenario): void {
 	scenarioShape(scenario, '')
-	const { services, clients, policies = {}, until, duration: end } = scenario
-	const known: KnownNames = { services: Object.keys(services), policies }
-	for (const [name, model] of Object.entries(clients)) checkClient(`clients.${name}`, model, known)
-	for (const [name, model] of Object.entries(services))
-		if (model.kind !== 'optimistic-lock') checkServer(`services.${name}`, model, known)
-	checkCycles(services as Readonly<Record<string, ServerModel>>)
+	const { services, clients, policies = {} } = scenario
+	const checkLink = ({ to, policy: name }: { to: string; policy?: string | undefined }, path: string) => {
+		oneOf(...Object.keys(services))(to, `${path}.to`)
+		if (name === undefined || Object.hasOwn(policies, name)) return
+		const names = Object.keys(policies).join(', ') || 'none defined'
+		invalidOption(`${path}.policy`, name, `the name of a policy (${names})`)
+	}
+	for (const [name, model] of Object.entries(clients)) {
+		checkLink(model, `clients.${name}`)
+		checkClient(`clients.${name}`, model)
+	}
+	const servers = services as Readonly<Record<string, Pick<ServerModel, 'dependsOn'>>>
+	for (const [name, { dependsOn = [] }] of Object.entries(servers))
+		for (const [index, dependency] of dependsOn.entries())
+			checkLink(dependency, `services.${name}.dependsOn[${index}]`)
+	checkCycles(servers)
 	checkEnd(scenario)
-	if (until === 'recovered' && end === undefined)
-		invalidOption(
-			'duration',
-			undefined,
-			"a number of milliseconds, because until: 'recovered' may never happen",
-		)
 }
 
-interface KnownNames {
-	readonly services: readonly string[]
-	readonly policies: Readonly<Record<string, PolicyModel>>
-}
-
-function checkLink(
-	{ to, policy: name }: { to: string; policy?: string | undefined },
-	path: string,
-	known: KnownNames,
-): void {
-	oneOf(...known.services)(to, `${path}.to`)
-	if (name === undefined || Object.hasOwn(known.policies, name)) return
-	const names = Object.keys(known.policies).join(', ') || 'none defined'
-	invalidOption(`${path}.policy`, name, `the name of a policy (${names})`)
-}
-
-function checkClient(path: string, model: ClientModel, known: KnownNames): void {
-	checkLink(model, path, known)
+function checkClient(path: string, model: ClientModel): void {
 	const { arrivals, instances } = model
 	if (arrivals.kind === 'trace')
 		arrivals.atMs.forEach((at, index) => {
@@ -178,13 +164,8 @@ function checkClient(path: string, model: ClientModel, known: KnownNames): void 
 		)
 }
 
-function checkServer(path: string, model: ServerModel, known: KnownNames): void {
-	for (const [index, dependency] of (model.dependsOn ?? []).entries())
-		checkLink(dependency, `${path}.dependsOn[${index}]`, known)
-}
-
 /** Rejects services that call each other in a cycle. Each service is visited once, however many paths lead to it. */
-function checkCycles(services: Readonly<Record<string, ServerModel>>): void {
+function checkCycles(services: Readonly<Record<string, Pick<ServerModel, 'dependsOn'>>>): void {
 	const depths = new Map<string, number>()
 	const follow = (name: string, callers: readonly string[]): number => {
 		const path = `services.${name}.dependsOn`
@@ -204,22 +185,16 @@ function checkCycles(services: Readonly<Record<string, ServerModel>>): void {
 
 function checkEnd({ duration: end, until, clients }: Scenario): void {
 	if (end !== undefined) return
-	if (until === undefined)
-		invalidOption(
-			'duration',
-			undefined,
-			"a number of milliseconds, or until: 'idle' with clients that stop calling",
-		)
+	const reject = (rest: string): never =>
+		invalidOption('duration', undefined, `a number of milliseconds, ${rest}`)
+	if (until === undefined) reject("or until: 'idle' with clients that stop calling")
+	if (typeof until === 'function') return
 	for (const [name, { arrivals }] of Object.entries(clients)) {
 		const isEndless =
 			arrivals.kind === 'closed'
 				? (arrivals.callsEach ?? Infinity) === Infinity
 				: arrivals.kind !== 'trace' && arrivals.toMs === undefined
-		if (isEndless && typeof until !== 'function')
-			invalidOption(
-				'duration',
-				undefined,
-				`a number of milliseconds, because clients.${name}.arrivals never end`,
-			)
+		if (isEndless) reject(`because clients.${name}.arrivals never end`)
 	}
+	if (until === 'recovered') reject("because until: 'recovered' may never happen")
 }

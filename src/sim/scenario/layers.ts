@@ -43,7 +43,6 @@ export interface LayerOptions {
 	readonly adaptiveThrottle: Plain<AdaptiveThrottleOptions>
 }
 
-/** The name of a layer's factory. */
 export type LayerKind = keyof LayerOptions
 
 /** `shared`: all instances of a client use one policy. By default each instance has its own. */
@@ -167,7 +166,6 @@ const isStateless = (layer: PolicyLayer): boolean =>
 const createKind = <Kind extends LayerKind>(kind: Kind, layer: PolicyLayer, context: LayerContext): Policy =>
 	FACTORIES[kind]((layer as LayerOptions)[kind], context)
 
-/** Checks a layer and returns its kind. */
 function checkLayer(layer: PolicyLayer, path: string): LayerKind {
 	const expected = `an object with one of ${LAYER_KINDS.join(', ')}, and optionally shared: true`
 	if (Object(layer) !== layer) invalidOption(path, layer, expected)

@@ -2,17 +2,7 @@
 import type { Distribution } from '../kernel/distribution.ts'
 import type { PolicyModel } from './layers.ts'
 
-/**
- * Services, the clients that call them, and the policies in between.
- *
- * @example
- * const scenario: Scenario = {
- *   duration: 60_000,
- *   services: { api: { workers: 10, serviceTime: 20, faults: [{ kind: 'outage', fromMs: 10_000, toMs: 20_000 }] } },
- *   clients: { web: { to: 'api', arrivals: { kind: 'poisson', perSecond: 300 }, policy: 'careful' } },
- *   policies: { careful: [{ retry: { maxRetries: 3 } }, { timeout: 1_000 }] },
- * }
- */
+/** Services, the clients that call them, and the policies in between. */
 export interface Scenario {
 	/** Shown in comparisons and charts. */
 	readonly name?: string | undefined

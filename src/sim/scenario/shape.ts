@@ -28,9 +28,15 @@ export const count =
 			)
 	}
 
-export const flag: Shape = (value, path) => {
-	if (typeof value !== 'boolean') invalidOption(path, value, 'true or false')
-}
+/** A value of this type. `expected` describes it. */
+export const ofType =
+	(type: 'boolean' | 'string' | 'function' | 'object', expected: string): Shape =>
+	(value, path) => {
+		if (typeof value !== type || value === null) invalidOption(path, value, expected)
+	}
+
+export const flag: Shape = ofType('boolean', 'true or false')
+export const callback: Shape = ofType('function', 'a function')
 
 export const text: Shape = (value, path) => {
 	if (typeof value !== 'string' || value === '') invalidOption(path, value, 'a non-empty string')

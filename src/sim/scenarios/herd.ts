@@ -6,7 +6,15 @@
 import type { VariantStudy } from '../run/study.ts'
 import type { LayerOptions } from '../scenario/layers.ts'
 import type { Scenario } from '../scenario/scenario.ts'
-import { STRATEGIES } from './strategies.ts'
+
+/** The mail scenario compares them too. */
+export const STRATEGIES: Readonly<Record<string, LayerOptions['retry']>> = {
+	'constant delay': { growth: 'constant', jitterStrategy: 'none' },
+	'exponential, no jitter': { jitterStrategy: 'none' },
+	'equal jitter': { jitterStrategy: 'equal' },
+	'full jitter': { jitterStrategy: 'full' },
+	'decorrelated jitter': { jitterStrategy: 'decorrelated' },
+}
 
 const CLIENTS = 1_000
 const OUTAGE_MS = 60_000

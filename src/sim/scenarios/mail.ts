@@ -6,7 +6,7 @@
 import type { VariantStudy } from '../run/study.ts'
 import type { LayerOptions } from '../scenario/layers.ts'
 import type { Scenario } from '../scenario/scenario.ts'
-import { STRATEGIES } from './strategies.ts'
+import { STRATEGIES } from './herd.ts'
 
 const CLIENTS = 100
 
