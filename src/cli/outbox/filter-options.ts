@@ -5,7 +5,6 @@ import { CliError } from '../errors.ts'
 import { type Arguments, text } from '../option-tables.ts'
 import { parseMoment } from './parse-time.ts'
 
-/** Filters for messages in the queue. */
 export const QUEUE_FILTER_OPTIONS = {
 	topic: text('TOPIC', 'messages of this topic', { short: 't' }),
 	destination: text('NAME', 'messages to this destination'),
@@ -15,7 +14,6 @@ export const QUEUE_FILTER_OPTIONS = {
 	until: text('2h|DATE', 'messages before then'),
 }
 
-/** Filters for dead letters. */
 export const FILTER_OPTIONS = {
 	...QUEUE_FILTER_OPTIONS,
 	cause: text('CAUSE', 'dead letters with this cause', {

@@ -1,6 +1,8 @@
 /** The commands that only read: `outbox status`, `outbox list`, `outbox show` and `outbox why`. */
-import { type Command, defineCommand } from '../command.ts'
+import type { MessageRecord } from '../../outbox/message/message.ts'
+import { type Command, defineCommand, type Example } from '../command.ts'
 import { CliError } from '../errors.ts'
+import type { CommandIo } from '../io.ts'
 import { flag, integer, text } from '../option-tables.ts'
 import { requireMessage } from './check-ids.ts'
 import { DATABASE_OPTIONS } from './database-target.ts'
@@ -68,41 +70,36 @@ export const list: Command = defineCommand({
 	},
 })
 
-const MESSAGE_ID = { id: { placeholder: 'ID', description: 'id of the message' } } as const
+/** Defines a command that explains one message. */
+const messageCommand = (
+	examples: readonly Example[],
+	print: (message: MessageRecord, why: string, io: CommandIo) => void,
+): Command =>
+	defineCommand({
+		examples,
+		options: DATABASE_OPTIONS,
+		positionals: { id: { placeholder: 'ID', description: 'id of the message' } },
+		async run({ id, ...args }, io) {
+			const { withOutbox } = await import('./open-outbox.ts')
+			return withOutbox(args, io, async ({ outbox }) => {
+				const message = await requireMessage(outbox, id)
+				print(message, await outbox.why(message.id), io)
+				return 'ok' as const
+			})
+		},
+	})
 
-export const show: Command = defineCommand({
-	examples: [
-		['yaoki outbox show 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77', 'status, attempts, last error and payload'],
-	],
-	options: DATABASE_OPTIONS,
-	positionals: MESSAGE_ID,
-	async run({ id, ...args }, io) {
-		const { withOutbox } = await import('./open-outbox.ts')
-		return withOutbox(args, io, async ({ outbox }) => {
-			const message = await requireMessage(outbox, id)
-			const reason = await outbox.why(message.id)
-			io.result({ ...message, why: reason }, () => renderMessage(message, reason, io))
-			return 'ok' as const
-		})
-	},
-})
+export const show: Command = messageCommand(
+	[['yaoki outbox show 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77', 'status, attempts, last error and payload']],
+	(message, reason, io) => io.result({ ...message, why: reason }, () => renderMessage(message, reason, io)),
+)
 
-export const why: Command = defineCommand({
-	examples: [
+export const why: Command = messageCommand(
+	[
 		[
 			'yaoki outbox why 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77',
 			'waits for a retry, destination paused, dead, no relay, ...',
 		],
 	],
-	options: DATABASE_OPTIONS,
-	positionals: MESSAGE_ID,
-	async run({ id, ...args }, io) {
-		const { withOutbox } = await import('./open-outbox.ts')
-		return withOutbox(args, io, async ({ outbox }) => {
-			const message = await requireMessage(outbox, id)
-			const reason = await outbox.why(message.id)
-			io.result({ id: message.id, why: reason }, reason)
-			return 'ok' as const
-		})
-	},
-})
+	({ id }, reason, io) => io.result({ id, why: reason }, reason),
+)

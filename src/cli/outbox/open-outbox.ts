@@ -28,7 +28,6 @@ export interface OpenOutbox {
 export interface OpenOptions {
 	/** Allows to create a missing SQLite file. Only for migrations: a misspelled name must not look like an empty outbox. */
 	readonly canCreate?: boolean
-	/** Keeps sent and discarded messages as history. */
 	readonly keepHistory?: boolean
 }
 

@@ -14,7 +14,6 @@ const UNITS_MS: Readonly<Record<string, number>> = {
 const DURATION = /^(\d+(?:\.\d+)?) ?(ms|s|min|m|h|d)$/
 const EXPECTED_DURATION = 'a duration such as 500ms, 30s, 5m, 2h or 1d'
 
-/** Returns the milliseconds of a duration such as `5m`. */
 export function parseDuration(flag: string, text: string, minMs = 0): number {
 	const ms = durationMs(text)
 	if (ms !== undefined && ms >= minMs) return ms

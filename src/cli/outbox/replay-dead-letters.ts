@@ -12,19 +12,10 @@ import { CliError, type ExitKind } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { parseJson, readJson } from '../read-file.ts'
 import { requireMessages } from './check-ids.ts'
-import type { DatabaseArguments } from './database-target.ts'
-import { type FilterArguments, toFilter } from './filter-options.ts'
+import { toFilter } from './filter-options.ts'
 import { withOutbox } from './open-outbox.ts'
 import { parseDuration, parseExpiry } from './parse-time.ts'
-
-export interface ReplayArguments extends DatabaseArguments, FilterArguments {
-	readonly ids: readonly string[]
-	readonly all: boolean
-	readonly canary: boolean
-	readonly timeout: string
-	readonly payload: string | undefined
-	readonly expires: string | undefined
-}
+import type { ReplayArguments } from './requeue-commands.ts'
 
 export async function replayDeadLetters(args: ReplayArguments, io: CommandIo): Promise<ExitKind> {
 	const { ids, payload: file, expires, canary, all } = args
@@ -43,11 +34,12 @@ export async function replayDeadLetters(args: ReplayArguments, io: CommandIo): P
 		if (expiresAt === undefined) rejectExpired(letters, now)
 		const [letter] = letters
 		if (payload && letter) return replayEdited(outbox, letter.id, { payload: payload.value, expiresAt }, io)
-		const selected = await splitByExpiry(outbox, filter, now, io.signal)
-		if (expiresAt !== undefined) return replayWithExpiry(outbox, selected.all, expiresAt, io)
-		const { valid, expired } = selected
-		const replayed = expired.length === 0 ? filter : { ids: valid }
-		return replayUnchanged(outbox, replayed, expired.length, { canary, all, timeoutMs }, io)
+		const selected = await selectLetters(outbox, filter, io.signal)
+		if (expiresAt !== undefined) return replayWithExpiry(outbox, selected, expiresAt, io)
+		const valid = selected.filter((one) => !isExpired(one, now))
+		const expired = selected.length - valid.length
+		const replayed = expired === 0 ? filter : { ids: valid.map(({ id }) => id) }
+		return replayUnchanged(outbox, replayed, expired, { canary, all, timeoutMs }, io)
 	})
 }
 
@@ -67,13 +59,13 @@ async function replayEdited(
 
 async function replayWithExpiry(
 	outbox: Outbox,
-	ids: readonly string[],
+	letters: readonly Letter[],
 	expiresAt: Date | null,
 	io: CommandIo,
 ): Promise<ExitKind> {
 	let replayed = 0
-	const progress = io.progress('replaying', ids.length)
-	for (const [done, id] of ids.entries()) {
+	const progress = io.progress('replaying', letters.length)
+	for (const [done, { id }] of letters.entries()) {
 		if (io.signal.aborted) break
 		progress.update(done)
 		if (await outbox.dead.edit(id, { expiresAt })) replayed += 1
@@ -85,18 +77,12 @@ async function replayWithExpiry(
 	return 'ok'
 }
 
-interface ReplayMode {
-	readonly canary: boolean
-	readonly all: boolean
-	readonly timeoutMs: number
-}
-
 /** Replays letters as they are and skips expired ones. */
 async function replayUnchanged(
 	outbox: Outbox,
 	filter: MessageFilter,
 	expired: number,
-	mode: ReplayMode,
+	mode: { readonly canary: boolean; readonly all: boolean; readonly timeoutMs: number },
 	io: CommandIo,
 ): Promise<ExitKind> {
 	const report = await outbox.dead.replay(filter, { ...mode, signal: io.signal })
@@ -115,11 +101,13 @@ async function replayUnchanged(
 const EXPIRED_HINT =
 	'Add --expires never to replay expired letters without an expiry, or --expires 2h to let them expire in two hours.'
 
-const isExpired = ({ expiresAt }: MessageRecord, now: number): boolean =>
+type Letter = Pick<MessageRecord, 'id' | 'expiresAt'>
+
+const isExpired = ({ expiresAt }: Letter, now: number): boolean =>
 	expiresAt !== undefined && expiresAt.getTime() <= now
 
 /** Letters given by id must not be skipped silently. */
-function rejectExpired(letters: readonly MessageRecord[], now: number): void {
+function rejectExpired(letters: readonly Letter[], now: number): void {
 	const [first, ...more] = letters.filter((letter) => isExpired(letter, now))
 	if (!first?.expiresAt) return
 	const others = more.length === 0 ? '' : `, and ${formatNumber(more.length)} more`
@@ -134,32 +122,21 @@ function rejectExpired(letters: readonly MessageRecord[], now: number): void {
 /** Small because each letter comes with its payload, which can have megabytes. */
 const PAGE_SIZE = 200
 
-interface SelectedLetters {
-	/** Oldest first. */
-	readonly all: readonly string[]
-	readonly valid: readonly string[]
-	readonly expired: readonly string[]
-}
-
-async function splitByExpiry(
+/** Returns all letters that match, oldest first. */
+async function selectLetters(
 	outbox: Outbox,
 	filter: MessageFilter,
-	now: number,
 	signal: AbortSignal,
-): Promise<SelectedLetters> {
-	const [all, valid, expired]: [string[], string[], string[]] = [[], [], []]
+): Promise<readonly Letter[]> {
+	const selected: Letter[] = []
 	let after: string | undefined
 	do {
 		signal.throwIfAborted()
-		const letters = await outbox.dead.list(filter, { limit: PAGE_SIZE, after })
-		for (const letter of letters) {
-			all.push(letter.id)
-			const group = isExpired(letter, now) ? expired : valid
-			group.push(letter.id)
-		}
-		after = letters.length === PAGE_SIZE ? letters.at(-1)?.id : undefined
+		const page = await outbox.dead.list(filter, { limit: PAGE_SIZE, after })
+		for (const { id, expiresAt } of page) selected.push({ id, expiresAt })
+		after = page.length === PAGE_SIZE ? page.at(-1)?.id : undefined
 	} while (after !== undefined)
-	return { all, valid, expired }
+	return selected
 }
 
 /** Reads a payload from a file, or from standard input for `-`. */

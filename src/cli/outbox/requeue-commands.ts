@@ -64,6 +64,8 @@ const REPLAY_OPTIONS = {
 	),
 }
 
+export type ReplayArguments = Arguments<typeof REPLAY_OPTIONS, typeof LETTER_IDS>
+
 export const replay: Command = defineCommand({
 	examples: [
 		['yaoki outbox replay --fingerprint 3f9a0c1d2e4b --canary', 'one group of failures, step by step'],
@@ -84,8 +86,7 @@ export const replay: Command = defineCommand({
 	},
 })
 
-function checkReplayArguments(args: Arguments<typeof REPLAY_OPTIONS, typeof LETTER_IDS>): void {
-	const { all, canary, payload, expires, ids } = args
+function checkReplayArguments({ all, canary, payload, expires, ids }: ReplayArguments): void {
 	if (payload !== undefined && (ids.length !== 1 || canary || all))
 		throw new CliError('usage', '--payload requires exactly one ID, without --all and --canary.')
 	if (canary && expires !== undefined)
