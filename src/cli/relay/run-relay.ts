@@ -9,7 +9,8 @@ import type { CommandIo } from '../io.ts'
 import { removeSecrets } from '../outbox/database-errors.ts'
 import { withOutbox } from '../outbox/open-outbox.ts'
 import { parseDuration } from '../outbox/parse-time.ts'
-import { parseDestinationUrl, parseHeaders, type RelayArguments } from './options.ts'
+import type { RelayArguments } from './command.ts'
+import { parseDestinationUrl, parseHeaders } from './options.ts'
 import { RelaySummary } from './summary.ts'
 
 const REPORT_INTERVAL_MS = 5000

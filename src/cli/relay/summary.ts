@@ -6,32 +6,20 @@ import type { RelayEvent } from '../../outbox/events/relay-events.ts'
 import { formatCount, formatDuration, formatNumber } from '../../text/format.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
 
-export interface RelayTotals {
-	sent: number
-	failed: number
-	dead: number
-	released: number
-	lost: number
-}
+/** What each event counts as, and its label, in the order of printing. */
+const COUNTED = {
+	sent: ['sent', 'sent'],
+	retry_scheduled: ['failed', 'failed'],
+	dead_letter: ['dead', 'dead'],
+	released: ['released', 'released'],
+	lease_lost: ['lost', 'lost lease'],
+} as const
 
-const zeroTotals = (): RelayTotals => ({ sent: 0, failed: 0, dead: 0, released: 0, lost: 0 })
+const isCounted = (type: RelayEvent['type']): type is keyof typeof COUNTED => Object.hasOwn(COUNTED, type)
 
-const COUNTED: Readonly<Partial<Record<RelayEvent['type'], keyof RelayTotals>>> = {
-	sent: 'sent',
-	retry_scheduled: 'failed',
-	dead_letter: 'dead',
-	released: 'released',
-	lease_lost: 'lost',
-}
+const zeroTotals = () => ({ sent: 0, failed: 0, dead: 0, released: 0, lost: 0 })
 
-/** In the order of printing. */
-const LABELS: readonly (readonly [keyof RelayTotals, string])[] = [
-	['sent', 'sent'],
-	['failed', 'failed'],
-	['dead', 'dead'],
-	['released', 'released'],
-	['lost', 'lost lease'],
-]
+type RelayTotals = ReturnType<typeof zeroTotals>
 
 export class RelaySummary {
 	readonly totals: RelayTotals = zeroTotals()
@@ -40,11 +28,8 @@ export class RelaySummary {
 
 	/** Counts the event. Returns a line if it should be printed immediately. */
 	add(event: RelayEvent): string | undefined {
-		const counted = COUNTED[event.type]
-		if (counted) {
-			this.totals[counted] += 1
-			this.#sinceLastLine[counted] += 1
-		}
+		if (isCounted(event.type))
+			for (const totals of [this.totals, this.#sinceLastLine]) totals[COUNTED[event.type][0]] += 1
 		if (event.type === 'retry_scheduled' || event.type === 'dead_letter')
 			this.#latestError = describeFailure(event)
 		const notice = noticeFor(event)
@@ -66,7 +51,8 @@ export class RelaySummary {
 }
 
 const formatTotals = (totals: RelayTotals): string =>
-	LABELS.filter(([name]) => totals[name] > 0)
+	Object.values(COUNTED)
+		.filter(([name]) => totals[name] > 0)
 		.map(([name, label]) => `${label} ${formatNumber(totals[name])}`)
 		.join(', ')
 

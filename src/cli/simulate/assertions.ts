@@ -4,7 +4,7 @@
  * of ten seeds does not survive, so there is no assertion about means.
  */
 import { InvalidOptionError } from '../../core/errors/errors.ts'
-import { MEASURE_NAMES, MEASURES, type Measure, type MeasureName } from '../../sim/measure/measures.ts'
+import { MEASURE_NAMES, MEASURES, type Measure } from '../../sim/measure/measures.ts'
 import type { StudyResult } from '../../sim/report/study-result.ts'
 import { expectResilience, formatActual, type Operator, ResilienceError } from '../../sim/run/expect.ts'
 import type { Study } from '../../sim/run/study.ts'
@@ -12,39 +12,16 @@ import { CliError } from '../errors.ts'
 import { unknownName } from '../parse-arguments.ts'
 import { checkVariantName } from './study-source.ts'
 
-export interface Assertion {
-	/** As it was typed. */
-	readonly text: string
-	/** The variant that it applies to; undefined for all. */
-	readonly variant: string | undefined
-	readonly measure: MeasureName
-	readonly comparison: Operator
-	readonly bound: number
-}
-
-export interface AssertionResult {
-	readonly assertion: string
-	readonly holds: boolean
-	/** How many runs were checked. */
-	readonly runs: number
-	readonly failures: readonly AssertionFailure[]
-}
-
-interface AssertionFailure {
-	readonly variant: string
-	readonly seed: number | string
-	/** Null for a run that never recovered, or in which no fault ended. */
-	readonly actual: number | null
-	readonly message: string
-}
+export type Assertion = ReturnType<typeof parseAssertion>
+export type AssertionResult = ReturnType<typeof checkAssertion>
 
 const PATTERN =
 	/^(?:(?<variant>.*\S)\s*:)?\s*(?<measure>\w+)\s*(?<comparison>[<>]=?)\s*(?<bound>\d*\.?\d+(?:e[+-]?\d+)?)(?<percent>\s*%)?\s*$/is
 const EXPECTED =
 	"a measure, one of < <= > >=, and a number, such as 'recoveredAfterMs<=5000' or 'VARIANT: amplification<1.2'"
 
-/** Parses the value of one `--assert`. Variant and measure must exist in the study. */
-export function parseAssertion(text: string, study: Study): Assertion {
+/** Parses the value of one `--assert`. Variant and measure must exist in the study. Without a variant it applies to all. */
+export function parseAssertion(text: string, study: Study) {
 	const { variant, measure: name = '', comparison, bound, percent } = PATTERN.exec(text)?.groups ?? {}
 	if (!isComparison(comparison)) throw new InvalidOptionError('--assert', text, EXPECTED)
 	const measure = MEASURE_NAMES.find((known) => known === name)
@@ -61,8 +38,8 @@ export function parseAssertion(text: string, study: Study): Assertion {
 const isComparison = (text: string | undefined): text is Operator =>
 	text === '<' || text === '<=' || text === '>' || text === '>='
 
-/** Checks an assertion against every run of its variants. */
-export function checkAssertion(assertion: Assertion, { cases }: StudyResult): AssertionResult {
+/** Checks an assertion against every run of its variants. `actual` is null for a run that never recovered, or in which no fault ended. */
+export function checkAssertion(assertion: Assertion, { cases }: StudyResult) {
 	const { text, variant, measure, comparison, bound } = assertion
 	const checked = cases.filter(({ case: { name } }) => variant === undefined || name === variant)
 	const failures = checked.flatMap(({ case: { name, x, y }, runs }) =>

@@ -11,17 +11,22 @@ import { Simulation } from '../../sim/run/simulation.ts'
 import { isGrid, listCases, type Study, type StudyCase, toStudy } from '../../sim/run/study.ts'
 import { checkScenario } from '../../sim/scenario/check.ts'
 import type { Scenario } from '../../sim/scenario/scenario.ts'
-import { amount, count, fields, list, named, oneOf, type Shape, text } from '../../sim/scenario/shape.ts'
+import {
+	amount,
+	callback,
+	count,
+	fields,
+	list,
+	named,
+	ofType,
+	oneOf,
+	type Shape,
+	text,
+} from '../../sim/scenario/shape.ts'
 import { CliError } from '../errors.ts'
 import { withFileContext } from './load-file.ts'
 
 const measure = oneOf(...MEASURE_NAMES)
-
-const ofType =
-	(type: 'string' | 'function' | 'object', expected: string): Shape =>
-	(value, path) => {
-		if (typeof value !== type || value === null) invalidOption(path, value, expected)
-	}
 
 const base = {
 	title: text,
@@ -56,7 +61,7 @@ const variantStudy = fields({
 	}),
 })
 
-const axis = fields({ label: text, values: list(number, 1), 'format?': ofType('function', 'a function') })
+const axis = fields({ label: text, values: list(number, 1), 'format?': callback })
 
 const gridStudy = fields({
 	...base,
@@ -91,7 +96,6 @@ function checkCase({ scenario }: StudyCase): void {
 	else new Simulation(scenario)
 }
 
-/** Returns the path of a case in its file. */
 function casePath(study: Study, { name, x, y }: StudyCase, given: Scenario | Study): string {
 	if (isGrid(study)) return `at(${x}, ${y}, '${name}')`
 	return study === given ? `variants.${name}` : ''

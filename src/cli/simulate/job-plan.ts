@@ -20,7 +20,6 @@ export interface JobPlan extends WorkerInput {
 	readonly seeds: readonly (readonly Seed[])[]
 }
 
-/** Some runs of one case. */
 export interface Job {
 	/** Index of the case. */
 	readonly caseIndex: number

@@ -11,7 +11,6 @@ import { fileError, readJson } from '../read-file.ts'
 
 const EXTENSIONS: readonly string[] = ['.json', '.js', '.mjs', '.cjs', '.ts', '.mts', '.cts']
 
-/** Returns whether the text ends like a file that can be loaded. */
 export const hasFileExtension = (text: string): boolean => EXTENSIONS.includes(extname(text).toLowerCase())
 
 /** Returns the content of a file. Messages name it as it was given, also if it is relative. */

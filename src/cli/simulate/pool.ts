@@ -52,21 +52,7 @@ const LIMITS = { maxYoungGenerationSizeMb: 128 }
 const EXIT_MS = 1_000
 
 /** The sources run as they are; the package is built. */
-const WORKER_FILE = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
-
-export async function runAll(plan: JobPlan, options: PoolOptions): Promise<PoolResult> {
-	const { signal, threads } = options
-	const pool = new Pool(plan, options)
-	const stop = () => pool.end()
-	signal.addEventListener('abort', stop)
-	try {
-		if (!signal.aborted) await pool.run(Math.min(threads, countRuns(plan)))
-	} finally {
-		signal.removeEventListener('abort', stop)
-		await pool.close()
-	}
-	return pool.result()
-}
+const WORKER_FILE = new URL(`./worker${import.meta.url.slice(-3)}`, import.meta.url)
 
 /** A thread with its current job and the latest report about its current run. */
 interface PoolThread {
@@ -75,135 +61,105 @@ interface PoolThread {
 	current: JobReport['current']
 }
 
-interface FailedJob {
-	readonly job: Job
-	readonly error: FailedRunError
-}
-
 const isBefore = (one: Job, other: Job): boolean =>
 	one.caseIndex < other.caseIndex || (one.caseIndex === other.caseIndex && one.firstRun < other.firstRun)
 
-class Pool {
-	readonly #plan: JobPlan
-	readonly #options: PoolOptions
-	readonly #jobs: Generator<Job, undefined>
-	readonly #results: Map<number, SimulationResult>[]
-	readonly #threads: PoolThread[] = []
-	#ended = 0
+export async function runAll(plan: JobPlan, options: PoolOptions): Promise<PoolResult> {
+	const { signal, onProgress, onOutput } = options
+	const jobs = splitJobs(plan, options.threads)
+	const results = plan.seeds.map(() => new Map<number, SimulationResult>())
+	const threads: PoolThread[] = []
+	const running = Promise.withResolvers<void>()
+	let ended = 0
 	/** The first failed job in order, as far as known. */
-	#failed: FailedJob | undefined
-	#hasEnded = false
-	/** Settle the promise of `run`. */
-	#resolve: () => void = () => {}
-	#reject: (error: unknown) => void = () => {}
+	let failed: { readonly job: Job; readonly error: FailedRunError } | undefined
+	let hasEnded = false
 
-	constructor(plan: JobPlan, options: PoolOptions) {
-		this.#plan = plan
-		this.#options = options
-		this.#jobs = splitJobs(plan, options.threads)
-		this.#results = plan.seeds.map(() => new Map())
+	/** Ends the pool. Failures after this are ignored. */
+	const end = () => {
+		hasEnded = true
+		if (failed) running.reject(failed.error)
+		else running.resolve()
 	}
 
-	run(threads: number): Promise<void> {
-		return new Promise((resolve, reject) => {
-			this.#resolve = resolve
-			this.#reject = reject
-			for (let thread = 0; thread < threads; thread++) this.#spawn()
-			if (threads === 0) this.end()
-		})
+	/** Jobs are assigned in order, so all jobs before a failed one have started. */
+	const precedesFailure = (job: Job) => !failed || isBefore(job, failed.job)
+
+	const assignNext = (thread: PoolThread) => {
+		const job = failed ? undefined : jobs.next().value
+		thread.job = job
+		thread.current = undefined
+		if (job) thread.worker.postMessage(job)
+		else if (threads.every((one) => one.job === undefined || !precedesFailure(one.job))) end()
 	}
 
-	/** Settles `run`. Failures after this are ignored. */
-	end(): void {
-		this.#hasEnded = true
-		if (this.#failed) this.#reject(this.#failed.error)
-		else this.#resolve()
+	const fail = (thread: PoolThread, job: Job, error: FailedRunError) => {
+		if (precedesFailure(job)) failed = { job, error }
+		assignNext(thread)
 	}
 
-	/** Ends every thread. */
-	async close(): Promise<void> {
-		this.#hasEnded = true
-		await Promise.all(this.#threads.map(({ worker, job }) => (job ? worker.terminate() : endIdle(worker))))
+	const onReport = (thread: PoolThread, report: JobReport) => {
+		const { job } = thread
+		if (!job) return
+		for (const { runIndex, result } of report.ended) results[job.caseIndex]?.set(runIndex, result)
+		ended += report.ended.length
+		thread.current = report.current
+		onProgress(threads.reduce((sum, { current }) => sum + (current?.share ?? 0), ended))
+		const { failure } = report
+		if (failure) fail(thread, job, new FailedRunError(job.caseIndex, [failure.seed], failure))
+		else if (report.isLast) assignNext(thread)
 	}
 
-	result(): PoolResult {
-		const currents = this.#threads.flatMap(({ job, current }) => (job && current ? [{ job, current }] : []))
-		let partial = 0
-		const runs = this.#results.map((results, caseIndex) => {
-			if (results.size > 0) return sortByRun(results)
-			const incomplete = currents.filter(({ job }) => job.caseIndex === caseIndex)
-			partial += incomplete.length
-			return sortByRun(new Map(incomplete.map(({ current }) => [current.runIndex, current.result])))
-		})
-		return { runs, ended: this.#ended, partial }
+	/** A thread ends by itself only if something is wrong. */
+	const onThreadEnd = (thread: PoolThread, error: unknown) => {
+		const { job, current } = thread
+		// The 'error' event is followed by 'exit'.
+		if (hasEnded || (failed && !job)) return
+		const { message = String(error), stack, code }: Partial<Error & { code: string }> = Object(error)
+		/** Whether this run may have been the current one when its thread ended. */
+		const mayBeCurrent = (run: number) =>
+			!results[job?.caseIndex ?? 0]?.has(run) && run >= (current?.runIndex ?? 0)
+		const seeds = job?.seeds.filter((_, offset) => mayBeCurrent(job.firstRun + offset)) ?? []
+		const failure = new FailedRunError(job?.caseIndex ?? 0, seeds, { message, code, stack })
+		if (job) fail(thread, job, failure)
+		else running.reject(failure)
 	}
 
-	#spawn(): void {
-		const { request, maxEvents } = this.#plan
-		const workerData: WorkerInput = { request, maxEvents }
+	const spawn = () => {
+		const workerData: WorkerInput = { request: plan.request, maxEvents: plan.maxEvents }
 		const worker = new Worker(WORKER_FILE, {
 			...{ workerData, stdout: true, stderr: true, resourceLimits: LIMITS },
 		})
 		const thread: PoolThread = { worker, job: undefined, current: undefined }
-		this.#threads.push(thread)
-		worker.on('message', (report: JobReport) => this.#onReport(thread, report))
-		worker.on('error', (error) => this.#onThreadEnd(thread, error))
-		worker.on('exit', (code) =>
-			this.#onThreadEnd(thread, new Error(`the thread ended with exit code ${code}`)),
+		threads.push(thread)
+		worker.on('message', (report: JobReport) => onReport(thread, report))
+		worker.on('error', (error) => onThreadEnd(thread, error))
+		worker.on('exit', (code) => onThreadEnd(thread, new Error(`the thread ended with exit code ${code}`)))
+		for (const stream of [worker.stdout, worker.stderr]) stream.setEncoding('utf8').on('data', onOutput)
+		assignNext(thread)
+	}
+
+	signal.addEventListener('abort', end)
+	try {
+		const count = signal.aborted ? 0 : Math.min(options.threads, countRuns(plan))
+		for (let thread = 0; thread < count; thread++) spawn()
+		if (count === 0) end()
+		await running.promise
+	} finally {
+		hasEnded = true
+		signal.removeEventListener('abort', end)
+		await Promise.all(threads.map(({ worker, job }) => (job ? worker.terminate() : endIdle(worker))))
+	}
+	let partial = 0
+	const runs = results.map((own, caseIndex) => {
+		if (own.size > 0) return sortByRun(own)
+		const incomplete = threads.flatMap(({ job, current }) =>
+			job?.caseIndex === caseIndex && current ? [[current.runIndex, current.result] as const] : [],
 		)
-		for (const stream of [worker.stdout, worker.stderr])
-			stream.setEncoding('utf8').on('data', (text: string) => this.#options.onOutput(text))
-		this.#assignNext(thread)
-	}
-
-	#assignNext(thread: PoolThread): void {
-		const job = this.#failed ? undefined : this.#jobs.next().value
-		thread.job = job
-		thread.current = undefined
-		if (job) thread.worker.postMessage(job)
-		else if (this.#threads.every((one) => one.job === undefined || !this.#precedesFailure(one.job)))
-			this.end()
-	}
-
-	/** Jobs are assigned in order, so all jobs before a failed one have started. */
-	#precedesFailure(job: Job): boolean {
-		return !this.#failed || isBefore(job, this.#failed.job)
-	}
-
-	#fail(thread: PoolThread, job: Job, error: FailedRunError): void {
-		if (this.#precedesFailure(job)) this.#failed = { job, error }
-		this.#assignNext(thread)
-	}
-
-	#onReport(thread: PoolThread, { ended, current, failure, isLast }: JobReport): void {
-		const { job } = thread
-		if (!job) return
-		for (const { runIndex, result } of ended) this.#results[job.caseIndex]?.set(runIndex, result)
-		this.#ended += ended.length
-		thread.current = current
-		const shares = this.#threads.map((one) => one.current?.share ?? 0)
-		this.#options.onProgress(shares.reduce((sum, share) => sum + share, this.#ended))
-		if (failure) this.#fail(thread, job, new FailedRunError(job.caseIndex, [failure.seed], failure))
-		else if (isLast) this.#assignNext(thread)
-	}
-
-	/** A thread ends by itself only if something is wrong. */
-	#onThreadEnd(thread: PoolThread, error: unknown): void {
-		const { job, current } = thread
-		// The 'error' event is followed by 'exit'.
-		if (this.#hasEnded || (this.#failed && !job)) return
-		const { message = String(error), stack, code }: Partial<Error & { code: string }> = Object(error)
-		const seeds = job?.seeds.filter((_, offset) => this.#mayBeCurrent(job, offset, current)) ?? []
-		const failed = new FailedRunError(job?.caseIndex ?? 0, seeds, { message, code, stack })
-		if (job) this.#fail(thread, job, failed)
-		else this.#reject(failed)
-	}
-
-	/** Returns whether this run may have been the current one when its thread ended. */
-	#mayBeCurrent({ caseIndex, firstRun }: Job, offset: number, current: JobReport['current']): boolean {
-		const hasEnded = this.#results[caseIndex]?.has(firstRun + offset)
-		return !hasEnded && firstRun + offset >= (current?.runIndex ?? 0)
-	}
+		partial += incomplete.length
+		return sortByRun(new Map(incomplete))
+	})
+	return { runs, ended, partial }
 }
 
 /**

@@ -1,9 +1,9 @@
 /** Reads the events of an incident as a stream, because a log is larger than what is kept of it. */
 import { createReadStream } from 'node:fs'
 import { InvalidOptionError } from '../../core/errors/errors.ts'
+import { niceStep } from '../../sim/charts/scale.ts'
 import type { Incident } from '../../sim/incident/incident.ts'
-import type { IncidentOptions } from '../../sim/incident/reader.ts'
-import { IncidentReader } from '../../sim/incident/reader.ts'
+import { type IncidentOptions, IncidentReader } from '../../sim/incident/reader.ts'
 import { CliError } from '../errors.ts'
 import { fileError } from '../read-file.ts'
 import { withFileContext } from './load-file.ts'
@@ -47,8 +47,5 @@ function withFlagHint(error: unknown): unknown {
 }
 
 /** Returns a round timeout of at least three times the p99 latency: it ends hanging requests and no others. */
-export function suggestTimeout({ summary }: Incident): number {
-	const min = Math.max(100, 3 * summary.serviceTime.p99Ms)
-	const magnitude = 10 ** Math.floor(Math.log10(min))
-	return [1, 2, 5, 10].map((factor) => factor * magnitude).find((ms) => ms >= min) ?? min
-}
+export const suggestTimeout = ({ summary }: Incident): number =>
+	niceStep(Math.max(100, 3 * summary.serviceTime.p99Ms))

@@ -125,22 +125,17 @@ const maxSlice = (duration: number, reached: number): number =>
 /** Keeps the requests of services because the peak is computed from them. */
 function withoutTimeline(result: SimulationResult): SimulationResult {
 	const { stepMs, clients, services } = result.timeline
+	const none = { started: [], startedGood: [], startedBad: [], good: [], bad: [] }
+	const onlyRequests = Object.entries(services).map(([name, { requests }]) => {
+		return [name, { requests, useful: [], wasted: [], rejected: [], queue: [] }] as const
+	})
 	const timeline: Timeline = {
 		stepMs,
-		clients: mapValues(clients, () => ({ started: [], startedGood: [], startedBad: [], good: [], bad: [] })),
-		services: mapValues(services, ({ requests }) => ({
-			requests,
-			...{ useful: [], wasted: [], rejected: [], queue: [] },
-		})),
+		clients: Object.fromEntries(Object.keys(clients).map((name) => [name, none])),
+		services: Object.fromEntries(onlyRequests),
 	}
 	return { ...result, timeline }
 }
-
-const mapValues = <T, U>(
-	record: Readonly<Record<string, T>>,
-	map: (value: T) => U,
-): Readonly<Record<string, U>> =>
-	Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]))
 
 function toRunFailure(error: unknown, seed: Seed): RunFailure {
 	if (!(error instanceof Error))

@@ -1,27 +1,23 @@
-/** Runs a study on all cores and prints its result. */
+/**
+ * Runs a study on all cores and prints its result, also if it was interrupted: first the result, then files, then warnings. Failed
+ * assertions come last, so the reason for the exit code is the last line on the screen.
+ */
 import { availableParallelism } from 'node:os'
+import { toHTML, toJSON, toSVG, toText } from '../../sim/report/report.ts'
 import { toStudyResult } from '../../sim/report/run-study.ts'
-import { listCases, type Study, type StudyCase } from '../../sim/run/study.ts'
+import type { StudyResult } from '../../sim/report/study-result.ts'
+import { listCases, type StudyCase } from '../../sim/run/study.ts'
 import { CliError, type ExitKind, toFailure } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
-import { assertionError, checkAssertion, parseAssertion } from './assertions.ts'
+import { type AssertionResult, assertionError, checkAssertion, parseAssertion } from './assertions.ts'
+import type { SimulateArguments } from './command.ts'
 import { countRuns, planJobs, type RunOptions } from './job-plan.ts'
-import type { SimulateArguments } from './options.ts'
-import { checkOutFiles } from './out-files.ts'
+import { checkOutFiles, type FileContents, writeOutFile } from './out-files.ts'
 import { FailedRunError, type PoolResult, runAll } from './pool.ts'
-import { printResult, type StudyOutput, warnAboutEventLimits, writeFiles } from './render-result.ts'
 import { loadStudy, resolveSource, type StudyRequest } from './study-source.ts'
 
 /** The arguments of the command, with a parsed seed. */
 type SimulateOptions = Omit<SimulateArguments, 'seed'> & RunOptions
-
-interface LoadedStudy {
-	readonly request: StudyRequest
-	readonly study: Study
-	/** For messages. */
-	readonly name: string
-	readonly incident: StudyOutput['incident']
-}
 
 export async function runStudy(options: SimulateOptions, io: CommandIo): Promise<ExitKind> {
 	await checkOutFiles(options.out)
@@ -41,10 +37,11 @@ export async function runStudy(options: SimulateOptions, io: CommandIo): Promise
 	return 'ok'
 }
 
-async function load(options: SimulateOptions, signal: AbortSignal): Promise<LoadedStudy> {
+/** Returns the study, its source, and the name of its file for messages. */
+async function load(options: SimulateOptions, signal: AbortSignal) {
 	const { scenario, incident: file, variant: variants } = options
 	if (scenario !== undefined) {
-		const request = { source: resolveSource(scenario), variants }
+		const request: StudyRequest = { source: resolveSource(scenario), variants }
 		return { request, study: await loadStudy(request), name: scenario, incident: undefined }
 	}
 	if (file === undefined) throw new CliError('usage', 'Missing argument NAME|FILE.')
@@ -60,7 +57,7 @@ async function load(options: SimulateOptions, signal: AbortSignal): Promise<Load
 
 async function simulateAll(
 	options: SimulateOptions,
-	{ study, request, name }: LoadedStudy,
+	{ study, request, name }: Awaited<ReturnType<typeof load>>,
 	io: CommandIo,
 ): Promise<PoolResult> {
 	const plan = planJobs(study, request, options)
@@ -100,4 +97,79 @@ function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 		signal.addEventListener('abort', stop)
 		work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
 	})
+}
+
+interface StudyOutput extends Pick<PoolResult, 'ended' | 'partial'> {
+	readonly result: StudyResult
+	/** The incident that was read, as data and as text. */
+	readonly incident: { readonly data: object; readonly text: string } | undefined
+	readonly assertions: readonly AssertionResult[]
+	/** `--max-events`, if given. */
+	readonly maxEvents: number | undefined
+}
+
+const isInterrupted = ({ ended, result }: StudyOutput): boolean => ended < result.planned
+
+function printResult(output: StudyOutput, io: CommandIo): void {
+	io.result(toDocument(output), () => {
+		const { result, ended, partial, incident } = output
+		const hasRuns = ended + partial > 0
+		return [
+			...(incident ? [incident.text] : []),
+			...(hasRuns ? [toText(result, { columns: io.columns, style: io.style })] : []),
+			...(isInterrupted(output) ? [io.style.yellow(interruptedText(output))] : []),
+		].join('\n\n')
+	})
+}
+
+const interruptedText = ({ ended, partial, result }: StudyOutput): string =>
+	`Interrupted after ${ended} of ${result.planned} runs${partial === 0 ? '' : `, ${partial} shown in part`}.`
+
+/** The same document for `--json` and for a .json file. */
+function toDocument(output: StudyOutput): object {
+	const { result, ended, partial, incident, assertions } = output
+	return {
+		...toJSON(result),
+		...(incident && { incident: incident.data }),
+		...(assertions.length > 0 && { assertions: assertions.map(withoutMessages) }),
+		...(isInterrupted(output) && { interrupted: { ended, partial, planned: result.planned } }),
+	}
+}
+
+const withoutMessages = ({ failures, ...assertion }: AssertionResult): object => ({
+	...assertion,
+	failures: failures.map(({ message: _, ...failure }) => failure),
+})
+
+/** Writes the files of `--out`. An interrupted study writes none: it would replace a complete result. */
+async function writeFiles(files: readonly string[], output: StudyOutput, io: CommandIo): Promise<void> {
+	const { result } = output
+	const contents: FileContents = {
+		'.svg': () => toSVG(result),
+		'.html': () => toHTML(result),
+		'.json': () => `${JSON.stringify(toDocument(output), undefined, '\t')}\n`,
+	}
+	for (const file of files) {
+		if (isInterrupted(output)) io.warn(`${file} is not written because the study was interrupted`)
+		else {
+			await writeOutFile(file, contents)
+			io.note(`wrote ${file}`)
+		}
+	}
+}
+
+/** A run that reached the event limit has an incomplete result that looks complete. */
+function warnAboutEventLimits({ result, maxEvents }: StudyOutput, io: CommandIo): void {
+	for (const {
+		case: { name, scenario },
+		runs,
+	} of result.cases) {
+		const [first, ...others] = runs.filter(({ endedBy }) => endedBy === 'event-limit')
+		if (!first) continue
+		const limit = maxEvents ?? scenario.maxEvents
+		const reached = limit === undefined ? 'the default event limit' : `the limit of ${limit} events`
+		io.warn(
+			`${name}: ${others.length + 1} of ${runs.length} runs ended early at ${reached} (first: seed ${first.seed}); raise it with --max-events`,
+		)
+	}
 }

@@ -40,7 +40,6 @@ function unknownScenario(name: string): CliError {
 	})
 }
 
-/** Loads the study with the requested variants. */
 export async function loadStudy({ source, variants }: StudyRequest): Promise<Study> {
 	return selectVariants(await loadSource(source), variants)
 }
@@ -72,13 +71,11 @@ function selectVariants(study: Study, names: readonly string[]): Study {
 export const variantNames = (study: Study): readonly string[] =>
 	isGrid(study) ? study.panels : Object.keys(study.variants)
 
-/** Throws if the study has no variant of this name. */
 export function checkVariantName(flag: string, name: string, study: Study): void {
 	const names = variantNames(study)
 	if (!names.includes(name)) throw unknownName(flag, name, names)
 }
 
-/** Prints the built-in scenarios, one per line. */
 export async function listScenarios(io: CommandIo): Promise<void> {
 	const studies = await Promise.all(
 		Object.entries(scenarios).map(async ([name, load]) => ({ name, study: await load() })),
