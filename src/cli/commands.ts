@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import type { Command } from './command.ts'
 import type { CommandEntry, Program } from './find-command.ts'
 
-/** Defines a command that is the export `key` of a module. */
 const entry = <Key extends string>(
 	name: string,
 	summary: string,

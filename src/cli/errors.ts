@@ -51,7 +51,6 @@ export function toFailure(thrown: unknown) {
 	return { kind, message: errorMessage(thrown), hint: undefined, isUnexpected: !isUsage }
 }
 
-/** Returns the `code` of an error, or undefined. */
 export const errorCode = (thrown: unknown): unknown =>
 	typeof thrown === 'object' && thrown !== null && 'code' in thrown ? thrown.code : undefined
 

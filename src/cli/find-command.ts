@@ -9,7 +9,6 @@ import { CliError } from './errors.ts'
 export interface CommandEntry {
 	/** What is typed after the program's name; two words for a command of a group: `outbox status`. */
 	readonly name: string
-	/** One line for help. */
 	readonly summary: string
 	load(): Promise<Command>
 }
@@ -22,22 +21,12 @@ export interface Program {
 	version(): string
 }
 
-export interface CommandMatch {
-	/** Undefined if only the program or a group is named. */
-	readonly entry: CommandEntry | undefined
-	/** The words of the name that were found: `''`, `outbox`, `outbox status`. */
-	readonly name: string
-	/** The arguments with a dash before the end of the name. */
-	readonly flags: readonly string[]
-	/** The arguments after the name. */
-	readonly rest: readonly string[]
-	/** True if one of the words is `help`. */
-	readonly isHelp: boolean
-	/** The error for an unknown name. It is not thrown here because an invalid flag before the name is reported first. */
-	readonly unknown: CliError | undefined
-}
-
-export function findCommand(args: readonly string[], commands: readonly CommandEntry[]): CommandMatch {
+/**
+ * Finds the command. `entry` is undefined if only the program or a group is named, `name` has the words that were found, `flags`
+ * the arguments with a dash before the end of the name, `rest` all arguments after it. The error for an unknown name is not thrown
+ * here because an invalid flag before the name is reported first.
+ */
+export function findCommand(args: readonly string[], commands: readonly CommandEntry[]) {
 	const flags: string[] = []
 	let name = ''
 	let isHelp = false

@@ -24,7 +24,6 @@ export interface HelpFormat {
 
 type Pair = readonly [left: string, right: string]
 
-/** Returns the help for the program, or for a group of commands. */
 export function programHelp(program: Program, group: string, format: HelpFormat): string {
 	const { name, summary, examples, commands } = program
 	const isGroup = group !== ''
@@ -41,7 +40,6 @@ export function programHelp(program: Program, group: string, format: HelpFormat)
 	])
 }
 
-/** Returns the help for one command. */
 export function commandHelp(
 	program: string,
 	{ name, summary }: Pick<CommandEntry, 'name' | 'summary'>,

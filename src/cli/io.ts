@@ -16,17 +16,13 @@ export interface CommandIo {
 	readonly env: Readonly<Record<string, string | undefined>>
 	/** True if `--json` was given. Use it to skip expensive text rendering. */
 	readonly json: boolean
-	/** True if standard output is a terminal. */
 	readonly isTTY: boolean
-	/** Width of standard output. */
 	readonly columns: number
-	/** Colors for the result's text. */
 	readonly style: Style
 	/** Prints the result, once per run: `data` with `--json`, otherwise `text`. JSON turns NaN and Infinity into null. */
 	result(data: unknown, text: string | (() => string)): void
 	/** Prints a note. Not with `--quiet`. */
 	note(text: string): void
-	/** Prints a warning. */
 	warn(text: string): void
 	/** Starts to show progress. It replaces an earlier progress. */
 	progress(label: string, total: number): Progress

@@ -25,7 +25,6 @@ interface ValueOption extends OptionBase {
 export interface TextOption extends ValueOption {
 	readonly type: 'string'
 	readonly default?: string
-	/** The only values that are allowed. */
 	readonly choices?: readonly string[]
 }
 
@@ -73,7 +72,6 @@ type PositionalValue<P extends Positional> = P extends { readonly multiple: true
 		? string | undefined
 		: string
 
-/** The parsed values of a command's tables. */
 export type Arguments<
 	Options extends OptionTable,
 	Positionals extends PositionalTable = Record<never, never>,
@@ -83,7 +81,6 @@ export type Arguments<
 	readonly [Name in keyof Positionals]: PositionalValue<Positionals[Name]>
 }
 
-/** Parsed values of any tables. */
 export type Values = Readonly<Record<string, unknown>>
 
 export const toKebabCase = (name: string): string =>
@@ -92,7 +89,6 @@ export const toKebabCase = (name: string): string =>
 /** Returns the flag of an option: `--max-events` for `maxEvents`. */
 export const toFlag = (name: string): string => `--${toKebabCase(name)}`
 
-/** Defines an option without a value. */
 export const flag = (description: string, short?: string): FlagOption => ({
 	type: 'boolean',
 	description,
@@ -111,10 +107,8 @@ const valueOption =
 	): Defined<O, D> =>
 		({ type, placeholder, description, ...details }) as Defined<O, D>
 
-/** Defines an option with a text value. */
 export const text = valueOption<TextOption>('string')
 
-/** Defines an option with an integer value. */
 export const integer = valueOption<NumberOption>('integer')
 
 /** The options of every command. All are flags, so they can also stand before the command's name. */
@@ -126,7 +120,6 @@ export const GLOBAL_OPTIONS: Readonly<Record<'help' | 'json' | 'quiet' | 'noColo
 	debug: flag('print the stack of an error, like DEBUG=yaoki'),
 }
 
-/** The options of the program without a command. */
 export const PROGRAM_OPTIONS: Readonly<Record<keyof typeof GLOBAL_OPTIONS | 'version', FlagOption>> = {
 	...GLOBAL_OPTIONS,
 	version: flag('show the version', 'v'),

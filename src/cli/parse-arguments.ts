@@ -17,26 +17,15 @@ import {
 	type Values,
 } from './option-tables.ts'
 
-interface OptionToken {
-	/** Its name in the table, or undefined for an unknown option. */
-	readonly name: string | undefined
-	/** `--seed`, `-s`. */
-	readonly flag: string
-	/** The whole argument: `-qs7`, `--seed=7`. */
-	readonly argument: string
-	readonly value: string | undefined
-	/** True for `--seed=7` and `-s7`. */
-	readonly isInline: boolean
-}
-
 /** Arguments that are split but not checked. */
-export interface Tokens {
-	readonly table: OptionTable
-	readonly options: readonly OptionToken[]
-	readonly positionals: readonly string[]
-}
+export type Tokens = ReturnType<typeof tokenize>
+type OptionToken = Tokens['options'][number]
 
-export function tokenize(args: readonly string[], table: OptionTable): Tokens {
+/**
+ * Splits arguments. An option has its name in the table, or undefined if it is unknown, its flag (`--seed`, `-s`), the whole argument
+ * (`-qs7`, `--seed=7`) and its value, which is inline in both of these.
+ */
+export function tokenize(args: readonly string[], table: OptionTable) {
 	const names = new Map(Object.keys(table).map((name) => [toKebabCase(name), name]))
 	const config = Object.entries(table).map(([name, { type, short }]) => {
 		const kind = type === 'boolean' ? ('boolean' as const) : ('string' as const)
@@ -47,7 +36,7 @@ export function tokenize(args: readonly string[], table: OptionTable): Tokens {
 		options: Object.fromEntries(config),
 		...{ strict: false, allowPositionals: true, tokens: true },
 	})
-	const options = tokens.flatMap((token): OptionToken[] => {
+	const options = tokens.flatMap((token) => {
 		if (token.kind !== 'option') return []
 		const { name, rawName: flag, value, inlineValue, index } = token
 		const argument = args[index] ?? flag

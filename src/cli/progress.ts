@@ -5,27 +5,22 @@
 import type { Runtime } from '../core/runtime/runtime.ts'
 import type { OutputStream } from './terminal.ts'
 
-/** The progress of a task. */
 export interface Progress {
 	/** Reports how much of the total is done. */
 	update(done: number): void
 	end(): void
-}
-
-export interface ProgressDisplay extends Progress {
 	/** Erases the display so that a line can be printed. */
 	hide(): void
 }
 
-/** For `--quiet`. */
-export const NO_PROGRESS: ProgressDisplay = { update: () => {}, end: () => {}, hide: () => {} }
+export const NO_PROGRESS: Progress = { update: () => {}, end: () => {}, hide: () => {} }
 
 /** Returns the share that is done, 0 to 1; 1 for an empty task. */
 const shareDone = (done: number, total: number): number =>
 	total > 0 ? Math.min(1, Math.max(0, done / total)) : 1
 
 /** Prints a line for each tenth of the task. */
-export function progressLines(stream: OutputStream, label: string, total: number): ProgressDisplay {
+export function progressLines(stream: OutputStream, label: string, total: number): Progress {
 	let printedTenths = 0
 	return {
 		...NO_PROGRESS,
@@ -46,12 +41,7 @@ const ESTIMATE_AFTER_MS = 1000
 const ERASE = '\r\x1b[K'
 
 /** Draws a bar over itself, and erases it at the end. */
-export function progressBar(
-	stream: OutputStream,
-	runtime: Runtime,
-	label: string,
-	total: number,
-): ProgressDisplay {
+export function progressBar(stream: OutputStream, runtime: Runtime, label: string, total: number): Progress {
 	const startedAt = runtime.now()
 	let drawnAt = -Infinity
 	let isVisible = false

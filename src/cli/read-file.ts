@@ -2,7 +2,6 @@
 import { readFile } from 'node:fs/promises'
 import { CliError, errorCode, errorMessage } from './errors.ts'
 
-/** Returns the error for a file that cannot be read. */
 export function fileError(file: string, cause: unknown): CliError {
 	const code = errorCode(cause)
 	if (code === 'ENOENT' || code === 'ENOTDIR')

@@ -7,7 +7,7 @@ import { inspect } from 'node:util'
 import { sanitizeText } from '../text/sanitize.ts'
 import type { Style } from '../text/style.ts'
 import { type ExitKind, toFailure } from './errors.ts'
-import { NO_PROGRESS, type Progress, type ProgressDisplay, progressBar, progressLines } from './progress.ts'
+import { NO_PROGRESS, type Progress, progressBar, progressLines } from './progress.ts'
 import { createStyle, isColored } from './style.ts'
 import type { OutputStream, Terminal } from './terminal.ts'
 
@@ -23,7 +23,7 @@ export class Reporter {
 	readonly #terminal: Terminal
 	readonly #flags: GlobalFlags
 	readonly #style: Style
-	#progress: ProgressDisplay = NO_PROGRESS
+	#progress: Progress = NO_PROGRESS
 
 	constructor(terminal: Terminal, flags: GlobalFlags) {
 		this.#terminal = terminal

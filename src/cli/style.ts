@@ -17,7 +17,6 @@ const COLORED: Style = {
 	cyan: paint('cyan'),
 }
 
-/** Returns functions that color a text, or leave it unchanged. */
 export const createStyle = (isOn: boolean): Style => (isOn ? COLORED : PLAIN)
 
 /** Returns whether an output is colored: `--no-color` and NO_COLOR turn colors off, FORCE_COLOR on; default is a terminal. */

@@ -12,7 +12,6 @@ import { systemRuntime } from '../core/runtime/system.ts'
 export interface OutputStream {
 	write(text: string): void
 	readonly isTTY: boolean
-	/** Width in characters. */
 	readonly columns: number
 }
 
@@ -36,7 +35,6 @@ export interface Terminal {
 	flush(): Promise<Error | undefined>
 }
 
-/** The part of a Node stream that is used. */
 interface NodeStream {
 	readonly isTTY?: boolean
 	readonly columns?: number
@@ -44,7 +42,6 @@ interface NodeStream {
 	on(event: 'error', listener: (error: Error) => void): unknown
 }
 
-/** The part of Node's `process` that is used. */
 export interface ProcessLike {
 	readonly stdout: NodeStream
 	readonly stderr: NodeStream
@@ -60,10 +57,10 @@ export interface ProcessLike {
 export function processTerminal(process: ProcessLike, runtime: Runtime = systemRuntime): Terminal {
 	const { env } = process
 	const listeners = new Set<TerminalEvents>()
-	const stdout = new ProcessStream(process.stdout, () => {
+	const stdout = processStream(process.stdout, () => {
 		for (const { closed } of listeners) closed()
 	})
-	const stderr = new ProcessStream(process.stderr, () => {})
+	const stderr = processStream(process.stderr, () => {})
 
 	const listen = (events: TerminalEvents): (() => void) => {
 		const interrupted = () => events.interrupted()
@@ -83,39 +80,32 @@ export function processTerminal(process: ProcessLike, runtime: Runtime = systemR
 
 const DEFAULT_COLUMNS = 80
 
-class ProcessStream implements OutputStream {
-	readonly #stream: NodeStream
-	/** The original method: main.ts replaces `process.stdout.write` later. */
-	readonly #write: NodeStream['write']
-	#error: Error | undefined
-
-	constructor(stream: NodeStream, onError: () => void) {
-		this.#stream = stream
-		this.#write = stream.write.bind(stream)
-		stream.on('error', (error) => {
-			if (this.#error) return
-			this.#error = error
-			onError()
-		})
-	}
-
-	get isTTY(): boolean {
-		return this.#stream.isTTY === true
-	}
-
-	/** Read each time because a window can be resized. Some terminals report 0 columns. */
-	get columns(): number {
-		return this.#stream.columns || DEFAULT_COLUMNS
-	}
-
-	write(text: string): void {
-		if (!this.#error) this.#write(text)
-	}
-
-	async flush(): Promise<Error | undefined> {
-		// The callback of an empty write comes after all earlier writes, and reports an error before the error event does.
-		const last = this.#error ?? (await new Promise<unknown>((resolve) => this.#write('', resolve)))
-		return last instanceof Error && !isClosedPipe(last) ? last : undefined
+/** Wraps a stream. `onError` is called for its first error. */
+function processStream(stream: NodeStream, onError: () => void) {
+	// The original method: main.ts replaces `process.stdout.write` later.
+	const write = stream.write.bind(stream)
+	let firstError: Error | undefined
+	stream.on('error', (error) => {
+		if (firstError) return
+		firstError = error
+		onError()
+	})
+	return {
+		get isTTY() {
+			return stream.isTTY === true
+		},
+		// Read each time because a window can be resized. Some terminals report 0 columns.
+		get columns() {
+			return stream.columns || DEFAULT_COLUMNS
+		},
+		write(text: string) {
+			if (!firstError) write(text)
+		},
+		async flush(): Promise<Error | undefined> {
+			// The callback of an empty write comes after all earlier writes, and reports an error before the error event does.
+			const last = firstError ?? (await new Promise<unknown>((resolve) => write('', resolve)))
+			return last instanceof Error && !isClosedPipe(last) ? last : undefined
+		},
 	}
 }
 

@@ -9,7 +9,6 @@ export interface TextStyle {
 	dim(text: string): string
 }
 
-/** Functions that style a text, or return it unchanged. */
 export interface Style extends TextStyle {
 	red(text: string): string
 	green(text: string): string

@@ -20,7 +20,6 @@ export interface Table {
 export interface TableOptions {
 	/** Columns of the terminal. Default 80, at least 20. */
 	readonly width?: number | undefined
-	/** Default: no colors. */
 	readonly style?: TextStyle | undefined
 }
 
@@ -65,7 +64,6 @@ interface Column {
 	readonly align: Align
 }
 
-/** The width of columns with the gaps before them. */
 const widthOf = (columns: readonly Column[]): number =>
 	columns.reduce((sum, { width }) => sum + GAP.length + width, 0)
 

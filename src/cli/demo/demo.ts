@@ -46,7 +46,6 @@ export class Demo {
 		return Promise.race([this.#run(signal), this.#failure.promise])
 	}
 
-	/** Kills all relay processes that still run. */
 	async close(): Promise<void> {
 		this.#isClosed = true
 		await Promise.all(this.#relays.map((relay) => relay.kill()))
@@ -161,7 +160,6 @@ export class Demo {
 		return relay
 	}
 
-	/** Waits until the queue is empty or the timeout passes. */
 	async #drain(): Promise<{ readonly left: number; readonly dead: number }> {
 		const { shop, schedule, runtime } = this.#parts
 		const until = runtime.now() + schedule.drainTimeoutMs

@@ -8,7 +8,6 @@ import type { CommandIo } from '../io.ts'
 import { type Faults, formatFaults, type KillDuplicates } from './receiver.ts'
 
 export interface Kill {
-	/** The killed relay. */
 	readonly relay: string
 	/** How many of its requests the receiver had accepted but not answered. */
 	readonly unanswered: number
@@ -22,20 +21,17 @@ export interface LedgerInput {
 		readonly pid: number | undefined
 		readonly sent: number
 	}[]
-	/** Ids of the committed orders. */
 	readonly committed: readonly string[]
 	readonly rolledBack: number
 	/** How often the receiver accepted each order. */
 	readonly received: ReadonlyMap<string, number>
 	readonly faults: Readonly<Faults>
-	/** How many duplicates the receiver rejected. */
 	readonly duplicates: number
 	/** Duplicates caused by a kill, by the killed relay. */
 	readonly duplicatesByKill: ReadonlyMap<string, KillDuplicates>
 	readonly kills: readonly Kill[]
 	/** Messages that are still in the queue. */
 	readonly left: number
-	/** Dead letters. */
 	readonly dead: number
 }
 

@@ -34,7 +34,6 @@ export class LiveStatus {
 		this.#startedAt = io.runtime.now()
 	}
 
-	/** Shows the status repeatedly until `end`. */
 	follow(readStatus: () => DemoStatus): void {
 		const show = () => (this.#canRedraw ? this.#draw(readStatus()) : this.#log(readStatus()))
 		show()

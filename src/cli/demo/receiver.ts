@@ -41,7 +41,6 @@ export class Receiver {
 	readonly faults: Faults = { serverErrors: 0, tooManyRequests: 0, hung: 0, outage: 0 }
 	/** How often each order was accepted, by order id. */
 	readonly orders: Map<string, number> = new Map()
-	/** How many duplicates were rejected. */
 	duplicates = 0
 	/** Duplicates caused by a kill, by the killed relay. */
 	readonly duplicatesByKill: Map<string, KillDuplicates> = new Map()
@@ -61,7 +60,6 @@ export class Receiver {
 		this.#server = createServer((request, response) => void this.#onRequest(request, response))
 	}
 
-	/** Starts to listen and returns the URL. */
 	async start(): Promise<string> {
 		this.#server.listen(0, '127.0.0.1')
 		await once(this.#server, 'listening')
@@ -77,7 +75,6 @@ export class Receiver {
 		await closed
 	}
 
-	/** Makes the next request fail. */
 	failNext(fault: keyof Faults): void {
 		this.#nextFaults.push(fault)
 	}

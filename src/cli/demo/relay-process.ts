@@ -10,7 +10,6 @@ export interface RelayInput {
 	readonly type: 'start'
 	readonly name: string
 	readonly database: StoreTarget
-	/** URL of the receiver. */
 	readonly to: string
 	readonly schedule: Pick<DemoSchedule, 'leaseMs' | 'timeoutMs' | 'breakerMs'>
 }
@@ -46,7 +45,6 @@ export class RelayProcess {
 	readonly ready: Promise<void>
 	readonly #child: ChildProcess
 	readonly #exit = Promise.withResolvers<void>()
-	/** The latest error and output of the process. */
 	#output = ''
 
 	constructor(input: RelayInput, onUnexpectedExit: OnUnexpectedExit) {

@@ -8,20 +8,17 @@ export interface ShopOrder {
 }
 
 export interface Shop {
-	/** For messages. */
 	readonly name: string
 	/** How a relay process connects to it. */
 	readonly database: StoreTarget
 	readonly outbox: Outbox
 	/** Writes the order and its message in one transaction, then commits it or rolls it back. */
 	write(order: ShopOrder, end: 'COMMIT' | 'ROLLBACK'): Promise<void>
-	/** Returns the ids of all committed orders. */
 	orderIds(): Promise<readonly string[]>
 	/** Removes everything that the demo created. */
 	remove(): Promise<void>
 }
 
-/** Returns the message of an order. */
 export const orderMessage = (payload: ShopOrder) => {
 	return { topic: 'order.created', destination: 'orders', payload }
 }
