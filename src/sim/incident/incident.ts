@@ -5,8 +5,8 @@
  */
 import { invalidOption } from '../../core/options/schema.ts'
 import type { Scenario } from '../scenario/scenario.ts'
-import { AttemptBins } from './attempt-bins.ts'
 import { OUTCOME } from './attempt-outcome.ts'
+import { AttemptBins } from './attempts.ts'
 import { collectAttempts, collectCalls, findSource } from './calls.ts'
 import { detectFaults } from './detect-faults.ts'
 import { findTimeRange, type PipelineEvents } from './event-columns.ts'

@@ -7,7 +7,7 @@ import {
 	formatSignificant,
 } from '../../text/format.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
-import type { FoundFault } from './faults.ts'
+import type { FoundFault } from './detect-faults.ts'
 import type { UnreadableReason } from './parse-event.ts'
 
 /** What the events of an incident show. */
