@@ -1,7 +1,6 @@
 /** Converts settings into a scenario and policy layers. Pure, so that tests run the same scenario in Node. */
 import { type Distribution, meanOf } from '../src/sim/kernel/distribution.ts'
-import type { BudgetModel } from '../src/sim/scenario/budgets.ts'
-import type { PolicyLayer } from '../src/sim/scenario/layers.ts'
+import type { BudgetModel, PolicyLayer } from '../src/sim/scenario/layers.ts'
 import { literal } from '../src/sim/scenario/literal.ts'
 import type { Arrivals, ClientModel, Fault, Scenario, ServerModel } from '../src/sim/scenario/scenario.ts'
 import type { Settings } from './settings.ts'

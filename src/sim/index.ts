@@ -25,8 +25,7 @@ export {
 export { compare, type ReplicateOptions, replicate } from './run/replicate.ts'
 export { Simulation, simulate } from './run/simulation.ts'
 export type { GridStudy, Study, StudyCase, VariantStudy } from './run/study.ts'
-export type { BudgetModel } from './scenario/budgets.ts'
-export type { PolicyFactoryContext, PolicyLayer, PolicyModel } from './scenario/layers.ts'
+export type { BudgetModel, PolicyFactoryContext, PolicyLayer, PolicyModel } from './scenario/layers.ts'
 export type {
 	Arrivals,
 	ClientModel,

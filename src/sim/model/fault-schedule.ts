@@ -1,6 +1,10 @@
 /** The faults that currently affect a service. Events keep the fields up to date, so that reading them costs nothing. */
 import type { EventLoop } from '../kernel/event-loop.ts'
-import type { Fault } from '../scenario/scenario.ts'
+import type { Fault, Scenario } from '../scenario/scenario.ts'
+
+/** Returns the faults of all services. */
+export const faultsOf = ({ services }: Pick<Scenario, 'services'>): readonly Fault[] =>
+	Object.values(services).flatMap((model) => (model.kind === 'optimistic-lock' ? [] : (model.faults ?? [])))
 
 export class FaultSchedule {
 	/** The mode of the current outage. */

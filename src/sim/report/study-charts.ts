@@ -1,12 +1,12 @@
 /** The chart of a study: rates over time with a panel per variant, curves over a number, or a heat map. */
 import { invalidOption } from '../../core/options/schema.ts'
-import type { FaultBand, ReferenceLine, TimeChart } from '../charts/chart-data.ts'
+import type { ReferenceLine, TimeChart } from '../charts/chart-data.ts'
 import type { HeatMap } from '../charts/heat-map.ts'
 import { MEASURES, type MeasureName } from '../measure/measures.ts'
 import { mergeRuns } from '../measure/replications.ts'
 import type { ServiceResult, SimulationResult } from '../measure/result.ts'
+import { faultsOf } from '../model/fault-schedule.ts'
 import type { Curves, GridStudy, VariantStudy } from '../run/study.ts'
-import type { Scenario } from '../scenario/scenario.ts'
 import { casesWithRuns, type StudyCaseResult, type StudyResult } from './study-result.ts'
 
 /** Reads one series of a run, a value per step. */
@@ -63,7 +63,9 @@ export function buildTimeChart(result: StudyResult, study: VariantStudy, chart: 
 		xLabel: 'seconds',
 		yLabel,
 		rangeLabel: '10th to 90th percentile of the runs',
-		faults: faultsOf(cases[0]?.case.scenario),
+		faults: faultsOf(cases[0]?.case.scenario ?? { services: {} }).map(({ kind, fromMs, toMs }) => {
+			return { from: fromMs / 1_000, to: toMs / 1_000, label: kind }
+		}),
 		panels: cases.map(({ case: { name }, runs }) => ({
 			title: name,
 			series: Object.entries(series).map(([label, read]) => {
@@ -117,16 +119,6 @@ function describeRuns(cases: readonly StudyCaseResult[]): string {
 	const [min, max] = [Math.min(...counts), Math.max(...counts)]
 	if (max <= 1) return `seed ${cases[0]?.runs[0]?.seed ?? ''}`
 	return `median of ${min === max ? max : `${min} to ${max}`} runs, each with its own seed`
-}
-
-function faultsOf(scenario: Scenario | undefined): readonly FaultBand[] {
-	return Object.values(scenario?.services ?? {}).flatMap((service) =>
-		service.kind === 'optimistic-lock'
-			? []
-			: (service.faults ?? []).map(({ kind, fromMs, toMs }) => {
-					return { from: fromMs / 1_000, to: toMs / 1_000, label: kind }
-				}),
-	)
 }
 
 function capacityLine(run: SimulationResult | undefined): readonly ReferenceLine[] {

@@ -13,6 +13,7 @@ import { TimelineBins } from '../measure/timeline-bins.ts'
 import { computeTotals } from '../measure/totals.ts'
 import { Client } from '../model/client.ts'
 import { callDependencies, nameHops } from '../model/dependencies.ts'
+import { faultsOf } from '../model/fault-schedule.ts'
 import { OptimisticLock } from '../model/optimistic-lock.ts'
 import type { Receiver } from '../model/request.ts'
 import { Server } from '../model/server.ts'
@@ -237,10 +238,8 @@ export class Simulation {
 }
 
 /** Returns undefined if no fault is scheduled. */
-function createRecoveryTracker({ services }: Scenario): RecoveryTracker | undefined {
-	const faults = Object.values(services).flatMap((model) =>
-		model.kind === 'optimistic-lock' ? [] : (model.faults ?? []),
-	)
+function createRecoveryTracker(scenario: Scenario): RecoveryTracker | undefined {
+	const faults = faultsOf(scenario)
 	if (faults.length === 0) return undefined
 	return new RecoveryTracker(
 		faults.reduce((first, { fromMs }) => Math.min(first, fromMs), Infinity),

@@ -4,6 +4,9 @@
  * factory. The result are the same policies that run in production.
  */
 import type { Budget } from '../../core/budget/budget.ts'
+import { QuotaBudget, type QuotaBudgetOptions } from '../../core/budget/quota-budget.ts'
+import { RetryBudget, type RetryBudgetOptions } from '../../core/budget/retry-budget.ts'
+import { TokenBudget, type TokenBudgetOptions } from '../../core/budget/token-budget.ts'
 import { adaptiveBulkhead } from '../../core/bulkhead/adaptive-bulkhead.ts'
 import type { AdaptiveBulkheadOptions } from '../../core/bulkhead/adaptive-options.ts'
 import { bulkhead } from '../../core/bulkhead/bulkhead.ts'
@@ -25,7 +28,17 @@ import { adaptiveThrottle } from '../../core/throttle/adaptive-throttle.ts'
 import type { AdaptiveThrottleOptions } from '../../core/throttle/options.ts'
 import { timeout } from '../../core/timeout/timeout.ts'
 import type { EventLoop } from '../kernel/event-loop.ts'
-import { type BudgetModel, createBudget } from './budgets.ts'
+import { flag, oneOf } from './shape.ts'
+
+/** A budget as data. `shared`: all instances of a client use one budget. By default each instance has its own. */
+export type BudgetModel = { readonly shared?: boolean | undefined } & (
+	| ({ readonly kind?: 'ratio' | undefined } & Omit<RetryBudgetOptions, 'runtime'>)
+	| ({ readonly kind: 'tokens' } & Omit<TokenBudgetOptions, 'runtime'>)
+	| ({ readonly kind: 'quota' } & Omit<QuotaBudgetOptions, 'runtime'>)
+)
+
+/** The factory of each kind, for printing a policy as TypeScript. */
+export const BUDGET_FACTORIES = { ratio: 'retryBudget', tokens: 'tokenBudget', quota: 'quotaBudget' } as const
 
 type WithBudget<Options> = Omit<Options, 'budget' | 'runtime'> & { readonly budget?: BudgetModel | undefined }
 type Plain<Options> = Omit<Options, 'runtime'>
@@ -193,4 +206,17 @@ function budgetOption(model: BudgetModel | undefined, context: LayerContext): { 
 	const { loop, runtime } = context
 	if (!model?.shared) return { budget: createBudget(model, runtime) }
 	return { budget: loop.once(path, () => createBudget(model, loop.runtime(`${path} shared`))) }
+}
+
+function createBudget(model: BudgetModel, runtime: Runtime): Budget {
+	if (Object(model) !== model || Array.isArray(model))
+		invalidOption('budget', model, 'budget options such as { maxRetryRatio: 0.1 }')
+	const { shared = false, kind = 'ratio', ...options } = model
+	flag(shared, 'budget.shared')
+	oneOf(...Object.keys(BUDGET_FACTORIES))(kind, 'budget.kind')
+	return withOptionPath('budget', () => {
+		if (kind === 'tokens') return new TokenBudget(options as TokenBudgetOptions)
+		if (kind === 'quota') return new QuotaBudget(options as QuotaBudgetOptions)
+		return new RetryBudget({ ...(options as RetryBudgetOptions), runtime })
+	})
 }

@@ -4,8 +4,13 @@
  * printed; its name is, with a comment, so that the compiler reports it as missing.
  */
 import { invalidOption } from '../../core/options/schema.ts'
-import { BUDGET_FACTORIES, type BudgetModel } from './budgets.ts'
-import { LAYER_KINDS, type LayerKind, type PolicyLayer } from './layers.ts'
+import {
+	BUDGET_FACTORIES,
+	type BudgetModel,
+	LAYER_KINDS,
+	type LayerKind,
+	type PolicyLayer,
+} from './layers.ts'
 import { braces, entriesOf, listed, literal } from './literal.ts'
 
 const SHARED = '// Shared by all callers of this service: import it, do not create another one.'

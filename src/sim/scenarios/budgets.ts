@@ -4,7 +4,7 @@
  * continues while retries succeed. The floor of a ratio is per process, and the floors add up.
  */
 import type { VariantStudy } from '../run/study.ts'
-import type { BudgetModel } from '../scenario/budgets.ts'
+import type { BudgetModel } from '../scenario/layers.ts'
 import type { Fault, Scenario } from '../scenario/scenario.ts'
 
 /** With pauses long enough to refill every budget. */
