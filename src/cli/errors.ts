@@ -26,6 +26,7 @@ export const exitCode = (kind: ExitKind): number => EXIT_CODES[kind][0]
 export class CliError extends YaokiError {
 	override readonly name = 'CliError'
 	readonly kind: ExitKind
+	readonly exitCode: number
 	readonly hint: string | undefined
 
 	constructor(
@@ -35,6 +36,7 @@ export class CliError extends YaokiError {
 	) {
 		super('YAOKI_CLI', message, options)
 		this.kind = kind
+		this.exitCode = exitCode(kind)
 		this.hint = options.hint
 	}
 }

@@ -1,8 +1,8 @@
 /** The relay of a relay process: sends orders to the receiver and reports its counts. */
 import { systemRuntime } from '../../core/runtime/system.ts'
 import { httpDestination, Outbox, Relay } from '../../outbox/index.ts'
-import { every } from '../every.ts'
 import { openStore } from '../outbox/open-outbox.ts'
+import { every } from '../relay/every.ts'
 import { RELAY_HEADER } from './receiver.ts'
 import type { FromRelay, RelayCounts, RelayInput } from './relay-process.ts'
 

@@ -4,8 +4,8 @@
  */
 import { formatNumber } from '../../text/format.ts'
 import { wrap } from '../../text/width.ts'
-import { every } from '../every.ts'
 import type { CommandIo } from '../io.ts'
+import { every } from '../relay/every.ts'
 import { formatFaults, type Receiver } from './receiver.ts'
 import type { RelayProcess } from './relay-process.ts'
 

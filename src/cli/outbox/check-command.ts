@@ -1,9 +1,16 @@
-/** `yaoki outbox check`: a health check for monitoring, by its exit code. */
+/** `yaoki outbox check`: a health check for monitoring, by its exit code. Each check is one line, so that a failed one can be read in a log. */
+import type { Runtime } from '../../core/runtime/runtime.ts'
+import type { OutboxStats } from '../../outbox/diagnostics/stats.ts'
+import type { Outbox } from '../../outbox/index.ts'
+import type { Store } from '../../outbox/store/store.ts'
+import { formatCount, formatDuration, joinList } from '../../text/format.ts'
+import { sanitizeLine } from '../../text/sanitize.ts'
+import type { Style } from '../../text/style.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { integer, text } from '../option-tables.ts'
-import { DATABASE_OPTIONS } from './database-target.ts'
-import { checkHealth, renderHealth } from './health-checks.ts'
+import { DATABASE_OPTIONS, type DatabaseTarget, describeTarget } from './database-target.ts'
 import { parseDuration } from './parse-time.ts'
+import { pausedDestinations } from './render-status.ts'
 
 export const check: Command = defineCommand({
 	examples: [
@@ -32,3 +39,122 @@ export const check: Command = defineCommand({
 		})
 	},
 })
+
+export interface HealthCheck {
+	readonly name: 'schema' | 'clock' | 'lag' | 'dead' | 'relays' | 'paused' | 'poison'
+	readonly ok: boolean
+	readonly message: string
+}
+
+interface HealthLimits {
+	readonly lagMs: number
+	readonly skewMs: number
+	readonly dead: number
+}
+
+async function checkHealth(
+	outbox: Outbox,
+	store: Store,
+	target: DatabaseTarget,
+	limits: HealthLimits,
+	runtime: Runtime,
+): Promise<readonly HealthCheck[]> {
+	const schema = await checkSchema(store, target)
+	// All other checks need the tables.
+	if (!schema.ok) return [schema]
+	const before = runtime.wallNow()
+	const stats = await outbox.stats()
+	const after = runtime.wallNow()
+	return [
+		schema,
+		checkClock(stats.now.getTime(), before, after, limits.skewMs),
+		checkLag(stats, limits.lagMs),
+		checkDead(stats, limits.dead),
+		checkRelays(stats),
+		checkPaused(stats),
+		await checkPoison(outbox),
+	]
+}
+
+async function checkSchema(store: Store, target: DatabaseTarget): Promise<HealthCheck> {
+	const found = await store.schemaVersion()
+	const required = store.migrations.at(-1)?.version ?? 0
+	if (found === required) return { name: 'schema', ok: true, message: `tables have version ${found}` }
+	const state = found === 0 ? `${describeTarget(target)} has no tables` : `tables have version ${found}`
+	const action =
+		found < required ? `run yaoki outbox migrate${target.flags}` : 'install the newer release that made them'
+	return { name: 'schema', ok: false, message: `${state}, this release needs version ${required}; ${action}` }
+}
+
+/** The database read its time between `before` and `after`; a difference within that range cannot be detected. */
+function checkClock(databaseTime: number, before: number, after: number, limit: number): HealthCheck {
+	const skew = Math.max(0, before - databaseTime, databaseTime - after)
+	const message =
+		skew === 0
+			? 'the clocks of this machine and the database agree'
+			: `the clocks of this machine and the database differ by ${formatDuration(skew)}`
+	return { name: 'clock', ok: skew <= limit, message }
+}
+
+function checkLag({ totals: { oldestLagMs } }: OutboxStats, limit: number): HealthCheck {
+	const message =
+		oldestLagMs === null ? 'no message is due' : `oldest due message is ${formatDuration(oldestLagMs)} late`
+	return { name: 'lag', ok: (oldestLagMs ?? 0) <= limit, message }
+}
+
+function checkDead({ totals: { dead } }: OutboxStats, limit: number): HealthCheck {
+	const count = formatCount(dead.count, 'dead letter')
+	return { name: 'dead', ok: dead.count <= limit, message: dead.isCapped ? `at least ${count}` : count }
+}
+
+/** Messages without a relay cause no error anywhere, so only a check finds them. */
+function checkRelays({ destinations, relays }: OutboxStats): HealthCheck {
+	const served = new Set(relays.flatMap((relay) => relay.destinations))
+	const unserved = destinations
+		.filter(({ due, destination }) => due.count > 0 && !served.has(destination) && !served.has('*'))
+		.map(({ destination }) => destination)
+	const running = formatCount(relays.length, 'running relay')
+	if (unserved.length === 0) return { name: 'relays', ok: true, message: running }
+	const message = `${running}, none for the due messages of ${joinList(unserved)}`
+	return { name: 'relays', ok: false, message }
+}
+
+function checkPaused(stats: OutboxStats): HealthCheck {
+	const paused = pausedDestinations(stats).map(({ destination, state, pausedForMs, reason }) => {
+		const duration = pausedForMs > 0 ? ` for ${formatDuration(pausedForMs)}` : ''
+		return `${destination} (${reason ?? `circuit ${state}`}${duration})`
+	})
+	if (paused.length === 0) return { name: 'paused', ok: true, message: 'no destination is paused' }
+	return { name: 'paused', ok: false, message: `paused: ${paused.join(', ')}` }
+}
+
+/** Poison messages are old and therefore among the first; a health check must not read millions. */
+const POISON_SCAN_LIMIT = 1000
+/** One crash may be a restart. From two on, relays isolate the message because it may be the cause. */
+const POISON_CRASHES = 2
+
+async function checkPoison(outbox: Outbox): Promise<HealthCheck> {
+	const [pending, processing, { count: dead }] = await Promise.all([
+		outbox.list({ status: 'pending' }, { limit: POISON_SCAN_LIMIT }),
+		outbox.list({ status: 'processing' }, { limit: POISON_SCAN_LIMIT }),
+		outbox.dead.count({ cause: 'crashed' }),
+	])
+	const ids = [...pending, ...processing]
+		.filter(({ crashes }) => crashes >= POISON_CRASHES)
+		.map(({ id }) => id)
+	const parts = [
+		...(ids.length > 0 ? [`relay processes crashed repeatedly with ${joinList(ids, 'and', 1)}`] : []),
+		...(dead > 0 ? [`${formatCount(dead, 'dead letter')} crashed a relay process`] : []),
+	]
+	const message = parts.join('; ') || 'no message crashed a relay process repeatedly'
+	return { name: 'poison', ok: parts.length === 0, message }
+}
+
+function renderHealth(checks: readonly HealthCheck[], style: Style): string {
+	return checks
+		.map(({ name, ok, message }) => {
+			const status = ok ? style.green('ok    ') : style.red('failed')
+			return `${status}  ${name.padEnd(6)}  ${sanitizeLine(message)}`
+		})
+		.join('\n')
+}

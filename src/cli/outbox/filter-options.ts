@@ -2,7 +2,8 @@
 import type { MessageFilter } from '../../outbox/index.ts'
 import type { DeadLetterCause, MessageStatus } from '../../outbox/message/message.ts'
 import { CliError } from '../errors.ts'
-import { type Arguments, text } from '../option-tables.ts'
+import { type Arguments, flag, text } from '../option-tables.ts'
+import { DATABASE_OPTIONS } from './database-target.ts'
 import { parseMoment } from './parse-time.ts'
 
 export const QUEUE_FILTER_OPTIONS = {
@@ -20,6 +21,25 @@ export const FILTER_OPTIONS = {
 		choices: ['retries-exhausted', 'permanent', 'expired', 'crashed', 'predecessor-dead'],
 	}),
 }
+
+export const LETTER_IDS = {
+	ids: { placeholder: 'ID', description: 'ids of dead letters', optional: true, multiple: true },
+} as const
+
+export const REPLAY_OPTIONS = {
+	...DATABASE_OPTIONS,
+	...FILTER_OPTIONS,
+	all: flag('all dead letters'),
+	canary: flag('replay 1, then 10, then the rest; stop if they fail again', 'c'),
+	timeout: text('1m', 'with --canary: how long to wait for each step', { default: '1m' }),
+	payload: text('FILE|-', 'with one ID: JSON file with a new payload, or - for standard input'),
+	expires: text(
+		'never|2h|DATE',
+		'set a new expiry; without it expired letters are skipped, with exit code 4',
+	),
+}
+
+export type ReplayArguments = Arguments<typeof REPLAY_OPTIONS, typeof LETTER_IDS>
 
 export type FilterArguments = Arguments<typeof QUEUE_FILTER_OPTIONS> & {
 	readonly cause?: DeadLetterCause | undefined

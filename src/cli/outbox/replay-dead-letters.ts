@@ -12,10 +12,9 @@ import { CliError, type ExitKind } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { parseJson, readJson } from '../read-file.ts'
 import { requireMessages } from './check-ids.ts'
-import { toFilter } from './filter-options.ts'
+import { type ReplayArguments, toFilter } from './filter-options.ts'
 import { withOutbox } from './open-outbox.ts'
 import { parseDuration, parseExpiry } from './parse-time.ts'
-import type { ReplayArguments } from './requeue-commands.ts'
 
 export async function replayDeadLetters(args: ReplayArguments, io: CommandIo): Promise<ExitKind> {
 	const { ids, payload: file, expires, canary, all } = args

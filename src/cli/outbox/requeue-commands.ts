@@ -7,10 +7,17 @@
 import { formatCount } from '../../text/format.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { CliError } from '../errors.ts'
-import { type Arguments, flag, text } from '../option-tables.ts'
+import { flag } from '../option-tables.ts'
 import { requireMessages } from './check-ids.ts'
 import { DATABASE_OPTIONS } from './database-target.ts'
-import { FILTER_OPTIONS, QUEUE_FILTER_OPTIONS, toSelection } from './filter-options.ts'
+import {
+	FILTER_OPTIONS,
+	LETTER_IDS,
+	QUEUE_FILTER_OPTIONS,
+	REPLAY_OPTIONS,
+	type ReplayArguments,
+	toSelection,
+} from './filter-options.ts'
 
 export const retry: Command = defineCommand({
 	examples: [
@@ -46,25 +53,6 @@ export const retry: Command = defineCommand({
 		})
 	},
 })
-
-const LETTER_IDS = {
-	ids: { placeholder: 'ID', description: 'ids of dead letters', optional: true, multiple: true },
-} as const
-
-const REPLAY_OPTIONS = {
-	...DATABASE_OPTIONS,
-	...FILTER_OPTIONS,
-	all: flag('all dead letters'),
-	canary: flag('replay 1, then 10, then the rest; stop if they fail again', 'c'),
-	timeout: text('1m', 'with --canary: how long to wait for each step', { default: '1m' }),
-	payload: text('FILE|-', 'with one ID: JSON file with a new payload, or - for standard input'),
-	expires: text(
-		'never|2h|DATE',
-		'set a new expiry; without it expired letters are skipped, with exit code 4',
-	),
-}
-
-export type ReplayArguments = Arguments<typeof REPLAY_OPTIONS, typeof LETTER_IDS>
 
 export const replay: Command = defineCommand({
 	examples: [

@@ -4,13 +4,12 @@
  */
 import { httpDestination, Relay } from '../../outbox/index.ts'
 import type { ExitKind } from '../errors.ts'
-import { every } from '../every.ts'
 import type { CommandIo } from '../io.ts'
 import { removeSecrets } from '../outbox/database-errors.ts'
 import { withOutbox } from '../outbox/open-outbox.ts'
 import { parseDuration } from '../outbox/parse-time.ts'
-import type { RelayArguments } from './command.ts'
-import { parseDestinationUrl, parseHeaders } from './options.ts'
+import { every } from './every.ts'
+import { parseDestinationUrl, parseHeaders, type RelayArguments } from './options.ts'
 import { RelaySummary } from './summary.ts'
 
 const REPORT_INTERVAL_MS = 5000

@@ -1,4 +1,4 @@
-import type { Runtime } from '../core/runtime/runtime.ts'
+import type { Runtime } from '../../core/runtime/runtime.ts'
 
 /** Calls a function at an interval until the returned function is called. */
 export function every(runtime: Runtime, intervalMs: number, run: () => void): () => void {

@@ -1,0 +1,36 @@
+/** The options of `yaoki simulate`. */
+import { type Arguments, flag, integer, text } from '../option-tables.ts'
+
+export const SIMULATE_OPTIONS = {
+	list: flag('list the scenarios of the package', 'l'),
+	out: text('FILE', 'write the result to a .svg, .html or .json file', { short: 'o', multiple: true }),
+	assert: text(
+		'CHECK',
+		"exit with 4 unless it holds in every run: 'p99Ms<500', 'VARIANT: amplification<1.2'",
+		{ short: 'a', multiple: true },
+	),
+	variant: text('NAME', 'run only this variant', { multiple: true }),
+	seed: text('SEED', 'seed of the first run, a number or a text', { short: 's' }),
+	replications: integer('N', 'runs of each variant, each with the next seed', {
+		short: 'n',
+		min: 1,
+		max: 1e6,
+	}),
+	maxEvents: integer('N', 'end a run after this many events', { min: 1 }),
+	workers: integer('N', 'number of threads; default: number of cores', { short: 'w', min: 1, max: 512 }),
+	incident: text('FILE', 'replay an incident from recorded events (JSON lines)', { short: 'i' }),
+	policy: text('FILE', 'with --incident: the policy to try, .json, .js or .ts'),
+	pipeline: text('NAME', 'with --incident: use the events of this pipeline'),
+	fromPolicy: text('NAME', 'with --incident: use the events of this policy', { multiple: true }),
+	capacity: integer('N', 'with --incident: how many requests the service processes concurrently', { min: 1 }),
+}
+
+export const SIMULATE_POSITIONALS = {
+	scenario: {
+		placeholder: 'NAME|FILE',
+		description: 'a scenario of the package, or a .json, .js or .ts file; default: list the scenarios',
+		optional: true,
+	},
+} as const
+
+export type SimulateArguments = Arguments<typeof SIMULATE_OPTIONS, typeof SIMULATE_POSITIONALS>
