@@ -27,16 +27,11 @@ function drawChart(chart: TimeChart, toLayers: (panel: Panel) => readonly Layer[
 	const panels = preparePanels(chart, toLayers)
 	const names = seriesNames(chart.panels)
 	const height = panels.length > 2 ? 120 : panels.length === 2 ? 170 : 260
-	const layout = layOutLabels(panels, names, chart.rangeLabel, height)
-	const labels = {
-		series: layout.seriesAtEnd,
-		references: layout.referencesAtEnd,
-		colorOf: (name: string): string => colorClass(names.indexOf(name)),
-	}
+	const { legend, endWidth, labels } = layOutLabels(panels, names, chart.rangeLabel, height)
 
 	const extent = xExtent(chart.x)
 	const left = PADDING + Math.max(0, ...panels.map(({ ticks }) => tickTextWidth(ticks))) + 8
-	const right = WIDTH - PADDING - Math.max(12, layout.endWidth)
+	const right = WIDTH - PADDING - Math.max(12, endWidth)
 	const toX = linearScale(extent, left, right)
 	const bands = placeBands(chart.faults ?? [], extent, toX)
 	const columns: PlotColumns = { left, right, xs: chart.x, toX, bands }
@@ -47,7 +42,7 @@ function drawChart(chart: TimeChart, toLayers: (panel: Panel) => readonly Layer[
 		marks.push(...drawing.marks)
 		y = drawing.bottom
 	}
-	add(drawHeading(chart.title, chart.subtitle, layout.legend))
+	add(drawHeading(chart.title, chart.subtitle, legend))
 	panels.forEach((panel, index) => {
 		add(panelHeader(panel.title, index === 0 ? (chart.yLabel ?? '') : '', y))
 		if (index === 0) add(drawBandLabels(bands, y, { left, right: WIDTH - PADDING }))
@@ -87,7 +82,8 @@ function layOutLabels(
 		...(hasRange && rangeLabel ? [{ kind: 'band', name: rangeLabel, color: 'muted' } as const] : []),
 	]
 	const endWidth = endLabelsWidth([...(referencesAtEnd ? references : []), ...(seriesAtEnd ? names : [])])
-	return { legend, seriesAtEnd, referencesAtEnd, endWidth }
+	const colorOf = (name: string): string => colorClass(names.indexOf(name))
+	return { legend, endWidth, labels: { series: seriesAtEnd, references: referencesAtEnd, colorOf } }
 }
 
 /** Draws the title of a panel and the label of its y axis. */

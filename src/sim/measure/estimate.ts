@@ -49,11 +49,7 @@ export function standardErrors(ours: Spread, theirs: Spread): number {
 	return ours.mean === theirs.mean ? 0 : (ours.mean - theirs.mean) / error
 }
 
-interface Spread {
-	readonly mean: number
-	readonly sd: number
-	readonly count: number
-}
+type Spread = Pick<Estimate, 'mean' | 'sd' | 'count'>
 
 /** The 97.5th percentile of Student's t distribution for up to 10 degrees of freedom, where the expansion is too coarse. */
 const SMALL_SAMPLES = [12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.306, 2.2622, 2.2281]

@@ -39,16 +39,11 @@ export type MeasureName =
 	/** When the last call ended. */
 	| 'lastResponseAtMs'
 
-const more = (label: string, unit: Measure['unit'], of: Measure['of']): Measure => ({
-	label,
-	unit,
-	better: 'more',
-	of,
-})
-const less = (...[label, unit, of]: Parameters<typeof more>): Measure => ({
-	...more(label, unit, of),
-	better: 'less',
-})
+const measure =
+	(better: Measure['better']) =>
+	(label: string, unit: Measure['unit'], of: Measure['of']): Measure => ({ label, unit, better, of })
+const more = measure('more')
+const less = measure('less')
 
 const services = (result: SimulationResult): readonly ServiceResult[] => Object.values(result.services)
 const clients = (result: SimulationResult): readonly ClientResult[] => Object.values(result.clients)
