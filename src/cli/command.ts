@@ -19,12 +19,15 @@ export interface Command<Args = Values> {
 }
 
 /** Defines a command. Its name and summary are in commands.ts, so that help for the program does not load it. */
-export function defineCommand<const Options extends OptionTable, const Positionals extends PositionalTable>(
-	command: Command<Arguments<Options, Positionals>> & {
+export function defineCommand<
+	const Options extends OptionTable,
+	const Positionals extends PositionalTable = Record<never, never>,
+>(
+	command: Omit<Command<Arguments<Options, Positionals>>, 'positionals'> & {
 		readonly options: Options
-		readonly positionals: Positionals
+		readonly positionals?: Positionals
 	},
 ): Command {
 	// The values are parsed by these tables; the compiler cannot follow that.
-	return command as Command
+	return { positionals: {}, ...command } as Command
 }

@@ -110,6 +110,7 @@ const valueOption =
 export const text = valueOption<TextOption>('string')
 
 export const integer = valueOption<NumberOption>('integer')
+export const number = valueOption<NumberOption>('number')
 
 /** The options of every command. All are flags, so they can also stand before the command's name. */
 export const GLOBAL_OPTIONS: Readonly<Record<'help' | 'json' | 'quiet' | 'noColor' | 'debug', FlagOption>> = {

@@ -1,5 +1,6 @@
 /** The options of `yaoki demo`. Its implementation is loaded when it runs. */
 import { type Command, defineCommand } from '../command.ts'
+import { number } from '../option-tables.ts'
 import { DATABASE_OPTIONS } from '../outbox/database-target.ts'
 
 export const demo: Command = defineCommand({
@@ -8,22 +9,13 @@ export const demo: Command = defineCommand({
 		['DATABASE_URL=postgres://localhost/shop yaoki demo --seconds 10', 'with PostgreSQL'],
 	],
 	options: {
-		seconds: {
-			type: 'number',
-			short: 's',
-			placeholder: 'N',
-			description: 'approximate duration',
-			default: 30,
-			min: 5,
-			max: 3600,
-		},
+		seconds: number('N', 'approximate duration', { short: 's', default: 30, min: 5, max: 3600 }),
 		database: {
 			...DATABASE_OPTIONS.database,
 			description:
 				'postgres://..., in a schema of its own; default DATABASE_URL, then SQLite in a temporary folder',
 		},
 	},
-	positionals: {},
 	async run(args, io) {
 		const { runDemo } = await import('./run-demo.ts')
 		return runDemo(args, io)

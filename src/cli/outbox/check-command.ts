@@ -9,6 +9,7 @@ import type { Style } from '../../text/style.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { integer, text } from '../option-tables.ts'
 import { DATABASE_OPTIONS, type DatabaseTarget, describeTarget } from './database-target.ts'
+import type { OpenOutbox } from './open-outbox.ts'
 import { parseDuration } from './parse-time.ts'
 import { pausedDestinations } from './render-status.ts'
 
@@ -23,7 +24,6 @@ export const check: Command = defineCommand({
 		maxDead: integer('N', 'how many dead letters are acceptable', { default: 0, min: 0 }),
 		maxSkew: text('5s', 'how much the clocks of this machine and the database may differ', { default: '5s' }),
 	},
-	positionals: {},
 	async run(args, io) {
 		const limits = {
 			lagMs: parseDuration('--max-lag', args.maxLag),
@@ -31,10 +31,12 @@ export const check: Command = defineCommand({
 			dead: args.maxDead,
 		}
 		const { withOutbox } = await import('./open-outbox.ts')
-		return withOutbox(args, io, async ({ outbox, store, target }) => {
-			const checks = await checkHealth(outbox, store, target, limits, io.runtime)
+		return withOutbox(args, io, async (open) => {
+			const checks = await checkHealth(open, limits, io.runtime)
 			const ok = checks.every((one) => one.ok)
-			io.result({ database: target.name, ok, checks }, () => renderHealth(checks, io.style))
+			io.result({ database: open.target.name, ok, checks }, () =>
+				checks.map((one) => renderCheck(one, io.style)).join('\n'),
+			)
 			return ok ? 'ok' : 'checkFailed'
 		})
 	},
@@ -46,17 +48,9 @@ export interface HealthCheck {
 	readonly message: string
 }
 
-interface HealthLimits {
-	readonly lagMs: number
-	readonly skewMs: number
-	readonly dead: number
-}
-
 async function checkHealth(
-	outbox: Outbox,
-	store: Store,
-	target: DatabaseTarget,
-	limits: HealthLimits,
+	{ outbox, store, target }: OpenOutbox,
+	limits: { readonly lagMs: number; readonly skewMs: number; readonly dead: number },
 	runtime: Runtime,
 ): Promise<readonly HealthCheck[]> {
 	const schema = await checkSchema(store, target)
@@ -150,11 +144,5 @@ async function checkPoison(outbox: Outbox): Promise<HealthCheck> {
 	return { name: 'poison', ok: parts.length === 0, message }
 }
 
-function renderHealth(checks: readonly HealthCheck[], style: Style): string {
-	return checks
-		.map(({ name, ok, message }) => {
-			const status = ok ? style.green('ok    ') : style.red('failed')
-			return `${status}  ${name.padEnd(6)}  ${sanitizeLine(message)}`
-		})
-		.join('\n')
-}
+const renderCheck = ({ name, ok, message }: HealthCheck, style: Style): string =>
+	`${ok ? style.green('ok    ') : style.red('failed')}  ${name.padEnd(6)}  ${sanitizeLine(message)}`

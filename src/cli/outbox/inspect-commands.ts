@@ -16,7 +16,6 @@ export const status: Command = defineCommand({
 		['yaoki outbox status --json', 'the same for a program'],
 	],
 	options: DATABASE_OPTIONS,
-	positionals: {},
 	async run(args, io) {
 		const { withOutbox } = await import('./open-outbox.ts')
 		return withOutbox(args, io, async ({ outbox, target: { name } }) => {
@@ -43,7 +42,6 @@ export const list: Command = defineCommand({
 		limit: integer('N', 'maximum number of results', { short: 'n', default: 100, min: 1, max: 10_000 }),
 		after: text('ID', 'continue after this message'),
 	},
-	positionals: {},
 	async run(args, io) {
 		const { groups, limit, after, status: wanted } = args
 		const filter = toFilter(args, io.runtime.wallNow())

@@ -10,7 +10,6 @@ export const migrate: Command = defineCommand({
 		['yaoki outbox migrate --database outbox.db', 'SQLite; creates the file if needed'],
 	],
 	options: DATABASE_OPTIONS,
-	positionals: {},
 	async run(args, io) {
 		const { withOutbox } = await import('./open-outbox.ts')
 		return withOutbox(
@@ -46,7 +45,6 @@ export const sql: Command = defineCommand({
 		from: integer('N', 'first version to print', { min: 1, default: 1 }),
 		schema: DATABASE_OPTIONS.schema,
 	},
-	positionals: {},
 	async run({ dialect, from, schema }, io) {
 		if (dialect === 'sqlite' && schema !== undefined)
 			throw new CliError('usage', '--schema requires --dialect postgres.')

@@ -14,7 +14,6 @@ export const relay: Command = defineCommand({
 		],
 	],
 	options: RELAY_OPTIONS,
-	positionals: {},
 	async run(args, io) {
 		const { runRelay } = await import('./run-relay.ts')
 		return runRelay(args, io)
