@@ -17,7 +17,7 @@ import {
 } from './option-tables.ts'
 import { describeExpected } from './parse-arguments.ts'
 
-export interface HelpFormat {
+interface HelpFormat {
 	readonly columns: number
 	readonly style: Style
 }

@@ -25,18 +25,18 @@ export interface OpenOutbox {
 	readonly target: DatabaseTarget
 }
 
-export interface OpenOptions {
+interface OpenArguments extends DatabaseArguments {
 	/** Allows to create a missing SQLite file. Only for migrations: a misspelled name must not look like an empty outbox. */
 	readonly canCreate?: boolean
 	readonly keepHistory?: boolean
 }
 
 export async function withOutbox<T>(
-	args: DatabaseArguments,
+	args: OpenArguments,
 	io: Pick<CommandIo, 'env' | 'runtime' | 'warn'>,
 	use: (open: OpenOutbox) => Promise<T>,
-	{ canCreate = false, keepHistory = false }: OpenOptions = {},
 ): Promise<T> {
+	const { canCreate = false, keepHistory = false } = args
 	const target = resolveTarget(args, io.env)
 	if (target.kind === 'sqlite' && !canCreate && !existsSync(target.file))
 		throw new CliError('unreachable', `Database file "${target.name}" does not exist.`, {

@@ -97,24 +97,19 @@ export const discard: Command = defineCommand({
 	},
 	positionals: LETTER_IDS,
 	async run(args, io) {
-		const { ids, all, yes, keepHistory } = args
+		const { ids, all, yes } = args
 		const filter = toSelection(args, io.runtime.wallNow())
 		const { withOutbox } = await import('./open-outbox.ts')
-		return withOutbox(
-			args,
-			io,
-			async ({ outbox }) => {
-				await requireMessages(outbox, ids, 'dead')
-				if (!yes) {
-					const { count, isCapped } = await outbox.dead.count(filter)
-					const letters = `${isCapped ? 'more than ' : ''}${formatCount(count, 'dead letter')}`
-					throw new CliError('usage', `This would discard ${letters}.`, { hint: 'Add --yes to confirm.' })
-				}
-				const report = await outbox.dead.discard(filter, { all, signal: io.signal })
-				io.result(report, `Discarded ${formatCount(report.discarded, 'dead letter')}.`)
-				return 'ok' as const
-			},
-			{ keepHistory },
-		)
+		return withOutbox(args, io, async ({ outbox }) => {
+			await requireMessages(outbox, ids, 'dead')
+			if (!yes) {
+				const { count, isCapped } = await outbox.dead.count(filter)
+				const letters = `${isCapped ? 'more than ' : ''}${formatCount(count, 'dead letter')}`
+				throw new CliError('usage', `This would discard ${letters}.`, { hint: 'Add --yes to confirm.' })
+			}
+			const report = await outbox.dead.discard(filter, { all, signal: io.signal })
+			io.result(report, `Discarded ${formatCount(report.discarded, 'dead letter')}.`)
+			return 'ok' as const
+		})
 	},
 })

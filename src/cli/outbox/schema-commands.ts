@@ -12,23 +12,18 @@ export const migrate: Command = defineCommand({
 	options: DATABASE_OPTIONS,
 	async run(args, io) {
 		const { withOutbox } = await import('./open-outbox.ts')
-		return withOutbox(
-			args,
-			io,
-			async ({ outbox, target: { name } }) => {
-				const report = await outbox.migrate()
-				const { from, to, applied } = report
-				io.result({ database: name, ...report }, () =>
-					applied.length === 0
-						? `${name}: up to date at version ${to}`
-						: [`${name}: migrated from version ${from} to ${to}`, ...applied.map((step) => `  ${step}`)].join(
-								'\n',
-							),
-				)
-				return 'ok' as const
-			},
-			{ canCreate: true },
-		)
+		return withOutbox({ ...args, canCreate: true }, io, async ({ outbox, target: { name } }) => {
+			const report = await outbox.migrate()
+			const { from, to, applied } = report
+			io.result({ database: name, ...report }, () =>
+				applied.length === 0
+					? `${name}: up to date at version ${to}`
+					: [`${name}: migrated from version ${from} to ${to}`, ...applied.map((step) => `  ${step}`)].join(
+							'\n',
+						),
+			)
+			return 'ok' as const
+		})
 	},
 })
 

@@ -24,42 +24,36 @@ export async function runRelay(args: RelayArguments, io: CommandIo): Promise<Exi
 	const leaseMs = parseDuration('--lease', args.lease, MIN_LEASE_MS)
 	const destination = httpDestination({ url, headers })
 	const names = args.destination.length === 0 ? ['*'] : args.destination
-	const { concurrency, keepHistory } = args
-	return withOutbox(
-		args,
-		io,
-		async ({ outbox, target }) => {
-			const summary = new RelaySummary()
-			const relay = new Relay(outbox, {
-				...{ name: 'yaoki-relay', concurrency, leaseMs, timeoutMs, runtime: io.runtime },
-				destinations: Object.fromEntries(names.map((name) => [name, destination])),
-				onEvent: (event) => {
-					const notice = summary.add(event)
-					if (notice !== undefined) io.note(removeSecrets(notice, target))
-				},
-			})
-			const stop = stopRequests(io.signal)
-			await relay.start()
-			const which = args.destination.length === 0 ? 'all messages' : `messages for ${names.join(', ')}`
-			io.note(`Sending ${which} of ${target.name} to ${url.origin}${url.pathname}. Press Ctrl-C to stop.`)
-			const cancelReports = every(io.runtime, REPORT_INTERVAL_MS, () => {
-				const line = summary.takeLine()
-				if (line !== undefined) io.note(line)
-			})
-			try {
-				await stop.requested
-				io.note('Stopping: messages in flight are finished first.')
-				await Promise.race([relay.stop(), stop.requestedAgain.then(() => relay.stop({ timeoutMs: 0 }))])
-			} finally {
-				cancelReports()
-				stop.unlisten()
-				await relay.stop({ timeoutMs: 0 })
-			}
-			io.result(summary.totals, summary.text())
-			return 'ok' as const
-		},
-		{ keepHistory },
-	)
+	return withOutbox(args, io, async ({ outbox, target }) => {
+		const summary = new RelaySummary()
+		const relay = new Relay(outbox, {
+			...{ name: 'yaoki-relay', concurrency: args.concurrency, leaseMs, timeoutMs, runtime: io.runtime },
+			destinations: Object.fromEntries(names.map((name) => [name, destination])),
+			onEvent: (event) => {
+				const notice = summary.add(event)
+				if (notice !== undefined) io.note(removeSecrets(notice, target))
+			},
+		})
+		const stop = stopRequests(io.signal)
+		await relay.start()
+		const which = args.destination.length === 0 ? 'all messages' : `messages for ${names.join(', ')}`
+		io.note(`Sending ${which} of ${target.name} to ${url.origin}${url.pathname}. Press Ctrl-C to stop.`)
+		const cancelReports = every(io.runtime, REPORT_INTERVAL_MS, () => {
+			const line = summary.takeLine()
+			if (line !== undefined) io.note(line)
+		})
+		try {
+			await stop.requested
+			io.note('Stopping: messages in flight are finished first.')
+			await Promise.race([relay.stop(), stop.requestedAgain.then(() => relay.stop({ timeoutMs: 0 }))])
+		} finally {
+			cancelReports()
+			stop.unlisten()
+			await relay.stop({ timeoutMs: 0 })
+		}
+		io.result(summary.totals, summary.text())
+		return 'ok' as const
+	})
 }
 
 /** Listens to Ctrl-C and SIGTERM, each once: after that the system's default ends the process. */
