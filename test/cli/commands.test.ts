@@ -27,7 +27,7 @@ describe.each(yaoki.commands.map((entry) => [entry.name, entry] as const))('yaok
 		for (const option of all) if ('multiple' in option) expect(option).not.toHaveProperty('default')
 	})
 
-	test('has positionals that can be told apart: optional ones last, and a list only at the end', async () => {
+	test('has unambiguous positionals: optional ones last, and a list only at the end', async () => {
 		const entries = Object.values((await entry.load()).positionals)
 		expect(entries.slice(0, -1).filter(({ multiple }) => multiple)).toEqual([])
 		const optional = entries.map((one) => one.optional === true)
