@@ -258,6 +258,12 @@ export class StoreHarness {
 		return (await this.another()) ?? this.store
 	}
 
+	/** Runs `call` several times concurrently, on two stores in turn. */
+	async concurrently<T>(count: number, call: (store: Store, n: number) => Promise<T>): Promise<T[]> {
+		const stores = [this.store, await this.other()]
+		return Promise.all(Array.from({ length: count }, (_, n) => call(stores[n % 2] ?? this.store, n)))
+	}
+
 	async close(): Promise<void> {
 		for (const other of this.#others) await other.close()
 		await this.opened.close()

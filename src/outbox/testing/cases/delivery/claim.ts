@@ -145,10 +145,7 @@ export const claim: CaseTable = {
 
 	'concurrent claims share no message and leave none behind': async (t) => {
 		const ids = await t.enqueueMany(40)
-		const other = await t.other()
-		const claims = await Promise.all(
-			Array.from({ length: 8 }, (_, n) => t.claim({ owner: `r${n}`, limit: 5 }, n % 2 ? other : t.store)),
-		)
+		const claims = await t.concurrently(8, (store, n) => t.claim({ owner: `r${n}`, limit: 5 }, store))
 		const rest = await t.claim({ owner: 'last', limit: MANY })
 		assert.deepEqual(sorted(idsOf([...claims.flat(), ...rest])), sorted(ids))
 		for (const [n, rows] of claims.entries())

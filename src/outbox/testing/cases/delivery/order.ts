@@ -106,17 +106,14 @@ export const order: CaseTable = {
 	},
 
 	'concurrent claims give each key to one of them': async (t) => {
-		const other = await t.other()
 		await t.enqueue(...Array.from({ length: 30 }, (_, n) => ({ key: `k${n % 5}` })))
 		for (let round = 0; round < 6; round++) {
-			const claims = await Promise.all(
-				['r1', 'r2', 'r3', 'r4'].map((owner, n) =>
-					t.claim({ ...ORDERED, owner, limit: 3 }, n % 2 ? other : t.store),
-				),
+			const claims = await t.concurrently(4, (store, n) =>
+				t.claim({ ...ORDERED, owner: `r${n}`, limit: 3 }, store),
 			)
 			const keys = claims.flat().map((row) => row.key)
 			assert.equal(new Set(keys).size, keys.length)
-			for (const [n, rows] of claims.entries()) await t.settle(rows.map(sent), false, `r${n + 1}`)
+			for (const [n, rows] of claims.entries()) await t.settle(rows.map(sent), false, `r${n}`)
 		}
 	},
 

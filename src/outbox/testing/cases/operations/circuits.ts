@@ -247,13 +247,10 @@ export const circuitChanges: CaseTable = {
 	},
 
 	'applies one of several concurrent changes': async (t) => {
-		const other = await t.other()
 		let version = 0
 		for (let round = 0; round < 5; round++) {
-			const results = await Promise.all(
-				[t.store, other, t.store, other].map((store, n) =>
-					store.changeCircuit({ ...OPEN, version, failedProbes: 10 * round + n }),
-				),
+			const results = await t.concurrently(4, (store, n) =>
+				store.changeCircuit({ ...OPEN, version, failedProbes: 10 * round + n }),
 			)
 			const made = results.filter((result) => result.isApplied)
 			assert.equal(made.length, 1)

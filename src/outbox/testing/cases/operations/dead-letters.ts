@@ -109,7 +109,45 @@ export const deadLetters: CaseTable = {
 	},
 }
 
+/** Cases of an operation that moves dead letters. */
+export const deadLetterMoves = (
+	verb: 'replays' | 'discards',
+	move: (t: StoreHarness, filter: StoreFilter, limit: number) => Promise<readonly string[]>,
+): CaseTable => ({
+	[`${verb} the oldest first, at most limit`]: async (t) => {
+		const ids = await t.addDeadLetters(5)
+		assert.deepEqual(sorted(await move(t, {}, 2)), ids.slice(0, 2))
+		assert.deepEqual(sorted(await move(t, {}, 1)), ids.slice(2, 3))
+		assert.deepEqual(sorted(await move(t, {}, MANY)), ids.slice(3))
+		assert.deepEqual(await move(t, {}, MANY), [])
+	},
+
+	[`${verb} only matching dead letters`]: async (t) => {
+		const id = await t.addDeadLetter({ topic: 't' })
+		const other = await t.addDeadLetter({ topic: 'u' })
+		assert.deepEqual(await move(t, { topic: 't' }, MANY), [id])
+		assert.deepEqual(await t.list({ status: 'dead' }), [other])
+	},
+
+	'matches nothing with an empty list of ids': async (t) => {
+		await t.addDeadLetters(2)
+		assert.deepEqual(await move(t, { ids: [] }, MANY), [])
+		assert.equal(await t.countDead(), 2)
+	},
+
+	'ignores messages that are not dead': async (t) => {
+		const scheduled = await t.enqueueOne({ notBefore: (await t.now()) + HOUR })
+		const inFlight = (await t.enqueueAndClaim()).id
+		const before = [await t.find(scheduled), await t.find(inFlight)]
+		assert.deepEqual(await move(t, { ids: [scheduled, inFlight, t.id()] }, MANY), [])
+		assert.deepEqual(await move(t, {}, MANY), [])
+		assert.deepEqual([await t.find(scheduled), await t.find(inFlight)], before)
+	},
+})
+
 export const replay: CaseTable = {
+	...deadLetterMoves('replays', (t, filter, limit) => t.store.replay(filter, limit)),
+
 	'makes a message pending and due now, with no attempts and crashes': async (t) => {
 		const id = await t.enqueueOne()
 		await t.crash()
@@ -149,36 +187,6 @@ export const replay: CaseTable = {
 		await t.deadLetterHead('dead-letter-rest')
 		await t.store.replay({}, MANY)
 		await t.claimMany(2)
-	},
-
-	'replays the oldest first, at most limit': async (t) => {
-		const ids = await t.addDeadLetters(5)
-		assert.deepEqual(sorted(await t.store.replay({}, 2)), ids.slice(0, 2))
-		assert.deepEqual(sorted(await t.store.replay({}, 1)), ids.slice(2, 3))
-		assert.deepEqual(sorted(await t.store.replay({}, MANY)), ids.slice(3))
-		assert.deepEqual(await t.store.replay({}, MANY), [])
-	},
-
-	'replays only matching dead letters': async (t) => {
-		const id = await t.addDeadLetter({ topic: 't' })
-		await t.addDeadLetter({ topic: 'u' })
-		assert.deepEqual(await t.store.replay({ topic: 't' }, MANY), [id])
-		assert.equal(await t.countDead(), 1)
-	},
-
-	'matches nothing with an empty list of ids': async (t) => {
-		await t.addDeadLetters(2)
-		assert.deepEqual(await t.store.replay({ ids: [] }, MANY), [])
-		assert.equal(await t.countDead(), 2)
-	},
-
-	'ignores messages that are not dead': async (t) => {
-		const scheduled = await t.enqueueOne({ notBefore: (await t.now()) + HOUR })
-		const inFlight = (await t.enqueueAndClaim()).id
-		const before = [await t.find(scheduled), await t.find(inFlight)]
-		assert.deepEqual(await t.store.replay({ ids: [scheduled, inFlight, t.id()] }, MANY), [])
-		assert.deepEqual(await t.store.replay({}, MANY), [])
-		assert.deepEqual([await t.find(scheduled), await t.find(inFlight)], before)
 	},
 
 	'replays a message that died again': async (t) => {

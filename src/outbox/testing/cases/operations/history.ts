@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { assertFields, assertNear, HOUR, sorted } from '../../harness/assertions.ts'
 import { type CaseTable, MANY, type StoreHarness } from '../../harness/harness.ts'
 import { sent } from '../../harness/settlements.ts'
+import { deadLetterMoves } from './dead-letters.ts'
 
 const send = async (t: StoreHarness, count: number): Promise<string[]> => {
 	const ids = await t.enqueueMany(count)
@@ -89,6 +90,8 @@ export const history: CaseTable = {
 }
 
 export const discard: CaseTable = {
+	...deadLetterMoves('discards', (t, filter, limit) => t.store.discard(filter, limit, false)),
+
 	'removes the dead letter': async (t) => {
 		const id = await t.addDeadLetter()
 		assert.deepEqual(await t.store.discard({}, MANY, false), [id])
@@ -124,33 +127,5 @@ export const discard: CaseTable = {
 		}
 		assert.equal(await t.countDead({ status: 'dead' }), 1)
 		assert.equal((await t.store.discard({ status: 'dead' }, MANY, false)).length, 1)
-	},
-
-	'discards the oldest first, at most limit': async (t) => {
-		const ids = await t.addDeadLetters(4)
-		assert.deepEqual(sorted(await t.store.discard({}, 3, false)), ids.slice(0, 3))
-		assert.deepEqual(await t.store.discard({}, 3, true), ids.slice(3))
-	},
-
-	'discards only matching dead letters': async (t) => {
-		const id = await t.addDeadLetter({ topic: 't' })
-		const other = await t.addDeadLetter({ topic: 'u' })
-		assert.deepEqual(await t.store.discard({ topic: 't' }, MANY, false), [id])
-		await t.expectStatus('dead', [other])
-	},
-
-	'matches nothing with an empty list of ids': async (t) => {
-		await t.addDeadLetter()
-		assert.deepEqual(await t.store.discard({ ids: [] }, MANY, false), [])
-		assert.equal(await t.countDead(), 1)
-	},
-
-	'ignores messages that are not dead': async (t) => {
-		const scheduled = await t.enqueueOne({ notBefore: (await t.now()) + HOUR })
-		const inFlight = (await t.enqueueAndClaim()).id
-		assert.deepEqual(await t.store.discard({ ids: [scheduled, inFlight, t.id()] }, MANY, false), [])
-		assert.deepEqual(await t.store.discard({}, MANY, false), [])
-		await t.expectStatus('pending', [scheduled])
-		await t.expectStatus('processing', [inFlight])
 	},
 }

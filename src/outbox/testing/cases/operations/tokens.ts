@@ -91,10 +91,7 @@ export const tokens: CaseTable = {
 	},
 
 	'concurrent requests get the burst together and no more': async (t) => {
-		const other = await t.other()
-		const grants = await Promise.all(
-			Array.from({ length: 8 }, (_, n) => (n % 2 ? other : t.store).acquireTokens('a', 3, RATE)),
-		)
+		const grants = await t.concurrently(8, (store) => store.acquireTokens('a', 3, RATE))
 		assert.equal(sum(grants.map(({ granted }) => granted)), 10)
 	},
 
