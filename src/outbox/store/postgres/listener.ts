@@ -14,29 +14,23 @@ const RECONNECT = readBackoff({ baseDelayMs: 100, maxDelayMs: 10_000, jitterStra
 
 export const channelOf = (schema: string): string => `${schema}_outbox`
 
+interface ListenerOptions {
+	readonly pool: PgPool
+	readonly channel: string
+	readonly runtime: Runtime
+	onNotify(): void
+	onError(error: unknown): void
+}
+
 export class PgListener {
-	readonly #pool: PgPool
-	readonly #channel: string
-	readonly #runtime: Runtime
-	readonly #onNotify: () => void
-	readonly #onError: (error: unknown) => void
+	readonly #given: ListenerOptions
 	#client: PgClient | undefined
 	#isStopped = false
 	#failures = 0
 	#cancelWait: (() => void) | undefined
 
-	constructor(
-		pool: PgPool,
-		channel: string,
-		runtime: Runtime,
-		onNotify: () => void,
-		onError: (error: unknown) => void,
-	) {
-		this.#pool = pool
-		this.#channel = channel
-		this.#runtime = runtime
-		this.#onNotify = onNotify
-		this.#onError = onError
+	constructor(given: ListenerOptions) {
+		this.#given = given
 	}
 
 	/** Does not wait for a pending connection, which may never arrive; it is released when it does. */
@@ -49,7 +43,7 @@ export class PgListener {
 
 	/** Resolves when it listens, or has failed and keeps trying. */
 	async start(): Promise<void> {
-		const { max } = (this.#pool as { readonly options?: { readonly max?: unknown } }).options ?? {}
+		const { max } = (this.#given.pool as { readonly options?: { readonly max?: unknown } }).options ?? {}
 		// Otherwise everything else would wait silently for the only connection.
 		if (max === 1)
 			throw new StoreError(
@@ -59,10 +53,10 @@ export class PgListener {
 			)
 		let client: PgClient | undefined
 		try {
-			client = await this.#pool.connect()
+			client = await this.#given.pool.connect()
 			if (this.#isStopped) return client.release()
 			this.#subscribe(client)
-			await client.query(`listen "${this.#channel}"`)
+			await client.query(`listen "${this.#given.channel}"`)
 		} catch (error) {
 			if (client === undefined) this.#reconnect(error)
 			else this.#drop(client, error)
@@ -71,11 +65,11 @@ export class PgListener {
 		if (this.#client !== client) return
 		const isReconnected = this.#failures > 0
 		this.#failures = 0
-		if (isReconnected) this.#onNotify()
+		if (isReconnected) this.#given.onNotify()
 	}
 
 	readonly #notified = (): void => {
-		if (!this.#isStopped) this.#onNotify()
+		if (!this.#isStopped) this.#given.onNotify()
 	}
 	#broken: ((error?: unknown) => void) | undefined
 
@@ -104,9 +98,9 @@ export class PgListener {
 
 	#reconnect(error: unknown): void {
 		if (this.#isStopped) return
-		const waitMs = computeDelayMs(RECONNECT, this.#failures, RECONNECT.baseDelayMs, this.#runtime)
+		const waitMs = computeDelayMs(RECONNECT, this.#failures, RECONNECT.baseDelayMs, this.#given.runtime)
 		this.#failures++
-		this.#cancelWait = this.#runtime.setTimer(waitMs, () => void this.start(), 'housekeeping')
-		this.#onError(error)
+		this.#cancelWait = this.#given.runtime.setTimer(waitMs, () => void this.start(), 'housekeeping')
+		this.#given.onError(error)
 	}
 }

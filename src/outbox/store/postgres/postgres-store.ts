@@ -68,7 +68,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 			let stopListening: () => Promise<void>
 			if (isPGlite(client)) stopListening = await client.listen(channel, () => onNotify())
 			else {
-				const listener = new PgListener(client, channel, runtime, onNotify, onError)
+				const listener = new PgListener({ pool: client, channel, runtime, onNotify, onError })
 				await listener.start()
 				stopListening = async () => listener.stop()
 			}

@@ -73,17 +73,8 @@ from names cross join lateral (
 ) due
 order by names.destination`
 
-interface Row {
-	readonly destination: string
-	readonly share: Big
-	readonly scanned: Big
-	readonly due: Big
-	readonly in_flight: Big
-	readonly lag: Big | null
-	readonly scheduled: Big
-	readonly next_due: Big | null
-	readonly dead: Big
-}
+type Count = 'share' | 'scanned' | 'due' | 'in_flight' | 'scheduled' | 'dead'
+type Row = Readonly<Record<Count, Big> & Record<'lag' | 'next_due', Big | null> & { destination: string }>
 
 const attemptsSql = (which: string): string => `
 select least(attempts, ${MAX_ATTEMPTS_COUNTED}) as attempts, count(*) as count

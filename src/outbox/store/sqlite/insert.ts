@@ -45,18 +45,10 @@ export function insertRows(
 	return duplicates
 }
 
-const valuesOf = (row: NewRow, now: number | null): SqlValue[] => [
-	row.id,
-	row.destination,
-	row.topic,
-	row.key,
-	row.payload,
-	row.headers,
-	row.maxRetries,
-	row.expiresAt,
-	row.notBefore,
-	now,
-]
+function valuesOf(row: NewRow, now: number | null): SqlValue[] {
+	const { id, destination, topic, key, payload, headers, maxRetries, expiresAt, notBefore } = row
+	return [id, destination, topic, key, payload, headers, maxRetries, expiresAt, notBefore, now]
+}
 
 /** The user's connection returns objects, the store's own arrays. */
 const onlyText = (rows: readonly unknown[]): string => String(Object.values(Object(rows[0]))[0])
