@@ -12,16 +12,11 @@ export interface PageOptions {
 }
 
 /** Limits a count or a list of groups. */
-export interface LimitOptions {
-	readonly limit?: number | undefined
-}
+export type LimitOptions = Pick<PageOptions, 'limit'>
 
 export const PAGE_SIZE = 100
 
-export function readPage(options: PageOptions): {
-	readonly limit: number
-	readonly after: string | undefined
-} {
+export function readPage(options: PageOptions): PageOptions & { readonly limit: number } {
 	checkNames(options, { limit: 'any', after: 'any' })
 	const { limit = PAGE_SIZE, after } = options
 	checkLimit(limit)
@@ -45,15 +40,10 @@ function checkLimit(limit: unknown): void {
 export interface BatchOptions {
 	/** Required for a filter without conditions, which matches every dead letter. Default false. */
 	readonly all?: boolean | undefined
-	/** Called after every batch. An exception is reported as a console warning. */
-	readonly onProgress?: ((progress: BatchProgress) => void) | undefined
+	/** Called after every batch with the number of messages processed so far. An exception is reported as a console warning. */
+	readonly onProgress?: ((progress: { readonly done: number }) => void) | undefined
 	/** Stops before the next batch, or ends the wait of a canary. The report says how many messages were processed until then. */
 	readonly signal?: AbortSignal | undefined
-}
-
-interface BatchProgress {
-	/** The number of messages processed so far. */
-	readonly done: number
 }
 
 /** Options of `replay`. */
