@@ -45,17 +45,15 @@ export function detectFaults(bins: AttemptBins, workers: number): Detection {
 		return outcome[index] === OUTCOME.timedOut || attempts.durationMs(index) > (pace?.slowMs ?? Infinity)
 	}
 	const slow = findFaultWindows(bins, isSlow, SLOW_LEVELS).windows
-	const isSlowBin = markBins(bins, slow, 1)
+	const isSlowBin = markBins(bins, slow)
 	const normal = durationsIn(bins, (bin) => !isSlowBin[bin])
 	const serviceTimes = normal.length > 0 ? normal : durationsIn(bins, () => true)
 	const slowed = slow.flatMap((window) => {
 		const found = faultFromSlowness(window, bins, serviceTimes)
 		return found ? [{ window, found }] : []
 	})
-	const isDuringSlowdown = markAttempts(
-		bins,
-		slowed.map(({ window }) => window),
-	)
+	const slowWindows = slowed.map(({ window }) => window)
+	const isDuringSlowdown = markAttempts(bins, slowWindows)
 	const isSilent: Symptom = (index) => {
 		if (isDuringSlowdown[index] || isDuringOutage[index]) return undefined
 		return outcome[index] === OUTCOME.timedOut && !isExplained[index]
@@ -69,15 +67,15 @@ export function detectFaults(bins: AttemptBins, workers: number): Detection {
 	return {
 		faults: faults.sort(({ fault: a }, { fault: b }) => a.fromMs - b.fromMs || a.toMs - b.toMs),
 		serviceTimes,
-		backgroundErrorRate: shareOutside(failures.counts, markBins(bins, failed, 1)),
+		backgroundErrorRate: shareOutside(failures.counts, markBins(bins, failed)),
 		explainedByLoad: isExplained.reduce((sum, one) => sum + one, 0),
 	}
 }
 
-/** Returns 1 for each bin of the windows, and for `margin` bins on either side, into which a window may extend. */
-function markBins(bins: AttemptBins, windows: readonly FaultWindow[], margin: number): Uint8Array {
+/** Returns 1 for each bin of the windows, and for one bin on either side, into which a window may extend. */
+function markBins(bins: AttemptBins, windows: readonly FaultWindow[]): Uint8Array {
 	const marks = new Uint8Array(bins.length)
-	for (const { from, to } of windows) marks.fill(1, Math.max(0, from - margin), to + margin)
+	for (const { from, to } of windows) marks.fill(1, Math.max(0, from - 1), to + 1)
 	return marks
 }
 
@@ -149,18 +147,16 @@ function faultFromFailures(window: FaultWindow, bins: AttemptBins, pace: Pace | 
 		statuses.set(status, (statuses.get(status) ?? 0) + 1)
 	}
 	const isFast = !(quantile(sorted(durations), 0.5) > FAST * (pace?.medianMs ?? Infinity))
-	if (isDown(window) && isFast)
-		return createFault(window, (times) => ({ kind: 'outage', mode: 'refuse', ...times }))
-	return createFault(window, (times) => errors(window.share, mostFrequent(statuses), times))
+	const isOutage = isDown(window) && isFast
+	return createFault(
+		window,
+		isOutage ? { kind: 'outage', mode: 'refuse' } : errors(window.share, mostFrequent(statuses)),
+	)
 }
 
 /** Timeouts, while other responses are normal: an outage if all attempts time out, otherwise errors. */
 const faultFromTimeouts = (window: FaultWindow): FoundFault =>
-	createFault(window, (times) =>
-		isDown(window)
-			? { kind: 'outage', mode: 'hang', ...times }
-			: errors(window.share, GATEWAY_TIMEOUT, times),
-	)
+	createFault(window, isDown(window) ? NO_RESPONSE : errors(window.share, GATEWAY_TIMEOUT))
 
 /** Slow responses and timeouts: an outage if no response came, a slowdown if the responses were slow. */
 function faultFromSlowness(
@@ -177,13 +173,12 @@ function faultFromSlowness(
 		if (attempts.outcome[index] === OUTCOME.timedOut) timeouts++
 		else durations.push(attempts.durationMs(index))
 	const respondedShare = durations.length / (durations.length + timeouts)
-	if (respondedShare <= 1 - DOWN)
-		return createFault(window, (times) => ({ kind: 'outage', mode: 'hang', ...times }))
+	if (respondedShare <= 1 - DOWN) return createFault(window, NO_RESPONSE)
 	// Timeouts are known to be the slowest, so the responses are compared at a rank below them.
 	const rank = Math.min(0.5, respondedShare / 2)
 	const factor = quantile(sorted(durations), rank / respondedShare) / quantile(serviceTimes, rank)
 	if (!(factor >= MIN_FACTOR)) return undefined
-	return createFault(window, (times) => ({ kind: 'slowdown', factor: roundToMicroseconds(factor), ...times }))
+	return createFault(window, { kind: 'slowdown', factor: roundToMicroseconds(factor) })
 }
 
 /** Returns the sorted durations of responses in these bins, without those that the load explains. */
@@ -198,25 +193,23 @@ function durationsIn(bins: AttemptBins, isIn: (bin: number) => boolean): Float64
 	return sorted(durations)
 }
 
-interface Times {
-	readonly fromMs: number
-	readonly toMs: number
-}
+type WithoutTimes<F> = F extends Fault ? Omit<F, 'fromMs' | 'toMs'> : never
 
-const errors = (rate: number, status: number, times: Times): Fault => ({
+const NO_RESPONSE: WithoutTimes<Fault> = { kind: 'outage', mode: 'hang' }
+
+const errors = (rate: number, status: number): WithoutTimes<Fault> => ({
 	kind: 'errors',
 	rate: roundToMicroseconds(Math.min(1, rate)),
-	...(status > 0 ? { status } : {}),
-	...times,
+	...(status > 0 && { status }),
 })
 
 function createFault(
 	{ starts, ends, attempts, symptoms, isOngoing }: FaultWindow,
-	fault: (times: Times) => Fault,
+	details: WithoutTimes<Fault>,
 ): FoundFault {
 	const fromMs = Math.round(starts.atMs)
 	return {
-		fault: fault({ fromMs, toMs: Math.max(fromMs + 1, Math.round(ends.atMs)) }),
+		fault: { ...details, fromMs, toMs: Math.max(fromMs + 1, Math.round(ends.atMs)) },
 		attempts,
 		symptoms,
 		startsBetween: rangeOf(starts),

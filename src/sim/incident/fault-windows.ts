@@ -49,12 +49,12 @@ export function findFaultWindows(
 		const [before, after] = [segments[index - 1], segments[index + 1]]
 		const starts = before ? findEdge(context, before, segment) : { atMs: 0, minMs: 0, maxMs: 0 }
 		const ends = after ? findEdge(context, segment, after) : findLastEdge(context, segment)
+		const bounds = { ...segment, starts, ends }
+		const shown = Array.from(attemptsIn(bounds, bins), hasSymptom).filter((hasIt) => hasIt !== undefined)
+		const [attempts, symptoms] = [shown.length, shown.filter(Boolean).length]
 		return {
-			...segment,
-			starts,
-			ends,
-			isOngoing: !after,
-			...countWithin(context, { ...segment, starts, ends }),
+			...{ ...bounds, attempts, symptoms, isOngoing: !after },
+			share: attempts > 0 ? symptoms / attempts : 0,
 		}
 	})
 	return { counts, windows }
@@ -66,19 +66,6 @@ export function attemptsIn({ from, to, starts, ends }: Bounds, bins: AttemptBins
 		const at = bins.attempts.observedAt(index)
 		return at >= first && at <= last
 	})
-}
-
-function countWithin(
-	{ bins, hasSymptom }: Context,
-	bounds: Bounds,
-): { attempts: number; symptoms: number; share: number } {
-	let [attempts, symptoms] = [0, 0]
-	for (const index of attemptsIn(bounds, bins)) {
-		const hasIt = hasSymptom(index)
-		if (hasIt !== undefined) attempts++
-		if (hasIt) symptoms++
-	}
-	return { attempts, symptoms, share: attempts > 0 ? symptoms / attempts : 0 }
 }
 
 /** Returns the share in a segment, without its outermost bins if there are others. */
