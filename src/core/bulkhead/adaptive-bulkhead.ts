@@ -40,6 +40,11 @@ export class AdaptiveBulkhead extends LeafPolicy {
 		this.#options = { ...options, initialConcurrent: undefined }
 	}
 
+	/** @internal */
+	override get isExclusive(): boolean {
+		return true
+	}
+
 	/** `maxConcurrent` is the current limit. */
 	get stats(): BulkheadStats {
 		const { slots, settings } = this.#layer

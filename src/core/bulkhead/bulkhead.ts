@@ -36,6 +36,11 @@ export class Bulkhead extends LeafPolicy {
 		this.#options = options
 	}
 
+	/** @internal */
+	override get isExclusive(): boolean {
+		return true
+	}
+
 	get stats(): BulkheadStats {
 		const { slots, settings, limit } = this.#layer
 		const { concurrent, queued } = slots

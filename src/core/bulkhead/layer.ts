@@ -90,6 +90,10 @@ export class BulkheadLayer implements ObservableLayer {
 		const { slots, settings, limit } = this
 		const { maxQueue, queueTimeoutMs, priority } = settings
 		const { runtime } = bound
+		if (this.#isHeldBy(call.parentCall)) {
+			const why = 'no free slot for a call inside a call that holds one; waiting could block both forever'
+			return this.#reject(call, bound, 'nested-call', why)
+		}
 		// A call is not queued if its turn would come after its deadline.
 		const waitMs = (this.holdMs * (slots.queued + 1)) / limit
 		if (slots.queued < maxQueue && call.options?.deadline?.shouldRetry(waitMs) === false) {
@@ -110,6 +114,13 @@ export class BulkheadLayer implements ObservableLayer {
 			this.#list.add(waiting.limit, now)
 		}
 		return PARK
+	}
+
+	/** Returns true if this call, or one around it, holds a slot: its slot would not become free while it waits. */
+	#isHeldBy(call: Call | undefined): boolean {
+		for (let outer = call; outer; outer = outer.parentCall)
+			for (let bound = outer.current; bound; bound = bound.outer) if (bound.layer === this) return true
+		return false
 	}
 
 	#reject(call: Call, bound: BoundLayer, reason: BulkheadRejectedError['reason'], why: string): Step {

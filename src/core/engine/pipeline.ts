@@ -47,6 +47,14 @@ export function pipeline(first?: Policy | PolicyOptions, ...rest: readonly Polic
 	const wrong = policies.findIndex((policy) => !isPolicy(policy))
 	if (wrong >= 0) throw new InvalidOptionError(`pipeline, argument ${wrong + 1}`, policies[wrong], 'a policy')
 	const composed = new Pipeline(options, policies)
+	const leaves = composed.leaves()
+	const twice = leaves.find((leaf, index) => leaf.isExclusive && leaves.indexOf(leaf) < index)
+	if (twice)
+		throw new InvalidOptionError(
+			'pipeline',
+			twice.name,
+			'each bulkhead once, because a call would wait for the slot that it holds itself',
+		)
 	// Compiled now, so that the policies know their runtime before the first call.
 	composed.compiled()
 	return composed

@@ -99,6 +99,11 @@ export abstract class Policy {
 		return [this]
 	}
 
+	/** @internal True if a call must not enter this policy twice: it would wait for a slot that it holds itself. */
+	get isExclusive(): boolean {
+		return false
+	}
+
 	/** @internal This policy's layers in the given environment, outermost first. */
 	abstract layers(env: LayerEnv): readonly UnboundLayer[]
 

@@ -116,7 +116,8 @@ export class BulkheadRejectedError extends YaokiError {
 	override readonly name = 'BulkheadRejectedError'
 	/** The name of the bulkhead that rejected the call. */
 	readonly policy: string
-	readonly reason: 'bulkhead-full' | 'queue-timeout'
+	/** `nested-call`: no slot was free, and the call was made inside a call that holds a slot of the same bulkhead. */
+	readonly reason: 'bulkhead-full' | 'queue-timeout' | 'nested-call'
 
 	constructor(policy: string, reason: BulkheadRejectedError['reason'], message: string) {
 		super('YAOKI_BULKHEAD_REJECTED', `${policy}: ${message}`)

@@ -94,6 +94,7 @@ export interface RejectedEvent extends EventBase {
 		| 'isolated'
 		| 'bulkhead-full'
 		| 'queue-timeout'
+		| 'nested-call'
 		| 'deadline'
 		| 'rate-limited'
 		| 'throttled'
