@@ -102,7 +102,7 @@ export interface RareFacts {
 	queuedMs?: number
 	endedAt?: number
 	/** What last interrupted the operation. */
-	ending?: StopReason
+	ending?: StopReason | undefined
 }
 
 /** State that few calls need, in an object of its own that is created on first use. */

@@ -15,7 +15,7 @@ import type { Runtime } from '../runtime/runtime.ts'
  * - `permanent`, `cancelled`: the kind of the failure. `should-retry-false`: `shouldRetry` returned false. `hook-threw`: a
  *   decision hook threw. `abort`: the caller aborted.
  * - `not-retried`: the pipeline has no retry policy. `inner-retry`: the retries of an inner policy are exhausted.
- * - `rejected`: a policy rejected the call. `interrupted`: another request of a hedged call returned first.
+ * - `rejected`: a policy rejected the call. `interrupted`: another request ended a hedged call.
  * - HTTP only: `not-idempotent`: the request must not be sent twice. `body-used`: its body can be sent only once.
  *   `server-veto`: the server forbade a retry. `retry-after`: the server asked for a longer wait than allowed.
  */

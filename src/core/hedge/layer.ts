@@ -19,9 +19,8 @@ import type { HedgeSettings } from './options.ts'
 /** With fewer latencies, a percentile is meaningless. */
 const FEWEST = 20
 
-/** The abort reason of the other requests when one has won. */
-const lost = (): YaokiError =>
-	new YaokiError('YAOKI_CANCELLED', 'another request of this call returned first')
+/** The abort reason of the other requests when one has ended the call. */
+const lost = (): YaokiError => new YaokiError('YAOKI_CANCELLED', 'another request of this call ended first')
 
 export class HedgeLayer implements ObservableLayer {
 	readonly runner: typeof runInterruptibly = runInterruptibly
@@ -74,21 +73,26 @@ export class HedgeLayer implements ObservableLayer {
 		// An outer layer has already interrupted the call: later results are ignored.
 		const isInterrupted = call.rare?.interruption
 		if (!call.ok && !winner && isInFlight && !hedged.hasFailed && !isInterrupted) {
-			// If a hook threw, there is nothing left to wait for.
-			if (call.stop !== 'hook-threw' && call.classify(bound).kind !== 'permanent') {
+			if (!isFinalFailure(call, bound)) {
 				hedged.hasFailed = true
 				return PARK
 			}
 		} else if (winner && !isInterrupted) {
-			call.ok = true
-			call.value = winner.value
-			call.stop = undefined
+			call.ok = winner.hasSucceeded
+			call.value = winner.call.value
+			call.stop = winner.stop
+			// The call was not interrupted, but has the outcome of another request.
+			call.rareState.ending = undefined
 		} else if (call.ok)
 			this.latencies.record(hedged.since === undefined ? 0 : bound.runtime.now() - hedged.since)
 		hedged.end()
 		return GO
 	}
 }
+
+/** Returns true if the other requests would fail alike, or a hook threw: then there is nothing left to wait for. */
+const isFinalFailure = (call: Call, bound: BoundLayer): boolean =>
+	call.stop === 'hook-threw' || call.classify(bound).kind === 'permanent'
 
 /** The call itself, which is the first request. */
 class HedgedCall implements Scope {
@@ -101,7 +105,8 @@ class HedgedCall implements Scope {
 	link: SignalLink | undefined
 	/** Hedges that wait for their time, are in flight or have ended. */
 	readonly hedges: Branch[] = []
-	winner: Call | undefined
+	/** The hedge that has ended the call. */
+	winner: Branch | undefined
 	/** True if the call itself failed, so that only the hedges are waited for. */
 	hasFailed = false
 
@@ -131,7 +136,6 @@ class HedgedCall implements Scope {
 		const { call, bound, winner, hedges, within } = this
 		if (winner || !within) return
 		if (hedge.hasSucceeded) {
-			this.winner = hedge.call
 			// This scope is aborted below. The winner's signal must not be, even if it is first read later.
 			hedge.call.rareState.parentScope = within
 			const now = bound.runtime.now()
@@ -139,6 +143,9 @@ class HedgedCall implements Scope {
 			// The first request has taken at least this long. Without it, the percentile would learn only from fast calls.
 			bound.layer.latencies.record(now - (this.since ?? now))
 			bound.layer.emit?.(call, bound, { type: 'hedge', outcome: 'won', hedge: hedge.number })
+		}
+		if (hedge.hasSucceeded || hedge.isFinalFailure) {
+			this.winner = hedge
 			const error = lost()
 			if (this.hasFailed) {
 				abortScope(this, error)
@@ -194,6 +201,9 @@ class Branch implements TimeoutEntry {
 	state: 'waiting' | 'sent' | 'ended' = 'waiting'
 	sentAt = 0
 	hasSucceeded = false
+	isFinalFailure = false
+	/** Why the call ends, if a hook threw. */
+	stop: Call['stop']
 	before: TimeoutEntry | undefined
 	after: TimeoutEntry | undefined
 	startedAt: number | undefined
@@ -211,8 +221,10 @@ class Branch implements TimeoutEntry {
 
 	/** It ends here: the outer layers receive the outcome once, from the call itself. */
 	leave(): Step {
-		const { call } = this
+		const { call, state, hedged } = this
 		this.hasSucceeded = call.ok
+		this.isFinalFailure = !call.ok && state === 'sent' && isFinalFailure(call, hedged.bound)
+		this.stop = call.stop === 'hook-threw' ? call.stop : undefined
 		// Whatever ended it, a retry inside it has not decided for the call itself.
 		call.stop = 'interrupted'
 		call.current = undefined

@@ -90,7 +90,7 @@ describe('is ignored', () => {
 		['a bulkhead that is full', new BulkheadRejectedError('inner', 'bulkhead-full', 'full')],
 		['a rate limit', new RateLimitedError('inner', 100)],
 		['an expired deadline', new DeadlineExceededError()],
-		['a hedge that lost', new YaokiError('YAOKI_CANCELLED', 'another request of this call returned first')],
+		['a hedge that lost', new YaokiError('YAOKI_CANCELLED', 'another request of this call ended first')],
 	]
 
 	test.each(rejections)('%s, thrown by the operation', async (_, error) => {

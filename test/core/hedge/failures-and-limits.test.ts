@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, test, vi } from 'vitest'
-import { Deadline, hedge, permanent, retryBudget } from 'yaoki'
+import { bulkhead, Deadline, explain, hedge, permanent, pipeline, retry, retryBudget, timeout } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 import { settled, taking } from '../../scenario.ts'
 import { requests } from './requests.ts'
@@ -67,6 +67,68 @@ describe('a hedge whose requests fail', () => {
 		expect(await settled(clock, answer)).toEqual({ ok: false, error })
 		expect(await end).toBe(60)
 		expect(work.contexts[1]?.signal.reason).toMatchObject({ code: 'YAOKI_CANCELLED' })
+	})
+
+	test('ends immediately with a permanent error of the second, and aborts the first and the third', async () => {
+		const clock = virtualRuntime()
+		const error = permanent(new Error('no such user'))
+		const work = requests(clock, { ms: Infinity }, { ms: 60, error }, { ms: Infinity })
+		const policy = hedge({ delayMs: 50, maxHedges: 2, runtime: clock })
+		const answer = policy.execute(work)
+		const end = answer.catch(() => clock.now())
+		expect(await settled(clock, answer)).toEqual({ ok: false, error })
+		expect(await end).toBe(110)
+		expect(work.sentAt).toEqual([0, 50, 100])
+		for (const index of [0, 2])
+			expect(work.contexts[index]?.signal.reason).toMatchObject({ code: 'YAOKI_CANCELLED' })
+		expect(explain(error)).toMatchObject({ stop: 'not-retried', attempts: [{ outcome: 'permanent' }] })
+	})
+
+	test('ends with a permanent error of the second although the first has failed before', async () => {
+		const clock = virtualRuntime()
+		const error = permanent(new Error('no such user'))
+		const work = requests(clock, { ms: 60, error: first }, { ms: 60, error }, { ms: Infinity })
+		const policy = hedge({ delayMs: 50, maxHedges: 2, runtime: clock })
+		expect(await settled(clock, policy.execute(work))).toEqual({ ok: false, error })
+		expect(clock.now()).toBe(110)
+	})
+
+	test('is not retried after a permanent error of the second, and explained by it', async () => {
+		const clock = virtualRuntime()
+		const error = permanent(new Error('no such user'))
+		const work = requests(clock, { ms: Infinity }, { ms: 10, error })
+		const policy = pipeline({ runtime: clock }, retry(), hedge({ delayMs: 50 }), timeout(5_000))
+		const answer = policy.execute(work)
+		expect(await settled(clock, answer)).toEqual({ ok: false, error })
+		expect(work.sentAt).toEqual([0, 50])
+		expect(explain(error)).toMatchObject({
+			stop: 'permanent',
+			attempts: [{ outcome: 'permanent', errorMessage: 'no such user' }],
+		})
+	})
+
+	test('does not end because another policy rejects the second', async () => {
+		const clock = virtualRuntime()
+		const work = requests(clock, { ms: 200, value: 'first' })
+		const policy = pipeline(
+			{ runtime: clock },
+			hedge({ delayMs: 50 }),
+			bulkhead({ maxConcurrent: 1, maxQueue: 0 }),
+		)
+		expect(await settled(clock, policy.execute(work))).toEqual({ ok: true, value: 'first' })
+	})
+
+	test('ends if a hook throws for the second', async () => {
+		const clock = virtualRuntime()
+		const broken = new TypeError('broken hook')
+		const work = requests(clock, { ms: Infinity }, { ms: 10, error: second })
+		const shouldRetry = () => {
+			throw broken
+		}
+		const policy = pipeline({ runtime: clock }, hedge({ delayMs: 50 }), retry({ shouldRetry }))
+		const answer = policy.execute(work)
+		expect(await settled(clock, answer)).toEqual({ ok: false, error: broken })
+		expect(explain(broken)).toMatchObject({ stop: 'hook-threw' })
 	})
 
 	test('sends no further request after the first has failed', async () => {
@@ -197,6 +259,10 @@ describe('a hedge and its caller', () => {
 				{ ms: 60, error: first },
 				{ ms: 20, error: second },
 			],
+		],
+		[
+			'a permanent error of the hedge ends it',
+			[{ ms: 500 }, { ms: 10, error: permanent(new Error('gone')) }, { ms: 500 }],
 		],
 		['a permanent error ends it', [{ ms: 60, error: permanent(new Error('gone')) }, { ms: 90 }]],
 	])('leaves no timer, no listener and no unhandled rejection when %s', async (_, script) => {

@@ -62,7 +62,7 @@ describe('a hedge', () => {
 		const signals = work.contexts.map(({ signal }) => signal)
 		expect(signals[loser]?.reason).toMatchObject({
 			code: 'YAOKI_CANCELLED',
-			message: 'another request of this call returned first',
+			message: 'another request of this call ended first',
 		})
 		expect(signals[1 - loser]?.aborted).toBe(false)
 	})
