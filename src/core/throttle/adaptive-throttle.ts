@@ -25,8 +25,7 @@ export class AdaptiveThrottle extends LeafPolicy {
 	#options: AdaptiveThrottleOptions
 
 	constructor(options: AdaptiveThrottleOptions = {}) {
-		const { k, windowMs } = readThrottleOptions(options)
-		const layer = new ThrottleLayer(new ThrottleDecision(k, windowMs))
+		const layer = new ThrottleLayer(new ThrottleDecision(readThrottleOptions(options)))
 		super('adaptiveThrottle', options, layer)
 		layer.name = this.name
 		this.#layer = layer
@@ -40,9 +39,9 @@ export class AdaptiveThrottle extends LeafPolicy {
 	/** Changes the given options. The counts stay. */
 	update(options: Changes<AdaptiveThrottleOptions>): void {
 		const next = mergeOptions(this.#options, options)
-		const { k, windowMs } = readThrottleOptions(next)
+		const settings = readThrottleOptions(next)
 		this.#options = next
-		this.#layer.decision.update(k, windowMs, this.env.runtime.now())
+		this.#layer.decision.update(settings, this.env.runtime.now())
 	}
 }
 

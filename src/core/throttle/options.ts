@@ -1,5 +1,5 @@
 import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../engine/policy-options.ts'
-import { type OptionSchema, readOptions } from '../options/schema.ts'
+import { invalidOption, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
 
 /** Options of `adaptiveThrottle`. */
 export interface AdaptiveThrottleOptions extends PolicyOptions {
@@ -7,20 +7,39 @@ export interface AdaptiveThrottleOptions extends PolicyOptions {
 	readonly k?: number | undefined
 	/** The window over which calls are counted, in ten buckets. At most a day. Default 120,000. */
 	readonly windowMs?: number | undefined
+	/**
+	 * The greatest share of calls that is rejected, from 0 to 1. The rest tests whether the dependency has recovered, so a
+	 * lower value recovers sooner and sends more calls to a dependency that is down. Default 0.9.
+	 */
+	readonly maxRejectionRate?: number | undefined
+	/** The minimum number of calls in the window before one is rejected, an integer. Default 10. */
+	readonly minimumRequests?: number | undefined
+}
+
+/** Validated throttle options, with every default filled in. */
+export interface ThrottleSettings {
+	readonly k: number
+	readonly windowMs: number
+	readonly maxRejectionRate: number
+	readonly minimumRequests: number
 }
 
 const THROTTLE_SCHEMA: OptionSchema = {
 	// Below 1, calls would be rejected although all are accepted.
 	k: [1, 1e6, 2],
 	windowMs: [1, 86_400_000, 120_000],
+	maxRejectionRate: [0, 1, 0.9],
+	minimumRequests: [1, MAX_NUMBER, 10],
 	...POLICY_SCHEMA,
 }
 
 /** Validates the options and fills in the defaults. */
-export function readThrottleOptions(options: AdaptiveThrottleOptions): {
-	readonly k: number
-	readonly windowMs: number
-} {
+export function readThrottleOptions(options: AdaptiveThrottleOptions): ThrottleSettings {
 	checkPolicyOptions(options, THROTTLE_SCHEMA, 'adaptiveThrottle')
-	return readOptions(options, THROTTLE_SCHEMA)
+	const { k, windowMs, maxRejectionRate, minimumRequests } = readOptions<ThrottleSettings>(
+		options,
+		THROTTLE_SCHEMA,
+	)
+	if (minimumRequests % 1) invalidOption('minimumRequests', minimumRequests, 'an integer')
+	return { k, windowMs, maxRejectionRate, minimumRequests }
 }

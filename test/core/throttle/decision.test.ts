@@ -1,12 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ThrottleDecision } from '../../../src/core/throttle/decision.ts'
-import { type AdaptiveThrottleOptions, readThrottleOptions } from '../../../src/core/throttle/options.ts'
+import {
+	type AdaptiveThrottleOptions,
+	readThrottleOptions,
+	type ThrottleSettings,
+} from '../../../src/core/throttle/options.ts'
 import { command, HISTORIES, LENGTH } from '../structures/command.ts'
 
 const HOUR = 3_600_000
-const having = (requests: number, accepts: number, k = 2) => {
-	const throttle = new ThrottleDecision(k, 120_000)
+/** The formula of the SRE book without limits. */
+const unlimited = { maxRejectionRate: 1, minimumRequests: 1 }
+const having = (requests: number, accepts: number, options: AdaptiveThrottleOptions = {}) => {
+	const throttle = new ThrottleDecision(readThrottleOptions({ ...unlimited, ...options }))
 	for (let i = 0; i < requests; i++) throttle.request(0)
 	for (let i = 0; i < accepts; i++) throttle.accept(0)
 	return throttle
@@ -27,8 +33,17 @@ describe('ThrottleDecision', () => {
 		expect(having(100_000, 0).probability(0)).toBeLessThan(1)
 	})
 	it('rejects sooner with a smaller k', () => {
-		expect(having(100, 50, 1).probability(0)).toBe(50 / 101)
-		expect(having(100, 50, 1.5).probability(0)).toBe(25 / 101)
+		expect(having(100, 50, { k: 1 }).probability(0)).toBe(50 / 101)
+		expect(having(100, 50, { k: 1.5 }).probability(0)).toBe(25 / 101)
+	})
+	it('rejects at most maxRejectionRate', () => {
+		expect(having(1_000, 0, { maxRejectionRate: 0.9 }).probability(0)).toBe(0.9)
+		expect(having(100, 49, { maxRejectionRate: 0.9 }).probability(0)).toBe(2 / 101)
+		expect(having(1_000, 0, { maxRejectionRate: 0 }).probability(0)).toBe(0)
+	})
+	it('rejects nothing before minimumRequests calls', () => {
+		expect(having(9, 0, { minimumRequests: 10 }).probability(0)).toBe(0)
+		expect(having(10, 0, { minimumRequests: 10 }).probability(0)).toBe(10 / 11)
 	})
 	it('forgets calls after two minutes, and after an idle hour', () => {
 		const throttle = having(100, 0)
@@ -38,20 +53,28 @@ describe('ThrottleDecision', () => {
 	})
 	it('keeps its counts when its settings change', () => {
 		const throttle = having(100, 50)
-		throttle.update(1, 10_000, 0)
+		throttle.update(readThrottleOptions({ ...unlimited, k: 1, windowMs: 10_000 }), 0)
 		expect(throttle.probability(9_999)).toBe(50 / 101)
 		expect(throttle.probability(10_000)).toBe(0)
 	})
 })
 
 describe('throttle options', () => {
-	it('default to those of the SRE book', () => {
-		expect(readThrottleOptions({})).toEqual({ k: 2, windowMs: 120_000 })
+	it('default to those of the SRE book, with limits', () => {
+		expect(readThrottleOptions({})).toEqual({
+			k: 2,
+			windowMs: 120_000,
+			maxRejectionRate: 0.9,
+			minimumRequests: 10,
+		})
 	})
 	it.each([
 		[{ k: 0.9 }, 'Invalid option "k": expected a number from 1 to 1000000, got 0.9'],
 		[{ k: Number.NaN }, 'Invalid option "k": expected a number from 1 to 1000000, got NaN'],
 		[{ windowMs: 0 }, 'Invalid option "windowMs": expected a number from 1 to 86400000, got 0'],
+		[{ maxRejectionRate: 1.1 }, 'Invalid option "maxRejectionRate": expected a number from 0 to 1, got 1.1'],
+		[{ minimumRequests: 1.5 }, 'Invalid option "minimumRequests": expected an integer, got 1.5'],
+		[{ minimumRequests: 0 }, 'Invalid option "minimumRequests": expected a finite number, 1 or more, got 0'],
 		[{ classify: 1 }, 'Invalid option "classify": expected a function, got 1'],
 		[{ K: 2 }, 'Unknown option "K" for adaptiveThrottle. Did you mean "k"?'],
 	])('are rejected if invalid: %j', (options, message) => {
@@ -61,18 +84,27 @@ describe('throttle options', () => {
 
 interface Model {
 	now: number
-	k: number
+	settings: ThrottleSettings
 	requests: number[]
 	accepts: number[]
 }
 
+const settings: fc.Arbitrary<ThrottleSettings> = fc.record({
+	k: fc.double({ min: 1, max: 5, noNaN: true }),
+	windowMs: fc.constant(10_000),
+	maxRejectionRate: fc.constantFrom(0.5, 0.9, 1),
+	minimumRequests: fc.constantFrom(1, 5, 30),
+})
+
 describe('compared with lists of all calls', () => {
 	it('the probability is the formula over the calls in the window', () => {
-		const agree = ({ now, k, requests, accepts }: Model, real: ThrottleDecision) => {
+		const agree = ({ now, settings, requests, accepts }: Model, real: ThrottleDecision) => {
+			const { k, maxRejectionRate, minimumRequests } = settings
 			const counted = (times: readonly number[]) => times.filter((at) => now - at < 10_000).length
 			const expected = (counted(requests) - k * counted(accepts)) / (counted(requests) + 1)
 			const probability = real.probability(now)
-			expect(probability).toBe(expected > 0 ? expected : 0)
+			if (counted(requests) < minimumRequests || expected <= 0) expect(probability).toBe(0)
+			else expect(probability).toBe(expected > maxRejectionRate ? maxRejectionRate : expected)
 			expect(probability).toBeLessThan(1)
 		}
 		const commands = fc.commands<Model, ThrottleDecision>(
@@ -93,10 +125,10 @@ describe('compared with lists of all calls', () => {
 						agree(model, real)
 					}),
 				),
-				fc.double({ min: 1, max: 5, noNaN: true }).map((k) =>
-					command(`update(${k})`, (model, real) => {
-						model.k = k
-						real.update(k, 10_000, model.now)
+				settings.map((changed) =>
+					command(`update(${JSON.stringify(changed)})`, (model, real) => {
+						model.settings = changed
+						real.update(changed, model.now)
 						agree(model, real)
 					}),
 				),
@@ -104,11 +136,11 @@ describe('compared with lists of all calls', () => {
 			LENGTH,
 		)
 		fc.assert(
-			fc.property(commands, (history) => {
+			fc.property(settings, commands, (given, history) => {
 				fc.modelRun(
 					() => ({
-						model: { now: 0, k: 2, requests: [], accepts: [] },
-						real: new ThrottleDecision(2, 10_000),
+						model: { now: 0, settings: given, requests: [], accepts: [] },
+						real: new ThrottleDecision(given),
 					}),
 					history,
 				)

@@ -3,6 +3,9 @@ import { adaptiveThrottle, explain, permanent, pipeline, retry, timeout, type Ya
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 import { settled, steady } from '../../scenario.ts'
 
+/** The formula of the SRE book without limits. */
+const unlimited = { maxRejectionRate: 1, minimumRequests: 1 } as const
+
 const overloaded = () => Promise.reject(new Error('overloaded'))
 
 /** A clock whose random numbers are all the same. */
@@ -59,7 +62,7 @@ describe('adaptiveThrottle', () => {
 
 	test('counts its own rejections as requests, so that it sends fewer and fewer', async () => {
 		const clock = chance(0)
-		const policy = adaptiveThrottle({ runtime: clock })
+		const policy = adaptiveThrottle({ ...unlimited, runtime: clock })
 		await settled(clock, policy.execute(overloaded))
 		expect(policy.stats.rejectProbability).toBe(1 / 2)
 		await settled(
@@ -82,7 +85,7 @@ describe('adaptiveThrottle', () => {
 
 	test('counts a timeout as not accepted', async () => {
 		const clock = chance(0.999)
-		const throttle = adaptiveThrottle()
+		const throttle = adaptiveThrottle(unlimited)
 		const policy = pipeline({ runtime: clock }, throttle, timeout(10))
 		await settled(
 			clock,
@@ -93,7 +96,7 @@ describe('adaptiveThrottle', () => {
 
 	test('sends the n-th call to a dependency that is down with probability 1 / n', async () => {
 		const clock = virtualRuntime({ seed: 7 })
-		const policy = adaptiveThrottle({ runtime: clock })
+		const policy = adaptiveThrottle({ ...unlimited, runtime: clock })
 		let sent = 0
 		for (let i = 0; i < 2_000; i++)
 			await policy
@@ -107,9 +110,37 @@ describe('adaptiveThrottle', () => {
 		expect(sent).toBeLessThan(16)
 	})
 
+	test('sends one call in ten to a dependency that is down, by default', async () => {
+		const clock = virtualRuntime({ seed: 7 })
+		const policy = adaptiveThrottle({ runtime: clock })
+		let sent = 0
+		for (let i = 0; i < 2_000; i++)
+			await policy
+				.execute(() => {
+					sent++
+					return overloaded()
+				})
+				.catch(() => {})
+		// About 200, with a deviation of 13.
+		expect(sent).toBeGreaterThan(140)
+		expect(sent).toBeLessThan(260)
+		expect(policy.stats).toEqual({ rejectProbability: 0.9 })
+	})
+
+	test('rejects nothing before minimumRequests calls', async () => {
+		const clock = chance(0)
+		const policy = adaptiveThrottle({ minimumRequests: 3, runtime: clock })
+		const codes: unknown[] = []
+		for (let i = 0; i < 4; i++) {
+			const result = await settled(clock, policy.execute(overloaded))
+			codes.push(result.ok ? undefined : (result.error as { code?: string }).code)
+		}
+		expect(codes).toEqual([undefined, undefined, undefined, 'YAOKI_RATE_LIMITED'])
+	})
+
 	test('sends all calls again when the window has passed', async () => {
 		const clock = chance(0)
-		const policy = adaptiveThrottle({ runtime: clock })
+		const policy = adaptiveThrottle({ ...unlimited, runtime: clock })
 		await settled(clock, policy.execute(overloaded))
 		await clock.advance(120_000)
 		expect(policy.stats).toEqual({ rejectProbability: 0 })
@@ -135,7 +166,7 @@ describe('adaptiveThrottle', () => {
 
 	test('rejects without retryAfterMs and emits a rejected event', async () => {
 		const clock = chance(0)
-		const policy = adaptiveThrottle({ name: 'search', runtime: clock })
+		const policy = adaptiveThrottle({ ...unlimited, name: 'search', runtime: clock })
 		const events: YaokiEvent[] = []
 		policy.subscribe((event) => events.push(event))
 		await settled(clock, policy.execute(overloaded))
@@ -156,7 +187,7 @@ describe('adaptiveThrottle', () => {
 
 	test('inside a retry counts every attempt, and rejections are not retried by default', async () => {
 		const clock = chance(0)
-		const throttle = adaptiveThrottle()
+		const throttle = adaptiveThrottle(unlimited)
 		const policy = pipeline({ runtime: clock }, retry(steady), throttle)
 		let sent = 0
 		const answer = policy.execute(() => {
@@ -170,7 +201,7 @@ describe('adaptiveThrottle', () => {
 
 	test('update changes the settings and keeps the counts', async () => {
 		const clock = chance(0.999)
-		const policy = adaptiveThrottle({ runtime: clock })
+		const policy = adaptiveThrottle({ ...unlimited, runtime: clock })
 		await settled(
 			clock,
 			policy.execute(() => 'ok'),
