@@ -16,6 +16,7 @@ import {
 	followByFetch,
 	hasOriginBoundHeader,
 	markResilientFetch,
+	showsRedirects,
 } from '../transport/fetch-transport.ts'
 import { BODY_ALREADY_READ, isBodyUsed } from '../transport/request-body.ts'
 import { HttpEngine } from './http-engine.ts'
@@ -53,13 +54,15 @@ export function resilientFetch(options: ResilientFetchOptions = {}): ResilientFe
 	const { fetch: given } = options
 	const plainFetch = (): typeof globalThis.fetch => given ?? currentFetch()
 	const send: PreparedRequest['send'] = (url, init) => plainFetch()(url, init)
-	const follow: PreparedRequest['follow'] = (response, url, init) =>
-		followByFetch(response, url, init, plainFetch())
+	const areVisible = showsRedirects()
+	const follow: PreparedRequest['follow'] = areVisible
+		? (response, url, init) => followByFetch(response, url, init, plainFetch())
+		: undefined
 	const resilient = (input: string | URL | Request, init?: ResilientRequestInit): Promise<Response> => {
 		try {
 			const requestOptions = readRequestOptions(init?.yaoki, settings.maxRetries)
 			const request = isRequest(input)
-				? prepareRequest(input, init, plainFetch, settings.idempotencyHeader)
+				? prepareRequest(input, init, plainFetch, areVisible ? settings.idempotencyHeader : undefined)
 				: prepareUrl(String(input), init, send, follow)
 			// A `fetch` returns real responses.
 			return engine.send(request, requestOptions, signalOf(input, init)) as Promise<Response>
@@ -109,12 +112,12 @@ function prepareUrl(
 	}
 }
 
-/** The body of a Request is a stream and can be sent once. */
+/** The body of a Request is a stream and can be sent once. Without `idempotencyHeader` the platform follows redirects. */
 function prepareRequest(
 	request: Request,
 	init: ResilientRequestInit | undefined,
 	plainFetch: () => typeof fetch,
-	idempotencyHeader: string,
+	idempotencyHeader: string | undefined,
 ): PreparedRequest {
 	const { method = request.method, headers = request.headers, body } = init ?? NO_INIT
 	// As in `fetch`, a null body does not remove the body of the Request.
@@ -122,7 +125,9 @@ function prepareRequest(
 	if (hasBody && (request.bodyUsed || isBodyUsed(request.body))) throw new TypeError(BODY_ALREADY_READ)
 	const { redirect = request.redirect, integrity = request.integrity } = init ?? NO_INIT
 	// `fetch` can send the body of a Request again after a redirect, and this function cannot.
-	const isFollowed = !hasBody || hasOriginBoundHeader(new Headers(headers), idempotencyHeader)
+	const isFollowed =
+		idempotencyHeader !== undefined &&
+		(!hasBody || hasOriginBoundHeader(new Headers(headers), idempotencyHeader))
 	return {
 		url: request.url,
 		method: method.toUpperCase(),

@@ -22,7 +22,7 @@ import { httpCallOf } from '../request/attempt-layer.ts'
 import { readText } from '../request/drain-body.ts'
 import type { PreparedRequest } from '../request/http-call.ts'
 import { setMessage } from '../request/status-error.ts'
-import { canFollow, currentFetch, followByFetch } from '../transport/fetch-transport.ts'
+import { canFollow, currentFetch, followByFetch, showsRedirects } from '../transport/fetch-transport.ts'
 import { BODY_ALREADY_READ, isBodyUsed } from '../transport/request-body.ts'
 import {
 	type HttpResponse,
@@ -67,7 +67,7 @@ const SCHEMA = { ...HTTP_SCHEMA, ...RESPONSE_LIMIT_SCHEMA, transport: 'function'
 export class ResilientHttpClient<R extends HttpResponse = Response> {
 	readonly #engine: HttpEngine
 	readonly #transport: Transport<R>
-	readonly #isFetch: boolean
+	readonly #follow: PreparedRequest['follow']
 	readonly #cache: ResponseCache | undefined
 
 	constructor(options: HttpClientOptions<R> = {}) {
@@ -77,7 +77,8 @@ export class ResilientHttpClient<R extends HttpResponse = Response> {
 		this.#cache = cache
 		// Without a transport R is Response, which is what `fetch` returns.
 		this.#transport = options.transport ?? (fetchTransport as Transport<HttpResponse> as Transport<R>)
-		this.#isFetch = options.transport === undefined
+		// Another transport follows redirects itself.
+		this.#follow = options.transport === undefined && showsRedirects() ? followRedirects : undefined
 		this.#engine = new HttpEngine(settings, {
 			requiresOk: true,
 			async onFailedStatus(error, call) {
@@ -182,8 +183,7 @@ export class ResilientHttpClient<R extends HttpResponse = Response> {
 			isSingleUse: false,
 			send: this.#transport,
 			sendWithAbortSource: sendWithAbortSource(this.#transport),
-			// Another transport follows redirects itself.
-			follow: this.#isFetch && canFollow(rest.redirect, rest.integrity) ? followRedirects : undefined,
+			follow: canFollow(rest.redirect, rest.integrity) ? this.#follow : undefined,
 		}
 		if (!cache) return request
 		// The cache key and the request use this copy: a caller that changes the headers meanwhile must not mix up two principals.

@@ -13,9 +13,12 @@ import type { WireRequest } from './wire-request.ts'
 
 type Fetch = typeof globalThis.fetch
 
+/** Returns true if the runtime shows redirects. Call it once: a lookup per request costs. */
+export const showsRedirects = (): boolean => pageOrigin() === undefined
+
 /** Returns true if redirects of a request can be followed here. The platform would compare `integrity` with the body of a redirect. */
 export const canFollow = (redirect: RequestRedirect = 'follow', integrity = ''): boolean =>
-	redirect === 'follow' && integrity === '' && pageOrigin() === undefined
+	redirect === 'follow' && integrity === ''
 
 /** Dropped by `fetch` itself. */
 const DROPPED_BY_FETCH = /^(authorization|cookie|proxy-authorization)$/

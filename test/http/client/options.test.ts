@@ -29,6 +29,8 @@ describe('a client rejects invalid options', () => {
 		['{"honorRateLimit":"on"}', 'Invalid option "honorRateLimit": expected true or false, got "on"'],
 		['{"maxOrigins":0}', /Invalid option "maxOrigins": expected .*, got 0/],
 		['{"maxOrigins":1.5}', 'Invalid option "maxOrigins": expected an integer, got 1.5'],
+		['{"maxResponseBytes":0}', /Invalid option "maxResponseBytes": expected .*, got 0/],
+		['{"maxResponseBytes":1.5}', 'Invalid option "maxResponseBytes": expected an integer, got 1.5'],
 		['{"idempotency":"always"}', /Invalid option "idempotency": expected .*, got "always"/],
 		['{"deadlineHeader":"x-mine"}', /Invalid option "deadlineHeader": expected .*, got "x-mine"/],
 	])('%s', (options, message) => {

@@ -78,19 +78,20 @@ describe('redirects', () => {
 
 	test('are left to the platform in a browser, which hides them', async () => {
 		const modes: (string | undefined)[] = []
-		const { fetch } = fetching({
-			fetch: async (_, init) => {
-				modes.push(init?.redirect)
-				return new Response()
-			},
-		})
 		const page = new URL('http://127.0.0.1:1/')
 		Object.defineProperty(globalThis, 'location', { value: page, configurable: true })
 		try {
+			const { fetch } = fetching({
+				fetch: async (_, init) => {
+					modes.push(init?.redirect)
+					return new Response()
+				},
+			})
 			await fetch('/users')
+			await fetch(new Request(page, { headers: { 'x-api-key': 'secret' } }))
 		} finally {
 			Reflect.deleteProperty(globalThis, 'location')
 		}
-		expect(modes).toEqual([undefined])
+		expect(modes).toEqual([undefined, undefined])
 	})
 })

@@ -1,5 +1,5 @@
 import { getEventListeners, once } from 'node:events'
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import axios, { type AxiosRequestConfig, type CancelToken } from 'axios'
 import { describe, expect, test } from 'vitest'
 import { explain } from 'yaoki'
@@ -86,6 +86,20 @@ describe('to cancel', () => {
 		const [error] = await failed
 		expect(axios.isCancel(error)).toBe(true)
 		await server.aborted(1)
+	})
+
+	test('in a queue ends the stream in data, which was not sent', async () => {
+		const { api, server } = await setting(hang(), { bulkhead: { maxConcurrent: 1, maxQueue: 1 } })
+		const leaving = new AbortController()
+		const first = failure(api.get('/', { signal: leaving.signal }))
+		await server.requested(1)
+		const data = new Readable({ read() {} })
+		const ended = once(data, 'close')
+		const second = failure(api.put('/', data, { signal: leaving.signal }))
+		leaving.abort()
+		expect((await Promise.all([first, second])).map((error) => axios.isCancel(error))).toEqual([true, true])
+		await ended
+		expect(server.requests.length).toBe(1)
 	})
 
 	test('leaves no listener on long-lived objects', async () => {

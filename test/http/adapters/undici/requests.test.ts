@@ -221,3 +221,15 @@ describe('a request through the interceptor', () => {
 it('rejects invalid options when the interceptor is created', () => {
 	expect(() => undiciInterceptor({ maxRetries: -1 })).toThrow(/maxRetries/)
 })
+
+it('ends a stream that is not sent, because the circuit is open', async () => {
+	const server = await serving(answer({ status: 500 }))
+	const dispatcher = composed({ maxRetries: 0, circuitBreaker: { failureThreshold: 1 } })
+	await (await request(server.url(), { dispatcher })).body.dump()
+	const body = new Readable({ read() {} })
+	const ended = once(body, 'close')
+	const error = await failureOf(request(server.url(), { dispatcher, method: 'PUT', body }))
+	expect(error).toMatchObject({ code: 'YAOKI_CIRCUIT_OPEN' })
+	await ended
+	expect(server.requests.length).toBe(1)
+})
