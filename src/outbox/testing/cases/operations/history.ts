@@ -90,7 +90,8 @@ export const history: CaseTable = {
 }
 
 export const discard: CaseTable = {
-	...deadLetterMoves('discards', (t, filter, limit) => t.store.discard(filter, limit, false)),
+	// Some with history and some without.
+	...deadLetterMoves('discards', (t, filter, limit) => t.store.discard(filter, limit, limit === MANY)),
 
 	'removes the dead letter': async (t) => {
 		const id = await t.addDeadLetter()
