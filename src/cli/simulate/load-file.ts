@@ -56,16 +56,15 @@ const importModule = (file: string, path: string): Promise<Readonly<Record<strin
 
 /** A top-level await that can never settle would end the process without a message. */
 function rejectWhenIdle<T>(file: string, work: Promise<T>): Promise<T> {
-	return new Promise((resolve, reject) => {
-		const onIdle = () =>
-			reject(
-				new CliError('failure', `${file} awaits a promise that never settles.`, {
-					hint: 'Check the top-level awaits of this module and of the modules that it imports.',
-				}),
-			)
-		process.once('beforeExit', onIdle)
-		work.then(resolve, reject).finally(() => process.off('beforeExit', onIdle))
-	})
+	const idle = Promise.withResolvers<never>()
+	const onIdle = () =>
+		idle.reject(
+			new CliError('failure', `${file} awaits a promise that never settles.`, {
+				hint: 'Check the top-level awaits of this module and of the modules that it imports.',
+			}),
+		)
+	process.once('beforeExit', onIdle)
+	return Promise.race([work, idle.promise]).finally(() => process.off('beforeExit', onIdle))
 }
 
 /** Returns the error for a module that cannot be loaded, with a hint if the reason is known. */

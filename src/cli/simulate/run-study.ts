@@ -21,7 +21,10 @@ type SimulateOptions = Omit<SimulateArguments, 'seed'> & RunOptions
 
 export async function runStudy(options: SimulateOptions, io: CommandIo): Promise<ExitKind> {
 	await checkOutFiles(options.out)
-	const loaded = await raceAbort(load(options, io.signal), io.signal)
+	// Loading, for example a module that waits for a server, may never end.
+	const aborted = Promise.withResolvers<never>()
+	io.signal.addEventListener('abort', () => aborted.reject(io.signal.reason))
+	const loaded = await Promise.race([load(options, io.signal), aborted.promise])
 	const { study, incident } = loaded
 	const assertions = options.assert.map((text) => parseAssertion(text, study))
 	const { runs, ...counts } = await simulateAll(options, loaded, io)
@@ -87,15 +90,6 @@ function describeFailedRun(cause: FailedRunError, cases: readonly StudyCase[], n
 	return new CliError(kind, `${name}: ${where}, ${seed}: ${message}`, {
 		cause,
 		hint: `Repeat it with --variant '${one?.name}' --seed ${first} --replications 1; --debug shows the stack trace.`,
-	})
-}
-
-/** Rejects on abort. The work itself, for example a module that waits for a server, may never end. */
-function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-	return new Promise((resolve, reject) => {
-		const stop = () => reject(signal.reason)
-		signal.addEventListener('abort', stop)
-		work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
 	})
 }
 
