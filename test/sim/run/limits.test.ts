@@ -126,12 +126,6 @@ describe('the limit', () => {
 		expect(simulate({ ...calls, maxEvents: 301 })).toMatchObject({ endedBy: 'idle', events: 200 })
 	})
 
-	it('is not what ends a loop without virtual time, which would exceed the memory', () => {
-		const result = simulate(scene({ api: dead, policy: [forEver], rest: { duration: 1_000 } }))
-		expect(result.endedBy).toBe('event-limit')
-		expect(web(result).requests).toBeLessThan(2e6)
-	})
-
 	it('leaves calls unfinished, with consistent counts', () => {
 		const { calls, good, late, failed, unfinished } = web(
 			simulate(limited(endless['a million calls a second'] ?? {}, 5_000)),
