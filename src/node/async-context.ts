@@ -37,23 +37,29 @@ export function runWithContext<T>(options: CallOptions, fn: () => T): T {
  * const outer = withAmbientContext(retry(presets.interactive))
  * await outer.execute(() => inner.execute(() => query(sql)))
  */
-export function withAmbientContext(policy: Policy): Policy {
+export function withAmbientContext<Substitute>(policy: Policy<Substitute>): Policy<Substitute> {
 	return new AmbientPolicy(policy)
 }
 
-class AmbientPolicy extends Policy {
-	readonly #policy: Policy
+class AmbientPolicy<Substitute> extends Policy<Substitute> {
+	readonly #policy: Policy<Substitute>
 
-	constructor(policy: Policy) {
+	constructor(policy: Policy<Substitute>) {
 		super(policy.name, {})
 		this.#policy = policy
 	}
 
-	override execute<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Awaited<T>> {
+	override execute<T>(
+		fn: (context: CallContext) => T,
+		options?: CallOptions,
+	): Promise<Awaited<T> | Substitute> {
 		return this.#policy.execute(inContext(fn), inherit(options))
 	}
 
-	override settle<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Settled<Awaited<T>>> {
+	override settle<T>(
+		fn: (context: CallContext) => T,
+		options?: CallOptions,
+	): Promise<Settled<Awaited<T> | Substitute>> {
 		return this.#policy.settle(inContext(fn), inherit(options))
 	}
 
@@ -61,7 +67,7 @@ class AmbientPolicy extends Policy {
 		return this.#policy.subscribe(listener)
 	}
 
-	override leaves(): readonly Policy[] {
+	override leaves(): readonly Policy<unknown>[] {
 		return this.#policy.leaves()
 	}
 

@@ -15,10 +15,10 @@ export type DoneCallback<T> = (error?: unknown, value?: T) => void
 /** An operation that passes its result to a callback, immediately or later. */
 export type CallbackOperation<T> = (context: CallContext, done: DoneCallback<T>) => void
 
-export function run<T>(
-	policy: Policy,
+export function run<T, Substitute = never>(
+	policy: Policy<Substitute>,
 	operation: CallbackOperation<T>,
-	done: DoneCallback<T>,
+	done: DoneCallback<T | Substitute>,
 	options?: CallOptions,
 ): void {
 	const call = new Call(policy.compiled(), options, operation as Operation)

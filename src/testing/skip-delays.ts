@@ -14,20 +14,20 @@ import { EventHeap } from './event-heap.ts'
  * const payments = skipDelays(productionPolicy)
  * await expect(payments.execute(alwaysFails)).rejects.toThrow('down')
  */
-export function skipDelays(policy: Policy): Policy {
+export function skipDelays<Substitute>(policy: Policy<Substitute>): Policy<Substitute> {
 	return new SkipDelays(policy)
 }
 
-class SkipDelays extends Policy {
-	readonly #policy: Policy
+class SkipDelays<Substitute> extends Policy<Substitute> {
+	readonly #policy: Policy<Substitute>
 	readonly #runtimes = new Map<Runtime, Runtime>()
 
-	constructor(policy: Policy) {
+	constructor(policy: Policy<Substitute>) {
 		super(policy.name, {})
 		this.#policy = policy
 	}
 
-	override leaves(): readonly Policy[] {
+	override leaves(): readonly Policy<unknown>[] {
 		return this.#policy.leaves()
 	}
 

@@ -23,7 +23,12 @@ export interface VirtualRuntime extends Runtime {
 	/** Fires every timer up to `ms` from now, synchronously: for code without promises. Returns their number. */
 	runTimers(ms?: number): number
 	/** Runs a callback operation under a policy, without promises. The policy must have been created with this runtime. */
-	run<T>(policy: Policy, operation: CallbackOperation<T>, done: DoneCallback<T>, options?: CallOptions): void
+	run<T, Substitute = never>(
+		policy: Policy<Substitute>,
+		operation: CallbackOperation<T>,
+		done: DoneCallback<T | Substitute>,
+		options?: CallOptions,
+	): void
 	/** Moves the wall clock, as an operator or a time server would. The monotonic clock of the policies does not move. */
 	jumpWallClock(ms: number): void
 	/** The number of timers that are set. */
@@ -70,10 +75,10 @@ class Virtual extends VirtualClock implements VirtualRuntime {
 		this.random = seededRandom(seed)
 	}
 
-	run<T>(
-		policy: Policy,
+	run<T, Substitute = never>(
+		policy: Policy<Substitute>,
 		operation: CallbackOperation<T>,
-		done: DoneCallback<T>,
+		done: DoneCallback<T | Substitute>,
 		options?: CallOptions,
 	): void {
 		run(policy, operation, done, options)

@@ -2,6 +2,7 @@ import { BACKOFF_SCHEMA, type BackoffOptions, readBackoff } from '../backoff/opt
 import type { BackoffSettings } from '../backoff/settings.ts'
 import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../engine/policy-options.ts'
 import type { CircuitState, YaokiEvent } from '../events/events.ts'
+import type { Hook } from '../options/hook.ts'
 import { withOptionPath } from '../options/option-path.ts'
 import { checkNames, invalidOption, MAX_NUMBER, type OptionSchema, readOptions } from '../options/schema.ts'
 
@@ -13,9 +14,6 @@ interface ResetBackoffOptions
 	/** Jitter that spreads the probes of a fleet. Default `'equal'`, which never waits less than half a step. */
 	readonly jitterStrategy?: BackoffOptions['jitterStrategy']
 }
-
-/** Method syntax makes the parameter bivariant, so that a user may declare its type: `(r: Response) => !r.ok`. */
-type ResultTest = { test(value: unknown): boolean }['test']
 
 /** When the circuit opens, and when it closes again. */
 export interface CircuitBreakerOptions extends PolicyOptions {
@@ -76,9 +74,9 @@ export interface CircuitBreakerOptions extends PolicyOptions {
 	 * Return true if this error counts as a failure of the dependency. Default: true except for `permanent` and
 	 * `cancelled`.
 	 */
-	readonly isFailure?: ((error: unknown) => boolean) | undefined
+	readonly isFailure?: Hook<[error: unknown], boolean> | undefined
 	/** Return true if this result counts as a failure. Default: no result does. */
-	readonly isFailureResult?: ResultTest | undefined
+	readonly isFailureResult?: Hook<[value: unknown], boolean> | undefined
 	/** Called after every change of state. `source` names the breaker and, in `keyed` or an HTTP client, its key. */
 	readonly onStateChange?: ((from: CircuitState, to: CircuitState, source: CircuitSource) => void) | undefined
 	/** Called with every event of this breaker. */

@@ -1,3 +1,5 @@
+import type { Hook } from '../options/hook.ts'
+
 /**
  * What a failure means.
  *
@@ -26,4 +28,7 @@ export const CANCELLED: Classification = /* @__PURE__ */ Object.freeze({ kind: '
  * const classifier: Classifier = (error, next) =>
  *   error instanceof StockError ? { kind: 'permanent', isKnown: true } : next(error)
  */
-export type Classifier = (error: unknown, next: (error: unknown) => Classification) => Classification
+export type Classifier = Hook<
+	[error: unknown, next: (error: unknown) => Classification],
+	Classification
+>

@@ -2,13 +2,13 @@ import { InvalidOptionError } from '../errors/errors.ts'
 import type { PolicyListener } from '../events/events.ts'
 import type { UnboundLayer } from './compile.ts'
 import type { LayerEnv } from './layer.ts'
-import { isPolicy, Policy, UNNAMED } from './policy.ts'
+import { isPolicy, Policy, type SubstituteOf, UNNAMED } from './policy.ts'
 import { checkPolicyOptions, type PolicyOptions } from './policy-options.ts'
 
-class Pipeline extends Policy {
-	readonly #policies: readonly Policy[]
+class Pipeline<Substitute> extends Policy<Substitute> {
+	readonly #policies: readonly Policy<unknown>[]
 
-	constructor(options: PolicyOptions, policies: readonly Policy[]) {
+	constructor(options: PolicyOptions, policies: readonly Policy<unknown>[]) {
 		super(UNNAMED, options)
 		checkPolicyOptions(options, undefined, 'pipeline')
 		this.#policies = policies
@@ -19,7 +19,7 @@ class Pipeline extends Policy {
 		return this.#policies.flatMap((policy) => policy.layers(inside))
 	}
 
-	override leaves(): readonly Policy[] {
+	override leaves(): readonly Policy<unknown>[] {
 		return this.#policies.flatMap((policy) => policy.leaves())
 	}
 
@@ -40,13 +40,21 @@ class Pipeline extends Policy {
  * const payments = pipeline({ name: 'payments' }, retry(presets.externalApi))
  * const receipt = await payments.execute(({ signal }) => charge(order, { signal }))
  */
-export function pipeline(...policies: readonly Policy[]): Policy
-export function pipeline(options: PolicyOptions, ...policies: readonly Policy[]): Policy
-export function pipeline(first?: Policy | PolicyOptions, ...rest: readonly Policy[]): Policy {
+export function pipeline<Policies extends readonly Policy<unknown>[]>(
+	...policies: Policies
+): Policy<SubstituteOf<Policies[number]>>
+export function pipeline<Policies extends readonly Policy<unknown>[]>(
+	options: PolicyOptions,
+	...policies: Policies
+): Policy<SubstituteOf<Policies[number]>>
+export function pipeline(
+	first?: Policy<unknown> | PolicyOptions,
+	...rest: readonly Policy<unknown>[]
+): Policy<unknown> {
 	const [options, policies] = isPolicy(first) ? [{}, [first, ...rest]] : [first ?? {}, rest]
 	const wrong = policies.findIndex((policy) => !isPolicy(policy))
 	if (wrong >= 0) throw new InvalidOptionError(`pipeline, argument ${wrong + 1}`, policies[wrong], 'a policy')
-	const composed = new Pipeline(options, policies)
+	const composed = new Pipeline<unknown>(options, policies)
 	const leaves = composed.leaves()
 	const twice = leaves.find((leaf, index) => leaf.isExclusive && leaves.indexOf(leaf) < index)
 	if (twice)

@@ -17,15 +17,30 @@ export type Settled<T> =
 /** Any function: `never` is assignable to every parameter type. */
 type AnyFunction = (...args: never[]) => unknown
 
-/** A function with the same signature. A function that was not async now returns a promise. */
-type Wrapped<F extends AnyFunction> =
-	ReturnType<F> extends Promise<unknown> ? F : (...args: Parameters<F>) => Promise<Awaited<ReturnType<F>>>
+/**
+ * A function with the same signature. A function that was not async now returns a promise, and the result of a fallback
+ * is added to the function's own.
+ */
+type Wrapped<F extends AnyFunction, Substitute> = [ReturnType<F>, Substitute] extends [
+	Promise<unknown>,
+	Awaited<ReturnType<F>>,
+]
+	? F
+	: (...args: Parameters<F>) => Promise<Awaited<ReturnType<F>> | Substitute>
+
+/** What the fallbacks of a policy may return in place of the operation's result; `never` without a fallback. */
+export type SubstituteOf<P> = P extends Policy<infer Substitute> ? Substitute : never
 
 /** The name of a pipeline that was given none. */
 export const UNNAMED = 'pipeline'
 
-/** Runs operations under a policy, or under a pipeline of policies. */
-export abstract class Policy {
+/**
+ * Runs operations under a policy, or under a pipeline of policies. `Substitute` is what a fallback in it may return in
+ * place of the operation's result. A function that accepts every policy takes a `Policy<unknown>`.
+ */
+export abstract class Policy<out Substitute = never> {
+	/** Never set. Without it the compiler cannot infer `Substitute` from a subclass: the methods that return it are generic. */
+	declare protected readonly substitute: Substitute
 	/** The name in events and in `explain`. */
 	readonly name: string
 	readonly #own: PolicyOptions
@@ -43,20 +58,23 @@ export abstract class Policy {
 	 * @example
 	 * const user = await policy.execute(({ signal }) => loadUser(id, signal), { deadline: Deadline.after(2_000) })
 	 */
-	execute<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Awaited<T>> {
-		return run(new Call(this.compiled(), options, fn)) as Promise<Awaited<T>>
+	execute<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Awaited<T> | Substitute> {
+		return run(new Call(this.compiled(), options, fn)) as Promise<Awaited<T> | Substitute>
 	}
 
 	/**
 	 * Runs `fn` under this policy and returns `{ ok, value | error }` instead of rejecting. `explain(result)` refers to
 	 * exactly this call.
 	 */
-	async settle<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Settled<Awaited<T>>> {
+	async settle<T>(
+		fn: (context: CallContext) => T,
+		options?: CallOptions,
+	): Promise<Settled<Awaited<T> | Substitute>> {
 		const call = new Call(this.compiled(), options, fn)
 		call.rareState.keepsRecord = true
-		let settled: Settled<Awaited<T>>
+		let settled: Settled<Awaited<T> | Substitute>
 		try {
-			settled = { ok: true, value: (await run(call)) as Awaited<T> }
+			settled = { ok: true, value: (await run(call)) as Awaited<T> | Substitute }
 		} catch (error) {
 			settled = { ok: false, error }
 		}
@@ -70,12 +88,12 @@ export abstract class Policy {
 	 * @example
 	 * const chargeSafely = payments.wrap(charge)
 	 */
-	wrap<F extends AnyFunction>(fn: F): Wrapped<F> {
+	wrap<F extends AnyFunction>(fn: F): Wrapped<F, Substitute> {
 		const policy = this
 		const wrapped = function (this: unknown, ...args: Parameters<F>) {
 			return policy.execute(() => Reflect.apply(fn, this, args))
 		}
-		return wrapped as unknown as Wrapped<F>
+		return wrapped as unknown as Wrapped<F, Substitute>
 	}
 
 	/**
@@ -87,7 +105,7 @@ export abstract class Policy {
 	 */
 	bind<Args extends readonly unknown[], T>(
 		fn: (context: CallContext, ...args: Args) => T,
-	): (...args: Args) => Promise<Awaited<T>> {
+	): (...args: Args) => Promise<Awaited<T> | Substitute> {
 		return (...args) => this.execute((context) => fn(context, ...args))
 	}
 
@@ -95,7 +113,7 @@ export abstract class Policy {
 	abstract subscribe(listener: PolicyListener): () => void
 
 	/** @internal The single policies that this one consists of. */
-	leaves(): readonly Policy[] {
+	leaves(): readonly Policy<unknown>[] {
 		return [this]
 	}
 
@@ -125,7 +143,7 @@ export abstract class Policy {
 }
 
 /** Duck typing, because a policy may come from another copy of the package. */
-export const isPolicy = (value: unknown): value is Policy =>
+export const isPolicy = (value: unknown): value is Policy<unknown> =>
 	typeof (value as { layers?: unknown } | null | undefined)?.layers === 'function'
 
 /** Emits an event of a call; or of no call, for example when an operator resets a breaker. */
@@ -142,7 +160,7 @@ export interface ObservableLayer extends Layer {
 const NO_LISTENERS: readonly PolicyListener[] = []
 
 /** A policy that consists of one layer. It has listeners of its own. */
-export abstract class LeafPolicy extends Policy {
+export abstract class LeafPolicy<out Substitute = never> extends Policy<Substitute> {
 	readonly #layer: Layer & Partial<ObservableLayer>
 	/** @internal The environment, as far as it is known: a pipeline may have provided the runtime. */
 	protected env: LayerEnv

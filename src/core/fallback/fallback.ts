@@ -10,18 +10,31 @@ import {
 	type PolicyOptions,
 } from '../engine/policy-options.ts'
 import { errorFacts } from '../events/error-facts.ts'
+import type { Hook } from '../options/hook.ts'
 import { invalidOption, mergeOptions, type OptionSchema, readOptions } from '../options/schema.ts'
 import { LastGoodValue } from './last-good-value.ts'
 
+/** Any value. `unknown` would lose literals: `fallback('none')` returns `'none'`, not a string. */
+type Value = string | number | bigint | boolean | symbol | NonNullable<unknown> | null | undefined
+
+type AlternativeFunction<T> = Hook<[error: unknown, context: CallContext], T | PromiseLike<T>>
+
 /** What replaces the result of a failed call: a value, a function of the error, or the last good value. */
-export type Alternative = unknown
+export type Alternative<T> = T | PromiseLike<T> | AlternativeFunction<T> | LastGoodValue
+
+/** What an alternative returns. The last good value is a result of the operation. */
+type ResultOf<A> = A extends LastGoodValue
+	? never
+	: A extends (...args: never[]) => infer Result
+		? Awaited<Result>
+		: Awaited<A>
 
 /** Which errors the fallback handles, and further alternatives. */
-export interface FallbackOptions extends PolicyOptions {
+export interface FallbackOptions<Other = unknown> extends PolicyOptions {
 	/** Return true if the fallback handles this error. Default: every error. The caller's own abort is never replaced. */
-	readonly when?: ((error: unknown) => boolean) | undefined
+	readonly when?: Hook<[error: unknown], boolean> | undefined
 	/** Further alternatives, in this order. The next one is tried if an alternative fails or has no value. */
-	readonly orElse?: readonly Alternative[] | undefined
+	readonly orElse?: readonly Other[] | undefined
 }
 
 const FALLBACK_SCHEMA: OptionSchema = { when: 'function', orElse: 'any', ...POLICY_SCHEMA }
@@ -32,11 +45,11 @@ const FALLBACK_SCHEMA: OptionSchema = { when: 'function', orElse: 'any', ...POLI
  * @example
  * const policy = new Fallback(() => loadFromReplica(id), { orElse: [lastGoodValue(60_000), undefined] })
  */
-export class Fallback extends LeafPolicy {
+export class Fallback<Substitute = unknown> extends LeafPolicy<Exclude<Substitute, LastGoodValue>> {
 	readonly #layer: FallbackLayer
 	#options: FallbackOptions
 
-	constructor(alternative: Alternative, options: FallbackOptions = {}) {
+	constructor(alternative: Alternative<Substitute>, options: FallbackOptions<Alternative<Substitute>> = {}) {
 		const layer = new FallbackLayer(alternative, read(options))
 		super('fallback', options, layer)
 		this.#layer = layer
@@ -44,7 +57,7 @@ export class Fallback extends LeafPolicy {
 	}
 
 	/** Changes `when` or `orElse` for later calls. */
-	update(options: Changes<FallbackOptions>): void {
+	update(options: Changes<FallbackOptions<Alternative<Substitute>>>): void {
 		const next = mergeOptions(this.#options, options)
 		this.#layer.settings = read(next)
 		this.#options = next
@@ -60,11 +73,11 @@ function read(options: FallbackOptions): FallbackOptions {
 }
 
 export class FallbackLayer implements ObservableLayer {
-	readonly first: Alternative
+	readonly first: unknown
 	settings: FallbackOptions
 	emit: Emit | undefined
 
-	constructor(first: Alternative, settings: FallbackOptions) {
+	constructor(first: unknown, settings: FallbackOptions) {
 		this.first = first
 		this.settings = settings
 	}
@@ -123,6 +136,13 @@ export class FallbackLayer implements ObservableLayer {
  * const prices = pipeline(fallback([]), retry(), timeout(2_000))
  * const orders = pipeline(fallback((error) => loadFromReplica(error)), retry())
  */
-export function fallback(alternative: Alternative, options?: FallbackOptions): Fallback {
+export function fallback<
+	T extends Value = never,
+	Other extends Value | AlternativeFunction<unknown> | LastGoodValue = never,
+>(
+	alternative: Alternative<T>,
+	options?: FallbackOptions<Other>,
+): Fallback<T | ResultOf<Other>>
+export function fallback(alternative: unknown, options?: FallbackOptions): Fallback {
 	return new Fallback(alternative, options)
 }

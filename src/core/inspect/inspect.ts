@@ -10,9 +10,9 @@ export const INSPECT: unique symbol = /* @__PURE__ */ Symbol.for('yaoki.inspect'
 export interface Inspection {
 	readonly name: string
 	/** The policy of a request as the options define it, for `lint`. It is not in use. */
-	sample(): Policy
+	sample(): Policy<unknown>
 	/** The policies in use, each with its key, such as an origin. */
-	policies(): Iterable<readonly [key: string, policy: Policy]>
+	policies(): Iterable<readonly [key: string, policy: Policy<unknown>]>
 	/** The same as the client's `stats`. */
 	stats(): unknown
 }

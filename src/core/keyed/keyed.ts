@@ -4,7 +4,7 @@ import { bindLayers, type UnboundLayer } from '../engine/compile.ts'
 import { requireSync } from '../engine/hooks.ts'
 import { runInterruptibly } from '../engine/interruptible-runner.ts'
 import { GO, type LayerEnv } from '../engine/layer.ts'
-import { isPolicy, Policy } from '../engine/policy.ts'
+import { isPolicy, Policy, type SubstituteOf } from '../engine/policy.ts'
 import type { Changes } from '../engine/policy-options.ts'
 import type { PolicyListener } from '../events/events.ts'
 import { invalidOption, mergeOptions } from '../options/schema.ts'
@@ -12,7 +12,7 @@ import { type KeyedOptions, readKeyedOptions } from './options.ts'
 import { type Entry, Registry } from './registry.ts'
 
 /** The policy of one key, and its bound layers for each position at which the keyed policy occurs. */
-interface KeyEntry<P extends Policy> {
+interface KeyEntry<P extends Policy<unknown>> {
 	readonly policy: P
 	readonly chains: WeakMap<BoundLayer, { readonly first: BoundLayer | undefined }>
 }
@@ -26,7 +26,7 @@ interface KeyEntry<P extends Policy> {
  * await pipeline(perHost, retry()).execute(load, { key: 'api.example.com' })
  * perHost.get('api.example.com')?.currentState
  */
-export class Keyed<P extends Policy = Policy> extends Policy {
+export class Keyed<P extends Policy<unknown> = Policy> extends Policy<SubstituteOf<P>> {
 	readonly #registry: Registry<KeyEntry<P>>
 	readonly #layer: Layer
 	readonly #make: (key: string) => P
@@ -101,7 +101,7 @@ export class Keyed<P extends Policy = Policy> extends Policy {
 	/** Subscribes to the policies of all keys, present and future. */
 	override subscribe(listener: PolicyListener): () => void {
 		// By policy, because `make` may return the same one for several keys; weakly, because keys come and go.
-		const ends = new WeakMap<Policy, () => void>()
+		const ends = new WeakMap<Policy<unknown>, () => void>()
 		let isSubscribed = true
 		const listen = (policy: P) => {
 			for (const leaf of policy.leaves())
@@ -143,7 +143,7 @@ export class Keyed<P extends Policy = Policy> extends Policy {
 }
 
 /** Returns the layers of a key's policy, followed by the rest of the pipeline. */
-function boundLayersOf({ policy, chains }: KeyEntry<Policy>, bound: BoundLayer): BoundLayer | undefined {
+function boundLayersOf({ policy, chains }: KeyEntry<Policy<unknown>>, bound: BoundLayer): BoundLayer | undefined {
 	let chain = chains.get(bound)
 	if (!chain) {
 		const after: BoundLayer[] = []
@@ -160,7 +160,7 @@ function boundLayersOf({ policy, chains }: KeyEntry<Policy>, bound: BoundLayer):
  * @example
  * const perTenant = keyed(({ key }) => key ?? 'anonymous', () => bulkhead({ maxConcurrent: 5 }))
  */
-export function keyed<P extends Policy>(
+export function keyed<P extends Policy<unknown>>(
 	keyOf: (call: CallOptions) => string,
 	make: (key: string) => P,
 	options?: KeyedOptions,

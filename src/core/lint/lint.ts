@@ -41,7 +41,7 @@ const LINT_SCHEMA: OptionSchema = { deadlineMs: [0, Number.MAX_VALUE, Infinity] 
  * const { findings } = lint(payments, { deadlineMs: 30_000 })
  * expect(findings).toEqual([])
  */
-export function lint(policyOrClient: Policy | Inspectable, options: LintOptions = {}): LintReport {
+export function lint(policyOrClient: Policy<unknown> | Inspectable, options: LintOptions = {}): LintReport {
 	const policy = isInspectable(policyOrClient) ? policyOrClient[INSPECT]().sample() : policyOrClient
 	if (!isPolicy(policy)) invalidOption('policyOrClient', policy, 'a policy or an HTTP client')
 	checkNames(options, LINT_SCHEMA, 'lint')

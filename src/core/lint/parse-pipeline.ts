@@ -77,7 +77,7 @@ export type PolicyInfo =
 	/** `unknown`: a policy that lint does not know, which may do anything. */
 	| Info<'throttle' | 'unknown'>
 
-export function parsePipeline(policy: Policy): readonly PolicyInfo[] {
+export function parsePipeline(policy: Policy<unknown>): readonly PolicyInfo[] {
 	const policies = listLeaves(policy).map(describePolicy)
 	const retries = policies.filter((info) => info.kind === 'retry')
 	const isOutermost = ({ settings }: RetryInfo): boolean => settings.nested === 'outermost'
@@ -92,10 +92,10 @@ export function parsePipeline(policy: Policy): readonly PolicyInfo[] {
 }
 
 /** A `keyed` policy is replaced by the policy that one of its keys would get. */
-const listLeaves = (policy: Policy): readonly Policy[] =>
+const listLeaves = (policy: Policy<unknown>): readonly Policy<unknown>[] =>
 	policy.leaves().flatMap((leaf) => (leaf instanceof Keyed ? listLeaves(leaf.sample()) : [leaf]))
 
-function describePolicy(leaf: Policy): PolicyInfo {
+function describePolicy(leaf: Policy<unknown>): PolicyInfo {
 	const { name } = leaf
 	const bound = getLayer(leaf)
 	const layer = bound?.layer
@@ -121,7 +121,7 @@ function describePolicy(leaf: Policy): PolicyInfo {
 }
 
 /** Binds the layer to the environment that the policy has: another one would change the policy. */
-function getLayer(leaf: Policy): UnboundLayer | undefined {
+function getLayer(leaf: Policy<unknown>): UnboundLayer | undefined {
 	return leaf instanceof LeafPolicy ? leaf.layers(leaf['env'])[0] : undefined
 }
 

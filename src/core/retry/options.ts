@@ -3,12 +3,8 @@ import type { BackoffSettings } from '../backoff/settings.ts'
 import type { Budget } from '../budget/budget.ts'
 import type { Deadline } from '../deadline/deadline.ts'
 import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../engine/policy-options.ts'
+import type { Hook } from '../options/hook.ts'
 import { invalidOption, type OptionSchema } from '../options/schema.ts'
-
-/**
- * Method syntax makes the parameter bivariant, so that a user may declare its type: `(job: Job) => job.isPending`.
- */
-type ResultTest<T> = { test(value: T, attempt: number): boolean }['test']
 
 /** Whether, how often and after which delay a call is retried. */
 export interface RetryOptions extends BackoffOptions, PolicyOptions {
@@ -16,14 +12,14 @@ export interface RetryOptions extends BackoffOptions, PolicyOptions {
 	 * Return true to retry after this error. `attempt` counts from 0. Default: true except for `permanent` and
 	 * `cancelled`.
 	 */
-	readonly shouldRetry?: ((error: unknown, attempt: number) => boolean) | undefined
+	readonly shouldRetry?: Hook<[error: unknown, attempt: number], boolean> | undefined
 	/**
 	 * Return true to retry on this result. `attempt` counts from 0. If the retries are exhausted, the last result is
 	 * returned.
 	 */
-	readonly retryResult?: ResultTest<unknown> | undefined
+	readonly retryResult?: Hook<[value: unknown, attempt: number], boolean> | undefined
 	/** Returns a delay that replaces the backoff; undefined keeps the backoff. Default: the error's `retryAfterMs`. */
-	readonly delayFor?: ((error: unknown, attempt: number) => number | undefined) | undefined
+	readonly delayFor?: Hook<[error: unknown, attempt: number], number | undefined> | undefined
 	/** Limits retries across calls and policies. Default: no budget. */
 	readonly budget?: Budget | undefined
 	/**
@@ -34,7 +30,7 @@ export interface RetryOptions extends BackoffOptions, PolicyOptions {
 	/**
 	 * Called before each wait. `attempt` counts from 1. The error is undefined if `retryResult` asked for the retry.
 	 */
-	readonly onRetry?: ((error: unknown, attempt: number, delayMs: number) => void) | undefined
+	readonly onRetry?: Hook<[error: unknown, attempt: number, delayMs: number], void> | undefined
 }
 
 /** Options of a retry, and of the one call that it makes. */
@@ -43,7 +39,7 @@ export interface RetryWithBackoffOptions<T = unknown> extends RetryOptions {
 	 * Return true to retry on this result. `attempt` counts from 0. If the retries are exhausted, the last result is
 	 * returned.
 	 */
-	readonly retryResult?: ResultTest<T> | undefined
+	readonly retryResult?: Hook<[value: T, attempt: number], boolean> | undefined
 	/** The caller's abort signal. It ends a wait immediately and reaches the operation through its context. */
 	readonly signal?: AbortSignal | undefined
 	/** Deadline for the whole call, retries included. */

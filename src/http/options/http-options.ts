@@ -8,6 +8,7 @@ import type { CallOptions } from '../../core/engine/call-options.ts'
 import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../../core/engine/policy-options.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
 import type { HedgeOptions } from '../../core/hedge/options.ts'
+import type { Hook } from '../../core/options/hook.ts'
 import { invalidOption, MAX_NUMBER, type OptionSchema, readOptions } from '../../core/options/schema.ts'
 import { type DeadlineHeader, deadlineHeaderNames, isDeadlineHeader } from '../headers/deadline-headers.ts'
 
@@ -29,9 +30,9 @@ export interface HttpOptions extends BackoffOptions, PolicyOptions {
 	/** Sends a second request for safe methods if the first is slow. Default: off. True: after the live p95. */
 	readonly hedge?: HedgeOptions | boolean | undefined
 	/** Returns true to retry after this error. Default: throttled and transient errors. Not called for requests that are unsafe to retry. */
-	readonly shouldRetry?: ((error: unknown, attempt: number) => boolean) | undefined
+	readonly shouldRetry?: Hook<[error: unknown, attempt: number], boolean> | undefined
 	/** Called before each wait; `attempt` counts from 1. */
-	readonly onRetry?: ((error: unknown, attempt: number, delayMs: number) => void) | undefined
+	readonly onRetry?: Hook<[error: unknown, attempt: number, delayMs: number], void> | undefined
 	/** Which layer retries if retries are nested, also across services. Default `'innermost'`. */
 	readonly nested?: 'innermost' | 'outermost' | undefined
 	/** The longest Retry-After to wait for, in milliseconds. Default 60,000. */

@@ -3,6 +3,7 @@ import type { BackoffOptions } from '../../core/backoff/options.ts'
 import type { Budget } from '../../core/budget/budget.ts'
 import type { CircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
 import type { Classifier } from '../../core/classify/classification.ts'
+import type { Hook } from '../../core/options/hook.ts'
 import type { Message } from '../message/message.ts'
 import type { AfterDeadLetter } from '../store/rows.ts'
 
@@ -41,9 +42,9 @@ interface BivariantHandler<M extends Message> {
 /** How failed messages are retried. The backoff formula gets the number of failures minus one. */
 export interface RelayRetryOptions extends Omit<BackoffOptions, 'maxElapsedMs'> {
 	/** Return true to retry after this error; `attempt` counts from 0. Default: retry all but `permanent` errors. */
-	readonly shouldRetry?: ((error: unknown, attempt: number) => boolean) | undefined
+	readonly shouldRetry?: Hook<[error: unknown, attempt: number], boolean> | undefined
 	/** Returns a delay that replaces the backoff; undefined for the backoff. Default: the error's `retryAfterMs`. */
-	readonly delayFor?: ((error: unknown, attempt: number) => number | undefined) | undefined
+	readonly delayFor?: Hook<[error: unknown, attempt: number], number | undefined> | undefined
 	/** Limits retries. If it is exhausted, a retry is postponed, never dropped. Default: no budget. */
 	readonly budget?: Budget | undefined
 	/** Classifies errors before the package's own classifier. */

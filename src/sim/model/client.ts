@@ -17,7 +17,7 @@ export class Client {
 	readonly #service: Receiver
 	readonly #meter: ClientMeter
 	/** One per instance; empty if the calls go through no policy. */
-	readonly #policies: readonly Policy[]
+	readonly #policies: readonly Policy<unknown>[]
 	readonly #deadlineMs: number | undefined
 	readonly #runtime: Runtime
 
@@ -27,7 +27,7 @@ export class Client {
 		model: ClientModel,
 		service: Receiver,
 		meter: ClientMeter,
-		policies: readonly Policy[],
+		policies: readonly Policy<unknown>[],
 	) {
 		this.#loop = loop
 		this.#service = service

@@ -13,7 +13,7 @@ export interface Hop {
 	readonly name: string
 	readonly model: DependencyModel
 	readonly service: Receiver
-	readonly policy: Policy | undefined
+	readonly policy: Policy<unknown> | undefined
 }
 
 export function callDependencies(loop: EventLoop, path: string, hops: readonly Hop[]): CallDependencies {

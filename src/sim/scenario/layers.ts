@@ -72,7 +72,7 @@ type Layer<Kind extends LayerKind> = { readonly [Name in Kind]: LayerOptions[Nam
 export type PolicyLayer = { [Kind in LayerKind]: Layer<Kind> }[LayerKind]
 
 /** Layers as data, or a function that creates a new policy for each run and for each instance of a client. */
-export type PolicyModel = readonly PolicyLayer[] | ((context: PolicyFactoryContext) => Policy)
+export type PolicyModel = readonly PolicyLayer[] | ((context: PolicyFactoryContext) => Policy<unknown>)
 
 /** The argument of a function that creates a policy. */
 export interface PolicyFactoryContext {
@@ -115,7 +115,7 @@ const FACTORIES: Factories = {
 export const LAYER_KINDS: readonly LayerKind[] = Object.keys(FACTORIES) as LayerKind[]
 
 /** Creates the policy of this name; `owner` names its random stream. Returns undefined without a name. */
-export type PolicyFactory = (name: string | undefined, owner: string) => Policy | undefined
+export type PolicyFactory = (name: string | undefined, owner: string) => Policy<unknown> | undefined
 
 /** Returns a function that creates a run's policies: one per instance of a client, and one per hop between services. */
 export function policyFactory(loop: EventLoop, models: Readonly<Record<string, PolicyModel>>): PolicyFactory {
@@ -140,10 +140,10 @@ export const buildPolicy = (layers: readonly PolicyLayer[], { loop, runtime, pat
 	)
 
 /** The run that each policy was created in. */
-const createdIn = new WeakMap<Policy, EventLoop>()
+const createdIn = new WeakMap<Policy<unknown>, EventLoop>()
 
 /** A breaker with the state and the clock of an earlier run would make the same seed give a different result. */
-function checkFresh(policy: Policy, loop: EventLoop, path: string): void {
+function checkFresh(policy: Policy<unknown>, loop: EventLoop, path: string): void {
 	for (const leaf of policy.leaves()) {
 		if ((createdIn.get(leaf) ?? loop) !== loop)
 			invalidOption(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type CallContext, Deadline, fallback, lastGoodValue, permanent, pipeline, retry } from 'yaoki'
+import { type CallContext, Deadline, Fallback, fallback, lastGoodValue, permanent, pipeline, retry } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 import { dead, settled, steady } from '../../scenario.ts'
 
@@ -134,7 +134,7 @@ describe('a fallback', () => {
 
 	test('can be changed for later calls', async () => {
 		const clock = virtualRuntime()
-		const policy = fallback(lastGoodValue(1_000), { when: () => false, runtime: clock })
+		const policy = new Fallback<string>(lastGoodValue(1_000), { when: () => false, runtime: clock })
 		expect(await settled(clock, policy.execute(fail))).toEqual({ ok: false, error: down })
 		policy.update({ when: () => true, orElse: ['now'] })
 		expect(await settled(clock, policy.execute(fail))).toEqual({ ok: true, value: 'now' })

@@ -297,7 +297,7 @@ describe('a hedge with the callback runner', () => {
 		const answers: unknown[] = []
 		const reasons: unknown[] = []
 		let sent = 0
-		clock.run<number>(
+		clock.run<number, unknown>(
 			policy,
 			({ signal }, done) => {
 				const ms = durations[sent] ?? 1_000

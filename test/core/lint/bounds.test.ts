@@ -47,8 +47,8 @@ const backoff = fc.record({
 const made = <O>(
 	name: string,
 	options: fc.Arbitrary<O>,
-	make: (options: O) => Policy,
-): fc.Arbitrary<() => Policy> =>
+	make: (options: O) => Policy<unknown>,
+): fc.Arbitrary<() => Policy<unknown>> =>
 	options.map((chosen) =>
 		Object.assign(() => make(chosen), { [fc.toStringMethod]: () => `${name}(${fc.stringify(chosen)})` }),
 	)
@@ -62,7 +62,7 @@ const retryOptions = fc.record({
 	retriesResults: fc.boolean(),
 })
 
-const anyPolicy: fc.Arbitrary<() => Policy> = fc.oneof(
+const anyPolicy: fc.Arbitrary<() => Policy<unknown>> = fc.oneof(
 	{
 		arbitrary: made(
 			'retry',

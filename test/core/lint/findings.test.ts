@@ -24,13 +24,13 @@ import {
 import { faults, virtualRuntime } from 'yaoki/testing'
 
 /** Returns each finding as `code policy`, for the policies around an operation with a timeout of one second. */
-const found = (...policies: readonly Policy[]): readonly string[] =>
+const found = (...policies: readonly Policy<unknown>[]): readonly string[] =>
 	codes(pipeline(...policies, timeout(1_000)))
 
-const codes = (policy: Policy, options?: LintOptions): readonly string[] =>
+const codes = (policy: Policy<unknown>, options?: LintOptions): readonly string[] =>
 	lint(policy, options).findings.map(({ code, policy: name }) => `${code} ${name}`)
 
-const messages = (policy: Policy, options?: LintOptions): string =>
+const messages = (policy: Policy<unknown>, options?: LintOptions): string =>
 	lint(policy, options)
 		.findings.map(({ message }) => message)
 		.join('\n')

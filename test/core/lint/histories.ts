@@ -14,7 +14,7 @@ export interface CallResult {
 }
 
 /** Starts a call. The duration is set when it ends; it stays NaN if the call never ends. */
-export function startCall(clock: VirtualRuntime, policy: Policy, outcomes: readonly Outcome[]): CallResult {
+export function startCall(clock: VirtualRuntime, policy: Policy<unknown>, outcomes: readonly Outcome[]): CallResult {
 	const result: CallResult = { ms: Number.NaN, attempts: 0 }
 	const from = clock.now()
 	const end = () => {
@@ -34,7 +34,7 @@ export function startCall(clock: VirtualRuntime, policy: Policy, outcomes: reado
 
 export async function runCall(
 	clock: VirtualRuntime,
-	policy: Policy,
+	policy: Policy<unknown>,
 	...outcomes: readonly Outcome[]
 ): Promise<CallResult> {
 	const result = startCall(clock, policy, outcomes)

@@ -10,7 +10,7 @@ const breaker = () => circuitBreaker({ failureThreshold: 5, resetTimeoutMs: 2_00
 const attempts = () => retry({ maxRetries: 3, baseDelayMs: 200 })
 
 /** Each with the tolerance for the edges of a fault, which are not visible while a circuit is open. */
-const POLICIES: Readonly<Record<string, readonly [make: () => Policy, offMs: number]>> = {
+const POLICIES: Readonly<Record<string, readonly [make: () => Policy<unknown>, offMs: number]>> = {
 	'a retry': [() => pipeline(attempts(), timeout(1_000)), 200],
 	'a breaker': [() => pipeline(breaker(), timeout(1_000)), 2_200],
 	'a breaker around a retry': [() => pipeline(breaker(), attempts(), timeout(1_000)), 2_200],

@@ -56,7 +56,7 @@ export interface Production {
 /** Runs the service with this policy and records its events. `rewritten` may change each event. */
 export function produce(
 	world: World,
-	make: () => Policy,
+	make: () => Policy<unknown>,
 	rewritten: (event: object) => object = (event) => event,
 ): Production {
 	const lines: string[] = []
