@@ -13,7 +13,7 @@ import { ROOT } from './tools.ts'
 
 /** The decisions of core, and the folders with their tests. */
 const TARGETS: Readonly<Record<string, readonly string[]>> = {
-	backoff: ['backoff/delay.ts', 'backoff/formula.ts', 'backoff/schedule.ts'],
+	backoff: ['backoff/formula.ts', 'retry/delay.ts', 'retry/schedule.ts'],
 	retry: ['retry/decision.ts'],
 	'circuit-breaker': [
 		'circuit-breaker/circuit.ts',

@@ -1,8 +1,6 @@
 /** `yaoki`: policies, backoff, classification, deadlines. No dependency, and runs anywhere. */
-export { calculateDelay, nextRetryAt } from './backoff/delay.ts'
 export type { BackoffOptions } from './backoff/options.ts'
 export { type BackoffPreset, presets } from './backoff/presets.ts'
-export { type RetrySchedule, type ScheduledDelay, schedule } from './backoff/schedule.ts'
 export type { BackoffGrowth, JitterStrategy } from './backoff/settings.ts'
 export type { Budget } from './budget/budget.ts'
 export {
@@ -83,9 +81,11 @@ export {
 	type Reservation,
 	rateLimiter,
 } from './rate-limiter/rate-limiter.ts'
-export type { RetryOptions, RetryWithBackoffOptions } from './retry/options.ts'
+export { calculateDelay, nextRetryAt } from './retry/delay.ts'
+export type { RetryOptions, RetryWithBackoffOptions, UnwantedResult } from './retry/options.ts'
 export { Retry, retry } from './retry/retry.ts'
 export { retryWithBackoff } from './retry/retry-with-backoff.ts'
+export { type RetrySchedule, type ScheduledDelay, schedule } from './retry/schedule.ts'
 export type { Runtime } from './runtime/runtime.ts'
 export {
 	AdaptiveThrottle,

@@ -12,11 +12,14 @@ export interface BackoffOptions {
 	readonly growth?: BackoffGrowth | undefined
 	/** The factor of exponential growth: each step is `factor` times the step before it. Default 2. */
 	readonly factor?: number | undefined
-	/** How the delays are randomized, so that clients do not retry at the same time. Default `'full'`. */
+	/**
+	 * How the delays are randomized, so that clients do not retry at the same time. Default `'full'`; `'proportional'` with
+	 * `jitterFactor`, `'additive'` with `jitterRangeMs`.
+	 */
 	readonly jitterStrategy?: JitterStrategy | undefined
-	/** `'proportional'` jitter adds at most this share of a step, 0 to 1. Default 0.3. */
+	/** `'proportional'` jitter adds at most this share of a step, 0 to 1. Default 0.3. Selects that strategy. */
 	readonly jitterFactor?: number | undefined
-	/** `'additive'` jitter adds at most this many milliseconds. Default 1,000. */
+	/** `'additive'` jitter adds at most this many milliseconds. Default 1,000. Selects that strategy. */
 	readonly jitterRangeMs?: number | undefined
 	/** The number of retries after the first attempt: 3 makes at most 4 attempts. Default 3. */
 	readonly maxRetries?: number | undefined
@@ -41,8 +44,15 @@ export function readBackoff<Settings extends BackoffSettings = BackoffSettings>(
 	options: BackoffOptions,
 	schema: OptionSchema = BACKOFF_SCHEMA,
 ): Settings {
-	const { growth = 'exponential', jitterStrategy = 'full' } = options
-	const settings = { ...readOptions<Settings>(options, schema), growth, jitterStrategy }
+	const { growth = 'exponential' } = options
+	const jitterStrategy = selectJitter(options)
+	const unused = unusedJitter(options, jitterStrategy)
+	const settings = {
+		...readOptions<Settings>(options, schema),
+		growth,
+		jitterStrategy,
+		...(unused.length ? { unusedOptions: unused } : {}),
+	}
 	const { baseDelayMs, maxDelayMs, maxRetries, maxElapsedMs } = settings
 	checkName('jitterStrategy', jitterStrategy, JITTERS, '')
 	if (Array.isArray(growth)) {
@@ -69,6 +79,29 @@ export function readBackoff<Settings extends BackoffSettings = BackoffSettings>(
 	}
 	return settings
 }
+
+/** Returns the strategy that the options name or, by the amount of jitter, imply; `otherwise` if they do neither. */
+export function selectJitter(
+	{ jitterStrategy, jitterFactor, jitterRangeMs }: BackoffOptions,
+	otherwise: JitterStrategy = 'full',
+): JitterStrategy {
+	if (jitterStrategy !== undefined) return jitterStrategy
+	if (jitterRangeMs === undefined) return jitterFactor === undefined ? otherwise : 'proportional'
+	if (jitterFactor === undefined) return 'additive'
+	const expected = "'proportional' or 'additive' beside jitterFactor and jitterRangeMs"
+	return invalidOption('jitterStrategy', jitterStrategy, expected)
+}
+
+/** Returns the amounts of jitter that the strategy does not use. Spreading a preset leaves one behind, so that is no error. */
+const unusedJitter = (options: BackoffOptions, strategy: JitterStrategy): readonly string[] =>
+	JITTER_AMOUNTS.filter(([name, user]) => options[name] !== undefined && user !== strategy).map(
+		([name]) => name,
+	)
+
+const JITTER_AMOUNTS = [
+	['jitterFactor', 'proportional'],
+	['jitterRangeMs', 'additive'],
+] as const
 
 function checkName(option: string, value: unknown, table: object, more: string): void {
 	if (!Object.hasOwn(table, String(value)))

@@ -1,4 +1,4 @@
-import { BACKOFF_SCHEMA, type BackoffOptions, readBackoff } from '../backoff/options.ts'
+import { BACKOFF_SCHEMA, type BackoffOptions, readBackoff, selectJitter } from '../backoff/options.ts'
 import type { BackoffSettings } from '../backoff/settings.ts'
 import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../engine/policy-options.ts'
 import type { CircuitState, YaokiEvent } from '../events/events.ts'
@@ -184,9 +184,14 @@ export function readCircuitBreakerOptions(options: CircuitBreakerOptions): Circu
 
 function readResetBackoff(options: ResetBackoffOptions, baseDelayMs: number): BackoffSettings {
 	if (Object(options) !== options) invalidOption('resetBackoff', options, 'an object')
-	const { maxDelayMs = 10 * baseDelayMs, jitterStrategy = 'equal' } = options
+	const { maxDelayMs = 10 * baseDelayMs } = options
 	return withOptionPath('resetBackoff', () => {
 		checkNames(options, RESET_BACKOFF_SCHEMA, 'circuitBreaker')
-		return readBackoff({ ...options, baseDelayMs, maxDelayMs, jitterStrategy })
+		return readBackoff({
+			...options,
+			baseDelayMs,
+			maxDelayMs,
+			jitterStrategy: selectJitter(options, 'equal'),
+		})
 	})
 }

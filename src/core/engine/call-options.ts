@@ -1,4 +1,7 @@
 import type { Deadline } from '../deadline/deadline.ts'
+import { InvalidOptionError } from '../errors/errors.ts'
+import { nearestName } from '../options/nearest-name.ts'
+import { isObject } from '../options/schema.ts'
 
 /** Options of one call, the same for every policy. */
 export interface CallOptions {
@@ -53,3 +56,43 @@ export function inheritCallOptions(own: CallOptions, parent: CallOptions): CallO
 		idempotent: own.idempotent ?? inherited.idempotent,
 	}
 }
+
+const NAMES: Readonly<Record<string, true>> = {
+	signal: true,
+	deadline: true,
+	name: true,
+	key: true,
+	idempotent: true,
+	parent: true,
+}
+
+/**
+ * Returns the error of invalid call options, such as a misspelt name or a bare signal; undefined if they are valid. It is
+ * returned because a call never throws.
+ */
+export function findInvalidOption(given: CallOptions): InvalidOptionError | undefined {
+	if (!isObject(given)) return invalid(given, 'an object such as { signal, deadline }')
+	// Options with a method are those of an HTTP client, which has validated them.
+	if (given.method !== undefined) return undefined
+	let isEmpty = true
+	for (const name in given) {
+		isEmpty = false
+		if (!NAMES[name]) return findUnknownOption(given, name)
+	}
+	if (isEmpty && 'onExpiry' in given) return invalid(given, 'an object: { deadline }')
+	return given.parent ? findInvalidOption(given.parent) : undefined
+}
+
+function findUnknownOption(given: CallOptions, name: string): InvalidOptionError | undefined {
+	if ('aborted' in given) return invalid(given, 'an object: { signal }')
+	// A context has getters, which a copy by `{ ...context }` has not.
+	if ('attempt' in given)
+		return 'signal' in given ? undefined : invalid(given, 'the context itself, or { parent: context }')
+	const names = Object.keys(NAMES)
+	const suggestion = name.startsWith('timeout') ? 'deadline' : nearestName(name, names)
+	const value = given[name as keyof CallOptions]
+	return new InvalidOptionError(name, value, names.join(', '), { owner: 'a call', suggestion })
+}
+
+const invalid = (given: unknown, expected: string): InvalidOptionError =>
+	new InvalidOptionError('call options', given, expected)

@@ -13,7 +13,7 @@ import { InvalidOptionError } from '../errors/errors.ts'
 import type { AttemptEntry, CallRecord, StopReason } from '../explain/record.ts'
 import { invalidOption } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import { type CallContext, type CallOptions, inheritCallOptions } from './call-options.ts'
+import { type CallContext, type CallOptions, findInvalidOption, inheritCallOptions } from './call-options.ts'
 import { classifyFailure, closeRecord, isInnerFailure, recordAttempt } from './call-record.ts'
 import { Context } from './context.ts'
 import {
@@ -92,7 +92,8 @@ export class Call implements CallRecord, Scope {
 		// Rejected before any layer is entered: there is nothing to count, to retry or to replace.
 		if (typeof this.operation !== 'function')
 			return this.reject(new InvalidOptionError('fn', this.operation, 'a function'), 'hook-threw')
-		return this.runEnter()
+		const invalid = options && findInvalidOption(options)
+		return invalid ? this.reject(invalid, 'hook-threw') : this.runEnter()
 	}
 
 	/** Returns the context of the attempt that starts now. */

@@ -1,5 +1,6 @@
 import { InvalidOptionError } from '../errors/errors.ts'
 import type { PolicyListener } from '../events/events.ts'
+import { isObject } from '../options/schema.ts'
 import type { UnboundLayer } from './compile.ts'
 import type { LayerEnv } from './layer.ts'
 import { isPolicy, Policy, type SubstituteOf, UNNAMED } from './policy.ts'
@@ -51,10 +52,18 @@ export function pipeline(
 	first?: Policy<unknown> | PolicyOptions,
 	...rest: readonly Policy<unknown>[]
 ): Policy<unknown> {
-	const [options, policies] = isPolicy(first) ? [{}, [first, ...rest]] : [first ?? {}, rest]
-	const wrong = policies.findIndex((policy) => !isPolicy(policy))
-	if (wrong >= 0) throw new InvalidOptionError(`pipeline, argument ${wrong + 1}`, policies[wrong], 'a policy')
-	const composed = new Pipeline<unknown>(options, policies)
+	const hasOptions = isObject(first) && !isPolicy(first)
+	const given: readonly unknown[] = hasOptions || first === undefined ? rest : [first, ...rest]
+	const wrong = given.findIndex((policy) => !isPolicy(policy))
+	if (wrong >= 0) {
+		const position = wrong + (given === rest ? 2 : 1)
+		throw new InvalidOptionError(
+			`pipeline, argument ${position}`,
+			given[wrong],
+			expectedInstead(given[wrong]),
+		)
+	}
+	const composed = new Pipeline<unknown>(hasOptions ? first : {}, given.filter(isPolicy))
 	const leaves = composed.leaves()
 	const twice = leaves.find((leaf, index) => leaf.isExclusive && leaves.indexOf(leaf) < index)
 	if (twice)
@@ -66,4 +75,10 @@ export function pipeline(
 	// Compiled now, so that the policies know their runtime before the first call.
 	composed.compiled()
 	return composed
+}
+
+/** Names what was probably meant. */
+function expectedInstead(given: unknown): string {
+	if (typeof given === 'function') return `a policy, which ${given.name || 'the function'}(...) creates`
+	return Array.isArray(given) ? 'policies as separate arguments: pipeline(...policies)' : 'a policy'
 }

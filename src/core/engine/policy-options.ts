@@ -26,6 +26,8 @@ export function checkPolicyOptions(
 	schema: OptionSchema = POLICY_SCHEMA,
 	owner?: string,
 ): void {
+	if (typeof options === 'function')
+		invalidOption('options', options, `an object of options, and the function in ${owner}(...).execute(fn)`)
 	checkNames(options, schema, owner)
 	readOptions(options, POLICY_SCHEMA)
 	const { runtime } = options

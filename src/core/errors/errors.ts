@@ -51,12 +51,19 @@ export class InvalidOptionError extends YaokiError {
 	/** True if there is no option of this name. */
 	readonly isUnknown: boolean
 
-	constructor(optionPath: string, received: unknown, expected: string, unknown?: UnknownOption) {
+	constructor(
+		optionPath: string,
+		received: unknown,
+		expected: string,
+		unknown?: UnknownOption,
+		options?: ErrorOptions,
+	) {
 		super(
 			INVALID_OPTION,
 			unknown
 				? unknownMessage(optionPath, expected, unknown)
 				: invalidMessage(optionPath, received, expected),
+			options,
 		)
 		this.optionPath = optionPath
 		this.received = received
@@ -79,7 +86,7 @@ function show(value: unknown): string {
 	try {
 		if (typeof value === 'string') return `"${value}"`
 		if (typeof value === 'function') return 'a function'
-		return Array.isArray(value) ? `[${value}]` : String(value)
+		return Array.isArray(value) ? `[${value.map(show)}]` : String(value)
 	} catch {
 		// Not every value converts to a string: a JSON file may contain `{ "toString": 1 }`.
 		return typeof value

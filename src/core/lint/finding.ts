@@ -22,6 +22,7 @@ export type FindingCode =
 	| 'reset-timeout'
 	| 'half-open-probes'
 	| 'queue-size'
+	| 'unused-option'
 
 /** A probable mistake in a policy. */
 export interface LintFinding {

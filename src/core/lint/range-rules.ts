@@ -1,4 +1,4 @@
-/** Settings outside the ranges that work in practice. Each policy is checked alone. */
+/** Settings outside the ranges that work in practice, and settings without effect. Each policy is checked alone. */
 import { presets } from '../backoff/presets.ts'
 import type { RetrySettings } from '../retry/options.ts'
 import { type FindingCode, finding, type LintFinding } from './finding.ts'
@@ -18,6 +18,7 @@ export const checkRanges = (policy: PolicyInfo): readonly LintFinding[] => [
 			),
 		),
 	...checkJitter(policy),
+	...checkUnused(policy),
 ]
 
 function listRanges(policy: PolicyInfo): readonly Range[] {
@@ -59,6 +60,21 @@ function checkJitter(policy: PolicyInfo): readonly LintFinding[] {
 	if (policy.kind !== 'retry' || hasJitter(policy.settings)) return []
 	const message = 'Without jitter, clients that fail together retry together.'
 	return [finding('no-jitter', policy, message, "Use jitterStrategy 'full', the default.")]
+}
+
+function checkUnused(policy: PolicyInfo): readonly LintFinding[] {
+	const backoff =
+		policy.kind === 'retry'
+			? policy.settings
+			: policy.kind === 'breaker'
+				? policy.settings.resetBackoff
+				: undefined
+	const { unusedOptions = [], jitterStrategy } = backoff ?? {}
+	return unusedOptions.map((option) => {
+		const strategy = option === 'jitterFactor' ? 'proportional' : 'additive'
+		const message = `${option} has no effect, because jitterStrategy is '${jitterStrategy}'.`
+		return finding('unused-option', policy, message, `Remove it, or use jitterStrategy '${strategy}'.`)
+	})
 }
 
 function hasJitter({ jitterStrategy, jitterFactor, jitterRangeMs }: RetrySettings): boolean {

@@ -3,19 +3,20 @@
  * policy derives its cost from the cost of what is inside it.
  *
  * The bound is exact only if it is known which failures are retried, so the ways in which a call can end are kept apart as
- * in the engine: a retry acts on failures that no inner retry has acted on, and on rejections only if it is configured to.
+ * in the engine: a retry acts on failures that no inner retry has handled. On rejections, and on what an inner retry has
+ * passed on as permanent or cancelled, it acts only if it is configured to.
  */
-import { schedule } from '../backoff/schedule.ts'
 import { LastGoodValue } from '../fallback/last-good-value.ts'
 import type { HedgeSettings } from '../hedge/options.ts'
 import type { RetrySettings } from '../retry/options.ts'
+import { computeSchedule } from '../retry/schedule.ts'
 import type { FallbackInfo, PolicyInfo } from './parse-pipeline.ts'
 
 /** The maximum duration in milliseconds for each way to end; NEVER if it cannot end that way. */
 interface Cost {
-	/** Ends with a failure that no retry has acted on. */
+	/** Ends with a failure that no retry has handled. */
 	readonly unretriedMs: number
-	/** Ends because a policy rejects the call. */
+	/** Ends because a policy rejects the call, or with a failure that a retry has passed on as permanent or cancelled. */
 	readonly rejectedMs: number
 	/** Ends with a failure after a retry has made its last attempt. */
 	readonly exhaustedMs: number
@@ -24,7 +25,7 @@ interface Cost {
 	readonly meanMs: number
 	/** Returns the maximum number of attempts that start within `untilMs`. */
 	readonly attempts: (untilMs: number) => number
-	/** The maximum number of attempts before a rejection. */
+	/** The maximum number of attempts before such an end. */
 	readonly attemptsBeforeRejection: number
 }
 
@@ -155,12 +156,11 @@ interface AttemptStarts {
 export function attemptStarts(settings: RetrySettings): AttemptStarts {
 	const { growth, maxDelayMs, maxRetries } = settings
 	const isKnown = typeof growth !== 'function'
-	const { delays } = schedule({
+	const { delays } = computeSchedule({
 		...settings,
 		// Of a function only the cap is known.
 		growth: isKnown ? growth : [maxDelayMs],
 		maxRetries: Math.min(maxRetries, MAX_LISTED),
-		maxElapsedMs: undefined,
 	})
 	return {
 		min: runningSums(delays.map(({ minMs = 0 }) => (isKnown ? minMs : 0))),
@@ -181,12 +181,14 @@ function addRetry(inner: Cost, settings: RetrySettings): Cost {
 		shouldRetry || classify ? inner.rejectedMs : NEVER,
 		retryResult ? inner.successMs : NEVER,
 	)
+	// Any attempt can end with a failure that this retry passes on. With its own conditions an outer retry may well act on it;
+	// otherwise it is permanent or cancelled, and an outer retry treats it like a rejection.
+	const passedOnMs = Math.max(inner.unretriedMs, inner.rejectedMs)
 	const lastAttempt = {
 		...inner,
-		unretriedMs: NEVER,
-		rejectedMs: NEVER,
+		unretriedMs: shouldRetry || classify ? passedOnMs : NEVER,
+		rejectedMs: shouldRetry || classify ? NEVER : passedOnMs,
 		exhaustedMs: worstFailure(inner),
-		attemptsBeforeRejection: 0,
 	}
 	if (retriedMs < 0) return lastAttempt
 	const { min, mean, max } = attemptStarts(settings)
@@ -195,20 +197,22 @@ function addRetry(inner: Cost, settings: RetrySettings): Cost {
 	const delaysMs = max[retries] ?? Infinity
 	const lastStartMs = delaysMs < Infinity && retries ? delaysMs + retries * retriedMs : delaysMs
 	const repeatsOperation = inner.unretriedMs >= 0 || retryResult !== undefined
+	const attempts: Cost['attempts'] = (untilMs) => {
+		const { attemptsBeforeRejection } = inner
+		// The `&&` avoids 0 * Infinity, which is NaN.
+		if (!repeatsOperation)
+			return inner.attempts(untilMs) + (attemptsBeforeRejection && attemptsBeforeRejection * retries)
+		const unlisted = countUnlistedStarts(min, retries, Math.min(untilMs, maxElapsedMs))
+		return inTime.reduce(
+			(sum, ms) => sum + inner.attempts(untilMs - ms),
+			unlisted && unlisted * inner.attempts(untilMs),
+		)
+	}
 	return {
 		...addWait(lastAttempt, Math.min(lastStartMs, maxElapsedMs)),
 		meanMs: inner.unretriedMs < 0 ? inner.meanMs : meanDuration(inner.meanMs, mean, settings),
-		attempts(untilMs) {
-			const { attempts, attemptsBeforeRejection } = inner
-			// The `&&` avoids 0 * Infinity, which is NaN.
-			if (!repeatsOperation)
-				return attempts(untilMs) + (attemptsBeforeRejection && attemptsBeforeRejection * retries)
-			const unlisted = countUnlistedStarts(min, retries, Math.min(untilMs, maxElapsedMs))
-			return inTime.reduce(
-				(sum, ms) => sum + attempts(untilMs - ms),
-				unlisted && unlisted * attempts(untilMs),
-			)
-		},
+		attempts,
+		attemptsBeforeRejection: passedOnMs < 0 ? 0 : attempts(Infinity),
 	}
 }
 

@@ -20,6 +20,10 @@ const isInRange = (min: number, max: number, value: unknown): value is number =>
 /** Returns true for a duration or another amount: a finite number, 0 or more. */
 export const isAmount = (value: unknown): value is number => isInRange(0, MAX_NUMBER, value)
 
+/** Returns true for what may hold options: functions and lists are objects too, but their contents would be ignored. */
+export const isObject = (value: unknown): value is object =>
+	typeof value === 'object' && value !== null && !Array.isArray(value)
+
 /** Throws an InvalidOptionError. `expected` is a phrase such as `a non-negative integer`. */
 export function invalidOption(option: string, value: unknown, expected: string): never {
 	throw new InvalidOptionError(option, value, expected)
@@ -38,7 +42,7 @@ export function checkRange(option: string, value: unknown, min = 0, max: number 
  * is named in the message: `Unknown option "baseDelay" for retry.`
  */
 export function checkNames(given: object, schema: OptionSchema, owner?: string): void {
-	if (Object(given) !== given) invalidOption('options', given, 'an object')
+	if (!isObject(given)) invalidOption('options', given, 'an object')
 	for (const [name, value] of Object.entries(given)) {
 		if (Object.hasOwn(schema, name)) continue
 		const names = Object.keys(schema)

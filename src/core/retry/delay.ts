@@ -1,26 +1,47 @@
+import { computeDelayMs } from '../backoff/formula.ts'
 import { checkRange, invalidOption } from '../options/schema.ts'
-import type { Runtime } from '../runtime/runtime.ts'
 import { systemRuntime } from '../runtime/system.ts'
-import { computeDelayMs } from './formula.ts'
-import { type BackoffOptions, readBackoff } from './options.ts'
+import { type RetryOptions, type RetrySettings, readDelayOptions } from './options.ts'
 
-/** Backoff options, and the runtime that draws the random numbers. */
-type DelayOptions = BackoffOptions & { readonly runtime?: Runtime | undefined }
+interface CacheEntry {
+	/** A copy, because the object may change. */
+	readonly given: RetryOptions
+	readonly settings: RetrySettings
+}
+
+/**
+ * Settings by options object: delays are computed for every row of a table with the same object, and validation takes some
+ * hundred times as long as the formula.
+ */
+const cache: WeakMap<RetryOptions, CacheEntry> = /* @__PURE__ */ new WeakMap()
+
+function readCached(options: RetryOptions): RetrySettings {
+	const known = cache.get(options)
+	if (known && isSame(known.given, options)) return known.settings
+	const settings = readDelayOptions(options, 'calculateDelay')
+	cache.set(options, { given: { ...options }, settings })
+	return settings
+}
+
+function isSame(a: RetryOptions, b: RetryOptions): boolean {
+	const names = Object.keys(b) as (keyof RetryOptions)[]
+	return names.length === Object.keys(a).length && names.every((name) => a[name] === b[name])
+}
 
 /**
  * Returns the delay after the failure of `attempt` (from 0), in milliseconds.
  *
- * Only the decorrelated strategies use `previousDelayMs`. Default: `baseDelayMs`.
+ * The options may be those of a retry. Only the decorrelated strategies use `previousDelayMs`. Default: `baseDelayMs`.
  *
  * @example
  * calculateDelay(2, { baseDelayMs: 1000, jitterStrategy: 'none' }) // 4000
  */
 export function calculateDelay(
 	attempt: number,
-	options: DelayOptions = {},
+	options: RetryOptions = {},
 	previousDelayMs?: number,
 ): number {
-	const settings = readBackoff(options)
+	const settings = readCached(options)
 	const previous = previousDelayMs ?? settings.baseDelayMs
 	checkRange('attempt', attempt)
 	if (attempt % 1) invalidOption('attempt', attempt, 'an integer')
@@ -39,7 +60,7 @@ export function calculateDelay(
 export function nextRetryAt(
 	now: Date | number,
 	attempt: number,
-	options: DelayOptions = {},
+	options: RetryOptions = {},
 	previousDelayMs?: number,
 ): Date {
 	if (!(Math.abs(Number(now)) <= 8.64e15))

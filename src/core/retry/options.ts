@@ -4,7 +4,12 @@ import type { Budget } from '../budget/budget.ts'
 import type { Deadline } from '../deadline/deadline.ts'
 import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../engine/policy-options.ts'
 import type { Hook } from '../options/hook.ts'
-import { invalidOption, type OptionSchema } from '../options/schema.ts'
+import { checkNames, invalidOption, type OptionSchema } from '../options/schema.ts'
+
+/** The result for which `retryResult` asked for a retry. */
+export interface UnwantedResult {
+	readonly result: unknown
+}
 
 /** Whether, how often and after which delay a call is retried. */
 export interface RetryOptions extends BackoffOptions, PolicyOptions {
@@ -18,8 +23,13 @@ export interface RetryOptions extends BackoffOptions, PolicyOptions {
 	 * returned.
 	 */
 	readonly retryResult?: Hook<[value: unknown, attempt: number], boolean> | undefined
-	/** Returns a delay that replaces the backoff; undefined keeps the backoff. Default: the error's `retryAfterMs`. */
-	readonly delayFor?: Hook<[error: unknown, attempt: number], number | undefined> | undefined
+	/**
+	 * Returns a delay that replaces the backoff; undefined keeps the backoff. `attempt` counts from 0. If `retryResult` asked
+	 * for the retry, the error is undefined and the result is in the last argument. Default: the error's `retryAfterMs`.
+	 */
+	readonly delayFor?:
+		| Hook<[error: unknown, attempt: number, unwanted?: UnwantedResult], number | undefined>
+		| undefined
 	/** Limits retries across calls and policies. Default: no budget. */
 	readonly budget?: Budget | undefined
 	/**
@@ -28,9 +38,12 @@ export interface RetryOptions extends BackoffOptions, PolicyOptions {
 	 */
 	readonly nested?: 'innermost' | 'outermost' | undefined
 	/**
-	 * Called before each wait. `attempt` counts from 1. The error is undefined if `retryResult` asked for the retry.
+	 * Called before each wait. `attempt` counts from 1. If `retryResult` asked for the retry, the error is undefined and the
+	 * result is in the last argument.
 	 */
-	readonly onRetry?: Hook<[error: unknown, attempt: number, delayMs: number], void> | undefined
+	readonly onRetry?:
+		| Hook<[error: unknown, attempt: number, delayMs: number, unwanted?: UnwantedResult], void>
+		| undefined
 }
 
 /** Options of a retry, and of the one call that it makes. */
@@ -59,8 +72,19 @@ const RETRY_SCHEMA: OptionSchema = {
 	...POLICY_SCHEMA,
 }
 
-export function readRetryOptions(options: RetryOptions): RetrySettings {
-	checkPolicyOptions(options, RETRY_SCHEMA, 'retry')
+/** Validates the options and fills in the defaults. `owner` is named in errors. */
+export function readRetryOptions(options: RetryOptions, owner = 'retry'): RetrySettings {
+	checkPolicyOptions(options, RETRY_SCHEMA, owner)
+	return readSettings(options)
+}
+
+/** The same for functions that only compute delays. Of a runtime they need nothing but its random numbers. */
+export function readDelayOptions(options: RetryOptions, owner: string): RetrySettings {
+	checkNames(options, RETRY_SCHEMA, owner)
+	return readSettings(options)
+}
+
+function readSettings(options: RetryOptions): RetrySettings {
 	const { budget, nested = 'innermost' } = options
 	if (budget !== undefined && typeof budget?.canRetry !== 'function')
 		invalidOption('budget', budget, 'a budget, such as retryBudget()')

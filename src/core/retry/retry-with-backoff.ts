@@ -2,6 +2,7 @@ import { Call } from '../engine/call.ts'
 import type { CallContext } from '../engine/call-options.ts'
 import { compilePipeline, inheritEnv } from '../engine/compile.ts'
 import { run } from '../engine/runner.ts'
+import { invalidOption, isObject } from '../options/schema.ts'
 import { RetryLayer } from './layer.ts'
 import { type RetryWithBackoffOptions, readRetryOptions } from './options.ts'
 
@@ -17,8 +18,9 @@ export async function retryWithBackoff<T>(
 	fn: (context: CallContext) => T,
 	options: RetryWithBackoffOptions<Awaited<T>> = {},
 ): Promise<Awaited<T>> {
+	if (!isObject(options)) invalidOption('options', options, 'an object such as { maxRetries: 3 }')
 	const { signal, deadline, ...rest } = options
-	const settings = readRetryOptions(rest)
+	const settings = readRetryOptions(rest, 'retryWithBackoff')
 	const env = inheritEnv(settings)
 	const layers = [{ layer: new RetryLayer(settings), ...env }]
 	const pipeline = compilePipeline(settings.name ?? 'retryWithBackoff', layers, env)

@@ -2,11 +2,11 @@
  * The delays of a whole retry policy, computed and not sampled. The bounds are the formula's own; the means are closed
  * forms or, for the decorrelated strategies, a numeric integral. The figures in the documentation come from here.
  */
+import { decorrelatedMeans } from '../backoff/decorrelated-means.ts'
+import { computeStepMs } from '../backoff/formula.ts'
+import type { BackoffSettings } from '../backoff/settings.ts'
 import { invalidOption } from '../options/schema.ts'
-import { decorrelatedMeans } from './decorrelated-means.ts'
-import { computeStepMs } from './formula.ts'
-import { type BackoffOptions, readBackoff } from './options.ts'
-import type { BackoffSettings } from './settings.ts'
+import { type RetryOptions, readDelayOptions } from './options.ts'
 
 /** The minimum, mean and maximum delay in milliseconds. All three are undefined if a function computes the delay. */
 interface DelayRange {
@@ -29,13 +29,13 @@ export interface RetrySchedule {
 const MAX_LISTED_RETRIES = 100_000
 
 /**
- * Returns the minimum, mean and maximum of each delay, and the totals.
+ * Returns the minimum, mean and maximum of each delay, and the totals. The options may be those of a retry.
  *
  * @example
  * schedule(presets.background).total.maxMs // 40300
  */
-export function schedule(options: BackoffOptions = {}): RetrySchedule {
-	const settings = readBackoff(options)
+export function schedule(options: RetryOptions = {}): RetrySchedule {
+	const settings = readDelayOptions(options, 'schedule')
 	const { maxRetries } = settings
 	if (maxRetries > MAX_LISTED_RETRIES)
 		invalidOption(
@@ -43,6 +43,12 @@ export function schedule(options: BackoffOptions = {}): RetrySchedule {
 			maxRetries,
 			`at most ${MAX_LISTED_RETRIES}, because schedule lists every delay`,
 		)
+	return computeSchedule(settings)
+}
+
+/** Returns the schedule of validated settings. */
+export function computeSchedule(settings: BackoffSettings): RetrySchedule {
+	const { maxRetries } = settings
 	const ranges = settings.jitterStrategy.startsWith('decorrelated')
 		? decorrelatedRanges(settings, maxRetries)
 		: Array.from({ length: maxRetries }, (_, attempt) => stepRange(settings, attempt))

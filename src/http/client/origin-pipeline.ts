@@ -106,10 +106,11 @@ export class OriginPipeline {
 }
 
 function createRetry(settings: HttpSettings, budget: Budget | undefined, runtime: Runtime): Retry {
-	const { onRetry, shouldRetry, nested, maxElapsedMs } = settings
+	const { onRetry, shouldRetry, nested, maxElapsedMs, givenJitter } = settings
 	const backoff = Object.keys(BACKOFF_SCHEMA).map((name) => [name, settings[name as keyof BackoffOptions]])
 	return new Retry({
 		...Object.fromEntries(backoff),
+		...givenJitter,
 		maxElapsedMs: maxElapsedMs === Infinity ? undefined : maxElapsedMs,
 		shouldRetry,
 		nested,

@@ -1,5 +1,5 @@
 /** The options that `resilientFetch`, `ResilientHttpClient` and the adapters share. */
-import { BACKOFF_SCHEMA, type BackoffOptions } from '../../core/backoff/options.ts'
+import { BACKOFF_SCHEMA, type BackoffOptions, selectJitter } from '../../core/backoff/options.ts'
 import type { Budget } from '../../core/budget/budget.ts'
 import type { RetryBudgetOptions } from '../../core/budget/retry-budget.ts'
 import type { BulkheadOptions } from '../../core/bulkhead/options.ts'
@@ -9,7 +9,13 @@ import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../../cor
 import type { PolicyListener } from '../../core/events/events.ts'
 import type { HedgeOptions } from '../../core/hedge/options.ts'
 import type { Hook } from '../../core/options/hook.ts'
-import { invalidOption, MAX_NUMBER, type OptionSchema, readOptions } from '../../core/options/schema.ts'
+import {
+	invalidOption,
+	isObject,
+	MAX_NUMBER,
+	type OptionSchema,
+	readOptions,
+} from '../../core/options/schema.ts'
 import { type DeadlineHeader, deadlineHeaderNames, isDeadlineHeader } from '../headers/deadline-headers.ts'
 
 /** Options of `resilientFetch`, `ResilientHttpClient` and the adapters. */
@@ -91,6 +97,8 @@ export interface HttpSettings
 		Omit<HttpOptions, Defaulted | Policies | 'deadlineHeader'>,
 		Readonly<{ [name in Defaulted]: NonNullable<HttpOptions[name]> }>,
 		Readonly<{ [name in Policies]: Exclude<HttpOptions[name], boolean> }> {
+	/** Without defaults, because `lint` reports options that were set and have no effect. */
+	readonly givenJitter: Pick<BackoffOptions, 'jitterFactor' | 'jitterRangeMs'>
 	/** False if `totalTimeoutMs` was derived from `timeout`. */
 	readonly isTotalGiven: boolean
 	readonly vetoes: readonly (readonly [name: string, value: string])[]
@@ -182,6 +190,7 @@ export function readHttpOptions(
 	owner: string,
 	bulkhead?: BulkheadOptions,
 ): HttpSettings {
+	if (!isObject(options)) invalidOption('options', options, 'an object')
 	checkPolicyOptions(options, schema, owner)
 	checkTimeout('timeout', options.timeout)
 	checkTimeout('totalTimeoutMs', options.totalTimeoutMs)
@@ -197,6 +206,8 @@ export function readHttpOptions(
 		invalidOption('honorRateLimit', honorRateLimit, 'true or false')
 	return {
 		...settings,
+		jitterStrategy: selectJitter(options),
+		givenJitter: { jitterFactor: options.jitterFactor, jitterRangeMs: options.jitterRangeMs },
 		totalTimeoutMs: totalTimeoutMs ?? DEFAULT_TOTAL_FACTOR * settings.timeout,
 		isTotalGiven: totalTimeoutMs !== undefined,
 		circuitBreaker: policyOptions('circuitBreaker', options.circuitBreaker, {}),

@@ -1,5 +1,5 @@
 /** The options of a relay and of its destinations: validation and defaults. */
-import { BACKOFF_SCHEMA } from '../../core/backoff/options.ts'
+import { BACKOFF_SCHEMA, selectJitter } from '../../core/backoff/options.ts'
 import { presets } from '../../core/backoff/presets.ts'
 import { type CircuitSettings, readCircuitBreakerOptions } from '../../core/circuit-breaker/options.ts'
 import type { Classification } from '../../core/classify/classification.ts'
@@ -193,7 +193,9 @@ function readRetry(path: string, options: RelayRetryOptions = {}): RetrySettings
 	if (Object(options) !== options) invalidOption(path, options, 'an object such as { maxRetries: 5 }')
 	return withOptionPath(path, () => {
 		checkNames(options, RETRY_SCHEMA)
-		return readRetryOptions({ ...presets.messageQueue, ...definedOnly(options) })
+		const { messageQueue } = presets
+		const jitterStrategy = selectJitter(options, messageQueue.jitterStrategy)
+		return readRetryOptions({ ...messageQueue, ...definedOnly(options), jitterStrategy })
 	})
 }
 

@@ -3,6 +3,7 @@
  * strategy, fewer retries. Adding a budget is larger, adding a layer largest. Sizes define "the smallest change", so they are listed
  * here.
  */
+import { selectJitter } from '../../core/backoff/options.ts'
 import type { LayerKind, LayerOptions, PolicyLayer } from '../scenario/layers.ts'
 
 /** One change to a policy. */
@@ -27,9 +28,9 @@ type Change = readonly [option: string, to: unknown, size: number]
 
 /** By layer: the changes to try, given its current options. */
 const CHANGES: { readonly [Kind in LayerKind]?: (options: LayerOptions[Kind]) => readonly Change[] } = {
-	retry: ({ maxRetries = 3, baseDelayMs = 1_000, maxDelayMs = 30_000, jitterStrategy = 'full', budget }) => [
+	retry: ({ maxRetries = 3, baseDelayMs = 1_000, maxDelayMs = 30_000, budget, ...backoff }) => [
 		...(['full', 'equal', 'decorrelated'] as const)
-			.filter((strategy) => strategy !== jitterStrategy)
+			.filter((strategy) => strategy !== selectJitter(backoff))
 			.map((strategy): Change => ['jitterStrategy', strategy, 1]),
 		...[2, 1, 0]
 			.filter((retries) => retries < maxRetries)

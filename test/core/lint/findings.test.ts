@@ -127,7 +127,8 @@ describe('settings outside the usual range', () => {
 		const proportional = { jitterStrategy: 'proportional' } as const
 		expect(inRetry({ ...proportional, jitterFactor: 0.51 })).toEqual(['jitter-factor retry'])
 		expect(inRetry({ ...proportional, jitterFactor: 0.5 })).toEqual([])
-		expect(inRetry({ jitterFactor: 0.9 })).toEqual([])
+		expect(inRetry({ jitterFactor: 0.9 })).toEqual(['jitter-factor retry'])
+		expect(inRetry({ jitterStrategy: 'full', jitterFactor: 0.9 })).toEqual(['unused-option retry'])
 	})
 
 	test('reports no-jitter for strategy none and for a jitter range of 0', () => {
@@ -135,7 +136,11 @@ describe('settings outside the usual range', () => {
 		expect(inRetry({ jitterStrategy: 'proportional', jitterFactor: 0 })).toEqual(['no-jitter retry'])
 		expect(inRetry({ jitterStrategy: 'additive', jitterRangeMs: 0 })).toEqual(['no-jitter retry'])
 		expect(inRetry({ jitterStrategy: 'additive', jitterRangeMs: 1 })).toEqual([])
-		expect(inRetry({ jitterFactor: 0, jitterRangeMs: 0 })).toEqual([])
+		expect(inRetry({ jitterFactor: 0 })).toEqual(['no-jitter retry'])
+		expect(inRetry({ jitterStrategy: 'full', jitterFactor: 0, jitterRangeMs: 0 })).toEqual([
+			'unused-option retry',
+			'unused-option retry',
+		])
 	})
 
 	test.each([

@@ -14,7 +14,11 @@ export interface CallResult {
 }
 
 /** Starts a call. The duration is set when it ends; it stays NaN if the call never ends. */
-export function startCall(clock: VirtualRuntime, policy: Policy<unknown>, outcomes: readonly Outcome[]): CallResult {
+export function startCall(
+	clock: VirtualRuntime,
+	policy: Policy<unknown>,
+	outcomes: readonly Outcome[],
+): CallResult {
 	const result: CallResult = { ms: Number.NaN, attempts: 0 }
 	const from = clock.now()
 	const end = () => {
