@@ -28,7 +28,4 @@ export const CANCELLED: Classification = /* @__PURE__ */ Object.freeze({ kind: '
  * const classifier: Classifier = (error, next) =>
  *   error instanceof StockError ? { kind: 'permanent', isKnown: true } : next(error)
  */
-export type Classifier = Hook<
-	[error: unknown, next: (error: unknown) => Classification],
-	Classification
->
+export type Classifier = Hook<[error: unknown, next: (error: unknown) => Classification], Classification>

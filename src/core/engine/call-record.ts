@@ -78,19 +78,27 @@ export function closeRecord(call: RecordedCall): void {
 	if (ok) return
 	attachRecord(value, call)
 	if (!parentCall) return
-	// If a retry decided on this failure, the retries of the parent call must not repeat it.
+	// If a retry has exhausted its retries of this failure, those of the parent call must not repeat it.
 	if (rare?.isFinalFailure || call.stop === 'inner-retry')
-		parentCall.rareState.innerFailure = { attempt: Context.of(call.options)?.attempt, error: value }
+		parentCall.rareState.innerFailure = {
+			attempt: Context.of(call.options)?.attempt,
+			error: value,
+			stop: call.stop,
+		}
 	if (rare?.isDeferredToOuter) parentCall.rareState.isDeferredToOuter = true
 }
 
+/** Returns true if a retry stops without having handled the failure, and an outer retry may handle it. */
+export const isPassedOn = (stop: StopReason | undefined): boolean =>
+	stop === 'should-retry-false' || stop === 'permanent' || stop === 'cancelled'
+
 /**
- * Returns true if the call failed with the error that an inner retry passed on, or with one that has it as a cause.
- * The operation may have handled that error and failed with another.
+ * Returns true if the call failed with an error whose retries an inner call has exhausted, or with one that has it as a
+ * cause. The operation may have handled that error and failed with another.
  */
 export function isInnerFailure({ rare, attempt, value }: RecordedCall): boolean {
 	const inner = rare?.innerFailure
-	if (inner?.attempt !== attempt) return false
+	if (inner?.attempt !== attempt || isPassedOn(inner.stop)) return false
 	let failure = value
 	for (let depth = 0; depth < 9 && failure !== undefined; depth++) {
 		if (failure === inner.error) return true

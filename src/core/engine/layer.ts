@@ -92,8 +92,12 @@ export interface RareFacts {
 	isSubstituted?: boolean
 	/** True if a retry decided that this failure is final. */
 	isFinalFailure?: boolean
-	/** The last failure that an inner retry passed on, and the attempt in which that was. */
-	innerFailure?: { readonly attempt: number | undefined; readonly error: unknown }
+	/** The last failure of an inner call that a retry in it decided not to retry, and the attempt in which that was. */
+	innerFailure?: {
+		readonly attempt: number | undefined
+		readonly error: unknown
+		readonly stop: StopReason | undefined
+	}
 	/** True if an inner retry left retrying to the outermost one. */
 	isDeferredToOuter?: boolean
 	/** True if another service than the one that was called has failed. A breaker counts the call as a success. */

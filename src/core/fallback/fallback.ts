@@ -139,10 +139,7 @@ export class FallbackLayer implements ObservableLayer {
 export function fallback<
 	T extends Value = never,
 	Other extends Value | AlternativeFunction<unknown> | LastGoodValue = never,
->(
-	alternative: Alternative<T>,
-	options?: FallbackOptions<Other>,
-): Fallback<T | ResultOf<Other>>
+>(alternative: Alternative<T>, options?: FallbackOptions<Other>): Fallback<T | ResultOf<Other>>
 export function fallback(alternative: unknown, options?: FallbackOptions): Fallback {
 	return new Fallback(alternative, options)
 }

@@ -143,7 +143,10 @@ export class Keyed<P extends Policy<unknown> = Policy> extends Policy<Substitute
 }
 
 /** Returns the layers of a key's policy, followed by the rest of the pipeline. */
-function boundLayersOf({ policy, chains }: KeyEntry<Policy<unknown>>, bound: BoundLayer): BoundLayer | undefined {
+function boundLayersOf(
+	{ policy, chains }: KeyEntry<Policy<unknown>>,
+	bound: BoundLayer,
+): BoundLayer | undefined {
 	let chain = chains.get(bound)
 	if (!chain) {
 		const after: BoundLayer[] = []

@@ -8,46 +8,56 @@ import { computeDelayMs } from '../backoff/formula.ts'
 import type { Classification } from '../classify/classification.ts'
 import { safeGet } from '../classify/safe-get.ts'
 import { requireSync } from '../engine/hooks.ts'
+import { InvalidOptionError } from '../errors/errors.ts'
 import type { RetryDelay, StopReason } from '../explain/record.ts'
-import { checkRange, isAmount } from '../options/schema.ts'
+import { isAmount } from '../options/schema.ts'
 import type { RetrySettings } from './options.ts'
 
 /**
  * Returns why there is no next attempt, as far as the outcome decides it. `classification` is undefined for a result.
+ * `shouldRetry` is called after the last attempt only if there is a retry further out, which needs to know whether this one
+ * would have retried the failure.
  */
 export function stopReason(
 	{ maxRetries, shouldRetry }: RetrySettings,
 	attempt: number,
 	error: unknown,
 	classification: Classification | undefined,
+	hasOuterRetry = false,
 ): StopReason | undefined {
 	const kind = classification?.kind
 	if (!shouldRetry && (kind === 'permanent' || kind === 'cancelled')) return kind
-	if (attempt >= maxRetries) return 'retries-exhausted'
-	return kind && shouldRetry && !requireSync('shouldRetry', shouldRetry(error, attempt))
-		? 'should-retry-false'
-		: undefined
+	const isLast = attempt >= maxRetries
+	const mustAsk = kind && shouldRetry && (!isLast || hasOuterRetry)
+	if (mustAsk && !requireSync('shouldRetry', shouldRetry(error, attempt))) return 'should-retry-false'
+	return isLast ? 'retries-exhausted' : undefined
 }
 
 /**
- * Returns the delay before the next attempt. `previousDelayMs` is the last backoff delay; a Retry-After wait does not
- * count.
+ * Returns the delay before the next attempt. `classification` is undefined for a result. `previousDelayMs` is the last
+ * backoff delay; a Retry-After wait does not count.
  */
 export function nextWait(
 	settings: RetrySettings,
 	attempt: number,
 	previousDelayMs: number,
-	error: unknown,
+	value: unknown,
 	classification: Classification | undefined,
 	random: RandomSource,
 ): RetryDelay {
 	const { delayFor } = settings
-	const asked =
-		classification &&
-		(delayFor ? requireSync('delayFor', delayFor(error, attempt)) : retryAfter(error, classification))
+	const asked = delayFor
+		? requireSync(
+				'delayFor',
+				classification ? delayFor(value, attempt) : delayFor(undefined, attempt, { result: value }),
+			)
+		: classification && retryAfter(value, classification)
 	const source = asked === undefined || asked === null ? 'backoff' : delayFor ? 'delay-for' : 'retry-after'
 	const wait = asked ?? computeDelayMs(settings, attempt, previousDelayMs, random)
-	if (!isAmount(wait)) checkRange(`delay (${source})`, wait)
+	if (!isAmount(wait))
+		throw new InvalidOptionError(`delay (${source})`, wait, 'a finite number, 0 or more', undefined, {
+			cause: classification && value,
+		})
 	return { delayMs: wait, source }
 }
 

@@ -2,7 +2,7 @@
 import type { Budget } from '../budget/budget.ts'
 import { isTimeout, recordRequestOnce } from '../budget/deposit.ts'
 import type { BoundLayer, Call, Layer } from '../engine/call.ts'
-import { recordAttempt } from '../engine/call-record.ts'
+import { isPassedOn, recordAttempt } from '../engine/call-record.ts'
 import { notify, requireSync } from '../engine/hooks.ts'
 import { GO, type Step } from '../engine/layer.ts'
 import type { RetryDelay, StopReason } from '../explain/record.ts'
@@ -35,7 +35,7 @@ export class RetryLayer implements Layer {
 
 	leave(call: Call, bound: BoundLayer<RetryLayer>): Step {
 		const { stop } = call
-		const wait = stop && stop !== 'rejected' ? stop : decide(call, bound)
+		const wait = stop && stop !== 'rejected' && !isPassedOn(stop) ? stop : decide(call, bound)
 		if (typeof wait === 'object') return scheduleRetry(call, bound, wait)
 		call.stop = wait ?? stop
 		if (!call.ok && wait && !call.rare?.interruption) call.rareState.isFinalFailure = true
@@ -83,13 +83,24 @@ function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopRea
 			return undefined
 		}
 		recordAttempt(call, 'unwanted-result')
+		if (call.isAborted) {
+			// A result that is not wanted is no result, so the caller's abort is the outcome.
+			call.ok = false
+			call.value = call.options?.signal?.reason
+			return call.cancelledBy
+		}
 	}
 	if (isDeferredToOuter(call, bound)) return undefined
 	const classification = ok ? undefined : call.classify(bound)
-	const stop = call.isAborted ? call.cancelledBy : stopReason(settings, attempt, value, classification)
+	const isNested = settings.shouldRetry && attempt >= settings.maxRetries && hasOuterRetry(call, bound)
+	const stop = call.isAborted
+		? call.cancelledBy
+		: stopReason(settings, attempt, value, classification, isNested)
 	// An operation that sees its signal aborted by the deadline reports only that it was cancelled.
 	if (stop === 'cancelled') return call.cancelledBy ?? stop
-	if (stop !== 'permanent') budget?.recordOutcome(false)
+	// An inner retry that passed the failure on has recorded it.
+	if (budget && stop !== 'permanent' && !(isPassedOn(call.stop) && isShared(budget, bound.next)))
+		budget.recordOutcome(false)
 	if (stop) return stop
 	const wait = nextWait(settings, attempt, previousDelayMs, value, classification, bound.runtime)
 	const passed = exceededLimit(call, bound, wait.delayMs)
@@ -112,20 +123,28 @@ function isShared(budget: Budget, inner: BoundLayer | undefined): boolean {
  * the failure, unless one of them asks for the outermost.
  */
 function isDeferredToOuter(call: Call, bound: BoundLayer<RetryLayer>): boolean {
-	let isAsked = call.rare?.isDeferredToOuter || bound.layer.settings.nested === 'outermost'
-	let hasOuter = false
-	let { outer } = bound
-	for (let enclosing: Call | undefined = call; enclosing; outer = enclosing?.current) {
-		for (; outer; outer = outer.outer) {
-			if (!(outer.layer instanceof RetryLayer)) continue
-			hasOuter = true
-			isAsked ||= outer.layer.settings.nested === 'outermost'
-		}
-		enclosing = enclosing.parentCall
-	}
-	if (!hasOuter || !isAsked) return false
+	const isAsked =
+		call.rare?.isDeferredToOuter || isEdgeOnly(bound.layer.settings) || hasOuterRetry(call, bound, isEdgeOnly)
+	if (!isAsked || !hasOuterRetry(call, bound)) return false
 	call.rareState.isDeferredToOuter = true
 	return true
+}
+
+const isEdgeOnly = ({ nested }: RetrySettings): boolean => nested === 'outermost'
+
+/** Returns true if there is a retry further out that passes the test, in this call or in one around it. */
+function hasOuterRetry(
+	call: Call,
+	bound: BoundLayer<RetryLayer>,
+	test?: (settings: RetrySettings) => boolean,
+): boolean {
+	let { outer } = bound
+	for (let enclosing: Call | undefined = call; enclosing; outer = enclosing?.current) {
+		for (; outer; outer = outer.outer)
+			if (outer.layer instanceof RetryLayer && (!test || test(outer.layer.settings))) return true
+		enclosing = enclosing.parentCall
+	}
+	return false
 }
 
 function scheduleRetry(call: Call, bound: BoundLayer<RetryLayer>, wait: RetryDelay): Step {
@@ -141,7 +160,11 @@ function scheduleRetry(call: Call, bound: BoundLayer<RetryLayer>, wait: RetryDel
 		lastAttempt.delayMs = delayMs
 		lastAttempt.delaySource = source
 	}
-	if (onRetry) notify('onRetry', onRetry, call.ok ? undefined : call.value, state.attempt, delayMs)
+	if (onRetry) {
+		const { ok, value } = call
+		if (ok) notify('onRetry', onRetry, undefined, state.attempt, delayMs, { result: value })
+		else notify('onRetry', onRetry, value, state.attempt, delayMs)
+	}
 	notifyObserver(call, bound, wait)
 	return delayMs
 }

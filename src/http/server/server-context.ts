@@ -38,7 +38,9 @@ class RequestContext extends Context implements ServerContext {
 	}
 
 	get retriesExhausted(): boolean {
-		return this.#call.rare?.innerFailure !== undefined
+		const { innerFailure } = this.#call.rare ?? {}
+		// A failure that the retry in this service does not handle is left to the caller.
+		return innerFailure !== undefined && innerFailure.stop !== 'should-retry-false'
 	}
 
 	end(): void {

@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { type CallContext, Deadline, Fallback, fallback, lastGoodValue, permanent, pipeline, retry } from 'yaoki'
+import {
+	type CallContext,
+	Deadline,
+	Fallback,
+	fallback,
+	lastGoodValue,
+	permanent,
+	pipeline,
+	retry,
+} from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 import { dead, settled, steady } from '../../scenario.ts'
 

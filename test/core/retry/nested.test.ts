@@ -59,6 +59,11 @@ function nest(
 	return policy.execute(next ? within : work, options)
 }
 
+/** The messages of an error and of its causes. */
+function messages(error: unknown): readonly string[] {
+	return error instanceof Error ? [error.message, ...messages(error.cause)] : []
+}
+
 /** Three attempts each. */
 function retries(clock: VirtualRuntime, retried: string[], ...options: readonly RetryOptions[]): Retry[] {
 	return options.map((own, place) => {
@@ -123,6 +128,60 @@ describe.each(forms)('nested retries, %s', (_, execute) => {
 		const { calls, retried } = await run(dead, {}, {}, { nested: 'outermost' })
 		expect(calls).toBe(3)
 		expect(retried).toEqual(['retry 0', 'retry 0'])
+	})
+
+	const isConflict = (error: unknown): boolean => messages(error).includes('conflict')
+	const isNetwork = (error: unknown): boolean => messages(error).includes('network')
+
+	test('retry outside what the inner one does not handle', async () => {
+		const { result, retried, calls } = await run(
+			(clock) => failing(clock, new Error('network'), new Error('conflict'), new Error('network')),
+			{ shouldRetry: isConflict },
+			{ shouldRetry: isNetwork },
+		)
+		expect(result).toEqual({ ok: true, value: 'ok' })
+		expect(retried).toEqual(['retry 1', 'retry 0', 'retry 1'])
+		expect(calls).toBe(4)
+	})
+
+	test('retry outside what the inner one considers permanent', async () => {
+		const { result, retried } = await run(
+			(clock) => failing(clock, permanent(new Error('conflict'))),
+			{ shouldRetry: isConflict },
+			{},
+		)
+		expect(result.ok).toBe(true)
+		expect(retried).toEqual(['retry 0'])
+	})
+
+	test('retry outside what the inner one does not handle in its last attempt', async () => {
+		const network = new Error('network')
+		const { result, retried } = await run(
+			(clock) => failing(clock, network, network, new Error('conflict')),
+			{ shouldRetry: isConflict },
+			{ shouldRetry: isNetwork },
+		)
+		expect(result.ok).toBe(true)
+		expect(retried).toEqual(['retry 1', 'retry 1', 'retry 0'])
+	})
+
+	test('do not repeat outside what the inner one has exhausted, even if the outer one would', async () => {
+		const { calls, retried } = await run(
+			(clock) => dead(clock, new Error('network')),
+			{ shouldRetry: () => true },
+			{ shouldRetry: isNetwork },
+		)
+		expect(calls).toBe(3)
+		expect(retried).toEqual(['retry 1', 'retry 1'])
+	})
+
+	test('end if no level handles the failure', async () => {
+		const { calls } = await run(
+			(clock) => dead(clock, new Error('syntax')),
+			{ shouldRetry: isConflict },
+			{ shouldRetry: isNetwork },
+		)
+		expect(calls).toBe(1)
 	})
 
 	test('retry if there is only one, whatever `nested` is', async () => {

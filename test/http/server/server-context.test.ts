@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type CallOptions, DeadlineExceededError, explain, retry } from 'yaoki'
+import { type CallOptions, DeadlineExceededError, explain, type RetryOptions, retry } from 'yaoki'
 import { runWithContext, withAmbientContext } from 'yaoki/node'
 import { virtualRuntime } from 'yaoki/testing'
 import { areRetriesExhausted } from '../../../src/http/headers/retry-headers.ts'
@@ -16,7 +16,7 @@ const request = (headers: Record<string, string> = {}, signal?: AbortSignal) =>
 /** How often a failing dependency is called from a request with these headers, and the state of the context afterwards. */
 async function callsInside(
 	headers: Record<string, string>,
-	options: { nested?: 'innermost' | 'outermost' } = {},
+	options: RetryOptions = {},
 	as: (context: ServerContext) => CallOptions = (context) => ({ parent: context }),
 ) {
 	const clock = virtualRuntime()
@@ -106,6 +106,12 @@ describe('the layer that retries', () => {
 		const { calls, context } = await callsInside({ 'x-retry-attempt': '1' })
 		expect(calls).toBe(3)
 		expect(context).toMatchObject({ attempt: 1, retriesExhausted: true })
+	})
+
+	test('is the caller, if the policy inside does not handle the failure', async () => {
+		const { calls, context } = await callsInside({ 'x-retry-attempt': '1' }, { shouldRetry: () => false })
+		expect(calls).toBe(1)
+		expect(context.retriesExhausted).toBe(false)
 	})
 
 	test("is the caller, if the policy inside has nested: 'outermost'", async () => {
