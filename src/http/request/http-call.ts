@@ -2,7 +2,6 @@
  * One logical request: what is sent, whether it may be sent again, and its attempts. It is also the options object of its call, so that
  * the layers find it by the call without another allocation.
  */
-import { permanent } from '../../core/classify/permanent.ts'
 import { Deadline } from '../../core/deadline/deadline.ts'
 import { Call } from '../../core/engine/call.ts'
 import type { CallContext, CallOptions } from '../../core/engine/call-options.ts'
@@ -21,7 +20,6 @@ import { isIdempotentMethod, isSafeMethod } from '../transport/methods.ts'
 import { randomUuid } from '../transport/random-uuid.ts'
 import { isRedirect, REDIRECT_OBSERVER } from '../transport/redirect.ts'
 import {
-	type BodySource,
 	discardBody,
 	isReplayable,
 	isStream,
@@ -34,6 +32,7 @@ import {
 	type TransportInit,
 } from '../transport/transport.ts'
 import { AttemptScope } from './attempt-scope.ts'
+import { abortReason, createBody, isAborted } from './create-body.ts'
 import { drainBody } from './drain-body.ts'
 import { LazyAbortSignal } from './lazy-abort-signal.ts'
 import { limitBody } from './limit-body.ts'
@@ -280,27 +279,6 @@ function idempotencyKeyOf(
 	if (idempotency === 'manual' || (method !== 'POST' && method !== 'PATCH')) return undefined
 	return { value: randomUuid(), isAdded: true }
 }
-
-/** Calls the caller's body factory. Its error is permanent: a retry would throw it again. A body that comes too late is closed. */
-async function createBody(
-	factory: () => BodySource | Promise<BodySource>,
-	link: SignalLink,
-): Promise<BodySource> {
-	let body: BodySource
-	try {
-		body = await factory()
-	} catch (error) {
-		throw typeof error === 'object' && error !== null ? permanent(error) : error
-	}
-	if (!isAborted(link)) return body
-	discardBody(body, abortReason(link))
-	throw abortReason(link)
-}
-
-const isAborted = (link: SignalLink): boolean =>
-	link instanceof LazyAbortSignal ? link.isAborted : link.signal.aborted
-const abortReason = (link: SignalLink): unknown =>
-	(link instanceof LazyAbortSignal ? link : link.signal).reason
 
 /** Returns the attempt that starts with this context. Each request of a hedge is its own call. */
 function scopeOf(context: CallContext): AttemptScope {

@@ -5,6 +5,7 @@
 import { YaokiError } from '../../core/errors/errors.ts'
 import { invalidOption } from '../../core/options/schema.ts'
 import { ResilientHttpClient } from '../../http/client/resilient-http-client.ts'
+import { urlForMessage } from '../../http/origin/origin-parser.ts'
 import { HttpStatusError } from '../../http/request/status-error.ts'
 import type { Transport } from '../../http/transport/transport.ts'
 import type { Message } from '../message/message.ts'
@@ -126,4 +127,8 @@ function checkUrl(url: unknown): void {
 	const text = String(url)
 	if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
 		invalidOption('url', url, 'an http or https URL, or a function of the message that returns one')
+	const { username, password } = new URL(text)
+	// Every delivery would fail. The value is shown without them.
+	if (username || password)
+		invalidOption('url', urlForMessage(text), 'a URL without credentials; send them in a header')
 }

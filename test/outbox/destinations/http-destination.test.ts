@@ -153,6 +153,14 @@ test.each<[string, unknown, string]>([
 	)
 })
 
+test('rejects a URL with credentials when it is created, and does not show them', () => {
+	const url = 'https://ann:s3cret@example.com/orders?token=s3cret'
+	expect(() => httpDestination({ url })).toThrow(
+		expect.objectContaining({ optionPath: 'url', received: 'https://example.com/orders' }),
+	)
+	expect(() => httpDestination({ url })).not.toThrow(/s3cret/)
+})
+
 test('passes destination options on; the relay rejects unknown ones', async () => {
 	expect(httpDestination({ url: 'http://a/', concurrency: 3, order: true })).toMatchObject({
 		concurrency: 3,
