@@ -19,12 +19,7 @@ import { addJitter, MAX_PAUSE_MS, type Origin } from '../origin/origin.ts'
 import { isIdempotentMethod, isSafeMethod } from '../transport/methods.ts'
 import { randomUuid } from '../transport/random-uuid.ts'
 import { isRedirect, REDIRECT_OBSERVER } from '../transport/redirect.ts'
-import {
-	discardBody,
-	isReplayable,
-	isStream,
-	type RequestBody,
-} from '../transport/request-body.ts'
+import { discardBody, isReplayable, isStream, type RequestBody } from '../transport/request-body.ts'
 import {
 	type HttpResponse,
 	headerOf,
