@@ -1,13 +1,8 @@
-import type { BoundLayer, Call } from '../engine/call.ts'
-import { GO, type Step } from '../engine/layer.ts'
-import { type Emit, LeafPolicy, type ObservableLayer } from '../engine/policy.ts'
+import { LeafPolicy } from '../engine/policy.ts'
 import type { Changes } from '../engine/policy-options.ts'
-import { RateLimitedError } from '../errors/errors.ts'
 import { invalidOption, mergeOptions } from '../options/schema.ts'
-import { type RateLimiterOptions, type RateLimiterSettings, readRateLimiterOptions } from './options.ts'
-import type { Pacer } from './pacer.ts'
-import { SlidingWindow } from './sliding-window.ts'
-import { TokenBucket } from './token-bucket.ts'
+import { RateLimiterLayer } from './layer.ts'
+import { type RateLimiterOptions, readRateLimiterOptions } from './options.ts'
 
 /** A reserved start of a call. */
 export interface Reservation {
@@ -46,12 +41,13 @@ export class RateLimiter extends LeafPolicy {
 
 	get stats(): RateLimiterStats {
 		const now = this.env.runtime.now()
-		const { pacer } = this.#layer
-		return { available: pacer.available(now), retryAfterMs: Math.ceil(pacer.next(now) - now) }
+		const { queue } = this.#layer
+		return { available: queue.available(now), retryAfterMs: Math.ceil(queue.next(now) - now) }
 	}
 
 	/**
-	 * Reserves the next start for a call that you make without this policy, however long the wait is.
+	 * Reserves the next start for a call that you make without this policy, however long the wait is. Its time is fixed:
+	 * it does not move up when earlier calls leave.
 	 *
 	 * @example
 	 * const { delayMs } = limiter.reserve()
@@ -59,14 +55,14 @@ export class RateLimiter extends LeafPolicy {
 	 */
 	reserve(): Reservation {
 		const { runtime } = this.env
-		const { pacer } = this.#layer
+		const layer = this.#layer
 		const now = runtime.now()
-		const at = pacer.reserve(now)
+		const at = layer.queue.reserve(now)
 		let isReserved = true
 		return {
 			delayMs: at - now,
 			cancel() {
-				if (isReserved) pacer.cancel(at, runtime.now())
+				if (isReserved) layer.cancel(at, runtime)
 				isReserved = false
 			},
 		}
@@ -81,54 +77,7 @@ export class RateLimiter extends LeafPolicy {
 		this.#options = next
 		const { limit, intervalMs, burst } = settings
 		this.#layer.settings = settings
-		this.#layer.pacer.update(limit, intervalMs, burst, this.env.runtime.now())
-	}
-}
-
-export class RateLimiterLayer implements ObservableLayer {
-	settings: RateLimiterSettings
-	readonly pacer: Pacer
-	name = ''
-	emit: Emit | undefined
-
-	constructor(settings: RateLimiterSettings) {
-		const { algorithm, limit, intervalMs, burst } = settings
-		this.settings = settings
-		this.pacer =
-			algorithm === 'token-bucket'
-				? new TokenBucket(limit, intervalMs, burst)
-				: new SlidingWindow(limit, intervalMs)
-	}
-
-	enter(call: Call, bound: BoundLayer): Step {
-		const { pacer, settings } = this
-		const now = call.now(bound.runtime)
-		const waitMs = pacer.next(now) - now
-		// Do not wait for a start after the deadline.
-		if (
-			waitMs > settings.maxWaitMs ||
-			(waitMs > 0 && waitMs >= (call.options?.deadline?.remainingMs ?? Infinity))
-		) {
-			const retryAfterMs = Math.ceil(waitMs)
-			this.emit?.(call, bound, { type: 'rejected', reason: 'rate-limited', retryAfterMs })
-			return call.reject(new RateLimitedError(this.name, retryAfterMs))
-		}
-		const at = pacer.reserve(now)
-		if (waitMs <= 0) return GO
-		call.enterLayer(bound, at)
-		return waitMs
-	}
-
-	resume(call: Call, bound: BoundLayer): Step {
-		call.startedAt = call.pipeline.runtime.now()
-		return call.enterLayer(bound)
-	}
-
-	/** A call that was interrupted while it waited cancels its reservation. */
-	leave(call: Call, bound: BoundLayer): Step {
-		const at = call.layerState(bound)
-		if (typeof at === 'number') this.pacer.cancel(at, bound.runtime.now())
-		return GO
+		this.#layer.queue.pacer.update(limit, intervalMs, burst, this.env.runtime.now())
 	}
 }
 

@@ -3,7 +3,7 @@
  * waits until the oldest of `limit` starts is one interval old. Fixed windows, or the weighted mean of two, need only two
  * numbers, but allow up to twice the limit around a window's border, and a server that counts exactly would return 429.
  */
-import { CancelledReservations, type Pacer, TICKS, tickAfter } from './pacer.ts'
+import { type Pacer, TICKS, tickAfter } from './pacer.ts'
 
 /** Expired starts are removed when there are more than this. */
 const MIN_EXPIRED = 64
@@ -15,7 +15,6 @@ export class SlidingWindow implements Pacer {
 	readonly #starts: number[] = []
 	/** How many of them are at least one interval old. */
 	#expired = 0
-	#cancelled: CancelledReservations | undefined
 
 	/** Both are integers above 0. */
 	constructor(limit: number, intervalMs: number) {
@@ -44,16 +43,12 @@ export class SlidingWindow implements Pacer {
 		return start
 	}
 
-	cancel(at: number, now: number): void {
+	cancel(at: number): boolean {
 		const starts = this.#starts
-		this.#cancelled ??= new CancelledReservations()
-		this.#cancelled.add(
-			tickAfter(at),
-			tickAfter(now),
-			() => starts.at(-1) ?? Number.NaN,
-			() => starts.pop(),
-		)
+		if (starts.at(-1) !== tickAfter(at)) return false
+		starts.pop()
 		this.#expired = Math.min(this.#expired, starts.length)
+		return true
 	}
 
 	available(now: number): number {

@@ -3,7 +3,7 @@
  * integer count is exact. (Rejected: a next start time to which each call adds an interval. A third of a second added a
  * million times is not a million thirds.)
  */
-import { CancelledReservations, type Pacer, TICKS, tickAfter } from './pacer.ts'
+import { type Pacer, TICKS, tickAfter } from './pacer.ts'
 
 export class TokenBucket implements Pacer {
 	#limit: number
@@ -15,7 +15,6 @@ export class TokenBucket implements Pacer {
 	#taken = 0
 	/** The tick of the latest reservation; NaN if unknown. */
 	#latest = Number.NaN
-	#cancelled: CancelledReservations | undefined
 
 	/** `limit` tokens are refilled per `intervalMs`, up to `burst`. All are integers above 0. */
 	constructor(limit: number, intervalMs: number, burst: number) {
@@ -44,20 +43,13 @@ export class TokenBucket implements Pacer {
 		return start
 	}
 
-	cancel(at: number, now: number): void {
-		const tick = tickAfter(now)
-		this.#cancelled ??= new CancelledReservations()
-		this.#cancelled.add(
-			tickAfter(at),
-			tick,
-			() => this.#latest,
-			() => {
-				const waiting = --this.#taken - this.#burst
-				const latest = this.#refillTick(waiting)
-				// A call that did not have to wait may have started later than that.
-				this.#latest = waiting > 0 && latest > tick ? latest : Number.NaN
-			},
-		)
+	cancel(at: number, now: number): boolean {
+		if (this.#latest !== tickAfter(at)) return false
+		const waiting = --this.#taken - this.#burst
+		const latest = this.#refillTick(waiting)
+		// A call that did not have to wait may have started later than that, but not later than now.
+		this.#latest = waiting > 0 && latest >= tickAfter(now) ? latest : Number.NaN
+		return true
 	}
 
 	available(now: number): number {
@@ -79,7 +71,7 @@ export class TokenBucket implements Pacer {
 			this.#taken = Math.max(0, this.#taken - this.#refilled(now))
 			this.#fullAt = tick
 		}
-		// Reservations made at the old rate have no tick at the new one, so they cannot be cancelled.
+		// Reservations made at the old rate have no tick at the new one, so they cannot be undone.
 		this.#latest = Number.NaN
 		this.#limit = limit
 		this.#intervalTicks = intervalTicks

@@ -1,20 +1,36 @@
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { Deadline, explain, pipeline, rateLimiter, retry, timeout, type YaokiEvent } from 'yaoki'
+import {
+	Deadline,
+	explain,
+	pipeline,
+	type Runtime,
+	rateLimiter,
+	retry,
+	timeout,
+	type YaokiEvent,
+} from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
 import { dead, settled, steady } from '../../scenario.ts'
 
 const algorithms = ['token-bucket', 'sliding-window'] as const
 
 /** A limiter of two calls per second, and calls through it that record when they start. */
-function limited(options: Parameters<typeof rateLimiter>[0]) {
-	const clock = virtualRuntime()
+function limited(options: Parameters<typeof rateLimiter>[0], clock = virtualRuntime()) {
 	const policy = rateLimiter({ limit: 2, intervalMs: 1_000, runtime: clock, ...options })
 	const starts: string[] = []
 	const call = (name: string, callOptions?: Parameters<typeof policy.execute>[1]) =>
 		policy.execute(() => starts.push(`${name} at ${clock.now()}`), callOptions)
 	return { clock, policy, starts, call }
 }
+
+/** A clock with other timers. */
+const withTimers = (clock: Runtime, setTimer: Runtime['setTimer']): Runtime => ({
+	now: () => clock.now(),
+	wallNow: () => clock.wallNow(),
+	random: () => clock.random(),
+	setTimer,
+})
 
 describe.each(algorithms)('rateLimiter (%s)', (algorithm) => {
 	test('starts calls within the limit immediately', async () => {
@@ -76,6 +92,105 @@ describe.each(algorithms)('rateLimiter (%s)', (algorithm) => {
 		expect(clock.pendingTimers).toBe(0)
 		await settled(clock, call('b'))
 		expect(starts).toEqual(['a at 0', 'b at 1000'])
+	})
+
+	test('309 aborted calls do not delay the one behind them, and stats agree', async () => {
+		const { clock, policy, call, starts } = limited({ algorithm, limit: 10, maxWaitMs: Infinity })
+		const controller = new AbortController()
+		for (let i = 0; i < 10; i++) await call('immediate')
+		const soonest = policy.stats.retryAfterMs
+		const aborted = Array.from({ length: 309 }, () => call('aborted', { signal: controller.signal }))
+		const last = call('last')
+		const behind = policy.stats.retryAfterMs
+		controller.abort(new Error('the caller left'))
+		expect((await Promise.allSettled(aborted)).every(({ status }) => status === 'rejected')).toBe(true)
+		expect(behind).toBeGreaterThan(30_000)
+		expect(policy.stats.retryAfterMs).toBe(algorithm === 'token-bucket' ? 200 : 1_000)
+		await settled(clock, last)
+		expect(starts.at(-1)).toBe(`last at ${soonest}`)
+		expect(clock.pendingTimers).toBe(0)
+	})
+
+	test('calls behind a call that leaves later move up too, in order', async () => {
+		const { clock, call, starts } = limited({ algorithm, limit: 1, maxWaitMs: Infinity })
+		const controller = new AbortController()
+		const calls = ['a', 'b', 'left', 'c', 'd'].map((name) =>
+			call(name, name === 'left' ? { signal: controller.signal } : undefined),
+		)
+		clock.setTimer(1_500, () => controller.abort(new Error('the caller left')))
+		await settled(clock, Promise.allSettled(calls))
+		expect(starts).toEqual(['a at 0', 'b at 1000', 'c at 2000', 'd at 3000'])
+	})
+
+	test.each(['before', 'after'])(
+		'a call that is aborted at its start, %s it is woken, leaves the start to the next one',
+		async (when) => {
+			const clock = virtualRuntime()
+			const controller = new AbortController()
+			const abort = () => controller.abort(new Error('the caller left'))
+			const lateMs = 0.2
+			// Timers fire late. The operation of a call that they wake starts in a microtask after this.
+			const runtime = withTimers(clock, (ms, fn) =>
+				clock.setTimer(ms + lateMs, () => {
+					if (when === 'before') abort()
+					fn()
+					abort()
+				}),
+			)
+			const { call, starts } = limited({ algorithm, limit: 1, maxWaitMs: Infinity, runtime }, clock)
+			await call('a')
+			const aborted = call('aborted', { signal: controller.signal })
+			await settled(clock, Promise.allSettled([aborted, call('b'), call('c')]))
+			expect(starts.map((start) => start.replace(/\..*/, ''))).toEqual(['a at 0', 'b at 1000', 'c at 2000'])
+		},
+	)
+
+	test('a call does not overtake one that waits because its timer is late', async () => {
+		const clock = virtualRuntime()
+		const runtime = withTimers(clock, (ms, fn) => clock.setTimer(ms + 2_000, fn))
+		const { call, starts } = limited({ algorithm, limit: 1, runtime, maxWaitMs: 1_000 }, clock)
+		await call('a')
+		const late = call('b')
+		await clock.advance(2_500)
+		await settled(clock, Promise.all([late, call('c')]))
+		expect(starts).toEqual(['a at 0', 'b at 3000', 'c at 3000'])
+	})
+
+	test('a timer that was set under fake timers does not block later calls', async () => {
+		const clock = virtualRuntime()
+		let source = {}
+		const fake = source
+		const runtime = {
+			...withTimers(clock, (ms, fn) => (source === fake ? () => {} : clock.setTimer(ms, fn))),
+			timerSource: () => source,
+		}
+		const { call, starts } = limited({ algorithm, limit: 1, maxWaitMs: Infinity, runtime }, clock)
+		await call('a')
+		const stuck = call('waits under fake timers')
+		source = {}
+		await settled(clock, Promise.all([stuck, call('b')]))
+		expect(starts).toEqual(['a at 0', 'waits under fake timers at 1000', 'b at 2000'])
+	})
+
+	test('a cancelled reservation lets a waiting call start earlier', async () => {
+		const { clock, policy, call, starts } = limited({ algorithm, limit: 1, maxWaitMs: Infinity })
+		const [, reservation] = [policy.reserve(), policy.reserve()]
+		const waiting = call('a')
+		expect(policy.stats.retryAfterMs).toBe(3_000)
+		reservation.cancel()
+		expect(policy.stats.retryAfterMs).toBe(2_000)
+		await settled(clock, waiting)
+		expect(starts).toEqual(['a at 1000'])
+	})
+
+	test('explain reports the wait', async () => {
+		const { clock, policy } = limited({ algorithm, limit: 1, maxWaitMs: Infinity })
+		await policy.execute(() => 1)
+		const result = await settled(
+			clock,
+			policy.settle(() => Promise.reject(new Error('down'))),
+		)
+		expect(explain(result.ok ? result.value : undefined)?.attempts).toMatchObject([{ queuedMs: 1_000 }])
 	})
 
 	test('a timeout outside ends the wait and cancels the reservation', async () => {

@@ -7,7 +7,7 @@ import { command } from '../structures/command.ts'
 export interface ModelReservation {
 	readonly arrival: number
 	readonly start: number
-	/** False after it was cancelled. */
+	/** False after it was undone. */
 	used: boolean
 	/** Counts the settings: reservations with the same number were made under the same settings. */
 	readonly settingsId: number
@@ -19,11 +19,12 @@ export interface PacerModel {
 	intervalMs: number
 	burst: number
 	settingsId: number
-	/** Active reservations in the order of their creation. Only these take starts ... */
+	/** Reservations that were not undone, in the order of their creation. */
 	active: ModelReservation[]
-	/** ... and these, which a pacer may count as well: cancelled too late for their starts to be reused. */
-	counted: ModelReservation[]
-	/** True if a pacer must know its latest reservation. It need not if that one did not wait and a later one was cancelled. */
+	/**
+	 * True if a pacer must know its latest reservation. After a later one was undone it need not, if that one did not wait or
+	 * has the settings before an update.
+	 */
 	knowsLatest: boolean
 	/** All reservations ever made. */
 	all: ModelReservation[]
@@ -39,7 +40,6 @@ export const createModel = (now: number, limit: number, intervalMs: number, burs
 	burst,
 	settingsId: 0,
 	active: [],
-	counted: [],
 	knowsLatest: false,
 	all: [],
 })
@@ -79,7 +79,6 @@ export function take(model: PacerModel, pacer: Pacer): void {
 	expect(tick(start)).toBeGreaterThanOrEqual(tick(model.active.at(-1)?.start ?? now))
 	const reservation = { arrival: now, start, used: true, settingsId }
 	model.active.push(reservation)
-	model.counted.push(reservation)
 	model.knowsLatest = true
 	model.all.push(reservation)
 }
@@ -125,43 +124,38 @@ export function steps(check: Check): { base: Step[]; update: Step } {
 		),
 		fc.nat().map((which) =>
 			step(`give back ${which}`, (model, pacer) => {
-				const used = model.active.filter((reservation) => reservation.used)
-				const reservation = used[which % Math.max(1, used.length)]
+				const { active } = model
+				const reservation = active[which % Math.max(1, active.length)]
 				if (reservation) cancelReservation(model, pacer, reservation)
 			}),
 		),
 		fc.constant(
-			step('all waiting calls cancel, first come first', (model, pacer) => {
-				for (const reservation of [...model.active])
-					if (reservation.used && reservation.start > model.now) cancelReservation(model, pacer, reservation)
+			step('all waiting calls cancel, last come first', (model, pacer) => {
+				for (const reservation of model.active.toReversed())
+					if (reservation.start > model.now) cancelReservation(model, pacer, reservation)
 			}),
 		),
 	]
 	const update = settings.map(([limit, intervalMs, burst]) =>
 		step(`update(${limit}, ${intervalMs}, ${burst})`, (model, pacer) => {
-			Object.assign(model, { limit, intervalMs, burst, settingsId: model.settingsId + 1 })
+			Object.assign(model, { limit, intervalMs, burst, settingsId: model.settingsId + 1, knowsLatest: false })
 			pacer.update(limit, intervalMs, burst, model.now)
 		}),
 	)
 	return { base, update }
 }
 
-/** The start is free again when no later reservation is active. Reservations in the same tick are interchangeable. */
+/** Only the latest reservation can be undone. Reservations in the same tick are interchangeable. */
 function cancelReservation(model: PacerModel, pacer: Pacer, { start }: ModelReservation): void {
-	const { active, counted, now } = model
-	const reservation = active.findLast((other) => other.used && tick(other.start) === tick(start))
-	if (!reservation) throw new Error('nothing to cancel')
-	reservation.used = false
-	pacer.cancel(start, now)
-	while (active.at(-1)?.used === false) active.pop()
-	while (
-		model.knowsLatest &&
-		counted.at(-1)?.used === false &&
-		(counted.at(-1) === reservation || waits(model))
-	) {
-		counted.pop()
-		model.knowsLatest = waits(model)
-	}
+	const latest = model.active.at(-1)
+	const isLatest = latest !== undefined && tick(latest.start) === tick(start)
+	const isUndone = pacer.cancel(start, model.now)
+	if (isUndone) expect(isLatest).toBe(true)
+	else expect(isLatest && model.knowsLatest).toBe(false)
+	if (!latest || !isUndone) return
+	latest.used = false
+	model.active.pop()
+	const before = model.active.at(-1)
+	model.knowsLatest =
+		before !== undefined && before.settingsId === model.settingsId && before.start > model.now + 1e-3
 }
-
-const waits = ({ counted, now }: PacerModel) => (counted.at(-1)?.start ?? now) > now + 1e-3

@@ -54,11 +54,17 @@ describe('TokenBucket', () => {
 		unused.cancel(unused.reserve(0.3), 50)
 		expect(unused.reserve(50)).toBe(50)
 	})
-	it('does not reuse a start cancelled in the middle of the queue, so that no call overtakes', () => {
+	it('does not undo a start before a later one', () => {
 		const bucket = new TokenBucket(10, 1_000, 1)
 		expect([0, 0, 0].map((now) => bucket.reserve(now))).toEqual([0, 100, 200])
-		bucket.cancel(100, 0)
+		expect(bucket.cancel(100, 0)).toBe(false)
 		expect(bucket.next(0)).toBe(300)
+	})
+	it('undoes starts from the last to one in the current tick', () => {
+		const bucket = new TokenBucket(1, 1_000, 1)
+		const [, second = 0, third = 0] = [0.1, 0.1, 0.1].map((now) => bucket.reserve(now))
+		expect([bucket.cancel(third, 1_000.1), bucket.cancel(second, 1_000.1)]).toEqual([true, true])
+		expect(bucket.next(1_100)).toBe(1_100)
 	})
 	it('does not refund a token above the burst', () => {
 		const bucket = new TokenBucket(10, 1_000, 2)
@@ -66,12 +72,6 @@ describe('TokenBucket', () => {
 		bucket.reserve(90)
 		bucket.cancel(first, 95)
 		expect([bucket.reserve(95), bucket.reserve(95)]).toEqual([100, 200])
-	})
-	it('is free again after all 10,000 waiting calls cancel, first come first', () => {
-		const bucket = new TokenBucket(10, 1_000, 10)
-		const starts = Array.from({ length: 10_010 }, () => bucket.reserve(0))
-		for (const start of starts.slice(10)) bucket.cancel(start, 50)
-		expect(bucket.next(50)).toBe(100)
 	})
 	it('keeps the taken tokens when its settings change', () => {
 		const bucket = new TokenBucket(10, 1_000, 10)
@@ -133,7 +133,7 @@ const nothingIsWasted: Check = (model, pacer) => {
 	const epsilon = 0.003 + Math.abs(model.now) * 1e-14
 	const next = pacer.next(model.now)
 	expect(next).toBeGreaterThanOrEqual(soonest(model, model.active) - epsilon)
-	expect(next).toBeLessThanOrEqual(soonest(model, model.counted) + epsilon)
+	expect(next).toBeLessThanOrEqual(soonest(model, model.active) + epsilon)
 }
 
 describe('compared with a list of all reservations', () => {
