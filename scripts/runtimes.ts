@@ -9,6 +9,7 @@ import { inChromium } from './runtimes/chromium.ts'
 import { installRuntimes, processes } from './runtimes/processes.ts'
 import type { Runtime, Site } from './runtimes/runtime.ts'
 import { startServers } from './runtimes/servers.ts'
+import { inWorkerd } from './runtimes/workerd.ts'
 import { ROOT, run } from './tools.ts'
 
 const SUITE = join(ROOT, 'test', 'runtimes')
@@ -27,7 +28,7 @@ async function tryOn(runtime: Runtime, site: Site): Promise<readonly [passed: nu
 	const from = performance.now()
 	const outcome = await runtime.run(site)
 	if (outcome === undefined) {
-		console.log(row(runtime.name, 'skipped: chromium is not installed (apt-get install chromium)'))
+		console.log(row(runtime.name, `skipped: ${runtime.missing}`))
 		// Acceptable on a user's machine, but CI must run everything.
 		return [0, process.env['CI'] ? 1 : 0]
 	}
@@ -51,7 +52,7 @@ const servers = await startServers(packed.home)
 try {
 	let total: readonly [number, number] = [0, 0]
 	console.log(row('runtime', 'version', 'passed', 'failed', 'skipped', 'ms'))
-	for (const runtime of [...processes, inChromium]) {
+	for (const runtime of [...processes, inWorkerd, inChromium]) {
 		const [passed, failed] = await tryOn(runtime, { ...packed, urls: servers.urls })
 		total = [total[0] + passed, total[1] + failed]
 	}

@@ -10,6 +10,7 @@ export const FLAGS: readonly string[] = ['--no-sandbox', '--disable-gpu', '--dis
 
 export const inChromium: Runtime = {
 	name: 'Chromium',
+	missing: 'chromium is not installed (apt-get install chromium)',
 	async run(site) {
 		if (!existsSync(CHROMIUM)) return undefined
 		const browser = await chromium.launch({ executablePath: CHROMIUM, args: [...FLAGS] })

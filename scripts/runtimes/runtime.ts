@@ -28,6 +28,8 @@ export interface Outcome {
 /** A JavaScript runtime. */
 export interface Runtime {
 	readonly name: string
-	/** Undefined if it is not installed. Only a browser may be missing. */
+	/** Why it may be missing, for the row of a skipped runtime. */
+	readonly missing?: string
+	/** Undefined if it is not installed. Only a runtime with `missing` may be. */
 	run(site: Site): Promise<(Outcome & { readonly version: string }) | undefined>
 }

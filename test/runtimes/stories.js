@@ -1,6 +1,7 @@
 /** The client of scripts/runtimes/stories.ts: URLs that script the responses, and the requests that the server received. */
 
-const run = crypto.randomUUID()
+/** Created on first use: a Worker creates no random values outside a request. */
+let run
 let count = 0
 
 /**
@@ -8,6 +9,7 @@ let count = 0
  * `Retry-After: 1`. `hang`, `reset`, `cut` and `stall` are other failures.
  */
 export function story(origin, steps) {
+	run ??= crypto.randomUUID()
 	const id = `${run}-${++count}`
 	const ask = async (what) => (await fetch(`${origin}/${what}/${id}`)).json()
 	return {
@@ -21,5 +23,9 @@ export function story(origin, steps) {
 	}
 }
 
-/** A page does not see why a connection failed, and CORS limits what it may send. */
+/** CORS limits what a page may send. */
 export const isPage = 'document' in globalThis
+/** The `fetch` of a Worker throws a copy of the abort reason. */
+export const isWorker = 'WebSocketPair' in globalThis
+/** Neither a page nor a Worker sees why a connection failed. */
+export const isConnectFailureKnown = !isPage && !isWorker

@@ -29,6 +29,9 @@ export interface Runtime {
 	random(): number
 	/** Returns an id that is unique across processes, for calls in events. Default: a random UUID. */
 	createId?(): string
-	/** Identifies the current timer implementation. Calls share a timer only while this returns the same object. */
+	/**
+	 * Identifies the current timer implementation. Calls share a timer only while this returns the same object; a new
+	 * object for each call means that no timer is shared.
+	 */
 	timerSource?(): object
 }

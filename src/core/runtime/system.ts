@@ -24,13 +24,19 @@ function keepAlive(timer: unknown, isNeeded: boolean): void {
 	} else (globalThis as DenoGlobals).Deno?.[isNeeded ? 'refTimer' : 'unrefTimer'](timer)
 }
 
+/**
+ * True on Cloudflare Workers. A timer belongs to the request that set it and never fires after that request has ended,
+ * so no timer is shared. `WebSocketPair` exists with every compatibility date, `navigator.userAgent` does not.
+ */
+const hasRequestTimers = 'WebSocketPair' in globalThis
+
 export const systemRuntime: Runtime = {
 	now: () => performance.now(),
 	wallNow: () => Date.now(),
 	random: () => Math.random(),
 	// randomUUID does not exist on pages without HTTPS.
 	createId: () => crypto.randomUUID?.() ?? crypto.getRandomValues(new Uint32Array(4)).join('-'),
-	timerSource: () => globalThis.setTimeout,
+	timerSource: () => (hasRequestTimers ? {} : globalThis.setTimeout),
 	setTimer(ms, fn, kind) {
 		let timer: unknown
 		const arm = (left: number): void => {
@@ -42,7 +48,7 @@ export const systemRuntime: Runtime = {
 		arm(ms)
 		const cancel: CancelTimer = () => clearTimeout(timer as number)
 		// A plain object is a fake timer. Tests count those, so they are cancelled instead of kept with unref.
-		if (kind === 'limit' && Object(timer).constructor !== Object)
+		if (kind === 'limit' && !hasRequestTimers && Object(timer).constructor !== Object)
 			cancel.keepAlive = (isNeeded) => keepAlive(timer, isNeeded)
 		return cancel
 	},

@@ -3,7 +3,8 @@
  * all of them, because setting and clearing a timer for each call costs ten times as much as the call. The timer keeps
  * running when its entry is removed; when it fires, it is set again for the first entry in the list.
  *
- * A list belongs to one timer implementation: a timer set under fake timers must not block later real ones.
+ * A list belongs to one timer implementation: a timer set under fake timers must not block later real ones. Where a
+ * timer ends with the request that set it, each call has a list of its own.
  */
 import type { CancelTimer, Runtime } from './runtime.ts'
 

@@ -8,6 +8,7 @@ import { systemRuntime } from '../../../src/core/runtime/system.ts'
 afterEach(() => {
 	vi.useRealTimers()
 	mock.timers.reset()
+	vi.unstubAllGlobals()
 })
 
 /** The part of jest's own configuration that its timers read. */
@@ -152,5 +153,40 @@ describe('time', () => {
 		const draw = systemRuntime.random()
 		expect(draw >= 0 && draw < 1).toBe(true)
 		expect(Deadline.after(1000).remainingMs).toBeLessThanOrEqual(1000)
+	})
+})
+
+describe('on Cloudflare Workers, where a timer ends with the request that set it', () => {
+	const load = () => {
+		vi.stubGlobal('WebSocketPair', class {})
+		vi.resetModules()
+		return Promise.all([import('../../../src/core/index.ts'), import('../../../src/core/runtime/system.ts')])
+	}
+
+	it('sets a timer for each call, because a shared one may belong to a request that has ended', async () => {
+		const [{ bulkhead, hedge, timeout }] = await load()
+		vi.useFakeTimers()
+		const never = () => new Promise(() => {})
+		const policies = [
+			timeout(100),
+			hedge({ delayMs: 100 }),
+			bulkhead({ maxConcurrent: 1, queueTimeoutMs: 100 }),
+		]
+		for (const policy of policies) {
+			const calls = [1, 2, 3].map(() => policy.settle(never))
+			await vi.advanceTimersByTimeAsync(0)
+			// The first call of the bulkhead has the slot and waits for no timer.
+			expect(vi.getTimerCount()).toBe(policy.name === 'bulkhead' ? 2 : 3)
+			await vi.advanceTimersByTimeAsync(100)
+			expect(vi.getTimerCount()).toBe(0)
+			expect(calls).toHaveLength(3)
+		}
+	})
+
+	it('cancels a timer that its call no longer needs', async () => {
+		const [, { systemRuntime: runtime }] = await load()
+		const cancel = runtime.setTimer(60_000, () => {}, 'limit')
+		cancel()
+		expect(cancel.keepAlive).toBeUndefined()
 	})
 })

@@ -1,0 +1,153 @@
+/**
+ * Runs the suite in workerd, the runtime of Cloudflare Workers, as a Worker (test/runtimes/worker.js); then calls of several requests that
+ * share policies. There a timer and a promise belong to the request that created them, and end with it.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { join, posix, sep } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { ROOT } from '../tools.ts'
+import type { Outcome, Runtime, Site } from './runtime.ts'
+
+/** Where its platform package installs the binary. */
+const WORKERD = join(ROOT, 'test', 'runtimes', 'node_modules', 'workerd', 'bin', 'workerd')
+/** The newest date that the pinned version knows. */
+const COMPATIBILITY_DATE = '2026-11-01'
+/** Parts of the package that a Worker can import. */
+const FOLDERS = ['core', 'http', 'sim', 'testing', 'text']
+
+export const inWorkerd: Runtime = {
+	name: 'workerd',
+	missing: 'there is no workerd for this system',
+	async run(site) {
+		if (!existsSync(WORKERD)) return undefined
+		const worker = await startWorker(site)
+		try {
+			const { value } = await worker.ask('suite')
+			const outcome = value as Outcome
+			const failed = [...outcome.failed]
+			for (const [name, check] of Object.entries(SHARED)) {
+				const error = await check(worker.ask).then(() => undefined, String)
+				if (error !== undefined) failed.push({ name, error })
+			}
+			const passed = outcome.passed + outcome.failed.length + Object.keys(SHARED).length - failed.length
+			return { version: COMPATIBILITY_DATE, passed, failed, skipped: outcome.skipped }
+		} finally {
+			worker.stop()
+		}
+	},
+}
+
+/** The response of the Worker to one request. */
+interface Answer {
+	readonly value?: unknown
+	/** The name of the error that the call threw. */
+	readonly error?: string
+}
+
+type Ask = (call: string) => Promise<Answer>
+
+/** What requests must not do to each other, by calls of test/runtimes/worker.js. */
+const SHARED: Readonly<Record<string, (ask: Ask) => Promise<void>>> = {
+	'a timeout fires after another request has set a timer and ended': async (ask) => {
+		await ask('timeout, in time')
+		expect(await ask('timeout, too late'), { error: 'TimeoutError' })
+	},
+	'a timeout fires while another request has the same timeout': async (ask) => {
+		const answers = await Promise.all([1, 2, 3].map(() => ask('timeout, too late')))
+		for (const answer of answers) expect(answer, { error: 'TimeoutError' })
+	},
+	'a hedge is sent after another request has set a timer and ended': async (ask) => {
+		await ask('hedge, in time')
+		expect(await ask('hedge, too late'), { value: 'the second request' })
+	},
+	'the timeout of a fetch fires after another request has set a timer and ended': async (ask) => {
+		expect(await ask('fetch, in time'), { value: 'ok' })
+		expect(await ask('fetch, too late'), { error: 'TimeoutError' })
+	},
+	'a queued call gets the slot that another request frees': async (ask) => {
+		const holder = ask('queue, holder')
+		await until(async () => (await ask('queue, concurrent')).value === 1)
+		expect(await ask('queue, next'), { value: 'has a slot' })
+		expect(await holder, { value: 'held' })
+	},
+	'a queued call is rejected at queueTimeoutMs after the runtime has terminated the holder': async (ask) => {
+		expect(await ask('slot, never freed'), { error: 'terminated' })
+		expect(await ask('slot'), { error: 'BulkheadRejectedError' })
+	},
+}
+
+function expect({ value, error }: Answer, expected: Answer): void {
+	const [actual, wanted] = [{ value, error }, expected].map((answer) => JSON.stringify(answer))
+	if (actual !== wanted) throw new Error(`${actual} instead of ${wanted}`)
+}
+
+async function until(isReached: () => Promise<boolean>): Promise<void> {
+	while (!(await isReached()));
+}
+
+async function startWorker(site: Site): Promise<{ readonly ask: Ask; stop(): void }> {
+	const config = join(site.home, 'worker.capnp')
+	writeFileSync(config, configOf(site))
+	// The third stream reports the port.
+	const child = spawn(WORKERD, ['serve', '--control-fd=3', config], {
+		stdio: ['ignore', 'inherit', 'pipe', 'pipe'],
+	})
+	const url = `http://127.0.0.1:${await portOf(child)}/`
+	return {
+		async ask(call) {
+			const body = JSON.stringify({ call, env: site.urls })
+			const response = await fetch(url, { method: 'POST', body, signal: AbortSignal.timeout(60_000) })
+			// The runtime terminates a request that can never respond.
+			return response.ok ? ((await response.json()) as Answer) : { error: 'terminated' }
+		},
+		stop: () => child.kill('SIGKILL'),
+	}
+}
+
+async function portOf({ stderr, stdio }: ChildProcess): Promise<number> {
+	let log = ''
+	stderr?.on('data', (text) => {
+		log += text
+	})
+	for await (const line of createInterface({ input: stdio[3] as Readable })) {
+		const { event, port } = JSON.parse(line)
+		if (event === 'listen') return port
+	}
+	throw new Error(`workerd did not start:\n${log}`)
+}
+
+/** Lists the modules: an import is resolved like a path, so an entry of the package is a module with its name. */
+function configOf({ home, entries }: Site): string {
+	const installed = join('node_modules', 'yaoki')
+	const files = FOLDERS.flatMap((folder) => scriptsIn(home, join(installed, 'dist', folder)))
+	const suite = scriptsIn(home, '.').filter((file) => file !== 'main.js' && file !== 'worker.js')
+	const modules = ['worker.js', ...suite, ...files].map(
+		(file) => `(name = "${file.replaceAll(sep, '/')}", esModule = embed "${file}")`,
+	)
+	for (const [name, file] of entries)
+		if (FOLDERS.some((folder) => file.startsWith(`./dist/${folder}/`)))
+			modules.push(`(name = "${name}", esModule = "${reexport(name, file)}")`)
+	return `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+	services = [
+		(name = "main", worker = (compatibilityDate = "${COMPATIBILITY_DATE}", modules = [
+			${modules.join(',\n\t\t\t')}
+		])),
+		(name = "internet", network = (allow = ["local"])),
+	],
+	sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
+);
+`
+}
+
+/** Relative to the module with the name of the entry, such as `yaoki/http`. */
+const reexport = (name: string, file: string): string =>
+	`export * from '${posix.relative(posix.dirname(name), posix.join('node_modules/yaoki', file)).replace(/^(?!\\.)/, './')}'`
+
+/** The scripts of a folder of the package with those of its subfolders; of the suite without. */
+const scriptsIn = (home: string, folder: string): string[] =>
+	readdirSync(join(home, folder), { recursive: folder !== '.', encoding: 'utf8' })
+		.filter((file) => file.endsWith('.js'))
+		.map((file) => join(folder, file))
