@@ -3,7 +3,7 @@
  * result comes too late. They use the monotonic clock, so a jump of the wall clock does not move them.
  */
 import { DeadlineExceededError } from '../errors/errors.ts'
-import { checkRange } from '../options/schema.ts'
+import { checkRange, invalidOption } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { systemRuntime } from '../runtime/system.ts'
 
@@ -20,6 +20,8 @@ export class Deadline {
 	#controller: AbortController | undefined
 
 	private constructor(runtime: Runtime, at: number) {
+		// JavaScript does not know that it is private.
+		if (typeof runtime?.now !== 'function') invalidOption('new Deadline(ms)', runtime, 'Deadline.after(ms)')
 		this.#runtime = runtime
 		this.#at = at
 	}

@@ -9,6 +9,18 @@ beforeEach(() => {
 })
 
 describe('a deadline', () => {
+	it.each([[5_000], ['5s'], [undefined]])('cannot be created with new Deadline(%s)', (given) => {
+		// JavaScript: the types do not allow it.
+		expect(() => Reflect.construct(Deadline, [given])).toThrow(
+			expect.objectContaining({
+				code: 'YAOKI_INVALID_OPTION',
+				optionPath: 'new Deadline(ms)',
+				received: given,
+				expected: 'Deadline.after(ms)',
+			}),
+		)
+	})
+
 	it('returns the remaining time, at least 0', async () => {
 		const deadline = within(100)
 		expect([deadline.remainingMs, deadline.isExpired]).toEqual([100, false])
