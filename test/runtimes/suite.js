@@ -18,6 +18,7 @@ import { tests as services } from './http-services.js'
 import { tests as network } from './network.js'
 import { tests as policies } from './policies.js'
 import { tests as simulations } from './simulations.js'
+import { tests as stacks } from './stacks.js'
 
 const PARTS = [
 	simulations,
@@ -31,6 +32,7 @@ const PARTS = [
 	responses,
 	client,
 	services,
+	stacks,
 ]
 
 /** Returns the number of passed tests, the error of each failed one, and the names of skipped ones. */

@@ -25,7 +25,7 @@ export function interrupt(
 	const isFirst =
 		!call.isOver && (!rareState.interruption || indexOf(rareState.interruption.bound) > indexOf(bound))
 	if (isFirst) {
-		rareState.interruption = { bound, unwind: () => unwind(call, rareState, bound, error, stop) }
+		rareState.interruption = { bound, error, unwind: () => unwind(call, rareState, bound, error, stop) }
 		if (call.run % 2) trackOrphan(call)
 	}
 	// Only now: the operation may settle when its signal aborts, and that result must be ignored.

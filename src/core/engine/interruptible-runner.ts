@@ -2,79 +2,121 @@
  * The production runner for calls that may settle before their operation does, because of a timeout or a hedge.
  *
  * Many operations settle immediately, so the call first checks in the next microtask, which runs after that of an
- * operation that has settled by then. Only if it has not, the runner creates a separate result promise and what an
- * interruption needs, with a continuation in the caller's async context. Operations that settle immediately pay for
- * none of it.
+ * operation that has settled by then. Only if it has not, the runner creates what an interruption needs: a promise that
+ * ends with the operation or with an interruption, and whose continuation runs in the caller's async context.
+ * Operations that settle immediately pay for none of it.
+ *
+ * All promises from the operation to the caller form one chain, each with a single continuation: along such a chain V8
+ * finds the callers for the stack of an error. A result promise that is resolved from elsewhere would end it.
  */
 import type { Call } from './call.ts'
 import { DONE, type Step } from './layer.ts'
-import { captureResolve, isWait, lastResolve, startOperation, wait } from './runner.ts'
+import { captureResolve, isWait, lastResolve, MAX_PROMISE_CHAIN, startOperation, wait } from './runner.ts'
+
+/** The next step of the call; undefined if it was interrupted. */
+type RunEnd = Step | undefined
 
 export function runInterruptibly(call: Call, step: Step): Promise<unknown> {
-	if (!isWait(step)) return runOperation(call, true)
-	const result = deferResult(call)
-	advance(call, step)
-	return result
+	return isWait(step) ? runWait(call, step) : runOperation(call)
+}
+
+/** The same for an operation that never settles immediately: accepts interruptions from the start. */
+export function runPending(call: Call, step: Step): Promise<unknown> {
+	if (isWait(step)) return runWait(call, step)
+	return runUntilEnd(call).then((end) => proceed(call, end))
 }
 
 /** Runs a branch of a call from this step on and calls `ended`. The outcome is in the branch itself. */
 export function runBranch(call: Call, step: Step, ended: () => void): void {
-	call.rareState.resolveResult = ended
-	advance(call, step)
+	call.rareState.onBranchEnd = ended
+	void advance(call, step)
 }
 
-export function deferResult(call: Call): Promise<unknown> {
-	const result = new Promise(captureResolve)
-	call.rareState.resolveResult = lastResolve
-	return result
+/** Returns the result, or a promise of it. */
+function advance(call: Call, step: Step): unknown {
+	if (step === DONE) {
+		call.rare?.onBranchEnd?.()
+		return outcome(call)
+	}
+	if (call.attempt >= MAX_PROMISE_CHAIN) return runLoop(call, step)
+	return runInterruptibly(call, step)
 }
 
 const outcome = ({ ok, value }: Call): unknown => (ok ? value : Promise.reject(value))
 
-export function advance(call: Call, step: Step): void {
-	if (step === DONE) call.rare?.resolveResult?.(outcome(call))
-	else if (isWait(step)) {
-		call.onPending()
-		void wait(call, step).then(() => advance(call, call.resume()))
-	} else void runOperation(call, false)
+function runWait(call: Call, step: Step): Promise<unknown> {
+	call.onPending()
+	return wait(call, step).then(() => advance(call, resume(call)))
 }
 
-/**
- * Starts the operation and checks in the next microtask whether it has settled. The promise of the first run is the
- * call's result.
- */
-function runOperation(call: Call, isFirst: boolean): Promise<unknown> {
+/** Starts the operation and checks in the next microtask whether it has settled. */
+function runOperation(call: Call): Promise<unknown> {
 	const turn = call.beginRun()
+	const settled = startRun(call, turn)
+	return nextMicrotask.then(() => {
+		if (call.isOver) return advance(call, DONE)
+		return untilEnd(call, turn, settled).then((end) => proceed(call, end))
+	})
+}
+
+function proceed(call: Call, end: RunEnd): unknown {
+	return advance(call, nextStep(call, end))
+}
+
+/** An interruption may still come after the operation has settled, before the call continues. */
+const nextStep = (call: Call, end: RunEnd): Step =>
+	end === undefined || call.rare?.interruption ? resume(call) : end
+
+/** The error of a timeout was created in the callback of a timer. Here V8 finds the callers, so its stack is captured again. */
+function resume(call: Call): Step {
+	const { interruption } = call.rare ?? {}
+	const { captureStackTrace }: { captureStackTrace?(error: object, above: unknown): void } = Error
+	if (interruption) captureStackTrace?.(Object(interruption.error), resume)
+	return call.resume()
+}
+
+/** Runs the remaining attempts in a loop, without growing the promise chain. */
+async function runLoop(call: Call, from: Step): Promise<unknown> {
+	for (let step = from; step !== DONE; ) {
+		if (isWait(step)) {
+			call.onPending()
+			await wait(call, step)
+			step = resume(call)
+		} else step = nextStep(call, await runUntilEnd(call))
+	}
+	return advance(call, DONE)
+}
+
+function runUntilEnd(call: Call): Promise<RunEnd> {
+	const turn = call.beginRun()
+	return untilEnd(call, turn, startRun(call, turn))
+}
+
+/** Starts the operation. The promise resolves when it has settled, with undefined if the call no longer waits for it. */
+function startRun(call: Call, turn: number): Promise<RunEnd> {
 	try {
-		startOperation(call).then(
-			(value) => onSettled(call, turn, true, value),
-			(error) => onSettled(call, turn, false, error),
+		return startOperation(call).then(
+			(value) => endRun(call, turn, true, value),
+			(error) => endRun(call, turn, false, error),
 		)
 	} catch (error) {
-		onSettled(call, turn, false, error)
+		return Promise.resolve(endRun(call, turn, false, error))
 	}
-	return nextMicrotask.then(() => {
-		if (isFirst && call.isOver) return outcome(call)
-		const result = isFirst ? deferResult(call) : undefined
-		awaitInterruption(call, turn)
-		return result
-	})
 }
 
-function onSettled(call: Call, turn: number, ok: boolean, value: unknown): void {
-	if (call.endRun(turn)) advance(call, call.settle(ok, value))
-}
+const endRun = (call: Call, turn: number, ok: boolean, value: unknown): RunEnd =>
+	call.endRun(turn) ? call.settle(ok, value) : undefined
 
-/** If the operation of this run is still pending, accepts interruptions from now on. */
-function awaitInterruption(call: Call, turn: number): void {
-	if (turn !== call.run && !call.rare?.interruption) return
-	const interrupted = new Promise<void>(captureResolve)
-	call.wake = lastResolve as () => void
-	void interrupted.then(() => {
-		if (call.rare?.interruption) advance(call, call.resume())
-	})
+/** Returns a promise that resolves when the operation has settled, or when an interruption wakes the call. */
+function untilEnd(call: Call, turn: number, settled: Promise<RunEnd>): Promise<RunEnd> {
+	if (turn !== call.run && !call.rare?.interruption) return settled
+	const ended = new Promise<RunEnd>(captureResolve)
+	const wake = lastResolve as (end?: RunEnd) => void
+	call.wake = wake
+	void settled.then(wake)
 	call.onPending()
-	if (call.rare?.interruption) call.wake()
+	if (call.rare?.interruption) wake()
+	return ended
 }
 
 /** Its continuations run in the next microtask, after those of an operation that settled immediately. */

@@ -15,7 +15,7 @@ import { DONE, PARK, REJECTED, type Step } from './layer.ts'
 import { createRejection } from './rejection.ts'
 
 /** Every attempt adds a promise to a chain, and each new Error walks the chain for its stack trace. */
-const MAX_PROMISE_CHAIN = 8
+export const MAX_PROMISE_CHAIN = 8
 
 export const run = (call: Call): Promise<unknown> => runFrom(call, call.begin())
 
@@ -90,6 +90,7 @@ export function startWait(call: Call, ms: number): void {
 	const { runtime } = current ?? pipeline
 	if (!wake) return
 	if (ms === PARK) call.rareState.queuedMs ??= 0
+	pipeline.observer?.onWait(call)
 	if (!signal && ms >= 0 && !pipeline.runner) {
 		runtime.setTimer(ms, wake)
 		return

@@ -3,7 +3,7 @@
  * HTTP allows a retry. One layer for all three, because each layer adds cost to every request.
  */
 import type { BoundLayer, Call } from '../../core/engine/call.ts'
-import { advance, deferResult } from '../../core/engine/interruptible-runner.ts'
+import { runPending } from '../../core/engine/interruptible-runner.ts'
 import { GO, type Step } from '../../core/engine/layer.ts'
 import type { Emit, ObservableLayer } from '../../core/engine/policy.ts'
 import { DeadlineExceededError, RateLimitedError, TimeoutError } from '../../core/errors/errors.ts'
@@ -18,6 +18,7 @@ import { HttpStatusError } from './status-error.ts'
 import { trackBody } from './track-body.ts'
 
 export class AttemptLayer implements ObservableLayer, AttemptOwner {
+	/** A request is always pending after a microtask, so the check of core's other runner would be in vain. */
 	readonly runner: typeof runPending = runPending
 	readonly origin: Origin
 	emit: Emit | undefined
@@ -87,7 +88,7 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		if ((isLong && longRetryAfter === 'fail') || waitMs >= leftMs) {
 			const retryAfterMs = Math.ceil(pauseMs)
 			this.emit?.(call, bound, { type: 'rejected', reason: 'rate-limited', retryAfterMs })
-			return call.reject(new RateLimitedError(name, retryAfterMs))
+			return call.reject(new RateLimitedError(name, retryAfterMs, call.pipeline.name))
 		}
 		call.enterLayer(bound)
 		return waitMs
@@ -112,7 +113,7 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 			return new DeadlineExceededError()
 		const ms = isTotal ? (totalTimeoutMs ?? timeoutMs) : timeoutMs
 		this.emit?.(call, bound, { type: 'timeout', timeoutMs: ms })
-		return new TimeoutError(name, ms)
+		return new TimeoutError(name, ms, call.pipeline.name)
 	}
 }
 
@@ -131,16 +132,6 @@ function observeBody(response: HttpResponse, scope: AttemptScope): void {
 export function attributeResponse(response: HttpResponse, call: Call): void {
 	const attempt = attemptOf(response)
 	if (attempt) attempt.call = call
-}
-
-/**
- * Runs a call whose operation never completes synchronously. Core's runner creates the call's promise only if the operation is still
- * pending after a microtask; a request always is, so the promise is created first.
- */
-function runPending(call: Call, step: Step): Promise<unknown> {
-	const result = deferResult(call)
-	advance(call, step)
-	return result
 }
 
 /** Returns the HttpCall of a call. */
