@@ -99,7 +99,7 @@ export class BulkheadLayer implements ObservableLayer {
 		if (slots.queued < maxQueue && call.options?.deadline?.shouldRetry(waitMs) === false) {
 			this.emit?.(call, bound, { type: 'rejected', reason: 'deadline' })
 			const why = `queueing takes about ${Math.round(waitMs)} ms, longer than the deadline allows`
-			return call.reject(new DeadlineExceededError(why, this.name))
+			return call.reject(new DeadlineExceededError(why, this.name, call.pipeline.name))
 		}
 		const now = call.now(runtime)
 		const waiting = new QueuedCall(call, priority ? priorityOf(call, priority) : 0, now)
@@ -125,7 +125,7 @@ export class BulkheadLayer implements ObservableLayer {
 
 	#reject(call: Call, bound: BoundLayer, reason: BulkheadRejectedError['reason'], why: string): Step {
 		this.emit?.(call, bound, { type: 'rejected', reason })
-		return call.reject(new BulkheadRejectedError(this.name, reason, why))
+		return call.reject(new BulkheadRejectedError(this.name, reason, why, call.pipeline.name))
 	}
 
 	/** Frees a slot: now or, if an operation of this call is still running without it, when that operation ends. */

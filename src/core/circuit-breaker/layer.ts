@@ -73,7 +73,8 @@ export class CircuitBreakerLayer extends Circuit implements ObservableLayer {
 		})
 		// Entered without state: the layers inside lead back to this one.
 		if (shadow) return call.enterLayer(bound)
-		const make = () => new CircuitOpenError(settings.name ?? DEFAULT_NAME, retryAfterMs, this.rejectionCause)
+		const { name = DEFAULT_NAME } = settings
+		const make = () => new CircuitOpenError(name, retryAfterMs, this.rejectionCause, call.pipeline.name)
 		// Without an outer layer, the error is created further out, because most of its cost is the depth of the stack.
 		return call.current ? call.reject(make()) : rejectLazily(call, make)
 	}

@@ -93,6 +93,22 @@ function show(value: unknown): string {
 	}
 }
 
+/** The name of a pipeline that was given none. */
+export const UNNAMED = 'pipeline'
+
+/** Returns the name of a pipeline for events and errors; undefined if it has none, or is the policy alone. */
+export const pipelineNameOf = (pipeline: string | undefined, policy: string): string | undefined =>
+	pipeline === UNNAMED || pipeline === policy ? undefined : pipeline
+
+/** Begins the message of every error that a policy creates: `payments/circuitBreaker: circuit is open, retry in 30 s`. */
+function prefixed(policy: string, pipeline: string | undefined, message: string): string {
+	const name = pipelineNameOf(pipeline, policy)
+	return `${name === undefined ? '' : `${name}/`}${policy}: ${message}`
+}
+
+const retryIn = (ms: number): string =>
+	`retry in ${ms < 1_000 ? `${ms} ms` : `${Math.round(ms / 100) / 10} s`}`
+
 /**
  * The circuit is open or isolated, and the operation was not called. `cause` is the error that opened the circuit, if
  * there is one: that of another call.
@@ -101,34 +117,44 @@ export class CircuitOpenError extends YaokiError {
 	override readonly name = 'CircuitOpenError'
 	/** The name of the breaker that rejected the call. */
 	readonly policy: string
+	/** The name of the pipeline that the call ran through, if it has one. */
+	readonly pipeline: string | undefined
 	/** When a call may be let in again, in milliseconds from now; Infinity while the circuit is isolated. */
 	readonly retryAfterMs: number
 
-	constructor(policy: string, retryAfterMs: number, options?: ErrorOptions) {
-		super(CIRCUIT_OPEN, circuitOpenMessage(policy, retryAfterMs), options)
+	constructor(policy: string, retryAfterMs: number, options?: ErrorOptions, pipeline?: string) {
+		super(CIRCUIT_OPEN, circuitOpenMessage(policy, retryAfterMs, pipeline), options)
 		this.policy = policy
+		this.pipeline = pipelineNameOf(pipeline, policy)
 		this.retryAfterMs = retryAfterMs
 	}
 }
 
 export const CIRCUIT_OPEN = 'YAOKI_CIRCUIT_OPEN'
 
-export function circuitOpenMessage(policy: string, retryAfterMs: number): string {
-	const when = retryAfterMs < Infinity ? `retry in ${retryAfterMs} ms` : 'it is isolated until it is released'
-	return `${policy}: circuit open; ${when}`
-}
+export const circuitOpenMessage = (policy: string, retryAfterMs: number, pipeline?: string): string =>
+	prefixed(
+		policy,
+		pipeline,
+		retryAfterMs < Infinity
+			? `circuit is open, ${retryIn(retryAfterMs)}`
+			: 'circuit is isolated until it is released',
+	)
 
 /** The bulkhead and its queue are full, or the call waited in the queue for too long. The operation was not called. */
 export class BulkheadRejectedError extends YaokiError {
 	override readonly name = 'BulkheadRejectedError'
 	/** The name of the bulkhead that rejected the call. */
 	readonly policy: string
+	/** The name of the pipeline that the call ran through, if it has one. */
+	readonly pipeline: string | undefined
 	/** `nested-call`: no slot was free, and the call was made inside a call that holds a slot of the same bulkhead. */
 	readonly reason: 'bulkhead-full' | 'queue-timeout' | 'nested-call'
 
-	constructor(policy: string, reason: BulkheadRejectedError['reason'], message: string) {
-		super('YAOKI_BULKHEAD_REJECTED', `${policy}: ${message}`)
+	constructor(policy: string, reason: BulkheadRejectedError['reason'], message: string, pipeline?: string) {
+		super('YAOKI_BULKHEAD_REJECTED', prefixed(policy, pipeline, message))
 		this.policy = policy
+		this.pipeline = pipelineNameOf(pipeline, policy)
 		this.reason = reason
 	}
 }
@@ -138,11 +164,14 @@ export class TimeoutError extends YaokiError {
 	override readonly name = 'TimeoutError'
 	/** The name of the timeout policy. */
 	readonly policy: string
+	/** The name of the pipeline that the call ran through, if it has one. */
+	readonly pipeline: string | undefined
 	readonly timeoutMs: number
 
-	constructor(policy: string, timeoutMs: number) {
-		super('YAOKI_TIMEOUT', `${policy}: no result within ${timeoutMs} ms`)
+	constructor(policy: string, timeoutMs: number, pipeline?: string) {
+		super('YAOKI_TIMEOUT', prefixed(policy, pipeline, `no result within ${timeoutMs} ms`))
 		this.policy = policy
+		this.pipeline = pipelineNameOf(pipeline, policy)
 		this.timeoutMs = timeoutMs
 	}
 }
@@ -152,10 +181,13 @@ export class DeadlineExceededError extends YaokiError {
 	override readonly name = 'DeadlineExceededError'
 	/** The name of the policy that rejected the call because too little time was left; undefined if the deadline expired. */
 	readonly policy: string | undefined
+	/** The name of the pipeline of that policy, if it has one. */
+	readonly pipeline: string | undefined
 
-	constructor(message = 'deadline exceeded', policy?: string) {
-		super('YAOKI_DEADLINE_EXCEEDED', policy === undefined ? message : `${policy}: ${message}`)
+	constructor(message = 'deadline exceeded', policy?: string, pipeline?: string) {
+		super('YAOKI_DEADLINE_EXCEEDED', policy === undefined ? message : prefixed(policy, pipeline, message))
 		this.policy = policy
+		this.pipeline = policy === undefined ? undefined : pipelineNameOf(pipeline, policy)
 	}
 }
 
@@ -164,16 +196,19 @@ export class RateLimitedError extends YaokiError {
 	override readonly name = 'RateLimitedError'
 	/** The name of the policy that rejected the call. */
 	readonly policy: string
+	/** The name of the pipeline that the call ran through, if it has one. */
+	readonly pipeline: string | undefined
 	/** When a call may be let in again. Undefined for an adaptive throttle, which rejects at random. */
 	readonly retryAfterMs: number | undefined
 
-	constructor(policy: string, retryAfterMs?: number) {
+	constructor(policy: string, retryAfterMs?: number, pipeline?: string) {
 		const why =
 			retryAfterMs === undefined
-				? 'call throttled; the service is rejecting most requests'
-				: `rate limit reached; retry in ${retryAfterMs} ms`
-		super('YAOKI_RATE_LIMITED', `${policy}: ${why}`)
+				? 'call throttled, because the service is rejecting most requests'
+				: `rate limit reached, ${retryIn(retryAfterMs)}`
+		super('YAOKI_RATE_LIMITED', prefixed(policy, pipeline, why))
 		this.policy = policy
+		this.pipeline = pipelineNameOf(pipeline, policy)
 		this.retryAfterMs = retryAfterMs
 	}
 }

@@ -40,7 +40,7 @@ export class RateLimiterLayer implements ObservableLayer {
 		) {
 			const retryAfterMs = Math.ceil(waitMs)
 			this.emit?.(call, bound, { type: 'rejected', reason: 'rate-limited', retryAfterMs })
-			return call.reject(new RateLimitedError(this.name, retryAfterMs))
+			return call.reject(new RateLimitedError(this.name, retryAfterMs, call.pipeline.name))
 		}
 		// If the timer is late, calls wait whose start has come: they are first.
 		if (waitMs <= 0 && queue.firstStart === undefined) {

@@ -88,7 +88,7 @@ class TimeoutLimit implements TimeoutEntry {
 		const { call, bound, scope } = this
 		const { name, emit } = bound.layer
 		const timeoutMs = scope.ms
-		interrupt(call, bound, scope, new TimeoutError(name, timeoutMs), 'timeout')
+		interrupt(call, bound, scope, new TimeoutError(name, timeoutMs, call.pipeline.name), 'timeout')
 		emit?.(call, bound, { type: 'timeout', timeoutMs })
 	}
 }

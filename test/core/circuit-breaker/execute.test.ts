@@ -57,7 +57,7 @@ describe('execute', () => {
 		const { breaker } = fresh({ ...touchy, name: 'outer' })
 		const fallback = vi.fn()
 		const nested = breaker.execute(() => inner.breaker.execute(() => 1), fallback)
-		await expect(nested).rejects.toThrow('inner: circuit open')
+		await expect(nested).rejects.toThrow('inner: circuit is open')
 		expect(fallback).not.toHaveBeenCalled()
 		expect(breaker.currentState).toBe('closed')
 	})
@@ -124,7 +124,7 @@ describe('a CircuitOpenError', () => {
 			name: 'CircuitOpenError',
 			code: 'YAOKI_CIRCUIT_OPEN',
 			retryAfterMs: 750,
-			message: 'payments: circuit open; retry in 750 ms',
+			message: 'payments: circuit is open, retry in 750 ms',
 		})
 	})
 
@@ -193,7 +193,7 @@ describe('a CircuitOpenError', () => {
 		const result = await breaker.settle(() => 1, { name: 'charge' })
 		for (const held of [result, errorOf(result)]) {
 			expect(explain(held)).toMatchObject({ name: 'charge', attempts: [], stop: 'rejected' })
-			expect(String(explain(held))).toContain('payments: circuit open; retry in 1000 ms')
+			expect(String(explain(held))).toContain('payments: circuit is open, retry in 1 s')
 		}
 	})
 })
