@@ -1,5 +1,5 @@
 /** Operations that fail as listed, and calls that run to their end in virtual time. */
-import type { CallContext, Settled } from 'yaoki'
+import type { CallContext, PolicyListener, Settled, YaokiEvent } from 'yaoki'
 import type { VirtualRuntime } from 'yaoki/testing'
 
 export interface Script {
@@ -48,3 +48,9 @@ export function taking(clock: VirtualRuntime, ms: number, error?: unknown): () =
 			clock.setTimer(ms, () => (error === undefined ? resolve('ok') : reject(error)))
 		})
 }
+
+/** A listener of what policies emit during a call, without the `call` event at its end. */
+export const exceptCalls =
+	(listener: (event: YaokiEvent) => unknown): PolicyListener =>
+	(event) =>
+		void (event.type === 'call' || listener(event))

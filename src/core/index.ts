@@ -48,6 +48,7 @@ export {
 	YaokiError,
 } from './errors/errors.ts'
 export type {
+	CallEvent,
 	CircuitState,
 	ErrorFacts,
 	EventBase,

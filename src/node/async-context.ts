@@ -67,6 +67,10 @@ class AmbientPolicy<Substitute> extends Policy<Substitute> {
 		return this.#policy.subscribe(listener)
 	}
 
+	override listen(listener: PolicyListener): () => void {
+		return this.#policy.listen(listener)
+	}
+
 	override leaves(): readonly Policy<unknown>[] {
 		return this.#policy.leaves()
 	}

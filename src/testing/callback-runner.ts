@@ -23,12 +23,12 @@ export function run<T, Substitute = never>(
 ): void {
 	const call = new Call(policy.compiled(), options, operation as Operation)
 	if (call.pipeline.runner) call.rareState.branch = runBranch
-	new CallbackRun(call, operation, done).proceed(call.begin())
+	new CallbackRun(call, done).proceed(call.begin())
 }
 
 function runBranch(call: Call, step: Step, onEnd: () => void): void {
 	call.rareState.branch = runBranch
-	new CallbackRun(call, call.operation as CallbackOperation<unknown>, onEnd).proceed(step)
+	new CallbackRun(call, onEnd).proceed(step)
 }
 
 /** Calls that were woken while another one runs. They run after it, so that calls never nest. */
@@ -52,16 +52,14 @@ function endTurn(): void {
 
 class CallbackRun<T> {
 	readonly #call: Call
-	readonly #operation: CallbackOperation<T>
 	readonly #done: DoneCallback<T>
 	/** The next step after an operation that ended synchronously; the loop continues with it instead of recursing. */
 	#nextStep: Step | undefined
 	#isInOperation = false
 	#isAsleep = false
 
-	constructor(call: Call, operation: CallbackOperation<T>, done: DoneCallback<T>) {
+	constructor(call: Call, done: DoneCallback<T>) {
 		this.#call = call
-		this.#operation = operation
 		this.#done = done
 	}
 
@@ -143,7 +141,8 @@ class CallbackRun<T> {
 		const call = this.#call
 		const substitute = call.rare?.substitute
 		if (!substitute) {
-			this.#operation(call.context(), (error, value) => {
+			const operation = call.operation as CallbackOperation<T>
+			operation(call.context(), (error, value) => {
 				const ok = error === undefined || error === null
 				settle(ok, ok ? value : error)
 			})

@@ -31,8 +31,8 @@ class SkipDelays<Substitute> extends Policy<Substitute> {
 		return this.#policy.leaves()
 	}
 
-	override subscribe(listener: PolicyListener): () => void {
-		return this.#policy.subscribe(listener)
+	override listen(listener: PolicyListener): () => void {
+		return this.#policy.listen(listener)
 	}
 
 	override layers(parent: LayerEnv): readonly UnboundLayer[] {

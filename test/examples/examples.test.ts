@@ -64,8 +64,10 @@ test('pipeline: retries a 503 and not a permanent error', async () => {
 		[
 			'event: retry_attempt',
 			'event: retry_success',
+			'event: call success',
 			'bought 2 tea',
 			'event: retry_failure permanent',
+			'event: call permanent',
 			'failed: Error: not enough tea',
 		].join('\n'),
 	)

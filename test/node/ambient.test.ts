@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type CallOptions, Deadline, explain, pipeline, retry, timeout } from 'yaoki'
 import { currentContext, runWithContext, withAmbientContext } from 'yaoki/node'
 import { virtualRuntime } from 'yaoki/testing'
-import { dead, settled, steady } from '../scenario.ts'
+import { dead, exceptCalls, settled, steady } from '../scenario.ts'
 
 const twice = { ...steady, maxRetries: 2 }
 
@@ -165,7 +165,7 @@ describe('withAmbientContext', () => {
 		const clock = virtualRuntime()
 		const policy = withAmbientContext(retry({ ...twice, runtime: clock, name: 'db' }))
 		const types: string[] = []
-		policy.subscribe((event) => types.push(event.type))
+		policy.subscribe(exceptCalls((event) => types.push(event.type)))
 		const outcome = policy.settle(dead(clock))
 		await clock.runUntilIdle()
 		expect(await outcome).toMatchObject({ ok: false })

@@ -33,7 +33,7 @@ export class CircuitBreaker extends LeafPolicy {
 		super(DEFAULT_NAME, options, layer)
 		this.#layer = layer
 		this.#options = options
-		if (options.onEvent) this.subscribe(options.onEvent)
+		if (options.onEvent) this.listen(options.onEvent)
 	}
 
 	/**
@@ -67,6 +67,7 @@ export class CircuitBreaker extends LeafPolicy {
 				name: 'CircuitOpenError',
 				code: CIRCUIT_OPEN,
 				policy: this.name,
+				pipeline: undefined,
 				retryAfterMs: whenMs,
 			})
 			result = Promise.reject(finishRejection(call, error))

@@ -47,7 +47,7 @@ export type Operation = (context: CallContext, done: never) => unknown
 export class Call implements CallRecord, Scope {
 	readonly pipeline: CompiledPipeline
 	readonly options: CallOptions | undefined
-	readonly operation: Operation
+	operation: Operation
 	/** Counted from 0. */
 	attempt = 0
 	/** When the current attempt began, on the pipeline's clock; undefined if the clock was not read. */
@@ -87,13 +87,17 @@ export class Call implements CallRecord, Scope {
 
 	begin(): Step {
 		const { pipeline, options } = this
+		const { observer } = pipeline
 		this.next = pipeline.first
-		if (options || pipeline.consecutiveSuccesses < SKIP_CLOCK_AFTER) this.startedAt = pipeline.runtime.now()
+		if (options || observer || pipeline.consecutiveSuccesses < SKIP_CLOCK_AFTER)
+			this.startedAt = pipeline.runtime.now()
 		// Rejected before any layer is entered: there is nothing to count, to retry or to replace.
 		if (typeof this.operation !== 'function')
 			return this.reject(new InvalidOptionError('fn', this.operation, 'a function'), 'hook-threw')
 		const invalid = options && findInvalidOption(options)
-		return invalid ? this.reject(invalid, 'hook-threw') : this.runEnter()
+		if (invalid) return this.reject(invalid, 'hook-threw')
+		observer?.onBegin(this)
+		return this.runEnter()
 	}
 
 	/** Returns the context of the attempt that starts now. */
@@ -182,6 +186,7 @@ export class Call implements CallRecord, Scope {
 
 	/** A wait is over, or the caller's abort or an interruption ended it. */
 	resume(): Step {
+		this.pipeline.observer?.onResume(this)
 		return this.rare?.interruption?.unwind() ?? this.runEnter(this.current)
 	}
 
@@ -256,6 +261,7 @@ export class Call implements CallRecord, Scope {
 		if (this.ok && !this.lastAttempt) this.pipeline.consecutiveSuccesses++
 		else this.close()
 		this.run = OVER
+		this.pipeline.observer?.onEnd(this)
 		return DONE
 	}
 

@@ -50,5 +50,7 @@ export const compilePipeline = (
 	runner: layers.find(({ layer }) => layer.runner)?.layer.runner,
 	runtime: env.runtime,
 	classify: env.classify,
+	pipeline: env.pipeline,
 	consecutiveSuccesses: 0,
+	observer: undefined,
 })

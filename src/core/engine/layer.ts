@@ -4,6 +4,7 @@
  * because a call knows its layers, and one of the two files must come first.
  */
 import type { Classification } from '../classify/classification.ts'
+import type { PolicyListener } from '../events/events.ts'
 import type { StopReason } from '../explain/record.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { CallContext } from './call-options.ts'
@@ -71,6 +72,30 @@ export interface CompiledPipelineOf<Call> extends LayerEnv {
 	readonly runner: Runner<Call> | undefined
 	/** The number of successful calls since the last failure. */
 	consecutiveSuccesses: number
+	/** Undefined while no listener needs the ends of calls, so that they then cost one comparison. */
+	observer: CallObserver<Call> | undefined
+}
+
+/** Is called when a call begins, when it begins and ends to wait, and when it has settled. */
+export interface CallObserver<Call> {
+	listeners: readonly PolicyListener[]
+	onBegin(call: Call): void
+	onWait(call: Call): void
+	onResume(call: Call): void
+	onEnd(call: Call): void
+}
+
+/** What an observer measures about a call, on the pipeline's clock. */
+export interface CallTimes {
+	readonly begunAt: number | undefined
+	/** How often the operation was called. */
+	attempts: number
+	/** The time in queues and for rate limits. */
+	queuedMs: number
+	/** The time in delays of retries. */
+	backoffMs: number
+	/** The current wait. */
+	wait: { readonly since: number; readonly isBackoff: boolean } | undefined
 }
 
 /** An operation that is still running although its call no longer waits for it. */
@@ -107,14 +132,24 @@ export interface RareFacts {
 	endedAt?: number
 	/** What last interrupted the operation. */
 	ending?: StopReason | undefined
+	/** Measured for a listener. */
+	times?: CallTimes
+}
+
+/** A timeout or a hedge ends a part of a call. */
+interface Interruption<Call> {
+	/** The layer that ends the part inside it; undefined for the whole call. */
+	readonly bound: BoundLayerOf<Call> | undefined
+	readonly error: unknown
+	unwind(): Step
 }
 
 /** State that few calls need, in an object of its own that is created on first use. */
 export interface RareStateOf<Call> extends RareFacts {
-	/** Resolves the result where it is not chained to the operation; a failure is a rejected promise. Set by the runner. */
-	resolveResult?: (value: unknown) => void
+	/** Called when a branch has ended. */
+	onBranchEnd?: () => void
 	/** The part inside `bound`, or the whole call, must end, whatever the operation does. */
-	interruption?: { readonly bound: BoundLayerOf<Call> | undefined; unwind(): Step } | undefined
+	interruption?: Interruption<Call> | undefined
 	/** Operations that are still running without a call that waits for them. */
 	orphans?: Orphan[]
 	/** The state of layers from the fifth on. */

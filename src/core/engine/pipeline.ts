@@ -1,9 +1,9 @@
-import { InvalidOptionError } from '../errors/errors.ts'
+import { InvalidOptionError, UNNAMED } from '../errors/errors.ts'
 import type { PolicyListener } from '../events/events.ts'
 import { isObject } from '../options/schema.ts'
 import type { UnboundLayer } from './compile.ts'
 import type { LayerEnv } from './layer.ts'
-import { isPolicy, Policy, type SubstituteOf, UNNAMED } from './policy.ts'
+import { isPolicy, Policy, type SubstituteOf } from './policy.ts'
 import { checkPolicyOptions, type PolicyOptions } from './policy-options.ts'
 
 class Pipeline<Substitute> extends Policy<Substitute> {
@@ -16,17 +16,21 @@ class Pipeline<Substitute> extends Policy<Substitute> {
 	}
 
 	override layers(env: LayerEnv): readonly UnboundLayer[] {
-		const inside = { ...this.envInside(env), pipeline: this.name }
+		const inside = this.envInside(env)
 		return this.#policies.flatMap((policy) => policy.layers(inside))
+	}
+
+	override envInside(env: LayerEnv): LayerEnv {
+		return { ...super.envInside(env), pipeline: this.name }
 	}
 
 	override leaves(): readonly Policy<unknown>[] {
 		return this.#policies.flatMap((policy) => policy.leaves())
 	}
 
-	override subscribe(listener: PolicyListener): () => void {
+	override listen(listener: PolicyListener): () => void {
 		// A policy may occur several times, also in nested pipelines, but must call the listener once per event.
-		const unsubscribes = [...new Set(this.leaves())].map((policy) => policy.subscribe(listener))
+		const unsubscribes = [...new Set(this.leaves())].map((policy) => policy.listen(listener))
 		return () => {
 			for (const unsubscribe of unsubscribes) unsubscribe()
 		}

@@ -1,7 +1,8 @@
-import type { EventDetails, PolicyListener, YaokiEvent } from '../events/events.ts'
+import { pipelineNameOf } from '../errors/errors.ts'
+import type { EventDetails, PolicyListener } from '../events/events.ts'
 import { attachRecord } from '../explain/record.ts'
-import { systemRuntime } from '../runtime/system.ts'
 import { Call, type CompiledPipeline, type Layer } from './call.ts'
+import { createEvent, observeCalls } from './call-event.ts'
 import type { CallContext, CallOptions } from './call-options.ts'
 import { compilePipeline, DEFAULT_ENV, inheritEnv, type UnboundLayer } from './compile.ts'
 import { notify } from './hooks.ts'
@@ -30,9 +31,6 @@ type Wrapped<F extends AnyFunction, Substitute> = [ReturnType<F>, Substitute] ex
 
 /** What the fallbacks of a policy may return in place of the operation's result; `never` without a fallback. */
 export type SubstituteOf<P> = P extends Policy<infer Substitute> ? Substitute : never
-
-/** The name of a pipeline that was given none. */
-export const UNNAMED = 'pipeline'
 
 /**
  * Runs operations under a policy, or under a pipeline of policies. `Substitute` is what a fallback in it may return in
@@ -109,8 +107,19 @@ export abstract class Policy<out Substitute = never> {
 		return (...args) => this.execute((context) => fn(context, ...args))
 	}
 
-	/** Subscribes to every event of this policy, or of all policies of a pipeline. Returns a function that unsubscribes. */
-	abstract subscribe(listener: PolicyListener): () => void
+	/**
+	 * Subscribes to every event of this policy, or of all policies of a pipeline, and to the `call` event of every call.
+	 * Returns a function that unsubscribes.
+	 */
+	subscribe(listener: PolicyListener): () => void {
+		const ends = [this.listen(listener), observeCalls(this.compiled(), listener)]
+		return () => {
+			for (const end of ends) end()
+		}
+	}
+
+	/** @internal The same without `call` events: a pipeline around this policy emits those of its own calls. */
+	abstract listen(listener: PolicyListener): () => void
 
 	/** @internal The single policies that this one consists of. */
 	leaves(): readonly Policy<unknown>[] {
@@ -173,7 +182,8 @@ export abstract class LeafPolicy<out Substitute = never> extends Policy<Substitu
 		this.env = this.envInside(DEFAULT_ENV)
 	}
 
-	override subscribe(listener: PolicyListener): () => void {
+	/** @internal */
+	override listen(listener: PolicyListener): () => void {
 		// One wrapper per subscription: a function that subscribes twice is called twice, and each unsubscribe removes one.
 		const subscription: PolicyListener = (event) => listener(event)
 		this.#listeners = [...this.#listeners, subscription]
@@ -207,40 +217,10 @@ export abstract class LeafPolicy<out Substitute = never> extends Policy<Substitu
 	/** @internal */
 	protected emit(call: Call | undefined, env: LayerEnv | undefined, details: EventDetails): void {
 		const { runtime } = env ?? this.env
-		const pipeline = call?.pipeline.name ?? this.env.pipeline ?? UNNAMED
-		const event: YaokiEvent = {
-			...(call && { callId: callId(call), attempt: call.attempt + 1 }),
-			...details,
-			policy: this.name,
-			timestamp: runtime.wallNow(),
-			...(pipeline === this.name || pipeline === UNNAMED ? {} : { pipeline }),
-			...callFacts(call?.options, this.#layer.key),
-		}
+		const pipeline = pipelineNameOf(call?.pipeline.name ?? this.env.pipeline, this.name)
+		const event = createEvent(call, { policy: this.name, pipeline, key: this.#layer.key, runtime }, details)
 		for (const listener of this.#listeners) notify('a listener', listener, event)
 	}
 }
 
 const SEVERAL_KEYS = ''
-
-/** Returns the fields of an event that come from the call's options. */
-function callFacts(
-	options: CallOptions | undefined,
-	policyKey: string | undefined,
-): { key?: string; call?: string; method?: string } {
-	const key = policyKey || options?.key
-	const { name, method } = options ?? {}
-	return {
-		...(key === undefined ? {} : { key }),
-		...(name === undefined ? {} : { call: name }),
-		...(method === undefined ? {} : { method }),
-	}
-}
-
-/** Returns the id of the call; branches of a hedge share that of their call. */
-function callId(call: Call): string {
-	let whole = call
-	for (let outer = call.rare?.branchOf; outer; outer = outer.rare?.branchOf) whole = outer
-	const { rareState, pipeline } = whole
-	rareState.callId ??= pipeline.runtime.createId?.() ?? systemRuntime.createId?.() ?? ''
-	return rareState.callId
-}

@@ -19,6 +19,7 @@ export function rejectLazily(call: Call, create: () => unknown): Step {
 export function finishRejection(call: Call, error: unknown): unknown {
 	call.value = error
 	attachRecord(error, call)
+	call.pipeline.observer?.onEnd(call)
 	return error
 }
 

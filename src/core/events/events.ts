@@ -143,6 +143,23 @@ export interface LimitChangeEvent extends EventBase {
 	readonly to: number
 }
 
+/** A call has ended: the last event of the call, emitted by the policy or client that was called. */
+export interface CallEvent extends EventBase, ErrorFacts {
+	readonly type: 'call'
+	/** `rejected`: a policy rejected the call. `failure`: any other error. Details are in `stop`. */
+	readonly outcome: 'success' | 'fallback' | 'failure' | 'rejected'
+	/** How often the operation was called, hedges included; 0 if the call was rejected before. */
+	readonly attempts: number
+	/** The time from the call to its result, waits included. */
+	readonly durationMs: number
+	/** The part of `durationMs` that the call waited in queues and for rate limits. */
+	readonly queuedMs: number
+	/** The part of `durationMs` that the call waited before retries. */
+	readonly backoffMs: number
+	/** Why there were no more attempts, as in `explain`. */
+	readonly stop: StopReason
+}
+
 /** Every event that a policy emits, discriminated by `type`. */
 export type YaokiEvent =
 	| RetryAttemptEvent
@@ -156,6 +173,7 @@ export type YaokiEvent =
 	| FallbackEvent
 	| HedgeEvent
 	| LimitChangeEvent
+	| CallEvent
 
 type SharedFields = Exclude<keyof EventBase, 'type'>
 

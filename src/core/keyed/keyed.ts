@@ -98,8 +98,8 @@ export class Keyed<P extends Policy<unknown> = Policy> extends Policy<Substitute
 		this.#registry.resize(maxKeys, idleMs)
 	}
 
-	/** Subscribes to the policies of all keys, present and future. */
-	override subscribe(listener: PolicyListener): () => void {
+	/** @internal Subscribes to the policies of all keys, present and future. */
+	override listen(listener: PolicyListener): () => void {
 		// By policy, because `make` may return the same one for several keys; weakly, because keys come and go.
 		const ends = new WeakMap<Policy<unknown>, () => void>()
 		let isSubscribed = true
@@ -108,7 +108,7 @@ export class Keyed<P extends Policy<unknown> = Policy> extends Policy<Substitute
 				if (!ends.has(leaf))
 					ends.set(
 						leaf,
-						leaf.subscribe((event) => {
+						leaf.listen((event) => {
 							if (isSubscribed) listener(event)
 						}),
 					)

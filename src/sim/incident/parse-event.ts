@@ -27,6 +27,7 @@ const REQUIRED: Readonly<Record<YaokiEvent['type'], RequiredFields | undefined>>
 	fallback: undefined,
 	hedge: undefined,
 	limit_change: undefined,
+	call: undefined,
 }
 
 export const isUsed = ({ type }: YaokiEvent): boolean => REQUIRED[type] !== undefined

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { BulkheadRejectedError, bulkhead, classify, explain, type YaokiEvent } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { settled, taking } from '../../scenario.ts'
+import { exceptCalls, settled, taking } from '../../scenario.ts'
 import { byHand, never, watched } from './by-hand.ts'
 
 describe('a bulkhead', () => {
@@ -225,7 +225,7 @@ describe('a bulkhead', () => {
 			runtime: clock,
 		})
 		const events: YaokiEvent[] = []
-		policy.subscribe((event) => events.push(event))
+		policy.subscribe(exceptCalls((event) => events.push(event)))
 		void policy.execute(never, { name: 'hung' })
 		const queued = policy.settle(never, { name: 'patient', key: 'k' })
 		const full = policy.settle(never, { name: 'late' })

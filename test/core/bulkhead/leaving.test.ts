@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, test, vi } from 'vitest'
 import { bulkhead, Deadline, explain, pipeline, retry, timeout, type YaokiEvent } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { settled, steady, taking } from '../../scenario.ts'
+import { exceptCalls, settled, steady, taking } from '../../scenario.ts'
 import { byHand, never, watched } from './by-hand.ts'
 
 describe('an abort', () => {
@@ -186,7 +186,7 @@ describe('a deadline', () => {
 		const clock = virtualRuntime()
 		const policy = bulkhead({ name: 'db', maxConcurrent: 2, runtime: clock })
 		const events: YaokiEvent[] = []
-		policy.subscribe((event) => events.push(event))
+		policy.subscribe(exceptCalls((event) => events.push(event)))
 		const within = (ms: number) => ({ deadline: Deadline.after(ms, { runtime: clock }) })
 		// So long that what is expected has settled at what is measured.
 		for (let i = 0; i < 40; i++) await settled(clock, policy.execute(taking(clock, 100), within(500)))

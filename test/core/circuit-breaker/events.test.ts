@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { HttpError, pipeline, retry, timeout, type YaokiEvent } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { steady } from '../../scenario.ts'
+import { exceptCalls, steady } from '../../scenario.ts'
 import { calls, fresh, Held, never, opened, touchy } from './scenes.ts'
 
 const START = Date.UTC(2026, 0, 1)
@@ -49,7 +49,7 @@ describe('events', () => {
 		const { breaker, clock } = fresh()
 		const events: YaokiEvent[] = []
 		const policy = pipeline({ runtime: clock, name: 'checkout' }, breaker)
-		policy.subscribe((event) => events.push(event))
+		policy.subscribe(exceptCalls((event) => events.push(event)))
 		await policy.execute(() => 1, { name: 'charge', key: 'tenant-7' })
 		expect(events).toEqual([
 			{
@@ -86,7 +86,7 @@ describe('events', () => {
 		const events: YaokiEvent[] = []
 		const { breaker } = fresh()
 		breaker.isolate()
-		breaker.subscribe((event) => events.push(event))
+		breaker.subscribe(exceptCalls((event) => events.push(event)))
 		await breaker.settle(() => 1)
 		expect(events).toEqual([
 			{
@@ -104,7 +104,7 @@ describe('events', () => {
 	test('in shadow mode say so, and the call is neither rejected nor counted', async () => {
 		const events: YaokiEvent[] = []
 		const { breaker } = await opened({ shadow: true })
-		breaker.subscribe((event) => events.push(event))
+		breaker.subscribe(exceptCalls((event) => events.push(event)))
 		expect(await breaker.execute(() => 1)).toBe(1)
 		expect(events).toEqual([
 			{
@@ -164,7 +164,7 @@ describe('events', () => {
 		await calls(breaker, 's'.repeat(500))
 		await clock.advance(5_000)
 		const events: YaokiEvent[] = []
-		breaker.subscribe((event) => events.push(event))
+		breaker.subscribe(exceptCalls((event) => events.push(event)))
 		await calls(breaker, 's')
 		expect(events).toMatchObject([{ type: 'success', durationMs: 0, timestamp: START + 5_000 }])
 	})
@@ -172,8 +172,8 @@ describe('events', () => {
 	test('reach each listener until it unsubscribes', async () => {
 		const { breaker } = fresh({ failureThreshold: 99 })
 		const heard: string[] = []
-		const one = breaker.subscribe(() => heard.push('one'))
-		const two = breaker.subscribe(() => heard.push('two'))
+		const one = breaker.subscribe(exceptCalls(() => heard.push('one')))
+		const two = breaker.subscribe(exceptCalls(() => heard.push('two')))
 		await calls(breaker, 's')
 		one()
 		one()
@@ -209,7 +209,7 @@ test('reach a pipeline once if the breaker occurs in it twice', async () => {
 	const { breaker } = fresh()
 	const events: YaokiEvent[] = []
 	const policy = pipeline({ runtime: clock }, breaker, pipeline(breaker))
-	policy.subscribe((event) => events.push(event))
+	policy.subscribe(exceptCalls((event) => events.push(event)))
 	await policy.execute(() => 1)
 	// The call passes it twice, and each pass emits one event.
 	expect(events.map(({ type }) => type)).toEqual(['success', 'success'])

@@ -12,7 +12,7 @@ import {
 	type YaokiEvent,
 } from 'yaoki'
 import { faults, type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
-import { dead, failing, settled, steady, taking } from '../../scenario.ts'
+import { dead, exceptCalls, failing, settled, steady, taking } from '../../scenario.ts'
 
 let clock: VirtualRuntime
 beforeEach(() => {
@@ -45,7 +45,7 @@ describe('regressions: hooks', () => {
 	])('a %s that threw was missing from events, and its attempt from explain', async (hook, options) => {
 		const policy = retry({ ...steady, runtime: clock, ...options })
 		const events: YaokiEvent[] = []
-		policy.subscribe((event) => events.push(event))
+		policy.subscribe(exceptCalls((event) => events.push(event)))
 		const result = await policy.settle(hook === 'retryResult' ? failing(clock) : dead(clock))
 		expect(events).toMatchObject([{ type: 'retry_failure', stop: 'hook-threw', errorMessage: 'hook' }])
 		expect(explain(result)?.attempts).toHaveLength(1)
@@ -189,7 +189,7 @@ describe('regressions: attempts', () => {
 		const events: YaokiEvent[] = []
 		const answer = policy.settle(failing(clock, new Error('x')))
 		await clock.advance(50)
-		policy.subscribe((event) => events.push(event))
+		policy.subscribe(exceptCalls((event) => events.push(event)))
 		await clock.runUntilIdle()
 		await answer
 		expect(events).toMatchObject([{ type: 'retry_success', attempts: 2, durationMs: 0 }])

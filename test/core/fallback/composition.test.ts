@@ -12,7 +12,7 @@ import {
 	type YaokiEvent,
 } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { dead, failing, settled, steady, taking } from '../../scenario.ts'
+import { dead, exceptCalls, failing, settled, steady, taking } from '../../scenario.ts'
 
 const down = new Error('down')
 const fail = () => {
@@ -139,7 +139,7 @@ describe('a fallback among other policies', () => {
 describe('what a fallback reports', () => {
 	async function emitted(policy: ReturnType<typeof fallback>, clock: ReturnType<typeof virtualRuntime>) {
 		const events: YaokiEvent[] = []
-		policy.subscribe((event) => events.push(event))
+		policy.subscribe(exceptCalls((event) => events.push(event)))
 		await settled(clock, policy.execute(fail, { name: 'load', key: 'k' }))
 		return events
 	}

@@ -13,7 +13,7 @@ import {
 	type YaokiEvent,
 } from 'yaoki'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
-import { settled, steady, taking } from '../../scenario.ts'
+import { exceptCalls, settled, steady, taking } from '../../scenario.ts'
 
 const never = () => new Promise<never>(() => {})
 
@@ -35,7 +35,7 @@ describe('a hedge inside a retry', () => {
 		const policy = pipeline({ runtime: clock }, retry({ ...steady, maxRetries: 1 }), hedge({ delayMs: 10 }))
 		const work = lasting(clock, -30)
 		const events: string[] = []
-		policy.subscribe((event) => events.push(event.type))
+		policy.subscribe(exceptCalls((event) => events.push(event.type)))
 		const result = await settled(clock, policy.execute(work))
 		expect(result).toMatchObject({ error: { message: 'request 3' } })
 		expect(work.sentAt).toEqual([0, 10, 140, 150])
@@ -53,7 +53,7 @@ describe('a hedge inside a retry', () => {
 		const breaker = circuitBreaker()
 		const policy = pipeline({ runtime: clock }, limit, breaker, retry(steady), hedge({ delayMs: 10 }))
 		const events: YaokiEvent[] = []
-		policy.subscribe((event) => events.push(event))
+		policy.subscribe(exceptCalls((event) => events.push(event)))
 		const other = policy.execute(taking(clock, 5))
 		expect(await settled(clock, policy.execute(lasting(clock, 100, 20)))).toEqual({ ok: true, value: 2 })
 		await other
@@ -105,7 +105,7 @@ describe('a retry inside a hedge', () => {
 		const clock = virtualRuntime()
 		const events: string[] = []
 		const inner = retry({ baseDelayMs: 5_000, jitterStrategy: 'none' })
-		inner.subscribe((event) => events.push(event.type))
+		inner.subscribe(exceptCalls((event) => events.push(event.type)))
 		const policy = pipeline({ runtime: clock }, hedge({ delayMs: 10 }), inner)
 		expect(await settled(clock, policy.execute(lasting(clock, -20, 30)))).toEqual({ ok: true, value: 2 })
 		expect(events).toEqual(['retry_attempt', 'retry_success', 'retry_failure'])
@@ -160,7 +160,7 @@ describe('a hedge and timeouts', () => {
 		const clock = virtualRuntime()
 		const limit = timeout(50)
 		const events: string[] = []
-		limit.subscribe((event) => events.push(event.type))
+		limit.subscribe(exceptCalls((event) => events.push(event.type)))
 		const policy = pipeline({ runtime: clock }, limit, hedge({ delayMs: 10 }))
 		const partial = ({ signal }: CallContext) =>
 			new Promise((resolve) => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type CallContext, Deadline, hedge, type YaokiEvent } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
-import { settled, taking } from '../../scenario.ts'
+import { exceptCalls, settled, taking } from '../../scenario.ts'
 import { requests } from './requests.ts'
 
 const first = new Error('first')
@@ -119,7 +119,7 @@ describe('a hedge', () => {
 		const clock = virtualRuntime()
 		const events: YaokiEvent[] = []
 		const policy = hedge({ delayMs: 50, maxHedges: 2, name: 'reads', runtime: clock })
-		policy.subscribe((event) => events.push(event))
+		policy.subscribe(exceptCalls((event) => events.push(event)))
 		await settled(clock, policy.execute(requests(clock, { ms: 900 }, { ms: 900 }, { ms: 30 })))
 		const at = (ms: number) => Date.UTC(2026, 0, 1) + ms
 		const shared = { type: 'hedge', policy: 'reads', callId: 'call-1', attempt: 1 }

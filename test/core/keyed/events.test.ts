@@ -9,12 +9,13 @@ import {
 	type YaokiEvent,
 } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
+import { exceptCalls } from '../../scenario.ts'
 
 const keyOf = ({ key }: CallOptions) => key ?? 'default'
 
 const heard = () => {
 	const names: string[] = []
-	return { names, listener: ({ policy }: YaokiEvent) => void names.push(policy) }
+	return { names, listener: exceptCalls(({ policy }) => names.push(policy)) }
 }
 
 describe('a listener of a keyed policy', () => {
@@ -30,7 +31,7 @@ describe('a listener of a keyed policy', () => {
 	test('gets the events of the first call of a new key', async () => {
 		const policy = keyed(keyOf, () => circuitBreaker(), { runtime: virtualRuntime() })
 		const events: YaokiEvent[] = []
-		policy.subscribe((event) => events.push(event))
+		policy.subscribe(exceptCalls((event) => events.push(event)))
 		await policy.execute(() => 1, { key: 'a' })
 		expect(events).toEqual([
 			{

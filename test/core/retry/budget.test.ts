@@ -15,7 +15,7 @@ import {
 	type YaokiEvent,
 } from 'yaoki'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
-import { dead, failing, settled, steady } from '../../scenario.ts'
+import { dead, exceptCalls, failing, settled, steady } from '../../scenario.ts'
 
 const down = new Error('down')
 const never = () => new Promise<never>(() => {})
@@ -66,7 +66,7 @@ describe('a retry with a retry budget', () => {
 		const budget = retryBudget({ maxRetryRatio: 0, minRetriesPerSecond: 0.1, runtime: clock })
 		const policy = retry({ ...steady, budget, runtime: clock })
 		const events: YaokiEvent[] = []
-		policy.subscribe((event) => events.push(event))
+		policy.subscribe(exceptCalls((event) => events.push(event)))
 		const result = await settled(clock, policy.execute(dead(clock, down)))
 		expect(result).toEqual({ ok: false, error: down })
 		expect(explain(down)).toMatchObject({

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { lint, type YaokiEvent } from 'yaoki'
 import { ResilientHttpClient, resilientFetch } from 'yaoki/http'
 import { INSPECT } from '../../../src/core/inspect/inspect.ts'
+import { exceptCalls } from '../../scenario.ts'
 import { answer, hang } from '../faults/fault-server.ts'
 import { failure, serve, setting, TRANSPORTS, virtualTime } from './setting.ts'
 
@@ -18,6 +19,7 @@ describe.each(TRANSPORTS)('events of a client over %s', (_, transport) => {
 			['retry_attempt', 1],
 			['retry_success', 2],
 			['success', 2],
+			['call', 2],
 		])
 		for (const event of events)
 			expect(event).toMatchObject({
@@ -57,6 +59,7 @@ describe.each(TRANSPORTS)('events of a client over %s', (_, transport) => {
 			{ type: 'timeout', timeoutMs: 1_000, key: server.origin },
 			{ type: 'retry_failure', timeoutMs: 1_000, durationMs: 1_000, errorCode: 'YAOKI_TIMEOUT' },
 			{ type: 'failure', timeoutMs: 1_000, method: 'GET' },
+			{ type: 'call', outcome: 'failure', attempts: 1, durationMs: 1_000, timeoutMs: 1_000 },
 		])
 	})
 
@@ -107,14 +110,38 @@ describe('subscribe', () => {
 		expect(events.map(({ type, key, method }) => [type, key, method])).toEqual([
 			['retry_success', server.origin, 'GET'],
 			['success', server.origin, 'GET'],
+			['call', server.origin, 'GET'],
 		])
+	})
+
+	test('reports every call of a client and of resilientFetch, a failed status as a failure', async () => {
+		const server = await serve(answer({ status: 404 }))
+		const events: YaokiEvent[] = []
+		const [client, fetch] = [new ResilientHttpClient({ name: 'users' }), resilientFetch({ name: 'users' })]
+		for (const source of [client, fetch])
+			source.subscribe((event) => event.type === 'call' && events.push(event))
+		await client.get(server.url()).catch(() => {})
+		await fetch(server.url())
+		const expected = {
+			policy: 'users',
+			pipeline: 'users',
+			key: server.origin,
+			method: 'GET',
+			outcome: 'failure',
+			attempts: 1,
+			queuedMs: 0,
+			backoffMs: 0,
+			stop: 'permanent',
+			statusCode: 404,
+		}
+		expect(events).toMatchObject([expected, expected])
 	})
 
 	test('calls one function twice if it subscribed twice, and each unsubscribe removes one', async () => {
 		const server = await serve(fine)
 		const client = new ResilientHttpClient({ circuitBreaker: false })
 		let calls = 0
-		const count = () => void calls++
+		const count = exceptCalls(() => calls++)
 		const unsubscribe = client.subscribe(count)
 		client.subscribe(count)
 		await client.get(server.url())

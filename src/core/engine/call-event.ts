@@ -1,0 +1,138 @@
+/** Creates events, and the `call` event of every finished call. Nothing here runs, or is allocated, without a listener. */
+import { pipelineNameOf, UNNAMED } from '../errors/errors.ts'
+import { errorFacts } from '../events/error-facts.ts'
+import type { ErrorFacts, EventDetails, PolicyListener, YaokiEvent } from '../events/events.ts'
+import type { StopReason } from '../explain/record.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import { systemRuntime } from '../runtime/system.ts'
+import type { Call, CompiledPipeline, Operation } from './call.ts'
+import type { CallOptions } from './call-options.ts'
+import { notify } from './hooks.ts'
+import type { CallObserver, CallTimes } from './layer.ts'
+
+/** Where an event comes from. */
+interface EventSource {
+	readonly policy: string
+	/** The name of the pipeline, if it has one. */
+	readonly pipeline: string | undefined
+	/** The key that the policy serves, if it serves one. */
+	readonly key: string | undefined
+	readonly runtime: Runtime
+}
+
+/** Returns the event with the fields that all events share. */
+export function createEvent(call: Call | undefined, source: EventSource, details: EventDetails): YaokiEvent {
+	const { policy, pipeline, key, runtime } = source
+	return {
+		...(call && { callId: callId(call), attempt: call.attempt + 1 }),
+		...details,
+		policy,
+		timestamp: runtime.wallNow(),
+		...(pipeline === undefined ? {} : { pipeline }),
+		...callFacts(call?.options, key),
+	}
+}
+
+/** Returns the fields of an event that come from the call's options. */
+function callFacts(
+	options: CallOptions | undefined,
+	policyKey: string | undefined,
+): { key?: string; call?: string; method?: string } {
+	const key = policyKey || options?.key
+	const { name, method } = options ?? {}
+	return {
+		...(key === undefined ? {} : { key }),
+		...(name === undefined ? {} : { call: name }),
+		...(method === undefined ? {} : { method }),
+	}
+}
+
+/** Returns the id of the call; branches of a hedge share that of their call. */
+function callId(call: Call): string {
+	let whole = call
+	for (let outer = call.rare?.branchOf; outer; outer = outer.rare?.branchOf) whole = outer
+	const { rareState, pipeline } = whole
+	rareState.callId ??= pipeline.runtime.createId?.() ?? systemRuntime.createId?.() ?? ''
+	return rareState.callId
+}
+
+/** Calls the listener with the `call` event of every call of this pipeline. Returns a function that ends it. */
+export function observeCalls(pipeline: CompiledPipeline, listener: PolicyListener): () => void {
+	pipeline.observer ??= new CallEvents()
+	const { observer } = pipeline
+	// One wrapper per subscription, so that each unsubscribe removes one.
+	const subscription: PolicyListener = (event) => listener(event)
+	observer.listeners = [...observer.listeners, subscription]
+	return () => {
+		observer.listeners = observer.listeners.filter((other) => other !== subscription)
+		if (!observer.listeners.length && pipeline.observer === observer) pipeline.observer = undefined
+	}
+}
+
+/** The codes of rejections. A retry around the policy that rejected the call stops with `cancelled`. */
+const REJECTION = /^YAOKI_(CIRCUIT_OPEN|BULKHEAD_REJECTED|RATE_LIMITED)$/
+
+const failureOutcome = (stop: StopReason | undefined, { errorCode }: ErrorFacts): 'rejected' | 'failure' =>
+	stop === 'rejected' || (stop === 'cancelled' && REJECTION.test(String(errorCode))) ? 'rejected' : 'failure'
+
+class CallEvents implements CallObserver<Call> {
+	listeners: readonly PolicyListener[] = []
+
+	onBegin(call: Call): void {
+		const times: CallTimes = {
+			begunAt: call.startedAt,
+			attempts: 0,
+			queuedMs: 0,
+			backoffMs: 0,
+			wait: undefined,
+		}
+		call.rareState.times = times
+		const operation = call.operation as (...args: unknown[]) => unknown
+		// Also counts hedges, which are attempts of the same call. A rejected call has none.
+		const counted = (...args: unknown[]) => {
+			times.attempts++
+			return operation(...args)
+		}
+		call.operation = counted as Operation
+	}
+
+	onWait(call: Call): void {
+		const { rare, attempt, lastAttempt, pipeline } = call
+		if (!rare?.times) return
+		// A retry records the delay with the attempt that failed, before the next one begins.
+		const isAfterFailure = lastAttempt?.attempt === attempt
+		if (isAfterFailure && lastAttempt.delayMs === undefined) return
+		rare.times.wait = { since: pipeline.runtime.now(), isBackoff: isAfterFailure }
+	}
+
+	onResume({ rare, pipeline }: Call): void {
+		const { times } = rare ?? {}
+		if (!times?.wait) return
+		const waitedMs = pipeline.runtime.now() - times.wait.since
+		times[times.wait.isBackoff ? 'backoffMs' : 'queuedMs'] += waitedMs
+		times.wait = undefined
+	}
+
+	onEnd(call: Call): void {
+		const { ok, value, stop, rare, pipeline } = call
+		// The outcome of a branch is part of its call. A call that began before the subscription has no times.
+		if (rare?.branchOf || !rare?.times) return
+		const { begunAt, attempts, queuedMs, backoffMs } = rare.times
+		const { runtime, name: policy } = pipeline
+		const now = runtime.now()
+		const facts = ok ? {} : errorFacts(value)
+		const outcome = ok ? (rare.isSubstituted ? 'fallback' : 'success') : failureOutcome(stop, facts)
+		const source = { policy, pipeline: pipelineNameOf(pipeline.pipeline, UNNAMED), key: undefined, runtime }
+		const event = createEvent(call, source, {
+			type: 'call',
+			outcome,
+			attempts,
+			durationMs: now - (begunAt ?? now),
+			queuedMs,
+			backoffMs,
+			stop: stop ?? (outcome === 'failure' ? 'not-retried' : outcome),
+			...facts,
+		})
+		for (const listener of this.listeners) notify('a listener', listener, event)
+	}
+}
