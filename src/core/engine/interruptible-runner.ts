@@ -70,8 +70,8 @@ const nextStep = (call: Call, end: RunEnd): Step =>
 /** The error of a timeout was created in the callback of a timer. Here V8 finds the callers, so its stack is captured again. */
 function resume(call: Call): Step {
 	const { interruption } = call.rare ?? {}
-	const { captureStackTrace }: { captureStackTrace?(error: object, above: unknown): void } = Error
-	if (interruption) captureStackTrace?.(Object(interruption.error), resume)
+	const capture: unknown = interruption && Reflect.get(Error, 'captureStackTrace')
+	if (typeof capture === 'function') capture(Object(interruption?.error), resume)
 	return call.resume()
 }
 
