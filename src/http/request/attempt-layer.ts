@@ -18,7 +18,7 @@ import { HttpStatusError } from './status-error.ts'
 import { trackBody } from './track-body.ts'
 
 export class AttemptLayer implements ObservableLayer, AttemptOwner {
-	/** A request is always pending after a microtask, so the check of core's other runner would be in vain. */
+	/** A request is always pending after a microtask, so core's other runner would check unnecessarily. */
 	readonly runner: typeof runPending = runPending
 	readonly origin: Origin
 	emit: Emit | undefined

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { adaptiveBulkhead, bulkhead, pipeline, retry, type YaokiEvent } from 'yaoki'
 import { virtualRuntime } from 'yaoki/testing'
+import { exceptCalls } from '../../scenario.ts'
 
 const kinds = [
 	['bulkhead', () => bulkhead({ name: 'db', maxConcurrent: 1 })],
@@ -23,7 +24,7 @@ describe.each(kinds)('the same %s twice', (_, create) => {
 	test('in a call and in a call inside it, connected by the context, is rejected instead of queued', async () => {
 		const slots = create()
 		const events: YaokiEvent[] = []
-		slots.subscribe((event) => events.push(event))
+		slots.subscribe(exceptCalls((event) => events.push(event)))
 		const nested = slots.execute((context) => slots.execute(() => 'never called', context))
 		await expect(nested).rejects.toMatchObject({
 			name: 'BulkheadRejectedError',
