@@ -1,8 +1,8 @@
 import { pipelineNameOf } from '../errors/errors.ts'
+import { createEvent, observeCalls } from '../events/call-event.ts'
 import type { EventDetails, PolicyListener } from '../events/events.ts'
 import { attachRecord } from '../explain/record.ts'
 import { Call, type CompiledPipeline, type Layer } from './call.ts'
-import { createEvent, observeCalls } from './call-event.ts'
 import type { CallContext, CallOptions } from './call-options.ts'
 import { compilePipeline, DEFAULT_ENV, inheritEnv, type UnboundLayer } from './compile.ts'
 import { notify } from './hooks.ts'
@@ -112,7 +112,8 @@ export abstract class Policy<out Substitute = never> {
 	 * Returns a function that unsubscribes.
 	 */
 	subscribe(listener: PolicyListener): () => void {
-		const ends = [this.listen(listener), observeCalls(this.compiled(), listener)]
+		const onCall: PolicyListener = (event) => notify('a listener', listener, event)
+		const ends = [this.listen(listener), observeCalls(this.compiled(), onCall)]
 		return () => {
 			for (const end of ends) end()
 		}

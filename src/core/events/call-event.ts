@@ -1,14 +1,13 @@
 /** Creates events, and the `call` event of every finished call. Nothing here runs, or is allocated, without a listener. */
+import type { Call, CompiledPipeline, Operation } from '../engine/call.ts'
+import type { CallOptions } from '../engine/call-options.ts'
+import type { CallObserver, CallTimes } from '../engine/layer.ts'
 import { pipelineNameOf, UNNAMED } from '../errors/errors.ts'
-import { errorFacts } from '../events/error-facts.ts'
-import type { ErrorFacts, EventDetails, PolicyListener, YaokiEvent } from '../events/events.ts'
 import type { StopReason } from '../explain/record.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { systemRuntime } from '../runtime/system.ts'
-import type { Call, CompiledPipeline, Operation } from './call.ts'
-import type { CallOptions } from './call-options.ts'
-import { notify } from './hooks.ts'
-import type { CallObserver, CallTimes } from './layer.ts'
+import { errorFacts } from './error-facts.ts'
+import type { ErrorFacts, EventDetails, PolicyListener, YaokiEvent } from './events.ts'
 
 /** Where an event comes from. */
 interface EventSource {
@@ -56,15 +55,13 @@ function callId(call: Call): string {
 	return rareState.callId
 }
 
-/** Calls the listener with the `call` event of every call of this pipeline. Returns a function that ends it. */
+/** Calls the listener, which must not throw, with the `call` event of every call. Returns a function that ends it. */
 export function observeCalls(pipeline: CompiledPipeline, listener: PolicyListener): () => void {
 	pipeline.observer ??= new CallEvents()
 	const { observer } = pipeline
-	// One wrapper per subscription, so that each unsubscribe removes one.
-	const subscription: PolicyListener = (event) => listener(event)
-	observer.listeners = [...observer.listeners, subscription]
+	observer.listeners = [...observer.listeners, listener]
 	return () => {
-		observer.listeners = observer.listeners.filter((other) => other !== subscription)
+		observer.listeners = observer.listeners.filter((other) => other !== listener)
 		if (!observer.listeners.length && pipeline.observer === observer) pipeline.observer = undefined
 	}
 }
@@ -133,6 +130,6 @@ class CallEvents implements CallObserver<Call> {
 			stop: stop ?? (outcome === 'failure' ? 'not-retried' : outcome),
 			...facts,
 		})
-		for (const listener of this.listeners) notify('a listener', listener, event)
+		for (const listener of this.listeners) listener(event)
 	}
 }
