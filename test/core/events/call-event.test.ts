@@ -26,7 +26,7 @@ beforeEach(() => {
 })
 
 /** A pipeline with a listener. */
-const watched = (...policies: readonly Policy[]) => {
+const watched = (...policies: readonly Policy<unknown>[]) => {
 	const policy = pipeline({ name: 'users', runtime: clock }, ...policies)
 	policy.subscribe((event) => events.push(event))
 	return policy
