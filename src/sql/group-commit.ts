@@ -18,6 +18,8 @@ export const RUN_ALONE: unique symbol = Symbol('run alone')
 
 /** How long work waits for a busy database before it is rejected. */
 const BUSY_TIMEOUT_MS = 10_000
+/** Work that has tried less often is not rejected: not the database was busy, but the process did not run. */
+const MIN_TRIES = 50
 const FIRST_PAUSE_MS = 1
 const MAX_PAUSE_MS = 50
 const PAUSE_GROWTH = 1.5
@@ -26,6 +28,7 @@ interface Job {
 	readonly isWrite: boolean
 	readonly work: Work<unknown>
 	readonly startedAt: number
+	tries: number
 	readonly resolve: (value: unknown) => void
 	readonly reject: (error: unknown) => void
 }
@@ -62,7 +65,7 @@ export class GroupCommit {
 	#add<T>(isWrite: boolean, work: Work<T>): Promise<T> {
 		return new Promise<T>((resolve, reject) => {
 			const settle = resolve as (value: unknown) => void
-			this.#jobs.push({ isWrite, work, startedAt: this.#runtime.now(), resolve: settle, reject })
+			this.#jobs.push({ isWrite, work, startedAt: this.#runtime.now(), tries: 0, resolve: settle, reject })
 			if (this.#isScheduled || (this.#isPausing && isWrite)) return
 			this.#isScheduled = true
 			// Not queueMicrotask: some fake timers replace it.
@@ -146,8 +149,11 @@ export class GroupCommit {
 
 	#pause(jobs: readonly Job[], error: unknown): void {
 		const now = this.#runtime.now()
-		const mayWait = (job: Job): boolean => now - job.startedAt < BUSY_TIMEOUT_MS
-		for (const job of jobs) if (!mayWait(job)) job.reject(error)
+		const mayWait = (job: Job): boolean => job.tries < MIN_TRIES || now - job.startedAt < BUSY_TIMEOUT_MS
+		for (const job of jobs) {
+			job.tries++
+			if (!mayWait(job)) job.reject(error)
+		}
 		this.#jobs = [...jobs.filter(mayWait), ...this.#jobs]
 		if (this.#jobs.length === 0 || this.#isPausing) return
 		this.#isPausing = true

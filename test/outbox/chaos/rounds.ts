@@ -133,21 +133,22 @@ export async function runRounds(
 			if (performance.now() > giveUpAt)
 				return left?.map(({ id, status, cause }) => `${id} (${cause ?? status})`) ?? ['the database']
 			const crashed = left?.filter(({ cause }) => cause === 'crashed').map(({ id }) => id) ?? []
-			if (crashed.length > 0) poison.push(...(await discardPoison(crashed)))
+			if (crashed.length > 0) await discardPoison(crashed, poison)
 			await sleep(10)
 		}
 	}
 
 	/**
-	 * Discards messages that became dead letters because their lease expired `maxCrashes` times, and returns them. A dead letter with fewer
-	 * expired leases stays and is reported as stuck. They are not replayed, because a replay starts to count attempts again.
+	 * Discards messages that became dead letters because their lease expired `maxCrashes` times, and adds them to `poison`. A dead letter with
+	 * fewer expired leases stays and is reported as stuck. They are not replayed, because a replay starts to count attempts again.
 	 */
-	async function discardPoison(ids: readonly string[]): Promise<readonly string[]> {
+	async function discardPoison(ids: readonly string[], poison: string[]): Promise<void> {
 		const takeovers = await database.takeovers(ids)
 		const count = (id: string) => takeovers.filter((takeover) => takeover.id === id).length
 		const explained = ids.filter((id) => count(id) >= MAX_CRASHES)
-		if (explained.length > 0) await outbox.dead.discard({ ids: explained })
-		return explained
+		poison.push(...explained.filter((id) => !poison.includes(id)))
+		// On a busy database the next look at the list tries again.
+		if (explained.length > 0) await outbox.dead.discard({ ids: explained }).catch(() => {})
 	}
 }
 

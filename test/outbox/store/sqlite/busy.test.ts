@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Runtime } from '../../../../src/core/index.ts'
 import { virtualRuntime } from '../../../../src/testing/index.ts'
 import { newRow } from '../rows.ts'
 import { claimRows, migratedStore } from './rows.ts'
@@ -43,6 +44,28 @@ describe('while a connection of the same thread writes', () => {
 		expect(clock.now()).toBeLessThan(10_200)
 		user.exec('ROLLBACK')
 		expect(await claimRows(store)).toEqual([])
+	})
+
+	it('does not reject after a stall of its own process (found by chaos rounds on a machine with a load of 24)', async () => {
+		const file = temporaryFile()
+		const clock = virtualRuntime({ seed: 1 })
+		let stalledMs = 0
+		const runtime: Runtime = {
+			now: () => clock.now() + stalledMs,
+			wallNow: () => clock.wallNow(),
+			setTimer: (ms, fn) => clock.setTimer(ms, fn),
+			random: () => clock.random(),
+		}
+		const store = await migratedStore({ file, runtime })
+		onTestFinished(() => store.close())
+		const user = connected(file)
+		user.exec('BEGIN IMMEDIATE')
+		const claimed = claimRows(store)
+		stalledMs = 20_000
+		await clock.advance(1_000)
+		user.exec('ROLLBACK')
+		await clock.runUntilIdle()
+		expect(await claimed).toEqual([])
 	})
 
 	it("waits for a transaction that the user opened on the store's own connection, and does not end it", async () => {
