@@ -10,7 +10,6 @@ import {
 	calculateDelay,
 	circuitBreaker,
 	classify,
-	type FailureKind,
 	fallback,
 	hedge,
 	keyed,
@@ -66,48 +65,88 @@ describe('backoff', () => {
 })
 
 describe('classification', () => {
-	/** Returns errors for the entries of a cell. */
-	function errorsOf(text: string): readonly (readonly [string, unknown])[] {
-		const plain = text.replace(/\(and 413[^)]*\)/, '').replace(/and other [^;]*/g, '')
-		const grpc = GRPC_CODES.filter(([, name]) => new RegExp(`gRPC [A-Z_, ]*\\b${name}\\b`).test(plain))
-		const sql = /SQLSTATE classes ([^;]*)/.exec(plain)?.[1] ?? ''
-		const beforeSql = plain.replace(/SQLSTATE[^;]*/, '')
-		return [
-			...[...beforeSql.matchAll(/\b[45]\d\d\b/g)].map(
-				([status]) => [status, { status: Number(status) }] as const,
-			),
-			...[...beforeSql.matchAll(/\b(E[A-Z_]{4,}|UND_ERR_\w+)\b/g)].map(([code]) => [code, { code }] as const),
-			...[...beforeSql.matchAll(/\b(?!Type|Abort)[A-Z]\w+Error\b/g)].map(
-				([name]) => [name, { name }] as const,
-			),
-			...grpc.map(([code, name]) => [name, { code, metadata: {} }] as const),
-			...[...sql.matchAll(/\b(?:\d\w\d{3}|\d{2}\w{3})\b/g)].map(([code]) => [code, { code }] as const),
-			...[...sql.matchAll(/\b\d\w\b/g)].map(([cls]) => [cls, { code: `${cls}001` }] as const),
-		]
+	const guide = page('docs/guide/classification.md')
+	const KIND_NAMES = ['throttled', 'transient', 'permanent'] as const
+
+	/** Returns the error that an entry of a family stands for. */
+	const FAMILIES: Readonly<Record<string, (entry: string) => unknown>> = {
+		HTTP: (entry) => ({ status: Number(entry) }),
+		network: (code) => ({ code }),
+		timeouts: (name) => ({ name }),
+		DNS: (code) => ({ code }),
+		TLS: (code) => ({ code }),
+		files: (code) => ({ code }),
+		'SQL: SQLSTATE and its classes': (entry) => ({ code: entry.padEnd(5, '0') }),
+		Prisma: (entry) => (entry.endsWith('Error') ? { name: entry } : { code: entry }),
+		MongoDB: (entry) =>
+			entry.endsWith('Error')
+				? { errorLabels: [entry] }
+				: entry === '11000'
+					? { code: 11000 }
+					: { codeName: entry },
+		MySQL: (entry) => (entry === '1062' ? { errno: 1062 } : { code: entry }),
+		SQLite: (code) => ({ code }),
+		Redis: (entry) => ({ name: 'ReplyError', message: `${entry} said by the server` }),
+		'Kafka (kafkajs)': (entry) => ({ retriable: entry.endsWith('true') }),
+		'mail (nodemailer)': (code) => ({ code, command: 'API' }),
+		'gRPC, by number or name': (entry) => {
+			const [code = 0] = GRPC_CODES.find(([, name]) => name === entry) ?? []
+			return { code, metadata: {} }
+		},
+		tRPC: (code) => ({ code }),
+		'AWS, GCP, Azure': (name) => ({ name }),
+		'OpenAI, Anthropic, Stripe': (code) => ({ code, status: 429 }),
+		validation: (entry) => (entry === 'issues' ? { issues: [] } : { name: entry }),
+		programming: (name) => ({ name }),
 	}
 
-	test('every entry of the table in the guide has that classification', () => {
-		const rows = table(page('docs/guide/classification.md'), 'kind')
-		expect(rows.map(([kind]) => kind)).toEqual(['`throttled`', '`transient`', '`permanent`', '`cancelled`'])
-		for (const [kind = '', what = ''] of rows) {
-			for (const [entry, error] of errorsOf(what)) {
-				expect([entry, classify(error)]).toEqual([
-					entry,
-					{ kind: named(kind)[0] as FailureKind, isKnown: true },
-				])
-			}
-		}
+	const rows = table(guide, 'family').map(([family = '', ...cells]) => ({
+		family,
+		entries: KIND_NAMES.flatMap((kind, column) =>
+			named(cells[column] ?? '').map((entry) => ({ kind, entry })),
+		).filter(({ entry }) => entry !== 'cancelled'),
+	}))
+
+	test('the table of kinds lists every kind', () => {
+		const kinds = table(guide, 'kind').map(([kind = '']) => named(kind)[0])
+		expect(kinds).toEqual([...KIND_NAMES, 'cancelled'])
 	})
 
-	test('the guide names every status and gRPC code that the tests know', () => {
-		const entries = table(page('docs/guide/classification.md'), 'kind').flatMap(([, what = '']) =>
-			errorsOf(what),
-		)
-		const names = entries.map(([entry]) => entry)
-		expect(names).toEqual(expect.arrayContaining(GRPC_CODES.map(([, name]) => name)))
+	test('every family of the guide is compared with the code', () => {
+		expect(rows.map(({ family }) => family)).toEqual(Object.keys(FAMILIES))
+	})
+
+	test.each(rows.filter(({ entries }) => entries.length > 0))(
+		'every code of $family in the guide has that classification',
+		({ family, entries }) => {
+			for (const { kind, entry } of entries)
+				expect([entry, classify(FAMILIES[family]?.(entry))]).toEqual([entry, { kind, isKnown: true }])
+		},
+	)
+
+	test('the guide names every gRPC code, and the statuses and codes that SPEC lists', () => {
+		const names = rows.flatMap(({ entries }) => entries.map(({ entry }) => entry))
+		const documented = GRPC_CODES.map(([, name]) => name).filter((name) => name !== 'CANCELLED')
+		expect(names).toEqual(expect.arrayContaining(documented))
 		expect(names).toEqual(
-			expect.arrayContaining(['429', '503', '404', 'ECONNRESET', 'ZodError', '40001', '23', '3D']),
+			expect.arrayContaining([
+				'429',
+				'503',
+				'404',
+				'ECONNRESET',
+				'ZodError',
+				'40001',
+				'23',
+				'P2002',
+				'11000',
+				'1062',
+			]),
 		)
+	})
+
+	test('no cell of the guide has more than a dozen entries', () => {
+		for (const [family, ...cells] of table(guide, 'family'))
+			for (const cell of cells) expect([family, named(cell).length <= 12]).toEqual([family, true])
 	})
 })
 

@@ -2,6 +2,8 @@
  * One classifier for every part of the package. It matches names, codes and statuses instead of using `instanceof`,
  * because errors cross realms, bundles and copies of packages.
  */
+
+import type { Runtime } from '../runtime/runtime.ts'
 import { CANCELLED, type Classification, type Classifier, type FailureKind } from './classification.ts'
 import { KINDS, NETWORK_FAILURE } from './codes.ts'
 import { ErrorSignals } from './error-signals.ts'
@@ -14,7 +16,11 @@ const MAX_CACHED_LENGTH = 1_000
 function findKind(text: string): FailureKind | 'unknown' {
 	const cached = kindCache.get(text)
 	if (cached) return cached
-	const kind = KINDS.find(([, pattern]) => pattern.test(text))?.[0] ?? 'unknown'
+	// A client's own `retryable: true` overrides what its codes say, but not `permanent()`, which comes first in the list.
+	const first = /^retryable$/m.test(text)
+		? KINDS.filter(([kind], index) => index < 2 || kind !== 'permanent')
+		: KINDS
+	const kind = first.find(([, pattern]) => pattern.test(text))?.[0] ?? 'unknown'
 	if (kindCache.size >= MAX_CACHED_TEXTS) kindCache.clear()
 	if (text.length < MAX_CACHED_LENGTH) kindCache.set(text, kind)
 	return kind
@@ -24,17 +30,18 @@ function findKind(text: string): FailureKind | 'unknown' {
  * Returns what a failure means: `{ kind, isKnown, retryAfterMs? }`.
  *
  * `signal` is the caller's own. If it is aborted, every error is `cancelled`; otherwise an AbortError is `transient`.
+ * `runtime` has the clock for a Retry-After that is a date. Default: the system's.
  *
  * @example
  * classify(new HttpError(503)).kind // 'throttled'
  */
 export function classify(
 	error: unknown,
-	options?: { readonly signal?: AbortSignal | undefined },
+	options?: { readonly signal?: AbortSignal | undefined; readonly runtime?: Runtime | undefined },
 ): Classification {
 	if (options?.signal?.aborted) return CANCELLED
 	try {
-		const { text, retryAfterMs } = new ErrorSignals().add(error)
+		const { text, retryAfterMs } = new ErrorSignals(options?.runtime).add(error)
 		const kind = findKind(text)
 		const isKnown = kind !== 'unknown'
 		const classification: Classification = { kind: isKnown ? kind : 'transient', isKnown }

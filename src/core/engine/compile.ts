@@ -11,11 +11,10 @@ export const DEFAULT_ENV: LayerEnv = { runtime: systemRuntime, classify: (error)
 /** Returns the environment inside a policy with these options. */
 export function inheritEnv(own: PolicyOptions, parent: LayerEnv = DEFAULT_ENV): LayerEnv {
 	if (!own.runtime && !own.classify) return parent
-	return {
-		...parent,
-		runtime: own.runtime ?? parent.runtime,
-		classify: extendClassifier(own.classify, parent.classify),
-	}
+	const { runtime = parent.runtime } = own
+	const clock = { runtime }
+	const inherited = parent === DEFAULT_ENV ? (error: unknown) => classify(error, clock) : parent.classify
+	return { ...parent, runtime, classify: extendClassifier(own.classify, inherited) }
 }
 
 /** A layer that has no position in a pipeline yet. */

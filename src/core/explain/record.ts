@@ -11,13 +11,14 @@ import type { Runtime } from '../runtime/runtime.ts'
  *
  * - `success`: the call succeeded. `fallback`: a fallback replaced the failure.
  * - `retries-exhausted`: `maxRetries` was reached. `elapsed-limit`: `maxElapsedMs` was reached. `budget`: the retry budget
- *   was exhausted. `deadline`: the next attempt would have been too late. `timeout`: a timeout ended the call.
+ *   was exhausted. `deadline`: the next attempt would have been too late. `timeout`: a timeout ended the call. `retry-after`:
+ *   the dependency asked for a longer wait than allowed.
  * - `permanent`, `cancelled`: the kind of the failure. `should-retry-false`: `shouldRetry` returned false. `hook-threw`: a
  *   decision hook threw. `abort`: the caller aborted.
  * - `not-retried`: the pipeline has no retry policy. `inner-retry`: the retries of an inner policy are exhausted.
  * - `rejected`: a policy rejected the call. `interrupted`: another request ended a hedged call.
  * - HTTP only: `not-idempotent`: the request must not be sent twice. `body-used`: its body can be sent only once.
- *   `server-veto`: the server forbade a retry. `retry-after`: the server asked for a longer wait than allowed.
+ *   `server-veto`: the server forbade a retry.
  */
 export type StopReason =
 	| 'success'

@@ -5,12 +5,14 @@
 
 import type { RandomSource } from '../backoff/formula.ts'
 import { computeDelayMs } from '../backoff/formula.ts'
+import { askedWaitMs } from '../classify/asked-wait.ts'
 import type { Classification } from '../classify/classification.ts'
-import { safeGet } from '../classify/safe-get.ts'
+import { isErrorLike } from '../classify/error-like.ts'
 import { requireSync } from '../engine/hooks.ts'
 import { InvalidOptionError } from '../errors/errors.ts'
 import type { RetryDelay, StopReason } from '../explain/record.ts'
 import { isAmount } from '../options/schema.ts'
+import { systemRuntime } from '../runtime/system.ts'
 import type { RetrySettings } from './options.ts'
 
 /**
@@ -61,11 +63,9 @@ export function nextWait(
 	return { delayMs: wait, source }
 }
 
-/** A user's classifier need not handle Retry-After: the error's own `retryAfterMs` still applies. */
-function retryAfter(error: unknown, classification: Classification): number | undefined {
-	const own = safeGet(error, 'retryAfterMs')
-	return classification.retryAfterMs ?? (isAmount(own) ? own : undefined)
-}
+/** A user's classifier need not handle Retry-After: what the error itself asks for still applies. */
+const retryAfter = (error: unknown, { retryAfterMs }: Classification): number | undefined =>
+	retryAfterMs ?? (isErrorLike(error) ? askedWaitMs(error, systemRuntime) : undefined)
 
 /**
  * No attempt starts that cannot finish: the limits are checked before the wait and, because timers may be late, after

@@ -103,6 +103,7 @@ function decide(call: Call, bound: BoundLayer<RetryLayer>): RetryDelay | StopRea
 		budget.recordOutcome(false)
 	if (stop) return stop
 	const wait = nextWait(settings, attempt, previousDelayMs, value, classification, bound.runtime)
+	if (wait.source === 'retry-after' && wait.delayMs > settings.maxRetryAfterMs) return 'retry-after'
 	const passed = exceededLimit(call, bound, wait.delayMs)
 	if (passed || !budget) return passed ?? wait
 	const now = bound.runtime.now()

@@ -4,7 +4,7 @@ import type { Budget } from '../budget/budget.ts'
 import type { Deadline } from '../deadline/deadline.ts'
 import { checkPolicyOptions, POLICY_SCHEMA, type PolicyOptions } from '../engine/policy-options.ts'
 import type { Hook } from '../options/hook.ts'
-import { checkNames, invalidOption, type OptionSchema } from '../options/schema.ts'
+import { checkNames, invalidOption, MAX_NUMBER, type OptionSchema } from '../options/schema.ts'
 
 /** The result for which `retryResult` asked for a retry. */
 export interface UnwantedResult {
@@ -25,11 +25,16 @@ export interface RetryOptions extends BackoffOptions, PolicyOptions {
 	readonly retryResult?: Hook<[value: unknown, attempt: number], boolean> | undefined
 	/**
 	 * Returns a delay that replaces the backoff; undefined keeps the backoff. `attempt` counts from 0. If `retryResult` asked
-	 * for the retry, the error is undefined and the result is in the last argument. Default: the error's `retryAfterMs`.
+	 * for the retry, the error is undefined and the result is in the last argument. Default: the wait that the error asks for.
 	 */
 	readonly delayFor?:
 		| Hook<[error: unknown, attempt: number, unwanted?: UnwantedResult], number | undefined>
 		| undefined
+	/**
+	 * The longest wait that a dependency may ask for with Retry-After. If it asks for more, the call ends with its error, and `explain` reports
+	 * `retry-after`. A delay from `delayFor` is not limited. Default 60,000.
+	 */
+	readonly maxRetryAfterMs?: number | undefined
 	/** Limits retries across calls and policies. Default: no budget. */
 	readonly budget?: Budget | undefined
 	/**
@@ -59,13 +64,15 @@ export interface RetryWithBackoffOptions<T = unknown> extends RetryOptions {
 	readonly deadline?: Deadline | undefined
 }
 
-export type RetrySettings = Omit<RetryOptions, keyof BackoffSettings> & BackoffSettings
+export type RetrySettings = Omit<RetryOptions, keyof BackoffSettings | 'maxRetryAfterMs'> &
+	BackoffSettings & { readonly maxRetryAfterMs: number }
 
 const RETRY_SCHEMA: OptionSchema = {
 	...BACKOFF_SCHEMA,
 	shouldRetry: 'function',
 	retryResult: 'function',
 	delayFor: 'function',
+	maxRetryAfterMs: [0, MAX_NUMBER, 60_000],
 	onRetry: 'function',
 	budget: 'any',
 	nested: 'any',

@@ -16,6 +16,7 @@ import { LeafPolicy, type Policy } from '../../core/engine/policy.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
 import { Hedge } from '../../core/hedge/hedge.ts'
 import { withOptionPath } from '../../core/options/option-path.ts'
+import { MAX_NUMBER } from '../../core/options/schema.ts'
 import { Retry } from '../../core/retry/retry.ts'
 import type { Runtime } from '../../core/runtime/runtime.ts'
 import { Timeout } from '../../core/timeout/timeout.ts'
@@ -115,6 +116,8 @@ function createRetry(settings: HttpSettings, budget: Budget | undefined, runtime
 		shouldRetry,
 		nested,
 		budget,
+		// HTTP applies its own `maxRetryAfterMs` and `longRetryAfter`.
+		maxRetryAfterMs: MAX_NUMBER,
 		onRetry: (error, attempt, delayMs) => {
 			// The caller does not receive this response, and its connection is needed.
 			if (error instanceof HttpStatusError) void drainBody(error.response, runtime)

@@ -3,8 +3,9 @@
  * time of day, because clocks differ between machines. Writing rounds down, so that a service never assumes more time than is left.
  * Reading is strict, because a guessed number could end a request too early.
  */
+
+import type { HeaderLookup } from '../../core/headers/header-values.ts'
 import { checkRange } from '../../core/options/schema.ts'
-import type { HeaderLookup } from './field-value.ts'
 
 /**
  * Headers that carry a deadline. Envoy has two: a client sends `x-envoy-upstream-rq-timeout-ms` to its proxy, and the proxy sends

@@ -3,7 +3,7 @@
  * responses have none of them, so each family costs one lookup until its first header is found. The first family found decides. If it
  * is malformed there is no report: a guess from another family could delay every caller for an hour.
  */
-import { type HeaderLookup, readDecimal, trimBlanks } from './field-value.ts'
+import { type HeaderLookup, readDecimal, trimBlanks } from '../../core/headers/header-values.ts'
 import {
 	type QuotaReport,
 	readInteger,

@@ -3,7 +3,7 @@
  * pipeline. Each header is omitted when it carries no information, so most requests have none. A trace header was rejected: both sides
  * would have to look the trace up.
  */
-import type { HeaderLookup } from './field-value.ts'
+import type { HeaderLookup } from '../../core/headers/header-values.ts'
 
 /** On a request: the number of the retry, from 1. Absent on the first attempt. */
 export const RETRY_ATTEMPT = 'x-retry-attempt'

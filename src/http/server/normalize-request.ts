@@ -3,8 +3,9 @@
  * and Hono's context. They are recognized by shape and not by class, because none of them is imported here and some do not exist in
  * every runtime.
  */
+
+import type { HeaderLookup } from '../../core/headers/header-values.ts'
 import { invalidOption } from '../../core/options/schema.ts'
-import type { HeaderLookup } from '../headers/field-value.ts'
 import { createDisconnectSignal, type NodeResponse } from './disconnect.ts'
 
 /** The part of a web `Request` that is used. */

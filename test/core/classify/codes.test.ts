@@ -1,5 +1,5 @@
 /** Every documented code, name and status, in its usual shape. */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
 	BulkheadRejectedError,
 	CircuitOpenError,
@@ -9,10 +9,20 @@ import {
 	isRetryable,
 	isRetryableNetworkError,
 	isRetryableStatus,
+	permanent,
 	RateLimitedError,
 	TimeoutError,
 } from 'yaoki'
-import { CANCELLED, GRPC_CODES, PERMANENT, STATUSES, THROTTLED, TRANSIENT } from './expected.ts'
+import {
+	CANCELLED,
+	GRPC_CODES,
+	PERMANENT,
+	STATUSES,
+	THROTTLED,
+	TRANSIENT,
+	TRPC_CODES,
+	UNKNOWN,
+} from './expected.ts'
 
 const named = (name: string, more: object = {}) => Object.assign(new Error('Said'), { name, ...more })
 const coded = (code: string | number, more: object = {}) =>
@@ -48,6 +58,10 @@ const NETWORK_CODES = [
 	'ENETUNREACH',
 	'ENETDOWN',
 	'EHOSTDOWN',
+	'EADDRNOTAVAIL',
+	'EAI_FAIL',
+	'ESERVFAIL',
+	'EREFUSED',
 	'UND_ERR_SOCKET',
 	'ERR_NETWORK',
 	'ERR_STREAM_PREMATURE_CLOSE',
@@ -132,6 +146,99 @@ test('the cause of an open circuit does not change what the rejection means, nor
 	expect(
 		isRetryableNetworkError(new CircuitOpenError('circuit', 5, { cause: new Error('ECONNRESET') })),
 	).toBe(false)
+})
+
+test.each(GRPC_CODES)(
+	'the name of gRPC %i, %s, as a string code has the same classification',
+	(_, name, meaning) => {
+		expect(classify(coded(name))).toEqual(meaning)
+		expect(classify(coded(`functions/${name.toLowerCase().replaceAll('_', '-')}`))).toEqual(meaning)
+		expect(classify(new Error('wrapped', { cause: coded(name) }))).toEqual(meaning)
+	},
+)
+
+test.each(TRPC_CODES)("tRPC's %s has the classification of its HTTP status", (name, meaning) => {
+	expect(classify(coded(name))).toEqual(meaning)
+})
+
+test('a code name beside an HTTP status does not override the status', () => {
+	expect(classify(coded('UNAVAILABLE', { status: 400 }))).toEqual(PERMANENT)
+	expect(classify(coded('NOT_FOUND', { status: 503 }))).toEqual(THROTTLED)
+})
+
+test('a code name as a message or a name says nothing', () => {
+	for (const text of ['unknown', 'Internal', 'NOT_FOUND', 'Forbidden', 'conflict', 'Unavailable']) {
+		expect(classify(new Error(text))).toEqual(UNKNOWN)
+		expect(classify(named(text))).toEqual(UNKNOWN)
+	}
+})
+
+describe.each(['retryable', 'retriable', 'isRetryable', '$retryable'])("an error's own %s", (field) => {
+	test('is honored, whatever its code, status or message', () => {
+		for (const more of [{}, { code: 'ENOENT' }, { status: 404 }, { code: '23505' }, { name: 'TypeError' }]) {
+			expect(classify(named('Said', { ...more, [field]: true }))).toEqual(TRANSIENT)
+			expect(classify(new Error('w', { cause: named('Said', { ...more, [field]: true }) }))).toEqual(
+				TRANSIENT,
+			)
+		}
+		for (const more of [{}, { code: 'ECONNRESET' }, { status: 503 }, { code: '40001' }])
+			expect(classify(named('Said', { ...more, [field]: false }))).toEqual(PERMANENT)
+	})
+
+	test('keeps a throttled error throttled', () => {
+		expect(classify({ status: 429, [field]: true })).toEqual(THROTTLED)
+	})
+
+	test('of the outermost error counts', () => {
+		const cause = named('Said', { [field]: false })
+		expect(classify(Object.assign(new Error('w', { cause }), { [field]: true }))).toEqual(TRANSIENT)
+		const inner = named('Said', { [field]: true })
+		expect(classify(Object.assign(new Error('w', { cause: inner }), { [field]: false }))).toEqual(PERMANENT)
+	})
+
+	test('does not override permanent() or the own rejections of policies', () => {
+		expect(classify(permanent(named('Said', { [field]: true })))).toEqual(PERMANENT)
+		const open = Object.assign(new CircuitOpenError('circuit', 5), { [field]: true })
+		expect(classify(open)).toEqual({ ...CANCELLED, retryAfterMs: 5 })
+	})
+
+	test('counts only if it is a boolean', () => {
+		for (const value of ['true', 1, null, () => true])
+			expect(classify(named('Said', { [field]: value }))).toEqual(UNKNOWN)
+	})
+})
+
+test.each([
+	['P1001', TRANSIENT],
+	['P1002', TRANSIENT],
+	['P1008', TRANSIENT],
+	['P1017', TRANSIENT],
+	['P2024', TRANSIENT],
+	['P2028', TRANSIENT],
+	['P2034', TRANSIENT],
+	['P2037', TRANSIENT],
+	['P1000', PERMANENT],
+	['P1003', PERMANENT],
+	['P1010', PERMANENT],
+	['P2000', PERMANENT],
+	['P2002', PERMANENT],
+	['P2003', PERMANENT],
+	['P2025', PERMANENT],
+])('Prisma %s has its documented classification as code and as errorCode', (code, meaning) => {
+	const message = 'Unique constraint failed on the fields: (`timeout`)'
+	expect(classify(coded(code, meaning === PERMANENT ? { message } : {}))).toEqual(meaning)
+	expect(classify({ errorCode: code })).toEqual(meaning)
+})
+
+test('unique-constraint violations of the common drivers are permanent', () => {
+	expect(classify(coded(11000, { message: 'E11000 duplicate key error: timeout_1' }))).toEqual(PERMANENT)
+	expect(classify(coded('ER_DUP_ENTRY', { errno: 1062 }))).toEqual(PERMANENT)
+	expect(classify({ errno: 1062 })).toEqual(PERMANENT)
+	expect(classify(new Error('Duplicate entry (errno 1062) (sqlstate 23000)'))).toEqual(PERMANENT)
+	expect(classify(new Error('duplicate key value violates unique constraint "timeout"'))).toEqual(PERMANENT)
+	expect(classify(new Error('D1_ERROR: UNIQUE constraint failed: users.id: SQLITE_CONSTRAINT'))).toEqual(
+		PERMANENT,
+	)
 })
 
 test('rejections by policies and an expired deadline are cancelled, a TimeoutError is transient', () => {

@@ -22,25 +22,39 @@ const BOOLEAN = 0x01
 
 const ECDSA_WITH_SHA256 = der(SEQUENCE, der(OID, hex('2a8648ce3d040302')))
 const NAME = der(SEQUENCE, der(SET, der(SEQUENCE, der(OID, hex('550403')), der(UTF8, 'test only'))))
-const VALIDITY = der(SEQUENCE, der(UTC_TIME, '200101000000Z'), der(UTC_TIME, '491231235959Z'))
-const EXTENSIONS = der(
-	0xa3,
-	der(
-		SEQUENCE,
-		// An authority of its own, so that it may be trusted as one.
-		extension('551d13', der(SEQUENCE, der(BOOLEAN, hex('ff')))),
-		// The names: localhost and 127.0.0.1.
-		extension('551d11', der(SEQUENCE, der(0x82, 'localhost'), der(0x87, hex('7f000001')))),
-	),
-)
+/** A dNSName and an iPAddress. */
+const LOOPBACK = [der(0x82, 'localhost'), der(0x87, hex('7f000001'))]
+const OTHER_HOST = [der(0x82, 'other.example.com')]
 
-/** A new key and its certificate, good for 127.0.0.1 and localhost. */
-export function makeCertificate(): TestCertificate {
+const extensions = (names: readonly Buffer[]) =>
+	der(
+		0xa3,
+		der(
+			SEQUENCE,
+			// An authority of its own, so that it may be trusted as one.
+			extension('551d13', der(SEQUENCE, der(BOOLEAN, hex('ff')))),
+			extension('551d11', der(SEQUENCE, ...names)),
+		),
+	)
+
+/** What is wrong with a certificate. */
+export type CertificateFault = 'expired' | 'not yet valid' | 'wrong host'
+
+const VALIDITY: Readonly<Partial<Record<CertificateFault, readonly [from: string, until: string]>>> = {
+	expired: ['200101000000Z', '200102000000Z'],
+	'not yet valid': ['490101000000Z', '491231235959Z'],
+}
+
+/** A new key and its certificate, valid for 127.0.0.1 and localhost unless a fault is given. */
+export function makeCertificate(fault?: CertificateFault): TestCertificate {
+	const [from, until] = (fault && VALIDITY[fault]) ?? ['200101000000Z', '491231235959Z']
+	const validity = der(SEQUENCE, der(UTC_TIME, from), der(UTC_TIME, until))
+	const names = extensions(fault === 'wrong host' ? OTHER_HOST : LOOPBACK)
 	const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 	const spki = publicKey.export({ type: 'spki', format: 'der' })
 	const version = der(0xa0, der(INTEGER, hex('02')))
 	const serial = der(INTEGER, hex('01'))
-	const body = der(SEQUENCE, version, serial, ECDSA_WITH_SHA256, NAME, VALIDITY, NAME, spki, EXTENSIONS)
+	const body = der(SEQUENCE, version, serial, ECDSA_WITH_SHA256, NAME, validity, NAME, spki, names)
 	const signature = der(BITS, hex('00'), sign('sha256', body, privateKey))
 	const certificate = der(SEQUENCE, body, ECDSA_WITH_SHA256, signature)
 	const lines = certificate.toString('base64').match(/.{1,64}/g) ?? []

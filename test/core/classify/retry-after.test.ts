@@ -1,0 +1,183 @@
+/** The wait that a server asks for, read from the errors of real clients. */
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
+import axios from 'axios'
+import got from 'got'
+import ky from 'ky'
+import OpenAI from 'openai'
+import { describe, expect, test } from 'vitest'
+import { classify, explain, HttpError, retry } from 'yaoki'
+import { virtualRuntime } from 'yaoki/testing'
+import { imfFixdate } from '../../http/headers/dates.ts'
+import { catchFailure, PERMANENT, THROTTLED, TRANSIENT } from './expected.ts'
+import { faultServer, respondWith } from './fault-server.ts'
+
+async function sendToQueue(endpoint: string): Promise<unknown> {
+	const credentials = { accessKeyId: 'test', secretAccessKey: 'nothing' }
+	const client = new SQSClient({ endpoint, region: 'us-east-1', maxAttempts: 1, credentials })
+	try {
+		return await client.send(new SendMessageCommand({ QueueUrl: `${endpoint}/queue`, MessageBody: 'hello' }))
+	} finally {
+		client.destroy()
+	}
+}
+
+const complete = (baseURL: string) =>
+	new OpenAI({ apiKey: 'test', baseURL, maxRetries: 0 }).chat.completions.create({
+		model: 'any',
+		messages: [{ role: 'user', content: 'hello' }],
+	})
+
+const CLIENTS: Readonly<Record<string, (url: string) => Promise<unknown>>> = {
+	'axios with its http adapter': (url) => axios.get(url, { adapter: 'http' }),
+	'axios with its fetch adapter': (url) => axios.get(url, { adapter: 'fetch' }),
+	got: (url) => got(url, { retry: { limit: 0 } }),
+	ky: (url) => ky.get(url, { retry: 0 }),
+	OpenAI: complete,
+	'the AWS SDK': sendToQueue,
+}
+
+describe.each(Object.entries(CLIENTS))('%s', (_, call) => {
+	const failure = async (status: number, headers: Readonly<Record<string, string>>) => {
+		await using server = await faultServer(
+			respondWith(status, '{}', { 'content-type': 'application/json', ...headers }),
+		)
+		return await catchFailure(() => call(server.url))
+	}
+
+	test('the seconds of Retry-After are read', async () => {
+		expect(classify(await failure(429, { 'Retry-After': '7' }))).toEqual({
+			...THROTTLED,
+			retryAfterMs: 7_000,
+		})
+		expect(classify(await failure(503, { 'retry-after': '2' }))).toEqual({
+			...THROTTLED,
+			retryAfterMs: 2_000,
+		})
+		expect(classify(await failure(500, { 'RETRY-AFTER': '1' }))).toEqual({
+			...TRANSIENT,
+			retryAfterMs: 1_000,
+		})
+	})
+
+	test('milliseconds come before the rounded seconds', async () => {
+		const error = await failure(429, { 'retry-after-ms': '250', 'retry-after': '1' })
+		expect(classify(error)).toEqual({ ...THROTTLED, retryAfterMs: 250 })
+		expect(classify(await failure(429, { 'x-ms-retry-after-ms': '40' })).retryAfterMs).toBe(40)
+	})
+
+	test("a date is compared with the response's own Date", async () => {
+		const now = Date.UTC(2040, 0)
+		const headers = { date: imfFixdate(now), 'retry-after': imfFixdate(now + 9_000) }
+		expect(classify(await failure(429, headers)).retryAfterMs).toBe(9_000)
+	})
+
+	test('a retry waits as long as the server asks', async () => {
+		const error = await failure(429, { 'retry-after': '7' })
+		const runtime = virtualRuntime()
+		const delays: number[] = []
+		const policy = retry({
+			maxRetries: 1,
+			runtime,
+			onRetry: (_error, _attempt, delayMs) => delays.push(delayMs),
+		})
+		const settled = policy.settle(() => {
+			throw error
+		})
+		await runtime.advance(7_000)
+		expect(await settled).toEqual({ ok: false, error })
+		expect(delays).toEqual([7_000])
+		expect(explain(error)?.attempts[0]?.delaySource).toBe('retry-after')
+	})
+
+	test('without a valid header there is no wait', async () => {
+		expect(classify(await failure(429, {}))).toEqual(THROTTLED)
+		expect(classify(await failure(429, { 'retry-after': 'soon' }))).toEqual(THROTTLED)
+	})
+})
+
+test("OpenAI's insufficient_quota is permanent though its status is 429", async () => {
+	const body = JSON.stringify({
+		error: { code: 'insufficient_quota', type: 'insufficient_quota', message: 'Said' },
+	})
+	await using server = await faultServer(respondWith(429, body, { 'content-type': 'application/json' }))
+	const error = await catchFailure(() => complete(server.url))
+	expect(error).toMatchObject({ status: 429, code: 'insufficient_quota' })
+	expect(classify(error)).toEqual(PERMANENT)
+})
+
+const ASKED = { ...THROTTLED, retryAfterMs: 5_000 }
+
+test.each<[string, object]>([
+	['a Headers object', new Headers({ 'Retry-After': '5' })],
+	['an object with lower-case names', { 'retry-after': '5' }],
+	['an object with upper-case names', { 'RETRY-AFTER': '5' }],
+	['an object with any other case', { 'Retry-after': '5' }],
+	['an object with a number', { 'retry-after': 5 }],
+	['an object with a list', { 'retry-after': ['3', '5'] }],
+	['a Map', new Map([['Retry-After', '5']])],
+	['an object with get', { get: (name: string) => (name === 'retry-after' ? '5' : null) }],
+])('headers may be %s', (_, headers) => {
+	expect(classify({ status: 429, headers })).toEqual(ASKED)
+	expect(classify({ response: { status: 429, headers } })).toEqual(ASKED)
+	expect(classify({ $metadata: { httpStatusCode: 429 }, $response: { headers } })).toEqual(ASKED)
+	expect(classify({ statusCode: 429, responseHeaders: headers })).toEqual(ASKED)
+	expect(classify({ data: { httpStatus: 429 }, meta: { response: { headers } } })).toEqual(ASKED)
+})
+
+test('retryAfter is in seconds, or a header value; beside timeToReset, as in discord.js, in milliseconds', () => {
+	expect(classify({ status: 429, retryAfter: 5 })).toEqual(ASKED)
+	expect(classify({ status: 429, retryAfter: '5' })).toEqual(ASKED)
+	expect(classify({ status: 429, retryAfter: 5_000, timeToReset: 5_000 })).toEqual(ASKED)
+	expect(classify({ code: 'slack_webapi_rate_limited_error', retryAfter: 5 })).toEqual(ASKED)
+	for (const retryAfter of [-1, Number.NaN, Infinity, 'soon', null, {}, new Date(0)])
+		expect(classify({ status: 429, retryAfter })).toEqual(THROTTLED)
+})
+
+test('headers come before retryAfter, because their unit is certain', () => {
+	expect(classify({ status: 429, retryAfter: 5_000, headers: { 'retry-after': '5' } })).toEqual(ASKED)
+})
+
+test("an error's own retryAfterMs comes before its headers, even if it is undefined", () => {
+	const headers = { 'retry-after': '9' }
+	expect(classify({ status: 429, retryAfterMs: 5_000, headers })).toEqual(ASKED)
+	expect(classify(Object.assign(new HttpError(429), { headers }))).toEqual(THROTTLED)
+})
+
+test('a 413 with a Retry-After header is throttled', () => {
+	expect(classify({ status: 413, headers: { 'retry-after': '5' } })).toEqual(ASKED)
+	expect(classify({ status: 413, headers: {} })).toEqual(PERMANENT)
+})
+
+test("a date without a Date header is compared with the policy's clock", async () => {
+	const runtime = virtualRuntime()
+	const error = { status: 429, headers: { 'retry-after': imfFixdate(runtime.wallNow() + 3_000) } }
+	expect(classify(error, { runtime }).retryAfterMs).toBeGreaterThan(2_000)
+	const delays: number[] = []
+	const policy = retry({
+		maxRetries: 1,
+		runtime,
+		onRetry: (_error, _attempt, delayMs) => delays.push(delayMs),
+	})
+	const settled = policy.settle(() => {
+		throw error
+	})
+	await runtime.advance(3_000)
+	await settled
+	expect(delays).toHaveLength(1)
+	expect(delays[0]).toBeLessThanOrEqual(3_000)
+})
+
+test("a user's classifier need not read the headers", async () => {
+	const runtime = virtualRuntime()
+	const delays: number[] = []
+	const policy = retry({
+		...{ maxRetries: 1, runtime, classify: () => THROTTLED },
+		onRetry: (_error, _attempt, delayMs) => delays.push(delayMs),
+	})
+	const settled = policy.settle(() => {
+		throw { status: 429, headers: { 'retry-after': '5' } }
+	})
+	await runtime.advance(5_000)
+	await settled
+	expect(delays).toEqual([5_000])
+})
