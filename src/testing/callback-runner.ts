@@ -2,10 +2,10 @@
  * Runs calls with callbacks instead of promises, through the same state machine and policies as in production. In virtual
  * time a million calls take about a second, and they run one after the other in an order that never changes.
  */
-import { Call, type Operation } from '../core/engine/call.ts'
+import type { Call, Operation } from '../core/engine/call.ts'
 import type { CallContext, CallOptions } from '../core/engine/call-options.ts'
 import { DONE, GO, REJECTED, type Step, SUBSTITUTE } from '../core/engine/layer.ts'
-import type { Policy } from '../core/engine/policy.ts'
+import { createCall, type Policy } from '../core/engine/policy.ts'
 import { createRejection } from '../core/engine/rejection.ts'
 import { startWait } from '../core/engine/runner.ts'
 
@@ -21,7 +21,7 @@ export function run<T, Substitute = never>(
 	done: DoneCallback<T | Substitute>,
 	options?: CallOptions,
 ): void {
-	const call = new Call(policy.compiled(), options, operation as Operation)
+	const call = createCall(policy.compiled(), options, operation as Operation)
 	if (call.pipeline.runner) call.rareState.branch = runBranch
 	new CallbackRun(call, done).proceed(call.begin())
 }

@@ -1,7 +1,6 @@
-import { Call } from '../engine/call.ts'
 import type { CallContext, CallOptions } from '../engine/call-options.ts'
 import { REJECTED } from '../engine/layer.ts'
-import { LeafPolicy } from '../engine/policy.ts'
+import { createCall, LeafPolicy } from '../engine/policy.ts'
 import { type Changes, NO_OPTIONS } from '../engine/policy-options.ts'
 import { finishRejection } from '../engine/rejection.ts'
 import { runFrom } from '../engine/runner.ts'
@@ -52,7 +51,7 @@ export class CircuitBreaker extends LeafPolicy {
 		third?: CallOptions,
 	): Promise<Awaited<T> | Awaited<F>> {
 		const isFallback = typeof second === 'function'
-		const call = new Call(this.compiled(), isFallback ? third : (third ?? second), fn)
+		const call = createCall(this.compiled(), isFallback ? third : (third ?? second), fn)
 		let result: Promise<unknown>
 		const step = call.begin()
 		if (step === REJECTED) {

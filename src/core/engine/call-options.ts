@@ -72,8 +72,6 @@ const NAMES: Readonly<Record<string, true>> = {
  */
 export function findInvalidOption(given: CallOptions): InvalidOptionError | undefined {
 	if (!isObject(given)) return invalid(given, 'an object such as { signal, deadline }')
-	// Options with a method are those of an HTTP client, which has validated them.
-	if (given.method !== undefined) return undefined
 	let isEmpty = true
 	for (const name in given) {
 		isEmpty = false

@@ -13,7 +13,7 @@ import { InvalidOptionError } from '../errors/errors.ts'
 import type { AttemptEntry, CallRecord, StopReason } from '../explain/record.ts'
 import { invalidOption } from '../options/schema.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import { type CallContext, type CallOptions, findInvalidOption, inheritCallOptions } from './call-options.ts'
+import { type CallContext, type CallOptions, inheritCallOptions } from './call-options.ts'
 import { classifyFailure, closeRecord, isInnerFailure, recordAttempt } from './call-record.ts'
 import { Context } from './context.ts'
 import {
@@ -47,7 +47,8 @@ export type Operation = (context: CallContext, done: never) => unknown
 export class Call implements CallRecord, Scope {
 	readonly pipeline: CompiledPipeline
 	readonly options: CallOptions | undefined
-	operation: Operation
+	/** An error in place of the operation rejects the call. */
+	operation: Operation | InvalidOptionError
 	/** Counted from 0. */
 	attempt = 0
 	/** When the current attempt began, on the pipeline's clock; undefined if the clock was not read. */
@@ -79,7 +80,11 @@ export class Call implements CallRecord, Scope {
 	run = 0
 	rare: RareState | undefined
 
-	constructor(pipeline: CompiledPipeline, options: CallOptions | undefined, operation: Operation) {
+	constructor(
+		pipeline: CompiledPipeline,
+		options: CallOptions | undefined,
+		operation: Operation | InvalidOptionError,
+	) {
 		this.pipeline = pipeline
 		this.options = options?.parent ? inheritCallOptions(options, options.parent) : options
 		this.operation = operation
@@ -92,10 +97,14 @@ export class Call implements CallRecord, Scope {
 		if (options || observer || pipeline.consecutiveSuccesses < SKIP_CLOCK_AFTER)
 			this.startedAt = pipeline.runtime.now()
 		// Rejected before any layer is entered: there is nothing to count, to retry or to replace.
-		if (typeof this.operation !== 'function')
-			return this.reject(new InvalidOptionError('fn', this.operation, 'a function'), 'hook-threw')
-		const invalid = options && findInvalidOption(options)
-		if (invalid) return this.reject(invalid, 'hook-threw')
+		const { operation } = this
+		if (typeof operation !== 'function') {
+			const isError = operation instanceof InvalidOptionError
+			return this.reject(
+				isError ? operation : new InvalidOptionError('fn', operation, 'a function'),
+				'hook-threw',
+			)
+		}
 		observer?.onBegin(this)
 		return this.runEnter()
 	}

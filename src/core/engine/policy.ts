@@ -2,8 +2,8 @@ import { pipelineNameOf } from '../errors/errors.ts'
 import { createEvent, observeCalls } from '../events/call-event.ts'
 import type { EventDetails, PolicyListener } from '../events/events.ts'
 import { attachRecord } from '../explain/record.ts'
-import { Call, type CompiledPipeline, type Layer } from './call.ts'
-import type { CallContext, CallOptions } from './call-options.ts'
+import { Call, type CompiledPipeline, type Layer, type Operation } from './call.ts'
+import { type CallContext, type CallOptions, findInvalidOption } from './call-options.ts'
 import { compilePipeline, DEFAULT_ENV, inheritEnv, type UnboundLayer } from './compile.ts'
 import { notify } from './hooks.ts'
 import type { LayerEnv } from './layer.ts'
@@ -57,7 +57,7 @@ export abstract class Policy<out Substitute = never> {
 	 * const user = await policy.execute(({ signal }) => loadUser(id, signal), { deadline: Deadline.after(2_000) })
 	 */
 	execute<T>(fn: (context: CallContext) => T, options?: CallOptions): Promise<Awaited<T> | Substitute> {
-		return run(new Call(this.compiled(), options, fn)) as Promise<Awaited<T> | Substitute>
+		return run(createCall(this.compiled(), options, fn)) as Promise<Awaited<T> | Substitute>
 	}
 
 	/**
@@ -68,7 +68,7 @@ export abstract class Policy<out Substitute = never> {
 		fn: (context: CallContext) => T,
 		options?: CallOptions,
 	): Promise<Settled<Awaited<T> | Substitute>> {
-		const call = new Call(this.compiled(), options, fn)
+		const call = createCall(this.compiled(), options, fn)
 		call.rareState.keepsRecord = true
 		let settled: Settled<Awaited<T> | Substitute>
 		try {
@@ -150,6 +150,16 @@ export abstract class Policy<out Substitute = never> {
 	setKey(key: string): void {
 		for (const leaf of this.leaves()) if (leaf !== this) leaf.setKey?.(key)
 	}
+}
+
+/** Creates a call with options of the user. If they are invalid, it is rejected. */
+export function createCall(
+	pipeline: CompiledPipeline,
+	options: CallOptions | undefined,
+	operation: Operation,
+): Call {
+	const invalid = options && findInvalidOption(options)
+	return new Call(pipeline, invalid ? undefined : options, invalid ?? operation)
 }
 
 /** Duck typing, because a policy may come from another copy of the package. */

@@ -33,6 +33,21 @@ describe('maxAttempts', () => {
 		expect(lint(policy).maxAttempts).toBe(9)
 	})
 
+	test('multiplies for a retry around one that does not handle every failure', async () => {
+		const clock = virtualRuntime()
+		let failures = 0
+		// Every third failure is left to the outer retry.
+		const picky = retry({ ...steady, maxRetries: 2, shouldRetry: () => ++failures % 3 !== 0 })
+		const policy = pipeline({ runtime: clock }, three(), picky, timeout(100))
+		expect((await runCall(clock, policy, FAILS)).attempts).toBe(9)
+		expect(lint(policy).maxAttempts).toBe(9)
+	})
+
+	test('multiplies for a retry of errors that are permanent for the inner one', () => {
+		const outer = retry({ ...steady, maxRetries: 2, shouldRetry: () => true })
+		expect(lint(pipeline(outer, three(), timeout(100))).maxAttempts).toBe(9)
+	})
+
 	test('multiplies for hedges', async () => {
 		const clock = virtualRuntime()
 		const policy = pipeline({ runtime: clock }, three(), hedge({ delayMs: 10, maxHedges: 2 }), timeout(50))

@@ -226,6 +226,17 @@ describe('a retry with a token budget', () => {
 		expect(budget.stats).toEqual({ tokens: 5, available: 0 })
 	})
 
+	test('is drained once by a failure that an inner retry with the same budget passes on', async () => {
+		const clock = virtualRuntime()
+		const budget = tokenBudget({ maxTokens: 10, tokenRatio: 0.1 })
+		const inner = retry({ shouldRetry: () => false, budget })
+		const policy = pipeline({ runtime: clock }, retry({ ...steady, maxRetries: 1, budget }), inner)
+		const work = dead(clock, down)
+		await settled(clock, policy.execute(work))
+		expect(work.startedAt).toHaveLength(2)
+		expect(budget.stats.tokens).toBe(8)
+	})
+
 	test('is refilled slowly by successes', async () => {
 		const clock = virtualRuntime()
 		const budget = tokenBudget({ maxTokens: 10, tokenRatio: 0.1 })

@@ -14,6 +14,7 @@ import {
 	retry,
 	timeout,
 } from 'yaoki'
+import { withAmbientContext } from 'yaoki/node'
 import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
 import { dead, failing, type Script, settled, steady, taking } from '../../scenario.ts'
 
@@ -26,6 +27,16 @@ const forms: readonly (readonly [string, Form])[] = [
 	[
 		'by a context that is passed on with a name',
 		([outer, ...rest], work) => nest(outer, rest, work, (ctx) => ({ parent: ctx, name: 'inner' })),
+	],
+	[
+		'by the async context',
+		([outer, ...rest], work) =>
+			nest(
+				outer && withAmbientContext(outer),
+				rest.map((policy) => withAmbientContext(policy)),
+				work,
+				() => undefined,
+			),
 	],
 	[
 		'by a context, and the error wrapped on the way',
