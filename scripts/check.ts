@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Packed, pack } from './pack.ts'
+import { checkPatterns } from './patterns.ts'
 import { inTurn, type Ran, ROOT, run, tool, tsc } from './tools.ts'
 import { checkVocabulary } from './vocabulary.ts'
 
@@ -23,6 +24,10 @@ const STEPS: Readonly<Record<string, () => Step>> = {
 	vocabulary: () => {
 		const list = JSON.parse(readFileSync(join(ROOT, 'scripts', 'vocabulary.json'), 'utf8'))
 		const output = checkVocabulary(ROOT, list).join('\n')
+		return { ok: output === '', output, stdout: output }
+	},
+	patterns: () => {
+		const output = checkPatterns(ROOT).join('\n')
 		return { ok: output === '', output, stdout: output }
 	},
 	architecture: () => tool('vitest', 'vitest', ['run', 'test/architecture', '--reporter=dot']),

@@ -91,7 +91,7 @@ function parseOption(
 }
 
 /** A number as people write it. The empty string, `0x10` and `Infinity` usually come from a mistake in a script. */
-const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
+const DECIMAL = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
 
 function parseValue(flag: string, option: TextOption | NumberOption, text: string): string | number {
 	if (option.type !== 'string') {
@@ -131,7 +131,7 @@ const looksLikeOption = (text: string): boolean =>
 
 function unknownOption({ flag, argument }: OptionToken, table: OptionTable): CliError {
 	// The whole argument is compared: `-seed` is `--seed` with a missing dash, not four short options.
-	const meant = nearestName(argument.replace(/^-+|=.*$/gs, ''), Object.keys(table).map(toKebabCase))
+	const meant = nearestName(argument.replace(/^-+|=.*/gs, ''), Object.keys(table).map(toKebabCase))
 	return usage(`Unknown option ${flag}.${meant === undefined ? '' : ` Did you mean --${meant}?`}`)
 }
 

@@ -10,8 +10,15 @@ export function formatNumber(value: number, decimals = 0): string {
 		return value.toExponential(1).replace('.0e', 'e').replace('e+', 'e')
 	if (value === 0 && decimals > 6) return '0'
 	const [whole = '', fraction = ''] = size.toFixed(decimals).split('.')
-	const text = whole.replace(/\B(?=(\d{3})+$)/g, ',') + (fraction && `.${fraction}`)
+	const text = groupDigits(whole, ',') + (fraction && `.${fraction}`)
 	return value < 0 && Number(text.replaceAll(',', '')) !== 0 ? `-${text}` : text
+}
+
+/** Separates digits into groups of three, counted from the end. */
+export function groupDigits(digits: string, separator: string): string {
+	const groups: string[] = []
+	for (let end = digits.length; end > 0; end -= 3) groups.unshift(digits.slice(Math.max(0, end - 3), end))
+	return groups.join(separator)
 }
 
 /** Formats a number with about three significant digits, without trailing zeros: 16.74 is `16.7`. */
@@ -19,7 +26,7 @@ export function formatSignificant(value: number): string {
 	const size = Math.abs(value)
 	if (size >= 100 || Number.isInteger(value)) return formatNumber(value)
 	const decimals = size >= 10 ? 1 : size >= 0.01 || size === 0 ? 2 : 4
-	return formatNumber(value, decimals).replace(/\.?0+$/, '')
+	return formatNumber(value, decimals).replace(/(?:\.0*|(?<!0)0+)$/, '')
 }
 
 /** Returns the number of decimals that multiples of `step` need: 1 for 0.5, none for 20. */

@@ -61,7 +61,7 @@ function resolvePostgres(database: string | undefined, env: CommandIo['env']): P
 	if (database === undefined) return undefined
 	throw new InvalidOptionError(
 		'--database',
-		database.replace(/(?<=^[a-z\d+.-]+:).*/is, '...'),
+		database.replace(/^([a-z\d+.-]+:).*/is, '$1...'),
 		'postgres://... (without --database the demo uses a temporary SQLite file)',
 	)
 }

@@ -16,14 +16,17 @@ export type Assertion = ReturnType<typeof parseAssertion>
 export type AssertionResult = ReturnType<typeof checkAssertion>
 
 const PATTERN =
-	/^(?:(?<variant>.*\S)\s*:)?\s*(?<measure>\w+)\s*(?<comparison>[<>]=?)\s*(?<bound>\d*\.?\d+(?:e[+-]?\d+)?)(?<percent>\s*%)?\s*$/is
+	/^(?<measure>\w+)\s*(?<comparison>[<>]=?)\s*(?<bound>(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?)(?:\s*(?<percent>%))?$/i
 const EXPECTED =
 	"a measure, one of < <= > >=, and a number, such as 'recoveredAfterMs<=5000' or 'VARIANT: amplification<1.2'"
 
 /** Parses the value of one `--assert`. Variant and measure must exist in the study. Without a variant it applies to all. */
 export function parseAssertion(text: string, study: Study) {
-	const { variant, measure: name = '', comparison, bound, percent } = PATTERN.exec(text)?.groups ?? {}
-	if (!isComparison(comparison)) throw new InvalidOptionError('--assert', text, EXPECTED)
+	const colon = text.lastIndexOf(':')
+	const variant = colon < 0 ? undefined : text.slice(0, colon).trimEnd()
+	const parts = PATTERN.exec(text.slice(colon + 1).trim())?.groups
+	const { measure: name = '', comparison, bound, percent } = parts ?? {}
+	if (!isComparison(comparison) || variant === '') throw new InvalidOptionError('--assert', text, EXPECTED)
 	const measure = MEASURE_NAMES.find((known) => known === name)
 	if (measure === undefined) throw unknownName('--assert', name, MEASURE_NAMES)
 	if (variant !== undefined) checkVariantName('--assert', variant, study)

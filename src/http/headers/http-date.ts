@@ -6,8 +6,8 @@
 
 const SHORT_DAY = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)'
 const LONG_DAY = '(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day'
-const MONTHS = 'JanFebMarAprMayJunJulAugSepOctNovDec'
-const MONTH = `(?<month>${MONTHS.match(/.../g)?.join('|')})`
+const MONTHS = 'Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec'
+const MONTH = `(?<month>${MONTHS})`
 const DAY = '(?<day>\\d\\d)'
 const TIME = '(?<hour>[01]\\d|2[0-3]):(?<minute>[0-5]\\d):(?<second>[0-5]\\d|60)'
 
@@ -60,7 +60,7 @@ export function parseHttpDate(text: string, nowMs: number): number | undefined {
 }
 
 function timeOf(parts: Readonly<Record<string, string | undefined>>, nowMs: number): number | undefined {
-	const month = MONTHS.indexOf(parts['month'] ?? '') / 3
+	const month = MONTHS.indexOf(parts['month'] ?? '') / 4
 	const days = (Number(parts['day']) - 1) * DAY_MS
 	const clock = (Number(parts['hour']) * 60 + Number(parts['minute'])) * 60 + Number(parts['second'])
 	const sinceMonth = days + clock * SECOND_MS

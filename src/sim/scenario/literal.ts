@@ -1,4 +1,5 @@
 /** Prints plain data as hand-written TypeScript: short values on one line, thousands separators, Infinity. JSON has none of these. */
+import { groupDigits } from '../../text/format.ts'
 
 /** Longer lines are broken up. */
 const MAX_WIDTH = 80
@@ -54,7 +55,8 @@ const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, INDENT)
 
 function number(value: number): string {
 	const text = String(value)
-	return /^-?\d{4,}(\.|$)/.test(text) ? text.replaceAll(/\B(?<!\.\d*)(?=(\d{3})+(?!\d))/g, '_') : text
+	const [, sign = '', whole = '', rest = ''] = /^(-?)(\d{4,})(\.\d+)?$/.exec(text) ?? []
+	return whole === '' ? text : sign + groupDigits(whole, '_') + rest
 }
 
 /** Prints a string in single quotes, with JSON escapes. */
