@@ -4,7 +4,7 @@
  * Reading is strict, because a guessed number could end a request too early.
  */
 
-import type { HeaderLookup } from '../../core/headers/header-values.ts'
+import { type HeaderLookup, trimBlanks } from '../../core/headers/header-values.ts'
 import { checkRange } from '../../core/options/schema.ts'
 
 /**
@@ -107,7 +107,7 @@ export function readDeadline(headers: HeaderLookup, names: readonly DeadlineHead
 	let shortest: number | undefined
 	for (const name of names) {
 		const text = headers.get(name)
-		const ms = text ? FORMATS[name].read(text.replace(/^[ \t]+|[ \t]+$/g, '')) : undefined
+		const ms = text ? FORMATS[name].read(trimBlanks(text)) : undefined
 		if (ms !== undefined && (shortest === undefined || ms < shortest)) shortest = ms
 	}
 	return shortest

@@ -60,9 +60,11 @@ export function readRateLimit(value: string, policy: string | null): QuotaReport
 }
 
 function mostRestrictive(limits: readonly Item[], policies: readonly Item[]): QuotaReport | undefined {
+	const policyOf = new Map<Item['value'], Item>()
+	for (const policy of policies) if (!policyOf.has(policy.value)) policyOf.set(policy.value, policy)
 	let first: QuotaReport | undefined
 	for (const item of limits) {
-		const policy = policies.find(({ value }) => value === item.value)
+		const policy = policyOf.get(item.value)
 		const report = validReport({
 			remaining: typeof item.value === 'string' ? readInteger(item.parameters.get('r')) : Number.NaN,
 			resetMs: item.parameters.has('t') ? inMs(parameter(item, 't')) : Number.POSITIVE_INFINITY,
