@@ -22,28 +22,49 @@ const UNDICI_INFO_ERROR = Symbol.for('undici.error.UND_ERR_INFO')
 /** The failed system call. Before the connection exists, nothing was sent. */
 const CONNECT_SYSCALL = /^(connect|getaddrinfo)$/
 
-/** Limits the walk through nested causes. */
-const MAX_DEPTH = 9
+/** How many errors are examined, as in `classify`: causes and parts may form cycles, or branch without end. */
+const MAX_ERRORS = 99
 
 /** Returns true if the server has certainly not processed the request that failed with this error. Without redirects: a redirect is a response. */
 export function isUnprocessed(error: unknown): boolean {
-	// Misdirected Request: this server is not responsible for the origin.
-	if (error instanceof HttpStatusError) return error.statusCode === 421
-	let failure = error
-	for (let depth = 0; depth < MAX_DEPTH && failure; depth++) {
-		const errors = safeGet(failure, 'errors')
-		// Several addresses were tried; each failure must prove it.
-		if (Array.isArray(errors) && errors.length > 0) return errors.every(isUnprocessed)
-		const code = getText(failure, 'code')
-		const message = getText(failure, 'message')
-		const syscall = getText(failure, 'syscall')
-		if (CONNECT_SYSCALL.test(syscall) || (UNREACHABLE.test(code) && !syscall)) return true
-		if (NOT_CONNECTED.test(code) || NOT_CONNECTED.test(message)) return true
-		if (STREAM_REFUSED.test(code) || STREAM_REFUSED.test(message)) return true
-		if (GOAWAY.test(message) && UNDICI_INFO_ERROR in Object(failure)) return true
-		failure = safeGet(failure, 'cause')
+	// Grows while it is iterated: several addresses were tried, and each failure must prove it.
+	const failures: unknown[] = [error]
+	let examined = 0
+	for (const first of failures) {
+		// Misdirected Request: this server is not responsible for the origin.
+		if (first instanceof HttpStatusError) {
+			if (first.statusCode !== 421) return false
+			continue
+		}
+		for (let failure = first; ; failure = safeGet(failure, 'cause')) {
+			if (!failure || ++examined > MAX_ERRORS) return false
+			const parts = safeGet(failure, 'errors')
+			// Before its own code: that of an AggregateError is the code of one part.
+			if (Array.isArray(parts) && parts.length > 0) {
+				if (parts.length > MAX_ERRORS) return false
+				failures.push(...parts)
+				break
+			}
+			if (isProof(failure)) break
+		}
 	}
-	return false
+	return true
+}
+
+/** Returns true if the error itself shows that nothing was processed. */
+function isProof(failure: unknown): boolean {
+	const code = getText(failure, 'code')
+	const message = getText(failure, 'message')
+	const syscall = getText(failure, 'syscall')
+	return (
+		CONNECT_SYSCALL.test(syscall) ||
+		(UNREACHABLE.test(code) && !syscall) ||
+		NOT_CONNECTED.test(code) ||
+		NOT_CONNECTED.test(message) ||
+		STREAM_REFUSED.test(code) ||
+		STREAM_REFUSED.test(message) ||
+		(GOAWAY.test(message) && UNDICI_INFO_ERROR in Object(failure))
+	)
 }
 
 function getText(error: unknown, name: string): string {
