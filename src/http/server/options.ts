@@ -42,6 +42,11 @@ export interface ServerContextOptions {
 	readonly defaultDeadlineMs?: number | undefined
 	/** Subtracted from the deadline, for sending the response, in milliseconds. Default 0. */
 	readonly marginMs?: number | undefined
+	/**
+	 * Whether to read `x-retry-attempt` and `x-retry-layer`. False for servers at the edge: clients that you do not control could otherwise
+	 * switch off the retries of this request, here and in the services that it calls. Default true.
+	 */
+	readonly trustRetryHeaders?: boolean | undefined
 	/** The clock. Default: the system's. */
 	readonly runtime?: Runtime | undefined
 }
@@ -68,6 +73,7 @@ export interface ServerSettings extends ServerContextOptions {
 	readonly deadlineHeaders: readonly DeadlineHeader[]
 	readonly maxDeadlineMs: number
 	readonly marginMs: number
+	readonly trustRetryHeaders: boolean
 }
 
 const SERVER_SCHEMA: OptionSchema = {
@@ -75,6 +81,7 @@ const SERVER_SCHEMA: OptionSchema = {
 	maxDeadlineMs: [0, MAX_NUMBER, 60_000],
 	defaultDeadlineMs: 'any',
 	marginMs: [0, MAX_NUMBER, 0],
+	trustRetryHeaders: 'any',
 	runtime: 'any',
 }
 
@@ -88,6 +95,9 @@ export function readServerOptions(
 ): ServerSettings {
 	checkNames(options, schema, 'server context')
 	const { deadlineHeaders = RECEIVED_DEADLINES, defaultDeadlineMs, runtime, response } = options
+	const { trustRetryHeaders = true } = options
+	if (typeof trustRetryHeaders !== 'boolean')
+		invalidOption('trustRetryHeaders', trustRetryHeaders, 'true or false')
 	if (!Array.isArray(deadlineHeaders))
 		invalidOption('deadlineHeaders', deadlineHeaders, 'an array of header names')
 	for (const name of deadlineHeaders)
@@ -95,5 +105,5 @@ export function readServerOptions(
 	if (defaultDeadlineMs !== undefined) checkRange('defaultDeadlineMs', defaultDeadlineMs)
 	if (response && !response.once) invalidOption('response', response, "Node's ServerResponse")
 	if (runtime && !runtime.setTimer) invalidOption('runtime', runtime, 'a Runtime')
-	return { ...readOptions<ServerSettings>(options, schema), deadlineHeaders }
+	return { ...readOptions<ServerSettings>(options, schema), deadlineHeaders, trustRetryHeaders }
 }

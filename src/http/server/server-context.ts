@@ -92,7 +92,8 @@ export function openContext(
 ): ServerContext {
 	const { headers, objects, disconnectSignal } = normalizeRequest(given)
 	const env = inheritEnv({ runtime: settings.runtime })
-	const nested = readCallerRetry(headers)
+	const { trustRetryHeaders } = settings
+	const nested = trustRetryHeaders ? readCallerRetry(headers) : undefined
 	// Without retry headers the caller is assumed not to retry, and retry layers inside are the outermost.
 	const layers = nested ? [{ layer: new RetryLayer(readRetryOptions({ nested })), ...env }] : []
 	const pipeline = compilePipeline('request', layers, env)
@@ -105,7 +106,7 @@ export function openContext(
 	}
 	const call = new Call(pipeline, options, () => undefined)
 	if (pipeline.first) call.enterLayer(pipeline.first)
-	const context = new RequestContext(call, readAttempt(headers))
+	const context = new RequestContext(call, trustRetryHeaders ? readAttempt(headers) : 0)
 	for (const key of objects) contexts.set(key, context)
 	return context
 }

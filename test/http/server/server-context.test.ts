@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type CallOptions, DeadlineExceededError, explain, type RetryOptions, retry } from 'yaoki'
+import { type CallOptions, circuitBreaker, DeadlineExceededError, explain, type RetryOptions, retry } from 'yaoki'
 import { runWithContext, withAmbientContext } from 'yaoki/node'
 import { virtualRuntime } from 'yaoki/testing'
 import { areRetriesExhausted } from '../../../src/http/headers/retry-headers.ts'
@@ -287,4 +287,56 @@ describe('rejects invalid options by name', () => {
 	])('%j', (options, message) => {
 		expect(() => createServerContext(request(), options as never)).toThrow(message)
 	})
+})
+
+describe('a server that does not trust retry headers', () => {
+	const untrusted = { trustRetryHeaders: false, runtime: virtualRuntime() }
+
+	test('ignores x-retry-attempt and x-retry-layer of its clients', async () => {
+		const clock = virtualRuntime()
+		const headers = { 'x-retry-layer': 'outermost', 'x-retry-attempt': '7' }
+		const context = createServerContext(request(headers), { ...untrusted, runtime: clock })
+		const script = dead(clock)
+		await settled(clock, retry({ ...twice, runtime: clock }).execute(script, { parent: context }))
+		expect(script.startedAt).toHaveLength(3)
+		expect(context.attempt).toBe(0)
+		expect(hasOutermostRetry(context)).toBe(false)
+		expect(context.retriesExhausted).toBe(true)
+	})
+
+	test('still reads the deadline, which can only shorten the request of its client', () => {
+		const context = createServerContext(request({ 'x-request-timeout-ms': '300' }), untrusted)
+		expect(context.deadline?.remainingMs).toBe(300)
+	})
+
+	test('ignores the deadline too with deadlineHeaders: []', () => {
+		const headers = { 'x-request-timeout-ms': '1', 'grpc-timeout': '1m' }
+		const context = createServerContext(request(headers), { ...untrusted, deadlineHeaders: [] })
+		expect(context.deadline).toBeUndefined()
+	})
+
+	test.each(['no', 0, null])('trustRetryHeaders: %j is rejected', (trustRetryHeaders) => {
+		const options = { trustRetryHeaders: trustRetryHeaders as unknown as boolean }
+		expect(() => createServerContext(request(), options)).toThrow('"trustRetryHeaders"')
+	})
+})
+
+test('short deadlines of clients do not open the circuit that all clients share', async () => {
+	const clock = virtualRuntime()
+	const shared = circuitBreaker({ failureThreshold: 2, runtime: clock })
+	for (let n = 0; n < 10; n++) {
+		const context = createServerContext(request({ 'x-request-timeout-ms': '50' }), { runtime: clock })
+		const { signal } = context
+		await settled(
+			clock,
+			shared.execute(
+				() =>
+					new Promise((_, reject) => {
+						signal.addEventListener('abort', () => reject(signal.reason))
+					}),
+				context,
+			),
+		)
+	}
+	expect(shared.currentState).toBe('closed')
 })
