@@ -1,6 +1,6 @@
 import type { BoundLayer, Layer } from '../engine/call.ts'
 import type { CallOptions } from '../engine/call-options.ts'
-import { bindLayers, type UnboundLayer } from '../engine/compile.ts'
+import { bindLayers, DEFAULT_ENV, type UnboundLayer } from '../engine/compile.ts'
 import { requireSync } from '../engine/hooks.ts'
 import { runInterruptibly } from '../engine/interruptible-runner.ts'
 import { GO, type LayerEnv } from '../engine/layer.ts'
@@ -8,6 +8,8 @@ import { isPolicy, Policy, type SubstituteOf } from '../engine/policy.ts'
 import type { Changes } from '../engine/policy-options.ts'
 import type { PolicyListener } from '../events/events.ts'
 import { invalidOption, mergeOptions } from '../options/schema.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import { blockOf } from './block.ts'
 import { type KeyedOptions, readKeyedOptions } from './options.ts'
 import { type Entry, Registry } from './registry.ts'
 
@@ -17,14 +19,20 @@ interface KeyEntry<P extends Policy<unknown>> {
 	readonly chains: WeakMap<BoundLayer, { readonly first: BoundLayer | undefined }>
 }
 
+/** What `stats` returns for a policy: its own statistics, or those of the policies inside it by name. */
+export type KeyStats<P extends Policy> = P extends { readonly stats: infer Stats }
+	? Stats
+	: Readonly<Record<string, unknown>>
+
 /**
  * One policy per key, such as a breaker per host or a bulkhead per tenant. It is created on the first call with the
- * key, and evicted if it is idle for too long or there are too many keys.
+ * key, and evicted if it is idle for too long or there are too many keys. A policy whose circuit is open or isolated is
+ * not evicted.
  *
  * @example
  * const perHost = keyed(({ key }) => key ?? 'default', () => circuitBreaker())
  * await pipeline(perHost, retry()).execute(load, { key: 'api.example.com' })
- * perHost.get('api.example.com')?.currentState
+ * perHost.get('api.example.com').currentState
  */
 export class Keyed<P extends Policy<unknown> = Policy> extends Policy<SubstituteOf<P>> {
 	readonly #registry: Registry<KeyEntry<P>>
@@ -32,14 +40,20 @@ export class Keyed<P extends Policy<unknown> = Policy> extends Policy<Substitute
 	readonly #make: (key: string) => P
 	readonly #listeners = new Set<(policy: P) => void>()
 	#options: KeyedOptions
+	/** The clock of the calls: a pipeline may have provided it. */
+	#runtime: Runtime
 
 	constructor(keyOf: (call: CallOptions) => string, make: (key: string) => P, options: KeyedOptions = {}) {
 		super('keyed', options)
 		const { maxKeys, idleMs } = readKeyedOptions(options)
 		if (typeof keyOf !== 'function') invalidOption('keyed, first argument', keyOf, 'a function of the call')
 		if (typeof make !== 'function') invalidOption('keyed, second argument', make, 'a function of the key')
-		const registry = new Registry<KeyEntry<P>>(maxKeys, idleMs)
+		const registry = new Registry<KeyEntry<P>>(maxKeys, idleMs, {
+			blockOf: ({ policy }) => blockOf(policy),
+			limitName: 'maxKeys',
+		})
 		this.#registry = registry
+		this.#runtime = this.envInside(DEFAULT_ENV).runtime
 		this.#make = make
 		this.#options = options
 		this.#layer = {
@@ -47,7 +61,7 @@ export class Keyed<P extends Policy<unknown> = Policy> extends Policy<Substitute
 			enter: (call, bound) => {
 				const key = requireSync('the key function', keyOf(call.options ?? {}))
 				if (typeof key !== 'string') invalidOption('the key of a call', key, 'a string')
-				const entry = registry.acquire(key, call.now(bound.runtime), (name) => this.#createEntry(name))
+				const entry = registry.acquire(key, call.now(bound.runtime), this.#createEntry)
 				call.next = boundLayersOf(entry.value, bound)
 				return call.enterLayer(bound, entry)
 			},
@@ -80,9 +94,35 @@ export class Keyed<P extends Policy<unknown> = Policy> extends Policy<Substitute
 		for (const { key, value } of this.#registry.entries()) yield [key, value.policy]
 	}
 
-	/** Returns the policy of a key, if there is one. */
-	get(key: string): P | undefined {
-		return this.#registry.find(key)?.policy
+	/** Returns true if the key has a policy. */
+	has(key: string): boolean {
+		return this.#registry.find(key) !== undefined
+	}
+
+	/**
+	 * Returns the policy of a key, created on first use. Call it again instead of storing the result: an idle policy may be
+	 * evicted and replaced.
+	 *
+	 * @example
+	 * const release = perHost.get('api.example.com').isolate()
+	 */
+	get(key: string): P {
+		if (typeof key !== 'string') invalidOption('get(key)', key, 'a string')
+		const registry = this.#registry
+		const { policy } = registry.find(key) ?? registry.get(key, this.#runtime.now(), this.#createEntry)
+		return policy
+	}
+
+	/**
+	 * Returns the statistics of every key, for dashboards.
+	 *
+	 * @example
+	 * perTenant.stats() // { 'tenant-7': { concurrent: 2, queued: 0, ... } }
+	 */
+	stats(): Readonly<Record<string, KeyStats<P>>> {
+		return Object.fromEntries(
+			[...this.entries()].map(([key, policy]) => [key, statsOf(policy) as KeyStats<P>]),
+		)
 	}
 
 	/** Deletes a key. Calls in flight continue; the next call with that key gets a new policy. */
@@ -125,6 +165,8 @@ export class Keyed<P extends Policy<unknown> = Policy> extends Policy<Substitute
 	/** @internal */
 	override layers(env: LayerEnv): readonly UnboundLayer[] {
 		const { runtime, classify } = this.envInside(env)
+		// A direct call of this policy, outside its pipeline, must not replace the pipeline's clock.
+		if (env !== DEFAULT_ENV) this.#runtime = runtime
 		return [{ layer: this.#layer, runtime, classify }]
 	}
 
@@ -133,13 +175,19 @@ export class Keyed<P extends Policy<unknown> = Policy> extends Policy<Substitute
 		return this.#make('sample')
 	}
 
-	#createEntry(key: string): KeyEntry<P> {
+	readonly #createEntry = (key: string): KeyEntry<P> => {
 		const policy = this.#make(key)
 		if (!isPolicy(policy)) invalidOption(`the policy of key '${key}'`, policy, 'a policy')
 		policy.setKey?.(key)
 		for (const listen of this.#listeners) listen(policy)
 		return { policy, chains: new WeakMap() }
 	}
+}
+
+function statsOf(policy: Policy): unknown {
+	if ('stats' in policy) return typeof policy.stats === 'function' ? policy.stats() : policy.stats
+	const parts = policy.leaves().filter((leaf) => leaf !== policy && 'stats' in leaf)
+	return Object.fromEntries(parts.map((leaf) => [leaf.name, statsOf(leaf)]))
 }
 
 /** Returns the layers of a key's policy, followed by the rest of the pipeline. */

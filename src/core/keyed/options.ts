@@ -4,8 +4,9 @@ import { invalidOption, MAX_NUMBER, type OptionSchema, readOptions } from '../op
 /** How many keys are kept, and for how long. */
 export interface KeyedOptions extends PolicyOptions {
 	/**
-	 * The maximum number of keys. Beyond it the key that has been idle for longest is evicted, never one in use.
-	 * Default 1,000.
+	 * The maximum number of keys. Beyond it the key that has been idle for longest is evicted, never one in use. Keys
+	 * whose circuit is open or isolated are kept in addition, up to as many of each again; beyond that one is
+	 * evicted with a warning on the console. Default 1,000.
 	 */
 	readonly maxKeys?: number | undefined
 	/** A key that is idle for this long is evicted. Infinity: never. Default 600,000 (ten minutes). */

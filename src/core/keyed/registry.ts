@@ -3,8 +3,14 @@
  * order in which they were released: the entry to evict is always the first, and nothing is searched, sorted or
  * timed. (A Map in order of use needs no list, but then every eviction has to step over long-running calls at its
  * front.)
+ *
+ * An entry that rejects calls is not evicted, because its calls would pass again. When its turn comes it moves to a
+ * list of its own, which is bounded too, and examined only when an entry is created.
  */
 import { type Link, LinkedList } from '../structures/linked-list.ts'
+
+/** Whether a value rejects calls: 2 because it is isolated, 1 for another reason, 0 not at all. */
+export type Block = 0 | 1 | 2
 
 export interface Entry<V> extends Link<Entry<V>> {
 	readonly key: string
@@ -13,20 +19,41 @@ export interface Entry<V> extends Link<Entry<V>> {
 	uses: number
 	/** When it was last released or, while in use, when that use began. */
 	usedAt: number
+	/** The list that it is in while it is not in use. */
+	list: Block
 }
+
+/** Which entries must not be evicted. */
+export interface BlockRule<V> {
+	blockOf(value: V): Block
+	/** The option that sets the maximum number of keys, for warnings. */
+	readonly limitName: string
+}
+
+const IDLE = 0
+const ISOLATED = 2
 
 export class Registry<V> {
 	readonly #entries = new Map<string, Entry<V>>()
 	readonly #idle = new LinkedList<Entry<V>>()
+	/** By `Entry.list`: idle entries, and those that are due for eviction but reject calls. */
+	readonly #lists = [this.#idle, new LinkedList<Entry<V>>(), new LinkedList<Entry<V>>()] as const
+	readonly #counts: [idle: number, blocking: number, isolated: number] = [0, 0, 0]
+	readonly #rule: BlockRule<V> | undefined
+	#hasWarned = false
 	#maxKeys: number
 	#idleMs: number
 
-	constructor(maxKeys: number, idleMs: number) {
+	constructor(maxKeys: number, idleMs: number, rule?: BlockRule<V>) {
 		this.#maxKeys = maxKeys
 		this.#idleMs = idleMs
+		this.#rule = rule
 	}
 
-	/** Above `maxKeys` only while entries are in use. Idle entries count until the next access finds them expired. */
+	/**
+	 * Above `maxKeys` only while entries are in use or reject calls. Idle entries count until the next access finds them
+	 * expired.
+	 */
 	get size(): number {
 		return this.#entries.size
 	}
@@ -41,10 +68,19 @@ export class Registry<V> {
 		// Looked up after creation, because `make` may have asked for the same key.
 		let entry = this.#entries.get(key)
 		if (entry) {
-			if (!entry.uses++) this.#idle.remove(entry)
+			if (!entry.uses++) this.#remove(entry)
 		} else {
-			entry = { key, value: value as V, uses: 1, usedAt: now, before: undefined, after: undefined }
+			entry = {
+				key,
+				value: value as V,
+				uses: 1,
+				usedAt: now,
+				list: IDLE,
+				before: undefined,
+				after: undefined,
+			}
 			this.#entries.set(key, entry)
+			if (this.#rule) this.#examineBlocking(this.#rule)
 			this.#evict(now)
 		}
 		return entry
@@ -54,7 +90,7 @@ export class Registry<V> {
 	release(entry: Entry<V>, now: number): void {
 		if (--entry.uses) return
 		entry.usedAt = now
-		this.#idle.insert(entry, this.#idle.last)
+		this.#add(entry, IDLE)
 		this.#evict(now)
 	}
 
@@ -74,7 +110,7 @@ export class Registry<V> {
 	delete(key: string): boolean {
 		const entry = this.#entries.get(key)
 		if (!entry) return false
-		if (!entry.uses) this.#idle.remove(entry)
+		if (!entry.uses) this.#remove(entry)
 		// Its users will still release it, which must not put it back into the eviction list.
 		entry.uses = Infinity
 		return this.#entries.delete(key)
@@ -98,7 +134,65 @@ export class Registry<V> {
 
 	#evict(now: number): void {
 		const idle = this.#idle
-		while (idle.first && (this.size > this.#maxKeys || now - idle.first.usedAt >= this.#idleMs))
-			this.delete(idle.first.key)
+		while (idle.first && (this.#isFull() || now - idle.first.usedAt >= this.#idleMs)) {
+			const { first } = idle
+			const block = this.#rule?.blockOf(first.value)
+			if (block) this.#keep(first, block)
+			else this.delete(first.key)
+		}
+	}
+
+	#isFull(): boolean {
+		const [, blocking, isolated] = this.#counts
+		return this.size - blocking - isolated > this.#maxKeys
+	}
+
+	/** Moves an entry to the end of its list. If that is full, its first entry is evicted with a warning. */
+	#keep(entry: Entry<V>, block: Block): void {
+		this.#remove(entry)
+		this.#add(entry, block)
+		while (this.#counts[block] > this.#maxKeys) {
+			const { first } = this.#lists[block]
+			if (!first) return
+			this.delete(first.key)
+			this.#warn(first.key, block)
+		}
+	}
+
+	/** Examines the first entry of each list: it moves to the end or, if it no longer rejects calls, is the next to be evicted. */
+	#examineBlocking({ blockOf }: BlockRule<V>): void {
+		for (const list of this.#lists) {
+			const { first } = list
+			if (list === this.#idle || !first) continue
+			const block = blockOf(first.value)
+			if (block) this.#keep(first, block)
+			else {
+				this.#remove(first)
+				this.#add(first, IDLE, true)
+			}
+		}
+	}
+
+	#add(entry: Entry<V>, block: Block, isFirst = false): void {
+		const list = this.#lists[block]
+		entry.list = block
+		list.insert(entry, isFirst ? undefined : list.last)
+		this.#counts[block]++
+	}
+
+	#remove(entry: Entry<V>): void {
+		this.#lists[entry.list].remove(entry)
+		this.#counts[entry.list]--
+	}
+
+	/** Each isolation was set by an operator, so each that is lost is reported; of circuits only the first. */
+	#warn(key: string, block: Block): void {
+		const isIsolated = block === ISOLATED
+		if (this.#hasWarned && !isIsolated) return
+		this.#hasWarned ||= !isIsolated
+		const state = isIsolated ? 'was isolated' : 'rejected calls'
+		console.warn(
+			`yaoki: evicted '${key}', which ${state}. Increase ${this.#rule?.limitName} (${this.#maxKeys})`,
+		)
 	}
 }

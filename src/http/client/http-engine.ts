@@ -21,7 +21,7 @@ import { HttpCall, type PreparedRequest } from '../request/http-call.ts'
 import { HttpStatusError, setMessage } from '../request/status-error.ts'
 import { BODY_NOT_REPLAYABLE } from '../transport/request-body.ts'
 import type { HttpResponse } from '../transport/transport.ts'
-import { OriginPipeline, type OriginStats } from './origin-pipeline.ts'
+import { OriginPipeline, type OriginStats, originBlock } from './origin-pipeline.ts'
 
 /** An origin without requests for this long is evicted. */
 const IDLE_MS = 600_000
@@ -63,7 +63,10 @@ export class HttpEngine {
 		this.#options = options
 		this.#parser = new OriginParser(options.isAllowedScheme)
 		this.runtime = settings.runtime ?? systemRuntime
-		this.#origins = new Registry(settings.maxOrigins, IDLE_MS)
+		this.#origins = new Registry(settings.maxOrigins, IDLE_MS, {
+			blockOf: originBlock,
+			limitName: 'maxOrigins',
+		})
 		const timeouts = new TimeoutLists()
 		this.#create = (name) => {
 			const origin = new Origin(name, settings, this.runtime, (other) => this.#origins.find(other)?.origin)

@@ -15,6 +15,8 @@ import { pipeline } from '../../core/engine/pipeline.ts'
 import { LeafPolicy, type Policy } from '../../core/engine/policy.ts'
 import type { PolicyListener } from '../../core/events/events.ts'
 import { Hedge } from '../../core/hedge/hedge.ts'
+import { blockOf } from '../../core/keyed/block.ts'
+import type { Block } from '../../core/keyed/registry.ts'
 import { withOptionPath } from '../../core/options/option-path.ts'
 import { MAX_NUMBER } from '../../core/options/schema.ts'
 import { Retry } from '../../core/retry/retry.ts'
@@ -104,6 +106,12 @@ export class OriginPipeline {
 			inFlight: this.origin.inFlight,
 		}
 	}
+}
+
+/** An origin whose circuit is open, or that is paused, must not be evicted: its calls would be sent again. */
+export function originBlock({ breaker, origin }: OriginPipeline): Block {
+	const block = breaker ? blockOf(breaker) : 0
+	return block || (origin.pausedForMs > 0 ? 1 : 0)
 }
 
 function createRetry(settings: HttpSettings, budget: Budget | undefined, runtime: Runtime): Retry {
