@@ -39,16 +39,27 @@ const FAMILIES: readonly Family[] = [
 	family('x-ratelimit', '-requests'),
 ]
 
-/** Returns the quota that the headers report, or undefined if they report none or are malformed. */
-export function readQuota(headers: HeaderLookup, wallNowMs: number): QuotaReport | undefined {
+/**
+ * Returns the quota that the headers report, or undefined if they report none or are malformed. The response of a 429 shows that nothing
+ * remains, also if only the time of the reset is in its headers.
+ */
+export function readQuota(
+	headers: HeaderLookup,
+	wallNowMs: number,
+	isLimited = false,
+): QuotaReport | undefined {
 	const rateLimit = headers.get('ratelimit') ?? undefined
 	if (rateLimit !== undefined) return readRateLimit(rateLimit, headers.get('ratelimit-policy') ?? null)
 	for (const family of FAMILIES) {
-		const remaining = headers.get(family.remaining) ?? undefined
+		const remaining =
+			headers.get(family.remaining) ?? (isLimited ? impliedRemaining(headers, family) : undefined)
 		if (remaining !== undefined) return readFamily(headers, family, remaining, wallNowMs)
 	}
 	return undefined
 }
+
+const impliedRemaining = (headers: HeaderLookup, { resets }: Family): string | undefined =>
+	firstHeader(headers, resets) === undefined ? undefined : '0'
 
 function readFamily(
 	headers: HeaderLookup,

@@ -48,6 +48,12 @@ export interface HttpOptions extends BackoffOptions, PolicyOptions {
 	 * Default `'fail'`.
 	 */
 	readonly longRetryAfter?: 'fail' | 'clamp' | 'ignore' | undefined
+	/**
+	 * How long Retry-After and RateLimit headers pause an origin before it is probed, in milliseconds. After that one request per `maxPauseMs`
+	 * is sent; if the server handles it, the pause is over. Without probes, one wrong header could stop all requests for an hour, which is
+	 * the longest pause. Infinity: no probes. Default 60,000.
+	 */
+	readonly maxPauseMs?: number | undefined
 	/** Delays requests according to `RateLimit` headers, before the server returns a 429. Default true. */
 	readonly honorRateLimit?: boolean | undefined
 	/** `'auto'` adds an idempotency key to each POST and PATCH without one, so that they can be retried. Default `'manual'`. */
@@ -84,6 +90,7 @@ type Defaulted =
 	| 'maxRetries'
 	| 'maxRetryAfterMs'
 	| 'longRetryAfter'
+	| 'maxPauseMs'
 	| 'honorRateLimit'
 	| 'idempotency'
 	| 'idempotencyHeader'
@@ -126,6 +133,7 @@ export const HTTP_SCHEMA: OptionSchema = {
 	nested: 'any',
 	maxRetryAfterMs: [0, MAX_NUMBER, 60_000],
 	longRetryAfter: 'any',
+	maxPauseMs: [0, Infinity, 60_000],
 	honorRateLimit: 'any',
 	idempotency: 'any',
 	idempotencyHeader: 'string',

@@ -36,6 +36,10 @@ export class Origin {
 	readonly runtime: Runtime
 	readonly #find: FindOrigin
 	#pausedUntil = Number.NEGATIVE_INFINITY
+	/** When a request may be sent although the origin is paused; undefined until a request has to wait. */
+	#probeAt: number | undefined
+	/** The request that was sent last although the origin was paused. */
+	#probe: object | undefined
 	#quota: Quota | undefined
 	#responses = 0
 
@@ -51,8 +55,31 @@ export class Origin {
 	/** Returns how long requests have to wait because of Retry-After or the quota; 0 if a request may be sent now. */
 	waitMs(now: number): number {
 		const waitMs = this.#waitMs(now)
-		if (waitMs === 0) this.mayBePaused = this.#quota !== undefined
+		if (waitMs === 0) {
+			this.mayBePaused = this.#quota !== undefined
+			this.#probeAt = undefined
+		} else this.#probeAt ??= now + this.settings.maxPauseMs
 		return waitMs
+	}
+
+	/** Returns the time until a request may be sent although the origin is paused. */
+	probeInMs(now: number): number {
+		return Math.max(0, (this.#probeAt ?? Infinity) - now)
+	}
+
+	/** Sends a request although the origin is paused. A probe that never ends does not prevent the next one. */
+	startProbe(request: object, now: number): void {
+		this.#probe = request
+		this.#probeAt = now + this.settings.maxPauseMs
+	}
+
+	/** Ends the pause if this request was a probe and the server handled it. What it says about its quota is read afterwards. */
+	endProbe(request: object, isHandled: boolean): void {
+		if (this.#probe !== request) return
+		this.#probe = undefined
+		if (!isHandled) return
+		this.#pausedUntil = Number.NEGATIVE_INFINITY
+		this.#quota = undefined
 	}
 
 	/** The same for statistics. */
@@ -62,7 +89,9 @@ export class Origin {
 
 	/** Pauses the origin for all callers, unless a longer pause is active. */
 	pause(forMs: number): void {
-		this.#pausedUntil = Math.max(this.#pausedUntil, this.runtime.now() + forMs)
+		const now = this.runtime.now()
+		if (this.#waitMs(now) === 0) this.#probeAt = undefined
+		this.#pausedUntil = Math.max(this.#pausedUntil, now + forMs)
 		this.mayBePaused = true
 	}
 
@@ -79,14 +108,15 @@ export class Origin {
 
 	/** Reads the quota from a response of this origin. */
 	readQuota(response: HttpResponse): void {
+		const isLimited = response.status === 429
 		if (!this.settings.honorRateLimit) return
 		const isChecked =
-			this.#quota !== undefined ||
+			this.mayBePaused ||
 			++this.#responses <= ALWAYS_CHECKED ||
 			this.#responses % CHECK_INTERVAL === 0 ||
-			response.status === 429
+			isLimited
 		if (!isChecked) return
-		const report = readQuota({ get: (name) => headerOf(response, name) }, this.runtime.wallNow())
+		const report = readQuota({ get: (name) => headerOf(response, name) }, this.runtime.wallNow(), isLimited)
 		if (!report) return
 		this.#quota ??= new Quota()
 		const { remaining, limit } = report

@@ -30,8 +30,10 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 	}
 
 	enter(call: Call, bound: BoundLayer): Step {
-		const waitMs = this.origin.mayBePaused ? this.origin.waitMs(call.now(bound.runtime)) : 0
-		return waitMs > 0 ? this.#waitForPause(call, bound, waitMs) : this.#start(call, bound)
+		if (!this.origin.mayBePaused) return this.#start(call, bound)
+		const now = call.now(bound.runtime)
+		const waitMs = this.origin.waitMs(now)
+		return waitMs > 0 ? this.#waitForPause(call, bound, waitMs, now) : this.#start(call, bound)
 	}
 
 	/** Checks again, because the origin may have extended its pause. With `'clamp'` a call waits only once. */
@@ -77,9 +79,15 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 		return call.enterLayer(bound, scope)
 	}
 
-	#waitForPause(call: Call, bound: BoundLayer, pauseMs: number): Step {
-		const { name, settings } = this.origin
+	#waitForPause(call: Call, bound: BoundLayer, pauseMs: number, now: number): Step {
+		const { origin } = this
+		const { name, settings } = origin
 		const { longRetryAfter, maxRetryAfterMs } = settings
+		const probeInMs = origin.probeInMs(now)
+		if (probeInMs === 0) {
+			origin.startProbe(httpCallOf(call), now)
+			return this.#start(call, bound)
+		}
 		const isLong = pauseMs > maxRetryAfterMs
 		if (isLong && longRetryAfter === 'ignore') return this.#start(call, bound)
 		// Jitter on top of the cap too, or all callers with a longer pause would come back together.
@@ -91,7 +99,9 @@ export class AttemptLayer implements ObservableLayer, AttemptOwner {
 			return call.reject(new RateLimitedError(name, retryAfterMs, call.pipeline.name))
 		}
 		call.enterLayer(bound)
-		return waitMs
+		// The next probe may end the pause. With `'clamp'` a call does not check again after its wait.
+		const isProbedFirst = probeInMs < pauseMs && longRetryAfter !== 'clamp'
+		return isProbedFirst ? addJitter(probeInMs, bound.runtime) : waitMs
 	}
 
 	#onFailure(call: Call, bound: BoundLayer, scope: AttemptScope): void {

@@ -148,6 +148,8 @@ export class HttpCall implements CallOptions {
 			origin.inFlight--
 		}
 		const respondent = scope.respondent(response)
+		// If another origin has responded, this one has sent a redirect.
+		origin.endProbe(this, respondent !== origin || (response.status !== 429 && response.status < 500))
 		respondent?.readQuota(response)
 		// A transport that ignores its signal may respond after the abort.
 		if (isAborted(link)) {
