@@ -213,8 +213,22 @@ export class RateLimitedError extends YaokiError {
 	}
 }
 
+/** How much of a body a message quotes. */
+const MAX_QUOTED = 200
+
+/** Returns the start of a text for a message, on one line; empty for other bodies. */
+export function quoteBody(body: unknown): string {
+	if (typeof body !== 'string') return ''
+	const line = body
+		.slice(0, MAX_QUOTED)
+		.replace(/[\s\p{Cc}\p{Cs}]+/gu, ' ')
+		.trim()
+	return line && `: ${line}`
+}
+
 /**
- * An HTTP response that is not a success.
+ * An HTTP response that is not a success. The message quotes the first 200 characters of a `body` that is a string. The
+ * errors of `yaoki/http` never quote a response in their message.
  *
  * @example
  * if (!response.ok) throw new HttpError(response.status, await response.text())
@@ -231,7 +245,7 @@ export class HttpError extends YaokiError {
 		body?: unknown,
 		options?: ErrorOptions & { retryAfterMs?: number | undefined },
 	) {
-		super('YAOKI_HTTP', `HTTP ${statusCode}`, options)
+		super('YAOKI_HTTP', `HTTP ${statusCode}${quoteBody(body)}`, options)
 		this.statusCode = statusCode
 		this.body = body
 		this.retryAfterMs = options?.retryAfterMs

@@ -1,5 +1,5 @@
 import type { CallContext } from '../../core/engine/call-options.ts'
-import { HttpError, InvalidOptionError } from '../../core/errors/errors.ts'
+import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { checkNames, checkRange, invalidOption } from '../../core/options/schema.ts'
 import type { RetryWithBackoffOptions } from '../../core/retry/options.ts'
 import { retryWithBackoff } from '../../core/retry/retry-with-backoff.ts'
@@ -8,7 +8,7 @@ import { systemRuntime } from '../../core/runtime/system.ts'
 import { readRetryAfter } from '../headers/retry-after.ts'
 import { addJitter } from '../origin/origin.ts'
 import { readText } from '../request/drain-body.ts'
-import { setMessage } from '../request/status-error.ts'
+import { HttpStatusError, setMessage } from '../request/status-error.ts'
 import type { HttpResponse } from '../transport/transport.ts'
 
 /** Options of `retryWithRetryAfter`. */
@@ -67,14 +67,15 @@ export async function retryWithRetryAfter<R extends HttpResponse>(
 	const { maxRetryAfterMs = 60_000, runtime = systemRuntime, ...backoff } = options
 	checkRange('maxRetryAfterMs', maxRetryAfterMs)
 	// The latest error created here. Errors of the function itself are rethrown, even an HttpError.
-	let failed: HttpError | undefined
+	let failed: HttpStatusError | undefined
 	const attempt = async (context: CallContext): Promise<R> => {
 		const response = await fn(context)
 		if (!isResponse(response)) throw notAResponse(fn, response)
 		const { status, headers } = response
 		if (status !== 429 && status !== 503) return response
 		const retryAfterMs = readRetryAfter(headers, runtime.wallNow())
-		failed = new HttpError(status, await readText(response, runtime), { retryAfterMs })
+		failed = new HttpStatusError(response, { retryAfterMs })
+		failed.body = await readText(response, runtime)
 		throw failed
 	}
 	return retryWithBackoff<Promise<R>>(attempt, {

@@ -6,7 +6,9 @@
  */
 import { createHash } from 'node:crypto'
 import { safeGet } from '../../core/classify/safe-get.ts'
+import { quoteBody } from '../../core/errors/errors.ts'
 import type { StoredError } from './message.ts'
+import { withoutQuotes } from './quoted-texts.ts'
 
 const MAX_MESSAGE = 500
 const MAX_TYPE = 100
@@ -40,7 +42,10 @@ function errorName(error: unknown): string {
 function errorMessage(error: unknown, status: number | undefined): string {
 	if (error === undefined || error === null) return `${error} was thrown`
 	if (!isObject(error)) return firstLine(String(error))
-	const own = firstLine(safeGet(error, 'message'))
+	const message = firstLine(safeGet(error, 'message'))
+	// An HttpError quotes its body, which is not part of the fingerprint.
+	const quoted = quoteBody(safeGet(error, 'body'))
+	const own = quoted && message.endsWith(quoted) ? message.slice(0, -quoted.length) : message
 	// "fetch failed" says nothing: the reason is in the cause, and an AggregateError may have no message.
 	const cause = safeGet(error, 'cause') ?? safeGet(safeGet(error, 'errors'), '0')
 	const inner = errorCode(cause) || firstLine(typeof cause === 'string' ? cause : safeGet(cause, 'message'))
@@ -138,24 +143,23 @@ function truncate(text: string, length: number): string {
 	return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '')
 }
 
-/** Replaces significant digits by letters, so that later rules do not remove them. */
-const spellDigits = (digits: string): string =>
-	digits.replace(/\d/g, (digit) => String.fromCharCode(65 + Number(digit)))
+/** A status in a message. It is significant, unlike other numbers. */
+const STATUS = /\b(HTTP(?:\/[\d.]+)?|status(?: code)?)([ :=]+)([1-5]\d\d)\b/gi
+
+/** Replaces the digits of a status by letters, so that later rules do not remove them. */
+const spellStatus = (text: string): string =>
+	text.replace(STATUS, (_, word: string, between: string, digits: string) => {
+		const letters = digits.replace(/\d/g, (digit) => String.fromCharCode(65 + Number(digit)))
+		return word.replace(/\/.*/, '') + between + letters
+	})
 
 /**
- * Patterns of values, in this order: quoted texts may contain anything, times and addresses consist of numbers, and numbers come last. HTTP dates
- * contain names of days, which no rule for numbers finds.
+ * Patterns of values, in this order: times and addresses consist of numbers, and numbers come last. HTTP dates contain names of days, which no
+ * rule for numbers finds.
  */
-const VALUES: readonly (readonly [RegExp, string | ((found: string, ...parts: string[]) => string)])[] = [
-	[
-		/\b(HTTP(?:\/[\d.]+)?|status(?: code)?)([ :=]+)([1-5]\d\d)\b/gi,
-		(_, word = '', between = '', digits = '') =>
-			`${word.replace(/\/.*/, '')}${between}${spellDigits(digits)}`,
-	],
-	// An apostrophe inside a word is not a quote.
-	[/(?<!\w)(["'`])(?:\\.|[^\\])*?\1(?!\w)/g, '<text>'],
+const VALUES: readonly (readonly [RegExp, string])[] = [
 	[/(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+/g, '<address>'],
-	[/(\w:\/\/[^\s?#]*)[?#]\S*/g, '$1'],
+	[/(\w:\/\/[^\s?#]*)(?:[?#]\S*)?/g, '$1'],
 	[
 		/\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? [\w -]{6,12} (?:\d{4} )?\d\d:\d\d:\d\d(?: GMT| UTC| \d{4})?/g,
 		'<time>',
@@ -175,10 +179,9 @@ const VALUES: readonly (readonly [RegExp, string | ((found: string, ...parts: st
 	[/<n>(?:(?:[.:/+-]|, ?| )<n>)*/g, '<n>'],
 ]
 
+/** Quoted texts come before the other values, because they may contain anything. */
 function withoutValues(text: string): string {
-	let rest = text
-	for (const [value, replacement] of VALUES)
-		rest =
-			typeof replacement === 'string' ? rest.replace(value, replacement) : rest.replace(value, replacement)
+	let rest = withoutQuotes(spellStatus(text))
+	for (const [value, replacement] of VALUES) rest = rest.replace(value, replacement)
 	return rest
 }
