@@ -176,6 +176,7 @@ test.each(tables)('the defaults in %s, table "%s", are those of the code', (path
 		} else if (value === undefined || value === Infinity || Number(value) < 0)
 			// Off or computed: the table must not show a number.
 			expect(cell, name).toMatch(/^[^\d]+$/)
+		else if (typeof value === 'boolean') expect(cell, name).toBe(value ? 'on' : 'off')
 		else expect(cell, name).toBe(typeof value === 'number' ? thousands(value) : `\`'${value}'\``)
 	}
 })
