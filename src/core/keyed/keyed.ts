@@ -20,7 +20,7 @@ interface KeyEntry<P extends Policy<unknown>> {
 }
 
 /** What `stats` returns for a policy: its own statistics, or those of the policies inside it by name. */
-export type KeyStats<P extends Policy> = P extends { readonly stats: infer Stats }
+export type KeyStats<P extends Policy<unknown>> = P extends { readonly stats: infer Stats }
 	? Stats
 	: Readonly<Record<string, unknown>>
 
@@ -184,7 +184,7 @@ export class Keyed<P extends Policy<unknown> = Policy> extends Policy<Substitute
 	}
 }
 
-function statsOf(policy: Policy): unknown {
+function statsOf(policy: Policy<unknown>): unknown {
 	if ('stats' in policy) return typeof policy.stats === 'function' ? policy.stats() : policy.stats
 	const parts = policy.leaves().filter((leaf) => leaf !== policy && 'stats' in leaf)
 	return Object.fromEntries(parts.map((leaf) => [leaf.name, statsOf(leaf)]))
