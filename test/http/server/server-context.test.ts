@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { type CallOptions, circuitBreaker, DeadlineExceededError, explain, type RetryOptions, retry } from 'yaoki'
+import {
+	type CallOptions,
+	circuitBreaker,
+	DeadlineExceededError,
+	explain,
+	type RetryOptions,
+	retry,
+} from 'yaoki'
 import { runWithContext, withAmbientContext } from 'yaoki/node'
 import { virtualRuntime } from 'yaoki/testing'
 import { areRetriesExhausted } from '../../../src/http/headers/retry-headers.ts'
