@@ -8,11 +8,17 @@ import { findBlowup } from './regex/ambiguity.ts'
 import { extractPatterns } from './regex/extract.ts'
 import { type Pattern, UnsupportedPattern } from './regex/parse.ts'
 
+/** Files whose patterns may take quadratic time, because the text that they read is short. */
+const BOUNDED: Readonly<Record<string, string>> = {
+	'src/core/classify/codes.ts': 'classify reads at most about 10,000 characters of an error',
+}
+
 /** Returns one message per pattern that is slow for some text, or that cannot be checked. */
 export function checkPatterns(root: string): string[] {
 	return readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
 		.filter((file) => file.endsWith('.ts'))
 		.map((file) => `src/${file.replaceAll('\\', '/')}`)
+		.filter((path) => !Object.hasOwn(BOUNDED, path))
 		.sort()
 		.flatMap((path) => checkFile(path, readFileSync(join(root, path), 'utf8')))
 }
