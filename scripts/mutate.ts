@@ -24,7 +24,12 @@ const TARGETS: Readonly<Record<string, readonly string[]>> = {
 	],
 	bulkhead: ['bulkhead/slots.ts', 'bulkhead/limits.ts'],
 	budget: ['budget/retry-budget.ts', 'budget/token-budget.ts', 'budget/quota-budget.ts', 'budget/deposit.ts'],
-	'rate-limiter': ['rate-limiter/pacer.ts', 'rate-limiter/sliding-window.ts', 'rate-limiter/token-bucket.ts'],
+	'rate-limiter': [
+		'rate-limiter/pacer.ts',
+		'rate-limiter/sliding-window.ts',
+		'rate-limiter/start-queue.ts',
+		'rate-limiter/token-bucket.ts',
+	],
 	throttle: ['throttle/decision.ts'],
 	classify: ['classify/classify.ts', 'classify/error-signals.ts', 'classify/codes.ts'],
 	window: ['structures/time-window.ts'],
