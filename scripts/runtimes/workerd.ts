@@ -10,8 +10,9 @@ import type { Readable } from 'node:stream'
 import { ROOT } from '../tools.ts'
 import type { Outcome, Runtime, Site } from './runtime.ts'
 
-/** Where its platform package installs the binary. */
-const WORKERD = join(ROOT, 'test', 'runtimes', 'node_modules', 'workerd', 'bin', 'workerd')
+/** The binary of this system. The package `workerd` itself cannot be locked where a binary of another system is missing. */
+const PACKAGE = `workerd-${process.platform}-${process.arch === 'x64' ? '64' : process.arch}`
+const WORKERD = join(ROOT, 'test', 'runtimes', 'node_modules', '@cloudflare', PACKAGE, 'bin', 'workerd')
 /** The newest date that the pinned version knows. */
 const COMPATIBILITY_DATE = '2026-11-01'
 /** Parts of the package that a Worker can import. */
@@ -19,7 +20,7 @@ const FOLDERS = ['core', 'http', 'sim', 'testing', 'text']
 
 export const inWorkerd: Runtime = {
 	name: 'workerd',
-	missing: 'there is no workerd for this system',
+	missing: `@cloudflare/${PACKAGE} is not installed (npm ci in test/runtimes)`,
 	async run(site) {
 		if (!existsSync(WORKERD)) return undefined
 		const worker = await startWorker(site)
