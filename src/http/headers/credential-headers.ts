@@ -18,7 +18,7 @@ export const CREDENTIAL_HEADERS: readonly string[] = [
 ]
 
 /** The default header of idempotency keys. */
-export const IDEMPOTENCY_KEY = 'idempotency-key'
+const IDEMPOTENCY_KEY = 'idempotency-key'
 
 /** Returns true for a header, in lower case, that must not reach another origin. */
 export const isOriginBound = (name: string, idempotencyHeader: string = IDEMPOTENCY_KEY): boolean =>
