@@ -138,10 +138,10 @@ describe("the operation's signal", () => {
 		expect(seen?.aborted).toBe(false)
 	})
 
-	it('ten thousand failing and aborted calls leave no listener on a long-lived signal', async () => {
+	it('a thousand failing and aborted calls leave no listener on a long-lived signal', async () => {
 		const policy = retry({ ...steady, runtime: clock, maxRetries: 1 })
 		const shared = new AbortController()
-		const calls = Array.from({ length: 10_000 }, (_, i) => {
+		const calls = Array.from({ length: 1_000 }, (_, i) => {
 			const deadline = i % 3 === 0 ? Deadline.after(150, { runtime: clock }) : undefined
 			return policy.settle(
 				async ({ signal }) => {
@@ -152,7 +152,7 @@ describe("the operation's signal", () => {
 			)
 		})
 		await clock.advance(50)
-		expect(getEventListeners(shared.signal, 'abort').length).toBeGreaterThanOrEqual(10_000)
+		expect(getEventListeners(shared.signal, 'abort').length).toBeGreaterThanOrEqual(1_000)
 		await clock.runUntilIdle()
 		await Promise.all(calls)
 		expect(getEventListeners(shared.signal, 'abort').length).toBe(0)
