@@ -21,7 +21,7 @@ export type Instruction =
 export type Program = readonly Instruction[]
 
 /** A repetition with a greater maximum is a loop: unrolled, it would be as slow. */
-export const MAX_UNROLLED = 100
+const MAX_UNROLLED = 100
 
 export const compile = (pattern: Pattern): Program => compileTree(parsePattern(pattern))
 
