@@ -75,6 +75,8 @@ try {
 		const result = await runMutant(vitest, reached.get(mutant.id) ?? [])
 		results[result]++
 		if (result === 'survived') survivors.push(mutant)
+		const count = results.killed + results.timeout + results.survived
+		if (count % 50 === 0) console.error(`${count} of ${order.length} mutants, ${results.survived} survived`)
 	}
 	const { killed, timeout, survived } = results
 	const run = killed + timeout + survived
@@ -160,8 +162,8 @@ async function runMutant(vitest: Vitest, specifications: readonly TestSpecificat
 		const { testModules, unhandledErrors } = await vitest.runTestSpecifications([specification])
 		const failed = testModules.flatMap((module) => [...module.children.allTests('failed')])
 		if (unhandledErrors.length === 0 && testModules.every((module) => module.ok())) continue
-		// A mutant may hang, but on a busy machine any test may take too long.
-		const isTimeout = failed.length > 0 && failed.every((test) => hasTimedOut(test))
+		// A mutant may hang, but on a busy machine any test may take too long. Without a failed test, the watchdog has killed the process.
+		const isTimeout = failed.every((test) => hasTimedOut(test))
 		return isTimeout ? 'timeout' : 'killed'
 	}
 	return 'survived'
