@@ -53,7 +53,6 @@ export interface CircuitBreakerOptions extends PolicyOptions {
 	readonly slowCallRateThreshold?: number | undefined
 	/**
 	 * The number of last calls over which rates are computed, up to 1,000,000. Default: off; rates are computed over `monitorWindowMs`.
-?
 	 */
 	readonly windowSize?: number | undefined
 	/**

@@ -309,7 +309,6 @@ describe('a retry with a quota', () => {
 		expect(budget.stats).toMatchObject({ left: 87 })
 	})
 
-	// Does not hold yet: the success that settle writes down hides what the retry was paid for.
 	test('refunds the same by settle as by execute', async () => {
 		const clock = virtualRuntime()
 		const budget = quotaBudget({ capacity: 100 })
@@ -321,7 +320,6 @@ describe('a retry with a quota', () => {
 		expect(budget.stats).toMatchObject({ left: 100 })
 	})
 
-	// Does not hold yet: both layers tell the budget of the success.
 	test.each([
 		['token', () => tokenBudget(), { tokens: 9.1 }],
 		['quota', () => quotaBudget({ capacity: 10 }), { left: 6 }],

@@ -134,7 +134,6 @@ describe.each(forms)('nested retries, %s', (_, execute) => {
 		expect(retried).toEqual(['retry 0', 'retry 0'])
 	})
 
-	// Does not hold yet: the second does not learn what the third has said, and retries itself.
 	test('leave retrying to the outermost if the third of three sets it', async () => {
 		const { calls, retried } = await run(dead, {}, {}, { nested: 'outermost' })
 		expect(calls).toBe(3)
@@ -278,7 +277,6 @@ describe('nested retries', () => {
 		expect(attempts).toEqual([0, 1, 2])
 	})
 
-	// Does not hold yet.
 	test('do not affect the next attempt if a timeout orphaned the inner one', async () => {
 		// The inner call ends after its attempt was given up, and must not be taken for part of the one after it.
 		const clock = virtualRuntime()
@@ -345,7 +343,6 @@ describe('nested retries', () => {
 		expect(work.startedAt).toHaveLength(9)
 	})
 
-	// Does not hold yet: in a hedge, the first request's own retry is taken for one around it.
 	test('inside a hedge: retries although it defers to the outermost, because there is no outer retry', async () => {
 		const clock = virtualRuntime()
 		const edge = retry({ ...steady, nested: 'outermost' })
