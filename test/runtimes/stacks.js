@@ -1,4 +1,4 @@
-/** The stack of an error contains the callers, if it does so with a plain `await` on this runtime. */
+/** The stack of an error contains the callers, if the runtime follows promises. Bun follows only `await` in async functions. */
 import { bulkhead, circuitBreaker, hedge, pipeline, retry, timeout } from 'yaoki'
 import { ResilientHttpClient } from 'yaoki/http'
 import { errorOf, isTrue, SHORT, SKIPPED } from './checks.js'
@@ -15,7 +15,8 @@ async function theCaller(run) {
 
 const stackOf = async (run) => (await errorOf(theCaller(run))).stack
 
-const isSupported = async () => (await stackOf(failLater)).includes('theCaller')
+const isSupported = async () =>
+	(await stackOf(() => failLater().then((value) => value))).includes('theCaller')
 
 async function check(run) {
 	if (!(await isSupported())) return SKIPPED
