@@ -159,9 +159,12 @@ type Result = 'killed' | 'timeout' | 'survived'
 /** One file after the other: most mutants are killed by the first. */
 async function runMutant(vitest: Vitest, specifications: readonly TestSpecification[]): Promise<Result> {
 	for (const specification of specifications) {
-		const { testModules, unhandledErrors } = await vitest.runTestSpecifications([specification])
+		const result = await vitest.runTestSpecifications([specification])
+		// The result also contains the modules of earlier runs, with the failures of other mutants.
+		const testModules = result.testModules.filter(({ moduleId }) => moduleId === specification.moduleId)
 		const failed = testModules.flatMap((module) => [...module.children.allTests('failed')])
-		if (unhandledErrors.length === 0 && testModules.every((module) => module.ok())) continue
+		const isOk = testModules.length > 0 && testModules.every((module) => module.ok())
+		if (result.unhandledErrors.length === 0 && isOk) continue
 		// A mutant may hang, but on a busy machine any test may take too long. Without a failed test, the watchdog has killed the process.
 		const isTimeout = failed.every((test) => hasTimedOut(test))
 		return isTimeout ? 'timeout' : 'killed'
