@@ -19,6 +19,7 @@ export default defineConfig({
 		hookTimeout: 60_000,
 		restoreMocks: true,
 		unstubGlobals: true,
+		setupFiles: ['test/real-timers.ts'],
 		execArgv: ['--expose-gc'],
 		// Vitest leaves one core idle. Some tests wait for a server, so more workers than cores pay off.
 		maxWorkers: Math.ceil(1.5 * availableParallelism()),
