@@ -1,5 +1,6 @@
 /** Finds the regular expressions of a source file: literals, and `new RegExp` of constant strings. */
 import { parseSync } from 'vite'
+import { isNode, type Node } from '../syntax-node.ts'
 import type { Pattern } from './parse.ts'
 
 export interface FoundPattern {
@@ -7,15 +8,6 @@ export interface FoundPattern {
 	/** Undefined if the source of the pattern is computed at run time. */
 	readonly pattern: Pattern | undefined
 }
-
-interface Node {
-	readonly type: string
-	readonly start: number
-	readonly [part: string]: unknown
-}
-
-const isNode = (value: unknown): value is Node =>
-	typeof value === 'object' && value !== null && typeof (value as { type?: unknown }).type === 'string'
 
 export function extractPatterns(path: string, text: string): readonly FoundPattern[] {
 	const { program, errors } = parseSync(path, text)

@@ -3,6 +3,7 @@
  * in a type does not count.
  */
 import { parseSync } from 'vite'
+import { isNode, type Node } from '../../scripts/syntax-node.ts'
 
 export interface Source {
 	/** From the root of the project, with forward slashes: `src/core/index.ts`. */
@@ -20,15 +21,6 @@ export interface Import extends Use {
 	/** `static` loads the module with its importer, `dynamic` later, `type` never. */
 	readonly kind: 'static' | 'dynamic' | 'type'
 }
-
-interface Node {
-	readonly type: string
-	readonly start: number
-	readonly [part: string]: unknown
-}
-
-const isNode = (value: unknown): value is Node =>
-	typeof value === 'object' && value !== null && typeof (value as { type?: unknown }).type === 'string'
 
 /** Returns every import of a file: static, dynamic, re-exporting, of values and of types. */
 export function findImports(source: Source): Import[] {
