@@ -4,7 +4,8 @@
  * One small hot table, from which a sent message is deleted; dead letters and history are in their own tables, so that neither slows down claims.
  * Times are milliseconds since 1970. `seq` is the enqueue order and stays with a message in every table (AUTOINCREMENT never reuses a number,
  * so a replayed message finds its position free). It is the rowid, which SQLite appends to every index, so indexes need not name it to be in that order.
- * No index contains a column that a claim changes, so a claim updates only the table.
+ * No index contains a column that a claim changes, so a claim updates only the table. `first_due_after_ms` is how long after its creation a
+ * message was first due, set when its due time moves for the first time; only such messages are in the index of ages.
  *
  * The version is stored in a table and not in `PRAGMA user_version`, which belongs to the user of the database. SQLite's write lock serializes
  * concurrent migrations: the second one finds nothing to do.
@@ -43,15 +44,28 @@ const CONTENT = `
 	payload TEXT NOT NULL,
 	headers TEXT`
 
-const time = (column: string): string =>
-	`strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch') AS ${column}`
+/** Whole seconds in the form of `CURRENT_TIMESTAMP`: times of other precision or form compare with it as text, and wrongly. */
+const time = (column: string): string => `datetime(${column} / 1000, 'unixepoch')`
 
-const viewOf = (table: string, status: string, locked: string): string => `
-	SELECT id, topic, destination, key, payload, headers, ${status} AS status, attempts,
-		${time('due_at').replace(/due_at$/, 'next_retry_at')}, ${time('last_attempt_at')},
-		error_type || ': ' || error_message AS last_error,
-		${locked}, ${time('created_at')}
-	FROM ${table}`
+interface ViewPart {
+	readonly table: string
+	readonly status: string
+	readonly nextRetryAt?: string
+	readonly lastAttemptAt?: string
+	readonly lockedAt?: string
+	readonly lockedBy?: string
+	readonly endedAt?: string
+	readonly cause?: string
+}
+
+/** The columns of PostgreSQL's view, in its order. */
+const viewOf = (part: ViewPart): string => `
+	SELECT id, topic, destination, key, payload, headers, ${part.status} AS status, attempts,
+		${part.nextRetryAt ?? 'NULL'} AS next_retry_at, ${time(part.lastAttemptAt ?? 'last_attempt_at')} AS last_attempt_at,
+		error_type || ': ' || error_message AS last_error, ${part.lockedAt ?? 'NULL'} AS locked_at,
+		${part.lockedBy ?? 'NULL'} AS locked_by, ${time('created_at')} AS created_at, ${time('expires_at')} AS expires_at,
+		${part.endedAt ?? 'NULL'} AS ended_at, ${part.cause ?? 'NULL'} AS cause
+	FROM ${part.table}`
 
 const NOW = "unixepoch('subsec') * 1000"
 
@@ -59,6 +73,7 @@ const TABLES = `
 CREATE TABLE yaoki_outbox (
 	seq INTEGER PRIMARY KEY AUTOINCREMENT,
 	id TEXT NOT NULL UNIQUE,${MESSAGE}
+	first_due_after_ms INTEGER,
 	locked_by TEXT,
 	locked_at INTEGER,
 	lease_until INTEGER,${LATEST_FAILURE}${CONTENT}
@@ -67,6 +82,7 @@ CREATE INDEX yaoki_outbox_due ON yaoki_outbox (destination, due_at);
 CREATE INDEX yaoki_outbox_key ON yaoki_outbox (destination, key) WHERE key IS NOT NULL;
 CREATE UNIQUE INDEX yaoki_outbox_dedupe ON yaoki_outbox (dedupe_key) WHERE dedupe_key IS NOT NULL;
 CREATE INDEX yaoki_outbox_crashed ON yaoki_outbox (destination, due_at) WHERE crashes > 0;
+CREATE INDEX yaoki_outbox_retried ON yaoki_outbox (destination, created_at + first_due_after_ms) WHERE first_due_after_ms IS NOT NULL;
 
 CREATE TABLE yaoki_outbox_dead (
 	seq INTEGER PRIMARY KEY,
@@ -119,13 +135,21 @@ CREATE TABLE yaoki_outbox_relays (
 	report TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE VIEW yaoki_outbox_messages AS${viewOf(
-	'yaoki_outbox',
-	`CASE WHEN lease_until > ${NOW} THEN 'processing' ELSE 'pending' END`,
-	`${time('locked_at')}, locked_by`,
-)}
-UNION ALL${viewOf('yaoki_outbox_dead', "'dead'", 'NULL, NULL')}
-UNION ALL${viewOf('yaoki_outbox_history', "CASE WHEN cause IS NULL THEN 'sent' ELSE 'dead' END", 'NULL, NULL')};
+CREATE VIEW yaoki_outbox_messages AS${viewOf({
+	table: 'yaoki_outbox',
+	status: `CASE WHEN lease_until > ${NOW} THEN 'processing' ELSE 'pending' END`,
+	nextRetryAt: time('due_at'),
+	lastAttemptAt: 'coalesce(locked_at, last_attempt_at)',
+	lockedAt: time('locked_at'),
+	lockedBy: 'locked_by',
+})}
+UNION ALL${viewOf({ table: 'yaoki_outbox_dead', status: "'dead'", endedAt: time('died_at'), cause: 'cause' })}
+UNION ALL${viewOf({
+	table: 'yaoki_outbox_history',
+	status: "CASE WHEN cause IS NULL THEN 'sent' ELSE 'dead' END",
+	endedAt: time('ended_at'),
+	cause: 'cause',
+})};
 `
 
 export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: 'first tables', sql: TABLES.trim() }]
