@@ -83,7 +83,8 @@ export function renderMessage(message: MessageRecord, why: string, format: Forma
 	const now = runtime.wallNow()
 	const when = (moment: Date | undefined) => moment && `${moment.toISOString()} (${relativeTo(now, moment)})`
 	const { lastError, lockedBy, cause, maxRetries, crashes } = message
-	const limit = maxRetries === undefined ? '' : `, maxRetries ${maxRetries}`
+	const limit =
+		maxRetries === undefined ? '' : `, ${maxRetries === Infinity ? 'no limit' : `maxRetries ${maxRetries}`}`
 	const fields: readonly (readonly [string, string | undefined])[] = [
 		['id', message.id],
 		['status', cause === undefined ? message.status : `${message.status} (${cause})`],

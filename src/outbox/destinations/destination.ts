@@ -41,6 +41,11 @@ interface BivariantHandler<M extends Message> {
 
 /** How failed messages are retried. The backoff formula gets the number of failures minus one. */
 export interface RelayRetryOptions extends Omit<BackoffOptions, 'maxElapsedMs'> {
+	/**
+	 * The number of retries after the first attempt. `Infinity` retries until the message's `expiresAt` or until an operator ends it, and needs a
+	 * `baseDelayMs` above 0. Default 10.
+	 */
+	readonly maxRetries?: number | undefined
 	/** Return true to retry after this error; `attempt` counts from 0. Default: retry all but `permanent` errors. */
 	readonly shouldRetry?: Hook<[error: unknown, attempt: number], boolean> | undefined
 	/** Returns a delay that replaces the backoff; undefined for the backoff. Default: the error's `retryAfterMs`. */

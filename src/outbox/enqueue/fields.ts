@@ -5,14 +5,13 @@
  */
 import { types } from 'node:util'
 import { InvalidMessageError, invalidField, type MessageRef } from '../message/errors.ts'
+import { MAX_RETRIES, UNLIMITED_RETRIES } from '../message/retry-limit.ts'
 
 /** Maximum length of a topic and of a destination, in bytes of UTF-8. */
 export const NAME_BYTES = 255
 /** Maximum length of a key and of a dedupe key: three of PostgreSQL's index rows must fit on a page. */
 export const KEY_BYTES = 1_024
 export const HEADERS_BYTES = 65_536
-/** The column has 32 bits. */
-const MAX_RETRIES = 2 ** 31 - 1
 
 const LONE_SURROGATE = /\p{Surrogate}/u
 
@@ -75,7 +74,8 @@ export function toTime(field: string, value: unknown, ref: MessageRef): number |
 
 export function toMaxRetries(value: unknown, ref: MessageRef): number | null {
 	if (value === undefined) return null
+	if (value === Infinity) return UNLIMITED_RETRIES
 	if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > MAX_RETRIES)
-		invalidField(ref, 'maxRetries', value, 'a non-negative integer')
+		invalidField(ref, 'maxRetries', value, `an integer from 0 to ${MAX_RETRIES}, or Infinity`)
 	return value
 }

@@ -43,7 +43,10 @@ export interface NewMessage<Topic extends string = string, Payload = unknown> {
 	readonly notBefore?: Date | undefined
 	/** Not sent from this time on; it becomes a dead letter instead. */
 	readonly expiresAt?: Date | undefined
-	/** Maximum number of retries after the first attempt. Default: that of the destination. */
+	/**
+	 * Maximum number of retries after the first attempt; `Infinity` retries until `expiresAt` or until an operator ends it. Default: that of the
+	 * destination.
+	 */
 	readonly maxRetries?: number | undefined
 }
 
@@ -106,6 +109,7 @@ export interface MessageRecord {
 	readonly dedupeKey: string | undefined
 	readonly status: MessageStatus
 	readonly attempts: number
+	/** Undefined if the destination's limit applies. `Infinity` becomes null in JSON. */
 	readonly maxRetries: number | undefined
 	/** When it is due, or was. */
 	readonly nextRetryAt: Date | undefined

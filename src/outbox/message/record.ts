@@ -1,6 +1,7 @@
 /** Converts a stored message for users: dates, parsed JSON, and undefined instead of null. */
 import type { StoredMessage } from '../store/rows.ts'
 import type { MessageRecord } from './message.ts'
+import { toRetryLimit } from './retry-limit.ts'
 
 export function toRecord(stored: StoredMessage): MessageRecord {
 	return {
@@ -13,7 +14,7 @@ export function toRecord(stored: StoredMessage): MessageRecord {
 		dedupeKey: stored.dedupeKey ?? undefined,
 		status: stored.status,
 		attempts: stored.attempts,
-		maxRetries: stored.maxRetries ?? undefined,
+		maxRetries: toRetryLimit(stored.maxRetries),
 		nextRetryAt: toDate(stored.dueAt),
 		lastAttemptAt: toDate(stored.lastAttemptAt),
 		lastError: stored.error ?? undefined,

@@ -9,6 +9,7 @@ import type { Classification } from '../../core/classify/classification.ts'
 import { nextWait, stopReason } from '../../core/retry/decision.ts'
 import type { RetrySettings } from '../../core/retry/options.ts'
 import type { DeadLetterCause } from '../message/message.ts'
+import { toRetryLimit } from '../message/retry-limit.ts'
 import { toStoredError } from '../message/stored-error.ts'
 import type { ClaimedRow, Settlement } from '../store/rows.ts'
 import { claimRef } from './delivery.ts'
@@ -53,7 +54,7 @@ export function decideFailure(
 	{ now, maxRetryAfterMs, random }: DecisionContext,
 ): Settlement {
 	const { expiresAt } = row
-	const { maxRetries = settings.retry.maxRetries } = { maxRetries: row.maxRetries ?? undefined }
+	const maxRetries = toRetryLimit(row.maxRetries) ?? settings.retry.maxRetries
 	const retry: RetrySettings = { ...settings.retry, maxRetries }
 	const dead = (cause: DeadLetterCause): Settlement => ({
 		...{ type: 'dead', ...claimRef(row), cause },

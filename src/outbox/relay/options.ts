@@ -195,7 +195,12 @@ function readRetry(path: string, options: RelayRetryOptions = {}): RetrySettings
 		checkNames(options, RETRY_SCHEMA)
 		const { messageQueue } = presets
 		const jitterStrategy = selectJitter(options, messageQueue.jitterStrategy)
-		return readRetryOptions({ ...messageQueue, ...definedOnly(options), jitterStrategy })
+		const given = { ...messageQueue, ...definedOnly(options), jitterStrategy }
+		if (given.maxRetries !== Infinity) return readRetryOptions(given)
+		if (given.baseDelayMs === 0)
+			invalidOption('maxRetries', Infinity, 'an integer, or Infinity together with a baseDelayMs above 0')
+		// Core requires maxElapsedMs beside Infinity, because a caller waits for it. No caller waits for a message.
+		return { ...readRetryOptions({ ...given, maxRetries: 0 }), maxRetries: Infinity }
 	})
 }
 

@@ -20,6 +20,7 @@ export interface NewRow {
 	/** Null means now. */
 	readonly notBefore: number | null
 	readonly expiresAt: number | null
+	/** Null for the destination's limit. 2,147,483,647 stands for no limit. */
 	readonly maxRetries: number | null
 }
 

@@ -1,6 +1,6 @@
 /** Puts messages into the states that commands show: due, scheduled, in flight, dead. */
 
-import type { DeadLetterCause } from '../../../src/outbox/message/message.ts'
+import type { DeadLetterCause, NewMessage } from '../../../src/outbox/message/message.ts'
 import { toStoredError } from '../../../src/outbox/message/stored-error.ts'
 import type { Outbox } from '../../../src/outbox/outbox.ts'
 import type { ClaimedRow } from '../../../src/outbox/store/rows.ts'
@@ -55,7 +55,7 @@ export async function enqueue(
 	outbox: Outbox,
 	destination: string,
 	count = 1,
-	more: { readonly notBefore?: Date; readonly expiresAt?: Date; readonly key?: string } = {},
+	more: Pick<NewMessage, 'notBefore' | 'expiresAt' | 'key' | 'maxRetries'> = {},
 ): Promise<readonly string[]> {
 	const messages = Array.from({ length: count }, (_, number) => ({
 		...{ topic: 'order.created', destination, payload: { number }, ...more },

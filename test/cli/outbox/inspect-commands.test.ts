@@ -172,6 +172,14 @@ describe('one message', () => {
 		expect(data).toMatchObject({ id, status: 'dead', cause: 'permanent', payload: { number: 0 } })
 	})
 
+	test.each([
+		[Infinity, /attempts +0, no limit/],
+		[7, /attempts +0, maxRetries 7/],
+	])('is shown with its own retry limit: %s', async (maxRetries, expected) => {
+		const [id] = await enqueue(env.outbox, 'billing', 1, { maxRetries })
+		expect((await env.cli(`show ${id}`)).stdout).toMatch(expected)
+	})
+
 	test('has a reason on one line', async () => {
 		const [id] = await enqueue(env.outbox, 'billing', 1)
 		const { code, stdout } = await env.cli(`why ${id}`)

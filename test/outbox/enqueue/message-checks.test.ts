@@ -152,10 +152,11 @@ describe('rejects what cannot be stored or sent, with the field and the expected
 			{ notBefore: new Date(2_000), expiresAt: new Date(2_000) },
 			"expiresAt: expected a time after notBefore (1970-01-01T00:00:02.000Z), got '1970-01-01T00:00:02.000Z'",
 		],
-		[{ maxRetries: -1 }, 'maxRetries: expected a non-negative integer, got -1'],
-		[{ maxRetries: 1.5 }, 'maxRetries: expected a non-negative integer, got 1.5'],
-		[{ maxRetries: Number.POSITIVE_INFINITY }, 'maxRetries: expected a non-negative integer, got Infinity'],
-		[{ maxRetries: '3' }, "maxRetries: expected a non-negative integer, got '3'"],
+		[{ maxRetries: -1 }, 'maxRetries: expected an integer from 0 to 2147483646, or Infinity, got -1'],
+		[{ maxRetries: 1.5 }, 'maxRetries: expected an integer from 0 to 2147483646, or Infinity, got 1.5'],
+		[{ maxRetries: 2 ** 31 - 1 }, 'or Infinity, got 2147483647'],
+		[{ maxRetries: Number.NEGATIVE_INFINITY }, 'or Infinity, got -Infinity'],
+		[{ maxRetries: '3' }, "or Infinity, got '3'"],
 		[{ payload: undefined }, 'payload: expected a JSON value (null for no payload), got undefined'],
 	])('%#', async (fields, message) => {
 		expect((await rejection(fields)).message).toContain(message)
@@ -192,7 +193,7 @@ describe('rejects what cannot be stored or sent, with the field and the expected
 			key,
 			dedupeKey: key,
 			payload: 1,
-			maxRetries: 2 ** 31 - 1,
+			maxRetries: 2 ** 31 - 2,
 		})
 		expect(store.rows).toHaveLength(1)
 	})

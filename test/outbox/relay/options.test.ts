@@ -26,6 +26,8 @@ test.each<[string, unknown, string]>([
 	['retry', 3, 'retry'],
 	['retry', null, 'retry'],
 	['retry', { maxRetries: -1 }, 'retry.maxRetries'],
+	['retry', { maxRetries: -Infinity }, 'retry.maxRetries'],
+	['retry', { maxRetries: Infinity, baseDelayMs: 0 }, 'retry.maxRetries'],
 	// It would count from enqueuing, so a replayed message would die at its first failure. Use expiresAt.
 	['retry', { maxElapsedMs: 1_000 }, 'retry.maxElapsedMs'],
 	['retry', { onRetry: () => {} }, 'retry.onRetry'],

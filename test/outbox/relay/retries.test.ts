@@ -108,6 +108,27 @@ test('maxRetries of a message limits its retries', async () => {
 	expect(here.payloads().toSorted()).toEqual(['none', 'two', 'two', 'two'])
 })
 
+test('with maxRetries Infinity a message is retried until it expires', async () => {
+	await using here = await world()
+	const lived = new Date(here.clock.wallNow() + 100_500)
+	const [id = ''] = await here.enqueue(1, { expiresAt: lived })
+	const retry = { ...PLAIN, maxDelayMs: 1_000, maxRetries: Infinity }
+	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { retry, breaker: false })
+	await here.clock.advance(200_000)
+	expect(here.sendings.length).toBeGreaterThan(90)
+	expect(await here.outbox.find(id)).toMatchObject({ status: 'dead', cause: 'expired' })
+})
+
+test('maxRetries Infinity of a message overrides the limit of its destination', async () => {
+	await using here = await world()
+	const { id } = await here.outbox.enqueue({ topic: 'jobs', payload: 1, maxRetries: Infinity })
+	const retry = { ...PLAIN, maxDelayMs: 1_000, maxRetries: 2 }
+	await here.relay({ jobs: here.sends(fail(new Error('no'))) }, { retry, breaker: false })
+	await here.clock.advance(30_000)
+	expect(here.sendings.length).toBeGreaterThan(20)
+	expect(await here.outbox.find(id)).toMatchObject({ status: 'pending', maxRetries: Infinity })
+})
+
 test('an expired message becomes a dead letter without a call of its handler', async () => {
 	await using here = await world()
 	const [id = ''] = await here.enqueue(1, { expiresAt: new Date(here.clock.wallNow() + 500) })

@@ -36,6 +36,17 @@ export const insert: CaseTable = {
 		await t.expectClaimed({ maxRetries: 0 })
 	},
 
+	'keeps maxRetries 2147483647, which stands for no limit': async (t) => {
+		const maxRetries = 2 ** 31 - 1
+		const [single] = await t.enqueue({ maxRetries })
+		const [, second] = await t.enqueue({}, { maxRetries })
+		for (const id of [single, second]) await t.expectMessage(id, { maxRetries })
+		assert.deepEqual(
+			(await t.claim()).map((row) => row.maxRetries),
+			[maxRetries, null, maxRetries],
+		)
+	},
+
 	'a message with notBefore is due exactly then': async (t) => {
 		const notBefore = (await t.now()) + 2 * HOUR
 		const id = await t.enqueueOne({ notBefore })
