@@ -1,0 +1,50 @@
+/** Runs an example of the documentation. */
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, vi } from 'vitest'
+import { seededRandom } from 'yaoki/testing'
+import { type Block, blocks, pages, ROOT } from './markdown.ts'
+import { network } from './network.ts'
+import { fileName, moduleOf } from './snippets.ts'
+
+/** Every `ts` block of the README and of docs/. */
+export const snippets: readonly Block[] = pages()
+	.flatMap(blocks)
+	.filter(({ language }) => language === 'ts')
+
+/** Returns true if the example starts PGlite, which takes seconds, and on a busy machine a minute. */
+export const isSlow = ({ code }: Block): boolean => code.includes('@electric-sql/pglite')
+
+/** Creates a folder for modules inside the repository, so that imports of packages resolve. Git ignores it. */
+export function createFolder(): string {
+	const cache = join(ROOT, '.cache')
+	mkdirSync(cache, { recursive: true })
+	return mkdtempSync(join(cache, 'docs-'))
+}
+
+/** Writes the example as a module and returns its path. */
+export function writeSnippet(folder: string, block: Block): string {
+	const file = join(folder, fileName(block))
+	writeFileSync(file, moduleOf(block, 'checked'))
+	return file
+}
+
+/** Runs the module of an example, and compares what it prints with the `text` block below it. */
+export async function runSnippet(file: string, block: Block): Promise<void> {
+	const { default: run } = (await import(file)) as { default: () => Promise<void> }
+	const printed: string[] = []
+	vi.spyOn(console, 'log').mockImplementation((...parts: unknown[]) => {
+		printed.push(parts.map(String).join(' '))
+	})
+	// Delays end immediately, and random numbers are the same in every run.
+	vi.useFakeTimers().setTimerTickMode('nextTimerAsync')
+	vi.spyOn(Math, 'random').mockImplementation(seededRandom(1))
+	vi.stubGlobal('fetch', network())
+	try {
+		await run()
+	} finally {
+		vi.useRealTimers()
+		vi.unstubAllGlobals()
+	}
+	if (block.prints !== undefined) expect(`${printed.join('\n')}\n`).toBe(block.prints)
+}
