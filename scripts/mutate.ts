@@ -1,191 +1,164 @@
 /**
- * `npm run mutate -- --minutes 20`: changes one operator, constant, condition or statement of the decisions in core at a time, and runs the
- * tests that reach it. A mutant that no test notices survives and is listed. The order is random and seeded, so a run that ends early is a
- * fair sample. Only tests of the mirrored folders run. Stryker 10 needs the compiler API, which TypeScript 7 does not have.
+ * `npm run mutate -- --only retry,lint --json results.json`: changes one operator, constant, condition or statement of the decisions in core at
+ * a time, and runs the tests that reach it. A mutant that no test notices survives and is listed. Results of earlier runs in the JSON file
+ * are kept, so that folders can run one by one. Stryker 10 needs the compiler API, which TypeScript 7 does not have.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, relative, sep } from 'node:path'
 import { parseArgs } from 'node:util'
-import { createVitest, type TestCase, type TestSpecification, type Vitest } from 'vitest/node'
 import { instrument, type Mutant } from './mutate/instrument.ts'
+import { TARGETS, type Target } from './mutate/targets.ts'
+import { type TestFile, TestFiles } from './mutate/test-files.ts'
 import { ROOT } from './tools.ts'
 
-/** The decisions of core, and the folders with their tests. */
-const TARGETS: Readonly<Record<string, readonly string[]>> = {
-	backoff: ['backoff/formula.ts', 'retry/delay.ts', 'retry/schedule.ts'],
-	retry: ['retry/decision.ts'],
-	'circuit-breaker': [
-		'circuit-breaker/circuit.ts',
-		'circuit-breaker/call-counts.ts',
-		'circuit-breaker/open-state.ts',
-		'circuit-breaker/outcomes.ts',
-		'circuit-breaker/count-window.ts',
-	],
-	bulkhead: ['bulkhead/slots.ts', 'bulkhead/limits.ts'],
-	budget: ['budget/retry-budget.ts', 'budget/token-budget.ts', 'budget/quota-budget.ts', 'budget/deposit.ts'],
-	'rate-limiter': [
-		'rate-limiter/pacer.ts',
-		'rate-limiter/sliding-window.ts',
-		'rate-limiter/start-queue.ts',
-		'rate-limiter/token-bucket.ts',
-	],
-	throttle: ['throttle/decision.ts'],
-	classify: ['classify/classify.ts', 'classify/error-signals.ts', 'classify/codes.ts'],
-	window: ['structures/time-window.ts'],
-	deadline: ['deadline/deadline.ts'],
-	lint: ['lint/worst-case.ts', 'lint/range-rules.ts'],
+interface Result {
+	readonly mutants: number
+	readonly killed: number
+	readonly timedOut: readonly string[]
+	readonly survived: readonly string[]
+	readonly notReached: readonly string[]
 }
 
-const TIMEOUT_MS = 60_000
-
-const { values } = parseArgs({
-	options: {
-		minutes: { type: 'string', default: '20' },
-		seed: { type: 'string', default: '1' },
-		only: { type: 'string' },
-	},
+const { values } = parseArgs({ options: { only: { type: 'string' }, json: { type: 'string' } } })
+const names = values.only?.split(',') ?? Object.keys(TARGETS)
+const targets = names.map((name): readonly [string, Target] => {
+	const target = TARGETS[name]
+	if (!target) throw new Error(`Unknown folder "${name}". Use one of: ${Object.keys(TARGETS).join(', ')}`)
+	return [name, target]
 })
-const endsAt = performance.now() + Number(values.minutes) * 60_000
-const folder = mkdtempSync(join(tmpdir(), 'yaoki-mutate-'))
-process.env['MUTATE_FOLDER'] = folder
 
-const tests = Object.keys(TARGETS).filter((name) => values.only === undefined || name === values.only)
 const mutants: Mutant[] = []
+const sourcePath = (path: string) => join(ROOT, 'src', 'core', path)
 const instrumented = new Map(
-	tests
-		.flatMap((name) => TARGETS[name] ?? [])
-		.map((path) => {
-			const file = join(ROOT, 'src', 'core', path)
-			return [file, instrument(file, readFileSync(file, 'utf8'), mutants)] as const
+	targets
+		.flatMap(([, { sources }]) => sources)
+		.map((source) => {
+			const path = sourcePath(source)
+			return [path, instrument(path, readFileSync(path, 'utf8'), mutants)] as const
 		}),
 )
-
-const vitest = await openVitest()
+const testFolders = [...new Set(targets.flatMap(([, { tests }]) => tests))]
+const testFiles = await TestFiles.open(
+	testFolders.map((folder) => `test/core/${folder}/**/*.test.ts`),
+	instrumented,
+)
+const explored = new Map<string, Promise<TestFile | undefined>>()
+const results: Record<string, Result> =
+	values.json && existsSync(values.json) ? JSON.parse(readFileSync(values.json, 'utf8')) : {}
 try {
-	const specifications = await vitest.globTestSpecifications()
-	const reached = await findReached(vitest, specifications)
-	const unreached = mutants.filter(({ id }) => !reached.has(id))
-	const order = shuffle(mutants.filter(({ id }) => reached.has(id)))
-	const survivors: Mutant[] = []
-	const results = { killed: 0, timeout: 0, survived: 0 }
-	for (const mutant of order) {
-		if (performance.now() > endsAt) break
-		writeFileSync(join(folder, 'active'), String(mutant.id))
-		const result = await runMutant(vitest, reached.get(mutant.id) ?? [])
-		results[result]++
-		if (result === 'survived') survivors.push(mutant)
-		const count = results.killed + results.timeout + results.survived
-		if (count % 50 === 0) console.error(`${count} of ${order.length} mutants, ${results.survived} survived`)
+	for (const [name, target] of targets) {
+		results[name] = await runTarget(name, target)
+		if (values.json) writeFileSync(values.json, `${JSON.stringify(results, null, '\t')}\n`)
 	}
-	const { killed, timeout, survived } = results
-	const run = killed + timeout + survived
-	for (const mutant of [...survivors, ...unreached].sort((a, b) => a.id - b.id)) console.log(describe(mutant))
-	const share = ((100 * (killed + timeout)) / Math.max(1, run)).toFixed(1)
-	console.log(
-		`${mutants.length} mutants, ${unreached.length} not reached by a test. Of ${run} that ran ${killed} were killed, ` +
-			`${timeout} timed out and ${survived} survived: ${share} %`,
-	)
 } finally {
-	await vitest.close()
-	rmSync(folder, { recursive: true, force: true })
+	await testFiles.close()
 }
+printResults()
 
-function openVitest(): Promise<Vitest> {
-	const source = (path: string) => join(ROOT, 'src', path)
-	return createVitest(
-		'test',
-		{
-			...{ root: ROOT, config: false, watch: false, reporters: [{}], testTimeout: TIMEOUT_MS },
-			include: tests.map((name) => `test/core/${name}/**/*.test.ts`),
-			exclude: ['**/*.slow.test.ts'],
-			...{ setupFiles: ['scripts/mutate/setup.ts'], execArgv: ['--expose-gc'], restoreMocks: true },
-			unstubGlobals: true,
-			// The cache on disk does not know of the mutants.
-			fsModuleCache: false,
-			...{ pool: 'forks', maxWorkers: 1 },
-		},
-		{
-			resolve: {
-				alias: [
-					{ find: /^yaoki$/, replacement: source('core/index.ts') },
-					{ find: /^yaoki\/(.+)$/, replacement: source('$1/index.ts') },
-				],
-			},
-			plugins: [
-				{
-					name: 'mutants',
-					enforce: 'pre',
-					transform: (_, id) => instrumented.get(id.replace(/\?.*$/, '')),
-				},
-			],
-		},
-	)
-}
+async function runTarget(name: string, { sources, tests }: Target): Promise<Result> {
+	const paths = sources.map(sourcePath)
+	const own = mutants.filter(({ file }) => paths.includes(file))
+	const files = await exploreAll(tests)
+	const verdicts = new Map<number, 'killed' | 'timeout'>()
+	/** Mutants that a process has to run from its start, by test file. */
+	const suspects = new Map(files.map((file) => [file, new Set<number>()]))
 
-/** Runs all tests without a mutant, and returns for each mutant the test files that reach it, the fastest first. */
-async function findReached(
-	vitest: Vitest,
-	all: readonly TestSpecification[],
-): Promise<ReadonlyMap<number, readonly TestSpecification[]>> {
-	writeFileSync(join(folder, 'active'), '0')
-	writeFileSync(join(folder, 'skipped'), '[]')
-	const { testModules } = await vitest.runTestSpecifications([...all])
-	vitest.config.bail = 1
-	for (const project of vitest.projects) project.config.bail = 1
-	const failed = testModules.flatMap((module) => [...module.children.allTests('failed')])
-	for (const { fullName, module } of failed)
-		console.log(`Skipped, because it fails without a mutant: ${module.relativeModuleId} > ${fullName}`)
-	writeFileSync(join(folder, 'skipped'), JSON.stringify(failed.map(({ fullName }) => fullName)))
-	const durations = new Map(testModules.map((module) => [module.moduleId, module.diagnostic().duration]))
-	const fastestFirst = all.toSorted(
-		(a, b) => (durations.get(a.moduleId) ?? 0) - (durations.get(b.moduleId) ?? 0),
-	)
-	const byFile = new Map<string, ReadonlySet<number>>(
-		readFileSync(join(folder, 'reached'), 'utf8')
-			.trim()
-			.split('\n')
-			.map((line) => JSON.parse(line))
-			.map(({ file, reached }) => [file, new Set<number>(reached)]),
-	)
-	const entries = mutants.map(({ id }) => {
-		return [id, fastestFirst.filter(({ moduleId }) => byFile.get(moduleId)?.has(id))] as const
-	})
-	return new Map(entries.filter(([, specifications]) => specifications.length > 0))
-}
-
-type Result = 'killed' | 'timeout' | 'survived'
-
-/** One file after the other: most mutants are killed by the first. */
-async function runMutant(vitest: Vitest, specifications: readonly TestSpecification[]): Promise<Result> {
-	for (const specification of specifications) {
-		const result = await vitest.runTestSpecifications([specification])
-		// The result also contains the modules of earlier runs, with the failures of other mutants.
-		const testModules = result.testModules.filter(({ moduleId }) => moduleId === specification.moduleId)
-		const failed = testModules.flatMap((module) => [...module.children.allTests('failed')])
-		const isOk = testModules.length > 0 && testModules.every((module) => module.ok())
-		if (result.unhandledErrors.length === 0 && isOk) continue
-		// A mutant may hang, but on a busy machine any test may take too long. Without a failed test, the watchdog has killed the process.
-		const isTimeout = failed.every((test) => hasTimedOut(test))
-		return isTimeout ? 'timeout' : 'killed'
+	for (const file of files) {
+		const left = own.filter(({ id }) => !verdicts.has(id)).map(({ id }) => id)
+		const lists = file.tests
+			.filter(({ passes }) => passes === 'twice')
+			.map(({ id, reached }) => [id, new Set(left.filter((mutant) => reached.includes(mutant)))] as const)
+		await testFiles.repeat(file, new Map(lists), (mutant, verdict) => {
+			if (verdict === 'suspect') suspects.get(file)?.add(mutant)
+			else verdicts.set(mutant, verdict)
+		})
+		console.error(
+			`${name}: ${verdicts.size} of ${own.length} mutants killed after ${relative(ROOT, file.path)}`,
+		)
 	}
-	return 'survived'
-}
 
-function hasTimedOut(test: TestCase): boolean {
-	return (test.diagnostic()?.duration ?? 0) >= (test.options.timeout ?? TIMEOUT_MS)
-}
-
-function shuffle(list: readonly Mutant[]): readonly Mutant[] {
-	let state = Number(values.seed)
-	const random = () => {
-		state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-		return state / 2 ** 32
+	let runs = 0
+	for (const { id } of own) {
+		for (const file of files) {
+			if (verdicts.has(id)) break
+			const needsProcess =
+				file.outside.has(id) ||
+				suspects.get(file)?.has(id) ||
+				file.tests.some(({ passes, reached }) => passes === 'once' && reached.includes(id))
+			const verdict = needsProcess ? await testFiles.alone(file, id) : undefined
+			if (verdict) verdicts.set(id, verdict)
+			if (needsProcess && ++runs % 50 === 0)
+				console.error(
+					`${name}: ${runs} runs of a single mutant, ${verdicts.size} of ${own.length} mutants killed`,
+				)
+		}
 	}
-	return list
-		.map((mutant) => [random(), mutant] as const)
-		.sort(([a], [b]) => a - b)
-		.map(([, mutant]) => mutant)
+
+	const isReached = (id: number) =>
+		files.some((file) => file.outside.has(id) || file.tests.some(({ reached }) => reached.includes(id)))
+	const alive = own.filter(({ id }) => !verdicts.has(id))
+	return {
+		mutants: own.length,
+		killed: own.filter(({ id }) => verdicts.get(id) === 'killed').length,
+		timedOut: own.filter(({ id }) => verdicts.get(id) === 'timeout').map(describe),
+		survived: alive.filter(({ id }) => isReached(id)).map(describe),
+		notReached: alive.filter(({ id }) => !isReached(id)).map(describe),
+	}
+}
+
+/** Runs the test files of the folders without a mutant. A test that fails counts for nothing. */
+async function exploreAll(folders: readonly string[]): Promise<readonly TestFile[]> {
+	const files: TestFile[] = []
+	for (const folder of folders) {
+		const prefix = join('test', 'core', folder) + sep
+		for (const path of testFiles.paths.filter((path) => relative(ROOT, path).startsWith(prefix))) {
+			const known = explored.get(path) ?? testFiles.explore(path)
+			explored.set(path, known)
+			const file = await known
+			if (file) files.push(file)
+			else console.log(`Ignored, because it fails without a mutant: ${relative(ROOT, path)}`)
+			for (const { name } of file?.tests.filter(({ passes }) => passes === 'never') ?? [])
+				console.log(`Ignored, because it fails without a mutant: ${relative(ROOT, path)} > ${name}`)
+		}
+		console.error(`${folder}: ran the tests without a mutant`)
+	}
+	return files
+}
+
+function printResults(): void {
+	const rows = Object.entries(results)
+	for (const [name, { timedOut, survived, notReached }] of rows) {
+		if (!names.includes(name)) continue
+		for (const mutant of timedOut) console.log(`timed out    ${mutant}`)
+		for (const mutant of survived) console.log(`survived     ${mutant}`)
+		for (const mutant of notReached) console.log(`not reached  ${mutant}`)
+	}
+	const sum = (pick: (result: Result) => number) =>
+		rows.reduce((total, [, result]) => total + pick(result), 0)
+	const columns: readonly (readonly [string, (result: Result) => number])[] = [
+		['mutants', ({ mutants }) => mutants],
+		['killed', ({ killed }) => killed],
+		['timed out', ({ timedOut }) => timedOut.length],
+		['survived', ({ survived }) => survived.length],
+		['not reached', ({ notReached }) => notReached.length],
+	]
+	const score = (detected: number, all: number) => `${((100 * detected) / Math.max(1, all)).toFixed(1)} %`
+	const lines = rows.map(([name, result]) => [
+		name,
+		...columns.map(([, pick]) => String(pick(result))),
+		score(result.killed + result.timedOut.length, result.mutants),
+	])
+	const total = score(
+		sum(({ killed, timedOut }) => killed + timedOut.length),
+		sum(({ mutants }) => mutants),
+	)
+	const table = [
+		['folder', ...columns.map(([title]) => title), 'score'],
+		...lines,
+		['all', ...columns.map(([, pick]) => String(sum(pick))), total],
+	]
+	for (const row of table)
+		console.log(row.map((cell, index) => (index === 0 ? cell.padEnd(16) : cell.padStart(12))).join(''))
 }
 
 function describe({ file, line, original, replacement }: Mutant): string {

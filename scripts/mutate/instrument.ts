@@ -61,6 +61,10 @@ export function instrument(file: string, text: string, mutants: Mutant[]): strin
 	const { program } = parseSync(file, text)
 	const source = (node: Node): string => text.slice(node.start, node.end)
 
+	/** `a ?? b && c` is a syntax error without parentheses. */
+	const operand = (node: Node): string =>
+		node.type === 'LogicalExpression' ? `(${source(node)})` : source(node)
+
 	const add = (node: Node, replacement: string): number => {
 		const id = mutants.length + 1
 		const line = text.slice(0, node.start).split('\n').length
@@ -104,7 +108,9 @@ export function instrument(file: string, text: string, mutants: Mutant[]): strin
 			case 'BinaryExpression':
 			case 'LogicalExpression': {
 				if (!isNode(left) || !isNode(right) || isText(left) || isText(right)) return []
-				return (OPERATORS[String(operator)] ?? []).map((other) => `${source(left)} ${other} ${source(right)}`)
+				return (OPERATORS[String(operator)] ?? []).map(
+					(other) => `${operand(left)} ${other} ${operand(right)}`,
+				)
 			}
 			case 'AssignmentExpression': {
 				if (!isNode(left) || !isNode(right)) return []
@@ -130,7 +136,11 @@ export function instrument(file: string, text: string, mutants: Mutant[]): strin
 		}
 	}
 
-	return `${emit(program as unknown as Node)}\nfunction mutant(id) { return globalThis.activeMutant(id) }\n`
+	const instrumented = `${emit(program as unknown as Node)}\nfunction mutant(id) { return globalThis.activeMutant(id) }\n`
+	// A test file that cannot import the module would reach no mutant.
+	const [error] = parseSync(file, instrumented).errors
+	if (error) throw new SyntaxError(`${file} with mutants: ${error.message}\n${error.codeframe}`)
+	return instrumented
 }
 
 /** A text is joined by `+`, which no other operator can replace. */

@@ -15,6 +15,15 @@ describe('TimeWindow counts', () => {
 		expect([window.sum(1_000, 0), window.sum(1_000, 1)]).toEqual([1, 5])
 		expect([window.sum(1_600, 0), window.sum(1_600, 1)]).toEqual([0, 0])
 	})
+	it('records in ten buckets, which expire one by one', () => {
+		const window = new TimeWindow(1_000, 1)
+		for (let at = 0; at < 1_000; at += 50) window.add(at, 0)
+		const sums = Array.from({ length: 10 }, (_, bucket) => [
+			window.sum(999 + 100 * bucket, 0),
+			window.sum(1_000 + 100 * bucket, 0),
+		])
+		expect(sums).toEqual(Array.from({ length: 10 }, (_, bucket) => [20 - 2 * bucket, 18 - 2 * bucket]))
+	})
 	it('nothing before the first record and after clear', () => {
 		const window = new TimeWindow(1_000, 1)
 		expect(window.sum(5, 0)).toBe(0)
