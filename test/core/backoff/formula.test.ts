@@ -195,7 +195,30 @@ describe('properties', () => {
 	})
 })
 
+describe('calculateDelay with an options object that changes between calls', () => {
+	it('uses the changed, added and removed options', () => {
+		const options: { -readonly [Name in keyof BackoffOptions]: BackoffOptions[Name] } = {
+			baseDelayMs: 100,
+			jitterStrategy: 'none',
+		}
+		expect(calculateDelay(2, options)).toBe(400)
+		options.baseDelayMs = 10
+		expect(calculateDelay(2, options)).toBe(40)
+		options.growth = 'linear'
+		expect(calculateDelay(2, options)).toBe(30)
+		delete options.growth
+		expect(calculateDelay(2, options)).toBe(40)
+		Object.assign(options, { baseDelayMs: 20, jitterStrategy: 'decorrelated' })
+		expect(calculateDelay(2, options, 0)).toBe(20)
+	})
+})
+
 describe('nextRetryAt', () => {
+	it('accepts every valid Date and no later time', () => {
+		const last = 8.64e15
+		expect(nextRetryAt(last, 0, none({ baseDelayMs: 0 }))).toEqual(new Date(last))
+		expect(() => nextRetryAt(last + 1, 0)).toThrow(expect.objectContaining({ optionPath: 'now' }))
+	})
 	it('returns now plus the delay as a Date', () => {
 		const now = new Date('2026-03-01T00:00:00Z')
 		expect(nextRetryAt(now, 3, none({ baseDelayMs: 1000 }))).toEqual(new Date('2026-03-01T00:00:08Z'))

@@ -42,6 +42,24 @@ describe('schedule', () => {
 		})
 	})
 
+	it('returns bounds from the base to three times the previous maximum for decorrelated delays, capped', () => {
+		for (const jitterStrategy of ['decorrelated', 'decorrelated-aws'] as const)
+			expect(ranges({ baseDelayMs: 100, maxDelayMs: 2_000, maxRetries: 5, jitterStrategy })).toEqual([
+				[100, 300],
+				[100, 900],
+				[100, 2_000],
+				[100, 2_000],
+				[100, 2_000],
+			])
+	})
+
+	it('lists at most 100,000 retries', () => {
+		expect(schedule({ maxRetries: 100_000 }).delays).toHaveLength(100_000)
+		expect(() => schedule({ maxRetries: 100_001 })).toThrow(
+			expect.objectContaining({ optionPath: 'maxRetries' }),
+		)
+	})
+
 	it('returns undefined for a growth function', () => {
 		const { delays, total } = schedule({ growth: () => 5, maxRetries: 1 })
 		expect(delays).toEqual([{ attempt: 0, minMs: undefined, meanMs: undefined, maxMs: undefined }])
