@@ -7,6 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { parseArgs } from 'node:util'
 import { instrument, type Mutant } from './mutate/instrument.ts'
+import type { ExploredTest } from './mutate/job.ts'
 import { TARGETS, type Target } from './mutate/targets.ts'
 import { type TestFile, TestFiles } from './mutate/test-files.ts'
 import { ROOT } from './tools.ts'
@@ -18,6 +19,8 @@ interface Result {
 	readonly survived: readonly string[]
 	readonly notReached: readonly string[]
 }
+
+const EXPENSIVE_MS = 50
 
 const { values } = parseArgs({ options: { only: { type: 'string' }, json: { type: 'string' } } })
 const names = values.only?.split(',') ?? Object.keys(TARGETS)
@@ -63,9 +66,9 @@ async function runTarget(name: string, { sources, tests }: Target): Promise<Resu
 	/** Mutants that a process has to run from its start, by test file. */
 	const suspects = new Map(files.map((file) => [file, new Set<number>()]))
 
-	for (const file of files) {
+	const runTests = async (file: TestFile, tests: readonly ExploredTest[]): Promise<void> => {
 		const left = own.filter(({ id }) => !verdicts.has(id)).map(({ id }) => id)
-		const lists = file.tests
+		const lists = tests
 			.filter(({ passes }) => passes === 'twice')
 			.map(({ id, reached }) => [id, new Set(left.filter((mutant) => reached.includes(mutant)))] as const)
 		await testFiles.repeat(file, new Map(lists), (mutant, verdict) => {
@@ -76,6 +79,17 @@ async function runTarget(name: string, { sources, tests }: Target): Promise<Resu
 			`${name}: ${verdicts.size} of ${own.length} mutants killed after ${relative(ROOT, file.path)}`,
 		)
 	}
+	// Expensive tests, such as those of properties, run with the mutants that the others leave.
+	for (const file of files)
+		await runTests(
+			file,
+			file.tests.filter(({ cpuMs }) => cpuMs < EXPENSIVE_MS),
+		)
+	for (const file of files)
+		await runTests(
+			file,
+			file.tests.filter(({ cpuMs }) => cpuMs >= EXPENSIVE_MS),
+		)
 
 	let runs = 0
 	for (const { id } of own) {

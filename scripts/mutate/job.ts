@@ -19,6 +19,8 @@ export interface ExploredTest {
 	readonly name: string
 	readonly reached: readonly number[]
 	readonly steps: number
+	/** The time on the CPU. */
+	readonly cpuMs: number
 	/** Whether the test passes without a mutant, and whether it passes again in the same process. */
 	readonly passes: 'twice' | 'once' | 'never'
 }

@@ -73,6 +73,7 @@ export default class MutationRunner extends TestRunner {
 	#isStopped = false
 	#hasUnhandledError = false
 	#startedAt = 0
+	#cpuAtStart = process.cpuUsage()
 	/** Whether the last try of the current test failed. */
 	#hasFailed = false
 	#firstTryPassed = false
@@ -108,6 +109,7 @@ export default class MutationRunner extends TestRunner {
 		steps = 0
 		maxSteps = job.type === 'explore' ? Infinity : ENDLESS_FACTOR * (job.steps[test.id] ?? 0) + FREE_STEPS
 		this.#startedAt = performance.now()
+		this.#cpuAtStart = process.cpuUsage()
 		if (job.type === 'explore') reached = new Set(options.repeats === 0 ? [] : reached)
 		if (job.type === 'repeat' && this.#runs(options.repeats) && options.repeats % 2 === 0) {
 			active = this.#mutants[options.repeats / 2] ?? 0
@@ -147,6 +149,7 @@ export default class MutationRunner extends TestRunner {
 			name: fullTestName,
 			reached: [...reached],
 			steps,
+			cpuMs: process.cpuUsage(this.#cpuAtStart).user / 1_000,
 			passes: this.#firstTryPassed ? passes : 'never',
 		})
 		reached = outside
