@@ -15,6 +15,7 @@ const inspect = () => import('./outbox/inspect-commands.ts')
 const requeue = () => import('./outbox/requeue-commands.ts')
 const schema = () => import('./outbox/schema-commands.ts')
 const health = () => import('./outbox/check-command.ts')
+const pausing = () => import('./outbox/operator/pause-commands.ts')
 const relay = () => import('./relay/command.ts')
 const demo = () => import('./demo/command.ts')
 
@@ -38,6 +39,8 @@ export const yaoki: Program = {
 		entry('outbox retry', 'make messages that wait for a retry due immediately', requeue, 'retry'),
 		entry('outbox replay', 'put dead letters back into the queue', requeue, 'replay'),
 		entry('outbox discard', 'permanently delete dead letters', requeue, 'discard'),
+		entry('outbox pause', 'pause a destination until it is resumed, or for a time', pausing, 'pause'),
+		entry('outbox resume', 'end the pause of a destination, or close its circuit', pausing, 'resume'),
 		entry('outbox check', 'check the health of the outbox; exit code 4 if a check fails', health, 'check'),
 		entry('relay', 'send the messages of an outbox to a URL until stopped', relay, 'relay'),
 		entry('demo', 'run an outbox through failures, an outage and a killed relay', demo, 'demo'),

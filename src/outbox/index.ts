@@ -51,6 +51,8 @@ export type {
 	Topics,
 } from './message/message.ts'
 export type { StandardSchema } from './message/standard-schema.ts'
+export type { PauseOptions, ResumeOptions } from './operator/destination-control.ts'
+export type { OperatorOptions } from './operator/operator.ts'
 export { Outbox } from './outbox.ts'
 export type { OutboxOptions } from './outbox-options.ts'
 export { LeaseLostError, RelayStoppedError } from './relay/delivery.ts'

@@ -16,6 +16,8 @@ import { isMessageId, type MessageFilter, toFilter } from './message/filter.ts'
 import type { EnqueueResult, MessageFor, MessageRecord, Topics } from './message/message.ts'
 import { toRecord } from './message/record.ts'
 import { type LocalRelay, RelayNotifier } from './notify/relay-notifier.ts'
+import { DestinationControl, type PauseOptions, type ResumeOptions } from './operator/destination-control.ts'
+import type { OperatorOptions } from './operator/operator.ts'
 import { type OutboxOptions, readOutboxOptions } from './outbox-options.ts'
 import type { InsertResult, NewRow } from './store/rows.ts'
 import type { MigrationReport, Store } from './store/store.ts'
@@ -46,6 +48,7 @@ export class Outbox<T extends Topics = Topics> {
 	readonly #notifier: RelayNotifier
 	readonly #emitter: Emitter<OutboxEvent>
 	readonly #runtime: Runtime
+	readonly #control: DestinationControl
 	#closed: Promise<void> | undefined
 
 	constructor(options: OutboxOptions<T>) {
@@ -59,6 +62,7 @@ export class Outbox<T extends Topics = Topics> {
 		this.#notifier = new RelayNotifier(store, runtime)
 		this.#emitter = new Emitter(settings.name, runtime)
 		this.#runtime = runtime
+		this.#control = new DestinationControl(store, () => this.wake())
 		this.dead = new DeadLetters({ ...settings, onChanged: (type, count) => this.#onChanged(type, count) })
 	}
 
@@ -131,6 +135,29 @@ export class Outbox<T extends Topics = Topics> {
 			{},
 		)
 		return done
+	}
+
+	/**
+	 * Pauses a destination for all relays, until `resume` or for `forMs`. It survives restarts, and messages of the destination use no
+	 * attempts. Relays obey at their next poll at the latest; messages in flight are finished.
+	 */
+	pause(destination: string, options: PauseOptions = {}): Promise<void> {
+		return this.#control.pause(destination, options)
+	}
+
+	/**
+	 * Ends the pause of a destination; with `closeCircuit` also an open circuit and a Retry-After. Returns false if there was nothing to end.
+	 */
+	resume(destination: string, options: ResumeOptions = {}): Promise<boolean> {
+		return this.#control.resume(destination, options)
+	}
+
+	/**
+	 * Closes the circuit of a destination and ends a Retry-After, because you know that it works again. A pause by `pause` stays. Returns false if
+	 * neither was active.
+	 */
+	closeCircuit(destination: string, options: OperatorOptions = {}): Promise<boolean> {
+		return this.#control.closeCircuit(destination, options)
 	}
 
 	/** Returns counts of due, scheduled, in-flight and dead messages by destination, at a bounded cost. */

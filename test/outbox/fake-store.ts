@@ -75,6 +75,8 @@ export function fakeStore(settings: { readonly kind?: string } = {}): FakeStore 
 		circuits: () => Promise.resolve([]),
 		changeCircuit: unsupported,
 		pause: unsupported,
+		changeByOperator: unsupported,
+		operatorPauses: () => Promise.resolve([]),
 		acquireTokens: unsupported,
 		returnTokens: unsupported,
 		acquirePermits: unsupported,

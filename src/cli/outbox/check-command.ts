@@ -11,7 +11,7 @@ import { integer, text } from '../option-tables.ts'
 import { DATABASE_OPTIONS, type DatabaseTarget, describeTarget } from './database-target.ts'
 import type { OpenOutbox } from './open-outbox.ts'
 import { parseDuration } from './parse-time.ts'
-import { pausedDestinations } from './render-status.ts'
+import { pausedDestinations, pauseReason } from './render-status.ts'
 
 export const check: Command = defineCommand({
 	examples: [
@@ -114,9 +114,11 @@ function checkRelays({ destinations, relays }: OutboxStats): HealthCheck {
 }
 
 function checkPaused(stats: OutboxStats): HealthCheck {
-	const paused = pausedDestinations(stats).map(({ destination, state, pausedForMs, reason }) => {
-		const duration = pausedForMs > 0 ? ` for ${formatDuration(pausedForMs)}` : ''
-		return `${destination} (${reason ?? `circuit ${state}`}${duration})`
+	const paused = pausedDestinations(stats).map((circuit) => {
+		const { destination, state, pausedForMs } = circuit
+		const forTime = pausedForMs === Infinity ? ' until resumed' : ` for ${formatDuration(pausedForMs)}`
+		const reason = pauseReason(circuit) ?? `circuit ${state}`
+		return `${destination} (${reason}${pausedForMs > 0 ? forTime : ''})`
 	})
 	if (paused.length === 0) return { name: 'paused', ok: true, message: 'no destination is paused' }
 	return { name: 'paused', ok: false, message: `paused: ${paused.join(', ')}` }

@@ -22,6 +22,12 @@ export const FILTER_OPTIONS = {
 	}),
 }
 
+/** For commands that change something by hand. */
+export const OPERATOR_OPTIONS = {
+	by: text('NAME', 'who does it, for the audit; default the user and host of this process'),
+	reason: text('TEXT', 'why, for the audit and for other operators'),
+}
+
 export const LETTER_IDS = {
 	ids: { placeholder: 'ID', description: 'ids of dead letters', optional: true, multiple: true },
 } as const

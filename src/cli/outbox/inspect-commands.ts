@@ -1,5 +1,8 @@
 /** The commands that only read: `outbox status`, `outbox list`, `outbox show` and `outbox why`. */
+import { describeOperatorPause } from '../../outbox/diagnostics/why.ts'
 import type { MessageRecord } from '../../outbox/message/message.ts'
+import type { Store } from '../../outbox/store/store.ts'
+import { sanitizeLine } from '../../text/sanitize.ts'
 import { type Command, defineCommand, type Example } from '../command.ts'
 import { CliError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
@@ -53,7 +56,7 @@ export const list: Command = defineCommand({
 		if (groups && after !== undefined)
 			throw new CliError('usage', '--groups cannot be combined with --after.')
 		const { withOutbox } = await import('./open-outbox.ts')
-		return withOutbox(args, io, async ({ outbox }) => {
+		return withOutbox(args, io, async ({ outbox, store }) => {
 			if (groups) {
 				const found = await outbox.dead.groups(filter, { limit })
 				io.result(found, () => renderGroups(found, io))
@@ -62,11 +65,21 @@ export const list: Command = defineCommand({
 				io.result(found, () => renderList(found, io))
 				if (found.length === limit)
 					io.note(`There may be more. Continue with --after ${found.at(-1)?.id}, or raise --limit.`)
+				await notePauses(found, store, io)
 			}
 			return 'ok' as const
 		})
 	},
 })
+
+/** Pauses by an operator explain why listed messages are not sent. Standard output has only messages, so that programs can read it. */
+async function notePauses(messages: readonly MessageRecord[], store: Store, io: CommandIo): Promise<void> {
+	const waiting = messages.filter(({ status }) => status === 'pending' || status === 'processing')
+	const names = [...new Set(waiting.map(({ destination }) => destination))]
+	for (const { destination, operatorPause } of names.length > 0 ? await store.circuits(names) : [])
+		if (operatorPause)
+			io.note(sanitizeLine(`${destination} is paused ${describeOperatorPause(operatorPause)}.`))
+}
 
 /** Defines a command that explains one message. */
 const messageCommand = (

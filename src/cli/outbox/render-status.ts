@@ -76,6 +76,15 @@ export const pausedDestinations = ({ circuits }: OutboxStats): OutboxStats['circ
 	circuits.filter(({ state, pausedForMs }) => state !== 'closed' || pausedForMs > 0)
 
 const pausedRows = (stats: OutboxStats): Rows =>
-	pausedDestinations(stats).map(({ destination, state, pausedForMs, reason }) => [
-		...[destination, state, formatDuration(pausedForMs), reason ?? '-'],
-	])
+	pausedDestinations(stats).map((circuit) => {
+		const { destination, state, pausedForMs } = circuit
+		const duration = pausedForMs === Infinity ? 'until resumed' : formatDuration(pausedForMs)
+		return [destination, state, duration, pauseReason(circuit) ?? '-']
+	})
+
+/** Returns why a destination is paused; for an operator's pause with the name and the reason. */
+export function pauseReason({ reason, operatorPause }: OutboxStats['circuits'][number]): string | null {
+	if (!operatorPause) return reason
+	const { by, reason: why } = operatorPause
+	return why === null ? `by ${by}` : `by ${by}: ${why}`
+}

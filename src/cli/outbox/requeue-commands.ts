@@ -13,6 +13,7 @@ import { DATABASE_OPTIONS } from './database-target.ts'
 import {
 	FILTER_OPTIONS,
 	LETTER_IDS,
+	OPERATOR_OPTIONS,
 	QUEUE_FILTER_OPTIONS,
 	REPLAY_OPTIONS,
 	type ReplayArguments,
@@ -22,6 +23,7 @@ import {
 export const retry: Command = defineCommand({
 	examples: [
 		['yaoki outbox retry --destination billing', 'billing has recovered: skip the remaining backoff'],
+		['yaoki outbox retry --destination billing --close-circuit', 'and do not wait for a probe'],
 		[
 			'yaoki outbox retry 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77',
 			'one message, even if it is scheduled for later',
@@ -31,6 +33,8 @@ export const retry: Command = defineCommand({
 		...DATABASE_OPTIONS,
 		...QUEUE_FILTER_OPTIONS,
 		all: flag('all messages that wait for a retry'),
+		closeCircuit: flag('with --destination: also close its circuit and end a Retry-After'),
+		...OPERATOR_OPTIONS,
 	},
 	positionals: {
 		ids: {
@@ -42,13 +46,21 @@ export const retry: Command = defineCommand({
 	},
 	async run(args, io) {
 		const filter = toSelection(args, io.runtime.wallNow())
+		const { closeCircuit, destination, by, reason } = args
+		if (closeCircuit && destination === undefined)
+			throw new CliError('usage', '--close-circuit requires --destination.')
 		const { withOutbox } = await import('./open-outbox.ts')
 		return withOutbox(args, io, async ({ outbox }) => {
 			await requireMessages(outbox, args.ids, 'pending')
 			const due = await outbox.retry(filter)
 			const none =
 				args.ids.length > 0 ? 'The messages are due already.' : 'No matching message waits for a retry.'
-			io.result({ due }, due === 0 ? none : `${formatCount(due, 'message')} due now.`)
+			const text = due === 0 ? none : `${formatCount(due, 'message')} due now.`
+			if (!closeCircuit || destination === undefined) io.result({ due }, text)
+			else {
+				const circuitClosed = await outbox.closeCircuit(destination, { by, reason })
+				io.result({ due, circuitClosed }, circuitClosed ? `${text} The circuit is closed.` : text)
+			}
 			return 'ok' as const
 		})
 	},

@@ -3,7 +3,7 @@
  * a database just when it is needed.
  */
 import { FORECAST_STEP_MS } from '../store/count-limits.ts'
-import type { DestinationCircuit, RelayReport, RelayRow } from '../store/rows.ts'
+import type { DestinationCircuit, OperatorPause, RelayReport, RelayRow } from '../store/rows.ts'
 import type { CappedCount, DestinationCounts, Store } from '../store/store.ts'
 import { inFlightByDestination, inFlightTotal, isAlive } from './relays.ts'
 
@@ -21,8 +21,12 @@ interface RelayInfo extends RelayReport {
 	readonly seenAt: Date
 }
 
-/** The shared circuit of a destination that had failures. */
-type CircuitInfo = Pick<DestinationCircuit, 'destination' | 'state' | 'pausedForMs' | 'reason'>
+/** The shared circuit of a destination that had failures or was paused. */
+export interface CircuitInfo
+	extends Pick<DestinationCircuit, 'destination' | 'state' | 'pausedForMs' | 'reason'> {
+	/** Who paused the destination, why and since when; undefined without a pause by an operator. */
+	readonly operatorPause: (Omit<OperatorPause, 'pausedAt'> & { readonly pausedAt: Date }) | undefined
+}
 
 /** The state of the outbox. */
 export interface OutboxStats {
@@ -40,6 +44,7 @@ export interface OutboxStats {
 	readonly throughput: number
 	/** Relays that are alive. */
 	readonly relays: readonly RelayInfo[]
+	/** Of destinations that have messages or a relay, or that an operator has paused. */
 	readonly circuits: readonly CircuitInfo[]
 }
 
@@ -49,7 +54,7 @@ const COUNT_LIMIT = 10_000
 export async function readStats(store: Store): Promise<OutboxStats> {
 	const [stats, rows] = await Promise.all([store.stats(COUNT_LIMIT), store.relays()])
 	const relays = rows.filter((relay) => isAlive(relay, stats.now))
-	const circuits = await store.circuits(destinationNames(stats.destinations, relays))
+	const circuits = await readCircuits(store, destinationNames(stats.destinations, relays))
 	const destinations = inFlightByDestination(stats.destinations, relays)
 	const { hasMoreDestinations } = stats
 	return {
@@ -69,10 +74,20 @@ export async function readStats(store: Store): Promise<OutboxStats> {
 			startedAt: new Date(relay.startedAt),
 			seenAt: new Date(relay.seenAt),
 		})),
-		circuits: circuits.map(({ destination, state, pausedForMs, reason }) => ({
+		circuits: circuits.map(({ destination, state, pausedForMs, reason, operatorPause }) => ({
 			...{ destination, state, pausedForMs, reason },
+			operatorPause: operatorPause
+				? { ...operatorPause, pausedAt: new Date(operatorPause.pausedAt) }
+				: undefined,
 		})),
 	}
+}
+
+/** A destination that is paused before it has messages or a relay would otherwise be forgotten. */
+async function readCircuits(store: Store, names: readonly string[]): Promise<readonly DestinationCircuit[]> {
+	const [known, paused] = await Promise.all([store.circuits(names), store.operatorPauses(COUNT_LIMIT)])
+	const seen = new Set(names)
+	return [...known, ...paused.filter(({ destination }) => !seen.has(destination))]
 }
 
 /** Includes destinations that relays serve, because a destination with a circuit may have no messages. */

@@ -5,7 +5,7 @@
 import { formatCount, formatDuration, formatNumber } from '../../text/format.ts'
 import { isMessageId } from '../message/filter.ts'
 import type { StoredError } from '../message/message.ts'
-import type { DestinationCircuit, RelayRow, StoredMessage } from '../store/rows.ts'
+import type { DestinationCircuit, OperatorPause, RelayRow, StoredMessage } from '../store/rows.ts'
 import type { CappedCount, Store } from '../store/store.ts'
 import { isAlive, serves } from './relays.ts'
 
@@ -89,13 +89,18 @@ function explainObstacle(message: StoredMessage, situation: Situation): string |
 	const { now, circuit } = situation
 	const { destination, dueAt, expiresAt, crashes } = message
 	const missing = missingRelay(destination, situation)
+	const operatorPause = circuit?.operatorPause
+	const paused =
+		operatorPause && also(`destination '${destination}' is paused ${describeOperatorPause(operatorPause)}`)
+	const others = also(missing) + (paused ?? '')
 	if (expiresAt !== null && expiresAt <= now)
-		return `Expired ${formatDuration(now - expiresAt)} ago; it becomes a dead letter when a relay claims it.${also(missing)}`
-	if (dueAt !== null && dueAt > now) return `${explainNotDue(message, dueAt, now)}${also(missing)}`
+		return `Expired ${formatDuration(now - expiresAt)} ago; it becomes a dead letter when a relay claims it.${others}`
+	if (dueAt !== null && dueAt > now) return `${explainNotDue(message, dueAt, now)}${others}`
 	if (missing !== undefined)
-		return `Due for ${formatDuration(now - (dueAt ?? message.createdAt))}, but ${missing}. Start a relay that serves '${destination}'.`
+		return `Due for ${formatDuration(now - (dueAt ?? message.createdAt))}, but ${missing}. Start a relay that serves '${destination}'.${paused ?? ''}`
 	const pause = circuit && explainPause(circuit)
-	if (pause !== undefined) return `Due, but destination '${destination}' is paused: ${pause}.`
+	if (pause !== undefined)
+		return `Due, but destination '${destination}' is paused${circuit?.operatorPause ? '' : ':'} ${pause}.`
 	if (crashes >= POISON_AFTER)
 		return `Poison candidate: ${formatCount(crashes, 'process', 'processes')} crashed while it was claimed. It runs alone when it is next, and becomes a dead letter if another process crashes.`
 	return undefined
@@ -108,7 +113,8 @@ function explainNotDue({ attempts, error }: StoredMessage, dueAt: number, now: n
 	return `Scheduled for ${new Date(dueAt).toISOString()} (in ${inMs}).`
 }
 
-function explainPause({ state, pausedForMs, reason }: DestinationCircuit): string | undefined {
+function explainPause({ state, pausedForMs, reason, operatorPause }: DestinationCircuit): string | undefined {
+	if (operatorPause) return describeOperatorPause(operatorPause)
 	const inMs = formatDuration(pausedForMs)
 	if (pausedForMs > 0) {
 		if (reason === 'retry-after') return `it returned Retry-After; sending resumes in ${inMs}`
@@ -116,6 +122,12 @@ function explainPause({ state, pausedForMs, reason }: DestinationCircuit): strin
 		return `its circuit is open after too many failures; the next probe is in ${inMs}`
 	}
 	return state === 'closed' ? undefined : `its circuit is ${state}; the next relay that polls probes it`
+}
+
+/** Returns who paused a destination, why, and until when. */
+export function describeOperatorPause({ by, reason, pausedForMs }: Omit<OperatorPause, 'pausedAt'>): string {
+	const end = pausedForMs === Infinity ? 'until it is resumed' : `for another ${formatDuration(pausedForMs)}`
+	return `by ${by}${reason === null ? '' : ` (${reason})`}, ${end}`
 }
 
 /** Only relays know whether a destination keeps order; so a predecessor that is not dead is only a possible obstacle. */

@@ -86,7 +86,8 @@ function readIds(ids: unknown): readonly string[] | undefined {
 	})
 }
 
-function readText(name: string, text: unknown): string | undefined {
+/** Returns a text that a database can store. */
+export function readText(name: string, text: unknown): string | undefined {
 	if (text === undefined) return undefined
 	if (typeof text !== 'string' || text === '' || /[\0\p{Surrogate}]/u.test(text))
 		invalidOption(name, text, 'a non-empty string without NUL characters and lone surrogates')

@@ -127,9 +127,15 @@ export type SharedCircuitState = Exclude<CircuitState, 'isolated'>
 export interface DestinationCircuit {
 	readonly destination: string
 	readonly state: SharedCircuitState
-	/** Remaining time of the pause or of the open state; 0 if it has expired. A circuit that is not closed at 0 is ready for a probe. */
+	/**
+	 * Remaining time of the pause or of the open state, whichever ends last; 0 if it has expired, Infinity until an operator resumes. A circuit
+	 * that is not closed at 0 is ready for a probe.
+	 */
 	readonly pausedForMs: number
+	/** `'operator'` while an operator's pause is active, whatever else blocks the destination. */
 	readonly reason: PauseReason | null
+	/** The active pause of an operator; null without one. */
+	readonly operatorPause: OperatorPause | null
 	/** Number of failed probes since the circuit was last closed. */
 	readonly failedProbes: number
 	/** Latest open time that the backoff produced. */
@@ -140,10 +146,40 @@ export interface DestinationCircuit {
 	readonly version: number
 }
 
-export type PauseReason = 'circuit-open' | 'probe' | 'retry-after'
+export type PauseReason = 'circuit-open' | 'probe' | 'retry-after' | 'operator'
+
+/** Reasons for which relays pause a destination. */
+export type RelayPauseReason = Exclude<PauseReason, 'operator'>
+
+/** A pause of a destination that an operator asked for. Relays cannot end it, neither by a probe nor by a success. */
+export interface OperatorPause {
+	readonly by: string
+	readonly reason: string | null
+	readonly pausedAt: number
+	/** Infinity until an operator resumes. */
+	readonly pausedForMs: number
+}
+
+/** Who changes something, and why. */
+export interface Operator {
+	readonly by: string
+	readonly reason: string | null
+}
+
+/**
+ * A change of a destination by an operator:
+ * `pause`: relays claim nothing, not even a probe, for `forMs` (Infinity until `resume`); replaces an earlier pause of an operator;
+ * `resume`: ends the operator's pause;
+ * `close-circuit`: closes the circuit and ends a Retry-After, but not the operator's pause.
+ */
+export type OperatorChange = Operator & { readonly destination: string } & (
+		| { readonly action: 'pause'; readonly forMs: number }
+		| { readonly action: 'resume' | 'close-circuit' }
+	)
 
 /** A change of a circuit, applied only if the stored version is still `version`. */
-export interface CircuitChange extends Omit<DestinationCircuit, 'closedAgoMs'> {
+export interface CircuitChange extends Omit<DestinationCircuit, 'closedAgoMs' | 'operatorPause' | 'reason'> {
+	readonly reason: RelayPauseReason | null
 	/** The version that the change is based on; 0 if there was no circuit. */
 	readonly version: number
 }

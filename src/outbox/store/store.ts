@@ -14,9 +14,10 @@ import type {
 	DestinationCircuit,
 	InsertResult,
 	NewRow,
-	PauseReason,
+	OperatorChange,
 	PermitRequest,
 	Rate,
+	RelayPauseReason,
 	RelayReport,
 	RelayRow,
 	Settlement,
@@ -95,7 +96,13 @@ export interface CoordinationStore {
 		change: CircuitChange,
 	): Promise<{ readonly isApplied: boolean; readonly circuit: DestinationCircuit }>
 	/** Pauses claiming for `forMs` unless a longer pause is active. Does not change the circuit state. */
-	pause(destination: string, forMs: number, reason: PauseReason): Promise<void>
+	pause(destination: string, forMs: number, reason: RelayPauseReason): Promise<void>
+	/** Applies the change of an operator. `isChanged` is false if there was nothing to resume or to close. Returns the circuit as it is now. */
+	changeByOperator(
+		change: OperatorChange,
+	): Promise<{ readonly isChanged: boolean; readonly circuit: DestinationCircuit }>
+	/** Returns at most `limit` destinations that an operator has paused, by name. */
+	operatorPauses(limit: number): Promise<readonly DestinationCircuit[]>
 	/** Takes up to `count` tokens from the bucket that all relays share. */
 	acquireTokens(destination: string, count: number, rate: Rate): Promise<TokenGrant>
 	/** Returns unused tokens to the bucket. */

@@ -16,6 +16,7 @@ import { circuitChanges, circuits } from './cases/operations/circuits.ts'
 import { deadLetters, replay } from './cases/operations/dead-letters.ts'
 import { discard, history } from './cases/operations/history.ts'
 import { filters, list } from './cases/operations/listing.ts'
+import { operatorChanges } from './cases/operations/operator.ts'
 import { permits } from './cases/operations/permits.ts'
 import { notifications, relays } from './cases/operations/relays.ts'
 import { schema, withoutTables } from './cases/operations/schema.ts'
@@ -46,6 +47,7 @@ const TABLES: Readonly<Record<string, CaseTable>> = {
 	predecessors,
 	circuits,
 	'circuit changes': circuitChanges,
+	'operator changes': operatorChanges,
 	tokens,
 	permits,
 	relays,

@@ -78,6 +78,7 @@ export const circuit = (given: Partial<DestinationCircuit> = {}): DestinationCir
 	failedProbes: 0,
 	delayMs: 10_000,
 	closedAgoMs: null,
+	operatorPause: null,
 	version: 1,
 	...given,
 })
@@ -276,6 +277,9 @@ export class FakeStore implements Store {
 	dropHistory = notHere
 	changeCircuit = notHere
 	pause = notHere
+	changeByOperator = notHere
+	operatorPauses = async (): Promise<readonly DestinationCircuit[]> =>
+		this.circuitRows.filter(({ operatorPause }) => operatorPause !== null)
 	acquireTokens = notHere
 	returnTokens = notHere
 	acquirePermits = notHere

@@ -13,6 +13,8 @@ interface Case {
 	readonly text: string
 }
 
+const PAUSED = { by: 'ada@ops', reason: 'deploy', pausedAt: NOW - 1_000, pausedForMs: Infinity }
+
 const ask = ({ message: given, others = [], relays = [relay()], circuits = [] }: Omit<Case, 'text'>) => {
 	const store = new FakeStore([message({ id: idOf(50), ...given }), ...others])
 	store.relayRows = relays
@@ -141,6 +143,26 @@ const cases: Record<string, Case> = {
 		message: {},
 		circuits: [circuit({ pausedForMs: 0 })],
 		text: "Due, but destination 'billing' is paused: its circuit is open; the next relay that polls probes it.",
+	},
+	'paused by an operator until resumed': {
+		message: {},
+		circuits: [circuit({ reason: 'operator', pausedForMs: Infinity, operatorPause: PAUSED })],
+		text: "Due, but destination 'billing' is paused by ada@ops (deploy), until it is resumed.",
+	},
+	'paused by an operator without a reason, for a time': {
+		message: {},
+		circuits: [
+			circuit({
+				...{ state: 'closed', reason: 'operator', pausedForMs: 60_000 },
+				operatorPause: { ...PAUSED, reason: null, pausedForMs: 60_000 },
+			}),
+		],
+		text: "Due, but destination 'billing' is paused by ada@ops, for another 60 s.",
+	},
+	'paused by an operator and not due': {
+		message: { dueAt: NOW + 60_000 },
+		circuits: [circuit({ reason: 'operator', pausedForMs: Infinity, operatorPause: PAUSED })],
+		text: "Scheduled for 2026-05-15T12:01:00.000Z (in 60 s). Also, destination 'billing' is paused by ada@ops (deploy), until it is resumed.",
 	},
 	'closed circuit': {
 		message: {},

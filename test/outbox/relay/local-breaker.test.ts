@@ -16,7 +16,8 @@ const createBreaker = (countsFailures = true) => new LocalBreaker('d', SETTINGS,
 /** Returns the circuit that a store would return after the change. */
 function stored(change: CircuitChange): DestinationCircuit {
 	const { version, ...rest } = change
-	return { ...rest, closedAgoMs: change.state === 'closed' ? 0 : null, version: version + 1 }
+	const closedAgoMs = change.state === 'closed' ? 0 : null
+	return { ...rest, operatorPause: null, closedAgoMs, version: version + 1 }
 }
 
 function opened(breaker: LocalBreaker, now: number): CircuitChange {

@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
 	applyChange,
+	applyOperatorChange,
 	applyPause,
 	type CircuitRecord,
 	NO_CIRCUIT,
@@ -133,15 +134,23 @@ async function compareCircuits({ store, advance }: StoreUnderTest, seed: number,
 	const below = seeded(seed)
 	const near = (actual: number | null, expected: number | null, what: string) => {
 		expect(actual === null, what).toBe(expected === null)
-		expect(Math.abs((actual ?? 0) - (expected ?? 0)), what).toBeLessThanOrEqual(toleranceMs)
+		if (actual !== expected)
+			expect(Math.abs((actual ?? 0) - (expected ?? 0)), what).toBeLessThanOrEqual(toleranceMs)
 	}
 	let record: CircuitRecord = NO_CIRCUIT
-	for (let step = 0; step < 80; step++) {
+	for (let step = 0; step < 120; step++) {
 		await advance(below(4) * HOUR)
 		const now = await store.now()
 		// Half hours, so that no pause ends while the clock of a real database runs on.
 		const forMs = below(5) === 0 ? 0 : (below(6) + 0.5) * HOUR
-		if (below(3) === 0) {
+		if (below(4) === 0) {
+			const action = (['pause', 'resume', 'close-circuit'] as const)[below(3)] ?? 'pause'
+			const change = { destination: 'a', by: 'ada', reason: null, action, forMs: forMs || Infinity }
+			const after = applyOperatorChange(record, change, now)
+			const { isChanged } = await store.changeByOperator(change)
+			expect(isChanged, `step ${step}`).toBe(after !== undefined)
+			record = after ?? record
+		} else if (below(3) === 0) {
 			await store.pause('a', forMs, 'retry-after')
 			record = applyPause(record, forMs, 'retry-after', now) ?? record
 		} else {
@@ -172,6 +181,7 @@ async function compareCircuits({ store, advance }: StoreUnderTest, seed: number,
 			delayMs: expected.delayMs,
 			version: expected.version,
 		})
+		expect(circuit?.operatorPause?.by, `step ${step}`).toBe(expected.operatorPause?.by)
 		near(circuit?.pausedForMs ?? null, expected.pausedForMs, `pausedForMs at step ${step}`)
 		near(circuit?.closedAgoMs ?? null, expected.closedAgoMs, `closedAgoMs at step ${step}`)
 	}

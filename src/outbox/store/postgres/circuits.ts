@@ -3,25 +3,26 @@
  * them in JavaScript would take a transaction of four round trips. The formulas are those of decisions/circuit.ts and decisions/tokens.ts, in
  * the same double precision arithmetic, and a test compares them.
  */
-import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
+import type { PostgresExecutor, SqlExecutor, Value } from '../../../sql/postgres-executor.ts'
 import type { Big } from '../../../sql/postgres-values.ts'
-import { type CircuitRecord, NO_CIRCUIT, toCircuit } from '../decisions/circuit.ts'
+import { applyOperatorChange, type CircuitRecord, NO_CIRCUIT, toCircuit } from '../decisions/circuit.ts'
 import { tokenGrant } from '../decisions/tokens.ts'
-import type { DestinationCircuit, Rate } from '../rows.ts'
+import type { DestinationCircuit, OperatorChange, Rate } from '../rows.ts'
 import type { Store } from '../store.ts'
 import { MAX_TIME } from '../time-after.ts'
 
 /** `g` is a row of the destinations. */
 export const CIRCUIT_JSON = `json_build_object('destination', g.destination, 'state', g.state, 'pausedUntil', g.paused_until,
-	'reason', g.reason, 'failedProbes', g.failed_probes, 'delayMs', g.delay_ms, 'closedAt', g.closed_at, 'version', g.version)`
+	'reason', g.reason, 'failedProbes', g.failed_probes, 'delayMs', g.delay_ms, 'closedAt', g.closed_at, 'version', g.version,
+	'operatorPause', case when g.operator_until is not null then json_build_object('until', g.operator_until, 'pausedAt', g.operator_at,
+		'by', g.operator_by, 'reason', g.operator_reason) end)`
 
 /** `text` is the result of `json_agg`, which is null for no rows. */
 export const parseCircuits = (text: string | null, now: number): readonly DestinationCircuit[] =>
-	text === null
-		? []
-		: (JSON.parse(text) as (CircuitRecord & { destination: string })[]).map((record) =>
-				toCircuit(record.destination, record, now),
-			)
+	parseRecords(text).map(({ destination, ...record }) => toCircuit(destination, record, now))
+
+const parseRecords = (text: string | null): readonly (CircuitRecord & { destination: string })[] =>
+	text === null ? [] : JSON.parse(text)
 
 interface CircuitRows {
 	readonly ms: Big
@@ -63,6 +64,48 @@ on conflict (destination) do update
 set paused_until = excluded.paused_until, reason = excluded.reason, version = d.version + 1
 where d.paused_until is null or d.paused_until < excluded.paused_until`
 
+/** Operators act rarely, so a transaction of several round trips may use the functions of decisions/circuit.ts directly. */
+const ADD_DESTINATION =
+	'insert into {s}.outbox_destinations (destination) values ($1::text) on conflict (destination) do nothing'
+const LOCK_DESTINATION = 'select from {s}.outbox_destinations where destination = $1::text for update'
+const SAVE = `
+update {s}.outbox_destinations set state = $2::text, paused_until = $3::bigint, reason = $4::text, failed_probes = $5::int,
+	delay_ms = $6::double precision, closed_at = $7::bigint, version = $8::bigint, operator_until = $9::bigint,
+	operator_at = $10::bigint, operator_by = $11::text, operator_reason = $12::text
+where destination = $1::text`
+
+const saveValues = (destination: string, record: CircuitRecord): readonly Value[] => {
+	const { state, pausedUntil, reason, failedProbes, delayMs, closedAt, version, operatorPause } = record
+	return [
+		...[destination, state, pausedUntil, reason, failedProbes, delayMs, closedAt, version],
+		...[operatorPause?.until ?? null, operatorPause?.pausedAt ?? null],
+		...[operatorPause?.by ?? null, operatorPause?.reason ?? null],
+	]
+}
+
+async function changeByOperator(
+	executor: SqlExecutor,
+	change: OperatorChange,
+): Promise<{ readonly isChanged: boolean; readonly circuit: DestinationCircuit }> {
+	const { destination } = change
+	if (change.action === 'pause') await executor.run(ADD_DESTINATION, [destination])
+	await executor.run(LOCK_DESTINATION, [destination])
+	const [found] = await executor.run<CircuitRows>(CIRCUITS, [JSON.stringify([destination])])
+	const now = Number(found?.ms)
+	const [{ destination: _, ...before } = { destination, ...NO_CIRCUIT }] = parseRecords(
+		found?.circuits ?? null,
+	)
+	const after = applyOperatorChange(before, change, now)
+	if (after) await executor.run(SAVE, saveValues(destination, after))
+	return { isChanged: after !== undefined, circuit: toCircuit(destination, after ?? before, now) }
+}
+
+const PAUSED_BY_OPERATOR = `
+with n as materialized (select {now} as ms)
+select n.ms, (select json_agg(${CIRCUIT_JSON})::text from (
+	select * from {s}.outbox_destinations where operator_until > n.ms order by destination limit $1::int) g) as circuits
+from n`
+
 /** $2 is the count, $3 to $5 the rate: limit, interval and burst. */
 const [COUNT, LIMIT, INTERVAL, BURST] = ['$2', '$3', '$4', '$5'].map((name) => `${name}::double precision`)
 
@@ -100,7 +143,16 @@ where d.destination = $1::text and d.bucket_parts is not null`
 
 export function circuitOperations(
 	executor: PostgresExecutor,
-): Pick<Store, 'circuits' | 'changeCircuit' | 'pause' | 'acquireTokens' | 'returnTokens'> {
+): Pick<
+	Store,
+	| 'circuits'
+	| 'changeCircuit'
+	| 'pause'
+	| 'changeByOperator'
+	| 'operatorPauses'
+	| 'acquireTokens'
+	| 'returnTokens'
+> {
 	const circuits: Store['circuits'] = async (destinations) => {
 		const [found] = await executor.run<CircuitRows>(CIRCUITS, [JSON.stringify(destinations)])
 		return parseCircuits(found?.circuits ?? null, Number(found?.ms))
@@ -117,6 +169,12 @@ export function circuitOperations(
 		},
 		async pause(destination, forMs, reason) {
 			if (forMs > 0) await executor.run(PAUSE, [destination, forMs, reason])
+		},
+		changeByOperator: (change) =>
+			executor.transaction((transaction) => changeByOperator(transaction, change)),
+		async operatorPauses(limit) {
+			const [found] = await executor.run<CircuitRows>(PAUSED_BY_OPERATOR, [limit])
+			return parseCircuits(found?.circuits ?? null, Number(found?.ms))
 		},
 		async acquireTokens(destination, count, rate) {
 			const values = rateValues(destination, count, rate)

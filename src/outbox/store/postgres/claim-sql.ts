@@ -80,9 +80,10 @@ a as materialized (
 	as a(destination text, max_rows int, since bigint, kind text, keys json, probe boolean)
 ),
 l as materialized (
-	select * from a where a.probe or not exists (
+	select * from a where not exists (
 		select from {s}.outbox_destinations g
-		where g.destination = a.destination and (g.state <> 'closed' or g.paused_until > ${NOW}))
+		where g.destination = a.destination and (g.operator_until > ${NOW}
+			or (not a.probe and (g.state <> 'closed' or g.paused_until > ${NOW}))))
 ),
 c as materialized (${kinds.map((kind) => partFor(kind, crashes)).join('\n\tunion all')}
 ),

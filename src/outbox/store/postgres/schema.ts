@@ -93,12 +93,17 @@ create table {s}.outbox_destinations (
 	failed_probes int not null default 0,
 	delay_ms double precision not null default 0,
 	closed_at bigint,
+	operator_until bigint,
+	operator_at bigint,
+	operator_by text,
+	operator_reason text,
 	version bigint not null default 0,
 	bucket_parts double precision,
 	bucket_interval double precision,
 	bucket_at bigint,
 	granted int
 ) with (fillfactor = 50);
+create index outbox_destinations_operator on {s}.outbox_destinations (operator_until) where operator_until is not null;
 
 create table {s}.outbox_permits (
 	destination text not null,

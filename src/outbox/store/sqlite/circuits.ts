@@ -1,17 +1,30 @@
 /** Circuits, pauses and token buckets of destinations. The write lock makes reading, deciding and writing one step. */
 import type { SqliteConnection } from '../../../sql/sqlite-connection.ts'
-import { applyChange, applyPause, type CircuitRecord, NO_CIRCUIT, toCircuit } from '../decisions/circuit.ts'
+import {
+	applyChange,
+	applyOperatorChange,
+	applyPause,
+	type CircuitRecord,
+	NO_CIRCUIT,
+	toCircuit,
+} from '../decisions/circuit.ts'
 import * as bucket from '../decisions/tokens.ts'
-import type { PauseReason, SharedCircuitState } from '../rows.ts'
+import type { DestinationCircuit, RelayPauseReason, SharedCircuitState } from '../rows.ts'
 import type { Operations } from './executor.ts'
 
-const FIND = `SELECT state, paused_until, reason, failed_probes, delay_ms, closed_at, version
-	FROM yaoki_outbox_destinations WHERE destination = ? AND version > 0`
+const COLUMNS = [
+	...['state', 'paused_until', 'reason', 'failed_probes', 'delay_ms', 'closed_at', 'version'],
+	...['operator_until', 'operator_at', 'operator_by', 'operator_reason'],
+]
 
-const SAVE = `INSERT INTO yaoki_outbox_destinations (destination, state, paused_until, reason, failed_probes, delay_ms, closed_at, version)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-	ON CONFLICT (destination) DO UPDATE SET state = excluded.state, paused_until = excluded.paused_until, reason = excluded.reason,
-		failed_probes = excluded.failed_probes, delay_ms = excluded.delay_ms, closed_at = excluded.closed_at, version = excluded.version`
+const FIND = `SELECT ${COLUMNS.join(', ')} FROM yaoki_outbox_destinations WHERE destination = ? AND version > 0`
+
+const SAVE = `INSERT INTO yaoki_outbox_destinations (destination, ${COLUMNS.join(', ')})
+	VALUES (?, ${COLUMNS.map(() => '?').join(', ')})
+	ON CONFLICT (destination) DO UPDATE SET ${COLUMNS.map((name) => `${name} = excluded.${name}`).join(', ')}`
+
+const PAUSED_BY_OPERATOR = `SELECT destination FROM yaoki_outbox_destinations INDEXED BY yaoki_outbox_destinations_operator
+	WHERE operator_until > ? ORDER BY destination LIMIT ?`
 
 export function readCircuit(connection: SqliteConnection, destination: string): CircuitRecord | undefined {
 	const row = connection.row(FIND, destination)
@@ -19,17 +32,39 @@ export function readCircuit(connection: SqliteConnection, destination: string): 
 	return {
 		state: row[0] as SharedCircuitState,
 		pausedUntil: row[1] as number | null,
-		reason: row[2] as PauseReason | null,
+		reason: row[2] as RelayPauseReason | null,
 		failedProbes: row[3] as number,
 		delayMs: row[4] as number,
 		closedAt: row[5] as number | null,
 		version: row[6] as number,
+		operatorPause:
+			row[7] === null
+				? null
+				: {
+						...{ until: row[7] as number, pausedAt: row[8] as number },
+						...{ by: row[9] as string, reason: row[10] as string | null },
+					},
 	}
 }
 
+const readCircuits = (
+	connection: SqliteConnection,
+	destinations: readonly string[],
+	now: number,
+): readonly DestinationCircuit[] =>
+	[...new Set(destinations)].flatMap((destination) => {
+		const record = readCircuit(connection, destination)
+		return record ? [toCircuit(destination, record, now)] : []
+	})
+
 function save(connection: SqliteConnection, destination: string, record: CircuitRecord): void {
-	const { state, pausedUntil, reason, failedProbes, delayMs, closedAt, version } = record
-	connection.run(SAVE, destination, state, pausedUntil, reason, failedProbes, delayMs, closedAt, version)
+	const { state, pausedUntil, reason, failedProbes, delayMs, closedAt, version, operatorPause } = record
+	connection.run(
+		...[SAVE, destination, state, pausedUntil, reason, failedProbes, delayMs, closedAt, version],
+		...(operatorPause
+			? [operatorPause.until, operatorPause.pausedAt, operatorPause.by, operatorPause.reason]
+			: [null, null, null, null]),
+	)
 }
 
 const FIND_BUCKET =
@@ -52,14 +87,16 @@ const saveBucket = (
 
 export const circuitOperations = (
 	connection: SqliteConnection,
-): Operations<'circuits' | 'changeCircuit' | 'pause' | 'acquireTokens' | 'returnTokens'> => ({
-	circuits(destinations) {
-		const now = connection.now()
-		return [...new Set(destinations)].flatMap((destination) => {
-			const record = readCircuit(connection, destination)
-			return record ? [toCircuit(destination, record, now)] : []
-		})
-	},
+): Operations<
+	| 'circuits'
+	| 'changeCircuit'
+	| 'pause'
+	| 'changeByOperator'
+	| 'operatorPauses'
+	| 'acquireTokens'
+	| 'returnTokens'
+> => ({
+	circuits: (destinations) => readCircuits(connection, destinations, connection.now()),
 	changeCircuit(change) {
 		const now = connection.now()
 		const { destination } = change
@@ -72,6 +109,19 @@ export const circuitOperations = (
 		const before = readCircuit(connection, destination) ?? NO_CIRCUIT
 		const after = applyPause(before, forMs, reason, connection.now())
 		if (after) save(connection, destination, after)
+	},
+	changeByOperator(change) {
+		const now = connection.now()
+		const { destination } = change
+		const before = readCircuit(connection, destination) ?? NO_CIRCUIT
+		const after = applyOperatorChange(before, change, now)
+		if (after) save(connection, destination, after)
+		return { isChanged: after !== undefined, circuit: toCircuit(destination, after ?? before, now) }
+	},
+	operatorPauses(limit) {
+		const now = connection.now()
+		const names = connection.rows(PAUSED_BY_OPERATOR, now, limit).map(([name]) => String(name))
+		return readCircuits(connection, names, now)
 	},
 	acquireTokens(destination, count, rate) {
 		const before = readBucket(connection, destination)

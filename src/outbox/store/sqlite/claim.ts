@@ -6,7 +6,7 @@
  * Indexes are named with INDEXED BY: table statistics of a queue are misleading, and ANALYZE on an empty or overfull table would make claims slow.
  */
 import type { SqliteConnection, SqlRow, SqlValue } from '../../../sql/sqlite-connection.ts'
-import { isBlocked, toCircuit } from '../decisions/circuit.ts'
+import { admitsClaim, toCircuit } from '../decisions/circuit.ts'
 import type { ClaimedRow, ClaimRequest, ClaimTarget, DestinationCircuit } from '../rows.ts'
 import { timeAfter } from '../time-after.ts'
 import { readCircuit } from './circuits.ts'
@@ -130,7 +130,7 @@ export const claimOperations = (connection: SqliteConnection): Operations<'claim
 			const { destination, limit, isProbe } = target
 			const circuit = readCircuit(connection, destination)
 			if (circuit) circuits.set(destination, toCircuit(destination, circuit, now))
-			const mayClaim = isProbe || !circuit || !isBlocked(circuit, now)
+			const mayClaim = !circuit || admitsClaim(circuit, isProbe, now)
 			if (limit > 0 && mayClaim) claimTarget(connection, request, target, now, rows)
 		}
 		return { now, rows, circuits: [...circuits.values()] }

@@ -114,10 +114,15 @@ CREATE TABLE yaoki_outbox_destinations (
 	failed_probes INTEGER NOT NULL DEFAULT 0,
 	delay_ms REAL NOT NULL DEFAULT 0,
 	closed_at INTEGER,
+	operator_until INTEGER,
+	operator_at INTEGER,
+	operator_by TEXT,
+	operator_reason TEXT,
 	bucket_parts INTEGER,
 	bucket_interval INTEGER,
 	bucket_at INTEGER
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX yaoki_outbox_destinations_operator ON yaoki_outbox_destinations (operator_until) WHERE operator_until IS NOT NULL;
 
 CREATE TABLE yaoki_outbox_permits (
 	destination TEXT NOT NULL,

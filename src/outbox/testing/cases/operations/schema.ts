@@ -71,6 +71,9 @@ export const withoutTables: CaseTable = {
 			circuits: () => store.circuits(['a']),
 			changeCircuit: () => store.changeCircuit({ destination: 'a', version: 0, ...change }),
 			hold: () => store.pause('a', 1_000, 'retry-after'),
+			changeByOperator: () =>
+				store.changeByOperator({ destination: 'a', action: 'pause', forMs: 1, by: 'ada', reason: null }),
+			operatorPauses: () => store.operatorPauses(10),
 			takeTokens: () => store.acquireTokens('a', 1, rate),
 			returnTokens: () => store.returnTokens('a', 1, rate),
 			takePlaces: () => store.acquirePermits(permits),
