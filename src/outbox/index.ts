@@ -17,7 +17,7 @@ export type {
 } from './destinations/destination.ts'
 export { type HttpDestinationOptions, httpDestination } from './destinations/http-destination.ts'
 export type { OutboxStats } from './diagnostics/stats.ts'
-export type { EnqueueOptions } from './enqueue/transaction-check.ts'
+export type { EnqueueOptions, EnqueueSyncOptions } from './enqueue/transaction-check.ts'
 export type {
 	EnqueuedEvent,
 	MessagesChangedEvent,

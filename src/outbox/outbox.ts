@@ -9,7 +9,11 @@ import { type PageOptions, readPage } from './dead-letters/options.ts'
 import { type OutboxStats, readStats } from './diagnostics/stats.ts'
 import { explainMessage } from './diagnostics/why.ts'
 import { RowBuilder } from './enqueue/build-rows.ts'
-import { type EnqueueOptions, TransactionCheck } from './enqueue/transaction-check.ts'
+import {
+	type EnqueueOptions,
+	type EnqueueSyncOptions,
+	TransactionCheck,
+} from './enqueue/transaction-check.ts'
 import { Emitter } from './events/emitter.ts'
 import type { OutboxEvent, OutboxListener } from './events/outbox-events.ts'
 import { isMessageId, type MessageFilter, toFilter } from './message/filter.ts'
@@ -97,6 +101,29 @@ export class Outbox<T extends Topics = Topics> {
 		} catch (error) {
 			return Promise.reject(error)
 		}
+	}
+
+	/**
+	 * Writes one message, or an array of messages, within the call, for synchronous SQLite drivers. Throws what `enqueue` would reject with, so
+	 * that `db.transaction` of `better-sqlite3` rolls back. A rejection of `enqueue` would come after its commit.
+	 *
+	 * @example
+	 * const placeOrder = db.transaction((order) => {
+	 *   insertOrder.run(order)
+	 *   outbox.enqueueSync({ topic: 'order.created', payload: order }, { tx: db })
+	 * })
+	 */
+	enqueueSync(message: MessageFor<T>, options: EnqueueSyncOptions): EnqueueResult
+	enqueueSync(messages: readonly MessageFor<T>[], options: EnqueueSyncOptions): EnqueueResult[]
+	enqueueSync(
+		given: MessageFor<T> | readonly MessageFor<T>[],
+		options: EnqueueSyncOptions,
+	): EnqueueResult | EnqueueResult[] {
+		const isBatch = Array.isArray(given)
+		const { tx, store } = this.#transactionCheck.beforeSyncInsert(options)
+		const rows = this.#rowBuilder.buildSync(isBatch ? given : [given], isBatch)
+		if (rows.length === 0) return []
+		return this.#finish(rows, store.insertSync(rows, tx), isBatch, options)
 	}
 
 	/** Returns a message; undefined if the id is unknown, or the message was sent and no history is kept. */
@@ -196,14 +223,23 @@ export class Outbox<T extends Topics = Topics> {
 		isBatch: boolean,
 		options: EnqueueOptions,
 	): Promise<EnqueueResult | EnqueueResult[]> {
-		return this.store.insert(rows, options.tx).then((inserted) => {
-			const { isInTransaction, duplicates } = inserted
-			this.#transactionCheck.afterInsert(options, isInTransaction)
-			this.#notifier.notifyAfterCommit(options.tx, destinationsOf(rows), isInTransaction)
-			if (this.#emitter.hasListeners) this.#emitEnqueued(rows, duplicates.size)
-			const results = rows.map((row) => toResult(row, inserted))
-			return isBatch ? results : (results[0] as EnqueueResult)
-		})
+		return this.store
+			.insert(rows, options.tx)
+			.then((inserted) => this.#finish(rows, inserted, isBatch, options))
+	}
+
+	#finish(
+		rows: readonly NewRow[],
+		inserted: InsertResult,
+		isBatch: boolean,
+		options: EnqueueOptions,
+	): EnqueueResult | EnqueueResult[] {
+		const { isInTransaction, duplicates } = inserted
+		this.#transactionCheck.afterInsert(options, isInTransaction)
+		this.#notifier.notifyAfterCommit(options.tx, destinationsOf(rows), isInTransaction)
+		if (this.#emitter.hasListeners) this.#emitEnqueued(rows, duplicates.size)
+		const results = rows.map((row) => toResult(row, inserted))
+		return isBatch ? results : (results[0] as EnqueueResult)
 	}
 
 	#emitEnqueued(rows: readonly NewRow[], duplicates: number): void {

@@ -8,10 +8,13 @@ export interface SqlClient {
 	query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>
 }
 
-/** `DatabaseSync` of `node:sqlite`. */
+/** `DatabaseSync` of `node:sqlite`, or a `Database` of `better-sqlite3`. */
 export interface SqliteClient {
-	prepare(sql: string): Pick<SqliteStatement, 'all'>
+	prepare(sql: string): Pick<SqliteStatement, 'all'> & Partial<Pick<SqliteStatement, 'run' | 'reader'>>
+	/** Of `node:sqlite`. */
 	readonly isTransaction?: boolean
+	/** Of `better-sqlite3`. */
+	readonly inTransaction?: boolean
 }
 
 /** `DatabaseSync` as a store uses its own connection. */
@@ -24,6 +27,8 @@ export interface SqliteDatabase extends SqliteClient {
 export interface SqliteStatement {
 	all(...params: (string | number | null)[]): unknown[]
 	run(...params: (string | number | null)[]): { readonly changes: number | bigint }
+	/** Of `better-sqlite3`: false if the statement returns no rows, so that only `run` can run it. */
+	readonly reader?: boolean
 	/** Missing before Node 22.16. */
 	setReturnArrays?(enabled: boolean): void
 }

@@ -1,4 +1,7 @@
-/** Classifies SQLite errors. The low byte of `errcode` is the kind, the other bits are details. */
+/**
+ * Classifies SQLite errors. The low byte of `errcode` is the kind, the other bits are details. `better-sqlite3` has names instead of numbers:
+ * `SQLITE_BUSY_SNAPSHOT`, with the kind first.
+ */
 
 const GENERIC = 1
 const BUSY = 5
@@ -16,9 +19,28 @@ const MISMATCH = 20
 const NOT_A_DATABASE = 26
 const BUSY_SNAPSHOT = 517
 
+const KINDS: ReadonlyMap<string, number> = new Map([
+	['ERROR', GENERIC],
+	['BUSY', BUSY],
+	['LOCKED', LOCKED],
+	['READONLY', READ_ONLY],
+	['IOERR', IO],
+	['CORRUPT', CORRUPT],
+	['FULL', FULL],
+	['CANTOPEN', CANNOT_OPEN],
+	['PROTOCOL', PROTOCOL],
+	['TOOBIG', TOO_BIG],
+	['CONSTRAINT', CONSTRAINT],
+	['MISMATCH', MISMATCH],
+	['NOTADB', NOT_A_DATABASE],
+])
+
 const errorCode = (error: unknown): number => {
-	const { errcode } = Object(error) as { errcode?: unknown }
-	return typeof errcode === 'number' ? errcode : 0
+	const { errcode, code } = Object(error) as { errcode?: unknown; code?: unknown }
+	if (typeof errcode === 'number') return errcode
+	if (code === 'SQLITE_BUSY_SNAPSHOT') return BUSY_SNAPSHOT
+	const [prefix, kind = ''] = typeof code === 'string' ? code.split('_') : []
+	return prefix === 'SQLITE' ? (KINDS.get(kind) ?? 0) : 0
 }
 const kindOf = (error: unknown): number => errorCode(error) & 0xff
 

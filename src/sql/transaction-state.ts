@@ -4,13 +4,14 @@
  */
 import { isPGlite, type Queryable } from './clients.ts'
 
-/** Properties of a `pg` client or pool, `node:sqlite` and PGlite; each may be missing. */
+/** Properties of a `pg` client or pool, `node:sqlite`, `better-sqlite3` and PGlite; each may be missing. */
 interface ClientProperties {
 	readonly connect?: unknown
 	readonly totalCount?: unknown
 	readonly getTransactionStatus?: unknown
 	readonly readyForQuery?: unknown
 	readonly isTransaction?: unknown
+	readonly inTransaction?: unknown
 	readonly isInTransaction?: unknown
 }
 
@@ -24,9 +25,9 @@ export const isPool = (tx: Queryable): boolean => {
 
 /** Returns true if the client exposes its transaction state. For other clients only the database may know. */
 export function exposesState(tx: Queryable): boolean {
-	const { isTransaction, isInTransaction, getTransactionStatus } = tx as ClientProperties
+	const { isTransaction, inTransaction, isInTransaction, getTransactionStatus } = tx as ClientProperties
 	const hasMethod = typeof isInTransaction === 'function' || typeof getTransactionStatus === 'function'
-	return hasMethod || typeof isTransaction === 'boolean' || isPool(tx)
+	return hasMethod || typeof (isTransaction ?? inTransaction) === 'boolean' || isPool(tx)
 }
 
 /** Returns whether a transaction is open on the client now. */
@@ -40,8 +41,9 @@ export function transactionState(tx: Queryable): TransactionState {
 }
 
 function readState(tx: Queryable): TransactionState {
-	const { isTransaction, isInTransaction, readyForQuery } = tx as ClientProperties
-	if (typeof isTransaction === 'boolean') return isTransaction ? 'open' : 'none'
+	const { isTransaction, inTransaction, isInTransaction, readyForQuery } = tx as ClientProperties
+	const isOpen = isTransaction ?? inTransaction
+	if (typeof isOpen === 'boolean') return isOpen ? 'open' : 'none'
 	if (isPGlite(tx) && typeof isInTransaction === 'function')
 		return isInTransaction.call(tx) === true ? 'open' : 'none'
 	if (isPool(tx)) return 'none'

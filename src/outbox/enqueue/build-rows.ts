@@ -33,6 +33,9 @@ type Draft = Omit<NewRow, 'payload'>
 /** Completes a row when an asynchronous schema has validated its payload. */
 type PendingRow = () => Promise<NewRow>
 
+const ASYNC_SCHEMA =
+	'the schema of the topic is asynchronous, and enqueueSync cannot wait for it. Use enqueue, or a synchronous schema'
+
 export interface RowBuilderOptions {
 	readonly schemas: Schemas | undefined
 	readonly maxPayloadBytes: number
@@ -61,6 +64,17 @@ export class RowBuilder {
 		}
 		if (!hasPending) return rows as NewRow[]
 		return Promise.all(rows.map((row) => (typeof row === 'function' ? row() : row)))
+	}
+
+	/** Returns one row per message, in order. Throws if a schema is asynchronous. */
+	buildSync(messages: readonly unknown[], isBatch: boolean): readonly NewRow[] {
+		return messages.map((message, at) => {
+			const index = isBatch ? at : undefined
+			const row = this.#buildRow(message, index)
+			if (typeof row !== 'function') return row
+			const { topic } = message as Fields
+			throw new InvalidMessageError({ topic, index }, [{ field: 'payload', message: ASYNC_SCHEMA }])
+		})
 	}
 
 	#buildRow(message: unknown, index: number | undefined): NewRow | PendingRow {

@@ -4,17 +4,27 @@
  */
 import { notify } from '../../core/engine/hooks.ts'
 import { checkNames, invalidOption, type OptionSchema } from '../../core/options/schema.ts'
-import { isPGlite, type Queryable } from '../../sql/clients.ts'
+import { isPGlite, type Queryable, type SqliteClient } from '../../sql/clients.ts'
 import { exposesState, isPool, transactionState } from '../../sql/transaction-state.ts'
 import { show, TransactionError } from '../message/errors.ts'
-import type { Store } from '../store/store.ts'
+import { StoreError } from '../store/errors.ts'
+import type { Store, SyncEnqueueStore } from '../store/store.ts'
 
 /** Options of `enqueue`. */
 export interface EnqueueOptions {
-	/** The transaction that writes the change which the message announces: a `pg` client, a PGlite transaction, or a `node:sqlite` database. */
+	/**
+	 * The transaction that writes the change which the message announces: a `pg` client, a PGlite transaction, or
+	 * a database of `node:sqlite` or `better-sqlite3`.
+	 */
 	readonly tx?: Queryable | undefined
 	/** Set to true to enqueue outside a transaction on purpose: no warning, no error. Default false. */
 	readonly withoutTransaction?: boolean | undefined
+}
+
+/** Options of `enqueueSync`. */
+export interface EnqueueSyncOptions extends EnqueueOptions {
+	/** The database with the transaction that writes the change which the message announces, of `node:sqlite` or `better-sqlite3`. */
+	readonly tx: SqliteClient
 }
 
 const OPTIONS: OptionSchema = { tx: 'any', withoutTransaction: 'any' }
@@ -53,6 +63,24 @@ export class TransactionCheck {
 		this.#warn(problem)
 	}
 
+	/** As `beforeInsert`. Also throws without `tx` and for a store that cannot write within a call. */
+	beforeSyncInsert(options: EnqueueSyncOptions): {
+		readonly tx: SqliteClient
+		readonly store: SyncEnqueueStore
+	} {
+		checkOptions(options)
+		if (!isSyncStore(this.#store))
+			throw new StoreError(
+				'enqueue synchronously',
+				`the store ${this.#store.kind} has no synchronous driver`,
+				'Use await outbox.enqueue(message, { tx }).',
+			)
+		if (options.tx === undefined)
+			invalidOption('tx', undefined, 'the database with the open transaction, such as { tx: db }')
+		this.beforeInsert(options)
+		return { tx: options.tx, store: this.#store }
+	}
+
 	/** Warns if only the database knows that `tx` has no transaction. */
 	afterInsert(options: EnqueueOptions, isInTransaction: boolean | undefined): void {
 		const { tx } = options
@@ -86,6 +114,9 @@ export class TransactionCheck {
 	}
 }
 
+const isSyncStore = (store: Store): store is Store & SyncEnqueueStore =>
+	typeof store.insertSync === 'function'
+
 const NO_TRANSACTION = 'message enqueued with a tx that has no open transaction'
 const PGLITE_UNKNOWN = 'message enqueued with PGlite itself as tx, which probably has no open transaction'
 const NO_TX = 'message enqueued outside a transaction (without tx)'
@@ -96,7 +127,8 @@ const POOL =
 
 const EXPECTED_TX: Readonly<Record<string, string>> = {
 	postgres: 'an object with query(text, values), such as a pg client, PGlite or a PGlite transaction',
-	sqlite: 'an object with prepare(sql), such as a DatabaseSync of node:sqlite',
+	sqlite:
+		'an object with prepare(sql), such as a DatabaseSync of node:sqlite or a Database of better-sqlite3',
 }
 
 const EXAMPLES: Readonly<Record<string, string>> = {

@@ -45,4 +45,5 @@ export type {
 	Store,
 	StoreFilter,
 	StoreStats,
+	SyncEnqueueStore,
 } from './store.ts'

@@ -54,6 +54,12 @@ export interface EnqueueStore {
 	insert(rows: readonly NewRow[], tx?: Queryable): Promise<InsertResult>
 }
 
+/** Writes new messages within the call, for drivers that are synchronous. */
+export interface SyncEnqueueStore {
+	/** As `insert` with `tx`, but returns when the rows are inserted, and throws. */
+	insertSync(rows: readonly NewRow[], tx: Queryable): InsertResult
+}
+
 /** Destinations with due messages. */
 export interface DueDestinations {
 	/** In the store's order, so that the last name can be passed as `after` for the next page. */
@@ -251,6 +257,7 @@ export interface NotificationStore {
 export interface Store
 	extends SchemaStore,
 		EnqueueStore,
+		Partial<SyncEnqueueStore>,
 		QueueStore,
 		CoordinationStore,
 		RelayRegistry,

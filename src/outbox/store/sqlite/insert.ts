@@ -6,6 +6,7 @@
 import type { SqliteClient } from '../../../sql/clients.ts'
 import { DATABASE_NOW, type SqlValue } from '../../../sql/sqlite-connection.ts'
 import { isBusy, isStaleSnapshot } from '../../../sql/sqlite-errors.ts'
+import { transactionState } from '../../../sql/transaction-state.ts'
 import { StoreError } from '../errors.ts'
 import type { InsertResult, NewRow } from '../rows.ts'
 
@@ -67,20 +68,29 @@ function runOn(tx: SqliteClient): RunStatement {
 	}
 	return (sql, ...params) => {
 		try {
-			return prepared(sql).all(...params)
+			return rowsOf(prepared(sql), params)
 		} catch (error) {
 			// Closing and reopening a connection invalidates its statements.
 			if (Object(error).code !== 'ERR_INVALID_STATE') throw error
 			statements.delete(sql)
-			return prepared(sql).all(...params)
+			return rowsOf(prepared(sql), params)
 		}
 	}
 }
 
+const NO_ROWS: readonly unknown[] = []
+
+/** `all` of `better-sqlite3` throws for a statement that returns no rows, `run` for one that does. */
+function rowsOf(statement: Statement, params: readonly SqlValue[]): readonly unknown[] {
+	if (statement.reader !== false || !statement.run) return statement.all(...params)
+	statement.run(...params)
+	return NO_ROWS
+}
+
 const BEGIN_IMMEDIATE =
-	"Another connection, such as a relay, is writing. Open your connection with new DatabaseSync(file, { timeout: 5_000 }) and start with 'BEGIN IMMEDIATE', so that it waits."
+	"Another connection, such as a relay, is writing. Open your connection with new DatabaseSync(file, { timeout: 5_000 }) and start with 'BEGIN IMMEDIATE' (better-sqlite3: db.transaction(fn).immediate()), so that it waits."
 const STALE_SNAPSHOT =
-	"Your transaction read before another connection wrote, so it can no longer write. Roll it back and start with 'BEGIN IMMEDIATE' (and { timeout: 5_000 } on your connection)."
+	"Your transaction read before another connection wrote, so it can no longer write. Roll it back and start with 'BEGIN IMMEDIATE' (better-sqlite3: db.transaction(fn).immediate()) and { timeout: 5_000 } on your connection."
 
 /** Inserts all rows or none on the user's connection: a caller that catches the error may still commit the rest of its transaction. */
 export function insertInto(tx: SqliteClient, rows: readonly NewRow[], now: number | null): InsertResult {
@@ -96,7 +106,8 @@ export function insertInto(tx: SqliteClient, rows: readonly NewRow[], now: numbe
 
 function insertAll(tx: SqliteClient, rows: readonly NewRow[], now: number | null): InsertResult {
 	const run = runOn(tx)
-	const isInTransaction = tx.isTransaction
+	const state = transactionState(tx)
+	const isInTransaction = state === 'unknown' ? undefined : state === 'open'
 	if (rows.length === 1) return { duplicates: insertRows(run, rows, now), isInTransaction }
 	run('SAVEPOINT yaoki_insert')
 	try {

@@ -9,7 +9,7 @@ import { systemRuntime } from '../../../core/runtime/system.ts'
 import { isSqliteClient } from '../../../sql/clients.ts'
 import { SqliteConnection } from '../../../sql/sqlite-connection.ts'
 import { StoreError } from '../errors.ts'
-import type { Store } from '../store.ts'
+import type { Store, SyncEnqueueStore } from '../store.ts'
 import { circuitOperations } from './circuits.ts'
 import { claimOperations } from './claim.ts'
 import { deadLetterOperations } from './dead-letters.ts'
@@ -106,6 +106,7 @@ function bind(executor: SqliteExecutor, operations: Operations<Operation>): Pick
 /** An outbox in an SQLite database, through `node:sqlite`. */
 export interface SqliteStore extends Store {
 	readonly kind: 'sqlite'
+	readonly insertSync: SyncEnqueueStore['insertSync']
 	/** The store's own connection. With `':memory:'` it is the only one, and can be passed as `tx`. */
 	readonly database: DatabaseSync
 }
@@ -123,6 +124,14 @@ export function sqliteStore(options: SqliteStoreOptions | string): SqliteStore {
 	const executor = new SqliteExecutor(connection, file, runtime)
 	const stops = new Set<() => void>()
 	const testNow = (): number | null => (clock ? connection.now() : null)
+	const insertSync: SyncEnqueueStore['insertSync'] = (rows, tx) => {
+		if (!isSqliteClient(tx)) throw new StoreError('enqueue', 'tx is not an SQLite connection')
+		try {
+			return insertInto(tx, rows, testNow())
+		} catch (error) {
+			throw executor.explain('enqueue in your transaction', error, tx)
+		}
+	}
 	return {
 		...bind(executor, {
 			...claimOperations(connection),
@@ -157,13 +166,9 @@ export function sqliteStore(options: SqliteStoreOptions | string): SqliteStore {
 					duplicates: insertRows((sql, ...params) => connection.rows(sql, ...params), rows, testNow()),
 					isInTransaction: false,
 				}))
-			if (!isSqliteClient(tx)) throw new StoreError('enqueue', 'tx is not a connection of node:sqlite')
-			try {
-				return insertInto(tx, rows, testNow())
-			} catch (error) {
-				throw executor.explain('enqueue in your transaction', error, tx)
-			}
+			return insertSync(rows, tx)
 		},
+		insertSync,
 		/** Does nothing: listeners detect every commit. */
 		async notify() {},
 		async listen(onNotify, onError) {

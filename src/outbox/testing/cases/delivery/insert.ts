@@ -115,6 +115,20 @@ export const insert: CaseTable = {
 		assert.deepEqual(await t.claimIds(), [])
 	},
 
+	'insertSync, where a store has it, writes before it returns, with the result of insert': async (t) => {
+		const { store } = t
+		if (store.insertSync === undefined) return
+		const [first, second] = [t.row({ dedupeKey: 'd' }), t.row({ dedupeKey: 'd' })]
+		await t.transaction(async (tx) => {
+			assert.equal(store.insertSync?.([first], tx).duplicates.size, 0)
+			const { duplicates, isInTransaction } = store.insertSync?.([t.row(), second], tx) ?? {}
+			assert.deepEqual([...(duplicates ?? [])], [[second.id, first.id]])
+			assert.notEqual(isInTransaction, false)
+			assert.throws(() => store.insertSync?.([t.row(), { ...t.row(), id: first.id }], tx))
+		}, 'commit')
+		assert.equal((await t.claimIds()).length, 2)
+	},
+
 	'treats a message of a transaction like any other': async (t) => {
 		const now = await t.now()
 		const row = t.row({ key: 'k', notBefore: now + HOUR, headers: '{"a":"b"}', maxRetries: 2 })

@@ -1,0 +1,197 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, describe, expect, test } from 'vitest'
+import {
+	type EnqueueSyncOptions,
+	Outbox,
+	type OutboxEvent,
+	type OutboxOptions,
+	sqliteStore,
+} from 'yaoki/outbox'
+import { z } from 'zod'
+import { fakeStore } from '../fake-store.ts'
+import { BETTER_DRIVERS, type BetterDatabase, type OpenBetter } from './better-sqlite.ts'
+
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+	for (const clean of cleanups.splice(0).reverse()) await clean()
+})
+
+async function openFile(options: Partial<OutboxOptions> = {}) {
+	const folder = mkdtempSync(join(tmpdir(), 'yaoki-sync-'))
+	cleanups.push(() => rmSync(folder, { recursive: true, force: true }))
+	const file = join(folder, 'shop.db')
+	const outbox = new Outbox({ store: sqliteStore(file), outsideTransaction: 'reject', ...options })
+	cleanups.push(() => outbox.close())
+	await outbox.migrate()
+	return { file, outbox }
+}
+
+async function openShop(open: OpenBetter, options?: Partial<OutboxOptions>) {
+	const { file, outbox } = await openFile(options)
+	const db = open(file, { timeout: 0 })
+	cleanups.push(() => db.close())
+	db.exec('CREATE TABLE orders (id TEXT)')
+	return { file, outbox, db }
+}
+
+const message = { topic: 'order.placed', payload: { id: 'o-1' } }
+
+const orders = (db: BetterDatabase): number => db.prepare('SELECT id FROM orders').all().length
+const placeOrder = (db: BetterDatabase): unknown => db.prepare("INSERT INTO orders VALUES ('o-1')").run()
+
+describe.each(BETTER_DRIVERS)('with %s', (_, open) => {
+	test('a failing enqueueSync rolls back its transaction (regression: the order was committed without its message)', async () => {
+		const { outbox, db } = await openShop(open)
+		const place = db.transaction(() => {
+			placeOrder(db)
+			outbox.enqueueSync({ topic: 'order.placed', payload: { total: 1n } }, { tx: db })
+		})
+		expect(place).toThrow('payload.total: expected a JSON value, got the bigint 1n')
+		expect(orders(db)).toBe(0)
+		expect(await outbox.list()).toEqual([])
+	})
+
+	test('a failing statement of enqueueSync rolls back its transaction', async () => {
+		const { outbox, db } = await openShop(open)
+		db.exec('DROP TABLE yaoki_outbox')
+		const place = db.transaction(() => {
+			placeOrder(db)
+			outbox.enqueueSync(message, { tx: db })
+		})
+		expect(place).toThrow(expect.objectContaining({ code: 'YAOKI_OUTBOX_STORE' }))
+		expect(orders(db)).toBe(0)
+	})
+
+	test('enqueueSync commits the message together with the order, and wakes the relay', async () => {
+		const { outbox, db } = await openShop(open)
+		const woken = new Promise<void>((wake) => {
+			outbox.attach({ serves: () => true, wake, stop: async () => {} })
+		})
+		const result = db
+			.transaction(() => {
+				placeOrder(db)
+				return outbox.enqueueSync(message, { tx: db })
+			})
+			.immediate() as { readonly id: string }
+		expect(result).toEqual({ id: expect.any(String), isDuplicate: false })
+		expect(orders(db)).toBe(1)
+		expect(await outbox.find(result.id)).toMatchObject({ payload: { id: 'o-1' }, status: 'pending' })
+		await woken
+	})
+
+	test('enqueueSync returns the results of a batch with its duplicates, and nothing for an empty one', async () => {
+		const { outbox, db } = await openShop(open)
+		db.exec('BEGIN')
+		const batch = [message, { ...message, dedupeKey: 'd' }, { ...message, dedupeKey: 'd' }]
+		const [first, second, third] = outbox.enqueueSync(batch, { tx: db })
+		expect(outbox.enqueueSync([], { tx: db })).toEqual([])
+		db.exec('COMMIT')
+		expect(first).toMatchObject({ isDuplicate: false })
+		expect(third).toEqual({ id: second?.id, isDuplicate: true })
+		expect(await outbox.list()).toHaveLength(2)
+	})
+
+	test('enqueue writes one message, and a batch with dedupe keys', async () => {
+		const { outbox, db } = await openShop(open)
+		db.exec('BEGIN IMMEDIATE')
+		await outbox.enqueue(message, { tx: db })
+		await outbox.enqueue([message, { ...message, dedupeKey: 'd' }], { tx: db })
+		const again = await outbox.enqueue({ ...message, dedupeKey: 'd' }, { tx: db })
+		db.exec('COMMIT')
+		expect(again.isDuplicate).toBe(true)
+		expect(await outbox.list()).toHaveLength(3)
+	})
+
+	test('a failing batch leaves the rest of the transaction as it was', async () => {
+		const { outbox, db } = await openShop(open)
+		db.exec(`CREATE TRIGGER no_b BEFORE INSERT ON yaoki_outbox WHEN NEW.topic = 'b'
+			BEGIN SELECT RAISE(ABORT, 'no b'); END`)
+		db.exec('BEGIN')
+		placeOrder(db)
+		const batch = [message, { topic: 'b', payload: 1 }]
+		expect(() => outbox.enqueueSync(batch, { tx: db })).toThrow('no b')
+		db.exec('COMMIT')
+		expect(orders(db)).toBe(1)
+		expect(await outbox.list()).toEqual([])
+	})
+
+	test('without an open transaction enqueueSync throws and enqueue rejects, and nothing is written', async () => {
+		const { outbox, db } = await openShop(open)
+		const expected = expect.objectContaining({ reason: 'outside-transaction' })
+		expect(() => outbox.enqueueSync(message, { tx: db })).toThrow(expected)
+		await expect(outbox.enqueue(message, { tx: db })).rejects.toThrow(expected)
+		expect(await outbox.list()).toEqual([])
+		expect(outbox.enqueueSync(message, { tx: db, withoutTransaction: true }).isDuplicate).toBe(false)
+	})
+
+	test('a locked database is reported with the way to wait for it', async () => {
+		const { outbox, db, file } = await openShop(open)
+		using other = new DatabaseSync(file)
+		db.exec('BEGIN')
+		other.exec('BEGIN IMMEDIATE')
+		expect(() => outbox.enqueueSync(message, { tx: db })).toThrow(
+			/database is locked\. Another connection.*db\.transaction\(fn\)\.immediate\(\)/,
+		)
+		other.exec('ROLLBACK')
+		expect(orders(db)).toBe(0)
+		other.exec("INSERT INTO orders VALUES ('o-2')")
+		expect(() => outbox.enqueueSync(message, { tx: db })).toThrow('read before another connection wrote')
+		db.exec('ROLLBACK')
+	})
+})
+
+describe('enqueueSync', () => {
+	test('writes with node:sqlite and emits the same event as enqueue', async () => {
+		const { outbox, file } = await openFile()
+		using db = new DatabaseSync(file)
+		const events: OutboxEvent[] = []
+		outbox.subscribe((event) => events.push(event))
+		db.exec('BEGIN')
+		const { id } = outbox.enqueueSync(message, { tx: db })
+		await outbox.enqueue(message, { tx: db })
+		db.exec('COMMIT')
+		expect(await outbox.find(id)).toMatchObject({ topic: 'order.placed' })
+		const [sync, async] = events.map(({ timestamp: _, ...event }) => event)
+		expect(sync).toEqual(async)
+		expect(sync).toMatchObject({ type: 'enqueued', count: 1 })
+	})
+
+	test('throws for an asynchronous schema, names the message, and writes nothing', async () => {
+		const topics = { a: z.string(), slow: z.string().refine(async () => false) }
+		const outbox = new Outbox({ store: sqliteStore(':memory:'), topics, outsideTransaction: 'allow' })
+		await outbox.migrate()
+		cleanups.push(() => outbox.close())
+		const tx = (outbox.store as ReturnType<typeof sqliteStore>).database
+		const batch = [
+			{ topic: 'a', payload: 'x' },
+			{ topic: 'slow', payload: 'y' },
+		] as const
+		expect(() => outbox.enqueueSync(batch, { tx })).toThrow(
+			'Invalid messages[1] (slow): payload: the schema of the topic is asynchronous, and enqueueSync cannot wait for it',
+		)
+		expect(await outbox.list()).toEqual([])
+	})
+
+	test('throws for a store without a synchronous driver, such as PostgreSQL', () => {
+		const store = fakeStore()
+		const tx = { query: async () => ({ rows: [] }) } as unknown as EnqueueSyncOptions['tx']
+		expect(() => new Outbox({ store }).enqueueSync(message, { tx })).toThrow(
+			'Cannot enqueue synchronously: the store postgres has no synchronous driver. Use await outbox.enqueue(message, { tx }).',
+		)
+		expect(store.inserts).toEqual([])
+	})
+
+	test.each<[string, unknown, string]>([
+		['without options', undefined, 'options'],
+		['without tx', {}, 'tx'],
+		['with a database instead of the options', new DatabaseSync(':memory:'), 'options'],
+	])('throws %s', (_, options, optionPath) => {
+		const outbox = new Outbox({ store: sqliteStore(':memory:') })
+		expect(() => outbox.enqueueSync(message, options as EnqueueSyncOptions)).toThrow(
+			expect.objectContaining({ code: 'YAOKI_INVALID_OPTION', optionPath }),
+		)
+	})
+})
