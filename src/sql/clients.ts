@@ -10,11 +10,26 @@ export interface SqlClient {
 
 /** `DatabaseSync` of `node:sqlite`, or a `Database` of `better-sqlite3`. */
 export interface SqliteClient {
-	prepare(sql: string): Pick<SqliteStatement, 'all'> & Partial<Pick<SqliteStatement, 'run' | 'reader'>>
+	prepare(sql: string): SqliteClientStatement
 	/** Of `node:sqlite`. */
 	readonly isTransaction?: boolean
 	/** Of `better-sqlite3`. */
 	readonly inTransaction?: boolean
+}
+
+type SqliteValue = string | number | null
+
+/** Runs a statement with values in order, or with numbered parameters by number. */
+interface RunSqlite<Result> {
+	(numbered: Record<string, SqliteValue>): Result
+	(...params: SqliteValue[]): Result
+}
+
+export interface SqliteClientStatement {
+	readonly all: RunSqlite<unknown[]>
+	readonly run?: RunSqlite<unknown>
+	/** Of `better-sqlite3`: whether the statement returns rows. */
+	readonly reader?: boolean
 }
 
 /** `DatabaseSync` as a store uses its own connection. */
@@ -25,10 +40,8 @@ export interface SqliteDatabase extends SqliteClient {
 }
 
 export interface SqliteStatement {
-	all(...params: (string | number | null)[]): unknown[]
-	run(...params: (string | number | null)[]): { readonly changes: number | bigint }
-	/** Of `better-sqlite3`: false if the statement returns no rows, so that only `run` can run it. */
-	readonly reader?: boolean
+	readonly all: RunSqlite<unknown[]>
+	readonly run: RunSqlite<{ readonly changes: number | bigint }>
 	/** Missing before Node 22.16. */
 	setReturnArrays?(enabled: boolean): void
 }

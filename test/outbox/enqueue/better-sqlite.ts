@@ -1,17 +1,18 @@
 /**
  * `better-sqlite3`, which needs a native build: the package itself where it is installed, and everywhere a class with its rules on
- * `node:sqlite`: `all` and `run` each throw for the other's statements, `transaction` runs a function that must not return a promise, and
- * errors have names.
+ * `node:sqlite`: `all` and `run` each throw for the other's statements, numbered parameters are bound by an object, `transaction` runs a
+ * function that must not return a promise, and errors have names.
  */
 import { createRequire } from 'node:module'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 
 type Value = string | number | null
+type Parameters = (Value | Readonly<Record<string, Value>>)[]
 
 export interface BetterStatement {
 	readonly reader: boolean
-	all(...params: Value[]): unknown[]
-	run(...params: Value[]): { readonly changes: number | bigint }
+	all(...params: Parameters): unknown[]
+	run(...params: Parameters): { readonly changes: number | bigint }
 }
 
 export interface BetterDatabase {
@@ -49,15 +50,24 @@ class RuleStatement implements BetterStatement {
 		this.reader = statement.columns().length > 0
 	}
 
-	all(...params: Value[]): unknown[] {
-		if (!this.reader) throw new TypeError('This statement does not return data. Use run() instead')
-		return named(() => this.#statement.all(...params))
+	#inOrder(params: Parameters): Value[] {
+		const count = this.#statement.sourceSQL.match(/\?\d+/g)?.length ?? 0
+		if (count === 0) return params as Value[]
+		const [numbered, ...more] = params
+		if (typeof numbered !== 'object' || numbered === null || more.length > 0)
+			throw new RangeError('Too many parameter values were provided')
+		return Object.values(numbered)
 	}
 
-	run(...params: Value[]): { readonly changes: number | bigint } {
+	all(...params: Parameters): unknown[] {
+		if (!this.reader) throw new TypeError('This statement does not return data. Use run() instead')
+		return named(() => this.#statement.all(...this.#inOrder(params)))
+	}
+
+	run(...params: Parameters): { readonly changes: number | bigint } {
 		if (this.reader)
 			throw new TypeError('This statement returns data. Use get(), all(), or iterate() instead')
-		return named(() => this.#statement.run(...params))
+		return named(() => this.#statement.run(...this.#inOrder(params)))
 	}
 }
 

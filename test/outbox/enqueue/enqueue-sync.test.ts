@@ -129,7 +129,8 @@ describe.each(BETTER_DRIVERS)('with %s', (_, open) => {
 
 	test('a locked database is reported with the way to wait for it', async () => {
 		const { outbox, db, file } = await openShop(open)
-		using other = new DatabaseSync(file)
+		const other = open(file, { timeout: 0 })
+		cleanups.push(() => other.close())
 		db.exec('BEGIN')
 		other.exec('BEGIN IMMEDIATE')
 		expect(() => outbox.enqueueSync(message, { tx: db })).toThrow(

@@ -80,10 +80,16 @@ function runOn(tx: SqliteClient): RunStatement {
 
 const NO_ROWS: readonly unknown[] = []
 
-/** `all` of `better-sqlite3` throws for a statement that returns no rows, `run` for one that does. */
+/**
+ * `better-sqlite3`, which has `reader`, takes numbered parameters (?1) as an object. Its `all` throws for a statement that returns no rows, and its
+ * `run` for one that does.
+ */
 function rowsOf(statement: Statement, params: readonly SqlValue[]): readonly unknown[] {
-	if (statement.reader !== false || !statement.run) return statement.all(...params)
-	statement.run(...params)
+	if (statement.reader === undefined) return statement.all(...params)
+	const numbered = Object.fromEntries(params.map((value, at) => [at + 1, value]))
+	if (statement.reader) return statement.all(numbered)
+	if (params.length > 0) statement.run?.(numbered)
+	else statement.run?.()
 	return NO_ROWS
 }
 
