@@ -133,15 +133,18 @@ export class DestinationState {
 		const { destination } = this
 		const isOrdered = this.settings.afterDeadLetter !== undefined
 		const isProbe = this.breaker.isProbing
-		const all: ClaimTarget = { destination, limit, since: this.scan.since(now), isOrdered, isProbe }
+		const isScarce = this.#isScarce
+		const since = this.scan.since(now)
+		// Tokens were acquired for the whole limit.
+		const size = isScarce ? limit : this.scan.limit(since, limit)
+		const all: ClaimTarget = { destination, limit: size, since, isOrdered, isProbe }
 		if (this.freeKeys.size === 0 || isProbe) return [all]
 		// With a rate or permits, messages of free keys count towards the limit.
-		const isScarce = this.#isScarce
 		const keys = [...this.freeKeys].slice(0, isScarce ? limit : Infinity)
 		for (const key of keys) this.freeKeys.delete(key)
 		const ofKeys: ClaimTarget = { destination, limit: keys.length, since: 0, isOrdered, isProbe, keys }
 		// A free key alone is no reason to scan for other messages.
-		const others = now < this.scan.nextAt ? 0 : limit
+		const others = now < this.scan.nextAt ? 0 : size
 		const rest = isScarce ? limit - keys.length : others
 		return rest > 0 ? [ofKeys, { ...all, limit: rest }] : [ofKeys]
 	}

@@ -1,16 +1,29 @@
 /**
- * Decides when to scan for due messages, and from which due time on. A scan starts at the due time of the latest claimed message: everything before it
- * is claimed already, and while another session holds an old snapshot the dead rows there cannot be vacuumed, so a scan from the start would read all
- * of them. A transaction may commit late, with an earlier due time; therefore a full scan runs regularly, at most 5 % of the time.
+ * Decides when to scan for due messages, and from which due time on. A scan continues where the previous one ended: everything before it is claimed
+ * already, and while another session holds an old snapshot the dead rows there cannot be vacuumed, so a scan from the start would read all of them.
+ * A transaction may commit late, with earlier due times. Therefore a full scan runs regularly, and if it finds more than its limit, the next scans
+ * continue after its last message, not after the latest one ever claimed: otherwise each full scan would find one batch, and the relay would idle between them.
  */
 
-/** A full scan runs at most every 20 times its own duration. */
+/** A full scan runs at most every 20 times its own duration, which is 5 % of the time, ... */
 const FULL_SCAN_GAP = 20
+/** ... but often enough to find a late message within a second ... */
+const MAX_GAP_MS = 800
+/** ... as long as that takes no more than 10 % of the time. */
+const MIN_GAP = 10
+
+/** After a full scan that took longer, the next one is small: the time to claim thousands of messages says nothing about the dead rows. */
+const LONG_MS = 20
+const SMALL_LIMIT = 16
 
 export class ScanSchedule {
 	readonly #pollMs: number
-	#since = 0
+	/** Where the next scan starts. */
+	#position = 0
+	/** The latest due time of a claimed message. */
+	#latestDueAt = 0
 	#nextFullScanAt = -Infinity
+	#isNextFullScanSmall = false
 	#nextAt = -Infinity
 
 	constructor(pollMs: number) {
@@ -24,7 +37,12 @@ export class ScanSchedule {
 
 	/** Returns the earliest due time of the next scan; 0 for a full scan. */
 	since(now: number): number {
-		return now >= this.#nextFullScanAt ? 0 : this.#since
+		return now >= this.#nextFullScanAt ? 0 : this.#position
+	}
+
+	/** Returns the limit of a scan from `since`. What a small full scan leaves is found by the next scans, which continue after it. */
+	limit(since: number, wanted: number): number {
+		return since === 0 && this.#isNextFullScanSmall ? Math.min(wanted, SMALL_LIMIT) : wanted
 	}
 
 	/** A message may be due at `at`. */
@@ -43,10 +61,20 @@ export class ScanSchedule {
 
 	/** Records a scan from `since`; `isComplete` if it found fewer messages than its limit. */
 	recordScan(since: number, startedAt: number, now: number, isComplete: boolean, latestDueAt: number): void {
-		this.#since = Math.max(this.#since, latestDueAt)
-		if (since === 0) this.#nextFullScanAt = now + FULL_SCAN_GAP * (now - startedAt)
+		this.#latestDueAt = Math.max(this.#latestDueAt, latestDueAt)
+		this.#position = isComplete ? this.#latestDueAt : latestDueAt
+		if (since === 0) this.#recordFullScan(now - startedAt, now)
 		if (!isComplete) this.#nextAt = -Infinity
 		// What a partial scan did not find may be due before `since`.
 		else this.#nextAt = since === 0 ? now + this.#pollMs : Math.min(this.#nextFullScanAt, now + this.#pollMs)
+	}
+
+	#recordFullScan(durationMs: number, now: number): void {
+		const maxGapMs = Math.max(MAX_GAP_MS, MIN_GAP * durationMs)
+		// The next one is small and measures what a full scan costs.
+		const isUnclear = durationMs > LONG_MS && !this.#isNextFullScanSmall
+		this.#nextFullScanAt =
+			now + (isUnclear ? FULL_SCAN_GAP * LONG_MS : Math.min(FULL_SCAN_GAP * durationMs, maxGapMs))
+		this.#isNextFullScanSmall = durationMs > LONG_MS
 	}
 }

@@ -32,6 +32,50 @@ test('after a complete partial scan the full scan comes before the poll', () => 
 	expect(schedule.nextAt).toBe(210)
 })
 
+test('after a full scan that reached its limit, scans continue after its last message until one is complete', () => {
+	const schedule = new ScanSchedule(1_000)
+	schedule.recordScan(0, 0, 10, true, 5_000)
+	schedule.recordScan(0, 210, 220, false, 1_000)
+	expect(schedule.since(221)).toBe(1_000)
+	schedule.recordScan(1_000, 221, 222, false, 2_000)
+	expect(schedule.since(223)).toBe(2_000)
+	schedule.recordScan(2_000, 223, 224, true, 2_500)
+	expect(schedule.since(225)).toBe(5_000)
+})
+
+test.each([
+	[1, 20],
+	[20, 400],
+])('a full scan that took %i ms is repeated after %i ms', (took, gap) => {
+	const schedule = new ScanSchedule(10_000)
+	schedule.recordScan(0, 0, took, true, 5_000)
+	expect(schedule.since(took + gap - 1)).toBe(5_000)
+	expect(schedule.since(took + gap)).toBe(0)
+	expect(schedule.limit(0, 2_000)).toBe(2_000)
+})
+
+test.each([
+	[10, 200],
+	[30, 600],
+	[60, 800],
+	[80, 800],
+	[200, 2_000],
+])(
+	'after a long full scan a small one measures its cost; if it took %i ms, the next one follows after %i ms',
+	(took, gap) => {
+		const schedule = new ScanSchedule(10_000)
+		schedule.recordScan(0, 0, 300, false, 5_000)
+		expect(schedule.since(699)).toBe(5_000)
+		expect(schedule.limit(5_000, 2_000)).toBe(2_000)
+		expect(schedule.since(700)).toBe(0)
+		expect(schedule.limit(0, 2_000)).toBe(16)
+		schedule.recordScan(0, 700, 700 + took, true, 5_000)
+		expect(schedule.since(700 + took + gap - 1)).toBe(5_000)
+		expect(schedule.since(700 + took + gap)).toBe(0)
+		expect(schedule.limit(0, 2_000)).toBe(took > 20 ? 16 : 2_000)
+	},
+)
+
 test('an expected message moves the next scan forward, never back', () => {
 	const schedule = new ScanSchedule(1_000)
 	schedule.recordScan(0, 0, 0, true, 0)
@@ -46,23 +90,28 @@ test('an expected message moves the next scan forward, never back', () => {
 	expect(schedule.since(0)).toBe(0)
 })
 
-test('full scans take at most 5 % of the time, and a scan is never more than pollMs away', () => {
+test('small full scans take at most 10 % of the time, and a scan is never more than pollMs away', () => {
 	const scan = fc.record({ takes: fc.integer({ min: 0, max: 500 }), short: fc.boolean(), due: fc.nat(1e6) })
 	fc.assert(
 		fc.property(fc.array(scan, { maxLength: 50 }), fc.integer({ min: 1, max: 5_000 }), (scans, pollMs) => {
 			const schedule = new ScanSchedule(pollMs)
 			let now = 0
-			let lastFull = { endedAt: 0, took: 0 }
-			let bound = 0
+			let full = { endedAt: 0, took: 0, isSmall: false }
+			let latest = 0
+			let position = 0
 			for (const { takes, short, due } of scans) {
 				const since = schedule.since(now)
 				const startedAt = now
-				if (since !== 0) expect(since).toBe(bound)
-				if (since !== 0) expect(now).toBeLessThan(lastFull.endedAt + 20 * lastFull.took)
+				const isSmall = schedule.limit(since, 2_000) === 16
+				if (since !== 0) expect(since).toBe(position)
+				else if (full.isSmall) expect(now - full.endedAt).toBeGreaterThanOrEqual(10 * full.took)
+				else expect(now - full.endedAt).toBeGreaterThanOrEqual(20 * Math.min(full.took, 20))
 				now += takes
-				if (since === 0) lastFull = { endedAt: now, took: takes }
-				bound = Math.max(bound, due)
-				schedule.recordScan(since, startedAt, now, short, due)
+				if (since === 0) full = { endedAt: now, took: takes, isSmall }
+				const found = short ? due : Math.max(due, since + 1)
+				latest = Math.max(latest, found)
+				position = short ? latest : found
+				schedule.recordScan(since, startedAt, now, short, found)
 				expect(schedule.nextAt).toBeLessThanOrEqual(now + pollMs)
 			}
 		}),

@@ -1,0 +1,97 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { Outbox, Relay } from 'yaoki/outbox'
+import { type VirtualRuntime, virtualRuntime } from 'yaoki/testing'
+import { type LateCommitStore, lateCommitStore } from './late-commit-store.ts'
+
+interface Rig {
+	readonly clock: VirtualRuntime
+	readonly store: LateCommitStore
+	/** The longest time between the moment when a message could be claimed and its delivery. */
+	worstMs: number
+	stop(): Promise<void>
+}
+
+async function running(failingShare: number, rowMs = 0.001): Promise<Rig> {
+	const clock = virtualRuntime()
+	const store = lateCommitStore(clock, rowMs)
+	const outbox = new Outbox({ store, runtime: clock })
+	const rig: Rig = {
+		...{ clock, store, worstMs: 0 },
+		async stop() {
+			const stopped = relay.stop({ timeoutMs: 1 })
+			await clock.advance(5_000)
+			await stopped
+		},
+	}
+	const deliver = ({ id }: { readonly id: string }) => {
+		rig.worstMs = Math.max(rig.worstMs, clock.wallNow() - store.claimableSince(id))
+		if (clock.random() < failingShare) throw new Error('no')
+	}
+	const retry = { baseDelayMs: 10, maxDelayMs: 2_000 }
+	const relay = new Relay(outbox, { destinations: { jobs: deliver }, retry, breaker: false, runtime: clock })
+	const started = relay.start()
+	await clock.advance(100)
+	await started
+	return rig
+}
+
+test('one large transaction that commits after later messages were sent is delivered without waiting between its batches', async () => {
+	// Regression: each full scan found one batch, and the next one ran 20 times its duration later.
+	const rig = await running(0)
+	rig.store.write(4_000, 2_000)
+	for (let at = 0; at < 100; at++) {
+		rig.store.write(1, 0)
+		await rig.clock.advance(20)
+	}
+	await rig.clock.advance(1_000)
+	expect(rig.store.unsent).toBe(0)
+	await rig.stop()
+})
+
+test('every committed due message is delivered within a second, in whatever order transactions commit and retries come due', async () => {
+	const transaction = fc.record({
+		afterMs: fc.integer({ min: 0, max: 300 }),
+		count: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 300 })),
+		commitMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 5_000 })),
+	})
+	await fc.assert(
+		fc.asyncProperty(
+			fc.array(transaction, { minLength: 1, maxLength: 20 }),
+			fc.constantFrom(0, 0.02, 0.5),
+			async (transactions, failingShare) => {
+				const rig = await running(failingShare)
+				for (const { afterMs, count, commitMs } of transactions) {
+					await rig.clock.advance(afterMs)
+					rig.store.write(count, commitMs)
+				}
+				await rig.clock.advance(30_000)
+				await rig.stop()
+				expect(rig.store.unsent).toBe(0)
+				expect(rig.worstMs).toBeLessThanOrEqual(1_000)
+			},
+		),
+		{ numRuns: 15 },
+	)
+})
+
+test('while sent messages cannot be vacuumed, scans of all of them take at most a tenth of the time', async () => {
+	const rig = await running(0, 0.1)
+	for (let at = 0; at < 10; at++) {
+		rig.store.write(200, 0)
+		await rig.clock.advance(500)
+	}
+	expect(rig.store.unsent).toBe(0)
+	rig.store.targets.length = 0
+	// A full scan takes 200 ms, because it reads 2,000 dead rows, or more.
+	for (let at = 0; at < 400; at++) {
+		rig.store.write(1, 0)
+		await rig.clock.advance(50)
+	}
+	await rig.clock.advance(500)
+	expect(rig.store.unsent).toBe(0)
+	const full = rig.store.targets.filter(({ since }) => since === 0)
+	expect(full.length).toBeGreaterThan(5)
+	expect(full.length).toBeLessThanOrEqual(1 + 20_500 / (10 * 200))
+	await rig.stop()
+})
