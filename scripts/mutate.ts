@@ -1,7 +1,8 @@
 /**
  * `npm run mutate -- --only retry,lint --json results.json`: changes one operator, constant, condition or statement of the decisions in core at
  * a time, and runs the tests that reach it. A mutant that no test notices survives and is listed. Results of earlier runs in the JSON file
- * are kept, so that folders can run one by one. Stryker 10 needs the compiler API, which TypeScript 7 does not have.
+ * are kept, so that folders can run one by one. `--survivors limits.test` runs only the mutants that survived in the JSON file, with the
+ * test files whose path contains this text. Stryker 10 needs the compiler API, which TypeScript 7 does not have.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
@@ -22,7 +23,9 @@ interface Result {
 
 const EXPENSIVE_MS = 50
 
-const { values } = parseArgs({ options: { only: { type: 'string' }, json: { type: 'string' } } })
+const { values } = parseArgs({
+	options: { only: { type: 'string' }, json: { type: 'string' }, survivors: { type: 'string' } },
+})
 const names = values.only?.split(',') ?? Object.keys(TARGETS)
 const targets = names.map((name): readonly [string, Target] => {
 	const target = TARGETS[name]
@@ -60,7 +63,11 @@ printResults()
 
 async function runTarget(name: string, { sources, tests }: Target): Promise<Result> {
 	const paths = sources.map(sourcePath)
-	const own = mutants.filter(({ file }) => paths.includes(file))
+	const all = mutants.filter(({ file }) => paths.includes(file))
+	const before = values.survivors === undefined ? undefined : results[name]
+	const own = all.filter(
+		(mutant) => !before || [...before.survived, ...before.notReached].includes(describe(mutant)),
+	)
 	const files = await exploreAll(tests)
 	const verdicts = new Map<number, 'killed' | 'timeout'>()
 	/** Mutants that a process has to run from its start, by test file. */
@@ -108,15 +115,17 @@ async function runTarget(name: string, { sources, tests }: Target): Promise<Resu
 		}
 	}
 
-	const isReached = (id: number) =>
+	const isReached = ({ id }: Mutant) =>
 		files.some((file) => file.outside.has(id) || file.tests.some(({ reached }) => reached.includes(id)))
+	const listWith = (verdict: string) => own.filter(({ id }) => verdicts.get(id) === verdict).map(describe)
 	const alive = own.filter(({ id }) => !verdicts.has(id))
+	const survived = alive.filter((mutant) => isReached(mutant) || before?.survived.includes(describe(mutant)))
 	return {
-		mutants: own.length,
-		killed: own.filter(({ id }) => verdicts.get(id) === 'killed').length,
-		timedOut: own.filter(({ id }) => verdicts.get(id) === 'timeout').map(describe),
-		survived: alive.filter(({ id }) => isReached(id)).map(describe),
-		notReached: alive.filter(({ id }) => !isReached(id)).map(describe),
+		mutants: all.length,
+		killed: (before?.killed ?? 0) + listWith('killed').length,
+		timedOut: [...(before?.timedOut ?? []), ...listWith('timeout')],
+		survived: survived.map(describe),
+		notReached: alive.filter((mutant) => !survived.includes(mutant)).map(describe),
 	}
 }
 
@@ -125,7 +134,7 @@ async function exploreAll(folders: readonly string[]): Promise<readonly TestFile
 	const files: TestFile[] = []
 	for (const folder of folders) {
 		const prefix = join('test', 'core', folder) + sep
-		for (const path of testFiles.paths.filter((path) => relative(ROOT, path).startsWith(prefix))) {
+		for (const path of testFiles.paths.filter((path) => isSelected(path, prefix))) {
 			const known = explored.get(path) ?? testFiles.explore(path)
 			explored.set(path, known)
 			const file = await known
@@ -137,6 +146,10 @@ async function exploreAll(folders: readonly string[]): Promise<readonly TestFile
 		console.error(`${folder}: ran the tests without a mutant`)
 	}
 	return files
+}
+
+function isSelected(path: string, prefix: string): boolean {
+	return relative(ROOT, path).startsWith(prefix) && path.includes(values.survivors ?? '')
 }
 
 function printResults(): void {
@@ -175,7 +188,7 @@ function printResults(): void {
 		console.log(row.map((cell, index) => (index === 0 ? cell.padEnd(16) : cell.padStart(12))).join(''))
 }
 
-function describe({ file, line, original, replacement }: Mutant): string {
+function describe({ file, line, column, original, replacement }: Mutant): string {
 	const short = (text: string) => text.replaceAll(/\s+/g, ' ').slice(0, 80)
-	return `${relative(ROOT, file)}:${line}: ${short(original)} -> ${replacement === '' ? 'removed' : short(replacement)}`
+	return `${relative(ROOT, file)}:${line}:${column}: ${short(original)} -> ${replacement === '' ? 'removed' : short(replacement)}`
 }

@@ -9,6 +9,7 @@ export interface Mutant {
 	readonly id: number
 	readonly file: string
 	readonly line: number
+	readonly column: number
 	readonly original: string
 	readonly replacement: string
 }
@@ -67,8 +68,9 @@ export function instrument(file: string, text: string, mutants: Mutant[]): strin
 
 	const add = (node: Node, replacement: string): number => {
 		const id = mutants.length + 1
-		const line = text.slice(0, node.start).split('\n').length
-		mutants.push({ id, file, line, original: source(node), replacement })
+		const lines = text.slice(0, node.start).split('\n')
+		const column = (lines.at(-1)?.length ?? 0) + 1
+		mutants.push({ id, file, line: lines.length, column, original: source(node), replacement })
 		return id
 	}
 

@@ -36,6 +36,9 @@ describe('the retries that retryBudget allows', () => {
 		for (let n = 0; n <= 1_000; n += 7)
 			expect(retriesAfter(1_000, { maxRetryRatio: n / 1_000 }), String(n)).toBe(n)
 	})
+	it('by default after many calls: one for every ten', () => {
+		expect(retriesAfter(2_000, {})).toBe(200)
+	})
 	it('by default without calls: ten per second', () => {
 		expect(new RetryBudget().available(0)).toBe(100)
 	})

@@ -43,9 +43,22 @@ describe('maxAttempts', () => {
 		expect(lint(policy).maxAttempts).toBe(9)
 	})
 
+	test('covers a retry that retries timeouts and leaves other failures to the outermost', async () => {
+		const clock = virtualRuntime()
+		const policy = pipeline(
+			{ runtime: clock },
+			...[three(), three(), timeout(100), retry({ nested: 'outermost' })],
+		)
+		// The middle retry handles two timeouts. The failure passes the inner retry, so all later ones are left to the outermost.
+		const { attempts } = await runCall(clock, policy, HANGS, HANGS, FAILS)
+		expect(attempts).toBe(5)
+		expect(lint(policy).maxAttempts).toBeGreaterThanOrEqual(attempts)
+	})
+
 	test('multiplies for a retry of errors that are permanent for the inner one', () => {
 		const outer = retry({ ...steady, maxRetries: 2, shouldRetry: () => true })
 		expect(lint(pipeline(outer, three(), timeout(100))).maxAttempts).toBe(9)
+		expect(lint(pipeline(outer, hedge({ delayMs: 0 }), three(), timeout(100))).maxAttempts).toBe(18)
 	})
 
 	test('multiplies for hedges', async () => {
@@ -58,6 +71,10 @@ describe('maxAttempts', () => {
 	test('does not count a hedge whose delay is longer than the timeout', () => {
 		expect(lint(pipeline(hedge({ delayMs: 60 }), timeout(50))).maxAttempts).toBe(1)
 		expect(lint(pipeline(hedge({ delayMs: 50 }), timeout(50))).maxAttempts).toBe(2)
+	})
+
+	test('counts every hedge that follows a percentile, because latencies may be near 0', () => {
+		expect(lint(pipeline(hedge({ maxHedges: 3 }), timeout(1)))).toMatchObject({ maxAttempts: 4, worstMs: 2 })
 	})
 
 	test('of a keyed policy is that of one key', () => {

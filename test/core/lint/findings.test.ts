@@ -164,6 +164,17 @@ describe('settings outside the usual range', () => {
 	})
 })
 
+test('a fix suggests a preset only for a retry, and the strategy that an unused option belongs to', () => {
+	const fixes = (policy: Policy<unknown>) =>
+		lint(pipeline(policy, timeout(1_000))).findings.map(({ fix }) => fix)
+	expect(fixes(retry({ maxRetries: 9 }))).toEqual([expect.stringContaining('preset')])
+	expect(fixes(circuitBreaker({ failureThreshold: 1 }))).toEqual([expect.not.stringContaining('preset')])
+	expect(fixes(retry({ jitterStrategy: 'full', jitterFactor: 1, jitterRangeMs: 1 }))).toEqual([
+		expect.stringContaining("'proportional'"),
+		expect.stringContaining("'additive'"),
+	])
+})
+
 describe('time', () => {
 	test('reports no-timeout if nothing ends an operation that hangs', () => {
 		expect(codes(retry())).toEqual(['no-timeout retry'])
