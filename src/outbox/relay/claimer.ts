@@ -3,6 +3,7 @@
  * messages are written concurrently; then it waits until it is woken, a slot is free, or the next message is due.
  */
 import type { ClaimedRow, ClaimResult, ClaimTarget } from '../store/rows.ts'
+import { PollSchedule } from '../timing/poll-schedule.ts'
 import { EventLoopYield } from '../timing/yield.ts'
 import { Delivery } from './delivery.ts'
 import { DestinationDiscovery } from './destination-discovery.ts'
@@ -19,8 +20,11 @@ export class Claimer {
 	readonly #poison: PoisonDetection
 	readonly #yield: EventLoopYield
 	readonly #discovery: DestinationDiscovery
+	readonly #polls: PollSchedule
 	#isWoken = true
-	#polledAt = -Infinity
+	/** True from a poll until the scan that it caused. */
+	#isPolling = false
+	#housekeptAt = -Infinity
 	#nextDueAskedAt = -Infinity
 	/** Destinations whose next due time is known; cleared when messages are claimed or the relay is woken. */
 	readonly #nextDueKnown = new Set<DestinationState>()
@@ -29,6 +33,7 @@ export class Claimer {
 		this.#parts = parts
 		this.#poison = new PoisonDetection(parts)
 		this.#yield = new EventLoopYield(parts.context.runtime)
+		this.#polls = new PollSchedule(parts.context.settings.pollMs)
 		this.#discovery = new DestinationDiscovery(parts.context, parts.states)
 	}
 
@@ -55,15 +60,18 @@ export class Claimer {
 		const { context, states, breaker, dispatcher } = this.#parts
 		const now = context.runtime.now()
 		// The same sum as in `#msUntilNext`: a difference, rounded differently, could be not yet due with no time left to wait.
-		const isPoll = now >= this.#polledAt + context.settings.pollMs
-		if (isPoll || this.#isWoken || now >= this.#discovery.nextAt) {
+		const mustKeepHouse = now >= this.#housekeptAt + context.settings.pollMs
+		const isPoll = now >= this.#polls.nextAt
+		if (mustKeepHouse || isPoll || this.#isWoken || now >= this.#discovery.nextAt) {
+			this.#isPolling = isPoll && !this.#isWoken
 			this.#isWoken = false
+			this.#polls.recordScan(now)
 			this.#nextDueKnown.clear()
 			await this.#discovery.run()
 			for (const state of states.byName.values()) state.scan.expect(now)
 		}
-		if (isPoll) {
-			this.#polledAt = now
+		if (mustKeepHouse) {
+			this.#housekeptAt = now
 			// Another relay may have ended a pause early, or paused a destination for which this relay has messages.
 			const isAffected = ([, state]: [string, DestinationState]) =>
 				state.breaker.pausedUntil > now || state.queued.length > 0
@@ -113,6 +121,8 @@ export class Claimer {
 		})
 		this.#nextDueKnown.clear()
 		context.syncClock(result.now)
+		if (this.#isPolling) this.#polls.recordPoll(context.runtime.now(), longestLag(result))
+		this.#isPolling = false
 		this.#accept(targets, result, startedAt)
 		return result.rows.length > 0
 	}
@@ -195,7 +205,11 @@ export class Claimer {
 		const idle = [...states.byName.values()].filter(
 			(state) => state.breaker.pausedUntil <= now && state.claimSize(now) > 0,
 		)
-		let next = Math.min(this.#polledAt + context.settings.pollMs, this.#discovery.nextAt)
+		let next = Math.min(
+			this.#housekeptAt + context.settings.pollMs,
+			this.#polls.nextAt,
+			this.#discovery.nextAt,
+		)
 		const mustAsk = idle.some((state) => !this.#nextDueKnown.has(state))
 		if (mustAsk && now < this.#nextDueAskedAt + NEXT_DUE_EVERY_MS)
 			next = Math.min(next, this.#nextDueAskedAt + NEXT_DUE_EVERY_MS)
@@ -220,6 +234,13 @@ export class Claimer {
 function hasKey(keys: readonly string[] = [], isInverted: boolean): (row: ClaimedRow) => boolean {
 	const known = new Set<string | null>(keys)
 	return ({ key }) => known.has(key) !== isInverted
+}
+
+/** Returns how long the oldest new message has been due; undefined if there is none. Retries are found at their time, without a notification. */
+function longestLag({ rows, now }: ClaimResult): number | undefined {
+	let lagMs: number | undefined
+	for (const { attempt, dueAt } of rows) if (attempt === 1) lagMs = Math.max(lagMs ?? 0, now - dueAt)
+	return lagMs
 }
 
 const latestDueAt = (rows: readonly ClaimedRow[]): number =>

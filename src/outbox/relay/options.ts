@@ -48,7 +48,7 @@ export interface RelayOptions {
 	readonly leaseMs?: number | undefined
 	/** Timeout of a handler. Default 30,000. */
 	readonly timeoutMs?: number | undefined
-	/** Maximum time between two polls, for messages without a notification. Default 1,000. */
+	/** Maximum time between two polls, for messages without a notification. While polls find some, the interval is shorter, at least 50. Default 1,000. */
 	readonly pollMs?: number | undefined
 	/** A message that was claimed during this many crashes becomes a dead letter. Default 3. */
 	readonly maxCrashes?: number | undefined

@@ -31,12 +31,42 @@ test('the poll finds messages of other processes', async () => {
 	await using here = await world()
 	await using there = new Process(here)
 	await there.relay({ jobs: here.sends() }, { pollMs: 5_000 })
-	await here.clock.advance(100)
+	await here.clock.advance(60_000)
 	await here.enqueue(1)
-	await here.clock.advance(4_000)
+	await here.clock.advance(50)
 	expect(here.sendings).toEqual([])
-	await here.clock.advance(1_500)
+	await here.clock.advance(5_000)
 	expect(here.sendings).toHaveLength(1)
+})
+
+test('without notifications, polls adapt to the traffic: a median delay below 150 ms, and a poll per second when idle', async () => {
+	await using here = await world()
+	await using there = new Process(here)
+	await there.relay({ jobs: here.sends() })
+	const claimsIn = async (seconds: number, work: () => Promise<unknown>) => {
+		there.calls.length = 0
+		await work()
+		return there.calls.filter((call) => call === 'claim').length / seconds
+	}
+	const idle = () => here.clock.advance(60_000)
+	const dueAt: number[] = []
+	const busy = async () => {
+		for (let at = 0; at < 300; at++) {
+			dueAt.push(here.clock.now())
+			await here.enqueue(1)
+			await here.clock.advance(100)
+		}
+	}
+	await idle()
+	// Two claims: the poll, and the search for poison messages.
+	expect(await claimsIn(60, idle)).toBeLessThanOrEqual(2.1)
+	expect(await claimsIn(30, busy)).toBeLessThanOrEqual(21)
+	await here.clock.advance(1_000)
+	const delays = here.sendings.map(({ at }, index) => at - (dueAt[index] ?? 0)).sort((a, b) => a - b)
+	expect(delays).toHaveLength(300)
+	expect(delays[150]).toBeLessThan(150)
+	await idle()
+	expect(await claimsIn(60, idle)).toBeLessThanOrEqual(2.1)
 })
 
 test('an idle relay queries its database rarely', async () => {

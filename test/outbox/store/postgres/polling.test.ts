@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { Outbox, Relay } from 'yaoki/outbox'
+import type { Store } from '../../../../src/outbox/store/store.ts'
+import { postgresRig } from './rig.ts'
+
+const rig = postgresRig()
+
+const MESSAGES = 10
+
+test('a relay without LISTEN finds messages of another process long before pollMs has passed, with a few polls each', async () => {
+	let claims = 0
+	const replaced: Partial<Store> = {
+		// A pooler in transaction mode accepts LISTEN, and no notification ever arrives.
+		listen: async () => async () => {},
+		claim: (request) => {
+			claims++
+			return rig.store.claim(request)
+		},
+	}
+	const store = new Proxy<Store>(rig.store, {
+		get: (target, name) => Reflect.get(name in replaced ? replaced : target, name, target),
+	})
+	let onSent = () => {}
+	const relay = new Relay(new Outbox({ store }), {
+		// With polls once per hour, the test would not end.
+		pollMs: 3_600_000,
+		destinations: { jobs: () => {} },
+		onEvent: ({ type }) => type === 'sent' && onSent(),
+	})
+	await relay.start()
+	const elsewhere = new Outbox({ store: rig.store })
+	for (let at = 0; at < MESSAGES; at++) {
+		const sent = new Promise<void>((resolve) => {
+			onSent = resolve
+		})
+		await rig.opened.transaction((tx) => elsewhere.enqueue({ topic: 'jobs', payload: at }, { tx }), 'commit')
+		await sent
+	}
+	expect(claims).toBeLessThanOrEqual(10 * MESSAGES)
+	await relay.stop()
+})

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest'
+import { PollSchedule } from '../../../src/outbox/timing/poll-schedule.ts'
+
+/** Polls until `endsAt`; each finds the messages that became due since the previous one. Returns the delays, and the number of polls. */
+function simulate(schedule: PollSchedule, dueAt: readonly number[], endsAt: number) {
+	const delays: number[] = []
+	let polls = 0
+	let found = 0
+	for (let now = 0; now < endsAt; now = schedule.nextAt) {
+		polls++
+		let lagMs: number | undefined
+		for (; found < dueAt.length && (dueAt[found] ?? 0) <= now; found++) {
+			const delayMs = now - (dueAt[found] ?? 0)
+			delays.push(delayMs)
+			lagMs = Math.max(lagMs ?? 0, delayMs)
+		}
+		schedule.recordPoll(now, lagMs)
+	}
+	return { polls, delays: delays.sort((a, b) => a - b) }
+}
+
+const every = (ms: number, endsAt: number) =>
+	Array.from({ length: Math.floor(endsAt / ms) }, (_, at) => (at + 0.37) * ms)
+
+test('an idle schedule polls once per pollMs after a few short intervals', () => {
+	const schedule = new PollSchedule(1_000)
+	expect(simulate(schedule, [], 10_000).polls).toBeLessThanOrEqual(22)
+	expect(simulate(schedule, [], 60_000).polls).toBe(60)
+})
+
+test.each([10, 100, 333, 1_000])(
+	'messages every %i ms without notifications have a median delay below 150 ms, with at most 20 polls per second',
+	(ms) => {
+		const { polls, delays } = simulate(new PollSchedule(1_000), every(ms, 60_000), 60_000)
+		expect(delays.length).toBeGreaterThanOrEqual(59)
+		expect(delays[delays.length >> 1]).toBeLessThan(150)
+		expect(polls).toBeLessThanOrEqual(20 * 60)
+	},
+)
+
+test('polls that find only fresh messages become rare: notifications arrive', () => {
+	const schedule = new PollSchedule(1_000)
+	for (let at = 0; at < 20; at++) schedule.recordPoll(0, 5)
+	expect(schedule.nextAt).toBe(1_000)
+})
+
+test('a message that was due for a while makes the interval short', () => {
+	const schedule = new PollSchedule(1_000)
+	for (let at = 0; at < 20; at++) schedule.recordPoll(0, undefined)
+	schedule.recordPoll(5_000, 700)
+	expect(schedule.nextAt).toBe(5_050)
+})
+
+test('a scan between two polls postpones the next poll without changing the interval', () => {
+	const schedule = new PollSchedule(1_000)
+	for (let at = 0; at < 20; at++) schedule.recordPoll(0, undefined)
+	schedule.recordScan(600)
+	expect(schedule.nextAt).toBe(1_600)
+})
+
+test('intervals are never longer than pollMs', () => {
+	const schedule = new PollSchedule(20)
+	schedule.recordScan(0)
+	expect(schedule.nextAt).toBe(20)
+	schedule.recordPoll(20, 100)
+	expect(schedule.nextAt).toBe(40)
+})
