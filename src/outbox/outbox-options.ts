@@ -12,6 +12,7 @@ import { systemRuntime } from '../core/runtime/system.ts'
 import { readTopics, type Schemas } from './enqueue/schemas.ts'
 import type { OutsideTransaction } from './enqueue/transaction-check.ts'
 import type { Topics } from './message/message.ts'
+import { DEFAULT_DEDUPE_FOR_MS } from './store/insert-options.ts'
 import type { Store } from './store/store.ts'
 
 /** Options of an outbox. */
@@ -26,6 +27,16 @@ export interface OutboxOptions<T extends Topics = Topics> {
 	readonly maxPayloadBytes?: number | undefined
 	/** Keeps sent messages: `true` permanently, or for `keepForMs` milliseconds. Default false: they are deleted. */
 	readonly history?: { readonly keepForMs: number } | boolean | undefined
+	/**
+	 * How long a `dedupeKey` rejects further messages, from the time when its message is due. A key is never free while its
+	 * message is queued or dead. Default 86,400,000: a day.
+	 */
+	readonly dedupeForMs?: number | undefined
+	/**
+	 * Whether transactions that enqueue messages of the same destination and key wait for each other until they end, so that the order
+	 * of enqueuing is the order of commits. Default true.
+	 */
+	readonly lockKeys?: boolean | undefined
 	/** What to do when a message is enqueued outside a transaction. Default `'warn'`: print a warning once. */
 	readonly outsideTransaction?: 'warn' | 'allow' | 'reject' | undefined
 	/** Clock and timers, for ids and for waking relays. Default: those of the system. */
@@ -42,6 +53,8 @@ export interface OutboxSettings {
 	readonly keepsHistory: boolean
 	/** Undefined if history is kept permanently, or not at all. */
 	readonly historyForMs: number | undefined
+	readonly dedupeForMs: number
+	readonly lockKeys: boolean
 	readonly outsideTransaction: OutsideTransaction
 	readonly runtime: Runtime
 	readonly onWarning: (text: string) => void
@@ -53,6 +66,8 @@ const SCHEMA: OptionSchema = {
 	topics: 'any',
 	maxPayloadBytes: [1, MAX_NUMBER, 1_048_576],
 	history: 'any',
+	dedupeForMs: [1, MAX_NUMBER, DEFAULT_DEDUPE_FOR_MS],
+	lockKeys: 'any',
 	outsideTransaction: 'any',
 	runtime: 'any',
 	onWarning: 'function',
@@ -62,12 +77,16 @@ const MODES: readonly OutsideTransaction[] = ['warn', 'allow', 'reject']
 
 export function readOutboxOptions(options: OutboxOptions): OutboxSettings {
 	checkNames(options, SCHEMA, 'Outbox')
-	const { maxPayloadBytes } = readOptions<{ readonly maxPayloadBytes: number }>(options, SCHEMA)
+	const { maxPayloadBytes, dedupeForMs } = readOptions<
+		Readonly<Record<'maxPayloadBytes' | 'dedupeForMs', number>>
+	>(options, SCHEMA)
 	const { store, history = false, outsideTransaction = 'warn', runtime = systemRuntime } = options
+	const { lockKeys = true } = options
 	if (typeof (store as Partial<Store> | null | undefined)?.insert !== 'function')
 		invalidOption('store', store, 'a store, such as sqliteStore(file) or postgresStore({ client })')
 	if (!MODES.includes(outsideTransaction))
 		invalidOption('outsideTransaction', outsideTransaction, `one of ${MODES.join(', ')}`)
+	if (typeof lockKeys !== 'boolean') invalidOption('lockKeys', lockKeys, 'a boolean')
 	if (typeof (runtime as Partial<Runtime> | null)?.setTimer !== 'function')
 		invalidOption('runtime', runtime, 'a Runtime')
 	return {
@@ -77,6 +96,8 @@ export function readOutboxOptions(options: OutboxOptions): OutboxSettings {
 		maxPayloadBytes,
 		keepsHistory: history !== false,
 		historyForMs: readHistory(history),
+		dedupeForMs,
+		lockKeys,
 		outsideTransaction,
 		runtime,
 		onWarning: options.onWarning ?? ((text) => console.warn(text)),

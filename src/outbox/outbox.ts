@@ -23,6 +23,7 @@ import { type LocalRelay, RelayNotifier } from './notify/relay-notifier.ts'
 import { DestinationControl, type PauseOptions, type ResumeOptions } from './operator/destination-control.ts'
 import type { OperatorOptions } from './operator/operator.ts'
 import { type OutboxOptions, readOutboxOptions } from './outbox-options.ts'
+import type { InsertOptions } from './store/insert-options.ts'
 import type { InsertResult, NewRow } from './store/rows.ts'
 import type { MigrationReport, Store } from './store/store.ts'
 
@@ -53,11 +54,12 @@ export class Outbox<T extends Topics = Topics> {
 	readonly #emitter: Emitter<OutboxEvent>
 	readonly #runtime: Runtime
 	readonly #control: DestinationControl
+	readonly #insertOptions: InsertOptions
 	#closed: Promise<void> | undefined
 
 	constructor(options: OutboxOptions<T>) {
 		const settings = readOutboxOptions(options)
-		const { store, keepsHistory, runtime } = settings
+		const { store, keepsHistory, runtime, dedupeForMs, lockKeys } = settings
 		this.store = store
 		this.keepsHistory = keepsHistory
 		this.historyForMs = settings.historyForMs
@@ -67,6 +69,7 @@ export class Outbox<T extends Topics = Topics> {
 		this.#emitter = new Emitter(settings.name, runtime)
 		this.#runtime = runtime
 		this.#control = new DestinationControl(store, () => this.wake())
+		this.#insertOptions = { dedupeForMs, lockKeys }
 		this.dead = new DeadLetters({ ...settings, onChanged: (type, count) => this.#onChanged(type, count) })
 	}
 
@@ -123,7 +126,7 @@ export class Outbox<T extends Topics = Topics> {
 		const { tx, store } = this.#transactionCheck.beforeSyncInsert(options)
 		const rows = this.#rowBuilder.buildSync(isBatch ? given : [given], isBatch)
 		if (rows.length === 0) return []
-		return this.#finish(rows, store.insertSync(rows, tx), isBatch, options)
+		return this.#finish(rows, store.insertSync(rows, tx, this.#insertOptions), isBatch, options)
 	}
 
 	/** Returns a message; undefined if the id is unknown, or the message was sent and no history is kept. */
@@ -224,7 +227,7 @@ export class Outbox<T extends Topics = Topics> {
 		options: EnqueueOptions,
 	): Promise<EnqueueResult | EnqueueResult[]> {
 		return this.store
-			.insert(rows, options.tx)
+			.insert(rows, options.tx, this.#insertOptions)
 			.then((inserted) => this.#finish(rows, inserted, isBatch, options))
 	}
 

@@ -14,6 +14,19 @@ export function withNumbers<Row extends object>(row: Row, columns: readonly (key
 /** Returns a uuid[] literal. The ids must be valid UUIDs. */
 export const uuidList = (ids: readonly string[]): string => `{${ids.join(',')}}`
 
+/** Returns a text[] literal; null if all values are null, which `unnest` fills up with nulls. */
+export const textList = (values: readonly (string | null)[]): string | null =>
+	values.every((value) => value === null) ? null : `{${values.map(quoteItem).join(',')}}`
+
+const quoteItem = (value: string | null): string =>
+	value === null ? 'NULL' : `"${NEEDS_ESCAPE.test(value) ? value.replaceAll(/["\\]/g, '\\$&') : value}"`
+
+const NEEDS_ESCAPE = /["\\]/
+
+/** Returns a literal of an array of numbers; null if all values are null. */
+export const numberList = (values: readonly (number | null)[]): string | null =>
+	values.every((value) => value === null) ? null : `{${values.map((value) => value ?? 'NULL').join(',')}}`
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /** Checks an id before it is sent: PostgreSQL fails on a text that is not a UUID instead of finding nothing. */

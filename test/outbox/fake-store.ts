@@ -1,5 +1,6 @@
 /** A store that keeps rows in an array, for tests of the outbox. Operations that those tests do not need reject. */
 
+import type { InsertOptions } from '../../src/outbox/store/insert-options.ts'
 import type { InsertResult, NewRow, StoredMessage } from '../../src/outbox/store/rows.ts'
 import type { Store, StoreFilter } from '../../src/outbox/store/store.ts'
 import { isSqlClient, type Queryable } from '../../src/sql/clients.ts'
@@ -8,6 +9,8 @@ export interface FakeStore extends Store {
 	readonly rows: readonly NewRow[]
 	/** The `tx` of each insert. */
 	readonly inserts: readonly (Queryable | undefined)[]
+	/** The options of each insert. */
+	readonly insertOptions: readonly (InsertOptions | undefined)[]
 	notifications: number
 	closes: number
 	/** What `insert` reports about the transaction. */
@@ -24,9 +27,11 @@ const unsupported = (): Promise<never> => Promise.reject(new Error('not supporte
 export function fakeStore(settings: { readonly kind?: string } = {}): FakeStore {
 	const rows: NewRow[] = []
 	const inserts: (Queryable | undefined)[] = []
+	const insertOptions: (InsertOptions | undefined)[] = []
 	const store: FakeStore = {
 		rows,
 		inserts,
+		insertOptions,
 		notifications: 0,
 		closes: 0,
 		isInTransaction: true,
@@ -35,8 +40,9 @@ export function fakeStore(settings: { readonly kind?: string } = {}): FakeStore 
 		retryFilters: [],
 		kind: settings.kind ?? 'postgres',
 		accepts: isSqlClient,
-		insert(news, tx) {
+		insert(news, tx, options) {
 			inserts.push(tx)
+			insertOptions.push(options)
 			const duplicates = new Map<string, string>()
 			for (const row of news) {
 				const earlier = row.dedupeKey !== null && rows.find(({ dedupeKey }) => dedupeKey === row.dedupeKey)
@@ -72,6 +78,7 @@ export function fakeStore(settings: { readonly kind?: string } = {}): FakeStore 
 		nextDueInMs: unsupported,
 		dueDestinations: unsupported,
 		dropHistory: unsupported,
+		dropDedupeKeys: unsupported,
 		circuits: () => Promise.resolve([]),
 		changeCircuit: unsupported,
 		pause: unsupported,

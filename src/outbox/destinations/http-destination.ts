@@ -105,13 +105,19 @@ function requestHeaders(
 	const headers: Record<string, string> = {
 		'content-type': 'application/json',
 		'x-message-topic': encodeURIComponent(message.topic),
-		...(message.key === undefined ? {} : { 'x-message-key': encodeURIComponent(message.key) }),
+		...keyHeaders(message),
 		...toLowerCase(message.headers),
 		...toLowerCase(own ?? {}),
 	}
 	headers['idempotency-key'] = message.id
 	return headers
 }
+
+/** Positions of messages without a key say nothing about their order. */
+const keyHeaders = ({ key, sequence }: Message): Record<string, string> =>
+	key === undefined
+		? {}
+		: { 'x-message-key': encodeURIComponent(key), 'x-message-sequence': String(sequence) }
 
 /** Lower-cased, because `fetch` would send two headers that differ only in case. */
 const toLowerCase = (headers: Readonly<Record<string, string>>): Record<string, string> =>

@@ -37,7 +37,10 @@ export interface NewMessage<Topic extends string = string, Payload = unknown> {
 	/** Any JSON value. */
 	readonly payload: Payload
 	readonly headers?: Readonly<Record<string, string>> | undefined
-	/** A message is not enqueued if another one with the same dedupe key is queued, in flight, dead or in the history. */
+	/**
+	 * A message is not enqueued if another one with the same dedupe key is queued, in flight or dead, or was due less than `dedupeForMs`
+	 * ago.
+	 */
 	readonly dedupeKey?: string | undefined
 	/** Not sent before this time, by the database's clock. */
 	readonly notBefore?: Date | undefined
@@ -65,6 +68,11 @@ export interface Message<Topic extends string = string, Payload = unknown> {
 	readonly topic: Topic
 	readonly destination: string
 	readonly key: string | undefined
+	/**
+	 * The position in enqueue order: greater than that of all earlier messages of the same destination and key. The same for every attempt.
+	 * Gaps are normal, because all messages of the outbox share the numbers.
+	 */
+	readonly sequence: number
 	readonly payload: Payload
 	readonly headers: Readonly<Record<string, string>>
 	/** The number of attempts, including this one: 1 for the first. `context.attempt` is its index, from 0. */

@@ -124,6 +124,7 @@ function toMessage(row: ClaimedRow): Message {
 		topic: row.topic,
 		destination: row.destination,
 		key: row.key ?? undefined,
+		sequence: row.sequence,
 		payload: JSON.parse(row.payload),
 		headers: headers === null ? {} : JSON.parse(headers),
 		attempts: row.attempt,

@@ -2,6 +2,7 @@
  * A relay from its start to its stop: creates the parts and ends them in order. Calls go one way: RelayRun -> Claimer, Heartbeat -> PoisonDetection
  * -> Dispatcher -> SharedBreaker -> Settler -> RelayContext. Parts below wake the loop by the WakeSignal.
  */
+import type { Runtime } from '../../core/runtime/runtime.ts'
 import { WakeSignal } from '../notify/wake-signal.ts'
 import { SchemaVersionError } from '../store/errors.ts'
 import { withTimeout } from '../timing/sleep.ts'
@@ -19,11 +20,11 @@ const ABORT_GRACE_MS = 1_000
 /** How long each cleanup step may wait for the database. */
 const CLEANUP_TIMEOUT_MS = 1_000
 
-const HISTORY_INTERVAL_MS = 60_000
+const CLEANUP_INTERVAL_MS = 60_000
 /** Soon after the start, for processes that never run for long. */
-const FIRST_HISTORY_MS = 1_000
-/** History is deleted in batches, so that no single DELETE is long. */
-const HISTORY_BATCH = 1_000
+const FIRST_CLEANUP_MS = 1_000
+/** History and dedupe keys are deleted in batches, so that no single DELETE is long. */
+const CLEANUP_BATCH = 1_000
 
 export class RelayRun {
 	readonly context: RelayContext
@@ -71,8 +72,10 @@ export class RelayRun {
 		this.#running = this.#claimer.run().catch(() => {
 			// Only after the store was abandoned while stopping.
 		})
+		const { runtime } = settings
+		this.addCleanup(startDeleting(runtime, (limit) => store.dropDedupeKeys(limit)))
 		if (keepsHistory && historyForMs !== undefined)
-			this.addCleanup(startHistoryCleanup(this.context, historyForMs))
+			this.addCleanup(startDeleting(runtime, (limit) => store.dropHistory(historyForMs, limit)))
 	}
 
 	wake(): void {
@@ -140,24 +143,24 @@ export class RelayRun {
 	}
 }
 
-/** Deletes sent messages after `keepForMs`; returns a function that stops it. */
-function startHistoryCleanup({ store, runtime }: RelayContext, keepForMs: number): () => void {
+/** Deletes expired rows once a minute, in batches until one is not full; returns a function that stops it. */
+function startDeleting(runtime: Runtime, deleteBatch: (limit: number) => Promise<number>): () => void {
 	let isStopped = false
 	const run = async (): Promise<void> => {
 		let count = 0
 		try {
-			count = await store.dropHistory(keepForMs, HISTORY_BATCH)
+			count = await deleteBatch(CLEANUP_BATCH)
 		} catch {
 			// What is left is deleted the next time.
 		}
 		// The next batch in another turn of the event loop, so that other work can run in between.
-		if (!isStopped) schedule(count === HISTORY_BATCH ? 0 : HISTORY_INTERVAL_MS)
+		if (!isStopped) schedule(count === CLEANUP_BATCH ? 0 : CLEANUP_INTERVAL_MS)
 	}
 	let cancel: () => void
 	const schedule = (ms: number): void => {
 		cancel = runtime.setTimer(ms, () => void run(), 'housekeeping')
 	}
-	schedule(FIRST_HISTORY_MS)
+	schedule(FIRST_CLEANUP_MS)
 	return () => {
 		isStopped = true
 		cancel()

@@ -2,6 +2,7 @@
 export type { Queryable, SqlClient, SqliteClient } from '../../sql/clients.ts'
 export type { DeadLetterCause, MessageStatus, StoredError } from '../message/message.ts'
 export { SchemaVersionError, StoreError } from './errors.ts'
+export type { InsertOptions } from './insert-options.ts'
 export type {
 	AfterDeadLetter,
 	CircuitChange,

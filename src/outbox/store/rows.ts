@@ -33,6 +33,8 @@ export interface InsertResult {
 
 /** A message that a relay holds until its lease expires. */
 export interface ClaimedRow extends Omit<NewRow, 'dedupeKey' | 'notBefore'> {
+	/** The position in enqueue order, assigned at the insert and never reused: greater than that of all earlier messages of the key. */
+	readonly sequence: number
 	/** Number of this attempt, from 1. The claim counts it. */
 	readonly attempt: number
 	readonly claimedAt: number

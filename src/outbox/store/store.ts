@@ -6,6 +6,7 @@
  */
 import type { Queryable } from '../../sql/clients.ts'
 import type { DeadLetterCause, MessageStatus } from '../message/message.ts'
+import type { InsertOptions } from './insert-options.ts'
 import type {
 	CircuitChange,
 	ClaimRef,
@@ -50,14 +51,18 @@ export interface SchemaStore {
 
 /** Writes new messages. */
 export interface EnqueueStore {
-	/** Inserts the rows in the transaction `tx`, or in a transaction of its own if `tx` is omitted. */
-	insert(rows: readonly NewRow[], tx?: Queryable): Promise<InsertResult>
+	/**
+	 * Inserts the rows in the transaction `tx`, or in a transaction of its own if `tx` is omitted. A dedupe key is taken until it expires, and
+	 * as long as its message is queued or dead. At any isolation level, a second message with a taken key is returned as a duplicate, or
+	 * the call rejects.
+	 */
+	insert(rows: readonly NewRow[], tx?: Queryable, options?: InsertOptions): Promise<InsertResult>
 }
 
 /** Writes new messages within the call, for drivers that are synchronous. */
 export interface SyncEnqueueStore {
 	/** As `insert` with `tx`, but returns when the rows are inserted, and throws. */
-	insertSync(rows: readonly NewRow[], tx: Queryable): InsertResult
+	insertSync(rows: readonly NewRow[], tx: Queryable, options?: InsertOptions): InsertResult
 }
 
 /** Destinations with due messages. */
@@ -91,6 +96,11 @@ export interface QueueStore {
 	dueDestinations(limit: number, after?: string): Promise<DueDestinations>
 	/** Deletes at most `limit` of the oldest history rows older than `olderThanMs`. Returns the number of deleted rows. */
 	dropHistory(olderThanMs: number, limit: number): Promise<number>
+	/**
+	 * Checks at most `limit` expired dedupe keys, oldest first. Deletes those whose message is neither queued nor dead; the others are
+	 * checked again after an hour. Returns the number of checked keys.
+	 */
+	dropDedupeKeys(limit: number): Promise<number>
 }
 
 /** State of a destination that all relays share: circuit, pause, rate, concurrency. */

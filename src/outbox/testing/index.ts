@@ -4,8 +4,10 @@
  */
 import { afterDeadLetter } from './cases/delivery/after-dead-letter.ts'
 import { claim } from './cases/delivery/claim.ts'
+import { dedupeLifetime, expiredDedupeKeys } from './cases/delivery/dedupe-lifetime.ts'
 import { duplicates } from './cases/delivery/duplicates.ts'
 import { insert } from './cases/delivery/insert.ts'
+import { isolation } from './cases/delivery/isolation.ts'
 import { leases, repeatedSettlements } from './cases/delivery/leases.ts'
 import { claimByKey, order, predecessors } from './cases/delivery/order.ts'
 import { poisonCandidates } from './cases/delivery/poison.ts'
@@ -36,6 +38,9 @@ export interface ConformanceCase {
 const TABLES: Readonly<Record<string, CaseTable>> = {
 	insert,
 	duplicates,
+	'dedupe lifetime': dedupeLifetime,
+	'expired dedupe keys': expiredDedupeKeys,
+	isolation,
 	claim,
 	leases,
 	'poison candidates': poisonCandidates,

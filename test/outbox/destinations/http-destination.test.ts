@@ -13,6 +13,7 @@ const MESSAGE: Message = {
 	...{ id: '019b76db-1d30-709f-b51c-77633ed7a20f', topic: 'order.created', destination: 'billing' },
 	...{
 		key: 'order 7/ü',
+		sequence: 41,
 		payload: { total: 12, name: '注文' },
 		headers: { Traceparent: '00-1', 'X-Own': 'message' },
 	},
@@ -48,7 +49,8 @@ test('sends a POST with the payload as JSON, the id as Idempotency-Key, and topi
 			'idempotency-key': MESSAGE.id,
 			'x-message-topic': 'order.created',
 		},
-		...{ 'x-message-key': 'order%207%2F%C3%BC', traceparent: '00-1', 'x-own': 'destination' },
+		...{ 'x-message-key': 'order%207%2F%C3%BC', 'x-message-sequence': '41' },
+		...{ traceparent: '00-1', 'x-own': 'destination' },
 		authorization: 'Bearer x',
 	})
 })

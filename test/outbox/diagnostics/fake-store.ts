@@ -275,6 +275,7 @@ export class FakeStore implements Store {
 	nextDueInMs = notHere
 	dueDestinations = notHere
 	dropHistory = notHere
+	dropDedupeKeys = notHere
 	changeCircuit = notHere
 	pause = notHere
 	changeByOperator = notHere

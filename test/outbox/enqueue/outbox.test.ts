@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { presets, schedule } from '../../../src/core/index.ts'
 import { Outbox } from '../../../src/outbox/outbox.ts'
 import type { OutboxOptions } from '../../../src/outbox/outbox-options.ts'
+import { readRelayOptions } from '../../../src/outbox/relay/options.ts'
+import { DEFAULT_DEDUPE_FOR_MS } from '../../../src/outbox/store/insert-options.ts'
 import { virtualRuntime } from '../../../src/testing/index.ts'
 import { fakeStore } from '../fake-store.ts'
 
@@ -22,6 +25,9 @@ describe('rejects invalid options', () => {
 		[{ store, history: {} }, 'history'],
 		[{ store, history: { keepForMs: 0 } }, 'history'],
 		[{ store, history: { keepForMs: 1, keepFor: 2 } }, 'history.keepFor'],
+		[{ store, dedupeForMs: 0 }, 'dedupeForMs'],
+		[{ store, dedupeForMs: '1d' }, 'dedupeForMs'],
+		[{ store, lockKeys: 'never' }, 'lockKeys'],
 		[{ store, topics: [] }, 'topics'],
 		[{ store, topics: { a: { parse: () => 1 } } }, 'topics["a"]'],
 		[{ store, topics: { a: null } }, 'topics["a"]'],
@@ -43,6 +49,27 @@ test.each([
 	[{ keepForMs: 1_000 }, true, 1_000],
 ])('history %j', (history, keepsHistory, historyForMs) => {
 	expect(open({ history }).outbox).toMatchObject({ keepsHistory, historyForMs })
+})
+
+test('passes dedupeForMs and lockKeys to the store', async () => {
+	const given = [{}, { dedupeForMs: 5_000 }, { lockKeys: false }]
+	const inserted = given.map(async (options) => {
+		const { outbox, store } = open(options)
+		await outbox.enqueue({ topic: 'a', payload: 1 })
+		return store.insertOptions[0]
+	})
+	expect(await Promise.all(inserted)).toEqual([
+		{ dedupeForMs: DEFAULT_DEDUPE_FOR_MS, lockKeys: true },
+		{ dedupeForMs: 5_000, lockKeys: true },
+		{ dedupeForMs: DEFAULT_DEDUPE_FOR_MS, lockKeys: false },
+	])
+})
+
+test('a dedupe key lives longer than the whole retry schedule of a relay, with the longest Retry-After each time', () => {
+	const { maxRetryAfterMs, timeoutMs } = readRelayOptions({})
+	const { maxRetries } = presets.messageQueue
+	const delaysMs = (schedule(presets.messageQueue).total?.maxMs ?? Infinity) + maxRetries * maxRetryAfterMs
+	expect(DEFAULT_DEDUPE_FOR_MS).toBeGreaterThan(delaysMs + (maxRetries + 1) * timeoutMs)
 })
 
 test('maxPayloadBytes limits payloads', async () => {

@@ -34,7 +34,7 @@ test('draining SQLite lets timers run (regression: heartbeat and stop were block
 })
 
 const row = (id: string, attempt = 1): ClaimedRow => ({
-	...{ id, attempt, destination: 'jobs', topic: 'jobs', key: null, payload: '1', headers: null },
+	...{ id, attempt, destination: 'jobs', topic: 'jobs', key: null, sequence: 1, payload: '1', headers: null },
 	...{ maxRetries: null, delayMs: null, crashes: 0, createdAt: 0, claimedAt: 0, dueAt: 0, expiresAt: null },
 })
 

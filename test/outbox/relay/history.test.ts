@@ -31,3 +31,26 @@ test('without history sent messages are deleted', async () => {
 	await here.clock.advance(100)
 	expect(await here.outbox.find(id)).toBeUndefined()
 })
+
+test('the relay deletes expired dedupe keys, without history too', async () => {
+	await using here = await world()
+	const { store, clock } = here
+	const outbox = new Outbox({ store, outsideTransaction: 'allow', runtime: clock, dedupeForMs: 100_000 })
+	const relay = new Relay(outbox, { destinations: { jobs: here.sends() }, runtime: clock, pollMs: 60_000 })
+	await relay.start()
+	const keys = (): unknown[] => store.database.prepare('SELECT dedupe_key FROM yaoki_outbox_dedupe').all()
+	const enqueue = () => outbox.enqueue({ topic: 'jobs', payload: 1, dedupeKey: 'once' })
+	await enqueue()
+	await clock.advance(50_000)
+	expect((await enqueue()).isDuplicate).toBe(true)
+	expect(keys()).toHaveLength(1)
+	await clock.advance(150_000)
+	expect(keys()).toEqual([])
+	expect((await enqueue()).isDuplicate).toBe(false)
+	await clock.advance(10)
+	expect(here.payloads()).toEqual([1, 1])
+	const stopped = relay.stop()
+	await clock.advance(10)
+	await stopped
+	expect(clock.pendingTimers).toBe(0)
+})

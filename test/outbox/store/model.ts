@@ -10,6 +10,8 @@ import { seededRandom } from '../../../src/testing/seeded-random.ts'
 import { type Entry, QueueModel } from './queue-model.ts'
 
 const MINUTE = 60_000
+/** Half a minute more, so that no key expires exactly at the time of a call. */
+const LIFETIME = { dedupeForMs: 8.5 * MINUTE }
 const ALL = 100_000
 const DESTINATIONS: readonly (readonly [
 	name: string,
@@ -86,9 +88,10 @@ class Run {
 		const isOwn = !isRolledBack && this.#below(2) === 0
 		const end = isRolledBack ? 'rollback' : 'commit'
 		const inserted = isOwn
-			? await this.#store.insert(rows)
-			: await this.#opened.transaction((tx) => this.#store.insert(rows, tx), end)
-		if (!isRolledBack) assert.deepEqual(inserted.duplicates, this.#model.insert(rows, now))
+			? await this.#store.insert(rows, undefined, LIFETIME)
+			: await this.#opened.transaction((tx) => this.#store.insert(rows, tx, LIFETIME), end)
+		if (!isRolledBack)
+			assert.deepEqual(inserted.duplicates, this.#model.insert(rows, now, LIFETIME.dedupeForMs))
 	}
 
 	async claim(): Promise<void> {

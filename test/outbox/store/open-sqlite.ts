@@ -10,9 +10,11 @@ const START = Date.UTC(2026, 0, 1)
 
 const transactionOn =
 	(database: () => DatabaseSync): StoreUnderTest['transaction'] =>
-	async (work, end) => {
+	async (work, end, isolationLevel) => {
 		const tx = database()
-		tx.exec('BEGIN IMMEDIATE')
+		tx.exec(isolationLevel ? 'BEGIN' : 'BEGIN IMMEDIATE')
+		// The first read takes the snapshot.
+		if (isolationLevel) tx.exec('SELECT count(*) FROM sqlite_schema')
 		try {
 			const result = await work(tx)
 			tx.exec(end)
@@ -54,6 +56,7 @@ export async function openSqliteFile(): Promise<StoreUnderTest> {
 			user ??= new DatabaseSync(file)
 			return user
 		}),
+		isolationLevels: ['serializable'],
 		another: async () => sqliteStore({ file, clock }),
 		close: async () => {
 			await store.close()

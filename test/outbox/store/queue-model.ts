@@ -9,7 +9,6 @@ export interface Entry {
 	readonly seq: number
 	readonly destination: string
 	readonly key: string | null
-	readonly dedupeKey: string | null
 	place: 'queue' | 'dead' | 'history'
 	dueAt: number
 	attempts: number
@@ -39,6 +38,7 @@ export interface ModelClaim {
 export class QueueModel {
 	readonly entries: Entry[] = []
 	readonly heldUntil: Map<string, number> = new Map()
+	readonly #keys = new Map<string, { readonly id: string; readonly expiresAt: number }>()
 	#seq = 0
 
 	at(place: Entry['place']): Entry[] {
@@ -49,16 +49,27 @@ export class QueueModel {
 		return this.entries.find((entry) => entry.id === id)
 	}
 
-	insert(rows: readonly NewRow[], now: number): Map<string, string> {
+	/** Returns the id of the message that has the key; undefined if the key is free. */
+	#holder(dedupeKey: string, now: number): string | undefined {
+		const holder = this.#keys.get(dedupeKey)
+		if (holder === undefined) return undefined
+		const place = this.entry(holder.id)?.place
+		return holder.expiresAt > now || place === 'queue' || place === 'dead' ? holder.id : undefined
+	}
+
+	insert(rows: readonly NewRow[], now: number, dedupeForMs: number): Map<string, string> {
 		const duplicates = new Map<string, string>()
 		for (const { id, destination, key, dedupeKey, notBefore } of rows) {
-			const holder = this.entries.find((entry) => dedupeKey !== null && entry.dedupeKey === dedupeKey)
-			if (holder) duplicates.set(id, holder.id)
-			else
-				this.entries.push({
-					...{ id, destination, key, dedupeKey, seq: ++this.#seq, place: 'queue', dueAt: notBefore ?? now },
-					...{ attempts: 0, crashes: 0, lockedBy: null, leaseUntil: 0, cause: null, isBlocking: false },
-				})
+			const holder = dedupeKey === null ? undefined : this.#holder(dedupeKey, now)
+			if (holder !== undefined) {
+				duplicates.set(id, holder)
+				continue
+			}
+			if (dedupeKey !== null) this.#keys.set(dedupeKey, { id, expiresAt: (notBefore ?? now) + dedupeForMs })
+			this.entries.push({
+				...{ id, destination, key, seq: ++this.#seq, place: 'queue', dueAt: notBefore ?? now },
+				...{ attempts: 0, crashes: 0, lockedBy: null, leaseUntil: 0, cause: null, isBlocking: false },
+			})
 		}
 		return duplicates
 	}

@@ -68,17 +68,14 @@ function inOrder(rows: readonly Row[], targets: readonly ClaimTarget[], now: num
 			if (!positions.has(destination)) positions.set(destination, at)
 		})
 	return rows
-		.map((row) => ({
-			row: toClaimedRow(row, now),
-			position: positions.get(row.destination) ?? 0,
-			seq: Number(row.seq),
-		}))
-		.sort((a, b) => a.position - b.position || a.row.dueAt - b.row.dueAt || a.seq - b.seq)
+		.map((row) => ({ row: toClaimedRow(row, now), position: positions.get(row.destination) ?? 0 }))
+		.sort((a, b) => a.position - b.position || a.row.dueAt - b.row.dueAt || a.row.sequence - b.row.sequence)
 		.map(({ row }) => row)
 }
 
 const toClaimedRow = (row: Row, claimedAt: number): ClaimedRow => ({
 	id: row.id ?? '',
+	sequence: Number(row.seq),
 	destination: row.destination,
 	topic: row.topic,
 	key: row.key,

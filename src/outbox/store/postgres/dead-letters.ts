@@ -19,13 +19,12 @@ const deleteMatching = (filter: StoreFilter, limit: number, parameters: Paramete
 		order by seq limit ${parameters.add(limit, 'int')} for update skip locked
 	)) returning *`
 
-/** Columns that a replay resets. A dedupe key that another message has taken since is dropped. */
+/** Columns that a replay resets. */
 const RESET: Readonly<Record<string, string>> = {
 	due_at: '{now}',
 	attempts: '0',
 	crashes: '0',
 	delay_ms: 'null',
-	dedupe_key: `case when not exists (select from {s}.outbox o where o.dedupe_key = d.dedupe_key) then d.dedupe_key end`,
 }
 
 const EDIT_COLUMNS = {

@@ -4,6 +4,7 @@
  */
 import { isPGlite, isSqlClient, type PgClient } from '../../../sql/clients.ts'
 import { PostgresExecutor } from '../../../sql/postgres-executor.ts'
+import { dropDedupeKeys } from '../dedupe/postgres-keys.ts'
 import type { Store } from '../store.ts'
 import { circuitOperations } from './circuits.ts'
 import { claim } from './claim.ts'
@@ -52,7 +53,9 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 		migrations: migrationsIn(schema),
 		migrate: () => migrate(executor),
 		schemaVersion: () => schemaVersion(executor),
-		insert: (rows, tx) => insert(executor, rows, tx !== undefined && isSqlClient(tx) ? tx : undefined),
+		insert: (rows, tx, options) =>
+			insert(executor, rows, tx !== undefined && isSqlClient(tx) ? tx : undefined, options),
+		dropDedupeKeys: (limit) => dropDedupeKeys(executor, limit),
 		claim: (request) => claim(executor, request),
 		...settleOperations(executor),
 		...scheduleOperations(executor),

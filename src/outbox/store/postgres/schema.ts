@@ -61,7 +61,6 @@ create table {s}.outbox (${MESSAGE},
 );
 create index outbox_due on {s}.outbox (destination, due_at, seq);
 create index outbox_order on {s}.outbox (destination, key, seq) where key is not null;
-create unique index outbox_dedupe on {s}.outbox (dedupe_key) where dedupe_key is not null;
 create index outbox_crashed on {s}.outbox (destination, due_at) where crashes > 0;
 
 create table {s}.outbox_dead (${MESSAGE},
@@ -73,7 +72,6 @@ create table {s}.outbox_dead (${MESSAGE},
 create index outbox_dead_seq on {s}.outbox_dead (seq);
 create index outbox_dead_destination on {s}.outbox_dead (destination, died_at);
 create index outbox_dead_fingerprint on {s}.outbox_dead (error_fingerprint, seq);
-create index outbox_dead_dedupe on {s}.outbox_dead (dedupe_key) where dedupe_key is not null;
 create index outbox_dead_blocks on {s}.outbox_dead (destination, key, seq) where blocks;
 
 create table {s}.outbox_history (${MESSAGE},
@@ -83,7 +81,13 @@ create table {s}.outbox_history (${MESSAGE},
 );
 create index outbox_history_ended on {s}.outbox_history (ended_at);
 create index outbox_history_seq on {s}.outbox_history (seq);
-create index outbox_history_dedupe on {s}.outbox_history (dedupe_key) where dedupe_key is not null;
+
+create table {s}.outbox_dedupe (
+	dedupe_key text primary key,
+	id uuid not null,
+	expires_at bigint not null
+);
+create index outbox_dedupe_expired on {s}.outbox_dedupe (expires_at);
 
 create table {s}.outbox_destinations (
 	destination text primary key,

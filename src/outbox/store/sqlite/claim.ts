@@ -103,6 +103,7 @@ const isAscending = (seqs: readonly SqlValue[]): boolean =>
 
 const toClaimedRow = (row: SqlRow, destination: string, claimedAt: number): ClaimedRow => ({
 	id: row[2] as string,
+	sequence: row[0] as number,
 	destination,
 	topic: row[3] as string,
 	key: row[4] as string | null,

@@ -7,25 +7,18 @@ import type { SqliteClient } from '../../../sql/clients.ts'
 import { DATABASE_NOW, type SqlValue } from '../../../sql/sqlite-connection.ts'
 import { isBusy, isStaleSnapshot } from '../../../sql/sqlite-errors.ts'
 import { transactionState } from '../../../sql/transaction-state.ts'
+import { KEY_HOLDER, TAKE_KEY } from '../dedupe/sqlite-keys.ts'
 import { StoreError } from '../errors.ts'
+import { DEFAULT_DEDUPE_FOR_MS, type InsertOptions } from '../insert-options.ts'
 import type { InsertResult, NewRow } from '../rows.ts'
+import { timeAfter } from '../time-after.ts'
 
 const COLUMNS =
 	'id, destination, topic, key, payload, headers, max_retries, expires_at, due_at, created_at, dedupe_key'
 /** ?9 is `notBefore`, ?10 the time of a test clock. */
 const VALUES = `?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, coalesce(?9, ?10, ${DATABASE_NOW}), coalesce(?10, ${DATABASE_NOW})`
 
-const INSERT = `INSERT INTO yaoki_outbox (${COLUMNS}) VALUES (${VALUES}, NULL)`
-
-/** Returns a row if it was inserted. */
-const INSERT_UNLESS_DUPLICATE = `INSERT INTO yaoki_outbox (${COLUMNS}) SELECT ${VALUES}, ?11
-	WHERE NOT EXISTS (SELECT 1 FROM yaoki_outbox_dead WHERE dedupe_key = ?11)
-		AND NOT EXISTS (SELECT 1 FROM yaoki_outbox_history WHERE dedupe_key = ?11)
-	ON CONFLICT (dedupe_key) WHERE dedupe_key IS NOT NULL DO NOTHING RETURNING id`
-
-const FIND_DUPLICATE = `SELECT id FROM yaoki_outbox WHERE dedupe_key = ?1
-	UNION ALL SELECT id FROM yaoki_outbox_dead WHERE dedupe_key = ?1
-	UNION ALL SELECT id FROM yaoki_outbox_history WHERE dedupe_key = ?1 LIMIT 1`
+const INSERT = `INSERT INTO yaoki_outbox (${COLUMNS}) VALUES (${VALUES}, ?11)`
 
 /** Runs a statement on the store's own connection or on the user's. */
 export type RunStatement = (sql: string, ...params: SqlValue[]) => readonly unknown[]
@@ -35,20 +28,22 @@ export function insertRows(
 	run: RunStatement,
 	rows: readonly NewRow[],
 	now: number | null,
+	{ dedupeForMs = DEFAULT_DEDUPE_FOR_MS }: InsertOptions = {},
 ): Map<string, string> {
 	const duplicates = new Map<string, string>()
 	for (const row of rows) {
-		const { dedupeKey } = row
-		if (dedupeKey === null) run(INSERT, ...valuesOf(row, now))
-		else if (run(INSERT_UNLESS_DUPLICATE, ...valuesOf(row, now), dedupeKey).length === 0)
-			duplicates.set(row.id, onlyText(run(FIND_DUPLICATE, dedupeKey)))
+		const { id, dedupeKey, notBefore } = row
+		const isFree =
+			dedupeKey === null || run(TAKE_KEY, dedupeKey, id, notBefore, now, timeAfter(0, dedupeForMs)).length > 0
+		if (isFree) run(INSERT, ...valuesOf(row, now))
+		else duplicates.set(id, onlyText(run(KEY_HOLDER, dedupeKey)))
 	}
 	return duplicates
 }
 
 function valuesOf(row: NewRow, now: number | null): SqlValue[] {
-	const { id, destination, topic, key, payload, headers, maxRetries, expiresAt, notBefore } = row
-	return [id, destination, topic, key, payload, headers, maxRetries, expiresAt, notBefore, now]
+	const { id, destination, topic, key, payload, headers, maxRetries, expiresAt, notBefore, dedupeKey } = row
+	return [id, destination, topic, key, payload, headers, maxRetries, expiresAt, notBefore, now, dedupeKey]
 }
 
 /** The user's connection returns objects, the store's own arrays. */
@@ -99,9 +94,14 @@ const STALE_SNAPSHOT =
 	"Your transaction read before another connection wrote, so it can no longer write. Roll it back and start with 'BEGIN IMMEDIATE' (better-sqlite3: db.transaction(fn).immediate()) and { timeout: 5_000 } on your connection."
 
 /** Inserts all rows or none on the user's connection: a caller that catches the error may still commit the rest of its transaction. */
-export function insertInto(tx: SqliteClient, rows: readonly NewRow[], now: number | null): InsertResult {
+export function insertInto(
+	tx: SqliteClient,
+	rows: readonly NewRow[],
+	now: number | null,
+	options?: InsertOptions,
+): InsertResult {
 	try {
-		return insertAll(tx, rows, now)
+		return insertAll(tx, rows, now, options)
 	} catch (error) {
 		if (!isBusy(error)) throw error
 		// The user's connection did not wait, and the store cannot wait in its place: the rows must be written within this tick.
@@ -110,14 +110,21 @@ export function insertInto(tx: SqliteClient, rows: readonly NewRow[], now: numbe
 	}
 }
 
-function insertAll(tx: SqliteClient, rows: readonly NewRow[], now: number | null): InsertResult {
+function insertAll(
+	tx: SqliteClient,
+	rows: readonly NewRow[],
+	now: number | null,
+	options: InsertOptions | undefined,
+): InsertResult {
 	const run = runOn(tx)
 	const state = transactionState(tx)
 	const isInTransaction = state === 'unknown' ? undefined : state === 'open'
-	if (rows.length === 1) return { duplicates: insertRows(run, rows, now), isInTransaction }
+	// One row is one statement, unless it takes a dedupe key too.
+	if (rows.length === 1 && rows[0]?.dedupeKey === null)
+		return { duplicates: insertRows(run, rows, now, options), isInTransaction }
 	run('SAVEPOINT yaoki_insert')
 	try {
-		const duplicates = insertRows(run, rows, now)
+		const duplicates = insertRows(run, rows, now, options)
 		run('RELEASE yaoki_insert')
 		return { duplicates, isInTransaction }
 	} catch (error) {

@@ -80,7 +80,6 @@ CREATE TABLE yaoki_outbox (
 ) STRICT;
 CREATE INDEX yaoki_outbox_due ON yaoki_outbox (destination, due_at);
 CREATE INDEX yaoki_outbox_key ON yaoki_outbox (destination, key) WHERE key IS NOT NULL;
-CREATE UNIQUE INDEX yaoki_outbox_dedupe ON yaoki_outbox (dedupe_key) WHERE dedupe_key IS NOT NULL;
 CREATE INDEX yaoki_outbox_crashed ON yaoki_outbox (destination, due_at) WHERE crashes > 0;
 CREATE INDEX yaoki_outbox_retried ON yaoki_outbox (destination, created_at + first_due_after_ms) WHERE first_due_after_ms IS NOT NULL;
 
@@ -93,7 +92,6 @@ CREATE TABLE yaoki_outbox_dead (
 ) STRICT;
 CREATE INDEX yaoki_outbox_dead_destination ON yaoki_outbox_dead (destination);
 CREATE INDEX yaoki_outbox_dead_blocking ON yaoki_outbox_dead (destination, key) WHERE blocks = 1;
-CREATE INDEX yaoki_outbox_dead_dedupe ON yaoki_outbox_dead (dedupe_key) WHERE dedupe_key IS NOT NULL;
 CREATE INDEX yaoki_outbox_dead_group ON yaoki_outbox_dead (error_fingerprint, cause);
 
 CREATE TABLE yaoki_outbox_history (
@@ -103,7 +101,13 @@ CREATE TABLE yaoki_outbox_history (
 	cause TEXT,${CONTENT}
 ) STRICT;
 CREATE INDEX yaoki_outbox_history_ended ON yaoki_outbox_history (ended_at);
-CREATE INDEX yaoki_outbox_history_dedupe ON yaoki_outbox_history (dedupe_key) WHERE dedupe_key IS NOT NULL;
+
+CREATE TABLE yaoki_outbox_dedupe (
+	dedupe_key TEXT PRIMARY KEY,
+	id TEXT NOT NULL,
+	expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX yaoki_outbox_dedupe_expired ON yaoki_outbox_dedupe (expires_at);
 
 CREATE TABLE yaoki_outbox_destinations (
 	destination TEXT PRIMARY KEY,

@@ -8,6 +8,7 @@ import type { Runtime } from '../../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../../core/runtime/system.ts'
 import { isSqliteClient } from '../../../sql/clients.ts'
 import { SqliteConnection } from '../../../sql/sqlite-connection.ts'
+import { dropDedupeKeys } from '../dedupe/sqlite-keys.ts'
 import { StoreError } from '../errors.ts'
 import type { Store, SyncEnqueueStore } from '../store.ts'
 import { circuitOperations } from './circuits.ts'
@@ -77,6 +78,7 @@ const WRITES = {
 	claim: 'claim',
 	renew: 'renew leases',
 	dropHistory: 'delete history',
+	dropDedupeKeys: 'delete dedupe keys',
 	changeCircuit: 'change a circuit',
 	pause: 'pause a destination',
 	changeByOperator: 'change a destination',
@@ -124,10 +126,10 @@ export function sqliteStore(options: SqliteStoreOptions | string): SqliteStore {
 	const executor = new SqliteExecutor(connection, file, runtime)
 	const stops = new Set<() => void>()
 	const testNow = (): number | null => (clock ? connection.now() : null)
-	const insertSync: SyncEnqueueStore['insertSync'] = (rows, tx) => {
+	const insertSync: SyncEnqueueStore['insertSync'] = (rows, tx, options) => {
 		if (!isSqliteClient(tx)) throw new StoreError('enqueue', 'tx is not an SQLite connection')
 		try {
-			return insertInto(tx, rows, testNow())
+			return insertInto(tx, rows, testNow(), options)
 		} catch (error) {
 			throw executor.explain('enqueue in your transaction', error, tx)
 		}
@@ -144,6 +146,7 @@ export function sqliteStore(options: SqliteStoreOptions | string): SqliteStore {
 			schemaVersion: () => schemaVersion(connection),
 			stats: (limit, destination) => stats(connection, limit, destination),
 			now: () => connection.now(),
+			dropDedupeKeys: (limit) => dropDedupeKeys(connection, limit),
 		}),
 		kind: 'sqlite',
 		migrations: MIGRATIONS,
@@ -160,13 +163,18 @@ export function sqliteStore(options: SqliteStoreOptions | string): SqliteStore {
 				settle(connection, owner, settlements, keepHistory, isSolo),
 			),
 		/** With `tx`, the rows are inserted before the call returns. */
-		async insert(rows, tx) {
+		async insert(rows, tx, options) {
 			if (tx === undefined)
 				return executor.run('write', 'enqueue', () => ({
-					duplicates: insertRows((sql, ...params) => connection.rows(sql, ...params), rows, testNow()),
+					duplicates: insertRows(
+						(sql, ...params) => connection.rows(sql, ...params),
+						rows,
+						testNow(),
+						options,
+					),
 					isInTransaction: false,
 				}))
-			return insertSync(rows, tx)
+			return insertSync(rows, tx, options)
 		},
 		insertSync,
 		/** Does nothing: listeners detect every commit. */

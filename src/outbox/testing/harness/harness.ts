@@ -235,7 +235,8 @@ export class StoreHarness {
 		assertFields(await this.claimOne(overrides), expected)
 	}
 
-	transaction: StoreUnderTest['transaction'] = (work, end) => this.opened.transaction(work, end)
+	transaction: StoreUnderTest['transaction'] = (work, end, isolationLevel) =>
+		this.opened.transaction(work, end, isolationLevel)
 
 	/** Returns the database's time. */
 	async now(): Promise<number> {

@@ -6,8 +6,20 @@ export interface StoreUnderTest {
 	readonly store: Store
 	/** Moves the store's clock forward. The suite never sleeps. */
 	advance(ms: number): void | Promise<void>
-	/** Runs `work` in a transaction of the user and ends it. Returns the result of `work`. */
-	transaction<T>(work: (tx: Queryable) => Promise<T>, end: 'commit' | 'rollback'): Promise<T>
+	/**
+	 * Runs `work` in a transaction of the user and ends it. Returns the result of `work`; rolls back if it rejects. With
+	 * `isolationLevel`, one of `isolationLevels`, the transaction has that level and has taken its snapshot before `work` starts.
+	 */
+	transaction<T>(
+		work: (tx: Queryable) => Promise<T>,
+		end: 'commit' | 'rollback',
+		isolationLevel?: string,
+	): Promise<T>
+	/**
+	 * The isolation levels that a user's transaction can have while other connections write. Omit it if a transaction excludes
+	 * all other connections.
+	 */
+	readonly isolationLevels?: readonly string[]
 	/** Opens a second store on the same database and clock, as another process would. Omit it if there can be only one. */
 	another?(): Promise<Store>
 	/** Closes the stores and deletes the database. */

@@ -33,13 +33,19 @@ export async function openOnPool(pool: pg.Pool): Promise<OpenedPostgres> {
 	const base = await onFreshSchema(pool)
 	return {
 		...base,
-		async transaction(work, end) {
+		isolationLevels: ['read committed', 'repeatable read', 'serializable'],
+		async transaction(work, end, isolationLevel) {
 			const client = await pool.connect()
 			try {
-				await client.query('begin')
+				await client.query(isolationLevel ? `begin isolation level ${isolationLevel}` : 'begin')
+				// The first statement takes the snapshot.
+				if (isolationLevel) await client.query('select 1')
 				const result = await work(client)
 				await client.query(end)
 				return result
+			} catch (error) {
+				await client.query('rollback')
+				throw error
 			} finally {
 				client.release()
 			}

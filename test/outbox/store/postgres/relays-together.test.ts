@@ -48,13 +48,13 @@ test('a locked first message of a key is not overtaken by the next', async () =>
 	client.release()
 })
 
-test('a message inserted earlier but committed later waits for the one of its key in flight', async () => {
+test('without lockKeys, a message inserted earlier but committed later waits for the one of its key in flight', async () => {
 	const client = await rig.pool.connect()
 	await client.query('begin')
 	const early = newRow({ key: 'k' })
-	await rig.store.insert([early], client)
+	await rig.store.insert([early], client, { lockKeys: false })
 	const late = newRow({ key: 'k' })
-	await rig.store.insert([late])
+	await rig.store.insert([late], undefined, { lockKeys: false })
 	const [inFlight] = (await rig.store.claim(wanted({ isOrdered: true }))).rows
 	expect(inFlight?.id).toBe(late.id)
 	await client.query('commit')

@@ -1,5 +1,6 @@
-/** A message with a dedupe key is not inserted while an earlier one with the same key exists in any table. */
+/** A message with a dedupe key is not inserted while the key is taken: until it expires, and as long as its message is queued or dead. */
 import assert from 'node:assert/strict'
+import type { Queryable } from '../../../../sql/clients.ts'
 import { HOUR, sorted } from '../../harness/assertions.ts'
 import { type CaseTable, MANY, type StoreHarness } from '../../harness/harness.ts'
 import { sent } from '../../harness/settlements.ts'
@@ -7,7 +8,7 @@ import { sent } from '../../harness/settlements.ts'
 const d = { dedupeKey: 'd' }
 
 /** Inserts another message with the key `d`. Returns the id of the message that has the key. */
-const insertAgain = async (t: StoreHarness): Promise<string | undefined> => {
+export const insertAgain = async (t: StoreHarness): Promise<string | undefined> => {
 	const row = t.row(d)
 	const { duplicates } = await t.store.insert([row])
 	const holder = duplicates.get(row.id)
@@ -75,21 +76,40 @@ export const duplicates: CaseTable = {
 		afterDeath((t) => t.store.discard({}, MANY, true)),
 	),
 
-	'accepts the key again after its message was sent without history': keyFree((t) => sendOne(t, false)),
+	'finds a duplicate of a message that was sent without history': keyTaken((t) => sendOne(t, false)),
 
-	'accepts the key again after its message was discarded': keyFree(
+	'finds a duplicate of a message that was discarded without history': keyTaken(
 		afterDeath((t) => t.store.discard({}, MANY, false)),
 	),
 
-	'accepts the key again after its history was dropped': keyFree(async (t) => {
-		await sendOne(t, true)
+	'finds a duplicate of a message whose history was dropped': keyTaken(async (t) => {
+		const id = await sendOne(t, true)
 		await t.advance(2 * HOUR)
 		await t.store.dropHistory(HOUR, MANY)
+		return id
 	}),
 
 	'accepts the key again after its transaction was rolled back': keyFree((t) =>
 		t.transaction((tx) => t.store.insert([t.row(d)], tx), 'rollback'),
 	),
+
+	'a failed batch takes no key': async (t) => {
+		const taken = await t.enqueueOne()
+		for (const rows of [[t.row({ ...d, id: taken })], [t.row(d), t.row({ id: taken })]]) {
+			await assert.rejects(t.store.insert(rows))
+			await assert.rejects(t.transaction((tx) => t.store.insert(rows, tx), 'rollback'))
+		}
+		assert.equal(await insertAgain(t), undefined)
+	},
+
+	'a failed message in a transaction that is committed takes no key': async (t) => {
+		const taken = await t.enqueueOne()
+		const insertFailing = async (tx: Queryable): Promise<void> => {
+			await assert.rejects(t.store.insert([t.row({ ...d, id: taken })], tx))
+		}
+		await t.transaction(insertFailing, 'commit')
+		assert.equal(await insertAgain(t), undefined)
+	},
 
 	'finds a duplicate regardless of topic and destination': keyTaken((t) =>
 		t.enqueueOne({ ...d, destination: 'b', topic: 'other' }),

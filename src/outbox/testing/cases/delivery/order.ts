@@ -77,6 +77,32 @@ export const order: CaseTable = {
 		await t.expectClaim([high], ORDERED)
 	},
 
+	'sequence numbers increase with every message of a key, in one batch and over batches': async (t) => {
+		const sequences: number[] = []
+		for (let round = 0; round < 3; round++) {
+			await t.enqueue(k, l, k)
+			await t.transaction((tx) => t.store.insert([t.row(k)], tx), 'commit')
+			for (let n = 0; n < 3; n++) {
+				const row = await t.claimOne({ isOrdered: true, keys: ['k'] })
+				sequences.push(row.sequence)
+				await t.settle([sent(row)])
+			}
+		}
+		const increasing = [...new Set(sequences)].sort((a, b) => a - b)
+		assert.deepEqual(sequences, increasing)
+	},
+
+	'a message keeps its sequence number for every attempt and after a replay': async (t) => {
+		const { sequence } = await t.enqueueAndClaim(k)
+		await t.advance(2 * HOUR)
+		await t.expectClaimed({ sequence, attempt: 2 }, ORDERED)
+		await t.advance(2 * HOUR)
+		await t.die({}, ORDERED)
+		await t.enqueueOne(k)
+		await t.store.replay({}, MANY)
+		await t.expectClaimed({ sequence, attempt: 1 }, ORDERED)
+	},
+
 	'treats the same key of another destination as another key': async (t) => {
 		const [a, , b] = await t.enqueue(k, k, { ...k, destination: 'b' })
 		const targets = [target({ ...ORDERED, destination: 'a' }), target({ ...ORDERED, destination: 'b' })]

@@ -41,7 +41,7 @@ const ODD_PAYLOADS: readonly string[] = [
 /** Written alone, in a batch and in a transaction, and read by every way there is. */
 const keepsPayload = async (t: StoreHarness, payload: string): Promise<void> => {
 	await t.enqueueOne({ payload })
-	await t.enqueue({ payload }, { payload, dedupeKey: 'x' })
+	await t.enqueue({ payload }, { payload, dedupeKey: t.id() })
 	await t.transaction((tx) => t.store.insert([t.row({ payload })], tx), 'commit')
 	const claimed = await t.claim()
 	assert.equal(claimed.length, 4)
