@@ -12,9 +12,10 @@ export const claim: CaseTable = {
 		const part = { topic: 't', key: 'k', payload: '[1]', headers: '{"h":"x"}', expiresAt, maxRetries: 4 }
 		const id = await t.enqueueOne(part)
 		const { createdAt, dueAt } = await t.find(id)
-		const { claimedAt, ...row } = await t.claimOne()
+		const { claimedAt, sequence, ...row } = await t.claimOne()
 		assert.equal(claimedAt, (await t.find(id)).lockedAt)
 		const added = { id, ...toA, attempt: 1, delayMs: null, crashes: 0, createdAt, dueAt }
+		assert.ok(Number.isSafeInteger(sequence) && sequence > 0, `sequence ${sequence}`)
 		assert.deepEqual(row, { ...part, ...added })
 	},
 
