@@ -5,7 +5,12 @@
 
 /** `pg`, PGlite, or any client that runs a text with `$1` parameters and returns rows. */
 export interface SqlClient {
-	query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>
+	/** Returns the rows, or an object with them. */
+	query(text: string, values?: unknown[]): Promise<SqlRows | readonly unknown[]>
+}
+
+interface SqlRows {
+	readonly rows: readonly unknown[]
 }
 
 /** `DatabaseSync` of `node:sqlite`, or a `Database` of `better-sqlite3`. */
@@ -66,7 +71,7 @@ type EventHandler = (event?: unknown) => void
 
 /** A connection checked out of a `pg` pool. */
 export interface PgClient {
-	query(query: string | NamedQuery, values?: unknown[]): ReturnType<SqlClient['query']>
+	query(query: string | NamedQuery, values?: unknown[]): Promise<SqlRows>
 	release(isBroken?: boolean): void
 	on(event: 'error' | 'end' | 'notification', handler: EventHandler): unknown
 	removeListener(event: 'error' | 'end' | 'notification', handler: EventHandler): unknown
@@ -74,14 +79,15 @@ export interface PgClient {
 
 /** A `Pool` of `pg`. */
 export interface PgPool {
-	query(query: string | NamedQuery, values?: unknown[]): ReturnType<SqlClient['query']>
+	query(query: string | NamedQuery, values?: unknown[]): Promise<SqlRows>
 	connect(): Promise<PgClient>
 	on(event: 'error' | 'connect', handler: EventHandler): unknown
 	removeListener(event: 'error' | 'connect', handler: EventHandler): unknown
 }
 
 /** A transaction of PGlite. */
-export interface PGliteTransaction extends SqlClient {
+export interface PGliteTransaction {
+	query(text: string, values?: unknown[]): Promise<SqlRows>
 	exec(sql: string): Promise<unknown>
 }
 

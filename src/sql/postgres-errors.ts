@@ -15,6 +15,9 @@ export const isMissingTable = (error: unknown): boolean => ['42P01', '3F000'].in
 /** Returns true for a value that cannot be written: bad data, a violated constraint, a server limit. Retrying it unchanged cannot succeed. */
 export const isDataError = (error: unknown): boolean => /^(22|23|54)/.test(sqlState(error))
 
+/** Returns true if a prepared statement is missing, or exists although this client has not prepared it: a pooler changed the connection. */
+export const isLostStatement = (error: unknown): boolean => ['26000', '42P05'].includes(sqlState(error))
+
 const HINTS: Readonly<Record<string, string>> = {
 	'53100': 'The disk of the database is full; nothing was written. Free some space.',
 	'53200': 'The database is out of memory.',

@@ -11,6 +11,7 @@ import {
 	type PgPool,
 	type SqlClient,
 } from './clients.ts'
+import { isLostStatement } from './postgres-errors.ts'
 import { serverStatus } from './transaction-state.ts'
 
 export type Value = string | number | boolean | null
@@ -29,6 +30,8 @@ export interface PostgresSettings {
 	readonly client: PgPool | PGliteLike
 	readonly schema: string
 	readonly prepare: boolean
+	/** Receives warnings. */
+	readonly warn: (text: string) => void
 	/** Added to the database's clock, for tests. */
 	readonly offsetMs: () => number
 }
@@ -45,6 +48,9 @@ export const DATABASE_NOW = "floor(date_part('epoch', clock_timestamp()) * 1000)
 /** Texts assembled per call are unlimited in number; the cache of completed texts is not. */
 const MAX_CACHED_TEXTS = 500
 
+const POOLER =
+	'yaoki: a connection pooler loses prepared statements, so statements are no longer prepared. Create the store with { prepare: false } to avoid the first failure. This warning is printed once.'
+
 type QueryTarget = Pick<PgClient, 'query'> | PGliteTransaction
 
 export class PostgresExecutor implements SqlExecutor {
@@ -52,6 +58,8 @@ export class PostgresExecutor implements SqlExecutor {
 	readonly #explain: ExplainError
 	readonly #texts = new Map<string, { readonly name: string; readonly text: string }>()
 	#offsetMs: number
+	/** Becomes false behind a pooler that loses prepared statements. */
+	#canPrepare: boolean
 	/** Whether the default isolation level of the database or its user is read committed. Looked up once. */
 	#isReadCommitted: boolean | undefined
 
@@ -59,6 +67,7 @@ export class PostgresExecutor implements SqlExecutor {
 		this.#settings = settings
 		this.#explain = explain
 		this.#offsetMs = settings.offsetMs()
+		this.#canPrepare = settings.prepare && !isPGlite(settings.client)
 	}
 
 	run<Row>(sql: string, values: readonly Value[] = []): Promise<readonly Row[]> {
@@ -98,14 +107,12 @@ export class PostgresExecutor implements SqlExecutor {
 	}
 
 	/**
-	 * Runs a statement on the user's connection. Any client accepts a text with values; a `pg` client also prepares it, which halves the cost of
-	 * an insert.
+	 * Runs a statement on the user's connection, and returns what the client returns. Any client accepts a text with values; a `pg` client also
+	 * prepares it, which halves the cost of an insert.
 	 */
-	async runIn<Row>(tx: SqlClient, sql: string, values: readonly Value[]): Promise<readonly Row[]> {
-		if (this.#settings.prepare && serverStatus(tx) !== undefined)
-			return this.#send(tx as Pick<PgClient, 'query'>, sql, values, true)
-		const { rows } = await tx.query(this.#complete(sql).text, [...values])
-		return rows as readonly Row[]
+	async runIn(tx: SqlClient, sql: string, values: readonly Value[]): Promise<unknown> {
+		if (serverStatus(tx) !== undefined) return this.#send(tx as Pick<PgClient, 'query'>, sql, values, true)
+		return tx.query(this.#complete(sql).text, [...values])
 	}
 
 	/** Runs `work` in one transaction, read committed: each statement sees what was committed before it. */
@@ -166,11 +173,24 @@ export class PostgresExecutor implements SqlExecutor {
 		isConstant: boolean,
 	): Promise<readonly Row[]> {
 		const { name, text } = this.#complete(sql)
-		const isNamed = isConstant && this.#settings.prepare && !isPGlite(this.#settings.client)
-		const { rows } = isNamed
-			? await (client as Pick<PgClient, 'query'>).query({ name, text, values: [...values] })
-			: await client.query(text, [...values])
+		if (isConstant && this.#canPrepare) {
+			try {
+				const { rows } = await (client as Pick<PgClient, 'query'>).query({ name, text, values: [...values] })
+				return rows as readonly Row[]
+			} catch (error) {
+				if (!isLostStatement(error)) throw error
+				this.#stopPreparing()
+				// It failed before it ran, so it can be repeated. In a transaction the error has aborted everything; the next one works.
+				if (client !== this.#settings.client) throw error
+			}
+		}
+		const { rows } = await client.query(text, [...values])
 		return rows as readonly Row[]
+	}
+
+	#stopPreparing(): void {
+		if (this.#canPrepare) this.#settings.warn(POOLER)
+		this.#canPrepare = false
 	}
 
 	#complete(sql: string): { readonly name: string; readonly text: string } {

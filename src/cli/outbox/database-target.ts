@@ -5,13 +5,14 @@
 import { fileURLToPath } from 'node:url'
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { CliError } from '../errors.ts'
-import { type Arguments, text } from '../option-tables.ts'
+import { type Arguments, flag, text } from '../option-tables.ts'
 
 export const DATABASE_OPTIONS = {
 	database: text('URL', 'postgres://..., sqlite:FILE or FILE.db; default DATABASE_URL, then ./outbox.db', {
 		short: 'd',
 	}),
 	schema: text('NAME', 'PostgreSQL schema of the outbox tables'),
+	noPrepare: flag('do not prepare statements, for a pooler such as pgbouncer'),
 }
 
 export type DatabaseArguments = Arguments<typeof DATABASE_OPTIONS>
@@ -32,6 +33,8 @@ export interface PostgresTarget extends TargetBase {
 	readonly kind: 'postgres'
 	readonly url: string
 	readonly schema: string | undefined
+	/** Whether statements are prepared by name. */
+	readonly prepare: boolean
 	/** Must never be printed. */
 	readonly secrets: readonly string[]
 }
@@ -42,7 +45,7 @@ const DEFAULT_FILE = './outbox.db'
 const EXPECTED = 'postgres://..., sqlite:FILE, or a file that ends in .db or .sqlite'
 
 export function resolveTarget(
-	{ database, schema }: DatabaseArguments,
+	{ database, schema, noPrepare = false }: Omit<DatabaseArguments, 'noPrepare'> & Partial<DatabaseArguments>,
 	env: Readonly<Record<string, string | undefined>>,
 ): DatabaseTarget {
 	const isOption = database !== undefined
@@ -51,12 +54,13 @@ export function resolveTarget(
 		database ?? (env['DATABASE_URL'] || DEFAULT_FILE),
 	)
 	const flags = isOption ? ` --database ${shellQuote(parsed.name)}` : ''
-	if (parsed.kind === 'postgres')
-		return {
-			...{ ...parsed, schema },
-			flags: schema === undefined ? flags : `${flags} --schema ${shellQuote(schema)}`,
-		}
+	if (parsed.kind === 'postgres') {
+		const schemaFlag = schema === undefined ? '' : ` --schema ${shellQuote(schema)}`
+		const prepareFlag = noPrepare ? ' --no-prepare' : ''
+		return { ...parsed, schema, prepare: !noPrepare, flags: `${flags}${schemaFlag}${prepareFlag}` }
+	}
 	if (schema !== undefined) throw new CliError('usage', '--schema requires a PostgreSQL database.')
+	if (noPrepare) throw new CliError('usage', '--no-prepare requires a PostgreSQL database.')
 	return { ...parsed, flags }
 }
 
@@ -105,7 +109,13 @@ function parsePostgres(flag: string, url: string): PostgresTarget {
 	const server = host || searchParams.get('host') || 'localhost'
 	const secrets = [password, decode(password), searchParams.get('password'), searchParams.get('sslpassword')]
 	return {
-		...{ kind: 'postgres', url, schema: undefined, name: `postgres://${user}${server}${pathname}` },
+		...{
+			kind: 'postgres',
+			url,
+			schema: undefined,
+			prepare: true,
+			name: `postgres://${user}${server}${pathname}`,
+		},
 		flags: '',
 		secrets: secrets.filter((text): text is string => text !== null && text !== ''),
 	}

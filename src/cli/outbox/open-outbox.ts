@@ -62,15 +62,15 @@ export async function withOutbox<T>(
 /** What a store needs of a target, as data that can be posted to another process. */
 export type StoreTarget =
 	| Pick<SqliteTarget, 'kind' | 'file'>
-	| Pick<PostgresTarget, 'kind' | 'url' | 'schema'>
+	| (Pick<PostgresTarget, 'kind' | 'url' | 'schema'> & Partial<Pick<PostgresTarget, 'prepare'>>)
 
 /** Returns the store, and a function that closes what the store does not close itself. */
 export async function openStore(target: StoreTarget): Promise<{ store: Store; close(): Promise<void> }> {
 	if (target.kind === 'sqlite') return { store: sqliteStore({ file: target.file }), close: async () => {} }
 	const pool = await openPostgresPool(target)
-	const { schema } = target
+	const { schema, prepare } = target
 	try {
-		const store = postgresStore({ client: pool, ...(schema !== undefined && { schema }) })
+		const store = postgresStore({ client: pool, schema, prepare })
 		return { store, close: () => pool.end() }
 	} catch (error) {
 		await pool.end()

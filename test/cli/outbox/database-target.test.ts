@@ -49,6 +49,21 @@ describe('the database', () => {
 	test('rejects --schema for SQLite', () => {
 		expect(() => target('a.db', {}, 'mail')).toThrow('--schema requires a PostgreSQL database.')
 	})
+
+	test('--no-prepare is for PostgreSQL, and part of the flags that select the database again', () => {
+		const args = { database: 'postgres://db/shop', schema: 'mail' }
+		expect(resolveTarget({ ...args, noPrepare: true }, {})).toMatchObject({
+			prepare: false,
+			flags: ' --database postgres://db/shop --schema mail --no-prepare',
+		})
+		expect(resolveTarget({ ...args, noPrepare: false }, {})).toMatchObject({
+			prepare: true,
+			flags: ' --database postgres://db/shop --schema mail',
+		})
+		expect(() => resolveTarget({ database: 'a.db', schema: undefined, noPrepare: true }, {})).toThrow(
+			'--no-prepare requires a PostgreSQL database.',
+		)
+	})
 })
 
 describe('the flags that select the same database again', () => {

@@ -15,6 +15,7 @@ import { isMissingObject, isMissingTable } from '../../../sql/postgres-errors.ts
 import type { PostgresExecutor, Value } from '../../../sql/postgres-executor.ts'
 import { numberList, textList, uuidList } from '../../../sql/postgres-values.ts'
 import { transactionState } from '../../../sql/transaction-state.ts'
+import { rowsOfClient } from '../client-rows.ts'
 import { takeKeys } from '../dedupe/postgres-keys.ts'
 import { SchemaVersionError, StoreError } from '../errors.ts'
 import { DEFAULT_DEDUPE_FOR_MS, type InsertOptions } from '../insert-options.ts'
@@ -135,7 +136,7 @@ function runnerFor(executor: PostgresExecutor, tx: SqlClient | undefined): Run {
 	if (tx === undefined) return (sql, values) => executor.run(sql, values)
 	return async (sql, values) => {
 		try {
-			return await executor.runIn(tx, sql, values)
+			return rowsOfClient(await executor.runIn(tx, sql, values))
 		} catch (error) {
 			if (isMissingTable(error)) throw new SchemaVersionError(0, NEEDED_VERSION)
 			if (!isMissingObject(error)) throw withHint(error)

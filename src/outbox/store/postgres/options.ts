@@ -10,7 +10,10 @@ export interface PostgresStoreOptions {
 	readonly client: PgPool | PGliteLike
 	/** Schema of the tables: lower-case letters, digits and underscores. Default `'yaoki'`. */
 	readonly schema?: string | undefined
-	/** Whether statements are prepared by name. Use false behind poolers that do not support it. Default true. */
+	/**
+	 * Whether statements are prepared by name. Use false behind poolers that do not support it; otherwise the store
+	 * prints a warning when the pooler has lost a statement, and continues without. Default true.
+	 */
 	readonly prepare?: boolean | undefined
 	/** For tests: milliseconds added to the database's clock, an integer. Default 0. */
 	readonly clockOffsetMs?: number | (() => number) | undefined
@@ -55,6 +58,7 @@ export function readPostgresOptions(given: PostgresStoreOptions): PostgresStoreS
 		client,
 		schema,
 		prepare,
+		warn: (text) => console.warn(text),
 		offsetMs: typeof clockOffsetMs === 'function' ? clockOffsetMs : () => clockOffsetMs,
 		runtime: options.runtime ?? systemRuntime,
 	}

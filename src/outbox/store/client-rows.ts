@@ -1,0 +1,35 @@
+/**
+ * Reads the rows that a client of the user returned. `pg` and most others return `{ rows }`, TypeORM's manager an array of rows. Anything else is an
+ * error immediately: it would be mistaken for an empty result, and a duplicate for a new message.
+ */
+import { StoreError } from './errors.ts'
+
+const MAX_LISTED_KEYS = 5
+
+export function rowsOfClient<Row>(result: unknown): readonly Row[] {
+	const { rows } = Object(result) as { readonly rows?: unknown }
+	if (Array.isArray(rows)) return rows
+	if (Array.isArray(result) && result.every(isRow)) return result
+	throw new StoreError(
+		'enqueue in your transaction',
+		`query(text, values) of tx returned ${describe(result)}, expected { rows } or an array of rows`,
+		'Pass a client of pg, or wrap yours: { query: async (text, values) => ({ rows: await ... }) }. The message may have been written, so roll your transaction back.',
+	)
+}
+
+const isRow = (value: unknown): boolean =>
+	typeof value === 'object' && value !== null && !Array.isArray(value)
+
+function describe(result: unknown): string {
+	if (Array.isArray(result)) {
+		const odd = result.find((element) => !isRow(element))
+		return `an array that contains ${Array.isArray(odd) ? 'an array' : `the value ${String(odd)}`}`
+	}
+	if (typeof result === 'function') return 'a function'
+	if (!isRow(result)) return String(result)
+	const keys = Object.keys(Object(result))
+	const more = keys.length > MAX_LISTED_KEYS ? ', ...' : ''
+	return keys.length === 0
+		? 'an object without properties'
+		: `an object with ${keys.slice(0, MAX_LISTED_KEYS).join(', ')}${more}`
+}
