@@ -16,6 +16,7 @@ const requeue = () => import('./outbox/requeue-commands.ts')
 const schema = () => import('./outbox/schema-commands.ts')
 const health = () => import('./outbox/check-command.ts')
 const pausing = () => import('./outbox/operator/pause-commands.ts')
+const audit = () => import('./outbox/operator/audit-command.ts')
 const relay = () => import('./relay/command.ts')
 const demo = () => import('./demo/command.ts')
 
@@ -41,6 +42,7 @@ export const yaoki: Program = {
 		entry('outbox discard', 'permanently delete dead letters', requeue, 'discard'),
 		entry('outbox pause', 'pause a destination until it is resumed, or for a time', pausing, 'pause'),
 		entry('outbox resume', 'end the pause of a destination, or close its circuit', pausing, 'resume'),
+		entry('outbox audit', 'list what operators did: replays, edits, discards, pauses', audit, 'audit'),
 		entry('outbox check', 'check the health of the outbox; exit code 4 if a check fails', health, 'check'),
 		entry('relay', 'send the messages of an outbox to a URL until stopped', relay, 'relay'),
 		entry('demo', 'run an outbox through failures, an outage and a killed relay', demo, 'demo'),

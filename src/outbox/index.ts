@@ -51,6 +51,7 @@ export type {
 	Topics,
 } from './message/message.ts'
 export type { StandardSchema } from './message/standard-schema.ts'
+export type { AuditFilter, AuditPageOptions, AuditRecord } from './operator/audit.ts'
 export type { PauseOptions, ResumeOptions } from './operator/destination-control.ts'
 export type { OperatorOptions } from './operator/operator.ts'
 export { Outbox } from './outbox.ts'

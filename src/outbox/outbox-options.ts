@@ -37,6 +37,8 @@ export interface OutboxOptions<T extends Topics = Topics> {
 	 * of enqueuing is the order of commits. Default true.
 	 */
 	readonly lockKeys?: boolean | undefined
+	/** How long records of replayed, edited and discarded dead letters and of pauses are kept, in milliseconds. Default 7,776,000,000 (90 days). */
+	readonly auditForMs?: number | undefined
 	/** What to do when a message is enqueued outside a transaction. Default `'warn'`: print a warning once. */
 	readonly outsideTransaction?: 'warn' | 'allow' | 'reject' | undefined
 	/** Clock and timers, for ids and for waking relays. Default: those of the system. */
@@ -55,10 +57,13 @@ export interface OutboxSettings {
 	readonly historyForMs: number | undefined
 	readonly dedupeForMs: number
 	readonly lockKeys: boolean
+	readonly auditForMs: number
 	readonly outsideTransaction: OutsideTransaction
 	readonly runtime: Runtime
 	readonly onWarning: (text: string) => void
 }
+
+const DAY_MS = 86_400_000
 
 const SCHEMA: OptionSchema = {
 	store: 'any',
@@ -68,6 +73,7 @@ const SCHEMA: OptionSchema = {
 	history: 'any',
 	dedupeForMs: [1, MAX_NUMBER, DEFAULT_DEDUPE_FOR_MS],
 	lockKeys: 'any',
+	auditForMs: [1, Infinity, 90 * DAY_MS],
 	outsideTransaction: 'any',
 	runtime: 'any',
 	onWarning: 'function',
@@ -77,8 +83,8 @@ const MODES: readonly OutsideTransaction[] = ['warn', 'allow', 'reject']
 
 export function readOutboxOptions(options: OutboxOptions): OutboxSettings {
 	checkNames(options, SCHEMA, 'Outbox')
-	const { maxPayloadBytes, dedupeForMs } = readOptions<
-		Readonly<Record<'maxPayloadBytes' | 'dedupeForMs', number>>
+	const { maxPayloadBytes, dedupeForMs, auditForMs } = readOptions<
+		Readonly<Record<'maxPayloadBytes' | 'dedupeForMs' | 'auditForMs', number>>
 	>(options, SCHEMA)
 	const { store, history = false, outsideTransaction = 'warn', runtime = systemRuntime } = options
 	const { lockKeys = true } = options
@@ -98,6 +104,7 @@ export function readOutboxOptions(options: OutboxOptions): OutboxSettings {
 		historyForMs: readHistory(history),
 		dedupeForMs,
 		lockKeys,
+		auditForMs,
 		outsideTransaction,
 		runtime,
 		onWarning: options.onWarning ?? ((text) => console.warn(text)),

@@ -20,6 +20,14 @@ import { isMessageId, type MessageFilter, toFilter } from './message/filter.ts'
 import type { EnqueueResult, MessageFor, MessageRecord, Topics } from './message/message.ts'
 import { toRecord } from './message/record.ts'
 import { type LocalRelay, RelayNotifier } from './notify/relay-notifier.ts'
+import {
+	type AuditFilter,
+	type AuditPageOptions,
+	type AuditRecord,
+	readAuditFilter,
+	readAuditPage,
+	toAuditRecord,
+} from './operator/audit.ts'
 import { DestinationControl, type PauseOptions, type ResumeOptions } from './operator/destination-control.ts'
 import type { OperatorOptions } from './operator/operator.ts'
 import { type OutboxOptions, readOutboxOptions } from './outbox-options.ts'
@@ -46,6 +54,8 @@ export class Outbox<T extends Topics = Topics> {
 	readonly keepsHistory: boolean
 	/** @internal How long they are kept; undefined for permanently. */
 	readonly historyForMs: number | undefined
+	/** @internal How long audit records are kept. */
+	readonly auditForMs: number
 	/** The dead letters: list, replay, edit, discard. */
 	readonly dead: DeadLetters
 	readonly #rowBuilder: RowBuilder
@@ -63,6 +73,7 @@ export class Outbox<T extends Topics = Topics> {
 		this.store = store
 		this.keepsHistory = keepsHistory
 		this.historyForMs = settings.historyForMs
+		this.auditForMs = settings.auditForMs
 		this.#rowBuilder = new RowBuilder(settings)
 		this.#transactionCheck = new TransactionCheck(store, settings.outsideTransaction, settings.onWarning)
 		this.#notifier = new RelayNotifier(store, runtime)
@@ -188,6 +199,12 @@ export class Outbox<T extends Topics = Topics> {
 	 */
 	closeCircuit(destination: string, options: OperatorOptions = {}): Promise<boolean> {
 		return this.#control.closeCircuit(destination, options)
+	}
+
+	/** Returns what operators did, newest first: who, when, why, and for dead letters the original message. */
+	async audit(filter: AuditFilter = {}, options: AuditPageOptions = {}): Promise<readonly AuditRecord[]> {
+		const { limit, before } = readAuditPage(options)
+		return (await this.store.audit(readAuditFilter(filter), limit, before)).map(toAuditRecord)
 	}
 
 	/** Returns counts of due, scheduled, in-flight and dead messages by destination, at a bounded cost. */

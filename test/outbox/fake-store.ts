@@ -79,6 +79,8 @@ export function fakeStore(settings: { readonly kind?: string } = {}): FakeStore 
 		dueDestinations: unsupported,
 		dropHistory: unsupported,
 		dropDedupeKeys: unsupported,
+		audit: unsupported,
+		dropAudit: unsupported,
 		circuits: () => Promise.resolve([]),
 		changeCircuit: unsupported,
 		pause: unsupported,

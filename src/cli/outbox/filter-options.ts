@@ -43,6 +43,7 @@ export const REPLAY_OPTIONS = {
 		'never|2h|DATE',
 		'set a new expiry; without it expired letters are skipped, with exit code 4',
 	),
+	...OPERATOR_OPTIONS,
 }
 
 export type ReplayArguments = Arguments<typeof REPLAY_OPTIONS, typeof LETTER_IDS>

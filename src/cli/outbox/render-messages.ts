@@ -13,7 +13,7 @@ import { relativeTo } from './parse-time.ts'
 
 type Format = Pick<CommandIo, 'style' | 'columns' | 'runtime'>
 
-const INDENT = '    '
+export const INDENT = '    '
 
 export function renderList(messages: readonly MessageRecord[], { style, runtime }: Format): string {
 	if (messages.length === 0) return 'No messages match.'
@@ -44,7 +44,7 @@ function latestEvent(
 }
 
 /** Aligns cells to the left and leaves out empty columns. */
-function alignColumns(rows: readonly (readonly string[])[]): readonly string[] {
+export function alignColumns(rows: readonly (readonly string[])[]): readonly string[] {
 	const cells = rows.map((row) => row.map(sanitizeLine))
 	const widths: number[] = []
 	for (const row of cells)

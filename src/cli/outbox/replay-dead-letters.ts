@@ -4,8 +4,8 @@
  * changes, one page at a time.
  */
 import { text } from 'node:stream/consumers'
-import type { DeadLetterChanges } from '../../outbox/dead-letters/options.ts'
-import type { MessageFilter, Outbox } from '../../outbox/index.ts'
+import type { DeadLetterChanges, ReplayOptions } from '../../outbox/dead-letters/options.ts'
+import type { MessageFilter, OperatorOptions, Outbox } from '../../outbox/index.ts'
 import type { MessageRecord } from '../../outbox/message/message.ts'
 import { formatCount, formatDuration, formatNumber } from '../../text/format.ts'
 import { CliError, type ExitKind } from '../errors.ts'
@@ -17,7 +17,8 @@ import { withOutbox } from './open-outbox.ts'
 import { parseDuration, parseExpiry } from './parse-time.ts'
 
 export async function replayDeadLetters(args: ReplayArguments, io: CommandIo): Promise<ExitKind> {
-	const { ids, payload: file, expires, canary, all } = args
+	const { ids, payload: file, expires, canary, all, by, reason } = args
+	const operator = { by, reason }
 	const filter = toFilter(args, io.runtime.wallNow())
 	const timeoutMs = parseDuration('--timeout', args.timeout)
 	const expiryAt = (now: number) =>
@@ -32,13 +33,14 @@ export async function replayDeadLetters(args: ReplayArguments, io: CommandIo): P
 		const expiresAt = expiryAt(now)
 		if (expiresAt === undefined) rejectExpired(letters, now)
 		const [letter] = letters
-		if (payload && letter) return replayEdited(outbox, letter.id, { payload: payload.value, expiresAt }, io)
+		if (payload && letter)
+			return replayEdited(outbox, letter.id, { payload: payload.value, expiresAt }, operator, io)
 		const selected = await selectLetters(outbox, filter, io.signal)
-		if (expiresAt !== undefined) return replayWithExpiry(outbox, selected, expiresAt, io)
+		if (expiresAt !== undefined) return replayWithExpiry(outbox, selected, expiresAt, operator, io)
 		const valid = selected.filter((one) => !isExpired(one, now))
 		const expired = selected.length - valid.length
 		const replayed = expired === 0 ? filter : { ids: valid.map(({ id }) => id) }
-		return replayUnchanged(outbox, replayed, expired, { canary, all, timeoutMs }, io)
+		return replayUnchanged(outbox, replayed, expired, { canary, all, timeoutMs, ...operator }, io)
 	})
 }
 
@@ -46,9 +48,10 @@ async function replayEdited(
 	outbox: Outbox,
 	id: string,
 	changes: DeadLetterChanges,
+	operator: OperatorOptions,
 	io: CommandIo,
 ): Promise<ExitKind> {
-	const replayed = Number(await outbox.dead.edit(id, changes))
+	const replayed = Number(await outbox.dead.edit(id, changes, operator))
 	io.result(
 		{ replayed, stopped: false, expired: 0 },
 		replayed === 1 ? `Replayed ${id} with the new payload.` : `Message ${id} no longer exists.`,
@@ -60,6 +63,7 @@ async function replayWithExpiry(
 	outbox: Outbox,
 	letters: readonly Letter[],
 	expiresAt: Date | null,
+	operator: OperatorOptions,
 	io: CommandIo,
 ): Promise<ExitKind> {
 	let replayed = 0
@@ -67,7 +71,7 @@ async function replayWithExpiry(
 	for (const [done, { id }] of letters.entries()) {
 		if (io.signal.aborted) break
 		progress.update(done)
-		if (await outbox.dead.edit(id, { expiresAt })) replayed += 1
+		if (await outbox.dead.edit(id, { expiresAt }, operator)) replayed += 1
 	}
 	progress.end()
 	const expiry = expiresAt === null ? 'without an expiry' : `with expiry ${expiresAt.toISOString()}`
@@ -81,7 +85,7 @@ async function replayUnchanged(
 	outbox: Outbox,
 	filter: MessageFilter,
 	expired: number,
-	mode: { readonly canary: boolean; readonly all: boolean; readonly timeoutMs: number },
+	mode: Pick<ReplayOptions, 'canary' | 'all' | 'timeoutMs' | 'by' | 'reason'>,
 	io: CommandIo,
 ): Promise<ExitKind> {
 	const report = await outbox.dead.replay(filter, { ...mode, signal: io.signal })

@@ -106,10 +106,11 @@ export const discard: Command = defineCommand({
 		all: flag('all dead letters'),
 		yes: flag('delete them; without it only the count is printed, with exit code 2', 'y'),
 		keepHistory: flag('move them to the history instead'),
+		...OPERATOR_OPTIONS,
 	},
 	positionals: LETTER_IDS,
 	async run(args, io) {
-		const { ids, all, yes } = args
+		const { ids, all, yes, by, reason } = args
 		const filter = toSelection(args, io.runtime.wallNow())
 		const { withOutbox } = await import('./open-outbox.ts')
 		return withOutbox(args, io, async ({ outbox }) => {
@@ -119,7 +120,7 @@ export const discard: Command = defineCommand({
 				const letters = `${isCapped ? 'more than ' : ''}${formatCount(count, 'dead letter')}`
 				throw new CliError('usage', `This would discard ${letters}.`, { hint: 'Add --yes to confirm.' })
 			}
-			const report = await outbox.dead.discard(filter, { all, signal: io.signal })
+			const report = await outbox.dead.discard(filter, { all, by, reason, signal: io.signal })
 			io.result(report, `Discarded ${formatCount(report.discarded, 'dead letter')}.`)
 			return 'ok' as const
 		})

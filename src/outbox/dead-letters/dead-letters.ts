@@ -4,8 +4,10 @@ import type { Runtime } from '../../core/runtime/runtime.ts'
 import type { Schemas } from '../enqueue/schemas.ts'
 import { invalidField } from '../message/errors.ts'
 import { isMessageId, type MessageFilter, toFilter } from '../message/filter.ts'
+import { PAGE_SIZE } from '../message/limit.ts'
 import type { MessageRecord } from '../message/message.ts'
 import { toRecord } from '../message/record.ts'
+import { OPERATOR_SCHEMA, type OperatorOptions, readOperator } from '../operator/operator.ts'
 import type { CappedCount, Store, StoreFilter } from '../store/store.ts'
 import { type BatchStep, deadByNow, runBatches } from './batches.ts'
 import { ABORTED, replayCanary, SUCCEEDED } from './canary.ts'
@@ -16,7 +18,6 @@ import {
 	type DeadLetterGroup,
 	type DiscardReport,
 	type LimitOptions,
-	PAGE_SIZE,
 	type PageOptions,
 	type ReplayOptions,
 	type ReplayReport,
@@ -38,7 +39,7 @@ export interface DeadLettersParts {
 const COUNT_LIMIT = 10_000
 const CANARY_TIMEOUT_MS = 60_000
 
-const BATCH_SCHEMA: OptionSchema = { all: 'any', onProgress: 'function', signal: 'any' }
+const BATCH_SCHEMA: OptionSchema = { ...OPERATOR_SCHEMA, all: 'any', onProgress: 'function', signal: 'any' }
 const REPLAY_SCHEMA: OptionSchema = { ...BATCH_SCHEMA, canary: 'any', timeoutMs: 'any' }
 
 /**
@@ -108,9 +109,10 @@ export class DeadLetters {
 		const { canary, timeoutMs = CANARY_TIMEOUT_MS, all } = options
 		checkRange('timeoutMs', timeoutMs)
 		if (canary !== undefined && typeof canary !== 'boolean') invalidOption('canary', canary, 'a boolean')
+		const operator = readOperator(options)
 		const { store, runtime } = this.#parts
 		const selected = await deadByNow(store, toDeliberateFilter('replay', filter, all))
-		const replay = this.#reporting('replayed', (batch, limit) => store.replay(batch, limit))
+		const replay = this.#reporting('replayed', (batch, limit) => store.replay(batch, limit, operator))
 		const first =
 			canary && selected.ids?.length !== 0
 				? await replayCanary({ store, runtime, timeoutMs, options, replay }, selected)
@@ -121,8 +123,10 @@ export class DeadLetters {
 	}
 
 	/** Changes a dead letter and replays it, in one transaction. Returns false if there is no dead letter with this id. */
-	async edit(id: string, changes: DeadLetterChanges): Promise<boolean> {
+	async edit(id: string, changes: DeadLetterChanges, options: OperatorOptions = {}): Promise<boolean> {
 		if (!isMessageId(id)) invalidOption('id', id, 'a message id, which is a UUID')
+		checkNames(options, OPERATOR_SCHEMA, 'edit')
+		const operator = readOperator(options)
 		const { store, maxPayloadBytes, schemas } = this.#parts
 		const found = await store.find(id.toLowerCase())
 		// Invalid changes are rejected even if there is no such dead letter.
@@ -131,7 +135,7 @@ export class DeadLetters {
 			const expected = 'a later time, or null for no expiry (otherwise it would expire again)'
 			invalidField(found, 'expiresAt', new Date(found.expiresAt), expected)
 		}
-		const replay = this.#reporting('replayed', (batch, limit) => store.replay(batch, limit, edit))
+		const replay = this.#reporting('replayed', (batch, limit) => store.replay(batch, limit, operator, edit))
 		return (await replay({ ids: [id.toLowerCase()] }, 1)).length > 0
 	}
 
@@ -139,9 +143,12 @@ export class DeadLetters {
 	async discard(filter: MessageFilter, options: BatchOptions = {}): Promise<DiscardReport> {
 		checkNames(options, BATCH_SCHEMA, 'discard')
 		checkSignal(options.signal)
+		const operator = readOperator(options)
 		const { store, runtime, keepsHistory } = this.#parts
 		const selected = await deadByNow(store, toDeliberateFilter('discard', filter, options.all))
-		const discard = this.#reporting('discarded', (batch, limit) => store.discard(batch, limit, keepsHistory))
+		const discard = this.#reporting('discarded', (batch, limit) =>
+			store.discard(batch, limit, operator, keepsHistory),
+		)
 		const { done, isAborted } = await runBatches(runtime, selected, discard, options)
 		return { discarded: done, stopped: isAborted }
 	}

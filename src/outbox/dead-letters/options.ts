@@ -1,7 +1,9 @@
 /** Options and results of operations on dead letters. */
 import { checkNames, invalidOption } from '../../core/options/schema.ts'
 import { isMessageId } from '../message/filter.ts'
+import { checkLimit, PAGE_SIZE } from '../message/limit.ts'
 import type { DeadLetterCause } from '../message/message.ts'
+import type { OperatorOptions } from '../operator/operator.ts'
 
 /** Selects a page of a list. */
 export interface PageOptions {
@@ -13,8 +15,6 @@ export interface PageOptions {
 
 /** Limits a count or a list of groups. */
 export type LimitOptions = Pick<PageOptions, 'limit'>
-
-export const PAGE_SIZE = 100
 
 export function readPage(options: PageOptions): PageOptions & { readonly limit: number } {
 	checkNames(options, { limit: 'any', after: 'any' })
@@ -31,13 +31,8 @@ export function readLimit(options: LimitOptions, defaultLimit: number): number {
 	return limit
 }
 
-function checkLimit(limit: unknown): void {
-	if (typeof limit !== 'number' || !Number.isSafeInteger(limit) || limit < 1)
-		invalidOption('limit', limit, 'a positive integer')
-}
-
 /** Options of operations that run in batches. */
-export interface BatchOptions {
+export interface BatchOptions extends OperatorOptions {
 	/** Required for a filter without conditions, which matches every dead letter. Default false. */
 	readonly all?: boolean | undefined
 	/** Called after every batch with the number of messages processed so far. An exception is reported as a console warning. */

@@ -94,7 +94,7 @@ export function readText(name: string, text: unknown): string | undefined {
 	return text
 }
 
-function readName<Name extends string>(
+export function readName<Name extends string>(
 	field: string,
 	name: Name | undefined,
 	valid: Readonly<Record<Name, true>>,
@@ -104,7 +104,7 @@ function readName<Name extends string>(
 	return name
 }
 
-function readTime(name: string, time: unknown): number | undefined {
+export function readTime(name: string, time: unknown): number | undefined {
 	if (time === undefined) return undefined
 	if (!(time instanceof Date) || Number.isNaN(time.getTime())) invalidOption(name, time, 'a valid Date')
 	return time.getTime()

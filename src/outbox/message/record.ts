@@ -32,7 +32,7 @@ export function toRecord(stored: StoredMessage): MessageRecord {
 const toDate = (ms: number | null): Date | undefined => (ms === null ? undefined : new Date(ms))
 
 /** Returns invalid JSON, which only a manually written row can have, as text: it must not make a whole list fail. */
-function parseJson(text: string): unknown {
+export function parseJson(text: string): unknown {
 	try {
 		return JSON.parse(text)
 	} catch {
@@ -40,7 +40,7 @@ function parseJson(text: string): unknown {
 	}
 }
 
-function toHeaders(text: string | null): Readonly<Record<string, string>> {
+export function toHeaders(text: string | null): Readonly<Record<string, string>> {
 	const headers = text === null ? undefined : parseJson(text)
 	return isHeaders(headers) ? headers : {}
 }

@@ -61,7 +61,7 @@ export class RelayRun {
 	}
 
 	/** Starts to send. Rejects if the database cannot be reached or its tables do not fit. */
-	async start(historyForMs: number | undefined): Promise<void> {
+	async start(historyForMs: number | undefined, auditForMs: number): Promise<void> {
 		const { store, keepsHistory, settings } = this.context
 		const needed = store.migrations.at(-1)?.version ?? 0
 		const found = await store.schemaVersion()
@@ -76,6 +76,8 @@ export class RelayRun {
 		this.addCleanup(startDeleting(runtime, (limit) => store.dropDedupeKeys(limit)))
 		if (keepsHistory && historyForMs !== undefined)
 			this.addCleanup(startDeleting(runtime, (limit) => store.dropHistory(historyForMs, limit)))
+		if (auditForMs < Infinity)
+			this.addCleanup(startDeleting(runtime, (limit) => store.dropAudit(auditForMs, limit)))
 	}
 
 	wake(): void {

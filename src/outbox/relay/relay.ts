@@ -91,14 +91,14 @@ export class Relay<T extends Topics = Topics, Name extends string = string> {
 	}
 
 	async #start(): Promise<void> {
-		const { store, keepsHistory, historyForMs } = this.#outbox
+		const { store, keepsHistory, historyForMs, auditForMs } = this.#outbox
 		const owner = `${this.name}-${process.pid}-${crypto.randomUUID().slice(0, 8)}`
 		const context = new RelayContext(store, this.#settings, owner, keepsHistory, this.#emitter)
 		const run = new RelayRun(context, new DestinationStates(this.#destinations, this.#settings))
 		this.#latest = context
 		this.#run = run
 		try {
-			await run.start(historyForMs)
+			await run.start(historyForMs, auditForMs)
 		} catch (error) {
 			await run.cleanUp()
 			this.#run = undefined

@@ -5,6 +5,8 @@ export { SchemaVersionError, StoreError } from './errors.ts'
 export type { InsertOptions } from './insert-options.ts'
 export type {
 	AfterDeadLetter,
+	AuditAction,
+	AuditRow,
 	CircuitChange,
 	ClaimedRow,
 	ClaimRef,
@@ -28,6 +30,8 @@ export type {
 	TokenGrant,
 } from './rows.ts'
 export type {
+	AuditFilter,
+	AuditStore,
 	CappedCount,
 	CoordinationStore,
 	DeadGroup,

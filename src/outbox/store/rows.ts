@@ -179,6 +179,30 @@ export type OperatorChange = Operator & { readonly destination: string } & (
 		| { readonly action: 'resume' | 'close-circuit' }
 	)
 
+/** What an operator did. */
+export type AuditAction = 'replay' | 'edit' | 'discard' | OperatorChange['action']
+
+/** A record of what an operator did, to one message or to a destination. */
+export interface AuditRow extends Operator {
+	/** Ascending. */
+	readonly seq: number
+	readonly at: number
+	readonly action: AuditAction
+	/** The message's destination before the change, or the destination that was changed. */
+	readonly destination: string
+	/** Null for a change of a destination, as all fields of messages below. */
+	readonly messageId: string | null
+	readonly topic: string | null
+	readonly key: string | null
+	readonly cause: DeadLetterCause | null
+	/** Before the change. JSON. */
+	readonly payload: string | null
+	/** Before the change. JSON. */
+	readonly headers: string | null
+	/** What an edit changed, or the time of a pause: a JSON object, null without one. */
+	readonly changes: string | null
+}
+
 /** A change of a circuit, applied only if the stored version is still `version`. */
 export interface CircuitChange extends Omit<DestinationCircuit, 'closedAgoMs' | 'operatorPause' | 'reason'> {
 	readonly reason: RelayPauseReason | null

@@ -8,6 +8,8 @@ import type { Queryable } from '../../sql/clients.ts'
 import type { DeadLetterCause, MessageStatus } from '../message/message.ts'
 import type { InsertOptions } from './insert-options.ts'
 import type {
+	AuditAction,
+	AuditRow,
 	CircuitChange,
 	ClaimRef,
 	ClaimRequest,
@@ -15,6 +17,7 @@ import type {
 	DestinationCircuit,
 	InsertResult,
 	NewRow,
+	Operator,
 	OperatorChange,
 	PermitRequest,
 	Rate,
@@ -113,7 +116,7 @@ export interface CoordinationStore {
 	): Promise<{ readonly isApplied: boolean; readonly circuit: DestinationCircuit }>
 	/** Pauses claiming for `forMs` unless a longer pause is active. Does not change the circuit state. */
 	pause(destination: string, forMs: number, reason: RelayPauseReason): Promise<void>
-	/** Applies the change of an operator. `isChanged` is false if there was nothing to resume or to close. Returns the circuit as it is now. */
+	/** Applies the change of an operator and writes an audit record, in one transaction. `isChanged` is false if there was nothing to resume or to close. Returns the circuit as it is now. */
 	changeByOperator(
 		change: OperatorChange,
 	): Promise<{ readonly isChanged: boolean; readonly circuit: DestinationCircuit }>
@@ -197,11 +200,45 @@ export interface DeadLetterStore {
 	/**
 	 * Moves at most `limit` dead letters back into the queue in one transaction, oldest first: due now, no attempts, no crashes,
 	 * at their former
-	 * position in the order of their key. Returns their ids.
+	 * position in the order of their key. Writes an audit record for each: `replay`, or `edit` if a field changes. Returns their ids.
 	 */
-	replay(filter: StoreFilter, limit: number, edit?: MessageEdit): Promise<readonly string[]>
-	/** Deletes at most `limit` dead letters, oldest first; with `keepHistory` moves them into the history. Returns their ids. */
-	discard(filter: StoreFilter, limit: number, keepHistory: boolean): Promise<readonly string[]>
+	replay(
+		filter: StoreFilter,
+		limit: number,
+		operator: Operator,
+		edit?: MessageEdit,
+	): Promise<readonly string[]>
+	/**
+	 * Deletes at most `limit` dead letters, oldest first, and writes an audit record for each, in one transaction; with `keepHistory` moves them
+	 * into the history. Returns their ids.
+	 */
+	discard(
+		filter: StoreFilter,
+		limit: number,
+		operator: Operator,
+		keepHistory: boolean,
+	): Promise<readonly string[]>
+}
+
+/** Selects audit records. All given fields must match. */
+export interface AuditFilter {
+	readonly action?: AuditAction | undefined
+	readonly destination?: string | undefined
+	readonly by?: string | undefined
+	/** A message id in lower case. */
+	readonly messageId?: string | undefined
+	/** At this time or later, milliseconds since 1970. */
+	readonly since?: number | undefined
+	/** Before this time. */
+	readonly until?: number | undefined
+}
+
+/** Reads and deletes what operators did. The records are written by the changes themselves. */
+export interface AuditStore {
+	/** Returns matching records, newest first, before the record `before`. */
+	audit(filter: AuditFilter, limit: number, before?: number): Promise<readonly AuditRow[]>
+	/** Deletes at most `limit` of the oldest records older than `olderThanMs`. Returns the number of deleted records. */
+	dropAudit(olderThanMs: number, limit: number): Promise<number>
 }
 
 export interface DestinationCounts {
@@ -272,6 +309,7 @@ export interface Store
 		CoordinationStore,
 		RelayRegistry,
 		DeadLetterStore,
+		AuditStore,
 		DiagnosticsStore,
 		NotificationStore {
 	/** Name of the store in messages: `'sqlite'`, `'postgres'`. */

@@ -14,6 +14,7 @@ import { poisonCandidates } from './cases/delivery/poison.ts'
 import { retryNow, schedule } from './cases/delivery/schedule.ts'
 import { settle } from './cases/delivery/settle.ts'
 import { errorTexts, texts } from './cases/delivery/texts.ts'
+import { audit } from './cases/operations/audit.ts'
 import { circuitChanges, circuits } from './cases/operations/circuits.ts'
 import { deadLetters, replay } from './cases/operations/dead-letters.ts'
 import { discard, history } from './cases/operations/history.ts'
@@ -60,6 +61,7 @@ const TABLES: Readonly<Record<string, CaseTable>> = {
 	'dead letters': deadLetters,
 	replay,
 	discard,
+	audit,
 	'retry now': retryNow,
 	list,
 	filters,

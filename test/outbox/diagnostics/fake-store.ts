@@ -1,6 +1,6 @@
 /** An in-memory store for tests of dead letters and diagnostics: the test sets rows and time. */
 import { cappedCount } from '../../../src/outbox/store/count-limits.ts'
-import type { DestinationCircuit, RelayRow, StoredMessage } from '../../../src/outbox/store/rows.ts'
+import type { DestinationCircuit, Operator, RelayRow, StoredMessage } from '../../../src/outbox/store/rows.ts'
 import type {
 	CappedCount,
 	DeadGroup,
@@ -109,6 +109,7 @@ export class FakeStore implements Store {
 	circuitRows: readonly DestinationCircuit[] = []
 	discarded: { readonly ids: readonly string[]; readonly keepHistory: boolean }[] = []
 	edits: (MessageEdit | undefined)[] = []
+	operators: Operator[] = []
 	/** The limits and sizes of batches. */
 	batches: number[] = []
 	statsLimits: number[] = []
@@ -187,7 +188,13 @@ export class FakeStore implements Store {
 		return cappedCount(this.#dead(filter).length, limit)
 	}
 
-	async replay(filter: StoreFilter, limit: number, edit?: MessageEdit): Promise<readonly string[]> {
+	async replay(
+		filter: StoreFilter,
+		limit: number,
+		operator: Operator,
+		edit?: MessageEdit,
+	): Promise<readonly string[]> {
+		this.operators.push(operator)
 		const letters = this.#dead(filter).slice(0, limit)
 		const ids = letters.map(({ id }) => id)
 		this.batches.push(ids.length)
@@ -199,7 +206,13 @@ export class FakeStore implements Store {
 		return ids
 	}
 
-	async discard(filter: StoreFilter, limit: number, keepHistory: boolean): Promise<readonly string[]> {
+	async discard(
+		filter: StoreFilter,
+		limit: number,
+		operator: Operator,
+		keepHistory: boolean,
+	): Promise<readonly string[]> {
+		this.operators.push(operator)
 		const ids = this.#dead(filter)
 			.slice(0, limit)
 			.map(({ id }) => id)
@@ -276,6 +289,8 @@ export class FakeStore implements Store {
 	dueDestinations = notHere
 	dropHistory = notHere
 	dropDedupeKeys = notHere
+	audit = notHere
+	dropAudit = notHere
 	changeCircuit = notHere
 	pause = notHere
 	changeByOperator = notHere

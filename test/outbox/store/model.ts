@@ -13,6 +13,7 @@ const MINUTE = 60_000
 /** Half a minute more, so that no key expires exactly at the time of a call. */
 const LIFETIME = { dedupeForMs: 8.5 * MINUTE }
 const ALL = 100_000
+const OPERATOR = { by: 'ada@ops', reason: null }
 const DESTINATIONS: readonly (readonly [
 	name: string,
 	afterDeadLetter: AfterDeadLetter,
@@ -168,9 +169,9 @@ class Run {
 		const filter = { destination, key }
 		const done =
 			move === 0
-				? await this.#store.discard(filter, ALL, keepHistory)
+				? await this.#store.discard(filter, ALL, OPERATOR, keepHistory)
 				: move === 1
-					? await this.#store.replay(filter, ALL)
+					? await this.#store.replay(filter, ALL, OPERATOR)
 					: await this.#store.retryNow({ destination }, ALL)
 		const expected =
 			move === 0

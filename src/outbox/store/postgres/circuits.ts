@@ -10,6 +10,7 @@ import { tokenGrant } from '../decisions/tokens.ts'
 import type { DestinationCircuit, OperatorChange, Rate } from '../rows.ts'
 import type { Store } from '../store.ts'
 import { MAX_TIME } from '../time-after.ts'
+import { auditChange } from './dead-letters.ts'
 
 /** `g` is a row of the destinations. */
 export const CIRCUIT_JSON = `json_build_object('destination', g.destination, 'state', g.state, 'pausedUntil', g.paused_until,
@@ -96,7 +97,10 @@ async function changeByOperator(
 		found?.circuits ?? null,
 	)
 	const after = applyOperatorChange(before, change, now)
-	if (after) await executor.run(SAVE, saveValues(destination, after))
+	if (after) {
+		await executor.run(SAVE, saveValues(destination, after))
+		await auditChange(executor, change, now)
+	}
 	return { isChanged: after !== undefined, circuit: toCircuit(destination, after ?? before, now) }
 }
 

@@ -2,10 +2,20 @@
  * Lists, replays and discards dead letters, and makes scheduled messages due. Moving a message is one statement that deletes it here and inserts it
  * there, so that it always exists in one table.
  */
-import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
+import type { PostgresExecutor, SqlExecutor } from '../../../sql/postgres-executor.ts'
 import { type Big, withNumbers } from '../../../sql/postgres-values.ts'
+import { editChanges, operatorChanges } from '../audit-changes.ts'
 import { cappedCount } from '../count-limits.ts'
-import type { DeadGroup, DeadLetterStore, MessageEdit, Store, StoreFilter } from '../store.ts'
+import type { AuditAction, AuditRow, Operator, OperatorChange } from '../rows.ts'
+import type {
+	AuditFilter,
+	AuditStore,
+	DeadGroup,
+	DeadLetterStore,
+	MessageEdit,
+	Store,
+	StoreFilter,
+} from '../store.ts'
 import { FINGERPRINT, filterSql, Parameters } from './filter.ts'
 import { MESSAGE_COLUMNS } from './schema.ts'
 
@@ -35,6 +45,48 @@ const EDIT_COLUMNS = {
 	maxRetries: ['max_retries', 'int'],
 } as const satisfies Record<keyof MessageEdit, readonly [string, string]>
 
+/** Part of the statement that moves the letters `d`. */
+function auditSql(
+	action: AuditAction,
+	{ by, reason }: Operator,
+	changes: string | null,
+	parameters: Parameters,
+): string {
+	const values = [by, reason, action, changes].map((value) => parameters.add(value, 'text'))
+	return `, a as (
+		insert into {s}.outbox_audit (done_at, done_by, reason, action, changes, destination, message_id, topic, key, cause, payload, headers)
+		select {now}, ${values.join(', ')}, destination, id, topic, key, cause, payload, headers from d order by seq
+	)`
+}
+
+const AUDIT_CHANGE = `
+insert into {s}.outbox_audit (done_at, done_by, reason, action, changes, destination)
+values ($1::bigint, $2::text, $3::text, $4::text, $5::text, $6::text)`
+
+/** In the transaction of the change. */
+export async function auditChange(executor: SqlExecutor, change: OperatorChange, now: number): Promise<void> {
+	const { by, reason, action, destination } = change
+	await executor.run(AUDIT_CHANGE, [now, by, reason, action, operatorChanges(change), destination])
+}
+
+const AUDIT_CONDITIONS = {
+	action: ['action =', 'text'],
+	destination: ['destination =', 'text'],
+	by: ['done_by =', 'text'],
+	messageId: ['message_id =', 'uuid'],
+	since: ['done_at >=', 'bigint'],
+	until: ['done_at <', 'bigint'],
+} as const satisfies Record<keyof AuditFilter, readonly [string, string]>
+
+const DROP_AUDIT = `
+with w as (
+	delete from {s}.outbox_audit where seq = any(array(
+		select seq from {s}.outbox_audit where done_at < {now} - $1::bigint
+		order by done_at limit $2::int for update skip locked
+	)) returning 1
+)
+select count(*) as count from w`
+
 const DROP_HISTORY = `
 with w as (
 	delete from {s}.outbox_history where id = any(array(
@@ -46,7 +98,7 @@ select count(*) as count from w`
 
 export function deadLetterOperations(
 	executor: PostgresExecutor,
-): DeadLetterStore & Pick<Store, 'retryNow' | 'dropHistory'> {
+): DeadLetterStore & AuditStore & Pick<Store, 'retryNow' | 'dropHistory'> {
 	const runForIds = async (sql: string, { values }: Parameters): Promise<readonly string[]> =>
 		(await executor.runOnce<{ id: string }>(sql, values)).map(({ id }) => id)
 	return {
@@ -72,7 +124,7 @@ export function deadLetterOperations(
 			const [row] = await executor.runOnce<{ count: Big }>(sql, parameters.values)
 			return cappedCount(Number(row?.count), limit)
 		},
-		async replay(filter, limit, edit = {}) {
+		async replay(filter, limit, operator, edit = {}) {
 			const parameters = new Parameters()
 			const edited: Record<string, string> = {}
 			for (const [name, [column, type]] of Object.entries(EDIT_COLUMNS)) {
@@ -80,20 +132,22 @@ export function deadLetterOperations(
 				if (value !== undefined) edited[column] = parameters.add(value, type)
 			}
 			const values = MESSAGE_COLUMNS.map((column) => edited[column] ?? RESET[column] ?? `d.${column}`)
+			const changes = editChanges(edit)
+			const audit = auditSql(changes === null ? 'replay' : 'edit', operator, changes, parameters)
 			const sql = `
 		with d as (${deleteMatching(filter, limit, parameters)}), w as (
 			insert into {s}.outbox (${MESSAGE_COLUMNS.join(', ')}, seq) select ${values.join(', ')}, d.seq from d
-		)
+		)${audit}
 		select id::text as id from d order by seq`
 			return runForIds(sql, parameters)
 		},
-		async discard(filter, limit, keepHistory) {
+		async discard(filter, limit, operator, keepHistory) {
 			const parameters = new Parameters()
 			const columns = MESSAGE_COLUMNS.join(', ')
 			const history = `, h as (
 		insert into {s}.outbox_history (${columns}, seq, ended_at, cause) select ${columns}, seq, {now}, cause from d)`
 			const sql = `
-		with d as (${deleteMatching(filter, limit, parameters)})${keepHistory ? history : ''}
+		with d as (${deleteMatching(filter, limit, parameters)})${auditSql('discard', operator, null, parameters)}${keepHistory ? history : ''}
 		select id::text as id from d order by seq`
 			return runForIds(sql, parameters)
 		},
@@ -111,6 +165,24 @@ export function deadLetterOperations(
 		)
 		select id::text as id from d order by seq`
 			return runForIds(sql, parameters)
+		},
+		async audit(filter, limit, before) {
+			const parameters = new Parameters()
+			const conditions = [`seq < ${parameters.add(before ?? Number.MAX_SAFE_INTEGER, 'bigint')}`]
+			for (const [name, [condition, type]] of Object.entries(AUDIT_CONDITIONS)) {
+				const value = filter[name as keyof AuditFilter]
+				if (value !== undefined) conditions.push(`${condition} ${parameters.add(value, type)}`)
+			}
+			const sql = `
+		select seq, done_at as at, done_by as by, reason, action, destination, message_id::text as "messageId", topic, key, cause,
+			payload, headers, changes
+		from {s}.outbox_audit where ${conditions.join(' and ')} order by seq desc limit ${parameters.add(limit, 'int')}`
+			const rows = await executor.runOnce<AuditRow>(sql, parameters.values)
+			return rows.map((row) => withNumbers(row, ['seq', 'at']))
+		},
+		async dropAudit(olderThanMs, limit) {
+			const [row] = await executor.run<{ count: Big }>(DROP_AUDIT, [Math.ceil(olderThanMs), limit])
+			return Number(row?.count)
 		},
 		async dropHistory(olderThanMs, limit) {
 			const [row] = await executor.run<{ count: Big }>(DROP_HISTORY, [Math.ceil(olderThanMs), limit])

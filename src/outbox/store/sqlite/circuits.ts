@@ -10,6 +10,7 @@ import {
 } from '../decisions/circuit.ts'
 import * as bucket from '../decisions/tokens.ts'
 import type { DestinationCircuit, RelayPauseReason, SharedCircuitState } from '../rows.ts'
+import { auditChange } from './dead-letters.ts'
 import type { Operations } from './executor.ts'
 
 const COLUMNS = [
@@ -115,7 +116,10 @@ export const circuitOperations = (
 		const { destination } = change
 		const before = readCircuit(connection, destination) ?? NO_CIRCUIT
 		const after = applyOperatorChange(before, change, now)
-		if (after) save(connection, destination, after)
+		if (after) {
+			save(connection, destination, after)
+			auditChange(connection, change, now)
+		}
 		return { isChanged: after !== undefined, circuit: toCircuit(destination, after ?? before, now) }
 	},
 	operatorPauses(limit) {

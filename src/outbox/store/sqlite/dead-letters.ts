@@ -1,8 +1,10 @@
 /** Lists, replays and discards dead letters, and makes scheduled messages due. A copy is written before a row is deleted. */
 import type { SqliteConnection, SqlValue } from '../../../sql/sqlite-connection.ts'
 import type { DeadLetterCause } from '../../message/message.ts'
+import { editChanges, operatorChanges } from '../audit-changes.ts'
 import { cappedCount } from '../count-limits.ts'
-import type { MessageEdit, StoreFilter } from '../store.ts'
+import type { AuditRow, OperatorChange } from '../rows.ts'
+import type { AuditFilter, MessageEdit, StoreFilter } from '../store.ts'
 import type { Operations } from './executor.ts'
 import { conditionOf } from './filter.ts'
 import { HISTORY_COLUMNS, MOVED_COLUMNS } from './schema.ts'
@@ -44,12 +46,45 @@ const EDIT_COLUMNS = {
 const COPY_TO_HISTORY = `INSERT INTO yaoki_outbox_history (${HISTORY_COLUMNS}, last_attempt_at, ended_at, cause)
 	SELECT ${HISTORY_COLUMNS}, last_attempt_at, ?, cause FROM yaoki_outbox_dead WHERE ${IS_SELECTED}`
 
+const AUDIT = `INSERT INTO yaoki_outbox_audit (done_at, done_by, reason, action, changes, destination, message_id, topic, key, cause,
+		payload, headers)
+	SELECT ?, ?, ?, ?, ?, destination, id, topic, key, cause, payload, headers FROM yaoki_outbox_dead WHERE ${IS_SELECTED} ORDER BY seq`
+
+const AUDIT_CHANGE = `INSERT INTO yaoki_outbox_audit (done_at, done_by, reason, action, changes, destination) VALUES (?, ?, ?, ?, ?, ?)`
+
+/** In the transaction of the change. */
+export function auditChange(connection: SqliteConnection, change: OperatorChange, now: number): void {
+	const { by, reason, action, destination } = change
+	connection.run(AUDIT_CHANGE, now, by, reason, action, operatorChanges(change), destination)
+}
+
+const AUDIT_COLUMNS = {
+	...{ seq: 'seq', at: 'done_at', by: 'done_by', reason: 'reason', action: 'action' },
+	...{ destination: 'destination', messageId: 'message_id', topic: 'topic', key: 'key', cause: 'cause' },
+	...{ payload: 'payload', headers: 'headers', changes: 'changes' },
+} as const satisfies Record<keyof AuditRow, string>
+
+const AUDIT_NAMES = Object.keys(AUDIT_COLUMNS)
+
+const toAuditRow = (row: readonly SqlValue[]): AuditRow =>
+	Object.fromEntries(AUDIT_NAMES.map((name, at) => [name, row[at]])) as unknown as AuditRow
+
+const AUDIT_CONDITIONS = {
+	...{ action: 'action = ?', destination: 'destination = ?', by: 'done_by = ?', messageId: 'message_id = ?' },
+	...{ since: 'done_at >= ?', until: 'done_at < ?' },
+} as const satisfies Record<keyof AuditFilter, string>
+
+const DROP_AUDIT = `DELETE FROM yaoki_outbox_audit WHERE seq IN
+	(SELECT seq FROM yaoki_outbox_audit WHERE done_at < ? ORDER BY done_at LIMIT ?)`
+
 const DROP_HISTORY = `DELETE FROM yaoki_outbox_history WHERE seq IN
 	(SELECT seq FROM yaoki_outbox_history WHERE ended_at < ? ORDER BY ended_at LIMIT ?)`
 
 export const deadLetterOperations = (
 	connection: SqliteConnection,
-): Operations<'deadGroups' | 'countDead' | 'replay' | 'discard' | 'retryNow' | 'dropHistory'> => ({
+): Operations<
+	'deadGroups' | 'countDead' | 'replay' | 'discard' | 'retryNow' | 'dropHistory' | 'audit' | 'dropAudit'
+> => ({
 	deadGroups(filter, limit) {
 		if (!includesDead(filter)) return []
 		const { sql, params } = conditionOf(filter, 'yaoki_outbox_dead', 0)
@@ -77,7 +112,7 @@ export const deadLetterOperations = (
 		return cappedCount(connection.number(text, ...params, limit + 1), limit)
 	},
 	/** Drops the latest error too: an error after a replay is one of the replay. */
-	replay(filter, limit, edit = {}) {
+	replay(filter, limit, { by, reason }, edit = {}) {
 		const { ids, seqs } = selectDead(connection, filter, limit)
 		if (ids.length === 0) return ids
 		const values = new Map<string, SqlValue>([['due_at', connection.now()]])
@@ -90,13 +125,17 @@ export const deadLetterOperations = (
 		const sources = columns.map((column) => (values.has(column) ? '?' : (RESET[column] ?? column)))
 		const copy = `INSERT INTO yaoki_outbox (${MOVED_COLUMNS}) SELECT ${sources.join(', ')} FROM yaoki_outbox_dead WHERE ${IS_SELECTED}`
 		connection.run(copy, ...params, seqs)
+		const changes = editChanges(edit)
+		const action = changes === null ? 'replay' : 'edit'
+		connection.run(AUDIT, connection.now(), by, reason, action, changes, seqs)
 		connection.run(DELETE_DEAD, seqs)
 		return ids
 	},
-	discard(filter, limit, keepHistory) {
+	discard(filter, limit, { by, reason }, keepHistory) {
 		const { ids, seqs } = selectDead(connection, filter, limit)
 		if (ids.length === 0) return ids
 		if (keepHistory) connection.run(COPY_TO_HISTORY, connection.now(), seqs)
+		connection.run(AUDIT, connection.now(), by, reason, 'discard', null, seqs)
 		connection.run(DELETE_DEAD, seqs)
 		return ids
 	},
@@ -111,5 +150,19 @@ export const deadLetterOperations = (
 		if (ids.length > 0) connection.run(`UPDATE yaoki_outbox SET due_at = ? WHERE ${IS_SELECTED}`, now, seqs)
 		return ids
 	},
+	audit(filter, limit, before) {
+		const conditions = ['seq < ?']
+		const params: SqlValue[] = [before ?? Number.MAX_SAFE_INTEGER]
+		for (const [name, condition] of Object.entries(AUDIT_CONDITIONS)) {
+			const value = filter[name as keyof AuditFilter]
+			if (value === undefined) continue
+			conditions.push(condition)
+			params.push(value)
+		}
+		const sql = `SELECT ${Object.values(AUDIT_COLUMNS).join(', ')} FROM yaoki_outbox_audit
+			WHERE ${conditions.join(' AND ')} ORDER BY seq DESC LIMIT ?`
+		return connection.rows(sql, ...params, limit).map(toAuditRow)
+	},
+	dropAudit: (olderThanMs, limit) => connection.run(DROP_AUDIT, connection.now() - olderThanMs, limit),
 	dropHistory: (olderThanMs, limit) => connection.run(DROP_HISTORY, connection.now() - olderThanMs, limit),
 })

@@ -128,6 +128,24 @@ CREATE TABLE yaoki_outbox_destinations (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX yaoki_outbox_destinations_operator ON yaoki_outbox_destinations (operator_until) WHERE operator_until IS NOT NULL;
 
+CREATE TABLE yaoki_outbox_audit (
+	seq INTEGER PRIMARY KEY AUTOINCREMENT,
+	done_at INTEGER NOT NULL,
+	done_by TEXT NOT NULL,
+	reason TEXT,
+	action TEXT NOT NULL,
+	destination TEXT NOT NULL,
+	message_id TEXT,
+	topic TEXT,
+	key TEXT,
+	cause TEXT,
+	payload TEXT,
+	headers TEXT,
+	changes TEXT
+) STRICT;
+CREATE INDEX yaoki_outbox_audit_done ON yaoki_outbox_audit (done_at);
+CREATE INDEX yaoki_outbox_audit_message ON yaoki_outbox_audit (message_id) WHERE message_id IS NOT NULL;
+
 CREATE TABLE yaoki_outbox_permits (
 	destination TEXT NOT NULL,
 	owner TEXT NOT NULL,

@@ -10,13 +10,16 @@ import type {
 	ClaimRequest,
 	ClaimTarget,
 	NewRow,
+	Operator,
 	Settlement,
 	StoredMessage,
 } from '../../store/rows.ts'
-import type { Store, StoreFilter } from '../../store/store.ts'
+import type { MessageEdit, Store, StoreFilter } from '../../store/store.ts'
 import { assertFields, HOUR, idsOf, MINUTE, required, sorted } from './assertions.ts'
 import { type Death, dead, release, retry, sent } from './settlements.ts'
 import type { StoreUnderTest } from './store-under-test.ts'
+
+export const OPERATOR: Operator = { by: 'ada@ops', reason: 'a test' }
 
 /** A limit that no case reaches. */
 export const MANY = 10_000
@@ -170,6 +173,16 @@ export class StoreHarness {
 			await this.advance(MINUTE)
 		}
 		return ids
+	}
+
+	/** Replays dead letters as the operator of the suite. */
+	replay(filter: StoreFilter, limit: number, edit?: MessageEdit): Promise<readonly string[]> {
+		return this.store.replay(filter, limit, OPERATOR, edit)
+	}
+
+	/** Discards dead letters as the operator of the suite. */
+	discard(filter: StoreFilter, limit: number, keepHistory: boolean): Promise<readonly string[]> {
+		return this.store.discard(filter, limit, OPERATOR, keepHistory)
 	}
 
 	/** Claims exactly `count` messages. */

@@ -17,6 +17,8 @@ async function shop(): Promise<{ store: SqliteStore; user: DatabaseSync; file: s
 	return { store, user, file }
 }
 
+const OPERATOR = { by: 'ada@ops', reason: null }
+
 const idsIn = async (store: SqliteStore): Promise<string[]> => (await store.list({}, 100)).map(({ id }) => id)
 
 describe("insert in the user's transaction", () => {
@@ -114,8 +116,8 @@ it('dead-letter calls with another status match nothing', async () => {
 	const filter = { status: 'pending' } as const
 	expect(await store.deadGroups(filter, 10)).toEqual([])
 	expect(await store.countDead(filter, 10)).toEqual({ count: 0, isCapped: false })
-	expect(await store.replay(filter, 10)).toEqual([])
-	expect(await store.discard(filter, 10, false)).toEqual([])
+	expect(await store.replay(filter, 10, OPERATOR)).toEqual([])
+	expect(await store.discard(filter, 10, OPERATOR, false)).toEqual([])
 	expect(await store.retryNow({ status: 'dead' }, 10)).toEqual([])
 	expect(await idsIn(store)).toHaveLength(1)
 })

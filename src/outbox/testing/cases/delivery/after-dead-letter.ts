@@ -25,7 +25,7 @@ export const afterDeadLetter: CaseTable = {
 
 	'skip: a replayed message returns to its position': async (t) => {
 		const [first, second] = await threeWithDeadHead(t, 'skip')
-		await t.store.replay({}, MANY)
+		await t.replay({}, MANY)
 		await t.sendInOrder([first, second])
 	},
 
@@ -55,24 +55,24 @@ export const afterDeadLetter: CaseTable = {
 		const [first] = await threeWithDeadHead(t, 'skip')
 		await t.deadLetterHead('block')
 		await t.expectClaim([], ORDERED)
-		await t.store.replay({ ids: [first] }, 1)
+		await t.replay({ ids: [first] }, 1)
 		await t.expectClaim([first], ORDERED)
 	},
 
 	'block: a replayed message comes first, then the others': async (t) => {
 		const ids = await threeWithDeadHead(t, 'block')
-		await t.store.replay(k, MANY)
+		await t.replay(k, MANY)
 		await t.sendInOrder(ids)
 	},
 
 	'block: discarding releases the others, with and without history': async (t) => {
 		const [, second, third] = await threeWithDeadHead(t, 'block')
-		await t.store.discard(k, MANY, true)
+		await t.discard(k, MANY, true)
 		const row = await t.claimOne(ORDERED)
 		assert.equal(row.id, second)
 		await t.settle([dead(row, BLOCK)])
 		await t.expectClaim([], ORDERED)
-		await t.store.discard(k, MANY, false)
+		await t.discard(k, MANY, false)
 		await t.expectClaim([third], ORDERED)
 	},
 
@@ -141,13 +141,13 @@ export const afterDeadLetter: CaseTable = {
 		await threeWithDeadHead(t, 'dead-letter-rest')
 		const late = await t.enqueueOne(k)
 		await t.expectClaim([], ORDERED)
-		await t.store.discard(k, MANY, false)
+		await t.discard(k, MANY, false)
 		await t.expectClaim([late], ORDERED)
 	},
 
 	'dead-letter-rest: messages replayed together keep their order': async (t) => {
 		const ids = await threeWithDeadHead(t, 'dead-letter-rest')
-		assert.deepEqual(sorted(await t.store.replay(k, MANY)), sorted(ids))
+		assert.deepEqual(sorted(await t.replay(k, MANY)), sorted(ids))
 		for (const id of ids) await t.expectMessage(id, { attempts: 0 })
 		await t.sendInOrder(ids)
 	},

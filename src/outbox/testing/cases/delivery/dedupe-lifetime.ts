@@ -96,7 +96,7 @@ export const dedupeLifetime: CaseTable = {
 
 	...staysTaken('replayed', async (t) => {
 		await t.die()
-		await t.store.replay({}, MANY)
+		await t.replay({}, MANY)
 	}),
 
 	'accepts an expired key again after its message was sent late': async (t) => {

@@ -68,18 +68,18 @@ export const duplicates: CaseTable = {
 		return id
 	}),
 
-	'finds a duplicate of a replayed message': keyTaken(afterDeath((t) => t.store.replay({}, MANY))),
+	'finds a duplicate of a replayed message': keyTaken(afterDeath((t) => t.replay({}, MANY))),
 
 	'finds a duplicate of a sent message in the history': keyTaken((t) => sendOne(t, true)),
 
 	'finds a duplicate of a discarded message in the history': keyTaken(
-		afterDeath((t) => t.store.discard({}, MANY, true)),
+		afterDeath((t) => t.discard({}, MANY, true)),
 	),
 
 	'finds a duplicate of a message that was sent without history': keyTaken((t) => sendOne(t, false)),
 
 	'finds a duplicate of a message that was discarded without history': keyTaken(
-		afterDeath((t) => t.store.discard({}, MANY, false)),
+		afterDeath((t) => t.discard({}, MANY, false)),
 	),
 
 	'finds a duplicate of a message whose history was dropped': keyTaken(async (t) => {

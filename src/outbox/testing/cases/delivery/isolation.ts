@@ -114,6 +114,6 @@ export const isolation: CaseTable = {
 			await t.enqueue({ key: 'k' }, d)
 			await t.transaction(work, 'commit', level)
 			await t.expectStatus('pending', [row.id])
-			await t.store.discard({}, MANY, false)
+			await t.discard({}, MANY, false)
 		}),
 }

@@ -206,7 +206,7 @@ export const repeatedSettlements: CaseTable = {
 	'a repeated dead settlement does not end the claim of a replayed message': async (t) => {
 		const row = await t.enqueueAndClaim({ key: 'k' })
 		const settlement = dead(row, { afterDeadLetter: 'dead-letter-rest' })
-		const again = await twice(t, settlement, () => t.store.replay({ ids: [row.id] }, 1))
+		const again = await twice(t, settlement, () => t.replay({ ids: [row.id] }, 1))
 		await t.expectStatus('processing', [row.id])
 		await t.settle([sent(again)])
 	},
@@ -216,7 +216,7 @@ export const repeatedSettlements: CaseTable = {
 		await t.settle([retry(first, 0)])
 		await t.die()
 		await t.advance(MINUTE)
-		await t.store.replay({ ids: [first.id] }, MANY)
+		await t.replay({ ids: [first.id] }, MANY)
 		await t.claimOne()
 		await t.expectLost([retry(first, HOUR)])
 		await t.expectStatus('processing', [first.id])

@@ -99,7 +99,7 @@ export const order: CaseTable = {
 		await t.advance(2 * HOUR)
 		await t.die({}, ORDERED)
 		await t.enqueueOne(k)
-		await t.store.replay({}, MANY)
+		await t.replay({}, MANY)
 		await t.expectClaimed({ sequence, attempt: 1 }, ORDERED)
 	},
 
@@ -250,7 +250,7 @@ export const predecessors: CaseTable = {
 		await expectPredecessor(t, second, first)
 		assert.deepEqual(await t.store.findPredecessor(third), await t.find(first))
 		await t.expectMessage(first, { status: 'dead', blocks: true })
-		await t.store.discard(k, MANY, false)
+		await t.discard(k, MANY, false)
 		await expectPredecessor(t, third, second)
 	},
 
@@ -273,7 +273,7 @@ export const predecessors: CaseTable = {
 		const [one, two] = await t.claimMany(2)
 		await t.settle([release(one), dead(two, { afterDeadLetter: 'block' })])
 		await expectPredecessor(t, first, undefined)
-		await t.store.replay({}, MANY)
+		await t.replay({}, MANY)
 		await t.expectMessage(second, { blocks: false })
 		await expectPredecessor(t, second, first)
 	},

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { StoredError } from '../../../message/message.ts'
 import type { DeadGroup, StoreFilter } from '../../../store/store.ts'
 import { assertFields, assertNear, HOUR, sorted } from '../../harness/assertions.ts'
-import { type CaseTable, MANY, type StoreHarness } from '../../harness/harness.ts'
+import { type CaseTable, MANY, OPERATOR, type StoreHarness } from '../../harness/harness.ts'
 import { retry } from '../../harness/settlements.ts'
 
 const note = (fingerprint: string, message = `failed as ${fingerprint}`): StoredError => ({
@@ -102,8 +102,8 @@ export const deadLetters: CaseTable = {
 
 	'does not count replayed or discarded messages': async (t) => {
 		const [one = '', two = ''] = await t.addDeadLetters(3)
-		await t.store.replay({ ids: [one] }, MANY)
-		await t.store.discard({ ids: [two] }, MANY, true)
+		await t.replay({ ids: [one] }, MANY)
+		await t.discard({ ids: [two] }, MANY, true)
 		assert.equal(await t.countDead(), 1)
 		await expectGroups(t, [{ count: 1 }])
 	},
@@ -146,14 +146,14 @@ export const deadLetterMoves = (
 })
 
 export const replay: CaseTable = {
-	...deadLetterMoves('replays', (t, filter, limit) => t.store.replay(filter, limit)),
+	...deadLetterMoves('replays', (t, filter, limit) => t.replay(filter, limit)),
 
 	'makes a message pending and due now, with no attempts and crashes': async (t) => {
 		const id = await t.enqueueOne()
 		await t.crash()
 		await t.die()
 		await t.advance(HOUR)
-		assert.deepEqual(await t.store.replay({}, MANY), [id])
+		assert.deepEqual(await t.replay({}, MANY), [id])
 		const found = await t.find(id)
 		assertFields(found, { status: 'pending', attempts: 0, crashes: 0, endedAt: null })
 		assertFields(found, { cause: null, lockedBy: null })
@@ -170,7 +170,7 @@ export const replay: CaseTable = {
 		const { createdAt } = await t.find(id)
 		await t.die()
 		await t.advance(HOUR)
-		await t.store.replay({}, MANY)
+		await t.replay({}, MANY)
 		await t.expectMessage(id, { ...part, createdAt })
 	},
 
@@ -178,14 +178,14 @@ export const replay: CaseTable = {
 		const row = await t.enqueueAndClaim()
 		await t.settle([retry(row, 0, 5_000)])
 		await t.die()
-		await t.store.replay({}, MANY)
+		await t.replay({}, MANY)
 		await t.expectClaimed({ id: row.id, attempt: 1, crashes: 0, delayMs: null })
 	},
 
 	'makes a message due that was scheduled when it was dead-lettered after its predecessor': async (t) => {
 		await t.enqueue({ key: 'k' }, { key: 'k', notBefore: (await t.now()) + 50 * HOUR })
 		await t.deadLetterHead('dead-letter-rest')
-		await t.store.replay({}, MANY)
+		await t.replay({}, MANY)
 		await t.claimMany(2)
 	},
 
@@ -194,15 +194,19 @@ export const replay: CaseTable = {
 		for (let n = 0; n < 3; n++) {
 			await t.die()
 			await t.expectMessage(id, { attempts: 1 })
-			assert.deepEqual(await t.store.replay({}, MANY), [id])
+			assert.deepEqual(await t.replay({}, MANY), [id])
 		}
 	},
 
 	'concurrent replay and discard get each dead letter once': async (t) => {
-		const { store } = t
 		const other = await t.other()
 		await t.addDeadLetters(12)
-		const calls = [store.replay({}, 8), other.replay({}, 8), store.discard({}, 8, true), other.replay({}, 8)]
+		const calls = [
+			t.replay({}, 8),
+			other.replay({}, 8, OPERATOR),
+			t.discard({}, 8, true),
+			other.replay({}, 8, OPERATOR),
+		]
 		const all = (await Promise.all(calls)).flat()
 		assert.equal(new Set(all).size, all.length)
 		assert.equal(all.length + (await t.countDead()), 12)
@@ -211,7 +215,7 @@ export const replay: CaseTable = {
 	'keeps fields that are not edited': async (t) => {
 		const part = { payload: '[1]', headers: '{"h":"1"}', maxRetries: 2 }
 		const id = await t.addDeadLetter(part)
-		await t.store.replay({}, MANY, {})
+		await t.replay({}, MANY, {})
 		await t.expectMessage(id, part)
 	},
 
@@ -219,7 +223,7 @@ export const replay: CaseTable = {
 		const id = await t.addDeadLetter({ payload: '[1]', headers: '{"h":"1"}', maxRetries: 2 })
 		const expiresAt = (await t.now()) + 7 * HOUR
 		const edit = { payload: '[2]', headers: '{"h":"2"}', destination: 'b', expiresAt, maxRetries: 9 }
-		assert.deepEqual(await t.store.replay({ ids: [id] }, 1, edit), [id])
+		assert.deepEqual(await t.replay({ ids: [id] }, 1, edit), [id])
 		await t.expectMessage(id, edit)
 		await t.expectClaim([], { destination: 'a' })
 		await t.expectClaimed(edit, { destination: 'b' })
@@ -228,22 +232,22 @@ export const replay: CaseTable = {
 	'null removes a value, and omitted fields stay': async (t) => {
 		const kept = { maxRetries: 2, expiresAt: (await t.now()) + 7 * HOUR }
 		const id = await t.addDeadLetter({ headers: '{"h":"1"}', ...kept })
-		await t.store.replay({}, MANY, { headers: null })
+		await t.replay({}, MANY, { headers: null })
 		await t.expectMessage(id, { headers: null, ...kept })
 		await t.die()
-		await t.store.replay({}, MANY, { maxRetries: null, expiresAt: null })
+		await t.replay({}, MANY, { maxRetries: null, expiresAt: null })
 		await t.expectMessage(id, { maxRetries: null, expiresAt: null })
 	},
 
 	'edits maxRetries to 0': async (t) => {
 		const id = await t.addDeadLetter({ maxRetries: 5 })
-		await t.store.replay({}, MANY, { maxRetries: 0 })
+		await t.replay({}, MANY, { maxRetries: 0 })
 		await t.expectMessage(id, { maxRetries: 0 })
 	},
 
 	'lists a replayed message as queued': async (t) => {
 		const id = await t.addDeadLetter()
-		await t.store.replay({}, MANY)
+		await t.replay({}, MANY)
 		assert.deepEqual(await t.list(), [id])
 		await t.expectStatus('pending', [id])
 		assert.deepEqual((await t.store.dueDestinations(MANY)).names, ['a'])

@@ -39,7 +39,7 @@ export const history: CaseTable = {
 		await t.expectClaim([])
 		assert.deepEqual(await t.list(), [])
 		assert.deepEqual((await t.store.dueDestinations(MANY)).names, [])
-		assert.deepEqual(await t.store.replay({}, MANY), [])
+		assert.deepEqual(await t.replay({}, MANY), [])
 		assert.equal(await t.countDead(), 0)
 	},
 
@@ -74,7 +74,7 @@ export const history: CaseTable = {
 
 	'drops discarded messages too': async (t) => {
 		const id = await t.addDeadLetter()
-		await t.store.discard({}, MANY, true)
+		await t.discard({}, MANY, true)
 		await t.advance(2 * HOUR)
 		assert.equal(await t.store.dropHistory(HOUR, MANY), 1)
 		await t.expectGone(id)
@@ -91,29 +91,29 @@ export const history: CaseTable = {
 
 export const discard: CaseTable = {
 	// Some with history and some without.
-	...deadLetterMoves('discards', (t, filter, limit) => t.store.discard(filter, limit, limit === MANY)),
+	...deadLetterMoves('discards', (t, filter, limit) => t.discard(filter, limit, limit === MANY)),
 
 	'removes the dead letter': async (t) => {
 		const id = await t.addDeadLetter()
-		assert.deepEqual(await t.store.discard({}, MANY, false), [id])
+		assert.deepEqual(await t.discard({}, MANY, false), [id])
 		await t.expectGone(id)
 		assert.deepEqual(await t.list(), [])
-		assert.deepEqual(await t.store.replay({}, MANY), [])
+		assert.deepEqual(await t.replay({}, MANY), [])
 	},
 
 	'keeps the message in the history if requested, no longer listed as dead': async (t) => {
 		const id = await t.addDeadLetter({ payload: '["kept"]' }, { cause: 'expired' })
-		assert.deepEqual(await t.store.discard({}, MANY, true), [id])
+		assert.deepEqual(await t.discard({}, MANY, true), [id])
 		await t.expectMessage(id, { payload: '["kept"]', attempts: 1, cause: 'expired' })
 		assert.equal(await t.countDead(), 0)
 		assert.deepEqual(await t.list(), [])
-		assert.deepEqual(await t.store.replay({ ids: [id] }, MANY), [])
-		assert.deepEqual(await t.store.discard({ ids: [id] }, MANY, false), [])
+		assert.deepEqual(await t.replay({ ids: [id] }, MANY), [])
+		assert.deepEqual(await t.discard({ ids: [id] }, MANY, false), [])
 	},
 
 	'never lists a discarded message as sent': async (t) => {
 		const id = await t.addDeadLetter()
-		await t.store.discard({}, MANY, true)
+		await t.discard({}, MANY, true)
 		assert.notEqual((await t.find(id)).status, 'sent')
 		await t.expectCounts({ pending: 0, processing: 0, sent: 0, dead: 0 })
 	},
@@ -121,12 +121,12 @@ export const discard: CaseTable = {
 	'matches nothing with another status than dead': async (t) => {
 		await t.addDeadLetter()
 		for (const status of ['pending', 'processing', 'sent'] as const) {
-			assert.deepEqual(await t.store.discard({ status }, MANY, false), [])
-			assert.deepEqual(await t.store.replay({ status }, MANY), [])
+			assert.deepEqual(await t.discard({ status }, MANY, false), [])
+			assert.deepEqual(await t.replay({ status }, MANY), [])
 			assert.equal(await t.countDead({ status }), 0)
 			assert.deepEqual(await t.store.deadGroups({ status }, MANY), [])
 		}
 		assert.equal(await t.countDead({ status: 'dead' }), 1)
-		assert.equal((await t.store.discard({ status: 'dead' }, MANY, false)).length, 1)
+		assert.equal((await t.discard({ status: 'dead' }, MANY, false)).length, 1)
 	},
 }

@@ -212,7 +212,7 @@ export const filters: CaseTable = {
 		await expectMatches(t, { since: at }, [early])
 		await expectMatches(t, { status: 'dead', until: at }, [died])
 		assert.equal(await t.countDead({ since: at + 1 }), 0)
-		assert.deepEqual(await t.store.replay({ since: at }, MANY), [early])
+		assert.deepEqual(await t.replay({ since: at }, MANY), [early])
 	},
 
 	'every filter applies to replay': async (t) => {
@@ -233,10 +233,10 @@ export const filters: CaseTable = {
 			...[{ cause: 'predecessor-dead' } as const, { since: at + 1 }, { until: at }],
 		]
 		for (const part of wrong) {
-			assert.deepEqual(await t.store.replay({ ...all, ...part }, MANY), [], JSON.stringify(part))
-			assert.deepEqual(await t.store.discard({ ...all, ...part }, MANY, false), [], JSON.stringify(part))
+			assert.deepEqual(await t.replay({ ...all, ...part }, MANY), [], JSON.stringify(part))
+			assert.deepEqual(await t.discard({ ...all, ...part }, MANY, false), [], JSON.stringify(part))
 		}
-		assert.deepEqual(await t.store.replay(all, MANY), [id])
+		assert.deepEqual(await t.replay(all, MANY), [id])
 	},
 
 	'treats SQL metacharacters as plain text': async (t) => {
