@@ -2,6 +2,8 @@
  * `npm run chaos -- --rounds 5000 --seed night`: kills relay processes with SIGKILL at random moments, on PostgreSQL (whose server crashes and
  * restarts in the middle) and on SQLite. Exits with 1 if a message is lost, stuck, out of order, or sent again although its claim kept its lease.
  * The same seed makes the same decisions; their timing depends on the machine.
+ *
+ * `npm run chaos -- --kills 100 --lease-ms 1000`: kills relays without a pause, and exits with 1 if an innocent message became a dead letter.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,6 +12,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
 import { Pool } from 'pg'
 import { postgresStore, sqliteStore } from 'yaoki/outbox'
+import { runKills } from '../test/outbox/chaos/kills.ts'
 import { type ChaosDatabase, runRounds, type Totals } from '../test/outbox/chaos/rounds.ts'
 import {
 	RECORD_TAKEOVERS_IN_SQLITE,
@@ -20,7 +23,13 @@ import {
 import { startPostgres } from '../test/real-postgres.ts'
 
 const { values } = parseArgs({
-	options: { rounds: { type: 'string', default: '5000' }, seed: { type: 'string', default: 'yaoki' } },
+	options: {
+		rounds: { type: 'string', default: '5000' },
+		seed: { type: 'string', default: 'yaoki' },
+		kills: { type: 'string' },
+		'lease-ms': { type: 'string', default: '1000' },
+		'max-crashes': { type: 'string', default: '5' },
+	},
 })
 const rounds = Number(values.rounds)
 const { seed } = values
@@ -44,23 +53,39 @@ pool.on('error', () => {
 	// The server crashes on purpose.
 })
 try {
-	const half = Math.floor(rounds / 2)
-	await Promise.all([run(postgresDatabase('postgres'), half), run(sqliteDatabase('sqlite'), rounds - half)])
+	const databases = [postgresDatabase('postgres'), sqliteDatabase('sqlite')] as const
+	if (values.kills === undefined) {
+		const half = Math.floor(rounds / 2)
+		await Promise.all([run(databases[0], half), run(databases[1], rounds - half)])
+	} else for (const database of databases) await kill(database, Number(values.kills))
 } finally {
 	await pool.end()
 	await rm(folder, { recursive: true, force: true })
 }
 
-console.log(
-	[
-		`Seed ${seed}: ${totals.messages} messages in ${totals.rounds} rounds, ${totals.kills} relays killed, PostgreSQL crashes: ${totals.restarts}`,
-		`Duplicates after a kill: ${totals.duplicatesAfterKill}. Duplicates after a running relay lost its lease: ${totals.duplicatesAfterLostLease}.`,
-		`Dead letters whose lease expired too often: ${totals.deadLetters}. Faults: ${totals.faults.length}.`,
-		...totals.faults,
-	].join('\n'),
-)
-console.log(`${totals.rounds - totals.faults.length} passed, ${totals.faults.length} failed`)
-process.exitCode = totals.faults.length > 0 ? 1 : 0
+if (values.kills === undefined) report()
+
+function report(): void {
+	console.log(
+		[
+			`Seed ${seed}: ${totals.messages} messages in ${totals.rounds} rounds, ${totals.kills} relays killed, PostgreSQL crashes: ${totals.restarts}`,
+			`Duplicates after a kill: ${totals.duplicatesAfterKill}. Duplicates after a running relay lost its lease: ${totals.duplicatesAfterLostLease}.`,
+			`Dead letters whose lease expired too often: ${totals.deadLetters}. Faults: ${totals.faults.length}.`,
+			...totals.faults,
+		].join('\n'),
+	)
+	console.log(`${totals.rounds - totals.faults.length} passed, ${totals.faults.length} failed`)
+	process.exitCode = totals.faults.length > 0 ? 1 : 0
+}
+
+async function kill(database: ChaosDatabase, kills: number): Promise<void> {
+	const [leaseMs, maxCrashes] = [Number(values['lease-ms']), Number(values['max-crashes'])]
+	const { messages, crashed, left, lost } = await runKills(database, { kills, leaseMs, maxCrashes, seed })
+	console.log(
+		`${database.name}: ${kills} relays killed, lease ${leaseMs} ms, ${messages} messages. Innocent dead letters: ${crashed}. Left: ${left}. Lost: ${lost}.`,
+	)
+	if (crashed > 0 || left > 0 || lost > 0) process.exitCode = 1
+}
 
 function run(database: ChaosDatabase, count: number): Promise<void> {
 	return runRounds(database, 1, count, seed, totals, () => {

@@ -5,13 +5,12 @@
 import { formatCount, formatDuration, formatNumber } from '../../text/format.ts'
 import { isMessageId } from '../message/filter.ts'
 import type { StoredError } from '../message/message.ts'
+import { CANDIDATE_AFTER } from '../store/decisions/poison.ts'
 import type { DestinationCircuit, OperatorPause, RelayRow, StoredMessage } from '../store/rows.ts'
 import type { CappedCount, Store } from '../store/store.ts'
 import { isAlive, serves } from './relays.ts'
 
 const COUNT_LIMIT = 1_000
-/** From this many crashes on a relay runs the message alone, with the default `maxCrashes` of 3. */
-const POISON_AFTER = 2
 /** A message that is due and first for this time is held back by a limit. */
 const STUCK_AFTER_MS = 5_000
 /** How many dead letters of a key are searched for the first. */
@@ -101,8 +100,8 @@ function explainObstacle(message: StoredMessage, situation: Situation): string |
 	const pause = circuit && explainPause(circuit)
 	if (pause !== undefined)
 		return `Due, but destination '${destination}' is paused${circuit?.operatorPause ? '' : ':'} ${pause}.`
-	if (crashes >= POISON_AFTER)
-		return `Poison candidate: ${formatCount(crashes, 'process', 'processes')} crashed while it was claimed. It runs alone when it is next, and becomes a dead letter if another process crashes.`
+	if (crashes >= CANDIDATE_AFTER)
+		return `Poison candidate: ${formatCount(crashes, 'process', 'processes')} crashed while it was claimed. It runs alone when it is next, and becomes a dead letter if that crashes its process repeatedly.`
 	return undefined
 }
 

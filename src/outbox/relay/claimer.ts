@@ -2,6 +2,7 @@
  * The relay's main loop: claims messages for destinations that need some. One claim at a time for all destinations, while the results of earlier
  * messages are written concurrently; then it waits until it is woken, a slot is free, or the next message is due.
  */
+import { CANDIDATE_AFTER } from '../store/decisions/poison.ts'
 import type { ClaimedRow, ClaimResult, ClaimTarget } from '../store/rows.ts'
 import { PollSchedule } from '../timing/poll-schedule.ts'
 import { EventLoopYield } from '../timing/yield.ts'
@@ -51,9 +52,19 @@ export class Claimer {
 			await this.#yield.yieldIfDue()
 			if (context.isStopping) return
 			if (await this.#claim()) continue
+			// Nothing else has to be sent, so nothing waits for the poison candidates.
+			if (this.#poison.hasMore && this.#isIdle()) {
+				await this.#poison.runCandidates()
+				continue
+			}
 			const ms = await this.#msUntilNext()
 			if (!context.isStopping) await signal.wait(ms)
 		}
+	}
+
+	#isIdle(): boolean {
+		for (const state of this.#parts.states.byName.values()) if (!state.isIdle) return false
+		return true
 	}
 
 	async #prepare(): Promise<void> {
@@ -116,7 +127,7 @@ export class Claimer {
 			startedAt = context.runtime.now()
 			return context.store.claim({
 				...{ owner, leaseMs: settings.leaseMs, targets, poisonCandidates: false },
-				poisonAfter: this.#poison.poisonAfter,
+				poisonAfter: CANDIDATE_AFTER,
 			})
 		})
 		this.#nextDueKnown.clear()

@@ -6,6 +6,7 @@ import { TimeoutError } from '../../core/errors/errors.ts'
 import type { DeadLetterCause } from '../message/message.ts'
 import { toStoredError } from '../message/stored-error.ts'
 import type { WakeSignal } from '../notify/wake-signal.ts'
+import { isPoison } from '../store/decisions/poison.ts'
 import { claimRef, type Delivery, invokeHandler, LeaseLostError, RelayStoppedError } from './delivery.ts'
 import type { DestinationStates } from './destination-discovery.ts'
 import type { DestinationState } from './destination-state.ts'
@@ -119,7 +120,7 @@ export class Dispatcher {
 	}
 
 	#unsendableCause({ row }: Delivery): DeadLetterCause | undefined {
-		if (row.crashes >= this.#parts.context.settings.maxCrashes) return 'crashed'
+		if (isPoison(row.crashes, this.#parts.context.settings.maxCrashes)) return 'crashed'
 		return row.expiresAt !== null && row.expiresAt <= this.#parts.context.databaseNow()
 			? 'expired'
 			: undefined

@@ -50,7 +50,7 @@ export interface RelayOptions {
 	readonly timeoutMs?: number | undefined
 	/** Maximum time between two polls, for messages without a notification. While polls find some, the interval is shorter, at least 50. Default 1,000. */
 	readonly pollMs?: number | undefined
-	/** A message that was claimed during this many crashes becomes a dead letter. Default 3. */
+	/** A message that crashed its process this many times while it ran alone becomes a dead letter. Default 5. */
 	readonly maxCrashes?: number | undefined
 	/** How long a destination takes to return to full concurrency after an outage. Default 10,000. */
 	readonly rampUpMs?: number | undefined
@@ -97,7 +97,7 @@ const RELAY_SCHEMA: OptionSchema = {
 	leaseMs: [50, MAX_NUMBER, 60_000],
 	timeoutMs: [1, MAX_NUMBER, 30_000],
 	pollMs: [1, MAX_NUMBER, 1_000],
-	maxCrashes: [1, MAX_NUMBER, 3],
+	maxCrashes: [1, MAX_NUMBER, 5],
 	rampUpMs: [0, MAX_NUMBER, 10_000],
 	maxRetryAfterMs: [0, MAX_NUMBER, 3_600_000],
 	onEvent: 'function',

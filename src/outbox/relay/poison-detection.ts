@@ -1,7 +1,8 @@
 /**
- * Finds the message that crashes its process. After a crash it is unknown which of the claimed messages caused it; so messages that were claimed
- * during more than one crash run alone, with nothing else in flight or claimed. If the process crashes again, it was that message.
+ * Finds the message that crashes its process. After a crash it is unknown which of the claimed messages caused it, and which of them were started; so
+ * messages that were claimed during more than one crash run alone, with nothing else in flight or claimed. Only crashes of these runs count.
  */
+import { CANDIDATE_AFTER } from '../store/decisions/poison.ts'
 import type { ClaimedRow } from '../store/rows.ts'
 import { claimRef, Delivery } from './delivery.ts'
 import type { RelayParts } from './dispatcher.ts'
@@ -12,20 +13,20 @@ const MAX_CANDIDATES = 20
 const MAX_MS = 250
 
 export class PoisonDetection {
-	/** The number of crashes that make a message a candidate. */
-	readonly poisonAfter: number
 	readonly #parts: RelayParts
 	readonly #context: RelayContext
 	#claimStartedAt = 0
+	/** True if the latest run ended before it had run all candidates. */
+	hasMore = false
 
 	constructor(parts: RelayParts) {
 		this.#parts = parts
 		this.#context = parts.context
-		this.poisonAfter = Math.max(1, this.#context.settings.maxCrashes - 1)
 	}
 
 	/** Runs poison candidates, if there are any, one by one. */
 	async runCandidates(): Promise<void> {
+		this.hasMore = false
 		const first = await this.#claimCandidate()
 		if (!first) return
 		// Released first: if the process crashes while the other deliveries end, this message must not be blamed.
@@ -37,11 +38,12 @@ export class PoisonDetection {
 			await this.#drain()
 			const endsAt = this.#context.runtime.now() + MAX_MS
 			for (let count = 0; count < MAX_CANDIDATES && !this.#context.isStopping; count++) {
-				if (count > 0 && this.#context.runtime.now() >= endsAt) return
+				if (count > 0 && this.#context.runtime.now() >= endsAt) break
 				const row = await this.#claimCandidate()
 				if (!row) return
 				await this.#runAlone(row)
 			}
+			this.hasMore = true
 		} finally {
 			this.#parts.dispatcher.isPaused = this.#context.isStopping
 			// Released messages keep their due times, which are before the next scan's start.
@@ -66,10 +68,9 @@ export class PoisonDetection {
 				isOrdered: afterDeadLetter !== undefined,
 			}))
 		if (targets.length === 0) return undefined
-		const { poisonAfter } = this
 		const result = await this.#context.callStore('claim', () => {
 			this.#claimStartedAt = runtime.now()
-			return store.claim({ owner, leaseMs, targets, poisonCandidates: true, poisonAfter })
+			return store.claim({ owner, leaseMs, targets, poisonCandidates: true, poisonAfter: CANDIDATE_AFTER })
 		})
 		this.#context.syncClock(result.now)
 		const [row, ...others] = result.rows

@@ -1,4 +1,4 @@
-/** The HTTP server that messages are sent to. It records every request that it accepts, and fails one in ten, as the seed decides. */
+/** The HTTP server that messages are sent to. It records every request that it accepts, and fails some, as the seed decides. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -19,19 +19,28 @@ export interface Receiver extends AsyncDisposable {
 	readonly receipts: readonly Receipt[]
 }
 
-export async function startReceiver(random: () => number): Promise<Receiver> {
+/** How the receiver responds: after up to `maxMs`, and with an error to this share of the requests. */
+interface Responses {
+	readonly maxMs: number
+	readonly failing: number
+}
+
+export async function startReceiver(
+	random: () => number,
+	{ maxMs, failing }: Responses = { maxMs: 10, failing: 0.1 },
+): Promise<Receiver> {
 	const receipts: Receipt[] = []
 	const server = createServer(async (request, response) => {
 		try {
 			const body = JSON.parse(Buffer.concat(await request.toArray()).toString())
-			const isRejected = random() < 0.1
+			const isRejected = random() < failing
 			if (!isRejected) {
 				const { 'idempotency-key': id, 'x-relay': relay, 'x-attempt': attempt } = request.headers
 				const { key, number } = body
 				receipts.push({ id: String(id), key, number, attempt: Number(attempt), relay: Number(relay) })
 			}
 			// The delay lets some relays die after the receiver accepted the message and before they receive the response.
-			setTimeout(() => response.writeHead(isRejected ? 500 : 204).end(), random() * 10)
+			setTimeout(() => response.writeHead(isRejected ? 500 : 204).end(), random() * maxMs)
 		} catch {
 			// The relay was killed while it sent the body.
 		}

@@ -7,16 +7,19 @@ export interface RelayInput {
 	readonly url: string
 	readonly leaseMs: number
 	readonly maxCrashes: number
+	/** Several messages of one key at a time, and default batches, if false. */
+	readonly isOrdered?: boolean
 	/** A SQLite file, or a PostgreSQL schema. */
 	readonly store: { readonly file: string } | { readonly connection: object; readonly schema: string }
 }
 
 const input: RelayInput = JSON.parse(process.argv[2] ?? '')
+const { isOrdered = true } = input
 
 const destination = httpDestination({
 	url: input.url,
 	headers: ({ attempts }) => ({ 'x-relay': String(process.pid), 'x-attempt': String(attempts) }),
-	order: true,
+	order: isOrdered,
 })
 const store =
 	'file' in input.store
@@ -29,7 +32,8 @@ const store =
 			})
 const relay = new Relay(new Outbox({ store }), {
 	destinations: { '*': destination },
-	...{ leaseMs: input.leaseMs, maxCrashes: input.maxCrashes, pollMs: 50, concurrency: 8, batchSize: 20 },
+	...{ leaseMs: input.leaseMs, maxCrashes: input.maxCrashes },
+	...(isOrdered ? { pollMs: 50, concurrency: 8, batchSize: 20 } : {}),
 	// Longer than a round may take: a handler that times out may have sent, and that duplicate would need an explanation of its own.
 	timeoutMs: 60_000,
 	retry: { maxRetries: 50, baseDelayMs: 5, maxDelayMs: 20 },

@@ -5,6 +5,7 @@
 import { Outbox, type Queryable } from 'yaoki/outbox'
 import type { Store } from 'yaoki/outbox/store'
 import { seededRandom } from 'yaoki/testing'
+import { CANDIDATE_AFTER } from '../../../src/outbox/store/decisions/poison.ts'
 import { countDuplicates, findFaults, type Round } from './findings.ts'
 import { startReceiver } from './receiver.ts'
 import { RelayFleet } from './relay-fleet.ts'
@@ -12,7 +13,7 @@ import type { RelayInput } from './relay-process.ts'
 import type { Takeover } from './takeovers.ts'
 
 const LEASE_MS = 300
-const MAX_CRASHES = 3
+const MAX_CRASHES = 5
 const KEYS = 4
 /** A round that takes this long is stuck. */
 const STUCK_MS = 30_000
@@ -139,13 +140,13 @@ export async function runRounds(
 	}
 
 	/**
-	 * Discards messages that became dead letters because their lease expired `maxCrashes` times, and adds them to `poison`. A dead letter with
+	 * Discards messages that became dead letters because their lease expired twice and then `maxCrashes` times alone, and adds them to `poison`. A dead letter with
 	 * fewer expired leases stays and is reported as stuck. They are not replayed, because a replay starts to count attempts again.
 	 */
 	async function discardPoison(ids: readonly string[], poison: string[]): Promise<void> {
 		const takeovers = await database.takeovers(ids)
 		const count = (id: string) => takeovers.filter((takeover) => takeover.id === id).length
-		const explained = ids.filter((id) => count(id) >= MAX_CRASHES)
+		const explained = ids.filter((id) => count(id) >= CANDIDATE_AFTER + MAX_CRASHES)
 		poison.push(...explained.filter((id) => !poison.includes(id)))
 		// On a busy database the next look at the list tries again.
 		if (explained.length > 0) await outbox.dead.discard({ ids: explained }).catch(() => {})

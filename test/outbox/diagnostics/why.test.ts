@@ -255,7 +255,7 @@ const cases: Record<string, Case> = {
 	},
 	'poison candidate': {
 		message: { crashes: 2, attempts: 2 },
-		text: 'Poison candidate: 2 processes crashed while it was claimed. It runs alone when it is next, and becomes a dead letter if another process crashes.',
+		text: 'Poison candidate: 2 processes crashed while it was claimed. It runs alone when it is next, and becomes a dead letter if that crashes its process repeatedly.',
 	},
 	expired: {
 		message: { expiresAt: NOW - 180_000 },

@@ -44,24 +44,25 @@ test('messages of a crashed relay are sent after its lease expired', async () =>
 	expect(here.eventsOf('sent')).toHaveLength(20)
 })
 
-test('a poison message runs alone at the third attempt, then becomes a dead letter; the others are sent', async () => {
+test('a poison message runs alone from the third attempt on, and becomes a dead letter after five crashes alone; the others are sent', async () => {
 	await using here = await world()
 	await here.enqueue(4)
 	const [killer = ''] = await here.enqueue(1, { payload: 'killer' })
 	await here.enqueue(4)
-	const { alone, died } = await generations(here, 5)
-	expect(died).toBe(3)
-	expect(alone).toEqual([false, false, true])
-	expect(await here.outbox.find(killer)).toMatchObject({ status: 'dead', cause: 'crashed', crashes: 3 })
+	const { alone, died } = await generations(here, 9)
+	expect(died).toBe(7)
+	expect(alone).toEqual([false, false, true, true, true, true, true])
+	expect(await here.outbox.find(killer)).toMatchObject({ status: 'dead', cause: 'crashed', crashes: 7 })
 	expect((await here.outbox.list()).map(({ id }) => id)).toEqual([killer])
 })
 
-test('maxCrashes limits the number of crashes', async () => {
+test('maxCrashes limits the number of crashes alone', async () => {
 	await using here = await world()
 	const [killer = ''] = await here.enqueue(1, { payload: 'killer' })
 	await here.enqueue(4)
-	const { died } = await generations(here, 3, { maxCrashes: 1 })
-	expect(died).toBe(1)
+	const { died, alone } = await generations(here, 5, { maxCrashes: 1 })
+	expect(died).toBe(3)
+	expect(alone.filter(Boolean)).toHaveLength(1)
 	expect(await here.outbox.find(killer)).toMatchObject({ status: 'dead', cause: 'crashed' })
 })
 
@@ -108,6 +109,16 @@ test('poison candidates obey rate and concurrency of their destination', async (
 	expect(here.sendings.length).toBeLessThanOrEqual(5)
 	await here.clock.advance(20_000)
 	expect(here.sendings).toHaveLength(6)
+})
+
+test('runs all poison candidates without a pause if nothing else is due', async () => {
+	// Regression: a relay ran candidates for a quarter of a second per poll, and idled for the rest.
+	await using here = await world()
+	await here.enqueue(100)
+	here.tx.prepare('UPDATE yaoki_outbox SET crashes = 2').all()
+	await here.relay({ jobs: here.sends(() => here.pause(50)) }, OPTIONS)
+	await here.clock.advance(100 * 50 + 500)
+	expect(here.sendings).toHaveLength(100)
 })
 
 test('finds poison candidates while all slots of their destination are occupied', async () => {

@@ -1,0 +1,11 @@
+/**
+ * When a message is blamed for crashed processes. A crash among others proves nothing: it only makes the message run alone next time. Alone, the
+ * crash may still be a kill from outside, so it has to repeat: if such kills hit one run in five, they hit five in a row once in 3,000 times.
+ */
+
+/** A message that was claimed during this many crashes runs alone. One would isolate everything that a single killed relay had claimed. */
+export const CANDIDATE_AFTER = 2
+
+/** Returns true if the process crashed `maxCrashes` times while it ran only this message. `crashes` counts those among others too. */
+export const isPoison = (crashes: number, maxCrashes: number): boolean =>
+	crashes - CANDIDATE_AFTER >= maxCrashes

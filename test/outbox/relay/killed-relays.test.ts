@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { CANDIDATE_AFTER } from '../../../src/outbox/store/decisions/poison.ts'
+import { runKilled } from './killed-relays.ts'
+import { type World, world } from './world.ts'
+
+const MAX_CRASHES = 5
+
+async function deadLetters(here: World): Promise<string[]> {
+	return (await here.outbox.list({ status: 'dead' })).map(({ payload }) => String(payload))
+}
+
+/** Kills hit one run in five; returns the dead letters. */
+async function underKills(maxCrashes: number): Promise<string[]> {
+	await using here = await world('kills')
+	await here.enqueue(300)
+	const kills = { seed: 'kills', kills: 20, relays: 1, meanMs: 1_000, handlerMs: 400, arrivalMs: 500 }
+	await runKilled(here, { ...kills, options: { leaseMs: 1_000, maxCrashes } })
+	const dead = await deadLetters(here)
+	// Without further kills everything else is sent.
+	expect(await here.outbox.list()).toHaveLength(dead.length)
+	return dead
+}
+
+test('kills from outside make no innocent message a dead letter', async () => {
+	expect(await underKills(MAX_CRASHES)).toEqual([])
+}, 60_000)
+
+test('with one crash alone as proof, the same kills make innocent messages dead letters', async () => {
+	expect(await underKills(1)).not.toEqual([])
+}, 60_000)
+
+test('a poison message becomes a dead letter after a bounded number of crashes, also among kills from outside', async () => {
+	await using here = await world('poison')
+	await here.enqueue(30)
+	await here.enqueue(1, { payload: 'poison' })
+	await here.enqueue(30)
+	const kills = { seed: 'poison', kills: 10, relays: 2, meanMs: 1_000, handlerMs: 50, arrivalMs: 500 }
+	const { crashes } = await runKilled(here, {
+		...kills,
+		options: { leaseMs: 1_000, maxCrashes: MAX_CRASHES },
+	})
+	expect(await deadLetters(here)).toEqual(['poison'])
+	expect(crashes).toBeLessThanOrEqual(CANDIDATE_AFTER + MAX_CRASHES)
+	expect(crashes).toBeGreaterThanOrEqual(MAX_CRASHES)
+}, 60_000)
