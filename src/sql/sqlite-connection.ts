@@ -12,10 +12,6 @@ import type { SqliteDatabase, SqliteStatement } from './clients.ts'
 export type SqlValue = string | number | null
 export type SqlRow = readonly SqlValue[]
 
-/** The database's clock in milliseconds. `Date.now` reads the same clock, but users' fake timers replace it. */
-export const DATABASE_NOW = "CAST(round(unixepoch('subsec') * 1000) AS INTEGER)"
-const READ_CLOCK = `SELECT ${DATABASE_NOW}`
-
 /**
  * A committed row survives a power failure: `synchronous = FULL`. `journal_size_limit` truncates the log after a burst. Checkpoints run
  * at 32 MB instead of 4: most rows of a queue are deleted by then, which increased drain throughput by a quarter.
@@ -31,16 +27,15 @@ const SETTINGS = `
 `
 
 export class SqliteConnection {
-	/** Replaces the database's clock in tests. */
-	readonly clock: (() => number) | undefined
+	readonly #clock: () => number
 	readonly #openDatabase: () => SqliteDatabase
 	readonly #statements = new Map<string, SqliteStatement>()
 	#database: SqliteDatabase | undefined
 	#isClosed = false
 
-	constructor(openDatabase: () => SqliteDatabase, clock: (() => number) | undefined) {
+	constructor(openDatabase: () => SqliteDatabase, clock: () => number) {
 		this.#openDatabase = openDatabase
-		this.clock = clock
+		this.#clock = clock
 	}
 
 	get database(): SqliteDatabase {
@@ -66,7 +61,7 @@ export class SqliteConnection {
 	}
 
 	now(): number {
-		return this.clock ? Math.floor(this.clock()) : this.number(READ_CLOCK)
+		return Math.floor(this.#clock())
 	}
 
 	exec(sql: string): void {

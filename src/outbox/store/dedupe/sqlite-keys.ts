@@ -2,21 +2,18 @@
  * The dedupe keys, with a lifetime of their own. A key is taken until it expires, and as long as its message is queued or dead. The message is
  * looked up only for expired keys.
  */
-import { DATABASE_NOW, type SqliteConnection } from '../../../sql/sqlite-connection.ts'
+import type { SqliteConnection } from '../../../sql/sqlite-connection.ts'
 import { HELD_KEY_MS } from '../insert-options.ts'
 import { MAX_TIME, timeAfter } from '../time-after.ts'
 
 const hasMessage = (key: string): string => `(EXISTS (SELECT 1 FROM yaoki_outbox q WHERE q.id = ${key}.id)
 	OR EXISTS (SELECT 1 FROM yaoki_outbox_dead d WHERE d.id = ${key}.id))`
 
-/** The time of a test clock, or the database's. */
-const NOW = `coalesce(?4, ${DATABASE_NOW})`
-
-/** ?1 key, ?2 id of the message, ?3 `notBefore`, ?4 the time of a test clock, ?5 the lifetime. Returns a row if the key was free. */
+/** ?1 key, ?2 id of the message, ?3 `notBefore`, ?4 now, ?5 the lifetime. Returns a row if the key was free. */
 export const TAKE_KEY: string = `INSERT INTO yaoki_outbox_dedupe AS k (dedupe_key, id, expires_at)
-	VALUES (?1, ?2, min(max(coalesce(?3, 0), ${NOW}) + ?5, ${MAX_TIME}))
+	VALUES (?1, ?2, min(max(coalesce(?3, 0), ?4) + ?5, ${MAX_TIME}))
 	ON CONFLICT (dedupe_key) DO UPDATE SET id = excluded.id, expires_at = excluded.expires_at
-	WHERE k.expires_at <= ${NOW} AND NOT ${hasMessage('k')} RETURNING id`
+	WHERE k.expires_at <= ?4 AND NOT ${hasMessage('k')} RETURNING id`
 
 export const KEY_HOLDER = 'SELECT id FROM yaoki_outbox_dedupe WHERE dedupe_key = ?1'
 

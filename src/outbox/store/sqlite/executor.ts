@@ -7,6 +7,7 @@ import type { SqliteConnection } from '../../../sql/sqlite-connection.ts'
 import { isSchemaMismatch, sqliteHint } from '../../../sql/sqlite-errors.ts'
 import { SchemaVersionError, StoreError } from '../errors.ts'
 import type { Store } from '../store.ts'
+import type { SqliteClock } from './clock.ts'
 import { NEEDED_VERSION, schemaVersion } from './schema.ts'
 
 /** Returns the error for the caller; `cause` is SQLite's own. */
@@ -23,10 +24,13 @@ export type Operations<Name extends keyof Store> = {
 export class SqliteExecutor {
 	readonly #connection: SqliteConnection
 	readonly #file: string
+	readonly #clock: SqliteClock | undefined
 	readonly #group: GroupCommit
 
-	constructor(connection: SqliteConnection, file: string, runtime: Runtime) {
+	/** Without `clock`, the connection has a clock of its own. */
+	constructor(connection: SqliteConnection, file: string, runtime: Runtime, clock?: SqliteClock) {
 		this.#connection = connection
+		this.#clock = clock
 		this.#file = file
 		this.#group = new GroupCommit(connection, runtime)
 	}
@@ -34,7 +38,13 @@ export class SqliteExecutor {
 	/** `action` completes "Cannot ..." in errors. `isSolo` is as in `Work`. */
 	async run<T>(mode: 'read' | 'write', action: string, work: (isSolo: boolean) => T): Promise<T> {
 		try {
-			return await this.#group[mode](work)
+			if (!this.#clock) return await this.#group[mode](work)
+			const clock = this.#clock
+			const { result, onCommit } = await this.#group[mode]((isSolo) =>
+				clock.during(this.#connection, mode === 'write', () => work(isSolo)),
+			)
+			onCommit()
+			return result
 		} catch (error) {
 			throw this.explain(action, error)
 		}

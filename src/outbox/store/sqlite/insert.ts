@@ -4,7 +4,7 @@
  * returns, so a commit right after it includes the messages.
  */
 import type { SqliteClient } from '../../../sql/clients.ts'
-import { DATABASE_NOW, type SqlValue } from '../../../sql/sqlite-connection.ts'
+import type { SqlValue } from '../../../sql/sqlite-connection.ts'
 import { isBusy, isStaleSnapshot } from '../../../sql/sqlite-errors.ts'
 import { transactionState } from '../../../sql/transaction-state.ts'
 import { KEY_HOLDER, TAKE_KEY } from '../dedupe/sqlite-keys.ts'
@@ -15,8 +15,8 @@ import { timeAfter } from '../time-after.ts'
 
 const COLUMNS =
 	'id, destination, topic, key, payload, headers, max_retries, expires_at, due_at, created_at, dedupe_key'
-/** ?9 is `notBefore`, ?10 the time of a test clock. */
-const VALUES = `?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, coalesce(?9, ?10, ${DATABASE_NOW}), coalesce(?10, ${DATABASE_NOW})`
+/** ?9 is `notBefore`, ?10 now. */
+const VALUES = '?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, coalesce(?9, ?10), ?10'
 
 const INSERT = `INSERT INTO yaoki_outbox (${COLUMNS}) VALUES (${VALUES}, ?11)`
 
@@ -27,7 +27,7 @@ export type RunStatement = (sql: string, ...params: SqlValue[]) => readonly unkn
 export function insertRows(
 	run: RunStatement,
 	rows: readonly NewRow[],
-	now: number | null,
+	now: number,
 	{ dedupeForMs = DEFAULT_DEDUPE_FOR_MS }: InsertOptions = {},
 ): Map<string, string> {
 	const duplicates = new Map<string, string>()
@@ -41,7 +41,7 @@ export function insertRows(
 	return duplicates
 }
 
-function valuesOf(row: NewRow, now: number | null): SqlValue[] {
+function valuesOf(row: NewRow, now: number): SqlValue[] {
 	const { id, destination, topic, key, payload, headers, maxRetries, expiresAt, notBefore, dedupeKey } = row
 	return [id, destination, topic, key, payload, headers, maxRetries, expiresAt, notBefore, now, dedupeKey]
 }
@@ -97,7 +97,7 @@ const STALE_SNAPSHOT =
 export function insertInto(
 	tx: SqliteClient,
 	rows: readonly NewRow[],
-	now: number | null,
+	now: number,
 	options?: InsertOptions,
 ): InsertResult {
 	try {
@@ -113,7 +113,7 @@ export function insertInto(
 function insertAll(
 	tx: SqliteClient,
 	rows: readonly NewRow[],
-	now: number | null,
+	now: number,
 	options: InsertOptions | undefined,
 ): InsertResult {
 	const run = runOn(tx)

@@ -162,9 +162,17 @@ CREATE TABLE yaoki_outbox_relays (
 	report TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE yaoki_outbox_clock (
+	id INTEGER PRIMARY KEY CHECK (id = 1),
+	time INTEGER NOT NULL,
+	wall INTEGER NOT NULL,
+	monotonic INTEGER NOT NULL
+) STRICT;
+INSERT INTO yaoki_outbox_clock (id, time, wall, monotonic) VALUES (1, 0, 0, 0);
+
 CREATE VIEW yaoki_outbox_messages AS${viewOf({
 	table: 'yaoki_outbox',
-	status: `CASE WHEN lease_until > ${NOW} THEN 'processing' ELSE 'pending' END`,
+	status: `CASE WHEN lease_until > max(${NOW}, (SELECT time FROM yaoki_outbox_clock)) THEN 'processing' ELSE 'pending' END`,
 	nextRetryAt: time('due_at'),
 	lastAttemptAt: 'coalesce(locked_at, last_attempt_at)',
 	lockedAt: time('locked_at'),

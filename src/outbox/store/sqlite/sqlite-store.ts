@@ -13,6 +13,7 @@ import { StoreError } from '../errors.ts'
 import type { Store, SyncEnqueueStore } from '../store.ts'
 import { circuitOperations } from './circuits.ts'
 import { claimOperations } from './claim.ts'
+import { SqliteClock } from './clock.ts'
 import { deadLetterOperations } from './dead-letters.ts'
 import { scheduleOperations } from './destination-names.ts'
 import { type Operations, SqliteExecutor, storeError } from './executor.ts'
@@ -123,15 +124,15 @@ export interface SqliteStore extends Store {
  * await outbox.migrate()
  */
 export function sqliteStore(options: SqliteStoreOptions | string): SqliteStore {
-	const { file, clock, runtime = systemRuntime } = readSqliteOptions(options)
-	const connection = new SqliteConnection(() => openDatabase(file), clock)
-	const executor = new SqliteExecutor(connection, file, runtime)
+	const { file, clock: testClock, runtime = systemRuntime } = readSqliteOptions(options)
+	const clock = new SqliteClock(runtime)
+	const connection = new SqliteConnection(() => openDatabase(file), testClock ?? (() => clock.now()))
+	const executor = new SqliteExecutor(connection, file, runtime, testClock ? undefined : clock)
 	const stops = new Set<() => void>()
-	const testNow = (): number | null => (clock ? connection.now() : null)
 	const insertSync: SyncEnqueueStore['insertSync'] = (rows, tx, options) => {
 		if (!isSqliteClient(tx)) throw new StoreError('enqueue', 'tx is not an SQLite connection')
 		try {
-			return insertInto(tx, rows, testNow(), options)
+			return insertInto(tx, rows, connection.now(), options)
 		} catch (error) {
 			throw executor.explain('enqueue in your transaction', error, tx)
 		}
@@ -171,7 +172,7 @@ export function sqliteStore(options: SqliteStoreOptions | string): SqliteStore {
 					duplicates: insertRows(
 						(sql, ...params) => connection.rows(sql, ...params),
 						rows,
-						testNow(),
+						connection.now(),
 						options,
 					),
 					isInTransaction: false,
