@@ -5,9 +5,9 @@ import type { SqliteClient } from '../../../sql/clients.ts'
 import { GroupCommit } from '../../../sql/group-commit.ts'
 import type { SqliteConnection } from '../../../sql/sqlite-connection.ts'
 import { isSchemaMismatch, sqliteHint } from '../../../sql/sqlite-errors.ts'
+import type { SqliteClock } from '../clock/sqlite-clock.ts'
 import { SchemaVersionError, StoreError } from '../errors.ts'
 import type { Store } from '../store.ts'
-import type { SqliteClock } from './clock.ts'
 import { NEEDED_VERSION, schemaVersion } from './schema.ts'
 
 /** Returns the error for the caller; `cause` is SQLite's own. */
