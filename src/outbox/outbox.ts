@@ -243,9 +243,17 @@ export class Outbox<T extends Topics = Topics> {
 		isBatch: boolean,
 		options: EnqueueOptions,
 	): Promise<EnqueueResult | EnqueueResult[]> {
-		return this.store
-			.insert(rows, options.tx, this.#insertOptions)
-			.then((inserted) => this.#finish(rows, inserted, isBatch, options))
+		const insert = (insertOptions: InsertOptions) =>
+			this.store
+				.insert(rows, options.tx, insertOptions)
+				.then((inserted) => this.#finish(rows, inserted, isBatch, options))
+		if (!this.#transactionCheck.mustAskDatabase(options)) return insert(this.#insertOptions)
+		const required = { ...this.#insertOptions, requiresTransaction: true }
+		return this.store.insert(rows, options.tx, required).then((inserted) => {
+			if (inserted.isInTransaction !== false) return this.#finish(rows, inserted, isBatch, options)
+			this.#transactionCheck.outside()
+			return insert(this.#insertOptions)
+		})
 	}
 
 	#finish(

@@ -41,9 +41,11 @@ export function fakeStore(settings: { readonly kind?: string } = {}): FakeStore 
 		kind: settings.kind ?? 'postgres',
 		accepts: isSqlClient,
 		insert(news, tx, options) {
+			const duplicates = new Map<string, string>()
+			if (options?.requiresTransaction && store.isInTransaction === false)
+				return Promise.resolve<InsertResult>({ duplicates, isInTransaction: false })
 			inserts.push(tx)
 			insertOptions.push(options)
-			const duplicates = new Map<string, string>()
 			for (const row of news) {
 				const earlier = row.dedupeKey !== null && rows.find(({ dedupeKey }) => dedupeKey === row.dedupeKey)
 				if (earlier) duplicates.set(row.id, earlier.id)

@@ -35,11 +35,15 @@ export type OutsideTransaction = 'warn' | 'allow' | 'reject'
 const CONSEQUENCE =
 	'if the process crashes between the two writes, the message or your database change is lost'
 
+/** How many messages of clients without state are checked before the outbox stops looking for a reason to warn. */
+const MAX_QUESTIONS = 20
+
 export class TransactionCheck {
 	readonly #store: Store
 	readonly #mode: OutsideTransaction
 	readonly #onWarning: (text: string) => void
 	#hasWarned = false
+	#questions = 0
 
 	constructor(store: Store, mode: OutsideTransaction, onWarning: (text: string) => void) {
 		this.#store = store
@@ -54,10 +58,26 @@ export class TransactionCheck {
 		if (tx !== undefined) this.#checkDatabase(tx)
 		if (this.#mode === 'allow' || options.withoutTransaction === true) return
 		const problem = tx === undefined ? NO_TX : outsideProblem(tx)
-		// PGlite without state may have an open transaction that the user began by a query: not certain enough to reject.
-		if (problem === undefined && tx !== undefined && isPGlite(tx) && !exposesState(tx))
-			this.#warn(PGLITE_UNKNOWN)
-		if (problem === undefined) return
+		if (problem !== undefined) this.#report(problem)
+	}
+
+	/**
+	 * Returns true if only the database knows whether a transaction is open: always if it would reject, and for the first messages if it would
+	 * warn, because the question can cost a round trip.
+	 */
+	mustAskDatabase({ tx, withoutTransaction }: EnqueueOptions): boolean {
+		if (tx === undefined || withoutTransaction === true || this.#mode === 'allow' || exposesState(tx))
+			return false
+		if (this.#mode === 'reject') return true
+		return !this.#hasWarned && this.#questions++ < MAX_QUESTIONS
+	}
+
+	/** Throws or warns if the database has no open transaction. */
+	outside(): void {
+		this.#report(NO_TRANSACTION)
+	}
+
+	#report(problem: string): void {
 		if (this.#mode === 'reject')
 			throw new TransactionError('outside-transaction', `${problem}: ${CONSEQUENCE}. ${this.#advice()}`)
 		this.#warn(problem)
@@ -118,7 +138,6 @@ const isSyncStore = (store: Store): store is Store & SyncEnqueueStore =>
 	typeof store.insertSync === 'function'
 
 const NO_TRANSACTION = 'message enqueued with a tx that has no open transaction'
-const PGLITE_UNKNOWN = 'message enqueued with PGlite itself as tx, which probably has no open transaction'
 const NO_TX = 'message enqueued outside a transaction (without tx)'
 const PGLITE =
 	'message enqueued with PGlite itself as tx, which has no open transaction (use the one that db.transaction() passes to its callback)'

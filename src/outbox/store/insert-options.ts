@@ -18,4 +18,9 @@ export interface InsertOptions {
 	 * committed in the order of their sequence numbers. Default true. Stores with one writer at a time ignore it.
 	 */
 	readonly lockKeys?: boolean | undefined
+	/**
+	 * If true and `tx` has no open transaction, nothing is written, and the result has `isInTransaction: false`. The store asks the database
+	 * if the client does not expose it. Default false.
+	 */
+	readonly requiresTransaction?: boolean | undefined
 }

@@ -2,6 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import type { EnqueueOptions } from '../../../src/outbox/enqueue/transaction-check.ts'
 import { Outbox } from '../../../src/outbox/outbox.ts'
+import { sqliteStore } from '../../../src/outbox/store/sqlite/sqlite-store.ts'
 import { isSqliteClient, type Queryable } from '../../../src/sql/clients.ts'
 import { fakeStore } from '../fake-store.ts'
 
@@ -139,16 +140,19 @@ describe('a tx without an open transaction', () => {
 		expect(store.inserts).toEqual([])
 	})
 
-	test('warns and never rejects PGlite without transaction state, because the user may have sent BEGIN', async () => {
-		for (const mode of ['warn', 'reject'] as const) {
-			const { outbox, warnings, store } = open(mode)
-			await outbox.enqueue(message, { tx: pglite() })
-			expect(warnings).toEqual([expect.stringContaining('probably has no open transaction')])
-			expect(store.rows).toHaveLength(1)
+	test('asks the database about PGlite without transaction state, because the user may have sent BEGIN', async () => {
+		for (const isInTransaction of [true, false]) {
+			const { outbox, warnings, store } = open('reject')
+			store.isInTransaction = isInTransaction
+			const enqueued = outbox.enqueue(message, { tx: pglite() })
+			if (isInTransaction) await enqueued
+			else await expect(enqueued).rejects.toMatchObject({ reason: 'outside-transaction' })
+			expect(warnings).toEqual([])
+			expect(store.rows).toHaveLength(isInTransaction ? 1 : 0)
 		}
 	})
 
-	test('warns after the insert when only the database knew', async () => {
+	test('warns when only the database knew', async () => {
 		const { outbox, warnings, store } = open()
 		store.isInTransaction = false
 		await outbox.enqueue(message, { tx: { query } })
@@ -156,11 +160,30 @@ describe('a tx without an open transaction', () => {
 		expect(warnings).toEqual([expect.stringContaining('a tx that has no open transaction')])
 	})
 
-	test('warns also in mode reject when only the database knew, because the message is already written', async () => {
+	test('is rejected in mode reject when only the database knew, and not written', async () => {
 		const { outbox, warnings, store } = open('reject')
 		store.isInTransaction = false
-		await outbox.enqueue(message, { tx: { query } })
-		expect(warnings).toHaveLength(1)
+		await expect(outbox.enqueue(message, { tx: { query } })).rejects.toMatchObject({
+			reason: 'outside-transaction',
+		})
+		expect(store.rows).toEqual([])
+		expect(warnings).toEqual([])
+	})
+
+	test('is rejected if it is a SQLite client that hides its state', async () => {
+		const store = sqliteStore(':memory:')
+		const outbox = new Outbox({ store, outsideTransaction: 'reject' })
+		await outbox.migrate()
+		const tx = { prepare: (sql: string) => store.database.prepare(sql) }
+		for (const given of [message, [message, message]])
+			await expect(outbox.enqueue(given, { tx })).rejects.toMatchObject({ reason: 'outside-transaction' })
+		expect(await outbox.list()).toEqual([])
+		store.database.exec('BEGIN')
+		await outbox.enqueue([message, message], { tx })
+		await outbox.enqueue(message, { tx })
+		store.database.exec('COMMIT')
+		expect(await outbox.list()).toHaveLength(3)
+		await outbox.close()
 	})
 })
 

@@ -7,8 +7,11 @@
  * until the transaction ends: the next transaction gets its number after the commit of the previous one. The locks of a batch are sorted, so
  * that two batches never wait for each other.
  *
- * The client object shows whether a transaction is open. PostgreSQL does not: `now() <> statement_timestamp()` is also true outside a transaction,
- * because a statement with parameters is several protocol messages and the first one starts the clock.
+ * Most client objects show whether a transaction is open. Behind others only PostgreSQL knows, and no function of it says so: `now() <>
+ * statement_timestamp()` is also true outside a transaction, because a statement with parameters is several protocol messages and the first one
+ * starts the clock. But a transaction that has written has an id before this statement writes, so the statement writes only then. Without an
+ * id it leaves a setting that lasts until the end of the transaction and is repeated if the setting is still there: a second round trip, only
+ * if the message is the first write of its transaction.
  */
 import type { SqlClient } from '../../../sql/clients.ts'
 import { isMissingObject, isMissingTable } from '../../../sql/postgres-errors.ts'
@@ -76,37 +79,115 @@ with r as materialized (select * from ${GIVEN}) with ordinality as r(${NAMES}, a
 insert into {s}.outbox (${COLUMNS})
 select ${valuesWith('null')} from n cross join r order by r.at`
 
+/**
+ * What a statement adds that must write nothing outside a transaction: everything depends on `r`, which is empty there. In a transaction it
+ * returns a row without id.
+ */
+interface Condition {
+	readonly first: string
+	readonly where: string
+	readonly last: string
+}
+
+const ALWAYS: Condition = { first: '', where: '', last: '' }
+
+/** True in a transaction that has written, or that has the setting $n. Makes $n+1 the setting until the end of the transaction. */
+const ifOpen = (n: number): Condition => ({
+	first: `
+s as materialized (
+	select pg_current_xact_id_if_assigned() is not null or current_setting('yaoki.transaction', true) = $${n}::text as is_open,
+		set_config('yaoki.transaction', $${n + 1}::text, true) as setting
+),`,
+	where: ' where (select is_open from s)',
+	last: 'select null::text as id, null::text as "by" from s where is_open',
+})
+
+const manySql = (locks: string, { first, where, last }: Condition): string => `
+with${first} r as materialized (select * from ${GIVEN}) with ordinality as r(${NAMES}, at)${where}),${locks},
+written as (
+	insert into {s}.outbox (${COLUMNS})
+	select ${valuesWith('null')} from n cross join r order by r.at
+)
+${last}`
+
+const MANY_IF_OPEN = manySql(NO_LOCKS, ifOpen(10))
+const MANY_IF_OPEN_LOCKED = manySql(LOCKS, ifOpen(10))
+
 /** Returns the rows that were skipped, with the id that has their key. */
-const dedupedSql = (locks: string): string => `
-with r as materialized (select * from ${GIVEN}, $10::text[]) with ordinality as r(${NAMES}, dedupe_key, at)),${locks},${takeKeys('$11::double precision')},
+const dedupedSql = (locks: string, { first, where, last }: Condition): string => `
+with${first} r as materialized (select * from ${GIVEN}, $10::text[]) with ordinality as r(${NAMES}, dedupe_key, at)${where}),${locks},${takeKeys('$11::double precision')},
 written as (
 	insert into {s}.outbox (${COLUMNS})
 	select ${valuesWith('r.dedupe_key')} from n cross join r left join holders h on h.dedupe_key = r.dedupe_key
 	where r.dedupe_key is null or h.id = r.id order by r.at
 )
-select r.id::text as id, h.id::text as "by" from r join holders h on h.dedupe_key = r.dedupe_key where h.id <> r.id`
+select r.id::text as id, h.id::text as "by" from r join holders h on h.dedupe_key = r.dedupe_key where h.id <> r.id
+${last && `union all ${last}`}`
 
-const DEDUPED = dedupedSql(NO_LOCKS)
-const DEDUPED_LOCKED = dedupedSql(LOCKS)
+const DEDUPED = dedupedSql(NO_LOCKS, ALWAYS)
+const DEDUPED_LOCKED = dedupedSql(LOCKS, ALWAYS)
+const DEDUPED_IF_OPEN = dedupedSql(NO_LOCKS, ifOpen(12))
+const DEDUPED_IF_OPEN_LOCKED = dedupedSql(LOCKS, ifOpen(12))
+
+type Run = <Row>(sql: string, values: readonly Value[]) => Promise<readonly Row[]>
+
+interface Skipped {
+	/** Null in the row that says that a transaction is open. */
+	readonly id: string | null
+	readonly by: string | null
+}
 
 export async function insert(
 	executor: PostgresExecutor,
 	rows: readonly NewRow[],
 	tx: SqlClient | undefined,
-	{ dedupeForMs = DEFAULT_DEDUPE_FOR_MS, lockKeys = true }: InsertOptions = {},
+	options: InsertOptions = {},
 ): Promise<InsertResult> {
+	const { dedupeForMs = DEFAULT_DEDUPE_FOR_MS, lockKeys = true, requiresTransaction = false } = options
 	const duplicates = new Map<string, string>()
 	const run = runnerFor(executor, tx)
 	const isLocked = lockKeys && rows.some(({ key }) => key !== null)
 	const [first] = rows
-	if (rows.some(({ dedupeKey }) => dedupeKey !== null)) {
+	const hasDedupeKeys = rows.some(({ dedupeKey }) => dedupeKey !== null)
+	const values = (): Value[] => {
+		if (!hasDedupeKeys) return columnsOf(rows)
 		const dedupeKeys = textList(rows.map(({ dedupeKey }) => dedupeKey))
-		const values = [...columnsOf(rows), dedupeKeys, Math.min(Math.ceil(dedupeForMs), MAX_TIME)]
-		const sql = isLocked ? DEDUPED_LOCKED : DEDUPED
-		for (const { id, by } of await run<{ id: string; by: string }>(sql, values)) duplicates.set(id, by)
-	} else if (rows.length > 1) await run(isLocked ? MANY_LOCKED : MANY, columnsOf(rows))
+		return [...columnsOf(rows), dedupeKeys, Math.min(Math.ceil(dedupeForMs), MAX_TIME)]
+	}
+	if (requiresTransaction && tx !== undefined && first !== undefined) {
+		const state = isInTransaction(tx)
+		if (state === false) return { duplicates, isInTransaction: false }
+		if (state === undefined) {
+			const many = isLocked ? MANY_IF_OPEN_LOCKED : MANY_IF_OPEN
+			const deduped = isLocked ? DEDUPED_IF_OPEN_LOCKED : DEDUPED_IF_OPEN
+			return insertIfOpen(run, hasDedupeKeys ? deduped : many, values(), first.id)
+		}
+	}
+	if (hasDedupeKeys) addDuplicates(duplicates, await run(isLocked ? DEDUPED_LOCKED : DEDUPED, values()))
+	else if (rows.length > 1) await run(isLocked ? MANY_LOCKED : MANY, values())
 	else if (first !== undefined) await insertOne(run, first, isLocked, executor.hasShiftedClock)
 	return { duplicates, isInTransaction: tx === undefined ? false : isInTransaction(tx) }
+}
+
+function addDuplicates(duplicates: Map<string, string>, skipped: readonly Skipped[]): void {
+	for (const { id, by } of skipped) if (id !== null && by !== null) duplicates.set(id, by)
+}
+
+/** The setting of the first try is none that exists. */
+async function insertIfOpen(
+	run: Run,
+	sql: string,
+	values: readonly Value[],
+	setting: string,
+): Promise<InsertResult> {
+	const duplicates = new Map<string, string>()
+	for (const expected of ['none', setting]) {
+		const skipped = await run<Skipped>(sql, [...values, expected, setting])
+		if (!skipped.some(({ id }) => id === null)) continue
+		addDuplicates(duplicates, skipped)
+		return { duplicates, isInTransaction: true }
+	}
+	return { duplicates, isInTransaction: false }
 }
 
 const columnsOf = (rows: readonly NewRow[]): Value[] => [
@@ -128,8 +209,6 @@ async function insertOne(run: Run, row: NewRow, isLocked: boolean, hasShiftedClo
 		await run(ONE_NOW, [...start, expiresAt, maxRetries])
 	else await run(isLocked ? ONE_LOCKED : ONE, [...start, notBefore, expiresAt, maxRetries])
 }
-
-type Run = <Row>(sql: string, values: readonly Value[]) => Promise<readonly Row[]>
 
 /** Does not look up the version in the user's transaction: it may hold the only connection, and after an error it rejects all queries. */
 function runnerFor(executor: PostgresExecutor, tx: SqlClient | undefined): Run {

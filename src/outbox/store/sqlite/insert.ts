@@ -118,7 +118,11 @@ function insertAll(
 ): InsertResult {
 	const run = runOn(tx)
 	const state = transactionState(tx)
-	const isInTransaction = state === 'unknown' ? undefined : state === 'open'
+	let isInTransaction = state === 'unknown' ? undefined : state === 'open'
+	if (options?.requiresTransaction) {
+		isInTransaction ??= isOpen(run)
+		if (!isInTransaction) return { duplicates: new Map(), isInTransaction }
+	}
 	// One row is one statement, unless it takes a dedupe key too.
 	if (rows.length === 1 && rows[0]?.dedupeKey === null)
 		return { duplicates: insertRows(run, rows, now, options), isInTransaction }
@@ -131,6 +135,17 @@ function insertAll(
 		rollBack(run)
 		throw error
 	}
+}
+
+/** For clients that do not expose it, such as `node:sqlite` before Node 22.16. A plain BEGIN takes no lock, and fails only in a transaction. */
+function isOpen(run: RunStatement): boolean {
+	try {
+		run('BEGIN')
+	} catch {
+		return true
+	}
+	run('ROLLBACK')
+	return false
 }
 
 function rollBack(run: RunStatement): void {

@@ -115,6 +115,20 @@ export const insert: CaseTable = {
 		assert.deepEqual(await t.claimIds(), [])
 	},
 
+	'with requiresTransaction writes in a transaction, and nothing when it has ended': async (t) => {
+		const [row, late] = [t.row({ dedupeKey: 'd' }), t.row()]
+		const required = { requiresTransaction: true }
+		const ended = await t.transaction(async (tx) => {
+			const { isInTransaction } = await t.store.insert([row], tx, required)
+			assert.notEqual(isInTransaction, false)
+			return tx
+		}, 'commit')
+		// A transaction object of its own may reject.
+		const inserted = await t.store.insert([late], ended, required).catch(() => undefined)
+		assert.notEqual(inserted?.isInTransaction, true)
+		assert.deepEqual(await t.claimIds(), [row.id])
+	},
+
 	'insertSync, where a store has it, writes before it returns, with the result of insert': async (t) => {
 		const { store } = t
 		if (store.insertSync === undefined) return
