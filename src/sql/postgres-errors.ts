@@ -1,6 +1,7 @@
 /** Classifies PostgreSQL errors by SQLSTATE. Most errors pass through unchanged, because the classifier knows them. */
 
-function sqlState(error: unknown): string {
+/** Returns the SQLSTATE; '' if the server did not respond with an error. */
+export function sqlState(error: unknown): string {
 	const code: unknown = (error as { code?: unknown } | null | undefined)?.code
 	return typeof code === 'string' && code.length === 5 ? code : ''
 }
@@ -17,6 +18,12 @@ export const isDataError = (error: unknown): boolean => /^(22|23|54)/.test(sqlSt
 
 /** Returns true if a prepared statement is missing, or exists although this client has not prepared it: a pooler changed the connection. */
 export const isLostStatement = (error: unknown): boolean => ['26000', '42P05'].includes(sqlState(error))
+
+/** Returns true if a prepared statement does not exist. */
+export const isMissingStatement = (error: unknown): boolean => sqlState(error) === '26000'
+
+/** Returns true if a prepared statement of that name exists. */
+export const isDuplicateStatement = (error: unknown): boolean => sqlState(error) === '42P05'
 
 const HINTS: Readonly<Record<string, string>> = {
 	'53100': 'The disk of the database is full; nothing was written. Free some space.',

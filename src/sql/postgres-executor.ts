@@ -3,6 +3,7 @@
  * pool prepares them under a name derived from their text, so that two stores on one pool (another schema, another version) never use each
  * other's. A single statement is one round trip; stores are built from those.
  */
+import { BoundedExecutor } from './bounded-executor.ts'
 import {
 	isPGlite,
 	type PGliteLike,
@@ -11,10 +12,12 @@ import {
 	type PgPool,
 	type SqlClient,
 } from './clients.ts'
+import { inPgTransaction } from './pg-transaction.ts'
 import { isLostStatement } from './postgres-errors.ts'
+import type { Value } from './postgres-values.ts'
 import { serverStatus } from './transaction-state.ts'
 
-export type Value = string | number | boolean | null
+export type { Value }
 
 /** The database or a transaction in it. */
 export interface SqlExecutor {
@@ -54,6 +57,8 @@ const POOLER =
 type QueryTarget = Pick<PgClient, 'query'> | PGliteTransaction
 
 export class PostgresExecutor implements SqlExecutor {
+	/** For the statements that relays run regularly. */
+	readonly bounded: BoundedExecutor
 	readonly #settings: PostgresSettings
 	readonly #explain: ExplainError
 	readonly #texts = new Map<string, { readonly name: string; readonly text: string }>()
@@ -68,6 +73,11 @@ export class PostgresExecutor implements SqlExecutor {
 		this.#explain = explain
 		this.#offsetMs = settings.offsetMs()
 		this.#canPrepare = settings.prepare && !isPGlite(settings.client)
+		this.bounded = new BoundedExecutor({
+			...settings,
+			complete: (sql) => this.#complete(sql),
+			guard: (work) => this.#guard(work),
+		})
 	}
 
 	run<Row>(sql: string, values: readonly Value[] = []): Promise<readonly Row[]> {
@@ -122,38 +132,14 @@ export class PostgresExecutor implements SqlExecutor {
 
 	#transact<T>(work: (executor: SqlExecutor) => Promise<T>): Promise<T> {
 		const { client } = this.#settings
-		if (!isPGlite(client)) return this.#pgTransaction(client.connect(), work)
+		if (!isPGlite(client))
+			return inPgTransaction(client.connect(), 'begin isolation level read committed', (connection) =>
+				work(this.#executorOn(connection, (sql) => connection.query(sql))),
+			)
 		return client.transaction(async (tx) => {
 			await tx.exec('set transaction isolation level read committed')
 			return work(this.#executorOn(tx, (sql) => tx.exec(sql)))
 		})
-	}
-
-	async #pgTransaction<T>(
-		connecting: Promise<PgClient>,
-		work: (executor: SqlExecutor) => Promise<T>,
-	): Promise<T> {
-		const client = await connecting
-		let isBroken = false
-		// A connection lost between two statements emits an event, and without a handler that ends the process.
-		const onError = () => {
-			isBroken = true
-		}
-		client.on('error', onError)
-		try {
-			await client.query('begin isolation level read committed')
-			const result = await work(this.#executorOn(client, (sql) => client.query(sql)))
-			await client.query('commit')
-			return result
-		} catch (error) {
-			await client.query('rollback').catch(() => {
-				isBroken = true
-			})
-			throw error
-		} finally {
-			client.release(isBroken)
-			client.removeListener('error', onError)
-		}
 	}
 
 	#executorOn(client: QueryTarget, script: (sql: string) => Promise<unknown>): SqlExecutor {

@@ -1,5 +1,8 @@
 /** Conversions between JavaScript and PostgreSQL values. `pg` returns a bigint as text, PGlite as a number. */
 
+/** A parameter of a statement. */
+export type Value = string | number | boolean | null
+
 /** An eight-byte number as drivers return it. */
 export type Big = string | number | bigint
 

@@ -3,7 +3,8 @@
  * them in JavaScript would take a transaction of four round trips. The formulas are those of decisions/circuit.ts and decisions/tokens.ts, in
  * the same double precision arithmetic, and a test compares them.
  */
-import type { PostgresExecutor, SqlExecutor, Value } from '../../../sql/postgres-executor.ts'
+import type { BoundedExecutor, StatementRunner } from '../../../sql/bounded-executor.ts'
+import type { Value } from '../../../sql/postgres-executor.ts'
 import type { Big } from '../../../sql/postgres-values.ts'
 import { applyOperatorChange, type CircuitRecord, NO_CIRCUIT, toCircuit } from '../decisions/circuit.ts'
 import { tokenGrant } from '../decisions/tokens.ts'
@@ -13,7 +14,7 @@ import { MAX_TIME } from '../time-after.ts'
 import { auditChange } from './dead-letters.ts'
 
 /** `g` is a row of the destinations. */
-export const CIRCUIT_JSON = `json_build_object('destination', g.destination, 'state', g.state, 'pausedUntil', g.paused_until,
+const CIRCUIT_JSON = `json_build_object('destination', g.destination, 'state', g.state, 'pausedUntil', g.paused_until,
 	'reason', g.reason, 'failedProbes', g.failed_probes, 'delayMs', g.delay_ms, 'closedAt', g.closed_at, 'version', g.version,
 	'operatorPause', case when g.operator_until is not null then json_build_object('until', g.operator_until, 'pausedAt', g.operator_at,
 		'by', g.operator_by, 'reason', g.operator_reason) end)`
@@ -30,9 +31,15 @@ interface CircuitRows {
 	readonly circuits: string | null
 }
 
+/** Selects the circuits of the destinations that a query named `destination` returns. The limit keeps it a lookup of each: a join may read the whole table. */
+export const circuitsOf = (destinations: string): string => `
+	select json_agg(c.circuit)::text from (${destinations}) d cross join lateral (
+		select ${CIRCUIT_JSON} as circuit from {s}.outbox_destinations g
+		where g.destination = d.destination and g.version > 0 limit 1
+	) c`
+
 const CIRCUITS = `
-select {now} as ms, (select json_agg(${CIRCUIT_JSON})::text from {s}.outbox_destinations g
-	where g.version > 0 and g.destination in (select json_array_elements_text($1::text::json))) as circuits`
+select {now} as ms, (${circuitsOf('select json_array_elements_text($1::text::json) as destination')}) as circuits`
 
 const timeAfterSql = (now: string, ms: string): string =>
 	`least(${now} + ceil(${ms}::double precision), ${MAX_TIME})::bigint`
@@ -85,7 +92,7 @@ const saveValues = (destination: string, record: CircuitRecord): readonly Value[
 }
 
 async function changeByOperator(
-	executor: SqlExecutor,
+	executor: StatementRunner,
 	change: OperatorChange,
 ): Promise<{ readonly isChanged: boolean; readonly circuit: DestinationCircuit }> {
 	const { destination } = change
@@ -146,7 +153,7 @@ update {s}.outbox_destinations as d set
 where d.destination = $1::text and d.bucket_parts is not null`
 
 export function circuitOperations(
-	executor: PostgresExecutor,
+	executor: BoundedExecutor,
 ): Pick<
 	Store,
 	| 'circuits'

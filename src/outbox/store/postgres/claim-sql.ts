@@ -4,7 +4,7 @@
  * Each kind of target is one part of the text, present only if requested. The first row of the result has no id; it carries the time and the
  * circuits, so that a claim is one round trip.
  */
-import { CIRCUIT_JSON } from './circuits.ts'
+import { circuitsOf } from './circuits.ts'
 
 export type TargetKind = 'unordered' | 'ordered' | 'keys'
 
@@ -29,9 +29,9 @@ const LOOK_AHEAD = 32
  * flight. It must wait for that one. The check is bounded because a key may have any number of followers.
  */
 const IS_UNBLOCKED = `
-	not exists (
-		select from {s}.outbox_dead d
-		where d.destination = o.destination and d.key = o.key and d.blocks and d.seq < o.seq)
+	(select d.seq from {s}.outbox_dead d
+		where d.destination collate "C" = o.destination and d.key = o.key and (d.key, d.seq) < (o.key, o.seq) and d.blocks
+		limit 1) is null
 	and not exists (
 		select from (
 			select f.lease_until from {s}.outbox f
@@ -39,40 +39,47 @@ const IS_UNBLOCKED = `
 			order by f.seq limit ${LOOK_AHEAD}
 		) later where later.lease_until > ${NOW})`
 
-/** With order and limit the index alone yields the first row of a key; with `not exists` a planner reads the table. */
-const firstSeqOf = (key: string): string =>
-	`(select e.seq from {s}.outbox e where e.destination = l.destination and e.key = ${key} order by e.seq limit 1)`
+const headOf = (columns: string, key: string): string =>
+	`select ${columns} from {s}.outbox e where e.destination = l.destination and e.key = ${key} order by e.seq limit 1`
 
-const CONDITION: Record<TargetKind, string> = {
+const SELECTED: Record<Exclude<TargetKind, 'keys'>, string> = {
 	unordered: 'o.due_at >= l.since',
-	ordered: `o.due_at >= l.since and (o.key is null or (o.seq = ${firstSeqOf('o.key')} and ${IS_UNBLOCKED}))`,
-	keys: IS_UNBLOCKED,
+	ordered: `o.due_at >= l.since and (o.key is null or (o.seq = (${headOf('e.seq', 'o.key')}) and ${IS_UNBLOCKED}))`,
 }
 
-/** Keys are few and their messages many, so the scan starts from the keys. */
-const FROM: Record<TargetKind, string> = {
-	unordered: '{s}.outbox o',
-	ordered: '{s}.outbox o',
-	keys: `json_array_elements_text(l.keys) k(value)
-		cross join lateral (
-			select e.ctid as at from {s}.outbox e
-			where e.destination = l.destination and e.key = k.value order by e.seq limit 1
-		) h
-		join {s}.outbox o on o.ctid = h.at`,
-}
+/** Poison candidates have an index of their own, which only this comparison fits. */
+const OF_DESTINATION = 'o.destination = l.destination'
+const OF_DESTINATION_CRASHED = 'o.destination collate "C" = l.destination and o.crashes > 0'
 
-const partFor = (kind: TargetKind, crashes: string): string => `
+const DUE = `o.due_at <= ${NOW} and ${FREE}`
+
+const scanPart = (kind: Exclude<TargetKind, 'keys'>, destination: string, crashes: string): string => `
 	select x.at from l cross join lateral (
-		select o.ctid as at from ${FROM[kind]}
-		where o.destination = l.destination and o.due_at <= ${NOW} and ${FREE} and ${crashes} and ${CONDITION[kind]}
+		select o.ctid as at from {s}.outbox o
+		where ${destination} and ${DUE} and ${crashes} and ${SELECTED[kind]}
 		order by o.due_at, o.seq limit l.max_rows
 		for no key update of o skip locked
 	) x where l.kind = '${kind}'`
 
+/**
+ * Finds the first message of each key, then locks exactly those: locked in the same step, a message that another relay holds would be skipped and
+ * its follower claimed.
+ */
+const keysPart = (crashes: string): string => `
+	select x.at from l cross join lateral (
+		select y.at from json_array_elements_text(l.keys) k(value)
+		cross join lateral (${headOf('e.ctid as at', 'k.value')}) h
+		cross join lateral (
+			select o.ctid as at from {s}.outbox o where o.ctid = h.at and ${DUE} and ${crashes} and ${IS_UNBLOCKED}
+			for no key update of o skip locked
+		) y limit l.max_rows
+	) x where l.kind = 'keys'`
+
 const buildSql = ({ kinds, poisonCandidates, hasRecordedCrash }: ClaimShape): string => {
-	const crashes = poisonCandidates
-		? `${CRASHES} >= $4::int${hasRecordedCrash ? ' and o.crashes > 0' : ''}`
-		: `${CRASHES} < $4::int`
+	const crashes = `${CRASHES} ${poisonCandidates ? '>=' : '<'} $4::int`
+	const destination = poisonCandidates && hasRecordedCrash ? OF_DESTINATION_CRASHED : OF_DESTINATION
+	const partFor = (kind: TargetKind) =>
+		kind === 'keys' ? keysPart(crashes) : scanPart(kind, destination, crashes)
 	return `
 with n as materialized (select {now} as ms),
 a as materialized (
@@ -80,12 +87,12 @@ a as materialized (
 	as a(destination text, max_rows int, since bigint, kind text, keys json, probe boolean)
 ),
 l as materialized (
-	select * from a where not exists (
-		select from {s}.outbox_destinations g
+	select * from a where (
+		select true from {s}.outbox_destinations g
 		where g.destination = a.destination and (g.operator_until > ${NOW}
-			or (not a.probe and (g.state <> 'closed' or g.paused_until > ${NOW}))))
+			or (not a.probe and (g.state <> 'closed' or g.paused_until > ${NOW})))) is null
 ),
-c as materialized (${kinds.map((kind) => partFor(kind, crashes)).join('\n\tunion all')}
+c as materialized (${kinds.map(partFor).join('\n\tunion all')}
 ),
 u as (
 	update {s}.outbox o set
@@ -99,8 +106,7 @@ u as (
 	returning o.*
 )
 select null::text as id, null::text as destination, null::text as topic, null::text as key,
-	(select json_agg(${CIRCUIT_JSON})::text from {s}.outbox_destinations g
-		where g.version > 0 and g.destination in (select destination from a)) as payload,
+	(${circuitsOf('select distinct destination from a')}) as payload,
 	null::text as headers, 0 as attempts, 0 as max_retries, 0::double precision as delay_ms, 0 as crashes,
 	0::bigint as created_at, n.ms as due_at, null::bigint as expires_at, 0::bigint as seq
 from n

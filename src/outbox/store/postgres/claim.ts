@@ -1,5 +1,5 @@
 /** Claims messages. */
-import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
+import type { BoundedExecutor } from '../../../sql/bounded-executor.ts'
 import { type Big, toNumberOrNull } from '../../../sql/postgres-values.ts'
 import type { ClaimedRow, ClaimRequest, ClaimResult, ClaimTarget } from '../rows.ts'
 import { parseCircuits } from './circuits.ts'
@@ -30,7 +30,7 @@ const MAX_INT = 2 ** 31 - 1
 
 const ALL_KINDS: readonly TargetKind[] = ['unordered', 'ordered', 'keys']
 
-export async function claim(executor: PostgresExecutor, request: ClaimRequest): Promise<ClaimResult> {
+export async function claim(executor: BoundedExecutor, request: ClaimRequest): Promise<ClaimResult> {
 	const { targets, poisonCandidates, poisonAfter } = request
 	const kinds = new Set(targets.map(kindOf))
 	const sql = claimSql({

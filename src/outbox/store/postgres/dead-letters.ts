@@ -2,7 +2,8 @@
  * Lists, replays and discards dead letters, and makes scheduled messages due. Moving a message is one statement that deletes it here and inserts it
  * there, so that it always exists in one table.
  */
-import type { PostgresExecutor, SqlExecutor } from '../../../sql/postgres-executor.ts'
+import type { StatementRunner } from '../../../sql/bounded-executor.ts'
+import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
 import { type Big, withNumbers } from '../../../sql/postgres-values.ts'
 import { editChanges, operatorChanges } from '../audit-changes.ts'
 import { cappedCount } from '../count-limits.ts'
@@ -64,7 +65,11 @@ insert into {s}.outbox_audit (done_at, done_by, reason, action, changes, destina
 values ($1::bigint, $2::text, $3::text, $4::text, $5::text, $6::text)`
 
 /** In the transaction of the change. */
-export async function auditChange(executor: SqlExecutor, change: OperatorChange, now: number): Promise<void> {
+export async function auditChange(
+	executor: StatementRunner,
+	change: OperatorChange,
+	now: number,
+): Promise<void> {
 	const { by, reason, action, destination } = change
 	await executor.run(AUDIT_CHANGE, [now, by, reason, action, operatorChanges(change), destination])
 }
@@ -185,7 +190,7 @@ export function deadLetterOperations(
 			return Number(row?.count)
 		},
 		async dropHistory(olderThanMs, limit) {
-			const [row] = await executor.run<{ count: Big }>(DROP_HISTORY, [Math.ceil(olderThanMs), limit])
+			const [row] = await executor.bounded.run<{ count: Big }>(DROP_HISTORY, [Math.ceil(olderThanMs), limit])
 			return Number(row?.count)
 		},
 	}

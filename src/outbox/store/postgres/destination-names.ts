@@ -1,5 +1,5 @@
 /** Finds destinations with due messages and the next due time, for a relay that has nothing to claim. */
-import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
+import type { BoundedExecutor } from '../../../sql/bounded-executor.ts'
 import type { Big } from '../../../sql/postgres-values.ts'
 import type { Store } from '../store.ts'
 
@@ -35,7 +35,7 @@ const toWait = (value: Big | null | undefined): number | undefined =>
 	value === null || value === undefined ? undefined : Number(value)
 
 export const scheduleOperations = (
-	executor: PostgresExecutor,
+	executor: BoundedExecutor,
 ): Pick<Store, 'nextDueInMs' | 'dueDestinations'> => ({
 	async nextDueInMs(destinations) {
 		const [next] = await executor.run<{ wait: Big | null }>(NEXT_DUE, [JSON.stringify(destinations)])

@@ -36,15 +36,15 @@ const FIND = (['outbox', 'outbox_dead', 'outbox_history'] as const)
 const before = (table: 'outbox' | 'outbox_dead', which: string): string => `
 select ${SHARED}, ${REST[table]} from q cross join lateral (
 	select o.* from {s}.${table} o
-	where o.destination = q.to_destination and o.key = q.of_key and o.seq < q.at_seq and ${which}
+	where ${which} and o.key = q.of_key and (o.key, o.seq) < (q.of_key, q.at_seq)
 	order by o.seq limit 1
 ) x`
 
 const PREDECESSOR = `
 with q as materialized (
 	select destination as to_destination, key as of_key, seq as at_seq from {s}.outbox where id = $1::uuid
-)${before('outbox_dead', 'o.blocks')}
-union all${before('outbox', 'true')}`
+)${before('outbox_dead', 'o.blocks and o.destination collate "C" = q.to_destination')}
+union all${before('outbox', 'o.destination = q.to_destination')}`
 
 /** Discarded messages are in the history and no longer listed as dead; `find` still returns them. */
 function tablesOf(status: MessageStatus | undefined): readonly Table[] {

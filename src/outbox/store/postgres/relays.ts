@@ -1,5 +1,5 @@
 /** Running relays and their permits. */
-import type { PostgresExecutor } from '../../../sql/postgres-executor.ts'
+import type { BoundedExecutor } from '../../../sql/bounded-executor.ts'
 import { type Big, withNumbers } from '../../../sql/postgres-values.ts'
 import { grantPermits, type PermitHolder } from '../decisions/permits.ts'
 import type { RelayRow } from '../rows.ts'
@@ -45,7 +45,7 @@ from {s}.outbox_relays order by started_at, id`
 const NUMBERS = ['pid', 'inFlight', 'sent', 'failed', 'dead', 'throughput', 'startedAt', 'seenAt'] as const
 
 export const relayOperations = (
-	executor: PostgresExecutor,
+	executor: BoundedExecutor,
 ): RelayRegistry & Pick<Store, 'acquirePermits'> => ({
 	/** Locks the destination before it reads the other relays' permits, so that the sum includes everything committed. */
 	acquirePermits(request) {

@@ -61,7 +61,7 @@ create table {s}.outbox (${MESSAGE},
 );
 create index outbox_due on {s}.outbox (destination, due_at, seq);
 create index outbox_order on {s}.outbox (destination, key, seq) where key is not null;
-create index outbox_crashed on {s}.outbox (destination, due_at) where crashes > 0;
+create index outbox_crashed on {s}.outbox (destination collate "C", due_at, seq) where crashes > 0;
 
 create table {s}.outbox_dead (${MESSAGE},
 	seq bigint not null,
@@ -72,7 +72,7 @@ create table {s}.outbox_dead (${MESSAGE},
 create index outbox_dead_seq on {s}.outbox_dead (seq);
 create index outbox_dead_destination on {s}.outbox_dead (destination, died_at);
 create index outbox_dead_fingerprint on {s}.outbox_dead (error_fingerprint, seq);
-create index outbox_dead_blocks on {s}.outbox_dead (destination, key, seq) where blocks;
+create index outbox_dead_blocks on {s}.outbox_dead (destination collate "C", key, seq) where blocks;
 
 create table {s}.outbox_history (${MESSAGE},
 	seq bigint not null,

@@ -6,8 +6,9 @@
  * A row that cannot be written fails its batch. A batch with bad data is halved until that row is alone, and then written with a substitute
  * error: knowing that a message failed matters more than the text.
  */
+import type { BoundedExecutor, StatementRunner } from '../../../sql/bounded-executor.ts'
 import { isDataError } from '../../../sql/postgres-errors.ts'
-import type { PostgresExecutor, SqlExecutor, Value } from '../../../sql/postgres-executor.ts'
+import type { Value } from '../../../sql/postgres-executor.ts'
 import { uuidList } from '../../../sql/postgres-values.ts'
 import type { Settlement } from '../rows.ts'
 import { sanitizeError, UNSTORABLE_ERROR } from '../sanitize-error.ts'
@@ -55,7 +56,8 @@ r as materialized (
 		cause text, "afterDeadLetter" text, "refundAttempt" boolean, type text, message text, fingerprint text)
 ), n as materialized (select {now} as ms)`
 
-const MATCHES_CLAIM = 'o.id = r.id and o.locked_by = $2::text and o.attempts = r.attempt'
+/** `any` instead of `=`, because a join by equality lets the planner read all messages in the order of their ids. */
+const MATCHES_CLAIM = 'o.id = any(array[r.id]) and o.locked_by = $2::text and o.attempts = r.attempt'
 
 /** Sent messages are deleted and never return, so the attempt is enough for them; others also match the time of the claim. */
 const MATCHES_EXACT_CLAIM = `${MATCHES_CLAIM} and o.locked_at = coalesce(r."claimedAt", o.locked_at)`
@@ -80,6 +82,13 @@ select ${CHANGED_IDS} from w`
 
 const FREE = '(o.lease_until is null or o.lease_until <= (select ms from n))'
 
+/** Ordered, so that only the index of keys fits. */
+const FOLLOWERS = `
+	select o.ctid as at from {s}.outbox o
+	where w."afterDeadLetter" = 'dead-letter-rest' and o.destination = w.destination and o.key = w.key and o.seq > w.seq and ${FREE}
+		and o.id not in (select r.id from r)
+	order by o.seq`
+
 const ATTEMPTS = 'attempts - (coalesce("refundAttempt", false))::int'
 
 /** Without an error, the dead letter keeps the one of its latest failure. */
@@ -88,9 +97,7 @@ with ${GIVEN}, w as (
 	delete from {s}.outbox o using r where ${MATCHES_EXACT_CLAIM}
 	returning o.*, r.cause, r."afterDeadLetter", r."refundAttempt", r.type, r.message, r.fingerprint
 ), followers as (
-	delete from {s}.outbox o using w
-	where w."afterDeadLetter" = 'dead-letter-rest' and o.destination = w.destination and o.key = w.key and o.seq > w.seq and ${FREE}
-		and not exists (select from r where r.id = o.id)
+	delete from {s}.outbox o where o.ctid = any(array(select f.at from w cross join lateral (${FOLLOWERS}) f)) and ${FREE}
 	returning o.*
 ), d as (
 	insert into {s}.outbox_dead (${list(COPIED)}, seq, last_attempt_at, ${list(ERRORS)}, died_at, cause, blocks)
@@ -120,7 +127,7 @@ interface Step {
 	readonly ids: readonly string[]
 }
 
-export function settleOperations(executor: PostgresExecutor): Pick<Store, 'settle' | 'renew'> {
+export function settleOperations(executor: BoundedExecutor): Pick<Store, 'settle' | 'renew'> {
 	const settle: Store['settle'] = async (owner, settlements, keepHistory) => {
 		if (settlements.length === 0) return []
 		try {
@@ -148,7 +155,7 @@ export function settleOperations(executor: PostgresExecutor): Pick<Store, 'settl
 	}
 }
 
-async function runSteps(executor: PostgresExecutor, steps: readonly Step[]): Promise<readonly string[]> {
+async function runSteps(executor: BoundedExecutor, steps: readonly Step[]): Promise<readonly string[]> {
 	const [only] = steps
 	if (only !== undefined && steps.length === 1) return runStep(executor, only)
 	return executor.transaction(async (transaction) => {
@@ -159,7 +166,7 @@ async function runSteps(executor: PostgresExecutor, steps: readonly Step[]): Pro
 }
 
 /** Returns the ids that were not changed. */
-async function runStep(executor: SqlExecutor, { sql, values, ids }: Step): Promise<readonly string[]> {
+async function runStep(executor: StatementRunner, { sql, values, ids }: Step): Promise<readonly string[]> {
 	const [result] = await executor.run<{ ids: string | null }>(sql, values)
 	const isAll = (sql === SENT || sql === SENT_WITH_HISTORY) && (result?.ids ?? null) === null
 	if (isAll) return []

@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { StoreError } from '../../../../src/outbox/store/errors.ts'
 import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import type { PgClient, PgPool } from '../../../../src/sql/clients.ts'
 import { newRow, newRows } from '../rows.ts'
 import { postgresRig } from './rig.ts'
 import { wanted } from './rows.ts'
@@ -19,6 +20,43 @@ const prepared = async (prepare: boolean): Promise<number> => {
 test('prepares statements once per connection, and none with prepare: false', async () => {
 	expect(await prepared(true)).toBe(2)
 	expect(await prepared(false)).toBe(0)
+})
+
+test('prepares again what DISCARD ALL removed', async () => {
+	const pool = rig.anotherPool({ max: 1 })
+	const store = postgresStore({ client: pool, schema: rig.schema })
+	await store.insert(newRows(2))
+	expect((await store.claim(wanted({ limit: 1 }))).rows).toHaveLength(1)
+	await pool.query('discard all')
+	expect((await store.claim(wanted({ limit: 1 }))).rows).toHaveLength(1)
+	expect((await pool.query('select from pg_prepared_statements')).rows).toHaveLength(1)
+})
+
+/** A pool whose connections run each text on another connection of the server, as a pooler in transaction mode does. */
+async function pooler(): Promise<{ readonly pool: PgPool; end(): void }> {
+	const server = rig.anotherPool({ max: 2 })
+	const connections = [await server.connect(), await server.connect()]
+	let texts = 0
+	const query = (text: string): ReturnType<PgClient['query']> => {
+		const connection = connections[texts++ % 2]
+		return connection === undefined ? Promise.reject(new Error('no connection')) : connection.query(text)
+	}
+	const client = { query, release() {}, on() {}, removeListener() {} }
+	const pool = { query, connect: async () => client, on() {}, removeListener() {} } as unknown as PgPool
+	return { pool, end: () => connections.forEach((connection) => void connection.release()) }
+}
+
+test('a relay goes on without prepared statements if a pooler changes the connection', async () => {
+	await rig.store.insert(newRows(3))
+	const { pool, end } = await pooler()
+	const store = postgresStore({ client: pool, schema: rig.schema })
+	for (let round = 0; round < 3; round++) {
+		const { rows } = await store.claim(wanted({ limit: 1 }))
+		expect(rows).toHaveLength(1)
+		const sent = rows.map(({ id, attempt }) => ({ type: 'sent', id, attempt }) as const)
+		expect(await store.settle('relay', sent, false)).toEqual([])
+	}
+	end()
 })
 
 test('two stores of different schemas can share a pool', async () => {
@@ -66,7 +104,7 @@ test('a connection lost within a transaction fails that call, and the next call 
 	await blocker.query('begin')
 	await blocker.query(`select from ${rig.schema}.outbox_destinations for update`)
 	const outcome = store.acquirePermits(request).catch((error: unknown) => error)
-	const waiting = `select pid from pg_stat_activity where wait_event_type = 'Lock' and query like '%${rig.schema}%'`
+	const waiting = `select pid from pg_stat_activity where wait_event_type = 'Lock' and query like 'execute yaoki%'`
 	const { pid } = await vi.waitFor(async () => {
 		const [row] = (await rig.pool.query(waiting)).rows
 		expect(row).toBeDefined()
@@ -94,6 +132,6 @@ test('passes connection errors through', async () => {
 	const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
 	const pool = rig.anotherPool()
 	const store = postgresStore({ client: pool, schema: rig.schema })
-	vi.spyOn(pool, 'query').mockImplementation(() => Promise.reject(cause))
+	vi.spyOn(pool, 'connect').mockImplementation(() => Promise.reject(cause))
 	await expect(store.claim(wanted())).rejects.toBe(cause)
 })

@@ -1,0 +1,183 @@
+/**
+ * Runs the statements of a relay with plans that do not depend on statistics. A queue is analyzed while it is empty and holds thousands of messages a
+ * second later, and a cached plan that reads the whole table outlives the growth of the table. So every statement carries settings that leave the
+ * planner only indexes, positions (ctid) and nested loops; the statements are written so that one index fits each lookup.
+ *
+ * Settings and statement are one text. PostgreSQL runs it in one round trip as one transaction, and an error leaves nothing to roll back. Such a text
+ * has no parameters, so values are literals and the statement is prepared by SQL.
+ *
+ * Rejected: functions in the schema that carry the settings, because every change of a statement would be a migration; and settings of the connection,
+ * because it belongs to the user.
+ */
+import { isPGlite, type PGliteLike, type PgClient, type PgPool } from './clients.ts'
+import { inPgTransaction } from './pg-transaction.ts'
+import { isDuplicateStatement, isMissingStatement, sqlState } from './postgres-errors.ts'
+import type { Value } from './postgres-values.ts'
+
+const SETTINGS = [
+	'enable_seqscan = off',
+	'enable_bitmapscan = off',
+	'enable_sort = off',
+	'enable_hashjoin = off',
+	'enable_mergejoin = off',
+	// Before PostgreSQL 18 a plan without alternative to these has an enormous cost, for which PostgreSQL would compile it.
+	'jit = off',
+	// The parameters do not change the plan.
+	'plan_cache_mode = force_generic_plan',
+]
+	.map((setting) => `set local ${setting};`)
+	.join(' ')
+
+/** Another default isolation level would make statements that meet others fail (40001). */
+const LEVEL = 'isolation level read committed'
+const ALONE = `set transaction ${LEVEL}; ${SETTINGS} `
+
+interface Statement {
+	readonly name: string
+	readonly text: string
+}
+
+interface BoundedSettings {
+	readonly client: PgPool | PGliteLike
+	readonly prepare: boolean
+	complete(sql: string): Statement
+	/** Explains an error of `work`. */
+	guard<T>(work: () => Promise<T>): Promise<T>
+}
+
+/** Runs a constant text. */
+export interface StatementRunner {
+	run<Row>(sql: string, values?: readonly Value[]): Promise<readonly Row[]>
+}
+
+export class BoundedExecutor implements StatementRunner {
+	readonly #given: BoundedSettings
+	/** Becomes false behind a pooler that changes the server's connection between two texts. */
+	#canPrepare: boolean
+
+	constructor(given: BoundedSettings) {
+		this.#given = given
+		this.#canPrepare = given.prepare
+	}
+
+	run<Row>(sql: string, values: readonly Value[] = []): Promise<readonly Row[]> {
+		const { client, guard } = this.#given
+		return guard(async () => {
+			if (isPGlite(client)) return rowsOf<Row>(await client.exec(`${ALONE}${this.#inline(sql, values)}`))
+			return this.#runOnPool<Row>(client, sql, values)
+		})
+	}
+
+	/** Runs `work` in one transaction, read committed: each statement sees what was committed before it. */
+	transaction<T>(work: (executor: StatementRunner) => Promise<T>): Promise<T> {
+		const { client, guard } = this.#given
+		return guard(() => {
+			if (!isPGlite(client))
+				return inPgTransaction(client.connect(), `begin ${LEVEL}; ${SETTINGS}`, (connection) =>
+					work({ run: (sql, values = []) => this.#runIn(connection, sql, values) }),
+				)
+			return client.transaction(async (tx) => {
+				await tx.exec(ALONE)
+				return work({ run: async (sql, values = []) => rowsOf(await tx.exec(this.#inline(sql, values))) })
+			})
+		})
+	}
+
+	async #runOnPool<Row>(pool: PgPool, sql: string, values: readonly Value[]): Promise<readonly Row[]> {
+		const client = await pool.connect()
+		let isBroken = false
+		// A lost connection emits an event, and without a handler that ends the process.
+		const onError = () => {
+			isBroken = true
+		}
+		client.on('error', onError)
+		try {
+			return await this.#runAlone<Row>(client, sql, values)
+		} catch (error) {
+			isBroken ||= sqlState(error) === ''
+			throw error
+		} finally {
+			client.release(isBroken)
+			client.removeListener('error', onError)
+		}
+	}
+
+	async #runAlone<Row>(client: PgClient, sql: string, values: readonly Value[]): Promise<readonly Row[]> {
+		while (this.#canPrepare) {
+			const isNew = await this.#prepare(client, sql)
+			try {
+				return rowsOf(await client.query(`${ALONE}${this.#execution(sql, values)}`))
+			} catch (error) {
+				if (!isMissingStatement(error)) throw error
+				// Prepared a moment ago: the text ran on another connection of the server. Otherwise something removed it, for example DISCARD.
+				if (isNew) this.#canPrepare = false
+				namesOn(client).clear()
+			}
+		}
+		return rowsOf(await client.query(`${ALONE}${this.#inline(sql, values)}`))
+	}
+
+	/** In a transaction an error cannot be repaired; the relay runs the transaction again. */
+	async #runIn<Row>(client: PgClient, sql: string, values: readonly Value[]): Promise<readonly Row[]> {
+		if (!this.#canPrepare) return rowsOf(await client.query(this.#inline(sql, values)))
+		try {
+			const { name, text } = this.#given.complete(sql)
+			if (!namesOn(client).has(name)) await client.query(preparation(name, text))
+			namesOn(client).add(name)
+			return rowsOf(await client.query(this.#execution(sql, values)))
+		} catch (error) {
+			if (isMissingStatement(error)) namesOn(client).clear()
+			if (isDuplicateStatement(error)) this.#canPrepare = false
+			throw error
+		}
+	}
+
+	/** Prepares the statement if this connection has not done so. Returns true if it did so now. */
+	async #prepare(client: PgClient, sql: string): Promise<boolean> {
+		const { name, text } = this.#given.complete(sql)
+		const names = namesOn(client)
+		if (names.has(name)) return false
+		await client.query(preparation(name, text)).catch((error: unknown) => {
+			// The name is derived from the text, so a statement of that name is this one.
+			if (!isDuplicateStatement(error)) throw error
+		})
+		names.add(name)
+		return true
+	}
+
+	#execution(sql: string, values: readonly Value[]): string {
+		const parameters = values.length > 0 ? `(${values.map(literal).join(', ')})` : ''
+		return `execute ${boundedName(this.#given.complete(sql).name)}${parameters}`
+	}
+
+	#inline(sql: string, values: readonly Value[]): string {
+		const { text } = this.#given.complete(sql)
+		return text.replaceAll(/\$(\d+)/g, (_, position: string) => literal(values[Number(position) - 1] ?? null))
+	}
+}
+
+/** Names of the statements that a connection has prepared. Kept on the connection, because several stores can share a pool. */
+const PREPARED = Symbol.for('yaoki.sql.prepared')
+
+function namesOn(client: PgClient & { [PREPARED]?: Set<string> }): Set<string> {
+	client[PREPARED] ??= new Set()
+	return client[PREPARED]
+}
+
+const preparation = (name: string, text: string): string => `prepare ${boundedName(name)} as ${text}`
+
+/** The driver prepares some of the texts too, under their own names. */
+const boundedName = (name: string): string => `${name}_bounded`
+
+/** Returns the rows of the last statement of a text. */
+function rowsOf<Row>(result: unknown): readonly Row[] {
+	const last = (Array.isArray(result) ? result.at(-1) : result) as { readonly rows: readonly Row[] }
+	return last.rows
+}
+
+/** Returns an SQL literal that means the same whether or not the server reads backslashes as escapes. */
+function literal(value: Value): string {
+	if (value === null) return 'null'
+	const text = String(value).replaceAll("'", "''")
+	return text.includes('\\') ? ` E'${text.replaceAll('\\', '\\\\')}'` : `'${text}'`
+}

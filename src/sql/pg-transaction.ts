@@ -1,0 +1,30 @@
+import type { PgClient } from './clients.ts'
+
+/** Runs `work` in a transaction that the text `begin` starts, on a connection that is released afterwards. */
+export async function inPgTransaction<T>(
+	connecting: Promise<PgClient>,
+	begin: string,
+	work: (client: PgClient) => Promise<T>,
+): Promise<T> {
+	const client = await connecting
+	let isBroken = false
+	// A connection lost between two statements emits an event, and without a handler that ends the process.
+	const onError = () => {
+		isBroken = true
+	}
+	client.on('error', onError)
+	try {
+		await client.query(begin)
+		const result = await work(client)
+		await client.query('commit')
+		return result
+	} catch (error) {
+		await client.query('rollback').catch(() => {
+			isBroken = true
+		})
+		throw error
+	} finally {
+		client.release(isBroken)
+		client.removeListener('error', onError)
+	}
+}

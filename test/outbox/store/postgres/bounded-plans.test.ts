@@ -1,0 +1,182 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type PostgresStore, postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import type { ClaimedRow, ClaimTarget } from '../../../../src/outbox/store/rows.ts'
+import { newRows } from '../rows.ts'
+import { nodesOf, type PlanNode, type Recorder, recordStatements, rowsRead } from './explained.ts'
+import { postgresRig } from './rig.ts'
+import { retry, wanted } from './rows.ts'
+
+const rig = postgresRig()
+
+const TABLES = ['outbox', 'outbox_dead', 'outbox_destinations']
+const MESSAGES = 5_000
+const KEYS = 200
+const LIMIT = 100
+
+/** Messages, dead letters and destinations as a burst leaves them. */
+async function fill(count: number): Promise<void> {
+	await rig.pool.query(
+		`insert into ${rig.schema}.outbox (id, destination, topic, key, payload)
+		select gen_random_uuid(), 'a', 't', 'k' || i % ${KEYS}, '{}' from generate_series(1, $1::int) i`,
+		[count],
+	)
+	await rig.pool.query(
+		`insert into ${rig.schema}.outbox_dead (id, destination, topic, key, payload, seq, died_at, cause, blocks)
+		select gen_random_uuid(), 'a', 't', 'd' || i, '{}', i, 0, 'expired', true from generate_series(1, $1::int) i`,
+		[count],
+	)
+	await rig.pool.query(
+		`insert into ${rig.schema}.outbox_destinations (destination) select 'other' || i from generate_series(1, $1::int) i
+		on conflict do nothing`,
+		[count],
+	)
+}
+
+async function onEach(sql: (table: string) => string): Promise<void> {
+	for (const table of TABLES) await rig.pool.query(sql(`${rig.schema}.${table}`))
+}
+
+/** What the statistics say when the burst arrives. */
+const STATES: Readonly<Record<string, () => Promise<void>>> = {
+	async 'empty tables with pages left'() {
+		await fill(MESSAGES)
+		await onEach((table) => `delete from ${table}`)
+		await onEach((table) => `vacuum (truncate false) ${table}`)
+		await onEach((table) => `analyze ${table}`)
+	},
+	async 'nearly empty tables'() {
+		await fill(20)
+		await onEach((table) => `vacuum analyze ${table}`)
+	},
+	async 'nothing: never analyzed'() {},
+}
+
+const keys = Array.from({ length: LIMIT }, (_, at) => `k${at}`)
+const CLAIMS: Readonly<Record<string, readonly Partial<ClaimTarget>[]>> = {
+	unordered: [{}],
+	ordered: [{ isOrdered: true }],
+	keys: [{ isOrdered: true, keys }],
+	'all kinds': [{ isOrdered: true, keys }, { isOrdered: true }, {}],
+}
+
+const targetsOf = (parts: readonly Partial<ClaimTarget>[]): ClaimTarget[] =>
+	parts.flatMap((part) => wanted({ limit: LIMIT, ...part }).targets)
+
+/** Runs each kind of claim once, so that its plan is cached; returns the texts. */
+async function runClaims(store: PostgresStore, recorder: Recorder): Promise<ReadonlyMap<string, string>> {
+	const texts = new Map<string, string>()
+	for (const [kind, parts] of Object.entries(CLAIMS)) {
+		await store.claim(wanted({}, { targets: targetsOf(parts) }))
+		texts.set(kind, recorder.latest)
+	}
+	for (const isOrdered of [false, true]) {
+		await store.claim(wanted({ isOrdered, limit: 1 }, { poisonCandidates: true }))
+		texts.set(`poison candidates, ${isOrdered ? 'ordered' : 'unordered'}`, recorder.latest)
+	}
+	return texts
+}
+
+/** Runs each other statement of a relay once. */
+async function runOthers(store: PostgresStore): Promise<void> {
+	await store.insert(newRows(5, { destination: 'settled' }))
+	const { rows } = await store.claim(wanted({ destination: 'settled' }))
+	await store.renew('relay', 60_000, rows)
+	const [sent, failed, released, dead, last] = rows
+	if (!sent || !failed || !released || !dead || !last) throw new Error('too few messages')
+	await store.settle(
+		'relay',
+		[
+			{ type: 'sent', ...ref(sent) },
+			retry(failed, 'failed'),
+			{ type: 'release', ...ref(released) },
+			{ type: 'dead', ...ref(dead), cause: 'expired', error: null, afterDeadLetter: 'dead-letter-rest' },
+		],
+		false,
+	)
+	await store.settle('relay', [{ type: 'sent', ...ref(last) }], true)
+	await store.nextDueInMs(['a', 'b'])
+	await store.dueDestinations(10)
+	await store.circuits(['a', 'b'])
+	const change = { state: 'open', pausedForMs: 1, reason: null, failedProbes: 0, delayMs: 0 } as const
+	await store.changeCircuit({ destination: 'paused', version: 0, ...change })
+	await store.pause('paused', 1, 'retry-after')
+	const rate = { limit: 1, intervalMs: 1_000, burst: 1 }
+	await store.acquireTokens('a', 1, rate)
+	await store.returnTokens('a', 1, rate)
+}
+
+const ref = ({ id, attempt }: ClaimedRow) => ({ id, attempt })
+
+const scansOf = (plan: PlanNode): PlanNode[] =>
+	[...nodesOf(plan)].filter(
+		(node) => TABLES.includes(node['Relation Name'] ?? '') && node['Node Type'] !== 'ModifyTable',
+	)
+
+/** Nothing but positions and conditions on an index. */
+function expectBounded(plan: PlanNode, text: string): void {
+	const types = [...nodesOf(plan)].map((node) => node['Node Type'])
+	expect(types, text).not.toContain('Hash Join')
+	expect(types, text).not.toContain('Merge Join')
+	for (const node of scansOf(plan)) {
+		expect(['Tid Scan', 'Index Scan', 'Index Only Scan'], text).toContain(node['Node Type'])
+		if (node['Node Type'] !== 'Tid Scan') expect(node['Index Cond'], text).toBeDefined()
+	}
+}
+
+const indexesOf = (plan: PlanNode): string[] =>
+	[...new Set(scansOf(plan).flatMap((node) => node['Index Name'] ?? []))].sort()
+
+const readBy = (plan: PlanNode): number => scansOf(plan).reduce((sum, node) => sum + rowsRead(node), 0)
+
+const USED: Readonly<Record<string, readonly string[]>> = {
+	unordered: ['outbox_destinations_pkey', 'outbox_due'],
+	ordered: ['outbox_dead_blocks', 'outbox_destinations_pkey', 'outbox_due', 'outbox_order'],
+	keys: ['outbox_dead_blocks', 'outbox_destinations_pkey', 'outbox_order'],
+	'poison candidates, unordered': ['outbox_crashed', 'outbox_destinations_pkey'],
+	'poison candidates, ordered': [
+		'outbox_crashed',
+		'outbox_dead_blocks',
+		'outbox_destinations_pkey',
+		'outbox_order',
+	],
+}
+
+describe.each(Object.entries(STATES))('when a burst meets statistics of %s', (_, prepareState) => {
+	let store: PostgresStore
+	let recorder: Recorder
+
+	beforeEach(async () => {
+		await onEach((table) => `alter table ${table} set (autovacuum_enabled = off)`)
+		const pool = rig.anotherPool({ max: 1 })
+		store = postgresStore({ client: pool, schema: rig.schema })
+		recorder = await recordStatements(pool)
+		await prepareState()
+	})
+
+	test('no statement of a relay reads a whole table or index, with cached and with new plans', async () => {
+		await runClaims(store, recorder)
+		await runOthers(store)
+		await fill(MESSAGES)
+		expect(recorder.texts.size).toBe(19)
+		for (const isAnalyzed of [false, true]) {
+			if (isAnalyzed) await onEach((table) => `vacuum analyze ${table}`)
+			for (const text of recorder.texts.values())
+				for (const isCustom of [false, true]) expectBounded(await recorder.explain(text, { isCustom }), text)
+		}
+	}, 30_000)
+
+	test('a claim uses the indexes of its kind and reads a multiple of its limit', async () => {
+		const claims = await runClaims(store, recorder)
+		await fill(MESSAGES)
+		for (const isAnalyzed of [false, true]) {
+			if (isAnalyzed) await onEach((table) => `vacuum analyze ${table}`)
+			for (const [kind, text] of claims)
+				for (const isCustom of [false, true]) {
+					const plan = await recorder.explain(text, { isCustom, isRun: true })
+					expect(indexesOf(plan), kind).toEqual(USED[kind] ?? expect.anything())
+					// Per message: its row, the first of its key, and the followers that are checked for one in flight.
+					expect(readBy(plan), kind).toBeLessThan((CLAIMS[kind]?.length ?? 1) * LIMIT * 40)
+				}
+		}
+	}, 30_000)
+})
