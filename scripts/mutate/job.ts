@@ -5,22 +5,26 @@ export type Job =
 	/** Runs each test twice without a mutant, and reports which mutants it reaches. */
 	| { readonly type: 'explore' }
 	/** Runs each of these tests once with each of its mutants. A process for each mutant would take a hundred times as long. */
-	| ({ readonly type: 'repeat'; readonly mutants: Readonly<Record<string, readonly number[]>> } & Steps)
+	| ({ readonly type: 'repeat'; readonly mutants: Readonly<Record<string, readonly number[]>> } & Costs)
 	/** Runs all tests but some with one mutant, which is active from the first import. */
-	| ({ readonly type: 'alone'; readonly mutant: number; readonly skipped: readonly string[] } & Steps)
+	| ({ readonly type: 'alone'; readonly mutant: number; readonly skipped: readonly string[] } & Costs)
 
-/** The steps of each test without a mutant. A step is one evaluation of mutated code. */
-interface Steps {
-	readonly steps: Readonly<Record<string, number>>
+/** What each test costs without a mutant. */
+interface Costs {
+	readonly costs: Readonly<Record<string, Cost>>
 }
 
-export interface ExploredTest {
+export interface Cost {
+	/** Evaluations of mutated code. */
+	readonly steps: number
+	/** Time on the CPU. */
+	readonly cpuMs: number
+}
+
+export interface ExploredTest extends Cost {
 	readonly id: string
 	readonly name: string
 	readonly reached: readonly number[]
-	readonly steps: number
-	/** The time on the CPU. */
-	readonly cpuMs: number
 	/** Whether the test passes without a mutant, and whether it passes again in the same process. */
 	readonly passes: 'twice' | 'once' | 'never'
 }

@@ -19,11 +19,10 @@ declare global {
 	var activeMutant: ((id: number) => boolean) | undefined
 }
 
-/** A test with a mutant that takes so many times the steps of the test alone is in an endless loop. Time would depend on the machine. */
+/** A test with a mutant that costs so many times as much as the test alone is in an endless loop. A time would depend on the machine. */
 const ENDLESS_FACTOR = 20
 const FREE_STEPS = 1_000_000
-/** Ends an endless loop outside of mutated code, where no timeout can fire: after this time on the CPU in one test. */
-const WATCHDOG_SECONDS = 30
+const FREE_CPU_MS = 5_000
 /** Vitest's listener and the one below. A test that has its own expects the error. */
 const OWN_LISTENERS = 2
 
@@ -50,19 +49,21 @@ globalThis.activeMutant = (id) => {
 	return id === active
 }
 
-const tries = new Int32Array(new SharedArrayBuffer(4))
+/** The number of tries, and the time on the CPU that the current one may take. */
+const shared = new Int32Array(new SharedArrayBuffer(8))
+/** Ends an endless loop outside of mutated code, where no timeout can fire. */
 const watchdog = `
-	const { workerData: tries } = require('node:worker_threads')
-	let last = -1
+	const { workerData: shared } = require('node:worker_threads')
+	let last = 0
 	let start = process.cpuUsage()
 	setInterval(() => {
-		const current = Atomics.load(tries, 0)
+		const current = Atomics.load(shared, 0)
 		if (current !== last) start = process.cpuUsage()
 		last = current
 		const { user } = process.cpuUsage(start)
-		if (user >= ${WATCHDOG_SECONDS}e6) process.kill(process.pid, 'SIGKILL')
-	}, 1000)`
-new Worker(watchdog, { eval: true, workerData: tries }).unref()
+		if (current > 0 && user / 1_000 > Atomics.load(shared, 1)) process.kill(process.pid, 'SIGKILL')
+	}, 500)`
+new Worker(watchdog, { eval: true, workerData: shared }).unref()
 
 export default class MutationRunner extends TestRunner {
 	/** Mutants that need no further test. */
@@ -105,9 +106,12 @@ export default class MutationRunner extends TestRunner {
 
 	override onBeforeTryTask(test: RunnerTestCase, options: TestTryOptions): void {
 		super.onBeforeTryTask(test, options)
-		tries[0] = (tries[0] ?? 0) + 1
 		steps = 0
-		maxSteps = job.type === 'explore' ? Infinity : ENDLESS_FACTOR * (job.steps[test.id] ?? 0) + FREE_STEPS
+		const { steps: expected = Infinity, cpuMs = 60_000 } =
+			job.type === 'explore' ? {} : (job.costs[test.id] ?? {})
+		maxSteps = ENDLESS_FACTOR * expected + FREE_STEPS
+		Atomics.store(shared, 1, ENDLESS_FACTOR * cpuMs + FREE_CPU_MS)
+		Atomics.add(shared, 0, 1)
 		this.#startedAt = performance.now()
 		this.#cpuAtStart = process.cpuUsage()
 		if (job.type === 'explore') reached = new Set(options.repeats === 0 ? [] : reached)

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createVitest, type TestSpecification, type Vitest } from 'vitest/node'
 import { ROOT } from '../tools.ts'
-import type { Entry, ExploredTest, Job } from './job.ts'
+import type { Cost, Entry, ExploredTest, Job } from './job.ts'
 
 /** Generous, because a busy machine may stop a process for seconds. Endless loops end by their steps. */
 const TIMEOUT_MS = 60_000
@@ -64,7 +64,7 @@ export class TestFiles {
 			const entries = await this.#run(path, {
 				type: 'repeat',
 				mutants: Object.fromEntries(lists),
-				steps: listSteps(tests),
+				costs: listCosts(tests),
 			})
 			const settle = (mutant: number, verdict: Verdict) => {
 				onVerdict(mutant, verdict)
@@ -92,7 +92,7 @@ export class TestFiles {
 			type: 'alone',
 			mutant,
 			skipped,
-			steps: listSteps(file.tests),
+			costs: listCosts(file.tests),
 		})
 		for (const { type } of entries) if (type === 'killed' || type === 'timeout') return type
 		return entries.at(-1)?.type === 'end' ? undefined : 'timeout'
@@ -117,8 +117,8 @@ export class TestFiles {
 	}
 }
 
-const listSteps = (tests: readonly ExploredTest[]): Readonly<Record<string, number>> =>
-	Object.fromEntries(tests.map(({ id, steps }) => [id, steps]))
+const listCosts = (tests: readonly ExploredTest[]): Readonly<Record<string, Cost>> =>
+	Object.fromEntries(tests.map(({ id, steps, cpuMs }) => [id, { steps, cpuMs }]))
 
 function openVitest(include: readonly string[], instrumented: ReadonlyMap<string, string>): Promise<Vitest> {
 	const source = (path: string) => join(ROOT, 'src', path)
