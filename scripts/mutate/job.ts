@@ -19,6 +19,8 @@ export interface Cost {
 	readonly steps: number
 	/** Time on the CPU. */
 	readonly cpuMs: number
+	/** Tenths of a second in which the event loop had time for a timer. */
+	readonly ticks: number
 }
 
 export interface ExploredTest extends Cost {

@@ -23,6 +23,10 @@ declare global {
 const ENDLESS_FACTOR = 20
 const FREE_STEPS = 1_000_000
 const FREE_CPU_MS = 5_000
+/** A test that waits for so many times as many ticks of the event loop waits forever. On a busy machine, ticks are late too. */
+const WAITING_FACTOR = 5
+const FREE_TICKS = 20
+const TICK_MS = 100
 /** Vitest's listener and the one below. A test that has its own expects the error. */
 const OWN_LISTENERS = 2
 
@@ -39,6 +43,9 @@ const report = (entry: Entry) => appendFileSync(`${folder}/report`, `${JSON.stri
 let active = job.type === 'alone' ? job.mutant : 0
 let steps = 0
 let maxSteps = Infinity
+let ticks = 0
+let maxTicks = Infinity
+let onWaiting: ((error: Error) => void) | undefined
 const outside = new Set<number>()
 let reached = outside
 
@@ -48,6 +55,11 @@ globalThis.activeMutant = (id) => {
 	if (steps > maxSteps) throw new Error('endless loop')
 	return id === active
 }
+
+setInterval(() => {
+	ticks++
+	if (ticks > maxTicks) onWaiting?.(new Error('waits forever'))
+}, TICK_MS).unref()
 
 /** The number of tries, and the time on the CPU that the current one may take. */
 const shared = new Int32Array(new SharedArrayBuffer(8))
@@ -73,10 +85,10 @@ export default class MutationRunner extends TestRunner {
 	#mutants: readonly number[] = []
 	#isStopped = false
 	#hasUnhandledError = false
-	#startedAt = 0
 	#cpuAtStart = process.cpuUsage()
 	/** Whether the last try of the current test failed. */
 	#hasFailed = false
+	#hasTimedOut = false
 	#firstTryPassed = false
 
 	constructor(...options: ConstructorParameters<typeof TestRunner>) {
@@ -107,12 +119,16 @@ export default class MutationRunner extends TestRunner {
 	override onBeforeTryTask(test: RunnerTestCase, options: TestTryOptions): void {
 		super.onBeforeTryTask(test, options)
 		steps = 0
-		const { steps: expected = Infinity, cpuMs = 60_000 } =
-			job.type === 'explore' ? {} : (job.costs[test.id] ?? {})
-		maxSteps = ENDLESS_FACTOR * expected + FREE_STEPS
+		ticks = 0
+		const {
+			steps: expectedSteps = Infinity,
+			cpuMs = 60_000,
+			ticks: expectedTicks = Infinity,
+		} = job.type === 'explore' ? {} : (job.costs[test.id] ?? {})
+		maxSteps = ENDLESS_FACTOR * expectedSteps + FREE_STEPS
+		maxTicks = WAITING_FACTOR * expectedTicks + FREE_TICKS
 		Atomics.store(shared, 1, ENDLESS_FACTOR * cpuMs + FREE_CPU_MS)
 		Atomics.add(shared, 0, 1)
-		this.#startedAt = performance.now()
 		this.#cpuAtStart = process.cpuUsage()
 		if (job.type === 'explore') reached = new Set(options.repeats === 0 ? [] : reached)
 		if (job.type === 'repeat' && this.#runs(options.repeats) && options.repeats % 2 === 0) {
@@ -128,7 +144,10 @@ export default class MutationRunner extends TestRunner {
 
 	async runTask(test: RunnerTestCase): Promise<void> {
 		if (job.type === 'repeat' && !this.#runs(test.result?.repeatCount ?? 0)) return
-		await TestRunner.getTestFn(test)()
+		const waiting = new Promise<never>((_, reject) => {
+			onWaiting = reject
+		})
+		await Promise.race([TestRunner.getTestFn(test)(), waiting])
 	}
 
 	override async onAfterRetryTask(test: RunnerTestCase, options: TestTryOptions): Promise<void> {
@@ -136,7 +155,7 @@ export default class MutationRunner extends TestRunner {
 		// An unhandled rejection is reported after all microtasks.
 		await new Promise((resolve) => setImmediate(resolve))
 		const hasFailed = test.result?.state === 'fail'
-		const hasTimedOut = hasFailed && performance.now() - this.#startedAt >= test.timeout
+		const hasTimedOut = hasFailed && ticks > maxTicks
 		if (job.type === 'explore') this.#recordExplored(test, options.repeats, hasFailed)
 		else if (job.type === 'alone') this.#judgeAlone(job.mutant, hasFailed, hasTimedOut)
 		else if (this.#runs(options.repeats)) this.#judgeTry(options.repeats, hasFailed, hasTimedOut)
@@ -153,6 +172,7 @@ export default class MutationRunner extends TestRunner {
 			name: fullTestName,
 			reached: [...reached],
 			steps,
+			ticks,
 			cpuMs: process.cpuUsage(this.#cpuAtStart).user / 1_000,
 			passes: this.#firstTryPassed ? passes : 'never',
 		})
@@ -169,19 +189,15 @@ export default class MutationRunner extends TestRunner {
 		const mutant = this.#mutants[Math.floor(repeats / 2)] ?? 0
 		active = 0
 		const isControl = repeats % 2 === 1
-		if (this.#hasUnhandledError || (isControl && hasFailed)) this.#stop({ type: 'suspect', mutant })
-		// The operation of a test that has timed out is still running.
-		else if (hasTimedOut) this.#stop({ type: 'timeout', mutant })
-		else if (isControl) {
+		if (this.#hasUnhandledError || (isControl && hasFailed)) {
+			this.#isStopped = true
+			report({ type: 'suspect', mutant })
+		} else if (isControl) {
 			this.#settled.add(mutant)
-			report({ type: 'killed', mutant })
+			report({ type: this.#hasTimedOut ? 'timeout' : 'killed', mutant })
 		}
 		this.#hasFailed = hasFailed && !isControl
-	}
-
-	#stop(entry: Entry): void {
-		this.#isStopped = true
-		report(entry)
+		this.#hasTimedOut = hasTimedOut
 	}
 
 	override onAfterRunFiles(files: RunnerTestFile[]): void {

@@ -78,8 +78,7 @@ export class TestFiles {
 				} else if ('mutant' in entry) settle(entry.mutant, entry.type)
 			}
 			if (entries.at(-1)?.type === 'end') {
-				const isStopped = entries.at(-2)?.type === 'timeout' || entries.at(-2)?.type === 'suspect'
-				if (!isStopped) return
+				if (entries.at(-2)?.type !== 'suspect') return
 			} else if (last === undefined) throw new Error(`${path} ends before its first test`)
 			else settle(last, 'timeout')
 		}
@@ -118,7 +117,7 @@ export class TestFiles {
 }
 
 const listCosts = (tests: readonly ExploredTest[]): Readonly<Record<string, Cost>> =>
-	Object.fromEntries(tests.map(({ id, steps, cpuMs }) => [id, { steps, cpuMs }]))
+	Object.fromEntries(tests.map(({ id, steps, cpuMs, ticks }) => [id, { steps, cpuMs, ticks }]))
 
 function openVitest(include: readonly string[], instrumented: ReadonlyMap<string, string>): Promise<Vitest> {
 	const source = (path: string) => join(ROOT, 'src', path)

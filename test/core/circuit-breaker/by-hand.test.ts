@@ -191,6 +191,11 @@ describe('reset', () => {
 		expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 0, consecutiveFailures: 0 })
 		expect(breaker.changes).toEqual(['closed -> open', 'open -> closed'])
 	})
+	it('of a closed circuit clears successes, also those that are not in the window yet', () => {
+		const breaker = rig().calls('fss')
+		breaker.circuit.reset()
+		expect(breaker.stats.successCount).toBe(0)
+	})
 	it('of a closed circuit clears the counts and emits nothing', () => {
 		const breaker = rig({ failureThreshold: 2 }).calls('f')
 		breaker.circuit.reset()

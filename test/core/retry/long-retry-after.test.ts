@@ -26,6 +26,11 @@ describe('maxRetryAfterMs', () => {
 		expect(await delaysFor(3_600_000)).toEqual({ delays: [], stop: 'retry-after' })
 	})
 
+	it('a wait that the error asks for is also made with a classifier that does not name it', async () => {
+		const classify = () => ({ kind: 'transient', isKnown: true }) as const
+		expect((await delaysFor(5_000, { classify, maxRetries: 1 })).delays).toEqual([5_000])
+	})
+
 	it('can be raised and lowered', async () => {
 		expect((await delaysFor(3_600_000, { maxRetryAfterMs: 3_600_000, maxRetries: 1 })).delays).toEqual([
 			3_600_000,
