@@ -4,8 +4,7 @@
  * Payloads are separated by a character that JSON never contains, so they need no escapes at all. Only messages with dedupe keys pay for the lookup.
  *
  * Sequence numbers are assigned when rows are written, not when they are committed. So a message with a key first locks destination and key
- * until the transaction ends: the next transaction gets its number after the commit of the previous one. The locks of a batch are sorted, so
- * that two batches never wait for each other.
+ * until the transaction ends: the next transaction gets its number after the commit of the previous one.
  *
  * Most client objects show whether a transaction is open. Behind others only PostgreSQL knows, and no function of it says so: `now() <>
  * statement_timestamp()` is also true outside a transaction, because a statement with parameters is several protocol messages and the first one
@@ -19,7 +18,8 @@ import type { PostgresExecutor, Value } from '../../../sql/postgres-executor.ts'
 import { numberList, textList, uuidList } from '../../../sql/postgres-values.ts'
 import { transactionState } from '../../../sql/transaction-state.ts'
 import { rowsOfClient } from '../client-rows.ts'
-import { takeKeys } from '../dedupe/postgres-keys.ts'
+import { takeKeys } from '../enqueue/postgres-keys.ts'
+import { LOCK_KEYS, lockOne } from '../enqueue/postgres-locks.ts'
 import { SchemaVersionError, StoreError } from '../errors.ts'
 import { DEFAULT_DEDUPE_FOR_MS, type InsertOptions } from '../insert-options.ts'
 import type { InsertResult, NewRow } from '../rows.ts'
@@ -34,10 +34,6 @@ const ONE_NOW = `
 insert into {s}.outbox (id, topic, destination, key, payload, headers, expires_at, max_retries)
 values ($1, $2, $3, $4, $5, $6, $7, $8)`
 
-/** The number of a lock. The schema is part of it: two outboxes in a database do not wait for each other. */
-const lockOf = (destination: string, key: string): string =>
-	`hashtextextended('{s}' || ${destination} || E'\\x1f' || ${key}, 0)`
-
 /** The time is read after the locks were taken, so that it is in the order of the numbers. */
 const oneSql = (from: string): string => `
 insert into {s}.outbox (${COLUMNS})
@@ -45,7 +41,7 @@ select $1::uuid, $2::text, $3::text, $4::text, $5::text, $6::text, null, coalesc
 from (select {now} as ms${from}) n`
 
 const ONE = oneSql('')
-const ONE_LOCKED = `with l as materialized (select pg_advisory_xact_lock(${lockOf('$3::text', '$4::text')}))${oneSql(' from l')}`
+const ONE_LOCKED = `with ${lockOne('$3::text', '$4::text')}${oneSql(' from locked')}`
 
 /** Separates payloads. */
 const SEPARATOR = '\x01'
@@ -54,13 +50,8 @@ const GIVEN = `unnest($1::uuid[], $2::text[], $3::text[], $4::text[], string_to_
 	$7::bigint[], $8::bigint[], $9::int[]`
 const NAMES = 'id, topic, destination, key, payload, headers, not_before, expires_at, max_retries'
 
-const LOCKS = `
-l as materialized (
-	select pg_advisory_xact_lock(x.lock) from (
-		select distinct ${lockOf('r.destination', 'r.key')} as lock from r where r.key is not null order by 1 offset 0
-	) x
-),
-n as materialized (select {now} as ms from (select count(*) from l) c)`
+const LOCKS = `${LOCK_KEYS},
+n as materialized (select {now} as ms from locked)`
 
 const NO_LOCKS = `
 n as materialized (select {now} as ms)`

@@ -4,7 +4,7 @@
  */
 import { isPGlite, isSqlClient, type PgClient } from '../../../sql/clients.ts'
 import { PostgresExecutor } from '../../../sql/postgres-executor.ts'
-import { dropDedupeKeys } from '../dedupe/postgres-keys.ts'
+import { dropDedupeKeys } from '../enqueue/postgres-keys.ts'
 import type { Store } from '../store.ts'
 import { circuitOperations } from './circuits.ts'
 import { claim } from './claim.ts'

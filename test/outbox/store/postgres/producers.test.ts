@@ -92,17 +92,61 @@ test('without lockKeys nothing waits', async () => {
 })
 
 test('concurrent batches lock their keys in one order, so they do not deadlock', async () => {
-	const keys = Array.from({ length: 30 }, (_, at) => `key ${at}`)
+	const keys = Array.from({ length: 70 }, (_, at) => `key ${at}`)
 	const pool = rig.anotherPool({ max: 8 })
 	const produce = async (_: unknown, n: number): Promise<void> => {
 		for (let round = 0; round < 8; round++) {
 			const client = await pool.connect()
 			await client.query('begin')
-			await enqueue(client, ...(n % 2 ? keys : keys.toReversed()))
+			const chosen = n < 4 ? keys : keys.slice(n)
+			await enqueue(client, ...(n % 2 ? chosen : chosen.toReversed()))
 			await client.query('commit')
 			client.release()
 		}
 	}
 	await Promise.all(Array.from({ length: 8 }, produce))
-	expect(await rig.store.list({}, 10_000)).toHaveLength(8 * 8 * 30)
+	expect(await rig.store.list({}, 10_000)).toHaveLength(8 * (8 * 70 - 4 - 5 - 6 - 7))
+})
+
+const keysFrom = (first: number, count: number): string[] =>
+	Array.from({ length: count }, (_, at) => `key ${first + at}`)
+
+const locksHeld = async (): Promise<number> => {
+	const { rows } = await rig.pool.query(
+		`select count(*) from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`,
+	)
+	return Number(rows[0].count)
+}
+
+test('a batch with many keys needs few locks, so that the lock table of the server does not overflow', async () => {
+	const client = await begin(rig.pool)
+	await enqueue(client, ...keysFrom(0, 20_000))
+	expect(await locksHeld()).toBeLessThanOrEqual(64)
+	await client.query('commit')
+	expect(await locksHeld()).toBe(0)
+})
+
+test('a message and a batch with many keys wait for each other if they share a key', async () => {
+	const batch = keysFrom(0, 100)
+	const [one, two] = [await begin(rig.pool), await begin(rig.pool)]
+	for (const [before, after] of [
+		[batch, ['key 7']],
+		[['key 7'], batch],
+		[batch, keysFrom(99, 2)],
+		[batch, keysFrom(99, 100)],
+	] as const) {
+		await enqueue(one, ...before)
+		const later = enqueue(two, ...after)
+		await untilWaiting(rig.pool, two)
+		await one.query('rollback; begin')
+		await later
+		await two.query('rollback; begin')
+	}
+})
+
+test('single messages of different keys in the same group do not wait', async () => {
+	const clients = [await begin(rig.pool), await begin(rig.pool), await begin(rig.pool)]
+	for (const [at, client] of clients.entries()) await enqueue(client, ...keysFrom(at * 60, 60))
+	for (const client of clients) await client.query('commit')
+	expect(await rig.store.list({}, 1_000)).toHaveLength(180)
 })

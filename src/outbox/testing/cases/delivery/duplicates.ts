@@ -97,7 +97,7 @@ export const duplicates: CaseTable = {
 		const taken = await t.enqueueOne()
 		for (const rows of [[t.row({ ...d, id: taken })], [t.row(d), t.row({ id: taken })]]) {
 			await assert.rejects(t.store.insert(rows))
-			await assert.rejects(t.transaction((tx) => t.store.insert(rows, tx), 'rollback'))
+			await t.transaction((tx) => assert.rejects(t.store.insert(rows, tx)), 'rollback')
 		}
 		assert.equal(await insertAgain(t), undefined)
 	},
