@@ -4,6 +4,7 @@
  * Notes, warnings and progress go to standard error.
  */
 import type { Runtime } from '../core/runtime/runtime.ts'
+import { escapeJson } from '../text/sanitize.ts'
 import type { Style } from '../text/style.ts'
 import type { Progress } from './progress.ts'
 import type { GlobalFlags, Reporter } from './reporter.ts'
@@ -45,7 +46,7 @@ export function createIo(
 		if (hasResult) throw new Error('a command must call io.result once, and this one called it twice')
 		hasResult = true
 		const document = json ? (JSON.stringify(data, undefined, stdout.isTTY ? 2 : 0) ?? 'null') : undefined
-		const output = document ?? (typeof text === 'string' ? text : text())
+		const output = (document && escapeJson(document)) ?? (typeof text === 'string' ? text : text())
 		reporter.hideProgress()
 		stdout.write(output === '' || output.endsWith('\n') ? output : `${output}\n`)
 	}

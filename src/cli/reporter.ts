@@ -1,9 +1,10 @@
 /**
  * Prints notes, warnings, errors and progress to standard error, so that results can be piped. A progress bar is erased before
  * a line is printed and drawn again by its next update. Errors and warnings quote files and servers, so control characters
- * are replaced.
+ * are replaced, and passwords of URLs are masked.
  */
 import { inspect } from 'node:util'
+import { maskSecrets } from '../text/mask-secrets.ts'
 import { sanitizeText } from '../text/sanitize.ts'
 import type { Style } from '../text/style.ts'
 import { type ExitKind, toFailure } from './errors.ts'
@@ -40,7 +41,7 @@ export class Reporter {
 	}
 
 	warn(text: string): void {
-		this.#line(`${this.#style.yellow('warning:')} ${sanitizeText(text)}`)
+		this.#line(`${this.#style.yellow('warning:')} ${printable(text)}`)
 	}
 
 	progress(label: string, total: number): Progress {
@@ -66,11 +67,11 @@ export class Reporter {
 	fail(command: string, thrown: unknown): ExitKind {
 		const { kind, message, hint, isUnexpected } = toFailure(thrown)
 		const isDebug = this.#flags.debug || isDebugEnabled(this.#terminal.env['DEBUG'])
-		this.#line(`${this.#style.red(`${command}:`)} ${sanitizeText(message)}`)
-		if (isDebug) this.#line(sanitizeText(inspect(thrown)))
+		this.#line(`${this.#style.red(`${command}:`)} ${printable(message)}`)
+		if (isDebug) this.#line(printable(inspect(thrown)))
 		const debugHint = isUnexpected && !isDebug ? 'Add --debug to see the stack trace.' : undefined
 		const next = hint ?? (kind === 'usage' ? `Run '${command} --help' for usage.` : debugHint)
-		if (next !== undefined) this.#line(this.#style.dim(sanitizeText(next)))
+		if (next !== undefined) this.#line(this.#style.dim(printable(next)))
 		return kind
 	}
 
@@ -79,6 +80,9 @@ export class Reporter {
 		this.#terminal.stderr.write(`${text}\n`)
 	}
 }
+
+/** Messages quote arguments, and a URL with a password may be the wrong argument. */
+const printable = (text: string): string => sanitizeText(maskSecrets(text))
 
 /** DEBUG is a list of program names that many programs share. */
 const isDebugEnabled = (list = ''): boolean => list.split(/[\s,]+/).some((name) => /^(yaoki|\*)$/.test(name))

@@ -6,7 +6,7 @@
 const REPLACEMENT = '\uFFFD'
 
 /** Control characters, lone surrogates, line and paragraph separators, and characters that change the writing direction. */
-const UNSAFE = /[\p{Cc}\p{Cs}\u2028\u2029\u202A-\u202E\u2066-\u2069]/gu
+const UNSAFE = /[\p{Cc}\p{Cs}\u061C\u200E\u200F\u2028\u2029\u202A-\u202E\u2066-\u2069]/gu
 
 /** Returns the text on one line: each run of white space becomes one space, each unsafe character U+FFFD. */
 export function sanitizeLine(text: string): string {
@@ -19,3 +19,16 @@ export function sanitizeText(text: string): string {
 		.replace(/\r\n/g, '\n')
 		.replace(UNSAFE, (character) => (/[\n\t]/.test(character) ? character : REPLACEMENT))
 }
+
+/** Control, format and unpaired characters. `JSON.stringify` escapes some of them; a terminal acts on the others too. */
+const NOT_PRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu
+
+/** Returns the same JSON with escapes for all characters that a terminal would act on. Its line breaks are between values and stay. */
+export const escapeJson = (json: string): string =>
+	json.replace(NOT_PRINTABLE, (character) => (character === '\n' ? character : escapeUnits(character)))
+
+const escapeUnits = (text: string): string =>
+	Array.from(
+		{ length: text.length },
+		(_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`,
+	).join('')

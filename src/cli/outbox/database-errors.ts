@@ -2,6 +2,7 @@
  * Turns database errors into exit codes. An unreachable database (exit code 5) is worth trying again later; a database that
  * returns an error (exit code 1) needs a person. Passwords are removed from messages and causes.
  */
+import { inspect } from 'node:util'
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { CliError, errorCode } from '../errors.ts'
 import { toFlag } from '../option-tables.ts'
@@ -74,10 +75,13 @@ const firstMessage = (chain: readonly ErrorFields[]): string =>
 		.map(({ message }) => message)
 		.find((text): text is string => typeof text === 'string' && text !== '') ?? 'unknown reason'
 
-export function removeSecrets(text: string, target: DatabaseTarget): string {
-	const secrets = target.kind === 'postgres' ? target.secrets : []
+export function removeSecrets(text: string, target: DatabaseTarget, more: readonly string[] = []): string {
+	const secrets = [...(target.kind === 'postgres' ? target.secrets : []), ...more]
 	return secrets.reduce((clean, secret) => clean.replaceAll(secret, '***'), text)
 }
 
-const containsSecret = (error: unknown, target: DatabaseTarget): boolean =>
-	errorChain(error).some(({ message }) => removeSecrets(String(message), target) !== String(message))
+/** Everything that `--debug` would print is searched: an error of a URL parser has the URL as a property. */
+function containsSecret(error: unknown, target: DatabaseTarget): boolean {
+	const text = inspect(error, { depth: 8 })
+	return removeSecrets(text, target) !== text
+}

@@ -6,11 +6,16 @@ import { fileURLToPath } from 'node:url'
 import { InvalidOptionError } from '../../core/errors/errors.ts'
 import { CliError } from '../errors.ts'
 import { type Arguments, flag, text } from '../option-tables.ts'
+import { contentLines, readSecretFile } from './secret-file.ts'
 
 export const DATABASE_OPTIONS = {
 	database: text('URL', 'postgres://..., sqlite:FILE or FILE.db; default DATABASE_URL, then ./outbox.db', {
 		short: 'd',
 	}),
+	databaseFile: text(
+		'FILE',
+		'file that contains the URL; arguments are visible to other users; default DATABASE_URL_FILE',
+	),
 	schema: text('NAME', 'PostgreSQL schema of the outbox tables'),
 	noPrepare: flag('do not prepare statements, for a pooler such as pgbouncer'),
 }
@@ -41,19 +46,27 @@ export interface PostgresTarget extends TargetBase {
 
 export type DatabaseTarget = SqliteTarget | PostgresTarget
 
+/** Keywords of libpq. */
+const KEYWORD =
+	/(?:^|\s)(?:host|hostaddr|port|dbname|user|password|passfile|service|sslmode|sslpassword|options|application_name)\s*=/i
+
 const DEFAULT_FILE = './outbox.db'
 const EXPECTED = 'postgres://..., sqlite:FILE, or a file that ends in .db or .sqlite'
 
 export function resolveTarget(
-	{ database, schema, noPrepare = false }: Omit<DatabaseArguments, 'noPrepare'> & Partial<DatabaseArguments>,
+	args: Partial<DatabaseArguments>,
 	env: Readonly<Record<string, string | undefined>>,
+	warn: (text: string) => void = () => {},
 ): DatabaseTarget {
-	const isOption = database !== undefined
-	const parsed = parseTarget(
-		isOption ? '--database' : 'DATABASE_URL',
-		database ?? (env['DATABASE_URL'] || DEFAULT_FILE),
-	)
-	const flags = isOption ? ` --database ${shellQuote(parsed.name)}` : ''
+	const { schema, noPrepare = false } = args
+	const { flag, url, file } = selectDatabase(args, env)
+	const parsed = parseTarget(flag, file === undefined ? url : readUrl(flag, file, warn))
+	const flags =
+		flag === '--database'
+			? ` --database ${shellQuote(parsed.name)}`
+			: flag === '--database-file'
+				? ` --database-file ${shellQuote(String(file))}`
+				: ''
 	if (parsed.kind === 'postgres') {
 		const schemaFlag = schema === undefined ? '' : ` --schema ${shellQuote(schema)}`
 		const prepareFlag = noPrepare ? ' --no-prepare' : ''
@@ -62,6 +75,34 @@ export function resolveTarget(
 	if (schema !== undefined) throw new CliError('usage', '--schema requires a PostgreSQL database.')
 	if (noPrepare) throw new CliError('usage', '--no-prepare requires a PostgreSQL database.')
 	return { ...parsed, flags }
+}
+
+interface Selected {
+	/** For messages. */
+	readonly flag: string
+	readonly url: string
+	/** The file that contains the URL. */
+	readonly file?: string | undefined
+}
+
+function selectDatabase(
+	{ database, databaseFile }: Partial<DatabaseArguments>,
+	env: Readonly<Record<string, string | undefined>>,
+): Selected {
+	if (database !== undefined && databaseFile !== undefined)
+		throw new CliError('usage', '--database cannot be combined with --database-file.')
+	if (database !== undefined) return { flag: '--database', url: database }
+	if (databaseFile !== undefined) return { flag: '--database-file', url: '', file: databaseFile }
+	const { DATABASE_URL: url, DATABASE_URL_FILE: file } = env
+	if (url) return { flag: 'DATABASE_URL', url }
+	return file ? { flag: 'DATABASE_URL_FILE', url: '', file } : { flag: 'DATABASE_URL', url: DEFAULT_FILE }
+}
+
+function readUrl(flag: string, file: string, warn: (text: string) => void): string {
+	const lines = contentLines(readSecretFile(file, warn))
+	const [url] = lines
+	if (url !== undefined && lines.length === 1) return url
+	throw new CliError('usage', `${flag}: ${file} must contain one line with the URL.`)
 }
 
 /** Returns the target with its schema, if one was given, for messages. */
@@ -76,22 +117,37 @@ const shellQuote = (text: string): string =>
 
 function parseTarget(flag: string, text: string): DatabaseTarget {
 	if (/^postgres(ql)?:/i.test(text)) return parsePostgres(flag, text)
-	if (/^sqlite:/i.test(text)) return sqliteTarget(flag, text.replace(/^sqlite:(\/\/)?/i, ''))
+	if (/^sqlite:/i.test(text)) return sqliteTarget(flag, parseSqliteUrl(flag, text))
 	if (/^file:/i.test(text)) return sqliteTarget(flag, parseFileUrl(flag, text))
+	if (KEYWORD.test(text)) throw keywordString(flag)
 	if (/^[a-z][a-z\d+.-]+:/i.test(text)) throw invalidTarget(flag, `${text.slice(0, text.indexOf(':'))}:...`)
 	if (/\.(db|sqlite3?)$/i.test(text)) return sqliteTarget(flag, text)
-	throw invalidTarget(flag, text)
+	// Anything else may be a password in the wrong place.
+	throw invalidTarget(flag, /^[\w./ -]*$/.test(text) ? text : '...')
+}
+
+/** The string may contain a password, so it is not repeated. */
+const keywordString = (flag: string): CliError =>
+	new CliError('usage', `${flag} must be a URL or a file; keywords such as host=... are not supported.`, {
+		hint: 'Write postgres://USER@HOST/DATABASE. The password can be in DATABASE_URL or in the file of --database-file.',
+	})
+
+/** Neither parameters nor a host exist for a file; both may contain a password. */
+function parseSqliteUrl(flag: string, text: string): string {
+	if (/[?#]|:\/\/[^/]*@/.test(text)) throw invalidTarget(flag, 'sqlite:...')
+	return text.replace(/^sqlite:(\/\/)?/i, '')
 }
 
 /** Has no cause: the error of the URL parser contains the whole URL. */
 const invalidTarget = (flag: string, text: string): Error => new InvalidOptionError(flag, text, EXPECTED)
 
 function parseFileUrl(flag: string, text: string): string {
+	if (/[?#]/.test(text)) throw invalidTarget(flag, 'file:...')
 	if (!/^file:\/\//i.test(text)) return text.slice('file:'.length)
 	try {
 		return fileURLToPath(text)
 	} catch {
-		throw invalidTarget(flag, text)
+		throw invalidTarget(flag, 'file:...')
 	}
 }
 
@@ -104,10 +160,13 @@ function sqliteTarget(flag: string, file: string): SqliteTarget {
 function parsePostgres(flag: string, url: string): PostgresTarget {
 	const parsed = URL.canParse(url) ? new URL(url) : undefined
 	if (!parsed) throw invalidTarget(flag, 'postgres:...')
-	const { username, password, host, pathname, searchParams } = parsed
+	const { username, password, host, pathname, search, hash, searchParams } = parsed
+	// An unencoded / or # in a password ends the host too early, and the rest would be printed as the name of the database.
+	const isCut = pathname.includes('@') || (username === '' && (search + hash).includes('@'))
+	if (isCut) throw invalidTarget(flag, 'postgres:... (encode special characters of the password, / as %2F)')
 	const user = username === '' ? '' : `${username}@`
 	const server = host || searchParams.get('host') || 'localhost'
-	const secrets = [password, decode(password), searchParams.get('password'), searchParams.get('sslpassword')]
+	const secrets = [password, decode(password), ...secretParameters(searchParams)]
 	return {
 		...{
 			kind: 'postgres',
@@ -117,9 +176,14 @@ function parsePostgres(flag: string, url: string): PostgresTarget {
 			name: `postgres://${user}${server}${pathname}`,
 		},
 		flags: '',
-		secrets: secrets.filter((text): text is string => text !== null && text !== ''),
+		secrets: secrets.filter((text) => text !== ''),
 	}
 }
+
+const secretParameters = (parameters: URLSearchParams): readonly string[] =>
+	[...parameters].flatMap(([name, value]) =>
+		/pass|secret|token/i.test(name) ? [value, encodeURIComponent(value)] : [],
+	)
 
 function decode(text: string): string {
 	try {

@@ -112,5 +112,5 @@ export const why: Command = messageCommand(
 			'waits for a retry, destination paused, dead, no relay, ...',
 		],
 	],
-	({ id }, reason, io) => io.result({ id, why: reason }, reason),
+	({ id }, reason, io) => io.result({ id, why: reason }, sanitizeLine(reason)),
 )

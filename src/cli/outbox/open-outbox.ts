@@ -37,7 +37,7 @@ export async function withOutbox<T>(
 	use: (open: OpenOutbox) => Promise<T>,
 ): Promise<T> {
 	const { canCreate = false, keepHistory = false } = args
-	const target = resolveTarget(args, io.env)
+	const target = resolveTarget(args, io.env, io.warn)
 	if (target.kind === 'sqlite' && !canCreate && !existsSync(target.file))
 		throw new CliError('unreachable', `Database file "${target.name}" does not exist.`, {
 			hint: `Create it with 'yaoki outbox migrate${target.flags}', or select another with --database.`,

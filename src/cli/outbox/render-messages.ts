@@ -70,7 +70,7 @@ export function renderGroups(groups: readonly DeadLetterGroup[], { style, runtim
 			const suffix = fingerprint === '' ? '' : `  [${sanitizeLine(fingerprint)}]`
 			const times = `first ${relativeTo(now, firstAt)}, last ${relativeTo(now, lastAt)}`
 			return [
-				`${style.bold(formatNumber(count))} to ${sanitizeLine(destination)}, ${cause}${suffix}`,
+				`${style.bold(formatNumber(count))} to ${sanitizeLine(`${destination}, ${cause}`)}${suffix}`,
 				...(error === '' ? [] : [INDENT + sanitizeLine(error)]),
 				style.dim(`${INDENT}${times}, for example ${group.exampleId}`),
 			].join('\n')
@@ -110,7 +110,7 @@ export function renderMessage(message: MessageRecord, why: string, format: Forma
 		value === undefined ? [] : [[sanitizeLine(name), sanitizeLine(value)] as const],
 	)
 	return [
-		sanitizeText(why),
+		sanitizeLine(why),
 		'',
 		...formatPairs(pairs, columns),
 		'',

@@ -2,6 +2,7 @@
 import type { OutboxStats, QueueCounts } from '../../outbox/diagnostics/stats.ts'
 import type { CappedCount } from '../../outbox/store/store.ts'
 import { formatDuration, formatNumber } from '../../text/format.ts'
+import { sanitizeLine } from '../../text/sanitize.ts'
 import { formatTable } from '../../text/table.ts'
 import type { CommandIo } from '../io.ts'
 import { relativeTo } from './parse-time.ts'
@@ -14,7 +15,7 @@ export function renderStatus(name: string, stats: OutboxStats, { style, columns 
 		rows.length === 0 ? [] : [formatTable({ head, rows }, { width: columns, style })]
 	const more = stats.hasMoreDestinations ? ['There are more destinations. They are not counted here.'] : []
 	return [
-		style.bold(name),
+		style.bold(sanitizeLine(name)),
 		...table(
 			['destination', 'due', 'scheduled', 'in flight', 'dead', 'oldest lag', 'next due in'],
 			queueRows(stats),

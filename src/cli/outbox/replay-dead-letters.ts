@@ -8,6 +8,7 @@ import type { DeadLetterChanges, ReplayOptions } from '../../outbox/dead-letters
 import type { MessageFilter, OperatorOptions, Outbox } from '../../outbox/index.ts'
 import type { MessageRecord } from '../../outbox/message/message.ts'
 import { formatCount, formatDuration, formatNumber } from '../../text/format.ts'
+import { sanitizeLine } from '../../text/sanitize.ts'
 import { CliError, type ExitKind } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { parseJson, readJson } from '../read-file.ts'
@@ -95,7 +96,7 @@ async function replayUnchanged(
 		...(reason === undefined ? [] : [`Stopped: ${reason}.`]),
 		...(expired === 0 ? [] : [`Skipped ${formatNumber(expired)} expired.`]),
 	]
-	io.result({ ...report, expired }, parts.join(' '))
+	io.result({ ...report, expired }, sanitizeLine(parts.join(' ')))
 	if (expired > 0) io.note(EXPIRED_HINT)
 	const isComplete = (stoppedBy === undefined || stoppedBy === 'aborted') && expired === 0
 	return isComplete ? 'ok' : 'checkFailed'

@@ -1,4 +1,5 @@
 /** `outbox migrate` creates or updates the tables; `outbox sql` prints the same migrations for another migration tool. */
+import { sanitizeLine } from '../../text/sanitize.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { CliError } from '../errors.ts'
 import { integer, text } from '../option-tables.ts'
@@ -12,10 +13,11 @@ export const migrate: Command = defineCommand({
 	options: DATABASE_OPTIONS,
 	async run(args, io) {
 		const { withOutbox } = await import('./open-outbox.ts')
-		return withOutbox({ ...args, canCreate: true }, io, async ({ outbox, target: { name } }) => {
+		return withOutbox({ ...args, canCreate: true }, io, async ({ outbox, target }) => {
+			const name = sanitizeLine(target.name)
 			const report = await outbox.migrate()
 			const { from, to, applied } = report
-			io.result({ database: name, ...report }, () =>
+			io.result({ database: target.name, ...report }, () =>
 				applied.length === 0
 					? `${name}: up to date at version ${to}`
 					: [`${name}: migrated from version ${from} to ${to}`, ...applied.map((step) => `  ${step}`)].join(

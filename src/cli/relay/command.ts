@@ -9,8 +9,8 @@ export const relay: Command = defineCommand({
 			'Ctrl-C and SIGTERM let it finish messages in flight',
 		],
 		[
-			"yaoki relay --to http://localhost:8080 --destination billing --header 'Authorization: Bearer x'",
-			'only one destination, with a header',
+			'yaoki relay --to http://localhost:8080 --destination billing --header-file headers.txt',
+			'only one destination, with headers that other users of the machine cannot read',
 		],
 	],
 	options: RELAY_OPTIONS,

@@ -1,13 +1,16 @@
-/** The options of `yaoki relay`. `--to` and `--header` can contain secrets, so no message repeats their value. */
+/** The options of `yaoki relay`. URL and headers can contain secrets, so no message repeats them, and they can be given without an argument. */
 import { CliError } from '../errors.ts'
+import type { CommandIo } from '../io.ts'
 import { type Arguments, flag, integer, text } from '../option-tables.ts'
 import { DATABASE_OPTIONS } from '../outbox/database-target.ts'
+import { contentLines, readSecretFile } from '../outbox/secret-file.ts'
 
 export const RELAY_OPTIONS = {
 	...DATABASE_OPTIONS,
-	to: text('URL', 'URL to post every message to; required'),
+	to: text('URL', 'URL to post every message to; default YAOKI_TO; required'),
 	destination: text('NAME', 'send only the messages of this destination; default all', { multiple: true }),
 	header: text("'NAME: VALUE'", 'header of every request', { short: 'H', multiple: true }),
+	headerFile: text('FILE', "file with a header per line: 'NAME: VALUE'; also in YAOKI_HEADERS"),
 	concurrency: integer('N', 'maximum number of messages in flight per destination', {
 		...{ short: 'c', min: 1, max: 10_000, default: 16 },
 	}),
@@ -32,8 +35,32 @@ export function parseDestinationUrl(to: string | undefined): URL {
 	return url
 }
 
+/** Returns the headers of the environment, the file and the arguments; the latter override the former. */
+export function readHeaders(
+	{ header, headerFile }: Pick<RelayArguments, 'header' | 'headerFile'>,
+	{ env, warn }: Pick<CommandIo, 'env' | 'warn'>,
+): Record<string, string> {
+	const file = headerFile === undefined ? '' : readSecretFile(headerFile, warn)
+	return {
+		...parseHeaders(contentLines(env['YAOKI_HEADERS'] ?? ''), 'YAOKI_HEADERS, line'),
+		...parseHeaders(contentLines(file), `${headerFile}, line`),
+		...parseHeaders(header),
+	}
+}
+
+/** Returns what must not be printed: values of headers, and all of the URL but its origin, because webhooks have their secret in the path. */
+export function relaySecrets(url: URL, headers: Readonly<Record<string, string>>): readonly string[] {
+	const values = Object.values(headers).flatMap((value) => [value, ...value.split(' ')])
+	const parameters = [...url.searchParams].map(([, value]) => value)
+	const secrets = [url.search, url.pathname, ...parameters, ...values]
+	return secrets.filter(({ length }) => length >= MIN_SECRET_LENGTH).sort((a, b) => b.length - a.length)
+}
+
+/** Shorter texts occur by accident, and replacing them would make messages unreadable. */
+const MIN_SECRET_LENGTH = 6
+
 /** Returns the headers of lines such as `name: value`. */
-export function parseHeaders(lines: readonly string[]): Record<string, string> {
+export function parseHeaders(lines: readonly string[], source = '--header number'): Record<string, string> {
 	const headers = new Headers()
 	for (const [index, line] of lines.entries()) {
 		const [, name, value] = /^([^:]+):(.*)$/s.exec(line) ?? []
@@ -43,7 +70,7 @@ export function parseHeaders(lines: readonly string[]): Record<string, string> {
 		} catch {
 			// The message of this error contains the value.
 		}
-		throw usage(`--header number ${index + 1} must have the form 'name: value'.`)
+		throw usage(`${source} ${index + 1} must have the form 'name: value'.`)
 	}
 	return Object.fromEntries(headers)
 }

@@ -3,13 +3,14 @@
  * because only a command that runs permanently has messages to finish. A second signal of the same kind ends the process.
  */
 import { httpDestination, Relay } from '../../outbox/index.ts'
+import { sanitizeLine } from '../../text/sanitize.ts'
 import type { ExitKind } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { removeSecrets } from '../outbox/database-errors.ts'
 import { withOutbox } from '../outbox/open-outbox.ts'
 import { parseDuration } from '../outbox/parse-time.ts'
 import { every } from './every.ts'
-import { parseDestinationUrl, parseHeaders, type RelayArguments } from './options.ts'
+import { parseDestinationUrl, type RelayArguments, readHeaders, relaySecrets } from './options.ts'
 import { RelaySummary } from './summary.ts'
 
 const REPORT_INTERVAL_MS = 5000
@@ -18,30 +19,28 @@ const MIN_LEASE_MS = 50
 const MIN_TIMEOUT_MS = 1
 
 export async function runRelay(args: RelayArguments, io: CommandIo): Promise<ExitKind> {
-	const url = parseDestinationUrl(args.to)
-	const headers = parseHeaders(args.header)
+	const url = parseDestinationUrl(args.to ?? (io.env['YAOKI_TO'] || undefined))
+	const headers = readHeaders(args, io)
+	const secrets = relaySecrets(url, headers)
 	const timeoutMs = parseDuration('--timeout', args.timeout, MIN_TIMEOUT_MS)
 	const leaseMs = parseDuration('--lease', args.lease, MIN_LEASE_MS)
 	const destination = httpDestination({ url, headers })
 	const names = args.destination.length === 0 ? ['*'] : args.destination
 	return withOutbox(args, io, async ({ outbox, target }) => {
 		const summary = new RelaySummary()
+		const note = (text: string | undefined) => {
+			if (text !== undefined) io.note(sanitizeLine(removeSecrets(text, target, secrets)))
+		}
 		const relay = new Relay(outbox, {
 			...{ name: 'yaoki-relay', concurrency: args.concurrency, leaseMs, timeoutMs, runtime: io.runtime },
 			destinations: Object.fromEntries(names.map((name) => [name, destination])),
-			onEvent: (event) => {
-				const notice = summary.add(event)
-				if (notice !== undefined) io.note(removeSecrets(notice, target))
-			},
+			onEvent: (event) => note(summary.add(event)),
 		})
 		const stop = stopRequests(io.signal)
 		await relay.start()
 		const which = args.destination.length === 0 ? 'all messages' : `messages for ${names.join(', ')}`
-		io.note(`Sending ${which} of ${target.name} to ${url.origin}${url.pathname}. Press Ctrl-C to stop.`)
-		const cancelReports = every(io.runtime, REPORT_INTERVAL_MS, () => {
-			const line = summary.takeLine()
-			if (line !== undefined) io.note(line)
-		})
+		note(`Sending ${which} of ${target.name} to ${url.origin}. Press Ctrl-C to stop.`)
+		const cancelReports = every(io.runtime, REPORT_INTERVAL_MS, () => note(summary.takeLine()))
 		try {
 			await stop.requested
 			io.note('Stopping: messages in flight are finished first.')

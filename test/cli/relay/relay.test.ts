@@ -54,7 +54,9 @@ describe('a relay', () => {
 		const { code, stdout, stderr } = await relay.ended
 		expect(code).toBe(130)
 		expect(JSON.parse(stdout)).toMatchObject({ sent: 3, failed: 0, dead: 0 })
-		expect(stderr).toContain(`Sending all messages of ${file} to ${url}. Press Ctrl-C to stop.`)
+		expect(stderr).toContain(
+			`Sending all messages of ${file} to ${new URL(url).origin}. Press Ctrl-C to stop.`,
+		)
 		expect(received.map((headers) => headers['idempotency-key']).sort()).toEqual(ids.toSorted())
 		expect(received.every((headers) => headers['x-team'] === 'shop')).toBe(true)
 	})
