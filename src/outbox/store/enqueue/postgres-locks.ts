@@ -29,14 +29,14 @@ export const LOCK_KEYS: string = `
 k as materialized (
 	select distinct ${keyLock('r.destination', 'r.key')} as lock from r where r.key is not null
 ),
-s as materialized (select count(*) > ${MAX_LOCKS} as is_large from k),
+batch as materialized (select count(*) > ${MAX_LOCKS} as is_large from k),
 g as materialized (
-	select case when s.is_large then pg_advisory_xact_lock(${groupLock('x.lock')}) else pg_advisory_xact_lock_shared(${groupLock('x.lock')}) end
-	from s cross join (select distinct k.lock & ${MAX_LOCKS - 1} as lock from k order by 1 offset 0) x
+	select case when batch.is_large then pg_advisory_xact_lock(${groupLock('x.lock')}) else pg_advisory_xact_lock_shared(${groupLock('x.lock')}) end
+	from batch cross join (select distinct k.lock & ${MAX_LOCKS - 1} as lock from k order by 1 offset 0) x
 ),
 h as materialized (
 	select pg_advisory_xact_lock(x.lock) from (select count(*) from g) all_groups cross join lateral (
-		select k.lock from k cross join s where not s.is_large and all_groups.count > 0 order by k.lock offset 0
+		select k.lock from k cross join batch where not batch.is_large and all_groups.count > 0 order by k.lock offset 0
 	) x
 ),
 locked as materialized (select count(*) from h)`
