@@ -50,6 +50,8 @@ export type {
 	NewMessage,
 	Topics,
 } from './message/message.ts'
+export type { Redact, RedactableMessage } from './message/redact.ts'
+export { redactFields } from './message/redact-fields.ts'
 export type { StandardSchema } from './message/standard-schema.ts'
 export type { AuditFilter, AuditPageOptions, AuditRecord } from './operator/audit.ts'
 export type { PauseOptions, ResumeOptions } from './operator/destination-control.ts'

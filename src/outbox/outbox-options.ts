@@ -12,6 +12,7 @@ import { systemRuntime } from '../core/runtime/system.ts'
 import { readTopics, type Schemas } from './enqueue/schemas.ts'
 import type { OutsideTransaction } from './enqueue/transaction-check.ts'
 import type { Topics } from './message/message.ts'
+import type { Redact } from './message/redact.ts'
 import { DEFAULT_DEDUPE_FOR_MS } from './store/insert-options.ts'
 import type { Store } from './store/store.ts'
 
@@ -39,6 +40,11 @@ export interface OutboxOptions<T extends Topics = Topics> {
 	readonly lockKeys?: boolean | undefined
 	/** How long records of replayed, edited and discarded dead letters and of pauses are kept, in milliseconds. Default 7,776,000,000 (90 days). */
 	readonly auditForMs?: number | undefined
+	/**
+	 * Replaces what `find`, `list`, `why`, `audit` and the dead letters show of payloads, headers and error messages, for example
+	 * `redactFields(['email'])`. Never changes what is stored or sent. Default: everything is shown.
+	 */
+	readonly redact?: Redact | undefined
 	/** What to do when a message is enqueued outside a transaction. Default `'warn'`: print a warning once. */
 	readonly outsideTransaction?: 'warn' | 'allow' | 'reject' | undefined
 	/** Clock and timers, for ids and for waking relays. Default: those of the system. */
@@ -58,6 +64,7 @@ export interface OutboxSettings {
 	readonly dedupeForMs: number
 	readonly lockKeys: boolean
 	readonly auditForMs: number
+	readonly redact: Redact | undefined
 	readonly outsideTransaction: OutsideTransaction
 	readonly runtime: Runtime
 	readonly onWarning: (text: string) => void
@@ -74,6 +81,7 @@ const SCHEMA: OptionSchema = {
 	dedupeForMs: [1, MAX_NUMBER, DEFAULT_DEDUPE_FOR_MS],
 	lockKeys: 'any',
 	auditForMs: [1, Infinity, 90 * DAY_MS],
+	redact: 'function',
 	outsideTransaction: 'any',
 	runtime: 'any',
 	onWarning: 'function',
@@ -105,6 +113,7 @@ export function readOutboxOptions(options: OutboxOptions): OutboxSettings {
 		dedupeForMs,
 		lockKeys,
 		auditForMs,
+		redact: options.redact,
 		outsideTransaction,
 		runtime,
 		onWarning: options.onWarning ?? ((text) => console.warn(text)),

@@ -19,6 +19,7 @@ import type { OutboxEvent, OutboxListener } from './events/outbox-events.ts'
 import { isMessageId, type MessageFilter, toFilter } from './message/filter.ts'
 import type { EnqueueResult, MessageFor, MessageRecord, Topics } from './message/message.ts'
 import { toRecord } from './message/record.ts'
+import { type ShownStore, withRedaction } from './message/redact.ts'
 import { type LocalRelay, RelayNotifier } from './notify/relay-notifier.ts'
 import {
 	type AuditFilter,
@@ -64,6 +65,8 @@ export class Outbox<T extends Topics = Topics> {
 	readonly #emitter: Emitter<OutboxEvent>
 	readonly #runtime: Runtime
 	readonly #control: DestinationControl
+	/** For people: messages are redacted. */
+	readonly #shown: ShownStore
 	readonly #insertOptions: InsertOptions
 	#closed: Promise<void> | undefined
 
@@ -79,9 +82,14 @@ export class Outbox<T extends Topics = Topics> {
 		this.#notifier = new RelayNotifier(store, runtime)
 		this.#emitter = new Emitter(settings.name, runtime)
 		this.#runtime = runtime
+		this.#shown = withRedaction(store, settings.redact)
 		this.#control = new DestinationControl(store, () => this.wake())
 		this.#insertOptions = { dedupeForMs, lockKeys }
-		this.dead = new DeadLetters({ ...settings, onChanged: (type, count) => this.#onChanged(type, count) })
+		this.dead = new DeadLetters({
+			...settings,
+			shown: this.#shown,
+			onChanged: (type, count) => this.#onChanged(type, count),
+		})
 	}
 
 	/** Creates or upgrades the tables. Several processes may call it concurrently. */
@@ -143,7 +151,7 @@ export class Outbox<T extends Topics = Topics> {
 	/** Returns a message; undefined if the id is unknown, or the message was sent and no history is kept. */
 	async find(id: string): Promise<MessageRecord | undefined> {
 		if (!isMessageId(id)) return undefined
-		const stored = await this.store.find(id.toLowerCase())
+		const stored = await this.#shown.find(id.toLowerCase())
 		return stored && toRecord(stored)
 	}
 
@@ -152,7 +160,7 @@ export class Outbox<T extends Topics = Topics> {
 		const { limit, after } = readPage(options)
 		const storeFilter = toFilter(filter)
 		if (storeFilter.ids?.length === 0) return []
-		return (await this.store.list(storeFilter, limit, after)).map(toRecord)
+		return (await this.#shown.list(storeFilter, limit, after)).map(toRecord)
 	}
 
 	/**
@@ -204,7 +212,7 @@ export class Outbox<T extends Topics = Topics> {
 	/** Returns what operators did, newest first: who, when, why, and for dead letters the original message. */
 	async audit(filter: AuditFilter = {}, options: AuditPageOptions = {}): Promise<readonly AuditRecord[]> {
 		const { limit, before } = readAuditPage(options)
-		return (await this.store.audit(readAuditFilter(filter), limit, before)).map(toAuditRecord)
+		return (await this.#shown.audit(readAuditFilter(filter), limit, before)).map(toAuditRecord)
 	}
 
 	/** Returns counts of due, scheduled, in-flight and dead messages by destination, at a bounded cost. */
@@ -214,7 +222,7 @@ export class Outbox<T extends Topics = Topics> {
 
 	/** Explains in a sentence or two why a message has not been sent. */
 	why(id: string): Promise<string> {
-		return explainMessage(this.store, id)
+		return explainMessage(this.#shown, id)
 	}
 
 	/** Calls the listener with every event; returns a function that unsubscribes it. */

@@ -22,6 +22,14 @@ export const FILTER_OPTIONS = {
 	}),
 }
 
+/** For commands that show messages. */
+export const REDACT_OPTION = {
+	redact: text(
+		'NAMES',
+		'hide these fields of payloads and headers, separated by commas; default YAOKI_REDACT',
+	),
+}
+
 /** For commands that change something by hand. */
 export const OPERATOR_OPTIONS = {
 	by: text('NAME', 'who does it, for the audit; default the user and host of this process'),

@@ -3,13 +3,14 @@ import { describeOperatorPause } from '../../outbox/diagnostics/why.ts'
 import type { MessageRecord } from '../../outbox/message/message.ts'
 import type { Store } from '../../outbox/store/store.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
-import { type Command, defineCommand, type Example } from '../command.ts'
-import { CliError } from '../errors.ts'
+import { type Command, defineCommand } from '../command.ts'
+import { CliError, type ExitKind } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
 import { flag, integer, text } from '../option-tables.ts'
 import { requireMessage } from './check-ids.ts'
 import { DATABASE_OPTIONS } from './database-target.ts'
-import { FILTER_OPTIONS, toFilter } from './filter-options.ts'
+import { FILTER_OPTIONS, REDACT_OPTION, toFilter } from './filter-options.ts'
+import type { OpenArguments } from './open-outbox.ts'
 import { renderGroups, renderList, renderMessage } from './render-messages.ts'
 import { renderStatus } from './render-status.ts'
 
@@ -29,6 +30,14 @@ export const status: Command = defineCommand({
 	},
 })
 
+const NO_PAYLOAD = flag('leave out payload and headers')
+
+const withoutContent = ({
+	payload: _,
+	headers: __,
+	...message
+}: MessageRecord): Omit<MessageRecord, 'payload' | 'headers'> => message
+
 export const list: Command = defineCommand({
 	examples: [
 		['yaoki outbox list --status dead --since 2h', 'dead letters of the last two hours'],
@@ -44,6 +53,8 @@ export const list: Command = defineCommand({
 		groups: flag('group dead letters by cause, destination and error', 'g'),
 		limit: integer('N', 'maximum number of results', { short: 'n', default: 100, min: 1, max: 10_000 }),
 		after: text('ID', 'continue after this message'),
+		noPayload: NO_PAYLOAD,
+		...REDACT_OPTION,
 	},
 	async run(args, io) {
 		const { groups, limit, after, status: wanted } = args
@@ -62,7 +73,7 @@ export const list: Command = defineCommand({
 				io.result(found, () => renderGroups(found, io))
 			} else {
 				const found = await outbox.list(filter, { limit, after })
-				io.result(found, () => renderList(found, io))
+				io.result(args.noPayload ? found.map(withoutContent) : found, () => renderList(found, io))
 				if (found.length === limit)
 					io.note(`There may be more. Continue with --after ${found.at(-1)?.id}, or raise --limit.`)
 				await notePauses(found, store, io)
@@ -81,36 +92,48 @@ async function notePauses(messages: readonly MessageRecord[], store: Store, io: 
 			io.note(sanitizeLine(`${destination} is paused ${describeOperatorPause(operatorPause)}.`))
 }
 
-/** Defines a command that explains one message. */
-const messageCommand = (
-	examples: readonly Example[],
-	print: (message: MessageRecord, why: string, io: CommandIo) => void,
-): Command =>
-	defineCommand({
-		examples,
-		options: DATABASE_OPTIONS,
-		positionals: { id: { placeholder: 'ID', description: 'id of the message' } },
-		async run({ id, ...args }, io) {
-			const { withOutbox } = await import('./open-outbox.ts')
-			return withOutbox(args, io, async ({ outbox }) => {
-				const message = await requireMessage(outbox, id)
-				print(message, await outbox.why(message.id), io)
-				return 'ok' as const
-			})
-		},
+const MESSAGE_ID = { id: { placeholder: 'ID', description: 'id of the message' } } as const
+
+/** Prints one message with the reason why it is not delivered. */
+async function explain(
+	id: string,
+	args: OpenArguments,
+	io: CommandIo,
+	print: (message: MessageRecord, why: string) => void,
+): Promise<ExitKind> {
+	const { withOutbox } = await import('./open-outbox.ts')
+	return withOutbox(args, io, async ({ outbox }) => {
+		const message = await requireMessage(outbox, id)
+		print(message, await outbox.why(message.id))
+		return 'ok' as const
 	})
+}
 
-export const show: Command = messageCommand(
-	[['yaoki outbox show 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77', 'status, attempts, last error and payload']],
-	(message, reason, io) => io.result({ ...message, why: reason }, () => renderMessage(message, reason, io)),
-)
+export const show: Command = defineCommand({
+	examples: [
+		['yaoki outbox show 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77', 'status, attempts, last error and payload'],
+		['yaoki outbox show 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77 --redact email,iban', 'without personal data'],
+	],
+	options: { ...DATABASE_OPTIONS, noPayload: NO_PAYLOAD, ...REDACT_OPTION },
+	positionals: MESSAGE_ID,
+	run: ({ id, ...args }, io) =>
+		explain(id, args, io, (message, reason) => {
+			const shown = args.noPayload ? withoutContent(message) : message
+			io.result({ ...shown, why: reason }, () => renderMessage(shown, reason, io))
+		}),
+})
 
-export const why: Command = messageCommand(
-	[
+export const why: Command = defineCommand({
+	examples: [
 		[
 			'yaoki outbox why 019a8f0e-7b4c-7d31-9a52-0c8f1e6b2d77',
 			'waits for a retry, destination paused, dead, no relay, ...',
 		],
 	],
-	({ id }, reason, io) => io.result({ id, why: reason }, sanitizeLine(reason)),
-)
+	options: { ...DATABASE_OPTIONS, ...REDACT_OPTION },
+	positionals: MESSAGE_ID,
+	run: ({ id, ...args }, io) =>
+		explain(id, args, io, (message, reason) =>
+			io.result({ id: message.id, why: reason }, sanitizeLine(reason)),
+		),
+})

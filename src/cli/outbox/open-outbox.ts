@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Pool } from 'pg'
-import { Outbox, postgresStore, sqliteStore } from '../../outbox/index.ts'
+import { Outbox, postgresStore, type Redact, redactFields, sqliteStore } from '../../outbox/index.ts'
 import type { Store } from '../../outbox/store/store.ts'
 import { CliError } from '../errors.ts'
 import type { CommandIo } from '../io.ts'
@@ -25,10 +25,12 @@ export interface OpenOutbox {
 	readonly target: DatabaseTarget
 }
 
-interface OpenArguments extends DatabaseArguments {
+export interface OpenArguments extends DatabaseArguments {
 	/** Allows to create a missing SQLite file. Only for migrations: a misspelled name must not look like an empty outbox. */
 	readonly canCreate?: boolean
 	readonly keepHistory?: boolean
+	/** Names of fields that are not shown. Default: YAOKI_REDACT. */
+	readonly redact?: string | undefined
 }
 
 export async function withOutbox<T>(
@@ -46,6 +48,7 @@ export async function withOutbox<T>(
 		const { store, close } = await openStore(target)
 		const outbox = new Outbox({
 			...{ store, history: keepHistory, runtime: io.runtime },
+			redact: toRedact(args.redact ?? io.env['YAOKI_REDACT'] ?? ''),
 			onWarning: (text) => io.warn(text),
 		})
 		try {
@@ -57,6 +60,14 @@ export async function withOutbox<T>(
 	} catch (error) {
 		throw toCliError(error, target, args)
 	}
+}
+
+function toRedact(list: string): Redact | undefined {
+	const names = list
+		.split(',')
+		.map((name) => name.trim())
+		.filter((name) => name !== '')
+	return names.length === 0 ? undefined : redactFields(names)
 }
 
 /** What a store needs of a target, as data that can be posted to another process. */

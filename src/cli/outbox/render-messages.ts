@@ -78,7 +78,10 @@ export function renderGroups(groups: readonly DeadLetterGroup[], { style, runtim
 		.join('\n')
 }
 
-export function renderMessage(message: MessageRecord, why: string, format: Format): string {
+/** Without payload and headers if they are left out. */
+type ShownMessage = Omit<MessageRecord, 'payload' | 'headers'> & Partial<MessageRecord>
+
+export function renderMessage(message: ShownMessage, why: string, format: Format): string {
 	const { style, columns, runtime } = format
 	const now = runtime.wallNow()
 	const when = (moment: Date | undefined) => moment && `${moment.toISOString()} (${relativeTo(now, moment)})`
@@ -104,7 +107,7 @@ export function renderMessage(message: MessageRecord, why: string, format: Forma
 		],
 		['expires', when(message.expiresAt)],
 		['ended', when(message.endedAt)],
-		...Object.entries(message.headers).map(([name, value]) => [`header ${name}`, value] as const),
+		...Object.entries(message.headers ?? {}).map(([name, value]) => [`header ${name}`, value] as const),
 	]
 	const pairs = fields.flatMap(([name, value]) =>
 		value === undefined ? [] : [[sanitizeLine(name), sanitizeLine(value)] as const],
@@ -113,8 +116,8 @@ export function renderMessage(message: MessageRecord, why: string, format: Forma
 		sanitizeLine(why),
 		'',
 		...formatPairs(pairs, columns),
-		'',
-		style.bold('payload'),
-		sanitizeText(JSON.stringify(message.payload, undefined, 2)),
+		...('payload' in message
+			? ['', style.bold('payload'), sanitizeText(JSON.stringify(message.payload, undefined, 2))]
+			: []),
 	].join('\n')
 }

@@ -7,6 +7,8 @@ import { isMessageId, type MessageFilter, toFilter } from '../message/filter.ts'
 import { PAGE_SIZE } from '../message/limit.ts'
 import type { MessageRecord } from '../message/message.ts'
 import { toRecord } from '../message/record.ts'
+import type { ShownStore } from '../message/redact.ts'
+import { REDACTED } from '../message/redact-fields.ts'
 import { OPERATOR_SCHEMA, type OperatorOptions, readOperator } from '../operator/operator.ts'
 import type { CappedCount, Store, StoreFilter } from '../store/store.ts'
 import { type BatchStep, deadByNow, runBatches } from './batches.ts'
@@ -27,6 +29,8 @@ import {
 
 export interface DeadLettersParts {
 	readonly store: Store
+	/** The store with redacted messages. Default: the store. */
+	readonly shown?: ShownStore | undefined
 	readonly runtime: Runtime
 	/** True if discarded messages are kept as history. */
 	readonly keepsHistory: boolean
@@ -57,12 +61,16 @@ export class DeadLetters {
 		this.#parts = parts
 	}
 
+	get #shown(): ShownStore {
+		return this.#parts.shown ?? this.#parts.store
+	}
+
 	/** Returns a page of matching dead letters, oldest first. */
 	async list(filter: MessageFilter = {}, options: PageOptions = {}): Promise<readonly MessageRecord[]> {
 		const { limit, after } = readPage(options)
 		const selected = toDeadFilter(filter)
 		if (selected.ids?.length === 0) return []
-		const messages = await this.#parts.store.list({ ...selected, status: 'dead' }, limit, after)
+		const messages = await this.#shown.list({ ...selected, status: 'dead' }, limit, after)
 		return messages.map(toRecord)
 	}
 
@@ -81,7 +89,7 @@ export class DeadLetters {
 		const limit = readLimit(options, PAGE_SIZE)
 		const selected = toDeadFilter(filter)
 		if (selected.ids?.length === 0) return []
-		const groups = await this.#parts.store.deadGroups(selected, limit)
+		const groups = await this.#shown.deadGroups(selected, limit)
 		return groups.map(({ errorType, errorMessage, firstAt, lastAt, ...group }) => ({
 			...group,
 			errorType: errorType ?? undefined,
@@ -135,6 +143,10 @@ export class DeadLetters {
 			const expected = 'a later time, or null for no expiry (otherwise it would expire again)'
 			invalidField(found, 'expiresAt', new Date(found.expiresAt), expected)
 		}
+		// A payload that was read with redaction, changed and written back would destroy the original.
+		const marker = JSON.stringify(REDACTED)
+		if (edit.payload?.includes(marker) && found && !found.payload.includes(marker))
+			invalidOption('changes.payload', REDACTED, 'the original values instead of redacted ones')
 		const replay = this.#reporting('replayed', (batch, limit) => store.replay(batch, limit, operator, edit))
 		return (await replay({ ids: [id.toLowerCase()] }, 1)).length > 0
 	}

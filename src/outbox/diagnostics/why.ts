@@ -5,9 +5,10 @@
 import { formatCount, formatDuration, formatNumber } from '../../text/format.ts'
 import { isMessageId } from '../message/filter.ts'
 import type { StoredError } from '../message/message.ts'
+import type { ShownStore } from '../message/redact.ts'
 import { CANDIDATE_AFTER } from '../store/decisions/poison.ts'
 import type { DestinationCircuit, OperatorPause, RelayRow, StoredMessage } from '../store/rows.ts'
-import type { CappedCount, Store } from '../store/store.ts'
+import type { CappedCount } from '../store/store.ts'
 import { isAlive, serves } from './relays.ts'
 
 const COUNT_LIMIT = 1_000
@@ -27,7 +28,7 @@ interface Situation {
 	readonly due: CappedCount
 }
 
-export async function explainMessage(store: Store, id: string): Promise<string> {
+export async function explainMessage(store: ShownStore, id: string): Promise<string> {
 	const message = isMessageId(id) ? await store.find(id.toLowerCase()) : undefined
 	if (!message)
 		return `Message ${id} not found: it was sent and no history is kept, it was discarded, or its transaction was not committed.`
@@ -46,7 +47,7 @@ export async function explainMessage(store: Store, id: string): Promise<string> 
 	)
 }
 
-async function readSituation(store: Store, destination: string): Promise<Situation> {
+async function readSituation(store: ShownStore, destination: string): Promise<Situation> {
 	const [stats, rows, circuits] = await Promise.all([
 		store.stats(COUNT_LIMIT, destination),
 		store.relays(),
@@ -131,7 +132,7 @@ export function describeOperatorPause({ by, reason, pausedForMs }: Omit<Operator
 
 /** Only relays know whether a destination keeps order; so a predecessor that is not dead is only a possible obstacle. */
 async function explainPredecessor(
-	store: Store,
+	store: ShownStore,
 	{ id, key, destination }: StoredMessage,
 	{ now }: Situation,
 ): Promise<string | undefined> {
@@ -168,7 +169,7 @@ function explainDue(
 	return `${since} with no message ahead of it: the relay has no free slot (concurrency, maxConcurrent or rate of '${destination}'), or cannot reach the database.`
 }
 
-async function explainDead(store: Store, message: StoredMessage, now: number): Promise<string> {
+async function explainDead(store: ShownStore, message: StoredMessage, now: number): Promise<string> {
 	const { id, endedAt, cause, error, attempts, crashes, expiresAt, key } = message
 	// With history, a discarded message can still be read.
 	if ((await store.countDead({ ids: [id] }, 1)).count === 0) {
@@ -194,7 +195,10 @@ async function explainDead(store: Store, message: StoredMessage, now: number): P
 }
 
 /** Returns the dead letter that caused the others of its key, if it is still there. */
-async function describePredecessor(store: Store, { id, key, destination }: StoredMessage): Promise<string> {
+async function describePredecessor(
+	store: ShownStore,
+	{ id, key, destination }: StoredMessage,
+): Promise<string> {
 	if (key === null) return ''
 	const messages = await store.list({ destination, key, status: 'dead' }, SAME_KEY_LIMIT)
 	const first = messages.find((one) => one.id !== id && one.cause !== 'predecessor-dead')

@@ -5,6 +5,7 @@ import { type Command, defineCommand } from '../../command.ts'
 import type { CommandIo } from '../../io.ts'
 import { flag, integer, text } from '../../option-tables.ts'
 import { DATABASE_OPTIONS } from '../database-target.ts'
+import { REDACT_OPTION } from '../filter-options.ts'
 import { parseMoment } from '../parse-time.ts'
 import { alignColumns, INDENT } from '../render-messages.ts'
 
@@ -29,6 +30,7 @@ export const audit: Command = defineCommand({
 		limit: integer('N', 'maximum number of records', { short: 'n', default: 100, min: 1, max: 10_000 }),
 		before: integer('N', 'continue before this record', { min: 0 }),
 		noPayload: flag('leave out payloads, headers and changes'),
+		...REDACT_OPTION,
 	},
 	async run(args, io) {
 		const { action, destination, by, messageId, since, until, limit, before, noPayload } = args

@@ -1,0 +1,141 @@
+/**
+ * Hides parts of messages where they are shown to people: `find`, `list`, `why`, `audit` and the dead letters. It works on what a store returns, so
+ * that nothing that is stored or sent changes. An error may quote the payload, so its message is part of what can be hidden. If the function throws,
+ * nothing is shown: a bug in it must not reveal what it was meant to hide.
+ */
+import type { AuditRow, StoredMessage } from '../store/rows.ts'
+import type { DeadGroup, Store } from '../store/store.ts'
+import { parseJson, toHeaders } from './record.ts'
+
+/** The parts of a message that a redaction may replace, and what it belongs to. */
+export interface RedactableMessage {
+	readonly topic: string
+	readonly destination: string
+	readonly payload: unknown
+	readonly headers: Readonly<Record<string, string>>
+	/** The message of the latest error, which may quote the payload; undefined without an error. */
+	readonly errorMessage: string | undefined
+}
+
+/** Returns what is shown of a message. */
+export type Redact = (
+	message: RedactableMessage,
+) => Pick<RedactableMessage, 'payload' | 'headers' | 'errorMessage'>
+
+const FAILED = '[redaction failed]'
+
+type Redacted = ReturnType<Redact>
+
+function apply(redact: Redact, message: RedactableMessage): Redacted {
+	try {
+		const { payload, headers, errorMessage } = redact(message)
+		// Read here, so that a getter or a payload that is not JSON cannot throw later.
+		return JSON.parse(JSON.stringify({ payload: payload ?? null, headers: headers ?? {}, errorMessage }))
+	} catch {
+		const errorMessage = message.errorMessage === undefined ? undefined : FAILED
+		return { payload: FAILED, headers: {}, errorMessage }
+	}
+}
+
+/** What people read; a store without redaction has all of it. */
+export type ShownStore = Pick<
+	Store,
+	| 'find'
+	| 'list'
+	| 'findPredecessor'
+	| 'deadGroups'
+	| 'audit'
+	| 'countDead'
+	| 'stats'
+	| 'relays'
+	| 'circuits'
+	| 'operatorPauses'
+	| 'now'
+>
+
+/** Returns the reading methods of the store with redacted messages. */
+export function withRedaction(store: Store, redact: Redact | undefined): ShownStore {
+	if (!redact) return store
+	const shown = (message: StoredMessage): StoredMessage => redactMessage(message, redact)
+	return {
+		countDead: (filter, limit) => store.countDead(filter, limit),
+		stats: (limit, destination) => store.stats(limit, destination),
+		relays: () => store.relays(),
+		circuits: (destinations) => store.circuits(destinations),
+		operatorPauses: (limit) => store.operatorPauses(limit),
+		now: () => store.now(),
+		find: async (id) => {
+			const message = await store.find(id)
+			return message && shown(message)
+		},
+		findPredecessor: async (id) => {
+			const message = await store.findPredecessor(id)
+			return message && shown(message)
+		},
+		list: async (filter, limit, after) => (await store.list(filter, limit, after)).map(shown),
+		deadGroups: async (filter, limit) => redactGroups(store, await store.deadGroups(filter, limit), redact),
+		audit: async (filter, limit, before) =>
+			(await store.audit(filter, limit, before)).map((row) => redactAudit(row, redact)),
+	}
+}
+
+function redactMessage(message: StoredMessage, redact: Redact): StoredMessage {
+	const { topic, destination, error } = message
+	const { payload, headers, errorMessage } = apply(redact, {
+		...{ topic, destination, payload: parseJson(message.payload), headers: toHeaders(message.headers) },
+		errorMessage: error?.message,
+	})
+	return {
+		...message,
+		payload: JSON.stringify(payload),
+		headers: JSON.stringify(headers),
+		error: error && { ...error, message: errorMessage ?? '' },
+	}
+}
+
+/** The error of a group is that of its oldest message, whose payload says what to hide in it. */
+async function redactGroups(
+	store: Store,
+	groups: readonly DeadGroup[],
+	redact: Redact,
+): Promise<readonly DeadGroup[]> {
+	const ids = groups.map(({ exampleId }) => exampleId)
+	const examples = ids.length === 0 ? [] : await store.list({ ids, status: 'dead' }, ids.length)
+	const messages = new Map(examples.map((one) => [one.id, redactMessage(one, redact).error?.message]))
+	return groups.map((group) => ({
+		...group,
+		// A message that was replayed in between is no longer there.
+		errorMessage: group.errorMessage === null ? null : (messages.get(group.exampleId) ?? FAILED),
+	}))
+}
+
+function redactAudit(row: AuditRow, redact: Redact): AuditRow {
+	const { destination, topic, changes } = row
+	if (row.messageId === null || row.payload === null) return row
+	const about = { topic: topic ?? '', destination, errorMessage: undefined }
+	const original = apply(redact, {
+		...{ ...about, payload: parseJson(row.payload), headers: toHeaders(row.headers) },
+	})
+	return {
+		...row,
+		payload: JSON.stringify(original.payload),
+		headers: JSON.stringify(original.headers),
+		changes: changes === null ? null : redactChanges(changes, about, redact),
+	}
+}
+
+function redactChanges(
+	text: string,
+	about: Omit<RedactableMessage, 'payload' | 'headers'>,
+	redact: Redact,
+): string {
+	const changes = Object(parseJson(text)) as { readonly payload?: unknown; readonly headers?: unknown }
+	const { payload, headers } = apply(redact, {
+		...{ ...about, payload: changes.payload, headers: toHeaders(JSON.stringify(changes.headers ?? null)) },
+	})
+	return JSON.stringify({
+		...changes,
+		...('payload' in changes && { payload }),
+		...('headers' in changes && { headers }),
+	})
+}
