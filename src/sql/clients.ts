@@ -30,7 +30,7 @@ interface RunSqlite<Result> {
 	(...params: SqliteValue[]): Result
 }
 
-export interface SqliteClientStatement {
+interface SqliteClientStatement {
 	readonly all: RunSqlite<unknown[]>
 	readonly run?: RunSqlite<unknown>
 	/** Of `better-sqlite3`: whether the statement returns rows. */

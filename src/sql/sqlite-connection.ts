@@ -38,6 +38,11 @@ export class SqliteConnection {
 		this.#clock = clock
 	}
 
+	/** False before the first use and after closing. */
+	get isOpen(): boolean {
+		return this.#database !== undefined
+	}
+
 	get database(): SqliteDatabase {
 		this.#database ??= this.#open()
 		return this.#database

@@ -9,10 +9,11 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 type Value = string | number | null
 type Parameters = (Value | Readonly<Record<string, Value>>)[]
 
-export interface BetterStatement {
+interface BetterStatement {
 	readonly reader: boolean
+	raw(enabled?: boolean): unknown
 	all(...params: Parameters): unknown[]
-	run(...params: Parameters): { readonly changes: number | bigint }
+	run(...params: Parameters): { readonly changes: number }
 }
 
 export interface BetterDatabase {
@@ -50,13 +51,17 @@ class RuleStatement implements BetterStatement {
 		this.reader = statement.columns().length > 0
 	}
 
+	/** Numbered parameters come from the object, the others from the values after it. */
 	#inOrder(params: Parameters): Value[] {
-		const count = this.#statement.sourceSQL.match(/\?\d+/g)?.length ?? 0
-		if (count === 0) return params as Value[]
-		const [numbered, ...more] = params
-		if (typeof numbered !== 'object' || numbered === null || more.length > 0)
+		const numbers = new Set(Array.from(this.#statement.sourceSQL.matchAll(/\?(\d+)/g), ([, n]) => Number(n)))
+		if (numbers.size === 0) return params as Value[]
+		const [numbered, ...others] = params
+		if (typeof numbered !== 'object' || numbered === null)
 			throw new RangeError('Too many parameter values were provided')
-		return Object.values(numbered)
+		const count = Object.keys(numbered).length + others.length
+		return Array.from({ length: count }, (_, at) =>
+			numbers.has(at + 1) ? (numbered[at + 1] as Value) : (others.shift() as Value),
+		)
 	}
 
 	all(...params: Parameters): unknown[] {
@@ -64,10 +69,15 @@ class RuleStatement implements BetterStatement {
 		return named(() => this.#statement.all(...this.#inOrder(params)))
 	}
 
-	run(...params: Parameters): { readonly changes: number | bigint } {
+	raw(enabled = true): this {
+		this.#statement.setReturnArrays(enabled)
+		return this
+	}
+
+	run(...params: Parameters): { readonly changes: number } {
 		if (this.reader)
 			throw new TypeError('This statement returns data. Use get(), all(), or iterate() instead')
-		return named(() => this.#statement.run(...this.#inOrder(params)))
+		return { changes: Number(named(() => this.#statement.run(...this.#inOrder(params))).changes) }
 	}
 }
 
@@ -118,7 +128,19 @@ const PACKAGE = 'better-sqlite3'
 function installed(): OpenBetter | undefined {
 	try {
 		const Database = createRequire(import.meta.url)(PACKAGE)
-		return (file, options) => new Database(file, options)
+		// Kept: Node 24 with vitest aborts when it collects databases and statements of better-sqlite3 12.
+		const kept: unknown[] = []
+		return (file, options) => {
+			const database = new Database(file, options)
+			const prepare = database.prepare.bind(database)
+			database.prepare = (sql: string) => {
+				const statement = prepare(sql)
+				kept.push(statement)
+				return statement
+			}
+			kept.push(database)
+			return database
+		}
 	} catch {
 		return undefined
 	}
@@ -128,6 +150,6 @@ const real = installed()
 
 /** The drivers to test, by name. */
 export const BETTER_DRIVERS: readonly (readonly [name: string, open: OpenBetter])[] = [
-	['the rules of better-sqlite3', (file, options) => new RuleDatabase(new DatabaseSync(file, options))],
+	['the rules of better-sqlite3', (file, options = {}) => new RuleDatabase(new DatabaseSync(file, options))],
 	...(real === undefined ? [] : [[PACKAGE, real] as const]),
 ]

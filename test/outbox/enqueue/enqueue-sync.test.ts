@@ -3,13 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, describe, expect, test } from 'vitest'
-import {
-	type EnqueueSyncOptions,
-	Outbox,
-	type OutboxEvent,
-	type OutboxOptions,
-	sqliteStore,
-} from 'yaoki/outbox'
+import { type EnqueueSyncOptions, Outbox, type OutboxEvent, sqliteStore } from 'yaoki/outbox'
 import { z } from 'zod'
 import { fakeStore } from '../fake-store.ts'
 import { BETTER_DRIVERS, type BetterDatabase, type OpenBetter } from './better-sqlite.ts'
@@ -19,18 +13,18 @@ afterEach(async () => {
 	for (const clean of cleanups.splice(0).reverse()) await clean()
 })
 
-async function openFile(options: Partial<OutboxOptions> = {}) {
+async function openFile(open?: OpenBetter) {
 	const folder = mkdtempSync(join(tmpdir(), 'yaoki-sync-'))
 	cleanups.push(() => rmSync(folder, { recursive: true, force: true }))
 	const file = join(folder, 'shop.db')
-	const outbox = new Outbox({ store: sqliteStore(file), outsideTransaction: 'reject', ...options })
+	const outbox = new Outbox({ store: sqliteStore({ file, open }), outsideTransaction: 'reject' })
 	cleanups.push(() => outbox.close())
 	await outbox.migrate()
 	return { file, outbox }
 }
 
-async function openShop(open: OpenBetter, options?: Partial<OutboxOptions>) {
-	const { file, outbox } = await openFile(options)
+async function openShop(open: OpenBetter) {
+	const { file, outbox } = await openFile(open)
 	const db = open(file, { timeout: 0 })
 	cleanups.push(() => db.close())
 	db.exec('CREATE TABLE orders (id TEXT)')

@@ -6,7 +6,8 @@ import type { DatabaseSync } from 'node:sqlite'
 import { checkNames, invalidOption, type OptionSchema, readOptions } from '../../../core/options/schema.ts'
 import type { Runtime } from '../../../core/runtime/runtime.ts'
 import { systemRuntime } from '../../../core/runtime/system.ts'
-import { isSqliteClient } from '../../../sql/clients.ts'
+import { AdaptedBetterSqlite, type BetterSqliteDatabase, isBetterSqlite } from '../../../sql/better-sqlite.ts'
+import { isSqliteClient, type SqliteDatabase } from '../../../sql/clients.ts'
 import { SqliteConnection } from '../../../sql/sqlite-connection.ts'
 import { SqliteClock } from '../clock/sqlite-clock.ts'
 import { dropDedupeKeys } from '../enqueue/sqlite-keys.ts'
@@ -32,13 +33,18 @@ export interface SqliteStoreOptions {
 	 * is closed.
 	 */
 	readonly file: string
+	/**
+	 * Opens the file with `better-sqlite3`: `(file) => new Database(file)`. Necessary if your program has the file open with it, because two copies of
+	 * SQLite in one process do not see each other's locks. Default: `node:sqlite`.
+	 */
+	readonly open?: ((file: string) => BetterSqliteDatabase) | undefined
 	/** For tests: replaces the database's clock, milliseconds since 1970. */
 	readonly clock?: (() => number) | undefined
 	/** Timers and randomness for pauses while the database is busy. Default: the system's. */
 	readonly runtime?: Runtime | undefined
 }
 
-const OPTIONS: OptionSchema = { file: 'string', clock: 'function', runtime: 'any' }
+const OPTIONS: OptionSchema = { file: 'string', open: 'function', clock: 'function', runtime: 'any' }
 
 export function readSqliteOptions(given: SqliteStoreOptions | string): SqliteStoreOptions {
 	const options = typeof given === 'string' ? { file: given } : given
@@ -56,6 +62,16 @@ function openDatabase(file: string): DatabaseSync {
 	const hint = 'Use Node 22.13 or later (22.5 with --experimental-sqlite), or PostgreSQL.'
 	throw new StoreError(`open ${file}`, 'this runtime has no node:sqlite', hint)
 }
+
+function openWith(open: NonNullable<SqliteStoreOptions['open']>, file: string): SqliteDatabase {
+	const database = open(file)
+	if (!isBetterSqlite(Object(database)))
+		invalidOption('open', database, 'a function that returns a Database of better-sqlite3')
+	return new AdaptedBetterSqlite(database)
+}
+
+const TWO_COPIES =
+	"yaoki: tx is a connection of better-sqlite3, and the outbox has the file open with node:sqlite. Two copies of SQLite in one process do not see each other's locks and can damage the file. Create the store with sqliteStore({ file, open: (file) => new Database(file) }). This warning is printed once."
 
 /** The actions complete "Cannot ..." in errors. */
 const READS = {
@@ -112,7 +128,7 @@ function bind(executor: SqliteExecutor, operations: Operations<Operation>): Pick
 export interface SqliteStore extends Store {
 	readonly kind: 'sqlite'
 	readonly insertSync: SyncEnqueueStore['insertSync']
-	/** The store's own connection. With `':memory:'` it is the only one, and can be passed as `tx`. */
+	/** The store's own connection of `node:sqlite`. With `':memory:'` it is the only one, and can be passed as `tx`. */
 	readonly database: DatabaseSync
 }
 
@@ -124,13 +140,21 @@ export interface SqliteStore extends Store {
  * await outbox.migrate()
  */
 export function sqliteStore(options: SqliteStoreOptions | string): SqliteStore {
-	const { file, clock: testClock, runtime = systemRuntime } = readSqliteOptions(options)
+	const { file, open, clock: testClock, runtime = systemRuntime } = readSqliteOptions(options)
 	const clock = new SqliteClock(runtime)
-	const connection = new SqliteConnection(() => openDatabase(file), testClock ?? (() => clock.now()))
+	const connection = new SqliteConnection(
+		() => (open ? openWith(open, file) : openDatabase(file)),
+		testClock ?? (() => clock.now()),
+	)
 	const executor = new SqliteExecutor(connection, file, runtime, testClock ? undefined : clock)
+	let hasWarned = false
 	const stops = new Set<() => void>()
 	const insertSync: SyncEnqueueStore['insertSync'] = (rows, tx, options) => {
 		if (!isSqliteClient(tx)) throw new StoreError('enqueue', 'tx is not an SQLite connection')
+		if (!open && !hasWarned && connection.isOpen && isBetterSqlite(tx)) {
+			hasWarned = true
+			console.warn(TWO_COPIES)
+		}
 		try {
 			return insertInto(tx, rows, connection.now(), options)
 		} catch (error) {
@@ -155,6 +179,12 @@ export function sqliteStore(options: SqliteStoreOptions | string): SqliteStore {
 		migrations: MIGRATIONS,
 		accepts: isSqliteClient,
 		get database() {
+			if (open)
+				throw new StoreError(
+					'return the database',
+					'it was opened by the option "open"',
+					'Keep your own reference.',
+				)
 			try {
 				return connection.database as DatabaseSync
 			} catch (error) {

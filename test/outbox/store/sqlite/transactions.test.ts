@@ -69,11 +69,11 @@ describe("insert in the user's transaction", () => {
 		expect(await idsIn(store)).toHaveLength(2)
 	})
 
-	it('rejects a tx that is not a connection of node:sqlite', async () => {
+	it('rejects a tx that is not an SQLite connection', async () => {
 		const { store } = await shop()
 		const pg = { query: async () => ({ rows: [] }) }
 		expect(store.accepts(pg)).toBe(false)
-		await expect(store.insert([newRow()], pg)).rejects.toThrow('tx is not a connection of node:sqlite')
+		await expect(store.insert([newRow()], pg)).rejects.toThrow('tx is not an SQLite connection')
 	})
 })
 
