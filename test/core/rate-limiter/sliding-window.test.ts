@@ -47,6 +47,12 @@ describe('SlidingWindow', () => {
 		expect([window.available(400), window.available(999), window.available(1_000)]).toEqual([1, 1, 2])
 		expect(window.available(HOUR)).toBe(3)
 	})
+	it('available is exact when many starts expire together', () => {
+		const window = new SlidingWindow(100, 1_000)
+		for (let i = 0; i < 100; i++) window.reserve(0)
+		window.reserve(1_000)
+		expect(window.available(1_000)).toBe(99)
+	})
 	it('next changes nothing, also for a time in the future', () => {
 		const window = new SlidingWindow(1, 1_000)
 		window.reserve(0)

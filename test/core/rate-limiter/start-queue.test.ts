@@ -78,7 +78,7 @@ describe('StartQueue', () => {
 		queue.leave(waiters[0] ?? new Waiter(), 0)
 		expect([queue.next(0), queue.next(0)]).toEqual([1_000, 1_000])
 		queue.wait(new Waiter('b'), 0)
-		expect([fixed, queue.next(0)]).toEqual([2_000, 3_000])
+		expect([queue.firstStart, fixed, queue.next(0)]).toEqual([1_000, 2_000, 3_000])
 		expect(startsAt(queue, 1_000)).toEqual(['b'])
 	})
 	it('lets a waiting call have the start of a cancelled reservation', () => {
@@ -89,6 +89,25 @@ describe('StartQueue', () => {
 		queue.cancel(fixed, 500)
 		expect([queue.firstStart, queue.next(500)]).toEqual([1_000, 2_000])
 	})
+	it('uses the start of a reservation that is cancelled at its time, and not later', () => {
+		const cancelledAt = (now: number) => {
+			const queue = slowQueue()
+			queue.reserve(0)
+			const fixed = queue.reserve(0)
+			queue.reserve(0)
+			queue.cancel(fixed, now)
+			return queue.next(now)
+		}
+		expect([cancelledAt(1_000), cancelledAt(1_001)]).toEqual([1_000, 3_000])
+	})
+	it('does not give a start that has passed to a waiting call', () => {
+		const queue = slowQueue()
+		queue.reserve(0)
+		const fixed = queue.reserve(0)
+		queue.wait(new Waiter('a'), 0)
+		queue.cancel(fixed, 1_500)
+		expect(queue.firstStart).toBe(2_000)
+	})
 	it('does not use a free start after its time', () => {
 		const { queue, waiters } = waitingQueue('a')
 		queue.reserve(0)
@@ -97,12 +116,17 @@ describe('StartQueue', () => {
 		expect(queue.next(1_000.1)).toBe(3_000)
 		expect(queue.available(1_000.1)).toBe(0)
 	})
-	it('undoes free starts when the reservation after them is cancelled', () => {
-		const { queue, waiters } = waitingQueue('a', 'b')
-		const fixed = queue.reserve(0)
-		for (const waiter of waiters) queue.leave(waiter, 0)
-		queue.cancel(fixed, 0)
-		expect([queue.reserve(0), queue.reserve(0)]).toEqual([1_000, 2_000])
+	it('undoes free starts when the reservation after them is cancelled, as if none had been made', () => {
+		const undone = () => {
+			const { queue, waiters } = waitingQueue('a', 'b')
+			const fixed = queue.reserve(0)
+			for (const waiter of waiters) queue.leave(waiter, 0)
+			queue.cancel(fixed, 0)
+			return queue
+		}
+		const queue = undone()
+		expect([0, 0, 0, 0].map((now) => queue.reserve(now))).toEqual([1_000, 2_000, 3_000, 4_000])
+		expect(undone().next(1_500)).toBe(1_500)
 	})
 	it('keeps the starts of waiting calls under a new rate, and those that become free are used', () => {
 		const { queue, waiters } = waitingQueue('a', 'b')

@@ -82,6 +82,18 @@ describe('TokenBucket', () => {
 		expect(bucket.available(0)).toBe(0)
 		expect(bucket.next(0)).toBe(300)
 	})
+	it('refills at the old rate before an update and at the new rate after it', () => {
+		const bucket = new TokenBucket(10, 1_000, 10)
+		for (let i = 0; i < 7; i++) bucket.reserve(0)
+		bucket.update(20, 1_000, 10, 300)
+		expect([300, 349, 350, 500].map((now) => bucket.available(now))).toEqual([6, 6, 7, 10])
+	})
+	it('stays full when its settings change', () => {
+		const bucket = new TokenBucket(10, 1_000, 10)
+		bucket.reserve(0)
+		bucket.update(20, 1_000, 20, 300)
+		expect(bucket.available(300)).toBe(20)
+	})
 	it('starts a new rate after the waiting calls', () => {
 		const bucket = new TokenBucket(1, 1_000, 1)
 		expect([0, 0, 0].map((now) => bucket.reserve(now))).toEqual([0, 1_000, 2_000])
