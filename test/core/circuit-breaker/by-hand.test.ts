@@ -184,17 +184,29 @@ describe('the last failure', () => {
 	})
 })
 
+describe('successes of a circuit without failures', () => {
+	it('leave the window in the order of their times', () => {
+		const breaker = rig({ monitorWindowMs: 10_000 })
+		const { circuit } = breaker
+		const counts: number[] = []
+		for (let i = 0; i < 5; i++) {
+			circuit.recordSuccessFast(circuit.generation, breaker.now)
+			breaker.pass(4_000)
+		}
+		for (let i = 0; i < 3; i++) {
+			counts.push(breaker.stats.successCount)
+			breaker.pass(4_000)
+		}
+		expect(counts).toEqual([2, 1, 0])
+	})
+})
+
 describe('reset', () => {
 	it('closes an open circuit and clears the counts', () => {
 		const breaker = rig(one).fail()
 		breaker.circuit.reset()
 		expect(breaker.stats).toMatchObject({ state: 'closed', failureCount: 0, consecutiveFailures: 0 })
 		expect(breaker.changes).toEqual(['closed -> open', 'open -> closed'])
-	})
-	it('of a closed circuit clears successes, also those that are not in the window yet', () => {
-		const breaker = rig().calls('fss')
-		breaker.circuit.reset()
-		expect(breaker.stats.successCount).toBe(0)
 	})
 	it('of a closed circuit clears the counts and emits nothing', () => {
 		const breaker = rig({ failureThreshold: 2 }).calls('f')

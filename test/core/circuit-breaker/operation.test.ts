@@ -95,6 +95,13 @@ describe('reset', () => {
 		expect(breaker.currentState).toBe('closed')
 	})
 
+	test('clears successes, also those that are not in the window yet', async () => {
+		const { breaker } = fresh()
+		await calls(breaker, 'ss')
+		breaker.reset()
+		expect(breaker.stats.successCount).toBe(0)
+	})
+
 	test('keeps an isolated circuit isolated', () => {
 		const { breaker } = fresh()
 		breaker.isolate()
