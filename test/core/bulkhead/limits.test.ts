@@ -237,3 +237,15 @@ describe('gradient', () => {
 		expect(limit.limit).toBe(20)
 	})
 })
+
+describe('update', () => {
+	it('applies to the rounds after it, and the running round decides nothing', () => {
+		const limit = limitOf({ algorithm: 'aimd', initialConcurrent: 10 })
+		samples(limit, 9, 50, 10)
+		limit.update({ ...DEFAULTS, algorithm: 'aimd', maxConcurrent: 12 })
+		const limits = Array.from({ length: 5 }, () => samples(limit, limit.limit, 50, limit.limit))
+		expect(samples(limitOf({ algorithm: 'aimd', initialConcurrent: 10 }), 10, 50, 10)).toBe(11)
+		expect(limits[0]).toBe(10)
+		expect(limits.at(-1)).toBe(12)
+	})
+})
