@@ -2,7 +2,7 @@
  * Compares the guide with types, which have no value at run time. Writes a module that the compiler accepts only if a table names exactly
  * the members of its type. Reading the declarations as text would break with every change of their layout.
  */
-import { blocks, named, type Page, page, table, unquoted } from './markdown.ts'
+import { named, type Page, page, table, unquoted } from './markdown.ts'
 import type { EventFields, Events, Facts, Options } from './types.ts'
 
 type Rows = readonly (readonly string[])[]
@@ -78,7 +78,7 @@ function documentedFacts(): Readonly<Record<keyof Facts, readonly string[]>> {
 		'changes of a dead letter': namedIn(dead, /^It changes .*?, validated/ms),
 		stoppedBy: firstNames(table(dead, '`stoppedBy`')),
 		cause: firstNames(table(dead, 'cause')),
-		'checks of the outbox': shownChecks(guide('outbox-operations')),
+		'checks of the outbox': firstNames(table(guide('outbox-operations'), 'check', 'fails if')),
 	}
 }
 
@@ -87,12 +87,6 @@ const namedIn = ({ path, text }: Page, passage: RegExp): readonly string[] => {
 	if (found === undefined) throw new Error(`${path} has no passage ${passage}`)
 	return named(found)
 }
-
-/** The second column of the shown output of `yaoki outbox check`. */
-const shownChecks = (operations: Page): readonly string[] =>
-	(blocks(operations).find(({ code }) => code.startsWith('ok '))?.code ?? '')
-		.split('\n')
-		.flatMap((line) => line.split(/ +/)[1] ?? [])
 
 const HEAD = `
 import type { EventFields, Events, Facts, Options } from '../../test/examples/types.ts'

@@ -56,7 +56,7 @@ import type {
 	SqliteStoreOptions,
 } from 'yaoki/outbox'
 import type { FaultOptions } from 'yaoki/testing'
-import type { HealthCheck } from '../../src/cli/outbox/check-command.ts'
+import type { HealthCheck } from '../../src/cli/outbox/health/health-check.ts'
 
 /** The object among the accepted values. */
 type Chosen<T> = Exclude<T, undefined | null | boolean>

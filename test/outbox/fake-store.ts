@@ -106,6 +106,7 @@ export function fakeStore(settings: { readonly kind?: string } = {}): FakeStore 
 				hasMoreDestinations: false,
 				attempts: [],
 				forecast: [],
+				clockBehindMs: 0,
 			}),
 		now: () => Promise.resolve(0),
 		listen: unsupported,

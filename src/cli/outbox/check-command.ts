@@ -4,31 +4,46 @@ import type { OutboxStats } from '../../outbox/diagnostics/stats.ts'
 import type { Outbox } from '../../outbox/index.ts'
 import type { Store } from '../../outbox/store/store.ts'
 import { formatCount, formatDuration, joinList } from '../../text/format.ts'
-import { sanitizeLine } from '../../text/sanitize.ts'
-import type { Style } from '../../text/style.ts'
 import { type Command, defineCommand } from '../command.ts'
 import { integer, text } from '../option-tables.ts'
 import { DATABASE_OPTIONS, type DatabaseTarget, describeTarget } from './database-target.ts'
+import { failed, formatCapped, type HealthCheck, passed, renderCheck } from './health/health-check.ts'
+import { checkQueue, type QueueLimits } from './health/queue-checks.ts'
+import { checkClock, checkPaused, checkRelays } from './health/relay-checks.ts'
 import type { OpenOutbox } from './open-outbox.ts'
 import { parseDuration } from './parse-time.ts'
-import { pausedDestinations, pauseReason } from './render-status.ts'
 
 export const check: Command = defineCommand({
 	examples: [
 		['yaoki outbox check', 'one line per check'],
-		['yaoki outbox check --max-lag 30s --max-dead 10 --quiet', 'with other limits'],
+		['yaoki outbox check --max-lag 30s --max-age 10m --min-relays 2', 'with other limits'],
+		['yaoki outbox check --json --max-dead 10', 'for a program'],
 	],
 	options: {
 		...DATABASE_OPTIONS,
 		maxLag: text('5m', 'how late the oldest due message may be', { default: '5m' }),
+		maxAge: text('1h', 'how long the oldest message may wait, retries included', { default: '1h' }),
+		maxAttempts: integer('N', 'how many attempts a waiting message may have made', { default: 10, min: 0 }),
+		maxFailing: integer('PERCENT', 'share of a destination that may be failing; 100 disables it', {
+			...{ default: 50, min: 0, max: 100 },
+		}),
+		maxBlocked: integer('N', 'how many messages of a destination may wait behind blocked keys', {
+			...{ default: 0, min: 0 },
+		}),
 		maxDead: integer('N', 'how many dead letters are acceptable', { default: 0, min: 0 }),
-		maxSkew: text('5s', 'how much the clocks of this machine and the database may differ', { default: '5s' }),
+		minRelays: integer('N', 'how many relays must run; default 1 while messages are pending', { min: 0 }),
+		maxSkew: text('5s', 'how much clocks may differ, or be set back', { default: '5s' }),
 	},
 	async run(args, io) {
 		const limits = {
 			lagMs: parseDuration('--max-lag', args.maxLag),
+			ageMs: parseDuration('--max-age', args.maxAge),
+			attempts: args.maxAttempts,
+			failingShare: args.maxFailing / 100,
+			blocked: args.maxBlocked,
 			skewMs: parseDuration('--max-skew', args.maxSkew),
 			dead: args.maxDead,
+			minRelays: args.minRelays,
 		}
 		const { withOutbox } = await import('./open-outbox.ts')
 		return withOutbox(args, io, async (open) => {
@@ -42,15 +57,15 @@ export const check: Command = defineCommand({
 	},
 })
 
-export interface HealthCheck {
-	readonly name: 'schema' | 'clock' | 'lag' | 'dead' | 'relays' | 'paused' | 'poison'
-	readonly ok: boolean
-	readonly message: string
+interface Limits extends QueueLimits {
+	readonly skewMs: number
+	readonly dead: number
+	readonly minRelays: number | undefined
 }
 
 async function checkHealth(
 	{ outbox, store, target }: OpenOutbox,
-	limits: { readonly lagMs: number; readonly skewMs: number; readonly dead: number },
+	limits: Limits,
 	runtime: Runtime,
 ): Promise<readonly HealthCheck[]> {
 	const schema = await checkSchema(store, target)
@@ -61,67 +76,37 @@ async function checkHealth(
 	const after = runtime.wallNow()
 	return [
 		schema,
-		checkClock(stats.now.getTime(), before, after, limits.skewMs),
-		checkLag(stats, limits.lagMs),
-		checkDead(stats, limits.dead),
-		checkRelays(stats),
-		checkPaused(stats),
-		await checkPoison(outbox),
+		checkClock(stats, before, after, limits.skewMs),
+		...checkQueue(stats, limits, target.flags),
+		await checkDead(outbox, stats, limits.dead, target.flags),
+		checkRelays(stats, limits.minRelays),
+		checkPaused(stats, target.flags),
+		await checkPoison(outbox, target.flags),
 	]
 }
 
 async function checkSchema(store: Store, target: DatabaseTarget): Promise<HealthCheck> {
 	const found = await store.schemaVersion()
 	const required = store.migrations.at(-1)?.version ?? 0
-	if (found === required) return { name: 'schema', ok: true, message: `tables have version ${found}` }
+	if (found === required) return passed('schema', `tables have version ${found}`)
 	const state = found === 0 ? `${describeTarget(target)} has no tables` : `tables have version ${found}`
 	const action =
 		found < required ? `run yaoki outbox migrate${target.flags}` : 'install the newer release that made them'
-	return { name: 'schema', ok: false, message: `${state}, this release needs version ${required}; ${action}` }
+	return failed('schema', `${state}, this release needs version ${required}`, null, action)
 }
 
-/** The database read its time between `before` and `after`; a difference within that range cannot be detected. */
-function checkClock(databaseTime: number, before: number, after: number, limit: number): HealthCheck {
-	const skew = Math.max(0, before - databaseTime, databaseTime - after)
-	const message =
-		skew === 0
-			? 'the clocks of this machine and the database agree'
-			: `the clocks of this machine and the database differ by ${formatDuration(skew)}`
-	return { name: 'clock', ok: skew <= limit, message }
-}
-
-function checkLag({ totals: { oldestLagMs } }: OutboxStats, limit: number): HealthCheck {
-	const message =
-		oldestLagMs === null ? 'no message is due' : `oldest due message is ${formatDuration(oldestLagMs)} late`
-	return { name: 'lag', ok: (oldestLagMs ?? 0) <= limit, message }
-}
-
-function checkDead({ totals: { dead } }: OutboxStats, limit: number): HealthCheck {
-	const count = formatCount(dead.count, 'dead letter')
-	return { name: 'dead', ok: dead.count <= limit, message: dead.isCapped ? `at least ${count}` : count }
-}
-
-/** Messages without a relay cause no error anywhere, so only a check finds them. */
-function checkRelays({ destinations, relays }: OutboxStats): HealthCheck {
-	const served = new Set(relays.flatMap((relay) => relay.destinations))
-	const unserved = destinations
-		.filter(({ due, destination }) => due.count > 0 && !served.has(destination) && !served.has('*'))
-		.map(({ destination }) => destination)
-	const running = formatCount(relays.length, 'running relay')
-	if (unserved.length === 0) return { name: 'relays', ok: true, message: running }
-	const message = `${running}, none for the due messages of ${joinList(unserved)}`
-	return { name: 'relays', ok: false, message }
-}
-
-function checkPaused(stats: OutboxStats): HealthCheck {
-	const paused = pausedDestinations(stats).map((circuit) => {
-		const { destination, state, pausedForMs } = circuit
-		const forTime = pausedForMs === Infinity ? ' until resumed' : ` for ${formatDuration(pausedForMs)}`
-		const reason = pauseReason(circuit) ?? `circuit ${state}`
-		return `${destination} (${reason}${pausedForMs > 0 ? forTime : ''})`
-	})
-	if (paused.length === 0) return { name: 'paused', ok: true, message: 'no destination is paused' }
-	return { name: 'paused', ok: false, message: `paused: ${paused.join(', ')}` }
+async function checkDead(
+	outbox: Outbox,
+	{ totals: { dead }, now }: OutboxStats,
+	limit: number,
+	flags: string,
+): Promise<HealthCheck> {
+	const count = formatCapped(dead, 'dead letter')
+	if (dead.count <= limit) return passed('dead', count)
+	const [first] = await outbox.list({ status: 'dead' }, { limit: 1 })
+	const diedAt = first?.endedAt?.getTime() ?? null
+	const since = diedAt === null ? '' : `, the first ${formatDuration(now.getTime() - diedAt)} ago`
+	return failed('dead', `${count}${since}`, diedAt, `their causes: yaoki outbox list --groups${flags}`)
 }
 
 /** Poison messages are old and therefore among the first; a health check must not read millions. */
@@ -129,22 +114,25 @@ const POISON_SCAN_LIMIT = 1000
 /** One crash may be a restart. From two on, relays isolate the message because it may be the cause. */
 const POISON_CRASHES = 2
 
-async function checkPoison(outbox: Outbox): Promise<HealthCheck> {
+async function checkPoison(outbox: Outbox, flags: string): Promise<HealthCheck> {
 	const [pending, processing, { count: dead }] = await Promise.all([
 		outbox.list({ status: 'pending' }, { limit: POISON_SCAN_LIMIT }),
 		outbox.list({ status: 'processing' }, { limit: POISON_SCAN_LIMIT }),
 		outbox.dead.count({ cause: 'crashed' }),
 	])
-	const ids = [...pending, ...processing]
-		.filter(({ crashes }) => crashes >= POISON_CRASHES)
-		.map(({ id }) => id)
+	const suspects = [...pending, ...processing].filter(({ crashes }) => crashes >= POISON_CRASHES)
+	const ids = suspects.map(({ id }) => id)
 	const parts = [
 		...(ids.length > 0 ? [`relay processes crashed repeatedly with ${joinList(ids, 'and', 1)}`] : []),
 		...(dead > 0 ? [`${formatCount(dead, 'dead letter')} crashed a relay process`] : []),
 	]
-	const message = parts.join('; ') || 'no message crashed a relay process repeatedly'
-	return { name: 'poison', ok: parts.length === 0, message }
+	if (parts.length === 0) return passed('poison', 'no message crashed a relay process repeatedly')
+	const [first] = suspects
+	const command = first === undefined ? 'list --cause crashed' : `show ${first.id}`
+	return failed(
+		'poison',
+		parts.join('; '),
+		first?.createdAt.getTime() ?? null,
+		`find out why before you replay it: yaoki outbox ${command}${flags}`,
+	)
 }
-
-const renderCheck = ({ name, ok, message }: HealthCheck, style: Style): string =>
-	`${ok ? style.green('ok    ') : style.red('failed')}  ${name.padEnd(6)}  ${sanitizeLine(message)}`

@@ -1,13 +1,17 @@
 /** The tables of `yaoki outbox status`. Empty tables are left out. */
-import type { OutboxStats, QueueCounts } from '../../outbox/diagnostics/stats.ts'
+import type { DestinationStats, OutboxStats, QueueCounts } from '../../outbox/diagnostics/stats.ts'
 import type { CappedCount } from '../../outbox/store/store.ts'
-import { formatDuration, formatNumber } from '../../text/format.ts'
+import { formatDuration, formatNumber, formatPercent } from '../../text/format.ts'
 import { sanitizeLine } from '../../text/sanitize.ts'
 import { formatTable } from '../../text/table.ts'
 import type { CommandIo } from '../io.ts'
+import { pausedDestinations, pauseReason } from './health/relay-checks.ts'
 import { relativeTo } from './parse-time.ts'
 
 type Format = Pick<CommandIo, 'style' | 'columns'>
+/** A clock may be corrected by a little at any time. */
+const CLOCK_TOLERANCE_MS = 5_000
+
 type Rows = readonly (readonly string[])[]
 
 export function renderStatus(name: string, stats: OutboxStats, { style, columns }: Format): string {
@@ -16,11 +20,16 @@ export function renderStatus(name: string, stats: OutboxStats, { style, columns 
 	const more = stats.hasMoreDestinations ? ['There are more destinations. They are not counted here.'] : []
 	return [
 		style.bold(sanitizeLine(name)),
+		...(stats.clockBehindMs > CLOCK_TOLERANCE_MS
+			? [style.red(`The database's clock was set back by ${formatDuration(stats.clockBehindMs)}.`)]
+			: []),
 		...table(
 			['destination', 'due', 'scheduled', 'in flight', 'dead', 'oldest lag', 'next due in'],
 			queueRows(stats),
 		),
 		...more,
+		...table(['failing', 'messages', 'share', 'most attempts', 'oldest'], failingRows(stats)),
+		...table(['blocked keys of', 'keys', 'messages behind', 'blocked by', 'for'], blockedRows(stats)),
 		...table(['attempts so far', 'messages'], attemptRows(stats)),
 		...table(['will be due', 'messages'], forecastRows(stats)),
 		...(stats.relays.length === 0 ? [style.yellow('No relay is running.')] : []),
@@ -28,6 +37,7 @@ export function renderStatus(name: string, stats: OutboxStats, { style, columns 
 			['relay', 'in flight', 'sent', 'failed', 'dead', 'throughput, msg/s', 'last seen'],
 			relayRows(stats),
 		),
+		...table(['relay that ended without stopping', 'last seen'], endedRows(stats)),
 		...table(['paused destination', 'circuit', 'for', 'reason'], pausedRows(stats)),
 	].join('\n\n')
 }
@@ -51,6 +61,35 @@ function queueRows({ totals, destinations }: OutboxStats): Rows {
 	return rows.length === 1 ? rows : [...rows, row('all', totals)]
 }
 
+const failingRows = ({ destinations }: OutboxStats): Rows =>
+	destinations
+		.filter(({ failing }) => failing.count > 0)
+		.map(({ destination, failing, failingShare, maxAttempts, oldestAgeMs }) => [
+			...[destination, formatCapped(failing), formatPercent(failingShare ?? 0, 0)],
+			...[formatNumber(maxAttempts), durationOrDash(oldestAgeMs)],
+		])
+
+const blockedRows = ({ destinations }: OutboxStats): Rows => {
+	const row = (
+		destination: string,
+		{ keys, messages, worst }: DestinationStats['blockedByDead'],
+		by: string,
+	) =>
+		worst === null
+			? []
+			: [[destination, formatCapped(keys), formatCapped(messages), by, formatDuration(worst.forMs)]]
+	return destinations.flatMap(({ destination, blockedByDead, blockedByRetry }) => [
+		...row(destination, blockedByDead, 'a dead letter'),
+		...row(destination, blockedByRetry, 'a failing message'),
+	])
+}
+
+const endedRows = ({ endedRelays, now }: OutboxStats): Rows =>
+	endedRelays.map(({ host, pid, destinations, seenAt }) => [
+		`${host}:${pid} (${destinations.join(', ')})`,
+		relativeTo(now.getTime(), seenAt),
+	])
+
 const attemptRows = ({ attempts }: OutboxStats): Rows =>
 	attempts.flatMap((count, index) => {
 		const isLast = index === attempts.length - 1
@@ -72,20 +111,9 @@ const relayRows = ({ relays, now }: OutboxStats): Rows =>
 		relativeTo(now.getTime(), seenAt),
 	])
 
-/** Returns the destinations to which relays do not send at the moment, or only probes. */
-export const pausedDestinations = ({ circuits }: OutboxStats): OutboxStats['circuits'] =>
-	circuits.filter(({ state, pausedForMs }) => state !== 'closed' || pausedForMs > 0)
-
 const pausedRows = (stats: OutboxStats): Rows =>
 	pausedDestinations(stats).map((circuit) => {
 		const { destination, state, pausedForMs } = circuit
 		const duration = pausedForMs === Infinity ? 'until resumed' : formatDuration(pausedForMs)
 		return [destination, state, duration, pauseReason(circuit) ?? '-']
 	})
-
-/** Returns why a destination is paused; for an operator's pause with the name and the reason. */
-export function pauseReason({ reason, operatorPause }: OutboxStats['circuits'][number]): string | null {
-	if (!operatorPause) return reason
-	const { by, reason: why } = operatorPause
-	return why === null ? `by ${by}` : `by ${by}: ${why}`
-}

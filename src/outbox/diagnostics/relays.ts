@@ -2,12 +2,18 @@
 import type { RelayRow } from '../store/rows.ts'
 import type { CappedCount, DestinationCounts } from '../store/store.ts'
 
-/** A relay without a heartbeat for this time is considered dead. A killed relay cannot unregister, so the row alone says nothing. */
-const DEAD_AFTER_MS = 30_000
+/**
+ * A relay that stops removes itself. A killed one cannot: it counts as ended when this many of its heartbeats are missing, and after a second at the
+ * earliest, because a relay with a very short lease may be late without having ended.
+ */
+export const MISSED_HEARTBEATS = 3
+const MIN_OVERDUE_MS = 1_000
 
-export const isAlive = (relay: RelayRow, now: number): boolean => now - relay.seenAt < DEAD_AFTER_MS
+/** A heartbeat in the future is one before the clock was set back: a running relay replaces it. */
+export const isAlive = ({ seenAt, heartbeatMs }: RelayRow, now: number): boolean =>
+	Math.abs(now - seenAt) <= Math.max(MIN_OVERDUE_MS, MISSED_HEARTBEATS * heartbeatMs)
 
-export const serves = ({ destinations }: RelayRow, destination: string): boolean =>
+export const serves = ({ destinations }: Pick<RelayRow, 'destinations'>, destination: string): boolean =>
 	destinations.includes(destination) || destinations.includes('*')
 
 const reportedInFlight = (relays: readonly RelayRow[]): number =>

@@ -2,13 +2,24 @@
  * The state of the outbox in numbers, at a bounded cost: every count stops at a limit and says so. An exact count of ten million rows can overload
  * a database just when it is needed.
  */
+
+import { NOTHING_BLOCKED } from '../store/blocked-keys.ts'
 import { FORECAST_STEP_MS } from '../store/count-limits.ts'
 import type { DestinationCircuit, OperatorPause, RelayReport, RelayRow } from '../store/rows.ts'
-import type { CappedCount, DestinationCounts, Store } from '../store/store.ts'
+import type { BlockedKeys, CappedCount, DestinationCounts, Store } from '../store/store.ts'
 import { inFlightByDestination, inFlightTotal, isAlive } from './relays.ts'
 
+/** Counts of one destination. */
+export interface DestinationStats extends DestinationCounts {
+	/**
+	 * Share of queued messages whose latest attempt failed, from 0 to 1; null without messages. Sent messages leave the queue, so a destination
+	 * that is idle otherwise has a share of 1 while one message waits for its retry.
+	 */
+	readonly failingShare: number | null
+}
+
 /** Counts of messages by state, in total or of one destination. */
-export type QueueCounts = Omit<DestinationCounts, 'destination'>
+export type QueueCounts = Omit<DestinationStats, 'destination'>
 
 /** The number of messages that become due in five minutes of the next hour. */
 interface ForecastSlot extends CappedCount {
@@ -33,7 +44,7 @@ export interface OutboxStats {
 	/** The database's time. */
 	readonly now: Date
 	readonly totals: QueueCounts
-	readonly destinations: readonly DestinationCounts[]
+	readonly destinations: readonly DestinationStats[]
 	/** True if there are more destinations than the 1,000 that are listed. */
 	readonly hasMoreDestinations: boolean
 	/** The number of queued messages by number of attempts: index 0 for none. The last entry includes all higher numbers. */
@@ -44,8 +55,12 @@ export interface OutboxStats {
 	readonly throughput: number
 	/** Relays that are alive. */
 	readonly relays: readonly RelayInfo[]
+	/** Relays that ended without stopping, such as killed ones. The next heartbeat of another relay removes them after a while. */
+	readonly endedRelays: readonly RelayInfo[]
 	/** Of destinations that have messages or a relay, or that an operator has paused. */
 	readonly circuits: readonly CircuitInfo[]
+	/** How far the database's clock is behind a time that it recorded earlier: it was set back. Otherwise 0. */
+	readonly clockBehindMs: number
 }
 
 const COUNT_LIMIT = 10_000
@@ -55,8 +70,14 @@ export async function readStats(store: Store): Promise<OutboxStats> {
 	const [stats, rows] = await Promise.all([store.stats(COUNT_LIMIT), store.relays()])
 	const relays = rows.filter((relay) => isAlive(relay, stats.now))
 	const circuits = await readCircuits(store, destinationNames(stats.destinations, relays))
-	const destinations = inFlightByDestination(stats.destinations, relays)
-	const { hasMoreDestinations } = stats
+	const ordered = new Set(rows.flatMap(({ orderedDestinations }) => orderedDestinations))
+	const destinations = inFlightByDestination(stats.destinations, relays).map((one) => ({
+		...one,
+		// Others are sent while the first message of their key waits.
+		blockedByRetry: ordered.has(one.destination) ? one.blockedByRetry : NOTHING_BLOCKED,
+		failingShare: failingShare(one),
+	}))
+	const { hasMoreDestinations, clockBehindMs } = stats
 	return {
 		now: new Date(stats.now),
 		totals: sumCounts(destinations, relays, hasMoreDestinations),
@@ -69,17 +90,15 @@ export async function readStats(store: Store): Promise<OutboxStats> {
 			...slot,
 		})),
 		throughput: relays.reduce((sum, relay) => sum + relay.throughput, 0),
-		relays: relays.map((relay) => ({
-			...relay,
-			startedAt: new Date(relay.startedAt),
-			seenAt: new Date(relay.seenAt),
-		})),
+		relays: relays.map(toRelayInfo),
+		endedRelays: rows.filter((relay) => !relays.includes(relay)).map(toRelayInfo),
 		circuits: circuits.map(({ destination, state, pausedForMs, reason, operatorPause }) => ({
 			...{ destination, state, pausedForMs, reason },
 			operatorPause: operatorPause
 				? { ...operatorPause, pausedAt: new Date(operatorPause.pausedAt) }
 				: undefined,
 		})),
+		clockBehindMs,
 	}
 }
 
@@ -88,6 +107,23 @@ async function readCircuits(store: Store, names: readonly string[]): Promise<rea
 	const [known, paused] = await Promise.all([store.circuits(names), store.operatorPauses(COUNT_LIMIT)])
 	const seen = new Set(names)
 	return [...known, ...paused.filter(({ destination }) => !seen.has(destination))]
+}
+
+const toRelayInfo = (relay: RelayRow): RelayInfo => ({
+	...relay,
+	startedAt: new Date(relay.startedAt),
+	seenAt: new Date(relay.seenAt),
+})
+
+/** Returns an estimate if a count is capped, never more than 1. */
+function failingShare({
+	due,
+	scheduled,
+	inFlight,
+	failing,
+}: Pick<QueueCounts, 'due' | 'scheduled' | 'inFlight' | 'failing'>): number | null {
+	const queued = due.count + scheduled.count + inFlight.count
+	return queued === 0 ? null : Math.min(1, failing.count / queued)
 }
 
 /** Includes destinations that relays serve, because a destination with a circuit may have no messages. */
@@ -102,24 +138,47 @@ function destinationNames(
 }
 
 function sumCounts(
-	parts: readonly DestinationCounts[],
+	parts: readonly DestinationStats[],
 	relays: readonly RelayRow[],
 	hasMore: boolean,
 ): QueueCounts {
-	const sum = (name: 'due' | 'scheduled' | 'inFlight' | 'dead'): CappedCount => ({
-		count: parts.reduce((total, part) => total + part[name].count, 0),
-		isCapped: hasMore || parts.some((part) => part[name].isCapped),
+	const sumOf = (countOf: (part: DestinationStats) => CappedCount): CappedCount => ({
+		count: parts.reduce((total, part) => total + countOf(part).count, 0),
+		isCapped: hasMore || parts.some((part) => countOf(part).isCapped),
 	})
-	const pick = (name: 'oldestLagMs' | 'nextDueInMs', choose: (...all: number[]) => number): number | null => {
+	const sum = (name: 'due' | 'scheduled' | 'inFlight' | 'dead' | 'failing') => sumOf((part) => part[name])
+	const blocked = (name: 'blockedByDead' | 'blockedByRetry'): BlockedKeys => ({
+		keys: sumOf((part) => part[name].keys),
+		messages: sumOf((part) => part[name].messages),
+		worst: parts
+			.flatMap((part) => part[name].worst ?? [])
+			.reduce<BlockedKeys['worst']>(
+				(worst, one) => (worst !== null && worst.messages.count >= one.messages.count ? worst : one),
+				null,
+			),
+	})
+	const pick = (
+		name: 'oldestLagMs' | 'oldestAgeMs' | 'nextDueInMs',
+		choose: (...all: number[]) => number,
+	): number | null => {
 		const known = parts.map((part) => part[name]).filter((value) => value !== null)
 		return known.length === 0 ? null : choose(...known)
 	}
-	return {
+	const counts = {
 		due: sum('due'),
 		scheduled: sum('scheduled'),
 		inFlight: inFlightTotal(sum('inFlight'), relays),
 		dead: sum('dead'),
+		failing: sum('failing'),
+	}
+	return {
+		...counts,
+		failingShare: failingShare(counts),
+		maxAttempts: parts.reduce((most, { maxAttempts }) => Math.max(most, maxAttempts), 0),
+		blockedByDead: blocked('blockedByDead'),
+		blockedByRetry: blocked('blockedByRetry'),
 		oldestLagMs: pick('oldestLagMs', Math.max),
+		oldestAgeMs: pick('oldestAgeMs', Math.max),
 		nextDueInMs: pick('nextDueInMs', Math.min),
 	}
 }

@@ -10,6 +10,8 @@ import type { RelayParts } from './dispatcher.ts'
 import type { RelayContext } from './relay-context.ts'
 
 const MAX_INTERVAL_MS = 5_000
+/** Relays are forgotten after this time without a heartbeat. The same for all, because relays with a short lease see the rows of the others. */
+const FORGET_AFTER_MS = 6 * MAX_INTERVAL_MS
 
 export class Heartbeat {
 	readonly #parts: RelayParts
@@ -73,7 +75,7 @@ export class Heartbeat {
 		const renewBefore = now + (settings.leaseMs * 2) / 3
 		const due = new Map<string, readonly [Delivery, DestinationState | undefined]>()
 		for (const state of this.#parts.states.byName.values())
-			for (const delivery of state.held())
+			for (const delivery of [...state.queued, ...state.inFlight])
 				if (!delivery.isSettled && delivery.leaseUntil <= renewBefore)
 					due.set(delivery.row.id, [delivery, state])
 		for (const delivery of this.#parts.settler.unwritten())
@@ -93,7 +95,7 @@ export class Heartbeat {
 			if (state.settings.maxConcurrent === Infinity) continue
 			await this.#context.callStoreOnce(() => acquirePermits(this.#context, state))
 			// Other relays get the permits that this one lost; queued messages would hold them back.
-			if (state.waiting > Math.max(0, state.capacity(this.#context.runtime.now())))
+			if (state.queued.length > Math.max(0, state.capacity(this.#context.runtime.now())))
 				this.#parts.settler.releaseQueued(state, 'no-permit')
 			this.#parts.signal.wake()
 		}
@@ -105,12 +107,16 @@ export class Heartbeat {
 		const seconds = (now - this.#reported.at) / 1_000
 		const throughput = seconds > 0 ? (sent - this.#reported.sent) / seconds : 0
 		this.#reported = { at: now, sent }
+		const { byName, hasWildcard } = this.#parts.states
+		const isOrdered = ({ settings }: DestinationState) => settings.afterDeadLetter !== undefined
 		const report = {
 			...{ id: owner, host: hostname(), pid: process.pid, sent, failed, dead, throughput },
-			destinations: [...this.#parts.states.byName.keys(), ...(this.#parts.states.hasWildcard ? ['*'] : [])],
+			destinations: [...byName.keys(), ...(hasWildcard ? ['*'] : [])],
+			orderedDestinations: [...byName.values()].filter(isOrdered).map(({ destination }) => destination),
+			heartbeatMs: this.intervalMs,
 			inFlight: this.#parts.dispatcher.inFlight,
 		}
-		await this.#context.callStoreOnce(() => store.heartbeat(report, 6 * this.intervalMs))
+		await this.#context.callStoreOnce(() => store.heartbeat(report, FORGET_AFTER_MS))
 	}
 }
 

@@ -18,6 +18,16 @@ export const TOTAL_FACTOR = 4
 /** Each destination is counted at least this far. */
 export const MIN_LIMIT = 10
 
+/** Blocking dead letters whose keys are counted over all destinations, and oldest failed messages of a destination that may block their key. */
+export const MAX_BLOCKING = 100
+/** Messages behind one key that are counted, and with many keys a share of a few times as many. */
+export const MAX_BEHIND = 1_000
+/** How many messages are read for what no index contains, such as attempts. */
+export const MAX_SAMPLE = 1_000
+/** A first failure with a short backoff is normal. A message blocks its key from this many failures on, or if its retry is this far away. */
+export const BLOCKING_FAILURES = 2
+export const BLOCKING_WAIT_MS = 60_000
+
 /** Returns how far each of `destinations` destinations is counted. */
 export const limitPerDestination = (limit: number, destinations: number): number =>
 	Math.min(limit, Math.max(MIN_LIMIT, Math.floor((TOTAL_FACTOR * limit) / Math.max(1, destinations))))

@@ -32,6 +32,8 @@ export type {
 export type {
 	AuditFilter,
 	AuditStore,
+	BlockedKey,
+	BlockedKeys,
 	CappedCount,
 	CoordinationStore,
 	DeadGroup,

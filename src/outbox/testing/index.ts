@@ -11,7 +11,6 @@ import { isolation } from './cases/delivery/isolation.ts'
 import { leases, repeatedSettlements } from './cases/delivery/leases.ts'
 import { claimByKey, order, predecessors } from './cases/delivery/order.ts'
 import { poisonCandidates } from './cases/delivery/poison.ts'
-import { claimRuns } from './cases/delivery/runs.ts'
 import { retryNow, schedule } from './cases/delivery/schedule.ts'
 import { settle } from './cases/delivery/settle.ts'
 import { errorTexts, texts } from './cases/delivery/texts.ts'
@@ -26,6 +25,7 @@ import { notifications, relays } from './cases/operations/relays.ts'
 import { schema, withoutTables } from './cases/operations/schema.ts'
 import { stats } from './cases/operations/stats.ts'
 import { tokens } from './cases/operations/tokens.ts'
+import { ages, blockedKeys, clockChanges, failures } from './cases/operations/waiting.ts'
 import { type CaseTable, StoreHarness } from './harness/harness.ts'
 import type { StoreUnderTest } from './harness/store-under-test.ts'
 
@@ -50,7 +50,6 @@ const TABLES: Readonly<Record<string, CaseTable>> = {
 	'repeated settlements': repeatedSettlements,
 	order,
 	'claim by key': claimByKey,
-	'claim of runs': claimRuns,
 	'after dead letter': afterDeadLetter,
 	predecessors,
 	circuits,
@@ -68,6 +67,10 @@ const TABLES: Readonly<Record<string, CaseTable>> = {
 	list,
 	filters,
 	stats,
+	ages,
+	failures,
+	'blocked keys': blockedKeys,
+	'clock changes': clockChanges,
 	history,
 	notifications,
 	texts,

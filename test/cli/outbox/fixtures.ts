@@ -3,7 +3,7 @@
 import type { DeadLetterCause, NewMessage } from '../../../src/outbox/message/message.ts'
 import { toStoredError } from '../../../src/outbox/message/stored-error.ts'
 import type { Outbox } from '../../../src/outbox/outbox.ts'
-import type { ClaimedRow } from '../../../src/outbox/store/rows.ts'
+import type { AfterDeadLetter, ClaimedRow, RelayReport } from '../../../src/outbox/store/rows.ts'
 import type { Store } from '../../../src/outbox/store/store.ts'
 
 const LEASE_MS = 600_000
@@ -25,12 +25,13 @@ export async function killMessages(
 	destination: string,
 	error: Error,
 	cause: DeadLetterCause = 'retries-exhausted',
+	afterDeadLetter: AfterDeadLetter = 'skip',
 ): Promise<void> {
 	const rows = await claim(store, destination)
 	await store.settle(
 		'some-relay',
 		rows.map(({ id, attempt }) => ({
-			...{ type: 'dead', id, attempt, cause, afterDeadLetter: 'skip' },
+			...{ type: 'dead', id, attempt, cause, afterDeadLetter },
 			error: toStoredError(error),
 		})),
 		false,
@@ -63,3 +64,13 @@ export async function enqueue(
 	const receipts = await outbox.enqueue(messages, { withoutTransaction: true })
 	return receipts.map(({ id }) => id)
 }
+
+/** Records a heartbeat of a relay that serves all destinations. */
+export const beat = (store: Store, part: Partial<RelayReport> = {}): Promise<void> =>
+	store.heartbeat(
+		{
+			...{ id: 'relay-1', host: 'box', pid: 17, destinations: ['*'], orderedDestinations: [] },
+			...{ heartbeatMs: 5_000, inFlight: 0, sent: 0, failed: 0, dead: 0, throughput: 0, ...part },
+		},
+		LEASE_MS,
+	)

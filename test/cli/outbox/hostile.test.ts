@@ -1,6 +1,6 @@
 /** Texts of messages, destinations, relays and operators come from anywhere; no command may print what a terminal would act on. */
 import { beforeEach, describe, expect, test } from 'vitest'
-import { claim, killMessages } from './fixtures.ts'
+import { beat, claim, killMessages } from './fixtures.ts'
 import { type RunResult, run, start } from './run-yaoki.ts'
 import { testOutbox } from './test-outbox.ts'
 
@@ -26,8 +26,7 @@ beforeEach(async () => {
 	claimed = await enqueue()
 	await claim(outbox.store, HOSTILE, HOSTILE)
 	pending = await enqueue()
-	const relay = { host: HOSTILE, pid: 1, inFlight: 0, sent: 0, failed: 0, dead: 0, throughput: 0 }
-	await outbox.store.heartbeat({ ...relay, id: HOSTILE, destinations: [HOSTILE] }, 60_000)
+	await beat(outbox.store, { id: HOSTILE, host: HOSTILE, destinations: [HOSTILE] })
 	await outbox.pause(HOSTILE, { by: HOSTILE, reason: HOSTILE })
 })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { renderStatus } from '../../../src/cli/outbox/render-status.ts'
 import { PLAIN } from '../../../src/text/style.ts'
-import { claim, enqueue, killMessages } from './fixtures.ts'
+import { beat, claim, enqueue, failMessages, killMessages } from './fixtures.ts'
 import { LATER, only, testOutbox, UNKNOWN_ID } from './test-outbox.ts'
 
 const env = testOutbox()
@@ -60,6 +60,36 @@ describe('status', () => {
 		const { stdout } = await env.cli('status')
 		expect(stdout).toMatch(/billing +closed +90 s +retry-after/)
 		expect(stdout).toMatch(/in 5 to 10 min +3/)
+	})
+})
+
+describe('status of a broken outbox', () => {
+	test('shows failing destinations and blocked keys', async () => {
+		await enqueue(env.outbox, 'warehouse', 1, { key: 'order-17' })
+		await killMessages(env.outbox.store, 'warehouse', new Error('no'), 'permanent', 'block')
+		await enqueue(env.outbox, 'warehouse', 4, { key: 'order-17' })
+		await enqueue(env.outbox, 'billing', 2, { key: 'order-18' })
+		await failMessages(env.outbox.store, 'billing')
+		await enqueue(env.outbox, 'billing', 2)
+		await beat(env.outbox.store, { orderedDestinations: ['billing'] })
+		const { stdout } = await env.cli('status')
+		expect(stdout).toMatch(/failing +messages +share +most attempts +oldest\n.*\n *billing +2 +50 % +1 /)
+		expect(stdout).toMatch(/warehouse +1 +4 +a dead letter /)
+		expect(stdout).toMatch(/billing +1 +1 +a failing message /)
+	})
+
+	test('shows relays that ended, and a clock that was set back', async () => {
+		const stats = await env.outbox.stats()
+		const format = { style: PLAIN, columns: 100 }
+		const seenAt = new Date(stats.now.getTime() - 120_000)
+		await beat(env.outbox.store)
+		const [relay] = (await env.outbox.stats()).relays
+		if (relay === undefined) throw new Error('the relay is missing')
+		const broken = { ...stats, endedRelays: [{ ...relay, seenAt }], clockBehindMs: 7_200_000 }
+		const text = renderStatus('shop.db', broken, format)
+		expect(text).toContain("The database's clock was set back by 2 h.")
+		expect(text).toMatch(/relay that ended without stopping +last seen\n.*\n *box:17 \(\*\) +2 min ago/)
+		expect(renderStatus('shop.db', stats, format)).not.toMatch(/clock|ended/)
 	})
 })
 

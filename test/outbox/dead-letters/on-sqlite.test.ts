@@ -146,7 +146,8 @@ it('explains each stage of a message', async () => {
 	await store.insert([row(1, { notBefore: NOW + 5_000 })])
 	expect(await why()).toContain('(in 5 s)')
 	expect(await why()).toContain('Also, no relay is running.')
-	const report = { id: 'relay-1', host: 'h', pid: 1, destinations: ['billing'], throughput: 1 }
+	const names = { destinations: ['billing'], orderedDestinations: [] }
+	const report = { id: 'relay-1', host: 'h', pid: 1, ...names, heartbeatMs: 5_000, throughput: 1 }
 	await clock.advance(6_000)
 	await store.heartbeat({ ...report, inFlight: 0, sent: 0, failed: 0, dead: 0 }, 60_000)
 	expect(await why()).toBe('Due for 1 s and next: a relay claims it within a moment.')

@@ -1,4 +1,5 @@
 /** An in-memory store for tests of dead letters and diagnostics: the test sets rows and time. */
+import { NOTHING_BLOCKED } from '../../../src/outbox/store/blocked-keys.ts'
 import { cappedCount } from '../../../src/outbox/store/count-limits.ts'
 import type { DestinationCircuit, Operator, RelayRow, StoredMessage } from '../../../src/outbox/store/rows.ts'
 import type {
@@ -60,6 +61,8 @@ export const relay = (given: Partial<RelayRow> = {}): RelayRow => ({
 	host: 'host',
 	pid: 1,
 	destinations: ['billing'],
+	orderedDestinations: [],
+	heartbeatMs: 5_000,
 	inFlight: 0,
 	sent: 0,
 	failed: 0,
@@ -118,6 +121,7 @@ export class FakeStore implements Store {
 	/** Replaces the counts of the fake. */
 	counts: Readonly<Record<string, Partial<DestinationCounts>>> = {}
 	hasMoreDestinations = false
+	clockBehindMs = 0
 	/** Called with the ids of each replay, once they are in the queue. */
 	onReplay: (ids: readonly string[]) => void = () => {}
 
@@ -246,6 +250,7 @@ export class FakeStore implements Store {
 			hasMoreDestinations: this.hasMoreDestinations,
 			attempts: [3, 2, 1],
 			forecast: Array.from({ length: 12 }, (_, index) => ({ count: index, isCapped: false })),
+			clockBehindMs: this.clockBehindMs,
 		}
 	}
 
@@ -253,6 +258,9 @@ export class FakeStore implements Store {
 		const queue = rows.filter(({ status }) => status === 'pending')
 		const due = queue.map(({ dueAt }) => this.time - (dueAt ?? 0)).filter((lag) => lag >= 0)
 		const waits = queue.map(({ dueAt }) => (dueAt ?? 0) - this.time).filter((wait) => wait > 0)
+		const tried = queue
+			.filter(({ attempts, dueAt }) => attempts > 0 || (dueAt ?? 0) <= this.time)
+			.map(({ createdAt }) => createdAt)
 		const having = (status: string): number => rows.filter((row) => row.status === status).length
 		return {
 			destination,
@@ -260,7 +268,12 @@ export class FakeStore implements Store {
 			scheduled: cappedCount(waits.length, limit),
 			inFlight: cappedCount(having('processing'), limit),
 			dead: cappedCount(having('dead'), limit),
+			failing: cappedCount(queue.filter(({ error }) => error !== null).length, limit),
+			maxAttempts: Math.max(0, ...queue.map(({ attempts }) => attempts)),
 			oldestLagMs: due.length ? Math.max(...due) : null,
+			oldestAgeMs: tried.length ? this.time - Math.min(...tried) : null,
+			blockedByDead: NOTHING_BLOCKED,
+			blockedByRetry: NOTHING_BLOCKED,
 			nextDueInMs: waits.length ? Math.min(...waits) : null,
 		}
 	}

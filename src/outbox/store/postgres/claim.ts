@@ -22,15 +22,13 @@ interface Row {
 	readonly seq: Big
 }
 
-function kindOf({ keys, perKey = 1, isOrdered }: ClaimTarget): TargetKind {
-	if (keys !== undefined) return perKey > 1 ? 'runs' : 'keys'
-	return isOrdered ? 'ordered' : 'unordered'
-}
+const kindOf = (target: ClaimTarget): TargetKind =>
+	target.keys !== undefined ? 'keys' : target.isOrdered ? 'ordered' : 'unordered'
 
 /** Stands for Infinity, which is not an int. */
 const MAX_INT = 2 ** 31 - 1
 
-const ALL_KINDS: readonly TargetKind[] = ['unordered', 'ordered', 'keys', 'runs']
+const ALL_KINDS: readonly TargetKind[] = ['unordered', 'ordered', 'keys']
 
 export async function claim(executor: BoundedExecutor, request: ClaimRequest): Promise<ClaimResult> {
 	const { targets, poisonCandidates, poisonAfter } = request
@@ -46,7 +44,6 @@ export async function claim(executor: BoundedExecutor, request: ClaimRequest): P
 		since: Math.floor(target.since),
 		kind: kindOf(target),
 		keys: target.keys,
-		per_key: target.perKey,
 		probe: target.isProbe,
 	}))
 	const [head, ...rows] = await executor.run<Row>(sql, [
@@ -70,24 +67,11 @@ function inOrder(rows: readonly Row[], targets: readonly ClaimTarget[], now: num
 		targets.forEach(({ destination }, at) => {
 			if (!positions.has(destination)) positions.set(destination, at)
 		})
-	const runs = keysOfRuns(targets)
 	return rows
-		.map((row) => ({
-			row: toClaimedRow(row, now),
-			position: positions.get(row.destination) ?? 0,
-			// A retry of the first message of a run is due later than those that follow it.
-			dueAt: row.key !== null && runs.get(row.destination)?.has(row.key) ? 0 : Number(row.due_at),
-		}))
-		.sort((a, b) => a.position - b.position || a.dueAt - b.dueAt || a.row.sequence - b.row.sequence)
+		.map((row) => ({ row: toClaimedRow(row, now), position: positions.get(row.destination) ?? 0 }))
+		.sort((a, b) => a.position - b.position || a.row.dueAt - b.row.dueAt || a.row.sequence - b.row.sequence)
 		.map(({ row }) => row)
 }
-
-const keysOfRuns = (targets: readonly ClaimTarget[]): ReadonlyMap<string, ReadonlySet<string>> =>
-	new Map(
-		targets.flatMap(({ destination, keys, perKey = 1 }) =>
-			keys && perKey > 1 ? [[destination, new Set(keys)]] : [],
-		),
-	)
 
 const toClaimedRow = (row: Row, claimedAt: number): ClaimedRow => ({
 	id: row.id ?? '',

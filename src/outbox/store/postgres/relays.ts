@@ -21,13 +21,13 @@ on conflict (destination, owner) do update set permits = excluded.permits, wante
 
 const HEARTBEAT = `
 insert into {s}.outbox_relays as r
-	(id, host, pid, destinations, in_flight, sent, failed, dead, throughput, started_at, seen_at)
-values ($1::text, $2::text, $3::int, $4::text, $5::double precision, $6::double precision, $7::double precision,
-	$8::double precision, $9::double precision, {now}, {now})
+	(id, host, pid, destinations, ordered_destinations, heartbeat_ms, in_flight, sent, failed, dead, throughput, started_at, seen_at)
+values ($1::text, $2::text, $3::int, $4::text, $5::text, $6::double precision, $7::double precision, $8::double precision,
+	$9::double precision, $10::double precision, $11::double precision, {now}, {now})
 on conflict (id) do update set
-	host = excluded.host, pid = excluded.pid, destinations = excluded.destinations, in_flight = excluded.in_flight,
-	sent = excluded.sent, failed = excluded.failed, dead = excluded.dead, throughput = excluded.throughput,
-	seen_at = greatest(r.seen_at, excluded.seen_at)`
+	host = excluded.host, pid = excluded.pid, destinations = excluded.destinations,
+	ordered_destinations = excluded.ordered_destinations, heartbeat_ms = excluded.heartbeat_ms, in_flight = excluded.in_flight,
+	sent = excluded.sent, failed = excluded.failed, dead = excluded.dead, throughput = excluded.throughput, seen_at = excluded.seen_at`
 
 const FORGET = `
 with gone as (delete from {s}.outbox_relays where seen_at < {now} - $1::bigint returning id)
@@ -38,11 +38,24 @@ with r as (delete from {s}.outbox_relays where id = $1::text)
 delete from {s}.outbox_permits where owner = $1::text`
 
 const RELAYS = `
-select id, host, pid, destinations, in_flight as "inFlight", sent, failed, dead, throughput, started_at as "startedAt",
+select id, host, pid, destinations, ordered_destinations as "orderedDestinations", heartbeat_ms as "heartbeatMs", in_flight as "inFlight", sent, failed, dead, throughput, started_at as "startedAt",
 	seen_at as "seenAt"
 from {s}.outbox_relays order by started_at, id`
 
-const NUMBERS = ['pid', 'inFlight', 'sent', 'failed', 'dead', 'throughput', 'startedAt', 'seenAt'] as const
+const NUMBERS = [
+	'pid',
+	'heartbeatMs',
+	'inFlight',
+	'sent',
+	'failed',
+	'dead',
+	'throughput',
+	'startedAt',
+	'seenAt',
+] as const
+
+/** Stored as JSON. */
+type Lists = 'destinations' | 'orderedDestinations'
 
 export const relayOperations = (
 	executor: BoundedExecutor,
@@ -61,21 +74,22 @@ export const relayOperations = (
 		})
 	},
 	async heartbeat(report, forgetAfterMs) {
-		const { id, host, pid, destinations, inFlight, sent, failed, dead, throughput } = report
-		const counts = [inFlight, sent, failed, dead, throughput]
-		await executor.run(HEARTBEAT, [id, host, pid, JSON.stringify(destinations), ...counts])
+		const { id, host, pid, destinations, orderedDestinations, heartbeatMs } = report
+		const { inFlight, sent, failed, dead, throughput } = report
+		const names = [destinations, orderedDestinations].map((list) => JSON.stringify(list))
+		const numbers = [heartbeatMs, inFlight, sent, failed, dead, throughput]
+		await executor.run(HEARTBEAT, [id, host, pid, ...names, ...numbers])
 		await executor.run(FORGET, [Math.ceil(forgetAfterMs)])
 	},
 	async removeRelay(owner) {
 		await executor.run(REMOVE, [owner])
 	},
 	async relays() {
-		const rows = await executor.run<Omit<RelayRow, 'destinations'> & { readonly destinations: string }>(
-			RELAYS,
-		)
+		const rows = await executor.run<Omit<RelayRow, Lists> & Readonly<Record<Lists, string>>>(RELAYS)
 		return rows.map((row) => ({
 			...withNumbers(row, NUMBERS),
 			destinations: JSON.parse(row.destinations) as string[],
+			orderedDestinations: JSON.parse(row.orderedDestinations) as string[],
 		}))
 	},
 })

@@ -64,9 +64,12 @@ const MATCHES_EXACT_CLAIM = `${MATCHES_CLAIM} and o.locked_at = coalesce(r."clai
 
 const DUE_AT = `least((select ms from n) + ceil(coalesce(r."inMs", 0)), ${MAX_TIME})::bigint`
 
+/** The age of a message counts from its first due time, which is about to be replaced. */
+const FIRST_DUE_AFTER = 'coalesce(o.first_due_after_ms, greatest(0, o.due_at - o.created_at))'
+
 const RETRY = `
 with ${GIVEN}, w as (
-	update {s}.outbox o set due_at = ${DUE_AT}, delay_ms = r."delayMs", crashes = 0, last_attempt_at = ${LATEST_ATTEMPT},
+	update {s}.outbox o set due_at = ${DUE_AT}, first_due_after_ms = ${FIRST_DUE_AFTER}, delay_ms = r."delayMs", crashes = 0, last_attempt_at = ${LATEST_ATTEMPT},
 		error_type = r.type, error_message = r.message, error_fingerprint = r.fingerprint, ${UNLOCKED}
 	from r where ${MATCHES_EXACT_CLAIM} returning o.id
 )

@@ -10,56 +10,34 @@ import {
 	FORECAST_STEP_MS,
 	FORECAST_STEPS,
 	type ForecastSlot,
+	limitPerDestination,
 	MAX_ATTEMPTS_COUNTED,
+	MAX_BLOCKING,
 	MAX_DESTINATIONS,
+	MAX_SAMPLE,
 	MIN_LIMIT,
 	sumForecast,
-	TOTAL_FACTOR,
 } from '../count-limits.ts'
 import type { DestinationCounts, Store } from '../store.ts'
+import { type BlockedLookup, findBlocked } from './statistics/blocked-keys.ts'
+import { ALL_NAMES, FIRST_DUE_AT, NOW, ONE_NAME, SHARE } from './statistics/names-sql.ts'
 
-/** One more than are counted, to know whether there are more. */
-const MAX_NAMES = MAX_DESTINATIONS + 1
-
-const skipScan = (name: string, table: string): string => `
-${name} as (
-	(select destination from {s}.${table} order by destination limit 1)
-	union all
-	select (select o.destination from {s}.${table} o where o.destination > x.destination order by o.destination limit 1)
-	from ${name} x where x.destination is not null
-)`
-
-const ALL_NAMES = `${skipScan('queued', 'outbox')}, ${skipScan('died', 'outbox_dead')},
-names as materialized (
-	(select destination from queued where destination is not null limit ${MAX_NAMES})
-	union (select destination from died where destination is not null limit ${MAX_NAMES})
-	order by destination limit ${MAX_NAMES}
-)`
-
-const ONE_NAME = 'names as materialized (select $2::text as destination)'
-
-/** `limitPerDestination` in SQL; $1 is the limit. */
-const SHARE = `share as materialized (
-	select least($1::int, greatest(${MIN_LIMIT}, ${TOTAL_FACTOR} * $1::bigint / greatest(1, least(${MAX_DESTINATIONS}, count(*)))))::int as rows
-	from names
-)`
-
-const NOW = '(select ms from n)'
 const MAX_ROWS = '(select rows + 1 from share)'
 
 /** Messages in flight are usually the oldest due ones, so only those are read: an index of the leases would change with every claim. */
 const countsSql = (names: string): string => `
 with recursive n as materialized (select {now} as ms), ${names}, ${SHARE}
 select names.destination, (select rows from share) as share,
-	first.scanned, first.in_flight, ${NOW} - due.oldest as lag, due.count as due,
+	first.scanned, first.in_flight, first.first_due, ${NOW} - due.oldest as lag, due.count as due,
+	failing.count as failing, failed.first_due as failed_first_due, failed.max_attempts,
 	(select count(*) from (select from {s}.outbox o
 		where o.destination = names.destination and o.due_at > ${NOW} limit ${MAX_ROWS}) w) as scheduled,
 	(select o.due_at from {s}.outbox o where o.destination = names.destination and o.due_at > ${NOW}
 		order by o.due_at limit 1) - ${NOW} as next_due,
 	(select count(*) from (select from {s}.outbox_dead o where o.destination = names.destination limit ${MAX_ROWS}) d) as dead
 from names cross join lateral (
-	select count(*) as scanned, count(*) filter (where d.lease_until > ${NOW}) as in_flight from (
-		select o.lease_until from {s}.outbox o
+	select count(*) as scanned, count(*) filter (where d.lease_until > ${NOW}) as in_flight, min(d.due_at) as first_due from (
+		select o.lease_until, o.due_at from {s}.outbox o
 		where o.destination = names.destination and o.due_at <= ${NOW}
 		order by o.due_at, o.seq limit ${MAX_ROWS}
 	) d
@@ -70,15 +48,55 @@ from names cross join lateral (
 			and (o.lease_until is null or o.lease_until <= ${NOW})
 		order by o.due_at, o.seq limit ${MAX_ROWS}
 	) d
-) due
+) due cross join lateral (
+	select count(*) as count from (
+		select from {s}.outbox o where o.destination = names.destination and o.first_due_after_ms is not null
+		order by ${FIRST_DUE_AT} limit ${MAX_ROWS}
+	) f
+) failing cross join lateral (
+	select min(f.first_due) as first_due, max(f.attempts) as max_attempts from (
+		select o.attempts, ${FIRST_DUE_AT} as first_due from {s}.outbox o
+		where o.destination = names.destination and o.first_due_after_ms is not null
+		order by ${FIRST_DUE_AT} limit least(${MAX_ROWS}, ${MAX_SAMPLE})
+	) f
+) failed
 order by names.destination`
 
-type Count = 'share' | 'scanned' | 'due' | 'in_flight' | 'scheduled' | 'dead'
-type Row = Readonly<Record<Count, Big> & Record<'lag' | 'next_due', Big | null> & { destination: string }>
+type Count = 'share' | 'scanned' | 'due' | 'in_flight' | 'scheduled' | 'dead' | 'failing'
+type Time = 'lag' | 'next_due' | 'first_due' | 'failed_first_due' | 'max_attempts'
+type Row = Readonly<Record<Count, Big> & Record<Time, Big | null> & { destination: string }>
 
-const attemptsSql = (which: string): string => `
-select least(attempts, ${MAX_ATTEMPTS_COUNTED}) as attempts, count(*) as count
-from (select attempts from {s}.outbox ${which} limit $1::int) o group by 1`
+/**
+ * Reads some messages, whichever come first. Besides attempts, this sample shows messages that have attempts but no recorded failure, as rows that
+ * were restored or changed by hand, and times that the clock has not reached yet.
+ * The planner does not see the limit: for a table that was never analyzed it would sort all messages of a destination instead of reading the index.
+ */
+const sampleSql = (which: string): string => `
+select destination, least(attempts, ${MAX_ATTEMPTS_COUNTED}) as attempts, count(*) as count, max(attempts) as "maxAttempts",
+	min(created_at) filter (where attempts > 0 and first_due_after_ms is null and due_at > {now}) as "firstDue",
+	max(greatest(created_at, locked_at, last_attempt_at)) as latest
+from (
+	select destination, attempts, created_at, first_due_after_ms, due_at, locked_at, last_attempt_at
+	from {s}.outbox ${which} limit (select $1::int)
+) o group by 1, 2`
+
+type SampleRow = Readonly<Record<'attempts' | 'count' | 'maxAttempts' | 'latest', number>> & {
+	readonly destination: string
+	readonly firstDue: number | null
+}
+
+const SAMPLE_NUMBERS = ['attempts', 'count', 'maxAttempts', 'firstDue', 'latest'] as const
+
+/** The next scheduled message of each destination, and the relays: a clock that was set back has not reached their times again. */
+const latestSql = (names: string): string => `
+with recursive n as materialized (select {now} as ms), ${names}
+select greatest(
+	(select max(x.created_at) from names cross join lateral (
+		select o.created_at from {s}.outbox o where o.destination = names.destination and o.due_at > ${NOW}
+		order by o.due_at, o.seq limit least($1::int, ${MIN_LIMIT})
+	) x),
+	(select max(greatest(seen_at, started_at)) from {s}.outbox_relays)
+) as latest, ${NOW} as ms`
 
 const slotsSql = (names: string): string => `
 with recursive n as materialized (select {now} as ms), ${names}, ${SHARE}
@@ -94,11 +112,17 @@ from names cross join lateral (
 ) s
 group by step`
 
-const ALL = { counts: countsSql(ALL_NAMES), attempts: attemptsSql(''), slots: slotsSql(ALL_NAMES) }
+const ALL = {
+	counts: countsSql(ALL_NAMES),
+	sample: sampleSql(''),
+	slots: slotsSql(ALL_NAMES),
+	latest: latestSql(ALL_NAMES),
+}
 const ONE = {
 	counts: countsSql(ONE_NAME),
-	attempts: attemptsSql('where destination = $2::text order by due_at'),
+	sample: sampleSql('where destination = $2::text order by due_at, seq'),
 	slots: slotsSql(ONE_NAME),
+	latest: latestSql(ONE_NAME),
 }
 
 export function statsOperations(executor: PostgresExecutor): Pick<Store, 'stats' | 'now'> {
@@ -112,34 +136,59 @@ export function statsOperations(executor: PostgresExecutor): Pick<Store, 'stats'
 			const sql = destination === undefined ? ALL : ONE
 			const values = destination === undefined ? [limit] : [limit, destination]
 			const rows = await executor.run<Row>(sql.counts, values)
-			const databaseNow = await now()
+			const sample = (await executor.run<SampleRow>(sql.sample, values)).map((row) =>
+				withNumbers(row, SAMPLE_NUMBERS),
+			)
 			const attempts = emptyAttempts()
-			for (const row of await executor.run<{ attempts: Big; count: Big }>(sql.attempts, values))
-				attempts[Number(row.attempts)] = Number(row.count)
+			for (const row of sample) attempts[row.attempts] = (attempts[row.attempts] ?? 0) + row.count
+			const [clock] = await executor.run<{ latest: Big | null; ms: Big }>(sql.latest, values)
+			const databaseNow = Number(clock?.ms)
+			const latest = Math.max(Number(clock?.latest ?? 0), ...sample.map((row) => row.latest))
+			const checked = limitPerDestination(Math.min(limit, MAX_BLOCKING), rows.length)
+			const blocked = await findBlocked(executor, databaseNow, limit, destination)
 			const slots = await executor.run<ForecastSlot>(sql.slots, values)
 			return {
 				now: databaseNow,
-				destinations: rows.slice(0, MAX_DESTINATIONS).map(toCounts),
+				destinations: rows.slice(0, MAX_DESTINATIONS).map((row) => {
+					const sampled = sample.filter((one) => one.destination === row.destination)
+					return toCounts(row, databaseNow, sampled, blocked, checked)
+				}),
 				hasMoreDestinations: rows.length > MAX_DESTINATIONS,
 				attempts,
 				forecast: sumForecast(
 					slots.map((slot) => withNumbers(slot, ['step', 'count'])),
 					limit,
 				),
+				clockBehindMs: Math.max(0, latest - databaseNow),
 			}
 		},
 	}
 }
 
-function toCounts(row: Row): DestinationCounts {
+function toCounts(
+	row: Row,
+	now: number,
+	sample: readonly SampleRow[],
+	blocked: BlockedLookup,
+	checked: number,
+): DestinationCounts {
 	const limit = Number(row.share)
+	const { destination } = row
+	const firstDue = [row.first_due, row.failed_first_due, ...sample.map((one) => one.firstDue)].flatMap(
+		(time) => (time === null ? [] : Number(time)),
+	)
 	return {
-		destination: row.destination,
+		destination,
 		due: cappedCount(Number(row.due), limit),
 		inFlight: { count: Math.min(limit, Number(row.in_flight)), isCapped: Number(row.scanned) > limit },
 		scheduled: cappedCount(Number(row.scheduled), limit),
 		dead: cappedCount(Number(row.dead), limit),
+		failing: cappedCount(Number(row.failing), limit),
+		maxAttempts: Math.max(Number(row.max_attempts ?? 0), ...sample.map((one) => one.maxAttempts)),
 		oldestLagMs: row.lag === null ? null : Math.max(0, Number(row.lag)),
+		oldestAgeMs: firstDue.length === 0 ? null : Math.max(0, now - Math.min(...firstDue)),
 		nextDueInMs: row.next_due === null ? null : Number(row.next_due),
+		blockedByDead: blocked.behindDead(destination),
+		blockedByRetry: blocked.behindRetry(destination, Number(row.failing) > checked),
 	}
 }

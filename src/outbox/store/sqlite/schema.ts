@@ -5,7 +5,7 @@
  * Times are milliseconds since 1970. `seq` is the enqueue order and stays with a message in every table (AUTOINCREMENT never reuses a number,
  * so a replayed message finds its position free). It is the rowid, which SQLite appends to every index, so indexes need not name it to be in that order.
  * No index contains a column that a claim changes, so a claim updates only the table. `first_due_after_ms` is how long after its creation a
- * message was first due, set when its due time moves for the first time; only such messages are in the index of ages.
+ * message was first due, set by its first failure; only failed messages are in the index of ages.
  *
  * The version is stored in a table and not in `PRAGMA user_version`, which belongs to the user of the database. SQLite's write lock serializes
  * concurrent migrations: the second one finds nothing to do.

@@ -37,7 +37,9 @@ const COPY_ONE = copyToHistory(MATCHES_CLAIM)
 const COPY_MANY = copyToHistory(MATCH_CLAIMS)
 
 const UNLOCKED = 'locked_by = NULL, locked_at = NULL, lease_until = NULL'
-const RETRY = `UPDATE yaoki_outbox SET due_at = ?5, delay_ms = ?6, error_type = ?7, error_message = ?8, error_fingerprint = ?9,
+/** The age of a message counts from its first due time, which is about to be replaced. */
+const KEEP_FIRST_DUE = 'first_due_after_ms = coalesce(first_due_after_ms, max(0, due_at - created_at))'
+const RETRY = `UPDATE yaoki_outbox SET due_at = ?5, ${KEEP_FIRST_DUE}, delay_ms = ?6, error_type = ?7, error_message = ?8, error_fingerprint = ?9,
 	last_attempt_at = locked_at, crashes = 0, ${UNLOCKED} WHERE ${MATCHES_EXACT_CLAIM}`
 const RELEASE = `UPDATE yaoki_outbox SET attempts = attempts - 1, ${UNLOCKED} WHERE ${MATCHES_EXACT_CLAIM}`
 const RELEASE_UNTIL = `UPDATE yaoki_outbox SET attempts = attempts - 1, due_at = ?5, ${UNLOCKED} WHERE ${MATCHES_EXACT_CLAIM}`

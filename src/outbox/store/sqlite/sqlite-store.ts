@@ -171,7 +171,8 @@ export function sqliteStore(options: SqliteStoreOptions | string): SqliteStore {
 			...messageOperations(connection),
 			migrate: () => migrate(connection),
 			schemaVersion: () => schemaVersion(connection),
-			stats: (limit, destination) => stats(connection, limit, destination),
+			stats: (limit, destination) =>
+				stats(connection, testClock ?? (() => runtime.wallNow()), limit, destination),
 			now: () => connection.now(),
 			dropDedupeKeys: (limit) => dropDedupeKeys(connection, limit),
 		}),

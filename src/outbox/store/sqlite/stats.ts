@@ -8,11 +8,15 @@ import {
 	type ForecastSlot,
 	limitPerDestination,
 	MAX_ATTEMPTS_COUNTED,
+	MAX_BLOCKING,
 	MAX_DESTINATIONS,
+	MAX_SAMPLE,
+	MIN_LIMIT,
 	sumForecast,
 } from '../count-limits.ts'
 import type { DestinationCounts, StoreStats } from '../store.ts'
 import { allDestinations } from './destination-names.ts'
+import { blockedByDead, blockedByRetry, keysPerDestination } from './statistics/blocked-keys.ts'
 
 const FREE = '(lease_until IS NULL OR lease_until <= ?2)'
 const AT = 'FROM yaoki_outbox INDEXED BY yaoki_outbox_due WHERE destination = ?1'
@@ -21,22 +25,42 @@ const DUE = `SELECT count(*), min(due_at) FROM (SELECT due_at ${AT} AND due_at <
 /** Nothing is in flight before it is due, so the index alone suffices. */
 const SCHEDULED = `SELECT count(*), min(due_at) FROM (SELECT due_at ${AT} AND due_at > ?2 ORDER BY due_at LIMIT ?3)`
 /** Messages in flight are usually the oldest due ones, so only those are read: no index contains the leases. */
-const IN_FLIGHT = `SELECT count(*), total(lease_until > ?2) FROM (SELECT lease_until ${AT} AND due_at <= ?2 ORDER BY due_at LIMIT ?3)`
+const IN_FLIGHT = `SELECT count(*), total(lease_until > ?2), min(due_at) FROM
+	(SELECT lease_until, due_at ${AT} AND due_at <= ?2 ORDER BY due_at LIMIT ?3)`
+const OLDEST_FAILED = `FROM yaoki_outbox INDEXED BY yaoki_outbox_retried
+	WHERE destination = ?1 AND first_due_after_ms IS NOT NULL ORDER BY created_at + first_due_after_ms LIMIT`
+export const FAILING: string = `SELECT count(*), min(first_due) FROM
+	(SELECT created_at + first_due_after_ms AS first_due ${OLDEST_FAILED} ?3)`
+/** Attempts change with every claim and are in no index. */
+const FAILED_ATTEMPTS = `SELECT max(attempts) FROM (SELECT attempts ${OLDEST_FAILED} min(?3, ${MAX_SAMPLE}))`
 const DEAD = 'SELECT count(*) FROM (SELECT 1 FROM yaoki_outbox_dead WHERE destination = ? LIMIT ?)'
 
-function countDestination(
-	connection: SqliteConnection,
-	destination: string,
-	now: number,
-	limit: number,
-): DestinationCounts {
+/** What all destinations share. */
+interface Counting {
+	readonly connection: SqliteConnection
+	readonly now: number
+	/** For each destination. */
+	readonly limit: number
+	readonly destinations: number
+	readonly sample: readonly SampleRow[]
+}
+
+function countDestination(counting: Counting, destination: string): DestinationCounts {
+	const { connection, now, limit, destinations } = counting
 	const read = (sql: string): readonly (number | null)[] =>
 		(connection.row(sql, destination, now, limit + 1) ?? []).map((value) =>
 			value === null ? null : Number(value),
 		)
 	const [due, oldest = null] = read(DUE)
 	const [scheduled, next = null] = read(SCHEDULED)
-	const [scanned, inFlight] = read(IN_FLIGHT)
+	const [scanned, inFlight, firstDue] = read(IN_FLIGHT)
+	const [failing, failedFirstDue] = read(FAILING)
+	const [maxAttempts] = read(FAILED_ATTEMPTS)
+	const sample = counting.sample.filter((one) => one.destination === destination)
+	const firstTimes = [firstDue, failedFirstDue, ...sample.map((one) => one.firstDue)].flatMap(
+		(time) => time ?? [],
+	)
+	const checked = limitPerDestination(Math.min(limit, MAX_BLOCKING), destinations)
 	return {
 		destination,
 		due: cappedCount(due ?? 0, limit),
@@ -44,15 +68,21 @@ function countDestination(
 		// A scan that reached its limit may have missed some.
 		inFlight: { count: Math.min(inFlight ?? 0, limit), isCapped: (scanned ?? 0) > limit },
 		dead: cappedCount(connection.number(DEAD, destination, limit + 1), limit),
+		failing: cappedCount(failing ?? 0, limit),
+		maxAttempts: Math.max(maxAttempts ?? 0, ...sample.map((one) => one.maxAttempts)),
 		oldestLagMs: oldest === null ? null : now - oldest,
+		oldestAgeMs: firstTimes.length === 0 ? null : Math.max(0, now - Math.min(...firstTimes)),
 		nextDueInMs: next === null ? null : next - now,
+		blockedByDead: blockedByDead(connection, destination, now, limit, keysPerDestination(destinations)),
+		blockedByRetry: blockedByRetry(connection, destination, now, limit, checked, (failing ?? 0) > checked),
 	}
 }
 
 const attemptsSql = (which: string): string => `SELECT min(attempts, ${MAX_ATTEMPTS_COUNTED}), count(*)
 	FROM (SELECT attempts FROM yaoki_outbox ${which} LIMIT ?) GROUP BY 1`
+const OF_ONE = 'INDEXED BY yaoki_outbox_due WHERE destination = ? ORDER BY due_at'
 const ATTEMPTS = attemptsSql('ORDER BY seq')
-const ATTEMPTS_AT = attemptsSql('INDEXED BY yaoki_outbox_due WHERE destination = ? ORDER BY due_at')
+const ATTEMPTS_AT = attemptsSql(OF_ONE)
 
 function countAttempts(connection: SqliteConnection, limit: number, destination?: string): readonly number[] {
 	const counts = emptyAttempts()
@@ -63,6 +93,48 @@ function countAttempts(connection: SqliteConnection, limit: number, destination?
 	for (const [attempts, count] of rows) counts[Number(attempts)] = Number(count)
 	return counts
 }
+
+/**
+ * Reads some of the first messages. They show attempts without a recorded failure, as in rows that were restored or changed by hand, and times that the
+ * clock has not reached yet.
+ */
+const sampleSql = (which: string): string => `SELECT destination, max(attempts),
+		min(CASE WHEN attempts > 0 AND first_due_after_ms IS NULL AND due_at > ? THEN created_at END),
+		max(max(created_at, coalesce(locked_at, 0), coalesce(last_attempt_at, 0)))
+	FROM (SELECT destination, attempts, created_at, first_due_after_ms, due_at, locked_at, last_attempt_at
+		FROM yaoki_outbox ${which} LIMIT ?) GROUP BY 1`
+const SAMPLE = sampleSql('ORDER BY seq')
+const SAMPLE_AT = sampleSql(OF_ONE)
+
+interface SampleRow {
+	readonly destination: string
+	readonly maxAttempts: number
+	readonly firstDue: number | null
+	readonly latest: number
+}
+
+function readSample(
+	connection: SqliteConnection,
+	now: number,
+	limit: number,
+	destination?: string,
+): readonly SampleRow[] {
+	const size = Math.min(limit, MAX_SAMPLE)
+	const rows =
+		destination === undefined
+			? connection.rows(SAMPLE, now, size)
+			: connection.rows(SAMPLE_AT, now, destination, size)
+	return rows.map(([name, maxAttempts, firstDue = null, latest]) => ({
+		destination: String(name),
+		maxAttempts: Number(maxAttempts),
+		firstDue: firstDue === null ? null : Number(firstDue),
+		latest: Number(latest),
+	}))
+}
+
+/** The newest messages and the relays: a clock that was set back has not reached their times again. */
+const LATEST = `SELECT max((SELECT coalesce(max(created_at), 0) FROM (SELECT created_at FROM yaoki_outbox ORDER BY seq DESC LIMIT ${MIN_LIMIT})),
+	(SELECT coalesce(max(max(seen_at, started_at)), 0) FROM yaoki_outbox_relays))`
 
 const SLOTS = `SELECT CAST((due_at - ?2 - 1) / ${FORECAST_STEP_MS} AS INTEGER), count(*) FROM (SELECT due_at ${AT}
 	AND due_at > ?2 AND due_at <= ?2 + ${FORECAST_STEPS * FORECAST_STEP_MS} ORDER BY due_at LIMIT ?3) GROUP BY 1 ORDER BY 1`
@@ -83,17 +155,27 @@ function forecastSlots(
 	}))
 }
 
-export function stats(connection: SqliteConnection, limit: number, destination?: string): StoreStats {
+/** `wallNow` is the clock of the machine: the time of the database continues when that one is set back. */
+export function stats(
+	connection: SqliteConnection,
+	wallNow: () => number,
+	limit: number,
+	destination?: string,
+): StoreStats {
 	const now = connection.now()
 	const found = destination === undefined ? allDestinations(connection, MAX_DESTINATIONS + 1) : [destination]
 	const names = found.slice(0, MAX_DESTINATIONS)
 	const share = limitPerDestination(limit, names.length)
 	const slots = names.flatMap((name) => forecastSlots(connection, name, now, share))
+	const sample = readSample(connection, now, limit, destination)
+	const latest = Math.max(now, connection.number(LATEST), ...sample.map((row) => row.latest))
+	const counting = { connection, now, limit: share, destinations: names.length, sample }
 	return {
 		now,
-		destinations: names.map((name) => countDestination(connection, name, now, share)),
+		destinations: names.map((name) => countDestination(counting, name)),
 		hasMoreDestinations: found.length > names.length,
 		attempts: countAttempts(connection, limit, destination),
 		forecast: sumForecast(slots, limit),
+		clockBehindMs: Math.max(0, latest - Math.floor(wallNow())),
 	}
 }

@@ -4,7 +4,7 @@ import type { Store } from '../../store/store.ts'
 /** A store on an empty database of its own, with or without tables. */
 export interface StoreUnderTest {
 	readonly store: Store
-	/** Moves the store's clock forward. The suite never sleeps. */
+	/** Moves the store's clock forward, or back by a negative time. The suite never sleeps. */
 	advance(ms: number): void | Promise<void>
 	/**
 	 * Runs `work` in a transaction of the user and ends it. Returns the result of `work`; rolls back if it rejects. With

@@ -4,6 +4,11 @@ import { CLAIM_TEXTS, MARK_LIST } from '../../../../src/outbox/store/sqlite/clai
 import { NEXT_QUEUED } from '../../../../src/outbox/store/sqlite/destination-names.ts'
 import { BLOCKING, QUEUED_BEFORE } from '../../../../src/outbox/store/sqlite/messages.ts'
 import type { SqliteStore } from '../../../../src/outbox/store/sqlite/sqlite-store.ts'
+import {
+	FAILED_FIRST,
+	NEXT_BLOCKED_KEY,
+} from '../../../../src/outbox/store/sqlite/statistics/blocked-keys.ts'
+import { FAILING } from '../../../../src/outbox/store/sqlite/stats.ts'
 import { newRows } from '../rows.ts'
 import { claimRows, migratedStore } from './rows.ts'
 
@@ -78,4 +83,24 @@ it('finds a predecessor by its key without sorting', async () => {
 	expect(planOf(store, QUEUED_BEFORE)).toBe(
 		'SEARCH yaoki_outbox USING INDEX yaoki_outbox_key (destination=? AND key=? AND rowid<?)',
 	)
+})
+
+describe('the statistics', () => {
+	it('read the oldest failed messages in index order', async () => {
+		const store = await emptyStore()
+		for (const sql of [FAILING, FAILED_FIRST]) {
+			const plan = planOf(store, sql)
+			expect(plan).toContain('INDEX yaoki_outbox_retried (destination=?)')
+			expect(plan).not.toMatch(/TEMP B-TREE|SCAN yaoki/)
+		}
+		expect(planOf(store, FAILED_FIRST)).toContain(
+			'SEARCH e USING COVERING INDEX yaoki_outbox_key (destination=? AND key=? AND rowid<?)',
+		)
+	})
+
+	it('find blocked keys by jumping through the index', async () => {
+		expect(planOf(await emptyStore(), NEXT_BLOCKED_KEY)).toBe(
+			'SEARCH yaoki_outbox_dead USING INDEX yaoki_outbox_dead_blocking (destination=? AND key>?)',
+		)
+	})
 })

@@ -6,7 +6,7 @@ import type { CaseTable, StoreHarness } from '../../harness/harness.ts'
 
 const report = (part: Partial<RelayReport> = {}): RelayReport => ({
 	...{ id: 'r1', host: 'box', pid: 4_321, destinations: ['a', 'b'], throughput: 12.5 },
-	...{ inFlight: 3, sent: 100, failed: 2, dead: 1, ...part },
+	...{ orderedDestinations: ['b'], heartbeatMs: 16.5, inFlight: 3, sent: 100, failed: 2, dead: 1, ...part },
 })
 
 const names = async ({ store }: StoreHarness): Promise<string[]> => sorted(idsOf(await store.relays()))

@@ -77,7 +77,11 @@ export const withoutTables: CaseTable = {
 			takeTokens: () => store.acquireTokens('a', 1, rate),
 			returnTokens: () => store.returnTokens('a', 1, rate),
 			takePlaces: () => store.acquirePermits(permits),
-			beat: () => store.heartbeat({ ...report, destinations: ['a'] }, 1_000),
+			beat: () =>
+				store.heartbeat(
+					{ ...report, destinations: ['a'], orderedDestinations: [], heartbeatMs: 5_000 },
+					1_000,
+				),
 			leave: () => store.removeRelay('r1'),
 			relays: () => store.relays(),
 			find: () => store.find(claim.id),

@@ -1,0 +1,78 @@
+/** What the statistics read from a large queue: rows, not time, so that the result does not depend on the machine. */
+import { expect, test, vi } from 'vitest'
+import { postgresStore } from '../../../../src/outbox/store/postgres/postgres-store.ts'
+import { newRows } from '../rows.ts'
+import { postgresRig } from './rig.ts'
+import { retry, wanted } from './rows.ts'
+
+const rig = postgresRig()
+
+const ROWS = 200_000
+const LIMIT = 1_000
+
+/** Half of the messages failed and wait for a retry, a quarter is due, a quarter is scheduled by the user; every key has a hundred of them. */
+const fill = () =>
+	rig.pool.query(
+		`insert into ${rig.schema}.outbox (id, destination, topic, key, attempts, due_at, created_at, first_due_after_ms, error_type, payload)
+		select gen_random_uuid(), 'a', 't', 'k' || i % ${ROWS / 100}, case when i % 2 = 0 then 3 else 0 end,
+			case when i % 4 = 1 then 1000 + i else 4000000000000 + i end, 1000 + i,
+			case when i % 2 = 0 then 0 end, case when i % 2 = 0 then 'Error' end, '{}'
+		from generate_series(1, ${ROWS}) i`,
+	)
+
+const fillDead = () =>
+	rig.pool.query(
+		`insert into ${rig.schema}.outbox_dead (id, destination, topic, key, due_at, created_at, payload, seq, died_at, cause, blocks)
+		select gen_random_uuid(), 'a', 't', 'k' || i % ${ROWS / 100}, 1, 1, '{}', -i, i, 'permanent', true
+		from generate_series(1, ${ROWS / 10}) i`,
+	)
+
+const rowsRead = async (): Promise<number> => {
+	const { rows } = await rig.pool.query(
+		`select sum(seq_tup_read + idx_tup_fetch)::int as n from pg_stat_user_tables where schemaname = $1`,
+		[rig.schema],
+	)
+	return rows[0].n
+}
+
+for (const isAnalyzed of [false, true])
+	test(`statistics of ${ROWS} messages read a bounded number of rows (${isAnalyzed ? 'with' : 'without'} statistics of the planner)`, async () => {
+		await fill()
+		await fillDead()
+		if (isAnalyzed) await rig.pool.query(`analyze ${rig.schema}.outbox, ${rig.schema}.outbox_dead`)
+		const pool = rig.anotherPool()
+		const store = postgresStore({ client: pool, schema: rig.schema })
+		const before = await rowsRead()
+		const { destinations } = await store.stats(LIMIT)
+		await store.stats(LIMIT, 'a')
+		expect(destinations[0]).toMatchObject({
+			failing: { count: LIMIT, isCapped: true },
+			maxAttempts: 3,
+			blockedByDead: { keys: { count: 100, isCapped: true } },
+		})
+		await pool.end()
+		let after = before
+		// A connection reports what it read when it ends.
+		await vi.waitFor(async () => {
+			after = await rowsRead()
+			expect(after).toBeGreaterThan(before)
+		}, 15_000)
+		expect(after - before).toBeLessThan(2 * 40 * LIMIT)
+	}, 60_000)
+
+test('a claim of messages that failed before updates no index', async () => {
+	const pool = rig.anotherPool()
+	const store = postgresStore({ client: pool, schema: rig.schema })
+	await store.insert(newRows(500))
+	const { rows } = await store.claim(wanted())
+	await store.settle(
+		'relay',
+		rows.map((row) => ({ ...retry(row, 'no'), inMs: 0 })),
+		false,
+	)
+	await store.claim(wanted())
+	await pool.end()
+	await vi.waitFor(async () => expect((await rig.tableStatistics())['n_tup_upd']).toBe(1_500), 15_000)
+	// All updates except those of the retries, which move the due time.
+	expect((await rig.tableStatistics())['n_tup_hot_upd']).toBe(1_000)
+})
