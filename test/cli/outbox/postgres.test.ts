@@ -56,6 +56,19 @@ test('all commands work with PostgreSQL in the given schema', async () => {
 	expect(await resultOf(`outbox retry ${later}`)).toEqual({ due: 1 })
 	expect(await resultOf(`outbox replay ${id} --expires 2h`)).toMatchObject({ replayed: 1 })
 	expect(await resultOf('outbox discard --all --yes')).toMatchObject({ discarded: 1 })
+	expect(await resultOf('outbox pause mail --for 2h --by ada@ops')).toMatchObject({ by: 'ada@ops' })
+	expect(await resultOf(`outbox why ${later}`)).toMatchObject({
+		why: expect.stringContaining('paused by ada@ops'),
+	})
+	expect(await resultOf('outbox resume mail --close-circuit')).toMatchObject({ resumed: true })
+	expect(await resultOf('outbox retry --destination mail --close-circuit')).toMatchObject({
+		circuitClosed: false,
+	})
+	const records = await resultOf('outbox audit')
+	expect(records.map(({ action }: { action: string }) => action)).toEqual([
+		...['resume', 'pause', 'discard', 'edit'],
+	])
+	expect(records.at(-1)).toMatchObject({ messageId: id, payload: { number: 0 } })
 
 	const server = createServer((request, response) => request.resume().on('end', () => response.end()))
 	server.listen(0, '127.0.0.1')
